@@ -574,14 +574,13 @@ int rw_catboost_parse(struct rw_source *source, struct rw_ensemble *out)
 {
     struct reading r = {.source = source, .out = out};
     /* Parameters that nobody set are 2^64 - 1 there. */
-    json_t *root = rw_json_load(source, JSON_DECODE_INT_AS_REAL);
+    RW_SCOPED(json_decref) json_t *root = rw_json_load(source, JSON_DECODE_INT_AS_REAL);
     if (root) {
         check_loss(source, root);
         read_features(&r, root);
         read_trees(&r, root);
         read_scale(source, root, out);
     }
-    json_decref(root);
     rw_arena_free(&r.arena);
     return source->status;
 }

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/mem.h"
+#include "base/mem.h"
 #include "model/model.h"
 
 /* How another program scores a document: as data, so that one function lowers our trees to it, one
@@ -60,6 +61,8 @@ struct rw_rules {
     int base_ignored;      /* 1: a base score in the file is not added */
     uint32_t first_column; /* the first id that a feature can have: 0 or 1 */
 };
+
+RW_SCOPED_BY(json_decref)
 
 /* A split, or a leaf (left < 0). */
 struct rw_ens_node {

@@ -117,7 +117,6 @@ struct checking {
     uint8_t *seen;  /* [n_nodes] */
     int32_t *stack; /* [n_nodes] */
     int32_t n_stack;
-    struct rw_arena arena; /* has both */
 };
 
 static int wrong(const struct checking *c, int32_t at, const char *what)
@@ -175,13 +174,17 @@ static int check_node(struct checking *c, int32_t at)
 static int check_tree(struct checking *c)
 {
     const size_t n = (size_t)c->tree->n_nodes;
+    RW_FREED uint8_t *seen = NULL;
+    RW_FREED int32_t *stack = NULL;
     if (c->tree->n_nodes < 1)
         return rw_fail(c->ctx, RW_ERR_FORMAT, "%s: tree %d has no nodes", c->path, c->number);
     if (!isfinite(c->tree->weight))
         return rw_fail(c->ctx, RW_ERR_FORMAT, "%s: tree %d: its weight is not a number", c->path,
                        c->number);
-    RW_TRY(RW_ARENA_NEW(c->ctx, &c->arena, c->seen, n));
-    RW_TRY(RW_ARENA_NEW(c->ctx, &c->arena, c->stack, n));
+    RW_TRY(RW_NEW(c->ctx, seen, n));
+    RW_TRY(RW_NEW(c->ctx, stack, n));
+    c->seen = seen;
+    c->stack = stack;
     /* those that no split leads to, too: all lists are read */
     for (int32_t i = 0; i < c->tree->n_nodes; i++) {
         if (c->tree->node[i].left >= 0 && c->tree->node[i].by_category)
@@ -204,9 +207,7 @@ int rw_ensemble_check(struct rw_ctx *ctx, const struct rw_ensemble *ensemble, co
                              .ensemble = ensemble,
                              .number = i + 1,
                              .tree = &ensemble->tree[i]};
-        const int status = check_tree(&c);
-        rw_arena_free(&c.arena);
-        RW_TRY(status);
+        RW_TRY(check_tree(&c));
     }
     return RW_OK;
 }

@@ -274,8 +274,8 @@ static int name_fits(const struct rw_model_format *format, const char *name)
             (format->name_forbids && strchr(format->name_forbids, *c)))
             return 0;
     }
+    RW_SCOPED(json_decref)
     json_t *text = json_string(name); /* NULL: not UTF-8, which all their readers expect */
-    json_decref(text);
     return text != NULL;
 }
 

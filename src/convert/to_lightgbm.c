@@ -173,7 +173,7 @@ static void put_sets(const struct rw_ens_tree *tree, struct rw_put *put)
 static int put_tree(const struct rw_ens_tree *tree, int32_t number, struct rw_put *put)
 {
     const int32_t n_sets = count_sets(tree);
-    int32_t *count; /* [n_nodes] */
+    RW_FREED int32_t *count = NULL; /* [n_nodes] */
     RW_TRY(RW_NEW(put->ctx, count, (size_t)tree->n_nodes));
     count_docs(tree, count);
     rw_put_format(put, "Tree=%d\nnum_leaves=%d\nnum_cat=%d\n", number, (tree->n_nodes + 1) / 2,
@@ -185,7 +185,6 @@ static int put_tree(const struct rw_ens_tree *tree, int32_t number, struct rw_pu
     if (n_sets > 0)
         put_sets(tree, put);
     rw_put_text(put, "is_linear=0\nshrinkage=1\n\n\n");
-    rw_mem_free(count);
     return put->status;
 }
 
@@ -658,7 +657,7 @@ static json_t *find_words(struct rw_source *source)
 static int parse_lightgbm(struct rw_source *source, struct rw_ensemble *out)
 {
     struct reading r = {.source = source, .at = source->text, .end = source->text + source->n};
-    json_t *words = find_words(source);
+    RW_SCOPED(json_decref) json_t *words = find_words(source);
     r.words = words;
     read_header(&r, out);
     while (source->status == RW_OK && r.at < r.end && *r.at == 'T') {
@@ -666,7 +665,6 @@ static int parse_lightgbm(struct rw_source *source, struct rw_ensemble *out)
         read_tree(&r, out);
     }
     rw_arena_free(&r.arena);
-    json_decref(words);
     return source->status;
 }
 
@@ -761,13 +759,12 @@ static void read_node(struct rw_source *source, const void *from, struct rw_ens_
 
 static int parse_vespa(struct rw_source *source, struct rw_ensemble *out)
 {
-    json_t *root = rw_json_load(source, 0);
+    RW_SCOPED(json_decref) json_t *root = rw_json_load(source, 0);
     const json_t *trees = rw_json_array(source, root, "tree_info", -1);
     for (size_t i = 0; source->status == RW_OK && i < json_array_size(trees); i++) {
         const json_t *tree = rw_json_object(source, json_array_get(trees, i), "tree_structure");
         rw_read_tree(source, tree, read_node, NULL, out);
     }
-    json_decref(root);
     return source->status;
 }
 

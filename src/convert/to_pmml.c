@@ -540,7 +540,7 @@ static void copy_categories(struct reading *r)
 static int parse_pmml(struct rw_source *source, struct rw_ensemble *out)
 {
     const struct rw_ensemble *names = source->names;
-    struct rw_arena arena = {0};
+    RW_RELEASED(rw_arena_free) struct rw_arena arena = {0};
     struct reading r = {source, out, json_object(), 0, 0};
     if (!r.column)
         rw_source_no_memory(source);
@@ -561,7 +561,6 @@ static int parse_pmml(struct rw_source *source, struct rw_ensemble *out)
         copy_categories(&r);
     if (r.n_targets != 1)
         rw_refuse(source, "%u <DataField> for the score; expected 1", r.n_targets);
-    rw_arena_free(&arena);
     json_decref(r.column);
     return source->status;
 }

@@ -164,7 +164,7 @@ static void read_forest(struct rw_source *source, const struct rw_xml *forest,
 static int parse_ranklib(struct rw_source *source, struct rw_ensemble *ensemble)
 {
     const char *at = source->text, *const end = source->text + source->n;
-    struct rw_arena arena = {0};
+    RW_RELEASED(rw_arena_free) struct rw_arena arena = {0};
     char first[41] = "";
     uint64_t line = 1;
     const char *stop = memchr(at, '\n', source->n);
@@ -185,7 +185,6 @@ static int parse_ranklib(struct rw_source *source, struct rw_ensemble *ensemble)
         rw_refuse(source, "<%.40s>; expected <ensemble>", root->name);
     else if (root)
         read_forest(source, root, ensemble);
-    rw_arena_free(&arena);
     return source->status;
 }
 
@@ -211,11 +210,10 @@ static void read_ranker(struct rw_source *source, const struct rw_xml *root,
 
 static int parse_quickrank(struct rw_source *source, struct rw_ensemble *ensemble)
 {
-    struct rw_arena arena = {0};
+    RW_RELEASED(rw_arena_free) struct rw_arena arena = {0};
     const struct rw_xml *root = rw_xml_parse(source, source->text, source->n, 1, &arena);
     if (root)
         read_ranker(source, root, ensemble);
-    rw_arena_free(&arena);
     return source->status;
 }
 

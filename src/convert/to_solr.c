@@ -173,13 +173,11 @@ static void read_model(struct rw_source *source, struct reading *r, const json_t
 
 static int parse_solr(struct rw_source *source, struct rw_ensemble *out)
 {
-    struct reading r = {.column = json_object()};
-    json_t *root = r.column ? rw_json_load(source, 0) : NULL;
-    if (!r.column)
+    RW_SCOPED(json_decref) json_t *column = json_object();
+    RW_SCOPED(json_decref) json_t *root = column ? rw_json_load(source, 0) : NULL;
+    if (!column)
         rw_source_no_memory(source);
-    read_model(source, &r, root, out);
-    json_decref(root);
-    json_decref(r.column);
+    read_model(source, &(struct reading){.column = column}, root, out);
     return source->status;
 }
 

@@ -126,7 +126,7 @@ static double element(const struct rw_ens_tree *tree, const struct place *at, en
 static int put_tree(const struct rw_ensemble *ensemble, int32_t t, struct rw_put *put)
 {
     const struct rw_ens_tree *tree = &ensemble->tree[t];
-    struct place *at;
+    RW_FREED struct place *at = NULL;
     RW_TRY(RW_NEW(put->ctx, at, (size_t)tree->n_nodes));
     const int32_t n = lay_out(tree, at);
     for (enum member m = 0; m < N_MEMBERS; m++) {
@@ -152,7 +152,6 @@ static int put_tree(const struct rw_ensemble *ensemble, int32_t t, struct rw_put
                   ",\"tree_param\":{\"num_deleted\":\"0\",\"num_feature\":\"%u\","
                   "\"num_nodes\":\"%d\",\"size_leaf_vector\":\"1\"}}",
                   ensemble->n_columns, n);
-    rw_mem_free(at);
     return put->status;
 }
 
@@ -258,11 +257,10 @@ static int write_ubj(const struct rw_ensemble *ensemble, struct rw_put *put)
     put->status = put_model(ensemble, &text);
     if (put->status == RW_OK) {
         struct rw_source source = {put->ctx, "the model", text.text, text.n, NULL, RW_OK};
-        json_t *root = rw_json_load(&source, 0);
+        RW_SCOPED(json_decref) json_t *root = rw_json_load(&source, 0);
         put->status = source.status;
         if (root)
             put_ubjson(put, "", root, 0);
-        json_decref(root);
     }
     return put->status;
 }
@@ -680,12 +678,11 @@ static void read_dump_node(struct rw_source *source, const void *from, struct rw
 
 static int parse_dump(struct rw_source *source, struct rw_ensemble *out)
 {
-    json_t *root = rw_json_load(source, 0);
+    RW_SCOPED(json_decref) json_t *root = rw_json_load(source, 0);
     if (!json_is_array(root))
         rw_refuse(source, "expected an array of trees");
     for (size_t i = 0; source->status == RW_OK && i < json_array_size(root); i++)
         rw_read_tree(source, json_array_get(root, i), read_dump_node, NULL, out);
-    json_decref(root);
     return source->status;
 }
 
@@ -709,7 +706,7 @@ static int write_body(const struct rw_ensemble *ensemble, struct rw_put *put)
 
 static int parse_body(struct rw_source *source, struct rw_ensemble *out)
 {
-    json_t *root = rw_json_load(source, 0);
+    RW_SCOPED(json_decref) json_t *root = rw_json_load(source, 0);
     const json_t *request = rw_json_object(source, root, "model");
     rw_json_text(source, request, "name");
     const json_t *model = rw_json_object(source, request, "model");
@@ -723,7 +720,6 @@ static int parse_body(struct rw_source *source, struct rw_ensemble *out)
         inner.n = strlen(definition);
         rw_keep(source, parse_dump(&inner, out));
     }
-    json_decref(root);
     return source->status;
 }
 
