@@ -97,7 +97,6 @@ extern const char *rw_msg_program;
 void rw_msg_set(int quiet, int verbose);
 /* Nothing is printed, but for the failures that only this rank can tell of. */
 void rw_msg_silence(int is_silent);
-int rw_msg_is_quiet(void);
 int rw_msg_is_verbose(void);
 
 /* A name or value that a file has: what would move the cursor, a line's end also, is '?'. */
@@ -130,7 +129,8 @@ int rw_msg_usage(const char *command);
 /* The library's log callback. */
 void rw_msg_log(void *user, enum rw_log_level level, const char *line);
 
-/* A progress bar on standard error: only on a terminal, after a second, at most 6 times a second.
+/* A progress bar on standard error: only on a terminal, not with --quiet, after a second, at most 6
+ * times a second.
  */
 /* Seconds of a clock that only goes forward. */
 double rw_progress_clock(void);
@@ -314,8 +314,6 @@ void rw_ranks_leave(struct rw_cli *cli, int code);
 
 /* Is this the rank that prints and writes? */
 int rw_ranks_leads(const struct rw_cli *cli);
-/* Sums over all ranks: [n]. */
-int rw_ranks_total(struct rw_cli *cli, uint64_t *numbers, int n);
 
 /* Runs `body` by each of n_ranks ranks of this process. Rank 0 has `cli` itself, on the calling
  * thread, the others copies without results, which nobody may print with. The exit code, or status,
@@ -345,6 +343,8 @@ int rw_load_dataset(struct rw_cli *cli, const struct rw_list *files, struct rw_d
 int rw_load_valid(struct rw_cli *cli, const struct rw_list *files, struct rw_dataset **out);
 /* cli->dataset, with the weights that the parameters name. */
 int rw_load_weighted(struct rw_cli *cli, const struct rw_list *files);
+/* The same of a model, the first operand; warns of features that the data lacks. */
+int rw_load_model_and_data(struct rw_cli *cli, const struct rw_list *files);
 /* cli->binned, and its documents, with their weights, as cli->dataset. */
 int rw_load_training(struct rw_cli *cli, const struct rw_list *files);
 /* Documents and queries of all ranks, on a line that ends with `features`; n: written, the numbers.

@@ -70,9 +70,7 @@ static int run(struct rw_cli *cli)
     struct rw_calibrated figures;
     struct rw_calibration map;
     const struct rw_list data = {cli->operands.text + 1, cli->operands.n - 1};
-    RW_STEP(rw_load_model(cli, cli->operands.text[0], &cli->model));
-    RW_STEP(rw_load_weighted(cli, &data));
-    rw_load_warn_lacking(cli);
+    RW_STEP(rw_load_model_and_data(cli, &data));
     RW_STEP(rw_model_calibrate(cli->ctx, cli->model, cli->dataset, &how, &figures, &calibrated));
     RW_STEP(rw_model_write(cli->ctx, calibrated, output));
     rw_model_calibration(calibrated, &map);

@@ -193,8 +193,7 @@ static int validate(struct rw_cli *cli, struct rw_cv **cv)
                 rw_dataset_n_docs(cli->dataset), rw_dataset_n_queries(cli->dataset),
                 rw_dataset_n_features(cli->dataset), (int)n_folds);
     const double start = rw_progress_clock();
-    if (!rw_msg_is_quiet())
-        RW_STEP(rw_progress_follow(cli->ctx));
+    RW_STEP(rw_progress_follow(cli->ctx));
     const int status = rw_cross_validate(cli->ctx, cli->params, cli->dataset, (int)n_folds, cv);
     rw_progress_end();
     RW_STEP(status);

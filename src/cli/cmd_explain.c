@@ -138,7 +138,7 @@ static int explain_piece(struct rw_cli *cli, uint32_t begin, uint32_t *n, double
 {
     const uint32_t left = rw_dataset_n_docs(cli->dataset) - begin;
     *n = left < PIECE_DOCS ? left : PIECE_DOCS;
-    if (begin == 0 && !rw_msg_is_quiet())
+    if (begin == 0)
         rw_progress_start();
     RW_STEP(rw_explainer_run(cli->ctx, job.explainer, cli->dataset, begin, *n, job.values, NULL));
     rw_progress_show((int)(begin + *n), (int)rw_dataset_n_docs(cli->dataset), 1);
@@ -167,8 +167,7 @@ static int permute(struct rw_cli *cli, double *value)
 {
     static struct rw_permuted *permuted;
     permuted = rw_need((size_t)job.n, sizeof(*permuted));
-    if (!rw_msg_is_quiet())
-        RW_STEP(rw_progress_follow(cli->ctx));
+    RW_STEP(rw_progress_follow(cli->ctx));
     const int n =
         rw_permutation_importance(cli->ctx, rw_params_eval(cli->params), cli->model, job.n_trees,
                                   cli->dataset, (int)repeats, value, permuted, job.n);

@@ -67,8 +67,7 @@ static int check(struct rw_cli *cli)
 static int on_step(void *user, int done, int total)
 {
     const struct rw_cli *cli = user;
-    if (!rw_msg_is_quiet())
-        rw_progress_show(done, total, rw_dataset_n_docs(cli->dataset) / 2);
+    rw_progress_show(done, total, rw_dataset_n_docs(cli->dataset) / 2);
     return 0;
 }
 
@@ -88,9 +87,7 @@ static int run(struct rw_cli *cli)
 {
     static struct rw_pruned *pruned;
     const struct rw_list data = {cli->operands.text + 1, cli->operands.n - 1};
-    RW_STEP(rw_load_model(cli, cli->operands.text[0], &cli->model));
-    RW_STEP(rw_load_weighted(cli, &data));
-    rw_load_warn_lacking(cli);
+    RW_STEP(rw_load_model_and_data(cli, &data));
     RW_STEP(prune(cli, &pruned));
     int status = rw_model_write(cli->ctx, pruned->model, output);
     if (status == 0)

@@ -38,13 +38,10 @@ static int run(struct rw_cli *cli)
     how.data_name = rw_joined(&valid);
     how.n_trees = (int)trees;
     how.n_repeats = (int)repeats;
-    RW_STEP(rw_load_model(cli, how.model_name, &cli->model));
-    RW_STEP(rw_load_weighted(cli, &valid));
-    rw_load_warn_lacking(cli);
+    RW_STEP(rw_load_model_and_data(cli, &valid));
     RW_STEP(rw_out_file_open(cli->ctx, &cli->out, output));
     const double start = rw_progress_clock();
-    if (!rw_msg_is_quiet())
-        RW_STEP(rw_progress_follow(cli->ctx));
+    RW_STEP(rw_progress_follow(cli->ctx));
     const int status = rw_report(cli->ctx, rw_params_eval(cli->params), cli->model, cli->dataset,
                                  &how, cli->out.file);
     rw_progress_end();

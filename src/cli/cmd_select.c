@@ -66,7 +66,7 @@ static int on_progress(void *user, const struct rw_select_progress *progress)
     (void)user;
     if (progress->stage == RW_SELECT_TRIED) {
         say_row(progress);
-    } else if (!rw_msg_is_quiet()) {
+    } else {
         if (progress->done == 1) {
             rw_progress_end();
             rw_progress_start();

@@ -451,7 +451,7 @@ static int share_end(struct rw_cli *cli, int *code)
     const int leads = rw_ranks_leads(cli);
     uint64_t n[ENDS] = {rw_interrupted() == SIGINT, rw_interrupted() == SIGTERM,
                         leads && job.disk_full == RW_ERR_MACHINE};
-    RW_STEP(rw_ranks_total(cli, n, ENDS));
+    RW_STEP(rw_ranks_sum(cli->ctx, n, ENDS));
     *code = n[INTERRUPT]   ? 128 + SIGINT
             : n[TERMINATE] ? 128 + SIGTERM
             : n[DISK]      ? RW_EXIT_MACHINE
@@ -488,8 +488,7 @@ static int on_round(void *user, const struct rw_round *round)
         rw_msg_line("  %.2f MB sent to other ranks by this one", (double)round->bytes_sent / 1e6);
     log_round(&job.log, round);
     reserve(round);
-    if (!rw_msg_is_quiet())
-        rw_progress_show(round->round, round->n_rounds, round->n_docs);
+    rw_progress_show(round->round, round->n_rounds, round->n_docs);
     return 0;
 }
 
@@ -841,8 +840,6 @@ static int train_rank(struct rw_cli *cli, struct training *t)
     if (leads || cli->comm)
         rw_interrupts_catch(leads);
     if (leads)
-        rw_progress_start();
-    if (leads && !rw_msg_is_quiet())
         RW_STEP(rw_progress_follow(cli->ctx));
     const struct rw_dataset *const *valid = (const struct rw_dataset *const *)t->valid;
     const int n_valid = valid_files.given.n;

@@ -154,7 +154,7 @@ int rw_load_say_size(struct rw_cli *cli, const char *set, const struct rw_list *
     char names[1024];
     n[0] = rw_dataset_n_docs(data);
     n[1] = rw_dataset_n_queries(data);
-    RW_STEP(rw_ranks_total(cli, n, 2));
+    RW_STEP(rw_ranks_sum(cli->ctx, n, 2));
     if (rw_ranks_leads(cli))
         rw_msg_line("%s: %llu documents in %llu queries%s, from %s", set, (unsigned long long)n[0],
                     (unsigned long long)n[1], features, names_of(files, names, sizeof(names)));
@@ -171,6 +171,14 @@ int rw_load_model(struct rw_cli *cli, const char *path, struct rw_model **out)
     RW_STEP(rw_model_read(cli->ctx, path, out));
     if (!rw_model_info(*out).is_finished)
         rw_msg_warning("%s: its training was interrupted; it is the best model until then", path);
+    return 0;
+}
+
+int rw_load_model_and_data(struct rw_cli *cli, const struct rw_list *files)
+{
+    RW_STEP(rw_load_model(cli, cli->operands.text[0], &cli->model));
+    RW_STEP(rw_load_weighted(cli, files));
+    rw_load_warn_lacking(cli);
     return 0;
 }
 
@@ -361,11 +369,6 @@ void rw_ranks_leave(struct rw_cli *cli, int code)
 int rw_ranks_leads(const struct rw_cli *cli)
 {
     return rw_ranks_number(cli->ctx) == 0;
-}
-
-int rw_ranks_total(struct rw_cli *cli, uint64_t *numbers, int n)
-{
-    return rw_ranks_sum(cli->ctx, numbers, (size_t)n);
 }
 
 /* ---- threads ---- */

@@ -29,11 +29,6 @@ void rw_msg_silence(int is_silent)
     verbosity.silent = is_silent;
 }
 
-int rw_msg_is_quiet(void)
-{
-    return verbosity.quiet;
-}
-
 int rw_msg_is_verbose(void)
 {
     return verbosity.verbose;
@@ -210,7 +205,7 @@ double rw_progress_clock(void)
 
 void rw_progress_start(void)
 {
-    line.on = isatty(STDERR_FILENO);
+    line.on = !verbosity.quiet && isatty(STDERR_FILENO);
     line.visible = 0;
     line.started = line.drawn = rw_progress_clock();
 }
