@@ -105,7 +105,7 @@ static void code_entries(enum rw_isa isa, const struct rw_column *column, uint32
     for (uint32_t first = 0; first < n; first += BLOCK) {
         const uint32_t now = n - first < BLOCK ? n - first : BLOCK;
         void *to = codes ? (uint8_t *)codes + first * coder->bytes : (void *)scratch;
-        rw_code_search_run(isa, &coder->search, column->value + first, now, coder->bytes, to);
+        rw_code_search_run(isa, &coder->search, column->value + first, now, coder->bytes, to, NULL);
         rw_code_count(to, now, coder->bytes, coder->n_codes, counts);
     }
     counts[coder->absent] += n_docs - n;
@@ -158,22 +158,18 @@ static int code_some(void *user, struct rw_share *share)
 int rw_bins_make(struct rw_ctx *ctx, const struct rw_dataset *dataset, struct rw_cuts *cuts,
                  const struct rw_cut_rule *rule, int owns_cuts, struct rw_bins **out)
 {
-    int status = RW_OK;
-    struct rw_bins *bins = NULL;
+    RW_SCOPED(rw_bins_free) struct rw_bins *bins = NULL;
     *out = NULL;
-    RW_TRY_OUT(new_bins(ctx, dataset, cuts, rule, &bins));
+    RW_TRY(new_bins(ctx, dataset, cuts, rule, &bins));
     struct code_job job = {dataset, cuts, rule, rw_isa(), bins->codes, NULL};
-    status = rw_parallel_long(ctx, ctx->n_threads, cuts->n_features, 1, code_some, &job);
-    if (status < 0) {
-        rw_fail_memory(ctx, status, "out of memory while coding %u documents", dataset->n_docs);
-        goto out;
-    }
+    const int status = rw_parallel_long(ctx, ctx->n_threads, cuts->n_features, 1, code_some, &job);
+    if (status < 0)
+        return rw_fail_memory(ctx, status, "out of memory while coding %u documents",
+                              dataset->n_docs);
     bins->owns_cuts = owns_cuts; /* only now: a failure leaves the cuts to the caller */
     *out = bins;
+    bins = NULL;
     return RW_OK;
-out:
-    rw_bins_free(bins);
-    return status;
 }
 
 /* ---- cuts and codes together ---- */
@@ -239,12 +235,17 @@ int rw_bins_gather(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                    const struct rw_cut_rule *rule, const struct rw_feature_cuts *found,
                    struct rw_codes *codes, struct rw_bins **out)
 {
-    int status;
     struct rw_cuts *cuts = NULL;
-    struct rw_bins *bins = NULL;
     *out = NULL;
-    RW_TRY_OUT(rw_cuts_gather(ctx, dataset, found, &cuts));
-    RW_TRY_OUT(new_bins(ctx, dataset, cuts, rule, &bins));
+    RW_TRY(rw_cuts_gather(ctx, dataset, found, &cuts));
+    const int status = new_bins(ctx, dataset, cuts, rule, out);
+    struct rw_bins *bins = *out;
+    if (status < 0) {
+        rw_bins_free(bins);
+        rw_cuts_free(cuts);
+        *out = NULL;
+        return status;
+    }
     bins->owns_cuts = 1;
     for (uint32_t c = 0, f = 0; c < dataset->n_columns; c++) {
         if (found[c].reason != RW_CUT_IN_USE)
@@ -252,12 +253,7 @@ int rw_bins_gather(struct rw_ctx *ctx, const struct rw_dataset *dataset,
         bins->codes[f++] = codes[c];
         codes[c] = (struct rw_codes){0};
     }
-    *out = bins;
     return RW_OK;
-out:
-    rw_bins_free(bins);
-    rw_cuts_free(cuts);
-    return status;
 }
 
 void rw_codes_free(struct rw_codes *codes, uint32_t n)
@@ -272,17 +268,15 @@ void rw_codes_free(struct rw_codes *codes, uint32_t n)
 int rw_bins_make_training(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                           const struct rw_cut_rule *rule, struct rw_bins **out)
 {
-    int status;
-    struct rw_cut_finder finder;
-    struct rw_codes *codes = NULL;
+    RW_RELEASED(rw_cut_finder_release) struct rw_cut_finder finder = {.dataset = dataset};
+    struct rw_codes *codes;
     *out = NULL;
-    RW_TRY_OUT(rw_cut_finder_init(ctx, &finder, dataset, rule));
-    RW_TRY_OUT(RW_NEW(ctx, codes, dataset->n_columns));
-    RW_TRY_OUT(rw_cuts_find_on_host(codes, &finder));
-    RW_TRY_OUT(rw_bins_gather(ctx, dataset, rule, finder.found, codes, out));
-out:
+    RW_TRY(rw_cut_finder_init(ctx, &finder, dataset, rule));
+    RW_TRY(RW_NEW(ctx, codes, dataset->n_columns));
+    int status = rw_cuts_find_on_host(codes, &finder);
+    if (status >= 0)
+        status = rw_bins_gather(ctx, dataset, rule, finder.found, codes, out);
     rw_codes_free(codes, dataset->n_columns);
-    rw_cut_finder_release(&finder);
     return status;
 }
 
@@ -342,22 +336,17 @@ int rw_bins_join(struct rw_ctx *ctx, struct rw_bins **part, uint32_t n_parts, st
                  const struct rw_cut_rule *rule, struct rw_bins **out)
 {
     struct rw_dataset all = {.n_docs = 0};
-    struct join_job job = {.part = part, .n_parts = n_parts};
-    int status;
+    RW_SCOPED(rw_bins_free) struct rw_bins *bins = NULL;
     *out = NULL;
     for (uint32_t p = 0; p < n_parts; p++)
         all.n_docs += part[p]->n_docs;
-    status = new_bins(ctx, &all, cuts, rule, &job.bins);
-    if (status >= 0) {
-        status = rw_parallel_long(ctx, ctx->n_threads, cuts->n_features, 1, join_some, &job);
-        if (status < 0)
-            rw_fail_memory(ctx, status, "out of memory while coding %u documents", all.n_docs);
-    }
-    if (status < 0) {
-        rw_bins_free(job.bins);
-        return status;
-    }
-    *out = job.bins;
+    RW_TRY(new_bins(ctx, &all, cuts, rule, &bins));
+    struct join_job job = {.part = part, .n_parts = n_parts, .bins = bins};
+    const int status = rw_parallel_long(ctx, ctx->n_threads, cuts->n_features, 1, join_some, &job);
+    if (status < 0)
+        return rw_fail_memory(ctx, status, "out of memory while coding %u documents", all.n_docs);
+    *out = bins;
+    bins = NULL;
     return RW_OK;
 }
 
@@ -414,6 +403,15 @@ void rw_bins_free(struct rw_bins *bins)
 }
 
 /* ---- with their documents ---- */
+
+int rw_binned_take_features(struct rw_ctx *ctx, const struct rw_column *column, uint32_t n,
+                            struct rw_binned *binned)
+{
+    RW_TRY(RW_NEW_RAW(ctx, binned->feature, n));
+    for (; binned->n_features < n; binned->n_features++)
+        binned->feature[binned->n_features] = column[binned->n_features].feature;
+    return RW_OK;
+}
 
 void rw_binned_release(struct rw_binned *binned)
 {

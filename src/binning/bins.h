@@ -6,6 +6,7 @@
 
 #include "base/bits.h"
 #include "base/mem.h"
+#include "base/mem.h"
 #include "binning/cuts.h"
 
 /* One feature's codes. Where one code is so frequent that listing the others takes less memory,
@@ -125,6 +126,9 @@ struct rw_binned {
     const struct rw_model *scored; /* NULL, or the model; only compared */
     double *scores;                /* [n_docs] what it gives them; owned */
 };
+/* Its features are those of the n columns. */
+int rw_binned_take_features(struct rw_ctx *ctx, const struct rw_column *column, uint32_t n,
+                            struct rw_binned *binned);
 /* Frees what it holds, not the struct. */
 void rw_binned_release(struct rw_binned *binned);
 

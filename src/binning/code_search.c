@@ -289,8 +289,8 @@ RW_AVX512 static size_t run_avx512(const struct rw_code_search *s, const float *
 
 /* ---- all paths ---- */
 
-void rw_code_search_most(enum rw_isa isa, const struct rw_code_search *s, const float *value,
-                         size_t n, size_t bytes, void *positions, int32_t *most)
+void rw_code_search_run(enum rw_isa isa, const struct rw_code_search *s, const float *value,
+                        size_t n, size_t bytes, void *positions, int32_t *most)
 {
     size_t done = 0;
 #if RW_HAS_X86
@@ -303,12 +303,6 @@ void rw_code_search_most(enum rw_isa isa, const struct rw_code_search *s, const 
 #endif
     if (done < n) /* where there is nothing, the arrays may be NULL */
         run_plain(s, value + done, n - done, bytes, (uint8_t *)positions + done * bytes, most);
-}
-
-void rw_code_search_run(enum rw_isa isa, const struct rw_code_search *s, const float *value,
-                        size_t n, size_t bytes, void *positions)
-{
-    rw_code_search_most(isa, s, value, n, bytes, positions, NULL);
 }
 
 void rw_code_count(const void *positions, size_t n, size_t bytes, uint32_t n_positions,

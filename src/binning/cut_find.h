@@ -165,12 +165,10 @@ void rw_code_search_of_cuts(struct rw_code_search *search, const float *cut, uin
 /* The position of one value. */
 uint32_t rw_code_search_one(const struct rw_code_search *search, float value);
 
-/* positions: [n] uint8_t or uint16_t by `bytes`, written. */
+/* positions: [n] uint8_t or uint16_t by `bytes`, written. most: NULL, or [n_bounds + 1] ordered,
+ * raised to the largest value of each position. */
 void rw_code_search_run(enum rw_isa isa, const struct rw_code_search *search, const float *value,
-                        size_t n, size_t bytes, void *positions);
-/* The same, and most: [n_bounds + 1] ordered, raised to the largest value of each position. */
-void rw_code_search_most(enum rw_isa isa, const struct rw_code_search *search, const float *value,
-                         size_t n, size_t bytes, void *positions, int32_t *most);
+                        size_t n, size_t bytes, void *positions, int32_t *most);
 /* Adds to counts: [n_positions] how often each position occurs. */
 void rw_code_count(const void *positions, size_t n, size_t bytes, uint32_t n_positions,
                    uint32_t *counts);

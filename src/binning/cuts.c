@@ -250,15 +250,11 @@ int rw_cuts_make_by(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                     const struct rw_cut_rule *rule, rw_cuts_find_fn *find, void *user,
                     struct rw_cuts **out)
 {
-    int status;
-    struct rw_cut_finder finder;
+    RW_RELEASED(rw_cut_finder_release) struct rw_cut_finder finder = {.dataset = dataset};
     *out = NULL;
-    RW_TRY_OUT(rw_cut_finder_init(ctx, &finder, dataset, rule));
-    RW_TRY_OUT(find(user, &finder));
-    RW_TRY_OUT(rw_cuts_gather(ctx, dataset, finder.found, out));
-out:
-    rw_cut_finder_release(&finder);
-    return status;
+    RW_TRY(rw_cut_finder_init(ctx, &finder, dataset, rule));
+    RW_TRY(find(user, &finder));
+    return rw_cuts_gather(ctx, dataset, finder.found, out);
 }
 
 int rw_cuts_make(struct rw_ctx *ctx, const struct rw_dataset *dataset,
@@ -319,12 +315,10 @@ static void exact_pass(const struct rw_cut_finder *finder, enum rw_isa isa,
     for (uint32_t first = 0; first < column->n && (index || !is_counted); first += BLOCK) {
         const uint32_t n = column->n - first < BLOCK ? column->n - first : BLOCK;
         void *to = index ? (uint8_t *)index + first * bytes : (void *)scratch;
-        if (is_counted) { /* only the index is not known */
-            rw_code_search_run(isa, &search, column->value + first, n, bytes, to);
-            continue;
-        }
-        rw_code_search_most(isa, &search, column->value + first, n, bytes, to, most);
-        rw_code_count(to, n, bytes, missing + 1, s->count);
+        rw_code_search_run(isa, &search, column->value + first, n, bytes, to,
+                           is_counted ? NULL : most);
+        if (!is_counted) /* else only the index is not known */
+            rw_code_count(to, n, bytes, missing + 1, s->count);
     }
     for (uint32_t k = 0; k <= s->n_bounds && !is_counted; k++)
         s->below[k] = rw_key_of_ordered(most[k]);

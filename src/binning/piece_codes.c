@@ -48,8 +48,8 @@ static inline uint32_t held_row(const struct at_work *w, uint32_t k)
 static void search(const struct at_work *w, const float *value, uint32_t n, void *intervals)
 {
     enum { FEW = 64 }; /* vectors have more to prepare than these take */
-    rw_code_search_most(n < FEW ? RW_ISA_PLAIN : w->pieces->isa, w->s->search, value, n, w->width,
-                        intervals, w->most);
+    rw_code_search_run(n < FEW ? RW_ISA_PLAIN : w->pieces->isa, w->s->search, value, n, w->width,
+                       intervals, w->most);
 }
 
 /* The values of all documents of the piece, in s->all_values. */
@@ -423,9 +423,7 @@ static int end_bins(struct join *join, struct rw_binned *out)
     const struct rw_pieces *pieces = join->pieces;
     const struct rw_dataset columns = {
         .n_docs = pieces->n_docs, .n_columns = join->n_columns, .column = join->column};
-    RW_TRY(RW_NEW(pieces->ctx, out->feature, join->n_columns));
-    for (; out->n_features < join->n_columns; out->n_features++)
-        out->feature[out->n_features] = join->column[out->n_features].feature;
+    RW_TRY(rw_binned_take_features(pieces->ctx, join->column, join->n_columns, out));
     return rw_bins_gather(pieces->ctx, &columns, &pieces->rule, join->found, join->codes,
                           &out->bins);
 }
@@ -450,17 +448,13 @@ static int count_all(struct join *join)
 int rw_pieces_finish(struct rw_pieces *pieces, struct rw_binned *out)
 {
     struct rw_ctx *ctx = pieces->ctx;
-    struct join join = {.pieces = pieces};
-    int status;
+    RW_RELEASED(join_release) struct join join = {.pieces = pieces};
     add_threads(pieces);
-    RW_TRY_OUT(count_all(&join));
-    status = rw_parallel_long(ctx, pieces->n_threads, join.n_columns, 1, end_columns, &join);
+    RW_TRY(count_all(&join));
+    int status = rw_parallel_long(ctx, pieces->n_threads, join.n_columns, 1, end_columns, &join);
     if (status < 0)
         rw_fail_memory(ctx, status, "out of memory while coding %u documents", pieces->n_docs);
     else
         status = end_bins(&join, out);
-    status = rw_comm_agree(ctx, status);
-out:
-    join_release(&join);
-    return status;
+    return rw_comm_agree(ctx, status);
 }

@@ -528,12 +528,9 @@ static int find_all_bounds(struct rw_all_held *own)
     if (rw_n_ranks(ctx) == 1)
         return find_bounds(own);
     for (uint32_t group = 0; group < RW_HELD_GROUPS; group++) {
-        struct rw_all_held all = {.pieces = own->pieces};
-        int status = rw_pieces_exchange_held(own, group, &all);
-        if (status >= 0)
-            status = rw_comm_agree(ctx, all.end ? find_bounds(&all) : RW_OK);
-        rw_all_held_release(&all);
-        RW_TRY(status);
+        RW_RELEASED(rw_all_held_release) struct rw_all_held all = {.pieces = own->pieces};
+        RW_TRY(rw_pieces_exchange_held(own, group, &all));
+        RW_TRY(rw_comm_agree(ctx, all.end ? find_bounds(&all) : RW_OK));
     }
     return rw_pieces_share_bounds(own->pieces);
 }
@@ -675,19 +672,14 @@ int rw_pieces_exchange_held(const struct rw_all_held *own, uint32_t group, struc
 {
     struct rw_ctx *ctx = all->pieces->ctx;
     const size_t n_ranks = (size_t)rw_n_ranks(ctx);
-    void *send = NULL;
-    size_t *send_begin = NULL, *begin = NULL;
+    RW_FREED void *send = NULL;
+    RW_FREED size_t *send_begin = NULL, *begin = NULL;
     int status = RW_NEW(ctx, send_begin, n_ranks + 1);
     status = status < 0 ? status : RW_NEW(ctx, begin, n_ranks + 1);
     status = status < 0 ? status : pack_held(own, group, &send, send_begin);
-    RW_TRY_OUT(rw_comm_agree(ctx, status));
-    RW_TRY_OUT(rw_comm_exchange(ctx, send, send_begin, &all->received, begin));
-    status = rw_comm_agree(ctx, list_received(all, begin[n_ranks]));
-out:
-    rw_mem_free(send);
-    rw_mem_free(send_begin);
-    rw_mem_free(begin);
-    return status;
+    RW_TRY(rw_comm_agree(ctx, status));
+    RW_TRY(rw_comm_exchange(ctx, send, send_begin, &all->received, begin));
+    return rw_comm_agree(ctx, list_received(all, begin[n_ranks]));
 }
 
 void rw_all_held_release(struct rw_all_held *all)
@@ -752,19 +744,15 @@ int rw_pieces_share_bounds(struct rw_pieces *pieces)
 {
     struct rw_ctx *ctx = pieces->ctx;
     const size_t n_ranks = (size_t)rw_n_ranks(ctx);
-    uint32_t *send = NULL;
-    void *told = NULL;
-    size_t n = 0, *begin = NULL;
+    RW_FREED uint32_t *send = NULL;
+    RW_FREED void *told = NULL;
+    RW_FREED size_t *begin = NULL;
+    size_t n = 0;
     int status = RW_NEW(ctx, begin, n_ranks + 1);
     status = status < 0 ? status : pack_bounds(pieces, &send, &n);
-    RW_TRY_OUT(rw_comm_agree(ctx, status));
-    RW_TRY_OUT(rw_comm_gather_all(ctx, send, n * sizeof(*send), &told, begin));
-    status = rw_comm_agree(ctx, take_bounds(pieces, told, begin[n_ranks] / sizeof(*send)));
-out:
-    rw_mem_free(send);
-    rw_mem_free(told);
-    rw_mem_free(begin);
-    return status;
+    RW_TRY(rw_comm_agree(ctx, status));
+    RW_TRY(rw_comm_gather_all(ctx, send, n * sizeof(*send), &told, begin));
+    return rw_comm_agree(ctx, take_bounds(pieces, told, begin[n_ranks] / sizeof(*send)));
 }
 
 /* ---- what was found ---- */
@@ -773,23 +761,20 @@ int rw_pieces_share_found(struct rw_pieces *pieces)
 {
     struct rw_ctx *ctx = pieces->ctx;
     int32_t *most = pieces->scratch[0].most;
-    uint32_t *number = NULL;
-    int status;
+    RW_FREED uint32_t *number = NULL;
     if (rw_n_ranks(ctx) == 1)
         return RW_OK;
     const size_t n = pieces->n_most > RW_FEATURE_IDS ? pieces->n_most : RW_FEATURE_IDS;
-    RW_TRY_OUT(rw_comm_agree(ctx, RW_NEW_RAW(ctx, number, n)));
+    RW_TRY(rw_comm_agree(ctx, RW_NEW_RAW(ctx, number, n)));
     for (uint64_t k = 0; k < pieces->n_most; k++)
         number[k] = (uint32_t)most[k] ^ 0x80000000u; /* orders as the signed number does */
-    RW_TRY_OUT(rw_comm_all_reduce(ctx, number, pieces->n_most, RW_COMM_U32, RW_COMM_MAX));
+    RW_TRY(rw_comm_all_reduce(ctx, number, pieces->n_most, RW_COMM_U32, RW_COMM_MAX));
     for (uint64_t k = 0; k < pieces->n_most; k++)
         most[k] = (int32_t)(number[k] ^ 0x80000000u);
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
         number[f] = pieces->feature[f].n_present;
-    RW_TRY_OUT(rw_comm_all_reduce(ctx, number, RW_FEATURE_IDS, RW_COMM_U32, RW_COMM_SUM));
+    RW_TRY(rw_comm_all_reduce(ctx, number, RW_FEATURE_IDS, RW_COMM_U32, RW_COMM_SUM));
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
         pieces->feature[f].n_present = number[f];
-out:
-    rw_mem_free(number);
-    return status;
+    return RW_OK;
 }

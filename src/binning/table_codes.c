@@ -17,11 +17,9 @@ struct coding {
     struct rw_cut_finder finder;
     struct rw_table_reader reader;
     enum rw_isa isa;
-    struct rw_dataset seen;   /* the documents, with columns without values */
-    struct rw_column *column; /* [n_columns] of seen; owned */
-    struct rw_codes *codes;   /* [n_columns] owned */
-    uint32_t *dense, *sparse; /* [n_dense], [n_sparse] columns; owned */
-    uint32_t n_dense, n_sparse;
+    struct rw_dataset seen;            /* the documents, with columns without values */
+    struct rw_column *column;          /* [n_columns] of seen; owned */
+    struct rw_codes *codes;            /* [n_columns] owned */
     uint32_t first, end;               /* of dense: those at hand, AT_A_TIME at most */
     struct rw_cut_intervals *interval; /* [AT_A_TIME] of columns first .. end - 1; owned */
     void **index;                      /* [AT_A_TIME] the interval of each document; owned */
@@ -35,8 +33,6 @@ static void coding_release(struct coding *job)
     rw_mem_free(job->interval);
     rw_codes_free(job->codes, job->seen.n_columns);
     rw_cut_finder_release(&job->finder);
-    rw_mem_free(job->dense);
-    rw_mem_free(job->sparse);
     rw_mem_free(job->column);
     rw_table_close(&job->reader);
 }
@@ -55,8 +51,8 @@ static int bound_groups(struct coding *job, struct rw_share *share, struct rw_ra
     for (uint64_t group, end; rw_share_next(share, &group, &end);) {
         const uint32_t k = job->first + (uint32_t)group * SAMPLED_GROUP;
         const uint32_t n = job->end - k < SAMPLED_GROUP ? job->end - k : SAMPLED_GROUP;
-        rw_table_values(&job->reader, job->dense + k, n, job->finder.sample.row, 0, all.n, value,
-                        stride);
+        rw_table_values(&job->reader, job->reader.dense + k, n, job->finder.sample.row, 0, all.n,
+                        value, stride);
         for (uint32_t i = 0; i < n; i++) {
             const struct rw_cut_part part = {.column = {.n = all.n, .value = value + i * stride}};
             rw_cut_bounds(job->isa, &part, 1, &all, job->finder.rule, scratch,
@@ -127,14 +123,14 @@ static void find_intervals(struct coding *job, uint32_t first, uint32_t n, uint3
 {
     for (; doc < end; doc += BLOCK) {
         const uint32_t now = end - doc < BLOCK ? end - doc : BLOCK;
-        rw_table_values(&job->reader, job->dense + job->first + first, n, NULL, doc, now, s->value,
-                        STRIDE);
+        rw_table_values(&job->reader, job->reader.dense + job->first + first, n, NULL, doc, now,
+                        s->value, STRIDE);
         for (uint32_t i = 0; i < n; i++) {
             const struct rw_cut_intervals *interval = &job->interval[first + i];
             const size_t bytes = index_bytes(interval);
             uint8_t *to = (uint8_t *)job->index[first + i] + doc * bytes;
-            rw_code_search_most(job->isa, &s->search[i], s->value + i * STRIDE, now, bytes, to,
-                                s->most[i]);
+            rw_code_search_run(job->isa, &s->search[i], s->value + i * STRIDE, now, bytes, to,
+                               s->most[i]);
             rw_code_count(to, now, bytes, interval->n_bounds + 2, s->count[i]);
         }
     }
@@ -168,7 +164,7 @@ static int code_some(void *user, struct rw_share *share)
     struct coding *job = user;
     const struct rw_column column = {.n = job->seen.n_docs};
     for (uint64_t k, end; rw_share_next(share, &k, &end);) {
-        const uint32_t c = job->dense[job->first + k];
+        const uint32_t c = job->reader.dense[job->first + k];
         struct rw_cut_intervals *interval = &job->interval[k];
         void *index = job->index[k];
         job->index[k] = NULL; /* taken */
@@ -221,7 +217,7 @@ static int code_sparse(void *user, struct rw_share *share)
     struct rw_rank_scratch scratch;
     int status = rw_rank_scratch_init(NULL, &scratch, &job->finder.sample);
     for (uint64_t k, end; status >= 0 && rw_share_next(share, &k, &end);)
-        status = code_column(job, job->sparse[k], &scratch);
+        status = code_column(job, job->reader.sparse[k], &scratch);
     rw_rank_scratch_release(&scratch);
     return status;
 }
@@ -234,8 +230,6 @@ static int begin(struct rw_ctx *ctx, struct coding *job, const struct rw_dataset
     const uint32_t n_columns = job->reader.n_columns;
     RW_TRY(RW_NEW(ctx, job->column, n_columns));
     RW_TRY(RW_NEW(ctx, job->codes, n_columns));
-    RW_TRY(RW_NEW_RAW(ctx, job->dense, n_columns));
-    RW_TRY(RW_NEW_RAW(ctx, job->sparse, n_columns));
     job->seen = *documents;
     job->seen.column = job->column;
     job->seen.n_columns = n_columns;
@@ -243,12 +237,8 @@ static int begin(struct rw_ctx *ctx, struct coding *job, const struct rw_dataset
         const int is_sparse = job->reader.column[c].is_sparse;
         job->column[c].feature = job->reader.column[c].feature;
         job->column[c].n = is_sparse ? rw_table_n_entries(&job->reader, c) : documents->n_docs;
-        if (is_sparse)
-            job->sparse[job->n_sparse++] = c;
-        else
-            job->dense[job->n_dense++] = c;
     }
-    const size_t at_a_time = job->n_dense < AT_A_TIME ? job->n_dense : AT_A_TIME;
+    const size_t at_a_time = job->reader.n_dense < AT_A_TIME ? job->reader.n_dense : AT_A_TIME;
     RW_TRY(RW_NEW_RAW(ctx, job->interval, at_a_time));
     RW_TRY(RW_NEW(ctx, job->index, AT_A_TIME));
     return rw_cut_finder_init(ctx, &job->finder, &job->seen, rule);
@@ -257,13 +247,13 @@ static int begin(struct rw_ctx *ctx, struct coding *job, const struct rw_dataset
 static int code_columns(struct rw_ctx *ctx, struct coding *job)
 {
     int status = RW_OK;
-    for (; status >= 0 && job->first < job->n_dense; job->first = job->end) {
-        const uint32_t left = job->n_dense - job->first;
+    for (; status >= 0 && job->first < job->reader.n_dense; job->first = job->end) {
+        const uint32_t left = job->reader.n_dense - job->first;
         job->end = job->first + (left < AT_A_TIME ? left : AT_A_TIME);
         status = code_dense(ctx, job);
     }
-    if (status >= 0 && job->n_sparse)
-        status = rw_parallel_long(ctx, ctx->n_threads, job->n_sparse, 1, code_sparse, job);
+    if (status >= 0 && job->reader.n_sparse)
+        status = rw_parallel_long(ctx, ctx->n_threads, job->reader.n_sparse, 1, code_sparse, job);
     if (status < 0)
         return rw_fail_memory(ctx, status, "out of memory while coding %u documents",
                               job->seen.n_docs);
@@ -281,9 +271,7 @@ int rw_table_codes(struct rw_ctx *ctx, const struct rw_table *table, const struc
     RW_TRY_OUT(code_columns(ctx, &job));
     RW_TRY_OUT(rw_table_check(ctx, &job.reader));
     rw_table_tell(ctx, &job.reader);
-    RW_TRY_OUT(RW_NEW(ctx, out->feature, job.seen.n_columns));
-    for (; out->n_features < job.seen.n_columns; out->n_features++)
-        out->feature[out->n_features] = job.column[out->n_features].feature;
+    RW_TRY_OUT(rw_binned_take_features(ctx, job.column, job.seen.n_columns, out));
     status = rw_bins_gather(ctx, &job.seen, rule, job.finder.found, job.codes, &out->bins);
 out:
     coding_release(&job);

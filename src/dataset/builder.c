@@ -856,15 +856,14 @@ static int copy_more_labels(struct rw_ctx *ctx, struct rw_builder *builder,
 int rw_builder_copy(struct rw_ctx *ctx, struct rw_builder *builder,
                     const struct rw_dataset *dataset, uint32_t begin, uint32_t end)
 {
-    struct rw_builder lines = {0}; /* only its entries are used */
-    uint64_t *next = NULL;
-    int status;
+    RW_RELEASED(rw_builder_release) struct rw_builder lines = {0}; /* only its entries are used */
+    RW_FREED uint64_t *next = NULL;
     builder->width = dataset->width;
     builder->by_name = dataset->by_name;
     if (!builder->lexicon)
         builder->lexicon = rw_lexicon_share(dataset->lexicon);
-    RW_TRY_OUT(RW_NEW(ctx, next, (size_t)(end - begin) + 1));
-    RW_TRY_OUT(copy_entries(ctx, &lines, dataset, begin, end, next));
+    RW_TRY(RW_NEW(ctx, next, (size_t)(end - begin) + 1));
+    RW_TRY(copy_entries(ctx, &lines, dataset, begin, end, next));
     uint32_t q = /* the query that holds `begin` */
         rw_numbers_under(dataset->query_offset, dataset->n_queries, (uint64_t)begin + 1) - 1;
     uint64_t at = 0;
@@ -872,25 +871,21 @@ int rw_builder_copy(struct rw_ctx *ctx, struct rw_builder *builder,
         if (i == begin || i == dataset->query_offset[q + 1]) {
             q += i != begin;
             const char *id = rw_dataset_query_id(dataset, q);
-            RW_TRY_OUT(rw_builder_query(ctx, builder, id, strlen(id)));
+            RW_TRY(rw_builder_query(ctx, builder, id, strlen(id)));
         }
         const char *comment = rw_dataset_comment(dataset, i);
         const uint64_t line_end = next[i - begin]; /* placing moved it there */
         const int any = line_end > at;             /* else there may be no entries at all */
         if (dataset->weight)
-            RW_TRY_OUT(rw_builder_weight(ctx, builder, dataset->weight[i]));
+            RW_TRY(rw_builder_weight(ctx, builder, dataset->weight[i]));
         if (dataset->n_more_labels)
-            RW_TRY_OUT(copy_more_labels(ctx, builder, dataset, i));
-        RW_TRY_OUT(rw_builder_doc(
+            RW_TRY(copy_more_labels(ctx, builder, dataset, i));
+        RW_TRY(rw_builder_doc(
             ctx, builder, dataset->label[i], any ? lines.entry_feature + at : NULL,
             any ? lines.entry_value + at : NULL, line_end - at, comment, strlen(comment)));
         at = line_end;
     }
-    status = RW_OK;
-out:
-    rw_mem_free(next);
-    rw_builder_release(&lines);
-    return status;
+    return RW_OK;
 }
 
 int rw_dataset_select(struct rw_ctx *ctx, const struct rw_dataset *dataset, const uint8_t *keep,

@@ -88,15 +88,13 @@ static int count_feature(struct rw_ctx *ctx, const struct rw_dataset *dataset, u
 static int count_all(struct rw_ctx *ctx, const uint8_t *wanted, const struct rw_dataset *dataset,
                      int absent_missing, struct message *m)
 {
-    float *values;
-    int status = RW_OK;
+    RW_FREED float *values = NULL;
     RW_TRY(RW_NEW_RAW(ctx, values, dataset->n_docs));
-    for (uint32_t f = 0; f < RW_FEATURE_IDS && status >= 0; f++) {
+    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
         if (wanted[f])
-            status = count_feature(ctx, dataset, f, absent_missing, values, m);
+            RW_TRY(count_feature(ctx, dataset, f, absent_missing, values, m));
     }
-    rw_mem_free(values);
-    return status;
+    return RW_OK;
 }
 
 /* ---- of all ranks ---- */
@@ -198,14 +196,13 @@ static int keep_all(struct rw_ctx *ctx, const char *bytes, size_t n_bytes, uint3
                     struct rw_shared_codes *shared)
 {
     enum { LEAST_BYTES = sizeof(uint32_t) + sizeof(uint64_t) + 1 };
-    struct counted *words;
+    RW_FREED struct counted *words = NULL;
     size_t n = 0, n_features = kept ? kept->n : 0;
-    int status = RW_OK;
     RW_TRY(RW_NEW(ctx, words, n_bytes / LEAST_BYTES + 1));
-    RW_TRY_OUT(unpack(ctx, bytes, n_bytes, words, &n));
+    RW_TRY(unpack(ctx, bytes, n_bytes, words, &n));
     for (size_t i = 0; i < n; i++)
         n_features += i == 0 || words[i].feature != words[i - 1].feature;
-    RW_TRY_OUT(RW_NEW(ctx, out->of, n_features));
+    RW_TRY(RW_NEW(ctx, out->of, n_features));
     uint32_t k = 0;
     for (size_t i = 0, end; i < n || (kept && k < kept->n); i = end) { /* both ascend */
         const int is_kept =
@@ -216,15 +213,12 @@ static int keep_all(struct rw_ctx *ctx, const char *bytes, size_t n_bytes, uint3
         if (is_kept || !words[i].word[0]) { /* or no rank has the feature */
             out->of[out->n].feature = feature;
             out->n++;
-            RW_TRY_OUT(keep_words(ctx, is_kept ? &kept->of[k] : NULL, words + i, end - i, most,
-                                  &out->of[out->n - 1], shared));
+            RW_TRY(keep_words(ctx, is_kept ? &kept->of[k] : NULL, words + i, end - i, most,
+                              &out->of[out->n - 1], shared));
         }
         k += (uint32_t)is_kept;
     }
-    status = rw_categories_index(ctx, out);
-out:
-    rw_mem_free(words);
-    return status;
+    return rw_categories_index(ctx, out);
 }
 
 int rw_categories_make(struct rw_ctx *ctx, const uint8_t *wanted, const struct rw_dataset *dataset,
@@ -266,18 +260,6 @@ static int no_category(struct rw_ctx *ctx, const struct rw_dataset *dataset, uin
                    where, rw_feature_text(dataset->name, dataset->n_names, feature, text), number);
 }
 
-/* Values of all documents: the column's, or `absent` ones. */
-static void values_of(const struct rw_dataset *dataset, uint32_t feature, int absent_missing,
-                      float *values)
-{
-    const float absent = absent_missing ? rw_float_of_bits(RW_MISSING_BITS) : 0.0f;
-    const struct rw_column *column = rw_dataset_column(dataset, feature);
-    if (column)
-        rw_column_values(column, 0, dataset->n_docs, absent, values);
-    for (uint32_t doc = 0; !column && doc < dataset->n_docs; doc++)
-        values[doc] = absent;
-}
-
 /* In a column of words an absent value is the number 0, as it is in others, and not word 0. */
 static int is_absent(const struct rw_column *column, uint32_t *entry, uint32_t doc)
 {
@@ -296,16 +278,16 @@ int rw_categories_codes(struct rw_ctx *ctx, const struct rw_feature_categories *
     const struct rw_column *column = rw_dataset_column(dataset, of->feature);
     struct rw_lexicon *lexicon =
         rw_lexicon_has(dataset->lexicon, of->feature) ? dataset->lexicon : NULL;
-    uint16_t *code_of = NULL; /* [n_words] */
+    RW_FREED uint16_t *code_of = NULL; /* [n_words] */
     uint32_t entry = 0;
-    int status = RW_OK;
     if (lexicon) {
         const uint32_t n_words = rw_lexicon_n(lexicon);
         RW_TRY(RW_NEW_RAW(ctx, code_of, n_words));
         for (uint32_t i = 0; i < n_words; i++)
             code_of[i] = (uint16_t)rw_category_of_word(of, rw_lexicon_word(lexicon, i));
     }
-    values_of(dataset, of->feature, absent_missing, values);
+    rw_dataset_feature(dataset, of->feature,
+                       absent_missing ? rw_float_of_bits(RW_MISSING_BITS) : 0.0f, values);
     for (uint32_t doc = 0; doc < dataset->n_docs; doc++) {
         const float value = values[doc];
         if (value != value)
@@ -314,14 +296,11 @@ int rw_categories_codes(struct rw_ctx *ctx, const struct rw_feature_categories *
             values[doc] = (float)code_of[(uint32_t)value];
             continue;
         }
-        if (!rw_is_category(value)) {
-            status = no_category(ctx, dataset, doc, of->feature, value);
-            break;
-        }
+        if (!rw_is_category(value))
+            return no_category(ctx, dataset, doc, of->feature, value);
         values[doc] = (float)rw_category_of_number(of, value);
     }
-    rw_mem_free(code_of);
-    return status;
+    return RW_OK;
 }
 
 int rw_categories_check_numbers(struct rw_ctx *ctx, const struct rw_dataset *dataset,
@@ -415,18 +394,15 @@ int rw_categories_set_words(struct rw_ctx *ctx, struct rw_dataset *dataset, uint
                             const char *const *words, uint32_t n_words)
 {
     const struct rw_column *column = rw_dataset_column(dataset, feature);
-    uint32_t *number;
-    int status;
+    RW_FREED uint32_t *number = NULL;
     if (!dataset->lexicon)
         RW_TRY(rw_lexicon_new(ctx, &dataset->lexicon));
     RW_TRY(RW_NEW(ctx, number, n_words));
-    RW_TRY_OUT(add_words(ctx, dataset, feature, words, n_words, number));
+    RW_TRY(add_words(ctx, dataset, feature, words, n_words, number));
     for (uint32_t i = 0; column && i < column->n; i++) {
         const float value = column->value[i];
-        if (value == value && !(rw_is_category(value) && value < (float)n_words)) {
-            status = no_category(ctx, dataset, column->row ? column->row[i] : i, feature, value);
-            goto out;
-        }
+        if (value == value && !(rw_is_category(value) && value < (float)n_words))
+            return no_category(ctx, dataset, column->row ? column->row[i] : i, feature, value);
     }
     for (uint32_t i = 0; column && i < column->n; i++) {
         const float value = column->value[i];
@@ -436,8 +412,5 @@ int rw_categories_set_words(struct rw_ctx *ctx, struct rw_dataset *dataset, uint
         column->value[i] = n == RW_MAX_WORDS ? rw_float_of_bits(RW_MISSING_BITS) : (float)n;
     }
     rw_lexicon_mark(dataset->lexicon, feature);
-    status = RW_OK;
-out:
-    rw_mem_free(number);
-    return status;
+    return RW_OK;
 }

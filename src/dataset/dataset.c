@@ -366,15 +366,7 @@ static uint64_t labels_item(const struct rw_dataset *dataset, uint32_t doc, uint
 
 static uint32_t query_of(const struct rw_dataset *dataset, uint32_t doc)
 {
-    uint32_t low = 0, high = dataset->n_queries - 1;
-    while (low < high) {
-        const uint32_t middle = high - (high - low) / 2;
-        if (dataset->query_offset[middle] <= doc)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
+    return rw_numbers_under(dataset->query_offset, dataset->n_queries, (uint64_t)doc + 1) - 1;
 }
 
 static int check_pair(struct rw_ctx *ctx, const struct rw_dataset *dataset, size_t i,
@@ -399,13 +391,12 @@ int rw_dataset_set_pairs(struct rw_ctx *ctx, struct rw_dataset *dataset,
                          const struct rw_given_pair *pairs, size_t n)
 {
     RW_DEFAULT_FPENV;
-    int status = RW_OK;
-    struct rw_given_pair *sorted = NULL;
-    size_t *offset = NULL;
+    RW_FREED struct rw_given_pair *sorted = NULL;
+    RW_FREED size_t *offset = NULL;
     for (size_t i = 0; i < n; i++)
         RW_TRY(check_pair(ctx, dataset, i, &pairs[i]));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, sorted, n));
-    RW_TRY_OUT(RW_NEW(ctx, offset, (size_t)dataset->n_queries + 2));
+    RW_TRY(RW_NEW_RAW(ctx, sorted, n));
+    RW_TRY(RW_NEW(ctx, offset, (size_t)dataset->n_queries + 2));
     for (size_t i = 0; i < n; i++)
         offset[query_of(dataset, pairs[i].better) + 2]++;
     for (uint32_t q = 0; q < dataset->n_queries; q++)
@@ -416,18 +407,16 @@ int rw_dataset_set_pairs(struct rw_ctx *ctx, struct rw_dataset *dataset,
     rw_mem_free(dataset->pair_offset);
     dataset->pair = sorted;
     dataset->pair_offset = offset;
+    sorted = NULL;
+    offset = NULL;
     return RW_OK;
-out:
-    rw_mem_free(sorted);
-    rw_mem_free(offset);
-    return status;
 }
 
 /* With the numbers that the documents have now. */
 static int select_pairs(struct rw_ctx *ctx, const struct rw_dataset *dataset, const uint8_t *keep,
                         struct rw_dataset *out)
 {
-    struct rw_given_pair *pairs = NULL;
+    RW_FREED struct rw_given_pair *pairs = NULL;
     size_t n = 0;
     uint32_t at = 0;
     RW_TRY(RW_NEW_RAW(ctx, pairs, dataset->pair_offset[dataset->n_queries]));
@@ -440,9 +429,7 @@ static int select_pairs(struct rw_ctx *ctx, const struct rw_dataset *dataset, co
         }
         at += keep[q] ? dataset->query_offset[q + 1] - begin : 0;
     }
-    const int status = rw_dataset_set_pairs(ctx, out, pairs, n);
-    rw_mem_free(pairs);
-    return status;
+    return rw_dataset_set_pairs(ctx, out, pairs, n);
 }
 
 /* ---- the table ---- */

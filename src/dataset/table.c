@@ -401,6 +401,8 @@ void rw_table_tell(struct rw_ctx *ctx, const struct rw_table_reader *r)
 void rw_table_close(struct rw_table_reader *r)
 {
     rw_mem_free(r->column);
+    rw_mem_free(r->dense);
+    rw_mem_free(r->sparse);
     rw_mem_free(r->document);
 }
 
@@ -560,7 +562,21 @@ static int open_documents(struct rw_ctx *ctx, struct rw_table_reader *r,
                                   .hole = table->missing == 0 ? RW_MISSING_BITS : RW_ABSENT_BITS};
     RW_TRY(check_queries(ctx, table));
     RW_TRY(check_features(ctx, table));
-    return RW_NEW(ctx, r->column, table->n_columns);
+    RW_TRY(RW_NEW(ctx, r->column, table->n_columns));
+    RW_TRY(RW_NEW_RAW(ctx, r->dense, table->n_columns));
+    return RW_NEW_RAW(ctx, r->sparse, table->n_columns);
+}
+
+/* Column i of the table is the next column. */
+static void take_column(struct rw_table_reader *r, uint32_t i, int is_sparse)
+{
+    const uint32_t c = r->n_columns++;
+    r->column[c] = (struct rw_table_column){
+        .feature = feature_of(r->table, i), .index = i, .is_sparse = (uint8_t)is_sparse};
+    if (is_sparse)
+        r->sparse[r->n_sparse++] = c;
+    else
+        r->dense[r->n_dense++] = c;
 }
 
 int rw_table_open(struct rw_ctx *ctx, struct rw_table_reader *r, const struct rw_table *table)
@@ -574,13 +590,9 @@ int rw_table_open(struct rw_ctx *ctx, struct rw_table_reader *r, const struct rw
         RW_TRY(take_order(ctx, r));
     for (uint32_t i = 0; i < table->n_columns; i++) {
         const struct rw_array *a = &table->column[i];
-        if (a->index && a->n == 0)
-            continue;
-        r->column[r->n_columns++] =
-            (struct rw_table_column){.feature = feature_of(table, i),
-                                     .index = i,
-                                     .is_sparse = a->index && table->missing != 0 &&
-                                                  !rw_column_is_dense(a->n, table->n_docs)};
+        if (!a->index || a->n)
+            take_column(
+                r, i, a->index && table->missing != 0 && !rw_column_is_dense(a->n, table->n_docs));
     }
     return RW_OK;
 }
@@ -593,10 +605,8 @@ int rw_table_open_batches(struct rw_ctx *ctx, struct rw_table_reader *r,
     RW_TRY(open_documents(ctx, r, table));
     if (table->order)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "documents in batches cannot be put in another order");
-    for (; r->n_columns < table->n_columns; r->n_columns++)
-        r->column[r->n_columns] = (struct rw_table_column){
-            .feature = table->feature ? table->feature[r->n_columns] : r->n_columns,
-            .index = r->n_columns};
+    for (uint32_t i = 0; i < table->n_columns; i++)
+        take_column(r, i, 0);
     r->batch = *table;
     r->batch.n_chunks = 0;
     r->table = &r->batch;
@@ -733,8 +743,7 @@ out:
 struct copy_job {
     struct rw_table_reader *reader;
     struct rw_dataset *dataset;
-    uint32_t *dense, *sparse; /* [n_dense], [n_sparse] columns; owned */
-    uint32_t n_dense, n_sparse, n_groups;
+    uint32_t n_groups;
     size_t stride;       /* floats from one dense column to the next */
     uint32_t first, end; /* documents at hand */
 };
@@ -748,11 +757,12 @@ static int copy_dense(void *user, struct rw_share *share)
     for (uint64_t item, end; rw_share_next(share, &item, &end);) {
         const uint32_t group = (uint32_t)(item % job->n_groups) * RW_TABLE_COLUMNS;
         const uint32_t first = (uint32_t)(item / job->n_groups) * DOCS_AT_A_TIME;
-        const uint32_t left = job->n_dense - group;
-        rw_table_values(
-            job->reader, job->dense + group, left < RW_TABLE_COLUMNS ? left : RW_TABLE_COLUMNS,
-            NULL, first, n_docs - first < DOCS_AT_A_TIME ? n_docs - first : DOCS_AT_A_TIME,
-            job->dataset->column[job->dense[group]].value + job->first + first, job->stride);
+        const uint32_t left = job->reader->n_dense - group;
+        rw_table_values(job->reader, job->reader->dense + group,
+                        left < RW_TABLE_COLUMNS ? left : RW_TABLE_COLUMNS, NULL, first,
+                        n_docs - first < DOCS_AT_A_TIME ? n_docs - first : DOCS_AT_A_TIME,
+                        job->dataset->column[job->reader->dense[group]].value + job->first + first,
+                        job->stride);
     }
     return RW_OK;
 }
@@ -761,8 +771,8 @@ static int copy_sparse(void *user, struct rw_share *share)
 {
     const struct copy_job *job = user;
     for (uint64_t i, end; rw_share_next(share, &i, &end);) {
-        const struct rw_column *column = &job->dataset->column[job->sparse[i]];
-        RW_TRY(rw_table_entries(job->reader, job->sparse[i], column->row, column->value));
+        const struct rw_column *column = &job->dataset->column[job->reader->sparse[i]];
+        RW_TRY(rw_table_entries(job->reader, job->reader->sparse[i], column->row, column->value));
     }
     return RW_OK;
 }
@@ -774,30 +784,24 @@ static int make_columns(struct rw_ctx *ctx, struct copy_job *job)
     struct rw_dataset *dataset = job->dataset;
     const uint32_t n_columns = reader->n_columns;
     RW_TRY(RW_NEW(ctx, dataset->column, n_columns));
-    RW_TRY(RW_NEW_RAW(ctx, job->dense, n_columns));
-    RW_TRY(RW_NEW_RAW(ctx, job->sparse, n_columns));
     size_t room = 0;
     for (uint32_t c = 0; c < n_columns; c++) {
         const int is_sparse = reader->column[c].is_sparse;
         dataset->column[c] =
             (struct rw_column){.feature = reader->column[c].feature,
                                .n = is_sparse ? rw_table_n_entries(reader, c) : dataset->n_docs};
-        if (is_sparse)
-            job->sparse[job->n_sparse++] = c;
-        else
-            job->dense[job->n_dense++] = c;
         room += is_sparse ? 2 * (size_t)dataset->column[c].n : 0;
     }
     job->stride = ((size_t)dataset->n_docs + 15) / 16 * 16; /* whole cache lines */
-    job->n_groups = (job->n_dense + RW_TABLE_COLUMNS - 1) / RW_TABLE_COLUMNS;
-    room += job->n_dense * job->stride;
+    job->n_groups = (reader->n_dense + RW_TABLE_COLUMNS - 1) / RW_TABLE_COLUMNS;
+    room += reader->n_dense * job->stride;
     dataset->column_block_bytes = room * sizeof(float);
     RW_TRY(rw_mem_new_large(ctx, &dataset->column_block, dataset->column_block_bytes, 0));
     float *at = dataset->column_block;
-    for (uint32_t k = 0; k < job->n_dense; k++, at += job->stride)
-        dataset->column[job->dense[k]].value = at;
-    for (uint32_t k = 0; k < job->n_sparse; k++) {
-        struct rw_column *column = &dataset->column[job->sparse[k]];
+    for (uint32_t k = 0; k < reader->n_dense; k++, at += job->stride)
+        dataset->column[reader->dense[k]].value = at;
+    for (uint32_t k = 0; k < reader->n_sparse; k++) {
+        struct rw_column *column = &dataset->column[reader->sparse[k]];
         column->value = at;
         column->row = (uint32_t *)(void *)(at + column->n);
         at += 2 * (size_t)column->n;
@@ -811,9 +815,10 @@ static int copy_values(struct rw_ctx *ctx, struct copy_job *job)
     enum { FEW = 1 << 15 }; /* values: waking threads up costs more */
     const uint32_t n_docs = job->end - job->first;
     const uint64_t n_ranges = ((uint64_t)n_docs + DOCS_AT_A_TIME - 1) / DOCS_AT_A_TIME;
-    const int n_threads = (uint64_t)n_docs * job->n_dense < FEW ? 1 : ctx->n_threads;
+    const int n_threads = (uint64_t)n_docs * job->reader->n_dense < FEW ? 1 : ctx->n_threads;
     RW_TRY(rw_parallel_long(ctx, n_threads, n_ranges * job->n_groups, 1, copy_dense, job));
-    const int status = rw_parallel_long(ctx, ctx->n_threads, job->n_sparse, 1, copy_sparse, job);
+    const int status =
+        rw_parallel_long(ctx, ctx->n_threads, job->reader->n_sparse, 1, copy_sparse, job);
     if (status < 0)
         return rw_fail_memory(ctx, status, "out of memory while reading a table");
     return rw_table_check(ctx, job->reader);
@@ -822,20 +827,17 @@ static int copy_values(struct rw_ctx *ctx, struct copy_job *job)
 static int copy_batches(struct rw_ctx *ctx, struct copy_job *job, const struct rw_batches *batches)
 {
     const uint32_t n_docs = job->dataset->n_docs;
-    struct rw_array *column;
-    int status;
+    RW_FREED struct rw_array *column = NULL;
     RW_TRY(RW_NEW(ctx, column, job->reader->batch.n_columns));
-    RW_TRY_OUT(rw_table_rewind(ctx, batches));
-    for (uint32_t n; job->n_dense; job->first += n) {
-        RW_TRY_OUT(rw_table_next_batch(ctx, job->reader, batches, n_docs, job->first, column, &n));
+    RW_TRY(rw_table_rewind(ctx, batches));
+    for (uint32_t n; job->reader->n_dense; job->first += n) {
+        RW_TRY(rw_table_next_batch(ctx, job->reader, batches, n_docs, job->first, column, &n));
         if (n == 0)
             break;
         job->end = job->first + n;
-        RW_TRY_OUT(copy_values(ctx, job));
+        RW_TRY(copy_values(ctx, job));
     }
-out:
-    rw_mem_free(column);
-    return status;
+    return RW_OK;
 }
 
 /* batches: NULL: the table has the values. */
@@ -857,8 +859,6 @@ static int from_values(struct rw_ctx *ctx, const struct rw_table *table,
     job.dataset = NULL;
 out:
     rw_dataset_free(job.dataset);
-    rw_mem_free(job.dense);
-    rw_mem_free(job.sparse);
     rw_table_close(&reader);
     return status;
 }
@@ -878,19 +878,18 @@ int rw_dataset_from_memory(struct rw_ctx *ctx, const float *values, const float 
                            const uint32_t *query_offsets, uint32_t n_docs, uint32_t n_features,
                            uint32_t n_queries, uint32_t first_feature, struct rw_dataset **out)
 {
-    struct rw_array *column = NULL;
-    uint32_t *feature = NULL;
-    char *text = NULL;
-    uint64_t *offset = NULL;
-    int status;
+    RW_FREED struct rw_array *column = NULL;
+    RW_FREED uint32_t *feature = NULL;
+    RW_FREED char *text = NULL;
+    RW_FREED uint64_t *offset = NULL;
     *out = NULL;
     if (first_feature > RW_MAX_FEATURE || n_features > RW_FEATURE_IDS - first_feature)
         return rw_fail(ctx, RW_ERR_DATA, "%u features from %u on; expected ids 0 to %d", n_features,
                        first_feature, RW_MAX_FEATURE);
-    RW_TRY_OUT(RW_NEW(ctx, column, n_features));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, feature, n_features));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, offset, (size_t)n_queries + 2));
-    RW_TRY_OUT(number_queries(ctx, n_queries + 1, &text, offset));
+    RW_TRY(RW_NEW(ctx, column, n_features));
+    RW_TRY(RW_NEW_RAW(ctx, feature, n_features));
+    RW_TRY(RW_NEW_RAW(ctx, offset, (size_t)n_queries + 2));
+    RW_TRY(number_queries(ctx, n_queries + 1, &text, offset));
     for (uint32_t f = 0; f < n_features; f++) {
         feature[f] = first_feature + f;
         column[f] = (struct rw_array){.data = values + f,
@@ -907,11 +906,5 @@ int rw_dataset_from_memory(struct rw_ctx *ctx, const float *values, const float 
                                    .query_offset = query_offsets,
                                    .query_id_text = text,
                                    .query_id_offset = offset + 1}; /* from "1" on */
-    status = rw_dataset_from_table(ctx, &table, out);
-out:
-    rw_mem_free(column);
-    rw_mem_free(feature);
-    rw_mem_free(text);
-    rw_mem_free(offset);
-    return status;
+    return rw_dataset_from_table(ctx, &table, out);
 }

@@ -346,7 +346,7 @@ Test(cut_ranks, every_number_of_boundaries)
             for (uint32_t k = 0; k <= n; k++)
                 most[k] = INT32_MIN;
             memset(places, 0xee, sizeof(places));
-            rw_code_search_most((enum rw_isa)isa, &search, value, N - n, bytes, places, most);
+            rw_code_search_run((enum rw_isa)isa, &search, value, N - n, bytes, places, most);
             uint32_t largest[RW_SEARCH_ROOM] = {0}, counts[RW_SEARCH_ROOM + 1] = {0},
                      expected[RW_SEARCH_ROOM + 1] = {0};
             for (uint32_t i = 0; i < N - n; i++) {

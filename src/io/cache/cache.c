@@ -576,17 +576,6 @@ static int take_texts(const struct rw_cache_file *f, enum rw_cache_section secti
 
 /* ---- all ---- */
 
-/* Columns whose values are left out are their features. */
-static int take_features(struct rw_ctx *ctx, struct rw_binned *binned)
-{
-    struct rw_dataset *dataset = binned->documents;
-    RW_TRY(RW_NEW(ctx, binned->feature, dataset->n_columns));
-    for (; binned->n_features < dataset->n_columns; binned->n_features++)
-        binned->feature[binned->n_features] = dataset->column[binned->n_features].feature;
-    dataset->n_columns = 0;
-    return RW_OK;
-}
-
 int rw_cache_view(const struct rw_cache_file *f)
 {
     struct rw_dataset *dataset = f->out->documents;
@@ -615,8 +604,11 @@ int rw_cache_view(const struct rw_cache_file *f)
     RW_TRY(take_texts(f, RW_CACHE_NAME_FEATURE, take_names));
     RW_TRY(take_texts(f, RW_CACHE_WORD_FEATURE, take_words));
     RW_TRY(rw_columns_agree(f->ctx, f->name, dataset));
-    if (f->view == RW_CACHE_CODES)
-        return take_features(f->ctx, f->out);
+    if (f->view == RW_CACHE_CODES) { /* columns whose values are left out are their features */
+        RW_TRY(rw_binned_take_features(f->ctx, dataset->column, dataset->n_columns, f->out));
+        dataset->n_columns = 0;
+        return RW_OK;
+    }
     rw_bins_free(f->out->bins);
     f->out->bins = NULL;
     return RW_OK;

@@ -117,23 +117,21 @@ static int next_query(struct rw_ctx *ctx, struct rw_input *input, uint64_t at,
                       const struct rw_query_text *before, uint64_t *place)
 {
     struct whole whole;
-    struct rw_query_text query = {.text = NULL};
     uint32_t q, doc;
-    int status;
     *place = UINT64_MAX;
     RW_TRY(open_at(ctx, input, at, &whole, &q));
     if (q == 0 && before->is_known) { /* the file before may have ended inside of it */
-        RW_TRY_OUT(query_text(&whole, 0, &query));
-        q += (uint32_t)rw_query_text_is(before, query.text, query.n);
+        struct rw_query_text query = {.text = NULL};
+        const int status = query_text(&whole, 0, &query);
+        q += status >= 0 && rw_query_text_is(before, query.text, query.n);
+        rw_mem_free(query.text);
+        RW_TRY(status);
     }
-    status = RW_OK;
-    if (q < whole.f.h.n_queries) {
-        RW_TRY_OUT(get_some(&whole, RW_CACHE_QUERY_OFFSET, q, 1, &doc));
-        *place = doc;
-    }
-out:
-    rw_mem_free(query.text);
-    return status;
+    if (q == whole.f.h.n_queries)
+        return RW_OK;
+    RW_TRY(get_some(&whole, RW_CACHE_QUERY_OFFSET, q, 1, &doc));
+    *place = doc;
+    return RW_OK;
 }
 
 static int can_divide(struct rw_input *input)
@@ -148,7 +146,8 @@ static int check_together(struct rw_ctx *ctx, struct rw_input *input)
     const uint64_t n_ranks = (uint64_t)rw_n_ranks(ctx), rank = (uint64_t)rw_rank(ctx);
     struct whole whole;
     uint64_t file_bytes = 0;
-    uint32_t *sums = NULL, own = 0, all = 0, written;
+    RW_FREED uint32_t *sums = NULL;
+    uint32_t own = 0, all = 0, written;
     rw_input_is_seekable(input, &file_bytes);
     const uint64_t each = file_bytes / n_ranks;
     const uint64_t begin = rank * each, end = rank + 1 < n_ranks ? begin + each : file_bytes;
@@ -157,16 +156,13 @@ static int check_together(struct rw_ctx *ctx, struct rw_input *input)
     status = status < 0 ? status : rw_input_sum(ctx, input, begin, end, &own);
     status =
         status < 0 ? status : get(&whole, file_bytes - sizeof(written), &written, sizeof(written));
-    RW_TRY_OUT(rw_comm_agree(ctx, status));
-    RW_TRY_OUT(rw_comm_all_gather(ctx, &own, sums, sizeof(own)));
+    RW_TRY(rw_comm_agree(ctx, status));
+    RW_TRY(rw_comm_all_gather(ctx, &own, sums, sizeof(own)));
     for (uint64_t r = 0; r < n_ranks; r++) {
         const uint64_t n = r + 1 < n_ranks ? each : file_bytes - r * each;
         all = (uint32_t)crc32_combine(all, sums[r], (z_off_t)n);
     }
-    status = rw_comm_agree(ctx, rw_cache_check_sum(&whole.f, all, written));
-out:
-    rw_mem_free(sums);
-    return status;
+    return rw_comm_agree(ctx, rw_cache_check_sum(&whole.f, all, written));
 }
 
 const struct rw_divided rw_cache_divided = {.can_divide = can_divide,
@@ -201,6 +197,12 @@ struct part {
     struct copy *copy; /* [n_copies] owned */
     size_t n_copies, copy_room;
 };
+
+static void part_release(struct part *p)
+{
+    rw_mem_free(p->entry);
+    rw_mem_free(p->copy);
+}
 
 /* Where the part's stretch of a text begins and how long it is; from, end: its elements of the
  * offsets' section. */
@@ -265,19 +267,15 @@ static int measure_block(const struct part *p, uint64_t *at, uint64_t end, struc
 static int code_widths(struct part *p)
 {
     const uint32_t n = p->n_entries;
-    uint64_t *offset;
-    uint8_t *has_missing = NULL;
-    int status;
+    RW_FREED uint64_t *offset = NULL;
+    RW_FREED uint8_t *has_missing = NULL;
     RW_TRY(RW_NEW_RAW(p->own->ctx, offset, (size_t)n + 1));
-    RW_TRY_OUT(RW_NEW_RAW(p->own->ctx, has_missing, n));
-    RW_TRY_OUT(get_some(&p->whole, RW_CACHE_CUT_OFFSET, 0, (uint64_t)n + 1, offset));
-    RW_TRY_OUT(get_some(&p->whole, RW_CACHE_HAS_MISSING, 0, n, has_missing));
+    RW_TRY(RW_NEW_RAW(p->own->ctx, has_missing, n));
+    RW_TRY(get_some(&p->whole, RW_CACHE_CUT_OFFSET, 0, (uint64_t)n + 1, offset));
+    RW_TRY(get_some(&p->whole, RW_CACHE_HAS_MISSING, 0, n, has_missing));
     for (uint32_t i = 0; i < n; i++)
         p->entry[i].width = offset[i + 1] - offset[i] + has_missing[i] > 256 ? 2 : 1;
-out:
-    rw_mem_free(offset);
-    rw_mem_free(has_missing);
-    return status;
+    return RW_OK;
 }
 
 /* The section whose blocks the part takes. */
@@ -442,21 +440,17 @@ static void drop_empty_columns(struct rw_dataset *dataset)
 int rw_cache_read_part(struct rw_cache_file *own, struct rw_input *input,
                        const struct rw_range *range, const struct rw_cut_rule *rule)
 {
-    struct part p = {.own = own};
-    int status;
-    RW_TRY_OUT(take_header(own->ctx, input, &p.whole));
-    RW_TRY_OUT(rw_cache_check_counts(&p.whole.f));
+    RW_RELEASED(part_release) struct part p = {.own = own};
+    RW_TRY(take_header(own->ctx, input, &p.whole));
+    RW_TRY(rw_cache_check_counts(&p.whole.f));
     const uint32_t n_docs = p.whole.f.h.n_docs;
     own->view = rw_cache_serves(&p.whole.f.h, rule) ? RW_CACHE_CODES : RW_CACHE_PART;
     p.begin = range->begin < n_docs ? (uint32_t)range->begin : n_docs;
     p.end = range->end < n_docs ? (uint32_t)range->end : n_docs;
-    RW_TRY_OUT(measure(&p));
-    RW_TRY_OUT(copy_all(&p));
-    RW_TRY_OUT(rw_cache_view(own));
+    RW_TRY(measure(&p));
+    RW_TRY(copy_all(&p));
+    RW_TRY(rw_cache_view(own));
     if (own->view == RW_CACHE_PART)
         drop_empty_columns(own->out->documents);
-out:
-    rw_mem_free(p.entry);
-    rw_mem_free(p.copy);
-    return status;
+    return RW_OK;
 }

@@ -125,22 +125,19 @@ static int take_words(struct rw_ctx *ctx, struct content *content)
     struct rw_dataset *dataset = &content->dataset;
     const struct rw_column *from = dataset->column;
     const uint32_t n_lexicon = rw_lexicon_n(dataset->lexicon), n_columns = dataset->n_columns;
-    uint32_t *number = NULL;
-    int status;
+    RW_FREED uint32_t *number = NULL;
     RW_TRY(RW_NEW(ctx, content->word_feature, n_columns));
     dataset->column = NULL;
-    RW_TRY_OUT(RW_NEW(ctx, dataset->column, n_columns));
+    RW_TRY(RW_NEW(ctx, dataset->column, n_columns));
     memcpy(dataset->column, from, n_columns * sizeof(*from));
-    RW_TRY_OUT(RW_NEW(ctx, content->made, n_columns));
-    RW_TRY_OUT(RW_NEW(ctx, content->n_words, n_columns));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, number, n_lexicon));
+    RW_TRY(RW_NEW(ctx, content->made, n_columns));
+    RW_TRY(RW_NEW(ctx, content->n_words, n_columns));
+    RW_TRY(RW_NEW_RAW(ctx, number, n_lexicon));
     for (uint32_t c = 0; c < n_columns; c++) {
         if (rw_lexicon_has(dataset->lexicon, dataset->column[c].feature))
-            RW_TRY_OUT(renumber(ctx, &dataset->column[c], n_lexicon, number, content));
+            RW_TRY(renumber(ctx, &dataset->column[c], n_lexicon, number, content));
     }
-out:
-    rw_mem_free(number);
-    return status;
+    return RW_OK;
 }
 
 int rw_cache_has_words(const struct rw_dataset *dataset)
@@ -316,12 +313,10 @@ static int write_content(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                          const struct rw_bins *bins, struct rw_out_file *file)
 {
     const int has_words = rw_cache_has_words(dataset);
+    RW_RELEASED(content_release)
     struct content content = {.dataset = *dataset, .bins = has_words ? NULL : bins};
-    int status = has_words ? take_words(ctx, &content) : RW_OK;
-    if (status >= 0)
-        status = write_file(ctx, &content, file);
-    content_release(&content);
-    return status;
+    RW_TRY(has_words ? take_words(ctx, &content) : RW_OK);
+    return write_file(ctx, &content, file);
 }
 
 int rw_cache_write(struct rw_ctx *ctx, const struct rw_dataset *dataset, const struct rw_bins *bins,
