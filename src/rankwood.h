@@ -139,8 +139,6 @@ RW_API const uint32_t *rw_dataset_query_offsets(const struct rw_dataset *dataset
 RW_API const char *rw_dataset_query_id(const struct rw_dataset *dataset, uint32_t query);
 /* The name of a feature's column in the header of CSV or TSV; "" without one. */
 RW_API const char *rw_dataset_feature_name(const struct rw_dataset *dataset, uint32_t feature);
-/* What followed '#' on the document's line, without surrounding blanks; "" if nothing did. */
-RW_API const char *rw_dataset_comment(const struct rw_dataset *dataset, uint32_t doc);
 /* The document's id: in the comment, the word after "docid =" or "docid:", else "". Copied into
  * `buffer`, cut to fit, always ended by 0. */
 RW_API void rw_dataset_doc_id(const struct rw_dataset *dataset, uint32_t doc, char *buffer,
@@ -272,6 +270,9 @@ struct rw_table {
     uint32_t n_docs, n_columns;
     const struct rw_array *column; /* [n_columns], or [n_chunks][n_columns] */
     const uint32_t *feature;       /* [n_columns] ids, strictly ascending; NULL: 0, 1, ... */
+    /* 1: the ids are those that a model has for the columns of these names; columns that it does not have
+     * take ids beyond its own. */
+    int by_name;
     /* One more value that means missing, compared after rounding to float32; NaN: none. If it is 0, a
      * sparse column's absent values are missing, too, and take memory as a dense one's do. */
     float missing;
@@ -295,15 +296,6 @@ struct rw_table {
     uint32_t n_chunks;
     const uint32_t *chunk_offset; /* [n_chunks + 1] ascending strictly, from 0 to n_docs; else not used */
 };
-/* A dataset of a table, of which nothing is borrowed afterwards. Values are rounded to float32; NaN is
- * missing, and -0 becomes 0. A dense column is a feature that all documents have; a sparse column without
- * any value does not appear.
- * RW_ERR_DATA: there are no documents or too many; feature ids, query or chunk offsets, labels, indices
- * or the order are not as above; a query id comes back (the message names it); a value is infinite, or too large
- * for float32 (the message has the first such row, from 0, and its feature). RW_ERR_ARGUMENT: there is no
- * such type, chunks of several types, a sparse column in chunks, or a NULL that must not be. */
-RW_API int rw_dataset_from_table(struct rw_ctx *ctx, const struct rw_table *table,
-                                 struct rw_dataset **out);
 /* The values of a table that come in batches, from files or a generator: the same documents in the same order
  * in every pass, however many in each batch. */
 struct rw_batches {
@@ -314,12 +306,18 @@ struct rw_batches {
      * borrowed until the next call. At the end *n_docs stays 0. */
     int (*next)(void *user, struct rw_array *column, uint32_t *n_docs);
 };
-/* rw_dataset_from_table of a table whose values come in batches, in one pass: beside the values of the
- * dataset, only a batch is in memory. Of `table`, `column` and chunks are not looked at. RW_ERR_INTERRUPTED: a
- * function of `batches` ended it; RW_ERR_DATA: also where the batches do not have n_docs documents;
- * RW_ERR_ARGUMENT: a column is sparse, or the table has an order. */
-RW_API int rw_dataset_from_batches(struct rw_ctx *ctx, const struct rw_table *table,
-                                   const struct rw_batches *batches, struct rw_dataset **out);
+/* A dataset of a table, of which nothing is borrowed afterwards. Values are rounded to float32; NaN is
+ * missing, and -0 becomes 0. A dense column is a feature that all documents have; a sparse column without
+ * any value does not appear.
+ * RW_ERR_DATA: there are no documents or too many; feature ids, query or chunk offsets, labels, indices
+ * or the order are not as above; a query id comes back (the message names it); a value is infinite, or too large
+ * for float32 (the message has the first such row, from 0, and its feature). RW_ERR_ARGUMENT: there is no
+ * such type, chunks of several types, a sparse column in chunks, or a NULL that must not be.
+ * batches: NULL, or what gives the values, in one pass: beside the values of the dataset, only a batch is in memory. Of
+ * `table`, `column` and chunks are not looked at then. RW_ERR_INTERRUPTED: a function of `batches` ended it; RW_ERR_DATA:
+ * also where the batches do not have n_docs documents; RW_ERR_ARGUMENT: a column is sparse, or the table has an order. */
+RW_API int rw_dataset_from_table(struct rw_ctx *ctx, const struct rw_table *table,
+                                 const struct rw_batches *batches, struct rw_dataset **out);
 /* The same of one array. values: [n_docs][n_features], NaN = missing; labels: [n_docs]; query_offsets:
  * [n_queries + 1]. All copied. Feature ids are first_feature + column (from 0 on they are columns, rw_dataset_width),
  * query ids "1", "2", ... */
@@ -381,7 +379,7 @@ RW_API int rw_binned_read(struct rw_ctx *ctx, const struct rw_params *params,
  * it keeps labels, query ids and codes: for up to 255 bins, a byte for each value of a dense column. Besides,
  * the work takes up to 12 MB a thread and, while a sparse column is read, 8 bytes for each of its values. But
  * for training on a GPU the values are kept, as float32.
- * batches: NULL, or values that come in batches (rw_dataset_from_batches says how, and how it fails), and
+ * batches: NULL, or values that come in batches (rw_dataset_from_table says how, and how it fails), and
  * never are in memory as a whole, whatever the device: codes are made on the CPU. Up to 262,144 documents are read in
  * one pass, more in two: the values of about 262,144 documents, which decide the boundaries, are kept from the first
  * one. Besides, each thread has the values of 16,384 documents, in all at most 128 MB or one thread's. */
@@ -1185,9 +1183,6 @@ RW_API void rw_dataset_note_features(const struct rw_dataset *dataset, unsigned 
 /* The columns of an array or a table, which are features 0 to width - 1; 0 of LETOR text, of a table that names ids
  * (rw_table.feature), and of columns that were found by the names of a model or another data set. */
 RW_API uint32_t rw_dataset_width(const struct rw_dataset *dataset);
-/* The ids of a table (rw_table.feature) are those that a model has for the columns of these names. Columns that it
- * does not have take ids beyond its own. */
-RW_API void rw_dataset_set_by_name(struct rw_dataset *dataset);
 /* Does data fit a model? All that score, explain, measure, refit or continue a model ask this, and training asks it
  * of validation sets; calling it first gives the error before any work. RW_ERR_DATA:
  * - an array has another number of columns than the one that the model was trained on;

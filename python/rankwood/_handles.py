@@ -252,14 +252,13 @@ class Handles:
         if key not in self._by_names:
             ids, at = named
             c = ffi.new("struct rw_table *", self._c_table[0])
-            c.n_columns, c.feature = len(ids), _columns.pointer(ids)
+            c.n_columns, c.feature, c.by_name = len(ids), _columns.pointer(ids), 1
             c.inexact = inexact = ffi.new("uint8_t[]", max(len(ids), 1))
             if self._source is None:
                 columns = [self._table.columns[i] for i in at]
                 c.column = _arrays = _tables.c_arrays(_columns.Table(self.n_docs, columns, None))
             with caller_names(names):
                 self._by_names[key] = self._dataset_of(c, at)
-                lib.rw_dataset_set_by_name(self._by_names[key])
                 _columns.add_to(self._by_names[key], self._own_words(zip(ids.tolist(), at, strict=True)))
             self._warn_of_ids(inexact, [names[i] for i in ids])
             self._add_sides(self._by_names[key])
@@ -326,9 +325,9 @@ class Handles:
         """struct rw_dataset of a struct rw_table, whose columns are all features or those `at` these positions."""
         out = ffi.new("struct rw_dataset **")
         if self._source is None:
-            status = lib.rw_dataset_from_table(context(), c, out)
+            status = lib.rw_dataset_from_table(context(), c, ffi.NULL, out)
         else:
-            status = self._read_batches(lambda batches: lib.rw_dataset_from_batches(context(), c, batches, out), at)
+            status = self._read_batches(lambda batches: lib.rw_dataset_from_table(context(), c, batches, out), at)
         return made(status, out, lib.rw_dataset_free)
 
     def _value_batches(
@@ -344,7 +343,7 @@ class Handles:
         c = ffi.new("struct rw_table *")
         c.n_columns = len(ids)
         if named is not None:
-            c.feature = _columns.pointer(ids)
+            c.feature, c.by_name = _columns.pointer(ids), 1
         c.inexact = _columns.pointer(inexact)
         c.missing, c.n_queries, c.query_offset = self._c_table.missing, 1, offset
         first = 0
@@ -355,9 +354,7 @@ class Handles:
                 break
             out = ffi.new("struct rw_dataset **")
             with _tables.told(where):
-                one = made(lib.rw_dataset_from_table(context(), c, out), out, lib.rw_dataset_free)
-                if named is not None:
-                    lib.rw_dataset_set_by_name(one)
+                one = made(lib.rw_dataset_from_table(context(), c, ffi.NULL, out), out, lib.rw_dataset_free)
                 _columns.add_to(one, self._own_words(zip(ids.tolist(), at, strict=True)))
             yield first, one
             first += n
@@ -439,7 +436,7 @@ class Handles:
             out = ffi.new("struct rw_dataset **")
             c = ffi.new("struct rw_table *", self._c_table[0])
             c.n_columns = 0
-            self._bare = made(lib.rw_dataset_from_table(context(), c, out), out, lib.rw_dataset_free)
+            self._bare = made(lib.rw_dataset_from_table(context(), c, ffi.NULL, out), out, lib.rw_dataset_free)
             self._add_sides(self._bare)
         return self._bare
 

@@ -100,6 +100,9 @@ void rw_dataset_drop_values(struct rw_dataset *dataset);
 void rw_dataset_where(const struct rw_ctx *ctx, const struct rw_dataset *dataset, uint32_t doc,
                       char *buffer, size_t size);
 
+/* What followed '#' on the document's line, without surrounding blanks; "" if nothing did. */
+const char *rw_dataset_comment(const struct rw_dataset *dataset, uint32_t doc);
+
 /* 1 if each of several documents, or nearly each, is a query by itself: says so, for a message. */
 int rw_dataset_has_own_queries(const struct rw_dataset *dataset, char *text, size_t size);
 

@@ -725,7 +725,8 @@ int rw_table_documents(struct rw_ctx *ctx, const struct rw_table *table, struct 
     RW_TRY(rw_dataset_new(ctx, &dataset));
     dataset->n_docs = table->n_docs;
     dataset->n_queries = n_queries;
-    dataset->width = table->feature ? 0 : table->n_columns;
+    dataset->by_name = table->by_name;
+    dataset->width = table->feature || table->by_name ? 0 : table->n_columns;
     RW_TRY_OUT(take_labels(ctx, table, dataset));
     RW_TRY_OUT(RW_NEW_RAW(ctx, dataset->query_offset, (size_t)n_queries + 1));
     memcpy(dataset->query_offset, table->query_offset,
@@ -840,9 +841,8 @@ static int copy_batches(struct rw_ctx *ctx, struct copy_job *job, const struct r
     return RW_OK;
 }
 
-/* batches: NULL: the table has the values. */
-static int from_values(struct rw_ctx *ctx, const struct rw_table *table,
-                       const struct rw_batches *batches, struct rw_dataset **out)
+int rw_dataset_from_table(struct rw_ctx *ctx, const struct rw_table *table,
+                          const struct rw_batches *batches, struct rw_dataset **out)
 {
     RW_DEFAULT_FPENV;
     struct rw_table_reader reader;
@@ -861,17 +861,6 @@ out:
     rw_dataset_free(job.dataset);
     rw_table_close(&reader);
     return status;
-}
-
-int rw_dataset_from_table(struct rw_ctx *ctx, const struct rw_table *table, struct rw_dataset **out)
-{
-    return from_values(ctx, table, NULL, out);
-}
-
-int rw_dataset_from_batches(struct rw_ctx *ctx, const struct rw_table *table,
-                            const struct rw_batches *batches, struct rw_dataset **out)
-{
-    return from_values(ctx, table, batches, out);
 }
 
 int rw_dataset_from_memory(struct rw_ctx *ctx, const float *values, const float *labels,
@@ -906,5 +895,5 @@ int rw_dataset_from_memory(struct rw_ctx *ctx, const float *values, const float 
                                    .query_offset = query_offsets,
                                    .query_id_text = text,
                                    .query_id_offset = offset + 1}; /* from "1" on */
-    return rw_dataset_from_table(ctx, &table, out);
+    return rw_dataset_from_table(ctx, &table, NULL, out);
 }

@@ -92,7 +92,7 @@ int rw_text_part_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths
 
 /* A table whose values come in batches of any size (source_codes.c), which are put together again
  * in chunks of chunk_docs documents, as many at a time as there are threads. rule->ignore: NULL.
- * *out is zeroed; after a failure it is to be released. Fails as rw_dataset_from_batches does. */
+ * *out is zeroed; after a failure it is to be released. Fails as rw_dataset_from_table does. */
 enum { RW_BATCH_CHUNK_DOCS = 1 << 14 };
 int rw_batch_codes(struct rw_ctx *ctx, const struct rw_table *table,
                    const struct rw_batches *batches, const struct rw_cut_rule *rule,

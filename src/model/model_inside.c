@@ -349,12 +349,6 @@ uint32_t rw_dataset_width(const struct rw_dataset *dataset)
     return dataset->width;
 }
 
-void rw_dataset_set_by_name(struct rw_dataset *dataset)
-{
-    dataset->width = 0;
-    dataset->by_name = 1;
-}
-
 /* ------------------------------------------------------------------ the rule */
 
 static uint32_t n_needed(const struct rw_model *model)

@@ -134,7 +134,7 @@ static int table_of_ranks(struct rw_ctx *ctx, const struct rw_table *table,
                           const struct rw_cut_rule *rule, struct rw_binned *out)
 {
     struct rw_dataset *values RW_SCOPED(rw_dataset_free) = NULL;
-    RW_TRY(rw_comm_agree(ctx, rw_dataset_from_table(ctx, table, &values)));
+    RW_TRY(rw_comm_agree(ctx, rw_dataset_from_table(ctx, table, NULL, &values)));
     const int status = rw_dataset_codes(ctx, values, rule, out);
     rw_dataset_drop_values(values);
     out->documents = values;
@@ -151,18 +151,16 @@ int rw_binned_from_table(struct rw_ctx *ctx, const struct rw_params *params,
     struct rw_binned *binned RW_SCOPED(rw_binned_free) = NULL;
     *out = NULL;
     RW_TRY(RW_NEW(ctx, binned, 1));
-    if (batches)
-        RW_TRY(params->categorical[0]
-                   ? rw_dataset_from_batches(ctx, table, batches, &binned->documents)
-                   : rw_batch_codes(ctx, table, batches, &rule, RW_BATCH_CHUNK_DOCS, binned));
-    else if (params->categorical[0])
-        RW_TRY(rw_dataset_from_table(ctx, table, &binned->documents));
+    if (params->categorical[0])
+        RW_TRY(rw_dataset_from_table(ctx, table, batches, &binned->documents));
+    else if (batches)
+        RW_TRY(rw_batch_codes(ctx, table, batches, &rule, RW_BATCH_CHUNK_DOCS, binned));
     else if (rw_n_ranks(ctx) > 1)
         RW_TRY(table_of_ranks(ctx, table, &rule, binned));
     else
         RW_TRY(rw_params_trains_on_host(ctx, params)
                    ? rw_table_codes(ctx, table, &rule, binned)
-                   : rw_dataset_from_table(ctx, table, &binned->documents));
+                   : rw_dataset_from_table(ctx, table, NULL, &binned->documents));
     RW_TRY(RW_NEW(ctx, binned->keep, 1));
     *out = binned;
     binned = NULL;

@@ -1,4 +1,5 @@
 /* Calls of fuzz_calls.c that make data and parameters. */
+#include "dataset/dataset.h"
 #include "fuzz_calls.h"
 
 static void keep_dataset(struct machine *m, int status, struct rw_dataset *dataset)
@@ -89,7 +90,7 @@ void dataset_from_table(struct machine *m)
         m->binned = NULL;
         made(m, rw_binned_from_table(m->ctx, m->params, &table, NULL, &m->binned), &m->binned);
     } else {
-        const int status = rw_dataset_from_table(m->ctx, &table, &dataset);
+        const int status = rw_dataset_from_table(m->ctx, &table, NULL, &dataset);
         keep_dataset(m, status, dataset);
     }
 }

@@ -94,7 +94,7 @@ static void compare_batches(const struct made *m, const struct rw_cut_rule *rule
     assert_same_binned(expected, bins, &codes);
     for (uint32_t c = 0; c < table.n_columns; c++)
         cr_assert_eq(m->table.inexact[c], is_inexact(m, c), "column %u", c);
-    cr_assert_eq(rw_dataset_from_batches(scratch_ctx, &table, &batches, &dataset), RW_OK, "%s",
+    cr_assert_eq(rw_dataset_from_table(scratch_ctx, &table, &batches, &dataset), RW_OK, "%s",
                  rw_last_error(scratch_ctx));
     assert_same_dataset(expected, dataset);
     for (uint32_t c = 0; c < table.n_columns; c++)
@@ -152,7 +152,7 @@ Test(batch_codes, sparse)
     m.table.feature = m.feature;
     struct rw_dataset *dataset;
     struct rw_bins *bins;
-    cr_assert_eq(rw_dataset_from_table(scratch_ctx, &m.table, &dataset), RW_OK);
+    cr_assert_eq(rw_dataset_from_table(scratch_ctx, &m.table, NULL, &dataset), RW_OK);
     cr_assert_eq(rw_bins_make_training(scratch_ctx, dataset, &rule, &bins), RW_OK);
     for (uint32_t most = 1; most < 10000; most = most * 30 + 3) {
         struct rw_binned codes = {.documents = NULL};
@@ -233,7 +233,7 @@ static void assert_values_refused(struct source source, const struct rw_table *t
 {
     struct rw_dataset *dataset;
     const struct rw_batches batches = batches_of(&source);
-    cr_assert_eq(rw_dataset_from_batches(scratch_ctx, table, &batches, &dataset), status);
+    cr_assert_eq(rw_dataset_from_table(scratch_ctx, table, &batches, &dataset), status);
     cr_assert_str_eq(rw_last_error(scratch_ctx), error);
     cr_assert_null(dataset);
 }

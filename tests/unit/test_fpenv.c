@@ -185,7 +185,7 @@ static void use_table(struct rw_params *params)
     struct rw_model *model, *read;
     char *text;
     size_t n_bytes;
-    CALL(rw_dataset_from_table(scratch_ctx, &table, &data));
+    CALL(rw_dataset_from_table(scratch_ctx, &table, NULL, &data));
     for (uint32_t feature = 0; feature < 3; feature++) {
         CALL((rw_dataset_feature(data, feature, 0, values), 0));
         keep(values, sizeof(values));

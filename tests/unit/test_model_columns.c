@@ -57,13 +57,12 @@ static struct rw_dataset *data_of(uint32_t n, int first, int by_name)
                                    .n_columns = n,
                                    .column = column,
                                    .feature = first < 0 ? NULL : feature,
+                                   .by_name = by_name,
                                    .missing = NAN,
                                    .label = labels,
                                    .n_queries = 2,
                                    .query_offset = offsets};
-    cr_assert_eq(rw_dataset_from_table(ctx, &table, &data), RW_OK, "%s", rw_last_error(ctx));
-    if (by_name)
-        rw_dataset_set_by_name(data);
+    cr_assert_eq(rw_dataset_from_table(ctx, &table, NULL, &data), RW_OK, "%s", rw_last_error(ctx));
     return data;
 }
 

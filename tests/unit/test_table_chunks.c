@@ -166,7 +166,7 @@ Test(table_chunks, no_offsets)
                                    .query_offset = query_offset,
                                    .n_chunks = 2};
     struct rw_dataset *dataset;
-    cr_assert_eq(rw_dataset_from_table(scratch_ctx, &table, &dataset), RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_dataset_from_table(scratch_ctx, &table, NULL, &dataset), RW_ERR_ARGUMENT);
     cr_assert_str_eq(rw_last_error(scratch_ctx), "a table of 2 chunks without chunk offsets");
 }
 
@@ -221,7 +221,7 @@ Test(table_chunks, each_null_in_turn)
             column[i] = dense;
         if (!is_all)
             *(const void **)((char *)&table + members[m].at) = NULL;
-        const int status = rw_dataset_from_table(scratch_ctx, &table, &dataset);
+        const int status = rw_dataset_from_table(scratch_ctx, &table, NULL, &dataset);
         if (is_all || !members[m].error) {
             cr_assert_eq(status, RW_OK, "%zu: %s", m, rw_last_error(scratch_ctx));
         } else {
@@ -244,7 +244,7 @@ Test(table_chunks, each_null_in_turn)
         for (int i = 0; i < 4; i++)
             column[i] = k == 2 ? sparse : dense;
         column[k == 1 ? 3 : 1].data = NULL;
-        cr_assert_eq(rw_dataset_from_table(scratch_ctx, &table, &dataset), RW_ERR_ARGUMENT);
+        cr_assert_eq(rw_dataset_from_table(scratch_ctx, &table, NULL, &dataset), RW_ERR_ARGUMENT);
         cr_assert_str_eq(rw_last_error(scratch_ctx), "column of feature 5 has no data");
     }
 }
