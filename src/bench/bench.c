@@ -476,8 +476,8 @@ int rw_bench_leaves(const struct rw_params *params, uint32_t n_docs)
 /* A training that is being timed. */
 struct timing {
     struct rw_bench_training *training;
-    double *ms;    /* [rounds] owned */
-    int *n_leaves; /* [rounds] owned */
+    double *ms;    /* [rounds] */
+    int *n_leaves; /* [rounds] */
     double since;  /* the round began */
     int gpu;       /* whose memory is looked at; -1: none */
     uint64_t free_before;
@@ -559,29 +559,28 @@ int rw_bench_time_training(struct rw_bench *bench, struct rw_params *params,
                            struct rw_model **model)
 {
     struct rw_ctx *ctx = bench->ctx;
-    struct rw_model *made = NULL;
+    RW_SCOPED(rw_model_free) struct rw_model *made = NULL;
+    RW_SCOPED(rw_mem_free) double *ms = NULL;
+    RW_SCOPED(rw_mem_free) int *n_leaves = NULL;
     struct timing timing = {.training = out, .gpu = -1};
     const struct rw_train_hooks hooks = {
         .user = &timing, .on_round = on_round, .on_stage = on_stage};
-    int status;
     if (out->on_gpu && sscanf(out->device, "cuda:%d", &timing.gpu) == 1)
         timing.free_before = rw_device_free_bytes(timing.gpu);
-    RW_TRY_OUT(RW_NEW(ctx, timing.ms, params->rounds));
-    RW_TRY_OUT(RW_NEW(ctx, timing.n_leaves, params->rounds));
+    RW_TRY(RW_NEW(ctx, ms, params->rounds));
+    RW_TRY(RW_NEW(ctx, n_leaves, params->rounds));
+    timing.ms = ms;
+    timing.n_leaves = n_leaves;
     const double start = rw_clock_ms();
     timing.since = start;
-    RW_TRY_OUT(rw_train(ctx, params, dataset, NULL, 0, &hooks, &made));
+    RW_TRY(rw_train(ctx, params, dataset, NULL, 0, &hooks, &made));
     out->total_ms = rw_clock_ms() - start;
     take_figures(&timing, params->rounds);
     if (model) {
         *model = made;
         made = NULL;
     }
-out:
-    rw_model_free(made);
-    rw_mem_free(timing.ms);
-    rw_mem_free(timing.n_leaves);
-    return status;
+    return RW_OK;
 }
 
 enum { AT_ONCE = 8, TELLING = 4, PIECE = 4096, LABELS = 5 };
@@ -713,8 +712,7 @@ int rw_bench_codes_make(struct rw_ctx *ctx, const struct rw_bench_codes *codes,
                         const struct rw_cut_rule *rule, struct rw_binned **out)
 {
     const uint32_t n_docs = (uint32_t)codes->n_docs, n_features = codes->n_features;
-    struct rw_binned *binned;
-    int status;
+    RW_SCOPED(rw_binned_free) struct rw_binned *binned = NULL;
     *out = NULL;
     if (codes->n_docs > RW_MAX_DOCS)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "%llu documents; expected at most %u",
@@ -722,16 +720,14 @@ int rw_bench_codes_make(struct rw_ctx *ctx, const struct rw_bench_codes *codes,
     RW_TRY(RW_NEW(ctx, binned, 1));
     struct make make = {binned, codes->seed, (uint64_t)codes->first * RW_BENCH_CODES_DOCS,
                         (n_features + AT_ONCE - 1) / AT_ONCE};
-    RW_TRY_OUT(make_documents(ctx, n_docs, &binned->documents));
-    RW_TRY_OUT(make_bins(ctx, rule, n_docs, n_features, &binned->bins));
-    RW_TRY_OUT(RW_NEW(ctx, binned->feature, n_features));
+    RW_TRY(make_documents(ctx, n_docs, &binned->documents));
+    RW_TRY(make_bins(ctx, rule, n_docs, n_features, &binned->bins));
+    RW_TRY(RW_NEW(ctx, binned->feature, n_features));
     binned->n_features = n_features;
     for (uint32_t f = 0; f < n_features; f++)
         binned->feature[f] = f + 1;
-    RW_TRY_OUT(rw_parallel(ctx, ctx->n_threads, n_docs, PIECE, fill, &make));
+    RW_TRY(rw_parallel(ctx, ctx->n_threads, n_docs, PIECE, fill, &make));
     *out = binned;
+    binned = NULL;
     return RW_OK;
-out:
-    rw_binned_free(binned);
-    return status;
 }
