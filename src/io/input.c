@@ -399,16 +399,16 @@ static int load_piece(struct load_job *job, uint64_t piece, unsigned char *left_
     const uint64_t end = left < PIECE_BYTES ? job->end : first + PIECE_BYTES;
     size_t n;
     for (uint64_t at = first; at < end; at += n) {
-        unsigned char *to = (unsigned char *)l->data + at;
+        unsigned char *to = left_out;
         uint64_t stop = end;
         size_t got;
         if (at < l->left_out) {
             stop = l->left_out < end ? l->left_out : end;
+            to = (unsigned char *)l->data + at;
         } else if (at < l->left_out_end) {
             stop = l->left_out_end < end ? l->left_out_end : end;
-            to = left_out;
         } else {
-            to -= l->left_out_end - l->left_out;
+            to = (unsigned char *)l->data + (at - (l->left_out_end - l->left_out));
         }
         n = stop - at < SLICE_BYTES ? (size_t)(stop - at) : SLICE_BYTES;
         *why = rw_input_read_at(job->input, at, to, n, &got);
