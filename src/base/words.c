@@ -113,28 +113,27 @@ static int make_parts(void *user, struct rw_share *share)
 int rw_lines_write(struct rw_ctx *ctx, struct rw_out_file *out, uint64_t n, size_t line_bytes,
                    rw_line_fn *line, const void *user)
 {
+    RW_FREED char *text = NULL;
+    RW_FREED size_t *bytes = NULL;
     struct lines lines = {.line = line, .user = user, .n = n};
-    int status;
     lines.part_lines = line_bytes < PART_BYTES ? PART_BYTES / line_bytes : 1;
     lines.part_bytes = lines.part_lines * line_bytes;
     uint64_t n_parts = (n + lines.part_lines - 1) / lines.part_lines;
     const uint64_t most = (uint64_t)PARTS * (uint64_t)ctx->n_threads;
     const uint64_t room = n_parts < most ? n_parts : most;
-    RW_TRY_OUT(RW_NEW_RAW(ctx, lines.text, room * lines.part_bytes));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, lines.bytes, room));
+    RW_TRY(RW_NEW_RAW(ctx, text, room * lines.part_bytes));
+    RW_TRY(RW_NEW_RAW(ctx, bytes, room));
+    lines.text = text;
+    lines.bytes = bytes;
     while (n_parts > 0) {
         const uint64_t parts = n_parts < room ? n_parts : room;
         (void)rw_parallel(ctx, ctx->n_threads < (int)parts ? ctx->n_threads : (int)parts, parts, 1,
                           make_parts, &lines);
         for (uint64_t part = 0; part < parts; part++)
-            RW_TRY_OUT(rw_out_file_write(ctx, out, lines.text + part * lines.part_bytes,
-                                         lines.bytes[part]));
+            RW_TRY(rw_out_file_write(ctx, out, lines.text + part * lines.part_bytes,
+                                     lines.bytes[part]));
         lines.begin += parts * lines.part_lines;
         n_parts -= parts;
     }
-    status = RW_OK;
-out:
-    rw_mem_free(lines.text);
-    rw_mem_free(lines.bytes);
-    return status;
+    return RW_OK;
 }

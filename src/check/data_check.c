@@ -122,6 +122,7 @@ struct job {
 
 /* A thread's arrays; of n_docs: the larger set's. */
 struct space {
+    struct rw_arena arena;
     float *value;                        /* [n_docs] */
     uint32_t *key, *other_key, *scratch; /* [n_docs] */
     double *score;                       /* [longest] */
@@ -130,24 +131,19 @@ struct space {
 
 static void space_release(struct space *space)
 {
-    rw_mem_free(space->value);
-    rw_mem_free(space->key);
-    rw_mem_free(space->other_key);
-    rw_mem_free(space->scratch);
-    rw_mem_free(space->score);
-    rw_mem_free(space->order);
+    rw_arena_free(&space->arena);
 }
 
 static int space_init(const struct job *job, struct space *space)
 {
     const size_t m = job->other ? job->other->n_docs : 0;
     const size_t n = job->dataset->n_docs > m ? job->dataset->n_docs : m;
-    RW_TRY(RW_NEW_RAW(NULL, space->value, n));
-    RW_TRY(RW_NEW_RAW(NULL, space->key, n));
-    RW_TRY(RW_NEW_RAW(NULL, space->other_key, m));
-    RW_TRY(RW_NEW_RAW(NULL, space->scratch, n));
-    RW_TRY(RW_NEW_RAW(NULL, space->score, job->longest));
-    return RW_NEW_RAW(NULL, space->order, job->longest);
+    RW_TRY(RW_ARENA_NEW(NULL, &space->arena, space->value, n));
+    RW_TRY(RW_ARENA_NEW(NULL, &space->arena, space->key, n));
+    RW_TRY(RW_ARENA_NEW(NULL, &space->arena, space->other_key, m));
+    RW_TRY(RW_ARENA_NEW(NULL, &space->arena, space->scratch, n));
+    RW_TRY(RW_ARENA_NEW(NULL, &space->arena, space->score, job->longest));
+    return RW_ARENA_NEW(NULL, &space->arena, space->order, job->longest);
 }
 
 /* The values that are not missing, sorted. Returns how many. */
@@ -336,12 +332,11 @@ static int find_duplicates(struct rw_ctx *ctx, const struct job *job,
 static int check_some(void *user, struct rw_share *share)
 {
     const struct job *job = user;
-    struct space space = {0};
-    int status = space_init(job, &space);
-    for (uint64_t c, end; status >= 0 && rw_share_next(share, &c, &end);)
-        status = check_feature(job, (uint32_t)c, &space, &job->features[c]);
-    space_release(&space);
-    return status;
+    RW_RELEASED(space_release) struct space space = {0};
+    RW_TRY(space_init(job, &space));
+    for (uint64_t c, end; rw_share_next(share, &c, &end);)
+        RW_TRY(check_feature(job, (uint32_t)c, &space, &job->features[c]));
+    return RW_OK;
 }
 
 /* features: [n_columns], written: a row for each feature that appears in `dataset`. other: NULL, or
@@ -350,20 +345,18 @@ static int check_features(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                           const struct rw_dataset *other, struct rw_feature_check *features)
 {
     struct job job = {.dataset = dataset, .other = other, .features = features};
-    int status;
+    RW_FREED uint64_t *hash = NULL;
     for (uint32_t q = 0; q < dataset->n_queries; q++) {
         const uint32_t n = dataset->query_offset[q + 1] - dataset->query_offset[q];
         job.longest = n > job.longest ? n : job.longest;
     }
-    RW_TRY_OUT(RW_NEW(ctx, job.hash, dataset->n_columns));
-    status = rw_parallel(ctx, ctx->n_threads, dataset->n_columns, 1, check_some, &job);
+    RW_TRY(RW_NEW(ctx, hash, dataset->n_columns));
+    job.hash = hash;
+    const int status = rw_parallel(ctx, ctx->n_threads, dataset->n_columns, 1, check_some, &job);
     if (status < 0)
-        rw_fail_memory(ctx, status, "out of memory while checking %u documents", dataset->n_docs);
-    else
-        status = find_duplicates(ctx, &job, features);
-out:
-    rw_mem_free(job.hash);
-    return status;
+        return rw_fail_memory(ctx, status, "out of memory while checking %u documents",
+                              dataset->n_docs);
+    return find_duplicates(ctx, &job, features);
 }
 
 /* Queries, labels and documents of a data set, and what two sets share. */

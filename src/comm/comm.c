@@ -1,14 +1,14 @@
 #include "comm/comm.h"
 
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
-#include <dlfcn.h>
-#include <unistd.h>
-#include <pthread.h>
-#include <stdatomic.h>
 
 static const size_t type_bytes[] = {[RW_COMM_U32] = 4, [RW_COMM_U64] = 8};
 
@@ -181,16 +181,16 @@ int rw_comm_exchange(struct rw_ctx *ctx, const void *send, const size_t *send_be
                      size_t *begin)
 {
     const size_t n = (size_t)rw_n_ranks(ctx), rank = (size_t)rw_rank(ctx);
-    int status;
-    size_t *sizes = NULL, *n_send = NULL, *n_recv = NULL;
+    RW_FREED size_t *sizes = NULL, *n_send = NULL, *n_recv = NULL;
+    RW_FREED void *got = NULL;
     *out = NULL;
-    status = RW_NEW(ctx, n_send, n);
+    int status = RW_NEW(ctx, n_send, n);
     status = status < 0 ? status : RW_NEW(ctx, n_recv, n);
     status = status < 0 ? status : RW_NEW(ctx, sizes, n * n);
-    RW_TRY_OUT(rw_comm_agree(ctx, status));
+    RW_TRY(rw_comm_agree(ctx, status));
     for (size_t r = 0; r < n; r++)
         n_send[r] = send_begin[r + 1] - send_begin[r];
-    RW_TRY_OUT(rw_comm_all_gather(ctx, n_send, sizes, n * sizeof(*sizes)));
+    RW_TRY(rw_comm_all_gather(ctx, n_send, sizes, n * sizeof(*sizes)));
     begin[0] = 0;
     int fits = memcmp(sizes + rank * n, n_send, n * sizeof(*n_send)) == 0;
     for (size_t r = 0; r < n; r++) {
@@ -198,57 +198,45 @@ int rw_comm_exchange(struct rw_ctx *ctx, const void *send, const size_t *send_be
         fits &= n_recv[r] <= PTRDIFF_MAX - begin[r];
         begin[r + 1] = begin[r] + n_recv[r];
     }
-    status = fits ? rw_mem_new_raw(ctx, out, begin[n], 1) : rw_comm_nonsense(ctx, "sizes");
-    RW_TRY_OUT(rw_comm_agree(ctx, status));
+    status = fits ? rw_mem_new_raw(ctx, &got, begin[n], 1) : rw_comm_nonsense(ctx, "sizes");
+    RW_TRY(rw_comm_agree(ctx, status));
     if (!is_alone(ctx))
-        RW_TRY_OUT(exchange_bytes(ctx, send, n_send, *out, n_recv));
+        RW_TRY(exchange_bytes(ctx, send, n_send, got, n_recv));
     else if (begin[n] > 0)
-        memcpy(*out, send, begin[n]);
-out:
-    rw_mem_free(sizes);
-    rw_mem_free(n_send);
-    rw_mem_free(n_recv);
-    if (status < 0) {
-        rw_mem_free(*out);
-        *out = NULL;
-    }
-    return status;
+        memcpy(got, send, begin[n]);
+    *out = got;
+    got = NULL;
+    return RW_OK;
 }
 
 int rw_comm_gather_all(struct rw_ctx *ctx, const void *send, size_t bytes, void **out,
                        size_t *begin)
 {
     const int n = rw_n_ranks(ctx);
-    int status;
-    uint64_t *offset = NULL;
-    char *padded = NULL, *all = NULL;
+    RW_FREED uint64_t *offset = NULL;
+    RW_FREED char *padded = NULL, *all = NULL;
+    RW_FREED void *got = NULL;
     *out = NULL;
-    RW_TRY_OUT(rw_comm_agree(ctx, RW_NEW(ctx, offset, (size_t)n + 1)));
-    RW_TRY_OUT(rw_comm_offsets(ctx, bytes, offset));
+    RW_TRY(rw_comm_agree(ctx, RW_NEW(ctx, offset, (size_t)n + 1)));
+    RW_TRY(rw_comm_offsets(ctx, bytes, offset));
     size_t most = 0;
     for (int r = 0; r <= n; r++) {
         begin[r] = offset[r];
         most = r && begin[r] - begin[r - 1] > most ? begin[r] - begin[r - 1] : most;
     }
-    status = RW_NEW_RAW(ctx, padded, most);
+    int status = RW_NEW_RAW(ctx, padded, most);
     status = status < 0 ? status : rw_mem_new_raw(ctx, (void **)&all, most, (size_t)n);
-    status = status < 0 ? status : rw_mem_new_raw(ctx, out, begin[n], 1);
-    RW_TRY_OUT(rw_comm_agree(ctx, status));
+    status = status < 0 ? status : rw_mem_new_raw(ctx, &got, begin[n], 1);
+    RW_TRY(rw_comm_agree(ctx, status));
     if (bytes)
         memcpy(padded, send, bytes);
     memset(padded + bytes, 0, most - bytes);
-    RW_TRY_OUT(rw_comm_all_gather(ctx, padded, all, most));
+    RW_TRY(rw_comm_all_gather(ctx, padded, all, most));
     for (int r = 0; r < n; r++)
-        memcpy((char *)*out + begin[r], all + (size_t)r * most, begin[r + 1] - begin[r]);
-out:
-    rw_mem_free(offset);
-    rw_mem_free(padded);
-    rw_mem_free(all);
-    if (status < 0) {
-        rw_mem_free(*out);
-        *out = NULL;
-    }
-    return status;
+        memcpy((char *)got + begin[r], all + (size_t)r * most, begin[r + 1] - begin[r]);
+    *out = got;
+    got = NULL;
+    return RW_OK;
 }
 
 /* ---- failures ---- */

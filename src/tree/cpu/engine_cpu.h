@@ -1,8 +1,7 @@
 /* State of the engine for processors; engine_cpu.c loads and keeps scores, engine_cpu_rows.c makes
  * rows of codes, engine_cpu_partition.c partitions, engine_cpu_hist.c divides histograms and splits
- * among the threads, engine_cpu_build.c adds documents to cells,
- * engine_cpu_split.c finds the best cut of a feature, engine_cpu_ranks.c adds up the histograms of
- * many ranks. */
+ * among the threads and adds up those of many ranks, engine_cpu_build.c adds documents to cells,
+ * engine_cpu_split.c finds the best cut of a feature. */
 #ifndef RW_TREE_ENGINE_CPU_H
 #define RW_TREE_ENGINE_CPU_H
 
@@ -444,22 +443,5 @@ int rw_cpu_forget(struct rw_engine *engine, const int32_t *slots, int n);
 int rw_cpu_allocate_ranks(struct rw_cpu *cpu, size_t words);
 void rw_cpu_divide_features(struct rw_cpu *cpu, const struct rw_root *root);
 void rw_cpu_ranks_partition(struct rw_cpu *cpu, const struct rw_split *splits, int n);
-/* A call with many ranks: the nodes whose histograms will be made, at most RW_CPU_RANK_JOBS, in the
- * order of all ranks (cpu->job has them in its own); a column's cells when they are made, joint or
- * as they are kept; and, when all are, their sums over all ranks, of which this rank's are
- * searched, and the larger ones'. */
-void rw_cpu_ranks_begin(struct rw_cpu *cpu, const struct rw_sibling *siblings, int n);
-void rw_cpu_ranks_put(const struct rw_cpu *cpu, const struct rw_sibling *job, uint32_t f,
-                      const int64_t *cells, int joint);
-int rw_cpu_ranks_search(struct rw_cpu *cpu);
-/* --- for engine_cpu_ranks.c --- */
-void rw_cpu_start_searches(const struct rw_cpu *cpu, const struct rw_sibling *s,
-                           const struct rw_cell *smaller, int joint, struct rw_cpu_search *search);
-void rw_cpu_search_both(const struct rw_cpu *cpu, const struct rw_sibling *s, uint32_t f,
-                        const int64_t *cells, struct rw_cpu_search *search);
-void rw_cpu_keep_both(struct rw_cpu *cpu, struct rw_share *share, const struct rw_sibling *s,
-                      struct rw_cpu_search *search);
-void rw_cpu_set_totals(struct rw_cpu *cpu, const struct rw_sibling *s,
-                       const struct rw_cpu_search *search);
 int rw_cpu_best_splits(struct rw_engine *engine, const int32_t *slots, int n, struct rw_split *out);
 #endif
