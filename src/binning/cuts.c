@@ -365,22 +365,24 @@ static int find_some(void *user, struct rw_share *share)
     return RW_OK;
 }
 
+static void host_release(struct host_search *host)
+{
+    for (int t = 0; host->scratch && t < host->finder->ctx->n_threads; t++)
+        rw_rank_scratch_release(&host->scratch[t]);
+    rw_mem_free(host->scratch);
+}
+
 int rw_cuts_find_on_host(void *codes, struct rw_cut_finder *finder)
 {
     struct rw_ctx *ctx = finder->ctx;
+    RW_RELEASED(host_release)
     struct host_search host = {.finder = finder, .isa = rw_isa(), .codes = codes};
-    int status;
-    RW_TRY_OUT(RW_NEW(ctx, host.scratch, (size_t)ctx->n_threads));
+    RW_TRY(RW_NEW(ctx, host.scratch, (size_t)ctx->n_threads));
     for (int t = 0; t < ctx->n_threads; t++)
-        RW_TRY_OUT(rw_rank_scratch_init(ctx, &host.scratch[t], &finder->sample));
-    status = rw_parallel_long(ctx, ctx->n_threads, finder->dataset->n_columns, 1, find_some, &host);
-    if (status < 0)
-        rw_fail_memory(ctx, status, "out of memory while finding cuts");
-out:
-    for (int t = 0; host.scratch && t < ctx->n_threads; t++)
-        rw_rank_scratch_release(&host.scratch[t]);
-    rw_mem_free(host.scratch);
-    return status;
+        RW_TRY(rw_rank_scratch_init(ctx, &host.scratch[t], &finder->sample));
+    const int status =
+        rw_parallel_long(ctx, ctx->n_threads, finder->dataset->n_columns, 1, find_some, &host);
+    return status < 0 ? rw_fail_memory(ctx, status, "out of memory while finding cuts") : status;
 }
 
 enum {

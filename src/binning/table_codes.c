@@ -263,17 +263,13 @@ static int code_columns(struct rw_ctx *ctx, struct coding *job)
 int rw_table_codes(struct rw_ctx *ctx, const struct rw_table *table, const struct rw_cut_rule *rule,
                    struct rw_binned *out)
 {
-    struct coding job = {.isa = rw_isa()};
-    int status;
-    RW_TRY_OUT(rw_table_open(ctx, &job.reader, table));
-    RW_TRY_OUT(rw_table_documents(ctx, table, &out->documents));
-    RW_TRY_OUT(begin(ctx, &job, out->documents, rule));
-    RW_TRY_OUT(code_columns(ctx, &job));
-    RW_TRY_OUT(rw_table_check(ctx, &job.reader));
+    RW_RELEASED(coding_release) struct coding job = {.isa = rw_isa()};
+    RW_TRY(rw_table_open(ctx, &job.reader, table));
+    RW_TRY(rw_table_documents(ctx, table, &out->documents));
+    RW_TRY(begin(ctx, &job, out->documents, rule));
+    RW_TRY(code_columns(ctx, &job));
+    RW_TRY(rw_table_check(ctx, &job.reader));
     rw_table_tell(ctx, &job.reader);
-    RW_TRY_OUT(rw_binned_take_features(ctx, job.column, job.seen.n_columns, out));
-    status = rw_bins_gather(ctx, &job.seen, rule, job.finder.found, job.codes, &out->bins);
-out:
-    coding_release(&job);
-    return status;
+    RW_TRY(rw_binned_take_features(ctx, job.column, job.seen.n_columns, out));
+    return rw_bins_gather(ctx, &job.seen, rule, job.finder.found, job.codes, &out->bins);
 }

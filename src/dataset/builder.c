@@ -322,25 +322,23 @@ struct finish {
     int keeps_early;        /* its columns may be those of the data set */
     struct rw_builder *builders;
     int n_builders;
-    uint32_t *first_doc;  /* [n_builders + 1]; owned */
-    uint64_t *comment_at; /* [n_builders + 1] where each builder's comments go; owned */
-    struct group *group;  /* [n_groups]; owned */
-    uint32_t *cursors;    /* [n_groups][n_ids]; owned */
-    uint32_t *column_of;  /* [n_ids] UINT32_MAX: no column; owned */
-    uint32_t *n_of;       /* [n_ids] entries; owned */
+    uint32_t *first_doc;  /* [n_builders + 1] */
+    uint64_t *comment_at; /* [n_builders + 1] where each builder's comments go */
+    struct group *group;  /* [n_groups] */
+    uint32_t *cursors;    /* [n_groups][n_ids] */
+    uint32_t *column_of;  /* [n_ids] UINT32_MAX: no column */
+    uint32_t *n_of;       /* [n_ids] entries */
     int n_groups, n_threads;
     uint32_t n_ids;             /* the largest feature and 1 */
+    struct rw_arena arena;      /* of those arrays */
     struct rw_dataset *dataset; /* owned until done */
 };
 
 static void finish_release(struct finish *finish)
 {
-    rw_mem_free(finish->group);
-    rw_mem_free(finish->cursors);
-    rw_mem_free(finish->first_doc);
-    rw_mem_free(finish->comment_at);
-    rw_mem_free(finish->column_of);
-    rw_mem_free(finish->n_of);
+    for (int b = 0; b < finish->n_builders; b++)
+        rw_builder_release(&finish->builders[b]);
+    rw_arena_free(&finish->arena);
     rw_dataset_free(finish->dataset);
 }
 
@@ -387,7 +385,7 @@ static int make_docs(struct rw_ctx *ctx, struct finish *finish)
     struct rw_dataset *dataset = finish->dataset;
     uint64_t bytes = 0;
     int any_comment = 0;
-    RW_TRY(RW_NEW_RAW(ctx, finish->comment_at, (size_t)finish->n_builders + 1));
+    RW_TRY(RW_ARENA_NEW(ctx, &finish->arena, finish->comment_at, (size_t)finish->n_builders + 1));
     for (int b = 0; b < finish->n_builders; b++) {
         const struct rw_builder *builder = &finish->builders[b];
         any_comment |= builder->any_comment;
@@ -545,10 +543,11 @@ static int make_groups(struct rw_ctx *ctx, struct finish *finish)
     finish->n_groups = (size_t)finish->n_builders < most ? finish->n_builders : (int)most;
     if (finish->n_groups < 1)
         finish->n_groups = 1;
-    RW_TRY(RW_NEW(ctx, finish->group, (size_t)finish->n_groups));
-    RW_TRY(RW_NEW(ctx, finish->cursors, (size_t)finish->n_groups * finish->n_ids));
-    RW_TRY(RW_NEW(ctx, finish->column_of, finish->n_ids));
-    RW_TRY(RW_NEW(ctx, finish->n_of, finish->n_ids));
+    RW_TRY(RW_ARENA_NEW(ctx, &finish->arena, finish->group, (size_t)finish->n_groups));
+    RW_TRY(RW_ARENA_NEW(ctx, &finish->arena, finish->cursors,
+                        (size_t)finish->n_groups * finish->n_ids));
+    RW_TRY(RW_ARENA_NEW(ctx, &finish->arena, finish->column_of, finish->n_ids));
+    RW_TRY(RW_ARENA_NEW(ctx, &finish->arena, finish->n_of, finish->n_ids));
     for (int g = 0; g < finish->n_groups; g++) {
         struct group *group = &finish->group[g];
         group->first = (int)((int64_t)finish->n_builders * g / finish->n_groups);
@@ -754,46 +753,40 @@ int rw_early_finish(struct rw_ctx *ctx, struct rw_early *early, struct rw_builde
                     int n_builders, struct rw_dataset **out)
 {
     *out = NULL;
+    RW_RELEASED(finish_release)
     struct finish finish = {.early = early,
                             .builders = builders,
                             .n_builders = n_builders,
                             .n_threads = ctx && ctx->n_threads > 1 ? ctx->n_threads : 1};
     if (finish.n_threads > n_builders)
         finish.n_threads = n_builders > 1 ? n_builders : 1;
-    int status;
     uint64_t n_docs = 0;
-    RW_TRY_OUT(RW_NEW(ctx, finish.first_doc, (size_t)n_builders + 1));
+    RW_TRY(RW_ARENA_NEW(ctx, &finish.arena, finish.first_doc, (size_t)n_builders + 1));
     for (int b = 0; b < n_builders; b++) {
         finish.first_doc[b] = (uint32_t)n_docs;
         n_docs += builders[b].n_docs;
-        if (n_docs > RW_MAX_DOCS) {
-            status = rw_fail(ctx, RW_ERR_DATA, "more than %u documents", RW_MAX_DOCS);
-            goto out;
-        }
+        if (n_docs > RW_MAX_DOCS)
+            return rw_fail(ctx, RW_ERR_DATA, "more than %u documents", RW_MAX_DOCS);
     }
-    RW_TRY_OUT(rw_dataset_new(ctx, &finish.dataset));
+    RW_TRY(rw_dataset_new(ctx, &finish.dataset));
     finish.dataset->n_docs = (uint32_t)n_docs;
     finish.first_doc[n_builders] = (uint32_t)n_docs;
     finish.keeps_early = rw_early_has_room(early, n_docs);
-    RW_TRY_OUT(join_queries(ctx, &finish));
-    RW_TRY_OUT(make_docs(ctx, &finish));
-    RW_TRY_OUT(join_columns(ctx, &finish));
-    RW_TRY_OUT(make_side_columns(ctx, &finish));
-    RW_TRY_OUT(join_locations(ctx, &finish));
+    RW_TRY(join_queries(ctx, &finish));
+    RW_TRY(make_docs(ctx, &finish));
+    RW_TRY(join_columns(ctx, &finish));
+    RW_TRY(make_side_columns(ctx, &finish));
+    RW_TRY(join_locations(ctx, &finish));
     rw_parallel(ctx, finish.n_threads, (uint64_t)n_builders, 0, count_ids, &finish);
-    RW_TRY_OUT(make_groups(ctx, &finish));
+    RW_TRY(make_groups(ctx, &finish));
     rw_parallel(ctx, finish.n_threads, (uint64_t)finish.n_groups, 1, count_groups, &finish);
-    RW_TRY_OUT(make_columns(ctx, &finish));
+    RW_TRY(make_columns(ctx, &finish));
     rw_parallel(ctx, finish.n_threads, (uint64_t)finish.n_groups, 1, fill_groups, &finish);
     if (finish.keeps_early)
         finish.dataset->early_block = rw_early_take(early, &finish.dataset->early_block_bytes);
     *out = finish.dataset;
     finish.dataset = NULL;
-out:
-    for (int b = 0; b < n_builders; b++)
-        rw_builder_release(&builders[b]);
-    finish_release(&finish);
-    return status;
+    return RW_OK;
 }
 
 int rw_builder_finish(struct rw_ctx *ctx, struct rw_builder *builders, int n_builders,
@@ -891,8 +884,8 @@ int rw_builder_copy(struct rw_ctx *ctx, struct rw_builder *builder,
 int rw_dataset_select(struct rw_ctx *ctx, const struct rw_dataset *dataset, const uint8_t *keep,
                       struct rw_dataset **out)
 {
-    struct rw_builder builder = {0};
-    int status = RW_OK;
+    RW_RELEASED(rw_builder_release) struct rw_builder builder = {0};
+    RW_SCOPED(rw_dataset_free) struct rw_dataset *made = NULL;
     uint32_t n = 0;
     *out = NULL;
     /* Queries that stand together are copied together. */
@@ -903,22 +896,16 @@ int rw_dataset_select(struct rw_ctx *ctx, const struct rw_dataset *dataset, cons
         while (end < dataset->n_queries && keep[end])
             end++;
         n += end - q;
-        RW_TRY_OUT(rw_builder_copy(ctx, &builder, dataset, dataset->query_offset[q],
-                                   dataset->query_offset[end]));
+        RW_TRY(rw_builder_copy(ctx, &builder, dataset, dataset->query_offset[q],
+                               dataset->query_offset[end]));
     }
-    if (n == 0) {
-        status = rw_fail(ctx, RW_ERR_DATA, "no query is left");
-        goto out;
-    }
-    RW_TRY_OUT(rw_builder_finish(ctx, &builder, 1, out));
-    RW_TRY_OUT(rw_side_columns_select(ctx, dataset, keep, *out));
-    RW_TRY_OUT(rw_names_copy(ctx, dataset->name, dataset->n_names, &(*out)->name));
-    (*out)->n_names = dataset->n_names;
-out:
-    rw_builder_release(&builder);
-    if (status < 0) {
-        rw_dataset_free(*out);
-        *out = NULL;
-    }
-    return status;
+    if (n == 0)
+        return rw_fail(ctx, RW_ERR_DATA, "no query is left");
+    RW_TRY(rw_builder_finish(ctx, &builder, 1, &made));
+    RW_TRY(rw_side_columns_select(ctx, dataset, keep, made));
+    RW_TRY(rw_names_copy(ctx, dataset->name, dataset->n_names, &made->name));
+    made->n_names = dataset->n_names;
+    *out = made;
+    made = NULL;
+    return RW_OK;
 }

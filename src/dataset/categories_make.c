@@ -226,8 +226,8 @@ int rw_categories_make(struct rw_ctx *ctx, const uint8_t *wanted, const struct r
                        struct rw_categories *out, struct rw_shared_codes *shared)
 {
     struct message own = {0};
-    void *all = NULL;
-    size_t *begin = NULL;
+    RW_FREED void *all = NULL;
+    RW_FREED size_t *begin = NULL;
     int status;
     memset(out, 0, sizeof(*out));
     memset(shared, 0, sizeof(*shared));
@@ -240,8 +240,6 @@ int rw_categories_make(struct rw_ctx *ctx, const uint8_t *wanted, const struct r
     RW_TRY_OUT(rw_comm_agree(ctx, status));
 out:
     rw_mem_free(own.bytes);
-    rw_mem_free(all);
-    rw_mem_free(begin);
     if (status < 0)
         rw_categories_release(out);
     return status;

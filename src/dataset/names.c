@@ -62,7 +62,7 @@ int rw_name_for_model(struct rw_ctx *ctx, const char *name, char **out)
 int rw_names_for_model(struct rw_ctx *ctx, const struct rw_feature_name *from, int32_t n,
                        struct rw_feature_name **out)
 {
-    struct rw_query_ids seen = {0}; /* a set of texts */
+    RW_RELEASED(rw_query_ids_release) struct rw_query_ids seen = {0}; /* a set of texts */
     struct rw_feature_name *names = NULL;
     size_t index;
     int status = RW_OK;
@@ -82,7 +82,6 @@ int rw_names_for_model(struct rw_ctx *ctx, const struct rw_feature_name *from, i
     *out = names;
     names = NULL;
 out:
-    rw_query_ids_release(&seen);
     rw_names_free(names, n);
     return status;
 }

@@ -685,9 +685,8 @@ static int number_queries(struct rw_ctx *ctx, uint32_t n_queries, char **text, u
 static int take_ids(struct rw_ctx *ctx, const struct rw_table *table, struct rw_dataset *dataset)
 {
     const uint32_t n_queries = table->n_queries;
-    struct rw_query_ids ids = {.slot = NULL};
+    RW_RELEASED(rw_query_ids_release) struct rw_query_ids ids = {.slot = NULL};
     uint64_t *offset;
-    int status = RW_OK;
     RW_TRY(RW_NEW(ctx, dataset->query_id_offset, (size_t)n_queries + 1));
     offset = dataset->query_id_offset;
     if (!table->query_id_offset)
@@ -695,48 +694,42 @@ static int take_ids(struct rw_ctx *ctx, const struct rw_table *table, struct rw_
     for (uint32_t q = 0; q < n_queries; q++) {
         const char *id = table->query_id_text + table->query_id_offset[q];
         size_t first;
-        RW_TRY_OUT(rw_query_ids_add(ctx, &ids, id, &first));
-        if (status > 0) {
-            status = rw_fail(ctx, RW_ERR_DATA,
-                             "query '%.200s' comes back after another query\n"
-                             "hint: its documents are %u to %u and from %u on (from 0); a query's "
-                             "documents must stand together",
-                             id, table->query_offset[first], table->query_offset[first + 1] - 1,
-                             table->query_offset[q]);
-            goto out;
-        }
+        const int is_known = rw_query_ids_add(ctx, &ids, id, &first);
+        RW_TRY(is_known);
+        if (is_known)
+            return rw_fail(ctx, RW_ERR_DATA,
+                           "query '%.200s' comes back after another query\n"
+                           "hint: its documents are %u to %u and from %u on (from 0); a query's "
+                           "documents must stand together",
+                           id, table->query_offset[first], table->query_offset[first + 1] - 1,
+                           table->query_offset[q]);
         offset[q + 1] = offset[q] + strlen(id) + 1;
     }
-    RW_TRY_OUT(RW_NEW_RAW(ctx, dataset->query_id_text, offset[n_queries]));
+    RW_TRY(RW_NEW_RAW(ctx, dataset->query_id_text, offset[n_queries]));
     for (uint32_t q = 0; q < n_queries; q++)
         memcpy(dataset->query_id_text + offset[q], table->query_id_text + table->query_id_offset[q],
                offset[q + 1] - offset[q]);
-out:
-    rw_query_ids_release(&ids);
-    return status;
+    return RW_OK;
 }
 
 int rw_table_documents(struct rw_ctx *ctx, const struct rw_table *table, struct rw_dataset **out)
 {
     const uint32_t n_queries = table->n_queries;
-    struct rw_dataset *dataset;
-    int status;
+    RW_SCOPED(rw_dataset_free) struct rw_dataset *dataset = NULL;
     *out = NULL;
     RW_TRY(rw_dataset_new(ctx, &dataset));
     dataset->n_docs = table->n_docs;
     dataset->n_queries = n_queries;
     dataset->by_name = table->by_name;
     dataset->width = table->feature || table->by_name ? 0 : table->n_columns;
-    RW_TRY_OUT(take_labels(ctx, table, dataset));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, dataset->query_offset, (size_t)n_queries + 1));
+    RW_TRY(take_labels(ctx, table, dataset));
+    RW_TRY(RW_NEW_RAW(ctx, dataset->query_offset, (size_t)n_queries + 1));
     memcpy(dataset->query_offset, table->query_offset,
            ((size_t)n_queries + 1) * sizeof(*dataset->query_offset));
-    RW_TRY_OUT(take_ids(ctx, table, dataset));
+    RW_TRY(take_ids(ctx, table, dataset));
     *out = dataset;
+    dataset = NULL;
     return RW_OK;
-out:
-    rw_dataset_free(dataset);
-    return status;
 }
 
 /* ---- values ---- */
@@ -841,26 +834,27 @@ static int copy_batches(struct rw_ctx *ctx, struct copy_job *job, const struct r
     return RW_OK;
 }
 
+static void copy_release(struct copy_job *job)
+{
+    rw_dataset_free(job->dataset);
+}
+
 int rw_dataset_from_table(struct rw_ctx *ctx, const struct rw_table *table,
                           const struct rw_batches *batches, struct rw_dataset **out)
 {
     RW_DEFAULT_FPENV;
-    struct rw_table_reader reader;
-    struct copy_job job = {.reader = &reader, .end = table->n_docs};
-    int status;
+    RW_RELEASED(rw_table_close) struct rw_table_reader reader = {.table = table};
+    RW_RELEASED(copy_release) struct copy_job job = {.reader = &reader, .end = table->n_docs};
     *out = NULL;
-    RW_TRY_OUT(batches ? rw_table_open_batches(ctx, &reader, table)
-                       : rw_table_open(ctx, &reader, table));
-    RW_TRY_OUT(rw_table_documents(ctx, table, &job.dataset));
-    RW_TRY_OUT(make_columns(ctx, &job));
-    RW_TRY_OUT(batches ? copy_batches(ctx, &job, batches) : copy_values(ctx, &job));
+    RW_TRY(batches ? rw_table_open_batches(ctx, &reader, table)
+                   : rw_table_open(ctx, &reader, table));
+    RW_TRY(rw_table_documents(ctx, table, &job.dataset));
+    RW_TRY(make_columns(ctx, &job));
+    RW_TRY(batches ? copy_batches(ctx, &job, batches) : copy_values(ctx, &job));
     rw_table_tell(ctx, &reader);
     *out = job.dataset;
     job.dataset = NULL;
-out:
-    rw_dataset_free(job.dataset);
-    rw_table_close(&reader);
-    return status;
+    return RW_OK;
 }
 
 int rw_dataset_from_memory(struct rw_ctx *ctx, const float *values, const float *labels,
