@@ -93,18 +93,22 @@ int rw_continuation_trees(const struct rw_continuation *from, struct rw_model *m
 /* ------------------------------------------------------------------ scores */
 
 /* Adds trees [first, end) to a set's scores, one after the other, by the values: any threshold will
- * do. Those of categories are codes already, so each tree stands alone. */
+ * do. Those of categories are codes already, so the trees need no vocabulary. Where scores begin at
+ * 0, the sum of all trees is the score itself, whose sum is made in the same order. */
 static int add_trees(const struct rw_continuation *from, struct rw_engine *engine, int set,
                      int32_t first, int32_t end)
 {
     const struct rw_dataset *dataset = from->sets[set];
-    RW_TRY(rw_engine_read_scores(engine, set, from->scores));
-    for (int32_t t = first; t < end; t++) {
-        const struct rw_model one = {.n_trees = 1,
-                                     .tree = &from->init->tree[t],
-                                     .absent_missing = from->init->absent_missing};
-        RW_TRY(rw_predict(from->ctx, &one, dataset, 0, from->leaves));
-        for (uint32_t doc = 0; doc < dataset->n_docs; doc++)
+    const int at_once = first == 0 && !dataset->start_score;
+    const int32_t n = at_once ? end : 1;
+    if (!at_once)
+        RW_TRY(rw_engine_read_scores(engine, set, from->scores));
+    for (int32_t t = first; t < end; t += n) {
+        const struct rw_model some = {.n_trees = n,
+                                      .tree = &from->init->tree[t],
+                                      .absent_missing = from->init->absent_missing};
+        RW_TRY(rw_predict(from->ctx, &some, dataset, 0, at_once ? from->scores : from->leaves));
+        for (uint32_t doc = 0; !at_once && doc < dataset->n_docs; doc++)
             from->scores[doc] += from->leaves[doc];
     }
     return rw_engine_set_scores(engine, set, from->scores);
