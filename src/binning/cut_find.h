@@ -91,7 +91,7 @@ int rw_cuts_gather(struct rw_ctx *ctx, const struct rw_dataset *dataset,
 /* Of n features, and the array itself. */
 void rw_codes_free(struct rw_codes *codes, uint32_t n);
 
-/* ---- Boundaries from the sampled values' ranks (cut_ranks.c) ----
+/* ---- Boundaries from the sampled values' ranks (cuts.c) ----
  *
  * Without sorting all values: few distinct ones are counted; else all are counted in buckets, and
  * only buckets that hold a rank are sorted. */

@@ -263,7 +263,7 @@ void *rw_early_take(struct rw_early *early, size_t *n_bytes);
 /* Side columns: what a data set has beside its features and first labels, and what comes from files
  * or arrays of their own: weights, start scores, positions, further labels, pairs.
  *
- * To add one: its member in struct rw_dataset, a row in side_columns.c, and a row in params.def
+ * To add one: its member in struct rw_dataset, a row in dataset.c, and a row in params.def
  * with the name of its file. Reading (io/side_files.c), division among workers, selection of
  * queries, fingerprints, the checks of parameters and the program are loops over the table. */
 struct rw_side_column {

@@ -249,7 +249,7 @@ int rw_rank_sets_columns(struct rw_ctx *ctx, const struct rw_dataset *const *set
                          const uint32_t *feature, uint32_t n_features, const struct rw_model *init,
                          struct rw_column_rule *out);
 
-/* What training makes of side columns (dataset/side_columns.h): whether they are there, and several
+/* What training makes of side columns (dataset/dataset.h): whether they are there, and several
  * labels per document (parameter `label-weights`), for which the lambdas of a training on each
  * label alone are added, each times its weight (objective/objective.h). The first label is the data
  * set's own, which metrics see; the others are its further ones. */
