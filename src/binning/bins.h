@@ -43,6 +43,7 @@ int rw_bins_join(struct rw_ctx *ctx, struct rw_bins **part, uint32_t n_parts, st
 void rw_bins_free(struct rw_bins *bins);
 #ifndef __cplusplus
 RW_SCOPED_BY(rw_bins_free)
+RW_SCOPED_BY(rw_cuts_free)
 #endif
 /* n: [cuts->n_features], written: the entries that rw_bins_make would list of each feature; n_docs:
  * dense. */

@@ -13,8 +13,6 @@
 #include "params/params.h"
 #include "train/train.h"
 
-RW_SCOPED_BY(rw_cuts_free)
-
 static const struct rw_model_format *const formats[] = {
 #define RW_MODEL_FORMAT(name, file) &rw_to_##name,
 #include "convert/formats.def"

@@ -80,42 +80,40 @@ int rw_host_ready_cuts(struct rw_host *host, const struct rw_bins *ready, struct
 {
     struct rw_ctx *ctx = host->base.ctx;
     const struct rw_cuts *from = ready->cuts;
-    struct selection job = {.from = ready, .rule = &host->base.rules.cut};
-    struct rw_dataset ids = {.n_columns = from->n_features};
+    RW_FREED struct rw_feature_cuts *found = NULL;
+    RW_FREED uint32_t *count = NULL;
+    RW_FREED struct rw_column *of = NULL;
+    RW_SCOPED(rw_cuts_free) struct rw_cuts *cuts = NULL;
     const size_t n_counts = (size_t)from->offset[from->n_features] + from->n_features;
-    int status;
     *out = NULL;
     *column = NULL;
-    if (!rw_cut_rule_serves(&ready->rule, job.rule))
+    if (!rw_cut_rule_serves(&ready->rule, &host->base.rules.cut))
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "the training set was binned for other values of bins, absent or min-docs\n"
                        "hint: rw_binned_read takes the parameters of the training");
-    status = RW_NEW(ctx, job.found, from->n_features);
-    status = status < 0 ? status : RW_NEW(ctx, ids.column, from->n_features);
-    status = status < 0 ? status : RW_NEW(ctx, job.count, n_counts);
-    RW_TRY_OUT(rw_comm_agree(ctx, status));
+    int status = RW_NEW(ctx, found, from->n_features);
+    status = status < 0 ? status : RW_NEW(ctx, of, from->n_features);
+    status = status < 0 ? status : RW_NEW(ctx, count, n_counts);
+    RW_TRY(rw_comm_agree(ctx, status));
     for (uint32_t f = 0; f < from->n_features; f++)
-        ids.column[f].feature = from->feature[f];
-    RW_TRY_OUT(rw_parallel(ctx, ctx->n_threads, from->n_features, 1, count_some, &job));
-    RW_TRY_OUT(rw_comm_all_reduce(ctx, job.count, n_counts, RW_COMM_U32, RW_COMM_SUM));
+        of[f].feature = from->feature[f];
+    const struct rw_dataset ids = {.n_columns = from->n_features, .column = of};
+    struct selection job = {
+        .from = ready, .rule = &host->base.rules.cut, .found = found, .count = count};
+    RW_TRY(rw_parallel(ctx, ctx->n_threads, from->n_features, 1, count_some, &job));
+    RW_TRY(rw_comm_all_reduce(ctx, count, n_counts, RW_COMM_U32, RW_COMM_SUM));
     select_features(&job);
-    RW_TRY_OUT(rw_cuts_gather(ctx, &ids, job.found, out));
-    (*out)->n_constant += from->n_constant;
-    (*out)->n_few += from->n_few; /* in a cache: none */
-    RW_TRY_OUT(RW_NEW(ctx, *column, (*out)->n_features));
+    RW_TRY(rw_cuts_gather(ctx, &ids, found, &cuts));
+    cuts->n_constant += from->n_constant;
+    cuts->n_few += from->n_few; /* in a cache: none */
+    RW_TRY(RW_NEW(ctx, *column, cuts->n_features));
     for (uint32_t f = 0, at = 0; f < from->n_features; f++) {
-        if (job.found[f].reason == RW_CUT_IN_USE)
+        if (found[f].reason == RW_CUT_IN_USE)
             (*column)[at++] = f;
     }
-out:
-    rw_mem_free(job.found);
-    rw_mem_free(job.count);
-    rw_mem_free(ids.column);
-    if (status < 0) {
-        rw_cuts_free(*out);
-        *out = NULL;
-    }
-    return status;
+    *out = cuts;
+    cuts = NULL;
+    return RW_OK;
 }
 
 int rw_host_plan_cuts(struct rw_host *host, const struct rw_dataset *dataset,
@@ -130,29 +128,28 @@ int rw_host_bins_of_cuts(struct rw_host *host, struct rw_cuts *cuts, int owns_cu
                          struct rw_bins **out)
 {
     struct rw_ctx *ctx = host->base.ctx;
-    struct rw_bins *bins;
+    RW_FREED struct rw_bins *bins = NULL;
     *out = NULL;
     RW_TRY(RW_NEW(ctx, bins, 1));
+    RW_TRY(RW_NEW(ctx, bins->codes, cuts->n_features));
     bins->cuts = cuts;
     bins->n_docs = n_docs;
     bins->rule = host->base.rules.cut;
     bins->rule.ignore = NULL;
     bins->rule.categories = NULL;
-    const int status = RW_NEW(ctx, bins->codes, cuts->n_features);
-    if (status < 0) {
-        rw_mem_free(bins);
-        return status;
-    }
     bins->owns_cuts = owns_cuts;
     *out = bins;
+    bins = NULL;
     return RW_OK;
 }
 
 /* Ready codes under the engine's own cuts: feature f's are those of column[f]. They are shared, for
- * twice is too much of them, unless the engine has memory of its own. */
+ * twice is too much of them, unless the engine has memory of its own. *out: bins without codes;
+ * NULL after a failure. */
 static int share_codes(struct rw_host *host, const struct rw_bins *ready, const uint32_t *column,
-                       struct rw_bins *bins)
+                       struct rw_bins **out)
 {
+    struct rw_bins *bins = *out;
     const struct rw_cuts *cuts = bins->cuts;
     int status = RW_OK;
     bins->codes_are_views = !host->alloc;
@@ -164,26 +161,22 @@ static int share_codes(struct rw_host *host, const struct rw_bins *ready, const 
         else
             bins->codes[f] = *from;
     }
+    if (status < 0) {
+        rw_bins_free(bins);
+        *out = NULL;
+    }
     return status;
 }
 
 static int bins_of_ready(struct rw_host *host, const struct rw_bins *ready, struct rw_bins **out)
 {
-    struct rw_cuts *cuts;
-    uint32_t *column;
+    RW_SCOPED(rw_cuts_free) struct rw_cuts *cuts = NULL;
+    RW_FREED uint32_t *column = NULL;
     RW_TRY(rw_host_ready_cuts(host, ready, &cuts, &column));
     rw_host_count_features(host, cuts);
-    int status = rw_host_bins_of_cuts(host, cuts, 1, ready->n_docs, out);
-    if (status < 0)
-        rw_cuts_free(cuts);
-    else
-        status = share_codes(host, ready, column, *out);
-    rw_mem_free(column);
-    if (status < 0) {
-        rw_bins_free(*out);
-        *out = NULL;
-    }
-    return status;
+    RW_TRY(rw_host_bins_of_cuts(host, cuts, 1, ready->n_docs, out));
+    cuts = NULL; /* the bins' */
+    return share_codes(host, ready, column, out);
 }
 
 /* Of a validation set: codes by the training set's cuts, of which the engine has some. */
@@ -191,19 +184,12 @@ static int valid_bins_of_ready(struct rw_host *host, const struct rw_bins *ready
                                struct rw_bins **out)
 {
     struct rw_cuts *cuts = host->set[0].bins->cuts;
-    uint32_t *column;
+    RW_FREED uint32_t *column = NULL;
     RW_TRY(RW_NEW(host->base.ctx, column, cuts->n_features));
     for (uint32_t f = 0; f < cuts->n_features; f++)
         column[f] = rw_cuts_index(ready->cuts, cuts->feature[f]);
-    int status = rw_host_bins_of_cuts(host, cuts, 0, ready->n_docs, out);
-    if (status >= 0)
-        status = share_codes(host, ready, column, *out);
-    rw_mem_free(column);
-    if (status < 0) {
-        rw_bins_free(*out);
-        *out = NULL;
-    }
-    return status;
+    RW_TRY(rw_host_bins_of_cuts(host, cuts, 0, ready->n_docs, out));
+    return share_codes(host, ready, column, out);
 }
 
 void rw_host_count_features(struct rw_host *host, const struct rw_cuts *cuts)

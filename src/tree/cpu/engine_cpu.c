@@ -180,37 +180,35 @@ static void plan_set(struct rw_host *host, const struct rw_dataset *dataset,
     rw_host_count(host, dataset->n_docs * sizeof(double));
 }
 
+static void close_dry(struct rw_cpu **dry)
+{
+    if (*dry)
+        cpu_close(&(*dry)->host.base);
+}
+
 /* A dry run of loading. */
 static int cpu_plan(struct rw_engine *engine, const struct rw_plan_data *data, struct rw_plan *out)
 {
     const uint32_t n_docs = data->set[0]->n_docs;
-    int status = RW_OK;
-    struct rw_cuts *cuts = NULL;
-    struct rw_cpu *dry = NULL;
-    uint32_t *code_of = NULL, *n = NULL;
-    RW_TRY_OUT(RW_NEW(engine->ctx, dry, 1));
+    RW_SCOPED(rw_cuts_free) struct rw_cuts *cuts = NULL;
+    RW_FREED uint32_t *code_of = NULL, *n = NULL;
+    RW_RELEASED(close_dry) struct rw_cpu *dry = NULL;
+    RW_TRY(RW_NEW(engine->ctx, dry, 1));
     struct rw_host *host = &dry->host;
     host->base = *engine;
     host->plan = out;
-    RW_TRY_OUT(rw_host_plan_cuts(host, data->set[0], data->bins, &cuts, &code_of));
+    RW_TRY(rw_host_plan_cuts(host, data->set[0], data->bins, &cuts, &code_of));
     rw_host_count_features(host, cuts);
-    RW_TRY_OUT(rw_host_bins_of_cuts(host, cuts, 0, n_docs, &host->set[0].bins));
-    RW_TRY_OUT(RW_NEW(engine->ctx, n, cuts->n_features));
+    RW_TRY(rw_host_bins_of_cuts(host, cuts, 0, n_docs, &host->set[0].bins));
+    RW_TRY(RW_NEW(engine->ctx, n, cuts->n_features));
     for (int set = data->n_sets - 1; set >= 0; set--) /* ends with the training set's entries */
         plan_set(host, data->set[set], cuts, set == 0 ? data->bins : NULL, code_of, n);
     struct rw_bins *bins = host->set[0].bins;
     bins->codes_are_views = 1;
     for (uint32_t f = 0; f < cuts->n_features; f++)
         bins->codes[f] = (struct rw_codes){.n = n[f], .row = n[f] < n_docs ? n : NULL};
-    RW_TRY_OUT(rw_host_allocate(host, data->set[0]));
-    RW_TRY_OUT(allocate(dry));
-out:
-    if (dry)
-        cpu_close(&dry->host.base);
-    rw_cuts_free(cuts);
-    rw_mem_free(code_of);
-    rw_mem_free(n);
-    return status;
+    RW_TRY(rw_host_allocate(host, data->set[0]));
+    return allocate(dry);
 }
 
 static double cpu_tree_ms(struct rw_engine *engine, const struct rw_plan_work *work)

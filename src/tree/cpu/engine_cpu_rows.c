@@ -269,14 +269,15 @@ static int find_order(struct rw_cpu *cpu, struct rw_cpu_group *group)
 {
     struct rw_ctx *ctx = cpu->host.base.ctx;
     const struct rw_bins *bins = cpu->host.set[0].bins;
+    RW_FREED struct frequent *frequent = NULL;
     struct frequent_job job = {
         .bins = bins, .group = group, .n_sample = bins->n_docs < SAMPLE ? bins->n_docs : SAMPLE};
-    RW_TRY(RW_NEW_RAW(ctx, job.frequent, group->n));
+    RW_TRY(RW_NEW_RAW(ctx, frequent, group->n));
+    job.frequent = frequent;
     for (uint32_t i = 0; i < job.n_sample; i++)
         job.doc[i] = (uint32_t)((uint64_t)bins->n_docs * i / job.n_sample);
     rw_parallel(ctx, ctx->n_threads, group->n, 1, find_frequents, &job);
     order_bundles(cpu->host.isa, group, job.n_sample, job.frequent);
-    rw_mem_free(job.frequent);
     return RW_OK;
 }
 
