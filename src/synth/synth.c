@@ -2,14 +2,14 @@
  * tests: keep the order of operations. */
 #include "synth/synth.h"
 
+#include <errno.h>
 #include <float.h>
 #include <stdio.h>
+#include <zlib.h>
 
 #include "base/exact.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include <errno.h>
-#include <zlib.h>
 #include "binning/bins.h"
 #include "io/cache/cache.h"
 
@@ -342,6 +342,7 @@ enum { QUERIES_A_PART = 64 };
 struct made {
     const struct rw_synth_shape *shape;
     const struct rw_synth_options *options;
+    size_t n_parts;
     struct rw_builder *part; /* [n_parts] owned */
 };
 
@@ -398,32 +399,31 @@ static int check_size(struct rw_ctx *ctx, const struct rw_synth_shape *shape,
     return RW_OK;
 }
 
+static void release_made(struct made *made)
+{
+    for (size_t k = 0; made->part && k < made->n_parts; k++)
+        rw_builder_release(&made->part[k]);
+    rw_mem_free(made->part);
+}
+
 int rw_synth(struct rw_ctx *ctx, const struct rw_synth_options *options, const char *path,
              struct rw_dataset **out)
 {
     RW_DEFAULT_FPENV;
     if (path)
         return rw_synth_write(ctx, options, path);
-    struct rw_synth_shape *shape = NULL;
-    struct made made = {.options = options};
-    int status, n_parts = 0;
+    RW_FREED struct rw_synth_shape *shape = NULL;
+    RW_RELEASED(release_made) struct made made = {.options = options};
     *out = NULL;
-    RW_TRY_OUT(rw_synth_check(ctx, options, &shape));
-    RW_TRY_OUT(check_size(ctx, shape, options));
+    RW_TRY(rw_synth_check(ctx, options, &shape));
+    RW_TRY(check_size(ctx, shape, options));
     made.shape = shape;
-    n_parts = (int)((options->n_queries + QUERIES_A_PART - 1) / QUERIES_A_PART);
-    RW_TRY_OUT(RW_NEW(ctx, made.part, (size_t)n_parts));
-    status = rw_parallel(ctx, ctx->n_threads, (uint64_t)n_parts, 1, make_parts, &made);
+    made.n_parts = (options->n_queries + QUERIES_A_PART - 1) / QUERIES_A_PART;
+    RW_TRY(RW_NEW(ctx, made.part, made.n_parts));
+    const int status = rw_parallel(ctx, ctx->n_threads, made.n_parts, 1, make_parts, &made);
     if (status < 0)
-        rw_fail(ctx, status, "no memory for made queries");
-    else
-        status = rw_builder_finish(ctx, made.part, n_parts, out);
-out:
-    for (int part = 0; made.part && part < n_parts; part++)
-        rw_builder_release(&made.part[part]);
-    rw_mem_free(made.part);
-    rw_mem_free(shape);
-    return status;
+        return rw_fail(ctx, status, "no memory for made queries");
+    return rw_builder_finish(ctx, made.part, (int)made.n_parts, out);
 }
 
 /* The shapes of made data: which latents each feature sees, how sizes and labels are distributed.
@@ -820,6 +820,7 @@ struct text_job {
     const struct rw_synth_shape *shape;
     uint64_t seed;
     int gzip;
+    int n_parts;
     struct text_part *parts; /* [n_parts] owned */
 };
 
@@ -883,48 +884,45 @@ static int make_texts(void *user, struct rw_share *share)
     return RW_OK;
 }
 
+static void release_texts(struct text_job *job)
+{
+    for (int k = 0; job->parts && k < job->n_parts; k++) {
+        rw_mem_free(job->parts[k].text);
+        rw_mem_free(job->parts[k].packed);
+    }
+    rw_mem_free(job->parts);
+}
+
 static int write_text(struct rw_ctx *ctx, const struct rw_synth_shape *shape,
                       const struct rw_synth_options *options, const char *path, int gzip)
 {
-    const int n_parts = 2 * ctx->n_threads;
-    struct text_job job = {.shape = shape, .seed = options->seed, .gzip = gzip};
-    struct rw_out_file file = {0};
-    int status;
+    RW_RELEASED(release_texts)
+    struct text_job job = {
+        .shape = shape, .seed = options->seed, .gzip = gzip, .n_parts = 2 * ctx->n_threads};
+    RW_RELEASED(rw_out_file_abandon) struct rw_out_file file = {0};
     RW_TRY(rw_out_file_open(ctx, &file, path));
-    RW_TRY_OUT(RW_NEW(ctx, job.parts, (size_t)n_parts));
+    RW_TRY(RW_NEW(ctx, job.parts, (size_t)job.n_parts));
     for (uint32_t q = 0; q < options->n_queries;) {
         int n = 0;
-        for (; n < n_parts && q < options->n_queries; n++) {
+        for (; n < job.n_parts && q < options->n_queries; n++) {
             const uint32_t left = options->n_queries - q;
             job.parts[n].job = &job;
             job.parts[n].begin = q;
             q += left < TEXT_QUERIES ? left : TEXT_QUERIES;
             job.parts[n].end = q;
         }
-        status = rw_parallel(ctx, ctx->n_threads, (uint64_t)n, 1, make_texts, &job);
-        if (status < 0) {
-            rw_fail(ctx, status, "no memory for made queries");
-            goto out;
-        }
+        const int status = rw_parallel(ctx, ctx->n_threads, (uint64_t)n, 1, make_texts, &job);
+        if (status < 0)
+            return rw_fail(ctx, status, "no memory for made queries");
         for (int k = 0; k < n; k++) {
             const struct text_part *part = &job.parts[k];
             const size_t bytes = gzip ? part->packed_bytes : part->text_bytes;
             const void *from = gzip ? (const void *)part->packed : part->text;
-            if (fwrite(from, 1, bytes, file.file) != bytes) {
-                status = rw_fail_io(ctx, errno, "cannot write '%s'", path);
-                goto out;
-            }
+            if (fwrite(from, 1, bytes, file.file) != bytes)
+                return rw_fail_io(ctx, errno, "cannot write '%s'", path);
         }
     }
-    status = rw_out_file_commit(ctx, &file);
-out:
-    for (int k = 0; job.parts && k < n_parts; k++) {
-        rw_mem_free(job.parts[k].text);
-        rw_mem_free(job.parts[k].packed);
-    }
-    rw_mem_free(job.parts);
-    rw_out_file_abandon(&file);
-    return status;
+    return rw_out_file_commit(ctx, &file);
 }
 
 static int write_cache(struct rw_ctx *ctx, const struct rw_synth_options *options, const char *path)
@@ -945,11 +943,9 @@ static int ends_with(const char *path, const char *end)
 
 int rw_synth_write(struct rw_ctx *ctx, const struct rw_synth_options *options, const char *path)
 {
-    struct rw_synth_shape *shape = NULL;
+    RW_FREED struct rw_synth_shape *shape = NULL;
     RW_TRY(rw_synth_check(ctx, options, &shape));
-    const int status = ends_with(path, ".rwb")
-                           ? write_cache(ctx, options, path)
-                           : write_text(ctx, shape, options, path, ends_with(path, ".gz"));
-    rw_mem_free(shape);
-    return status;
+    if (ends_with(path, ".rwb"))
+        return write_cache(ctx, options, path);
+    return write_text(ctx, shape, options, path, ends_with(path, ".gz"));
 }
