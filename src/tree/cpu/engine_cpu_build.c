@@ -127,31 +127,10 @@ static void add_narrow(const struct addition *add)
         n = pass_over(add, kept);
         word = kept;
     }
-    switch (add->pass->n) {
-    case 1:
-        add_bundles(add, word, n, 1);
-        break;
-    case 2:
-        add_bundles(add, word, n, 2);
-        break;
-    case 3:
-        add_bundles(add, word, n, 3);
-        break;
-    case 4:
-        add_bundles(add, word, n, 4);
-        break;
-    case 5:
-        add_bundles(add, word, n, 5);
-        break;
-    case 6:
-        add_bundles(add, word, n, 6);
-        break;
-    case 7:
-        add_bundles(add, word, n, 7);
-        break;
-    default:
-        add_bundles(add, word, n, 8);
-    }
+    if (add->pass->n == RW_CPU_PASS_BUNDLES)
+        add_bundles(add, word, n, RW_CPU_PASS_BUNDLES);
+    else /* the last pass */
+        add_bundles(add, word, n, add->pass->n);
 }
 
 static void add_wide(const struct addition *add)
