@@ -43,6 +43,11 @@ struct counts {
     size_t n, room;
 };
 
+static void release_counts(struct counts *counts)
+{
+    rw_mem_free(counts->of);
+}
+
 static int add_word(struct counts *counts, const char *word, int set, uint32_t n_docs)
 {
     if (n_docs == 0)
@@ -59,7 +64,8 @@ static int count_words(const struct rw_dataset *dataset, uint32_t feature, int s
 {
     const struct rw_column *column = rw_dataset_column(dataset, feature);
     const uint32_t n_words = column ? rw_lexicon_n(dataset->lexicon) : 0;
-    uint32_t *n_docs /* [n_words] */, n_absent = dataset->n_docs;
+    RW_FREED uint32_t *n_docs = NULL; /* [n_words] */
+    uint32_t n_absent = dataset->n_docs;
     RW_TRY(RW_NEW(NULL, n_docs, n_words));
     for (uint32_t i = 0; column && i < column->n; i++) {
         const float value = column->value[i];
@@ -67,11 +73,10 @@ static int count_words(const struct rw_dataset *dataset, uint32_t feature, int s
         if (value == value)
             n_docs[(uint32_t)value]++;
     }
-    int status = add_word(counts, "0", set, n_absent);
-    for (uint32_t k = 0; status >= 0 && k < n_words; k++)
-        status = add_word(counts, rw_lexicon_word(dataset->lexicon, k), set, n_docs[k]);
-    rw_mem_free(n_docs);
-    return status;
+    RW_TRY(add_word(counts, "0", set, n_absent));
+    for (uint32_t k = 0; k < n_words; k++)
+        RW_TRY(add_word(counts, rw_lexicon_word(dataset->lexicon, k), set, n_docs[k]));
+    return RW_OK;
 }
 
 static int by_word(const void *a, const void *b)
@@ -85,10 +90,9 @@ static int by_word(const void *a, const void *b)
 static int compare_words(const struct rw_dataset *dataset, const struct rw_dataset *other,
                          struct rw_feature_check *out)
 {
-    struct counts counts = {.of = NULL};
-    int status;
-    RW_TRY_OUT(count_words(dataset, out->feature, 0, &counts));
-    RW_TRY_OUT(count_words(other, out->feature, 1, &counts));
+    RW_RELEASED(release_counts) struct counts counts = {.of = NULL};
+    RW_TRY(count_words(dataset, out->feature, 0, &counts));
+    RW_TRY(count_words(other, out->feature, 1, &counts));
     if (counts.n > 1)
         qsort(counts.of, counts.n, sizeof(*counts.of), by_word);
     out->drift = 0.0;
@@ -107,9 +111,7 @@ static int compare_words(const struct rw_dataset *dataset, const struct rw_datas
             out->moved_to = to;
         }
     }
-out:
-    rw_mem_free(counts.of);
-    return status;
+    return RW_OK;
 }
 
 /* Features of a data set, one at a time, and against another set's. */
@@ -386,14 +388,13 @@ static void add_name(struct names *names, uint32_t most, const char *name)
 /* Ids that come back after other queries. */
 static int find_split(struct rw_ctx *ctx, const struct rw_dataset *dataset, struct names *split)
 {
-    const char **id = NULL;
+    RW_FREED const char **id = NULL;
     RW_TRY(sort_ids(ctx, dataset, &id));
     for (uint32_t i = 1; i < dataset->n_queries; i++) {
         const int again = strcmp(id[i], id[i - 1]) == 0;
         if (again && (i == 1 || strcmp(id[i - 1], id[i - 2]) != 0)) /* once an id */
             add_name(split, 5, id[i]);
     }
-    rw_mem_free(id);
     return RW_OK;
 }
 
@@ -454,7 +455,7 @@ static int by_hash(const void *a, const void *b)
 static int count_twins(struct rw_ctx *ctx, const struct rw_dataset *dataset, const uint64_t *hashes,
                        uint32_t *n_twins, uint32_t *n_contradictions)
 {
-    struct hashed *docs = NULL;
+    RW_FREED struct hashed *docs = NULL;
     *n_twins = *n_contradictions = 0;
     RW_TRY(RW_NEW_RAW(ctx, docs, dataset->n_docs));
     for (uint32_t q = 0; q < dataset->n_queries; q++) {
@@ -469,7 +470,6 @@ static int count_twins(struct rw_ctx *ctx, const struct rw_dataset *dataset, con
             *n_contradictions += same && docs[i].label != docs[i - 1].label;
         }
     }
-    rw_mem_free(docs);
     return RW_OK;
 }
 
