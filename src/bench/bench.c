@@ -370,13 +370,12 @@ void rw_bench_data_release(struct rw_bench_data *data)
 int rw_bench_queries_of(struct rw_bench *bench, const char *shape, uint32_t n_docs,
                         uint32_t *n_queries)
 {
-    struct rw_synth_shape *made;
+    RW_FREED struct rw_synth_shape *made = NULL;
     uint64_t n = 0;
     RW_TRY(rw_synth_shape_new(bench->ctx, shape, &made));
     *n_queries = 0;
     while (n < n_docs && *n_queries < RW_SYNTH_MAX_QUERIES)
         n += rw_synth_query_docs(made, bench->options->seed, (*n_queries)++);
-    rw_mem_free(made);
     return RW_OK;
 }
 

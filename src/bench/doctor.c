@@ -9,6 +9,7 @@
 #include <sys/utsname.h>
 
 #include "base/machine.h"
+#include "base/mem.h"
 #include "comm/comm.h"
 #include "gpu/device/device.h"
 #include "tree/engine.h"
@@ -213,12 +214,11 @@ static int send_choices(struct rw_bench *bench, int n_gpus)
         double n_docs;
         uint32_t n_features;
     } sizes[] = {{1e4, 46}, {1e5, 136}, {1e6, 136}, {1e7, 136}};
-    struct rw_engine *gpu;
+    RW_SCOPED(rw_engine_close) struct rw_engine *gpu = NULL;
     int status = RW_OK;
     open_gpu(bench->ctx, n_gpus, &gpu);
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]) && status >= 0; i++)
         status = send_auto(bench, gpu, sizes[i].n_docs, sizes[i].n_features);
-    rw_engine_close(gpu);
     return status;
 }
 

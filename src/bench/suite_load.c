@@ -109,7 +109,7 @@ static int load_once(struct loading *s, int is_ready, double *ms, double *peak)
 static int time_method(struct loading *s, const char *method, int is_ready, int n_threads)
 {
     struct rw_bench_times times;
-    double ms[RUNS], peak = 0.0, one;
+    double ms[RUNS], peak = 0.0, one = 0.0;
     char number[16];
     snprintf(number, sizeof(number), "%d", n_threads);
     RW_TRY(rw_params_set(s->bench->ctx, s->params, "threads", number));

@@ -98,8 +98,8 @@ static int run_rank(void *user, struct rw_ctx *ctx, int number)
     struct training *t = rank.training;
     const struct rw_train_hooks hooks = {.user = &rank, .on_round = on_round, .on_stage = on_stage};
     const double begun = rw_clock_ms();
-    struct rw_binned *binned = NULL;
-    struct rw_model *model = NULL;
+    RW_SCOPED(rw_binned_free) struct rw_binned *binned = NULL;
+    RW_SCOPED(rw_model_free) struct rw_model *model = NULL;
     int status = rw_comm_agree(ctx, make_share(&rank, &binned));
     if (number == 0)
         t->make_ms = rw_clock_ms() - begun;
@@ -108,8 +108,6 @@ static int run_rank(void *user, struct rw_ctx *ctx, int number)
                              &(struct rw_training){.binned = binned, .hooks = &hooks}, &model);
     if (status >= 0 && number == 0)
         status = rw_model_write_memory(ctx, model, &t->model.text, &t->model.size);
-    rw_model_free(model);
-    rw_binned_free(binned);
     return status;
 }
 

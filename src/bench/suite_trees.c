@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/ctx.h"
+#include "base/mem.h"
 #include "bench/bench.h"
 #include "binning/cuts.h"
 
@@ -118,11 +119,10 @@ static int count_bins(struct trees *s, struct row *row)
     const struct rw_cut_rule rule = {.bins = row->params->bins,
                                      .absent_missing = row->params->absent,
                                      .min_docs = (uint32_t)row->params->min_docs};
-    struct rw_cuts *cuts;
+    RW_SCOPED(rw_cuts_free) struct rw_cuts *cuts = NULL;
     RW_TRY(rw_cuts_make(s->bench->ctx, s->data.dataset, &rule, &cuts));
     row->n_used = cuts->n_features;
     row->n_bins = cuts->offset[cuts->n_features];
-    rw_cuts_free(cuts);
     return RW_OK;
 }
 

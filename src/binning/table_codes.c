@@ -141,7 +141,7 @@ static int find_some(void *user, struct rw_share *share)
     struct coding *job = user;
     const uint32_t n_docs = job->seen.n_docs, n_columns = job->end - job->first;
     const uint32_t n_groups = (n_columns + GROUP - 1) / GROUP;
-    struct group_scratch *s;
+    RW_FREED struct group_scratch *s = NULL;
     RW_TRY(RW_NEW_RAW(NULL, s, 1));
     for (uint64_t item, item_end; rw_share_next(share, &item, &item_end);) {
         const uint32_t first = (uint32_t)(item % n_groups) * GROUP;
@@ -153,7 +153,6 @@ static int find_some(void *user, struct rw_share *share)
         end_group(job, first, n, s);
         rw_share_unlock(share);
     }
-    rw_mem_free(s);
     return RW_OK;
 }
 

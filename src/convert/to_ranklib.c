@@ -5,6 +5,7 @@
  * from 1; what is absent is 0. */
 #include <string.h>
 
+#include "base/mem.h"
 #include "convert/convert.h"
 
 /* ------------------------------------------------------------------ out */

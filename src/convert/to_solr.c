@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/ctx.h"
+#include "base/mem.h"
 #include "convert/convert.h"
 
 #define SOLR_CLASS "org.apache.solr.ltr.model.MultipleAdditiveTreesModel"

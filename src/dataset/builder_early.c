@@ -7,6 +7,7 @@
 #include "base/machine.h"
 #include "base/mem.h"
 #include "dataset/dataset.h"
+
 #if RW_HAS_X86
 #include <immintrin.h>
 #endif
@@ -37,24 +38,21 @@ static size_t early_bytes(const struct rw_early *early)
 
 int rw_early_new(struct rw_ctx *ctx, uint64_t n_builders, uint64_t room, struct rw_early **out)
 {
-    struct rw_early *early = NULL;
-    int status;
+    RW_SCOPED(rw_early_free) struct rw_early *early = NULL;
     *out = NULL;
-    RW_TRY_OUT(RW_NEW(ctx, early, 1));
+    RW_TRY(RW_NEW(ctx, early, 1));
     pthread_mutex_init(&early->lock, NULL);
-    RW_TRY_OUT(RW_NEW(ctx, early->first, n_builders + 1));
-    RW_TRY_OUT(RW_NEW(ctx, early->n_docs, n_builders));
-    RW_TRY_OUT(RW_NEW(ctx, early->waits, n_builders));
+    RW_TRY(RW_NEW(ctx, early->first, n_builders + 1));
+    RW_TRY(RW_NEW(ctx, early->n_docs, n_builders));
+    RW_TRY(RW_NEW(ctx, early->waits, n_builders));
     early->n_builders = n_builders;
     early->room = room < RW_MAX_DOCS ? room : RW_MAX_DOCS;
     /* an odd number of lines: the same row of all columns does not fall on the same line of the
      * cache */
     early->stride = ((size_t)early->room * sizeof(float) / ALIGN | 1) * ALIGN + 2 * ALIGN;
     *out = early;
+    early = NULL;
     return RW_OK;
-out:
-    rw_early_free(early);
-    return status;
 }
 
 void rw_early_free(struct rw_early *early)

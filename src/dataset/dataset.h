@@ -7,6 +7,7 @@
 
 #include "base/bits.h"
 #include "base/ctx.h"
+#include "base/mem.h"
 #include "dataset/names.h"
 
 /* What stands in a dense column where a line did not mention the feature: a NaN of its own, so that
@@ -246,6 +247,7 @@ struct rw_early;
 /* room: documents for which there is room; pages that are never written cost nothing. */
 int rw_early_new(struct rw_ctx *ctx, uint64_t n_builders, uint64_t room, struct rw_early **out);
 void rw_early_free(struct rw_early *early);
+RW_SCOPED_BY(rw_early_free)
 /* As rw_builder_pack, of the i-th builder; threads may do so side by side. `to` stays where it is
  * until all threads are done: its values may be placed later, when those before it are made. */
 int rw_early_pack(struct rw_early *early, uint64_t i, struct rw_builder *from,

@@ -300,12 +300,11 @@ uint32_t rw_table_n_entries(const struct rw_table_reader *r, uint32_t c)
  * again. */
 static int sort_rows(const struct rw_table_reader *r, const struct rw_array *a, uint32_t *row)
 {
-    uint32_t *scratch;
+    RW_FREED uint32_t *scratch = NULL;
     RW_TRY(RW_NEW_RAW(NULL, scratch, a->n));
     for (uint32_t k = 0; k < a->n; k++)
         row[k] = r->document[a->index[k]];
     rw_sort_keys(row, scratch, a->n);
-    rw_mem_free(scratch);
     return RW_OK;
 }
 

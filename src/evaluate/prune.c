@@ -309,7 +309,7 @@ static int choose(struct pruning *p, double most_loss, struct rw_model **out, in
 
 static int add_row(struct pruning *p, int32_t n_dropped, struct pruned *made)
 {
-    struct rw_model *model = NULL;
+    RW_SCOPED(rw_model_free) struct rw_model *model = NULL;
     struct rw_prune_row *row = &made->row[made->pruned.n_rows];
     RW_TRY(select_trees(p, n_dropped, &model));
     const int status = fill_row(p, model, made, row);
@@ -317,7 +317,6 @@ static int add_row(struct pruning *p, int32_t n_dropped, struct pruned *made)
         row->held_out = p->measure.metric.kind->lower_is_better ? p->held_out[n_dropped - 1]
                                                                 : -p->held_out[n_dropped - 1];
     made->pruned.n_rows++;
-    rw_model_free(model);
     return status;
 }
 

@@ -1,14 +1,14 @@
 #include "io/data_format.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "comm/comm.h"
 #include "dataset/names.h"
+#include "io/csv.h"
 #include "io/side_files.h"
 #include "model/model.h"
-#include <stdarg.h>
-#include "comm/comm.h"
-#include "io/csv.h"
 
 static void columns_free(struct rw_table_columns *columns)
 {
@@ -19,6 +19,7 @@ static void columns_free(struct rw_table_columns *columns)
     rw_arena_free(&columns->arena);
     rw_mem_free(columns);
 }
+RW_SCOPED_BY(columns_free)
 
 static int copy_list(struct rw_ctx *ctx, struct rw_arena *arena, const char *const **list, int n)
 {
@@ -207,19 +208,16 @@ static int fill(struct rw_ctx *ctx, const struct rw_columns *from, struct rw_tab
 
 int rw_ctx_set_columns(struct rw_ctx *ctx, const struct rw_columns *columns)
 {
-    struct rw_table_columns *made = NULL;
-    int status;
+    RW_SCOPED(columns_free) struct rw_table_columns *made = NULL;
     if (columns) {
-        RW_TRY_OUT(RW_NEW(ctx, made, 1));
-        RW_TRY_OUT(fill(ctx, columns, made));
+        RW_TRY(RW_NEW(ctx, made, 1));
+        RW_TRY(fill(ctx, columns, made));
     }
     columns_free(ctx->columns);
     ctx->columns = made;
+    made = NULL;
     ctx->columns_free = columns_free;
     return RW_OK;
-out:
-    columns_free(made);
-    return status;
 }
 
 int rw_ctx_n_tables(const struct rw_ctx *ctx)
@@ -258,13 +256,12 @@ static int32_t find(const struct rw_table_columns *columns, const char *name)
 int rw_columns_find(struct rw_ctx *ctx, const struct rw_table_columns *columns, const char *name,
                     int32_t *index)
 {
-    char *in_file;
+    RW_FREED char *in_file = NULL;
     *index = find(columns, name);
     if (*index >= 0)
         return RW_OK;
     RW_TRY(rw_name_for_model(ctx, name, &in_file));
     *index = find(columns, in_file);
-    rw_mem_free(in_file);
     return RW_OK;
 }
 

@@ -414,23 +414,21 @@ static int read_all(struct rw_ctx *ctx, struct reader *reader, const struct rw_r
                     struct rw_binned *out)
 {
     const int n_files = reader->end_path - reader->next_path;
-    struct rw_builder_list list = {.is_whole = n_files == 1 && !goal->take}, documents = {0};
+    RW_RELEASED(rw_builder_list_release)
+    struct rw_builder_list list = {.is_whole = n_files == 1 && !goal->take};
+    RW_RELEASED(rw_builder_list_release) struct rw_builder_list documents = {0};
     int more = n_files > 0;
     int status = read_whole(ctx, reader, goal, out);
     if (status < 0 || out->documents)
-        goto out;
+        return status;
     while (more) {
-        RW_TRY_OUT(next_piece(ctx, reader, &list, &more));
+        RW_TRY(next_piece(ctx, reader, &list, &more));
         if (goal->take)
-            RW_TRY_OUT(take_values(ctx, &list, goal, &documents));
+            RW_TRY(take_values(ctx, &list, goal, &documents));
     }
-    status = goal->take
-                 ? rw_builder_finish(ctx, documents.builder, (int)documents.n, &out->documents)
-                 : rw_early_finish(ctx, list.early, list.builder, (int)list.n, &out->documents);
-out:
-    rw_builder_list_release(&list);
-    rw_builder_list_release(&documents);
-    return status;
+    return goal->take
+               ? rw_builder_finish(ctx, documents.builder, (int)documents.n, &out->documents)
+               : rw_early_finish(ctx, list.early, list.builder, (int)list.n, &out->documents);
 }
 
 /* ---- one worker ---- */

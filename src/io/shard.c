@@ -44,7 +44,7 @@ int rw_own_part_check_path(struct rw_ctx *ctx, const char *path)
 static int look_at(struct survey *survey, int i, struct rw_own_part *part)
 {
     struct file *file = &survey->file[i];
-    struct rw_input *input;
+    RW_SCOPED(rw_input_close) struct rw_input *input = NULL;
     RW_TRY(rw_own_part_check_path(survey->ctx, file->path));
     RW_TRY(rw_input_open(survey->ctx, file->path, &input));
     const struct rw_data_format *format = rw_data_format_of(survey->ctx, input);
@@ -57,7 +57,6 @@ static int look_at(struct survey *survey, int i, struct rw_own_part *part)
     survey->can_divide &= file->divided != NULL;
     file->begin = survey->n_bytes;
     survey->n_bytes += file->n_bytes;
-    rw_input_close(input);
     return RW_OK;
 }
 
@@ -107,12 +106,10 @@ static int look_in(const struct survey *survey, int i, uint64_t at, struct rw_qu
                    uint64_t *place)
 {
     const struct rw_divided *divided = survey->file[i].divided;
-    struct rw_input *input;
+    RW_SCOPED(rw_input_close) struct rw_input *input = NULL;
     RW_TRY(rw_input_open(survey->ctx, survey->file[i].path, &input));
-    const int status = place ? divided->next_query(survey->ctx, input, at, query, place)
-                             : divided->query_before(survey->ctx, input, at, query);
-    rw_input_close(input);
-    return status;
+    return place ? divided->next_query(survey->ctx, input, at, query, place)
+                 : divided->query_before(survey->ctx, input, at, query);
 }
 
 static void query_text_release(struct rw_query_text *query)

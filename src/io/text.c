@@ -316,7 +316,7 @@ static uint64_t count_at(const struct rw_input *input, uint64_t at, uint64_t n_b
                          uint64_t *n_read)
 {
     enum { WINDOW_BYTES = 1 << 16 };
-    char *text;
+    RW_FREED char *text = NULL;
     uint64_t n_lines = 0;
     size_t got = WINDOW_BYTES;
     *n_read = 0;
@@ -330,7 +330,6 @@ static uint64_t count_at(const struct rw_input *input, uint64_t at, uint64_t n_b
         *n_read += got;
         n_lines += count(text, got);
     }
-    rw_mem_free(text);
     return n_lines;
 }
 
@@ -728,9 +727,8 @@ int rw_text_open(struct rw_ctx *ctx, const struct rw_text_kind *kind, struct rw_
                  struct rw_range *range, struct rw_seen *seen, size_t chunk_bytes,
                  struct rw_text **out)
 {
-    struct rw_text *text;
+    RW_SCOPED(rw_text_close) struct rw_text *text = NULL;
     uint64_t n_bytes = 0;
-    int status;
     *out = NULL;
     RW_TRY(RW_NEW(ctx, text, 1));
     text->kind = kind;
@@ -743,16 +741,13 @@ int rw_text_open(struct rw_ctx *ctx, const struct rw_text_kind *kind, struct rw_
     text->end = range ? range->end : UINT64_MAX;
     text->by_ranges = kind->in_ranges && rw_input_is_seekable(input, &n_bytes);
     set_at_once(ctx, text, n_bytes);
-    RW_TRY_OUT(
-        rw_members_open(ctx, input, block_bytes(text), wanted_members(text), &text->members));
-    RW_TRY_OUT(RW_NEW(ctx, text->chunk, (size_t)text->at_once));
-    RW_TRY_OUT(RW_NEW(ctx, text->worker, (size_t)text->n_threads));
-    RW_TRY_OUT(kind->open(ctx, text));
+    RW_TRY(rw_members_open(ctx, input, block_bytes(text), wanted_members(text), &text->members));
+    RW_TRY(RW_NEW(ctx, text->chunk, (size_t)text->at_once));
+    RW_TRY(RW_NEW(ctx, text->worker, (size_t)text->n_threads));
+    RW_TRY(kind->open(ctx, text));
     *out = text;
+    text = NULL;
     return RW_OK;
-out:
-    rw_text_close(text);
-    return status;
 }
 
 void rw_text_close(struct rw_text *text)

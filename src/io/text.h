@@ -11,6 +11,7 @@
 #ifndef RW_IO_TEXT_H
 #define RW_IO_TEXT_H
 
+#include "base/mem.h"
 #include "base/other_formats.h"
 #include "dataset/dataset.h"
 #include "io/input.h"
@@ -146,6 +147,7 @@ int rw_text_query(struct rw_text_chunk *chunk, struct rw_text_worker *worker, co
 
 int rw_seen_new(struct rw_ctx *ctx, struct rw_seen **out);
 void rw_seen_free(struct rw_seen *seen);
+RW_SCOPED_BY(rw_seen_free)
 /* Notes a query; the same one as the last is no new query. `id` is borrowed for the life of
  * `seen`. line 0: the file has no lines. One that comes back is RW_ERR_PARSE. */
 int rw_seen_add(struct rw_ctx *ctx, struct rw_seen *seen, const char *id, const char *file,
@@ -235,6 +237,7 @@ int rw_text_open(struct rw_ctx *ctx, const struct rw_text_kind *kind, struct rw_
  * file. A file without a document is RW_ERR_PARSE, as is a bad line: file, line, column. */
 int rw_text_next(struct rw_ctx *ctx, struct rw_text *text, struct rw_builder_list *list, int *more);
 void rw_text_close(struct rw_text *text);
+RW_SCOPED_BY(rw_text_close)
 /* Fetches the first block, if that is not done; RW_OK if there are whole lines, or no text. */
 int rw_text_begin(struct rw_ctx *ctx, struct rw_text *text);
 

@@ -54,19 +54,16 @@ static int score_one_by_one(void *user, struct rw_share *share)
 int rw_scorer_make(struct rw_ctx *ctx, const struct rw_model *model, int n_trees,
                    struct rw_scorer **out)
 {
-    struct rw_scorer *scorer;
-    int status;
+    RW_SCOPED(rw_scorer_free) struct rw_scorer *scorer = NULL;
     *out = NULL;
     RW_TRY(RW_NEW(ctx, scorer, 1));
-    RW_TRY_OUT(rw_flat_init(ctx, &scorer->flat, model, n_trees));
-    RW_TRY_OUT(rw_single_new(ctx, &scorer->flat, rw_isa(), &scorer->single));
+    RW_TRY(rw_flat_init(ctx, &scorer->flat, model, n_trees));
+    RW_TRY(rw_single_new(ctx, &scorer->flat, rw_isa(), &scorer->single));
     if (n_trees == 0 || n_trees == model->n_trees)
-        RW_TRY_OUT(rw_score_map_copy(ctx, &model->map, &scorer->map));
+        RW_TRY(rw_score_map_copy(ctx, &model->map, &scorer->map));
     *out = scorer;
+    scorer = NULL;
     return RW_OK;
-out:
-    rw_scorer_free(scorer);
-    return status;
 }
 
 int rw_scorer_new(struct rw_ctx *ctx, const struct rw_model *model, int n_trees,

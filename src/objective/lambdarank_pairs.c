@@ -276,7 +276,7 @@ double rw_lambda_pair_seconds(struct rw_ctx *ctx, const struct rw_objective *obj
     const struct rw_dataset made = {
         .n_docs = DOCS, .n_queries = 1, .query_offset = query, .label = label};
     const struct rw_handed *handed;
-    struct rw_gradients *gradients;
+    RW_SCOPED(rw_gradients_free) struct rw_gradients *gradients = NULL;
     struct rw_objective_rule of_all = *rule;
     of_all.pair.truncation = 0;
     of_all.max_gain = 15.0;
@@ -294,7 +294,6 @@ double rw_lambda_pair_seconds(struct rw_ctx *ctx, const struct rw_objective *obj
         const double took = (rw_clock_ms() - start) * 1e-3 / (double)n_pairs;
         least = time == 0 || took < least ? took : least;
     }
-    rw_gradients_free(gradients);
     return least;
 }
 

@@ -8,6 +8,7 @@
 #define RW_OBJECTIVE_H
 
 #include "base/ctx.h"
+#include "base/mem.h"
 #include "objective/lambda.h"
 
 #ifdef __cplusplus
@@ -204,6 +205,7 @@ int rw_gradients_new(struct rw_ctx *ctx, const struct rw_objective *objective,
                      const struct rw_objective_rule *rule, const struct rw_dataset *dataset,
                      uint32_t first_doc, const double *gains, struct rw_gradients **out);
 void rw_gradients_free(struct rw_gradients *gradients); /* NULL is fine */
+RW_SCOPED_BY(rw_gradients_free)
 /* What a run made, until the next one; [n_docs] each. */
 struct rw_handed {
     int64_t *lambda, *hess;     /* `is_fixed`, and not `in_doubles`: in units of 2^-40; else NULL */

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "comm/comm.h"
 
 /* By parameter: was there a warning in this process? */

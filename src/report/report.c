@@ -112,7 +112,7 @@ static int count_queries(struct rw_ctx *ctx, struct rw_report *report)
 {
     const double *value = report->eval->metrics[0].per_query;
     const uint32_t n_all = report->eval->n_queries;
-    struct ranked *ranked;
+    RW_FREED struct ranked *ranked = NULL;
     uint32_t n = 0;
     RW_TRY(RW_NEW(ctx, ranked, n_all));
     double least = 0.0, most = 1.0;
@@ -134,7 +134,6 @@ static int count_queries(struct rw_ctx *ctx, struct rw_report *report)
         report->worst[i] = name_query(report, ranked[i].query);
         report->best[i] = name_query(report, ranked[n - 1 - (uint32_t)i].query);
     }
-    rw_mem_free(ranked);
     return RW_OK;
 }
 
@@ -203,7 +202,7 @@ static int count_labels(struct rw_ctx *ctx, struct rw_report *report)
 {
     const uint32_t n = report->dataset->n_docs;
     const float *label = report->dataset->label;
-    double *value;
+    RW_FREED double *value = NULL;
     RW_TRY(RW_NEW_RAW(ctx, value, n));
     for (uint32_t d = 0; d < n; d++)
         value[d] = (double)label[d];
@@ -232,7 +231,6 @@ static int count_labels(struct rw_ctx *ctx, struct rw_report *report)
         group->mean = sum / group->n_counted;
         spread(value, group->n_counted, group->at);
     }
-    rw_mem_free(value);
     return RW_OK;
 }
 
@@ -240,12 +238,11 @@ static int count_labels(struct rw_ctx *ctx, struct rw_report *report)
  * documents that reach their nodes. */
 static int keep_checksum(struct rw_ctx *ctx, struct rw_report *report)
 {
-    char *text;
+    RW_FREED char *text = NULL;
     size_t n;
     RW_TRY(rw_model_print(ctx, report->model, &text, &n));
     /* "checksum ", 8 digits, the line's end */
     memcpy(report->checksum, text + n - RW_CHECKSUM_DIGITS - 1, RW_CHECKSUM_DIGITS);
-    rw_mem_free(text);
     return RW_OK;
 }
 

@@ -3,6 +3,7 @@
 #include "train/train.h"
 
 #include "base/ctx.h"
+#include "base/mem.h"
 #include "binning/bins.h"
 #include "io/cache/cache.h"
 #include "io/data_format.h"
@@ -343,25 +344,22 @@ int rw_resident_new(struct rw_ctx *ctx, const struct rw_params *params,
                     const struct rw_binned *train, const struct rw_dataset *valid,
                     struct rw_resident **out)
 {
-    struct rw_resident *r = NULL;
-    int status;
+    RW_SCOPED(rw_resident_free) struct rw_resident *r = NULL;
     *out = NULL;
     RW_TRY(RW_NEW(ctx, r, 1));
     r->train = *train;
     r->valid = *valid;
     if (!train->bins)
-        RW_TRY_OUT(bin_training(ctx, params, r));
+        RW_TRY(bin_training(ctx, params, r));
     if (rw_params_trains_on_host(ctx, params)) {
         const struct rw_bins *bins = r->train.bins;
-        RW_TRY_OUT(rw_bins_make(ctx, valid, bins->cuts, &bins->rule, 0, &r->codes));
+        RW_TRY(rw_bins_make(ctx, valid, bins->cuts, &bins->rule, 0, &r->codes));
         r->valid.codes = r->codes;
         r->valid.codes_free = NULL;
     }
     *out = r;
+    r = NULL;
     return RW_OK;
-out:
-    rw_resident_free(r);
-    return status;
 }
 
 void rw_resident_free(struct rw_resident *resident)

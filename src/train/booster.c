@@ -10,6 +10,7 @@
 
 #include "base/ctx.h"
 #include "base/exact.h"
+#include "base/mem.h"
 #include "io/input.h"
 #include "tree/grower.h"
 

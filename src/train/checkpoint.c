@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/ctx.h"
+#include "base/mem.h"
 #include "base/other_formats.h"
 
 /* ------------------------------------------------------------------ the file */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "tree/grower.h"
 
 int rw_continuation_init(struct rw_continuation *from, struct rw_ctx *ctx,

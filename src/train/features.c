@@ -5,6 +5,7 @@
 
 #include "base/bits.h"
 #include "base/ctx.h"
+#include "base/mem.h"
 #include "dataset/names.h"
 
 int rw_names_take(struct rw_ctx *ctx, const char *path, const struct rw_dataset *train,

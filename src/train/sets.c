@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "dataset/names.h"
 #include "io/source.h"
 #include "metric/dcg.h"

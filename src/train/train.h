@@ -361,6 +361,7 @@ int rw_resident_new(struct rw_ctx *ctx, const struct rw_params *params,
                     const struct rw_binned *train, const struct rw_dataset *valid,
                     struct rw_resident **out);
 void rw_resident_free(struct rw_resident *resident);
+RW_SCOPED_BY(rw_resident_free)
 /* What rw_train_on takes. */
 const struct rw_binned *rw_resident_train(const struct rw_resident *resident);
 const struct rw_dataset *rw_resident_valid(const struct rw_resident *resident);

@@ -24,6 +24,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "binning/bins.h"
 #include "metric/metric.h"
 #include "model/tree.h"
@@ -235,6 +236,7 @@ struct rw_engine {
 int rw_engine_open(struct rw_ctx *ctx, const char *device, const struct rw_engine_rules *rules,
                    struct rw_engine **out);
 void rw_engine_close(struct rw_engine *engine);
+RW_SCOPED_BY(rw_engine_close)
 
 /* Nodes whose histograms are kept at a time, at most. */
 static inline uint32_t rw_rules_histograms(const struct rw_engine_rules *rules)

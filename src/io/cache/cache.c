@@ -314,7 +314,7 @@ static int check_texts(const struct rw_cache_file *f)
 static int check_ids(const struct rw_cache_file *f)
 {
     const struct rw_dataset *dataset = f->out->documents;
-    struct rw_seen *seen;
+    RW_SCOPED(rw_seen_free) struct rw_seen *seen = NULL;
     int status = RW_OK;
     RW_TRY(rw_seen_new(f->ctx, &seen));
     for (uint32_t q = 0; q < dataset->n_queries && status >= 0; q++) {
@@ -323,7 +323,6 @@ static int check_ids(const struct rw_cache_file *f)
                      ? rw_cache_damaged(f, "a query stands twice")
                      : rw_seen_add(f->ctx, seen, id, f->name, 0, 0);
     }
-    rw_seen_free(seen);
     return status;
 }
 

@@ -9,6 +9,7 @@
 #ifndef RW_IO_CACHE_H
 #define RW_IO_CACHE_H
 
+#include "base/mem.h"
 #include "base/other_formats.h"
 #include "binning/bins.h"
 #include "io/input.h"
@@ -162,6 +163,7 @@ struct rw_cache_values;
 int rw_cache_values_open(struct rw_ctx *ctx, const char *path, struct rw_cache_values **out);
 /* Gives up what was not finished. */
 void rw_cache_values_close(struct rw_cache_values *values);
+RW_SCOPED_BY(rw_cache_values_close)
 /* Says why rw_cache_values_take failed. */
 int rw_cache_values_fail(struct rw_ctx *ctx, const struct rw_cache_values *values);
 /* feature: [n_columns] ascending, those that are expected. */

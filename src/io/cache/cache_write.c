@@ -342,18 +342,16 @@ struct rw_cache_values {
 
 int rw_cache_values_open(struct rw_ctx *ctx, const char *path, struct rw_cache_values **out)
 {
-    struct rw_cache_values *values;
-    int status;
+    RW_SCOPED(rw_cache_values_close) struct rw_cache_values *values = NULL;
+    int status = RW_OK;
     *out = NULL;
     RW_TRY(RW_NEW(ctx, values, 1));
-    RW_TRY_OUT(rw_out_file_open(ctx, &values->file, path));
+    RW_TRY(rw_out_file_open(ctx, &values->file, path));
     if (!values->file.temporary)
-        goto out;
+        return status;
     *out = values;
+    values = NULL;
     return RW_OK;
-out:
-    rw_cache_values_close(values);
-    return status;
 }
 
 int rw_cache_values_fail(struct rw_ctx *ctx, const struct rw_cache_values *values)
