@@ -8,8 +8,7 @@
  * The methods that train are the library's (gpu/hist/hist.h). Two tables of the laboratory's own
  * stand beside them: operators of generalized histograms (kernels/generalized.h) and methods for
  * raw values (kernels/values.h). */
-#ifndef RW_LAB_LAB_H
-#define RW_LAB_LAB_H
+#pragma once
 
 #include "bench/bench.h"
 #include "gpu/device/device.h"
@@ -85,5 +84,4 @@ void rw_lab_add_times(const struct rw_lab *lab, struct rw_bench_line *line,
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,6 +1,5 @@
 /* How fast this device reads its memory: what rates of histograms are compared with. */
-#ifndef RW_LAB_BANDWIDTH_H
-#define RW_LAB_BANDWIDTH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,5 +16,4 @@ int rw_cuda_read(const void *d_from, size_t bytes, uint32_t *d_sink, int n_multi
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -8,8 +8,7 @@
  * generalized_serial.c.
  *
  * Nothing is allocated and nothing waits for the device: scratch is the caller's. */
-#ifndef RW_LAB_GENERALIZED_H
-#define RW_LAB_GENERALIZED_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -103,5 +102,4 @@ int rw_cuda_gen_race(const uint32_t *d_index, uint32_t n_bins, const struct rw_m
 
 #ifdef __cplusplus
 }
-#endif
 #endif

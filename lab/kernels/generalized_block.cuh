@@ -1,7 +1,6 @@
 /* What the kernels of generalized histograms share: a call as a kernel sees it, the walk over the
  * elements, the kernel that merges sub-histograms, and the choice of an operator's instance. */
-#ifndef RW_LAB_GENERALIZED_BLOCK_CUH
-#define RW_LAB_GENERALIZED_BLOCK_CUH
+#pragma once
 
 #include "lab/kernels/generalized_ops.cuh"
 #include "lab/kernels/lab_tuning.h"
@@ -261,5 +260,3 @@ template <class Launch> static int gen_dispatch(const struct rw_gen_call *call, 
         return cudaErrorInvalidValue;
     }
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* What the suite `generalized` has on the device: inputs made there, and CUB's answers to the same
  * questions. All return a cudaError_t and enqueue on the cudaStream_t. */
-#ifndef RW_LAB_GENERALIZED_CUB_H
-#define RW_LAB_GENERALIZED_CUB_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -41,5 +40,4 @@ int rw_cuda_cub_argmax(struct rw_lab_cub *cub, void *stream);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -4,8 +4,7 @@
  * In shared memory cell i of n lies in planes of words, so that neighbouring cells lie in
  * neighbouring banks whatever a cell holds. An update that would leave the cell as it is writes
  * nothing: cells of min, max, argmax and full saturated sums then take no atomic at all. */
-#ifndef RW_LAB_GENERALIZED_OPS_CUH
-#define RW_LAB_GENERALIZED_OPS_CUH
+#pragma once
 
 #include <cuda_runtime.h>
 #include <limits.h>
@@ -261,5 +260,3 @@ struct gen_argmax_lock : gen_argmax<gen_argmax_lock> {
             __threadfence_block();
     }
 };
-
-#endif

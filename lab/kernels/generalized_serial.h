@@ -1,7 +1,6 @@
 /* Generalized histograms on the host, one element after another (Figure 1b of Henriksen et al.):
  * what the device must equal. */
-#ifndef RW_LAB_GENERALIZED_SERIAL_H
-#define RW_LAB_GENERALIZED_SERIAL_H
+#pragma once
 
 #include "lab/kernels/generalized.h"
 
@@ -27,5 +26,4 @@ uint64_t rw_gen_serial_touched(const uint32_t *index, uint32_t n_bins,
 
 #ifdef __cplusplus
 }
-#endif
 #endif

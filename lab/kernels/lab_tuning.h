@@ -1,7 +1,6 @@
 /* Launch constants of the laboratory's own kernels, with the figures they were chosen by. Those of
  * the methods that train stand in gpu/device/tuning.h. */
-#ifndef RW_LAB_TUNING_H
-#define RW_LAB_TUNING_H
+#pragma once
 
 /* ---- generalized ---- First guess, to be measured.
  * Shared memory: threads a block, blocks a multiprocessor at most (one where its cells take more
@@ -94,5 +93,3 @@
 #define RW_TUNE_VALUES_UNROLL 2
 #define RW_TUNE_VALUES_A_CELL 3
 #define RW_TUNE_VALUES_LEAST  8192
-
-#endif

@@ -1,8 +1,7 @@
 /* How many sub-histograms, passes and blocks a generalized histogram takes: the analytic model of
  * Henriksen et al., "Compiling generalized histograms for GPU", sections III-C, III-D, IV-C and
  * V-A. Host arithmetic only. Names in brackets are the document's. */
-#ifndef RW_LAB_MULTI_PLAN_H
-#define RW_LAB_MULTI_PLAN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -98,5 +97,4 @@ double rw_multi_race(const struct rw_multi_sample *sample, uint64_t touched);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

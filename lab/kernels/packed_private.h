@@ -1,6 +1,5 @@
 /* A histogram method that only counts, and so trains nothing: for the table of contention. */
-#ifndef RW_LAB_PACKED_PRIVATE_H
-#define RW_LAB_PACKED_PRIVATE_H
+#pragma once
 
 #include "gpu/hist/hist.h"
 
@@ -12,5 +11,4 @@ extern const struct rw_hist_method rw_hist_packed_private;
 
 #ifdef __cplusplus
 }
-#endif
 #endif

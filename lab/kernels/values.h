@@ -14,8 +14,7 @@
  * Rules common to all: launches go to the call's stream; nothing is allocated and nothing waits for
  * the device; scratch is the caller's, of the size that `scratch_bytes` says. Offsets have 64 bits.
  */
-#ifndef RW_LAB_VALUES_H
-#define RW_LAB_VALUES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -101,5 +100,4 @@ int rw_values_check_edges(struct rw_ctx *ctx, enum rw_values_type type, const vo
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,6 +1,5 @@
 /* What the methods for raw values share on the device. */
-#ifndef RW_LAB_VALUES_BLOCK_CUH
-#define RW_LAB_VALUES_BLOCK_CUH
+#pragma once
 
 #include <cuda_runtime.h>
 
@@ -81,5 +80,3 @@ static inline int values_clear(const struct rw_values_call *call, cudaStream_t s
         error = cudaMemsetAsync(call->d_sum, 0, call->n_bins * sizeof *call->d_sum, stream);
     return error;
 }
-
-#endif

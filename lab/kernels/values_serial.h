@@ -1,7 +1,6 @@
 /* Listing 1 of "Parallelizing general histogram application for CUDA architectures" on the host:
  * what every method of values.h must equal, and the same on all cores. */
-#ifndef RW_LAB_VALUES_SERIAL_H
-#define RW_LAB_VALUES_SERIAL_H
+#pragma once
 
 #include "lab/kernels/values.h"
 
@@ -30,5 +29,4 @@ int rw_values_cpu_run(struct rw_ctx *ctx, const struct rw_values_job *job, int n
 
 #ifdef __cplusplus
 }
-#endif
 #endif

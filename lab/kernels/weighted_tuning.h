@@ -1,7 +1,6 @@
 /* `collision` with its block's size and its unrolling stated, for Figure 8 of the first document;
  * `collision-reduced` with its block's size and its buffer, for Table 6. */
-#ifndef RW_LAB_WEIGHTED_TUNING_H
-#define RW_LAB_WEIGHTED_TUNING_H
+#pragma once
 
 #include "gpu/hist/hist.h"
 
@@ -31,5 +30,4 @@ int rw_tuning_reduced_is_own(uint32_t n_bins, int warps, int buffer);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

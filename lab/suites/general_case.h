@@ -1,7 +1,6 @@
 /* One timed histogram of raw values, for the suite `general`: on the host, or on the device with
  * the transfers there and back, as the fifth document takes its times. */
-#ifndef RW_LAB_GENERAL_CASE_H
-#define RW_LAB_GENERAL_CASE_H
+#pragma once
 
 #include "lab/lab.h"
 #include "gpu/device/device.h"
@@ -66,5 +65,4 @@ int rw_general_transfer(struct rw_general *general, const struct rw_general_poin
 
 #ifdef __cplusplus
 }
-#endif
 #endif

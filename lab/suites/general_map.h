@@ -9,8 +9,7 @@
  *
  * Each method's time is interpolated by itself, linear in the logarithms; `serial` and `cpu` too,
  * though the map knows the better of both only: it has a kink where they cross. */
-#ifndef RW_LAB_GENERAL_MAP_H
-#define RW_LAB_GENERAL_MAP_H
+#pragma once
 
 #include "lab/suites/general_case.h"
 
@@ -70,5 +69,4 @@ uint32_t rw_general_map_bins(int column);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

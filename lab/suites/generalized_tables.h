@@ -1,7 +1,6 @@
 /* What the third document prints: Table I (M and S of the model) and Table II (CUB's times and the
  * speed beside it), on its RTX 2080 Ti. Henriksen et al., section V. */
-#ifndef RW_LAB_GENERALIZED_TABLES_H
-#define RW_LAB_GENERALIZED_TABLES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -37,5 +36,4 @@ extern const double rw_generalized_speedup[RW_MULTI_STRATEGIES][2][RW_GENERALIZE
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,6 +1,5 @@
 /* Inputs and calls of histogram methods, for the suites. */
-#ifndef RW_LAB_BENCH_CALL_H
-#define RW_LAB_BENCH_CALL_H
+#pragma once
 
 #include "lab/lab.h"
 #include "tests/check/made_codes.h"
@@ -103,5 +102,4 @@ double rw_lab_call_rate(const struct rw_lab_call *c, double ms);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

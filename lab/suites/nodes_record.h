@@ -1,7 +1,6 @@
 /* One real tree, grown by engine `cpu` on made MSLR data, and what its grower asked of the engine:
  * which documents' histograms, in which batches. For the suite `nodes`. */
-#ifndef RW_LAB_NODES_RECORD_H
-#define RW_LAB_NODES_RECORD_H
+#pragma once
 
 #include "tests/check/made_codes.h"
 #include "tree/engine.h"
@@ -51,5 +50,4 @@ void rw_asked_release(struct rw_asked *asked);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,6 +1,5 @@
 /* The parts of the suite `weighted`: the first document's tables and figures on this machine. */
-#ifndef RW_LAB_WEIGHTED_H
-#define RW_LAB_WEIGHTED_H
+#pragma once
 
 #include "lab/suites/lab_call.h"
 #include "gpu/hist/hist.h"
@@ -113,5 +112,4 @@ int rw_weighted_plan_by_feature(struct rw_lab *lab, struct rw_weighted_plan *pla
 void rw_weighted_plan_release(struct rw_weighted_plan *plan);
 #ifdef __cplusplus
 }
-#endif
 #endif

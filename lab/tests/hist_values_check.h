@@ -1,7 +1,6 @@
 /* Stages of check_lab about raw values (lab/kernels/values.h) and about the pipes that bring them.
  */
-#ifndef HIST_VALUES_CHECK_H
-#define HIST_VALUES_CHECK_H
+#pragma once
 
 #include "tests/check/hist_run.h"
 
@@ -9,5 +8,3 @@
 void stage_values(struct hist_run *run);
 /* More than 2^32 values; 5 GB on the host, 20 GB on the device. */
 void stage_values_big(struct hist_run *run);
-
-#endif

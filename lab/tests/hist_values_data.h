@@ -1,6 +1,5 @@
 /* Made values, edges, masks and weights of one case of `check_hist --stage values`. */
-#ifndef HIST_VALUES_DATA_H
-#define HIST_VALUES_DATA_H
+#pragma once
 
 #include "lab/kernels/values_serial.h"
 #include "tests/check/hist_run.h"
@@ -51,5 +50,3 @@ uint64_t values_word(const struct values_case *c, uint64_t i, uint32_t what);
 void values_make_edges(struct values_case *c);
 void values_make_inputs(struct values_case *c);
 void values_make_job(struct values_case *c);
-
-#endif

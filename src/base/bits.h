@@ -1,7 +1,6 @@
 /* Small functions on numbers and their bits, for the host and the device: the bits of floats,
  * mixing for fingerprints, binary search, and a radix sort of floats by value. */
-#ifndef RW_BASE_BITS_H
-#define RW_BASE_BITS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -134,5 +133,3 @@ static inline void rw_sort_keys(uint32_t *keys, uint32_t *scratch, size_t n)
     }
     memcpy(keys, scratch, n * sizeof(*keys));
 }
-
-#endif

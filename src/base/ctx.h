@@ -1,8 +1,7 @@
 /* What all of the library stands on. The context: last error, log callback, number of threads;
  * errors and how they are forwarded; loops that several threads share; the floating-point
  * environment; numbers and words as text. One thread at a time may use a context. */
-#ifndef RW_BASE_CTX_H
-#define RW_BASE_CTX_H
+#pragma once
 
 #include <fenv.h>
 #include <stddef.h>
@@ -312,6 +311,4 @@ uint32_t rw_checksum(uint32_t crc, const void *data, size_t n_bytes);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

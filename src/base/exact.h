@@ -1,8 +1,7 @@
 /* exp, log2 and 2^x of the project's own: plain IEEE operations in a fixed order, so that gcc,
  * clang and nvcc, with contraction off, give the same bits. Not correctly rounded; errors stated.
  */
-#ifndef RW_BASE_EXACT_H
-#define RW_BASE_EXACT_H
+#pragma once
 
 #include "base/bits.h"
 
@@ -102,5 +101,3 @@ RW_HD double rw_exp2(double x)
         p = (p + 1.0) * (r / (double)k);
     return (p + 1.0) * rw_pow2((int)n);
 }
-
-#endif

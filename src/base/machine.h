@@ -4,8 +4,7 @@
  *
  * `root` stands before /proc and /sys: "", or, for tests, a folder with both. What is not there, or
  * is no number, limits nothing. */
-#ifndef RW_BASE_LIMITS_H
-#define RW_BASE_LIMITS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -93,6 +92,4 @@ const char *rw_isa_name(enum rw_isa isa);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

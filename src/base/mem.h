@@ -1,7 +1,6 @@
 /* Checked allocation. Every array of the library is allocated here, so that sizes cannot overflow
  * and a test can make any allocation fail. Freed with rw_mem_free (free(NULL) is fine). */
-#ifndef RW_BASE_MEM_H
-#define RW_BASE_MEM_H
+#pragma once
 
 #include <stddef.h>
 #include <string.h>
@@ -83,10 +82,12 @@ size_t rw_mem_peak_bytes(void);
  * by f(&struct). RW_SCOPED(f): a pointer p of an object, from NULL on, by f(p), for which
  * RW_SCOPED_BY(f) stands once in a header. Whoever hands the object on sets the variable to
  * NULL. */
-#ifndef __cplusplus
 #define RW_FREED       RW_SCOPED(rw_mem_free)
 #define RW_RELEASED(f) __attribute__((cleanup(f)))
 #define RW_SCOPED(f)   __attribute__((cleanup(f##_scoped)))
+#ifdef __cplusplus
+#define RW_SCOPED_BY(f)
+#else
 #define RW_SCOPED_BY(f)                           \
     static inline void f##_scoped(void *variable) \
     {                                             \
@@ -94,6 +95,7 @@ size_t rw_mem_peak_bytes(void);
         memcpy(&p, variable, sizeof(p));          \
         f(p);                                     \
     }
+#endif
 RW_SCOPED_BY(rw_mem_free)
 RW_SCOPED_BY(rw_free)
 RW_SCOPED_BY(rw_binned_free)
@@ -101,6 +103,3 @@ RW_SCOPED_BY(rw_dataset_free)
 RW_SCOPED_BY(rw_model_free)
 RW_SCOPED_BY(rw_params_free)
 RW_SCOPED_BY(rw_scorer_free)
-#endif
-
-#endif

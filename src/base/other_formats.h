@@ -1,8 +1,7 @@
 /* What a file seems to be that is not what was wanted: LETOR text or another form of data, or a
  * model. To add a kind: a row in other_formats.c, and a file with its message in tests/golden/bad.
  */
-#ifndef RW_BASE_OTHER_FORMATS_H
-#define RW_BASE_OTHER_FORMATS_H
+#pragma once
 
 #include "base/ctx.h"
 
@@ -41,5 +40,3 @@ void rw_recognised_message(const struct rw_recognised *kind, const char *name, i
  * of Rankwood". */
 int rw_fail_not_a_model(struct rw_ctx *ctx, const struct rw_recognised *kind, const char *name,
                         const char *expected);
-
-#endif

@@ -2,8 +2,7 @@
  * numbers: as easy as 1, 2, 3", SC'11). A number depends on (seed, item, tree, stream) only, so
  * that no order of threads, blocks or machines can change it. The host's; a device draws the same
  * words by cuRAND (gpu/device/kernel.cuh). */
-#ifndef RW_BASE_RNG_H
-#define RW_BASE_RNG_H
+#pragma once
 
 #include <stdint.h>
 
@@ -66,5 +65,3 @@ static inline uint32_t rw_random(uint64_t seed, uint64_t item, uint32_t tree, ui
 {
     return rw_random4(seed, item, tree, stream).word[0];
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* What Linux has and macOS has not, or calls otherwise; each with what does as well there.
  * RW_NOT_LINUX takes that on Linux, too, so that it can be tested here. */
-#ifndef RW_BASE_SYSTEM_H
-#define RW_BASE_SYSTEM_H
+#pragma once
 
 #include <errno.h>
 #include <fcntl.h>
@@ -176,5 +175,3 @@ static inline const void *rw_system_last(const void *bytes, int c, size_t n)
     return NULL;
 #endif
 }
-
-#endif

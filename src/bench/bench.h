@@ -7,8 +7,7 @@
  * sends rows (rw_bench_send_row), and ends with a row of the table "bars" for each figure that it
  * must reach (rw_bench_bar). Nothing prints: rows go to the caller of rw_bench.
  */
-#ifndef RW_BENCH_H
-#define RW_BENCH_H
+#pragma once
 
 #include "base/ctx.h"
 #include "binning/bins.h"
@@ -187,5 +186,3 @@ enum { RW_DOCTOR_TEXT = 256 };
 /* What of `given` is not as in `expected`: the first line that differs, cut to fit. */
 void rw_doctor_difference(const char *expected, size_t n_expected, const char *given,
                           size_t n_given, char text[RW_DOCTOR_TEXT]);
-
-#endif

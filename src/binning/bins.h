@@ -1,8 +1,7 @@
 /* The binned matrix: one small code per (document, feature) in place of the value.
  * A code is the value's bin (value <= cut[bin]), or the number of value bins if it is missing and
  * the training set has missing values of this feature; else a missing value gets the code of 0. */
-#ifndef RW_BINNING_BINS_H
-#define RW_BINNING_BINS_H
+#pragma once
 
 #include "base/bits.h"
 #include "base/mem.h"
@@ -41,10 +40,8 @@ int rw_bins_make_training(struct rw_ctx *ctx, const struct rw_dataset *dataset,
 int rw_bins_join(struct rw_ctx *ctx, struct rw_bins **part, uint32_t n_parts, struct rw_cuts *cuts,
                  const struct rw_cut_rule *rule, struct rw_bins **out);
 void rw_bins_free(struct rw_bins *bins);
-#ifndef __cplusplus
 RW_SCOPED_BY(rw_bins_free)
 RW_SCOPED_BY(rw_cuts_free)
-#endif
 /* n: [cuts->n_features], written: the entries that rw_bins_make would list of each feature; n_docs:
  * dense. */
 void rw_bins_entries(struct rw_ctx *ctx, const struct rw_dataset *dataset,
@@ -143,5 +140,3 @@ void rw_binned_release(struct rw_binned *binned);
  * rw_dataset_from_table does. */
 int rw_table_codes(struct rw_ctx *ctx, const struct rw_table *table, const struct rw_cut_rule *rule,
                    struct rw_binned *out);
-
-#endif

@@ -1,8 +1,7 @@
 /* How cuts are found. The host and a device each go through the values in their own manner, and
  * give back the intervals of each column; what is decided without the values, what intervals mean
  * and what becomes of the cuts stands here once (cuts.c). */
-#ifndef RW_BINNING_CUT_FIND_H
-#define RW_BINNING_CUT_FIND_H
+#pragma once
 
 #include "base/machine.h"
 #include "binning/bins.h"
@@ -172,5 +171,3 @@ void rw_code_search_run(enum rw_isa isa, const struct rw_code_search *search, co
 /* Adds to counts: [n_positions] how often each position occurs. */
 void rw_code_count(const void *positions, size_t n, size_t bytes, uint32_t n_positions,
                    uint32_t *counts);
-
-#endif

@@ -6,8 +6,7 @@
  * that holds two ranks or more, ties collapsed. An exact pass over all values finds the boundary's
  * true neighbours a < b, and the cut is a float strictly between them, the one nearest the middle.
  * Neighbours with no float between them are never separated. cut_find.h has the steps. */
-#ifndef RW_BINNING_CUTS_H
-#define RW_BINNING_CUTS_H
+#pragma once
 
 #include "base/bits.h"
 #include "dataset/dataset.h"
@@ -121,5 +120,4 @@ static inline struct rw_special_codes rw_cuts_special(const struct rw_cuts *cuts
 
 #ifdef __cplusplus
 }
-#endif
 #endif

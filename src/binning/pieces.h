@@ -13,8 +13,7 @@
  * which finds its boundaries; the intervals' largest values and their documents are those of all
  * ranks. A rank without documents has no pieces, but features and cuts like the others.
  */
-#ifndef RW_BINNING_PIECES_H
-#define RW_BINNING_PIECES_H
+#pragma once
 
 #include "base/machine.h"
 #include "binning/cut_find.h"
@@ -210,5 +209,3 @@ uint32_t rw_piece_pack(enum rw_isa isa, const float *value, uint32_t n, uint32_t
 /* The n values again. */
 void rw_piece_unpack(enum rw_isa isa, const float *packed, const uint8_t *bits, uint32_t n,
                      uint32_t rest, float *out);
-
-#endif

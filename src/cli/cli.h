@@ -1,7 +1,6 @@
 /* The program: what its commands share. Values and results (result.c), messages and outputs
  * (messages.c), commands and their options (options.c), data and workers (load.c). */
-#ifndef RW_CLI_H
-#define RW_CLI_H
+#pragma once
 
 #include <jansson.h>
 #include <stdio.h>
@@ -399,5 +398,3 @@ typedef int (*rw_bench_fn)(struct rw_ctx *ctx, const char *bench,
                            const struct rw_bench_options *options, rw_bench_row_fn row, void *user);
 int rw_bench_rows(struct rw_cli *cli, const char *bench, rw_bench_fn run,
                   const struct rw_bench_options *options);
-
-#endif

@@ -9,8 +9,7 @@
  * To add what carries the bytes: a library of its own with a struct rw_comm_module (below)
  * and a row in comm.c's table, by which rw_comm_open finds it; or, within a process, a file
  * with a struct rw_comm_functions, like those of threads in comm.c. */
-#ifndef RW_COMM_COMM_H
-#define RW_COMM_COMM_H
+#pragma once
 
 #include <stdio.h>
 #include <string.h>
@@ -148,6 +147,4 @@ RW_API rw_comm_module_fn RW_COMM_MODULE_OPEN;
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

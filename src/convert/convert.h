@@ -10,8 +10,7 @@
  * (tests/unit/test_exchange.c, the fuzz target) read the table. A `parse` meets hostile files:
  * counts are checked against the bytes there are, children by rw_ensemble_check (which the callers
  * run), and what cannot be carried exactly is refused by name (RW_ERR_FORMAT). */
-#ifndef RW_CONVERT_H
-#define RW_CONVERT_H
+#pragma once
 
 #include <jansson.h>
 #include <stddef.h>
@@ -438,4 +437,3 @@ int rw_catboost_hash_of_key(uint64_t key, uint32_t *hash);
 void rw_catboost_put_double(struct rw_put *put, double value);
 /* The format's `parse`. */
 int rw_catboost_parse(struct rw_source *source, struct rw_ensemble *out);
-#endif

@@ -6,8 +6,7 @@
  * written and read here since the C libraries of it (protobuf-c, nanopb) want a compiler of their
  * own at build time and code that it makes of ONNX's whole schema, for a dozen fields; the format
  * itself is four kinds of values. */
-#ifndef RW_CONVERT_ONNX_MODEL_H
-#define RW_CONVERT_ONNX_MODEL_H
+#pragma once
 
 #include "base/bits.h"
 #include "convert/convert.h"
@@ -150,4 +149,3 @@ static inline int rw_onnx_add(struct rw_ctx *ctx, struct rw_onnx *onnx, enum rw_
 /* onnx_read.c: the node as it stands in the file; the format's `parse`. */
 int rw_onnx_read(struct rw_source *source, int five, struct rw_onnx *out);
 int rw_onnx_parse(struct rw_source *source, int five, struct rw_ensemble *out);
-#endif

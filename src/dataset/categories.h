@@ -5,8 +5,7 @@
  * values are whole numbers from 0 on, and the words their decimals. The words that have a code are
  * sorted by their bytes and have codes 0, 1, ...; all others, also those that training never saw,
  * share the one behind them. Missing values stay missing; an empty word is a missing value. */
-#ifndef RW_DATASET_CATEGORIES_H
-#define RW_DATASET_CATEGORIES_H
+#pragma once
 
 #include "base/bits.h"
 #include "dataset/dataset.h"
@@ -130,5 +129,3 @@ RW_HD void rw_set_add(struct rw_code_set *set, uint32_t code)
 {
     set->word[code / 32] |= (uint32_t)1 << code % 32;
 }
-
-#endif

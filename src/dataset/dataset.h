@@ -1,6 +1,5 @@
 /* Documents as they were read: one column per feature that appears, labels, queries, ids. */
-#ifndef RW_DATASET_H
-#define RW_DATASET_H
+#pragma once
 
 #include <math.h>
 #include <string.h>
@@ -304,5 +303,3 @@ int rw_side_column_check(struct rw_ctx *ctx, const struct rw_side_column *column
  */
 int rw_side_columns_select(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                            const uint8_t *keep, struct rw_dataset *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* Texts that stand for numbers: names of features, lists of features, query ids, and the words of
  * categories. */
-#ifndef RW_DATASET_NAMES_H
-#define RW_DATASET_NAMES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -83,5 +82,3 @@ const char *rw_lexicon_word(struct rw_lexicon *lexicon, uint32_t number);
 void rw_lexicon_mark(struct rw_lexicon *lexicon, uint32_t feature);
 /* lexicon: may be NULL. */
 int rw_lexicon_has(const struct rw_lexicon *lexicon, uint32_t feature);
-
-#endif

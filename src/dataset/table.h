@@ -1,8 +1,7 @@
 /* Tables in memory (struct rw_table), read as data sets hold values: float32 without infinity and
  * -0, NaN only as RW_MISSING_BITS, and RW_ABSENT_BITS where a column has no value. What is wrong
  * with a value is noted while it is read, and said once all were. */
-#ifndef RW_DATASET_TABLE_H
-#define RW_DATASET_TABLE_H
+#pragma once
 
 #include "dataset/dataset.h"
 
@@ -63,5 +62,3 @@ int rw_table_next_batch(struct rw_ctx *ctx, struct rw_table_reader *reader,
 
 /* Columns that are read together: a cache line of a row-major array holds so many values. */
 enum { RW_TABLE_COLUMNS = 16 };
-
-#endif

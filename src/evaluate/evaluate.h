@@ -1,6 +1,5 @@
 /* How rw_eval_params are read, and what measures, comparisons and fits share. */
-#ifndef RW_EVALUATE_H
-#define RW_EVALUATE_H
+#pragma once
 
 #include "base/exact.h"
 #include "metric/metric.h"
@@ -116,5 +115,3 @@ int rw_isotonic_fit(struct rw_ctx *ctx, const struct rw_score_group *group, size
  * 1 / (N- + 2) of others, N+ and N- their weights ("Probabilistic outputs for support vector
  * machines", 1999, section 2.2). A slope below 0 becomes 0. */
 void rw_platt_fit(const struct rw_score_group *group, size_t n, struct rw_score_map *out);
-
-#endif

@@ -2,8 +2,7 @@
  * (https://arrow.apache.org/docs/format/CDataInterface.html, CStreamInterface.html). Lengths,
  * offsets, numbers of buffers and indices are checked before they are used. The interface does not
  * say how large buffers are: there the producer is trusted. */
-#ifndef RW_IO_ARROW_H
-#define RW_IO_ARROW_H
+#pragma once
 
 #include <stdint.h>
 
@@ -35,6 +34,4 @@ struct ArrowArrayStream {
     void (*release)(struct ArrowArrayStream *stream);
     void *private_data;
 };
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* CSV and TSV (RFC 4180): whole records, of which a quoted field may hold line ends. */
-#ifndef RW_IO_CSV_H
-#define RW_IO_CSV_H
+#pragma once
 
 #include "base/mem.h"
 #include "io/text.h"
@@ -68,5 +67,3 @@ int rw_csv_is_missing(const struct rw_csv_field *field);
 void rw_csv_chunk_parse(struct rw_text_chunk *chunk, struct rw_text_worker *worker);
 
 extern const struct rw_text_kind rw_csv_text;
-
-#endif

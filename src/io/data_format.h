@@ -2,8 +2,7 @@
  * row in data_formats.def, before letor, which takes everything. The build follows the table, and a
  * file is recognised by its first bytes, or by its name, so every command and the library read the
  * new format. */
-#ifndef RW_IO_DATA_FORMAT_H
-#define RW_IO_DATA_FORMAT_H
+#pragma once
 
 #include "base/mem.h"
 #include "dataset/dataset.h"
@@ -177,5 +176,3 @@ int rw_together_check(struct rw_ctx *ctx, const char *const *paths, const struct
                       int notice, struct rw_dataset *documents);
 /* rw_data_format_note_clamped of all ranks' numbers, by rank 0. */
 int rw_together_note_clamped(struct rw_ctx *ctx, uint64_t n_clamped);
-
-#endif

@@ -1,6 +1,5 @@
 /* One file to read from: plain bytes or gzip, told by content; "-" is standard input. */
-#ifndef RW_IO_INPUT_H
-#define RW_IO_INPUT_H
+#pragma once
 
 #include "base/mem.h"
 #include "base/ctx.h"
@@ -16,9 +15,7 @@ int rw_input_open_memory(struct rw_ctx *ctx, const char *name, const void *data,
  * it. */
 int rw_input_open_again(struct rw_ctx *ctx, const char *name, int fd, struct rw_input **out);
 void rw_input_close(struct rw_input *input);
-#ifndef __cplusplus
 RW_SCOPED_BY(rw_input_close)
-#endif
 
 /* The path as given; "standard input" for "-". Valid until close. */
 const char *rw_input_name(const struct rw_input *input);
@@ -144,5 +141,3 @@ int rw_members_unpack(const struct rw_members *members, int i, void *content);
 
 /* Sequential reading of the input continues with the i-th member at hand; n: behind them all. */
 void rw_members_leave(const struct rw_members *members, int i);
-
-#endif

@@ -1,7 +1,6 @@
 /* Files that are read line by line, and are in memory as a whole: side columns, names of features,
  * scores, and TREC's judgments and runs. */
-#ifndef RW_IO_SIDE_FILES_H
-#define RW_IO_SIDE_FILES_H
+#pragma once
 
 #include "dataset/names.h"
 #include "io/input.h"
@@ -48,5 +47,3 @@ int rw_scores_of_lines(struct rw_ctx *ctx, struct rw_line_reader *lines, uint32_
 
 /* Lines "ID NAME", '#' comments; by ascending id in *out, owned by the caller (rw_names_free). */
 int rw_names_read(struct rw_ctx *ctx, const char *path, struct rw_feature_name **out, int32_t *n);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * To add a source: write io/source_<name>.c with a struct rw_source_kind and a function that runs
  * it, and declare that function here. */
-#ifndef RW_IO_SOURCE_H
-#define RW_IO_SOURCE_H
+#pragma once
 
 #include "binning/pieces.h"
 
@@ -101,5 +100,3 @@ int rw_batch_codes(struct rw_ctx *ctx, const struct rw_table *table,
 /* Values in memory, of each worker its own Fills out->bins and its features. */
 int rw_dataset_codes(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                      const struct rw_cut_rule *rule, struct rw_binned *out);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * To add a kind of text: write its struct rw_text_kind, and a struct rw_data_format that has it
  * (data_format.h). */
-#ifndef RW_IO_TEXT_H
-#define RW_IO_TEXT_H
+#pragma once
 
 #include "base/mem.h"
 #include "base/other_formats.h"
@@ -265,5 +264,3 @@ void rw_letor_chunk_parse(struct rw_text_chunk *chunk, struct rw_text_worker *wo
 const char *rw_letor_query_id(const char *line, const char *end, size_t *n);
 
 extern const struct rw_text_kind rw_letor_text;
-
-#endif

@@ -1,6 +1,5 @@
 /* Gains, discounts and the ideal DCG: tables made once, on the host. */
-#ifndef RW_METRIC_DCG_H
-#define RW_METRIC_DCG_H
+#pragma once
 
 #include <stdint.h>
 
@@ -76,5 +75,3 @@ RW_HD void rw_tie_ends(const double *score, uint32_t n, uint32_t *end)
     for (uint32_t r = n; r-- > 0;)
         end[r] = r + 1 < n && score[r] == score[r + 1] ? end[r + 1] : r + 1;
 }
-
-#endif

@@ -34,8 +34,7 @@
  * for every metric; err takes n x min(n, k) steps for a group of n.
  * - Judgments apart from runs (io/qrels.c): a ranking may leave documents out. Ideals and numbers
  * of relevant documents are of all of them, all else of those ranked. */
-#ifndef RW_METRIC_H
-#define RW_METRIC_H
+#pragma once
 
 #include <math.h>
 
@@ -564,5 +563,3 @@ void rw_dialect_conventions(const struct rw_dialect *dialect, const struct rw_di
  * its number in the query from 1. index: in the query, from 0. */
 void rw_dialect_doc_id(const struct rw_dataset *dataset, uint32_t query, uint32_t index,
                        char *buffer, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* The first trees of a model in the form that scoring reads: nodes of 16 bytes one tree after
  * another, leaves in one array, features numbered by slots. The model may be freed. */
-#ifndef RW_MODEL_FLAT_H
-#define RW_MODEL_FLAT_H
+#pragma once
 
 #include "base/bits.h"
 #include "base/mem.h"
@@ -134,5 +133,3 @@ void rw_flat_gather(const struct rw_flat *flat, const struct rw_column *const *c
 /* Gauss and Legendre's rule over [0, 1]: exact for polynomials up to degree 2 n - 1. point, weight:
  * [n], written. (shap.c) */
 void rw_gauss_legendre(uint32_t n, double *point, double *weight);
-
-#endif

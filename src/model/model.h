@@ -1,6 +1,5 @@
 /* The ensemble and what is written beside it. */
-#ifndef RW_MODEL_H
-#define RW_MODEL_H
+#pragma once
 
 #include "dataset/categories.h"
 #include "dataset/names.h"
@@ -142,5 +141,3 @@ struct rw_column_view rw_column_view_rows(uint32_t n_features, uint32_t first_fe
 /* RW_ERR_DATA: a feature that a tree asks for has a name in the data other than the model's. */
 int rw_column_names_check(struct rw_ctx *ctx, const struct rw_model *model, const char *what,
                           const struct rw_dataset *dataset);
-
-#endif

@@ -59,8 +59,7 @@
  * version 4 has up to 255. Version 3 has a map and no categories, version 2 neither. Version 1 has
  * neither the lines finished and empty-rounds nor the section `earlier`, and it calls min-hessian
  * min-weight. */
-#ifndef RW_MODEL_TEXT_H
-#define RW_MODEL_TEXT_H
+#pragma once
 
 #include "model/model.h"
 
@@ -148,5 +147,3 @@ int rw_model_file_read(struct rw_ctx *ctx, const char *path, const char *what,
 int rw_model_checksum_check(struct rw_ctx *ctx, const char *path, const char *text, size_t n);
 /* The last line of a model whose text so far is `text`: [n]; a 0 follows it. */
 void rw_model_checksum_line(const char *text, size_t n, char line[RW_CHECKSUM_LINE_BYTES + 1]);
-
-#endif

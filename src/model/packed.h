@@ -14,8 +14,7 @@
  * and removes the leaves that a document cannot reach from a set; a number takes fewer bits.) A
  * tree of many leaves is walked by code, some documents side by side. Nodes of two leaves, a third
  * of all, come first, as a kind of their own: nothing below them needs to be loaded. */
-#ifndef RW_MODEL_PACKED_H
-#define RW_MODEL_PACKED_H
+#pragma once
 
 #include "base/machine.h"
 #include "model/flat.h"
@@ -189,5 +188,3 @@ struct rw_packed_job {
 rw_packed_encode_fn rw_packed_encode_turned;
 /* scores: [n_docs], written. ctx NULL: by the calling thread. */
 int rw_packed_run(struct rw_ctx *ctx, struct rw_packed_job *job, uint32_t n_docs, double *scores);
-
-#endif

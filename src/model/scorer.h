@@ -1,7 +1,6 @@
 /* A model made ready to score (rankwood_score.h, rankwood.h): its forms for blocks of documents,
  * for one document and for the plain walk, and the device that data sets go to. */
-#ifndef RW_MODEL_SCORER_H
-#define RW_MODEL_SCORER_H
+#pragma once
 
 #include "base/machine.h"
 #include "model/flat.h"
@@ -178,5 +177,3 @@ struct rw_device_scorer {
 /* `device` counts GPUs. */
 int rw_device_scorer_open_cuda(struct rw_ctx *ctx, const struct rw_flat *flat, int device,
                                struct rw_device_scorer **out);
-
-#endif

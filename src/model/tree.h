@@ -1,6 +1,5 @@
 /* A tree as parallel arrays: what training leaves behind. */
-#ifndef RW_MODEL_TREE_H
-#define RW_MODEL_TREE_H
+#pragma once
 
 #include "base/ctx.h"
 #include "dataset/categories.h"
@@ -84,5 +83,3 @@ static inline int32_t rw_tree_leaf(const struct rw_tree *tree, const float *valu
     } while (node >= 0);
     return ~node;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* One document's path down one tree, compiled for the host and for the device: the comparison of a
  * value with a threshold by which every faster method is checked. */
-#ifndef RW_MODEL_WALK_H
-#define RW_MODEL_WALK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ RW_HD int32_t rw_walk(const struct rw_walk_node *nodes, int32_t root, const floa
     }
     return ~at;
 }
-
-#endif

@@ -5,8 +5,7 @@
  * query's unit, and summed as integers: the order of pairs cannot matter. The unit is 2^-40, and
  * 2^-40+e for queries so large that a document's sum might pass 2^62 otherwise (rw_lambda_shift).
  */
-#ifndef RW_OBJECTIVE_LAMBDA_H
-#define RW_OBJECTIVE_LAMBDA_H
+#pragma once
 
 #include <stdint.h>
 
@@ -161,5 +160,4 @@ double rw_delta_of(struct rw_delta_query *query, uint32_t above, uint32_t below)
 
 #ifdef __cplusplus
 }
-#endif
 #endif

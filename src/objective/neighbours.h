@@ -12,8 +12,7 @@
  *   p@k   w(r) = 1 / k at the last of the top k, else 0
  *   none  w(r) = 1
  * A document's grade is what lambda.h says of deltas; neighbours of one grade are no pair. */
-#ifndef RW_OBJECTIVE_NEIGHBOURS_H
-#define RW_OBJECTIVE_NEIGHBOURS_H
+#pragma once
 
 #include "objective/lambda.h"
 
@@ -144,5 +143,4 @@ RW_HD struct rw_lambda_pair rw_neighbours_pair(const struct rw_neighbours_rule *
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -4,8 +4,7 @@
  * reads in `params`. Training on every engine, the checks of parameters and the messages read the
  * table; another weight of pairs is another objective. params/aliases.c may name it for those who
  * come from other programs. tests/recipes adds one in this way. */
-#ifndef RW_OBJECTIVE_H
-#define RW_OBJECTIVE_H
+#pragma once
 
 #include "base/ctx.h"
 #include "base/mem.h"
@@ -333,5 +332,4 @@ static inline void rw_softmax_gradients(const struct rw_objective_query *query,
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,6 +1,5 @@
 /* Parameters: struct and defaults come from params.def. */
-#ifndef RW_PARAMS_PARAMS_H
-#define RW_PARAMS_PARAMS_H
+#pragma once
 
 #include "binning/cuts.h"
 #include "metric/metric.h"
@@ -133,5 +132,3 @@ int rw_params_drop_idle(struct rw_ctx *ctx, struct rw_params *params, const stru
 /* Only reports them. */
 int rw_params_judge(struct rw_ctx *ctx, const struct rw_params *params,
                     const struct rw_facts *facts);
-
-#endif

@@ -1,6 +1,5 @@
 /* The figures of a report, and the page that shows them. */
-#ifndef RW_REPORT_H
-#define RW_REPORT_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -135,5 +134,3 @@ enum { RW_CHART_TREE_LEVELS = 3 }; /* of splits */
 /* What a node asks: that the value is at most `number`, or which categories go to "yes". */
 void rw_chart_condition(FILE *out, const struct rw_model *model, const struct rw_tree *tree,
                         int32_t node, const char *number);
-
-#endif

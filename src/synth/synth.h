@@ -12,8 +12,7 @@
  * document, are mixed into a score with non-linear and interacting terms and noise; fixed
  * thresholds make the label. Each feature sees a weighted sum of a few latents and noise of its
  * own, bent to its marginal distribution by 8 knots and rounded to its decimals. */
-#ifndef RW_SYNTH_H
-#define RW_SYNTH_H
+#pragma once
 
 #include "dataset/dataset.h"
 
@@ -136,4 +135,3 @@ struct rw_synth_doc {
  * negative. RW_OK, or what was negative. */
 int rw_synth_docs(const struct rw_synth_shape *shape, uint64_t seed, uint32_t begin, uint32_t end,
                   int (*take)(void *user, const struct rw_synth_doc *doc), void *user);
-#endif

@@ -1,7 +1,6 @@
 /* What the files of this room share: lists of features, sets, metrics by round, a model to go on
  * from, what a model has besides trees, checkpoints. The public functions are in rankwood.h. */
-#ifndef RW_TRAIN_TRAIN_H
-#define RW_TRAIN_TRAIN_H
+#pragma once
 
 #include "base/mem.h"
 #include "binning/bins.h"
@@ -488,5 +487,3 @@ void rw_checkpointer_round(struct rw_checkpointer *c, const struct rw_model *mod
  * written is a warning: the model is not lost by it. */
 void rw_checkpointer_end(struct rw_checkpointer *c, const struct rw_model *model,
                          const struct rw_eval_sets *eval, int n_rounds, int is_ended);
-
-#endif

@@ -18,8 +18,7 @@
  *
  * A node of the tree being grown is named by a slot, 0 .. max_slots - 1, chosen by the grower; slot
  * 0 is the root. */
-#ifndef RW_TREE_ENGINE_H
-#define RW_TREE_ENGINE_H
+#pragma once
 
 #include <stddef.h>
 #include <string.h>
@@ -424,5 +423,4 @@ uint64_t rw_place_codes(struct rw_code_place *place, int n, uint32_t n_docs, int
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,8 +1,7 @@
 /* State and steps that the engines on the host share: the data of each set, the start of a tree
  * (samples, lambdas, quantised integers), and scores. engine_ref.c adds the plain growing of trees,
  * engine_cpu.c the fast one; neither knows the other. */
-#ifndef RW_TREE_ENGINE_HOST_H
-#define RW_TREE_ENGINE_HOST_H
+#pragma once
 
 #include "tree/engine.h"
 
@@ -196,5 +195,4 @@ void rw_ref_best_split(const struct rw_ref *ref, const struct rw_cell *cells, in
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,7 +1,6 @@
 /* Grows one tree: the frontier is kept here, the engine does the work. Written once for all
  * engines. */
-#ifndef RW_TREE_GROWER_H
-#define RW_TREE_GROWER_H
+#pragma once
 
 #include "tree/engine.h"
 
@@ -105,5 +104,3 @@ void rw_monotone_values(struct rw_monotone *room, const struct rw_leaf_rule *rul
  * order with one on the other; -1: every split keeps it. room: of 2 n_leaves - 1 nodes. */
 int32_t rw_monotone_broken(struct rw_monotone *room, const int8_t *direction,
                            const struct rw_tree *tree);
-
-#endif

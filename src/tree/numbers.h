@@ -1,7 +1,6 @@
 /* The arithmetic of trees, once, for every engine and the grower: quantised lambdas, sums, gains
  * and leaf values (CONTRIBUTING.md, rule 1). */
-#ifndef RW_TREE_NUMBERS_H
-#define RW_TREE_NUMBERS_H
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
@@ -392,5 +391,4 @@ int64_t rw_quantise_docs(enum rw_isa isa, const struct rw_rounding *rounding, ui
 
 #ifdef __cplusplus
 }
-#endif
 #endif

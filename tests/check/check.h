@@ -6,8 +6,7 @@
  *
  * To add an engine: its name in check_main.c. To add a case: a row in check_cases.c. To add an
  * operation: check_<op>.c, its name below, a call in check_run.c. */
-#ifndef CHECK_H
-#define CHECK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -184,5 +183,3 @@ void check_grow(struct check_run *run, uint32_t tree);
 
 /* Everything of one case on one engine. Returns 0, or 1 if the engine does not open. */
 int check_run_case(const struct check_case *c, const char *engine, struct check_run *run);
-
-#endif

@@ -1,6 +1,5 @@
 /* Made training sets without features, for the checks of lambdas and metrics on the device. */
-#ifndef CHECK_LAMBDA_H
-#define CHECK_LAMBDA_H
+#pragma once
 
 #include "dataset/dataset.h"
 #include "gpu/device/device.h"
@@ -87,5 +86,3 @@ int lambda_bounded_check_run(unsigned long long *d_wrong, void *stream);
 /* --bench: prints milliseconds; 0, or 1 after a failure. quick: lambdas of the public sets' shapes.
  */
 int lambda_bench(struct rw_ctx *ctx, struct rw_device *device, int quick);
-
-#endif

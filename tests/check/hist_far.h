@@ -1,6 +1,5 @@
 /* Calls over codes that are not all on the device. */
-#ifndef HIST_FAR_H
-#define HIST_FAR_H
+#pragma once
 
 #include "hist_run.h"
 
@@ -8,5 +7,3 @@
  * methods that take some of the codes at a time, more often; or the method's refusal. */
 void hist_far_run(struct hist_run *run, struct hist_tally *tally,
                   const struct hist_call_spec *spec);
-
-#endif

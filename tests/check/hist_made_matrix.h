@@ -1,10 +1,7 @@
 /* The matrix of a run's spec: codes, rows, both layouts on the device. */
-#ifndef HIST_MADE_MATRIX_H
-#define HIST_MADE_MATRIX_H
+#pragma once
 
 #include "hist_run.h"
 
 /* 0, or -1 with a text in the context. */
 int hist_matrix_make(struct hist_run *run);
-
-#endif

@@ -1,10 +1,7 @@
 /* Stage of check_hist about random numbers (gpu/device/kernel.cuh). */
-#ifndef HIST_PHILOX_CHECK_H
-#define HIST_PHILOX_CHECK_H
+#pragma once
 
 #include "hist_run.h"
 
 /* The device's words are the host's: 20,000 draws of any seed, item, tree and stream. */
 void stage_philox(struct hist_run *run);
-
-#endif

@@ -1,6 +1,5 @@
 /* The program around checks of histograms: their options, and the table at the end. */
-#ifndef HIST_PROGRAM_H
-#define HIST_PROGRAM_H
+#pragma once
 
 #include "hist_run.h"
 
@@ -11,5 +10,3 @@ struct hist_stage {
 };
 /* Runs what the options ask for; returns the exit status. */
 int hist_program(int argc, char **argv, const struct hist_stage *stages, int n_stages);
-
-#endif

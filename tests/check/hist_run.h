@@ -1,6 +1,5 @@
 /* One call of every method, compared with serial. Results and scratch are poisoned and fenced. */
-#ifndef HIST_RUN_H
-#define HIST_RUN_H
+#pragma once
 
 #include "gpu/device/device.h"
 #include "gpu/hist/hist.h"
@@ -97,5 +96,3 @@ int hist_buffer_make(struct hist_run *run, struct hist_buffer *buffer, size_t by
 int hist_buffer_fill(struct hist_run *run, struct hist_buffer *buffer, const void *from,
                      size_t bytes);
 void *hist_buffer_at(const struct hist_buffer *buffer);
-
-#endif

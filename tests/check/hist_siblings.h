@@ -1,5 +1,4 @@
-#ifndef HIST_SIBLINGS_H
-#define HIST_SIBLINGS_H
+#pragma once
 
 #include "hist_run.h"
 
@@ -8,5 +7,3 @@ int hist_siblings_make(struct hist_run *run);
 /* Are they what is left? Else records the failure. */
 int hist_siblings_same(struct hist_run *run, struct hist_tally *tally,
                        const struct hist_call_spec *spec);
-
-#endif

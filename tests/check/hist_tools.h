@@ -1,6 +1,5 @@
 /* What the parts of check_hist share: memory of the host, failures, calls captured into a graph. */
-#ifndef HIST_TOOLS_H
-#define HIST_TOOLS_H
+#pragma once
 
 #include <stdarg.h>
 
@@ -22,5 +21,3 @@ int hist_captured(const struct hist_run *run, int (*call)(void *user), void *use
 
 /* n numbers of 32 bits become as many of 64. */
 void hist_widen(int64_t *sum, uint64_t n);
-
-#endif

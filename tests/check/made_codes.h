@@ -1,7 +1,6 @@
 /* Made codes, lambdas, lists and nodes for benches and checks of histograms. All numbers come from
  * (seed, item), so that a failure can be made again, and fast from many threads. */
-#ifndef MADE_CODES_H
-#define MADE_CODES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -118,5 +117,4 @@ uint32_t rw_make_nodes(struct rw_hist_node *node, uint64_t n, uint32_t most,
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,6 +1,5 @@
 /* Draws of the device's generator. */
-#ifndef PHILOX_DRAWS_H
-#define PHILOX_DRAWS_H
+#pragma once
 
 #include "base/rng.h"
 
@@ -19,5 +18,4 @@ int philox_draws(const struct philox_draw *d_draw, uint32_t n, struct rw_philox 
 
 #ifdef __cplusplus
 }
-#endif
 #endif

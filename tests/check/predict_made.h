@@ -1,6 +1,5 @@
 /* What check_predict makes and compares with: models, data, a plain walk. */
-#ifndef RW_PREDICT_MADE_H
-#define RW_PREDICT_MADE_H
+#pragma once
 
 #include "dataset/dataset.h"
 #include "model/model.h"
@@ -63,5 +62,3 @@ void check_packed(struct rw_ctx *ctx, const struct spec *spec, const struct rw_m
 void check_single(struct rw_ctx *ctx, const struct spec *spec, const struct rw_model *model,
                   const struct rw_dataset *data, const double *want, double *got,
                   struct totals *totals);
-
-#endif

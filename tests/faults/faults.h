@@ -12,8 +12,7 @@
  * faults_report) bytes, in which the numbers are left
  *
  * A debugger finds who asked by a breakpoint at faults_happened. */
-#ifndef FAULTS_H
-#define FAULTS_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -74,5 +73,3 @@ void faults_cuda_holds(int change);
 void faults_cuda_blames(void);
 /* Both, of a program that has it inside: what is held now, and blamed since the beginning. */
 long faults_held_of_cuda(void), faults_blamed_by_cuda(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* What library.c calls, with and without faults. To add one: a function and a row in scenarios.c.
  */
-#ifndef SCENARIOS_H
-#define SCENARIOS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -28,5 +27,3 @@ extern const char *scenario_device;
 /* What they share, made before anything fails. */
 int scenarios_begin(struct rw_ctx *ctx);
 void scenarios_end(void);
-
-#endif

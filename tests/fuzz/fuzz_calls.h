@@ -1,7 +1,6 @@
 /* What makes the calls of fuzz_calls.c: objects that earlier calls made, and numbers of the input.
  */
-#ifndef RW_FUZZ_CALLS_H
-#define RW_FUZZ_CALLS_H
+#pragma once
 
 #include <math.h>
 #include <stdio.h>
@@ -81,5 +80,3 @@ typedef void call_fn(struct machine *m);
 /* Of data and parameters. */
 extern call_fn dataset_from_memory, dataset_from_table, dataset_from_text, side_data, categories,
     look_at_data, new_params, set_param, look_at_params;
-
-#endif

@@ -1,8 +1,7 @@
 /* How targets use a fuzzer's bytes, and what they have in common: a count of the inputs that were
  * read to their end, and words of the format, from which fuzz_mutate.c makes inputs that are nearly
  * right. */
-#ifndef RW_FUZZ_INPUT_H
-#define RW_FUZZ_INPUT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -62,5 +61,4 @@ void fuzz_file_close(struct fuzz_file *file);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,6 +1,5 @@
 /* Cache files that were changed by a hand that also mended the checksum. */
-#ifndef RW_TEST_CACHE_FIXTURE_H
-#define RW_TEST_CACHE_FIXTURE_H
+#pragma once
 
 #include "base/ctx.h"
 #include "io/cache/cache.h"
@@ -40,5 +39,3 @@ static inline void cache_change_bytes(char *bytes, size_t n)
         bytes[at] = was;
     }
 }
-
-#endif

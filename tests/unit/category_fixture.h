@@ -1,6 +1,5 @@
 /* Models some of whose features are split by sets of categories. */
-#ifndef RW_TEST_CATEGORY_FIXTURE_H
-#define RW_TEST_CATEGORY_FIXTURE_H
+#pragma once
 
 #include "model_fixture.h"
 
@@ -56,4 +55,3 @@ static inline float fixture_category(uint64_t seed, uint64_t item)
     const uint32_t draw = fixture_below(seed, item, 13);
     return draw < 11 ? value[draw] : NAN;
 }
-#endif

@@ -1,6 +1,5 @@
 /* What the tests of src/convert share: models through a format and back, in memory. */
-#ifndef RW_TEST_CONVERT_FIXTURE_H
-#define RW_TEST_CONVERT_FIXTURE_H
+#pragma once
 
 #include "convert/convert.h"
 #include "each.h"
@@ -215,5 +214,3 @@ static inline void convert_damaged(const char *name, const char *text, size_t n)
     free(copy);
     rw_ctx_free(ctx);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* Loops over many cases of a kind go through every nth of them, and with -DRW_TEST_ALL through all.
  * What a case is made of often depends on its number modulo something small: n has no factor in
  * common with that. */
-#ifndef RW_TESTS_EACH_H
-#define RW_TESTS_EACH_H
+#pragma once
 
 #ifdef RW_TEST_ALL
 #define EACH(n) 1
@@ -15,5 +14,4 @@
 #define SLOW_HERE 1
 #else
 #define SLOW_HERE 0
-#endif
 #endif

@@ -1,7 +1,6 @@
 /* Tables of every type, layout, validity, list of documents and order, whose values are known; and
  * what should become of them, by the plainest means. */
-#ifndef RW_TEST_MADE_TABLE_H
-#define RW_TEST_MADE_TABLE_H
+#pragma once
 
 #include "base/rng.h"
 #include "binning/bins.h"
@@ -342,5 +341,3 @@ static void assert_refused(const struct rw_table *table, int status, const char 
         rw_binned_release(&codes);
     }
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Texts of a model, and what is asked of every text: for the tests of the format. */
-#ifndef RW_TESTS_MODEL_BODIES_H
-#define RW_TESTS_MODEL_BODIES_H
+#pragma once
 
 #include "model_fixture.h"
 
@@ -100,5 +99,3 @@ static inline void round_trip(const struct rw_model *model)
     rw_mem_free(first);
     rw_mem_free(second);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Models and datasets for the tests of src/model and of the model file. */
-#ifndef RW_TEST_MODEL_FIXTURE_H
-#define RW_TEST_MODEL_FIXTURE_H
+#pragma once
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -148,5 +147,3 @@ static inline int fixture_predict_on(struct rw_ctx *ctx, const struct rw_model *
     rw_scorer_free(scorer);
     return status;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* What tests look up in a model. */
-#ifndef MODEL_LOOKS_H
-#define MODEL_LOOKS_H
+#pragma once
 
 #include "model/model.h"
 
@@ -20,5 +19,3 @@ static inline int n_leaves_of(const struct rw_model *model, int tree)
 {
     return rw_model_tree(model, tree).n_leaves;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* A second implementation of every metric, plain and slow, from the definitions; libm arithmetic.
  * Shared by the tests of rank/. */
-#ifndef NAIVE_METRICS_H
-#define NAIVE_METRICS_H
+#pragma once
 
 #include <math.h>
 #include <stdlib.h>
@@ -157,5 +156,3 @@ static inline uint32_t next_random(uint64_t *state)
     *state = *state * 6364136223846793005u + 1442695040888963407u;
     return (uint32_t)(*state >> 33);
 }
-
-#endif

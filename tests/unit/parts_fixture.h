@@ -1,6 +1,5 @@
 /* Files read by ranks that are threads, and what they read compared with what one rank reads. */
-#ifndef RW_TEST_PARTS_FIXTURE_H
-#define RW_TEST_PARTS_FIXTURE_H
+#pragma once
 
 #include "params/params.h"
 #include "comm/comm.h"
@@ -137,5 +136,3 @@ __attribute__((unused)) static void check_parts(struct parts *parts, const char 
     parts_release(parts);
     rw_dataset_free(whole);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Trainings that leave checkpoints and resume from them, for their tests. */
-#ifndef RW_TEST_RESUMED_RUN_H
-#define RW_TEST_RESUMED_RUN_H
+#pragma once
 
 #include <math.h>
 #include <sys/stat.h>
@@ -181,5 +180,3 @@ static inline struct rw_model *made_init(void)
     set("leaves 6 rounds 5 early-stop 100 seed 1");
     return init;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Bins compared bit by bit. */
-#ifndef RW_TEST_SAME_CODES_H
-#define RW_TEST_SAME_CODES_H
+#pragma once
 
 #include <criterion/criterion.h>
 
@@ -45,5 +44,3 @@ static void assert_same_binned(const struct rw_dataset *values, const struct rw_
         cr_assert_eq(binned->feature[c], values->column[c].feature);
     assert_same_codes(bins, binned->bins);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Two data sets compared bit by bit. */
-#ifndef RW_TEST_SAME_DATASET_H
-#define RW_TEST_SAME_DATASET_H
+#pragma once
 
 #include <criterion/criterion.h>
 
@@ -29,5 +28,3 @@ static void assert_same_dataset(const struct rw_dataset *a, const struct rw_data
             cr_assert_eq(memcmp(x->row, y->row, x->n * sizeof(uint32_t)), 0);
     }
 }
-
-#endif

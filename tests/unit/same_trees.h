@@ -1,6 +1,5 @@
 /* Two models' trees, field by field. */
-#ifndef SAME_TREES_H
-#define SAME_TREES_H
+#pragma once
 
 #include <string.h>
 
@@ -24,5 +23,3 @@ static inline int same_trees(const struct rw_model *a, const struct rw_model *b)
     }
     return 1;
 }
-
-#endif

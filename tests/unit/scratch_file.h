@@ -1,6 +1,5 @@
 /* Files for one test: each Criterion test is a process of its own. */
-#ifndef RW_TEST_SCRATCH_FILE_H
-#define RW_TEST_SCRATCH_FILE_H
+#pragma once
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -78,5 +77,3 @@ __attribute__((unused)) static char *scratch_read(const char *name, size_t *n_by
     fclose(file);
     return data;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Small random data sets, for tests of what trains on them. */
-#ifndef TRAIN_FIXTURE_H
-#define TRAIN_FIXTURE_H
+#pragma once
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -47,5 +46,3 @@ static inline struct rw_dataset *fixture_data(struct rw_ctx *ctx, uint64_t seed,
     free(offsets);
     return dataset;
 }
-
-#endif

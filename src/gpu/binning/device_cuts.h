@@ -4,8 +4,7 @@
  * Why: finding cuts is sorting and searching: a column's values are sorted; ranks, true neighbours
  * and counts are positions in the sorted column. Codes are found by binary search over the cuts,
  * and counted in a histogram a block. */
-#ifndef RW_GPU_DEVICE_CUTS_H
-#define RW_GPU_DEVICE_CUTS_H
+#pragma once
 
 #include "binning/cut_find.h"
 #include "gpu/device/device.h"
@@ -86,5 +85,4 @@ int rw_cuda_code_put(const uint16_t *d_code, const struct rw_hist_matrix *matrix
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,7 +1,6 @@
 /* Every CUDA call is checked here: its failure becomes an error of the context, and the sticky
  * error is cleared. */
-#ifndef RW_GPU_CU_CHECK_H
-#define RW_GPU_CU_CHECK_H
+#pragma once
 
 #include <cuda_runtime_api.h>
 
@@ -25,4 +24,3 @@ int rw_cu_fail(struct rw_ctx *ctx, cudaError_t error, const char *what);
         if ((call) != cudaSuccess)    \
             (void)cudaGetLastError(); \
     } while (0)
-#endif

@@ -1,6 +1,5 @@
 /* The device: picking one, its figures, streams and memory. */
-#ifndef RW_GPU_DEVICE_H
-#define RW_GPU_DEVICE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -291,13 +290,10 @@ int rw_nccl_watch(struct rw_ctx *ctx, struct rw_comm *comm, double waited_s);
 /* Is there an NCCL? text: the file that it was read from, or why there is none. */
 int rw_nccl_find(char *text, size_t size);
 
-#ifndef __cplusplus
 RW_SCOPED_BY(rw_device_free)
 RW_SCOPED_BY(rw_transfer_pinned_free)
 RW_SCOPED_BY(rw_transfer_pipe_free)
-#endif
 
 #ifdef __cplusplus
 }
-#endif
 #endif

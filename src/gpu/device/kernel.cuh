@@ -1,8 +1,7 @@
 /* Launches that begin while the one before them in the stream ends: what such a kernel does before
  * wait_for_launch_before() may touch nothing that the launch before writes, and what it does after
  * reads that without __ldg, which is for what nobody writes while the kernel is there. */
-#ifndef RW_GPU_KERNEL_CUH
-#define RW_GPU_KERNEL_CUH
+#pragma once
 
 #include <atomic>
 #include <cuda_runtime.h>
@@ -157,5 +156,3 @@ static __device__ __forceinline__ uint32_t rw_cuda_random(uint64_t seed, uint64_
 {
     return rw_cuda_random4(seed, item, tree, stream).x;
 }
-
-#endif

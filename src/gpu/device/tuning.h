@@ -2,8 +2,7 @@
  * (3.77 M documents, 136 features) where nothing else is said. device_tuning.c has those that go by
  * the compute capability; how many multiprocessors there are, how much of shared memory and of
  * memory, each device is asked. */
-#ifndef RW_GPU_TUNING_H
-#define RW_GPU_TUNING_H
+#pragma once
 
 /* ---- lanes ----
  * 128 features of 256 bins, uniform; G updates/s: 512 threads, 32 words in flight 2937; 1024, 8:
@@ -263,5 +262,3 @@
 #define RW_TUNE_PREDICT_START_MS 1.0
 #define RW_TUNE_PREDICT_BYTES_MS 1.0e7
 #define RW_TUNE_PREDICT_STEPS_MS 1.5e6
-
-#endif

@@ -7,8 +7,7 @@
  * Launchers enqueue on a cudaStream_t and return a cudaError_t; they neither allocate nor wait.
  * Pointers d_x are on the device; a document's position is its index in the list of documents,
  * whose nodes are ranges of positions. */
-#ifndef RW_GPU_CU_ENGINE_H
-#define RW_GPU_CU_ENGINE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -399,5 +398,4 @@ static __device__ __forceinline__ struct rw_lambda_pair pair_at(const struct rw_
     const longlong2 both = *(const longlong2 *)(const void *)&d_pair[doc];
     return {both.x, both.y};
 }
-#endif
 #endif

@@ -6,8 +6,7 @@
  * The list of documents has two halves: the documents of a node's children go to the same positions
  * of the half that the node's own are not in. A histogram is a buffer in each group's pool; a split
  * takes one buffer more than there were, so a tree of n leaves fills n of them. */
-#ifndef RW_GPU_ENGINE_CUDA_H
-#define RW_GPU_ENGINE_CUDA_H
+#pragma once
 
 #include "gpu/device/cu_check.h"
 #include "comm/comm.h"
@@ -393,4 +392,3 @@ static inline uint32_t rw_cuda_all_n(const struct rw_cuda *cuda, int32_t slot)
 {
     return cuda->ranks ? cuda->ranks->all_n[slot] : cuda->n[slot];
 }
-#endif

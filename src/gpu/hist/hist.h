@@ -15,8 +15,7 @@
  * host waits for nothing (but for codes of its own memory: rw_hist_far); scratch is the caller's,
  * of the size that `scratch_bytes` says. Offsets have 64 bits.
  */
-#ifndef RW_GPU_HIST_H
-#define RW_GPU_HIST_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -442,5 +441,4 @@ void rw_hist_serial_run(const struct rw_hist_serial *job);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,8 +1,7 @@
 /* What the methods of the papers share: a call's arguments for a kernel, the split of the nodes
  * into jobs, the walk over a job's documents in the column layout, the launch, and the kernels
  * around the histograms (hist_common.cu). */
-#ifndef RW_GPU_HIST_BLOCK_CUH
-#define RW_GPU_HIST_BLOCK_CUH
+#pragma once
 
 #include <cuda_runtime.h>
 #include <stddef.h>
@@ -606,5 +605,3 @@ template <class P> static P *sort_search_take(struct sort_search_layout *at, uin
     at->bytes += rw_hist_round_up(n * sizeof(P));
     return (P *)p;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* The adding of documents to the cells of a block: the inner part of hist_lanes.cu, which says how
  * its work is cut and where the cells stand. */
-#ifndef RW_GPU_HIST_LANES_ADD_CUH
-#define RW_GPU_HIST_LANES_ADD_CUH
+#pragma once
 
 #include <cuda_runtime.h>
 
@@ -648,5 +647,3 @@ static __device__ void drain_all(const struct plan &plan, const struct plan_row 
         to += WARPS * lanes;
     }
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Codes in the host's memory, for hist_lanes.cu: in which order they are read,
  * and the pieces into which they are gathered (hist_lanes_far.cu). */
-#ifndef RW_GPU_HIST_LANES_FAR_CUH
-#define RW_GPU_HIST_LANES_FAR_CUH
+#pragma once
 
 #include <cuda_runtime.h>
 
@@ -80,4 +79,3 @@ static inline __host__ __device__ uint32_t lanes_node_before(const uint32_t *sta
     const uint32_t within = node == in_window ? at - start[run] : 0;
     return before[(window + (node < in_window)) * n_nodes + node] + within;
 }
-#endif

@@ -1,7 +1,6 @@
 /* Who does what in hist_lanes.cu: the rows of a launch and the chunks of documents, planned on the
  * host and read by the kernels. */
-#ifndef RW_GPU_HIST_LANES_PLAN_CUH
-#define RW_GPU_HIST_LANES_PLAN_CUH
+#pragma once
 
 #include <cuda_runtime.h>
 #include <string.h>
@@ -388,5 +387,3 @@ static uint32_t set_chunks(const struct rw_hist_call *call, struct plan *plan)
     }
     return (uint32_t)blocks;
 }
-
-#endif

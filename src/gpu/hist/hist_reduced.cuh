@@ -13,8 +13,7 @@
  * node's; these are added up in the result. A thread empties its buffers after N_BUFFER documents
  * of its own: so many always find a free slot. No barrier is needed for that, as a buffer is one
  * thread's. */
-#ifndef RW_GPU_HIST_REDUCED_CUH
-#define RW_GPU_HIST_REDUCED_CUH
+#pragma once
 
 #include "gpu/hist/hist_block.cuh"
 
@@ -121,5 +120,3 @@ static __global__ void __launch_bounds__(HIST_REDUCED_MOST_THREADS)
         __syncthreads();
     }
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* Metrics of a set on the device: rw_metric_eval's, to the bit, from scores that stay there. One
  * query's value comes from the inline functions of metric/metric.h; values are rounded to
  * 2^-40, weighted by whole numbers, and summed in 128 bits. */
-#ifndef RW_GPU_METRIC_CUDA_H
-#define RW_GPU_METRIC_CUDA_H
+#pragma once
 
 #include "gpu/device/device.h"
 #include "metric/metric.h"
@@ -119,5 +118,4 @@ int rw_cuda_metric_launch(const struct rw_cuda_metric_args *args, void *stream);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

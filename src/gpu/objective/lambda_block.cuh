@@ -1,6 +1,5 @@
 /* Device helpers of the kernels of lambdas. */
-#ifndef RW_GPU_LAMBDA_BLOCK_CUH
-#define RW_GPU_LAMBDA_BLOCK_CUH
+#pragma once
 
 #include <stdint.h>
 
@@ -91,5 +90,3 @@ lambda_pair(const struct lambda_query &query, float sigma, const struct lambda_i
     pair.hessian = rw_round_float(real.hessian * query.scale);
     return pair;
 }
-
-#endif

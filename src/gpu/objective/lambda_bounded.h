@@ -18,8 +18,7 @@
  *   the last, which rounds a float from 2^23 to 2^24.
  *
  * The host's functions are for tests: fmaf is slow there. */
-#ifndef RW_GPU_LAMBDA_BOUNDED_H
-#define RW_GPU_LAMBDA_BOUNDED_H
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
@@ -166,5 +165,3 @@ RW_HD struct rw_bounded_pair rw_bounded_pair_of(const struct rw_bounded_query *q
     pair.hessian = rw_bounded_round(real.hessian);
     return pair;
 }
-
-#endif

@@ -5,8 +5,7 @@
  * discounts, and the lists of work; all is made by the host at load, from the functions that the
  * engines on the host use. A run allocates nothing and waits for nothing; it may be captured into a
  * graph, and run again. */
-#ifndef RW_GPU_LAMBDA_CUDA_H
-#define RW_GPU_LAMBDA_CUDA_H
+#pragma once
 
 #include "gpu/metric/metric_cuda.h"
 #include "objective/neighbours.h"
@@ -183,5 +182,4 @@ int rw_cuda_neighbours_finish(const struct rw_neighbours_args *args, int n_multi
 
 #ifdef __cplusplus
 }
-#endif
 #endif

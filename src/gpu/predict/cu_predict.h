@@ -7,8 +7,7 @@
  *
  * Of a model with sets of categories (model/flat.h) a feature's codes come once, and become the
  * values of its sets' slots on the device, by a kernel of their own. */
-#ifndef RW_GPU_CU_PREDICT_H
-#define RW_GPU_CU_PREDICT_H
+#pragma once
 
 #include "base/ctx.h"
 #include "dataset/categories.h"
@@ -196,5 +195,3 @@ RW_HD double predict_add(const struct rw_predict_args *args, const struct predic
         score += (double)b->found[(size_t)t * args->tile_docs + thread];
     return score;
 }
-
-#endif

@@ -5,8 +5,7 @@
  *
  * A thread counts how many codes stand before its own, which is its place in the order; sums are
  * added up along the order; a thread tries its own code, and the categories up to its place. */
-#ifndef RW_GPU_CATEGORY_BLOCK_H
-#define RW_GPU_CATEGORY_BLOCK_H
+#pragma once
 
 #include "tree/numbers.h"
 
@@ -150,5 +149,3 @@ RW_HD struct rw_category_split category_result(const struct category_block *b, u
     split.n_left = best.n_left;
     return split;
 }
-
-#endif

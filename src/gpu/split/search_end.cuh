@@ -1,8 +1,7 @@
 /* How the blocks of a search end: a block notes its best split of a node; the one that is the last
  * of the node to finish picks the best of all blocks, and writes it where the host looks. A node is
  * grid y; its blocks may be of several launches. */
-#ifndef RW_GPU_SEARCH_END_CUH
-#define RW_GPU_SEARCH_END_CUH
+#pragma once
 
 #include "gpu/engine/cu_engine.h"
 
@@ -106,5 +105,3 @@ static __device__ void reply(const struct rw_cuda_search &a, struct rw_cuda_foun
     for (int k = 0; k < RW_CUDA_REPLY_WORDS; k++)
         to[k] = (unsigned long long)number[k] << 32 | a.launch;
 }
-
-#endif

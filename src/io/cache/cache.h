@@ -6,8 +6,7 @@
  * over that table; columns and codes, whose parts are found by their lengths, have code of their
  * own. The last 4 bytes are the CRC-32 of all bytes before them. Numbers are in the byte order of
  * the machine that wrote them, which the header tells. */
-#ifndef RW_IO_CACHE_H
-#define RW_IO_CACHE_H
+#pragma once
 
 #include "base/mem.h"
 #include "base/other_formats.h"
@@ -178,5 +177,3 @@ int rw_cache_values_are_whole(const struct rw_cache_values *values, uint32_t n_f
 /* The rest of the file; only if they are, and all columns would be dense. */
 int rw_cache_values_finish(struct rw_ctx *ctx, struct rw_cache_values *values,
                            const struct rw_binned *binned);
-
-#endif

@@ -2,8 +2,7 @@
  * rows of codes, engine_cpu_partition.c partitions, engine_cpu_hist.c divides histograms and splits
  * among the threads and adds up those of many ranks, engine_cpu_build.c adds documents to cells,
  * engine_cpu_split.c finds the best cut of a feature. */
-#ifndef RW_TREE_ENGINE_CPU_H
-#define RW_TREE_ENGINE_CPU_H
+#pragma once
 
 #include "tree/engine_host.h"
 
@@ -444,4 +443,3 @@ int rw_cpu_allocate_ranks(struct rw_cpu *cpu, size_t words);
 void rw_cpu_divide_features(struct rw_cpu *cpu, const struct rw_root *root);
 void rw_cpu_ranks_partition(struct rw_cpu *cpu, const struct rw_split *splits, int n);
 int rw_cpu_best_splits(struct rw_engine *engine, const int32_t *slots, int n, struct rw_split *out);
-#endif

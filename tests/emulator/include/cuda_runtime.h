@@ -1,7 +1,6 @@
 /* cuda_runtime_api.h, and for kernels what the language CUDA C has more than C++: see README.md
  * beside it. */
-#ifndef EMULATED_CUDA_RUNTIME_H
-#define EMULATED_CUDA_RUNTIME_H
+#pragma once
 
 #include "cuda_runtime_api.h"
 
@@ -371,5 +370,3 @@ template <class T> cudaError_t cudaMalloc(T **out, size_t bytes)
     return cudaMalloc((void **)out, bytes);
 }
 #endif /* __cplusplus */
-
-#endif

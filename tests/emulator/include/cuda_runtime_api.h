@@ -1,8 +1,7 @@
 /* The part of CUDA's runtime interface that Rankwood calls, for devices that this machine's
  * processor stands in for: launches and copies are done before the call returns. For tests; see
  * README.md beside it. */
-#ifndef EMULATED_CUDA_RUNTIME_API_H
-#define EMULATED_CUDA_RUNTIME_API_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -120,6 +119,4 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* Philox4x32-10 (Salmon and others 2011), under cuRAND's name. */
-#ifndef EMULATED_CURAND_PHILOX_H
-#define EMULATED_CURAND_PHILOX_H
+#pragma once
 
 #include "cuda_runtime.h"
 
@@ -14,5 +13,3 @@ static inline uint4 curand_Philox4x32_10(uint4 c, uint2 k)
     }
     return c;
 }
-
-#endif

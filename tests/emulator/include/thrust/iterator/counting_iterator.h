@@ -1,5 +1,4 @@
-#ifndef EMULATED_COUNTING_ITERATOR_H
-#define EMULATED_COUNTING_ITERATOR_H
+#pragma once
 
 namespace thrust
 {
@@ -16,5 +15,3 @@ template <class T> struct counting_iterator {
 };
 
 } // namespace thrust
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef EMULATED_TRANSFORM_ITERATOR_H
-#define EMULATED_TRANSFORM_ITERATOR_H
+#pragma once
 
 namespace thrust
 {
@@ -19,5 +18,3 @@ transform_iterator<OF, FROM> make_transform_iterator(FROM from, OF of)
 }
 
 } // namespace thrust
-
-#endif
