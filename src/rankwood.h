@@ -32,7 +32,7 @@ extern "C" {
 #define RW_MAX_POSITION 65535 /* at which a document was shown */
 #define RW_MAX_LABELS  16    /* of a document */
 #define RW_MAX_DEVICE  255 /* N of "cuda:N" */
-#define RW_MAX_RANKS   65536
+#define RW_MAX_WORKERS   65536
 
 /* ------------------------------------------------------------------ first stair: load, train, save */
 
@@ -425,7 +425,7 @@ RW_API int rw_synth(struct rw_ctx *ctx, const struct rw_synth_options *options, 
 /* A scorer (rankwood_score.h) for data sets on a device: "cpu", "cuda", "cuda:N" (GPUs count from 0), or
  * "auto", which goes to a GPU once the CPU is expected to need longer than opening one takes, and stays on
  * the CPU where there is none. Every device gives the same scores, to the bit. Opening a GPU takes a good
- * part of a second, so data in pieces is scored by one scorer. The first `n_trees` trees; 0 takes all. The
+ * part of a second, so data in chunks is scored by one scorer. The first `n_trees` trees; 0 takes all. The
  * context stays borrowed until rw_scorer_free, the model only for the call. RW_ERR_ARGUMENT: no such device
  * is known, or the model has not so many trees; RW_ERR_UNSUPPORTED: the device is not there, or CUDA is not
  * built in. */
@@ -441,14 +441,14 @@ RW_API int rw_rows_infinite(struct rw_ctx *ctx, const float *values, uint32_t n_
                             uint32_t n_features, uint32_t *doc, uint32_t *feature);
 /* Takes some documents, as a data set of their own, and their scores, [n_docs]; both are borrowed for the
  * call. A result other than 0 ends the reading. */
-typedef int rw_piece_fn(void *user, const struct rw_dataset *piece, const double *scores);
-/* Reads files of any length in pieces: a bounded number of documents, or all of a cache, which is in memory at
- * once. A query may go on in the next piece; one that comes back later is not noticed. Returns what `take`
+typedef int rw_chunk_fn(void *user, const struct rw_dataset *chunk, const double *scores);
+/* Reads files of any length in chunks: a bounded number of documents, or all of a cache, which is in memory at
+ * once. A query may go on in the next chunk; one that comes back later is not noticed. Returns what `take`
  * returned last. scorer: NULL: there are no scores. Once the CPU is known to score, each thread does so with
- * the lines of text that it has read, and the piece has no features. seen: [RW_FEATURE_IDS] 1 is written for
+ * the lines of text that it has read, and the chunk has no features. seen: [RW_FEATURE_IDS] 1 is written for
  * each feature that appears; NULL without a scorer. */
 RW_API int rw_dataset_read_each(struct rw_ctx *ctx, const char *const *paths, int n_paths,
-                                struct rw_scorer *scorer, unsigned char *seen, rw_piece_fn *take,
+                                struct rw_scorer *scorer, unsigned char *seen, rw_chunk_fn *take,
                                 void *user);
 /* --- parameters --- */
 enum rw_param_type { RW_PARAM_INT, RW_PARAM_REAL, RW_PARAM_CHOICE, RW_PARAM_TEXT, RW_PARAM_SEED };
@@ -799,7 +799,7 @@ struct rw_selected {
  * nothing looks better for having been ranked by what measures it. It still chooses the number; `test` chooses nothing.
  * Trainings share codes that are made once. The model is that of a training with `features` set to the list, byte for
  * byte; results are the same for any number of threads. valid: with values (rw_dataset_read).
- * RW_ERR_DATA: no query of a half counts; RW_ERR_UNSUPPORTED: many ranks, or a set has start scores; else fails as
+ * RW_ERR_DATA: no query of a half counts; RW_ERR_UNSUPPORTED: many workers, or a set has start scores; else fails as
  * rw_train does. */
 RW_API int rw_select(struct rw_ctx *ctx, const struct rw_params *params,
                      const struct rw_binned *train, const struct rw_dataset *valid,
@@ -911,7 +911,7 @@ struct rw_round {
      * own; those that histograms read, and the GPU's time for these. */
     uint64_t far_bytes, far_hist_bytes;
     double far_hist_ms;
-    uint64_t bytes_sent; /* to other ranks, by this one */
+    uint64_t bytes_sent; /* to other workers, by this one */
     /* The size that the model's file has at most if training ends with this round, and with the next. */
     uint64_t model_bytes, next_model_bytes;
     int n_metrics;
@@ -964,7 +964,7 @@ struct rw_positions {
     int is_given; /* the propensities were */
     int n;
     const uint32_t *position; /* [n] those that have documents, ascending */
-    const uint64_t *n_docs;   /* [n] documents of the training set, on all ranks */
+    const uint64_t *n_docs;   /* [n] documents of the training set, on all workers */
     /* [n] additive: what a document's score had on top of it; else NULL */
     const double *bias;
     /* [n] how likely a click is there, as a multiple of the first position's, from 1/1024 to 1024. ipw: t+ of
@@ -1025,76 +1025,76 @@ struct rw_plan {
 RW_API int rw_train_plan(struct rw_ctx *ctx, const struct rw_params *params,
                          const struct rw_training *training, struct rw_plan *out);
 
-/* --- many ranks: training on parts of the data, in several threads, processes or machines --- */
-/* Each of n_ranks ranks makes the same calls with a context of its own and a part of the data of its own: the
- * documents of rank r follow those of rank r - 1, a part may be empty, and no query is in two of them. Reading
- * files gives a rank its part: plain text and caches are divided where queries begin; gzip, CSV and TSV are read
- * whole, each file by one rank; pipes cannot be read. A file of weights is for all ranks' documents. Data in
- * memory is what the rank brings. The model, which every rank gets, is that of one rank with all the documents,
+/* --- many workers: training on parts of the data, in several threads, processes or machines --- */
+/* Each of n_workers workers makes the same calls with a context of its own and a part of the data of its own: the
+ * documents of worker r follow those of worker r - 1, a part may be empty, and no query is in two of them. Reading
+ * files gives a worker its part: plain text and caches are divided where queries begin; gzip, CSV and TSV are read
+ * whole, each file by one worker; pipes cannot be read. A file of weights is for all workers' documents. Data in
+ * memory is what the worker brings. The model, which every worker gets, is that of one worker with all the documents,
  * byte for byte.
  *
  * rw_binned_read, rw_binned_from_table, rw_train and its like are such calls, and so are
- * rw_dataset_read and rw_dataset_read_side_column: what fails on one rank fails on all of them, with one message
- * that names the rank. Everything else is a rank's own affair. */
+ * rw_dataset_read and rw_dataset_read_side_column: what fails on one worker fails on all of them, with one message
+ * that names the worker. Everything else is a worker's own affair. */
 struct rw_comm;
 enum rw_comm_type { RW_COMM_U32, RW_COMM_U64 }; /* sums of signed integers wrap as two's complement */
 enum rw_comm_op { RW_COMM_SUM, RW_COMM_MIN, RW_COMM_MAX };
-/* What carries the bytes between the ranks. All ranks make the same calls in the same order, from one thread.
+/* What carries the bytes between the workers. All workers make the same calls in the same order, from one thread.
  * 0 is success; after anything else no more calls are made. Sizes may be beyond 2^31. */
 struct rw_comm_functions {
     const char *name; /* for messages */
     int device; /* 1: buffers are a GPU's, and calls are enqueued on `stream`; 0: the host's, stream is NULL */
-    /* buffer: [n], replaced by what all ranks have together */
+    /* buffer: [n], replaced by what all workers have together */
     int (*all_reduce)(void *user, void *buffer, size_t n, enum rw_comm_type type, enum rw_comm_op op,
                       void *stream);
-    /* send: [n_ranks][n_each]; recv: [n_each], the sums of this rank's part */
+    /* send: [n_workers][n_each]; recv: [n_each], the sums of this worker's part */
     int (*reduce_scatter)(void *user, const void *send, void *recv, size_t n_each,
                           enum rw_comm_type type, void *stream);
-    /* send: [bytes]; recv: [n_ranks][bytes] */
+    /* send: [bytes]; recv: [n_workers][bytes] */
     int (*all_gather)(void *user, const void *send, void *recv, size_t bytes, void *stream);
-    /* Bytes for each rank, rank after rank; n_send, n_recv: [n_ranks]. The host's only. */
+    /* Bytes for each worker, worker after worker; n_send, n_recv: [n_workers]. The host's only. */
     int (*all_to_all)(void *user, const void *send, const size_t *n_send, void *recv,
                       const size_t *n_recv);
-    /* This rank has failed: others that wait for it should fail, too. NULL: they will find out. */
+    /* This worker has failed: others that wait for it should fail, too. NULL: they will find out. */
     void (*abort)(void *user);
-    /* 1: another rank has failed, and calls would fail. At once; asked by a rank that waits for something else, for
+    /* 1: another worker has failed, and calls would fail. At once; asked by a worker that waits for something else, for
      * its GPU, say. NULL: not known. */
     int (*has_failed)(void *user);
 };
 /* `functions` is copied; its members and `user` are used until rw_comm_free. */
 RW_API int rw_comm_new(struct rw_ctx *ctx, const struct rw_comm_functions *functions, void *user,
-                       int rank, int n_ranks, struct rw_comm **out);
+                       int worker, int n_workers, struct rw_comm **out);
 /* One of those that come with the library, by name: "mpi", MPI_COMM_WORLD of a process that mpirun or srun has
  * started. RW_ERR_UNSUPPORTED: it is not installed (the message says what is missing). NULL: "mpi" where the
  * environment says that a launcher means this process to be one of several; else *out is NULL. */
 RW_API int rw_comm_open(struct rw_ctx *ctx, const char *name, struct rw_comm **out);
-/* After a failure that other ranks may not know of (no call said that all of them do), those of "mpi" are ended, and
+/* After a failure that other workers may not know of (no call said that all of them do), those of "mpi" are ended, and
  * this process, too, by MPI_Abort: messages are to be printed before. */
 RW_API void rw_comm_free(struct rw_comm *comm);
-/* The context is this rank's from now on. comm: borrowed as long; NULL: one rank, as at first. */
+/* The context is this worker's from now on. comm: borrowed as long; NULL: one worker, as at first. */
 RW_API int rw_ctx_set_comm(struct rw_ctx *ctx, struct rw_comm *comm);
-/* Runs `body` once for each of n_ranks ranks, threads of this process, rank 0 on the calling thread and with `ctx`
+/* Runs `body` once for each of n_workers workers, threads of this process, worker 0 on the calling thread and with `ctx`
  * itself; the others have contexts of their own, which log nothing, and all of them an equal share of the
- * threads. Returns the status of the lowest rank that failed, with its message in ctx. */
-typedef int (*rw_rank_fn)(void *user, struct rw_ctx *ctx, int rank);
-RW_API int rw_ranks_run(struct rw_ctx *ctx, int n_ranks, rw_rank_fn body, void *user);
+ * threads. Returns the status of the lowest worker that failed, with its message in ctx. */
+typedef int (*rw_worker_fn)(void *user, struct rw_ctx *ctx, int worker);
+RW_API int rw_workers_run(struct rw_ctx *ctx, int n_workers, rw_worker_fn body, void *user);
 /* Of the context's communicator; 1 and 0 without one. */
-RW_API int rw_ranks_count(const struct rw_ctx *ctx);
-RW_API int rw_ranks_number(const struct rw_ctx *ctx);
-/* numbers: [n], replaced by their sums over all ranks. */
-RW_API int rw_ranks_sum(struct rw_ctx *ctx, uint64_t *numbers, size_t n);
-/* All ranks come here with what became of something that each did by itself. If one failed, all of them do, with
+RW_API int rw_workers_count(const struct rw_ctx *ctx);
+RW_API int rw_workers_number(const struct rw_ctx *ctx);
+/* numbers: [n], replaced by their sums over all workers. */
+RW_API int rw_workers_sum(struct rw_ctx *ctx, uint64_t *numbers, size_t n);
+/* All workers come here with what became of something that each did by itself. If one failed, all of them do, with
  * its status and message; else returns `status`. */
-RW_API int rw_ranks_agree(struct rw_ctx *ctx, int status);
-/* This rank ends without the others: their calls fail. Nothing happens if all of them know of a failure. */
-RW_API void rw_ranks_end(struct rw_ctx *ctx);
-/* Is this device there, "cuda:1" for one? A rank of several whose device is "cuda" takes a GPU of its own, where
+RW_API int rw_workers_agree(struct rw_ctx *ctx, int status);
+/* This worker ends without the others: their calls fail. Nothing happens if all of them know of a failure. */
+RW_API void rw_workers_end(struct rw_ctx *ctx);
+/* Is this device there, "cuda:1" for one? A worker of several whose device is "cuda" takes a GPU of its own, where
  * there are as many on its machine. Before data are read, which may take long; rw_binned_read asks, too.
  * RW_ERR_UNSUPPORTED: it is not, or CUDA is not built in or has no driver, which the message says. */
 RW_API int rw_device_check(struct rw_ctx *ctx, const char *device);
-/* Should this rank print the last failure? 1: it is this rank's own, which others cannot tell, or all know of it
- * and this is rank 0, or there is no other. */
-RW_API int rw_ranks_tells(const struct rw_ctx *ctx);
+/* Should this worker print the last failure? 1: it is this worker's own, which others cannot tell, or all know of it
+ * and this is worker 0, or there is no other. */
+RW_API int rw_workers_tells(const struct rw_ctx *ctx);
 
 /* --- models --- */
 /* How the data that a model was trained on counts its features. */
@@ -1421,7 +1421,7 @@ struct rw_bench_options {
     int quick;          /* 1: small inputs and few runs, to see that it works */
     const char *shape;  /* of all made data, as rw_synth has it; NULL: the suite's */
     uint32_t n_queries; /* of all made data, [1, 10^7]; 0: the suite's */
-    uint32_t n_ranks;   /* suite "ranks": by how many besides one; 0: 2 */
+    uint32_t n_workers;   /* suite "ranks": by how many besides one; 0: 2 */
     /* Those that were set replace the suite's; NULL: none. load: bins, threads; predict: threads. */
     struct rw_params *params;
 };

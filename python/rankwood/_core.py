@@ -246,7 +246,7 @@ def not_negative(value: Any, name: str) -> float:
 
 def shard() -> str:
     """Follows the number of a document that is counted from this worker's first one, as rw_comm_shard."""
-    number = lib.rw_ranks_number(context())
+    number = lib.rw_workers_number(context())
     return f" of worker {number}'s shard" if number > 0 else ""
 
 

@@ -153,7 +153,7 @@ class Progress:
         self._intro = ""
         self._shown = 0  # the round of the last line; 0: none was shown
         self._bar: Any = None
-        self._leads = lib.rw_ranks_number(context()) == 0  # of many workers, one shows it
+        self._leads = lib.rw_workers_number(context()) == 0  # of many workers, one shows it
         silent = logger.level > logging.INFO
         self._bars = not silent and _in_notebook()
         self._prints = not silent and not self._bars and sys.stderr is not None and sys.stderr.isatty()

@@ -223,7 +223,7 @@ def _rw_all_to_all(user: Any, send: Any, n_send: Any, recv: Any, n_recv: Any) ->
 @ffi.def_extern(onerror=_on_error)
 def _rw_abort(user: Any) -> None:
     joined: _Joined = ffi.from_handle(user)
-    said = text(lib.rw_last_error(context())).partition(": ")[2]  # behind "rank 2"
+    said = text(lib.rw_last_error(context())).partition(": ")[2]  # after "worker 2"
     joined.abort(_here.why or said)
 
 
@@ -286,11 +286,11 @@ def workers(carrier: Carrier | str) -> Iterator[Workers]:
     comm = out[0]
     check(lib.rw_ctx_set_comm(c, comm))
     _here.meeting, _here.all_know, _here.why = next(_meetings), False, ""
-    if lib.rw_ranks_number(c) > 0:
+    if lib.rw_workers_number(c) > 0:
         lib.rw_ctx_set_log(c, ffi.NULL, ffi.NULL)
     error: BaseException | None = None
     try:
-        yield Workers(lib.rw_ranks_number(c), lib.rw_ranks_count(c))
+        yield Workers(lib.rw_workers_number(c), lib.rw_workers_count(c))
     except BaseException as raised:
         error = raised
         raise
@@ -301,8 +301,8 @@ def workers(carrier: Carrier | str) -> Iterator[Workers]:
 def _leave(c: Any, comm: Any, joined: _Joined | None, error: BaseException | None) -> None:
     if error is not None:
         note(error)
-        lib.rw_ranks_end(c)  # nothing happens if all know of it
-        is_over = joined.is_over and joined.carrier.ends_process if joined is not None else lib.rw_ranks_tells(c)
+        lib.rw_workers_end(c)  # nothing happens if all know of it
+        is_over = joined.is_over and joined.carrier.ends_process if joined is not None else lib.rw_workers_tells(c)
         if is_over and not _here.all_know:  # so is this process, before Python shows why
             traceback.print_exception(error)
             sys.stderr.flush()
@@ -320,12 +320,12 @@ def _leave(c: Any, comm: Any, joined: _Joined | None, error: BaseException | Non
 
 def count() -> int:
     """How many workers there are; 1 outside of `workers`."""
-    return int(lib.rw_ranks_count(context()))
+    return int(lib.rw_workers_count(context()))
 
 
 def number() -> int:
     """Which of them this is."""
-    return int(lib.rw_ranks_number(context()))
+    return int(lib.rw_workers_number(context()))
 
 
 def gather_numbers(own: npt.NDArray[np.uint64]) -> list[npt.NDArray[np.uint64]]:
@@ -341,7 +341,7 @@ def gather_numbers(own: npt.NDArray[np.uint64]) -> list[npt.NDArray[np.uint64]]:
 
 
 def _sum(numbers: npt.NDArray[np.uint64]) -> None:
-    check(lib.rw_ranks_sum(context(), pointer(numbers), len(numbers)))
+    check(lib.rw_workers_sum(context(), pointer(numbers), len(numbers)))
 
 
 def gather_bytes(own: bytes) -> list[bytes]:
@@ -376,10 +376,10 @@ def _tell(error: BaseException | None) -> None:
     if first is None:
         return
     # there are no more calls, and the library is to know that all workers know it
-    lib.rw_ranks_agree(context(), lib.RW_ERR_INTERRUPTED)
+    lib.rw_workers_agree(context(), lib.RW_ERR_INTERRUPTED)
     _here.all_know = True
     if error is None:
-        raise WorkerError(f"rank {first}: {told[first].decode('utf-8', 'surrogateescape')}")
+        raise WorkerError(f"worker {first}: {told[first].decode('utf-8', 'surrogateescape')}")
 
 
 def check_same(own: Mapping[str, Any]) -> None:
@@ -388,7 +388,7 @@ def check_same(own: Mapping[str, Any]) -> None:
     told = gather_numbers(np.frombuffer(b"".join(digests), np.uint64))
     with agreed():
         if len(told[number()]) != len(told[0]):
-            raise ParameterError("this worker and rank 0 were given different arguments; expected the same calls")
+            raise ParameterError("this worker and worker 0 were given different arguments; expected the same calls")
         for what, mine, first in zip(own, told[number()], told[0], strict=True):
             if mine != first:
                 raise ParameterError(f"{what} of this worker and of worker 0 differ; expected the same on all workers")
@@ -413,7 +413,7 @@ def check_queries(ids: Sequence[bytes], what: str) -> None:
             for one in suspects:
                 if one in told[rank]:
                     raise DataError(
-                        f"query '{one.decode('utf-8', 'replace')}' of {what} is here and on rank {rank}; expected "
+                        f"query '{one.decode('utf-8', 'replace')}' of {what} is here and on worker {rank}; expected "
                         "all documents of a query on one worker"
                     )
 

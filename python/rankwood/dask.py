@@ -210,10 +210,10 @@ def _wait(client: Any, tasks: list[list[Any]], workers: list[str]) -> None:
             looked, alive = time.monotonic(), client.nthreads()
             for rank, task in each:
                 if workers[rank] not in alive and not task.done():
-                    raise WorkerError(f"rank {rank}: the worker {workers[rank]} has gone")
+                    raise WorkerError(f"worker {rank}: Dask's worker {workers[rank]} has gone")
     failures = [(rank, task.exception()) for rank, task in each if task.status == "error"]
     for rank, error in sorted(failures, key=lambda one: isinstance(one[1], WorkerError)):
-        error.add_note(f"on rank {rank} of {len(workers)}, the worker {workers[rank]}")
+        error.add_note(f"on worker {rank} of {len(workers)}, Dask's worker {workers[rank]}")
         raise error
 
 

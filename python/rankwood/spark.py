@@ -78,7 +78,7 @@ def _pickled(rank: int, model: Model | None, error: BaseException | None) -> byt
     try:
         return pickle.dumps((rank, model, error))
     except Exception:
-        return pickle.dumps((rank, None, WorkerError(f"rank {rank}: {describe(error) if error else 'no result'}")))
+        return pickle.dumps((rank, None, WorkerError(f"worker {rank}: {describe(error) if error else 'no result'}")))
 
 
 def _model_of(told: Sequence[tuple[int, Model | None, BaseException | None]]) -> Model:
@@ -86,7 +86,7 @@ def _model_of(told: Sequence[tuple[int, Model | None, BaseException | None]]) ->
     failures = sorted((isinstance(error, WorkerError), rank, error) for rank, _, error in told if error is not None)
     if failures:
         _, rank, error = failures[0]
-        error.add_note(f"on rank {rank} of {len(told)}")
+        error.add_note(f"on worker {rank} of {len(told)}")
         raise error
     return next(model for _, model, _ in told if model is not None)
 

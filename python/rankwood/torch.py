@@ -42,7 +42,7 @@ class _Gloo(Carrier):
             seconds = timedelta(seconds=timeout)
             self._group = _dist.ProcessGroupGloo(_dist.PrefixStore("gloo", store), rank, n_ranks, seconds)
         except RuntimeError as error:
-            raise WorkerError(f"rank {rank}: the {n_ranks} ranks do not all meet: {_first_line(error)}") from error
+            raise WorkerError(f"worker {rank}: the {n_ranks} ranks do not all meet: {_first_line(error)}") from error
 
     # ---- what is carried ----
 
@@ -108,7 +108,7 @@ class _Gloo(Carrier):
             for r in range(self.n_ranks):
                 why = "" if r in silent or r == self.rank else self._store.get(f"end/{r}").decode()
                 if why:
-                    return f"rank {r}: {why}"
+                    return f"worker {r}: {why}"
             if silent:
                 many = "rank" if len(silent) == 1 else "ranks"
                 return f"{many} {', '.join(map(str, silent))} of {self.n_ranks}: gone, or out of reach"
@@ -174,7 +174,7 @@ def _numbered(store: Any, who: str) -> Any:
 def _store_at(rank: Any, n_ranks: Any, address: Any, timeout: float) -> tuple[Any, int, int]:
     if rank is None or n_ranks is None or address is None:
         raise ParameterError("expected rank, n_ranks and address, or none of them")
-    n_ranks = whole(n_ranks, "n_ranks", 1, lib.RW_MAX_RANKS)
+    n_ranks = whole(n_ranks, "n_ranks", 1, lib.RW_MAX_WORKERS)
     if not isinstance(address, str):
         raise ParameterTypeError(f"address is {address!r}; expected 'HOST:PORT'")
     host, _, port = address.rpartition(":")
@@ -189,7 +189,7 @@ def _store_at(rank: Any, n_ranks: Any, address: Any, timeout: float) -> tuple[An
                 host.strip("[]"), int(port), n_ranks, rank == 0, timedelta(seconds=timeout), wait_for_workers=False
             )
         except RuntimeError as error:
-            raise WorkerError(f"rank {rank} of {n_ranks} does not reach {address}: {_first_line(error)}") from error
+            raise WorkerError(f"worker {rank} of {n_ranks} does not reach {address}: {_first_line(error)}") from error
     return _numbered(_stores[where], address), rank, n_ranks
 
 

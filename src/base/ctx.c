@@ -158,7 +158,7 @@ enum { OPEN_BIT = 13, WANTED_BIT = 14, NUMBER_BIT = 27 };
 struct rw_pool {
     _Alignas(LINE) _Atomic uint64_t state;
     _Alignas(LINE) _Atomic uint64_t next;               /* items handed out; with chunks */
-    _Alignas(LINE) atomic_ushort taken[RW_MAX_THREADS]; /* pieces of each run, or more; without */
+    _Alignas(LINE) atomic_ushort taken[RW_MAX_THREADS]; /* chunks of each run, or more; without */
     /* the loop */
     _Alignas(LINE) rw_share_fn *body;
     void *job;
@@ -354,20 +354,20 @@ int rw_share_poll(struct rw_share *share, uint64_t n_done)
 
 /* ------------------------------------------------------------------ sharing */
 
-static unsigned n_pieces(const struct rw_share *share)
+static unsigned n_chunks(const struct rw_share *share)
 {
     return share->n >= PIECES * (uint64_t)share->n_threads ? PIECES : 1;
 }
 
 /* Runs in the order t, t + 1, ..., so that each thread begins with its own. */
-static int next_piece(struct rw_share *share, uint64_t *run, unsigned *piece)
+static int next_chunk(struct rw_share *share, uint64_t *run, unsigned *chunk)
 {
     const uint64_t all = (uint64_t)share->n_threads;
     for (; share->n_taken < all; share->n_taken++) {
         *run = ((uint64_t)share->thread + share->n_taken) % all;
         atomic_ushort *taken = &share->pool->taken[*run];
-        if (atomic_load_explicit(taken, memory_order_relaxed) < n_pieces(share) &&
-            (*piece = atomic_fetch_add(taken, 1)) < n_pieces(share))
+        if (atomic_load_explicit(taken, memory_order_relaxed) < n_chunks(share) &&
+            (*chunk = atomic_fetch_add(taken, 1)) < n_chunks(share))
             return 1;
     }
     return 0;
@@ -376,18 +376,18 @@ static int next_piece(struct rw_share *share, uint64_t *run, unsigned *piece)
 static int next_of_runs(struct rw_share *share, uint64_t *begin, uint64_t *end)
 {
     uint64_t run;
-    unsigned piece;
+    unsigned chunk;
     if (!share->pool) { /* alone: all of them */
         *begin = 0;
         *end = share->n;
         return share->n_taken++ == 0 && share->n > 0;
     }
-    if (!next_piece(share, &run, &piece))
+    if (!next_chunk(share, &run, &chunk))
         return 0;
     const uint64_t first = share->n * run / (uint64_t)share->n_threads;
     const uint64_t n = share->n * (run + 1) / (uint64_t)share->n_threads - first;
-    *begin = first + n * piece / n_pieces(share);
-    *end = first + n * (piece + 1) / n_pieces(share);
+    *begin = first + n * chunk / n_chunks(share);
+    *end = first + n * (chunk + 1) / n_chunks(share);
     return 1;
 }
 

@@ -33,7 +33,7 @@ struct rw_ctx {
     int n_tables;           /* files of CSV and TSV that were opened */
     int stop_set;           /* which validation set stops the training that last began; 0: none */
     struct rw_spool *spool; /* io/input.h: pipes that are kept during a call; NULL: none */
-    struct rw_comm *comm;   /* comm/comm.h; NULL: one rank; borrowed */
+    struct rw_comm *comm;   /* comm/comm.h; NULL: one worker; borrowed */
 };
 
 /* Sends one line (no newline at the end) to the log callback. */
@@ -109,7 +109,7 @@ typedef int rw_share_fn(void *job, struct rw_share *share);
 
 /* Calls body(job, share) once on each thread that comes, at most n_threads (at least 1) and the
  * calling one among them, to share the items [0, n). chunk: how many are taken at a time, in order;
- * 0: the items are cut into n_threads equal runs, each taken in a few pieces, and thread t begins
+ * 0: the items are cut into n_threads equal runs, each taken in a few chunks, and thread t begins
  * with run t, so that loops over the same documents find them in the same caches. Returns once all
  * is done: 0, or the lowest status of any body. What happens in the loop happens before the return.
  *

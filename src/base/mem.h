@@ -49,7 +49,7 @@ void rw_result_free(void *result);
 enum { RW_MEM_LARGE = 1 << 17 };
 int rw_mem_new_large(struct rw_ctx *ctx, void **out, size_t n_bytes, int written_soon);
 /* n_bytes, or RW_MEM_LARGE if they are not far fewer: what many threads allocate and free in
- * smaller pieces does not go back to the system, and what is not written of a mapping costs
+ * smaller chunks does not go back to the system, and what is not written of a mapping costs
  * nothing. */
 static inline size_t rw_mem_large_room(size_t n_bytes)
 {

@@ -26,7 +26,7 @@ struct rw_recognised {
 
 /* [line, end): the file's first line that is no comment, which is not a document: all up to the
  * first newline, whatever it is. Nothing else is looked at, so that the answer does not depend on
- * the pieces in which the file is read. */
+ * the chunks in which the file is read. */
 struct rw_recognised rw_recognise(const char *line, const char *end);
 
 /* [head, end): the first bytes of a file, as many as there are at hand; a line that is cut counts

@@ -22,8 +22,8 @@
 
 /* A bench's first suite is the one that runs where none is named. */
 static const struct rw_bench_suite *const suites[] = {
-    &rw_bench_trees, &rw_bench_grow,    &rw_bench_text,      &rw_bench_far,
-    &rw_bench_ranks, &rw_bench_loading, &rw_bench_predicting};
+    &rw_bench_trees,   &rw_bench_grow,    &rw_bench_text,      &rw_bench_far,
+    &rw_bench_workers, &rw_bench_loading, &rw_bench_predicting};
 enum { N_SUITES = sizeof(suites) / sizeof(suites[0]) };
 
 int rw_bench_find_word(struct rw_ctx *ctx, const char *kind, const char *word,
@@ -261,11 +261,11 @@ static int check_options(struct rw_bench *bench, const char *name)
         RW_TRY(rw_synth_shape_new(ctx, o->shape, &shape));
         rw_mem_free(shape);
     }
-    if (o->n_ranks && !bench->suite->has_ranks)
+    if (o->n_workers && !bench->suite->has_workers)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "'ranks' has no effect in '%s'", bench->name);
-    if (o->n_ranks > RW_MAX_RANKS)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "%u ranks; expected 1 to %d", o->n_ranks,
-                       RW_MAX_RANKS);
+    if (o->n_workers > RW_MAX_WORKERS)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "%u workers; expected 1 to %d", o->n_workers,
+                       RW_MAX_WORKERS);
     RW_TRY(check_params(bench));
     if (!o->params)
         return RW_OK;

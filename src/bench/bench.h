@@ -32,7 +32,7 @@ struct rw_bench_suite {
     const char *bench, *name; /* "train", "trees" */
     int (*run)(struct rw_bench *bench);
     int writes;
-    int has_ranks;      /* takes n_ranks */
+    int has_workers;    /* takes n_workers */
     int is_cold;        /* train: opening the device is measured, too */
     const char *params; /* load, predict: " bins threads ", the parameters that may be set */
 };
@@ -42,7 +42,7 @@ extern const struct rw_bench_suite rw_bench_trees;
 extern const struct rw_bench_suite rw_bench_grow;
 extern const struct rw_bench_suite rw_bench_text;
 extern const struct rw_bench_suite rw_bench_far;
-extern const struct rw_bench_suite rw_bench_ranks;
+extern const struct rw_bench_suite rw_bench_workers;
 
 extern const struct rw_bench_suite rw_bench_loading;
 extern const struct rw_bench_suite rw_bench_predicting;

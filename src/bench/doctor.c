@@ -332,8 +332,8 @@ static int check_all(struct checks *c, int n_gpus)
     return RW_OK;
 }
 
-/* Rows of "check", by the context of `bench`, which has one rank. n_wrong: of those that differ or
- * failed. */
+/* Rows of "check", by the context of `bench`, which has one worker. n_wrong: of those that differ
+ * or failed. */
 static int send_checks(struct rw_bench *bench, int n_gpus, int *n_wrong)
 {
     struct checks c = {.bench = bench};
@@ -369,7 +369,7 @@ int rw_doctor(struct rw_ctx *ctx, rw_bench_row_fn row, void *user, int *n_wrong)
     RW_DEFAULT_FPENV;
     struct rw_bench bench = {.name = "doctor", .row = row, .user = user};
     *n_wrong = 0;
-    /* of its own: no ranks, and nothing is logged of what is trained */
+    /* of its own: no workers, and nothing is logged of what is trained */
     int status = rw_ctx_new(&bench.ctx);
     if (status >= 0)
         status = rw_ctx_set_threads(bench.ctx, ctx->n_threads);

@@ -37,7 +37,7 @@ struct loading {
 /* ---- peak memory ---- */
 
 /* Makes the peak what the process holds now. 0, or -1 where the system cannot. What was freed is
- * not the next run's: large pieces go back to the system, as they do in a fresh process. */
+ * not the next run's: large chunks go back to the system, as they do in a fresh process. */
 static int forget_peak(void)
 {
     const int file = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);

@@ -64,7 +64,7 @@ int rw_cut_sample_init(struct rw_ctx *ctx, struct rw_cut_sample *sample,
     uint64_t n_all = dataset->n_docs;
     RW_TRY(rw_comm_sum(ctx, &n_all, 1));
     if (n_all > RW_MAX_DOCS)
-        return rw_fail(ctx, RW_ERR_DATA, "%llu documents on all ranks; expected at most %u",
+        return rw_fail(ctx, RW_ERR_DATA, "%llu documents on all workers; expected at most %u",
                        (unsigned long long)n_all, RW_MAX_DOCS);
     sample->n = dataset->n_docs;
     sample->n_all_docs = (uint32_t)n_all;
@@ -546,10 +546,10 @@ static void add_bound(struct walk *w, uint32_t key, uint32_t n_under)
 /* n values, `end` up to the run's end. */
 static void walk_run(struct walk *w, uint32_t key, uint32_t n, uint32_t end)
 {
-    const uint32_t n_ranks = pass_ranks(w, end);
-    if (w->next_is_due || (n_ranks > 0 && !w->is_first))
+    const uint32_t n_workers = pass_ranks(w, end);
+    if (w->next_is_due || (n_workers > 0 && !w->is_first))
         add_bound(w, key, end - n);
-    w->next_is_due = n_ranks > 1;
+    w->next_is_due = n_workers > 1;
     w->is_first = 0;
     w->last = key;
 }

@@ -63,7 +63,7 @@ static int count_words(const struct rw_dataset *dataset, uint32_t feature, int s
                        struct counts *counts)
 {
     const struct rw_column *column = rw_dataset_column(dataset, feature);
-    const uint32_t n_words = column ? rw_lexicon_n(dataset->lexicon) : 0;
+    const uint32_t n_words = column ? rw_vocabulary_n(dataset->vocabulary) : 0;
     RW_FREED uint32_t *n_docs = NULL; /* [n_words] */
     uint32_t n_absent = dataset->n_docs;
     RW_TRY(RW_NEW(NULL, n_docs, n_words));
@@ -75,7 +75,7 @@ static int count_words(const struct rw_dataset *dataset, uint32_t feature, int s
     }
     RW_TRY(add_word(counts, "0", set, n_absent));
     for (uint32_t k = 0; k < n_words; k++)
-        RW_TRY(add_word(counts, rw_lexicon_word(dataset->lexicon, k), set, n_docs[k]));
+        RW_TRY(add_word(counts, rw_vocabulary_word(dataset->vocabulary, k), set, n_docs[k]));
     return RW_OK;
 }
 
@@ -258,7 +258,7 @@ static int compare(const struct job *job, size_t n_keys, struct space *space,
                    struct rw_feature_check *out)
 {
     const struct rw_dataset *other = job->other;
-    const int of_other = rw_lexicon_has(other->lexicon, out->feature);
+    const int of_other = rw_vocabulary_has(other->vocabulary, out->feature);
     if (of_other != out->by_words && rw_dataset_column(other, out->feature))
         return RW_OK; /* words against numbers */
     rw_dataset_feature(other, out->feature, 0, space->value);
@@ -278,7 +278,7 @@ static int check_feature(const struct job *job, uint32_t c, struct space *space,
 {
     const struct rw_dataset *dataset = job->dataset;
     const uint32_t n = dataset->n_docs, feature = dataset->column[c].feature;
-    const int by_words = rw_lexicon_has(dataset->lexicon, feature);
+    const int by_words = rw_vocabulary_has(dataset->vocabulary, feature);
     uint32_t n_absent = 0;
     rw_column_values(&dataset->column[c], 0, n, rw_float_of_bits(RW_ABSENT_BITS), space->value);
     for (uint32_t i = 0; i < n; i++) {
@@ -407,7 +407,7 @@ static uint64_t mix(uint64_t x)
     return x ^ x >> 32;
 }
 
-/* A word as a number: its number in the lexicon is no other set's. */
+/* A word as a number: its number in the vocabulary is no other set's. */
 static uint32_t hash_word(const char *word)
 {
     uint32_t hash = 2166136261u;
@@ -424,14 +424,14 @@ static void hash_docs(const struct rw_dataset *dataset, uint64_t *hashes)
     memset(hashes, 0, dataset->n_docs * sizeof(*hashes));
     for (uint32_t c = 0; c < dataset->n_columns; c++) {
         const struct rw_column *column = &dataset->column[c];
-        const int by_words = rw_lexicon_has(dataset->lexicon, column->feature);
+        const int by_words = rw_vocabulary_has(dataset->vocabulary, column->feature);
         for (uint32_t i = 0; i < column->n; i++) {
             const float value = column->value[i];
             const int is_word = by_words && value == value;
             if (rw_is_absent(value) || (!is_word && value == 0))
                 continue;
             const uint32_t bits =
-                is_word ? hash_word(rw_lexicon_word(dataset->lexicon, (uint32_t)value))
+                is_word ? hash_word(rw_vocabulary_word(dataset->vocabulary, (uint32_t)value))
                         : rw_bits_of_float(value);
             hashes[column->row ? column->row[i] : i] += mix((uint64_t)column->feature << 32 | bits);
         }
@@ -865,7 +865,7 @@ static int compare_labels(struct rw_ctx *ctx, struct checking *c)
         column[i] = (struct rw_column){.n = sets[i]->n_docs, .value = sets[i]->label};
         view[i].column = &column[i];
         view[i].n_columns = 1;
-        view[i].lexicon = NULL;
+        view[i].vocabulary = NULL;
     }
     RW_TRY(check_features(ctx, &view[0], &view[1], &row));
     c->check.label_drift = row.drift;
@@ -889,8 +889,8 @@ static int check_other(struct rw_ctx *ctx, struct checking *c, const uint64_t *h
         const uint32_t feature = c->dataset->column[i].feature;
         const int is_in_both = rw_dataset_column(c->other, feature) != NULL;
         c->n_only_here += !is_in_both;
-        c->n_by_one += is_in_both && rw_lexicon_has(c->dataset->lexicon, feature) !=
-                                         rw_lexicon_has(c->other->lexicon, feature);
+        c->n_by_one += is_in_both && rw_vocabulary_has(c->dataset->vocabulary, feature) !=
+                                         rw_vocabulary_has(c->other->vocabulary, feature);
     }
     for (uint32_t i = 0; i < c->other->n_columns; i++)
         c->n_only_there += !rw_dataset_column(c->dataset, c->other->column[i].feature);

@@ -94,7 +94,7 @@ extern const char *rw_msg_program;
 
 /* quiet: no notes; verbose: the library's debug lines too. */
 void rw_msg_set(int quiet, int verbose);
-/* Nothing is printed, but for the failures that only this rank can tell of. */
+/* Nothing is printed, but for the failures that only this worker can tell of. */
 void rw_msg_silence(int is_silent);
 int rw_msg_is_verbose(void);
 
@@ -215,6 +215,7 @@ struct rw_option {
     /* Options of the command, between blanks, with which it has no effect; giving both is refused.
      */
     const char *idle_with;
+    const char *former; /* the name that it had before, which is still taken; NULL: none */
 };
 
 struct rw_cli;
@@ -235,7 +236,7 @@ struct rw_command {
     int (*run)(struct rw_cli *cli);
     const char *replaced_by; /* the output that may replace the first operand; NULL: none may */
     int has_results;         /* it prints some, as --format names */
-    int has_ranks;           /* several may run it together (cli/cli.h) */
+    int has_workers;         /* several may run it together (cli/cli.h) */
     const struct rw_command *const
         *parts; /* "bench train", ...: has no options then; NULL ends it */
 };
@@ -299,25 +300,27 @@ void rw_list_split(struct rw_list *list, const char *text);
 /* "a,b" */
 char *rw_joined(const struct rw_list *list);
 
-/* Commands that several ranks run together (comm in rankwood.h): processes that mpirun or srun has
- * started, each with the whole program, or threads of this process. Rank 0 prints and writes. */
-enum { RW_RANKS_MOST_THREADS = 64 }; /* ranks of one process */
+/* Commands that several workers run together (comm in rankwood.h): processes that mpirun or srun
+ * has started, each with the whole program, or threads of this process. Worker 0 prints and writes.
+ */
+enum { RW_WORKERS_MOST_THREADS = 64 }; /* workers of one process */
 
-/* Where a launcher has started several processes of a command that knows ranks: the context is
- * one's. All but rank 0 are silent from now on. Does nothing otherwise. */
-int rw_ranks_join(struct rw_cli *cli);
-/* All ranks come here with what a function of a command has returned, and go on or end together. */
-int rw_ranks_meet(struct rw_cli *cli, int code);
+/* Where a launcher has started several processes of a command that knows workers: the context is
+ * one's. All but worker 0 are silent from now on. Does nothing otherwise. */
+int rw_workers_join(struct rw_cli *cli);
+/* All workers come here with what a function of a command has returned, and go on or end together.
+ */
+int rw_workers_meet(struct rw_cli *cli, int code);
 /* The end of a command: messages are printed. */
-void rw_ranks_leave(struct rw_cli *cli, int code);
+void rw_workers_leave(struct rw_cli *cli, int code);
 
-/* Is this the rank that prints and writes? */
-int rw_ranks_leads(const struct rw_cli *cli);
+/* Is this the worker that prints and writes? */
+int rw_workers_leads(const struct rw_cli *cli);
 
-/* Runs `body` by each of n_ranks ranks of this process. Rank 0 has `cli` itself, on the calling
- * thread, the others copies without results, which nobody may print with. The exit code, or status,
- * of rank 0; of another that failed, the status. */
-int rw_ranks_in_threads(struct rw_cli *cli, int n_ranks, int (*body)(struct rw_cli *cli));
+/* Runs `body` by each of n_workers workers of this process. Worker 0 has `cli` itself, on the
+ * calling thread, the others copies without results, which nobody may print with. The exit code, or
+ * status, of worker 0; of another that failed, the status. */
+int rw_workers_in_threads(struct rw_cli *cli, int n_workers, int (*body)(struct rw_cli *cli));
 
 /* What several commands do alike: read data, print figures, warn. */
 /* Functions that return an int return what functions of a command do. */
@@ -346,7 +349,8 @@ int rw_load_weighted(struct rw_cli *cli, const struct rw_list *files);
 int rw_load_model_and_data(struct rw_cli *cli, const struct rw_list *files);
 /* cli->binned, and its documents, with their weights, as cli->dataset. */
 int rw_load_training(struct rw_cli *cli, const struct rw_list *files);
-/* Documents and queries of all ranks, on a line that ends with `features`; n: written, the numbers.
+/* Documents and queries of all workers, on a line that ends with `features`; n: written, the
+ * numbers.
  */
 int rw_load_say_size(struct rw_cli *cli, const char *set, const struct rw_list *files,
                      const struct rw_dataset *data, const char *features, uint64_t n[2]);

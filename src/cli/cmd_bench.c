@@ -164,7 +164,7 @@ int rw_bench_rows(struct rw_cli *cli, const char *name, rw_bench_fn run,
 }
 
 static struct rw_bench_options how = {.seed = 1};
-static unsigned long long queries, ranks;
+static unsigned long long queries, workers;
 static const struct rw_option of_training[] = {
     {"suite", 0, "NAME", "what to measure [default: the first]", RW_OPTION_TEXT,
      .value = &how.suite},
@@ -173,7 +173,7 @@ static const struct rw_option of_training[] = {
     {"queries", 0, "N", "queries of all data, in place of the suite's", RW_OPTION_NUMBER,
      .value = &queries, .least = 1, .most = 10000000},
     {"ranks", 0, "N", "suite 'ranks': by how many besides one [default 2]", RW_OPTION_NUMBER,
-     .value = &ranks, .least = 1, .most = RW_RANKS_MOST_THREADS},
+     .value = &workers, .least = 1, .most = RW_WORKERS_MOST_THREADS},
     {"quick", 0, NULL, "small data and few trees: to see that it works", RW_OPTION_FLAG,
      .value = &how.quick},
     {0},
@@ -192,7 +192,7 @@ static int run(struct rw_cli *cli)
 {
     how.params = cli->params;
     how.n_queries = (uint32_t)queries;
-    how.n_ranks = (uint32_t)ranks;
+    how.n_workers = (uint32_t)workers;
     return rw_bench_rows(cli, cli->command->name + strlen("bench "), rw_bench, &how);
 }
 

@@ -132,9 +132,9 @@ static int prepare(struct rw_cli *cli)
 
 /* ------------------------------------------------------------------ all documents */
 
-/* SHAP values of *n documents from `begin` on, at most a piece, in job.values. *most grows to the
+/* SHAP values of *n documents from `begin` on, at most a chunk, in job.values. *most grows to the
  * largest |base + values - score|. */
-static int explain_piece(struct rw_cli *cli, uint32_t begin, uint32_t *n, double *most)
+static int explain_chunk(struct rw_cli *cli, uint32_t begin, uint32_t *n, double *most)
 {
     const uint32_t left = rw_dataset_n_docs(cli->dataset) - begin;
     *n = left < PIECE_DOCS ? left : PIECE_DOCS;
@@ -237,7 +237,7 @@ static int summarise(struct rw_cli *cli)
     const uint32_t n_docs = rw_dataset_n_docs(cli->dataset);
     double most = 0.0, value = 0.0;
     for (uint32_t begin = 0, n; begin < n_docs; begin += n) {
-        RW_STEP(explain_piece(cli, begin, &n, &most));
+        RW_STEP(explain_chunk(cli, begin, &n, &most));
         for (uint32_t d = 0; d < n; d++) {
             for (int i = 0; i < job.n; i++)
                 job.feature[i].mean += fabs(job.values[(size_t)d * (size_t)job.n + (size_t)i]);
@@ -348,7 +348,7 @@ static int each_document(struct rw_cli *cli)
     double most = 0.0;
     write_doc_head(cli);
     for (uint32_t begin = 0, n; begin < n_docs; begin += n) {
-        RW_STEP(explain_piece(cli, begin, &n, &most));
+        RW_STEP(explain_chunk(cli, begin, &n, &most));
         for (uint32_t d = 0; d < n; d++) {
             while (begin + d >= offset[query + 1])
                 query++;

@@ -1,4 +1,4 @@
-/* rankwood predict: scores, piece by piece, so that memory does not grow with the input. */
+/* rankwood predict: scores, chunk by chunk, so that memory does not grow with the input. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,10 +61,10 @@ static void trec_finish(struct trec *trec)
 }
 
 /* Adds a document after those before it; a new query writes out the one before. */
-static void trec_add(struct trec *trec, const struct rw_dataset *piece, uint32_t query,
+static void trec_add(struct trec *trec, const struct rw_dataset *chunk, uint32_t query,
                      uint32_t doc, double score)
 {
-    const char *query_id = rw_dataset_query_id(piece, query);
+    const char *query_id = rw_dataset_query_id(chunk, query);
     char id[512];
     if (!trec->query || strcmp(trec->query, query_id) != 0) {
         trec_finish(trec);
@@ -75,7 +75,7 @@ static void trec_add(struct trec *trec, const struct rw_dataset *piece, uint32_t
         trec->room = 2 * trec->room + 256;
         trec->doc = realloc(trec->doc, trec->room * sizeof(*trec->doc));
     }
-    rw_dataset_doc_id(piece, doc, id, sizeof(id));
+    rw_dataset_doc_id(chunk, doc, id, sizeof(id));
     char *made = NULL;
     if (!trec->query || !trec->doc ||
         (*id ? asprintf(&made, "%s", id) : asprintf(&made, "%s-%zu", query_id, trec->n + 1)) < 0)
@@ -90,11 +90,11 @@ static struct {
     int n_trees;
     struct rw_out_file trec_out; /* the scores go to cli->out */
     struct trec trec;
-    double *number; /* [room] of a piece: probabilities, or scores beside leaves */
+    double *number; /* [room] of a chunk: probabilities, or scores beside leaves */
     uint32_t room;
-    unsigned char seen[RW_FEATURE_IDS]; /* 1: a piece had it */
+    unsigned char seen[RW_FEATURE_IDS]; /* 1: a chunk had it */
     uint64_t n_docs;
-    uint32_t width; /* of the pieces */
+    uint32_t width; /* of the chunks */
 } job;
 
 static void make_room(uint32_t n)
@@ -106,49 +106,49 @@ static void make_room(uint32_t n)
 }
 
 /* One line a document: its score, its probability or its leaves. */
-static int write_lines(struct rw_cli *cli, const struct rw_dataset *piece, const double *scores)
+static int write_lines(struct rw_cli *cli, const struct rw_dataset *chunk, const double *scores)
 {
-    const uint32_t n = rw_dataset_n_docs(piece);
+    const uint32_t n = rw_dataset_n_docs(chunk);
     if (probability) {
         make_room(n);
         RW_STEP(rw_model_probabilities(cli->ctx, cli->model, scores, n, job.number));
         scores = job.number;
     }
-    return rw_score_lines(cli->ctx, cli->model, piece, job.n_trees, leaf_ids ? NULL : scores,
+    return rw_score_lines(cli->ctx, cli->model, chunk, job.n_trees, leaf_ids ? NULL : scores,
                           &cli->out);
 }
 
-static int add_to_run(const struct rw_dataset *piece, const double *scores)
+static int add_to_run(const struct rw_dataset *chunk, const double *scores)
 {
-    const uint32_t *offset = rw_dataset_query_offsets(piece);
-    for (uint32_t q = 0; q < rw_dataset_n_queries(piece); q++) {
-        if (strchr(rw_dataset_query_id(piece, q), ' ')) {
+    const uint32_t *offset = rw_dataset_query_offsets(chunk);
+    for (uint32_t q = 0; q < rw_dataset_n_queries(chunk); q++) {
+        if (strchr(rw_dataset_query_id(chunk, q), ' ')) {
             rw_msg_error("a TREC run cannot hold the query id '%.200s': it has a blank",
-                         rw_dataset_query_id(piece, q));
+                         rw_dataset_query_id(chunk, q));
             return RW_EXIT_FAILURE;
         }
         for (uint32_t d = offset[q]; d < offset[q + 1]; d++)
-            trec_add(&job.trec, piece, q, d, scores[d]);
+            trec_add(&job.trec, chunk, q, d, scores[d]);
     }
     return 0;
 }
 
-/* Leaves are found by values, which pieces do not have once their lines are scored. */
-static int take_piece(void *user, const struct rw_dataset *piece, const double *scores)
+/* Leaves are found by values, which chunks do not have once their lines are scored. */
+static int take_chunk(void *user, const struct rw_dataset *chunk, const double *scores)
 {
     struct rw_cli *cli = user;
-    job.n_docs += rw_dataset_n_docs(piece);
-    job.width = rw_dataset_width(piece);
+    job.n_docs += rw_dataset_n_docs(chunk);
+    job.width = rw_dataset_width(chunk);
     if (leaf_ids)
-        rw_dataset_note_features(piece, job.seen);
+        rw_dataset_note_features(chunk, job.seen);
     if (leaf_ids && cli->scorer) {
-        make_room(rw_dataset_n_docs(piece));
-        RW_STEP(rw_scorer_run(cli->ctx, cli->scorer, piece, job.number));
+        make_room(rw_dataset_n_docs(chunk));
+        RW_STEP(rw_scorer_run(cli->ctx, cli->scorer, chunk, job.number));
         scores = job.number;
     }
     if (cli->out.file)
-        RW_STEP(write_lines(cli, piece, scores));
-    return run_output ? add_to_run(piece, scores) : 0;
+        RW_STEP(write_lines(cli, chunk, scores));
+    return run_output ? add_to_run(chunk, scores) : 0;
 }
 
 static int check(struct rw_cli *cli)
@@ -188,7 +188,7 @@ static int run(struct rw_cli *cli)
         RW_STEP(rw_out_file_open(ctx, &cli->out, output ? output : "-"));
     job.trec.file = job.trec_out.file;
     RW_STEP(rw_dataset_read_each(ctx, cli->operands.text + 1, cli->operands.n - 1,
-                                 leaf_ids ? NULL : cli->scorer, job.seen, take_piece, cli));
+                                 leaf_ids ? NULL : cli->scorer, job.seen, take_chunk, cli));
     rw_load_stage_since("read, score and write", start);
     start = rw_progress_clock();
     RW_STEP(rw_load_check_columns(cli));

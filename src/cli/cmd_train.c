@@ -17,7 +17,7 @@ static struct rw_sets valid_files;
 static struct rw_list valid_weights, valid_query_weights, valid_start_scores;
 static int plan_only, config_only;
 static struct rw_exchange made_for; /* --for */
-static unsigned long long n_ranks = 1;
+static unsigned long long n_workers = 1;
 static const struct rw_option options[] = {
     {"valid", 0, "DATA", "a validation set: files with commas between them (repeatable)",
      RW_OPTION_INPUT_SETS, .value = &valid_files},
@@ -57,9 +57,11 @@ static const struct rw_option options[] = {
      RW_OPTION_INPUTS_OR_NONE, .value = &valid_query_weights},
     {"valid-start-scores", 0, "FILE", "start scores of its documents (repeatable)",
      RW_OPTION_INPUTS_OR_NONE, .value = &valid_start_scores},
-    {"ranks", 0, "N",
-     "train as N ranks, threads of this process with a part of DATA each: to the model of one rank",
-     RW_OPTION_NUMBER, .value = &n_ranks, .least = 1, .most = RW_RANKS_MOST_THREADS},
+    {"workers", 0, "N",
+     "train with N workers, threads of this process with a shard of DATA each; the model is that "
+     "of one worker",
+     RW_OPTION_NUMBER, .value = &n_workers, .least = 1, .most = RW_WORKERS_MOST_THREADS,
+     .former = "ranks"},
     {"plan", 0, NULL, "print the bytes of each part and the expected time of a tree, and stop",
      RW_OPTION_FLAG, .value = &plan_only, .idle_with = " refit "},
     {"print-config", 0, NULL,
@@ -196,7 +198,7 @@ static json_t *values_json(struct rw_params *params)
 }
 
 /* used: what training takes; cli->params: as given, before anything was chosen; size: documents and
- * queries, on all ranks. */
+ * queries, on all workers. */
 static void log_params(struct train_log *log, struct rw_params *used, const struct rw_cli *cli,
                        const struct rw_list *valid, const uint64_t size[2])
 {
@@ -209,7 +211,7 @@ static void log_params(struct train_log *log, struct rw_params *used, const stru
                                   "queries:l features:u workers:i",
                                   "params", RW_VERSION, values_json(used), values_json(cli->params),
                                   texts(&cli->operands), texts(valid), size[0], size[1],
-                                  rw_load_n_features(cli), rw_ranks_count(cli->ctx)));
+                                  rw_load_n_features(cli), rw_workers_count(cli->ctx)));
 }
 
 /* "train", "valid1", ...: the sets' names, as in the model file. */
@@ -400,7 +402,7 @@ static int check_plan(const struct rw_plan *plan)
 
 /* ------------------------------------------------------------------ rounds */
 
-/* What a rank trains on. */
+/* What a worker trains on. */
 struct training {
     struct rw_cli *cli;        /* borrowed */
     struct rw_dataset **valid; /* [valid_files.given.n] owned */
@@ -414,7 +416,7 @@ static struct {
     int rounds_run;
     int is_kept;   /* the model, what there is of it, or a checkpoint is written: the log is kept */
     int disk_full; /* a status: no space for one more tree */
-    uint64_t size[2]; /* documents and queries of the training set, on all ranks */
+    uint64_t size[2]; /* documents and queries of the training set, on all workers */
 } job;
 
 /* Space for the model with one more tree is taken in time, more than that if there is enough. */
@@ -437,21 +439,21 @@ static int should_stop(void *user)
     return rw_interrupted() || job.disk_full;
 }
 
-/* Of the ranks that do not write. */
+/* Of the workers that do not write. */
 static int was_interrupted(void *user)
 {
     (void)user;
     return rw_interrupted();
 }
 
-/* What ended training early, on whatever rank: the exit code, 0 for nothing. */
+/* What ended training early, on whatever worker: the exit code, 0 for nothing. */
 static int share_end(struct rw_cli *cli, int *code)
 {
     enum { INTERRUPT, TERMINATE, DISK, ENDS };
-    const int leads = rw_ranks_leads(cli);
+    const int leads = rw_workers_leads(cli);
     uint64_t n[ENDS] = {rw_interrupted() == SIGINT, rw_interrupted() == SIGTERM,
                         leads && job.disk_full == RW_ERR_MACHINE};
-    RW_STEP(rw_ranks_sum(cli->ctx, n, ENDS));
+    RW_STEP(rw_workers_sum(cli->ctx, n, ENDS));
     *code = n[INTERRUPT]   ? 128 + SIGINT
             : n[TERMINATE] ? 128 + SIGTERM
             : n[DISK]      ? RW_EXIT_MACHINE
@@ -485,7 +487,7 @@ static int on_round(void *user, const struct rw_round *round)
     if (rw_msg_is_verbose() && round->far_bytes)
         print_far(round);
     if (rw_msg_is_verbose() && round->bytes_sent)
-        rw_msg_line("  %.2f MB sent to other ranks by this one", (double)round->bytes_sent / 1e6);
+        rw_msg_line("  %.2f MB sent to other workers by this one", (double)round->bytes_sent / 1e6);
     log_round(&job.log, round);
     reserve(round);
     rw_progress_show(round->round, round->n_rounds, round->n_docs);
@@ -569,8 +571,8 @@ static int check_checkpoints(struct rw_cli *cli)
                                            .note = note,
                                            .on_resume = on_resume};
     const char *from = checkpoints->resume;
-    /* other ranks say what they miss when all of them read it */
-    if (from && rw_ranks_leads(cli) && access(from, R_OK) != 0 &&
+    /* other workers say what they miss when all of them read it */
+    if (from && rw_workers_leads(cli) && access(from, R_OK) != 0 &&
         (!resumes_auto() || errno != ENOENT))
         return rw_msg_errno(errno, "cannot open '%s'", from);
     return 0;
@@ -581,20 +583,21 @@ static unsigned long long count_gpus(struct rw_ctx *ctx)
 {
     char device[16] = "cuda:0";
     int n = 0;
-    while (n < RW_RANKS_MOST_THREADS && rw_device_check(ctx, device) >= 0)
+    while (n < RW_WORKERS_MOST_THREADS && rw_device_check(ctx, device) >= 0)
         snprintf(device, sizeof(device), "cuda:%d", ++n);
     return n > 1 ? (unsigned long long)n : 1;
 }
 
-/* --device cuda:all: a rank for each GPU, unless somebody else has started the ranks. */
+/* --device cuda:all: a worker for each GPU, unless somebody else has started the workers. */
 static int take_all_gpus(struct rw_cli *cli)
 {
     if (strcmp(rw_params_get(cli->params, "device"), "cuda:all") != 0)
         return 0;
-    if (n_ranks > 1)
-        return rw_wrong(cli, "'--ranks' and '--device cuda:all' both say how many ranks there are");
-    if (rw_ranks_count(cli->ctx) == 1 && !plan_only && !config_only)
-        n_ranks = count_gpus(cli->ctx);
+    if (n_workers > 1)
+        return rw_wrong(cli,
+                        "'--workers' and '--device cuda:all' both say how many workers there are");
+    if (rw_workers_count(cli->ctx) == 1 && !plan_only && !config_only)
+        n_workers = count_gpus(cli->ctx);
     return rw_params_set(cli->ctx, cli->params, "device", "cuda");
 }
 
@@ -624,10 +627,10 @@ static int check(struct rw_cli *cli)
         return rw_wrong(cli, "'--format' and '--json' print '--plan': give that, too");
     if (plan_only && config_only)
         return rw_wrong(cli, "'--plan' and '--print-config' both print and stop: expected one");
-    if (n_ranks > 1 && rw_ranks_count(cli->ctx) > 1)
-        return rw_wrong(cli, "'--ranks' in a process that is one of many ranks already");
-    if ((n_ranks > 1 || rw_ranks_count(cli->ctx) > 1) && (plan_only || config_only))
-        return rw_wrong(cli, "'--%s' is for one process with all the data, not for many ranks",
+    if (n_workers > 1 && rw_workers_count(cli->ctx) > 1)
+        return rw_wrong(cli, "'--workers' in a process that is one of many workers already");
+    if ((n_workers > 1 || rw_workers_count(cli->ctx) > 1) && (plan_only || config_only))
+        return rw_wrong(cli, "'--%s' is for one process with all the data, not for many workers",
                         plan_only ? "plan" : "print-config");
     RW_STEP(take_format(cli));
     if (refit_path && init_path)
@@ -658,8 +661,8 @@ static int read_sets(struct training *t)
     const int n_valid = valid_files.given.n;
     t->valid = rw_need((size_t)n_valid, sizeof(struct rw_dataset *));
     if (init_path || refit_path) {
-        RW_STEP(
-            rw_ranks_meet(cli, rw_model_read(ctx, refit_path ? refit_path : init_path, &t->init)));
+        RW_STEP(rw_workers_meet(cli,
+                                rw_model_read(ctx, refit_path ? refit_path : init_path, &t->init)));
         cli->init = t->init;
     }
     if (refit_path)
@@ -682,18 +685,18 @@ static int read_sets(struct training *t)
     return 0;
 }
 
-/* Would the format of --for refuse the model? Before the first round. The rank that leads prints;
+/* Would the format of --for refuse the model? Before the first round. The worker that leads prints;
  * the others, which found the same, only say that they did. */
 static int check_format(struct rw_cli *cli, const struct rw_model *init)
 {
     if (!made_for.format)
         return 0;
     int code = rw_exchange_check(cli->ctx, &made_for, cli->params, cli->binned, init);
-    if (code == RW_ERR_UNSUPPORTED && rw_ranks_leads(cli)) {
+    if (code == RW_ERR_UNSUPPORTED && rw_workers_leads(cli)) {
         rw_msg_failed(cli->ctx, code, NULL);
         code = RW_EXIT_USAGE;
     }
-    return rw_ranks_meet(cli, code);
+    return rw_workers_meet(cli, code);
 }
 
 static int read_data(struct training *t)
@@ -703,10 +706,10 @@ static int read_data(struct training *t)
     RW_STEP(read_sets(t));
     snprintf(features, sizeof(features), ", %u features", rw_load_n_features(t->cli));
     RW_STEP(rw_load_say_size(t->cli, "train", &t->cli->operands, t->cli->dataset, features, train));
-    if (rw_ranks_leads(t->cli))
+    if (rw_workers_leads(t->cli))
         memcpy(job.size, train, sizeof(train));
-    if (rw_ranks_leads(t->cli) && rw_ranks_count(t->cli->ctx) > 1)
-        rw_msg_line("workers: %d", rw_ranks_count(t->cli->ctx));
+    if (rw_workers_leads(t->cli) && rw_workers_count(t->cli->ctx) > 1)
+        rw_msg_line("workers: %d", rw_workers_count(t->cli->ctx));
     for (int i = 0; i < valid_files.given.n; i++)
         RW_STEP(rw_load_say_size(t->cli, set_name(i + 1, set), &valid_files.files[i], t->valid[i],
                                  "", valid));
@@ -780,7 +783,7 @@ static int write_finished(struct rw_cli *cli)
     return 0;
 }
 
-/* What comes of a training, on the rank that prints and writes. */
+/* What comes of a training, on the worker that prints and writes. */
 static int finish(struct rw_cli *cli, double start, int end)
 {
     char kept[64] = "";
@@ -816,15 +819,15 @@ static int begin(struct rw_cli *cli)
     return log_path ? log_open(&job.log, log_path, resumes) : 0;
 }
 
-/* A rank of a training: the only one, or one of many. */
-static int train_rank(struct rw_cli *cli, struct training *t)
+/* A worker of a training: the only one, or one of many. */
+static int train_worker(struct rw_cli *cli, struct training *t)
 {
-    const int leads = rw_ranks_leads(cli);
+    const int leads = rw_workers_leads(cli);
     RW_STEP(read_data(t));
-    RW_STEP(rw_ranks_meet(cli, leads ? begin(cli) : 0));
+    RW_STEP(rw_workers_meet(cli, leads ? begin(cli) : 0));
     const struct rw_checkpoints *checkpoints =
         checkpoint_path || job.checkpoints.resume ? &job.checkpoints : NULL;
-    struct rw_checkpoints other = job.checkpoints; /* of a rank that tells nobody */
+    struct rw_checkpoints other = job.checkpoints; /* of a worker that tells nobody */
     other.note = NULL;
     other.on_resume = NULL;
     const struct rw_train_hooks quiet = {
@@ -870,7 +873,7 @@ static int train_rank(struct rw_cli *cli, struct training *t)
 static int train(struct rw_cli *cli)
 {
     struct training t = {.cli = cli};
-    const int code = train_rank(cli, &t);
+    const int code = train_worker(cli, &t);
     training_release(&t);
     return code;
 }
@@ -917,12 +920,12 @@ static int run(struct rw_cli *cli)
     if (config_only)
         return print_config(cli);
     /* The model's file, with a first block of the disk: a full one is found before the work. */
-    int code = rw_ranks_leads(cli) ? rw_out_file_open(cli->ctx, &cli->out, output) : 0;
-    if (code == 0 && rw_ranks_leads(cli))
+    int code = rw_workers_leads(cli) ? rw_out_file_open(cli->ctx, &cli->out, output) : 0;
+    if (code == 0 && rw_workers_leads(cli))
         code = rw_out_file_reserve(cli->ctx, &cli->out, BLOCK);
-    code = rw_ranks_meet(cli, code);
+    code = rw_workers_meet(cli, code);
     if (code == 0)
-        code = n_ranks > 1 ? rw_ranks_in_threads(cli, (int)n_ranks, train) : train(cli);
+        code = n_workers > 1 ? rw_workers_in_threads(cli, (int)n_workers, train) : train(cli);
     if (code < 0)
         code = rw_msg_failed(cli->ctx, code, "train");
     const int log_code = log_close(&job.log, !job.is_kept);
@@ -943,7 +946,7 @@ const struct rw_command rw_cmd_train = {
     .has_results = 1,
     .options = options,
     .params = "*",
-    .has_ranks = 1,
+    .has_workers = 1,
     .check = check,
     .run = run,
 };

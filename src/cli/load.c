@@ -154,8 +154,8 @@ int rw_load_say_size(struct rw_cli *cli, const char *set, const struct rw_list *
     char names[1024];
     n[0] = rw_dataset_n_docs(data);
     n[1] = rw_dataset_n_queries(data);
-    RW_STEP(rw_ranks_sum(cli->ctx, n, 2));
-    if (rw_ranks_leads(cli))
+    RW_STEP(rw_workers_sum(cli->ctx, n, 2));
+    if (rw_workers_leads(cli))
         rw_msg_line("%s: %llu documents in %llu queries%s, from %s", set, (unsigned long long)n[0],
                     (unsigned long long)n[1], features, names_of(files, names, sizeof(names)));
     return 0;
@@ -340,53 +340,53 @@ void rw_load_warn_lacking(const struct rw_cli *cli)
     rw_model_warn_lacking(cli->ctx, cli->model, rw_dataset_n_docs(cli->dataset), seen);
 }
 
-int rw_ranks_join(struct rw_cli *cli)
+int rw_workers_join(struct rw_cli *cli)
 {
-    if (!cli->command->has_ranks)
+    if (!cli->command->has_workers)
         return 0;
     RW_STEP(rw_comm_open(cli->ctx, NULL, &cli->comm));
     RW_STEP(rw_ctx_set_comm(cli->ctx, cli->comm));
-    rw_msg_silence(!rw_ranks_leads(cli));
+    rw_msg_silence(!rw_workers_leads(cli));
     return 0;
 }
 
-int rw_ranks_meet(struct rw_cli *cli, int code)
+int rw_workers_meet(struct rw_cli *cli, int code)
 {
     /* an exit code comes with a message that is printed already */
-    const int status = rw_ranks_agree(cli->ctx, code > 0 ? RW_ERR_ARGUMENT : code);
+    const int status = rw_workers_agree(cli->ctx, code > 0 ? RW_ERR_ARGUMENT : code);
     return code > 0 ? code : status;
 }
 
-void rw_ranks_leave(struct rw_cli *cli, int code)
+void rw_workers_leave(struct rw_cli *cli, int code)
 {
     if (cli->comm && code != RW_EXIT_OK && code < 128)
-        rw_ranks_end(cli->ctx);
+        rw_workers_end(cli->ctx);
     rw_ctx_set_comm(cli->ctx, NULL);
     rw_comm_free(cli->comm);
     cli->comm = NULL;
 }
 
-int rw_ranks_leads(const struct rw_cli *cli)
+int rw_workers_leads(const struct rw_cli *cli)
 {
-    return rw_ranks_number(cli->ctx) == 0;
+    return rw_workers_number(cli->ctx) == 0;
 }
 
 /* ---- threads ---- */
 
 struct threads {
-    struct rw_cli *cli;  /* rank 0's */
-    struct rw_cli *copy; /* [n_ranks] of the others */
+    struct rw_cli *cli;  /* worker 0's */
+    struct rw_cli *copy; /* [n_workers] of the others */
     int (*body)(struct rw_cli *cli);
-    int code; /* rank 0's */
+    int code; /* worker 0's */
 };
 
-static int run_rank(void *user, struct rw_ctx *ctx, int rank)
+static int run_worker(void *user, struct rw_ctx *ctx, int worker)
 {
     struct threads *t = user;
-    struct rw_cli *cli = rank == 0 ? t->cli : &t->copy[rank];
+    struct rw_cli *cli = worker == 0 ? t->cli : &t->copy[worker];
     cli->ctx = ctx;
     const int code = t->body(cli);
-    if (rank == 0)
+    if (worker == 0)
         t->code = code;
     /* one that ends with an exit code has told the others, or they are to end, too */
     return code > 0 && code < 128 ? RW_ERR_INTERRUPTED : code < 0 ? code : 0;
@@ -401,8 +401,8 @@ static void free_copy(struct rw_cli *copy)
     rw_params_free(copy->params);
 }
 
-/* Of the threads that were asked for each rank has its share. */
-static int share_threads(struct rw_cli *cli, int n_ranks)
+/* Of the threads that were asked for each worker has its share. */
+static int share_threads(struct rw_cli *cli, int n_workers)
 {
     char text[16];
     if (rw_params_origin(cli->params, "threads") == RW_PARAM_DEFAULT)
@@ -410,17 +410,17 @@ static int share_threads(struct rw_cli *cli, int n_ranks)
     const int threads = atoi(rw_params_get(cli->params, "threads")); /* 0: auto */
     if (threads == 0)
         return 0;
-    snprintf(text, sizeof(text), "%d", threads > n_ranks ? threads / n_ranks : 1);
+    snprintf(text, sizeof(text), "%d", threads > n_workers ? threads / n_workers : 1);
     return rw_params_set(cli->ctx, cli->params, "threads", text);
 }
 
-int rw_ranks_in_threads(struct rw_cli *cli, int n_ranks, int (*body)(struct rw_cli *cli))
+int rw_workers_in_threads(struct rw_cli *cli, int n_workers, int (*body)(struct rw_cli *cli))
 {
     struct threads threads = {.cli = cli, .body = body};
     int status = 0;
-    threads.copy = rw_need((size_t)n_ranks, sizeof(*threads.copy));
-    status = share_threads(cli, n_ranks);
-    for (int r = 1; r < n_ranks && status == 0; r++) {
+    threads.copy = rw_need((size_t)n_workers, sizeof(*threads.copy));
+    status = share_threads(cli, n_workers);
+    for (int r = 1; r < n_workers && status == 0; r++) {
         struct rw_cli *copy = &threads.copy[r];
         *copy = (struct rw_cli){.command = cli->command,
                                 .operands = cli->operands,
@@ -429,8 +429,8 @@ int rw_ranks_in_threads(struct rw_cli *cli, int n_ranks, int (*body)(struct rw_c
         status = rw_params_copy(cli->ctx, cli->params, &copy->params);
     }
     if (status == 0)
-        status = rw_ranks_run(cli->ctx, n_ranks, run_rank, &threads);
-    for (int r = 1; r < n_ranks; r++)
+        status = rw_workers_run(cli->ctx, n_workers, run_worker, &threads);
+    for (int r = 1; r < n_workers; r++)
         free_copy(&threads.copy[r]);
     return threads.code > 0 ? threads.code : status;
 }

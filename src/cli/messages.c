@@ -157,7 +157,7 @@ int rw_msg_failed(const struct rw_ctx *ctx, int status, const char *command)
 {
     char text[4096], *line = text;
     int hinted = 0;
-    verbosity.silent = !rw_ranks_tells(ctx);
+    verbosity.silent = !rw_workers_tells(ctx);
     snprintf(text, sizeof(text), "%s", rw_last_error(ctx));
     /* The library sets its hints on lines of their own, after the error's. */
     for (char *next; line; line = next) {

@@ -57,8 +57,11 @@ int rw_is_given(const struct rw_cli *cli, const char *option)
 static const struct rw_option *find(const struct rw_cli *cli, const char *name, size_t n)
 {
     for (int i = 0; i < cli->n_options; i++) {
-        if (strlen(cli->option[i].name) == n && memcmp(cli->option[i].name, name, n) == 0)
-            return &cli->option[i];
+        const char *const names[2] = {cli->option[i].name, cli->option[i].former};
+        for (int k = 0; k < 2 && names[k]; k++) {
+            if (strlen(names[k]) == n && memcmp(names[k], name, n) == 0)
+                return &cli->option[i];
+        }
     }
     return NULL;
 }
@@ -744,7 +747,7 @@ static int check_files(const struct rw_cli *cli)
                 RW_STEP(check_outputs(cli, &option[k], &option[i]));
         }
     }
-    for (int i = 0; option[i].name && rw_ranks_leads(cli); i++) { /* who alone writes */
+    for (int i = 0; option[i].name && rw_workers_leads(cli); i++) { /* who alone writes */
         if (option[i].kind == RW_OPTION_OUTPUT && cli->given[i])
             RW_STEP(rw_out_file_open(cli->ctx, NULL, *(const char **)option[i].value));
     }
@@ -861,8 +864,8 @@ static int prepare(struct parsing *p, int argc, char **argv)
 
 static int run(struct parsing *p, int argc, char **argv)
 {
-    RW_STEP(rw_ranks_meet(p->cli, prepare(p, argc, argv)));
-    if (p->is_help && rw_ranks_leads(p->cli))
+    RW_STEP(rw_workers_meet(p->cli, prepare(p, argc, argv)));
+    if (p->is_help && rw_workers_leads(p->cli))
         rw_help_print(p->cli, p->n_first);
     if (p->is_help)
         return 0;
@@ -925,11 +928,11 @@ int rw_command_run(const struct rw_command *command, int argc, char **argv)
     if (rw_ctx_new(&cli.ctx) < 0 || rw_params_new(cli.ctx, &cli.params) < 0)
         rw_no_memory();
     rw_ctx_set_log(cli.ctx, rw_msg_log, NULL);
-    int code = rw_ranks_join(&cli);
+    int code = rw_workers_join(&cli);
     code = code ? code : run(&p, argc, argv);
     if (code < 0)
         code = rw_msg_failed(cli.ctx, code, command->name);
-    rw_ranks_leave(&cli, code);
+    rw_workers_leave(&cli, code);
     rw_out_file_abandon(&cli.out);
     rw_out_file_abandon(NULL);
     rw_scorer_free(cli.scorer);

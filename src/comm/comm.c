@@ -25,23 +25,23 @@ static int launched_as(void)
     return -1;
 }
 
-int rw_comm_new(struct rw_ctx *ctx, const struct rw_comm_functions *functions, void *user, int rank,
-                int n_ranks, struct rw_comm **out)
+int rw_comm_new(struct rw_ctx *ctx, const struct rw_comm_functions *functions, void *user,
+                int worker, int n_workers, struct rw_comm **out)
 {
     *out = NULL;
-    if (n_ranks < 1 || n_ranks > RW_MAX_RANKS || rank < 0 || rank >= n_ranks)
+    if (n_workers < 1 || n_workers > RW_MAX_WORKERS || worker < 0 || worker >= n_workers)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "rank %d of %d; expected 1 to %d ranks, numbered from 0", rank, n_ranks,
-                       RW_MAX_RANKS);
+                       "worker %d of %d; expected 1 to %d workers, numbered from 0", worker,
+                       n_workers, RW_MAX_WORKERS);
     if (!functions->all_reduce || !functions->reduce_scatter || !functions->all_gather ||
         (!functions->device && !functions->all_to_all))
         return rw_fail(ctx, RW_ERR_ARGUMENT, "a communicator lacks one of its functions");
     RW_TRY(RW_NEW(ctx, *out, 1));
     (*out)->functions = *functions;
     (*out)->user = user;
-    (*out)->rank = rank;
-    (*out)->n_ranks = n_ranks;
-    (*out)->local_rank = launched_as() >= 0 ? launched_as() : rank;
+    (*out)->worker = worker;
+    (*out)->n_workers = n_workers;
+    (*out)->local_rank = launched_as() >= 0 ? launched_as() : worker;
     return RW_OK;
 }
 
@@ -76,7 +76,7 @@ int rw_ctx_set_comm(struct rw_ctx *ctx, struct rw_comm *comm)
 /* Is there anybody to talk to? */
 static int is_alone(const struct rw_ctx *ctx)
 {
-    return rw_n_ranks(ctx) == 1;
+    return rw_n_workers(ctx) == 1;
 }
 
 /* No more calls. */
@@ -94,11 +94,11 @@ static int ended(struct rw_ctx *ctx, int result)
     if (result == 0)
         return RW_OK;
     return fail(comm, rw_fail(ctx, RW_ERR_MACHINE,
-                              "another of the %d ranks failed, or cannot be reached (%s)",
-                              comm->n_ranks, comm->functions.name));
+                              "another of the %d workers failed, or cannot be reached (%s)",
+                              comm->n_workers, comm->functions.name));
 }
 
-/* A rank that was told of a failure may not go on; the message stands if it says why. */
+/* A worker that was told of a failure may not go on; the message stands if it says why. */
 static int begun(struct rw_ctx *ctx)
 {
     const struct rw_comm *comm = ctx->comm;
@@ -115,7 +115,7 @@ int rw_comm_all_reduce(struct rw_ctx *ctx, void *buffer, size_t n, enum rw_comm_
     struct rw_comm *comm = ctx->comm;
     RW_TRY(begun(ctx));
     comm->bytes_sent +=
-        2 * n * type_bytes[type] * (size_t)(comm->n_ranks - 1) / (size_t)comm->n_ranks;
+        2 * n * type_bytes[type] * (size_t)(comm->n_workers - 1) / (size_t)comm->n_workers;
     return ended(ctx, comm->functions.all_reduce(comm->user, buffer, n, type, op, NULL));
 }
 
@@ -136,7 +136,7 @@ int rw_comm_reduce_scatter(struct rw_ctx *ctx, const void *send, void *recv, siz
     }
     struct rw_comm *comm = ctx->comm;
     RW_TRY(begun(ctx));
-    comm->bytes_sent += n_each * type_bytes[type] * (size_t)(comm->n_ranks - 1);
+    comm->bytes_sent += n_each * type_bytes[type] * (size_t)(comm->n_workers - 1);
     return ended(ctx, comm->functions.reduce_scatter(comm->user, send, recv, n_each, type, NULL));
 }
 
@@ -150,17 +150,17 @@ int rw_comm_all_gather(struct rw_ctx *ctx, const void *send, void *recv, size_t 
     }
     struct rw_comm *comm = ctx->comm;
     RW_TRY(begun(ctx));
-    comm->bytes_sent += bytes * (size_t)(comm->n_ranks - 1);
+    comm->bytes_sent += bytes * (size_t)(comm->n_workers - 1);
     return ended(ctx, comm->functions.all_gather(comm->user, send, recv, bytes, NULL));
 }
 
 int rw_comm_offsets(struct rw_ctx *ctx, uint64_t own, uint64_t *offset)
 {
-    const int n_ranks = rw_n_ranks(ctx);
+    const int n_workers = rw_n_workers(ctx);
     RW_TRY(rw_comm_all_gather(ctx, &own, offset + 1, sizeof(own)));
     offset[0] = 0;
-    int fits = offset[rw_rank(ctx) + 1] == own;
-    for (int r = 0; r < n_ranks; r++) {
+    int fits = offset[rw_worker(ctx) + 1] == own;
+    for (int r = 0; r < n_workers; r++) {
         fits &= offset[r + 1] <= PTRDIFF_MAX - offset[r];
         offset[r + 1] += offset[r];
     }
@@ -172,15 +172,15 @@ static int exchange_bytes(struct rw_ctx *ctx, const void *send, const size_t *n_
                           const size_t *n_recv)
 {
     struct rw_comm *comm = ctx->comm;
-    for (int r = 0; r < comm->n_ranks; r++)
-        comm->bytes_sent += r == comm->rank ? 0 : n_send[r];
+    for (int r = 0; r < comm->n_workers; r++)
+        comm->bytes_sent += r == comm->worker ? 0 : n_send[r];
     return ended(ctx, comm->functions.all_to_all(comm->user, send, n_send, recv, n_recv));
 }
 
 int rw_comm_exchange(struct rw_ctx *ctx, const void *send, const size_t *send_begin, void **out,
                      size_t *begin)
 {
-    const size_t n = (size_t)rw_n_ranks(ctx), rank = (size_t)rw_rank(ctx);
+    const size_t n = (size_t)rw_n_workers(ctx), worker = (size_t)rw_worker(ctx);
     RW_FREED size_t *sizes = NULL, *n_send = NULL, *n_recv = NULL;
     RW_FREED void *got = NULL;
     *out = NULL;
@@ -192,9 +192,9 @@ int rw_comm_exchange(struct rw_ctx *ctx, const void *send, const size_t *send_be
         n_send[r] = send_begin[r + 1] - send_begin[r];
     RW_TRY(rw_comm_all_gather(ctx, n_send, sizes, n * sizeof(*sizes)));
     begin[0] = 0;
-    int fits = memcmp(sizes + rank * n, n_send, n * sizeof(*n_send)) == 0;
+    int fits = memcmp(sizes + worker * n, n_send, n * sizeof(*n_send)) == 0;
     for (size_t r = 0; r < n; r++) {
-        n_recv[r] = sizes[r * n + rank];
+        n_recv[r] = sizes[r * n + worker];
         fits &= n_recv[r] <= PTRDIFF_MAX - begin[r];
         begin[r + 1] = begin[r] + n_recv[r];
     }
@@ -212,7 +212,7 @@ int rw_comm_exchange(struct rw_ctx *ctx, const void *send, const size_t *send_be
 int rw_comm_gather_all(struct rw_ctx *ctx, const void *send, size_t bytes, void **out,
                        size_t *begin)
 {
-    const int n = rw_n_ranks(ctx);
+    const int n = rw_n_workers(ctx);
     RW_FREED uint64_t *offset = NULL;
     RW_FREED char *padded = NULL, *all = NULL;
     RW_FREED void *got = NULL;
@@ -244,12 +244,12 @@ int rw_comm_gather_all(struct rw_ctx *ctx, const void *send, size_t bytes, void 
 int rw_comm_nonsense(struct rw_ctx *ctx, const char *what)
 {
     return rw_fail(ctx, RW_ERR_MACHINE,
-                   "another of the %d ranks sent %s that cannot be\n"
-                   "hint: all ranks have to run the same program, on machines of the same kind",
-                   rw_n_ranks(ctx), what);
+                   "another of the %d workers sent %s that cannot be\n"
+                   "hint: all workers have to run the same program, on machines of the same kind",
+                   rw_n_workers(ctx), what);
 }
 
-/* What a rank tells of itself. */
+/* What a worker tells of itself. */
 struct outcome {
     int32_t status;
     char message[sizeof(((struct rw_ctx *)0)->error)];
@@ -262,15 +262,16 @@ int rw_comm_agree(struct rw_ctx *ctx, int status)
     struct rw_comm *comm = ctx->comm;
     if (comm->has_failed)
         return status < 0 ? status : begun(ctx);
-    uint32_t failed = status < 0 ? (uint32_t)comm->rank : UINT32_MAX;
+    uint32_t failed = status < 0 ? (uint32_t)comm->worker : UINT32_MAX;
     RW_TRY(rw_comm_all_reduce(ctx, &failed, 1, RW_COMM_U32, RW_COMM_MIN));
     if (failed == UINT32_MAX)
         return status;
     /* the others are silent, so that the sum of all is the message of one */
     struct outcome told = {0};
-    if (failed == (uint32_t)comm->rank) {
+    if (failed == (uint32_t)comm->worker) {
         told.status = status;
-        snprintf(told.message, sizeof(told.message), "rank %d: %.4000s", comm->rank, ctx->error);
+        snprintf(told.message, sizeof(told.message), "worker %d: %.4000s", comm->worker,
+                 ctx->error);
     }
     const int heard = rw_comm_all_reduce(ctx, &told, sizeof(told) / 4, RW_COMM_U32, RW_COMM_SUM);
     if (heard < 0)
@@ -287,13 +288,13 @@ int rw_comm_give_up(struct rw_ctx *ctx, int status)
     struct rw_comm *comm = ctx->comm;
     if (status >= 0 || is_alone(ctx) || comm->has_failed)
         return status;
-    if (rw_comm_has_failed(ctx)) { /* another rank was first: this is what it led to here */
+    if (rw_comm_has_failed(ctx)) { /* another worker was first: this is what it led to here */
         fail(comm, status);
         return status;
     }
     comm->knows_cause = 1;
     char message[sizeof(ctx->error)];
-    snprintf(message, sizeof(message), "rank %d: %.4000s", comm->rank, ctx->error);
+    snprintf(message, sizeof(message), "worker %d: %.4000s", comm->worker, ctx->error);
     fail(comm, rw_fail(ctx, status, "%s", message));
     if (comm->functions.abort)
         comm->functions.abort(comm->user);
@@ -311,37 +312,37 @@ int rw_comm_has_failed(const struct rw_ctx *ctx)
 
 /* ---- for callers of the library ---- */
 
-int rw_ranks_count(const struct rw_ctx *ctx)
+int rw_workers_count(const struct rw_ctx *ctx)
 {
-    return rw_n_ranks(ctx);
+    return rw_n_workers(ctx);
 }
 
-int rw_ranks_number(const struct rw_ctx *ctx)
+int rw_workers_number(const struct rw_ctx *ctx)
 {
-    return rw_rank(ctx);
+    return rw_worker(ctx);
 }
 
-int rw_ranks_sum(struct rw_ctx *ctx, uint64_t *numbers, size_t n)
+int rw_workers_sum(struct rw_ctx *ctx, uint64_t *numbers, size_t n)
 {
     return rw_comm_sum(ctx, numbers, n);
 }
 
-int rw_ranks_agree(struct rw_ctx *ctx, int status)
+int rw_workers_agree(struct rw_ctx *ctx, int status)
 {
     return rw_comm_agree(ctx, status);
 }
 
-void rw_ranks_end(struct rw_ctx *ctx)
+void rw_workers_end(struct rw_ctx *ctx)
 {
     rw_comm_give_up(ctx, RW_ERR_INTERRUPTED);
 }
 
-int rw_ranks_tells(const struct rw_ctx *ctx)
+int rw_workers_tells(const struct rw_ctx *ctx)
 {
     const struct rw_comm *comm = ctx->comm;
-    if (!comm || comm->n_ranks == 1 || !comm->has_failed)
-        return rw_rank(ctx) == 0;
-    return comm->all_know ? comm->rank == 0 : comm->knows_cause;
+    if (!comm || comm->n_workers == 1 || !comm->has_failed)
+        return rw_worker(ctx) == 0;
+    return comm->all_know ? comm->worker == 0 : comm->knows_cause;
 }
 
 /* Communicators of libraries that are opened at run time, so that nothing here is linked to an MPI;
@@ -433,8 +434,8 @@ static int open_module(struct rw_ctx *ctx, const struct module *module, rw_comm_
     char path[PATH_SIZE];
     if (!find(module, path))
         return rw_fail(ctx, RW_ERR_UNSUPPORTED,
-                       "cannot find '%s', without which ranks cannot meet by %s\n%s", module->file,
-                       module->name, module->hint);
+                       "cannot find '%s', without which workers cannot meet by %s\n%s",
+                       module->file, module->name, module->hint);
     /* MPI opens parts of its own that look for its names among all */
     void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     if (!library) {
@@ -461,7 +462,7 @@ int rw_comm_launched(void)
     for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
         const char *text = getenv(variables[i]);
         const long n = text ? strtol(text, NULL, 10) : 0;
-        if (n > 1 && n <= RW_MAX_RANKS)
+        if (n > 1 && n <= RW_MAX_WORKERS)
             return (int)n;
     }
     return 1;
@@ -470,7 +471,7 @@ int rw_comm_launched(void)
 /* srun with the wrong --mpi starts processes that are each alone: all would write one model. */
 static int check_meeting(struct rw_ctx *ctx, const struct rw_comm_module *met)
 {
-    if (met->n_ranks > 1 || rw_comm_launched() <= 1)
+    if (met->n_workers > 1 || rw_comm_launched() <= 1)
         return RW_OK;
     return rw_fail(ctx, RW_ERR_UNSUPPORTED,
                    "%d processes were started, but %s sees one: they do not know of each other\n"
@@ -492,7 +493,7 @@ static int meet_by(struct rw_ctx *ctx, rw_comm_module_fn *open, struct rw_comm *
     }
     /* if this fails it stays open: the launcher sees a process that leaves so, and ends the others
      */
-    RW_TRY(rw_comm_new(ctx, &met.functions, met.user, met.rank, met.n_ranks, out));
+    RW_TRY(rw_comm_new(ctx, &met.functions, met.user, met.worker, met.n_workers, out));
     (*out)->close = met.close;
     (*out)->local_rank = met.local_rank;
     return RW_OK;
@@ -514,17 +515,18 @@ int rw_comm_open(struct rw_ctx *ctx, const char *name, struct rw_comm **out)
     return rw_fail(ctx, RW_ERR_ARGUMENT, "unknown communicator '%s'; expected mpi", name);
 }
 
-/* Ranks that are threads of one process. They see each other's buffers; a call is three steps with
- * a barrier between them: all buffers are shown, each rank computes its part, all parts are there.
+/* Workers that are threads of one process. They see each other's buffers; a call is three steps
+ * with a barrier between them: all buffers are shown, each worker computes its part, all parts are
+ * there.
  */
 /* Some 50 to 150 microseconds: between the calls of a tree others are done sooner, as a rule. */
 enum { SPINS = 3000 };
 
-/* What all ranks have together. */
+/* What all workers have together. */
 struct group {
-    int n_ranks;
-    int spins;             /* looks of a rank that waits before it sleeps */
-    struct member *member; /* [n_ranks] */
+    int n_workers;
+    int spins;             /* looks of a worker that waits before it sleeps */
+    struct member *member; /* [n_workers] */
     /* the barrier */
     pthread_mutex_t mutex;
     pthread_cond_t all_came;
@@ -535,26 +537,26 @@ struct group {
 
 struct member {
     struct group *group;
-    struct rw_ctx *ctx; /* rank 0's is the caller's */
+    struct rw_ctx *ctx; /* worker 0's is the caller's */
     struct rw_comm *comm;
     pthread_t thread;
-    int rank, is_started;
+    int worker, is_started;
     int status; /* of the body */
     /* the call at hand */
     const void *send;
     void *recv;
     const size_t *n_send;
     /* of a group's run */
-    rw_rank_fn body;
+    rw_worker_fn body;
     void *user;
 };
 
-/* 0 once all ranks are here; 1: one of them will not come. */
+/* 0 once all workers are here; 1: one of them will not come. */
 static int meet(struct group *group)
 {
     pthread_mutex_lock(&group->mutex);
     const unsigned turn = group->turn;
-    if (!group->is_broken && ++group->n_waiting == group->n_ranks) {
+    if (!group->is_broken && ++group->n_waiting == group->n_workers) {
         group->n_waiting = 0;
         group->turn++;
         pthread_cond_broadcast(&group->all_came);
@@ -608,12 +610,12 @@ static void combine(void *out, const void *own, size_t n, enum rw_comm_type type
         COMBINE(uint32_t);
 }
 
-/* Elements [first, first + n) of all ranks' buffers together: out, [n]. */
+/* Elements [first, first + n) of all workers' buffers together: out, [n]. */
 static void reduce(const struct group *group, size_t first, size_t n, enum rw_comm_type type,
                    enum rw_comm_op op, void *out)
 {
     const size_t bytes = type == RW_COMM_U64 ? 8 : 4;
-    for (int r = 0; r < group->n_ranks; r++) {
+    for (int r = 0; r < group->n_workers; r++) {
         const char *own = (const char *)group->member[r].send + first * bytes;
         if (r == 0)
             memcpy(out, own, n * bytes);
@@ -622,16 +624,17 @@ static void reduce(const struct group *group, size_t first, size_t n, enum rw_co
     }
 }
 
-/* Each rank writes its part of the elements into the buffers of all: nobody reads them any more. */
+/* Each worker writes its part of the elements into the buffers of all: nobody reads them any more.
+ */
 static int thread_all_reduce(void *user, void *buffer, size_t n, enum rw_comm_type type,
                              enum rw_comm_op op, void *stream)
 {
     enum { BLOCK = 512 };
     struct member *me = user;
     struct group *group = me->group;
-    const size_t bytes = type == RW_COMM_U64 ? 8 : 4, n_ranks = (size_t)group->n_ranks;
-    const size_t part = (n + n_ranks - 1) / n_ranks;
-    const size_t first = part * (size_t)me->rank < n ? part * (size_t)me->rank : n;
+    const size_t bytes = type == RW_COMM_U64 ? 8 : 4, n_workers = (size_t)group->n_workers;
+    const size_t part = (n + n_workers - 1) / n_workers;
+    const size_t first = part * (size_t)me->worker < n ? part * (size_t)me->worker : n;
     const size_t end = first + part < n ? first + part : n;
     uint64_t sums[BLOCK];
     (void)stream;
@@ -641,7 +644,7 @@ static int thread_all_reduce(void *user, void *buffer, size_t n, enum rw_comm_ty
     for (size_t at = first; at < end; at += BLOCK) {
         const size_t some = end - at < BLOCK ? end - at : BLOCK;
         reduce(group, at, some, type, op, sums);
-        for (int r = 0; r < group->n_ranks; r++)
+        for (int r = 0; r < group->n_workers; r++)
             memcpy((char *)group->member[r].recv + at * bytes, sums, some * bytes);
     }
     return meet(group);
@@ -655,7 +658,7 @@ static int thread_reduce_scatter(void *user, const void *send, void *recv, size_
     me->send = send;
     if (meet(me->group))
         return 1;
-    reduce(me->group, n_each * (size_t)me->rank, n_each, type, RW_COMM_SUM, recv);
+    reduce(me->group, n_each * (size_t)me->worker, n_each, type, RW_COMM_SUM, recv);
     return meet(me->group);
 }
 
@@ -666,7 +669,7 @@ static int thread_all_gather(void *user, const void *send, void *recv, size_t by
     me->send = send;
     if (meet(me->group))
         return 1;
-    for (int r = 0; r < me->group->n_ranks; r++)
+    for (int r = 0; r < me->group->n_workers; r++)
         memcpy((char *)recv + (size_t)r * bytes, me->group->member[r].send, bytes);
     return meet(me->group);
 }
@@ -679,10 +682,10 @@ static int thread_all_to_all(void *user, const void *send, const size_t *n_send,
     me->n_send = n_send;
     if (meet(me->group))
         return 1;
-    for (int r = 0; r < me->group->n_ranks; r++) {
+    for (int r = 0; r < me->group->n_workers; r++) {
         const struct member *other = &me->group->member[r];
         size_t from = 0;
-        for (int k = 0; k < me->rank; k++)
+        for (int k = 0; k < me->worker; k++)
             from += other->n_send[k];
         if (n_recv[r] > 0) /* else there may be no buffer */
             memcpy(recv, (const char *)other->send + from, n_recv[r]);
@@ -703,11 +706,11 @@ static const struct rw_comm_functions thread_functions = {
 
 /* ---- a run ---- */
 
-/* The rank's part, from its first call to its end. Whoever waits for it then, waits in vain. */
+/* The worker's part, from its first call to its end. Whoever waits for it then, waits in vain. */
 static void *run_member(void *user)
 {
     struct member *me = user;
-    me->status = rw_comm_give_up(me->ctx, me->body(me->user, me->ctx, me->rank));
+    me->status = rw_comm_give_up(me->ctx, me->body(me->user, me->ctx, me->worker));
     thread_abort(me);
     return NULL;
 }
@@ -715,13 +718,13 @@ static void *run_member(void *user)
 /* Contexts and communicators. */
 static int make_members(struct group *group, struct rw_ctx *ctx, int n_threads)
 {
-    for (int r = 0; r < group->n_ranks; r++) {
+    for (int r = 0; r < group->n_workers; r++) {
         struct member *member = &group->member[r];
         member->ctx = ctx;
         if (r > 0 && rw_ctx_new(&member->ctx) < 0)
-            return rw_fail(ctx, RW_ERR_MEMORY, "out of memory for %d ranks", group->n_ranks);
+            return rw_fail(ctx, RW_ERR_MEMORY, "out of memory for %d workers", group->n_workers);
         RW_TRY(rw_ctx_set_threads(member->ctx, n_threads));
-        RW_TRY(rw_comm_new(ctx, &thread_functions, member, r, group->n_ranks, &member->comm));
+        RW_TRY(rw_comm_new(ctx, &thread_functions, member, r, group->n_workers, &member->comm));
         member->comm->local_rank = r;
         RW_TRY(rw_ctx_set_comm(member->ctx, member->comm));
     }
@@ -730,22 +733,23 @@ static int make_members(struct group *group, struct rw_ctx *ctx, int n_threads)
 
 static int start_members(struct group *group, struct rw_ctx *ctx)
 {
-    for (int r = 1; r < group->n_ranks; r++) {
+    for (int r = 1; r < group->n_workers; r++) {
         struct member *member = &group->member[r];
         const int why = pthread_create(&member->thread, NULL, run_member, member);
         if (why)
-            return rw_fail_io(ctx, why, "a thread for rank %d of %d: no memory for it, or too many",
-                              r, group->n_ranks);
+            return rw_fail_io(ctx, why,
+                              "a thread for worker %d of %d: no memory for it, or too many", r,
+                              group->n_workers);
         member->is_started = 1;
     }
     return RW_OK;
 }
 
-/* The lowest rank's that knows its cause: the others failed because of it. */
+/* The lowest worker's that knows its cause: the others failed because of it. */
 static int find_failure(const struct group *group, struct rw_ctx *ctx)
 {
     const struct member *found = NULL;
-    for (int r = 0; r < group->n_ranks; r++) {
+    for (int r = 0; r < group->n_workers; r++) {
         const struct member *member = &group->member[r];
         if (member->status < 0 && (!found || member->comm->knows_cause > found->comm->knows_cause))
             found = member;
@@ -758,7 +762,7 @@ static int find_failure(const struct group *group, struct rw_ctx *ctx)
 static void release_members(struct group *group, struct rw_ctx *ctx, int n_threads,
                             struct rw_comm *comm)
 {
-    for (int r = 0; r < group->n_ranks; r++) {
+    for (int r = 0; r < group->n_workers; r++) {
         rw_comm_free(group->member[r].comm);
         if (group->member[r].ctx != ctx)
             rw_ctx_free(group->member[r].ctx);
@@ -770,27 +774,29 @@ static void release_members(struct group *group, struct rw_ctx *ctx, int n_threa
     pthread_mutex_destroy(&group->mutex);
 }
 
-int rw_ranks_run(struct rw_ctx *ctx, int n_ranks, rw_rank_fn body, void *user)
+int rw_workers_run(struct rw_ctx *ctx, int n_workers, rw_worker_fn body, void *user)
 {
     const int n_threads = ctx->n_threads;
     struct rw_comm *comm = ctx->comm;
-    /* where each rank has a processor */
-    struct group group = {.n_ranks = n_ranks, .spins = n_ranks <= rw_processors() ? SPINS : 0};
-    if (n_ranks < 1 || n_ranks > RW_MAX_RANKS)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "%d ranks; expected 1 to %d", n_ranks, RW_MAX_RANKS);
+    /* where each worker has a processor */
+    struct group group = {.n_workers = n_workers,
+                          .spins = n_workers <= rw_processors() ? SPINS : 0};
+    if (n_workers < 1 || n_workers > RW_MAX_WORKERS)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "%d workers; expected 1 to %d", n_workers,
+                       RW_MAX_WORKERS);
     int status;
-    RW_TRY(RW_NEW(ctx, group.member, (size_t)n_ranks));
+    RW_TRY(RW_NEW(ctx, group.member, (size_t)n_workers));
     pthread_mutex_init(&group.mutex, NULL);
     pthread_cond_init(&group.all_came, NULL);
-    for (int r = 0; r < n_ranks; r++)
-        group.member[r] = (struct member){.group = &group, .rank = r, .body = body, .user = user};
-    RW_TRY_OUT(make_members(&group, ctx, n_threads / n_ranks > 1 ? n_threads / n_ranks : 1));
+    for (int r = 0; r < n_workers; r++)
+        group.member[r] = (struct member){.group = &group, .worker = r, .body = body, .user = user};
+    RW_TRY_OUT(make_members(&group, ctx, n_threads / n_workers > 1 ? n_threads / n_workers : 1));
     status = start_members(&group, ctx);
     if (status < 0)
         thread_abort(&group.member[0]);
     else
         run_member(&group.member[0]);
-    for (int r = 1; r < n_ranks; r++) {
+    for (int r = 1; r < n_workers; r++) {
         if (group.member[r].is_started)
             pthread_join(group.member[r].thread, NULL);
     }

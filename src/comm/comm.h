@@ -1,10 +1,10 @@
-/* What ranks do together: sums and exchanges over all of them. A rank is a thread or a process that
- * runs the whole program on its own part of the data; a context has the rank's communicator
- * (rw_ctx_set_comm), or none, and then all of these do what one rank alone would, at once.
+/* What workers do together: sums and exchanges over all of them. A worker is a thread or a process
+ * that runs the whole program on its own part of the data; a context has the worker's communicator
+ * (rw_ctx_set_comm), or none, and then all of these do what one worker alone would, at once.
  *
- * Every rank makes the same calls in the same order, with the same sizes. What a rank finds wrong
- * it keeps until all ranks meet in rw_comm_agree, so that one message ends all of them; a failure
- * that cannot wait so long (rw_comm_give_up) makes the calls of the others fail.
+ * Every worker makes the same calls in the same order, with the same sizes. What a worker finds
+ * wrong it keeps until all workers meet in rw_comm_agree, so that one message ends all of them; a
+ * failure that cannot wait so long (rw_comm_give_up) makes the calls of the others fail.
  *
  * To add what carries the bytes: a library of its own with a struct rw_comm_module (below)
  * and a row in comm.c's table, by which rw_comm_open finds it; or, within a process, a file
@@ -24,25 +24,25 @@ struct rw_comm {
     struct rw_comm_functions functions;
     void *user; /* of the functions; owned if there is a `close` */
     /* NULL: nothing is to be done at the end. exit_status: 0; or there was a failure that other
-     * ranks may not know of, so that they have to be ended, their launcher with this status. */
+     * workers may not know of, so that they have to be ended, their launcher with this status. */
     void (*close)(void *user, int exit_status);
-    int rank, n_ranks;
+    int worker, n_workers;
     int local_rank;      /* its number among those of this machine */
     int has_failed;      /* no more calls */
-    int knows_cause;     /* and the context's message says which rank failed, and why */
-    int all_know;        /* so do all ranks */
+    int knows_cause;     /* and the context's message says which worker failed, and why */
+    int all_know;        /* so do all workers */
     int failure;         /* the status, below 0 */
-    uint64_t bytes_sent; /* by this rank, as the algorithms that need fewest would */
+    uint64_t bytes_sent; /* by this worker, as the algorithms that need fewest would */
 };
 
-static inline int rw_n_ranks(const struct rw_ctx *ctx)
+static inline int rw_n_workers(const struct rw_ctx *ctx)
 {
-    return ctx->comm ? ctx->comm->n_ranks : 1;
+    return ctx->comm ? ctx->comm->n_workers : 1;
 }
 
-static inline int rw_rank(const struct rw_ctx *ctx)
+static inline int rw_worker(const struct rw_ctx *ctx)
 {
-    return ctx->comm ? ctx->comm->rank : 0;
+    return ctx->comm ? ctx->comm->worker : 0;
 }
 
 static inline int rw_local_rank(const struct rw_ctx *ctx)
@@ -56,19 +56,19 @@ enum { RW_SHARD_TEXT = 40 };
 static inline const char *rw_comm_shard(const struct rw_ctx *ctx, char buffer[RW_SHARD_TEXT])
 {
     buffer[0] = 0;
-    if (ctx && rw_rank(ctx) > 0)
-        snprintf(buffer, RW_SHARD_TEXT, " of worker %d's shard", rw_rank(ctx));
+    if (ctx && rw_worker(ctx) > 0)
+        snprintf(buffer, RW_SHARD_TEXT, " of worker %d's shard", rw_worker(ctx));
     return buffer;
 }
 
-/* By this rank to others, so far. */
+/* By this worker to others, so far. */
 static inline uint64_t rw_comm_bytes_sent(const struct rw_ctx *ctx)
 {
     return ctx->comm ? ctx->comm->bytes_sent : 0;
 }
 
-/* Each element of the ranks' buffers, [n], summed, or the least or greatest of them; in place. Sums
- * of signed integers wrap as two's complement. */
+/* Each element of the workers' buffers, [n], summed, or the least or greatest of them; in place.
+ * Sums of signed integers wrap as two's complement. */
 int rw_comm_all_reduce(struct rw_ctx *ctx, void *buffer, size_t n, enum rw_comm_type type,
                        enum rw_comm_op op);
 static inline int rw_comm_sum(struct rw_ctx *ctx, uint64_t *buffer, size_t n)
@@ -79,36 +79,36 @@ static inline int rw_comm_max(struct rw_ctx *ctx, uint64_t *buffer, size_t n)
 {
     return rw_comm_all_reduce(ctx, buffer, n, RW_COMM_U64, RW_COMM_MAX);
 }
-/* The greatest of the ranks' numbers, [n], none of which is negative; in place. */
+/* The greatest of the workers' numbers, [n], none of which is negative; in place. */
 int rw_comm_max_doubles(struct rw_ctx *ctx, double *numbers, size_t n);
-/* send: [n_ranks][n_each]; recv: [n_each], rank r's part of the sums over all ranks' send. */
+/* send: [n_workers][n_each]; recv: [n_each], worker r's part of the sums over all workers' send. */
 int rw_comm_reduce_scatter(struct rw_ctx *ctx, const void *send, void *recv, size_t n_each,
                            enum rw_comm_type type);
-/* send: `bytes` bytes; recv: [n_ranks][bytes], written. */
+/* send: `bytes` bytes; recv: [n_workers][bytes], written. */
 int rw_comm_all_gather(struct rw_ctx *ctx, const void *send, void *recv, size_t bytes);
-/* The same of any number of bytes from each rank. *out: all of them, rank after rank, the caller's
- * (rw_mem_free); begin: [n_ranks + 1], written. */
+/* The same of any number of bytes from each worker. *out: all of them, worker after worker, the
+ * caller's (rw_mem_free); begin: [n_workers + 1], written. */
 int rw_comm_gather_all(struct rw_ctx *ctx, const void *send, size_t bytes, void **out,
                        size_t *begin);
-/* Bytes to every rank and from every rank: send and *out, which is the caller's, stand by rank.
- * Rank r gets send[send_begin[r]] to send[send_begin[r + 1]]. send_begin, begin: [n_ranks + 1];
- * begin is written. */
+/* Bytes to every worker and from every worker: send and *out, which is the caller's, stand by
+ * worker. Worker r gets send[send_begin[r]] to send[send_begin[r + 1]]. send_begin, begin:
+ * [n_workers + 1]; begin is written. */
 int rw_comm_exchange(struct rw_ctx *ctx, const void *send, const size_t *send_begin, void **out,
                      size_t *begin);
 
-/* All ranks meet. Returns `status` if no rank has failed; else the status of the lowest rank that
- * has, and its message in all contexts, "rank 2: ...". Called before anything that needs all ranks
- * after anything that can fail on one. */
+/* All workers meet. Returns `status` if no worker has failed; else the status of the lowest worker
+ * that has, and its message in all contexts, "worker 2: ...". Called before anything that needs all
+ * workers after anything that can fail on one. */
 int rw_comm_agree(struct rw_ctx *ctx, int status);
-/* A failure in the middle: other ranks' calls fail from now on. Does nothing if status is not below
- * 0, or all ranks know. Returns status. */
+/* A failure in the middle: other workers' calls fail from now on. Does nothing if status is not
+ * below 0, or all workers know. Returns status. */
 int rw_comm_give_up(struct rw_ctx *ctx, int status);
 
-/* What another rank sent cannot be: "names of features", say. Returns RW_ERR_MACHINE. */
+/* What another worker sent cannot be: "names of features", say. Returns RW_ERR_MACHINE. */
 int rw_comm_nonsense(struct rw_ctx *ctx, const char *what);
 
-/* Of what another rank sent, [n] bytes: behind the text, ended by 0, that follows `head` bytes from
- * `at` on. 0: it has no end. */
+/* Of what another worker sent, [n] bytes: behind the text, ended by 0, that follows `head` bytes
+ * from `at` on. 0: it has no end. */
 static inline size_t rw_told_end(const char *bytes, size_t n, size_t at, size_t head)
 {
     const char *end =
@@ -116,15 +116,15 @@ static inline size_t rw_told_end(const char *bytes, size_t n, size_t at, size_t 
     return end ? (size_t)(end - bytes) + 1 : 0;
 }
 
-/* Has another rank failed, as far as is known without a call? */
+/* Has another worker failed, as far as is known without a call? */
 int rw_comm_has_failed(const struct rw_ctx *ctx);
 
-/* An array of this rank's numbers, one a rank, before each rank: of [n_ranks + 1], the last is the
- * sum. RW_ERR_MACHINE: the sum has no place in a size_t. */
+/* An array of this worker's numbers, one a worker, before each worker: of [n_workers + 1], the last
+ * is the sum. RW_ERR_MACHINE: the sum has no place in a size_t. */
 int rw_comm_offsets(struct rw_ctx *ctx, uint64_t own, uint64_t *offset);
 
-/* How many ranks the launcher that started this process means it to be one of, by the environment;
- * 1: there is none. */
+/* How many workers the launcher that started this process means it to be one of, by the
+ * environment; 1: there is none. */
 int rw_comm_launched(void);
 /* Where the library of a communicator is ("mpi"), as rw_comm_open looks for it; 0: nowhere. */
 int rw_comm_find(const char *name, char *path, size_t size);
@@ -136,7 +136,7 @@ struct rw_comm_module {
     struct rw_comm_functions functions;
     void *user;
     void (*close)(void *user, int exit_status);
-    int rank, n_ranks, local_rank;
+    int worker, n_workers, local_rank;
 };
 
 /* What the library exports, under a name that changes with struct rw_comm_module. Returns 0, or 1

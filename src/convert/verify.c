@@ -157,15 +157,15 @@ static void load_doc(struct verifying *v, uint32_t in_block)
 /* A category as they are given it: an index of the column's words, or a number. NaN: missing; -1:
  * none that the file could list. */
 static float given_category(const struct verifying *v, const struct rw_ens_categories *of,
-                            struct rw_lexicon *lexicon, float value)
+                            struct rw_vocabulary *vocabulary, float value)
 {
     char decimal[16];
     const char *word = decimal;
     uint64_t number;
-    if (isnan(value) || (!lexicon && !of->word))
+    if (isnan(value) || (!vocabulary && !of->word))
         return value;
-    if (lexicon)
-        word = rw_lexicon_word(lexicon, (uint32_t)value);
+    if (vocabulary)
+        word = rw_vocabulary_word(vocabulary, (uint32_t)value);
     else
         snprintf(decimal, sizeof(decimal), "%.0f", (double)value);
     for (uint32_t i = 0; of->word && i < of->n; i++) {
@@ -193,14 +193,14 @@ static int give_categories(struct verifying *v)
             column < 0 ? NULL : rw_ens_categories_of(v->theirs, (uint32_t)column);
         if (!of)
             continue;
-        struct rw_lexicon *lexicon =
-            rw_lexicon_has(v->dataset->lexicon, v->used[i]) ? v->dataset->lexicon : NULL;
+        struct rw_vocabulary *vocabulary =
+            rw_vocabulary_has(v->dataset->vocabulary, v->used[i]) ? v->dataset->vocabulary : NULL;
         RW_TRY(RW_ARENA_NEW(v->ctx, v->arena, v->given_as[i], n));
         load_values(v->dataset, v->used[i], 0, n, v->given_as[i]);
         for (uint32_t d = 0; d < n; d++) {
             const int is_absent = rw_is_absent(v->given_as[i][d]);
             const float value = is_absent ? given_absent(v) : v->given_as[i][d];
-            v->given_as[i][d] = given_category(v, of, is_absent ? NULL : lexicon, value);
+            v->given_as[i][d] = given_category(v, of, is_absent ? NULL : vocabulary, value);
         }
     }
     return RW_OK;

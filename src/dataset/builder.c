@@ -35,7 +35,7 @@ void rw_builder_release(struct rw_builder *builder)
         rw_mem_free(owned[i]);
     rw_mem_free_large(builder->entry_value, builder->room.entry_value * sizeof(float));
     rw_names_free(builder->name, builder->n_names);
-    rw_lexicon_free(builder->lexicon);
+    rw_vocabulary_free(builder->vocabulary);
     memset(builder, 0, sizeof(*builder));
 }
 
@@ -258,8 +258,8 @@ int rw_builder_split(struct rw_ctx *ctx, struct rw_builder *from, struct rw_buil
     rw_builder_drop_values(from);
     to->width = from->width;
     to->by_name = from->by_name;
-    to->lexicon = from->lexicon;
-    from->lexicon = NULL;
+    to->vocabulary = from->vocabulary;
+    from->vocabulary = NULL;
     return RW_OK;
 }
 
@@ -416,8 +416,8 @@ static const char *width_text(const struct rw_builder *builder, char text[24])
     return text;
 }
 
-/* Parts of one set have as many labels, the same columns, and categories of one lexicon: numbers of
- * words mean nothing beside those of another, or beside plain numbers. a: NULL, or a part before
+/* Parts of one set have as many labels, the same columns, and categories of one vocabulary: numbers
+ * of words mean nothing beside those of another, or beside plain numbers. a: NULL, or a part before
  * with documents; named: NULL, or the first with names. */
 static int check_alike(struct rw_ctx *ctx, const struct rw_builder *a,
                        const struct rw_builder *named, const struct rw_builder *b)
@@ -439,7 +439,7 @@ static int check_alike(struct rw_ctx *ctx, const struct rw_builder *a,
                        "'%.400s' has %s, '%.400s' has %s\n"
                        "hint: files of one set have the same columns in the same order",
                        name_of(a), width_text(a, a_text), name_of(b), width_text(b, b_text));
-    if (a && b->n_docs && a->lexicon != b->lexicon)
+    if (a && b->n_docs && a->vocabulary != b->vocabulary)
         return rw_fail(ctx, RW_ERR_DATA,
                        "%.400s and %.400s: categories are read as words of the one, and as "
                        "numbers, or words of its own, of the other\n"
@@ -470,7 +470,7 @@ static int join_columns(struct rw_ctx *ctx, const struct finish *finish)
     if (last) {
         dataset->width = last->width;
         dataset->by_name = last->by_name;
-        dataset->lexicon = rw_lexicon_share(last->lexicon);
+        dataset->vocabulary = rw_vocabulary_share(last->vocabulary);
         dataset->n_more_labels = last->n_more_labels;
     }
     return RW_OK;
@@ -853,8 +853,8 @@ int rw_builder_copy(struct rw_ctx *ctx, struct rw_builder *builder,
     RW_FREED uint64_t *next = NULL;
     builder->width = dataset->width;
     builder->by_name = dataset->by_name;
-    if (!builder->lexicon)
-        builder->lexicon = rw_lexicon_share(dataset->lexicon);
+    if (!builder->vocabulary)
+        builder->vocabulary = rw_vocabulary_share(dataset->vocabulary);
     RW_TRY(RW_NEW(ctx, next, (size_t)(end - begin) + 1));
     RW_TRY(copy_entries(ctx, &lines, dataset, begin, end, next));
     uint32_t q = /* the query that holds `begin` */

@@ -1,7 +1,7 @@
 /* Features whose values are categories: which words have a code of their own, and data sets in
  * which the codes stand in place of values.
  *
- * A category is a word. Where a data set has no lexicon for the feature (dataset/names.h), its
+ * A category is a word. Where a data set has no vocabulary for the feature (dataset/names.h), its
  * values are whole numbers from 0 on, and the words their decimals. The words that have a code are
  * sorted by their bytes and have codes 0, 1, ...; all others, also those that training never saw,
  * share the one behind them. Missing values stay missing; an empty word is a missing value. */
@@ -55,12 +55,12 @@ struct rw_shared_codes {
     size_t n_words;
 };
 
-/* Finds the words of a training set: of each feature that is wanted and that some rank's documents
- * have, the `most` (RW_MAX_CATEGORIES, at most) that most documents have, of equals those that come
- * first by bytes. wanted: [RW_FEATURE_IDS]. kept: NULL, or categories of a model, on all ranks: its
- * features are among those found, whatever documents have, and so are all of its words, which count
- * among the `most`. All ranks call it together, and find the same. RW_ERR_DATA: a value is no
- * category. */
+/* Finds the words of a training set: of each feature that is wanted and that some worker's
+ * documents have, the `most` (RW_MAX_CATEGORIES, at most) that most documents have, of equals those
+ * that come first by bytes. wanted: [RW_FEATURE_IDS]. kept: NULL, or categories of a model, on all
+ * workers: its features are among those found, whatever documents have, and so are all of its
+ * words, which count among the `most`. All workers call it together, and find the same.
+ * RW_ERR_DATA: a value is no category. */
 int rw_categories_make(struct rw_ctx *ctx, const uint8_t *wanted, const struct rw_dataset *dataset,
                        uint32_t most, int absent_missing, const struct rw_categories *kept,
                        struct rw_categories *out, struct rw_shared_codes *shared);
@@ -70,8 +70,8 @@ int rw_categories_make(struct rw_ctx *ctx, const uint8_t *wanted, const struct r
 int rw_categories_codes(struct rw_ctx *ctx, const struct rw_feature_categories *of,
                         const struct rw_dataset *dataset, int absent_missing, float *values);
 
-/* As rw_dataset_set_categories, which checks more; also of a cache's values. The data set's lexicon
- * gets the words, or a new one. */
+/* As rw_dataset_set_categories, which checks more; also of a cache's values. The data set's
+ * vocabulary gets the words, or a new one. */
 int rw_categories_set_words(struct rw_ctx *ctx, struct rw_dataset *dataset, uint32_t feature,
                             const char *const *words, uint32_t n_words);
 

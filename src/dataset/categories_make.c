@@ -1,4 +1,4 @@
-/* The words of a training set, of all ranks: each sends what its documents have, and all keep the
+/* The words of a training set, of all workers: each sends what its documents have, and all keep the
  * same ones. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 _Static_assert((int)RW_MAX_CATEGORIES + 1 == (int)RW_MAX_BINS,
                "with the code of the rest, a bin each");
 
-/* One word of a feature, and how many documents have it. The empty one only says that a rank has
+/* One word of a feature, and how many documents have it. The empty one only says that a worker has
  * the feature. */
 struct counted {
     uint32_t feature;
@@ -19,7 +19,8 @@ struct counted {
     const char *word; /* borrowed */
 };
 
-/* What a rank sends: the feature (4 bytes), the count (8), the word and a 0; one after another. */
+/* What a worker sends: the feature (4 bytes), the count (8), the word and a 0; one after another.
+ */
 struct message {
     char *bytes; /* owned */
     size_t n, room;
@@ -45,7 +46,7 @@ static int by_value(const void *a, const void *b)
 
 /* Numbers, sorted, that documents have. */
 static int put_numbers(struct rw_ctx *ctx, struct message *m, uint32_t feature,
-                       struct rw_lexicon *lexicon, float *values, uint32_t n)
+                       struct rw_vocabulary *vocabulary, float *values, uint32_t n)
 {
     if (n)
         qsort(values, n, sizeof(*values), by_value);
@@ -54,7 +55,8 @@ static int put_numbers(struct rw_ctx *ctx, struct message *m, uint32_t feature,
         for (end = i + 1; end < n && values[end] == values[i];)
             end++;
         snprintf(number, sizeof(number), "%u", (unsigned)values[i]);
-        const char *word = lexicon ? rw_lexicon_word(lexicon, (uint32_t)values[i]) : number;
+        const char *word =
+            vocabulary ? rw_vocabulary_word(vocabulary, (uint32_t)values[i]) : number;
         if (*word)
             RW_TRY(put(ctx, m, feature, end - i, word));
     }
@@ -67,8 +69,8 @@ static int count_feature(struct rw_ctx *ctx, const struct rw_dataset *dataset, u
 {
     const struct rw_column *column = rw_dataset_column(dataset, feature);
     const struct rw_feature_categories none = {.feature = feature};
-    struct rw_lexicon *lexicon =
-        rw_lexicon_has(dataset->lexicon, feature) ? dataset->lexicon : NULL;
+    struct rw_vocabulary *vocabulary =
+        rw_vocabulary_has(dataset->vocabulary, feature) ? dataset->vocabulary : NULL;
     uint32_t n = 0, n_present = 0;
     RW_TRY(rw_categories_codes(ctx, &none, dataset, absent_missing, values)); /* are they some? */
     if (column)
@@ -79,7 +81,7 @@ static int count_feature(struct rw_ctx *ctx, const struct rw_dataset *dataset, u
         if (value == value)
             values[n++] = value;
     }
-    RW_TRY(put_numbers(ctx, m, feature, lexicon, values, n));
+    RW_TRY(put_numbers(ctx, m, feature, vocabulary, values, n));
     return absent_missing || n_present == dataset->n_docs
                ? RW_OK
                : put(ctx, m, feature, dataset->n_docs - n_present, "0");
@@ -97,7 +99,7 @@ static int count_all(struct rw_ctx *ctx, const uint8_t *wanted, const struct rw_
     return RW_OK;
 }
 
-/* ---- of all ranks ---- */
+/* ---- of all workers ---- */
 
 static int by_word(const void *a, const void *b)
 {
@@ -210,7 +212,7 @@ static int keep_all(struct rw_ctx *ctx, const char *bytes, size_t n_bytes, uint3
         const uint32_t feature = is_kept ? kept->of[k].feature : words[i].feature;
         for (end = i; end < n && words[end].feature == feature;)
             end++;
-        if (is_kept || !words[i].word[0]) { /* or no rank has the feature */
+        if (is_kept || !words[i].word[0]) { /* or no worker has the feature */
             out->of[out->n].feature = feature;
             out->n++;
             RW_TRY(keep_words(ctx, is_kept ? &kept->of[k] : NULL, words + i, end - i, most,
@@ -231,11 +233,11 @@ int rw_categories_make(struct rw_ctx *ctx, const uint8_t *wanted, const struct r
     int status;
     memset(out, 0, sizeof(*out));
     memset(shared, 0, sizeof(*shared));
-    status = RW_NEW(ctx, begin, (size_t)rw_n_ranks(ctx) + 1);
+    status = RW_NEW(ctx, begin, (size_t)rw_n_workers(ctx) + 1);
     status = status < 0 ? status : count_all(ctx, wanted, dataset, absent_missing, &own);
     RW_TRY_OUT(rw_comm_agree(ctx, status));
     RW_TRY_OUT(rw_comm_gather_all(ctx, own.bytes, own.n, &all, begin));
-    status = keep_all(ctx, all, begin[rw_n_ranks(ctx)],
+    status = keep_all(ctx, all, begin[rw_n_workers(ctx)],
                       most < RW_MAX_CATEGORIES ? most : RW_MAX_CATEGORIES, kept, out, shared);
     RW_TRY_OUT(rw_comm_agree(ctx, status));
 out:
@@ -274,15 +276,15 @@ int rw_categories_codes(struct rw_ctx *ctx, const struct rw_feature_categories *
                         const struct rw_dataset *dataset, int absent_missing, float *values)
 {
     const struct rw_column *column = rw_dataset_column(dataset, of->feature);
-    struct rw_lexicon *lexicon =
-        rw_lexicon_has(dataset->lexicon, of->feature) ? dataset->lexicon : NULL;
+    struct rw_vocabulary *vocabulary =
+        rw_vocabulary_has(dataset->vocabulary, of->feature) ? dataset->vocabulary : NULL;
     RW_FREED uint16_t *code_of = NULL; /* [n_words] */
     uint32_t entry = 0;
-    if (lexicon) {
-        const uint32_t n_words = rw_lexicon_n(lexicon);
+    if (vocabulary) {
+        const uint32_t n_words = rw_vocabulary_n(vocabulary);
         RW_TRY(RW_NEW_RAW(ctx, code_of, n_words));
         for (uint32_t i = 0; i < n_words; i++)
-            code_of[i] = (uint16_t)rw_category_of_word(of, rw_lexicon_word(lexicon, i));
+            code_of[i] = (uint16_t)rw_category_of_word(of, rw_vocabulary_word(vocabulary, i));
     }
     rw_dataset_feature(dataset, of->feature,
                        absent_missing ? rw_float_of_bits(RW_MISSING_BITS) : 0.0f, values);
@@ -290,7 +292,7 @@ int rw_categories_codes(struct rw_ctx *ctx, const struct rw_feature_categories *
         const float value = values[doc];
         if (value != value)
             continue;
-        if (lexicon && !is_absent(column, &entry, doc)) {
+        if (vocabulary && !is_absent(column, &entry, doc)) {
             values[doc] = (float)code_of[(uint32_t)value];
             continue;
         }
@@ -304,8 +306,9 @@ int rw_categories_codes(struct rw_ctx *ctx, const struct rw_feature_categories *
 int rw_categories_check_numbers(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                                 uint32_t feature)
 {
-    const struct rw_column *column =
-        rw_lexicon_has(dataset->lexicon, feature) ? rw_dataset_column(dataset, feature) : NULL;
+    const struct rw_column *column = rw_vocabulary_has(dataset->vocabulary, feature)
+                                         ? rw_dataset_column(dataset, feature)
+                                         : NULL;
     char text[RW_FEATURE_TEXT];
     for (uint32_t i = 0; column && i < column->n; i++) {
         if (column->value[i] == column->value[i])
@@ -335,7 +338,7 @@ int rw_categories_recode(struct rw_ctx *ctx, const struct rw_categories *categor
     *out = (struct rw_recoded){.dataset = *dataset};
     to->column = NULL;
     to->n_columns = 0;
-    to->lexicon = NULL;
+    to->vocabulary = NULL;
     RW_TRY(RW_NEW(ctx, out->made, categories->n));
     RW_TRY(RW_NEW(ctx, to->column, (size_t)dataset->n_columns + categories->n));
     for (uint32_t i = 0; i < categories->n; i++) {
@@ -354,7 +357,7 @@ int rw_categories_recode(struct rw_ctx *ctx, const struct rw_categories *categor
     return RW_OK;
 }
 
-/* The numbers of words in the data set's lexicon; RW_MAX_WORDS: missing. */
+/* The numbers of words in the data set's vocabulary; RW_MAX_WORDS: missing. */
 static int add_words(struct rw_ctx *ctx, struct rw_dataset *dataset, uint32_t feature,
                      const char *const *words, uint32_t n_words, uint32_t *number)
 {
@@ -365,7 +368,7 @@ static int add_words(struct rw_ctx *ctx, struct rw_dataset *dataset, uint32_t fe
             continue;
         const int status = n > RW_MAX_WORD_BYTES
                                ? RW_ERR_DATA
-                               : rw_lexicon_add(dataset->lexicon, words[i], n, &number[i]);
+                               : rw_vocabulary_add(dataset->vocabulary, words[i], n, &number[i]);
         if (status < 0)
             return rw_fail(ctx, status,
                            status == RW_ERR_DATA ? "feature %u: expected at most %d words of at "
@@ -383,7 +386,7 @@ int rw_dataset_set_categories(struct rw_ctx *ctx, struct rw_dataset *dataset, ui
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "categories of feature %u: expected a data set with values, from no cache",
                        feature);
-    if (rw_lexicon_has(dataset->lexicon, feature))
+    if (rw_vocabulary_has(dataset->vocabulary, feature))
         return rw_fail(ctx, RW_ERR_ARGUMENT, "feature %u has categories already", feature);
     return rw_categories_set_words(ctx, dataset, feature, words, n_words);
 }
@@ -393,8 +396,8 @@ int rw_categories_set_words(struct rw_ctx *ctx, struct rw_dataset *dataset, uint
 {
     const struct rw_column *column = rw_dataset_column(dataset, feature);
     RW_FREED uint32_t *number = NULL;
-    if (!dataset->lexicon)
-        RW_TRY(rw_lexicon_new(ctx, &dataset->lexicon));
+    if (!dataset->vocabulary)
+        RW_TRY(rw_vocabulary_new(ctx, &dataset->vocabulary));
     RW_TRY(RW_NEW(ctx, number, n_words));
     RW_TRY(add_words(ctx, dataset, feature, words, n_words, number));
     for (uint32_t i = 0; column && i < column->n; i++) {
@@ -409,6 +412,6 @@ int rw_categories_set_words(struct rw_ctx *ctx, struct rw_dataset *dataset, uint
         const uint32_t n = number[(uint32_t)value];
         column->value[i] = n == RW_MAX_WORDS ? rw_float_of_bits(RW_MISSING_BITS) : (float)n;
     }
-    rw_lexicon_mark(dataset->lexicon, feature);
+    rw_vocabulary_mark(dataset->vocabulary, feature);
     return RW_OK;
 }

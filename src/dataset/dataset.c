@@ -70,7 +70,7 @@ void rw_dataset_free(struct rw_dataset *dataset)
     rw_mem_free(dataset->location);
     rw_side_columns_free(dataset);
     rw_names_free(dataset->name, dataset->n_names);
-    rw_lexicon_free(dataset->lexicon);
+    rw_vocabulary_free(dataset->vocabulary);
     rw_mem_free(dataset);
 }
 

@@ -74,10 +74,10 @@ struct rw_dataset {
     uint32_t n_locations;
     char **file; /* [n_files] names as they were given; each owned */
     uint32_t n_files;
-    uint64_t first_doc;         /* of a worker's shard: documents of the workers before it */
-    uint64_t n_clamped;         /* decimals beyond float's range, read as the largest float */
-    struct rw_lexicon *lexicon; /* NULL, or words by the numbers that some columns have in place of
-                                   values (dataset/names.h); shared */
+    uint64_t first_doc;               /* of a worker's shard: documents of the workers before it */
+    uint64_t n_clamped;               /* decimals beyond float's range, read as the largest float */
+    struct rw_vocabulary *vocabulary; /* NULL, or words by the numbers that some columns have in
+                                   place of values (dataset/names.h); shared */
     int is_qrels; /* of judgments and runs (rw_qrels_read): a ranking need not have all of its
                     documents, of which those of a query are by falling id */
     /* NULL, or codes in place of values: of a validation set, by the boundaries of a training set,
@@ -87,7 +87,7 @@ struct rw_dataset {
     void (*codes_free)(struct rw_bins *codes);
 };
 struct rw_bins;
-struct rw_lexicon;
+struct rw_vocabulary;
 
 /* A zeroed dataset; everything in it is filled by its maker and freed by rw_dataset_free. */
 int rw_dataset_new(struct rw_ctx *ctx, struct rw_dataset **out);
@@ -182,7 +182,7 @@ struct rw_builder {
     int32_t n_names;
     uint32_t width; /* as of the dataset, as is */
     int by_name;
-    struct rw_lexicon *lexicon; /* as of the dataset */
+    struct rw_vocabulary *vocabulary; /* as of the dataset */
 };
 static inline const char *rw_builder_query_id(const struct rw_builder *builder, uint32_t query)
 {

@@ -243,7 +243,7 @@ int rw_query_ids_find(const struct rw_query_ids *ids, const char *id, size_t n, 
 
 enum { BLOCK_BYTES = 1 << 16 };
 
-struct rw_lexicon {
+struct rw_vocabulary {
     pthread_mutex_t mutex; /* of all below */
     int n_owners;
     struct rw_query_ids ids; /* of the words */
@@ -254,7 +254,7 @@ struct rw_lexicon {
     uint8_t marked[RW_FEATURE_IDS];
 };
 
-int rw_lexicon_new(struct rw_ctx *ctx, struct rw_lexicon **out)
+int rw_vocabulary_new(struct rw_ctx *ctx, struct rw_vocabulary **out)
 {
     RW_TRY(RW_NEW(ctx, *out, 1));
     pthread_mutex_init(&(*out)->mutex, NULL);
@@ -262,36 +262,36 @@ int rw_lexicon_new(struct rw_ctx *ctx, struct rw_lexicon **out)
     return RW_OK;
 }
 
-struct rw_lexicon *rw_lexicon_share(struct rw_lexicon *lexicon)
+struct rw_vocabulary *rw_vocabulary_share(struct rw_vocabulary *vocabulary)
 {
-    if (!lexicon)
+    if (!vocabulary)
         return NULL;
-    pthread_mutex_lock(&lexicon->mutex);
-    lexicon->n_owners++;
-    pthread_mutex_unlock(&lexicon->mutex);
-    return lexicon;
+    pthread_mutex_lock(&vocabulary->mutex);
+    vocabulary->n_owners++;
+    pthread_mutex_unlock(&vocabulary->mutex);
+    return vocabulary;
 }
 
-void rw_lexicon_free(struct rw_lexicon *lexicon)
+void rw_vocabulary_free(struct rw_vocabulary *vocabulary)
 {
-    if (!lexicon)
+    if (!vocabulary)
         return;
-    pthread_mutex_lock(&lexicon->mutex);
-    const int n_owners = --lexicon->n_owners;
-    pthread_mutex_unlock(&lexicon->mutex);
+    pthread_mutex_lock(&vocabulary->mutex);
+    const int n_owners = --vocabulary->n_owners;
+    pthread_mutex_unlock(&vocabulary->mutex);
     if (n_owners > 0)
         return;
-    for (size_t b = 0; b < lexicon->n_blocks; b++)
-        rw_mem_free(lexicon->block[b]);
-    rw_mem_free(lexicon->block);
-    rw_mem_free(lexicon->word);
-    rw_query_ids_release(&lexicon->ids);
-    pthread_mutex_destroy(&lexicon->mutex);
-    rw_mem_free(lexicon);
+    for (size_t b = 0; b < vocabulary->n_blocks; b++)
+        rw_mem_free(vocabulary->block[b]);
+    rw_mem_free(vocabulary->block);
+    rw_mem_free(vocabulary->word);
+    rw_query_ids_release(&vocabulary->ids);
+    pthread_mutex_destroy(&vocabulary->mutex);
+    rw_mem_free(vocabulary);
 }
 
 /* Room for n bytes at the end of the last block. */
-static int word_room_for(struct rw_lexicon *l, size_t n)
+static int word_room_for(struct rw_vocabulary *l, size_t n)
 {
     const size_t bytes = n > BLOCK_BYTES ? n : BLOCK_BYTES;
     if (l->n_blocks && l->block_bytes - l->used >= n)
@@ -304,7 +304,7 @@ static int word_room_for(struct rw_lexicon *l, size_t n)
     return RW_OK;
 }
 
-static int add(struct rw_lexicon *l, const char *word, size_t n, size_t *index)
+static int add(struct rw_vocabulary *l, const char *word, size_t n, size_t *index)
 {
     RW_TRY(word_room_for(l, n + 1));
     char *copy = l->block[l->n_blocks - 1] + l->used;
@@ -321,40 +321,41 @@ static int add(struct rw_lexicon *l, const char *word, size_t n, size_t *index)
     return RW_OK;
 }
 
-int rw_lexicon_add(struct rw_lexicon *lexicon, const char *word, size_t n, uint32_t *number)
+int rw_vocabulary_add(struct rw_vocabulary *vocabulary, const char *word, size_t n,
+                      uint32_t *number)
 {
     size_t index = 0;
-    pthread_mutex_lock(&lexicon->mutex);
-    const int status = add(lexicon, word, n, &index);
-    pthread_mutex_unlock(&lexicon->mutex);
+    pthread_mutex_lock(&vocabulary->mutex);
+    const int status = add(vocabulary, word, n, &index);
+    pthread_mutex_unlock(&vocabulary->mutex);
     *number = (uint32_t)index;
     return status < 0 ? status : RW_OK;
 }
 
-uint32_t rw_lexicon_n(struct rw_lexicon *lexicon)
+uint32_t rw_vocabulary_n(struct rw_vocabulary *vocabulary)
 {
-    pthread_mutex_lock(&lexicon->mutex);
-    const uint32_t n = (uint32_t)lexicon->ids.n;
-    pthread_mutex_unlock(&lexicon->mutex);
+    pthread_mutex_lock(&vocabulary->mutex);
+    const uint32_t n = (uint32_t)vocabulary->ids.n;
+    pthread_mutex_unlock(&vocabulary->mutex);
     return n;
 }
 
-const char *rw_lexicon_word(struct rw_lexicon *lexicon, uint32_t number)
+const char *rw_vocabulary_word(struct rw_vocabulary *vocabulary, uint32_t number)
 {
-    pthread_mutex_lock(&lexicon->mutex);
-    const char *word = lexicon->word[number];
-    pthread_mutex_unlock(&lexicon->mutex);
+    pthread_mutex_lock(&vocabulary->mutex);
+    const char *word = vocabulary->word[number];
+    pthread_mutex_unlock(&vocabulary->mutex);
     return word;
 }
 
-void rw_lexicon_mark(struct rw_lexicon *lexicon, uint32_t feature)
+void rw_vocabulary_mark(struct rw_vocabulary *vocabulary, uint32_t feature)
 {
-    pthread_mutex_lock(&lexicon->mutex);
-    lexicon->marked[feature] = 1;
-    pthread_mutex_unlock(&lexicon->mutex);
+    pthread_mutex_lock(&vocabulary->mutex);
+    vocabulary->marked[feature] = 1;
+    pthread_mutex_unlock(&vocabulary->mutex);
 }
 
-int rw_lexicon_has(const struct rw_lexicon *lexicon, uint32_t feature)
+int rw_vocabulary_has(const struct rw_vocabulary *vocabulary, uint32_t feature)
 {
-    return lexicon && lexicon->marked[feature & RW_MAX_FEATURE];
+    return vocabulary && vocabulary->marked[feature & RW_MAX_FEATURE];
 }

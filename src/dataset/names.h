@@ -59,26 +59,27 @@ int rw_query_ids_add(struct rw_ctx *ctx, struct rw_query_ids *ids, const char *i
 int rw_query_ids_find(const struct rw_query_ids *ids, const char *id, size_t n, size_t *index);
 
 /* Words that categories are called by, and their numbers, in the order in which they came: values
- * of a feature by categories are such numbers in a data set that has a lexicon. Data sets that are
- * read together share one, and several threads may add to it; so numbers mean nothing but "the same
- * word or not", and what is made of them must not depend on their order. */
+ * of a feature by categories are such numbers in a data set that has a vocabulary. Data sets that
+ * are read together share one, and several threads may add to it; so numbers mean nothing but "the
+ * same word or not", and what is made of them must not depend on their order. */
 /* Numbers are floats in a column: up to here they are whole. */
 enum { RW_MAX_WORDS = 1 << 24, RW_MAX_WORD_BYTES = 65535 };
 
-struct rw_lexicon;
-int rw_lexicon_new(struct rw_ctx *ctx, struct rw_lexicon **out);
+struct rw_vocabulary;
+int rw_vocabulary_new(struct rw_ctx *ctx, struct rw_vocabulary **out);
 /* One more owner. NULL gives NULL. */
-struct rw_lexicon *rw_lexicon_share(struct rw_lexicon *lexicon);
+struct rw_vocabulary *rw_vocabulary_share(struct rw_vocabulary *vocabulary);
 /* One less; the last one frees it. */
-void rw_lexicon_free(struct rw_lexicon *lexicon);
+void rw_vocabulary_free(struct rw_vocabulary *vocabulary);
 
 /* word: `n` bytes, none of them 0. Never touches a context. RW_ERR_DATA: there are too many. */
-int rw_lexicon_add(struct rw_lexicon *lexicon, const char *word, size_t n, uint32_t *number);
-uint32_t rw_lexicon_n(struct rw_lexicon *lexicon);
+int rw_vocabulary_add(struct rw_vocabulary *vocabulary, const char *word, size_t n,
+                      uint32_t *number);
+uint32_t rw_vocabulary_n(struct rw_vocabulary *vocabulary);
 /* Ended by 0; stays where it is. */
-const char *rw_lexicon_word(struct rw_lexicon *lexicon, uint32_t number);
+const char *rw_vocabulary_word(struct rw_vocabulary *vocabulary, uint32_t number);
 
 /* The feature's values are words. */
-void rw_lexicon_mark(struct rw_lexicon *lexicon, uint32_t feature);
-/* lexicon: may be NULL. */
-int rw_lexicon_has(const struct rw_lexicon *lexicon, uint32_t feature);
+void rw_vocabulary_mark(struct rw_vocabulary *vocabulary, uint32_t feature);
+/* vocabulary: may be NULL. */
+int rw_vocabulary_has(const struct rw_vocabulary *vocabulary, uint32_t feature);

@@ -515,7 +515,7 @@ static int check_queries(struct rw_ctx *ctx, const struct rw_table *table)
 {
     const uint32_t n_docs = table->n_docs, n_queries = table->n_queries;
     const uint32_t *offset = table->query_offset;
-    const int may_be_empty = rw_n_ranks(ctx) > 1; /* others have documents */
+    const int may_be_empty = rw_n_workers(ctx) > 1; /* others have documents */
     if (!may_be_empty && (n_docs == 0 || n_queries == 0))
         return rw_fail(ctx, RW_ERR_DATA, "no documents: the data set is empty");
     if (n_docs > RW_MAX_DOCS)

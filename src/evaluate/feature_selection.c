@@ -391,9 +391,9 @@ static int check(struct selecting *s, const struct rw_params *params)
     if (options->n_repeats < 1 || options->n_repeats > 1000)
         return rw_fail(s->ctx, RW_ERR_ARGUMENT, "%d repeats; expected 1 to 1000",
                        options->n_repeats);
-    if (rw_ranks_count(s->ctx) > 1)
+    if (rw_workers_count(s->ctx) > 1)
         return rw_fail(s->ctx, RW_ERR_UNSUPPORTED, "features are selected by one rank, not by %d",
-                       rw_ranks_count(s->ctx));
+                       rw_workers_count(s->ctx));
     if (s->valid->codes)
         return rw_fail(s->ctx, RW_ERR_ARGUMENT,
                        "features are selected by validation sets with values: rw_dataset_read");

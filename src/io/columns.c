@@ -15,7 +15,7 @@ static void columns_free(struct rw_table_columns *columns)
     if (!columns)
         return;
     rw_names_free(columns->called, columns->n_called);
-    rw_lexicon_free(columns->lexicon);
+    rw_vocabulary_free(columns->vocabulary);
     rw_arena_free(&columns->arena);
     rw_mem_free(columns);
 }
@@ -113,17 +113,18 @@ static int take_categorical(struct rw_ctx *ctx, const struct rw_columns *from,
         for (uint32_t i = 0; i < categories->n; i++)
             to->by_category[categories->of[i].feature] = 1;
     }
-    return to->given.categorical || to->by_category ? rw_lexicon_new(ctx, &to->lexicon) : RW_OK;
+    return to->given.categorical || to->by_category ? rw_vocabulary_new(ctx, &to->vocabulary)
+                                                    : RW_OK;
 }
 
-int rw_columns_lexicon(struct rw_ctx *ctx, const struct rw_feature_name *names, int32_t n_names,
-                       struct rw_lexicon **out)
+int rw_columns_vocabulary(struct rw_ctx *ctx, const struct rw_feature_name *names, int32_t n_names,
+                          struct rw_vocabulary **out)
 {
     const struct rw_table_columns *columns = ctx->columns;
     struct rw_feature_name *in_file = NULL;
     uint8_t *marked RW_FREED = NULL;
     int status;
-    *out = columns ? columns->lexicon : NULL;
+    *out = columns ? columns->vocabulary : NULL;
     if (!*out)
         return RW_OK;
     RW_TRY_OUT(RW_NEW(ctx, marked, RW_FEATURE_IDS));
@@ -135,7 +136,7 @@ int rw_columns_lexicon(struct rw_ctx *ctx, const struct rw_feature_name *names, 
                                  in_file ? n_names : columns->n_called, marked));
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
         if (marked[f] || (columns->by_category && columns->by_category[f]))
-            rw_lexicon_mark(*out, f);
+            rw_vocabulary_mark(*out, f);
     }
 out:
     rw_names_free(in_file, n_names);
@@ -617,7 +618,7 @@ static void note_extra(const struct header *h)
             at += (size_t)snprintf(names + at, sizeof(names) - at, "%s'%.40s'", n > 1 ? ", " : "",
                                    h->layout->title[c]);
     }
-    if (n == 0 || h->columns->has_noted_extra || rw_rank(h->ctx) != 0)
+    if (n == 0 || h->columns->has_noted_extra || rw_worker(h->ctx) != 0)
         return;
     h->columns->has_noted_extra = 1;
     rw_log(h->ctx, RW_LOG_NOTE, "%s: %u column%s not among the features, and %s not used: %s%s",
@@ -744,10 +745,10 @@ static int make_layout(struct header *h)
     RW_TRY(layout->by_name ? find_by_name(h) : number_features(h));
     RW_TRY(make_slots(h));
     layout->width = layout->by_name ? 0 : layout->n_slots;
-    RW_TRY(rw_columns_lexicon(h->ctx, layout->name, layout->n_names, &layout->lexicon));
+    RW_TRY(rw_columns_vocabulary(h->ctx, layout->name, layout->n_names, &layout->vocabulary));
     for (uint32_t c = 0; c < layout->n_columns; c++)
         layout->column[c].is_word =
-            h->id[c] >= 0 && rw_lexicon_has(layout->lexicon, (uint32_t)h->id[c]);
+            h->id[c] >= 0 && rw_vocabulary_has(layout->vocabulary, (uint32_t)h->id[c]);
     return RW_OK;
 }
 

@@ -268,7 +268,7 @@ static const char *take_word(struct rw_text_chunk *chunk, struct rw_text_worker 
                              "expected a word of at most %d bytes", RW_MAX_WORD_BYTES);
     if (!unquote(chunk, worker, 1, &inner, &word, &n))
         return NULL;
-    const int status = rw_lexicon_add(chunk->text->layout->lexicon, word, n, &number);
+    const int status = rw_vocabulary_add(chunk->text->layout->vocabulary, word, n, &number);
     if (status == RW_ERR_DATA)
         return rw_text_wrong(chunk, record->begin, field->begin,
                              "expected at most %d different words", RW_MAX_WORDS);
@@ -475,7 +475,7 @@ static int open_text(struct rw_ctx *ctx, struct rw_text *text)
     RW_TRY(RW_NEW(ctx, text->layout, 1));
     RW_TRY(read_header(ctx, text));
     text->layout->no_label = ctx->columns && ctx->columns->given.no_label;
-    text->lexicon = text->layout->lexicon;
+    text->vocabulary = text->layout->vocabulary;
     ctx->n_tables++;
     return RW_OK;
 }

@@ -32,9 +32,9 @@ struct rw_csv_layout {
     uint32_t width;    /* as of the dataset, as is */
     int by_name;
     int32_t n_names;
-    struct rw_feature_name *name; /* [n_names] by ascending id; NULL: no header */
-    int no_label;                 /* neither labels nor weights are read */
-    struct rw_lexicon *lexicon;   /* of the words; NULL: there are none; the context's */
+    struct rw_feature_name *name;     /* [n_names] by ascending id; NULL: no header */
+    int no_label;                     /* neither labels nor weights are read */
+    struct rw_vocabulary *vocabulary; /* of the words; NULL: there are none; the context's */
 };
 void rw_csv_layout_release(struct rw_csv_layout *layout);
 /* Of the first record, [text, end), by ctx->columns (columns.c). `name`: of the file. */

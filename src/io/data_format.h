@@ -29,10 +29,10 @@ struct rw_query_text {
 int rw_query_text_set(struct rw_ctx *ctx, struct rw_query_text *query, const char *id, size_t n);
 int rw_query_text_is(const struct rw_query_text *query, const char *id, size_t n);
 
-/* How a file is divided where queries begin, so that several ranks can read it. */
+/* How a file is divided where queries begin, so that several workers can read it. */
 struct rw_divided {
     int (*can_divide)(struct rw_input *input);
-    /* NULL, or a check of the whole file before it is divided, which all ranks make together. */
+    /* NULL, or a check of the whole file before it is divided, which all workers make together. */
     int (*check)(struct rw_ctx *ctx, struct rw_input *input);
     /* The query of the last document that begins before byte `at` of the file. */
     int (*query_before)(struct rw_ctx *ctx, struct rw_input *input, uint64_t at,
@@ -58,7 +58,7 @@ struct rw_data_format {
     int (*whole)(struct rw_ctx *ctx, struct rw_input *input, const struct rw_range *range,
                  const struct rw_cut_rule *rule, struct rw_binned *out);
     int notices_queries;              /* `whole` refuses a query that comes back */
-    const struct rw_divided *divided; /* NULL: each file is read as a whole, by one rank */
+    const struct rw_divided *divided; /* NULL: each file is read as a whole, by one worker */
 };
 #define RW_DATA_FORMAT(name) extern const struct rw_data_format rw_data_format_##name;
 #include "io/data_formats.def"
@@ -110,13 +110,13 @@ struct rw_table_columns {
     struct rw_feature_name
         *called;          /* [n_called] by ascending id: names that the list may have; owned */
     uint8_t *by_category; /* [RW_FEATURE_IDS] those of a model; NULL: it has none */
-    struct rw_lexicon *lexicon; /* NULL: no feature's values are words; owned */
+    struct rw_vocabulary *vocabulary; /* NULL: no feature's values are words; owned */
 };
 
 /* What a file is read with, whose columns have these names; NULL: `called` has them. *out: NULL if
  * no feature's values are words; the context's. */
-int rw_columns_lexicon(struct rw_ctx *ctx, const struct rw_feature_name *names, int32_t n_names,
-                       struct rw_lexicon **out);
+int rw_columns_vocabulary(struct rw_ctx *ctx, const struct rw_feature_name *names, int32_t n_names,
+                          struct rw_vocabulary **out);
 /* Has the data set, which was read so, what each item of the list of categorical features names, of
  * a range at least one? (Training sees to that itself.) */
 int rw_columns_check_categorical(struct rw_ctx *ctx, const struct rw_dataset *dataset);
@@ -133,46 +133,45 @@ int rw_columns_agree(struct rw_ctx *ctx, const char *file, const struct rw_datas
  */
 int rw_columns_like(struct rw_ctx *ctx, const struct rw_dataset *like);
 
-/* The part of some files that a rank reads: whole queries, in order, of about as many bytes as any
- * other rank's. Text and caches are divided where queries begin, which all ranks find alike, each
- * for itself; what cannot be divided (gzip, tables) is given to ranks a file at a time. */
+/* The part of some files that a worker reads: whole queries, in order, of about as many bytes as
+ * any other worker's. Text and caches are divided where queries begin, which all workers find
+ * alike, each for itself; what cannot be divided (gzip, tables) is given to ranks a file at a time.
+ */
 /* From here on, in files one after the other; `at` is of a range. */
 struct rw_place {
     int32_t file;
     uint64_t at;
 };
 
-struct rw_own_part {
+struct rw_shard {
     struct rw_place begin, end;
     int is_text;           /* all files are LETOR text, plain or gzip */
     int is_cache;          /* there is one file, a cache */
     struct rw_range range; /* of the file at work, and at last of the last one */
 };
 
-/* Finds the part of the context's rank. All ranks call it together, and fail together. */
-int rw_own_part_find(struct rw_ctx *ctx, const char *const *paths, int n_paths,
-                     struct rw_own_part *part);
+/* Finds the part of the context's worker. All workers call it together, and fail together. */
+int rw_shard_find(struct rw_ctx *ctx, const char *const *paths, int n_paths, struct rw_shard *part);
 /* Files [first, end) have something of it. */
-void rw_own_part_files(const struct rw_own_part *part, int *first, int *end);
+void rw_shard_files(const struct rw_shard *part, int *first, int *end);
 /* What it has of a file. */
-struct rw_range rw_own_part_range(const struct rw_own_part *part, int file);
+struct rw_range rw_shard_range(const struct rw_shard *part, int file);
 
-/* Of several ranks: opening a pipe on each of them would lose what is in it. */
-int rw_own_part_check_path(struct rw_ctx *ctx, const char *path);
+/* Of several workers: opening a pipe on each of them would lose what is in it. */
+int rw_shard_check_path(struct rw_ctx *ctx, const char *path);
 /* Reads it as the goal says, but does not bin it (reader.c). out: to be released, also after a
  * failure. */
-int rw_own_part_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
-                     struct rw_own_part *part, const struct rw_read_goal *goal,
-                     struct rw_binned *out);
+int rw_shard_read(struct rw_ctx *ctx, const char *const *paths, int n_paths, struct rw_shard *part,
+                  const struct rw_read_goal *goal, struct rw_binned *out);
 
 /* --- what workers have read, taken together --- */
 
-/* Checks that the ranks' documents are one data set: parts of these files that follow each other,
- * no query in two of them, features of the same names, as many labels a document. Each rank's
- * documents get what only other ranks know: numbers of lines that count from the beginning of a
+/* Checks that the workers' documents are one data set: parts of these files that follow each other,
+ * no query in two of them, features of the same names, as many labels a document. Each worker's
+ * documents get what only other workers know: numbers of lines that count from the beginning of a
  * file, names of features, weights of 1 where other documents have some. notice: a query that comes
- * back, in any rank's part, is an error. All ranks call it together, and fail together. */
-int rw_together_check(struct rw_ctx *ctx, const char *const *paths, const struct rw_own_part *part,
+ * back, in any worker's part, is an error. All workers call it together, and fail together. */
+int rw_together_check(struct rw_ctx *ctx, const char *const *paths, const struct rw_shard *part,
                       int notice, struct rw_dataset *documents);
-/* rw_data_format_note_clamped of all ranks' numbers, by rank 0. */
+/* rw_data_format_note_clamped of all workers' numbers, by worker 0. */
 int rw_together_note_clamped(struct rw_ctx *ctx, uint64_t n_clamped);

@@ -386,16 +386,16 @@ struct load_job {
     const struct rw_input *input;
     const struct rw_loaded *loaded;
     uint64_t begin, end;
-    uint32_t *sums; /* [pieces] */
-    int read_errno; /* of any piece; 0: the file has become shorter */
+    uint32_t *sums; /* [chunks] */
+    int read_errno; /* of any chunk; 0: the file has become shorter */
 };
 
 /* Slice by slice, so that what is summed is still in the nearest caches. left_out: [SLICE_BYTES]
  * for what is not kept. */
-static int load_piece(struct load_job *job, uint64_t piece, unsigned char *left_out, int *why)
+static int load_chunk(struct load_job *job, uint64_t chunk, unsigned char *left_out, int *why)
 {
     const struct rw_loaded *l = job->loaded;
-    const uint64_t first = job->begin + piece * PIECE_BYTES, left = job->end - first;
+    const uint64_t first = job->begin + chunk * PIECE_BYTES, left = job->end - first;
     const uint64_t end = left < PIECE_BYTES ? job->end : first + PIECE_BYTES;
     size_t n;
     for (uint64_t at = first; at < end; at += n) {
@@ -414,19 +414,19 @@ static int load_piece(struct load_job *job, uint64_t piece, unsigned char *left_
         *why = rw_input_read_at(job->input, at, to, n, &got);
         if (*why || got < n)
             return RW_ERR_IO;
-        job->sums[piece] = rw_checksum(job->sums[piece], to, n);
+        job->sums[chunk] = rw_checksum(job->sums[chunk], to, n);
     }
     return RW_OK;
 }
 
-static int load_pieces(void *user, struct rw_share *share)
+static int load_chunks(void *user, struct rw_share *share)
 {
     struct load_job *job = user;
     unsigned char *left_out;
     int status, why = 0;
     RW_TRY(RW_NEW_RAW(NULL, left_out, SLICE_BYTES));
-    for (uint64_t piece, end; rw_share_next(share, &piece, &end);)
-        RW_TRY_OUT(load_piece(job, piece, left_out, &why));
+    for (uint64_t chunk, end; rw_share_next(share, &chunk, &end);)
+        RW_TRY_OUT(load_chunk(job, chunk, left_out, &why));
     status = RW_OK;
 out:
     if (why) {
@@ -456,7 +456,7 @@ int rw_input_check_room(struct rw_ctx *ctx, const struct rw_input *input, size_t
 {
     char lack[RW_LIMIT_TEXT];
     if (bytes <= PIECE_BYTES ||
-        !rw_memory_lacks(bytes, lack)) /* of a piece it is not worth asking */
+        !rw_memory_lacks(bytes, lack)) /* of a chunk it is not worth asking */
         return RW_OK;
     return rw_fail(ctx, RW_ERR_MEMORY, "out of memory: '%s' needs %s", input->name, lack);
 }
@@ -466,10 +466,10 @@ static int load_range(struct rw_ctx *ctx, const struct rw_input *input, uint64_t
                       uint64_t end, const struct rw_loaded *loaded, uint32_t *crc)
 {
     const size_t n_bytes = (size_t)(end - begin);
-    const uint64_t n_pieces = n_bytes / PIECE_BYTES + (n_bytes % PIECE_BYTES > 0);
+    const uint64_t n_chunks = n_bytes / PIECE_BYTES + (n_bytes % PIECE_BYTES > 0);
     struct load_job job = {.input = input, .loaded = loaded, .begin = begin, .end = end};
-    RW_TRY(RW_NEW(ctx, job.sums, n_pieces));
-    const int status = rw_parallel(ctx, ctx->n_threads, n_pieces, 1, load_pieces, &job);
+    RW_TRY(RW_NEW(ctx, job.sums, n_chunks));
+    const int status = rw_parallel(ctx, ctx->n_threads, n_chunks, 1, load_chunks, &job);
     *crc = join_sums(job.sums, n_bytes);
     rw_mem_free(job.sums);
     if (status == RW_ERR_MEMORY)
@@ -748,7 +748,7 @@ int rw_spool_begin(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                    struct rw_read_goal *goal)
 {
     int begun = 0;
-    for (int i = 0; goal->bins_text && rw_n_ranks(ctx) == 1 && i < n_paths; i++) {
+    for (int i = 0; goal->bins_text && rw_n_workers(ctx) == 1 && i < n_paths; i++) {
         if (!is_pipe(paths[i]) || find(ctx, paths[i]))
             continue;
         const int status = add(ctx, paths[i], goal);

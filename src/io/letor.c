@@ -140,7 +140,7 @@ static const char *parse_category(struct rw_text_chunk *chunk, const char *line,
     if (is_nan)
         return q;
     const int n = snprintf(word, sizeof(word), "%llu", (unsigned long long)id);
-    const int status = rw_lexicon_add(chunk->text->lexicon, word, (size_t)n, &number);
+    const int status = rw_vocabulary_add(chunk->text->vocabulary, word, (size_t)n, &number);
     if (status == RW_ERR_DATA)
         return rw_text_wrong(chunk, line, p, "expected at most %d different categories",
                              RW_MAX_WORDS);
@@ -178,7 +178,7 @@ static inline const char *parse_entry(struct rw_text_chunk *chunk, const char *l
     *last = (int32_t)feature;
     const char *text = ++q;
     int clamped;
-    if (chunk->text->lexicon && rw_lexicon_has(chunk->text->lexicon, feature))
+    if (chunk->text->vocabulary && rw_vocabulary_has(chunk->text->vocabulary, feature))
         return parse_category(chunk, line, text, end, feature, value);
     q = rw_number_parse(text, end, value, &clamped);
     if (!q) {
@@ -427,8 +427,8 @@ static const char *line_end(const struct rw_text *text, const char *begin, const
 
 static int open_text(struct rw_ctx *ctx, struct rw_text *text)
 {
-    RW_TRY(rw_columns_lexicon(ctx, NULL, 0, &text->lexicon));
-    for (int i = 0; i < text->n_threads && !text->lexicon; i++)
+    RW_TRY(rw_columns_vocabulary(ctx, NULL, 0, &text->vocabulary));
+    for (int i = 0; i < text->n_threads && !text->vocabulary; i++)
         text->worker[i].fast = rw_letor_fast(0);
     return RW_OK;
 }

@@ -1,4 +1,4 @@
-/* Files as one data set, or in pieces: some chunks of text, or all of a cache. */
+/* Files as one data set, or in chunks: some chunks of text, or all of a cache. */
 #include "io/data_format.h"
 
 #include <string.h>
@@ -107,8 +107,8 @@ int rw_query_text_is(const struct rw_query_text *query, const char *id, size_t n
 struct reader {
     const char *const *path; /* [n_paths]; borrowed */
     int n_paths, next_path, end_path;
-    struct rw_own_part *part; /* NULL: all of all files is read; borrowed */
-    struct rw_input *input;   /* the file being read; owned */
+    struct rw_shard *part;  /* NULL: all of all files is read; borrowed */
+    struct rw_input *input; /* the file being read; owned */
     const struct rw_data_format *format;
     struct rw_text *text; /* NULL: its reading has not begun, or it is no text; owned */
     struct rw_seen *seen; /* NULL: queries that come back are not noticed; owned */
@@ -204,17 +204,17 @@ out:
 
 /* Adds the next builders, in order, to `list`: chunks of text, or all of a file that is none. *more
  * is 0 behind the last file. */
-static int next_piece(struct rw_ctx *ctx, struct reader *reader, struct rw_builder_list *list,
+static int next_chunk(struct rw_ctx *ctx, struct reader *reader, struct rw_builder_list *list,
                       int *more)
 {
-    struct rw_own_part *part = reader->part;
+    struct rw_shard *part = reader->part;
     struct rw_range *range = NULL;
     int is_open = 0;
     if (!reader->input)
         RW_TRY(open_file(ctx, reader));
     const struct rw_data_format *format = reader->format;
     if (!reader->text && part && format->divided && format->divided->can_divide(reader->input)) {
-        part->range = rw_own_part_range(part, reader->next_path - 1);
+        part->range = rw_shard_range(part, reader->next_path - 1);
         range = &part->range;
     }
     if (format->text && !reader->text)
@@ -228,15 +228,15 @@ static int next_piece(struct rw_ctx *ctx, struct reader *reader, struct rw_build
     return RW_OK;
 }
 
-/* ---- piece by piece, and their scores ---- */
+/* ---- chunk by chunk, and their scores ---- */
 
 struct scoring {
     struct rw_scorer *scorer;       /* borrowed; NULL: no scores */
     const struct rw_packed *packed; /* NULL, or what scores lines; borrowed */
     unsigned char *seen;            /* [RW_FEATURE_IDS] borrowed */
-    double *score;                  /* [room] of the piece at hand; owned */
+    double *score;                  /* [room] of the chunk at hand; owned */
     size_t room;
-    uint32_t n_lines; /* documents of the last piece that were scored while it was read */
+    uint32_t n_lines; /* documents of the last chunk that were scored while it was read */
 };
 
 static int score_lines(void *user, struct rw_builder *lines)
@@ -270,29 +270,29 @@ static int join_scores(struct rw_ctx *ctx, struct scoring *job, const struct rw_
 }
 
 /* Of documents whose lines were not scored; start: when their reading began. */
-static int score_piece(struct rw_ctx *ctx, struct scoring *job, double start,
-                       const struct rw_dataset *piece)
+static int score_chunk(struct rw_ctx *ctx, struct scoring *job, double start,
+                       const struct rw_dataset *chunk)
 {
     const double read = rw_clock_ms();
-    rw_dataset_note_features(piece, job->seen);
-    RW_TRY(RW_GROW(ctx, job->score, job->room, piece->n_docs));
-    RW_TRY(rw_scorer_run(ctx, job->scorer, piece, job->score));
-    rw_log(ctx, RW_LOG_DEBUG, "%u documents: read in %.3f s, scored in %.3f s", piece->n_docs,
+    rw_dataset_note_features(chunk, job->seen);
+    RW_TRY(RW_GROW(ctx, job->score, job->room, chunk->n_docs));
+    RW_TRY(rw_scorer_run(ctx, job->scorer, chunk, job->score));
+    rw_log(ctx, RW_LOG_DEBUG, "%u documents: read in %.3f s, scored in %.3f s", chunk->n_docs,
            (read - start) / 1e3, (rw_clock_ms() - read) / 1e3);
     return RW_OK;
 }
 
 /* Does what lines had fit the model? The data set has no features any more. */
-static int check_seen(struct rw_ctx *ctx, const struct scoring *job, const struct rw_dataset *piece)
+static int check_seen(struct rw_ctx *ctx, const struct scoring *job, const struct rw_dataset *chunk)
 {
-    struct rw_column_view view = rw_column_view_of(piece);
+    struct rw_column_view view = rw_column_view_of(chunk);
     const unsigned char *last = rw_system_last(job->seen, 1, RW_FEATURE_IDS);
     view.n_ids = last ? (uint32_t)(last - job->seen) + 1 : 0;
     return rw_column_rule_check(ctx, &job->packed->flat->columns, &view);
 }
 
 /* The next documents: of text those of some chunks, else a file. *out is NULL at the end. */
-static int read_piece(struct rw_ctx *ctx, struct reader *reader, struct scoring *job,
+static int read_chunk(struct rw_ctx *ctx, struct reader *reader, struct scoring *job,
                       struct rw_dataset **out)
 {
     struct rw_builder_list list = {.take = job->packed ? score_lines : NULL, .take_user = job};
@@ -303,7 +303,7 @@ static int read_piece(struct rw_ctx *ctx, struct reader *reader, struct scoring 
         if (!reader->input)
             RW_TRY_OUT(open_file(ctx, reader));
         if (reader->format->text) {
-            RW_TRY_OUT(next_piece(ctx, reader, &list, &more));
+            RW_TRY_OUT(next_chunk(ctx, reader, &list, &more));
         } else {
             RW_TRY_OUT(reader->format->whole(ctx, reader->input, NULL, NULL, &read));
             close_file(reader);
@@ -314,7 +314,7 @@ static int read_piece(struct rw_ctx *ctx, struct reader *reader, struct scoring 
         RW_TRY_OUT(rw_builder_finish(ctx, list.builder, (int)list.n, &read.documents));
     if (read.documents && job->scorer)
         status = job->n_lines ? check_seen(ctx, job, read.documents)
-                              : score_piece(ctx, job, start, read.documents);
+                              : score_chunk(ctx, job, start, read.documents);
 out:
     rw_builder_list_release(&list);
     *out = read.documents;
@@ -322,29 +322,29 @@ out:
 }
 
 int rw_dataset_read_each(struct rw_ctx *ctx, const char *const *paths, int n_paths,
-                         struct rw_scorer *scorer, unsigned char *seen, rw_piece_fn *take,
+                         struct rw_scorer *scorer, unsigned char *seen, rw_chunk_fn *take,
                          void *user)
 {
     RW_DEFAULT_FPENV;
     struct reader reader = {.path = paths, .n_paths = n_paths, .end_path = n_paths};
     struct scoring job = {.scorer = scorer, .seen = seen};
-    struct rw_dataset *piece = NULL;
+    struct rw_dataset *chunk = NULL;
     uint64_t n_clamped = 0;
     int status;
     RW_TRY(check_paths(ctx, paths, n_paths));
     do {
-        rw_dataset_free(piece);
+        rw_dataset_free(chunk);
         job.packed = scorer ? rw_scorer_packed(ctx, scorer, job.n_lines) : NULL;
-        RW_TRY_OUT(read_piece(ctx, &reader, &job, &piece));
-        if (!piece)
+        RW_TRY_OUT(read_chunk(ctx, &reader, &job, &chunk));
+        if (!chunk)
             break;
-        n_clamped += piece->n_clamped;
-        status = take(user, piece, scorer ? job.score : NULL);
+        n_clamped += chunk->n_clamped;
+        status = take(user, chunk, scorer ? job.score : NULL);
     } while (status == RW_OK);
 out:
     if (status == RW_OK)
         rw_data_format_note_clamped(ctx, n_clamped);
-    rw_dataset_free(piece);
+    rw_dataset_free(chunk);
     close_reader(&reader);
     rw_mem_free(job.score);
     return status;
@@ -385,7 +385,7 @@ out:
 static int read_whole(struct rw_ctx *ctx, struct reader *reader, const struct rw_read_goal *goal,
                       struct rw_binned *out)
 {
-    const struct rw_own_part *part = reader->part;
+    const struct rw_shard *part = reader->part;
     struct rw_range range;
     if (reader->n_paths > 1 || (part && !part->is_cache))
         return RW_OK;
@@ -422,7 +422,7 @@ static int read_all(struct rw_ctx *ctx, struct reader *reader, const struct rw_r
     if (status < 0 || out->documents)
         return status;
     while (more) {
-        RW_TRY(next_piece(ctx, reader, &list, &more));
+        RW_TRY(next_chunk(ctx, reader, &list, &more));
         if (goal->take)
             RW_TRY(take_values(ctx, &list, goal, &documents));
     }
@@ -457,12 +457,11 @@ out:
 
 /* ---- a worker's part ---- */
 
-int rw_own_part_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
-                     struct rw_own_part *part, const struct rw_read_goal *goal,
-                     struct rw_binned *out)
+int rw_shard_read(struct rw_ctx *ctx, const char *const *paths, int n_paths, struct rw_shard *part,
+                  const struct rw_read_goal *goal, struct rw_binned *out)
 {
     struct reader reader = {.path = paths, .n_paths = n_paths, .part = part};
-    rw_own_part_files(part, &reader.next_path, &reader.end_path);
+    rw_shard_files(part, &reader.next_path, &reader.end_path);
     const int status = read_all(ctx, &reader, goal, out);
     close_reader(&reader);
     return status;
@@ -471,15 +470,15 @@ int rw_own_part_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
 static int read_parts(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                       const struct rw_read_goal *goal, struct rw_binned *out)
 {
-    struct rw_own_part part;
+    struct rw_shard part;
     uint64_t by_words;
     RW_TRY(rw_comm_agree(ctx, check_paths(ctx, paths, n_paths)));
-    RW_TRY(rw_own_part_find(ctx, paths, n_paths, &part));
+    RW_TRY(rw_shard_find(ctx, paths, n_paths, &part));
     if (goal->rule && part.is_text)
         return rw_text_part_codes(ctx, paths, n_paths, goal->rule, RW_TEXT_CHUNK_BYTES, &part, out);
-    RW_TRY(rw_comm_agree(ctx, rw_own_part_read(ctx, paths, n_paths, &part, goal, out)));
+    RW_TRY(rw_comm_agree(ctx, rw_shard_read(ctx, paths, n_paths, &part, goal, out)));
     RW_TRY(rw_together_check(ctx, paths, &part, !goal->may_come_back, out->documents));
-    by_words = out->documents->lexicon != NULL; /* words become codes when all are known */
+    by_words = out->documents->vocabulary != NULL; /* words become codes when all are known */
     RW_TRY(rw_comm_max(ctx, &by_words, 1));
     if (goal->rule && !out->bins && !by_words) {
         RW_TRY(rw_dataset_codes(ctx, out->documents, goal->rule, out));
@@ -494,8 +493,8 @@ int rw_files_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                   struct rw_read_goal *goal, struct rw_binned *out)
 {
     RW_DEFAULT_FPENV;
-    const int status = rw_n_ranks(ctx) == 1 ? read_files(ctx, paths, n_paths, goal, out)
-                                            : read_parts(ctx, paths, n_paths, goal, out);
+    const int status = rw_n_workers(ctx) == 1 ? read_files(ctx, paths, n_paths, goal, out)
+                                              : read_parts(ctx, paths, n_paths, goal, out);
     if (status < 0)
         rw_binned_release(out);
     return status;

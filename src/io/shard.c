@@ -26,26 +26,26 @@ struct survey {
 
 /* ---- what there is ---- */
 
-int rw_own_part_check_path(struct rw_ctx *ctx, const char *path)
+int rw_shard_check_path(struct rw_ctx *ctx, const char *path)
 {
     struct stat info;
     const int is_stdin = strcmp(path, "-") == 0;
-    if (rw_n_ranks(ctx) == 1)
+    if (rw_n_workers(ctx) == 1)
         return RW_OK;
     if (!is_stdin && (stat(path, &info) != 0 || S_ISREG(info.st_mode)))
         return RW_OK; /* if it is not there, opening it says so */
     return rw_fail(ctx, RW_ERR_ARGUMENT,
-                   "%s%s%s cannot be divided among %d ranks\n"
-                   "hint: each rank reads its own part of a file; a pipe can be read once",
+                   "%s%s%s cannot be divided among %d workers\n"
+                   "hint: each worker reads its own part of a file; a pipe can be read once",
                    is_stdin ? "" : "'", is_stdin ? "standard input" : path, is_stdin ? "" : "'",
-                   rw_n_ranks(ctx));
+                   rw_n_workers(ctx));
 }
 
-static int look_at(struct survey *survey, int i, struct rw_own_part *part)
+static int look_at(struct survey *survey, int i, struct rw_shard *part)
 {
     struct file *file = &survey->file[i];
     RW_SCOPED(rw_input_close) struct rw_input *input = NULL;
-    RW_TRY(rw_own_part_check_path(survey->ctx, file->path));
+    RW_TRY(rw_shard_check_path(survey->ctx, file->path));
     RW_TRY(rw_input_open(survey->ctx, file->path, &input));
     const struct rw_data_format *format = rw_data_format_of(survey->ctx, input);
     if (!rw_input_is_seekable(input, &file->n_bytes))
@@ -60,7 +60,7 @@ static int look_at(struct survey *survey, int i, struct rw_own_part *part)
     return RW_OK;
 }
 
-/* What ranks do next depends on what they saw. */
+/* What workers do next depends on what they saw. */
 static int check_same(const struct survey *survey)
 {
     uint64_t seen[2];
@@ -77,7 +77,7 @@ static int check_same(const struct survey *survey)
         return RW_OK;
     return rw_comm_agree(survey->ctx,
                          rw_fail(survey->ctx, RW_ERR_DATA,
-                                 "ranks do not see the same files: their number, sizes or kinds "
+                                 "workers do not see the same files: their number, sizes or kinds "
                                  "differ"));
 }
 
@@ -139,36 +139,36 @@ static int find_query(const struct survey *survey, uint64_t at, struct rw_place 
     return RW_OK;
 }
 
-/* The byte where a rank's part begins, if bytes were all that mattered. */
-static uint64_t even_byte(const struct survey *survey, int rank)
+/* The byte where a worker's part begins, if bytes were all that mattered. */
+static uint64_t even_byte(const struct survey *survey, int worker)
 {
-    const uint64_t n = (uint64_t)rw_n_ranks(survey->ctx), r = (uint64_t)rank;
+    const uint64_t n = (uint64_t)rw_n_workers(survey->ctx), r = (uint64_t)worker;
     return survey->n_bytes / n * r + survey->n_bytes % n * r / n;
 }
 
-static int divide(const struct survey *survey, int rank, struct rw_place *place)
+static int divide(const struct survey *survey, int worker, struct rw_place *place)
 {
-    *place = (struct rw_place){.file = rank ? survey->n_files : 0};
-    if (rank == 0 || rank == rw_n_ranks(survey->ctx))
+    *place = (struct rw_place){.file = worker ? survey->n_files : 0};
+    if (worker == 0 || worker == rw_n_workers(survey->ctx))
         return RW_OK;
-    return find_query(survey, even_byte(survey, rank), place);
+    return find_query(survey, even_byte(survey, worker), place);
 }
 
 /* ---- whole files ---- */
 
-/* The first file of a rank: the one that begins nearest to its share of the bytes, if each rank
+/* The first file of a worker: the one that begins nearest to its share of the bytes, if each worker
  * before it and from it on can have a file. */
-static int first_file(const struct survey *survey, int rank)
+static int first_file(const struct survey *survey, int worker)
 {
-    const int n_ranks = rw_n_ranks(survey->ctx), n = survey->n_files;
+    const int n_workers = rw_n_workers(survey->ctx), n = survey->n_files;
     int first = 0;
-    if (rank >= n || rank == n_ranks)
+    if (worker >= n || worker == n_workers)
         return n;
-    if (n <= n_ranks)
-        return rank;
-    for (int r = 1; r <= rank; r++) {
+    if (n <= n_workers)
+        return worker;
+    for (int r = 1; r <= worker; r++) {
         const uint64_t at = even_byte(survey, r);
-        const int most = n - (n_ranks - r);
+        const int most = n - (n_workers - r);
         first++;
         while (first < most) {
             const uint64_t here = survey->file[first].begin,
@@ -181,29 +181,29 @@ static int first_file(const struct survey *survey, int rank)
     return first;
 }
 
-static void give_files(const struct survey *survey, struct rw_own_part *part)
+static void give_files(const struct survey *survey, struct rw_shard *part)
 {
-    const int n_ranks = rw_n_ranks(survey->ctx), rank = rw_rank(survey->ctx);
-    part->begin.file = first_file(survey, rank);
-    part->end.file = first_file(survey, rank + 1);
-    const int n_idle = n_ranks - survey->n_files;
-    if (n_idle > 0 && rank == 0)
-        rw_log(survey->ctx, RW_LOG_WARNING,
-               "%d file%s for %d ranks: %d rank%s no documents, for gzip, CSV and TSV are read by "
-               "one rank as a whole\n"
-               "hint: plain text, or a cache ('rankwood bin'), is divided among all ranks",
-               survey->n_files, survey->n_files == 1 ? "" : "s", n_ranks, n_idle,
-               n_idle == 1 ? " gets" : "s get");
+    const int n_workers = rw_n_workers(survey->ctx), worker = rw_worker(survey->ctx);
+    part->begin.file = first_file(survey, worker);
+    part->end.file = first_file(survey, worker + 1);
+    const int n_idle = n_workers - survey->n_files;
+    if (n_idle > 0 && worker == 0)
+        rw_log(
+            survey->ctx, RW_LOG_WARNING,
+            "%d file%s for %d workers: %d worker%s no documents, for gzip, CSV and TSV are read by "
+            "one worker as a whole\n"
+            "hint: plain text, or a cache ('rankwood bin'), is divided among all workers",
+            survey->n_files, survey->n_files == 1 ? "" : "s", n_workers, n_idle,
+            n_idle == 1 ? " gets" : "s get");
 }
 
 /* ---- the part ---- */
 
-int rw_own_part_find(struct rw_ctx *ctx, const char *const *paths, int n_paths,
-                     struct rw_own_part *part)
+int rw_shard_find(struct rw_ctx *ctx, const char *const *paths, int n_paths, struct rw_shard *part)
 {
     struct file *file RW_FREED = NULL;
     struct survey survey = {.ctx = ctx, .n_files = n_paths, .can_divide = 1};
-    *part = (struct rw_own_part){.is_text = 1};
+    *part = (struct rw_shard){.is_text = 1};
     int status = RW_NEW(ctx, file, (size_t)n_paths);
     survey.file = file;
     for (int i = 0; i < n_paths && status >= 0; i++) {
@@ -218,19 +218,19 @@ int rw_own_part_find(struct rw_ctx *ctx, const char *const *paths, int n_paths,
         return RW_OK;
     }
     RW_TRY(check_files(&survey));
-    status = divide(&survey, rw_rank(ctx), &part->begin);
-    status = status < 0 ? status : divide(&survey, rw_rank(ctx) + 1, &part->end);
+    status = divide(&survey, rw_worker(ctx), &part->begin);
+    status = status < 0 ? status : divide(&survey, rw_worker(ctx) + 1, &part->end);
     return rw_comm_agree(ctx, status);
 }
 
-void rw_own_part_files(const struct rw_own_part *part, int *first, int *end)
+void rw_shard_files(const struct rw_shard *part, int *first, int *end)
 {
     const int is_empty = part->begin.file == part->end.file && part->begin.at == part->end.at;
     *first = part->begin.file;
     *end = part->end.file + (part->end.at > 0 && !is_empty);
 }
 
-struct rw_range rw_own_part_range(const struct rw_own_part *part, int file)
+struct rw_range rw_shard_range(const struct rw_shard *part, int file)
 {
     return (struct rw_range){.begin = file == part->begin.file ? part->begin.at : 0,
                              .end = file == part->end.file ? part->end.at : UINT64_MAX};
@@ -238,7 +238,7 @@ struct rw_range rw_own_part_range(const struct rw_own_part *part, int file)
 
 /* ---- all workers' documents ---- */
 
-/* What each rank tells all others. */
+/* What each worker tells all others. */
 struct told {
     struct rw_place begin, end;
     uint64_t n_docs, n_lines;
@@ -247,12 +247,12 @@ struct told {
 };
 
 struct joint {
-    struct rw_ctx *ctx;             /* borrowed */
-    const char *const *paths;       /* [n_paths] borrowed */
-    const struct rw_own_part *part; /* borrowed */
-    struct rw_dataset *documents;   /* borrowed */
-    struct told *told;              /* [n_ranks] borrowed */
-    int rank, n_ranks;
+    struct rw_ctx *ctx;           /* borrowed */
+    const char *const *paths;     /* [n_paths] borrowed */
+    const struct rw_shard *part;  /* borrowed */
+    struct rw_dataset *documents; /* borrowed */
+    struct told *told;            /* [n_workers] borrowed */
+    int worker, n_workers;
 };
 
 static int tell(struct joint *j)
@@ -271,16 +271,17 @@ static int tell(struct joint *j)
     return rw_comm_all_gather(j->ctx, &own, j->told, sizeof(own));
 }
 
-/* Files that differ between machines, or that change, would be divided elsewhere by each rank. */
+/* Files that differ between machines, or that change, would be divided elsewhere by each worker. */
 static int check_parts(const struct joint *j)
 {
-    for (int r = 0; r + 1 < j->n_ranks; r++) {
+    for (int r = 0; r + 1 < j->n_workers; r++) {
         const struct rw_place *end = &j->told[r].end, *begin = &j->told[r + 1].begin;
         if (end->file != begin->file || end->at != begin->at)
-            return rw_fail(j->ctx, RW_ERR_DATA,
-                           "ranks %d and %d do not see the same files, or a file changed while it "
-                           "was read",
-                           r, r + 1);
+            return rw_fail(
+                j->ctx, RW_ERR_DATA,
+                "workers %d and %d do not see the same files, or a file changed while it "
+                "was read",
+                r, r + 1);
     }
     return RW_OK;
 }
@@ -292,7 +293,7 @@ static void count_before(const struct joint *j)
     struct rw_dataset *documents = j->documents;
     uint64_t n_lines = 0;
     documents->first_doc = 0;
-    for (int r = 0; r < j->rank; r++) {
+    for (int r = 0; r < j->worker; r++) {
         documents->first_doc += j->told[r].n_docs;
         if (j->told[r].end.file == j->part->begin.file && j->told[r].end.at > 0)
             n_lines += j->told[r].n_lines;
@@ -307,7 +308,7 @@ static int weigh(const struct joint *j)
 {
     struct rw_dataset *documents = j->documents;
     int any = 0;
-    for (int r = 0; r < j->n_ranks; r++) {
+    for (int r = 0; r < j->n_workers; r++) {
         any |= j->told[r].has_weight != 0;
         documents->weight_by_query |= (int)j->told[r].weight_by_query;
         if (j->told[r].n_tables > j->ctx->n_tables)
@@ -321,10 +322,10 @@ static int weigh(const struct joint *j)
     return RW_OK;
 }
 
-/* All documents have as many further labels as those of the first rank that has some. */
+/* All documents have as many further labels as those of the first worker that has some. */
 static int check_more_labels(const struct joint *j)
 {
-    const struct told *first = j->told, *own = &j->told[j->rank];
+    const struct told *first = j->told, *own = &j->told[j->worker];
     while (first < own && first->n_docs == 0)
         first++;
     if (own->n_docs == 0 || own->n_more_labels == first->n_more_labels)
@@ -383,7 +384,7 @@ static int read_names(const struct joint *j, const char *text, size_t n_bytes)
     return RW_OK;
 }
 
-/* Those of the first rank that has some are all ranks'. */
+/* Those of the first worker that has some are all workers'. */
 static int share_names(const struct joint *j)
 {
     struct rw_dataset *documents = j->documents;
@@ -392,12 +393,12 @@ static int share_names(const struct joint *j)
     size_t *begin RW_FREED = NULL;
     size_t n_bytes = 0;
     int first = 0;
-    int status = RW_NEW(j->ctx, begin, (size_t)j->n_ranks + 1);
+    int status = RW_NEW(j->ctx, begin, (size_t)j->n_workers + 1);
     status = status < 0 ? status : write_names(j, &own, &n_bytes);
     RW_TRY(rw_comm_agree(j->ctx, status));
     RW_TRY(rw_comm_gather_all(j->ctx, own, n_bytes, &gathered, begin));
     const char *all = gathered;
-    while (first + 1 < j->n_ranks && begin[first + 1] == begin[first])
+    while (first + 1 < j->n_workers && begin[first + 1] == begin[first])
         first++;
     const size_t n_first = begin[first + 1] - begin[first];
     if (!documents->n_names && n_first)
@@ -413,9 +414,9 @@ static int share_names(const struct joint *j)
 /* ---- queries ---- */
 
 /* One of all queries; numbers compare as the queries follow each other. */
-static uint64_t number_of(int rank, uint32_t query)
+static uint64_t number_of(int worker, uint32_t query)
 {
-    return (uint64_t)rank << 32 | query;
+    return (uint64_t)worker << 32 | query;
 }
 
 enum { WHERE_WORDS = 64, WHERE_BYTES = WHERE_WORDS * 8 }; /* a text of where a document stands */
@@ -425,8 +426,8 @@ struct twice {
     uint64_t first, again; /* again: UINT64_MAX: there is none */
 };
 
-/* The first of all ranks' ids that comes back. ids: end to end, each ended by 0; begin: [n_ranks +
- * 1], where each rank's begin. */
+/* The first of all workers' ids that comes back. ids: end to end, each ended by 0; begin:
+ * [n_workers + 1], where each worker's begin. */
 static int find_twice(const struct joint *j, const char *all, const size_t *begin,
                       struct twice *found)
 {
@@ -434,7 +435,7 @@ static int find_twice(const struct joint *j, const char *all, const size_t *begi
     uint64_t *number RW_FREED = NULL;
     size_t room = 0, index;
     *found = (struct twice){.again = UINT64_MAX};
-    for (int r = 0; r < j->n_ranks; r++) {
+    for (int r = 0; r < j->n_workers; r++) {
         const char *end = all + begin[r + 1], *id_end;
         uint32_t q = 0;
         for (const char *id = all + begin[r]; id < end; id = id_end + 1, q++) {
@@ -454,7 +455,7 @@ static int find_twice(const struct joint *j, const char *all, const size_t *begi
     return RW_OK;
 }
 
-/* Where a query of this rank begins. */
+/* Where a query of this worker begins. */
 static void where(const struct joint *j, uint32_t query, char *text, size_t size)
 {
     const struct rw_dataset *documents = j->documents;
@@ -462,17 +463,17 @@ static void where(const struct joint *j, uint32_t query, char *text, size_t size
     rw_dataset_where(j->ctx, documents, doc, text, size);
 }
 
-/* Does the query `again` go on from the rank before, where no file should end inside of one? */
+/* Does the query `again` go on from the worker before, where no file should end inside of one? */
 static int goes_on(const struct joint *j, const struct twice *twice)
 {
-    const int rank = (int)(twice->again >> 32);
-    int before = rank - 1;
+    const int worker = (int)(twice->again >> 32);
+    int before = worker - 1;
     while (before >= 0 && j->told[before].n_docs == 0)
         before--;
     return (uint32_t)twice->again == 0 && (int)(twice->first >> 32) == before;
 }
 
-/* The rank of the second one says what is wrong. began: where the first one is. */
+/* The worker of the second one says what is wrong. began: where the first one is. */
 static int fail_twice(const struct joint *j, const struct twice *twice, int is_last,
                       const char *began)
 {
@@ -482,8 +483,8 @@ static int fail_twice(const struct joint *j, const struct twice *twice, int is_l
     where(j, query, here, sizeof(here));
     if (goes_on(j, twice) && is_last)
         return rw_fail(j->ctx, RW_ERR_DATA,
-                       "%s: query '%.200s' began in the files of another rank, at %s\n"
-                       "hint: a query's documents must be in files of one rank; plain text, or a "
+                       "%s: query '%.200s' began in the files of another worker, at %s\n"
+                       "hint: a query's documents must be in files of one worker; plain text, or a "
                        "cache ('rankwood bin'), is divided where queries begin",
                        here, id, began);
     return rw_fail(j->ctx, RW_ERR_PARSE,
@@ -497,7 +498,7 @@ static int tell_where(const struct joint *j, const struct twice *twice, char *be
 {
     uint64_t text[WHERE_WORDS + 1] = {0};
     const uint32_t query = (uint32_t)twice->first;
-    if (twice->first >> 32 == (uint64_t)j->rank && query < j->documents->n_queries) {
+    if (twice->first >> 32 == (uint64_t)j->worker && query < j->documents->n_queries) {
         where(j, query, (char *)text, WHERE_BYTES);
         text[WHERE_WORDS] = query + 1 == j->documents->n_queries;
     }
@@ -508,7 +509,7 @@ static int tell_where(const struct joint *j, const struct twice *twice, char *be
     return RW_OK;
 }
 
-/* No id may be in two queries, of whatever ranks. */
+/* No id may be in two queries, of whatever workers. */
 static int check_ids(const struct joint *j)
 {
     const struct rw_dataset *documents = j->documents;
@@ -518,21 +519,21 @@ static int check_ids(const struct joint *j)
     void *all RW_FREED = NULL;
     size_t *begin RW_FREED = NULL;
     struct twice twice;
-    int is_last, status = RW_NEW(j->ctx, begin, (size_t)j->n_ranks + 1);
+    int is_last, status = RW_NEW(j->ctx, begin, (size_t)j->n_workers + 1);
     RW_TRY(rw_comm_agree(j->ctx, status));
     RW_TRY(rw_comm_gather_all(j->ctx, documents->query_id_text, n_bytes, &all, begin));
     RW_TRY(rw_comm_agree(j->ctx, find_twice(j, all, begin, &twice)));
     if (twice.again == UINT64_MAX)
         return RW_OK;
     RW_TRY(tell_where(j, &twice, began, &is_last));
-    if (twice.again >> 32 == (uint64_t)j->rank)
+    if (twice.again >> 32 == (uint64_t)j->worker)
         status = (uint32_t)twice.again >= documents->n_queries
                      ? rw_comm_nonsense(j->ctx, "a query")
                      : fail_twice(j, &twice, is_last, began);
     return rw_comm_agree(j->ctx, status);
 }
 
-int rw_together_check(struct rw_ctx *ctx, const char *const *paths, const struct rw_own_part *part,
+int rw_together_check(struct rw_ctx *ctx, const char *const *paths, const struct rw_shard *part,
                       int notice, struct rw_dataset *documents)
 {
     struct told *told RW_FREED = NULL;
@@ -540,9 +541,9 @@ int rw_together_check(struct rw_ctx *ctx, const char *const *paths, const struct
                       .paths = paths,
                       .part = part,
                       .documents = documents,
-                      .rank = rw_rank(ctx),
-                      .n_ranks = rw_n_ranks(ctx)};
-    RW_TRY(rw_comm_agree(ctx, RW_NEW(ctx, told, (size_t)j.n_ranks)));
+                      .worker = rw_worker(ctx),
+                      .n_workers = rw_n_workers(ctx)};
+    RW_TRY(rw_comm_agree(ctx, RW_NEW(ctx, told, (size_t)j.n_workers)));
     j.told = told;
     RW_TRY(tell(&j));
     RW_TRY(rw_comm_agree(ctx, check_parts(&j)));
@@ -556,7 +557,7 @@ int rw_together_check(struct rw_ctx *ctx, const char *const *paths, const struct
 int rw_together_note_clamped(struct rw_ctx *ctx, uint64_t n_clamped)
 {
     RW_TRY(rw_comm_sum(ctx, &n_clamped, 1));
-    if (rw_rank(ctx) == 0)
+    if (rw_worker(ctx) == 0)
         rw_data_format_note_clamped(ctx, n_clamped);
     return RW_OK;
 }

@@ -214,24 +214,24 @@ int rw_scores_of_lines(struct rw_ctx *ctx, struct rw_line_reader *lines, uint32_
     return status;
 }
 
-/* Of a file for all ranks' documents, or queries, the numbers of this rank's. docs, queries: before
- * each rank's, [n_ranks + 1]. */
+/* Of a file for all workers' documents, or queries, the numbers of this worker's. docs, queries:
+ * before each worker's, [n_workers + 1]. */
 static int take_numbers(struct rw_ctx *ctx, struct rw_dataset *dataset,
                         const struct rw_side_column *side, const char *path, const uint64_t *docs,
                         const uint64_t *queries)
 {
-    const int rank = rw_rank(ctx), n_ranks = rw_n_ranks(ctx);
+    const int worker = rw_worker(ctx), n_workers = rw_n_workers(ctx);
     const uint64_t *begin = side->by_query ? queries : docs;
-    /* the last rank also looks at what is too much */
-    const uint64_t most = rank + 1 < n_ranks ? begin[rank + 1] - begin[rank] : UINT64_MAX;
-    const struct rw_dataset all = {.n_docs = (uint32_t)docs[n_ranks],
-                                   .n_queries = (uint32_t)queries[n_ranks]};
+    /* the last worker also looks at what is too much */
+    const uint64_t most = worker + 1 < n_workers ? begin[worker + 1] - begin[worker] : UINT64_MAX;
+    const struct rw_dataset all = {.n_docs = (uint32_t)docs[n_workers],
+                                   .n_queries = (uint32_t)queries[n_workers]};
     struct rw_line_reader lines;
     struct numbers numbers = {.n_columns = !side->has_several};
-    RW_TRY(rw_own_part_check_path(ctx, path));
+    RW_TRY(rw_shard_check_path(ctx, path));
     int status = rw_line_reader_open(ctx, path, &lines);
     if (status == RW_OK)
-        status = read_numbers(ctx, &lines, side, begin[rank], most, 1, &numbers);
+        status = read_numbers(ctx, &lines, side, begin[worker], most, 1, &numbers);
     if (status == RW_OK)
         status = rw_side_column_check(ctx, side, &all, lines.name, lines.number);
     if (status == RW_OK && (numbers.n_lines > 0 || !side->has_several))
@@ -250,11 +250,11 @@ enum { QUERY, BETTER, WORSE, WEIGHT, WORDS };
 struct reading {
     struct rw_ctx *ctx;
     const struct rw_dataset *dataset;
-    struct rw_query_ids ids; /* of this rank's queries */
+    struct rw_query_ids ids; /* of this worker's queries */
     struct rw_line_reader lines;
     struct rw_given_pair *pair; /* [n_pairs] owned */
     size_t n_pairs, pair_room;
-    uint32_t *is_known; /* [lines.number] 1: of a query that a rank has, or of none; owned */
+    uint32_t *is_known; /* [lines.number] 1: of a query that a worker has, or of none; owned */
     size_t known_room;
 };
 
@@ -308,7 +308,7 @@ static int read_pair_lines(struct reading *reading, const char *path)
     struct rw_line_reader *lines = &reading->lines;
     struct rw_word word[WORDS];
     RW_TRY(rw_dataset_query_ids(reading->ctx, reading->dataset, &reading->ids));
-    RW_TRY(rw_own_part_check_path(reading->ctx, path));
+    RW_TRY(rw_shard_check_path(reading->ctx, path));
     RW_TRY(rw_line_reader_open(reading->ctx, path, lines));
     while (rw_line_reader_next(lines)) {
         const int n = rw_line_words(lines->begin, lines->end, word, WORDS);
@@ -321,7 +321,8 @@ static int read_pair_lines(struct reading *reading, const char *path)
     return RW_OK;
 }
 
-/* Is each line's query one of some rank's, and is there a pair at all? The same on all ranks. */
+/* Is each line's query one of some worker's, and is there a pair at all? The same on all workers.
+ */
 static int check_known(struct reading *reading)
 {
     const struct rw_line_reader *lines = &reading->lines;
@@ -368,7 +369,7 @@ int rw_dataset_read_side_column(struct rw_ctx *ctx, struct rw_dataset *dataset, 
         return rw_fail(ctx, RW_ERR_ARGUMENT, "no side column is called '%s'", name);
     if (side->is_pairs)
         return read_pairs(ctx, dataset, path);
-    const size_t n_offsets = (size_t)rw_n_ranks(ctx) + 1;
+    const size_t n_offsets = (size_t)rw_n_workers(ctx) + 1;
     uint64_t *docs RW_FREED = NULL;
     RW_TRY(rw_comm_agree(ctx, RW_NEW(ctx, docs, 2 * n_offsets)));
     uint64_t *queries = docs + n_offsets;

@@ -11,7 +11,7 @@
  * it, and declare that function here. */
 #pragma once
 
-#include "binning/pieces.h"
+#include "binning/chunks.h"
 
 struct rw_source;
 
@@ -41,7 +41,7 @@ struct rw_source {
     uint32_t n_chunks;
     /* while codes are made */
     struct rw_cut_sample sample;
-    struct rw_pieces pieces; /* one a chunk */
+    struct rw_chunks chunks; /* one a chunk */
     int sampled;             /* the pass at work reads the sampled documents, or 0: the others */
 };
 
@@ -55,11 +55,11 @@ static inline int rw_source_wants(const struct rw_source *source, uint32_t doc)
 /* How many documents of a chunk it reads. */
 static inline uint32_t rw_source_n_wanted(const struct rw_source *source, uint32_t chunk)
 {
-    const struct rw_piece *piece = &source->pieces.piece[chunk];
-    return source->sampled ? piece->n_sampled : piece->n_docs - piece->n_sampled;
+    const struct rw_chunk *held = &source->chunks.chunk[chunk];
+    return source->sampled ? held->n_sampled : held->n_docs - held->n_sampled;
 }
 /* A chunk's wanted documents: `builder` has them, where `row` [builder->n_docs] says that they are
- * in the chunk, or, if it is NULL, rw_pieces_stage has put them in the memory of `slot`. Several
+ * in the chunk, or, if it is NULL, rw_chunks_stage has put them in the memory of `slot`. Several
  * threads call it, each with a slot of its own, from 0 to ctx->n_threads - 1. Never touches the
  * context. */
 int rw_source_take(struct rw_source *source, uint32_t chunk, int slot,
@@ -73,7 +73,7 @@ int rw_source_codes(struct rw_source *source, struct rw_binned *out);
 /* Files of LETOR text (source_text.c): three passes, of which the first one skims labels and
  * queries. So every entry is parsed once, and never are all values in memory. */
 
-struct rw_own_part;
+struct rw_shard;
 struct rw_read_goal;
 
 /* Reads files as rw_dataset_read does, but bins them by goal->rule on the way: the bins are those
@@ -86,7 +86,7 @@ int rw_text_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths,
 /* The same of a worker's part of the files, which are LETOR text, however few documents they have.
  * All workers call it together, and fail together. */
 int rw_text_part_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths,
-                       const struct rw_cut_rule *rule, size_t chunk_bytes, struct rw_own_part *part,
+                       const struct rw_cut_rule *rule, size_t chunk_bytes, struct rw_shard *part,
                        struct rw_binned *out);
 
 /* A table whose values come in batches of any size (source_codes.c), which are put together again

@@ -19,8 +19,8 @@ int rw_source_even_chunks(struct rw_source *source, uint32_t n_docs, uint32_t ch
 int rw_source_take(struct rw_source *source, uint32_t chunk, int slot,
                    const struct rw_builder *builder, const uint32_t *row)
 {
-    return source->sampled ? rw_pieces_hold(&source->pieces, chunk, slot, builder)
-                           : rw_pieces_add(&source->pieces, chunk, slot, builder, row);
+    return source->sampled ? rw_chunks_hold(&source->chunks, chunk, slot, builder)
+                           : rw_chunks_add(&source->chunks, chunk, slot, builder, row);
 }
 
 static int add_held(void *user, struct rw_share *share)
@@ -51,23 +51,23 @@ static int agree(struct rw_source *source, int status)
 
 int rw_source_codes(struct rw_source *source, struct rw_binned *out)
 {
-    struct rw_pieces *pieces = &source->pieces;
+    struct rw_chunks *chunks = &source->chunks;
     int status = source->kind->open(source);
     if (status <= 0)
         goto out;
     RW_TRY_OUT(rw_cut_sample_init(source->ctx, &source->sample, source->documents));
-    status = rw_pieces_init(source->ctx, pieces, &source->sample, source->rule, source->first_doc,
+    status = rw_chunks_init(source->ctx, chunks, &source->sample, source->rule, source->first_doc,
                             source->n_chunks);
     RW_TRY_OUT(agree(source, status < 0 ? status : run_pass(source, 1)));
-    RW_TRY_OUT(rw_pieces_find_bounds(pieces));
+    RW_TRY_OUT(rw_chunks_find_bounds(chunks));
     status = source->kind->bounded ? source->kind->bounded(source) : 1;
     if (status <= 0)
         goto out;
     RW_TRY_OUT(agree(source, run_pass(source, 0)));
-    RW_TRY_OUT(rw_pieces_finish(pieces, out));
+    RW_TRY_OUT(rw_chunks_finish(chunks, out));
     status = source->kind->done ? source->kind->done(source) : 1;
 out:
-    rw_pieces_release(pieces);
+    rw_chunks_release(chunks);
     rw_cut_sample_release(&source->sample);
     rw_mem_free(source->first_doc);
     return status;
@@ -114,7 +114,7 @@ static int begin_chunks(struct batched *b, uint32_t chunk)
     b->n_slots = b->source.n_chunks - chunk < b->room ? b->source.n_chunks - chunk : b->room;
     for (uint32_t k = 0; k < b->n_slots; k++) {
         b->staged[k] = 0;
-        if (rw_pieces_stage(&b->source.pieces, (int)k, b->feature, b->n_columns,
+        if (rw_chunks_stage(&b->source.chunks, (int)k, b->feature, b->n_columns,
                             rw_source_n_wanted(&b->source, chunk + k)) < 0)
             return rw_fail(b->source.ctx, RW_ERR_MEMORY, "out of memory while reading batches");
     }
@@ -147,7 +147,7 @@ static int stage_some(void *user, struct rw_share *share)
         const uint32_t first = (uint32_t)(item % n_groups) * RW_TABLE_COLUMNS;
         const uint32_t left = b->n_columns - first;
         const uint32_t stride = rw_source_n_wanted(&b->source, b->chunk + one->slot);
-        float *value = b->source.pieces.scratch[one->slot].value;
+        float *value = b->source.chunks.scratch[one->slot].value;
         rw_table_values(&b->reader, b->number + first,
                         left < RW_TABLE_COLUMNS ? left : RW_TABLE_COLUMNS, b->row + one->first, 0,
                         one->n, value + (size_t)first * stride + one->at, stride);
@@ -166,7 +166,7 @@ static void stage_batch(struct batched *b, uint32_t batch, uint32_t first, uint3
         const uint32_t chunk_end =
             b->source.first_doc[chunk + 1] < end ? b->source.first_doc[chunk + 1] : end;
         struct segment one = {.slot = slot, .first = n, .at = b->staged[slot]};
-        uint32_t *row = b->source.pieces.scratch[slot].row;
+        uint32_t *row = b->source.chunks.scratch[slot].row;
         for (; doc < chunk_end; doc++) {
             if (!rw_source_wants(&b->source, doc))
                 continue;
@@ -294,7 +294,7 @@ static void number_wanted(const struct rw_source *source, uint32_t chunk, uint32
 /* The entries of their documents [first, end), behind the n that are in the thread's memory.
  * Returns how many there are then. */
 static uint32_t stage_column(const struct rw_column *column, uint32_t first, uint32_t end,
-                             const uint32_t *number, struct rw_piece_scratch *s, uint32_t n)
+                             const uint32_t *number, struct rw_chunk_scratch *s, uint32_t n)
 {
     uint32_t at = column->row ? rw_numbers_under(column->row, column->n, first) : first;
     for (; at < column->n; at++) {
@@ -310,7 +310,7 @@ static uint32_t stage_column(const struct rw_column *column, uint32_t first, uin
 }
 
 static int stage_chunk(const struct rw_source *source, uint32_t chunk, const uint32_t *number,
-                       struct rw_piece_scratch *s)
+                       struct rw_chunk_scratch *s)
 {
     const struct rw_dataset *dataset = source->documents;
     const uint32_t n_wanted = rw_source_n_wanted(source, chunk);
@@ -343,7 +343,7 @@ static int read_chunks(void *user, struct rw_share *share)
     for (uint64_t chunk, end; rw_share_next(share, &chunk, &end);) {
         number_wanted(source, (uint32_t)chunk, number);
         RW_TRY(
-            stage_chunk(source, (uint32_t)chunk, number, &source->pieces.scratch[share->thread]));
+            stage_chunk(source, (uint32_t)chunk, number, &source->chunks.scratch[share->thread]));
         RW_TRY(rw_source_take(source, (uint32_t)chunk, share->thread, NULL, NULL));
     }
     return RW_OK;

@@ -28,7 +28,7 @@ struct text {
     size_t chunk_bytes;
     const char *const *paths; /* [n_paths] borrowed */
     int n_paths;
-    struct rw_own_part *part;       /* NULL: all of all files; borrowed */
+    struct rw_shard *part;          /* NULL: all of all files; borrowed */
     struct rw_read_goal *goal;      /* of all of all files; borrowed */
     struct rw_cache_values *values; /* the goal's, or NULL */
     struct rw_text_worker *worker;  /* [n_threads] owned */
@@ -96,13 +96,13 @@ static int open_files(struct text *t)
 {
     int first = 0, end = t->n_paths, is_text = 1;
     if (t->part)
-        rw_own_part_files(t->part, &first, &end);
+        rw_shard_files(t->part, &first, &end);
     RW_TRY(RW_NEW(t->source.ctx, t->file, (size_t)(end - first)));
     for (int path = first; path < end && is_text > 0; path++) {
         struct text_file *file = &t->file[t->n_files++];
         file->path = path;
         if (t->part)
-            file->range = rw_own_part_range(t->part, path);
+            file->range = rw_shard_range(t->part, path);
         is_text = open_file(t, file);
     }
     return is_text;
@@ -266,7 +266,7 @@ static int begin_values(struct rw_source *source)
         return 1;
     RW_TRY(RW_NEW_RAW(source->ctx, feature, RW_FEATURE_IDS));
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
-        const uint32_t n = source->pieces.feature[f].n_present;
+        const uint32_t n = source->chunks.feature[f].n_present;
         if (n)
             feature[n_features++] = (uint16_t)f;
         status &= n == 0 || rw_column_is_dense(n, source->sample.n);
@@ -275,8 +275,8 @@ static int begin_values(struct rw_source *source)
                                         source->documents->n_docs) < 0)
         status = RW_ERR_MEMORY;
     rw_mem_free(feature);
-    source->pieces.take = rw_cache_values_take;
-    source->pieces.take_user = t->values;
+    source->chunks.take = rw_cache_values_take;
+    source->chunks.take_user = t->values;
     return status;
 }
 
@@ -284,7 +284,7 @@ static int begin_values(struct rw_source *source)
 static int values_are_whole(const struct text *t)
 {
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
-        const uint32_t n = t->source.pieces.feature[f].n_present;
+        const uint32_t n = t->source.chunks.feature[f].n_present;
         if (n && !rw_column_is_dense(n, t->source.documents->n_docs))
             return 0;
     }
@@ -361,8 +361,8 @@ static int explain(struct rw_source *source, int status)
     if (status < 0 && status != RW_ERR_MEMORY && status != RW_ERR_DATA) {
         struct rw_binned again = {.documents = NULL};
         const int is_machines = status == RW_ERR_IO || status == RW_ERR_MACHINE;
-        status = rw_own_part_read(ctx, t->paths, t->n_paths, t->part,
-                                  &(struct rw_read_goal){.rule = NULL}, &again);
+        status = rw_shard_read(ctx, t->paths, t->n_paths, t->part,
+                               &(struct rw_read_goal){.rule = NULL}, &again);
         if (status >= 0 && is_machines)
             status = rw_fail(ctx, RW_ERR_MACHINE,
                              "cannot read '%s'%s: it failed, and did not when it was tried again",
@@ -386,7 +386,7 @@ static int open_part(struct rw_source *source)
 }
 
 int rw_text_part_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths,
-                       const struct rw_cut_rule *rule, size_t chunk_bytes, struct rw_own_part *part,
+                       const struct rw_cut_rule *rule, size_t chunk_bytes, struct rw_shard *part,
                        struct rw_binned *out)
 {
     static const struct rw_source_kind kind = {

@@ -581,7 +581,7 @@ static int collect(struct rw_ctx *ctx, struct rw_text *text, struct rw_text_chun
         struct rw_builder *builder = &list->builder[list->n++];
         *builder = chunk->builder;
         memset(&chunk->builder, 0, sizeof(chunk->builder));
-        builder->lexicon = rw_lexicon_share(text->lexicon);
+        builder->vocabulary = rw_vocabulary_share(text->vocabulary);
         RW_TRY(rw_mem_copy_text(ctx, &builder->file, name));
         if (text->kind->finish)
             RW_TRY(text->kind->finish(ctx, text, builder));
@@ -596,7 +596,7 @@ static int collect(struct rw_ctx *ctx, struct rw_text *text, struct rw_text_chun
     if (chunk->status == RW_ERR_IO)
         return rw_fail_io(ctx, chunk->read_errno, "cannot read '%s'", name);
     if (chunk->status < 0 && !chunk->error[0])
-        return rw_fail(ctx, chunk->status, "out of memory: a piece of '%s' does not fit", name);
+        return rw_fail(ctx, chunk->status, "out of memory: a chunk of '%s' does not fit", name);
     if (chunk->status < 0)
         return text->kind->fail(ctx, text, chunk);
     text->n_lines += chunk->n_lines;
@@ -679,7 +679,7 @@ static int next_block(struct rw_ctx *ctx, struct rw_text *text, struct rw_builde
 
 int rw_text_next(struct rw_ctx *ctx, struct rw_text *text, struct rw_builder_list *list, int *more)
 {
-    text->take = text->lexicon ? NULL : list->take; /* words are no values yet */
+    text->take = text->vocabulary ? NULL : list->take; /* words are no values yet */
     text->take_user = list->take_user;
     RW_TRY(text->by_ranges ? next_ranges(ctx, text, list, more)
                            : next_block(ctx, text, list, more));

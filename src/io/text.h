@@ -213,8 +213,9 @@ struct rw_text {
     uint32_t *chunk_docs; /* [n_known] of a text that is skimmed; owned */
     size_t chunk_docs_room;
     uint64_t n_known;
-    uint64_t n_cut;             /* chunks before the current ones, in blocks */
-    struct rw_lexicon *lexicon; /* of values that are categories; NULL: there are none; borrowed */
+    uint64_t n_cut; /* chunks before the current ones, in blocks */
+    struct rw_vocabulary
+        *vocabulary; /* of values that are categories; NULL: there are none; borrowed */
     struct rw_csv_layout *layout; /* of CSV; the kind's */
     rw_text_each_fn *each;        /* NULL, or what is done with each chunk in place of parsing it */
     void *each_user;              /* borrowed */

@@ -126,7 +126,7 @@ static double cpu_doc_ns(const struct rw_flat *flat)
     return ns < walk_ns ? ns : walk_ns;
 }
 
-/* How much is still to come is not known: data may be read in pieces. So a GPU is opened once the
+/* How much is still to come is not known: data may be read in chunks. So a GPU is opened once the
  * CPU, this run included, will have had as much to do as opening one takes: whatever comes, the
  * choice costs at most twice the better one's time. */
 static void choose(struct rw_ctx *ctx, struct rw_scorer *scorer, uint32_t n_docs)

@@ -275,7 +275,7 @@ double rw_lambda_pair_seconds(struct rw_ctx *ctx, const struct rw_objective *obj
     double gain[DOCS], score[DOCS], least = 0.0;
     const struct rw_dataset made = {
         .n_docs = DOCS, .n_queries = 1, .query_offset = query, .label = label};
-    const struct rw_handed *handed;
+    const struct rw_user_gradients *handed;
     RW_SCOPED(rw_gradients_free) struct rw_gradients *gradients = NULL;
     struct rw_objective_rule of_all = *rule;
     of_all.pair.truncation = 0;

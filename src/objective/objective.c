@@ -179,7 +179,7 @@ struct rw_gradients {
     double *ideal;               /* [n_labels][n_queries] or NULL */
     double *scratch;             /* [n_threads][longest x scratch] */
     uint32_t *order;             /* [n_threads][longest] */
-    struct rw_handed handed;
+    struct rw_user_gradients handed;
     /* What one of several labels gives: [n_threads][2][longest] of int64_t, or of double */
     int64_t *own_fixed;
     double *own_real;
@@ -284,7 +284,7 @@ static struct rw_objective_query query_by(const struct rw_gradients *g, uint32_t
 {
     const size_t own = (size_t)thread * g->longest;
     const uint32_t first = g->dataset->query_offset[q];
-    const struct rw_handed *handed = &g->handed;
+    const struct rw_user_gradients *handed = &g->handed;
     return (struct rw_objective_query){
         .n = g->dataset->query_offset[q + 1] - first,
         .first_document = g->first_doc + first,
@@ -378,7 +378,7 @@ static int run_queries(void *user, struct rw_share *share)
 }
 
 int rw_gradients_run(struct rw_gradients *g, uint32_t tree, double rate, const double *scores,
-                     const struct rw_handed **out)
+                     const struct rw_user_gradients **out)
 {
     g->tree = tree;
     g->scores = scores;

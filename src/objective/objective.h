@@ -206,14 +206,14 @@ int rw_gradients_new(struct rw_ctx *ctx, const struct rw_objective *objective,
 void rw_gradients_free(struct rw_gradients *gradients); /* NULL is fine */
 RW_SCOPED_BY(rw_gradients_free)
 /* What a run made, until the next one; [n_docs] each. */
-struct rw_handed {
+struct rw_user_gradients {
     int64_t *lambda, *hess;     /* `is_fixed`, and not `in_doubles`: in units of 2^-40; else NULL */
     double *gradient, *hessian; /* otherwise, without the documents' weights */
 };
 /* scores: [n_docs]; rate: the tree's. All ranks call it; only of objectives that carry something
  * from tree to tree can it fail. */
 int rw_gradients_run(struct rw_gradients *gradients, uint32_t tree, double rate,
-                     const double *scores, const struct rw_handed **out);
+                     const double *scores, const struct rw_user_gradients **out);
 /* The objective's state after n_trees trees: all that were run, or one less; and reads one, as
  * struct rw_objective_state says. Nothing happens for objectives without state; *text is NULL. ctx:
  * for failures. */

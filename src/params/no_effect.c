@@ -266,7 +266,7 @@ int rw_params_no_effect(struct rw_ctx *ctx, const struct rw_params *params, cons
         return RW_OK;
     if (params->on_no_effect == RW_NO_EFFECT_ERROR)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "'%s' has no effect %s", name, why);
-    if (params->on_no_effect == RW_NO_EFFECT_SILENT || !ctx || !ctx->log || rw_rank(ctx) != 0 ||
+    if (params->on_no_effect == RW_NO_EFFECT_SILENT || !ctx || !ctx->log || rw_worker(ctx) != 0 ||
         atomic_exchange(&is_warned[at], 1))
         return RW_OK;
     ctx->idle_param = rw_param_rows[at].info.name;

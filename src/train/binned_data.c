@@ -61,9 +61,9 @@ int rw_dataset_cache_files(struct rw_ctx *ctx, const struct rw_params *params,
     struct rw_binned binned = {.documents = NULL};
     const int n_before = rw_ctx_n_tables(ctx);
     int status;
-    if (rw_n_ranks(ctx) > 1)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "a cache is made by one rank, not by %d",
-                       rw_n_ranks(ctx));
+    if (rw_n_workers(ctx) > 1)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "a cache is made by one worker, not by %d",
+                       rw_n_workers(ctx));
     RW_TRY(rw_params_check_apart(ctx, params, path));
     for (int i = 0; i < n_paths; i++)
         RW_TRY(rw_check_apart(ctx, path, paths[i]));
@@ -130,7 +130,7 @@ static int read_binned(struct rw_ctx *ctx, const struct rw_params *params, const
     return RW_OK;
 }
 
-/* Many ranks find boundaries together, by way of the values. */
+/* Many workers find boundaries together, by way of the values. */
 static int table_of_ranks(struct rw_ctx *ctx, const struct rw_table *table,
                           const struct rw_cut_rule *rule, struct rw_binned *out)
 {
@@ -156,7 +156,7 @@ int rw_binned_from_table(struct rw_ctx *ctx, const struct rw_params *params,
         RW_TRY(rw_dataset_from_table(ctx, table, batches, &binned->documents));
     else if (batches)
         RW_TRY(rw_batch_codes(ctx, table, batches, &rule, RW_BATCH_CHUNK_DOCS, binned));
-    else if (rw_n_ranks(ctx) > 1)
+    else if (rw_n_workers(ctx) > 1)
         RW_TRY(table_of_ranks(ctx, table, &rule, binned));
     else
         RW_TRY(rw_params_trains_on_host(ctx, params)
@@ -208,7 +208,7 @@ out:
     return status;
 }
 
-/* Does a rank train on a GPU, or may? Then all keep values. */
+/* Does a worker train on a GPU, or may? Then all keep values. */
 static int any_gpu(struct rw_ctx *ctx, const struct rw_params *params, uint64_t *any)
 {
     *any = !rw_params_trains_on_host(ctx, params);

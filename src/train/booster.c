@@ -20,8 +20,8 @@ struct sets {
     const struct rw_dataset *set[RW_MAX_SETS];   /* codes in place of categories */
     int n_sets;
     struct rw_binned train;        /* borrowed parts; without bins: the values are in set[0] */
-    struct rw_binned made;         /* of many ranks: bins, where there were values; owned */
-    uint32_t all_docs;             /* of the training set, on all ranks */
+    struct rw_binned made;         /* of many workers: bins, where there were values; owned */
+    uint32_t all_docs;             /* of the training set, on all workers */
     uint32_t *feature, n_features; /* [n_features] ids in the training set, ascending */
     struct rw_column_rule columns; /* what validation sets fit; kind and width of the model */
     struct rw_feature_name *names;
@@ -38,7 +38,7 @@ struct made_gradients {
 
 /* How far a training is. */
 struct progress {
-    uint64_t bytes_before; /* sent to other ranks, before the round */
+    uint64_t bytes_before; /* sent to other workers, before the round */
     int first_round;       /* rounds of the model to continue from */
     int round;             /* the last one that has its tree */
     int n_complete;        /* and those whose tree is in the scores and measured */
@@ -164,7 +164,7 @@ static void set_engine_rules(struct booster *b)
     b->rules = (struct rw_engine_rules){
         .cut = rw_params_cut_rule(p),
         .objective = objective_of_engines(b),
-        .handed_by = objective_of(b) ? objective_of(b)->name : NULL,
+        .gradients_by = objective_of(b) ? objective_of(b)->name : NULL,
         .rule = &b->rule,
         .lambda = b->rule.pair,
         .newton = p->split == RW_SPLIT_NEWTON,
@@ -225,16 +225,16 @@ static int load_engine(struct booster *b)
         status = rw_labels_gains(b->ctx, &b->arena, &b->params, &b->eval_sets.gains, b->in.set[0],
                                  &b->made.gain);
     if (status >= 0)
-        status = rw_rank_sets_check(b->ctx, &b->in.train, &b->in.made, b->in.set, b->in.n_sets,
-                                    b->init, b->params.metric_on_train,
-                                    strcmp(b->engine->ops->name, "cuda") == 0);
+        status = rw_worker_sets_check(b->ctx, &b->in.train, &b->in.made, b->in.set, b->in.n_sets,
+                                      b->init, b->params.metric_on_train,
+                                      strcmp(b->engine->ops->name, "cuda") == 0);
     RW_TRY(rw_comm_agree(b->ctx, status));
     if (objective_of(b))
         RW_TRY(rw_labels_rule(b->ctx, objective_of(b), &b->rule, b->made.gain, b->in.set[0]));
     status = load_sets(b);
     const int took_gpu = b->choice.is_auto && strcmp(b->engine->ops->name, "cuda") == 0;
-    /* many ranks have told each other of the failure: for them it is the end */
-    if (status != RW_ERR_MEMORY || !took_gpu || rw_n_ranks(b->ctx) > 1)
+    /* many workers have told each other of the failure: for them it is the end */
+    if (status != RW_ERR_MEMORY || !took_gpu || rw_n_workers(b->ctx) > 1)
         return status;
     rw_log(b->ctx, RW_LOG_NOTE, "device cpu: the GPU has too little free memory for this data");
     rw_engine_close(b->engine);
@@ -246,7 +246,7 @@ static int load_engine(struct booster *b)
 static int choose_stop_set(struct booster *b)
 {
     unsigned char is_train[RW_MAX_SETS];
-    RW_TRY(rw_rank_sets_find_train(b->engine, b->in.set, b->in.n_sets, is_train));
+    RW_TRY(rw_worker_sets_find_train(b->engine, b->in.set, b->in.n_sets, is_train));
     return rw_comm_agree(b->ctx, rw_eval_sets_choose(&b->eval_sets, is_train));
 }
 
@@ -355,7 +355,7 @@ static int give_propensities(struct booster *b)
 
 static int prepare_own_gradients(struct booster *b)
 {
-    if (!hands_gradients(b)) /* but another rank's engine may be handed them */
+    if (!hands_gradients(b)) /* but another worker's engine may be handed them */
         return rw_comm_agree(b->ctx, RW_OK);
     RW_TRY(RW_ARENA_NEW(b->ctx, &b->arena, b->made.scores, b->in.set[0]->n_docs));
     if (!objective_of(b)) {
@@ -403,7 +403,7 @@ static int take_rounds(struct booster *b)
     return RW_OK;
 }
 
-/* The same on all ranks, whatever GPUs they have. */
+/* The same on all workers, whatever GPUs they have. */
 static int choose_batch(struct booster *b)
 {
     uint64_t batch = (uint64_t)b->engine->batch;
@@ -508,7 +508,7 @@ static int own_gradients(struct booster *b)
 {
     RW_TRY(rw_engine_read_scores(b->engine, 0, b->made.scores));
     if (b->made.handed) {
-        const struct rw_handed *made;
+        const struct rw_user_gradients *made;
         const double rate = rw_params_rate_of_round(&b->params, (uint32_t)b->run.round);
         RW_TRY(
             rw_gradients_run(b->made.handed, (uint32_t)b->run.round, rate, b->made.scores, &made));
@@ -575,7 +575,7 @@ static int has_more_rounds(const struct booster *b)
            !rw_eval_sets_is_over(&b->eval_sets, b->run.round);
 }
 
-/* Does a rank's caller end training, or interrupt it? */
+/* Does a worker's caller end training, or interrupt it? */
 static int ask_to_stop(struct booster *b, int ends, int *more)
 {
     const struct rw_train_hooks *hooks = b->hooks;
@@ -680,7 +680,7 @@ static int run_rounds(struct booster *b)
      * who would wait. */
     if (hooks && hooks->should_stop)
         RW_TRY(rw_poll_hold(b->ctx,
-                            b->run.n_pairs && rw_n_ranks(b->ctx) == 1 ? hooks->should_stop : NULL,
+                            b->run.n_pairs && rw_n_workers(b->ctx) == 1 ? hooks->should_stop : NULL,
                             hooks->user));
     for (int more = has_more_rounds(b); more && status >= 0;) {
         status = rw_poll(b->ctx);
@@ -787,8 +787,8 @@ static int take_ranks(struct booster *b, const struct rw_params *params)
     RW_TRY(rw_category_sets_make(b->ctx, params, &b->in.train, b->in.set[0], b->init, sets));
     RW_TRY(
         rw_comm_agree(b->ctx, rw_category_sets_take(b->ctx, sets, 0, b->in.set[0], &b->in.set[0])));
-    RW_TRY(rw_rank_sets_take(b->ctx, params, b->in.set[0], b->in.train.bins, sets->codes,
-                             &b->in.made, &b->in.all_docs));
+    RW_TRY(rw_worker_sets_take(b->ctx, params, b->in.set[0], b->in.train.bins, sets->codes,
+                               &b->in.made, &b->in.all_docs));
     if (b->in.made.bins)
         b->in.train = b->in.made;
     return RW_OK;
@@ -816,8 +816,8 @@ int rw_train_plan(struct rw_ctx *ctx, const struct rw_params *params,
     memset(out, 0, sizeof(*out));
     RW_TRY(take_ranks(b, params));
     RW_TRY(take_sets(b, training->valid, training->n_valid));
-    RW_TRY(rw_rank_sets_columns(ctx, b->in.given, b->in.n_sets, b->in.feature, b->in.n_features,
-                                NULL, &b->in.columns));
+    RW_TRY(rw_worker_sets_columns(ctx, b->in.given, b->in.n_sets, b->in.feature, b->in.n_features,
+                                  NULL, &b->in.columns));
     for (int set = 1; set < b->in.n_sets; set++) {
         if (b->in.given[set]->codes)
             RW_TRY(rw_fail(ctx, RW_ERR_ARGUMENT,
@@ -842,8 +842,8 @@ int rw_train_on(struct rw_ctx *ctx, const struct rw_params *params,
     b->init = training->init;
     RW_TRY_OUT(take_ranks(b, params));
     RW_TRY_OUT(rw_comm_agree(ctx, take_sets(b, training->valid, training->n_valid)));
-    RW_TRY_OUT(rw_rank_sets_columns(ctx, b->in.given, b->in.n_sets, b->in.feature, b->in.n_features,
-                                    b->init, &b->in.columns));
+    RW_TRY_OUT(rw_worker_sets_columns(ctx, b->in.given, b->in.n_sets, b->in.feature,
+                                      b->in.n_features, b->init, &b->in.columns));
     RW_TRY_OUT(prepare(b, params));
     double start = rw_clock_ms();
     RW_TRY_OUT(run_rounds(b));

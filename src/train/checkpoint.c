@@ -314,7 +314,7 @@ int rw_checkpointer_init(struct rw_checkpointer *c, struct rw_ctx *ctx,
     c->how = how;
     if (how->path && strcmp(how->path, "-") == 0)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "a checkpoint cannot go to standard output");
-    if (how->path && rw_rank(ctx) == 0) {
+    if (how->path && rw_worker(ctx) == 0) {
         RW_TRY(rw_out_file_open(ctx, NULL, how->path));
         RW_TRY(RW_NEW(ctx, c->writer, 1));
         c->writer->path = how->path;
@@ -343,7 +343,7 @@ int rw_checkpointer_agree(struct rw_checkpointer *c)
     if (most == least)
         return RW_OK;
     return rw_fail(c->ctx, RW_ERR_ARGUMENT,
-                   "some ranks resume from another checkpoint than others, or from none\n"
+                   "some workers resume from another checkpoint than others, or from none\n"
                    "hint: all of them must see the same file");
 }
 

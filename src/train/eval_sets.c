@@ -78,11 +78,11 @@ int rw_eval_sets_init(struct rw_eval_sets *eval, struct rw_ctx *ctx, const struc
 
 int rw_eval_sets_share(struct rw_eval_sets *eval)
 {
-    if (rw_n_ranks(eval->ctx) == 1)
+    if (rw_n_workers(eval->ctx) == 1)
         return RW_OK;
     if (has_custom(eval))
         return rw_fail(eval->ctx, RW_ERR_UNSUPPORTED,
-                       "a custom metric with many ranks: each has only its own queries");
+                       "a custom metric with many workers: each has only its own queries");
     for (int set = 0; set < eval->n_sets; set++) {
         if (is_measured(eval, set))
             RW_TRY(rw_judgments_share(eval->ctx, &eval->judgments[set]));
@@ -223,8 +223,8 @@ int rw_eval_sets_plan(struct rw_eval_sets *eval, int set, struct rw_metric_plan 
         if (eval->metric[m].kind->device != RW_METRIC_HOST)
             eval->on_device[plan->n_metrics++] = eval->metric[m];
     }
-    /* an engine's means would be of its own rank's queries */
-    return is_measured(eval, set) && plan->n_metrics > 0 && rw_n_ranks(eval->ctx) == 1;
+    /* an engine's means would be of its own worker's queries */
+    return is_measured(eval, set) && plan->n_metrics > 0 && rw_n_workers(eval->ctx) == 1;
 }
 
 static int register_metrics(struct rw_eval_sets *eval, struct rw_engine *engine)

@@ -1,6 +1,6 @@
 /* The leaves of given trees get new values from new data: documents go down each tree by the
  * model's own thresholds, and a leaf's value comes of the sums over its documents, as in training.
- * All is done by the host, whatever the device: sums are integers, so neither threads nor ranks
+ * All is done by the host, whatever the device: sums are integers, so neither threads nor workers
  * matter. */
 #include "train/train.h"
 
@@ -111,7 +111,7 @@ struct refit {
     const struct rw_dataset *set[RW_MAX_SETS];
     struct rw_recoded *coded; /* NULL, or [n_sets] with codes of the model's categories */
     int n_sets;
-    uint32_t all_docs;        /* of the training set, on all ranks */
+    uint32_t all_docs;        /* of the training set, on all workers */
     uint64_t first_doc;       /* and on those before this one */
     struct rw_params *params; /* of the last training; owned */
     struct rw_eval_sets eval;
@@ -128,7 +128,7 @@ struct refit {
     double *gain;     /* [n_docs] of an objective that ranks */
     int8_t *monotone; /* [RW_FEATURE_IDS] NULL: no feature has a direction */
     struct rw_gradients *gradients;
-    struct rw_handed own; /* the caller's */
+    struct rw_user_gradients own; /* the caller's */
 };
 
 static void release_run(struct refit *r)
@@ -200,14 +200,14 @@ static int check_trees(const struct refit *r)
                : rw_fail(r->ctx, RW_ERR_ARGUMENT, "the model to refit has no tree with a split");
 }
 
-/* Has any rank what the model's trees ask for? */
+/* Has any worker what the model's trees ask for? */
 static int check_features(const struct refit *r)
 {
     uint8_t has[RW_FEATURE_IDS] = {0}, is_used[RW_FEATURE_IDS] = {0};
     uint32_t n_used = 0, n_found = 0;
     for (uint32_t i = 0; i < r->set[0]->n_columns; i++)
         has[r->set[0]->column[i].feature] = 1;
-    RW_TRY(rw_ranks_any(r->ctx, has));
+    RW_TRY(rw_workers_any(r->ctx, has));
     for (int32_t t = 0; t < r->from->n_trees; t++) {
         const struct rw_tree *tree = &r->from->tree[t];
         for (int32_t node = 0; node < tree->n_leaves - 1; node++)
@@ -293,7 +293,7 @@ static void note_params(const struct refit *r)
            rw_params_objective(p)->name, rate, l2);
 }
 
-/* All that a rank can do by itself. */
+/* All that a worker can do by itself. */
 static int prepare_own(struct refit *r)
 {
     RW_TRY(check_sets(r));
@@ -319,11 +319,11 @@ static int prepare_own(struct refit *r)
 static int prepare(struct refit *r)
 {
     struct rw_column_rule columns;
-    RW_TRY(rw_ranks_docs(r->ctx, r->set[0], &r->all_docs));
-    RW_TRY(rw_rank_sets_columns(r->ctx, r->set, r->n_sets, NULL, 0, r->from, &columns));
+    RW_TRY(rw_workers_docs(r->ctx, r->set[0], &r->all_docs));
+    RW_TRY(rw_worker_sets_columns(r->ctx, r->set, r->n_sets, NULL, 0, r->from, &columns));
     RW_TRY(rw_comm_agree(r->ctx, prepare_own(r)));
     RW_TRY(check_features(r));
-    RW_TRY(rw_ranks_before(r->ctx, r->set[0]->n_docs, &r->first_doc));
+    RW_TRY(rw_workers_before(r->ctx, r->set[0]->n_docs, &r->first_doc));
     RW_TRY(rw_eval_sets_share(&r->eval));
     r->ctx->stop_set = 0;
     if (r->hooks && r->hooks->on_start) {
@@ -347,7 +347,7 @@ static int take_order(struct refit *r)
     return rw_monotone_parse(r->ctx, text, NULL, 0, r->monotone);
 }
 
-/* What a rank needs by itself. */
+/* What a worker needs by itself. */
 static int take_run(struct refit *r, const struct rw_model_params *was)
 {
     release_run(r);
@@ -407,7 +407,8 @@ static int ask_caller(struct refit *r)
 
 /* Documents' weights multiply gradients that are no integers yet, which get a scale of the tree's
  * own. */
-static int scale_reals(struct refit *r, const struct rw_handed *made, struct rw_leaf_rule *rule)
+static int scale_reals(struct refit *r, const struct rw_user_gradients *made,
+                       struct rw_leaf_rule *rule)
 {
     double largest[2] = {0.0, 0.0};
     const double *weight = r->set[0]->weight;
@@ -428,14 +429,14 @@ static int scale_reals(struct refit *r, const struct rw_handed *made, struct rw_
 
 struct sum_job {
     const struct refit *refit;
-    const struct rw_handed *made;
+    const struct rw_user_gradients *made;
     double lambda_scale, hess_scale;
 };
 
 static int sum_docs(void *user, struct rw_share *share)
 {
     const struct sum_job *job = user;
-    const struct rw_handed *made = job->made;
+    const struct rw_user_gradients *made = job->made;
     struct rw_sum *sum = job->refit->sum + (size_t)share->thread * job->refit->most_leaves;
     for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
         for (; doc < end; doc++) {
@@ -451,8 +452,8 @@ static int sum_docs(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* The sums over each leaf's documents of all ranks, in the first [n_leaves] of r->sum. */
-static int sum_leaves(struct refit *r, const struct rw_handed *made,
+/* The sums over each leaf's documents of all workers, in the first [n_leaves] of r->sum. */
+static int sum_leaves(struct refit *r, const struct rw_user_gradients *made,
                       const struct rw_leaf_rule *rule, size_t n_leaves)
 {
     struct sum_job job = {.refit = r,
@@ -466,7 +467,7 @@ static int sum_leaves(struct refit *r, const struct rw_handed *made,
         for (size_t leaf = 0; leaf < n_leaves; leaf++)
             rw_sum_merge(&r->sum[leaf], &r->sum[(size_t)thread * r->most_leaves + leaf]);
     }
-    return rw_ranks_leaf_sums(r->ctx, r->sum, (int)n_leaves);
+    return rw_workers_leaf_sums(r->ctx, r->sum, (int)n_leaves);
 }
 
 /* What training would give the leaves. Those without documents keep their values, but within the
@@ -497,7 +498,7 @@ static int set_leaves(struct refit *r, const struct rw_leaf_rule *rule, struct r
     for (int32_t leaf = 0; leaf < tree->n_leaves; leaf++) {
         const float value =
             (float)(decay * (double)r->old[leaf] + (1.0 - decay) * (double)tree->leaf[leaf]);
-        if (!isfinite(value)) /* on all ranks */
+        if (!isfinite(value)) /* on all workers */
             return rw_comm_agree(
                 r->ctx, rw_fail(r->ctx, RW_ERR_DATA,
                                 "a leaf's value is beyond the largest float: gradients too large "
@@ -525,7 +526,7 @@ static int refit_tree(struct refit *r, int32_t number, struct rw_tree *tree)
                                 .l2 = r->run_params->l2,
                                 .lambda_exponent = RW_LAMBDA_EXPONENT,
                                 .hess_exponent = RW_LAMBDA_EXPONENT};
-    const struct rw_handed *made = &r->own;
+    const struct rw_user_gradients *made = &r->own;
     struct rw_sum all = {0};
     RW_TRY(route(r, 0, tree));
     if (is_callers(r))

@@ -9,19 +9,19 @@
 #include "metric/dcg.h"
 #include "model/model.h"
 
-int rw_ranks_before(struct rw_ctx *ctx, uint64_t n, uint64_t *before)
+int rw_workers_before(struct rw_ctx *ctx, uint64_t n, uint64_t *before)
 {
     uint64_t *offset RW_FREED = NULL;
-    RW_TRY(rw_comm_agree(ctx, RW_NEW(ctx, offset, (size_t)rw_n_ranks(ctx) + 1)));
+    RW_TRY(rw_comm_agree(ctx, RW_NEW(ctx, offset, (size_t)rw_n_workers(ctx) + 1)));
     RW_TRY(rw_comm_offsets(ctx, n, offset));
-    *before = offset[rw_rank(ctx)];
+    *before = offset[rw_worker(ctx)];
     return RW_OK;
 }
 
-int rw_ranks_any(struct rw_ctx *ctx, uint8_t *mark)
+int rw_workers_any(struct rw_ctx *ctx, uint8_t *mark)
 {
     uint32_t *all RW_FREED = NULL;
-    if (rw_n_ranks(ctx) == 1)
+    if (rw_n_workers(ctx) == 1)
         return RW_OK;
     RW_TRY(rw_comm_agree(ctx, RW_NEW(ctx, all, RW_FEATURE_IDS)));
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
@@ -32,29 +32,29 @@ int rw_ranks_any(struct rw_ctx *ctx, uint8_t *mark)
     return RW_OK;
 }
 
-int rw_ranks_docs(struct rw_ctx *ctx, const struct rw_dataset *train, uint32_t *all_docs)
+int rw_workers_docs(struct rw_ctx *ctx, const struct rw_dataset *train, uint32_t *all_docs)
 {
     uint64_t n_docs = train->n_docs;
     RW_TRY(rw_comm_sum(ctx, &n_docs, 1));
     if (n_docs > RW_MAX_DOCS)
-        return rw_fail(ctx, RW_ERR_DATA, "%llu documents on all ranks; expected at most %u",
+        return rw_fail(ctx, RW_ERR_DATA, "%llu documents on all workers; expected at most %u",
                        (unsigned long long)n_docs, RW_MAX_DOCS);
     *all_docs = (uint32_t)n_docs;
     return RW_OK;
 }
 
-int rw_rank_sets_take(struct rw_ctx *ctx, const struct rw_params *params,
-                      const struct rw_dataset *documents, const struct rw_bins *bins,
-                      const uint16_t *categories, struct rw_binned *made, uint32_t *all_docs)
+int rw_worker_sets_take(struct rw_ctx *ctx, const struct rw_params *params,
+                        const struct rw_dataset *documents, const struct rw_bins *bins,
+                        const uint16_t *categories, struct rw_binned *made, uint32_t *all_docs)
 {
     uint64_t kinds[2] = {bins != NULL, bins == NULL};
-    RW_TRY(rw_ranks_docs(ctx, documents, all_docs));
-    if (rw_n_ranks(ctx) == 1)
+    RW_TRY(rw_workers_docs(ctx, documents, all_docs));
+    if (rw_n_workers(ctx) == 1)
         return RW_OK;
     RW_TRY(rw_comm_max(ctx, kinds, 2));
     if (kinds[0] && kinds[1])
         return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "some ranks' training sets are binned, and others' are not");
+                       "some workers' training sets are binned, and others' are not");
     RW_TRY(rw_comm_agree(ctx, rw_params_check(ctx, params, RW_PARAMS_TRAIN)));
     if (kinds[0])
         return RW_OK;
@@ -63,8 +63,8 @@ int rw_rank_sets_take(struct rw_ctx *ctx, const struct rw_params *params,
     return rw_dataset_codes(ctx, documents, &rule, made);
 }
 
-int rw_rank_sets_find_train(struct rw_engine *engine, const struct rw_dataset *const *sets,
-                            int n_sets, unsigned char *is_train)
+int rw_worker_sets_find_train(struct rw_engine *engine, const struct rw_dataset *const *sets,
+                              int n_sets, unsigned char *is_train)
 {
     struct rw_fingerprint train, other;
     uint64_t size[2 * RW_MAX_SETS];
@@ -102,9 +102,9 @@ static int check_init(struct rw_ctx *ctx, const struct rw_binned *train,
                    "from: rw_binned_read with that model reads it");
 }
 
-int rw_rank_sets_check(struct rw_ctx *ctx, const struct rw_binned *train,
-                       const struct rw_binned *made, const struct rw_dataset *const *sets,
-                       int n_sets, const struct rw_model *init, int measures_training, int on_gpu)
+int rw_worker_sets_check(struct rw_ctx *ctx, const struct rw_binned *train,
+                         const struct rw_binned *made, const struct rw_dataset *const *sets,
+                         int n_sets, const struct rw_model *init, int measures_training, int on_gpu)
 {
     const struct rw_cuts *cuts = train->bins ? train->bins->cuts : NULL;
     RW_TRY(check_init(ctx, train, made, sets[0], init, measures_training, on_gpu));
@@ -119,7 +119,8 @@ int rw_rank_sets_check(struct rw_ctx *ctx, const struct rw_binned *train,
     return RW_OK;
 }
 
-/* Of all ranks: a rank's shard of a sparse matrix may be narrower, or it may have no documents. */
+/* Of all workers: a worker's shard of a sparse matrix may be narrower, or it may have no documents.
+ */
 static int view_of_all(struct rw_ctx *ctx, const struct rw_dataset *set, uint32_t n_ids,
                        struct rw_column_view *out)
 {
@@ -132,9 +133,9 @@ static int view_of_all(struct rw_ctx *ctx, const struct rw_dataset *set, uint32_
     return RW_OK;
 }
 
-int rw_rank_sets_columns(struct rw_ctx *ctx, const struct rw_dataset *const *sets, int n_sets,
-                         const uint32_t *feature, uint32_t n_features, const struct rw_model *init,
-                         struct rw_column_rule *out)
+int rw_worker_sets_columns(struct rw_ctx *ctx, const struct rw_dataset *const *sets, int n_sets,
+                           const uint32_t *feature, uint32_t n_features,
+                           const struct rw_model *init, struct rw_column_rule *out)
 {
     const uint32_t n_ids = n_features ? feature[n_features - 1] + 1 : 0;
     struct rw_column_rule own = {.of = "the training set"};
@@ -405,8 +406,8 @@ int rw_fingerprint_of_all(struct rw_engine *engine, int set, const struct rw_dat
 {
     struct rw_ctx *ctx = engine->ctx;
     uint64_t first_doc, first_query;
-    RW_TRY(rw_ranks_before(ctx, dataset->n_docs, &first_doc));
-    RW_TRY(rw_ranks_before(ctx, dataset->n_queries, &first_query));
+    RW_TRY(rw_workers_before(ctx, dataset->n_docs, &first_doc));
+    RW_TRY(rw_workers_before(ctx, dataset->n_queries, &first_query));
     RW_TRY(
         rw_comm_agree(ctx, rw_fingerprint_make(engine, set, dataset, first_doc, first_query, out)));
     return rw_comm_sum(ctx, out->part, RW_PRINTS);
@@ -453,7 +454,7 @@ static int find_wanted(struct rw_ctx *ctx, const struct rw_params *params,
         RW_TRY(status);
     }
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
-        wanted[f] |= rw_lexicon_has(documents->lexicon, f) != 0;
+        wanted[f] |= rw_vocabulary_has(documents->vocabulary, f) != 0;
     for (uint32_t i = 0; init && i < init->categories.n; i++)
         wanted[init->categories.of[i].feature] = 1;
     return RW_OK;
@@ -555,7 +556,7 @@ static void note_shared(struct rw_ctx *ctx, const struct rw_dataset *data,
            shared->n_kept, RW_MAX_CATEGORIES);
 }
 
-/* What this rank can say of its features. wanted: as all ranks have it. */
+/* What this worker can say of its features. wanted: as all workers have it. */
 static int check(struct rw_ctx *ctx, const struct rw_binned *train, const uint8_t *wanted,
                  const struct rw_model *init, struct rw_category_sets *sets)
 {
@@ -573,7 +574,7 @@ int rw_category_features(struct rw_ctx *ctx, const struct rw_params *params,
                          uint8_t *wanted, int *any)
 {
     RW_TRY(rw_comm_agree(ctx, find_wanted(ctx, params, documents, init, wanted)));
-    RW_TRY(rw_ranks_any(ctx, wanted));
+    RW_TRY(rw_workers_any(ctx, wanted));
     *any = memchr(wanted, 1, RW_FEATURE_IDS) != NULL;
     return RW_OK;
 }

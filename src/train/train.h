@@ -127,7 +127,7 @@ struct rw_eval_sets {
 int rw_eval_sets_init(struct rw_eval_sets *eval, struct rw_ctx *ctx, const struct rw_params *params,
                       const struct rw_train_hooks *hooks, const struct rw_dataset *const *sets,
                       int n_sets);
-/* From here on values are of all ranks. All ranks call it, and rw_eval_sets_round. */
+/* From here on values are of all workers. All workers call it, and rw_eval_sets_round. */
 int rw_eval_sets_share(struct rw_eval_sets *eval);
 /* What a device can measure of a set. Returns 0 if that is nothing. */
 int rw_eval_sets_plan(struct rw_eval_sets *eval, int set, struct rw_metric_plan *plan);
@@ -191,18 +191,19 @@ struct rw_category_sets {
     struct rw_model init; /* the model to go on from, with these codes: only its trees are owned */
 };
 
-/* Which features training takes by categories, as all ranks have it: those that are named, those
+/* Which features training takes by categories, as all workers have it: those that are named, those
  * that the training set has by words, and those that `init` (or NULL) has. wanted:
- * [RW_FEATURE_IDS], zeroed; *any: there are some. All ranks call it. */
+ * [RW_FEATURE_IDS], zeroed; *any: there are some. All workers call it. */
 int rw_category_features(struct rw_ctx *ctx, const struct rw_params *params,
                          const struct rw_dataset *documents, const struct rw_model *init,
                          uint8_t *wanted, int *any);
-/* *any: has some document of some rank no value of the feature? All ranks call it. */
+/* *any: has some document of some worker no value of the feature? All workers call it. */
 int rw_category_has_missing(struct rw_ctx *ctx, const struct rw_feature_categories *of,
                             const struct rw_dataset *documents, int absent_missing, int *any);
 
-/* From the parameters and this rank's training set, of all ranks. train: its codes, if it has some,
- * which is an error; init: the model to go on from, or NULL. *sets: zeroed. All ranks call it. */
+/* From the parameters and this worker's training set, of all workers. train: its codes, if it has
+ * some, which is an error; init: the model to go on from, or NULL. *sets: zeroed. All workers call
+ * it. */
 int rw_category_sets_make(struct rw_ctx *ctx, const struct rw_params *params,
                           const struct rw_binned *train, const struct rw_dataset *documents,
                           const struct rw_model *init, struct rw_category_sets *sets);
@@ -214,39 +215,41 @@ int rw_category_sets_take(struct rw_ctx *ctx, struct rw_category_sets *sets, int
                           const struct rw_dataset *dataset, const struct rw_dataset **out);
 void rw_category_sets_release(struct rw_category_sets *sets);
 
-/* The sets of a training, of which each of many ranks has a part. All ranks call these; with one
- * rank there is little to do. */
-/* How many of something the ranks before this one have. */
-int rw_ranks_before(struct rw_ctx *ctx, uint64_t n, uint64_t *before);
-/* Marks what any rank has marked. mark: [RW_FEATURE_IDS] */
-int rw_ranks_any(struct rw_ctx *ctx, uint8_t *mark);
-/* How many documents the training set has on all ranks. RW_ERR_DATA: too many. */
-int rw_ranks_docs(struct rw_ctx *ctx, const struct rw_dataset *train, uint32_t *all_docs);
-/* Before anything else. documents: this rank's training set; bins: its codes, or NULL; categories:
- * as struct rw_cut_rule has them. *all_docs: of all ranks. Where many ranks have values, *made gets
- * the codes of this one's, with boundaries of all, and the features; it is released by the caller.
+/* The sets of a training, of which each of many workers has a part. All workers call these; with
+ * one worker there is little to do. */
+/* How many of something the workers before this one have. */
+int rw_workers_before(struct rw_ctx *ctx, uint64_t n, uint64_t *before);
+/* Marks what any worker has marked. mark: [RW_FEATURE_IDS] */
+int rw_workers_any(struct rw_ctx *ctx, uint8_t *mark);
+/* How many documents the training set has on all workers. RW_ERR_DATA: too many. */
+int rw_workers_docs(struct rw_ctx *ctx, const struct rw_dataset *train, uint32_t *all_docs);
+/* Before anything else. documents: this worker's training set; bins: its codes, or NULL;
+ * categories: as struct rw_cut_rule has them. *all_docs: of all workers. Where many workers have
+ * values, *made gets the codes of this one's, with boundaries of all, and the features; it is
+ * released by the caller.
  */
-int rw_rank_sets_take(struct rw_ctx *ctx, const struct rw_params *params,
-                      const struct rw_dataset *documents, const struct rw_bins *bins,
-                      const uint16_t *categories, struct rw_binned *made, uint32_t *all_docs);
+int rw_worker_sets_take(struct rw_ctx *ctx, const struct rw_params *params,
+                        const struct rw_dataset *documents, const struct rw_bins *bins,
+                        const uint16_t *categories, struct rw_binned *made, uint32_t *all_docs);
 /* Finds validation sets that are the training set: the same documents, labels, queries and codes.
  * The engine has loaded all sets. is_train: [n_sets]; written from 1 on. */
-int rw_rank_sets_find_train(struct rw_engine *engine, const struct rw_dataset *const *sets,
-                            int n_sets, unsigned char *is_train);
+int rw_worker_sets_find_train(struct rw_engine *engine, const struct rw_dataset *const *sets,
+                              int n_sets, unsigned char *is_train);
 
 /* Sets that were read as codes are this training's: validation sets have the boundaries of the
  * training set (train), and what goes on from a model (init, NULL: none) has values, or the model's
- * scores. made: as rw_rank_sets_take left it. */
-int rw_rank_sets_check(struct rw_ctx *ctx, const struct rw_binned *train,
-                       const struct rw_binned *made, const struct rw_dataset *const *sets,
-                       int n_sets, const struct rw_model *init, int measures_training, int on_gpu);
+ * scores. made: as rw_worker_sets_take left it. */
+int rw_worker_sets_check(struct rw_ctx *ctx, const struct rw_binned *train,
+                         const struct rw_binned *made, const struct rw_dataset *const *sets,
+                         int n_sets, const struct rw_model *init, int measures_training,
+                         int on_gpu);
 /* Do the sets fit each other, and the model to go on from (NULL: none), counting the columns of all
- * ranks? RW_ERR_DATA as rw_model_check_data has it. feature: [n_features] of the training set.
- * *out: what the model has of them, without names. All ranks call it. */
+ * workers? RW_ERR_DATA as rw_model_check_data has it. feature: [n_features] of the training set.
+ * *out: what the model has of them, without names. All workers call it. */
 struct rw_column_rule;
-int rw_rank_sets_columns(struct rw_ctx *ctx, const struct rw_dataset *const *sets, int n_sets,
-                         const uint32_t *feature, uint32_t n_features, const struct rw_model *init,
-                         struct rw_column_rule *out);
+int rw_worker_sets_columns(struct rw_ctx *ctx, const struct rw_dataset *const *sets, int n_sets,
+                           const uint32_t *feature, uint32_t n_features,
+                           const struct rw_model *init, struct rw_column_rule *out);
 
 /* What training makes of side columns (dataset/dataset.h): whether they are there, and several
  * labels per document (parameter `label-weights`), for which the lambdas of a training on each
@@ -265,7 +268,7 @@ int rw_train_check_files(struct rw_ctx *ctx, const struct rw_params *params,
 /* The gains of all labels that train, [n_labels or 1][n_docs], of an objective that ranks. */
 int rw_labels_gains(struct rw_ctx *ctx, struct rw_arena *arena, const struct rw_params *params,
                     const struct rw_gain_rule *gains, const struct rw_dataset *train, double **out);
-/* What a rule has of all ranks' training sets: the largest gains, and how labels are summed
+/* What a rule has of all workers' training sets: the largest gains, and how labels are summed
  * (rw_objective_sum). All ranks call it. gains: NULL if the objective does not rank. */
 int rw_labels_rule(struct rw_ctx *ctx, const struct rw_objective *objective,
                    struct rw_objective_rule *rule, const double *gains,
@@ -279,7 +282,7 @@ struct rw_continuation {
     int n_sets;
     const uint32_t *feature; /* [n_features] ids in the training set, ascending */
     uint32_t n_features;
-    uint32_t all_docs;          /* of the training set, on all ranks */
+    uint32_t all_docs;          /* of the training set, on all workers */
     const double *train_scores; /* NULL, or what the model gives the training set, without values */
     double *scores, *leaves;    /* [documents of the largest set] scratch; owned */
 };
@@ -312,8 +315,8 @@ void rw_continuation_warn(const struct rw_continuation *from, struct rw_params *
 int rw_continuation_finish(const struct rw_continuation *from, struct rw_model *model);
 
 /* Why no tree could be split, in words. */
-/* The likeliest cause and what to change, into `text`, by all ranks together. params: of the
- * training, effective; train: this rank's; gain: [n_docs], or NULL where the objective has none;
+/* The likeliest cause and what to change, into `text`, by all workers together. params: of the
+ * training, effective; train: this worker's; gain: [n_docs], or NULL where the objective has none;
  * info: what the engine made of the data. */
 int rw_explain_no_split(struct rw_ctx *ctx, const struct rw_params *params,
                         const struct rw_dataset *train, uint32_t all_docs, const double *gain,
@@ -442,14 +445,15 @@ struct rw_checkpointer {
     double stopped_ms, written_ms;
 };
 
-/* Checks where they go, and reads the one to be resumed. hooks: may be NULL. Of many ranks each
- * reads it, and rank 0 writes. */
+/* Checks where they go, and reads the one to be resumed. hooks: may be NULL. Of many workers each
+ * reads it, and worker 0 writes. */
 int rw_checkpointer_init(struct rw_checkpointer *c, struct rw_ctx *ctx,
                          const struct rw_train_hooks *hooks);
 /* Waits for the one being written; in any state after being zeroed. */
 void rw_checkpointer_release(struct rw_checkpointer *c);
 
-/* Do all ranks write, or wait for those who do, and resume from the same one? All ranks call it. */
+/* Do all workers write, or wait for those who do, and resume from the same one? All workers call
+ * it. */
 int rw_checkpointer_agree(struct rw_checkpointer *c);
 
 static inline int rw_checkpointer_is_on(const struct rw_checkpointer *c)
@@ -466,7 +470,7 @@ static inline int rw_checkpointer_resumes(const struct rw_checkpointer *c)
  * another one than the checkpoint's; the message names what differs. */
 int rw_checkpointer_take(struct rw_checkpointer *c, const struct rw_eval_sets *eval,
                          const struct rw_objective *objective, const struct rw_model *init);
-/* The same of its data, which are loaded. All ranks call it. */
+/* The same of its data, which are loaded. All workers call it. */
 int rw_checkpointer_take_data(struct rw_checkpointer *c, struct rw_engine *engine,
                               const struct rw_dataset *const *sets, int n_sets);
 /* Appends the trees that the checkpoint has beyond those of the model, and adds them to all scores;

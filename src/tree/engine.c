@@ -52,9 +52,9 @@ int rw_engine_open(struct rw_ctx *ctx, const char *device, const struct rw_engin
     const char *name = strcmp(device, "auto") == 0 ? "cpu" : device;
     size_t length;
     int number = rw_device_number(name, &length);
-    if (number == 0 && !name[length] && rw_n_ranks(ctx) > 1)
-        number = RW_DEVICE_OF_RANK;
-    const int is_known = number >= 0 || number == RW_DEVICE_OF_RANK;
+    if (number == 0 && !name[length] && rw_n_workers(ctx) > 1)
+        number = RW_DEVICE_OF_WORKER;
+    const int is_known = number >= 0 || number == RW_DEVICE_OF_WORKER;
     for (size_t i = 0; is_known && i < sizeof(engines) / sizeof(engines[0]); i++) {
         if (strlen(engines[i].name) != length || strncmp(engines[i].name, name, length) != 0)
             continue;
@@ -77,7 +77,7 @@ int rw_engine_open(struct rw_ctx *ctx, const char *device, const struct rw_engin
     }
     if (strcmp(name, "cuda:all") == 0)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "device cuda:all is for 'train', which starts a rank for each GPU");
+                       "device cuda:all is for 'train', which starts a worker for each GPU");
     return rw_fail(ctx, RW_ERR_ARGUMENT, "unknown device '%s'; expected auto, cpu, cuda or cuda:N",
                    device);
 }
@@ -101,14 +101,14 @@ int rw_engine_load(struct rw_engine *engine, int set, const struct rw_dataset *d
     if (set == 0 && rw_rules_rank(&engine->rules) && !gains)
         return misuse(engine, "lambdas need the training set's gains");
     if (set == 0)
-        RW_TRY(rw_ranks_place(engine, dataset));
+        RW_TRY(rw_workers_place(engine, dataset));
     RW_TRY(rw_comm_agree(engine->ctx, engine->ops->load(engine, set, dataset, bins, gains)));
     engine->n_docs[set] = dataset->n_docs;
     engine->n_sets++;
     return RW_OK;
 }
 
-static int check_handed(struct rw_engine *engine)
+static int check_user_gradients(struct rw_engine *engine)
 {
     if (engine->rules.objective || engine->n_sets == 0)
         return misuse(engine, "gradients are set only where it computes none, after loading");
@@ -118,8 +118,8 @@ static int check_handed(struct rw_engine *engine)
 int rw_engine_set_gradients(struct rw_engine *engine, const double *gradients,
                             const double *hessians)
 {
-    RW_TRY(check_handed(engine));
-    RW_TRY(rw_gradients_check(engine->ctx, engine->rules.handed_by, engine->first_doc,
+    RW_TRY(check_user_gradients(engine));
+    RW_TRY(rw_gradients_check(engine->ctx, engine->rules.gradients_by, engine->first_doc,
                               engine->n_docs[0], gradients, hessians));
     RW_TRY(engine->ops->set_gradients(engine, gradients, hessians));
     engine->has_gradients = 1;
@@ -128,7 +128,7 @@ int rw_engine_set_gradients(struct rw_engine *engine, const double *gradients,
 
 int rw_engine_set_lambdas(struct rw_engine *engine, const int64_t *lambda, const int64_t *hessian)
 {
-    RW_TRY(check_handed(engine));
+    RW_TRY(check_user_gradients(engine));
     RW_TRY(engine->ops->set_lambdas(engine, lambda, hessian));
     engine->has_gradients = 1;
     return RW_OK;
@@ -193,7 +193,7 @@ int rw_engine_forget(struct rw_engine *engine, const int32_t *slots, int n)
     return engine->ops->forget ? engine->ops->forget(engine, slots, n) : RW_OK;
 }
 
-/* Can the split of another rank be one of the slot? */
+/* Can the split of another worker be one of the slot? */
 static int is_split_of(const struct rw_cuts *cuts, const struct rw_split *split, int32_t slot)
 {
     if (split->column < 0)
@@ -216,8 +216,8 @@ int rw_engine_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
 {
     RW_TRY(check_slots(engine, slots, n));
     RW_TRY(engine->ops->best_splits(engine, slots, n, out));
-    RW_TRY(rw_ranks_best(engine->ctx, out, n));
-    for (int i = 0; rw_n_ranks(engine->ctx) > 1 && i < n; i++) {
+    RW_TRY(rw_workers_best(engine->ctx, out, n));
+    for (int i = 0; rw_n_workers(engine->ctx) > 1 && i < n; i++) {
         if (!is_split_of(engine->cuts, &out[i], slots[i]))
             return rw_comm_nonsense(engine->ctx, "splits");
     }
@@ -247,7 +247,7 @@ int rw_engine_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int 
 {
     RW_TRY(check_slots(engine, leaf_slot, n));
     RW_TRY(engine->ops->leaf_sums(engine, leaf_slot, n, sums));
-    return rw_ranks_leaf_sums(engine->ctx, sums, n);
+    return rw_workers_leaf_sums(engine->ctx, sums, n);
 }
 
 static int check_set(struct rw_engine *engine, int set)
@@ -337,31 +337,31 @@ void rw_engine_set_split_rule(struct rw_engine *engine, const struct rw_root *ro
     rule->category_cost = rules->split.category_penalty * chance * rule->gain_scale;
 }
 
-int rw_ranks_place(struct rw_engine *engine, const struct rw_dataset *train)
+int rw_workers_place(struct rw_engine *engine, const struct rw_dataset *train)
 {
     struct rw_ctx *ctx = engine->ctx;
-    const int n_ranks = rw_n_ranks(ctx), rank = rw_rank(ctx);
+    const int n_workers = rw_n_workers(ctx), worker = rw_worker(ctx);
     RW_FREED uint64_t *docs = NULL, *queries = NULL;
-    int status = RW_NEW(ctx, docs, (size_t)n_ranks + 1);
-    status = status < 0 ? status : RW_NEW(ctx, queries, (size_t)n_ranks + 1);
+    int status = RW_NEW(ctx, docs, (size_t)n_workers + 1);
+    status = status < 0 ? status : RW_NEW(ctx, queries, (size_t)n_workers + 1);
     RW_TRY(rw_comm_agree(ctx, status));
     RW_TRY(rw_comm_offsets(ctx, train->n_docs, docs));
     RW_TRY(rw_comm_offsets(ctx, train->n_queries, queries));
-    if (docs[n_ranks] > RW_MAX_DOCS)
-        return rw_fail(ctx, RW_ERR_DATA, "%llu documents on %d ranks; expected at most %u",
-                       (unsigned long long)docs[n_ranks], n_ranks, RW_MAX_DOCS);
-    engine->first_doc = (uint32_t)docs[rank];
-    engine->first_query = (uint32_t)queries[rank];
-    engine->all_docs = (uint32_t)docs[n_ranks];
+    if (docs[n_workers] > RW_MAX_DOCS)
+        return rw_fail(ctx, RW_ERR_DATA, "%llu documents on %d workers; expected at most %u",
+                       (unsigned long long)docs[n_workers], n_workers, RW_MAX_DOCS);
+    engine->first_doc = (uint32_t)docs[worker];
+    engine->first_query = (uint32_t)queries[worker];
+    engine->all_docs = (uint32_t)docs[n_workers];
     return status;
 }
 
-int rw_ranks_keep_one(struct rw_engine *engine, uint32_t n_kept, uint32_t lowest, uint32_t number,
-                      int *keep)
+int rw_workers_keep_one(struct rw_engine *engine, uint32_t n_kept, uint32_t lowest, uint32_t number,
+                        int *keep)
 {
     struct rw_ctx *ctx = engine->ctx;
     uint64_t all_kept = n_kept;
-    /* by random number, then by its number among all; a rank without queries comes last,
+    /* by random number, then by its number among all; a worker without queries comes last,
      * and if it has the number of one, it has none to keep */
     const uint64_t own = (uint64_t)lowest << 32 | number;
     uint64_t least = own;
@@ -374,31 +374,31 @@ int rw_ranks_keep_one(struct rw_engine *engine, uint32_t n_kept, uint32_t lowest
     return RW_OK;
 }
 
-int rw_ranks_extent(struct rw_engine *engine, struct rw_extent *extent)
+int rw_workers_extent(struct rw_engine *engine, struct rw_extent *extent)
 {
     struct rw_ctx *ctx = engine->ctx;
     const struct rw_extent own = *extent;
     struct rw_sum *sum = &extent->sum;
     uint64_t largest[2] = {(uint64_t)extent->lambda, (uint64_t)extent->hess};
-    if (rw_n_ranks(ctx) == 1)
+    if (rw_n_workers(ctx) == 1)
         return RW_OK;
     RW_TRY(rw_comm_max(ctx, largest, 2));
     extent->lambda = (int64_t)largest[0];
     extent->hess = (int64_t)largest[1];
-    RW_TRY(rw_ranks_leaf_sums(ctx, sum, 1));
+    RW_TRY(rw_workers_leaf_sums(ctx, sum, 1));
     return extent->lambda >= own.lambda && extent->hess >= own.hess && sum->n >= own.sum.n &&
                    sum->n <= engine->all_docs
                ? RW_OK
                : rw_comm_nonsense(ctx, "sums of gradients");
 }
 
-int rw_ranks_leaf_sums(struct rw_ctx *ctx, struct rw_sum *sums, int n)
+int rw_workers_leaf_sums(struct rw_ctx *ctx, struct rw_sum *sums, int n)
 {
     _Static_assert(sizeof(*sums) == 5 * sizeof(uint64_t), "sums are 64-bit words");
     return rw_comm_sum(ctx, (uint64_t *)(void *)sums, 5 * (size_t)n);
 }
 
-/* Higher gain, then lower feature; of a feature one rank's found counts, or all have the same. */
+/* Higher gain, then lower feature; of a feature one worker's found counts, or all have the same. */
 static int is_better(const struct rw_split *a, const struct rw_split *b)
 {
     if (a->column < 0 || b->column < 0)
@@ -406,16 +406,16 @@ static int is_better(const struct rw_split *a, const struct rw_split *b)
     return a->gain > b->gain || (a->gain == b->gain && a->column < b->column);
 }
 
-int rw_ranks_best(struct rw_ctx *ctx, struct rw_split *splits, int n)
+int rw_workers_best(struct rw_ctx *ctx, struct rw_split *splits, int n)
 {
-    const int n_ranks = rw_n_ranks(ctx);
+    const int n_workers = rw_n_workers(ctx);
     RW_FREED struct rw_split *all = NULL;
-    if (n_ranks == 1)
+    if (n_workers == 1)
         return RW_OK;
-    RW_TRY(RW_NEW_RAW(ctx, all, (size_t)n * (size_t)n_ranks));
+    RW_TRY(RW_NEW_RAW(ctx, all, (size_t)n * (size_t)n_workers));
     RW_TRY(rw_comm_all_gather(ctx, splits, all, (size_t)n * sizeof(*splits)));
     memcpy(splits, all, (size_t)n * sizeof(*splits));
-    for (int i = n; i < n_ranks * n; i++) {
+    for (int i = n; i < n_workers * n; i++) {
         if (is_better(&all[i], &splits[i % n]))
             splits[i % n] = all[i];
     }
@@ -592,7 +592,7 @@ int rw_choose_agree(struct rw_ctx *ctx, struct rw_choice_of_device *choice,
         return RW_OK;
     if (!choice->is_auto)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "some ranks train on a GPU and others on processors; expected the same "
+                       "some workers train on a GPU and others on processors; expected the same "
                        "device on all");
     if (!is_gpu)
         return rw_comm_agree(ctx, RW_OK);

@@ -11,10 +11,10 @@
  * rw_host and takes what is the same for all from it (tree/engine_host.h). Arguments are
  * checked once, in engine.c's wrappers; engines may assert.
  *
- * Many ranks (comm/comm.h) each have an engine with the documents of the rank. Every sum that
- * crosses the boundary is one over all ranks: of begin_tree (tree/engine.h) and histograms by the
+ * Many workers (comm/comm.h) each have an engine with the documents of the worker. Every sum that
+ * crosses the boundary is one over all workers: of begin_tree (tree/engine.h) and histograms by the
  * engine, which may search only some of the features; of leaf_sums, and the best of the splits that
- * the ranks found, by the wrappers.
+ * the workers found, by the wrappers.
  *
  * A node of the tree being grown is named by a slot, 0 .. max_slots - 1, chosen by the grower; slot
  * 0 is the root. */
@@ -43,7 +43,8 @@ enum { RW_LARGE_TREE = 128 };
 /* Everything that stays the same for a whole training. */
 struct rw_engine_rules {
     struct rw_cut_rule cut; /* `ignore` borrowed until the training set is loaded */
-    const char *handed_by;  /* name of an objective whose gradients are handed over, for messages */
+    const char
+        *gradients_by; /* name of an objective whose gradients are handed over, for messages */
     /* One that engines compute. NULL: they are handed over (set_gradients, set_lambdas). */
     const struct rw_objective *objective;
     struct rw_lambda_rule lambda; /* the objective's `pair` */
@@ -170,7 +171,8 @@ struct rw_engine_ops {
      * (rw_ordered_gain). */
     int (*best_splits)(struct rw_engine *, const int32_t *slots, int n, struct rw_split *out);
     /* Sends the documents of split->slot to its children. split->n_left must be right: engines that
-     * count refuse what is not (RW_ERR_INTERNAL), others rely on it; with many ranks nobody looks.
+     * count refuse what is not (RW_ERR_INTERNAL), others rely on it; with many workers nobody
+     * looks.
      */
     int (*partition)(struct rw_engine *, const struct rw_split *, int n);
     /* As ask_splits, for leaf_sums. */
@@ -222,7 +224,8 @@ struct rw_engine {
     const struct rw_cuts *cuts; /* of the training set, once it is loaded; the engine's own */
     int n_sets;
     uint32_t n_docs[RW_MAX_SETS];
-    /* of the training set, before this rank's, and on all ranks; known when an operation loads it
+    /* of the training set, before this worker's, and on all workers; known when an operation loads
+     * it
      */
     uint32_t first_doc, first_query, all_docs;
     int in_tree;                     /* begin_tree succeeded */
@@ -295,15 +298,15 @@ int rw_engine_measure(struct rw_engine *engine, int set, const struct rw_metric_
 /* 1: out is written; 0: the host has to measure. */
 int rw_engine_metrics(struct rw_engine *engine, int set, struct rw_metric_result *out);
 
-/* Each engine's; `device` counts GPUs; or each rank has one of its machine's. */
-#define RW_DEVICE_OF_RANK (-2)
+/* Each engine's; `device` counts GPUs; or each worker has one of its machine's. */
+#define RW_DEVICE_OF_WORKER (-2)
 int rw_device_check_cuda(struct rw_ctx *ctx, int number); /* gpu/device/device.h */
 #define RW_ENGINE(name) \
     int rw_engine_open_##name(struct rw_ctx *ctx, int device, struct rw_engine **out);
 #include "tree/engines.def"
 #undef RW_ENGINE
 
-/* Sums over the sampled documents of all ranks. */
+/* Sums over the sampled documents of all workers. */
 struct rw_quantised_sums {
     int64_t hess;            /* newton only, else 0 */
     uint64_t lambda_squares; /* 0 where no feature is split by categories */
@@ -323,21 +326,21 @@ static inline void rw_tree_set_cover(struct rw_tree *tree, int32_t leaf, const s
 void rw_engine_set_split_rule(struct rw_engine *engine, const struct rw_root *root,
                               const struct rw_quantised_sums *sums);
 
-/* What the engines of many ranks make of theirs together; with one rank, nothing is done. All ranks
- * call these in the same order. */
-/* Where this rank's documents stand among those of all: engine->first_doc and the like. */
-int rw_ranks_place(struct rw_engine *engine, const struct rw_dataset *train);
+/* What the engines of many workers make of theirs together; with one worker, nothing is done. All
+ * workers call these in the same order. */
+/* Where this worker's documents stand among those of all: engine->first_doc and the like. */
+int rw_workers_place(struct rw_engine *engine, const struct rw_dataset *train);
 
-/* If no rank keeps any query (or document), the one with the lowest random number stays, the first
- * of equals. n_kept: this rank's; lowest: the random number of its query `number`, counted from the
- * first rank's on; UINT32_MAX if it has none. *keep: is that query to be kept? */
-int rw_ranks_keep_one(struct rw_engine *engine, uint32_t n_kept, uint32_t lowest, uint32_t number,
-                      int *keep);
-/* The extent of all ranks' documents. */
-int rw_ranks_extent(struct rw_engine *engine, struct rw_extent *extent);
-/* The best of what the ranks found for each slot: [n]. */
-int rw_ranks_best(struct rw_ctx *ctx, struct rw_split *splits, int n);
-int rw_ranks_leaf_sums(struct rw_ctx *ctx, struct rw_sum *sums, int n);
+/* If no worker keeps any query (or document), the one with the lowest random number stays, the
+ * first of equals. n_kept: this worker's; lowest: the random number of its query `number`, counted
+ * from the first worker's on; UINT32_MAX if it has none. *keep: is that query to be kept? */
+int rw_workers_keep_one(struct rw_engine *engine, uint32_t n_kept, uint32_t lowest, uint32_t number,
+                        int *keep);
+/* The extent of all workers' documents. */
+int rw_workers_extent(struct rw_engine *engine, struct rw_extent *extent);
+/* The best of what the workers found for each slot: [n]. */
+int rw_workers_best(struct rw_ctx *ctx, struct rw_split *splits, int n);
+int rw_workers_leaf_sums(struct rw_ctx *ctx, struct rw_sum *sums, int n);
 
 /* ---- the plan ---- */
 
@@ -401,8 +404,8 @@ struct rw_choice_of_device {
  * host's engine. */
 int rw_choose_device(struct rw_ctx *ctx, const char *device, struct rw_choice_of_device *choice,
                      struct rw_engine **out);
-/* Ranks have engines of one kind: where `auto` chose several, *engine becomes the host's. All ranks
- * call it. */
+/* Workers have engines of one kind: where `auto` chose several, *engine becomes the host's. All
+ * workers call it. */
 int rw_choose_agree(struct rw_ctx *ctx, struct rw_choice_of_device *choice,
                     struct rw_engine **engine);
 

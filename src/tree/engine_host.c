@@ -374,8 +374,9 @@ static int real_gradients(struct rw_host *host, struct rw_extent *extent)
     const struct magnitude_job own = largest;
     RW_TRY(rw_comm_max_doubles(ctx, &largest.gradient, 1));
     RW_TRY(rw_comm_max_doubles(ctx, &largest.hessian, 1));
-    if (rw_n_ranks(ctx) > 1 && !(largest.gradient >= own.gradient && largest.gradient < INFINITY &&
-                                 largest.hessian >= own.hessian && largest.hessian < INFINITY))
+    if (rw_n_workers(ctx) > 1 &&
+        !(largest.gradient >= own.gradient && largest.gradient < INFINITY &&
+          largest.hessian >= own.hessian && largest.hessian < INFINITY))
         return rw_comm_nonsense(ctx, "gradients");
     host->root.lambda_exponent = rw_fixed_exponent(largest.gradient, RW_LAMBDA_EXPONENT);
     host->root.hess_exponent = rw_fixed_exponent(largest.hessian, RW_LAMBDA_EXPONENT);
@@ -393,7 +394,7 @@ struct quantise_job {
     const int64_t *values; /* [n_docs] */
     int32_t *out;          /* [n_docs] */
     int wants_squares;
-    uint64_t sum, squares; /* over the sampled documents of this rank; modulo 2^64 */
+    uint64_t sum, squares; /* over the sampled documents of this worker; modulo 2^64 */
 };
 
 static int quantise_some(void *user, struct rw_share *share)
@@ -446,7 +447,7 @@ int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out)
         RW_TRY(fixed_gradients(host, &extent));
     else
         RW_TRY(real_gradients(host, &extent));
-    RW_TRY(rw_ranks_extent(&host->base, &extent));
+    RW_TRY(rw_workers_extent(&host->base, &extent));
     root->sum = extent.sum;
     root->lambda_shift = rw_quantise_shift(extent.lambda, rules->bits);
     struct rw_quantised_sums sums = {0};
@@ -471,7 +472,7 @@ int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out)
 
 int rw_host_check_left(const struct rw_host *host, const struct rw_split *split, uint64_t n_left)
 {
-    if (split->n_left == n_left || rw_n_ranks(host->base.ctx) > 1)
+    if (split->n_left == n_left || rw_n_workers(host->base.ctx) > 1)
         return RW_OK;
     return rw_fail(host->base.ctx, RW_ERR_INTERNAL,
                    "split of slot %d: %llu documents go left, not %u", split->slot,
@@ -567,8 +568,8 @@ int rw_host_draw_queries(struct rw_engine *engine, uint32_t tree, uint32_t n, ui
     int keep;
     const struct drawn drawn = draw(kept, n, engine->first_query, NULL, rules->query_threshold,
                                     rules->seed, tree, RW_STREAM_SAMPLE_QUERY);
-    RW_TRY(rw_ranks_keep_one(engine, drawn.n_kept, drawn.lowest_random,
-                             engine->first_query + drawn.lowest, &keep));
+    RW_TRY(rw_workers_keep_one(engine, drawn.n_kept, drawn.lowest_random,
+                               engine->first_query + drawn.lowest, &keep));
     if (keep && n > 0)
         kept[drawn.lowest] = 1;
     return RW_OK;
@@ -590,7 +591,7 @@ static int draw_some_docs(void *user, struct rw_share *share)
     uint64_t drawn = UINT64_MAX;
     for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
         for (; doc < end; doc++) {
-            const uint64_t number = host->base.first_doc + doc; /* among all ranks' */
+            const uint64_t number = host->base.first_doc + doc; /* among all workers' */
             if (!host->sampled[doc])
                 continue;
             if (number / 4 != drawn) {
@@ -631,8 +632,9 @@ static int draw_docs(struct rw_host *host)
                 host->base.n_docs[0] >= PARALLEL_SAMPLED_DOCS ? host->base.n_threads : 1,
                 host->base.n_docs[0], 0, draw_some_docs, &job);
     const uint32_t lowest = job.drawn.lowest;
-    RW_TRY(rw_ranks_keep_one(&host->base, job.drawn.n_kept, job.drawn.lowest_random,
-                             lowest == UINT32_MAX ? lowest : host->base.first_doc + lowest, &keep));
+    RW_TRY(rw_workers_keep_one(&host->base, job.drawn.n_kept, job.drawn.lowest_random,
+                               lowest == UINT32_MAX ? lowest : host->base.first_doc + lowest,
+                               &keep));
     if (keep && lowest != UINT32_MAX)
         host->sampled[lowest] = 1;
     return RW_OK;

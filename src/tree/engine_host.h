@@ -92,7 +92,7 @@ void rw_host_count_features(struct rw_host *host, const struct rw_cuts *cuts); /
  * with the lowest number, the first of equals. kept: [n], written. */
 void rw_host_draw(uint8_t *kept, uint32_t n, const uint32_t *item, uint64_t threshold,
                   uint64_t seed, uint32_t tree, uint32_t stream);
-/* This rank's queries of a tree, likewise of all ranks'. kept: [n], written. */
+/* This worker's queries of a tree, likewise of all workers'. kept: [n], written. */
 int rw_host_draw_queries(struct rw_engine *engine, uint32_t tree, uint32_t n, uint8_t *kept);
 /* What the tree begun sees: sampled, query_sampled and feature_sampled. */
 int rw_host_draw_samples(struct rw_host *host);

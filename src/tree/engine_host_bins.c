@@ -11,7 +11,7 @@ struct selection {
     const struct rw_bins *from;
     const struct rw_cut_rule *rule;
     struct rw_feature_cuts *found; /* [n_features] views of `from` */
-    /* documents with each code, of all ranks: feature f's from cuts->offset[f] + f on */
+    /* documents with each code, of all workers: feature f's from cuts->offset[f] + f on */
     uint32_t *count;
 };
 

@@ -58,23 +58,23 @@ static int give_up_at(void *user, struct rw_ctx *mine, int rank)
 
 static int check_threads(void)
 {
-    for (int n_ranks = 1; n_ranks <= 8; n_ranks++) {
+    for (int n_workers = 1; n_workers <= 8; n_workers++) {
         struct checked checked = {.n_wrong = {0}};
-        if (rw_ranks_run(ctx, n_ranks, check_rank, &checked) < 0)
+        if (rw_workers_run(ctx, n_workers, check_rank, &checked) < 0)
             return complain(1);
-        for (int r = 0; r < n_ranks; r++) {
+        for (int r = 0; r < n_workers; r++) {
             if (checked.n_wrong[r] != 0) {
                 printf("not ok: %s\n", checked.what[r]);
                 return 1;
             }
         }
-        for (int i = 0; i < 20 && n_ranks > 1; i++) {
-            if (rw_ranks_run(ctx, n_ranks, give_up_at, &i) != RW_ERR_DATA ||
-                strcmp(rw_last_error(ctx), "rank 1: bad data") != 0)
+        for (int i = 0; i < 20 && n_workers > 1; i++) {
+            if (rw_workers_run(ctx, n_workers, give_up_at, &i) != RW_ERR_DATA ||
+                strcmp(rw_last_error(ctx), "worker 1: bad data") != 0)
                 return complain(1);
         }
     }
-    printf("threads: all calls of 1 to 8 ranks\n");
+    printf("threads: all calls of 1 to 8 workers\n");
     return 0;
 }
 
@@ -94,8 +94,8 @@ static int check_mpi(struct rw_comm *comm)
     }
     if (rw_comm_sum(ctx, &n_wrong, 1) < 0)
         return complain(1);
-    if (comm->rank == 0 && n_wrong == 0)
-        printf("mpi: all calls of %d ranks\n", comm->n_ranks);
+    if (comm->worker == 0 && n_wrong == 0)
+        printf("mpi: all calls of %d workers\n", comm->n_workers);
     return n_wrong != 0;
 }
 
@@ -105,11 +105,11 @@ static int fail(struct rw_comm *comm, const char *how)
     uint64_t one = 1;
     if (rw_comm_sum(ctx, &one, 1) < 0)
         return complain(1);
-    const int fails = comm->rank == 1;
+    const int fails = comm->worker == 1;
     int status = fails ? rw_fail(ctx, RW_ERR_DATA, "label 7 is bad") : RW_OK;
     if (strcmp(how, "agree") == 0) {
         status = rw_comm_agree(ctx, status);
-        return status < 0 && comm->rank == 0 ? complain(1) : 1;
+        return status < 0 && comm->worker == 0 ? complain(1) : 1;
     }
     if (fails && strcmp(how, "leave") == 0)
         _exit(4);
@@ -135,13 +135,13 @@ static int rest(struct rw_comm *comm)
     if (rw_comm_sum(ctx, &one, 1) < 0)
         return complain(1);
     const double before = cpu_seconds();
-    if (comm->rank == 0)
+    if (comm->worker == 0)
         sleep(2);
     if (rw_comm_sum(ctx, &one, 1) < 0)
         return complain(1);
     const double used = cpu_seconds() - before;
     if (used > 0.4)
-        printf("not ok: rank %d used %.2f s of its processor in 2 s of waiting\n", comm->rank,
+        printf("not ok: rank %d used %.2f s of its processor in 2 s of waiting\n", comm->worker,
                used);
     return used > 0.4;
 }

@@ -264,8 +264,8 @@ static void stage_threads(struct check *check)
     rw_binned_free(binned);
 }
 
-/* Takes all memory of the device but so much. Returns the number of pieces. */
-static int fill(void **piece, int most, size_t but)
+/* Takes all memory of the device but so much. Returns the number of chunks. */
+static int fill(void **chunk, int most, size_t but)
 {
     int n = 0;
     for (size_t bytes = free_bytes(); bytes >= 1 << 16 && n < most;) {
@@ -273,7 +273,7 @@ static int fill(void **piece, int most, size_t but)
         if (left <= but)
             break;
         bytes = bytes > left - but ? left - but : bytes;
-        if (__real_cudaMalloc(&piece[n], bytes) == cudaSuccess)
+        if (__real_cudaMalloc(&chunk[n], bytes) == cudaSuccess)
             n++;
         else
             bytes /= 2;
@@ -288,7 +288,7 @@ static void stage_full(struct check *check)
 {
     enum { MOST = 256 };
     static const char *const set[2] = {"leaves", "4"};
-    void *piece[MOST];
+    void *chunk[MOST];
     int is_gone = 0;
     struct rw_binned *binned;
     struct rw_dataset *small = NULL;
@@ -301,7 +301,7 @@ static void stage_full(struct check *check)
     see(check, train(check->ctx, binned, NULL, set, &first) >= 0, "full",
         rw_last_error(check->ctx));
     for (size_t but = (size_t)64 << 20; but >= 1 << 20 && !is_gone && !check->failed; but /= 2) {
-        int n = fill(piece, MOST, but);
+        int n = fill(chunk, MOST, but);
         const size_t before = free_bytes();
         see(check, train(check->ctx, NULL, small, set, &other) >= 0, "full: the other training",
             rw_last_error(check->ctx));
@@ -309,7 +309,7 @@ static void stage_full(struct check *check)
         printf("full: %zu bytes free before the other training, %zu after it\n", before,
                free_bytes());
         while (n > 0)
-            (void)cudaFree(piece[--n]);
+            (void)cudaFree(chunk[--n]);
         rw_free(other.text);
     }
     see(check, is_gone, "full", "what was kept did not go");

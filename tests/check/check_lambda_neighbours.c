@@ -10,7 +10,7 @@ int lambda_expect_neighbours(struct rw_ctx *ctx, const struct lambda_set *set,
                              const struct rw_engine_rules *rules, int64_t *lambda, int64_t *hessian)
 {
     struct rw_gradients *gradients;
-    const struct rw_handed *handed;
+    const struct rw_user_gradients *handed;
     const size_t bytes = set->data.n_docs * sizeof(*lambda);
     RW_TRY(rw_gradients_new(ctx, rules->objective, rules->rule, &set->data, LAMBDA_FIRST_DOC,
                             set->gain, &gradients));

@@ -64,7 +64,7 @@ static void close_rank(struct rank *r)
 static int fill(struct rank *r, size_t bytes)
 {
     for (size_t i = 0; i < bytes / 4; i++) {
-        const uint32_t word = (uint32_t)element(rw_rank(r->ctx), r->salt, i);
+        const uint32_t word = (uint32_t)element(rw_worker(r->ctx), r->salt, i);
         memcpy(r->host + 4 * i, &word, 4);
     }
     r->salt++;
@@ -100,7 +100,7 @@ static int check_reduce_scatter(struct rank *r, size_t n_each, enum rw_comm_type
 {
     const size_t bytes = n_each * (type == RW_COMM_U64 ? 8 : 4);
     const struct rw_comm_functions *f = &r->comm->functions;
-    RW_TRY(fill(r, bytes * (size_t)rw_n_ranks(r->ctx)));
+    RW_TRY(fill(r, bytes * (size_t)rw_n_workers(r->ctx)));
     RW_TRY(rw_comm_reduce_scatter(r->ctx, r->host, r->right, n_each, type));
     RW_TRY(called(
         r, f->reduce_scatter(r->comm->user, r->d_send, r->d_recv, n_each, type, r->device->stream),
@@ -115,7 +115,7 @@ static int check_all_gather(struct rank *r, size_t bytes)
     RW_TRY(rw_comm_all_gather(r->ctx, r->host, r->right, bytes));
     RW_TRY(called(r, f->all_gather(r->comm->user, r->d_send, r->d_recv, bytes, r->device->stream),
                   "all_gather"));
-    return differs(r, r->d_recv, bytes * (size_t)rw_n_ranks(r->ctx), "all_gather");
+    return differs(r, r->d_recv, bytes * (size_t)rw_n_workers(r->ctx), "all_gather");
 }
 
 static int check_calls(struct rank *r)
@@ -152,7 +152,7 @@ static int time_reduce_scatter(struct rank *r, size_t n_each)
         RW_TRY(rw_transfer_wait(r->ctx, r->device));
         us[waits] = (rw_clock_ms() - begin) * 1e3 / RUNS;
     }
-    if (rw_rank(r->ctx) == 0)
+    if (rw_worker(r->ctx) == 0)
         printf("reduce_scatter of %8zu words a rank: %7.1f us in a row, %7.1f us waited for\n",
                n_each, us[0], us[1]);
     return RW_OK;
@@ -166,7 +166,7 @@ static int time_calls(struct rank *r)
     uint64_t words[700] = {0}, all[700 * 8];
     for (int i = 0; i < 1000; i++)
         RW_TRY(rw_comm_all_gather(r->ctx, words, all, sizeof(words)));
-    if (rw_rank(r->ctx) == 0)
+    if (rw_worker(r->ctx) == 0)
         printf("the host's all_gather of %zu bytes: %.1f us\n", sizeof(words),
                rw_clock_ms() - begin);
     return RW_OK;
@@ -177,7 +177,7 @@ static int fail_waiting(struct rank *r)
 {
     const struct rw_comm_functions *f = &r->comm->functions;
     RW_TRY(rw_comm_agree(r->ctx, RW_OK));
-    if (rw_rank(r->ctx) == 1) {
+    if (rw_worker(r->ctx) == 1) {
         r->comm->has_failed = 1; /* closed by giving up */
         return rw_comm_give_up(r->ctx, rw_fail(r->ctx, RW_ERR_DATA, "bad data"));
     }
@@ -193,7 +193,7 @@ static int fail_waiting(struct rank *r)
 static int run(void *user, struct rw_ctx *ctx, int rank)
 {
     struct rank r = {.ctx = ctx};
-    const size_t room = (size_t)(1 << 21) * 8 * (size_t)rw_n_ranks(ctx);
+    const size_t room = (size_t)(1 << 21) * 8 * (size_t)rw_n_workers(ctx);
     (void)user;
     int status = open_rank(&r, ctx, rank, room);
     status = status < 0 ? status : check_calls(&r);
@@ -211,17 +211,17 @@ int main(int argc, char **argv)
         printf("no GPU here\n");
         return 77;
     }
-    const int n_ranks = argc > 1 ? atoi(argv[1]) : n_devices > 1 ? n_devices : 2;
-    if (n_ranks < 2 || n_ranks > 8 || rw_ctx_new(&ctx) < 0)
+    const int n_workers = argc > 1 ? atoi(argv[1]) : n_devices > 1 ? n_devices : 2;
+    if (n_workers < 2 || n_workers > 8 || rw_ctx_new(&ctx) < 0)
         return 1;
     const double begin = rw_clock_ms();
-    const int status = rw_ranks_run(ctx, n_ranks, run, NULL);
-    printf("%d ranks, %d GPUs: %s, after %.1f s\n", n_ranks, n_devices, rw_last_error(ctx),
+    const int status = rw_workers_run(ctx, n_workers, run, NULL);
+    printf("%d workers, %d GPUs: %s, after %.1f s\n", n_workers, n_devices, rw_last_error(ctx),
            (rw_clock_ms() - begin) * 1e-3);
     const int is_right =
-        n_ranks > n_devices
+        n_workers > n_devices
             ? status == RW_ERR_UNSUPPORTED
-            : status == RW_ERR_DATA && strcmp(rw_last_error(ctx), "rank 1: bad data") == 0;
+            : status == RW_ERR_DATA && strcmp(rw_last_error(ctx), "worker 1: bad data") == 0;
     printf("%s\n", is_right ? "ok" : "not ok");
     rw_ctx_free(ctx);
     return !is_right;

@@ -222,7 +222,7 @@ static int pack_all(struct run *r)
         RW_TRY(rw_transfer_write(ctx, device, (void *)x->d_wire, r->wire, sizeof(r->wire)));
         for (int g = 0; g < GROUPS; g++)
             RW_TRY(send(&r->part[g][k], &x->built[g]));
-        RW_CU(ctx, (cudaError_t)rw_cuda_ranks_pack(x, device->stream));
+        RW_CU(ctx, (cudaError_t)rw_cuda_workers_pack(x, device->stream));
         RW_TRY(rw_transfer_read(ctx, device, r->got64, x->d_send64, n64 * 8));
         RW_TRY(rw_transfer_read(ctx, device, r->got32, x->d_send32, n32 * 4));
         for (size_t i = 0; i < n64; i++)
@@ -276,7 +276,7 @@ static int unpack_one(struct run *r, uint32_t k)
         RW_TRY(send(&own, &x->own[g]));
         table_free(&own);
     }
-    RW_CU(ctx, (cudaError_t)rw_cuda_ranks_unpack(x, device->stream));
+    RW_CU(ctx, (cudaError_t)rw_cuda_workers_unpack(x, device->stream));
     for (int g = 0; g < GROUPS; g++) {
         struct table got;
         const uint32_t first = first_cell[g][k], n = first_cell[g][k + 1] - first;
@@ -307,7 +307,7 @@ static int make_exchange(struct run *r)
 {
     struct rw_cuda_exchange *x = &r->x;
     *x = (struct rw_cuda_exchange){
-        .n_groups = GROUPS, .newton = r->newton, .n_ranks = RANKS, .n_nodes = NODES};
+        .n_groups = GROUPS, .newton = r->newton, .n_workers = RANKS, .n_nodes = NODES};
     for (int g = 0; g < GROUPS; g++) {
         x->begin[g] = x->n_cells;
         x->n_cells += most_own[g];

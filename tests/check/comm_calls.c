@@ -11,11 +11,11 @@ enum { N_SIZES = sizeof(sizes) / sizeof(sizes[0]) };
 
 struct calls {
     struct rw_ctx *ctx;
-    int rank, n_ranks, n_wrong;
+    int rank, n_workers, n_wrong;
     char *what;
     size_t what_size;
     uint64_t salt;     /* of the call */
-    char *send, *recv; /* [MOST * 8 * n_ranks + FENCE] */
+    char *send, *recv; /* [MOST * 8 * n_workers + FENCE] */
 };
 
 /* Element i of what rank r brings; all bits are used, so that sums wrap. */
@@ -30,7 +30,7 @@ static uint64_t element(const struct calls *c, int r, size_t i)
 static void expect(struct calls *c, int holds, const char *call, size_t size)
 {
     if (!holds && c->n_wrong++ == 0)
-        snprintf(c->what, c->what_size, "rank %d of %d: %s of %zu", c->rank, c->n_ranks, call,
+        snprintf(c->what, c->what_size, "rank %d of %d: %s of %zu", c->rank, c->n_workers, call,
                  size);
 }
 
@@ -72,7 +72,7 @@ static uint64_t together(const struct calls *c, size_t i, enum rw_comm_type type
                          enum rw_comm_op op)
 {
     uint64_t all = 0;
-    for (int r = 0; r < c->n_ranks; r++) {
+    for (int r = 0; r < c->n_workers; r++) {
         const uint64_t mine = type == RW_COMM_U64 ? element(c, r, i) : (uint32_t)element(c, r, i);
         if (r == 0)
             all = mine;
@@ -103,7 +103,7 @@ static int all_reduce(struct calls *c, size_t n, enum rw_comm_type type, enum rw
 
 static int reduce_scatter(struct calls *c, size_t n_each, enum rw_comm_type type)
 {
-    const size_t n = n_each * (size_t)c->n_ranks, first = n_each * (size_t)c->rank;
+    const size_t n = n_each * (size_t)c->n_workers, first = n_each * (size_t)c->rank;
     for (size_t i = 0; i < n; i++)
         put(c->send, i, type, element(c, c->rank, i));
     raise_fence(c, n_each * width(type));
@@ -117,7 +117,7 @@ static int reduce_scatter(struct calls *c, size_t n_each, enum rw_comm_type type
 
 static int all_gather(struct calls *c, size_t bytes)
 {
-    const size_t n = (size_t)c->n_ranks;
+    const size_t n = (size_t)c->n_workers;
     for (size_t i = 0; i < bytes; i++)
         c->send[i] = (char)element(c, c->rank, i);
     raise_fence(c, bytes * n);
@@ -155,7 +155,7 @@ static int gather_all(struct calls *c)
         c->send[i] = (char)element(c, c->rank, i);
     RW_TRY(rw_comm_gather_all(c->ctx, mine ? c->send : NULL, mine, &all, begin));
     int holds = 1;
-    for (int r = 0; r < c->n_ranks; r++) {
+    for (int r = 0; r < c->n_workers; r++) {
         const size_t n = n_bytes(c, r, 0);
         holds = holds && begin[r] == at && begin[r + 1] == at + n &&
                 are_bytes(c, (char *)all + at, n, r, 0);
@@ -179,14 +179,14 @@ static int exchange(struct calls *c)
 {
     size_t send_begin[9], begin[9], at = 0;
     void *got;
-    for (int r = 0; r <= c->n_ranks; r++)
+    for (int r = 0; r <= c->n_workers; r++)
         send_begin[r] = first_byte(c, c->rank, r);
-    const size_t n_send = send_begin[c->n_ranks];
+    const size_t n_send = send_begin[c->n_workers];
     for (size_t i = 0; i < n_send; i++)
         c->send[i] = (char)element(c, c->rank, i);
     RW_TRY(rw_comm_exchange(c->ctx, n_send ? c->send : NULL, send_begin, &got, begin));
     int holds = 1;
-    for (int r = 0; r < c->n_ranks; r++) {
+    for (int r = 0; r < c->n_workers; r++) {
         const size_t n = n_bytes(c, r, c->rank);
         holds = holds && begin[r] == at && begin[r + 1] == at + n &&
                 are_bytes(c, (char *)got + at, n, r, first_byte(c, r, c->rank));
@@ -202,9 +202,9 @@ static int offsets(struct calls *c)
     uint64_t offset[9], sum = 0;
     RW_TRY(rw_comm_offsets(c->ctx, n_bytes(c, c->rank, 1), offset));
     int holds = 1;
-    for (int r = 0; r <= c->n_ranks; r++) {
+    for (int r = 0; r <= c->n_workers; r++) {
         holds = holds && offset[r] == sum;
-        sum += r < c->n_ranks ? n_bytes(c, r, 1) : 0;
+        sum += r < c->n_workers ? n_bytes(c, r, 1) : 0;
     }
     expect(c, holds, "offsets", n_bytes(c, c->rank, 1));
     return RW_OK;
@@ -234,13 +234,13 @@ static int run(struct calls *c)
 int comm_calls(struct rw_ctx *ctx, char *what, size_t size)
 {
     struct calls c = {.ctx = ctx,
-                      .rank = rw_rank(ctx),
-                      .n_ranks = rw_n_ranks(ctx),
+                      .rank = rw_worker(ctx),
+                      .n_workers = rw_n_workers(ctx),
                       .what = what,
                       .what_size = size};
-    const size_t bytes = (size_t)MOST * 8 * (size_t)c.n_ranks + FENCE;
-    if (c.n_ranks > 8)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "at most 8 ranks are checked");
+    const size_t bytes = (size_t)MOST * 8 * (size_t)c.n_workers + FENCE;
+    if (c.n_workers > 8)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "at most 8 workers are checked");
     what[0] = 0;
     int status = RW_NEW(ctx, c.send, bytes);
     status = status < 0 ? status : RW_NEW(ctx, c.recv, bytes);

@@ -41,11 +41,11 @@ export RANKWOOD_COMM_MPI="$module"
 # What one rank finds ends all of them, by a message that is said once.
 for n in 2 4; do
     ranks "$n" agree
-    { [ "$status" = 1 ] && [ "$(cat "$dir/out" "$dir/err" | grep -c '^error: rank 1: label 7 is bad$')" = 1 ]; } ||
+    { [ "$status" = 1 ] && [ "$(cat "$dir/out" "$dir/err" | grep -c '^error: worker 1: label 7 is bad$')" = 1 ]; } ||
         no "agree: exit $status"
     says MPI_ABORT && no "agree: aborts what could end by itself"
     ranks "$n" give-up
-    { [ "$status" = 1 ] && [ "$(cat "$dir/out" "$dir/err" | grep -c '^error: ')" = 1 ] && says 'error: rank 1: label 7 is bad'; } ||
+    { [ "$status" = 1 ] && [ "$(cat "$dir/out" "$dir/err" | grep -c '^error: ')" = 1 ] && says 'error: worker 1: label 7 is bad'; } ||
         no "give-up: exit $status"
     for how in leave killed; do
         ranks "$n" "$how"

@@ -129,7 +129,7 @@ static void many_loops(void)
     rw_ctx_free(ctx);
 }
 
-/* Of 4 runs, in pieces if there are 4 of each. */
+/* Of 4 runs, in chunks if there are 4 of each. */
 static void runs_are_equal_parts(void)
 {
     static const struct {
@@ -138,7 +138,7 @@ static void runs_are_equal_parts(void)
     struct rw_ctx *ctx = ctx_of(4);
     for (size_t i = 0; i < sizeof(loops) / sizeof(*loops); i++) {
         const struct count count = run(ctx, 4, loops[i].n, 0);
-        expect(count.most == loops[i].most, "runs are equal but for one item, and so are pieces");
+        expect(count.most == loops[i].most, "runs are equal but for one item, and so are chunks");
     }
     rw_ctx_free(ctx);
 }

@@ -9,7 +9,7 @@ struct id {
 };
 
 int ncclGetUniqueId(struct id *out);
-int ncclCommInitRank(void **out, int n_ranks, struct id id, int rank);
+int ncclCommInitRank(void **out, int n_workers, struct id id, int rank);
 int ncclCommDestroy(void *comm);
 int ncclCommAbort(void *comm);
 int ncclCommGetAsyncError(void *comm, int *out);
@@ -24,9 +24,9 @@ int ncclGetUniqueId(struct id *out)
     return SUCCESS;
 }
 
-int ncclCommInitRank(void **out, int n_ranks, struct id id, int rank)
+int ncclCommInitRank(void **out, int n_workers, struct id id, int rank)
 {
-    (void)n_ranks;
+    (void)n_workers;
     (void)id;
     (void)rank;
     *out = malloc(64);

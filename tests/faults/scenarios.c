@@ -311,7 +311,7 @@ out:
 static int measures(struct rw_ctx *ctx)
 {
     const struct rw_eval_params how = {
-        "ndcg@5,map,mrr,err,rmse", RW_EMPTY_SKIP, RW_TIES_FILE, NULL, 1, 1};
+        "ndcg@5,map,mrr,err,rmse", RW_EMPTY_SKIP, RW_TIES_FILE, NULL, 1, 1, NULL};
     const struct rw_eval_params one = RW_EVAL_DEFAULTS;
     struct rw_eval *eval = NULL, *like = NULL;
     struct rw_audit *audit = NULL;
@@ -439,10 +439,10 @@ out:
     return status;
 }
 
-static int add_scores(void *user, const struct rw_dataset *piece, const double *piece_scores)
+static int add_scores(void *user, const struct rw_dataset *chunk, const double *chunk_scores)
 {
     (void)user;
-    add(piece_scores, sizeof(double) * rw_dataset_n_docs(piece));
+    add(chunk_scores, sizeof(double) * rw_dataset_n_docs(chunk));
     return RW_OK;
 }
 
@@ -469,7 +469,7 @@ out:
     return status;
 }
 
-static int train_rank(void *user, struct rw_ctx *ctx, int rank)
+static int train_worker(void *user, struct rw_ctx *ctx, int rank)
 {
     struct rw_params *params = NULL;
     struct rw_dataset *part = NULL;
@@ -478,7 +478,7 @@ static int train_rank(void *user, struct rw_ctx *ctx, int rank)
     int status;
     (void)user;
     status = make_params(ctx, NULL, &params);
-    DO(rw_ranks_agree(ctx, status));
+    DO(rw_workers_agree(ctx, status));
     DO(rw_dataset_read(ctx, (const char *const[]){path_of("train.txt", path)}, 1, &part));
     DO(rw_train(ctx, params, part, NULL, 0, NULL, &made));
     status = rank == 0 ? add_model(ctx, made) : RW_OK;
@@ -491,7 +491,7 @@ out:
 
 static int ranks(struct rw_ctx *ctx)
 {
-    return rw_ranks_run(ctx, 2, train_rank, NULL);
+    return rw_workers_run(ctx, 2, train_worker, NULL);
 }
 
 static int made_data(struct rw_ctx *ctx)

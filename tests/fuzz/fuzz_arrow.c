@@ -123,7 +123,7 @@ static void make_strings(struct producer *p, struct made_array *made, int64_t n,
     made->buffer[2] = make_buffer(p, LETTERS * 8);
 }
 
-/* Short strings, and some in a piece, whose size is said. */
+/* Short strings, and some in a chunk, whose size is said. */
 static void make_views(struct producer *p, struct made_array *made, int64_t n)
 {
     char *views = (char *)(uintptr_t)made->buffer[1];

@@ -75,17 +75,17 @@ static void read_codes(struct rw_ctx *ctx, const char *path, const struct rw_cac
     rw_binned_release(&binned);
 }
 
-static int count_piece(void *user, const struct rw_dataset *piece, const double *scores)
+static int count_chunk(void *user, const struct rw_dataset *chunk, const double *scores)
 {
     (void)scores;
-    *(uint32_t *)user += piece->n_docs;
+    *(uint32_t *)user += chunk->n_docs;
     return RW_OK;
 }
 
-static uint32_t read_pieces(struct rw_ctx *ctx, const char *path)
+static uint32_t read_chunks(struct rw_ctx *ctx, const char *path)
 {
     uint32_t n_docs = 0;
-    rw_dataset_read_each(ctx, &path, 1, NULL, NULL, count_piece, &n_docs);
+    rw_dataset_read_each(ctx, &path, 1, NULL, NULL, count_chunk, &n_docs);
     return n_docs;
 }
 
@@ -119,7 +119,7 @@ static int read_bytes(struct rw_ctx *ctx, const uint8_t *data, size_t size)
     const int status = rw_dataset_read(ctx, &path, 1, &dataset);
     if (status == RW_OK) {
         use(dataset);
-        fuzz_check(read_pieces(ctx, path) == dataset->n_docs);
+        fuzz_check(read_chunks(ctx, path) == dataset->n_docs);
         if (size >= sizeof(header) && memcmp(data, RW_CACHE_MAGIC, sizeof(header.magic)) == 0)
             read_part(ctx, path, dataset);
         rw_dataset_free(dataset);

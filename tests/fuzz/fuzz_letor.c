@@ -1,6 +1,6 @@
 /* The LETOR reader, gzip included: any bytes give a data set that keeps its promises, or an error.
  * Chunks of every size say the same, error included. The public calls, whose chunks are megabytes
- * and slow to make, are tried on some inputs: there the pieces have as many documents as the whole.
+ * and slow to make, are tried on some inputs: there the chunks have as many documents as the whole.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -39,18 +39,18 @@ static void use(const struct rw_dataset *dataset)
     free(values);
 }
 
-static int count_piece(void *user, const struct rw_dataset *piece, const double *scores)
+static int count_chunk(void *user, const struct rw_dataset *chunk, const double *scores)
 {
     (void)scores;
-    *(long *)user += (long)rw_dataset_n_docs(piece);
+    *(long *)user += (long)rw_dataset_n_docs(chunk);
     return RW_OK;
 }
 
-/* Documents of all pieces; -1 if one is refused. */
-static long read_pieces(struct rw_ctx *ctx, const char *path)
+/* Documents of all chunks; -1 if one is refused. */
+static long read_each(struct rw_ctx *ctx, const char *path)
 {
     long n_docs = 0;
-    const int status = rw_dataset_read_each(ctx, &path, 1, NULL, NULL, count_piece, &n_docs);
+    const int status = rw_dataset_read_each(ctx, &path, 1, NULL, NULL, count_chunk, &n_docs);
     return status == RW_OK ? n_docs : -1;
 }
 
@@ -86,11 +86,11 @@ static void read_file(struct rw_ctx *ctx, const uint8_t *data, size_t size)
     const char *path = file.path;
     if (rw_dataset_read(ctx, &path, 1, &dataset) == RW_OK) {
         use(dataset);
-        fuzz_check(read_pieces(ctx, path) == (long)rw_dataset_n_docs(dataset));
+        fuzz_check(read_each(ctx, path) == (long)rw_dataset_n_docs(dataset));
         rw_dataset_free(dataset);
     } else {
         fuzz_check(dataset == NULL && rw_last_error(ctx)[0] != 0);
-        read_pieces(ctx, path);
+        read_each(ctx, path);
     }
     fuzz_file_close(&file);
 }

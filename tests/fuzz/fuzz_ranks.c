@@ -32,7 +32,7 @@ struct calls {
 struct recorder {
     struct rw_comm_functions inner;
     void *user;
-    int n_ranks;
+    int n_workers;
     struct calls *calls;
 };
 
@@ -59,10 +59,10 @@ static size_t bytes_of(size_t n, enum rw_comm_type type)
     return n * (type == RW_COMM_U64 ? 8 : 4);
 }
 
-static size_t sum_of(const size_t *n, int n_ranks)
+static size_t sum_of(const size_t *n, int n_workers)
 {
     size_t sum = 0;
-    for (int r = 0; r < n_ranks; r++)
+    for (int r = 0; r < n_workers; r++)
         sum += n[r];
     return sum;
 }
@@ -87,7 +87,7 @@ static int record_all_gather(void *user, const void *send, void *recv, size_t by
 {
     struct recorder *r = user;
     const int status = r->inner.all_gather(r->user, send, recv, bytes, stream);
-    return record(r, status, ALL_GATHER, recv, bytes * (size_t)r->n_ranks);
+    return record(r, status, ALL_GATHER, recv, bytes * (size_t)r->n_workers);
 }
 
 static int record_all_to_all(void *user, const void *send, const size_t *n_send, void *recv,
@@ -95,7 +95,7 @@ static int record_all_to_all(void *user, const void *send, const size_t *n_send,
 {
     struct recorder *r = user;
     const int status = r->inner.all_to_all(r->user, send, n_send, recv, n_recv);
-    return record(r, status, ALL_TO_ALL, recv, sum_of(n_recv, r->n_ranks));
+    return record(r, status, ALL_TO_ALL, recv, sum_of(n_recv, r->n_workers));
 }
 
 static void record_abort(void *user)
@@ -117,7 +117,7 @@ struct lie {
 /* What plays the other ranks. */
 struct carrier {
     const struct calls *calls; /* borrowed */
-    int rank, n_ranks, goes_on;
+    int rank, n_workers, goes_on;
     uint32_t n_calls;
     size_t next; /* of the calls */
     struct lie lie[LIES];
@@ -197,16 +197,16 @@ static int all_gather(void *user, const void *send, void *recv, size_t bytes, vo
 {
     const struct carrier *c = user;
     (void)stream;
-    for (int r = 0; r < c->n_ranks; r++)
+    for (int r = 0; r < c->n_workers; r++)
         memcpy((char *)recv + (size_t)r * bytes, send, bytes);
-    return get(user, ALL_GATHER, recv, bytes * (size_t)c->n_ranks);
+    return get(user, ALL_GATHER, recv, bytes * (size_t)c->n_workers);
 }
 
 static int all_to_all(void *user, const void *send, const size_t *n_send, void *recv,
                       const size_t *n_recv)
 {
     const struct carrier *c = user;
-    const size_t n = sum_of(n_recv, c->n_ranks), sent = sum_of(n_send, c->n_ranks);
+    const size_t n = sum_of(n_recv, c->n_workers), sent = sum_of(n_send, c->n_workers);
     if (n && sent)
         memcpy(recv, send, n < sent ? n : sent);
     return get(user, ALL_TO_ALL, recv, n);
@@ -215,7 +215,7 @@ static int all_to_all(void *user, const void *send, const size_t *n_send, void *
 /* ---- what the ranks do ---- */
 
 struct job {
-    int n_ranks, what;
+    int n_workers, what;
     struct calls calls[MOST_RANKS]; /* n 0: not yet recorded */
     char path[32], weights[32], pairs[32];
     const char *categorical; /* NULL: no feature is */
@@ -290,7 +290,7 @@ static int record_body(void *user, struct rw_ctx *ctx, int rank)
 {
     struct job *job = user;
     struct rw_comm *comm = ctx->comm;
-    struct recorder recorder = {comm->functions, comm->user, job->n_ranks, &job->calls[rank]};
+    struct recorder recorder = {comm->functions, comm->user, job->n_workers, &job->calls[rank]};
     comm->functions = (struct rw_comm_functions){.name = "recorded",
                                                  .all_reduce = record_all_reduce,
                                                  .reduce_scatter = record_reduce_scatter,
@@ -337,7 +337,7 @@ static struct job *job_of(uint32_t number)
     char text[DOCS * 40], weights[2 * DOCS];
     if (job->calls[0].n)
         return job;
-    job->n_ranks = 2 + (int)(number % JOBS % 2);
+    job->n_workers = 2 + (int)(number % JOBS % 2);
     job->what = what[number % JOBS];
     job->categorical = number % JOBS >= 12 ? "2" : NULL;
     if (job->what & 4)
@@ -354,7 +354,7 @@ static struct job *job_of(uint32_t number)
     keep_file(pairs, sizeof(pairs) - 1, job->pairs);
     fuzz_check(rw_ctx_new(&ctx) == RW_OK);
     fuzz_check(rw_ctx_set_threads(ctx, 1) == RW_OK); /* many have no room in the process */
-    const int status = rw_ranks_run(ctx, job->n_ranks, record_body, job);
+    const int status = rw_workers_run(ctx, job->n_workers, record_body, job);
     if (status < 0)
         fprintf(stderr, "job %u: %s\n", number % JOBS, rw_last_error(ctx));
     fuzz_check(status == RW_OK);
@@ -368,10 +368,10 @@ int fuzz_one(const uint8_t *data, size_t size)
 {
     struct fuzz_bytes bytes = {data, data + size};
     const struct job *job = job_of(fuzz_byte(&bytes));
-    struct carrier carrier = {.n_ranks = job->n_ranks};
+    struct carrier carrier = {.n_workers = job->n_workers};
     struct rw_ctx *ctx;
     struct rw_comm *comm;
-    carrier.rank = (int)fuzz_below(&bytes, (uint32_t)job->n_ranks);
+    carrier.rank = (int)fuzz_below(&bytes, (uint32_t)job->n_workers);
     carrier.calls = &job->calls[carrier.rank];
     carrier.goes_on = fuzz_byte(&bytes) & 1;
     for (int i = 0; i < LIES; i++) {
@@ -391,7 +391,7 @@ int fuzz_one(const uint8_t *data, size_t size)
                                                 .reduce_scatter = reduce_scatter,
                                                 .all_gather = all_gather,
                                                 .all_to_all = all_to_all};
-    fuzz_check(rw_comm_new(ctx, &functions, &carrier, carrier.rank, carrier.n_ranks, &comm) ==
+    fuzz_check(rw_comm_new(ctx, &functions, &carrier, carrier.rank, carrier.n_workers, &comm) ==
                RW_OK);
     fuzz_check(rw_ctx_set_comm(ctx, comm) == RW_OK);
     const int status = train(job, ctx);

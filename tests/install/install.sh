@@ -101,7 +101,7 @@ int main(void)
         return puts(rw_last_error(ctx)) > 0;
     if (rw_ctx_set_comm(ctx, comm) < 0)
         return 1;
-    const int n_ranks = rw_ranks_count(ctx);
+    const int n_ranks = rw_workers_count(ctx);
     rw_ctx_set_comm(ctx, NULL);
     rw_comm_free(comm);
     rw_ctx_free(ctx);

@@ -248,7 +248,7 @@ static int one_tree(const struct job *job, struct rw_engine *engine, struct rw_g
     struct rw_grow_times times;
     RW_TRY(rw_engine_read_scores(engine, 0, a->scores));
     if (gradients) {
-        const struct rw_handed *made;
+        const struct rw_user_gradients *made;
         RW_TRY(rw_gradients_run(gradients, t, rw_params_rate_of_round(job->params, t), a->scores,
                                 &made));
         RW_TRY(made->lambda ? rw_engine_set_lambdas(engine, made->lambda, made->hess)

@@ -56,7 +56,7 @@ class InThreads(rankwood.Carrier):
         self._meet()
 
     def abort(self, why: str) -> None:
-        self.group.why = self.group.why or (why and f"rank {self.rank}: {why}")
+        self.group.why = self.group.why or (why and f"worker {self.rank}: {why}")
         self.group.barrier.abort()
 
     def has_failed(self) -> bool:

@@ -162,9 +162,9 @@ def test_query_that_comes_back(client: Any, made: Made) -> None:
     qid = made.qid.copy()
     qid[-5:] = qid[0]
     data = ours.Dataset(*(da.from_array(one, chunks=150) for one in (made.X, made.y, qid)))
-    with pytest.raises(rankwood.DataError, match="query '7' of 'train' is here and on rank 0") as raised:
+    with pytest.raises(rankwood.DataError, match="query '7' of 'train' is here and on worker 0") as raised:
         ours.train(PARAMS | {"early_stop": 0}, data, client=client)
-    assert raised.value.__notes__[0].startswith("on rank 2 of 3, the worker inproc://")
+    assert raised.value.__notes__[0].startswith("on worker 2 of 3, Dask's worker inproc://")
 
 
 @pytest.mark.usefixtures("in_threads")
@@ -262,7 +262,7 @@ def test_processes(made: Made, other: Made, tmp_path: Path) -> None:
     ) as cluster, distributed.Client(cluster) as client:
         for _ in range(2):
             assert ours.train(PARAMS, data, valid=valid, client=client, timeout=60).to_bytes() == alone.to_bytes()
-        gone = r"rank 1( of 2: gone, or out of reach|: the worker .* has gone)"
+        gone = r"worker 1( of 2: gone, or out of reach|: Dask's worker .* has gone)"
         with pytest.raises(rankwood.WorkerError, match=gone):
             ours.train(PARAMS, data, valid=valid, client=client, timeout=60, callbacks=[dies], **resumable)
         client.wait_for_workers(2)

@@ -187,7 +187,7 @@ SAID_OF_PARAMS: list[tuple[dict[str, Any], str]] = [
     ({"rounds": 1}, "chosen for 577 documents: leaves=8 rate=0.1 split=\"mart\""),
     ({"leaves": 4}, "training 300 rounds (rounds changes it)"),
     ({"min_docs": 5000}, "min_docs=5000 is above half of the 577 documents (lower min_docs)"),
-    ({"min_gain": 1e29, "leaves": 4}, "min_gain=1e+29 within min_hessian=0"),
+    ({"min_gain": 1e29, "leaves": 4}, "no split keeps to min_docs=20 and min_gain=1e29 (lower them)"),
     ({"ignore": "0-5"}, "every feature is ignored or constant (change ignore)"),
     ({"ignore": "zip"}, "or a feature's name, found 'zip'"),
     ({"weights": "file"}, "weights are the data's: Dataset(..., weight=)"),

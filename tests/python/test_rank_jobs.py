@@ -21,7 +21,7 @@ import rankwood
 from conftest import make
 
 JOB = Path(__file__).with_name("rank_job.py")
-TWICE = "query '7' of 'train' is here and on rank 0; expected all documents of a query on one worker"
+TWICE = "query '7' of 'train' is here and on worker 0; expected all documents of a query on one worker"
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def check(folder: Path, n_ranks: int, alone: dict[str, str]) -> None:
         one = told(folder, rank)
         assert {name: one[name] for name in alone} == alone
         assert one.get("carries", "all") == "all"
-        kind = "WorkerError: rank 1" if rank == 0 else "DataError"
+        kind = "WorkerError: worker 1" if rank == 0 else "DataError"
         assert one["fail_together"] == f"{kind}: {TWICE}"
 
 
@@ -125,7 +125,7 @@ def test_address(tmp_path: Path, alone: dict[str, str]) -> None:
         assert process.returncode == 0, errors
     check(tmp_path, 3, alone)
     for rank in (0, 1):
-        assert told(tmp_path, rank)["fail_alone"] == "WorkerError: rank 2: OSError: no such disk"
+        assert told(tmp_path, rank)["fail_alone"] == "WorkerError: worker 2: OSError: no such disk"
         assert float(told(tmp_path, rank)["fail_alone s"]) < 30
     assert told(tmp_path, 2)["fail_alone"] == "OSError: no such disk"
 
@@ -140,7 +140,7 @@ def test_killed(tmp_path: Path) -> None:
         codes.append(process.returncode)
     assert codes == [0, 0, -9]
     for rank in (0, 1):
-        assert told(tmp_path, rank)["killed"] == "WorkerError: rank 2 of 3: gone, or out of reach"
+        assert told(tmp_path, rank)["killed"] == "WorkerError: worker 2 of 3: gone, or out of reach"
         assert float(told(tmp_path, rank)["killed s"]) < 30
 
 

@@ -169,12 +169,12 @@ def test_arguments_that_differ(made: Made, other: Made) -> None:
         "valid of this worker and of worker 0 differ": {"valid": other.dataset()},
         "init of this worker and of worker 0 differ": {"init": rankwood.train(PARAMS, made.dataset())},
         "the features of 'train' of this worker and of worker 0 differ": {"data": renamed},
-        "query '7' of 'train' is here and on rank 0": {"data": lambda: part(made, 0, 3)},
+        "query '7' of 'train' is here and on worker 0": {"data": lambda: part(made, 0, 3)},
         "ZeroDivisionError: division by zero": {"data": lambda: 1 / 0},
     }
     for words, given in cases.items():
         told = failing(made, **given)
-        assert isinstance(told[0], rankwood.WorkerError) and str(told[0]).startswith("rank 1: "), told
+        assert isinstance(told[0], rankwood.WorkerError) and str(told[0]).startswith("worker 1: "), told
         assert words in str(told[0]) and str(told[2]) == str(told[0])
         assert words.partition(": ")[2] in str(told[1]) and not isinstance(told[1], rankwood.WorkerError)
 
@@ -244,7 +244,7 @@ def test_functions_that_raise(made: Made) -> None:
     for of_objective, words in ((False, "ZeroDivisionError: of a callback"), (True, "LookupError: of an objective")):
         told = run(3, lambda here, which=of_objective: body(here, which))
         assert f"{type(told[1]).__name__}: {told[1]}" == words
-        assert [f"{type(one).__name__}: {one}" for one in told[::2]] == [f"WorkerError: rank 1: {words}"] * 2
+        assert [f"{type(one).__name__}: {one}" for one in told[::2]] == [f"WorkerError: worker 1: {words}"] * 2
 
 
 @pytest.mark.parametrize("method", ["all_reduce", "all_gather", "swap"])
@@ -263,7 +263,7 @@ def test_carrier_that_raises(method: str, made: Made, monkeypatch: pytest.Monkey
         monkeypatch.setattr(InThreads, method, call)
         told = run(3, lambda here: rankwood.train(PARAMS, part(made, here.rank, 3)))
         assert calls[0] >= n and isinstance(told[1], BlockingIOError) and str(told[1]) == "a cable", told
-        assert [str(one) for one in told[::2]] == ["rank 1: BlockingIOError: a cable"] * 2
+        assert [str(one) for one in told[::2]] == ["worker 1: BlockingIOError: a cable"] * 2
 
 
 def test_one_leaves(made: Made) -> None:
@@ -275,7 +275,7 @@ def test_one_leaves(made: Made) -> None:
         rankwood.train(PARAMS, part(made, here.rank, 3))
 
     told = run(3, body)
-    assert [str(one) for one in told[:2]] == ["rank 2: KeyboardInterrupt"] * 2
+    assert [str(one) for one in told[:2]] == ["worker 2: KeyboardInterrupt"] * 2
     assert isinstance(told[2], KeyboardInterrupt)
 
 
@@ -327,7 +327,7 @@ def test_words(made: Made) -> None:
         rankwood.workers(3).__enter__()  # type: ignore[arg-type]
     with pytest.raises(rankwood.ParameterError, match="unknown communicator 'smoke'; expected mpi"):
         rankwood.workers("smoke").__enter__()
-    with pytest.raises(rankwood.ParameterError, match="rank 3 of 3"):
+    with pytest.raises(rankwood.ParameterError, match="worker 3 of 3"):
         rankwood.workers(InThreads(Group(3), 3)).__enter__()
 
     def twice(here: rankwood.Ranks) -> None:

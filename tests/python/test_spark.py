@@ -162,7 +162,7 @@ def test_tasks_that_fail(table: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -
     bad = table.assign(label=np.where(table.index == 600, -1, table["label"]))
     with pytest.raises(rankwood.DataError, match=r"label of document .* is -1; expected") as raised:
         run(job(table), [[bad[:300]], [bad[300:]]], monkeypatch)
-    assert raised.value.__notes__ == ["on rank 1 of 2"]
+    assert raised.value.__notes__ == ["on worker 1 of 2"]
     with pytest.raises(rankwood.ParameterError, match="leavess"):
         run(job(table, params={"leavess": 7}), [[table[:300]], [table[300:]]], monkeypatch)
 

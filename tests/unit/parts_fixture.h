@@ -10,7 +10,7 @@ enum { MOST_PARTS = 512 };
 
 struct parts {
     const char *const *paths;
-    int n_paths, n_ranks;
+    int n_paths, n_workers;
     const char *weight_column;           /* NULL: none */
     const char *weights, *query_weights; /* NULL: none */
     struct rw_dataset *part[MOST_PARTS]; /* owned */
@@ -19,7 +19,7 @@ struct parts {
 
 __attribute__((unused)) static void parts_release(struct parts *parts)
 {
-    for (int r = 0; r < parts->n_ranks; r++) {
+    for (int r = 0; r < parts->n_workers; r++) {
         rw_dataset_free(parts->part[r]);
         parts->part[r] = NULL;
     }
@@ -36,14 +36,15 @@ static int parts_read_one(void *user, struct rw_ctx *ctx, int rank)
     if (parts->weights)
         RW_TRY(rw_dataset_read_side_column(ctx, parts->part[rank], "weights", parts->weights));
     if (parts->query_weights)
-        RW_TRY(rw_dataset_read_side_column(ctx, parts->part[rank], "query-weights", parts->query_weights));
+        RW_TRY(rw_dataset_read_side_column(ctx, parts->part[rank], "query-weights",
+                                           parts->query_weights));
     parts->n_tables[rank] = rw_ctx_n_tables(ctx);
     return RW_OK;
 }
 
 __attribute__((unused)) static int parts_read(struct parts *parts)
 {
-    return rw_ranks_run(scratch_ctx, parts->n_ranks, parts_read_one, parts);
+    return rw_workers_run(scratch_ctx, parts->n_workers, parts_read_one, parts);
 }
 
 static float parts_value(const struct rw_dataset *dataset, uint32_t feature, uint32_t doc)
@@ -98,7 +99,7 @@ __attribute__((unused)) static void assert_parts_are(const struct rw_dataset *wh
                                                      const struct parts *parts, const char *what)
 {
     uint32_t doc = 0, query = 0;
-    for (int r = 0; r < parts->n_ranks; r++) {
+    for (int r = 0; r < parts->n_workers; r++) {
         const struct rw_dataset *part = parts->part[r];
         cr_assert_leq(doc + part->n_docs, whole->n_docs, "%s", what);
         cr_assert_leq(query + part->n_queries, whole->n_queries, "%s", what);
@@ -116,7 +117,7 @@ __attribute__((unused)) static void assert_parts_are(const struct rw_dataset *wh
     cr_assert_eq(query, whole->n_queries, "%s", what);
 }
 
-/* Reads the files by n_ranks and compares; the parts are released. */
+/* Reads the files by n_workers and compares; the parts are released. */
 __attribute__((unused)) static void check_parts(struct parts *parts, const char *what)
 {
     const struct rw_columns columns = {.weight = parts->weight_column};
@@ -126,11 +127,13 @@ __attribute__((unused)) static void check_parts(struct parts *parts, const char 
     cr_assert_eq(rw_dataset_read(scratch_ctx, parts->paths, parts->n_paths, &whole), RW_OK, "%s",
                  rw_last_error(scratch_ctx));
     if (parts->weights)
-        cr_assert_eq(rw_dataset_read_side_column(scratch_ctx, whole, "weights", parts->weights), RW_OK);
-    if (parts->query_weights)
-        cr_assert_eq(rw_dataset_read_side_column(scratch_ctx, whole, "query-weights", parts->query_weights),
+        cr_assert_eq(rw_dataset_read_side_column(scratch_ctx, whole, "weights", parts->weights),
                      RW_OK);
-    cr_assert_eq(parts_read(parts), RW_OK, "%s: %d ranks: %s", what, parts->n_ranks,
+    if (parts->query_weights)
+        cr_assert_eq(
+            rw_dataset_read_side_column(scratch_ctx, whole, "query-weights", parts->query_weights),
+            RW_OK);
+    cr_assert_eq(parts_read(parts), RW_OK, "%s: %d ranks: %s", what, parts->n_workers,
                  rw_last_error(scratch_ctx));
     assert_parts_are(whole, parts, what);
     parts_release(parts);

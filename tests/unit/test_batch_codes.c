@@ -77,7 +77,7 @@ static void leave_dense(struct made *m)
 
 /* Values and codes of the batches are those of the reference, which knows no tables. */
 static void compare_batches(const struct made *m, const struct rw_cut_rule *rule, uint32_t most,
-                            uint32_t piece_docs)
+                            uint32_t chunk_docs)
 {
     struct rw_dataset *expected = reference_of(m), *dataset;
     struct rw_bins *bins;
@@ -88,7 +88,7 @@ static void compare_batches(const struct made *m, const struct rw_cut_rule *rule
     table.column = NULL;
     cr_assert_eq(rw_bins_make_training(scratch_ctx, expected, rule, &bins), RW_OK);
     memset(m->table.inexact, 9, table.n_columns);
-    cr_assert_eq(rw_batch_codes(scratch_ctx, &table, &batches, rule, piece_docs, &codes), RW_OK,
+    cr_assert_eq(rw_batch_codes(scratch_ctx, &table, &batches, rule, chunk_docs, &codes), RW_OK,
                  "%s", rw_last_error(scratch_ctx));
     cr_assert_eq(source.n_passes, table.n_docs > rw_cut_sample_docs ? 2 : 1);
     assert_same_binned(expected, bins, &codes);
@@ -105,13 +105,13 @@ static void compare_batches(const struct made *m, const struct rw_cut_rule *rule
     rw_dataset_free(expected);
 }
 
-/* Every type, layout, validity and missing value; batches of one document and of all; pieces
+/* Every type, layout, validity and missing value; batches of one document and of all; chunks
  * smaller and larger than batches; under and over the number of sampled documents. */
 Test(batch_codes, same)
 {
     static const int bins[] = {2, 16, 255, 1000};
     static const uint32_t n_docs[] = {1, 63, LIMIT, 500, 5000}, most[] = {1, 90, 3000, 100000},
-                          piece_docs[] = {7, 64, RW_BATCH_CHUNK_DOCS};
+                          chunk_docs[] = {7, 64, RW_BATCH_CHUNK_DOCS};
     rw_cut_sample_docs = LIMIT;
     for (uint32_t seed = 0; seed < 120; seed += EACH(11)) {
         struct made m;
@@ -122,7 +122,7 @@ Test(batch_codes, same)
         make_table(&m, seed, n_docs[seed % 5], 1 + seed * 7 % MOST_COLUMNS);
         leave_dense(&m);
         compare(&m, &rule);
-        compare_batches(&m, &rule, most[seed / 3 % 4], piece_docs[seed / 4 % 3]);
+        compare_batches(&m, &rule, most[seed / 3 % 4], chunk_docs[seed / 4 % 3]);
         release(&m);
     }
     cr_assert_str_eq(scratch_log, ""); /* there are flags instead */

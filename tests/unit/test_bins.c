@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "binning/bins.h"
-#include "binning/pieces.h"
+#include "binning/chunks.h"
 #include "train_fixture.h"
 
 enum { N_FEATURES = 6 };
@@ -155,7 +155,7 @@ Test(bins, a_failure_leaves_the_cuts_to_the_caller)
     rw_ctx_free(ctx);
 }
 
-/* ---- values of pieces, without what most of them are ---- */
+/* ---- values of chunks, without what most of them are ---- */
 
 static void check_packed(enum rw_isa isa, uint32_t n, uint32_t rest)
 {
@@ -169,14 +169,14 @@ static void check_packed(enum rw_isa isa, uint32_t n, uint32_t rest)
         again[i] = 0.5f;
     }
     memset(bits, 0xff, sizeof(bits));
-    cr_assert_eq(rw_piece_pack(isa, value, n, rest, bits, packed), n_kept, "%d %u", (int)isa, n);
+    cr_assert_eq(rw_chunk_pack(isa, value, n, rest, bits, packed), n_kept, "%d %u", (int)isa, n);
     for (uint32_t i = 0, at = 0; i < (n + 7) / 8 * 8; i++) {
         const int keep = i < n && rw_bits_of_float(value[i]) != rest;
         cr_assert_eq(bits[i / 8] >> i % 8 & 1, keep, "%d %u: %u", (int)isa, n, i);
         cr_assert(!keep || packed[at] == value[i], "%d %u: %u", (int)isa, n, i);
         at += (uint32_t)keep;
     }
-    rw_piece_unpack(isa, packed, bits, n, rest, again);
+    rw_chunk_unpack(isa, packed, bits, n, rest, again);
     cr_assert_arr_eq(again, value, n * sizeof(*value));
     for (uint32_t i = n; i < MOST; i++)
         cr_assert_eq(again[i], 0.5f, "%d %u: %u", (int)isa, n, i);

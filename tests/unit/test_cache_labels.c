@@ -87,7 +87,7 @@ Test(cache_labels, come_back_beside_all_else)
         cr_assert_eq(rw_dataset_read(scratch_ctx, &path, 1, &dataset), RW_OK, "%s",
                      rw_last_error(scratch_ctx));
         expect_labels(dataset, 0);
-        cr_assert_eq(dataset->lexicon != NULL, (with & WITH_WORDS) != 0);
+        cr_assert_eq(dataset->vocabulary != NULL, (with & WITH_WORDS) != 0);
         cr_assert_eq(dataset->weight != NULL, (with & WITH_WEIGHTS) != 0);
         rw_dataset_free(dataset);
         cr_assert_eq(rw_params_new(scratch_ctx, &params), RW_OK);

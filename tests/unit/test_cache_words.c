@@ -59,8 +59,8 @@ static void expect_same(const struct rw_dataset *a, const struct rw_dataset *b)
     for (uint32_t c = 0; c < a->n_columns; c++) {
         const struct rw_column *x = &a->column[c], *y = &b->column[c];
         cr_assert_eq(x->feature, y->feature);
-        cr_assert_eq(rw_lexicon_has(a->lexicon, x->feature),
-                     rw_lexicon_has(b->lexicon, x->feature));
+        cr_assert_eq(rw_vocabulary_has(a->vocabulary, x->feature),
+                     rw_vocabulary_has(b->vocabulary, x->feature));
         float of_a[N_DOCS], of_b[N_DOCS];
         rw_column_values(x, 0, N_DOCS, 0.0f, of_a);
         rw_column_values(y, 0, N_DOCS, 0.0f, of_b);
@@ -68,9 +68,9 @@ static void expect_same(const struct rw_dataset *a, const struct rw_dataset *b)
             cr_assert_eq(of_a[i] != of_a[i], of_b[i] != of_b[i]);
             if (of_a[i] != of_a[i])
                 continue;
-            if (rw_lexicon_has(a->lexicon, x->feature))
-                cr_assert_str_eq(rw_lexicon_word(a->lexicon, (uint32_t)of_a[i]),
-                                 rw_lexicon_word(b->lexicon, (uint32_t)of_b[i]));
+            if (rw_vocabulary_has(a->vocabulary, x->feature))
+                cr_assert_str_eq(rw_vocabulary_word(a->vocabulary, (uint32_t)of_a[i]),
+                                 rw_vocabulary_word(b->vocabulary, (uint32_t)of_b[i]));
             else
                 cr_assert_eq(of_a[i], of_b[i]);
         }

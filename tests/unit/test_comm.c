@@ -40,11 +40,11 @@ static int check_calls(void *user, struct rw_ctx *mine, int rank)
 
 Test(comm, calls_of_one_to_eight_threads, .init = setup, .fini = teardown)
 {
-    for (int n_ranks = 1; n_ranks <= 8; n_ranks += EACH(3)) {
+    for (int n_workers = 1; n_workers <= 8; n_workers += EACH(3)) {
         struct checked checked = {.n_wrong = {0}};
-        cr_assert_eq(rw_ranks_run(ctx, n_ranks, check_calls, &checked), RW_OK, "%s",
+        cr_assert_eq(rw_workers_run(ctx, n_workers, check_calls, &checked), RW_OK, "%s",
                      rw_last_error(ctx));
-        for (int r = 0; r < n_ranks; r++)
+        for (int r = 0; r < n_workers; r++)
             cr_assert_eq(checked.n_wrong[r], 0, "%s", checked.what[r]);
     }
 }
@@ -54,8 +54,8 @@ Test(comm, without_a_communicator_a_rank_is_alone, .init = setup, .fini = teardo
     struct checked checked = {.n_wrong = {0}};
     cr_assert_eq(check_calls(&checked, ctx, 0), RW_OK);
     cr_assert_eq(checked.n_wrong[0], 0, "%s", checked.what[0]);
-    cr_assert_eq(rw_rank(ctx), 0);
-    cr_assert_eq(rw_n_ranks(ctx), 1);
+    cr_assert_eq(rw_worker(ctx), 0);
+    cr_assert_eq(rw_n_workers(ctx), 1);
     rw_fail(ctx, RW_ERR_DATA, "bad data");
     cr_assert_eq(rw_comm_agree(ctx, RW_ERR_DATA), RW_ERR_DATA);
     cr_assert_eq(rw_comm_give_up(ctx, RW_ERR_DATA), RW_ERR_DATA);
@@ -76,7 +76,7 @@ static int count_bytes(void *user, struct rw_ctx *mine, int rank)
 Test(comm, bytes_sent_are_counted, .init = setup, .fini = teardown)
 {
     uint64_t sent[4] = {0};
-    cr_assert_eq(rw_ranks_run(ctx, 4, count_bytes, sent), RW_OK);
+    cr_assert_eq(rw_workers_run(ctx, 4, count_bytes, sent), RW_OK);
     for (int r = 0; r < 4; r++)
         cr_assert_eq(sent[r], 2 * 800 * 3 / 4 + 3 * 80 + 3 * 7);
 }
@@ -117,14 +117,15 @@ static int fail_some(void *user, struct rw_ctx *mine, int rank)
 
 Test(comm, all_agree_on_the_lowest_rank_that_failed, .init = setup, .fini = teardown)
 {
-    for (int n_ranks = 2; n_ranks <= 8; n_ranks++) {
-        for (int lowest = 0; lowest < n_ranks; lowest++) {
-            struct failure failure = {.failing = 1u << lowest | 1u << (n_ranks - 1), .how = 0};
+    for (int n_workers = 2; n_workers <= 8; n_workers++) {
+        for (int lowest = 0; lowest < n_workers; lowest++) {
+            struct failure failure = {.failing = 1u << lowest | 1u << (n_workers - 1), .how = 0};
             char message[200];
-            snprintf(message, sizeof(message), "rank %d: label %d is bad", lowest, lowest);
-            cr_assert_eq(rw_ranks_run(ctx, n_ranks, fail_some, &failure), RW_ERR_DATA - lowest % 2);
+            snprintf(message, sizeof(message), "worker %d: label %d is bad", lowest, lowest);
+            cr_assert_eq(rw_workers_run(ctx, n_workers, fail_some, &failure),
+                         RW_ERR_DATA - lowest % 2);
             cr_assert_str_eq(rw_last_error(ctx), message);
-            for (int r = 0; r < n_ranks; r++) {
+            for (int r = 0; r < n_workers; r++) {
                 cr_assert_eq(failure.status[r], RW_ERR_DATA - lowest % 2);
                 cr_assert_str_eq(failure.message[r], message);
             }
@@ -134,20 +135,22 @@ Test(comm, all_agree_on_the_lowest_rank_that_failed, .init = setup, .fini = tear
 
 Test(comm, nobody_waits_for_a_rank_that_failed, .init = setup, .fini = teardown)
 {
-    for (int n_ranks = 2; n_ranks <= 8; n_ranks++) {
-        for (int lost = 0; lost < 2 * n_ranks; lost++) {
+    for (int n_workers = 2; n_workers <= 8; n_workers++) {
+        for (int lost = 0; lost < 2 * n_workers; lost++) {
             const int rank = lost / 2;
             struct failure failure = {.failing = 1u << rank, .how = 1 + lost % 2};
             char message[200];
-            snprintf(message, sizeof(message), "rank %d: label %d is bad", rank, rank);
-            cr_assert_eq(rw_ranks_run(ctx, n_ranks, fail_some, &failure), RW_ERR_DATA - rank % 2);
+            snprintf(message, sizeof(message), "worker %d: label %d is bad", rank, rank);
+            cr_assert_eq(rw_workers_run(ctx, n_workers, fail_some, &failure),
+                         RW_ERR_DATA - rank % 2);
             cr_assert_str_eq(rw_last_error(ctx), message);
-            for (int r = 0; r < n_ranks; r++) {
+            for (int r = 0; r < n_workers; r++) {
                 if (r == rank)
                     continue;
                 cr_assert_eq(failure.status[r], RW_ERR_MACHINE);
                 snprintf(message, sizeof(message),
-                         "another of the %d ranks failed, or cannot be reached (threads)", n_ranks);
+                         "another of the %d workers failed, or cannot be reached (threads)",
+                         n_workers);
                 cr_assert_str_eq(failure.message[r], message);
             }
         }
@@ -173,8 +176,8 @@ static int look(void *user, struct rw_ctx *mine, int rank)
 Test(comm, a_failure_is_seen_without_a_call, .init = setup, .fini = teardown)
 {
     atomic_int n_looking = 0;
-    cr_assert_eq(rw_ranks_run(ctx, 3, look, &n_looking), RW_ERR_DATA);
-    cr_assert_str_eq(rw_last_error(ctx), "rank 1: bad data");
+    cr_assert_eq(rw_workers_run(ctx, 3, look, &n_looking), RW_ERR_DATA);
+    cr_assert_str_eq(rw_last_error(ctx), "worker 1: bad data");
     cr_assert_eq(rw_comm_has_failed(ctx), 0);
 }
 
@@ -190,8 +193,8 @@ static int end_early(void *user, struct rw_ctx *mine, int rank)
 
 Test(comm, nobody_waits_for_a_rank_that_has_ended, .init = setup, .fini = teardown)
 {
-    cr_assert_eq(rw_ranks_run(ctx, 3, end_early, NULL), RW_ERR_MACHINE);
-    cr_assert_not_null(strstr(rw_last_error(ctx), "another of the 3 ranks"));
+    cr_assert_eq(rw_workers_run(ctx, 3, end_early, NULL), RW_ERR_MACHINE);
+    cr_assert_not_null(strstr(rw_last_error(ctx), "another of the 3 workers"));
 }
 
 /* ---- runs ---- */
@@ -209,8 +212,8 @@ static int see(void *user, struct rw_ctx *mine, int rank)
     seen->n_threads[rank] = mine->n_threads;
     seen->n_bodies++;
     rw_log(mine, RW_LOG_NOTE, "here");
-    cr_assert_eq(rw_ranks_number(mine), rank);
-    cr_assert_eq(rw_ranks_count(mine), 3);
+    cr_assert_eq(rw_workers_number(mine), rank);
+    cr_assert_eq(rw_workers_count(mine), 3);
     return rank; /* more than 0 is no failure */
 }
 
@@ -226,7 +229,7 @@ Test(comm, ranks_have_contexts_and_threads, .init = setup, .fini = teardown)
     rw_ctx_set_log(ctx, count_logs, &seen);
     for (int threads = 1; threads <= 7; threads++) {
         cr_assert_eq(rw_ctx_set_threads(ctx, threads), RW_OK);
-        cr_assert_eq(rw_ranks_run(ctx, 3, see, &seen), RW_OK);
+        cr_assert_eq(rw_workers_run(ctx, 3, see, &seen), RW_OK);
         cr_assert_eq(ctx->n_threads, threads);
         for (int r = 0; r < 3; r++)
             cr_assert_eq(seen.n_threads[r], threads < 3 ? 1 : threads / 3);
@@ -241,10 +244,10 @@ Test(comm, ranks_have_contexts_and_threads, .init = setup, .fini = teardown)
 Test(comm, numbers_of_ranks, .init = setup, .fini = teardown)
 {
     struct seen seen = {.n_bodies = 0};
-    cr_assert_eq(rw_ranks_run(ctx, 0, see, &seen), RW_ERR_ARGUMENT);
-    cr_assert_eq(rw_ranks_run(ctx, RW_MAX_RANKS + 1, see, &seen), RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_workers_run(ctx, 0, see, &seen), RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_workers_run(ctx, RW_MAX_WORKERS + 1, see, &seen), RW_ERR_ARGUMENT);
     cr_assert_eq(seen.n_bodies, 0);
-    cr_assert_str_eq(rw_last_error(ctx), "65537 ranks; expected 1 to 65536");
+    cr_assert_str_eq(rw_last_error(ctx), "65537 workers; expected 1 to 65536");
 }
 
 static int end_well(void *user, struct rw_ctx *mine, int rank)
@@ -261,7 +264,7 @@ Test(comm, no_memory_for_ranks, .init = setup, .fini = teardown)
     long n = 0;
     while (status == RW_ERR_MEMORY) {
         rw_mem_fail_from(++n);
-        status = rw_ranks_run(ctx, 4, end_well, &n_bodies);
+        status = rw_workers_run(ctx, 4, end_well, &n_bodies);
         rw_mem_fail_from(0);
         cr_assert(status == RW_OK || n_bodies == 0);
     }
@@ -331,7 +334,7 @@ static int run_own(void *user, struct rw_ctx *mine, int rank)
     struct rw_ctx *other;
     struct rw_comm *comm;
     cr_assert_eq(rw_ctx_new(&other), RW_OK);
-    cr_assert_eq(rw_comm_new(other, &own_functions, &own, rank, rw_n_ranks(mine), &comm), RW_OK);
+    cr_assert_eq(rw_comm_new(other, &own_functions, &own, rank, rw_n_workers(mine), &comm), RW_OK);
     cr_assert_eq(rw_ctx_set_comm(other, comm), RW_OK);
     const int status = check_calls(checked, other, rank);
     cr_assert_eq(rw_ctx_set_comm(other, NULL), RW_OK);
@@ -344,7 +347,7 @@ static int run_own(void *user, struct rw_ctx *mine, int rank)
 Test(comm, functions_of_the_callers, .init = setup, .fini = teardown)
 {
     struct checked checked = {.n_wrong = {0}};
-    cr_assert_eq(rw_ranks_run(ctx, 3, run_own, &checked), RW_OK, "%s", rw_last_error(ctx));
+    cr_assert_eq(rw_workers_run(ctx, 3, run_own, &checked), RW_OK, "%s", rw_last_error(ctx));
     for (int r = 0; r < 3; r++)
         cr_assert_eq(checked.n_wrong[r], 0, "%s", checked.what[r]);
 }
@@ -372,8 +375,8 @@ static int fail_own(void *user, struct rw_ctx *mine, int rank)
 Test(comm, functions_of_the_callers_that_fail, .init = setup, .fini = teardown)
 {
     for (int failing = 1; failing <= 5; failing++) {
-        cr_assert_eq(rw_ranks_run(ctx, 2, fail_own, &failing), RW_ERR_MACHINE);
-        cr_assert_not_null(strstr(rw_last_error(ctx), "ranks failed, or cannot be reached"));
+        cr_assert_eq(rw_workers_run(ctx, 2, fail_own, &failing), RW_ERR_MACHINE);
+        cr_assert_not_null(strstr(rw_last_error(ctx), "workers failed, or cannot be reached"));
     }
 }
 

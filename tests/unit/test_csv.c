@@ -195,7 +195,7 @@ Test(csv, files_of_one_set_agree)
                      "hint: files of one set have the same columns in the same order");
 }
 
-/* Names and weights are in the cache, and pieces of it. */
+/* Names and weights are in the cache, and chunks of it. */
 Test(csv, cache)
 {
     const char *const table[] = {"a.csv"}, *const cache[] = {"a.rwb"},

@@ -165,7 +165,7 @@ static void plain_tree(struct plain *p, const double *scores, double rate)
 static void assert_as_plain(const struct rw_objective_rule *rule, struct plain *p)
 {
     double scores[DOCS];
-    const struct rw_handed *handed;
+    const struct rw_user_gradients *handed;
     struct rw_gradients *gradients = made(scratch_ctx, rule);
     const struct rw_debias *debias = state_of(gradients);
     plain_init(p);
@@ -223,7 +223,7 @@ Test(debias, ipw_as_the_plain_procedure)
 Test(debias, additive_is_one_step_from_exact_sums)
 {
     double scores[DOCS], expected[POSITIONS] = {0};
-    const struct rw_handed *handed;
+    const struct rw_user_gradients *handed;
     const struct rw_objective_rule rule = rule_of(RW_DEBIAS_ADDITIVE, 1, 0.5, 1);
     struct rw_gradients *gradients = made(scratch_ctx, &rule);
     const struct rw_debias *debias = state_of(gradients);
@@ -249,7 +249,7 @@ Test(debias, additive_is_one_step_from_exact_sums)
 Test(debias, threads)
 {
     double scores[DOCS];
-    const struct rw_handed *handed[2];
+    const struct rw_user_gradients *handed[2];
     for (int kind = RW_DEBIAS_ADDITIVE; kind <= RW_DEBIAS_IPW; kind++) {
         const struct rw_objective_rule rule = rule_of((enum rw_debias_kind)kind, 1, 0.1, 1);
         struct rw_gradients *gradients[2];
@@ -276,7 +276,7 @@ Test(debias, threads)
 Test(debias, given_propensities_stay)
 {
     double scores[DOCS];
-    const struct rw_handed *handed;
+    const struct rw_user_gradients *handed;
     struct rw_position_bias given[POSITIONS] = {{{0, 0}}};
     const struct rw_objective_rule rule = rule_of(RW_DEBIAS_IPW, 0, 0, 1);
     struct rw_gradients *gradients = made(scratch_ctx, &rule);
@@ -312,7 +312,7 @@ Test(debias, given_propensities_stay)
 Test(debias, weights_of_pairs_are_limited)
 {
     double scores[DOCS];
-    const struct rw_handed *handed;
+    const struct rw_user_gradients *handed;
     int64_t limited[DOCS];
     const struct rw_objective_rule rule = rule_of(RW_DEBIAS_IPW, 0, 0, 1);
     for (int most = 0; most < 2; most++) {
@@ -335,7 +335,7 @@ Test(debias, weights_of_pairs_are_limited)
 Test(debias, state)
 {
     double scores[DOCS];
-    const struct rw_handed *handed;
+    const struct rw_user_gradients *handed;
     struct rw_position_bias saved[TREES][POSITIONS];
     for (int kind = RW_DEBIAS_ADDITIVE; kind <= RW_DEBIAS_IPW; kind++) {
         const struct rw_objective_rule rule = rule_of((enum rw_debias_kind)kind, 1, 0.1, 1);

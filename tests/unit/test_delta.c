@@ -331,7 +331,7 @@ static void gradients_of(struct rw_ctx *ctx, const char *delta, const char *pair
     const struct rw_objective *objective = objective_of(delta, pairs, &rule);
     struct rw_gradients *made;
     cr_assert_eq(rw_gradients_new(ctx, objective, &rule, data, first_doc, gains, &made), RW_OK);
-    const struct rw_handed *handed;
+    const struct rw_user_gradients *handed;
     cr_assert_eq(rw_gradients_run(made, TREE, 0.1, scores, &handed), RW_OK);
     memcpy(gradient, handed->gradient, data->n_docs * sizeof(*gradient));
     rw_gradients_free(made);

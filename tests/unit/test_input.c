@@ -69,11 +69,11 @@ Test(input, several_long_members)
     }
     text[3 * N] = 0;
     for (int i = 2; i >= 0; i--) {
-        char *piece = text + (size_t)i * N;
+        char *chunk = text + (size_t)i * N;
         char name[8];
         snprintf(name, sizeof(name), "%d", i);
-        scratch_gzip(name, "wb", piece);
-        *piece = 0;
+        scratch_gzip(name, "wb", chunk);
+        *chunk = 0;
     }
     for (int i = 0; i < 3; i++) {
         size_t n;
@@ -194,7 +194,7 @@ static void assert_loaded(const char *bytes, size_t n, size_t left_out, size_t l
     munmap(loaded.data, loaded.n_bytes);
 }
 
-/* Bytes are left out within a slice, over slices of 2^17 bytes and over pieces of 2^22. */
+/* Bytes are left out within a slice, over slices of 2^17 bytes and over chunks of 2^22. */
 Test(input, loaded)
 {
     static const size_t left_out[][2] = {{0, 0},

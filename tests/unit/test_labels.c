@@ -75,7 +75,7 @@ static void run(const struct set *set, const struct rw_objective_rule *rule,
                 struct handed *out)
 {
     struct rw_gradients *made;
-    const struct rw_handed *handed;
+    const struct rw_user_gradients *handed;
     const size_t n = data->n_docs;
     cr_assert_eq(rw_gradients_new(scratch_ctx, set->objective, rule, data, first, gains, &made),
                  RW_OK);

@@ -294,10 +294,10 @@ Test(letor, pieces_and_blocks_agree)
         scratch_write("plain", text, n);
         scratch_gzip("packed", "wb", text);
         for (size_t i = 0; i < sizeof(chunks) / sizeof(*chunks); i++) {
-            struct rw_dataset *pieces, *blocks;
+            struct rw_dataset *whole, *blocks;
             char error[512];
             rw_ctx_set_threads(scratch_ctx, 1 + (int)i % 3);
-            const int status = read_file("plain", chunks[i], &pieces);
+            const int status = read_file("plain", chunks[i], &whole);
             cr_assert_eq(status, bad ? RW_ERR_PARSE : RW_OK);
             snprintf(error, sizeof(error), "%s", rw_last_error(scratch_ctx));
             cr_assert_eq(read_file("packed", chunks[i], &blocks), status);
@@ -305,8 +305,8 @@ Test(letor, pieces_and_blocks_agree)
                 cr_assert_str_eq(strchr(error, ':'), strchr(rw_last_error(scratch_ctx), ':'));
                 continue;
             }
-            assert_same_dataset(pieces, blocks);
-            rw_dataset_free(pieces);
+            assert_same_dataset(whole, blocks);
+            rw_dataset_free(whole);
             rw_dataset_free(blocks);
         }
         memcpy(place, kept, 2);
@@ -363,7 +363,7 @@ Test(letor, every_allocation_may_fail)
     cr_assert_fail("it never succeeded");
 }
 
-/* What one piece lacked is not missed later. */
+/* What one chunk lacked is not missed later. */
 Test(letor, one_allocation_may_fail)
 {
     const char *text = "1 qid:1 1:1 2:3 # x\n0 qid:2 3:1\n";

@@ -443,7 +443,7 @@ static void assert_same_file(const char *a, const char *b)
     free(y);
 }
 
-/* Values that went into the file piece by piece make the same cache, if they make one. */
+/* Values that went into the file chunk by chunk make the same cache, if they make one. */
 Test(letor_codes, cache)
 {
     const char *const paths[] = {"a.txt"};
@@ -463,12 +463,12 @@ Test(letor_codes, cache)
         rw_dataset_free(whole);
         cr_assert_eq(rw_dataset_cache_files(scratch_ctx, params, paths, 1, "files.rwb"), RW_OK);
         assert_same_file("whole.rwb", "files.rwb");
-        cr_assert_eq(rw_cache_values_open(scratch_ctx, "pieces.rwb", &values), RW_OK);
+        cr_assert_eq(rw_cache_values_open(scratch_ctx, "chunks.rwb", &values), RW_OK);
         cr_assert_eq(read_codes(paths, 1, &rule, 3000, values, &binned), RW_OK);
         cr_assert_eq(binned.bins != NULL, even < ONE_MORE, "%u", i);
         if (binned.bins) {
             cr_assert_eq(rw_cache_values_finish(scratch_ctx, values, &binned), RW_OK);
-            assert_same_file("whole.rwb", "pieces.rwb");
+            assert_same_file("whole.rwb", "chunks.rwb");
         }
         rw_binned_release(&binned);
         rw_cache_values_close(values);

@@ -30,12 +30,12 @@ static void make_text(void)
     text_bytes--; /* the last line's newline is missing */
 }
 
-/* Packs the text in members of `piece` bytes each, every third followed by an empty one. */
-static size_t pack(size_t piece, int level, unsigned char *packed, size_t room)
+/* Packs the text in members of `chunk` bytes each, every third followed by an empty one. */
+static size_t pack(size_t chunk, int level, unsigned char *packed, size_t room)
 {
     size_t n = 0;
     for (size_t at = 0, i = 0; at < text_bytes; i++) {
-        const size_t now = i % 3 == 2 ? 0 : text_bytes - at < piece ? text_bytes - at : piece;
+        const size_t now = i % 3 == 2 ? 0 : text_bytes - at < chunk ? text_bytes - at : chunk;
         z_stream stream;
         memset(&stream, 0, sizeof(stream));
         cr_assert_eq(deflateInit2(&stream, level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY),
@@ -103,14 +103,14 @@ static int parse_pipe(const void *data, size_t n, size_t chunk_bytes, struct rw_
 Test(members, any_size_of_member)
 {
     static unsigned char packed[1 << 22];
-    static const size_t pieces[] = {13, 100, 777, 5000, 30000};
+    static const size_t chunks[] = {13, 100, 777, 5000, 30000};
     struct rw_dataset *plain, *other;
     make_text();
     cr_assert_eq(parse_memory(text, text_bytes, RW_TEXT_CHUNK_BYTES, &plain), RW_OK, "%s",
                  rw_last_error(scratch_ctx));
-    for (size_t p = 0; p < sizeof(pieces) / sizeof(pieces[0]); p++) {
+    for (size_t p = 0; p < sizeof(chunks) / sizeof(chunks[0]); p++) {
         for (int level = 0; level < 7; level += 6) { /* stored: the comments' bytes show */
-            const size_t n = pack(pieces[p], level, packed, sizeof(packed));
+            const size_t n = pack(chunks[p], level, packed, sizeof(packed));
             scratch_write("packed.gz", packed, n);
             for (int threads = 1; threads < 6; threads += 2) {
                 rw_ctx_set_threads(scratch_ctx, threads);
@@ -220,8 +220,8 @@ Test(members, several_windows)
         n += (size_t)sprintf(big + n, "1 qid:%u 1:%u 2:%u\n", i / 50, rw_random(6, i, 0, 1),
                              rw_random(6, i, 1, 1));
     for (size_t at = 0, i = 0; at < n; i++) {
-        const size_t piece = i % 4 == 1 ? 2900000 : 60000 + i;
-        const size_t now = n - at < piece ? n - at : piece;
+        const size_t chunk = i % 4 == 1 ? 2900000 : 60000 + i;
+        const size_t now = n - at < chunk ? n - at : chunk;
         z_stream stream;
         memset(&stream, 0, sizeof(stream));
         cr_assert_eq(deflateInit2(&stream, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);

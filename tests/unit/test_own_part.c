@@ -32,9 +32,9 @@ Test(own_part, every_byte)
         char all[sizeof(text) + 32];
         snprintf(all, sizeof(all), "%s%s", text, ends[i]);
         scratch_text("a.txt", all);
-        parts.n_ranks = (int)strlen(all);
+        parts.n_workers = (int)strlen(all);
         check_parts(&parts, ends[i]);
-        parts.n_ranks = (int)strlen(all) * 5 / 3;
+        parts.n_workers = (int)strlen(all) * 5 / 3;
         check_parts(&parts, ends[i]);
     }
 }
@@ -48,7 +48,7 @@ Test(own_part, every_length)
         memset(all, '#', n);
         snprintf(all + n, sizeof(all) - n, "\n%s", text);
         scratch_text("a.txt", all);
-        parts.n_ranks = 1 + (int)n % 8;
+        parts.n_workers = 1 + (int)n % 8;
         check_parts(&parts, "padded");
     }
 }
@@ -67,9 +67,9 @@ Test(own_part, two_files)
             scratch_text("b.txt", i == 0 ? p : text);
             if (i == 0 && !strstr(p, "qid:")) /* nothing but comments */
                 continue;
-            for (parts.n_ranks = 1; parts.n_ranks <= 8; parts.n_ranks += 3)
+            for (parts.n_workers = 1; parts.n_workers <= 8; parts.n_workers += 3)
                 check_parts(&parts, p);
-            parts.n_ranks = 50;
+            parts.n_workers = 50;
             check_parts(&parts, p);
         }
     }
@@ -79,7 +79,7 @@ Test(own_part, two_files)
 Test(own_part, even)
 {
     FILE *file = fopen("a.txt", "w");
-    struct parts parts = {.paths = (const char *const[]){"a.txt"}, .n_paths = 1, .n_ranks = 8};
+    struct parts parts = {.paths = (const char *const[]){"a.txt"}, .n_paths = 1, .n_workers = 8};
     for (int q = 0; q < 400; q++) {
         for (int i = 0; i < 1 + q % 7; i++)
             fprintf(file, "%d qid:q%03d 1:%03d\n", i % 3, q, i);
@@ -104,13 +104,13 @@ Test(own_part, one_query)
     fclose(file);
     scratch_text("b.txt", "1 qid:short 1:2\n");
     for (; parts.n_paths <= 2; parts.n_paths++) {
-        for (parts.n_ranks = 1; parts.n_ranks <= 8; parts.n_ranks++)
+        for (parts.n_workers = 1; parts.n_workers <= 8; parts.n_workers++)
             check_parts(&parts, "one query");
     }
 }
 
-/* A range in pieces of all sizes. */
-Test(own_part, pieces)
+/* A range in chunks of all sizes. */
+Test(own_part, chunks)
 {
     struct rw_dataset *whole, *part;
     const char *const path = "a.txt";
@@ -151,12 +151,12 @@ Test(own_part, weights)
         .paths = (const char *const[]){"a.txt"}, .n_paths = 1, .weights = "w.txt"};
     scratch_text("a.txt", text);
     scratch_text("w.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9.5\n10\n\n\n");
-    for (parts.n_ranks = 1; parts.n_ranks <= 8; parts.n_ranks++)
+    for (parts.n_workers = 1; parts.n_workers <= 8; parts.n_workers++)
         check_parts(&parts, "weights");
     parts.weights = NULL;
     parts.query_weights = "q.txt";
     scratch_text("q.txt", "1\n2\n0.5\n4\n5\n");
-    for (parts.n_ranks = 1; parts.n_ranks <= 8; parts.n_ranks++)
+    for (parts.n_workers = 1; parts.n_workers <= 8; parts.n_workers++)
         check_parts(&parts, "weights of queries");
 }
 
@@ -171,17 +171,17 @@ Test(own_part, whole_files)
     scratch_gzip("c.gz", "wb", "0 qid:4 1:1\n1 qid:4 1:2\n");
     scratch_gzip("d.gz", "wb", "0 qid:5 1:1\n1 qid:6 1:2\n");
     scratch_text("e.txt", "0 qid:7 1:1\n1 qid:8 1:2\n");
-    for (parts.n_ranks = 1; parts.n_ranks <= 5; parts.n_ranks++)
+    for (parts.n_workers = 1; parts.n_workers <= 5; parts.n_workers++)
         check_parts(&parts, "whole files");
     cr_assert_str_empty(scratch_log);
-    parts.n_ranks = 5;
+    parts.n_workers = 5;
     cr_assert_eq(parts_read(&parts), RW_OK);
     for (int r = 0; r < 5; r++)
         cr_assert_eq(parts.part[r]->n_docs, 2);
     parts_release(&parts);
-    parts.n_ranks = 7;
-    check_parts(&parts, "more ranks than files");
-    cr_assert_not_null(strstr(scratch_log, "5 files for 7 ranks: 2 ranks get no documents"), "%s",
+    parts.n_workers = 7;
+    check_parts(&parts, "more workers than files");
+    cr_assert_not_null(strstr(scratch_log, "5 files for 7 workers: 2 workers get no documents"), "%s",
                        scratch_log);
 }
 
@@ -204,18 +204,18 @@ Test(own_part, nearest_files)
             begin[f + 1] = begin[f] + ftell(file);
             fclose(file);
         }
-        for (int n_ranks = 2; n_ranks < FILES; n_ranks += EACH(2)) {
-            struct parts parts = {.paths = path, .n_paths = FILES, .n_ranks = n_ranks};
+        for (int n_workers = 2; n_workers < FILES; n_workers += EACH(2)) {
+            struct parts parts = {.paths = path, .n_paths = FILES, .n_workers = n_workers};
             cr_assert_eq(parts_read(&parts), RW_OK, "%s", rw_last_error(scratch_ctx));
-            for (int r = 0, first = 0, next; r < n_ranks; r++, first = next) {
-                const long share = begin[FILES] * (r + 1) / n_ranks;
+            for (int r = 0, first = 0, next; r < n_workers; r++, first = next) {
+                const long share = begin[FILES] * (r + 1) / n_workers;
                 uint32_t n_docs = 0;
                 next = first + 1;
-                for (int f = next; f <= FILES - (n_ranks - r - 1); f++)
+                for (int f = next; f <= FILES - (n_workers - r - 1); f++)
                     next = labs(begin[f] - share) <= labs(begin[next] - share) ? f : next;
                 for (int f = first; f < next; f++)
                     n_docs += n[f];
-                cr_assert_eq(parts.part[r]->n_docs, n_docs, "set %d: %d of %d", set, r, n_ranks);
+                cr_assert_eq(parts.part[r]->n_docs, n_docs, "set %d: %d of %d", set, r, n_workers);
             }
             parts_release(&parts);
         }
@@ -228,12 +228,12 @@ Test(own_part, tables)
         .paths = (const char *const[]){"a.csv", "b.csv"}, .n_paths = 2, .weight_column = "weight"};
     scratch_text("a.csv", "label,qid,weight,x,y\n1,1,0.5,3,4\n0,1,2,5,\n");
     scratch_text("b.csv", "label,qid,weight,x,y\n2,\"2\",1,3,\"4\"\n0,3,2,5,6\n");
-    for (parts.n_ranks = 1; parts.n_ranks <= 3; parts.n_ranks++) {
+    for (parts.n_workers = 1; parts.n_workers <= 3; parts.n_workers++) {
         struct parts again = parts;
         check_parts(&parts, "tables");
         cr_assert_eq(parts_read(&again), RW_OK);
-        for (int r = 0; r < again.n_ranks; r++) { /* also those without documents */
-            cr_assert_eq(again.part[r]->n_names, 2, "rank %d of %d: %d", r, again.n_ranks,
+        for (int r = 0; r < again.n_workers; r++) { /* also those without documents */
+            cr_assert_eq(again.part[r]->n_names, 2, "rank %d of %d: %d", r, again.n_workers,
                          again.part[r]->n_names);
             cr_assert_str_eq(again.part[r]->name[1].name, "y");
             cr_assert_not_null(again.part[r]->weight);
@@ -245,9 +245,9 @@ Test(own_part, tables)
 
 /* ---- errors ---- */
 
-static void check_error(const char *const *paths, int n_paths, int n_ranks, const char *message)
+static void check_error(const char *const *paths, int n_paths, int n_workers, const char *message)
 {
-    struct parts parts = {.paths = paths, .n_paths = n_paths, .n_ranks = n_ranks};
+    struct parts parts = {.paths = paths, .n_paths = n_paths, .n_workers = n_workers};
     cr_assert_lt(parts_read(&parts), 0, "expected: %s", message);
     cr_assert_str_eq(rw_last_error(scratch_ctx), message);
     parts_release(&parts);
@@ -266,11 +266,11 @@ Test(own_part, bad_line)
         cr_assert_eq(rw_dataset_read(scratch_ctx, &path, 1, &dataset), RW_ERR_PARSE);
         char expected[512];
         snprintf(expected, sizeof(expected), "%s", rw_last_error(scratch_ctx));
-        for (int n_ranks = 2; n_ranks <= 8; n_ranks++) {
-            struct parts parts = {.paths = &path, .n_paths = 1, .n_ranks = n_ranks};
+        for (int n_workers = 2; n_workers <= 8; n_workers++) {
+            struct parts parts = {.paths = &path, .n_paths = 1, .n_workers = n_workers};
             cr_assert_eq(parts_read(&parts), RW_ERR_PARSE);
             const char *error = rw_last_error(scratch_ctx);
-            cr_assert_eq(strncmp(error, "rank ", 5), 0, "%s", error);
+            cr_assert_eq(strncmp(error, "worker ", 7), 0, "%s", error);
             cr_assert_str_eq(strstr(error, ": ") + 2, expected);
             parts_release(&parts);
         }
@@ -282,19 +282,19 @@ Test(own_part, comes_back)
     const char *const path = "a.txt", *const files[] = {"a.txt", "b.txt"};
     scratch_text(path, "1 qid:a\n1 qid:b\n1 qid:c\n1 qid:d\n1 qid:e\n0 qid:b\n");
     check_error(&path, 1, 2,
-                "rank 1: a.txt:6:1: query 'b' comes back after another query\n"
+                "worker 1: a.txt:6:1: query 'b' comes back after another query\n"
                 "hint: it began at a.txt:2:1; a query's lines must stand together");
     check_error(&path, 1, 6,
-                "rank 5: a.txt:6:1: query 'b' comes back after another query\n"
+                "worker 5: a.txt:6:1: query 'b' comes back after another query\n"
                 "hint: it began at a.txt:2:1; a query's lines must stand together");
     scratch_text(path, "1 qid:x\n1 qid:b\n1 qid:b\n1 qid:d\n1 qid:e\n0 qid:d\n");
     check_error(&path, 1, 2,
-                "rank 1: a.txt:6:1: query 'd' comes back after another query\n"
+                "worker 1: a.txt:6:1: query 'd' comes back after another query\n"
                 "hint: it began at a.txt:4:1; a query's lines must stand together");
     scratch_text("b.txt", "1 qid:new\n1 qid:b\n");
     scratch_text(path, "1 qid:x\n1 qid:b\n1 qid:b\n1 qid:d\n");
     check_error(files, 2, 3,
-                "rank 2: b.txt:2:1: query 'b' comes back after another query\n"
+                "worker 2: b.txt:2:1: query 'b' comes back after another query\n"
                 "hint: it began at a.txt:2:1; a query's lines must stand together");
 }
 
@@ -304,8 +304,8 @@ Test(own_part, in_two_parts)
     scratch_gzip("a.gz", "wb", "0 qid:1 1:1\n1 qid:2 1:2\n");
     scratch_gzip("b.gz", "wb", "0 qid:2 1:1\n1 qid:3 1:2\n");
     check_error(paths, 2, 2,
-                "rank 1: b.gz:1:1: query '2' began in the files of another rank, at a.gz:2:1\n"
-                "hint: a query's documents must be in files of one rank; plain text, or a cache "
+                "worker 1: b.gz:1:1: query '2' began in the files of another worker, at a.gz:2:1\n"
+                "hint: a query's documents must be in files of one worker; plain text, or a cache "
                 "('rankwood bin'), is divided where queries begin");
 }
 
@@ -313,34 +313,34 @@ Test(own_part, other_errors)
 {
     const char *const path = "a.txt", *const none = "none.txt", *const stdin_path = "-";
     const char *const tables[] = {"a.csv", "b.csv"};
-    check_error(&none, 1, 2, "rank 0: cannot open 'none.txt': No such file or directory");
+    check_error(&none, 1, 2, "worker 0: cannot open 'none.txt': No such file or directory");
     check_error(&stdin_path, 1, 2,
-                "rank 0: standard input cannot be divided among 2 ranks\n"
-                "hint: each rank reads its own part of a file; a pipe can be read once");
+                "worker 0: standard input cannot be divided among 2 workers\n"
+                "hint: each worker reads its own part of a file; a pipe can be read once");
     scratch_text(path, "# nothing\n\n");
-    check_error(&path, 1, 3, "rank 0: a.txt:3:1: expected a document, found the end of the file");
+    check_error(&path, 1, 3, "worker 0: a.txt:3:1: expected a document, found the end of the file");
     scratch_text("a.csv", "label,qid,x,y\n1,1,0.5,3\n");
     scratch_text("b.csv", "label,qid,y,x\n1,2,0.5,3\n");
     check_error(tables, 2, 2,
-                "rank 1: 'b.csv': its columns are not those of the files before it\n"
+                "worker 1: 'b.csv': its columns are not those of the files before it\n"
                 "hint: files of one set have the same columns in the same order");
 }
 
 Test(own_part, bad_weights)
 {
     struct parts parts = {
-        .paths = (const char *const[]){"a.txt"}, .n_paths = 1, .n_ranks = 3, .weights = "w.txt"};
+        .paths = (const char *const[]){"a.txt"}, .n_paths = 1, .n_workers = 3, .weights = "w.txt"};
     scratch_text("a.txt", text);
     scratch_text("w.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
     cr_assert_eq(parts_read(&parts), RW_ERR_DATA);
     cr_assert_str_eq(
         rw_last_error(scratch_ctx),
-        "rank 0: 'w.txt' holds 9 weights; expected one per document, 10\n"
+        "worker 0: 'w.txt' holds 9 weights; expected one per document, 10\n"
         "hint: one per query (5) is what 'query-weights' and 'valid-query-weights' take");
     parts_release(&parts);
     scratch_text("w.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\nten\n");
     cr_assert_eq(parts_read(&parts), RW_ERR_PARSE);
     cr_assert_str_eq(rw_last_error(scratch_ctx),
-                     "rank 2: w.txt:10:1: expected a weight from 0 to 65536, found 'ten'");
+                     "worker 2: w.txt:10:1: expected a weight from 0 to 65536, found 'ten'");
     parts_release(&parts);
 }

@@ -105,11 +105,11 @@ static void check_by(int step, const char *const *paths, int n_paths,
     struct rw_bins *whole;
     cr_assert_eq(rw_dataset_read(scratch_ctx, paths, n_paths, &values), RW_OK);
     cr_assert_eq(rw_bins_make_training(scratch_ctx, values, rule, &whole), RW_OK);
-    for (int n_ranks = 2; n_ranks <= MOST_RANKS; n_ranks += step) {
+    for (int n_workers = 2; n_workers <= MOST_RANKS; n_workers += step) {
         uint32_t doc = 0;
-        cr_assert_eq(rw_ranks_run(scratch_ctx, n_ranks, read_one, &job), RW_OK, "%s: %s", paths[0],
-                     rw_last_error(scratch_ctx));
-        for (int r = 0; r < n_ranks; r++) {
+        cr_assert_eq(rw_workers_run(scratch_ctx, n_workers, read_one, &job), RW_OK, "%s: %s",
+                     paths[0], rw_last_error(scratch_ctx));
+        for (int r = 0; r < n_workers; r++) {
             cr_assert_not_null(job.part[r].bins);
             assert_same_part(values, whole, doc, &job.part[r]);
             doc += job.part[r].documents->n_docs;
@@ -224,9 +224,9 @@ Test(parts_codes, cache_values)
     struct parts parts = {.paths = &path, .n_paths = 1};
     write_files(texts, 3);
     write_cache(path, &rules[0]);
-    for (parts.n_ranks = 1; parts.n_ranks <= 9; parts.n_ranks++)
+    for (parts.n_workers = 1; parts.n_workers <= 9; parts.n_workers++)
         check_parts(&parts, "cache");
-    parts.n_ranks = 400;
+    parts.n_workers = 400;
     check_parts(&parts, "cache");
 }
 
@@ -246,7 +246,7 @@ Test(parts_codes, cache_of_a_table)
     cr_assert_eq(rw_dataset_read(scratch_ctx, &table, 1, &values), RW_OK);
     cr_assert_eq(rw_cache_write(scratch_ctx, values, NULL, path), RW_OK);
     rw_dataset_free(values);
-    for (parts.n_ranks = 1; parts.n_ranks <= 16; parts.n_ranks++)
+    for (parts.n_workers = 1; parts.n_workers <= 16; parts.n_workers++)
         check_parts(&parts, "cache of a table");
 }
 
@@ -263,13 +263,13 @@ Test(parts_codes, damaged_cache)
         data[at] ^= 4;
         scratch_write(path, data, n);
         data[at] ^= 4;
-        cr_assert_eq(rw_ranks_run(scratch_ctx, 3, read_one, &job), RW_ERR_FORMAT);
+        cr_assert_eq(rw_workers_run(scratch_ctx, 3, read_one, &job), RW_ERR_FORMAT);
         cr_assert_str_eq(rw_last_error(scratch_ctx),
-                         "rank 0: 'all.rwb' is damaged: its checksum does not match");
+                         "worker 0: 'all.rwb' is damaged: its checksum does not match");
     }
     scratch_write(path, data, n - 1);
-    cr_assert_eq(rw_ranks_run(scratch_ctx, 2, read_one, &job), RW_ERR_FORMAT);
-    cr_assert_not_null(strstr(rw_last_error(scratch_ctx), "rank 0: 'all.rwb' is cut short"));
+    cr_assert_eq(rw_workers_run(scratch_ctx, 2, read_one, &job), RW_ERR_FORMAT);
+    cr_assert_not_null(strstr(rw_last_error(scratch_ctx), "worker 0: 'all.rwb' is cut short"));
     free(data);
 }
 
@@ -289,8 +289,8 @@ Test(parts_codes, hostile_cache)
         scratch_write(path, data, n);
         data[at] ^= (char)(1 << at % 8);
         job.rule.bins = at % 2 ? 255 : 17;
-        if (rw_ranks_run(scratch_ctx, 3, read_one, &job) < 0)
-            cr_assert_eq(strncmp(rw_last_error(scratch_ctx), "rank ", 5), 0, "%s",
+        if (rw_workers_run(scratch_ctx, 3, read_one, &job) < 0)
+            cr_assert_eq(strncmp(rw_last_error(scratch_ctx), "worker ", 7), 0, "%s",
                          rw_last_error(scratch_ctx));
         for (int r = 0; r < 3; r++)
             rw_binned_release(&job.part[r]);
@@ -333,9 +333,9 @@ Test(parts_codes, bad_text)
         cr_assert_eq(rw_dataset_read(scratch_ctx, &path, 1, &values), RW_ERR_PARSE);
         snprintf(expected, sizeof(expected), "%s", rw_last_error(scratch_ctx));
         rw_cut_sample_docs = n_wrong % 2 ? 300 : RW_CUT_SAMPLE_DOCS;
-        cr_assert_eq(rw_ranks_run(scratch_ctx, 2 + n_wrong % 7, read_one, &job), RW_ERR_PARSE);
+        cr_assert_eq(rw_workers_run(scratch_ctx, 2 + n_wrong % 7, read_one, &job), RW_ERR_PARSE);
         const char *error = rw_last_error(scratch_ctx);
-        cr_assert_eq(strncmp(error, "rank ", 5), 0, "%s", error);
+        cr_assert_eq(strncmp(error, "worker ", 7), 0, "%s", error);
         cr_assert_str_eq(strstr(error, ": ") + 2, expected);
         n_wrong++;
     }

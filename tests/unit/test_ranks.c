@@ -36,15 +36,15 @@ static void teardown(void)
 
 /* ---- shares ---- */
 
-static uint32_t end_of_share(enum share share, uint32_t n, uint32_t rank, uint32_t n_ranks)
+static uint32_t end_of_share(enum share share, uint32_t n, uint32_t rank, uint32_t n_workers)
 {
-    if (rank + 1 == n_ranks)
+    if (rank + 1 == n_workers)
         return n;
     switch (share) {
     case EVEN:
-        return n * (rank + 1) / n_ranks;
+        return n * (rank + 1) / n_workers;
     case FIRST_HAS_NONE:
-        return n * rank / (n_ranks - 1);
+        return n * rank / (n_workers - 1);
     case ONE_EACH:
         return rank + 1 < n ? rank + 1 : n;
     case LAST_HAS_ALL:
@@ -64,14 +64,14 @@ static struct rw_dataset *no_documents(void)
     return none;
 }
 
-static void divide(struct training *t, int set, enum share share, uint32_t n_ranks, uint64_t seed)
+static void divide(struct training *t, int set, enum share share, uint32_t n_workers, uint64_t seed)
 {
     const struct rw_dataset *all = t->set[set];
     uint8_t *keep = calloc(all->n_queries, 1);
     uint32_t begin = 0;
-    for (uint32_t r = 0; r < n_ranks; r++) {
-        uint32_t end = end_of_share(share, all->n_queries, r, n_ranks);
-        if (share == BY_CHANCE && r + 1 < n_ranks)
+    for (uint32_t r = 0; r < n_workers; r++) {
+        uint32_t end = end_of_share(share, all->n_queries, r, n_workers);
+        if (share == BY_CHANCE && r + 1 < n_workers)
             end = begin + rw_random(seed, r, 0, 1) % (all->n_queries - begin + 1);
         memset(keep, 0, all->n_queries);
         memset(keep + begin, 1, end - begin);
@@ -86,7 +86,7 @@ static void divide(struct training *t, int set, enum share share, uint32_t n_ran
 
 /* ---- training ---- */
 
-static int train_rank(void *user, struct rw_ctx *own, int rank)
+static int train_worker(void *user, struct rw_ctx *own, int rank)
 {
     struct training *t = user;
     const struct rw_dataset *valid = t->part[1][rank];
@@ -97,18 +97,18 @@ static int train_rank(void *user, struct rw_ctx *own, int rank)
     return status;
 }
 
-static void assert_same_model(struct training *t, const char *whole, size_t n_bytes, int n_ranks,
+static void assert_same_model(struct training *t, const char *whole, size_t n_bytes, int n_workers,
                               enum share share, const char *what)
 {
     for (int set = 0; set < 2; set++)
-        divide(t, set, set ? (share + 1) % N_SHARES : share, (uint32_t)n_ranks, 7);
-    cr_assert_eq(rw_ranks_run(ctx, n_ranks, train_rank, t), RW_OK, "%s: %s", what,
+        divide(t, set, set ? (share + 1) % N_SHARES : share, (uint32_t)n_workers, 7);
+    cr_assert_eq(rw_workers_run(ctx, n_workers, train_worker, t), RW_OK, "%s: %s", what,
                  rw_last_error(ctx));
-    for (int r = 0; r < n_ranks; r++) {
+    for (int r = 0; r < n_workers; r++) {
         cr_expect_eq(t->n_bytes[r], n_bytes, "%s: rank %d of %d, share %d: %zu bytes, not %zu",
-                     what, r, n_ranks, (int)share, t->n_bytes[r], n_bytes);
+                     what, r, n_workers, (int)share, t->n_bytes[r], n_bytes);
         cr_assert_eq(memcmp(t->text[r], whole, n_bytes), 0, "%s: rank %d of %d, share %d", what, r,
-                     n_ranks, (int)share);
+                     n_workers, (int)share);
         rw_free(t->text[r]);
         for (int set = 0; set < 2; set++)
             rw_dataset_free(t->part[set][r]);
@@ -160,8 +160,8 @@ static void check_line(const char *line, int turn, uint32_t n_queries)
                  rw_last_error(ctx));
     cr_assert_eq(rw_model_write_memory(ctx, model, &whole, &n_bytes), RW_OK);
     for (int i = 0; i < 4; i += EACH(2)) {
-        const int n_ranks[] = {2, 3, 1 + turn % MOST_RANKS, 2 + turn % 5};
-        assert_same_model(&t, whole, n_bytes, n_ranks[i], (enum share)((turn + i) % N_SHARES),
+        const int n_workers[] = {2, 3, 1 + turn % MOST_RANKS, 2 + turn % 5};
+        assert_same_model(&t, whole, n_bytes, n_workers[i], (enum share)((turn + i) % N_SHARES),
                           line);
     }
     rw_free(whole);
@@ -230,7 +230,7 @@ static int best_of_rank(void *user, struct rw_ctx *own, int rank)
         split[i].column = ties[i].column[rank];
         split[i].gain = ties[i].gain[rank];
     }
-    RW_TRY(rw_ranks_best(own, split, N_TIES));
+    RW_TRY(rw_workers_best(own, split, N_TIES));
     for (int i = 0; i < N_TIES; i++)
         n_wrong[rank] += split[i].column != ties[i].best;
     return RW_OK;
@@ -239,7 +239,7 @@ static int best_of_rank(void *user, struct rw_ctx *own, int rank)
 Test(ranks, the_best_of_all, .init = setup, .fini = teardown)
 {
     int n_wrong[3] = {0};
-    cr_assert_eq(rw_ranks_run(ctx, 3, best_of_rank, n_wrong), RW_OK, "%s", rw_last_error(ctx));
+    cr_assert_eq(rw_workers_run(ctx, 3, best_of_rank, n_wrong), RW_OK, "%s", rw_last_error(ctx));
     for (int r = 0; r < 3; r++)
         cr_assert_eq(n_wrong[r], 0, "rank %d", r);
 }

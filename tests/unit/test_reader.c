@@ -16,40 +16,40 @@ static void make_file(const char *path, int first, int end)
     fclose(file);
 }
 
-struct pieces {
+struct chunks {
     struct rw_builder builder[1000];
     int n;
     uint64_t n_clamped;
 };
 
-static int take_piece(void *user, const struct rw_dataset *piece, const double *scores)
+static int take_chunk(void *user, const struct rw_dataset *chunk, const double *scores)
 {
-    struct pieces *pieces = user;
+    struct chunks *chunks = user;
     cr_assert_null(scores);
-    cr_assert_gt(piece->n_docs, 0);
-    cr_assert_lt(pieces->n, 1000);
+    cr_assert_gt(chunk->n_docs, 0);
+    cr_assert_lt(chunks->n, 1000);
     cr_assert_eq(
-        rw_builder_copy(scratch_ctx, &pieces->builder[pieces->n++], piece, 0, piece->n_docs),
+        rw_builder_copy(scratch_ctx, &chunks->builder[chunks->n++], chunk, 0, chunk->n_docs),
         RW_OK);
-    pieces->n_clamped += piece->n_clamped;
+    chunks->n_clamped += chunk->n_clamped;
     return RW_OK;
 }
 
-/* All pieces joined again are the whole set. */
-static void assert_pieces(const char *const *paths, int n_paths, const struct rw_dataset *whole,
-                          int least_pieces)
+/* All chunks joined again are the whole set. */
+static void assert_chunks(const char *const *paths, int n_paths, const struct rw_dataset *whole,
+                          int least_chunks)
 {
-    struct pieces *pieces = calloc(1, sizeof(*pieces));
+    struct chunks *chunks = calloc(1, sizeof(*chunks));
     struct rw_dataset *joined;
     scratch_log[0] = 0;
-    cr_assert_eq(rw_dataset_read_each(scratch_ctx, paths, n_paths, NULL, NULL, take_piece, pieces),
+    cr_assert_eq(rw_dataset_read_each(scratch_ctx, paths, n_paths, NULL, NULL, take_chunk, chunks),
                  RW_OK, "%s", rw_last_error(scratch_ctx));
-    cr_assert_geq(pieces->n, least_pieces);
-    pieces->builder[0].n_clamped = pieces->n_clamped;
-    cr_assert_eq(rw_builder_finish(scratch_ctx, pieces->builder, pieces->n, &joined), RW_OK);
+    cr_assert_geq(chunks->n, least_chunks);
+    chunks->builder[0].n_clamped = chunks->n_clamped;
+    cr_assert_eq(rw_builder_finish(scratch_ctx, chunks->builder, chunks->n, &joined), RW_OK);
     assert_same_dataset(whole, joined);
     rw_dataset_free(joined);
-    free(pieces);
+    free(chunks);
     cr_assert_str_eq(scratch_log,
                      "20000 numbers beyond float's range read as the largest finite float\n");
 }
@@ -64,10 +64,10 @@ Test(reader, pieces_make_the_whole)
     cr_assert_eq(rw_dataset_read(scratch_ctx, text, 2, &whole), RW_OK);
     cr_assert_eq(whole->n_docs, N_DOCS);
     cr_assert_eq(whole->n_queries, 4);
-    assert_pieces(text, 2, whole, 3);
+    assert_chunks(text, 2, whole, 3);
     cr_assert_eq(rw_cache_write(scratch_ctx, whole, NULL, "c.rwb"), RW_OK);
     const char *const cache[] = {"c.rwb"};
-    assert_pieces(cache, 1, whole, 1);
+    assert_chunks(cache, 1, whole, 1);
     rw_dataset_free(whole);
 }
 
@@ -83,7 +83,7 @@ Test(reader, text_and_cache_together)
     cr_assert_eq(rw_dataset_read(scratch_ctx, mixed, 2, &joined), RW_OK, "%s",
                  rw_last_error(scratch_ctx));
     assert_same_dataset(whole, joined);
-    assert_pieces(mixed, 2, whole, 2);
+    assert_chunks(mixed, 2, whole, 2);
     rw_dataset_free(joined);
     const char *const twice[] = {"b.rwb", "a", "b.rwb"};
     cr_assert_eq(rw_dataset_read(scratch_ctx, twice, 3, &joined), RW_ERR_PARSE);
@@ -94,9 +94,9 @@ Test(reader, text_and_cache_together)
     rw_dataset_free(second);
 }
 
-static int stop(void *user, const struct rw_dataset *piece, const double *scores)
+static int stop(void *user, const struct rw_dataset *chunk, const double *scores)
 {
-    (void)piece;
+    (void)chunk;
     (void)scores;
     ++*(int *)user;
     return 7;
@@ -104,31 +104,31 @@ static int stop(void *user, const struct rw_dataset *piece, const double *scores
 
 Test(reader, what_takes_a_piece_ends_the_reading)
 {
-    int n_pieces = 0;
+    int n_chunks = 0;
     const char *const two[] = {"a", "nowhere"};
     scratch_text("a", "1 qid:1 1:2\n");
-    cr_assert_eq(rw_dataset_read_each(scratch_ctx, two, 2, NULL, NULL, stop, &n_pieces), 7);
-    cr_assert_eq(n_pieces, 1);
+    cr_assert_eq(rw_dataset_read_each(scratch_ctx, two, 2, NULL, NULL, stop, &n_chunks), 7);
+    cr_assert_eq(n_chunks, 1);
 }
 
 Test(reader, errors)
 {
-    int n_pieces = 0;
+    int n_chunks = 0;
     const char *const none[] = {"nowhere"}, *const bad[] = {"bad"}, *const empty[] = {"empty"};
     const char *const stdin_twice[] = {"-", "a", "-"};
     scratch_text("bad", "1 qid:1 1:2\n1 qid:1 1:two\n");
     scratch_text("empty", "");
-    cr_assert_eq(rw_dataset_read_each(scratch_ctx, none, 1, NULL, NULL, stop, &n_pieces),
+    cr_assert_eq(rw_dataset_read_each(scratch_ctx, none, 1, NULL, NULL, stop, &n_chunks),
                  RW_ERR_IO);
-    cr_assert_eq(rw_dataset_read_each(scratch_ctx, bad, 1, NULL, NULL, stop, &n_pieces),
+    cr_assert_eq(rw_dataset_read_each(scratch_ctx, bad, 1, NULL, NULL, stop, &n_chunks),
                  RW_ERR_PARSE);
     cr_assert_str_eq(rw_last_error(scratch_ctx),
                      "bad:2:11: expected a number after '1:', found 'two'");
-    cr_assert_eq(rw_dataset_read_each(scratch_ctx, empty, 1, NULL, NULL, stop, &n_pieces),
+    cr_assert_eq(rw_dataset_read_each(scratch_ctx, empty, 1, NULL, NULL, stop, &n_chunks),
                  RW_ERR_PARSE);
-    cr_assert_eq(rw_dataset_read_each(scratch_ctx, stdin_twice, 3, NULL, NULL, stop, &n_pieces),
+    cr_assert_eq(rw_dataset_read_each(scratch_ctx, stdin_twice, 3, NULL, NULL, stop, &n_chunks),
                  RW_ERR_ARGUMENT);
-    cr_assert_eq(rw_dataset_read_each(scratch_ctx, stdin_twice, 0, NULL, NULL, stop, &n_pieces),
+    cr_assert_eq(rw_dataset_read_each(scratch_ctx, stdin_twice, 0, NULL, NULL, stop, &n_chunks),
                  RW_ERR_ARGUMENT);
-    cr_assert_eq(n_pieces, 0);
+    cr_assert_eq(n_chunks, 0);
 }

@@ -56,24 +56,24 @@ struct expected {
     const struct rw_dataset *whole;
     const double *scores;
     uint32_t n;
-    int n_without; /* pieces that came without features: their lines were scored while read */
+    int n_without; /* chunks that came without features: their lines were scored while read */
 };
 
-static int take_piece(void *user, const struct rw_dataset *piece, const double *scores)
+static int take_chunk(void *user, const struct rw_dataset *chunk, const double *scores)
 {
     struct expected *e = user;
-    cr_assert_leq(e->n + piece->n_docs, e->whole->n_docs);
-    for (uint32_t d = 0; d < piece->n_docs; d++) {
+    cr_assert_leq(e->n + chunk->n_docs, e->whole->n_docs);
+    for (uint32_t d = 0; d < chunk->n_docs; d++) {
         cr_assert_eq(scores[d], e->scores[e->n + d], "document %u", e->n + d);
-        cr_assert_eq(piece->label[d], e->whole->label[e->n + d]);
-        cr_assert_str_eq(rw_dataset_comment(piece, d), rw_dataset_comment(e->whole, e->n + d));
+        cr_assert_eq(chunk->label[d], e->whole->label[e->n + d]);
+        cr_assert_str_eq(rw_dataset_comment(chunk, d), rw_dataset_comment(e->whole, e->n + d));
     }
-    e->n += piece->n_docs;
-    e->n_without += piece->n_columns == 0;
+    e->n += chunk->n_docs;
+    e->n_without += chunk->n_columns == 0;
     return RW_OK;
 }
 
-/* Returns how many pieces came without features. */
+/* Returns how many chunks came without features. */
 static int assert_scores(const struct rw_model *model, const char *const *paths, int n_paths,
                          int n_threads)
 {
@@ -91,7 +91,7 @@ static int assert_scores(const struct rw_model *model, const char *const *paths,
     cr_assert_eq(rw_predict(scratch_ctx, model, whole, 0, scores), RW_OK);
     cr_assert_eq(rw_scorer_open(scratch_ctx, model, 0, "cpu", &scorer), RW_OK);
     cr_assert_eq(
-        rw_dataset_read_each(scratch_ctx, paths, n_paths, scorer, seen, take_piece, &expected),
+        rw_dataset_read_each(scratch_ctx, paths, n_paths, scorer, seen, take_chunk, &expected),
         RW_OK, "%s", rw_last_error(scratch_ctx));
     cr_assert_eq(expected.n, whole->n_docs);
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
@@ -143,10 +143,10 @@ Test(reader_scores, other_formats_and_several_files)
     rw_model_free(model);
 }
 
-static int ignore_piece(void *user, const struct rw_dataset *piece, const double *scores)
+static int ignore_chunk(void *user, const struct rw_dataset *chunk, const double *scores)
 {
     (void)user;
-    (void)piece;
+    (void)chunk;
     (void)scores;
     return RW_OK;
 }
@@ -163,7 +163,7 @@ Test(reader_scores, the_first_error_is_told)
     rw_ctx_set_threads(scratch_ctx, 2);
     cr_assert_eq(rw_scorer_open(scratch_ctx, model, 0, "cpu", &scorer), RW_OK);
     cr_assert_eq(rw_dataset_read_each(scratch_ctx, (const char *const[]){"a"}, 1, scorer, seen,
-                                      ignore_piece, NULL),
+                                      ignore_chunk, NULL),
                  RW_ERR_PARSE);
     cr_assert_str_eq(rw_last_error(scratch_ctx),
                      "a:80009:14: expected a number after '1:', found 'two'");

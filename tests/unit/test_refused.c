@@ -1,14 +1,14 @@
-/* Every file of tests/golden/bad is refused, whole and in pieces, with the message beside it. */
+/* Every file of tests/golden/bad is refused, whole and in chunks, with the message beside it. */
 #include "scratch_file.h"
 
 #include <dirent.h>
 
 TestSuite(refused, .init = scratch_begin, .fini = scratch_end, .timeout = 60);
 
-static int ignore_piece(void *user, const struct rw_dataset *piece, const double *scores)
+static int ignore_chunk(void *user, const struct rw_dataset *chunk, const double *scores)
 {
     (void)user;
-    (void)piece;
+    (void)chunk;
     (void)scores;
     return RW_OK;
 }
@@ -20,9 +20,9 @@ static void assert_refused(const char *name, const char *expected, int n_threads
     cr_assert_lt(rw_dataset_read(scratch_ctx, &name, 1, &dataset), 0, "%s", name);
     cr_assert_null(dataset);
     cr_assert_str_eq(rw_last_error(scratch_ctx), expected);
-    if (strstr(expected, "comes back")) /* not noticed in pieces: the public header says so */
+    if (strstr(expected, "comes back")) /* not noticed in chunks: the public header says so */
         return;
-    cr_assert_lt(rw_dataset_read_each(scratch_ctx, &name, 1, NULL, NULL, ignore_piece, NULL), 0,
+    cr_assert_lt(rw_dataset_read_each(scratch_ctx, &name, 1, NULL, NULL, ignore_chunk, NULL), 0,
                  "%s", name);
     cr_assert_str_eq(rw_last_error(scratch_ctx), expected);
 }

@@ -354,10 +354,10 @@ Test(valid_codes, goes_on)
         cr_assert_eq(train_from_values(&expected, scratch_ctx, 0), RW_OK, "%s",
                      rw_last_error(scratch_ctx));
         struct resumed found = expected;
-        for (int n_ranks = 1; n_ranks < 4; n_ranks++) {
-            found.path = n_ranks == 2 ? "train.gz" : "train.txt";
-            cr_assert_eq(rw_ranks_run(scratch_ctx, n_ranks, train_from_codes, &found), RW_OK, "%s",
-                         rw_last_error(scratch_ctx));
+        for (int n_workers = 1; n_workers < 4; n_workers++) {
+            found.path = n_workers == 2 ? "train.gz" : "train.txt";
+            cr_assert_eq(rw_workers_run(scratch_ctx, n_workers, train_from_codes, &found), RW_OK,
+                         "%s", rw_last_error(scratch_ctx));
             assert_same_text(&expected.text, &found.text);
             rw_free(found.text.bytes);
         }
@@ -433,7 +433,7 @@ struct run {
     struct text text; /* rank 0's model; owned */
 };
 
-static int train_rank(void *user, struct rw_ctx *ctx, int rank)
+static int train_worker(void *user, struct rw_ctx *ctx, int rank)
 {
     struct run *run = user;
     const char *const train_path = "train.txt", *const path = "v.txt";
@@ -464,11 +464,11 @@ Test(valid_codes, ranks)
     rw_cut_sample_docs = 300;
     write_file("train.txt", 1, N_TRAIN, 0);
     write_file("v.txt", 2, N_VALID, 1);
-    cr_assert_eq(rw_ranks_run(scratch_ctx, 1, train_rank, &one), RW_OK);
-    for (int n_ranks = 1; n_ranks <= 8; n_ranks += n_ranks < 3 ? 1 : 5) {
+    cr_assert_eq(rw_workers_run(scratch_ctx, 1, train_worker, &one), RW_OK);
+    for (int n_workers = 1; n_workers <= 8; n_workers += n_workers < 3 ? 1 : 5) {
         for (int as_codes = 0; as_codes < 2; as_codes++) {
             struct run run = {.params = params, .as_codes = as_codes};
-            cr_assert_eq(rw_ranks_run(scratch_ctx, n_ranks, train_rank, &run), RW_OK, "%s",
+            cr_assert_eq(rw_workers_run(scratch_ctx, n_workers, train_worker, &run), RW_OK, "%s",
                          rw_last_error(scratch_ctx));
             assert_same_text(&run.text, &one.text);
             rw_free(run.text.bytes);

@@ -1,12 +1,12 @@
-/* Ranks that are the processes of MPI_COMM_WORLD: a library of its own, the only one that is linked
- * to MPI, which comm_open.c opens.
+/* Workers that are the processes of MPI_COMM_WORLD: a library of its own, the only one that is
+ * linked to MPI, which comm_open.c opens.
  *
- * A rank that waits for the others gives its processor away: calls are begun and then tested, more
- * and more seldom. Large messages go between pairs of ranks in parts, which keeps counts under
- * 2^31 and shows when something arrives.
+ * A worker that waits for the others gives its processor away: calls are begun and then tested,
+ * more and more seldom. Large messages go between pairs of workers in parts, which keeps counts
+ * under 2^31 and shows when something arrives.
  *
- * A rank that has failed on its own is waited for by the others inside of MPI, which cannot be told
- * of it. So its communicator's end is MPI_Abort; the message has been printed by then. */
+ * A worker that has failed on its own is waited for by the others inside of MPI, which cannot be
+ * told of it. So its communicator's end is MPI_Abort; the message has been printed by then. */
 #include <mpi.h>
 #include <sched.h>
 #include <stdio.h>
@@ -24,12 +24,12 @@ enum { PART = RW_MPI_PART, PARTS = 8, WINDOW = PART * PARTS };
 
 struct mpi {
     MPI_Comm comm;
-    int rank, n_ranks;
+    int worker, n_workers;
     char *window; /* [WINDOW] what is to be added to sums; owned */
 };
 
 /* Communicators that are not closed, or that ended badly: then MPI is not to be finalised, for
- * others may wait for this rank, and their launcher ends them when it sees this one go. */
+ * others may wait for this worker, and their launcher ends them when it sees this one go. */
 static int n_open;
 
 /* ---- waiting ---- */
@@ -76,14 +76,14 @@ static int wait_for(int n, MPI_Request *request)
     return 0;
 }
 
-/* ---- pairs of ranks ---- */
+/* ---- pairs of workers ---- */
 
 static size_t lesser(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
-/* Sends up to a window to one rank while one comes from another; each knows how much comes. */
+/* Sends up to a window to one worker while one comes from another; each knows how much comes. */
 static int swap_window(const struct mpi *mpi, int to, const char *send, size_t n_send, int from,
                        char *recv, size_t n_recv)
 {
@@ -113,14 +113,14 @@ static int swap(const struct mpi *mpi, int to, const char *send, size_t n_send, 
     return 0;
 }
 
-/* Step k of P - 1, in which each rank has another to send to and another to hear from. */
+/* Step k of P - 1, in which each worker has another to send to and another to hear from. */
 static int rank_to(const struct mpi *mpi, int k)
 {
-    return (mpi->rank + k) % mpi->n_ranks;
+    return (mpi->worker + k) % mpi->n_workers;
 }
 static int rank_from(const struct mpi *mpi, int k)
 {
-    return (mpi->rank + mpi->n_ranks - k) % mpi->n_ranks;
+    return (mpi->worker + mpi->n_workers - k) % mpi->n_workers;
 }
 
 /* ---- the functions ---- */
@@ -158,7 +158,7 @@ static void add(void *sums, const void *more, size_t bytes, enum rw_comm_type ty
     }
 }
 
-/* Every rank gets its part from each of the others and adds it up: nothing is sent twice. */
+/* Every worker gets its part from each of the others and adds it up: nothing is sent twice. */
 static int mpi_reduce_scatter(void *user, const void *send, void *recv, size_t n_each,
                               enum rw_comm_type type, void *stream)
 {
@@ -166,8 +166,8 @@ static int mpi_reduce_scatter(void *user, const void *send, void *recv, size_t n
     const size_t bytes = n_each * (type == RW_COMM_U64 ? 8 : 4);
     const char *parts = send;
     (void)stream;
-    memcpy(recv, parts + bytes * (size_t)mpi->rank, bytes);
-    for (int k = 1; k < mpi->n_ranks; k++) {
+    memcpy(recv, parts + bytes * (size_t)mpi->worker, bytes);
+    for (int k = 1; k < mpi->n_workers; k++) {
         const int to = rank_to(mpi, k), from = rank_from(mpi, k);
         for (size_t at = 0; at < bytes; at += WINDOW) {
             const size_t some = lesser(WINDOW, bytes - at);
@@ -191,8 +191,8 @@ static int mpi_all_gather(void *user, const void *send, void *recv, size_t bytes
                               &request) != MPI_SUCCESS ||
                wait_for(1, &request);
     }
-    memcpy(all + bytes * (size_t)mpi->rank, send, bytes);
-    for (int k = 1; k < mpi->n_ranks; k++) {
+    memcpy(all + bytes * (size_t)mpi->worker, send, bytes);
+    for (int k = 1; k < mpi->n_workers; k++) {
         const int from = rank_from(mpi, k);
         if (swap(mpi, rank_to(mpi, k), send, bytes, from, all + bytes * (size_t)from, bytes))
             return 1;
@@ -200,11 +200,11 @@ static int mpi_all_gather(void *user, const void *send, void *recv, size_t bytes
     return 0;
 }
 
-/* Where the part of a rank begins. */
-static size_t begin_of(const size_t *n_bytes, int rank)
+/* Where the part of a worker begins. */
+static size_t begin_of(const size_t *n_bytes, int worker)
 {
     size_t begin = 0;
-    for (int r = 0; r < rank; r++)
+    for (int r = 0; r < worker; r++)
         begin += n_bytes[r];
     return begin;
 }
@@ -215,10 +215,10 @@ static int mpi_all_to_all(void *user, const void *send, const size_t *n_send, vo
     const struct mpi *mpi = user;
     const char *parts = send;
     char *all = recv;
-    if (n_send[mpi->rank] > 0)
-        memcpy(all + begin_of(n_recv, mpi->rank), parts + begin_of(n_send, mpi->rank),
-               n_send[mpi->rank]);
-    for (int k = 1; k < mpi->n_ranks; k++) {
+    if (n_send[mpi->worker] > 0)
+        memcpy(all + begin_of(n_recv, mpi->worker), parts + begin_of(n_send, mpi->worker),
+               n_send[mpi->worker]);
+    for (int k = 1; k < mpi->n_workers; k++) {
         const int to = rank_to(mpi, k), from = rank_from(mpi, k);
         if (swap(mpi, to, parts + begin_of(n_send, to), n_send[to], from,
                  all + begin_of(n_recv, from), n_recv[from]))
@@ -267,11 +267,11 @@ static int begin_mpi(char *why, size_t size)
     return 0;
 }
 
-static int local_rank(MPI_Comm comm, int rank)
+static int local_rank(MPI_Comm comm, int worker)
 {
     MPI_Comm machine;
-    int local = rank;
-    if (MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &machine) ==
+    int local = worker;
+    if (MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, worker, MPI_INFO_NULL, &machine) ==
         MPI_SUCCESS) {
         MPI_Comm_rank(machine, &local);
         MPI_Comm_free(&machine);
@@ -295,8 +295,8 @@ int RW_COMM_MODULE_OPEN(struct rw_comm_module *out, char *why, size_t size)
         goto fail;
     }
     MPI_Comm_set_errhandler(mpi->comm, MPI_ERRORS_RETURN);
-    MPI_Comm_rank(mpi->comm, &mpi->rank);
-    MPI_Comm_size(mpi->comm, &mpi->n_ranks);
+    MPI_Comm_rank(mpi->comm, &mpi->worker);
+    MPI_Comm_size(mpi->comm, &mpi->n_workers);
     n_open++;
     *out = (struct rw_comm_module){.functions = {.name = "mpi",
                                                  .all_reduce = mpi_all_reduce,
@@ -305,9 +305,9 @@ int RW_COMM_MODULE_OPEN(struct rw_comm_module *out, char *why, size_t size)
                                                  .all_to_all = mpi_all_to_all},
                                    .user = mpi,
                                    .close = mpi_close,
-                                   .rank = mpi->rank,
-                                   .n_ranks = mpi->n_ranks,
-                                   .local_rank = local_rank(mpi->comm, mpi->rank)};
+                                   .worker = mpi->worker,
+                                   .n_workers = mpi->n_workers,
+                                   .local_rank = local_rank(mpi->comm, mpi->worker)};
     return 0;
 fail:
     free(window);

@@ -164,7 +164,7 @@ int rw_device_alloc(struct rw_ctx *ctx, void **out, size_t bytes)
         (void)cudaGetLastError();
         number = -1;
         RW_CU_MAY_FAIL(cudaGetDevice(&number));
-    } while (rw_device_spare_drop_unused(number));
+    } while (rw_device_cache_drop_unused(number));
     return fail_full(ctx, number < 0 ? 0 : number, 1, bytes, "an array");
 }
 
@@ -453,13 +453,13 @@ int rw_device_link(struct rw_ctx *ctx, int number, double *copied, double *gathe
 }
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct rw_device_spare *first;
+static struct rw_device_cache *first;
 
 /* All of these: with the mutex held. */
 
-static void forget(struct rw_device_spare *spare)
+static void forget(struct rw_device_cache *spare)
 {
-    struct rw_device_spare **at = &first;
+    struct rw_device_cache **at = &first;
     while (*at != spare)
         at = &(*at)->next;
     *at = spare->next;
@@ -470,7 +470,7 @@ static void forget(struct rw_device_spare *spare)
 static int drop_unused(int device)
 {
     int n = 0;
-    for (struct rw_device_spare *spare = first, *next; spare; spare = next) {
+    for (struct rw_device_cache *spare = first, *next; spare; spare = next) {
         next = spare->next;
         if (spare->device != device || spare->n_users > 0)
             continue;
@@ -480,7 +480,7 @@ static int drop_unused(int device)
     return n > 0;
 }
 
-void rw_device_spare_leave(struct rw_device_spare *spare, void **owner)
+void rw_device_cache_leave(struct rw_device_cache *spare, void **owner)
 {
     pthread_mutex_lock(&mutex);
     if (*owner) {
@@ -494,13 +494,13 @@ void rw_device_spare_leave(struct rw_device_spare *spare, void **owner)
     pthread_mutex_unlock(&mutex);
 }
 
-struct rw_device_spare *rw_device_spare_take(void **owner,
-                                             int (*serves)(const struct rw_device_spare *spare,
+struct rw_device_cache *rw_device_cache_take(void **owner,
+                                             int (*serves)(const struct rw_device_cache *spare,
                                                            const void *user),
                                              const void *user)
 {
     pthread_mutex_lock(&mutex);
-    struct rw_device_spare *spare = *owner;
+    struct rw_device_cache *spare = *owner;
     if (spare && serves(spare, user)) {
         spare->n_users++;
     } else {
@@ -512,14 +512,14 @@ struct rw_device_spare *rw_device_spare_take(void **owner,
     return spare;
 }
 
-void rw_device_spare_put(struct rw_device_spare *spare)
+void rw_device_cache_put(struct rw_device_cache *spare)
 {
     pthread_mutex_lock(&mutex);
     spare->n_users--;
     pthread_mutex_unlock(&mutex);
 }
 
-void rw_device_spare_drop(void **owner)
+void rw_device_cache_drop(void **owner)
 {
     pthread_mutex_lock(&mutex);
     if (*owner)
@@ -527,7 +527,7 @@ void rw_device_spare_drop(void **owner)
     pthread_mutex_unlock(&mutex);
 }
 
-int rw_device_spare_drop_unused(int device)
+int rw_device_cache_drop_unused(int device)
 {
     pthread_mutex_lock(&mutex);
     const int dropped = drop_unused(device);

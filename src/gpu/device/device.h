@@ -25,7 +25,7 @@ struct rw_device {
     void *stream;                      /* a cudaStream_t; owned */
     struct rw_transfer_counts *counts; /* owned */
     /* Asked from time to time by waits, which end with its failure: of what may never be done, as
-     * what waits for other ranks. NULL: nothing is. */
+     * what waits for other workers. NULL: nothing is. */
     int (*watch)(void *user, struct rw_ctx *ctx, double waited_s);
     void *watch_user;
 };
@@ -136,25 +136,25 @@ int rw_has_gpu_code(const char *archs, int major, int minor);
 /* Device memory that stays in case that it is of use again. What nobody uses goes as soon as an
  * allocation finds too little (rw_device_alloc). Any thread may call these. */
 /* Extended by embedding it first. Its contents never change while it is known here. */
-struct rw_device_spare {
-    struct rw_device_spare *next;
+struct rw_device_cache {
+    struct rw_device_cache *next;
     void **owner; /* holds the only pointer to it; NULL is written there when it goes */
     int device, n_users;
-    void (*free)(struct rw_device_spare *spare);
+    void (*free)(struct rw_device_cache *spare);
 };
 
 /* Hands it over to the owner, who must live longer; it goes if the owner has another. */
-void rw_device_spare_leave(struct rw_device_spare *spare, void **owner);
+void rw_device_cache_leave(struct rw_device_cache *spare, void **owner);
 /* The owner's, if it serves, which then stays until it is put back; else NULL, and if nobody uses
  * it, it goes. */
-struct rw_device_spare *rw_device_spare_take(void **owner,
-                                             int (*serves)(const struct rw_device_spare *spare,
+struct rw_device_cache *rw_device_cache_take(void **owner,
+                                             int (*serves)(const struct rw_device_cache *spare,
                                                            const void *user),
                                              const void *user);
-void rw_device_spare_put(struct rw_device_spare *spare);
-void rw_device_spare_drop(void **owner);
+void rw_device_cache_put(struct rw_device_cache *spare);
+void rw_device_cache_drop(void **owner);
 /* What nobody uses on this device goes. Returns 1 if anything did. */
-int rw_device_spare_drop_unused(int device);
+int rw_device_cache_drop_unused(int device);
 
 /* Launchers of cu_link.cu. */
 enum { RW_LINK_ROW_BYTES = 128, RW_LINK_STEP = 4 };
@@ -272,18 +272,18 @@ int rw_transfer_pipe_send(struct rw_transfer_pipe *pipe, const void *from, size_
  * wait: rw_transfer_wait does. */
 int rw_transfer_pipe_end(struct rw_transfer_pipe *pipe);
 
-/* Ranks that each have a GPU of their own, through NCCL: a communicator of the device. The library
- * is opened when it is wanted, so that nothing here is linked to it; what is known of it stands in
- * its documentation (docs.nvidia.com/deeplearning/nccl), "API" and "types".
+/* Workers that each have a GPU of their own, through NCCL: a communicator of the device. The
+ * library is opened when it is wanted, so that nothing here is linked to it; what is known of it
+ * stands in its documentation (docs.nvidia.com/deeplearning/nccl), "API" and "types".
  *
- * NCCL waits for ranks that are gone. So all waits are bounded: the beginning by a time, and what
+ * NCCL waits for workers that are gone. So all waits are bounded: the beginning by a time, and what
  * is enqueued by rw_nccl_watch, which whoever waits for the device asks from time to time. */
-/* All ranks of the context's communicator call it, each with its device, on the thread that uses
- * the device. RW_ERR_UNSUPPORTED, on all of them: a rank has no NCCL, or two have one GPU. NVLink
+/* All workers of the context's communicator call it, each with its device, on the thread that uses
+ * the device. RW_ERR_UNSUPPORTED, on all of them: a worker has no NCCL, or two have one GPU. NVLink
  * multicast stays off unless NCCL_NVLS_ENABLE is set. RANKWOOD_NCCL=FILE: the library. */
 int rw_nccl_open(struct rw_ctx *ctx, const struct rw_device *device, struct rw_comm **out);
 
-/* For a wait that has taken so long: RW_OK, or, once a rank is known to have failed, or too much
+/* For a wait that has taken so long: RW_OK, or, once a worker is known to have failed, or too much
  * time has passed, RW_ERR_MACHINE, after which nothing that was enqueued is waited for any more. */
 int rw_nccl_watch(struct rw_ctx *ctx, struct rw_comm *comm, double waited_s);
 

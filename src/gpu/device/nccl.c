@@ -25,7 +25,7 @@ enum { NCCL_SUM = 0, NCCL_MAX = 2, NCCL_MIN = 3 };
 /* Handles are pointers, results, types and operations are ints. */
 static struct {
     int (*get_id)(struct nccl_id *out);
-    int (*init)(void **out, int n_ranks, struct nccl_id id, int rank);
+    int (*init)(void **out, int n_workers, struct nccl_id id, int worker);
     int (*destroy)(void *comm);
     int (*abort)(void *comm);
     int (*async_error)(void *comm, int *out);
@@ -104,7 +104,7 @@ int rw_nccl_find(char *text, size_t size)
 
 /* ---- the functions ---- */
 
-struct gpu_rank {
+struct gpu_worker {
     void *comm; /* NCCL's; NULL: it was given up */
 };
 
@@ -118,41 +118,41 @@ static int nccl_all_reduce(void *user, void *buffer, size_t n, enum rw_comm_type
 {
     static const int ops[] = {
         [RW_COMM_SUM] = NCCL_SUM, [RW_COMM_MIN] = NCCL_MIN, [RW_COMM_MAX] = NCCL_MAX};
-    const struct gpu_rank *rank = user;
-    return !rank->comm || nccl.all_reduce(buffer, buffer, n, type_of(type), ops[op], rank->comm,
-                                          (cudaStream_t)stream) != NCCL_SUCCESS;
+    const struct gpu_worker *worker = user;
+    return !worker->comm || nccl.all_reduce(buffer, buffer, n, type_of(type), ops[op], worker->comm,
+                                            (cudaStream_t)stream) != NCCL_SUCCESS;
 }
 
 static int nccl_reduce_scatter(void *user, const void *send, void *recv, size_t n_each,
                                enum rw_comm_type type, void *stream)
 {
-    const struct gpu_rank *rank = user;
-    return !rank->comm || nccl.reduce_scatter(send, recv, n_each, type_of(type), NCCL_SUM,
-                                              rank->comm, (cudaStream_t)stream) != NCCL_SUCCESS;
+    const struct gpu_worker *worker = user;
+    return !worker->comm || nccl.reduce_scatter(send, recv, n_each, type_of(type), NCCL_SUM,
+                                                worker->comm, (cudaStream_t)stream) != NCCL_SUCCESS;
 }
 
 static int nccl_all_gather(void *user, const void *send, void *recv, size_t bytes, void *stream)
 {
-    const struct gpu_rank *rank = user;
-    return !rank->comm || nccl.all_gather(send, recv, bytes, NCCL_UINT8, rank->comm,
-                                          (cudaStream_t)stream) != NCCL_SUCCESS;
+    const struct gpu_worker *worker = user;
+    return !worker->comm || nccl.all_gather(send, recv, bytes, NCCL_UINT8, worker->comm,
+                                            (cudaStream_t)stream) != NCCL_SUCCESS;
 }
 
-static void give_up(struct gpu_rank *rank)
+static void give_up(struct gpu_worker *worker)
 {
-    if (rank->comm)
-        (void)nccl.abort(rank->comm);
-    rank->comm = NULL;
+    if (worker->comm)
+        (void)nccl.abort(worker->comm);
+    worker->comm = NULL;
 }
 
 static void nccl_close(void *user, int exit_status)
 {
-    struct gpu_rank *rank = user;
+    struct gpu_worker *worker = user;
     if (exit_status)
-        give_up(rank);
-    if (rank->comm)
-        (void)nccl.destroy(rank->comm);
-    rw_mem_free(rank);
+        give_up(worker);
+    if (worker->comm)
+        (void)nccl.destroy(worker->comm);
+    rw_mem_free(worker);
 }
 
 static const struct rw_comm_functions nccl_functions = {
@@ -166,22 +166,23 @@ static const struct rw_comm_functions nccl_functions = {
 static int fail_of_others(struct rw_ctx *ctx, const struct rw_comm *comm)
 {
     return rw_fail(ctx, RW_ERR_MACHINE,
-                   "another of the %d ranks failed, or cannot be reached (nccl)", comm->n_ranks);
+                   "another of the %d workers failed, or cannot be reached (nccl)",
+                   comm->n_workers);
 }
 
 int rw_nccl_watch(struct rw_ctx *ctx, struct rw_comm *comm, double waited_s)
 {
-    struct gpu_rank *rank = comm->user;
+    struct gpu_worker *worker = comm->user;
     int result = NCCL_SUCCESS;
-    if (!rank->comm)
+    if (!worker->comm)
         return fail_of_others(ctx, comm);
-    const int asked = nccl.async_error(rank->comm, &result);
+    const int asked = nccl.async_error(worker->comm, &result);
     result = asked != NCCL_SUCCESS ? asked : result;
     const int is_bad = result != NCCL_SUCCESS && result != NCCL_IN_PROGRESS;
     if (!is_bad && waited_s < WAIT_S && !rw_comm_has_failed(ctx))
         return RW_OK;
     comm->has_failed = 1;
-    give_up(rank);
+    give_up(worker);
     if (is_bad)
         return rw_fail(ctx, RW_ERR_MACHINE, "NCCL: %s", nccl.error_text(result));
     if (waited_s >= WAIT_S)
@@ -196,7 +197,7 @@ struct beginning {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     int is_done, is_left; /* left: nobody waits for it any more, and the thread frees it */
-    int device, rank, n_ranks;
+    int device, worker, n_workers;
     struct nccl_id id;
     void *comm;
     int result; /* NCCL's */
@@ -212,10 +213,10 @@ static void beginning_free(struct beginning *b)
 
 enum { WARM_WORDS = 1024 };
 
-/* The first call of each kind makes connections: done here, with few words. d: [2][n_ranks]. */
+/* The first call of each kind makes connections: done here, with few words. d: [2][n_workers]. */
 static void warm_up(struct beginning *b, uint64_t *d, cudaStream_t stream)
 {
-    uint64_t *d_sums = d + (size_t)b->n_ranks * WARM_WORDS;
+    uint64_t *d_sums = d + (size_t)b->n_workers * WARM_WORDS;
     b->result = nccl.reduce_scatter(d, d_sums, WARM_WORDS, NCCL_UINT64, NCCL_SUM, b->comm, stream);
     if (b->result == NCCL_SUCCESS)
         b->result = nccl.all_reduce(d, d, 2, NCCL_UINT64, NCCL_MAX, b->comm, stream);
@@ -224,10 +225,10 @@ static void warm_up(struct beginning *b, uint64_t *d, cudaStream_t stream)
     b->error = cudaStreamSynchronize(stream);
 }
 
-/* Memory is there before ranks wait for each other: allocating could wait for another's GPU. */
+/* Memory is there before workers wait for each other: allocating could wait for another's GPU. */
 static void meet(struct beginning *b)
 {
-    const size_t bytes = 2 * (size_t)b->n_ranks * WARM_WORDS * sizeof(uint64_t);
+    const size_t bytes = 2 * (size_t)b->n_workers * WARM_WORDS * sizeof(uint64_t);
     uint64_t *d = NULL;
     cudaStream_t stream = NULL;
     b->error = cudaSetDevice(b->device);
@@ -238,7 +239,7 @@ static void meet(struct beginning *b)
     if (b->error == cudaSuccess)
         b->error = cudaMemsetAsync(d, 0, bytes, stream);
     if (b->error == cudaSuccess)
-        b->result = nccl.init(&b->comm, b->n_ranks, b->id, b->rank);
+        b->result = nccl.init(&b->comm, b->n_workers, b->id, b->worker);
     if (b->error == cudaSuccess && b->result == NCCL_SUCCESS)
         warm_up(b, d, stream);
     if (stream)
@@ -261,7 +262,8 @@ static void *begin(void *user)
     return NULL;
 }
 
-/* Waits for it, but not for ranks that have failed. Returns whether it is done; else it is left. */
+/* Waits for it, but not for workers that have failed. Returns whether it is done; else it is left.
+ */
 static int await(struct rw_ctx *ctx, struct beginning *b)
 {
     enum { LOOKS_A_SECOND = 20 };
@@ -286,8 +288,10 @@ static int make(struct rw_ctx *ctx, const struct rw_device *device, const struct
     struct beginning *b;
     pthread_t thread;
     RW_TRY(RW_NEW(ctx, b, 1));
-    *b = (struct beginning){
-        .device = device->number, .rank = rw_rank(ctx), .n_ranks = rw_n_ranks(ctx), .id = *id};
+    *b = (struct beginning){.device = device->number,
+                            .rank = rw_worker(ctx),
+                            .n_workers = rw_n_workers(ctx),
+                            .id = *id};
     pthread_mutex_init(&b->mutex, NULL);
     pthread_cond_init(&b->changed, NULL);
     const int why = pthread_create(&thread, NULL, begin, b);
@@ -297,7 +301,7 @@ static int make(struct rw_ctx *ctx, const struct rw_device *device, const struct
     }
     pthread_detach(thread);
     if (!await(ctx, b))
-        return rw_fail(ctx, RW_ERR_MACHINE, "NCCL did not begin: a rank failed, or it took %d s",
+        return rw_fail(ctx, RW_ERR_MACHINE, "NCCL did not begin: a worker failed, or it took %d s",
                        BEGIN_S);
     int status = RW_OK;
     if (b->error != cudaSuccess)
@@ -314,7 +318,7 @@ static int make(struct rw_ctx *ctx, const struct rw_device *device, const struct
 
 /* ---- who has what ---- */
 
-/* What ranks tell each other. */
+/* What workers tell each other. */
 struct card {
     int32_t has_nccl, unused;
     char gpu[16]; /* its UUID */
@@ -327,7 +331,7 @@ static int fill_card(struct rw_ctx *ctx, const struct rw_device *device, struct 
     card->has_nccl = is_there();
     RW_CU(ctx, cudaGetDeviceProperties(&properties, device->number));
     memcpy(card->gpu, properties.uuid.bytes, sizeof(card->gpu));
-    if (rw_rank(ctx) > 0 || !card->has_nccl)
+    if (rw_worker(ctx) > 0 || !card->has_nccl)
         return RW_OK;
     const int result = nccl.get_id(&card->id);
     return result == NCCL_SUCCESS
@@ -335,18 +339,18 @@ static int fill_card(struct rw_ctx *ctx, const struct rw_device *device, struct 
                : rw_fail(ctx, RW_ERR_MACHINE, "NCCL gives no id: %s", nccl.error_text(result));
 }
 
-/* The same on all ranks. */
+/* The same on all workers. */
 static int check_cards(struct rw_ctx *ctx, const struct card *card)
 {
-    const int n = rw_n_ranks(ctx);
+    const int n = rw_n_workers(ctx);
     for (int r = 0; r < n; r++) {
         if (!card[r].has_nccl)
-            return rw_fail(ctx, RW_ERR_UNSUPPORTED, "rank %d cannot open NCCL%s%s", r,
+            return rw_fail(ctx, RW_ERR_UNSUPPORTED, "worker %d cannot open NCCL%s%s", r,
                            nccl.why_not[0] ? ": " : "", nccl.why_not);
         for (int other = 0; other < r; other++) {
             if (memcmp(card[r].gpu, card[other].gpu, sizeof(card[r].gpu)) == 0)
-                return rw_fail(ctx, RW_ERR_UNSUPPORTED, "ranks %d and %d have the same GPU", other,
-                               r);
+                return rw_fail(ctx, RW_ERR_UNSUPPORTED, "workers %d and %d have the same GPU",
+                               other, r);
         }
     }
     return RW_OK;
@@ -355,26 +359,26 @@ static int check_cards(struct rw_ctx *ctx, const struct card *card)
 int rw_nccl_open(struct rw_ctx *ctx, const struct rw_device *device, struct rw_comm **out)
 {
     struct card mine = {0, 0, {0}, {{0}}}, *card = NULL;
-    struct gpu_rank *rank = NULL;
+    struct gpu_worker *worker = NULL;
     int status;
     *out = NULL;
-    status = RW_NEW(ctx, card, (size_t)rw_n_ranks(ctx));
-    status = status < 0 ? status : RW_NEW(ctx, rank, 1);
+    status = RW_NEW(ctx, card, (size_t)rw_n_workers(ctx));
+    status = status < 0 ? status : RW_NEW(ctx, worker, 1);
     status = status < 0 ? status : fill_card(ctx, device, &mine);
     RW_TRY_OUT(rw_comm_agree(ctx, status));
     RW_TRY_OUT(rw_comm_all_gather(ctx, &mine, card, sizeof(mine)));
     RW_TRY_OUT(check_cards(ctx, card));
-    status = make(ctx, device, &card[0].id, &rank->comm);
+    status = make(ctx, device, &card[0].id, &worker->comm);
     RW_TRY_OUT(rw_comm_give_up(ctx, status)); /* others may wait for this one in NCCL */
-    status = rw_comm_new(ctx, &nccl_functions, rank, rw_rank(ctx), rw_n_ranks(ctx), out);
+    status = rw_comm_new(ctx, &nccl_functions, worker, rw_worker(ctx), rw_n_workers(ctx), out);
     RW_TRY_OUT(rw_comm_agree(ctx, status));
     (*out)->close = nccl_close;
 out:
     rw_mem_free(card);
     if (status < 0) {
-        if (rank)
-            give_up(rank);
-        rw_mem_free(rank);
+        if (worker)
+            give_up(worker);
+        rw_mem_free(worker);
         rw_comm_free(*out); /* which has no `close` yet */
         *out = NULL;
     }

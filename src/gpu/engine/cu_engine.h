@@ -2,7 +2,7 @@
  * cu_quantise.cu (samples, quantised lambdas, root sums), cu_split.cu (best splits), cu_category.cu
  * (best splits by categories), cu_partition.cu (documents of nodes, sums of leaves), cu_engine.cu
  * (scores, columns from tiles, histograms that change their place, what the host waits for),
- * cu_ranks.cu (what ranks send).
+ * cu_ranks.cu (what workers send).
  *
  * Launchers enqueue on a cudaStream_t and return a cudaError_t; they neither allocate nor wait.
  * Pointers d_x are on the device; a document's position is its index in the list of documents,
@@ -86,7 +86,7 @@ struct rw_cuda_begin {
 struct rw_cuda_sample {
     uint64_t seed, threshold; /* one is kept iff its random number is under it */
     uint32_t tree, n_queries, n_docs;
-    uint32_t first;                 /* the first one's number among all ranks' */
+    uint32_t first;                 /* the first one's number among all workers' */
     const uint32_t *d_query_offset; /* [n_queries + 1] */
     uint8_t *d_kept;                /* [n_queries] scratch */
     unsigned long long *d_lowest;   /* [2] scratch: lowest (random, item), and how many are kept */
@@ -110,7 +110,7 @@ int rw_cuda_list_sampled(const uint8_t *d_sampled, uint32_t n_docs, uint32_t *d_
 struct rw_cuda_quantise {
     uint64_t seed;
     uint32_t tree, n_docs;
-    uint32_t first_doc; /* its number among all ranks' */
+    uint32_t first_doc; /* its number among all workers' */
     uint32_t most_blocks;
     int bits, nearest;
     int squares;                         /* of lambdas are summed, too */
@@ -221,15 +221,15 @@ int rw_cuda_search_categories(const struct rw_cuda_search *search,
                               const struct rw_cuda_categories *categories, uint32_t first_block,
                               void *stream);
 
-/* ---- histograms of many ranks: cu_ranks.cu ---- */
+/* ---- histograms of many workers: cu_ranks.cu ---- */
 
-/* How a node's cells are sent, by what their sums over all ranks can be, and where. A cell is one
+/* How a node's cells are sent, by what their sums over all workers can be, and where. A cell is one
  * number of 64 or of 32 bits: count, hessian and lambda, the lowest bits first; or numbers apart.
  */
 struct rw_cuda_wire {
-    uint32_t at64, at32; /* its first numbers in a rank's part */
-    uint32_t built;      /* buffer of this rank's sums; RW_CUDA_NOT_BUILT: it has no documents */
-    uint32_t to, parent; /* buffers of all ranks' sums; parent: or RW_HIST_NO_PARENT */
+    uint32_t at64, at32; /* its first numbers in a worker's part */
+    uint32_t built;      /* buffer of this worker's sums; RW_CUDA_NOT_BUILT: it has no documents */
+    uint32_t to, parent; /* buffers of all workers' sums; parent: or RW_HIST_NO_PARENT */
     uint8_t words;       /* of 64 bits, a cell: 0 (one of 32 bits), 1, 2 or 3 */
     uint8_t hess_apart;  /* words is 1, and hessians are numbers of 32 bits */
     uint8_t n_bits, hess_bits;
@@ -244,7 +244,7 @@ static inline uint32_t rw_cuda_bits_of(uint64_t most)
     return bits;
 }
 
-/* For a node with so many documents on all ranks; where it goes is not set. bits: of quantised
+/* For a node with so many documents on all workers; where it goes is not set. bits: of quantised
  * numbers. */
 static inline struct rw_cuda_wire rw_cuda_wire_of(int newton, int bits, uint32_t all_n)
 {
@@ -267,25 +267,26 @@ static inline struct rw_cuda_wire rw_cuda_wire_of(int newton, int bits, uint32_t
 
 enum { RW_CUDA_GROUPS = 3 };
 
-/* A rank's part has, node after node, the cells of the features that are its own: group after
- * group, as many as the rank with most of the group's has. */
+/* A worker's part has, node after node, the cells of the features that are its own: group after
+ * group, as many as the worker with most of the group's has. */
 struct rw_cuda_exchange {
     int n_groups, newton;
-    uint32_t n_ranks, n_nodes;
+    uint32_t n_workers, n_nodes;
     uint32_t n_cells;               /* of a node in a part */
     uint32_t begin[RW_CUDA_GROUPS]; /* where each group's begin */
     uint64_t n_each64, n_each32;    /* numbers of a part */
-    /* [n_ranks + 1] each: the first cell of each rank's features in the group's histograms */
+    /* [n_workers + 1] each: the first cell of each worker's features in the group's histograms */
     const uint32_t *d_first[RW_CUDA_GROUPS];
     struct rw_cuda_cells built[RW_CUDA_GROUPS], own[RW_CUDA_GROUPS];
     const struct rw_cuda_wire *d_wire; /* [n_nodes] */
-    uint64_t *d_send64, *d_recv64;     /* [n_ranks][n_each64]; [n_each64] */
+    uint64_t *d_send64, *d_recv64;     /* [n_workers][n_each64]; [n_each64] */
     uint32_t *d_send32, *d_recv32;
 };
-/* This rank's sums to what is sent; what all ranks' sums are to histograms, their siblings', too.
+/* This worker's sums to what is sent; what all workers' sums are to histograms, their siblings',
+ * too.
  */
-int rw_cuda_ranks_pack(const struct rw_cuda_exchange *exchange, void *stream);
-int rw_cuda_ranks_unpack(const struct rw_cuda_exchange *exchange, void *stream);
+int rw_cuda_workers_pack(const struct rw_cuda_exchange *exchange, void *stream);
+int rw_cuda_workers_unpack(const struct rw_cuda_exchange *exchange, void *stream);
 
 /* ---- documents of nodes: cu_partition.cu ---- */
 

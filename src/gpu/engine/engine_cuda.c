@@ -166,7 +166,7 @@ static int sample_features(struct rw_cuda *cuda, uint32_t tree, struct rw_root *
     return rw_cuda_send(cuda, &piece, n_features);
 }
 
-/* first: of all ranks' queries, or documents, that of this rank. */
+/* first: of all workers' queries, or documents, that of this worker. */
 static struct rw_cuda_sample sample_of(const struct rw_cuda *cuda, uint32_t tree,
                                        uint64_t threshold, uint32_t first)
 {
@@ -191,7 +191,7 @@ static int sample(struct rw_cuda *cuda, uint32_t tree, struct rw_root *root)
     if (!cuda->d_sampled)
         return RW_OK;
     RW_CUDA_TRY(cuda, rw_cuda_draw_queries(&sample, rw_cuda_stream(cuda)));
-    RW_TRY(rw_cuda_ranks_keep_one(cuda, sample.first));
+    RW_TRY(rw_cuda_workers_keep_one(cuda, sample.first));
     RW_CUDA_TRY(cuda, rw_cuda_spread_queries(&sample, rw_cuda_stream(cuda)));
     return RW_OK;
 }
@@ -203,7 +203,7 @@ static int sample_docs(struct rw_cuda *cuda, uint32_t tree)
     const struct rw_cuda_sample sample =
         sample_of(cuda, tree, engine->rules.doc_threshold, engine->first_doc);
     RW_CUDA_TRY(cuda, rw_cuda_draw_docs(&sample, rw_cuda_stream(cuda)));
-    RW_TRY(rw_cuda_ranks_keep_one(cuda, sample.first));
+    RW_TRY(rw_cuda_workers_keep_one(cuda, sample.first));
     RW_CUDA_TRY(cuda, rw_cuda_keep_doc(&sample, rw_cuda_stream(cuda)));
     return RW_OK;
 }
@@ -281,7 +281,7 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
     struct rw_cuda *cuda = rw_cuda_of(engine);
     struct rw_root root = {.n_features = 0};
     cuda->n_trees++;
-    RW_TRY(rw_cuda_ranks_ready(cuda));
+    RW_TRY(rw_cuda_workers_ready(cuda));
     cuda->reads = (struct rw_far_reads){.bytes = 0};
     cuda->is_timed = 0;
     rw_cuda_fade_columns(cuda);
@@ -310,7 +310,7 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
     if (engine->rules.newton)
         root.hess_shift =
             rw_quantise_shift((int64_t)begin->info.largest_hessian, engine->rules.bits);
-    RW_TRY(rw_cuda_ranks_begin(cuda, &root, &quantised));
+    RW_TRY(rw_cuda_workers_begin(cuda, &root, &quantised));
     rw_engine_set_split_rule(engine, &root, &quantised);
     *out = root;
     return gather_integers(cuda, cuda->n[0]);
@@ -369,7 +369,7 @@ int rw_cuda_flush(struct rw_cuda *cuda)
     partition->d_placed[0] = cuda->d_placed;
     partition->d_placed[1] = cuda->d_placed + RW_CUDA_MOST_PARTS;
     partition->d_carried = cuda->d_carried;
-    if (partition->n_chunks > 0) { /* a rank may have no documents of these nodes */
+    if (partition->n_chunks > 0) { /* a worker may have no documents of these nodes */
         partition->launch = ++cuda->n_partitions;
         RW_CUDA_TRY(cuda, rw_cuda_partition(partition, cuda->n_part_words ? &cuda->part_sets : NULL,
                                             rw_cuda_stream(cuda)));
@@ -380,7 +380,7 @@ int rw_cuda_flush(struct rw_cuda *cuda)
 
 int rw_cuda_flush_parts(struct rw_cuda *cuda)
 {
-    return cuda->ranks ? rw_cuda_ranks_flush(cuda, cuda->waiting) : rw_cuda_flush(cuda);
+    return cuda->ranks ? rw_cuda_workers_flush(cuda, cuda->waiting) : rw_cuda_flush(cuda);
 }
 
 /* Words of its set that a launch carries. */
@@ -432,7 +432,7 @@ static int cuda_partition(struct rw_engine *engine, const struct rw_split *split
         partition->n_chunks += rw_cuda_chunks(cuda->n[slot]);
         if (partition->n_chunks > cuda->most_chunks)
             return rw_fail(engine->ctx, RW_ERR_INTERNAL, "nodes of more documents than there are");
-        if (!cuda->ranks)
+        if (!cuda->workers)
             rw_cuda_take_children(cuda, &splits[i], splits[i].n_left);
     }
     return cuda->ranks ? rw_cuda_flush_parts(cuda) : RW_OK;
@@ -641,7 +641,7 @@ static int splits_the_same(const struct rw_cuda_codes *codes, uint32_t min_docs)
     return n_columns == cuts->n_features;
 }
 
-static int serves(const struct rw_device_spare *spare, const void *user)
+static int serves(const struct rw_device_cache *spare, const void *user)
 {
     const struct rw_cuda_codes *codes = (const struct rw_cuda_codes *)spare;
     const struct rw_cuda *cuda = user;
@@ -668,10 +668,10 @@ void rw_cuda_take_codes(struct rw_cuda *cuda)
 {
     void **owner = owner_of(cuda);
     if (owner)
-        cuda->taken = (struct rw_cuda_codes *)rw_device_spare_take(owner, serves, cuda);
+        cuda->taken = (struct rw_cuda_codes *)rw_device_cache_take(owner, serves, cuda);
 }
 
-static void free_codes(struct rw_device_spare *spare)
+static void free_codes(struct rw_device_cache *spare)
 {
     struct rw_cuda_codes *codes = (struct rw_cuda_codes *)spare;
     for (int g = 0; g < codes->n_groups; g++) {
@@ -723,10 +723,10 @@ static struct rw_cuda_codes *detach_codes(struct rw_cuda *cuda)
 static void leave_codes(struct rw_cuda_codes *codes, struct rw_keep *keep)
 {
     if (codes && codes->spare.owner) {
-        rw_device_spare_put(&codes->spare);
+        rw_device_cache_put(&codes->spare);
     } else if (codes) {
-        keep->drop = rw_device_spare_drop;
-        rw_device_spare_leave(&codes->spare, &keep->made);
+        keep->drop = rw_device_cache_drop;
+        rw_device_cache_leave(&codes->spare, &keep->made);
     }
 }
 
@@ -746,7 +746,7 @@ static void cuda_free(struct rw_engine *engine, void *p)
 static void cuda_close(struct rw_engine *engine)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
-    rw_cuda_ranks_part(cuda); /* after a failure, the device may be waiting for others */
+    rw_cuda_workers_part(cuda); /* after a failure, the device may be waiting for others */
     if (cuda->device)
         (void)rw_transfer_wait(NULL, cuda->device);
     struct rw_cuda_codes *codes = detach_codes(cuda);
@@ -796,7 +796,7 @@ int rw_engine_open_cuda(struct rw_ctx *ctx, int device, struct rw_engine **out)
     cuda->host.base.ops = &cuda_ops;
     cuda->host.alloc = cuda_alloc;
     cuda->host.free = cuda_free;
-    const int number = device == RW_DEVICE_OF_RANK ? rw_cuda_device_of_rank(ctx) : device;
+    const int number = device == RW_DEVICE_OF_WORKER ? rw_cuda_device_of_worker(ctx) : device;
     const int status = rw_device_open(ctx, number, &cuda->device);
     if (status < 0) {
         rw_mem_free(cuda);

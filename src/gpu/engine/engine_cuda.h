@@ -1,6 +1,6 @@
 /* State of the engine for GPUs. engine_cuda.c starts trees and keeps documents and scores,
  * engine_cuda_load.c puts data on the device, engine_cuda_hist.c builds histograms and finds
- * splits, also of many ranks, engine_cuda_far.c keeps in the host's memory what does not fit the
+ * splits, also of many workers, engine_cuda_far.c keeps in the host's memory what does not fit the
  * device's, and columns of codes for partitions. Everything is allocated at load.
  *
  * The list of documents has two halves: the documents of a node's children go to the same positions
@@ -48,8 +48,9 @@ struct rw_cuda_group {
     uint32_t n_narrow;           /* the last so many have at most 16 codes */
     uint32_t *column;            /* [n_features] the engine's feature; owned */
     uint16_t *d_frequent;        /* [n_features] */
-    /* Where histograms are made, and where they are kept and searched: the same; or, of many ranks,
-     * this rank's documents of all features, and all documents of this rank's, from first_own on.
+    /* Where histograms are made, and where they are kept and searched: the same; or, of many
+     * workers, this worker's documents of all features, and all documents of this worker's, from
+     * first_own on.
      */
     struct rw_cuda_cells built, cells;
     uint32_t first_own;
@@ -86,7 +87,7 @@ struct rw_cuda_stage {
 
 /* The codes of a training set, left for the next training on it. Nothing of them changes. */
 struct rw_cuda_codes {
-    struct rw_device_spare spare;
+    struct rw_device_cache spare;
     struct rw_cut_rule rule;
     uint8_t *ignore;      /* [RW_FEATURE_IDS] the rule's, NULL as there; owned */
     struct rw_cuts *cuts; /* owned */
@@ -96,11 +97,11 @@ struct rw_cuda_codes {
     uint32_t *column[RW_CUDA_GROUPS];              /* the same */
 };
 
-/* Of many ranks. */
-struct rw_cuda_ranks {
+/* Of many workers. */
+struct rw_cuda_workers {
     struct rw_cuda_exchange exchange; /* of the call at hand */
     uint32_t most_nodes;              /* of a call */
-    uint32_t *all_n;                  /* [max_slots] documents of each node on all ranks */
+    uint32_t *all_n;                  /* [max_slots] documents of each node on all workers */
     void *staged; /* page-locked: what goes through the hosts; NULL: nothing; owned */
 };
 
@@ -112,8 +113,8 @@ struct rw_cuda {
     struct rw_cuda_set set[RW_MAX_SETS];
     struct rw_cuda_group group[RW_CUDA_GROUPS]; /* [n_groups] */
     int n_groups;
-    struct rw_comm *comm;        /* of the ranks' GPUs; NULL: there is none; owned */
-    struct rw_cuda_ranks *ranks; /* NULL: one rank */
+    struct rw_comm *comm;            /* of the workers' GPUs; NULL: there is none; owned */
+    struct rw_cuda_workers *workers; /* NULL: one worker */
     uint64_t free_bytes; /* of the device before the training set was loaded, or allowed of them */
     int is_limited;      /* they are what the user allows */
     int64_t to_settle;   /* bytes that the choice of methods will add; dry runs have them */
@@ -176,7 +177,7 @@ struct rw_cuda {
     uint32_t n_part_words;
     /* A partition that is not launched yet: the next histograms' nodes go with it. */
     struct rw_cuda_partition partition;
-    const struct rw_split *waiting; /* of its first part, the others behind it; many ranks only */
+    const struct rw_split *waiting; /* of its first part, the others behind it; many workers only */
     uint32_t *d_carried;            /* [RW_CUDA_CARRIED] */
     struct rw_cuda_whole *d_whole;  /* [1] */
     int root_begun;                 /* its histogram, by rw_cuda_begin_root */
@@ -266,7 +267,7 @@ int rw_cuda_send_two(struct rw_cuda *cuda, const void *first, size_t first_bytes
 int rw_cuda_await(struct rw_cuda *cuda, uint32_t n);
 /* Launches the partition that waits, if there is one. */
 int rw_cuda_flush(struct rw_cuda *cuda);
-/* While splits are being added to it: where many ranks are, its children are counted, too. */
+/* While splits are being added to it: where many workers are, its children are counted, too. */
 int rw_cuda_flush_parts(struct rw_cuda *cuda);
 /* Of the split's documents here, so many go left. */
 void rw_cuda_take_children(struct rw_cuda *cuda, const struct rw_split *split, uint32_t n_left);
@@ -367,27 +368,27 @@ int rw_cuda_send_allowed(struct rw_cuda *cuda, const int32_t *slots, uint32_t n,
 int rw_cuda_may_choose(const struct rw_cuda *cuda, const struct rw_cuda_group *group);
 int rw_cuda_tell(struct rw_engine *engine, char *text, size_t size, double *ms);
 
-/* With one rank, none of them does anything. */
-int rw_cuda_device_of_rank(const struct rw_ctx *ctx);
-int rw_cuda_ranks_meet(struct rw_cuda *cuda); /* before anything is loaded */
-void rw_cuda_ranks_part(struct rw_cuda *cuda);
-/* Which of a group's features are whose: group->cells, of group->built, and of ranks->exchange.
+/* With one worker, none of them does anything. */
+int rw_cuda_device_of_worker(const struct rw_ctx *ctx);
+int rw_cuda_workers_meet(struct rw_cuda *cuda); /* before anything is loaded */
+void rw_cuda_workers_part(struct rw_cuda *cuda);
+/* Which of a group's features are whose: group->cells, of group->built, and of workers->exchange.
  * row: [n_features + 1] */
-int rw_cuda_ranks_divide(struct rw_cuda *cuda, int group, const uint32_t *row);
-int rw_cuda_ranks_allocate(struct rw_cuda *cuda);
+int rw_cuda_workers_divide(struct rw_cuda *cuda, int group, const uint32_t *row);
+int rw_cuda_workers_allocate(struct rw_cuda *cuda);
 /* Before a tree's calls of NCCL, after what may allocate. */
-int rw_cuda_ranks_ready(struct rw_cuda *cuda);
+int rw_cuda_workers_ready(struct rw_cuda *cuda);
 /* Between drawing queries, or documents, and spreading them. first: the first one's number among
- * those of all ranks. */
-int rw_cuda_ranks_keep_one(struct rw_cuda *cuda, uint32_t first);
-/* A root's sums, and those of quantised numbers, of all ranks. */
-int rw_cuda_ranks_begin(struct rw_cuda *cuda, struct rw_root *root,
-                        struct rw_quantised_sums *quantised);
-/* The largest of all ranks' numbers; user: the struct rw_cuda. n: at most 4. */
-int rw_cuda_ranks_max(void *user, uint64_t *d_numbers, uint32_t n);
-/* Only with many ranks: launches the partition that waits, of splits of all its parts. */
-int rw_cuda_ranks_flush(struct rw_cuda *cuda, const struct rw_split *splits);
-/* Documents of a node, on all ranks. */
+ * those of all workers. */
+int rw_cuda_workers_keep_one(struct rw_cuda *cuda, uint32_t first);
+/* A root's sums, and those of quantised numbers, of all workers. */
+int rw_cuda_workers_begin(struct rw_cuda *cuda, struct rw_root *root,
+                          struct rw_quantised_sums *quantised);
+/* The largest of all workers' numbers; user: the struct rw_cuda. n: at most 4. */
+int rw_cuda_workers_max(void *user, uint64_t *d_numbers, uint32_t n);
+/* Only with many workers: launches the partition that waits, of splits of all its parts. */
+int rw_cuda_workers_flush(struct rw_cuda *cuda, const struct rw_split *splits);
+/* Documents of a node, on all workers. */
 static inline uint32_t rw_cuda_all_n(const struct rw_cuda *cuda, int32_t slot)
 {
     return cuda->ranks ? cuda->ranks->all_n[slot] : cuda->n[slot];

@@ -534,7 +534,7 @@ static int make_kept(struct rw_cuda *cuda, uint64_t bytes)
     const uint32_t n_features = cuda->host.base.info.n_features;
     const int wide = cuda->n_groups && cuda->group[cuda->n_groups - 1].bits == 16;
     kept->column_bytes = ((uint64_t)cuda->n_docs * (wide ? 2 : 1) + 255) / 256 * 256;
-    if (cuda->n_docs == 0) /* of a rank */
+    if (cuda->n_docs == 0) /* of a worker */
         return RW_OK;
     uint64_t n = (uint64_t)((double)bytes * RW_TUNE_COLUMNS_SHARE) / kept->column_bytes;
     n = n < RW_TUNE_COLUMNS_MOST ? n : RW_TUNE_COLUMNS_MOST;

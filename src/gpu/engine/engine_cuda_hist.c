@@ -131,14 +131,14 @@ int rw_cuda_tell(struct rw_engine *engine, char *text, size_t size, double *ms)
     return 0;
 }
 
-/* ---- many ranks ----
+/* ---- many workers ----
  * Each has its documents' codes on its GPU, and of histograms the cells of the features that are
- * its own, of all ranks' documents.
+ * its own, of all workers' documents.
  *
- * A rank adds up its documents of the nodes asked for, in buffers that serve one call; ranks send
- * each other what is not their own, and each takes the sums from its own part of the parents'.
- * Between GPUs, NCCL carries them; where it cannot (a library that is missing, a GPU that two ranks
- * share), they go through the hosts. */
+ * A worker adds up its documents of the nodes asked for, in buffers that serve one call; workers
+ * send each other what is not their own, and each takes the sums from its own part of the parents'.
+ * Between GPUs, NCCL carries them; where it cannot (a library that is missing, a GPU that two
+ * workers share), they go through the hosts. */
 
 /* Bytes that the buffers of one call may take, and so how many nodes it has. */
 enum { CALL_BYTES = 1 << 28 };
@@ -156,16 +156,16 @@ static int watch(void *user, struct rw_ctx *ctx, double waited_s)
 }
 
 /* One of its own, where there are as many. */
-int rw_cuda_device_of_rank(const struct rw_ctx *ctx)
+int rw_cuda_device_of_worker(const struct rw_ctx *ctx)
 {
     const int n_devices = rw_gpu_count();
     return n_devices > 0 ? rw_local_rank(ctx) % n_devices : 0;
 }
 
-int rw_cuda_ranks_meet(struct rw_cuda *cuda)
+int rw_cuda_workers_meet(struct rw_cuda *cuda)
 {
     struct rw_ctx *ctx = ctx_of(cuda);
-    if (rw_n_ranks(ctx) == 1)
+    if (rw_n_workers(ctx) == 1)
         return RW_OK;
     const int status = rw_nccl_open(ctx, cuda->device, &cuda->comm);
     if (status == RW_ERR_UNSUPPORTED) {
@@ -180,7 +180,7 @@ int rw_cuda_ranks_meet(struct rw_cuda *cuda)
     return RW_OK;
 }
 
-void rw_cuda_ranks_part(struct rw_cuda *cuda)
+void rw_cuda_workers_part(struct rw_cuda *cuda)
 {
     if (cuda->device)
         cuda->device->watch = NULL;
@@ -189,10 +189,11 @@ void rw_cuda_ranks_part(struct rw_cuda *cuda)
     rw_comm_free(cuda->comm);
 }
 
-/* Allocating and freeing may wait for another rank's GPU, if NCCL connects the two; and that would
- * wait for this rank, if it were in a call of NCCL's. So nobody calls it before all have come here.
+/* Allocating and freeing may wait for another worker's GPU, if NCCL connects the two; and that
+ * would wait for this worker, if it were in a call of NCCL's. So nobody calls it before all have
+ * come here.
  */
-int rw_cuda_ranks_ready(struct rw_cuda *cuda)
+int rw_cuda_workers_ready(struct rw_cuda *cuda)
 {
     return cuda->comm ? rw_comm_agree(ctx_of(cuda), RW_OK) : RW_OK;
 }
@@ -204,11 +205,11 @@ static int called(struct rw_cuda *cuda, int result)
         return RW_OK;
     cuda->comm->has_failed = 1;
     return rw_fail(ctx_of(cuda), RW_ERR_MACHINE,
-                   "another of the %d ranks failed, or cannot be reached (nccl)",
-                   cuda->comm->n_ranks);
+                   "another of the %d workers failed, or cannot be reached (nccl)",
+                   cuda->comm->n_workers);
 }
 
-int rw_cuda_ranks_max(void *user, uint64_t *d_numbers, uint32_t n)
+int rw_cuda_workers_max(void *user, uint64_t *d_numbers, uint32_t n)
 {
     struct rw_cuda *cuda = user;
     struct rw_ctx *ctx = ctx_of(cuda);
@@ -227,9 +228,9 @@ static int reduce_scatter(struct rw_cuda *cuda, const void *d_send, void *d_recv
                           enum rw_comm_type type)
 {
     struct rw_ctx *ctx = ctx_of(cuda);
-    struct rw_cuda_ranks *ranks = cuda->ranks;
+    struct rw_cuda_workers *workers = cuda->workers;
     const size_t bytes = n_each * (type == RW_COMM_U64 ? 8 : 4);
-    const size_t all_bytes = bytes * (size_t)rw_n_ranks(ctx);
+    const size_t all_bytes = bytes * (size_t)rw_n_workers(ctx);
     if (n_each == 0)
         return RW_OK;
     if (cuda->comm) {
@@ -238,61 +239,61 @@ static int reduce_scatter(struct rw_cuda *cuda, const void *d_send, void *d_recv
                       cuda->comm->functions.reduce_scatter(cuda->comm->user, d_send, d_recv, n_each,
                                                            type, rw_cuda_stream(cuda)));
     }
-    RW_TRY(rw_transfer_read(ctx, cuda->device, ranks->staged, d_send, all_bytes));
-    RW_TRY(rw_comm_reduce_scatter(ctx, ranks->staged, (char *)ranks->staged + all_bytes, n_each,
+    RW_TRY(rw_transfer_read(ctx, cuda->device, workers->staged, d_send, all_bytes));
+    RW_TRY(rw_comm_reduce_scatter(ctx, workers->staged, (char *)workers->staged + all_bytes, n_each,
                                   type));
-    return rw_transfer_write(ctx, cuda->device, d_recv, (char *)ranks->staged + all_bytes, bytes);
+    return rw_transfer_write(ctx, cuda->device, d_recv, (char *)workers->staged + all_bytes, bytes);
 }
 
 /* ---- whose features are whose ---- */
 
-/* Each group's, in runs of about as many cells. row: [n_features + 1]; first: [n_ranks + 1],
+/* Each group's, in runs of about as many cells. row: [n_features + 1]; first: [n_workers + 1],
  * written. */
-static void divide(const uint32_t *row, uint32_t n_features, uint32_t n_ranks, uint32_t *first)
+static void divide(const uint32_t *row, uint32_t n_features, uint32_t n_workers, uint32_t *first)
 {
     uint32_t f = 0;
     first[0] = 0;
-    for (uint32_t r = 1; r <= n_ranks; r++) {
-        const uint64_t up_to = (uint64_t)row[n_features] * r / n_ranks;
+    for (uint32_t r = 1; r <= n_workers; r++) {
+        const uint64_t up_to = (uint64_t)row[n_features] * r / n_workers;
         while (f < n_features && ((uint64_t)row[f] + row[f + 1]) / 2 < up_to)
             f++;
-        first[r] = r == n_ranks ? n_features : f;
+        first[r] = r == n_workers ? n_features : f;
     }
 }
 
-int rw_cuda_ranks_divide(struct rw_cuda *cuda, int g, const uint32_t *row)
+int rw_cuda_workers_divide(struct rw_cuda *cuda, int g, const uint32_t *row)
 {
     struct rw_ctx *ctx = ctx_of(cuda);
     struct rw_cuda_group *group = &cuda->group[g];
-    const uint32_t n_ranks = (uint32_t)rw_n_ranks(ctx), rank = (uint32_t)rw_rank(ctx);
+    const uint32_t n_workers = (uint32_t)rw_n_workers(ctx), worker = (uint32_t)rw_worker(ctx);
     RW_FREED uint32_t *first = NULL;
     RW_FREED uint32_t *cell = NULL;
     void *d;
     group->cells = group->built;
-    if (n_ranks == 1)
+    if (n_workers == 1)
         return RW_OK;
-    if (!cuda->ranks)
-        RW_TRY(RW_ARENA_NEW(ctx, &cuda->arena, cuda->ranks, 1));
-    struct rw_cuda_exchange *exchange = &cuda->ranks->exchange;
-    RW_TRY(RW_NEW(ctx, first, (size_t)n_ranks + 1));
-    RW_TRY(RW_NEW(ctx, cell, (size_t)group->n_features + n_ranks + 2));
-    divide(row, group->n_features, n_ranks, first);
+    if (!cuda->workers)
+        RW_TRY(RW_ARENA_NEW(ctx, &cuda->arena, cuda->workers, 1));
+    struct rw_cuda_exchange *exchange = &cuda->workers->exchange;
+    RW_TRY(RW_NEW(ctx, first, (size_t)n_workers + 1));
+    RW_TRY(RW_NEW(ctx, cell, (size_t)group->n_features + n_workers + 2));
+    divide(row, group->n_features, n_workers, first);
     uint32_t most = 0;
-    for (uint32_t r = 0; r <= n_ranks; r++) {
+    for (uint32_t r = 0; r <= n_workers; r++) {
         cell[r] = row[first[r]];
         most = r > 0 && cell[r] - cell[r - 1] > most ? cell[r] - cell[r - 1] : most;
     }
-    RW_TRY(rw_cuda_send_table(cuda, &d, cell, (size_t)n_ranks + 1, sizeof(*cell)));
+    RW_TRY(rw_cuda_send_table(cuda, &d, cell, (size_t)n_workers + 1, sizeof(*cell)));
     exchange->d_first[g] = d;
     exchange->begin[g] = exchange->n_cells;
     exchange->n_cells += most;
-    /* this rank's, as a histogram of its own */
-    group->first_own = first[rank];
-    group->cells.n_features = first[rank + 1] - first[rank];
-    group->cells.n_cells = cell[rank + 1] - cell[rank];
+    /* this worker's, as a histogram of its own */
+    group->first_own = first[worker];
+    group->cells.n_features = first[worker + 1] - first[worker];
+    group->cells.n_cells = cell[worker + 1] - cell[worker];
     group->cells.d_feature += group->first_own;
-    for (uint32_t f = first[rank]; f <= first[rank + 1]; f++)
-        cell[f - first[rank]] = row[f] - row[first[rank]];
+    for (uint32_t f = first[worker]; f <= first[worker + 1]; f++)
+        cell[f - first[worker]] = row[f] - row[first[worker]];
     RW_TRY(rw_cuda_send_table(cuda, &d, cell, (size_t)group->cells.n_features + 1, sizeof(*cell)));
     group->cells.d_row = d;
     return RW_OK;
@@ -300,92 +301,92 @@ int rw_cuda_ranks_divide(struct rw_cuda *cuda, int g, const uint32_t *row)
 
 /* ---- memory ---- */
 
-int rw_cuda_ranks_allocate(struct rw_cuda *cuda)
+int rw_cuda_workers_allocate(struct rw_cuda *cuda)
 {
     enum { WORDS = 3 }; /* of a cell, at most */
     struct rw_ctx *ctx = ctx_of(cuda);
     struct rw_host *host = &cuda->host;
-    struct rw_cuda_ranks *ranks = cuda->ranks;
-    struct rw_cuda_exchange *exchange = &ranks->exchange;
+    struct rw_cuda_workers *workers = cuda->workers;
+    struct rw_cuda_exchange *exchange = &workers->exchange;
     const int newton = host->base.rules.newton;
-    const size_t n_ranks = (size_t)rw_n_ranks(ctx);
+    const size_t n_workers = (size_t)rw_n_workers(ctx);
     uint64_t n_built = 0;
     exchange->n_groups = cuda->n_groups;
     exchange->newton = newton;
-    exchange->n_ranks = (uint32_t)n_ranks;
+    exchange->n_workers = (uint32_t)n_workers;
     for (int g = 0; g < cuda->n_groups; g++)
         n_built += cuda->group[g].built.n_cells;
     const uint64_t node_bytes =
         n_built * rw_hist_cell_bytes(newton, rw_cuda_has_narrow_cells(cuda)) +
-        (n_ranks + 1) * exchange->n_cells * (WORDS * 8 + 4) + 1;
+        (n_workers + 1) * exchange->n_cells * (WORDS * 8 + 4) + 1;
     const uint64_t n = CALL_BYTES / node_bytes;
-    ranks->most_nodes = n < 1 ? 1 : n < RW_TUNE_ENGINE_NODES ? (uint32_t)n : RW_TUNE_ENGINE_NODES;
+    workers->most_nodes = n < 1 ? 1 : n < RW_TUNE_ENGINE_NODES ? (uint32_t)n : RW_TUNE_ENGINE_NODES;
     host->part = "histograms";
     for (int g = 0; g < cuda->n_groups; g++) {
         struct rw_cuda_cells *built = &cuda->group[g].built;
-        const uint64_t cells = (uint64_t)ranks->most_nodes * built->n_cells;
+        const uint64_t cells = (uint64_t)workers->most_nodes * built->n_cells;
         RW_TRY(rw_cuda_new_cells(cuda, built, cells));
         exchange->built[g] = *built;
         exchange->own[g] = cuda->group[g].cells;
     }
-    const uint64_t n_each = (uint64_t)ranks->most_nodes * exchange->n_cells;
-    RW_TRY(RW_HOST_NEW_RAW(host, exchange->d_send64, n_ranks * n_each * WORDS));
+    const uint64_t n_each = (uint64_t)workers->most_nodes * exchange->n_cells;
+    RW_TRY(RW_HOST_NEW_RAW(host, exchange->d_send64, n_workers * n_each * WORDS));
     RW_TRY(RW_HOST_NEW_RAW(host, exchange->d_recv64, n_each * WORDS));
-    RW_TRY(RW_HOST_NEW_RAW(host, exchange->d_send32, n_ranks * n_each));
+    RW_TRY(RW_HOST_NEW_RAW(host, exchange->d_send32, n_workers * n_each));
     RW_TRY(RW_HOST_NEW_RAW(host, exchange->d_recv32, n_each));
     if (rw_cuda_is_dry(cuda))
         return RW_OK;
-    RW_TRY(RW_ARENA_NEW(ctx, &cuda->arena, ranks->all_n, host->base.rules.max_slots));
-    return cuda->comm
-               ? RW_OK
-               : rw_transfer_pinned_alloc(ctx, &ranks->staged, (n_ranks + 1) * n_each * WORDS * 8);
+    RW_TRY(RW_ARENA_NEW(ctx, &cuda->arena, workers->all_n, host->base.rules.max_slots));
+    return cuda->comm ? RW_OK
+                      : rw_transfer_pinned_alloc(ctx, &workers->staged,
+                                                 (n_workers + 1) * n_each * WORDS * 8);
 }
 
 /* ---- the start of a tree ---- */
 
-int rw_cuda_ranks_keep_one(struct rw_cuda *cuda, uint32_t first)
+int rw_cuda_workers_keep_one(struct rw_cuda *cuda, uint32_t first)
 {
     struct rw_engine *engine = &cuda->host.base;
     unsigned long long low[2];
     const unsigned long long some = 1;
     int keep;
-    if (!cuda->ranks)
+    if (!cuda->workers)
         return RW_OK;
     RW_TRY(rw_cuda_answer(cuda, cuda->d_low, sizeof(low)));
     memcpy(low, cuda->answer, sizeof(low));
-    RW_TRY(rw_ranks_keep_one(engine, (uint32_t)low[1], (uint32_t)(low[0] >> 32),
-                             first + (low[0] == ~0ull ? 0 : (uint32_t)low[0]), &keep));
-    /* another rank's are kept, or one of its is: nothing stands in for a sample of none here */
+    RW_TRY(rw_workers_keep_one(engine, (uint32_t)low[1], (uint32_t)(low[0] >> 32),
+                               first + (low[0] == ~0ull ? 0 : (uint32_t)low[0]), &keep));
+    /* another worker's are kept, or one of its is: nothing stands in for a sample of none here */
     return keep || low[1] > 0
                ? RW_OK
                : rw_transfer_write(engine->ctx, cuda->device, &cuda->d_low[1], &some, sizeof(some));
 }
 
-int rw_cuda_ranks_begin(struct rw_cuda *cuda, struct rw_root *root,
-                        struct rw_quantised_sums *quantised)
+int rw_cuda_workers_begin(struct rw_cuda *cuda, struct rw_root *root,
+                          struct rw_quantised_sums *quantised)
 {
     enum {
         SUM_WORDS = sizeof(root->sum) / sizeof(uint64_t),
         WORDS = SUM_WORDS + sizeof(*quantised) / sizeof(uint64_t)
     };
     uint64_t words[WORDS];
-    if (!cuda->ranks)
+    if (!cuda->workers)
         return RW_OK;
     memcpy(words, &root->sum, sizeof(root->sum));
     memcpy(words + SUM_WORDS, quantised, sizeof(*quantised));
     RW_TRY(rw_comm_sum(ctx_of(cuda), words, WORDS));
     memcpy(&root->sum, words, sizeof(root->sum));
     memcpy(quantised, words + SUM_WORDS, sizeof(*quantised));
-    cuda->ranks->all_n[0] = (uint32_t)root->sum.n;
+    cuda->workers->all_n[0] = (uint32_t)root->sum.n;
     return RW_OK;
 }
 
 /* ---- partition ---- */
 
-int rw_cuda_ranks_flush(struct rw_cuda *cuda, const struct rw_split *splits)
+int rw_cuda_workers_flush(struct rw_cuda *cuda, const struct rw_split *splits)
 {
     const uint32_t n = cuda->partition.n_parts, n_chunks = cuda->partition.n_chunks;
-    uint32_t *all_n = cuda->ranks->all_n;
+    uint32_t *all_n = cuda->workers->all_n;
     unsigned long long placed[RW_CUDA_MOST_PARTS] = {0};
     RW_TRY(rw_cuda_flush(cuda));
     if (n_chunks > 0) {
@@ -496,17 +497,17 @@ static int build(struct rw_cuda *cuda, uint32_t n, const uint32_t *d_list, int h
 }
 
 /* What is sent of the n nodes in cuda->node, whose sums go into the next buffers. Returns how many
- * of them this rank has documents of; those come first in cuda->node afterwards. */
+ * of them this worker has documents of; those come first in cuda->node afterwards. */
 static uint32_t list_wires(struct rw_cuda *cuda, const struct rw_sibling *siblings, uint32_t n,
                            struct rw_cuda_wire *wire)
 {
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
-    struct rw_cuda_exchange *exchange = &cuda->ranks->exchange;
+    struct rw_cuda_exchange *exchange = &cuda->workers->exchange;
     uint64_t at64 = 0, at32 = 0;
     uint32_t n_built = 0;
     for (uint32_t i = 0; i < n; i++) {
         wire[i] =
-            rw_cuda_wire_of(rules->newton, rules->bits, cuda->ranks->all_n[siblings[i].smaller]);
+            rw_cuda_wire_of(rules->newton, rules->bits, cuda->workers->all_n[siblings[i].smaller]);
         wire[i].at64 = (uint32_t)at64;
         wire[i].at32 = (uint32_t)at32;
         at64 += (uint64_t)wire[i].words * exchange->n_cells;
@@ -530,22 +531,22 @@ static uint32_t list_wires(struct rw_cuda *cuda, const struct rw_sibling *siblin
 static int ranks_histograms(struct rw_cuda *cuda, const struct rw_sibling *siblings, uint32_t n,
                             const uint32_t *d_list)
 {
-    struct rw_cuda_exchange *exchange = &cuda->ranks->exchange;
+    struct rw_cuda_exchange *exchange = &cuda->workers->exchange;
     struct rw_cuda_wire wire[RW_TUNE_ENGINE_NODES];
     void *d;
     if (exchange->n_cells > 0) {
         const uint32_t n_built = list_wires(cuda, siblings, n, wire);
         RW_TRY(build(cuda, n_built, d_list, 0, 0));
         if (siblings[0].parent < 0) /* methods were chosen, or may have been */
-            RW_TRY(rw_cuda_ranks_ready(cuda));
+            RW_TRY(rw_cuda_workers_ready(cuda));
         RW_TRY(rw_cuda_send_two(cuda, wire, n * sizeof(*wire), "", 0, &d));
         exchange->d_wire = d;
-        RW_CUDA_TRY(cuda, rw_cuda_ranks_pack(exchange, rw_cuda_stream(cuda)));
+        RW_CUDA_TRY(cuda, rw_cuda_workers_pack(exchange, rw_cuda_stream(cuda)));
         RW_TRY(reduce_scatter(cuda, exchange->d_send64, exchange->d_recv64, exchange->n_each64,
                               RW_COMM_U64));
         RW_TRY(reduce_scatter(cuda, exchange->d_send32, exchange->d_recv32, exchange->n_each32,
                               RW_COMM_U32));
-        RW_CUDA_TRY(cuda, rw_cuda_ranks_unpack(exchange, rw_cuda_stream(cuda)));
+        RW_CUDA_TRY(cuda, rw_cuda_workers_unpack(exchange, rw_cuda_stream(cuda)));
     }
     cuda->n_used += (int32_t)n;
     return RW_OK;
@@ -639,7 +640,7 @@ int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblin
         /* the root of a tree that sees all documents needs no list */
         const int root = s[0].parent < 0, whole = root && !cuda->d_sampled;
         const uint32_t *d_list = whole ? NULL : cuda->d_list;
-        if (cuda->ranks) {
+        if (cuda->workers) {
             /* the order of far rows waits for what came before, and no watch is kept there */
             if (first > 0 && cuda->place.is_far)
                 RW_TRY(rw_transfer_wait(engine->ctx, cuda->device));

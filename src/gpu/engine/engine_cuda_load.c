@@ -279,7 +279,7 @@ static int make_tables(struct rw_cuda *cuda)
         group->built.n_cells = row[group->n_features];
         RW_TRY(rw_cuda_send_table(cuda, &d, row, (size_t)group->n_features + 1, sizeof(*row)));
         group->built.d_row = d;
-        RW_TRY(rw_cuda_ranks_divide(cuda, g, row));
+        RW_TRY(rw_cuda_workers_divide(cuda, g, row));
     }
     return RW_OK;
 }
@@ -310,7 +310,7 @@ static int send_rules(struct rw_cuda *cuda)
     return RW_OK;
 }
 
-/* Those of a group that are this rank's, by their places in its histograms. */
+/* Those of a group that are this worker's, by their places in its histograms. */
 static int send_categories(struct rw_cuda *cuda, struct rw_cuda_group *group)
 {
     const struct rw_cuts *cuts = cuda->host.set[0].bins->cuts;
@@ -403,10 +403,10 @@ static int make_pools(struct rw_cuda *cuda)
         struct rw_cuda_group *group = &cuda->group[g];
         const uint64_t n = n_buffers * group->cells.n_cells;
         RW_TRY(rw_cuda_new_cells(cuda, &group->cells, n));
-        if (!cuda->ranks)
+        if (!cuda->workers)
             group->built = group->cells;
     }
-    return cuda->ranks ? rw_cuda_ranks_allocate(cuda) : RW_OK;
+    return cuda->ranks ? rw_cuda_workers_allocate(cuda) : RW_OK;
 }
 
 /* May each group's histograms take lambdas by position? */
@@ -551,8 +551,8 @@ static int make_lambdas(struct rw_cuda *cuda, const struct rw_cuda_source *sourc
     }
     RW_TRY(rw_cuda_lambda_new(engine->ctx, cuda->device, &engine->rules, source->dataset,
                               source->gains, &cuda->lambda));
-    if (cuda->ranks)
-        rw_cuda_lambda_share(cuda->lambda, rw_cuda_ranks_max, cuda);
+    if (cuda->workers)
+        rw_cuda_lambda_share(cuda->lambda, rw_cuda_workers_max, cuda);
     rw_host_count(&cuda->host, rw_cuda_lambda_bytes(cuda->lambda));
     return RW_OK;
 }
@@ -593,10 +593,10 @@ static int make_cuts(struct rw_cuda *cuda, struct rw_cuda_source *source, uint32
     struct rw_host *host = &cuda->host;
     const struct rw_dataset *dataset = source->dataset;
     struct rw_cuts *cuts;
-    if (rw_n_ranks(host->base.ctx) > 1) {
+    if (rw_n_workers(host->base.ctx) > 1) {
         host->base.keep = NULL; /* whether codes are taken would have to be agreed on */
         if (!source->codes)
-            return rw_fail(host->base.ctx, RW_ERR_INTERNAL, "a rank without ready boundaries");
+            return rw_fail(host->base.ctx, RW_ERR_INTERNAL, "a worker without ready boundaries");
     }
     rw_cuda_take_codes(cuda);
     if (cuda->taken) {
@@ -628,7 +628,7 @@ int rw_cuda_load(struct rw_engine *engine, int set, const struct rw_dataset *dat
     struct rw_cuda_source source = {.dataset = dataset, .gains = gains, .codes = bins};
     RW_FREED uint32_t *column = NULL;
     if (set == 0) {
-        RW_TRY(rw_cuda_ranks_meet(cuda));
+        RW_TRY(rw_cuda_workers_meet(cuda));
         RW_TRY(rw_cuda_ask_free(cuda));
         RW_TRY(make_cuts(cuda, &source, &column));
         RW_TRY(rw_cuda_check_room(cuda, &source));
@@ -650,8 +650,8 @@ void rw_cuda_unload(struct rw_cuda *cuda)
                 rw_mem_free(cuda->set[set].matrix[g]);
         }
     }
-    if (cuda->ranks)
-        rw_transfer_pinned_free(cuda->ranks->staged);
+    if (cuda->workers)
+        rw_transfer_pinned_free(cuda->workers->staged);
     rw_device_free(cuda->d_hist_scratch);
     rw_transfer_pinned_free(cuda->stage.host);
     rw_transfer_pinned_free(cuda->answer);

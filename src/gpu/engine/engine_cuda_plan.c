@@ -250,7 +250,7 @@ int rw_cuda_ask_free(struct rw_cuda *cuda)
     const uint64_t allowed = cuda->host.base.rules.device_bytes;
     size_t free_bytes = 0, all_bytes = 0;
     if (allowed) /* what other trainings have left would be beyond it */
-        rw_device_spare_drop_unused(cuda->device->number);
+        rw_device_cache_drop_unused(cuda->device->number);
     RW_CU(cuda->host.base.ctx, cudaMemGetInfo(&free_bytes, &all_bytes));
     cuda->is_limited = allowed && allowed < free_bytes;
     cuda->free_bytes = cuda->is_limited ? allowed : free_bytes;
@@ -338,7 +338,7 @@ static int find_place(struct rw_cuda *cuda, struct rw_cuts *cuts,
             plan.most_bytes + rw_cuda_others_bytes(cuda, source->dataset->n_docs, cuts->n_features);
         if (needed <= cuda->free_bytes)
             return RW_OK;
-        if (!rw_device_spare_drop_unused(cuda->device->number))
+        if (!rw_device_cache_drop_unused(cuda->device->number))
             return place_far(cuda, cuts, source, needed);
         RW_TRY(rw_cuda_ask_free(cuda));
     }
@@ -362,7 +362,7 @@ int rw_cuda_plan(struct rw_engine *engine, const struct rw_plan_data *data, stru
     snprintf(out->device, sizeof(out->device), "cuda:%d, %s", cuda->device->number,
              cuda->device->name);
     if (!cuda->free_bytes) {
-        rw_device_spare_drop_unused(cuda->device->number);
+        rw_device_cache_drop_unused(cuda->device->number);
         RW_TRY_OUT(rw_cuda_ask_free(cuda));
     }
     RW_TRY_OUT(rw_host_plan_cuts(&cuda->host, data->set[0], data->bins, &cuts, &code_of));

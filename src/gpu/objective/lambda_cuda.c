@@ -319,8 +319,8 @@ static int load_residuals(struct rw_cuda_lambda *lambda, const struct rw_engine_
     return RW_DEVICE_TABLE(&lambda->tables, lambda->real.d_label, dataset->label, dataset->n_docs);
 }
 
-static int load_handed(struct rw_cuda_lambda *lambda, const struct rw_engine_rules *rules,
-                       const struct rw_dataset *dataset, const double *gains)
+static int load_user_gradients(struct rw_cuda_lambda *lambda, const struct rw_engine_rules *rules,
+                               const struct rw_dataset *dataset, const double *gains)
 {
     (void)rules, (void)gains;
     RW_TRY(RW_DEVICE_TABLE(&lambda->tables, lambda->real.d_gradient, NULL, dataset->n_docs));
@@ -419,7 +419,7 @@ struct objective {
 static const struct objective *objective_of(const struct rw_engine_rules *rules)
 {
     static const struct objective objectives[] = {
-        [RW_OBJECTIVE_HOST] = {load_handed, run_reals},
+        [RW_OBJECTIVE_HOST] = {load_user_gradients, run_reals},
         [RW_OBJECTIVE_PAIRS] = {load_lambdas, run_lambdas},
         [RW_OBJECTIVE_RESIDUALS] = {load_residuals, run_reals},
         [RW_OBJECTIVE_NEIGHBOURS] = {load_neighbours, run_neighbours},

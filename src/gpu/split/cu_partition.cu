@@ -5,7 +5,7 @@
  * Shapes: the list of documents by position; nodes are ranges of places, cut into chunks of
  * RW_CUDA_CHUNK. Children go to the places of their own that the host names, so that nothing is
  * read after it was written over. How many documents go left is known from the histograms; or not,
- * if those are of many ranks.
+ * if those are of many workers.
  *
  * Decomposition: a block a chunk. partition_kernel: a chunk's documents keep their order, and go
  * behind those of the chunks of their node that were done before: one atomic a block says where.

@@ -512,23 +512,23 @@ static int values_are_words(const struct rw_column *column, uint32_t n_words)
     return 1;
 }
 
-/* The context's lexicon, if this file has by words what the context reads so, and no more: else
+/* The context's vocabulary, if this file has by words what the context reads so, and no more: else
  * numbers would stand beside those of another file that mean something else. */
-static int take_lexicon(const struct rw_cache_file *f)
+static int take_vocabulary(const struct rw_cache_file *f)
 {
     struct rw_dataset *dataset = f->out->documents;
     const uint32_t *feature = section_at(f, RW_CACHE_WORD_FEATURE), n = f->h.n_word_features;
-    struct rw_lexicon *shared;
+    struct rw_vocabulary *shared;
     uint32_t n_marked = 0, n_both = 0;
-    RW_TRY(rw_columns_lexicon(f->ctx, dataset->name, dataset->n_names, &shared));
+    RW_TRY(rw_columns_vocabulary(f->ctx, dataset->name, dataset->n_names, &shared));
     for (uint32_t c = 0; shared && c < dataset->n_columns; c++) {
         const uint32_t id = dataset->column[c].feature, at = rw_numbers_under(feature, n, id);
-        const int is_marked = rw_lexicon_has(shared, id);
+        const int is_marked = rw_vocabulary_has(shared, id);
         n_marked += (uint32_t)is_marked;
         n_both += is_marked && at < n && feature[at] == id;
     }
     if (shared && n_marked == n_both && n_both == n)
-        dataset->lexicon = rw_lexicon_share(shared);
+        dataset->vocabulary = rw_vocabulary_share(shared);
     return RW_OK;
 }
 
@@ -552,7 +552,7 @@ static int take_words(const struct rw_cache_file *f, const char ***text)
         }
     }
     if (n)
-        RW_TRY(take_lexicon(f));
+        RW_TRY(take_vocabulary(f));
     own = *text;
     for (uint32_t i = 0; i < n; own += n_words[i++]) {
         const struct rw_column *column = rw_dataset_column(dataset, feature[i]);

@@ -140,26 +140,26 @@ static int can_divide(struct rw_input *input)
     return rw_input_is_seekable(input, &n_bytes);
 }
 
-/* The checksum: each rank reads its part of the bytes. */
+/* The checksum: each worker reads its part of the bytes. */
 static int check_together(struct rw_ctx *ctx, struct rw_input *input)
 {
-    const uint64_t n_ranks = (uint64_t)rw_n_ranks(ctx), rank = (uint64_t)rw_rank(ctx);
+    const uint64_t n_workers = (uint64_t)rw_n_workers(ctx), worker = (uint64_t)rw_worker(ctx);
     struct whole whole;
     uint64_t file_bytes = 0;
     RW_FREED uint32_t *sums = NULL;
     uint32_t own = 0, all = 0, written;
     rw_input_is_seekable(input, &file_bytes);
-    const uint64_t each = file_bytes / n_ranks;
-    const uint64_t begin = rank * each, end = rank + 1 < n_ranks ? begin + each : file_bytes;
+    const uint64_t each = file_bytes / n_workers;
+    const uint64_t begin = worker * each, end = worker + 1 < n_workers ? begin + each : file_bytes;
     int status = take_header(ctx, input, &whole);
-    status = status < 0 ? status : RW_NEW(ctx, sums, n_ranks);
+    status = status < 0 ? status : RW_NEW(ctx, sums, n_workers);
     status = status < 0 ? status : rw_input_sum(ctx, input, begin, end, &own);
     status =
         status < 0 ? status : get(&whole, file_bytes - sizeof(written), &written, sizeof(written));
     RW_TRY(rw_comm_agree(ctx, status));
     RW_TRY(rw_comm_all_gather(ctx, &own, sums, sizeof(own)));
-    for (uint64_t r = 0; r < n_ranks; r++) {
-        const uint64_t n = r + 1 < n_ranks ? each : file_bytes - r * each;
+    for (uint64_t r = 0; r < n_workers; r++) {
+        const uint64_t n = r + 1 < n_workers ? each : file_bytes - r * each;
         all = (uint32_t)crc32_combine(all, sums[r], (z_off_t)n);
     }
     return rw_comm_agree(ctx, rw_cache_check_sum(&whole.f, all, written));

@@ -47,9 +47,9 @@ static void put_part(struct cache_out *out, const void *data, uint64_t n_bytes)
 
 /* ---- words ---- */
 
-/* A word, and its number in the data set's lexicon. */
+/* A word, and its number in the data set's vocabulary. */
 struct used_word {
-    const char *text; /* the lexicon's */
+    const char *text; /* the vocabulary's */
     uint32_t number;
 };
 
@@ -84,15 +84,15 @@ static int by_text(const void *a, const void *b)
     return strcmp(((const struct used_word *)a)->text, ((const struct used_word *)b)->text);
 }
 
-/* Gathers a column's words, and gives it their numbers. number: [n_lexicon] scratch. */
-static int renumber(struct rw_ctx *ctx, struct rw_column *column, uint32_t n_lexicon,
+/* Gathers a column's words, and gives it their numbers. number: [n_vocabulary] scratch. */
+static int renumber(struct rw_ctx *ctx, struct rw_column *column, uint32_t n_vocabulary,
                     uint32_t *number, struct content *content)
 {
-    struct rw_lexicon *lexicon = content->dataset.lexicon;
+    struct rw_vocabulary *vocabulary = content->dataset.vocabulary;
     uint32_t n = 0;
     float *value;
-    if (n_lexicon)
-        memset(number, 0, n_lexicon * sizeof(*number));
+    if (n_vocabulary)
+        memset(number, 0, n_vocabulary * sizeof(*number));
     for (uint32_t i = 0; i < column->n; i++) {
         if (column->value[i] == column->value[i])
             n += number[(uint32_t)column->value[i]]++ == 0;
@@ -100,9 +100,9 @@ static int renumber(struct rw_ctx *ctx, struct rw_column *column, uint32_t n_lex
     RW_TRY(RW_GROW(ctx, content->word, content->word_room, content->n_all_words + n + 1));
     RW_TRY(RW_NEW_RAW(ctx, value, column->n));
     struct used_word *own = content->word + content->n_all_words;
-    for (uint32_t k = 0, at = 0; k < n_lexicon; k++) {
+    for (uint32_t k = 0, at = 0; k < n_vocabulary; k++) {
         if (number[k])
-            own[at++] = (struct used_word){rw_lexicon_word(lexicon, k), k};
+            own[at++] = (struct used_word){rw_vocabulary_word(vocabulary, k), k};
     }
     if (n)
         qsort(own, n, sizeof(*own), by_text);
@@ -124,7 +124,8 @@ static int take_words(struct rw_ctx *ctx, struct content *content)
 {
     struct rw_dataset *dataset = &content->dataset;
     const struct rw_column *from = dataset->column;
-    const uint32_t n_lexicon = rw_lexicon_n(dataset->lexicon), n_columns = dataset->n_columns;
+    const uint32_t n_vocabulary = rw_vocabulary_n(dataset->vocabulary),
+                   n_columns = dataset->n_columns;
     RW_FREED uint32_t *number = NULL;
     RW_TRY(RW_NEW(ctx, content->word_feature, n_columns));
     dataset->column = NULL;
@@ -132,18 +133,18 @@ static int take_words(struct rw_ctx *ctx, struct content *content)
     memcpy(dataset->column, from, n_columns * sizeof(*from));
     RW_TRY(RW_NEW(ctx, content->made, n_columns));
     RW_TRY(RW_NEW(ctx, content->n_words, n_columns));
-    RW_TRY(RW_NEW_RAW(ctx, number, n_lexicon));
+    RW_TRY(RW_NEW_RAW(ctx, number, n_vocabulary));
     for (uint32_t c = 0; c < n_columns; c++) {
-        if (rw_lexicon_has(dataset->lexicon, dataset->column[c].feature))
-            RW_TRY(renumber(ctx, &dataset->column[c], n_lexicon, number, content));
+        if (rw_vocabulary_has(dataset->vocabulary, dataset->column[c].feature))
+            RW_TRY(renumber(ctx, &dataset->column[c], n_vocabulary, number, content));
     }
     return RW_OK;
 }
 
 int rw_cache_has_words(const struct rw_dataset *dataset)
 {
-    for (uint32_t c = 0; dataset->lexicon && c < dataset->n_columns; c++) {
-        if (rw_lexicon_has(dataset->lexicon, dataset->column[c].feature))
+    for (uint32_t c = 0; dataset->vocabulary && c < dataset->n_columns; c++) {
+        if (rw_vocabulary_has(dataset->vocabulary, dataset->column[c].feature))
             return 1;
     }
     return 0;

@@ -97,9 +97,9 @@ static int allocate(struct rw_cpu *cpu)
     const struct rw_bins *bins = host->set[0].bins;
     const size_t n_slots = rules->max_slots, n_docs = bins->n_docs;
     const size_t n_threads = (size_t)host->base.n_threads;
-    cpu->ranks = rw_n_ranks(host->base.ctx) > 1 ? &cpu->many : NULL;
-    /* a node's documents are those of all ranks where their cells are added up */
-    const size_t all_docs = cpu->ranks ? host->base.all_docs : n_docs;
+    cpu->workers = rw_n_workers(host->base.ctx) > 1 ? &cpu->many : NULL;
+    /* a node's documents are those of all workers where their cells are added up */
+    const size_t all_docs = cpu->workers ? host->base.all_docs : n_docs;
     const int may_be_wide = !is_packed(rules, all_docs), newton = rules->newton != 0;
     const size_t words = (size_t)(1 + newton + may_be_wide); /* of a cell that is kept, at most */
     RW_TRY(allocate_sparse(cpu));
@@ -108,16 +108,16 @@ static int allocate(struct rw_cpu *cpu)
     for (uint32_t f = 0; f < bins->cuts->n_features && !host->plan; f++)
         cpu->cell_at[f + 1] = cpu->cell_at[f] + rw_cpu_n_cells(bins->cuts, f);
     cpu->kept_at = cpu->cell_at;
-    /* what ranks add up is never made again */
-    cpu->least_kept = cpu->sparse.n || cpu->ranks ? 0 : LEAST_KEPT;
+    /* what workers add up is never made again */
+    cpu->least_kept = cpu->sparse.n || cpu->workers ? 0 : LEAST_KEPT;
     /* nodes that keep histograms share no documents */
     const uint32_t least = rules->min_docs > cpu->least_kept ? rules->min_docs : cpu->least_kept;
     const size_t most = rw_rules_histograms(rules), kept = all_docs / least + 2;
     cpu->n_buffers = (int32_t)(kept < most ? kept : most);
     for (uint32_t f = 0; f < bins->cuts->n_features; f++)
         cpu->buffer_words += rw_cpu_n_cells(bins->cuts, f) * words;
-    if (cpu->ranks)
-        RW_TRY(rw_cpu_allocate_ranks(cpu, words));
+    if (cpu->workers)
+        RW_TRY(rw_cpu_allocate_workers(cpu, words));
     RW_TRY(RW_HOST_NEW(host, cpu->begin, n_slots));
     RW_TRY(RW_HOST_NEW(host, cpu->n, n_slots));
     RW_TRY(RW_HOST_NEW(host, cpu->idle_begin, n_slots));
@@ -248,7 +248,7 @@ static int make_words(void *user, struct rw_share *share)
  * of them on a side of a cut. */
 static int may_set_apart(const struct rw_cpu *cpu)
 {
-    return cpu->words.newton && cpu->words.packed && !cpu->ranks && !cpu->sparse.n &&
+    return cpu->words.newton && cpu->words.packed && !cpu->workers && !cpu->sparse.n &&
            !cpu->host.base.cuts->by_category && rw_cpu_searches_packed(cpu);
 }
 
@@ -262,9 +262,9 @@ static int cpu_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_roo
     cpu->words.n_words = 2 - cpu->words.packed + cpu->words.newton;
     cpu->words.most_docs =
         cpu->words.newton ? rw_joint_most(largest) : (uint32_t)(INT32_MAX / largest);
-    cpu->keeps_joint = cpu->words.newton && cpu->words.packed && !cpu->ranks && !cpu->sparse.n;
+    cpu->keeps_joint = cpu->words.newton && cpu->words.packed && !cpu->workers && !cpu->sparse.n;
     rw_cpu_list_passes(cpu);
-    if (cpu->ranks)
+    if (cpu->workers)
         rw_cpu_divide_features(cpu, out);
     struct words_job words = {cpu, 0};
     rw_parallel(engine->ctx, rw_cpu_threads(cpu, engine->n_docs[0]), engine->n_docs[0], 0,

@@ -1,6 +1,6 @@
 /* State of the engine for processors; engine_cpu.c loads and keeps scores, engine_cpu_rows.c makes
  * rows of codes, engine_cpu_partition.c partitions, engine_cpu_hist.c divides histograms and splits
- * among the threads and adds up those of many ranks, engine_cpu_build.c adds documents to cells,
+ * among the threads and adds up those of many workers, engine_cpu_build.c adds documents to cells,
  * engine_cpu_split.c finds the best cut of a feature. */
 #pragma once
 
@@ -155,34 +155,34 @@ struct rw_cpu_sparse {
     uint32_t *cell;   /* [entries] a document's cells */
 };
 
-/* With many ranks, each searches some of a tree's features, neighbours, and keeps their cells.
- * Histograms of this rank's documents are made apart, some nodes at a time, then summed over all
- * ranks. */
-enum { RW_CPU_RANK_JOBS = 8 };
-/* How a node's cells go over the wire, by what their sums over all ranks can reach. */
+/* With many workers, each searches some of a tree's features, neighbours, and keeps their cells.
+ * Histograms of this worker's documents are made apart, some nodes at a time, then summed over all
+ * workers. */
+enum { RW_CPU_WORKER_JOBS = 8 };
+/* How a node's cells go over the wire, by what their sums over all workers can reach. */
 enum rw_cpu_wire {
     RW_WIRE_WORD,  /* 64 bits: packed; of newton joint */
     RW_WIRE_PAIR,  /* newton: packed, and the hessian in 32 bits elsewhere */
     RW_WIRE_APART, /* 64 bits each: lambda, count, hessian (newton) */
 };
-struct rw_cpu_ranks {
-    uint32_t *first;       /* [n_ranks + 1] features of each rank */
-    uint32_t *owner;       /* [n_features] the rank of each, in this tree */
-    uint64_t *wire_at;     /* [n_features] first cell in its rank's part of a node */
-    uint64_t *kept_at;     /* [n_features] this rank's cells in a histogram that is kept */
-    uint64_t *n_cells;     /* [n_ranks] with which each rank's part of a node ends */
-    uint64_t part_cells;   /* of each rank's part: the longest's */
-    uint32_t *all_n;       /* [max_slots] documents of all ranks in each node */
-    int64_t *sparse;       /* [RW_CPU_RANK_JOBS][all cells][words] for sparse columns */
+struct rw_cpu_workers {
+    uint32_t *first;       /* [n_workers + 1] features of each worker */
+    uint32_t *owner;       /* [n_features] the worker of each, in this tree */
+    uint64_t *wire_at;     /* [n_features] first cell in its worker's part of a node */
+    uint64_t *kept_at;     /* [n_features] this worker's cells in a histogram that is kept */
+    uint64_t *n_cells;     /* [n_workers] with which each worker's part of a node ends */
+    uint64_t part_cells;   /* of each worker's part: the longest's */
+    uint32_t *all_n;       /* [max_slots] documents of all workers in each node */
+    int64_t *sparse;       /* [RW_CPU_WORKER_JOBS][all cells][words] for sparse columns */
     uint64_t sparse_words; /* of one of them */
-    uint64_t *send, *recv; /* [n_ranks][a call's words], [its words] */
+    uint64_t *send, *recv; /* [n_workers][a call's words], [its words] */
     uint32_t *send_hess, *recv_hess;
-    /* the nodes of a call, in the order of all ranks */
-    int n_jobs, n_parts;                            /* n_parts: of a node's search */
-    const struct rw_sibling *job[RW_CPU_RANK_JOBS]; /* in rw_cpu.job */
-    int index[RW_CPU_RANK_JOBS];                    /* of each of rw_cpu.job */
-    enum rw_cpu_wire wire[RW_CPU_RANK_JOBS];
-    size_t begin[RW_CPU_RANK_JOBS + 1], begin_hess[RW_CPU_RANK_JOBS + 1]; /* words in a part */
+    /* the nodes of a call, in the order of all workers */
+    int n_jobs, n_parts;                              /* n_parts: of a node's search */
+    const struct rw_sibling *job[RW_CPU_WORKER_JOBS]; /* in rw_cpu.job */
+    int index[RW_CPU_WORKER_JOBS];                    /* of each of rw_cpu.job */
+    enum rw_cpu_wire wire[RW_CPU_WORKER_JOBS];
+    size_t begin[RW_CPU_WORKER_JOBS + 1], begin_hess[RW_CPU_WORKER_JOBS + 1]; /* words in a part */
 };
 
 /* What a thread has built of a node that all threads build. */
@@ -216,8 +216,8 @@ struct rw_cpu {
     uint32_t *idle_begin, *n_idle;
     int64_t *word; /* [n_docs] contributions */
     struct rw_cpu_words words;
-    struct rw_cpu_ranks *ranks; /* NULL: one rank */
-    struct rw_cpu_ranks many;
+    struct rw_cpu_workers *workers; /* NULL: one worker */
+    struct rw_cpu_workers many;
     uint64_t *cell_at;       /* [n_features + 1] first cell of each feature in a histogram */
     const uint64_t *kept_at; /* the same where it is kept: cell_at, or many.kept_at; borrowed */
     int64_t *pool;           /* [n_buffers][n_cells][3] histograms */
@@ -276,13 +276,13 @@ static inline int rw_cpu_keeps_joint(const struct rw_cpu *cpu, int32_t slot)
 }
 
 /* Where sparse columns' cells of a job's smaller node are made: where they are kept, or, of many
- * ranks, apart. */
+ * workers, apart. */
 static inline int64_t *rw_cpu_made_cells(const struct rw_cpu *cpu, const struct rw_sibling *job,
                                          uint32_t f)
 {
-    if (!cpu->ranks)
+    if (!cpu->workers)
         return rw_cpu_cells(cpu, job->smaller, f);
-    return cpu->ranks->sparse + (uint64_t)(job - cpu->job) * cpu->ranks->sparse_words +
+    return cpu->workers->sparse + (uint64_t)(job - cpu->job) * cpu->workers->sparse_words +
            cpu->cell_at[f] * (uint64_t)cpu->words.n_words;
 }
 
@@ -438,8 +438,8 @@ rw_cpu_score_fn rw_cpu_score_plain, rw_cpu_score_avx2, rw_cpu_score_avx512;
 int rw_cpu_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n);
 int rw_cpu_forget(struct rw_engine *engine, const int32_t *slots, int n);
 /* Room for at most `max_slots` nodes; which features are whose, when those of a tree were drawn;
- * where documents of all ranks go. */
-int rw_cpu_allocate_ranks(struct rw_cpu *cpu, size_t words);
+ * where documents of all workers go. */
+int rw_cpu_allocate_workers(struct rw_cpu *cpu, size_t words);
 void rw_cpu_divide_features(struct rw_cpu *cpu, const struct rw_root *root);
-void rw_cpu_ranks_partition(struct rw_cpu *cpu, const struct rw_split *splits, int n);
+void rw_cpu_workers_partition(struct rw_cpu *cpu, const struct rw_split *splits, int n);
 int rw_cpu_best_splits(struct rw_engine *engine, const int32_t *slots, int n, struct rw_split *out);

@@ -347,8 +347,8 @@ int rw_cpu_partition(struct rw_engine *engine, const struct rw_split *splits, in
         cpu->n_idle[splits[i].left] = cpu->run[2 * i + 1].n_left;
         RW_TRY(set_children(cpu, &splits[i]));
     }
-    if (cpu->ranks)
-        rw_cpu_ranks_partition(cpu, splits, n);
+    if (cpu->workers)
+        rw_cpu_workers_partition(cpu, splits, n);
     return RW_OK;
 }
 

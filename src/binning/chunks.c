@@ -1,5 +1,5 @@
 /* The values of the sampled documents, held until they have decided the boundaries. */
-#include "binning/pieces.h"
+#include "binning/chunks.h"
 
 #include "base/bits.h"
 #include "base/mem.h"
@@ -10,21 +10,21 @@
 #include <immintrin.h>
 #endif
 
-void rw_piece_release(struct rw_piece *piece)
+void rw_chunk_release(struct rw_chunk *chunk)
 {
-    rw_mem_free_large(piece->block, piece->block_bytes);
-    piece->block = NULL;
-    piece->block_bytes = 0;
-    piece->n_held = piece->n_lists = 0;
+    rw_mem_free_large(chunk->block, chunk->block_bytes);
+    chunk->block = NULL;
+    chunk->block_bytes = 0;
+    chunk->n_held = chunk->n_lists = 0;
 }
 
-int rw_piece_make_room(struct rw_piece *piece, size_t n_bytes)
+int rw_chunk_make_room(struct rw_chunk *chunk, size_t n_bytes)
 {
-    piece->block_bytes = rw_mem_large_room(n_bytes);
-    return rw_mem_new_large(NULL, &piece->block, piece->block_bytes, piece->block_bytes == n_bytes);
+    chunk->block_bytes = rw_mem_large_room(n_bytes);
+    return rw_mem_new_large(NULL, &chunk->block, chunk->block_bytes, chunk->block_bytes == n_bytes);
 }
 
-static void scratch_release(struct rw_piece_scratch *s)
+static void scratch_release(struct rw_chunk_scratch *s)
 {
     void *const owned[] = {s->next,         s->feature,       s->begin,    s->value,  s->row,
                            s->line,         s->all_values,    s->held,     s->list,   s->interval,
@@ -35,21 +35,21 @@ static void scratch_release(struct rw_piece_scratch *s)
     rw_rank_scratch_release(&s->rank);
 }
 
-void rw_pieces_release(struct rw_pieces *pieces)
+void rw_chunks_release(struct rw_chunks *chunks)
 {
-    for (uint32_t p = 0; pieces->piece && p < pieces->n_pieces; p++)
-        rw_piece_release(&pieces->piece[p]);
-    for (int t = 0; pieces->scratch && t < pieces->n_threads; t++)
-        scratch_release(&pieces->scratch[t]);
-    rw_mem_free(pieces->piece);
-    rw_mem_free(pieces->scratch);
-    for (uint32_t f = 0; pieces->feature && f < RW_FEATURE_IDS; f++) {
-        rw_mem_free(pieces->feature[f].bound);
-        rw_mem_free(pieces->feature[f].interval);
-        rw_mem_free(pieces->feature[f].row);
+    for (uint32_t p = 0; chunks->chunk && p < chunks->n_chunks; p++)
+        rw_chunk_release(&chunks->chunk[p]);
+    for (int t = 0; chunks->scratch && t < chunks->n_threads; t++)
+        scratch_release(&chunks->scratch[t]);
+    rw_mem_free(chunks->chunk);
+    rw_mem_free(chunks->scratch);
+    for (uint32_t f = 0; chunks->feature && f < RW_FEATURE_IDS; f++) {
+        rw_mem_free(chunks->feature[f].bound);
+        rw_mem_free(chunks->feature[f].interval);
+        rw_mem_free(chunks->feature[f].row);
     }
-    rw_mem_free(pieces->feature);
-    rw_mem_free(pieces->full);
+    rw_mem_free(chunks->feature);
+    rw_mem_free(chunks->full);
 }
 
 /* Sampled documents before `doc`. */
@@ -58,34 +58,34 @@ static uint32_t sampled_under(const struct rw_cut_sample *sample, uint32_t doc)
     return sample->row ? rw_numbers_under(sample->row, sample->n, doc) : doc;
 }
 
-int rw_pieces_init(struct rw_ctx *ctx, struct rw_pieces *pieces, const struct rw_cut_sample *sample,
-                   const struct rw_cut_rule *rule, const uint32_t *first_doc, uint32_t n_pieces)
+int rw_chunks_init(struct rw_ctx *ctx, struct rw_chunks *chunks, const struct rw_cut_sample *sample,
+                   const struct rw_cut_rule *rule, const uint32_t *first_doc, uint32_t n_chunks)
 {
-    *pieces = (struct rw_pieces){.ctx = ctx,
-                                 .n_docs = first_doc[n_pieces],
+    *chunks = (struct rw_chunks){.ctx = ctx,
+                                 .n_docs = first_doc[n_chunks],
                                  .rule = *rule,
                                  .sample = sample,
                                  .isa = rw_isa(),
                                  .n_threads = ctx->n_threads,
-                                 .n_pieces = n_pieces};
-    pieces->rule.ignore = NULL;
-    RW_TRY(RW_NEW(ctx, pieces->piece, n_pieces));
-    for (uint32_t p = 0; p < n_pieces; p++) {
-        struct rw_piece *piece = &pieces->piece[p];
-        piece->first_doc = first_doc[p];
-        piece->n_docs = first_doc[p + 1] - first_doc[p];
-        piece->first_sampled = sampled_under(sample, first_doc[p]);
-        piece->n_sampled = sampled_under(sample, first_doc[p + 1]) - piece->first_sampled;
-        pieces->most_docs = piece->n_docs > pieces->most_docs ? piece->n_docs : pieces->most_docs;
+                                 .n_chunks = n_chunks};
+    chunks->rule.ignore = NULL;
+    RW_TRY(RW_NEW(ctx, chunks->chunk, n_chunks));
+    for (uint32_t p = 0; p < n_chunks; p++) {
+        struct rw_chunk *chunk = &chunks->chunk[p];
+        chunk->first_doc = first_doc[p];
+        chunk->n_docs = first_doc[p + 1] - first_doc[p];
+        chunk->first_sampled = sampled_under(sample, first_doc[p]);
+        chunk->n_sampled = sampled_under(sample, first_doc[p + 1]) - chunk->first_sampled;
+        chunks->most_docs = chunk->n_docs > chunks->most_docs ? chunk->n_docs : chunks->most_docs;
     }
-    RW_TRY(RW_NEW(ctx, pieces->scratch, (size_t)pieces->n_threads));
-    for (int i = 0; i < pieces->n_threads; i++) {
-        RW_TRY(RW_NEW_RAW(ctx, pieces->scratch[i].next, RW_FEATURE_IDS));
-        RW_TRY(RW_NEW_RAW(ctx, pieces->scratch[i].line, pieces->most_docs));
-        RW_TRY(RW_NEW_RAW(ctx, pieces->scratch[i].packed, (size_t)pieces->most_docs + RW_PACK_PAD));
+    RW_TRY(RW_NEW(ctx, chunks->scratch, (size_t)chunks->n_threads));
+    for (int i = 0; i < chunks->n_threads; i++) {
+        RW_TRY(RW_NEW_RAW(ctx, chunks->scratch[i].next, RW_FEATURE_IDS));
+        RW_TRY(RW_NEW_RAW(ctx, chunks->scratch[i].line, chunks->most_docs));
+        RW_TRY(RW_NEW_RAW(ctx, chunks->scratch[i].packed, (size_t)chunks->most_docs + RW_PACK_PAD));
     }
-    RW_TRY(RW_NEW(ctx, pieces->full, RW_FEATURE_IDS));
-    return RW_NEW(ctx, pieces->feature, RW_FEATURE_IDS);
+    RW_TRY(RW_NEW(ctx, chunks->full, RW_FEATURE_IDS));
+    return RW_NEW(ctx, chunks->feature, RW_FEATURE_IDS);
 }
 
 /* ---- values with the most frequent one left out ---- */
@@ -126,7 +126,7 @@ RW_AVX512 static uint32_t unpack_avx512(const float *packed, const uint8_t *bits
 }
 #endif
 
-uint32_t rw_piece_pack(enum rw_isa isa, const float *value, uint32_t n, uint32_t rest,
+uint32_t rw_chunk_pack(enum rw_isa isa, const float *value, uint32_t n, uint32_t rest,
                        uint8_t *bits, float *out)
 {
     uint32_t i = 0, at = 0;
@@ -150,7 +150,7 @@ uint32_t rw_piece_pack(enum rw_isa isa, const float *value, uint32_t n, uint32_t
     return at;
 }
 
-void rw_piece_unpack(enum rw_isa isa, const float *packed, const uint8_t *bits, uint32_t n,
+void rw_chunk_unpack(enum rw_isa isa, const float *packed, const uint8_t *bits, uint32_t n,
                      uint32_t rest, float *restrict out)
 {
     uint32_t i = 0, at = 0;
@@ -171,7 +171,7 @@ void rw_piece_unpack(enum rw_isa isa, const float *packed, const uint8_t *bits, 
 
 /* ---- lines to features ---- */
 
-static void sort_run(const struct rw_piece_scratch *s, const uint16_t *feature,
+static void sort_run(const struct rw_chunk_scratch *s, const uint16_t *feature,
                      const float *restrict from, size_t n, uint32_t n_docs)
 {
     for (size_t k = 0; k < n; k++) {
@@ -183,7 +183,7 @@ static void sort_run(const struct rw_piece_scratch *s, const uint16_t *feature,
 }
 
 /* Documents doc .. doc + n_docs - 1 have these features: their rows, behind those so far. */
-static void sort_rows(const struct rw_piece_scratch *s, const uint16_t *feature, size_t n,
+static void sort_rows(const struct rw_chunk_scratch *s, const uint16_t *feature, size_t n,
                       uint32_t doc, uint32_t n_docs, const uint32_t *row)
 {
     for (size_t k = 0; k < n; k++) {
@@ -194,7 +194,7 @@ static void sort_rows(const struct rw_piece_scratch *s, const uint16_t *feature,
 }
 
 /* Where each feature's entries go; s->next: how many it has, then the first of them. */
-static int make_begins(struct rw_piece_scratch *s, uint32_t n_ids)
+static int make_begins(struct rw_chunk_scratch *s, uint32_t n_ids)
 {
     uint32_t at = 0;
     s->n_features = 0;
@@ -213,7 +213,7 @@ static int make_begins(struct rw_piece_scratch *s, uint32_t n_ids)
     return RW_OK;
 }
 
-int rw_piece_sort(struct rw_piece_scratch *s, const struct rw_builder *builder, const uint32_t *row)
+int rw_chunk_sort(struct rw_chunk_scratch *s, const struct rw_builder *builder, const uint32_t *row)
 {
     enum { TILE = 64 }; /* documents that are sorted together: their lines fit the first cache */
     const uint32_t n_ids = rw_builder_n_ids(builder);
@@ -241,10 +241,10 @@ int rw_piece_sort(struct rw_piece_scratch *s, const struct rw_builder *builder, 
     return RW_OK;
 }
 
-int rw_pieces_stage(struct rw_pieces *pieces, int thread, const uint32_t *feature,
+int rw_chunks_stage(struct rw_chunks *chunks, int thread, const uint32_t *feature,
                     uint32_t n_features, uint32_t n_docs)
 {
-    struct rw_piece_scratch *s = &pieces->scratch[thread];
+    struct rw_chunk_scratch *s = &chunks->scratch[thread];
     s->shares_rows = 1;
     s->n_features = n_docs ? n_features : 0;
     RW_TRY(RW_GROW(NULL, s->feature, s->feature_room, n_features));
@@ -282,7 +282,7 @@ static uint8_t width_of(const float *value, uint32_t n)
 }
 
 /* How the i-th feature of the sorted entries is held; its place is to come. */
-static struct rw_held plan_held(const struct rw_piece_scratch *s, uint32_t i, uint32_t n_docs)
+static struct rw_held plan_held(const struct rw_chunk_scratch *s, uint32_t i, uint32_t n_docs)
 {
     enum { ROW_BITS = 32 };
     const float *value = s->value + s->begin[i];
@@ -312,9 +312,9 @@ static size_t value_units(const struct rw_held *held)
     return ((size_t)held->n * held->width + 3) / 4;
 }
 
-const float *rw_held_values(const struct rw_piece *piece, const struct rw_held *held, float *room)
+const float *rw_held_values(const struct rw_chunk *chunk, const struct rw_held *held, float *room)
 {
-    const void *at = rw_held_rows(piece, held) + whose_units(held, piece->n_sampled);
+    const void *at = rw_held_rows(chunk, held) + whose_units(held, chunk->n_sampled);
     const uint8_t *bytes = at;
     const uint16_t *words = at;
     if (held->width == sizeof(float))
@@ -340,12 +340,12 @@ static void write_values(const float *value, uint32_t n, uint32_t width, void *t
 }
 
 /* The i-th feature, to its place in the block. */
-static void hold_column(enum rw_isa isa, const struct rw_piece_scratch *s, uint32_t i,
-                        const struct rw_piece *piece, const struct rw_held *held)
+static void hold_column(enum rw_isa isa, const struct rw_chunk_scratch *s, uint32_t i,
+                        const struct rw_chunk *chunk, const struct rw_held *held)
 {
     const float absent = rw_float_of_bits(RW_ABSENT_BITS), *from = s->value + s->begin[i];
-    const uint32_t *from_row = rw_piece_rows(s, i), n = held->n_present, n_docs = piece->n_sampled;
-    uint32_t *whose = rw_held_rows(piece, held), *to = whose + whose_units(held, n_docs);
+    const uint32_t *from_row = rw_chunk_rows(s, i), n = held->n_present, n_docs = chunk->n_sampled;
+    uint32_t *whose = rw_held_rows(chunk, held), *to = whose + whose_units(held, n_docs);
     if (held->has_rows) {
         memcpy(whose, from_row, n * sizeof(*from_row));
         write_values(from, n, held->width, to);
@@ -359,33 +359,33 @@ static void hold_column(enum rw_isa isa, const struct rw_piece_scratch *s, uint3
         from = s->line;
     }
     const uint32_t rest = held->rest_is_zero ? 0 : RW_ABSENT_BITS;
-    rw_piece_pack(isa, from, n_docs, rest, (uint8_t *)whose, s->packed);
+    rw_chunk_pack(isa, from, n_docs, rest, (uint8_t *)whose, s->packed);
     write_values(s->packed, held->n, held->width, to);
 }
 
-int rw_pieces_hold(struct rw_pieces *pieces, uint32_t p, int thread,
+int rw_chunks_hold(struct rw_chunks *chunks, uint32_t p, int thread,
                    const struct rw_builder *builder)
 {
-    struct rw_piece_scratch *s = &pieces->scratch[thread];
-    struct rw_piece *piece = &pieces->piece[p];
+    struct rw_chunk_scratch *s = &chunks->scratch[thread];
+    struct rw_chunk *chunk = &chunks->chunk[p];
     if (builder)
-        RW_TRY(rw_piece_sort(s, builder, NULL));
+        RW_TRY(rw_chunk_sort(s, builder, NULL));
     RW_TRY(RW_GROW(NULL, s->held, s->held_room, s->n_features));
-    const size_t columns = s->n_features * sizeof(*piece->held);
+    const size_t columns = s->n_features * sizeof(*chunk->held);
     size_t units = columns / 4;
     for (uint32_t i = 0; i < s->n_features; i++) {
         struct rw_held *held = &s->held[i];
-        *held = plan_held(s, i, piece->n_sampled);
+        *held = plan_held(s, i, chunk->n_sampled);
         held->at = (uint32_t)units;
-        units += whose_units(held, piece->n_sampled) + value_units(held);
+        units += whose_units(held, chunk->n_sampled) + value_units(held);
     }
-    RW_TRY(rw_piece_make_room(piece, (units + RW_PACK_PAD) * 4));
-    piece->n_held = s->n_features;
-    piece->held = piece->block;
+    RW_TRY(rw_chunk_make_room(chunk, (units + RW_PACK_PAD) * 4));
+    chunk->n_held = s->n_features;
+    chunk->held = chunk->block;
     if (columns)
-        memcpy(piece->held, s->held, columns);
+        memcpy(chunk->held, s->held, columns);
     for (uint32_t i = 0; i < s->n_features; i++)
-        hold_column(pieces->isa, s, i, piece, &piece->held[i]);
+        hold_column(chunks->isa, s, i, chunk, &chunk->held[i]);
     return RW_OK;
 }
 
@@ -393,17 +393,17 @@ int rw_pieces_hold(struct rw_pieces *pieces, uint32_t p, int thread,
 
 static int gather_held(struct rw_all_held *all)
 {
-    const struct rw_pieces *pieces = all->pieces;
+    const struct rw_chunks *chunks = all->chunks;
     uint32_t n = 0;
-    RW_TRY(RW_NEW(pieces->ctx, all->end, RW_FEATURE_IDS));
-    for (uint32_t p = 0; p < pieces->n_pieces; p++) {
-        const struct rw_piece *piece = &pieces->piece[p];
-        for (uint32_t c = 0; c < piece->n_held; c++) {
-            const struct rw_held *held = &piece->held[c];
-            struct rw_piece_feature *feature = &pieces->feature[held->feature];
+    RW_TRY(RW_NEW(chunks->ctx, all->end, RW_FEATURE_IDS));
+    for (uint32_t p = 0; p < chunks->n_chunks; p++) {
+        const struct rw_chunk *chunk = &chunks->chunk[p];
+        for (uint32_t c = 0; c < chunk->n_held; c++) {
+            const struct rw_held *held = &chunk->held[c];
+            struct rw_chunk_feature *feature = &chunks->feature[held->feature];
             all->end[held->feature]++;
             feature->n_present += held->n_present;
-            feature->n_other += pieces->rule.absent_missing ? held->n_present : held->n;
+            feature->n_other += chunks->rule.absent_missing ? held->n_present : held->n;
         }
     }
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
@@ -411,18 +411,18 @@ static int gather_held(struct rw_all_held *all)
         all->end[f] = n;
         n += of_feature;
     }
-    RW_TRY(RW_NEW_RAW(pieces->ctx, all->at, n));
-    for (uint32_t p = 0; p < pieces->n_pieces; p++) {
-        const struct rw_piece *piece = &pieces->piece[p];
-        for (uint32_t c = 0; c < piece->n_held; c++)
-            all->at[all->end[piece->held[c].feature]++] = (struct rw_held_at){p, c};
+    RW_TRY(RW_NEW_RAW(chunks->ctx, all->at, n));
+    for (uint32_t p = 0; p < chunks->n_chunks; p++) {
+        const struct rw_chunk *chunk = &chunks->chunk[p];
+        for (uint32_t c = 0; c < chunk->n_held; c++)
+            all->at[all->end[chunk->held[c].feature]++] = (struct rw_held_at){p, c};
     }
     return RW_OK;
 }
 
 /* A feature's values, part by part; `room` has those that are not written down as floats. */
 static int gather_parts(const struct rw_all_held *all, uint32_t begin, uint32_t n, float *room,
-                        struct rw_piece_scratch *s)
+                        struct rw_chunk_scratch *s)
 {
     RW_TRY(RW_GROW(NULL, s->part, s->part_room, n));
     for (uint32_t k = 0; k < n; k++) {
@@ -431,12 +431,12 @@ static int gather_parts(const struct rw_all_held *all, uint32_t begin, uint32_t 
             continue;
         }
         const struct rw_held_at *at = &all->at[begin + k];
-        const struct rw_piece *piece = &all->pieces->piece[at->piece];
-        const struct rw_held *held = &piece->held[at->held];
-        float *value = (float *)rw_held_values(piece, held, room);
+        const struct rw_chunk *chunk = &all->chunks->chunk[at->chunk];
+        const struct rw_held *held = &chunk->held[at->held];
+        float *value = (float *)rw_held_values(chunk, held, room);
         s->part[k] =
             (struct rw_cut_part){.column = {.feature = held->feature, .n = held->n, .value = value},
-                                 .n_zeros = rw_held_zeros(piece, held)};
+                                 .n_zeros = rw_held_zeros(chunk, held)};
         room += value == room ? held->n : 0;
     }
     return RW_OK;
@@ -445,17 +445,17 @@ static int gather_parts(const struct rw_all_held *all, uint32_t begin, uint32_t 
 static int find_some(void *user, struct rw_share *share)
 {
     const struct rw_all_held *all = user;
-    const struct rw_pieces *pieces = all->pieces;
-    const struct rw_cut_sample sample = {.n = pieces->sample->n_all};
+    const struct rw_chunks *chunks = all->chunks;
+    const struct rw_cut_sample sample = {.n = chunks->sample->n_all};
     struct rw_cut_intervals intervals;
     for (uint64_t f, end; rw_share_next(share, &f, &end);) {
-        struct rw_piece_feature *feature = &pieces->feature[f];
-        struct rw_piece_scratch *s = &pieces->scratch[share->thread];
+        struct rw_chunk_feature *feature = &chunks->feature[f];
+        struct rw_chunk_scratch *s = &chunks->scratch[share->thread];
         const uint32_t begin = rw_all_held_begin(all, (uint32_t)f), n = all->end[f] - begin;
         if (n == 0)
             continue;
         RW_TRY(gather_parts(all, begin, n, (float *)s->rank.picked, s));
-        rw_cut_bounds(pieces->isa, s->part, n, &sample, &pieces->rule, &s->rank, &intervals);
+        rw_cut_bounds(chunks->isa, s->part, n, &sample, &chunks->rule, &s->rank, &intervals);
         RW_TRY(RW_NEW_RAW(NULL, feature->bound, intervals.n_bounds));
         feature->n_bounds = intervals.n_bounds;
         memcpy(feature->bound, intervals.bound, feature->n_bounds * sizeof(*feature->bound));
@@ -465,37 +465,37 @@ static int find_some(void *user, struct rw_share *share)
 
 /* What follows from boundaries. A feature gets a full column if, by the sample, a list of the
  * documents whose interval is not that of an absent value would take more memory. */
-static int plan_features(struct rw_pieces *pieces)
+static int plan_features(struct rw_chunks *chunks)
 {
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
-        struct rw_piece_feature *feature = &pieces->feature[f];
+        struct rw_chunk_feature *feature = &chunks->feature[f];
         const uint32_t n = feature->n_bounds;
         while (feature->absent < n && feature->bound[feature->absent] <= RW_KEY_OF_ZERO)
             feature->absent++;
-        if (pieces->rule.absent_missing)
+        if (chunks->rule.absent_missing)
             feature->absent = (uint16_t)(n + 1);
         feature->width = n + 2 > 256 ? 2 : 1;
-        feature->most_at = pieces->n_most;
-        pieces->n_most += n + 1;
-        if (!feature->n_other || feature->n_other < pieces->sample->n / RW_SPARSE_SHARE)
+        feature->most_at = chunks->n_most;
+        chunks->n_most += n + 1;
+        if (!feature->n_other || feature->n_other < chunks->sample->n / RW_SPARSE_SHARE)
             continue;
-        pieces->full[pieces->n_full++] = f;
-        RW_TRY(rw_mem_new_raw(pieces->ctx, &feature->interval, pieces->n_docs, feature->width));
+        chunks->full[chunks->n_full++] = f;
+        RW_TRY(rw_mem_new_raw(chunks->ctx, &feature->interval, chunks->n_docs, feature->width));
     }
     return RW_OK;
 }
 
-static int make_scratch(struct rw_pieces *pieces)
+static int make_scratch(struct rw_chunks *chunks)
 {
-    for (int t = 0; t < pieces->n_threads; t++) {
-        struct rw_piece_scratch *s = &pieces->scratch[t];
-        RW_TRY(RW_NEW_RAW(pieces->ctx, s->search, 1));
-        RW_TRY(RW_NEW_RAW(pieces->ctx, s->all_values, pieces->most_docs));
-        RW_TRY(RW_NEW_RAW(pieces->ctx, s->new_interval, pieces->most_docs));
-        RW_TRY(RW_NEW_RAW(pieces->ctx, s->held_interval, pieces->most_docs));
-        RW_TRY(RW_NEW_RAW(pieces->ctx, s->held_row, pieces->most_docs));
-        RW_TRY(RW_NEW_RAW(pieces->ctx, s->most, pieces->n_most));
-        for (uint64_t k = 0; k < pieces->n_most; k++)
+    for (int t = 0; t < chunks->n_threads; t++) {
+        struct rw_chunk_scratch *s = &chunks->scratch[t];
+        RW_TRY(RW_NEW_RAW(chunks->ctx, s->search, 1));
+        RW_TRY(RW_NEW_RAW(chunks->ctx, s->all_values, chunks->most_docs));
+        RW_TRY(RW_NEW_RAW(chunks->ctx, s->new_interval, chunks->most_docs));
+        RW_TRY(RW_NEW_RAW(chunks->ctx, s->held_interval, chunks->most_docs));
+        RW_TRY(RW_NEW_RAW(chunks->ctx, s->held_row, chunks->most_docs));
+        RW_TRY(RW_NEW_RAW(chunks->ctx, s->most, chunks->n_most));
+        for (uint64_t k = 0; k < chunks->n_most; k++)
             s->most[k] = INT32_MIN;
     }
     return RW_OK;
@@ -504,52 +504,52 @@ static int make_scratch(struct rw_pieces *pieces)
 /* Boundaries of the features of `all`, whose values are those of the whole sample. */
 static int find_bounds(struct rw_all_held *all)
 {
-    struct rw_pieces *pieces = all->pieces;
-    struct rw_ctx *ctx = pieces->ctx;
+    struct rw_chunks *chunks = all->chunks;
+    struct rw_ctx *ctx = chunks->ctx;
     /* each needs room for the whole sample of a feature, while all held values are in memory */
     enum { MOST_THREADS = 4 };
-    const int n_threads = pieces->n_threads < MOST_THREADS ? pieces->n_threads : MOST_THREADS;
+    const int n_threads = chunks->n_threads < MOST_THREADS ? chunks->n_threads : MOST_THREADS;
     for (int t = 0; t < n_threads; t++)
-        RW_TRY(rw_rank_scratch_init(ctx, &pieces->scratch[t].rank, pieces->sample));
+        RW_TRY(rw_rank_scratch_init(ctx, &chunks->scratch[t].rank, chunks->sample));
     const int status = rw_parallel_long(ctx, n_threads, RW_FEATURE_IDS, 1, find_some, all);
     if (status < 0)
         return rw_fail_memory(ctx, status, "out of memory while finding cuts");
     for (int t = 0; t < n_threads; t++) {
-        rw_rank_scratch_release(&pieces->scratch[t].rank);
-        memset(&pieces->scratch[t].rank, 0, sizeof(pieces->scratch[t].rank));
+        rw_rank_scratch_release(&chunks->scratch[t].rank);
+        memset(&chunks->scratch[t].rank, 0, sizeof(chunks->scratch[t].rank));
     }
     return RW_OK;
 }
 
-/* One rank finds them all; of several each finds those of some features, from what all hold. */
+/* One worker finds them all; of several each finds those of some features, from what all hold. */
 static int find_all_bounds(struct rw_all_held *own)
 {
-    struct rw_ctx *ctx = own->pieces->ctx;
-    if (rw_n_ranks(ctx) == 1)
+    struct rw_ctx *ctx = own->chunks->ctx;
+    if (rw_n_workers(ctx) == 1)
         return find_bounds(own);
     for (uint32_t group = 0; group < RW_HELD_GROUPS; group++) {
-        RW_RELEASED(rw_all_held_release) struct rw_all_held all = {.pieces = own->pieces};
-        RW_TRY(rw_pieces_exchange_held(own, group, &all));
+        RW_RELEASED(rw_all_held_release) struct rw_all_held all = {.chunks = own->chunks};
+        RW_TRY(rw_chunks_exchange_held(own, group, &all));
         RW_TRY(rw_comm_agree(ctx, all.end ? find_bounds(&all) : RW_OK));
     }
-    return rw_pieces_share_bounds(own->pieces);
+    return rw_chunks_share_bounds(own->chunks);
 }
 
-int rw_pieces_find_bounds(struct rw_pieces *pieces)
+int rw_chunks_find_bounds(struct rw_chunks *chunks)
 {
-    struct rw_all_held own = {.pieces = pieces};
-    int status = rw_comm_agree(pieces->ctx, gather_held(&own));
+    struct rw_all_held own = {.chunks = chunks};
+    int status = rw_comm_agree(chunks->ctx, gather_held(&own));
     if (status >= 0)
         status = find_all_bounds(&own);
     if (status >= 0)
-        status = plan_features(pieces);
+        status = plan_features(chunks);
     if (status >= 0)
-        status = make_scratch(pieces);
+        status = make_scratch(chunks);
     rw_all_held_release(&own);
-    return rw_comm_agree(pieces->ctx, status);
+    return rw_comm_agree(chunks->ctx, status);
 }
 
-/* What ranks tell each other of their pieces. Feature f is rank f mod P's. */
+/* What workers tell each other of their chunks. Feature f is worker f mod P's. */
 /* A feature's held values as they are sent: this, then the values. */
 struct held_header {
     uint32_t feature, n_values, n_zeros;
@@ -557,18 +557,18 @@ struct held_header {
 
 /* ---- held values ---- */
 
-/* Writes the features of rank r and of a group, unless `to` is NULL. Returns their bytes. */
-static size_t write_held(const struct rw_all_held *own, uint32_t r, uint32_t n_ranks,
+/* Writes the features of worker r and of a group, unless `to` is NULL. Returns their bytes. */
+static size_t write_held(const struct rw_all_held *own, uint32_t r, uint32_t n_workers,
                          uint32_t group, char *to)
 {
     size_t bytes = 0;
-    for (uint32_t f = r + group * n_ranks; f < RW_FEATURE_IDS; f += n_ranks * RW_HELD_GROUPS) {
+    for (uint32_t f = r + group * n_workers; f < RW_FEATURE_IDS; f += n_workers * RW_HELD_GROUPS) {
         struct held_header header = {.feature = f};
         const uint32_t first = rw_all_held_begin(own, f), end = own->end[f];
         for (uint32_t k = first; k < end; k++) {
-            const struct rw_piece *piece = &own->pieces->piece[own->at[k].piece];
-            header.n_values += piece->held[own->at[k].held].n;
-            header.n_zeros += rw_held_zeros(piece, &piece->held[own->at[k].held]);
+            const struct rw_chunk *chunk = &own->chunks->chunk[own->at[k].chunk];
+            header.n_values += chunk->held[own->at[k].held].n;
+            header.n_zeros += rw_held_zeros(chunk, &chunk->held[own->at[k].held]);
         }
         if (first == end)
             continue;
@@ -576,10 +576,10 @@ static size_t write_held(const struct rw_all_held *own, uint32_t r, uint32_t n_r
             memcpy(to + bytes, &header, sizeof(header));
         bytes += sizeof(header);
         for (uint32_t k = first; k < end; k++) {
-            const struct rw_piece *piece = &own->pieces->piece[own->at[k].piece];
-            const struct rw_held *held = &piece->held[own->at[k].held];
+            const struct rw_chunk *chunk = &own->chunks->chunk[own->at[k].chunk];
+            const struct rw_held *held = &chunk->held[own->at[k].held];
             float *values = to ? (float *)(void *)(to + bytes) : NULL;
-            const float *from = to ? rw_held_values(piece, held, values) : NULL;
+            const float *from = to ? rw_held_values(chunk, held, values) : NULL;
             if (from != values)
                 memcpy(values, from, held->n * sizeof(*values));
             bytes += held->n * sizeof(*values);
@@ -590,18 +590,18 @@ static size_t write_held(const struct rw_all_held *own, uint32_t r, uint32_t n_r
 
 static int pack_held(const struct rw_all_held *own, uint32_t group, void **send, size_t *begin)
 {
-    struct rw_ctx *ctx = own->pieces->ctx;
-    const uint32_t n_ranks = (uint32_t)rw_n_ranks(ctx);
+    struct rw_ctx *ctx = own->chunks->ctx;
+    const uint32_t n_workers = (uint32_t)rw_n_workers(ctx);
     begin[0] = 0;
-    for (uint32_t r = 0; r < n_ranks; r++)
-        begin[r + 1] = begin[r] + write_held(own, r, n_ranks, group, NULL);
-    RW_TRY(rw_mem_new_raw(ctx, send, begin[n_ranks], 1));
-    for (uint32_t r = 0; r < n_ranks; r++)
-        write_held(own, r, n_ranks, group, (char *)*send + begin[r]);
+    for (uint32_t r = 0; r < n_workers; r++)
+        begin[r + 1] = begin[r] + write_held(own, r, n_workers, group, NULL);
+    RW_TRY(rw_mem_new_raw(ctx, send, begin[n_workers], 1));
+    for (uint32_t r = 0; r < n_workers; r++)
+        write_held(own, r, n_workers, group, (char *)*send + begin[r]);
     return RW_OK;
 }
 
-/* Calls of `take` for each feature of what was received, in the order of ranks, then features. */
+/* Calls of `take` for each feature of what was received, in the order of workers, then features. */
 typedef void held_fn(struct rw_all_held *all, const struct held_header *header, float *value);
 static int walk_held(struct rw_all_held *all, size_t n_bytes, held_fn *take)
 {
@@ -613,7 +613,7 @@ static int walk_held(struct rw_all_held *all, size_t n_bytes, held_fn *take)
         if (header.feature > RW_MAX_FEATURE ||
             header.n_values > ((size_t)(end - at) - sizeof(header)) / sizeof(float) ||
             header.n_zeros > RW_MAX_DOCS)
-            return rw_comm_nonsense(all->pieces->ctx, "values");
+            return rw_comm_nonsense(all->chunks->ctx, "values");
         at += sizeof(header);
         take(all, &header, (float *)(void *)at);
         at += header.n_values * sizeof(float);
@@ -635,7 +635,7 @@ static void list_held(struct rw_all_held *all, const struct held_header *header,
         .n_zeros = header->n_zeros};
 }
 
-/* All ranks together hold no more values of a feature than they have sampled documents, for which
+/* All workers together hold no more values of a feature than they have sampled documents, for which
  * there is room. */
 static int check_held(const struct rw_all_held *all)
 {
@@ -643,8 +643,8 @@ static int check_held(const struct rw_all_held *all)
         uint64_t n = 0;
         for (uint32_t k = rw_all_held_begin(all, f); k < all->end[f]; k++)
             n += (uint64_t)all->other[k].column.n + all->other[k].n_zeros;
-        if (n > all->pieces->sample->n_all)
-            return rw_comm_nonsense(all->pieces->ctx, "values");
+        if (n > all->chunks->sample->n_all)
+            return rw_comm_nonsense(all->chunks->ctx, "values");
     }
     return RW_OK;
 }
@@ -652,7 +652,7 @@ static int check_held(const struct rw_all_held *all)
 /* all->other and all->end of what was received; none if that is nothing. */
 static int list_received(struct rw_all_held *all, size_t n_bytes)
 {
-    struct rw_ctx *ctx = all->pieces->ctx;
+    struct rw_ctx *ctx = all->chunks->ctx;
     uint32_t n = 0;
     if (n_bytes == 0)
         return RW_OK;
@@ -668,18 +668,18 @@ static int list_received(struct rw_all_held *all, size_t n_bytes)
     return check_held(all);
 }
 
-int rw_pieces_exchange_held(const struct rw_all_held *own, uint32_t group, struct rw_all_held *all)
+int rw_chunks_exchange_held(const struct rw_all_held *own, uint32_t group, struct rw_all_held *all)
 {
-    struct rw_ctx *ctx = all->pieces->ctx;
-    const size_t n_ranks = (size_t)rw_n_ranks(ctx);
+    struct rw_ctx *ctx = all->chunks->ctx;
+    const size_t n_workers = (size_t)rw_n_workers(ctx);
     RW_FREED void *send = NULL;
     RW_FREED size_t *send_begin = NULL, *begin = NULL;
-    int status = RW_NEW(ctx, send_begin, n_ranks + 1);
-    status = status < 0 ? status : RW_NEW(ctx, begin, n_ranks + 1);
+    int status = RW_NEW(ctx, send_begin, n_workers + 1);
+    status = status < 0 ? status : RW_NEW(ctx, begin, n_workers + 1);
     status = status < 0 ? status : pack_held(own, group, &send, send_begin);
     RW_TRY(rw_comm_agree(ctx, status));
     RW_TRY(rw_comm_exchange(ctx, send, send_begin, &all->received, begin));
-    return rw_comm_agree(ctx, list_received(all, begin[n_ranks]));
+    return rw_comm_agree(ctx, list_received(all, begin[n_workers]));
 }
 
 void rw_all_held_release(struct rw_all_held *all)
@@ -692,14 +692,14 @@ void rw_all_held_release(struct rw_all_held *all)
 
 /* ---- boundaries ---- */
 
-/* Features of this rank: each id, the number of its boundaries, and they. */
-static int pack_bounds(const struct rw_pieces *pieces, uint32_t **send, size_t *n)
+/* Features of this worker: each id, the number of its boundaries, and they. */
+static int pack_bounds(const struct rw_chunks *chunks, uint32_t **send, size_t *n)
 {
-    const uint32_t n_ranks = (uint32_t)rw_n_ranks(pieces->ctx);
+    const uint32_t n_workers = (uint32_t)rw_n_workers(chunks->ctx);
     for (int writes = 0; writes <= 1; writes++) {
         size_t at = 0;
-        for (uint32_t f = (uint32_t)rw_rank(pieces->ctx); f < RW_FEATURE_IDS; f += n_ranks) {
-            const struct rw_piece_feature *feature = &pieces->feature[f];
+        for (uint32_t f = (uint32_t)rw_worker(chunks->ctx); f < RW_FEATURE_IDS; f += n_workers) {
+            const struct rw_chunk_feature *feature = &chunks->feature[f];
             if (!feature->n_bounds)
                 continue;
             if (writes) {
@@ -711,7 +711,7 @@ static int pack_bounds(const struct rw_pieces *pieces, uint32_t **send, size_t *
         }
         *n = at;
         if (!writes)
-            RW_TRY(rw_mem_new_raw(pieces->ctx, (void **)send, at, sizeof(**send)));
+            RW_TRY(rw_mem_new_raw(chunks->ctx, (void **)send, at, sizeof(**send)));
     }
     return RW_OK;
 }
@@ -724,57 +724,57 @@ static int ascend(const uint32_t *bound, uint32_t n)
     return 1;
 }
 
-static int take_bounds(struct rw_pieces *pieces, const uint32_t *told, size_t n)
+static int take_bounds(struct rw_chunks *chunks, const uint32_t *told, size_t n)
 {
     for (size_t at = 0; at < n; at += 2 + told[at + 1]) {
         if (n - at < 2 || told[at] > RW_MAX_FEATURE || told[at + 1] > n - at - 2 ||
             told[at + 1] > RW_MAX_BOUNDS || !ascend(told + at + 2, told[at + 1]))
-            return rw_comm_nonsense(pieces->ctx, "boundaries");
-        struct rw_piece_feature *feature = &pieces->feature[told[at]];
+            return rw_comm_nonsense(chunks->ctx, "boundaries");
+        struct rw_chunk_feature *feature = &chunks->feature[told[at]];
         feature->n_bounds = told[at + 1];
         rw_mem_free(feature->bound);
         feature->bound = NULL;
-        RW_TRY(RW_NEW_RAW(pieces->ctx, feature->bound, feature->n_bounds));
+        RW_TRY(RW_NEW_RAW(chunks->ctx, feature->bound, feature->n_bounds));
         memcpy(feature->bound, told + at + 2, feature->n_bounds * sizeof(*feature->bound));
     }
     return RW_OK;
 }
 
-int rw_pieces_share_bounds(struct rw_pieces *pieces)
+int rw_chunks_share_bounds(struct rw_chunks *chunks)
 {
-    struct rw_ctx *ctx = pieces->ctx;
-    const size_t n_ranks = (size_t)rw_n_ranks(ctx);
+    struct rw_ctx *ctx = chunks->ctx;
+    const size_t n_workers = (size_t)rw_n_workers(ctx);
     RW_FREED uint32_t *send = NULL;
     RW_FREED void *told = NULL;
     RW_FREED size_t *begin = NULL;
     size_t n = 0;
-    int status = RW_NEW(ctx, begin, n_ranks + 1);
-    status = status < 0 ? status : pack_bounds(pieces, &send, &n);
+    int status = RW_NEW(ctx, begin, n_workers + 1);
+    status = status < 0 ? status : pack_bounds(chunks, &send, &n);
     RW_TRY(rw_comm_agree(ctx, status));
     RW_TRY(rw_comm_gather_all(ctx, send, n * sizeof(*send), &told, begin));
-    return rw_comm_agree(ctx, take_bounds(pieces, told, begin[n_ranks] / sizeof(*send)));
+    return rw_comm_agree(ctx, take_bounds(chunks, told, begin[n_workers] / sizeof(*send)));
 }
 
 /* ---- what was found ---- */
 
-int rw_pieces_share_found(struct rw_pieces *pieces)
+int rw_chunks_share_found(struct rw_chunks *chunks)
 {
-    struct rw_ctx *ctx = pieces->ctx;
-    int32_t *most = pieces->scratch[0].most;
+    struct rw_ctx *ctx = chunks->ctx;
+    int32_t *most = chunks->scratch[0].most;
     RW_FREED uint32_t *number = NULL;
-    if (rw_n_ranks(ctx) == 1)
+    if (rw_n_workers(ctx) == 1)
         return RW_OK;
-    const size_t n = pieces->n_most > RW_FEATURE_IDS ? pieces->n_most : RW_FEATURE_IDS;
+    const size_t n = chunks->n_most > RW_FEATURE_IDS ? chunks->n_most : RW_FEATURE_IDS;
     RW_TRY(rw_comm_agree(ctx, RW_NEW_RAW(ctx, number, n)));
-    for (uint64_t k = 0; k < pieces->n_most; k++)
+    for (uint64_t k = 0; k < chunks->n_most; k++)
         number[k] = (uint32_t)most[k] ^ 0x80000000u; /* orders as the signed number does */
-    RW_TRY(rw_comm_all_reduce(ctx, number, pieces->n_most, RW_COMM_U32, RW_COMM_MAX));
-    for (uint64_t k = 0; k < pieces->n_most; k++)
+    RW_TRY(rw_comm_all_reduce(ctx, number, chunks->n_most, RW_COMM_U32, RW_COMM_MAX));
+    for (uint64_t k = 0; k < chunks->n_most; k++)
         most[k] = (int32_t)(number[k] ^ 0x80000000u);
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
-        number[f] = pieces->feature[f].n_present;
+        number[f] = chunks->feature[f].n_present;
     RW_TRY(rw_comm_all_reduce(ctx, number, RW_FEATURE_IDS, RW_COMM_U32, RW_COMM_SUM));
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
-        pieces->feature[f].n_present = number[f];
+        chunks->feature[f].n_present = number[f];
     return RW_OK;
 }

@@ -1,45 +1,45 @@
-/* From values to intervals between boundaries, a piece at a time, and from the intervals of all
- * pieces to the codes of one data set. */
+/* From values to intervals between boundaries, a chunk at a time, and from the intervals of all
+ * chunks to the codes of one data set. */
 #include "base/bits.h"
 #include "base/mem.h"
 #include "binning/cut_find.h"
-#include "binning/pieces.h"
+#include "binning/chunks.h"
 #include "comm/comm.h"
 
 /* ---- one feature ---- */
 
-/* A feature of the piece at work: the entries of its held documents, and those of the others. */
+/* A feature of the chunk at work: the entries of its held documents, and those of the others. */
 struct at_work {
-    const struct rw_pieces *pieces;
-    const struct rw_piece *piece;
-    struct rw_piece_scratch *s;
-    struct rw_piece_feature *feature;
+    const struct rw_chunks *chunks;
+    const struct rw_chunk *chunk;
+    struct rw_chunk_scratch *s;
+    struct rw_chunk_feature *feature;
     uint32_t id;        /* of the feature */
     const float *value; /* [n] of the documents row[n]; ascending */
     const uint32_t *row;
     uint32_t n;
-    struct rw_column held; /* entries of the piece's sampled documents; none: no such column */
+    struct rw_column held; /* entries of the chunk's sampled documents; none: no such column */
     size_t width;
     int32_t *most;
 };
 
-/* A held column with its values, in s->line unless they stand in the piece as they are. */
+/* A held column with its values, in s->line unless they stand in the chunk as they are. */
 static struct rw_column unpacked(const struct at_work *w, const struct rw_held *held)
 {
-    struct rw_piece_scratch *s = w->s;
-    uint32_t *whose = rw_held_rows(w->piece, held);
+    struct rw_chunk_scratch *s = w->s;
+    uint32_t *whose = rw_held_rows(w->chunk, held);
     if (held->has_rows) {
-        float *value = (float *)rw_held_values(w->piece, held, s->line);
+        float *value = (float *)rw_held_values(w->chunk, held, s->line);
         return (struct rw_column){
             .feature = held->feature, .n = held->n, .row = whose, .value = value};
     }
-    rw_piece_unpack(w->pieces->isa, rw_held_values(w->piece, held, s->packed),
-                    (const uint8_t *)whose, w->piece->n_sampled,
+    rw_chunk_unpack(w->chunks->isa, rw_held_values(w->chunk, held, s->packed),
+                    (const uint8_t *)whose, w->chunk->n_sampled,
                     held->rest_is_zero ? 0 : RW_ABSENT_BITS, s->line);
-    return (struct rw_column){.feature = held->feature, .n = w->piece->n_sampled, .value = s->line};
+    return (struct rw_column){.feature = held->feature, .n = w->chunk->n_sampled, .value = s->line};
 }
 
-/* Where the k-th held entry's document stands in the piece. */
+/* Where the k-th held entry's document stands in the chunk. */
 static inline uint32_t held_row(const struct at_work *w, uint32_t k)
 {
     return w->s->held_row[w->held.row ? w->held.row[k] : k];
@@ -48,16 +48,16 @@ static inline uint32_t held_row(const struct at_work *w, uint32_t k)
 static void search(const struct at_work *w, const float *value, uint32_t n, void *intervals)
 {
     enum { FEW = 64 }; /* vectors have more to prepare than these take */
-    rw_code_search_run(n < FEW ? RW_ISA_PLAIN : w->pieces->isa, w->s->search, value, n, w->width,
+    rw_code_search_run(n < FEW ? RW_ISA_PLAIN : w->chunks->isa, w->s->search, value, n, w->width,
                        intervals, w->most);
 }
 
-/* The values of all documents of the piece, in s->all_values. */
+/* The values of all documents of the chunk, in s->all_values. */
 static void gather(const struct at_work *w)
 {
     const float absent = rw_float_of_bits(RW_ABSENT_BITS);
     float *restrict all = w->s->all_values;
-    const uint32_t n_docs = w->piece->n_docs;
+    const uint32_t n_docs = w->chunk->n_docs;
     if (w->n + w->held.n < n_docs) {
         for (uint32_t i = 0; i < n_docs; i++)
             memcpy(&all[i], &absent, sizeof(absent));
@@ -68,15 +68,15 @@ static void gather(const struct at_work *w)
         memcpy(&all[held_row(w, i)], &w->held.value[i], sizeof(*all));
 }
 
-/* The intervals of all documents of the piece. */
+/* The intervals of all documents of the chunk. */
 static int add_all(const struct at_work *w, void *intervals)
 {
-    const struct rw_pieces *pieces = w->pieces;
+    const struct rw_chunks *chunks = w->chunks;
     const float *values = w->s->all_values;
     gather(w);
-    search(w, values, w->piece->n_docs, intervals);
-    return pieces->take ? pieces->take(pieces->take_user, w->id, w->piece->first_doc, values,
-                                       w->piece->n_docs)
+    search(w, values, w->chunk->n_docs, intervals);
+    return chunks->take ? chunks->take(chunks->take_user, w->id, w->chunk->first_doc, values,
+                                       w->chunk->n_docs)
                         : RW_OK;
 }
 
@@ -84,7 +84,7 @@ static int add_all(const struct at_work *w, void *intervals)
  * and `intervals`, which have room for all. Returns their number. */
 static uint32_t list_few(const struct at_work *w, uint32_t *row, void *intervals)
 {
-    const struct rw_piece_scratch *s = w->s;
+    const struct rw_chunk_scratch *s = w->s;
     uint32_t n = 0, i = 0, k = 0;
     search(w, w->value, w->n, s->new_interval);
     search(w, w->held.value, w->held.n, s->held_interval);
@@ -106,7 +106,7 @@ static uint32_t list_few(const struct at_work *w, uint32_t *row, void *intervals
 static uint32_t list_others(const struct at_work *w, uint32_t *row, void *intervals)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < w->piece->n_docs; i++) {
+    for (uint32_t i = 0; i < w->chunk->n_docs; i++) {
         const uint32_t one = rw_codes_get(w->s->new_interval, w->width, i);
         row[n] = i;
         rw_codes_put(intervals, w->width, n, one);
@@ -115,7 +115,7 @@ static uint32_t list_others(const struct at_work *w, uint32_t *row, void *interv
     return n;
 }
 
-/* The lists of the piece so far, in the thread's memory. */
+/* The lists of the chunk so far, in the thread's memory. */
 struct made {
     uint32_t n_lists, n_rows, n_bytes;
 };
@@ -123,18 +123,18 @@ struct made {
 static int list_feature(const struct at_work *w, struct made *made)
 {
     enum { FEW = 8 }; /* documents for each entry */
-    struct rw_piece_scratch *s = w->s;
-    const uint32_t n_docs = w->piece->n_docs;
+    struct rw_chunk_scratch *s = w->s;
+    const uint32_t n_docs = w->chunk->n_docs;
     const size_t most = made->n_bytes + w->width + (size_t)n_docs * w->width;
     RW_TRY(RW_GROW(NULL, s->list, s->list_room, (size_t)made->n_lists + 1));
     RW_TRY(RW_GROW(NULL, s->interval, s->interval_room, most));
     RW_TRY(RW_GROW(NULL, s->listed, s->listed_room, (size_t)made->n_rows + n_docs));
     made->n_bytes += made->n_bytes % (uint32_t)w->width; /* two bytes begin at an even one */
-    struct rw_piece_list list = {
+    struct rw_chunk_list list = {
         .feature = (uint16_t)w->id, .interval_at = made->n_bytes, .row_at = made->n_rows};
     uint32_t *row = s->listed + list.row_at;
     void *intervals = s->interval + list.interval_at;
-    if (!w->pieces->take && (uint64_t)(w->n + w->held.n) * FEW < n_docs) {
+    if (!w->chunks->take && (uint64_t)(w->n + w->held.n) * FEW < n_docs) {
         list.n = list_few(w, row, intervals);
     } else {
         RW_TRY(add_all(w, s->new_interval));
@@ -149,81 +149,81 @@ static int list_feature(const struct at_work *w, struct made *made)
 
 static int add_feature(const struct at_work *w, struct made *made)
 {
-    struct rw_piece_feature *feature = w->feature;
+    struct rw_chunk_feature *feature = w->feature;
     char *full = feature->interval;
     rw_code_search_init(w->s->search, feature->bound, feature->n_bounds,
-                        w->pieces->rule.absent_missing, feature->n_bounds + 1);
+                        w->chunks->rule.absent_missing, feature->n_bounds + 1);
     __atomic_fetch_add(&feature->n_present, w->n, __ATOMIC_RELAXED);
-    return full ? add_all(w, full + w->piece->first_doc * w->width) : list_feature(w, made);
+    return full ? add_all(w, full + w->chunk->first_doc * w->width) : list_feature(w, made);
 }
 
-/* ---- a piece ---- */
+/* ---- a chunk ---- */
 
 /* What was made takes the place of what was held. */
-static int keep_lists(struct rw_piece *piece, const struct rw_piece_scratch *s,
+static int keep_lists(struct rw_chunk *chunk, const struct rw_chunk_scratch *s,
                       const struct made *made)
 {
-    const size_t lists = made->n_lists * sizeof(*piece->list);
-    const size_t rows = made->n_rows * sizeof(*piece->row);
-    rw_piece_release(piece);
-    RW_TRY(rw_piece_make_room(piece, lists + rows + made->n_bytes));
-    piece->n_lists = made->n_lists;
-    piece->list = piece->block;
-    piece->row = (uint32_t *)((char *)piece->block + lists);
-    piece->interval = (uint8_t *)piece->row + rows;
+    const size_t lists = made->n_lists * sizeof(*chunk->list);
+    const size_t rows = made->n_rows * sizeof(*chunk->row);
+    rw_chunk_release(chunk);
+    RW_TRY(rw_chunk_make_room(chunk, lists + rows + made->n_bytes));
+    chunk->n_lists = made->n_lists;
+    chunk->list = chunk->block;
+    chunk->row = (uint32_t *)((char *)chunk->block + lists);
+    chunk->interval = (uint8_t *)chunk->row + rows;
     if (lists)
-        memcpy(piece->list, s->list, lists);
+        memcpy(chunk->list, s->list, lists);
     if (rows)
-        memcpy(piece->row, s->listed, rows);
+        memcpy(chunk->row, s->listed, rows);
     if (made->n_bytes)
-        memcpy(piece->interval, s->interval, made->n_bytes);
+        memcpy(chunk->interval, s->interval, made->n_bytes);
     return RW_OK;
 }
 
-int rw_pieces_add(struct rw_pieces *pieces, uint32_t p, int thread,
+int rw_chunks_add(struct rw_chunks *chunks, uint32_t p, int thread,
                   const struct rw_builder *builder, const uint32_t *row)
 {
-    struct rw_piece_scratch *s = &pieces->scratch[thread];
-    struct rw_piece *piece = &pieces->piece[p];
-    const uint32_t *sampled = pieces->sample->row;
+    struct rw_chunk_scratch *s = &chunks->scratch[thread];
+    struct rw_chunk *chunk = &chunks->chunk[p];
+    const uint32_t *sampled = chunks->sample->row;
     struct made made = {0};
     if (builder)
-        RW_TRY(rw_piece_sort(s, builder, row));
-    for (uint32_t i = 0; i < piece->n_sampled; i++)
+        RW_TRY(rw_chunk_sort(s, builder, row));
+    for (uint32_t i = 0; i < chunk->n_sampled; i++)
         s->held_row[i] =
-            sampled ? sampled[piece->first_sampled + i] - piece->first_doc : i; /* NULL: all are */
+            sampled ? sampled[chunk->first_sampled + i] - chunk->first_doc : i; /* NULL: all are */
     for (uint32_t i = 0, c = 0, k = 0;
-         i < s->n_features || c < piece->n_held || k < pieces->n_full;) {
+         i < s->n_features || c < chunk->n_held || k < chunks->n_full;) {
         const uint32_t new_id = i < s->n_features ? s->feature[i] : UINT32_MAX;
-        const uint32_t held_id = c < piece->n_held ? piece->held[c].feature : UINT32_MAX;
-        const uint32_t full_id = k < pieces->n_full ? pieces->full[k] : UINT32_MAX;
+        const uint32_t held_id = c < chunk->n_held ? chunk->held[c].feature : UINT32_MAX;
+        const uint32_t full_id = k < chunks->n_full ? chunks->full[k] : UINT32_MAX;
         const uint32_t first = new_id < held_id ? new_id : held_id;
         const uint32_t f = first < full_id ? first : full_id;
-        struct at_work w = {.pieces = pieces,
-                            .piece = piece,
+        struct at_work w = {.chunks = chunks,
+                            .chunk = chunk,
                             .s = s,
-                            .feature = &pieces->feature[f],
+                            .feature = &chunks->feature[f],
                             .id = f,
-                            .width = pieces->feature[f].width,
-                            .most = s->most + pieces->feature[f].most_at};
+                            .width = chunks->feature[f].width,
+                            .most = s->most + chunks->feature[f].most_at};
         if (new_id == f) {
             w.value = s->value + s->begin[i];
-            w.row = rw_piece_rows(s, i);
+            w.row = rw_chunk_rows(s, i);
             w.n = s->next[f] - s->begin[i];
             i++;
         }
         if (held_id == f)
-            w.held = unpacked(&w, &piece->held[c++]);
+            w.held = unpacked(&w, &chunk->held[c++]);
         k += full_id == f;
         RW_TRY(add_feature(&w, &made));
     }
-    return keep_lists(piece, s, &made);
+    return keep_lists(chunk, s, &made);
 }
 
-/* ---- all pieces ---- */
+/* ---- all chunks ---- */
 
 struct join {
-    struct rw_pieces *pieces; /* borrowed */
+    struct rw_chunks *chunks; /* borrowed */
     struct rw_column *column; /* [n_columns] dense or sparse, as values would be; owned */
     uint32_t n_columns;
     struct rw_feature_cuts *found; /* [n_columns] owned, with its cuts */
@@ -231,7 +231,7 @@ struct join {
     /* documents of each interval of a column, from its count_at on; owned, [n_columns + 1], and
      * [all] */
     uint64_t *count_at;
-    uint32_t *own, *count; /* on this rank, and on all */
+    uint32_t *own, *count; /* on this worker, and on all */
 };
 
 static void join_release(struct join *join)
@@ -247,30 +247,30 @@ static void join_release(struct join *join)
 }
 
 /* What the threads found, in the first one's memory. */
-static void add_threads(struct rw_pieces *pieces)
+static void add_threads(struct rw_chunks *chunks)
 {
-    struct rw_piece_scratch *sum = &pieces->scratch[0];
-    for (int t = 1; t < pieces->n_threads; t++) {
-        const struct rw_piece_scratch *s = &pieces->scratch[t];
-        for (uint64_t k = 0; k < pieces->n_most; k++)
+    struct rw_chunk_scratch *sum = &chunks->scratch[0];
+    for (int t = 1; t < chunks->n_threads; t++) {
+        const struct rw_chunk_scratch *s = &chunks->scratch[t];
+        for (uint64_t k = 0; k < chunks->n_most; k++)
             sum->most[k] = s->most[k] > sum->most[k] ? s->most[k] : sum->most[k];
     }
 }
 
 static int make_columns(struct join *join)
 {
-    struct rw_pieces *pieces = join->pieces;
-    struct rw_ctx *ctx = pieces->ctx;
-    const uint32_t n_docs = pieces->sample->n_all_docs;
+    struct rw_chunks *chunks = join->chunks;
+    struct rw_ctx *ctx = chunks->ctx;
+    const uint32_t n_docs = chunks->sample->n_all_docs;
     uint32_t n_columns = 0;
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
-        n_columns += pieces->feature[f].n_present > 0;
+        n_columns += chunks->feature[f].n_present > 0;
     RW_TRY(RW_NEW(ctx, join->found, n_columns));
     RW_TRY(RW_NEW(ctx, join->codes, n_columns));
     RW_TRY(RW_NEW(ctx, join->column, n_columns));
     RW_TRY(RW_NEW(ctx, join->count_at, (size_t)n_columns + 1));
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
-        struct rw_piece_feature *feature = &pieces->feature[f];
+        struct rw_chunk_feature *feature = &chunks->feature[f];
         const uint32_t n = feature->n_present;
         feature->column = n ? join->n_columns++ : UINT32_MAX;
         if (n == 0)
@@ -288,122 +288,122 @@ static int make_columns(struct join *join)
     return RW_NEW_RAW(ctx, join->count, join->count_at[n_columns]);
 }
 
-/* ---- lists of pieces to lists of columns ---- */
+/* ---- lists of chunks to lists of columns ---- */
 
-/* The piece's part of data set columns [first, end). */
-static void join_piece(const struct join *join, const struct rw_piece *piece, uint32_t first,
+/* The chunk's part of data set columns [first, end). */
+static void join_chunk(const struct join *join, const struct rw_chunk *chunk, uint32_t first,
                        uint32_t end)
 {
-    for (uint32_t i = 0; i < piece->n_lists; i++) {
-        const struct rw_piece_list *list = &piece->list[i];
-        struct rw_piece_feature *feature = &join->pieces->feature[list->feature];
+    for (uint32_t i = 0; i < chunk->n_lists; i++) {
+        const struct rw_chunk_list *list = &chunk->list[i];
+        struct rw_chunk_feature *feature = &join->chunks->feature[list->feature];
         const uint32_t to = feature->n_joined;
         if (feature->column < first || feature->column >= end || list->n == 0)
             continue;
         for (uint32_t k = 0; k < list->n; k++)
-            feature->row[to + k] = piece->first_doc + piece->row[list->row_at + k];
+            feature->row[to + k] = chunk->first_doc + chunk->row[list->row_at + k];
         memcpy((uint8_t *)feature->interval + to * feature->width,
-               piece->interval + list->interval_at, list->n * feature->width);
+               chunk->interval + list->interval_at, list->n * feature->width);
         feature->n_joined += list->n;
     }
 }
 
-struct some_pieces {
+struct some_chunks {
     const struct join *join;
-    uint32_t first, end; /* pieces */
+    uint32_t first, end; /* chunks */
     uint64_t n_parts;    /* of the columns */
 };
 
 static int join_parts(void *job, struct rw_share *share)
 {
-    const struct some_pieces *some = job;
+    const struct some_chunks *some = job;
     const struct join *join = some->join;
     for (uint64_t part, part_end; rw_share_next(share, &part, &part_end);) {
         const uint32_t first = (uint32_t)(join->n_columns * part / some->n_parts);
         const uint32_t end = (uint32_t)(join->n_columns * (part + 1) / some->n_parts);
         for (uint32_t i = some->first; i < some->end && first < end; i++)
-            join_piece(join, &join->pieces->piece[i], first, end);
+            join_chunk(join, &join->chunks->chunk[i], first, end);
     }
     return RW_OK;
 }
 
-/* Some pieces at a time, each thread some columns of them; then they are released, so that pieces
+/* Some chunks at a time, each thread some columns of them; then they are released, so that chunks
  * and columns never stand in memory whole. */
-static void join_pieces(const struct join *join)
+static void join_chunks(const struct join *join)
 {
     enum { AT_A_TIME = 16, PARTS = 4 };
-    const struct rw_pieces *pieces = join->pieces;
-    struct some_pieces some = {.join = join, .n_parts = (uint64_t)pieces->n_threads * PARTS};
-    for (; some.first < pieces->n_pieces; some.first = some.end) {
-        const uint32_t left = pieces->n_pieces - some.first;
+    const struct rw_chunks *chunks = join->chunks;
+    struct some_chunks some = {.join = join, .n_parts = (uint64_t)chunks->n_threads * PARTS};
+    for (; some.first < chunks->n_chunks; some.first = some.end) {
+        const uint32_t left = chunks->n_chunks - some.first;
         some.end = some.first + (left < AT_A_TIME ? left : AT_A_TIME);
-        rw_parallel(pieces->ctx, pieces->n_threads, some.n_parts, 1, join_parts, &some);
+        rw_parallel(chunks->ctx, chunks->n_threads, some.n_parts, 1, join_parts, &some);
         for (uint32_t i = some.first; i < some.end; i++)
-            rw_piece_release(&pieces->piece[i]);
+            rw_chunk_release(&chunks->chunk[i]);
     }
 }
 
 /* ---- cuts and codes ---- */
 
 /* A feature's entries: of all documents, or listed ones. */
-static uint32_t n_entries(const struct rw_pieces *pieces, const struct rw_piece_feature *feature)
+static uint32_t n_entries(const struct rw_chunks *chunks, const struct rw_chunk_feature *feature)
 {
-    return feature->row ? feature->n_listed : pieces->n_docs;
+    return feature->row ? feature->n_listed : chunks->n_docs;
 }
 
 static int count_columns(void *job, struct rw_share *share)
 {
     const struct join *join = job;
-    const struct rw_pieces *pieces = join->pieces;
+    const struct rw_chunks *chunks = join->chunks;
     for (uint64_t c, end; rw_share_next(share, &c, &end);) {
-        const struct rw_piece_feature *feature = &pieces->feature[join->column[c].feature];
-        const uint32_t n = n_entries(pieces, feature);
+        const struct rw_chunk_feature *feature = &chunks->feature[join->column[c].feature];
+        const uint32_t n = n_entries(chunks, feature);
         uint32_t *count = join->own + join->count_at[c];
         rw_code_count(feature->interval, n, feature->width, feature->n_bounds + 2, count);
-        count[feature->absent] += pieces->n_docs - n;
+        count[feature->absent] += chunks->n_docs - n;
     }
     return RW_OK;
 }
 
-/* Of all ranks' documents. count: of each interval. */
-static void intervals_of(const struct rw_pieces *pieces, uint32_t id,
-                         const struct rw_piece_feature *feature, const uint32_t *count,
+/* Of all workers' documents. count: of each interval. */
+static void intervals_of(const struct rw_chunks *chunks, uint32_t id,
+                         const struct rw_chunk_feature *feature, const uint32_t *count,
                          struct rw_cut_intervals *intervals)
 {
-    const int32_t *most = pieces->scratch[0].most + feature->most_at;
+    const int32_t *most = chunks->scratch[0].most + feature->most_at;
     const uint32_t n = feature->n_bounds, absent = feature->absent;
     intervals->n_bounds = n;
     if (n)
         memcpy(intervals->bound, feature->bound, n * sizeof(*feature->bound));
     for (uint32_t k = 0; k <= n; k++)
         intervals->below[k] = rw_key_of_ordered(most[k]);
-    if (!pieces->rule.absent_missing && feature->n_present < pieces->sample->n_all_docs &&
+    if (!chunks->rule.absent_missing && feature->n_present < chunks->sample->n_all_docs &&
         RW_KEY_OF_ZERO > intervals->below[absent])
         intervals->below[absent] = RW_KEY_OF_ZERO;
     memcpy(intervals->count, count, (n + 2) * sizeof(intervals->count[0]));
     intervals->n_missing = intervals->count[n + 1];
-    intervals->by_category = rw_cut_rule_categories(&pieces->rule, id) > 0;
+    intervals->by_category = rw_cut_rule_categories(&chunks->rule, id) > 0;
 }
 
 static int end_column(const struct join *join, uint32_t c)
 {
-    const struct rw_pieces *pieces = join->pieces;
+    const struct rw_chunks *chunks = join->chunks;
     struct rw_column column = join->column[c];
-    struct rw_piece_feature *feature = &pieces->feature[column.feature];
+    struct rw_chunk_feature *feature = &chunks->feature[column.feature];
     struct rw_cut_intervals intervals;
     uint32_t none;
-    column.row = column.n < pieces->sample->n_all_docs
+    column.row = column.n < chunks->sample->n_all_docs
                      ? &none
                      : NULL; /* sparse or dense is all that is asked */
-    if (rw_cuts_decided(&column, &pieces->rule, &join->found[c]))
+    if (rw_cuts_decided(&column, &chunks->rule, &join->found[c]))
         return RW_OK;
-    column.n = n_entries(pieces, feature);
+    column.n = n_entries(chunks, feature);
     column.row = feature->row;
-    intervals_of(pieces, column.feature, feature, join->count + join->count_at[c], &intervals);
+    intervals_of(chunks, column.feature, feature, join->count + join->count_at[c], &intervals);
     void *index = feature->interval;
     feature->interval = NULL;
     const int status = rw_codes_of_intervals(&intervals, join->own + join->count_at[c],
-                                             &pieces->rule, &column, pieces->n_docs, feature->width,
+                                             &chunks->rule, &column, chunks->n_docs, feature->width,
                                              index, &join->found[c], &join->codes[c]);
     rw_mem_free(feature->row);
     feature->row = NULL;
@@ -420,24 +420,24 @@ static int end_columns(void *job, struct rw_share *share)
 /* The features, and the bins of those in use. */
 static int end_bins(struct join *join, struct rw_binned *out)
 {
-    const struct rw_pieces *pieces = join->pieces;
+    const struct rw_chunks *chunks = join->chunks;
     const struct rw_dataset columns = {
-        .n_docs = pieces->n_docs, .n_columns = join->n_columns, .column = join->column};
-    RW_TRY(rw_binned_take_features(pieces->ctx, join->column, join->n_columns, out));
-    return rw_bins_gather(pieces->ctx, &columns, &pieces->rule, join->found, join->codes,
+        .n_docs = chunks->n_docs, .n_columns = join->n_columns, .column = join->column};
+    RW_TRY(rw_binned_take_features(chunks->ctx, join->column, join->n_columns, out));
+    return rw_bins_gather(chunks->ctx, &columns, &chunks->rule, join->found, join->codes,
                           &out->bins);
 }
 
 /* Columns of intervals, and how many documents each interval has. */
 static int count_all(struct join *join)
 {
-    struct rw_pieces *pieces = join->pieces;
-    struct rw_ctx *ctx = pieces->ctx;
-    RW_TRY(rw_pieces_share_found(pieces));
+    struct rw_chunks *chunks = join->chunks;
+    struct rw_ctx *ctx = chunks->ctx;
+    RW_TRY(rw_chunks_share_found(chunks));
     int status = make_columns(join);
     if (status >= 0) {
-        join_pieces(join);
-        status = rw_parallel_long(ctx, pieces->n_threads, join->n_columns, 1, count_columns, join);
+        join_chunks(join);
+        status = rw_parallel_long(ctx, chunks->n_threads, join->n_columns, 1, count_columns, join);
     }
     RW_TRY(rw_comm_agree(ctx, status));
     const size_t n = join->count_at[join->n_columns];
@@ -445,15 +445,15 @@ static int count_all(struct join *join)
     return rw_comm_all_reduce(ctx, join->count, n, RW_COMM_U32, RW_COMM_SUM);
 }
 
-int rw_pieces_finish(struct rw_pieces *pieces, struct rw_binned *out)
+int rw_chunks_finish(struct rw_chunks *chunks, struct rw_binned *out)
 {
-    struct rw_ctx *ctx = pieces->ctx;
-    RW_RELEASED(join_release) struct join join = {.pieces = pieces};
-    add_threads(pieces);
+    struct rw_ctx *ctx = chunks->ctx;
+    RW_RELEASED(join_release) struct join join = {.chunks = chunks};
+    add_threads(chunks);
     RW_TRY(count_all(&join));
-    int status = rw_parallel_long(ctx, pieces->n_threads, join.n_columns, 1, end_columns, &join);
+    int status = rw_parallel_long(ctx, chunks->n_threads, join.n_columns, 1, end_columns, &join);
     if (status < 0)
-        rw_fail_memory(ctx, status, "out of memory while coding %u documents", pieces->n_docs);
+        rw_fail_memory(ctx, status, "out of memory while coding %u documents", chunks->n_docs);
     else
         status = end_bins(&join, out);
     return rw_comm_agree(ctx, status);

@@ -1,9 +1,9 @@
-/* Why: ranks add up each other's histograms, and what is sent should be little: a cell's numbers go
- * in as few bits as their sums over all ranks can need.
+/* Why: workers add up each other's histograms, and what is sent should be little: a cell's numbers
+ * go in as few bits as their sums over all workers can need.
  *
- * Shapes: struct rw_cuda_exchange; parts are padded, so that all ranks' are of one length.
+ * Shapes: struct rw_cuda_exchange; parts are padded, so that all workers' are of one length.
  *
- * Decomposition: a thread a cell; grid y = node, z = the rank that it goes to. */
+ * Decomposition: a thread a cell; grid y = node, z = the worker that it goes to. */
 #include <cuda_runtime.h>
 
 #include "gpu/device/kernel.cuh"
@@ -28,10 +28,10 @@ static __device__ int group_of(const struct rw_cuda_exchange &a, uint32_t c)
 }
 
 static __device__ void put(const struct rw_cuda_exchange &a, const struct rw_cuda_wire &wire,
-                           uint32_t rank, uint32_t c, const struct cell &cell)
+                           uint32_t worker, uint32_t c, const struct cell &cell)
 {
-    uint64_t *const d64 = a.d_send64 + rank * a.n_each64 + wire.at64 + c;
-    uint32_t *const d32 = a.d_send32 + rank * a.n_each32 + wire.at32 + c;
+    uint64_t *const d64 = a.d_send64 + worker * a.n_each64 + wire.at64 + c;
+    uint32_t *const d32 = a.d_send32 + worker * a.n_each32 + wire.at32 + c;
     uint64_t together = (uint64_t)cell.lambda << (wire.n_bits + wire.hess_bits);
     if (wire.hess_bits)
         together += (uint64_t)cell.hess << wire.n_bits;
@@ -81,12 +81,12 @@ static __device__ struct cell get(const struct rw_cuda_exchange &a, const struct
 static __global__ void __launch_bounds__(THREADS)
     pack_kernel(const __grid_constant__ struct rw_cuda_exchange a)
 {
-    const uint32_t c = blockIdx.x * THREADS + threadIdx.x, rank = blockIdx.z;
+    const uint32_t c = blockIdx.x * THREADS + threadIdx.x, worker = blockIdx.z;
     if (c >= a.n_cells)
         return;
     const struct rw_cuda_wire wire = a.d_wire[blockIdx.y];
     const int g = group_of(a, c);
-    const uint32_t first = a.d_first[g][rank], n = a.d_first[g][rank + 1] - first;
+    const uint32_t first = a.d_first[g][worker], n = a.d_first[g][worker + 1] - first;
     struct cell cell = {0, 0, 0};
     if (wire.built != RW_CUDA_NOT_BUILT && c - a.begin[g] < n) {
         const struct rw_cuda_cells &from = a.built[g];
@@ -96,7 +96,7 @@ static __global__ void __launch_bounds__(THREADS)
         if (a.newton)
             cell.hess = hist_sum_at(from.d_hess, at, from.narrow);
     }
-    put(a, wire, rank, c, cell);
+    put(a, wire, worker, c, cell);
 }
 
 static __global__ void __launch_bounds__(THREADS)
@@ -125,13 +125,13 @@ static __global__ void __launch_bounds__(THREADS)
         hist_take_sum(own.d_hess, parent, own.narrow, cell.hess);
 }
 
-extern "C" int rw_cuda_ranks_pack(const struct rw_cuda_exchange *exchange, void *stream)
+extern "C" int rw_cuda_workers_pack(const struct rw_cuda_exchange *exchange, void *stream)
 {
-    const dim3 grid(blocks_for(exchange->n_cells, THREADS), exchange->n_nodes, exchange->n_ranks);
+    const dim3 grid(blocks_for(exchange->n_cells, THREADS), exchange->n_nodes, exchange->n_workers);
     return launch_grid(pack_kernel, grid, THREADS, stream, *exchange);
 }
 
-extern "C" int rw_cuda_ranks_unpack(const struct rw_cuda_exchange *exchange, void *stream)
+extern "C" int rw_cuda_workers_unpack(const struct rw_cuda_exchange *exchange, void *stream)
 {
     const dim3 grid(blocks_for(exchange->n_cells, THREADS), exchange->n_nodes);
     return launch_grid(unpack_kernel, grid, THREADS, stream, *exchange);
