@@ -250,7 +250,7 @@ static void see_back(struct check *check, const char *what, int ask_driver)
     if (ask_driver && error == cudaSuccess)
         error = cudaMemGetInfo(&free_bytes, &all);
     snprintf(text, sizeof(text),
-             "%zu bytes free, %zu before; held: %zu bytes in %d chunks, %zu page-locked in %d, %d "
+             "%zu bytes free, %zu before; held: %zu bytes in %d pieces, %zu page-locked in %d, %d "
              "streams, %d events; %s",
              free_bytes, check->free_bytes, bytes_of(&device_memory), device_memory.n,
              bytes_of(&host_memory), host_memory.n, n_streams, n_events, cudaGetErrorString(error));
@@ -323,10 +323,10 @@ static void stage_full(struct check *check)
 {
     enum { MOST = 256 };
     const size_t least = (size_t)1 << 21;
-    void *chunk[MOST];
+    void *piece[MOST];
     int n = 0, n_trees;
     for (size_t bytes = check->free_bytes; bytes >= least && n < MOST;) {
-        if (__real_cudaMalloc(&chunk[n], bytes) == cudaSuccess)
+        if (__real_cudaMalloc(&piece[n], bytes) == cudaSuccess)
             n++;
         else
             bytes /= 2;
@@ -339,7 +339,7 @@ static void stage_full(struct check *check)
     }
     printf("full: %s\n", rw_last_error(check->ctx));
     while (n > 0)
-        (void)__real_cudaFree(chunk[--n]);
+        (void)__real_cudaFree(piece[--n]);
     see_back(check, "a full device", 1);
 }
 
@@ -441,12 +441,12 @@ static void predict(struct check *check, int s, const struct rw_model *model, in
     see(check, status >= 0 && n > 3, "predict", "too few allocations were refused");
     see(check, rw_scorer_open(check->ctx, model, 0, "cuda:0", &scorer) >= 0, "scorer",
         rw_last_error(check->ctx));
-    for (int i = 0, chunks = 0; scorer && i < times; i++) {
+    for (int i = 0, pieces = 0; scorer && i < times; i++) {
         status = rw_scorer_run(check->ctx, scorer, set, got);
         see(check, status >= 0 && memcmp(want, got, bytes) == 0, "scorer",
             status < 0 ? rw_last_error(check->ctx) : "other scores");
-        see(check, i == 0 || chunks == device_memory.n, "scorer", "a run keeps memory");
-        chunks = device_memory.n;
+        see(check, i == 0 || pieces == device_memory.n, "scorer", "a run keeps memory");
+        pieces = device_memory.n;
     }
     rw_scorer_free(scorer);
     see_back(check, "scorer", 1);

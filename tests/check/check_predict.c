@@ -337,7 +337,7 @@ static int is_there(struct rw_ctx *ctx, const char *device, int aloud)
     return status >= 0;
 }
 
-/* auto goes to a GPU, if there is one, in the middle of data that comes in chunks; nothing shows.
+/* auto goes to a GPU, if there is one, in the middle of data that comes in pieces; nothing shows.
  */
 static void check_auto(struct rw_ctx *ctx, uint64_t seed, struct totals *totals)
 {
@@ -356,15 +356,15 @@ static void check_auto(struct rw_ctx *ctx, uint64_t seed, struct totals *totals)
     RW_TRY_OUT(RW_NEW(ctx, got, (size_t)spec.n_docs + FENCE));
     RW_TRY_OUT(rw_predict(ctx, model, data, 0, want));
     RW_TRY_OUT(rw_scorer_open(ctx, model, 0, "auto", &scorer));
-    for (int chunk = 0; chunk < 10; chunk++) {
-        if (chunk == 0 && strcmp(rw_scorer_device(scorer), "cpu") != 0)
-            fail(totals, &spec, "first chunk", "a GPU before anything is known");
+    for (int piece = 0; piece < 10; piece++) {
+        if (piece == 0 && strcmp(rw_scorer_device(scorer), "cpu") != 0)
+            fail(totals, &spec, "first piece", "a GPU before anything is known");
         poison(got, spec.n_docs);
         RW_TRY_OUT(rw_scorer_run(ctx, scorer, data, got));
         compare(totals, &spec, rw_scorer_device(scorer), want, got, spec.n_docs);
     }
     if (strcmp(rw_scorer_device(scorer), device) != 0)
-        fail(totals, &spec, "last chunk: not on device", device);
+        fail(totals, &spec, "last piece: not on device", device);
 out:
     if (status < 0)
         fail(totals, &spec, "auto", rw_last_error(ctx));

@@ -33,7 +33,7 @@ static int move_tile(struct hist_run *run, struct rw_hist_matrix *m, uint32_t t,
     return status;
 }
 
-/* What methods read the host's memory with: chunks and windows so small that a call takes several.
+/* What methods read the host's memory with: pieces and windows so small that a call takes several.
  */
 static int make_reader(struct hist_run *run, uint64_t *bytes_read, struct rw_hist_far *far)
 {
@@ -43,8 +43,8 @@ static int make_reader(struct hist_run *run, uint64_t *bytes_read, struct rw_his
     int log_window = 0;
     while (n_docs >> log_window > MOST_WINDOWS)
         log_window++;
-    if (hist_buffer_make(run, &run->d_chunks, rw_hist_far_bytes(bytes, n_docs, log_window)) < 0 ||
-        rw_hist_far_open(run->ctx, hist_buffer_at(&run->d_chunks), bytes, n_docs, log_window,
+    if (hist_buffer_make(run, &run->d_pieces, rw_hist_far_bytes(bytes, n_docs, log_window)) < 0 ||
+        rw_hist_far_open(run->ctx, hist_buffer_at(&run->d_pieces), bytes, n_docs, log_window,
                          bytes_read, far) < 0)
         return -1;
     return 0;
@@ -92,7 +92,7 @@ void hist_far_run(struct hist_run *run, struct hist_tally *tally, const struct h
 {
     const struct rw_hist_matrix *here = run->call.matrix;
     struct rw_hist_matrix far;
-    struct rw_hist_far reader = {.chunk_bytes = 0};
+    struct rw_hist_far reader = {.piece_bytes = 0};
     uint64_t bytes = 0;
     const uint32_t n_here = (uint32_t)((run->seed + run->n_calls) % (run->spec.n_docs + 1));
     if (n_here == run->spec.n_docs || here->n_tiles == 0 || run->capture)

@@ -56,7 +56,7 @@ struct hist_run {
     uint16_t *frequent;
     uint32_t *row; /* [n_features + 1] where each feature's cells begin */
     struct hist_buffer d_row, d_frequent, d_list, d_node, d_lambda, d_hess, d_moved, d_float,
-        d_scratch, d_chunks;
+        d_scratch, d_pieces;
     struct hist_buffer d_result[HIST_RESULTS]; /* count, lambda, weight, float */
     struct hist_buffer d_parent, d_pool[HIST_POOLS];
     /* Of the call at hand. */

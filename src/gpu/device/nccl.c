@@ -289,7 +289,7 @@ static int make(struct rw_ctx *ctx, const struct rw_device *device, const struct
     pthread_t thread;
     RW_TRY(RW_NEW(ctx, b, 1));
     *b = (struct beginning){.device = device->number,
-                            .rank = rw_worker(ctx),
+                            .worker = rw_worker(ctx),
                             .n_workers = rw_n_workers(ctx),
                             .id = *id};
     pthread_mutex_init(&b->mutex, NULL);

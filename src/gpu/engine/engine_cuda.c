@@ -380,7 +380,7 @@ int rw_cuda_flush(struct rw_cuda *cuda)
 
 int rw_cuda_flush_parts(struct rw_cuda *cuda)
 {
-    return cuda->ranks ? rw_cuda_workers_flush(cuda, cuda->waiting) : rw_cuda_flush(cuda);
+    return cuda->workers ? rw_cuda_workers_flush(cuda, cuda->waiting) : rw_cuda_flush(cuda);
 }
 
 /* Words of its set that a launch carries. */
@@ -421,7 +421,7 @@ static int cuda_partition(struct rw_engine *engine, const struct rw_split *split
             .from = cuda->first[slot],
             .to = other_half(cuda, cuda->first[slot]),
             .n = cuda->n[slot],
-            .n_left = cuda->ranks ? RW_CUDA_UNCOUNTED : splits[i].n_left,
+            .n_left = cuda->workers ? RW_CUDA_UNCOUNTED : splits[i].n_left,
             .first_chunk = partition->n_chunks,
             .bin = splits[i].bin,
             .missing_code = rw_cuts_n_bins(cuda->host.set[0].bins->cuts, column),
@@ -435,7 +435,7 @@ static int cuda_partition(struct rw_engine *engine, const struct rw_split *split
         if (!cuda->workers)
             rw_cuda_take_children(cuda, &splits[i], splits[i].n_left);
     }
-    return cuda->ranks ? rw_cuda_flush_parts(cuda) : RW_OK;
+    return cuda->workers ? rw_cuda_flush_parts(cuda) : RW_OK;
 }
 
 /* ---- leaves and scores ---- */

@@ -286,7 +286,7 @@ int rw_cuda_send_tree(struct rw_cuda *cuda, const struct rw_tree *tree, const vo
 static inline int rw_cuda_has_narrow_cells(const struct rw_cuda *cuda)
 {
     const struct rw_engine *engine = &cuda->host.base;
-    return rw_hist_is_narrow(cuda->ranks ? engine->all_docs : cuda->n_docs,
+    return rw_hist_is_narrow(cuda->workers ? engine->all_docs : cuda->n_docs,
                              rw_quantise_limit(engine->rules.bits));
 }
 int rw_cuda_new_cells(struct rw_cuda *cuda, struct rw_cuda_cells *cells, uint64_t n);
@@ -391,5 +391,5 @@ int rw_cuda_workers_flush(struct rw_cuda *cuda, const struct rw_split *splits);
 /* Documents of a node, on all workers. */
 static inline uint32_t rw_cuda_all_n(const struct rw_cuda *cuda, int32_t slot)
 {
-    return cuda->ranks ? cuda->ranks->all_n[slot] : cuda->n[slot];
+    return cuda->workers ? cuda->workers->all_n[slot] : cuda->n[slot];
 }

@@ -16,7 +16,7 @@ struct rw_hist_call rw_cuda_hist_call(const struct rw_cuda *cuda, int g,
     const struct rw_cuda_group *group = &cuda->group[g];
     const int newton = cuda->host.base.rules.newton, by_position = d_list && cuda->moves == 1;
     const uint8_t *const d_sampled =
-        cuda->ranks || cuda->knows_features ? NULL : group->cells.d_sampled;
+        cuda->workers || cuda->knows_features ? NULL : group->cells.d_sampled;
     return (struct rw_hist_call){.matrix = cuda->set[0].matrix[g],
                                  .sums = newton ? RW_HIST_NEWTON : RW_HIST_MART,
                                  .d_list = d_list,
@@ -623,7 +623,7 @@ int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblin
         if (siblings[0].parent < 0)
             return RW_OK;
     }
-    const int most = (int)(cuda->ranks ? cuda->ranks->most_nodes : cuda->most_nodes);
+    const int most = (int)(cuda->workers ? cuda->workers->most_nodes : cuda->most_nodes);
     RW_TRY(rw_cuda_far_hist_begin(cuda));
     for (int first = 0; first < n; first += most) {
         const int some = n - first < most ? n - first : most;
@@ -656,7 +656,7 @@ int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblin
 int rw_cuda_begin_root(struct rw_cuda *cuda, uint32_t n_features)
 {
     const struct rw_sibling root = {.parent = -1, .smaller = 0, .larger = -1};
-    int knows = n_features > 0 && cuda->is_settled && !cuda->d_sampled && !cuda->ranks &&
+    int knows = n_features > 0 && cuda->is_settled && !cuda->d_sampled && !cuda->workers &&
                 !cuda->place.is_far;
     cuda->root_begun = 0;
     for (int g = 0; g < cuda->n_groups; g++)

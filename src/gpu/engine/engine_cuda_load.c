@@ -394,7 +394,7 @@ static int make_pools(struct rw_cuda *cuda)
 {
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
     uint64_t n_buffers = rw_rules_histograms(rules);
-    const uint32_t all_docs = cuda->ranks ? cuda->host.base.all_docs : cuda->n_docs;
+    const uint32_t all_docs = cuda->workers ? cuda->host.base.all_docs : cuda->n_docs;
     const uint64_t most = all_docs / rules->min_docs + 2;
     cuda->host.part = "histograms";
     n_buffers = n_buffers < most ? n_buffers : most;
@@ -406,7 +406,7 @@ static int make_pools(struct rw_cuda *cuda)
         if (!cuda->workers)
             group->built = group->cells;
     }
-    return cuda->ranks ? rw_cuda_workers_allocate(cuda) : RW_OK;
+    return cuda->workers ? rw_cuda_workers_allocate(cuda) : RW_OK;
 }
 
 /* May each group's histograms take lambdas by position? */
