@@ -114,7 +114,7 @@ RW_API int rw_model_write(struct rw_ctx *ctx, const struct rw_model *model, cons
  * RW_ERR_MACHINE: they could not be written. */
 RW_API int rw_model_write_file(struct rw_ctx *ctx, const struct rw_model *model, FILE *out,
                                const char *name);
-/* The same bytes in memory: *out is [*n_bytes], not followed by 0, and freed with rw_free. */
+/* The same bytes in memory: *out is [*n_bytes], followed by 0, and freed with rw_free. */
 RW_API int rw_model_write_memory(struct rw_ctx *ctx, const struct rw_model *model, char **out,
                                  size_t *n_bytes);
 /* Frees what a call gave the caller, but for what has a function of its own: model texts, and the results of

@@ -131,7 +131,7 @@ static int send(const struct training *t)
 {
     return rw_bench_send_row(
         t->bench, "ranks",
-        "workers:i device:s documents:n features:i mean_leaves:1 tree_ms:2 histograms:2 splits:2 "
+        "ranks:i device:s documents:n features:i mean_leaves:1 tree_ms:2 histograms:2 splits:2 "
         "partition:2 other:2 first_tree_ms:1 sent_bytes:n make_s:2",
         t->n_workers, rw_params_get((struct rw_params *)t->params, "device"),
         (double)t->n_queries * RW_BENCH_CODES_DOCS, RW_BENCH_CODES_FEATURES, t->leaves / t->n_trees,

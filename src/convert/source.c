@@ -653,7 +653,7 @@ void rw_put_bytes(struct rw_put *put, const void *bytes, size_t n)
 {
     if (put->status == RW_OK)
         put->status = RW_GROW(put->ctx, put->text, put->room, put->n + n);
-    if (put->status != RW_OK)
+    if (put->status != RW_OK || n == 0)
         return;
     memcpy(put->text + put->n, bytes, n);
     put->n += n;

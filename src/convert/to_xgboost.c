@@ -194,7 +194,7 @@ static int put_model(const struct rw_ensemble *ensemble, struct rw_put *put)
 
 static int write_json(const struct rw_ensemble *ensemble, struct rw_put *put)
 {
-    put_model(ensemble, put);
+    RW_TRY(put_model(ensemble, put));
     rw_put_text(put, "\n");
     return put->status;
 }

@@ -534,7 +534,7 @@ int rw_model_write_memory(struct rw_ctx *ctx, const struct rw_model *model, char
     RW_FREED char *text = NULL;
     *out = NULL;
     RW_TRY(rw_model_print(ctx, model, &text, n_bytes));
-    const int status = rw_result_new(ctx, (void **)out, *n_bytes);
+    const int status = rw_result_new(ctx, (void **)out, *n_bytes + 1);
     if (status >= 0)
         memcpy(*out, text, *n_bytes);
     return status;

@@ -33,7 +33,7 @@ for RANKWOOD_COMM_MPI in "$module" "$small"; do
     export RANKWOOD_COMM_MPI
     for n in 1 2 3 4; do
         ranks "$n" mpi
-        { [ "$status" = 0 ] && [ "$(grep -c "mpi: all calls of $n ranks" "$dir/out")" = 2 ]; } || no "calls of $n ranks"
+        { [ "$status" = 0 ] && [ "$(grep -c "mpi: all calls of $n workers" "$dir/out")" = 2 ]; } || no "calls of $n workers"
     done
 done
 export RANKWOOD_COMM_MPI="$module"
@@ -71,7 +71,7 @@ echo 'int rankwood_comm_open_0(void) { return 0; }' >"$dir/other.c"
 cc -shared -fPIC "$dir/other.c" -o "$dir/other.so" && unsupported "$dir/other.so" 'is of another version of Rankwood'
 cp "$check" "$dir/alone"
 check=$dir/alone
-unsupported "" "cannot find 'rankwood_comm_mpi.so', without which ranks cannot meet by mpi"
+unsupported "" "cannot find 'rankwood_comm_mpi.so', without which workers cannot meet by mpi"
 
 # A launcher that MPI knows nothing of would make each process train alone.
 OMPI_COMM_WORLD_SIZE='' SLURM_STEP_NUM_TASKS=3 RANKWOOD_COMM_MPI=$module "$check" mpi >"$dir/out" 2>"$dir/err" && no "three ranks that are alone"

@@ -16,7 +16,7 @@ for n in 2 5; do
     say "$n ranks: the log" cmp one.metrics many.metrics
     say "$n ranks: what is said" cmp one.said many.said
 done
-"$RANKWOOD" $train --ranks 2 --verbose -o many.txt 2>&1 | grep -c 'MB sent to other ranks'
+"$RANKWOOD" $train --ranks 2 --verbose -o many.txt 2>&1 | grep -c 'MB sent to other workers'
 
 # What is wrong in one share, every rank ends with.
 awk 'NR == 500 { $1 = "x" } 1' train.txt >bad.txt

@@ -47,7 +47,7 @@ static int query(struct rw_ctx *ctx, struct state *s, struct rw_builder *builder
         return bad(ctx, s, "a query");
     if (builder->n_queries > 0) {
         const char *last =
-            builder->query_id_text + builder->query_id_offset[builder->n_queries - 1];
+            builder->query_id.text + builder->query_id.offset[builder->n_queries - 1];
         if (strlen(last) == n && memcmp(last, id, n) == 0)
             return RW_OK;
     }
