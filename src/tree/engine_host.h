@@ -3,6 +3,7 @@
  * engine_cpu.c the fast one; neither knows the other. */
 #pragma once
 
+#include "tree/category_split.h"
 #include "tree/engine.h"
 
 #ifdef __cplusplus

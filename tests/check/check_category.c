@@ -9,6 +9,7 @@
 
 #include "base/rng.h"
 #include "gpu/split/category_block.h"
+#include "tree/category_split.h"
 
 enum { N_NODES = 4000, MOST = RW_MAX_CATEGORY_CODES };
 

@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
+#include "tree/category_split.h"
 #include "tree/engine.h"
 
 /* Counts as weights, a gain as it is, one unit of cost a bit. */

@@ -7,6 +7,7 @@
  * added up along the order; a thread tries its own code, and the categories up to its place. */
 #pragma once
 
+#include "tree/category_split.h"
 #include "tree/numbers.h"
 
 /* Threads of a block: a power of two, at least the codes of its feature. */
