@@ -437,7 +437,7 @@ static int read_files(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                       struct rw_read_goal *goal, struct rw_binned *out)
 {
     struct reader reader = {.path = paths, .n_paths = n_paths, .end_path = n_paths};
-    int status;
+    int status = RW_OK;
     RW_TRY(check_paths(ctx, paths, n_paths));
     const int keeps = rw_spool_begin(ctx, paths, n_paths, goal);
     RW_TRY(keeps);

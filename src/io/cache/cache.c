@@ -360,7 +360,7 @@ static int view_columns(const struct rw_cache_file *f)
     RW_TRY(RW_NEW(f->ctx, dataset->column, f->h.n_columns));
     for (uint32_t c = 0; c < f->h.n_columns; c++) {
         struct rw_column *column = &dataset->column[c];
-        struct rw_cache_block block;
+        struct rw_cache_block block = {0};
         column->feature = feature[c];
         if (f->view == RW_CACHE_CODES)
             continue;
@@ -378,7 +378,7 @@ static int view_codes(const struct rw_cache_file *f, struct rw_bins *bins)
     uint64_t at = 0;
     RW_TRY(RW_NEW(f->ctx, bins->codes, bins->cuts->n_features));
     for (uint32_t i = 0; i < bins->cuts->n_features; i++) {
-        struct rw_cache_block block;
+        struct rw_cache_block block = {0};
         RW_TRY(next_block(f, RW_CACHE_CODE, rw_cuts_code_bytes(bins->cuts, i), &at, &block));
         bins->codes[i] = (struct rw_codes){.n = block.n,
                                            .rest = block.rest,
