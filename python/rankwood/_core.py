@@ -312,13 +312,19 @@ def warn_no_effect() -> None:
         warnings.warn(message, NoEffectWarning, stacklevel=level)
 
 
-def check(status: int) -> None:
-    """Raises what a status other than RW_OK says, with the text of the calling thread's context; or what the
-    handler of a signal raised during the call."""
+def take_stopped() -> BaseException | None:
+    """What the handler of a signal raised during the last call, if one did."""
     stopped = _per_thread.stopped
     if stopped is not None:
         _per_thread.stopped, _per_thread.raised = None, None
         _per_thread.poll()
+    return stopped
+
+
+def check(status: int) -> None:
+    """Raises what a status other than RW_OK says, with the text of the calling thread's context; or what the
+    handler of a signal raised during the call."""
+    if (stopped := take_stopped()) is not None:
         raise stopped
     if _per_thread.no_effect:
         warn_no_effect()

@@ -35,6 +35,7 @@ from rankwood._core import (
     need,
     shard,
     shown,
+    take_stopped,
     text,
     warn_no_effect,
 )
@@ -327,7 +328,13 @@ class Training:
             return 1
 
     def result(self, status: int, out: Any, free: Callable[[Any], None]) -> Any:
-        """What C made; or what the caller's code raised, or Ctrl-C, is raised."""
+        """What C made; or what the caller's code raised, or Ctrl-C, is raised. Ctrl-C that a handler raised within
+        a round ends training with the model so far, as one between rounds does."""
+        stopped = take_stopped()
+        if isinstance(stopped, KeyboardInterrupt):
+            self.interrupted = True
+        elif self.error is None:
+            self.error = stopped
         if self.error is not None:
             free(out[0])
             raise self.error
