@@ -578,7 +578,8 @@ def csv_with(kind: str, at: int, shift: int, n: int) -> bytes:
 def edges(form: str) -> Iterator[Row]:
     """A malformed line just before the edge of a chunk, at it, just after it, and across it."""
     make, kinds = (letor_with, [*EDGES]) if form == "letor" else (csv_with, ["value", "fields", "label", "quote"])
-    n, name = 40_000, "edge.txt" if form == "letor" else "edge.csv"
+    n, own = 40_000, f"edge-{form}"  # both forms run at a time, in one folder
+    name = f"{own}.txt" if form == "letor" else f"{own}.csv"
     places = {"before": (-1, 0), "at": (0, 0), "after": (1, 0), "across": (0, 32)}
     for edge in (1 << 19, 1 << 20, 1 << 21):
         for number, (place, (offset, shift)) in enumerate(places.items()):
@@ -587,23 +588,23 @@ def edges(form: str) -> Iterator[Row]:
                 text = make(kind, at, shift, n)
                 Path(name).write_bytes(text)
                 row = f"edge {form} {edge} {place} {kind}"
-                train = f"train {name} --rounds 1 --quiet -o edge.model"
+                train = f"train {name} --rounds 1 --quiet -o {own}.model"
                 yield row, "train", Ran(train).where()
                 yield row, "eval", Ran(f"eval {name} --scores l.scores").where()
-                yield row, "7 threads", Ran(f"bin {name} --quiet -o edge.rwb --threads 7").where()
+                yield row, "7 threads", Ran(f"bin {name} --quiet -o {own}.rwb --threads 7").where()
                 if not args.quick:
                     yield f"{row} workers", "2 workers", Ran(f"{train} --ranks 2").where()
                 if form == "letor":
-                    yield row, "pipe", Ran("train - --rounds 1 --quiet -o edge.model", text).where()
-                    yield row, "gzip by pipe", Ran("bin - --quiet -o edge.rwb", gzip.compress(text, 1)).where()
+                    yield row, "pipe", Ran(f"train - --rounds 1 --quiet -o {own}.model", text).where()
+                    yield row, "gzip by pipe", Ran(f"bin - --quiet -o {own}.rwb", gzip.compress(text, 1)).where()
     for name_of, text in (("good", make("", 0, 0, n)), ("no last newline", make("", 0, 0, n)[:-1])):
         Path(name).write_bytes(text)
         command = f"{name} --rounds 2 --leaves 7 --min-docs 5"
-        yield f"edge {form} {name_of}", "train", trained("edge", command)
+        yield f"edge {form} {name_of}", "train", trained(own, command)
         if not args.quick:
-            yield f"edge {form} {name_of}", "2 workers", trained("edge", f"{command} --ranks 2")
+            yield f"edge {form} {name_of}", "2 workers", trained(own, f"{command} --ranks 2")
         if form == "letor":
-            yield f"edge {form} {name_of}", "pipe", trained("edge", command.replace(name, "-", 1), text)
+            yield f"edge {form} {name_of}", "pipe", trained(own, command.replace(name, "-", 1), text)
 
 
 def side_files() -> Iterator[Row]:
