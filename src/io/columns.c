@@ -16,6 +16,7 @@ static void columns_free(struct rw_table_columns *columns)
         return;
     rw_names_free(columns->called, columns->n_called);
     rw_vocabulary_free(columns->vocabulary);
+    rw_arena_free(&columns->names);
     rw_arena_free(&columns->arena);
     rw_mem_free(columns);
 }
@@ -55,8 +56,8 @@ static int by_name(const void *a, const void *b)
 static int take_names(struct rw_ctx *ctx, struct rw_table_columns *columns,
                       const struct rw_feature_name *names, int32_t n, const uint8_t *in_use)
 {
-    RW_TRY(copy_names(ctx, &columns->arena, names, n, &columns->name));
-    RW_TRY(RW_ARENA_NEW(ctx, &columns->arena, columns->needed, (size_t)n));
+    RW_TRY(copy_names(ctx, &columns->names, names, n, &columns->name));
+    RW_TRY(RW_ARENA_NEW(ctx, &columns->names, columns->needed, (size_t)n));
     columns->n_names = n;
     qsort(columns->name, (size_t)n, sizeof(*columns->name), by_name);
     for (int32_t i = 0; i < n; i++)
@@ -237,6 +238,7 @@ int rw_columns_like(struct rw_ctx *ctx, const struct rw_dataset *like)
     static const struct rw_columns none;
     if (!ctx->columns)
         RW_TRY(rw_ctx_set_columns(ctx, &none));
+    rw_arena_free(&ctx->columns->names);
     ctx->columns->n_names = 0;
     ctx->columns->has_noted_extra = 0;
     ctx->columns->first_other = -1;

@@ -98,7 +98,9 @@ int rw_files_read_documents(struct rw_ctx *ctx, const char *const *paths, int n_
 struct rw_table_columns {
     struct rw_arena arena;
     struct rw_columns given; /* its texts and lists are copies; nothing else is looked at */
-    /* Features by name; n_names 0: they are numbered. */
+    /* Features by name; n_names 0: they are numbered. In an arena of their own: rw_columns_like
+     * takes others. */
+    struct rw_arena names;
     int32_t n_names;
     struct rw_feature_name *name; /* [n_names] by name */
     uint8_t *needed;              /* [n_names] 1: must be there */
@@ -135,7 +137,8 @@ int rw_columns_like(struct rw_ctx *ctx, const struct rw_dataset *like);
 
 /* The part of some files that a worker reads: whole queries, in order, of about as many bytes as
  * any other worker's. Text and caches are divided where queries begin, which all workers find
- * alike, each for itself; what cannot be divided (gzip, tables) is given to ranks a file at a time.
+ * alike, each for itself; what cannot be divided (gzip, tables) is given to workers a file at a
+ * time.
  */
 /* From here on, in files one after the other; `at` is of a range. */
 struct rw_place {

@@ -474,8 +474,8 @@ static int load_range(struct rw_ctx *ctx, const struct rw_input *input, uint64_t
     rw_mem_free(job.sums);
     if (status == RW_ERR_MEMORY)
         return fail_no_room(ctx, input);
-    if (status >= 0)
-        return RW_OK;
+    if (status != RW_ERR_IO)
+        return status;
     return job.read_errno
                ? rw_fail_io(ctx, job.read_errno, "cannot read '%s'", input->name)
                : rw_fail(ctx, status, "cannot read '%s': it became shorter while it was read",

@@ -347,7 +347,8 @@ int rw_text_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths,
         return RW_OK;
     const int status = run(&t, &kind);
     /* a text that is wrong is read again as a whole, for the first mistake is to be reported */
-    return status == RW_ERR_MEMORY || status == RW_ERR_DATA ? status : RW_OK;
+    return status == RW_ERR_MEMORY || status == RW_ERR_DATA || status == RW_ERR_INTERRUPTED ? status
+                                                                                            : RW_OK;
 }
 
 /* ---- a worker's part ---- */
@@ -358,7 +359,8 @@ static int explain(struct rw_source *source, int status)
 {
     const struct text *t = source->self;
     struct rw_ctx *ctx = source->ctx;
-    if (status < 0 && status != RW_ERR_MEMORY && status != RW_ERR_DATA) {
+    if (status < 0 && status != RW_ERR_MEMORY && status != RW_ERR_DATA &&
+        status != RW_ERR_INTERRUPTED) {
         struct rw_binned again = {.documents = NULL};
         const int is_machines = status == RW_ERR_IO || status == RW_ERR_MACHINE;
         status = rw_shard_read(ctx, t->paths, t->n_paths, t->part,

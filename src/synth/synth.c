@@ -422,7 +422,7 @@ int rw_synth(struct rw_ctx *ctx, const struct rw_synth_options *options, const c
     RW_TRY(RW_NEW(ctx, made.part, made.n_parts));
     const int status = rw_parallel(ctx, ctx->n_threads, made.n_parts, 1, make_parts, &made);
     if (status < 0)
-        return rw_fail(ctx, status, "no memory for made queries");
+        return rw_fail_memory(ctx, status, "out of memory while making queries");
     return rw_builder_finish(ctx, made.part, (int)made.n_parts, out);
 }
 
@@ -913,7 +913,7 @@ static int write_text(struct rw_ctx *ctx, const struct rw_synth_shape *shape,
         }
         const int status = rw_parallel(ctx, ctx->n_threads, (uint64_t)n, 1, make_texts, &job);
         if (status < 0)
-            return rw_fail(ctx, status, "no memory for made queries");
+            return rw_fail_memory(ctx, status, "out of memory while making queries");
         for (int k = 0; k < n; k++) {
             const struct text_part *part = &job.parts[k];
             const size_t bytes = gzip ? part->packed_bytes : part->text_bytes;

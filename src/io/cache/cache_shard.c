@@ -409,8 +409,9 @@ static int copy_all(struct part *p)
     rw_system_large_pages(own->map, n_bytes);
     RW_TRY(add_sections(p));
     RW_TRY(add_blocks(p));
-    if (rw_parallel(own->ctx, own->ctx->n_threads, p->n_copies, 1, copy_some, &job) >= 0)
-        return RW_OK;
+    const int status = rw_parallel(own->ctx, own->ctx->n_threads, p->n_copies, 1, copy_some, &job);
+    if (status != RW_ERR_IO)
+        return status;
     return job.read_errno ? rw_fail_io(own->ctx, job.read_errno, "cannot read '%s'", own->name)
                           : changed(&p->whole);
 }
