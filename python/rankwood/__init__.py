@@ -151,7 +151,7 @@ _LATER = {
 _MODULE_OF = {name: module for module, names in _LATER.items() for name in names.split()}
 
 # Modules of earlier versions that public classes were in: pickles name them, and find the classes here.
-for _old in ("_audit", "_calibrate", "_comparisons", "_cv", "_positions", "_refit", "_select"):
+for _old in ("_audit", "_calibrate", "_comparisons", "_cv", "_positions", "_ranks", "_refit", "_select"):
     sys.modules[f"rankwood.{_old}"] = sys.modules[__name__]
 
 

@@ -1,4 +1,4 @@
-"""What a worker does that a cluster (Dask, Spark) has made a rank of: its parts of the data, put together."""
+"""What a worker does that a cluster (Dask, Spark) has made a worker of: its parts of the data, put together."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _after(parts: list[Any]) -> Any:
 
 
 def whole_queries(part: Part, ids: Any) -> Part:
-    """The part with the rest of its last query, which the next ranks may have, and without what is the rest of
+    """The part with the rest of its last query, which the next workers may have, and without what is the rest of
     another worker's. ids: the query of each document. All workers call it."""
     n = len(ids)
     same = np.asarray(ids[1:] == ids[:-1], bool) if n else np.empty(0, bool)
@@ -163,7 +163,7 @@ def run(
     more: Mapping[str, Any],
 ) -> Model | None:
     """Trains as one of the workers. sets: gives the parts of the data that are here, "train" first, at least one of
-    each (it may be empty); what it fails of, all workers hear. Returns the model on rank 0."""
+    each (it may be empty); what it fails of, all workers hear. Returns the model on worker 0."""
     with meeting.workers():
         data: dict[str, Dataset] = {}
         with _workers.agreed():

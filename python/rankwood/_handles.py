@@ -177,7 +177,7 @@ class Handles:
                 "is used, within the same `with workers()` or outside of any"
             )
 
-    def _features_for_ranks(self) -> Any:
+    def _features_for_workers(self) -> Any:
         """What data in memory has to have in common on all workers."""
         if self._paths is not None:
             return "files"
@@ -191,7 +191,7 @@ class Handles:
         in_memory = self._paths is None and self._source is None
         return in_memory and any(column.index is not None for column in self._table.columns)
 
-    def _meet_ranks(self, what: str) -> None:
+    def _meet_workers(self, what: str) -> None:
         """Of data in memory: queries are whole, and their numbers count through all workers."""
         with _workers.agreed():
             self._check_meeting()

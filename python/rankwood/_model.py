@@ -577,7 +577,7 @@ class Model(Scorer):
                 given["refit_decay"] = decay
             sets = valid_sets(valid, None)
             training = Training([data, *sets.values()], ["train", *sets], callbacks)
-        training.meet_ranks(given, self)
+        training.meet_workers(given, self)
         with _workers.agreed():
             hooks, *keep = training.hooks(given)
             c = Params(given, strict)

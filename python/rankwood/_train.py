@@ -138,7 +138,7 @@ def train(
         training = Training([train_set, *sets.values()], ["train", *sets], callbacks)
         if checkpoint is not None:
             check_apart(checkpoint, *training.sets)
-    training.meet_ranks(given, init)
+    training.meet_workers(given, init)
     with _workers.agreed():
         hooks, *keep = training.hooks(given)
         hooks.on_positions = lib._rw_on_positions

@@ -266,7 +266,7 @@ class Training:
         self.position_bias: PositionBias | None = None
         self.progress = Progress()
 
-    def meet_ranks(self, given: Mapping[str, Any], init: Scorer | None) -> None:
+    def meet_workers(self, given: Mapping[str, Any], init: Scorer | None) -> None:
         """What many workers have to have in common before they train together."""
         if _workers.count() == 1:
             return
@@ -278,9 +278,9 @@ class Training:
             "init": init.to_bytes() if init is not None else None,
         }
         _workers.check_same(same)
-        _workers.check_same({f"the features of {name!r}": one._features_for_ranks() for name, one in sets.items()})
+        _workers.check_same({f"the features of {name!r}": one._features_for_workers() for name, one in sets.items()})
         for name, one in sets.items():
-            one._meet_ranks(name)
+            one._meet_workers(name)
 
     def hooks(self, given: dict[str, Any]) -> list[Any]:
         """struct rw_train_hooks, and what must live as long; functions are taken out of the parameters given."""

@@ -242,7 +242,7 @@ def workers(carrier: Carrier | str) -> Iterator[Workers]:
 
     Every worker makes the same calls there: :class:`Dataset` of files reads this worker's share of them, data in
     memory is what this worker brings (its documents follow those of the worker before), and :func:`train` trains one
-    model on all of it, which every worker gets. Only rank 0 shows progress.
+    model on all of it, which every worker gets. Only worker 0 shows progress.
 
     Parameters
     ----------
@@ -315,7 +315,7 @@ def _leave(c: Any, comm: Any, joined: _Joined | None, error: BaseException | Non
         joined.carrier.close()
 
 
-# ---- what ranks find out together ----
+# ---- what workers find out together ----
 
 
 def count() -> int:
@@ -383,7 +383,7 @@ def _tell(error: BaseException | None) -> None:
 
 
 def check_same(own: Mapping[str, Any]) -> None:
-    """ParameterError: ranks were given different things. own: what its repr tells apart, by what it is."""
+    """ParameterError: workers were given different things. own: what its repr tells apart, by what it is."""
     digests = [hashlib.blake2b(_text(one), digest_size=8).digest() for one in own.values()]
     told = gather_numbers(np.frombuffer(b"".join(digests), np.uint64))
     with agreed():

@@ -1,4 +1,4 @@
-"""Ranks that are the processes of MPI (mpirun, srun), by mpi4py or Rankwood's own module."""
+"""Workers that are the processes of MPI (mpirun, srun), by mpi4py or Rankwood's own module."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _dist = package("torch.distributed", "torch")
 
 LOOK_S = 5.0  # for which a worker that fails looks for the cause, or lets others look
 _meetings: Counter[str] = Counter()  # by who meets: the same on all of them
-_stores: dict[str, Any] = {}  # the last one: ranks may meet at an address again
+_stores: dict[str, Any] = {}  # the last one: workers may meet at an address again
 
 
 class _Gloo(Carrier):
@@ -42,7 +42,7 @@ class _Gloo(Carrier):
             seconds = timedelta(seconds=timeout)
             self._group = _dist.ProcessGroupGloo(_dist.PrefixStore("gloo", store), rank, n_ranks, seconds)
         except RuntimeError as error:
-            raise WorkerError(f"worker {rank}: the {n_ranks} ranks do not all meet: {_first_line(error)}") from error
+            raise WorkerError(f"worker {rank}: the {n_ranks} workers do not all meet: {_first_line(error)}") from error
 
     # ---- what is carried ----
 
@@ -94,7 +94,7 @@ class _Gloo(Carrier):
         return bool(self._store.check([f"end/{rank}"]))
 
     def _wait_for_ends(self) -> list[int]:
-        """The ranks that do not say soon that they have ended."""
+        """The workers that do not say soon that they have ended."""
         until = time.monotonic() + LOOK_S
         rest = [r for r in range(self.n_ranks) if r != self.rank]
         while rest and time.monotonic() < until:
@@ -110,11 +110,11 @@ class _Gloo(Carrier):
                 if why:
                     return f"worker {r}: {why}"
             if silent:
-                many = "rank" if len(silent) == 1 else "ranks"
+                many = "worker" if len(silent) == 1 else "workers"
                 return f"{many} {', '.join(map(str, silent))} of {self.n_ranks}: gone, or out of reach"
         except RuntimeError:  # the store has gone with its process
             pass
-        return f"another of the {self.n_ranks} ranks has gone, or is out of reach: {failure}"
+        return f"another of the {self.n_ranks} workers has gone, or is out of reach: {failure}"
 
     def close(self) -> None:
         if self._why:  # this process may have the store, where others look
@@ -160,7 +160,7 @@ def _meeting_point(group: Any, timeout: float) -> tuple[Any, int, int]:
         return _numbered(store, where.rsplit(maxsplit=2)[0]), rank, n_ranks
     except (ValueError, RuntimeError) as error:
         raise WorkerError(
-            f"no launcher has started this process, or its ranks do not meet: {_first_line(error)}\n"
+            f"no launcher has started this process, or its workers do not meet: {_first_line(error)}\n"
             "hint: torchrun sets RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT; rank=, n_ranks= and address= say them"
         ) from error
 
@@ -219,7 +219,7 @@ def workers(
         torch.distributed has not been initialised, those that the environment names as torchrun sets it.
     rank, n_ranks, address
         In place of ``group``, for processes that nothing has told of each other: which worker this is, how many
-        there are, and "HOST:PORT", where rank 0 listens and the others find it.
+        there are, and "HOST:PORT", where worker 0 listens and the others find it.
     timeout
         Seconds that a worker waits for the others: when they meet, and in each call of theirs.
 
