@@ -10,7 +10,7 @@
  *             power 1 / (1 + norm); t- likewise of the other documents (Hu, Wang, Peng and Li,
  *             "Unbiased LambdaMART", 2019, eq. 30 and 31; XGBoost's `lambdarank_unbiased`).
  *
- * What is summed by position is integers: neither the order of threads nor ranks can matter, and
+ * What is summed by position is integers: neither the order of threads nor workers can matter, and
  * one formula in double makes a tree's biases of them. A model does not have them; validation does
  * not use them. */
 #include "objective/objective.h"
@@ -53,9 +53,9 @@ struct rw_debias {
     double l2, power;         /* additive: of a document; ipw: 1 / (1 + norm) */
     int is_given;             /* the propensities are: they stay as they are */
     const uint16_t *position; /* [n_docs] borrowed */
-    uint32_t n_positions;     /* one more than the greatest, on all ranks */
+    uint32_t n_positions;     /* one more than the greatest, on all workers */
     uint32_t first;           /* the least one that has documents: where t+ and t- are 1 */
-    uint64_t *n_docs;         /* [n_positions] of all ranks */
+    uint64_t *n_docs;         /* [n_positions] of all workers */
     /* [n_positions] those of the next tree's gradients, and those of the last tree's */
     struct rw_position_bias *bias, *before;
     int n_threads;

@@ -290,7 +290,8 @@ double rw_lambda_pair_seconds(struct rw_ctx *ctx, const struct rw_objective *obj
         return 0.0;
     for (uint32_t time = 0; time < TIMES; time++) {
         const double start = rw_clock_ms();
-        rw_gradients_run(gradients, time, 1.0, score, &handed);
+        if (rw_gradients_run(gradients, time, 1.0, score, &handed) < 0)
+            return 0.0;
         const double took = (rw_clock_ms() - start) * 1e-3 / (double)n_pairs;
         least = time == 0 || took < least ? took : least;
     }

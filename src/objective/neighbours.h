@@ -29,7 +29,7 @@ struct rw_neighbours_rule {
     uint32_t permutations;
     float sigma, scale; /* a ranking's pair in units: 2^40 / permutations */
     double relevant;    /* the label from which a document is relevant */
-    double max_gain;    /* err: the largest of the training set, all ranks' */
+    double max_gain;    /* err: the largest of the training set, all workers' */
 };
 
 struct rw_neighbour {

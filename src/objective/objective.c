@@ -170,7 +170,7 @@ struct rw_gradients {
     const struct rw_objective *objective;
     struct rw_objective_rule rule;
     const struct rw_dataset *dataset; /* borrowed */
-    uint32_t first_doc;  /* the number of its first document among those of all ranks */
+    uint32_t first_doc;  /* the number of its first document among those of all workers */
     const double *gains; /* borrowed */
     enum rw_isa isa;
     int n_threads;

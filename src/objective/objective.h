@@ -17,7 +17,7 @@ extern "C" {
 enum { RW_OBJECTIVE_PARAMS = 8 };
 
 /* Of several labels a document: what the lambdas of one of them are multiplied by, and its largest
- * gain, all ranks'. */
+ * gain, all workers'. */
 struct rw_label_rule {
     double weight, max_gain;
 };
@@ -28,7 +28,7 @@ struct rw_objective_rule {
     double value[RW_OBJECTIVE_PARAMS]; /* of its parameters, in their order; the words none and off
                                           are 0 */
     uint64_t seed;
-    double max_gain; /* the largest of the training set, all ranks'; where gradients are handed
+    double max_gain; /* the largest of the training set, all workers'; where gradients are handed
                         over, and for RW_OBJECTIVE_NEIGHBOURS */
     /* Several labels a document, whose lambdas are combined; 0: there is one. A run of gradients
      * has them, an objective's `query` sees one label at a time. */
@@ -190,16 +190,16 @@ struct rw_gradients;
 int rw_objective_check(struct rw_ctx *ctx, const struct rw_objective *objective,
                        const struct rw_objective_rule *rule, const struct rw_dataset *dataset,
                        double by);
-/* How the lambdas of several labels are summed: by the objective's `check` of all ranks' training
- * sets, so that every number of ranks chooses alike. All ranks call it. */
+/* How the lambdas of several labels are summed: by the objective's `check` of all workers' training
+ * sets, so that every number of workers chooses alike. All workers call it. */
 int rw_objective_sum(struct rw_ctx *ctx, const struct rw_objective *objective,
                      struct rw_objective_rule *rule, const struct rw_dataset *dataset);
-/* Are gradients, [n_docs], what they must be? first_doc: documents of other ranks before these.
+/* Are gradients, [n_docs], what they must be? first_doc: documents of other workers before these.
  * objective: whose they are, for the message; NULL: the caller's own. RW_ERR_DATA: not. */
 int rw_gradients_check(struct rw_ctx *ctx, const char *objective, uint32_t first_doc,
                        uint32_t n_docs, const double *gradients, const double *hessians);
 /* gains: [n_docs], of several labels [n_labels][n_docs], if the objective ranks; kept, borrowed, as
- * the dataset's offsets and labels. first_doc: documents of other ranks before these. */
+ * the dataset's offsets and labels. first_doc: documents of other workers before these. */
 int rw_gradients_new(struct rw_ctx *ctx, const struct rw_objective *objective,
                      const struct rw_objective_rule *rule, const struct rw_dataset *dataset,
                      uint32_t first_doc, const double *gains, struct rw_gradients **out);
@@ -210,8 +210,8 @@ struct rw_user_gradients {
     int64_t *lambda, *hess;     /* `is_fixed`, and not `in_doubles`: in units of 2^-40; else NULL */
     double *gradient, *hessian; /* otherwise, without the documents' weights */
 };
-/* scores: [n_docs]; rate: the tree's. All ranks call it; only of objectives that carry something
- * from tree to tree can it fail. */
+/* scores: [n_docs]; rate: the tree's. All workers call it. RW_ERR_INTERRUPTED: the caller wants no
+ * more, and what was made is undefined. Objectives that keep state fail as their `end` does. */
 int rw_gradients_run(struct rw_gradients *gradients, uint32_t tree, double rate,
                      const double *scores, const struct rw_user_gradients **out);
 /* The objective's state after n_trees trees: all that were run, or one less; and reads one, as
