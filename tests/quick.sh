@@ -142,8 +142,9 @@ emulated_checks() { # PART:FILE...: a command in tests/check per line
         hist:*)
             method=${one#*:hist_}
             [ "$method" != atomic ] || method=collision
+            [ "$method" != reduced ] || method=collision_reduced
             grep -qx "RW_HIST_METHOD($method)" src/gpu/hist/methods.def || method=lanes
-            echo "check --device cuda --hist $method --filter columns/h"
+            echo "check --device cuda --hist $(echo "$method" | tr _ -) --filter columns/h"
             ;;
         *) echo 'check --device cuda --filter columns/h' ;;
         esac
