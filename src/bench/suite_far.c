@@ -150,9 +150,7 @@ static int make(struct far *s)
 {
     struct rw_bench *bench = s->bench;
     const uint32_t n = rw_bench_number(bench, bench->options->n_queries, QUERIES, QUICK_QUERIES);
-    const struct rw_cut_rule rule = {.bins = s->params->bins,
-                                     .absent_missing = s->params->absent,
-                                     .min_docs = (uint32_t)s->params->min_docs};
+    const struct rw_cut_rule rule = rw_params_cut_rule(s->params);
     rw_log(bench->ctx, RW_LOG_NOTE, "making codes of %u queries", n);
     const struct rw_bench_codes codes = rw_bench_codes_of(0, n, bench->options->seed);
     return rw_bench_codes_make(bench->ctx, &codes, &rule, &s->binned);

@@ -116,9 +116,7 @@ static int make_rows(struct trees *s)
 
 static int count_bins(struct trees *s, struct row *row)
 {
-    const struct rw_cut_rule rule = {.bins = row->params->bins,
-                                     .absent_missing = row->params->absent,
-                                     .min_docs = (uint32_t)row->params->min_docs};
+    const struct rw_cut_rule rule = rw_params_cut_rule(row->params);
     RW_SCOPED(rw_cuts_free) struct rw_cuts *cuts = NULL;
     RW_TRY(rw_cuts_make(s->bench->ctx, s->data.dataset, &rule, &cuts));
     row->n_used = cuts->n_features;

@@ -84,9 +84,7 @@ static int make_share(const struct worker *worker, struct rw_binned **out)
 {
     const struct training *t = worker->training;
     const int number = rw_workers_number(worker->ctx);
-    const struct rw_cut_rule rule = {.bins = t->params->bins,
-                                     .absent_missing = t->params->absent,
-                                     .min_docs = (uint32_t)t->params->min_docs};
+    const struct rw_cut_rule rule = rw_params_cut_rule(t->params);
     const struct rw_bench_codes codes =
         rw_bench_codes_of(share_of(t, number), share_of(t, number + 1), t->bench->options->seed);
     return rw_bench_codes_make(worker->ctx, &codes, &rule, out);

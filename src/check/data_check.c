@@ -400,13 +400,6 @@ static int find_split(struct rw_ctx *ctx, const struct rw_dataset *dataset, stru
 
 /* ------------------------------------------------------------------ documents */
 
-static uint64_t mix(uint64_t x)
-{
-    x = (x ^ x >> 32) * UINT64_C(0xd6e8feb86659fd93);
-    x = (x ^ x >> 32) * UINT64_C(0xd6e8feb86659fd93);
-    return x ^ x >> 32;
-}
-
 /* A word as a number: its number in the vocabulary is no other set's. */
 static uint32_t hash_word(const char *word)
 {
@@ -433,7 +426,8 @@ static void hash_docs(const struct rw_dataset *dataset, uint64_t *hashes)
             const uint32_t bits =
                 is_word ? hash_word(rw_vocabulary_word(dataset->vocabulary, (uint32_t)value))
                         : rw_bits_of_float(value);
-            hashes[column->row ? column->row[i] : i] += mix((uint64_t)column->feature << 32 | bits);
+            hashes[column->row ? column->row[i] : i] +=
+                rw_mix((uint64_t)column->feature << 32 | bits);
         }
     }
 }

@@ -139,14 +139,10 @@ static int lower(struct rw_ctx *ctx, const struct rw_model *model, const struct 
 
 static int write_text(struct rw_ctx *ctx, const struct rw_put *put, const char *path)
 {
-    struct rw_out_file file;
-    int status;
+    RW_RELEASED(rw_out_file_abandon) struct rw_out_file file = {0};
     RW_TRY(rw_out_file_open(ctx, &file, path));
-    RW_TRY_OUT(rw_out_file_write(ctx, &file, put->text, put->n));
+    RW_TRY(rw_out_file_write(ctx, &file, put->text, put->n));
     return rw_out_file_commit(ctx, &file);
-out:
-    rw_out_file_abandon(&file);
-    return status;
 }
 
 /* May it matter whether a feature that a document lacks is 0 or missing? Of categorical splits, it
@@ -537,7 +533,7 @@ static int find_cuts(struct rw_ctx *ctx, const struct rw_params *params,
 }
 
 /* Of each feature by categories a word against all others, a missing value with the others or, if
- * training sees some, with the word. All ranks call it. */
+ * training sees some, with the word. All workers call it. */
 static int add_categories(struct rw_ctx *ctx, struct rw_model *model, size_t *room,
                           const struct rw_params *params, const struct rw_dataset *data,
                           const uint8_t *categorical, const struct rw_categories *kept)

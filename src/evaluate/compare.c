@@ -11,8 +11,6 @@
 #include "evaluate/evaluate.h"
 #include "io/input.h"
 
-__extension__ typedef __int128 int128;
-
 /* ------------------------------------------------------------------ the difference */
 
 struct sums {
@@ -122,30 +120,30 @@ static uint32_t whole_differences(const struct rw_pairs *pairs, int64_t *whole)
     return n;
 }
 
-static int at_least(int128 sum, int128 found)
+static int at_least(rw_int128 sum, rw_int128 found)
 {
     return (sum < 0 ? -sum : sum) >= (found < 0 ? -found : found);
 }
 
-static double exact_p(const int64_t *whole, uint32_t n, int128 found)
+static double exact_p(const int64_t *whole, uint32_t n, rw_int128 found)
 {
     uint32_t hits = 0;
     for (uint32_t signs = 0; signs < 1u << n; signs++) {
-        int128 sum = 0;
+        rw_int128 sum = 0;
         for (uint32_t i = 0; i < n; i++)
-            sum += signs >> i & 1 ? -(int128)whole[i] : whole[i];
+            sum += signs >> i & 1 ? -(rw_int128)whole[i] : whole[i];
         hits += (uint32_t)at_least(sum, found);
     }
     return (double)hits / (double)(1u << n);
 }
 
-static int128 random_sum(const int64_t *whole, uint32_t n, uint64_t seed, uint32_t pattern)
+static rw_int128 random_sum(const int64_t *whole, uint32_t n, uint64_t seed, uint32_t pattern)
 {
-    int128 sum = 0;
+    rw_int128 sum = 0;
     for (uint32_t i = 0; i < n; i += 128) {
         const struct rw_philox random = rw_random4(seed, i / 128, pattern, RW_STREAM_SIGNS);
         for (uint32_t k = i; k < n && k < i + 128; k++)
-            sum += random.word[(k - i) / 32] >> (k % 32) & 1 ? -(int128)whole[k] : whole[k];
+            sum += random.word[(k - i) / 32] >> (k % 32) & 1 ? -(rw_int128)whole[k] : whole[k];
     }
     return sum;
 }
@@ -154,7 +152,7 @@ struct signs_job {
     const int64_t *whole; /* [n] */
     uint32_t n;
     uint64_t seed;
-    int128 found;
+    rw_int128 found;
     uint32_t hits; /* patterns whose sum is as far from 0, or further */
 };
 
@@ -176,7 +174,7 @@ static int count_hits(void *user, struct rw_share *share)
 static int randomise(struct rw_ctx *ctx, const struct rw_pairs *pairs, uint64_t seed, double *p)
 {
     RW_FREED int64_t *whole = NULL;
-    int128 found = 0;
+    rw_int128 found = 0;
     int status = RW_OK;
     *p = 1.0;
     RW_TRY(RW_NEW(ctx, whole, (size_t)pairs->n + 1));

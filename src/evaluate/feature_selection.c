@@ -392,7 +392,7 @@ static int check(struct selecting *s, const struct rw_params *params)
         return rw_fail(s->ctx, RW_ERR_ARGUMENT, "%d repeats; expected 1 to 1000",
                        options->n_repeats);
     if (rw_workers_count(s->ctx) > 1)
-        return rw_fail(s->ctx, RW_ERR_UNSUPPORTED, "features are selected by one rank, not by %d",
+        return rw_fail(s->ctx, RW_ERR_UNSUPPORTED, "features are selected by one worker, not by %d",
                        rw_workers_count(s->ctx));
     if (s->valid->codes)
         return rw_fail(s->ctx, RW_ERR_ARGUMENT,
@@ -450,9 +450,8 @@ int rw_select(struct rw_ctx *ctx, const struct rw_params *params, const struct r
     return status;
 }
 
-/* Importance by permutation: a model's metric with one feature's values shuffled (Breiman,
- * "Random forests", 2001, section 10). */
-__extension__ typedef unsigned __int128 uint128;
+/* ---- importance by permutation: a model's metric with one feature's values shuffled (Breiman,
+ * "Random forests", 2001, section 10) ---- */
 
 enum { MOST_REPEATS = 1000 };
 
@@ -476,7 +475,7 @@ static uint32_t partner(uint64_t seed, uint32_t k, uint32_t repeat, uint32_t fea
     const uint64_t item = (uint64_t)repeat << 32 | k;
     const struct rw_philox random = rw_random4(seed, item, feature, RW_STREAM_PERMUTE);
     const uint64_t word = (uint64_t)random.word[0] << 32 | random.word[1];
-    return (uint32_t)((uint128)word * ((uint64_t)k + 1) >> 64);
+    return (uint32_t)((rw_uint128)word * ((uint64_t)k + 1) >> 64);
 }
 
 static void shuffle(float *values, uint32_t n, uint64_t seed, uint32_t repeat, uint32_t feature)

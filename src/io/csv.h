@@ -23,7 +23,7 @@ struct rw_csv_column {
 struct rw_csv_layout {
     struct rw_arena arena; /* of what follows */
     char separator;
-    int has_header, has_query, n_more_labels;
+    int has_header, n_more_labels;
     uint32_t n_columns;
     struct rw_csv_column *column; /* [n_columns] */
     char **title;                 /* [n_columns] NULL: no header;  */

@@ -138,12 +138,6 @@ static int bad_number(struct rw_ctx *ctx, const struct rw_line_reader *lines, co
                    n ? "'" : "", n ? found : "an empty line", n ? "'" : "");
 }
 
-/* Lines first .. first + most - 1 of a file, from 0. */
-struct lines_wanted {
-    uint64_t first, most;
-    int counts_others; /* 1: up to the end of the file; 0: no line behind them is looked at */
-};
-
 /* What was read of a file. */
 struct numbers {
     double *value; /* [n_lines][n_columns]; the caller's (rw_mem_free), also after a failure */

@@ -344,12 +344,11 @@ struct rw_cache_values {
 int rw_cache_values_open(struct rw_ctx *ctx, const char *path, struct rw_cache_values **out)
 {
     RW_SCOPED(rw_cache_values_close) struct rw_cache_values *values = NULL;
-    int status = RW_OK;
     *out = NULL;
     RW_TRY(RW_NEW(ctx, values, 1));
     RW_TRY(rw_out_file_open(ctx, &values->file, path));
     if (!values->file.temporary)
-        return status;
+        return RW_OK;
     *out = values;
     values = NULL;
     return RW_OK;
