@@ -98,7 +98,7 @@ int rw_out_file_write(struct rw_ctx *ctx, struct rw_out_file *out, const void *b
 struct rw_share {
     int thread;    /* 0: the one that called rw_parallel; always under n_threads: for scratch */
     int n_threads; /* as given to rw_parallel: not all of them need have come */
-    uint64_t n_taken, n, chunk; /* private to thread.c, like the pool */
+    uint64_t n_taken, n, chunk; /* private to ctx.c, like the pool */
     struct rw_pool *pool;       /* NULL: nobody else is there */
     struct rw_watch *watch;     /* NULL: nobody asks how far it is, or stops it */
     int may_stop;

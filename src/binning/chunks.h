@@ -187,7 +187,7 @@ static inline uint32_t rw_all_held_begin(const struct rw_all_held *all, uint32_t
 {
     return f ? all->end[f - 1] : 0;
 }
-/* With many workers, between what is this worker's and what is of all (chunk_ranks.c). From what
+/* With many workers, between what is this worker's and what is of all (chunks.c). From what
  * this worker holds to all that is held of those features of group `group`, of RW_HELD_GROUPS,
  * whose boundaries this worker finds (without `end` if that is nothing): some features at a time,
  * for their values stand in memory beside those that are held. *all is zeroed, and released by

@@ -15,10 +15,10 @@ struct rw_cut_sample {
     uint32_t n;
     uint32_t *row;       /* [n] ascending; NULL: all documents; owned */
     uint8_t *in;         /* [n_docs] 1 if sampled; NULL: all; owned */
-    uint32_t n_all;      /* of all ranks */
-    uint32_t n_all_docs; /* documents of all ranks */
+    uint32_t n_all;      /* of all workers */
+    uint32_t n_all_docs; /* documents of all workers */
 };
-/* Released also after a failure. All ranks call it. */
+/* Released also after a failure. All workers call it. */
 int rw_cut_sample_init(struct rw_ctx *ctx, struct rw_cut_sample *sample,
                        const struct rw_dataset *dataset);
 void rw_cut_sample_release(struct rw_cut_sample *sample);
@@ -74,7 +74,7 @@ int rw_cuts_of_intervals(struct rw_ctx *ctx, struct rw_cut_intervals *intervals,
 /* Cuts and, unless found->reason says that there are none, codes: `index` (of `width` bytes each;
  * taken) has the interval of each document if column->row is NULL, else of column->n entries, while
  * the others are in the interval of an absent value. own: NULL, or where `intervals` are those of
- * all ranks, the documents of each interval on this one, as intervals->count has them. Changes
+ * all workers, the documents of each interval on this one, as intervals->count has them. Changes
  * *intervals. */
 int rw_codes_of_intervals(struct rw_cut_intervals *intervals, const uint32_t *own,
                           const struct rw_cut_rule *rule, const struct rw_column *column,

@@ -546,10 +546,10 @@ static void add_bound(struct walk *w, uint32_t key, uint32_t n_under)
 /* n values, `end` up to the run's end. */
 static void walk_run(struct walk *w, uint32_t key, uint32_t n, uint32_t end)
 {
-    const uint32_t n_workers = pass_ranks(w, end);
-    if (w->next_is_due || (n_workers > 0 && !w->is_first))
+    const uint32_t n_ranks = pass_ranks(w, end);
+    if (w->next_is_due || (n_ranks > 0 && !w->is_first))
         add_bound(w, key, end - n);
-    w->next_is_due = n_workers > 1;
+    w->next_is_due = n_ranks > 1;
     w->is_first = 0;
     w->last = key;
 }

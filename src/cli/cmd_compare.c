@@ -236,7 +236,8 @@ static json_t *compared_row(const struct rw_compared *row)
         row->low, row->high, row->p, row->n_wins, row->n_ties, row->n_losses);
 }
 
-/* One metric's object. rows: its rows are added; moved: those of the first queries. */
+/* One metric's object. rows: its rows are added; first: the rows of the first SHOWN_MOVED queries
+ * are added. */
 static json_t *compared_document(const struct rw_comparison *of, json_t *rows, json_t *first)
 {
     json_t *all = compared_row(&of->all), *groups = json_array(), *moved = json_array();

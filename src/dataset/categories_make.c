@@ -63,7 +63,7 @@ static int put_numbers(struct rw_ctx *ctx, struct message *m, uint32_t feature,
     return RW_OK;
 }
 
-/* values, code: [n_docs] scratch. */
+/* values: [n_docs] scratch. */
 static int count_feature(struct rw_ctx *ctx, const struct rw_dataset *dataset, uint32_t feature,
                          int absent_missing, float *values, struct message *m)
 {

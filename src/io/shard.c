@@ -286,7 +286,7 @@ static int check_parts(const struct joint *j)
     return RW_OK;
 }
 
-/* Counts the documents, and lines of the first file, that ranks before this one have, so that
+/* Counts the documents, and lines of the first file, that workers before this one have, so that
  * errors name documents and lines as a reader of all the data counts them. */
 static void count_before(const struct joint *j)
 {
@@ -493,7 +493,8 @@ static int fail_twice(const struct joint *j, const struct twice *twice, int is_l
                    here, id, began);
 }
 
-/* The text of where the first one is, from its rank to all; and whether it is that rank's last. */
+/* The text of where the first one is, from its worker to all; and whether it is that worker's last.
+ */
 static int tell_where(const struct joint *j, const struct twice *twice, char *began, int *is_last)
 {
     uint64_t text[WHERE_WORDS + 1] = {0};

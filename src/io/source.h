@@ -41,8 +41,8 @@ struct rw_source {
     uint32_t n_chunks;
     /* while codes are made */
     struct rw_cut_sample sample;
-    struct rw_chunks chunks; /* one a chunk */
-    int sampled;             /* the pass at work reads the sampled documents, or 0: the others */
+    struct rw_chunks chunks;
+    int sampled; /* the pass at work reads the sampled documents, or 0: the others */
 };
 
 /* The chunks of n_docs documents: chunk_docs in each but the last. */

@@ -592,10 +592,10 @@ static int add_up(struct rw_ctx *ctx, const struct rw_metric *metric,
     return RW_OK;
 }
 
-/* One rank's sums and queries to those of all ranks, which all call it: in parts of 32 bits, of
+/* One worker's sums and queries to those of all workers, which all call it: in parts of 32 bits, of
  * which many may be added up. */
-static int add_ranks(struct rw_ctx *ctx, struct rw_metric_sums *sums, uint32_t *n_counted,
-                     uint32_t *n_empty)
+static int add_workers(struct rw_ctx *ctx, struct rw_metric_sums *sums, uint32_t *n_counted,
+                       uint32_t *n_empty)
 {
     enum { PARTS = 4, BITS = 32 };
     uint64_t word[PARTS] = {sums->value_lo, (uint64_t)sums->value_hi, sums->weight_lo,
@@ -631,7 +631,7 @@ static int average(struct rw_ctx *ctx, const struct rw_metric *metric,
                                    (uint64_t)sums.weight, (int64_t)(sums.weight >> 64)};
     if (judgments->is_shared) {
         RW_TRY(rw_comm_agree(ctx, status));
-        status = add_ranks(ctx, &words, &sums.n_counted, &sums.n_empty);
+        status = add_workers(ctx, &words, &sums.n_counted, &sums.n_empty);
     }
     RW_TRY(status);
     out->mean = rw_metric_mean(metric->kind, &words);

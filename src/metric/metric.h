@@ -118,7 +118,7 @@ struct rw_judgments {
     double max_gain;
     double most_weight[2]; /* of a query; of a query, times its documents */
     int leaves_out;        /* a score of RW_UNRANKED is none: the run does not have the document */
-    int is_shared;         /* with all ranks: rw_judgments_share */
+    int is_shared;         /* with all workers: rw_judgments_share */
     uint32_t longest;
 };
 struct rw_dataset;
@@ -126,8 +126,8 @@ int rw_judgments_init(struct rw_ctx *ctx, struct rw_judgments *judgments,
                       const struct rw_dataset *dataset, const struct rw_gain_rule *gains,
                       int any_uses_gain);
 void rw_judgments_release(struct rw_judgments *judgments);
-/* These are one rank's; means will be of all ranks' queries from now on. All ranks call it, and
- * rw_metric_eval afterwards. */
+/* These are one worker's; means will be of all workers' queries from now on. All workers call it,
+ * and rw_metric_eval afterwards. */
 int rw_judgments_share(struct rw_ctx *ctx, struct rw_judgments *judgments);
 
 /* order[r]: the index within the query of the document at position r, by falling score, then by

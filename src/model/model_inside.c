@@ -441,7 +441,7 @@ static double add_gains(const struct rw_model *model, int by_splits, double *gai
     return all;
 }
 
-/* Returns the features' names, as many as there is room for. */
+/* Appends the feature's name, if there is room for it. */
 static void add_name(const struct rw_model *model, uint32_t feature, char *text, size_t size)
 {
     const size_t n = strlen(text);

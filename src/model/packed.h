@@ -150,7 +150,8 @@ int rw_packed_lines(const struct rw_packed *packed, const struct rw_builder *lin
 double rw_packed_doc_ns(const struct rw_flat *flat, const struct rw_packed_ops *ops);
 double rw_packed_make_ns(const struct rw_flat *flat);
 
-/* --- blocks of documents, wherever their values are: rows, or data sets (packed_data.c) --- */
+/* --- blocks of documents, wherever their values are: rows, or data sets (packed.c,
+ * device_scorer.c) --- */
 struct rw_column;
 struct rw_packed_job;
 

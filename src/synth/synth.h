@@ -1,5 +1,5 @@
 /* Made ranking data: shapes that imitate the public sets. The public side is rw_synth of
- * rankwood.h; here are the chunks that they and their tests share.
+ * rankwood.h; here is what it and its tests share.
  *
  * A query is a pure function of (shape, seed, number of the query): random numbers are
  * counter-based, arithmetic is + - * / sqrt, conversions and base/exact.h. So the first n queries

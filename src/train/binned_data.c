@@ -131,8 +131,8 @@ static int read_binned(struct rw_ctx *ctx, const struct rw_params *params, const
 }
 
 /* Many workers find boundaries together, by way of the values. */
-static int table_of_ranks(struct rw_ctx *ctx, const struct rw_table *table,
-                          const struct rw_cut_rule *rule, struct rw_binned *out)
+static int table_of_workers(struct rw_ctx *ctx, const struct rw_table *table,
+                            const struct rw_cut_rule *rule, struct rw_binned *out)
 {
     struct rw_dataset *values RW_SCOPED(rw_dataset_free) = NULL;
     RW_TRY(rw_comm_agree(ctx, rw_dataset_from_table(ctx, table, NULL, &values)));
@@ -157,7 +157,7 @@ int rw_binned_from_table(struct rw_ctx *ctx, const struct rw_params *params,
     else if (batches)
         RW_TRY(rw_batch_codes(ctx, table, batches, &rule, RW_BATCH_CHUNK_DOCS, binned));
     else if (rw_n_workers(ctx) > 1)
-        RW_TRY(table_of_ranks(ctx, table, &rule, binned));
+        RW_TRY(table_of_workers(ctx, table, &rule, binned));
     else
         RW_TRY(rw_params_trains_on_host(ctx, params)
                    ? rw_table_codes(ctx, table, &rule, binned)

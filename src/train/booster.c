@@ -780,7 +780,7 @@ static int take_sets(struct booster *b, const struct rw_dataset *const *valid, i
     return RW_OK;
 }
 
-static int take_ranks(struct booster *b, const struct rw_params *params)
+static int take_training_set(struct booster *b, const struct rw_params *params)
 {
     struct rw_category_sets *sets = &b->category_sets;
     b->in.given[0] = b->in.set[0];
@@ -814,7 +814,7 @@ int rw_train_plan(struct rw_ctx *ctx, const struct rw_params *params,
     const struct rw_metric_plan *measured[RW_MAX_SETS];
     double start = rw_clock_ms();
     memset(out, 0, sizeof(*out));
-    RW_TRY(take_ranks(b, params));
+    RW_TRY(take_training_set(b, params));
     RW_TRY(take_sets(b, training->valid, training->n_valid));
     RW_TRY(rw_worker_sets_columns(ctx, b->in.given, b->in.n_sets, b->in.feature, b->in.n_features,
                                   NULL, &b->in.columns));
@@ -840,7 +840,7 @@ int rw_train_on(struct rw_ctx *ctx, const struct rw_params *params,
     *out = NULL;
     b->hooks = training->hooks;
     b->init = training->init;
-    RW_TRY_OUT(take_ranks(b, params));
+    RW_TRY_OUT(take_training_set(b, params));
     RW_TRY_OUT(rw_comm_agree(ctx, take_sets(b, training->valid, training->n_valid)));
     RW_TRY_OUT(rw_worker_sets_columns(ctx, b->in.given, b->in.n_sets, b->in.feature,
                                       b->in.n_features, b->init, &b->in.columns));

@@ -269,7 +269,7 @@ int rw_train_check_files(struct rw_ctx *ctx, const struct rw_params *params,
 int rw_labels_gains(struct rw_ctx *ctx, struct rw_arena *arena, const struct rw_params *params,
                     const struct rw_gain_rule *gains, const struct rw_dataset *train, double **out);
 /* What a rule has of all workers' training sets: the largest gains, and how labels are summed
- * (rw_objective_sum). All ranks call it. gains: NULL if the objective does not rank. */
+ * (rw_objective_sum). All workers call it. gains: NULL if the objective does not worker. */
 int rw_labels_rule(struct rw_ctx *ctx, const struct rw_objective *objective,
                    struct rw_objective_rule *rule, const double *gains,
                    const struct rw_dataset *train);

@@ -1,5 +1,5 @@
 /* Workers that are the processes of MPI_COMM_WORLD: a library of its own, the only one that is
- * linked to MPI, which comm_open.c opens.
+ * linked to MPI, which rw_comm_open opens (comm.c).
  *
  * A worker that waits for the others gives its processor away: calls are begun and then tested,
  * more and more seldom. Large messages go between pairs of workers in parts, which keeps counts

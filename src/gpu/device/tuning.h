@@ -198,7 +198,7 @@
 #define RW_TUNE_FAR_COLUMNS_READ        0.4
 #define RW_TUNE_FAR_COLUMNS_READ_NEWTON 0.7
 
-/* ---- lambdas and workers ---- Measured by check_lambda --bench. */
+/* ---- lambdas and ranks ---- Measured by check_lambda --bench. */
 /* Threads that sort a query of 257 to 2,048 documents; as many warps sort a shorter query each; and
  * blocks a multiprocessor that registers must leave room for: 48, none spilled. Of a sort in shared
  * memory 90 % of what that gives were taken; queries of up to 128 by counting: 3 % less time for
@@ -209,8 +209,8 @@
 #define RW_TUNE_LAMBDA_WARPS 4
 /* Documents of a thread in the kernel of bounded queries, which meet each upper one, whose sums are
  * added over the warp once for all of them; and blocks a multiprocessor that registers must leave
- * room for: 93 registers, none spilled. ms, slots x blocks, truncation 30, with the workers, when
- * two upper documents were met twice and workers took longer: 2 x 7 .5888, 2 x 6 .5847, 3 x 5
+ * room for: 93 registers, none spilled. ms, slots x blocks, truncation 30, with the ranks, when
+ * two upper documents were met twice and ranks took longer: 2 x 7 .5888, 2 x 6 .5847, 3 x 5
  * .5810, 4 x 5 .5982, 1 x 8 .6390; plain pairs .8450. */
 #define RW_TUNE_LAMBDA_SLOTS  3
 #define RW_TUNE_LAMBDA_BLOCKS 5

@@ -2,7 +2,7 @@
  * cu_quantise.cu (samples, quantised lambdas, root sums), cu_split.cu (best splits), cu_category.cu
  * (best splits by categories), cu_partition.cu (documents of nodes, sums of leaves), cu_engine.cu
  * (scores, columns from tiles, histograms that change their place, what the host waits for),
- * cu_ranks.cu (what workers send).
+ * cu_workers.cu (what workers send).
  *
  * Launchers enqueue on a cudaStream_t and return a cudaError_t; they neither allocate nor wait.
  * Pointers d_x are on the device; a document's position is its index in the list of documents,
@@ -221,7 +221,7 @@ int rw_cuda_search_categories(const struct rw_cuda_search *search,
                               const struct rw_cuda_categories *categories, uint32_t first_block,
                               void *stream);
 
-/* ---- histograms of many workers: cu_ranks.cu ---- */
+/* ---- histograms of many workers: cu_workers.cu ---- */
 
 /* How a node's cells are sent, by what their sums over all workers can be, and where. A cell is one
  * number of 64 or of 32 bits: count, hessian and lambda, the lowest bits first; or numbers apart.

@@ -55,7 +55,7 @@ int rw_cuda_lambda_set_gradients(struct rw_cuda_lambda *lambda, const void *grad
                                  const void *hessians, int is_fixed);
 
 /* Before a run of RW_OBJECTIVE_NEIGHBOURS: the tree that it draws for, and how many documents other
- * ranks have before these. */
+ * workers have before these. */
 void rw_cuda_lambda_set_tree(struct rw_cuda_lambda *lambda, uint32_t tree, uint32_t first_doc);
 
 /* Enqueues one tree's gradients on the cudaStream_t. One run at a time of an object: it has scratch
@@ -66,8 +66,8 @@ int rw_cuda_lambdas_run(struct rw_cuda_lambda *lambda, const struct rw_cuda_lamb
  * those with d_sampled not 0. */
 int rw_cuda_lambdas_largest(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambda_run *run,
                             void *stream);
-/* Of many ranks: runs enqueue `largest` where they have numbers of this rank's on the device, n of
- * them, that are to become the largest of all ranks'. NULL, as at first: one rank. */
+/* Of many workers: runs enqueue `largest` where they have numbers of this worker's on the device, n
+ * of them, that are to become the largest of all workers'. NULL, as at first: one worker. */
 typedef int (*rw_cuda_largest_fn)(void *user, uint64_t *d_numbers, uint32_t n);
 void rw_cuda_lambda_share(struct rw_cuda_lambda *lambda, rw_cuda_largest_fn largest, void *user);
 
