@@ -394,7 +394,7 @@ static int check(struct selecting *s, const struct rw_params *params)
     if (rw_workers_count(s->ctx) > 1)
         return rw_fail(s->ctx, RW_ERR_UNSUPPORTED, "features are selected by one worker, not by %d",
                        rw_workers_count(s->ctx));
-    if (s->valid->codes)
+    if (s->valid->codes.bins)
         return rw_fail(s->ctx, RW_ERR_ARGUMENT,
                        "features are selected by validation sets with values: rw_dataset_read");
     RW_TRY(rw_params_check(s->ctx, params, RW_PARAMS_TRAIN));

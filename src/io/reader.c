@@ -400,7 +400,7 @@ static int read_whole(struct rw_ctx *ctx, struct reader *reader, const struct rw
                                  goal->values ? NULL : goal->rule, out));
     const struct rw_dataset *documents = out->documents;
     if (!reader->format->notices_queries)
-        RW_TRY(note_queries(ctx, reader, documents->query_id_offset, documents->query_id_text,
+        RW_TRY(note_queries(ctx, reader, documents->query_id.offset, documents->query_id.text,
                             documents->n_queries));
     if (goal->take) {
         RW_TRY(goal->take(goal->take_user, documents));

@@ -368,7 +368,7 @@ struct rw_column_view rw_column_view_of(const struct rw_dataset *dataset)
     struct rw_column_view view = {.what = "the data",
                                   .width = dataset->width,
                                   .by_name = dataset->by_name,
-                                  .n_ids = dataset->n_ids};
+                                  .n_ids = dataset->codes.n_ids};
     if (dataset->n_columns)
         view.n_ids = dataset->column[dataset->n_columns - 1].feature + 1;
     return view;
