@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/other_formats.h"
 #include "binning/bins.h"
 #include "convert/convert.h"
 #include "dataset/dataset.h"

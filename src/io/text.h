@@ -11,7 +11,7 @@
 #pragma once
 
 #include "base/mem.h"
-#include "base/other_formats.h"
+#include "base/ctx.h"
 #include "dataset/dataset.h"
 #include "io/input.h"
 

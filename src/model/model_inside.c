@@ -6,7 +6,6 @@
 
 #include "base/bits.h"
 #include "base/mem.h"
-#include "base/other_formats.h"
 #include "dataset/dataset.h"
 #include "model/model.h"
 #include "model/model_text.h"

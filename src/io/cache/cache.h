@@ -9,7 +9,7 @@
 #pragma once
 
 #include "base/mem.h"
-#include "base/other_formats.h"
+#include "base/ctx.h"
 #include "binning/bins.h"
 #include "io/input.h"
 

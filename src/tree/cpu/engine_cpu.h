@@ -1,6 +1,6 @@
-/* State of the engine for processors; engine_cpu.c loads and keeps scores, engine_cpu_rows.c makes
- * rows of codes, engine_cpu_partition.c partitions, engine_cpu_hist.c divides histograms and splits
- * among the threads and adds up those of many workers, engine_cpu_build.c adds documents to cells,
+/* State of the engine for processors; engine_cpu.c loads, keeps scores and divides nodes' documents,
+ * engine_cpu_rows.c makes rows of codes, engine_cpu_hist.c divides histograms and splits among the
+ * threads and adds up those of many workers, engine_cpu_build.c adds documents to cells,
  * engine_cpu_split.c finds the best cut of a feature. */
 #pragma once
 
@@ -323,9 +323,6 @@ static inline int rw_cpu_threads(const struct rw_cpu *cpu, uint64_t n_docs)
     return worth < (uint64_t)n_threads ? (int)worth : n_threads;
 }
 
-/* The documents of the sample into cpu->doc: the root's. n_idle: those that are set apart. */
-void rw_cpu_list_docs(struct rw_cpu *cpu, uint32_t n_sampled, uint32_t n_idle);
-int rw_cpu_partition(struct rw_engine *engine, const struct rw_split *splits, int n);
 /* A node's idle documents: how many of [first, end) go left; and, added to count, [RW_MAX_CODES],
  * how many have each code of column f. */
 uint32_t rw_cpu_idle_left(const struct rw_cpu *cpu, const struct rw_split *split, uint32_t first,
