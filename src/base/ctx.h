@@ -138,8 +138,6 @@ void rw_share_add(struct rw_share *share, uint64_t *sum, uint64_t more);
 
 /* Outside of loops: asks the caller, if it is time. RW_ERR_INTERRUPTED: the call shall end. */
 int rw_poll(struct rw_ctx *ctx);
-/* The same in a poll function of another context, which passes on what the caller says. 1: stop. */
-int rw_poll_pass_on(struct rw_ctx *ctx);
 /* A stage's work is counted from here on, up to rw_stage_end: by rw_share_poll (of_loops: 1), or by
  * rw_stage_add (0). Returns 0 if a stage has begun already, whose part this is: nothing is counted.
  */
