@@ -87,12 +87,6 @@ enum { LEAST_KEPT = 768 };
 /* Idle documents are set apart where they are at least one of so many. */
 enum { WORTH_APART = 16 };
 
-/* Can cells of so many documents be packed? */
-static int is_packed(const struct rw_engine_rules *rules, uint64_t n_docs)
-{
-    return n_docs * (uint64_t)rw_quantise_limit(rules->bits) < (uint64_t)1 << 31;
-}
-
 /* What growing trees takes; codes and the host's part aside. */
 static int allocate(struct rw_cpu *cpu)
 {
@@ -104,7 +98,7 @@ static int allocate(struct rw_cpu *cpu)
     cpu->workers = rw_n_workers(host->base.ctx) > 1 ? &cpu->many : NULL;
     /* a node's documents are those of all workers where their cells are added up */
     const size_t all_docs = cpu->workers ? host->base.all_docs : n_docs;
-    const int may_be_wide = !is_packed(rules, all_docs), newton = rules->newton != 0;
+    const int may_be_wide = !rw_cpu_is_packed(rules, all_docs), newton = rules->newton != 0;
     const size_t words = (size_t)(1 + newton + may_be_wide); /* of a cell that is kept, at most */
     RW_TRY(allocate_sparse(cpu));
     RW_TRY(rw_cpu_allocate_rows(cpu));
@@ -661,7 +655,7 @@ static int cpu_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_roo
     RW_TRY(rw_host_begin_tree(&cpu->host, tree, out));
     const int32_t largest = rw_quantise_limit(engine->rules.bits);
     cpu->words.newton = engine->rules.newton;
-    cpu->words.packed = is_packed(&engine->rules, out->sum.n);
+    cpu->words.packed = rw_cpu_is_packed(&engine->rules, out->sum.n);
     cpu->words.n_words = 2 - cpu->words.packed + cpu->words.newton;
     cpu->words.most_docs =
         cpu->words.newton ? rw_joint_most(largest) : (uint32_t)(INT32_MAX / largest);
