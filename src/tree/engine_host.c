@@ -47,12 +47,8 @@ int rw_host_new(struct rw_host *host, void **out, size_t n, size_t size, int raw
 
 void rw_host_release(struct rw_host *host)
 {
-    for (int i = RW_MAX_SETS - 1; i >= 0; i--) {
-        struct rw_bins *bins = host->set[i].bins;
-        if (bins && host->alloc)
-            bins->codes_are_views = 1; /* of what is owned */
-        rw_bins_free(bins);
-    }
+    for (int i = RW_MAX_SETS - 1; i >= 0; i--)
+        rw_bins_free(host->set[i].bins);
     for (size_t i = 0; i < host->n_owned; i++) {
         if (host->alloc)
             host->free(&host->base, host->owned[i]);
@@ -103,16 +99,11 @@ int rw_host_allocate(struct rw_host *host, const struct rw_dataset *dataset)
     return RW_HOST_NEW_RAW(host, host->feature_sampled, host->base.info.n_features);
 }
 
-void rw_host_set_directions(const struct rw_host *host, int8_t *direction)
+void rw_host_set_rules(const struct rw_host *host, int8_t *direction, double *penalty)
 {
     const struct rw_cuts *cuts = host->set[0].bins->cuts;
     for (uint32_t f = 0; direction && f < cuts->n_features; f++)
         direction[f] = host->base.rules.monotone[cuts->feature[f]];
-}
-
-void rw_host_set_penalties(const struct rw_host *host, double *penalty)
-{
-    const struct rw_cuts *cuts = host->set[0].bins->cuts;
     for (uint32_t f = 0; penalty && f < cuts->n_features; f++)
         penalty[f] = host->base.rules.penalty[cuts->feature[f]];
 }
@@ -128,8 +119,7 @@ static int load_training(struct rw_host *host, const struct rw_dataset *dataset,
            ((size_t)host->n_queries + 1) * sizeof(*host->query_offset));
     if (dataset->weight)
         memcpy(host->weight_doc, dataset->weight, n * sizeof(*host->weight_doc));
-    rw_host_set_directions(host, host->direction);
-    rw_host_set_penalties(host, host->penalty);
+    rw_host_set_rules(host, host->direction, host->penalty);
     host->is_fixed = objective && objective->is_fixed;
     const struct rw_objective_rule rule = {.pair = rules->lambda};
     RW_TRY(rw_objective_check(host->base.ctx, objective, &rule, dataset, 1.0));
@@ -143,11 +133,46 @@ static int load_training(struct rw_host *host, const struct rw_dataset *dataset,
                          rules->lambda.truncation, host->discount, host->ideal);
 }
 
+/* An array of codes in the engine's own memory. */
+static int own_array(struct rw_host *host, const void *from, size_t n, size_t size, void **out)
+{
+    if (!from)
+        return RW_OK;
+    RW_TRY(rw_host_new(host, out, n, size, 1));
+    memcpy(*out, from, n * size);
+    return RW_OK;
+}
+
+/* Codes move into the engine's own memory, if it has its own, of which they are then views. */
+static int move_codes(struct rw_host *host, struct rw_bins *bins)
+{
+    int status = RW_OK;
+    for (uint32_t f = 0; f < bins->cuts->n_features; f++) {
+        struct rw_codes *from = &bins->codes[f], moved = {.n = from->n, .rest = from->rest};
+        if (!host->alloc) {
+            host->base.info.bytes += rw_codes_bytes(bins->cuts, f, from->n, bins->n_docs);
+            continue;
+        }
+        if (status >= 0) /* after a failure the rest is dropped: it is no memory of the engine's */
+            status = own_array(host, from->code, from->n, rw_cuts_code_bytes(bins->cuts, f),
+                               &moved.code);
+        if (status >= 0)
+            status = own_array(host, from->row, from->n, sizeof(*from->row), (void **)&moved.row);
+        if (!bins->codes_are_views) {
+            rw_mem_free(from->row);
+            rw_mem_free(from->code);
+        }
+        *from = moved;
+    }
+    bins->codes_are_views |= host->alloc != NULL;
+    return status;
+}
+
 int rw_host_load(struct rw_host *host, int set, const struct rw_dataset *dataset,
                  const struct rw_bins *bins, const double *gains)
 {
     RW_TRY(rw_host_make_bins(host, set, dataset, bins));
-    RW_TRY(rw_host_move_codes(host, host->set[set].bins));
+    RW_TRY(move_codes(host, host->set[set].bins));
     RW_TRY(RW_HOST_NEW(host, host->set[set].score, dataset->n_docs));
     if (set > 0)
         return RW_OK;
@@ -230,6 +255,134 @@ static int threads_of(const struct rw_host *host, uint32_t least_docs)
     return host->base.n_docs[0] >= least_docs ? host->base.n_threads : 1;
 }
 
+/* ---- what a tree sees: queries, their documents, and features, drawn by number, so that it does
+ * not matter who draws them ---- */
+
+/* Documents under which a parallel region costs more than it gains. */
+enum { PARALLEL_SAMPLED_DOCS = 2048 };
+
+/* How many items are kept, and the one with the lowest random number, the first of equals. */
+struct drawn {
+    uint32_t n_kept, lowest, lowest_random;
+};
+static const struct drawn none_drawn = {0, UINT32_MAX, UINT32_MAX};
+
+static void add_drawn(struct drawn *drawn, uint32_t n_kept, uint32_t item, uint32_t random)
+{
+    drawn->n_kept += n_kept;
+    if (random < drawn->lowest_random || (random == drawn->lowest_random && item < drawn->lowest)) {
+        drawn->lowest_random = random;
+        drawn->lowest = item;
+    }
+}
+
+/* Items first, first + 1, ..., or item[i]. */
+static struct drawn draw(uint8_t *kept, uint32_t n, uint32_t first, const uint32_t *item,
+                         uint64_t threshold, uint64_t seed, uint32_t tree, uint32_t stream)
+{
+    struct drawn drawn = none_drawn;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t random = rw_random(seed, item ? item[i] : first + i, tree, stream);
+        kept[i] = random < threshold;
+        add_drawn(&drawn, kept[i], i, random);
+    }
+    return drawn;
+}
+
+void rw_host_draw(uint8_t *kept, uint32_t n, const uint32_t *item, uint64_t threshold,
+                  uint64_t seed, uint32_t tree, uint32_t stream)
+{
+    const struct drawn drawn = draw(kept, n, 0, item, threshold, seed, tree, stream);
+    if (n > 0 && drawn.n_kept == 0)
+        kept[drawn.lowest] = 1;
+}
+
+/* Where no worker has kept an item, the lowest of all is. first: the number of this worker's. */
+static int keep_lowest(struct rw_engine *engine, const struct drawn *drawn, uint32_t first,
+                       uint8_t *kept)
+{
+    const uint32_t lowest = drawn->lowest;
+    int keep;
+    RW_TRY(rw_workers_keep_one(engine, drawn->n_kept, drawn->lowest_random,
+                               lowest == UINT32_MAX ? lowest : first + lowest, &keep));
+    if (keep && lowest != UINT32_MAX)
+        kept[lowest] = 1;
+    return RW_OK;
+}
+
+struct doc_job {
+    struct rw_host *host;
+    struct drawn drawn;
+};
+
+/* Of the documents of queries that are kept. */
+static int draw_some_docs(void *user, struct rw_share *share)
+{
+    struct doc_job *job = user;
+    const struct rw_host *host = job->host;
+    const struct rw_engine_rules *rules = &host->base.rules;
+    struct drawn own = none_drawn;
+    struct rw_philox four = {{0, 0, 0, 0}}; /* of documents 4 drawn to 4 drawn + 3 */
+    uint64_t drawn = UINT64_MAX;
+    for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
+        for (; doc < end; doc++) {
+            const uint64_t number = host->base.first_doc + doc; /* among all workers' */
+            if (!host->sampled[doc])
+                continue;
+            if (number / 4 != drawn) {
+                drawn = number / 4;
+                four = rw_random4(rules->seed, drawn, host->tree, RW_STREAM_SAMPLE_DOC);
+            }
+            const uint32_t random = four.word[number % 4];
+            host->sampled[doc] = random < rules->doc_threshold;
+            add_drawn(&own, host->sampled[doc], (uint32_t)doc, random);
+        }
+    }
+    rw_share_lock(share);
+    add_drawn(&job->drawn, own.n_kept, own.lowest, own.lowest_random);
+    rw_share_unlock(share);
+    return RW_OK;
+}
+
+/* Lambdas are of whole queries, so which these are is kept. */
+static int draw_docs(struct rw_host *host)
+{
+    struct doc_job job = {host, none_drawn};
+    if (!host->query_sampled)
+        return RW_OK;
+    for (uint32_t q = 0; q < host->n_queries; q++)
+        host->query_sampled[q] = host->sampled[host->query_offset[q]];
+    rw_parallel(host->base.ctx, threads_of(host, PARALLEL_SAMPLED_DOCS), host->base.n_docs[0], 0,
+                draw_some_docs, &job);
+    return keep_lowest(&host->base, &job.drawn, host->base.first_doc, host->sampled);
+}
+
+/* What the tree begun sees: sampled, query_sampled and feature_sampled. */
+static int draw_samples(struct rw_host *host)
+{
+    const struct rw_engine_rules *rules = &host->base.rules;
+    const struct rw_cuts *cuts = host->set[0].bins->cuts;
+    rw_host_draw(host->feature_sampled, cuts->n_features, cuts->feature, rules->feature_threshold,
+                 rules->seed, host->tree, RW_STREAM_SAMPLE_FEATURE);
+    if (rules->query_threshold > UINT32_MAX) {
+        memset(host->sampled, 1, host->base.n_docs[0]);
+        return draw_docs(host);
+    }
+    /* drawn into the first bytes, then spread from the last query to the first: query q's first
+     * document is at q or after it, so nothing is overwritten before it is read */
+    uint8_t *kept = host->sampled;
+    const struct drawn drawn =
+        draw(kept, host->n_queries, host->base.first_query, NULL, rules->query_threshold,
+             rules->seed, host->tree, RW_STREAM_SAMPLE_QUERY);
+    RW_TRY(keep_lowest(&host->base, &drawn, host->base.first_query, kept));
+    for (uint32_t q = host->n_queries; q-- > 0;) {
+        const uint8_t keep = kept[q];
+        const uint32_t first = host->query_offset[q];
+        memset(host->sampled + first, keep, host->query_offset[q + 1] - first);
+    }
+    return draw_docs(host);
+}
+
 static int is_query_sampled(const struct rw_host *host, uint32_t q)
 {
     return host->query_sampled ? host->query_sampled[q] : host->sampled[host->query_offset[q]];
@@ -306,24 +459,24 @@ static int fixed_gradients(struct rw_host *host, struct rw_extent *extent)
 
 struct magnitude_job {
     const struct rw_host *host;
-    double gradient, hessian; /* largest magnitudes of sampled documents */
+    double largest[2]; /* magnitudes of sampled documents' gradients and hessians */
 };
 
 static int find_largest(void *user, struct rw_share *share)
 {
     struct magnitude_job *job = user;
     const struct rw_host *host = job->host;
-    double gradient = 0.0, hessian = 0.0;
+    double own[2] = {0.0, 0.0};
     for (uint64_t i, end; rw_share_next(share, &i, &end);) {
         for (; i < end; i++) {
             const double g = fabs(host->gradient[i]), h = fabs(host->hessian[i]);
-            gradient = host->sampled[i] && g > gradient ? g : gradient;
-            hessian = host->sampled[i] && h > hessian ? h : hessian;
+            own[0] = host->sampled[i] && g > own[0] ? g : own[0];
+            own[1] = host->sampled[i] && h > own[1] ? h : own[1];
         }
     }
     rw_share_lock(share);
-    job->gradient = gradient > job->gradient ? gradient : job->gradient;
-    job->hessian = hessian > job->hessian ? hessian : job->hessian;
+    for (int k = 0; k < 2; k++)
+        job->largest[k] = own[k] > job->largest[k] ? own[k] : job->largest[k];
     rw_share_unlock(share);
     return RW_OK;
 }
@@ -370,17 +523,17 @@ static int real_gradients(struct rw_host *host, struct rw_extent *extent)
     const int n_threads = threads_of(host, PARALLEL_DOCS);
     if (host->base.rules.objective)
         RW_TRY(rw_parallel_long(ctx, n_threads, host->n_queries, 0, reals_of_queries, host));
-    struct magnitude_job largest = {host, 0.0, 0.0};
-    rw_parallel(ctx, n_threads, host->base.n_docs[0], 0, find_largest, &largest);
-    const struct magnitude_job own = largest;
-    RW_TRY(rw_comm_max_doubles(ctx, &largest.gradient, 1));
-    RW_TRY(rw_comm_max_doubles(ctx, &largest.hessian, 1));
-    if (rw_n_workers(ctx) > 1 &&
-        !(largest.gradient >= own.gradient && largest.gradient < INFINITY &&
-          largest.hessian >= own.hessian && largest.hessian < INFINITY))
-        return rw_comm_nonsense(ctx, "gradients");
-    host->root.lambda_exponent = rw_fixed_exponent(largest.gradient, RW_LAMBDA_EXPONENT);
-    host->root.hess_exponent = rw_fixed_exponent(largest.hessian, RW_LAMBDA_EXPONENT);
+    struct magnitude_job of_all = {host, {0.0, 0.0}};
+    rw_parallel(ctx, n_threads, host->base.n_docs[0], 0, find_largest, &of_all);
+    const struct magnitude_job own = of_all;
+    RW_TRY(rw_comm_max_doubles(ctx, of_all.largest, 2));
+    for (int k = 0; k < 2; k++) {
+        if (rw_n_workers(ctx) > 1 &&
+            !(of_all.largest[k] >= own.largest[k] && of_all.largest[k] < INFINITY))
+            return rw_comm_nonsense(ctx, "gradients");
+    }
+    host->root.lambda_exponent = rw_fixed_exponent(of_all.largest[0], RW_LAMBDA_EXPONENT);
+    host->root.hess_exponent = rw_fixed_exponent(of_all.largest[1], RW_LAMBDA_EXPONENT);
     struct gradient_job job = {.host = host,
                                .lambda_scale = rw_pow2(host->root.lambda_exponent),
                                .weight_scale = rw_pow2(host->root.hess_exponent),
@@ -441,7 +594,7 @@ int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out)
     struct rw_root *root = &host->root;
     memset(root, 0, sizeof(*root));
     host->tree = tree;
-    RW_TRY(rw_host_draw_samples(host));
+    RW_TRY(draw_samples(host));
     root->lambda_exponent = root->hess_exponent = RW_LAMBDA_EXPONENT;
     struct rw_extent extent = {0};
     if (host->is_fixed)
@@ -496,12 +649,8 @@ struct rw_split rw_host_set_split(const struct rw_cuts *cuts, int32_t slot, uint
 int rw_host_code_tree(const struct rw_host *host, const struct rw_tree *tree,
                       struct rw_coded_node *nodes)
 {
-    return rw_code_tree(host->base.ctx, host->set[0].bins->cuts, tree, nodes);
-}
-
-int rw_code_tree(struct rw_ctx *ctx, const struct rw_cuts *cuts, const struct rw_tree *tree,
-                 struct rw_coded_node *nodes)
-{
+    struct rw_ctx *ctx = host->base.ctx;
+    const struct rw_cuts *cuts = host->set[0].bins->cuts;
     for (int32_t k = 0; k + 1 < tree->n_leaves; k++) {
         const uint32_t f = rw_cuts_index(cuts, tree->feature[k]);
         const uint32_t n_bins = f < cuts->n_features ? rw_cuts_n_bins(cuts, f) : 0;
@@ -526,141 +675,6 @@ int rw_code_tree(struct rw_ctx *ctx, const struct rw_cuts *cuts, const struct rw
                                           .set = by_set ? tree->set[k].word : NULL};
     }
     return RW_OK;
-}
-
-/* What a tree sees: queries, their documents, and features, drawn by number, so that it does not
- * matter who draws them. */
-/* Documents under which a parallel region costs more than it gains. */
-enum { PARALLEL_SAMPLED_DOCS = 2048 };
-
-/* The item with the lowest random number, the first of equals. */
-struct drawn {
-    uint32_t n_kept, lowest, lowest_random;
-};
-
-/* Items first, first + 1, ..., or item[i]. */
-static struct drawn draw(uint8_t *kept, uint32_t n, uint32_t first, const uint32_t *item,
-                         uint64_t threshold, uint64_t seed, uint32_t tree, uint32_t stream)
-{
-    struct drawn drawn = {0, 0, UINT32_MAX};
-    for (uint32_t i = 0; i < n; i++) {
-        const uint32_t random = rw_random(seed, item ? item[i] : first + i, tree, stream);
-        kept[i] = random < threshold;
-        drawn.n_kept += kept[i];
-        if (random < drawn.lowest_random) {
-            drawn.lowest_random = random;
-            drawn.lowest = i;
-        }
-    }
-    return drawn;
-}
-
-void rw_host_draw(uint8_t *kept, uint32_t n, const uint32_t *item, uint64_t threshold,
-                  uint64_t seed, uint32_t tree, uint32_t stream)
-{
-    const struct drawn drawn = draw(kept, n, 0, item, threshold, seed, tree, stream);
-    if (n > 0 && drawn.n_kept == 0)
-        kept[drawn.lowest] = 1;
-}
-
-int rw_host_draw_queries(struct rw_engine *engine, uint32_t tree, uint32_t n, uint8_t *kept)
-{
-    const struct rw_engine_rules *rules = &engine->rules;
-    int keep;
-    const struct drawn drawn = draw(kept, n, engine->first_query, NULL, rules->query_threshold,
-                                    rules->seed, tree, RW_STREAM_SAMPLE_QUERY);
-    RW_TRY(rw_workers_keep_one(engine, drawn.n_kept, drawn.lowest_random,
-                               engine->first_query + drawn.lowest, &keep));
-    if (keep && n > 0)
-        kept[drawn.lowest] = 1;
-    return RW_OK;
-}
-
-struct doc_job {
-    struct rw_host *host;
-    struct drawn drawn; /* `lowest`: the document */
-};
-
-/* Of the documents of queries that are kept; the lowest of equals is the first. */
-static int draw_some_docs(void *user, struct rw_share *share)
-{
-    struct doc_job *job = user;
-    const struct rw_host *host = job->host;
-    const struct rw_engine_rules *rules = &host->base.rules;
-    struct drawn own = {0, UINT32_MAX, UINT32_MAX};
-    struct rw_philox four = {{0, 0, 0, 0}}; /* of documents 4 drawn to 4 drawn + 3 */
-    uint64_t drawn = UINT64_MAX;
-    for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
-        for (; doc < end; doc++) {
-            const uint64_t number = host->base.first_doc + doc; /* among all workers' */
-            if (!host->sampled[doc])
-                continue;
-            if (number / 4 != drawn) {
-                drawn = number / 4;
-                four = rw_random4(rules->seed, drawn, host->tree, RW_STREAM_SAMPLE_DOC);
-            }
-            const uint32_t random = four.word[number % 4];
-            host->sampled[doc] = random < rules->doc_threshold;
-            own.n_kept += host->sampled[doc];
-            if (random < own.lowest_random || (random == own.lowest_random && doc < own.lowest)) {
-                own.lowest_random = random;
-                own.lowest = (uint32_t)doc;
-            }
-        }
-    }
-    rw_share_lock(share);
-    struct drawn *all = &job->drawn;
-    all->n_kept += own.n_kept;
-    if (own.lowest_random < all->lowest_random ||
-        (own.lowest_random == all->lowest_random && own.lowest < all->lowest)) {
-        all->lowest_random = own.lowest_random;
-        all->lowest = own.lowest;
-    }
-    rw_share_unlock(share);
-    return RW_OK;
-}
-
-/* Lambdas are of whole queries, so which these are is kept. */
-static int draw_docs(struct rw_host *host)
-{
-    struct doc_job job = {host, {0, UINT32_MAX, UINT32_MAX}};
-    int keep;
-    if (!host->query_sampled)
-        return RW_OK;
-    for (uint32_t q = 0; q < host->n_queries; q++)
-        host->query_sampled[q] = host->sampled[host->query_offset[q]];
-    rw_parallel(host->base.ctx,
-                host->base.n_docs[0] >= PARALLEL_SAMPLED_DOCS ? host->base.n_threads : 1,
-                host->base.n_docs[0], 0, draw_some_docs, &job);
-    const uint32_t lowest = job.drawn.lowest;
-    RW_TRY(rw_workers_keep_one(&host->base, job.drawn.n_kept, job.drawn.lowest_random,
-                               lowest == UINT32_MAX ? lowest : host->base.first_doc + lowest,
-                               &keep));
-    if (keep && lowest != UINT32_MAX)
-        host->sampled[lowest] = 1;
-    return RW_OK;
-}
-
-int rw_host_draw_samples(struct rw_host *host)
-{
-    const struct rw_engine_rules *rules = &host->base.rules;
-    const struct rw_cuts *cuts = host->set[0].bins->cuts;
-    rw_host_draw(host->feature_sampled, cuts->n_features, cuts->feature, rules->feature_threshold,
-                 rules->seed, host->tree, RW_STREAM_SAMPLE_FEATURE);
-    if (rules->query_threshold > UINT32_MAX) {
-        memset(host->sampled, 1, host->base.n_docs[0]);
-        return draw_docs(host);
-    }
-    /* drawn into the first bytes, then spread from the last query to the first: query q's first
-     * document is at q or after it, so nothing is overwritten before it is read */
-    uint8_t *kept = host->sampled;
-    RW_TRY(rw_host_draw_queries(&host->base, host->tree, host->n_queries, kept));
-    for (uint32_t q = host->n_queries; q-- > 0;) {
-        const uint8_t keep = kept[q];
-        const uint32_t first = host->query_offset[q];
-        memset(host->sampled + first, keep, host->query_offset[q + 1] - first);
-    }
-    return draw_docs(host);
 }
 
 void rw_extent_add(enum rw_isa isa, uint32_t n, const uint8_t *sampled, const int64_t *lambda,
@@ -734,28 +748,6 @@ static void select_features(const struct selection *job)
     }
 }
 
-/* A feature's codes again: in the engine's own memory, or, without a host, in ordinary memory. */
-static int copy_codes(struct rw_host *host, struct rw_ctx *ctx, const struct rw_codes *from,
-                      size_t bytes, struct rw_codes *out)
-{
-    const struct {
-        void **out;
-        const void *from;
-        size_t size;
-    } part[2] = {{&out->code, from->code, bytes},
-                 {(void **)&out->row, from->row, sizeof(*from->row)}};
-    out->n = from->n;
-    out->rest = from->rest;
-    for (int i = 0; i < 2; i++) {
-        if (!part[i].from)
-            continue;
-        RW_TRY(host ? rw_host_new(host, part[i].out, from->n, part[i].size, 1)
-                    : rw_mem_new_raw(ctx, part[i].out, from->n, part[i].size));
-        memcpy(*part[i].out, part[i].from, from->n * part[i].size);
-    }
-    return RW_OK;
-}
-
 int rw_host_ready_cuts(struct rw_host *host, const struct rw_bins *ready, struct rw_cuts **out,
                        uint32_t **column)
 {
@@ -825,28 +817,12 @@ int rw_host_bins_of_cuts(struct rw_host *host, struct rw_cuts *cuts, int owns_cu
 }
 
 /* Ready codes under the engine's own cuts: feature f's are those of column[f]. They are shared, for
- * twice is too much of them, unless the engine has memory of its own. *out: bins without codes;
- * NULL after a failure. */
-static int share_codes(struct rw_host *host, const struct rw_bins *ready, const uint32_t *column,
-                       struct rw_bins **out)
+ * twice is too much of them. */
+static void share_codes(const struct rw_bins *ready, const uint32_t *column, struct rw_bins *bins)
 {
-    struct rw_bins *bins = *out;
-    const struct rw_cuts *cuts = bins->cuts;
-    int status = RW_OK;
-    bins->codes_are_views = !host->alloc;
-    for (uint32_t f = 0; status >= 0 && f < cuts->n_features; f++) {
-        const struct rw_codes *from = &ready->codes[column[f]];
-        if (host->alloc)
-            status = copy_codes(NULL, host->base.ctx, from, rw_cuts_code_bytes(cuts, f),
-                                &bins->codes[f]);
-        else
-            bins->codes[f] = *from;
-    }
-    if (status < 0) {
-        rw_bins_free(bins);
-        *out = NULL;
-    }
-    return status;
+    bins->codes_are_views = 1;
+    for (uint32_t f = 0; f < bins->cuts->n_features; f++)
+        bins->codes[f] = ready->codes[column[f]];
 }
 
 static int bins_of_ready(struct rw_host *host, const struct rw_bins *ready, struct rw_bins **out)
@@ -857,7 +833,8 @@ static int bins_of_ready(struct rw_host *host, const struct rw_bins *ready, stru
     rw_host_count_features(host, cuts);
     RW_TRY(rw_host_bins_of_cuts(host, cuts, 1, ready->n_docs, out));
     cuts = NULL; /* the bins' */
-    return share_codes(host, ready, column, out);
+    share_codes(ready, column, *out);
+    return RW_OK;
 }
 
 /* Of a validation set: codes by the training set's cuts, of which the engine has some. */
@@ -870,7 +847,8 @@ static int valid_bins_of_ready(struct rw_host *host, const struct rw_bins *ready
     for (uint32_t f = 0; f < cuts->n_features; f++)
         column[f] = rw_cuts_index(ready->cuts, cuts->feature[f]);
     RW_TRY(rw_host_bins_of_cuts(host, cuts, 0, ready->n_docs, out));
-    return share_codes(host, ready, column, out);
+    share_codes(ready, column, *out);
+    return RW_OK;
 }
 
 void rw_host_count_features(struct rw_host *host, const struct rw_cuts *cuts)
@@ -945,21 +923,4 @@ int rw_host_code_sums(struct rw_engine *engine, int set, uint64_t first_doc, uin
     memset(sums, 0, engine->info.n_features * sizeof(*sums));
     return rw_parallel(engine->ctx, engine->n_threads, engine->n_docs[set], SUMMED_DOCS, sum_some,
                        &job);
-}
-
-int rw_host_move_codes(struct rw_host *host, struct rw_bins *bins)
-{
-    int status = RW_OK;
-    for (uint32_t f = 0; !host->alloc && f < bins->cuts->n_features; f++)
-        host->base.info.bytes += rw_codes_bytes(bins->cuts, f, bins->codes[f].n, bins->n_docs);
-    for (uint32_t f = 0; host->alloc && f < bins->cuts->n_features; f++) {
-        struct rw_codes moved = {0};
-        if (status >= 0) /* after a failure the rest is dropped: it is no memory of the engine's */
-            status =
-                copy_codes(host, NULL, &bins->codes[f], rw_cuts_code_bytes(bins->cuts, f), &moved);
-        rw_mem_free(bins->codes[f].row);
-        rw_mem_free(bins->codes[f].code);
-        bins->codes[f] = moved;
-    }
-    return status;
 }

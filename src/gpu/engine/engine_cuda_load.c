@@ -296,14 +296,14 @@ static int send_rules(struct rw_cuda *cuda)
     if (host->base.rules.monotone) {
         RW_TRY(RW_NEW(host->base.ctx, direction, n_features));
         if (!rw_cuda_is_dry(cuda))
-            rw_host_set_directions(host, direction);
+            rw_host_set_rules(host, direction, NULL);
         RW_TRY(rw_cuda_send_table(cuda, (void **)&cuda->d_direction, direction, n_features,
                                   sizeof(*direction)));
     }
     if (host->base.rules.penalty) {
         RW_TRY(RW_NEW(host->base.ctx, penalty, n_features));
         if (!rw_cuda_is_dry(cuda))
-            rw_host_set_penalties(host, penalty);
+            rw_host_set_rules(host, NULL, penalty);
         RW_TRY(rw_cuda_send_table(cuda, (void **)&cuda->d_penalty, penalty, n_features,
                                   sizeof(*penalty)));
     }

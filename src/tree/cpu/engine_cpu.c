@@ -300,13 +300,6 @@ static inline __attribute__((always_inline)) uint32_t part_dense(const struct ro
 }
 
 #if RW_HAS_X86
-/* What vectors of documents take: columns of bytes, documents of under 2^31. */
-static int has_vectors(const struct rw_cpu *cpu, const struct router *router)
-{
-    return cpu->host.isa == RW_ISA_AVX512 && !router->node.set && router->stride == 1 &&
-           router->bytes == 1 && cpu->host.base.n_docs[0] < (uint32_t)1 << 31;
-}
-
 /* Which of sixteen documents go left. Four bytes are read for each, of which the document's is the
  * last: so none is read past the column's end, and the first ALONE documents are read one by one.
  */
@@ -322,8 +315,8 @@ RW_AVX512 static inline __mmask16 goes_left(const struct router *router, __m512i
            (_mm512_cmpeq_epi32_mask(code, missing) & missing_left);
 }
 
-/* The same of columns of bytes, sixteen documents at a time. What is stored past the last one of
- * either side has been read before, or will be written again. */
+/* The same of columns of bytes, sixteen documents at a time, of numbers under 2^31. What is stored
+ * past the last one of either side has been read before, or will be written again. */
 RW_AVX512 static uint32_t part_avx512(const struct router *router, const uint32_t *doc, uint32_t n,
                                       uint32_t *left, uint32_t *right)
 {
@@ -374,21 +367,22 @@ static uint32_t part_listed(const struct router *router, uint32_t first, uint32_
     return n_left;
 }
 
-static uint32_t part(const struct rw_cpu *cpu, const struct router *router, uint32_t *doc,
-                     uint32_t n, uint32_t *right)
+static uint32_t part(const struct rw_cpu *cpu, const struct router *router, const uint32_t *doc,
+                     uint32_t n, uint32_t *left, uint32_t *right)
 {
     if (router->sampled || router->word)
-        return part_listed(router, (uint32_t)(doc - cpu->doc), n, doc, right);
+        return part_listed(router, (uint32_t)(doc - cpu->doc), n, left, right);
     if (router->row)
-        return part_sparse(cpu, router, doc, n, doc, right);
+        return part_sparse(cpu, router, doc, n, left, right);
 #if RW_HAS_X86
-    if (has_vectors(cpu, router))
-        return part_avx512(router, doc, n, doc, right);
+    if (cpu->host.isa == RW_ISA_AVX512 && !router->node.set && router->stride == 1 &&
+        router->bytes == 1 && cpu->host.base.n_docs[0] < (uint32_t)1 << 31)
+        return part_avx512(router, doc, n, left, right);
 #endif
     if (router->bytes == 2)
-        return part_dense(router, 2, router->stride, doc, n, doc, right);
-    return router->stride == 1 ? part_dense(router, 1, 1, doc, n, doc, right)
-                               : part_dense(router, 1, router->stride, doc, n, doc, right);
+        return part_dense(router, 2, router->stride, doc, n, left, right);
+    return router->stride == 1 ? part_dense(router, 1, 1, doc, n, left, right)
+                               : part_dense(router, 1, router->stride, doc, n, left, right);
 }
 
 /* ---- runs ---- */
@@ -432,7 +426,7 @@ static int divide_parts(void *job, struct rw_share *share)
             split = run->split;
             set_router(cpu, &d->split[split], &router);
         }
-        const uint32_t n_left = part(cpu, d->split ? &router : d->router, doc, n, scratch);
+        const uint32_t n_left = part(cpu, d->split ? &router : d->router, doc, n, doc, scratch);
         if (run->parts == 1)
             memcpy(doc + n_left, scratch, (n - n_left) * sizeof(*doc));
         else
@@ -563,43 +557,15 @@ static int cpu_partition(struct rw_engine *engine, const struct rw_split *splits
 
 /* ---- idle documents ---- */
 
-static uint32_t n_left_plain(const struct rw_cpu *cpu, const struct router *router,
-                             const uint32_t *doc, uint32_t n)
-{
-    const struct rw_bins *bins = cpu->host.set[0].bins;
-    uint32_t n_left = 0;
-    for (uint32_t i = 0; i < n; i++)
-        n_left +=
-            router->left[router->row ? rw_bins_code(bins, router->node.column, doc[i])
-                                     : code_of(router, router->bytes, router->stride, doc[i])];
-    return n_left;
-}
-
-#if RW_HAS_X86
-RW_AVX512 static uint32_t n_left_avx512(const struct rw_cpu *cpu, const struct router *router,
-                                        const uint32_t *doc, uint32_t n)
-{
-    uint32_t i = 0;
-    while (i < n && doc[i] < ALONE)
-        i++;
-    uint32_t n_left = n_left_plain(cpu, router, doc, i);
-    for (; i + LANES <= n; i += LANES)
-        n_left += (uint32_t)_mm_popcnt_u32(goes_left(router, _mm512_loadu_si512(doc + i)));
-    return n_left + n_left_plain(cpu, router, doc + i, n - i);
-}
-#endif
-
+/* Divides them in scratch memory, for their number alone: they stay in order. */
 uint32_t rw_cpu_idle_left(const struct rw_cpu *cpu, const struct rw_split *split, uint32_t first,
                           uint32_t end)
 {
-    const uint32_t *doc = cpu->doc + cpu->idle_begin[split->slot] + first, n = end - first;
+    const uint32_t at = cpu->idle_begin[split->slot] + first;
+    uint32_t *scratch = cpu->doc_scratch + at;
     struct router router;
     set_router(cpu, split, &router);
-#if RW_HAS_X86
-    if (!router.row && has_vectors(cpu, &router))
-        return n_left_avx512(cpu, &router, doc, n);
-#endif
-    return n_left_plain(cpu, &router, doc, n);
+    return part(cpu, &router, cpu->doc + at, end - first, scratch, scratch);
 }
 
 void rw_cpu_count_idle(const struct rw_cpu *cpu, int32_t slot, uint32_t f, uint32_t *count)
