@@ -22,8 +22,8 @@ int rw_host_open(struct rw_ctx *ctx, const struct rw_engine_ops *ops, size_t byt
 void rw_host_count(struct rw_host *host, uint64_t bytes)
 {
     host->base.info.bytes += bytes;
-    if (host->plan && bytes)
-        rw_plan_add(host->plan, host->part, bytes);
+    if (host->memory.plan && bytes)
+        rw_plan_add(host->memory.plan, host->memory.part, bytes);
 }
 
 int rw_host_new(struct rw_host *host, void **out, size_t n, size_t size, int raw)
@@ -31,16 +31,16 @@ int rw_host_new(struct rw_host *host, void **out, size_t n, size_t size, int raw
     struct rw_ctx *ctx = host->base.ctx;
     rw_host_count(host, n * size);
     *out = host; /* a dry run's is never followed */
-    if (host->plan)
+    if (host->memory.plan)
         return RW_OK;
     *out = NULL;
-    RW_TRY(RW_GROW(ctx, host->owned, host->owned_room, host->n_owned + 1));
-    if (host->alloc)
-        RW_TRY(host->alloc(&host->base, out, n * size));
+    RW_TRY(RW_GROW(ctx, host->memory.owned, host->memory.room, host->memory.n_owned + 1));
+    if (host->memory.alloc)
+        RW_TRY(host->memory.alloc(&host->base, out, n * size));
     else
         RW_TRY((raw ? rw_mem_new_raw : rw_mem_new)(ctx, out, n, size));
-    host->owned[host->n_owned++] = *out;
-    if (host->alloc && !raw)
+    host->memory.owned[host->memory.n_owned++] = *out;
+    if (host->memory.alloc && !raw)
         memset(*out, 0, n * size);
     return RW_OK;
 }
@@ -49,13 +49,13 @@ void rw_host_release(struct rw_host *host)
 {
     for (int i = RW_MAX_SETS - 1; i >= 0; i--)
         rw_bins_free(host->set[i].bins);
-    for (size_t i = 0; i < host->n_owned; i++) {
-        if (host->alloc)
-            host->free(&host->base, host->owned[i]);
+    for (size_t i = 0; i < host->memory.n_owned; i++) {
+        if (host->memory.alloc)
+            host->memory.free(&host->base, host->memory.owned[i]);
         else
-            rw_mem_free(host->owned[i]);
+            rw_mem_free(host->memory.owned[i]);
     }
-    rw_mem_free(host->owned);
+    rw_mem_free(host->memory.owned);
 }
 
 /* ---- loading ---- */
@@ -65,7 +65,7 @@ int rw_host_allocate(struct rw_host *host, const struct rw_dataset *dataset)
     const struct rw_engine_rules *rules = &host->base.rules;
     const struct rw_objective *objective = rules->objective;
     const size_t n = dataset->n_docs;
-    host->part = "lambdas";
+    host->memory.part = "lambdas";
     host->n_queries = dataset->n_queries;
     host->longest = rw_longest_query(dataset->query_offset, dataset->n_queries);
     RW_TRY(RW_HOST_NEW_RAW(host, host->query_offset, (size_t)host->n_queries + 1));
@@ -149,7 +149,7 @@ static int move_codes(struct rw_host *host, struct rw_bins *bins)
     int status = RW_OK;
     for (uint32_t f = 0; f < bins->cuts->n_features; f++) {
         struct rw_codes *from = &bins->codes[f], moved = {.n = from->n, .rest = from->rest};
-        if (!host->alloc) {
+        if (!host->memory.alloc) {
             host->base.info.bytes += rw_codes_bytes(bins->cuts, f, from->n, bins->n_docs);
             continue;
         }
@@ -164,7 +164,7 @@ static int move_codes(struct rw_host *host, struct rw_bins *bins)
         }
         *from = moved;
     }
-    bins->codes_are_views |= host->alloc != NULL;
+    bins->codes_are_views |= host->memory.alloc != NULL;
     return status;
 }
 
@@ -588,6 +588,25 @@ static struct quantise_job quantise(const struct rw_host *host, const int64_t *v
     return job;
 }
 
+/* The extent of all workers' documents. */
+static int all_extents(struct rw_engine *engine, struct rw_extent *extent)
+{
+    struct rw_ctx *ctx = engine->ctx;
+    const struct rw_extent own = *extent;
+    struct rw_sum *sum = &extent->sum;
+    uint64_t largest[2] = {(uint64_t)extent->lambda, (uint64_t)extent->hess};
+    if (rw_n_workers(ctx) == 1)
+        return RW_OK;
+    RW_TRY(rw_comm_max(ctx, largest, 2));
+    extent->lambda = (int64_t)largest[0];
+    extent->hess = (int64_t)largest[1];
+    RW_TRY(rw_workers_leaf_sums(ctx, sum, 1));
+    return extent->lambda >= own.lambda && extent->hess >= own.hess && sum->n >= own.sum.n &&
+                   sum->n <= engine->all_docs
+               ? RW_OK
+               : rw_comm_nonsense(ctx, "sums of gradients");
+}
+
 int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out)
 {
     const struct rw_engine_rules *rules = &host->base.rules;
@@ -601,7 +620,7 @@ int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out)
         RW_TRY(fixed_gradients(host, &extent));
     else
         RW_TRY(real_gradients(host, &extent));
-    RW_TRY(rw_workers_extent(&host->base, &extent));
+    RW_TRY(all_extents(&host->base, &extent));
     root->sum = extent.sum;
     root->lambda_shift = rw_quantise_shift(extent.lambda, rules->bits);
     struct rw_quantised_sums sums = {0};

@@ -17,15 +17,17 @@ struct rw_host_set {
 
 struct rw_host {
     struct rw_engine base;
-    /* Where the engine's own memory comes from and goes to; NULL: ordinary memory. */
-    int (*alloc)(struct rw_engine *engine, void **out, size_t bytes);
-    void (*free)(struct rw_engine *engine, void *p);
-    void **owned; /* [n_owned] what rw_host_new made; released with the engine */
-    size_t n_owned, owned_room;
-    /* A dry run: loading only counts the bytes that it would allocate, and nothing that it "makes"
-     * may be followed. NULL: no dry run. */
-    struct rw_plan *plan;
-    const char *part; /* of the plan, that memory is asked for */
+    struct {
+        /* Where the engine's own memory comes from and goes to; NULL: ordinary memory. */
+        int (*alloc)(struct rw_engine *engine, void **out, size_t bytes);
+        void (*free)(struct rw_engine *engine, void *p);
+        void **owned; /* [n_owned] what rw_host_new made; released with the engine */
+        size_t n_owned, room;
+        /* A dry run: loading only counts the bytes that it would allocate, and nothing that it
+         * "makes" may be followed. NULL: no dry run. */
+        struct rw_plan *plan;
+        const char *part; /* of the plan, that memory is asked for */
+    } memory;
     struct rw_host_set set[RW_MAX_SETS];
     int is_fixed;    /* gradients come in fixed point: the objective's, or by set_lambdas */
     int fast;        /* lambdas by the fast path, to the same bits; ref has the plain one */

@@ -44,10 +44,10 @@ static int allocate_sparse(struct rw_cpu *cpu)
     }
     if (2 * (uint64_t)sparse->n <= bins->cuts->n_features)
         sparse->n = 0;
-    cpu->host.part = "rows";
+    cpu->host.memory.part = "rows";
     RW_TRY(RW_HOST_NEW(&cpu->host, sparse->offset, (size_t)bins->n_docs + 2));
     RW_TRY(RW_HOST_NEW_RAW(&cpu->host, sparse->cell, sparse->n ? n_cells : 0));
-    cpu->host.part = "tables";
+    cpu->host.memory.part = "tables";
     return RW_HOST_NEW(&cpu->host, sparse->column, bins->cuts->n_features);
 }
 
@@ -103,17 +103,17 @@ static int allocate(struct rw_cpu *cpu)
     RW_TRY(allocate_sparse(cpu));
     RW_TRY(rw_cpu_allocate_rows(cpu));
     RW_TRY(RW_HOST_NEW(host, cpu->cell_at, (size_t)bins->cuts->n_features + 1));
-    for (uint32_t f = 0; f < bins->cuts->n_features && !host->plan; f++)
+    for (uint32_t f = 0; f < bins->cuts->n_features && !host->memory.plan; f++)
         cpu->cell_at[f + 1] = cpu->cell_at[f] + rw_cpu_n_cells(bins->cuts, f);
-    cpu->kept_at = cpu->cell_at;
+    cpu->kept.at = cpu->cell_at;
     /* what workers add up is never made again */
-    cpu->least_kept = cpu->sparse.n || cpu->workers ? 0 : LEAST_KEPT;
+    cpu->kept.least = cpu->sparse.n || cpu->workers ? 0 : LEAST_KEPT;
     /* nodes that keep histograms share no documents */
-    const uint32_t least = rules->min_docs > cpu->least_kept ? rules->min_docs : cpu->least_kept;
+    const uint32_t least = rules->min_docs > cpu->kept.least ? rules->min_docs : cpu->kept.least;
     const size_t most = rw_rules_histograms(rules), kept = all_docs / least + 2;
-    cpu->n_buffers = (int32_t)(kept < most ? kept : most);
+    cpu->kept.n_buffers = (int32_t)(kept < most ? kept : most);
     for (uint32_t f = 0; f < bins->cuts->n_features; f++)
-        cpu->buffer_words += rw_cpu_n_cells(bins->cuts, f) * words;
+        cpu->kept.buffer_words += rw_cpu_n_cells(bins->cuts, f) * words;
     if (cpu->workers)
         RW_TRY(rw_cpu_allocate_workers(cpu, words));
     RW_TRY(RW_HOST_NEW(host, cpu->begin, n_slots));
@@ -121,25 +121,26 @@ static int allocate(struct rw_cpu *cpu)
     RW_TRY(RW_HOST_NEW(host, cpu->idle_begin, n_slots));
     RW_TRY(RW_HOST_NEW(host, cpu->n_idle, n_slots));
     RW_TRY(RW_HOST_NEW(host, cpu->total, n_slots));
-    RW_TRY(RW_HOST_NEW(host, cpu->buffer_of, n_slots));
+    RW_TRY(RW_HOST_NEW(host, cpu->kept.buffer_of, n_slots));
     RW_TRY(RW_HOST_NEW(host, cpu->best, n_slots));
     RW_TRY(RW_HOST_NEW(host, cpu->job, n_slots));
     RW_TRY(RW_HOST_NEW(host, cpu->first_task, n_slots + 1));
     RW_TRY(RW_HOST_NEW_RAW(host, cpu->node, n_slots));
-    RW_TRY(RW_HOST_NEW(host, cpu->free_buffer, (size_t)cpu->n_buffers));
-    RW_TRY(RW_HOST_NEW(host, cpu->cell_words, (size_t)cpu->n_buffers));
+    RW_TRY(RW_HOST_NEW(host, cpu->kept.free_buffer, (size_t)cpu->kept.n_buffers));
+    RW_TRY(RW_HOST_NEW(host, cpu->kept.cell_words, (size_t)cpu->kept.n_buffers));
     RW_TRY(RW_HOST_NEW_RAW(host, cpu->run, 2 * n_slots));
     RW_TRY(RW_HOST_NEW_RAW(host, cpu->part_left, 2 * n_slots + RW_CPU_PARTS * n_threads));
     RW_TRY(RW_HOST_NEW(host, cpu->own, n_threads));
     RW_TRY(RW_HOST_NEW_RAW(host, cpu->gathered, n_threads * RW_CPU_PASSES * RW_CPU_GATHERED));
     cpu->built_words = words + (size_t)(newton || may_be_wide);
     RW_TRY(RW_HOST_NEW_RAW(host, cpu->built, n_threads * RW_CPU_BUILT * cpu->built_words));
-    host->part = "lists";
+    host->memory.part = "lists";
     RW_TRY(RW_HOST_NEW_RAW(host, cpu->doc, n_docs));
     RW_TRY(RW_HOST_NEW_RAW(host, cpu->doc_scratch, n_docs));
     RW_TRY(RW_HOST_NEW_RAW(host, cpu->word, n_docs));
-    host->part = "histograms"; /* memory that is never touched costs nothing */
-    return RW_HOST_NEW_RAW(host, cpu->pool, (size_t)cpu->n_buffers * cpu->buffer_words);
+    host->memory.part = "histograms"; /* memory that is never touched costs nothing */
+    return RW_HOST_NEW_RAW(host, cpu->kept.pool,
+                           (size_t)cpu->kept.n_buffers * cpu->kept.buffer_words);
 }
 
 static int cpu_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
@@ -151,7 +152,8 @@ static int cpu_load(struct rw_engine *engine, int set, const struct rw_dataset *
         return RW_OK;
     RW_TRY(allocate(cpu));
     rw_cpu_large_pages(cpu->word, dataset->n_docs * sizeof(*cpu->word));
-    rw_cpu_large_pages(cpu->pool, (size_t)cpu->n_buffers * cpu->buffer_words * sizeof(*cpu->pool));
+    rw_cpu_large_pages(cpu->kept.pool, (size_t)cpu->kept.n_buffers * cpu->kept.buffer_words *
+                                           sizeof(*cpu->kept.pool));
     rw_cpu_large_pages(cpu->built, (size_t)engine->n_threads * RW_CPU_BUILT * cpu->built_words *
                                        sizeof(*cpu->built));
     load_sparse(cpu);
@@ -168,13 +170,13 @@ static void plan_set(struct rw_host *host, const struct rw_dataset *dataset,
 {
     if (!ready)
         rw_bins_entries(host->base.ctx, dataset, cuts, &host->base.rules.cut, n);
-    host->part = "codes";
+    host->memory.part = "codes";
     for (uint32_t f = 0; f < cuts->n_features; f++) {
         if (ready)
             n[f] = ready->codes[code_of[f]].n;
         rw_host_count(host, rw_codes_bytes(cuts, f, n[f], dataset->n_docs));
     }
-    host->part = "scores";
+    host->memory.part = "scores";
     rw_host_count(host, dataset->n_docs * sizeof(double));
 }
 
@@ -194,7 +196,7 @@ static int cpu_plan(struct rw_engine *engine, const struct rw_plan_data *data, s
     RW_TRY(RW_NEW(engine->ctx, dry, 1));
     struct rw_host *host = &dry->host;
     host->base = *engine;
-    host->plan = out;
+    host->memory.plan = out;
     RW_TRY(rw_host_plan_cuts(host, data->set[0], data->bins, &cuts, &code_of));
     rw_host_count_features(host, cuts);
     RW_TRY(rw_host_bins_of_cuts(host, cuts, 0, n_docs, &host->set[0].bins));
@@ -625,7 +627,7 @@ static int cpu_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_roo
     cpu->words.n_words = 2 - cpu->words.packed + cpu->words.newton;
     cpu->words.most_docs =
         cpu->words.newton ? rw_joint_most(largest) : (uint32_t)(INT32_MAX / largest);
-    cpu->keeps_joint = cpu->words.newton && cpu->words.packed && !cpu->workers && !cpu->sparse.n;
+    cpu->kept.joint = cpu->words.newton && cpu->words.packed && !cpu->workers && !cpu->sparse.n;
     rw_cpu_list_passes(cpu);
     if (cpu->workers)
         rw_cpu_divide_features(cpu, out);
@@ -635,10 +637,10 @@ static int cpu_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_roo
     const int apart = may_set_apart(cpu) && words.n_idle * WORTH_APART >= out->sum.n;
     list_docs(cpu, (uint32_t)out->sum.n, apart ? (uint32_t)words.n_idle : 0);
     for (uint32_t s = 0; s < engine->rules.max_slots; s++)
-        cpu->buffer_of[s] = -1;
-    cpu->n_free = cpu->n_buffers;
-    for (int32_t b = 0; b < cpu->n_buffers; b++)
-        cpu->free_buffer[b] = cpu->n_buffers - 1 - b;
+        cpu->kept.buffer_of[s] = -1;
+    cpu->kept.n_free = cpu->kept.n_buffers;
+    for (int32_t b = 0; b < cpu->kept.n_buffers; b++)
+        cpu->kept.free_buffer[b] = cpu->kept.n_buffers - 1 - b;
     return RW_OK;
 }
 
@@ -789,8 +791,7 @@ static const struct rw_engine_ops cpu_ops = {
     .set_scores = rw_host_set_scores,
     .code_sums = rw_host_code_sums,
     .read_integers = rw_host_read_integers,
-    .plan = cpu_plan,
-    .tree_ms = cpu_tree_ms,
+    .plan = {cpu_plan, cpu_tree_ms},
 };
 
 int rw_engine_open_cpu(struct rw_ctx *ctx, int device, struct rw_engine **out)

@@ -243,16 +243,19 @@ struct rw_cpu {
     struct rw_cpu_words words;
     struct rw_cpu_workers *workers; /* NULL: one worker */
     struct rw_cpu_workers many;
-    uint64_t *cell_at;       /* [n_features + 1] first cell of each feature in a histogram */
-    const uint64_t *kept_at; /* the same where it is kept: cell_at, or many.kept_at; borrowed */
-    int64_t *pool;           /* [n_buffers][n_cells][3] histograms */
-    uint64_t buffer_words;
-    uint8_t *cell_words;  /* [n_buffers] from one kept cell's place to the next one's, at least */
-    int keeps_joint;      /* are joint cells kept as they are? */
-    int32_t *buffer_of;   /* [max_slots] -1: none */
-    int32_t *free_buffer; /* [n_buffers] stack */
-    int32_t n_free, n_buffers;
-    uint32_t least_kept;        /* documents */
+    uint64_t *cell_at;      /* [n_features + 1] first cell of each feature in a histogram */
+    struct {                /* histograms that are kept */
+        const uint64_t *at; /* [n_features] as cell_at: cell_at, or many.kept_at; borrowed */
+        int64_t *pool;      /* [n_buffers][n_cells][3] */
+        uint64_t buffer_words;
+        uint8_t
+            *cell_words;    /* [n_buffers] from one kept cell's place to the next one's, at least */
+        int joint;          /* are joint cells kept as they are? */
+        int32_t *buffer_of; /* [max_slots] -1: none */
+        int32_t *free_buffer; /* [n_buffers] stack */
+        int32_t n_free, n_buffers;
+        uint32_t least; /* documents */
+    } kept;
     struct rw_sibling *job;     /* [max_slots] of a call */
     uint32_t *first_task;       /* [max_slots + 1] of each job; [0] is 0 */
     struct rw_cell *total;      /* [max_slots] */
@@ -287,17 +290,17 @@ static inline uint64_t rw_cpu_n_cells(const struct rw_cuts *cuts, uint32_t f)
 /* A feature's kept cells; NULL: none are. */
 static inline int64_t *rw_cpu_cells(const struct rw_cpu *cpu, int32_t slot, uint32_t f)
 {
-    if (cpu->buffer_of[slot] < 0)
+    if (cpu->kept.buffer_of[slot] < 0)
         return NULL;
-    return cpu->pool + (uint64_t)cpu->buffer_of[slot] * cpu->buffer_words +
-           cpu->kept_at[f] * cpu->cell_words[cpu->buffer_of[slot]];
+    return cpu->kept.pool + (uint64_t)cpu->kept.buffer_of[slot] * cpu->kept.buffer_words +
+           cpu->kept.at[f] * cpu->kept.cell_words[cpu->kept.buffer_of[slot]];
 }
 
 /* Are a node's cells kept as joint ones? A larger sibling's may be while its parent's are not: they
  * then take up a part of the parent's places. */
 static inline int rw_cpu_keeps_joint(const struct rw_cpu *cpu, int32_t slot)
 {
-    return cpu->keeps_joint && rw_cpu_is_joint(&cpu->words, cpu->n[slot]);
+    return cpu->kept.joint && rw_cpu_is_joint(&cpu->words, cpu->n[slot]);
 }
 
 /* Where sparse columns' cells of a job's smaller node are made: where they are kept, or, of many

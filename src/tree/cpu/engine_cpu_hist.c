@@ -124,7 +124,7 @@ int rw_cpu_allocate_workers(struct rw_cpu *cpu, size_t words)
     /* a worker has at most one feature more than its part */
     const uint64_t of_rank = all / n_workers + most + 1;
     const size_t room = (size_t)RW_CPU_WORKER_JOBS * (of_rank + TOTAL_CELLS);
-    cpu->buffer_words = of_rank * words;
+    cpu->kept.buffer_words = of_rank * words;
     workers->sparse_words = cpu->sparse.n ? all * words : 0;
     RW_TRY(RW_HOST_NEW(host, workers->first, n_workers + 1));
     RW_TRY(RW_HOST_NEW(host, workers->n_cells, n_workers));
@@ -135,7 +135,7 @@ int rw_cpu_allocate_workers(struct rw_cpu *cpu, size_t words)
     RW_TRY(RW_HOST_NEW_RAW(host, workers->sparse, RW_CPU_WORKER_JOBS * workers->sparse_words));
     RW_TRY(RW_HOST_NEW_RAW(host, workers->send, n_workers * room * WIRE_WORDS));
     RW_TRY(RW_HOST_NEW_RAW(host, workers->recv, room * WIRE_WORDS));
-    cpu->kept_at = workers->kept_at;
+    cpu->kept.at = workers->kept_at;
     return RW_OK;
 }
 
@@ -604,7 +604,7 @@ static int list_jobs(struct rw_cpu *cpu, const struct rw_sibling *siblings, int 
     int n_jobs = 0;
     for (int i = 0; i < n; i++) {
         const struct rw_sibling *s = &siblings[i];
-        const int has_parent = s->parent >= 0 && cpu->buffer_of[s->parent] >= 0;
+        const int has_parent = s->parent >= 0 && cpu->kept.buffer_of[s->parent] >= 0;
         const int32_t slot[2] = {s->smaller, s->larger};
         for (int k = 0; k < 2; k++) {
             if (slot[k] < 0)
@@ -624,16 +624,16 @@ static int take_buffers(struct rw_cpu *cpu, int n_jobs)
 {
     for (int i = 0; i < n_jobs; i++) {
         const struct rw_sibling *s = &cpu->job[i];
-        if (cpu->n[s->smaller] >= cpu->least_kept) {
-            if (cpu->n_free == 0)
+        if (cpu->n[s->smaller] >= cpu->kept.least) {
+            if (cpu->kept.n_free == 0)
                 return rw_fail(cpu->host.base.ctx, RW_ERR_INTERNAL, "no histogram buffer is free");
-            const int32_t buffer = cpu->free_buffer[--cpu->n_free];
-            cpu->buffer_of[s->smaller] = buffer;
-            cpu->cell_words[buffer] =
+            const int32_t buffer = cpu->kept.free_buffer[--cpu->kept.n_free];
+            cpu->kept.buffer_of[s->smaller] = buffer;
+            cpu->kept.cell_words[buffer] =
                 (uint8_t)(rw_cpu_keeps_joint(cpu, s->smaller) ? 1 : cpu->words.n_words);
         }
-        if (s->larger >= 0 && cpu->n[s->larger] >= cpu->least_kept)
-            cpu->buffer_of[s->larger] = cpu->buffer_of[s->parent];
+        if (s->larger >= 0 && cpu->n[s->larger] >= cpu->kept.least)
+            cpu->kept.buffer_of[s->larger] = cpu->kept.buffer_of[s->parent];
     }
     return RW_OK;
 }
@@ -644,9 +644,9 @@ static void drop_parents(struct rw_cpu *cpu, int n_jobs)
         const struct rw_sibling *s = &cpu->job[i];
         if (s->parent < 0)
             continue;
-        if (s->larger < 0 || cpu->buffer_of[s->larger] < 0)
-            cpu->free_buffer[cpu->n_free++] = cpu->buffer_of[s->parent];
-        cpu->buffer_of[s->parent] = -1;
+        if (s->larger < 0 || cpu->kept.buffer_of[s->larger] < 0)
+            cpu->kept.free_buffer[cpu->kept.n_free++] = cpu->kept.buffer_of[s->parent];
+        cpu->kept.buffer_of[s->parent] = -1;
     }
 }
 
@@ -654,9 +654,9 @@ int rw_cpu_forget(struct rw_engine *engine, const int32_t *slots, int n)
 {
     struct rw_cpu *cpu = rw_cpu_of(engine);
     for (int i = 0; i < n; i++) {
-        int32_t *buffer = &cpu->buffer_of[slots[i]];
+        int32_t *buffer = &cpu->kept.buffer_of[slots[i]];
         if (*buffer >= 0)
-            cpu->free_buffer[cpu->n_free++] = *buffer;
+            cpu->kept.free_buffer[cpu->kept.n_free++] = *buffer;
         *buffer = -1;
     }
     return RW_OK;
