@@ -76,12 +76,22 @@ size_t rw_mem_peak_bytes(void);
 #define RW_GROW(ctx, pointer, room, n) \
     rw_mem_grow((ctx), (void **)&(pointer), &(room), (n), sizeof(*(pointer)))
 
+/* The pointer, for whoever owns the object from now on: the variable, one of those below, is NULL
+ * then. */
+static inline void *rw_take(void *variable)
+{
+    void *p;
+    memcpy(&p, variable, sizeof(p));
+    memset(variable, 0, sizeof(p));
+    return p;
+}
+#define RW_TAKE(pointer) ((__typeof__(pointer))rw_take(&(pointer)))
+
 /* ---- variables that are freed where their block ends, however it ends ----
  *
  * RW_FREED: a pointer to memory of rw_mem_new and its kind, from NULL on. RW_RELEASED(f): a struct,
  * by f(&struct). RW_SCOPED(f): a pointer p of an object, from NULL on, by f(p), for which
- * RW_SCOPED_BY(f) stands once in a header. Whoever hands the object on sets the variable to
- * NULL. */
+ * RW_SCOPED_BY(f) stands once in a header. Whoever hands the object on does it by RW_TAKE. */
 #define RW_FREED       RW_SCOPED(rw_mem_free)
 #define RW_RELEASED(f) __attribute__((cleanup(f)))
 #define RW_SCOPED(f)   __attribute__((cleanup(f##_scoped)))

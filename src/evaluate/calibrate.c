@@ -223,12 +223,7 @@ static int prepare(struct calibration *c, const struct rw_model *model)
 static int make_model(struct rw_ctx *ctx, const struct rw_model *model, struct rw_score_map *map,
                       struct rw_model **out)
 {
-    char *text;
-    size_t n;
-    RW_TRY(rw_model_write_memory(ctx, model, &text, &n)); /* equal models are equal texts */
-    const int status = rw_model_read_memory(ctx, "model", text, n, out);
-    rw_free(text);
-    RW_TRY(status);
+    RW_TRY(rw_model_copy(ctx, model, out));
     if ((*out)->map.kind != RW_SCORE_MAP_NONE)
         rw_log(ctx, RW_LOG_NOTE,
                "the model had a map of scores to probabilities, which is replaced");

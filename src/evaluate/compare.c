@@ -405,11 +405,12 @@ static int weigh(struct rw_ctx *ctx, const struct rw_metric *metric,
     return RW_OK;
 }
 
-static int compare(struct rw_ctx *ctx, const struct rw_eval_params *how,
-                   const struct rw_dataset *dataset, const double *scores_a, const double *scores_b,
-                   const char *groups, struct rw_comparison *made)
+int rw_compare(struct rw_ctx *ctx, const struct rw_eval_params *how,
+               const struct rw_dataset *dataset, const double *scores_a, const double *scores_b,
+               const char *groups, struct rw_comparison **out)
 {
-    struct rw_arena *arena = rw_result_arena(made);
+    RW_DEFAULT_FPENV;
+    RW_SCOPED(rw_free) struct rw_comparison *made = NULL;
     const uint32_t n = dataset->n_queries;
     const struct rw_eval *eval_a, *eval_b;
     struct rw_metric metric;
@@ -417,6 +418,9 @@ static int compare(struct rw_ctx *ctx, const struct rw_eval_params *how,
     const char **group_of = NULL;
     int64_t *weights;
     double *value;
+    *out = NULL;
+    RW_TRY(rw_result_new(ctx, (void **)&made, sizeof(*made)));
+    struct rw_arena *arena = rw_result_arena(made);
     RW_TRY(rw_eval_one_metric(ctx, how, "compare", &metric));
     if (how->like && dataset->weight)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
@@ -448,19 +452,6 @@ static int compare(struct rw_ctx *ctx, const struct rw_eval_params *how,
     made->all.mean_a = a->mean;
     made->all.mean_b = b->mean;
     made->all.difference = b->mean - a->mean;
+    *out = RW_TAKE(made);
     return RW_OK;
-}
-
-int rw_compare(struct rw_ctx *ctx, const struct rw_eval_params *how,
-               const struct rw_dataset *dataset, const double *scores_a, const double *scores_b,
-               const char *groups, struct rw_comparison **out)
-{
-    RW_DEFAULT_FPENV;
-    RW_TRY(rw_result_new(ctx, (void **)out, sizeof(**out)));
-    const int status = compare(ctx, how, dataset, scores_a, scores_b, groups, *out);
-    if (status < 0) {
-        rw_free(*out);
-        *out = NULL;
-    }
-    return status;
 }

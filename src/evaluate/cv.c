@@ -312,16 +312,12 @@ int rw_cross_validate(struct rw_ctx *ctx, const struct rw_params *params,
                       const struct rw_dataset *dataset, int n_folds, struct rw_cv **out)
 {
     RW_DEFAULT_FPENV;
-    struct validation *v;
+    RW_SCOPED(rw_free) struct validation *v = NULL;
     *out = NULL;
     RW_TRY(check_folds(ctx, dataset->n_queries, n_folds));
     RW_TRY(rw_result_new(ctx, (void **)&v, sizeof(*v)));
-    int status = rw_arena_own(ctx, rw_result_arena(v), v, release);
-    if (status >= 0)
-        status = validate(ctx, params, dataset, n_folds, v);
-    if (status < 0)
-        rw_free(v);
-    else
-        *out = &v->cv;
-    return status;
+    RW_TRY(rw_arena_own(ctx, rw_result_arena(v), v, release));
+    RW_TRY(validate(ctx, params, dataset, n_folds, v));
+    *out = &RW_TAKE(v)->cv;
+    return RW_OK;
 }

@@ -227,15 +227,12 @@ int rw_evaluate(struct rw_ctx *ctx, const struct rw_eval_params *how,
                 const struct rw_dataset *dataset, const double *scores, struct rw_eval **out)
 {
     RW_DEFAULT_FPENV;
-    struct evaluation *made;
+    RW_SCOPED(rw_free) struct evaluation *made = NULL;
     *out = NULL;
     RW_TRY(rw_result_new(ctx, (void **)&made, sizeof(*made)));
-    const int status = evaluate(ctx, how, dataset, scores, made);
-    if (status < 0)
-        rw_free(made);
-    else
-        *out = &made->eval;
-    return status;
+    RW_TRY(evaluate(ctx, how, dataset, scores, made));
+    *out = &RW_TAKE(made)->eval;
+    return RW_OK;
 }
 
 /* ------------------------------------------------------------------ all programs side by side */
@@ -314,9 +311,13 @@ static int add_row(struct rw_ctx *ctx, const struct rw_eval_params *how,
     return RW_OK;
 }
 
-static int audit(struct rw_ctx *ctx, const struct rw_eval_params *how,
-                 const struct rw_dataset *dataset, const double *scores, struct rw_audit *made)
+int rw_audit_new(struct rw_ctx *ctx, const struct rw_eval_params *how,
+                 const struct rw_dataset *dataset, const double *scores, struct rw_audit **out)
 {
+    RW_DEFAULT_FPENV;
+    RW_SCOPED(rw_free) struct rw_audit *made = NULL;
+    *out = NULL;
+    RW_TRY(rw_result_new(ctx, (void **)&made, sizeof(*made)));
     struct rw_arena *arena = rw_result_arena(made);
     struct rw_audit_row *row;
     struct rw_eval *ours;
@@ -333,18 +334,6 @@ static int audit(struct rw_ctx *ctx, const struct rw_eval_params *how,
             RW_TRY(add_row(ctx, how, dataset, scores, ours->metrics[m].name, rw_dialect_at(d),
                            arena, &row[made->n_rows++]));
     }
+    *out = RW_TAKE(made);
     return RW_OK;
-}
-
-int rw_audit_new(struct rw_ctx *ctx, const struct rw_eval_params *how,
-                 const struct rw_dataset *dataset, const double *scores, struct rw_audit **out)
-{
-    RW_DEFAULT_FPENV;
-    RW_TRY(rw_result_new(ctx, (void **)out, sizeof(**out)));
-    const int status = audit(ctx, how, dataset, scores, *out);
-    if (status < 0) {
-        rw_free(*out);
-        *out = NULL;
-    }
-    return status;
 }

@@ -229,11 +229,7 @@ static int try_first(struct selecting *s, uint32_t n, int *is_within)
         RW_TRY(rw_predict(s->ctx, model, s->half[1], 0, s->scores));
     RW_TRY(add_row(s, model, s->scores));
     *is_within = s->made->row[s->made->selected.n_rows - 1].is_within;
-    struct rw_model *kept = model;
-    if (!*is_within)
-        return RW_OK;
-    model = NULL;
-    return keep(s, kept, n);
+    return *is_within ? keep(s, RW_TAKE(model), n) : RW_OK;
 }
 
 /* ------------------------------------------------------------------ all features */
@@ -279,9 +275,7 @@ static int begin(struct selecting *s)
     if (isnan(s->made->row[0].compared.mean_a))
         RW_TRY(fail_empty(s));
     s->ctx->log = NULL;
-    struct rw_model *whole = model;
-    model = NULL;
-    return keep(s, whole, s->most);
+    return keep(s, RW_TAKE(model), s->most);
 }
 
 /* Halves while that is within the loss, then looks between the last that was and the first that was
@@ -428,26 +422,29 @@ static int select_features(struct selecting *s, const struct rw_params *params)
     return finish(s);
 }
 
+static void release(struct selecting *s)
+{
+    s->ctx->log = s->log;
+    rw_params_free(s->params);
+    rw_resident_free(s->resident);
+    rw_dataset_free(s->half[0]);
+    rw_dataset_free(s->half[1]);
+    rw_free(s->made);
+}
+
 int rw_select(struct rw_ctx *ctx, const struct rw_params *params, const struct rw_binned *train,
               const struct rw_dataset *valid, const struct rw_select_options *options,
               struct rw_selected **out)
 {
     RW_DEFAULT_FPENV;
+    RW_RELEASED(release)
     struct selecting s = {
         .ctx = ctx, .train = train, .valid = valid, .options = options, .log = ctx->log};
     *out = NULL;
     RW_TRY(rw_result_new(ctx, (void **)&s.made, sizeof(*s.made)));
-    const int status = select_features(&s, params);
-    ctx->log = s.log;
-    rw_params_free(s.params);
-    rw_resident_free(s.resident);
-    rw_dataset_free(s.half[0]);
-    rw_dataset_free(s.half[1]);
-    if (status < 0)
-        rw_free(s.made);
-    else
-        *out = &s.made->selected;
-    return status;
+    RW_TRY(select_features(&s, params));
+    *out = &RW_TAKE(s.made)->selected;
+    return RW_OK;
 }
 
 /* ---- importance by permutation: a model's metric with one feature's values shuffled (Breiman,

@@ -246,15 +246,16 @@ out:
 
 /* ------------------------------------------------------------------ the table */
 
-/* The model without the first n_dropped of the order. */
-static int select_trees(const struct pruning *p, int32_t n_dropped, struct rw_model **out)
+/* The model without the first n_dropped of the order, which points into the whole one. */
+static int select_trees(const struct pruning *p, int32_t n_dropped, struct rw_arena *arena,
+                        struct rw_model *out)
 {
-    RW_FREED uint8_t *keep = NULL;
-    RW_TRY(RW_NEW_RAW(p->ctx, keep, (size_t)p->model->n_trees));
+    uint8_t *keep;
+    RW_TRY(RW_ARENA_NEW(p->ctx, arena, keep, (size_t)p->model->n_trees));
     memset(keep, 1, (size_t)p->model->n_trees);
     for (int32_t i = 0; i < n_dropped; i++)
         keep[p->order[i]] = 0;
-    return rw_model_select(p->ctx, p->model, keep, out);
+    return rw_model_some(p->ctx, p->model, keep, arena, out);
 }
 
 static int fill_row(struct pruning *p, const struct rw_model *model, struct pruned *made,
@@ -288,31 +289,31 @@ static int seems_within(const struct pruning *p, int32_t n, double most_loss)
  * what is written is measured by its own sums. */
 static int choose(struct pruning *p, double most_loss, struct rw_model **out, int32_t *n_dropped)
 {
-    for (int32_t n = p->n_order; n > 0; n--) {
-        double loss;
-        if (!seems_within(p, n, most_loss))
+    for (int32_t n = p->n_order;; n--) {
+        RW_RELEASED(rw_arena_free) struct rw_arena arena = {0};
+        struct rw_model some;
+        double loss = 0.0;
+        if (n > 0 && !seems_within(p, n, most_loss))
             continue;
-        RW_TRY(step(p, 0));
-        RW_TRY(select_trees(p, n, out));
-        RW_TRY(rw_predict(p->ctx, *out, p->dataset, 0, p->left));
-        RW_TRY(find_loss(p, p->left, &loss));
-        if (loss <= most_loss) {
-            *n_dropped = n;
-            return RW_OK;
+        RW_TRY(select_trees(p, n, &arena, &some));
+        if (n > 0) {
+            RW_TRY(step(p, 0));
+            RW_TRY(rw_predict(p->ctx, &some, p->dataset, 0, p->left));
+            RW_TRY(find_loss(p, p->left, &loss));
         }
-        rw_model_free(*out);
-        *out = NULL;
+        *n_dropped = n;
+        if (n == 0 || loss <= most_loss)
+            return rw_model_copy(p->ctx, &some, out);
     }
-    *n_dropped = 0;
-    return select_trees(p, 0, out);
 }
 
 static int add_row(struct pruning *p, int32_t n_dropped, struct pruned *made)
 {
-    RW_SCOPED(rw_model_free) struct rw_model *model = NULL;
+    RW_RELEASED(rw_arena_free) struct rw_arena arena = {0};
+    struct rw_model some;
     struct rw_prune_row *row = &made->row[made->pruned.n_rows];
-    RW_TRY(select_trees(p, n_dropped, &model));
-    const int status = fill_row(p, model, made, row);
+    RW_TRY(select_trees(p, n_dropped, &arena, &some));
+    const int status = fill_row(p, &some, made, row);
     if (p->held_out)
         row->held_out = p->measure.metric.kind->lower_is_better ? p->held_out[n_dropped - 1]
                                                                 : -p->held_out[n_dropped - 1];
@@ -381,19 +382,16 @@ int rw_prune(struct rw_ctx *ctx, const struct rw_eval_params *how, const struct 
 {
     RW_DEFAULT_FPENV;
     struct steps steps = {.hooks = hooks};
+    RW_RELEASED(release)
     struct pruning p = {
         .ctx = ctx, .how = how, .model = model, .dataset = dataset, .steps = &steps};
-    struct pruned *made;
+    RW_SCOPED(rw_free) struct pruned *made = NULL;
     *out = NULL;
     if (!(most_loss >= 0.0) || (unsigned)order > RW_PRUNE_LAST)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "a loss of %g to prune by; expected 0 or more",
                        most_loss);
     RW_TRY(rw_result_new(ctx, (void **)&made, sizeof(*made)));
-    const int status = prune(&p, most_loss, order, made);
-    release(&p);
-    if (status < 0)
-        rw_free(made);
-    else
-        *out = &made->pruned;
-    return status;
+    RW_TRY(prune(&p, most_loss, order, made));
+    *out = &RW_TAKE(made)->pruned;
+    return RW_OK;
 }

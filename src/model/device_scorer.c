@@ -103,15 +103,14 @@ int rw_scorer_open(struct rw_ctx *ctx, const struct rw_model *model, int n_trees
                    const char *device, struct rw_scorer **out)
 {
     RW_DEFAULT_FPENV;
-    RW_TRY(rw_scorer_make(ctx, model, n_trees, out));
-    struct rw_scorer *scorer = *out;
+    RW_SCOPED(rw_scorer_free) struct rw_scorer *scorer = NULL;
+    *out = NULL;
+    RW_TRY(rw_scorer_make(ctx, model, n_trees, &scorer));
     scorer->is_auto = scorer->undecided = strcmp(device, "auto") == 0;
-    const int status = scorer->is_auto ? RW_OK : open_device(ctx, scorer, device, &scorer->device);
-    if (status < 0) {
-        rw_scorer_free(scorer);
-        *out = NULL;
-    }
-    return status;
+    if (!scorer->is_auto)
+        RW_TRY(open_device(ctx, scorer, device, &scorer->device));
+    *out = RW_TAKE(scorer);
+    return RW_OK;
 }
 
 const char *rw_scorer_device(const struct rw_scorer *scorer)
@@ -391,8 +390,7 @@ int rw_flat_columns(struct rw_ctx *ctx, const struct rw_flat *flat,
                            ? &made[i]
                            : rw_dataset_column(dataset, flat->feature[slot]);
     }
-    *out = column;
-    column = NULL;
+    *out = RW_TAKE(column);
     return RW_OK;
 }
 

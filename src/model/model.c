@@ -350,42 +350,40 @@ static int by_falling_gain(const void *a, const void *b)
     return x->feature < y->feature ? -1 : x->feature > y->feature;
 }
 
-/* One more than the highest feature of a split. */
-static uint32_t end_of_features(const struct rw_model *model)
+uint32_t rw_model_n_ids(const struct rw_model *model)
 {
     uint32_t end = 0;
     for (int32_t i = 0; i < model->n_trees; i++) {
         const struct rw_tree *tree = &model->tree[i];
-        for (int32_t node = 0; node < tree->n_leaves - 1; node++) {
-            const uint32_t feature = tree->feature[node] % RW_FEATURE_IDS;
-            end = feature < end ? end : feature + 1;
-        }
+        for (int32_t node = 0; node < tree->n_leaves - 1; node++)
+            end = tree->feature[node] < end ? end : tree->feature[node] + 1;
     }
     return end;
 }
 
-/* Gains are added in the order of trees and nodes, so that the sums are the same everywhere. */
-static void add_up(const struct rw_model *model, struct rw_feature_use *uses)
+int rw_model_uses(struct rw_ctx *ctx, const struct rw_model *model, struct rw_feature_use **out)
 {
+    const uint32_t n = rw_model_n_ids(model);
+    RW_TRY(RW_NEW(ctx, *out, n));
     for (int32_t i = 0; i < model->n_trees; i++) {
         const struct rw_tree *tree = &model->tree[i];
         for (int32_t node = 0; node < tree->n_leaves - 1; node++) {
-            struct rw_feature_use *use = &uses[tree->feature[node] % RW_FEATURE_IDS];
+            struct rw_feature_use *use = &(*out)[tree->feature[node]];
             use->n_splits++;
             use->gain += tree->gain[node];
         }
     }
+    return (int)n;
 }
 
 int rw_model_features(const struct rw_model *model, struct rw_feature_use *uses, int room)
 {
     RW_DEFAULT_FPENV;
     RW_FREED struct rw_feature_use *all = NULL;
-    const uint32_t end = end_of_features(model);
-    RW_TRY(RW_NEW(NULL, all, end));
-    add_up(model, all);
+    const int end = rw_model_uses(NULL, model, &all);
+    RW_TRY(end);
     int n = 0;
-    for (uint32_t f = 0; f < end; f++) {
+    for (uint32_t f = 0; f < (uint32_t)end; f++) {
         if (all[f].n_splits == 0)
             continue;
         all[n] = all[f];

@@ -82,8 +82,14 @@ struct rw_model {
 
 /* A zeroed model; filled by the booster or a reader. */
 int rw_model_new(struct rw_ctx *ctx, struct rw_model **out);
-/* A copy with the trees t that keep[t] names, [n_trees], or all of them (NULL); without metrics by
- * round and the best round, which are those of a training, and without the map of scores. */
+/* A copy, by way of the model's text: equal models have equal texts. */
+int rw_model_copy(struct rw_ctx *ctx, const struct rw_model *from, struct rw_model **out);
+/* *out: the model with the trees t that keep[t] names, [n_trees], or all of them (NULL); without
+ * metrics by round and the best round, which are those of a training, and without the map of
+ * scores. It is never freed: all that it points to is `from`'s or in the arena. */
+int rw_model_some(struct rw_ctx *ctx, const struct rw_model *from, const uint8_t *keep,
+                  struct rw_arena *arena, struct rw_model *out);
+/* The same as a model of its own. */
 int rw_model_select(struct rw_ctx *ctx, const struct rw_model *from, const uint8_t *keep,
                     struct rw_model **out);
 
@@ -99,6 +105,12 @@ void rw_model_params_release(struct rw_model_params *params);
 /* Is it whole: every tree is one, ids ascend, names and values can stand in a file? RW_ERR_FORMAT
  * with what is wrong. Writers check before, readers make only such models. */
 int rw_model_check(struct rw_ctx *ctx, const struct rw_model *model);
+
+/* One more than the greatest feature id that a split asks for. */
+uint32_t rw_model_n_ids(const struct rw_model *model);
+/* Splits and gains of the features of all ids up to that: returns how many; *out is the caller's.
+ * Gains are added in the order of trees and nodes, so that the sums are the same everywhere. */
+int rw_model_uses(struct rw_ctx *ctx, const struct rw_model *model, struct rw_feature_use **out);
 
 /* The value of a feature that a document does not mention: 0 or NaN, missing. */
 float rw_model_absent(const struct rw_model *model);

@@ -67,69 +67,50 @@ struct rw_categorical rw_model_categorical(const struct rw_model *model, uint32_
     return (struct rw_categorical){of->feature, of->n, of->word};
 }
 
-/* A copy of a model, of all its trees or of some. */
-static int copy_trees(struct rw_ctx *ctx, const struct rw_model *from, const uint8_t *keep,
-                      struct rw_model *to)
-{
-    RW_TRY(RW_NEW(ctx, to->tree, (size_t)from->n_trees));
-    for (int32_t t = 0; t < from->n_trees; t++) {
-        if (keep && !keep[t])
-            continue;
-        RW_TRY(rw_tree_copy(ctx, &from->tree[t], &to->tree[to->n_trees]));
-        to->n_trees++;
-    }
-    /* rounds behind the last tree follow it no more where that is gone */
-    to->empty_rounds = to->n_trees == from->n_trees ? from->empty_rounds : 0;
-    return RW_OK;
-}
+/* ------------------------------------------------------------------ copies */
 
-/* Each training has the trees of its own that are kept. */
-static int copy_runs(struct rw_ctx *ctx, const struct rw_model *from, const uint8_t *keep,
-                     struct rw_model *to)
+int rw_model_some(struct rw_ctx *ctx, const struct rw_model *from, const uint8_t *keep,
+                  struct rw_arena *arena, struct rw_model *out)
 {
     int32_t t = 0;
-    RW_TRY(rw_model_params_copy(ctx, &from->params, &to->params));
-    RW_TRY(RW_NEW(ctx, to->earlier, (size_t)from->n_earlier));
-    for (int32_t k = 0; k < from->n_earlier; k++) {
-        to->n_earlier = k + 1;
-        for (int32_t end = t + from->earlier[k].n_trees; t < end; t++)
-            to->earlier[k].n_trees += !keep || keep[t];
-        RW_TRY(rw_model_params_copy(ctx, &from->earlier[k].params, &to->earlier[k].params));
+    *out = *from;
+    out->n_trees = out->best_round = out->n_metrics = out->n_rounds_run = 0;
+    out->map = (struct rw_score_map){0};
+    RW_TRY(RW_ARENA_NEW(ctx, arena, out->tree, (size_t)from->n_trees));
+    RW_TRY(RW_ARENA_NEW(ctx, arena, out->earlier, (size_t)from->n_earlier));
+    for (int32_t k = 0; k <= from->n_earlier; k++) {
+        const int32_t n_before = out->n_trees;
+        const int32_t end = k < from->n_earlier ? t + from->earlier[k].n_trees : from->n_trees;
+        for (; t < end; t++) {
+            if (!keep || keep[t])
+                out->tree[out->n_trees++] = from->tree[t];
+        }
+        if (k < from->n_earlier)
+            out->earlier[k] =
+                (struct rw_model_run){out->n_trees - n_before, from->earlier[k].params};
     }
+    /* rounds after the last tree follow it no more where that is gone */
+    out->empty_rounds = out->n_trees == from->n_trees ? from->empty_rounds : 0;
     return RW_OK;
 }
 
-static int copy_features(struct rw_ctx *ctx, const struct rw_model *from, struct rw_model *to)
+int rw_model_copy(struct rw_ctx *ctx, const struct rw_model *from, struct rw_model **out)
 {
-    RW_TRY(RW_NEW(ctx, to->feature, from->n_features));
-    for (; to->n_features < from->n_features; to->n_features++)
-        to->feature[to->n_features] = from->feature[to->n_features];
-    RW_TRY(RW_NEW(ctx, to->name, (size_t)from->n_names));
-    for (int32_t i = 0; i < from->n_names; i++) {
-        to->n_names = i + 1;
-        to->name[i].feature = from->name[i].feature;
-        RW_TRY(rw_mem_copy_text(ctx, &to->name[i].name, from->name[i].name));
-    }
-    return RW_OK;
+    RW_FREED char *text = NULL;
+    size_t n;
+    *out = NULL;
+    RW_TRY(rw_model_print(ctx, from, &text, &n));
+    return rw_model_parse(ctx, "model", text, n, out);
 }
 
 int rw_model_select(struct rw_ctx *ctx, const struct rw_model *from, const uint8_t *keep,
                     struct rw_model **out)
 {
-    RW_SCOPED(rw_model_free) struct rw_model *to = NULL;
+    RW_RELEASED(rw_arena_free) struct rw_arena arena = {0};
+    struct rw_model some;
     *out = NULL;
-    RW_TRY(rw_model_new(ctx, &to));
-    to->is_interrupted = from->is_interrupted;
-    to->absent_missing = from->absent_missing;
-    to->columns = from->columns;
-    to->width = from->width;
-    RW_TRY(copy_trees(ctx, from, keep, to));
-    RW_TRY(copy_runs(ctx, from, keep, to));
-    RW_TRY(copy_features(ctx, from, to));
-    RW_TRY(rw_categories_copy(ctx, &from->categories, &to->categories));
-    *out = to;
-    to = NULL;
-    return RW_OK;
+    RW_TRY(rw_model_some(ctx, from, keep, &arena, &some));
+    return rw_model_copy(ctx, &some, out);
 }
 
 /* What a split asks, in words. */
@@ -350,18 +331,6 @@ uint32_t rw_dataset_width(const struct rw_dataset *dataset)
 
 /* ------------------------------------------------------------------ the rule */
 
-static uint32_t n_needed(const struct rw_model *model)
-{
-    uint32_t n = 0;
-    for (int32_t t = 0; t < model->n_trees; t++) {
-        for (int32_t node = 0; node < model->tree[t].n_leaves - 1; node++) {
-            if (model->tree[t].feature[node] >= n)
-                n = model->tree[t].feature[node] + 1;
-        }
-    }
-    return n;
-}
-
 struct rw_column_view rw_column_view_of(const struct rw_dataset *dataset)
 {
     struct rw_column_view view = {.what = "the data",
@@ -403,7 +372,7 @@ int rw_column_names_check(struct rw_ctx *ctx, const struct rw_model *model, cons
 int rw_model_check_view(struct rw_ctx *ctx, const struct rw_model *model,
                         const struct rw_column_view *view)
 {
-    const struct rw_column_rule rule = rw_column_rule_of(model, n_needed(model));
+    const struct rw_column_rule rule = rw_column_rule_of(model, rw_model_n_ids(model));
     return rw_column_rule_check(ctx, &rule, view);
 }
 
@@ -425,21 +394,6 @@ int rw_model_check_rows(struct rw_ctx *ctx, const struct rw_model *model, uint32
 /* ------------------------------------------------------------------ features that no document has
  */
 
-/* gain: [RW_FEATURE_IDS] zeroed; written, or, of trees without gains, the number of splits. The
- * sum. */
-static double add_gains(const struct rw_model *model, int by_splits, double *gain)
-{
-    double all = 0;
-    for (int32_t t = 0; t < model->n_trees; t++) {
-        for (int32_t node = 0; node < model->tree[t].n_leaves - 1; node++) {
-            const double one = by_splits ? 1 : model->tree[t].gain[node];
-            gain[model->tree[t].feature[node] & RW_MAX_FEATURE] += one;
-            all += one;
-        }
-    }
-    return all;
-}
-
 /* Appends the feature's name, if there is room for it. */
 static void add_name(const struct rw_model *model, uint32_t feature, char *text, size_t size)
 {
@@ -456,22 +410,26 @@ static void add_name(const struct rw_model *model, uint32_t feature, char *text,
 void rw_model_warn_lacking(struct rw_ctx *ctx, const struct rw_model *model, uint64_t n_docs,
                            const unsigned char *seen)
 {
-    double *gain, all, lacking = 0;
+    RW_FREED struct rw_feature_use *use = NULL;
+    double all = 0, lacking = 0;
     char names[600] = "";
     uint32_t n = 0;
-    if (n_docs < FEW_DOCS || RW_NEW(NULL, gain, RW_FEATURE_IDS) < 0)
+    if (n_docs < FEW_DOCS)
         return;
-    all = add_gains(model, 0, gain);
-    if (!(all > 0))
-        all = add_gains(model, 1, gain);
-    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
-        if (seen[f] || !(gain[f] >= matters * all) || !(gain[f] > 0))
+    const int end = rw_model_uses(NULL, model, &use);
+    for (int f = 0; f < end; f++)
+        all += use[f].gain;
+    for (int f = 0, by_splits = !(all > 0); f < end; f++) { /* of trees without gains */
+        use[f].gain = by_splits ? (double)use[f].n_splits : use[f].gain;
+        all += by_splits ? use[f].gain : 0;
+    }
+    for (int f = 0; f < end; f++) {
+        if (seen[f] || !(use[f].gain >= matters * all) || !(use[f].gain > 0))
             continue;
         n++;
-        lacking += gain[f];
-        add_name(model, f, names, sizeof(names));
+        lacking += use[f].gain;
+        add_name(model, (uint32_t)f, names, sizeof(names));
     }
-    rw_mem_free(gain);
     if (n > 0)
         rw_log(ctx, RW_LOG_WARNING,
                "no document has feature%s %s, which make%s %.0f %% of the model's gain",

@@ -9,18 +9,24 @@
 #include "base/system.h"
 #include "dataset/dataset.h"
 
+/* A zeroed array to read into; when writing, it is there. */
+#define MAKE(w, array, n) ((w)->is_writing ? RW_OK : RW_NEW((w)->ctx, array, (size_t)(n)))
+
 /* ---- categories ---- */
 
-static int words_of_feature(struct rw_words *w, struct rw_feature_categories *of, int32_t next)
+/* An id that is at least `next`. */
+static int ascending_id(struct rw_words *w, const char *before, uint32_t next, uint32_t *id)
+{
+    const char *begin = w->at;
+    RW_TRY(rw_words_id(w, before, id));
+    return *id >= next ? RW_OK : rw_words_fail_at(w, begin, "ids that ascend");
+}
+
+static int words_of_feature(struct rw_words *w, struct rw_feature_categories *of, uint32_t next)
 {
     enum { LEAST_BYTES = 11 }; /* category a */
-    int32_t feature = (int32_t)of->feature, n = (int32_t)of->n;
-    const char *begin = w->at;
-    RW_TRY(rw_words_count(w, "feature ", "a feature id", RW_MAX_FEATURE, &feature));
-    if (feature < next) {
-        w->at = begin;
-        return rw_words_fail(w, "ids that ascend");
-    }
+    int32_t n = (int32_t)of->n;
+    RW_TRY(ascending_id(w, "feature ", next, &of->feature));
     RW_TRY(rw_words_count_of(w, " words ", "the number of words", LEAST_BYTES, &n));
     const int32_t most = w->version < RW_MODEL_VERSION_WITH_MANY ? RW_MODEL_FEW_CATEGORIES
                                                                  : (int32_t)RW_MAX_CATEGORIES;
@@ -28,38 +34,31 @@ static int words_of_feature(struct rw_words *w, struct rw_feature_categories *of
         return rw_fail(w->ctx, RW_ERR_FORMAT, "%s:%u: expected at most %d words, found %d", w->path,
                        w->line, most, n);
     RW_TRY(rw_words_newline(w));
+    RW_TRY(MAKE(w, of->word, n));
     if (!w->is_writing)
-        RW_TRY(RW_NEW(w->ctx, of->word, (size_t)n));
+        of->n = (uint32_t)n;
     for (int32_t i = 0; i < n; i++) {
-        if (!w->is_writing)
-            of->n = (uint32_t)i + 1;
-        begin = w->at;
+        const char *begin = w->at;
         RW_TRY(rw_words_text(w, "category ", "a word", &of->word[i]));
-        if (i > 0 && strcmp(of->word[i - 1], of->word[i]) >= 0) {
-            w->at = begin;
-            return rw_words_fail(w, "words that ascend");
-        }
+        if (i > 0 && strcmp(of->word[i - 1], of->word[i]) >= 0)
+            return rw_words_fail_at(w, begin, "words that ascend");
         RW_TRY(rw_words_newline(w));
     }
-    if (!w->is_writing)
-        of->feature = (uint32_t)feature;
     return RW_OK;
 }
 
 static int categories_grammar(struct rw_words *w, struct rw_categories *categories)
 {
     enum { LEAST_BYTES = 18 }; /* feature 0 words 0 */
-    int32_t n = (int32_t)categories->n, next = 0;
+    int32_t n = (int32_t)categories->n;
     RW_TRY(rw_words_count_of(w, "categories ", "the number of features with categories",
                              LEAST_BYTES, &n));
     RW_TRY(rw_words_newline(w));
-    if (!w->is_writing)
-        RW_TRY(RW_NEW(w->ctx, categories->of, (size_t)n));
-    for (int32_t i = 0; i < n; i++) {
-        if (!w->is_writing)
-            categories->n = (uint32_t)i + 1;
+    RW_TRY(MAKE(w, categories->of, n));
+    categories->n = (uint32_t)n;
+    for (uint32_t i = 0, next = 0; i < categories->n; i++) {
         RW_TRY(words_of_feature(w, &categories->of[i], next));
-        next = (int32_t)categories->of[i].feature + 1;
+        next = categories->of[i].feature + 1;
     }
     if (!w->is_writing)
         RW_TRY(rw_categories_index(w->ctx, categories));
@@ -88,10 +87,9 @@ static int code_set_grammar(struct rw_words *w, uint32_t n_codes, struct rw_code
             last = code;
         if (is_range)
             RW_TRY(rw_words_count(w, "", "a code", RW_MAX_CATEGORIES, &last));
-        if (code < least || last < code + is_range || (uint32_t)last >= n_codes) {
-            w->at = begin;
-            return rw_words_fail(w, "codes of the feature that ascend, neighbours as a range");
-        }
+        if (code < least || last < code + is_range || (uint32_t)last >= n_codes)
+            return rw_words_fail_at(w, begin,
+                                    "codes of the feature that ascend, neighbours as a range");
         for (int32_t c = code; c <= last && !w->is_writing; c++)
             rw_set_add(set, (uint32_t)c);
         code = last;
@@ -118,11 +116,12 @@ static int child_of(struct rw_words *w, const char *side, int32_t n_leaves, int3
     return RW_OK;
 }
 
-/* What the node asks of the feature: a threshold, or codes. */
-static int condition(struct rw_words *w, const struct rw_model *model, uint32_t feature,
-                     struct rw_tree *tree, int32_t node)
+/* What the node asks of its feature: a threshold, or codes. */
+static int condition(struct rw_words *w, const struct rw_model *model, struct rw_tree *tree,
+                     int32_t node)
 {
-    const struct rw_feature_categories *of = rw_categories_find(&model->categories, feature);
+    const struct rw_feature_categories *of =
+        rw_categories_find(&model->categories, tree->feature[node]);
     if (!of)
         return rw_words_float(w, " <= ", "a threshold, a finite float", &tree->cut[node]);
     if (!w->is_writing) {
@@ -135,23 +134,19 @@ static int condition(struct rw_words *w, const struct rw_model *model, uint32_t 
 static int node_line(struct rw_words *w, const struct rw_model *model, struct rw_tree *tree,
                      int32_t node)
 {
-    int32_t feature = (int32_t)tree->feature[node];
     int missing_left = tree->missing_left[node];
     RW_TRY(rw_words_number(w, "node ", node));
-    RW_TRY(rw_words_count(w, " feature ", "a feature id", RW_MAX_FEATURE, &feature));
-    RW_TRY(condition(w, model, (uint32_t)feature, tree, node));
+    RW_TRY(rw_words_id(w, " feature ", &tree->feature[node]));
+    RW_TRY(condition(w, model, tree, node));
     RW_TRY(child_of(w, " left ", tree->n_leaves, &tree->left[node]));
     RW_TRY(child_of(w, " right ", tree->n_leaves, &tree->right[node]));
     RW_TRY(rw_words_choice(w, " missing ", "left", "right", &missing_left));
     RW_TRY(rw_words_real(w, " gain ", "a gain, a finite number", &tree->gain[node]));
-    if (!w->is_writing) {
-        tree->feature[node] = (uint32_t)feature;
+    if (!w->is_writing)
         tree->missing_left[node] = (uint8_t)missing_left;
-    }
     const char *name = rw_model_feature_name(model, tree->feature[node]);
-    if (*name) {
+    if (*name)
         RW_TRY(rw_words_text_is(w, " # ", "the feature's name", name));
-    }
     return rw_words_newline(w);
 }
 
@@ -183,10 +178,8 @@ static int tree_section(struct rw_words *w, struct rw_model *model, int32_t numb
     int32_t n_leaves = tree->n_leaves;
     RW_TRY(rw_words_number(w, "tree ", number + 1));
     RW_TRY(rw_words_count_of(w, " leaves ", "the number of leaves", 9, &n_leaves));
-    if (n_leaves == 0) {
-        w->at--; /* before the 0 */
-        return rw_words_fail(w, "1 leaf or more");
-    }
+    if (n_leaves == 0)
+        return rw_words_fail_at(w, w->at - 1, "1 leaf or more");
     RW_TRY(rw_words_newline(w));
     if (!w->is_writing)
         RW_TRY(rw_tree_init(w->ctx, tree, n_leaves));
@@ -297,9 +290,6 @@ enum { FIRST_READ_BYTES = 65536 };
 /* ------------------------------------------------------------------ the grammar, read and written
  */
 
-/* A zeroed array to read into; when writing, it is there. */
-#define MAKE(w, array, n) ((w)->is_writing ? RW_OK : RW_NEW((w)->ctx, array, (size_t)(n)))
-
 /* The name of the i-th parameter. */
 static int param_name(struct rw_words *w, struct rw_model_params *params, int32_t i)
 {
@@ -374,42 +364,40 @@ static int earlier_section(struct rw_words *w, struct rw_model *model)
 }
 
 /* Ids first to last; read, it has `most` ids at most, from `least` on. */
-static int id_range(struct rw_words *w, int32_t least, int32_t most, int32_t *first, int32_t *last)
+static int id_range(struct rw_words *w, uint32_t least, uint32_t most, uint32_t *first,
+                    uint32_t *last)
 {
     const char *begin = w->at;
     int is_range = *last > *first;
-    RW_TRY(rw_words_count(w, "", "a feature id", RW_MAX_FEATURE, first));
+    RW_TRY(rw_words_id(w, "", first));
     RW_TRY(rw_words_option(w, "-", &is_range));
     if (is_range)
-        RW_TRY(rw_words_count(w, "", "a feature id", RW_MAX_FEATURE, last));
+        RW_TRY(rw_words_id(w, "", last));
     else
         *last = *first;
-    if (*first < least || *last < *first || *last - *first >= most) {
-        w->at = begin;
-        return rw_words_fail(w, "ids that ascend, as many as were announced");
-    }
+    if (*first < least || *last < *first || *last - *first >= most)
+        return rw_words_fail_at(w, begin, "ids that ascend, as many as were announced");
     return rw_words_newline(w);
 }
 
 static int features_section(struct rw_words *w, struct rw_model *model)
 {
-    int32_t n = (int32_t)model->n_features, first = 0, last = -2;
-    RW_TRY(rw_words_count(w, "features ", "the number of features", RW_FEATURE_IDS, &n));
+    int32_t n_features = (int32_t)model->n_features;
+    RW_TRY(rw_words_count(w, "features ", "the number of features", RW_FEATURE_IDS, &n_features));
     RW_TRY(rw_words_newline(w));
-    RW_TRY(MAKE(w, model->feature, n));
-    for (int32_t i = 0; i < n;) {
-        const int32_t least = last + 2; /* neighbours make one range */
-        if (w->is_writing) {
-            first = last = (int32_t)model->feature[i];
-            while (i + last - first + 1 < n && model->feature[i + last - first + 1] == last + 1u)
+    RW_TRY(MAKE(w, model->feature, n_features));
+    const uint32_t n = model->n_features = (uint32_t)n_features;
+    for (uint32_t i = 0, first = 0, last = 0, least = 0; i < n; least = last + 2) {
+        if (w->is_writing) { /* neighbours make one range */
+            first = last = model->feature[i];
+            while (i + last - first + 1 < n && model->feature[i + last - first + 1] == last + 1)
                 last++;
         }
         RW_TRY(id_range(w, least, n - i, &first, &last));
-        for (int32_t id = first; id <= last; id++, i++)
+        for (uint32_t id = first; id <= last; id++, i++)
             if (!w->is_writing)
-                model->feature[i] = (uint32_t)id;
+                model->feature[i] = id;
     }
-    model->n_features = (uint32_t)n;
     if (n > 0 && model->width > 0 && model->feature[n - 1] >= model->width)
         return rw_fail(w->ctx, RW_ERR_FORMAT, "%s:%u: feature %u; expected features 0 to %u",
                        w->path, w->line - 1, model->feature[n - 1], model->width - 1);
@@ -418,22 +406,13 @@ static int features_section(struct rw_words *w, struct rw_model *model)
 
 static int names_section(struct rw_words *w, struct rw_model *model)
 {
-    int32_t next = 0;
     RW_TRY(rw_words_count_of(w, "names ", "the number of names", 4, &model->n_names));
     RW_TRY(rw_words_newline(w));
     RW_TRY(MAKE(w, model->name, model->n_names));
-    for (int32_t i = 0; i < model->n_names; i++) {
+    for (int32_t i = 0, next = 0; i < model->n_names; i++) {
         struct rw_feature_name *name = &model->name[i];
-        const char *begin = w->at;
-        int32_t feature = (int32_t)name->feature;
-        RW_TRY(rw_words_count(w, "", "a feature id", RW_MAX_FEATURE, &feature));
-        if (feature < next) {
-            w->at = begin;
-            return rw_words_fail(w, "ids that ascend");
-        }
-        next = feature + 1;
-        if (!w->is_writing)
-            name->feature = (uint32_t)feature;
+        RW_TRY(ascending_id(w, "", (uint32_t)next, &name->feature));
+        next = (int32_t)name->feature + 1;
         RW_TRY(rw_words_text(w, " ", "a name", &name->name));
         RW_TRY(rw_words_newline(w));
     }
@@ -456,9 +435,8 @@ static int metrics_section(struct rw_words *w, struct rw_model *model)
     double *value = model->metric_value;
     for (int32_t round = 1; round <= model->n_rounds_run; round++) {
         RW_TRY(rw_words_number(w, "", round));
-        for (size_t i = 0; i < n; i++, value++) {
-            RW_TRY(rw_words_any_real(w, " ", "a metric's value", value));
-        }
+        for (size_t i = 0; i < n; i++)
+            RW_TRY(rw_words_any_real(w, " ", "a metric's value", value++));
         RW_TRY(rw_words_newline(w));
     }
     return rw_words_newline(w);
@@ -493,10 +471,8 @@ static int knot_line(struct rw_words *w, struct rw_score_map *map, int32_t i)
     RW_TRY(rw_words_real(w, "", "a score, a finite number", &map->score[i]));
     RW_TRY(rw_words_real(w, " ", "a probability, 0 to 1", &map->probability[i]));
     const char *expected = rw_score_map_knot_fault(map, i);
-    if (expected) {
-        w->at = begin;
-        return rw_words_fail(w, expected);
-    }
+    if (expected)
+        return rw_words_fail_at(w, begin, expected);
     return rw_words_newline(w);
 }
 
@@ -504,10 +480,8 @@ static int knots_section(struct rw_words *w, struct rw_score_map *map)
 {
     enum { LEAST_BYTES = 9 }; /* knot 0 0 */
     RW_TRY(rw_words_count_of(w, " knots ", "the number of knots", LEAST_BYTES, &map->n_knots));
-    if (map->n_knots == 0) {
-        w->at--; /* before the 0 */
-        return rw_words_fail(w, "1 knot or more");
-    }
+    if (map->n_knots == 0)
+        return rw_words_fail_at(w, w->at - 1, "1 knot or more");
     RW_TRY(rw_words_newline(w));
     RW_TRY(MAKE(w, map->score, map->n_knots));
     RW_TRY(MAKE(w, map->probability, map->n_knots));
@@ -521,10 +495,8 @@ static int slope_of(struct rw_words *w, struct rw_score_map *map)
     RW_TRY(rw_words_take(w, " slope "));
     const char *begin = w->at;
     RW_TRY(rw_words_real(w, "", "a slope, a finite number", &map->slope));
-    if (map->slope < 0.0) {
-        w->at = begin;
-        return rw_words_fail(w, "a slope that is not below 0");
-    }
+    if (map->slope < 0.0)
+        return rw_words_fail_at(w, begin, "a slope that is not below 0");
     RW_TRY(rw_words_real(w, " intercept ", "an intercept, a finite number", &map->intercept));
     RW_TRY(rw_words_newline(w));
     return rw_words_newline(w);
@@ -538,10 +510,8 @@ static int map_section(struct rw_words *w, struct rw_score_map *map)
     RW_TRY(rw_words_take(w, " relevant "));
     const char *begin = w->at;
     RW_TRY(rw_words_real(w, "", "a label, 0 to 1e9", &map->relevant));
-    if (!(map->relevant >= 0.0 && map->relevant <= 1e9)) {
-        w->at = begin;
-        return rw_words_fail(w, "a label, 0 to 1e9");
-    }
+    if (!(map->relevant >= 0.0 && map->relevant <= 1e9))
+        return rw_words_fail_at(w, begin, "a label, 0 to 1e9");
     return is_isotonic ? knots_section(w, map) : slope_of(w, map);
 }
 
@@ -564,12 +534,10 @@ static int columns_line(struct rw_words *w, struct rw_model *model)
             model->columns = (enum rw_columns_kind)kind;
     }
     if (model->columns == RW_COLUMNS_NUMBERED || model->columns == RW_COLUMNS_NAMED) {
-        const struct rw_words before = *w;
+        const char *begin = w->at;
         RW_TRY(rw_words_count(w, "", "the number of columns", RW_FEATURE_IDS, &width));
-        if (width == 0) {
-            *w = before;
-            return rw_words_fail(w, "1 column or more");
-        }
+        if (width == 0)
+            return rw_words_fail_at(w, begin, "1 column or more");
     }
     model->width = (uint32_t)width;
     return rw_words_newline(w);
@@ -712,8 +680,7 @@ int rw_model_parse(struct rw_ctx *ctx, const char *path, const char *text, size_
     RW_SCOPED(rw_model_free) struct rw_model *model = NULL;
     RW_TRY(rw_model_new(ctx, &model));
     RW_TRY(rw_model_grammar(&words, model));
-    *out = model;
-    model = NULL;
+    *out = RW_TAKE(model);
     return RW_OK;
 }
 
@@ -752,9 +719,8 @@ int rw_model_file_read(struct rw_ctx *ctx, const char *path, const char *what,
         if (n == room) /* one byte more than the file has, to see its end */
             RW_TRY(RW_GROW(ctx, all, room, n < n_file ? n_file + 1 : n + 1));
     }
-    *out = all;
+    *out = RW_TAKE(all);
     *n_bytes = n;
-    all = NULL;
     return RW_OK;
 }
 

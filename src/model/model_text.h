@@ -95,6 +95,8 @@ struct rw_words {
 /* Reading: text [n], from its first byte on. */
 struct rw_words rw_words_of(struct rw_ctx *ctx, const char *path, const char *text, size_t n);
 int rw_words_fail(struct rw_words *w, const char *expected);
+/* In place of what stands from `at` on, in the line at hand. */
+int rw_words_fail_at(struct rw_words *w, const char *at, const char *expected);
 /* Exactly this text of one line. */
 int rw_words_take(struct rw_words *w, const char *text);
 /* This text if *is_there. */
@@ -106,6 +108,8 @@ int rw_words_newline(struct rw_words *w);
 /* A whole number without leading zeros, at most `most`. */
 int rw_words_count(struct rw_words *w, const char *before, const char *what, int32_t most,
                    int32_t *value);
+/* The id of a feature. */
+int rw_words_id(struct rw_words *w, const char *before, uint32_t *id);
 /* A count of things that take at least `bytes` bytes each: a file cannot ask for more memory than
  * its own size warrants. */
 int rw_words_count_of(struct rw_words *w, const char *before, const char *what, size_t bytes,

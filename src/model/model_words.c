@@ -82,6 +82,12 @@ int rw_words_fail(struct rw_words *w, const char *expected)
                    (size_t)(w->at - w->line_begin) + 1, expected, found);
 }
 
+int rw_words_fail_at(struct rw_words *w, const char *at, const char *expected)
+{
+    w->at = at;
+    return rw_words_fail(w, expected);
+}
+
 /* Words are short: this is quicker than strlen and memcmp. */
 static int accept(struct rw_words *w, const char *text)
 {
@@ -178,6 +184,11 @@ int rw_words_count(struct rw_words *w, const char *before, const char *what, int
     return RW_OK;
 }
 
+int rw_words_id(struct rw_words *w, const char *before, uint32_t *id)
+{
+    return rw_words_count(w, before, "a feature id", RW_MAX_FEATURE, (int32_t *)id);
+}
+
 int rw_words_count_of(struct rw_words *w, const char *before, const char *what, size_t bytes,
                       int32_t *value)
 {
@@ -221,8 +232,7 @@ int rw_words_number(struct rw_words *w, const char *before, int32_t number)
     const char *expected = digits_of((uint32_t)number, room), *begin = w->at;
     if (accept(w, expected) && (w->at == w->end || *w->at == ' ' || *w->at == '\n'))
         return RW_OK;
-    w->at = begin;
-    return rw_words_fail(w, expected);
+    return rw_words_fail_at(w, begin, expected);
 }
 
 int rw_words_real(struct rw_words *w, const char *before, const char *what, double *value)
@@ -330,10 +340,6 @@ int rw_words_text_is(struct rw_words *w, const char *before, const char *what, c
         return put_escaped(w, text);
     const char *begin = w->at;
     RW_FREED char *found = NULL;
-    int status = rw_words_text(w, "", what, &found);
-    if (status == RW_OK && strcmp(found, text) != 0) {
-        w->at = begin;
-        status = rw_words_fail(w, what);
-    }
-    return status;
+    RW_TRY(rw_words_text(w, "", what, &found));
+    return strcmp(found, text) == 0 ? RW_OK : rw_words_fail_at(w, begin, what);
 }

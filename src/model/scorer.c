@@ -61,8 +61,7 @@ int rw_scorer_make(struct rw_ctx *ctx, const struct rw_model *model, int n_trees
     RW_TRY(rw_single_new(ctx, &scorer->flat, rw_isa(), &scorer->single));
     if (n_trees == 0 || n_trees == model->n_trees)
         RW_TRY(rw_score_map_copy(ctx, &model->map, &scorer->map));
-    *out = scorer;
-    scorer = NULL;
+    *out = RW_TAKE(scorer);
     return RW_OK;
 }
 
@@ -71,17 +70,14 @@ int rw_scorer_new(struct rw_ctx *ctx, const struct rw_model *model, int n_trees,
 {
     RW_DEFAULT_FPENV;
     const struct rw_packed_ops *ops = rw_packed_ops(rw_isa());
-    RW_TRY(rw_scorer_make(ctx, model, n_trees, out));
-    struct rw_scorer *scorer = *out;
-    int status = RW_OK;
+    RW_SCOPED(rw_scorer_free) struct rw_scorer *scorer = NULL;
+    *out = NULL;
+    RW_TRY(rw_scorer_make(ctx, model, n_trees, &scorer));
     scorer->settled = 1;
     if (!scorer->single || rw_packed_doc_ns(&scorer->flat, ops) < scorer->single->doc_ns)
-        status = rw_packed_new(ctx, &scorer->flat, ops, &scorer->packed);
-    if (status >= 0)
-        return RW_OK;
-    rw_scorer_free(scorer);
-    *out = NULL;
-    return status;
+        RW_TRY(rw_packed_new(ctx, &scorer->flat, ops, &scorer->packed));
+    *out = RW_TAKE(scorer);
+    return RW_OK;
 }
 
 void rw_scorer_free(struct rw_scorer *scorer)

@@ -357,17 +357,13 @@ int rw_explainer_new(struct rw_ctx *ctx, const struct rw_model *model, int n_tre
                      const struct rw_dataset *cover, struct rw_explainer **out)
 {
     RW_DEFAULT_FPENV;
-    struct rw_arena scratch = {0};
-    struct explainer *e;
+    RW_RELEASED(rw_arena_free) struct rw_arena scratch = {0};
+    RW_SCOPED(rw_free) struct explainer *e = NULL;
     *out = NULL;
     RW_TRY(rw_result_new(ctx, (void **)&e, sizeof(*e)));
-    const int status = make_explainer(ctx, model, n_trees, cover, e, &scratch);
-    rw_arena_free(&scratch);
-    if (status < 0)
-        rw_free(e);
-    else
-        *out = &e->shown;
-    return status;
+    RW_TRY(make_explainer(ctx, model, n_trees, cover, e, &scratch));
+    *out = &RW_TAKE(e)->shown;
+    return RW_OK;
 }
 
 /* ------------------------------------------------------------------ values */

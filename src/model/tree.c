@@ -56,13 +56,7 @@ void rw_tree_release(struct rw_tree *tree)
 static int copy_arrays(struct rw_ctx *ctx, const struct rw_tree *from, struct rw_tree *to)
 {
     const size_t n = (size_t)from->n_leaves - 1;
-    memcpy(to->left, from->left, n * sizeof(*to->left));
-    memcpy(to->right, from->right, n * sizeof(*to->right));
-    memcpy(to->feature, from->feature, n * sizeof(*to->feature));
-    memcpy(to->cut, from->cut, n * sizeof(*to->cut));
-    memcpy(to->missing_left, from->missing_left, n * sizeof(*to->missing_left));
-    memcpy(to->gain, from->gain, n * sizeof(*to->gain));
-    memcpy(to->leaf, from->leaf, (n + 1) * sizeof(*to->leaf));
+    memcpy(to->gain, from->gain, n * NODE_BYTES + (n + 1) * LEAF_BYTES);
     if (from->set) {
         RW_TRY(rw_tree_add_sets(ctx, to));
         memcpy(to->by_set, from->by_set, n * sizeof(*to->by_set));
