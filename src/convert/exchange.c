@@ -1,6 +1,14 @@
 /* The public functions: files in other programs' formats out, in, and checked. */
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/other_formats.h"
 #include "binning/bins.h"
 #include "convert/convert.h"
+#include "dataset/dataset.h"
 #include "io/input.h"
 #include "params/params.h"
 #include "train/train.h"
@@ -562,7 +570,7 @@ static int make_stumps(struct rw_ctx *ctx, const struct rw_params *params,
     int any = 0;
     RW_TRY(take_features(ctx, params, train, model));
     RW_TRY(RW_NEW(ctx, ignore, RW_FEATURE_IDS));
-    RW_TRY(rw_ignore_parse(ctx, params->ignore, model->name, model->n_names, ignore));
+    RW_TRY(rw_list_parse(ctx, "ignore", params->ignore, model->name, model->n_names, ignore));
     RW_TRY(RW_NEW(ctx, categorical, RW_FEATURE_IDS));
     RW_TRY(rw_category_features(ctx, params, train->documents, init, categorical, &any));
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {

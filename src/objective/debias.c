@@ -191,7 +191,7 @@ static void add_cost(const struct rw_objective_query *query, uint32_t document, 
 
 /* rw_lambda_add_pair, weighed, with the costs. */
 static int64_t add_weighed_pair(const struct rw_objective_query *query, uint32_t a, uint32_t b,
-                                double discount_diff, float sigma, int norm, double scale)
+                                double discount_diff, float sigma, int norm, float scale)
 {
     const int up = query->gains[a] > query->gains[b];
     const uint32_t hi = up ? a : b, lo = up ? b : a;
@@ -205,7 +205,7 @@ static int64_t add_weighed_pair(const struct rw_objective_query *query, uint32_t
     const struct rw_lambda_real real =
         rw_lambda_real_of_pair((float)(query->gains[hi] - query->gains[lo]), (float)discount_diff,
                                score_diff, sigma, sigma, (float)query->ideal, norm, 1);
-    const double by = limited(better * other) * scale;
+    const double by = limited(better * other) * (double)scale;
     const int64_t lambda = rw_round_int64((double)real.lambda * by);
     const int64_t hessian = rw_round_int64((double)real.hessian * by);
     query->lambda[hi] += lambda;
@@ -238,25 +238,8 @@ static int shift_of(const struct rw_objective_query *query, const struct rw_lamb
 
 static void query_ipw(const struct rw_objective_rule *rule, const struct rw_objective_query *query)
 {
-    const struct rw_lambda_rule *pair = &rule->pair;
-    const uint32_t n = query->n, *order = query->order;
-    memset(query->lambda, 0, n * sizeof(*query->lambda));
-    memset(query->hess, 0, n * sizeof(*query->hess));
-    if (!((float)query->ideal > 0.0f)) /* pairs are computed in float */
-        return;
-    rw_rank_query_fast(query->isa, query->scores, n, query->order);
-    const int e = shift_of(query, pair);
-    const double scale = rw_pow2(RW_LAMBDA_EXPONENT - e);
-    const int norm = pair->norm && query->scores[order[0]] != query->scores[order[n - 1]];
-    const uint32_t top = pair->truncation && pair->truncation < n ? pair->truncation : n;
-    struct rw_wide_sum sum = {0, 0};
-    for (uint32_t r = 0; r < top; r++) {
-        for (uint32_t t = r + 1; t < n; t++)
-            add(&sum, add_weighed_pair(query, order[r], order[t],
-                                       query->discounts[r] - query->discounts[t], pair->sigma, norm,
-                                       scale));
-    }
-    rw_lambda_finish(query, rw_lambda_factor(pair, sum.hi, sum.lo, e));
+    rw_rank_query_fast(query->isa, query->scores, query->n, query->order);
+    rw_lambda_query_by(&rule->pair, query, shift_of(query, &rule->pair), add_weighed_pair);
 }
 
 static void debias_query(const struct rw_objective_rule *rule,

@@ -1,8 +1,15 @@
-/* LambdaRank: what lambda.h says, as a row of the table. */
-#include <string.h>
-
-#include "metric/metric.h"
+/* LambdaRank, as a row of the table: what lambda.h says, fast, and by other deltas and pairs. */
 #include "objective/objective.h"
+
+#include <math.h>
+#include <string.h>
+#if RW_HAS_X86
+#include <emmintrin.h>
+#endif
+
+#include "base/rng.h"
+#include "dataset/dataset.h"
+#include "metric/metric.h"
 
 int rw_lambda_check(struct rw_ctx *ctx, const struct rw_lambda_rule *rule, uint32_t n_longest,
                     double max_weight)
@@ -19,7 +26,8 @@ int rw_lambda_check(struct rw_ctx *ctx, const struct rw_lambda_rule *rule, uint3
                    sigma, n_longest, max_weight, rule->norm ? "" : " or --norm on");
 }
 
-void rw_lambda_query(const struct rw_lambda_rule *rule, const struct rw_objective_query *query)
+void rw_lambda_query_by(const struct rw_lambda_rule *rule, const struct rw_objective_query *query,
+                        int e, rw_lambda_pair_fn *add_pair)
 {
     const uint32_t n = query->n, *order = query->order;
     const double *scores = query->scores;
@@ -27,16 +35,15 @@ void rw_lambda_query(const struct rw_lambda_rule *rule, const struct rw_objectiv
     memset(query->hess, 0, n * sizeof(*query->hess));
     if (!((float)query->ideal > 0.0f)) /* pairs are computed in float */
         return;
-    const int e = rw_lambda_shift(n, rule);
     const float scale = (float)rw_pow2(RW_LAMBDA_EXPONENT - e);
     const int norm = rule->norm && scores[order[0]] != scores[order[n - 1]];
     const uint32_t top = rule->truncation && rule->truncation < n ? rule->truncation : n;
     int64_t sum_hi = 0, sum_lo = 0;
     for (uint32_t r = 0; r < top; r++) {
         for (uint32_t t = r + 1; t < n; t++) {
-            const int64_t lambda = rw_lambda_add_pair(query, order[r], order[t],
-                                                      query->discounts[r] - query->discounts[t],
-                                                      rule->sigma, norm, scale);
+            const int64_t lambda =
+                add_pair(query, order[r], order[t], query->discounts[r] - query->discounts[t],
+                         rule->sigma, norm, scale);
             sum_hi += lambda >> 32;
             sum_lo += lambda & 0xffffffff;
         }
@@ -46,6 +53,29 @@ void rw_lambda_query(const struct rw_lambda_rule *rule, const struct rw_objectiv
         sum_lo &= 0xffffffff;
     }
     rw_lambda_finish(query, rw_lambda_factor(rule, sum_hi, sum_lo, e));
+}
+
+/* Adds a pair of documents, which may be swapped; a pair of equal gains adds nothing. */
+static int64_t add_ndcg_pair(const struct rw_objective_query *query, uint32_t a, uint32_t b,
+                             double discount_diff, float sigma, int norm, float scale)
+{
+    const int up = query->gains[a] > query->gains[b];
+    const uint32_t hi = up ? a : b, lo = up ? b : a;
+    if (query->gains[a] == query->gains[b])
+        return 0;
+    const struct rw_lambda_pair pair = rw_lambda_of_pair(
+        (float)(query->gains[hi] - query->gains[lo]), (float)discount_diff,
+        (float)(query->scores[hi] - query->scores[lo]), (float)query->ideal, sigma, norm, scale);
+    query->lambda[hi] += pair.lambda;
+    query->lambda[lo] -= pair.lambda;
+    query->hess[hi] += pair.hessian;
+    query->hess[lo] += pair.hessian;
+    return pair.lambda;
+}
+
+void rw_lambda_query(const struct rw_lambda_rule *rule, const struct rw_objective_query *query)
+{
+    rw_lambda_query_by(rule, query, rw_lambda_shift(query->n, rule), add_ndcg_pair);
 }
 
 static void query_of(const struct rw_objective_rule *rule, const struct rw_objective_query *query)
@@ -63,34 +93,8 @@ static int check(struct rw_ctx *ctx, const struct rw_objective_rule *rule, uint3
     return rw_lambda_check(ctx, &rule->pair, n_longest, max_weight);
 }
 
-#define ROW(words, by)                                                                 \
-    {                                                                                  \
-        .name = "lambdarank", .params = words, .ranks = 1, .is_fixed = 1,              \
-        .device = RW_OBJECTIVE_PAIRS, .check = check, .query = query_of, .variant = by \
-    }
-
-/* NDCG's delta of all pairs is what no truncation is. */
-static const struct rw_objective of_all_pairs = ROW("sigma norm delta pairs", NULL);
-
-static const struct rw_objective *variant_of(const struct rw_objective_rule *rule)
-{
-    const double delta = rule->value[RW_LAMBDARANK_DELTA], pairs = rule->value[RW_LAMBDARANK_PAIRS];
-    if (delta == RW_DELTA_NDCG && pairs == RW_PAIRS_TOPK)
-        return NULL;
-    if (delta == RW_DELTA_NDCG && pairs == RW_PAIRS_ALL)
-        return &of_all_pairs;
-    return rw_lambdarank_variant(delta, pairs);
-}
-
-const struct rw_objective rw_objective_lambdarank =
-    ROW("sigma norm delta pairs truncation", variant_of);
-
 /* rw_lambda_query and rw_rank_query for most queries, by the instruction set's path of
  * lambdarank_tmpl.c. */
-#if RW_HAS_X86
-#include <emmintrin.h>
-#endif
-
 /* A row of functions by instruction set. */
 #if RW_HAS_X86
 #define PATHS(name)                              \
@@ -250,4 +254,462 @@ void rw_rank_query_fast(enum rw_isa isa, const double *scores, uint32_t n, uint3
             order[at] = order[at - 1];
         order[at] = doc;
     }
+}
+
+/* Lambdarank's lambdas by any delta (lambda.h) and of any pairs of a query's documents:
+ *   topk     those with one among the top `truncation`, as lambdarank.c has them
+ *   all      all of them
+ *   mean:N   each document with N others of another grade, drawn with replacement anew for each
+ *            tree: XGBoost's lambdarank_pair_method=mean
+ *   given    those of the data set, whatever the grades say, each by weight x delta; with delta
+ *            none this is CatBoost's PairLogit
+ * A pair's lambda is lambda.h's, with the same norm, in float; a query's sums are taken in double
+ * by one thread, in the order of positions or, of drawn pairs, of grades: there is but one result.
+ * Engines scale them to fixed point by the largest of each tree, so that dcg's deltas, which reach
+ * 2^31, and drawn pairs need no unit of their own. A document's |lambda| and hessian are at most
+ * pairs x delta x sigma^2 x 100, 2^42 x 2^31 x 2^14 x 2^7 = 2^94: under the 1e30 that engines take.
+ */
+/* Among its parameters. */
+enum { DELTA = 2, PAIRS, RELEVANT };
+enum { MOST_DRAWN = 1000 };
+
+double rw_pairs_number(const char *text)
+{
+    static const char *const words[] = {"given", "all", "topk"}; /* from RW_PAIRS_GIVEN on */
+    uint64_t n;
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(text, words[i]) == 0)
+            return RW_PAIRS_GIVEN + i;
+    }
+    if (strncmp(text, "mean:", 5) == 0 && rw_number_whole(text + 5, MOST_DRAWN, &n) && n > 0)
+        return (double)n;
+    return RW_PAIRS_WRONG;
+}
+
+/* A query's documents by position, and their sums. */
+struct ranked {
+    struct rw_delta_query delta;
+    const uint32_t *order;
+    const double *scores;       /* by document, as the two that follow */
+    double *gradient, *hessian; /* the query's, which they will be */
+    float sigma;
+    int norm;
+    double sum; /* of the pairs' lambdas */
+};
+
+static double grade_of(const struct rw_objective_rule *rule, const struct rw_objective_query *query,
+                       enum rw_delta_kind kind, uint32_t i)
+{
+    return rw_delta_is_of_relevance(kind) ? (double)query->labels[i] >= rule->value[RELEVANT]
+                                          : query->gains[i];
+}
+
+/* Positions of the better and of the worse one. */
+static void add_weighed(struct ranked *ranked, uint32_t better, uint32_t worse, float delta)
+{
+    const uint32_t hi = ranked->order[better], lo = ranked->order[worse];
+    if (!(delta > 0.0f))
+        return;
+    const struct rw_lambda_real real =
+        rw_lambda_real_of_pair(delta, 1.0f, (float)(ranked->scores[hi] - ranked->scores[lo]),
+                               ranked->sigma, ranked->sigma, 1.0f, ranked->norm, 1);
+    ranked->gradient[hi] += (double)real.lambda;
+    ranked->gradient[lo] -= (double)real.lambda;
+    ranked->hessian[hi] += (double)real.hessian;
+    ranked->hessian[lo] += (double)real.hessian;
+    ranked->sum += (double)real.lambda;
+}
+
+/* Two positions, above < below, of which the grades say which is the better one. */
+static void add_pair(struct ranked *ranked, uint32_t above, uint32_t below)
+{
+    const double *grade = ranked->delta.grade;
+    if (grade[above] == grade[below])
+        return;
+    const int is_above = grade[above] > grade[below];
+    add_weighed(ranked, is_above ? above : below, is_above ? below : above,
+                (float)rw_delta_of(&ranked->delta, above, below));
+}
+
+static void add_pairs_of_top(struct ranked *ranked, uint32_t truncation, struct rw_share *share)
+{
+    const uint32_t n = ranked->delta.n;
+    const uint32_t top = truncation && truncation < n ? truncation : n;
+    for (uint32_t above = 0; above < top; above++) {
+        for (uint32_t below = above + 1; below < n; below++)
+            add_pair(ranked, above, below);
+        if (rw_share_poll(share, n - 1 - above))
+            return;
+    }
+}
+
+/* Of two positions, the weight of their pair; 0 if they have one grade, but for delta none. */
+static double delta_of(struct ranked *ranked, uint32_t a, uint32_t b)
+{
+    if (ranked->delta.grade[a] == ranked->delta.grade[b] && ranked->delta.kind != RW_DELTA_NONE)
+        return 0.0;
+    return rw_delta_of(&ranked->delta, a < b ? a : b, a < b ? b : a);
+}
+
+/* position: [n] by document, scratch. */
+static void add_given_pairs(const struct rw_objective_query *query, struct ranked *ranked,
+                            uint32_t *position)
+{
+    for (uint32_t r = 0; r < query->n; r++)
+        position[query->order[r]] = r;
+    for (size_t k = 0; k < query->n_pairs; k++) {
+        const struct rw_given_pair *pair = &query->pairs[k];
+        const uint32_t better = position[pair->better - query->first_row];
+        const uint32_t worse = position[pair->worse - query->first_row];
+        add_weighed(ranked, better, worse, (float)(pair->weight * delta_of(ranked, better, worse)));
+    }
+}
+
+/* ---- drawn pairs ---- */
+
+/* Documents by falling grade: at [begin, end) are those of one. */
+struct drawn {
+    const uint32_t *by_grade, *position;
+    uint32_t begin, end;
+};
+
+/* The k-th partner of a document: one of the n - (end - begin) of other grades, all of which are
+ * equally likely but for the rounding of a share of 2^32. */
+static uint32_t draw_partner(const struct drawn *drawn, uint32_t n, uint32_t word)
+{
+    const uint32_t n_same = drawn->end - drawn->begin;
+    const uint32_t k = (uint32_t)((uint64_t)word * (n - n_same) >> 32);
+    return drawn->by_grade[k < drawn->begin ? k : k + n_same];
+}
+
+static void add_drawn_pairs_of(const struct rw_objective_rule *rule,
+                               const struct rw_objective_query *query, struct ranked *ranked,
+                               const struct drawn *drawn, uint32_t i)
+{
+    struct rw_philox four = {{0}};
+    for (uint32_t k = 0; k < (uint32_t)rule->value[PAIRS]; k++) {
+        if (k % 4 == 0)
+            four = rw_random4(rule->seed, (uint64_t)(k / 4) << 32 | (query->first_document + i),
+                              query->tree, RW_STREAM_PAIRS);
+        const uint32_t other = draw_partner(drawn, query->n, four.word[k % 4]);
+        const uint32_t a = drawn->position[i], b = drawn->position[other];
+        add_pair(ranked, a < b ? a : b, a < b ? b : a);
+    }
+}
+
+/* grade: [n] by document; by_grade, position: [n] scratch. */
+static void add_drawn_pairs(const struct rw_objective_rule *rule,
+                            const struct rw_objective_query *query, struct ranked *ranked,
+                            const double *grade, uint32_t *by_grade, uint32_t *position)
+{
+    struct drawn drawn = {by_grade, position, 0, 0};
+    rw_rank_query_fast(query->isa, grade, query->n, by_grade);
+    for (uint32_t r = 0; r < query->n; r++)
+        position[query->order[r]] = r;
+    for (; drawn.end < query->n; drawn.begin = drawn.end) {
+        while (drawn.end < query->n && grade[by_grade[drawn.end]] == grade[by_grade[drawn.begin]])
+            drawn.end++;
+        if (drawn.end - drawn.begin == query->n) /* there are no others */
+            return;
+        for (uint32_t at = drawn.begin; at < drawn.end; at++)
+            add_drawn_pairs_of(rule, query, ranked, &drawn, by_grade[at]);
+    }
+}
+
+/* ---- a query ---- */
+
+/* Doubles a document: grades by position and by document, two prefixes, and two lists of indices.
+ */
+enum { SCRATCH = 5 };
+
+static void query_by_delta(const struct rw_objective_rule *rule,
+                           const struct rw_objective_query *query)
+{
+    const uint32_t n = query->n;
+    const double *scores = query->scores;
+    double *by_position = query->scratch, *by_document = by_position + n;
+    double *prefix = by_document + n;
+    uint32_t *indices = (uint32_t *)(prefix + 2 * (size_t)n);
+    struct ranked ranked = {.delta = {.kind = rw_delta_kind(rule->value[DELTA]),
+                                      .n = n,
+                                      .cutoff = rw_delta_cutoff(rule->value[DELTA]),
+                                      .grade = by_position,
+                                      .discounts = query->discounts,
+                                      .ideal = query->ideal,
+                                      .max_gain = rule->max_gain},
+                            .order = query->order,
+                            .scores = scores,
+                            .gradient = query->gradient,
+                            .hessian = query->hessian,
+                            .sigma = rule->pair.sigma};
+    memset(query->gradient, 0, n * sizeof(*query->gradient));
+    memset(query->hessian, 0, n * sizeof(*query->hessian));
+    rw_rank_query_fast(query->isa, scores, n, query->order);
+    for (uint32_t i = 0; i < n; i++)
+        by_document[i] = grade_of(rule, query, ranked.delta.kind, i);
+    for (uint32_t r = 0; r < n; r++)
+        by_position[r] = by_document[query->order[r]];
+    ranked.norm = rule->pair.norm && scores[query->order[0]] != scores[query->order[n - 1]];
+    rw_delta_prepare(&ranked.delta, prefix);
+    if (rule->value[PAIRS] == RW_PAIRS_GIVEN)
+        add_given_pairs(query, &ranked, indices);
+    else if (rule->value[PAIRS] > 0.0)
+        add_drawn_pairs(rule, query, &ranked, by_document, indices, indices + n);
+    else
+        add_pairs_of_top(&ranked, rule->pair.truncation, query->share);
+    const double sum = 2.0 * ranked.sum;
+    const double factor = rule->pair.norm && sum > 0.0 ? rw_log2(1.0 + sum) / sum : 1.0;
+    for (uint32_t i = 0; i < n; i++) {
+        query->gradient[i] *= factor;
+        query->hessian[i] *= factor;
+    }
+}
+
+/* ---- the variants ---- */
+
+/* What grades and pairs do not need is not read, so that to set it is an error. */
+#define VARIANT(draws_pairs, words)                                              \
+    {                                                                            \
+        .name = "lambdarank", .params = words, .ranks = 1, .draws = draws_pairs, \
+        .scratch = SCRATCH, .device = RW_OBJECTIVE_HOST, .query = query_by_delta \
+    }
+
+#define ROW(words, by)                                                                 \
+    {                                                                                  \
+        .name = "lambdarank", .params = words, .ranks = 1, .is_fixed = 1,              \
+        .device = RW_OBJECTIVE_PAIRS, .check = check, .query = query_of, .variant = by \
+    }
+
+static const struct rw_objective *variant_of(const struct rw_objective_rule *rule)
+{
+    enum { TOPK, ALL, DRAWN };
+    /* NDCG's delta of all pairs is what no truncation is. */
+    static const struct rw_objective of_all_pairs = ROW("sigma norm delta pairs", NULL);
+    static const struct rw_objective variants[2][3] = {
+        {VARIANT(0, "sigma norm delta pairs truncation"), VARIANT(0, "sigma norm delta pairs"),
+         VARIANT(1, "sigma norm delta pairs")},
+        {VARIANT(0, "sigma norm delta pairs relevant truncation"),
+         VARIANT(0, "sigma norm delta pairs relevant"),
+         VARIANT(1, "sigma norm delta pairs relevant")}};
+    const double delta = rule->value[DELTA], pairs = rule->value[PAIRS];
+    if (delta == RW_DELTA_NDCG && pairs == RW_PAIRS_TOPK)
+        return NULL;
+    if (delta == RW_DELTA_NDCG && pairs == RW_PAIRS_ALL)
+        return &of_all_pairs;
+    const int which = pairs == RW_PAIRS_TOPK ? TOPK : pairs > 0.0 ? DRAWN : ALL;
+    return &variants[rw_delta_is_of_relevance(rw_delta_kind(delta))][which];
+}
+
+const struct rw_objective rw_objective_lambdarank =
+    ROW("sigma norm delta pairs truncation", variant_of);
+
+/* ---- how many, and how long ---- */
+
+uint64_t rw_lambda_count_pairs(const struct rw_objective *objective,
+                               const struct rw_objective_rule *rule,
+                               const uint32_t *query_offset, uint32_t n_queries,
+                               uint32_t *longest, uint64_t *most)
+{
+    const int pairs_at = rw_objective_param(objective, "pairs");
+    const double pairs = pairs_at < 0 ? RW_PAIRS_GIVEN : rule->value[pairs_at];
+    uint64_t all = 0;
+    *longest = 0;
+    *most = 0;
+    if (strcmp(objective->name, "lambdarank") != 0 ||
+        (pairs != RW_PAIRS_ALL && pairs != RW_PAIRS_TOPK))
+        return 0;
+    for (uint32_t q = 0; q < n_queries; q++) {
+        const uint32_t n = query_offset[q + 1] - query_offset[q];
+        const uint64_t top =
+            pairs == RW_PAIRS_TOPK && rule->pair.truncation && rule->pair.truncation < n
+                ? rule->pair.truncation
+                : n;
+        const uint64_t own = top * (top - 1) / 2 + (n - top) * top;
+        *longest = n > *longest ? n : *longest;
+        *most = own > *most ? own : *most;
+        all += own;
+    }
+    return all;
+}
+
+double rw_lambda_pair_seconds(struct rw_ctx *ctx, const struct rw_objective *objective,
+                              const struct rw_objective_rule *rule)
+{
+    enum { DOCS = 1500, TIMES = 2 };
+    static const uint64_t n_pairs = (uint64_t)DOCS * (DOCS - 1) / 2;
+    uint32_t query[] = {0, DOCS};
+    float label[DOCS];
+    double gain[DOCS], score[DOCS], least = 0.0;
+    const struct rw_dataset made = {
+        .n_docs = DOCS, .n_queries = 1, .query_offset = query, .label = label};
+    const struct rw_user_gradients *handed;
+    RW_SCOPED(rw_gradients_free) struct rw_gradients *gradients = NULL;
+    struct rw_objective_rule of_all = *rule;
+    of_all.pair.truncation = 0;
+    of_all.max_gain = 15.0;
+    of_all.n_labels = 0;
+    for (uint32_t i = 0; i < DOCS; i++) {
+        score[i] = (double)(rw_random(1, i, 0, RW_STREAM_PAIRS) >> 8) * 0x1p-24;
+        label[i] = (float)(i % 5);
+        gain[i] = (double)((1u << i % 5) - 1);
+    }
+    if (rw_gradients_new(ctx, objective, &of_all, &made, 0, gain, &gradients) < 0)
+        return 0.0;
+    for (uint32_t time = 0; time < TIMES; time++) {
+        const double start = rw_clock_ms();
+        if (rw_gradients_run(gradients, time, 1.0, score, &handed) < 0)
+            return 0.0;
+        const double took = (rw_clock_ms() - start) * 1e-3 / (double)n_pairs;
+        least = time == 0 || took < least ? took : least;
+    }
+    return least;
+}
+
+/* A delta's number is its kind, and KINDS times the cutoff. */
+enum { KINDS = 16, MOST_CUTOFF = 1000000000 };
+
+double rw_delta_number(const char *text)
+{
+    static const char *const words[] = {"ndcg", "dcg", "map", "mrr", "err", "none"};
+    uint64_t k;
+    for (int i = 0; i < RW_DELTA_P; i++) {
+        if (strcmp(text, words[i]) == 0)
+            return (double)i;
+    }
+    if (strncmp(text, "p@", 2) == 0 && rw_number_whole(text + 2, MOST_CUTOFF, &k) && k > 0)
+        return (double)(RW_DELTA_P + KINDS * k);
+    return -1.0;
+}
+
+enum rw_delta_kind rw_delta_kind(double number)
+{
+    return (enum rw_delta_kind)((uint64_t)number % KINDS);
+}
+
+uint32_t rw_delta_cutoff(double number)
+{
+    return (uint32_t)((uint64_t)number / KINDS);
+}
+
+int rw_delta_is_of_relevance(enum rw_delta_kind kind)
+{
+    return kind == RW_DELTA_MAP || kind == RW_DELTA_MRR || kind == RW_DELTA_P;
+}
+
+/* ---- what is between two positions ---- */
+
+/* err: a reader who gets to position r stops there with this probability, under 1. */
+static double stop_of(const struct rw_delta_query *query, uint32_t r)
+{
+    return query->grade[r] / (query->max_gain + 1.0);
+}
+
+void rw_delta_prepare(struct rw_delta_query *query, double *prefix)
+{
+    double count = 0.0, sum = 0.0, arrives = 1.0;
+    uint32_t n_found = 0;
+    query->prefix[0] = prefix;
+    query->prefix[1] = prefix + query->n;
+    query->relevant[0] = query->relevant[1] = query->n;
+    query->above = query->below = query->n;
+    for (uint32_t r = 0; r < query->n; r++) {
+        if (query->kind == RW_DELTA_ERR) {
+            query->prefix[0][r] = arrives;
+            arrives = arrives * (1.0 - stop_of(query, r));
+            continue;
+        }
+        query->prefix[0][r] = count;
+        query->prefix[1][r] = sum;
+        if (query->grade[r] > 0.0) {
+            count += 1.0;
+            sum += 1.0 / (double)(r + 1);
+            if (n_found < 2)
+                query->relevant[n_found++] = r;
+        }
+    }
+    query->n_relevant = count;
+}
+
+/* ---- the deltas ---- */
+
+static double grade_diff(const struct rw_delta_query *query, uint32_t above, uint32_t below)
+{
+    return fabs(query->grade[above] - query->grade[below]);
+}
+
+static double of_dcg(const struct rw_delta_query *query, uint32_t above, uint32_t below)
+{
+    return grade_diff(query, above, below) * (query->discounts[above] - query->discounts[below]);
+}
+
+/* The precision at the place of the one relevant document of the two, which is above, or would be
+ * there; less that at the place below; and 1 / (1 + s) for each relevant document between, which
+ * has one more above it if the relevant one is. */
+static double of_map(const struct rw_delta_query *query, uint32_t above, uint32_t below)
+{
+    const double *count = query->prefix[0], *sum = query->prefix[1];
+    const int is_above = query->grade[above] > query->grade[below];
+    const double own = is_above ? 1.0 / (double)(above + 1) : 0.0; /* is in the sum at `below` */
+    const double at_above = (count[above] + 1.0) / (double)(above + 1);
+    const double at_below = (count[below] + (is_above ? 0.0 : 1.0)) / (double)(below + 1);
+    return (at_above - at_below + (sum[below] - sum[above] - own)) / query->n_relevant;
+}
+
+static double of_mrr(const struct rw_delta_query *query, uint32_t above, uint32_t below)
+{
+    const uint32_t first = query->relevant[0], second = query->relevant[1];
+    uint32_t then = first;
+    if (above < first) /* so the one below is relevant */
+        then = above;
+    else if (above == first)
+        then = below < second ? below : second;
+    return fabs(1.0 / (double)(then + 1) - 1.0 / (double)(first + 1));
+}
+
+/* With the two exchanged, readers stop at `above` with the other probability, and the more do, the
+ * fewer get to those between and to `below`; who gets past `below` is the same. The products are of
+ * the documents between, so that nothing is divided by those above. */
+static double of_err(struct rw_delta_query *query, uint32_t above, uint32_t below)
+{
+    if (query->above != above || query->below > below) {
+        query->above = above;
+        query->below = above + 1;
+        query->passes = 1.0;
+        query->stops = 0.0;
+    }
+    for (; query->below < below; query->below++) {
+        const double stop = stop_of(query, query->below);
+        query->stops += query->passes * stop / (double)(query->below + 1);
+        query->passes = query->passes * (1.0 - stop);
+    }
+    const double gets_earlier =
+        1.0 / (double)(above + 1) - query->stops - query->passes / (double)(below + 1);
+    return query->prefix[0][above] * fabs(stop_of(query, above) - stop_of(query, below)) *
+           gets_earlier;
+}
+
+static double of_p(const struct rw_delta_query *query, uint32_t above, uint32_t below)
+{
+    return above < query->cutoff && below >= query->cutoff ? 1.0 / (double)query->cutoff : 0.0;
+}
+
+double rw_delta_of(struct rw_delta_query *query, uint32_t above, uint32_t below)
+{
+    switch (query->kind) {
+    case RW_DELTA_NDCG:
+        return of_dcg(query, above, below) / query->ideal;
+    case RW_DELTA_DCG:
+        return of_dcg(query, above, below);
+    case RW_DELTA_MAP:
+        return of_map(query, above, below);
+    case RW_DELTA_MRR:
+        return of_mrr(query, above, below);
+    case RW_DELTA_ERR:
+        return of_err(query, above, below);
+    case RW_DELTA_P:
+        return of_p(query, above, below);
+    case RW_DELTA_NONE:
+        break;
+    }
+    return 1.0;
 }

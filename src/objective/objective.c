@@ -175,15 +175,14 @@ struct rw_gradients {
     enum rw_isa isa;
     int n_threads;
     uint32_t longest;
-    double *discount, *position; /* [longest], [longest] or NULL */
-    double *ideal;               /* [n_labels][n_queries] or NULL */
-    double *scratch;             /* [n_threads][longest x scratch] */
-    uint32_t *order;             /* [n_threads][longest] */
-    struct rw_user_gradients handed;
-    /* What one of several labels gives: [n_threads][2][longest] of int64_t, or of double */
-    int64_t *own_fixed;
-    double *own_real;
-    void *state; /* of the objective; NULL: no state; owned */
+    double *discount, *position;         /* [longest], [longest] or NULL */
+    double *ideal;                       /* [n_labels][n_queries] or NULL */
+    double *scratch;                     /* [n_threads][longest x scratch] */
+    uint32_t *order;                     /* [n_threads][longest] */
+    struct rw_user_gradients handed;     /* [n_docs] */
+    struct rw_user_gradients of_a_label; /* of one of several: [n_threads][longest] */
+    const struct rw_train_hooks *hooks;  /* of the caller's own gradients; else NULL */
+    void *state;                         /* of the objective; NULL: no state; owned */
     /* of a run */
     uint32_t tree;
     const double *scores; /* borrowed */
@@ -216,20 +215,29 @@ static int make_ideals(struct rw_ctx *ctx, struct rw_gradients *g)
     return RW_OK;
 }
 
+/* Those of n documents: integers, or doubles. */
+static int make_handed(struct rw_ctx *ctx, struct rw_gradients *g, int is_fixed, size_t n,
+                       struct rw_user_gradients *out)
+{
+    if (is_fixed) {
+        RW_TRY(RW_ARENA_NEW(ctx, &g->arena, out->lambda, n));
+        return RW_ARENA_NEW(ctx, &g->arena, out->hess, n);
+    }
+    RW_TRY(RW_ARENA_NEW(ctx, &g->arena, out->gradient, n));
+    return RW_ARENA_NEW(ctx, &g->arena, out->hessian, n);
+}
+
 static int make(struct rw_ctx *ctx, struct rw_gradients *g)
 {
     const struct rw_dataset *dataset = g->dataset;
+    const int is_fixed = g->objective->is_fixed;
     g->longest = rw_longest_query(dataset->query_offset, dataset->n_queries);
     const size_t room = (size_t)g->n_threads * g->longest;
     RW_TRY(check_bound(ctx, g));
+    RW_TRY(make_handed(ctx, g, is_fixed && !g->rule.in_doubles, dataset->n_docs, &g->handed));
+    if (g->rule.n_labels)
+        RW_TRY(make_handed(ctx, g, is_fixed, room, &g->of_a_label));
     RW_TRY(RW_ARENA_NEW(ctx, &g->arena, g->order, room));
-    if (g->objective->is_fixed && !g->rule.in_doubles) {
-        RW_TRY(RW_ARENA_NEW(ctx, &g->arena, g->handed.lambda, dataset->n_docs));
-        RW_TRY(RW_ARENA_NEW(ctx, &g->arena, g->handed.hess, dataset->n_docs));
-    } else {
-        RW_TRY(RW_ARENA_NEW(ctx, &g->arena, g->handed.gradient, dataset->n_docs));
-        RW_TRY(RW_ARENA_NEW(ctx, &g->arena, g->handed.hessian, dataset->n_docs));
-    }
     RW_TRY(RW_ARENA_NEW(ctx, &g->arena, g->scratch, room * (size_t)g->objective->scratch));
     if (g->objective->state)
         RW_TRY(g->objective->state->open(ctx, &g->rule, dataset, g->n_threads, &g->state));
@@ -237,10 +245,6 @@ static int make(struct rw_ctx *ctx, struct rw_gradients *g)
         RW_TRY(RW_ARENA_NEW(ctx, &g->arena, g->position, g->longest));
         g->objective->positions(&g->rule, g->position, g->longest);
     }
-    if (g->rule.n_labels && g->objective->is_fixed)
-        RW_TRY(RW_ARENA_NEW(ctx, &g->arena, g->own_fixed, 2 * room));
-    else if (g->rule.n_labels)
-        RW_TRY(RW_ARENA_NEW(ctx, &g->arena, g->own_real, 2 * room));
     return g->objective->ranks ? make_ideals(ctx, g) : RW_OK;
 }
 
@@ -248,7 +252,7 @@ int rw_gradients_new(struct rw_ctx *ctx, const struct rw_objective *objective,
                      const struct rw_objective_rule *rule, const struct rw_dataset *dataset,
                      uint32_t first_doc, const double *gains, struct rw_gradients **out)
 {
-    struct rw_gradients *g;
+    RW_SCOPED(rw_gradients_free) struct rw_gradients *g = NULL;
     *out = NULL;
     RW_TRY(RW_NEW(ctx, g, 1));
     *g = (struct rw_gradients){.ctx = ctx,
@@ -259,12 +263,24 @@ int rw_gradients_new(struct rw_ctx *ctx, const struct rw_objective *objective,
                                .gains = gains,
                                .isa = rw_isa(),
                                .n_threads = dataset->n_docs >= PARALLEL_DOCS ? ctx->n_threads : 1};
-    const int status = make(ctx, g);
-    if (status < 0) {
-        rw_gradients_free(g);
-        return status;
-    }
+    RW_TRY(make(ctx, g));
     *out = g;
+    g = NULL;
+    return RW_OK;
+}
+
+int rw_gradients_by_caller(struct rw_ctx *ctx, const struct rw_train_hooks *hooks,
+                           const struct rw_dataset *dataset, struct rw_gradients **out)
+{
+    static const struct rw_objective callers = {.name = "custom"};
+    RW_SCOPED(rw_gradients_free) struct rw_gradients *g = NULL;
+    *out = NULL;
+    RW_TRY(RW_NEW(ctx, g, 1));
+    *g = (struct rw_gradients){
+        .ctx = ctx, .objective = &callers, .dataset = dataset, .hooks = hooks};
+    RW_TRY(make_handed(ctx, g, 0, dataset->n_docs, &g->handed));
+    *out = g;
+    g = NULL;
     return RW_OK;
 }
 
@@ -278,18 +294,28 @@ void rw_gradients_free(struct rw_gradients *g)
     rw_mem_free(g);
 }
 
-/* A query by one of its documents' labels. */
-static struct rw_objective_query query_by(const struct rw_gradients *g, uint32_t q, int thread,
-                                          int label)
+/* From the document at `first` on. */
+static void write_to(struct rw_objective_query *query, const struct rw_user_gradients *handed,
+                     size_t first)
 {
-    const size_t own = (size_t)thread * g->longest;
+    query->lambda = handed->lambda ? handed->lambda + first : NULL;
+    query->hess = handed->hess ? handed->hess + first : NULL;
+    query->gradient = handed->gradient ? handed->gradient + first : NULL;
+    query->hessian = handed->hessian ? handed->hessian + first : NULL;
+}
+
+/* A query by one of its documents' labels. */
+static struct rw_objective_query query_by(const struct rw_gradients *g, uint32_t q,
+                                          struct rw_share *share, int label)
+{
+    const size_t own = (size_t)share->thread * g->longest;
     const uint32_t first = g->dataset->query_offset[q];
-    const struct rw_user_gradients *handed = &g->handed;
-    return (struct rw_objective_query){
+    struct rw_objective_query query = {
         .n = g->dataset->query_offset[q + 1] - first,
         .first_document = g->first_doc + first,
         .tree = g->tree,
         .isa = g->isa,
+        .share = share,
         .fast = 1,
         .scores = g->scores + first,
         .labels = rw_dataset_labels_of(g->dataset, label) + first,
@@ -298,20 +324,16 @@ static struct rw_objective_query query_by(const struct rw_gradients *g, uint32_t
         .discounts = g->discount,
         .positions = g->position,
         .ideal = g->ideal ? g->ideal[(size_t)label * g->dataset->n_queries + q] : 0.0,
-        .pairs =
-            g->dataset->pairs.item ? g->dataset->pairs.item + g->dataset->pairs.offset[q] : NULL,
-        .n_pairs = g->dataset->pairs.item
-                       ? g->dataset->pairs.offset[q + 1] - g->dataset->pairs.offset[q]
-                       : 0,
+        .pairs = g->dataset->pair ? g->dataset->pair + g->dataset->pair_offset[q] : NULL,
+        .n_pairs =
+            g->dataset->pair ? g->dataset->pair_offset[q + 1] - g->dataset->pair_offset[q] : 0,
         .first_row = first,
         .order = g->order + own,
         .scratch = g->scratch + own * (size_t)g->objective->scratch,
         .state = g->state,
-        .thread = thread,
-        .lambda = handed->lambda ? handed->lambda + first : NULL,
-        .hess = handed->hess ? handed->hess + first : NULL,
-        .gradient = handed->gradient ? handed->gradient + first : NULL,
-        .hessian = handed->hessian ? handed->hessian + first : NULL};
+        .thread = share->thread};
+    write_to(&query, &g->handed, first);
+    return query;
 }
 
 /* Adds a label's lambdas times its weight; an integer is rounded once a label. */
@@ -335,9 +357,7 @@ static void add_label(const struct rw_objective_query *sum, const struct rw_obje
 /* The labels' lambdas, each times its weight, in the labels' order. */
 static void run_labels(const struct rw_gradients *g, uint32_t q, struct rw_share *share)
 {
-    const int thread = share->thread;
-    const size_t own = 2 * (size_t)thread * g->longest;
-    const struct rw_objective_query sum = query_by(g, q, thread, 0);
+    const struct rw_objective_query sum = query_by(g, q, share, 0);
     for (uint32_t i = 0; i < sum.n; i++) {
         if (sum.lambda)
             sum.lambda[i] = sum.hess[i] = 0;
@@ -345,15 +365,11 @@ static void run_labels(const struct rw_gradients *g, uint32_t q, struct rw_share
             sum.gradient[i] = sum.hessian[i] = 0.0;
     }
     for (int k = 0; k < g->rule.n_labels; k++) {
-        struct rw_objective_query query = query_by(g, q, thread, k);
+        struct rw_objective_query query = query_by(g, q, share, k);
         struct rw_objective_rule rule = g->rule;
         rule.max_gain = rule.label[k].max_gain;
-        query.share = share;
         query.weights = rule.in_doubles ? NULL : query.weights;
-        query.lambda = g->own_fixed ? g->own_fixed + own : NULL;
-        query.hess = g->own_fixed ? query.lambda + g->longest : NULL;
-        query.gradient = g->own_real ? g->own_real + own : NULL;
-        query.hessian = g->own_real ? query.gradient + g->longest : NULL;
+        write_to(&query, &g->of_a_label, (size_t)share->thread * g->longest);
         g->objective->query(&rule, &query);
         add_label(&sum, &query, rule.label[k].weight);
     }
@@ -361,13 +377,11 @@ static void run_labels(const struct rw_gradients *g, uint32_t q, struct rw_share
 
 static void run_query(const struct rw_gradients *g, uint32_t q, struct rw_share *share)
 {
-    if (g->rule.n_labels) {
+    const struct rw_objective_query query = query_by(g, q, share, 0);
+    if (g->rule.n_labels)
         run_labels(g, q, share);
-        return;
-    }
-    struct rw_objective_query query = query_by(g, q, share->thread, 0);
-    query.share = share;
-    g->objective->query(&g->rule, &query);
+    else
+        g->objective->query(&g->rule, &query);
 }
 
 static int run_queries(void *user, struct rw_share *share)
@@ -386,6 +400,11 @@ int rw_gradients_run(struct rw_gradients *g, uint32_t tree, double rate, const d
     g->scores = scores;
     *out = &g->handed;
     const struct rw_objective_state *state = g->objective->state;
+    if (g->hooks && g->hooks->gradients(g->hooks->user, g->dataset, scores, g->handed.gradient,
+                                        g->handed.hessian))
+        return rw_fail(g->ctx, RW_ERR_INTERRUPTED, "the custom objective gave up");
+    if (g->hooks)
+        return RW_OK;
     if (!state)
         return rw_parallel_long(g->ctx, g->n_threads, g->dataset->n_queries, 4, run_queries, g);
     state->begin(g->state);

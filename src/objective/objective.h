@@ -68,23 +68,11 @@ struct rw_objective_query {
 
 /* Adds a pair of documents to the query's sums and returns its lambda; the two may be swapped, and
  * a pair of equal gains adds nothing. scale: as in rw_lambda_of_pair. */
-static inline int64_t rw_lambda_add_pair(const struct rw_objective_query *query, uint32_t a,
-                                         uint32_t b, double discount_diff, float sigma, int norm,
-                                         float scale)
-{
-    const int up = query->gains[a] > query->gains[b];
-    const uint32_t hi = up ? a : b, lo = up ? b : a;
-    if (query->gains[a] == query->gains[b])
-        return 0;
-    const struct rw_lambda_pair pair = rw_lambda_of_pair(
-        (float)(query->gains[hi] - query->gains[lo]), (float)discount_diff,
-        (float)(query->scores[hi] - query->scores[lo]), (float)query->ideal, sigma, norm, scale);
-    query->lambda[hi] += pair.lambda;
-    query->lambda[lo] -= pair.lambda;
-    query->hess[hi] += pair.hessian;
-    query->hess[lo] += pair.hessian;
-    return pair.lambda;
-}
+typedef int64_t rw_lambda_pair_fn(const struct rw_objective_query *query, uint32_t a, uint32_t b,
+                                  double discount_diff, float sigma, int norm, float scale);
+/* rw_lambda_query in units of 2^-40+e, with pairs added by the function. */
+void rw_lambda_query_by(const struct rw_lambda_rule *rule, const struct rw_objective_query *query,
+                        int e, rw_lambda_pair_fn *add_pair);
 
 /* The query's sums become its documents' final integers. */
 static inline void rw_lambda_finish(const struct rw_objective_query *query, double factor)
@@ -203,6 +191,10 @@ int rw_gradients_check(struct rw_ctx *ctx, const char *objective, uint32_t first
 int rw_gradients_new(struct rw_ctx *ctx, const struct rw_objective *objective,
                      const struct rw_objective_rule *rule, const struct rw_dataset *dataset,
                      uint32_t first_doc, const double *gains, struct rw_gradients **out);
+/* Those that the hook `gradients` makes, of documents of this worker; the data set stays borrowed.
+ */
+int rw_gradients_by_caller(struct rw_ctx *ctx, const struct rw_train_hooks *hooks,
+                           const struct rw_dataset *dataset, struct rw_gradients **out);
 void rw_gradients_free(struct rw_gradients *gradients); /* NULL is fine */
 RW_SCOPED_BY(rw_gradients_free)
 /* What a run made, until the next one; [n_docs] each. */
@@ -232,11 +224,6 @@ void *rw_gradients_state(struct rw_gradients *gradients); /* NULL: no state */
 enum { RW_PAIRS_WRONG = -3, RW_PAIRS_GIVEN, RW_PAIRS_ALL, RW_PAIRS_TOPK };
 /* RW_PAIRS_WRONG: the text is none. */
 double rw_pairs_number(const char *text);
-
-/* Among the parameters of lambdarank and its variants. */
-enum { RW_LAMBDARANK_DELTA = 2, RW_LAMBDARANK_PAIRS = 3 };
-/* What takes lambdarank's place for these. */
-const struct rw_objective *rw_lambdarank_variant(double delta, double pairs);
 
 /* The pairs of a round, by the objective's parameters and the queries' sizes alone: 0 for
  * objectives without pairs, and for drawn or given ones. *longest: the documents of the longest

@@ -192,7 +192,7 @@ int rw_params_check_apart(struct rw_ctx *ctx, const struct rw_params *params, co
     return RW_OK;
 }
 
-/* What goes by the size of the training set: docs/benchmarks/quality.md, "The rule". */
+/* What goes by the size of the training set: docs/quality.md, "The rule". */
 enum { DOCS_A_LEAF = 1200, LEAST_LEAVES = 8, MOST_LEAVES = 255 };
 enum { LARGE_DOCS = 10800, SOME_FEATURES = 32, MANY_FEATURES = 100 };
 enum { ROUNDS = 2000, ROUNDS_WITHOUT_VALID = 300, DEFAULT_LEVELS = 6 };
@@ -557,6 +557,13 @@ static int check_text(struct rw_ctx *ctx, int at, const char *value)
     return RW_OK;
 }
 
+void rw_params_own_text(struct rw_params *params, int at, char *text)
+{
+    char **field = (char **)(void *)((char *)params + rw_param_rows[at].offset);
+    rw_mem_free(*field);
+    *field = text;
+}
+
 int rw_param_assign(struct rw_ctx *ctx, struct rw_params *params, int at, const char *value)
 {
     const struct rw_param_row *row = &rw_param_rows[at];
@@ -581,8 +588,7 @@ int rw_param_assign(struct rw_ctx *ctx, struct rw_params *params, int at, const 
         char *copy;
         RW_TRY(check_text(ctx, at, value));
         RW_TRY(rw_mem_copy_text(ctx, &copy, value));
-        rw_mem_free(*(char **)field);
-        *(char **)field = copy;
+        rw_params_own_text(params, at, copy);
         return at == RW_AT_PARAM_pairs_file && *value && !params->is_set[RW_AT_PARAM_pairs]
                    ? rw_param_assign(ctx, params, RW_AT_PARAM_pairs, "given")
                    : RW_OK;

@@ -100,6 +100,8 @@ int rw_param_word(const char *words, const char *word);
 int rw_param_is_by_size(int at);
 /* Sets a parameter by its index, without marking it as set by the user. */
 int rw_param_assign(struct rw_ctx *ctx, struct rw_params *params, int at, const char *value);
+/* Gives a TEXT parameter a text that is not checked, which becomes its own. */
+void rw_params_own_text(struct rw_params *params, int at, char *text);
 
 /* Parameters that have no effect: the one place that judges them, by the column `needs` of
  * params.def.

@@ -14,28 +14,6 @@
 #include "io/input.h"
 #include "tree/grower.h"
 
-/* The sets of a training, and the features of the training set. */
-struct sets {
-    const struct rw_dataset *given[RW_MAX_SETS]; /* as the caller knows them */
-    const struct rw_dataset *set[RW_MAX_SETS];   /* codes in place of categories */
-    int n_sets;
-    struct rw_binned train;        /* borrowed parts; without bins: the values are in set[0] */
-    struct rw_binned made;         /* of many workers: bins, where there were values; owned */
-    uint32_t all_docs;             /* of the training set, on all workers */
-    uint32_t *feature, n_features; /* [n_features] ids in the training set, ascending */
-    struct rw_column_rule columns; /* what validation sets fit; kind and width of the model */
-    struct rw_feature_name *names;
-    int32_t n_names;
-};
-
-/* Gradients that the host or the caller makes. */
-struct made_gradients {
-    double *gain;   /* [n_docs] of an objective that ranks; of several labels one after another */
-    double *scores; /* [n_docs] has_own_gradients only */
-    double *gradients, *hessians; /* [n_docs] the caller's */
-    struct rw_gradients *handed;  /* NULL: the caller's, or an engine's own */
-};
-
 /* How far a training is. */
 struct progress {
     uint64_t bytes_before; /* sent to other workers, before the round */
@@ -52,12 +30,11 @@ struct progress {
 struct booster {
     struct rw_arena arena; /* has the arrays that are not the model's */
     struct rw_ctx *ctx;
-    struct rw_params *own; /* the effective values, those without effect at their defaults; owned */
-    struct rw_params params; /* a shallow copy of them; its texts are borrowed */
+    struct rw_params
+        *params; /* the effective values, those without effect at their defaults; owned */
     const struct rw_train_hooks *hooks;
-    struct sets in;
-    struct rw_feature_rules features; /* owned; params' lists are its texts */
-    struct rw_category_sets category_sets;
+    struct rw_sets in;
+    struct rw_feature_rules features; /* owned */
     struct rw_eval_sets eval_sets;
     struct rw_grow_rules grow_rules;
     struct rw_engine *engine;
@@ -72,7 +49,9 @@ struct booster {
     size_t tree_room;
     struct rw_checkpointer checkpointer;
     struct rw_model_size size; /* of the model's file, for those who reserve space */
-    struct made_gradients made;
+    double *gain;   /* [n_docs] of an objective that ranks; of several labels one after another */
+    double *scores; /* [n_docs] where gradients are made here */
+    struct rw_gradients *gradients; /* NULL: an engine's own */
     struct progress run;
 };
 
@@ -86,6 +65,11 @@ static void tell_stage(const struct booster *b, const char *name, double *start)
 
 /* ------------------------------------------------------------------ before the first round */
 
+static int trains_on_gpu(const struct booster *b)
+{
+    return strcmp(b->engine->ops->name, "cuda") == 0;
+}
+
 /* NULL if the caller gives the gradients. */
 static const struct rw_objective *objective_by(const struct booster *b,
                                                const struct rw_params *params)
@@ -95,7 +79,7 @@ static const struct rw_objective *objective_by(const struct booster *b,
 
 static const struct rw_objective *objective_of(const struct booster *b)
 {
-    return objective_by(b, &b->params);
+    return objective_by(b, b->params);
 }
 
 /* Gradients are made here, from scores that the engine hands out. */
@@ -108,39 +92,42 @@ static int hands_gradients(const struct booster *b)
 static const struct rw_objective *objective_of_engines(const struct booster *b)
 {
     const struct rw_objective *own = objective_of(b);
-    return own && own->device != RW_OBJECTIVE_HOST && !b->params.label_weights[0] ? own : NULL;
+    return own && own->device != RW_OBJECTIVE_HOST && !b->params->label_weights[0] ? own : NULL;
 }
 
 /* The sets have codes already; from here on the parameter has ids. */
 static int prepare_categorical(struct booster *b)
 {
-    struct rw_category_sets *sets = &b->category_sets;
+    struct rw_category_sets *sets = &b->in.categories;
+    const struct rw_training_features *features = &b->in.features;
     if (!sets->codes)
         return RW_OK;
-    RW_TRY(rw_feature_list_check(b->ctx, "categorical", 0, b->params.categorical, b->in.names,
-                                 b->in.n_names, b->params.features[0] ? NULL : b->features.ignore,
-                                 b->in.feature, b->in.n_features));
+    RW_TRY(rw_feature_list_check(b->ctx, "categorical", 0, b->params->categorical, features,
+                                 b->params->features[0] ? NULL : b->features.ignore));
     char text[RW_FEATURE_TEXT];
-    for (uint32_t f = 0; b->features.monotone && f < b->in.n_features; f++) {
-        if (b->features.monotone[b->in.feature[f]] && sets->codes[b->in.feature[f]])
+    for (uint32_t f = 0; b->features.monotone && f < features->n_features; f++) {
+        const uint32_t id = features->feature[f];
+        if (b->features.monotone[id] && sets->codes[id])
             return rw_fail(b->ctx, RW_ERR_ARGUMENT,
                            "monotone: %s is categorical, and categories have no order",
-                           rw_feature_text(b->in.names, b->in.n_names, b->in.feature[f], text));
+                           rw_feature_text(features->name, features->n_names, id, text));
     }
-    b->params.categorical = sets->text;
+    rw_params_own_text(b->params, RW_AT_PARAM_categorical, sets->text);
+    sets->text = NULL;
     return RW_OK;
 }
 
 static int prepare_features(struct booster *b)
 {
-    RW_TRY(rw_names_take(b->ctx, b->params.names, b->in.set[0], &b->in.names, &b->in.n_names));
-    rw_names_warn(b->ctx, b->in.names, b->in.n_names, b->in.feature, b->in.n_features);
-    if (b->in.columns.kind == RW_COLUMNS_NUMBERED && b->in.n_names)
+    struct rw_model *model = b->model;
+    RW_TRY(rw_names_take(b->ctx, b->params->names, b->in.set[0], &model->name, &model->n_names));
+    b->in.features.name = model->name;
+    b->in.features.n_names = model->n_names;
+    rw_names_warn(b->ctx, &b->in.features);
+    if (b->in.columns.kind == RW_COLUMNS_NUMBERED && model->n_names)
         b->in.columns.kind = RW_COLUMNS_NAMED;
-    const struct rw_training_features set = {b->in.names, b->in.n_names, b->in.feature,
-                                             b->in.n_features};
-    const struct rw_model *init = rw_category_sets_init(&b->category_sets, b->init);
-    RW_TRY(rw_feature_rules_init(&b->features, b->ctx, &b->params, &set));
+    const struct rw_model *init = rw_category_sets_init(&b->in.categories, b->init);
+    RW_TRY(rw_feature_rules_init(&b->features, b->ctx, b->params, &b->in.features));
     if (init)
         RW_TRY(
             rw_continuation_check(b->ctx, init, b->features.monotone, &b->features.interactions));
@@ -151,14 +138,14 @@ static struct rw_plan_data plan_data(const struct booster *b,
                                      const struct rw_metric_plan *const *measured)
 {
     struct rw_plan_data data = {b->in.set, measured, b->in.n_sets, b->in.train.bins, 0};
-    for (uint32_t f = 0; f < b->in.n_features; f++)
-        data.n_features += !b->features.ignore || !b->features.ignore[b->in.feature[f]];
+    for (uint32_t f = 0; f < b->in.features.n_features; f++)
+        data.n_features += !b->features.ignore || !b->features.ignore[b->in.features.feature[f]];
     return data;
 }
 
 static void set_engine_rules(struct booster *b)
 {
-    const struct rw_params *p = &b->params;
+    const struct rw_params *p = b->params;
     const struct rw_grow_rules *grow = &b->grow_rules;
     rw_params_objective_rule(p, &b->rule);
     b->rules = (struct rw_engine_rules){
@@ -190,7 +177,7 @@ static void set_engine_rules(struct booster *b)
         .interactions = b->features.interactions.groups ? &b->features.interactions : NULL,
         .n_other_sets = (uint32_t)b->in.n_sets - 1};
     b->rules.cut.ignore = b->features.ignore;
-    b->rules.cut.categories = b->category_sets.codes;
+    b->rules.cut.categories = b->in.categories.codes;
     for (int set = 1; set < b->in.n_sets; set++)
         b->rules.other_docs += b->in.set[set]->n_docs;
     rw_params_bytes(p->gpu_memory, &b->rules.device_bytes);
@@ -201,16 +188,16 @@ static int open_engine(struct booster *b, const char *device)
     set_engine_rules(b);
     b->choice.rules = &b->rules;
     b->choice.data = plan_data(b, NULL);
-    b->choice.rounds = b->params.rounds;
+    b->choice.rounds = b->params->rounds;
     return rw_choose_device(b->ctx, device, &b->choice, &b->engine);
 }
 
 static int load_sets(struct booster *b)
 {
     b->engine->keep = b->in.train.keep;
-    RW_TRY(rw_engine_load(b->engine, 0, b->in.set[0], b->in.train.bins, b->made.gain));
+    RW_TRY(rw_engine_load(b->engine, 0, b->in.set[0], b->in.train.bins, b->gain));
     for (int set = 1; set < b->in.n_sets; set++)
-        RW_TRY(rw_engine_load(b->engine, set, b->in.set[set], b->in.set[set]->codes.bins, NULL));
+        RW_TRY(rw_engine_load(b->engine, set, b->in.set[set], b->in.set[set]->codes, NULL));
     for (int set = 0; set < b->in.n_sets; set++) {
         if (b->in.set[set]->start_score)
             RW_TRY(rw_engine_set_scores(b->engine, set, b->in.set[set]->start_score));
@@ -222,17 +209,16 @@ static int load_engine(struct booster *b)
 {
     int status = RW_OK;
     if (objective_of(b) && objective_of(b)->ranks)
-        status = rw_labels_gains(b->ctx, &b->arena, &b->params, &b->eval_sets.gains, b->in.set[0],
-                                 &b->made.gain);
+        status = rw_labels_gains(b->ctx, &b->arena, b->params, &b->eval_sets.gains, b->in.set[0],
+                                 &b->gain);
     if (status >= 0)
-        status = rw_worker_sets_check(b->ctx, &b->in.train, &b->in.made, b->in.set, b->in.n_sets,
-                                      b->init, b->params.metric_on_train,
-                                      strcmp(b->engine->ops->name, "cuda") == 0);
+        status =
+            rw_sets_check(b->ctx, &b->in, b->init, b->params->metric_on_train, trains_on_gpu(b));
     RW_TRY(rw_comm_agree(b->ctx, status));
     if (objective_of(b))
-        RW_TRY(rw_labels_rule(b->ctx, objective_of(b), &b->rule, b->made.gain, b->in.set[0]));
+        RW_TRY(rw_labels_rule(b->ctx, objective_of(b), &b->rule, b->gain, b->in.set[0]));
     status = load_sets(b);
-    const int took_gpu = b->choice.is_auto && strcmp(b->engine->ops->name, "cuda") == 0;
+    const int took_gpu = b->choice.is_auto && trains_on_gpu(b);
     /* many workers have told each other of the failure: for them it is the end */
     if (status != RW_ERR_MEMORY || !took_gpu || rw_n_workers(b->ctx) > 1)
         return status;
@@ -246,7 +232,7 @@ static int load_engine(struct booster *b)
 static int choose_stop_set(struct booster *b)
 {
     unsigned char is_train[RW_MAX_SETS];
-    RW_TRY(rw_worker_sets_find_train(b->engine, b->in.set, b->in.n_sets, is_train));
+    RW_TRY(rw_sets_find_train(b->engine, &b->in, is_train));
     return rw_comm_agree(b->ctx, rw_eval_sets_choose(&b->eval_sets, is_train));
 }
 
@@ -256,19 +242,17 @@ static struct rw_facts facts_of(const struct booster *b)
                              .trains = 1,
                              .is_custom = b->hooks && b->hooks->gradients,
                              .n_valid = b->in.n_sets - 1,
-                             .on_gpu = b->engine ? strcmp(b->engine->ops->name, "cuda") == 0
-                                                 : RW_FACT_UNKNOWN};
+                             .on_gpu = b->engine ? trains_on_gpu(b) : RW_FACT_UNKNOWN};
 }
 
 /* The values that train: numbers for `auto`, and defaults for what has no effect. */
 static int take_params(struct booster *b, const struct rw_params *given)
 {
     const struct rw_facts facts = facts_of(b);
-    RW_TRY(rw_params_copy(b->ctx, given, &b->own));
-    RW_TRY(rw_params_resolve(b->ctx, b->own, b->in.all_docs, b->in.n_features, b->in.n_sets - 1));
-    RW_TRY(rw_params_drop_idle(b->ctx, b->own, &facts));
-    b->params = *b->own;
-    return RW_OK;
+    RW_TRY(rw_params_copy(b->ctx, given, &b->params));
+    RW_TRY(rw_params_resolve(b->ctx, b->params, b->in.all_docs, b->in.features.n_features,
+                             b->in.n_sets - 1));
+    return rw_params_drop_idle(b->ctx, b->params, &facts);
 }
 
 /* All but the engine. */
@@ -279,52 +263,49 @@ static int prepare_rules(struct booster *b, const struct rw_params *given, doubl
     if (given->is_set[RW_AT_PARAM_threads])
         RW_TRY(rw_ctx_set_threads(b->ctx, given->threads));
     RW_TRY(take_params(b, given));
-    RW_TRY(rw_train_check_sides(b->ctx, &b->params, objective_by(b, &b->params), b->in.set[0]));
+    RW_TRY(rw_train_check_sides(b->ctx, b->params, objective_by(b, b->params), b->in.set[0]));
     if (b->in.all_docs == 0)
         return rw_fail(b->ctx, RW_ERR_DATA, "the training set has no documents");
     RW_TRY(prepare_features(b));
     RW_TRY(
-        rw_eval_sets_init(&b->eval_sets, b->ctx, &b->params, b->hooks, b->in.given, b->in.n_sets));
+        rw_eval_sets_init(&b->eval_sets, b->ctx, b->params, b->hooks, b->in.given, b->in.n_sets));
     tell_stage(b, "metrics", start);
-    b->grow_rules = (struct rw_grow_rules){.levels = b->params.grow == RW_GROW_LEVELS,
-                                           .leaves = rw_params_leaves(&b->params, b->in.all_docs),
-                                           .depth = b->params.depth,
-                                           .batch = b->params.batch,
-                                           .min_docs = (uint32_t)b->params.min_docs,
-                                           .rate = b->params.rate,
-                                           .l2 = b->params.l2,
+    b->grow_rules = (struct rw_grow_rules){.levels = b->params->grow == RW_GROW_LEVELS,
+                                           .leaves = rw_params_leaves(b->params, b->in.all_docs),
+                                           .depth = b->params->depth,
+                                           .batch = b->params->batch,
+                                           .min_docs = (uint32_t)b->params->min_docs,
+                                           .rate = b->params->rate,
+                                           .l2 = b->params->l2,
                                            .monotone = b->features.monotone};
     return RW_OK;
 }
 
-/* The parameters of the model. out: zeroed. */
+/* The parameters of the model. */
 static int model_params(struct booster *b, struct rw_model_params *out)
 {
-    struct rw_params written = b->params; /* its texts are borrowed */
-    char *ignore RW_FREED = NULL;
-    int status = RW_NEW(b->ctx, out->param, RW_N_PARAMS);
-    if (status >= 0 && b->features.ignore) {
-        status = rw_ignore_text(b->ctx, b->features.ignore, &ignore);
-        written.ignore = ignore;
+    RW_TRY(RW_NEW(b->ctx, out->param, RW_N_PARAMS));
+    for (int at = 0; at < RW_N_PARAMS; at++) {
+        if (at == RW_AT_PARAM_ignore && b->features.ignore) {
+            char *ids RW_FREED = NULL;
+            RW_TRY(rw_ignore_text(b->ctx, b->features.ignore, &ids));
+            RW_TRY(rw_model_params_add(b->ctx, "ignore", ids, b->params->is_chosen[at], out));
+        } else if (rw_params_in_model(b->params, at)) {
+            RW_TRY(rw_model_params_take(b->ctx, b->params, at, &b->eval_sets.gains,
+                                        !objective_of(b), out));
+        }
     }
-    for (int at = 0; status >= 0 && at < RW_N_PARAMS; at++) {
-        if (rw_params_in_model(&written, at))
-            status = rw_model_params_take(b->ctx, &written, at, &b->eval_sets.gains,
-                                          !objective_of(b), out);
-    }
-    return status;
+    return RW_OK;
 }
 
-/* What a model has of the data and parameters; it borrows all but the parameters' texts. */
-static int describe(struct booster *b, struct rw_model *model)
+/* What a model has of the data and parameters, besides names and features. */
+static int describe(struct booster *b)
 {
-    model->absent_missing = b->params.absent;
+    struct rw_model *model = b->model;
+    model->absent_missing = b->params->absent;
     model->columns = b->in.columns.kind;
     model->width = b->in.columns.width;
-    model->feature = b->in.feature;
-    model->n_features = b->in.n_features;
-    model->name = b->in.names;
-    model->n_names = b->in.n_names;
+    RW_TRY(rw_categories_copy(b->ctx, &b->in.categories.categories, &model->categories));
     return model_params(b, &model->params);
 }
 
@@ -332,13 +313,12 @@ static int prepare_checkpoints(struct booster *b)
 {
     struct rw_checkpointer *c = &b->checkpointer;
     if (b->hooks && b->hooks->checkpoints)
-        RW_TRY(rw_params_check_apart(b->ctx, &b->params, b->hooks->checkpoints->path));
+        RW_TRY(rw_params_check_apart(b->ctx, b->params, b->hooks->checkpoints->path));
     RW_TRY(rw_checkpointer_init(c, b->ctx, b->hooks));
+    RW_TRY(describe(b));
     if (!rw_checkpointer_is_on(c))
         return RW_OK;
-    RW_TRY(describe(b, &c->so_far));
-    c->so_far.categories = b->category_sets.categories;
-    return rw_checkpointer_take(c, &b->eval_sets, objective_of(b), b->init);
+    return rw_checkpointer_take(c, b->model, &b->eval_sets, objective_of(b), b->init);
 }
 
 static int give_propensities(struct booster *b)
@@ -346,46 +326,40 @@ static int give_propensities(struct booster *b)
     struct rw_input *input RW_SCOPED(rw_input_close) = NULL;
     char *text RW_FREED = NULL;
     size_t n = 0;
-    if (!b->params.propensities[0])
+    if (!b->params->propensities[0])
         return RW_OK;
-    RW_TRY(rw_input_open(b->ctx, b->params.propensities, &input));
+    RW_TRY(rw_input_open(b->ctx, b->params->propensities, &input));
     RW_TRY(rw_input_read_all(b->ctx, input, &text, &n));
-    return rw_gradients_read(b->made.handed, 1, rw_input_name(input), text, n);
+    return rw_gradients_read(b->gradients, 1, rw_input_name(input), text, n);
 }
 
 static int prepare_own_gradients(struct booster *b)
 {
     if (!hands_gradients(b)) /* but another worker's engine may be handed them */
         return rw_comm_agree(b->ctx, RW_OK);
-    RW_TRY(RW_ARENA_NEW(b->ctx, &b->arena, b->made.scores, b->in.set[0]->n_docs));
-    if (!objective_of(b)) {
-        RW_TRY(RW_ARENA_NEW(b->ctx, &b->arena, b->made.gradients, b->in.set[0]->n_docs));
-        return RW_ARENA_NEW(b->ctx, &b->arena, b->made.hessians, b->in.set[0]->n_docs);
-    }
+    RW_TRY(RW_ARENA_NEW(b->ctx, &b->arena, b->scores, b->in.set[0]->n_docs));
+    if (!objective_of(b))
+        return rw_gradients_by_caller(b->ctx, b->hooks, b->in.given[0], &b->gradients);
     RW_TRY(rw_gradients_new(b->ctx, objective_of(b), &b->rule, b->in.set[0], b->engine->first_doc,
-                            b->made.gain, &b->made.handed));
+                            b->gain, &b->gradients));
     int status = give_propensities(b);
     if (status >= 0)
-        status = rw_checkpointer_take_state(&b->checkpointer, b->made.handed);
+        status = rw_checkpointer_take_state(&b->checkpointer, b->gradients);
     return rw_comm_agree(b->ctx, status);
 }
 
 static int continue_model(struct booster *b)
 {
     RW_TRY(rw_continuation_init(&b->continuation, b->ctx,
-                                rw_category_sets_init(&b->category_sets, b->init), b->in.set,
-                                b->in.n_sets, b->params.absent));
-    b->continuation.feature = b->in.feature;
-    b->continuation.n_features = b->in.n_features;
-    b->continuation.all_docs = b->in.all_docs;
-    b->continuation.train_scores = b->in.train.scores;
-    rw_continuation_warn(&b->continuation, &b->params);
+                                rw_category_sets_init(&b->in.categories, b->init), &b->in,
+                                b->params->absent));
+    rw_continuation_warn(&b->continuation, b->params);
     /* in a checkpoint there are the metrics of these rounds, too */
     struct rw_eval_sets *eval = rw_checkpointer_resumes(&b->checkpointer) ? NULL : &b->eval_sets;
     RW_TRY(rw_continuation_replay(&b->continuation, b->engine, eval));
     RW_TRY(rw_continuation_trees(&b->continuation, b->model, &b->tree_room));
     b->run.first_round = b->model->n_trees;
-    b->params.rounds += b->run.first_round;
+    b->params->rounds += b->run.first_round;
     return RW_OK;
 }
 
@@ -394,12 +368,12 @@ static int take_rounds(struct booster *b)
 {
     if (b->init)
         RW_TRY(continue_model(b));
-    RW_TRY(rw_checkpointer_restore(&b->checkpointer, b->engine, &b->eval_sets, b->params.rounds,
+    RW_TRY(rw_checkpointer_restore(&b->checkpointer, b->engine, &b->eval_sets, b->params->rounds,
                                    b->model, &b->tree_room));
     b->run.n_complete = b->run.round = b->model->n_trees;
     for (int t = b->run.round; t > 0 && b->model->tree[t - 1].n_leaves == 1; t--)
         b->run.n_empty_trees++;
-    b->run.is_ended = rw_checkpointer_was_ended(&b->checkpointer, b->params.rounds);
+    b->run.is_ended = rw_checkpointer_was_ended(&b->checkpointer, b->params->rounds);
     return RW_OK;
 }
 
@@ -414,10 +388,10 @@ static int choose_batch(struct booster *b)
 
 static void tell_start(struct booster *b)
 {
-    b->ctx->stop_set = b->params.early_stop > 0 ? b->eval_sets.stop_set : 0;
+    b->ctx->stop_set = b->params->early_stop > 0 ? b->eval_sets.stop_set : 0;
     if (!b->hooks || !b->hooks->on_start)
         return;
-    struct rw_params used = b->params;
+    struct rw_params used = *b->params; /* texts are borrowed */
     used.rounds -= b->run.first_round;
     used.threads = b->ctx->n_threads;
     if (b->in.n_sets > 1 && !b->eval_sets.stop_set)
@@ -443,7 +417,7 @@ static void tell_pairs(struct booster *b)
         return;
     b->run.n_pairs = n;
     char expected[96] = "";
-    const int on_gpu = strcmp(b->engine->ops->name, "cuda") == 0 && !hands_gradients(b);
+    const int on_gpu = trains_on_gpu(b) && !hands_gradients(b);
     double seconds = 0;
     if (!on_gpu) {
         const double one = rw_lambda_pair_seconds(b->ctx, objective, &b->rule);
@@ -467,7 +441,7 @@ static int prepare(struct booster *b, const struct rw_params *params)
     double start = rw_clock_ms();
     int status = prepare_rules(b, params, &start);
     status = status < 0 ? status : prepare_checkpoints(b);
-    status = status < 0 ? status : open_engine(b, b->params.device);
+    status = status < 0 ? status : open_engine(b, b->params->device);
     RW_TRY(rw_comm_agree(b->ctx, status));
     RW_TRY(rw_checkpointer_agree(&b->checkpointer));
     RW_TRY(rw_choose_agree(b->ctx, &b->choice, &b->engine));
@@ -475,19 +449,17 @@ static int prepare(struct booster *b, const struct rw_params *params)
     RW_TRY(load_engine(b));
     RW_TRY(choose_stop_set(b));
     if (rw_checkpointer_is_on(&b->checkpointer))
-        RW_TRY(rw_checkpointer_take_data(&b->checkpointer, b->engine, b->in.set, b->in.n_sets));
-    RW_TRY(rw_model_new(b->ctx, &b->model));
+        RW_TRY(rw_checkpointer_take_data(&b->checkpointer, b->engine, &b->in));
     RW_TRY(take_rounds(b));
     if (b->grow_rules.batch == 0)
         RW_TRY(choose_batch(b));
     RW_TRY(rw_grower_new(b->ctx, &b->grow_rules, &b->grower));
     RW_TRY(RW_ARENA_NEW(b->ctx, &b->arena, b->leaf_slot, rw_grow_max_slots(&b->grow_rules)));
     RW_TRY(prepare_own_gradients(b));
-    rw_model_size_init(&b->size, b->in.n_features, &b->params, &b->eval_sets, b->init);
-    rw_model_size_start(&b->size, b->in.names, b->in.n_names, b->model);
+    rw_model_size_init(&b->size, b->model, &b->eval_sets, b->init);
     tell_stage(b, "cuts and codes", &start);
     const struct rw_facts facts = facts_of(b);
-    RW_TRY(rw_comm_agree(b->ctx, rw_params_judge(b->ctx, b->own, &facts))); /* of the device */
+    RW_TRY(rw_comm_agree(b->ctx, rw_params_judge(b->ctx, b->params, &facts))); /* of the device */
     const struct rw_engine_info *info = &b->engine->info;
     rw_log(b->ctx, RW_LOG_DEBUG,
            "engine %s: %u features in %llu bins; left out: %u constant, %u that cannot leave "
@@ -506,25 +478,18 @@ enum { MOST_EMPTY_TREES = 50 };
 
 static int own_gradients(struct booster *b)
 {
-    RW_TRY(rw_engine_read_scores(b->engine, 0, b->made.scores));
-    if (b->made.handed) {
-        const struct rw_user_gradients *made;
-        const double rate = rw_params_rate_of_round(&b->params, (uint32_t)b->run.round);
-        RW_TRY(
-            rw_gradients_run(b->made.handed, (uint32_t)b->run.round, rate, b->made.scores, &made));
-        return made->lambda ? rw_engine_set_lambdas(b->engine, made->lambda, made->hess)
-                            : rw_engine_set_gradients(b->engine, made->gradient, made->hessian);
-    }
-    if (b->hooks->gradients(b->hooks->user, b->in.given[0], b->made.scores, b->made.gradients,
-                            b->made.hessians))
-        return rw_fail(b->ctx, RW_ERR_INTERRUPTED, "the custom objective gave up");
-    return rw_engine_set_gradients(b->engine, b->made.gradients, b->made.hessians);
+    const double rate = rw_params_rate_of_round(b->params, (uint32_t)b->run.round);
+    const struct rw_user_gradients *made;
+    RW_TRY(rw_engine_read_scores(b->engine, 0, b->scores));
+    RW_TRY(rw_gradients_run(b->gradients, (uint32_t)b->run.round, rate, b->scores, &made));
+    return made->lambda ? rw_engine_set_lambdas(b->engine, made->lambda, made->hess)
+                        : rw_engine_set_gradients(b->engine, made->gradient, made->hessian);
 }
 
 static int explain_no_split(struct booster *b)
 {
-    return rw_explain_no_split(b->ctx, &b->params, b->in.set[0], b->in.all_docs, b->made.gain,
-                               &b->engine->info, b->run.no_split, sizeof(b->run.no_split));
+    return rw_explain_no_split(b->ctx, b->params, &b->in, b->gain, &b->engine->info,
+                               b->run.no_split, sizeof(b->run.no_split));
 }
 
 static int tell_round(struct booster *b, const struct rw_grow_times *times,
@@ -535,7 +500,7 @@ static int tell_round(struct booster *b, const struct rw_grow_times *times,
         return 0;
     const struct rw_round round = {
         .round = b->run.round,
-        .n_rounds = b->params.rounds,
+        .n_rounds = b->params->rounds,
         .best_round = b->eval_sets.best_round,
         .best_value = b->eval_sets.best_value,
         .n_leaves = n_leaves,
@@ -571,7 +536,7 @@ static void tell_choices(struct booster *b)
 
 static int has_more_rounds(const struct booster *b)
 {
-    return b->run.round < b->params.rounds && !b->run.is_ended &&
+    return b->run.round < b->params->rounds && !b->run.is_ended &&
            !rw_eval_sets_is_over(&b->eval_sets, b->run.round);
 }
 
@@ -598,8 +563,8 @@ static int next_may_split(const struct booster *b)
 {
     const struct rw_objective *objective = objective_of(b);
     return !objective || objective->draws || objective->device == RW_OBJECTIVE_HOST ||
-           b->params.sample_queries < 1.0 || b->params.sample_docs < 1.0 ||
-           b->params.sample_features < 1.0 || b->params.sample_features_node < 1.0;
+           b->params->sample_queries < 1.0 || b->params->sample_docs < 1.0 ||
+           b->params->sample_features < 1.0 || b->params->sample_features_node < 1.0;
 }
 
 /* The caller wants no more while the gradients of a round are computed, before anything has
@@ -623,7 +588,7 @@ static int grow(struct booster *b, struct rw_tree *tree, struct rw_grow_times *t
     const int counts = b->run.n_pairs ? rw_stage_begin(b->ctx, "pairs", b->run.n_pairs, 1) : 0;
     int status = hands_gradients(b) ? own_gradients(b) : RW_OK;
     if (status >= 0) {
-        rw_grower_set_rate(b->grower, rw_params_rate_of_round(&b->params, (uint32_t)b->run.round));
+        rw_grower_set_rate(b->grower, rw_params_rate_of_round(b->params, (uint32_t)b->run.round));
         status =
             rw_grower_grow(b->grower, b->engine, (uint32_t)b->run.round, tree, b->leaf_slot, times);
     }
@@ -668,7 +633,7 @@ static int run_round(struct booster *b, int *more)
         tell_round(b, &times, &far, tree->n_leaves, start, added - grown, measured - added) != 0;
     RW_TRY(ask_to_stop(b, ends, more));
     if (*more)
-        rw_checkpointer_round(&b->checkpointer, model, &b->eval_sets, b->run.round);
+        rw_checkpointer_round(&b->checkpointer, &b->eval_sets, b->run.round);
     return RW_OK;
 }
 
@@ -687,8 +652,7 @@ static int run_rounds(struct booster *b)
         status = status < 0 ? status : run_round(b, &more);
     }
     rw_poll_release(b->ctx);
-    rw_checkpointer_end(&b->checkpointer, b->model, &b->eval_sets, b->run.n_complete,
-                        b->run.is_ended);
+    rw_checkpointer_end(&b->checkpointer, &b->eval_sets, b->run.n_complete, b->run.is_ended);
     return status;
 }
 
@@ -711,18 +675,15 @@ static void cut_model(struct rw_model *model, int kept, int best_round)
 static void booster_release(struct booster *b)
 {
     rw_checkpointer_release(&b->checkpointer); /* may be writing what is the others' */
-    rw_mem_free(b->in.feature);
-    rw_names_free(b->in.names, b->in.n_names);
-    rw_feature_rules_release(&b->features);
-    rw_category_sets_release(&b->category_sets);
+    rw_arena_free(&b->features.arena);
     rw_eval_sets_release(&b->eval_sets);
     rw_engine_close(b->engine);
     rw_grower_free(b->grower);
-    rw_gradients_free(b->made.handed);
+    rw_gradients_free(b->gradients);
     rw_continuation_release(&b->continuation);
     rw_model_free(b->model);
-    rw_binned_release(&b->in.made);
-    rw_params_free(b->own);
+    rw_sets_release(&b->in);
+    rw_params_free(b->params);
     rw_arena_free(&b->arena);
 }
 
@@ -742,7 +703,7 @@ static int keep_trees(struct booster *b)
     if (b->run.no_split[0])
         rw_log(b->ctx, RW_LOG_WARNING, "training stops after %d rounds: %s", b->run.round,
                b->run.no_split);
-    const int stops = b->params.early_stop > 0 && b->eval_sets.best_round > 0;
+    const int stops = b->params->early_stop > 0 && b->eval_sets.best_round > 0;
     cut_model(model, b->run.first_round, stops ? b->eval_sets.best_round : 0);
     return RW_OK;
 }
@@ -752,79 +713,65 @@ static int finish_model(struct booster *b)
     struct rw_model *model = b->model;
     RW_TRY(keep_trees(b));
     model->is_interrupted = b->run.is_interrupted;
-    const int status = describe(b, model);
-    b->in.feature = NULL; /* the model's now */
-    b->in.names = NULL;
-    RW_TRY(status);
-    RW_TRY(rw_categories_copy(b->ctx, &b->category_sets.categories, &model->categories));
     if (b->init)
         RW_TRY(rw_continuation_finish(&b->continuation, model));
     return rw_eval_sets_report(&b->eval_sets, model);
 }
 
-static int take_sets(struct booster *b, const struct rw_dataset *const *valid, int n_valid)
+/* The validation sets, and the features, which are the model's. */
+static int take_others(struct booster *b)
 {
-    if (n_valid < 0 || n_valid > RW_MAX_SETS - 1)
-        return rw_fail(b->ctx, RW_ERR_ARGUMENT, "%d validation sets; expected 0 to %d", n_valid,
-                       RW_MAX_SETS - 1);
-    for (b->in.n_sets = 1; b->in.n_sets <= n_valid; b->in.n_sets++) {
-        b->in.given[b->in.n_sets] = valid[b->in.n_sets - 1];
-        RW_TRY(rw_category_sets_take(b->ctx, &b->category_sets, b->in.n_sets,
-                                     valid[b->in.n_sets - 1], &b->in.set[b->in.n_sets]));
-    }
     const uint32_t *ids = b->in.train.feature;
-    b->in.n_features = ids ? b->in.train.n_features : b->in.set[0]->n_columns;
-    RW_TRY(RW_NEW(b->ctx, b->in.feature, b->in.n_features));
-    for (uint32_t f = 0; f < b->in.n_features; f++)
-        b->in.feature[f] = ids ? ids[f] : b->in.set[0]->column[f].feature;
+    struct rw_model *model = b->model;
+    for (int set = 1; set < b->in.n_sets; set++)
+        RW_TRY(rw_category_sets_take(b->ctx, &b->in.categories, set, b->in.given[set],
+                                     &b->in.set[set]));
+    model->n_features = ids ? b->in.train.n_features : b->in.set[0]->n_columns;
+    RW_TRY(RW_NEW(b->ctx, model->feature, model->n_features));
+    for (uint32_t f = 0; f < model->n_features; f++)
+        model->feature[f] = ids ? ids[f] : b->in.set[0]->column[f].feature;
+    b->in.features =
+        (struct rw_training_features){.feature = model->feature, .n_features = model->n_features};
     return RW_OK;
 }
 
-static int take_training_set(struct booster *b, const struct rw_params *params)
+static int take_sets(struct booster *b, const struct rw_params *params,
+                     const struct rw_training *training)
 {
-    struct rw_category_sets *sets = &b->category_sets;
-    b->in.given[0] = b->in.set[0];
-    RW_TRY(rw_category_sets_make(b->ctx, params, &b->in.train, b->in.set[0], b->init, sets));
+    const struct rw_binned *binned = training->binned;
+    struct rw_category_sets *categories = &b->in.categories;
+    RW_TRY(rw_sets_init(&b->in, b->ctx, binned ? binned->documents : training->train,
+                        training->valid, training->n_valid));
+    if (binned)
+        b->in.train = *binned;
+    RW_TRY(rw_comm_agree(b->ctx, rw_model_new(b->ctx, &b->model)));
     RW_TRY(
-        rw_comm_agree(b->ctx, rw_category_sets_take(b->ctx, sets, 0, b->in.set[0], &b->in.set[0])));
-    RW_TRY(rw_worker_sets_take(b->ctx, params, b->in.set[0], b->in.train.bins, sets->codes,
-                               &b->in.made, &b->in.all_docs));
-    if (b->in.made.bins)
-        b->in.train = b->in.made;
-    return RW_OK;
-}
-
-static struct booster booster_of(struct rw_ctx *ctx, const struct rw_training *training)
-{
-    struct booster b = {.ctx = ctx, .in.set = {training->train}};
-    if (training->binned) {
-        b.in.train = *training->binned;
-        b.in.set[0] = training->binned->documents;
-    }
-    return b;
+        rw_category_sets_make(b->ctx, params, &b->in.train, b->in.given[0], b->init, categories));
+    RW_TRY(rw_comm_agree(
+        b->ctx, rw_category_sets_take(b->ctx, categories, 0, b->in.given[0], &b->in.set[0])));
+    RW_TRY(rw_sets_meet(b->ctx, params, &b->in));
+    RW_TRY(rw_comm_agree(b->ctx, take_others(b)));
+    return rw_sets_columns(b->ctx, &b->in, b->init);
 }
 
 int rw_train_plan(struct rw_ctx *ctx, const struct rw_params *params,
                   const struct rw_training *training, struct rw_plan *out)
 {
     RW_DEFAULT_FPENV;
-    struct booster booster RW_RELEASED(booster_release) = booster_of(ctx, training);
+    struct booster booster RW_RELEASED(booster_release) = {.ctx = ctx};
     struct booster *b = &booster;
     struct rw_metric_plan metrics[RW_MAX_SETS];
     const struct rw_metric_plan *measured[RW_MAX_SETS];
     double start = rw_clock_ms();
     memset(out, 0, sizeof(*out));
-    RW_TRY(take_training_set(b, params));
-    RW_TRY(take_sets(b, training->valid, training->n_valid));
-    RW_TRY(rw_worker_sets_columns(ctx, b->in.given, b->in.n_sets, b->in.feature, b->in.n_features,
-                                  NULL, &b->in.columns));
+    RW_TRY(take_sets(b, params, training));
     for (int set = 1; set < b->in.n_sets; set++) {
-        if (b->in.given[set]->codes.bins)
+        if (b->in.given[set]->codes)
             RW_TRY(rw_fail(ctx, RW_ERR_ARGUMENT,
                            "a plan needs validation sets with values: rw_dataset_read"));
     }
     RW_TRY(prepare_rules(b, params, &start));
-    RW_TRY(open_engine(b, b->params.device));
+    RW_TRY(open_engine(b, b->params->device));
     for (int set = 0; set < b->in.n_sets; set++)
         measured[set] = rw_eval_sets_plan(&b->eval_sets, set, &metrics[set]) ? &metrics[set] : NULL;
     const struct rw_plan_data data = plan_data(b, measured);
@@ -835,20 +782,16 @@ int rw_train_on(struct rw_ctx *ctx, const struct rw_params *params,
                 const struct rw_training *training, struct rw_model **out)
 {
     RW_DEFAULT_FPENV;
-    struct booster booster = booster_of(ctx, training), *b = &booster;
+    struct booster booster = {.ctx = ctx, .hooks = training->hooks, .init = training->init};
+    struct booster *b = &booster;
     int status = RW_OK;
     *out = NULL;
-    b->hooks = training->hooks;
-    b->init = training->init;
-    RW_TRY_OUT(take_training_set(b, params));
-    RW_TRY_OUT(rw_comm_agree(ctx, take_sets(b, training->valid, training->n_valid)));
-    RW_TRY_OUT(rw_worker_sets_columns(ctx, b->in.given, b->in.n_sets, b->in.feature,
-                                      b->in.n_features, b->init, &b->in.columns));
+    RW_TRY_OUT(take_sets(b, params, training));
     RW_TRY_OUT(prepare(b, params));
     double start = rw_clock_ms();
     RW_TRY_OUT(run_rounds(b));
     tell_stage(b, "rounds", &start);
-    RW_TRY_OUT(rw_gradients_report(ctx, b->made.handed, b->run.n_complete, b->hooks));
+    RW_TRY_OUT(rw_gradients_report(ctx, b->gradients, b->run.n_complete, b->hooks));
     RW_TRY_OUT(rw_comm_agree(ctx, finish_model(b)));
     *out = b->model;
     b->model = NULL;

@@ -12,6 +12,7 @@
 
 #include "base/ctx.h"
 #include "base/mem.h"
+#include "base/other_formats.h"
 
 /* ------------------------------------------------------------------ the file */
 
@@ -370,7 +371,6 @@ static void writer_free(struct rw_checkpoint_writer *w)
 void rw_checkpointer_release(struct rw_checkpointer *c)
 {
     writer_free(c->writer);
-    rw_model_params_release(&c->so_far.params);
     rw_checkpoint_release(&c->resumed);
     rw_mem_free(c->sets);
     *c = (struct rw_checkpointer){0};
@@ -418,7 +418,7 @@ static void compare_param(const struct rw_model_params *was, const struct rw_mod
 
 static int check_params(struct rw_checkpointer *c)
 {
-    const struct rw_model_params *was = &c->resumed.model->params, *is = &c->so_far.params;
+    const struct rw_model_params *was = &c->resumed.model->params, *is = &c->model->params;
     char text[1024] = "";
     for (int32_t i = 0; i < is->n; i++)
         compare_param(was, is, is->param[i].name, text, sizeof(text));
@@ -436,7 +436,7 @@ static int check_params(struct rw_checkpointer *c)
 
 static int check_features(struct rw_checkpointer *c)
 {
-    const struct rw_model *was = c->resumed.model, *is = &c->so_far;
+    const struct rw_model *was = c->resumed.model, *is = c->model;
     int same = was->n_features == is->n_features;
     for (uint32_t i = 0; same && i < is->n_features; i++)
         same = was->feature[i] == is->feature[i];
@@ -543,10 +543,12 @@ static int take_init(struct rw_checkpointer *c, const struct rw_model *init)
     return RW_OK;
 }
 
-int rw_checkpointer_take(struct rw_checkpointer *c, const struct rw_eval_sets *eval,
-                         const struct rw_objective *objective, const struct rw_model *init)
+int rw_checkpointer_take(struct rw_checkpointer *c, const struct rw_model *model,
+                         const struct rw_eval_sets *eval, const struct rw_objective *objective,
+                         const struct rw_model *init)
 {
     static char program[] = RW_VERSION, custom[] = "custom";
+    c->model = model;
     c->content.program = program;
     c->content.state_name = objective ? (char *)(uintptr_t)objective->name : custom;
     c->content.state_version = objective && objective->state ? objective->state->version : 0;
@@ -567,12 +569,12 @@ int rw_checkpointer_take(struct rw_checkpointer *c, const struct rw_eval_sets *e
 }
 
 int rw_checkpointer_take_data(struct rw_checkpointer *c, struct rw_engine *engine,
-                              const struct rw_dataset *const *sets, int n_sets)
+                              const struct rw_sets *sets)
 {
-    RW_TRY(rw_comm_agree(c->ctx, RW_NEW(c->ctx, c->sets, (size_t)n_sets)));
-    for (int set = 0; set < n_sets; set++)
-        RW_TRY(rw_fingerprint_of_all(engine, set, sets[set], &c->sets[set]));
-    c->content.n_sets = n_sets;
+    RW_TRY(rw_comm_agree(c->ctx, RW_NEW(c->ctx, c->sets, (size_t)sets->n_sets)));
+    for (int set = 0; set < sets->n_sets; set++)
+        RW_TRY(rw_fingerprint_of_all(engine, set, sets->set[set], &c->sets[set]));
+    c->content.n_sets = sets->n_sets;
     c->content.set = c->sets;
     c->content.boundaries = rw_fingerprint_boundaries(engine->cuts);
     return rw_checkpointer_resumes(c) ? check_data(c) : RW_OK;
@@ -655,14 +657,14 @@ static int take_note(struct rw_checkpointer *c)
 }
 
 /* The context, which may have the error that ends training, is left alone. */
-static int take_snapshot(struct rw_checkpointer *c, const struct rw_model *model,
-                         const struct rw_eval_sets *eval, int n_rounds, int is_ended)
+static int take_snapshot(struct rw_checkpointer *c, const struct rw_eval_sets *eval, int n_rounds,
+                         int is_ended)
 {
     struct rw_checkpoint_writer *w = c->writer;
     struct rw_model *s = &w->snapshot;
     const size_t n_trees = (size_t)n_rounds, n_values = n_trees * (size_t)eval->n_values;
     release_snapshot(w);
-    *s = c->so_far;
+    *s = *c->model;
     s->n_trees = n_rounds;
     s->best_round = eval->best_round;
     s->is_interrupted = 1;
@@ -670,7 +672,7 @@ static int take_snapshot(struct rw_checkpointer *c, const struct rw_model *model
     s->metric_name = eval->name;
     s->n_rounds_run = eval->n_values ? n_rounds : 0;
     RW_TRY(RW_NEW_RAW(w->ctx, s->tree, n_trees));
-    memcpy(s->tree, model->tree, n_trees * sizeof(*s->tree));
+    memcpy(s->tree, c->model->tree, n_trees * sizeof(*s->tree));
     RW_TRY(RW_NEW_RAW(w->ctx, s->metric_value, n_values));
     if (n_values)
         memcpy(s->metric_value, eval->history, n_values * sizeof(*s->metric_value));
@@ -763,11 +765,11 @@ static int is_due(const struct rw_checkpointer *c, int n_rounds, double now)
 }
 
 /* Writes one: beside training, or here. */
-static void begin(struct rw_checkpointer *c, const struct rw_model *model,
-                  const struct rw_eval_sets *eval, int n_rounds, int is_ended, int beside)
+static void begin(struct rw_checkpointer *c, const struct rw_eval_sets *eval, int n_rounds,
+                  int is_ended, int beside)
 {
     c->last_round = n_rounds;
-    if (take_snapshot(c, model, eval, n_rounds, is_ended) < 0) {
+    if (take_snapshot(c, eval, n_rounds, is_ended) < 0) {
         warn(c, rw_last_error(c->writer->ctx));
     } else if (!beside || !start_thread(c->writer)) {
         write_beside(c->writer);
@@ -775,8 +777,7 @@ static void begin(struct rw_checkpointer *c, const struct rw_model *model,
     }
 }
 
-void rw_checkpointer_round(struct rw_checkpointer *c, const struct rw_model *model,
-                           const struct rw_eval_sets *eval, int n_rounds)
+void rw_checkpointer_round(struct rw_checkpointer *c, const struct rw_eval_sets *eval, int n_rounds)
 {
     if (!c->writer)
         return;
@@ -785,19 +786,19 @@ void rw_checkpointer_round(struct rw_checkpointer *c, const struct rw_model *mod
     if (c->writer->is_running || !is_due(c, n_rounds, now))
         return;
     c->last_ms = now;
-    begin(c, model, eval, n_rounds, 0, 1);
+    begin(c, eval, n_rounds, 0, 1);
     c->stopped_ms += rw_clock_ms() - now;
 }
 
-void rw_checkpointer_end(struct rw_checkpointer *c, const struct rw_model *model,
-                         const struct rw_eval_sets *eval, int n_rounds, int is_ended)
+void rw_checkpointer_end(struct rw_checkpointer *c, const struct rw_eval_sets *eval, int n_rounds,
+                         int is_ended)
 {
     if (!c->writer)
         return;
     collect(c, 1);
     if (n_rounds > c->content.init_rounds &&
         (n_rounds != c->kept_round || is_ended != c->kept_is_ended))
-        begin(c, model, eval, n_rounds, is_ended, 0);
+        begin(c, eval, n_rounds, is_ended, 0);
     rw_log(c->ctx, RW_LOG_DEBUG,
            "%d checkpoint%s: training stopped %.3f ms for them; writing took %.3f ms, but for the "
            "last one beside it",

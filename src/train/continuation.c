@@ -8,18 +8,18 @@
 #include "tree/grower.h"
 
 int rw_continuation_init(struct rw_continuation *from, struct rw_ctx *ctx,
-                         const struct rw_model *init, const struct rw_dataset *const *sets,
-                         int n_sets, int absent_missing)
+                         const struct rw_model *init, const struct rw_sets *sets,
+                         int absent_missing)
 {
     size_t most = 0;
-    *from = (struct rw_continuation){.ctx = ctx, .init = init, .sets = sets, .n_sets = n_sets};
+    *from = (struct rw_continuation){.ctx = ctx, .init = init, .sets = sets};
     if (init->absent_missing != absent_missing)
         return rw_fail(
             ctx, RW_ERR_ARGUMENT,
             "the model to continue from takes an absent feature as %s: set 'absent' to %s",
             init->absent_missing ? "missing" : "0", init->absent_missing ? "missing" : "zero");
-    for (int set = 0; set < n_sets; set++)
-        most = sets[set]->n_docs > most ? sets[set]->n_docs : most;
+    for (int set = 0; set < sets->n_sets; set++)
+        most = sets->set[set]->n_docs > most ? sets->set[set]->n_docs : most;
     RW_TRY(RW_NEW_RAW(ctx, from->scores, most));
     return RW_NEW_RAW(ctx, from->leaves, most);
 }
@@ -99,7 +99,7 @@ int rw_continuation_trees(const struct rw_continuation *from, struct rw_model *m
 static int add_trees(const struct rw_continuation *from, struct rw_engine *engine, int set,
                      int32_t first, int32_t end)
 {
-    const struct rw_dataset *dataset = from->sets[set];
+    const struct rw_dataset *dataset = from->sets->set[set];
     const int at_once = first == 0 && !dataset->start_score;
     const int32_t n = at_once ? end : 1;
     if (!at_once)
@@ -121,13 +121,15 @@ int rw_continuation_replay(const struct rw_continuation *from, struct rw_engine 
     const int32_t n_trees = from->init->n_trees;
     const int n = (int)n_rounds(from);
     /* the first set that is measured after each round; those before it are not */
-    const int measured = !eval ? from->n_sets : eval->params->metric_on_train ? 0 : 1;
-    if (from->train_scores)
-        RW_TRY(rw_engine_set_scores(engine, 0, from->train_scores));
-    for (int set = from->train_scores ? 1 : 0; set < measured; set++)
+    const int n_sets = from->sets->n_sets;
+    const int measured = !eval ? n_sets : eval->params->metric_on_train ? 0 : 1;
+    const double *train_scores = from->sets->train.scores; /* what the model gives, or NULL */
+    if (train_scores)
+        RW_TRY(rw_engine_set_scores(engine, 0, train_scores));
+    for (int set = train_scores ? 1 : 0; set < measured; set++)
         RW_TRY(add_trees(from, engine, set, 0, n_trees));
     for (int t = 0; t < n && eval; t++) {
-        for (int set = measured; set < from->n_sets && t < n_trees; set++)
+        for (int set = measured; set < n_sets && t < n_trees; set++)
             RW_TRY(add_trees(from, engine, set, t, t + 1));
         if (t == n - 1)
             eval->best_round = 0;
@@ -138,22 +140,16 @@ int rw_continuation_replay(const struct rw_continuation *from, struct rw_engine 
 
 /* ------------------------------------------------------------------ what is said and written */
 
-static void warn_of_features(const struct rw_continuation *from)
-{
-    unsigned char *seen RW_FREED = NULL;
-    if (RW_NEW(NULL, seen, RW_FEATURE_IDS) < 0)
-        return;
-    for (uint32_t f = 0; f < from->n_features; f++)
-        seen[from->feature[f]] = 1;
-    rw_model_warn_lacking(from->ctx, from->init, from->all_docs, seen);
-}
-
 void rw_continuation_warn(const struct rw_continuation *from, struct rw_params *params)
 {
-    warn_of_features(from);
-    rw_score_map_leave_out(from->ctx, &from->init->map);
+    const struct rw_training_features *features = &from->sets->features;
+    uint8_t seen[RW_FEATURE_IDS] = {0};
     char text[512] = "";
     size_t n = 0;
+    for (uint32_t f = 0; f < features->n_features; f++)
+        seen[features->feature[f]] = 1;
+    rw_model_warn_lacking(from->ctx, from->init, from->sets->all_docs, seen);
+    rw_score_map_leave_out(from->ctx, &from->init->map);
     for (int32_t i = 0; i < from->init->params.n; i++) {
         const struct rw_run_param *was = &from->init->params.param[i];
         const int at = rw_param_find(was->name);
@@ -189,31 +185,31 @@ static int is_one_training(const struct rw_model *init, const struct rw_model *m
     return 1;
 }
 
-static int set_rounds(const struct rw_continuation *from, struct rw_model *model, int64_t n)
+/* Adds to the parameter `rounds`. */
+static int add_rounds(const struct rw_continuation *from, struct rw_model *model, int32_t more)
 {
     struct rw_run_param *rounds =
         (struct rw_run_param *)rw_model_params_find(&model->params, "rounds");
     char text[24], *copy;
-    snprintf(text, sizeof(text), "%lld", (long long)n);
+    snprintf(text, sizeof(text), "%lld", atoll(rounds->value) + more);
     RW_TRY(rw_mem_copy_text(from->ctx, &copy, text));
     rw_mem_free(rounds->value);
     rounds->value = copy;
     return RW_OK;
 }
 
-/* The trainings behind the model. Its `rounds` are counted from the first tree on until here. */
+/* The trainings behind the model. Its `rounds` are those after the model to go on from until here.
+ */
 static int add_trainings(const struct rw_continuation *from, struct rw_model *model)
 {
     const struct rw_model *init = from->init;
     const int is_one = is_one_training(init, model);
     const int32_t n = init->n_earlier + !is_one;
-    const int64_t before = n_rounds(from) - (is_one ? rw_model_last_trees(init) : 0) -
-                           (is_one ? init->empty_rounds : 0);
-    const struct rw_run_param *rounds = rw_model_params_find(&model->params, "rounds");
     if (n > RW_MODEL_MAX_RUNS)
         return rw_fail(from->ctx, RW_ERR_DATA, "more than %d trainings behind one model",
                        RW_MODEL_MAX_RUNS);
-    RW_TRY(set_rounds(from, model, atoll(rounds->value) - before));
+    if (is_one)
+        RW_TRY(add_rounds(from, model, rw_model_last_trees(init) + init->empty_rounds));
     RW_TRY(RW_NEW(from->ctx, model->earlier, (size_t)n));
     for (int32_t k = 0; k < n; k++) {
         const struct rw_model_params *params =
@@ -248,12 +244,8 @@ int rw_continuation_finish(const struct rw_continuation *from, struct rw_model *
     if (model->n_names > 0 || init->n_names == 0)
         return RW_OK;
     rw_mem_free(model->name);
-    RW_TRY(RW_NEW(from->ctx, model->name, (size_t)init->n_names));
-    for (int32_t name = 0; name < init->n_names; name++) {
-        model->name[name].feature = init->name[name].feature;
-        RW_TRY(rw_mem_copy_text(from->ctx, &model->name[name].name, init->name[name].name));
-        model->n_names = name + 1;
-    }
+    RW_TRY(rw_names_copy(from->ctx, init->name, init->n_names, &model->name));
+    model->n_names = init->n_names;
     return RW_OK;
 }
 
@@ -299,37 +291,15 @@ static uint64_t params_bytes(const struct rw_model_params *params)
     return bytes;
 }
 
-static void add_names(struct rw_model_size *size, const struct rw_feature_name *names,
-                      int32_t n_names)
+/* Its features, names and parameters. */
+static void add_model(struct rw_model_size *size, const struct rw_model *model)
 {
-    for (int32_t i = 0; i < n_names; i++) {
-        const uint64_t length = strlen(names[i].name);
+    for (int32_t i = 0; i < model->n_names; i++) {
+        const uint64_t length = strlen(model->name[i].name);
         size->longest_name = length > size->longest_name ? length : size->longest_name;
-        size->bytes += text_line(names[i].name);
+        size->bytes += text_line(model->name[i].name);
     }
-}
-
-void rw_model_size_init(struct rw_model_size *size, uint32_t n_features, struct rw_params *params,
-                        const struct rw_eval_sets *eval, const struct rw_model *init)
-{
-    *size = (struct rw_model_size){0};
-    size->bytes = HEAD + RANGE * (uint64_t)n_features;
-    size->round_bytes = LINE + RW_MODEL_VALUE_BYTES * (uint64_t)eval->n_values;
-    for (int i = 0; i < RW_N_PARAMS; i++) {
-        if (rw_params_in_model(params, i))
-            size->bytes += text_line(rw_params_get(params, rw_param_rows[i].info.name));
-    }
-    size->bytes += RW_MODEL_VALUE_BYTES * (uint64_t)eval->gains.n_table;
-    if (params->ignore[0]) /* as ids, from names or ranges of them */
-        size->bytes += RANGE * (uint64_t)n_features + text_line(params->ignore);
-    for (int v = 0; v < eval->n_values; v++)
-        size->bytes += text_line(eval->name[v]);
-    if (!init)
-        return;
-    add_names(size, init->name, init->n_names);
-    size->bytes += RANGE * (uint64_t)init->n_features + params_bytes(&init->params);
-    for (int32_t k = 0; k < init->n_earlier; k++)
-        size->bytes += params_bytes(&init->earlier[k].params);
+    size->bytes += RANGE * (uint64_t)model->n_features + params_bytes(&model->params);
 }
 
 static uint64_t tree_bytes(const struct rw_model_size *size, int32_t n_leaves)
@@ -343,10 +313,18 @@ void rw_model_size_add(struct rw_model_size *size, int32_t n_leaves)
     size->bytes += tree_bytes(size, n_leaves);
 }
 
-void rw_model_size_start(struct rw_model_size *size, const struct rw_feature_name *names,
-                         int32_t n_names, const struct rw_model *model)
+void rw_model_size_init(struct rw_model_size *size, const struct rw_model *model,
+                        const struct rw_eval_sets *eval, const struct rw_model *init)
 {
-    add_names(size, names, n_names);
+    *size = (struct rw_model_size){
+        .bytes = HEAD, .round_bytes = LINE + RW_MODEL_VALUE_BYTES * (uint64_t)eval->n_values};
+    for (int v = 0; v < eval->n_values; v++)
+        size->bytes += text_line(eval->name[v]);
+    add_model(size, model);
+    if (init)
+        add_model(size, init);
+    for (int32_t k = 0; init && k < init->n_earlier; k++)
+        size->bytes += params_bytes(&init->earlier[k].params);
     for (int32_t t = 0; t < model->n_trees; t++)
         rw_model_size_add(size, model->tree[t].n_leaves);
 }

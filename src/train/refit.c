@@ -108,10 +108,8 @@ struct refit {
     const struct rw_params *given;      /* as the caller has them */
     const struct rw_model *from;        /* borrowed */
     struct rw_model *model;             /* a copy of it, whose leaves change */
-    const struct rw_dataset *set[RW_MAX_SETS];
+    struct rw_sets in;
     struct rw_recoded *coded; /* NULL, or [n_sets] with codes of the model's categories */
-    int n_sets;
-    uint32_t all_docs;        /* of the training set, on all workers */
     uint64_t first_doc;       /* and on those before this one */
     struct rw_params *params; /* of the last training; owned */
     struct rw_eval_sets eval;
@@ -128,7 +126,6 @@ struct refit {
     double *gain;     /* [n_docs] of an objective that ranks */
     int8_t *monotone; /* [RW_FEATURE_IDS] NULL: no feature has a direction */
     struct rw_gradients *gradients;
-    struct rw_user_gradients own; /* the caller's */
 };
 
 static void release_run(struct refit *r)
@@ -149,7 +146,7 @@ static void release(struct refit *r)
     release_run(r);
     rw_eval_sets_release(&r->eval);
     rw_params_free(r->params);
-    for (int set = 0; set < r->n_sets && r->coded; set++)
+    for (int set = 0; set < r->in.n_sets && r->coded; set++)
         rw_recoded_release(&r->coded[set]);
     rw_monotone_release(&r->room);
     rw_model_free(r->model);
@@ -173,7 +170,7 @@ static int take_params(const struct refit *r, const struct rw_model_params *was,
     RW_TRY(take_model_params(r->ctx, params, &r->from->params, is_callers(r)));
     RW_TRY(take_model_params(r->ctx, params, was, is_callers(r)));
     if (params->rate == RW_AUTO) {
-        params->rate = rw_params_rate(params, r->all_docs, r->from->n_features);
+        params->rate = rw_params_rate(params, r->in.all_docs, r->from->n_features);
         params->is_chosen[RW_AT_PARAM_rate] = 1;
     }
     return RW_OK;
@@ -181,9 +178,9 @@ static int take_params(const struct refit *r, const struct rw_model_params *was,
 
 static int check_sets(const struct refit *r)
 {
-    RW_TRY(rw_train_check_files(r->ctx, r->given, r->set[0]));
-    for (int set = 0; set < r->n_sets; set++) {
-        if (r->set[set]->codes.bins)
+    RW_TRY(rw_train_check_files(r->ctx, r->given, r->in.set[0]));
+    for (int set = 0; set < r->in.n_sets; set++) {
+        if (r->in.set[set]->codes)
             return rw_fail(r->ctx, RW_ERR_ARGUMENT,
                            "a refit needs sets with values: rw_dataset_read");
     }
@@ -205,8 +202,8 @@ static int check_features(const struct refit *r)
 {
     uint8_t has[RW_FEATURE_IDS] = {0}, is_used[RW_FEATURE_IDS] = {0};
     uint32_t n_used = 0, n_found = 0;
-    for (uint32_t i = 0; i < r->set[0]->n_columns; i++)
-        has[r->set[0]->column[i].feature] = 1;
+    for (uint32_t i = 0; i < r->in.set[0]->n_columns; i++)
+        has[r->in.set[0]->column[i].feature] = 1;
     RW_TRY(rw_workers_any(r->ctx, has));
     for (int32_t t = 0; t < r->from->n_trees; t++) {
         const struct rw_tree *tree = &r->from->tree[t];
@@ -217,7 +214,7 @@ static int check_features(const struct refit *r)
         n_used += is_used[f];
         n_found += is_used[f] && has[f];
     }
-    rw_model_warn_lacking(r->ctx, r->from, r->all_docs, has);
+    rw_model_warn_lacking(r->ctx, r->from, r->in.all_docs, has);
     return n_found > 0 ? RW_OK
                        : rw_comm_agree(
                              r->ctx, rw_fail(r->ctx, RW_ERR_DATA,
@@ -244,11 +241,12 @@ static int recode(struct refit *r)
     const struct rw_categories *categories = &r->from->categories;
     if (categories->n == 0)
         return RW_OK;
-    RW_TRY(RW_ARENA_NEW(r->ctx, &r->arena, r->coded, (size_t)r->n_sets));
-    for (int set = 0; set < r->n_sets; set++) {
-        RW_TRY(check_numbers(r, r->set[set]));
-        RW_TRY(rw_categories_recode(r->ctx, categories, r->set[set], r->from->absent_missing,
+    RW_TRY(RW_ARENA_NEW(r->ctx, &r->arena, r->coded, (size_t)r->in.n_sets));
+    for (int set = 0; set < r->in.n_sets; set++) {
+        RW_TRY(check_numbers(r, r->in.set[set]));
+        RW_TRY(rw_categories_recode(r->ctx, categories, r->in.given[set], r->from->absent_missing,
                                     &r->coded[set]));
+        r->in.set[set] = &r->coded[set].dataset;
     }
     return RW_OK;
 }
@@ -256,8 +254,8 @@ static int recode(struct refit *r)
 static int make_room(struct refit *r)
 {
     uint32_t most = 0;
-    for (int set = 0; set < r->n_sets; set++) {
-        const struct rw_dataset *data = r->set[set];
+    for (int set = 0; set < r->in.n_sets; set++) {
+        const struct rw_dataset *data = r->in.set[set];
         most = data->n_docs > most ? data->n_docs : most;
         RW_TRY(RW_ARENA_NEW(r->ctx, &r->arena, r->score[set], data->n_docs));
         if (data->start_score && data->n_docs)
@@ -267,15 +265,11 @@ static int make_room(struct refit *r)
         const size_t n = (size_t)r->from->tree[t].n_leaves;
         r->most_leaves = n > r->most_leaves ? n : r->most_leaves;
     }
-    r->n_threads = r->set[0]->n_docs >= PARALLEL_DOCS ? r->ctx->n_threads : 1;
+    r->n_threads = r->in.set[0]->n_docs >= PARALLEL_DOCS ? r->ctx->n_threads : 1;
     RW_TRY(RW_ARENA_NEW(r->ctx, &r->arena, r->leaf, most));
     RW_TRY(RW_ARENA_NEW(r->ctx, &r->arena, r->sum, (size_t)r->n_threads * r->most_leaves));
     RW_TRY(RW_ARENA_NEW(r->ctx, &r->arena, r->old, r->most_leaves));
-    RW_TRY(rw_monotone_init(r->ctx, &r->room, 2 * r->most_leaves));
-    if (!is_callers(r))
-        return RW_OK;
-    RW_TRY(RW_ARENA_NEW(r->ctx, &r->arena, r->own.gradient, r->set[0]->n_docs));
-    return RW_ARENA_NEW(r->ctx, &r->arena, r->own.hessian, r->set[0]->n_docs);
+    return rw_monotone_init(r->ctx, &r->room, 2 * r->most_leaves);
 }
 
 /* Another program's model does not say how it was trained. */
@@ -301,16 +295,16 @@ static int prepare_own(struct refit *r)
     if (r->given->is_set[RW_AT_PARAM_threads])
         RW_TRY(rw_ctx_set_threads(r->ctx, r->given->threads));
     RW_TRY(take_params(r, &r->from->params, &r->params));
-    RW_TRY(check_params(r->ctx, r->params, r->from, is_callers(r), r->n_sets - 1));
+    RW_TRY(check_params(r->ctx, r->params, r->from, is_callers(r), r->in.n_sets - 1));
     r->params->absent = r->from->absent_missing;
     r->params->early_stop = 0; /* all trees are kept */
-    if (r->all_docs == 0)
+    if (r->in.all_docs == 0)
         return rw_fail(r->ctx, RW_ERR_DATA, "the training set has no documents");
     note_params(r);
     rw_score_map_leave_out(r->ctx, &r->from->map);
     RW_TRY(rw_model_select(r->ctx, r->from, NULL, &r->model));
     r->model->is_interrupted = 0;
-    RW_TRY(rw_eval_sets_init(&r->eval, r->ctx, r->params, r->hooks, r->set, r->n_sets));
+    RW_TRY(rw_eval_sets_init(&r->eval, r->ctx, r->params, r->hooks, r->in.given, r->in.n_sets));
     r->eval.given = (const double *const *)r->score;
     RW_TRY(recode(r));
     return make_room(r);
@@ -318,12 +312,11 @@ static int prepare_own(struct refit *r)
 
 static int prepare(struct refit *r)
 {
-    struct rw_column_rule columns;
-    RW_TRY(rw_workers_docs(r->ctx, r->set[0], &r->all_docs));
-    RW_TRY(rw_worker_sets_columns(r->ctx, r->set, r->n_sets, NULL, 0, r->from, &columns));
+    RW_TRY(rw_workers_docs(r->ctx, r->in.set[0], &r->in.all_docs));
+    RW_TRY(rw_sets_columns(r->ctx, &r->in, r->from));
     RW_TRY(rw_comm_agree(r->ctx, prepare_own(r)));
     RW_TRY(check_features(r));
-    RW_TRY(rw_workers_before(r->ctx, r->set[0]->n_docs, &r->first_doc));
+    RW_TRY(rw_workers_before(r->ctx, r->in.set[0]->n_docs, &r->first_doc));
     RW_TRY(rw_eval_sets_share(&r->eval));
     r->ctx->stop_set = 0;
     if (r->hooks && r->hooks->on_start) {
@@ -344,7 +337,7 @@ static int take_order(struct refit *r)
     if (!text[0])
         return RW_OK;
     RW_TRY(RW_ARENA_NEW(r->ctx, &r->run_arena, r->monotone, RW_FEATURE_IDS));
-    return rw_monotone_parse(r->ctx, text, NULL, 0, r->monotone);
+    return rw_monotone_parse(r->ctx, text, &r->in.features, r->monotone);
 }
 
 /* What a worker needs by itself. */
@@ -352,18 +345,19 @@ static int take_run(struct refit *r, const struct rw_model_params *was)
 {
     release_run(r);
     RW_TRY(take_params(r, was, &r->run_params));
-    RW_TRY(check_params(r->ctx, r->run_params, r->from, is_callers(r), r->n_sets - 1));
+    RW_TRY(check_params(r->ctx, r->run_params, r->from, is_callers(r), r->in.n_sets - 1));
     RW_TRY(rw_gain_rule_init(r->ctx, &r->gains, r->run_params->label_gain));
     RW_TRY(take_order(r));
     RW_TRY(rw_labels_check(r->ctx, r->run_params,
-                           is_callers(r) ? NULL : rw_params_objective(r->run_params), r->set[0]));
+                           is_callers(r) ? NULL : rw_params_objective(r->run_params),
+                           r->in.set[0]));
     if (is_callers(r) || !rw_params_objective(r->run_params)->ranks)
         return RW_OK;
-    if (strcmp(r->run_params->pairs, "given") == 0 && !r->set[0]->pairs.item)
+    if (strcmp(r->run_params->pairs, "given") == 0 && !r->in.set[0]->pair)
         return rw_fail(r->ctx, RW_ERR_ARGUMENT,
                        "the model to refit was trained on pairs that were given: give the data its "
                        "own ('pairs-file'), or set 'pairs'");
-    return rw_labels_gains(r->ctx, &r->run_arena, r->run_params, &r->gains, r->set[0], &r->gain);
+    return rw_labels_gains(r->ctx, &r->run_arena, r->run_params, &r->gains, r->in.set[0], &r->gain);
 }
 
 static int start_run(struct refit *r, const struct rw_model_params *was)
@@ -371,11 +365,12 @@ static int start_run(struct refit *r, const struct rw_model_params *was)
     struct rw_objective_rule rule;
     RW_TRY(rw_comm_agree(r->ctx, take_run(r, was)));
     if (is_callers(r))
-        return RW_OK;
+        return rw_comm_agree(
+            r->ctx, rw_gradients_by_caller(r->ctx, r->hooks, r->in.given[0], &r->gradients));
     rw_params_objective_rule(r->run_params, &rule);
     const struct rw_objective *objective = rw_params_objective(r->run_params);
-    RW_TRY(rw_labels_rule(r->ctx, objective, &rule, r->gain, r->set[0]));
-    return rw_comm_agree(r->ctx, rw_gradients_new(r->ctx, objective, &rule, r->set[0],
+    RW_TRY(rw_labels_rule(r->ctx, objective, &rule, r->gain, r->in.set[0]));
+    return rw_comm_agree(r->ctx, rw_gradients_new(r->ctx, objective, &rule, r->in.set[0],
                                                   (uint32_t)r->first_doc, r->gain, &r->gradients));
 }
 
@@ -395,24 +390,14 @@ static int end_run(struct refit *r, int run)
 
 /* ------------------------------------------------------------------ a tree */
 
-static int ask_caller(struct refit *r)
-{
-    const uint32_t n = r->set[0]->n_docs;
-    if (r->hooks->gradients(r->hooks->user, r->set[0], r->score[0], r->own.gradient,
-                            r->own.hessian))
-        return rw_fail(r->ctx, RW_ERR_INTERRUPTED, "the custom objective gave up");
-    return rw_gradients_check(r->ctx, NULL, (uint32_t)r->first_doc, n, r->own.gradient,
-                              r->own.hessian);
-}
-
 /* Documents' weights multiply gradients that are no integers yet, which get a scale of the tree's
  * own. */
 static int scale_reals(struct refit *r, const struct rw_user_gradients *made,
                        struct rw_leaf_rule *rule)
 {
     double largest[2] = {0.0, 0.0};
-    const double *weight = r->set[0]->weight;
-    for (uint32_t i = 0; i < r->set[0]->n_docs; i++) {
+    const double *weight = r->in.set[0]->weight;
+    for (uint32_t i = 0; i < r->in.set[0]->n_docs; i++) {
         if (weight) {
             made->gradient[i] *= weight[i];
             made->hessian[i] *= weight[i];
@@ -462,7 +447,7 @@ static int sum_leaves(struct refit *r, const struct rw_user_gradients *made,
                           .hess_scale = rw_pow2(rule->hess_exponent)};
     for (int thread = 0; thread < r->n_threads; thread++)
         memset(r->sum + (size_t)thread * r->most_leaves, 0, n_leaves * sizeof(*r->sum));
-    rw_parallel(r->ctx, r->n_threads, r->set[0]->n_docs, 0, sum_docs, &job);
+    rw_parallel(r->ctx, r->n_threads, r->in.set[0]->n_docs, 0, sum_docs, &job);
     for (int thread = 1; thread < r->n_threads; thread++) {
         for (size_t leaf = 0; leaf < n_leaves; leaf++)
             rw_sum_merge(&r->sum[leaf], &r->sum[(size_t)thread * r->most_leaves + leaf]);
@@ -512,7 +497,7 @@ static int set_leaves(struct refit *r, const struct rw_leaf_rule *rule, struct r
 /* The leaf of each document. Of values that are codes already the tree stands alone. */
 static int route(struct refit *r, int set, struct rw_tree *tree)
 {
-    const struct rw_dataset *data = r->coded ? &r->coded[set].dataset : r->set[set];
+    const struct rw_dataset *data = r->in.set[set];
     const struct rw_model one = {
         .n_trees = 1, .tree = tree, .absent_missing = r->from->absent_missing};
     if (data->n_docs == 0)
@@ -526,13 +511,13 @@ static int refit_tree(struct refit *r, int32_t number, struct rw_tree *tree)
                                 .l2 = r->run_params->l2,
                                 .lambda_exponent = RW_LAMBDA_EXPONENT,
                                 .hess_exponent = RW_LAMBDA_EXPONENT};
-    const struct rw_user_gradients *made = &r->own;
+    const struct rw_user_gradients *made;
     struct rw_sum all = {0};
     RW_TRY(route(r, 0, tree));
+    RW_TRY(rw_gradients_run(r->gradients, (uint32_t)number, rule.rate, r->score[0], &made));
     if (is_callers(r))
-        RW_TRY(ask_caller(r));
-    else
-        RW_TRY(rw_gradients_run(r->gradients, (uint32_t)number, rule.rate, r->score[0], &made));
+        RW_TRY(rw_gradients_check(r->ctx, NULL, (uint32_t)r->first_doc, r->in.set[0]->n_docs,
+                                  made->gradient, made->hessian));
     if (!made->lambda)
         RW_TRY(scale_reals(r, made, &rule));
     RW_TRY(sum_leaves(r, made, &rule, (size_t)tree->n_leaves));
@@ -547,7 +532,7 @@ static int add_tree(struct refit *r, int set, struct rw_tree *tree)
 {
     if (tree->n_leaves > 1 && set > 0)
         RW_TRY(route(r, set, tree));
-    for (uint32_t doc = 0; doc < r->set[set]->n_docs; doc++)
+    for (uint32_t doc = 0; doc < r->in.set[set]->n_docs; doc++)
         r->score[set][doc] += (double)tree->leaf[tree->n_leaves > 1 ? r->leaf[doc] : 0];
     return RW_OK;
 }
@@ -562,7 +547,7 @@ static int tell_round(struct refit *r, int32_t number, double start)
                                    .best_value = r->eval.best_value,
                                    .n_leaves = r->model->tree[number].n_leaves,
                                    .ms = rw_clock_ms() - start,
-                                   .n_docs = r->all_docs,
+                                   .n_docs = r->in.all_docs,
                                    .n_metrics = r->eval.n_values,
                                    .metrics = r->eval.value};
     return r->hooks && r->hooks->on_round && r->hooks->on_round(r->hooks->user, &round);
@@ -592,7 +577,7 @@ static int run_tree(struct refit *r, int32_t number)
     struct rw_tree *tree = &r->model->tree[number];
     if (tree->n_leaves > 1)
         RW_TRY(refit_tree(r, number, tree));
-    for (int set = 0; set < r->n_sets; set++)
+    for (int set = 0; set < r->in.n_sets; set++)
         RW_TRY(add_tree(r, set, tree));
     RW_TRY(rw_eval_sets_round(&r->eval, NULL, number + 1));
     return go_on(r, number, tell_round(r, number, start));
@@ -617,15 +602,10 @@ int rw_refit(struct rw_ctx *ctx, const struct rw_params *params, const struct rw
              const struct rw_train_hooks *hooks, struct rw_model **out)
 {
     RW_DEFAULT_FPENV;
-    struct refit r = {
-        .ctx = ctx, .hooks = hooks, .given = params, .from = model, .set = {train}, .n_sets = 1};
+    struct refit r = {.ctx = ctx, .hooks = hooks, .given = params, .from = model};
     int status = RW_OK;
     *out = NULL;
-    if (n_valid < 0 || n_valid > RW_MAX_SETS - 1)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "%d validation sets; expected 0 to %d", n_valid,
-                       RW_MAX_SETS - 1);
-    for (; r.n_sets <= n_valid; r.n_sets++)
-        r.set[r.n_sets] = valid[r.n_sets - 1];
+    RW_TRY(rw_sets_init(&r.in, ctx, train, valid, n_valid));
     const double start = rw_clock_ms();
     RW_TRY_OUT(prepare(&r));
     RW_TRY_OUT(run(&r));

@@ -43,12 +43,28 @@ int rw_workers_docs(struct rw_ctx *ctx, const struct rw_dataset *train, uint32_t
     return RW_OK;
 }
 
-int rw_worker_sets_take(struct rw_ctx *ctx, const struct rw_params *params,
-                        const struct rw_dataset *documents, const struct rw_bins *bins,
-                        const uint16_t *categories, struct rw_binned *made, uint32_t *all_docs)
+int rw_sets_init(struct rw_sets *sets, struct rw_ctx *ctx, const struct rw_dataset *train,
+                 const struct rw_dataset *const *valid, int n_valid)
 {
-    uint64_t kinds[2] = {bins != NULL, bins == NULL};
-    RW_TRY(rw_workers_docs(ctx, documents, all_docs));
+    if (n_valid < 0 || n_valid > RW_MAX_SETS - 1)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "%d validation sets; expected 0 to %d", n_valid,
+                       RW_MAX_SETS - 1);
+    *sets = (struct rw_sets){.n_sets = 1 + n_valid};
+    for (int set = 0; set < sets->n_sets; set++)
+        sets->given[set] = sets->set[set] = set ? valid[set - 1] : train;
+    return RW_OK;
+}
+
+void rw_sets_release(struct rw_sets *sets)
+{
+    rw_category_sets_release(&sets->categories);
+    rw_binned_release(&sets->made);
+}
+
+int rw_sets_meet(struct rw_ctx *ctx, const struct rw_params *params, struct rw_sets *sets)
+{
+    uint64_t kinds[2] = {sets->train.bins != NULL, sets->train.bins == NULL};
+    RW_TRY(rw_workers_docs(ctx, sets->set[0], &sets->all_docs));
     if (rw_n_workers(ctx) == 1)
         return RW_OK;
     RW_TRY(rw_comm_max(ctx, kinds, 2));
@@ -59,60 +75,68 @@ int rw_worker_sets_take(struct rw_ctx *ctx, const struct rw_params *params,
     if (kinds[0])
         return RW_OK;
     struct rw_cut_rule rule = rw_params_cut_rule(params);
-    rule.categories = categories;
-    return rw_dataset_codes(ctx, documents, &rule, made);
+    rule.categories = sets->categories.codes;
+    RW_TRY(rw_dataset_codes(ctx, sets->set[0], &rule, &sets->made));
+    if (sets->made.bins)
+        sets->train = sets->made;
+    return RW_OK;
 }
 
-int rw_worker_sets_find_train(struct rw_engine *engine, const struct rw_dataset *const *sets,
-                              int n_sets, unsigned char *is_train)
+/* Are documents, labels, queries and values equal, whatever the side columns and query ids are? */
+static int are_same_documents(const struct rw_fingerprint *a, const struct rw_fingerprint *b)
+{
+    static const int parts[] = {RW_PRINT_DOCUMENTS, RW_PRINT_LABELS, RW_PRINT_QUERIES,
+                                RW_PRINT_VALUES};
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+        if (a->part[parts[i]] != b->part[parts[i]])
+            return 0;
+    }
+    return 1;
+}
+
+int rw_sets_find_train(struct rw_engine *engine, const struct rw_sets *sets,
+                       unsigned char *is_train)
 {
     struct rw_fingerprint train, other;
-    uint64_t size[2 * RW_MAX_SETS];
+    uint64_t size[RW_MAX_SETS][2];
     int has_train = 0;
-    for (int set = 0; set < n_sets; set++) {
-        size[2 * set] = sets[set]->n_docs;
-        size[2 * set + 1] = sets[set]->n_queries;
+    for (int set = 0; set < sets->n_sets; set++) {
+        size[set][0] = sets->set[set]->n_docs;
+        size[set][1] = sets->set[set]->n_queries;
     }
-    RW_TRY(rw_comm_sum(engine->ctx, size, 2 * (size_t)n_sets));
-    for (int set = 1; set < n_sets; set++) {
+    RW_TRY(rw_comm_sum(engine->ctx, size[0], 2 * (size_t)sets->n_sets));
+    for (int set = 1; set < sets->n_sets; set++) {
         is_train[set] = 0;
-        if (size[2 * set] != size[0] || size[2 * set + 1] != size[1])
+        if (memcmp(size[set], size[0], sizeof(*size)) != 0)
             continue;
         if (!has_train)
-            RW_TRY(rw_fingerprint_of_all(engine, 0, sets[0], &train));
+            RW_TRY(rw_fingerprint_of_all(engine, 0, sets->set[0], &train));
         has_train = 1;
-        RW_TRY(rw_fingerprint_of_all(engine, set, sets[set], &other));
-        is_train[set] = (unsigned char)rw_fingerprint_same_documents(&train, &other);
+        RW_TRY(rw_fingerprint_of_all(engine, set, sets->set[set], &other));
+        is_train[set] = (unsigned char)are_same_documents(&train, &other);
     }
     return RW_OK;
 }
 
-/* To go on from a model, values are needed, or its scores; metrics of each of its rounds, and
- * start scores, to which its trees are added one by one, need values. */
-static int check_init(struct rw_ctx *ctx, const struct rw_binned *train,
-                      const struct rw_binned *made, const struct rw_dataset *documents,
-                      const struct rw_model *init, int measures_training, int on_gpu)
+int rw_sets_check(struct rw_ctx *ctx, const struct rw_sets *sets, const struct rw_model *init,
+                  int measures_training, int on_gpu)
 {
-    if (!init || documents->n_columns || !train->bins || made->bins)
-        return RW_OK;
-    if (train->scored == init && !measures_training && !documents->start_score && !on_gpu)
-        return RW_OK;
-    return rw_fail(ctx, RW_ERR_ARGUMENT,
-                   "the training set has neither values nor the scores of the model to go on "
-                   "from: rw_binned_read with that model reads it");
-}
-
-int rw_worker_sets_check(struct rw_ctx *ctx, const struct rw_binned *train,
-                         const struct rw_binned *made, const struct rw_dataset *const *sets,
-                         int n_sets, const struct rw_model *init, int measures_training, int on_gpu)
-{
+    const struct rw_binned *train = &sets->train;
+    const struct rw_dataset *documents = sets->set[0];
     const struct rw_cuts *cuts = train->bins ? train->bins->cuts : NULL;
-    RW_TRY(check_init(ctx, train, made, sets[0], init, measures_training, on_gpu));
-    for (int set = 1; set < n_sets; set++) {
-        if (sets[set]->codes.bins && (sets[set]->codes.bins->cuts != cuts || init))
+    /* To go on from a model, values are needed, or its scores; metrics of each of its rounds, and
+     * start scores, to which its trees are added one by one, need values. */
+    if (init && !documents->n_columns && train->bins && !sets->made.bins &&
+        (train->scored != init || measures_training || documents->start_score || on_gpu))
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "the training set has neither values nor the scores of the model to go on "
+                       "from: rw_binned_read with that model reads it");
+    for (int set = 1; set < sets->n_sets; set++) {
+        const struct rw_bins *codes = sets->set[set]->codes;
+        if (codes && (codes->cuts != cuts || init))
             return rw_fail(ctx, RW_ERR_ARGUMENT,
                            "validation set %d was binned for another training set", set);
-        if (sets[set]->codes.bins && on_gpu)
+        if (codes && on_gpu)
             return rw_fail(ctx, RW_ERR_ARGUMENT,
                            "validation set %d was binned for training on a processor", set);
     }
@@ -133,14 +157,13 @@ static int view_of_all(struct rw_ctx *ctx, const struct rw_dataset *set, uint32_
     return RW_OK;
 }
 
-int rw_worker_sets_columns(struct rw_ctx *ctx, const struct rw_dataset *const *sets, int n_sets,
-                           const uint32_t *feature, uint32_t n_features,
-                           const struct rw_model *init, struct rw_column_rule *out)
+int rw_sets_columns(struct rw_ctx *ctx, struct rw_sets *sets, const struct rw_model *init)
 {
-    const uint32_t n_ids = n_features ? feature[n_features - 1] + 1 : 0;
-    struct rw_column_rule own = {.of = "the training set"};
+    const struct rw_training_features *features = &sets->features;
+    const uint32_t n = features->n_features;
+    struct rw_column_rule own = {.of = "the training set"}, *out = &sets->columns;
     struct rw_column_view view;
-    RW_TRY(view_of_all(ctx, sets[0], n_ids, &view));
+    RW_TRY(view_of_all(ctx, sets->given[0], n ? features->feature[n - 1] + 1 : 0, &view));
     own.kind = view.width     ? RW_COLUMNS_NUMBERED
                : view.by_name ? RW_COLUMNS_NAMED
                               : RW_COLUMNS_LETOR;
@@ -152,15 +175,15 @@ int rw_worker_sets_columns(struct rw_ctx *ctx, const struct rw_dataset *const *s
         RW_TRY(rw_model_check_view(ctx, init, &view));
         if (init->columns != RW_COLUMNS_UNKNOWN)
             out->kind = init->columns;
-        if (init->width && init->width > out->width)
+        if (init->width > out->width)
             out->width = init->width;
         if (out->kind == RW_COLUMNS_LETOR)
             out->width = 0;
     }
-    for (int set = 1; set < n_sets; set++) {
+    for (int set = 1; set < sets->n_sets; set++) {
         char what[40];
         snprintf(what, sizeof(what), "validation set %d", set);
-        RW_TRY(view_of_all(ctx, sets[set], 0, &view));
+        RW_TRY(view_of_all(ctx, sets->given[set], 0, &view));
         view.what = what;
         RW_TRY(rw_column_rule_check(ctx, &own, &view));
     }
@@ -240,7 +263,7 @@ int rw_train_check_sides(struct rw_ctx *ctx, const struct rw_params *params,
     RW_TRY(check_positions(ctx, params, objective, train));
     RW_TRY(rw_labels_check(ctx, params, objective, train));
     RW_TRY(rw_train_check_files(ctx, params, train));
-    if (strcmp(params->pairs, "given") == 0 && !train->pairs.item)
+    if (strcmp(params->pairs, "given") == 0 && !train->pair)
         return rw_fail(
             ctx, RW_ERR_ARGUMENT,
             "parameter 'pairs' is given, but the training set has none: they are set with "
@@ -335,8 +358,8 @@ static uint64_t pairs_item(const struct job *job, uint64_t query)
 {
     const struct rw_dataset *dataset = job->dataset;
     uint64_t sum = 0, bits;
-    for (size_t k = dataset->pairs.offset[query]; k < dataset->pairs.offset[query + 1]; k++) {
-        const struct rw_given_pair *pair = &dataset->pairs.item[k];
+    for (size_t k = dataset->pair_offset[query]; k < dataset->pair_offset[query + 1]; k++) {
+        const struct rw_given_pair *pair = &dataset->pair[k];
         memcpy(&bits, &pair->weight, sizeof(bits));
         sum = rw_mix_item(sum, job->first_doc + pair->better);
         sum = rw_mix_item(sum, job->first_doc + pair->worse);
@@ -353,9 +376,7 @@ static int add_items(void *user, struct rw_share *share)
         for (; i < end; i++)
             sum += job->item(job, i);
     }
-    rw_share_lock(share);
-    *job->to += sum;
-    rw_share_unlock(share);
+    rw_share_add(share, job->to, sum);
     return RW_OK;
 }
 
@@ -389,7 +410,7 @@ int rw_fingerprint_make(struct rw_engine *engine, int set, const struct rw_datas
     RW_TRY(add(ctx, &job, dataset->n_docs, label_item, &part[RW_PRINT_LABELS]));
     RW_TRY(add(ctx, &job, dataset->n_queries, query_item, &part[RW_PRINT_QUERIES]));
     RW_TRY(add(ctx, &job, dataset->n_queries, query_id_item, &part[RW_PRINT_QUERY_IDS]));
-    if (dataset->pairs.item) /* whose weights are a part of them */
+    if (dataset->pair) /* whose weights are a part of them */
         RW_TRY(add(ctx, &job, dataset->n_queries, pairs_item, &part[RW_PRINT_WEIGHTS]));
     for (int i = 0; i < RW_SIDE_COLUMNS; i++) {
         job.column = &rw_side_columns[i];
@@ -411,17 +432,6 @@ int rw_fingerprint_of_all(struct rw_engine *engine, int set, const struct rw_dat
     RW_TRY(
         rw_comm_agree(ctx, rw_fingerprint_make(engine, set, dataset, first_doc, first_query, out)));
     return rw_comm_sum(ctx, out->part, RW_PRINTS);
-}
-
-int rw_fingerprint_same_documents(const struct rw_fingerprint *a, const struct rw_fingerprint *b)
-{
-    static const int parts[] = {RW_PRINT_DOCUMENTS, RW_PRINT_LABELS, RW_PRINT_QUERIES,
-                                RW_PRINT_VALUES};
-    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
-        if (a->part[parts[i]] != b->part[parts[i]])
-            return 0;
-    }
-    return 1;
 }
 
 uint64_t rw_fingerprint_boundaries(const struct rw_cuts *cuts)
@@ -607,7 +617,7 @@ int rw_category_sets_take(struct rw_ctx *ctx, struct rw_category_sets *sets, int
     *out = dataset;
     if (!sets->codes)
         return RW_OK;
-    if (dataset->codes.bins)
+    if (dataset->codes)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "categorical: expected validation sets with values, and found codes");
     RW_TRY(RW_NEW(ctx, sets->recoded[set], 1));
@@ -632,31 +642,24 @@ void rw_category_sets_release(struct rw_category_sets *sets)
     rw_mem_free(sets->text);
 }
 
-/* Is there a pair by gain, or, with `relevant`, of a relevant document and another? */
-static int any_label_pair(const struct rw_dataset *train, const float *labels, const double *gain,
-                          const double *relevant)
-{
-    for (uint32_t q = 0; q < train->n_queries; q++) {
-        for (uint32_t i = train->query_offset[q] + 1; i < train->query_offset[q + 1]; i++) {
-            const float *label = labels + i;
-            if (relevant ? ((double)label[0] >= *relevant) != ((double)label[-1] >= *relevant)
-                         : gain[i] != gain[i - 1])
-                return 1;
-        }
-    }
-    return 0;
-}
-
-/* By any of the labels that train. */
+/* Is there a pair by gain, or, with `relevant`, of a relevant document and another, by any of the
+ * labels that train? */
 static int any_pair(const struct rw_params *params, const struct rw_dataset *train,
                     const double *gain, const double *relevant)
 {
     const int n = params->label_weights[0] ? train->n_more_labels + 1 : 1;
-    int any = 0;
-    for (int k = 0; k < n && !any; k++)
-        any = any_label_pair(train, rw_dataset_labels_of(train, k),
-                             gain + (size_t)k * train->n_docs, relevant);
-    return any;
+    for (int k = 0; k < n; k++, gain += train->n_docs) {
+        const float *label = rw_dataset_labels_of(train, k);
+        for (uint32_t q = 0; q < train->n_queries; q++) {
+            for (uint32_t i = train->query_offset[q] + 1; i < train->query_offset[q + 1]; i++) {
+                if (relevant
+                        ? ((double)label[i] >= *relevant) != ((double)label[i - 1] >= *relevant)
+                        : gain[i] != gain[i - 1])
+                    return 1;
+            }
+        }
+    }
+    return 0;
 }
 
 static int any_weight(const struct rw_dataset *train)
@@ -691,14 +694,16 @@ static void explain_limits(const struct rw_params *params, char *text, size_t si
 }
 
 int rw_explain_no_split(struct rw_ctx *ctx, const struct rw_params *params,
-                        const struct rw_dataset *train, uint32_t all_docs, const double *gain,
+                        const struct rw_sets *sets, const double *gain,
                         const struct rw_engine_info *info, char *text, size_t size)
 {
     enum { WEIGHT, PAIR, FACTS };
+    const struct rw_dataset *train = sets->set[0];
+    const uint32_t all_docs = sets->all_docs;
     const double *relevant = rw_params_trains_on_relevance(params) ? &params->relevant : NULL;
     uint64_t any[FACTS] = {[WEIGHT] = any_weight(train),
-                           [PAIR] = !gain || train->pairs.item ||
-                                    any_pair(params, train, gain, relevant)};
+                           [PAIR] =
+                               !gain || train->pair || any_pair(params, train, gain, relevant)};
     RW_TRY(rw_comm_max(ctx, any, FACTS));
     if (!any[WEIGHT])
         snprintf(text, size, "all weights are 0 (change --weights)");

@@ -8,75 +8,10 @@
 #include "dataset/categories.h"
 #include "dataset/dataset.h"
 #include "io/side_files.h"
+#include "model/model.h"
 #include "model/model_text.h"
 #include "params/params.h"
 #include "tree/grower.h"
-
-/* --names, and parameters that are lists of features: --ignore, --features, --monotone,
- * --interactions, --feature-penalty and --categorical. */
-/* Those of the file `path`; "": the training set's own, if it has some, as a model can have them.
- */
-int rw_names_take(struct rw_ctx *ctx, const char *path, const struct rw_dataset *train,
-                  struct rw_feature_name **out, int32_t *n);
-/* Warns if the training set has none of the features to leave out. ignore: [RW_FEATURE_IDS];
- * feature: [n_features] the training set's, ascending. */
-void rw_ignore_warn(struct rw_ctx *ctx, const uint8_t *ignore, const uint32_t *feature,
-                    uint32_t n_features);
-/* Warns of names of features that the training set lacks: there may be a slip in the file. */
-void rw_names_warn(struct rw_ctx *ctx, const struct rw_feature_name *names, int32_t n_names,
-                   const uint32_t *feature, uint32_t n_features);
-
-/* list: ids, ranges of ids "3-7" and names, with commas; ignore: [RW_FEATURE_IDS], 1 where left
- * out. */
-int rw_ignore_parse(struct rw_ctx *ctx, const char *list, const struct rw_feature_name *names,
-                    int32_t n_names, uint8_t *ignore);
-/* The same of a list of features to train on, and no others: marks those of the training set that
- * it does not name. feature: [n_features], ascending; ignore:
- * [RW_FEATURE_IDS]. RW_ERR_ARGUMENT: the training set has none that it names. */
-int rw_features_limit(struct rw_ctx *ctx, const char *list, const struct rw_feature_name *names,
-                      int32_t n_names, const uint32_t *feature, uint32_t n_features,
-                      uint8_t *ignore);
-/* The ignored ids as a list of ids and ranges: the same text for the same set. *out is owned by the
- * caller. */
-int rw_ignore_text(struct rw_ctx *ctx, const uint8_t *ignore, char **out);
-
-/* The same for items with :+ or :- behind them. direction: [RW_FEATURE_IDS], written: 1, -1, or 0
- * where there is none. A feature that comes twice is an error. */
-int rw_monotone_parse(struct rw_ctx *ctx, const char *list, const struct rw_feature_name *names,
-                      int32_t n_names, int8_t *direction);
-int rw_monotone_text(struct rw_ctx *ctx, const int8_t *direction, char **out);
-
-/* Items with : and a number from 0 to RW_MOST_PENALTY behind them. penalty: [RW_FEATURE_IDS],
- * written: 0 where there is none. */
-#define RW_MOST_PENALTY 1e30
-int rw_penalty_parse(struct rw_ctx *ctx, const char *list, const struct rw_feature_name *names,
-                     int32_t n_names, double *penalty);
-int rw_penalty_text(struct rw_ctx *ctx, const double *penalty, char **out);
-
-/* Groups of items, with ';' between groups. out->groups is owned by the caller, also after an
- * error. */
-int rw_interactions_parse(struct rw_ctx *ctx, const char *list, const struct rw_feature_name *names,
-                          int32_t n_names, struct rw_interactions *out);
-int rw_interactions_text(struct rw_ctx *ctx, const struct rw_interactions *interactions,
-                         char **out);
-
-/* Of a list that could be parsed, of a parameter: does training use what each item names, of a
- * range at least one? has_values: something stands behind each item's ':'. ignore: what training
- * leaves out; NULL: nothing. feature: [n_features] the training set's, ascending. */
-int rw_feature_list_check(struct rw_ctx *ctx, const char *parameter, int has_values,
-                          const char *list, const struct rw_feature_name *names, int32_t n_names,
-                          const uint8_t *ignore, const uint32_t *feature, uint32_t n_features);
-
-/* ---- what parameters say of single features, by ids, as engines and the grower take it ---- */
-
-struct rw_feature_rules {
-    uint8_t *ignore;  /* [RW_FEATURE_IDS] with what `features` does not name; NULL: none */
-    int8_t *monotone; /* [RW_FEATURE_IDS] NULL: no feature has a direction */
-    double *penalty;  /* [RW_FEATURE_IDS] NULL: no feature has one */
-    struct rw_interactions interactions; /* without groups: all features may be used together */
-    /* The parameters' values, by ids */
-    char *ignore_text, *monotone_text, *penalty_text, *interactions_text;
-};
 
 /* The training set's features, and their names. */
 struct rw_training_features {
@@ -86,10 +21,62 @@ struct rw_training_features {
     uint32_t n_features;
 };
 
-/* From here on the parameters have ids, as the model will: texts of `out`. */
+/* --names, and parameters that are lists of features: --ignore, --features, --monotone,
+ * --interactions, --feature-penalty and --categorical. */
+/* Those of the file `path`; "": the training set's own, if it has some, as a model can have them.
+ */
+int rw_names_take(struct rw_ctx *ctx, const char *path, const struct rw_dataset *train,
+                  struct rw_feature_name **out, int32_t *n);
+/* Warns of names of features that the training set lacks: there may be a slip in the file. */
+void rw_names_warn(struct rw_ctx *ctx, const struct rw_training_features *set);
+
+/* Of a list of features to train on, and no others: marks those of the training set that it does
+ * not name. ignore: [RW_FEATURE_IDS]. RW_ERR_ARGUMENT: the training set has none that it names. */
+int rw_features_limit(struct rw_ctx *ctx, const char *list, const struct rw_training_features *set,
+                      uint8_t *ignore);
+/* The ignored ids as a list of ids and ranges: the same text for the same set. *out is owned by the
+ * caller. */
+int rw_ignore_text(struct rw_ctx *ctx, const uint8_t *ignore, char **out);
+
+/* Lists of ids, ranges of ids "3-7" and names, with commas, as --ignore's. Of the set, names count.
+ * Items with :+ or :- behind them. direction: [RW_FEATURE_IDS], written: 1, -1, or 0 where there is
+ * none. A feature that comes twice is an error. */
+int rw_monotone_parse(struct rw_ctx *ctx, const char *list, const struct rw_training_features *set,
+                      int8_t *direction);
+int rw_monotone_text(struct rw_ctx *ctx, const int8_t *direction, char **out);
+
+/* Items with : and a number from 0 to RW_MOST_PENALTY behind them. penalty: [RW_FEATURE_IDS],
+ * written: 0 where there is none. */
+#define RW_MOST_PENALTY 1e30
+int rw_penalty_parse(struct rw_ctx *ctx, const char *list, const struct rw_training_features *set,
+                     double *penalty);
+int rw_penalty_text(struct rw_ctx *ctx, const double *penalty, char **out);
+
+/* Groups of items, with ';' between groups. */
+int rw_interactions_parse(struct rw_ctx *ctx, struct rw_arena *arena, const char *list,
+                          const struct rw_training_features *set, struct rw_interactions *out);
+int rw_interactions_text(struct rw_ctx *ctx, const struct rw_interactions *interactions,
+                         char **out);
+
+/* Of a list that could be parsed, of a parameter: does training use what each item names, of a
+ * range at least one? has_values: something stands behind each item's ':'. ignore: what training
+ * leaves out; NULL: nothing. */
+int rw_feature_list_check(struct rw_ctx *ctx, const char *parameter, int has_values,
+                          const char *list, const struct rw_training_features *set,
+                          const uint8_t *ignore);
+
+/* What parameters say of single features, by ids, as engines and the grower take it. */
+struct rw_feature_rules {
+    struct rw_arena arena; /* has the arrays */
+    uint8_t *ignore;       /* [RW_FEATURE_IDS] with what `features` does not name; NULL: none */
+    int8_t *monotone;      /* [RW_FEATURE_IDS] NULL: no feature has a direction */
+    double *penalty;       /* [RW_FEATURE_IDS] NULL: no feature has one */
+    struct rw_interactions interactions; /* without groups: all features may be used together */
+};
+
+/* From here on the parameters have ids, as the model will. */
 int rw_feature_rules_init(struct rw_feature_rules *out, struct rw_ctx *ctx,
                           struct rw_params *params, const struct rw_training_features *set);
-void rw_feature_rules_release(struct rw_feature_rules *rules);
 
 /* Metrics by round, and when to stop. */
 struct rw_eval_sets {
@@ -174,8 +161,6 @@ int rw_fingerprint_make(struct rw_engine *engine, int set, const struct rw_datas
 /* The same of all workers' documents. All workers call it. */
 int rw_fingerprint_of_all(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
                           struct rw_fingerprint *out);
-/* Are documents, labels, queries and values equal, whatever the side columns and query ids are? */
-int rw_fingerprint_same_documents(const struct rw_fingerprint *a, const struct rw_fingerprint *b);
 /* Of the boundaries of a training set's bins. */
 uint64_t rw_fingerprint_boundaries(const struct rw_cuts *cuts);
 
@@ -223,33 +208,40 @@ int rw_workers_before(struct rw_ctx *ctx, uint64_t n, uint64_t *before);
 int rw_workers_any(struct rw_ctx *ctx, uint8_t *mark);
 /* How many documents the training set has on all workers. RW_ERR_DATA: too many. */
 int rw_workers_docs(struct rw_ctx *ctx, const struct rw_dataset *train, uint32_t *all_docs);
-/* Before anything else. documents: this worker's training set; bins: its codes, or NULL;
- * categories: as struct rw_cut_rule has them. *all_docs: of all workers. Where many workers have
- * values, *made gets the codes of this one's, with boundaries of all, and the features; it is
- * released by the caller.
- */
-int rw_worker_sets_take(struct rw_ctx *ctx, const struct rw_params *params,
-                        const struct rw_dataset *documents, const struct rw_bins *bins,
-                        const uint16_t *categories, struct rw_binned *made, uint32_t *all_docs);
+
+/* The sets of a training. */
+struct rw_sets {
+    const struct rw_dataset
+        *given[RW_MAX_SETS]; /* as the caller knows them, the training set first */
+    const struct rw_dataset *set[RW_MAX_SETS]; /* codes in place of categories */
+    int n_sets;
+    struct rw_binned train; /* borrowed parts; without bins: the values are in set[0] */
+    struct rw_binned made;  /* of many workers: bins, where there were values; owned */
+    uint32_t all_docs;      /* of the training set, on all workers */
+    struct rw_training_features features; /* borrowed */
+    struct rw_column_rule columns; /* what validation sets fit; kind and width of the model */
+    struct rw_category_sets categories;
+};
+/* As the caller knows them: `given` and `set`. RW_ERR_ARGUMENT: too many validation sets. */
+int rw_sets_init(struct rw_sets *sets, struct rw_ctx *ctx, const struct rw_dataset *train,
+                 const struct rw_dataset *const *valid, int n_valid);
+/* Before anything else: all_docs; and where many workers have values, `made` gets the codes of this
+ * one's, with boundaries of all, and the features. */
+int rw_sets_meet(struct rw_ctx *ctx, const struct rw_params *params, struct rw_sets *sets);
 /* Finds validation sets that are the training set: the same documents, labels, queries and codes.
  * The engine has loaded all sets. is_train: [n_sets]; written from 1 on. */
-int rw_worker_sets_find_train(struct rw_engine *engine, const struct rw_dataset *const *sets,
-                              int n_sets, unsigned char *is_train);
-
+int rw_sets_find_train(struct rw_engine *engine, const struct rw_sets *sets,
+                       unsigned char *is_train);
 /* Sets that were read as codes are this training's: validation sets have the boundaries of the
- * training set (train), and what goes on from a model (init, NULL: none) has values, or the model's
- * scores. made: as rw_worker_sets_take left it. */
-int rw_worker_sets_check(struct rw_ctx *ctx, const struct rw_binned *train,
-                         const struct rw_binned *made, const struct rw_dataset *const *sets,
-                         int n_sets, const struct rw_model *init, int measures_training,
-                         int on_gpu);
+ * training set, and what goes on from a model (init, NULL: none) has values, or the model's
+ * scores. */
+int rw_sets_check(struct rw_ctx *ctx, const struct rw_sets *sets, const struct rw_model *init,
+                  int measures_training, int on_gpu);
 /* Do the sets fit each other, and the model to go on from (NULL: none), counting the columns of all
- * workers? RW_ERR_DATA as rw_model_check_data has it. feature: [n_features] of the training set.
- * *out: what the model has of them, without names. All workers call it. */
-struct rw_column_rule;
-int rw_worker_sets_columns(struct rw_ctx *ctx, const struct rw_dataset *const *sets, int n_sets,
-                           const uint32_t *feature, uint32_t n_features,
-                           const struct rw_model *init, struct rw_column_rule *out);
+ * workers? RW_ERR_DATA as rw_model_check_data has it. Writes `columns`: what the model has of them,
+ * without names. All workers call it. */
+int rw_sets_columns(struct rw_ctx *ctx, struct rw_sets *sets, const struct rw_model *init);
+void rw_sets_release(struct rw_sets *sets);
 
 /* What training makes of side columns (dataset/dataset.h): whether they are there, and several
  * labels per document (parameter `label-weights`), for which the lambdas of a training on each
@@ -276,21 +268,16 @@ int rw_labels_rule(struct rw_ctx *ctx, const struct rw_objective *objective,
 
 /* Training that goes on from a model: its trees come first, scores begin as their sums. */
 struct rw_continuation {
-    struct rw_ctx *ctx;                   /* borrowed, like all here but the scratch */
-    const struct rw_model *init;          /* the trees to continue from, with the codes of sets */
-    const struct rw_dataset *const *sets; /* [n_sets] values, codes in place of categories */
-    int n_sets;
-    const uint32_t *feature; /* [n_features] ids in the training set, ascending */
-    uint32_t n_features;
-    uint32_t all_docs;          /* of the training set, on all workers */
-    const double *train_scores; /* NULL, or what the model gives the training set, without values */
-    double *scores, *leaves;    /* [documents of the largest set] scratch; owned */
+    struct rw_ctx *ctx;          /* borrowed, like all here but the scratch */
+    const struct rw_model *init; /* the trees to continue from, with the codes of sets */
+    const struct rw_sets *sets;  /* values, codes in place of categories */
+    double *scores, *leaves;     /* [documents of the largest set] scratch; owned */
 };
 
 /* RW_ERR_ARGUMENT: the model takes absent features otherwise than training would. */
 int rw_continuation_init(struct rw_continuation *from, struct rw_ctx *ctx,
-                         const struct rw_model *init, const struct rw_dataset *const *sets,
-                         int n_sets, int absent_missing);
+                         const struct rw_model *init, const struct rw_sets *sets,
+                         int absent_missing);
 /* RW_ERR_ARGUMENT: a split of the model does not keep a feature's direction, or uses features
  * together that may not be, so that training could only make scores that do not either. direction:
  * [RW_FEATURE_IDS] as in tree/grower.h, or NULL; interactions: without groups there are none. */
@@ -314,12 +301,11 @@ void rw_continuation_warn(const struct rw_continuation *from, struct rw_params *
  * its names unless there are others, and its trainings. The model's own parameters are known. */
 int rw_continuation_finish(const struct rw_continuation *from, struct rw_model *model);
 
-/* Why no tree could be split, in words. */
-/* The likeliest cause and what to change, into `text`, by all workers together. params: of the
- * training, effective; train: this worker's; gain: [n_docs], or NULL where the objective has none;
- * info: what the engine made of the data. */
+/* Why no tree could be split: the likeliest cause and what to change, into `text`, by all workers
+ * together. params: of the training, effective; gain: [n_docs], or NULL where the objective has
+ * none; info: what the engine made of the data. */
 int rw_explain_no_split(struct rw_ctx *ctx, const struct rw_params *params,
-                        const struct rw_dataset *train, uint32_t all_docs, const double *gain,
+                        const struct rw_sets *sets, const double *gain,
                         const struct rw_engine_info *info, char *text, size_t size);
 
 /* What a training's model has besides trees: its parameters; and how large its file can be at most,
@@ -339,12 +325,9 @@ struct rw_model_size {
     uint64_t round_bytes;  /* the metrics of a round */
 };
 
-/* All but names, trees and what they bring; init: the model that training goes on from, or NULL. */
-void rw_model_size_init(struct rw_model_size *size, uint32_t n_features, struct rw_params *params,
+/* model: as it is before the first round; init: the one that training goes on from, or NULL. */
+void rw_model_size_init(struct rw_model_size *size, const struct rw_model *model,
                         const struct rw_eval_sets *eval, const struct rw_model *init);
-/* The names that trees are written with, and the trees that are there from the start. */
-void rw_model_size_start(struct rw_model_size *size, const struct rw_feature_name *names,
-                         int32_t n_names, const struct rw_model *model);
 /* A round whose tree has so many leaves. */
 void rw_model_size_add(struct rw_model_size *size, int32_t n_leaves);
 /* The bytes with one more such round. */
@@ -352,9 +335,6 @@ uint64_t rw_model_size_with(const struct rw_model_size *size, int32_t n_leaves);
 
 /* A training set and a validation set as codes that are made once, for one training after another,
  * each on features of its own: those that it leaves out cost it nothing. */
-struct rw_binned;
-struct rw_dataset;
-struct rw_params;
 struct rw_resident;
 /* For trainings with these `params`, but for what they say of features. Both sets stay borrowed;
  * valid has values. Where a GPU may train, it bins the validation set each time, for it cannot take
@@ -424,14 +404,12 @@ struct rw_checkpoint_writer; /* of one file after the other, beside training */
 
 /* Zeroed, it does nothing: there are none. */
 struct rw_checkpointer {
-    struct rw_ctx *ctx;               /* borrowed */
-    const struct rw_checkpoints *how; /* NULL: nothing is written or read; borrowed */
-    void *user;                       /* of its functions */
-    struct rw_checkpoint resumed;     /* what was read; its model is NULL: nothing was */
-    /* What this training's checkpoints have in common, and its model's parameters; the rest is the
-     * trainer's. */
-    struct rw_checkpoint content;
-    struct rw_model so_far;               /* its parameters are owned */
+    struct rw_ctx *ctx;                   /* borrowed */
+    const struct rw_checkpoints *how;     /* NULL: nothing is written or read; borrowed */
+    void *user;                           /* of its functions */
+    struct rw_checkpoint resumed;         /* what was read; its model is NULL: nothing was */
+    struct rw_checkpoint content;         /* what this training's checkpoints have in common */
+    const struct rw_model *model;         /* what grows; borrowed */
     struct rw_fingerprint *sets;          /* [n_sets] owned */
     struct rw_checkpoint_writer *writer;  /* NULL: no files are written; owned */
     const struct rw_gradients *gradients; /* whose state is the objective's; NULL: none; borrowed */
@@ -465,14 +443,15 @@ static inline int rw_checkpointer_resumes(const struct rw_checkpointer *c)
     return c->resumed.model != NULL;
 }
 
-/* The training: c->so_far has its parameters, features and names, all but the first borrowed from
- * who calls. init: the model that it continues from, or NULL. RW_ERR_ARGUMENT, RW_ERR_DATA: it is
- * another one than the checkpoint's; the message names what differs. */
-int rw_checkpointer_take(struct rw_checkpointer *c, const struct rw_eval_sets *eval,
-                         const struct rw_objective *objective, const struct rw_model *init);
+/* The training: `model` has its parameters, features and names, and will have its trees. init: the
+ * model that it continues from, or NULL. RW_ERR_ARGUMENT, RW_ERR_DATA: it is another one than the
+ * checkpoint's; the message names what differs. */
+int rw_checkpointer_take(struct rw_checkpointer *c, const struct rw_model *model,
+                         const struct rw_eval_sets *eval, const struct rw_objective *objective,
+                         const struct rw_model *init);
 /* The same of its data, which are loaded. All workers call it. */
 int rw_checkpointer_take_data(struct rw_checkpointer *c, struct rw_engine *engine,
-                              const struct rw_dataset *const *sets, int n_sets);
+                              const struct rw_sets *sets);
 /* Appends the trees that the checkpoint has beyond those of the model, and adds them to all scores;
  * then the metrics by round, and the best one, are the checkpoint's. n_rounds: that there may be.
  */
@@ -484,10 +463,10 @@ int rw_checkpointer_take_state(struct rw_checkpointer *c, struct rw_gradients *g
 /* Was the training ended, after the rounds that it had, by whoever trained? */
 int rw_checkpointer_was_ended(const struct rw_checkpointer *c, int n_rounds);
 
-/* After n_rounds rounds, which all have a tree in `model`: begins to write one, if it is time. */
-void rw_checkpointer_round(struct rw_checkpointer *c, const struct rw_model *model,
-                           const struct rw_eval_sets *eval, int n_rounds);
+/* After n_rounds rounds, which all have a tree in the model: begins to write one, if it is time. */
+void rw_checkpointer_round(struct rw_checkpointer *c, const struct rw_eval_sets *eval,
+                           int n_rounds);
 /* The last one, if the file does not say it yet; and says what all of them took. What cannot be
  * written is a warning: the model is not lost by it. */
-void rw_checkpointer_end(struct rw_checkpointer *c, const struct rw_model *model,
-                         const struct rw_eval_sets *eval, int n_rounds, int is_ended);
+void rw_checkpointer_end(struct rw_checkpointer *c, const struct rw_eval_sets *eval, int n_rounds,
+                         int is_ended);

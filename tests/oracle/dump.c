@@ -23,16 +23,19 @@ struct job {
     const char *gain, *weights, *query_weights, *start_scores, *labels;
     int8_t direction[RW_FEATURE_IDS]; /* of `monotone` */
     double penalty[RW_FEATURE_IDS];   /* of `feature-penalty` */
+    struct rw_arena arena;            /* has the groups of interactions */
     struct rw_interactions interactions;
     uint32_t n_trees;
     int n_threads;
 };
 
+static const struct rw_training_features no_names;
+
 static int monotone(struct job *job, const char *list)
 {
     if (*list)
         job->rules.monotone = job->grow.monotone = job->direction;
-    return rw_monotone_parse(NULL, list, NULL, 0, job->direction);
+    return rw_monotone_parse(NULL, list, &no_names, job->direction);
 }
 
 static int interactions(struct job *job, const char *list)
@@ -40,14 +43,14 @@ static int interactions(struct job *job, const char *list)
     if (!*list)
         return 0;
     job->rules.interactions = &job->interactions;
-    return rw_interactions_parse(NULL, list, NULL, 0, &job->interactions);
+    return rw_interactions_parse(NULL, &job->arena, list, &no_names, &job->interactions);
 }
 
 static int penalty(struct job *job, const char *list)
 {
     if (*list)
         job->rules.penalty = job->penalty;
-    return rw_penalty_parse(NULL, list, NULL, 0, job->penalty);
+    return rw_penalty_parse(NULL, list, &no_names, job->penalty);
 }
 
 /* A word of the table, or custom. */
@@ -382,7 +385,7 @@ out:
         fprintf(stderr, "dump: %s\n", rw_last_error(ctx));
     rw_category_sets_release(&sets);
     rw_params_free(job.params);
-    rw_mem_free(job.interactions.groups);
+    rw_arena_free(&job.arena);
     rw_dataset_free(data);
     rw_ctx_free(ctx);
     return status < 0;

@@ -78,7 +78,7 @@ static void assert_same_bytes(const struct rw_model *a, const struct rw_model *b
 /* Adds the model's trees to the scores of a new engine, and compares them with predictions. */
 static int replay(const struct rw_model *init, const char *device, uint32_t max_slots)
 {
-    const struct rw_dataset *sets[] = {train, valid};
+    const struct rw_dataset *const sets[] = {train, valid}, *const others[] = {valid};
     const struct rw_engine_rules rules = {
         .cut = {.bins = 64, .absent_missing = init->absent_missing, .min_docs = 2},
         .objective = &rw_objective_regression,
@@ -90,14 +90,15 @@ static int replay(const struct rw_model *init, const char *device, uint32_t max_
         .max_slots = max_slots};
     struct rw_engine *engine;
     struct rw_continuation continuation;
+    struct rw_sets in;
     struct rw_eval_sets eval_sets = {0};
     cr_assert_eq(rw_engine_open(scratch_ctx, device, &rules, &engine), RW_OK);
     for (int set = 0; set < 2; set++)
         cr_assert_eq(rw_engine_load(engine, set, sets[set], NULL, NULL), RW_OK);
     cr_assert_eq(rw_eval_sets_init(&eval_sets, scratch_ctx, params, NULL, sets, 2), RW_OK);
-    cr_assert_eq(
-        rw_continuation_init(&continuation, scratch_ctx, init, sets, 2, init->absent_missing),
-        RW_OK);
+    cr_assert_eq(rw_sets_init(&in, scratch_ctx, train, others, 1), RW_OK);
+    cr_assert_eq(rw_continuation_init(&continuation, scratch_ctx, init, &in, init->absent_missing),
+                 RW_OK);
     const int status = rw_continuation_replay(&continuation, engine, &eval_sets);
     for (int set = 0; set < 2 && status == RW_OK; set++) {
         const size_t n = sets[set]->n_docs;

@@ -13,6 +13,8 @@ static char path[64];
 static struct rw_feature_name *names;
 static int32_t n_names;
 static uint8_t ignore[RW_FEATURE_IDS];
+static struct rw_arena arena;
+static const struct rw_training_features no_names;
 
 static void setup(void)
 {
@@ -80,10 +82,18 @@ FEATURES_TEST(bad_names)
     cr_assert(strstr(rw_last_error(ctx), "'/tmp'"));
 }
 
+/* A training set with these features, by the names that were read. */
+static const struct rw_training_features *called(const uint32_t *feature, uint32_t n)
+{
+    static struct rw_training_features set;
+    set = (struct rw_training_features){names, n_names, feature, n};
+    return &set;
+}
+
 FEATURES_TEST(ignore_lists)
 {
     cr_assert_eq(read_names("1 one\n2 two\n9 f5\n"), RW_OK);
-    cr_assert_eq(rw_ignore_parse(ctx, "two,f5,10-12,65535", names, n_names, ignore), RW_OK);
+    cr_assert_eq(rw_list_parse(ctx, "ignore", "two,f5,10-12,65535", names, n_names, ignore), RW_OK);
     int n = 0;
     for (int f = 0; f <= RW_MAX_FEATURE; f++)
         n += ignore[f];
@@ -93,7 +103,7 @@ FEATURES_TEST(ignore_lists)
     cr_assert_eq(rw_ignore_text(ctx, ignore, &text), RW_OK);
     cr_assert_str_eq(text, "2,9-12,65535");
     uint8_t again[RW_FEATURE_IDS];
-    cr_assert_eq(rw_ignore_parse(ctx, text, NULL, 0, again), RW_OK);
+    cr_assert_eq(rw_list_parse(ctx, "ignore", text, NULL, 0, again), RW_OK);
     cr_assert_eq(memcmp(ignore, again, sizeof(again)), 0);
     rw_mem_free(text);
     memset(ignore, 0, sizeof(ignore));
@@ -103,7 +113,7 @@ FEATURES_TEST(ignore_lists)
     for (int f = 0; f <= RW_MAX_FEATURE; f += 2)
         ignore[f] = 1; /* the longest text */
     cr_assert_eq(rw_ignore_text(ctx, ignore, &text), RW_OK);
-    cr_assert_eq(rw_ignore_parse(ctx, text, NULL, 0, again), RW_OK);
+    cr_assert_eq(rw_list_parse(ctx, "ignore", text, NULL, 0, again), RW_OK);
     cr_assert_eq(memcmp(ignore, again, sizeof(again)), 0);
     rw_mem_free(text);
 }
@@ -113,7 +123,7 @@ FEATURES_TEST(bad_ignore_lists)
     static const char *const bad[] = {"3-1", "65536", "1,", ",1", "1,,2", "1-",
                                       "-1",  "1-2-3", "x",  "1 ", "0x10", "3-65536"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        cr_assert_eq(rw_ignore_parse(ctx, bad[i], NULL, 0, ignore), RW_ERR_ARGUMENT, "'%s'",
+        cr_assert_eq(rw_list_parse(ctx, "ignore", bad[i], NULL, 0, ignore), RW_ERR_ARGUMENT, "'%s'",
                      bad[i]);
         cr_assert_eq(strncmp(rw_last_error(ctx), "ignore: expected", 16), 0);
     }
@@ -125,7 +135,7 @@ FEATURES_TEST(monotone_lists)
     static const uint32_t present[] = {2, 9, 10, 11, 12, 65535};
     char *text;
     cr_assert_eq(read_names("1 one\n2 two\n9 f:5\n"), RW_OK);
-    cr_assert_eq(rw_monotone_parse(ctx, "two:-,f:5:+,10-12:+,65535:-", names, n_names, direction),
+    cr_assert_eq(rw_monotone_parse(ctx, "two:-,f:5:+,10-12:+,65535:-", called(NULL, 0), direction),
                  RW_OK);
     int n = 0;
     for (int f = 0; f <= RW_MAX_FEATURE; f++)
@@ -135,28 +145,24 @@ FEATURES_TEST(monotone_lists)
     cr_assert_eq(direction[65535], -1);
     cr_assert_eq(rw_monotone_text(ctx, direction, &text), RW_OK);
     cr_assert_str_eq(text, "2:-,9-12:+,65535:-");
-    cr_assert_eq(rw_monotone_parse(ctx, text, NULL, 0, again), RW_OK);
+    cr_assert_eq(rw_monotone_parse(ctx, text, &no_names, again), RW_OK);
     cr_assert_eq(memcmp(direction, again, sizeof(again)), 0);
     rw_mem_free(text);
     memset(ignore, 0, sizeof(ignore));
-    cr_assert_eq(rw_feature_list_check(ctx, "monotone", 1, "two:-,f:5:+,10-14:+", names, n_names,
-                                       NULL, present, 6),
-                 RW_OK);
     cr_assert_eq(
-        rw_feature_list_check(ctx, "monotone", 1, "2:-,13-20:-", names, n_names, NULL, present, 6),
-        RW_ERR_ARGUMENT);
+        rw_feature_list_check(ctx, "monotone", 1, "two:-,f:5:+,10-14:+", called(present, 6), NULL),
+        RW_OK);
+    cr_assert_eq(rw_feature_list_check(ctx, "monotone", 1, "2:-,13-20:-", called(present, 6), NULL),
+                 RW_ERR_ARGUMENT);
     cr_assert_str_eq(rw_last_error(ctx),
                      "monotone: expected features that the training set has, found '13-20:-'");
-    cr_assert_eq(
-        rw_feature_list_check(ctx, "monotone", 1, "one:+", names, n_names, NULL, present, 6),
-        RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_feature_list_check(ctx, "monotone", 1, "one:+", called(present, 6), NULL),
+                 RW_ERR_ARGUMENT);
     ignore[9] = 1;
-    cr_assert_eq(
-        rw_feature_list_check(ctx, "monotone", 1, "9-10:-", names, n_names, ignore, present, 6),
-        RW_OK);
-    cr_assert_eq(
-        rw_feature_list_check(ctx, "monotone", 1, "2:-,f:5:+", names, n_names, ignore, present, 6),
-        RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_feature_list_check(ctx, "monotone", 1, "9-10:-", called(present, 6), ignore),
+                 RW_OK);
+    cr_assert_eq(rw_feature_list_check(ctx, "monotone", 1, "2:-,f:5:+", called(present, 6), ignore),
+                 RW_ERR_ARGUMENT);
     cr_assert_str_eq(rw_last_error(ctx), "monotone: expected features that the training set has "
                                          "and 'ignore' leaves in, found 'f:5:+'");
 }
@@ -167,12 +173,12 @@ FEATURES_TEST(penalty_lists)
     char *text;
     cr_assert_eq(read_names("1 one\n2 two\n9 f:5\n"), RW_OK);
     cr_assert_eq(
-        rw_penalty_parse(ctx, "two:2,f:5:0.50,10-12:.5,20:0,65535:1e30", names, n_names, penalty),
+        rw_penalty_parse(ctx, "two:2,f:5:0.50,10-12:.5,20:0,65535:1e30", called(NULL, 0), penalty),
         RW_OK);
     cr_assert(penalty[1] == 0.0 && penalty[2] == 2.0 && penalty[9] == 0.5 && penalty[20] == 0.0);
     cr_assert_eq(rw_penalty_text(ctx, penalty, &text), RW_OK);
     cr_assert_str_eq(text, "2:2,9-12:0.5,65535:1e30");
-    cr_assert_eq(rw_penalty_parse(ctx, text, NULL, 0, again), RW_OK);
+    cr_assert_eq(rw_penalty_parse(ctx, text, &no_names, again), RW_OK);
     cr_assert_eq(memcmp(penalty, again, sizeof(again)), 0);
     rw_mem_free(text);
     for (int f = 0; f <= RW_MAX_FEATURE; f++)
@@ -183,7 +189,7 @@ FEATURES_TEST(penalty_lists)
     const char *rest = text;
     for (int f = 0; f < first; f++)
         rest = (const char *)rawmemchr(rest, ',') + 1;
-    cr_assert_eq(rw_penalty_parse(ctx, rest, NULL, 0, again), RW_OK);
+    cr_assert_eq(rw_penalty_parse(ctx, rest, &no_names, again), RW_OK);
     for (int f = 0; f < first; f++)
         cr_assert_eq(again[f], 0.0);
     cr_assert_eq(
@@ -193,7 +199,7 @@ FEATURES_TEST(penalty_lists)
     static const char *const bad[] = {"3",     "3:",   ":3",     "3:x",     "3:-1", "3:1,",
                                       "3:nan", "3:1x", "3:1e31", "3:1,3:1", "x:1"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        cr_assert_eq(rw_penalty_parse(ctx, bad[i], NULL, 0, penalty), RW_ERR_ARGUMENT, "'%s'",
+        cr_assert_eq(rw_penalty_parse(ctx, bad[i], &no_names, penalty), RW_ERR_ARGUMENT, "'%s'",
                      bad[i]);
         cr_assert_eq(strncmp(rw_last_error(ctx), "feature-penalty: expected", 25), 0, "%s",
                      rw_last_error(ctx));
@@ -202,9 +208,9 @@ FEATURES_TEST(penalty_lists)
 
 static int parse_groups(const char *list, struct rw_interactions *out)
 {
-    rw_mem_free(out->groups);
-    out->groups = NULL;
-    return rw_interactions_parse(ctx, list, names, n_names, out);
+    rw_arena_free(&arena);
+    arena.last = NULL;
+    return rw_interactions_parse(ctx, &arena, list, called(NULL, 0), out);
 }
 
 FEATURES_TEST(interaction_lists)
@@ -220,12 +226,11 @@ FEATURES_TEST(interaction_lists)
     cr_assert_eq(rw_interactions_text(ctx, &groups, &text), RW_OK);
     cr_assert_str_eq(text, "2,9-12;3;11,65535");
     rw_mem_free(text);
-    cr_assert_eq(rw_feature_list_check(ctx, "interactions", 0, "two;10-14,f5", names, n_names, NULL,
-                                       present, 6),
-                 RW_OK);
     cr_assert_eq(
-        rw_feature_list_check(ctx, "interactions", 0, "two;one", names, n_names, NULL, present, 6),
-        RW_ERR_ARGUMENT);
+        rw_feature_list_check(ctx, "interactions", 0, "two;10-14,f5", called(present, 6), NULL),
+        RW_OK);
+    cr_assert_eq(rw_feature_list_check(ctx, "interactions", 0, "two;one", called(present, 6), NULL),
+                 RW_ERR_ARGUMENT);
     char many[200] = "9";
     for (int g = 1; g < 64; g++)
         sprintf(many + strlen(many), ";%d", g % 10);
@@ -244,7 +249,7 @@ FEATURES_TEST(interaction_lists)
         cr_assert_eq(strncmp(rw_last_error(ctx), "interactions: expected", 22), 0, "%s",
                      rw_last_error(ctx));
     }
-    rw_mem_free(groups.groups);
+    rw_arena_free(&arena);
 }
 
 FEATURES_TEST(bad_monotone_lists)
@@ -254,7 +259,7 @@ FEATURES_TEST(bad_monotone_lists)
         "3",     "3:",   "3:*",  "3:+,",    ",3:+",    "3+",      ":+",        "3:+-",    "x:+",
         "3-1:+", "3::+", "3 :+", "3:+,3:+", "3:+,3:-", "3:+;4:-", "2-5:+,4:-", "65536:-", "3:1"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        cr_assert_eq(rw_monotone_parse(ctx, bad[i], NULL, 0, direction), RW_ERR_ARGUMENT, "'%s'",
+        cr_assert_eq(rw_monotone_parse(ctx, bad[i], &no_names, direction), RW_ERR_ARGUMENT, "'%s'",
                      bad[i]);
         cr_assert_eq(strncmp(rw_last_error(ctx), "monotone: expected", 18), 0, "%s",
                      rw_last_error(ctx));
@@ -267,18 +272,16 @@ FEATURES_TEST(limits)
     cr_assert_eq(read_names("1 one\n2 f-2\n9 f5\n"), RW_OK);
     memset(ignore, 0, sizeof(ignore));
     ignore[4] = 1;
-    cr_assert_eq(rw_features_limit(ctx, "f5,f-2,3-4", names, n_names, present, 5, ignore), RW_OK);
+    cr_assert_eq(rw_features_limit(ctx, "f5,f-2,3-4", called(present, 5), ignore), RW_OK);
     for (int f = 0; f <= RW_MAX_FEATURE; f++) /* what the set lacks is nothing to leave out */
         cr_assert_eq(ignore[f], f == 1 || f == 4 || f == 5, "%d", f);
-    cr_assert_eq(rw_features_limit(ctx, "3,6-8", names, n_names, present, 5, ignore),
-                 RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_features_limit(ctx, "3,6-8", called(present, 5), ignore), RW_ERR_ARGUMENT);
     cr_assert_str_eq(rw_last_error(ctx),
                      "features: expected features that the training set has, found '3,6-8'");
-    cr_assert_eq(rw_features_limit(ctx, "1,title", names, n_names, present, 5, ignore),
-                 RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_features_limit(ctx, "1,title", called(present, 5), ignore), RW_ERR_ARGUMENT);
     cr_assert_str_eq(rw_last_error(ctx), "features: expected a feature id (0 to 65535), a range of "
                                          "ids or a feature's name, found 'title'");
-    cr_assert_eq(rw_features_limit(ctx, "1,", names, n_names, present, 5, ignore), RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_features_limit(ctx, "1,", called(present, 5), ignore), RW_ERR_ARGUMENT);
 }
 
 FEATURES_TEST(listed)

@@ -134,7 +134,8 @@ Test(labels, lambdas_are_summed)
                 for (int d = 0; d < (i == 0 ? 3 : 1); d++) {
                     set.rule = (struct rw_objective_rule){
                         .pair = {.sigma = 1.0f, .norm = 1, .truncation = 5}, .seed = 5};
-                    set.rule.value[RW_LAMBDARANK_DELTA] = i == 0 ? rw_delta_number(deltas[d]) : 0.0;
+                    set.rule.value[rw_objective_param(&rw_objective_lambdarank, "delta")] =
+                        i == 0 ? rw_delta_number(deltas[d]) : 0.0;
                     if (strcmp(row->name, "yetirank") == 0) {
                         set.rule.value[rw_objective_param(row, "permutations")] = 3.0;
                         set.rule.value[rw_objective_param(row, "decay")] = 0.8;

@@ -11,6 +11,7 @@ static struct rw_ctx *ctx;
 static struct rw_params *params;
 static struct rw_dataset *train;
 static struct rw_interactions groups;
+static struct rw_arena arena; /* has the groups */
 
 static void setup(void)
 {
@@ -21,7 +22,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-    rw_mem_free(groups.groups);
+    rw_arena_free(&arena);
     rw_dataset_free(train);
     rw_params_free(params);
     rw_ctx_free(ctx);
@@ -100,7 +101,9 @@ Test(node_features, ways_stay_in_a_group)
     }
     cr_assert(mixed > 0 && (used & 0x6));
     /* what continues looks at the model first */
-    cr_assert_eq(rw_interactions_parse(ctx, "1-2;4-5;5-7", NULL, 0, &groups), RW_OK);
+    cr_assert_eq(rw_interactions_parse(ctx, &arena, "1-2;4-5;5-7",
+                                       &(struct rw_training_features){.name = NULL}, &groups),
+                 RW_OK);
     cr_assert_eq(rw_continuation_check(ctx, model, NULL, &groups), RW_OK);
     cr_assert_eq(rw_continuation_check(ctx, free_model, NULL, &groups), RW_ERR_ARGUMENT);
     rw_model_free(free_model);

@@ -39,14 +39,17 @@ Test(objective, variants_of_lambdarank)
 {
     static const char *const deltas[] = {"ndcg", "dcg", "map", "mrr", "err", "p@3", "none"};
     static const char *const pairs[] = {"topk", "all", "mean:2"};
+    const int delta = rw_objective_param(&rw_objective_lambdarank, "delta");
+    const int pair = rw_objective_param(&rw_objective_lambdarank, "pairs");
+    cr_assert(delta >= 0 && pair >= 0);
     for (int i = 0; i < 7 * 3; i++) {
         struct rw_objective_rule rule = {.pair = {.sigma = 1.0f}};
-        rule.value[RW_LAMBDARANK_DELTA] = rw_delta_number(deltas[i / 3]);
-        rule.value[RW_LAMBDARANK_PAIRS] = rw_pairs_number(pairs[i % 3]);
+        rule.value[delta] = rw_delta_number(deltas[i / 3]);
+        rule.value[pair] = rw_pairs_number(pairs[i % 3]);
         const struct rw_objective *objective = rw_objective_for(&rw_objective_lambdarank, &rule);
         check_row(objective, 0);
-        cr_expect_eq(rw_objective_param(objective, "delta"), RW_LAMBDARANK_DELTA);
-        cr_expect_eq(rw_objective_param(objective, "pairs"), RW_LAMBDARANK_PAIRS);
+        cr_expect_eq(rw_objective_param(objective, "delta"), delta);
+        cr_expect_eq(rw_objective_param(objective, "pairs"), pair);
         cr_expect_eq(objective == &rw_objective_lambdarank, i == 0);
         cr_expect_eq(objective->device == RW_OBJECTIVE_PAIRS, i < 2);
         cr_expect(i == 0 || !objective->variant);
