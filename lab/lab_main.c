@@ -29,20 +29,19 @@ static void help(FILE *out)
 static const struct rw_lab_suite *suite;
 static struct rw_lab_options asked;
 static unsigned long long docs, features, bins, runs, seed = 1;
-static int json;
 static const struct rw_option options[] = {
-    {"method", 0, "M", "this histogram method only", RW_OPTION_TEXT, .value = &asked.method},
-    {"docs", 0, "N", "documents, where the suite does not vary them", RW_OPTION_NUMBER,
-     .value = &docs, .least = 1, .most = 2147483647},
-    {"features", 0, "N", "features, where the suite does not vary them", RW_OPTION_NUMBER,
-     .value = &features, .least = 1, .most = 65536},
-    {"bins", 0, "N", "bins: only the suite's rows with so many", RW_OPTION_NUMBER, .value = &bins,
-     .least = 1, .most = 2147483647},
-    {"runs", 0, "N", "timings of each row, 1 to 1000", RW_OPTION_NUMBER, .value = &runs, .least = 1,
-     .most = 1000},
-    {"seed", 0, "N", "seed of the made inputs [default 1]", RW_OPTION_NUMBER, .value = &seed,
-     .least = 0, .most = MOST_SEED},
-    {"quick", 0, NULL, "small inputs and few runs: to see that it works", RW_OPTION_FLAG,
+    {"method", "M", "this histogram method only", RW_OPTION_TEXT, .value = &asked.method},
+    {"docs", "N", "documents, where the suite does not vary them", RW_OPTION_NUMBER, .value = &docs,
+     .range = {1, 2147483647}},
+    {"features", "N", "features, where the suite does not vary them", RW_OPTION_NUMBER,
+     .value = &features, .range = {1, 65536}},
+    {"bins", "N", "bins: only the suite's rows with so many", RW_OPTION_NUMBER, .value = &bins,
+     .range = {1, 2147483647}},
+    {"runs", "N", "timings of each row, 1 to 1000", RW_OPTION_NUMBER, .value = &runs,
+     .range = {1, 1000}},
+    {"seed", "N", "seed of the made inputs [default 1]", RW_OPTION_NUMBER, .value = &seed,
+     .range = {0, MOST_SEED}},
+    {"quick", NULL, "small inputs and few runs: to see that it works", RW_OPTION_FLAG,
      .value = &asked.quick},
     {0},
 };
@@ -68,44 +67,41 @@ static int run_suite(struct rw_cli *cli)
 
 /* ------------------------------------------------------------------ the program */
 
-static int run(int argc, char **argv)
+const char *const rw_msg_program = "rankwood-lab";
+
+const struct rw_command *rw_command_find(int *argc, char ***argv, int *code)
 {
-    const char *names[MOST_SUITES];
+    static struct rw_command command = {.has_results = 1, .options = options, .run = run_suite};
+    const char *names[MOST_SUITES], *word = *argc > 1 ? (*argv)[1] : "";
     int n = 0;
-    if (argc < 2) {
-        help(stderr);
-        return RW_EXIT_USAGE;
-    }
-    if (strcmp(argv[1], "--version") == 0) {
+    *code = RW_EXIT_OK;
+    if (strcmp(word, "--version") == 0) {
         puts("rankwood-lab " RW_VERSION);
-        return RW_EXIT_OK;
+        return NULL;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
         help(stdout);
-        return RW_EXIT_OK;
+        return NULL;
+    }
+    *code = RW_EXIT_USAGE;
+    if (*argc < 2) {
+        help(stderr);
+        return NULL;
     }
     for (; n < MOST_SUITES && rw_lab_suite_at(n); n++) {
         names[n] = rw_lab_suite_at(n)->name;
-        if (strcmp(argv[1], names[n]) != 0)
+        if (strcmp(word, names[n]) != 0)
             continue;
         suite = rw_lab_suite_at(n);
-        const struct rw_command command = {.name = names[n],
-                                           .about = suite->about,
-                                           .has_results = 1,
-                                           .options = options,
-                                           .run = run_suite};
-        return rw_command_run(&command, argc - 1, argv + 1);
+        command.name = names[n];
+        command.about = suite->about;
+        --*argc;
+        ++*argv;
+        return &command;
     }
-    const char *near = rw_word_nearest(argv[1], names, n);
-    rw_msg_error(near ? "unknown suite '%s'; the nearest is '%s'" : "unknown suite '%s'", argv[1],
+    const char *near = rw_word_nearest(word, names, n);
+    rw_msg_error(near ? "unknown suite '%s'; the nearest is '%s'" : "unknown suite '%s'", word,
                  near);
     rw_msg_hint("'rankwood-lab --help' lists the suites");
-    return RW_EXIT_USAGE;
-}
-
-int main(int argc, char **argv)
-{
-    rw_msg_program = "rankwood-lab";
-    rw_output_catch_signals();
-    return rw_output_end(run(argc, argv));
+    return NULL;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "rankwood.h"
@@ -16,11 +17,16 @@ struct rw_cli;
 
 enum rw_format { RW_FORMAT_TEXT, RW_FORMAT_JSON, RW_FORMAT_CSV, RW_FORMAT_LATEX };
 
-/* A figure as people read it, the same wherever it is printed: 6 decimals, "-" for no value. */
-enum { RW_FIGURE_ROOM = 32 };
-const char *rw_figure(double value, char buffer[RW_FIGURE_ROOM]);
+/* Figures as text, each valid until RW_FIGURES more are made by the thread. */
+enum { RW_FIGURES = 8 };
+/* As people read it, the same wherever it is printed: 6 decimals, "-" for no value. */
+const char *rw_figure(double value);
 /* "+0.012764" */
-const char *rw_figure_signed(double value, char buffer[RW_FIGURE_ROOM]);
+const char *rw_figure_signed(double value);
+/* By a format of printf; at most RW_EXACT_ROOM - 1 bytes. */
+const char *rw_figure_as(const char *format, double value);
+/* With every digit: rw_exact_text's. */
+const char *rw_exact(double value);
 
 /* A JSON string of any bytes: what is not UTF-8 is shown as '?'. NULL: null. */
 json_t *rw_result_text(const char *text);
@@ -40,12 +46,7 @@ void rw_result_extend(json_t *object, json_t *more);
 /* RFC 4180: in quotes where it must be. */
 void rw_result_put_csv(FILE *out, const char *text);
 
-/* Zero-initialise. */
-struct rw_result {
-    json_t *document;            /* owned */
-    struct rw_result_part *part; /* [n] owned */
-    int n;
-};
+/* A program makes one result: its parts are added in their order. */
 /* Adds a table, which text has only if there are rows; title: NULL or a line above it. rows: an
  * array, which becomes the result's. columns: "column;column;...", each the key that it has in the
  * rows' objects and in CSV's head, or "key=title", or "key=title=format" (an empty title is the
@@ -54,13 +55,12 @@ struct rw_result {
  * true is "yes" and false is empty, null is "-". The format of reals is rw_figure's, or "+":
  * rw_figure_signed's, "x": rw_exact_text's, "%": the percentage of the column's sum, or printf's.
  */
-void rw_result_rows(struct rw_result *result, const char *title, json_t *rows, const char *columns);
+void rw_result_rows(const char *title, json_t *rows, const char *columns);
 /* Text and LaTeX have only the first `most` rows of the table that was added last. option: the one
  * that shows all, for printf with their number, a size_t. */
-void rw_result_most(struct rw_result *result, int most, const char *option);
+void rw_result_most(int most, const char *option);
 /* Adds a line, or several. */
-void rw_result_line(struct rw_result *result, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+void rw_result_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Text of rows that are printed as they come: a column is as wide as its widest cell so far, or as
  * its title. Zero-initialise. */
 enum { RW_STREAM_COLUMNS = 32 };
@@ -75,8 +75,8 @@ int rw_result_show(struct rw_result_stream *stream, const char *title, json_t *r
 
 /* "--json" or "--format csv", where all rows are printed; else NULL. */
 const char *rw_prints_all(const struct rw_cli *cli);
-/* Prints it as cli->format names, and frees it. */
-void rw_result_print(const struct rw_cli *cli, struct rw_result *result, FILE *out);
+/* Prints the result as cli->format names; the document is what JSON has. */
+void rw_result_print(const struct rw_cli *cli, const json_t *document, FILE *out);
 
 /* What the program prints on standard error, and the exit codes that go with it. */
 /* MACHINE: the machine or a device failed, and trying again may help: memory, a full disk, a GPU.
@@ -89,8 +89,8 @@ enum rw_exit {
     RW_EXIT_BELOW = 4
 };
 
-/* Stands before each message: "rankwood". */
-extern const char *rw_msg_program;
+/* Stands before each message: "rankwood". The program defines it. */
+extern const char *const rw_msg_program;
 
 /* quiet: no notes; verbose: the library's debug lines too. */
 void rw_msg_set(int quiet, int verbose);
@@ -115,8 +115,10 @@ void rw_no_memory(void) __attribute__((noreturn));
 void *rw_need(size_t n, size_t size);
 /* The array of n elements, made so from 0 on, with room for one more. */
 void *rw_grown(void *array, size_t n, size_t size);
-/* A copy of a text. */
+/* A copy of a text, and a text made by printf, which stay as well. */
 char *rw_copy(const char *text);
+char *rw_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+char *rw_text_of(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 
 /* An error with the reason for `why`, an errno; the exit code. */
 int rw_msg_errno(int why, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -153,12 +155,6 @@ void rw_output_end_by(int signal_number);
 /* Flushes standard output; `code`, or that of the failure, which is printed. */
 int rw_output_end(int code);
 
-/* A model that cannot be written to `output` goes where there is room, which is said: it is never
- * lost. Returns 1 if it does. */
-struct rw_ctx;
-struct rw_model;
-int rw_output_save_elsewhere(struct rw_ctx *ctx, const struct rw_model *model, const char *output);
-
 /* Ctrl-C and SIGTERM while a command works in rounds: it ends after the round that it is in. */
 
 /* From now on a signal is only noted, and said if `aloud`; a second Ctrl-C ends the program. */
@@ -186,25 +182,30 @@ struct rw_sets {
 };
 
 enum rw_option_kind {
-    RW_OPTION_FLAG,           /* int * */
+    RW_OPTION_FLAG,       /* int *; these first ones may be repeated */
+    RW_OPTION_LIST,       /* struct rw_list * */
+    RW_OPTION_INPUT_SETS, /* struct rw_sets *: files that are read, commas between those of a set */
+    RW_OPTION_INPUTS_BEHIND,  /* struct rw_list *: files that are read, and the operands behind them
+                               */
+    RW_OPTION_INPUTS_OR_NONE, /* struct rw_list *: files that are read; 'none' is no file */
     RW_OPTION_TEXT,           /* const char ** */
-    RW_OPTION_LIST,           /* struct rw_list *: repeatable */
     RW_OPTION_NUMBER,         /* unsigned long long *: whole, from least to most */
+    RW_OPTION_REAL,           /* double * */
+    RW_OPTION_LOSS,           /* double *: 0 or more */
+    RW_OPTION_CHOICE,         /* int *: the place of the word in `argument`, "any|last" */
     RW_OPTION_INPUT,          /* const char **: a file that is read */
     RW_OPTION_INPUTS,         /* struct rw_list *: such files, commas between them */
-    RW_OPTION_INPUT_SETS,     /* struct rw_sets *: the same, repeatable */
-    RW_OPTION_INPUTS_BEHIND,  /* struct rw_list *: repeatable, and operands behind it are in it */
-    RW_OPTION_INPUTS_OR_NONE, /* struct rw_list *: repeatable, 'none' is no file */
     RW_OPTION_OUTPUT,         /* const char **: a file that is written */
+    RW_OPTION_ONCE = RW_OPTION_TEXT,
 };
+/* -o is the letter of an option "output", -h that of "help". */
 struct rw_option {
     const char *name;     /* "valid"; NULL ends a table */
-    int letter;           /* 'o', or 0 */
     const char *argument; /* "FILE"; NULL: a flag */
     const char *help;
     enum rw_option_kind kind;
-    void *value; /* stays as it is where the option is not given */
-    unsigned long long least, most;
+    void *value;                 /* stays as it is where the option is not given */
+    unsigned long long range[2]; /* of a number: least, most */
     int needed;
     /* An input's: the output that may replace it, since it is read whole before. */
     const char *replaced_by;
@@ -215,6 +216,9 @@ struct rw_option {
     /* Options of the command, between blanks, with which it has no effect; giving both is refused.
      */
     const char *idle_with;
+    /* Options of the command, between blanks, of which it needs one: else it has no effect, and is
+     * refused. */
+    const char *idle_without;
     const char *former; /* the name that it had before, which is still taken; NULL: none */
 };
 
@@ -224,10 +228,11 @@ struct rw_cli;
  * ends with it. */
 struct rw_command {
     const char *name, *brief; /* "train"; a line of 'rankwood --help' */
-    const char *operands;     /* "DATA...": files that are read */
-    const char *about;        /* what it does, a line or more */
-    void (*more)(FILE *out);  /* --help prints it after `about`; NULL: nothing */
-    int least, most;          /* operands; most < 0: any number */
+    const char
+        *operands;     /* "DATA... -o FILE": files that are read, as many as words before the first
+                          option, or more after "..."; none are needed where it has several lines */
+    const char *about; /* what it does, a line or more */
+    void (*more)(FILE *out); /* --help prints it after `about`; NULL: nothing */
     const struct rw_option *options;
     int roles;          /* it takes the parameters that have one of these, but not RW_ROLE_DATA or
                            _VALIDATION */
@@ -241,7 +246,7 @@ struct rw_command {
         *parts; /* "bench train", ...: has no options then; NULL ends it */
 };
 
-/* A command line, and what commands read, which is freed after the command. */
+/* A command line, and what commands read, which stay until the program ends. */
 struct rw_cli {
     const struct rw_command *command;
     struct rw_ctx *ctx;
@@ -251,11 +256,12 @@ struct rw_cli {
     struct rw_list ignore, labels; /* columns, of --ignore and --label-columns */
     struct rw_option
         *option; /* [n_options] the command's own, then those of many commands, parameters */
-    int n_options;
-    unsigned char *given; /* [n_options] how often */
+    int n_options, n_first; /* n_first: without parameters and --help, which follow */
+    unsigned char *given;   /* [n_options] how often */
     enum rw_format format;
     struct rw_model *model;
-    const struct rw_model *init; /* NULL, or what a training goes on from; borrowed */
+    struct rw_model *init;     /* NULL, or what a training goes on from */
+    struct rw_dataset **valid; /* a training's validation sets */
     struct rw_dataset *dataset;
     struct rw_binned *binned; /* of a training: the dataset is its own; or NULL */
     struct rw_scorer *scorer;
@@ -271,12 +277,15 @@ struct rw_cli {
             return rw_step;         \
     } while (0)
 
+/* The command that a line names, with its argc and argv; NULL: there is none, and *code is the exit
+ * code. Each program has its own. */
+const struct rw_command *rw_command_find(int *argc, char ***argv, int *code);
 /* Reads a command line, argv[0] being the command; checks that what is read can be read, once, and
  * that what is written can be written over nothing that is read; runs the command. The exit code.
  */
 int rw_command_run(const struct rw_command *command, int argc, char **argv);
 
-/* Was this option of the command's table given? */
+/* How often was this option given? */
 int rw_is_given(const struct rw_cli *cli, const char *option);
 /* Fails with an exit code if `path`, which the command is going to write, is a file that it reads.
  */
@@ -288,9 +297,11 @@ int rw_options_number(const struct rw_cli *cli, const char *option, const char *
 int rw_wrong(const struct rw_cli *cli, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* 'o', 'h' or 0. */
+int rw_option_letter(const struct rw_option *option);
 /* Prints --help, whose lines are at most 79 columns wide: the usage, with a line for each line of
- * `operands`; the first n_first options, and parameters, which this sorts by name. */
-void rw_help_print(const struct rw_cli *cli, int n_first);
+ * `operands`; the options, and parameters, which this sorts by name. */
+void rw_help_print(const struct rw_cli *cli);
 /* Prints lines of it; of "  name  text", what is too long goes on below the text. */
 void rw_help_lines(FILE *out, const char *text);
 
@@ -327,6 +338,8 @@ int rw_workers_in_threads(struct rw_cli *cli, int n_workers, int (*body)(struct 
 
 /* Reads a model that is put to use: warns if its training was interrupted. */
 int rw_load_model(struct rw_cli *cli, const char *path, struct rw_model **out);
+/* The features that a model uses. */
+struct rw_feature_use *rw_load_uses(const struct rw_model *model, int *n);
 /* How CSV and TSV are read from now on: by the parameters; features by name, as `like` has them, or
  * else `model`. */
 enum rw_load_kind {
@@ -345,15 +358,17 @@ int rw_load_dataset(struct rw_cli *cli, const struct rw_list *files, struct rw_d
 int rw_load_valid(struct rw_cli *cli, const struct rw_list *files, struct rw_dataset **out);
 /* cli->dataset, with the weights that the parameters name. */
 int rw_load_weighted(struct rw_cli *cli, const struct rw_list *files);
-/* The same of a model, the first operand; warns of features that the data lacks. */
+/* The same of a model, the first operand, and files, NULL for the other operands; warns of features
+ * that the data lacks. */
 int rw_load_model_and_data(struct rw_cli *cli, const struct rw_list *files);
-/* cli->binned, and its documents, with their weights, as cli->dataset. */
-int rw_load_training(struct rw_cli *cli, const struct rw_list *files);
-/* Documents and queries of all workers, on a line that ends with `features`; n: written, the
- * numbers.
- */
+/* cli->binned, of the operands, and its documents, with their weights, as cli->dataset. */
+int rw_train_read(struct rw_cli *cli);
+/* The end of reading the training set, or cli->dataset: side columns. */
+int rw_load_finish(struct rw_cli *cli, const struct rw_list *files, double start);
+/* Says how many documents and queries all workers have; size: NULL, or they are written to it. Of
+ * cli->dataset features, too. */
 int rw_load_say_size(struct rw_cli *cli, const char *set, const struct rw_list *files,
-                     const struct rw_dataset *data, const char *features, uint64_t n[2]);
+                     const struct rw_dataset *data, uint64_t size[2]);
 /* Of the training set. */
 uint32_t rw_load_n_features(const struct rw_cli *cli);
 /* Scores of a file for cli->dataset, numbers or a TREC run: [documents], written. Warns of what a
@@ -361,8 +376,6 @@ uint32_t rw_load_n_features(const struct rw_cli *cli);
 int rw_load_scores(struct rw_cli *cli, const char *path, double *scores);
 /* --trees N: the first N trees of cli->model, all where `text` is NULL. */
 int rw_load_n_trees(struct rw_cli *cli, const char *text, int *n_trees);
-/* --loss X: 0 or more. */
-int rw_load_loss(const struct rw_cli *cli, const char *text, double *loss);
 /* An exit code if options that choose how queries and ties count are given; `why` follows "has no
  * effect". */
 int rw_load_check_conventions(const struct rw_cli *cli, const char *why);
@@ -377,9 +390,8 @@ int rw_load_check_qrels(const struct rw_cli *cli, const char **like);
 int rw_load_qrels(const struct rw_cli *cli, const char *qrels, const struct rw_list *runs,
                   struct rw_qrels **out);
 
-/* What a model's map of scores to probabilities is, in a line, and as JSON with its knots. */
-void rw_load_calibration_line(struct rw_result *result, const struct rw_calibration *map);
-json_t *rw_load_json_calibration(const struct rw_calibration *map);
+/* Adds a line that says what a model's map of scores to probabilities is; returns its JSON. */
+json_t *rw_load_calibration(const struct rw_calibration *map);
 /* An array of the metrics of an evaluation. */
 json_t *rw_load_json_metrics(const struct rw_eval *eval);
 

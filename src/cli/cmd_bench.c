@@ -24,32 +24,27 @@ static json_t *row_json(const struct rw_bench_row *row)
     return json;
 }
 
-enum { ROOM = 4096 };
-
 /* The row's columns, with their decimals, as rw_result_rows takes them. */
-static void columns_of(const struct rw_bench_row *row, char columns[ROOM])
+static const char *columns_of(const struct rw_bench_row *row)
 {
-    columns[0] = 0;
+    const char *columns = "";
     for (int i = 0; i < row->n_fields; i++) {
         const struct rw_bench_field *field = &row->field[i];
-        const size_t used = strlen(columns);
         /* whichever row comes first, the longest must fit */
         const int least = strcmp(field->name, "method") == 0 ? 21
                           : strcmp(field->name, "row") == 0  ? 37
                           : strcmp(field->name, "name") == 0 ? 20
                                                              : 0;
-        snprintf(columns + used, ROOM - used,
-                 field->kind == RW_BENCH_REAL ? "%s%s=%-*s=%%.%df" : "%s%s=%-*s", i ? ";" : "",
-                 field->name, least, field->name, field->decimals);
+        columns = rw_text(field->kind == RW_BENCH_REAL ? "%s%s%s=%-*s=%%.%df" : "%s%s%s=%-*s",
+                          columns, i ? ";" : "", field->name, least, field->name, field->decimals);
     }
+    return columns;
 }
 
 /* rw_result_show of the row. */
 static int show_row(struct rw_result_stream *stream, const struct rw_bench_row *row)
 {
-    char columns[ROOM];
-    columns_of(row, columns);
-    return rw_result_show(stream, row->table, row_json(row), columns);
+    return rw_result_show(stream, row->table, row_json(row), columns_of(row));
 }
 
 /* ------------------------------------------------------------------ bench */
@@ -57,10 +52,9 @@ static int show_row(struct rw_result_stream *stream, const struct rw_bench_row *
 struct bench {
     enum rw_format format;
     struct rw_result_stream stream; /* of text */
-    struct rw_result result;        /* of the others: LaTeX has a table for each of the bench's */
-    json_t *rows;                   /* of the document */
-    json_t *table;                  /* LaTeX's last one; borrowed */
-    char columns[ROOM];             /* CSV's: those of all rows */
+    json_t *document, *rows;        /* of the other formats */
+    json_t *table;                  /* LaTeX's last one: it has a table for each of the bench's */
+    const char *columns;            /* CSV's: those of all rows, ";table;row;" */
 };
 
 static int show_device(const struct rw_bench_row *row)
@@ -68,55 +62,39 @@ static int show_device(const struct rw_bench_row *row)
     printf("suite '%s':", row->suite);
     for (int i = 0; i < row->n_fields; i++) {
         const struct rw_bench_field *field = &row->field[i];
+        printf("%s %s ", i ? "," : "", field->name);
         if (field->kind == RW_BENCH_TEXT)
-            printf("%s %s %s", i ? "," : "", field->name, field->text);
+            fputs(field->text, stdout);
         else
-            printf("%s %s %.*f", i ? "," : "", field->name, field->decimals, field->number);
+            printf("%.*f", field->decimals, field->number);
     }
     putchar('\n');
     return fflush(stdout);
-}
-
-/* Adds the keys that no row had so far. */
-static void add_columns(char columns[ROOM], json_t *row)
-{
-    const char *key;
-    json_t *value;
-    json_object_foreach(row, key, value)
-    {
-        char between[2][ROOM + 4];
-        snprintf(between[0], sizeof(between[0]), ";%s;", columns);
-        snprintf(between[1], sizeof(between[1]), ";%s;", key);
-        const size_t used = strlen(columns);
-        if (!strstr(between[0], between[1]))
-            snprintf(columns + used, ROOM - used, "%s%s", used ? ";" : "", key);
-    }
 }
 
 static int take(void *user, const struct rw_bench_row *row)
 {
     struct bench *bench = user;
     const int is_device = strcmp(row->table, "device") == 0;
-    char columns[ROOM];
     if (bench->format == RW_FORMAT_TEXT)
         return is_device ? show_device(row) : show_row(&bench->stream, row);
     if (is_device) {
-        json_object_set_new(bench->result.document, "suite", json_string(row->suite));
-        rw_result_extend(bench->result.document, row_json(row));
+        json_object_set_new(bench->document, "suite", json_string(row->suite));
+        rw_result_extend(bench->document, row_json(row));
         return 0;
     }
-    const size_t n = json_array_size(bench->rows);
-    const char *last =
-        json_string_value(json_object_get(json_array_get(bench->rows, n - 1), "table"));
-    const int is_new = !last || strcmp(last, row->table) != 0;
-    json_t *json = rw_result_row("table:s", row->table);
+    const json_t *last = json_array_get(bench->rows, json_array_size(bench->rows) - 1);
+    const char *table = json_string_value(json_object_get(last, "table")), *key;
+    json_t *json = rw_result_add(bench->rows, "table:s", row->table), *value;
     rw_result_extend(json, row_json(row));
-    json_array_append_new(bench->rows, json);
-    add_columns(bench->columns, json);
-    if (bench->format == RW_FORMAT_LATEX && is_new) {
+    json_object_foreach(json, key, value)
+    {
+        if (!strstr(bench->columns, rw_text(";%s;", key)))
+            bench->columns = rw_text("%s%s;", bench->columns, key);
+    }
+    if (bench->format == RW_FORMAT_LATEX && (!table || strcmp(table, row->table) != 0)) {
         bench->table = json_array();
-        columns_of(row, columns);
-        rw_result_rows(&bench->result, row->table, bench->table, columns);
+        rw_result_rows(row->table, bench->table, columns_of(row));
     }
     if (bench->format == RW_FORMAT_LATEX)
         json_array_append(bench->table, json);
@@ -124,15 +102,15 @@ static int take(void *user, const struct rw_bench_row *row)
 }
 
 /* A row a line: the head without its closing brace, then the rows. */
-static void print_json(json_t *head, const json_t *rows)
+static void print_json(const struct bench *bench)
 {
     enum { FLAGS = JSON_COMPACT | JSON_REAL_PRECISION(9) };
-    char *text = json_dumps(head, FLAGS);
+    char *text = json_dumps(bench->document, FLAGS);
     size_t i;
     json_t *row;
     printf("%.*s,\"rows\":[", (int)strlen(text) - 1, text);
     free(text);
-    json_array_foreach(rows, i, row)
+    json_array_foreach(bench->rows, i, row)
     {
         fputs(i ? ",\n" : "\n", stdout);
         json_dumpf(row, stdout, FLAGS);
@@ -143,47 +121,45 @@ static void print_json(json_t *head, const json_t *rows)
 int rw_bench_rows(struct rw_cli *cli, const char *name, rw_bench_fn run,
                   const struct rw_bench_options *options)
 {
-    static struct bench bench;
+    static struct bench bench = {.columns = ";"};
     bench.format = cli->format;
     bench.rows = json_array();
-    bench.result.document =
+    bench.document =
         rw_result_row("bench:s suite:s version:s quick:b", name, "", RW_VERSION, options->quick);
     const int status = run(cli->ctx, name, options, take, &bench);
     if (status == RW_ERR_INTERRUPTED) /* the reader closed it */
         return rw_output_end(RW_EXIT_OK);
     RW_STEP(status);
-    if (cli->format == RW_FORMAT_JSON) {
-        print_json(bench.result.document, bench.rows);
-        return 0;
-    }
     if (cli->format == RW_FORMAT_CSV)
-        rw_result_rows(&bench.result, NULL, json_incref(bench.rows), bench.columns);
-    if (cli->format != RW_FORMAT_TEXT)
-        rw_result_print(cli, &bench.result, stdout);
+        rw_result_rows(NULL, bench.rows,
+                       rw_text("%.*s", (int)strlen(bench.columns) - 2, bench.columns + 1));
+    if (cli->format == RW_FORMAT_JSON)
+        print_json(&bench);
+    else if (cli->format != RW_FORMAT_TEXT)
+        rw_result_print(cli, bench.document, stdout);
     return 0;
 }
 
 static struct rw_bench_options how = {.seed = 1};
 static unsigned long long queries, workers;
 static const struct rw_option of_training[] = {
-    {"suite", 0, "NAME", "what to measure [default: the first]", RW_OPTION_TEXT,
-     .value = &how.suite},
-    {"shape", 0, "S", "shape of all data, as of 'synth', in place of the suite's", RW_OPTION_TEXT,
+    {"suite", "NAME", "what to measure [default: the first]", RW_OPTION_TEXT, .value = &how.suite},
+    {"shape", "S", "shape of all data, as of 'synth', in place of the suite's", RW_OPTION_TEXT,
      .value = &how.shape},
-    {"queries", 0, "N", "queries of all data, in place of the suite's", RW_OPTION_NUMBER,
-     .value = &queries, .least = 1, .most = 10000000},
-    {"ranks", 0, "N", "suite 'ranks': by how many besides one [default 2]", RW_OPTION_NUMBER,
-     .value = &workers, .least = 1, .most = RW_WORKERS_MOST_THREADS},
-    {"quick", 0, NULL, "small data and few trees: to see that it works", RW_OPTION_FLAG,
+    {"queries", "N", "queries of all data, in place of the suite's", RW_OPTION_NUMBER,
+     .value = &queries, .range = {1, 10000000}},
+    {"ranks", "N", "suite 'ranks': by how many besides one [default 2]", RW_OPTION_NUMBER,
+     .value = &workers, .range = {1, RW_WORKERS_MOST_THREADS}},
+    {"quick", NULL, "small data and few trees: to see that it works", RW_OPTION_FLAG,
      .value = &how.quick},
     {0},
 };
 static const struct rw_option of_others[] = {
-    {"shape", 0, "S", "shape of the made data, as of 'synth' [default mslr30k]", RW_OPTION_TEXT,
+    {"shape", "S", "shape of the made data, as of 'synth' [default mslr30k]", RW_OPTION_TEXT,
      .value = &how.shape},
-    {"queries", 0, "N", "queries of the made data", RW_OPTION_NUMBER, .value = &queries, .least = 1,
-     .most = 10000000},
-    {"quick", 0, NULL, "small data and few runs: to see that it works", RW_OPTION_FLAG,
+    {"queries", "N", "queries of the made data", RW_OPTION_NUMBER, .value = &queries,
+     .range = {1, 10000000}},
+    {"quick", NULL, "small data and few runs: to see that it works", RW_OPTION_FLAG,
      .value = &how.quick},
     {0},
 };
@@ -273,19 +249,17 @@ static int show(void *user, const struct rw_bench_row *row)
 /* Adds a row to the document, and each of its fields as a row of one table. */
 static int keep(void *user, const struct rw_bench_row *row)
 {
-    struct rw_result *result = user;
-    json_t *fields = row_json(row), *value;
-    json_t *list = json_object_get(result->document, row->table);
+    json_t *document = user, *fields = row_json(row), *value, *rows = json_array();
+    json_t *list = json_object_get(document, row->table);
     const char *name;
-    json_t *rows = json_array();
     json_object_foreach(fields, name, value)
         rw_result_add(rows, "table:s row:i field:s value:O", row->table,
                       (int)json_array_size(list) + 1, name, value);
-    rw_result_rows(result, NULL, rows, "table;row;field;value");
+    rw_result_rows(NULL, rows, "table;row;field;value");
     if (is_list(row->table))
         json_array_append_new(list, fields);
     else
-        json_object_set_new(result->document, row->table, fields);
+        json_object_set_new(document, row->table, fields);
     return 0;
 }
 
@@ -293,18 +267,17 @@ static int run_doctor(struct rw_cli *cli)
 {
     const int is_text = cli->format == RW_FORMAT_TEXT;
     struct rw_result_stream stream = {.n = 0};
-    static struct rw_result result;
+    static json_t *document;
+    document = rw_result_row("gpu:o check:o auto:o", json_array(), json_array(), json_array());
     int n_wrong;
-    result.document =
-        rw_result_row("gpu:o check:o auto:o", json_array(), json_array(), json_array());
-    const int status = rw_doctor(cli->ctx, is_text ? show : keep,
-                                 is_text ? (void *)&stream : (void *)&result, &n_wrong);
+    const int status =
+        rw_doctor(cli->ctx, is_text ? show : keep, is_text ? (void *)&stream : document, &n_wrong);
     if (status == RW_ERR_INTERRUPTED) /* the reader closed it */
         return rw_output_end(RW_EXIT_OK);
     RW_STEP(status);
-    json_object_set_new(result.document, "wrong", json_integer(n_wrong));
+    json_object_set_new(document, "wrong", json_integer(n_wrong));
     if (!is_text)
-        rw_result_print(cli, &result, stdout);
+        rw_result_print(cli, document, stdout);
     if (n_wrong == 0)
         return 0;
     rw_msg_error("%d check%s failed: this machine does not give the reference's model", n_wrong,
@@ -312,7 +285,6 @@ static int run_doctor(struct rw_cli *cli)
     return RW_EXIT_FAILURE;
 }
 
-static const struct rw_option no_options[] = {{0}};
 const struct rw_command rw_cmd_doctor = {
     .name = "doctor",
     .brief = "what this machine has, and whether all of it gives one model",
@@ -320,9 +292,6 @@ const struct rw_command rw_cmd_doctor = {
              "them, GPUs and their driver, libraries. Then trains two small trees on every "
              "instruction set and GPU, and compares the models' bytes with the reference's: the "
              "exit code is 1 if one differs. Last, what '--device auto' would choose.",
-    .least = 0,
-    .most = 0,
     .has_results = 1,
-    .options = no_options,
     .run = run_doctor,
 };

@@ -6,11 +6,11 @@
 static const char *output;
 static struct rw_calibrate how = RW_CALIBRATE_DEFAULTS;
 static const struct rw_option options[] = {
-    {"method", 0, "METHOD",
+    {"method", "METHOD",
      "isotonic: any map that never falls, as near to the labels as can be; logistic: "
      "1 / (1 + exp(-(a x score + b))), Platt's, for few documents [default: isotonic]",
      RW_OPTION_TEXT, .value = &how.method},
-    {"output", 'o', "MODEL", "where the model goes, with its map (needed)", RW_OPTION_OUTPUT,
+    {"output", "MODEL", "where the model goes, with its map (needed)", RW_OPTION_OUTPUT,
      .value = &output, .needed = 1},
     {0},
 };
@@ -24,35 +24,29 @@ static void print(const struct rw_cli *cli, const struct rw_calibration *map,
                                         "map, documents held out"};
     const struct rw_calibration_figures *const of[] = {&figures->before, &figures->fitted,
                                                        &figures->held_out};
-    struct rw_result result = {0};
-    json_t *rows = json_array();
-    result.document = rw_result_row("calibration:o", rw_load_json_calibration(map));
-    for (size_t i = 0; i < 3; i++) {
+    json_t *document = rw_result_row("calibration:o", rw_load_calibration(map)),
+           *rows = json_array();
+    for (int i = 0; i < 3; i++) {
         json_t *row = rw_result_row("log_loss:n brier:n error:n", of[i]->log_loss, of[i]->brier,
                                     of[i]->error);
-        json_object_set_new(result.document, keys[i], row);
-        rw_result_add(rows, "probabilities:s", names[i]);
-        json_object_update(json_array_get(rows, i), row);
+        json_object_set_new(document, keys[i], row);
+        json_object_update(rw_result_add(rows, "probabilities:s", names[i]), row);
     }
-    rw_result_extend(result.document,
+    rw_result_extend(document,
                      rw_result_row("folds:i documents:u queries:u relevant:u", figures->n_folds,
                                    figures->n_docs, figures->n_queries, figures->n_relevant));
-    rw_load_calibration_line(&result, map);
-    rw_result_rows(&result, NULL, rows, "probabilities;log_loss=log loss;brier=Brier;error=ECE");
-    rw_result_line(&result, "%u documents in %u queries, %u of a label of %g or more",
-                   figures->n_docs, figures->n_queries, figures->n_relevant, map->relevant);
+    rw_result_rows(NULL, rows, "probabilities;log_loss=log loss;brier=Brier;error=ECE");
+    rw_result_line("%u documents in %u queries, %u of a label of %g or more", figures->n_docs,
+                   figures->n_queries, figures->n_relevant, map->relevant);
     if (figures->n_folds > 0)
-        rw_result_line(&result,
-                       "held out: by queries in %d parts, each measured with a map of the others",
+        rw_result_line("held out: by queries in %d parts, each measured with a map of the others",
                        figures->n_folds);
-    rw_result_line(&result,
-                   "log loss: mean of -log(p of what is so, at least 2^-50); Brier: mean of "
+    rw_result_line("log loss: mean of -log(p of what is so, at least 2^-50); Brier: mean of "
                    "(p - y)^2, y 1 or 0\n"
-                   "ECE: expected calibration error, over 10 bins of p of equal width the "
-                   "sum of\n"
+                   "ECE: expected calibration error, over 10 bins of p of equal width the sum of\n"
                    "     |mean y - mean p| x the share of the documents; all of them by "
                    "documents' weights");
-    rw_result_print(cli, &result, stdout);
+    rw_result_print(cli, document, stdout);
 }
 
 static int check(struct rw_cli *cli)
@@ -69,13 +63,11 @@ static int run(struct rw_cli *cli)
     static struct rw_model *calibrated;
     struct rw_calibrated figures;
     struct rw_calibration map;
-    const struct rw_list data = {cli->operands.text + 1, cli->operands.n - 1};
-    RW_STEP(rw_load_model_and_data(cli, &data));
+    RW_STEP(rw_load_model_and_data(cli, NULL));
     RW_STEP(rw_model_calibrate(cli->ctx, cli->model, cli->dataset, &how, &figures, &calibrated));
     RW_STEP(rw_model_write(cli->ctx, calibrated, output));
     rw_model_calibration(calibrated, &map);
     print(cli, &map, &figures);
-    rw_model_free(calibrated);
     return 0;
 }
 
@@ -88,8 +80,6 @@ const struct rw_command rw_cmd_calibrate = {
              "values. DATA should not be what the model was trained on. A pairwise objective "
              "(lambdarank) makes scores that compare the documents of one query; across queries "
              "the map is as good as the figures say.",
-    .least = 2,
-    .most = -1,
     .has_results = 1,
     .options = options,
     .roles = RW_ROLE_WEIGHTS | RW_ROLE_TABLE,

@@ -8,7 +8,7 @@ enum { SHOWN_DRIFT = 10 };
 
 static struct rw_list against;
 static const struct rw_option options[] = {
-    {"against", 0, "DATA", "a second set, what is tested on: files with commas between them",
+    {"against", "DATA", "a second set, what is tested on: files with commas between them",
      RW_OPTION_INPUTS, .value = &against},
     {0},
 };
@@ -33,25 +33,7 @@ static json_t *features_json(const struct rw_check *check)
     return features;
 }
 
-static json_t *labels_json(const struct rw_check *check)
-{
-    json_t *labels = json_array();
-    for (uint32_t i = 0; i < check->n_labels && i < RW_CHECK_LABELS; i++)
-        rw_result_add(labels, "label:n documents:u", (double)check->label[i], check->label_docs[i]);
-    return labels;
-}
-
-static json_t *findings_json(const struct rw_check *check)
-{
-    json_t *findings = json_array();
-    for (int i = 0; i < check->n_findings; i++)
-        rw_result_add(findings, "level:s kind:s text:s",
-                      check->findings[i].is_warning ? "warning" : "note", check->findings[i].kind,
-                      check->findings[i].text);
-    return findings;
-}
-
-static json_t *document_of(const struct rw_check *check, json_t *findings)
+static json_t *document_of(const struct rw_check *check, json_t *findings, json_t *labels)
 {
     json_t *all = rw_result_row("findings:O documents:u queries:u features:u shortest_query:u "
                                 "median_query:u longest_query:u split:u empty:u single:u",
@@ -66,30 +48,30 @@ static json_t *document_of(const struct rw_check *check, json_t *findings)
                                    check->n_rising, check->n_twins, check->n_contradictions,
                                    check->n_labels, check->n_other_docs, check->n_other_queries,
                                    check->n_shared_queries, check->n_shared_docs));
-    rw_result_extend(all,
-                     rw_result_row("longest_query_id:s falling_by_chance:n constant_ndcg_file:n "
-                                   "constant_ndcg_mean:n label_drift:n labels:o per_feature:o",
-                                   rw_check_longest(check), check->falling_by_chance,
-                                   check->constant_file, check->constant_mean, check->label_drift,
-                                   labels_json(check), features_json(check)));
+    rw_result_extend(
+        all, rw_result_row("longest_query_id:s falling_by_chance:n constant_ndcg_file:n "
+                           "constant_ndcg_mean:n label_drift:n labels:o per_feature:o",
+                           rw_check_longest(check), check->falling_by_chance, check->constant_file,
+                           check->constant_mean, check->label_drift, labels, features_json(check)));
     return all;
 }
 
-static void add_labels(struct rw_result *result, const struct rw_check *check)
+/* Adds a line, and returns their JSON. */
+static json_t *add_labels(const struct rw_check *check)
 {
-    char line[4096] = "labels    ";
-    if (check->n_labels > RW_CHECK_LABELS) {
-        rw_result_line(result, "labels     %u different ones, %g to %g", check->n_labels,
+    const char *line = "labels    ";
+    json_t *labels = json_array();
+    for (uint32_t i = 0; i < check->n_labels && i < RW_CHECK_LABELS; i++) {
+        const double label = (double)check->label[i];
+        rw_result_add(labels, "label:n documents:u", label, check->label_docs[i]);
+        line = rw_text("%s%s %g: %u (%.1f %%)", line, i ? "," : "", label, check->label_docs[i],
+                       100.0 * check->label_docs[i] / check->n_docs);
+    }
+    if (check->n_labels > RW_CHECK_LABELS)
+        line = rw_text("labels     %u different ones, %g to %g", check->n_labels,
                        (double)check->least_label, (double)check->most_label);
-        return;
-    }
-    for (uint32_t i = 0; i < check->n_labels; i++) {
-        const size_t used = strlen(line);
-        snprintf(line + used, sizeof(line) - used, "%s %g: %u (%.1f %%)", i ? "," : "",
-                 (double)check->label[i], check->label_docs[i],
-                 100.0 * check->label_docs[i] / check->n_docs);
-    }
-    rw_result_line(result, "%s", line);
+    rw_result_line("%s", line);
+    return labels;
 }
 
 static int by_drift(const void *a, const void *b)
@@ -102,74 +84,70 @@ static int by_drift(const void *a, const void *b)
 }
 
 /* The features that moved most. */
-static void add_drift(struct rw_result *result, const struct rw_check *check)
+static void add_drift(const struct rw_check *check)
 {
     const struct rw_feature_check **row = rw_need(check->n_features, sizeof(*row));
-    json_t *rows = json_array();
     uint32_t n = 0;
     for (uint32_t i = 0; i < check->n_features; i++) {
         if (check->features[i].drift > 0)
             row[n++] = &check->features[i];
     }
-    if (n > 1)
-        qsort(row, n, sizeof(*row), by_drift);
-    for (uint32_t i = 0; i < n && i < SHOWN_DRIFT; i++)
-        json_array_append_new(
-            rows,
-            row[i]->moved
-                ? rw_result_row("feature:u drift:n category:s from:n to:n", row[i]->feature,
-                                row[i]->drift, row[i]->moved, row[i]->moved_from, row[i]->moved_to)
-                : rw_result_row("feature:u drift:n", row[i]->feature, row[i]->drift));
-    if (n == 0) {
-        json_decref(rows);
+    if (n == 0)
         return;
+    json_t *rows = json_array();
+    qsort(row, n, sizeof(*row), by_drift);
+    for (uint32_t i = 0; i < n && i < SHOWN_DRIFT; i++) {
+        json_t *one = rw_result_add(rows, "feature:u drift:n", row[i]->feature, row[i]->drift);
+        if (row[i]->moved)
+            rw_result_extend(one, rw_result_row("category:s from:n to:n", row[i]->moved,
+                                                row[i]->moved_from, row[i]->moved_to));
     }
-    rw_result_line(result, "drift      labels %.3f", check->label_drift);
-    rw_result_rows(result, "features that moved most", rows,
+    rw_result_line("drift      labels %.3f", check->label_drift);
+    rw_result_rows("features that moved most", rows,
                    "feature;drift==%.3f;category;from==%.3f;to==%.3f");
 }
 
 static void print(const struct rw_cli *cli, const struct rw_check *check)
 {
-    struct rw_result result = {0};
-    json_t *findings = findings_json(check);
+    json_t *findings = json_array();
     double absent = 0, missing = 0;
     uint32_t any_missing = 0;
+    for (int i = 0; i < check->n_findings; i++)
+        rw_result_add(findings, "level:s kind:s text:s",
+                      check->findings[i].is_warning ? "warning" : "note", check->findings[i].kind,
+                      check->findings[i].text);
     for (uint32_t i = 0; i < check->n_features; i++) {
         absent += check->features[i].absent;
         missing += check->features[i].missing;
         any_missing += check->features[i].missing > 0;
     }
     const double n = check->n_features ? check->n_features : 1;
-    result.document = document_of(check, findings);
-    rw_result_line(&result,
-                   "documents  %u in %u queries: %u to %u a query, half have up to %u; the longest "
+    rw_result_line("documents  %u in %u queries: %u to %u a query, half have up to %u; the longest "
                    "is '%s'",
                    check->n_docs, check->n_queries, check->shortest, check->longest, check->median,
                    rw_check_longest(check));
-    add_labels(&result, check);
-    rw_result_line(&result, "features   %u; values absent %.1f %%, missing %.1f %% (%u features)",
+    json_t *labels = add_labels(check);
+    rw_result_line("features   %u; values absent %.1f %%, missing %.1f %% (%u features)",
                    check->n_features, 100 * absent / n, 100 * missing / n, any_missing);
     if (check->n_other_docs > 0)
-        rw_result_line(&result, "against    %u documents in %u queries", check->n_other_docs,
+        rw_result_line("against    %u documents in %u queries", check->n_other_docs,
                        check->n_other_queries);
     if (check->n_findings == 0)
-        rw_result_line(&result, "nothing was found");
-    rw_result_rows(&result, NULL, findings, "level;kind;text=finding");
+        rw_result_line("nothing was found");
+    rw_result_rows(NULL, findings, "level;kind;text=finding");
     if (check->n_other_docs > 0)
-        add_drift(&result, check);
-    rw_result_print(cli, &result, stdout);
+        add_drift(check);
+    rw_result_print(cli, document_of(check, findings, labels), stdout);
 }
 
 static int run(struct rw_cli *cli)
 {
-    struct rw_check *found;
+    static struct rw_check *found;
     RW_STEP(rw_load_columns(cli, NULL, NULL, RW_LOAD_ALL));
     RW_STEP(rw_check_new(cli->ctx, cli->operands.text, cli->operands.n, against.text, against.n,
                          &found));
     RW_STEP(rw_load_check_columns(cli));
     print(cli, found);
-    rw_free(found);
     return 0;
 }
 
@@ -180,8 +158,6 @@ const struct rw_command rw_cmd_check = {
     .about = "Looks data through before it is trained on: queries that are split or sorted by "
              "label, features that are constant, the same or identifiers, and with --against what "
              "two sets share and where they differ.",
-    .least = 1,
-    .most = -1,
     .has_results = 1,
     .options = options,
     .roles = RW_ROLE_TABLE,

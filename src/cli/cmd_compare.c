@@ -9,34 +9,37 @@
 enum { SHOWN_MOVED = 10 };
 
 static const char *sides[2]; /* a, b: models or scores */
-static const char *groups_file, *qrels, *like, *correct, *fail_below;
+static const char *groups_file, *qrels, *like;
+enum { HOLM, NONE }; /* the words of --correct */
+static int correct = HOLM;
+static double least; /* of --fail-below */
 static struct rw_list baseline, runs;
 #define OPERANDS "DATA... --a MODEL|SCORES --b MODEL|SCORES"
 static const struct rw_option options[] = {
-    {"a", 0, "MODEL|SCORES", "a model, a file of scores, or a TREC run", RW_OPTION_INPUT,
+    {"a", "MODEL|SCORES", "a model, a file of scores, or a TREC run", RW_OPTION_INPUT,
      .value = &sides[0], .idle_with = " baseline run "},
-    {"b", 0, "MODEL|SCORES", "the one that is compared with it", RW_OPTION_INPUT,
-     .value = &sides[1], .idle_with = " baseline run "},
-    {"baseline", 0, "A B...", "compare each of B... with A; behind DATA, if there is any",
+    {"b", "MODEL|SCORES", "the one that is compared with it", RW_OPTION_INPUT, .value = &sides[1],
+     .idle_with = " baseline run "},
+    {"baseline", "A B...", "compare each of B... with A; behind DATA, if there is any",
      RW_OPTION_INPUTS_BEHIND, .value = &baseline},
-    {"correct", 0, "holm|none",
+    {"correct", "holm|none",
      "with --baseline: the p of all systems and metrics by Holm's step-down [default: holm]",
-     RW_OPTION_TEXT, .value = &correct},
-    {"fail-below", 0, "X",
+     RW_OPTION_CHOICE, .value = &correct, .idle_without = " baseline run "},
+    {"fail-below", "X",
      "exit with 4 if the 95 % interval of the difference reaches below X, such as -0.002: if a "
      "loss "
      "of more than 0.002 is not ruled out",
-     RW_OPTION_TEXT, .value = &fail_below},
-    {"qrels", 0, "FILE",
+     RW_OPTION_REAL, .value = &least},
+    {"qrels", "FILE",
      "compare TREC runs by these judgments in place of DATA, as eval does; --a, --b and --baseline "
      "are runs then",
      RW_OPTION_INPUT, .value = &qrels},
-    {"run", 0, "FILE...", "with --qrels: runs; without --baseline, the first is the baseline",
+    {"run", "FILE...", "with --qrels: runs; without --baseline, the first is the baseline",
      RW_OPTION_INPUTS_BEHIND, .value = &runs},
-    {"like", 0, "PROGRAM",
+    {"like", "PROGRAM",
      "with --qrels: by this program's conventions [default: trec], or rankwood's own",
      RW_OPTION_TEXT, .value = &like},
-    {"groups", 0, "FILE", "compare by groups of queries, too: QUERY GROUP lines", RW_OPTION_INPUT,
+    {"groups", "FILE", "compare by groups of queries, too: QUERY GROUP lines", RW_OPTION_INPUT,
      .value = &groups_file, .idle_with = " baseline run "},
     {0},
 };
@@ -132,24 +135,6 @@ static int find_systems(struct rw_cli *cli)
     return 0;
 }
 
-static double least; /* of fail_below */
-
-static int check_many(struct rw_cli *cli)
-{
-    char *end;
-    if (correct && !is_many())
-        return rw_wrong(cli, "'--correct' has no effect without '--baseline'");
-    if (correct && strcmp(correct, "holm") != 0 && strcmp(correct, "none") != 0)
-        return rw_wrong(cli, "option '--correct': expected holm or none, found '%.100s'", correct);
-    if (fail_below) {
-        least = strtod(fail_below, &end);
-        if (end == fail_below || *end || !isfinite(least))
-            return rw_wrong(cli, "option '--fail-below': expected a number, found '%.100s'",
-                            fail_below);
-    }
-    return 0;
-}
-
 static int check(struct rw_cli *cli)
 {
     int n_models = 0;
@@ -159,7 +144,6 @@ static int check(struct rw_cli *cli)
         return rw_wrong(cli, baseline.n > 0 ? "'compare' needs DATA... before --baseline"
                                             : "'compare' needs " OPERANDS);
     RW_STEP(find_systems(cli));
-    RW_STEP(check_many(cli));
     if (qrels)
         return rw_load_check_qrels(cli, &like);
     is_model = rw_need((size_t)systems.n, sizeof(*is_model));
@@ -217,15 +201,13 @@ static void warn_ties(int n_metrics)
 /* Adds a row as CSV and people have it: with the metric and its queries. */
 static void add_row(json_t *rows, json_t *row, const struct rw_comparison *of, unsigned queries)
 {
-    json_t *copy = rw_result_row("metric:s queries:u", of->metric, queries);
-    json_object_update(copy, row);
-    json_array_append_new(rows, copy);
+    json_object_update(rw_result_add(rows, "metric:s queries:u", of->metric, queries), row);
 }
 
-static void add_conventions(struct rw_result *result, const struct rw_comparison *of)
+static void add_conventions(const struct rw_comparison *of)
 {
-    rw_result_line(result, "%s: %s is better; %s", of->metric,
-                   of->lower_is_better ? "lower" : "higher", of->conventions);
+    rw_result_line("%s: %s is better; %s", of->metric, of->lower_is_better ? "lower" : "higher",
+                   of->conventions);
 }
 
 static json_t *compared_row(const struct rw_compared *row)
@@ -248,77 +230,69 @@ static json_t *compared_document(const struct rw_comparison *of, json_t *rows, j
     }
     for (int i = 0; i < of->n_moved; i++) {
         const struct rw_moved_query *query = &of->moved[i];
-        json_t *row = rw_result_row("query:s a:n b:n", rw_dataset_query_id(dataset, query->query),
-                                    query->a, query->b);
-        json_array_append_new(moved, row);
+        const char *id = rw_dataset_query_id(dataset, query->query);
+        rw_result_add(moved, "query:s a:n b:n", id, query->a, query->b);
         if (i < SHOWN_MOVED)
-            json_array_append_new(first, json_copy(row));
-        if (i < SHOWN_MOVED)
-            json_object_set_new(json_array_get(first, (size_t)i), "difference",
-                                rw_result_real(query->b - query->a));
+            rw_result_add(first, "query:s a:n b:n difference:n", id, query->a, query->b,
+                          query->b - query->a);
     }
     return rw_result_row(
         "metric:s lower_is_better:b all:o groups:o moved:o samples:i conventions:s", of->metric,
         of->lower_is_better, all, groups, moved, of->n_samples, of->conventions);
 }
 
-/* One metric's object is the document, or an array of several. */
-static void fill_two(struct rw_result *result, int n_metrics)
+/* Returns the document: one metric's object, or an array of several. */
+static json_t *add_two(int n_metrics)
 {
-    const int by_group = comparison[0]->n_groups > 0, n_groups = comparison[0]->n_groups;
-    json_t *all = json_array(), *rows = json_array();
-    rw_result_line(result, "a  %s", sides[0]);
-    rw_result_line(result, "b  %s", sides[1]);
-    rw_result_rows(result, NULL, rows,
-                   by_group ? "metric;group;queries;a;b;difference=b - a" INTERVAL COUNTS
-                            : "metric;-group;queries;a;b;difference=b - a" INTERVAL COUNTS);
+    const int n_groups = comparison[0]->n_groups;
+    static json_t *all;
+    json_t *rows = json_array();
+    all = json_array();
+    rw_result_line("a  %s", sides[0]);
+    rw_result_line("b  %s", sides[1]);
+    rw_result_rows(NULL, rows,
+                   n_groups > 0 ? "metric;group;queries;a;b;difference=b - a" INTERVAL COUNTS
+                                : "metric;-group;queries;a;b;difference=b - a" INTERVAL COUNTS);
     for (int i = 0; i < n_metrics; i++) {
-        char title[128];
         json_t *moved = json_array();
         json_array_append_new(all, compared_document(comparison[i], rows, moved));
-        snprintf(title, sizeof(title), "queries that moved most by %s", comparison[i]->metric);
-        if (comparison[i]->n_moved > 0)
-            rw_result_rows(result, title, moved, "a;b;difference=b - a=+;query");
-        else
-            json_decref(moved);
+        rw_result_rows(rw_text("queries that moved most by %s", comparison[i]->metric), moved,
+                       "a;b;difference=b - a=+;query");
     }
-    result->document = n_metrics == 1 ? json_incref(json_array_get(all, 0)) : json_incref(all);
-    json_decref(all);
     for (int i = 0; i < n_metrics; i++)
-        add_conventions(result, comparison[i]);
-    rw_result_line(result,
-                   "interval: %d resamples of the queries; p: paired randomisation test, "
+        add_conventions(comparison[i]);
+    rw_result_line("interval: %d resamples of the queries; p: paired randomisation test, "
                    "two-sided%s%s%s%s",
                    comparison[0]->n_samples,
                    n_groups > 1 || n_metrics > 1 ? ", not corrected for the number of " : "",
                    n_groups > 1 ? "groups" : "", n_groups > 1 && n_metrics > 1 ? " and " : "",
                    n_metrics > 1 ? "metrics" : "");
+    return n_metrics == 1 ? json_array_get(all, 0) : all;
 }
 
 /* A row a system, a column a metric, as a paper has it. */
-static void add_pivot(struct rw_result *result, const double *p, int n_metrics)
+static void add_pivot(const double *p, int n_metrics)
 {
     const int n = systems.n - 1;
-    char columns[8192] = "system";
+    const char *columns = "system";
     json_t *rows = json_array();
-    for (int m = 0; m < n_metrics; m++) {
-        const size_t used = strlen(columns);
-        snprintf(columns + used, sizeof(columns) - used, ";%s==*", comparison[m * n]->metric);
-    }
+    for (int m = 0; m < n_metrics; m++)
+        columns = rw_text("%s;%s==*", columns, comparison[m * n]->metric);
     for (int s = 0; s <= n; s++) {
-        json_t *row = rw_result_row("system:s", systems.text[s]);
+        json_t *row = rw_result_add(rows, "system:s", systems.text[s]);
         for (int m = 0; m < n_metrics; m++) {
             const struct rw_comparison *of = comparison[m * n + (s ? s - 1 : 0)];
             const double mean = s ? of->all.mean_b : of->all.mean_a, at = s ? p[m * n + s - 1] : 1;
-            char cell[RW_FIGURE_ROOM] = "-";
-            if (!isnan(mean))
-                snprintf(cell, sizeof(cell), "%.4f%s", mean, at < .01 ? "**" : at < .05 ? "*" : "");
+            const char *cell = isnan(mean) ? "-"
+                                           : rw_text("%.4f%s", mean,
+                                                     at < .01   ? "**"
+                                                     : at < .05 ? "*"
+                                                                : "");
             json_object_set_new(row, of->metric, json_string(cell));
         }
-        json_array_append_new(rows, row);
     }
-    rw_result_rows(result, NULL, rows, columns);
-    rw_result_line(result, "* p < .05, ** p < .01 against the first row, over %u queries",
+    rw_result_rows(NULL, rows, columns);
+    rw_result_line("* p < .05, ** p < .01 against the first row, over %u queries",
                    comparison[0]->all.n_queries);
 }
 
@@ -327,57 +301,60 @@ static json_t *others_of(json_t *rows, const double *p, int metric)
 {
     const int n = systems.n - 1;
     const struct rw_comparison *first = comparison[metric * n];
-    json_t *others = json_array(),
-           *base = rw_result_row("system:s mean:n", systems.text[0], first->all.mean_a);
-    add_row(rows, base, first, first->all.n_queries);
-    json_decref(base);
+    json_t *others = json_array();
+    rw_result_add(rows, "metric:s queries:u system:s mean:n", first->metric, first->all.n_queries,
+                  systems.text[0], first->all.mean_a);
     for (int i = 0; i < n; i++) {
         const struct rw_compared *all = &comparison[metric * n + i]->all;
-        json_t *row = rw_result_row(
+        json_t *row = rw_result_add(
+            others,
             "system:s mean:n difference:n low:n high:n p:n p_corrected:n better:u equal:u worse:u",
             systems.text[1 + i], all->mean_b, all->difference, all->low, all->high, all->p,
             p[metric * n + i], all->n_wins, all->n_ties, all->n_losses);
-        json_array_append_new(others, row);
         add_row(rows, row, first, all->n_queries);
     }
     return others;
 }
 
-/* p: [n_metrics][systems.n - 1], corrected or not. */
-static void fill_many(const struct rw_cli *cli, struct rw_result *result, const double *p,
-                      int n_metrics, int is_corrected)
+/* Returns the document. */
+static int add_many(const struct rw_cli *cli, int n_metrics, json_t **document)
 {
-    const int n = systems.n - 1;
-    json_t *metrics = json_array(), *rows = json_array();
+    const int n = systems.n - 1, n_tests = n * n_metrics;
+    double *p = rw_need((size_t)n_tests, sizeof(*p)); /* [n_metrics][n] corrected or not */
+    static json_t *rows;                              /* LaTeX has none of them */
+    json_t *metrics = json_array();
+    rows = json_array();
+    for (int i = 0; i < n_tests; i++)
+        p[i] = comparison[i]->all.p;
+    if (correct == HOLM)
+        RW_STEP(rw_holm(cli->ctx, p, n_tests));
+    rw_result_line("baseline  %s", systems.text[0]);
+    if (cli->format == RW_FORMAT_LATEX)
+        add_pivot(p, n_metrics);
+    else
+        rw_result_rows(NULL, rows,
+                       correct == HOLM ? "metric;system;queries;mean;difference=" INTERVAL
+                                         "p_corrected=p Holm=%.4f;" COUNTS
+                                       : "metric;system;queries;mean;difference=" INTERVAL
+                                         "-p_corrected;" COUNTS);
     for (int m = 0; m < n_metrics; m++) {
         const struct rw_comparison *first = comparison[m * n];
         rw_result_add(metrics,
                       "metric:s lower_is_better:b queries:u baseline:n systems:o conventions:s",
                       first->metric, first->lower_is_better, first->all.n_queries,
                       first->all.mean_a, others_of(rows, p, m), first->conventions);
+        add_conventions(first);
     }
-    result->document = rw_result_row("baseline:s correct:s tests:i samples:i metrics:o",
-                                     systems.text[0], is_corrected ? "holm" : "none", n * n_metrics,
-                                     comparison[0]->n_samples, metrics);
-    rw_result_line(result, "baseline  %s", systems.text[0]);
-    if (cli->format == RW_FORMAT_LATEX)
-        add_pivot(result, p, n_metrics);
-    else
-        rw_result_rows(result, NULL, json_incref(rows),
-                       is_corrected ? "metric;system;queries;mean;difference=" INTERVAL
-                                      "p_corrected=p Holm=%.4f;" COUNTS
-                                    : "metric;system;queries;mean;difference=" INTERVAL
-                                      "-p_corrected;" COUNTS);
-    json_decref(rows);
-    for (int m = 0; m < n_metrics; m++)
-        add_conventions(result, comparison[m * n]);
-    rw_result_line(result,
-                   "difference: from the baseline; interval: %d resamples of the queries; p: "
+    *document = rw_result_row("baseline:s correct:s tests:i samples:i metrics:o", systems.text[0],
+                              correct == HOLM ? "holm" : "none", n_tests, comparison[0]->n_samples,
+                              metrics);
+    rw_result_line("difference: from the baseline; interval: %d resamples of the queries; p: "
                    "paired randomisation test, two-sided%s",
                    comparison[0]->n_samples,
-                   is_corrected ? "" : ", not corrected for the number of tests");
-    if (is_corrected)
-        rw_result_line(result, "p Holm: corrected by Holm's step-down, tests: %d", n * n_metrics);
+                   correct == HOLM ? "" : ", not corrected for the number of tests");
+    if (correct == HOLM)
+        rw_result_line("p Holm: corrected by Holm's step-down, tests: %d", n_tests);
+    return 0;
 }
 
 /* RW_EXIT_BELOW, and an error for each, where the interval of an improvement begins below `least`.
@@ -389,18 +366,16 @@ static int gate(int n_metrics)
     for (int i = 0; i < n * n_metrics; i++) {
         const struct rw_comparison *of = comparison[i];
         const double worst = of->lower_is_better ? -of->all.high : of->all.low;
-        char figure[RW_FIGURE_ROOM], limit[RW_FIGURE_ROOM];
+        const char *system = systems.text[1 + i % n];
         if (worst >= least)
             continue;
         code = RW_EXIT_BELOW;
-        rw_exact_text(least, limit);
         if (isnan(worst))
             rw_msg_error("%s: %s: under 2 queries count, which show no improvement of at least %s",
-                         systems.text[1 + i % n], of->metric, limit);
+                         system, of->metric, rw_exact(least));
         else
-            rw_msg_error("%s: %s: the interval of its improvement begins at %s, below %s",
-                         systems.text[1 + i % n], of->metric, rw_figure_signed(worst, figure),
-                         limit);
+            rw_msg_error("%s: %s: the interval of its improvement begins at %s, below %s", system,
+                         of->metric, rw_figure_signed(worst), rw_exact(least));
     }
     if (code == RW_EXIT_BELOW)
         rw_msg_hint("an improvement is the difference, or where lower is better the opposite; more "
@@ -410,26 +385,17 @@ static int gate(int n_metrics)
 
 static int run(struct rw_cli *cli)
 {
-    const int holm = !correct || strcmp(correct, "holm") == 0;
-    struct rw_result result = {0};
+    json_t *document;
     int n_metrics;
     RW_STEP(load_and_score(cli));
     RW_STEP(compare_all(cli, &n_metrics));
     warn_ties(n_metrics);
-    if (is_many()) {
-        const int n_tests = (systems.n - 1) * n_metrics;
-        double *p = rw_need((size_t)n_tests, sizeof(*p));
-        for (int i = 0; i < n_tests; i++)
-            p[i] = comparison[i]->all.p;
-        const int status = holm ? rw_holm(cli->ctx, p, n_tests) : 0;
-        if (status >= 0)
-            fill_many(cli, &result, p, n_metrics, holm);
-        RW_STEP(status);
-    } else {
-        fill_two(&result, n_metrics);
-    }
-    rw_result_print(cli, &result, stdout);
-    return fail_below ? gate(n_metrics) : 0;
+    if (is_many())
+        RW_STEP(add_many(cli, n_metrics, &document));
+    else
+        document = add_two(n_metrics);
+    rw_result_print(cli, document, stdout);
+    return rw_is_given(cli, "fail-below") ? gate(n_metrics) : 0;
 }
 
 const struct rw_command rw_cmd_compare = {
@@ -440,7 +406,6 @@ const struct rw_command rw_cmd_compare = {
         "Compares two rankings of the same queries: the difference of each metric with a 95 % "
         "bootstrap interval, a paired randomisation test, the queries that moved most. Or several "
         "with one baseline.",
-    .most = -1,
     .has_results = 1,
     .options = options,
     .roles = RW_ROLE_EVALUATION | RW_ROLE_WEIGHTS | RW_ROLE_TABLE,

@@ -8,7 +8,7 @@
 
 #include "cli/cli.h"
 
-enum { MOST_FOLDS = 1000, PATH_ROOM = 4096 };
+enum { MOST_FOLDS = 1000 };
 /* What is written besides the models. */
 enum { SCORES, FOLDS, RESULTS, N_FILES };
 static const char *const files[] = {"scores.txt", "folds.tsv", "results.json"};
@@ -16,9 +16,9 @@ static const char *const files[] = {"scores.txt", "folds.tsv", "results.json"};
 static const char *folder;
 static unsigned long long n_folds;
 static const struct rw_option options[] = {
-    {"folds", 0, "K", "how many parts the queries are divided into (needed)", RW_OPTION_NUMBER,
-     .value = &n_folds, .least = 2, .most = MOST_FOLDS, .needed = 1},
-    {"output", 'o', "DIR", "where models, scores and results go (needed)", RW_OPTION_TEXT,
+    {"folds", "K", "how many parts the queries are divided into (needed)", RW_OPTION_NUMBER,
+     .value = &n_folds, .range = {2, MOST_FOLDS}, .needed = 1},
+    {"output", "DIR", "where models, scores and results go (needed)", RW_OPTION_TEXT,
      .value = &folder, .needed = 1},
     {0},
 };
@@ -76,29 +76,25 @@ static void spread(const struct rw_cv *cv, int metric, double *mean, double *dev
     *deviation = n > 1 ? sqrt(squares / (n - 1)) : (double)NAN;
 }
 
-/* A row a fold and a column a metric, then mean, deviation and pooled. document: becomes the
- * result's. */
-static void print_results(const struct rw_cli *cli, const struct rw_cv *cv, json_t *document)
+/* A row a fold and a column a metric, then mean, deviation and pooled. */
+static void print_results(const struct rw_cli *cli, const struct rw_cv *cv, const json_t *document)
 {
     static const char *const sums[] = {"mean", "deviation", "pooled"};
     const struct rw_eval *pooled = cv->pooled;
-    struct rw_result result = {.document = document};
-    char columns[8192] = "fold;train_queries=train;valid_queries=valid;test_queries=test;trees";
+    const char *columns = "fold;train_queries=train;valid_queries=valid;test_queries=test;trees";
     json_t *rows = json_array();
     for (int f = 0; f < cv->n_folds; f++) {
-        char name[16];
-        snprintf(name, sizeof(name), "%d", f + 1);
-        json_array_append_new(
-            rows, json_copy(json_array_get(json_object_get(document, "folds"), (size_t)f)));
-        json_object_set_new(json_array_get(rows, (size_t)f), "fold", json_string(name));
+        json_t *row = json_copy(json_array_get(json_object_get(document, "folds"), (size_t)f));
+        json_object_set_new(row, "fold", json_string(rw_text("%d", f + 1)));
+        json_array_append_new(rows, row);
     }
     for (int i = 0; i < 3; i++)
         rw_result_add(rows, "fold:s", sums[i]);
     for (int m = 0; m < pooled->n_metrics; m++) {
         const char *name = pooled->metrics[m].name;
-        const size_t used = strlen(columns), n = (size_t)cv->n_folds;
+        const size_t n = (size_t)cv->n_folds;
         double mean, deviation;
-        snprintf(columns + used, sizeof(columns) - used, ";%s", name);
+        columns = rw_text("%s;%s", columns, name);
         spread(cv, m, &mean, &deviation);
         const double last[] = {mean, deviation, pooled->metrics[m].mean};
         for (size_t f = 0; f < n + 3; f++)
@@ -106,102 +102,91 @@ static void print_results(const struct rw_cli *cli, const struct rw_cv *cv, json
                 json_array_get(rows, f), name,
                 rw_result_real(f < n ? cv->folds[f].eval->metrics[m].mean : last[f - n]));
     }
-    rw_result_rows(&result, NULL, rows, columns);
-    rw_result_line(&result,
-                   "queries of each part; pooled: all %u queries, each scored by the model that "
+    rw_result_rows(NULL, rows, columns);
+    rw_result_line("queries of each part; pooled: all %u queries, each scored by the model that "
                    "never saw it\n%s",
                    pooled->n_queries, pooled->conventions);
-    rw_result_print(cli, &result, stdout);
+    rw_result_print(cli, document, stdout);
 }
 
 /* ------------------------------------------------------------------ what it writes */
 
-static int path_in(const struct rw_cli *cli, const char *name, char path[PATH_ROOM])
+static const char *path_in(const char *name)
 {
-    if (snprintf(path, PATH_ROOM, "%s/%s", folder, name) >= PATH_ROOM)
-        return rw_wrong(cli, "the name of the folder is too long");
-    return 0;
+    return rw_text("%s/%s", folder, name);
 }
 
-static int open_in(struct rw_cli *cli, const char *name)
+/* The file of a fold's model; fold: from 1. */
+static const char *path_of(int fold)
 {
-    char path[PATH_ROOM];
-    RW_STEP(path_in(cli, name, path));
-    return rw_out_file_open(cli->ctx, &cli->out, path);
+    return rw_text("%s/fold-%d.txt", folder, fold);
 }
 
 /* No file of the folder that will be written, or removed, may be one that is read. */
 static int check_written(const struct rw_cli *cli)
 {
-    char name[32], path[PATH_ROOM];
-    for (int i = 0; i < MOST_FOLDS + N_FILES; i++) {
-        snprintf(name, sizeof(name), "fold-%d.txt", i - N_FILES + 1);
-        RW_STEP(path_in(cli, i < N_FILES ? files[i] : name, path));
-        if (i >= (int)n_folds + N_FILES && access(path, F_OK) != 0)
+    for (int i = 0; i < N_FILES; i++)
+        RW_STEP(rw_options_check_written(cli, path_in(files[i])));
+    for (int f = 1; f <= MOST_FOLDS; f++) {
+        if (f > (int)n_folds && access(path_of(f), F_OK) != 0)
             break;
-        RW_STEP(rw_options_check_written(cli, path));
+        RW_STEP(rw_options_check_written(cli, path_of(f)));
     }
     return 0;
 }
 
 /* Removes the models of an earlier cross-validation of more folds. Its other files are replaced. */
-static int remove_earlier(const struct rw_cli *cli)
+static int remove_earlier(void)
 {
-    char name[32], path[PATH_ROOM];
     for (int f = (int)n_folds + 1; f <= MOST_FOLDS; f++) {
-        snprintf(name, sizeof(name), "fold-%d.txt", f);
-        RW_STEP(path_in(cli, name, path));
-        if (unlink(path) != 0)
-            return errno == ENOENT ? 0 : rw_msg_errno(errno, "cannot remove '%s'", path);
+        if (unlink(path_of(f)) != 0)
+            return errno == ENOENT ? 0 : rw_msg_errno(errno, "cannot remove '%s'", path_of(f));
     }
     return 0;
 }
 
 static int write_all(struct rw_cli *cli, const struct rw_cv *cv, const json_t *results)
 {
+    const struct rw_dataset *data = cli->dataset;
     struct rw_out_file *out = &cli->out;
-    char name[32], figure[RW_FIGURE_ROOM];
     for (int f = 0; f < cv->n_folds; f++) {
-        snprintf(name, sizeof(name), "fold-%d.txt", f + 1);
-        RW_STEP(open_in(cli, name));
+        RW_STEP(rw_out_file_open(cli->ctx, out, path_of(f + 1)));
         RW_STEP(rw_model_write_file(cli->ctx, cv->folds[f].model, out->file, out->path));
         RW_STEP(rw_out_file_commit(cli->ctx, out));
     }
-    RW_STEP(open_in(cli, files[SCORES]));
-    for (uint32_t i = 0; i < rw_dataset_n_docs(cli->dataset); i++) {
-        rw_exact_text(cv->scores[i], figure);
-        fprintf(out->file, "%s\n", figure);
+    for (int i = 0; i < N_FILES; i++) {
+        RW_STEP(rw_out_file_open(cli->ctx, out, path_in(files[i])));
+        for (uint32_t doc = 0; i == SCORES && doc < rw_dataset_n_docs(data); doc++)
+            fprintf(out->file, "%s\n", rw_exact(cv->scores[doc]));
+        for (uint32_t q = 0; i == FOLDS && q < rw_dataset_n_queries(data); q++)
+            fprintf(out->file, "%s\t%u\n", rw_dataset_query_id(data, q), cv->fold_of[q] + 1);
+        if (i == RESULTS) {
+            json_dumpf(results, out->file, JSON_INDENT(1));
+            fputc('\n', out->file);
+        }
+        RW_STEP(rw_out_file_commit(cli->ctx, out));
     }
-    RW_STEP(rw_out_file_commit(cli->ctx, out));
-    RW_STEP(open_in(cli, files[FOLDS]));
-    for (uint32_t q = 0; q < rw_dataset_n_queries(cli->dataset); q++)
-        fprintf(out->file, "%s\t%u\n", rw_dataset_query_id(cli->dataset, q), cv->fold_of[q] + 1);
-    RW_STEP(rw_out_file_commit(cli->ctx, out));
-    RW_STEP(open_in(cli, files[RESULTS]));
-    json_dumpf(results, out->file, JSON_INDENT(1));
-    fputc('\n', out->file);
-    RW_STEP(rw_out_file_commit(cli->ctx, out));
-    return remove_earlier(cli);
+    return remove_earlier();
 }
 
 /* ------------------------------------------------------------------ the work */
 
-static int validate(struct rw_cli *cli, struct rw_cv **cv)
+static int validate(struct rw_cli *cli)
 {
+    static struct rw_cv *cv;
+    static json_t *results;
     RW_STEP(rw_load_weighted(cli, &cli->operands));
     rw_msg_line("%u documents in %u queries, %u features, %d folds",
                 rw_dataset_n_docs(cli->dataset), rw_dataset_n_queries(cli->dataset),
                 rw_dataset_n_features(cli->dataset), (int)n_folds);
     const double start = rw_progress_clock();
     RW_STEP(rw_progress_follow(cli->ctx));
-    const int status = rw_cross_validate(cli->ctx, cli->params, cli->dataset, (int)n_folds, cv);
-    rw_progress_end();
-    RW_STEP(status);
+    RW_STEP(rw_cross_validate(cli->ctx, cli->params, cli->dataset, (int)n_folds, &cv));
     rw_load_stage_since("cv", start);
-    rw_load_warn_ties((*cv)->pooled, "scores", RW_TIES_ADVICE);
-    json_t *results = results_json(*cv, cli->params);
-    RW_STEP(write_all(cli, *cv, results));
-    print_results(cli, *cv, results);
+    rw_load_warn_ties(cv->pooled, "scores", RW_TIES_ADVICE);
+    results = results_json(cv, cli->params);
+    RW_STEP(write_all(cli, cv, results));
+    print_results(cli, cv, results);
     return 0;
 }
 
@@ -215,14 +200,12 @@ static int check(struct rw_cli *cli)
 
 static int run(struct rw_cli *cli)
 {
-    static struct rw_cv *cv;
     struct stat about;
     const int made_folder = mkdir(folder, 0777) == 0, why = errno;
     const int is_there = why == EEXIST && stat(folder, &about) == 0 && S_ISDIR(about.st_mode);
     if (!made_folder && !is_there)
         return rw_msg_errno(why, "cannot make the folder '%s'", folder);
-    const int code = validate(cli, &cv);
-    rw_free(cv);
+    const int code = validate(cli);
     if (code != 0 && made_folder) {
         rw_out_file_abandon(&cli->out);
         (void)rmdir(folder); /* it goes if it is still empty */
@@ -238,8 +221,6 @@ const struct rw_command rw_cmd_cv = {
              "others; under early stopping the next fold is left out of these and stops training, "
              "so that what is measured decides nothing. What is 'auto' is chosen once, for all of "
              "DATA.",
-    .least = 1,
-    .most = -1,
     .has_results = 1,
     .options = options,
     .params = "*",

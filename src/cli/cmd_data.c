@@ -5,7 +5,7 @@
 
 static const char *output;
 static const struct rw_option options[] = {
-    {"output", 'o', "FILE.rwb", "where the cache goes (needed)", RW_OPTION_OUTPUT, .value = &output,
+    {"output", "FILE.rwb", "where the cache goes (needed)", RW_OPTION_OUTPUT, .value = &output,
      .needed = 1},
     {0},
 };
@@ -41,8 +41,6 @@ const struct rw_command rw_cmd_bin = {
              "one setting of --bins and --absent. It is accepted wherever text is. With "
              "--categorical it keeps those features' words in place of codes, with --labels or "
              "--label-columns several labels a document.",
-    .least = 1,
-    .most = -1,
     .options = options,
     .roles = RW_ROLE_TABLE,
     .params = " bins absent label-columns labels categorical threads ",
@@ -55,15 +53,14 @@ const struct rw_command rw_cmd_bin = {
 static const char *shape;
 static unsigned long long queries, seed = 1;
 static const struct rw_option synth_options[] = {
-    {"shape", 0, "S", "whose sizes and values: mslr30k, yahoo, istella or letor", RW_OPTION_TEXT,
+    {"shape", "S", "whose sizes and values: mslr30k, yahoo, istella or letor", RW_OPTION_TEXT,
      .value = &shape, .needed = 1},
-    {"queries", 0, "N", "number of queries, 1 to 10000000", RW_OPTION_NUMBER, .value = &queries,
-     .least = 1, .most = 10000000, .needed = 1},
-    {"seed", 0, "S", "seed of the random numbers [default 1]", RW_OPTION_NUMBER, .value = &seed,
-     .least = 0, .most = ~0ull},
-    {"output", 'o', "FILE",
-     "where to: LETOR text, gzip if the name ends in .gz, a cache if in .rwb", RW_OPTION_OUTPUT,
-     .value = &output, .needed = 1},
+    {"queries", "N", "number of queries, 1 to 10000000", RW_OPTION_NUMBER, .value = &queries,
+     .range = {1, 10000000}, .needed = 1},
+    {"seed", "S", "seed of the random numbers [default 1]", RW_OPTION_NUMBER, .value = &seed,
+     .range = {0, ~0ull}},
+    {"output", "FILE", "where to: LETOR text, gzip if the name ends in .gz, a cache if in .rwb",
+     RW_OPTION_OUTPUT, .value = &output, .needed = 1},
     {0},
 };
 

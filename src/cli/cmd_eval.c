@@ -9,47 +9,46 @@ static struct rw_list runs;
 static int all_programs;
 #define OPERANDS "DATA... (--model MODEL | --scores FILE)"
 static const struct rw_option options[] = {
-    {"model", 0, "MODEL", "measure this model's scores", RW_OPTION_INPUT, .value = &model,
+    {"model", "MODEL", "measure this model's scores", RW_OPTION_INPUT, .value = &model,
      .idle_with = " qrels "},
-    {"scores", 0, "FILE", "measure these: a number a line, or a TREC run", RW_OPTION_INPUT,
+    {"scores", "FILE", "measure these: a number a line, or a TREC run", RW_OPTION_INPUT,
      .value = &scores_file, .idle_with = " qrels "},
-    {"qrels", 0, "FILE",
+    {"qrels", "FILE",
      "measure runs by these judgments in place of DATA: TREC's 'query iteration document label' "
      "lines. Ideals are of all judged documents; as --like trec does, unless that is given",
      RW_OPTION_INPUT, .value = &qrels},
-    {"run", 0, "FILE...", "with --qrels: TREC runs, 'query Q0 document rank score tag' lines",
+    {"run", "FILE...", "with --qrels: TREC runs, 'query Q0 document rank score tag' lines",
      RW_OPTION_INPUTS_BEHIND, .value = &runs},
-    {"trees", 0, "N", "measure the scores of the model's first N trees [default: all]",
-     RW_OPTION_TEXT, .value = &trees, .idle_with = " scores qrels "},
-    {"per-query", 0, "FILE", "write each query's values, separated by tabs", RW_OPTION_OUTPUT,
-     .value = &per_query},
-    {"like", 0, "PROGRAM",
+    {"trees", "N", "measure the scores of the model's first N trees [default: all]", RW_OPTION_TEXT,
+     .value = &trees, .idle_with = " scores qrels "},
+    {"per-query", "FILE", "write each query's values, separated by tabs", RW_OPTION_OUTPUT,
+     .value = &per_query, .idle_with = " audit "},
+    {"like", "PROGRAM",
      "the figures that lightgbm, xgboost, xgboost-, catboost, ranklib, quickrank, ydf, trec, "
      "gdeval or ranx would print; with --qrels, rankwood's own, too",
      RW_OPTION_TEXT, .value = &like},
-    {"audit", 0, NULL, "all programs' figures side by side, and what makes them differ",
+    {"audit", NULL, "all programs' figures side by side, and what makes them differ",
      RW_OPTION_FLAG, .value = &all_programs, .idle_with = " qrels "},
     {0},
 };
 
 static void print(const struct rw_cli *cli, const struct rw_eval *eval)
 {
-    struct rw_result result = {0};
     json_t *metrics = json_array();
     for (int i = 0; i < eval->n_metrics; i++) {
         const struct rw_eval_metric *metric = &eval->metrics[i];
         rw_result_add(metrics, "metric:s mean:n queries:u ties_moved:n", metric->name, metric->mean,
                       metric->n_counted, metric->ties_moved);
     }
-    result.document = rw_result_row(
-        "metrics:O documents:u queries:u empty:u single:u conventions:s", metrics, eval->n_docs,
-        eval->n_queries, eval->n_empty, eval->n_single, eval->conventions);
-    rw_result_rows(&result, NULL, metrics, "metric;mean;queries;-ties_moved");
-    rw_result_line(&result,
-                   "%u documents in %u queries: %u empty (nothing relevant), %u of one document",
+    rw_result_rows(NULL, metrics, "metric;mean;queries;-ties_moved");
+    rw_result_line("%u documents in %u queries: %u empty (nothing relevant), %u of one document",
                    eval->n_docs, eval->n_queries, eval->n_empty, eval->n_single);
-    rw_result_line(&result, "%s", eval->conventions);
-    rw_result_print(cli, &result, stdout);
+    rw_result_line("%s", eval->conventions);
+    rw_result_print(cli,
+                    rw_result_row("metrics:O documents:u queries:u empty:u single:u conventions:s",
+                                  metrics, eval->n_docs, eval->n_queries, eval->n_empty,
+                                  eval->n_single, eval->conventions),
+                    stdout);
 }
 
 /* A line a query: its id and the metrics' values, "nan" where the query does not count; of runs,
@@ -57,7 +56,8 @@ static void print(const struct rw_cli *cli, const struct rw_eval *eval)
 static int write_per_query(struct rw_cli *cli, const struct rw_dataset *dataset,
                            struct rw_eval *const *evals, int n)
 {
-    char figure[RW_FIGURE_ROOM];
+    if (!per_query)
+        return 0;
     RW_STEP(rw_out_file_open(cli->ctx, &cli->out, per_query));
     FILE *out = cli->out.file;
     fputs(runs.n > 0 ? "run\tqid" : "qid", out);
@@ -70,9 +70,7 @@ static int write_per_query(struct rw_cli *cli, const struct rw_dataset *dataset,
                     rw_dataset_query_id(dataset, q));
             for (int m = 0; m < evals[r]->n_metrics; m++) {
                 const double value = evals[r]->metrics[m].per_query[q];
-                if (!isnan(value))
-                    rw_exact_text(value, figure);
-                fprintf(out, "\t%s", isnan(value) ? "nan" : figure);
+                fprintf(out, "\t%s", isnan(value) ? "nan" : rw_exact(value));
             }
             fputc('\n', out);
         }
@@ -83,33 +81,31 @@ static int write_per_query(struct rw_cli *cli, const struct rw_dataset *dataset,
 /* All programs' figures, those of one metric together. */
 static void print_audit(const struct rw_cli *cli, const struct rw_audit *audit)
 {
-    struct rw_result result = {0};
     json_t *rows = json_array(), *shown = json_array();
     for (int i = 0; i < audit->n_rows; i++) {
         const struct rw_audit_row *row = &audit->rows[i];
-        json_t *one = rw_result_row(
-            "like:s program:s metric:s mean:n queries:u conventions:s refused:s", row->like,
+        json_t *one = rw_result_add(
+            rows, "like:s program:s metric:s mean:n queries:u conventions:s refused:s", row->like,
             row->program, row->metric, row->mean, row->n_counted, row->conventions, row->refused);
-        json_array_append_new(rows, one);
         json_array_append_new(shown, json_copy(one));
         if (row->refused)
             json_object_set(json_array_get(shown, (size_t)i), "conventions",
                             json_object_get(one, "refused"));
     }
-    result.document = rw_result_row(
-        "rows:o documents:u queries:u empty:u single:u tied:u labels_falling:u labels_rising:u",
-        rows, audit->n_docs, audit->n_queries, audit->n_empty, audit->n_single, audit->n_tied,
-        audit->n_falling, audit->n_rising);
-    rw_result_rows(&result, NULL, shown,
+    rw_result_rows(NULL, shown,
                    "-like;program;metric;mean;queries;conventions=what is counted;-refused");
-    rw_result_line(&result,
-                   "%u documents in %u queries: %u empty (no label over 0), %u of one document, %u "
+    rw_result_line("%u documents in %u queries: %u empty (no label over 0), %u of one document, %u "
                    "with tied scores of different labels",
                    audit->n_docs, audit->n_queries, audit->n_empty, audit->n_single, audit->n_tied);
-    rw_result_line(&result,
-                   "queries sorted by label in the input: %u from high to low, %u from low to high",
+    rw_result_line("queries sorted by label in the input: %u from high to low, %u from low to high",
                    audit->n_falling, audit->n_rising);
-    rw_result_print(cli, &result, stdout);
+    rw_result_print(cli,
+                    rw_result_row("rows:o documents:u queries:u empty:u single:u tied:u "
+                                  "labels_falling:u labels_rising:u",
+                                  rows, audit->n_docs, audit->n_queries, audit->n_empty,
+                                  audit->n_single, audit->n_tied, audit->n_falling,
+                                  audit->n_rising),
+                    stdout);
 }
 
 /* Reads the data, and scores each document: *scores, [n_docs]. The model is read first: reading the
@@ -134,50 +130,34 @@ static int score(struct rw_cli *cli, double **scores)
     return 0;
 }
 
-static int audit(struct rw_cli *cli, const double *scores)
-{
-    struct rw_audit *made;
-    RW_STEP(rw_audit_new(cli->ctx, rw_params_eval(cli->params), cli->dataset, scores, &made));
-    print_audit(cli, made);
-    rw_free(made);
-    return 0;
-}
-
-/* Adds a row for each metric, as CSV and people have it. */
-static json_t *run_json(const struct rw_qrels_run *run, const struct rw_eval *eval,
-                        const char *name, json_t *rows)
-{
-    for (int m = 0; m < eval->n_metrics; m++)
-        rw_result_add(rows, "run:s metric:s mean:n queries:u", name, eval->metrics[m].name,
-                      eval->metrics[m].mean, eval->metrics[m].n_counted);
-    return rw_result_row("run:s metrics:o ranked:l unjudged:l unanswered:u unknown_lines:l", name,
-                         rw_load_json_metrics(eval), run->n_ranked, run->n_unjudged,
-                         run->n_unanswered, run->n_unknown);
-}
-
 static void print_runs(const struct rw_cli *cli, const struct rw_qrels *judged,
                        struct rw_eval *const *evals)
 {
     const struct rw_eval *first = evals[0];
-    struct rw_result result = {0};
     json_t *all = json_array(), *rows = json_array();
-    for (int r = 0; r < runs.n; r++)
-        json_array_append_new(all, run_json(&judged->runs[r], evals[r], runs.text[r], rows));
-    result.document =
-        rw_result_row("runs:o judged:l queries:u empty:u conventions:s", all, judged->n_judged,
-                      first->n_queries, first->n_empty, first->conventions);
-    rw_result_rows(&result, NULL, rows, "run;metric;mean;queries");
-    rw_result_line(&result, "%llu judged documents in %u queries: %u empty (nothing relevant)",
+    rw_result_rows(NULL, rows, "run;metric;mean;queries");
+    rw_result_line("%llu judged documents in %u queries: %u empty (nothing relevant)",
                    (unsigned long long)judged->n_judged, first->n_queries, first->n_empty);
-    for (int r = 0; r < runs.n; r++)
-        rw_result_line(&result,
-                       "%s: %llu documents ranked, %llu of them not judged (label 0); nothing for "
+    for (int r = 0; r < runs.n; r++) {
+        const struct rw_qrels_run *run = &judged->runs[r];
+        const char *name = runs.text[r];
+        json_t *metrics = rw_load_json_metrics(evals[r]), *metric;
+        size_t m;
+        json_array_foreach(metrics, m, metric)
+            json_object_update(rw_result_add(rows, "run:s", name), metric);
+        rw_result_add(all, "run:s metrics:o ranked:l unjudged:l unanswered:u unknown_lines:l", name,
+                      metrics, run->n_ranked, run->n_unjudged, run->n_unanswered, run->n_unknown);
+        rw_result_line("%s: %llu documents ranked, %llu of them not judged (label 0); nothing for "
                        "%u queries",
-                       runs.text[r], (unsigned long long)judged->runs[r].n_ranked,
-                       (unsigned long long)judged->runs[r].n_unjudged,
-                       judged->runs[r].n_unanswered);
-    rw_result_line(&result, "%s", first->conventions);
-    rw_result_print(cli, &result, stdout);
+                       name, (unsigned long long)run->n_ranked, (unsigned long long)run->n_unjudged,
+                       run->n_unanswered);
+    }
+    rw_result_line("%s", first->conventions);
+    rw_result_print(cli,
+                    rw_result_row("runs:o judged:l queries:u empty:u conventions:s", all,
+                                  judged->n_judged, first->n_queries, first->n_empty,
+                                  first->conventions),
+                    stdout);
 }
 
 static int measure(struct rw_cli *cli, const struct rw_dataset *dataset, const double *scores,
@@ -193,13 +173,11 @@ static int measure(struct rw_cli *cli, const struct rw_dataset *dataset, const d
 static int run_runs(struct rw_cli *cli)
 {
     static struct rw_qrels *judged;
-    static struct rw_eval **evals; /* [runs.n] */
     RW_STEP(rw_load_qrels(cli, qrels, &runs, &judged));
-    evals = rw_need((size_t)runs.n, sizeof(*evals));
+    struct rw_eval **evals = rw_need((size_t)runs.n, sizeof(*evals));
     for (int r = 0; r < runs.n; r++)
         RW_STEP(measure(cli, judged->dataset, judged->runs[r].scores, runs.text[r], &evals[r]));
-    if (per_query)
-        RW_STEP(write_per_query(cli, judged->dataset, evals, runs.n));
+    RW_STEP(write_per_query(cli, judged->dataset, evals, runs.n));
     print_runs(cli, judged, evals);
     return 0;
 }
@@ -230,23 +208,24 @@ static int check(struct rw_cli *cli)
         RW_STEP(rw_params_no_effect(cli->ctx, cli->params, "device", "with '--scores'"));
     if (like && all_programs)
         return rw_wrong(cli, "'--like' has no effect with '--audit': it has all of them");
-    if (per_query && all_programs)
-        return rw_wrong(cli, "'--per-query' has no effect with '--audit'");
     return like ? rw_load_check_like(cli, like) : 0;
 }
 
 static int run(struct rw_cli *cli)
 {
-    static double *scores;
     static struct rw_eval *eval;
+    static struct rw_audit *audit;
+    double *scores;
     if (qrels)
         return run_runs(cli);
     RW_STEP(score(cli, &scores));
-    if (all_programs)
-        return audit(cli, scores);
+    if (all_programs) {
+        RW_STEP(rw_audit_new(cli->ctx, rw_params_eval(cli->params), cli->dataset, scores, &audit));
+        print_audit(cli, audit);
+        return 0;
+    }
     RW_STEP(measure(cli, cli->dataset, scores, like ? like : "scores", &eval));
-    if (per_query)
-        RW_STEP(write_per_query(cli, cli->dataset, &eval, 1));
+    RW_STEP(write_per_query(cli, cli->dataset, &eval, 1));
     print(cli, eval);
     return 0;
 }
@@ -257,7 +236,6 @@ const struct rw_command rw_cmd_eval = {
     .operands = OPERANDS "\n--qrels FILE --run FILE...",
     .about = "Measures a ranking: the mean of each metric over the queries that count, and what "
              "was counted.",
-    .most = -1,
     .has_results = 1,
     .options = options,
     .roles = RW_ROLE_EVALUATION | RW_ROLE_WEIGHTS | RW_ROLE_TABLE,

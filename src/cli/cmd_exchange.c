@@ -6,125 +6,111 @@
 
 static const char *output;
 static struct rw_exchange how;
-static const char *base;
+enum { BASE_0, BASE_1, BASE_AUTO }; /* the words of --feature-base */
+static int base = -1;
 static struct rw_list verify;
 static const struct rw_option options[] = {
-    {"to", 0, "FORMAT", "which format (needed)", RW_OPTION_TEXT, .value = &how.format, .needed = 1},
-    {"verify", 0, "DATA",
+    {"to", "FORMAT", "which format (needed)", RW_OPTION_TEXT, .value = &how.format, .needed = 1},
+    {"verify", "DATA",
      "score these documents under the rules of the format's readers, and list those that reach "
      "another leaf; exit 1 if any does",
      RW_OPTION_INPUTS, .value = &verify},
-    {"featureset", 0, "FILE.json",
+    {"featureset", "FILE.json",
      "to opensearch, elasticsearch (needed): the feature set, as GET _ltr/_featureset/NAME gives "
      "it; its features are found by name if the model has names, else by place",
      RW_OPTION_INPUT, .value = &how.featureset},
-    {"name", 0, "NAME", "to opensearch, elasticsearch (needed): what the model is called there",
+    {"name", "NAME", "to opensearch, elasticsearch (needed): what the model is called there",
      RW_OPTION_TEXT, .value = &how.name},
-    {"feature-base", 0, "0|1|auto",
+    {"feature-base", "0|1|auto",
      "the feature that has the format's first id; auto: 0 if the model has a feature 0, else 1 "
      "[default: ids stay as they are]",
-     RW_OPTION_TEXT, .value = &base},
-    {"lossy", 0, NULL, "leave out, with a warning, what the format cannot express", RW_OPTION_FLAG,
+     RW_OPTION_CHOICE, .value = &base},
+    {"lossy", NULL, "leave out, with a warning, what the format cannot express", RW_OPTION_FLAG,
      .value = &how.lossy},
-    {"output", 'o', "FILE", "where the model goes (needed)", RW_OPTION_OUTPUT, .value = &output,
+    {"output", "FILE", "where the model goes (needed)", RW_OPTION_OUTPUT, .value = &output,
      .needed = 1},
     {0},
 };
 
 /* 1234567 as 1,234,567. */
-static const char *grouped(unsigned long long number, char buffer[32])
+static const char *grouped(unsigned long long number)
 {
-    char digits[24];
-    const int n = snprintf(digits, sizeof(digits), "%llu", number);
-    char *to = buffer;
-    for (int i = 0; i < n; i++) {
-        if (i > 0 && (n - i) % 3 == 0)
-            *to++ = ',';
-        *to++ = digits[i];
-    }
-    *to = 0;
-    return buffer;
+    const char *low = "";
+    for (; number >= 1000; number /= 1000)
+        low = rw_text(",%03llu%s", number % 1000, low);
+    return rw_text("%llu%s", number, low);
 }
 
 /* Where the first document parts that does; its row gets the place. */
-static void add_first(const struct rw_cli *cli, struct rw_result *result, json_t *row,
-                      const struct rw_verify_by *by)
+static void add_first(const struct rw_cli *cli, json_t *row, const struct rw_verify_by *by)
 {
     const uint32_t *offset = rw_dataset_query_offsets(cli->dataset);
-    char where[128] = "its score is further away than sums can be", threshold[48] = "categories";
+    const char *where = "its score is further away than sums can be", *threshold = "categories";
     uint32_t q = 0;
     while (offset[q + 1] <= by->doc)
         q++;
     if (by->tree > 0) {
         const struct rw_tree_view tree = rw_model_tree(cli->model, by->tree - 1);
         if (!tree.by_category || !tree.by_category[by->node])
-            snprintf(threshold, sizeof(threshold), "threshold %.9g", (double)tree.cut[by->node]);
-        snprintf(where, sizeof(where), "tree %d, node %d, feature %u: %s, missing %s", by->tree,
-                 by->node, tree.feature[by->node], threshold,
-                 tree.missing_left[by->node] ? "left" : "right");
+            threshold = rw_text("threshold %.9g", (double)tree.cut[by->node]);
+        where = rw_text("tree %d, node %d, feature %u: %s, missing %s", by->tree, by->node,
+                        tree.feature[by->node], threshold,
+                        tree.missing_left[by->node] ? "left" : "right");
     }
-    rw_result_line(result, "  first: document %u (query %s, position %u): %s", by->doc + 1,
-                   rw_dataset_query_id(cli->dataset, q), by->doc - offset[q] + 1, where);
+    const char *query = rw_dataset_query_id(cli->dataset, q);
+    const uint32_t position = by->doc - offset[q] + 1;
+    rw_result_line("  first: document %u (query %s, position %u): %s", by->doc + 1, query, position,
+                   where);
     rw_result_extend(row, rw_result_row("first:u first_query:s first_position:u first_where:s",
-                                        by->doc + 1, rw_dataset_query_id(cli->dataset, q),
-                                        by->doc - offset[q] + 1, where));
+                                        by->doc + 1, query, position, where));
 }
 
 /* The exit code. */
 static int print_verified(const struct rw_cli *cli, const struct rw_verify *verified)
 {
-    struct rw_result result = {0};
     json_t *rows = json_array();
     int code = RW_EXIT_OK;
     for (int i = 0; i < verified->n; i++) {
         const struct rw_verify_by *by = &verified->by[i];
-        char number[4][32];
-        json_t *row = rw_result_row("consumer:s rules:s earlier:b documents:u differ:u "
+        json_t *row = rw_result_add(rows,
+                                    "consumer:s rules:s earlier:b documents:u differ:u "
                                     "largest_difference:n pairs:l pairs_moved:l",
                                     by->consumer, by->rules, by->earlier, by->n_docs, by->n_differ,
                                     by->most, by->n_pairs, by->n_pairs_moved);
-        json_array_append_new(rows, row);
-        rw_result_line(&result, "%s%s: %s", by->consumer,
-                       by->earlier ? " (an earlier version)" : "", by->rules);
-        rw_result_line(&result,
-                       "  %s of %s documents differ; scores by at most %.2g; %s of %s pairs change "
+        rw_result_line("%s%s: %s", by->consumer, by->earlier ? " (an earlier version)" : "",
+                       by->rules);
+        rw_result_line("  %s of %s documents differ; scores by at most %.2g; %s of %s pairs change "
                        "order",
-                       grouped(by->n_differ, number[0]), grouped(by->n_docs, number[1]), by->most,
-                       grouped(by->n_pairs_moved, number[2]), grouped(by->n_pairs, number[3]));
+                       grouped(by->n_differ), grouped(by->n_docs), by->most,
+                       grouped(by->n_pairs_moved), grouped(by->n_pairs));
         if (by->n_differ == 0)
             continue;
-        add_first(cli, &result, row, by);
+        add_first(cli, row, by);
         if (!by->earlier)
             code = RW_EXIT_FAILURE;
     }
-    result.document = rw_result_row("verified:o", rows);
     if (cli->format != RW_FORMAT_TEXT)
-        rw_result_rows(&result, NULL, json_incref(rows),
+        rw_result_rows(NULL, rows,
                        "consumer;-rules;earlier;documents;differ;largest_difference=largest "
                        "difference=%.2g;pairs;pairs_moved=change order;-first;-first_query;"
                        "-first_position;-first_where");
-    rw_result_print(cli, &result, stdout);
+    rw_result_print(cli, rw_result_row("verified:o", rows), stdout);
     return code;
 }
 
 static void list_formats(FILE *out, int imports)
 {
     struct rw_model_format_info info;
-    char line[1024];
     fputs("\nFormats:\n", out);
     for (int i = 0; rw_model_format_at(i, &info); i++) {
-        snprintf(line, sizeof(line), "  %-14s %s", info.name, info.about);
         if (info.imports || !imports)
-            rw_help_lines(out, line);
+            rw_help_lines(out, rw_text("  %-14s %s", info.name, info.about));
     }
 }
 
-static int take_feature_base(struct rw_cli *cli)
+static void take_feature_base(void)
 {
-    if (base && strcmp(base, "auto") != 0 && strcmp(base, "0") != 0 && strcmp(base, "1") != 0)
-        return rw_wrong(cli, "option '--feature-base': expected 0, 1 or auto, found '%s'", base);
-    how.feature_base = !base ? -1 : strlen(base) == 1 ? base[0] - '0' : RW_FEATURE_BASE_AUTO;
-    return 0;
+    how.feature_base = base == BASE_AUTO ? RW_FEATURE_BASE_AUTO : base;
 }
 
 static void more(FILE *out)
@@ -134,7 +120,7 @@ static void more(FILE *out)
 
 static int check(struct rw_cli *cli)
 {
-    RW_STEP(take_feature_base(cli));
+    take_feature_base();
     if (verify.n == 0 && cli->format != RW_FORMAT_TEXT)
         return rw_wrong(cli, "'--format' and '--json' print what '--verify' finds: give that, too");
     if (verify.n > 0 && strcmp(output, "-") == 0)
@@ -162,8 +148,6 @@ const struct rw_command rw_cmd_export = {
     .about = "Writes a model for another program, so that it sends every document to the same leaf "
              "of every tree. What the format cannot express is refused, by tree and node.",
     .more = more,
-    .least = 1,
-    .most = 1,
     .has_results = 1,
     .options = options,
     .roles = RW_ROLE_TABLE,
@@ -174,13 +158,12 @@ const struct rw_command rw_cmd_export = {
 /* ------------------------------------------------------------------ import */
 
 static const struct rw_option import_options[] = {
-    {"from", 0, "FORMAT", "which format (needed)", RW_OPTION_TEXT, .value = &how.format,
-     .needed = 1},
-    {"feature-base", 0, "0|1|auto",
+    {"from", "FORMAT", "which format (needed)", RW_OPTION_TEXT, .value = &how.format, .needed = 1},
+    {"feature-base", "0|1|auto",
      "the feature that the format's first id becomes; auto: 1, but 0 for columns with names from 0 "
      "[default: ids stay as they are]",
-     RW_OPTION_TEXT, .value = &base},
-    {"output", 'o', "MODEL", "where the model goes (needed)", RW_OPTION_OUTPUT, .value = &output,
+     RW_OPTION_CHOICE, .value = &base},
+    {"output", "MODEL", "where the model goes (needed)", RW_OPTION_OUTPUT, .value = &output,
      .needed = 1},
     {0},
 };
@@ -192,7 +175,7 @@ static void import_more(FILE *out)
 
 static int import_check(struct rw_cli *cli)
 {
-    RW_STEP(take_feature_base(cli));
+    take_feature_base();
     return rw_model_import(cli->ctx, NULL, &how, &cli->model);
 }
 
@@ -210,8 +193,6 @@ const struct rw_command rw_cmd_import = {
              "reaches the same leaf of every tree. What our trees cannot express is refused, by "
              "name.",
     .more = import_more,
-    .least = 1,
-    .most = 1,
     .options = import_options,
     .check = import_check,
     .run = import_run,

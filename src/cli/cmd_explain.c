@@ -12,20 +12,19 @@ static unsigned long long repeats = 5, top;
 static struct rw_list docs;
 static int documents;
 static const struct rw_option options[] = {
-    {"query", 0, "ID", "explain documents of this query, given by --doc", RW_OPTION_TEXT,
+    {"query", "ID", "explain documents of this query, given by --doc", RW_OPTION_TEXT,
      .value = &query_id},
-    {"doc", 0, "DOC",
+    {"doc", "DOC",
      "a document's id, or its position in the query; given twice, A and B: why A is above B",
      RW_OPTION_LIST, .value = &docs},
-    {"documents", 0, NULL, "print SHAP values, a line a document", RW_OPTION_FLAG,
-     .value = &documents, .idle_with = " query "},
-    {"top", 0, "N", "the first N features and trees [default: 20; --documents: all features]",
-     RW_OPTION_NUMBER, .value = &top, .least = 1, .most = RW_FEATURE_IDS},
-    {"repeats", 0, "N", "permutations of each feature; 0: none [default: 5]", RW_OPTION_NUMBER,
-     .value = &repeats, .idle_with = " query documents ", .least = 0, .most = 1000},
-    {"trees", 0, "N", "explain the first N trees [default: all]", RW_OPTION_TEXT, .value = &trees},
-    {"output", 'o', "FILE", "where to [default: standard output]", RW_OPTION_OUTPUT,
-     .value = &output},
+    {"documents", NULL, "print SHAP values, a line a document", RW_OPTION_FLAG, .value = &documents,
+     .idle_with = " query "},
+    {"top", "N", "the first N features and trees [default: 20; --documents: all features]",
+     RW_OPTION_NUMBER, .value = &top, .range = {1, RW_FEATURE_IDS}},
+    {"repeats", "N", "permutations of each feature; 0: none [default: 5]", RW_OPTION_NUMBER,
+     .value = &repeats, .idle_with = " query documents ", .range = {0, 1000}},
+    {"trees", "N", "explain the first N trees [default: all]", RW_OPTION_TEXT, .value = &trees},
+    {"output", "FILE", "where to [default: standard output]", RW_OPTION_OUTPUT, .value = &output},
     {0},
 };
 
@@ -58,22 +57,19 @@ static const char *covers(void)
                : "the documents of DATA, passed down the trees (the model has no counts)";
 }
 
-static void add_base(const struct rw_cli *cli, struct rw_result *result)
+static void add_base(const struct rw_cli *cli)
 {
-    char figure[RW_FIGURE_ROOM], documents_of[48] = "the training documents";
-    if (!job.has_covers)
-        snprintf(documents_of, sizeof(documents_of), "%u documents",
-                 rw_dataset_n_docs(cli->dataset));
-    rw_result_line(result, "base    %s, the mean score of %s",
-                   rw_figure(job.explainer->base, figure), documents_of);
-    rw_result_line(result, "covers  %s", covers());
+    rw_result_line("base    %s, the mean score of %s", rw_figure(job.explainer->base),
+                   job.has_covers ? "the training documents"
+                                  : rw_text("%u documents", rw_dataset_n_docs(cli->dataset)));
+    rw_result_line("covers  %s", covers());
 }
 
 /* Adds the first rows, which --top says. */
-static void add_rows(struct rw_result *result, const char *title, json_t *rows, const char *columns)
+static void add_rows(const char *title, json_t *rows, const char *columns)
 {
-    rw_result_rows(result, title, rows, columns);
-    rw_result_most(result, job.n_top, "--top %zu");
+    rw_result_rows(title, rows, columns);
+    rw_result_most(job.n_top, "--top %zu");
 }
 
 /* ------------------------------------------------------------------ before */
@@ -82,17 +78,11 @@ static void add_rows(struct rw_result *result, const char *title, json_t *rows, 
 static void list_features(const struct rw_model *model)
 {
     const uint32_t *id = job.explainer->features;
-    const int n = (int)job.explainer->n_features;
-    const int n_named = rw_model_features(model, NULL, 0);
-    if (n_named < 0)
-        rw_no_memory();
-    struct rw_feature_use *uses = rw_need((size_t)n_named, sizeof(*uses));
-    int *at = rw_need(RW_FEATURE_IDS, sizeof(*at));
-    if (rw_model_features(model, uses, n_named) < 0)
-        rw_no_memory();
-    job.feature = rw_need((size_t)n, sizeof(*job.feature));
-    job.n = n;
-    for (int i = 0; i < n; i++) {
+    int *at = rw_need(RW_FEATURE_IDS, sizeof(*at)), n_named;
+    const struct rw_feature_use *uses = rw_load_uses(model, &n_named);
+    job.n = (int)job.explainer->n_features;
+    job.feature = rw_need((size_t)job.n, sizeof(*job.feature));
+    for (int i = 0; i < job.n; i++) {
         at[id[i]] = i;
         job.feature[i] = (struct explained_feature){.feature = id[i], .name = ""};
     }
@@ -105,7 +95,7 @@ static void list_features(const struct rw_model *model)
     }
     for (int i = 0; i < n_named; i++) {
         const int index = at[uses[i].feature];
-        if (n > 0 && id[index] == uses[i].feature)
+        if (job.n > 0 && id[index] == uses[i].feature)
             job.feature[index].name = uses[i].name;
     }
 }
@@ -165,18 +155,14 @@ static int by_falling_mean(const void *a, const void *b)
 /* value: written, the metric. */
 static int permute(struct rw_cli *cli, double *value)
 {
-    static struct rw_permuted *permuted;
-    permuted = rw_need((size_t)job.n, sizeof(*permuted));
+    struct rw_permuted *permuted = rw_need((size_t)job.n, sizeof(*permuted));
     RW_STEP(rw_progress_follow(cli->ctx));
     const int n =
         rw_permutation_importance(cli->ctx, rw_params_eval(cli->params), cli->model, job.n_trees,
                                   cli->dataset, (int)repeats, value, permuted, job.n);
-    rw_progress_end();
-    if (n < 0)
-        return n;
-    for (int i = 0; i < job.n; i++)
+    for (int i = 0; i < n; i++)
         job.feature[i].permuted = permuted[i];
-    return 0;
+    return n < 0 ? n : 0;
 }
 
 /* A sum that is too far off is a bug, and reported as one. */
@@ -192,43 +178,39 @@ static int check_sums(double most)
 /* value: of the metric; most: the largest difference of sums. */
 static int print_summary(struct rw_cli *cli, double value, double most)
 {
-    const struct rw_eval_params *how = rw_params_eval(cli->params);
+    const double base = job.explainer->base, bound = job.explainer->bound;
     const char *metric = rw_params_get(cli->params, "metric");
-    char conventions[512] = "", figure[RW_FIGURE_ROOM];
-    struct rw_result result = {0};
+    char conventions[512] = "";
     json_t *features = json_array();
-    RW_STEP(rw_eval_conventions(cli->ctx, how, conventions, sizeof(conventions)));
+    RW_STEP(rw_eval_conventions(cli->ctx, rw_params_eval(cli->params), conventions,
+                                sizeof(conventions)));
     for (int i = 0; i < job.n; i++) {
         const struct explained_feature *one = &job.feature[i];
-        json_t *row = rw_result_row("feature:u name:s mean_abs_shap:n gain:n splits:l",
+        json_t *row = rw_result_add(features, "feature:u name:s mean_abs_shap:n gain:n splits:l",
                                     one->feature, one->name, one->mean, one->gain, one->n_splits);
         if (repeats > 0)
             rw_result_extend(row, rw_result_row("loss:n deviation:n", one->permuted.loss,
                                                 one->permuted.deviation));
-        json_array_append_new(features, row);
     }
-    result.document = rw_result_row(
-        "base:n covers:s largest_difference:n bound:n documents:u permutations:i features:O",
-        job.explainer->base, covers(), most, job.explainer->bound, rw_dataset_n_docs(cli->dataset),
-        (int)repeats, features);
-    add_base(cli, &result);
-    rw_result_line(&result,
-                   "sums    base + SHAP values differ from scores by %.2g at most (bound: %.2g)",
-                   most, job.explainer->bound);
+    json_t *document = rw_result_row(
+        "base:n covers:s largest_difference:n bound:n documents:u permutations:i features:O", base,
+        covers(), most, bound, rw_dataset_n_docs(cli->dataset), (int)repeats, features);
+    add_base(cli);
+    rw_result_line("sums    base + SHAP values differ from scores by %.2g at most (bound: %.2g)",
+                   most, bound);
     if (repeats > 0) {
-        rw_result_extend(result.document, rw_result_row("metric:s value:n conventions:s", metric,
-                                                        value, conventions));
-        rw_result_line(&result,
-                       "%-7s %s; a feature's loss: the mean of %llu permutation%s of its values",
-                       metric, rw_figure(value, figure), repeats, repeats == 1 ? "" : "s");
+        rw_result_extend(
+            document, rw_result_row("metric:s value:n conventions:s", metric, value, conventions));
+        rw_result_line("%-7s %s; a feature's loss: the mean of %llu permutation%s of its values",
+                       metric, rw_figure(value), repeats, repeats == 1 ? "" : "s");
     }
-    add_rows(&result, "features by mean |SHAP|", features,
+    add_rows("features by mean |SHAP|", features,
              repeats > 0
                  ? "mean_abs_shap=mean |SHAP|;gain=gain %=%;splits;loss;deviation;feature;name"
                  : "mean_abs_shap=mean |SHAP|;gain=gain %=%;splits;feature;name");
     if (repeats > 0)
-        rw_result_line(&result, "%s", conventions);
-    rw_result_print(cli, &result, cli->out.file);
+        rw_result_line("%s", conventions);
+    rw_result_print(cli, document, cli->out.file);
     return check_sums(most);
 }
 
@@ -263,25 +245,16 @@ static void doc_id(const struct rw_cli *cli, uint32_t query, uint32_t doc, char 
         snprintf(id, size, "%s-%u", rw_dataset_query_id(cli->dataset, query), doc - first + 1);
 }
 
-static void write_figure(const struct rw_cli *cli, double value)
-{
-    char figure[RW_EXACT_ROOM];
-    rw_exact_text(value, figure);
-    fprintf(cli->out.file, "%c%s", cli->format == RW_FORMAT_CSV ? ',' : '\t', figure);
-}
-
 /* The features with the largest values, "id:value". shap: [n], changed. */
 static void write_top(const struct rw_cli *cli, double *shap)
 {
-    char figure[RW_FIGURE_ROOM];
     for (int k = 0; k < job.n_top && k < job.n; k++) {
         int best = 0;
         for (int i = 1; i < job.n; i++)
             best = fabs(shap[i]) > fabs(shap[best]) ? i : best;
         if (shap[best] == 0.0)
             break;
-        rw_exact_text(shap[best], figure);
-        fprintf(cli->out.file, "\t%u:%s", job.feature[best].feature, figure);
+        fprintf(cli->out.file, "\t%u:%s", job.feature[best].feature, rw_exact(shap[best]));
         shap[best] = 0.0;
     }
 }
@@ -290,8 +263,7 @@ static void write_doc_head(const struct rw_cli *cli)
 {
     const int is_csv = cli->format == RW_FORMAT_CSV;
     FILE *out = cli->out.file;
-    char base[RW_EXACT_ROOM];
-    rw_exact_text(job.explainer->base, base);
+    const char *base = rw_exact(job.explainer->base);
     if (cli->format == RW_FORMAT_JSON) {
         fprintf(out, "{\"base\":%s,\"bound\":%.17g,\"covers\":\"%s\",\n\"features\":[", base,
                 job.explainer->bound, covers());
@@ -311,6 +283,7 @@ static void write_doc_head(const struct rw_cli *cli)
 static void write_doc(const struct rw_cli *cli, uint32_t query, uint32_t doc, double *shap)
 {
     const char *query_name = rw_dataset_query_id(cli->dataset, query);
+    const int is_csv = cli->format == RW_FORMAT_CSV;
     FILE *out = cli->out.file;
     char id[512];
     doc_id(cli, query, doc, id, sizeof(id));
@@ -325,16 +298,15 @@ static void write_doc(const struct rw_cli *cli, uint32_t query, uint32_t doc, do
         json_decref(row);
         return;
     }
-    if (cli->format == RW_FORMAT_CSV) {
+    if (is_csv) {
         rw_result_put_csv(out, query_name);
         fputc(',', out);
         rw_result_put_csv(out, id);
     } else {
         fprintf(out, "%s\t%s", query_name, id);
     }
-    write_figure(cli, job.scores[doc]);
-    for (int i = 0; i < job.n && !job.n_top; i++)
-        write_figure(cli, shap[i]);
+    for (int i = -1; i < (job.n_top ? 0 : job.n); i++)
+        fprintf(out, "%c%s", is_csv ? ',' : '\t', rw_exact(i < 0 ? job.scores[doc] : shap[i]));
     if (job.n_top)
         write_top(cli, shap);
     fputc('\n', out);
@@ -467,30 +439,13 @@ static int sort_trees(const struct rw_cli *cli, struct share *shares)
 }
 
 /* Of one document without what is B's. */
-static json_t *without_b(json_t *row)
+static void without_b(json_t *row)
 {
-    json_object_del(row, docs.n == 2 ? "" : "b");
-    json_object_del(row, docs.n == 2 ? "" : "value_b");
-    json_object_del(row, docs.n == 2 ? "" : "leaf_b");
-    return row;
-}
-
-static json_t *feature_row(const struct share *share)
-{
-    const struct explained_feature *feature = &job.feature[share->at];
-    const struct side *b = &side[docs.n - 1];
-    const int at = share->at;
-    return without_b(rw_result_row("feature:u name:s share:n a:n b:n value_a:n value_b:n",
-                                   feature->feature, feature->name, share->by, side[0].shap[at],
-                                   b->shap[at], (double)side[0].value[at], (double)b->value[at]));
-}
-
-static json_t *tree_row(const struct rw_cli *cli, const struct share *share)
-{
-    const int t = share->at, b = docs.n - 1;
-    return without_b(rw_result_row("tree:i share:n a:n b:n leaf_a:i leaf_b:i", t + 1, share->by,
-                                   leaf_of(cli, 0, t), leaf_of(cli, b, t), side[0].leaf[t],
-                                   side[b].leaf[t]));
+    if (docs.n == 2)
+        return;
+    json_object_del(row, "b");
+    json_object_del(row, "value_b");
+    json_object_del(row, "leaf_b");
 }
 
 static double sum_of(const struct share *shares, int n)
@@ -501,55 +456,81 @@ static double sum_of(const struct share *shares, int n)
     return sum;
 }
 
+/* Adds the shares of all features, in order; their sum and their number. */
+static json_t *add_features(struct share *shares)
+{
+    const struct side *b = &side[docs.n - 1];
+    json_t *rows = json_array();
+    const int n = sort_features(shares);
+    for (int i = 0; i < n; i++) {
+        const int at = shares[i].at;
+        without_b(rw_result_add(rows, "feature:u name:s share:n a:n b:n value_a:n value_b:n",
+                                job.feature[at].feature, job.feature[at].name, shares[i].by,
+                                side[0].shap[at], b->shap[at], (double)side[0].value[at],
+                                (double)b->value[at]));
+    }
+    add_rows(
+        "by feature (SHAP values)", rows,
+        docs.n == 2
+            ? "share=A - B=+;a=A=+;b=B=+;value_a=value A=%.6g;value_b=value B=%.6g;feature;name"
+            : "share==+;-a;value_a=value=%.6g;feature;name");
+    rw_result_line("%+.6f  in all", sum_of(shares, n));
+    return rows;
+}
+
+/* n: written, how many. */
+static json_t *add_trees(const struct rw_cli *cli, struct share *shares, int *n)
+{
+    const int b = docs.n - 1;
+    json_t *rows = json_array();
+    *n = sort_trees(cli, shares);
+    for (int i = 0; i < *n; i++) {
+        const int t = shares[i].at;
+        without_b(rw_result_add(rows, "tree:i share:n a:n b:n leaf_a:i leaf_b:i", t + 1,
+                                shares[i].by, leaf_of(cli, 0, t), leaf_of(cli, b, t),
+                                side[0].leaf[t], side[b].leaf[t]));
+    }
+    add_rows("by tree (leaves)", rows,
+             docs.n == 2 ? "share=A - B=+;a=A=+;b=B=+;leaf_a=leaf A;leaf_b=leaf B;tree"
+                         : "share=value=+;leaf_a=leaf;tree");
+    rw_result_line("%+.6f  in all", sum_of(shares, *n));
+    return rows;
+}
+
 static void print_pair(const struct rw_cli *cli, uint32_t query)
 {
     const float *labels = rw_dataset_labels(cli->dataset);
     const char *query_name = rw_dataset_query_id(cli->dataset, query);
     const double base = job.explainer->base;
-    const double margin = side[0].score - (docs.n == 2 ? side[1].score : base);
     const int most = job.n > job.n_trees ? job.n : job.n_trees, two = docs.n == 2;
+    const double margin = side[0].score - (two ? side[1].score : base);
     struct share *shares = rw_need((size_t)most, sizeof(*shares));
-    struct rw_result result = {0};
-    json_t *documents_of = json_array(), *features = json_array(), *of_trees = json_array();
-    rw_result_line(&result, "query %s", query_name);
+    json_t *documents_of = json_array();
+    rw_result_line("query %s", query_name);
     for (int s = 0; s < docs.n; s++) {
         const double label = (double)labels[side[s].doc];
-        char figure[RW_FIGURE_ROOM];
-        rw_result_line(&result, "%c       document %s, position %u, label %g, score %s", "AB"[s],
-                       side[s].id, side[s].position, label, rw_figure(side[s].score, figure));
+        rw_result_line("%c       document %s, position %u, label %g, score %s", "AB"[s], side[s].id,
+                       side[s].position, label, rw_figure(side[s].score));
         rw_result_add(documents_of, "id:s position:u label:n score:n", side[s].id, side[s].position,
                       label, side[s].score);
     }
     if (two)
-        rw_result_line(&result, "A - B   %+.6f: A is %s B", margin,
+        rw_result_line("A - B   %+.6f: A is %s B", margin,
                        margin > 0   ? "above"
                        : margin < 0 ? "below"
                                     : "tied with");
-    add_base(cli, &result);
-    const int n_features = sort_features(shares);
-    for (int i = 0; i < n_features; i++)
-        json_array_append_new(features, feature_row(&shares[i]));
-    add_rows(
-        &result, "by feature (SHAP values)", features,
-        two ? "share=A - B=+;a=A=+;b=B=+;value_a=value A=%.6g;value_b=value B=%.6g;feature;name"
-            : "share==+;-a;value_a=value=%.6g;feature;name");
-    rw_result_line(&result, "%+.6f  in all", sum_of(shares, n_features));
-    const int n_trees = sort_trees(cli, shares);
-    for (int i = 0; i < n_trees; i++)
-        json_array_append_new(of_trees, tree_row(cli, &shares[i]));
-    add_rows(&result, "by tree (leaves)", of_trees,
-             two ? "share=A - B=+;a=A=+;b=B=+;leaf_a=leaf A;leaf_b=leaf B;tree"
-                 : "share=value=+;leaf_a=leaf;tree");
-    rw_result_line(&result, "%+.6f  in all", sum_of(shares, n_trees));
+    add_base(cli);
+    int n_trees;
+    json_t *features = add_features(shares), *of_trees = add_trees(cli, shares, &n_trees);
+    const int n_of_one_leaf = two ? job.n_trees - n_trees : 0;
     if (two)
-        rw_result_line(&result, "in %d of %d trees A and B fall into one leaf",
-                       job.n_trees - n_trees, job.n_trees);
-    result.document =
-        rw_result_row("query:s documents:o margin:n base:n covers:s bound:n "
-                      "features:O trees_of_one_leaf:i trees:O",
-                      query_name, documents_of, margin, base, covers(), job.explainer->bound,
-                      features, two ? job.n_trees - n_trees : 0, of_trees);
-    rw_result_print(cli, &result, cli->out.file);
+        rw_result_line("in %d of %d trees A and B fall into one leaf", n_of_one_leaf, job.n_trees);
+    rw_result_print(cli,
+                    rw_result_row("query:s documents:o margin:n base:n covers:s bound:n "
+                                  "features:O trees_of_one_leaf:i trees:O",
+                                  query_name, documents_of, margin, base, covers(),
+                                  job.explainer->bound, features, n_of_one_leaf, of_trees),
+                    cli->out.file);
 }
 
 static int explain_pair(struct rw_cli *cli)
@@ -614,8 +595,6 @@ const struct rw_command rw_cmd_explain = {
              "SHAP values of a document and the base add up to its score. They need the number of "
              "training documents at each node, which the model file has; for a model of an older "
              "version, or imported without them, the documents of DATA are counted.",
-    .least = 2,
-    .most = -1,
     .has_results = 1,
     .options = options,
     .roles = RW_ROLE_EVALUATION | RW_ROLE_WEIGHTS | RW_ROLE_TABLE,

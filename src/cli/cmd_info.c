@@ -7,7 +7,7 @@ enum { MOST_SHOWN = 20 };
 
 static int all;
 static const struct rw_option options[] = {
-    {"all", 0, NULL, "all features, not the first 20", RW_OPTION_FLAG, .value = &all},
+    {"all", NULL, "all features, not the first 20", RW_OPTION_FLAG, .value = &all},
     {0},
 };
 
@@ -19,36 +19,32 @@ static int more_used(const void *a, const void *b)
     return x->feature < y->feature ? -1 : x->feature > y->feature;
 }
 
-static json_t *features_json(const struct rw_feature_use *uses, int n)
+/* Adds a table of them, and returns its rows. */
+static json_t *add_features(const char *title, const struct rw_feature_use *uses, int n)
 {
     json_t *features = json_array();
     for (int i = 0; i < n; i++)
         rw_result_add(features, "feature:u name:s splits:l gain:n", uses[i].feature, uses[i].name,
                       (uint64_t)uses[i].n_splits, uses[i].gain);
+    rw_result_rows(title, features, "+gain=gain %=%;splits;gain==%.4g;feature;name");
+    rw_result_most(all ? 0 : MOST_SHOWN, "--all");
     return features;
 }
 
-static void add_features(struct rw_result *result, const char *title, json_t *features)
-{
-    rw_result_rows(result, title, features, "+gain=gain %=%;splits;gain==%.4g;feature;name");
-    rw_result_most(result, all ? 0 : MOST_SHOWN, "--all");
-}
-
 /* The parameters of a training, and a line each. */
-static json_t *run_json(const struct rw_model *model, int run, struct rw_result *result)
+static json_t *run_json(const struct rw_model *model, int run)
 {
     const int n_runs = rw_model_info(model).n_runs;
     const struct rw_run_view training = rw_model_run(model, run);
     json_t *params = json_object(), *chosen = json_array();
-    rw_result_line(result, "%s", "");
     if (n_runs == 1)
-        rw_result_line(result, "parameters");
+        rw_result_line("\nparameters");
     else
-        rw_result_line(result, "parameters of training %d of %d, which added %d trees", run + 1,
-                       n_runs, training.n_trees);
+        rw_result_line("\nparameters of training %d of %d, which added %d trees", run + 1, n_runs,
+                       training.n_trees);
     for (int i = 0; i < training.n_params; i++) {
         const struct rw_run_param *param = &training.params[i];
-        rw_result_line(result, "  %-16s %s%s", param->name, param->value,
+        rw_result_line("  %-16s %s%s", param->name, param->value,
                        param->is_auto ? "  (auto: chosen by size)" : "");
         json_object_set_new(params, param->name, rw_result_param(param->name, param->value));
         if (param->is_auto)
@@ -62,9 +58,8 @@ static void print(const struct rw_cli *cli, struct rw_feature_use *uses, int n)
     const struct rw_model *model = cli->model;
     const struct rw_model_info info = rw_model_info(model);
     const int n_trees = rw_model_n_trees(model);
-    struct rw_result result = {0};
     struct rw_calibration map;
-    json_t *leaves = json_array(), *runs = json_array(), *features = features_json(uses, n);
+    json_t *leaves = json_array(), *runs = json_array();
     long long n_leaves = 0, n_splits = 0;
     for (int t = 0; t < n_trees; t++) {
         const int n_of_tree = rw_model_tree(model, t).n_leaves;
@@ -73,29 +68,27 @@ static void print(const struct rw_cli *cli, struct rw_feature_use *uses, int n)
     }
     for (int i = 0; i < n; i++)
         n_splits += (long long)uses[i].n_splits;
-    rw_result_line(&result,
-                   "trees       %d\nleaves      %lld\nsplits      %lld\nfeatures    %d in use",
+    rw_result_line("trees       %d\nleaves      %lld\nsplits      %lld\nfeatures    %d in use",
                    n_trees, n_leaves, n_splits, n);
     if (info.best_round > 0)
-        rw_result_line(&result, "best round  %d", info.best_round);
-    rw_result_line(&result, "finished    %s", info.is_finished ? "yes" : "no");
-    const int is_calibrated = rw_model_calibration(model, &map);
-    if (is_calibrated)
-        rw_load_calibration_line(&result, &map);
+        rw_result_line("best round  %d", info.best_round);
+    rw_result_line("finished    %s", info.is_finished ? "yes" : "no");
+    json_t *calibration =
+        rw_model_calibration(model, &map) ? rw_load_calibration(&map) : json_null();
     for (int run = 0; run < info.n_runs; run++)
-        json_array_append_new(runs, run_json(model, run, &result));
-    json_t *last = json_array_get(runs, json_array_size(runs) - 1);
-    result.document = rw_result_row("trees:i best_round:i finished:b leaves:o calibration:o "
-                                    "params:O auto:O trainings:o features:O",
-                                    n_trees, info.best_round, info.is_finished, leaves,
-                                    is_calibrated ? rw_load_json_calibration(&map) : json_null(),
-                                    json_object_get(last, "params"), json_object_get(last, "auto"),
-                                    runs, features);
-    add_features(&result, "features by gain", features);
+        json_array_append_new(runs, run_json(model, run));
+    const json_t *last = json_array_get(runs, json_array_size(runs) - 1);
+    json_t *features = add_features("features by gain", uses, n);
     if (n > 0)
         qsort(uses, (size_t)n, sizeof(*uses), more_used);
-    add_features(&result, "features by use", features_json(uses, n));
-    rw_result_print(cli, &result, stdout);
+    add_features("features by use", uses, n);
+    rw_result_print(cli,
+                    rw_result_row("trees:i best_round:i finished:b leaves:o calibration:o "
+                                  "params:O auto:O trainings:o features:O",
+                                  n_trees, info.best_round, info.is_finished, leaves, calibration,
+                                  json_object_get(last, "params"), json_object_get(last, "auto"),
+                                  runs, features),
+                    stdout);
 }
 
 static int check(struct rw_cli *cli)
@@ -108,12 +101,8 @@ static int check(struct rw_cli *cli)
 static int run(struct rw_cli *cli)
 {
     RW_STEP(rw_model_read(cli->ctx, cli->operands.text[0], &cli->model));
-    const int n = rw_model_features(cli->model, NULL, 0);
-    if (n < 0)
-        rw_no_memory();
-    struct rw_feature_use *uses = rw_need((size_t)n, sizeof(*uses));
-    if (rw_model_features(cli->model, uses, n) < 0)
-        rw_no_memory();
+    int n;
+    struct rw_feature_use *uses = rw_load_uses(cli->model, &n);
     print(cli, uses, n);
     return 0;
 }
@@ -123,8 +112,6 @@ const struct rw_command rw_cmd_info = {
     .brief = "what is in a model: trees, parameters, features",
     .operands = "MODEL",
     .about = "Prints what is in a model: trees, parameters, features by gain and by use.",
-    .least = 1,
-    .most = 1,
     .has_results = 1,
     .options = options,
     .check = check,

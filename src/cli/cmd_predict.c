@@ -7,15 +7,15 @@
 static const char *output, *run_output, *trees;
 static int leaf_ids, probability;
 static const struct rw_option options[] = {
-    {"output", 'o', "SCORES", "where the scores go [default: standard output]", RW_OPTION_OUTPUT,
+    {"output", "SCORES", "where the scores go [default: standard output]", RW_OPTION_OUTPUT,
      .value = &output},
-    {"trees", 0, "N", "use the first N trees [default: all]", RW_OPTION_TEXT, .value = &trees},
-    {"probability", 0, NULL,
+    {"trees", "N", "use the first N trees [default: all]", RW_OPTION_TEXT, .value = &trees},
+    {"probability", NULL,
      "print the probability that the model's map gives the score ('calibrate' makes it) instead",
      RW_OPTION_FLAG, .value = &probability, .idle_with = " leaf-ids "},
-    {"leaf-ids", 0, NULL, "print each tree's leaf instead of the score", RW_OPTION_FLAG,
+    {"leaf-ids", NULL, "print each tree's leaf instead of the score", RW_OPTION_FLAG,
      .value = &leaf_ids},
-    {"trec", 0, "RUN", "write a TREC run (and no scores, unless -o names a file for them)",
+    {"trec", "RUN", "write a TREC run (and no scores, unless -o names a file for them)",
      RW_OPTION_OUTPUT, .value = &run_output},
     {0},
 };
@@ -28,13 +28,19 @@ struct trec_doc {
     size_t position; /* in the query, from 0 */
     char *id;        /* owned */
 };
-/* The documents of the query that is being read. */
-struct trec {
-    FILE *file;           /* borrowed */
-    char *query;          /* id; owned; NULL: none yet */
-    struct trec_doc *doc; /* [n] owned */
-    size_t n, room;
-};
+
+static struct {
+    int n_trees;
+    struct rw_out_file trec; /* the scores go to cli->out */
+    char *query;             /* of the run that is being read: its id; owned; NULL: none yet */
+    struct trec_doc *doc;    /* [n_docs] owned */
+    size_t n_docs, room;
+    double *number; /* [n_numbers] of a chunk: probabilities, or scores beside leaves */
+    uint32_t n_numbers;
+    unsigned char seen[RW_FEATURE_IDS]; /* 1: a chunk had it */
+    uint64_t n_read;
+    uint32_t width; /* of the chunks */
+} job;
 
 /* Falling score, then the order of the input. */
 static int by_rank(const void *a, const void *b)
@@ -45,64 +51,64 @@ static int by_rank(const void *a, const void *b)
     return x->position < y->position ? -1 : x->position > y->position;
 }
 
-/* Writes the last query. */
-static void trec_finish(struct trec *trec)
+/* Writes the last query to the run. */
+static void finish_query(void)
 {
-    char figure[RW_FIGURE_ROOM];
-    if (trec->n > 0)
-        qsort(trec->doc, trec->n, sizeof(*trec->doc), by_rank);
-    for (size_t i = 0; i < trec->n; i++) {
-        rw_exact_text(trec->doc[i].score, figure);
-        fprintf(trec->file, "%s Q0 %s %zu %s rankwood\n", trec->query, trec->doc[i].id, i + 1,
-                figure);
-        free(trec->doc[i].id);
+    if (job.n_docs > 0)
+        qsort(job.doc, job.n_docs, sizeof(*job.doc), by_rank);
+    for (size_t i = 0; i < job.n_docs; i++) {
+        fprintf(job.trec.file, "%s Q0 %s %zu %s rankwood\n", job.query, job.doc[i].id, i + 1,
+                rw_exact(job.doc[i].score));
+        free(job.doc[i].id);
     }
-    trec->n = 0;
+    job.n_docs = 0;
 }
 
 /* Adds a document after those before it; a new query writes out the one before. */
-static void trec_add(struct trec *trec, const struct rw_dataset *chunk, uint32_t query,
-                     uint32_t doc, double score)
+static void add_to_run(const struct rw_dataset *chunk, uint32_t query, uint32_t doc, double score)
 {
     const char *query_id = rw_dataset_query_id(chunk, query);
-    char id[512];
-    if (!trec->query || strcmp(trec->query, query_id) != 0) {
-        trec_finish(trec);
-        free(trec->query);
-        trec->query = strdup(query_id);
+    char id[512], *made = NULL;
+    if (!job.query || strcmp(job.query, query_id) != 0) {
+        finish_query();
+        free(job.query);
+        job.query = strdup(query_id);
     }
-    if (trec->n == trec->room) {
-        trec->room = 2 * trec->room + 256;
-        trec->doc = realloc(trec->doc, trec->room * sizeof(*trec->doc));
+    if (job.n_docs == job.room) {
+        job.room = 2 * job.room + 256;
+        job.doc = realloc(job.doc, job.room * sizeof(*job.doc));
     }
     rw_dataset_doc_id(chunk, doc, id, sizeof(id));
-    char *made = NULL;
-    if (!trec->query || !trec->doc ||
-        (*id ? asprintf(&made, "%s", id) : asprintf(&made, "%s-%zu", query_id, trec->n + 1)) < 0)
+    if (!job.query || !job.doc ||
+        (*id ? asprintf(&made, "%s", id) : asprintf(&made, "%s-%zu", query_id, job.n_docs + 1)) < 0)
         rw_no_memory();
-    trec->doc[trec->n] = (struct trec_doc){.score = score, .position = trec->n, .id = made};
-    trec->n++;
+    job.doc[job.n_docs] = (struct trec_doc){score, job.n_docs, made};
+    job.n_docs++;
+}
+
+static int add_chunk_to_run(const struct rw_dataset *chunk, const double *scores)
+{
+    const uint32_t *offset = rw_dataset_query_offsets(chunk);
+    for (uint32_t q = 0; q < rw_dataset_n_queries(chunk); q++) {
+        if (strchr(rw_dataset_query_id(chunk, q), ' ')) {
+            rw_msg_error("a TREC run cannot hold the query id '%.200s': it has a blank",
+                         rw_dataset_query_id(chunk, q));
+            return RW_EXIT_FAILURE;
+        }
+        for (uint32_t d = offset[q]; d < offset[q + 1]; d++)
+            add_to_run(chunk, q, d, scores[d]);
+    }
+    return 0;
 }
 
 /* ------------------------------------------------------------------ the work */
 
-static struct {
-    int n_trees;
-    struct rw_out_file trec_out; /* the scores go to cli->out */
-    struct trec trec;
-    double *number; /* [room] of a chunk: probabilities, or scores beside leaves */
-    uint32_t room;
-    unsigned char seen[RW_FEATURE_IDS]; /* 1: a chunk had it */
-    uint64_t n_docs;
-    uint32_t width; /* of the chunks */
-} job;
-
 static void make_room(uint32_t n)
 {
-    if (n <= job.room)
+    if (n <= job.n_numbers)
         return;
     job.number = rw_need(n, sizeof(*job.number));
-    job.room = n;
+    job.n_numbers = n;
 }
 
 /* One line a document: its score, its probability or its leaves. */
@@ -118,26 +124,11 @@ static int write_lines(struct rw_cli *cli, const struct rw_dataset *chunk, const
                           &cli->out);
 }
 
-static int add_to_run(const struct rw_dataset *chunk, const double *scores)
-{
-    const uint32_t *offset = rw_dataset_query_offsets(chunk);
-    for (uint32_t q = 0; q < rw_dataset_n_queries(chunk); q++) {
-        if (strchr(rw_dataset_query_id(chunk, q), ' ')) {
-            rw_msg_error("a TREC run cannot hold the query id '%.200s': it has a blank",
-                         rw_dataset_query_id(chunk, q));
-            return RW_EXIT_FAILURE;
-        }
-        for (uint32_t d = offset[q]; d < offset[q + 1]; d++)
-            trec_add(&job.trec, chunk, q, d, scores[d]);
-    }
-    return 0;
-}
-
 /* Leaves are found by values, which chunks do not have once their lines are scored. */
 static int take_chunk(void *user, const struct rw_dataset *chunk, const double *scores)
 {
     struct rw_cli *cli = user;
-    job.n_docs += rw_dataset_n_docs(chunk);
+    job.n_read += rw_dataset_n_docs(chunk);
     job.width = rw_dataset_width(chunk);
     if (leaf_ids)
         rw_dataset_note_features(chunk, job.seen);
@@ -148,7 +139,7 @@ static int take_chunk(void *user, const struct rw_dataset *chunk, const double *
     }
     if (cli->out.file)
         RW_STEP(write_lines(cli, chunk, scores));
-    return run_output ? add_to_run(chunk, scores) : 0;
+    return run_output ? add_chunk_to_run(chunk, scores) : 0;
 }
 
 static int check(struct rw_cli *cli)
@@ -183,23 +174,22 @@ static int run(struct rw_cli *cli)
     RW_STEP(rw_load_columns(cli, NULL, cli->model,
                             run_output ? RW_LOAD_SCORES_BY_QUERY : RW_LOAD_SCORES));
     if (run_output)
-        RW_STEP(rw_out_file_open(ctx, &job.trec_out, run_output));
+        RW_STEP(rw_out_file_open(ctx, &job.trec, run_output));
     if (output || leaf_ids || !run_output)
         RW_STEP(rw_out_file_open(ctx, &cli->out, output ? output : "-"));
-    job.trec.file = job.trec_out.file;
     RW_STEP(rw_dataset_read_each(ctx, cli->operands.text + 1, cli->operands.n - 1,
                                  leaf_ids ? NULL : cli->scorer, job.seen, take_chunk, cli));
     rw_load_stage_since("read, score and write", start);
     start = rw_progress_clock();
     RW_STEP(rw_load_check_columns(cli));
-    trec_finish(&job.trec);
+    finish_query();
     if (run_output)
-        RW_STEP(rw_out_file_commit(ctx, &job.trec_out));
+        RW_STEP(rw_out_file_commit(ctx, &job.trec));
     if (cli->out.file)
         RW_STEP(rw_out_file_commit(ctx, &cli->out));
     rw_load_stage_since("finish the files", start);
     if (!job.width)
-        rw_model_warn_lacking(ctx, cli->model, job.n_docs, job.seen);
+        rw_model_warn_lacking(ctx, cli->model, job.n_read, job.seen);
     return 0;
 }
 
@@ -210,8 +200,6 @@ const struct rw_command rw_cmd_predict = {
     .about = "Scores documents: one score a line, in the order of the input. A score printed and "
              "read back is the same number, and the same on every device. With --probability, what "
              "'calibrate' has found that a score means.",
-    .least = 2,
-    .most = -1,
     .options = options,
     .roles = RW_ROLE_TABLE,
     .params = " threads device ",

@@ -5,24 +5,24 @@
 
 #include "cli/cli.h"
 
-static const char *output, *loss = "0.001", *order = "any";
-static double most_loss;
+static const char *output;
+static int order = RW_PRUNE_ANY;
+static double most_loss = 0.001;
 #define OPERANDS "MODEL DATA... -o MODEL"
 static const struct rw_option options[] = {
-    {"output", 'o', "MODEL", "where the smaller model goes (needed)", RW_OPTION_OUTPUT,
-     .value = &output, .needed = 1},
-    {"loss", 0, "X", "the most that the metric may lose, 0 or more [default: 0.001]",
-     RW_OPTION_TEXT, .value = &loss},
-    {"order", 0, "any|last",
-     "which trees go: those that are missed least, or the last ones [default: any]", RW_OPTION_TEXT,
-     .value = &order},
+    {"output", "MODEL", "where the smaller model goes (needed)", RW_OPTION_OUTPUT, .value = &output,
+     .needed = 1},
+    {"loss", "X", "the most that the metric may lose, 0 or more [default: 0.001]", RW_OPTION_LOSS,
+     .value = &most_loss},
+    {"order", "any|last",
+     "which trees go: those that are missed least, or the last ones [default: any]",
+     RW_OPTION_CHOICE, .value = &order},
     {0},
 };
 
 static void print(const struct rw_cli *cli, const struct rw_pruned *pruned)
 {
-    struct rw_result result = {0};
-    char columns[256];
+    const unsigned n_queries = pruned->rows[0].compared.n_queries;
     json_t *rows = json_array();
     for (int i = 0; i < pruned->n_rows; i++) {
         const struct rw_prune_row *row = &pruned->rows[i];
@@ -32,35 +32,23 @@ static void print(const struct rw_cli *cli, const struct rw_pruned *pruned)
             row->compared.difference, row->compared.low, row->compared.high, row->held_out,
             i == pruned->chosen);
     }
-    result.document = rw_result_row(
-        "metric:s lower_is_better:b loss:n queries:u samples:i conventions:s rows:O",
-        pruned->metric, pruned->lower_is_better, most_loss, pruned->rows[0].compared.n_queries,
-        pruned->n_samples, pruned->conventions, rows);
-    snprintf(columns, sizeof(columns),
-             "trees;leaves;bytes;mean=%s;difference==+;low=2.5 %%=+;high=97.5 %%=+;held_out=held "
-             "out=+;written",
-             pruned->metric);
-    rw_result_rows(&result, NULL, rows, columns);
-    rw_result_line(
-        &result,
-        "difference: from the whole model, %s is better; interval: %d resamples of the %u "
-        "queries that count",
-        pruned->lower_is_better ? "lower" : "higher", pruned->n_samples,
-        pruned->rows[0].compared.n_queries);
+    rw_result_rows(NULL, rows,
+                   rw_text("trees;leaves;bytes;mean=%s;difference==+;low=2.5 %%=+;high=97.5 %%=+;"
+                           "held_out=held out=+;written",
+                           pruned->metric));
+    rw_result_line("difference: from the whole model, %s is better; interval: %d resamples of the "
+                   "%u queries that count",
+                   pruned->lower_is_better ? "lower" : "higher", pruned->n_samples, n_queries);
     if (!isnan(pruned->rows[0].held_out))
-        rw_result_line(&result,
-                       "held out: the difference in half of the queries, by trees that the "
+        rw_result_line("held out: the difference in half of the queries, by trees that the "
                        "other half chose");
-    rw_result_line(&result, "%s", pruned->conventions);
-    rw_result_print(cli, &result, stdout);
-}
-
-static int check(struct rw_cli *cli)
-{
-    RW_STEP(rw_load_loss(cli, loss, &most_loss));
-    if (strcmp(order, "any") != 0 && strcmp(order, "last") != 0)
-        return rw_wrong(cli, "option '--order': expected any or last, found '%s'", order);
-    return rw_params_check(cli->ctx, cli->params, RW_PARAMS_MEASURE);
+    rw_result_line("%s", pruned->conventions);
+    rw_result_print(cli,
+                    rw_result_row("metric:s lower_is_better:b loss:n queries:u samples:i "
+                                  "conventions:s rows:O",
+                                  pruned->metric, pruned->lower_is_better, most_loss, n_queries,
+                                  pruned->n_samples, pruned->conventions, rows),
+                    stdout);
 }
 
 /* In halves of scorings of the data. */
@@ -71,29 +59,19 @@ static int on_step(void *user, int done, int total)
     return 0;
 }
 
-static int prune(struct rw_cli *cli, struct rw_pruned **pruned)
-{
-    const struct rw_prune_hooks hooks = {cli, on_step};
-    RW_STEP(rw_interrupts_stop_calls(cli->ctx));
-    rw_progress_start();
-    const int status =
-        rw_prune(cli->ctx, rw_params_eval(cli->params), cli->model, cli->dataset, most_loss,
-                 strcmp(order, "last") == 0 ? RW_PRUNE_LAST : RW_PRUNE_ANY, &hooks, pruned);
-    rw_progress_end();
-    return rw_interrupts_end(status, output);
-}
-
 static int run(struct rw_cli *cli)
 {
     static struct rw_pruned *pruned;
-    const struct rw_list data = {cli->operands.text + 1, cli->operands.n - 1};
-    RW_STEP(rw_load_model_and_data(cli, &data));
-    RW_STEP(prune(cli, &pruned));
-    int status = rw_model_write(cli->ctx, pruned->model, output);
-    if (status == 0)
-        print(cli, pruned);
-    rw_free(pruned);
-    return status;
+    const struct rw_prune_hooks hooks = {cli, on_step};
+    RW_STEP(rw_load_model_and_data(cli, NULL));
+    RW_STEP(rw_interrupts_stop_calls(cli->ctx));
+    rw_progress_start();
+    RW_STEP(rw_interrupts_end(rw_prune(cli->ctx, rw_params_eval(cli->params), cli->model,
+                                       cli->dataset, most_loss, order, &hooks, &pruned),
+                              output));
+    RW_STEP(rw_model_write(cli->ctx, pruned->model, output));
+    print(cli, pruned);
+    return 0;
 }
 
 const struct rw_command rw_cmd_prune = {
@@ -104,13 +82,10 @@ const struct rw_command rw_cmd_prune = {
              "--loss of the whole model's, and prints what other numbers of trees would lose. The "
              "data decide which trees go: take none that were trained on, and measure what is "
              "written on a third set.",
-    .least = 2,
     .replaced_by = "output",
-    .most = -1,
     .has_results = 1,
     .options = options,
     .roles = RW_ROLE_EVALUATION | RW_ROLE_WEIGHTS | RW_ROLE_TABLE,
     .params = " seed threads ",
-    .check = check,
     .run = run,
 };

@@ -8,17 +8,17 @@ static const char *output;
 static unsigned long long trees = 3, repeats = 1;
 static struct rw_report_options how;
 static const struct rw_option options[] = {
-    {"valid", 0, "DATA", "what is ranked and measured (needed): files with commas between them",
+    {"valid", "DATA", "what is ranked and measured (needed): files with commas between them",
      RW_OPTION_INPUTS, .value = &valid, .needed = 1},
-    {"output", 'o', "FILE", "where the page goes (needed)", RW_OPTION_OUTPUT, .value = &output,
+    {"output", "FILE", "where the page goes (needed)", RW_OPTION_OUTPUT, .value = &output,
      .needed = 1},
-    {"title", 0, "TEXT", "the page's title [default: Ranking report]", RW_OPTION_TEXT,
+    {"title", "TEXT", "the page's title [default: Ranking report]", RW_OPTION_TEXT,
      .value = &how.title},
-    {"trees", 0, "N", "draw the top of the first N trees, 0 to 100 [default: 3]", RW_OPTION_NUMBER,
-     .value = &trees, .least = 0, .most = 100},
-    {"repeats", 0, "N", "permutations of each feature; 0: none [default: 1]", RW_OPTION_NUMBER,
-     .value = &repeats, .least = 0, .most = 1000},
-    {"like", 0, "PROGRAM",
+    {"trees", "N", "draw the top of the first N trees, 0 to 100 [default: 3]", RW_OPTION_NUMBER,
+     .value = &trees, .range = {0, 100}},
+    {"repeats", "N", "permutations of each feature; 0: none [default: 1]", RW_OPTION_NUMBER,
+     .value = &repeats, .range = {0, 1000}},
+    {"like", "PROGRAM",
      "measure as lightgbm, xgboost, xgboost-, catboost, ranklib, quickrank, ydf, trec, gdeval or "
      "ranx do (permutations: by the parameters)",
      RW_OPTION_TEXT, .value = &how.like},
@@ -42,10 +42,8 @@ static int run(struct rw_cli *cli)
     RW_STEP(rw_out_file_open(cli->ctx, &cli->out, output));
     const double start = rw_progress_clock();
     RW_STEP(rw_progress_follow(cli->ctx));
-    const int status = rw_report(cli->ctx, rw_params_eval(cli->params), cli->model, cli->dataset,
-                                 &how, cli->out.file);
-    rw_progress_end();
-    RW_STEP(status);
+    RW_STEP(rw_report(cli->ctx, rw_params_eval(cli->params), cli->model, cli->dataset, &how,
+                      cli->out.file));
     rw_load_stage_since("report", start);
     return rw_out_file_commit(cli->ctx, &cli->out);
 }
@@ -57,8 +55,6 @@ const struct rw_command rw_cmd_report = {
     .about = "Writes one web page, which needs no network and no other file: learning curves, the "
              "first metric by query and by query size, scores by label, features by gain and by "
              "permutation, the first trees, and the parameters.",
-    .least = 1,
-    .most = 1,
     .options = options,
     .roles = RW_ROLE_EVALUATION | RW_ROLE_WEIGHTS | RW_ROLE_TABLE,
     .params = " seed threads ",

@@ -13,29 +13,29 @@ static struct {
     struct rw_feature_use *use; /* [n_uses] of the model */
     int n_uses;
     struct rw_out_file list; /* --output; the model's is the command's own */
-} job;
+} job = {.how = {.most_loss = 0.002}};
 
 static struct rw_list valid_files, test_files;
-static const char *output, *model_path, *loss = "0.002";
+static const char *output, *model_path;
 static unsigned long long repeats = 5;
 #define OPERANDS "DATA... --valid DATA"
 static const struct rw_option options[] = {
-    {"valid", 0, "DATA",
+    {"valid", "DATA",
      "what stops trainings; half of its queries rank features, half tell what they lose (needed): "
      "files with commas between them",
      RW_OPTION_INPUTS, .value = &valid_files, .needed = 1},
-    {"test", 0, "DATA", "measured once, with all features and with those that were chosen",
+    {"test", "DATA", "measured once, with all features and with those that were chosen",
      RW_OPTION_INPUTS, .value = &test_files},
-    {"loss", 0, "X", "the most that the metric may lose, 0 or more [default: 0.002]",
-     RW_OPTION_TEXT, .value = &loss},
-    {"sure", 0, NULL,
+    {"loss", "X", "the most that the metric may lose, 0 or more [default: 0.002]", RW_OPTION_LOSS,
+     .value = &job.how.most_loss},
+    {"sure", NULL,
      "what may be so much is not the difference, but the far end of its 95 % interval",
      RW_OPTION_FLAG, .value = &job.how.is_sure},
-    {"repeats", 0, "N", "permutations of each feature, 1 to 1000 [default: 5]", RW_OPTION_NUMBER,
-     .value = &repeats, .least = 1, .most = 1000},
-    {"output", 'o', "FILE", "where the list of features goes, for 'train --config FILE'",
+    {"repeats", "N", "permutations of each feature, 1 to 1000 [default: 5]", RW_OPTION_NUMBER,
+     .value = &repeats, .range = {1, 1000}},
+    {"output", "FILE", "where the list of features goes, for 'train --config FILE'",
      RW_OPTION_OUTPUT, .value = &output},
-    {"model", 0, "MODEL", "where the model of these features goes", RW_OPTION_OUTPUT,
+    {"model", "MODEL", "where the model of these features goes", RW_OPTION_OUTPUT,
      .value = &model_path},
     {0},
 };
@@ -45,36 +45,32 @@ static const struct rw_option options[] = {
 static void say_row(const struct rw_select_progress *progress)
 {
     const struct rw_select_row *row = progress->row;
-    char mean[RW_FIGURE_ROOM], difference[RW_FIGURE_ROOM];
-    const char *metric = rw_params_get(job.cli->params, "metric");
-    const char *s = row->n_features == 1 ? "" : "s";
+    const char *number = rw_text("%u feature%s", row->n_features, row->n_features == 1 ? "" : "s");
+    const char *found =
+        rw_text("%d trees, %s %s", row->n_trees, rw_params_get(job.cli->params, "metric"),
+                rw_figure(row->compared.mean_b));
     if (row->n_trees == 0)
-        rw_msg_line("%u feature%s: no tree can be made", row->n_features, s);
+        rw_msg_line("%s: no tree can be made", number);
     else if (progress->done == 1)
-        rw_msg_line("%u feature%s: %d trees, %s %s", row->n_features, s, row->n_trees, metric,
-                    rw_figure(row->compared.mean_b, mean));
+        rw_msg_line("%s: %s", number, found);
     else
-        rw_msg_line("%u feature%s: %d trees, %s %s, %s: %s", row->n_features, s, row->n_trees,
-                    metric, rw_figure(row->compared.mean_b, mean),
-                    rw_figure_signed(row->compared.difference, difference),
+        rw_msg_line("%s: %s, %s: %s", number, found, rw_figure_signed(row->compared.difference),
                     row->is_within ? "within the loss" : "too much is lost");
 }
 
 /* A bar for each training, and for each ranking of features. */
 static int on_progress(void *user, const struct rw_select_progress *progress)
 {
+    const int trains = progress->stage == RW_SELECT_TRAINS;
     (void)user;
     if (progress->stage == RW_SELECT_TRIED) {
         say_row(progress);
-    } else {
-        if (progress->done == 1) {
-            rw_progress_end();
-            rw_progress_start();
-        }
-        rw_progress_show(
-            progress->done, progress->total,
-            rw_dataset_n_docs(progress->stage == RW_SELECT_TRAINS ? job.cli->dataset : job.valid));
+        return 0;
     }
+    if (progress->done == 1)
+        rw_progress_start();
+    rw_progress_show(progress->done, progress->total,
+                     rw_dataset_n_docs(trains ? job.cli->dataset : job.valid));
     return 0;
 }
 
@@ -96,49 +92,34 @@ static json_t *compared_json(const struct rw_compared *compared)
                          compared->n_queries);
 }
 
-static void add_rows(struct rw_result *result, const struct rw_selected *selected, json_t *rows,
-                     json_t *features)
+static void print(const struct rw_cli *cli, const struct rw_selected *selected)
 {
-    char columns[256];
+    const struct rw_compared *test = selected->test;
+    json_t *rows = json_array(), *features = json_array();
     for (int i = 0; i < selected->n_rows; i++) {
         const struct rw_select_row *row = &selected->rows[i];
-        json_array_append_new(rows, compared_json(&row->compared));
-        rw_result_extend(json_array_get(rows, (size_t)i),
+        json_t *json = compared_json(&row->compared);
+        rw_result_extend(json,
                          rw_result_row("features:u trees:i within:b chosen:b", row->n_features,
                                        row->n_trees, row->is_within, i == selected->chosen));
+        json_array_append_new(rows, json);
     }
     for (uint32_t i = 0; i < selected->n_features; i++) {
         const struct rw_permuted *one = &selected->features[i];
         rw_result_add(features, "feature:u name:s shuffled_loss:n deviation:n", one->feature,
                       name_of(one->feature), one->loss, one->deviation);
     }
-    snprintf(columns, sizeof(columns),
-             "features;trees;-mean_all;mean=%s;difference==+;low=2.5 %%=+;high=97.5 "
-             "%%=+;-queries;within=within the loss;chosen",
-             selected->metric);
-    rw_result_rows(result, NULL, rows, columns);
-    rw_result_rows(result, NULL, features, "feature;shuffled_loss=loss if shuffled;deviation;name");
-}
-
-static void print(const struct rw_cli *cli, const struct rw_selected *selected)
-{
-    const struct rw_compared *test = selected->test;
-    struct rw_result result = {0};
-    json_t *rows = json_array(), *features = json_array();
-    add_rows(&result, selected, rows, features);
-    result.document = rw_result_row(
-        "metric:s lower_is_better:b loss:n samples:i conventions:s rows:O features:O list:s test:o",
-        selected->metric, selected->lower_is_better, job.how.most_loss, selected->n_samples,
-        selected->conventions, rows, features, selected->list,
-        test ? compared_json(test) : json_null());
+    rw_result_rows(NULL, rows,
+                   rw_text("features;trees;-mean_all;mean=%s;difference==+;low=2.5 %%=+;"
+                           "high=97.5 %%=+;-queries;within=within the loss;chosen",
+                           selected->metric));
+    rw_result_rows(NULL, features, "feature;shuffled_loss=loss if shuffled;deviation;name");
     if (test)
-        rw_result_line(&result,
-                       "test: %s %.6f with all features, %.6f with those chosen: %+.6f (%+.6f to "
+        rw_result_line("test: %s %.6f with all features, %.6f with those chosen: %+.6f (%+.6f to "
                        "%+.6f), %u queries",
                        selected->metric, test->mean_a, test->mean_b, test->difference, test->low,
                        test->high, test->n_queries);
     rw_result_line(
-        &result,
         "difference: from the model of all features, %s is better, in half of the "
         "validation set; interval: %d resamples of its %u queries that count\nloss if "
         "shuffled: what the metric of the chosen model loses in the other half with the "
@@ -148,63 +129,57 @@ static void print(const struct rw_cli *cli, const struct rw_selected *selected)
         selected->rows[0].compared.n_queries, job.how.n_repeats,
         test ? "; the test set's do not" : ", and '--test' measures it once",
         selected->conventions);
-    rw_result_print(cli, &result, stdout);
+    rw_result_print(cli,
+                    rw_result_row("metric:s lower_is_better:b loss:n samples:i conventions:s "
+                                  "rows:O features:O list:s test:o",
+                                  selected->metric, selected->lower_is_better, job.how.most_loss,
+                                  selected->n_samples, selected->conventions, rows, features,
+                                  selected->list, test ? compared_json(test) : json_null()),
+                    stdout);
 }
 
 /* ------------------------------------------------------------------ what it writes */
 
-/* Parameters for --config: the list, below what it was chosen by. */
-static int write_list(const struct rw_selected *selected, FILE *out)
-{
-    const struct rw_select_row *row = &selected->rows[selected->chosen];
-    char mean[RW_FIGURE_ROOM], difference[RW_FIGURE_ROOM];
-    fprintf(
-        out,
-        "# %u of %u features, chosen by rankwood select: %s %s on half of the validation set, %s "
-        "from all features\n# for rankwood train DATA --valid DATA --config THIS\n",
-        selected->n_features, selected->rows[0].n_features, selected->metric,
-        rw_figure(row->compared.mean_b, mean),
-        rw_figure_signed(row->compared.difference, difference));
-    fprintf(out, "features = %s\n", selected->list);
-    return rw_out_file_commit(job.cli->ctx, &job.list);
-}
-
+/* The list is parameters for --config, below what it was chosen by. */
 static int write_all(struct rw_cli *cli, const struct rw_selected *selected)
 {
+    const struct rw_compared *chosen = &selected->rows[selected->chosen].compared;
     if (model_path) {
         RW_STEP(rw_model_write_file(cli->ctx, selected->model, cli->out.file, model_path));
         RW_STEP(rw_out_file_commit(cli->ctx, &cli->out));
     }
-    return output ? write_list(selected, job.list.file) : 0;
+    if (!output)
+        return 0;
+    fprintf(job.list.file,
+            "# %u of %u features, chosen by rankwood select: %s %s on half of the validation set, "
+            "%s from all features\n# for rankwood train DATA --valid DATA --config THIS\n"
+            "features = %s\n",
+            selected->n_features, selected->rows[0].n_features, selected->metric,
+            rw_figure(chosen->mean_b), rw_figure_signed(chosen->difference), selected->list);
+    return rw_out_file_commit(cli->ctx, &job.list);
 }
 
 /* ------------------------------------------------------------------ the work */
 
 static int read_sets(struct rw_cli *cli)
 {
-    char features[48];
-    uint64_t size[2];
-    RW_STEP(rw_load_training(cli, &cli->operands));
+    RW_STEP(rw_train_read(cli));
     RW_STEP(rw_load_dataset(cli, &valid_files, &job.valid));
     if (test_files.n)
         RW_STEP(rw_load_dataset(cli, &test_files, &job.test));
     RW_STEP(rw_load_check_columns(cli));
-    snprintf(features, sizeof(features), ", %u features", rw_load_n_features(cli));
-    RW_STEP(rw_load_say_size(cli, "train", &cli->operands, cli->dataset, features, size));
-    RW_STEP(rw_load_say_size(cli, "valid", &valid_files, job.valid, "", size));
-    return job.test ? rw_load_say_size(cli, "test", &test_files, job.test, "", size) : 0;
+    RW_STEP(rw_load_say_size(cli, "train", &cli->operands, cli->dataset, NULL));
+    RW_STEP(rw_load_say_size(cli, "valid", &valid_files, job.valid, NULL));
+    return job.test ? rw_load_say_size(cli, "test", &test_files, job.test, NULL) : 0;
 }
 
-static int open_files(struct rw_cli *cli)
+static int run(struct rw_cli *cli)
 {
+    job.cli = cli;
     if (model_path)
         RW_STEP(rw_out_file_open(cli->ctx, &cli->out, model_path));
-    return output ? rw_out_file_open(cli->ctx, &job.list, output) : 0;
-}
-
-static int choose(struct rw_cli *cli)
-{
-    RW_STEP(open_files(cli));
+    if (output)
+        RW_STEP(rw_out_file_open(cli->ctx, &job.list, output));
     RW_STEP(read_sets(cli));
     job.how.n_repeats = (int)repeats;
     job.how.test = job.test;
@@ -212,35 +187,13 @@ static int choose(struct rw_cli *cli)
     const double start = rw_progress_clock();
     RW_STEP(rw_interrupts_stop_calls(cli->ctx));
     rw_progress_start();
-    const int status =
-        rw_select(cli->ctx, cli->params, cli->binned, job.valid, &job.how, &job.selected);
-    rw_progress_end();
-    RW_STEP(rw_interrupts_end(status, NULL));
+    RW_STEP(rw_interrupts_end(
+        rw_select(cli->ctx, cli->params, cli->binned, job.valid, &job.how, &job.selected), NULL));
     rw_load_stage_since("select", start);
-    job.use = rw_need(job.selected->n_features, sizeof(*job.use));
-    job.n_uses = rw_model_features(job.selected->model, job.use, (int)job.selected->n_features);
-    if (job.n_uses < 0)
-        rw_no_memory();
+    job.use = rw_load_uses(job.selected->model, &job.n_uses);
     RW_STEP(write_all(cli, job.selected));
     print(cli, job.selected);
     return 0;
-}
-
-static int check(struct rw_cli *cli)
-{
-    RW_STEP(rw_load_loss(cli, loss, &job.how.most_loss));
-    return rw_params_check(cli->ctx, cli->params, RW_PARAMS_TRAIN);
-}
-
-static int run(struct rw_cli *cli)
-{
-    job.cli = cli;
-    const int code = choose(cli);
-    rw_out_file_abandon(&job.list);
-    rw_free(job.selected);
-    rw_dataset_free(job.valid);
-    rw_dataset_free(job.test);
-    return code;
 }
 
 const struct rw_command rw_cmd_select = {
@@ -252,11 +205,8 @@ const struct rw_command rw_cmd_select = {
              "is within --loss of what all features give; then on numbers between. DATA is read "
              "and binned once. Prints what each number of features loses, and those of the fewest "
              "that are within.",
-    .least = 1,
-    .most = -1,
     .has_results = 1,
     .options = options,
     .params = "*",
-    .check = check,
     .run = run,
 };

@@ -14,57 +14,59 @@
 static const char *output, *log_path, *init_path, *refit_path, *checkpoint_path, *checkpoint_every,
     *resume_path;
 static struct rw_sets valid_files;
-static struct rw_list valid_weights, valid_query_weights, valid_start_scores;
+/* Side columns of validation sets: --valid-weights and so on, a file of each set. */
+enum { WEIGHTS, QUERY_WEIGHTS, START_SCORES, N_SIDES };
+static const char *const sides[] = {"weights", "query-weights", "start-scores"};
+static struct rw_list side_files[N_SIDES];
 static int plan_only, config_only;
 static struct rw_exchange made_for; /* --for */
 static unsigned long long n_workers = 1;
 static const struct rw_option options[] = {
-    {"valid", 0, "DATA", "a validation set: files with commas between them (repeatable)",
+    {"valid", "DATA", "a validation set: files with commas between them (repeatable)",
      RW_OPTION_INPUT_SETS, .value = &valid_files},
-    {"output", 'o', "MODEL", "where the model goes (needed)", RW_OPTION_OUTPUT, .value = &output,
+    {"output", "MODEL", "where the model goes (needed)", RW_OPTION_OUTPUT, .value = &output,
      .also = ".interrupted"},
-    {"log", 0, "FILE.jsonl", "write parameters, metrics and timings, a JSON object a line",
+    {"log", "FILE.jsonl", "write parameters, metrics and timings, a JSON object a line",
      RW_OPTION_OUTPUT, .value = &log_path, .idle_with = " plan print-config "},
-    {"init", 0, "MODEL", "continue from this model: --rounds more trees after its own",
+    {"init", "MODEL", "continue from this model: --rounds more trees after its own",
      RW_OPTION_INPUT, .value = &init_path, .idle_with = " plan ", .replaced_by = "output"},
-    {"refit", 0, "MODEL",
+    {"refit", "MODEL",
      "give the leaves of this model's trees new values from DATA, by --refit-decay; what shapes "
      "leaves and is not given is as the model was trained",
      RW_OPTION_INPUT, .value = &refit_path, .replaced_by = "output"},
-    {"for", 0, "FORMAT",
+    {"for", "FORMAT",
      "refuse to begin, with exit code 2, where the model may be one that 'export --to FORMAT' "
      "refuses",
      RW_OPTION_TEXT, .value = &made_for.format},
-    {"featureset", 0, "FILE.json", "of --for opensearch, elasticsearch (needed): as export has it",
-     RW_OPTION_INPUT, .value = &made_for.featureset},
-    {"checkpoint", 0, "FILE",
-     "write what training can be resumed from, at intervals and when it ends", RW_OPTION_OUTPUT,
-     .value = &checkpoint_path, .idle_with = " plan print-config refit "},
-    {"checkpoint-every", 0, "N|TIME",
+    {"featureset", "FILE.json", "of --for opensearch, elasticsearch (needed): as export has it",
+     RW_OPTION_INPUT, .value = &made_for.featureset, .idle_without = " for "},
+    {"checkpoint", "FILE", "write what training can be resumed from, at intervals and when it ends",
+     RW_OPTION_OUTPUT, .value = &checkpoint_path, .idle_with = " plan print-config refit "},
+    {"checkpoint-every", "N|TIME",
      "after N rounds, or a time such as 30s, 10m or 2h; by default 60s, or longer if writing takes "
      "more than 1 % of the time",
-     RW_OPTION_TEXT, .value = &checkpoint_every},
-    {"resume", 0, "FILE|auto",
+     RW_OPTION_TEXT, .value = &checkpoint_every, .idle_without = " checkpoint "},
+    {"resume", "FILE|auto",
      "resume from this checkpoint, to the model of a training that never stopped; auto: from that "
      "of --checkpoint, if it is there",
      RW_OPTION_INPUT, .value = &resume_path, .idle_with = " plan print-config refit ",
      .replaced_by = "checkpoint", .no_file = "auto"},
-    {"valid-weights", 0, "FILE",
+    {"valid-weights", "FILE",
      "a weight for each document of the validation set that has the same number, or 'none' "
      "(repeatable)",
-     RW_OPTION_INPUTS_OR_NONE, .value = &valid_weights},
-    {"valid-query-weights", 0, "FILE", "the same for each of its queries (repeatable)",
-     RW_OPTION_INPUTS_OR_NONE, .value = &valid_query_weights},
-    {"valid-start-scores", 0, "FILE", "start scores of its documents (repeatable)",
-     RW_OPTION_INPUTS_OR_NONE, .value = &valid_start_scores},
-    {"workers", 0, "N",
+     RW_OPTION_INPUTS_OR_NONE, .value = &side_files[WEIGHTS], .idle_without = " valid "},
+    {"valid-query-weights", "FILE", "the same for each of its queries (repeatable)",
+     RW_OPTION_INPUTS_OR_NONE, .value = &side_files[QUERY_WEIGHTS], .idle_without = " valid "},
+    {"valid-start-scores", "FILE", "start scores of its documents (repeatable)",
+     RW_OPTION_INPUTS_OR_NONE, .value = &side_files[START_SCORES], .idle_without = " valid "},
+    {"workers", "N",
      "train with N workers, threads of this process with a shard of DATA each; the model is that "
      "of one worker",
-     RW_OPTION_NUMBER, .value = &n_workers, .least = 1, .most = RW_WORKERS_MOST_THREADS,
+     RW_OPTION_NUMBER, .value = &n_workers, .range = {1, RW_WORKERS_MOST_THREADS},
      .former = "ranks"},
-    {"plan", 0, NULL, "print the bytes of each part and the expected time of a tree, and stop",
+    {"plan", NULL, "print the bytes of each part and the expected time of a tree, and stop",
      RW_OPTION_FLAG, .value = &plan_only, .idle_with = " refit "},
-    {"print-config", 0, NULL,
+    {"print-config", NULL,
      "print parameters for --config that train the same model, with numbers for 'auto', and stop",
      RW_OPTION_FLAG, .value = &config_only, .idle_with = " refit "},
     {0},
@@ -77,104 +79,91 @@ static const struct rw_option options[] = {
  * resumes adds to the log: "resume", with the round that it goes on from, and "params" again. What
  * differs between machines stands in "timing" and "params" only, so "metrics" lines compare. */
 
-/* Zero-initialise; every function does nothing on a log that is not open. */
-struct train_log {
+/* Every function does nothing on a log that is not open. */
+static struct {
     FILE *file;
-    const char *path; /* borrowed */
-    char note[32];
     int resumes, is_waiting; /* waiting: for log_begin; nothing is written */
     int resumed_round;       /* 0: it began with this training */
     int error;               /* errno of the first write that failed; 0: none */
-};
+} train_log;
 
 /* While it is written, for the system takes the lock from a process that ends, however it ends. */
-static int lock(struct train_log *log)
+static int lock(void)
 {
-    if (flock(fileno(log->file), LOCK_EX | LOCK_NB) == 0)
+    if (flock(fileno(train_log.file), LOCK_EX | LOCK_NB) == 0)
         return 0;
     if (errno != EWOULDBLOCK) {
-        rw_msg_line("'%s' is not locked: its file system has no locks", log->path);
+        rw_msg_line("'%s' is not locked: its file system has no locks", log_path);
         return 0;
     }
-    fclose(log->file); /* it is not ours, and stays */
-    log->file = NULL;
-    rw_msg_error("'%s' is the log of a training that is still running", log->path);
+    fclose(train_log.file); /* it is not ours, and stays */
+    train_log.file = NULL;
+    rw_msg_error("'%s' is the log of a training that is still running", log_path);
     rw_msg_hint("wait for it, end it, or give another '--log'");
     return RW_EXIT_FAILURE;
 }
 
 /* resumes: what is there stays until log_begin. 0, or the exit code of an error. */
-static int log_open(struct train_log *log, const char *path, int resumes)
+static int log_open(int resumes)
 {
     struct stat about;
-    log->path = path;
-    log->resumes = log->is_waiting = resumes;
-    if (strcmp(path, "-") == 0) {
-        log->file = stdout;
+    train_log.resumes = train_log.is_waiting = resumes;
+    if (strcmp(log_path, "-") == 0) {
+        train_log.file = stdout;
         return 0;
     }
     /* What is there stays until the file is known to be ours alone. */
-    const int is_pipe = stat(path, &about) == 0 && !S_ISREG(about.st_mode);
-    const int fd = open(path, (is_pipe ? O_WRONLY : O_RDWR | O_CREAT) | O_CLOEXEC, 0666);
-    log->file = fd < 0 ? NULL : fdopen(fd, is_pipe ? "w" : "r+");
-    if (!log->file)
-        return rw_msg_errno(errno, "cannot write '%s'", path);
-    if (is_pipe)
+    const int is_pipe = stat(log_path, &about) == 0 && !S_ISREG(about.st_mode);
+    const int fd = open(log_path, (is_pipe ? O_WRONLY : O_RDWR | O_CREAT) | O_CLOEXEC, 0666);
+    train_log.file = fd < 0 ? NULL : fdopen(fd, is_pipe ? "w" : "r+");
+    if (train_log.file && is_pipe)
         return 0;
-    RW_STEP(lock(log));
-    return resumes || ftruncate(fd, 0) == 0 ? 0 : rw_msg_errno(errno, "cannot write '%s'", path);
+    if (train_log.file)
+        RW_STEP(lock());
+    return train_log.file && (resumes || ftruncate(fd, 0) == 0)
+               ? 0
+               : rw_msg_errno(errno, "cannot write '%s'", log_path);
 }
 
 /* Is it a file that can be cut? */
-static int is_regular(const struct train_log *log, struct stat *about)
+static int is_regular(struct stat *about)
 {
-    return log->file && log->file != stdout && fstat(fileno(log->file), about) == 0 &&
-           S_ISREG(about->st_mode);
-}
-
-/* How much of it there is, "log 1234", for a checkpoint; "" if it is no file. Valid until the next
- * call. */
-static const char *log_note(struct train_log *log)
-{
-    struct stat about;
-    log->note[0] = 0;
-    if (is_regular(log, &about))
-        snprintf(log->note, sizeof(log->note), "log %lld", (long long)ftello(log->file));
-    return log->note;
+    return train_log.file && train_log.file != stdout &&
+           fstat(fileno(train_log.file), about) == 0 && S_ISREG(about->st_mode);
 }
 
 /* Of a training that resumes after `round`: goes on from there, dropping what was written later; if
  * the note is of no log, or of a longer one, from the beginning. */
-static void log_begin(struct train_log *log, const char *note, int round)
+static void log_begin(const char *note, int round)
 {
     struct stat about = {.st_mode = S_IFREG};
     long long bytes = 0;
-    log->resumed_round = round;
-    log->is_waiting = 0;
-    if (!is_regular(log, &about)) {
-        if (S_ISREG(about.st_mode) && log->file && log->file != stdout) /* it could not be asked */
-            log->error = errno;
+    train_log.resumed_round = round;
+    train_log.is_waiting = 0;
+    if (!is_regular(&about)) {
+        if (S_ISREG(about.st_mode) && train_log.file && train_log.file != stdout)
+            train_log.error = errno; /* it could not be asked */
         return;
     }
     if (sscanf(note, "log %lld", &bytes) != 1 || bytes < 0 || bytes > about.st_size) {
         rw_msg_warning("'%s' is not the log of what is resumed: it will begin with round %d",
-                       log->path, round + 1);
+                       log_path, round + 1);
         bytes = 0;
     }
-    if (ftruncate(fileno(log->file), (off_t)bytes) != 0 ||
-        fseeko(log->file, (off_t)bytes, SEEK_SET) != 0)
-        log->error = errno;
+    if (ftruncate(fileno(train_log.file), (off_t)bytes) != 0 ||
+        fseeko(train_log.file, (off_t)bytes, SEEK_SET) != 0)
+        train_log.error = errno;
 }
 
 /* Each line is complete when it is there, so that a run can be followed. */
-static void write_line(struct train_log *log, json_t *record)
+static void write_line(json_t *record)
 {
-    if (record && !log->is_waiting) {
+    if (!train_log.is_waiting) {
         errno = 0;
-        json_dumpf(record, log->file, JSON_COMPACT);
-        fputc('\n', log->file);
-        if ((fflush(log->file) != 0 || ferror(log->file)) && !log->error)
-            log->error = errno ? errno : EIO;
+        json_dumpf(record, train_log.file, JSON_COMPACT);
+        fputc('\n', train_log.file);
+        if ((fflush(train_log.file) != 0 || ferror(train_log.file)) && !train_log.error)
+            train_log.error = errno ? errno : EIO;
     }
     json_decref(record);
 }
@@ -199,19 +188,18 @@ static json_t *values_json(struct rw_params *params)
 
 /* used: what training takes; cli->params: as given, before anything was chosen; size: documents and
  * queries, on all workers. */
-static void log_params(struct train_log *log, struct rw_params *used, const struct rw_cli *cli,
-                       const struct rw_list *valid, const uint64_t size[2])
+static void log_params(struct rw_params *used, const struct rw_cli *cli, const uint64_t size[2])
 {
-    if (!log->file)
+    if (!train_log.file)
         return;
-    log->is_waiting = 0;
-    if (log->resumed_round > 0)
-        write_line(log, rw_result_row("record:s round:i", "resume", log->resumed_round));
-    write_line(log, rw_result_row("record:s version:s params:o given:o train:o valid:o documents:l "
-                                  "queries:l features:u workers:i",
-                                  "params", RW_VERSION, values_json(used), values_json(cli->params),
-                                  texts(&cli->operands), texts(valid), size[0], size[1],
-                                  rw_load_n_features(cli), rw_workers_count(cli->ctx)));
+    train_log.is_waiting = 0;
+    if (train_log.resumed_round > 0)
+        write_line(rw_result_row("record:s round:i", "resume", train_log.resumed_round));
+    write_line(rw_result_row("record:s version:s params:o given:o train:o valid:o documents:l "
+                             "queries:l features:u workers:i",
+                             "params", RW_VERSION, values_json(used), values_json(cli->params),
+                             texts(&cli->operands), texts(&valid_files.given), size[0], size[1],
+                             rw_load_n_features(cli), rw_workers_count(cli->ctx)));
 }
 
 /* "train", "valid1", ...: the sets' names, as in the model file. */
@@ -223,9 +211,9 @@ static const char *log_set(int set, char buffer[32])
     return buffer;
 }
 
-static void log_round(struct train_log *log, const struct rw_round *round)
+static void log_round(const struct rw_round *round)
 {
-    if (!log->file)
+    if (!train_log.file)
         return;
     char key[128], set[32];
     json_t *values = json_object();
@@ -234,28 +222,29 @@ static void log_round(struct train_log *log, const struct rw_round *round)
         snprintf(key, sizeof(key), "%s %s", log_set(metric->set, set), metric->name);
         json_object_set_new(values, key, rw_result_real(metric->value));
     }
-    write_line(log, rw_result_row("record:s round:i leaves:i best_round:i values:o", "metrics",
-                                  round->round, round->n_leaves, round->best_round, values));
-    write_line(log,
-               rw_result_row("record:s round:i ms:n lambdas:n histograms:n splits:n partition:n "
+    write_line(rw_result_row("record:s round:i leaves:i best_round:i values:o", "metrics",
+                             round->round, round->n_leaves, round->best_round, values));
+    write_line(rw_result_row("record:s round:i ms:n lambdas:n histograms:n splits:n partition:n "
                              "scores:n metrics:n",
                              "timing", round->round, round->ms, round->ms_lambdas,
                              round->ms_histograms, round->ms_splits, round->ms_partition,
                              round->ms_scores, round->ms_metrics));
 }
 
-static json_t *reals(const double *values, int n)
+/* Adds an array, if there is one. */
+static void add_reals(json_t *record, const char *key, const double *values, int n)
 {
-    json_t *array = json_array();
-    for (int i = 0; i < n; i++)
+    json_t *array = values ? json_array() : NULL;
+    for (int i = 0; values && i < n; i++)
         json_array_append_new(array, json_real(values[i]));
-    return array;
+    if (values)
+        json_object_set_new(record, key, array);
 }
 
 /* "positions", after the last round of a training with --debias. */
-static void log_positions(struct train_log *log, const struct rw_positions *found)
+static void log_positions(const struct rw_positions *found)
 {
-    if (!log->file)
+    if (!train_log.file)
         return;
     json_t *position = json_array(), *documents = json_array();
     for (int i = 0; i < found->n; i++) {
@@ -264,36 +253,27 @@ static void log_positions(struct train_log *log, const struct rw_positions *foun
     }
     json_t *record = rw_result_row("record:s round:i given:b position:o documents:o", "positions",
                                    found->round, found->is_given, position, documents);
-    if (found->bias)
-        json_object_set_new(record, "bias", reals(found->bias, found->n));
-    json_object_set_new(record, "propensity", reals(found->propensity, found->n));
-    if (found->unclicked)
-        json_object_set_new(record, "unclicked", reals(found->unclicked, found->n));
-    write_line(log, record);
-}
-
-static void log_stage(struct train_log *log, const char *stage, double ms, size_t peak_bytes)
-{
-    if (log->file)
-        write_line(log, rw_result_row("record:s stage:s ms:n peak_bytes:l", "timing", stage, ms,
-                                      (uint64_t)peak_bytes));
+    add_reals(record, "bias", found->bias, found->n);
+    add_reals(record, "propensity", found->propensity, found->n);
+    add_reals(record, "unclicked", found->unclicked, found->n);
+    write_line(record);
 }
 
 /* 0, or the exit code of an error. The log of a run that failed is removed, unless it resumed. */
-static int log_close(struct train_log *log, int run_failed)
+static int log_close(int run_failed)
 {
-    if (!log->file)
-        return 0;
     struct stat about;
-    const int regular = is_regular(log, &about);
-    if (log->file != stdout && fclose(log->file) != 0 && !log->error)
-        log->error = errno;
-    log->file = NULL;
-    if (run_failed && regular && !log->resumes)
-        unlink(log->path);
-    if (!log->error || run_failed)
+    const int regular = is_regular(&about);
+    if (!train_log.file)
         return 0;
-    return rw_msg_errno(log->error, "cannot write '%s'", log->path);
+    if (train_log.file != stdout && fclose(train_log.file) != 0 && !train_log.error)
+        train_log.error = errno;
+    train_log.file = NULL;
+    if (run_failed && regular && !train_log.resumes)
+        unlink(log_path);
+    if (!train_log.error || run_failed)
+        return 0;
+    return rw_msg_errno(train_log.error, "cannot write '%s'", log_path);
 }
 
 /* ------------------------------------------------------------------ for people */
@@ -311,47 +291,22 @@ static void print_far(const struct rw_round *round)
 static void print_positions(const struct rw_positions *found)
 {
     enum { MOST_LINES = 20 };
-    const char *what = found->is_given ? "given" : "found";
-    for (int i = 0; i < found->n && i < MOST_LINES; i++) {
-        char documents[48], figure[2][RW_FIGURE_ROOM];
-        snprintf(documents, sizeof(documents), "%llu documents",
-                 (unsigned long long)found->n_docs[i]);
-        rw_msg_line("position %u: propensity %s (%s %s) %s, %s", found->position[i],
-                    rw_figure(found->propensity[i], figure[0]), found->bias ? "bias" : "t-",
-                    rw_figure(found->bias ? found->bias[i] : found->unclicked[i], figure[1]), what,
-                    documents);
-    }
+    for (int i = 0; i < found->n && i < MOST_LINES; i++)
+        rw_msg_line("position %u: propensity %s (%s %s) %s, %llu documents", found->position[i],
+                    rw_figure(found->propensity[i]), found->bias ? "bias" : "t-",
+                    rw_figure(found->bias ? found->bias[i] : found->unclicked[i]),
+                    found->is_given ? "given" : "found", (unsigned long long)found->n_docs[i]);
     if (found->n > MOST_LINES)
         rw_msg_line("and %d more positions, which a log has (--log)", found->n - MOST_LINES);
 }
 
-/* GPUs of one host, whether they are there or not. */
-static json_t *plan_many(const struct rw_plan *plan, json_t *rows)
+/* note: NULL: none. */
+static void add_amount(json_t *rows, const char *what, json_t *amount, const char *unit,
+                       const char *note)
 {
-    json_t *many = json_array();
-    for (int i = 0; i < 3 && plan->many[i].n_gpus; i++) {
-        const struct rw_plan_many *of = &plan->many[i];
-        char what[32], note[80];
-        snprintf(what, sizeof(what), "  on %d GPUs", of->n_gpus);
-        snprintf(note, sizeof(note), "by a model, %.3g of them for what they exchange",
-                 of->exchange_ms);
-        rw_result_add(rows, "what:s amount:n unit:s note:s", what, of->tree_ms, "ms", note);
-        rw_result_add(many, "gpus:i tree_ms:n exchange_ms:n", of->n_gpus, of->tree_ms,
-                      of->exchange_ms);
-    }
-    return many;
-}
-
-static json_t *plan_document(const struct rw_plan *plan, json_t *rows)
-{
-    json_t *parts = json_array();
-    for (int i = 0; i < plan->n_parts; i++)
-        rw_result_add(parts, "name:s bytes:l", plan->part[i].name, plan->part[i].bytes);
-    return rw_result_row("device:s on_gpu:b threads:i parts:o bytes:l most_bytes:l free_bytes:l "
-                         "host_free_bytes:l far_bytes:l link_rate:n tree_ms:n many:o",
-                         plan->device, plan->on_gpu, plan->n_threads, parts, plan->bytes,
-                         plan->most_bytes, plan->free_bytes, plan->host_free_bytes, plan->far_bytes,
-                         plan->link_rate, plan->tree_ms, plan_many(plan, rows));
+    json_t *row = rw_result_add(rows, "what:s amount:o unit:s", what, amount, unit);
+    if (note)
+        json_object_set_new(row, "note", json_string(note));
 }
 
 static void print_plan(const struct rw_cli *cli, const struct rw_plan *plan)
@@ -367,25 +322,37 @@ static void print_plan(const struct rw_cli *cli, const struct rw_plan *plan)
         {"other codes", plan->far_bytes, "of the host's memory, page-locked"},
         {"available", plan->host_free_bytes, "of the host's memory"},
     };
-    struct rw_result result = {0};
-    json_t *rows = json_array();
-    rw_result_line(&result, "device   %s\nthreads  %d", plan->device, plan->n_threads);
-    for (int i = 0; i < plan->n_parts; i++)
-        rw_result_add(rows, "what:s amount:l unit:s", plan->part[i].name, plan->part[i].bytes,
-                      "bytes");
+    json_t *rows = json_array(), *parts = json_array(), *many = json_array();
+    rw_result_line("device   %s\nthreads  %d", plan->device, plan->n_threads);
+    for (int i = 0; i < plan->n_parts; i++) {
+        const struct rw_plan_part *part = &plan->part[i];
+        rw_result_add(parts, "name:s bytes:l", part->name, part->bytes);
+        add_amount(rows, part->name, json_integer((json_int_t)part->bytes), "bytes", NULL);
+    }
     for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++) {
         if (sums[i].bytes)
-            rw_result_add(rows,
-                          sums[i].note ? "what:s amount:l unit:s note:s" : "what:s amount:l unit:s",
-                          sums[i].what, sums[i].bytes, "bytes", sums[i].note);
+            add_amount(rows, sums[i].what, json_integer((json_int_t)sums[i].bytes), "bytes",
+                       sums[i].note);
     }
     if (plan->far_bytes)
-        rw_result_add(rows, "what:s amount:n unit:s note:s", "link", plan->link_rate / 1e9, "GB/s",
-                      "between them");
-    rw_result_add(rows, "what:s amount:n unit:s note:s", "a tree", plan->tree_ms, "ms", "expected");
-    result.document = plan_document(plan, rows);
-    rw_result_rows(&result, NULL, rows, "what=part;amount==%.3g;unit;note");
-    rw_result_print(cli, &result, stdout);
+        add_amount(rows, "link", rw_result_real(plan->link_rate / 1e9), "GB/s", "between them");
+    add_amount(rows, "a tree", rw_result_real(plan->tree_ms), "ms", "expected");
+    for (int i = 0; i < 3 && plan->many[i].n_gpus; i++) { /* whether they are there or not */
+        const struct rw_plan_many *of = &plan->many[i];
+        add_amount(rows, rw_text("  on %d GPUs", of->n_gpus), rw_result_real(of->tree_ms), "ms",
+                   rw_text("by a model, %.3g of them for what they exchange", of->exchange_ms));
+        rw_result_add(many, "gpus:i tree_ms:n exchange_ms:n", of->n_gpus, of->tree_ms,
+                      of->exchange_ms);
+    }
+    rw_result_rows(NULL, rows, "what=part;amount==%.3g;unit;note");
+    rw_result_print(cli,
+                    rw_result_row("device:s on_gpu:b threads:i parts:o bytes:l most_bytes:l "
+                                  "free_bytes:l host_free_bytes:l far_bytes:l link_rate:n "
+                                  "tree_ms:n many:o",
+                                  plan->device, plan->on_gpu, plan->n_threads, parts, plan->bytes,
+                                  plan->most_bytes, plan->free_bytes, plan->host_free_bytes,
+                                  plan->far_bytes, plan->link_rate, plan->tree_ms, many),
+                    stdout);
 }
 
 /* 0, or, after an error, an exit code: the host has too little memory for it. */
@@ -402,16 +369,8 @@ static int check_plan(const struct rw_plan *plan)
 
 /* ------------------------------------------------------------------ rounds */
 
-/* What a worker trains on. */
-struct training {
-    struct rw_cli *cli;        /* borrowed */
-    struct rw_dataset **valid; /* [valid_files.given.n] owned */
-    struct rw_model *init;     /* to continue from, or to refit; NULL: from nothing; owned */
-};
-
 static struct {
     struct rw_cli *cli; /* borrowed */
-    struct train_log log;
     struct rw_checkpoints checkpoints;
     int rounds_run;
     int is_kept;   /* the model, what there is of it, or a checkpoint is written: the log is kept */
@@ -433,17 +392,10 @@ static void reserve(const struct rw_round *round)
         rw_msg_error("no space for more trees: %s", rw_last_error(ctx));
 }
 
+/* Only the worker that writes knows of its disk. */
 static int should_stop(void *user)
 {
-    (void)user;
-    return rw_interrupted() || job.disk_full;
-}
-
-/* Of the workers that do not write. */
-static int was_interrupted(void *user)
-{
-    (void)user;
-    return rw_interrupted();
+    return rw_interrupted() || (rw_workers_leads(user) && job.disk_full);
 }
 
 /* What ended training early, on whatever worker: the exit code, 0 for nothing. */
@@ -471,13 +423,13 @@ static int on_round(void *user, const struct rw_round *round)
 {
     (void)user;
     job.rounds_run = round->round;
-    char line[2048], figure[RW_FIGURE_ROOM], set[32];
+    char line[2048], set[32];
     int at = snprintf(line, sizeof(line), "round %d/%d  %.3f s", round->round, round->n_rounds,
                       round->ms / 1e3);
     for (int i = 0; i < round->n_metrics && at < (int)sizeof(line) - 1; i++)
         at += snprintf(line + at, sizeof(line) - (size_t)at, "  %s %s %s",
                        set_name(round->metrics[i].set, set), round->metrics[i].name,
-                       rw_figure(round->metrics[i].value, figure));
+                       rw_figure(round->metrics[i].value));
     rw_msg_line("%s%s", line, round->best_round == round->round ? "  best" : "");
     if (rw_msg_is_verbose())
         rw_msg_line("  %d leaves; ms: lambdas %.2f, histograms %.2f, splits %.2f, partition %.2f, "
@@ -488,17 +440,23 @@ static int on_round(void *user, const struct rw_round *round)
         print_far(round);
     if (rw_msg_is_verbose() && round->bytes_sent)
         rw_msg_line("  %.2f MB sent to other workers by this one", (double)round->bytes_sent / 1e6);
-    log_round(&job.log, round);
+    log_round(round);
     reserve(round);
     rw_progress_show(round->round, round->n_rounds, round->n_docs);
     return 0;
 }
 
+/* How much of the log there is, "log 1234", for a checkpoint; "" if it is no file. */
 static const char *note(void *user)
 {
+    static char text[32];
+    struct stat about;
     (void)user;
     job.is_kept = 1;
-    return log_note(&job.log);
+    text[0] = 0;
+    if (is_regular(&about))
+        snprintf(text, sizeof(text), "log %lld", (long long)ftello(train_log.file));
+    return text;
 }
 
 static void on_resume(void *user, const struct rw_resumed *resumed)
@@ -506,45 +464,55 @@ static void on_resume(void *user, const struct rw_resumed *resumed)
     (void)user;
     job.rounds_run = resumed->round;
     rw_msg_line("resume: round %d of '%s'", resumed->round, resumed->path);
-    log_begin(&job.log, resumed->note, resumed->round);
+    log_begin(resumed->note, resumed->round);
 }
 
 static void on_start(void *user, struct rw_params *used)
 {
-    const struct rw_cli *cli = user;
-    log_params(&job.log, used, cli, &valid_files.given, job.size);
+    log_params(used, user, job.size);
 }
 
 static void on_stage(void *user, const char *stage, double ms, size_t peak_bytes)
 {
     (void)user;
     rw_load_stage(stage, ms, peak_bytes);
-    log_stage(&job.log, stage, ms, peak_bytes);
+    if (train_log.file)
+        write_line(rw_result_row("record:s stage:s ms:n peak_bytes:l", "timing", stage, ms,
+                                 (uint64_t)peak_bytes));
 }
 
 static void on_positions(void *user, const struct rw_positions *found)
 {
     (void)user;
     print_positions(found);
-    log_positions(&job.log, found);
+    log_positions(found);
 }
 
 /* ------------------------------------------------------------------ before */
 
-static int check_valid_files(struct rw_cli *cli, const char *option, const struct rw_list *files)
+/* The file of a side column of a validation set, from 0; NULL: none. */
+static const char *side_file(int side, int set)
 {
-    if (files->n && !valid_files.given.n)
-        return rw_wrong(cli, "'--%s' has no effect without '--valid'", option);
-    if (files->n > valid_files.given.n)
-        return rw_wrong(cli, "%d files of '--%s' for %d of '--valid'", files->n, option,
-                        valid_files.given.n);
-    return 0;
+    const struct rw_list *files = &side_files[side];
+    return set < files->n && strcmp(files->text[set], "none") != 0 ? files->text[set] : NULL;
 }
 
-/* The file of a validation set, from 0; NULL: none. */
-static const char *valid_file(const struct rw_list *files, int set)
+static int check_side_files(struct rw_cli *cli)
 {
-    return set < files->n && strcmp(files->text[set], "none") != 0 ? files->text[set] : NULL;
+    const int n = valid_files.given.n;
+    for (int i = 0; i < N_SIDES; i++) {
+        if (side_files[i].n > n)
+            return rw_wrong(cli, "%d files of '--valid-%s' for %d of '--valid'", side_files[i].n,
+                            sides[i], n);
+    }
+    for (int i = 0; i < n; i++) {
+        if (side_file(WEIGHTS, i) && side_file(QUERY_WEIGHTS, i))
+            return rw_wrong(cli,
+                            "'--valid-weights' and '--valid-query-weights' both weigh '%s': give "
+                            "one of them, and 'none' in its place",
+                            valid_files.given.text[i]);
+    }
+    return 0;
 }
 
 static int resumes_auto(void)
@@ -557,8 +525,6 @@ static int check_checkpoints(struct rw_cli *cli)
     struct rw_checkpoints *checkpoints = &job.checkpoints;
     if (checkpoint_path && strcmp(checkpoint_path, "-") == 0)
         return rw_wrong(cli, "'--checkpoint' needs a file, not standard output");
-    if (checkpoint_every && !checkpoint_path)
-        return rw_wrong(cli, "'--checkpoint-every' has no effect without '--checkpoint'");
     if (resumes_auto() && !checkpoint_path)
         return rw_wrong(cli, "'--resume auto' needs '--checkpoint FILE', which it resumes from");
     if (checkpoint_every)
@@ -601,24 +567,6 @@ static int take_all_gpus(struct rw_cli *cli)
     return rw_params_set(cli->ctx, cli->params, "device", "cuda");
 }
 
-static int check_params(struct rw_cli *cli)
-{
-    if (refit_path) /* what that takes of its model is not known yet */
-        return 0;
-    return rw_params_check(cli->ctx, cli->params,
-                           valid_files.given.n > 0 ? RW_PARAMS_TRAIN : RW_PARAMS_TRAIN_ALONE);
-}
-
-/* Is there the format of --for, and its feature set? */
-static int take_format(struct rw_cli *cli)
-{
-    struct rw_exchange how = made_for;
-    if (!how.format && how.featureset)
-        return rw_wrong(cli, "'--featureset' has no effect without '--for'");
-    how.name = how.featureset ? "model" : NULL; /* export asks for one */
-    return how.format ? rw_exchange_check(cli->ctx, &how, NULL, NULL, NULL) : 0;
-}
-
 static int check(struct rw_cli *cli)
 {
     if (!output && !plan_only && !config_only)
@@ -632,7 +580,11 @@ static int check(struct rw_cli *cli)
     if ((n_workers > 1 || rw_workers_count(cli->ctx) > 1) && (plan_only || config_only))
         return rw_wrong(cli, "'--%s' is for one process with all the data, not for many workers",
                         plan_only ? "plan" : "print-config");
-    RW_STEP(take_format(cli));
+    if (made_for.format) {
+        struct rw_exchange how = made_for;
+        how.name = how.featureset ? "model" : NULL; /* export asks for one */
+        RW_STEP(rw_exchange_check(cli->ctx, &how, NULL, NULL, NULL));
+    }
     if (refit_path && init_path)
         return rw_wrong(
             cli, "'--init' has no effect with '--refit': a model is refitted, or trained on");
@@ -641,57 +593,54 @@ static int check(struct rw_cli *cli)
                              "which 'export' takes or refuses");
     RW_STEP(check_checkpoints(cli));
     RW_STEP(take_all_gpus(cli));
-    RW_STEP(check_valid_files(cli, "valid-weights", &valid_weights));
-    RW_STEP(check_valid_files(cli, "valid-query-weights", &valid_query_weights));
-    RW_STEP(check_valid_files(cli, "valid-start-scores", &valid_start_scores));
-    for (int i = 0; i < valid_files.given.n; i++) {
-        if (valid_file(&valid_weights, i) && valid_file(&valid_query_weights, i))
-            return rw_wrong(cli,
-                            "'--valid-weights' and '--valid-query-weights' both weigh '%s': give "
-                            "one of them, and 'none' in its place",
-                            valid_files.given.text[i]);
-    }
-    return check_params(cli);
+    RW_STEP(check_side_files(cli));
+    if (refit_path) /* what that takes of its model is not known yet */
+        return 0;
+    return rw_params_check(cli->ctx, cli->params,
+                           valid_files.given.n > 0 ? RW_PARAMS_TRAIN : RW_PARAMS_TRAIN_ALONE);
 }
 
-static int read_sets(struct training *t)
+/* ------------------------------------------------------------------ data */
+
+int rw_train_read(struct rw_cli *cli)
 {
-    struct rw_cli *cli = t->cli;
-    struct rw_ctx *ctx = cli->ctx;
+    const struct rw_list *files = &cli->operands;
+    const double start = rw_progress_clock();
+    RW_STEP(rw_load_columns(cli, NULL, cli->init, RW_LOAD_ALL));
+    RW_STEP(rw_binned_read(cli->ctx, cli->params, cli->init, files->text, files->n, &cli->binned));
+    cli->dataset = rw_binned_documents(cli->binned);
+    return rw_load_finish(cli, files, start);
+}
+
+static int read_sets(struct rw_cli *cli)
+{
+    const char *model = refit_path ? refit_path : init_path;
     const int n_valid = valid_files.given.n;
-    t->valid = rw_need((size_t)n_valid, sizeof(struct rw_dataset *));
-    if (init_path || refit_path) {
-        RW_STEP(rw_workers_meet(cli,
-                                rw_model_read(ctx, refit_path ? refit_path : init_path, &t->init)));
-        cli->init = t->init;
-    }
+    cli->valid = rw_need((size_t)n_valid, sizeof(struct rw_dataset *));
+    if (model)
+        RW_STEP(rw_workers_meet(cli, rw_model_read(cli->ctx, model, &cli->init)));
     if (refit_path)
-        RW_STEP(rw_refit_params(ctx, cli->params, t->init));
-    RW_STEP(refit_path ? rw_load_weighted(cli, &cli->operands)
-                       : rw_load_training(cli, &cli->operands));
+        RW_STEP(rw_refit_params(cli->ctx, cli->params, cli->init));
+    RW_STEP(refit_path ? rw_load_weighted(cli, &cli->operands) : rw_train_read(cli));
     for (int i = 0; i < n_valid; i++) {
-        const char *of_docs = valid_file(&valid_weights, i);
-        const char *of_queries = valid_file(&valid_query_weights, i);
-        const char *start = valid_file(&valid_start_scores, i);
-        RW_STEP(plan_only ? rw_load_dataset(cli, &valid_files.files[i], &t->valid[i])
-                          : rw_load_valid(cli, &valid_files.files[i], &t->valid[i]));
-        if (of_docs)
-            RW_STEP(rw_dataset_read_side_column(ctx, t->valid[i], "weights", of_docs));
-        if (of_queries)
-            RW_STEP(rw_dataset_read_side_column(ctx, t->valid[i], "query-weights", of_queries));
-        if (start)
-            RW_STEP(rw_dataset_read_side_column(ctx, t->valid[i], "start-scores", start));
+        RW_STEP(plan_only ? rw_load_dataset(cli, &valid_files.files[i], &cli->valid[i])
+                          : rw_load_valid(cli, &valid_files.files[i], &cli->valid[i]));
+        for (int k = 0; k < N_SIDES; k++) {
+            if (side_file(k, i))
+                RW_STEP(rw_dataset_read_side_column(cli->ctx, cli->valid[i], sides[k],
+                                                    side_file(k, i)));
+        }
     }
     return 0;
 }
 
 /* Would the format of --for refuse the model? Before the first round. The worker that leads prints;
  * the others, which found the same, only say that they did. */
-static int check_format(struct rw_cli *cli, const struct rw_model *init)
+static int check_format(struct rw_cli *cli)
 {
     if (!made_for.format)
         return 0;
-    int code = rw_exchange_check(cli->ctx, &made_for, cli->params, cli->binned, init);
+    int code = rw_exchange_check(cli->ctx, &made_for, cli->params, cli->binned, cli->init);
     if (code == RW_ERR_UNSUPPORTED && rw_workers_leads(cli)) {
         rw_msg_failed(cli->ctx, code, NULL);
         code = RW_EXIT_USAGE;
@@ -699,28 +648,27 @@ static int check_format(struct rw_cli *cli, const struct rw_model *init)
     return rw_workers_meet(cli, code);
 }
 
-static int read_data(struct training *t)
+static int read_data(struct rw_cli *cli)
 {
-    char set[32], features[48];
-    uint64_t train[2], valid[2];
-    RW_STEP(read_sets(t));
-    snprintf(features, sizeof(features), ", %u features", rw_load_n_features(t->cli));
-    RW_STEP(rw_load_say_size(t->cli, "train", &t->cli->operands, t->cli->dataset, features, train));
-    if (rw_workers_leads(t->cli))
-        memcpy(job.size, train, sizeof(train));
-    if (rw_workers_leads(t->cli) && rw_workers_count(t->cli->ctx) > 1)
-        rw_msg_line("workers: %d", rw_workers_count(t->cli->ctx));
+    const int leads = rw_workers_leads(cli);
+    char set[32];
+    RW_STEP(read_sets(cli));
+    RW_STEP(rw_load_say_size(cli, "train", &cli->operands, cli->dataset, leads ? job.size : NULL));
+    if (leads && rw_workers_count(cli->ctx) > 1)
+        rw_msg_line("workers: %d", rw_workers_count(cli->ctx));
     for (int i = 0; i < valid_files.given.n; i++)
-        RW_STEP(rw_load_say_size(t->cli, set_name(i + 1, set), &valid_files.files[i], t->valid[i],
-                                 "", valid));
-    return check_format(t->cli, t->init);
+        RW_STEP(rw_load_say_size(cli, set_name(i + 1, set), &valid_files.files[i], cli->valid[i],
+                                 NULL));
+    return check_format(cli);
 }
 
-static void training_release(struct training *t)
+/* What is trained on. */
+static struct rw_training training_of(const struct rw_cli *cli)
 {
-    for (int i = 0; t->valid && i < valid_files.given.n; i++)
-        rw_dataset_free(t->valid[i]);
-    rw_model_free(t->init);
+    return (struct rw_training){.binned = cli->binned,
+                                .init = cli->init,
+                                .valid = (const struct rw_dataset *const *)cli->valid,
+                                .n_valid = valid_files.given.n};
 }
 
 /* ------------------------------------------------------------------ after */
@@ -730,76 +678,85 @@ static void report(const struct rw_model *model)
 {
     const char *name;
     double value;
-    char figure[RW_FIGURE_ROOM];
     for (int i = 0; (name = rw_model_metric_at(model, i, &value)) != NULL; i++) {
         const char *metric = strchr(name, ' ');
         const int n =
             valid_files.given.n == 1 ? 5 : (int)(metric - name); /* "valid", or "valid2" */
         if (strncmp(name, "valid", 5) == 0)
-            rw_msg_line("%.*s%s %s", n, name, metric, rw_figure(value, figure));
+            rw_msg_line("%.*s%s %s", n, name, metric, rw_figure(value));
     }
 }
 
+static int write_model(struct rw_cli *cli, const char *path)
+{
+    RW_STEP(rw_model_write_file(cli->ctx, cli->model, cli->out.file, path));
+    return rw_out_file_commit(cli->ctx, &cli->out);
+}
+
+/* The model that could not be written goes where there is room, which is said: it is never lost.
+ * Returns the exit code. */
+static int write_elsewhere(struct rw_cli *cli, int status)
+{
+    const char *folder = getenv("TMPDIR"), *name = strrchr(output, '/');
+    const int code = rw_msg_failed(cli->ctx, status, "train");
+    name = name ? name + 1 : output;
+    char *path = rw_text("%s/%s-XXXXXX", folder && *folder ? folder : "/tmp",
+                         *name && strcmp(name, "-") != 0 ? name : "model");
+    const int fd = mkstemp(path);
+    FILE *file = fd >= 0 ? fdopen(fd, "wb") : NULL;
+    int failed =
+        !file || rw_model_write_file(cli->ctx, cli->model, file, path) < 0 || fsync(fd) != 0;
+    failed |= file && fclose(file) != 0;
+    if (failed && fd >= 0)
+        unlink(path);
+    if (!failed)
+        rw_msg_warning("the model is '%s' instead", path);
+    job.is_kept |= !failed;
+    return code;
+}
+
 /* The best until a signal or a full disk ended training goes beside MODEL, which a job that waits
- * for a finished model must not find changed. Returns `code`, the exit code. */
-static int keep_interrupted(struct rw_cli *cli, int code)
+ * for a finished model must not find changed. */
+static void keep_interrupted(struct rw_cli *cli)
 {
     struct rw_out_file *out = &cli->out;
-    char path[4096];
     if (!out->temporary) {
         rw_msg_warning("interrupted: '%s' is no file, so the trees until now are not kept", output);
-        return code;
+        return;
     }
     int status = rw_out_file_rename(cli->ctx, out, ".interrupted");
-    snprintf(path, sizeof(path), "%s", out->path);
+    const char *path = rw_copy(out->path);
     if (status >= 0)
-        status = rw_model_write_file(cli->ctx, cli->model, out->file, path);
-    if (status >= 0)
-        status = rw_out_file_commit(cli->ctx, out);
+        status = write_model(cli, path);
     if (status < 0) {
-        rw_msg_failed(cli->ctx, status, "train");
-        job.is_kept |= rw_output_save_elsewhere(cli->ctx, cli->model, output);
-        return code;
+        write_elsewhere(cli, status);
+        return;
     }
     rw_msg_warning("interrupted: the best model until now is '%s'; '%s' is as it was", path,
                    output);
     if (checkpoint_path)
         rw_msg_hint("'--resume auto' goes on from '%s'", checkpoint_path);
     job.is_kept = 1;
-    return code;
-}
-
-static int write_finished(struct rw_cli *cli)
-{
-    int status = rw_model_write_file(cli->ctx, cli->model, cli->out.file, output);
-    if (status >= 0)
-        status = rw_out_file_commit(cli->ctx, &cli->out);
-    if (status < 0) {
-        const int code = rw_msg_failed(cli->ctx, status, "train");
-        job.is_kept |= rw_output_save_elsewhere(cli->ctx, cli->model, output);
-        return code;
-    }
-    job.is_kept = 1;
-    return 0;
 }
 
 /* What comes of a training, on the worker that prints and writes. */
 static int finish(struct rw_cli *cli, double start, int end)
 {
-    char kept[64] = "";
-    const int n_trees = rw_model_n_trees(cli->model);
-    if (rw_model_info(cli->model).best_round > 0)
-        snprintf(kept, sizeof(kept), ": the best of %d round%s", job.rounds_run,
-                 job.rounds_run == 1 ? "" : "s");
-    rw_msg_line("%d %s in %.1f s%s", n_trees, n_trees == 1 ? "tree" : "trees",
-                rw_progress_clock() - start, kept);
-    int code = 0;
-    if (rw_model_info(cli->model).is_finished)
-        RW_STEP(write_finished(cli));
-    else
-        code = keep_interrupted(cli, end ? end : RW_EXIT_FAILURE);
+    const int n_trees = rw_model_n_trees(cli->model), n = job.rounds_run;
+    const struct rw_model_info info = rw_model_info(cli->model);
+    rw_msg_line(
+        "%d %s in %.1f s%s", n_trees, n_trees == 1 ? "tree" : "trees", rw_progress_clock() - start,
+        info.best_round > 0 ? rw_text(": the best of %d round%s", n, n == 1 ? "" : "s") : "");
+    if (info.is_finished) {
+        const int status = write_model(cli, output);
+        if (status < 0)
+            return write_elsewhere(cli, status);
+        job.is_kept = 1;
+    } else {
+        keep_interrupted(cli);
+    }
     report(cli->model);
-    return code;
+    return info.is_finished ? 0 : end ? end : RW_EXIT_FAILURE;
 }
 
 /* Before training, where something is printed or written. */
@@ -816,46 +773,38 @@ static int begin(struct rw_cli *cli)
     if (checkpoint_path && !from && stat(checkpoint_path, &about) == 0 && S_ISREG(about.st_mode))
         rw_msg_warning("'%s' is there, and will be replaced; '--resume auto' would go on from it",
                        checkpoint_path);
-    return log_path ? log_open(&job.log, log_path, resumes) : 0;
+    return log_path ? log_open(resumes) : 0;
 }
 
-/* A worker of a training: the only one, or one of many. */
-static int train_worker(struct rw_cli *cli, struct training *t)
+/* A worker of a training: the only one, or one of many. Only one tells of it. */
+static int train(struct rw_cli *cli)
 {
     const int leads = rw_workers_leads(cli);
-    RW_STEP(read_data(t));
+    RW_STEP(read_data(cli));
     RW_STEP(rw_workers_meet(cli, leads ? begin(cli) : 0));
-    const struct rw_checkpoints *checkpoints =
-        checkpoint_path || job.checkpoints.resume ? &job.checkpoints : NULL;
-    struct rw_checkpoints other = job.checkpoints; /* of a worker that tells nobody */
-    other.note = NULL;
-    other.on_resume = NULL;
-    const struct rw_train_hooks quiet = {
-        .user = cli, .should_stop = was_interrupted, .checkpoints = checkpoints ? &other : NULL};
-    const struct rw_train_hooks hooks = {.user = cli,
-                                         .on_start = on_start,
-                                         .on_round = on_round,
-                                         .on_stage = on_stage,
-                                         .should_stop = should_stop,
-                                         .checkpoints = checkpoints,
-                                         .on_positions = on_positions};
+    struct rw_checkpoints checkpoints = job.checkpoints;
+    struct rw_train_hooks hooks = {.user = cli, .should_stop = should_stop};
+    if (checkpoint_path || checkpoints.resume)
+        hooks.checkpoints = &checkpoints;
+    if (leads) {
+        hooks.on_start = on_start;
+        hooks.on_round = on_round;
+        hooks.on_stage = on_stage;
+        hooks.on_positions = on_positions;
+    } else {
+        checkpoints.note = NULL;
+        checkpoints.on_resume = NULL;
+    }
     const double start = rw_progress_clock();
     if (leads || cli->comm)
         rw_interrupts_catch(leads);
     if (leads)
         RW_STEP(rw_progress_follow(cli->ctx));
-    const struct rw_dataset *const *valid = (const struct rw_dataset *const *)t->valid;
-    const int n_valid = valid_files.given.n;
-    const int status = refit_path
-                           ? rw_refit(cli->ctx, cli->params, t->init, cli->dataset, valid, n_valid,
-                                      leads ? &hooks : &quiet, &cli->model)
-                           : rw_train_on(cli->ctx, cli->params,
-                                         &(struct rw_training){.binned = cli->binned,
-                                                               .init = t->init,
-                                                               .valid = valid,
-                                                               .n_valid = n_valid,
-                                                               .hooks = leads ? &hooks : &quiet},
-                                         &cli->model);
+    struct rw_training training = training_of(cli);
+    training.hooks = &hooks;
+    const int status = refit_path ? rw_refit(cli->ctx, cli->params, cli->init, cli->dataset,
+                                             training.valid, training.n_valid, &hooks, &cli->model)
+                                  : rw_train_on(cli->ctx, cli->params, &training, &cli->model);
     if (leads)
         rw_progress_end();
     if (status < 0 && rw_interrupted()) {
@@ -870,42 +819,23 @@ static int train_worker(struct rw_cli *cli, struct training *t)
     return rw_model_info(cli->model).is_finished ? 0 : end ? end : RW_EXIT_FAILURE;
 }
 
-static int train(struct rw_cli *cli)
-{
-    struct training t = {.cli = cli};
-    const int code = train_worker(cli, &t);
-    training_release(&t);
-    return code;
-}
-
 static int plan(struct rw_cli *cli)
 {
     struct rw_plan plan = {.n_parts = 0};
-    struct training t = {.cli = cli};
-    int status = read_data(&t);
-    if (status == 0)
-        status =
-            rw_train_plan(cli->ctx, cli->params,
-                          &(struct rw_training){.binned = cli->binned,
-                                                .valid = (const struct rw_dataset *const *)t.valid,
-                                                .n_valid = valid_files.given.n},
-                          &plan);
+    RW_STEP(read_data(cli));
+    const struct rw_training training = training_of(cli);
+    const int status = rw_train_plan(cli->ctx, cli->params, &training, &plan);
     if (plan.n_parts > 0)
         print_plan(cli, &plan);
-    training_release(&t);
     return status ? status : check_plan(&plan);
 }
 
 static int print_config(struct rw_cli *cli)
 {
-    const char *given = rw_params_get(cli->params, "ignore");
-    char *ignore = rw_copy(given);
-    struct training t = {.cli = cli};
-    int status = read_data(&t);
-    if (status == 0) /* once a table is read, its columns to ignore are forgotten */
-        status = rw_params_set(cli->ctx, cli->params, "ignore", ignore);
-    training_release(&t);
-    RW_STEP(status);
+    const char *ignore = rw_copy(rw_params_get(cli->params, "ignore"));
+    RW_STEP(read_data(cli));
+    /* once a table is read, its columns to ignore are forgotten */
+    RW_STEP(rw_params_set(cli->ctx, cli->params, "ignore", ignore));
     RW_STEP(rw_params_resolve(cli->ctx, cli->params, rw_dataset_n_docs(cli->dataset),
                               rw_load_n_features(cli), valid_files.given.n));
     return rw_params_write(cli->ctx, cli->params, stdout);
@@ -928,7 +858,7 @@ static int run(struct rw_cli *cli)
         code = n_workers > 1 ? rw_workers_in_threads(cli, (int)n_workers, train) : train(cli);
     if (code < 0)
         code = rw_msg_failed(cli->ctx, code, "train");
-    const int log_code = log_close(&job.log, !job.is_kept);
+    const int log_code = log_close(!job.is_kept);
     return log_code ? log_code : code;
 }
 
@@ -941,8 +871,6 @@ const struct rw_command rw_cmd_train = {
              "end after "
              "the round: the best model so far goes to MODEL.interrupted, MODEL stays as it was, "
              "and the exit code is 130 or 143.",
-    .least = 1,
-    .most = -1,
     .has_results = 1,
     .options = options,
     .params = "*",

@@ -78,13 +78,17 @@ static size_t print_argument(FILE *out, const char *argument, size_t at)
     return at;
 }
 
+int rw_option_letter(const struct rw_option *option)
+{
+    return strcmp(option->name, "output") == 0 || strcmp(option->name, "help") == 0 ? *option->name
+                                                                                    : 0;
+}
+
 static void print_option(FILE *out, const struct rw_option *option)
 {
     size_t at = 6 + strlen("--") + strlen(option->name);
-    if (option->letter)
-        fprintf(out, "  -%c, --%s", option->letter, option->name);
-    else
-        fprintf(out, "      --%s", option->name);
+    const int letter = rw_option_letter(option);
+    fprintf(out, letter ? "  -%c, --%s" : "     %c--%s", letter ? letter : ' ', option->name);
     if (option->argument) {
         fputc('=', out);
         at = print_argument(out, option->argument, at + 1);
@@ -108,7 +112,7 @@ static void print_options(FILE *out, struct rw_option *option, int n, const char
         print_option(out, &option[i]);
 }
 
-void rw_help_print(const struct rw_cli *cli, int n_first)
+void rw_help_print(const struct rw_cli *cli)
 {
     const struct rw_command *command = cli->command;
     const char *operands = command->operands;
@@ -126,8 +130,8 @@ void rw_help_print(const struct rw_cli *cli, int n_first)
     rw_help_lines(out, command->about);
     if (command->more)
         command->more(out);
-    print_options(out, option, n_first, "");
-    print_options(out, option + n_first, cli->n_options - 1 - n_first,
+    print_options(out, option, cli->n_first, "");
+    print_options(out, option + cli->n_first, cli->n_options - 1 - cli->n_first,
                   " Parameters, with range and default:\n");
     print_options(out, option + cli->n_options - 1, 1, "");
 }

@@ -28,9 +28,8 @@ void rw_load_stage_since(const char *stage, double start)
 
 static int say_read(const struct rw_list *files, double start)
 {
-    char stage[300];
-    snprintf(stage, sizeof(stage), "read %.250s%s", files->text[0], files->n > 1 ? " ..." : "");
-    rw_load_stage_since(stage, start);
+    rw_load_stage_since(rw_text("read %.250s%s", files->text[0], files->n > 1 ? " ..." : ""),
+                        start);
     return 0;
 }
 
@@ -98,16 +97,12 @@ int rw_load_valid(struct rw_cli *cli, const struct rw_list *files, struct rw_dat
     return say_read(files, start);
 }
 
-/* Of a table, the columns to ignore were not read: training need not leave out features. */
-static int took_ignored(struct rw_cli *cli)
-{
-    return rw_ctx_n_tables(cli->ctx) > 0 ? rw_params_set(cli->ctx, cli->params, "ignore", "") : 0;
-}
-
-/* The side columns that the parameters name. */
-static int read_side_columns(struct rw_cli *cli)
+int rw_load_finish(struct rw_cli *cli, const struct rw_list *files, double start)
 {
     const char *name;
+    RW_STEP(say_read(files, start));
+    if (rw_ctx_n_tables(cli->ctx) > 0) /* columns to ignore were not read: none are left out */
+        RW_STEP(rw_params_set(cli->ctx, cli->params, "ignore", ""));
     for (int i = 0; (name = rw_side_column_name(i)) != NULL; i++) {
         const char *path = given(cli, name);
         if (path)
@@ -118,46 +113,37 @@ static int read_side_columns(struct rw_cli *cli)
 
 int rw_load_weighted(struct rw_cli *cli, const struct rw_list *files)
 {
-    RW_STEP(rw_load_dataset(cli, files, &cli->dataset));
+    const double start = rw_progress_clock();
+    RW_STEP(rw_load_columns(cli, NULL, cli->init ? cli->init : cli->model, RW_LOAD_ALL));
+    RW_STEP(rw_dataset_read(cli->ctx, files->text, files->n, &cli->dataset));
     if (strcmp(cli->command->params, "*") != 0) /* trainings judge them */
         RW_STEP(rw_load_check_columns(cli));
-    RW_STEP(took_ignored(cli));
-    return read_side_columns(cli);
-}
-
-int rw_load_training(struct rw_cli *cli, const struct rw_list *files)
-{
-    const double start = rw_progress_clock();
-    RW_STEP(rw_load_columns(cli, NULL, cli->init, RW_LOAD_ALL));
-    RW_STEP(rw_binned_read(cli->ctx, cli->params, cli->init, files->text, files->n, &cli->binned));
-    cli->dataset = rw_binned_documents(cli->binned);
-    RW_STEP(say_read(files, start));
-    RW_STEP(took_ignored(cli));
-    return read_side_columns(cli);
+    return rw_load_finish(cli, files, start);
 }
 
 /* "a.txt, b.txt", or the first few and how many more. */
-static const char *names_of(const struct rw_list *files, char *names, size_t size)
+static const char *names_of(const struct rw_list *files)
 {
     enum { MOST = 4 };
-    size_t n = 0;
-    for (int i = 0; i < files->n && i < MOST && n < size; i++)
-        n += (size_t)snprintf(names + n, size - n, "%s%s", i ? ", " : "", files->text[i]);
-    if (files->n > MOST && n < size)
-        snprintf(names + n, size - n, " and %d more", files->n - MOST);
-    return names;
+    const char *names = files->text[0];
+    for (int i = 1; i < files->n && i < MOST; i++)
+        names = rw_text("%s, %s", names, files->text[i]);
+    return files->n > MOST ? rw_text("%s and %d more", names, files->n - MOST) : names;
 }
 
 int rw_load_say_size(struct rw_cli *cli, const char *set, const struct rw_list *files,
-                     const struct rw_dataset *data, const char *features, uint64_t n[2])
+                     const struct rw_dataset *data, uint64_t size[2])
 {
-    char names[1024];
-    n[0] = rw_dataset_n_docs(data);
-    n[1] = rw_dataset_n_queries(data);
+    uint64_t n[2] = {rw_dataset_n_docs(data), rw_dataset_n_queries(data)};
+    const int trains = data == cli->dataset;
     RW_STEP(rw_workers_sum(cli->ctx, n, 2));
+    if (size)
+        memcpy(size, n, sizeof(n));
     if (rw_workers_leads(cli))
         rw_msg_line("%s: %llu documents in %llu queries%s, from %s", set, (unsigned long long)n[0],
-                    (unsigned long long)n[1], features, names_of(files, names, sizeof(names)));
+                    (unsigned long long)n[1],
+                    trains ? rw_text(", %u features", rw_load_n_features(cli)) : "",
+                    names_of(files));
     return 0;
 }
 
@@ -174,10 +160,20 @@ int rw_load_model(struct rw_cli *cli, const char *path, struct rw_model **out)
     return 0;
 }
 
+struct rw_feature_use *rw_load_uses(const struct rw_model *model, int *n)
+{
+    *n = rw_model_features(model, NULL, 0);
+    struct rw_feature_use *uses = rw_need(*n > 0 ? (size_t)*n : 0, sizeof(*uses));
+    if (*n < 0 || rw_model_features(model, uses, *n) < 0)
+        rw_no_memory();
+    return uses;
+}
+
 int rw_load_model_and_data(struct rw_cli *cli, const struct rw_list *files)
 {
+    const struct rw_list rest = {cli->operands.text + 1, cli->operands.n - 1};
     RW_STEP(rw_load_model(cli, cli->operands.text[0], &cli->model));
-    RW_STEP(rw_load_weighted(cli, files));
+    RW_STEP(rw_load_weighted(cli, files ? files : &rest));
     rw_load_warn_lacking(cli);
     return 0;
 }
@@ -204,17 +200,8 @@ int rw_load_n_trees(struct rw_cli *cli, const char *text, int *n_trees)
         return 0;
     if (*n_trees == 0)
         return rw_wrong(cli, "'--trees' has no effect: the model has no trees");
-    RW_STEP(rw_options_number(cli, "--trees", text, 1, (unsigned long long)*n_trees, &number));
+    RW_STEP(rw_options_number(cli, "trees", text, 1, (unsigned long long)*n_trees, &number));
     *n_trees = (int)number;
-    return 0;
-}
-
-int rw_load_loss(const struct rw_cli *cli, const char *text, double *loss)
-{
-    char *end;
-    *loss = strtod(text, &end);
-    if (end == text || *end || !isfinite(*loss) || *loss < 0)
-        return rw_wrong(cli, "option '--loss': expected a number, 0 or more, found '%s'", text);
     return 0;
 }
 
@@ -238,27 +225,20 @@ int rw_load_check_like(const struct rw_cli *cli, const char *like)
     return rw_eval_conventions(cli->ctx, &how, conventions, sizeof(conventions));
 }
 
-void rw_load_calibration_line(struct rw_result *result, const struct rw_calibration *map)
+json_t *rw_load_calibration(const struct rw_calibration *map)
 {
-    char slope[RW_EXACT_ROOM], intercept[RW_EXACT_ROOM];
-    rw_exact_text(map->slope, slope);
-    rw_exact_text(map->intercept, intercept);
-    if (map->n_knots > 0)
-        rw_result_line(result, "calibration %s, for labels of %g or more, %d knots", map->method,
-                       map->relevant, map->n_knots);
-    else
-        rw_result_line(result, "calibration %s, for labels of %g or more, slope %s, intercept %s",
-                       map->method, map->relevant, slope, intercept);
-}
-
-json_t *rw_load_json_calibration(const struct rw_calibration *map)
-{
-    json_t *knots = json_array(),
-           *json = rw_result_row("method:s relevant:n", map->method, map->relevant);
+    const char *relevant = rw_text("for labels of %g or more", map->relevant);
+    json_t *json = rw_result_row("method:s relevant:n", map->method, map->relevant),
+           *knots = json_array();
+    if (map->n_knots > 0) {
+        rw_result_line("calibration %s, %s, %d knots", map->method, relevant, map->n_knots);
+    } else {
+        rw_result_line("calibration %s, %s, slope %s, intercept %s", map->method, relevant,
+                       rw_exact(map->slope), rw_exact(map->intercept));
+        rw_result_extend(json, rw_result_row("slope:n intercept:n", map->slope, map->intercept));
+    }
     for (int i = 0; i < map->n_knots; i++)
         json_array_append_new(knots, json_pack("[f,f]", map->score[i], map->probability[i]));
-    if (map->n_knots == 0)
-        rw_result_extend(json, rw_result_row("slope:n intercept:n", map->slope, map->intercept));
     json_object_set_new(json, "knots", knots);
     return json;
 }
@@ -392,15 +372,6 @@ static int run_worker(void *user, struct rw_ctx *ctx, int worker)
     return code > 0 && code < 128 ? RW_ERR_INTERRUPTED : code < 0 ? code : 0;
 }
 
-static void free_copy(struct rw_cli *copy)
-{
-    if (!copy->binned)
-        rw_dataset_free(copy->dataset);
-    rw_binned_free(copy->binned);
-    rw_model_free(copy->model);
-    rw_params_free(copy->params);
-}
-
 /* Of the threads that were asked for each worker has its share. */
 static int share_threads(struct rw_cli *cli, int n_workers)
 {
@@ -422,15 +393,10 @@ int rw_workers_in_threads(struct rw_cli *cli, int n_workers, int (*body)(struct 
     status = share_threads(cli, n_workers);
     for (int r = 1; r < n_workers && status == 0; r++) {
         struct rw_cli *copy = &threads.copy[r];
-        *copy = (struct rw_cli){.command = cli->command,
-                                .operands = cli->operands,
-                                .given = cli->given,
-                                .init = cli->init};
+        *copy = *cli;
         status = rw_params_copy(cli->ctx, cli->params, &copy->params);
     }
     if (status == 0)
         status = rw_workers_run(cli->ctx, n_workers, run_worker, &threads);
-    for (int r = 1; r < n_workers; r++)
-        free_copy(&threads.copy[r]);
     return threads.code > 0 ? threads.code : status;
 }

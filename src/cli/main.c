@@ -1,89 +1,978 @@
-/* rankwood <command> [options]. To add a command: write cmd_<name>.c with its rw_cmd_<name>, which
- * prints results by cli/cli.h, name it below and in meson.build, and give it a section in
- * docs/rankwood.1.in. */
-#include <jansson.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
+/* The program: its command line, read into the options and parameters of one command, which then
+ * runs. What is wrong with a line is said before anything is read or written. */
 #include "cli/cli.h"
 
-extern const struct rw_command rw_cmd_synth, rw_cmd_bin, rw_cmd_train, rw_cmd_predict, rw_cmd_eval,
-    rw_cmd_compare, rw_cmd_cv, rw_cmd_check, rw_cmd_info, rw_cmd_show, rw_cmd_explain,
-    rw_cmd_report, rw_cmd_select, rw_cmd_prune, rw_cmd_calibrate, rw_cmd_export, rw_cmd_import,
-    rw_cmd_bench, rw_cmd_doctor;
-static const struct rw_command *const commands[] = {
-    &rw_cmd_synth,   &rw_cmd_bin,    &rw_cmd_train,  &rw_cmd_predict, &rw_cmd_eval,
-    &rw_cmd_compare, &rw_cmd_cv,     &rw_cmd_check,  &rw_cmd_info,    &rw_cmd_show,
-    &rw_cmd_explain, &rw_cmd_report, &rw_cmd_select, &rw_cmd_prune,   &rw_cmd_calibrate,
-    &rw_cmd_export,  &rw_cmd_import, &rw_cmd_bench,  &rw_cmd_doctor,
+#include <ctype.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct parsing {
+    struct rw_cli *cli;
+    const char **value; /* [parameters] as given; NULL: not given */
+    struct rw_list metrics;
+    /* DATA that follows an option which follows DATA: `train a --valid b c` */
+    const char *apart;               /* the operand; NULL: all DATA is in one place */
+    const char *apart_of;            /* the operand before it */
+    const struct rw_option *between; /* the last option, since the last operand; NULL: none */
+    const char *between_value;
+    struct rw_list *behind; /* where operands go now; NULL: they are the command's */
+    int format;             /* -1: not given */
+    int quiet, verbose, strict, is_json, is_help;
 };
-enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
-static void help(FILE *out)
+void rw_list_add(struct rw_list *list, const char *text)
 {
-    fputs("Rankwood trains gradient-boosted trees that rank (LambdaMART) and measures them.\n"
-          "\n"
-          "usage: rankwood COMMAND [OPTION...]\n"
-          "\n",
-          out);
-    for (int i = 0; i < N_COMMANDS; i++)
-        fprintf(out, "  %-10s%s\n", commands[i]->name, commands[i]->brief);
-    fputs("\n"
-          "  'rankwood COMMAND --help' lists a command's options; 'rankwood --version'\n"
-          "  prints the version and how it was built. Data are files of LETOR text\n"
-          "  ('label qid:N i:v ...'), plain or gzip, or caches made by 'bin'; '-' is\n"
-          "  standard input. Results go to standard output, messages to standard error.\n"
-          "  The exit code is 0; 1 for a failure; 2 for wrong usage; 3 if memory, a disk\n"
-          "  or a GPU failed and trying again may help; 4 where compare's --fail-below\n"
-          "  says so; 130 or 143 after a signal.\n"
-          "\n"
-          "  For example:\n"
-          "    rankwood train train.txt --valid vali.txt -o model.txt\n"
-          "    rankwood eval test.txt --model model.txt\n"
-          "    rankwood predict model.txt test.txt -o scores.txt\n",
-          out);
+    list->text = rw_grown(list->text, (size_t)list->n, sizeof(*list->text));
+    list->text[list->n++] = text;
 }
 
-static int unknown(const char *name)
+void rw_list_split(struct rw_list *list, const char *text)
 {
-    const char *names[N_COMMANDS];
-    for (int i = 0; i < N_COMMANDS; i++)
-        names[i] = commands[i]->name;
-    const char *near = name[0] == '-' ? NULL : rw_word_nearest(name, names, N_COMMANDS);
-    if (near)
-        rw_msg_error("unknown command '%s'; the nearest is '%s'", name, near);
+    char *rest = NULL;
+    for (char *one = strtok_r(rw_copy(text), ",", &rest); one; one = strtok_r(NULL, ",", &rest))
+        rw_list_add(list, one);
+}
+
+int rw_wrong(const struct rw_cli *cli, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    rw_msg_error("%s", rw_text_of(format, args));
+    va_end(args);
+    return rw_msg_usage(cli->command->name);
+}
+
+/* The option of this name, of n bytes; NULL: there is none. */
+static const struct rw_option *find(const struct rw_cli *cli, const char *name, size_t n)
+{
+    for (int i = 0; i < cli->n_options; i++) {
+        const char *const names[2] = {cli->option[i].name, cli->option[i].former};
+        for (int k = 0; k < 2 && names[k]; k++) {
+            if (strlen(names[k]) == n && memcmp(names[k], name, n) == 0)
+                return &cli->option[i];
+        }
+    }
+    return NULL;
+}
+
+int rw_is_given(const struct rw_cli *cli, const char *option)
+{
+    const struct rw_option *found = find(cli, option, strlen(option));
+    return found ? cli->given[found - cli->option] : 0;
+}
+
+static const struct rw_option *find_name(const struct rw_cli *cli, const char *name)
+{
+    return find(cli, name, strlen(name));
+}
+
+/* ------------------------------------------------------------------ the table */
+
+/* Does `words` (between blanks, or "*") hold `word`? */
+static int holds(const char *words, const char *word)
+{
+    char between[80];
+    if (!words)
+        return 0;
+    snprintf(between, sizeof(between), " %s ", word);
+    return strcmp(words, "*") == 0 || strstr(words, between) != NULL;
+}
+
+static void add(struct rw_cli *cli, struct rw_option option)
+{
+    cli->option[cli->n_options++] = option;
+}
+
+static int takes(const struct rw_command *command, const struct rw_param_info *info)
+{
+    return holds(command->params, info->name) ||
+           ((info->roles & command->roles) && !(info->roles & (RW_ROLE_DATA | RW_ROLE_VALIDATION)));
+}
+
+static void add_params(struct parsing *p)
+{
+    const struct rw_param_info *info;
+    for (int i = 0; (info = rw_param_info(i)) != NULL; i++) {
+        if (!takes(p->cli->command, info))
+            continue;
+        const int numeric = info->type == RW_PARAM_INT || info->type == RW_PARAM_REAL;
+        const int is_list = strcmp(info->name, "metric") == 0;
+        char *help =
+            rw_text("%s [%s%s%s%s]", info->help, numeric ? info->range : "", numeric ? "; " : "",
+                    *info->default_value ? "default " : "default: none", info->default_value);
+        add(p->cli, (struct rw_option){info->name, info->argument, help,
+                                       is_list ? RW_OPTION_LIST : RW_OPTION_TEXT,
+                                       .value = is_list ? (void *)&p->metrics : &p->value[i]});
+    }
+}
+
+static void make_table(struct parsing *p)
+{
+    const struct rw_option of_results[] = {
+        {"format", "text|json|csv|latex",
+         "how results are printed; csv: the first table [default: text]", RW_OPTION_CHOICE,
+         .value = &p->format},
+        {"json", NULL, "--format json: all that was found, with every digit", RW_OPTION_FLAG,
+         .value = &p->is_json},
+        {0}};
+    const struct rw_option of_params[] = {
+        {"config", "FILE", "read parameters from 'name = value' lines", RW_OPTION_INPUT,
+         .value = &p->cli->config},
+        {"quiet", NULL, "print only warnings and errors", RW_OPTION_FLAG, .value = &p->quiet},
+        {"verbose", NULL, "print more", RW_OPTION_FLAG, .value = &p->verbose},
+        {"strict", NULL, "make a parameter without effect an error", RW_OPTION_FLAG,
+         .value = &p->strict},
+        {0}};
+    const struct rw_command *command = p->cli->command;
+    const int takes_params = command->params || command->roles;
+    const struct rw_option *const tables[] = {command->options,
+                                              command->has_results ? of_results : NULL,
+                                              takes_params ? of_params : NULL};
+    size_t n_own = 0, n_params = 0;
+    while (command->options && command->options[n_own].name)
+        n_own++;
+    while (rw_param_info((int)n_params))
+        n_params++;
+    p->cli->option = rw_need(n_own + n_params + 8, sizeof(*p->cli->option));
+    p->cli->given = rw_need(n_own + n_params + 8, 1);
+    p->value = rw_need(n_params, sizeof(*p->value));
+    for (int i = 0; i < 3; i++) {
+        for (const struct rw_option *option = tables[i]; option && option->name; option++)
+            add(p->cli, *option);
+    }
+    p->cli->n_first = p->cli->n_options;
+    if (takes_params)
+        add_params(p);
+    add(p->cli,
+        (struct rw_option){"help", NULL, "print this", RW_OPTION_FLAG, .value = &p->is_help});
+}
+
+/* ------------------------------------------------------------------ names that are not known */
+
+/* The option that looks most like it. */
+static const char *nearest_option(const struct rw_cli *cli, const char *mistaken)
+{
+    const char **names = rw_need((size_t)cli->n_options, sizeof(*names));
+    for (int i = 0; i < cli->n_options; i++)
+        names[i] = cli->option[i].name;
+    return rw_word_nearest(mistaken, names, cli->n_options);
+}
+
+/* Our way of writing a name of n bytes: in lower case, '-' for '_'. */
+static const char *plain_name(const char *text, size_t n, char name[64])
+{
+    snprintf(name, 64, "%.*s", (int)n, text);
+    for (char *c = name; *c; c++)
+        *c = *c == '_' ? '-' : (char)tolower((unsigned char)*c);
+    return name;
+}
+
+/* What another trainer's name is here. */
+struct elsewhere {
+    const struct rw_alias *option; /* one that the command takes; NULL: none */
+    const struct rw_alias *none;   /* why there is none; NULL: not known */
+    const char *other;             /* an option or a parameter that only other commands take */
+};
+
+static struct elsewhere find_elsewhere(const struct rw_cli *cli, const char *name)
+{
+    struct elsewhere found = {NULL, NULL, NULL};
+    for (const struct rw_alias *row = NULL; (row = rw_alias_next(row, NULL, name)) != NULL;) {
+        if (!row->ours)
+            found.none = row;
+        else if (!found.option && find_name(cli, row->ours))
+            found.option = row;
+        else if (!found.other)
+            found.other = row->ours;
+    }
+    return found;
+}
+
+/* An error's second line: the note, else a hint to the help. */
+static int hint_or_usage(const struct rw_cli *cli, const char *note)
+{
+    if (!note)
+        return rw_msg_usage(cli->command->name);
+    rw_msg_hint("%s", note);
+    return RW_EXIT_USAGE;
+}
+
+/* Reports an unknown option ("--num_leaves=31"), and what it is called here; the exit code. */
+static int unknown(const struct rw_cli *cli, const char *token)
+{
+    const int n_token = (int)strcspn(token, "=");
+    const char *start = token + strspn(token, "-");
+    char room[64];
+    const char *name = plain_name(start, strcspn(start, "="), room);
+    const struct elsewhere elsewhere = find_elsewhere(cli, name);
+    const char *other = elsewhere.other ? elsewhere.other : name;
+    const char *near = elsewhere.option ? elsewhere.option->ours : nearest_option(cli, name);
+    const int is_others = !elsewhere.option && !elsewhere.none;
+    if (is_others && rw_params_get(cli->params, other) && !find_name(cli, other))
+        return rw_wrong(cli, "'%s' does not take the parameter '--%s'", cli->command->name, other);
+    if (elsewhere.none && !elsewhere.option)
+        rw_msg_error("unknown option '%.*s'; there is no such option here", n_token, token);
+    else if (near && !(is_others && elsewhere.other))
+        rw_msg_error("unknown option '%.*s'; the nearest is '--%s'", n_token, token, near);
     else
-        rw_msg_error("unknown %s '%s'", name[0] == '-' ? "option" : "command", name);
-    return rw_msg_usage(NULL);
+        rw_msg_error("unknown option '%.*s'", n_token, token);
+    return hint_or_usage(cli, elsewhere.option  ? elsewhere.option->note
+                              : elsewhere.none  ? elsewhere.none->note
+                              : elsewhere.other ? rw_text("other commands have it as '--%s'", other)
+                                                : NULL);
 }
 
-static int run(int argc, char **argv)
+/* How `name` is given this value, which may be another trainer's. */
+static void say_as_option(const struct rw_cli *cli, const char *name, const char *value)
 {
-    if (argc < 2) {
-        help(stderr);
+    const struct rw_option *option = find_name(cli, name);
+    const struct rw_alias *row = rw_alias_next(NULL, name, value);
+    struct rw_params *probe = NULL;
+    if (row && !row->ours) {
+        rw_msg_hint("there is none like '%s' here: %s", value, row->note);
+        return;
+    }
+    if (row)
+        value = row->ours;
+    if (rw_params_get(cli->params, name) &&
+        (rw_params_new(cli->ctx, &probe) < 0 || rw_params_set(cli->ctx, probe, name, value) < 0))
+        value = option->argument;
+    rw_params_free(probe);
+    rw_msg_hint("options are written with two dashes: --%s%s%s", name, option->argument ? " " : "",
+                option->argument ? value : "");
+}
+
+/* An operand that is no file but a parameter as other programs take them, "num_leaves=31": says how
+ * it is written and returns the exit code; 0 for any other operand. */
+static int check_bare(const struct rw_cli *cli, const char *operand)
+{
+    char room[64];
+    const char *equals = strchr(operand, '=');
+    if (!equals || (size_t)(equals - operand) >= sizeof(room) || access(operand, F_OK) == 0)
+        return 0;
+    const char *name = plain_name(operand, (size_t)(equals - operand), room);
+    const struct elsewhere elsewhere = find_elsewhere(cli, name);
+    const struct rw_option *own = find_name(cli, name);
+    const char *ours = own ? name : elsewhere.option ? elsewhere.option->ours : NULL;
+    if (!ours && !elsewhere.none && !elsewhere.other && !rw_params_get(cli->params, name))
+        return 0;
+    rw_msg_error("cannot open '%s': there is no such file", operand);
+    if (!ours && elsewhere.none)
+        return hint_or_usage(cli, elsewhere.none->note);
+    if (!ours) {
+        rw_msg_hint("'%s' does not take the parameter '--%s'", cli->command->name,
+                    elsewhere.other ? elsewhere.other : name);
         return RW_EXIT_USAGE;
     }
-    char *word = argv[1], option[] = "--help",
-         *help_line[] = {argv[argc > 2 ? 2 : 1], option, NULL};
-    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
-        char build[512];
-        rw_build_text(build, sizeof(build));
-        printf("rankwood %s\n%s", RW_VERSION, build);
-        return RW_EXIT_OK;
+    say_as_option(cli, ours, equals + 1);
+    if (elsewhere.option && elsewhere.option->note)
+        rw_msg_hint("%s", elsewhere.option->note);
+    return RW_EXIT_USAGE;
+}
+
+/* ------------------------------------------------------------------ reading */
+
+/* Files of "a,b". */
+static int split(const struct rw_cli *cli, const char *text, struct rw_list *files)
+{
+    if (*text == ',' || text[strlen(text) - 1] == ',' || strstr(text, ",,"))
+        return rw_wrong(cli, "a file without a name in '%s'", text);
+    rw_list_split(files, text);
+    return 0;
+}
+
+static int take_set(const struct rw_cli *cli, struct rw_sets *sets, const char *text)
+{
+    const size_t n = (size_t)sets->given.n;
+    sets->files = rw_grown(sets->files, n, sizeof(*sets->files));
+    sets->files[n] = (struct rw_list){NULL, 0};
+    rw_list_add(&sets->given, text);
+    return split(cli, text, &sets->files[n]);
+}
+
+/* The place of a word among those of "a|b|c". */
+static int take_choice(const struct rw_cli *cli, const struct rw_option *option, const char *text)
+{
+    const char *before = "";
+    char *rest = rw_copy(option->argument), *word, *expected = "";
+    for (int i = 0; (word = strsep(&rest, "|")) != NULL;
+         i++, before = rest && strchr(rest, '|') ? ", " : " or ") {
+        if (strcmp(word, text) == 0) {
+            *(int *)option->value = i;
+            return 0;
+        }
+        expected = rw_text("%s%s%s", expected, i ? before : "", word);
     }
-    const int asks_help = strcmp(word, "help") == 0;
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || (asks_help && argc == 2)) {
-        help(stdout);
-        return RW_EXIT_OK;
+    return rw_wrong(cli, "option '--%s': expected %s, found '%.100s'", option->name, expected,
+                    text);
+}
+
+static int take_real(const struct rw_cli *cli, const struct rw_option *option, const char *text)
+{
+    const int is_loss = option->kind == RW_OPTION_LOSS;
+    char *end;
+    const double number = strtod(text, &end);
+    if (end == text || *end || !isfinite(number) || (is_loss && number < 0))
+        return rw_wrong(cli, "option '--%s': expected a number%s, found '%.100s'", option->name,
+                        is_loss ? ", 0 or more" : "", text);
+    *(double *)option->value = number;
+    return 0;
+}
+
+/* text: NULL for an option without a value. */
+static int take(struct parsing *p, const struct rw_option *option, const char *text)
+{
+    struct rw_cli *cli = p->cli;
+    const int again = cli->given[option - cli->option]++;
+    if (!p->apart) {
+        p->between = option;
+        p->between_value = text;
     }
-    argc = asks_help ? 2 : argc - 1;
-    argv = asks_help ? help_line : argv + 1;
-    for (int i = 0; i < N_COMMANDS; i++) {
-        if (strcmp(argv[0], commands[i]->name) == 0)
-            return rw_command_run(commands[i], argc, argv);
+    if (again && option->kind >= RW_OPTION_ONCE)
+        return rw_wrong(cli, "option '--%s' is given twice", option->name);
+    switch (option->kind) {
+    case RW_OPTION_FLAG:
+        *(int *)option->value = 1;
+        return 0;
+    case RW_OPTION_INPUT_SETS:
+        return take_set(cli, option->value, text);
+    case RW_OPTION_INPUTS_BEHIND:
+        p->behind = option->value;
+        rw_list_add(option->value, text);
+        return 0;
+    case RW_OPTION_LIST:
+    case RW_OPTION_INPUTS_OR_NONE:
+        rw_list_add(option->value, text);
+        return 0;
+    case RW_OPTION_INPUTS:
+        return split(cli, text, option->value);
+    case RW_OPTION_NUMBER:
+        return rw_options_number(cli, option->name, text, option->range[0], option->range[1],
+                                 option->value);
+    case RW_OPTION_REAL:
+    case RW_OPTION_LOSS:
+        return take_real(cli, option, text);
+    case RW_OPTION_CHOICE:
+        return take_choice(cli, option, text);
+    default:
+        *(const char **)option->value = text;
+        return 0;
     }
-    return unknown(argv[0]);
+}
+
+/* argv[*i] is "--name", "--name=value" or "--name" with its value behind it. */
+static int take_long(struct parsing *p, char **argv, int *i)
+{
+    const char *token = argv[*i];
+    const size_t n = strcspn(token + 2, "=");
+    const struct rw_option *option = find(p->cli, token + 2, n);
+    if (!option)
+        return unknown(p->cli, token);
+    const char *value = token[2 + n] ? token + 3 + n : NULL;
+    if (!option->argument && value)
+        return rw_wrong(p->cli, "option '--%s' takes no value", option->name);
+    if (option->argument && !value)
+        value = argv[++*i];
+    if (option->argument && (!value || !*value))
+        return rw_wrong(p->cli, "option '--%s' needs a value: %s", option->name, option->argument);
+    return take(p, option, value);
+}
+
+/* argv[*i] is letters, the last with its value in it or behind it. */
+static int take_letters(struct parsing *p, char **argv, int *i)
+{
+    const char *token = argv[*i];
+    const size_t n_word = strcspn(token + 1, "=");
+    if (n_word > 1 && find(p->cli, token + 1, n_word)) /* "-output", which is no "-o utput" */
+        return unknown(p->cli, token);
+    for (const char *c = token + 1; *c; c++) {
+        const struct rw_option *option = p->cli->option, *end = option + p->cli->n_options;
+        while (option < end && rw_option_letter(option) != *c)
+            option++;
+        const char *value = NULL;
+        if (option == end)
+            return unknown(p->cli, token);
+        if (option->argument) {
+            value = c[1] ? c + 1 : argv[++*i];
+            if (!value || !*value)
+                return rw_wrong(p->cli, "option '-%c' needs a value: %s", *c, option->argument);
+            if (c[1] == '=')
+                return rw_wrong(p->cli, "'%s' is written '-%c %s' or '--%s%s'", token, *c, c + 2,
+                                option->name, c + 1);
+        }
+        const int result = take(p, option, value);
+        if (result != 0 || value)
+            return result;
+    }
+    return 0;
+}
+
+static void take_operand(struct parsing *p, const char *text)
+{
+    const struct rw_cli *cli = p->cli;
+    const char *operands = cli->command->operands ? cli->command->operands : "";
+    const int data_from = strncmp(operands, "MODEL", 5) == 0; /* the first is not */
+    if (!p->behind && p->between && !p->apart && cli->operands.n > data_from) {
+        p->apart = text;
+        p->apart_of = cli->operands.text[cli->operands.n - 1];
+    }
+    if (!p->apart)
+        p->between = NULL;
+    rw_list_add(p->behind ? p->behind : &p->cli->operands, text);
+}
+
+static int read_line(struct parsing *p, int argc, char **argv)
+{
+    int result = 0, only_operands = 0;
+    for (int i = 1; i < argc && result == 0; i++) {
+        if (only_operands || argv[i][0] != '-' || !argv[i][1])
+            take_operand(p, argv[i]);
+        else if (strcmp(argv[i], "--") == 0)
+            only_operands = 1;
+        else
+            result = argv[i][1] == '-' ? take_long(p, argv, &i) : take_letters(p, argv, &i);
+    }
+    return result;
+}
+
+/* ------------------------------------------------------------------ parameters */
+
+char *rw_joined(const struct rw_list *list)
+{
+    size_t size = 1;
+    for (int i = 0; i < list->n; i++)
+        size += strlen(list->text[i]) + 1;
+    char *all = rw_need(size, 1);
+    for (int i = 0; i < list->n; i++) {
+        strcat(all, i > 0 ? "," : "");
+        strcat(all, list->text[i]);
+    }
+    return all;
+}
+
+static int set_params(const struct parsing *p)
+{
+    struct rw_ctx *ctx = p->cli->ctx;
+    struct rw_params *params = p->cli->params;
+    if (p->strict)
+        rw_params_on_no_effect(params, RW_NO_EFFECT_ERROR);
+    if (p->cli->config)
+        RW_STEP(rw_params_read(ctx, params, p->cli->config));
+    for (int i = 0; rw_param_info(i); i++) {
+        if (p->value[i])
+            RW_STEP(rw_params_set(ctx, params, rw_param_info(i)->name, p->value[i]));
+    }
+    if (p->metrics.n > 0)
+        RW_STEP(rw_params_set(ctx, params, "metric", rw_joined(&p->metrics)));
+    return rw_ctx_set_threads(ctx, atoi(rw_params_get(params, "threads")));
+}
+
+/* ------------------------------------------------------------------ files */
+
+/* "--log", or "-o". */
+static const char *option_name(const struct rw_option *option)
+{
+    return rw_option_letter(option) ? rw_text("-%c", rw_option_letter(option))
+                                    : rw_text("--%s", option->name);
+}
+
+/* A file that a command reads, and what is wanted where it stands in the line. */
+struct input {
+    const char *path;
+    const struct rw_option *option; /* NULL: an operand or a parameter */
+    const char *replaced_by;        /* NULL, or the output that may replace it */
+    int wants_model, wants_data;
+};
+struct inputs {
+    struct input *input; /* [n] operands first */
+    int n;
+};
+
+static void add_input(struct inputs *inputs, struct input input)
+{
+    inputs->input = rw_grown(inputs->input, (size_t)inputs->n, sizeof(*inputs->input));
+    inputs->input[inputs->n++] = input;
+}
+
+/* "MODEL" or "MODEL|SCORES"; "DATA" or "DATA...". */
+static int begins(const char *text, const char *word)
+{
+    return text && strncmp(text, word, strlen(word)) == 0;
+}
+
+/* But for what is no file: `option->no_file`, or 'none'. */
+static void add_files(struct inputs *inputs, const struct rw_option *option,
+                      const struct rw_list *files)
+{
+    const char *no_file = option->kind == RW_OPTION_INPUTS_OR_NONE ? "none" : option->no_file;
+    for (int i = 0; i < files->n; i++) {
+        const int is_first = inputs->n == 0 || inputs->input[inputs->n - 1].option != option;
+        if (!no_file || strcmp(files->text[i], no_file) != 0)
+            add_input(inputs, (struct input){files->text[i], option, option->replaced_by,
+                                             is_first && begins(option->argument, "MODEL"),
+                                             is_first && begins(option->argument, "DATA")});
+    }
+}
+
+static void add_option(struct inputs *inputs, const struct rw_option *option)
+{
+    const struct rw_sets *sets = option->value;
+    if (option->kind == RW_OPTION_INPUT)
+        add_files(inputs, option, &(struct rw_list){option->value, 1});
+    else if (option->kind == RW_OPTION_INPUTS || option->kind == RW_OPTION_INPUTS_BEHIND ||
+             option->kind == RW_OPTION_INPUTS_OR_NONE)
+        add_files(inputs, option, option->value);
+    for (int k = 0; option->kind == RW_OPTION_INPUT_SETS && k < sets->given.n; k++)
+        add_files(inputs, option, &sets->files[k]);
+}
+
+static struct inputs inputs_of(const struct rw_cli *cli)
+{
+    const char *operands = cli->command->operands;
+    const int model_first = begins(operands, "MODEL");
+    const int takes_data = begins(operands, "DATA") || begins(operands, "MODEL DATA");
+    struct inputs inputs = {0};
+    for (int i = 0; i < cli->operands.n; i++)
+        add_input(&inputs,
+                  (struct input){cli->operands.text[i], NULL,
+                                 i == 0 ? cli->command->replaced_by : NULL, model_first && i == 0,
+                                 takes_data && !(model_first && i == 0)});
+    for (int i = 0; i < cli->n_options; i++) {
+        if (cli->given[i])
+            add_option(&inputs, &cli->option[i]);
+    }
+    for (int i = 0; rw_param_info(i); i++) {
+        if (rw_params_file(cli->params, i))
+            add_input(&inputs, (struct input){.path = rw_params_file(cli->params, i)});
+    }
+    return inputs;
+}
+
+/* ------------------------------------------------------------------ what files are */
+
+/* A file of the line that may stand where another is wanted. */
+struct slot {
+    struct input input;
+    struct rw_file_kind kind;
+};
+enum { MOST_SLOTS = 64 };
+
+static int has_model(const struct slot *slot)
+{
+    return slot->kind.is_model || slot->kind.from;
+}
+
+/* Operands, where they are files, and the first file of each option. */
+static int find_slots(const struct rw_cli *cli, struct slot slot[MOST_SLOTS])
+{
+    const struct inputs inputs = inputs_of(cli);
+    const char *operands = cli->command->operands;
+    const int n_operands =
+        begins(operands, "MODEL") || begins(operands, "DATA") ? cli->operands.n : 0;
+    int n = 0;
+    for (int i = 0; i < inputs.n && n < MOST_SLOTS; i++) {
+        slot[n].input = inputs.input[i];
+        if (i >= n_operands && !slot[n].input.wants_model && !slot[n].input.wants_data)
+            continue;
+        rw_file_recognise(cli->ctx, slot[n].input.path, &slot[n].kind);
+        n++;
+    }
+    return n;
+}
+
+/* The option, not given yet, that takes the file of an operand for which there is no place. */
+static const struct rw_option *option_for(const struct rw_cli *cli, const struct slot *slot,
+                                          int n_before)
+{
+    const char *wanted = slot->kind.is_data ? "DATA" : "MODEL";
+    const struct rw_option *option = cli->command->options;
+    for (; option->name; option++) {
+        if (option->kind != RW_OPTION_OUTPUT && begins(option->argument, wanted) &&
+            !rw_is_given(cli, option->name) && n_before-- == 0)
+            return option;
+    }
+    return NULL;
+}
+
+/* The line with other texts in place of two, and an option before each operand that has one. */
+static void say_call(int argc, char **argv, const struct slot *slot, int n_slots,
+                     const struct rw_option *const *before, const char *one, const char *other)
+{
+    char *call = rw_text("%s %s", rw_msg_program, argv[0]);
+    for (int i = 1; i < argc; i++) {
+        const char *equals = argv[i][0] == '-' ? strchr(argv[i], '=') : NULL;
+        const char *text = equals ? equals + 1 : argv[i];
+        for (int k = 0; before && k < n_slots; k++) {
+            if (before[k] && slot[k].input.path == text)
+                call = rw_text("%s --%s", call, before[k]->name);
+        }
+        if (equals)
+            call = rw_text("%s %.*s", call, (int)(equals - argv[i]), argv[i]);
+        if (one && strcmp(text, one) == 0)
+            text = other;
+        else if (one && strcmp(text, other) == 0)
+            text = one;
+        const int is_quoted =
+            text[strcspn(text, " \t\n\"\\$`*?[](){}<>|&;#!~")] && !strchr(text, '\'');
+        call = rw_text(is_quoted ? "%s '%s'" : "%s %s", call, text);
+    }
+    rw_msg_hint("%s", call);
+}
+
+/* A model where data is wanted, and data where a model is. */
+static int check_exchanged(int argc, char **argv, const struct slot *slot, int n)
+{
+    for (int i = 0; i < n; i++) {
+        const char *data = slot[i].input.path;
+        for (int k = 0; k < n && slot[i].input.wants_model && slot[i].kind.is_data; k++) {
+            const char *model = slot[k].input.path;
+            if (!slot[k].input.wants_data || !has_model(&slot[k]))
+                continue;
+            rw_msg_error("MODEL and DATA are exchanged: '%s' is %s, and '%s' is %s", data,
+                         slot[i].kind.what, model, slot[k].kind.what);
+            if (slot[k].kind.from)
+                rw_msg_hint("rankwood import '%s' --from %s -o MODEL", model, slot[k].kind.from);
+            say_call(argc, argv, slot, n, NULL, data, model);
+            return RW_EXIT_USAGE;
+        }
+    }
+    return 0;
+}
+
+/* Checks by their contents that the files of a line, argv [argc], stand where a model or data is
+ * wanted. 0, or the code of an error with a hint that is the right call. */
+static int check_kinds(const struct rw_cli *cli, int argc, char **argv)
+{
+    struct slot slot[MOST_SLOTS];
+    const struct rw_option *before[MOST_SLOTS] = {NULL};
+    const int n = find_slots(cli, slot);
+    int n_before = 0, first = -1;
+    RW_STEP(check_exchanged(argc, argv, slot, n));
+    for (int i = 0; i < n && !slot[i].input.option; i++) {
+        const struct rw_file_kind *kind = &slot[i].kind;
+        const int wants_model = slot[i].input.wants_model, wants_data = slot[i].input.wants_data;
+        const int is_first_model = kind->is_model && slot[0].input.wants_model && !wants_data &&
+                                   (i == 0 || slot[0].kind.is_data);
+        const int fits = wants_model ? !kind->is_data || n < 2 : wants_data ? !kind->is_model : 0;
+        if (fits || !(kind->is_model || kind->is_data) || is_first_model)
+            continue;
+        before[i] = option_for(cli, &slot[i], n_before++);
+        if (!before[i])
+            return 0; /* what reads it says what it is */
+        first = first < 0 ? i : first;
+    }
+    if (first < 0)
+        return 0;
+    rw_msg_error("'%s' is %s; it is given by '--%s'", slot[first].input.path, slot[first].kind.what,
+                 before[first]->name);
+    say_call(argc, argv, slot, n, before, NULL, NULL);
+    return RW_EXIT_USAGE;
+}
+
+/* ------------------------------------------------------------------ what is written */
+
+/* What an option writes: its file, and the one with a suffix. */
+static struct rw_list outputs_of(const struct rw_option *option)
+{
+    struct rw_list paths = {0};
+    const char *path = *(const char **)option->value;
+    rw_list_add(&paths, path);
+    if (option->also && strcmp(path, "-") != 0)
+        rw_list_add(&paths, rw_text("%s%s", path, option->also));
+    return paths;
+}
+
+/* output: the name of the option that `path` is of; NULL: it is another file that is written. */
+static int check_written(const struct rw_cli *cli, const struct inputs *inputs, const char *path,
+                         const char *output)
+{
+    for (int i = 0; i < inputs->n; i++) {
+        const struct input *input = &inputs->input[i];
+        const int is_replaced =
+            output && input->replaced_by && strcmp(input->replaced_by, output) == 0;
+        if (!is_replaced && rw_same_file(path, input->path))
+            return rw_wrong(cli, "'%s' is read, so it cannot be written", path);
+    }
+    return 0;
+}
+
+int rw_options_check_written(const struct rw_cli *cli, const char *path)
+{
+    const struct inputs inputs = inputs_of(cli);
+    return check_written(cli, &inputs, path, NULL);
+}
+
+static int is_written(const struct rw_cli *cli, const struct rw_option *option)
+{
+    return option->kind == RW_OPTION_OUTPUT && cli->given[option - cli->option];
+}
+
+/* Do two options write to one file? Two results on one standard output would be mixed. */
+static int check_outputs(const struct rw_cli *cli, const struct rw_option *one,
+                         const struct rw_option *other)
+{
+    const struct rw_list a = outputs_of(one), b = outputs_of(other);
+    const char *names = rw_text("'%s' and '%s'", option_name(one), option_name(other));
+    if (strcmp(a.text[0], "-") == 0 && strcmp(b.text[0], "-") == 0)
+        return rw_wrong(cli, "%s both go to standard output", names);
+    for (int i = 0; i < a.n; i++) {
+        for (int k = 0; k < b.n; k++) {
+            const char *path = i ? a.text[i] : b.text[k];
+            if (rw_same_file(a.text[i], b.text[k]))
+                return rw_wrong(cli, "%s name the same file%s%s", names, i || k ? ": " : "",
+                                i || k ? path : "");
+        }
+    }
+    return 0;
+}
+
+static int check_files(const struct rw_cli *cli)
+{
+    const struct inputs inputs = inputs_of(cli);
+    const struct rw_option *option = cli->option, *end = option + cli->n_options;
+    int n_stdin = 0;
+    for (int i = 0; i < inputs.n; i++)
+        n_stdin += strcmp(inputs.input[i].path, "-") == 0;
+    if (n_stdin > 1)
+        return rw_wrong(cli, "standard input ('-') can be read only once");
+    for (; option < end; option++) {
+        if (!is_written(cli, option))
+            continue;
+        const struct rw_list paths = outputs_of(option);
+        for (int k = 0; k < paths.n; k++)
+            RW_STEP(check_written(cli, &inputs, paths.text[k], option->name));
+        for (const struct rw_option *earlier = cli->option; earlier < option; earlier++) {
+            if (is_written(cli, earlier))
+                RW_STEP(check_outputs(cli, earlier, option));
+        }
+    }
+    for (option = cli->option; option < end && rw_workers_leads(cli);
+         option++) { /* who alone writes */
+        if (is_written(cli, option))
+            RW_STEP(rw_out_file_open(cli->ctx, NULL, *(const char **)option->value));
+    }
+    return 0;
+}
+
+/* ------------------------------------------------------------------ the whole line */
+
+/* Operands after an option may be meant as more of its files. */
+static int check_apart(const struct parsing *p)
+{
+    if (!p->apart)
+        return 0;
+    rw_msg_error("'%s': DATA is given in two places, before and after '--%s'", p->apart,
+                 p->between->name);
+    if (p->between->kind == RW_OPTION_INPUT_SETS || p->between->kind == RW_OPTION_INPUTS)
+        rw_msg_hint("two files of '--%s' are given as --%s %s,%s", p->between->name,
+                    p->between->name, p->between_value, p->apart);
+    rw_msg_hint("more of DATA is given directly after '%s'", p->apart_of);
+    return RW_EXIT_USAGE;
+}
+
+static int take_format(struct parsing *p)
+{
+    if (p->format >= 0 && p->is_json)
+        return rw_wrong(p->cli, "'--format' and '--json' both say how to print: give one of them");
+    p->cli->format = p->is_json       ? RW_FORMAT_JSON
+                     : p->format >= 0 ? (enum rw_format)p->format
+                                      : RW_FORMAT_TEXT;
+    return 0;
+}
+
+/* How many operands "MODEL DATA... -o MODEL" has room for, before its first option. No line needs
+ * any if one has none. */
+static int check_operands(const struct rw_cli *cli)
+{
+    const struct rw_command *command = cli->command;
+    const char *line = command->operands ? command->operands : "";
+    const int has_others = strchr(line, '\n') != NULL, n = cli->operands.n;
+    int n_words = 0, is_open = 0;
+    for (; isupper((unsigned char)*line); line += strspn(line, " ")) {
+        const size_t length = strcspn(line, " ");
+        n_words++;
+        is_open = line[length - 1] == '.';
+        line += length;
+    }
+    if (n < n_words && !has_others)
+        return rw_wrong(cli, "'%s' needs %s", command->name, command->operands);
+    if (n > n_words && !is_open)
+        return rw_wrong(cli, "'%s' does not take '%s'", command->name, cli->operands.text[n_words]);
+    return 0;
+}
+
+static int check_line(struct parsing *p, int argc, char **argv)
+{
+    const struct rw_cli *cli = p->cli;
+    RW_STEP(check_kinds(cli, argc, argv));
+    RW_STEP(check_operands(cli));
+    for (int i = 0; i < cli->operands.n; i++) {
+        if (!*cli->operands.text[i])
+            return rw_wrong(cli, "the name of a file is empty");
+        RW_STEP(check_bare(cli, cli->operands.text[i]));
+    }
+    RW_STEP(check_apart(p));
+    if (p->quiet && p->verbose)
+        return rw_wrong(cli, "'--verbose' has no effect with '--quiet'");
+    RW_STEP(take_format(p));
+    for (int i = 0; i < cli->n_options; i++) {
+        if (cli->option[i].needed && !cli->given[i])
+            return rw_wrong(cli, "'%s' needs %s %s", cli->command->name,
+                            option_name(&cli->option[i]), cli->option[i].argument);
+    }
+    return 0;
+}
+
+/* Options that have no effect with others, or without any of some. */
+static int check_idle(const struct rw_cli *cli)
+{
+    for (int i = 0; i < cli->n_options; i++) {
+        const struct rw_option *option = &cli->option[i];
+        int is_alone = option->idle_without != NULL;
+        for (int k = 0; cli->given[i] && k < cli->n_options; k++) {
+            const char *other = cli->option[k].name;
+            if (cli->given[k] && holds(option->idle_with, other))
+                return rw_wrong(cli, "'--%s' has no effect with '--%s'", option->name, other);
+            is_alone &= !(cli->given[k] && holds(option->idle_without, other));
+        }
+        if (is_alone && cli->given[i])
+            return rw_wrong(cli, "'--%s' has no effect without '--%.*s'", option->name,
+                            (int)strcspn(option->idle_without + 1, " "), option->idle_without + 1);
+    }
+    return 0;
+}
+
+static int check(struct rw_cli *cli)
+{
+    const char *params = cli->command->params;
+    if (*rw_params_get(cli->params, "weights") && *rw_params_get(cli->params, "query-weights"))
+        return rw_wrong(cli, "'--weights' and '--query-weights' both weigh DATA: give one of them");
+    if (*rw_params_get(cli->params, "weight-column") &&
+        (*rw_params_get(cli->params, "weights") || *rw_params_get(cli->params, "query-weights")))
+        return rw_wrong(
+            cli, "'--weight-column' and a file of weights both weigh DATA: give one of them");
+    RW_STEP(check_idle(cli));
+    if (cli->command->check)
+        RW_STEP(cli->command->check(cli));
+    RW_STEP(rw_device_check(cli->ctx, rw_params_get(cli->params, "device")));
+    const int trains = params && strcmp(params, "*") == 0;
+    if (trains && !rw_is_given(cli, "refit")) /* what that takes of its model is not known yet */
+        RW_STEP(rw_params_check(cli->ctx, cli->params, RW_PARAMS_TRAIN));
+    else if (!trains && (cli->command->roles & RW_ROLE_EVALUATION))
+        RW_STEP(rw_params_check(cli->ctx, cli->params, RW_PARAMS_MEASURE));
+    return check_files(cli);
+}
+
+/* The command line, as far as nothing is done yet. */
+static int prepare(struct parsing *p, int argc, char **argv)
+{
+    RW_STEP(read_line(p, argc, argv));
+    if (p->is_help)
+        return 0;
+    RW_STEP(check_line(p, argc, argv));
+    rw_msg_set(p->quiet, p->verbose);
+    RW_STEP(set_params(p));
+    return check(p->cli);
+}
+
+static int run(struct parsing *p, int argc, char **argv)
+{
+    RW_STEP(rw_workers_meet(p->cli, prepare(p, argc, argv)));
+    if (p->is_help && rw_workers_leads(p->cli))
+        rw_help_print(p->cli);
+    if (p->is_help)
+        return 0;
+    return p->cli->command->run(p->cli);
+}
+
+/* The index of the first word that names a part, else of the first operand; 0: there is none. */
+static int find_part(const struct rw_command *command, int argc, char **argv, int *part)
+{
+    const size_t n = strlen(command->name) + 1;
+    int first = 0;
+    for (int i = argc - 1; i > 0; i--)
+        first = argv[i][0] != '-' ? i : first;
+    for (int i = 1; i < argc; i++) {
+        for (*part = 0; command->parts[*part]; (*part)++) {
+            if (strcmp(argv[i], command->parts[*part]->name + n) == 0)
+                return i;
+        }
+    }
+    return first;
+}
+
+static int run_part(const struct rw_command *command, int argc, char **argv)
+{
+    const struct rw_cli cli = {.command = command};
+    const char *names[8];
+    char option[] = "--help", *help[] = {option, option, NULL};
+    int part = 0, n = 0, code = RW_EXIT_OK, asks_help = 0;
+    const int at = find_part(command, argc, argv, &part);
+    if (at && command->parts[part]) {
+        memmove(&argv[at], &argv[at + 1], (size_t)(argc - at) * sizeof(*argv));
+        return rw_command_run(command->parts[part], argc - 1, argv);
+    }
+    for (; command->parts[n]; n++)
+        names[n] = command->parts[n]->name + strlen(command->name) + 1;
+    if (at) {
+        const char *near = rw_word_nearest(argv[at], names, n);
+        return rw_wrong(
+            &cli, near ? "unknown %s '%s'; the nearest is '%s'" : "unknown %s '%s'; expected %s",
+            command->name, argv[at], near ? near : command->operands);
+    }
+    for (int i = 1; i < argc; i++)
+        asks_help |= strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0;
+    if (!asks_help)
+        return rw_wrong(&cli, "'%s' needs %s", command->name, command->operands);
+    for (int i = 0; i < n && code == RW_EXIT_OK; i++) {
+        fputs(i ? "\n" : "", stdout);
+        code = rw_command_run(command->parts[i], 2, help);
+    }
+    return code;
+}
+
+int rw_command_run(const struct rw_command *command, int argc, char **argv)
+{
+    if (command->parts)
+        return run_part(command, argc, argv);
+    struct rw_cli *cli = rw_need(1, sizeof(*cli));
+    struct parsing p = {.cli = cli, .format = -1};
+    cli->command = command;
+    make_table(&p);
+    if (rw_ctx_new(&cli->ctx) < 0 || rw_params_new(cli->ctx, &cli->params) < 0)
+        rw_no_memory();
+    rw_ctx_set_log(cli->ctx, rw_msg_log, NULL);
+    int code = rw_workers_join(cli);
+    code = code ? code : run(&p, argc, argv);
+    if (code < 0)
+        code = rw_msg_failed(cli->ctx, code, command->name);
+    rw_workers_leave(cli, code);
+    rw_out_file_abandon(&cli->out);
+    rw_out_file_abandon(NULL);
+    rw_scorer_free(cli->scorer);
+    rw_ctx_free(cli->ctx);
+    return code;
+}
+
+int rw_options_number(const struct rw_cli *cli, const char *option, const char *text,
+                      unsigned long long least, unsigned long long most, unsigned long long *value)
+{
+    unsigned long long number = 0;
+    int good = *text != 0;
+    for (const char *c = text; good && *c; c++) {
+        const unsigned digit = (unsigned)*c - '0';
+        good = digit <= 9 && digit <= most && number <= (most - digit) / 10;
+        if (good)
+            number = number * 10 + digit;
+    }
+    if (!good || number < least)
+        return rw_wrong(cli, "option '--%s': expected a whole number, %llu to %llu, found '%.100s'",
+                        option, least, most, text);
+    *value = number;
+    return 0;
 }
 
 /* What is printed as JSON is made by calls that go on without what they could not get. */
@@ -97,8 +986,10 @@ static void *json_memory(size_t n)
 
 int main(int argc, char **argv)
 {
+    int code = RW_EXIT_OK;
     rw_output_open_standard();
     json_set_alloc_funcs(json_memory, free);
     rw_output_catch_signals();
-    return rw_output_end(run(argc, argv));
+    const struct rw_command *command = rw_command_find(&argc, &argv, &code);
+    return rw_output_end(command ? rw_command_run(command, argc, argv) : code);
 }

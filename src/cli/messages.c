@@ -1,3 +1,4 @@
+/* Messages on standard error, memory that stays, the progress bar, outputs and signals. */
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -13,7 +14,6 @@
 #include <time.h>
 #include <unistd.h>
 
-const char *rw_msg_program = "rankwood";
 static struct {
     int quiet, verbose, silent;
 } verbosity;
@@ -130,14 +130,33 @@ char *rw_copy(const char *text)
     return strcpy(rw_need(strlen(text), 1), text);
 }
 
-int rw_msg_errno(int why, const char *format, ...)
+char *rw_text_of(const char *format, va_list args)
 {
-    char text[2048];
+    va_list again;
+    va_copy(again, args);
+    const int n = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    char *text = rw_need(n > 0 ? (size_t)n : 0, 1);
+    if (n > 0)
+        vsnprintf(text, (size_t)n + 1, format, args);
+    return text;
+}
+
+char *rw_text(const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
+    char *text = rw_text_of(format, args);
     va_end(args);
-    rw_msg_error("%s: %s", text, strerror(why));
+    return text;
+}
+
+int rw_msg_errno(int why, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    rw_msg_error("%s: %s", rw_text_of(format, args), strerror(why));
+    va_end(args);
     return why == ENOSPC || why == EDQUOT || why == EIO || why == EMFILE || why == ENFILE ||
                    why == ENOMEM || why == EAGAIN
                ? RW_EXIT_MACHINE
@@ -203,18 +222,18 @@ double rw_progress_clock(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-void rw_progress_start(void)
-{
-    line.on = !verbosity.quiet && isatty(STDERR_FILENO);
-    line.visible = 0;
-    line.started = line.drawn = rw_progress_clock();
-}
-
 void rw_progress_clear(void)
 {
     if (line.visible)
         fputs("\r\033[K", stderr);
     line.visible = 0;
+}
+
+void rw_progress_start(void)
+{
+    rw_progress_clear();
+    line.on = !verbosity.quiet && isatty(STDERR_FILENO);
+    line.started = line.drawn = rw_progress_clock();
 }
 
 void rw_progress_end(void)
@@ -337,31 +356,12 @@ void rw_output_catch_signals(void)
 
 int rw_output_end(int code)
 {
+    rw_progress_end();
     errno = 0;
     /* An earlier failure has been reported, and may be this one. */
     if ((code != RW_EXIT_OK && code != RW_EXIT_BELOW) || (fflush(stdout) == 0 && !ferror(stdout)))
         return code;
     return rw_msg_errno(errno ? errno : EIO, "cannot write standard output");
-}
-
-int rw_output_save_elsewhere(struct rw_ctx *ctx, const struct rw_model *model, const char *output)
-{
-    const char *folder = getenv("TMPDIR"), *name = strrchr(output, '/');
-    char path[4096];
-    name = name ? name + 1 : output;
-    const int n = snprintf(path, sizeof(path), "%s/%s-XXXXXX", folder && *folder ? folder : "/tmp",
-                           *name && strcmp(name, "-") != 0 ? name : "model");
-    const int fd = n < (int)sizeof(path) ? mkstemp(path) : -1;
-    FILE *file = fd >= 0 ? fdopen(fd, "wb") : NULL;
-    int failed = !file || rw_model_write_file(ctx, model, file, path) < 0 || fsync(fd) != 0;
-    failed |= file && fclose(file) != 0;
-    if (failed) {
-        if (fd >= 0)
-            unlink(path);
-        return 0;
-    }
-    rw_msg_warning("the model is '%s' instead", path);
-    return 1;
 }
 
 /* ------------------------------------------------------------------ work in rounds */

@@ -8,20 +8,36 @@
 
 /* ------------------------------------------------------------------ values */
 
-const char *rw_figure(double value, char buffer[RW_FIGURE_ROOM])
+/* The next of some buffers, which takes turns. */
+static char *next_figure(void)
 {
-    if (isnan(value))
-        snprintf(buffer, RW_FIGURE_ROOM, "-");
-    else
-        snprintf(buffer, RW_FIGURE_ROOM, fabs(value) < 1e9 ? "%.6f" : "%.9g", value);
-    return buffer;
+    static _Thread_local char room[RW_FIGURES][RW_EXACT_ROOM];
+    static _Thread_local unsigned next;
+    return room[next++ % RW_FIGURES];
 }
 
-const char *rw_figure_signed(double value, char buffer[RW_FIGURE_ROOM])
+const char *rw_figure_as(const char *format, double value)
 {
-    buffer[0] = '+';
-    rw_figure(value, value >= 0 ? buffer + 1 : buffer);
-    return buffer;
+    char *text = next_figure();
+    snprintf(text, RW_EXACT_ROOM, format, value);
+    return text;
+}
+
+const char *rw_figure(double value)
+{
+    return isnan(value) ? "-" : rw_figure_as(fabs(value) < 1e9 ? "%.6f" : "%.9g", value);
+}
+
+const char *rw_figure_signed(double value)
+{
+    return isnan(value) ? "-" : rw_figure_as(fabs(value) < 1e9 ? "%+.6f" : "%+.9g", value);
+}
+
+const char *rw_exact(double value)
+{
+    char *text = next_figure();
+    rw_exact_text(value, text);
+    return text;
 }
 
 json_t *rw_result_text(const char *text)
@@ -124,27 +140,26 @@ void rw_result_extend(json_t *object, json_t *more)
 
 /* ------------------------------------------------------------------ parts */
 
-struct rw_result_part {
+/* The result: its parts, in the order of the text. */
+static struct part {
     const char *text; /* a line, or the title of rows; NULL: it has none */
-    json_t *rows;     /* owned; NULL: a line */
+    json_t *rows;     /* NULL: a line */
     const char *columns;
     int most; /* 0: all */
     const char *option;
-};
+} * part; /* [n_parts] */
+static int n_parts;
 
-static struct rw_result_part *add_part(struct rw_result *result)
+static void add_part(struct part added)
 {
-    result->part = rw_grown(result->part, (size_t)result->n, sizeof(*result->part));
-    result->part[result->n] = (struct rw_result_part){NULL, NULL, NULL, 0, NULL};
-    return &result->part[result->n++];
+    part = rw_grown(part, (size_t)n_parts, sizeof(*part));
+    part[n_parts++] = added;
 }
 
-void rw_result_rows(struct rw_result *result, const char *title, json_t *rows, const char *columns)
+void rw_result_rows(const char *title, json_t *rows, const char *columns)
 {
-    struct rw_result_part *part = add_part(result);
-    part->text = title ? rw_copy(title) : NULL;
-    part->rows = rows;
-    part->columns = rw_copy(columns);
+    add_part((struct part){
+        .text = title ? rw_copy(title) : NULL, .rows = rows, .columns = rw_copy(columns)});
 }
 
 /* A column of a list, which is cut up. */
@@ -168,23 +183,20 @@ static int next_column(char **list, struct column *column)
     return 1;
 }
 
-void rw_result_most(struct rw_result *result, int most, const char *option)
+void rw_result_most(int most, const char *option)
 {
-    result->part[result->n - 1].most = most;
-    result->part[result->n - 1].option = option;
+    part[n_parts - 1].most = most;
+    part[n_parts - 1].option = option;
 }
 
-void rw_result_line(struct rw_result *result, const char *format, ...)
+void rw_result_line(const char *format, ...)
 {
-    char *text, *line;
+    char *line;
     va_list args;
     va_start(args, format);
-    if (vasprintf(&text, format, args) < 0)
-        rw_no_memory();
+    for (char *rest = rw_text_of(format, args); (line = strsep(&rest, "\n")) != NULL;)
+        add_part((struct part){.text = line});
     va_end(args);
-    for (char *rest = rw_copy(text); (line = strsep(&rest, "\n")) != NULL;)
-        add_part(result)->text = line;
-    free(text);
 }
 
 /* ------------------------------------------------------------------ text and LaTeX */
@@ -228,24 +240,22 @@ static void put_line(FILE *out, const struct style *style, const char *line)
 
 static char *cell_text(const struct column *column, const json_t *value, double sum)
 {
-    char text[64] = "";
+    const double real = json_real_value(value);
     if (json_is_string(value))
         return rw_copy(json_string_value(value));
     if (json_is_integer(value))
-        snprintf(text, sizeof(text), "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-    else if (!json_is_real(value))
-        strcpy(text, json_is_true(value) ? "yes" : json_is_null(value) ? "-" : "");
-    else if (!column->format)
-        rw_figure(json_real_value(value), text);
-    else if (strcmp(column->format, "+") == 0)
-        rw_figure_signed(json_real_value(value), text);
-    else if (strcmp(column->format, "x") == 0)
-        rw_exact_text(json_real_value(value), text);
-    else if (strcmp(column->format, "%") == 0)
-        snprintf(text, sizeof(text), "%.2f", sum > 0 ? 100 * json_real_value(value) / sum : 0.0);
-    else
-        snprintf(text, sizeof(text), column->format, json_real_value(value) + 0.0);
-    return rw_copy(text);
+        return rw_text("%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    if (!json_is_real(value))
+        return rw_copy(json_is_true(value) ? "yes" : json_is_null(value) ? "-" : "");
+    if (!column->format)
+        return rw_copy(rw_figure(real));
+    if (strcmp(column->format, "+") == 0)
+        return rw_copy(rw_figure_signed(real));
+    if (strcmp(column->format, "x") == 0)
+        return rw_copy(rw_exact(real));
+    if (strcmp(column->format, "%") == 0)
+        return rw_text("%.2f", sum > 0 ? 100 * real / sum : 0.0);
+    return rw_copy(rw_figure_as(column->format, real + 0.0));
 }
 
 /* One column's cells, and how they are set. */
@@ -312,26 +322,26 @@ static void put_rows(FILE *out, const struct style *style, const struct set_colu
 }
 
 /* Columns without a value are left out. */
-static void print_rows(FILE *out, const struct style *style, const struct rw_result_part *part)
+static void print_rows(FILE *out, const struct style *style, const struct part *of)
 {
-    const size_t n = json_array_size(part->rows), most = (size_t)part->most;
+    const size_t n = json_array_size(of->rows), most = (size_t)of->most;
     const size_t n_shown = most > 0 && most < n ? most : n;
-    char *rest = rw_copy(part->columns);
+    char *rest = rw_copy(of->columns);
     struct set_column *columns = rw_need(strlen(rest), sizeof(*columns));
     struct column column;
     int n_set = 0;
     while (next_column(&rest, &column)) {
         if (column.where == '-')
             continue;
-        columns[n_set] = set_column(&column, part->rows, n_shown);
+        columns[n_set] = set_column(&column, of->rows, n_shown);
         n_set += columns[n_set].has_text;
     }
-    if (part->text)
-        put_line(out, style, part->text);
+    if (of->text)
+        put_line(out, style, of->text);
     put_rows(out, style, columns, n_set, n_shown);
     if (n_shown < n) {
         fprintf(out, "%s... and %zu more: ", style->before_line, n - n_shown);
-        fprintf(out, part->option, n);
+        fprintf(out, of->option, n);
         fputs(" shows them\n", out);
     }
 }
@@ -363,18 +373,17 @@ int rw_result_show(struct rw_result_stream *stream, const char *title, json_t *r
     return fflush(stdout);
 }
 
-static void print_parts(FILE *out, const struct style *style, const struct rw_result *result)
+static void print_parts(FILE *out, const struct style *style)
 {
-    for (int i = 0; i < result->n; i++) {
-        const struct rw_result_part *part = &result->part[i];
-        if (part->rows && json_array_size(part->rows) == 0)
+    for (int i = 0; i < n_parts; i++) {
+        if (part[i].rows && json_array_size(part[i].rows) == 0)
             continue;
-        if (i > 0 && (part->rows || result->part[i - 1].rows))
+        if (i > 0 && (part[i].rows || part[i - 1].rows))
             fputc('\n', out);
-        if (part->rows)
-            print_rows(out, style, part);
+        if (part[i].rows)
+            print_rows(out, style, &part[i]);
         else
-            put_line(out, style, part->text);
+            put_line(out, style, part[i].text);
     }
 }
 
@@ -392,14 +401,15 @@ void rw_result_put_csv(FILE *out, const char *text)
 /* Nothing where there is no value. */
 static void put_csv(FILE *out, const json_t *value)
 {
-    char number[RW_EXACT_ROOM] = "";
     if (json_is_integer(value))
-        snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-    else if (json_is_real(value))
-        rw_exact_text(json_real_value(value), number);
-    else if (json_is_boolean(value))
-        strcpy(number, json_is_true(value) ? "true" : "false");
-    rw_result_put_csv(out, json_is_string(value) ? json_string_value(value) : number);
+        fprintf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    else if (json_is_string(value))
+        rw_result_put_csv(out, json_string_value(value));
+    else
+        fputs(json_is_real(value)      ? rw_exact(json_real_value(value))
+              : json_is_boolean(value) ? (json_is_true(value) ? "true" : "false")
+                                       : "",
+              out);
 }
 
 static void put_csv_row(FILE *out, const char *columns, const json_t *row)
@@ -418,19 +428,18 @@ static void put_csv_row(FILE *out, const char *columns, const json_t *row)
     fputc('\n', out);
 }
 
-static void print_csv(FILE *out, const struct rw_result *result)
+static void print_csv(FILE *out)
 {
     const char *columns = NULL;
     size_t r;
     json_t *row;
-    for (int i = 0; i < result->n; i++) {
-        const struct rw_result_part *part = &result->part[i];
-        if (!part->rows || (columns && strcmp(columns, part->columns) != 0))
+    for (int i = 0; i < n_parts; i++) {
+        if (!part[i].rows || (columns && strcmp(columns, part[i].columns) != 0))
             continue;
         if (!columns)
-            put_csv_row(out, part->columns, NULL);
-        columns = part->columns;
-        json_array_foreach(part->rows, r, row) put_csv_row(out, columns, row);
+            put_csv_row(out, part[i].columns, NULL);
+        columns = part[i].columns;
+        json_array_foreach(part[i].rows, r, row) put_csv_row(out, columns, row);
     }
 }
 
@@ -443,18 +452,20 @@ const char *rw_prints_all(const struct rw_cli *cli)
                                           : NULL;
 }
 
-void rw_result_print(const struct rw_cli *cli, struct rw_result *result, FILE *out)
+void rw_result_print(const struct rw_cli *cli, const json_t *document, FILE *out)
 {
-    if (cli->format == RW_FORMAT_JSON) {
-        json_dumpf(result->document, out, JSON_INDENT(1));
+    static const json_t *printed; /* reachable from here for checkers of leaks */
+    printed = document;
+    rw_progress_end();
+    switch (cli->format) {
+    case RW_FORMAT_JSON:
+        json_dumpf(printed, out, JSON_INDENT(1));
         fputc('\n', out);
-    } else if (cli->format == RW_FORMAT_CSV) {
-        print_csv(out, result);
-    } else {
-        print_parts(out, cli->format == RW_FORMAT_LATEX ? &latex_style : &text_style, result);
+        break;
+    case RW_FORMAT_CSV:
+        print_csv(out);
+        break;
+    default:
+        print_parts(out, cli->format == RW_FORMAT_LATEX ? &latex_style : &text_style);
     }
-    for (int i = 0; i < result->n; i++)
-        json_decref(result->part[i].rows);
-    json_decref(result->document);
-    *result = (struct rw_result){NULL, NULL, 0};
 }

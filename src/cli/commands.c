@@ -1,0 +1,91 @@
+/* rankwood <command> [options]. To add a command: write cmd_<name>.c with its rw_cmd_<name>, which
+ * prints results by cli/cli.h, name it below and in meson.build, and give it a section in
+ * docs/rankwood.1.in. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+extern const struct rw_command rw_cmd_synth, rw_cmd_bin, rw_cmd_train, rw_cmd_predict, rw_cmd_eval,
+    rw_cmd_compare, rw_cmd_cv, rw_cmd_check, rw_cmd_info, rw_cmd_show, rw_cmd_explain,
+    rw_cmd_report, rw_cmd_select, rw_cmd_prune, rw_cmd_calibrate, rw_cmd_export, rw_cmd_import,
+    rw_cmd_bench, rw_cmd_doctor;
+const char *const rw_msg_program = "rankwood";
+static const struct rw_command *const commands[] = {
+    &rw_cmd_synth,   &rw_cmd_bin,    &rw_cmd_train,  &rw_cmd_predict, &rw_cmd_eval,
+    &rw_cmd_compare, &rw_cmd_cv,     &rw_cmd_check,  &rw_cmd_info,    &rw_cmd_show,
+    &rw_cmd_explain, &rw_cmd_report, &rw_cmd_select, &rw_cmd_prune,   &rw_cmd_calibrate,
+    &rw_cmd_export,  &rw_cmd_import, &rw_cmd_bench,  &rw_cmd_doctor,
+};
+enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
+
+static void help(FILE *out)
+{
+    fputs("Rankwood trains gradient-boosted trees that rank (LambdaMART) and measures them.\n"
+          "\n"
+          "usage: rankwood COMMAND [OPTION...]\n"
+          "\n",
+          out);
+    for (int i = 0; i < N_COMMANDS; i++)
+        fprintf(out, "  %-10s%s\n", commands[i]->name, commands[i]->brief);
+    fputs("\n"
+          "  'rankwood COMMAND --help' lists a command's options; 'rankwood --version'\n"
+          "  prints the version and how it was built. Data are files of LETOR text\n"
+          "  ('label qid:N i:v ...'), plain or gzip, or caches made by 'bin'; '-' is\n"
+          "  standard input. Results go to standard output, messages to standard error.\n"
+          "  The exit code is 0; 1 for a failure; 2 for wrong usage; 3 if memory, a disk\n"
+          "  or a GPU failed and trying again may help; 4 where compare's --fail-below\n"
+          "  says so; 130 or 143 after a signal.\n"
+          "\n"
+          "  For example:\n"
+          "    rankwood train train.txt --valid vali.txt -o model.txt\n"
+          "    rankwood eval test.txt --model model.txt\n"
+          "    rankwood predict model.txt test.txt -o scores.txt\n",
+          out);
+}
+
+static const struct rw_command *unknown(const char *name)
+{
+    const char *names[N_COMMANDS];
+    for (int i = 0; i < N_COMMANDS; i++)
+        names[i] = commands[i]->name;
+    const char *near = name[0] == '-' ? NULL : rw_word_nearest(name, names, N_COMMANDS);
+    if (near)
+        rw_msg_error("unknown command '%s'; the nearest is '%s'", name, near);
+    else
+        rw_msg_error("unknown %s '%s'", name[0] == '-' ? "option" : "command", name);
+    rw_msg_usage(NULL);
+    return NULL;
+}
+
+const struct rw_command *rw_command_find(int *argc, char ***argv, int *code)
+{
+    static char option[] = "--help";
+    const char *word = *argc > 1 ? (*argv)[1] : "";
+    const int asks_help = strcmp(word, "help") == 0;
+    *code = RW_EXIT_OK;
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
+        char build[512];
+        rw_build_text(build, sizeof(build));
+        printf("rankwood %s\n%s", RW_VERSION, build);
+        return NULL;
+    }
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || (asks_help && *argc == 2)) {
+        help(stdout);
+        return NULL;
+    }
+    *code = RW_EXIT_USAGE;
+    if (*argc < 2) {
+        help(stderr);
+        return NULL;
+    }
+    *argv += 1 + asks_help;
+    *argc = asks_help ? 2 : *argc - 1;
+    if (asks_help)
+        (*argv)[1] = option;
+    for (int i = 0; i < N_COMMANDS; i++) {
+        if (strcmp((*argv)[0], commands[i]->name) == 0)
+            return commands[i];
+    }
+    return unknown((*argv)[0]);
+}
