@@ -265,6 +265,16 @@ struct rw_array {
     const int32_t *index;
     uint32_t n; /* values of a sparse array */
 };
+/* The values of a table that come in batches, from files or a generator: the same documents in the same order
+ * in every pass, however many in each batch. */
+struct rw_batches {
+    void *user; /* handed to both functions; a result other than 0 ends the call */
+    /* Begins a pass, with the first document. */
+    int (*rewind)(void *user);
+    /* The next documents: *n_docs and their values, column: [n_columns], dense, of any type in any batch, and
+     * borrowed until the next call. At the end *n_docs stays 0. */
+    int (*next)(void *user, struct rw_array *column, uint32_t *n_docs);
+};
 /* Documents whose features are arrays: rows of a matrix or a data frame. */
 struct rw_table {
     uint32_t n_docs, n_columns;
@@ -295,16 +305,8 @@ struct rw_table {
      * without the last; elements and validity bits count from the chunk's first document. */
     uint32_t n_chunks;
     const uint32_t *chunk_offset; /* [n_chunks + 1] ascending strictly, from 0 to n_docs; else not used */
-};
-/* The values of a table that come in batches, from files or a generator: the same documents in the same order
- * in every pass, however many in each batch. */
-struct rw_batches {
-    void *user; /* handed to both functions; a result other than 0 ends the call */
-    /* Begins a pass, with the first document. */
-    int (*rewind)(void *user);
-    /* The next documents: *n_docs and their values, column: [n_columns], dense, of any type in any batch, and
-     * borrowed until the next call. At the end *n_docs stays 0. */
-    int (*next)(void *user, struct rw_array *column, uint32_t *n_docs);
+    /* NULL, or what gives the values: `column` and chunks are not looked at then. */
+    const struct rw_batches *batches;
 };
 /* A dataset of a table, of which nothing is borrowed afterwards. Values are rounded to float32; NaN is
  * missing, and -0 becomes 0. A dense column is a feature that all documents have; a sparse column without
@@ -313,11 +315,11 @@ struct rw_batches {
  * or the order are not as above; a query id comes back (the message names it); a value is infinite, or too large
  * for float32 (the message has the first such row, from 0, and its feature). RW_ERR_ARGUMENT: there is no
  * such type, chunks of several types, a sparse column in chunks, or a NULL that must not be.
- * batches: NULL, or what gives the values, in one pass: beside the values of the dataset, only a batch is in memory. Of
- * `table`, `column` and chunks are not looked at then. RW_ERR_INTERRUPTED: a function of `batches` ended it; RW_ERR_DATA:
- * also where the batches do not have n_docs documents; RW_ERR_ARGUMENT: a column is sparse, or the table has an order. */
+ * Batches are read in one pass: beside the values of the dataset, only a batch is in memory. RW_ERR_INTERRUPTED: a
+ * function of `batches` ended it; RW_ERR_DATA: also where the batches do not have n_docs documents; RW_ERR_ARGUMENT: a
+ * column is sparse, or the table has an order. */
 RW_API int rw_dataset_from_table(struct rw_ctx *ctx, const struct rw_table *table,
-                                 const struct rw_batches *batches, struct rw_dataset **out);
+                                 struct rw_dataset **out);
 /* The same of one array. values: [n_docs][n_features], NaN = missing; labels: [n_docs]; query_offsets:
  * [n_queries + 1]. All copied. Feature ids are first_feature + column (from 0 on they are columns, rw_dataset_width),
  * query ids "1", "2", ... */
@@ -379,13 +381,11 @@ RW_API int rw_binned_read(struct rw_ctx *ctx, const struct rw_params *params,
  * it keeps labels, query ids and codes: for up to 255 bins, a byte for each value of a dense column. Besides,
  * the work takes up to 12 MB a thread and, while a sparse column is read, 8 bytes for each of its values. But
  * for training on a GPU the values are kept, as float32.
- * batches: NULL, or values that come in batches (rw_dataset_from_table says how, and how it fails), and
- * never are in memory as a whole, whatever the device: codes are made on the CPU. Up to 262,144 documents are read in
+ * Values that come in batches never are in memory as a whole, whatever the device: codes are made on the CPU. Up to 262,144 documents are read in
  * one pass, more in two: the values of about 262,144 documents, which decide the boundaries, are kept from the first
  * one. Besides, each thread has the values of 16,384 documents, in all at most 128 MB or one thread's. */
 RW_API int rw_binned_from_table(struct rw_ctx *ctx, const struct rw_params *params,
-                                const struct rw_table *table, const struct rw_batches *batches,
-                                struct rw_binned **out);
+                                const struct rw_table *table, struct rw_binned **out);
 /* The documents: labels, queries, ids, comments, and weights, which may be set; but features only where
  * the values were kept. They are freed with the set. */
 RW_API struct rw_dataset *rw_binned_documents(struct rw_binned *binned);

@@ -315,19 +315,19 @@ class Handles:
         lib.rw_dataset_note_features(values, seen)
         lib.rw_model_warn_lacking(context(), model, lib.rw_dataset_n_docs(values), seen)
 
-    def _read_batches(self, call: Callable[[Any], int], at: Sequence[int] | None = None) -> int:
-        """call(struct rw_batches) of all features, or of those `at` these positions."""
+    def _read_batches(self, c: Any, call: Callable[[], int], at: Sequence[int] | None = None) -> int:
+        """call(), with the batches of all features, or of those `at` these positions, in the struct rw_table."""
         assert self._source is not None and self.feature_names is not None
         names = self.feature_names if at is None else [self.feature_names[i] for i in at]
-        return _tables.read(self._source, names, call)
+        return _tables.read(self._source, names, c, call)
 
     def _dataset_of(self, c: Any, at: Sequence[int] | None = None) -> Any:
         """struct rw_dataset of a struct rw_table, whose columns are all features or those `at` these positions."""
         out = ffi.new("struct rw_dataset **")
         if self._source is None:
-            status = lib.rw_dataset_from_table(context(), c, ffi.NULL, out)
+            status = lib.rw_dataset_from_table(context(), c, out)
         else:
-            status = self._read_batches(lambda batches: lib.rw_dataset_from_table(context(), c, batches, out), at)
+            status = self._read_batches(c, lambda: lib.rw_dataset_from_table(context(), c, out), at)
         return made(status, out, lib.rw_dataset_free)
 
     def _value_batches(
@@ -354,7 +354,7 @@ class Handles:
                 break
             out = ffi.new("struct rw_dataset **")
             with _tables.told(where):
-                one = made(lib.rw_dataset_from_table(context(), c, ffi.NULL, out), out, lib.rw_dataset_free)
+                one = made(lib.rw_dataset_from_table(context(), c, out), out, lib.rw_dataset_free)
                 _columns.add_to(one, self._own_words(zip(ids.tolist(), at, strict=True)))
             yield first, one
             first += n
@@ -391,10 +391,10 @@ class Handles:
                 with caller_names(self._names):
                     c = self._c_table
                     if self._source is None:
-                        status = lib.rw_binned_from_table(context(), mine.c, c, ffi.NULL, out)
+                        status = lib.rw_binned_from_table(context(), mine.c, c, out)
                     else:
                         status = self._read_batches(
-                            lambda batches: lib.rw_binned_from_table(context(), mine.c, c, batches, out)
+                            c, lambda: lib.rw_binned_from_table(context(), mine.c, c, out)
                         )
                     binned = made(status, out, lib.rw_binned_free)
                     _columns.add_to(lib.rw_binned_documents(binned), self._own_words())
@@ -436,7 +436,7 @@ class Handles:
             out = ffi.new("struct rw_dataset **")
             c = ffi.new("struct rw_table *", self._c_table[0])
             c.n_columns = 0
-            self._bare = made(lib.rw_dataset_from_table(context(), c, ffi.NULL, out), out, lib.rw_dataset_free)
+            self._bare = made(lib.rw_dataset_from_table(context(), c, out), out, lib.rw_dataset_free)
             self._add_sides(self._bare)
         return self._bare
 

@@ -718,13 +718,17 @@ def _rw_next(user: Any, column: Any, n_docs: Any) -> int:
     return passes.guard(lambda: passes.next(column, n_docs))
 
 
-def read(source: Source, names: Sequence[str], call: Callable[[Any], int]) -> int:
-    """call(struct rw_batches of these columns). Raises what Python code raised meanwhile."""
+def read(source: Source, names: Sequence[str], table: Any, call: Callable[[], int]) -> int:
+    """call(), while the struct rw_table has the batches of these columns. Raises what Python code raised meanwhile."""
     passes = _Passes(source, names)
     handle = ffi.new_handle(passes)
     c = ffi.new("struct rw_batches *")
     c.user, c.rewind, c.next = handle, lib._rw_rewind, lib._rw_next
-    status = call(c)
+    table.batches = c
+    try:
+        status = call()
+    finally:
+        table.batches = ffi.NULL
     if passes.error is not None:
         raise passes.error
     check(status)

@@ -403,6 +403,7 @@ void rw_table_close(struct rw_table_reader *r)
     rw_mem_free(r->dense);
     rw_mem_free(r->sparse);
     rw_mem_free(r->document);
+    rw_mem_free(r->array);
 }
 
 static int take_order(struct rw_ctx *ctx, struct rw_table_reader *r)
@@ -578,9 +579,24 @@ static void take_column(struct rw_table_reader *r, uint32_t i, int is_sparse)
         r->dense[r->n_dense++] = c;
 }
 
+static int open_stream(struct rw_ctx *ctx, struct rw_table_reader *r, const struct rw_table *table)
+{
+    if (table->order)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "documents in batches cannot be put in another order");
+    for (uint32_t i = 0; i < table->n_columns; i++)
+        take_column(r, i, 0);
+    r->whole = table;
+    r->some = *table;
+    r->some.n_chunks = 0;
+    r->table = &r->some;
+    return RW_NEW(ctx, r->array, table->n_columns);
+}
+
 int rw_table_open(struct rw_ctx *ctx, struct rw_table_reader *r, const struct rw_table *table)
 {
     RW_TRY(open_documents(ctx, r, table));
+    if (table->batches)
+        return open_stream(ctx, r, table);
     if (table->n_columns && !table->column)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "a table without columns");
     RW_TRY(check_chunks(ctx, table));
@@ -598,34 +614,20 @@ int rw_table_open(struct rw_ctx *ctx, struct rw_table_reader *r, const struct rw
 
 /* ---- values that come in batches, again in each pass ---- */
 
-int rw_table_open_batches(struct rw_ctx *ctx, struct rw_table_reader *r,
-                          const struct rw_table *table)
+int rw_table_is_streamed(const struct rw_table *table)
 {
-    RW_TRY(open_documents(ctx, r, table));
-    if (table->order)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "documents in batches cannot be put in another order");
-    for (uint32_t i = 0; i < table->n_columns; i++)
-        take_column(r, i, 0);
-    r->batch = *table;
-    r->batch.n_chunks = 0;
-    r->table = &r->batch;
-    return RW_OK;
+    return table->batches != NULL;
 }
 
-int rw_table_rewind(struct rw_ctx *ctx, const struct rw_batches *batches)
+int rw_table_next(struct rw_ctx *ctx, struct rw_table_reader *r, uint32_t done, uint32_t *n)
 {
-    if (batches->rewind(batches->user))
-        return rw_fail(ctx, RW_ERR_INTERRUPTED, "a pass over the batches could not begin");
-    return RW_OK;
-}
-
-int rw_table_next_batch(struct rw_ctx *ctx, struct rw_table_reader *r,
-                        const struct rw_batches *batches, uint32_t n_docs, uint32_t done,
-                        struct rw_array *column, uint32_t *n)
-{
-    memset(column, 0, r->batch.n_columns * sizeof(*column));
+    const struct rw_batches *batches = r->whole->batches;
+    const uint32_t n_docs = r->whole->n_docs;
     *n = 0;
-    if (batches->next(batches->user, column, n))
+    if (done == 0 && batches->rewind(batches->user))
+        return rw_fail(ctx, RW_ERR_INTERRUPTED, "a pass over the batches could not begin");
+    memset(r->array, 0, r->n_columns * sizeof(*r->array));
+    if (batches->next(batches->user, r->array, n))
         return rw_fail(ctx, RW_ERR_INTERRUPTED,
                        "the batch that begins with document %u was not given", done);
     if (*n > n_docs - done)
@@ -640,16 +642,16 @@ int rw_table_next_batch(struct rw_ctx *ctx, struct rw_table_reader *r,
             "every pass",
             done, n_docs);
     r->first_doc = done;
-    r->batch.n_docs = *n;
-    r->batch.column = column;
-    for (uint32_t i = 0; *n && i < r->batch.n_columns; i++) {
-        if (column[i].index)
+    r->some.n_docs = *n;
+    r->some.column = r->array;
+    for (uint32_t i = 0; *n && i < r->n_columns; i++) {
+        if (r->array[i].index)
             return rw_fail(ctx, RW_ERR_ARGUMENT,
                            "column of feature %u is sparse, in a batch; expected a value for each "
                            "document",
                            r->column[i].feature);
     }
-    return *n ? check_columns(ctx, &r->batch) : RW_OK;
+    return *n ? check_columns(ctx, &r->some) : RW_OK;
 }
 
 /* Data sets of tables in memory. */
@@ -817,14 +819,10 @@ static int copy_values(struct rw_ctx *ctx, struct copy_job *job)
     return rw_table_check(ctx, job->reader);
 }
 
-static int copy_batches(struct rw_ctx *ctx, struct copy_job *job, const struct rw_batches *batches)
+static int copy_stream(struct rw_ctx *ctx, struct copy_job *job)
 {
-    const uint32_t n_docs = job->dataset->n_docs;
-    RW_FREED struct rw_array *column = NULL;
-    RW_TRY(RW_NEW(ctx, column, job->reader->batch.n_columns));
-    RW_TRY(rw_table_rewind(ctx, batches));
-    for (uint32_t n; job->reader->n_dense; job->first += n) {
-        RW_TRY(rw_table_next_batch(ctx, job->reader, batches, n_docs, job->first, column, &n));
+    for (uint32_t n = 1; job->reader->n_dense; job->first += n) {
+        RW_TRY(rw_table_next(ctx, job->reader, job->first, &n));
         if (n == 0)
             break;
         job->end = job->first + n;
@@ -838,18 +836,16 @@ static void copy_release(struct copy_job *job)
     rw_dataset_free(job->dataset);
 }
 
-int rw_dataset_from_table(struct rw_ctx *ctx, const struct rw_table *table,
-                          const struct rw_batches *batches, struct rw_dataset **out)
+int rw_dataset_from_table(struct rw_ctx *ctx, const struct rw_table *table, struct rw_dataset **out)
 {
     RW_DEFAULT_FPENV;
     RW_RELEASED(rw_table_close) struct rw_table_reader reader = {.table = table};
     RW_RELEASED(copy_release) struct copy_job job = {.reader = &reader, .end = table->n_docs};
     *out = NULL;
-    RW_TRY(batches ? rw_table_open_batches(ctx, &reader, table)
-                   : rw_table_open(ctx, &reader, table));
+    RW_TRY(rw_table_open(ctx, &reader, table));
     RW_TRY(rw_table_documents(ctx, table, &job.dataset));
     RW_TRY(make_columns(ctx, &job));
-    RW_TRY(batches ? copy_batches(ctx, &job, batches) : copy_values(ctx, &job));
+    RW_TRY(reader.whole ? copy_stream(ctx, &job) : copy_values(ctx, &job));
     rw_table_tell(ctx, &reader);
     *out = job.dataset;
     job.dataset = NULL;
@@ -888,5 +884,5 @@ int rw_dataset_from_memory(struct rw_ctx *ctx, const float *values, const float 
                                    .query_offset = query_offsets,
                                    .query_id_text = text,
                                    .query_id_offset = offset + 1}; /* from "1" on */
-    return rw_dataset_from_table(ctx, &table, NULL, out);
+    return rw_dataset_from_table(ctx, &table, out);
 }

@@ -22,10 +22,13 @@ struct rw_table_reader {
     uint32_t *document; /* [n_docs] of each row of the arrays; NULL: their order is kept; owned */
     uint32_t missing;   /* bits of the value that means missing */
     uint32_t hole;      /* bits of what stands where a dense column has no value */
-    struct rw_table batch; /* if values come in batches: the one at hand, which is `table` then */
-    uint32_t first_doc;    /* its first document; else 0 */
+    /* of a streamed table: */
+    const struct rw_table *whole; /* borrowed */
+    struct rw_table some;         /* the documents at hand, which are `table` then */
+    struct rw_array *array;       /* [n_columns] of them; owned */
+    uint32_t first_doc;           /* the first of them; else 0 */
 };
-/* Checks all but the values. Closed also after a failure. */
+/* Checks all but the values. The reader may not be moved; closed also after a failure. */
 int rw_table_open(struct rw_ctx *ctx, struct rw_table_reader *reader, const struct rw_table *table);
 void rw_table_close(struct rw_table_reader *reader);
 /* A data set without features of the table's documents, whose labels and ids are checked, too. */
@@ -40,25 +43,18 @@ void rw_table_values(struct rw_table_reader *reader, const uint32_t *column, uin
 /* Of a sparse column the documents, ascending, and their values: [rw_table_n_entries]. Never
  * touches a context. */
 int rw_table_entries(struct rw_table_reader *reader, uint32_t c, uint32_t *row, float *value);
-/* When all values, or those of the batch at hand, were read: RW_ERR_DATA if one is infinite. */
+/* When all values, or those of the documents at hand, were read: RW_ERR_DATA if one is infinite. */
 int rw_table_check(struct rw_ctx *ctx, const struct rw_table_reader *reader);
 /* When all were: tells of whole numbers that are no float32 numbers. */
 void rw_table_tell(struct rw_ctx *ctx, const struct rw_table_reader *reader);
 
-/* --- values that come in batches --- */
-
-/* Opens a table whose `column` is not looked at. The reader may not be moved; closed also after a
- * failure. */
-int rw_table_open_batches(struct rw_ctx *ctx, struct rw_table_reader *reader,
-                          const struct rw_table *table);
-/* Begins a pass. */
-int rw_table_rewind(struct rw_ctx *ctx, const struct rw_batches *batches);
-/* The next batch of a pass over a table of n_docs documents, of which `done` were read: the
- * reader's table from here on, with documents numbered from 0. *n: how many it has; 0: all are
- * done. column: [n_columns], written. */
-int rw_table_next_batch(struct rw_ctx *ctx, struct rw_table_reader *reader,
-                        const struct rw_batches *batches, uint32_t n_docs, uint32_t done,
-                        struct rw_array *column, uint32_t *n);
+/* 1: the table's values are not in memory, but come some documents at a time, again in each pass.
+ */
+int rw_table_is_streamed(const struct rw_table *table);
+/* The next documents of a pass over a streamed table, of which `done` were read; 0 begins a pass:
+ * they are the reader's table from here on, and numbered from 0. *n: how many they are; 0: all are
+ * done. */
+int rw_table_next(struct rw_ctx *ctx, struct rw_table_reader *reader, uint32_t done, uint32_t *n);
 
 /* Columns that are read together: a cache line of a row-major array holds so many values. */
 enum { RW_TABLE_COLUMNS = 16 };

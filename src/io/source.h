@@ -89,13 +89,12 @@ int rw_text_part_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths
                        const struct rw_cut_rule *rule, size_t chunk_bytes, struct rw_shard *part,
                        struct rw_binned *out);
 
-/* A table whose values come in batches of any size (source_codes.c), which are put together again
- * in chunks of chunk_docs documents, as many at a time as there are threads. rule->ignore: NULL.
- * *out is zeroed; after a failure it is to be released. Fails as rw_dataset_from_table does. */
-enum { RW_BATCH_CHUNK_DOCS = 1 << 14 };
-int rw_batch_codes(struct rw_ctx *ctx, const struct rw_table *table,
-                   const struct rw_batches *batches, const struct rw_cut_rule *rule,
-                   uint32_t chunk_docs, struct rw_binned *out);
+/* A streamed table (source_codes.c), whose documents are put together again in chunks of chunk_docs
+ * documents, as many at a time as there are threads. rule->ignore: NULL. *out is zeroed; after a
+ * failure it is to be released. Fails as rw_dataset_from_table does. */
+enum { RW_STREAM_CHUNK_DOCS = 1 << 14 };
+int rw_stream_codes(struct rw_ctx *ctx, const struct rw_table *table,
+                    const struct rw_cut_rule *rule, uint32_t chunk_docs, struct rw_binned *out);
 
 /* Values in memory, of each worker its own Fills out->bins and its features. */
 int rw_dataset_codes(struct rw_ctx *ctx, const struct rw_dataset *dataset,

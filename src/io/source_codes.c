@@ -31,16 +31,21 @@ static int add_held(void *user, struct rw_share *share)
     return RW_OK;
 }
 
+static int coded(const struct rw_source *source, int status)
+{
+    return status < 0
+               ? rw_fail_memory(source->ctx, status, "out of memory while coding %u documents",
+                                source->documents->n_docs)
+               : status;
+}
+
 static int run_pass(struct rw_source *source, int sampled)
 {
     struct rw_ctx *ctx = source->ctx;
     source->sampled = sampled;
     if (sampled || source->sample.in)
         return source->kind->pass(source);
-    const int status = rw_parallel(ctx, ctx->n_threads, source->n_chunks, 1, add_held, source);
-    return status < 0 ? rw_fail_memory(ctx, status, "out of memory while coding %u documents",
-                                       source->documents->n_docs)
-                      : status;
+    return coded(source, rw_parallel(ctx, ctx->n_threads, source->n_chunks, 1, add_held, source));
 }
 
 static int agree(struct rw_source *source, int status)
@@ -83,18 +88,16 @@ out:
 /* Documents of the batch at hand that go to one chunk. */
 struct segment {
     uint32_t slot;     /* of the chunk */
-    uint32_t first, n; /* in struct batched's `row` */
+    uint32_t first, n; /* in struct streamed's `row` */
     uint32_t at;       /* in the chunk: after those of earlier batches */
 };
 
-struct batched {
+struct streamed {
     struct rw_source source;
-    struct rw_arena arena;            /* of the arrays here */
-    const struct rw_table *table;     /* borrowed */
-    const struct rw_batches *batches; /* borrowed */
+    struct rw_arena arena;        /* of the arrays here */
+    const struct rw_table *table; /* borrowed */
     struct rw_table_reader reader;
-    struct rw_array *column;    /* [n_columns] of the batch at hand */
-    uint32_t *number, *feature; /* [n_columns] 0, 1, ...; ids */
+    uint32_t *feature; /* [n_columns] ids */
     uint32_t n_columns, chunk_docs;
     struct rw_binned *out; /* borrowed */
     /* the chunks at hand: slot k has chunk `chunk` + k */
@@ -105,10 +108,10 @@ struct batched {
     uint32_t *row; /* [chunk_docs * room] documents of the batch */
 };
 
-/* ---- batches to chunks ---- */
+/* ---- documents to chunks ---- */
 
 /* The next chunks take the place of those at hand. */
-static int begin_chunks(struct batched *b, uint32_t chunk)
+static int begin_chunks(struct streamed *b, uint32_t chunk)
 {
     b->chunk = chunk;
     b->n_slots = b->source.n_chunks - chunk < b->room ? b->source.n_chunks - chunk : b->room;
@@ -123,14 +126,14 @@ static int begin_chunks(struct batched *b, uint32_t chunk)
 
 static int end_some(void *user, struct rw_share *share)
 {
-    struct batched *b = user;
+    struct streamed *b = user;
     for (uint64_t k, end; rw_share_next(share, &k, &end);)
         RW_TRY(rw_source_take(&b->source, b->chunk + (uint32_t)k, (int)k, NULL, NULL));
     return RW_OK;
 }
 
 /* What all documents of the chunks at hand are staged for. */
-static int end_chunks(struct batched *b)
+static int end_chunks(struct streamed *b)
 {
     const int status =
         rw_parallel(b->source.ctx, b->source.ctx->n_threads, b->n_slots, 1, end_some, b);
@@ -140,7 +143,7 @@ static int end_chunks(struct batched *b)
 
 static int stage_some(void *user, struct rw_share *share)
 {
-    struct batched *b = user;
+    struct streamed *b = user;
     const uint32_t n_groups = (b->n_columns + RW_TABLE_COLUMNS - 1) / RW_TABLE_COLUMNS;
     for (uint64_t item, end; rw_share_next(share, &item, &end);) {
         const struct segment *one = &b->segment[item / n_groups];
@@ -148,7 +151,7 @@ static int stage_some(void *user, struct rw_share *share)
         const uint32_t left = b->n_columns - first;
         const uint32_t stride = rw_source_n_wanted(&b->source, b->chunk + one->slot);
         float *value = b->source.chunks.scratch[one->slot].value;
-        rw_table_values(&b->reader, b->number + first,
+        rw_table_values(&b->reader, b->reader.dense + first,
                         left < RW_TABLE_COLUMNS ? left : RW_TABLE_COLUMNS, b->row + one->first, 0,
                         one->n, value + (size_t)first * stride + one->at, stride);
     }
@@ -157,7 +160,7 @@ static int stage_some(void *user, struct rw_share *share)
 
 /* Documents [first, end), all of the chunks at hand and in the batch, which begins with document
  * `batch`. */
-static void stage_batch(struct batched *b, uint32_t batch, uint32_t first, uint32_t end)
+static void stage_batch(struct streamed *b, uint32_t batch, uint32_t first, uint32_t end)
 {
     uint32_t n = 0;
     b->n_segments = 0;
@@ -183,16 +186,14 @@ static void stage_batch(struct batched *b, uint32_t batch, uint32_t first, uint3
     rw_parallel(b->source.ctx, n_threads, (uint64_t)b->n_segments * n_groups, 1, stage_some, b);
 }
 
-static int read_batches(struct rw_source *source)
+static int read_stream(struct rw_source *source)
 {
-    struct batched *b = source->self;
+    struct streamed *b = source->self;
     const uint32_t n_docs = source->documents->n_docs;
     uint32_t done = 0, n;
     RW_TRY(begin_chunks(b, 0));
-    RW_TRY(rw_table_rewind(source->ctx, b->batches));
     for (;;) {
-        RW_TRY(
-            rw_table_next_batch(source->ctx, &b->reader, b->batches, n_docs, done, b->column, &n));
+        RW_TRY(rw_table_next(source->ctx, &b->reader, done, &n));
         if (n == 0)
             return RW_OK;
         const uint32_t batch = done;
@@ -215,28 +216,24 @@ static int read_batches(struct rw_source *source)
 
 /* ---- all ---- */
 
-static int make_room(struct batched *b)
+static int make_room(struct streamed *b)
 {
     struct rw_ctx *ctx = b->source.ctx;
     const size_t bytes = (size_t)b->chunk_docs * (b->n_columns + 1) * sizeof(float);
     const uint32_t most = bytes < MOST_STAGED ? (uint32_t)(MOST_STAGED / bytes) : 1;
     b->room = most < (uint32_t)ctx->n_threads ? most : (uint32_t)ctx->n_threads;
-    RW_TRY(RW_ARENA_NEW(ctx, &b->arena, b->column, b->n_columns));
-    RW_TRY(RW_ARENA_NEW(ctx, &b->arena, b->number, b->n_columns));
     RW_TRY(RW_ARENA_NEW(ctx, &b->arena, b->feature, b->n_columns));
-    for (uint32_t i = 0; i < b->n_columns; i++) {
-        b->number[i] = i;
-        b->feature[i] = b->table->feature ? b->table->feature[i] : i;
-    }
+    for (uint32_t i = 0; i < b->n_columns; i++)
+        b->feature[i] = b->reader.column[i].feature;
     RW_TRY(RW_ARENA_NEW(ctx, &b->arena, b->staged, b->room));
     RW_TRY(RW_ARENA_NEW(ctx, &b->arena, b->segment, b->room));
     return RW_ARENA_NEW(ctx, &b->arena, b->row, (size_t)b->chunk_docs * b->room);
 }
 
-static int open_batches(struct rw_source *source)
+static int open_stream(struct rw_source *source)
 {
-    struct batched *b = source->self;
-    int status = rw_table_open_batches(source->ctx, &b->reader, b->table);
+    struct streamed *b = source->self;
+    int status = rw_table_open(source->ctx, &b->reader, b->table);
     status = status < 0 ? status : rw_table_documents(source->ctx, b->table, &b->out->documents);
     source->documents = b->out->documents;
     status = status < 0 ? status : rw_source_even_chunks(source, b->table->n_docs, b->chunk_docs);
@@ -244,25 +241,23 @@ static int open_batches(struct rw_source *source)
     return 1;
 }
 
-static int end_batches(struct rw_source *source)
+static int end_stream(struct rw_source *source)
 {
-    const struct batched *b = source->self;
+    const struct streamed *b = source->self;
     rw_table_tell(source->ctx, &b->reader);
     return 1;
 }
 
-int rw_batch_codes(struct rw_ctx *ctx, const struct rw_table *table,
-                   const struct rw_batches *batches, const struct rw_cut_rule *rule,
-                   uint32_t chunk_docs, struct rw_binned *out)
+int rw_stream_codes(struct rw_ctx *ctx, const struct rw_table *table,
+                    const struct rw_cut_rule *rule, uint32_t chunk_docs, struct rw_binned *out)
 {
     static const struct rw_source_kind kind = {
-        .open = open_batches, .pass = read_batches, .done = end_batches};
-    struct batched b = {.source = {.kind = &kind, .self = &b, .ctx = ctx, .rule = rule},
-                        .table = table,
-                        .batches = batches,
-                        .n_columns = table->n_columns,
-                        .chunk_docs = chunk_docs,
-                        .out = out};
+        .open = open_stream, .pass = read_stream, .done = end_stream};
+    struct streamed b = {.source = {.kind = &kind, .self = &b, .ctx = ctx, .rule = rule},
+                         .table = table,
+                         .n_columns = table->n_columns,
+                         .chunk_docs = chunk_docs,
+                         .out = out};
     const int status = rw_source_codes(&b.source, out);
     rw_table_close(&b.reader);
     rw_arena_free(&b.arena);
@@ -352,11 +347,8 @@ static int read_chunks(void *user, struct rw_share *share)
 static int read_values(struct rw_source *source)
 {
     struct rw_ctx *ctx = source->ctx;
-    const int status =
-        rw_parallel_long(ctx, ctx->n_threads, source->n_chunks, 1, read_chunks, source);
-    return status < 0 ? rw_fail_memory(ctx, status, "out of memory while coding %u documents",
-                                       source->documents->n_docs)
-                      : status;
+    return coded(source,
+                 rw_parallel_long(ctx, ctx->n_threads, source->n_chunks, 1, read_chunks, source));
 }
 
 int rw_dataset_codes(struct rw_ctx *ctx, const struct rw_dataset *dataset,

@@ -5,6 +5,7 @@
 #include "base/ctx.h"
 #include "base/mem.h"
 #include "binning/bins.h"
+#include "dataset/table.h"
 #include "io/cache/cache.h"
 #include "io/data_format.h"
 #include "io/input.h"
@@ -135,7 +136,7 @@ static int table_of_workers(struct rw_ctx *ctx, const struct rw_table *table,
                             const struct rw_cut_rule *rule, struct rw_binned *out)
 {
     struct rw_dataset *values RW_SCOPED(rw_dataset_free) = NULL;
-    RW_TRY(rw_comm_agree(ctx, rw_dataset_from_table(ctx, table, NULL, &values)));
+    RW_TRY(rw_comm_agree(ctx, rw_dataset_from_table(ctx, table, &values)));
     const int status = rw_dataset_codes(ctx, values, rule, out);
     rw_dataset_drop_values(values);
     out->documents = values;
@@ -144,8 +145,7 @@ static int table_of_workers(struct rw_ctx *ctx, const struct rw_table *table,
 }
 
 int rw_binned_from_table(struct rw_ctx *ctx, const struct rw_params *params,
-                         const struct rw_table *table, const struct rw_batches *batches,
-                         struct rw_binned **out)
+                         const struct rw_table *table, struct rw_binned **out)
 {
     RW_DEFAULT_FPENV;
     const struct rw_cut_rule rule = rw_params_cut_rule(params);
@@ -153,15 +153,15 @@ int rw_binned_from_table(struct rw_ctx *ctx, const struct rw_params *params,
     *out = NULL;
     RW_TRY(RW_NEW(ctx, binned, 1));
     if (params->categorical[0])
-        RW_TRY(rw_dataset_from_table(ctx, table, batches, &binned->documents));
-    else if (batches)
-        RW_TRY(rw_batch_codes(ctx, table, batches, &rule, RW_BATCH_CHUNK_DOCS, binned));
+        RW_TRY(rw_dataset_from_table(ctx, table, &binned->documents));
+    else if (rw_table_is_streamed(table))
+        RW_TRY(rw_stream_codes(ctx, table, &rule, RW_STREAM_CHUNK_DOCS, binned));
     else if (rw_n_workers(ctx) > 1)
         RW_TRY(table_of_workers(ctx, table, &rule, binned));
     else
         RW_TRY(rw_params_trains_on_host(ctx, params)
                    ? rw_table_codes(ctx, table, &rule, binned)
-                   : rw_dataset_from_table(ctx, table, NULL, &binned->documents));
+                   : rw_dataset_from_table(ctx, table, &binned->documents));
     RW_TRY(RW_NEW(ctx, binned->keep, 1));
     *out = binned;
     binned = NULL;

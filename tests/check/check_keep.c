@@ -167,7 +167,7 @@ static int make_binned(struct check *check, const char *device, struct rw_binned
     if (status >= 0)
         status = rw_params_set(check->ctx, params, "min-docs", "1");
     if (status >= 0)
-        status = rw_binned_from_table(check->ctx, params, &table, NULL, out);
+        status = rw_binned_from_table(check->ctx, params, &table, out);
     rw_params_free(params);
     see(check, status >= 0, "binning", rw_last_error(check->ctx));
     return status;
@@ -296,7 +296,7 @@ static void stage_full(struct check *check)
     const struct rw_table table = table_of(4);
     if (make_binned(check, "cuda:0", &binned) < 0)
         return;
-    see(check, rw_dataset_from_table(check->ctx, &table, NULL, &small) >= 0, "full",
+    see(check, rw_dataset_from_table(check->ctx, &table, &small) >= 0, "full",
         rw_last_error(check->ctx));
     see(check, train(check->ctx, binned, NULL, set, &first) >= 0, "full",
         rw_last_error(check->ctx));
@@ -339,8 +339,8 @@ int main(void)
     make_data();
     const struct rw_table table = table_of(N_QUERIES);
     struct model warm;
-    see(&check, rw_dataset_from_table(check.ctx, &table, NULL, &check.dataset) >= 0,
-        "making the data", rw_last_error(check.ctx));
+    see(&check, rw_dataset_from_table(check.ctx, &table, &check.dataset) >= 0, "making the data",
+        rw_last_error(check.ctx));
     for (int v = 0; v < N_VARIANTS && !check.failed; v++) { /* whatever the driver keeps for good */
         see(&check, train(check.ctx, NULL, check.dataset, variants[v].set, &warm) >= 0, "warm",
             rw_last_error(check.ctx));

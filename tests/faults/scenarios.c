@@ -265,7 +265,7 @@ static int tables(struct rw_ctx *ctx)
     column[1].index = index;
     column[1].n = 3;
     DO(make_params(ctx, NULL, &params));
-    DO(rw_binned_from_table(ctx, params, &table, NULL, &set));
+    DO(rw_binned_from_table(ctx, params, &table, &set));
     DO(rw_train_on(ctx, params, &(struct rw_training){.binned = set}, &made));
     DO(add_model(ctx, made));
     rw_model_free(made);

@@ -88,9 +88,9 @@ void dataset_from_table(struct machine *m)
     if (below(m, 2) && m->params) {
         rw_binned_free(m->binned);
         m->binned = NULL;
-        made(m, rw_binned_from_table(m->ctx, m->params, &table, NULL, &m->binned), &m->binned);
+        made(m, rw_binned_from_table(m->ctx, m->params, &table, &m->binned), &m->binned);
     } else {
-        const int status = rw_dataset_from_table(m->ctx, &table, NULL, &dataset);
+        const int status = rw_dataset_from_table(m->ctx, &table, &dataset);
         keep_dataset(m, status, dataset);
     }
 }

@@ -324,7 +324,7 @@ static int make_dataset(struct rw_ctx *ctx, struct rw_arrow *arrow)
                                        .query_id_offset = ids.text_offset,
                                        .n_chunks = n_chunks,
                                        .chunk_offset = arrow->chunk_offset};
-        status = rw_dataset_from_table(ctx, &table, NULL, &dataset);
+        status = rw_dataset_from_table(ctx, &table, &dataset);
         if (status < 0)
             check_error(ctx, status);
         else

@@ -308,7 +308,7 @@ static void compare(const struct made *m, const struct rw_cut_rule *rule)
     struct rw_dataset *expected = reference_of(m), *dataset;
     struct rw_bins *bins;
     struct rw_binned codes = {.documents = NULL};
-    cr_assert_eq(rw_dataset_from_table(scratch_ctx, &m->table, NULL, &dataset), RW_OK, "%s",
+    cr_assert_eq(rw_dataset_from_table(scratch_ctx, &m->table, &dataset), RW_OK, "%s",
                  rw_last_error(scratch_ctx));
     assert_same_dataset(expected, dataset);
     cr_assert_eq(rw_bins_make_training(scratch_ctx, expected, rule, &bins), RW_OK);
@@ -331,8 +331,7 @@ static void assert_refused(const struct rw_table *table, int status, const char 
         struct rw_dataset *dataset;
         struct rw_binned codes = {.documents = NULL};
         cr_assert_eq(rw_ctx_set_threads(scratch_ctx, n_threads), RW_OK);
-        cr_assert_eq(rw_dataset_from_table(scratch_ctx, table, NULL, &dataset), status, "%s",
-                     error);
+        cr_assert_eq(rw_dataset_from_table(scratch_ctx, table, &dataset), status, "%s", error);
         cr_assert_null(dataset);
         cr_assert_str_eq(rw_last_error(scratch_ctx), error);
         cr_assert_eq(rw_table_codes(scratch_ctx, table, &rule, &codes), status);

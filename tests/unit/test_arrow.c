@@ -188,7 +188,7 @@ Test(arrow, table)
                                    .query_id_offset = ids.text_offset,
                                    .n_chunks = 2,
                                    .chunk_offset = arrow->chunk_offset};
-    cr_assert_eq(rw_dataset_from_table(scratch_ctx, &table, NULL, &dataset), RW_OK, "%s",
+    cr_assert_eq(rw_dataset_from_table(scratch_ctx, &table, &dataset), RW_OK, "%s",
                  rw_last_error(scratch_ctx));
     rw_arrow_free(arrow);
     assert_released();

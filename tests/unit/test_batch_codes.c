@@ -86,15 +86,16 @@ static void compare_batches(const struct made *m, const struct rw_cut_rule *rule
     const struct rw_batches batches = batches_of(&source);
     struct rw_table table = m->table;
     table.column = NULL;
+    table.batches = &batches;
     cr_assert_eq(rw_bins_make_training(scratch_ctx, expected, rule, &bins), RW_OK);
     memset(m->table.inexact, 9, table.n_columns);
-    cr_assert_eq(rw_batch_codes(scratch_ctx, &table, &batches, rule, chunk_docs, &codes), RW_OK,
-                 "%s", rw_last_error(scratch_ctx));
+    cr_assert_eq(rw_stream_codes(scratch_ctx, &table, rule, chunk_docs, &codes), RW_OK, "%s",
+                 rw_last_error(scratch_ctx));
     cr_assert_eq(source.n_passes, table.n_docs > rw_cut_sample_docs ? 2 : 1);
     assert_same_binned(expected, bins, &codes);
     for (uint32_t c = 0; c < table.n_columns; c++)
         cr_assert_eq(m->table.inexact[c], is_inexact(m, c), "column %u", c);
-    cr_assert_eq(rw_dataset_from_table(scratch_ctx, &table, &batches, &dataset), RW_OK, "%s",
+    cr_assert_eq(rw_dataset_from_table(scratch_ctx, &table, &dataset), RW_OK, "%s",
                  rw_last_error(scratch_ctx));
     assert_same_dataset(expected, dataset);
     for (uint32_t c = 0; c < table.n_columns; c++)
@@ -111,7 +112,7 @@ Test(batch_codes, same)
 {
     static const int bins[] = {2, 16, 255, 1000};
     static const uint32_t n_docs[] = {1, 63, LIMIT, 500, 5000}, most[] = {1, 90, 3000, 100000},
-                          chunk_docs[] = {7, 64, RW_BATCH_CHUNK_DOCS};
+                          chunk_docs[] = {7, 64, RW_STREAM_CHUNK_DOCS};
     rw_cut_sample_docs = LIMIT;
     for (uint32_t seed = 0; seed < 120; seed += EACH(11)) {
         struct made m;
@@ -152,13 +153,14 @@ Test(batch_codes, sparse)
     m.table.feature = m.feature;
     struct rw_dataset *dataset;
     struct rw_bins *bins;
-    cr_assert_eq(rw_dataset_from_table(scratch_ctx, &m.table, NULL, &dataset), RW_OK);
+    cr_assert_eq(rw_dataset_from_table(scratch_ctx, &m.table, &dataset), RW_OK);
     cr_assert_eq(rw_bins_make_training(scratch_ctx, dataset, &rule, &bins), RW_OK);
     for (uint32_t most = 1; most < 10000; most = most * 30 + 3) {
         struct rw_binned codes = {.documents = NULL};
         struct source source = source_of(&m.table, most);
         const struct rw_batches batches = batches_of(&source);
-        cr_assert_eq(rw_batch_codes(scratch_ctx, &m.table, &batches, &rule, 100, &codes), RW_OK);
+        m.table.batches = &batches;
+        cr_assert_eq(rw_stream_codes(scratch_ctx, &m.table, &rule, 100, &codes), RW_OK);
         assert_same_binned(dataset, bins, &codes);
         rw_binned_release(&codes);
     }
@@ -190,9 +192,9 @@ Test(batch_codes, model)
     for (int k = 0; k < 2; k++) {
         struct rw_binned *binned;
         struct rw_model *model;
-        cr_assert_eq(k ? rw_binned_from_table(scratch_ctx, params, &m.table, &batches, &binned)
-                       : rw_binned_from_table(scratch_ctx, params, &m.table, NULL, &binned),
-                     RW_OK, "%s", rw_last_error(scratch_ctx));
+        m.table.batches = k ? &batches : NULL;
+        cr_assert_eq(rw_binned_from_table(scratch_ctx, params, &m.table, &binned), RW_OK, "%s",
+                     rw_last_error(scratch_ctx));
         cr_assert_eq(
             rw_train_on(scratch_ctx, params, &(struct rw_training){.binned = binned}, &model),
             RW_OK, "%s", rw_last_error(scratch_ctx));
@@ -219,8 +221,10 @@ static void assert_batches_refused(struct source source, const struct rw_table *
         struct rw_binned codes = {.documents = NULL};
         struct source s = source;
         const struct rw_batches batches = batches_of(&s);
+        struct rw_table streamed = *table;
+        streamed.batches = &batches;
         cr_assert_eq(rw_ctx_set_threads(scratch_ctx, n_threads), RW_OK);
-        cr_assert_eq(rw_batch_codes(scratch_ctx, table, &batches, &rule, 20, &codes), status, "%s",
+        cr_assert_eq(rw_stream_codes(scratch_ctx, &streamed, &rule, 20, &codes), status, "%s",
                      error);
         cr_assert_str_eq(rw_last_error(scratch_ctx), error);
         cr_assert_null(codes.bins);
@@ -233,7 +237,9 @@ static void assert_values_refused(struct source source, const struct rw_table *t
 {
     struct rw_dataset *dataset;
     const struct rw_batches batches = batches_of(&source);
-    cr_assert_eq(rw_dataset_from_table(scratch_ctx, table, &batches, &dataset), status);
+    struct rw_table streamed = *table;
+    streamed.batches = &batches;
+    cr_assert_eq(rw_dataset_from_table(scratch_ctx, &streamed, &dataset), status);
     cr_assert_str_eq(rw_last_error(scratch_ctx), error);
     cr_assert_null(dataset);
 }
@@ -356,8 +362,9 @@ Test(batch_codes, memory)
         struct rw_binned codes = {.documents = NULL};
         struct source source = source_of(&m.table, 300);
         const struct rw_batches batches = batches_of(&source);
+        m.table.batches = &batches;
         rw_mem_fail_from(++n);
-        status = rw_batch_codes(scratch_ctx, &m.table, &batches, &rule, 64, &codes);
+        status = rw_stream_codes(scratch_ctx, &m.table, &rule, 64, &codes);
         rw_mem_fail_from(0);
         cr_assert(status == RW_OK || status == RW_ERR_MEMORY, "allocation %ld", n);
         rw_binned_release(&codes);

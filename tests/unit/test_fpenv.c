@@ -185,12 +185,12 @@ static void use_table(struct rw_params *params)
     struct rw_model *model, *read;
     char *text;
     size_t n_bytes;
-    CALL(rw_dataset_from_table(scratch_ctx, &table, NULL, &data));
+    CALL(rw_dataset_from_table(scratch_ctx, &table, &data));
     for (uint32_t feature = 0; feature < 3; feature++) {
         CALL((rw_dataset_feature(data, feature, 0, values), 0));
         keep(values, sizeof(values));
     }
-    CALL(rw_binned_from_table(scratch_ctx, params, &table, NULL, &binned));
+    CALL(rw_binned_from_table(scratch_ctx, params, &table, &binned));
     CALL(rw_train_on(scratch_ctx, params, &(struct rw_training){.binned = binned}, &model));
     CALL(rw_model_write_memory(scratch_ctx, model, &text, &n_bytes));
     keep(text, n_bytes);

@@ -62,7 +62,7 @@ static struct rw_dataset *data_of(uint32_t n, int first, int by_name)
                                    .label = labels,
                                    .n_queries = 2,
                                    .query_offset = offsets};
-    cr_assert_eq(rw_dataset_from_table(ctx, &table, NULL, &data), RW_OK, "%s", rw_last_error(ctx));
+    cr_assert_eq(rw_dataset_from_table(ctx, &table, &data), RW_OK, "%s", rw_last_error(ctx));
     return data;
 }
 

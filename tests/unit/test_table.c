@@ -82,7 +82,7 @@ Test(table, large)
         struct rw_bins *bins;
         struct rw_binned codes = {.documents = NULL};
         cr_assert_eq(rw_ctx_set_threads(scratch_ctx, n_threads), RW_OK);
-        cr_assert_eq(rw_dataset_from_table(scratch_ctx, &table, NULL, &dataset), RW_OK);
+        cr_assert_eq(rw_dataset_from_table(scratch_ctx, &table, &dataset), RW_OK);
         cr_assert_str_eq(rw_dataset_query_id(dataset, N_QUERIES - 1), text[N_QUERIES - 1]);
         for (uint32_t c = 0; c < N_COLUMNS; c++)
             cr_assert_eq(memcmp(dataset->column[c].value, values[c % 16], sizeof(values[0])), 0);
@@ -96,7 +96,7 @@ Test(table, large)
     }
     id[N_QUERIES - 1] = id[4321];
     struct rw_dataset *dataset;
-    cr_assert_eq(rw_dataset_from_table(scratch_ctx, &table, NULL, &dataset), RW_ERR_DATA);
+    cr_assert_eq(rw_dataset_from_table(scratch_ctx, &table, &dataset), RW_ERR_DATA);
     cr_assert_str_eq(rw_last_error(scratch_ctx),
                      "query '30247' comes back after another query\n"
                      "hint: its documents are 43210 to 43219 and from 69990 on (from 0); a query's "
@@ -150,7 +150,7 @@ Test(table, orders_of_arrays)
                                        .query_id_text = "1\0002",
                                        .query_id_offset = id,
                                        .order = layout == 2 ? order : NULL};
-        cr_assert_eq(rw_dataset_from_table(scratch_ctx, &table, NULL, &dataset), RW_OK);
+        cr_assert_eq(rw_dataset_from_table(scratch_ctx, &table, &dataset), RW_OK);
         assert_same_dataset(expected, dataset);
         rw_dataset_free(dataset);
     }
@@ -220,8 +220,8 @@ Test(table, training)
         cr_assert_eq(rw_params_set(scratch_ctx, params, "leaves", "12"), RW_OK);
         cr_assert_eq(rw_dataset_read(scratch_ctx, paths, 1, &text), RW_OK, "%s",
                      rw_last_error(scratch_ctx));
-        cr_assert_eq(rw_dataset_from_table(scratch_ctx, &m.table, NULL, &values), RW_OK);
-        cr_assert_eq(rw_binned_from_table(scratch_ctx, params, &m.table, NULL, &codes), RW_OK);
+        cr_assert_eq(rw_dataset_from_table(scratch_ctx, &m.table, &values), RW_OK);
+        cr_assert_eq(rw_binned_from_table(scratch_ctx, params, &m.table, &codes), RW_OK);
         cr_assert_not_null(codes->bins);
         char *expected = train(params, text, NULL, &n);
         char *of_values = train(params, values, NULL, &n_values);
@@ -252,8 +252,8 @@ Test(table, values_kept)
     cr_assert_eq(rw_params_new(scratch_ctx, &params), RW_OK);
     cr_assert_eq(rw_params_set(scratch_ctx, params, "device", "cuda"), RW_OK);
     cr_assert_eq(rw_params_set(scratch_ctx, params, "rounds", "3"), RW_OK);
-    cr_assert_eq(rw_dataset_from_table(scratch_ctx, &m.table, NULL, &values), RW_OK);
-    cr_assert_eq(rw_binned_from_table(scratch_ctx, params, &m.table, NULL, &kept), RW_OK);
+    cr_assert_eq(rw_dataset_from_table(scratch_ctx, &m.table, &values), RW_OK);
+    cr_assert_eq(rw_binned_from_table(scratch_ctx, params, &m.table, &kept), RW_OK);
     cr_assert_null(kept->bins);
     assert_same_dataset(values, rw_binned_documents(kept));
     cr_assert_eq(rw_binned_n_features(kept), values->n_columns);
@@ -280,7 +280,7 @@ Test(table, model_in_memory)
     cr_assert_eq(rw_params_new(scratch_ctx, &params), RW_OK);
     cr_assert_eq(rw_params_set(scratch_ctx, params, "device", "cpu"), RW_OK);
     cr_assert_eq(rw_params_set(scratch_ctx, params, "rounds", "3"), RW_OK);
-    cr_assert_eq(rw_dataset_from_table(scratch_ctx, &m.table, NULL, &dataset), RW_OK);
+    cr_assert_eq(rw_dataset_from_table(scratch_ctx, &m.table, &dataset), RW_OK);
     cr_assert_eq(rw_train(scratch_ctx, params, dataset, NULL, 0, NULL, &model), RW_OK);
     cr_assert_eq(rw_model_write(scratch_ctx, model, "model"), RW_OK);
     cr_assert_eq(rw_model_write_memory(scratch_ctx, model, &text, &n), RW_OK);
@@ -333,7 +333,7 @@ Test(table, refused)
                                   .query_id_offset = id};
     struct rw_table t = good;
     struct rw_dataset *dataset;
-    cr_assert_eq(rw_dataset_from_table(scratch_ctx, &t, NULL, &dataset), RW_OK);
+    cr_assert_eq(rw_dataset_from_table(scratch_ctx, &t, &dataset), RW_OK);
     cr_assert_str_eq(rw_dataset_query_id(dataset, 1), "cd");
     rw_dataset_free(dataset);
     t.n_docs = 0;
@@ -414,7 +414,7 @@ Test(table, refused)
                        "value of document 2 (from 0), feature 3 is infinite, or too large for "
                        "float32; expected a number, or NaN for missing");
         a[0].data = tiny;
-        cr_assert_eq(rw_dataset_from_table(scratch_ctx, &t, NULL, &dataset), RW_OK);
+        cr_assert_eq(rw_dataset_from_table(scratch_ctx, &t, &dataset), RW_OK);
         cr_assert_eq(rw_bits_of_float(dataset->column[0].value[ordered ? 4 : 1]), 0);
         rw_dataset_free(dataset);
         a[1] = (struct rw_array){
@@ -424,7 +424,7 @@ Test(table, refused)
                        "NaN for missing");
     }
     t.missing = -INFINITY;
-    cr_assert_eq(rw_dataset_from_table(scratch_ctx, &t, NULL, &dataset), RW_OK);
+    cr_assert_eq(rw_dataset_from_table(scratch_ctx, &t, &dataset), RW_OK);
     rw_dataset_free(dataset);
 }
 
@@ -448,7 +448,7 @@ Test(table, inexact)
         scratch_log[0] = 0;
         a[0].valid = i & 1 ? &valid : NULL;
         t.n_columns = i & 2 ? 2 : 1;
-        cr_assert_eq(rw_dataset_from_table(scratch_ctx, &t, NULL, &dataset), RW_OK);
+        cr_assert_eq(rw_dataset_from_table(scratch_ctx, &t, &dataset), RW_OK);
         cr_assert_eq(dataset->column[0].value[1], -16777218.0f);
         rw_dataset_free(dataset);
         cr_assert_str_eq(
@@ -480,7 +480,7 @@ Test(table, memory)
             struct rw_binned codes = {.documents = NULL};
             rw_mem_fail_from(n);
             status = is_codes ? rw_table_codes(scratch_ctx, &m.table, &rule, &codes)
-                              : rw_dataset_from_table(scratch_ctx, &m.table, NULL, &dataset);
+                              : rw_dataset_from_table(scratch_ctx, &m.table, &dataset);
             rw_mem_fail_from(0);
             cr_assert(status == RW_OK || status == RW_ERR_MEMORY, "allocation %ld: %d", n, status);
             cr_assert_eq(status == RW_OK, is_codes ? codes.bins != NULL : dataset != NULL);

@@ -166,7 +166,7 @@ Test(table_chunks, no_offsets)
                                    .query_offset = query_offset,
                                    .n_chunks = 2};
     struct rw_dataset *dataset;
-    cr_assert_eq(rw_dataset_from_table(scratch_ctx, &table, NULL, &dataset), RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_dataset_from_table(scratch_ctx, &table, &dataset), RW_ERR_ARGUMENT);
     cr_assert_str_eq(rw_last_error(scratch_ctx), "a table of 2 chunks without chunk offsets");
 }
 
@@ -221,7 +221,7 @@ Test(table_chunks, each_null_in_turn)
             column[i] = dense;
         if (!is_all)
             *(const void **)((char *)&table + members[m].at) = NULL;
-        const int status = rw_dataset_from_table(scratch_ctx, &table, NULL, &dataset);
+        const int status = rw_dataset_from_table(scratch_ctx, &table, &dataset);
         if (is_all || !members[m].error) {
             cr_assert_eq(status, RW_OK, "%zu: %s", m, rw_last_error(scratch_ctx));
         } else {
@@ -231,7 +231,7 @@ Test(table_chunks, each_null_in_turn)
         }
         rw_dataset_free(dataset);
         struct rw_binned *binned;
-        const int binned_status = rw_binned_from_table(scratch_ctx, params, &table, NULL, &binned);
+        const int binned_status = rw_binned_from_table(scratch_ctx, params, &table, &binned);
         cr_assert_eq(binned_status, status, "%zu: %s", m, rw_last_error(scratch_ctx));
         cr_assert(status == RW_OK ? binned != NULL : binned == NULL);
         rw_binned_free(binned);
@@ -244,7 +244,7 @@ Test(table_chunks, each_null_in_turn)
         for (int i = 0; i < 4; i++)
             column[i] = k == 2 ? sparse : dense;
         column[k == 1 ? 3 : 1].data = NULL;
-        cr_assert_eq(rw_dataset_from_table(scratch_ctx, &table, NULL, &dataset), RW_ERR_ARGUMENT);
+        cr_assert_eq(rw_dataset_from_table(scratch_ctx, &table, &dataset), RW_ERR_ARGUMENT);
         cr_assert_str_eq(rw_last_error(scratch_ctx), "column of feature 5 has no data");
     }
 }
