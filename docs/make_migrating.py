@@ -1,6 +1,6 @@
-"""Prints docs/migrating.md from the tables that rankwood.from_lightgbm and the others read.
+"""Prints docs/reference/migrating.md from the tables that rankwood.from_lightgbm and the others read.
 
-    python docs/make_migrating.py > docs/migrating.md
+    python docs/make_migrating.py > docs/reference/migrating.md
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ The notes say what changes its unit, what has no match and why, which names are 
 differ; `from_xgboost` and `from_catboost` do the same for theirs. The lines are of
 [from_lightgbm.py](../examples/python/from_lightgbm.py), which goes on with a comparison of both, and with a
 model that LightGBM trained. This page is made from that script, and from the tables that the three
-functions read: `python docs/make_migrating.py > docs/migrating.md`.
+functions read: `python docs/make_migrating.py > docs/reference/migrating.md`.
 
 | there | Rankwood |
 |---|---|
@@ -83,7 +83,7 @@ def _page_rows() -> tuple[dict[str, _Row], dict[str, _Row]]:
 
 
 def page() -> str:
-    """The text of docs/migrating.md."""
+    """The text of docs/reference/migrating.md."""
     taken, without = _page_rows()
     heads = "| Rankwood | LightGBM | XGBoost | CatBoost | what is different |"
     lines = [_head(), heads, "|---|---|---|---|---|"]

@@ -1,4 +1,4 @@
-/* Prints docs/parameters.md from the library's table of parameters. */
+/* Prints docs/reference/parameters.md from the library's table of parameters. */
 #include <stdio.h>
 #include <string.h>
 

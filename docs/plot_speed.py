@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws README's picture, docs/speed.svg, from the first two tables of docs/speed.md.
+"""Draws README's picture, docs/speed.svg, from the first two tables of docs/benchmarks/speed.md.
 
     python3 docs/plot_speed.py
 """

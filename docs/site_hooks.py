@@ -29,11 +29,11 @@ def _rewritten(page: str, text: str, linked: dict[str, str]) -> str:
         if path is None:
             return found[0]
         if path == "README.md":
-            return f"](index.md{found[3] or ''})"
+            return f"]({posixpath.relpath('index.md', posixpath.dirname(page) or '.')}{found[3] or ''})"
         # As text: pages of other folders are not pages of the site, and a folder is its list of files.
         name = f"tree/{path}" + (".txt" if path.endswith(".md") or (ROOT / path).is_dir() else "")
         linked[name] = path
-        return f"]({name})"
+        return f"]({posixpath.relpath(name, posixpath.dirname(page) or '.')})"
 
     return LINK.sub(link, text)
 

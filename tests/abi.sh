@@ -1,7 +1,7 @@
 #!/bin/sh
 # The binary interfaces of librankwood and librankwood-score against those of earlier releases that have the same number
 # in the library's name, tests/abi/LIBRARY.so.NUMBER/VERSION.abi.gz: functions may be added, but what is there must stay,
-# or programs that were built for it break (docs/compatibility.md); and what was added since has the version of a later
+# or programs that were built for it break (docs/reference/compatibility.md); and what was added since has the version of a later
 # release (src/librankwood.map). Needs a build with debugging information, and abidw and abidiff (apt: abigail-tools).
 # Exit 77: skipped.
 #

@@ -1,7 +1,7 @@
 #!/bin/sh
-# README.md and docs/*.md against the tree and the program: README fits on a page, links lead to files,
-# and every command of a ```console block prints what stands below it. The blocks are one session: README's
-# first, then those of docs/*.md, in one folder, so a page may use the files that README's commands make.
+# README.md and the pages of docs against the tree and the program: README fits on a page, links lead to files,
+# and every command of a ```console block prints what the block shows below it. The blocks of a page are one session,
+# which begins with the files that README's commands made.
 # '...' stands for lines that are left out, times may differ, and examples/quickstart.sh runs nothing that
 # no page shows. Other blocks with commands must stand in tests/docs_not_run.tsv, with what runs them, or why
 # nothing does; and options of rankwood, wherever a page names them, are those of the command.
@@ -23,6 +23,7 @@ if nm -D --undefined-only "$build/src/librankwood.so" 2>/dev/null | grep -q __as
     printf '#!/bin/sh\nexec %s -fsanitize=address,undefined "$@"\n' "$(command -v cc)" >"$dir/bin/cc" && chmod +x "$dir/bin/cc"
 fi
 ln -s "$root/tests" "$root/examples" "$dir/session/" && (cd "$dir/session" && . "$root/tests/docs_files.sh") || exit 2
+pages=$(find docs -name "*.md" | sort)
 found=$dir/found
 : >"$found"
 
@@ -40,7 +41,7 @@ CHANGELOG.md ^## \([0-9][0-9.]*\).*
 debian/changelog ^rankwood (\([^)]*\)).*
 END
 
-for page in README.md CONTRIBUTING.md docs/*.md; do
+for page in README.md CONTRIBUTING.md $pages; do
     grep -no '](\([^)]*\))' "$page" | sed 's/](\(.*\))$/\1/' | while IFS=: read -r line target; do
         case $target in
         http:* | https:* | '#'*) ;;
@@ -60,9 +61,9 @@ sub(/^\$ /, "") {
     printf "" > (dir "/" n ".expected")
     next
 }
-{ print > (dir "/" n ".expected") }' README.md docs/*.md
+{ print > (dir "/" n ".expected") }' README.md $pages
 sed -n 's/^run //p' examples/quickstart.sh | while read -r command; do
-    grep -qxF "\$ $command" README.md docs/*.md -h ||
+    grep -qxF "\$ $command" README.md $pages -h ||
         echo "examples/quickstart.sh: no page shows '$command'"
 done >>"$found"
 
@@ -79,7 +80,7 @@ awk '
 language == "python" || language == "sh" || /^(\$ )?(rankwood|sh|python3?|pip|cc|gcc|g\+\+|cmake|meson|ninja|curl|mpirun|srun|for|build\/[^ ]*) / {
     print FILENAME "\t" (language == "python" ? "python: " : "") $0
     seen = 1
-}' README.md docs/*.md >"$dir/blocks"
+}' README.md $pages >"$dir/blocks"
 awk -F '\t' '
 FILENAME == ARGV[1] {
     if ($0 ~ /^(#|$)/) next
@@ -97,7 +98,7 @@ END {
         if (!(i in used)) print "tests/docs_not_run.tsv: no such block: " page[i] ": " start[i]
 }' tests/docs_not_run.tsv "$dir/blocks" >>"$found"
 # --- options that pages name
-grep -no 'rankwood [a-z][a-z]* [^`|&;)]*' README.md docs/*.md | grep -e ' --' |
+grep -no 'rankwood [a-z][a-z]* [^`|&;)]*' README.md $pages | grep -e ' --' |
     sed 's/^\([^:]*:[0-9]*\):rankwood \([a-z]*\) /\1 \2 /' | while read -r at command rest; do
     [ -f "$dir/$command.help" ] || "$rankwood" "$command" --help >"$dir/$command.help" 2>/dev/null || continue
     for option in $(printf '%s\n' "$rest" | grep -o -e '--[a-z][a-z0-9-]*'); do
@@ -105,9 +106,14 @@ grep -no 'rankwood [a-z][a-z]* [^`|&;)]*' README.md docs/*.md | grep -e ' --' |
     done
 done >>"$found"
 
-n=1
+n=1 session=$dir/session
 while [ -f "$dir/$n.command" ]; do
-    (cd "$dir/session" && sh "$dir/$n.command") >"$dir/$n.out" 2>&1 </dev/null ||
+    page=$(sed 's/:[0-9]*$//' "$dir/$n.at")
+    if [ "$page" != README.md ]; then
+        session=$dir/sessions/$page
+        [ -d "$session" ] || { mkdir -p "${session%/*}" && cp -R "$dir/session" "$session"; }
+    fi
+    (cd "$session" && sh "$dir/$n.command") >"$dir/$n.out" 2>&1 </dev/null ||
         echo "$(cat "$dir/$n.at"): exit $? of '$(cat "$dir/$n.command")': $(head -n 3 "$dir/$n.out")" >>"$found"
     awk -v at="$(cat "$dir/$n.at")" '
     { gsub(/[0-9.]+ s[ :]/, "T s "); sub(/[0-9.]+ s$/, "T s"); sub(/[ \t]+$/, "") }

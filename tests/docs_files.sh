@@ -1,7 +1,7 @@
 # The files that commands of docs/*.md read and that no command of theirs makes: small ones, made in the folder at hand.
 # To be sourced by tests/docs.sh.
 
-# docs/data.md, docs/categories.md, docs/objectives.md: tables
+# docs/reference/data.md, docs/how-to/categories.md, docs/reference/objectives.md: tables
 table() { # header: rows of `queries` queries of 12 documents, values from their numbers
     echo "$1"
     awk -v header="$1" -v queries="$2" -v seed="$3" 'BEGIN {
@@ -37,10 +37,10 @@ awk -F , "$letor" sales.csv >sales.txt
 awk -F , "$letor" sales_valid.csv >sales_valid.txt
 awk -F , 'NR > 1 { print $5, $6 }' sales.csv >more.txt
 
-# docs/clicks.md: clicks of users who look at position k one time in k
+# docs/how-to/clicks.md: clicks of users who look at position k one time in k
 awk -F , 'NR > 1 { k = $1 == last ? k + 1 : 1; last = $1; print ($4 && (NR * 7) % k == 0) ? 1 : 0, "qid:" $1, "1:" $2, "2:" $3 }' sales.csv >clicks.txt
 awk '{ k = $2 == last ? k + 1 : 1; last = $2; print k }' clicks.txt >shown.txt
 awk 'BEGIN { for (k = 1; k <= 12; k++) print k, 1 / k }' >known.txt
 
-# docs/serving.md: a value in two is missing
+# docs/how-to/serve.md: a value in two is missing
 awk -F , 'NR > 1 { print $4, "qid:" $1, "1:" $2, NR % 2 ? "2:nan" : "2:" $3 }' sales.csv >missing.txt

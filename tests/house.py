@@ -137,7 +137,7 @@ def public_functions(code):
 
 # Files of all functions that are active when `train FILE` first parses a line, makes bins, and builds a histogram, on one
 # thread. In each row the first function that is reached counts: a new name is added where an old one goes.
-WALK = (('rw_letor_chunk_parse',), ('rw_cuts_find_on_host', 'rw_pieces_find_bounds', 'rw_chunks_find_bounds'), ('rw_cpu_histograms',))
+WALK = (('parse_letor_lines', 'rw_letor_chunk_parse'), ('rw_cuts_find_on_host', 'rw_pieces_find_bounds', 'rw_chunks_find_bounds'), ('rw_cpu_histograms',))
 
 
 def function_files(program, code):

@@ -2,7 +2,7 @@
 
     params, notes = rankwood.from_lightgbm({"num_leaves": 31, "learning_rate": 0.05, "lambda_l2": 1.0})
 
-docs/make_migrating.py prints docs/migrating.md from the same tables.
+docs/make_migrating.py prints docs/reference/migrating.md from the same tables.
 """
 
 from __future__ import annotations

@@ -288,13 +288,6 @@ int rw_poll(struct rw_ctx *ctx)
     return status_after(ctx, RW_OK, 0);
 }
 
-int rw_poll_pass_on(struct rw_ctx *ctx)
-{
-    if (ctx->watch)
-        ask(ctx->watch);
-    return rw_poll_is_stopped(ctx);
-}
-
 int rw_stage_begin(struct rw_ctx *ctx, const char *stage, uint64_t total, int of_loops)
 {
     if (!ctx->watch || ctx->watch->stage || in_loop)

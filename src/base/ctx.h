@@ -138,8 +138,6 @@ void rw_share_add(struct rw_share *share, uint64_t *sum, uint64_t more);
 
 /* Outside of loops: asks the caller, if it is time. RW_ERR_INTERRUPTED: the call shall end. */
 int rw_poll(struct rw_ctx *ctx);
-/* The same in a poll function of another context, which passes on what the caller says. 1: stop. */
-int rw_poll_pass_on(struct rw_ctx *ctx);
 /* A stage's work is counted from here on, up to rw_stage_end: by rw_share_poll (of_loops: 1), or by
  * rw_stage_add (0). Returns 0 if a stage has begun already, whose part this is: nothing is counted.
  */
@@ -308,6 +306,48 @@ int rw_lines_write(struct rw_ctx *ctx, struct rw_out_file *out, uint64_t n, size
 /* CRC-32 as gzip and zlib have it, by carry-less multiplication where the processor can. Goes on
  * from `crc` (0 at first), as zlib's crc32 does. RANKWOOD_ISA=plain: by tables. */
 uint32_t rw_checksum(uint32_t crc, const void *data, size_t n_bytes);
+
+/* ---- files that are known by their first bytes ----
+ *
+ * What a file seems to be that is not what was wanted: LETOR text or another form of data, or a
+ * model. To add a kind: a row in other_formats.c, and a file with its message in tests/golden/bad.
+ */
+
+/* The first bytes of Rankwood's own files; the version follows. */
+#define RW_MODEL_HEADER      "rankwood model "
+#define RW_CHECKPOINT_HEADER "rankwood checkpoint "
+#define RW_CACHE_MAGIC       "\x89RWcache"
+
+struct rw_recognised {
+    const char *what;        /* "a Parquet file"; NULL: nothing that is known */
+    const char *hint;        /* another line for the message; NULL: none */
+    const char *pipe;        /* a command that makes text of a file ("xz -dc"); NULL: none */
+    const char *filter;      /* the same from standard input; NULL: none */
+    int is_text;             /* the line that is wrong says something, too */
+    unsigned columns;        /* of a table; 0: it is none */
+    int has_header;          /* the table's first line names the columns */
+    const char *packed_hint; /* in place of hint, where it was inside gzip; NULL: hint */
+    const char *from;        /* the name by which `import` reads it; NULL: it does not */
+    int is_model;            /* one of Rankwood's */
+    int is_data;             /* what commands take as DATA, or nearly */
+};
+
+/* [line, end): the file's first line that is no comment, which is not a document: all up to the
+ * first newline, whatever it is. Nothing else is looked at, so that the answer does not depend on
+ * the chunks in which the file is read. */
+struct rw_recognised rw_recognise(const char *line, const char *end);
+
+/* [head, end): the first bytes of a file, as many as there are at hand; a line that is cut counts
+ * as one. */
+struct rw_recognised rw_recognise_head(const char *head, const char *end);
+
+/* The message of a file called `name`. wrong: what was said of its line. */
+void rw_recognised_message(const struct rw_recognised *kind, const char *name, int is_packed,
+                           const char *wrong, char *message, size_t size);
+/* RW_ERR_FORMAT, with the message of a file that is recognised and is no model. expected: "a model
+ * of Rankwood". */
+int rw_fail_not_a_model(struct rw_ctx *ctx, const struct rw_recognised *kind, const char *name,
+                        const char *expected);
 
 #ifdef __cplusplus
 }

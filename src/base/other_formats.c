@@ -1,6 +1,5 @@
 /* Files that are known by their first bytes, or by the look of their first line: what stands where
  * data is wanted and is not data, and where a model is wanted and is not a model. */
-#include "base/other_formats.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -652,11 +652,11 @@ static int make_documents(struct rw_ctx *ctx, uint32_t n_docs, struct rw_dataset
     struct rw_dataset *set = *out;
     RW_TRY(RW_NEW_RAW(ctx, set->label, n_docs));
     RW_TRY(RW_NEW(ctx, set->query_offset, (size_t)n_queries + 1));
-    RW_TRY(RW_NEW(ctx, set->query_id_offset, (size_t)n_queries + 1));
-    RW_TRY(RW_NEW(ctx, set->query_id_text, (size_t)n_queries + 1)); /* ids of no letters */
+    RW_TRY(RW_NEW(ctx, set->query_id.offset, (size_t)n_queries + 1));
+    RW_TRY(RW_NEW(ctx, set->query_id.text, (size_t)n_queries + 1)); /* ids of no letters */
     for (uint32_t q = 0; q <= n_queries; q++) {
         set->query_offset[q] = q < n_queries ? q * RW_BENCH_CODES_DOCS : n_docs;
-        set->query_id_offset[q] = q;
+        set->query_id.offset[q] = q;
     }
     set->n_docs = n_docs;
     set->n_queries = n_queries;

@@ -197,7 +197,7 @@ static int send_auto(struct rw_bench *bench, struct rw_engine *gpu, double n_doc
     rw_params_free(params);
     RW_TRY(status);
     const double cpu_ms = rw_plan_cpu_ms(&work, bench->ctx->n_threads);
-    const double gpu_ms = gpu ? gpu->ops->tree_ms(gpu, &work) : 0.0;
+    const double gpu_ms = gpu ? gpu->ops->plan.tree_ms(gpu, &work) : 0.0;
     const int pays = gpu && rw_plan_gpu_pays(cpu_ms, gpu_ms, rounds);
     return rw_bench_send_row(
         bench, "auto",

@@ -1,6 +1,7 @@
 #include "comm/comm.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -774,6 +775,20 @@ static void release_members(struct group *group, struct rw_ctx *ctx, int n_threa
     pthread_mutex_destroy(&group->mutex);
 }
 
+/* Waits until a thread has ended; the caller of the library is asked meanwhile, and its wish to
+ * stop is seen by the threads. */
+static void join(struct rw_ctx *ctx, pthread_t thread)
+{
+    enum { TENTH = 100000000, SECOND = 1000000000 }; /* ns */
+    struct timespec until;
+    do {
+        (void)rw_poll(ctx);
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec += (until.tv_nsec + TENTH) / SECOND;
+        until.tv_nsec = (until.tv_nsec + TENTH) % SECOND;
+    } while (pthread_timedjoin_np(thread, NULL, &until) == ETIMEDOUT);
+}
+
 int rw_workers_run(struct rw_ctx *ctx, int n_workers, rw_worker_fn body, void *user)
 {
     const int n_threads = ctx->n_threads;
@@ -798,7 +813,7 @@ int rw_workers_run(struct rw_ctx *ctx, int n_workers, rw_worker_fn body, void *u
         run_member(&group.member[0]);
     for (int r = 1; r < n_workers; r++) {
         if (group.member[r].is_started)
-            pthread_join(group.member[r].thread, NULL);
+            join(ctx, group.member[r].thread);
     }
     status = status < 0 ? status : find_failure(&group, ctx);
 out:

@@ -1,14 +1,8 @@
 /* Reads CatBoost's models: to_catboost.c says what is in them; its tests for categories are
  * values to be compared with, and statistics as to_catboost.c writes them. */
 #include <float.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/bits.h"
-#include "base/mem.h"
 #include "convert/convert.h"
-#include "dataset/categories.h"
 
 enum { DEEPEST = 24 }; /* of oblivious trees, which have 2^depth leaves; CatBoost grows 16 levels */
 

@@ -1,8 +1,8 @@
 /* Models in the formats of other programs.
  *
  * Between our trees and a file stands an ensemble in the other program's own terms: its thresholds,
- * its comparison, its column ids. lower.c makes one of a model by the consumer's rules, raise.c a
- * model of one, verify.c scores one; a format only prints and parses it, and decides nothing.
+ * its comparison, its column ids. lower.c makes one of a model by the consumer's rules, ensemble.c
+ * a model of one, verify.c scores one; a format only prints and parses it, and decides nothing.
  *
  * To add a format: (1) write convert/to_<name>.c, which defines rw_to_<name>, a struct
  * rw_model_format with its consumers' rules, its `write` and (to be read or verified) its `parse`;
@@ -13,11 +13,10 @@
 #pragma once
 
 #include <jansson.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "base/mem.h"
-#include "base/mem.h"
 #include "model/model.h"
 
 /* How another program scores a document: as data, so that one function lowers our trees to it, one

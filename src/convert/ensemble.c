@@ -1,13 +1,8 @@
 #include <float.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/bits.h"
 #include "base/exact.h"
-#include "base/mem.h"
+#include "base/system.h"
 #include "convert/convert.h"
-#include "dataset/dataset.h"
 
 /* ------------------------------------------------------------------ trees and columns */
 
@@ -323,4 +318,367 @@ void rw_rules_text(const struct rw_rules *rules, char *text, size_t size)
              : rules->nan == RW_NAN_ZERO ? "is 0"
                                          : "goes right",
              absent[rules->absent], width[rules->sum]);
+}
+
+/* A model of another program's ensemble. */
+enum { NOT_REACHED = INT32_MIN };
+
+struct raising {
+    struct rw_ctx *ctx;
+    const char *path;
+    const struct rw_ensemble *from;
+    const struct rw_model_format *format;
+    const struct rw_rules *rules;
+    int base;
+    uint8_t *had;                           /* [RW_FEATURE_IDS] */
+    const struct rw_categories *categories; /* the model's */
+    uint64_t n_rounded;                     /* leaves that are not floats */
+    /* of the tree at hand */
+    int32_t *number;        /* [n_nodes] ours: a split's, or ~ a leaf's; NOT_REACHED */
+    int32_t *stack;         /* [n_nodes] */
+    struct rw_arena *arena; /* of all arrays but those of a tree */
+};
+
+int64_t rw_column_feature(const struct rw_rules *rules, int base, uint32_t column)
+{
+    const int64_t first = (int64_t)rules->first_column;
+    const int64_t feature = (int64_t)column - first + (base < 0 ? first : base);
+    return column < first || feature > RW_MAX_FEATURE ? -1 : feature;
+}
+
+/* Numbers splits and leaves. In the order in which they stand if every child stands after its
+ * parent, so that what we wrote comes back as it was; else breadth first. */
+static void number_nodes(struct raising *r, const struct rw_ens_tree *tree, int32_t *n_leaves)
+{
+    int32_t begin = 0, end = 1, ordered = 1, n_splits = 0;
+    for (int32_t i = 0; i < tree->n_nodes; i++)
+        r->number[i] = NOT_REACHED;
+    r->stack[0] = 0;
+    r->number[0] = 0;
+    while (begin < end) {
+        const int32_t at = r->stack[begin++];
+        const struct rw_ens_node *node = &tree->node[at];
+        if (node->left < 0)
+            continue;
+        const int32_t child[2] = {node->left, node->right};
+        for (int side = 0; side < 2; side++) {
+            /* Splits only: leaves have numbers of their own. */
+            if (tree->node[child[side]].left >= 0 && child[side] < at)
+                ordered = 0;
+            r->number[child[side]] = 0;
+            r->stack[end++] = child[side];
+        }
+    }
+    *n_leaves = 0;
+    for (int32_t i = 0; i < (ordered ? tree->n_nodes : end); i++) {
+        const int32_t at = ordered ? i : r->stack[i];
+        if (r->number[at] != NOT_REACHED)
+            r->number[at] = tree->node[at].left < 0 ? ~(*n_leaves)++ : n_splits++;
+    }
+}
+
+/* ------------------------------------------------------------------ categories */
+
+/* A column by categories: those that some node lists. */
+struct listed {
+    int is_one;
+    uint32_t n, *number; /* [n] ascending */
+    size_t room;
+};
+
+static int refuse_feature(const struct raising *r, uint32_t column, const char *what)
+{
+    return rw_fail(r->ctx, RW_ERR_FORMAT, "%s: feature %u, by categories, %s", r->path, column,
+                   what);
+}
+
+/* The word of a category; decimal: room for that of a number. */
+static const char *word_of(const struct raising *r, uint32_t column, uint32_t number,
+                           char decimal[16])
+{
+    const struct rw_ens_categories *theirs = rw_ens_categories_of(r->from, column);
+    snprintf(decimal, 16, "%u", number);
+    return theirs && theirs->word ? theirs->word[number] : decimal;
+}
+
+/* of_column: [n_columns] */
+static int gather_categories(struct raising *r, struct listed *of_column)
+{
+    for (int32_t t = 0; t < r->from->n_trees; t++) {
+        for (int32_t i = 0; i < r->from->tree[t].n_nodes; i++) {
+            const struct rw_ens_node *node = &r->from->tree[t].node[i];
+            if (node->left < 0 || !node->by_category)
+                continue;
+            struct listed *of = &of_column[node->column - r->from->first_column];
+            const uint32_t n_known = of->n;
+            of->is_one = 1;
+            RW_TRY(RW_ARENA_GROW(r->ctx, r->arena, of->number, of->room,
+                                 (size_t)of->n + node->n_listed));
+            for (uint32_t k = 0; k < node->n_listed; k++) {
+                const uint32_t at = rw_numbers_under(of->number, n_known, node->listed[k]);
+                if (at == n_known || of->number[at] != node->listed[k])
+                    of->number[of->n++] = node->listed[k];
+            }
+            if (of->n > n_known)
+                rw_sort_numbers(of->number, of->n);
+            if (of->n > RW_MAX_CATEGORIES)
+                return rw_fail(r->ctx, RW_ERR_FORMAT,
+                               "%s: feature %u, by categories, has over %d of them in its splits, "
+                               "and ours have no more",
+                               r->path, node->column, RW_MAX_CATEGORIES);
+        }
+    }
+    return RW_OK;
+}
+
+static int compare_words(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int raise_words(struct raising *r, uint32_t column, const struct listed *of,
+                       struct rw_feature_categories *to)
+{
+    RW_TRY(RW_NEW(r->ctx, to->word, of->n));
+    for (; to->n < of->n; to->n++) {
+        const uint32_t number = of->number[to->n];
+        char decimal[16];
+        if (number > RW_MAX_CATEGORY_ID)
+            return refuse_feature(r, column, "has one above 2147483647");
+        RW_TRY(rw_mem_copy_text(r->ctx, &to->word[to->n], word_of(r, column, number, decimal)));
+    }
+    if (to->n > 1)
+        qsort(to->word, to->n, sizeof(*to->word), compare_words);
+    for (uint32_t code = 0; code < to->n; code++) {
+        if (!*to->word[code] || (code > 0 && strcmp(to->word[code - 1], to->word[code]) == 0))
+            return refuse_feature(r, column, "has an empty word, or one twice");
+    }
+    return RW_OK;
+}
+
+static int raise_categories(struct raising *r, struct rw_model *model)
+{
+    struct listed *of_column;
+    uint32_t n = 0;
+    if (!r->from->categories)
+        return RW_OK;
+    RW_TRY(RW_ARENA_NEW(r->ctx, r->arena, of_column, r->from->n_columns));
+    RW_TRY(gather_categories(r, of_column));
+    for (uint32_t i = 0; i < r->from->n_columns; i++)
+        n += (uint32_t)of_column[i].is_one;
+    RW_TRY(RW_NEW(r->ctx, model->categories.of, n));
+    for (uint32_t i = 0; i < r->from->n_columns; i++) {
+        if (!of_column[i].is_one)
+            continue;
+        const uint32_t column = i + r->from->first_column;
+        const int64_t feature = rw_column_feature(r->rules, r->base, column);
+        struct rw_feature_categories *to = &model->categories.of[model->categories.n];
+        if (feature < 0)
+            return refuse_feature(r, column, "has no id here");
+        to->feature = (uint32_t)feature;
+        model->categories.n++;
+        RW_TRY(raise_words(r, column, &of_column[i], to));
+    }
+    return rw_categories_index(r->ctx, &model->categories);
+}
+
+/* A comparison of categories with a threshold parts none of them, or none can say what it does. */
+static int set_of_threshold(const struct raising *r, const struct rw_ens_node *node,
+                            const struct rw_feature_categories *of, float cut,
+                            struct rw_code_set *set)
+{
+    if (cut >= 0.0f && cut < (float)RW_MAX_CATEGORY_ID)
+        return refuse_feature(r, node->column, "is also compared with a threshold");
+    for (uint32_t code = 0; cut >= 0.0f && code <= of->n; code++)
+        rw_set_add(set, code);
+    return RW_OK;
+}
+
+static int raise_set(struct raising *r, const struct rw_ens_node *node,
+                     const struct rw_feature_categories *of, int32_t i, struct rw_tree *to)
+{
+    const int listed_left = !r->rules->listed_right;
+    struct rw_code_set listed = {{0}};
+    char decimal[16];
+    RW_TRY(rw_tree_add_sets(r->ctx, to));
+    to->by_set[i] = 1;
+    if (!node->by_category) {
+        const float cut = to->cut[i];
+        to->cut[i] = 0;
+        return set_of_threshold(r, node, of, cut, &to->set[i]);
+    }
+    to->missing_left[i] = r->rules->missing_unlisted ? !listed_left : node->nan == RW_NAN_LEFT;
+    for (uint32_t k = 0; k < node->n_listed; k++)
+        rw_set_add(&listed,
+                   rw_category_of_word(of, word_of(r, node->column, node->listed[k], decimal)));
+    for (uint32_t code = 0; code <= of->n; code++) {
+        if (rw_set_has(&listed, code) == listed_left)
+            rw_set_add(&to->set[i], code);
+    }
+    return RW_OK;
+}
+
+static int raise_split(struct raising *r, const struct rw_ens_tree *tree, int32_t t, int32_t at,
+                       struct rw_tree *to)
+{
+    const struct rw_ens_node *node = &tree->node[at];
+    const int32_t i = r->number[at];
+    const int64_t feature = rw_column_feature(r->rules, r->base, node->column);
+    if (feature < 0)
+        return rw_fail(r->ctx, RW_ERR_FORMAT, "%s: tree %d, node %d: feature %u; expected %u to %d",
+                       r->path, t + 1, at, node->column, r->rules->first_column, RW_MAX_FEATURE);
+    const struct rw_feature_categories *of = rw_categories_find(r->categories, (uint32_t)feature);
+    const char *why =
+        node->by_category ? NULL : rw_rules_cut(r->rules, node, &to->cut[i], &to->missing_left[i]);
+    if (why)
+        return rw_fail(r->ctx, RW_ERR_FORMAT, "%s: tree %d, node %d %s", r->path, t + 1, at, why);
+    if (of)
+        RW_TRY(raise_set(r, node, of, i, to));
+    to->left[i] = r->number[node->left];
+    to->right[i] = r->number[node->right];
+    to->feature[i] = (uint32_t)feature;
+    to->gain[i] = isfinite(node->gain) ? node->gain : 0;
+    r->had[feature] = 1;
+    return RW_OK;
+}
+
+/* Covers are taken if all leaves have one and some documents are counted. */
+static int raise_covers(struct raising *r, const struct rw_ens_tree *tree, struct rw_tree *to)
+{
+    double sum = 0.0;
+    for (int32_t at = 0; at < tree->n_nodes; at++) {
+        const struct rw_ens_node *node = &tree->node[at];
+        if (r->number[at] == NOT_REACHED || node->left >= 0)
+            continue;
+        if (!node->has_cover || !(node->docs >= 0.0 && node->docs <= RW_MOST_COVER_DOCS))
+            return RW_OK;
+        sum += node->docs;
+    }
+    if (!(sum > 0.0) || to->n_leaves == 1)
+        return RW_OK;
+    RW_TRY(rw_tree_add_covers(r->ctx, to));
+    for (int32_t at = 0; at < tree->n_nodes; at++) {
+        const struct rw_ens_node *node = &tree->node[at];
+        if (r->number[at] == NOT_REACHED || node->left >= 0)
+            continue;
+        to->docs[~r->number[at]] = node->docs;
+        to->hessian[~r->number[at]] = (float)fmin(fmax(node->hessian, 0.0), (double)FLT_MAX);
+    }
+    return RW_OK;
+}
+
+static int raise_tree(struct raising *r, const struct rw_ens_tree *tree, int32_t t,
+                      struct rw_tree *to)
+{
+    int32_t n_leaves;
+    RW_FREED int32_t *number = NULL, *stack = NULL;
+    RW_TRY(RW_NEW_RAW(r->ctx, number, (size_t)tree->n_nodes));
+    RW_TRY(RW_NEW_RAW(r->ctx, stack, (size_t)tree->n_nodes));
+    r->number = number;
+    r->stack = stack;
+    number_nodes(r, tree, &n_leaves);
+    RW_TRY(rw_tree_init(r->ctx, to, n_leaves));
+    for (int32_t at = 0; at < tree->n_nodes; at++) {
+        if (r->number[at] == NOT_REACHED)
+            continue;
+        if (r->number[at] >= 0) {
+            RW_TRY(raise_split(r, tree, t, at, to));
+            continue;
+        }
+        const double value = tree->node[at].value * tree->weight;
+        const float leaf = (float)value;
+        r->n_rounded += (double)leaf != value;
+        to->leaf[~r->number[at]] = leaf;
+    }
+    return raise_covers(r, tree, to);
+}
+
+/* A base score is a tree of one leaf, the first. */
+static int raise_base(struct raising *r, double base, struct rw_tree *to)
+{
+    if (!rw_fits_float(base))
+        return rw_fail(r->ctx, RW_ERR_FORMAT, "%s: a base score of %g", r->path, base);
+    RW_TRY(rw_tree_init(r->ctx, to, 1));
+    to->leaf[0] = (float)base;
+    r->n_rounded += (double)to->leaf[0] != base;
+    return RW_OK;
+}
+
+static int raise_columns(struct raising *r, struct rw_model *model)
+{
+    const struct rw_ensemble *from = r->from;
+    size_t n_features = 0, n_names = 0;
+    for (uint32_t i = 0; i < from->n_columns; i++) {
+        const int64_t feature = rw_column_feature(r->rules, r->base, i + r->rules->first_column);
+        if (feature >= 0 && (!from->column_had || from->column_had[i]))
+            r->had[feature] = 1;
+    }
+    const uint8_t *highest = rw_system_last(r->had, 1, RW_FEATURE_IDS);
+    const int32_t last = highest ? (int32_t)(highest - r->had) : -1;
+    if (from->n_columns == 0) { /* the format does not count them: all up to the last used */
+        for (int32_t f = (int32_t)rw_column_feature(r->rules, r->base, r->rules->first_column);
+             f <= last; f++)
+            r->had[f] = 1;
+    }
+    for (int32_t f = 0; f <= last; f++)
+        n_features += r->had[f];
+    RW_TRY(RW_NEW(r->ctx, model->feature, n_features));
+    for (int32_t f = 0; f <= last; f++) {
+        if (r->had[f])
+            model->feature[model->n_features++] = (uint32_t)f;
+    }
+    RW_TRY(RW_NEW(r->ctx, model->name, from->column_name ? from->n_columns : 0));
+    for (uint32_t i = 0; from->column_name && i < from->n_columns; i++) {
+        const uint32_t column = i + r->rules->first_column;
+        const int64_t feature = rw_column_feature(r->rules, r->base, column);
+        const char *name = from->column_name[i];
+        char made[64];
+        rw_made_up_name(r->format, column, made, sizeof(made));
+        if (!name || !*name || feature < 0 || strcmp(name, made) == 0)
+            continue;
+        model->name[n_names].feature = (uint32_t)feature;
+        RW_TRY(rw_mem_copy_text(r->ctx, &model->name[n_names].name, name));
+        model->n_names = (int32_t)++n_names;
+    }
+    return RW_OK;
+}
+
+int rw_raise(struct rw_ctx *ctx, const struct rw_ensemble *from,
+             const struct rw_model_format *format, int base, const char *path,
+             struct rw_model **out)
+{
+    RW_RELEASED(rw_arena_free) struct rw_arena arena = {0};
+    RW_SCOPED(rw_model_free) struct rw_model *model = NULL;
+    struct raising r = {.ctx = ctx,
+                        .arena = &arena,
+                        .path = path,
+                        .from = from,
+                        .format = format,
+                        .rules = &format->consumer[0].rules,
+                        .base = base};
+    const int has_base = from->base != 0 && !r.rules->base_ignored;
+    *out = NULL;
+    if (from->n_trees == INT32_MAX)
+        return rw_fail(ctx, RW_ERR_FORMAT, "%s: too many trees", path);
+    RW_TRY(rw_model_new(ctx, &model));
+    r.categories = &model->categories;
+    RW_TRY(RW_ARENA_NEW(ctx, &arena, r.had, RW_FEATURE_IDS));
+    RW_TRY(RW_NEW(ctx, model->tree, (size_t)from->n_trees + (size_t)has_base));
+    RW_TRY(raise_categories(&r, model));
+    model->n_trees = from->n_trees + has_base;
+    model->absent_missing = r.rules->absent == RW_ABSENT_NAN;
+    if (has_base)
+        RW_TRY(raise_base(&r, from->base, &model->tree[0]));
+    for (int32_t t = 0; t < from->n_trees; t++)
+        RW_TRY(raise_tree(&r, &from->tree[t], t, &model->tree[t + has_base]));
+    RW_TRY(raise_columns(&r, model));
+    RW_TRY(rw_model_check(ctx, model));
+    if (r.n_rounded > 0)
+        rw_log(ctx, RW_LOG_NOTE,
+               "%llu leaves of '%s' are rounded to float: a score moves by at "
+               "most 2^-24 of the sum of its leaves' magnitudes",
+               (unsigned long long)r.n_rounded, path);
+    *out = model;
+    model = NULL;
+    return RW_OK;
 }

@@ -1,14 +1,6 @@
 /* The public functions: files in other programs' formats out, in, and checked. */
-#include <float.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/other_formats.h"
 #include "binning/bins.h"
 #include "convert/convert.h"
-#include "dataset/dataset.h"
 #include "io/input.h"
 #include "params/params.h"
 #include "train/train.h"

@@ -1,12 +1,8 @@
 /* Our trees in another program's terms. What the format cannot represent exactly is refused here,
  * by name. */
 #include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/mem.h"
 #include "convert/convert.h"
-#include "dataset/dataset.h"
 
 struct lowering {
     struct rw_ctx *ctx;

@@ -8,7 +8,6 @@
  * itself is four kinds of values. */
 #pragma once
 
-#include "base/bits.h"
 #include "convert/convert.h"
 
 enum rw_pb_type { RW_PB_VARINT = 0, RW_PB_FIXED64 = 1, RW_PB_BYTES = 2, RW_PB_FIXED32 = 5 };

@@ -1,10 +1,6 @@
 /* Reads ONNX-ML's tree ensembles: the node's attributes into lists (onnx_model.h),
  * TreeEnsembleRegressor numbered as TreeEnsemble is, and then trees of either. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/mem.h"
 #include "convert/onnx_model.h"
 
 /* ------------------------------------------------------------------ protobuf */

@@ -1,16 +1,11 @@
 /* What the parsers and the writers of all formats share. */
 #include <expat.h>
-#include <math.h>
 #include <pthread.h>
 #include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/bits.h"
-#include "base/mem.h"
 #include "convert/convert.h"
 
-int rw_refuse_line(struct rw_source *source, uint64_t line, const char *format, ...)
+    int rw_refuse_line(struct rw_source *source, uint64_t line, const char *format, ...)
 {
     char text[1024], where[40] = "";
     va_list args;

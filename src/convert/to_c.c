@@ -3,10 +3,7 @@
  * whole numbers times powers of two, which every C99 compiler reads to the bit. Where features are
  * split by categories, nodes have a part of a table of those that go left; where those are words, a
  * second function, float category(unsigned feature, const char *word), gives their numbers. */
-#include <math.h>
-#include <string.h>
 
-#include "base/mem.h"
 #include "convert/convert.h"
 
 /* The whole number times a power of two that a float is. */

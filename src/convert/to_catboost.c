@@ -19,15 +19,8 @@
  * listed, and 0 where it is not, or not in the table. The time that reading a table's row takes
  * grows with its classes: a feature by categories is several entries of at most
  * RW_CATBOOST_CLASSES sets each. What is missing is the empty text. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/bits.h"
-#include "base/mem.h"
 #include "convert/convert.h"
-#include "dataset/categories.h"
 
 enum {
     MOST_LEFT = 65534, /* nodes: the step over them to the right child has 16 bits there */

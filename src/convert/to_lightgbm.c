@@ -9,10 +9,7 @@
  * all else, missing values too, right. The last line, pandas_categorical, has lists of words, one
  * for each categorical column of a data frame: categories are indexes of them, and a word that is
  * not there is missing. */
-#include <math.h>
-#include <string.h>
 
-#include "base/mem.h"
 #include "convert/convert.h"
 
 /* Bits of decision_type. */

@@ -2,10 +2,7 @@
  * and TreeEnsemble (5): one node a model, a matrix of floats in and a score a document out. The
  * nodes and leaves of all trees are laid out once, as the operator numbers them, in a list for each
  * attribute; then each attribute is a row of a table. */
-#include <math.h>
-#include <string.h>
 
-#include "base/mem.h"
 #include "convert/onnx_model.h"
 
 /* ------------------------------------------------------------------ attributes */

@@ -8,9 +8,7 @@
  * missing value of a field of integers; a node asks whether its value is in an array, and where a
  * missing value goes is no question of the array. --verify reads back
  * what was written; there is no import: PMML says far more than we take in. */
-#include <string.h>
 
-#include "base/mem.h"
 #include "convert/convert.h"
 
 #define PMML_NAMESPACE "http://www.dmg.org/PMML-4_4"

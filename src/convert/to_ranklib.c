@@ -3,9 +3,7 @@
  * lines that begin with ## come first, of which only "## LambdaMART" must be there; QuickRank's is
  * <ranker><info>...</info><ensemble>...</ensemble></ranker>. Floats, `value <= threshold` left, ids
  * from 1; what is absent is 0. */
-#include <string.h>
 
-#include "base/mem.h"
 #include "convert/convert.h"
 
 /* ------------------------------------------------------------------ out */

@@ -3,11 +3,7 @@
  * our cut when the slack is added. What a document has no value of is 0, unless isNullSameAsZero is
  * false (since Solr 9.2), when each node's `missing` says where it goes: written only where some
  * node needs it, so that the others load in every version. */
-#include <math.h>
-#include <string.h>
 
-#include "base/ctx.h"
-#include "base/mem.h"
 #include "convert/convert.h"
 
 #define SOLR_CLASS "org.apache.solr.ltr.model.MultipleAdditiveTreesModel"

@@ -18,11 +18,7 @@
  * and says where a missing value goes. A name that the set lacks fails the request, so that what is
  * written names the set's features only. */
 #include <float.h>
-#include <math.h>
-#include <string.h>
 
-#include "base/bits.h"
-#include "base/mem.h"
 #include "convert/convert.h"
 
 /* The arrays of a tree, in the order in which they are written. */

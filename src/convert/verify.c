@@ -1,12 +1,6 @@
 /* Scores data by our trees and by an ensemble read back from a file, under its consumer's rules. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/mem.h"
 #include "convert/convert.h"
-#include "dataset/dataset.h"
-#include "dataset/names.h"
 
 enum { BLOCK = 256 }; /* documents whose values are looked up together */
 

@@ -352,8 +352,8 @@ static int join_queries(struct rw_ctx *ctx, struct finish *finish)
         id_bytes += finish->builders[b].query_id.n_bytes;
     }
     RW_TRY(RW_NEW_RAW(ctx, dataset->query_offset, n_queries + 1));
-    RW_TRY(RW_NEW_RAW(ctx, dataset->query_id_offset, n_queries + 1));
-    RW_TRY(RW_NEW_RAW(ctx, dataset->query_id_text, id_bytes));
+    RW_TRY(RW_NEW_RAW(ctx, dataset->query_id.offset, n_queries + 1));
+    RW_TRY(RW_NEW_RAW(ctx, dataset->query_id.text, id_bytes));
     uint32_t n = 0;
     uint64_t bytes = 0;
     for (int b = 0; b < finish->n_builders; b++) {
@@ -364,10 +364,10 @@ static int join_queries(struct rw_ctx *ctx, struct finish *finish)
             if (builder->query_offset[q] == builder->query_offset[q + 1])
                 continue;
             if (q == 0 && n > 0 &&
-                strcmp(dataset->query_id_text + dataset->query_id_offset[n - 1], id) == 0)
+                strcmp(dataset->query_id.text + dataset->query_id.offset[n - 1], id) == 0)
                 continue;
-            memcpy(dataset->query_id_text + bytes, id, length);
-            dataset->query_id_offset[n] = bytes;
+            memcpy(dataset->query_id.text + bytes, id, length);
+            dataset->query_id.offset[n] = bytes;
             dataset->query_offset[n] = finish->first_doc[b] + builder->query_offset[q];
             bytes += length;
             n++;
@@ -375,7 +375,7 @@ static int join_queries(struct rw_ctx *ctx, struct finish *finish)
     }
     dataset->n_queries = n;
     dataset->query_offset[n] = dataset->n_docs;
-    dataset->query_id_offset[n] = bytes;
+    dataset->query_id.offset[n] = bytes;
     return RW_OK;
 }
 
@@ -395,9 +395,9 @@ static int make_docs(struct rw_ctx *ctx, struct finish *finish)
     }
     RW_TRY(RW_NEW_RAW(ctx, dataset->label, dataset->n_docs));
     if (any_comment) {
-        RW_TRY(RW_NEW_RAW(ctx, dataset->comment_offset, (size_t)dataset->n_docs + 1));
-        RW_TRY(RW_NEW_RAW(ctx, dataset->comment_text, bytes));
-        dataset->comment_offset[dataset->n_docs] = bytes;
+        RW_TRY(RW_NEW_RAW(ctx, dataset->comment.offset, (size_t)dataset->n_docs + 1));
+        RW_TRY(RW_NEW_RAW(ctx, dataset->comment.text, bytes));
+        dataset->comment.offset[dataset->n_docs] = bytes;
     }
     return RW_OK;
 }
@@ -506,15 +506,15 @@ static void fill_docs(const struct finish *finish, int b)
     for (size_t i = 0; i < builder->n_docs * n_labels; i++)
         dataset->more_label[i % n_labels * dataset->n_docs + first + i / n_labels] =
             builder->more_label[i];
-    if (!dataset->comment_offset)
+    if (!dataset->comment.offset)
         return;
     for (uint32_t i = 0; i < builder->n_docs; i++)
-        dataset->comment_offset[first + i] =
+        dataset->comment.offset[first + i] =
             at + (builder->any_comment ? builder->comment.offset[i] : i);
     if (builder->any_comment)
-        memcpy(dataset->comment_text + at, builder->comment.text, builder->comment.n_bytes);
+        memcpy(dataset->comment.text + at, builder->comment.text, builder->comment.n_bytes);
     else
-        memset(dataset->comment_text + at, 0, builder->n_docs);
+        memset(dataset->comment.text + at, 0, builder->n_docs);
 }
 
 static int count_ids(void *job, struct rw_share *share)
@@ -594,9 +594,9 @@ static int make_columns(struct rw_ctx *ctx, struct finish *finish)
     /* Not in huge pages: one of every column would be touched early, while builders are full; and
      * they made reading 4 GB three times slower (2 threads, a virtual machine, 2 MiB by madvise).
      */
-    RW_TRY(rw_mem_new_large(ctx, &dataset->column_block, bytes, 0));
-    dataset->column_block_bytes = bytes;
-    char *at = dataset->column_block;
+    RW_TRY(rw_mem_new_large(ctx, &dataset->column_block.p, bytes, 0));
+    dataset->column_block.n_bytes = bytes;
+    char *at = dataset->column_block.p;
     uint32_t c = 0;
     for (uint32_t f = 0; f < finish->n_ids; f++) {
         const uint32_t n = finish->n_of[f];
@@ -707,26 +707,29 @@ static int join_locations(struct rw_ctx *ctx, struct finish *finish)
             return RW_OK;
         n += finish->builders[b].n_locations;
     }
-    RW_TRY(RW_NEW(ctx, dataset->location, n));
-    RW_TRY(RW_NEW(ctx, dataset->file, (size_t)finish->n_builders));
+    RW_TRY(RW_NEW(ctx, dataset->origin.location, n));
+    RW_TRY(RW_NEW(ctx, dataset->origin.file, (size_t)finish->n_builders));
     for (int b = 0; b < finish->n_builders; b++) {
         struct rw_builder *builder = &finish->builders[b];
         if (!builder->n_docs)
             continue;
-        if (!dataset->n_files || strcmp(dataset->file[dataset->n_files - 1], builder->file) != 0) {
-            dataset->file[dataset->n_files++] = builder->file;
+        if (!dataset->origin.n_files ||
+            strcmp(dataset->origin.file[dataset->origin.n_files - 1], builder->file) != 0) {
+            dataset->origin.file[dataset->origin.n_files++] = builder->file;
             builder->file = NULL;
         }
         for (uint32_t i = 0; i < builder->n_locations; i++) {
             const struct rw_location location = {.doc = finish->first_doc[b] +
                                                         builder->location[i].doc,
-                                                 .file = dataset->n_files - 1,
+                                                 .file = dataset->origin.n_files - 1,
                                                  .line = builder->location[i].line};
             const struct rw_location *last =
-                dataset->n_locations ? &dataset->location[dataset->n_locations - 1] : NULL;
+                dataset->origin.n_locations
+                    ? &dataset->origin.location[dataset->origin.n_locations - 1]
+                    : NULL;
             if (!last || last->file != location.file ||
                 location.line != last->line + (location.doc - last->doc))
-                dataset->location[dataset->n_locations++] = location;
+                dataset->origin.location[dataset->origin.n_locations++] = location;
         }
     }
     return RW_OK;
@@ -783,7 +786,7 @@ int rw_early_finish(struct rw_ctx *ctx, struct rw_early *early, struct rw_builde
     RW_TRY(make_columns(ctx, &finish));
     rw_parallel(ctx, finish.n_threads, (uint64_t)finish.n_groups, 1, fill_groups, &finish);
     if (finish.keeps_early)
-        finish.dataset->early_block = rw_early_take(early, &finish.dataset->early_block_bytes);
+        finish.dataset->early_block.p = rw_early_take(early, &finish.dataset->early_block.n_bytes);
     *out = finish.dataset;
     finish.dataset = NULL;
     return RW_OK;

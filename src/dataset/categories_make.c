@@ -382,7 +382,7 @@ static int add_words(struct rw_ctx *ctx, struct rw_dataset *dataset, uint32_t fe
 int rw_dataset_set_categories(struct rw_ctx *ctx, struct rw_dataset *dataset, uint32_t feature,
                               const char *const *words, uint32_t n_words)
 {
-    if (feature > RW_MAX_FEATURE || dataset->cache || dataset->codes || !dataset->column)
+    if (feature > RW_MAX_FEATURE || dataset->cache.p || dataset->codes.bins || !dataset->column)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "categories of feature %u: expected a data set with values, from no cache",
                        feature);

@@ -31,18 +31,18 @@ static void forget_mapped(struct rw_dataset *dataset)
 
 void rw_dataset_drop_values(struct rw_dataset *dataset)
 {
-    if (dataset->cache && dataset->column && !dataset->column_block)
+    if (dataset->cache.p && dataset->column && !dataset->column_block.p)
         forget_mapped(dataset);
     for (uint32_t i = 0;
-         !dataset->cache && dataset->column && !dataset->column_block && i < dataset->n_columns;
+         !dataset->cache.p && dataset->column && !dataset->column_block.p && i < dataset->n_columns;
          i++) {
         rw_mem_free(dataset->column[i].row);
         rw_mem_free(dataset->column[i].value);
     }
-    rw_mem_free_large(dataset->column_block, dataset->column_block_bytes);
-    rw_mem_free_large(dataset->early_block, dataset->early_block_bytes);
+    rw_mem_free_large(dataset->column_block.p, dataset->column_block.n_bytes);
+    rw_mem_free_large(dataset->early_block.p, dataset->early_block.n_bytes);
     rw_mem_free(dataset->column);
-    dataset->column_block = dataset->early_block = NULL;
+    dataset->column_block.p = dataset->early_block.p = NULL;
     dataset->column = NULL;
     dataset->n_columns = 0;
 }
@@ -52,22 +52,22 @@ void rw_dataset_free(struct rw_dataset *dataset)
     if (!dataset)
         return;
     rw_dataset_drop_values(dataset);
-    if (dataset->codes)
-        dataset->codes_free(dataset->codes);
-    if (dataset->cache) {
-        munmap(dataset->cache, dataset->cache_bytes);
+    if (dataset->codes.bins)
+        dataset->codes.free(dataset->codes.bins);
+    if (dataset->cache.p) {
+        munmap(dataset->cache.p, dataset->cache.n_bytes);
     } else {
         rw_mem_free(dataset->label);
         rw_mem_free(dataset->query_offset);
-        rw_mem_free(dataset->query_id_offset);
-        rw_mem_free(dataset->query_id_text);
-        rw_mem_free(dataset->comment_offset);
-        rw_mem_free(dataset->comment_text);
+        rw_mem_free(dataset->query_id.offset);
+        rw_mem_free(dataset->query_id.text);
+        rw_mem_free(dataset->comment.offset);
+        rw_mem_free(dataset->comment.text);
     }
-    for (uint32_t i = 0; dataset->file && i < dataset->n_files; i++)
-        rw_mem_free(dataset->file[i]);
-    rw_mem_free(dataset->file);
-    rw_mem_free(dataset->location);
+    for (uint32_t i = 0; dataset->origin.file && i < dataset->origin.n_files; i++)
+        rw_mem_free(dataset->origin.file[i]);
+    rw_mem_free(dataset->origin.file);
+    rw_mem_free(dataset->origin.location);
     rw_side_columns_free(dataset);
     rw_names_free(dataset->name, dataset->n_names);
     rw_vocabulary_free(dataset->vocabulary);
@@ -77,8 +77,8 @@ void rw_dataset_free(struct rw_dataset *dataset)
 void rw_dataset_where(const struct rw_ctx *ctx, const struct rw_dataset *dataset, uint32_t doc,
                       char *buffer, size_t size)
 {
-    const uint32_t n = rw_records_under(dataset->location, sizeof(*dataset->location),
-                                        dataset->n_locations, (uint64_t)doc + 1);
+    const uint32_t n = rw_records_under(dataset->origin.location, sizeof(*dataset->origin.location),
+                                        dataset->origin.n_locations, (uint64_t)doc + 1);
     if (n == 0) {
         char shard[RW_SHARD_TEXT];
         snprintf(buffer, size, "document %llu%s",
@@ -86,8 +86,8 @@ void rw_dataset_where(const struct rw_ctx *ctx, const struct rw_dataset *dataset
                  dataset->first_doc ? "" : rw_comm_shard(ctx, shard));
         return;
     }
-    const struct rw_location *location = &dataset->location[n - 1];
-    snprintf(buffer, size, "%s:%llu:1", dataset->file[location->file],
+    const struct rw_location *location = &dataset->origin.location[n - 1];
+    snprintf(buffer, size, "%s:%llu:1", dataset->origin.file[location->file],
              (unsigned long long)(location->line + (doc - location->doc)));
 }
 
@@ -136,9 +136,9 @@ int rw_dataset_same_judgments(const struct rw_dataset *a, const struct rw_datase
     const uint32_t n = a->n_queries;
     if (a == b || n != b->n_queries || a->n_docs != b->n_docs || n == 0)
         return a == b || (n == b->n_queries && a->n_docs == b->n_docs);
-    return a->query_id_offset[n] == b->query_id_offset[n] &&
+    return a->query_id.offset[n] == b->query_id.offset[n] &&
            memcmp(a->query_offset, b->query_offset, n * sizeof(*a->query_offset)) == 0 &&
-           memcmp(a->query_id_text, b->query_id_text, a->query_id_offset[n]) == 0 &&
+           memcmp(a->query_id.text, b->query_id.text, a->query_id.offset[n]) == 0 &&
            memcmp(a->label, b->label, a->n_docs * sizeof(*a->label)) == 0;
 }
 
@@ -146,7 +146,7 @@ const char *rw_dataset_query_id(const struct rw_dataset *dataset, uint32_t query
 {
     if (query >= dataset->n_queries)
         return "";
-    return dataset->query_id_text + dataset->query_id_offset[query];
+    return dataset->query_id.text + dataset->query_id.offset[query];
 }
 
 int rw_dataset_query_ids(struct rw_ctx *ctx, const struct rw_dataset *dataset,
@@ -160,9 +160,9 @@ int rw_dataset_query_ids(struct rw_ctx *ctx, const struct rw_dataset *dataset,
 
 const char *rw_dataset_comment(const struct rw_dataset *dataset, uint32_t doc)
 {
-    if (!dataset->comment_offset || doc >= dataset->n_docs)
+    if (!dataset->comment.offset || doc >= dataset->n_docs)
         return "";
-    return dataset->comment_text + dataset->comment_offset[doc];
+    return dataset->comment.text + dataset->comment.offset[doc];
 }
 
 static int is_blank(char c)
@@ -403,10 +403,10 @@ int rw_dataset_set_pairs(struct rw_ctx *ctx, struct rw_dataset *dataset,
         offset[q + 2] += offset[q + 1];
     for (size_t i = 0; i < n; i++) /* afterwards each query's begin stands where its end would */
         sorted[offset[query_of(dataset, pairs[i].better) + 1]++] = pairs[i];
-    rw_mem_free(dataset->pair);
-    rw_mem_free(dataset->pair_offset);
-    dataset->pair = sorted;
-    dataset->pair_offset = offset;
+    rw_mem_free(dataset->pairs.item);
+    rw_mem_free(dataset->pairs.offset);
+    dataset->pairs.item = sorted;
+    dataset->pairs.offset = offset;
     sorted = NULL;
     offset = NULL;
     return RW_OK;
@@ -419,11 +419,12 @@ static int select_pairs(struct rw_ctx *ctx, const struct rw_dataset *dataset, co
     RW_FREED struct rw_given_pair *pairs = NULL;
     size_t n = 0;
     uint32_t at = 0;
-    RW_TRY(RW_NEW_RAW(ctx, pairs, dataset->pair_offset[dataset->n_queries]));
+    RW_TRY(RW_NEW_RAW(ctx, pairs, dataset->pairs.offset[dataset->n_queries]));
     for (uint32_t q = 0; q < dataset->n_queries; q++) {
         const uint32_t begin = dataset->query_offset[q];
-        for (size_t k = dataset->pair_offset[q]; keep[q] && k < dataset->pair_offset[q + 1]; k++) {
-            pairs[n] = dataset->pair[k];
+        for (size_t k = dataset->pairs.offset[q]; keep[q] && k < dataset->pairs.offset[q + 1];
+             k++) {
+            pairs[n] = dataset->pairs.item[k];
             pairs[n].better += at - begin;
             pairs[n++].worse += at - begin;
         }
@@ -444,7 +445,7 @@ const struct rw_side_column rw_side_columns[RW_SIDE_COLUMNS] = {
     {.name = "pairs-file",
      .plural = "pairs",
      .is_pairs = 1,
-     .member = offsetof(struct rw_dataset, pair)},
+     .member = offsetof(struct rw_dataset, pairs.item)},
     {.name = "start-scores",
      .one = "start score",
      .plural = "start scores",
@@ -510,7 +511,7 @@ void rw_side_columns_free(struct rw_dataset *dataset)
         if (!rw_side_columns[i].by_query) /* whose array is that of the documents' weights */
             rw_mem_free(*array_of(&rw_side_columns[i], dataset));
     }
-    rw_mem_free(dataset->pair_offset);
+    rw_mem_free(dataset->pairs.offset);
 }
 
 int rw_side_column_check(struct rw_ctx *ctx, const struct rw_side_column *column,
@@ -600,5 +601,5 @@ int rw_side_columns_select(struct rw_ctx *ctx, const struct rw_dataset *dataset,
         if (column->size && rw_side_column_of(column, dataset))
             RW_TRY(select_rows(ctx, column, dataset, keep, out));
     }
-    return dataset->pair ? select_pairs(ctx, dataset, keep, out) : RW_OK;
+    return dataset->pairs.item ? select_pairs(ctx, dataset, keep, out) : RW_OK;
 }

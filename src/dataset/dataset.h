@@ -38,53 +38,66 @@ struct rw_location {
     uint64_t line; /* from 1 */
 };
 
+/* Memory of rw_mem_new_large, or a mapping; p NULL: there is none. */
+struct rw_block {
+    void *p;
+    size_t n_bytes;
+};
+
+/* Texts end to end, each ended by 0: the i-th from offset[i] on. */
+struct rw_text_list {
+    uint64_t *offset;
+    char *text;
+};
+
 struct rw_dataset {
     uint32_t n_docs, n_queries, n_columns;
     /* Of an array or a table: the number of its columns, which are features 0 to width - 1. 0: the
      * features have ids of their own, as in LETOR text, or those of other data by their names. */
     uint32_t width;
     int by_name; /* 1: they were found by the names of a model or of other data; width is 0 */
-    struct rw_column *column; /* [n_columns] by ascending feature id; owned */
-    void *column_block;       /* NULL, or what all columns' arrays are parts of; owned */
-    size_t column_block_bytes;
-    void *early_block; /* NULL, or the same of columns that were filled early; owned */
-    size_t early_block_bytes;
-    float *label;              /* [n_docs]; owned */
-    uint32_t *query_offset;    /* [n_queries + 1]; owned */
-    uint64_t *query_id_offset; /* [n_queries + 1] into query_id_text; each id ends with 0; owned */
-    char *query_id_text;       /* owned */
-    uint64_t *comment_offset;  /* [n_docs + 1] into comment_text; NULL: no comments at all; owned */
-    char *comment_text;        /* each comment ends with 0; owned */
-    double *weight;            /* [n_docs]; NULL: all 1; owned */
-    int weight_by_query;       /* the weights came one a query (metrics weight queries by them) */
-    double *start_score;       /* [n_docs] where training starts; NULL: all 0; owned */
-    uint16_t *position;        /* [n_docs] at which they were shown; NULL: not known; owned */
-    int n_more_labels;         /* labels a document has beside `label` */
-    float *more_label;         /* [n_more_labels][n_docs]; NULL: none; owned */
-    struct rw_given_pair *pair; /* query by query, in the order given; NULL: none are; owned */
-    size_t *pair_offset;        /* [n_queries + 1] into `pair`; NULL likewise; owned */
+    struct rw_column *column;     /* [n_columns] by ascending feature id; owned */
+    struct rw_block column_block; /* all columns' arrays are parts of it, if there is one; owned */
+    struct rw_block early_block;  /* the same of columns that were filled early; owned */
+    float *label;                 /* [n_docs]; owned */
+    uint32_t *query_offset;       /* [n_queries + 1]; owned */
+    struct rw_text_list query_id; /* offset: [n_queries + 1]; owned */
+    struct rw_text_list comment;  /* offset: [n_docs + 1], NULL: no comments at all; owned */
+    double *weight;               /* [n_docs]; NULL: all 1; owned */
+    int weight_by_query; /* the weights came one a query (metrics weight queries by them) */
+    double *start_score; /* [n_docs] where training starts; NULL: all 0; owned */
+    uint16_t *position;  /* [n_docs] at which they were shown; NULL: not known; owned */
+    int n_more_labels;   /* labels a document has beside `label` */
+    float *more_label;   /* [n_more_labels][n_docs]; NULL: none; owned */
+    struct {
+        struct rw_given_pair *item; /* query by query, in the order given; NULL: none are; owned */
+        size_t *offset;             /* [n_queries + 1] into `item`; NULL likewise; owned */
+    } pairs;
     int32_t n_names;
     struct rw_feature_name
         *name; /* [n_names] by ascending id, as the table's header has them; owned */
-    /* Of a cache: all arrays above but `weight`, `name` and `column` are views of these; NULL: not
-     * from a cache; owned, a mapping */
-    void *cache;
-    size_t cache_bytes;
-    struct rw_location *location; /* [n_locations] by document; NULL: not read from text; owned */
-    uint32_t n_locations;
-    char **file; /* [n_files] names as they were given; each owned */
-    uint32_t n_files;
+    /* Of a cache: all arrays above but `weight`, `name` and `column` are views of its mapping;
+     * owned */
+    struct rw_block cache;
+    struct {
+        struct rw_location *location; /* [n_locations] by document; owned */
+        uint32_t n_locations;         /* 0: not read from text */
+        char **file;                  /* [n_files] names as they were given; each owned */
+        uint32_t n_files;
+    } origin;
     uint64_t first_doc;               /* of a worker's shard: documents of the workers before it */
     uint64_t n_clamped;               /* decimals beyond float's range, read as the largest float */
     struct rw_vocabulary *vocabulary; /* NULL, or words by the numbers that some columns have in
                                    place of values (dataset/names.h); shared */
     int is_qrels; /* of judgments and runs (rw_qrels_read): a ranking need not have all of its
                     documents, of which those of a query are by falling id */
-    /* NULL, or codes in place of values: of a validation set, by the boundaries of a training set,
-     * whose cuts they need (binning/bins.h); owned, and freed by codes_free */
-    struct rw_bins *codes;
-    uint32_t n_ids; /* of codes: one more than the greatest feature id that was read; else 0 */
-    void (*codes_free)(struct rw_bins *codes);
+    /* Codes in place of values: of a validation set, by the boundaries of a training set, whose
+     * cuts they need (binning/bins.h). */
+    struct {
+        struct rw_bins *bins; /* NULL: it has values; owned, and freed by `free` */
+        uint32_t n_ids;       /* one more than the greatest feature id that was read; else 0 */
+        void (*free)(struct rw_bins *bins);
+    } codes;
 };
 struct rw_bins;
 struct rw_vocabulary;

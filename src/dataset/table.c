@@ -688,10 +688,10 @@ static int take_ids(struct rw_ctx *ctx, const struct rw_table *table, struct rw_
     const uint32_t n_queries = table->n_queries;
     RW_RELEASED(rw_query_ids_release) struct rw_query_ids ids = {.slot = NULL};
     uint64_t *offset;
-    RW_TRY(RW_NEW(ctx, dataset->query_id_offset, (size_t)n_queries + 1));
-    offset = dataset->query_id_offset;
+    RW_TRY(RW_NEW(ctx, dataset->query_id.offset, (size_t)n_queries + 1));
+    offset = dataset->query_id.offset;
     if (!table->query_id_offset)
-        return number_queries(ctx, n_queries, &dataset->query_id_text, offset);
+        return number_queries(ctx, n_queries, &dataset->query_id.text, offset);
     for (uint32_t q = 0; q < n_queries; q++) {
         const char *id = table->query_id_text + table->query_id_offset[q];
         size_t first;
@@ -706,9 +706,9 @@ static int take_ids(struct rw_ctx *ctx, const struct rw_table *table, struct rw_
                            table->query_offset[q]);
         offset[q + 1] = offset[q] + strlen(id) + 1;
     }
-    RW_TRY(RW_NEW_RAW(ctx, dataset->query_id_text, offset[n_queries]));
+    RW_TRY(RW_NEW_RAW(ctx, dataset->query_id.text, offset[n_queries]));
     for (uint32_t q = 0; q < n_queries; q++)
-        memcpy(dataset->query_id_text + offset[q], table->query_id_text + table->query_id_offset[q],
+        memcpy(dataset->query_id.text + offset[q], table->query_id_text + table->query_id_offset[q],
                offset[q + 1] - offset[q]);
     return RW_OK;
 }
@@ -790,9 +790,9 @@ static int make_columns(struct rw_ctx *ctx, struct copy_job *job)
     job->stride = ((size_t)dataset->n_docs + 15) / 16 * 16; /* whole cache lines */
     job->n_groups = (reader->n_dense + RW_TABLE_COLUMNS - 1) / RW_TABLE_COLUMNS;
     room += reader->n_dense * job->stride;
-    dataset->column_block_bytes = room * sizeof(float);
-    RW_TRY(rw_mem_new_large(ctx, &dataset->column_block, dataset->column_block_bytes, 0));
-    float *at = dataset->column_block;
+    dataset->column_block.n_bytes = room * sizeof(float);
+    RW_TRY(rw_mem_new_large(ctx, &dataset->column_block.p, dataset->column_block.n_bytes, 0));
+    float *at = dataset->column_block.p;
     for (uint32_t k = 0; k < reader->n_dense; k++, at += job->stride)
         dataset->column[reader->dense[k]].value = at;
     for (uint32_t k = 0; k < reader->n_sparse; k++) {

@@ -7,9 +7,8 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "dataset/dataset.h"
-#include "dataset/names.h"
 #include "evaluate/evaluate.h"
-#include "io/input.h"
+#include "io/side_files.h"
 
 /* ------------------------------------------------------------------ the difference */
 
@@ -243,65 +242,44 @@ int rw_holm(struct rw_ctx *ctx, double *p, int n)
 
 /* ------------------------------------------------------------------ groups of queries */
 
-static char *skip_blanks(char *at)
+/* The line at hand: a query, and its group up to the line's end. */
+static int take_line(struct rw_ctx *ctx, struct rw_line_reader *lines,
+                     const struct rw_query_ids *ids, const char **group_of)
 {
-    return at + strspn(at, " \t\r");
-}
-
-/* Cuts a line into the id and the group; 0: nothing on it. */
-static int take_line(struct rw_ctx *ctx, const char *path, uint32_t number, char *line, char **id,
-                     char **group)
-{
-    size_t n = strlen(line);
-    while (n > 0 && strchr(" \t\r", line[n - 1]))
-        line[--n] = 0;
-    *id = skip_blanks(line);
-    if (!**id || **id == '#')
-        return 0;
-    char *end = *id + strcspn(*id, " \t");
-    *group = skip_blanks(end);
-    if (!**group)
-        return rw_fail(ctx, RW_ERR_PARSE, "%s:%u:%zu: expected 'QUERY GROUP', found '%.60s'", path,
-                       number, (size_t)(*id - line) + 1, *id);
-    *end = 0;
-    return 1;
-}
-
-static int read_lines(struct rw_ctx *ctx, const char *path, char *text,
-                      const struct rw_query_ids *ids, const char **group_of)
-{
-    uint32_t number = 1;
-    for (char *line = text, *next; line; line = next, number++) {
-        char *id, *group;
-        next = strchr(line, '\n');
-        if (next)
-            *next++ = 0;
-        const int found = take_line(ctx, path, number, line, &id, &group);
-        RW_TRY(found);
-        size_t query;
-        if (!found || !rw_query_ids_find(ids, id, strlen(id), &query))
-            continue;
-        if (group_of[query])
-            return rw_fail(ctx, RW_ERR_PARSE, "%s:%u:%zu: query '%.60s' has a group already", path,
-                           number, (size_t)(id - line) + 1, id);
-        group_of[query] = group;
-    }
+    struct rw_word word[2];
+    size_t query;
+    const int n = rw_line_words(lines->begin, lines->end, word, 2);
+    if (n == 0 || *word[0].text == '#')
+        return RW_OK;
+    if (n == 1)
+        return rw_line_wrong(ctx, lines, &word[0], "'QUERY GROUP'");
+    while (strchr(" \t\r", lines->end[-1]))
+        *--lines->end = 0;
+    if (!rw_query_ids_find(ids, word[0].text, word[0].n, &query))
+        return RW_OK;
+    if (group_of[query])
+        return rw_fail(ctx, RW_ERR_PARSE, "%s:%llu:%zu: query '%.*s' has a group already",
+                       lines->name, (unsigned long long)lines->number,
+                       (size_t)(word[0].text - lines->begin) + 1,
+                       (int)(word[0].n < 60 ? word[0].n : 60), word[0].text);
+    group_of[query] = word[1].text;
     return RW_OK;
 }
 
 int rw_query_groups_read(struct rw_ctx *ctx, const struct rw_dataset *dataset, const char *path,
                          struct rw_arena *arena, const char ***out)
 {
-    RW_SCOPED(rw_input_close) struct rw_input *input = NULL;
+    RW_RELEASED(rw_line_reader_close) struct rw_line_reader lines = {0};
     RW_RELEASED(rw_query_ids_release) struct rw_query_ids ids = {0};
-    char *text = NULL;
-    size_t n_bytes;
     RW_TRY(RW_ARENA_NEW(ctx, arena, *out, dataset->n_queries));
-    RW_TRY(rw_input_open(ctx, path, &input));
-    RW_TRY(rw_input_read_all(ctx, input, &text, &n_bytes));
+    RW_TRY(rw_line_reader_open(ctx, path, &lines));
+    char *text = lines.text;
+    lines.text = NULL; /* the groups are in it */
     RW_TRY(rw_arena_own(ctx, arena, text, rw_mem_free));
     RW_TRY(rw_dataset_query_ids(ctx, dataset, &ids));
-    return read_lines(ctx, rw_input_name(input), text, &ids, *out);
+    while (rw_line_reader_next(&lines))
+        RW_TRY(take_line(ctx, &lines, &ids, *out));
+    return RW_OK;
 }
 
 /* ------------------------------------------------------------------ the comparison */

@@ -1,17 +1,13 @@
 /* Cross-validation by query, from one data set: fold f is what a model is measured on, fold f + 1
  * what stops its training, and the rest what it is trained on. What is reported decides nothing. */
-#include <errno.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
 #include "dataset/dataset.h"
 #include "evaluate/evaluate.h"
-#include "model/flat.h"
 #include "params/params.h"
 
 /* Above this many documents folds are trained one after the other: side by side each needs memory
@@ -172,86 +168,38 @@ out:
 
 /* ------------------------------------------------------------------ all of them */
 
-/* A thread that trains folds: first, first + step, ... */
-struct worker {
-    struct validation *v;
-    struct rw_ctx *ctx;
-    int first, step, status;
-    pthread_t thread;
-    int started;
-};
-
-/* Of the worker on the calling thread: the caller is asked. Of the others: what it was told. */
-static int ask_caller(void *user, const struct rw_progress *progress)
-{
-    (void)progress;
-    return rw_poll_pass_on(user);
-}
-
 static int has_stopped(void *user, const struct rw_progress *progress)
 {
     (void)progress;
     return rw_poll_is_stopped(user);
 }
 
-static void *run_worker(void *user)
+struct side_by_side {
+    struct validation *v;
+    int n_workers;
+};
+
+/* A worker's folds: worker, worker + n_workers, ... They know nothing of one another. Notes of
+ * several folds would be mixed, so there are none. */
+static int run_folds(void *user, struct rw_ctx *ctx, int worker)
 {
-    struct worker *worker = user;
-    for (int f = worker->first; f < worker->v->cv.n_folds && worker->status >= 0; f += worker->step)
-        worker->status = run_fold(worker->v, f, worker->ctx);
-    return NULL;
+    const struct side_by_side *job = user;
+    RW_TRY(rw_ctx_set_comm(ctx, NULL));
+    rw_ctx_set_log(ctx, NULL, NULL);
+    if (worker > 0)
+        RW_TRY(rw_ctx_set_poll(ctx, has_stopped, job->v->ctx));
+    for (int f = worker; f < job->v->cv.n_folds; f += job->n_workers)
+        RW_TRY(run_fold(job->v, f, ctx));
+    return RW_OK;
 }
 
-/* Until a thread is done; the caller is asked meanwhile. */
-static void join(struct rw_ctx *ctx, pthread_t thread)
+static int run_side_by_side(struct rw_ctx *ctx, struct validation *v, int n_workers)
 {
-    enum { TENTH = 100000000, SECOND = 1000000000 }; /* ns */
-    struct timespec until;
-    do {
-        (void)rw_poll(ctx); /* the threads see it, too, and fail */
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_sec += (until.tv_nsec + TENTH) / SECOND;
-        until.tv_nsec = (until.tv_nsec + TENTH) % SECOND;
-    } while (pthread_timedjoin_np(thread, NULL, &until) == ETIMEDOUT);
-}
-
-static int side_by_side(struct rw_ctx *ctx, struct validation *v, int n_workers)
-{
-    struct worker *worker = NULL;
-    int status = RW_OK;
-    const int n_threads = ctx->n_threads;
-    RW_TRY_OUT(RW_NEW(ctx, worker, (size_t)n_workers));
-    for (int i = 0; i < n_workers; i++) {
-        worker[i] = (struct worker){.v = v, .first = i, .step = n_workers};
-        status = rw_ctx_new(&worker[i].ctx);
-        if (status < 0) {
-            rw_fail(ctx, status, "out of memory: no room for a context");
-            goto out;
-        }
-        /* No log: notes of several folds would be mixed. Errors are forwarded below. */
-        RW_TRY_OUT(rw_ctx_set_poll(worker[i].ctx, i == 0 ? ask_caller : has_stopped, ctx));
-        RW_TRY_OUT(
-            rw_ctx_set_threads(worker[i].ctx, n_threads / n_workers + (i < n_threads % n_workers)));
-    }
-    for (int i = 1; i < n_workers; i++)
-        worker[i].started = pthread_create(&worker[i].thread, NULL, run_worker, &worker[i]) == 0;
-    run_worker(&worker[0]);
-    for (int i = 1; i < n_workers; i++) {
-        if (!worker[i].started)
-            run_worker(&worker[i]);
-    }
-    for (int i = 1; i < n_workers; i++) {
-        if (worker[i].started)
-            join(ctx, worker[i].thread);
-    }
-    for (int i = 0; i < n_workers && status >= 0; i++) {
-        if (worker[i].status < 0)
-            status = rw_fail(ctx, worker[i].status, "%s", rw_last_error(worker[i].ctx));
-    }
-out:
-    for (int i = 0; worker && i < n_workers; i++)
-        rw_ctx_free(worker[i].ctx);
-    rw_mem_free(worker);
+    struct side_by_side job = {v, n_workers};
+    const rw_log_fn log = ctx->log;
+    void *log_user = ctx->log_user;
+    const int status = rw_workers_run(ctx, n_workers, run_folds, &job);
+    rw_ctx_set_log(ctx, log, log_user);
     return status;
 }
 
@@ -350,7 +298,7 @@ static int validate(struct rw_ctx *ctx, const struct rw_params *params,
     const int counts =
         rw_stage_begin(ctx, "cross-validation", (uint64_t)n_folds * (uint64_t)v->params.rounds, 0);
     if (n_workers > 1)
-        status = side_by_side(ctx, v, n_workers);
+        status = run_side_by_side(ctx, v, n_workers);
     for (int f = 0; f < n_folds && n_workers == 1 && status >= 0; f++)
         status = run_fold(v, f, ctx);
     rw_stage_end(ctx, counts);

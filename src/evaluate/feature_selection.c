@@ -388,7 +388,7 @@ static int check(struct selecting *s, const struct rw_params *params)
     if (rw_workers_count(s->ctx) > 1)
         return rw_fail(s->ctx, RW_ERR_UNSUPPORTED, "features are selected by one worker, not by %d",
                        rw_workers_count(s->ctx));
-    if (s->valid->codes)
+    if (s->valid->codes.bins)
         return rw_fail(s->ctx, RW_ERR_ARGUMENT,
                        "features are selected by validation sets with values: rw_dataset_read");
     RW_TRY(rw_params_check(s->ctx, params, RW_PARAMS_TRAIN));
@@ -542,20 +542,26 @@ int rw_permutation_run(struct rw_ctx *ctx, const struct rw_permutation *permutat
     if (dataset->n_columns)
         memcpy(changed.column, dataset->column, dataset->n_columns * sizeof(*changed.column));
     RW_TRY(measure(&m, dataset, value));
-    const int counts = rw_stage_begin(ctx, "permutations",
-                                      (uint64_t)m.scorer->flat.n_used * (uint64_t)n_repeats, 0);
-    for (uint32_t i = 0; i < m.scorer->flat.n_used && (int)i < room; i++) {
-        const struct rw_column *column = rw_dataset_column(&changed, m.scorer->flat.feature[i]);
-        out[i] = (struct rw_permuted){.feature = m.scorer->flat.feature[i],
+    const struct rw_flat *flat = &m.scorer->flat;
+    int n = 0, n_features = 0;
+    for (uint32_t slot = 0; slot < flat->n_used; slot++)
+        n_features += rw_flat_is_next_feature(flat, slot);
+    const int counts =
+        rw_stage_begin(ctx, "permutations", (uint64_t)n_features * (uint64_t)n_repeats, 0);
+    for (uint32_t slot = 0; slot < flat->n_used && n < room; slot++) {
+        if (!rw_flat_is_next_feature(flat, slot))
+            continue;
+        const struct rw_column *column = rw_dataset_column(&changed, flat->feature[slot]);
+        out[n] = (struct rw_permuted){.feature = flat->feature[slot],
                                       .deviation = n_repeats > 1 ? 0.0 : (double)NAN};
         if (column) /* else nothing to shuffle */
             RW_TRY_OUT(permute(&m, &changed, changed.column + (column - changed.column), n_repeats,
-                               *value, &out[i]));
-        if (permutation->on_feature &&
-            permutation->on_feature(permutation->user, (int)i + 1, (int)m.scorer->flat.n_used) != 0)
+                               *value, &out[n]));
+        n++;
+        if (permutation->on_feature && permutation->on_feature(permutation->user, n, n_features))
             RW_TRY_OUT(rw_fail(ctx, RW_ERR_INTERRUPTED, "stopped while features were permuted"));
     }
-    status = (int)m.scorer->flat.n_used;
+    status = n_features;
 out:
     rw_stage_end(ctx, counts);
     return status;

@@ -1,14 +1,55 @@
 /* CSV and TSV: records of fields between commas or tabs, quoted or not, as RFC 4180 has them. A
  * quote inside a field that does not begin with one is a character as any other. */
-#include "io/csv.h"
+#include "io/text.h"
 
+#include <stdarg.h>
+#include <stdlib.h>
 #include <strings.h>
 
 #include "base/mem.h"
+#include "comm/comm.h"
 #include "dataset/names.h"
 #include "io/data_format.h"
 
+/* The longest record: one that does not end has lost a quote. */
+enum { MOST_RECORD = 1 << 26 };
+
+enum role { FEATURE, IGNORED, LABEL, MORE_LABEL, QUERY, WEIGHT };
+struct column {
+    enum role role;
+    /* of a feature: its index among those that are read, by ascending id; of a further label: which
+     * one it is, from 0 */
+    uint32_t slot;
+    int is_word;    /* of a feature: its values are words */
+    int is_ignored; /* 'ignore' names it */
+    int64_t id;     /* of a feature; -1: it is not read */
+    char *title;    /* NULL: no header */
+};
+/* What the header says, and what the context asks for. */
+struct rw_csv_layout {
+    struct rw_arena arena; /* of what follows */
+    char separator;
+    int has_header, n_more_labels;
+    uint32_t n_columns, n_slots;
+    struct column *column;        /* [n_columns] */
+    uint16_t *feature;            /* [n_slots] ids, ascending */
+    struct rw_feature_name *name; /* [n_names] by ascending id; NULL: no header */
+    int32_t n_names;
+    uint32_t width; /* as of the dataset, as is */
+    int by_name;
+    struct rw_vocabulary *vocabulary; /* of the words; NULL: there are none; the context's */
+};
+
 /* ---- fields ---- */
+
+/* One field, and what stands behind it. */
+struct field {
+    const char *begin, *end; /* without the quotes round it */
+    int is_quoted;
+    const char *next;  /* at the separator, at the line's end, or at the end of the text */
+    const char *wrong; /* NULL, or where what is wrong stands */
+    const char *expected, *found;
+};
 
 static const char *field_end(const char *p, const char *end, char separator)
 {
@@ -22,9 +63,9 @@ static int ends_line(const char *p, const char *end)
     return p == end || *p == '\n' || (*p == '\r' && (p + 1 == end || p[1] == '\n'));
 }
 
-static struct rw_csv_field quoted_at(const char *p, const char *end, char separator)
+static struct field quoted_at(const char *p, const char *end, char separator)
 {
-    struct rw_csv_field field = {.begin = p + 1, .end = end, .is_quoted = 1, .next = end};
+    struct field field = {.begin = p + 1, .end = end, .is_quoted = 1, .next = end};
     const char *quote = p + 1;
     while ((quote = quote < end ? memchr(quote, '"', (size_t)(end - quote)) : NULL) != NULL) {
         if (quote + 1 == end || quote[1] != '"')
@@ -50,24 +91,25 @@ static struct rw_csv_field quoted_at(const char *p, const char *end, char separa
     return field;
 }
 
-struct rw_csv_field rw_csv_field_at(const char *p, const char *end, char separator)
+static struct field field_at(const char *p, const char *end, char separator)
 {
     if (p < end && *p == '"')
         return quoted_at(p, end, separator);
-    struct rw_csv_field field = {.begin = p, .end = field_end(p, end, separator)};
+    struct field field = {.begin = p, .end = field_end(p, end, separator)};
     field.next = field.end;
     if (field.end > p && field.end[-1] == '\r' && ends_line(field.end, end))
         field.end--;
     return field;
 }
 
-const char *rw_csv_record_end(const char *p, const char *end, char separator)
+/* The end of the record at p, behind its line's end; NULL: it does not end before `end`. */
+static const char *record_end(const char *p, const char *end, char separator)
 {
     const char *newline = p < end ? memchr(p, '\n', (size_t)(end - p)) : NULL;
     if (!newline || !memchr(p, '"', (size_t)(newline - p)))
         return newline ? newline + 1 : NULL;
     for (;;) {
-        p = rw_csv_field_at(p, end, separator).next;
+        p = field_at(p, end, separator).next;
         if (p >= end)
             return NULL;
         if (*p++ == '\n')
@@ -75,7 +117,8 @@ const char *rw_csv_record_end(const char *p, const char *end, char separator)
     }
 }
 
-char rw_csv_separator(const char *p, const char *end)
+/* What separates the columns: a tab, if one is behind the first field, or else a comma. */
+static char separator_of(const char *p, const char *end)
 {
     if (p < end && *p == '"')
         p = quoted_at(p, end, ',').end;
@@ -84,7 +127,8 @@ char rw_csv_separator(const char *p, const char *end)
     return p < end && *p == '\t' ? '\t' : ',';
 }
 
-size_t rw_csv_field_text(const struct rw_csv_field *field, char *to)
+/* The field's text, with "" as ". to: [end - begin + 1], ended by 0. Returns its length. */
+static size_t field_text(const struct field *field, char *to)
 {
     char *begin = to;
     for (const char *p = field->begin; p < field->end; p++) {
@@ -95,50 +139,44 @@ size_t rw_csv_field_text(const struct rw_csv_field *field, char *to)
     return (size_t)(to - begin);
 }
 
-/* ---- values ---- */
-
-static int is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
 /* Without blanks at either end. */
-static struct rw_csv_field trimmed(const struct rw_csv_field *field)
+static struct field trimmed(const struct field *field)
 {
-    struct rw_csv_field inner = *field;
-    while (inner.begin < inner.end && is_blank(*inner.begin))
+    struct field inner = *field;
+    while (inner.begin < inner.end && (*inner.begin == ' ' || *inner.begin == '\t'))
         inner.begin++;
-    while (inner.end > inner.begin && is_blank(inner.end[-1]))
+    while (inner.end > inner.begin && (inner.end[-1] == ' ' || inner.end[-1] == '\t'))
         inner.end--;
     return inner;
 }
 
-static int is_word(const struct rw_csv_field *field, const char *word)
+static int is_word(const struct field *field, const char *word)
 {
     const size_t n = (size_t)(field->end - field->begin);
     return n == strlen(word) && strncasecmp(field->begin, word, n) == 0;
 }
 
-int rw_csv_is_missing(const struct rw_csv_field *field)
+/* An empty field, NA or NaN, without blanks around. */
+static int is_missing(const struct field *inner)
 {
-    const struct rw_csv_field inner = trimmed(field);
-    return inner.begin == inner.end || is_word(&inner, "NA") || is_word(&inner, "NaN");
+    return inner->begin == inner->end || is_word(inner, "NA") || is_word(inner, "NaN");
 }
 
-int rw_csv_is_number(const struct rw_csv_field *field)
+/* Is there a number, and nothing else? */
+static int is_number(const struct field *field)
 {
-    const struct rw_csv_field inner = trimmed(field);
+    const struct field inner = trimmed(field);
     double value;
     int clamped;
     return rw_number_parse_double(inner.begin, inner.end, &value, &clamped) == inner.end;
 }
 
 /* 1: a feature's value. */
-static int value_of(const struct rw_csv_field *field, float *value, int *clamped)
+static int value_of(const struct field *field, float *value, int *clamped)
 {
-    const struct rw_csv_field inner = trimmed(field);
+    const struct field inner = trimmed(field);
     *clamped = 0;
-    if (rw_csv_is_missing(&inner))
+    if (is_missing(&inner))
         *value = rw_float_of_bits(RW_MISSING_BITS);
     else if (is_word(&inner, "true") || is_word(&inner, "false"))
         *value = *inner.begin == 't' || *inner.begin == 'T' ? 1.0F : 0.0F;
@@ -147,34 +185,468 @@ static int value_of(const struct rw_csv_field *field, float *value, int *clamped
     return 1;
 }
 
-/* ---- what is wrong ---- */
+/* ---- the first record ---- */
 
-static struct rw_text_found found_in(const struct rw_csv_field *field)
+struct header {
+    struct rw_ctx *ctx;
+    const char *name;                 /* of the file; borrowed */
+    struct rw_table_columns *columns; /* borrowed, or the defaults */
+    struct rw_csv_layout *layout;
+    const char *text, *end; /* of the record */
+    struct field *field;    /* [layout->n_columns] in the layout's arena */
+    size_t field_room;
+};
+
+static int bad(const struct header *h, uint32_t column, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static int bad(const struct header *h, uint32_t column, const char *format, ...)
 {
-    return rw_text_found(field->begin, (size_t)(field->end - field->begin), "an empty field");
+    const struct field *field = &h->field[column];
+    char text[2048];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    return rw_fail(h->ctx, RW_ERR_PARSE, "%s:1:%zu: %s", h->name,
+                   (size_t)(field->begin - h->text) - (field->is_quoted != 0) + 1, text);
 }
 
-static const char *bad_value(struct rw_text_chunk *chunk, const char *record,
-                             const struct rw_csv_field *field, uint32_t column)
+static int split(struct header *h)
 {
-    const struct rw_csv_layout *layout = chunk->text->layout;
-    const struct rw_csv_field inner = trimmed(field);
-    const char *hint = rw_text_value_hint(inner.begin, (size_t)(inner.end - inner.begin),
-                                          "\nhint: a missing value is an empty field, NA or NaN");
-    char name[64];
-    if (layout->title)
-        snprintf(name, sizeof(name), "column '%.40s'", layout->title[column]);
-    else
-        snprintf(name, sizeof(name), "column %u", column + 1);
-    return rw_text_wrong(chunk, record, field->begin, "expected a number in %s, found %s%s", name,
-                         found_in(field).text,
-                         *hint ? hint : "\nhint: 'ignore' leaves columns out that are no numbers");
+    struct rw_csv_layout *layout = h->layout;
+    const char *p = h->text;
+    do {
+        RW_TRY(RW_ARENA_GROW(h->ctx, &layout->arena, h->field, h->field_room,
+                             (size_t)layout->n_columns + 1));
+        struct field *field = &h->field[layout->n_columns++];
+        *field = field_at(p, h->end, layout->separator);
+        if (field->wrong)
+            return rw_fail(h->ctx, RW_ERR_PARSE, "%s:1:%zu: expected %s", h->name,
+                           (size_t)(field->wrong - h->text) + 1, field->expected);
+        p = field->next + 1;
+    } while (p <= h->end && p[-1] == layout->separator);
+    return RW_ARENA_NEW(h->ctx, &layout->arena, layout->column, layout->n_columns);
+}
+
+/* "3", or "3-7": 1, and numbers from 1. */
+static int parse_range(const char *text, unsigned long *first, unsigned long *last)
+{
+    char *end;
+    if ((unsigned char)(*text - '0') > 9)
+        return 0;
+    *first = *last = strtoul(text, &end, 10);
+    if (*end == '-' && (unsigned char)(end[1] - '0') <= 9)
+        *last = strtoul(end + 1, &end, 10);
+    return *end == 0;
+}
+
+static int are_numbers(const char *const *texts, int n)
+{
+    unsigned long first, last;
+    while (n > 0 && (!texts[n - 1] || parse_range(texts[n - 1], &first, &last)))
+        n--;
+    return n <= 0;
+}
+
+/* Is there a header? By the caller's columns, all of which are numbers, and the fields: names are
+ * no numbers. */
+static int find_header(struct header *h)
+{
+    const struct rw_columns *given = &h->columns->given;
+    struct rw_csv_layout *layout = h->layout;
+    const int by_number =
+        rw_columns_are_given(h->columns) &&
+        are_numbers((const char *const[]){given->label, given->qid, given->weight}, 3) &&
+        are_numbers(given->ignore, given->n_ignore) &&
+        are_numbers(given->more_label, given->n_more_labels);
+    layout->has_header = 1;
+    for (uint32_t c = 0; by_number && c < layout->n_columns; c++)
+        layout->has_header &= !is_number(&h->field[c]);
+    for (uint32_t c = 0; layout->has_header && c < layout->n_columns; c++) {
+        const struct field *field = &h->field[c];
+        char **title = &layout->column[c].title;
+        RW_TRY(
+            RW_ARENA_NEW(h->ctx, &layout->arena, *title, (size_t)(field->end - field->begin) + 1));
+        const size_t n = field_text(field, *title);
+        if (strlen(*title) != n)
+            return bad(h, c, "expected a name, found a byte 0");
+    }
+    return RW_OK;
+}
+
+/* Names that look like a document's fields. */
+static int is_no_header(const struct header *h)
+{
+    int any_number = 0;
+    for (uint32_t c = 0; c < h->layout->n_columns; c++) {
+        const struct field inner = trimmed(&h->field[c]);
+        if (is_number(&inner))
+            any_number = 1;
+        else if (!is_missing(&inner))
+            return 0;
+    }
+    return any_number;
+}
+
+/* ---- roles of columns ---- */
+
+/* A few of the names, for a message. */
+static const char *some_names(const struct header *h, char *text, size_t size)
+{
+    const uint32_t n_columns = h->layout->n_columns;
+    size_t n = 0;
+    text[0] = 0;
+    for (uint32_t c = 0; h->layout->has_header && c < n_columns && c < 8; c++)
+        n += (size_t)snprintf(text + n, size - n, "%s'%.40s'", c ? ", " : "",
+                              h->layout->column[c].title);
+    snprintf(text + n, size - n, "%s", n_columns > 8 ? ", ..." : "");
+    return text;
+}
+
+/* The columns [*first, *end) that a text means: one by its name, or else by their numbers. */
+static int find_columns(const struct header *h, const char *text, uint32_t *first, uint32_t *end)
+{
+    const struct rw_csv_layout *layout = h->layout;
+    unsigned long from, to;
+    for (uint32_t c = 0; layout->has_header && c < layout->n_columns; c++) {
+        if (strcmp(layout->column[c].title, text) == 0) {
+            *first = c;
+            *end = c + 1;
+            return 1;
+        }
+    }
+    if (!parse_range(text, &from, &to) || from < 1 || from > to || to > layout->n_columns)
+        return 0;
+    *first = (uint32_t)from - 1;
+    *end = (uint32_t)to;
+    return 1;
+}
+
+/* The column that a text means; NULL: there is none. */
+static struct column *find_column(const struct header *h, const char *text)
+{
+    uint32_t first, end;
+    return find_columns(h, text, &first, &end) && end == first + 1 ? &h->layout->column[first]
+                                                                   : NULL;
+}
+
+static int no_column(const struct header *h, const char *text, const char *what)
+{
+    char names[512];
+    if (h->layout->has_header)
+        return bad(h, 0, "no column '%.64s'%s; there are %s", text, what,
+                   some_names(h, names, sizeof(names)));
+    return bad(h, 0, "no column '%.64s'%s; expected a number from 1 to %u\nhint: %s", text, what,
+               h->layout->n_columns, "the first line is taken for a document, as it has numbers");
+}
+
+/* given: NULL: the column is called `name`. may_lack: it is no error if there is none. */
+static int take_role(struct header *h, const char *given, const char *name, enum role role,
+                     int may_lack)
+{
+    static const char *const what[] = {[LABEL] = " for labels",
+                                       [MORE_LABEL] = " for further labels",
+                                       [QUERY] = " for query ids",
+                                       [WEIGHT] = " for weights"};
+    char names[512];
+    struct column *column = find_column(h, given ? given : name);
+    if (!column && may_lack)
+        return RW_OK;
+    if (!column && given)
+        return no_column(h, given, what[role]);
+    if (!column)
+        return bad(h, 0,
+                   "no column '%s'; there are %s\nhint: the parameter '%s-column' says which "
+                   "column has the %s",
+                   name, some_names(h, names, sizeof(names)), name, what[role] + 5);
+    if (column->role != FEATURE)
+        return bad(h, (uint32_t)(column - h->layout->column), "the column is given twice, also%s",
+                   what[role]);
+    column->role = role;
+    return RW_OK;
+}
+
+/* Nothing but what has a name is read, and numbers are another file's. */
+static int reads_names_only(const struct header *h)
+{
+    return h->columns->n_names && h->columns->first_other < 0;
+}
+
+/* They are a training set's. */
+static int take_more_labels(struct header *h)
+{
+    const struct rw_columns *given = &h->columns->given;
+    for (int i = 0; i < given->n_more_labels && !given->no_label; i++) {
+        struct column *column = find_column(h, given->more_label[i]);
+        if (reads_names_only(h)) {
+            if (column)
+                column->is_ignored = 1;
+            continue;
+        }
+        RW_TRY(take_role(h, given->more_label[i], "", MORE_LABEL, 0));
+        column->slot = (uint32_t)i;
+        h->layout->n_more_labels = i + 1;
+    }
+    return RW_OK;
+}
+
+static int take_ignored(struct header *h)
+{
+    const struct rw_columns *given = &h->columns->given;
+    uint32_t c, end;
+    for (int i = 0; i < given->n_ignore && !reads_names_only(h); i++) {
+        if (!find_columns(h, given->ignore[i], &c, &end))
+            return no_column(h, given->ignore[i], " to leave out");
+        for (; c < end; c++)
+            h->layout->column[c].is_ignored = 1;
+    }
+    return RW_OK;
+}
+
+static int take_roles(struct header *h)
+{
+    const struct rw_columns *given = &h->columns->given;
+    RW_TRY(take_role(h, given->label, "label", LABEL, given->no_label));
+    RW_TRY(take_role(h, given->qid, "qid", QUERY, given->no_qid));
+    if (given->weight)
+        RW_TRY(take_role(h, given->weight, "", WEIGHT, given->no_label));
+    RW_TRY(take_more_labels(h));
+    RW_TRY(take_ignored(h));
+    for (uint32_t c = 0; c < h->layout->n_columns; c++) {
+        struct column *column = &h->layout->column[c];
+        column->id = -1;
+        if (column->is_ignored && column->role == FEATURE)
+            column->role = IGNORED;
+    }
+    /* a column of the name that query ids have is never a feature, of whatever the training reads
+     */
+    const struct column *second = given->qid && !h->columns->n_names ? find_column(h, "qid") : NULL;
+    if (second && second->role == FEATURE)
+        return bad(h, (uint32_t)(second - h->layout->column),
+                   "the column 'qid' would be a feature: the query ids are in column '%.64s'\n"
+                   "hint: leave out 'qid-column' to take them from 'qid', or leave the column out "
+                   "('ignore')",
+                   given->qid);
+    return RW_OK;
+}
+
+/* ---- features ---- */
+
+/* Features have different names, as a model has them. */
+static int check_names_in_model(const struct header *h)
+{
+    const struct rw_csv_layout *layout = h->layout;
+    struct rw_feature_name *names RW_FREED = NULL, *in_model = NULL;
+    int32_t n = 0;
+    RW_TRY(RW_NEW(h->ctx, names, layout->n_columns));
+    for (uint32_t c = 0; c < layout->n_columns; c++) {
+        if (layout->column[c].role == FEATURE)
+            names[n++] = (struct rw_feature_name){c, layout->column[c].title};
+    }
+    const int status = rw_names_for_model(h->ctx, names, n, &in_model);
+    rw_names_free(in_model, n);
+    if (status != RW_ERR_DATA)
+        return status;
+    char why[512];
+    snprintf(why, sizeof(why), "%s", rw_last_error(h->ctx));
+    return rw_fail(h->ctx, RW_ERR_DATA, "%s:1: %s", h->name, why);
+}
+
+/* Columns have different names. */
+static int check_titles(const struct header *h)
+{
+    struct rw_query_ids seen RW_RELEASED(rw_query_ids_release) = {0}; /* a set of texts */
+    uint32_t *column RW_FREED = NULL;
+    size_t index;
+    RW_TRY(RW_NEW(h->ctx, column, h->layout->n_columns));
+    for (uint32_t c = 0; c < h->layout->n_columns; c++) {
+        const char *title = h->layout->column[c].title;
+        const size_t n = seen.n;
+        if (h->layout->column[c].is_ignored || !*title)
+            continue;
+        const int is_known = rw_query_ids_add(h->ctx, &seen, title, &index);
+        RW_TRY(is_known);
+        if (is_known)
+            return bad(h, c, "column %u has the name of column %u, '%.64s'", c + 1,
+                       column[index] + 1, title);
+        column[n] = c;
+    }
+    return reads_names_only(h) ? RW_OK : check_names_in_model(h);
+}
+
+static int no_name(const struct header *h, uint32_t column)
+{
+    return bad(h, column,
+               "column %u has no name\nhint: if it numbers the lines, 'ignore' leaves it out",
+               column + 1);
+}
+
+/* A column that the caller has ignored, or whose name is of labels or query ids. */
+static int is_expected(const struct header *h, uint32_t column)
+{
+    const struct rw_columns *given = &h->columns->given;
+    const char *title = h->layout->column[column].title;
+    unsigned long first, last;
+    for (int i = 0; i < given->n_ignore; i++) {
+        if (strcmp(given->ignore[i], title) == 0 || (parse_range(given->ignore[i], &first, &last) &&
+                                                     column + 1 >= first && column + 1 <= last))
+            return 1;
+    }
+    return !*title || strcmp(title, "label") == 0 || strcmp(title, "qid") == 0;
+}
+
+/* Once for each data set: columns that are not read, for they have no feature's name. */
+static void note_extra(const struct header *h)
+{
+    enum { FEW = 3 };
+    char names[FEW * 48] = "";
+    size_t at = 0;
+    uint32_t n = 0;
+    for (uint32_t c = 0; c < h->layout->n_columns; c++) {
+        const struct column *column = &h->layout->column[c];
+        if (column->role != FEATURE || column->id >= 0 || is_expected(h, c))
+            continue;
+        if (n++ < FEW)
+            at += (size_t)snprintf(names + at, sizeof(names) - at, "%s'%.40s'", n > 1 ? ", " : "",
+                                   column->title);
+    }
+    if (n == 0 || h->columns->has_noted_extra || rw_worker(h->ctx) != 0)
+        return;
+    h->columns->has_noted_extra = 1;
+    rw_log(h->ctx, RW_LOG_NOTE, "%s: %u column%s not among the features, and %s not used: %s%s",
+           h->name, n, n > 1 ? "s are" : " is", n > 1 ? "are" : "is", names,
+           n > FEW ? ", ..." : "");
+}
+
+/* Ids of the columns that the names of a model, or of another data set, have. */
+static int find_by_name(struct header *h)
+{
+    const struct rw_table_columns *columns = h->columns;
+    struct rw_csv_layout *layout = h->layout;
+    int64_t other = columns->first_other;
+    uint32_t *found RW_FREED = NULL, n_lacking = 0, first = 0;
+    RW_TRY(RW_NEW(h->ctx, found, (size_t)columns->n_names));
+    for (uint32_t c = 0; c < layout->n_columns; c++) {
+        struct column *column = &layout->column[c];
+        int32_t index;
+        if (column->role != FEATURE)
+            continue;
+        RW_TRY(rw_columns_find(h->ctx, columns, column->title, &index));
+        if (index >= 0 && found[index])
+            return bad(h, c, "columns %u and %u are both feature '%.64s'", found[index], c + 1,
+                       columns->name[index].name);
+        if (index < 0 && other >= 0 && !column->title[0])
+            return no_name(h, c);
+        if (index >= 0) {
+            found[index] = c + 1;
+            column->id = columns->name[index].feature;
+        } else if (other >= 0) {
+            column->id = other++;
+        }
+    }
+    for (int32_t i = columns->n_names - 1; i >= 0; i--) {
+        if (columns->needed[i] && !found[i]) {
+            n_lacking++;
+            first = (uint32_t)i;
+        }
+    }
+    if (n_lacking) {
+        char names[512];
+        return rw_fail(h->ctx, RW_ERR_DATA,
+                       "'%s' lacks %u of the features, such as '%.64s'; its columns are %s",
+                       h->name, n_lacking, columns->name[first].name,
+                       some_names(h, names, sizeof(names)));
+    }
+    if (other < 0)
+        note_extra(h);
+    return RW_OK;
+}
+
+static int number_features(struct header *h)
+{
+    int64_t id = 0;
+    for (uint32_t c = 0; c < h->layout->n_columns; c++) {
+        struct column *column = &h->layout->column[c];
+        if (column->role != FEATURE)
+            continue;
+        if (column->title && !column->title[0])
+            return no_name(h, c);
+        column->id = id++;
+    }
+    return RW_OK;
+}
+
+/* Slots by ascending id. */
+static int make_slots(struct header *h)
+{
+    struct rw_csv_layout *layout = h->layout;
+    struct column **of RW_FREED = NULL; /* by id */
+    uint32_t n = 0;
+    RW_TRY(RW_NEW(h->ctx, of, RW_FEATURE_IDS));
+    for (uint32_t c = 0; c < layout->n_columns; c++) {
+        struct column *column = &layout->column[c];
+        n += column->id >= 0;
+        if (column->id >= 0 && column->id <= RW_MAX_FEATURE)
+            of[column->id] = column;
+        else if (column->role == FEATURE)
+            column->role = IGNORED;
+    }
+    if (n == 0)
+        return bad(h, 0, "no column is a feature");
+    RW_TRY(RW_ARENA_NEW(h->ctx, &layout->arena, layout->feature, n));
+    if (layout->has_header)
+        RW_TRY(RW_ARENA_NEW(h->ctx, &layout->arena, layout->name, n));
+    for (uint32_t id = 0; id < RW_FEATURE_IDS; id++) {
+        if (!of[id])
+            continue;
+        of[id]->slot = layout->n_slots;
+        if (layout->name)
+            layout->name[layout->n_slots] = (struct rw_feature_name){id, of[id]->title};
+        layout->feature[layout->n_slots++] = (uint16_t)id;
+    }
+    if (layout->n_slots < n)
+        return bad(h, 0, "%u features; at most %d are possible", n, RW_FEATURE_IDS);
+    layout->n_names = layout->name ? (int32_t)n : 0;
+    layout->width = layout->by_name ? 0 : n;
+    return RW_OK;
+}
+
+static int make_layout(struct header *h)
+{
+    struct rw_csv_layout *layout = h->layout;
+    RW_TRY(split(h));
+    if (layout->n_columns == 1 && memchr(h->text, ';', (size_t)(h->end - h->text)))
+        return bad(h, 0,
+                   "expected columns between commas or tabs, found semicolons\n"
+                   "hint: decimals have a point, then, not a comma");
+    RW_TRY(find_header(h));
+    if (layout->has_header && !rw_columns_are_given(h->columns) && is_no_header(h))
+        return bad(h, 0,
+                   "expected the columns' names, found numbers\n"
+                   "hint: without a header, columns are given by number, from 1 ('label-column')");
+    RW_TRY(take_roles(h));
+    if (layout->has_header)
+        RW_TRY(check_titles(h));
+    layout->by_name = layout->has_header && h->columns->n_names;
+    RW_TRY(layout->by_name ? find_by_name(h) : number_features(h));
+    RW_TRY(make_slots(h));
+    RW_TRY(rw_columns_vocabulary(h->ctx, layout->name, layout->n_names, &layout->vocabulary));
+    for (uint32_t c = 0; c < layout->n_columns; c++) {
+        struct column *column = &layout->column[c];
+        column->is_word =
+            column->role == FEATURE && rw_vocabulary_has(layout->vocabulary, (uint32_t)column->id);
+        if (h->columns->given.no_label && column->role != QUERY && column->role != FEATURE)
+            column->role = IGNORED; /* neither labels nor weights are read */
+    }
+    return RW_OK;
 }
 
 /* ---- records ---- */
 
-/* What a record says besides its values. */
+/* The record at hand, and what it says besides its values. */
 struct record {
+    struct rw_text_chunk *chunk;
     const char *begin;
     float label, more_label[RW_MAX_LABELS];
     double weight;
@@ -182,98 +654,120 @@ struct record {
     size_t id_bytes;
 };
 
-/* Each of these takes a field: where it ends; NULL if it is wrong. label: one of the record's. */
-static const char *take_label(struct rw_text_chunk *chunk, const struct record *record,
-                              const struct rw_csv_field *field, float *label, uint64_t *n_clamped)
+static struct rw_text_found found_in(const struct field *field)
 {
-    const struct rw_csv_field inner = trimmed(field);
+    return rw_text_found(field->begin, (size_t)(field->end - field->begin), "an empty field");
+}
+
+/* Each of these takes a field: where it ends; NULL if it is wrong. */
+static const char *take_value(const struct record *record, const struct field *field,
+                              const struct column *column, float *value)
+{
+    const struct rw_csv_layout *layout = record->chunk->text->layout;
+    const struct field inner = trimmed(field);
+    char name[64];
+    int clamped;
+    if (value_of(field, value, &clamped)) {
+        record->chunk->worker->builder.n_clamped += (uint64_t)clamped;
+        return field->next;
+    }
+    const char *hint = rw_text_value_hint(inner.begin, (size_t)(inner.end - inner.begin),
+                                          "\nhint: a missing value is an empty field, NA or NaN");
+    if (column->title)
+        snprintf(name, sizeof(name), "column '%.40s'", column->title);
+    else
+        snprintf(name, sizeof(name), "column %u", (uint32_t)(column - layout->column) + 1);
+    return rw_text_wrong(record->chunk, record->begin, field->begin,
+                         "expected a number in %s, found %s%s", name, found_in(field).text,
+                         *hint ? hint : "\nhint: 'ignore' leaves columns out that are no numbers");
+}
+
+/* label: one of the record's. */
+static const char *take_label(const struct record *record, const struct field *field, float *label)
+{
+    const struct field inner = trimmed(field);
     int clamped;
     if (rw_number_parse(inner.begin, inner.end, label, &clamped) != inner.end)
-        return rw_text_wrong(chunk, record->begin, field->begin,
+        return rw_text_wrong(record->chunk, record->begin, field->begin,
                              "expected a label (a number), found %s", found_in(field).text);
     if (*label < 0)
-        return rw_text_wrong(chunk, record->begin, field->begin, RW_TEXT_NEGATIVE_LABEL,
+        return rw_text_wrong(record->chunk, record->begin, field->begin, RW_TEXT_NEGATIVE_LABEL,
                              found_in(field).text);
-    *n_clamped += (uint64_t)clamped;
+    record->chunk->worker->builder.n_clamped += (uint64_t)clamped;
     return field->next;
 }
 
-static const char *take_weight(struct rw_text_chunk *chunk, struct record *record,
-                               const struct rw_csv_field *field)
+static const char *take_weight(struct record *record, const struct field *field)
 {
-    const struct rw_csv_field inner = trimmed(field);
+    const struct field inner = trimmed(field);
     int clamped;
     if (rw_number_parse_double(inner.begin, inner.end, &record->weight, &clamped) != inner.end ||
         record->weight < 0 || record->weight > RW_MAX_WEIGHT)
-        return rw_text_wrong(chunk, record->begin, field->begin,
+        return rw_text_wrong(record->chunk, record->begin, field->begin,
                              "expected a weight from 0 to " RW_TEXT(RW_MAX_WEIGHT) ", found %s",
                              found_in(field).text);
     return field->next;
 }
 
 /* A field's text, "" in it as ", kept as the thread's `which`-th. 0: memory is short. */
-static int unquote(struct rw_text_chunk *chunk, struct rw_text_worker *worker, int which,
-                   const struct rw_csv_field *field, const char **text, size_t *n)
+static int unquote(const struct record *record, int which, const struct field *field,
+                   const char **text, size_t *n)
 {
+    struct rw_text_worker *worker = record->chunk->worker;
     *text = field->begin;
     *n = (size_t)(field->end - field->begin);
     if (!field->is_quoted || !memchr(*text, '"', *n))
         return 1;
-    const int status =
-        RW_GROW(NULL, worker->unquoted[which].text, worker->unquoted[which].room, *n + 1);
-    if (status < 0) {
-        rw_text_chunk_fail(chunk, status);
+    if (RW_GROW(NULL, worker->unquoted[which].text, worker->unquoted[which].room, *n + 1) < 0) {
+        rw_text_chunk_fail(record->chunk, RW_ERR_MEMORY);
         return 0;
     }
     *text = worker->unquoted[which].text;
-    *n = rw_csv_field_text(field, worker->unquoted[which].text);
+    *n = field_text(field, worker->unquoted[which].text);
     return 1;
 }
 
-static const char *take_query(struct rw_text_chunk *chunk, struct rw_text_worker *worker,
-                              struct record *record, const struct rw_csv_field *field)
+static const char *take_query(struct record *record, const struct field *field)
 {
-    const struct rw_csv_field inner = trimmed(field);
-    const size_t n = (size_t)(inner.end - inner.begin);
+    const struct field inner = trimmed(field);
     record->id_at = field->begin;
-    if (n == 0)
-        return rw_text_wrong(chunk, record->begin, field->begin, "expected a query's id, found %s",
-                             found_in(field).text);
+    if (inner.begin == inner.end)
+        return rw_text_wrong(record->chunk, record->begin, field->begin,
+                             "expected a query's id, found %s", found_in(field).text);
     for (const char *p = inner.begin; p < inner.end; p++) {
         if (*p == 0 || *p == '\t' || *p == '\n' || *p == '\r')
             return rw_text_wrong(
-                chunk, record->begin, p,
+                record->chunk, record->begin, p,
                 "expected a query's id without tabs, line ends and bytes 0, found %s",
                 found_in(field).text);
     }
-    return unquote(chunk, worker, 0, &inner, &record->id, &record->id_bytes) ? field->next : NULL;
+    return unquote(record, 0, &inner, &record->id, &record->id_bytes) ? field->next : NULL;
 }
 
 /* A feature's word, as its number. */
-static const char *take_word(struct rw_text_chunk *chunk, struct rw_text_worker *worker,
-                             const struct record *record, const struct rw_csv_field *field,
-                             float *value)
+static const char *take_word(const struct record *record, const struct field *field, float *value)
 {
-    const struct rw_csv_field inner = trimmed(field);
+    const struct field inner = trimmed(field);
     size_t n = (size_t)(inner.end - inner.begin);
     const char *word;
     uint32_t number;
     *value = rw_float_of_bits(RW_MISSING_BITS);
-    if (rw_csv_is_missing(&inner))
+    if (is_missing(&inner))
         return field->next;
     if (memchr(inner.begin, 0, n))
-        return rw_text_wrong(chunk, record->begin, field->begin, "expected a word, found a byte 0");
+        return rw_text_wrong(record->chunk, record->begin, field->begin,
+                             "expected a word, found a byte 0");
     if (n > RW_MAX_WORD_BYTES)
-        return rw_text_wrong(chunk, record->begin, field->begin,
+        return rw_text_wrong(record->chunk, record->begin, field->begin,
                              "expected a word of at most %d bytes", RW_MAX_WORD_BYTES);
-    if (!unquote(chunk, worker, 1, &inner, &word, &n))
+    if (!unquote(record, 1, &inner, &word, &n))
         return NULL;
-    const int status = rw_vocabulary_add(chunk->text->layout->vocabulary, word, n, &number);
+    const int status = rw_vocabulary_add(record->chunk->text->layout->vocabulary, word, n, &number);
     if (status == RW_ERR_DATA)
-        return rw_text_wrong(chunk, record->begin, field->begin,
+        return rw_text_wrong(record->chunk, record->begin, field->begin,
                              "expected at most %d different words", RW_MAX_WORDS);
     if (status < 0) {
-        rw_text_chunk_fail(chunk, status);
+        rw_text_chunk_fail(record->chunk, status);
         return NULL;
     }
     *value = (float)number;
@@ -293,70 +787,66 @@ static inline const char *plain_number(const char *p, const char *end, char sepa
 }
 
 /* The field of a column at p; where it ends, or NULL. */
-static const char *take_field(struct rw_text_chunk *chunk, struct rw_text_worker *worker,
-                              struct record *record, const char *p, uint32_t column)
+static const char *take_field(struct record *record, const char *p, const struct column *column)
 {
-    const struct rw_csv_layout *layout = chunk->text->layout;
-    uint64_t *n_clamped = &worker->builder.n_clamped;
-    const struct rw_csv_column *about = &layout->column[column];
-    float *value = &worker->value[about->slot];
-    int clamped = 0;
-    if (about->role == RW_CSV_FEATURE && !about->is_word) {
-        const char *q = plain_number(p, chunk->end, layout->separator, value, n_clamped);
+    struct rw_text_chunk *chunk = record->chunk;
+    const char separator = chunk->text->layout->separator;
+    float *value = column->role == FEATURE ? &chunk->worker->value[column->slot] : NULL;
+    if (column->role == FEATURE && !column->is_word) {
+        const char *q =
+            plain_number(p, chunk->end, separator, value, &chunk->worker->builder.n_clamped);
         if (q)
             return q;
     }
-    const struct rw_csv_field field = rw_csv_field_at(p, chunk->end, layout->separator);
+    const struct field field = field_at(p, chunk->end, separator);
     if (field.wrong) {
-        const struct rw_csv_field rest = {.begin = field.wrong, .end = field.next};
+        const struct field rest = {.begin = field.wrong, .end = field.next};
         return rw_text_wrong(chunk, record->begin, field.wrong, "expected %s, found %s",
                              field.expected, field.found ? field.found : found_in(&rest).text);
     }
-    if (about->role == RW_CSV_QUERY)
-        return take_query(chunk, worker, record, &field);
-    if (about->role == RW_CSV_FEATURE && about->is_word)
-        return take_word(chunk, worker, record, &field, value);
-    if (about->role == RW_CSV_FEATURE) {
-        if (!value_of(&field, value, &clamped))
-            return bad_value(chunk, record->begin, &field, column);
-        *n_clamped += (uint64_t)clamped;
+    switch (column->role) {
+    case FEATURE:
+        return column->is_word ? take_word(record, &field, value)
+                               : take_value(record, &field, column, value);
+    case LABEL:
+        return take_label(record, &field, &record->label);
+    case MORE_LABEL:
+        return take_label(record, &field, &record->more_label[column->slot]);
+    case QUERY:
+        return take_query(record, &field);
+    case WEIGHT:
+        return take_weight(record, &field);
+    case IGNORED:
+        break;
     }
-    if (layout->no_label)
-        return field.next;
-    if (about->role == RW_CSV_LABEL)
-        return take_label(chunk, record, &field, &record->label, n_clamped);
-    if (about->role == RW_CSV_MORE_LABEL)
-        return take_label(chunk, record, &field, &record->more_label[about->slot], n_clamped);
-    return about->role == RW_CSV_WEIGHT ? take_weight(chunk, record, &field) : field.next;
+    return field.next;
 }
 
-static int add_doc(struct rw_text_chunk *chunk, struct rw_text_worker *worker,
-                   const struct record *record)
+static int add_doc(const struct record *record)
 {
+    struct rw_text_chunk *chunk = record->chunk;
     const struct rw_csv_layout *layout = chunk->text->layout;
-    struct rw_builder *builder = &worker->builder;
-    RW_TRY(
-        rw_text_query(chunk, worker, record->begin, record->id_at, record->id, record->id_bytes));
+    struct rw_builder *builder = &chunk->worker->builder;
+    RW_TRY(rw_text_query(chunk, record->begin, record->id_at, record->id, record->id_bytes));
     if (!isnan(record->weight))
         RW_TRY(rw_builder_weight(NULL, builder, record->weight));
     if (layout->n_more_labels)
         RW_TRY(rw_builder_more_labels(NULL, builder, record->more_label, layout->n_more_labels));
     RW_TRY(rw_builder_line(NULL, builder, chunk->n_lines));
-    return rw_builder_doc(NULL, builder, record->label, layout->feature, worker->value,
+    return rw_builder_doc(NULL, builder, record->label, layout->feature, chunk->worker->value,
                           layout->n_slots, NULL, 0);
 }
 
 /* Where the record at p ends; NULL if it is wrong. */
-static const char *parse_record(struct rw_text_chunk *chunk, struct rw_text_worker *worker,
-                                const char *p)
+static const char *parse_record(struct rw_text_chunk *chunk, const char *p)
 {
     const struct rw_csv_layout *layout = chunk->text->layout;
     struct record record = {
-        .begin = p, .weight = (double)NAN, .id = "1", .id_bytes = 1, .id_at = p};
+        .chunk = chunk, .begin = p, .weight = (double)NAN, .id = "1", .id_bytes = 1, .id_at = p};
     const uint32_t n = layout->n_columns;
     const char *end = chunk->end;
     for (uint32_t c = 0;; c++) {
-        p = take_field(chunk, worker, &record, p, c);
+        p = take_field(&record, p, &layout->column[c]);
         if (!p)
             return NULL;
         const int is_last = p == end || *p == '\n';
@@ -368,7 +858,7 @@ static const char *parse_record(struct rw_text_chunk *chunk, struct rw_text_work
             break;
         p++;
     }
-    const int status = add_doc(chunk, worker, &record);
+    const int status = add_doc(&record);
     if (status < 0) {
         rw_text_chunk_fail(chunk, status);
         return NULL;
@@ -376,35 +866,22 @@ static const char *parse_record(struct rw_text_chunk *chunk, struct rw_text_work
     return p < end ? p + 1 : p;
 }
 
-static uint64_t lines_in(const char *p, const char *end)
+static int parse(struct rw_text_chunk *chunk)
 {
-    uint64_t n = 0;
-    while (p < end && (p = memchr(p, '\n', (size_t)(end - p))) != NULL) {
-        n++;
-        p++;
-    }
-    return n;
-}
-
-void rw_csv_chunk_parse(struct rw_text_chunk *chunk, struct rw_text_worker *worker)
-{
+    struct rw_text_worker *worker = chunk->worker;
     const char *p = chunk->begin;
-    int status =
-        RW_GROW(NULL, worker->value, worker->value_room, (size_t)chunk->text->layout->n_slots);
-    while (status >= 0 && p < chunk->end) {
+    RW_TRY(RW_GROW(NULL, worker->value, worker->value_room, (size_t)chunk->text->layout->n_slots));
+    while (p < chunk->end) {
         const char *record = p;
         if (ends_line(p, chunk->end)) /* an empty line */
             p = p + (*p == '\r') < chunk->end ? p + (*p == '\r') + 1 : chunk->end;
         else
-            p = parse_record(chunk, worker, p);
+            p = parse_record(chunk, p);
         if (!p)
             break;
-        chunk->n_lines += lines_in(record, p);
+        chunk->n_lines += rw_text_newlines(record, (size_t)(p - record));
     }
-    if (status >= 0)
-        status = rw_builder_pack(NULL, &worker->builder, &chunk->builder);
-    if (status < 0)
-        rw_text_chunk_fail(chunk, status);
+    return RW_OK;
 }
 
 /* ---- a kind of text ---- */
@@ -413,7 +890,7 @@ void rw_csv_chunk_parse(struct rw_text_chunk *chunk, struct rw_text_worker *work
 static size_t whole_records(const char *text, const char *end, char separator)
 {
     const char *p = text;
-    for (const char *next; (next = rw_csv_record_end(p, end, separator)) != NULL;)
+    for (const char *next; (next = record_end(p, end, separator)) != NULL;)
         p = next;
     return (size_t)(p - text);
 }
@@ -427,7 +904,7 @@ static size_t ready(struct rw_text *text, const char *block, size_t n, int is_fi
     if (!is_first)
         return whole_records(block, end, text->layout->separator);
     text->first = n >= 3 && memcmp(block, mark, 3) == 0 ? 3 : 0;
-    text->layout->separator = rw_csv_separator(block + text->first, end);
+    text->layout->separator = separator_of(block + text->first, end);
     n = whole_records(block + text->first, end, text->layout->separator);
     return n ? n + text->first : 0;
 }
@@ -436,7 +913,7 @@ static const char *line_end(const struct rw_text *text, const char *begin, const
                             const char *end)
 {
     while (begin && begin < at)
-        begin = rw_csv_record_end(begin, end, text->layout->separator);
+        begin = record_end(begin, end, text->layout->separator);
     return begin ? begin : end;
 }
 
@@ -447,43 +924,39 @@ static int fail(struct rw_ctx *ctx, const struct rw_text *text, const struct rw_
                    chunk->error_location.column, chunk->error);
 }
 
-static int read_header(struct rw_ctx *ctx, struct rw_text *text)
-{
-    const char *name = rw_input_name(text->input);
-    const struct rw_text_block *block = &text->block[0];
-    struct rw_csv_layout *layout = text->layout;
-    RW_TRY(rw_text_begin(ctx, text));
-    const char *begin = block->text + RW_TEXT_PAD + text->first;
-    const char *end = block->text + RW_TEXT_PAD + block->n_ready;
-    if (begin >= end)
-        return rw_fail(ctx, RW_ERR_PARSE,
-                       "%s:1:1: expected the columns' names, found the end of the file", name);
-    const char *record_end = rw_csv_record_end(begin, end, layout->separator);
-    if (!record_end)
-        record_end = end;
-    RW_TRY(rw_csv_layout_make(ctx, name, begin, record_end, layout));
-    if (!layout->has_header)
-        return RW_OK;
-    for (const char *p = begin; p < record_end; p++)
-        text->n_lines += *p == '\n';
-    text->first += (size_t)(record_end - begin);
-    return RW_OK;
-}
-
+/* Finds what the columns are; the file continues after its header. */
 static int open_text(struct rw_ctx *ctx, struct rw_text *text)
 {
+    struct rw_table_columns none = {.first_other = -1};
+    const char *name = rw_input_name(text->input);
+    const struct rw_text_block *block = &text->block[0];
     RW_TRY(RW_NEW(ctx, text->layout, 1));
-    RW_TRY(read_header(ctx, text));
-    text->layout->no_label = ctx->columns && ctx->columns->given.no_label;
-    text->vocabulary = text->layout->vocabulary;
+    struct rw_csv_layout *layout = text->layout;
+    RW_TRY(rw_text_begin(ctx, text));
+    struct header h = {.ctx = ctx,
+                       .name = name,
+                       .columns = ctx->columns ? ctx->columns : &none,
+                       .layout = layout,
+                       .text = block->text + RW_TEXT_PAD + text->first,
+                       .end = block->text + RW_TEXT_PAD + block->n_ready};
+    if (h.text >= h.end)
+        return rw_fail(ctx, RW_ERR_PARSE,
+                       "%s:1:1: expected the columns' names, found the end of the file", name);
+    const char *end = record_end(h.text, h.end, layout->separator);
+    h.end = end ? end : h.end;
+    RW_TRY(make_layout(&h));
+    text->vocabulary = layout->vocabulary;
     ctx->n_tables++;
+    const size_t n_header = layout->has_header ? (size_t)(h.end - h.text) : 0;
+    text->n_lines += rw_text_newlines(h.text, n_header);
+    text->first += n_header;
     return RW_OK;
 }
 
 static void close_text(struct rw_text *text)
 {
     if (text->layout)
-        rw_csv_layout_release(text->layout);
+        rw_arena_free(&text->layout->arena);
     rw_mem_free(text->layout);
 }
 
@@ -500,16 +973,14 @@ static int finish(struct rw_ctx *ctx, const struct rw_text *text, struct rw_buil
     return RW_OK;
 }
 
-const struct rw_text_kind rw_csv_text = {.most_line = RW_CSV_MOST_RECORD,
+const struct rw_text_kind rw_csv_text = {.most_line = MOST_RECORD,
                                          .ready = ready,
                                          .line_end = line_end,
-                                         .parse = rw_csv_chunk_parse,
+                                         .parse = parse,
                                          .fail = fail,
                                          .open = open_text,
                                          .close = close_text,
                                          .finish = finish};
-
-/* ---- as a format ---- */
 
 /* Where columns are given: does the first line look like a table's? */
 static int probe(const unsigned char *head, size_t n_bytes)
@@ -521,6 +992,8 @@ static int probe(const unsigned char *head, size_t n_bytes)
            (memchr(text, ',', n) || memchr(text, '\t', n));
 }
 
-static const char *const endings[] = {".csv", ".tsv", NULL};
 const struct rw_data_format rw_data_format_csv = {
-    .name = "csv", .probe = probe, .endings = endings, .text = &rw_csv_text};
+    .name = "csv",
+    .probe = probe,
+    .endings = (const char *const[]){".csv", ".tsv", NULL},
+    .text = &rw_csv_text};

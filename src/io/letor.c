@@ -193,7 +193,7 @@ static inline const char *parse_entry(struct rw_text_chunk *chunk, const char *l
     return q;
 }
 
-const char *rw_letor_query_id(const char *line, const char *end, size_t *n)
+static const char *query_id(const char *line, const char *end, size_t *n)
 {
     const char *p = skip_blanks(line, end);
     if (p == end || *p == '#')
@@ -356,7 +356,7 @@ static int parse_fields(struct rw_text_chunk *chunk, const char *line, const cha
     const char *comment = p < end ? skip_blanks(p + 1, end) : end;
     while (end > comment && is_blank(end[-1]))
         end--;
-    const int status = rw_text_query(chunk, chunk->worker, line, id, id, id_bytes);
+    const int status = rw_text_query(chunk, line, id, id, id_bytes);
     return status < 0 ? rw_text_chunk_fail(chunk, status) : add_doc(chunk, label, comment, end);
 }
 
@@ -374,11 +374,10 @@ static int parse_line(struct rw_text_chunk *chunk, const char *line, const char 
     return status;
 }
 
-void rw_letor_chunk_parse(struct rw_text_chunk *chunk, struct rw_text_worker *worker)
+static int parse_letor_lines(struct rw_text_chunk *chunk)
 {
+    struct rw_text_worker *worker = chunk->worker;
     const char *p = chunk->begin;
-    chunk->worker = worker;
-    worker->pick.n_seen = 0;
     while (p < chunk->end) {
         const char *newline = memchr(p, '\n', (size_t)(chunk->end - p));
         if (parse_line(chunk, p, newline ? newline : chunk->end) < 0)
@@ -388,22 +387,7 @@ void rw_letor_chunk_parse(struct rw_text_chunk *chunk, struct rw_text_worker *wo
     }
     worker->builder.n_clamped += worker->entries.n_clamped;
     worker->entries.n_clamped = 0;
-    chunk->worker = NULL;
-    if (chunk->text->want == RW_TEXT_PICK) {
-        if (chunk->status == RW_OK && worker->pick.n_seen != worker->pick.n_docs)
-            changed(chunk);
-        return;
-    }
-    const struct rw_text *text = chunk->text;
-    int status = text->take && chunk->status == RW_OK
-                     ? text->take(text->take_user, &worker->builder)
-                     : RW_OK;
-    if (status >= 0)
-        status = text->early && chunk->status == RW_OK
-                     ? rw_early_pack(text->early, chunk->number, &worker->builder, &chunk->builder)
-                     : rw_builder_pack(NULL, &worker->builder, &chunk->builder);
-    if (status < 0)
-        rw_text_chunk_fail(chunk, status);
+    return RW_OK;
 }
 
 /* ---- a kind of text ---- */
@@ -465,7 +449,7 @@ static int bad_line(struct rw_ctx *ctx, const struct rw_text *text,
 const struct rw_text_kind rw_letor_text = {.in_ranges = 1,
                                            .ready = ready,
                                            .line_end = line_end,
-                                           .parse = rw_letor_chunk_parse,
+                                           .parse = parse_letor_lines,
                                            .fail = bad_line,
                                            .open = open_text};
 
@@ -549,7 +533,7 @@ static int query_before(struct rw_ctx *ctx, struct rw_input *input, uint64_t at,
         from = at > window ? at - window : 0;
         int status = lines_open(ctx, input, from, &l);
         while (status >= 0 && place < at && (status = next_line(&l, &place, &line, &end)) > 0) {
-            const char *id = place < at ? rw_letor_query_id(line, end, &n) : NULL;
+            const char *id = place < at ? query_id(line, end, &n) : NULL;
             if (id)
                 RW_TRY(rw_query_text_set(ctx, query, id, n));
         }
@@ -566,7 +550,7 @@ static int next_query(struct rw_ctx *ctx, struct rw_input *input, uint64_t at,
     size_t n;
     int status = lines_open(ctx, input, at, &l);
     while (status >= 0 && (status = next_line(&l, place, &line, &end)) > 0) {
-        const char *id = rw_letor_query_id(line, end, &n);
+        const char *id = query_id(line, end, &n);
         if (id && !rw_query_text_is(before, id, n))
             return RW_OK;
     }

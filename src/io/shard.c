@@ -298,9 +298,9 @@ static void count_before(const struct joint *j)
         if (j->told[r].end.file == j->part->begin.file && j->told[r].end.at > 0)
             n_lines += j->told[r].n_lines;
     }
-    for (uint32_t i = 0; j->part->begin.at > 0 && i < documents->n_locations; i++) {
-        if (documents->location[i].file == 0)
-            documents->location[i].line += n_lines;
+    for (uint32_t i = 0; j->part->begin.at > 0 && i < documents->origin.n_locations; i++) {
+        if (documents->origin.location[i].file == 0)
+            documents->origin.location[i].line += n_lines;
     }
 }
 
@@ -407,7 +407,7 @@ static int share_names(const struct joint *j)
         status = rw_fail(j->ctx, RW_ERR_DATA,
                          "'%s': its columns are not those of the files before it\n"
                          "hint: files of one set have the same columns in the same order",
-                         documents->n_files ? documents->file[0] : "a table");
+                         documents->origin.n_files ? documents->origin.file[0] : "a table");
     return rw_comm_agree(j->ctx, status);
 }
 
@@ -515,14 +515,14 @@ static int check_ids(const struct joint *j)
 {
     const struct rw_dataset *documents = j->documents;
     const size_t n_bytes =
-        documents->n_queries ? documents->query_id_offset[documents->n_queries] : 0;
+        documents->n_queries ? documents->query_id.offset[documents->n_queries] : 0;
     char began[WHERE_BYTES];
     void *all RW_FREED = NULL;
     size_t *begin RW_FREED = NULL;
     struct twice twice;
     int is_last, status = RW_NEW(j->ctx, begin, (size_t)j->n_workers + 1);
     RW_TRY(rw_comm_agree(j->ctx, status));
-    RW_TRY(rw_comm_gather_all(j->ctx, documents->query_id_text, n_bytes, &all, begin));
+    RW_TRY(rw_comm_gather_all(j->ctx, documents->query_id.text, n_bytes, &all, begin));
     RW_TRY(rw_comm_agree(j->ctx, find_twice(j, all, begin, &twice)));
     if (twice.again == UINT64_MAX)
         return RW_OK;

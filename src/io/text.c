@@ -101,10 +101,10 @@ const char *rw_text_value_hint(const char *word, size_t n, const char *missing)
     return rw_text_is_decimal_comma(word, n) ? RW_TEXT_COMMA_HINT : "";
 }
 
-int rw_text_query(struct rw_text_chunk *chunk, struct rw_text_worker *worker, const char *line,
-                  const char *at, const char *id, size_t n)
+int rw_text_query(struct rw_text_chunk *chunk, const char *line, const char *at, const char *id,
+                  size_t n)
 {
-    struct rw_builder *builder = &worker->builder;
+    struct rw_builder *builder = &chunk->worker->builder;
     const uint32_t q = builder->n_queries;
     const struct rw_texts *ids = &builder->query_id;
     const uint64_t last = q ? ids->offset[q - 1] : 0;
@@ -290,24 +290,50 @@ static int read_range(const struct rw_text *text, uint64_t number, struct rw_tex
     return RW_OK;
 }
 
+void rw_text_parse(struct rw_text_chunk *chunk, struct rw_text_worker *worker)
+{
+    const struct rw_text *text = chunk->text;
+    struct rw_text_pick *pick = &worker->pick;
+    struct rw_builder *builder = &worker->builder;
+    chunk->worker = worker;
+    pick->n_seen = 0;
+    int status = text->kind->parse(chunk);
+    if (text->want == RW_TEXT_PICK) {
+        if (chunk->status == RW_OK && pick->n_seen != pick->n_docs)
+            chunk->status = RW_ERR_DATA;
+        return;
+    }
+    if (status >= 0 && text->take && chunk->status == RW_OK)
+        status = text->take(text->take_user, builder);
+    if (status >= 0)
+        status = text->early && chunk->status == RW_OK
+                     ? rw_early_pack(text->early, chunk->number, builder, &chunk->builder)
+                     : rw_builder_pack(NULL, builder, &chunk->builder);
+    if (status < 0)
+        rw_text_chunk_fail(chunk, status);
+}
+
 static void parse_range(const struct rw_text *text, uint64_t number, struct rw_text_worker *worker,
                         struct rw_text_chunk *chunk)
 {
     chunk->status = read_range(text, number, worker, chunk);
     if (chunk->status < 0)
         return;
-    text->kind->parse(chunk, worker);
+    rw_text_parse(chunk, worker);
     if ((chunk->status == RW_OK || text->want == RW_TEXT_PICK) && chunk->read_errno)
         chunk->status = RW_ERR_IO;
 }
 
 /* ---- how many lines there are ---- */
 
-static uint64_t count(const char *text, size_t n)
+uint64_t rw_text_newlines(const char *text, size_t n)
 {
+    const char *p = text, *end = text + n;
     uint64_t n_lines = 0;
-    for (size_t i = 0; i < n; i++)
-        n_lines += text[i] == '\n';
+    while (p < end && (p = memchr(p, '\n', (size_t)(end - p))) != NULL) {
+        n_lines++;
+        p++;
+    }
     return n_lines;
 }
 
@@ -328,7 +354,7 @@ static uint64_t count_at(const struct rw_input *input, uint64_t at, uint64_t n_b
                              left < WINDOW_BYTES ? (size_t)left : WINDOW_BYTES, &got) != 0)
             break;
         *n_read += got;
-        n_lines += count(text, got);
+        n_lines += rw_text_newlines(text, got);
     }
     return n_lines;
 }
@@ -358,8 +384,8 @@ uint64_t rw_text_guess_lines(const struct rw_text *text)
         size_t n_raw = 0;
         if (RW_NEW_RAW(NULL, first, PEEKED_BYTES) < 0)
             return 0;
-        n_lines =
-            count((const char *)first, rw_input_peek(text->input, first, PEEKED_BYTES, &n_raw));
+        n_lines = rw_text_newlines((const char *)first,
+                                   rw_input_peek(text->input, first, PEEKED_BYTES, &n_raw));
         n_seen = n_raw;
         rw_mem_free(first);
     }
@@ -509,7 +535,7 @@ static void take_chunk(struct rw_text *text, int i, int thread)
     if (text->each)
         chunk->status = text->each(text->each_user, text->n_cut + (uint64_t)i, thread);
     else
-        text->kind->parse(chunk, &text->worker[thread]);
+        rw_text_parse(chunk, &text->worker[thread]);
 }
 
 static int parse_or_fetch(void *user, struct rw_share *share)
@@ -679,7 +705,8 @@ static int next_block(struct rw_ctx *ctx, struct rw_text *text, struct rw_builde
 
 int rw_text_next(struct rw_ctx *ctx, struct rw_text *text, struct rw_builder_list *list, int *more)
 {
-    text->take = text->vocabulary ? NULL : list->take; /* words are no values yet */
+    /* words are no values yet, and a table's columns are checked as a whole */
+    text->take = text->vocabulary || text->layout ? NULL : list->take;
     text->take_user = list->take_user;
     RW_TRY(text->by_ranges ? next_ranges(ctx, text, list, more)
                            : next_block(ctx, text, list, more));
@@ -786,7 +813,7 @@ int rw_text_pick(const struct rw_text *text, uint64_t number, struct rw_text_wor
     } else {
         chunk.begin = text->chunk[number - text->n_cut].begin;
         chunk.end = text->chunk[number - text->n_cut].end;
-        text->kind->parse(&chunk, worker);
+        rw_text_parse(&chunk, worker);
     }
     return chunk.status;
 }

@@ -11,7 +11,7 @@
 #pragma once
 
 #include "base/mem.h"
-#include "base/other_formats.h"
+#include "base/ctx.h"
 #include "dataset/dataset.h"
 #include "io/input.h"
 
@@ -139,8 +139,8 @@ const char *rw_text_value_hint(const char *word, size_t n, const char *missing);
 #define RW_TEXT_COMMA_HINT "\nhint: decimals have a point, not a comma"
 /* The next document is of the query `id`, [n] at `at` of its line: begins it in the thread's
  * builder, unless it is the query of the document before. */
-int rw_text_query(struct rw_text_chunk *chunk, struct rw_text_worker *worker, const char *line,
-                  const char *at, const char *id, size_t n);
+int rw_text_query(struct rw_text_chunk *chunk, const char *line, const char *at, const char *id,
+                  size_t n);
 
 /* --- ids of the queries so far, to notice one that comes back --- */
 
@@ -163,10 +163,11 @@ struct rw_text_kind {
     /* The first end of a line after `at`, or at it, of the whole lines [begin, end). */
     const char *(*line_end)(const struct rw_text *text, const char *begin, const char *at,
                             const char *end);
-    /* Picked documents stay in worker->builder (their entries and nothing else), until it is
-     * emptied: their lines are checked as all are, but a text that is not the one skimmed is
+    /* Parses the lines to chunk->worker->builder. What is wrong with one ends the chunk, and is its
+     * status; a status of its own: memory is short. Of picked documents: their entries and nothing
+     * else; their lines are checked as all are, but a text that is not the one skimmed is
      * RW_ERR_DATA. */
-    void (*parse)(struct rw_text_chunk *chunk, struct rw_text_worker *worker);
+    int (*parse)(struct rw_text_chunk *chunk);
     /* What is wrong with a chunk's line. */
     int (*fail)(struct rw_ctx *ctx, const struct rw_text *text, const struct rw_text_chunk *chunk);
     int (*open)(struct rw_ctx *ctx, struct rw_text *text); /* before anything is parsed */
@@ -241,6 +242,11 @@ RW_SCOPED_BY(rw_text_close)
 /* Fetches the first block, if that is not done; RW_OK if there are whole lines, or no text. */
 int rw_text_begin(struct rw_ctx *ctx, struct rw_text *text);
 
+/* Parses a chunk whose text is there: its documents are packed in its builder, or, if they are
+ * picked, stay in the worker's until it is emptied. */
+void rw_text_parse(struct rw_text_chunk *chunk, struct rw_text_worker *worker);
+
+uint64_t rw_text_newlines(const char *text, size_t n);
 /* About how many lines the file has: exact if it is small. */
 uint64_t rw_text_guess_lines(const struct rw_text *text);
 /* Lines that end before byte `end`. */
@@ -259,9 +265,4 @@ int rw_text_pick(const struct rw_text *text, uint64_t chunk, struct rw_text_work
  * do so side by side. Stops at the first status below 0. */
 int rw_text_each(struct rw_ctx *ctx, struct rw_text *text, rw_text_each_fn *each, void *user);
 
-void rw_letor_chunk_parse(struct rw_text_chunk *chunk, struct rw_text_worker *worker);
-/* The query's id on a document's line, [line, end) without its newline; NULL: it is none, as a
- * comment, or is wrong. Looks at nothing else. */
-const char *rw_letor_query_id(const char *line, const char *end, size_t *n);
-
-extern const struct rw_text_kind rw_letor_text;
+extern const struct rw_text_kind rw_letor_text, rw_csv_text;

@@ -32,7 +32,7 @@
  *   document weigh documents in the losses; elsewhere a query has the mean of its documents'.
  * - Ties averaged: the exact mean over all orders within groups of equal scores, in closed form,
  * for every metric; err takes n x min(n, k) steps for a group of n.
- * - Judgments apart from runs (io/qrels.c): a ranking may leave documents out. Ideals and numbers
+ * - Judgments apart from runs (io/side_files.c): a ranking may leave documents out. Ideals and numbers
  * of relevant documents are of all of them, all else of those ranked. */
 #pragma once
 

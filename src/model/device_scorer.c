@@ -70,7 +70,7 @@ int rw_predict(struct rw_ctx *ctx, const struct rw_model *model, const struct rw
 {
     RW_DEFAULT_FPENV;
     struct rw_scorer scorer = {0};
-    if (dataset->codes)
+    if (dataset->codes.bins)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "the data set was binned for a training, and has no values");
     RW_TRY(rw_flat_init(ctx, &scorer.flat, model, n_trees));

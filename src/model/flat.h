@@ -44,6 +44,12 @@ int rw_flat_init(struct rw_ctx *ctx, struct rw_flat *flat, const struct rw_model
                  int n_trees);
 void rw_flat_release(struct rw_flat *flat); /* in any state after being zeroed */
 
+/* Is the slot its feature's first? The sets of a feature's categories have a slot each. */
+static inline int rw_flat_is_next_feature(const struct rw_flat *flat, uint32_t slot)
+{
+    return slot == 0 || flat->feature[slot] != flat->feature[slot - 1];
+}
+
 /* Where a walk down the tree begins. */
 static inline int32_t rw_flat_root(const struct rw_flat *flat, int32_t tree)
 {

@@ -6,7 +6,6 @@
 
 #include "base/bits.h"
 #include "base/mem.h"
-#include "base/other_formats.h"
 #include "dataset/dataset.h"
 #include "model/model.h"
 #include "model/model_text.h"
@@ -337,7 +336,7 @@ struct rw_column_view rw_column_view_of(const struct rw_dataset *dataset)
     struct rw_column_view view = {.what = "the data",
                                   .width = dataset->width,
                                   .by_name = dataset->by_name,
-                                  .n_ids = dataset->n_ids};
+                                  .n_ids = dataset->codes.n_ids};
     if (dataset->n_columns)
         view.n_ids = dataset->column[dataset->n_columns - 1].feature + 1;
     return view;

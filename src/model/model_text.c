@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
-#include "base/other_formats.h"
 #include "base/system.h"
 #include "dataset/dataset.h"
 

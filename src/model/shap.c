@@ -276,7 +276,7 @@ static int number_features(struct rw_ctx *ctx, struct explainer *e)
     RW_TRY(RW_ARENA_NEW(ctx, rw_result_arena(e), e->feature, flat->n_used));
     RW_TRY(RW_ARENA_NEW(ctx, rw_result_arena(e), e->feature_of, flat->n_used));
     for (uint32_t slot = 0; slot < flat->n_used; slot++) {
-        if (slot == 0 || flat->feature[slot] != flat->feature[slot - 1])
+        if (rw_flat_is_next_feature(flat, slot))
             e->feature[e->n_features++] = flat->feature[slot];
         e->feature_of[slot] = e->n_features - 1;
     }

@@ -324,9 +324,11 @@ static struct rw_objective_query query_by(const struct rw_gradients *g, uint32_t
         .discounts = g->discount,
         .positions = g->position,
         .ideal = g->ideal ? g->ideal[(size_t)label * g->dataset->n_queries + q] : 0.0,
-        .pairs = g->dataset->pair ? g->dataset->pair + g->dataset->pair_offset[q] : NULL,
-        .n_pairs =
-            g->dataset->pair ? g->dataset->pair_offset[q + 1] - g->dataset->pair_offset[q] : 0,
+        .pairs =
+            g->dataset->pairs.item ? g->dataset->pairs.item + g->dataset->pairs.offset[q] : NULL,
+        .n_pairs = g->dataset->pairs.item
+                       ? g->dataset->pairs.offset[q + 1] - g->dataset->pairs.offset[q]
+                       : 0,
         .first_row = first,
         .order = g->order + own,
         .scratch = g->scratch + own * (size_t)g->objective->scratch,

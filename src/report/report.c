@@ -2,15 +2,11 @@
 #include "report/report.h"
 
 #include <errno.h>
-#include <math.h>
+#include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/mem.h"
 #include "base/system.h"
-#include "dataset/dataset.h"
 #include "evaluate/evaluate.h"
-#include "model/model_text.h"
 
 static const double ties_matter = 0.001; /* as 'eval' has it */
 static const double shares[5] = {0.05, 0.25, 0.5, 0.75, 0.95};
@@ -108,7 +104,7 @@ static struct rw_report_query name_query(const struct rw_report *report, uint32_
     return named;
 }
 
-static int count_queries(struct rw_ctx *ctx, struct rw_report *report)
+static int count_queries(struct rw_ctx *ctx, int lower_is_better, struct rw_report *report)
 {
     const double *value = report->eval->metrics[0].per_query;
     const uint32_t n_all = report->eval->n_queries;
@@ -121,7 +117,7 @@ static int count_queries(struct rw_ctx *ctx, struct rw_report *report)
             continue;
         least = value[q] < least ? value[q] : least;
         most = value[q] > most ? value[q] : most;
-        ranked[n++] = (struct ranked){report->lower_is_better ? -value[q] : value[q], q};
+        ranked[n++] = (struct ranked){lower_is_better ? -value[q] : value[q], q};
     }
     report->value_from = least;
     report->value_to = most;
@@ -380,11 +376,10 @@ int rw_report_gather(struct rw_ctx *ctx, const struct rw_eval_params *how,
     *out = (struct rw_report){.model = model, .dataset = dataset, .options = options};
     RW_TRY(check(ctx, dataset, options));
     RW_TRY(rw_eval_metrics(ctx, how, metrics, &n_metrics));
-    out->lower_is_better = metrics[0].kind->lower_is_better;
     RW_TRY(RW_ARENA_NEW(ctx, &out->arena, out->scores, dataset->n_docs));
     RW_TRY(rw_predict(ctx, model, dataset, 0, out->scores));
     RW_TRY(evaluate(ctx, how, out, dataset, out->scores, &out->eval));
-    RW_TRY(count_queries(ctx, out));
+    RW_TRY(count_queries(ctx, metrics[0].kind->lower_is_better, out));
     RW_TRY(count_sizes(ctx, how, out));
     RW_TRY(count_labels(ctx, out));
     return describe_model(ctx, how, out);
@@ -395,6 +390,558 @@ void rw_report_release(struct rw_report *report)
     rw_arena_free(&report->arena);
     rw_free(report->eval);
     *report = (struct rw_report){0};
+}
+
+/* The page of a report, section by section. No script, no other file: all of it is text, tables and
+ * drawings. Whatever is not ours is written by rw_html's %s or %1s. */
+extern const char rw_report_css[]; /* report.css, by embed_text */
+
+enum { FEATURES_SHOWN = 20, ROUNDS_SHOWN = 50 };
+
+static const char *metric_name(const struct rw_report *report)
+{
+    return report->eval->metrics[0].name;
+}
+
+static void column(FILE *out, const char *name)
+{
+    rw_html(out, "<th scope=\"col\">%s</th>", name);
+}
+
+/* A table in a box that scrolls. caption: HTML; names: with bars between them, of columns of text
+ * with a '*' before; more columns may follow. */
+static void open_table(FILE *out, const char *label, const char *caption, const char *names)
+{
+    char name[64];
+    rw_html(out,
+            "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"%s\"><table>\n"
+            "%-s<thead><tr>",
+            label, caption);
+    for (size_t n; *names; names += n + strspn(names + n, "|")) {
+        n = strcspn(names, "|");
+        snprintf(name, sizeof(name), "%.*s", (int)n, names);
+        if (*name == '*')
+            rw_html(out, "<th scope=\"col\" class=\"text\">%s</th>", name + 1);
+        else
+            column(out, name);
+    }
+}
+
+static void open_rows(FILE *out)
+{
+    fputs("</tr></thead>\n<tbody>\n", out);
+}
+
+static void close_table(FILE *out)
+{
+    fputs("</tbody></table></div>\n", out);
+}
+
+/* The lines of a text, each a paragraph. */
+static void paragraphs(FILE *out, const char *text)
+{
+    char line[512];
+    while (*text) {
+        const size_t n = strcspn(text, "\n"), kept = n < sizeof(line) ? n : sizeof(line) - 1;
+        memcpy(line, text, kept);
+        line[kept] = 0;
+        rw_html(out, "<p class=\"lead\">%s</p>\n", line);
+        text += text[n] ? n + 1 : n;
+    }
+}
+
+static void metrics(const struct rw_report *report, FILE *out)
+{
+    const struct rw_eval *eval = report->eval;
+    if (report->options->like)
+        rw_html(out, "<p>As <b>%s</b> measures:</p>\n", report->options->like);
+    paragraphs(out, eval->conventions);
+    open_table(out, "Metrics", "",
+               "*metric|mean|queries counted|change with ties in the opposite order");
+    open_rows(out);
+    for (int i = 0; i < eval->n_metrics; i++)
+        rw_html(out, "<tr><th scope=\"row\">%s</th><td>%f</td><td>%u</td><td>%+.6f</td></tr>\n",
+                eval->metrics[i].name, eval->metrics[i].mean, eval->metrics[i].n_counted,
+                eval->metrics[i].ties_moved);
+    close_table(out);
+    fprintf(out,
+            "<p>%u document%s in %u quer%s: %u empty (nothing relevant), "
+            "%u of one document.</p>\n",
+            eval->n_docs, rw_html_plural(eval->n_docs), eval->n_queries,
+            eval->n_queries == 1 ? "y" : "ies", eval->n_empty, eval->n_single);
+}
+
+/* ------------------------------------------------------------------ learning curves */
+
+/* The metric's part of "valid1 ndcg@10". */
+static const char *curve_metric(const struct rw_model *model, int column)
+{
+    const char *blank = strchr(model->metric_name[column], ' ');
+    return blank ? blank + 1 : model->metric_name[column];
+}
+
+static void set_name(FILE *out, const struct rw_model *model, int column)
+{
+    const char *name = model->metric_name[column], *blank = strchr(name, ' ');
+    char set[64] = "all";
+    if (blank)
+        snprintf(set, sizeof(set), "%.*s", (int)(blank - name < 60 ? blank - name : 60), name);
+    rw_html(out, "%s", set);
+}
+
+static void curve_legend(const struct rw_curves *curves, FILE *out)
+{
+    fputs("<ul class=\"legend\">", out);
+    for (int i = 0; i < curves->n; i++) {
+        fprintf(out,
+                "<li><svg viewBox=\"0 0 28 10\" aria-hidden=\"true\"><path class=\"line s%d\" "
+                "d=\"M1 5H27\"/></svg>",
+                i % RW_CHART_STYLES);
+        set_name(out, curves->model, curves->column[i]);
+        fputs("</li>", out);
+    }
+    fputs("</ul>\n", out);
+}
+
+/* Which sets have the metric of this column? At most as many as the chart takes. */
+static void find_curves(const struct rw_model *model, int column, struct rw_curves *curves)
+{
+    *curves = (struct rw_curves){.model = model};
+    for (int i = column; i < model->n_metrics && curves->n < RW_REPORT_LABELS; i++) {
+        if (strcmp(curve_metric(model, i), curve_metric(model, column)) == 0)
+            curves->column[curves->n++] = i;
+    }
+}
+
+/* Rounds at even steps, and those that matter. */
+static void curve_table(const struct rw_report *report, FILE *out)
+{
+    const struct rw_model *model = report->model;
+    const int32_t n = model->n_rounds_run, every = (n + ROUNDS_SHOWN - 1) / ROUNDS_SHOWN;
+    fprintf(out, "<details><summary>The figures, %s%d of %d rounds</summary>",
+            every > 1 ? "about " : "", every > 1 ? n / every : n, n);
+    open_table(out, "Metrics by round", "", "*round");
+    for (int m = 0; m < model->n_metrics; m++)
+        column(out, model->metric_name[m]);
+    open_rows(out);
+    for (int32_t r = 0; r < n; r++) {
+        if ((r + 1) % every != 0 && r != 0 && r != n - 1 && r + 1 != model->best_round)
+            continue;
+        fprintf(out, "<tr><th scope=\"row\">%d%s</th>", r + 1,
+                r + 1 == model->best_round ? " (best)" : "");
+        for (int m = 0; m < model->n_metrics; m++)
+            rw_html(out, "<td>%f</td>",
+                    model->metric_value[(size_t)r * (size_t)model->n_metrics + (size_t)m]);
+        fputs("</tr>\n", out);
+    }
+    close_table(out);
+    fputs("</details>\n", out);
+}
+
+static void learning_curves(const struct rw_report *report, FILE *out)
+{
+    const struct rw_model *model = report->model;
+    if (model->n_metrics == 0 || model->n_rounds_run == 0) {
+        fputs("<p>The model file has no metrics by round: it was trained without a validation set, "
+              "or by another program.</p>\n",
+              out);
+        return;
+    }
+    fprintf(out, "<p class=\"lead\">Metrics after each round of training, as the model file has "
+                 "them.");
+    if (model->best_round > 0)
+        fprintf(out, " The model kept ends at round %d, of %d that were run.", model->best_round,
+                model->n_rounds_run);
+    fputs("</p>\n<div class=\"pair\">\n", out);
+    for (int i = 0, n_charts = 0; i < model->n_metrics; i++) {
+        struct rw_curves curves;
+        char id[32], about[256];
+        int first = 0;
+        while (strcmp(curve_metric(model, first), curve_metric(model, i)) != 0)
+            first++;
+        if (first < i) /* drawn already */
+            continue;
+        find_curves(model, i, &curves);
+        snprintf(id, sizeof(id), "curve%d", ++n_charts);
+        snprintf(about, sizeof(about), "%.100s by round of training, 1 to %d",
+                 curve_metric(model, i), model->n_rounds_run);
+        const struct rw_chart_words words = {id, about, "round", ""};
+        rw_html(out, "<figure>\n<figcaption>%s</figcaption>\n", curve_metric(model, i));
+        curve_legend(&curves, out);
+        rw_chart_curves(out, &words, &curves);
+        fputs("</figure>\n", out);
+    }
+    fputs("</div>\n", out);
+    curve_table(report, out);
+}
+
+/* ------------------------------------------------------------------ by query */
+
+static void query_table(const struct rw_report *report, const struct rw_report_query *query,
+                        const char *which, FILE *out)
+{
+    char label[32], caption[64];
+    snprintf(label, sizeof(label), "%s queries", which);
+    snprintf(caption, sizeof(caption), "<caption>The %d %s</caption>\n", report->n_queries, which);
+    open_table(out, label, caption, "*query|docs|label > 0");
+    column(out, metric_name(report));
+    open_rows(out);
+    for (int i = 0; i < report->n_queries; i++)
+        rw_html(
+            out,
+            "<tr><th scope=\"row\" class=\"text\">%1s</th><td>%u</td><td>%u</td><td>%f</td></tr>\n",
+            rw_dataset_query_id(report->dataset, query[i].query), query[i].n_docs,
+            query[i].n_relevant, query[i].value);
+    close_table(out);
+}
+
+static void value_table(const struct rw_report *report, FILE *out)
+{
+    const double bin = (report->value_to - report->value_from) / RW_REPORT_VALUE_BINS;
+    fputs("<details><summary>The figures of the chart</summary>", out);
+    open_table(out, "Queries by value", "", "from|to|queries");
+    open_rows(out);
+    for (int i = 0; i < RW_REPORT_VALUE_BINS; i++)
+        fprintf(out, "<tr><td>%.4g</td><td>%.4g</td><td>%u</td></tr>\n",
+                report->value_from + i * bin, report->value_from + (i + 1) * bin,
+                report->value_bin[i]);
+    close_table(out);
+    fputs("</details>\n", out);
+}
+
+static void queries(const struct rw_report *report, FILE *out)
+{
+    char about[192], figure[RW_HTML_ROOM];
+    const struct rw_eval_metric *metric = &report->eval->metrics[0];
+    snprintf(about, sizeof(about), "How many queries have which %s; the mean is %s",
+             metric_name(report), rw_html_figure(metric->mean, figure));
+    const struct rw_chart_words words = {"values", about, metric_name(report), "queries"};
+    if (report->n_queries == 0) {
+        fputs("<p>No query counts: nothing is relevant in any.</p>\n", out);
+        return;
+    }
+    fprintf(out,
+            "<p class=\"lead\">%u of %u queries count.</p>\n<div class=\"beside\">\n<figure>\n",
+            metric->n_counted, report->eval->n_queries);
+    rw_chart_values(out, &words, report);
+    value_table(report, out);
+    fputs("</figure>\n<div class=\"pair\">\n", out);
+    query_table(report, report->worst, "worst", out);
+    query_table(report, report->best, "best", out);
+    fputs("</div>\n</div>\n", out);
+}
+
+/* A row of a group: its range, counts, mean and spread. */
+static void group_row(const struct rw_report_group *group, int with_counted, FILE *out)
+{
+    char text[RW_HTML_ROOM];
+    rw_html(out, "<tr><th scope=\"row\">%s</th><td>%u</td>",
+            rw_html_range(group->least, group->most, text), group->n);
+    if (with_counted)
+        rw_html(out, "<td>%u</td>", group->n_counted);
+    rw_html(out, "<td>%f</td>", group->mean);
+    for (int i = 0; i < 5; i++) {
+        if (isnan(group->at[i]))
+            fputs("<td>-</td>", out);
+        else
+            fprintf(out, "<td>%.4g</td>", group->at[i] + 0.0);
+    }
+    fputs("</tr>\n", out);
+}
+
+static void group_table(FILE *out, const char *label, const char *names,
+                        const struct rw_report_group *group, int n, int with_counted)
+{
+    fputs("</figure>\n", out);
+    open_table(out, label, "", names);
+    open_rows(out);
+    for (int g = 0; g < n; g++)
+        group_row(&group[g], with_counted, out);
+    close_table(out);
+    fputs("</div>\n", out);
+}
+
+static void sizes(const struct rw_report *report, FILE *out)
+{
+    char about[192];
+    snprintf(about, sizeof(about), "%s of queries by their number of documents, in %d group%s",
+             metric_name(report), report->n_sizes, rw_html_plural((uint64_t)report->n_sizes));
+    const struct rw_chart_words words = {"by-size", about, "documents of the query",
+                                         metric_name(report)};
+    fputs("<p class=\"lead\">A dot is the mean, what <code>rankwood eval</code> prints for these "
+          "queries alone; a box the middle half of the queries with the median, a line 5 % to "
+          "95 %.</p>\n<div class=\"beside\">\n<figure>\n",
+          out);
+    if (report->n_queries > 0)
+        rw_chart_sizes(out, &words, report);
+    group_table(out, "By query size", "*documents|queries|counted|mean|5%|25%|50%|75%|95%",
+                report->size, report->n_sizes, 1);
+}
+
+static void scores(const struct rw_report *report, FILE *out)
+{
+    const struct rw_chart_words words = {
+        "by-label", "How scores are spread among the documents of each label, the highest on top",
+        "score", "label"};
+    fputs("<p class=\"lead\">Each row is scaled to its own height; a dot is the mean, a thick line "
+          "the middle half of the documents.</p>\n<div class=\"beside\">\n<figure>\n",
+          out);
+    rw_chart_scores(out, &words, report);
+    group_table(out, "Scores by label", "*label|documents|mean|5%|25%|50%|75%|95%", report->label,
+                report->n_labels, 0);
+}
+
+/* ------------------------------------------------------------------ features */
+
+static void bar_cell(FILE *out, double share)
+{
+    fputs("<td class=\"bar-cell\">", out);
+    if (share != 0.0)
+        fprintf(out, "<span%s style=\"width:%.2f%%\"></span>", share < 0 ? " class=\"less\"" : "",
+                100 * (fabs(share) < 1 ? fabs(share) : 1));
+    fputs("</td>", out);
+}
+
+static void feature_rows(const struct rw_report *report, int begin, int end, FILE *out)
+{
+    const int permuted = report->options->n_repeats > 0;
+    double most = 0.0;
+    for (int i = 0; i < report->n_features; i++)
+        most = report->feature[i].permuted.loss > most ? report->feature[i].permuted.loss : most;
+    open_table(out, "Features", "", "*feature|*name|splits|gain %");
+    fputs("<td></td>", out);
+    if (permuted) {
+        column(out, "loss");
+        if (report->options->n_repeats > 1)
+            column(out, "deviation");
+        fputs("<td></td>", out);
+    }
+    open_rows(out);
+    for (int i = begin; i < end; i++) {
+        const struct rw_report_feature *feature = &report->feature[i];
+        const double share = report->gain > 0 ? feature->use.gain / report->gain : 0.0;
+        const double top =
+            report->gain > 0 && report->feature[0].use.gain > 0 ? report->feature[0].use.gain : 1.0;
+        rw_html(out,
+                "<tr><th scope=\"row\">%u</th><td class=\"text\">%1s</td><td>%lu</td><td>%.2f</td>",
+                feature->use.feature, feature->use.name, feature->use.n_splits, 100 * share);
+        bar_cell(out, feature->use.gain / top);
+        if (permuted) {
+            rw_html(out, "<td>%f</td>", feature->permuted.loss);
+            if (report->options->n_repeats > 1)
+                rw_html(out, "<td>%f</td>", feature->permuted.deviation);
+            bar_cell(out, most > 0 && !isnan(feature->permuted.loss) ? feature->permuted.loss / most
+                                                                     : 0.0);
+        }
+        fputs("</tr>\n", out);
+    }
+    close_table(out);
+}
+
+static void features(const struct rw_report *report, FILE *out)
+{
+    const int n = report->n_features, shown = n < FEATURES_SHOWN ? n : FEATURES_SHOWN;
+    if (n == 0) {
+        fputs("<p>The model has no splits, so no feature matters.</p>\n", out);
+        return;
+    }
+    fputs("<p class=\"lead\">Gain: a feature's share of what all splits gained in training.", out);
+    if (report->options->n_repeats > 0)
+        rw_html(out,
+                " Loss: what %s (%f here) loses when the feature's values are shuffled among all "
+                "documents, the mean of %d permutation%s; %s.",
+                metric_name(report), report->permuted_value, report->options->n_repeats,
+                rw_html_plural((uint64_t)report->options->n_repeats), report->permuted_by);
+    fputs("</p>\n", out);
+    feature_rows(report, 0, shown, out);
+    if (shown < n) {
+        fprintf(out, "<details><summary>%d more feature%s</summary>", n - shown,
+                rw_html_plural((uint64_t)(n - shown)));
+        feature_rows(report, shown, n, out);
+        fputs("</details>\n", out);
+    }
+}
+
+/* ------------------------------------------------------------------ trees and model */
+
+static void tree_rows(const struct rw_report *report, const struct rw_report_tree *drawn,
+                      int32_t child, int level, FILE *out)
+{
+    const struct rw_tree *tree = drawn->tree;
+    char text[RW_HTML_ROOM];
+    if (child < 0) {
+        rw_html(out,
+                "<tr><td>%d</td><th scope=\"row\">leaf %d</th><td class=\"value\">%s</td><td></td>"
+                "<td>%u</td></tr>\n",
+                level, ~child, rw_html_float(tree->leaf[~child], text), drawn->leaf_docs[~child]);
+        return;
+    }
+    fprintf(out, "<tr><td>%d</td><th scope=\"row\">node %d</th><td class=\"value\">", level, child);
+    if (level == RW_CHART_TREE_LEVELS) {
+        fprintf(out, "%d leaves, not drawn</td><td></td>", drawn->node_leaves[child]);
+    } else {
+        rw_html(out, "feature %u %1s ", tree->feature[child],
+                rw_model_feature_name(report->model, tree->feature[child]));
+        rw_chart_condition(out, report->model, tree, child, rw_html_float(tree->cut[child], text));
+        fprintf(out, ", missing to %s</td><td>%.6g</td>", tree->missing_left[child] ? "yes" : "no",
+                tree->gain[child]);
+    }
+    fprintf(out, "<td>%u</td></tr>\n", drawn->node_docs[child]);
+    if (level < RW_CHART_TREE_LEVELS) {
+        tree_rows(report, drawn, tree->left[child], level + 1, out);
+        tree_rows(report, drawn, tree->right[child], level + 1, out);
+    }
+}
+
+static void trees(const struct rw_report *report, FILE *out)
+{
+    if (report->n_trees == 0)
+        fputs(report->model->n_trees ? "<p>No tree was requested.</p>\n"
+                                     : "<p>The model has no trees: all scores are 0.</p>\n",
+              out);
+    else
+        fprintf(
+            out,
+            "<p class=\"lead\">The tops of the first %d of %d trees. A document takes the upper "
+            "branch if the feature is at most the threshold; counts are of this data's "
+            "documents.</p>\n<div class=\"trees\">\n",
+            report->n_trees, report->model->n_trees);
+    for (int t = 0; t < report->n_trees; t++) {
+        const struct rw_report_tree *drawn = &report->tree[t];
+        char about[96];
+        snprintf(about, sizeof(about), "The top of tree %d of %d, which has %d lea%s", t + 1,
+                 report->model->n_trees, drawn->tree->n_leaves,
+                 drawn->tree->n_leaves == 1 ? "f" : "ves");
+        fprintf(out,
+                "<div>\n<h3>Tree %d: %d lea%s</h3>\n<figure class=\"tree scroll\" tabindex=\"0\" "
+                "role=\"region\" aria-label=\"Tree %d\">\n",
+                t + 1, drawn->tree->n_leaves, drawn->tree->n_leaves == 1 ? "f" : "ves", t + 1);
+        rw_chart_tree(out, about, report, drawn);
+        fputs("</figure>\n<details><summary>The figures of the drawing</summary>", out);
+        open_table(out, "Nodes", "", "depth|*node|*split or value|gain|documents");
+        open_rows(out);
+        tree_rows(report, drawn, drawn->tree->n_leaves == 1 ? ~0 : 0, 0, out);
+        close_table(out);
+        fputs("</details>\n</div>\n", out);
+    }
+    fputs(report->n_trees ? "</div>\n" : "", out);
+}
+
+static void value_row(FILE *out, const char *name, const char *value)
+{
+    rw_html(out, "<tr><th scope=\"row\">%s</th><td class=\"value\">%1s</td></tr>\n", name, value);
+}
+
+static void number_row(FILE *out, const char *name, uint64_t number)
+{
+    char text[32];
+    snprintf(text, sizeof(text), "%" PRIu64, number);
+    value_row(out, name, text);
+}
+
+static void model(const struct rw_report *report, FILE *out)
+{
+    const struct rw_model *model = report->model;
+    char text[96];
+    fputs("<div class=\"beside\">\n<table>\n<caption>The model</caption>\n<tbody>\n", out);
+    number_row(out, "trees", (uint64_t)model->n_trees);
+    number_row(out, "leaves", report->n_leaves);
+    number_row(out, "splits", report->n_splits);
+    snprintf(text, sizeof(text), "%d in use, %u in the training set", report->n_features,
+             model->n_features);
+    value_row(out, "features", text);
+    snprintf(text, sizeof(text), model->best_round > 0 ? "%d" : "none: no validation set",
+             model->best_round);
+    value_row(out, "best round", text);
+    value_row(out, "absent features are", model->absent_missing ? "missing" : "0");
+    value_row(out, "rankwood", RW_VERSION);
+    fprintf(out,
+            "<tr><th scope=\"row\">checksum</th><td class=\"value\"><code>%s</code></td></tr>\n"
+            "</tbody></table>\n",
+            report->checksum);
+    if (model->params.n > 0) {
+        fputs("<table class=\"params\">\n<caption>Training parameters</caption>\n<tbody>\n", out);
+        for (int32_t i = 0; i < model->params.n; i++) {
+            const struct rw_run_param *param = &model->params.param[i];
+            char chosen[64];
+            snprintf(chosen, sizeof(chosen), "%.40s (auto)", param->value);
+            value_row(out, param->name, param->is_auto ? chosen : param->value);
+        }
+        fputs("</tbody></table>\n", out);
+    } else {
+        fputs("<p>The model file has no training parameters.</p>\n", out);
+    }
+    fputs("</div>\n", out);
+}
+
+/* ------------------------------------------------------------------ the page */
+
+/* title, link: in the section's head, where %s is the first metric, and in the list of sections. */
+static const struct section {
+    const char *id, *title, *link;
+    void (*write)(const struct rw_report *report, FILE *out);
+} sections[] = {
+    {"metrics", "Metrics", "Metrics", metrics},
+    {"curves", "Learning curves", "Learning curves", learning_curves},
+    {"queries", "%s by query", "By query", queries},
+    {"sizes", "%s by query size", "By query size", sizes},
+    {"scores", "Scores by label", "Scores by label", scores},
+    {"features", "Features", "Features", features},
+    {"trees", "Trees", "Trees", trees},
+    {"model", "Model and parameters", "Model", model},
+};
+enum { N_SECTIONS = sizeof(sections) / sizeof(sections[0]) };
+
+static void head(const struct rw_report *report, FILE *out)
+{
+    const struct rw_report_options *options = report->options;
+    const char *title = options->title ? options->title : "Ranking report";
+    rw_html(out,
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+            "'unsafe-inline'\">\n"
+            "<meta name=\"generator\" content=\"rankwood " RW_VERSION "\">\n<title>%s</title>\n"
+            "<style>\n%-s</style>\n</head>\n<body>\n<header>\n<h1>%s</h1>\n<p class=\"lead\">",
+            title, rw_report_css, title);
+    if (options->model_name)
+        rw_html(out, "Model <b>%1s</b>", options->model_name);
+    if (options->data_name)
+        rw_html(out, "%seasured on <b>%1s</b>", options->model_name ? ", m" : "M",
+                options->data_name);
+    fputs("</p>\n<dl class=\"tiles\">\n", out);
+    for (int i = 0; i < report->eval->n_metrics && i < 2; i++)
+        rw_html(out, "<div><dt>%s</dt><dd>%f</dd></div>\n", report->eval->metrics[i].name,
+                report->eval->metrics[i].mean);
+    fprintf(out,
+            "<div><dt>queries</dt><dd>%u</dd></div>\n<div><dt>documents</dt><dd>%u</dd></div>\n"
+            "<div><dt>trees</dt><dd>%d</dd></div>\n<div><dt>features in use</dt><dd>%d</dd></div>\n"
+            "</dl>\n<nav aria-label=\"Sections\"><ul>\n",
+            report->eval->n_queries, report->eval->n_docs, report->model->n_trees,
+            report->n_features);
+    for (int i = 0; i < N_SECTIONS; i++)
+        fprintf(out, "<li><a href=\"#%s\">%s</a></li>\n", sections[i].id, sections[i].link);
+    fputs("</ul></nav>\n</header>\n<main>\n", out);
+}
+
+/* Failures are the stream's. The caller has set the "C" locale. */
+static void write_page(const struct rw_report *report, FILE *out)
+{
+    head(report, out);
+    for (int i = 0; i < N_SECTIONS; i++) {
+        const struct section *at = &sections[i];
+        rw_html(out, "<section id=\"%s\" aria-labelledby=\"%s-h\">\n<h2 id=\"%s-h\">", at->id,
+                at->id, at->id);
+        rw_html(out, at->title, metric_name(report));
+        fputs("</h2>\n", out);
+        at->write(report, out);
+        fputs("</section>\n", out);
+    }
+    fputs("</main>\n<footer><p>Made by rankwood " RW_VERSION
+          ". The checksum is the last line of the "
+          "model's file.</p></footer>\n</body>\n"
+          "</html>\n",
+          out);
 }
 
 static void warn_of_ties(struct rw_ctx *ctx, const struct rw_eval *eval)
@@ -422,7 +969,7 @@ int rw_report(struct rw_ctx *ctx, const struct rw_eval_params *how, const struct
     RW_TRY_OUT(rw_report_gather(ctx, how, model, dataset, options, &report));
     warn_of_ties(ctx, report.eval);
     errno = 0;
-    rw_report_page(&report, out);
+    write_page(&report, out);
     if (fflush(out) != 0 || ferror(out))
         status = rw_fail_io(ctx, errno, "cannot write the page");
 out:

@@ -1,11 +1,8 @@
 /* The figures of a report, and the page that shows them. */
 #pragma once
 
-#include <stdint.h>
 #include <stdio.h>
 
-#include "base/mem.h"
-#include "model/model.h"
 #include "model/model_text.h"
 
 enum {
@@ -58,10 +55,9 @@ struct rw_report {
     int n_trees;                 /* drawn */
     struct rw_arena arena;       /* of all arrays */
     /* its ranking of the data */
-    double *scores;       /* [n_docs] */
-    struct rw_eval *eval; /* owned */
-    int lower_is_better;  /* the first metric; so are the following */
-    double value_from, value_to;
+    double *scores;                           /* [n_docs] */
+    struct rw_eval *eval;                     /* owned */
+    double value_from, value_to;              /* of the first metric; so are the following */
     uint32_t value_bin[RW_REPORT_VALUE_BINS]; /* queries that count; the last bin has its end */
     struct rw_report_query worst[RW_REPORT_QUERIES], best[RW_REPORT_QUERIES];
     int n_queries; /* in either */
@@ -78,9 +74,6 @@ int rw_report_gather(struct rw_ctx *ctx, const struct rw_eval_params *how,
                      const struct rw_model *model, const struct rw_dataset *dataset,
                      const struct rw_report_options *options, struct rw_report *out);
 void rw_report_release(struct rw_report *report);
-
-/* Writes the page; failures are the stream's. The caller has set the "C" locale. */
-void rw_report_page(const struct rw_report *report, FILE *out);
 
 /* HTML of a report: texts that are shown as text whatever is in them, and figures. */
 /* As fprintf, but %s is text, escaped: any bytes, also as an attribute's value between double

@@ -197,10 +197,10 @@ static int read_codes(struct rw_ctx *ctx, const struct rw_bins *train, const cha
     int status;
     RW_TRY_OUT(rw_files_read_documents(
         ctx, paths, n_paths, (struct rw_read_goal){.take = code_some, .take_user = &c}, out));
-    RW_TRY_OUT(
-        rw_bins_join(ctx, c.part, (uint32_t)c.n_parts, train->cuts, &train->rule, &(*out)->codes));
-    (*out)->codes_free = rw_bins_free;
-    (*out)->n_ids = c.n_ids;
+    RW_TRY_OUT(rw_bins_join(ctx, c.part, (uint32_t)c.n_parts, train->cuts, &train->rule,
+                            &(*out)->codes.bins));
+    (*out)->codes.free = rw_bins_free;
+    (*out)->codes.n_ids = c.n_ids;
 out:
     for (size_t i = 0; i < c.n_parts; i++)
         rw_bins_free(c.part[i]);
@@ -322,7 +322,7 @@ struct rw_resident {
     struct rw_bins *made;    /* train.bins, where the set came with values; owned */
     uint32_t *feature;       /* train.feature, the same */
     struct rw_dataset valid; /* all borrowed, but codes */
-    struct rw_bins *codes;   /* valid.codes; owned */
+    struct rw_bins *codes;   /* valid.codes.bins; owned */
 };
 
 static int bin_training(struct rw_ctx *ctx, const struct rw_params *params, struct rw_resident *r)
@@ -354,8 +354,8 @@ int rw_resident_new(struct rw_ctx *ctx, const struct rw_params *params,
     if (rw_params_trains_on_host(ctx, params)) {
         const struct rw_bins *bins = r->train.bins;
         RW_TRY(rw_bins_make(ctx, valid, bins->cuts, &bins->rule, 0, &r->codes));
-        r->valid.codes = r->codes;
-        r->valid.codes_free = NULL;
+        r->valid.codes.bins = r->codes;
+        r->valid.codes.free = NULL;
     }
     *out = r;
     r = NULL;

@@ -197,7 +197,7 @@ static int load_sets(struct booster *b)
     b->engine->keep = b->in.train.keep;
     RW_TRY(rw_engine_load(b->engine, 0, b->in.set[0], b->in.train.bins, b->gain));
     for (int set = 1; set < b->in.n_sets; set++)
-        RW_TRY(rw_engine_load(b->engine, set, b->in.set[set], b->in.set[set]->codes, NULL));
+        RW_TRY(rw_engine_load(b->engine, set, b->in.set[set], b->in.set[set]->codes.bins, NULL));
     for (int set = 0; set < b->in.n_sets; set++) {
         if (b->in.set[set]->start_score)
             RW_TRY(rw_engine_set_scores(b->engine, set, b->in.set[set]->start_score));
@@ -766,7 +766,7 @@ int rw_train_plan(struct rw_ctx *ctx, const struct rw_params *params,
     memset(out, 0, sizeof(*out));
     RW_TRY(take_sets(b, params, training));
     for (int set = 1; set < b->in.n_sets; set++) {
-        if (b->in.given[set]->codes)
+        if (b->in.given[set]->codes.bins)
             RW_TRY(rw_fail(ctx, RW_ERR_ARGUMENT,
                            "a plan needs validation sets with values: rw_dataset_read"));
     }

@@ -12,7 +12,6 @@
 
 #include "base/ctx.h"
 #include "base/mem.h"
-#include "base/other_formats.h"
 
 /* ------------------------------------------------------------------ the file */
 

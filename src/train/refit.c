@@ -180,7 +180,7 @@ static int check_sets(const struct refit *r)
 {
     RW_TRY(rw_train_check_files(r->ctx, r->given, r->in.set[0]));
     for (int set = 0; set < r->in.n_sets; set++) {
-        if (r->in.set[set]->codes)
+        if (r->in.set[set]->codes.bins)
             return rw_fail(r->ctx, RW_ERR_ARGUMENT,
                            "a refit needs sets with values: rw_dataset_read");
     }
@@ -353,7 +353,7 @@ static int take_run(struct refit *r, const struct rw_model_params *was)
                            r->in.set[0]));
     if (is_callers(r) || !rw_params_objective(r->run_params)->ranks)
         return RW_OK;
-    if (strcmp(r->run_params->pairs, "given") == 0 && !r->in.set[0]->pair)
+    if (strcmp(r->run_params->pairs, "given") == 0 && !r->in.set[0]->pairs.item)
         return rw_fail(r->ctx, RW_ERR_ARGUMENT,
                        "the model to refit was trained on pairs that were given: give the data its "
                        "own ('pairs-file'), or set 'pairs'");

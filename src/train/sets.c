@@ -132,7 +132,7 @@ int rw_sets_check(struct rw_ctx *ctx, const struct rw_sets *sets, const struct r
                        "the training set has neither values nor the scores of the model to go on "
                        "from: rw_binned_read with that model reads it");
     for (int set = 1; set < sets->n_sets; set++) {
-        const struct rw_bins *codes = sets->set[set]->codes;
+        const struct rw_bins *codes = sets->set[set]->codes.bins;
         if (codes && (codes->cuts != cuts || init))
             return rw_fail(ctx, RW_ERR_ARGUMENT,
                            "validation set %d was binned for another training set", set);
@@ -263,7 +263,7 @@ int rw_train_check_sides(struct rw_ctx *ctx, const struct rw_params *params,
     RW_TRY(check_positions(ctx, params, objective, train));
     RW_TRY(rw_labels_check(ctx, params, objective, train));
     RW_TRY(rw_train_check_files(ctx, params, train));
-    if (strcmp(params->pairs, "given") == 0 && !train->pair)
+    if (strcmp(params->pairs, "given") == 0 && !train->pairs.item)
         return rw_fail(
             ctx, RW_ERR_ARGUMENT,
             "parameter 'pairs' is given, but the training set has none: they are set with "
@@ -358,8 +358,8 @@ static uint64_t pairs_item(const struct job *job, uint64_t query)
 {
     const struct rw_dataset *dataset = job->dataset;
     uint64_t sum = 0, bits;
-    for (size_t k = dataset->pair_offset[query]; k < dataset->pair_offset[query + 1]; k++) {
-        const struct rw_given_pair *pair = &dataset->pair[k];
+    for (size_t k = dataset->pairs.offset[query]; k < dataset->pairs.offset[query + 1]; k++) {
+        const struct rw_given_pair *pair = &dataset->pairs.item[k];
         memcpy(&bits, &pair->weight, sizeof(bits));
         sum = rw_mix_item(sum, job->first_doc + pair->better);
         sum = rw_mix_item(sum, job->first_doc + pair->worse);
@@ -410,7 +410,7 @@ int rw_fingerprint_make(struct rw_engine *engine, int set, const struct rw_datas
     RW_TRY(add(ctx, &job, dataset->n_docs, label_item, &part[RW_PRINT_LABELS]));
     RW_TRY(add(ctx, &job, dataset->n_queries, query_item, &part[RW_PRINT_QUERIES]));
     RW_TRY(add(ctx, &job, dataset->n_queries, query_id_item, &part[RW_PRINT_QUERY_IDS]));
-    if (dataset->pair) /* whose weights are a part of them */
+    if (dataset->pairs.item) /* whose weights are a part of them */
         RW_TRY(add(ctx, &job, dataset->n_queries, pairs_item, &part[RW_PRINT_WEIGHTS]));
     for (int i = 0; i < RW_SIDE_COLUMNS; i++) {
         job.column = &rw_side_columns[i];
@@ -617,7 +617,7 @@ int rw_category_sets_take(struct rw_ctx *ctx, struct rw_category_sets *sets, int
     *out = dataset;
     if (!sets->codes)
         return RW_OK;
-    if (dataset->codes)
+    if (dataset->codes.bins)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "categorical: expected validation sets with values, and found codes");
     RW_TRY(RW_NEW(ctx, sets->recoded[set], 1));
@@ -702,8 +702,8 @@ int rw_explain_no_split(struct rw_ctx *ctx, const struct rw_params *params,
     const uint32_t all_docs = sets->all_docs;
     const double *relevant = rw_params_trains_on_relevance(params) ? &params->relevant : NULL;
     uint64_t any[FACTS] = {[WEIGHT] = any_weight(train),
-                           [PAIR] =
-                               !gain || train->pair || any_pair(params, train, gain, relevant)};
+                           [PAIR] = !gain || train->pairs.item ||
+                                    any_pair(params, train, gain, relevant)};
     RW_TRY(rw_comm_max(ctx, any, FACTS));
     if (!any[WEIGHT])
         snprintf(text, size, "all weights are 0 (change --weights)");

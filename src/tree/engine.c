@@ -93,6 +93,26 @@ static int misuse(struct rw_engine *engine, const char *what)
     return rw_fail(engine->ctx, RW_ERR_ARGUMENT, "engine %s: %s", engine->ops->name, what);
 }
 
+/* Where this worker's documents stand among those of all: engine->first_doc and the like. */
+static int place(struct rw_engine *engine, const struct rw_dataset *train)
+{
+    struct rw_ctx *ctx = engine->ctx;
+    const int n_workers = rw_n_workers(ctx), worker = rw_worker(ctx);
+    RW_FREED uint64_t *docs = NULL, *queries = NULL;
+    int status = RW_NEW(ctx, docs, (size_t)n_workers + 1);
+    status = status < 0 ? status : RW_NEW(ctx, queries, (size_t)n_workers + 1);
+    RW_TRY(rw_comm_agree(ctx, status));
+    RW_TRY(rw_comm_offsets(ctx, train->n_docs, docs));
+    RW_TRY(rw_comm_offsets(ctx, train->n_queries, queries));
+    if (docs[n_workers] > RW_MAX_DOCS)
+        return rw_fail(ctx, RW_ERR_DATA, "%llu documents on %d workers; expected at most %u",
+                       (unsigned long long)docs[n_workers], n_workers, RW_MAX_DOCS);
+    engine->first_doc = (uint32_t)docs[worker];
+    engine->first_query = (uint32_t)queries[worker];
+    engine->all_docs = (uint32_t)docs[n_workers];
+    return status;
+}
+
 int rw_engine_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
                    const struct rw_bins *bins, const double *gains)
 {
@@ -101,7 +121,7 @@ int rw_engine_load(struct rw_engine *engine, int set, const struct rw_dataset *d
     if (set == 0 && rw_rules_rank(&engine->rules) && !gains)
         return misuse(engine, "lambdas need the training set's gains");
     if (set == 0)
-        RW_TRY(rw_workers_place(engine, dataset));
+        RW_TRY(place(engine, dataset));
     RW_TRY(rw_comm_agree(engine->ctx, engine->ops->load(engine, set, dataset, bins, gains)));
     engine->n_docs[set] = dataset->n_docs;
     engine->n_sets++;
@@ -299,9 +319,9 @@ int rw_engine_measure(struct rw_engine *engine, int set, const struct rw_metric_
             return misuse(engine, "a metric to be measured that only the host measures");
     }
     engine->measured[set] = 0;
-    if (!engine->ops->measure)
+    if (!engine->ops->measure.begin)
         return RW_OK;
-    RW_TRY(engine->ops->measure(engine, set, plan));
+    RW_TRY(engine->ops->measure.begin(engine, set, plan));
     engine->measured[set] = 1;
     return RW_OK;
 }
@@ -309,7 +329,7 @@ int rw_engine_measure(struct rw_engine *engine, int set, const struct rw_metric_
 int rw_engine_metrics(struct rw_engine *engine, int set, struct rw_metric_result *out)
 {
     RW_TRY(check_set(engine, set));
-    return engine->measured[set] ? engine->ops->metrics(engine, set, out) : 0;
+    return engine->measured[set] ? engine->ops->measure.results(engine, set, out) : 0;
 }
 
 void rw_engine_set_split_rule(struct rw_engine *engine, const struct rw_root *root,
@@ -337,25 +357,6 @@ void rw_engine_set_split_rule(struct rw_engine *engine, const struct rw_root *ro
     rule->category_cost = rules->split.category_penalty * chance * rule->gain_scale;
 }
 
-int rw_workers_place(struct rw_engine *engine, const struct rw_dataset *train)
-{
-    struct rw_ctx *ctx = engine->ctx;
-    const int n_workers = rw_n_workers(ctx), worker = rw_worker(ctx);
-    RW_FREED uint64_t *docs = NULL, *queries = NULL;
-    int status = RW_NEW(ctx, docs, (size_t)n_workers + 1);
-    status = status < 0 ? status : RW_NEW(ctx, queries, (size_t)n_workers + 1);
-    RW_TRY(rw_comm_agree(ctx, status));
-    RW_TRY(rw_comm_offsets(ctx, train->n_docs, docs));
-    RW_TRY(rw_comm_offsets(ctx, train->n_queries, queries));
-    if (docs[n_workers] > RW_MAX_DOCS)
-        return rw_fail(ctx, RW_ERR_DATA, "%llu documents on %d workers; expected at most %u",
-                       (unsigned long long)docs[n_workers], n_workers, RW_MAX_DOCS);
-    engine->first_doc = (uint32_t)docs[worker];
-    engine->first_query = (uint32_t)queries[worker];
-    engine->all_docs = (uint32_t)docs[n_workers];
-    return status;
-}
-
 int rw_workers_keep_one(struct rw_engine *engine, uint32_t n_kept, uint32_t lowest, uint32_t number,
                         int *keep)
 {
@@ -372,24 +373,6 @@ int rw_workers_keep_one(struct rw_engine *engine, uint32_t n_kept, uint32_t lowe
     RW_TRY(rw_comm_all_reduce(ctx, &least, 1, RW_COMM_U64, RW_COMM_MIN));
     *keep = least == own;
     return RW_OK;
-}
-
-int rw_workers_extent(struct rw_engine *engine, struct rw_extent *extent)
-{
-    struct rw_ctx *ctx = engine->ctx;
-    const struct rw_extent own = *extent;
-    struct rw_sum *sum = &extent->sum;
-    uint64_t largest[2] = {(uint64_t)extent->lambda, (uint64_t)extent->hess};
-    if (rw_n_workers(ctx) == 1)
-        return RW_OK;
-    RW_TRY(rw_comm_max(ctx, largest, 2));
-    extent->lambda = (int64_t)largest[0];
-    extent->hess = (int64_t)largest[1];
-    RW_TRY(rw_workers_leaf_sums(ctx, sum, 1));
-    return extent->lambda >= own.lambda && extent->hess >= own.hess && sum->n >= own.sum.n &&
-                   sum->n <= engine->all_docs
-               ? RW_OK
-               : rw_comm_nonsense(ctx, "sums of gradients");
 }
 
 int rw_workers_leaf_sums(struct rw_ctx *ctx, struct rw_sum *sums, int n)
@@ -500,34 +483,31 @@ double rw_plan_cpu_ms(const struct rw_plan_work *work, int n_threads)
     return ns / 1e6 / (1.0 + CPU_THREAD * (n_threads - 1));
 }
 
-struct rw_plan_work rw_plan_part_of(const struct rw_plan_work *work, int n)
-{
-    struct rw_plan_work part = *work;
-    part.docs /= n;
-    part.other_docs /= n;
-    part.visits /= n;
-    return part;
-}
-
-double rw_plan_many_ms(const struct rw_plan_work *work, int n_gpus, double tree_ms,
-                       double *exchange_ms)
-{
-    /* of 8 bytes, or 12 with hessians; each GPU sends all but its own part of a node's cells */
-    const double bytes = work->leaves * work->bins * (work->newton ? 12.0 : 8.0);
-    const double sent = bytes * (n_gpus - 1) / n_gpus;
-    *exchange_ms = MANY_MS + sent / MANY_BYTES_A_MS;
-    return tree_ms + *exchange_ms;
-}
-
 int rw_plan_gpu_pays(double cpu_ms, double gpu_ms, int rounds)
 {
     return (cpu_ms - gpu_ms) * rounds > GPU_OPEN_MS;
 }
 
+/* A tree on n GPUs of one host, each with its part of the documents, and what of its time the
+ * exchange of histograms takes: cells of 8 bytes, or 12 with hessians, of which each GPU sends all
+ * but its own part. */
+static struct rw_plan_many plan_many(struct rw_engine *engine, const struct rw_plan_work *work,
+                                     int n)
+{
+    struct rw_plan_work part = *work;
+    part.docs /= n;
+    part.other_docs /= n;
+    part.visits /= n;
+    const double bytes = work->leaves * work->bins * (work->newton ? 12.0 : 8.0) * (n - 1) / n;
+    struct rw_plan_many many = {.n_gpus = n, .exchange_ms = MANY_MS + bytes / MANY_BYTES_A_MS};
+    many.tree_ms = engine->ops->plan.tree_ms(engine, &part) + many.exchange_ms;
+    return many;
+}
+
 int rw_engine_plan(struct rw_engine *engine, const struct rw_plan_data *data, struct rw_plan *out)
 {
     memset(out, 0, sizeof(*out));
-    if (!engine->ops->plan)
+    if (!engine->ops->plan.make)
         return rw_fail(engine->ctx, RW_ERR_UNSUPPORTED,
                        "device '%s' has no plan; expected cpu, cuda or auto", engine->ops->name);
     snprintf(out->device, sizeof(out->device), "%s", engine->ops->name);
@@ -537,29 +517,27 @@ int rw_engine_plan(struct rw_engine *engine, const struct rw_plan_data *data, st
     out->n_threads = engine->n_threads;
     struct rw_plan_work work;
     rw_plan_work_of(&work, &engine->rules, data);
-    for (int i = 0; i < 3 && strcmp(engine->ops->name, "cuda") == 0; i++) {
-        struct rw_plan_many *many = &out->many[i];
-        many->n_gpus = 2 << i;
-        const struct rw_plan_work part = rw_plan_part_of(&work, many->n_gpus);
-        many->tree_ms = rw_plan_many_ms(&work, many->n_gpus, engine->ops->tree_ms(engine, &part),
-                                        &many->exchange_ms);
-    }
-    const int status = engine->ops->plan(engine, data, out);
-    out->tree_ms = engine->ops->tree_ms(engine, &work); /* it knows now where codes will be */
+    for (int i = 0; i < 3 && strcmp(engine->ops->name, "cuda") == 0; i++)
+        out->many[i] = plan_many(engine, &work, 2 << i);
+    const int status = engine->ops->plan.make(engine, data, out);
+    out->tree_ms = engine->ops->plan.tree_ms(engine, &work); /* it knows now where codes will be */
     return status;
 }
 
 /* ------------------------------------------------------------------ where a training is done */
 
-static int open_auto(struct rw_ctx *ctx, const struct rw_choice_of_device *choice,
+int rw_choose_device(struct rw_ctx *ctx, const char *device, struct rw_choice_of_device *choice,
                      struct rw_engine **out)
 {
     struct rw_plan_work work;
+    if (strcmp(device, "auto") != 0)
+        return rw_engine_open(ctx, device, choice->rules, out);
+    choice->is_auto = 1;
     rw_plan_work_of(&work, choice->rules, &choice->data);
     const double cpu_ms = rw_plan_cpu_ms(&work, ctx->n_threads);
     if (rw_plan_gpu_pays(cpu_ms, 0.0, choice->rounds) &&
         rw_engine_open(ctx, "cuda", choice->rules, out) >= 0) {
-        const double gpu_ms = (*out)->ops->tree_ms(*out, &work);
+        const double gpu_ms = (*out)->ops->plan.tree_ms(*out, &work);
         const int pays = rw_plan_gpu_pays(cpu_ms, gpu_ms, choice->rounds);
         rw_log(ctx, RW_LOG_NOTE,
                "device %s: a tree is expected to take %.3g ms on the GPU and %.3g ms on %d "
@@ -572,14 +550,6 @@ static int open_auto(struct rw_ctx *ctx, const struct rw_choice_of_device *choic
         *out = NULL;
     }
     return rw_engine_open(ctx, "cpu", choice->rules, out);
-}
-
-int rw_choose_device(struct rw_ctx *ctx, const char *device, struct rw_choice_of_device *choice,
-                     struct rw_engine **out)
-{
-    choice->is_auto |= strcmp(device, "auto") == 0;
-    return strcmp(device, "auto") == 0 ? open_auto(ctx, choice, out)
-                                       : rw_engine_open(ctx, device, choice->rules, out);
 }
 
 int rw_choose_agree(struct rw_ctx *ctx, struct rw_choice_of_device *choice,

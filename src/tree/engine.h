@@ -189,13 +189,15 @@ struct rw_engine_ops {
     /* Tells data apart. sums: [info.n_features], written: for each column of codes the sum over the
      * set's documents of code x rw_code_weight(first_doc + document), modulo 2^64. */
     int (*code_sums)(struct rw_engine *, int set, uint64_t first_doc, uint64_t *sums);
-    /* A pair. NULL: the host computes metrics from read_scores. `measure` says what will be
-     * measured of a loaded set; nothing of the plan is kept. */
-    int (*measure)(struct rw_engine *, int set, const struct rw_metric_plan *plan);
-    /* The plan's metrics of the set's scores as they are: rw_metric_eval's, to the bit. out:
-     * [n_metrics]. Returns 1; or 0: the host has to (a value is too large to be averaged, and the
-     * message is its own). */
-    int (*metrics)(struct rw_engine *, int set, struct rw_metric_result *out);
+    struct {
+        /* What will be measured of a loaded set; nothing of the plan is kept. NULL: the host
+         * computes metrics from read_scores. */
+        int (*begin)(struct rw_engine *, int set, const struct rw_metric_plan *plan);
+        /* The plan's metrics of the set's scores as they are: rw_metric_eval's, to the bit. out:
+         * [n_metrics]. Returns 1; or 0: the host has to (a value is too large to be averaged, and
+         * the message is its own). */
+        int (*results)(struct rw_engine *, int set, struct rw_metric_result *out);
+    } measure;
     /* For tests: the integers of the tree begun last. All [n_docs] of the training set; documents
      * outside the sample have sampled 0 and unspecified numbers. quantised hessians: newton only.
      * NULL: the engine does not tell. */
@@ -207,9 +209,11 @@ struct rw_engine_ops {
     int (*tell)(struct rw_engine *, char *text, size_t size, double *ms);
     /* Of the tree that was added last. NULL: all codes are where the work is done. */
     int (*far_reads)(struct rw_engine *, struct rw_far_reads *out);
-    /* A pair (tree/engine.h), before anything is loaded; NULL: the engine has no plan. */
-    int (*plan)(struct rw_engine *, const struct rw_plan_data *, struct rw_plan *out);
-    double (*tree_ms)(struct rw_engine *, const struct rw_plan_work *);
+    /* Before anything is loaded; NULL: the engine has no plan. */
+    struct {
+        int (*make)(struct rw_engine *, const struct rw_plan_data *, struct rw_plan *out);
+        double (*tree_ms)(struct rw_engine *, const struct rw_plan_work *);
+    } plan;
 };
 
 /* What all engines share; each extends it by embedding it first. */
@@ -328,16 +332,11 @@ void rw_engine_set_split_rule(struct rw_engine *engine, const struct rw_root *ro
 
 /* What the engines of many workers make of theirs together; with one worker, nothing is done. All
  * workers call these in the same order. */
-/* Where this worker's documents stand among those of all: engine->first_doc and the like. */
-int rw_workers_place(struct rw_engine *engine, const struct rw_dataset *train);
-
 /* If no worker keeps any query (or document), the one with the lowest random number stays, the
  * first of equals. n_kept: this worker's; lowest: the random number of its query `number`, counted
  * from the first worker's on; UINT32_MAX if it has none. *keep: is that query to be kept? */
 int rw_workers_keep_one(struct rw_engine *engine, uint32_t n_kept, uint32_t lowest, uint32_t number,
                         int *keep);
-/* The extent of all workers' documents. */
-int rw_workers_extent(struct rw_engine *engine, struct rw_extent *extent);
 /* The best of what the workers found for each slot: [n]. */
 int rw_workers_best(struct rw_ctx *ctx, struct rw_split *splits, int n);
 int rw_workers_leaf_sums(struct rw_ctx *ctx, struct rw_sum *sums, int n);
@@ -379,12 +378,6 @@ double rw_plan_passes(const struct rw_plan_work *work);
 /* Milliseconds of a tree on the host. */
 double rw_plan_cpu_ms(const struct rw_plan_work *work, int n_threads);
 
-/* The same of a tree on several GPUs of one host: `tree_ms` is of one GPU's part of the documents.
- * Writes what of it the exchange of histograms takes. */
-double rw_plan_many_ms(const struct rw_plan_work *work, int n_gpus, double tree_ms,
-                       double *exchange_ms);
-/* A GPU's part of the work of n. */
-struct rw_plan_work rw_plan_part_of(const struct rw_plan_work *work, int n);
 /* The rule of `auto`: a GPU if all rounds together are expected to take less there, what it takes
  * to open it included. gpu_ms 0: could one be faster at all? */
 int rw_plan_gpu_pays(double cpu_ms, double gpu_ms, int rounds);

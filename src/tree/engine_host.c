@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "comm/comm.h"
+#include "binning/cut_find.h"
 
 /* Documents under which a parallel region costs more than it gains. */
 enum { PARALLEL_DOCS = 16384, PARALLEL_PAIR_DOCS = 2048, CHUNK = 4096 };
@@ -21,8 +22,8 @@ int rw_host_open(struct rw_ctx *ctx, const struct rw_engine_ops *ops, size_t byt
 void rw_host_count(struct rw_host *host, uint64_t bytes)
 {
     host->base.info.bytes += bytes;
-    if (host->plan && bytes)
-        rw_plan_add(host->plan, host->part, bytes);
+    if (host->memory.plan && bytes)
+        rw_plan_add(host->memory.plan, host->memory.part, bytes);
 }
 
 int rw_host_new(struct rw_host *host, void **out, size_t n, size_t size, int raw)
@@ -30,35 +31,31 @@ int rw_host_new(struct rw_host *host, void **out, size_t n, size_t size, int raw
     struct rw_ctx *ctx = host->base.ctx;
     rw_host_count(host, n * size);
     *out = host; /* a dry run's is never followed */
-    if (host->plan)
+    if (host->memory.plan)
         return RW_OK;
     *out = NULL;
-    RW_TRY(RW_GROW(ctx, host->owned, host->owned_room, host->n_owned + 1));
-    if (host->alloc)
-        RW_TRY(host->alloc(&host->base, out, n * size));
+    RW_TRY(RW_GROW(ctx, host->memory.owned, host->memory.room, host->memory.n_owned + 1));
+    if (host->memory.alloc)
+        RW_TRY(host->memory.alloc(&host->base, out, n * size));
     else
         RW_TRY((raw ? rw_mem_new_raw : rw_mem_new)(ctx, out, n, size));
-    host->owned[host->n_owned++] = *out;
-    if (host->alloc && !raw)
+    host->memory.owned[host->memory.n_owned++] = *out;
+    if (host->memory.alloc && !raw)
         memset(*out, 0, n * size);
     return RW_OK;
 }
 
 void rw_host_release(struct rw_host *host)
 {
-    for (int i = RW_MAX_SETS - 1; i >= 0; i--) {
-        struct rw_bins *bins = host->set[i].bins;
-        if (bins && host->alloc)
-            bins->codes_are_views = 1; /* of what is owned */
-        rw_bins_free(bins);
-    }
-    for (size_t i = 0; i < host->n_owned; i++) {
-        if (host->alloc)
-            host->free(&host->base, host->owned[i]);
+    for (int i = RW_MAX_SETS - 1; i >= 0; i--)
+        rw_bins_free(host->set[i].bins);
+    for (size_t i = 0; i < host->memory.n_owned; i++) {
+        if (host->memory.alloc)
+            host->memory.free(&host->base, host->memory.owned[i]);
         else
-            rw_mem_free(host->owned[i]);
+            rw_mem_free(host->memory.owned[i]);
     }
-    rw_mem_free(host->owned);
+    rw_mem_free(host->memory.owned);
 }
 
 /* ---- loading ---- */
@@ -68,7 +65,7 @@ int rw_host_allocate(struct rw_host *host, const struct rw_dataset *dataset)
     const struct rw_engine_rules *rules = &host->base.rules;
     const struct rw_objective *objective = rules->objective;
     const size_t n = dataset->n_docs;
-    host->part = "lambdas";
+    host->memory.part = "lambdas";
     host->n_queries = dataset->n_queries;
     host->longest = rw_longest_query(dataset->query_offset, dataset->n_queries);
     RW_TRY(RW_HOST_NEW_RAW(host, host->query_offset, (size_t)host->n_queries + 1));
@@ -102,16 +99,11 @@ int rw_host_allocate(struct rw_host *host, const struct rw_dataset *dataset)
     return RW_HOST_NEW_RAW(host, host->feature_sampled, host->base.info.n_features);
 }
 
-void rw_host_set_directions(const struct rw_host *host, int8_t *direction)
+void rw_host_set_rules(const struct rw_host *host, int8_t *direction, double *penalty)
 {
     const struct rw_cuts *cuts = host->set[0].bins->cuts;
     for (uint32_t f = 0; direction && f < cuts->n_features; f++)
         direction[f] = host->base.rules.monotone[cuts->feature[f]];
-}
-
-void rw_host_set_penalties(const struct rw_host *host, double *penalty)
-{
-    const struct rw_cuts *cuts = host->set[0].bins->cuts;
     for (uint32_t f = 0; penalty && f < cuts->n_features; f++)
         penalty[f] = host->base.rules.penalty[cuts->feature[f]];
 }
@@ -127,8 +119,7 @@ static int load_training(struct rw_host *host, const struct rw_dataset *dataset,
            ((size_t)host->n_queries + 1) * sizeof(*host->query_offset));
     if (dataset->weight)
         memcpy(host->weight_doc, dataset->weight, n * sizeof(*host->weight_doc));
-    rw_host_set_directions(host, host->direction);
-    rw_host_set_penalties(host, host->penalty);
+    rw_host_set_rules(host, host->direction, host->penalty);
     host->is_fixed = objective && objective->is_fixed;
     const struct rw_objective_rule rule = {.pair = rules->lambda};
     RW_TRY(rw_objective_check(host->base.ctx, objective, &rule, dataset, 1.0));
@@ -142,11 +133,46 @@ static int load_training(struct rw_host *host, const struct rw_dataset *dataset,
                          rules->lambda.truncation, host->discount, host->ideal);
 }
 
+/* An array of codes in the engine's own memory. */
+static int own_array(struct rw_host *host, const void *from, size_t n, size_t size, void **out)
+{
+    if (!from)
+        return RW_OK;
+    RW_TRY(rw_host_new(host, out, n, size, 1));
+    memcpy(*out, from, n * size);
+    return RW_OK;
+}
+
+/* Codes move into the engine's own memory, if it has its own, of which they are then views. */
+static int move_codes(struct rw_host *host, struct rw_bins *bins)
+{
+    int status = RW_OK;
+    for (uint32_t f = 0; f < bins->cuts->n_features; f++) {
+        struct rw_codes *from = &bins->codes[f], moved = {.n = from->n, .rest = from->rest};
+        if (!host->memory.alloc) {
+            host->base.info.bytes += rw_codes_bytes(bins->cuts, f, from->n, bins->n_docs);
+            continue;
+        }
+        if (status >= 0) /* after a failure the rest is dropped: it is no memory of the engine's */
+            status = own_array(host, from->code, from->n, rw_cuts_code_bytes(bins->cuts, f),
+                               &moved.code);
+        if (status >= 0)
+            status = own_array(host, from->row, from->n, sizeof(*from->row), (void **)&moved.row);
+        if (!bins->codes_are_views) {
+            rw_mem_free(from->row);
+            rw_mem_free(from->code);
+        }
+        *from = moved;
+    }
+    bins->codes_are_views |= host->memory.alloc != NULL;
+    return status;
+}
+
 int rw_host_load(struct rw_host *host, int set, const struct rw_dataset *dataset,
                  const struct rw_bins *bins, const double *gains)
 {
     RW_TRY(rw_host_make_bins(host, set, dataset, bins));
-    RW_TRY(rw_host_move_codes(host, host->set[set].bins));
+    RW_TRY(move_codes(host, host->set[set].bins));
     RW_TRY(RW_HOST_NEW(host, host->set[set].score, dataset->n_docs));
     if (set > 0)
         return RW_OK;
@@ -229,6 +255,134 @@ static int threads_of(const struct rw_host *host, uint32_t least_docs)
     return host->base.n_docs[0] >= least_docs ? host->base.n_threads : 1;
 }
 
+/* ---- what a tree sees: queries, their documents, and features, drawn by number, so that it does
+ * not matter who draws them ---- */
+
+/* Documents under which a parallel region costs more than it gains. */
+enum { PARALLEL_SAMPLED_DOCS = 2048 };
+
+/* How many items are kept, and the one with the lowest random number, the first of equals. */
+struct drawn {
+    uint32_t n_kept, lowest, lowest_random;
+};
+static const struct drawn none_drawn = {0, UINT32_MAX, UINT32_MAX};
+
+static void add_drawn(struct drawn *drawn, uint32_t n_kept, uint32_t item, uint32_t random)
+{
+    drawn->n_kept += n_kept;
+    if (random < drawn->lowest_random || (random == drawn->lowest_random && item < drawn->lowest)) {
+        drawn->lowest_random = random;
+        drawn->lowest = item;
+    }
+}
+
+/* Items first, first + 1, ..., or item[i]. */
+static struct drawn draw(uint8_t *kept, uint32_t n, uint32_t first, const uint32_t *item,
+                         uint64_t threshold, uint64_t seed, uint32_t tree, uint32_t stream)
+{
+    struct drawn drawn = none_drawn;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t random = rw_random(seed, item ? item[i] : first + i, tree, stream);
+        kept[i] = random < threshold;
+        add_drawn(&drawn, kept[i], i, random);
+    }
+    return drawn;
+}
+
+void rw_host_draw(uint8_t *kept, uint32_t n, const uint32_t *item, uint64_t threshold,
+                  uint64_t seed, uint32_t tree, uint32_t stream)
+{
+    const struct drawn drawn = draw(kept, n, 0, item, threshold, seed, tree, stream);
+    if (n > 0 && drawn.n_kept == 0)
+        kept[drawn.lowest] = 1;
+}
+
+/* Where no worker has kept an item, the lowest of all is. first: the number of this worker's. */
+static int keep_lowest(struct rw_engine *engine, const struct drawn *drawn, uint32_t first,
+                       uint8_t *kept)
+{
+    const uint32_t lowest = drawn->lowest;
+    int keep;
+    RW_TRY(rw_workers_keep_one(engine, drawn->n_kept, drawn->lowest_random,
+                               lowest == UINT32_MAX ? lowest : first + lowest, &keep));
+    if (keep && lowest != UINT32_MAX)
+        kept[lowest] = 1;
+    return RW_OK;
+}
+
+struct doc_job {
+    struct rw_host *host;
+    struct drawn drawn;
+};
+
+/* Of the documents of queries that are kept. */
+static int draw_some_docs(void *user, struct rw_share *share)
+{
+    struct doc_job *job = user;
+    const struct rw_host *host = job->host;
+    const struct rw_engine_rules *rules = &host->base.rules;
+    struct drawn own = none_drawn;
+    struct rw_philox four = {{0, 0, 0, 0}}; /* of documents 4 drawn to 4 drawn + 3 */
+    uint64_t drawn = UINT64_MAX;
+    for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
+        for (; doc < end; doc++) {
+            const uint64_t number = host->base.first_doc + doc; /* among all workers' */
+            if (!host->sampled[doc])
+                continue;
+            if (number / 4 != drawn) {
+                drawn = number / 4;
+                four = rw_random4(rules->seed, drawn, host->tree, RW_STREAM_SAMPLE_DOC);
+            }
+            const uint32_t random = four.word[number % 4];
+            host->sampled[doc] = random < rules->doc_threshold;
+            add_drawn(&own, host->sampled[doc], (uint32_t)doc, random);
+        }
+    }
+    rw_share_lock(share);
+    add_drawn(&job->drawn, own.n_kept, own.lowest, own.lowest_random);
+    rw_share_unlock(share);
+    return RW_OK;
+}
+
+/* Lambdas are of whole queries, so which these are is kept. */
+static int draw_docs(struct rw_host *host)
+{
+    struct doc_job job = {host, none_drawn};
+    if (!host->query_sampled)
+        return RW_OK;
+    for (uint32_t q = 0; q < host->n_queries; q++)
+        host->query_sampled[q] = host->sampled[host->query_offset[q]];
+    rw_parallel(host->base.ctx, threads_of(host, PARALLEL_SAMPLED_DOCS), host->base.n_docs[0], 0,
+                draw_some_docs, &job);
+    return keep_lowest(&host->base, &job.drawn, host->base.first_doc, host->sampled);
+}
+
+/* What the tree begun sees: sampled, query_sampled and feature_sampled. */
+static int draw_samples(struct rw_host *host)
+{
+    const struct rw_engine_rules *rules = &host->base.rules;
+    const struct rw_cuts *cuts = host->set[0].bins->cuts;
+    rw_host_draw(host->feature_sampled, cuts->n_features, cuts->feature, rules->feature_threshold,
+                 rules->seed, host->tree, RW_STREAM_SAMPLE_FEATURE);
+    if (rules->query_threshold > UINT32_MAX) {
+        memset(host->sampled, 1, host->base.n_docs[0]);
+        return draw_docs(host);
+    }
+    /* drawn into the first bytes, then spread from the last query to the first: query q's first
+     * document is at q or after it, so nothing is overwritten before it is read */
+    uint8_t *kept = host->sampled;
+    const struct drawn drawn =
+        draw(kept, host->n_queries, host->base.first_query, NULL, rules->query_threshold,
+             rules->seed, host->tree, RW_STREAM_SAMPLE_QUERY);
+    RW_TRY(keep_lowest(&host->base, &drawn, host->base.first_query, kept));
+    for (uint32_t q = host->n_queries; q-- > 0;) {
+        const uint8_t keep = kept[q];
+        const uint32_t first = host->query_offset[q];
+        memset(host->sampled + first, keep, host->query_offset[q + 1] - first);
+    }
+    return draw_docs(host);
+}
+
 static int is_query_sampled(const struct rw_host *host, uint32_t q)
 {
     return host->query_sampled ? host->query_sampled[q] : host->sampled[host->query_offset[q]];
@@ -305,24 +459,24 @@ static int fixed_gradients(struct rw_host *host, struct rw_extent *extent)
 
 struct magnitude_job {
     const struct rw_host *host;
-    double gradient, hessian; /* largest magnitudes of sampled documents */
+    double largest[2]; /* magnitudes of sampled documents' gradients and hessians */
 };
 
 static int find_largest(void *user, struct rw_share *share)
 {
     struct magnitude_job *job = user;
     const struct rw_host *host = job->host;
-    double gradient = 0.0, hessian = 0.0;
+    double own[2] = {0.0, 0.0};
     for (uint64_t i, end; rw_share_next(share, &i, &end);) {
         for (; i < end; i++) {
             const double g = fabs(host->gradient[i]), h = fabs(host->hessian[i]);
-            gradient = host->sampled[i] && g > gradient ? g : gradient;
-            hessian = host->sampled[i] && h > hessian ? h : hessian;
+            own[0] = host->sampled[i] && g > own[0] ? g : own[0];
+            own[1] = host->sampled[i] && h > own[1] ? h : own[1];
         }
     }
     rw_share_lock(share);
-    job->gradient = gradient > job->gradient ? gradient : job->gradient;
-    job->hessian = hessian > job->hessian ? hessian : job->hessian;
+    for (int k = 0; k < 2; k++)
+        job->largest[k] = own[k] > job->largest[k] ? own[k] : job->largest[k];
     rw_share_unlock(share);
     return RW_OK;
 }
@@ -369,17 +523,17 @@ static int real_gradients(struct rw_host *host, struct rw_extent *extent)
     const int n_threads = threads_of(host, PARALLEL_DOCS);
     if (host->base.rules.objective)
         RW_TRY(rw_parallel_long(ctx, n_threads, host->n_queries, 0, reals_of_queries, host));
-    struct magnitude_job largest = {host, 0.0, 0.0};
-    rw_parallel(ctx, n_threads, host->base.n_docs[0], 0, find_largest, &largest);
-    const struct magnitude_job own = largest;
-    RW_TRY(rw_comm_max_doubles(ctx, &largest.gradient, 1));
-    RW_TRY(rw_comm_max_doubles(ctx, &largest.hessian, 1));
-    if (rw_n_workers(ctx) > 1 &&
-        !(largest.gradient >= own.gradient && largest.gradient < INFINITY &&
-          largest.hessian >= own.hessian && largest.hessian < INFINITY))
-        return rw_comm_nonsense(ctx, "gradients");
-    host->root.lambda_exponent = rw_fixed_exponent(largest.gradient, RW_LAMBDA_EXPONENT);
-    host->root.hess_exponent = rw_fixed_exponent(largest.hessian, RW_LAMBDA_EXPONENT);
+    struct magnitude_job of_all = {host, {0.0, 0.0}};
+    rw_parallel(ctx, n_threads, host->base.n_docs[0], 0, find_largest, &of_all);
+    const struct magnitude_job own = of_all;
+    RW_TRY(rw_comm_max_doubles(ctx, of_all.largest, 2));
+    for (int k = 0; k < 2; k++) {
+        if (rw_n_workers(ctx) > 1 &&
+            !(of_all.largest[k] >= own.largest[k] && of_all.largest[k] < INFINITY))
+            return rw_comm_nonsense(ctx, "gradients");
+    }
+    host->root.lambda_exponent = rw_fixed_exponent(of_all.largest[0], RW_LAMBDA_EXPONENT);
+    host->root.hess_exponent = rw_fixed_exponent(of_all.largest[1], RW_LAMBDA_EXPONENT);
     struct gradient_job job = {.host = host,
                                .lambda_scale = rw_pow2(host->root.lambda_exponent),
                                .weight_scale = rw_pow2(host->root.hess_exponent),
@@ -434,20 +588,39 @@ static struct quantise_job quantise(const struct rw_host *host, const int64_t *v
     return job;
 }
 
+/* The extent of all workers' documents. */
+static int all_extents(struct rw_engine *engine, struct rw_extent *extent)
+{
+    struct rw_ctx *ctx = engine->ctx;
+    const struct rw_extent own = *extent;
+    struct rw_sum *sum = &extent->sum;
+    uint64_t largest[2] = {(uint64_t)extent->lambda, (uint64_t)extent->hess};
+    if (rw_n_workers(ctx) == 1)
+        return RW_OK;
+    RW_TRY(rw_comm_max(ctx, largest, 2));
+    extent->lambda = (int64_t)largest[0];
+    extent->hess = (int64_t)largest[1];
+    RW_TRY(rw_workers_leaf_sums(ctx, sum, 1));
+    return extent->lambda >= own.lambda && extent->hess >= own.hess && sum->n >= own.sum.n &&
+                   sum->n <= engine->all_docs
+               ? RW_OK
+               : rw_comm_nonsense(ctx, "sums of gradients");
+}
+
 int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out)
 {
     const struct rw_engine_rules *rules = &host->base.rules;
     struct rw_root *root = &host->root;
     memset(root, 0, sizeof(*root));
     host->tree = tree;
-    RW_TRY(rw_host_draw_samples(host));
+    RW_TRY(draw_samples(host));
     root->lambda_exponent = root->hess_exponent = RW_LAMBDA_EXPONENT;
     struct rw_extent extent = {0};
     if (host->is_fixed)
         RW_TRY(fixed_gradients(host, &extent));
     else
         RW_TRY(real_gradients(host, &extent));
-    RW_TRY(rw_workers_extent(&host->base, &extent));
+    RW_TRY(all_extents(&host->base, &extent));
     root->sum = extent.sum;
     root->lambda_shift = rw_quantise_shift(extent.lambda, rules->bits);
     struct rw_quantised_sums sums = {0};
@@ -495,12 +668,8 @@ struct rw_split rw_host_set_split(const struct rw_cuts *cuts, int32_t slot, uint
 int rw_host_code_tree(const struct rw_host *host, const struct rw_tree *tree,
                       struct rw_coded_node *nodes)
 {
-    return rw_code_tree(host->base.ctx, host->set[0].bins->cuts, tree, nodes);
-}
-
-int rw_code_tree(struct rw_ctx *ctx, const struct rw_cuts *cuts, const struct rw_tree *tree,
-                 struct rw_coded_node *nodes)
-{
+    struct rw_ctx *ctx = host->base.ctx;
+    const struct rw_cuts *cuts = host->set[0].bins->cuts;
     for (int32_t k = 0; k + 1 < tree->n_leaves; k++) {
         const uint32_t f = rw_cuts_index(cuts, tree->feature[k]);
         const uint32_t n_bins = f < cuts->n_features ? rw_cuts_n_bins(cuts, f) : 0;
@@ -527,141 +696,6 @@ int rw_code_tree(struct rw_ctx *ctx, const struct rw_cuts *cuts, const struct rw
     return RW_OK;
 }
 
-/* What a tree sees: queries, their documents, and features, drawn by number, so that it does not
- * matter who draws them. */
-/* Documents under which a parallel region costs more than it gains. */
-enum { PARALLEL_SAMPLED_DOCS = 2048 };
-
-/* The item with the lowest random number, the first of equals. */
-struct drawn {
-    uint32_t n_kept, lowest, lowest_random;
-};
-
-/* Items first, first + 1, ..., or item[i]. */
-static struct drawn draw(uint8_t *kept, uint32_t n, uint32_t first, const uint32_t *item,
-                         uint64_t threshold, uint64_t seed, uint32_t tree, uint32_t stream)
-{
-    struct drawn drawn = {0, 0, UINT32_MAX};
-    for (uint32_t i = 0; i < n; i++) {
-        const uint32_t random = rw_random(seed, item ? item[i] : first + i, tree, stream);
-        kept[i] = random < threshold;
-        drawn.n_kept += kept[i];
-        if (random < drawn.lowest_random) {
-            drawn.lowest_random = random;
-            drawn.lowest = i;
-        }
-    }
-    return drawn;
-}
-
-void rw_host_draw(uint8_t *kept, uint32_t n, const uint32_t *item, uint64_t threshold,
-                  uint64_t seed, uint32_t tree, uint32_t stream)
-{
-    const struct drawn drawn = draw(kept, n, 0, item, threshold, seed, tree, stream);
-    if (n > 0 && drawn.n_kept == 0)
-        kept[drawn.lowest] = 1;
-}
-
-int rw_host_draw_queries(struct rw_engine *engine, uint32_t tree, uint32_t n, uint8_t *kept)
-{
-    const struct rw_engine_rules *rules = &engine->rules;
-    int keep;
-    const struct drawn drawn = draw(kept, n, engine->first_query, NULL, rules->query_threshold,
-                                    rules->seed, tree, RW_STREAM_SAMPLE_QUERY);
-    RW_TRY(rw_workers_keep_one(engine, drawn.n_kept, drawn.lowest_random,
-                               engine->first_query + drawn.lowest, &keep));
-    if (keep && n > 0)
-        kept[drawn.lowest] = 1;
-    return RW_OK;
-}
-
-struct doc_job {
-    struct rw_host *host;
-    struct drawn drawn; /* `lowest`: the document */
-};
-
-/* Of the documents of queries that are kept; the lowest of equals is the first. */
-static int draw_some_docs(void *user, struct rw_share *share)
-{
-    struct doc_job *job = user;
-    const struct rw_host *host = job->host;
-    const struct rw_engine_rules *rules = &host->base.rules;
-    struct drawn own = {0, UINT32_MAX, UINT32_MAX};
-    struct rw_philox four = {{0, 0, 0, 0}}; /* of documents 4 drawn to 4 drawn + 3 */
-    uint64_t drawn = UINT64_MAX;
-    for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
-        for (; doc < end; doc++) {
-            const uint64_t number = host->base.first_doc + doc; /* among all workers' */
-            if (!host->sampled[doc])
-                continue;
-            if (number / 4 != drawn) {
-                drawn = number / 4;
-                four = rw_random4(rules->seed, drawn, host->tree, RW_STREAM_SAMPLE_DOC);
-            }
-            const uint32_t random = four.word[number % 4];
-            host->sampled[doc] = random < rules->doc_threshold;
-            own.n_kept += host->sampled[doc];
-            if (random < own.lowest_random || (random == own.lowest_random && doc < own.lowest)) {
-                own.lowest_random = random;
-                own.lowest = (uint32_t)doc;
-            }
-        }
-    }
-    rw_share_lock(share);
-    struct drawn *all = &job->drawn;
-    all->n_kept += own.n_kept;
-    if (own.lowest_random < all->lowest_random ||
-        (own.lowest_random == all->lowest_random && own.lowest < all->lowest)) {
-        all->lowest_random = own.lowest_random;
-        all->lowest = own.lowest;
-    }
-    rw_share_unlock(share);
-    return RW_OK;
-}
-
-/* Lambdas are of whole queries, so which these are is kept. */
-static int draw_docs(struct rw_host *host)
-{
-    struct doc_job job = {host, {0, UINT32_MAX, UINT32_MAX}};
-    int keep;
-    if (!host->query_sampled)
-        return RW_OK;
-    for (uint32_t q = 0; q < host->n_queries; q++)
-        host->query_sampled[q] = host->sampled[host->query_offset[q]];
-    rw_parallel(host->base.ctx,
-                host->base.n_docs[0] >= PARALLEL_SAMPLED_DOCS ? host->base.n_threads : 1,
-                host->base.n_docs[0], 0, draw_some_docs, &job);
-    const uint32_t lowest = job.drawn.lowest;
-    RW_TRY(rw_workers_keep_one(&host->base, job.drawn.n_kept, job.drawn.lowest_random,
-                               lowest == UINT32_MAX ? lowest : host->base.first_doc + lowest,
-                               &keep));
-    if (keep && lowest != UINT32_MAX)
-        host->sampled[lowest] = 1;
-    return RW_OK;
-}
-
-int rw_host_draw_samples(struct rw_host *host)
-{
-    const struct rw_engine_rules *rules = &host->base.rules;
-    const struct rw_cuts *cuts = host->set[0].bins->cuts;
-    rw_host_draw(host->feature_sampled, cuts->n_features, cuts->feature, rules->feature_threshold,
-                 rules->seed, host->tree, RW_STREAM_SAMPLE_FEATURE);
-    if (rules->query_threshold > UINT32_MAX) {
-        memset(host->sampled, 1, host->base.n_docs[0]);
-        return draw_docs(host);
-    }
-    /* drawn into the first bytes, then spread from the last query to the first: query q's first
-     * document is at q or after it, so nothing is overwritten before it is read */
-    uint8_t *kept = host->sampled;
-    RW_TRY(rw_host_draw_queries(&host->base, host->tree, host->n_queries, kept));
-    for (uint32_t q = host->n_queries; q-- > 0;) {
-        const uint8_t keep = kept[q];
-        const uint32_t first = host->query_offset[q];
-        memset(host->sampled + first, keep, host->query_offset[q + 1] - first);
-    }
-    return draw_docs(host);
-}
-
 void rw_extent_add(enum rw_isa isa, uint32_t n, const uint8_t *sampled, const int64_t *lambda,
                    const int64_t *hessian, struct rw_extent *extent)
 {
@@ -681,4 +715,231 @@ int64_t rw_quantise_docs(enum rw_isa isa, const struct rw_rounding *rounding, ui
 {
     static rw_quantise_fn *const paths[] = RW_ISA_PATHS(rw_quantise_docs);
     return paths[isa](rounding, first, n, sampled, value, out);
+}
+
+/* Where a training set's boundaries and codes come from, for the engines on the host: made from the
+ * values, or those that came with the data set. */
+enum { SUMMED_DOCS = 1024 }; /* at a time: their weights stay in the cache */
+
+struct selection {
+    const struct rw_bins *from;
+    const struct rw_cut_rule *rule;
+    struct rw_feature_cuts *found; /* [n_features] views of `from` */
+    /* documents with each code, of all workers: feature f's from cuts->offset[f] + f on */
+    uint32_t *count;
+};
+
+static int is_ignored(const struct selection *job, uint32_t f)
+{
+    return job->rule->ignore && job->rule->ignore[job->from->cuts->feature[f]];
+}
+
+static int count_some(void *user, struct rw_share *share)
+{
+    const struct selection *job = user;
+    const struct rw_cuts *cuts = job->from->cuts;
+    for (uint64_t f, end; rw_share_next(share, &f, &end);) {
+        if (!is_ignored(job, (uint32_t)f))
+            rw_bins_count(job->from, (uint32_t)f, job->count + cuts->offset[f] + f);
+    }
+    return RW_OK;
+}
+
+static void select_features(const struct selection *job)
+{
+    const struct rw_cuts *cuts = job->from->cuts;
+    for (uint32_t f = 0; f < cuts->n_features; f++) {
+        const uint32_t n_bins = rw_cuts_n_bins(cuts, f);
+        const uint32_t *count = job->count + cuts->offset[f] + f;
+        struct rw_feature_cuts *found = &job->found[f];
+        *found = (struct rw_feature_cuts){.cut = cuts->cut + cuts->offset[f],
+                                          .n_bins = n_bins,
+                                          .has_missing = cuts->has_missing[f],
+                                          .by_category = (uint8_t)rw_cuts_by_category(cuts, f),
+                                          .reason = RW_CUT_IGNORED};
+        if (is_ignored(job, f))
+            continue;
+        const uint32_t n_missing = cuts->has_missing[f] ? count[n_bins] : 0;
+        found->reason = (found->by_category ? rw_categories_can_split : rw_cuts_can_split)(
+                            count, n_bins, n_missing, job->rule->min_docs)
+                            ? RW_CUT_IN_USE
+                            : RW_CUT_FEW;
+    }
+}
+
+int rw_host_ready_cuts(struct rw_host *host, const struct rw_bins *ready, struct rw_cuts **out,
+                       uint32_t **column)
+{
+    struct rw_ctx *ctx = host->base.ctx;
+    const struct rw_cuts *from = ready->cuts;
+    RW_FREED struct rw_feature_cuts *found = NULL;
+    RW_FREED uint32_t *count = NULL;
+    RW_FREED struct rw_column *of = NULL;
+    RW_SCOPED(rw_cuts_free) struct rw_cuts *cuts = NULL;
+    const size_t n_counts = (size_t)from->offset[from->n_features] + from->n_features;
+    *out = NULL;
+    *column = NULL;
+    if (!rw_cut_rule_serves(&ready->rule, &host->base.rules.cut))
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "the training set was binned for other values of bins, absent or min-docs\n"
+                       "hint: rw_binned_read takes the parameters of the training");
+    int status = RW_NEW(ctx, found, from->n_features);
+    status = status < 0 ? status : RW_NEW(ctx, of, from->n_features);
+    status = status < 0 ? status : RW_NEW(ctx, count, n_counts);
+    RW_TRY(rw_comm_agree(ctx, status));
+    for (uint32_t f = 0; f < from->n_features; f++)
+        of[f].feature = from->feature[f];
+    const struct rw_dataset ids = {.n_columns = from->n_features, .column = of};
+    struct selection job = {
+        .from = ready, .rule = &host->base.rules.cut, .found = found, .count = count};
+    RW_TRY(rw_parallel(ctx, ctx->n_threads, from->n_features, 1, count_some, &job));
+    RW_TRY(rw_comm_all_reduce(ctx, count, n_counts, RW_COMM_U32, RW_COMM_SUM));
+    select_features(&job);
+    RW_TRY(rw_cuts_gather(ctx, &ids, found, &cuts));
+    cuts->n_constant += from->n_constant;
+    cuts->n_few += from->n_few; /* in a cache: none */
+    RW_TRY(RW_NEW(ctx, *column, cuts->n_features));
+    for (uint32_t f = 0, at = 0; f < from->n_features; f++) {
+        if (found[f].reason == RW_CUT_IN_USE)
+            (*column)[at++] = f;
+    }
+    *out = cuts;
+    cuts = NULL;
+    return RW_OK;
+}
+
+int rw_host_plan_cuts(struct rw_host *host, const struct rw_dataset *dataset,
+                      const struct rw_bins *ready, struct rw_cuts **cuts, uint32_t **column)
+{
+    *column = NULL;
+    return ready ? rw_host_ready_cuts(host, ready, cuts, column)
+                 : rw_cuts_make(host->base.ctx, dataset, &host->base.rules.cut, cuts);
+}
+
+int rw_host_bins_of_cuts(struct rw_host *host, struct rw_cuts *cuts, int owns_cuts, uint32_t n_docs,
+                         struct rw_bins **out)
+{
+    struct rw_ctx *ctx = host->base.ctx;
+    RW_FREED struct rw_bins *bins = NULL;
+    *out = NULL;
+    RW_TRY(RW_NEW(ctx, bins, 1));
+    RW_TRY(RW_NEW(ctx, bins->codes, cuts->n_features));
+    bins->cuts = cuts;
+    bins->n_docs = n_docs;
+    bins->rule = host->base.rules.cut;
+    bins->rule.ignore = NULL;
+    bins->rule.categories = NULL;
+    bins->owns_cuts = owns_cuts;
+    *out = bins;
+    bins = NULL;
+    return RW_OK;
+}
+
+/* Ready codes under the engine's own cuts: feature f's are those of column[f]. They are shared, for
+ * twice is too much of them. */
+static void share_codes(const struct rw_bins *ready, const uint32_t *column, struct rw_bins *bins)
+{
+    bins->codes_are_views = 1;
+    for (uint32_t f = 0; f < bins->cuts->n_features; f++)
+        bins->codes[f] = ready->codes[column[f]];
+}
+
+static int bins_of_ready(struct rw_host *host, const struct rw_bins *ready, struct rw_bins **out)
+{
+    RW_SCOPED(rw_cuts_free) struct rw_cuts *cuts = NULL;
+    RW_FREED uint32_t *column = NULL;
+    RW_TRY(rw_host_ready_cuts(host, ready, &cuts, &column));
+    rw_host_count_features(host, cuts);
+    RW_TRY(rw_host_bins_of_cuts(host, cuts, 1, ready->n_docs, out));
+    cuts = NULL; /* the bins' */
+    share_codes(ready, column, *out);
+    return RW_OK;
+}
+
+/* Of a validation set: codes by the training set's cuts, of which the engine has some. */
+static int valid_bins_of_ready(struct rw_host *host, const struct rw_bins *ready,
+                               struct rw_bins **out)
+{
+    struct rw_cuts *cuts = host->set[0].bins->cuts;
+    RW_FREED uint32_t *column = NULL;
+    RW_TRY(RW_NEW(host->base.ctx, column, cuts->n_features));
+    for (uint32_t f = 0; f < cuts->n_features; f++)
+        column[f] = rw_cuts_index(ready->cuts, cuts->feature[f]);
+    RW_TRY(rw_host_bins_of_cuts(host, cuts, 0, ready->n_docs, out));
+    share_codes(ready, column, *out);
+    return RW_OK;
+}
+
+void rw_host_count_features(struct rw_host *host, const struct rw_cuts *cuts)
+{
+    host->base.info = (struct rw_engine_info){.n_features = cuts->n_features,
+                                              .n_bins = cuts->offset[cuts->n_features],
+                                              .n_constant = cuts->n_constant,
+                                              .n_few = cuts->n_few,
+                                              .n_ignored = cuts->n_ignored};
+    host->base.cuts = cuts;
+}
+
+int rw_host_make_bins(struct rw_host *host, int set, const struct rw_dataset *dataset,
+                      const struct rw_bins *ready)
+{
+    struct rw_ctx *ctx = host->base.ctx;
+    const struct rw_cut_rule *rule = &host->base.rules.cut;
+    struct rw_bins **bins = &host->set[set].bins;
+    if (set > 0)
+        return ready ? valid_bins_of_ready(host, ready, bins)
+                     : rw_bins_make(ctx, dataset, host->set[0].bins->cuts, rule, 0, bins);
+    if (ready)
+        return bins_of_ready(host, ready, bins);
+    RW_TRY(rw_bins_make_training(ctx, dataset, rule, bins));
+    rw_host_count_features(host, (*bins)->cuts);
+    return RW_OK;
+}
+
+struct code_sum_job {
+    const struct rw_bins *bins;
+    uint64_t first_doc;
+    uint64_t *sums; /* [n_features] */
+};
+
+/* Of documents [begin, end). weight: theirs; all: their sum. */
+static uint64_t sum_column(const struct rw_bins *bins, uint32_t f, uint32_t begin, uint32_t end,
+                           const uint64_t *weight, uint64_t all)
+{
+    const struct rw_codes *codes = &bins->codes[f];
+    const size_t bytes = rw_cuts_code_bytes(bins->cuts, f);
+    uint64_t sum = 0;
+    for (uint32_t doc = begin; !codes->row && doc < end; doc++)
+        sum += weight[doc - begin] * rw_codes_entry(codes, bytes, doc);
+    if (!codes->row)
+        return sum;
+    for (uint32_t i = rw_numbers_under(codes->row, codes->n, begin);
+         i < codes->n && codes->row[i] < end; i++)
+        sum += weight[codes->row[i] - begin] *
+               ((uint64_t)rw_codes_entry(codes, bytes, i) - codes->rest);
+    return sum + all * codes->rest;
+}
+
+static int sum_some(void *user, struct rw_share *share)
+{
+    const struct code_sum_job *job = user;
+    uint64_t weight[SUMMED_DOCS];
+    for (uint64_t first, end; rw_share_next(share, &first, &end);) {
+        uint64_t all = 0;
+        for (uint64_t doc = first; doc < end; doc++)
+            all += weight[doc - first] = rw_code_weight(job->first_doc + doc);
+        for (uint32_t f = 0; f < job->bins->cuts->n_features; f++)
+            rw_share_add(share, &job->sums[f],
+                         sum_column(job->bins, f, (uint32_t)first, (uint32_t)end, weight, all));
+    }
+    return RW_OK;
+}
+
+int rw_host_code_sums(struct rw_engine *engine, int set, uint64_t first_doc, uint64_t *sums)
+{
+    struct rw_host *host = (struct rw_host *)engine;
+    struct code_sum_job job = {host->set[set].bins, first_doc, sums};
+    memset(sums, 0, engine->info.n_features * sizeof(*sums));
+    return rw_parallel(engine->ctx, engine->n_threads, engine->n_docs[set], SUMMED_DOCS, sum_some,
+                       &job);
 }

@@ -17,15 +17,17 @@ struct rw_host_set {
 
 struct rw_host {
     struct rw_engine base;
-    /* Where the engine's own memory comes from and goes to; NULL: ordinary memory. */
-    int (*alloc)(struct rw_engine *engine, void **out, size_t bytes);
-    void (*free)(struct rw_engine *engine, void *p);
-    void **owned; /* [n_owned] what rw_host_new made; released with the engine */
-    size_t n_owned, owned_room;
-    /* A dry run: loading only counts the bytes that it would allocate, and nothing that it "makes"
-     * may be followed. NULL: no dry run. */
-    struct rw_plan *plan;
-    const char *part; /* of the plan, that memory is asked for */
+    struct {
+        /* Where the engine's own memory comes from and goes to; NULL: ordinary memory. */
+        int (*alloc)(struct rw_engine *engine, void **out, size_t bytes);
+        void (*free)(struct rw_engine *engine, void *p);
+        void **owned; /* [n_owned] what rw_host_new made; released with the engine */
+        size_t n_owned, room;
+        /* A dry run: loading only counts the bytes that it would allocate, and nothing that it
+         * "makes" may be followed. NULL: no dry run. */
+        struct rw_plan *plan;
+        const char *part; /* of the plan, that memory is asked for */
+    } memory;
     struct rw_host_set set[RW_MAX_SETS];
     int is_fixed;    /* gradients come in fixed point: the objective's, or by set_lambdas */
     int fast;        /* lambdas by the fast path, to the same bits; ref has the plain one */
@@ -72,8 +74,6 @@ int rw_host_new(struct rw_host *host, void **out, size_t n, size_t size, int raw
  * `load` has it. */
 int rw_host_make_bins(struct rw_host *host, int set, const struct rw_dataset *dataset,
                       const struct rw_bins *ready);
-/* Codes move into the engine's own memory, if it has its own. */
-int rw_host_move_codes(struct rw_host *host, struct rw_bins *bins);
 /* Its parts, for an engine that makes codes itself. Those cuts of `ready` that the engine's rule
  * leaves in use (*out and *column, the caller's); column: [n_features] where `ready` has each.
  * RW_ERR_ARGUMENT: they are of another rule. */
@@ -86,17 +86,12 @@ int rw_host_plan_cuts(struct rw_host *host, const struct rw_dataset *dataset,
 int rw_host_bins_of_cuts(struct rw_host *host, struct rw_cuts *cuts, int owns_cuts, uint32_t n_docs,
                          struct rw_bins **out);
 /* [n_features] of the columns, written; or NULL. */
-void rw_host_set_directions(const struct rw_host *host, int8_t *direction);
-void rw_host_set_penalties(const struct rw_host *host, double *penalty);
+void rw_host_set_rules(const struct rw_host *host, int8_t *direction, double *penalty);
 void rw_host_count_features(struct rw_host *host, const struct rw_cuts *cuts); /* info, cuts */
 /* Keeps item[i] (NULL: i) iff its random number is under the threshold; if none is kept, the one
  * with the lowest number, the first of equals. kept: [n], written. */
 void rw_host_draw(uint8_t *kept, uint32_t n, const uint32_t *item, uint64_t threshold,
                   uint64_t seed, uint32_t tree, uint32_t stream);
-/* This worker's queries of a tree, likewise of all workers'. kept: [n], written. */
-int rw_host_draw_queries(struct rw_engine *engine, uint32_t tree, uint32_t n, uint8_t *kept);
-/* What the tree begun sees: sampled, query_sampled and feature_sampled. */
-int rw_host_draw_samples(struct rw_host *host);
 int rw_host_load(struct rw_host *host, int set, const struct rw_dataset *dataset,
                  const struct rw_bins *bins, const double *gains);
 /* Memory for the start of a tree, given set 0's bins; the first step of loading, or of a plan. */
@@ -135,8 +130,6 @@ struct rw_coded_node {
 /* nodes: [n_leaves - 1], written. A split that is none of the engine's is RW_ERR_UNSUPPORTED. */
 int rw_host_code_tree(const struct rw_host *host, const struct rw_tree *tree,
                       struct rw_coded_node *nodes);
-int rw_code_tree(struct rw_ctx *ctx, const struct rw_cuts *cuts, const struct rw_tree *tree,
-                 struct rw_coded_node *nodes);
 
 RW_HD int rw_coded_goes_left(const struct rw_coded_node *node, uint32_t code)
 {

@@ -44,7 +44,7 @@ static void limit_memory(struct check_run *run, const struct rw_plan_data *data)
     struct rw_engine_rules *rules = &run->engine->rules, none = run->c->rules;
     struct rw_engine *other;
     struct rw_plan plan;
-    if (!run->engine->ops->plan || strcmp(run->engine->ops->name, "cuda") != 0)
+    if (!run->engine->ops->plan.make || strcmp(run->engine->ops->name, "cuda") != 0)
         return;
     for (int s = 1; s < data->n_sets; s++)
         none.other_docs += data->set[s]->n_docs;
@@ -86,8 +86,8 @@ void check_load(struct check_run *run)
         .set = set, .n_sets = c->n_sets, .bins = c->bins, .n_features = c->set[0]->n_columns};
     if (c->far)
         limit_memory(run, &data);
-    const int planned = run->engine->ops->plan ? rw_engine_plan(run->engine, &data, &run->plan)
-                                               : RW_ERR_UNSUPPORTED;
+    const int planned = run->engine->ops->plan.make ? rw_engine_plan(run->engine, &data, &run->plan)
+                                                    : RW_ERR_UNSUPPORTED;
     for (int s = 0; s < c->n_sets; s++) {
         const double *gains = s == 0 && rw_rules_rank(&c->rules) ? c->gains : NULL;
         const int ref_status = rw_engine_load(run->ref, s, c->set[s], NULL, gains);
@@ -99,8 +99,9 @@ void check_load(struct check_run *run)
             return;
     }
     run->was_far = planned >= 0 && run->plan.far_bytes > 0;
-    run->has_plan = run->engine->ops->plan && check_that(run, OP_LOAD, planned >= 0, "no plan: %s",
-                                                         rw_last_error(run->engine->ctx));
+    run->has_plan =
+        run->engine->ops->plan.make &&
+        check_that(run, OP_LOAD, planned >= 0, "no plan: %s", rw_last_error(run->engine->ctx));
     const struct rw_engine_info *a = &run->ref->info, *b = &run->engine->info;
     check_that(run, OP_LOAD, a->n_features == b->n_features, "%u features, ref has %u",
                b->n_features, a->n_features);

@@ -169,17 +169,17 @@ static struct rw_dataset *hard_dataset(uint32_t n_docs, int bins, uint64_t seed,
     }
     d->label = hist_need(n_docs, sizeof(*d->label));
     d->query_offset = hist_need((uint64_t)n_docs + 1, sizeof(*d->query_offset));
-    d->query_id_offset = hist_need((uint64_t)n_docs + 1, sizeof(*d->query_id_offset));
-    d->query_id_text = hist_need((uint64_t)n_docs * 12 + 12, 1);
+    d->query_id.offset = hist_need((uint64_t)n_docs + 1, sizeof(*d->query_id.offset));
+    d->query_id.text = hist_need((uint64_t)n_docs * 12 + 12, 1);
     uint64_t at = 0;
     for (uint32_t doc = 0; doc < n_docs;) {
         const uint32_t q = d->n_queries++, left = n_docs - doc, size = 1 + q * 7 % 200;
-        d->query_id_offset[q] = at;
-        at += (uint64_t)sprintf(d->query_id_text + at, "q%u", q) + 1;
+        d->query_id.offset[q] = at;
+        at += (uint64_t)sprintf(d->query_id.text + at, "q%u", q) + 1;
         doc += size < left ? size : left;
         d->query_offset[q + 1] = doc;
     }
-    d->query_id_offset[d->n_queries] = at;
+    d->query_id.offset[d->n_queries] = at;
     return d;
 }
 
@@ -192,8 +192,8 @@ static void hard_free(struct rw_dataset *d)
     free(d->column);
     free(d->label);
     free(d->query_offset);
-    free(d->query_id_offset);
-    free(d->query_id_text);
+    free(d->query_id.offset);
+    free(d->query_id.text);
     free(d);
 }
 

@@ -61,7 +61,7 @@ def full(bench: Bench, command: Command, place: Place, whole: Outcome) -> tuple[
         finally:
             unmount(place)
         n += 1
-        # No fault was counted, but there is one. The trees for which there was space are kept (docs/resuming.md).
+        # No fault was counted, but there is one. The trees for which there was space are kept (docs/how-to/resume.md).
         files = {name: content for name, content in got.files.items() if name != "out.interrupted"}
         got = Outcome(got.code, got.out, got.err, files, 1, 1)
         why = wrong(command, whole, got, f"disk {pages}+ ENOSPC", has_old)

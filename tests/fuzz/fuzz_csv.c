@@ -6,7 +6,7 @@
 
 #include "dataset/dataset.h"
 #include "fuzz_input.h"
-#include "io/csv.h"
+#include "io/text.h"
 
 static void set_columns(struct rw_ctx *ctx, unsigned kind)
 {

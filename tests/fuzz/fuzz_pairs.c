@@ -25,10 +25,10 @@ int fuzz_one(const uint8_t *data, size_t size)
     fuzz_file_open(&file, data, size);
     const int taken = rw_dataset_read_side_column(ctx, dataset, "pairs-file", file.path) == RW_OK;
     if (taken) {
-        fuzz_check(dataset->pair_offset[0] == 0 && dataset->pair_offset[QUERIES] > 0);
+        fuzz_check(dataset->pairs.offset[0] == 0 && dataset->pairs.offset[QUERIES] > 0);
         for (uint32_t q = 0; q < QUERIES; q++) {
-            for (size_t i = dataset->pair_offset[q]; i < dataset->pair_offset[q + 1]; i++) {
-                const struct rw_given_pair *pair = &dataset->pair[i];
+            for (size_t i = dataset->pairs.offset[q]; i < dataset->pairs.offset[q + 1]; i++) {
+                const struct rw_given_pair *pair = &dataset->pairs.item[i];
                 fuzz_check(pair->better >= offsets[q] && pair->better < offsets[q + 1]);
                 fuzz_check(pair->worse >= offsets[q] && pair->worse < offsets[q + 1]);
                 fuzz_check(pair->better != pair->worse);
@@ -36,7 +36,8 @@ int fuzz_one(const uint8_t *data, size_t size)
             }
         }
     } else {
-        fuzz_check(!dataset->pair && rw_last_error(ctx)[0] && !strchr(rw_last_error(ctx), '\n'));
+        fuzz_check(!dataset->pairs.item && rw_last_error(ctx)[0] &&
+                   !strchr(rw_last_error(ctx), '\n'));
     }
     fuzz_file_close(&file);
     rw_dataset_free(dataset);

@@ -48,7 +48,7 @@ cat "$source/src/rankwood_score.h" "$source/src/rankwood.h" | tr '\n' ' ' | grep
     sed 's/(.*//; s/.*[ *]//' | sort >declared
 [ -s declared ] || fail "no RW_API function found in the public header"
 diff declared exported >difference || fail "declared (<) and exported (>) differ: $(cat difference)"
-# docs/security.md: nothing is called that starts a program, or that connects; CUDA's runtime, where it is inside, has calls
+# docs/reference/security.md: nothing is called that starts a program, or that connects; CUDA's runtime, where it is inside, has calls
 # of sockets of its own.
 calls='system\|popen\|v*fork\|exec[vl].*\|posix_spawn.*'
 "$(one rankwood)" --version | grep -qx 'CUDA: none' &&

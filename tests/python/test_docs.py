@@ -32,7 +32,7 @@ def run(page: str, blocks: list[str], names: dict[str, Any]) -> dict[str, Any]:
     return names
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/how-to/python.md"])
 def test_page(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sklearn = pytest.importorskip("sklearn")
     if page != "README.md":
@@ -65,7 +65,7 @@ def test_calibration() -> None:
     model = rankwood.train({"rounds": 20, "min_docs": 5}, made.dataset())
     names = run(
         "calibration",
-        blocks_of("docs/calibration.md"),
+        blocks_of("docs/how-to/calibrate.md"),
         {"model": model, "valid_set": valid.dataset(), "table": valid.X},
     )
     assert names["probabilities"].min() > 0 and names["probabilities"].max() < 1
@@ -80,7 +80,7 @@ def test_clicks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clicked = ((made.y > 1) & (np.arange(len(made.y)) % position == 0)).astype(np.float32)
     names = run(
         "clicks",
-        blocks_of("docs/clicks.md"),
+        blocks_of("docs/how-to/clicks.md"),
         {"rankwood": rankwood, "X": made.X, "clicked": clicked, "session": made.qid, "shown": position},
     )
     assert (tmp_path / "propensities.txt").stat().st_size > 10
@@ -91,7 +91,7 @@ def test_resuming(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names = run(
         "resuming",
-        blocks_of("docs/resuming.md"),
+        blocks_of("docs/how-to/resume.md"),
         {
             "rankwood": rankwood,
             "params": {"rounds": 10, "min_docs": 5},
@@ -108,5 +108,5 @@ def test_serving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trained = rankwood.train({"rounds": 10, "min_docs": 5}, made.dataset())
     trained.save("model.txt")
     server = SimpleNamespace(model=None)
-    run("serving", blocks_of("docs/serving.md"), {"rankwood": rankwood, "rows": made.X, "server": server})
+    run("serving", blocks_of("docs/how-to/serve.md"), {"rankwood": rankwood, "rows": made.X, "server": server})
     assert (server.model.predict(made.X) == trained.predict(made.X)).all()

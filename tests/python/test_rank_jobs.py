@@ -95,7 +95,7 @@ def test_torchrun(tmp_path: Path, alone: dict[str, str]) -> None:
 
 @pytest.mark.usefixtures("environment")
 def test_page(tmp_path: Path, program: Path) -> None:
-    """The first block of docs/distributed.md, in processes that the environment tells of each other."""
+    """The first block of docs/how-to/several-gpus.md, in processes that the environment tells of each other."""
     need("torch")
     page = (JOB.parents[2] / "docs" / "distributed.md").read_text(encoding="utf-8")
     (tmp_path / "train.py").write_text(re.findall(r"^```python\n(.*?)^```", page, re.S | re.M)[0])

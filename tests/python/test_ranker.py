@@ -36,7 +36,7 @@ def expected_failures(_: Any) -> dict[str, str]:
     }
 
 
-# docs/python.md names this estimator, and these two checks
+# docs/how-to/python.md names this estimator, and these two checks
 @parametrize_with_checks(
     [Ranker(rounds=5, min_docs=1)], expected_failed_checks=expected_failures, xfail_strict=True
 )

@@ -71,7 +71,7 @@ static void assert_same_lines(const struct rw_dataset *whole, uint32_t first,
         cr_assert_eq(whole->weight == NULL, part->weight == NULL);
         if (part->weight)
             cr_assert_eq(whole->weight[first + i], part->weight[i]);
-        if (part->n_locations && whole->n_locations) { /* of a cache none are known */
+        if (part->origin.n_locations && whole->origin.n_locations) { /* of a cache none are known */
             rw_dataset_where(NULL, whole, first + i, here, sizeof(here));
             rw_dataset_where(NULL, part, i, there, sizeof(there));
             cr_assert_str_eq(here, there, "%s", what);

@@ -1,5 +1,5 @@
 /* CSV and TSV: what is read, which columns are what, and every message. */
-#include "io/csv.h"
+#include "io/text.h"
 
 #include "base/mem.h"
 #include "io/cache/cache.h"

@@ -282,7 +282,7 @@ CUTS_TEST(documents_of_the_sample)
     const uint32_t threshold = (uint32_t)(((uint64_t)LIMIT << 32) / N);
     uint32_t n = 0;
     for (uint32_t doc = 0; doc < N; doc++) {
-        const char *id = dataset->query_id_text + dataset->query_id_offset[doc / LENGTH];
+        const char *id = dataset->query_id.text + dataset->query_id.offset[doc / LENGTH];
         const uint32_t number = rw_random(checksum_of(id), doc % LENGTH, 0, RW_STREAM_CUT_SAMPLE);
         cr_assert_eq(sample.in[doc], number < threshold, "document %u", doc);
         if (sample.in[doc])

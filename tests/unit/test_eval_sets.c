@@ -127,8 +127,8 @@ EVAL_TEST(the_host_measures_what_the_device_cannot)
     struct rw_engine_ops ops = *own;
     const struct rw_metric_kind made = {
         .name = "made", .query = always_a_quarter, .device = RW_METRIC_HOST};
-    ops.measure = made_measure;
-    ops.metrics = made_metrics;
+    ops.measure.begin = made_measure;
+    ops.measure.results = made_metrics;
     engine->ops = &ops;
     set("metric", "ndcg@5,mrr,map");
     init(NULL, 3);
@@ -154,8 +154,8 @@ EVAL_TEST(only_the_host_measures)
     struct rw_engine_ops ops = *own;
     const struct rw_metric_kind made = {
         .name = "made", .query = always_a_quarter, .device = RW_METRIC_HOST};
-    ops.measure = made_measure;
-    ops.metrics = made_metrics;
+    ops.measure.begin = made_measure;
+    ops.measure.results = made_metrics;
     engine->ops = &ops;
     init(NULL, 2);
     eval_sets.metric[0].kind = &made;

@@ -94,11 +94,11 @@ Test(fingerprint, other_data)
     refused(run, RW_ERR_DATA,
             "cannot resume from 'ck': its training had other data: validation "
             "set 1's values");
-    train->query_id_text[train->query_id_offset[4]]++;
+    train->query_id.text[train->query_id.offset[4]]++;
     refused(run, RW_ERR_DATA,
             "cannot resume from 'ck': its training had other data: the training "
             "set's query-ids; validation set 1's values");
-    train->query_id_text[train->query_id_offset[4]]--;
+    train->query_id.text[train->query_id.offset[4]]--;
     rw_dataset_free(valid);
     valid = fixture_data(scratch_ctx, 2, 11, 12, 5);
     refused(run, RW_ERR_DATA,
@@ -274,7 +274,7 @@ Test(fingerprint, fingerprints_add_up)
         share.column = column;
         share.label += doc;
         share.query_offset = offset;
-        share.query_id_offset += q;
+        share.query_id.offset += q;
         cr_assert_eq(rw_engine_load(engine, s + 1, &share, NULL, NULL), RW_OK);
         cr_assert_eq(rw_fingerprint_make(engine, s + 1, &share, doc, q, &part), RW_OK);
         for (int i = 0; i < RW_PRINTS; i++)

@@ -9,12 +9,12 @@ static struct rw_dataset *parse_by(rw_letor_fast_fn fast, const char *text, size
 {
     char *padded = calloc(1, n + 2 * RW_TEXT_PAD);
     struct rw_text_worker worker = {.fast = fast};
-    const struct rw_text file = {.want = RW_TEXT_ALL};
+    const struct rw_text file = {.kind = &rw_letor_text, .want = RW_TEXT_ALL};
     struct rw_text_chunk chunk = {
         .text = &file, .begin = padded + RW_TEXT_PAD, .end = padded + RW_TEXT_PAD + n};
     struct rw_dataset *dataset = NULL;
     memcpy(padded + RW_TEXT_PAD, text, n);
-    rw_letor_chunk_parse(&chunk, &worker);
+    rw_text_parse(&chunk, &worker);
     sprintf(error, "%d %llu:%zu %s, %u documents, %llu lines", chunk.status,
             (unsigned long long)chunk.error_location.line, chunk.error_location.column, chunk.error,
             chunk.builder.n_docs, (unsigned long long)chunk.n_lines);

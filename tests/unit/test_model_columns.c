@@ -1,4 +1,4 @@
-/* Which data fits a model: docs/data.md has the same table. */
+/* Which data fits a model: docs/reference/data.md has the same table. */
 #include "dataset/dataset.h"
 #include "model_fixture.h"
 

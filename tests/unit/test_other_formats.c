@@ -2,7 +2,7 @@
  * mistaken, and where a guess is made at all. */
 #include "scratch_file.h"
 
-#include "base/other_formats.h"
+#include "base/ctx.h"
 
 TestSuite(other_formats, .init = scratch_begin, .fini = scratch_end);
 

@@ -19,9 +19,9 @@ static struct rw_dataset *data(void)
 static void expect_pair(const struct rw_dataset *dataset, size_t i, uint32_t better, uint32_t worse,
                         double weight)
 {
-    cr_expect_eq(dataset->pair[i].better, better);
-    cr_expect_eq(dataset->pair[i].worse, worse);
-    cr_expect_eq(dataset->pair[i].weight, weight);
+    cr_expect_eq(dataset->pairs.item[i].better, better);
+    cr_expect_eq(dataset->pairs.item[i].worse, worse);
+    cr_expect_eq(dataset->pairs.item[i].weight, weight);
 }
 
 /* Queries come in any order; a query's pairs keep theirs. */
@@ -36,7 +36,7 @@ Test(pairs_file, pairs_stand_by_query)
     scratch_text("p", text);
     cr_assert_eq(rw_dataset_read_side_column(scratch_ctx, dataset, "pairs-file", "p"), RW_OK);
     const size_t offsets[] = {0, 2, 2, 4};
-    cr_assert_arr_eq(dataset->pair_offset, offsets, sizeof(offsets));
+    cr_assert_arr_eq(dataset->pairs.offset, offsets, sizeof(offsets));
     expect_pair(dataset, 0, 2, 0, 0.5);
     expect_pair(dataset, 1, 0, 1, 0);
     expect_pair(dataset, 2, 5, 4, 1);
@@ -69,16 +69,18 @@ Test(pairs_file, wrong_files)
         char text[100];
         snprintf(text, sizeof(text), "%s%s\n", id, cases[i].rest);
         scratch_text("p", text);
-        cr_assert_lt(rw_dataset_read_side_column(scratch_ctx, dataset, "pairs-file", "p"), 0, "%s", text);
+        cr_assert_lt(rw_dataset_read_side_column(scratch_ctx, dataset, "pairs-file", "p"), 0, "%s",
+                     text);
         cr_expect(strstr(rw_last_error(scratch_ctx), cases[i].error), "%s: %s", text,
                   rw_last_error(scratch_ctx));
-        cr_expect_null(dataset->pair);
+        cr_expect_null(dataset->pairs.item);
     }
     scratch_text("p", "# nothing\n\n");
     cr_assert_eq(rw_dataset_read_side_column(scratch_ctx, dataset, "pairs-file", "p"), RW_ERR_DATA);
     cr_expect_str_eq(rw_last_error(scratch_ctx),
                      "p: no pairs: expected lines 'query better worse'");
-    cr_assert_eq(rw_dataset_read_side_column(scratch_ctx, dataset, "pairs-file", "nowhere"), RW_ERR_IO);
+    cr_assert_eq(rw_dataset_read_side_column(scratch_ctx, dataset, "pairs-file", "nowhere"),
+                 RW_ERR_IO);
     rw_dataset_free(dataset);
 }
 
@@ -95,6 +97,6 @@ Test(pairs_file, pairs_of_memory)
     expect_pair(dataset, 0, 2, 0, 2.0); /* as they were */
     expect_pair(dataset, 1, 4, 5, 1.0);
     cr_assert_eq(rw_dataset_set_pairs(scratch_ctx, dataset, none, 0), RW_OK);
-    cr_expect_eq(dataset->pair_offset[3], 0);
+    cr_expect_eq(dataset->pairs.offset[3], 0);
     rw_dataset_free(dataset);
 }

@@ -166,6 +166,66 @@ Test(permutation, the_same_for_any_threads_and_by_the_seed)
         n);
 }
 
+/* The data's values of a feature become whole numbers. */
+static void whole_numbers(uint32_t feature)
+{
+    enum { DOCS = 720, FEATURES = 5 };
+    float *values = calloc((size_t)DOCS * FEATURES, sizeof(*values)), column[DOCS];
+    struct rw_dataset *whole;
+    for (uint32_t f = 1; f <= FEATURES; f++) {
+        rw_dataset_feature(data, f, 0.0f, column);
+        for (uint32_t d = 0; d < DOCS; d++)
+            values[(size_t)d * FEATURES + f - 1] = f == feature ? floorf(3 * column[d]) : column[d];
+    }
+    cr_assert_eq(rw_dataset_from_memory(ctx, values, rw_dataset_labels(data),
+                                        rw_dataset_query_offsets(data), DOCS, FEATURES, 60, 1,
+                                        &whole),
+                 RW_OK);
+    free(values);
+    rw_dataset_free(data);
+    data = whole;
+}
+
+static int note_total(void *user, const struct rw_progress *progress)
+{
+    if (progress->stage)
+        *(uint64_t *)user = progress->total;
+    return 0;
+}
+
+/* A feature that is split by several sets of its categories is permuted once, as a whole. */
+Test(permutation, a_feature_by_categories_is_one)
+{
+    double value;
+    struct rw_permuted of[8], alone[8];
+    whole_numbers(1);
+    rw_model_free(model);
+    cr_assert_eq(rw_params_set(ctx, params, "categorical", "1"), RW_OK);
+    cr_assert_eq(rw_train(ctx, params, data, NULL, 0, NULL, &model), RW_OK, "%s",
+                 rw_last_error(ctx));
+    struct rw_dataset *dealt[] = {dealt_by_hand(1), dealt_by_hand(2)};
+    struct rw_feature_use uses[8];
+    const int n = rw_model_features(model, uses, 8);
+    cr_assert(n >= 3 && n <= 4);
+    cr_assert_eq(permuted(1, &value, of), n);
+    for (int i = 0; i < n; i++) {
+        cr_expect_eq(of[i].feature, (uint32_t)i + 1);
+        if (i < 2)
+            cr_expect_eq(of[i].loss, value - metric_of(dealt[i]));
+    }
+    cr_expect_eq(
+        rw_permutation_importance(ctx, rw_params_eval(params), model, 0, data, 1, &value, alone, 1),
+        n);
+    cr_expect_eq(alone[0].loss, of[0].loss);
+    uint64_t total = 0;
+    rw_ctx_set_poll(ctx, note_total, &total);
+    cr_assert_eq(permuted(1000, &value, of), n);
+    rw_ctx_set_poll(ctx, NULL, NULL);
+    cr_expect(total == 0 || total == (uint64_t)n * 1000); /* 0: a very fast machine */
+    rw_dataset_free(dealt[0]);
+    rw_dataset_free(dealt[1]);
+}
+
 Test(permutation, where_nothing_counts)
 {
     struct rw_permuted of[8];

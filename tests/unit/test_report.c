@@ -505,8 +505,8 @@ Test(report, nothing_of_files_is_read_as_html)
     struct rw_dataset named = *data;
     named.n_queries = 1;
     named.query_offset = offsets;
-    named.query_id_offset = ids;
-    named.query_id_text = (char *)hostile;
+    named.query_id.offset = ids;
+    named.query_id.text = (char *)hostile;
     char *text = page(model, &named, &how);
     cr_assert_null(strstr(text, "<script"));
     cr_assert_null(strstr(text, "</script"));

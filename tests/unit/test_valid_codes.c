@@ -103,7 +103,7 @@ static void compare(const struct rw_params *params, const struct rw_binned *binn
     cr_assert_eq(rw_dataset_read(scratch_ctx, paths, n_paths, &values), RW_OK);
     cr_assert_eq(rw_binned_read_valid(scratch_ctx, params, binned, paths, n_paths, &codes), RW_OK,
                  "%s", rw_last_error(scratch_ctx));
-    cr_assert_not_null(codes->codes);
+    cr_assert_not_null(codes->codes.bins);
     cr_assert_eq(codes->n_columns, 0);
     cr_assert(rw_dataset_same_judgments(values, codes));
     for (uint32_t i = 0; i < values->n_docs; i++)
@@ -192,7 +192,7 @@ Test(valid_codes, tables)
     cr_assert_eq(rw_ctx_set_columns(scratch_ctx, &columns), RW_OK);
     cr_assert_eq(rw_binned_read(scratch_ctx, params, NULL, &train_path, 1, &binned), RW_OK);
     cr_assert_eq(rw_binned_read_valid(scratch_ctx, params, binned, &path, 1, &valid), RW_OK);
-    cr_assert_eq(valid->codes == NULL, binned->bins == NULL);
+    cr_assert_eq(valid->codes.bins == NULL, binned->bins == NULL);
     rw_dataset_free(valid);
     rw_binned_free(binned);
     binned = read_training(params);

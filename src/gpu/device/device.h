@@ -95,7 +95,7 @@ int rw_device_find(int number, struct rw_device_facts *out);
  * its row. No row changes a result.
  *
  * To measure a row on a GPU that has it: a line of it in device_tuning.c's table, with is_measured
- * 1, and its numbers in the comment there. docs/devices.md lists the rows, and tests/gpu.sh forces
+ * 1, and its numbers in the comment there. docs/reference/devices.md lists the rows, and tests/gpu.sh forces
  * each. */
 #define RW_TUNING_VARIABLE "RANKWOOD_TUNING" /* the name of a row: it is taken on any GPU */
 

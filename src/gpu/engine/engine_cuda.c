@@ -778,13 +778,11 @@ static const struct rw_engine_ops cuda_ops = {
     .read_scores = cuda_read_scores,
     .set_scores = cuda_set_scores,
     .code_sums = rw_cuda_code_sums,
-    .measure = cuda_measure,
-    .metrics = cuda_metrics,
+    .measure = {cuda_measure, cuda_metrics},
     .read_integers = cuda_read_integers,
     .tell = rw_cuda_tell,
     .far_reads = rw_cuda_far_reads,
-    .plan = rw_cuda_plan,
-    .tree_ms = rw_cuda_tree_ms,
+    .plan = {rw_cuda_plan, rw_cuda_tree_ms},
 };
 
 int rw_engine_open_cuda(struct rw_ctx *ctx, int device, struct rw_engine **out)
@@ -794,8 +792,8 @@ int rw_engine_open_cuda(struct rw_ctx *ctx, int device, struct rw_engine **out)
     RW_TRY(RW_NEW(ctx, cuda, 1));
     cuda->host.base.ctx = ctx;
     cuda->host.base.ops = &cuda_ops;
-    cuda->host.alloc = cuda_alloc;
-    cuda->host.free = cuda_free;
+    cuda->host.memory.alloc = cuda_alloc;
+    cuda->host.memory.free = cuda_free;
     const int number = device == RW_DEVICE_OF_WORKER ? rw_cuda_device_of_worker(ctx) : device;
     const int status = rw_device_open(ctx, number, &cuda->device);
     if (status < 0) {

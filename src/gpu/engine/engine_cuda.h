@@ -231,7 +231,7 @@ static inline void *rw_cuda_stream(const struct rw_cuda *cuda)
  * nothing, but everything is counted as it would be. */
 static inline int rw_cuda_is_dry(const struct rw_cuda *cuda)
 {
-    return cuda->host.plan != NULL;
+    return cuda->host.memory.plan != NULL;
 }
 
 /* What is left of the device's memory; in between loading and the first tree, as if methods had

@@ -72,7 +72,7 @@ static int new_far(struct rw_cuda *cuda, void *out, uint64_t bytes)
     struct rw_ctx *ctx = cuda->host.base.ctx;
     void *p = cuda; /* of a dry run: not to be followed */
     if (rw_cuda_is_dry(cuda)) {
-        cuda->host.plan->far_bytes += bytes;
+        cuda->host.memory.plan->far_bytes += bytes;
     } else {
         char lack[RW_LIMIT_TEXT];
         if (rw_memory_lacks(bytes, lack))
@@ -308,7 +308,7 @@ static int make_walk(struct rw_cuda *cuda)
     if (cuda->walk_bytes)
         return RW_OK;
     cuda->walk_bytes = bytes;
-    cuda->host.part = "scratch";
+    cuda->host.memory.part = "scratch";
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_walk, bytes));
     return RW_ARENA_NEW(cuda->host.base.ctx, &cuda->arena, cuda->walk_column,
                         cuda->host.base.info.n_features);
@@ -328,7 +328,7 @@ static int make_pieces(struct rw_cuda *cuda)
     bytes = rw_hist_round_up(bytes / RW_TUNE_FAR_PIECE_SHARE);
     bytes = bytes < RW_TUNE_FAR_MOST_PIECE ? bytes : RW_TUNE_FAR_MOST_PIECE;
     bytes = bytes > RW_HIST_FAR_LEAST_BYTES ? bytes : RW_HIST_FAR_LEAST_BYTES;
-    cuda->host.part = "scratch";
+    cuda->host.memory.part = "scratch";
     RW_TRY(
         RW_HOST_NEW_RAW(&cuda->host, d_memory, rw_hist_far_bytes(bytes, cuda->n_docs, log_window)));
     if (rw_cuda_is_dry(cuda))
@@ -565,7 +565,7 @@ int rw_cuda_settle_columns(struct rw_cuda *cuda)
         given_back += give_back(cuda, g);
         bytes += group_bytes(cuda, g);
     }
-    cuda->host.part = "column copies";
+    cuda->host.memory.part = "column copies";
     rw_host_count(&cuda->host, -given_back);
     return make_kept(cuda, bytes);
 }

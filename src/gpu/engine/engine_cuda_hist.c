@@ -321,7 +321,7 @@ int rw_cuda_workers_allocate(struct rw_cuda *cuda)
         (n_workers + 1) * exchange->n_cells * (WORDS * 8 + 4) + 1;
     const uint64_t n = CALL_BYTES / node_bytes;
     workers->most_nodes = n < 1 ? 1 : n < RW_TUNE_ENGINE_NODES ? (uint32_t)n : RW_TUNE_ENGINE_NODES;
-    host->part = "histograms";
+    host->memory.part = "histograms";
     for (int g = 0; g < cuda->n_groups; g++) {
         struct rw_cuda_cells *built = &cuda->group[g].built;
         const uint64_t cells = (uint64_t)workers->most_nodes * built->n_cells;

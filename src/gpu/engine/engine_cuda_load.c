@@ -96,16 +96,16 @@ static int taken_matrix(struct rw_cuda *cuda, int g, struct rw_hist_matrix **out
 
 static void count_matrix(struct rw_cuda *cuda, const struct rw_hist_matrix *matrix)
 {
-    cuda->host.part = "codes";
+    cuda->host.memory.part = "codes";
     for (uint32_t t = 0; t < matrix->n_tiles; t++)
         rw_host_count(&cuda->host, (rw_cuda_tile_bytes(matrix, t) + 127) / 128 * 128);
-    cuda->host.part = "column copies";
+    cuda->host.memory.part = "column copies";
     rw_host_count(&cuda->host, rw_cuda_columns_bytes(matrix));
 }
 
 int rw_cuda_send_table(struct rw_cuda *cuda, void **d, const void *from, size_t n, size_t size)
 {
-    cuda->host.part = "tables";
+    cuda->host.memory.part = "tables";
     RW_TRY(rw_host_new(&cuda->host, d, n, size, 1));
     return rw_cuda_is_dry(cuda)
                ? RW_OK
@@ -232,7 +232,7 @@ static int make_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source *
         RW_TRY(set == 0 ? make_training_matrix(cuda, g, source)
                         : make_matrix(cuda, set, g, source));
     RW_TRY(make_columns(cuda, set));
-    cuda->host.part = "scores";
+    cuda->host.memory.part = "scores";
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->set[set].d_score, n_docs));
     RW_TRY(clear(cuda, cuda->set[set].d_score, n_docs * sizeof(double)));
     return rw_cuda_is_dry(cuda) ? RW_OK : rw_transfer_wait(cuda->host.base.ctx, cuda->device);
@@ -296,14 +296,14 @@ static int send_rules(struct rw_cuda *cuda)
     if (host->base.rules.monotone) {
         RW_TRY(RW_NEW(host->base.ctx, direction, n_features));
         if (!rw_cuda_is_dry(cuda))
-            rw_host_set_directions(host, direction);
+            rw_host_set_rules(host, direction, NULL);
         RW_TRY(rw_cuda_send_table(cuda, (void **)&cuda->d_direction, direction, n_features,
                                   sizeof(*direction)));
     }
     if (host->base.rules.penalty) {
         RW_TRY(RW_NEW(host->base.ctx, penalty, n_features));
         if (!rw_cuda_is_dry(cuda))
-            rw_host_set_penalties(host, penalty);
+            rw_host_set_rules(host, NULL, penalty);
         RW_TRY(rw_cuda_send_table(cuda, (void **)&cuda->d_penalty, penalty, n_features,
                                   sizeof(*penalty)));
     }
@@ -396,7 +396,7 @@ static int make_pools(struct rw_cuda *cuda)
     uint64_t n_buffers = rw_rules_histograms(rules);
     const uint32_t all_docs = cuda->workers ? cuda->host.base.all_docs : cuda->n_docs;
     const uint64_t most = all_docs / rules->min_docs + 2;
-    cuda->host.part = "histograms";
+    cuda->host.memory.part = "histograms";
     n_buffers = n_buffers < most ? n_buffers : most;
     cuda->n_buffers = (int32_t)n_buffers;
     for (int g = 0; g < cuda->n_groups; g++) {
@@ -427,7 +427,7 @@ static int moves_have_a_use(const struct rw_cuda *cuda)
 static int make_integers(struct rw_cuda *cuda)
 {
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
-    cuda->host.part = "lambdas";
+    cuda->host.memory.part = "lambdas";
     cuda->moved = rw_moved_of(rules->newton, rw_quantise_limit(rules->bits));
     if (moves_have_a_use(cuda))
         RW_TRY(rw_host_new(&cuda->host, &cuda->d_moved, 2 * cuda->half, rw_moved_bytes(cuda->moved),
@@ -449,10 +449,10 @@ static int make_lists(struct rw_cuda *cuda)
 {
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
     const uint64_t n = cuda->n_docs, n_slots = rules->max_slots;
-    cuda->host.part = "lambdas";
+    cuda->host.memory.part = "lambdas";
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_begin, 1));
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_pair, n));
-    cuda->host.part = "lists";
+    cuda->host.memory.part = "lists";
     cuda->half = (n + 63) / 64 * 64;
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_list, 2 * cuda->half));
     cuda->most_chunks = n / RW_CUDA_CHUNK + n_slots + 1;
@@ -525,7 +525,7 @@ static int make_search(struct rw_cuda *cuda)
     searched = searched < 1 ? 1 : searched;
     searched = searched < RW_CUDA_MOST_SEARCHED ? searched : RW_CUDA_MOST_SEARCHED;
     cuda->most_searched = (uint32_t)searched;
-    cuda->host.part = "scratch";
+    cuda->host.memory.part = "scratch";
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_best, searched * n_blocks));
     if (cuda->n_sets)
         RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_set, searched * cuda->n_sets));
@@ -544,7 +544,7 @@ static int make_search(struct rw_cuda *cuda)
 static int make_lambdas(struct rw_cuda *cuda, const struct rw_cuda_source *source)
 {
     struct rw_engine *engine = &cuda->host.base;
-    cuda->host.part = "lambdas";
+    cuda->host.memory.part = "lambdas";
     if (rw_cuda_is_dry(cuda)) {
         rw_host_count(&cuda->host, rw_cuda_lambda_plan_bytes(&engine->rules, source->dataset));
         return RW_OK;

@@ -103,7 +103,7 @@ int rw_cuda_plan_histograms(struct rw_cuda *cuda)
         RW_TRY(plan_group(cuda, g, most, &small, &large));
     plan_calls(cuda, &small);
     large = large > small ? large : small;
-    cuda->host.part = "scratch";
+    cuda->host.memory.part = "scratch";
     rw_host_count(&cuda->host, small);
     const uint64_t most_bytes = cuda->host.base.info.bytes + large - small;
     cuda->most_bytes = most_bytes > cuda->most_bytes ? most_bytes : cuda->most_bytes;
@@ -144,7 +144,7 @@ static int dry_run(struct rw_cuda *cuda, const struct rw_engine_rules *rules, st
     RW_TRY(RW_NEW(ctx, dry, 1));
     dry->host.base = cuda->host.base;
     dry->host.base.rules = *rules;
-    dry->host.plan = out;
+    dry->host.memory.plan = out;
     dry->device = cuda->device;
     if (cuda->taken && cuts == cuda->taken->cuts)
         dry->taken = cuda->taken;

@@ -302,11 +302,11 @@ static int texts_are_good(const uint64_t *offset, uint64_t n, const char *text, 
 static int check_texts(const struct rw_cache_file *f)
 {
     const struct rw_dataset *dataset = f->out->documents;
-    if (!texts_are_good(dataset->query_id_offset, dataset->n_queries, dataset->query_id_text, 0,
+    if (!texts_are_good(dataset->query_id.offset, dataset->n_queries, dataset->query_id.text, 0,
                         "\t\r\n"))
         return rw_cache_damaged(f, rw_cache_row[RW_CACHE_QUERY_ID_OFFSET].wrong);
-    if (dataset->comment_offset &&
-        !texts_are_good(dataset->comment_offset, dataset->n_docs, dataset->comment_text, 1, "\n"))
+    if (dataset->comment.offset &&
+        !texts_are_good(dataset->comment.offset, dataset->n_docs, dataset->comment.text, 1, "\n"))
         return rw_cache_damaged(f, rw_cache_row[RW_CACHE_COMMENT_OFFSET].wrong);
     return RW_OK;
 }
@@ -583,11 +583,11 @@ int rw_cache_view(const struct rw_cache_file *f)
     dataset->n_clamped = f->h.n_clamped;
     dataset->label = section_at(f, RW_CACHE_LABEL);
     dataset->query_offset = section_at(f, RW_CACHE_QUERY_OFFSET);
-    dataset->query_id_offset = section_at(f, RW_CACHE_QUERY_ID_OFFSET);
-    dataset->query_id_text = section_at(f, RW_CACHE_QUERY_ID_TEXT);
+    dataset->query_id.offset = section_at(f, RW_CACHE_QUERY_ID_OFFSET);
+    dataset->query_id.text = section_at(f, RW_CACHE_QUERY_ID_TEXT);
     if (f->h.has_comments) {
-        dataset->comment_offset = section_at(f, RW_CACHE_COMMENT_OFFSET);
-        dataset->comment_text = section_at(f, RW_CACHE_COMMENT_TEXT);
+        dataset->comment.offset = section_at(f, RW_CACHE_COMMENT_OFFSET);
+        dataset->comment.text = section_at(f, RW_CACHE_COMMENT_TEXT);
     }
     RW_TRY(check_sections(f));
     RW_TRY(view_columns(f));
@@ -640,8 +640,8 @@ static int read_whole(struct rw_cache_file *f, struct rw_input *input,
     uint32_t written;
     leave_out_values(input, rule, &before, &loaded);
     RW_TRY(rw_input_load(f->ctx, input, &loaded));
-    f->map = f->out->documents->cache = loaded.data;
-    f->out->documents->cache_bytes = loaded.n_bytes;
+    f->map = f->out->documents->cache.p = loaded.data;
+    f->out->documents->cache.n_bytes = loaded.n_bytes;
     RW_TRY(rw_cache_take_header(f, loaded.data, loaded.n_bytes, loaded.file_bytes));
     memcpy(&written, f->map + loaded.n_bytes - sizeof(written), sizeof(written));
     RW_TRY(rw_cache_check_sum(f, loaded.crc, written));

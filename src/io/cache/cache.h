@@ -9,7 +9,7 @@
 #pragma once
 
 #include "base/mem.h"
-#include "base/other_formats.h"
+#include "base/ctx.h"
 #include "binning/bins.h"
 #include "io/input.h"
 
@@ -125,7 +125,7 @@ struct rw_cache_file {
     struct rw_cache_header h;
     struct rw_cache_layout layout;
     enum rw_cache_view view;
-    char *map;             /* what stands at `layout`; out->documents->cache, too; borrowed */
+    char *map;             /* what stands at `layout`; out->documents->cache.p, too; borrowed */
     struct rw_binned *out; /* borrowed */
 };
 

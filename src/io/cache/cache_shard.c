@@ -404,8 +404,8 @@ static int copy_all(struct part *p)
     if (own->map == MAP_FAILED)
         return rw_fail(own->ctx, RW_ERR_MEMORY, "out of memory: a part of '%s' does not fit",
                        own->name);
-    own->out->documents->cache = own->map;
-    own->out->documents->cache_bytes = n_bytes;
+    own->out->documents->cache.p = own->map;
+    own->out->documents->cache.n_bytes = n_bytes;
     rw_system_large_pages(own->map, n_bytes);
     RW_TRY(add_sections(p));
     RW_TRY(add_blocks(p));

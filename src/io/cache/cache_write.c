@@ -164,9 +164,9 @@ static void fill_header(const struct content *content, struct rw_cache_header *h
     h->n_columns = dataset->n_columns;
     for (uint32_t c = 0; c < dataset->n_columns; c++)
         h->value_bytes += rw_cache_block_bytes(dataset->column[c].n, h->n_docs, sizeof(float));
-    h->query_id_bytes = dataset->query_id_offset[dataset->n_queries];
-    h->has_comments = dataset->comment_offset != NULL;
-    h->comment_bytes = h->has_comments ? dataset->comment_offset[dataset->n_docs] : 0;
+    h->query_id_bytes = dataset->query_id.offset[dataset->n_queries];
+    h->has_comments = dataset->comment.offset != NULL;
+    h->comment_bytes = h->has_comments ? dataset->comment.offset[dataset->n_docs] : 0;
     h->n_clamped = dataset->n_clamped;
     h->n_names = (uint32_t)dataset->n_names;
     for (int32_t i = 0; i < dataset->n_names; i++)

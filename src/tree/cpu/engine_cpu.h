@@ -1,5 +1,5 @@
-/* State of the engine for processors; engine_cpu.c loads and keeps scores, engine_cpu_rows.c makes
- * rows of codes, engine_cpu_partition.c partitions, engine_cpu_hist.c divides histograms and splits
+/* State of the engine for processors; engine_cpu.c loads, keeps scores and divides nodes'
+ * documents, engine_cpu_rows.c makes rows of codes, engine_cpu_hist.c divides histograms and splits
  * among the threads and adds up those of many workers, engine_cpu_build.c adds documents to cells,
  * engine_cpu_split.c finds the best cut of a feature. */
 #pragma once
@@ -35,7 +35,8 @@ enum { RW_CPU_BUILT = RW_CPU_PASSES * RW_CPU_PASS_BUNDLES * RW_CPU_NARROW };
  * reach each other, in at most `most_docs` documents:
  *   mart:   lambda * 2^32 + count
  *   newton: lambda * 2^39 + hessian * 2^16 + count (joint)
- * Cells that are kept are joint where the node's can be, or hold any node, in n_words words:
+ * Cells that are kept, or sent to other workers, are joint where the node's can be (newton, of one
+ * word), or hold any node, in n_words words:
  *   packed: lambda * 2^32 + count [, hessian]     while count and |lambda| sums stay under 2^31
  *   wide:   lambda, count [, hessian] */
 struct rw_cpu_words {
@@ -79,10 +80,41 @@ static inline uint32_t rw_joint_most(int32_t largest)
     return heavy < most ? heavy : most;
 }
 
+/* Can cells of so many documents be packed? */
+static inline int rw_cpu_is_packed(const struct rw_engine_rules *rules, uint64_t n_docs)
+{
+    return n_docs * (uint64_t)rw_quantise_limit(rules->bits) < (uint64_t)1 << 31;
+}
+
 /* Are a node's cells searched as they were added up, and not as they are kept? */
 static inline int rw_cpu_is_joint(const struct rw_cpu_words *words, uint32_t n_docs)
 {
     return words->packed && words->newton && n_docs <= words->most_docs;
+}
+
+/* The cell that words are, and the words of a cell. */
+static inline struct rw_cell rw_cpu_decode(const struct rw_cpu_words *words, const int64_t *w)
+{
+    const int joint = words->newton && words->n_words == 1;
+    const int64_t packed = joint ? rw_joint_packed(*w) : *w;
+    struct rw_cell cell = {(uint32_t)packed, 0, packed >> 32};
+    if (!words->packed)
+        cell = (struct rw_cell){(uint64_t)w[1], 0, w[0]};
+    if (words->newton)
+        cell.hess = joint ? rw_joint_hessian(*w) : w[words->n_words - 1];
+    return cell;
+}
+
+static inline void rw_cpu_encode(const struct rw_cpu_words *words, const struct rw_cell *cell,
+                                 int64_t *w)
+{
+    w[0] = words->packed ? cell->lambda * 4294967296 + (int64_t)cell->n : cell->lambda;
+    if (!words->packed)
+        w[1] = (int64_t)cell->n;
+    if (words->newton && words->n_words == 1)
+        w[0] = rw_joint_from(w[0], cell->hess);
+    else if (words->newton)
+        w[words->n_words - 1] = cell->hess;
 }
 
 /* Adds sums of documents' words, [n], to cells as they are kept. */
@@ -159,12 +191,6 @@ struct rw_cpu_sparse {
  * Histograms of this worker's documents are made apart, some nodes at a time, then summed over all
  * workers. */
 enum { RW_CPU_WORKER_JOBS = 8 };
-/* How a node's cells go over the wire, by what their sums over all workers can reach. */
-enum rw_cpu_wire {
-    RW_WIRE_WORD,  /* 64 bits: packed; of newton joint */
-    RW_WIRE_PAIR,  /* newton: packed, and the hessian in 32 bits elsewhere */
-    RW_WIRE_APART, /* 64 bits each: lambda, count, hessian (newton) */
-};
 struct rw_cpu_workers {
     uint32_t *first;       /* [n_workers + 1] features of each worker */
     uint32_t *owner;       /* [n_features] the worker of each, in this tree */
@@ -175,14 +201,13 @@ struct rw_cpu_workers {
     uint32_t *all_n;       /* [max_slots] documents of all workers in each node */
     int64_t *sparse;       /* [RW_CPU_WORKER_JOBS][all cells][words] for sparse columns */
     uint64_t sparse_words; /* of one of them */
-    uint64_t *send, *recv; /* [n_workers][a call's words], [its words] */
-    uint32_t *send_hess, *recv_hess;
+    int64_t *send, *recv;  /* [n_workers][a call's words], [its words] */
     /* the nodes of a call, in the order of all workers */
     int n_jobs, n_parts;                              /* n_parts: of a node's search */
     const struct rw_sibling *job[RW_CPU_WORKER_JOBS]; /* in rw_cpu.job */
     int index[RW_CPU_WORKER_JOBS];                    /* of each of rw_cpu.job */
-    enum rw_cpu_wire wire[RW_CPU_WORKER_JOBS];
-    size_t begin[RW_CPU_WORKER_JOBS + 1], begin_hess[RW_CPU_WORKER_JOBS + 1]; /* words in a part */
+    struct rw_cpu_words wire[RW_CPU_WORKER_JOBS];     /* how its cells go over the wire */
+    size_t begin[RW_CPU_WORKER_JOBS + 1];             /* words in a part */
 };
 
 /* What a thread has built of a node that all threads build. */
@@ -218,16 +243,19 @@ struct rw_cpu {
     struct rw_cpu_words words;
     struct rw_cpu_workers *workers; /* NULL: one worker */
     struct rw_cpu_workers many;
-    uint64_t *cell_at;       /* [n_features + 1] first cell of each feature in a histogram */
-    const uint64_t *kept_at; /* the same where it is kept: cell_at, or many.kept_at; borrowed */
-    int64_t *pool;           /* [n_buffers][n_cells][3] histograms */
-    uint64_t buffer_words;
-    uint8_t *cell_words;  /* [n_buffers] from one kept cell's place to the next one's, at least */
-    int keeps_joint;      /* are joint cells kept as they are? */
-    int32_t *buffer_of;   /* [max_slots] -1: none */
-    int32_t *free_buffer; /* [n_buffers] stack */
-    int32_t n_free, n_buffers;
-    uint32_t least_kept;        /* documents */
+    uint64_t *cell_at;      /* [n_features + 1] first cell of each feature in a histogram */
+    struct {                /* histograms that are kept */
+        const uint64_t *at; /* [n_features] as cell_at: cell_at, or many.kept_at; borrowed */
+        int64_t *pool;      /* [n_buffers][n_cells][3] */
+        uint64_t buffer_words;
+        uint8_t
+            *cell_words;    /* [n_buffers] from one kept cell's place to the next one's, at least */
+        int joint;          /* are joint cells kept as they are? */
+        int32_t *buffer_of; /* [max_slots] -1: none */
+        int32_t *free_buffer; /* [n_buffers] stack */
+        int32_t n_free, n_buffers;
+        uint32_t least; /* documents */
+    } kept;
     struct rw_sibling *job;     /* [max_slots] of a call */
     uint32_t *first_task;       /* [max_slots + 1] of each job; [0] is 0 */
     struct rw_cell *total;      /* [max_slots] */
@@ -262,17 +290,17 @@ static inline uint64_t rw_cpu_n_cells(const struct rw_cuts *cuts, uint32_t f)
 /* A feature's kept cells; NULL: none are. */
 static inline int64_t *rw_cpu_cells(const struct rw_cpu *cpu, int32_t slot, uint32_t f)
 {
-    if (cpu->buffer_of[slot] < 0)
+    if (cpu->kept.buffer_of[slot] < 0)
         return NULL;
-    return cpu->pool + (uint64_t)cpu->buffer_of[slot] * cpu->buffer_words +
-           cpu->kept_at[f] * cpu->cell_words[cpu->buffer_of[slot]];
+    return cpu->kept.pool + (uint64_t)cpu->kept.buffer_of[slot] * cpu->kept.buffer_words +
+           cpu->kept.at[f] * cpu->kept.cell_words[cpu->kept.buffer_of[slot]];
 }
 
 /* Are a node's cells kept as joint ones? A larger sibling's may be while its parent's are not: they
  * then take up a part of the parent's places. */
 static inline int rw_cpu_keeps_joint(const struct rw_cpu *cpu, int32_t slot)
 {
-    return cpu->keeps_joint && rw_cpu_is_joint(&cpu->words, cpu->n[slot]);
+    return cpu->kept.joint && rw_cpu_is_joint(&cpu->words, cpu->n[slot]);
 }
 
 /* Where sparse columns' cells of a job's smaller node are made: where they are kept, or, of many
@@ -284,20 +312,6 @@ static inline int64_t *rw_cpu_made_cells(const struct rw_cpu *cpu, const struct 
         return rw_cpu_cells(cpu, job->smaller, f);
     return cpu->workers->sparse + (uint64_t)(job - cpu->job) * cpu->workers->sparse_words +
            cpu->cell_at[f] * (uint64_t)cpu->words.n_words;
-}
-
-static inline struct rw_cell rw_cpu_decode(const struct rw_cpu_words *words, const int64_t *w)
-{
-    struct rw_cell cell;
-    if (words->packed) {
-        cell.lambda = w[0] >> 32;
-        cell.n = (uint32_t)w[0];
-    } else {
-        cell.lambda = w[0];
-        cell.n = (uint64_t)w[1];
-    }
-    cell.hess = words->newton ? w[words->n_words - 1] : 0;
-    return cell;
 }
 
 static inline uint32_t rw_cpu_most_passes(const struct rw_cuts *cuts)
@@ -323,9 +337,6 @@ static inline int rw_cpu_threads(const struct rw_cpu *cpu, uint64_t n_docs)
     return worth < (uint64_t)n_threads ? (int)worth : n_threads;
 }
 
-/* The documents of the sample into cpu->doc: the root's. n_idle: those that are set apart. */
-void rw_cpu_list_docs(struct rw_cpu *cpu, uint32_t n_sampled, uint32_t n_idle);
-int rw_cpu_partition(struct rw_engine *engine, const struct rw_split *splits, int n);
 /* A node's idle documents: how many of [first, end) go left; and, added to count, [RW_MAX_CODES],
  * how many have each code of column f. */
 uint32_t rw_cpu_idle_left(const struct rw_cpu *cpu, const struct rw_split *split, uint32_t first,

@@ -89,24 +89,18 @@ static void keep_totals(struct rw_cpu *cpu, const struct rw_sibling *s,
  * for each worker, the cells of the features that it searches, of a few nodes at a time, in as few
  * bits as their sums over all workers need. A worker keeps its features' sums, takes them from the
  * parent's, and searches both. */
-static int n_words_of(const struct rw_cpu *cpu, enum rw_cpu_wire wire)
+static struct rw_cpu_words wire_of(const struct rw_cpu *cpu, const struct rw_sibling *s)
 {
-    return wire == RW_WIRE_APART ? 2 + cpu->words.newton : 1;
-}
-
-static enum rw_cpu_wire wire_of(const struct rw_cpu *cpu, const struct rw_sibling *s)
-{
-    const uint64_t limit = (uint64_t)rw_quantise_limit(cpu->host.base.rules.bits);
     const uint32_t n = cpu->workers->all_n[s->smaller];
-    if (n * limit >= (uint64_t)1 << 31)
-        return RW_WIRE_APART;
-    return cpu->words.newton && n > cpu->words.most_docs ? RW_WIRE_PAIR : RW_WIRE_WORD;
+    struct rw_cpu_words wire = cpu->words;
+    wire.packed = rw_cpu_is_packed(&cpu->host.base.rules, n);
+    wire.n_words = rw_cpu_is_joint(&wire, n) ? 1 : 2 - wire.packed + wire.newton;
+    return wire;
 }
 
-/* Are a node's cells joint on the wire? */
-static int is_joint(const struct rw_cpu *cpu, enum rw_cpu_wire wire)
+static int is_joint(const struct rw_cpu_words *words)
 {
-    return cpu->words.newton && wire == RW_WIRE_WORD;
+    return words->newton && words->n_words == 1;
 }
 
 /* ---- memory, and what is whose ---- */
@@ -130,7 +124,7 @@ int rw_cpu_allocate_workers(struct rw_cpu *cpu, size_t words)
     /* a worker has at most one feature more than its part */
     const uint64_t of_rank = all / n_workers + most + 1;
     const size_t room = (size_t)RW_CPU_WORKER_JOBS * (of_rank + TOTAL_CELLS);
-    cpu->buffer_words = of_rank * words;
+    cpu->kept.buffer_words = of_rank * words;
     workers->sparse_words = cpu->sparse.n ? all * words : 0;
     RW_TRY(RW_HOST_NEW(host, workers->first, n_workers + 1));
     RW_TRY(RW_HOST_NEW(host, workers->n_cells, n_workers));
@@ -141,9 +135,7 @@ int rw_cpu_allocate_workers(struct rw_cpu *cpu, size_t words)
     RW_TRY(RW_HOST_NEW_RAW(host, workers->sparse, RW_CPU_WORKER_JOBS * workers->sparse_words));
     RW_TRY(RW_HOST_NEW_RAW(host, workers->send, n_workers * room * WIRE_WORDS));
     RW_TRY(RW_HOST_NEW_RAW(host, workers->recv, room * WIRE_WORDS));
-    RW_TRY(RW_HOST_NEW_RAW(host, workers->send_hess, n_workers * room));
-    RW_TRY(RW_HOST_NEW_RAW(host, workers->recv_hess, room));
-    cpu->kept_at = workers->kept_at;
+    cpu->kept.at = workers->kept_at;
     return RW_OK;
 }
 
@@ -193,15 +185,9 @@ void rw_cpu_workers_partition(struct rw_cpu *cpu, const struct rw_split *splits,
 /* ---- to the wire ---- */
 
 /* Where a worker's part of node i begins. */
-static uint64_t *part_of(const struct rw_cpu_workers *workers, uint32_t worker, int i)
+static int64_t *part_of(const struct rw_cpu_workers *workers, uint32_t worker, int i)
 {
     return workers->send + worker * workers->begin[workers->n_jobs] + workers->begin[i];
-}
-
-static uint32_t *hess_part_of(const struct rw_cpu_workers *workers, uint32_t worker, int i)
-{
-    return workers->send_hess + worker * workers->begin_hess[workers->n_jobs] +
-           workers->begin_hess[i];
 }
 
 static void begin_ranks(struct rw_cpu *cpu, const struct rw_sibling *siblings, int n)
@@ -215,48 +201,24 @@ static void begin_ranks(struct rw_cpu *cpu, const struct rw_sibling *siblings, i
             job++;
         workers->job[i] = job;
         workers->index[job - cpu->job] = i;
-        const enum rw_cpu_wire wire = workers->wire[i] = wire_of(cpu, job);
+        workers->wire[i] = wire_of(cpu, job);
         workers->begin[i + 1] =
-            workers->begin[i] + workers->part_cells * (size_t)n_words_of(cpu, wire);
-        workers->begin_hess[i + 1] =
-            workers->begin_hess[i] + (wire == RW_WIRE_PAIR ? workers->part_cells : 0);
+            workers->begin[i] + workers->part_cells * (size_t)workers->wire[i].n_words;
     }
 }
 
-/* The i-th of some cells. */
-static struct rw_cell cell_of(const struct rw_cpu *cpu, const int64_t *cells, int joint, uint64_t i)
+/* n cells in other words. */
+static void convert(const struct rw_cpu_words *from, const int64_t *cells, uint64_t n,
+                    const struct rw_cpu_words *to, int64_t *out)
 {
-    if (!joint)
-        return rw_cpu_decode(&cpu->words, cells + i * (size_t)cpu->words.n_words);
-    const int64_t packed = rw_joint_packed(cells[i]);
-    return (struct rw_cell){(uint32_t)packed, rw_joint_hessian(cells[i]), packed >> 32};
-}
-
-/* n cells to the wire's. */
-static void put(const struct rw_cpu *cpu, enum rw_cpu_wire wire, const int64_t *cells, int joint,
-                uint64_t n, uint64_t *to, uint32_t *hess)
-{
-    const int newton = cpu->words.newton;
-    if (wire == RW_WIRE_WORD && (joint || cpu->words.n_words == 1)) { /* as they are */
-        memcpy(to, cells, n * sizeof(*to));
+    const size_t n_words = (size_t)from->n_words;
+    if (from->n_words == to->n_words) { /* which tells them apart */
+        memcpy(out, cells, n * n_words * sizeof(*out));
         return;
     }
     for (uint64_t i = 0; i < n; i++) {
-        const struct rw_cell cell = cell_of(cpu, cells, joint, i);
-        const uint64_t packed = (uint64_t)cell.lambda * 4294967296 + cell.n;
-        if (wire == RW_WIRE_APART) {
-            *to++ = (uint64_t)cell.lambda;
-            *to++ = cell.n;
-            if (newton)
-                *to++ = (uint64_t)cell.hess;
-        } else if (wire == RW_WIRE_WORD && newton) {
-            *to++ = ((uint64_t)cell.lambda << (RW_JOINT_COUNT + RW_JOINT_HESSIAN)) +
-                    ((uint64_t)cell.hess << RW_JOINT_COUNT) + cell.n;
-        } else {
-            *to++ = packed;
-            if (newton)
-                *hess++ = (uint32_t)cell.hess;
-        }
+        const struct rw_cell cell = rw_cpu_decode(from, cells + i * n_words);
+        rw_cpu_encode(to, &cell, out + i * (size_t)to->n_words);
     }
 }
 
@@ -265,68 +227,42 @@ static void put_column(const struct rw_cpu *cpu, const struct rw_sibling *job, u
 {
     const struct rw_cpu_workers *workers = cpu->workers;
     const int i = workers->index[job - cpu->job];
-    const uint64_t at = workers->wire_at[f];
-    put(cpu, workers->wire[i], cells, joint, rw_cpu_n_cells(cpu->host.set[0].bins->cuts, f),
-        part_of(workers, workers->owner[f], i) + at * (uint64_t)n_words_of(cpu, workers->wire[i]),
-        hess_part_of(workers, workers->owner[f], i) + at);
+    const struct rw_cpu_words *wire = &workers->wire[i];
+    struct rw_cpu_words own = cpu->words;
+    own.n_words = joint ? 1 : own.n_words;
+    convert(&own, cells, rw_cpu_n_cells(cpu->host.set[0].bins->cuts, f), wire,
+            part_of(workers, workers->owner[f], i) + workers->wire_at[f] * (size_t)wire->n_words);
 }
 
 /* The beginning and the end of a worker's part of node i. */
 static void put_rest(const struct rw_cpu *cpu, uint32_t worker, int i)
 {
     const struct rw_cpu_workers *workers = cpu->workers;
-    const enum rw_cpu_wire wire = workers->wire[i];
-    const size_t n_words = (size_t)n_words_of(cpu, wire);
-    const struct rw_cell *total = &cpu->total[workers->job[i]->smaller];
+    const size_t n_words = (size_t)workers->wire[i].n_words;
     const uint64_t at = workers->n_cells[worker], left = workers->part_cells - at;
-    uint64_t *to = part_of(workers, worker, i);
-    uint32_t *hess = hess_part_of(workers, worker, i);
-    int64_t words[3] = {total->lambda, (int64_t)total->n, total->hess};
-    if (cpu->words.packed) {
-        words[0] = total->lambda * 4294967296 + (int64_t)total->n;
-        words[1] = total->hess;
-    }
+    int64_t *to = part_of(workers, worker, i);
     memset(to, 0, TOTAL_CELLS * n_words * sizeof(*to));
     memset(to + at * n_words, 0, left * n_words * sizeof(*to));
-    if (wire == RW_WIRE_PAIR) {
-        memset(hess, 0, TOTAL_CELLS * sizeof(*hess));
-        memset(hess + at, 0, left * sizeof(*hess));
-    }
-    put(cpu, wire, words, 0, 1, to, hess);
+    rw_cpu_encode(&workers->wire[i], &cpu->total[workers->job[i]->smaller], to);
 }
 
 /* ---- from the wire ---- */
 
-static struct rw_cell received(const struct rw_cpu *cpu, int i, uint64_t at)
+/* All workers' sums for node i. */
+static struct rw_cell received(const struct rw_cpu_workers *workers, int i)
 {
-    const struct rw_cpu_workers *workers = cpu->workers;
-    const enum rw_cpu_wire wire = workers->wire[i];
-    const uint64_t *from = workers->recv + workers->begin[i] + at * (uint64_t)n_words_of(cpu, wire);
-    const int64_t word = (int64_t)*from;
-    if (is_joint(cpu, wire))
-        return cell_of(cpu, &word, 1, 0);
-    if (wire == RW_WIRE_APART)
-        return (struct rw_cell){from[1], cpu->words.newton ? (int64_t)from[2] : 0, word};
-    const int64_t hess = wire == RW_WIRE_PAIR ? workers->recv_hess[workers->begin_hess[i] + at] : 0;
-    return (struct rw_cell){(uint32_t)word, hess, word >> 32};
+    return rw_cpu_decode(&workers->wire[i], workers->recv + workers->begin[i]);
 }
 
-/* n cells as they are kept: where they are, or in `room`. */
+/* n cells, joint or as they are kept: where they are, or in `room`. */
 static const int64_t *take(const struct rw_cpu *cpu, int i, uint64_t at, uint64_t n, int64_t *room)
 {
-    const struct rw_cpu_workers *workers = cpu->workers;
-    const size_t n_words = (size_t)cpu->words.n_words;
-    if (workers->wire[i] == RW_WIRE_WORD && (cpu->words.newton || n_words == 1))
-        return (const int64_t *)workers->recv + workers->begin[i] + at;
-    for (uint64_t k = 0; k < n; k++) {
-        const struct rw_cell cell = received(cpu, i, at + k);
-        int64_t *to = room + k * n_words;
-        to[0] = cpu->words.packed ? cell.lambda * 4294967296 + (int64_t)cell.n : cell.lambda;
-        if (!cpu->words.packed)
-            to[1] = (int64_t)cell.n;
-        if (cpu->words.newton)
-            to[n_words - 1] = cell.hess;
-    }
+    const struct rw_cpu_words *wire = &cpu->workers->wire[i];
+    const int64_t *cells =
+        cpu->workers->recv + cpu->workers->begin[i] + at * (uint64_t)wire->n_words;
+    if (is_joint(wire) || wire->n_words == cpu->words.n_words)
+        return cells;
+    convert(wire, cells, n, &cpu->words, room);
     return room;
 }
 
@@ -338,10 +274,10 @@ static void search_part(struct rw_cpu *cpu, struct rw_share *share, int i, uint6
     const int worker = rw_worker(cpu->host.base.ctx);
     const uint64_t first = workers->first[worker], n_features = workers->first[worker + 1] - first;
     const uint64_t n_parts = (uint64_t)workers->n_parts;
-    const struct rw_cell total = received(cpu, i, 0);
+    const struct rw_cell total = received(cpu->workers, i);
     int64_t room[RW_CPU_MOST_CELLS * 3];
     struct rw_cpu_search search[2];
-    start_searches(cpu, workers->job[i], &total, is_joint(cpu, workers->wire[i]), search);
+    start_searches(cpu, workers->job[i], &total, is_joint(&workers->wire[i]), search);
     for (uint64_t k = n_features * part / n_parts; k < n_features * (part + 1) / n_parts; k++) {
         const uint32_t f = (uint32_t)(first + k);
         if (!cpu->host.feature_sampled[f])
@@ -368,7 +304,7 @@ static void set_totals(struct rw_cpu *cpu)
 {
     struct rw_cpu_search search[2];
     for (int i = 0; i < cpu->workers->n_jobs; i++) {
-        const struct rw_cell total = received(cpu, i, 0);
+        const struct rw_cell total = received(cpu->workers, i);
         start_searches(cpu, cpu->workers->job[i], &total, 0, search);
         keep_totals(cpu, cpu->workers->job[i], search);
     }
@@ -385,8 +321,6 @@ static int search_ranks(struct rw_cpu *cpu)
     }
     RW_TRY(
         rw_comm_reduce_scatter(ctx, workers->send, workers->recv, workers->begin[n], RW_COMM_U64));
-    RW_TRY(rw_comm_reduce_scatter(ctx, workers->send_hess, workers->recv_hess,
-                                  workers->begin_hess[n], RW_COMM_U32));
     set_totals(cpu);
     return rw_parallel(ctx, cpu->host.base.n_threads, (uint64_t)(n * workers->n_parts), 1,
                        search_some, cpu);
@@ -576,11 +510,8 @@ static void sparse_task(const struct tasks *tasks, struct rw_share *share, uint3
     const uint32_t end = (uint32_t)(n * (range + 1) / tasks->n_sparse_ranges);
     const struct rw_cell *all = &cpu->total[s->smaller];
     struct rw_cpu_search search[2];
-    int64_t sum[3] = {all->lambda, (int64_t)all->n, all->hess};
-    if (cpu->words.packed) {
-        sum[0] = all->lambda * 4294967296 + (int64_t)all->n;
-        sum[1] = all->hess;
-    }
+    int64_t sum[3];
+    rw_cpu_encode(&cpu->words, all, sum);
     start_searches(cpu, s, all, 0, search);
     for (uint32_t c = from; c < end; c++) {
         const uint32_t f = cpu->sparse.column[c];
@@ -673,7 +604,7 @@ static int list_jobs(struct rw_cpu *cpu, const struct rw_sibling *siblings, int 
     int n_jobs = 0;
     for (int i = 0; i < n; i++) {
         const struct rw_sibling *s = &siblings[i];
-        const int has_parent = s->parent >= 0 && cpu->buffer_of[s->parent] >= 0;
+        const int has_parent = s->parent >= 0 && cpu->kept.buffer_of[s->parent] >= 0;
         const int32_t slot[2] = {s->smaller, s->larger};
         for (int k = 0; k < 2; k++) {
             if (slot[k] < 0)
@@ -693,16 +624,16 @@ static int take_buffers(struct rw_cpu *cpu, int n_jobs)
 {
     for (int i = 0; i < n_jobs; i++) {
         const struct rw_sibling *s = &cpu->job[i];
-        if (cpu->n[s->smaller] >= cpu->least_kept) {
-            if (cpu->n_free == 0)
+        if (cpu->n[s->smaller] >= cpu->kept.least) {
+            if (cpu->kept.n_free == 0)
                 return rw_fail(cpu->host.base.ctx, RW_ERR_INTERNAL, "no histogram buffer is free");
-            const int32_t buffer = cpu->free_buffer[--cpu->n_free];
-            cpu->buffer_of[s->smaller] = buffer;
-            cpu->cell_words[buffer] =
+            const int32_t buffer = cpu->kept.free_buffer[--cpu->kept.n_free];
+            cpu->kept.buffer_of[s->smaller] = buffer;
+            cpu->kept.cell_words[buffer] =
                 (uint8_t)(rw_cpu_keeps_joint(cpu, s->smaller) ? 1 : cpu->words.n_words);
         }
-        if (s->larger >= 0 && cpu->n[s->larger] >= cpu->least_kept)
-            cpu->buffer_of[s->larger] = cpu->buffer_of[s->parent];
+        if (s->larger >= 0 && cpu->n[s->larger] >= cpu->kept.least)
+            cpu->kept.buffer_of[s->larger] = cpu->kept.buffer_of[s->parent];
     }
     return RW_OK;
 }
@@ -713,9 +644,9 @@ static void drop_parents(struct rw_cpu *cpu, int n_jobs)
         const struct rw_sibling *s = &cpu->job[i];
         if (s->parent < 0)
             continue;
-        if (s->larger < 0 || cpu->buffer_of[s->larger] < 0)
-            cpu->free_buffer[cpu->n_free++] = cpu->buffer_of[s->parent];
-        cpu->buffer_of[s->parent] = -1;
+        if (s->larger < 0 || cpu->kept.buffer_of[s->larger] < 0)
+            cpu->kept.free_buffer[cpu->kept.n_free++] = cpu->kept.buffer_of[s->parent];
+        cpu->kept.buffer_of[s->parent] = -1;
     }
 }
 
@@ -723,9 +654,9 @@ int rw_cpu_forget(struct rw_engine *engine, const int32_t *slots, int n)
 {
     struct rw_cpu *cpu = rw_cpu_of(engine);
     for (int i = 0; i < n; i++) {
-        int32_t *buffer = &cpu->buffer_of[slots[i]];
+        int32_t *buffer = &cpu->kept.buffer_of[slots[i]];
         if (*buffer >= 0)
-            cpu->free_buffer[cpu->n_free++] = *buffer;
+            cpu->kept.free_buffer[cpu->kept.n_free++] = *buffer;
         *buffer = -1;
     }
     return RW_OK;

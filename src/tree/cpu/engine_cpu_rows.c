@@ -398,7 +398,7 @@ static int allocate_packed(struct rw_host *host, struct rw_cpu_group *group, uin
         return RW_OK;
     group->n_packed = (uint32_t)most;
     RW_TRY(RW_HOST_NEW(host, group->mask, row_bytes(n, 1) / 8));
-    host->part = "rows";
+    host->memory.part = "rows";
     return rw_host_new(host, (void **)&group->packed, host->set[0].bins->n_docs,
                        row_bytes(group->n_packed, 1), 1);
 }
@@ -413,10 +413,10 @@ int rw_cpu_allocate_rows(struct rw_cpu *cpu)
         group->bytes = g + 1;
         for (uint32_t f = 0; f < bins->cuts->n_features; f++)
             n += (uint32_t)is_of(cpu, group, f);
-        host->part = "rows";
+        host->memory.part = "rows";
         RW_TRY(
             rw_host_new(host, (void **)&group->row, bins->n_docs, row_bytes(n, group->bytes), 1));
-        host->part = "tables";
+        host->memory.part = "tables";
         RW_TRY(RW_HOST_NEW(host, group->bundle, n));
         RW_TRY(RW_HOST_NEW(host, group->active, n));
         RW_TRY(RW_HOST_NEW_RAW(host, group->shared_code, g == 0 ? (size_t)n * 256 : 0));

@@ -283,7 +283,7 @@ int rw_engine_open_sim(struct rw_ctx *ctx, int device, struct rw_engine **out)
         *out = NULL;
         return rw_fail(ctx, RW_ERR_MEMORY, "sim: cannot reserve the device's range");
     }
-    sim->ref.host.alloc = sim_alloc;
-    sim->ref.host.free = sim_free;
+    sim->ref.host.memory.alloc = sim_alloc;
+    sim->ref.host.memory.free = sim_free;
     return RW_OK;
 }

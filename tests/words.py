@@ -1,0 +1,286 @@
+#!/usr/bin/env python3
+"""Finds English that readers stop at, in everything that people read.
+
+    python3 tests/words.py [--only PART[,PART]] [--count] [--program PROGRAM]
+
+Parts:
+  readme      README.md
+  docs        docs/*.md and the pages in its folders, but for docs/benchmarks
+  repo        CONTRIBUTING.md, CHANGELOG.md and the README of every other folder
+  help        the help of every command (needs --program)
+  messages    strings of src that have three words or more: messages, hints, help
+  python      docstrings, comments and messages of the Python package
+  header      comments of the public headers
+  comments    other comments of src
+Each part is checked for the habits below and, in prose, for sentences that are too long. A place that is right as it
+is has a line in tests/words_allowed.txt: file, text that the line contains, and the reason, separated by tabs.
+--count prints the number of findings of each part instead of the findings, and the mean words of a sentence.
+Exit 1 if something was found.
+"""
+import argparse
+import collections
+import glob
+import io
+import os
+import re
+import subprocess
+import sys
+import tokenize
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ALLOWED = 'tests/words_allowed.txt'
+MOST_ALLOWED = 40
+PARTS = ('readme', 'docs', 'repo', 'help', 'messages', 'python', 'header', 'comments')
+# Words a sentence may have; nothing for parts that are not prose.
+LONGEST = {'readme': 25, 'docs': 35, 'repo': 35, 'help': 30, 'python': 35, 'header': 35, 'comments': 40}
+
+# What readers stopped at, by the number of the habit in the writing guide, and what to write.
+HABITS = [(name, re.compile(pattern, re.I), cure) for name, pattern, cure in (
+    ('what-clause as a noun', r"\bwhat (?:is|was|are|were|has|have|it|they|a|an|the|can|cannot|may|must|does|do|did|goes|comes|"
+     r"stands|takes?|needs?|makes?|nothing|no|all|one|this|that|each|every|other)\b(?![^.?!]{0,200}\?)", 'name the thing'),
+    ('"none" as a predicate', r"\b(?:is|are|was|were|be|that has|which has|that have|has|have) none\b|\bnone of (?:its|their|our|which|whose)\b|"
+     r"\b(?:with|by|of|for|has) none\b", 'say what is missing'),
+    ('"nobody"', r"\bnobody(?:'s)?\b|\bno one's\b", 'name who does not'),
+    ('data that stand, lie or go', r"\b(?:stands?|stood|lies|lay) (?:in|on|at|there|for|under|above|below|before|after|next|alone|between|by|where|as|"
+     r"with|behind)\b", 'is, is stored, is written'),
+    ('"told", "asked", "said" of data', r"\b(?:is|are|be|was|were|been|being) (?:told|asked|said|handed|met|taken for)\b|\bgoes without\b|\bsays? so\b|"
+     r"\bgoes on\b|\bgo on\b|\bgoing on\b", 'reports, is requested, continues'),
+    ('"behind", "beside", "apart", "anew"', r"\b(?:behind|beside|besides|apart|anew)\b", 'after, next to, in addition to, separate, again'),
+    ('"another than"', r"\b(?:another|others?|other \w+) than\b|\bthe other \w+ are others\b", 'differs from, has changed'),
+    ('claimed proof', r"\b(?:is|are|was|were|be) proved\b|\bproves?\b|\bproven\b", 'is tested by'),
+    ('unit with "a"', r"\b(?:bytes?|ms|milliseconds|microseconds|us|MB|GB|words|trees|documents|bits|cells|codes) an? "
+     r"(?:document|tree|query|row|worker|thread|second|round|node|feature|value|cell|leaf|code|chunk|GPU|call|column|line|day|hour|split)\b", 'per'),
+    ('"an own", "of its own"', r"\ban own\b|\b(?:its|their|our|your|my) own\b(?= (?:ones?\b|one\b))|\bof (?:its|their) own kind\b", 'a separate'),
+    ('words only this project had', r"\b(?:lexicon|prospects?|spare codes|far codes|handed gradients|own part of|feature rules?|side members)\b",
+     'vocabulary, speculative split, cache, host-resident, user gradients, shard, constraint'),
+    ('"of which", "whose ... which" before the verb', r"\bof (?:which|whom) (?:the|a|an|each|every|all|some|only|one|two|no|there|it|they)\b", 'two sentences'),
+    ('"but for"', r"\bbut for\b", 'except, apart from'),
+    ('"as it were", "so to speak"', r"\bas it were\b|\bso to speak\b|\bthat is to say\b", 'leave it out'),
+    ('"is to be"', r"\b(?:is|are|was|were) to be\b", 'must be, will be'),
+    ('"the like", "and the rest"', r"\band the like\b|\bor the like\b|\band the rest\b", 'and so on, or the list'),
+)]
+WORD = re.compile(r"[A-Za-z][A-Za-z'-]*|\d[\d.,]*")
+C_TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+
+
+def listed(*patterns):
+    out = subprocess.run(['git', '-C', ROOT, 'ls-files', '--cached', '--others', '--exclude-standard', *patterns],
+                         capture_output=True, text=True, check=True).stdout.split('\n')
+    return [name for name in out if name and os.path.exists(os.path.join(ROOT, name))]
+
+
+def read(name):
+    with open(os.path.join(ROOT, name), encoding='utf-8', errors='replace') as file:
+        return file.read()
+
+
+# Each reader below gives (line, text, is it prose) of the pieces of a file. Text that is not prose, such as a row of a
+# table, is searched for habits only.
+
+def of_markdown(text):
+    block, begin, in_code = [], 0, False
+
+    def flush():
+        if block:
+            yield begin, ' '.join(block), True
+            block.clear()
+    for number, line in enumerate(text.split('\n'), 1):
+        if line.lstrip().startswith('```'):
+            yield from flush()
+            in_code = not in_code
+            continue
+        if in_code:
+            continue
+        bare = re.sub(r'^\s*(?:[-*>]|\d+\.)\s+', '', line).strip()
+        starts = bare != line.strip() or line.startswith('#')
+        if not bare or line.startswith('#') or line.startswith('|') or line.startswith('<') or starts:
+            yield from flush()
+        if line.startswith('|'):
+            yield number, plain(line), False
+        elif line.startswith('#'):
+            yield number, plain(line.lstrip('# ')), False
+        elif bare and not line.startswith('<'):
+            begin = begin if block else number
+            block.append(plain(bare))
+    yield from flush()
+
+
+def plain(text):
+    """Markdown's text without code, links' targets and marks."""
+    text = re.sub(r'`[^`]*`', 'CODE', text)
+    text = re.sub(r'!?\[([^\]]*)\]\([^)]*\)', r'\1', text)
+    return re.sub(r'\*\*|__|\\', '', text)
+
+
+def of_c(text, strings):
+    """The comments of C, or the strings that people read."""
+    previous_end, begin, parts = 0, 0, []
+    for found in C_TOKEN.finditer(text):
+        token = found.group()
+        if strings and token[0] == '"':
+            joined = parts and not text[previous_end:found.start()].strip()
+            if not joined and parts:
+                yield begin, ''.join(parts), False
+                parts = []
+            if not parts:
+                begin = text.count('\n', 0, found.start()) + 1
+            parts.append(token[1:-1].replace('\\n', ' ').replace('\\"', '"'))
+            previous_end = found.end()
+        elif not strings and token[0] == '/':
+            lines = token[2:].removesuffix('*/').split('\n')
+            clean = ' '.join(line.strip().lstrip('*').strip() for line in lines).strip()
+            line = text.count('\n', 0, found.start()) + 1
+            # a comment of several // lines is one
+            if token.startswith('//') and parts and not text[previous_end:found.start()].strip():
+                parts.append(clean)
+            else:
+                if parts:
+                    yield begin, ' '.join(parts), True
+                begin, parts = line, [clean]
+            previous_end = found.end()
+    if parts:
+        yield begin, ''.join(parts) if strings else ' '.join(parts), not strings
+
+
+def of_python(text):
+    at = None
+    try:
+        tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
+    except (tokenize.TokenError, SyntaxError):
+        return
+    comment, begin = [], 0
+    for token in tokens:
+        if token.type == tokenize.COMMENT:
+            if comment and token.start[0] != at + 1:
+                yield begin, ' '.join(comment), True
+                comment = []
+            begin = begin if comment else token.start[0]
+            at = token.start[0]
+            comment.append(token.string.lstrip('# ').strip())
+        elif token.type == tokenize.STRING:
+            value = re.sub(r'^[rbfuRBFU]*("""|\'\'\'|"|\')|("""|\'\'\'|"|\')$', '', token.string)
+            if token.string.lstrip('rbfuRBFU').startswith(('"""', "'''")):
+                offset = 0
+                for block in re.split(r'\n\s*\n', value):
+                    lines = [line for line in block.split('\n') if not re.match(r'\s*(>>>|\.\.\.|-+$|=+$)', line)]
+                    if '>>>' not in block:
+                        yield token.start[0] + value[:value.find(block, offset)].count('\n'), \
+                            re.sub(r'`+[^`]*`+', 'CODE', ' '.join(line.strip() for line in lines)), True
+                    offset = max(0, value.find(block, offset))
+            else:
+                yield token.start[0], re.sub(r'\{[^}]*\}', 'X', value), False
+    if comment:
+        yield begin, ' '.join(comment), True
+
+
+def of_help(text):
+    """A piece for each option or paragraph: what begins at a line's start or at two spaces."""
+    piece, begin = [], 0
+    for number, line in enumerate(text.split('\n'), 1):
+        if not line.strip() or re.match(r' {0,3}\S', line):
+            if piece:
+                yield begin, ' '.join(piece), True
+            piece, begin = [], number
+        if line.strip():
+            piece.append(line.strip())
+    if piece:
+        yield begin, ' '.join(piece), True
+
+
+def help_pages(program):
+    commands = re.findall(r'^  ([a-z]+) ', subprocess.run([program, 'help'], capture_output=True, text=True).stdout, re.M)
+    yield 'rankwood help', subprocess.run([program, 'help'], capture_output=True, text=True).stdout
+    for command in commands:
+        yield f'rankwood {command} --help', subprocess.run([program, command, '--help'], capture_output=True, text=True).stdout
+
+
+def pieces(part, program):
+    """(file, line, text, prose) of a part."""
+    if part == 'help':
+        for name, text in help_pages(program):
+            for piece in of_help(text):
+                yield (name, *piece)
+        return
+    names, reader = {
+        'readme': (['README.md'], of_markdown),
+        'docs': ([name for name in listed('docs/*.md', 'docs/**/*.md') if not name.startswith('docs/benchmarks/')], of_markdown),
+        'repo': ([name for name in listed('*.md') if name != 'README.md' and not name.startswith('docs/')], of_markdown),
+        'messages': (listed('src/*.c', 'src/**/*.c', 'src/**/*.h', 'src/**/*.def', 'src/**/*.cu'), lambda text: of_c(text, True)),
+        'python': (listed('python/**/*.py', 'python/*.py'), of_python),
+        'header': (['src/rankwood.h', 'src/rankwood_score.h'], lambda text: of_c(text, False)),
+        'comments': (listed('src/*.c', 'src/**/*.c', 'src/**/*.h', 'src/**/*.def', 'src/**/*.cu', 'src/**/*.cuh'), lambda text: of_c(text, False)),
+    }[part]
+    for name in sorted(set(names)):
+        if part == 'comments' and name in ('src/rankwood.h', 'src/rankwood_score.h'):
+            continue
+        for line, text, prose in reader(read(name)):
+            if part == 'messages' and len(WORD.findall(text)) < 3:
+                continue
+            yield name, line, text, prose
+
+
+def sentences(text):
+    for sentence in re.split(r'(?<=[.!?])["\')]*\s+(?=[A-Z"\'(`0-9])|;\s+(?=[a-z])|:\s*$', text):
+        words = WORD.findall(sentence)
+        if words:
+            yield sentence, len(words)
+
+
+def findings(part, program, lengths):
+    for name, line, text, prose in pieces(part, program):
+        for habit, pattern, cure in HABITS:
+            for found in pattern.finditer(text):
+                around = text[max(0, found.start() - 40):found.end() + 40]
+                yield name, line, f'{habit} ({cure}): "...{around}..."', text
+        if prose and part in LONGEST:
+            for sentence, n in sentences(text):
+                lengths.append(n)
+                if n > LONGEST[part]:
+                    yield name, line, f'{n} words, at most {LONGEST[part]}: "{sentence[:70]}..."', text
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__.split('\n')[0])
+    arguments.add_argument('--only', metavar='PART', help='of ' + ', '.join(PARTS))
+    arguments.add_argument('--files', metavar='PATTERN', help='findings in files whose names match this regular expression alone')
+    arguments.add_argument('--count', action='store_true')
+    arguments.add_argument('--program', metavar='PROGRAM')
+    chosen = arguments.parse_args()
+    parts = chosen.only.split(',') if chosen.only else [part for part in PARTS if part != 'help' or chosen.program]
+    if set(parts) - set(PARTS) or ('help' in parts and not chosen.program):
+        arguments.error('parts are ' + ', '.join(PARTS) + '; help needs --program')
+    allowed, unused = [], set()
+    if os.path.exists(os.path.join(ROOT, ALLOWED)):
+        for row in read(ALLOWED).split('\n'):
+            if row and not row.startswith('#'):
+                allowed.append(tuple(row.split('\t')))
+                unused.add(allowed[-1])
+    status = 0
+    if len(allowed) > MOST_ALLOWED or any(len(row) != 3 or not row[2] for row in allowed):
+        print(f'{ALLOWED}: at most {MOST_ALLOWED} lines of file, text and reason')
+        status = 1
+    for part in parts:
+        lengths, n = [], collections.Counter()
+        for name, line, what, text in findings(part, chosen.program, lengths):
+            if chosen.files and not re.search(chosen.files, name):
+                continue
+            row = next((row for row in allowed if row[0] == name and row[1] in text), None)
+            if row:
+                unused.discard(row)
+                continue
+            n[name] += 1
+            if not chosen.count:
+                print(f'{name}:{line}: {what}')
+        mean = f', {sum(lengths) / len(lengths):.1f} words a sentence' if lengths else ''
+        if chosen.count:
+            print(f'{part}: {sum(n.values())} findings{mean}')
+        status = status or int(bool(n))
+    if not chosen.only and not chosen.files:
+        for row in unused:
+            print(f'{ALLOWED}: nothing needs "{row[0]}: {row[1]}"')
+            status = 1
+    return status
+
+
+if __name__ == '__main__':
+    sys.exit(main())
