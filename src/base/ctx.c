@@ -173,6 +173,7 @@ struct rw_pool {
     /* the threads */
     unsigned n_forks; /* as many as there had been when the pool was made */
     int n_started;
+    atomic_int n_numbered;
     pthread_t *id; /* [n_started] */
 };
 
@@ -229,21 +230,23 @@ struct rw_watch {
     double asked; /* ms */
 };
 
-static struct rw_watch *watch_of(struct rw_ctx *ctx)
+static int watch_of(struct rw_ctx *ctx, struct rw_watch **out)
 {
     if (!ctx->watch)
         ctx->watch = calloc(1, sizeof(*ctx->watch));
-    return ctx->watch;
+    *out = ctx->watch;
+    if (!*out)
+        return rw_fail(ctx, RW_ERR_MEMORY, "out of memory");
+    (*out)->asked = rw_clock_ms();
+    return RW_OK;
 }
 
 int rw_ctx_set_poll(struct rw_ctx *ctx, rw_poll_fn poll, void *user)
 {
-    struct rw_watch *watch = watch_of(ctx);
-    if (!watch)
-        return rw_fail(ctx, RW_ERR_MEMORY, "out of memory");
+    struct rw_watch *watch;
+    RW_TRY(watch_of(ctx, &watch));
     watch->poll = poll;
     watch->user = user;
-    watch->asked = rw_clock_ms();
     atomic_store(&watch->is_stopped, 0);
     return RW_OK;
 }
@@ -313,13 +316,11 @@ void rw_stage_add(struct rw_ctx *ctx, uint64_t n_done)
 
 int rw_poll_hold(struct rw_ctx *ctx, int (*stop)(void *user), void *user)
 {
-    struct rw_watch *watch = watch_of(ctx);
-    if (!watch)
-        return rw_fail(ctx, RW_ERR_MEMORY, "out of memory");
+    struct rw_watch *watch;
+    RW_TRY(watch_of(ctx, &watch));
     watch->stop = stop;
     watch->stop_user = user;
     watch->is_held = 1;
-    watch->asked = rw_clock_ms();
     return RW_OK;
 }
 
@@ -433,11 +434,6 @@ static void run_body(struct rw_pool *pool, int thread)
 
 /* ------------------------------------------------------------------ the pool's threads */
 
-struct start {
-    struct rw_pool *pool;
-    int thread;
-};
-
 /* Is a loop open that this thread has not seen yet? Before the first one the state is 0: none is.
  */
 static int is_new(uint64_t state, uint64_t last)
@@ -489,17 +485,16 @@ static void leave(struct rw_pool *pool)
 
 static void *work(void *arg)
 {
-    const struct start start = *(struct start *)arg;
-    struct rw_pool *pool = start.pool;
-    uint64_t state, last = 0; /* loops are numbered from 1 */
-    free(arg);
+    struct rw_pool *pool = arg;
+    const int thread = atomic_fetch_add(&pool->n_numbered, 1) + 1; /* 0 is the caller */
+    uint64_t state, last = 0;                                      /* loops are numbered from 1 */
     rw_fpenv_enter();
     in_loop = 1;
     while ((state = wait_for_loop(pool, last)) != 0) {
         last = NUMBER(state);
-        if (!enter(pool, state, start.thread))
+        if (!enter(pool, state, thread))
             continue;
-        run_body(pool, start.thread);
+        run_body(pool, thread);
         leave(pool);
     }
     return NULL;
@@ -516,17 +511,8 @@ static void start_threads(struct rw_pool *pool, int n)
     sigfillset(&all);
     if (pthread_sigmask(SIG_SETMASK, &all, &old) != 0) /* signals are the caller's affair */
         return;
-    while (pool->n_started < n) {
-        struct start *start = malloc(sizeof(*start));
-        if (!start)
-            break;
-        *start = (struct start){pool, pool->n_started + 1};
-        if (pthread_create(&pool->id[pool->n_started], NULL, work, start) != 0) {
-            free(start);
-            break;
-        }
+    while (pool->n_started < n && pthread_create(&pool->id[pool->n_started], NULL, work, pool) == 0)
         pool->n_started++;
-    }
     pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 

@@ -252,8 +252,9 @@ const char *rw_number_parse_double(const char *text, const char *end, double *va
 }
 
 /* digits x 10^exponent as text: plain where its first digit stands for 10^-4 to 10^most_lead, else
- * with an exponent. */
-static int write_decimal(int negative, uint64_t digits, int exponent, int most_lead, char *buffer)
+ * with an exponent. as_c: of two digits at least, and with its sign. */
+static int write_decimal(int negative, uint64_t digits, int exponent, int most_lead, int as_c,
+                         char *buffer)
 {
     char room[24], *text = room + sizeof(room);
     while (digits % 10 == 0 && digits) {
@@ -276,7 +277,7 @@ static int write_decimal(int negative, uint64_t digits, int exponent, int most_l
             memcpy(p, text + 1, (size_t)n - 1);
             p += n - 1;
         }
-        p += snprintf(p, 8, "e%d", lead);
+        p += snprintf(p, 8, as_c ? "e%+03d" : "e%d", lead);
     } else if (lead < 0) {
         *p++ = '0';
         *p++ = '.';
@@ -320,7 +321,7 @@ int rw_number_write(float value, char *buffer)
     if (isinf(x))
         return snprintf(buffer, 16, "%sinf", negative ? "-" : "");
     if (x < 16777216.0f && x == (float)(uint32_t)x)
-        return write_decimal(negative, (uint32_t)x, 0, PLAIN_LEAD, buffer);
+        return write_decimal(negative, (uint32_t)x, 0, PLAIN_LEAD, 0, buffer);
     int lead = 0;
     while (lead < 38 && (double)x >= power_of_ten[lead + 1])
         lead++;
@@ -335,14 +336,41 @@ int rw_number_write(float value, char *buffer)
         for (int i = 0; i < 2; i++) {
             const uint64_t digits = below + (uint64_t)(i == 0 ? up : !up);
             if (digits && float_of(digits, exponent) == x)
-                return write_decimal(negative, digits, exponent, PLAIN_LEAD, buffer);
+                return write_decimal(negative, digits, exponent, PLAIN_LEAD, 0, buffer);
         }
     }
     return snprintf(buffer, 16, "nan"); /* not reached: 9 digits tell all floats apart */
 }
 
+/* The fewest digits, from `least` to 17, that read back as x, finite and over 0, which is then
+ * digits x 10^exponent. Returns how many they are. */
+static int shortest_digits(double x, int least, uint64_t *digits, int *exponent)
+{
+    for (int n = least;; n++) {
+        char text[40], digit_text[24];
+        int n_digits = 0, clamped;
+        double back;
+        snprintf(text, sizeof(text), "%.*e", n - 1, x);
+        /* Only digits before 'e' are taken: the point is the locale's. */
+        const char *p = text;
+        for (; *p && *p != 'e'; p++) {
+            if (is_digit(*p))
+                digit_text[n_digits++] = *p;
+        }
+        digit_text[n_digits] = 0;
+        *digits = strtoull(digit_text, NULL, 10);
+        *exponent = atoi(p + 1) - (n_digits - 1);
+        const int length = write_decimal(0, *digits, *exponent, PLAIN_LEAD, 0, text);
+        rw_number_parse_double(text, text + length, &back, &clamped);
+        if ((back == x && !clamped) || n >= 17)
+            return n;
+    }
+}
+
 int rw_number_write_double(double value, char *buffer)
 {
+    uint64_t digits;
+    int exponent;
     if (isnan(value))
         return snprintf(buffer, 32, "nan");
     if (value == 0)
@@ -350,41 +378,8 @@ int rw_number_write_double(double value, char *buffer)
     if (isinf(value))
         return snprintf(buffer, 32, "%sinf", value < 0 ? "-" : "");
     const double x = fabs(value);
-    for (int n = x < DBL_MIN ? 1 : 15;; n++) {
-        char text[40], digit_text[24];
-        snprintf(text, sizeof(text), "%.*e", n - 1, x);
-        /* Only digits before 'e' are taken: the point is the locale's. */
-        int n_digits = 0;
-        const char *p = text;
-        for (; *p && *p != 'e'; p++) {
-            if (is_digit(*p))
-                digit_text[n_digits++] = *p;
-        }
-        digit_text[n_digits] = 0;
-        const uint64_t digits = strtoull(digit_text, NULL, 10);
-        const int length =
-            write_decimal(value < 0, digits, atoi(p + 1) - (n_digits - 1), PLAIN_LEAD, buffer);
-        double back;
-        int clamped;
-        rw_number_parse_double(buffer, buffer + length, &back, &clamped);
-        if ((back == value && !clamped) || n >= 17)
-            return length;
-    }
-}
-
-/* As the C library prints it. */
-static int write_exact_slowly(double value, char *buffer)
-{
-    int length = 0;
-    pthread_once(&c_locale_once, make_c_locale);
-    const locale_t before = uselocale(c_locale);
-    for (int n = 15; n <= 17; n++) {
-        length = snprintf(buffer, 32, "%.*g", n, value);
-        if (strtod(buffer, NULL) == value)
-            break;
-    }
-    (void)uselocale(before);
-    return length;
+    shortest_digits(x, x < DBL_MIN ? 1 : 15, &digits, &exponent);
+    return write_decimal(value < 0, digits, exponent, PLAIN_LEAD, 0, buffer);
 }
 
 /* The nearest decimal of n digits, 15 to 17, to m x 2^e, whose first digit stands for 10^lead; a
@@ -412,8 +407,14 @@ int rw_number_write_exact(double value, char *buffer)
     static const double least[] = {1e-4, 1e-3, 1e-2, 1e-1, 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,
                                    1e6,  1e7,  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
     const double x = fabs(value);
-    if (!(x >= least[0] && x < least[MOST_LEAD - LEAST_LEAD + 1]))
-        return write_exact_slowly(value, buffer);
+    if (!isfinite(value) || value == 0)
+        return snprintf(buffer, 32, "%g", value);
+    if (!(x >= least[0] && x < least[MOST_LEAD - LEAST_LEAD + 1])) {
+        uint64_t digits;
+        int exponent;
+        const int n = shortest_digits(x, 15, &digits, &exponent);
+        return write_decimal(value < 0, digits, exponent, n - 1, 1, buffer);
+    }
     const uint64_t bits = rw_bits_of_double(x);
     const uint64_t m = (bits & (UINT64_MAX >> 12)) | UINT64_C(1) << 52;
     const int e = (int)(bits >> 52) - 1023 - 52;
@@ -423,7 +424,7 @@ int rw_number_write_exact(double value, char *buffer)
     for (int n = 15;; n++) {
         const uint64_t digits = nearest_digits(m, e, lead, n, &back);
         if (back || n == 17)
-            return write_decimal(value < 0, digits, lead - n + 1, MOST_LEAD, buffer);
+            return write_decimal(value < 0, digits, lead - n + 1, MOST_LEAD, 1, buffer);
     }
 }
 

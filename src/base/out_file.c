@@ -63,18 +63,28 @@ static int cannot_write(struct rw_ctx *ctx, const char *path)
     return rw_fail_io(ctx, errno, "cannot write %s%s%s", quote, path, quote);
 }
 
-/* The folder of a path, and where its name begins. Returns whether the folder is there. */
-static int folder_of(const char *path, struct stat *folder, const char **name)
+static const char *name_in(const char *path)
 {
-    char text[NAME_ROOM];
     const char *slash = strrchr(path, '/');
-    const size_t n = slash == path ? 1 : slash ? (size_t)(slash - path) : 1;
-    *name = slash ? slash + 1 : path;
-    if (n >= sizeof(text))
+    return slash ? slash + 1 : path;
+}
+
+/* The folder of a path: 0: it is too long. */
+static int copy_folder(const char *path, char folder[NAME_ROOM])
+{
+    const size_t n = (size_t)(name_in(path) - path);
+    if (n >= NAME_ROOM)
         return 0;
-    memcpy(text, slash ? path : ".", n);
-    text[n] = 0;
-    return stat(text, folder) == 0;
+    memcpy(folder, path, n);
+    strcpy(folder + n, n ? "" : ".");
+    return 1;
+}
+
+/* Returns whether the folder of a path is there. */
+static int folder_of(const char *path, struct stat *info)
+{
+    char folder[NAME_ROOM];
+    return copy_folder(path, folder) && stat(folder, info) == 0;
 }
 
 static int same_inode(const struct stat *a, const struct stat *b)
@@ -85,14 +95,13 @@ static int same_inode(const struct stat *a, const struct stat *b)
 int rw_same_file(const char *a, const char *b)
 {
     struct stat first, second;
-    const char *name[2];
     if (strcmp(a, "-") == 0 || strcmp(b, "-") == 0)
         return 0;
     const int n_there = (stat(a, &first) == 0) + (stat(b, &second) == 0);
     if (n_there == 2)
         return S_ISREG(first.st_mode) && same_inode(&first, &second);
-    return n_there == 0 && folder_of(a, &first, &name[0]) && folder_of(b, &second, &name[1]) &&
-           same_inode(&first, &second) && strcmp(name[0], name[1]) == 0;
+    return n_there == 0 && folder_of(a, &first) && folder_of(b, &second) &&
+           same_inode(&first, &second) && strcmp(name_in(a), name_in(b)) == 0;
 }
 
 int rw_check_apart(struct rw_ctx *ctx, const char *written, const char *read)
@@ -125,12 +134,6 @@ static size_t kept_bytes(const char *name, size_t added)
     while (n > 1 && ((unsigned char)name[n] & 0xc0) == 0x80) /* within a character of UTF-8 */
         n--;
     return n;
-}
-
-static const char *name_in(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
 }
 
 /* The same for a path: the bytes of its folder and of what is kept of its name. */
@@ -192,22 +195,17 @@ static void sweep_one(int folder, const char *name)
     close(fd);
 }
 
-/* path: what a link leads to; changed, and changed back. */
-static void sweep_beside(char *path)
+/* path: what a link leads to. */
+static void sweep_beside(const char *path)
 {
-    char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
-    if (slash)
-        *slash = 0;
-    DIR *folder = opendir(!slash ? "." : slash == path ? "/" : path);
+    char text[NAME_ROOM];
+    DIR *folder = copy_folder(path, text) ? opendir(text) : NULL;
     for (const struct dirent *entry; folder && (entry = readdir(folder));) {
-        if (is_temporary_of(entry->d_name, name))
+        if (is_temporary_of(entry->d_name, name_in(path)))
             sweep_one(dirfd(folder), entry->d_name);
     }
     if (folder)
         closedir(folder);
-    if (slash)
-        *slash = '/';
 }
 
 /* ------------------------------------------------------------------ opening */

@@ -144,7 +144,7 @@ static int send_gpu(struct rw_bench *bench, int number)
 static int send_libraries(struct rw_bench *bench)
 {
     char mpi[PATH_SIZE] = "", nccl[PATH_SIZE] = "";
-    const int has_mpi = rw_comm_find("mpi", mpi, sizeof(mpi));
+    const int has_mpi = rw_comm_find(mpi, sizeof(mpi));
     const int has_nccl = rw_nccl_find(nccl, sizeof(nccl));
     return rw_bench_send_row(bench, "libraries", "mpi:S nccl:S why_no_nccl:S", has_mpi ? mpi : "",
                              has_nccl ? nccl : "", has_nccl ? "" : nccl);

@@ -213,31 +213,19 @@ int rw_comm_exchange(struct rw_ctx *ctx, const void *send, const size_t *send_be
 int rw_comm_gather_all(struct rw_ctx *ctx, const void *send, size_t bytes, void **out,
                        size_t *begin)
 {
-    const int n = rw_n_workers(ctx);
-    RW_FREED uint64_t *offset = NULL;
-    RW_FREED char *padded = NULL, *all = NULL;
-    RW_FREED void *got = NULL;
+    const size_t n = (size_t)rw_n_workers(ctx);
+    RW_FREED size_t *send_begin = NULL;
+    RW_FREED char *copies = NULL; /* one for each worker */
     *out = NULL;
-    RW_TRY(rw_comm_agree(ctx, RW_NEW(ctx, offset, (size_t)n + 1)));
-    RW_TRY(rw_comm_offsets(ctx, bytes, offset));
-    size_t most = 0;
-    for (int r = 0; r <= n; r++) {
-        begin[r] = offset[r];
-        most = r && begin[r] - begin[r - 1] > most ? begin[r] - begin[r - 1] : most;
-    }
-    int status = RW_NEW_RAW(ctx, padded, most);
-    status = status < 0 ? status : rw_mem_new_raw(ctx, (void **)&all, most, (size_t)n);
-    status = status < 0 ? status : rw_mem_new_raw(ctx, &got, begin[n], 1);
+    int status = RW_NEW(ctx, send_begin, n + 1);
+    status = status < 0 ? status : rw_mem_new_raw(ctx, (void **)&copies, n, bytes);
     RW_TRY(rw_comm_agree(ctx, status));
-    if (bytes)
-        memcpy(padded, send, bytes);
-    memset(padded + bytes, 0, most - bytes);
-    RW_TRY(rw_comm_all_gather(ctx, padded, all, most));
-    for (int r = 0; r < n; r++)
-        memcpy((char *)got + begin[r], all + (size_t)r * most, begin[r + 1] - begin[r]);
-    *out = got;
-    got = NULL;
-    return RW_OK;
+    for (size_t r = 0; r < n; r++) {
+        if (bytes)
+            memcpy(copies + r * bytes, send, bytes);
+        send_begin[r + 1] = (r + 1) * bytes;
+    }
+    return rw_comm_exchange(ctx, copies, send_begin, out, begin);
 }
 
 /* ---- failures ---- */
@@ -346,22 +334,16 @@ int rw_workers_tells(const struct rw_ctx *ctx)
     return comm->all_know ? comm->worker == 0 : comm->knows_cause;
 }
 
-/* Communicators of libraries that are opened at run time, so that nothing here is linked to an MPI;
- * and whether there is a launcher that means this process to be one of many. */
-static const struct module {
-    const char *name, *file;
-    const char *variable; /* of the environment: the file to open instead */
-    const char *hint;
-} modules[] = {
-    {"mpi", "rankwood_comm_mpi.so", "RANKWOOD_COMM_MPI",
-     "hint: it is built with Rankwood where an MPI and its headers are installed "
-     "(libopenmpi-dev or libmpich-dev; meson setup -Dmpi=enabled says what is missing); "
-     "RANKWOOD_COMM_MPI=FILE names one elsewhere"},
-};
+/* ---- the library by which workers meet through MPI ----
+ *
+ * It is opened at run time, so that nothing here is linked to an MPI. */
+static const char mpi_file[] = "rankwood_comm_mpi.so";
+#define MPI_HINT                                                                         \
+    "hint: it is built with Rankwood where an MPI and its headers are installed "        \
+    "(libopenmpi-dev or libmpich-dev; meson setup -Dmpi=enabled says what is missing); " \
+    "RANKWOOD_COMM_MPI=FILE names one elsewhere"
 
 enum { PATH_SIZE = 4096 };
-
-/* ---- where a library is ---- */
 
 /* path -> its folder; 0: it has none. */
 static int cut_to_folder(char *path)
@@ -376,7 +358,7 @@ static int cut_to_folder(char *path)
 static int folder_of_library(char *out)
 {
     Dl_info info;
-    if (!dladdr(modules, &info) || !info.dli_fname)
+    if (!dladdr(mpi_file, &info) || !info.dli_fname)
         return 0;
     snprintf(out, PATH_SIZE, "%s", info.dli_fname);
     return cut_to_folder(out);
@@ -391,64 +373,51 @@ static int folder_of_program(char *out)
     return cut_to_folder(out);
 }
 
-/* Finds a file in the folder and where `folder` would be if it were the one of libraries or of
+/* Finds the library in the folder and where `folder` would be if it were the one of libraries or of
  * programs of an installation, or of a build. */
-static int find_from(const char *folder, const char *file, char *out)
+static int find_from(const char *folder, char *path, size_t size)
 {
     static const char *const beside[] = {"", "/rankwood", "/..", "/../" RW_LIBRARY_DIR "/rankwood"};
     for (size_t i = 0; i < sizeof(beside) / sizeof(beside[0]); i++) {
-        const int n = snprintf(out, PATH_SIZE, "%s%s/%s", folder, beside[i], file);
-        if (n < PATH_SIZE && access(out, R_OK) == 0)
+        const int n = snprintf(path, size, "%s%s/%s", folder, beside[i], mpi_file);
+        if ((size_t)n < size && access(path, R_OK) == 0)
             return 1;
     }
     return 0;
 }
 
-static int find(const struct module *module, char *out)
+int rw_comm_find(char *path, size_t size)
 {
     char folder[PATH_SIZE];
-    const char *named = getenv(module->variable);
+    const char *named = getenv("RANKWOOD_COMM_MPI");
     if (named && named[0])
-        return snprintf(out, PATH_SIZE, "%s", named) < PATH_SIZE;
-    if (folder_of_library(folder) && find_from(folder, module->file, out))
+        return (size_t)snprintf(path, size, "%s", named) < size;
+    if ((folder_of_library(folder) && find_from(folder, path, size)) ||
+        (folder_of_program(folder) && find_from(folder, path, size)))
         return 1;
-    if (folder_of_program(folder) && find_from(folder, module->file, out))
-        return 1;
-    snprintf(out, PATH_SIZE, "%s/%s", RW_INSTALLED_MODULES, module->file);
-    return access(out, R_OK) == 0;
+    return (size_t)snprintf(path, size, "%s/%s", RW_INSTALLED_MODULES, mpi_file) < size &&
+           access(path, R_OK) == 0;
 }
 
-int rw_comm_find(const char *name, char *path, size_t size)
-{
-    char found[PATH_SIZE];
-    for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++) {
-        if (strcmp(modules[i].name, name) == 0 && find(&modules[i], found))
-            return (size_t)snprintf(path, size, "%s", found) < size;
-    }
-    return 0;
-}
-
-/* ---- opening ---- */
-
-static int open_module(struct rw_ctx *ctx, const struct module *module, rw_comm_module_fn **out)
+static int open_library(struct rw_ctx *ctx, rw_comm_module_fn **out)
 {
     char path[PATH_SIZE];
-    if (!find(module, path))
+    if (!rw_comm_find(path, sizeof(path)))
         return rw_fail(ctx, RW_ERR_UNSUPPORTED,
-                       "cannot find '%s', without which workers cannot meet by %s\n%s",
-                       module->file, module->name, module->hint);
+                       "cannot find '%s', without which workers cannot meet by mpi\n" MPI_HINT,
+                       mpi_file);
     /* MPI opens parts of its own that look for its names among all */
     void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     if (!library) {
         const char *why = dlerror();
-        return rw_fail(ctx, RW_ERR_UNSUPPORTED, "cannot open '%s': %s\n%s", path,
-                       why ? why : "no reason given", module->hint);
+        return rw_fail(ctx, RW_ERR_UNSUPPORTED, "cannot open '%s': %s\n" MPI_HINT, path,
+                       why ? why : "no reason given");
     }
     void *symbol = dlsym(library, RW_TEXT(RW_COMM_MODULE_OPEN));
     if (!symbol) {
         dlclose(library);
-        return rw_fail(ctx, RW_ERR_UNSUPPORTED, "'%s' is of another version of Rankwood\n%s", path,
-                       module->hint);
+        return rw_fail(ctx, RW_ERR_UNSUPPORTED, "'%s' is of another version of Rankwood\n" MPI_HINT,
+                       path);
     }
     memcpy(out, &symbol, sizeof(symbol));
     return RW_OK; /* MPI cannot be closed and opened again, so the library stays */
@@ -481,10 +450,17 @@ static int check_meeting(struct rw_ctx *ctx, const struct rw_comm_module *met)
                    rw_comm_launched(), met->functions.name);
 }
 
-static int meet_by(struct rw_ctx *ctx, rw_comm_module_fn *open, struct rw_comm **out)
+int rw_comm_open(struct rw_ctx *ctx, const char *name, struct rw_comm **out)
 {
+    rw_comm_module_fn *open = NULL;
     struct rw_comm_module met;
     char why[512];
+    *out = NULL;
+    if (!name && rw_comm_launched() == 1)
+        return RW_OK;
+    if (name && strcmp(name, "mpi") != 0)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "unknown communicator '%s'; expected mpi", name);
+    RW_TRY(open_library(ctx, &open));
     if (open(&met, why, sizeof(why)) != 0)
         return rw_fail(ctx, RW_ERR_MACHINE, "%s", why);
     const int status = check_meeting(ctx, &met);
@@ -500,26 +476,12 @@ static int meet_by(struct rw_ctx *ctx, rw_comm_module_fn *open, struct rw_comm *
     return RW_OK;
 }
 
-int rw_comm_open(struct rw_ctx *ctx, const char *name, struct rw_comm **out)
-{
-    *out = NULL;
-    if (!name && rw_comm_launched() == 1)
-        return RW_OK;
-    name = name ? name : "mpi";
-    for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++) {
-        rw_comm_module_fn *open;
-        if (strcmp(modules[i].name, name) != 0)
-            continue;
-        RW_TRY(open_module(ctx, &modules[i], &open));
-        return meet_by(ctx, open, out);
-    }
-    return rw_fail(ctx, RW_ERR_ARGUMENT, "unknown communicator '%s'; expected mpi", name);
-}
-
-/* Workers that are threads of one process. They see each other's buffers; a call is three steps
+/* ---- workers that are threads of one process ----
+ *
+ * They see each other's buffers; a call is three steps
  * with a barrier between them: all buffers are shown, each worker computes its part, all parts are
- * there.
- */
+ * there. */
+
 /* Some 50 to 150 microseconds: between the calls of a tree others are done sooner, as a rule. */
 enum { SPINS = 3000 };
 
@@ -615,7 +577,7 @@ static void combine(void *out, const void *own, size_t n, enum rw_comm_type type
 static void reduce(const struct group *group, size_t first, size_t n, enum rw_comm_type type,
                    enum rw_comm_op op, void *out)
 {
-    const size_t bytes = type == RW_COMM_U64 ? 8 : 4;
+    const size_t bytes = type_bytes[type];
     for (int r = 0; r < group->n_workers; r++) {
         const char *own = (const char *)group->member[r].send + first * bytes;
         if (r == 0)
@@ -633,7 +595,7 @@ static int thread_all_reduce(void *user, void *buffer, size_t n, enum rw_comm_ty
     enum { BLOCK = 512 };
     struct member *me = user;
     struct group *group = me->group;
-    const size_t bytes = type == RW_COMM_U64 ? 8 : 4, n_workers = (size_t)group->n_workers;
+    const size_t bytes = type_bytes[type], n_workers = (size_t)group->n_workers;
     const size_t part = (n + n_workers - 1) / n_workers;
     const size_t first = part * (size_t)me->worker < n ? part * (size_t)me->worker : n;
     const size_t end = first + part < n ? first + part : n;

@@ -6,9 +6,9 @@
  * wrong it keeps until all workers meet in rw_comm_agree, so that one message ends all of them; a
  * failure that cannot wait so long (rw_comm_give_up) makes the calls of the others fail.
  *
- * To add what carries the bytes: a library of its own with a struct rw_comm_module (below)
- * and a row in comm.c's table, by which rw_comm_open finds it; or, within a process, a file
- * with a struct rw_comm_functions, like those of threads in comm.c. */
+ * To add what carries the bytes: a struct rw_comm_functions, like those of threads in comm.c; or a
+ * library of its own with a struct rw_comm_module (below), which rw_comm_open finds as it does
+ * MPI's. */
 #pragma once
 
 #include <stdio.h>
@@ -126,8 +126,8 @@ int rw_comm_offsets(struct rw_ctx *ctx, uint64_t own, uint64_t *offset);
 /* How many workers the launcher that started this process means it to be one of, by the
  * environment; 1: there is none. */
 int rw_comm_launched(void);
-/* Where the library of a communicator is ("mpi"), as rw_comm_open looks for it; 0: nowhere. */
-int rw_comm_find(const char *name, char *path, size_t size);
+/* Where the library of MPI's communicator is, as rw_comm_open looks for it; 0: nowhere. */
+int rw_comm_find(char *path, size_t size);
 
 /* What a library that carries bytes, one that rw_comm_open opens at run time, has in common with
  * this one. It is linked to an MPI, say, and not to Rankwood. */

@@ -143,27 +143,12 @@ static int mpi_all_reduce(void *user, void *buffer, size_t n, enum rw_comm_type 
     return 0;
 }
 
-static void add(void *sums, const void *more, size_t bytes, enum rw_comm_type type)
-{
-    if (type == RW_COMM_U64) {
-        uint64_t *to = sums;
-        const uint64_t *from = more;
-        for (size_t i = 0; i < bytes / 8; i++)
-            to[i] += from[i];
-    } else {
-        uint32_t *to = sums;
-        const uint32_t *from = more;
-        for (size_t i = 0; i < bytes / 4; i++)
-            to[i] += from[i];
-    }
-}
-
 /* Every worker gets its part from each of the others and adds it up: nothing is sent twice. */
 static int mpi_reduce_scatter(void *user, const void *send, void *recv, size_t n_each,
                               enum rw_comm_type type, void *stream)
 {
     const struct mpi *mpi = user;
-    const size_t bytes = n_each * (type == RW_COMM_U64 ? 8 : 4);
+    const size_t width = type == RW_COMM_U64 ? 8 : 4, bytes = n_each * width;
     const char *parts = send;
     (void)stream;
     memcpy(recv, parts + bytes * (size_t)mpi->worker, bytes);
@@ -174,7 +159,10 @@ static int mpi_reduce_scatter(void *user, const void *send, void *recv, size_t n
             if (swap_window(mpi, to, parts + bytes * (size_t)to + at, some, from, mpi->window,
                             some))
                 return 1;
-            add((char *)recv + at, mpi->window, some, type);
+            if (MPI_Reduce_local(mpi->window, (char *)recv + at, (int)(some / width),
+                                 type == RW_COMM_U64 ? MPI_UINT64_T : MPI_UINT32_T,
+                                 MPI_SUM) != MPI_SUCCESS)
+                return 1;
         }
     }
     return 0;
