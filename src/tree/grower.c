@@ -176,6 +176,8 @@ struct grow_ranked {
 struct rw_grower {
     struct rw_ctx *ctx; /* borrowed */
     struct rw_grow_rules rules;
+    struct rw_engine *engine;    /* of the tree being grown; borrowed */
+    struct rw_grow_times *times; /* of it; borrowed */
     uint32_t max_slots, max_histograms;
     uint32_t n_histograms; /* that the engine keeps */
     /* [max_slots] both. A batch is chosen while the engine waits: what is asked of all nodes then
@@ -188,6 +190,7 @@ struct rw_grower {
     struct grow_entry *frontier; /* [max_slots] a heap */
     int32_t n_frontier;
     int32_t n_splits;
+    int has_sets; /* of splits by categories */
     /* one batch */
     struct grow_entry *prospect; /* [max_slots] a heap */
     struct grow_ranked *ranked;  /* [max_slots] */
@@ -252,6 +255,7 @@ static void frontier_add(struct rw_grower *g, int32_t slot)
 static void frontier_accept(struct rw_grower *g, int32_t slot)
 {
     g->node[slot].index = g->n_splits++;
+    g->has_sets |= g->split[slot].is_set;
     frontier_add(g, g->node[slot].left);
     frontier_add(g, g->node[slot].right);
 }
@@ -313,7 +317,7 @@ static void add_next(struct rw_grower *g, const struct grow_entry *seen, int32_t
 /* Accepts what can be without knowing more, and ranks what may come then, while the engine finds
  * the best splits of other nodes: as many prospects as the tree has room for, or as a batch takes.
  */
-static void frontier_rank(struct rw_grower *g, struct rw_grow_times *times)
+static void frontier_rank(struct rw_grower *g)
 {
     int32_t n, n_new = 0;
     g->n_ranked = 0;
@@ -334,15 +338,13 @@ static void frontier_rank(struct rw_grower *g, struct rw_grow_times *times)
         n_new += !node->is_begun;
         add_next(g, &next, g->n_ranked++, &n);
     }
-    times->n_prospects += g->n_ranked;
+    g->times->n_prospects += g->n_ranked;
 }
 
-/* A tree has room for so many splits more; of the nodes that are known, those that would be the
- * next, in their order. What becomes known later can only come between them, so no other one will
- * ever be split: the engine may forget the others' histograms. Asked for when room is short. */
-/* Tells the engine which histograms are of no use any more, if room is short. */
-static int frontier_forget(struct rw_grower *g, struct rw_engine *engine,
-                           struct rw_grow_times *times)
+/* Tells the engine which histograms are of no use any more, if room is short. The tree has room for
+ * so many splits more; of the nodes that are known, those that would be the next, in their order,
+ * may be split. What becomes known later can only come between them, so no other one ever will. */
+static int frontier_forget(struct rw_grower *g)
 {
     int32_t n, n_next = 0;
     int n_forgotten = 0;
@@ -363,8 +365,8 @@ static int frontier_forget(struct rw_grower *g, struct rw_engine *engine,
         node->may_follow = 0;
     }
     g->n_histograms -= (uint32_t)n_forgotten;
-    times->n_forgotten += n_forgotten;
-    return rw_engine_forget(engine, g->search, n_forgotten);
+    g->times->n_forgotten += n_forgotten;
+    return rw_engine_forget(g->engine, g->search, n_forgotten);
 }
 
 /* A ranked prospect among all: its number is counted anew if its parent is a prospect, too. */
@@ -377,12 +379,11 @@ static struct grow_entry among_all(const struct rw_grower *g, const struct grow_
     return entry;
 }
 
-/* Slots are kept for what must come; each node of a batch takes a histogram more than its parent
- * had. */
 /* The next batch: the next to be accepted that is not expanded, and nodes that will probably be
  * accepted behind it, from the ranked ones and the children that were awaited, whose splits are
  * known now. A node behind which there is no leaf left for its children is chosen alone
- * (*is_last). */
+ * (*is_last). Slots are kept for what must come; each node of a batch takes a histogram more than
+ * its parent had. */
 static void frontier_choose(struct rw_grower *g, int *is_last)
 {
     int64_t spare = 0;
@@ -505,9 +506,10 @@ static void keep(struct rw_grower *g, const struct rw_sibling *sibling)
 
 /* Finds the best splits of the slots in g->search, with the histograms of g->sibling, and ranks
  * prospects meanwhile. */
-static int search(struct rw_grower *g, struct rw_engine *engine, int n_siblings, int n_search,
-                  struct rw_grow_times *times)
+static int search(struct rw_grower *g, int n_siblings, int n_search)
 {
+    struct rw_engine *engine = g->engine;
+    struct rw_grow_times *times = g->times;
     double start = rw_clock_ms();
     if (g->nodes)
         RW_TRY(node_features_allow(g->nodes, g->search, n_search));
@@ -518,7 +520,7 @@ static int search(struct rw_grower *g, struct rw_engine *engine, int n_siblings,
     times->n_histograms += n_siblings;
     start = rw_clock_ms();
     RW_TRY(rw_engine_ask_splits(engine, g->search, n_search));
-    frontier_rank(g, times);
+    frontier_rank(g);
     RW_TRY(rw_engine_best_splits(engine, g->search, n_search, g->found));
     times->splits_ms += rw_clock_ms() - start;
     for (int i = 0; i < n_search; i++) {
@@ -532,8 +534,7 @@ static int search(struct rw_grower *g, struct rw_engine *engine, int n_siblings,
 
 /* Splits the nodes of g->batch: partitions, and, if `look` is set, finds the children's best
  * splits. */
-static int expand(struct rw_grower *g, struct rw_engine *engine, int look,
-                  struct rw_grow_times *times)
+static int expand(struct rw_grower *g, int look)
 {
     const int n_batch = g->n_batch;
     for (int i = 0; i < n_batch; i++) {
@@ -541,9 +542,9 @@ static int expand(struct rw_grower *g, struct rw_engine *engine, int look,
         g->batch[i].right = g->n_slots + 2 * i + 1;
     }
     const double start = rw_clock_ms();
-    RW_TRY(rw_engine_partition(engine, g->batch, n_batch));
-    times->partition_ms += rw_clock_ms() - start;
-    times->n_batches++;
+    RW_TRY(rw_engine_partition(g->engine, g->batch, n_batch));
+    g->times->partition_ms += rw_clock_ms() - start;
+    g->times->n_batches++;
     int n_siblings = 0, n_search = 0;
     for (int i = 0; i < n_batch; i++) {
         const struct rw_split *split = &g->batch[i];
@@ -570,19 +571,20 @@ static int expand(struct rw_grower *g, struct rw_engine *engine, int look,
                                     .larger = wanted[!small] ? child[!small] : -1};
     }
     if (n_search)
-        RW_TRY(search(g, engine, n_siblings, n_search, times));
+        RW_TRY(search(g, n_siblings, n_search));
     else
-        frontier_rank(g, times);
+        frontier_rank(g);
     for (int i = 0; i < n_batch; i++)
         g->node[g->batch[i].slot].is_expanded = 1;
     return RW_OK;
 }
 
-static int start_tree(struct rw_grower *g, struct rw_engine *engine, uint32_t tree,
-                      struct rw_root *root, struct rw_grow_times *times)
+static int start_tree(struct rw_grower *g, uint32_t tree, struct rw_root *root)
 {
-    memset(times, 0, sizeof(*times));
+    struct rw_engine *engine = g->engine;
+    memset(g->times, 0, sizeof(*g->times));
     g->n_nodes = g->n_slots = g->n_frontier = g->n_splits = 0;
+    g->has_sets = 0;
     g->n_histograms = 0;
     const double start = rw_clock_ms();
     RW_TRY(rw_engine_begin_tree(engine, tree, root));
@@ -590,35 +592,33 @@ static int start_tree(struct rw_grower *g, struct rw_engine *engine, uint32_t tr
         RW_TRY(node_features_new(engine, rw_result_arena(g), &g->nodes));
     if (g->nodes)
         node_features_begin(g->nodes, tree);
-    times->lambdas_ms = rw_clock_ms() - start;
+    g->times->lambdas_ms = rw_clock_ms() - start;
     add_node(g, root->sum.n, 0);
     g->sibling[0] = (struct rw_sibling){.parent = -1, .smaller = 0, .larger = -1};
     g->search[0] = 0;
     if (may_split(g, &g->node[0]) && root->n_features > 0)
-        RW_TRY(search(g, engine, 1, 1, times));
+        RW_TRY(search(g, 1, 1));
     frontier_add(g, 0);
     return RW_OK;
 }
 
-static int grow_best_first(struct rw_grower *g, struct rw_engine *engine,
-                           struct rw_grow_times *times)
+static int grow_best_first(struct rw_grower *g)
 {
-    g->n_batch = 0;
-    frontier_rank(g, times);
+    int is_last;
+    frontier_rank(g);
     for (;;) {
-        int is_last;
-        RW_TRY(frontier_forget(g, engine, times));
+        RW_TRY(frontier_forget(g));
         frontier_choose(g, &is_last);
         if (g->n_batch == 0)
             break;
-        RW_TRY(expand(g, engine, !is_last, times));
+        RW_TRY(expand(g, !is_last));
     }
     frontier_accept_known(g);
     return RW_OK;
 }
 
 /* A level at a time, nodes in the order of their numbers. */
-static int grow_levels(struct rw_grower *g, struct rw_engine *engine, struct rw_grow_times *times)
+static int grow_levels(struct rw_grower *g)
 {
     int32_t begin = 0;
     for (int32_t depth = 0; depth < g->rules.depth && g->n_frontier > 0; depth++) {
@@ -630,7 +630,7 @@ static int grow_levels(struct rw_grower *g, struct rw_engine *engine, struct rw_
                 rw_split_copy(&g->batch[g->n_batch++], &g->split[slot]);
         }
         g->n_frontier = 0;
-        RW_TRY(expand(g, engine, 1, times));
+        RW_TRY(expand(g, 1));
         for (int i = 0; i < g->n_batch; i++)
             frontier_accept(g, g->batch[i].slot);
         begin = end;
@@ -645,8 +645,8 @@ void rw_grower_set_rate(struct rw_grower *grower, double rate)
     grower->rules.rate = rate;
 }
 
-static int leaf_values(struct rw_grower *g, struct rw_engine *engine, const struct rw_root *root,
-                       const int32_t *leaf_slot, struct rw_tree *tree)
+static int leaf_values(struct rw_grower *g, const struct rw_root *root, const int32_t *leaf_slot,
+                       struct rw_tree *tree)
 {
     const struct rw_leaf_rule rule = {
         .rate = g->rules.rate,
@@ -659,7 +659,7 @@ static int leaf_values(struct rw_grower *g, struct rw_engine *engine, const stru
     if (g->n_splits == 0)
         return RW_OK;
     RW_TRY(rw_tree_add_covers(g->ctx, tree));
-    RW_TRY(rw_engine_leaf_sums(engine, leaf_slot, tree->n_leaves, g->sum));
+    RW_TRY(rw_engine_leaf_sums(g->engine, leaf_slot, tree->n_leaves, g->sum));
     for (int32_t leaf = 0; leaf < tree->n_leaves; leaf++) {
         if (g->sum[leaf].n != g->node[leaf_slot[leaf]].n)
             return rw_fail(g->ctx, RW_ERR_INTERNAL, "a leaf of other documents than its node's");
@@ -714,15 +714,17 @@ static void make_tree(struct rw_grower *g, struct rw_tree *tree)
     }
 }
 
-/* Room for splits by categories, if there are some. */
-static int add_sets(const struct rw_grower *g, struct rw_tree *tree)
+/* The splits and leaves of a tree that was grown, whose memory is there. */
+static int finish_tree(struct rw_grower *g, const struct rw_root *root, const int32_t *leaf_slot,
+                       struct rw_tree *out)
 {
-    for (int32_t number = 0; number < g->n_nodes; number++) {
-        const int32_t slot = g->slot_of[number];
-        if (g->node[slot].index >= 0 && g->split[slot].is_set)
-            return rw_tree_add_sets(g->ctx, tree);
-    }
-    return RW_OK;
+    if (g->has_sets)
+        RW_TRY(rw_tree_add_sets(g->ctx, out));
+    make_tree(g, out);
+    const double start = rw_clock_ms();
+    const int status = leaf_values(g, root, leaf_slot, out);
+    g->times->partition_ms += rw_clock_ms() - start;
+    return status;
 }
 
 int rw_grower_grow(struct rw_grower *grower, struct rw_engine *engine, uint32_t tree,
@@ -730,24 +732,15 @@ int rw_grower_grow(struct rw_grower *grower, struct rw_engine *engine, uint32_t 
 {
     struct rw_root root;
     memset(out, 0, sizeof(*out));
-    RW_TRY(start_tree(grower, engine, tree, &root, times));
-    if (grower->rules.levels)
-        RW_TRY(grow_levels(grower, engine, times));
-    else
-        RW_TRY(grow_best_first(grower, engine, times));
+    grower->engine = engine;
+    grower->times = times;
+    RW_TRY(start_tree(grower, tree, &root));
+    RW_TRY((grower->rules.levels ? grow_levels : grow_best_first)(grower));
     const int32_t n_leaves = list_leaves(grower, leaf_slot);
     if (n_leaves > 1)
         RW_TRY(rw_engine_ask_leaf_sums(engine, leaf_slot, n_leaves));
     RW_TRY(rw_tree_init(grower->ctx, out, grower->n_splits + 1));
-    int status = add_sets(grower, out);
-    if (status < 0) {
-        rw_tree_release(out);
-        return status;
-    }
-    make_tree(grower, out);
-    const double start = rw_clock_ms();
-    status = leaf_values(grower, engine, &root, leaf_slot, out);
-    times->partition_ms += rw_clock_ms() - start;
+    const int status = finish_tree(grower, &root, leaf_slot, out);
     if (status < 0)
         rw_tree_release(out);
     return status;

@@ -138,7 +138,7 @@ struct rw_cpu_bundle {
     uint32_t feature[RW_CPU_BUNDLE_FEATURES];
     uint32_t n_codes, frequent; /* codes of the bundle, and the most frequent one */
     uint8_t *code_of;           /* [n][n_codes] each feature's code; NULL: the bundle's. Borrowed */
-    uint8_t *made; /* [n_docs] while data is loaded: a shared bundle's codes; else NULL */
+    uint8_t *made; /* [n_docs] while data is loaded: a shared bundle's codes; NULL: it is none */
 };
 
 struct rw_cpu_group { /* bundles whose codes have one width */

@@ -112,7 +112,8 @@ static void try_feature(struct bundling *b, struct rw_cpu_bundle *bundle, uint32
 }
 
 /* Makes bundles of the narrow features; taken: [n_features], written. */
-static int bundle_features(struct rw_cpu *cpu, struct rw_cpu_group *group, uint8_t *taken)
+static int bundle_features(struct rw_cpu *cpu, struct rw_arena *arena, struct rw_cpu_group *group,
+                           uint8_t *taken)
 {
     struct rw_ctx *ctx = cpu->host.base.ctx;
     const struct rw_bins *bins = cpu->host.set[0].bins;
@@ -152,7 +153,7 @@ static int bundle_features(struct rw_cpu *cpu, struct rw_cpu_group *group, uint8
         }
         if (bundle->n == 1)
             continue;
-        RW_TRY(RW_NEW_RAW(ctx, bundle->made, n_docs));
+        RW_TRY(RW_ARENA_NEW(ctx, arena, bundle->made, n_docs));
         memcpy(bundle->made, b->code, n_docs);
         bundle->code_of = used;
         for (uint32_t k = 0; k < bundle->n; k++) {
@@ -431,29 +432,23 @@ static int load_group(struct rw_cpu *cpu, struct rw_cpu_group *group)
     struct rw_ctx *ctx = cpu->host.base.ctx;
     const struct rw_bins *bins = cpu->host.set[0].bins;
     const uint32_t n_features = bins->cuts->n_features;
-    int status = RW_OK;
-    uint8_t *taken = NULL;
-    RW_TRY_OUT(RW_NEW(ctx, taken, n_features));
+    RW_RELEASED(rw_arena_free) struct rw_arena arena = {NULL};
+    uint8_t *taken;
+    RW_TRY(RW_ARENA_NEW(ctx, &arena, taken, n_features));
     if (group->bytes == 1)
-        RW_TRY_OUT(bundle_features(cpu, group, taken));
+        RW_TRY(bundle_features(cpu, &arena, group, taken));
     for (uint32_t f = 0; f < n_features; f++) {
         if (!taken[f] && is_of(cpu, group, f))
             group->bundle[group->n++] = (struct rw_cpu_bundle){
                 .n = 1, .feature = {f}, .n_codes = rw_cuts_n_codes(bins->cuts, f)};
     }
     if (group->bytes == 1)
-        RW_TRY_OUT(find_order(cpu, group));
+        RW_TRY(find_order(cpu, group));
     group->stride = row_bytes(group->n, group->bytes);
     rw_cpu_large_pages(group->row, group->stride * bins->n_docs);
     struct rows_job rows = {bins, group};
     rw_parallel(ctx, ctx->n_threads, bins->n_docs, 0, put_blocks, &rows);
-out:
-    for (uint32_t c = 0; c < group->n; c++) {
-        rw_mem_free(group->bundle[c].made);
-        group->bundle[c].made = NULL;
-    }
-    rw_mem_free(taken);
-    return status;
+    return RW_OK;
 }
 
 int rw_cpu_load_rows(struct rw_cpu *cpu)

@@ -19,8 +19,12 @@ struct sim {
     size_t used;
     uint64_t *fence; /* offsets of the fences, in ordinary memory */
     size_t n_fences, fence_room;
-    void *in; /* what the host gives an operation; NULL: nothing */
-    size_t in_bytes;
+    /* copies of what the host gives an operation, until it leaves */
+    struct {
+        void *p;
+        size_t bytes;
+    } lent[3];
+    int n_lent;
 };
 
 static struct sim *sim_of(struct rw_engine *engine)
@@ -71,23 +75,26 @@ static int check_fences(const struct sim *sim)
     return RW_OK;
 }
 
-/* A copy in memory of its own that is unmapped afterwards: later use of it faults. */
-static int borrow(struct rw_ctx *ctx, void **out, const void *from, size_t bytes)
+/* A copy of [n] of `size` bytes, in memory of its own that is unmapped afterwards: later use of it
+ * faults. */
+static int lend(struct rw_engine *engine, const void *from, size_t n, size_t size)
 {
-    *out = mmap(NULL, bytes + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (*out == MAP_FAILED) {
-        *out = NULL;
-        return rw_fail(ctx, RW_ERR_MEMORY, "sim: out of memory");
-    }
+    struct sim *sim = sim_of(engine);
+    const size_t bytes = n * size;
+    void *copy = mmap(NULL, bytes + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (copy == MAP_FAILED)
+        return rw_fail(engine->ctx, RW_ERR_MEMORY, "sim: out of memory");
     if (bytes)
-        memcpy(*out, from, bytes);
+        memcpy(copy, from, bytes);
+    sim->lent[sim->n_lent].p = copy;
+    sim->lent[sim->n_lent++].bytes = bytes + 1;
     return RW_OK;
 }
 
-static void give_back(void *p, size_t bytes)
+static void give_back(struct sim *sim)
 {
-    if (p)
-        munmap(p, bytes + 1);
+    for (; sim->n_lent > 0; sim->n_lent--)
+        munmap(sim->lent[sim->n_lent - 1].p, sim->lent[sim->n_lent - 1].bytes);
 }
 
 static int enter(struct rw_engine *engine)
@@ -101,43 +108,34 @@ static int leave(struct rw_engine *engine, int status)
     if (status >= 0)
         status = check_fences(sim);
     const int closed = protect(sim, PROT_NONE);
-    give_back(sim->in, sim->in_bytes);
-    sim->in = NULL;
+    give_back(sim);
     return status < 0 ? status : closed;
 }
 
-/* For an operation that is given [n] of `size` bytes: a copy, until it leaves. */
+/* For an operation that is given [n] of `size` bytes: lent[0]. */
 static int enter_with(struct rw_engine *engine, const void *from, size_t n, size_t size)
 {
-    struct sim *sim = sim_of(engine);
-    sim->in_bytes = n * size;
-    RW_TRY(borrow(engine->ctx, &sim->in, from, sim->in_bytes));
-    return enter(engine);
+    RW_TRY(lend(engine, from, n, size));
+    const int status = enter(engine);
+    if (status < 0)
+        give_back(sim_of(engine));
+    return status;
 }
 
 static int sim_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
                     const struct rw_bins *bins, const double *gains)
 {
-    struct rw_dataset *copy = NULL;
-    struct rw_column *columns = NULL;
-    double *gains_copy = NULL;
-    const size_t column_bytes = dataset->n_columns * sizeof(*columns);
-    const size_t gain_bytes = gains ? dataset->n_docs * sizeof(*gains) : 0;
-    int status = borrow(engine->ctx, (void **)&copy, dataset, sizeof(*copy));
-    if (status >= 0)
-        status = borrow(engine->ctx, (void **)&columns, dataset->column, column_bytes);
+    const struct sim *sim = sim_of(engine);
+    RW_TRY(enter_with(engine, dataset, 1, sizeof(*dataset)));
+    struct rw_dataset *copy = sim->lent[0].p;
+    int status = lend(engine, dataset->column, dataset->n_columns, sizeof(*dataset->column));
     if (status >= 0 && gains)
-        status = borrow(engine->ctx, (void **)&gains_copy, gains, gain_bytes);
+        status = lend(engine, gains, dataset->n_docs, sizeof(*gains));
     if (status >= 0) {
-        copy->column = columns;
-        status = enter(engine);
-        if (status >= 0)
-            status = leave(engine, rw_ref_ops.load(engine, set, copy, bins, gains_copy));
+        copy->column = sim->lent[1].p;
+        status = rw_ref_ops.load(engine, set, copy, bins, gains ? sim->lent[2].p : NULL);
     }
-    give_back(copy, sizeof(*copy));
-    give_back(columns, column_bytes);
-    give_back(gains_copy, gain_bytes);
-    return status;
+    return leave(engine, status);
 }
 
 static int sim_set_gradients(struct rw_engine *engine, const double *gradients,
@@ -163,26 +161,24 @@ static int sim_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_roo
 static int sim_allow(struct rw_engine *engine, const int32_t *slots, int n,
                      const uint32_t *features)
 {
-    const size_t bytes = (size_t)n * rw_feature_words(engine) * sizeof(*features);
-    void *copy;
-    RW_TRY(borrow(engine->ctx, &copy, features, bytes));
-    int status = enter_with(engine, slots, (size_t)n, sizeof(*slots));
+    const struct sim *sim = sim_of(engine);
+    RW_TRY(enter_with(engine, slots, (size_t)n, sizeof(*slots)));
+    int status = lend(engine, features, (size_t)n * rw_feature_words(engine), sizeof(*features));
     if (status >= 0)
-        status = leave(engine, rw_ref_ops.allow(engine, sim_of(engine)->in, n, copy));
-    give_back(copy, bytes);
-    return status;
+        status = rw_ref_ops.allow(engine, sim->lent[0].p, n, sim->lent[1].p);
+    return leave(engine, status);
 }
 
 static int sim_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n)
 {
     RW_TRY(enter_with(engine, siblings, (size_t)n, sizeof(*siblings)));
-    return leave(engine, rw_ref_ops.histograms(engine, sim_of(engine)->in, n));
+    return leave(engine, rw_ref_ops.histograms(engine, sim_of(engine)->lent[0].p, n));
 }
 
 static int sim_forget(struct rw_engine *engine, const int32_t *slots, int n)
 {
     RW_TRY(enter_with(engine, slots, (size_t)n, sizeof(*slots)));
-    return leave(engine, rw_ref_ops.forget(engine, sim_of(engine)->in, n));
+    return leave(engine, rw_ref_ops.forget(engine, sim_of(engine)->lent[0].p, n));
 }
 
 static int sim_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
@@ -190,13 +186,13 @@ static int sim_best_splits(struct rw_engine *engine, const int32_t *slots, int n
 {
     memset(out, POISON, (size_t)n * sizeof(*out));
     RW_TRY(enter_with(engine, slots, (size_t)n, sizeof(*slots)));
-    return leave(engine, rw_ref_ops.best_splits(engine, sim_of(engine)->in, n, out));
+    return leave(engine, rw_ref_ops.best_splits(engine, sim_of(engine)->lent[0].p, n, out));
 }
 
 static int sim_partition(struct rw_engine *engine, const struct rw_split *splits, int n)
 {
     RW_TRY(enter_with(engine, splits, (size_t)n, sizeof(*splits)));
-    return leave(engine, rw_ref_ops.partition(engine, sim_of(engine)->in, n));
+    return leave(engine, rw_ref_ops.partition(engine, sim_of(engine)->lent[0].p, n));
 }
 
 static int sim_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int n,
@@ -204,7 +200,7 @@ static int sim_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int
 {
     memset(sums, POISON, (size_t)n * sizeof(*sums));
     RW_TRY(enter_with(engine, leaf_slot, (size_t)n, sizeof(*leaf_slot)));
-    return leave(engine, rw_ref_ops.leaf_sums(engine, sim_of(engine)->in, n, sums));
+    return leave(engine, rw_ref_ops.leaf_sums(engine, sim_of(engine)->lent[0].p, n, sums));
 }
 
 static int sim_add_tree(struct rw_engine *engine, int set, const struct rw_tree *tree,
@@ -223,7 +219,7 @@ static int sim_read_scores(struct rw_engine *engine, int set, double *scores)
 static int sim_set_scores(struct rw_engine *engine, int set, const double *scores)
 {
     RW_TRY(enter_with(engine, scores, engine->n_docs[set], sizeof(*scores)));
-    return leave(engine, rw_ref_ops.set_scores(engine, set, sim_of(engine)->in));
+    return leave(engine, rw_ref_ops.set_scores(engine, set, sim_of(engine)->lent[0].p));
 }
 
 static int sim_code_sums(struct rw_engine *engine, int set, uint64_t first_doc, uint64_t *sums)
