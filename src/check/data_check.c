@@ -30,53 +30,35 @@ struct names {
     char text[256];
 };
 
-/* Features by categories, of two sets: each word's share of the documents. Numbers of words say
- * nothing of their own, and differ from set to set. */
-/* A word of one set, or, once they are joined, of both. */
+/* A word of a feature by categories, in one of two sets. Numbers of words say nothing of their own,
+ * and differ from set to set. */
 struct counted {
     const char *word;
     uint32_t n_docs[2];
 };
 
-struct counts {
-    struct counted *of; /* [n] owned */
-    size_t n, room;
-};
-
-static void release_counts(struct counts *counts)
-{
-    rw_mem_free(counts->of);
-}
-
-static int add_word(struct counts *counts, const char *word, int set, uint32_t n_docs)
-{
-    if (n_docs == 0)
-        return RW_OK;
-    RW_TRY(RW_GROW(NULL, counts->of, counts->room, counts->n + 1));
-    counts->of[counts->n] = (struct counted){.word = word};
-    counts->of[counts->n++].n_docs[set] = n_docs;
-    return RW_OK;
-}
-
-/* Of a set that has the feature by words, or not at all. An absent value is the category 0. */
-static int count_words(const struct rw_dataset *dataset, uint32_t feature, int set,
-                       struct counts *counts)
+/* Adds the words that documents have, to *n that are there. The set has the feature by words, or
+ * not at all. An absent value is the category 0. */
+static void count_words(const struct rw_dataset *dataset, uint32_t feature, int set,
+                        struct counted *words, size_t *n)
 {
     const struct rw_column *column = rw_dataset_column(dataset, feature);
     const uint32_t n_words = column ? rw_vocabulary_n(dataset->vocabulary) : 0;
-    RW_FREED uint32_t *n_docs = NULL; /* [n_words] */
-    uint32_t n_absent = dataset->n_docs;
-    RW_TRY(RW_NEW(NULL, n_docs, n_words));
+    struct counted *zero = &words[(*n)++], *of = zero + 1;
+    *zero = (struct counted){.word = "0"};
+    zero->n_docs[set] = dataset->n_docs;
+    for (uint32_t k = 0; k < n_words; k++)
+        of[k] = (struct counted){.word = rw_vocabulary_word(dataset->vocabulary, k)};
     for (uint32_t i = 0; column && i < column->n; i++) {
         const float value = column->value[i];
-        n_absent -= !rw_is_absent(value);
+        zero->n_docs[set] -= !rw_is_absent(value);
         if (value == value)
-            n_docs[(uint32_t)value]++;
+            of[(uint32_t)value].n_docs[set]++;
     }
-    RW_TRY(add_word(counts, "0", set, n_absent));
-    for (uint32_t k = 0; k < n_words; k++)
-        RW_TRY(add_word(counts, rw_vocabulary_word(dataset->vocabulary, k), set, n_docs[k]));
-    return RW_OK;
+    for (uint32_t k = 0; k < n_words; k++) {
+        if (of[k].n_docs[set] > 0)
+            words[(*n)++] = of[k];
+    }
 }
 
 static int by_word(const void *a, const void *b)
@@ -90,18 +72,21 @@ static int by_word(const void *a, const void *b)
 static int compare_words(const struct rw_dataset *dataset, const struct rw_dataset *other,
                          struct rw_feature_check *out)
 {
-    RW_RELEASED(release_counts) struct counts counts = {.of = NULL};
-    RW_TRY(count_words(dataset, out->feature, 0, &counts));
-    RW_TRY(count_words(other, out->feature, 1, &counts));
-    if (counts.n > 1)
-        qsort(counts.of, counts.n, sizeof(*counts.of), by_word);
+    RW_FREED struct counted *words = NULL;
+    size_t n_words = 0;
+    RW_TRY(RW_NEW_RAW(NULL, words,
+                      2 + (size_t)rw_vocabulary_n(dataset->vocabulary) +
+                          (other->vocabulary ? rw_vocabulary_n(other->vocabulary) : 0)));
+    count_words(dataset, out->feature, 0, words, &n_words);
+    count_words(other, out->feature, 1, words, &n_words);
+    qsort(words, n_words, sizeof(*words), by_word);
     out->drift = 0.0;
-    for (size_t i = 0; i < counts.n;) { /* of equal moves, the first word by its bytes */
-        const struct counted *first = &counts.of[i];
+    for (size_t i = 0; i < n_words;) { /* of equal moves, the first word by its bytes */
+        const struct counted *first = &words[i];
         uint32_t n[2] = {0, 0};
-        for (; i < counts.n && strcmp(counts.of[i].word, first->word) == 0; i++) {
-            n[0] += counts.of[i].n_docs[0];
-            n[1] += counts.of[i].n_docs[1];
+        for (; i < n_words && strcmp(words[i].word, first->word) == 0; i++) {
+            n[0] += words[i].n_docs[0];
+            n[1] += words[i].n_docs[1];
         }
         const double from = (double)n[0] / dataset->n_docs, to = (double)n[1] / other->n_docs;
         if (fabs(to - from) > out->drift) {
@@ -124,28 +109,22 @@ struct job {
 
 /* A thread's arrays; of n_docs: the larger set's. */
 struct space {
-    struct rw_arena arena;
     float *value;                        /* [n_docs] */
     uint32_t *key, *other_key, *scratch; /* [n_docs] */
     double *score;                       /* [longest] */
     uint32_t *order;                     /* [longest] */
 };
 
-static void space_release(struct space *space)
-{
-    rw_arena_free(&space->arena);
-}
-
-static int space_init(const struct job *job, struct space *space)
+static int space_init(const struct job *job, struct rw_arena *arena, struct space *space)
 {
     const size_t m = job->other ? job->other->n_docs : 0;
     const size_t n = job->dataset->n_docs > m ? job->dataset->n_docs : m;
-    RW_TRY(RW_ARENA_NEW(NULL, &space->arena, space->value, n));
-    RW_TRY(RW_ARENA_NEW(NULL, &space->arena, space->key, n));
-    RW_TRY(RW_ARENA_NEW(NULL, &space->arena, space->other_key, m));
-    RW_TRY(RW_ARENA_NEW(NULL, &space->arena, space->scratch, n));
-    RW_TRY(RW_ARENA_NEW(NULL, &space->arena, space->score, job->longest));
-    return RW_ARENA_NEW(NULL, &space->arena, space->order, job->longest);
+    RW_TRY(RW_ARENA_NEW(NULL, arena, space->value, n));
+    RW_TRY(RW_ARENA_NEW(NULL, arena, space->key, n));
+    RW_TRY(RW_ARENA_NEW(NULL, arena, space->other_key, m));
+    RW_TRY(RW_ARENA_NEW(NULL, arena, space->scratch, n));
+    RW_TRY(RW_ARENA_NEW(NULL, arena, space->score, job->longest));
+    return RW_ARENA_NEW(NULL, arena, space->order, job->longest);
 }
 
 /* The values that are not missing, sorted. Returns how many. */
@@ -244,15 +223,6 @@ static uint64_t hash_values(const float *value, uint32_t n)
     return hash;
 }
 
-/* Numbers of words count those that differ, and that is all. */
-static void forget_numbers(struct rw_feature_check *row)
-{
-    row->least = row->most = NAN;
-    row->orders_labels = 0;
-    if (row->identifies == RW_IDENTIFIES_LINE)
-        row->identifies = RW_IDENTIFIES_DOCUMENT;
-}
-
 /* keys: of the feature's values, [n_keys]. */
 static int compare(const struct job *job, size_t n_keys, struct space *space,
                    struct rw_feature_check *out)
@@ -304,8 +274,12 @@ static int check_feature(const struct job *job, uint32_t c, struct space *space,
         out->identifies = identifies(job, space->value, out->n_distinct);
         out->orders_labels = orders_labels(job, space->value, space);
     }
-    if (by_words)
-        forget_numbers(out);
+    if (by_words) { /* numbers of words count those that differ, and that is all */
+        out->least = out->most = NAN;
+        out->orders_labels = 0;
+        if (out->identifies == RW_IDENTIFIES_LINE)
+            out->identifies = RW_IDENTIFIES_DOCUMENT;
+    }
     return job->other ? compare(job, kept, space, out) : RW_OK;
 }
 
@@ -334,8 +308,9 @@ static int find_duplicates(struct rw_ctx *ctx, const struct job *job,
 static int check_some(void *user, struct rw_share *share)
 {
     const struct job *job = user;
-    RW_RELEASED(space_release) struct space space = {0};
-    RW_TRY(space_init(job, &space));
+    RW_RELEASED(rw_arena_free) struct rw_arena arena = {0};
+    struct space space;
+    RW_TRY(space_init(job, &arena, &space));
     for (uint64_t c, end; rw_share_next(share, &c, &end);)
         RW_TRY(check_feature(job, (uint32_t)c, &space, &job->features[c]));
     return RW_OK;
@@ -361,9 +336,9 @@ static int check_features(struct rw_ctx *ctx, const struct rw_dataset *dataset,
     return find_duplicates(ctx, &job, features);
 }
 
-/* Queries, labels and documents of a data set, and what two sets share. */
 /* ------------------------------------------------------------------ ids */
 
+/* Queries, labels and documents of a data set, and what two sets share. */
 /* ids: [n_queries], sorted; the caller's. */
 static int sort_ids(struct rw_ctx *ctx, const struct rw_dataset *dataset, const char ***ids)
 {
@@ -447,10 +422,9 @@ static int by_hash(const void *a, const void *b)
 
 /* Documents of a query that are like another of it, and those of them that have another label. */
 static int count_twins(struct rw_ctx *ctx, const struct rw_dataset *dataset, const uint64_t *hashes,
-                       uint32_t *n_twins, uint32_t *n_contradictions)
+                       struct rw_check *out)
 {
     RW_FREED struct hashed *docs = NULL;
-    *n_twins = *n_contradictions = 0;
     RW_TRY(RW_NEW_RAW(ctx, docs, dataset->n_docs));
     for (uint32_t q = 0; q < dataset->n_queries; q++) {
         const uint32_t begin = dataset->query_offset[q], n = dataset->query_offset[q + 1] - begin;
@@ -460,8 +434,8 @@ static int count_twins(struct rw_ctx *ctx, const struct rw_dataset *dataset, con
             qsort(docs, n, sizeof(*docs), by_hash);
         for (uint32_t i = 1; i < n; i++) {
             const int same = docs[i].hash == docs[i - 1].hash && docs[i].hash != 0;
-            *n_twins += (uint32_t)same;
-            *n_contradictions += same && docs[i].label != docs[i - 1].label;
+            out->n_twins += (uint32_t)same;
+            out->n_contradictions += same && docs[i].label != docs[i - 1].label;
         }
     }
     return RW_OK;
@@ -473,38 +447,31 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Ids and documents that `other` has too. */
+/* Ids and documents that `other` has too. hashes: of the documents of `dataset`. */
 static int count_shared(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                         const uint64_t *hashes, const struct rw_dataset *other,
-                        const uint64_t *other_hashes, uint32_t *n_queries, uint32_t *n_docs)
+                        struct rw_check *out)
 {
     RW_FREED const char **ours = NULL, **theirs = NULL;
     RW_FREED uint64_t *sorted = NULL;
-    *n_queries = *n_docs = 0;
     RW_TRY(sort_ids(ctx, dataset, &ours));
     RW_TRY(sort_ids(ctx, other, &theirs));
     for (uint32_t i = 0, j = 0; i < dataset->n_queries && j < other->n_queries;) {
         const int order = strcmp(ours[i], theirs[j]);
-        *n_queries += order == 0;
+        out->n_shared_queries += order == 0;
         i += order <= 0;
         j += order >= 0;
     }
     RW_TRY(RW_NEW_RAW(ctx, sorted, other->n_docs));
-    memcpy(sorted, other_hashes, other->n_docs * sizeof(*sorted));
+    hash_docs(other, sorted);
     qsort(sorted, other->n_docs, sizeof(*sorted), by_number);
     for (uint32_t i = 0; i < dataset->n_docs; i++)
-        *n_docs += hashes[i] != 0 &&
-                   bsearch(&hashes[i], sorted, other->n_docs, sizeof(*sorted), by_number) != NULL;
+        out->n_shared_docs += hashes[i] && bsearch(&hashes[i], sorted, other->n_docs,
+                                                   sizeof(*sorted), by_number) != NULL;
     return RW_OK;
 }
 
 /* ------------------------------------------------------------------ queries and labels */
-
-static int by_size(const void *a, const void *b)
-{
-    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return x < y ? -1 : x > y;
-}
 
 static int by_label(const void *a, const void *b)
 {
@@ -568,9 +535,10 @@ static int check_queries(struct rw_ctx *ctx, const struct rw_dataset *dataset, s
 {
     const uint32_t n_docs = dataset->n_docs, n_queries = dataset->n_queries;
     RW_FREED float *labels = NULL;
-    RW_FREED uint32_t *sizes = NULL;
+    RW_FREED uint32_t *sizes = NULL, *scratch = NULL;
     RW_TRY(RW_NEW_RAW(ctx, labels, n_docs));
     RW_TRY(RW_NEW_RAW(ctx, sizes, n_queries));
+    RW_TRY(RW_NEW_RAW(ctx, scratch, n_queries));
     for (uint32_t q = 0; q < n_queries; q++) {
         const uint32_t begin = dataset->query_offset[q], n = dataset->query_offset[q + 1] - begin;
         sizes[q] = n;
@@ -580,7 +548,7 @@ static int check_queries(struct rw_ctx *ctx, const struct rw_dataset *dataset, s
         }
         check_query(dataset->label + begin, n, labels, out);
     }
-    qsort(sizes, n_queries, sizeof(*sizes), by_size);
+    rw_sort_keys(sizes, scratch, n_queries);
     out->shortest = sizes[0];
     out->median = sizes[n_queries / 2];
     memcpy(labels, dataset->label, n_docs * sizeof(*labels));
@@ -626,38 +594,26 @@ static void add_finding(struct checking *c, int is_warning, const char *kind, co
 
 enum fault { ORDERS_LABELS, OF_LINE, OF_DOCUMENT, OF_QUERY, MISSING, CONSTANT, DUPLICATE, DRIFT };
 
-static int has_fault(const struct rw_feature_check *feature, enum fault fault, double limit)
-{
-    switch (fault) {
-    case ORDERS_LABELS:
-        return feature->orders_labels;
-    case OF_LINE:
-        return feature->identifies == RW_IDENTIFIES_LINE;
-    case OF_DOCUMENT:
-        return feature->identifies == RW_IDENTIFIES_DOCUMENT;
-    case OF_QUERY:
-        return feature->identifies == RW_IDENTIFIES_QUERY;
-    case MISSING:
-        return feature->missing >= limit;
-    case CONSTANT:
-        return feature->constant;
-    case DUPLICATE:
-        return feature->duplicate_of >= 0;
-    default:
-        return feature->drift > limit;
-    }
-}
-
-/* Features with a fault. */
+/* Features with a fault. limit: of the drift. */
 static struct names list_features(const struct checking *c, enum fault fault, double limit)
 {
     struct names names = {0};
     char name[16];
     for (uint32_t i = 0; i < c->check.n_features; i++) {
-        if (!has_fault(&c->feature[i], fault, limit))
-            continue;
-        snprintf(name, sizeof(name), "%u", c->feature[i].feature);
-        add_name(&names, 10, name);
+        const struct rw_feature_check *row = &c->feature[i];
+        const int has_fault[] = {
+            [ORDERS_LABELS] = row->orders_labels,
+            [OF_LINE] = row->identifies == RW_IDENTIFIES_LINE,
+            [OF_DOCUMENT] = row->identifies == RW_IDENTIFIES_DOCUMENT,
+            [OF_QUERY] = row->identifies == RW_IDENTIFIES_QUERY,
+            [MISSING] = row->missing >= RW_CHECK_MISSING,
+            [CONSTANT] = row->constant,
+            [DUPLICATE] = row->duplicate_of >= 0,
+            [DRIFT] = row->drift > limit,
+        };
+        snprintf(name, sizeof(name), "%u", row->feature);
+        if (has_fault[fault])
+            add_name(&names, 10, name);
     }
     return names;
 }
@@ -682,7 +638,7 @@ static void report_features(struct checking *c)
         {DUPLICATE, 0, "features-duplicate", "that are the same as one before them"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const struct names names = list_features(c, rows[i].fault, RW_CHECK_MISSING);
+        const struct names names = list_features(c, rows[i].fault, 0);
         if (names.n > 0)
             add_finding(c, rows[i].is_warning, rows[i].kind, "features %s (%u): %s", rows[i].text,
                         names.n, names.text);
@@ -693,17 +649,19 @@ static void report_order(struct checking *c)
 {
     const struct rw_check *check = &c->check;
     const double chance = check->falling_by_chance;
-    const uint32_t sorted[] = {check->n_falling, check->n_rising};
-    static const char *const orders[] = {"from high to low", "from low to high"};
+    const struct {
+        uint32_t n;
+        const char *kind, *order, *measures;
+    } orders[] = {{check->n_falling, "labels-falling", "from high to low", "high"},
+                  {check->n_rising, "labels-rising", "from low to high", "low"}};
     for (int i = 0; i < 2; i++) {
         /* three deviations of a count by chance, and a tenth of the queries */
-        const double more = sorted[i] - chance;
+        const double more = orders[i].n - chance;
         if (more > 3 * sqrt(chance + 1) && more > 0.1 * check->n_mixed)
-            add_finding(
-                c, 1, i ? "labels-rising" : "labels-falling",
-                "labels go %s in the input in %u of %u queries; by chance it would be %.1f: %s",
-                orders[i], sorted[i], check->n_mixed, chance,
-                i ? "ties in input order measure too low" : "ties in input order measure too high");
+            add_finding(c, 1, orders[i].kind,
+                        "labels go %s in the input in %u of %u queries; by chance it would be "
+                        "%.1f: ties in input order measure too %s",
+                        orders[i].order, orders[i].n, check->n_mixed, chance, orders[i].measures);
     }
     const double gain = check->constant_file - check->constant_mean;
     if (fabs(gain) > RW_CHECK_TIES_LEAK)
@@ -714,10 +672,27 @@ static void report_order(struct checking *c)
             check->constant_file, check->constant_mean);
 }
 
+/* Findings that are a number of something, and `what`; of queries, with their share. */
+struct count {
+    uint32_t n;
+    int is_warning, of_queries;
+    const char *kind, *what;
+};
+
+static void report_counts(struct checking *c, const struct count *rows, size_t n_rows)
+{
+    for (const struct count *row = rows; row < rows + n_rows; row++) {
+        if (row->n > 0 && row->of_queries)
+            add_finding(c, row->is_warning, row->kind, "%u of the queries (%.1f %%) %s", row->n,
+                        100.0 * row->n / c->check.n_queries, row->what);
+        else if (row->n > 0)
+            add_finding(c, row->is_warning, row->kind, "%u %s", row->n, row->what);
+    }
+}
+
 static void report_queries(struct checking *c)
 {
     const struct rw_check *check = &c->check;
-    const double n = check->n_queries;
     if (check->n_split > 0)
         add_finding(c, 1, "split-queries",
                     "%u quer%s back after other queries, which training refuses: %s",
@@ -729,25 +704,20 @@ static void report_queries(struct checking *c)
     else if (check->n_mixed == 0)
         add_finding(c, 1, "nothing-to-learn", "no query has documents of different labels");
     report_order(c);
-    if (check->n_contradictions > 0)
-        add_finding(c, 1, "contradictions",
-                    "%u document%s the values of another of the query, but another label",
-                    check->n_contradictions, check->n_contradictions == 1 ? " has" : "s have");
-    if (check->n_twins > check->n_contradictions)
-        add_finding(c, 0, "twins",
-                    "%u documents repeat the values and label of another of the query",
-                    check->n_twins - check->n_contradictions);
-    if (check->n_empty > 0)
-        add_finding(
-            c, 0, "empty-queries",
-            "%u of the queries (%.1f %%) have no label over 0: NDCG depends on how they count",
-            check->n_empty, 100 * check->n_empty / n);
-    if (check->n_single > 0 && !has_own)
-        add_finding(c, 0, "single-queries", "%u of the queries (%.1f %%) have one document",
-                    check->n_single, 100 * check->n_single / n);
-    if (check->n_alike > 0)
-        add_finding(c, 0, "alike-queries",
-                    "%u queries have one label over 0 for all their documents", check->n_alike);
+    const struct count counts[] = {
+        {check->n_contradictions, 1, 0, "contradictions",
+         check->n_contradictions == 1
+             ? "document has the values of another of the query, but another label"
+             : "documents have the values of another of the query, but another label"},
+        {check->n_twins - check->n_contradictions, 0, 0, "twins",
+         "documents repeat the values and label of another of the query"},
+        {check->n_empty, 0, 1, "empty-queries",
+         "have no label over 0: NDCG depends on how they count"},
+        {has_own ? 0 : check->n_single, 0, 1, "single-queries", "have one document"},
+        {check->n_alike, 0, 0, "alike-queries",
+         "queries have one label over 0 for all their documents"},
+    };
+    report_counts(c, counts, sizeof(counts) / sizeof(counts[0]));
     if (check->most_label > 31)
         add_finding(
             c, 1, "large-labels",
@@ -790,9 +760,16 @@ static void report_shared(struct checking *c)
     if (!c->other)
         return;
     const double limit = drift_limit(check);
-    if (check->n_shared_queries > 0)
-        add_finding(c, 1, "shared-queries", "%u queries are in both sets, by their ids",
-                    check->n_shared_queries);
+    const struct count counts[] = {
+        {check->n_shared_queries, 1, 0, "shared-queries", "queries are in both sets, by their ids"},
+        {c->n_by_one, 1, 0, "features-by-words",
+         c->n_by_one == 1
+             ? "feature is words in one set and numbers in the other, and is not compared"
+             : "features are words in one set and numbers in the other, and are not compared"},
+        {c->n_only_here, 1, 0, "features-only-here", "features never appear in the other set"},
+        {c->n_only_there, 1, 0, "features-only-there", "features appear in the other set only"},
+    };
+    report_counts(c, counts, 1);
     if (check->n_shared_docs > 0)
         add_finding(c, 1, "shared-documents",
                     "%u of %u documents have the values of a document of the other set",
@@ -810,17 +787,7 @@ static void report_shared(struct checking *c)
     if (shares.n > 0)
         add_finding(c, 1, "category-drift", "the largest moves of categories' shares: feature %s",
                     shares.text);
-    if (c->n_by_one > 0)
-        add_finding(c, 1, "features-by-words",
-                    "%u feature%s words in one set and numbers in the other, and %s not compared",
-                    c->n_by_one, c->n_by_one == 1 ? " is" : "s are",
-                    c->n_by_one == 1 ? "is" : "are");
-    if (c->n_only_here > 0)
-        add_finding(c, 1, "features-only-here", "%u features never appear in the other set",
-                    c->n_only_here);
-    if (c->n_only_there > 0)
-        add_finding(c, 1, "features-only-there", "%u features appear in the other set only",
-                    c->n_only_there);
+    report_counts(c, counts + 1, sizeof(counts) / sizeof(counts[0]) - 1);
 }
 
 /* ------------------------------------------------------------------ the work */
@@ -868,16 +835,12 @@ static int compare_labels(struct rw_ctx *ctx, struct checking *c)
 
 static int check_other(struct rw_ctx *ctx, struct checking *c, const uint64_t *hashes)
 {
-    RW_FREED uint64_t *other_hashes = NULL;
     c->check.label_drift = (double)NAN;
     if (!c->other)
         return RW_OK;
     c->check.n_other_docs = c->other->n_docs;
     c->check.n_other_queries = c->other->n_queries;
-    RW_TRY(RW_NEW_RAW(ctx, other_hashes, c->other->n_docs));
-    hash_docs(c->other, other_hashes);
-    RW_TRY(count_shared(ctx, c->dataset, hashes, c->other, other_hashes, &c->check.n_shared_queries,
-                        &c->check.n_shared_docs));
+    RW_TRY(count_shared(ctx, c->dataset, hashes, c->other, &c->check));
     RW_TRY(compare_labels(ctx, c));
     for (uint32_t i = 0; i < c->dataset->n_columns; i++) {
         const uint32_t feature = c->dataset->column[i].feature;
@@ -904,7 +867,7 @@ static int check_all(struct rw_ctx *ctx, struct checking *c)
     RW_TRY(measure_constant(ctx, c->dataset, check));
     RW_TRY(RW_NEW_RAW(ctx, hashes, check->n_docs));
     hash_docs(c->dataset, hashes);
-    RW_TRY(count_twins(ctx, c->dataset, hashes, &check->n_twins, &check->n_contradictions));
+    RW_TRY(count_twins(ctx, c->dataset, hashes, check));
     RW_TRY(check_other(ctx, c, hashes));
     RW_TRY(RW_ARENA_NEW(ctx, rw_result_arena(c), c->feature, check->n_features));
     RW_TRY(check_features(ctx, c->dataset, c->other, c->feature));

@@ -6,27 +6,18 @@
 
 enum { DEEPEST = 24 }; /* of oblivious trees, which have 2^depth leaves; CatBoost grows 16 levels */
 
-/* A number for each border of each entry. */
-struct read_border {
-    uint32_t column;
-    int64_t feature_index; /* as splits name the entry */
-    uint8_t nan;           /* enum rw_nan */
-    float at;
+/* What a number in a tree (split_index) stands for: a border of a float, one value of a category,
+ * or a statistic. */
+struct numbered {
+    enum kind { BORDER, ONE, SET } kind;
+    int64_t said;            /* the border's feature_index; the value's hash, an int */
+    struct rw_ens_node node; /* the split, without its children */
 };
-/* What a number in a tree stands for beyond the borders of floats: is the category one of these? */
-struct test {
-    uint32_t column;
-    int is_one; /* a value to be compared with, and not a statistic */
-    int value;  /* of one: the hash */
+/* Categories that are listed by a test. */
+struct set {
+    uint32_t column, n;
     int has_missing;
-    uint32_t n;
-    size_t first; /* of its n categories among `category` */
-};
-struct tests {
-    struct test *test; /* [n] */
-    size_t n, room;
-    uint32_t *category; /* of all tests, as nodes list them: ascending in each */
-    size_t n_categories, categories_room;
+    uint32_t category[RW_MAX_CATEGORIES];
 };
 /* A word of cat_features_hash. */
 struct known {
@@ -40,15 +31,13 @@ struct entry {
 };
 struct reading {
     struct rw_source *source;
-    struct rw_ensemble *out;
-    struct read_border *border; /* [n] */
+    struct rw_ensemble *out; /* its arena has all arrays */
+    struct numbered *number; /* [n] */
     size_t n, room;
-    struct tests tests; /* their numbers follow */
     struct known *word; /* [n_words] by hash */
     uint32_t n_words;
     struct entry *entry; /* [n_entries] */
     size_t n_entries;
-    struct rw_arena arena; /* of all arrays */
 };
 
 /* An array, or NULL for null, as CatBoost writes one without elements. */
@@ -132,7 +121,7 @@ static void read_words(struct reading *r, const json_t *info)
     struct rw_source *source = r->source;
     const json_t *words = optional_array(source, info, "cat_features_hash");
     const size_t n = json_array_size(words);
-    if (rw_keep(source, RW_ARENA_NEW(source->ctx, &r->arena, r->word, n)) < 0)
+    if (RW_READ_NEW(source, r->out, r->word, n) < 0)
         return;
     for (size_t i = 0; i < n && source->status == RW_OK; i++) {
         const json_t *word = json_array_get(words, i);
@@ -144,19 +133,15 @@ static void read_words(struct reading *r, const json_t *info)
                       rw_catboost_hash(text));
         r->word[i] = (struct known){hash, text};
     }
-    if (source->status < 0)
-        return;
-    r->n_words = (uint32_t)rw_sort_unique(r->word, n, sizeof(*r->word), by_hash);
+    if (source->status == RW_OK)
+        r->n_words = (uint32_t)rw_sort_unique(r->word, n, sizeof(*r->word), by_hash);
 }
 
-/* Adds the category to the test that is made, the last. */
-static void add_category(struct reading *r, uint32_t hash)
+static void add_category(struct reading *r, uint32_t hash, struct set *to)
 {
     struct rw_source *source = r->source;
-    struct tests *to = &r->tests;
-    struct test *test = &to->test[to->n - 1];
     if (hash == rw_catboost_hash("")) {
-        test->has_missing = 1;
+        to->has_missing = 1;
         return;
     }
     const uint32_t low = rw_records_under(r->word, sizeof(*r->word), r->n_words, hash);
@@ -164,31 +149,50 @@ static void add_category(struct reading *r, uint32_t hash)
         rw_refuse(source,
                   "feature %u: no word of 'cat_features_hash' has the hash %u; CatBoost's "
                   "save_model writes the words if it is given a pool",
-                  test->column, hash);
+                  to->column, hash);
     else if (low + 1 < r->n_words && r->word[low + 1].hash == hash)
-        rw_refuse(source, "feature %u: '%.64s' and '%.64s' have the same hash", test->column,
+        rw_refuse(source, "feature %u: '%.64s' and '%.64s' have the same hash", to->column,
                   r->word[low].text, r->word[low + 1].text);
-    else if (test->n == RW_MAX_CATEGORIES)
+    else if (to->n == RW_MAX_CATEGORIES)
         rw_refuse(source, "feature %u: a split of over %d categories, and ours have no more",
-                  test->column, RW_MAX_CATEGORIES);
-    else if (rw_keep(source, RW_ARENA_GROW(source->ctx, &r->arena, to->category,
-                                           to->categories_room, to->n_categories + 1)) == RW_OK) {
-        to->category[to->n_categories++] = low;
-        test->n++;
-    }
+                  to->column, RW_MAX_CATEGORIES);
+    else
+        to->category[to->n++] = low;
 }
 
-static struct test *begin_test(struct reading *r, uint32_t column)
+static void add_number(struct reading *r, enum kind kind, int64_t said, struct rw_ens_node node)
 {
-    struct tests *to = &r->tests;
-    if (rw_keep(r->source,
-                RW_ARENA_GROW(r->source->ctx, &r->arena, to->test, to->room, to->n + 1)) < 0)
-        return NULL;
-    to->test[to->n] = (struct test){.column = column, .first = to->n_categories};
-    return &to->test[to->n++];
+    if (RW_READ_GROW(r->source, r->out, r->number, r->room, r->n + 1) == RW_OK)
+        r->number[r->n++] = (struct numbered){kind, said, node};
+}
+
+static void add_set(struct reading *r, enum kind kind, int64_t said, struct set *set)
+{
+    struct rw_ens_node node = {.left = -1,
+                               .right = -1,
+                               .column = set->column,
+                               .nan = set->has_missing ? RW_NAN_RIGHT : RW_NAN_LEFT};
+    rw_sort_numbers(set->category, set->n);
+    rw_read_set(r->source, r->out, &node, set->category, set->n);
+    add_number(r, kind, said, node);
 }
 
 /* ------------------------------------------------------------------ values */
+
+/* All columns by categories have the words of the file, which tests list by their numbers. */
+static int name_words(struct reading *r, uint32_t column)
+{
+    struct rw_ensemble *out = r->out;
+    const char **text;
+    if (r->n_entries > 0) {
+        out->categories[column] = out->categories[r->entry[0].column];
+        return RW_OK;
+    }
+    RW_TRY(RW_ARENA_NEW(r->source->ctx, &out->arena, text, r->n_words));
+    for (uint32_t i = 0; i < r->n_words; i++)
+        text[i] = r->word[i].text;
+    return rw_ensemble_categories(r->source->ctx, out, column, NULL, text, r->n_words);
+}
 
 static void read_entry(struct reading *r, const json_t *from)
 {
@@ -197,20 +201,16 @@ static void read_entry(struct reading *r, const json_t *from)
     const struct entry entry = {rw_json_integer(source, from, "feature_index", 0, INT32_MAX),
                                 (uint32_t)rw_json_integer(source, from, "flat_feature_index", 0,
                                                           (int64_t)r->out->n_columns - 1)};
-    if (source->status < 0)
+    if (source->status < 0 || rw_keep(source, name_words(r, entry.column)) < 0)
         return;
     r->entry[r->n_entries++] = entry;
     r->out->column_had[entry.column] = 1;
     read_name(r, from, entry.column);
     for (size_t i = 0; i < json_array_size(values) && source->status == RW_OK; i++) {
-        const int value =
-            (int)rw_json_integer_at(source, values, "values", i, INT32_MIN, INT32_MAX);
-        struct test *test = begin_test(r, entry.column);
-        if (!test)
-            return;
-        test->is_one = 1;
-        test->value = value;
-        add_category(r, (uint32_t)value);
+        struct set set = {.column = entry.column};
+        const int64_t value = rw_json_integer_at(source, values, "values", i, INT32_MIN, INT32_MAX);
+        add_category(r, (uint32_t)value, &set);
+        add_set(r, ONE, value, &set);
     }
 }
 
@@ -290,8 +290,8 @@ static void read_statistic(struct reading *r, const json_t *root, const json_t *
         return;
     const size_t at =
         1 + (size_t)rw_json_integer(source, from, "target_border_idx", 0, (int64_t)stride - 2);
-    struct test *test = source->status == RW_OK ? begin_test(r, entry->column) : NULL;
-    for (size_t i = 0; test && source->status == RW_OK && i < json_array_size(rows); i += stride) {
+    struct set set = {.column = entry->column};
+    for (size_t i = 0; source->status == RW_OK && i < json_array_size(rows); i += stride) {
         const char *text = json_string_value(json_array_get(rows, i));
         uint64_t key = 0;
         uint32_t hash = 0;
@@ -299,30 +299,9 @@ static void read_statistic(struct reading *r, const json_t *root, const json_t *
             !rw_catboost_hash_of_key(key, &hash))
             rw_refuse(source, "'hash_map', element %zu: expected the key of a category", i);
         else if (rw_json_integer_at(source, rows, "hash_map", i + at, 0, INT32_MAX) > 0)
-            add_category(r, hash);
+            add_category(r, hash, &set);
     }
-    if (test && test->n > 0)
-        rw_sort_numbers(r->tests.category + test->first, test->n);
-}
-
-/* ------------------------------------------------------------------ columns */
-
-/* All columns by categories have the words of the file, which tests list by their numbers. */
-static int name_columns(struct reading *r)
-{
-    struct rw_ensemble *out = r->out;
-    const char **text;
-    RW_TRY(RW_ARENA_NEW(r->source->ctx, &r->arena, text, r->n_words));
-    for (uint32_t i = 0; i < r->n_words; i++)
-        text[i] = r->word[i].text;
-    for (size_t e = 0; e < r->n_entries; e++) {
-        const uint32_t column = r->entry[e].column;
-        if (e == 0)
-            RW_TRY(rw_ensemble_categories(r->source->ctx, out, column, NULL, text, r->n_words));
-        else
-            out->categories[column] = out->categories[r->entry[0].column];
-    }
-    return RW_OK;
+    add_set(r, SET, 0, &set);
 }
 
 /* categorical_features and ctrs; columns get their words. */
@@ -331,15 +310,12 @@ static void read_tests(struct reading *r, const json_t *root, const json_t *info
     struct rw_source *source = r->source;
     const json_t *entries = optional_array(source, info, "categorical_features");
     const json_t *statistics = optional_array(source, info, "ctrs");
-    if (rw_keep(source, RW_ARENA_NEW(source->ctx, &r->arena, r->entry, json_array_size(entries))) ==
-        RW_OK)
+    if (RW_READ_NEW(source, r->out, r->entry, json_array_size(entries)) == RW_OK)
         read_words(r, info);
     for (size_t i = 0; i < json_array_size(entries) && source->status == RW_OK; i++)
         read_entry(r, json_array_get(entries, i));
     for (size_t i = 0; i < json_array_size(statistics) && source->status == RW_OK; i++)
         read_statistic(r, root, json_array_get(statistics, i));
-    if (source->status == RW_OK)
-        rw_keep(source, name_columns(r));
 }
 
 /* ------------------------------------------------------------------ features */
@@ -355,44 +331,39 @@ static uint8_t read_nan(struct rw_source *source, const json_t *entry)
     return has_nans && strcmp(treatment, "AsTrue") == 0 ? RW_NAN_RIGHT : RW_NAN_LEFT;
 }
 
-static void read_borders(struct reading *r, const json_t *entry, struct read_border border)
+static void read_borders(struct reading *r, const json_t *entry, int64_t index, uint32_t column)
 {
     struct rw_source *source = r->source;
+    const uint8_t nan = read_nan(source, entry);
+    read_name(r, entry, column);
     const json_t *borders = optional_array(source, entry, "borders");
-    const size_t n = json_array_size(borders);
-    if (source->status < 0 ||
-        rw_keep(source, RW_ARENA_GROW(source->ctx, &r->arena, r->border, r->room, r->n + n)) < 0)
-        return;
-    for (size_t i = 0; i < n && source->status == RW_OK; i++) {
+    double before = -(double)FLT_MAX;
+    for (size_t i = 0; i < json_array_size(borders) && source->status == RW_OK; i++) {
         const double at = rw_json_number_at(source, borders, "borders", i);
         if (!(fabs(at) <= (double)FLT_MAX))
-            rw_refuse(source, "feature %u: border %zu is %g, which is no float", border.column, i,
-                      at);
+            rw_refuse(source, "feature %u: border %zu is %g, which is no float", column, i, at);
         /* CatBoost finds a value's bin by counting the borders below it. */
-        else if (i > 0 && (float)at < border.at)
-            rw_refuse(source, "feature %u: border %zu is below the one before it", border.column,
-                      i);
-        border.at = (float)at;
-        r->border[r->n++] = border;
+        else if ((double)(float)at < before)
+            rw_refuse(source, "feature %u: border %zu is below the one before it", column, i);
+        before = (double)(float)at;
+        add_number(r, BORDER, index,
+                   (struct rw_ens_node){
+                       .left = -1, .right = -1, .column = column, .nan = nan, .threshold = before});
     }
 }
 
 static void read_floats(struct reading *r, const json_t *features)
 {
     struct rw_source *source = r->source;
-    struct rw_ensemble *out = r->out;
     for (size_t i = 0; source->status == RW_OK && i < json_array_size(features); i++) {
         const json_t *entry = json_array_get(features, i);
-        struct read_border border = {
-            .column = (uint32_t)rw_json_integer(source, entry, "flat_feature_index", 0,
-                                                (int64_t)out->n_columns - 1),
-            .feature_index = rw_json_integer(source, entry, "feature_index", 0, RW_MAX_FEATURE)};
+        const uint32_t column = (uint32_t)rw_json_integer(source, entry, "flat_feature_index", 0,
+                                                          (int64_t)r->out->n_columns - 1);
+        const int64_t index = rw_json_integer(source, entry, "feature_index", 0, RW_MAX_FEATURE);
         if (source->status < 0)
             return;
-        out->column_had[border.column] = 1;
-        border.nan = read_nan(source, entry);
-        read_name(r, entry, border.column);
-        read_borders(r, entry, border);
+        r->out->column_had[column] = 1;
+        read_borders(r, entry, index, column);
     }
 }
 
@@ -420,61 +391,50 @@ static void read_features(struct reading *r, const json_t *root)
 
 /* ------------------------------------------------------------------ trees */
 
-static void read_border_split(struct rw_source *source, const struct read_border *border,
-                              int64_t index, const json_t *split, struct rw_ens_node *node)
+/* A member of a split, which must say what its number does: CatBoost goes by the number alone. */
+static void check_said(struct reading *r, const json_t *split, int64_t index,
+                       const struct numbered *number)
 {
-    /* CatBoost goes by the number alone; the rest must not say something else. */
-    if (json_object_get(split, "float_feature_index")) {
+    struct rw_source *source = r->source;
+    if (number->kind == BORDER && json_object_get(split, "float_feature_index")) {
         const int64_t feature =
             rw_json_integer(source, split, "float_feature_index", 0, RW_MAX_FEATURE);
-        if (feature != border->feature_index)
+        if (feature != number->said)
             rw_refuse(source, "'split_index' %lld is of feature %lld, not %lld", (long long)index,
-                      (long long)border->feature_index, (long long)feature);
+                      (long long)number->said, (long long)feature);
     }
-    if (json_object_get(split, "border")) {
+    if (number->kind == BORDER && json_object_get(split, "border")) {
         const double at = rw_json_number(source, split, "border");
-        if (!(fabs(at) <= (double)FLT_MAX) || (float)at != border->at)
+        if (!(fabs(at) <= (double)FLT_MAX) || (double)(float)at != number->node.threshold)
             rw_refuse(source, "'split_index' %lld is the border %g, not %g", (long long)index,
-                      (double)border->at, at);
+                      number->node.threshold, at);
     }
-    node->column = border->column;
-    node->nan = border->nan;
-    node->threshold = (double)border->at;
-}
-
-static void read_test_split(struct reading *r, int64_t index, const struct test *test,
-                            const json_t *split, struct rw_ens_node *node)
-{
-    if (test->is_one && json_object_get(split, "value")) {
-        const int64_t value = rw_json_integer(r->source, split, "value", INT32_MIN, INT32_MAX);
-        if (value != test->value)
-            rw_refuse(r->source, "'split_index' %lld is the value %d, not %lld", (long long)index,
-                      test->value, (long long)value);
+    if (number->kind == ONE && json_object_get(split, "value")) {
+        const int64_t value = rw_json_integer(source, split, "value", INT32_MIN, INT32_MAX);
+        if (value != number->said)
+            rw_refuse(source, "'split_index' %lld is the value %lld, not %lld", (long long)index,
+                      (long long)number->said, (long long)value);
     }
-    node->column = test->column;
-    node->nan = test->has_missing ? RW_NAN_RIGHT : RW_NAN_LEFT;
-    rw_read_set(r->source, r->out, node, r->tests.category + test->first, test->n);
 }
 
 static void read_split(struct reading *r, const json_t *split, struct rw_ens_node *node)
 {
+    static const char *const types[] = {"FloatFeature", "OneHotFeature", "OnlineCtr"};
     struct rw_source *source = r->source;
     const json_t *type = json_object_get(split, "split_type");
     const int64_t index = rw_json_integer(source, split, "split_index", 0, INT32_MAX);
-    if ((uint64_t)index >= r->n + r->tests.n)
+    if ((uint64_t)index >= r->n)
         rw_refuse(source, "'split_index' is %lld, but there are %zu borders and categories",
-                  (long long)index, r->n + r->tests.n);
+                  (long long)index, r->n);
     if (source->status < 0)
         return;
-    const struct test *test = (uint64_t)index < r->n ? NULL : &r->tests.test[(size_t)index - r->n];
-    const char *expected = !test ? "FloatFeature" : test->is_one ? "OneHotFeature" : "OnlineCtr";
+    const struct numbered *number = &r->number[index];
     const char *kind = json_is_string(type) ? json_string_value(type) : "?";
-    if (type && strcmp(kind, expected) != 0)
-        rw_refuse(source, "a split of type '%.40s'; expected '%s'", kind, expected);
-    else if (test)
-        read_test_split(r, index, test, split, node);
+    if (type && strcmp(kind, types[number->kind]) != 0)
+        rw_refuse(source, "a split of type '%.40s'; expected '%s'", kind, types[number->kind]);
     else
-        read_border_split(source, &r->border[index], index, split, node);
+        check_said(r, split, index, number);
+    *node = number->node;
 }
 
 static void read_node(struct rw_source *source, const void *from, struct rw_ens_node *node,
@@ -575,6 +535,5 @@ int rw_catboost_parse(struct rw_source *source, struct rw_ensemble *out)
         read_trees(&r, root);
         read_scale(source, root, out);
     }
-    rw_arena_free(&r.arena);
     return source->status;
 }

@@ -89,10 +89,10 @@ struct rw_ens_tree {
 /* What is known of a column whose values are categories. In nodes a category is a number: the one
  * that stands in the data, or, of a column by words, the index of its word. */
 struct rw_ens_categories {
-    uint8_t is_one;   /* 0: the column's values are compared with thresholds */
-    uint32_t n;       /* categories that are known */
-    uint32_t *number; /* [n] ascending */
-    char **word;      /* [n] NULL: a column by numbers */
+    uint8_t is_one;    /* 0: the column's values are compared with thresholds */
+    uint32_t n;        /* categories that are known */
+    uint32_t *number;  /* [n] ascending */
+    const char **word; /* [n] NULL: a column by numbers */
 };
 /* All that it points at is in its arena, but for model_name. */
 struct rw_ensemble {
@@ -103,10 +103,11 @@ struct rw_ensemble {
     double base;        /* added to every score */
     uint32_t n_columns; /* ids from the format's first on; 0: the format does not count them */
     uint32_t first_column;
-    char **column_name;        /* [n_columns] NULL: no names; of a column: it has none */
+    const char **column_name;  /* [n_columns] NULL: no names; of a column: it has none */
     unsigned char *column_had; /* [n_columns] 1: the training set had it; NULL: not known */
     struct rw_ens_categories *categories; /* [n_columns] NULL: no column is one */
     const char *model_name;               /* NULL: none was given; borrowed */
+    const struct rw_model_format *format; /* that it was lowered for; NULL: it was read */
 };
 /* NULL: the column's values are no categories. */
 static inline const struct rw_ens_categories *rw_ens_categories_of(const struct rw_ensemble *e,
@@ -132,7 +133,8 @@ struct rw_source {
     /* NULL, or what the file was written from: its names are for formats that know a column by its
      * name only */
     const struct rw_ensemble *names;
-    int status; /* the first failure */
+    int status;                           /* the first failure */
+    const struct rw_model_format *format; /* that the file should have; NULL: of no model */
 };
 
 /* Text, or bytes, that grows. Zero-initialise; after a failure nothing is added any more. */
@@ -206,6 +208,8 @@ int rw_ensemble_list(struct rw_ctx *ctx, struct rw_ensemble *ensemble, struct rw
  * which are copied. The columns are there. */
 int rw_ensemble_categories(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint32_t column,
                            const uint32_t *number, const char *const *word, uint32_t n);
+/* The word of a category; decimal: room for that of a number. of: NULL: by numbers. */
+const char *rw_ens_word(const struct rw_ens_categories *of, uint32_t category, char decimal[16]);
 /* Room for the names and flags of n columns. */
 int rw_ensemble_set_columns(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint32_t n);
 int rw_ensemble_name(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint32_t column,
@@ -237,17 +241,18 @@ void rw_rules_text(const struct rw_rules *rules, char *text, size_t size);
  * features (exchange.c) --- */
 /* Zero-initialise; release in any state. */
 struct rw_feature_set {
-    const char *path; /* for messages; borrowed */
-    json_t *body;     /* the file's value; owned */
+    const char *path;       /* for messages; borrowed */
+    json_t *body;           /* the file's value; owned */
+    const json_t *features; /* [n] in `body`, each with a name of its own */
     uint32_t n;
-    const char **name; /* [n] in the set's order, each once; in `body`; owned */
-    json_t *index;     /* name, also as a model's file holds it -> its place; owned */
+    json_t *index; /* name, also as a model's file holds it -> its place; owned */
 };
 /* A file as the plugin gives it: the answer of GET _ltr/_featureset/NAME, its `_source`, the answer
  * of a search that found it alone, or the body that it was made with. RW_ERR_FORMAT: "PATH: ...".
  */
 int rw_feature_set_read(struct rw_ctx *ctx, const char *path, struct rw_feature_set *out);
 void rw_feature_set_release(struct rw_feature_set *set);
+const char *rw_feature_set_name(const struct rw_feature_set *set, uint32_t i);
 /* The set's name of a feature that a model calls `name`; NULL: it lacks it. */
 const char *rw_feature_set_find(const struct rw_feature_set *set, const char *name);
 
@@ -297,13 +302,12 @@ int rw_verify_ensemble(struct rw_ctx *ctx, const struct rw_model *model,
 void rw_put_bytes(struct rw_put *put, const void *bytes, size_t n);
 void rw_put_text(struct rw_put *put, const char *text);
 void rw_put_release(struct rw_put *put);
-/* %s, %c, %d, %u, %zu, %x as printf has them. %f: a float, and %lf: a double, as the shortest
+/* %s, %c, %d, %u, %zu, %x as printf has them; %1s: a JSON string, where what is not UTF-8 is
+ * refused (put->status). %f: a float, and %lf: a double, as the shortest
  * decimals that read back as the same one, always with a point or an exponent, so that no reader
  * takes them for whole numbers. Finite. */
 void rw_put_format(struct rw_put *put, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* A JSON string; what is not UTF-8 is refused (put->status). */
-void rw_put_json_text(struct rw_put *put, const char *text);
 /* What the format cannot say: RW_ERR_UNSUPPORTED. Returns put->status. */
 int rw_put_refuse(struct rw_put *put, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -341,6 +345,12 @@ int rw_keep(struct rw_source *source, int status);
 int rw_source_no_memory(struct rw_source *source);
 /* Text that is one finite number; 0: it is not. */
 int rw_is_number(const char *text, size_t n, double *out);
+
+/* An array of the ensemble's arena, for parsers. A status, which the source keeps. */
+#define RW_READ_NEW(source, out, pointer, n) \
+    rw_keep((source), RW_ARENA_NEW((source)->ctx, &(out)->arena, pointer, n))
+#define RW_READ_GROW(source, out, pointer, room, n) \
+    rw_keep((source), RW_ARENA_GROW((source)->ctx, &(out)->arena, pointer, room, n))
 
 /* Makes a node a split by n categories, ascending; its column gets categories by numbers if it has
  * none yet. */

@@ -59,14 +59,6 @@ int rw_ensemble_list(struct rw_ctx *ctx, struct rw_ensemble *ensemble, struct rw
     return RW_OK;
 }
 
-static int copy_text(struct rw_ctx *ctx, struct rw_ensemble *ensemble, char **out, const char *text)
-{
-    const size_t n = strlen(text) + 1;
-    RW_TRY(RW_ARENA_NEW(ctx, &ensemble->arena, *out, n));
-    memcpy(*out, text, n);
-    return RW_OK;
-}
-
 int rw_ensemble_categories(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint32_t column,
                            const uint32_t *number, const char *const *word, uint32_t n)
 {
@@ -83,9 +75,15 @@ int rw_ensemble_categories(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uin
     for (; of->n < n; of->n++) {
         of->number[of->n] = number ? number[of->n] : of->n;
         if (!number)
-            RW_TRY(copy_text(ctx, ensemble, &of->word[of->n], word[of->n]));
+            RW_TRY(rw_arena_text(ctx, arena, &of->word[of->n], word[of->n]));
     }
     return RW_OK;
+}
+
+const char *rw_ens_word(const struct rw_ens_categories *of, uint32_t category, char decimal[16])
+{
+    snprintf(decimal, 16, "%u", category);
+    return of && of->word ? of->word[category] : decimal;
 }
 
 int rw_ensemble_set_columns(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint32_t n)
@@ -98,7 +96,7 @@ int rw_ensemble_set_columns(struct rw_ctx *ctx, struct rw_ensemble *ensemble, ui
 int rw_ensemble_name(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint32_t column,
                      const char *name)
 {
-    return copy_text(ctx, ensemble, &ensemble->column_name[column], name);
+    return rw_arena_text(ctx, &ensemble->arena, &ensemble->column_name[column], name);
 }
 
 /* ------------------------------------------------------------------ checks */
@@ -153,33 +151,17 @@ static int check_listed(const struct checking *c, int32_t at)
     return RW_OK;
 }
 
-static int check_node(struct checking *c, int32_t at)
-{
-    const struct rw_ens_node *node = &c->tree->node[at];
-    if (node->left < 0)
-        return rw_fits_float(node->value * c->tree->weight)
-                   ? RW_OK
-                   : wrong(c, at, "its leaf is not a number that a float can hold");
-    if (isnan(node->threshold))
-        return wrong(c, at, "its threshold is NaN");
-    RW_TRY(visit(c, at, node->right));
-    return visit(c, at, node->left);
-}
-
 static int check_tree(struct checking *c)
 {
     const size_t n = (size_t)c->tree->n_nodes;
-    RW_FREED uint8_t *seen = NULL;
-    RW_FREED int32_t *stack = NULL;
+    RW_RELEASED(rw_arena_free) struct rw_arena arena = {0};
     if (c->tree->n_nodes < 1)
         return rw_fail(c->ctx, RW_ERR_FORMAT, "%s: tree %d has no nodes", c->path, c->number);
     if (!isfinite(c->tree->weight))
         return rw_fail(c->ctx, RW_ERR_FORMAT, "%s: tree %d: its weight is not a number", c->path,
                        c->number);
-    RW_TRY(RW_NEW(c->ctx, seen, n));
-    RW_TRY(RW_NEW(c->ctx, stack, n));
-    c->seen = seen;
-    c->stack = stack;
+    RW_TRY(RW_ARENA_NEW(c->ctx, &arena, c->seen, n));
+    RW_TRY(RW_ARENA_NEW(c->ctx, &arena, c->stack, n));
     /* those that no split leads to, too: all lists are read */
     for (int32_t i = 0; i < c->tree->n_nodes; i++) {
         if (c->tree->node[i].left >= 0 && c->tree->node[i].by_category)
@@ -187,8 +169,18 @@ static int check_tree(struct checking *c)
     }
     c->seen[0] = 1;
     c->n_stack = 1; /* the root, 0 */
-    while (c->n_stack > 0)
-        RW_TRY(check_node(c, c->stack[--c->n_stack]));
+    while (c->n_stack > 0) {
+        const int32_t at = c->stack[--c->n_stack];
+        const struct rw_ens_node *node = &c->tree->node[at];
+        if (node->left < 0 && !rw_fits_float(node->value * c->tree->weight))
+            return wrong(c, at, "its leaf is not a number that a float can hold");
+        if (node->left < 0)
+            continue;
+        if (isnan(node->threshold))
+            return wrong(c, at, "its threshold is NaN");
+        RW_TRY(visit(c, at, node->right));
+        RW_TRY(visit(c, at, node->left));
+    }
     return RW_OK;
 }
 
@@ -392,15 +384,6 @@ static int refuse_feature(const struct raising *r, uint32_t column, const char *
                    what);
 }
 
-/* The word of a category; decimal: room for that of a number. */
-static const char *word_of(const struct raising *r, uint32_t column, uint32_t number,
-                           char decimal[16])
-{
-    const struct rw_ens_categories *theirs = rw_ens_categories_of(r->from, column);
-    snprintf(decimal, 16, "%u", number);
-    return theirs && theirs->word ? theirs->word[number] : decimal;
-}
-
 /* of_column: [n_columns] */
 static int gather_categories(struct raising *r, struct listed *of_column)
 {
@@ -445,7 +428,9 @@ static int raise_words(struct raising *r, uint32_t column, const struct listed *
         char decimal[16];
         if (number > RW_MAX_CATEGORY_ID)
             return refuse_feature(r, column, "has one above 2147483647");
-        RW_TRY(rw_mem_copy_text(r->ctx, &to->word[to->n], word_of(r, column, number, decimal)));
+        RW_TRY(
+            rw_mem_copy_text(r->ctx, &to->word[to->n],
+                             rw_ens_word(rw_ens_categories_of(r->from, column), number, decimal)));
     }
     if (to->n > 1)
         qsort(to->word, to->n, sizeof(*to->word), compare_words);
@@ -510,7 +495,8 @@ static int raise_set(struct raising *r, const struct rw_ens_node *node,
     to->missing_left[i] = r->rules->missing_unlisted ? !listed_left : node->nan == RW_NAN_LEFT;
     for (uint32_t k = 0; k < node->n_listed; k++)
         rw_set_add(&listed,
-                   rw_category_of_word(of, word_of(r, node->column, node->listed[k], decimal)));
+                   rw_category_of_word(of, rw_ens_word(rw_ens_categories_of(r->from, node->column),
+                                                       node->listed[k], decimal)));
     for (uint32_t code = 0; code <= of->n; code++) {
         if (rw_set_has(&listed, code) == listed_left)
             rw_set_add(&to->set[i], code);

@@ -129,14 +129,6 @@ static int lower(struct rw_ctx *ctx, const struct rw_model *model, const struct 
     return rw_lower(ctx, model, format, &lowering, out);
 }
 
-static int write_text(struct rw_ctx *ctx, const struct rw_put *put, const char *path)
-{
-    RW_RELEASED(rw_out_file_abandon) struct rw_out_file file = {0};
-    RW_TRY(rw_out_file_open(ctx, &file, path));
-    RW_TRY(rw_out_file_write(ctx, &file, put->text, put->n));
-    return rw_out_file_commit(ctx, &file);
-}
-
 /* May it matter whether a feature that a document lacks is 0 or missing? Of categorical splits, it
  * is not asked where category 0 goes. */
 static int absent_matters(const struct rw_model *model)
@@ -169,15 +161,6 @@ static void note_absent_out(struct rw_ctx *ctx, const struct rw_model *model,
         format->name);
 }
 
-static void note_absent_in(struct rw_ctx *ctx, const struct rw_model *model,
-                           const struct rw_model_format *format)
-{
-    if (format->consumer[0].rules.absent == RW_ABSENT_AS_MODEL && absent_matters(model))
-        rw_log(ctx, RW_LOG_NOTE,
-               "absent zero: '%s' does not say what a feature is that a document lacks",
-               format->name);
-}
-
 int rw_model_export(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_exchange *how,
                     const char *path)
 {
@@ -185,12 +168,15 @@ int rw_model_export(struct rw_ctx *ctx, const struct rw_model *model, const stru
     const struct rw_model_format *format;
     RW_RELEASED(rw_ensemble_release) struct rw_ensemble ensemble = {0};
     RW_RELEASED(rw_put_release) struct rw_put put = {.ctx = ctx};
+    RW_RELEASED(rw_out_file_abandon) struct rw_out_file file = {0};
     int base;
     RW_TRY(begin(ctx, how, &format));
     RW_TRY(rw_check_apart(ctx, path, how->featureset));
     RW_TRY(lower(ctx, model, how, format, &base, &ensemble));
     RW_TRY(format->write(&ensemble, &put));
-    RW_TRY(write_text(ctx, &put, path));
+    RW_TRY(rw_out_file_open(ctx, &file, path));
+    RW_TRY(rw_out_file_write(ctx, &file, put.text, put.n));
+    RW_TRY(rw_out_file_commit(ctx, &file));
     note_absent_out(ctx, model, format);
     if (model->map.kind != RW_SCORE_MAP_NONE)
         rw_log(ctx, RW_LOG_WARNING,
@@ -224,7 +210,7 @@ static int parse(struct rw_ctx *ctx, const struct rw_model_format *format, const
     size_t n;
     RW_TRY(rw_input_open(ctx, path, &input));
     RW_TRY(rw_input_read_all(ctx, input, &text, &n));
-    struct rw_source source = {ctx, rw_input_name(input), text, n, names, RW_OK};
+    struct rw_source source = {ctx, rw_input_name(input), text, n, names, RW_OK, format};
     const int status = format->parse(&source, out);
     if (status == RW_ERR_FORMAT && !names) /* of an export, which is in the format, not asked */
         return other_format(ctx, format, &source, status);
@@ -294,7 +280,10 @@ int rw_model_import(struct rw_ctx *ctx, const char *path, const struct rw_exchan
                                                                : how->feature_base;
     RW_TRY(rw_raise(ctx, &ensemble, format, base, path, out));
     set_columns(ctx, &ensemble, format, how, base, *out);
-    note_absent_in(ctx, *out, format);
+    if (format->consumer[0].rules.absent == RW_ABSENT_AS_MODEL && absent_matters(*out))
+        rw_log(ctx, RW_LOG_NOTE,
+               "absent zero: '%s' does not say what a feature is that a document lacks",
+               format->name);
     return RW_OK;
 }
 
@@ -332,14 +321,18 @@ void rw_feature_set_release(struct rw_feature_set *set)
 {
     json_decref(set->body);
     json_decref(set->index);
-    rw_mem_free(set->name);
     memset(set, 0, sizeof(*set));
+}
+
+const char *rw_feature_set_name(const struct rw_feature_set *set, uint32_t i)
+{
+    return json_string_value(json_object_get(json_array_get(set->features, i), "name"));
 }
 
 const char *rw_feature_set_find(const struct rw_feature_set *set, const char *name)
 {
     const json_t *at = json_object_get(set->index, name);
-    return at ? set->name[json_integer_value(at)] : NULL;
+    return at ? rw_feature_set_name(set, (uint32_t)json_integer_value(at)) : NULL;
 }
 
 /* From what the plugin answers down to the set: the hit of a search, the document, the set. */
@@ -361,68 +354,51 @@ static const json_t *unwrap(struct rw_source *source, const json_t *at)
     return at;
 }
 
-static int put_index(struct rw_source *source, struct rw_feature_set *set, const char *name,
-                     uint32_t place)
+static void put_index(struct rw_source *source, struct rw_feature_set *set, const char *name,
+                      uint32_t place)
 {
-    const int status = json_object_set_new(set->index, name, json_integer((json_int_t)place));
-    return status < 0 ? rw_source_no_memory(source) : source->status;
+    if (json_object_set_new(set->index, name, json_integer((json_int_t)place)) < 0)
+        rw_source_no_memory(source);
 }
 
 /* A table's names lose blanks and commas in a model (dataset/names.h), not so in a set. */
-static int put_model_names(struct rw_source *source, struct rw_feature_set *set)
+static void put_model_name(struct rw_source *source, struct rw_feature_set *set, uint32_t i)
 {
-    for (uint32_t i = 0; i < set->n && source->status == RW_OK; i++) {
-        char *name = NULL;
-        if (rw_keep(source, rw_name_for_model(source->ctx, set->name[i], &name)) == RW_OK) {
-            const char *other = rw_feature_set_find(set, name);
-            if (!other)
-                put_index(source, set, name, i);
-            else if (other != set->name[i])
-                rw_refuse(source, "features '%.64s' and '%.64s' are both '%.64s' in a model", other,
-                          set->name[i], name);
-        }
-        rw_mem_free(name);
-    }
-    return source->status;
+    const char *known = rw_feature_set_name(set, i);
+    RW_FREED char *name = NULL;
+    if (rw_keep(source, rw_name_for_model(source->ctx, known, &name)) < 0)
+        return;
+    const char *other = rw_feature_set_find(set, name);
+    if (!other)
+        put_index(source, set, name, i);
+    else if (other != known)
+        rw_refuse(source, "features '%.64s' and '%.64s' are both '%.64s' in a model", other, known,
+                  name);
 }
 
-static int take_names(struct rw_source *source, const json_t *features, struct rw_feature_set *set)
-{
-    const size_t n = json_array_size(features);
-    if (n == 0 || n > RW_FEATURE_IDS)
-        return rw_refuse(source, "'features' has %zu elements; expected 1 to %d", n,
-                         RW_FEATURE_IDS);
-    if (rw_keep(source, RW_NEW(source->ctx, set->name, n)) < 0)
-        return source->status;
-    for (; set->n < n; set->n++) {
-        const char *name =
-            json_string_value(json_object_get(json_array_get(features, set->n), "name"));
-        if (!name || !*name)
-            return rw_refuse(source, "feature %u of the set has no 'name'; expected a text",
-                             set->n + 1);
-        if (json_object_get(set->index, name))
-            return rw_refuse(source, "two features have the name '%s'", name);
-        set->name[set->n] = name;
-        if (put_index(source, set, name, set->n) < 0)
-            return source->status;
-    }
-    return put_model_names(source, set);
-}
-
-static int read_set(struct rw_source *source, struct rw_feature_set *set)
+static void read_set(struct rw_source *source, struct rw_feature_set *set)
 {
     set->body = rw_json_load(source, 0);
     set->index = json_object();
-    if (source->status == RW_OK && !set->index)
+    if (!set->index)
         rw_source_no_memory(source);
-    if (source->status == RW_OK && !json_is_object(set->body))
+    if (!json_is_object(set->body))
         rw_refuse(source, "expected an object, the feature set");
-    if (source->status < 0)
-        return source->status;
-    const json_t *at = unwrap(source, set->body);
-    const json_t *features =
-        source->status == RW_OK ? rw_json_array(source, at, "features", -1) : NULL;
-    return source->status == RW_OK ? take_names(source, features, set) : source->status;
+    set->features = rw_json_array(source, unwrap(source, set->body), "features", -1);
+    const size_t n = json_array_size(set->features);
+    if (n == 0 || n > RW_FEATURE_IDS)
+        rw_refuse(source, "'features' has %zu elements; expected 1 to %d", n, RW_FEATURE_IDS);
+    for (; source->status == RW_OK && set->n < n; set->n++) {
+        const char *name = rw_feature_set_name(set, set->n);
+        if (!name || !*name)
+            rw_refuse(source, "feature %u of the set has no 'name'; expected a text", set->n + 1);
+        else if (json_object_get(set->index, name))
+            rw_refuse(source, "two features have the name '%s'", name);
+        else
+            put_index(source, set, name, set->n);
+    }
+    for (uint32_t i = 0; source->status == RW_OK && i < set->n; i++)
+        put_model_name(source, set, i);
 }
 
 int rw_feature_set_read(struct rw_ctx *ctx, const char *path, struct rw_feature_set *out)
@@ -433,8 +409,9 @@ int rw_feature_set_read(struct rw_ctx *ctx, const char *path, struct rw_feature_
     *out = (struct rw_feature_set){.path = path};
     RW_TRY(rw_input_open(ctx, path, &input));
     RW_TRY(rw_input_read_all(ctx, input, &text, &n));
-    struct rw_source source = {ctx, path, text, n, NULL, RW_OK};
-    if (read_set(&source, out) < 0)
+    struct rw_source source = {ctx, path, text, n, NULL, RW_OK, NULL};
+    read_set(&source, out);
+    if (source.status < 0)
         rw_feature_set_release(out);
     return source.status;
 }
@@ -442,22 +419,21 @@ int rw_feature_set_read(struct rw_ctx *ctx, const char *path, struct rw_feature_
 /* What a format would refuse of the model that a training is about to make: a model of stumps, one
  * for each kind of split that trees may have, is given to the exporter, which says so in its own
  * words. */
-/* Lowers and writes, and keeps nothing. */
-static int try_export(struct rw_ctx *ctx, const struct rw_model *model,
-                      const struct rw_model_format *format, const struct rw_lowering *how)
-{
-    RW_RELEASED(rw_ensemble_release) struct rw_ensemble ensemble = {0};
-    RW_RELEASED(rw_put_release) struct rw_put put = {.ctx = ctx};
-    RW_TRY(rw_lower(ctx, model, format, how, &ensemble));
-    return format->write(&ensemble, &put);
-}
+struct stumps {
+    struct rw_ctx *ctx;
+    const struct rw_params *params;
+    const struct rw_binned *train;
+    const struct rw_rules *rules;
+    struct rw_model *model;
+    size_t room; /* for its trees */
+};
 
-static int add_stump(struct rw_ctx *ctx, struct rw_model *model, size_t *room, uint32_t feature,
-                     float cut, int missing_left)
+static int add_stump(struct stumps *s, uint32_t feature, float cut, int missing_left)
 {
-    RW_TRY(RW_GROW(ctx, model->tree, *room, (size_t)model->n_trees + 1));
+    struct rw_model *model = s->model;
+    RW_TRY(RW_GROW(s->ctx, model->tree, s->room, (size_t)model->n_trees + 1));
     struct rw_tree *tree = &model->tree[model->n_trees];
-    RW_TRY(rw_tree_init(ctx, tree, 2));
+    RW_TRY(rw_tree_init(s->ctx, tree, 2));
     model->n_trees++;
     tree->left[0] = ~0;
     tree->right[0] = ~1;
@@ -467,82 +443,62 @@ static int add_stump(struct rw_ctx *ctx, struct rw_model *model, size_t *room, u
     return RW_OK;
 }
 
-/* A missing value goes where 0 does, unless training sees some: then either way. */
-static int add_cut(struct rw_ctx *ctx, struct rw_model *model, size_t *room,
-                   const struct rw_cuts *cuts, uint32_t f, float cut)
-{
-    const int zero_left = 0.0f <= cut;
-    if (cuts->has_missing[f])
-        RW_TRY(add_stump(ctx, model, room, cuts->feature[f], cut, !zero_left));
-    return add_stump(ctx, model, room, cuts->feature[f], cut, zero_left);
-}
-
 /* Of a feature's cuts one on each side of 0, and those that the format has no threshold for. The
- * last one, which parts missing values from all others, only where there is no other. */
-static int add_feature(struct rw_ctx *ctx, struct rw_model *model, size_t *room,
-                       const struct rw_cuts *cuts, uint32_t f, const struct rw_rules *rules)
+ * last one, which parts missing values from all others, only where there is no other. A missing
+ * value goes where 0 does, unless training sees some: then either way. */
+static int add_feature(struct stumps *s, const struct rw_cuts *cuts, uint32_t f)
 {
     const float *cut = cuts->cut + cuts->offset[f];
     const uint32_t n_bins = rw_cuts_n_bins(cuts, f), n = n_bins > 1 ? n_bins - 1 : 1;
     int has[2] = {0, 0};
     for (uint32_t i = 0; i < n; i++) {
-        const int side = 0.0f <= cut[i];
+        const int zero_left = 0.0f <= cut[i];
         double threshold;
-        if (has[side] && rw_rules_threshold(rules, cut[i], &threshold))
+        if (has[zero_left] && rw_rules_threshold(s->rules, cut[i], &threshold))
             continue;
-        has[side] = 1;
-        RW_TRY(add_cut(ctx, model, room, cuts, f, cut[i]));
+        has[zero_left] = 1;
+        if (cuts->has_missing[f])
+            RW_TRY(add_stump(s, cuts->feature[f], cut[i], !zero_left));
+        RW_TRY(add_stump(s, cuts->feature[f], cut[i], zero_left));
     }
     return RW_OK;
 }
 
 /* The features that training has, and what they are called. */
-static int take_features(struct rw_ctx *ctx, const struct rw_params *params,
-                         const struct rw_binned *train, struct rw_model *model)
+static int take_features(struct stumps *s)
 {
-    const struct rw_dataset *data = train->documents;
-    const uint32_t n = train->feature ? train->n_features : data->n_columns;
-    RW_TRY(RW_NEW(ctx, model->feature, n));
-    for (; model->n_features < n; model->n_features++)
-        model->feature[model->n_features] = train->feature
-                                                ? train->feature[model->n_features]
-                                                : data->column[model->n_features].feature;
-    model->absent_missing = params->absent == 1;
-    return rw_names_take(ctx, params->names, data, &model->name, &model->n_names);
-}
-
-/* The boundaries of the codes; *made, the caller's, where the values are not binned yet. */
-static int find_cuts(struct rw_ctx *ctx, const struct rw_params *params,
-                     const struct rw_binned *train, const uint8_t *ignore, struct rw_cuts **made,
-                     const struct rw_cuts **cuts)
-{
-    struct rw_cut_rule rule = rw_params_cut_rule(params);
-    rule.ignore = ignore;
-    if (!train->bins)
-        RW_TRY(rw_cuts_make(ctx, train->documents, &rule, made));
-    *cuts = train->bins ? train->bins->cuts : *made;
-    return RW_OK;
+    const struct rw_dataset *data = s->train->documents;
+    const uint32_t *feature = s->train->feature;
+    const uint32_t n = feature ? s->train->n_features : data->n_columns;
+    struct rw_model *model = s->model;
+    RW_TRY(RW_NEW(s->ctx, model->feature, n));
+    for (uint32_t i = 0; i < n; i++)
+        model->feature[i] = feature ? feature[i] : data->column[i].feature;
+    model->n_features = n;
+    model->absent_missing = s->params->absent == 1;
+    return rw_names_take(s->ctx, s->params->names, data, &model->name, &model->n_names);
 }
 
 /* Of each feature by categories a word against all others, a missing value with the others or, if
  * training sees some, with the word. All workers call it. */
-static int add_categories(struct rw_ctx *ctx, struct rw_model *model, size_t *room,
-                          const struct rw_params *params, const struct rw_dataset *data,
-                          const uint8_t *categorical, const struct rw_categories *kept)
+static int add_categories(struct stumps *s, const uint8_t *categorical,
+                          const struct rw_categories *kept)
 {
+    struct rw_model *model = s->model;
+    const struct rw_dataset *data = s->train->documents;
     struct rw_shared_codes shared;
-    RW_TRY(rw_categories_make(ctx, categorical, data, (uint32_t)params->bins, model->absent_missing,
-                              kept, &model->categories, &shared));
+    RW_TRY(rw_categories_make(s->ctx, categorical, data, (uint32_t)s->params->bins,
+                              model->absent_missing, kept, &model->categories, &shared));
     for (uint32_t i = 0; i < model->categories.n; i++) {
         const struct rw_feature_categories *of = &model->categories.of[i];
         int missing;
         if (!categorical[of->feature]) /* of the model to go on from, and ignored now */
             continue;
-        RW_TRY(rw_category_has_missing(ctx, of, data, model->absent_missing, &missing));
+        RW_TRY(rw_category_has_missing(s->ctx, of, data, model->absent_missing, &missing));
         for (int left = 0; left <= missing && of->n > 0; left++) {
-            RW_TRY(add_stump(ctx, model, room, of->feature, 0, left));
+            RW_TRY(add_stump(s, of->feature, 0, left));
             struct rw_tree *tree = &model->tree[model->n_trees - 1];
-            RW_TRY(rw_tree_add_sets(ctx, tree));
+            RW_TRY(rw_tree_add_sets(s->ctx, tree));
             tree->by_set[0] = 1;
             rw_set_add(&tree->set[0], 0);
         }
@@ -551,42 +507,46 @@ static int add_categories(struct rw_ctx *ctx, struct rw_model *model, size_t *ro
 }
 
 /* A model that asks for whatever training may ask for. */
-static int make_stumps(struct rw_ctx *ctx, const struct rw_params *params,
-                       const struct rw_binned *train, const struct rw_model *init,
-                       const struct rw_rules *rules, struct rw_model *model)
+static int make_stumps(struct stumps *s, const struct rw_model *init)
 {
+    struct rw_ctx *ctx = s->ctx;
+    const struct rw_dataset *data = s->train->documents;
+    struct rw_model *model = s->model;
     RW_SCOPED(rw_cuts_free) struct rw_cuts *made = NULL;
-    const struct rw_cuts *cuts;
     RW_FREED uint8_t *ignore = NULL, *categorical = NULL;
-    size_t room = 0;
     int any = 0;
-    RW_TRY(take_features(ctx, params, train, model));
+    RW_TRY(take_features(s));
     RW_TRY(RW_NEW(ctx, ignore, RW_FEATURE_IDS));
-    RW_TRY(rw_list_parse(ctx, "ignore", params->ignore, model->name, model->n_names, ignore));
+    RW_TRY(rw_list_parse(ctx, "ignore", s->params->ignore, model->name, model->n_names, ignore));
     RW_TRY(RW_NEW(ctx, categorical, RW_FEATURE_IDS));
-    RW_TRY(rw_category_features(ctx, params, train->documents, init, categorical, &any));
+    RW_TRY(rw_category_features(ctx, s->params, data, init, categorical, &any));
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
         const uint8_t ignored = ignore[f];
         ignore[f] |= categorical[f];
         categorical[f] &= !ignored;
     }
-    RW_TRY(find_cuts(ctx, params, train, ignore, &made, &cuts));
+    struct rw_cut_rule rule = rw_params_cut_rule(s->params);
+    rule.ignore = ignore;
+    if (!s->train->bins) /* the values are not binned yet */
+        RW_TRY(rw_cuts_make(ctx, data, &rule, &made));
+    const struct rw_cuts *cuts = made ? made : s->train->bins->cuts;
     for (uint32_t f = 0; f < cuts->n_features; f++) {
         if (!ignore[cuts->feature[f]])
-            RW_TRY(add_feature(ctx, model, &room, cuts, f, rules));
+            RW_TRY(add_feature(s, cuts, f));
     }
-    if (any && !train->bins) /* else training says why it cannot begin */
-        RW_TRY(add_categories(ctx, model, &room, params, train->documents, categorical,
-                              init ? &init->categories : NULL));
+    if (any && !s->train->bins) /* else training says why it cannot begin */
+        RW_TRY(add_categories(s, categorical, init ? &init->categories : NULL));
     return RW_OK;
 }
 
-/* As rw_model_export with RW_FEATURE_BASE_AUTO. */
-static int first_feature(const struct rw_model *model, const struct rw_model *init, int by_name)
+/* Lowers and writes, and keeps nothing. */
+static int try_export(struct rw_ctx *ctx, const struct rw_model *model,
+                      const struct rw_model_format *format, const struct rw_lowering *how)
 {
-    const int has_0 = (model->n_features > 0 && model->feature[0] == 0) ||
-                      (init && init->n_features > 0 && init->feature[0] == 0);
-    return !has_0 && !by_name;
+    RW_RELEASED(rw_ensemble_release) struct rw_ensemble ensemble = {0};
+    RW_RELEASED(rw_put_release) struct rw_put put = {.ctx = ctx};
+    RW_TRY(rw_lower(ctx, model, format, how, &ensemble));
+    return format->write(&ensemble, &put);
 }
 
 int rw_exchange_check(struct rw_ctx *ctx, const struct rw_exchange *how,
@@ -603,17 +563,19 @@ int rw_exchange_check(struct rw_ctx *ctx, const struct rw_exchange *how,
     if (!params)
         return check_set(ctx, how, format);
     RW_TRY(rw_model_new(ctx, &model));
-    RW_TRY(make_stumps(ctx, params, train, init, &format->consumer[0].rules, model));
+    struct stumps stumps = {ctx, params, train, &format->consumer[0].rules, model, 0};
+    RW_TRY(make_stumps(&stumps, init));
+    const int from_1 = !has_feature_0(model) && !(init && has_feature_0(init)); /* as AUTO */
     if (how->featureset) {
         RW_TRY(rw_feature_set_read(ctx, how->featureset, &set));
         lowering.set = &set;
     }
-    lowering.base = first_feature(model, init, lowering.set && model->n_names > 0);
+    lowering.base = from_1 && !(lowering.set && model->n_names > 0);
     if (model->n_trees > 0) /* else training says why it cannot begin */
         RW_TRY(try_export(ctx, model, format, &lowering));
     lowering.of_features = 0;
     lowering.set = NULL; /* the data's features were found there; these may have other names */
-    lowering.base = first_feature(model, init, 0);
+    lowering.base = from_1;
     if (init && init->n_trees > 0)
         RW_TRY(try_export(ctx, init, format, &lowering));
     return RW_OK;

@@ -306,7 +306,7 @@ static int find_in_set(const struct lowering *l, uint32_t column, const char **f
                        "%lld on",
                        feature, set->path, set->n, (long long)l->base);
     if (l->model->n_names == 0)
-        *found = set->name[column];
+        *found = rw_feature_set_name(set, column);
     else if (!*name)
         return rw_fail(l->ctx, RW_ERR_UNSUPPORTED,
                        "feature %u has no name, but others have one, by which they are found in "
@@ -422,7 +422,8 @@ int rw_lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_m
                          .base = how->base < 0 ? (int64_t)rules->first_column : how->base,
                          .lossy_by = how->lossy_by ? how->lossy_by : "--lossy"};
     RW_SCOPED(rw_model_free) struct rw_model *parted = NULL;
-    *out = (struct rw_ensemble){.first_column = rules->first_column, .model_name = how->model_name};
+    *out = (struct rw_ensemble){
+        .first_column = rules->first_column, .model_name = how->model_name, .format = format};
     RW_TRY(rw_model_check(ctx, model));
     RW_TRY(rw_part_missing(ctx, model, format, &parted));
     l.model = parted ? parted : model;

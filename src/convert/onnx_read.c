@@ -327,8 +327,7 @@ enum { NONE = -1 }; /* the position of what is in no tree yet; the next of no te
 struct making {
     struct rw_source *source;
     struct rw_onnx *onnx;
-    struct rw_ensemble *out;
-    struct rw_arena arena; /* of all arrays */
+    struct rw_ensemble *out; /* its arena has all arrays */
     size_t n_nodes, n_items;
     struct links {
         int32_t child[2]; /* items, of a node that a tree has */
@@ -413,8 +412,7 @@ static void add_category(struct making *m, size_t node, double value)
 {
     if (!(value >= 0 && value <= (double)RW_MAX_CATEGORY_ID && value == floor(value)))
         rw_refuse(m->source, "node %zu: %g is no category: a whole number from 0 on", node, value);
-    else if (rw_keep(m->source, RW_ARENA_GROW(m->source->ctx, &m->arena, m->category, m->room,
-                                              m->n_categories + 1)) == RW_OK)
+    else if (RW_READ_GROW(m->source, m->out, m->category, m->room, m->n_categories + 1) == RW_OK)
         m->category[m->n_categories++] = (uint32_t)value;
 }
 
@@ -597,7 +595,7 @@ static void sort_nodes(struct making *m, struct key *key)
     }
     for (enum rw_onnx_list list = RW_ONNX_TREE; list < RW_ONNX_LEAF_TREE; list++) {
         if (m->source->status < 0 || n_of(m, list) != n ||
-            rw_keep(m->source, RW_ARENA_NEW(m->source->ctx, &m->arena, sorted, n)) < 0)
+            RW_READ_NEW(m->source, m->out, sorted, n) < 0)
             continue;
         for (size_t i = 0; i < n; i++)
             sorted[i] = int_at(m, list, key[i].at);
@@ -622,8 +620,7 @@ static void number_leaves(struct making *m, const struct key *key, int64_t *leaf
     const size_t n = m->n_nodes, n_weights = n_of(m, RW_ONNX_LEAF_WEIGHT);
     unsigned char *has;
     int64_t *weight, n_leaves = 0;
-    if (rw_keep(m->source, RW_ARENA_NEW(m->source->ctx, &m->arena, has, n)) < 0 ||
-        rw_keep(m->source, RW_ARENA_NEW(m->source->ctx, &m->arena, weight, n)) < 0)
+    if (RW_READ_NEW(m->source, m->out, has, n) < 0 || RW_READ_NEW(m->source, m->out, weight, n) < 0)
         return;
     for (size_t k = 0; k < n; k++)
         leaf[k] = mode_of(m, k) == RW_ONNX_LEAF ? n_leaves++ : NONE;
@@ -669,16 +666,14 @@ static void link_tree(struct making *m, const struct key *key, size_t begin, siz
 /* Numbers nodes and leaves as TreeEnsemble does, and makes the trees. */
 static void make_regressor(struct making *m)
 {
-    struct rw_ctx *ctx = m->source->ctx;
     const size_t n = m->n_nodes;
     unsigned char *has_parent;
     int64_t *leaf, *is_leaf_of[2];
     struct key *key;
-    if (rw_keep(m->source, RW_ARENA_NEW(ctx, &m->arena, key, n)) < 0 ||
-        rw_keep(m->source, RW_ARENA_NEW(ctx, &m->arena, leaf, n)) < 0 ||
-        rw_keep(m->source, RW_ARENA_NEW(ctx, &m->arena, has_parent, n)) < 0 ||
-        rw_keep(m->source, RW_ARENA_NEW(ctx, &m->arena, is_leaf_of[0], n)) < 0 ||
-        rw_keep(m->source, RW_ARENA_NEW(ctx, &m->arena, is_leaf_of[1], n)) < 0)
+    if (RW_READ_NEW(m->source, m->out, key, n) < 0 || RW_READ_NEW(m->source, m->out, leaf, n) < 0 ||
+        RW_READ_NEW(m->source, m->out, has_parent, n) < 0 ||
+        RW_READ_NEW(m->source, m->out, is_leaf_of[0], n) < 0 ||
+        RW_READ_NEW(m->source, m->out, is_leaf_of[1], n) < 0)
         return;
     sort_nodes(m, key);
     if (m->source->status == RW_OK)
@@ -751,7 +746,6 @@ static void find_members(struct making *m)
 
 static void make(struct making *m)
 {
-    struct rw_ctx *ctx = m->source->ctx;
     const uint64_t n_columns = (uint64_t)m->onnx->n_columns;
     m->n_nodes = n_of(m, RW_ONNX_FEATURE);
     check_all(m);
@@ -759,10 +753,9 @@ static void make(struct making *m)
         memset(m->out->column_had, 1, m->out->n_columns);
         m->out->column_name = NULL;
     }
-    if (m->source->status < 0 ||
-        rw_keep(m->source, RW_ARENA_NEW(ctx, &m->arena, m->node, m->n_nodes)) < 0 ||
-        rw_keep(m->source, RW_ARENA_NEW(ctx, &m->arena, m->position, m->n_items)) < 0 ||
-        rw_keep(m->source, RW_ARENA_NEW(ctx, &m->arena, m->item, m->n_items)) < 0)
+    if (m->source->status < 0 || RW_READ_NEW(m->source, m->out, m->node, m->n_nodes) < 0 ||
+        RW_READ_NEW(m->source, m->out, m->position, m->n_items) < 0 ||
+        RW_READ_NEW(m->source, m->out, m->item, m->n_items) < 0)
         return;
     for (size_t i = 0; i < m->n_items; i++)
         m->position[i] = NONE;
@@ -777,13 +770,12 @@ static void make(struct making *m)
         make_root(m, int_at(m, RW_ONNX_ROOT, i));
 }
 
-int rw_onnx_parse(struct rw_source *source, int five, struct rw_ensemble *out)
+int rw_onnx_parse(struct rw_source *source, struct rw_ensemble *out)
 {
     struct rw_onnx onnx = {0};
     struct making m = {.source = source, .onnx = &onnx, .out = out};
-    if (rw_onnx_read(source, five, &onnx) == RW_OK)
+    if (rw_onnx_read(source, source->format == &rw_to_onnx5, &onnx) == RW_OK)
         make(&m);
-    rw_arena_free(&m.arena);
     rw_arena_free(&onnx.arena);
     return source->status;
 }

@@ -5,7 +5,7 @@
 
 #include "convert/convert.h"
 
-    int rw_refuse_line(struct rw_source *source, uint64_t line, const char *format, ...)
+int rw_refuse_line(struct rw_source *source, uint64_t line, const char *format, ...)
 {
     char text[1024], where[40] = "";
     va_list args;
@@ -398,48 +398,29 @@ static json_t *ubjson_text(struct reading *r)
     return out;
 }
 
-/* "$ type # count" behind [ or {; type 0: each element has its own; counted 0: up to the end mark.
- */
-static size_t ubjson_container(struct reading *r, int *type, int *counted)
+/* The elements of an array, or the members of an object. "$ type # count" may come first: without a
+ * type each element has its own, without a count they go up to the end mark. */
+static void ubjson_elements(struct reading *r, json_t *into)
 {
-    *type = 0;
-    if (ubjson_skip(r, '$')) {
-        *type = ubjson_byte(r);
-        /* A type without bytes of its own would make any count possible. */
-        if (ubjson_size_of(*type) == 0 && *type != 'S')
-            ubjson_wrong(r, "a container of an unknown type");
-    }
-    *counted = ubjson_skip(r, '#');
-    if (*type && !*counted)
+    const int is_object = json_is_object(into), has_type = ubjson_skip(r, '$');
+    const int type = has_type ? ubjson_byte(r) : 0;
+    /* A type without bytes of its own would make any count possible. */
+    if (has_type && ubjson_size_of(type) == 0 && type != 'S')
+        ubjson_wrong(r, "a container of an unknown type");
+    const int counted = ubjson_skip(r, '#');
+    if (type && !counted)
         ubjson_wrong(r, "expected a count");
-    return *counted ? ubjson_length(r) : 0;
-}
-
-static void ubjson_array(struct reading *r, json_t *into)
-{
-    int type, counted;
-    const size_t n = ubjson_container(r, &type, &counted);
+    const size_t n = counted ? ubjson_length(r) : 0;
     for (size_t i = 0; r->source->status == RW_OK && (!counted || i < n); i++) {
-        if (!counted && ubjson_skip(r, ']'))
+        if (!counted && ubjson_skip(r, is_object ? '}' : ']'))
             break;
-        if (json_array_append_new(into, ubjson_value(r, type ? type : ubjson_byte(r))) != 0)
-            rw_source_no_memory(r->source);
-    }
-}
-
-static void ubjson_object(struct reading *r, json_t *into)
-{
-    int type, counted;
-    const size_t n = ubjson_container(r, &type, &counted);
-    for (size_t i = 0; r->source->status == RW_OK && (!counted || i < n); i++) {
-        if (!counted && ubjson_skip(r, '}'))
-            break;
-        json_t *key = ubjson_text(r);
+        json_t *key = is_object ? ubjson_text(r) : NULL;
         const int mark = type ? type : ubjson_byte(r);
         if (key && (!rw_json_plain(key) || json_object_get(into, json_string_value(key))))
             ubjson_wrong(r, "a key that appears twice, or has a 0 byte");
         json_t *element = ubjson_value(r, mark);
-        if (json_object_set_new(into, json_string_value(key), element) != 0)
+        if ((is_object ? json_object_set_new(into, json_string_value(key), element)
+                       : json_array_append_new(into, element)) != 0)
             rw_source_no_memory(r->source);
         json_decref(key);
     }
@@ -466,7 +447,7 @@ static json_t *ubjson_value(struct reading *r, int type)
     } else {
         r->depth++;
         out = type == '[' ? json_array() : json_object();
-        (type == '[' ? ubjson_array : ubjson_object)(r, out);
+        ubjson_elements(r, out);
         r->depth--;
     }
     if (!out)
@@ -674,6 +655,21 @@ static void put_real(struct rw_put *put, double value, int is_double)
         rw_put_text(put, ".0");
 }
 
+static void put_json_text(struct rw_put *put, const char *text)
+{
+    rw_json_watch();
+    json_t *string = json_string(text);
+    char *quoted = string ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
+    if (quoted)
+        rw_put_text(put, quoted);
+    else if (!rw_json_lacked_memory())
+        rw_put_refuse(put, "a name that is not UTF-8: '%s'", text);
+    else if (put->status == RW_OK)
+        put->status = rw_fail(put->ctx, RW_ERR_MEMORY, "out of memory: a name between quotes");
+    free(quoted);
+    json_decref(string);
+}
+
 void rw_put_format(struct rw_put *put, const char *format, ...)
 {
     va_list args;
@@ -685,8 +681,10 @@ void rw_put_format(struct rw_put *put, const char *format, ...)
         if (!*at)
             break;
         char text[32] = "";
-        const char size = at[1] == 'l' || at[1] == 'z' ? at[1] : 0, kind = at[1 + (size != 0)];
-        if (kind == 's')
+        const char size = strchr("lz1", at[1]) ? at[1] : 0, kind = at[1 + (size != 0)];
+        if (size == '1')
+            put_json_text(put, va_arg(args, const char *));
+        else if (kind == 's')
             rw_put_text(put, va_arg(args, const char *));
         else if (kind == 'f')
             put_real(put, va_arg(args, double), size == 'l');
@@ -702,21 +700,6 @@ void rw_put_format(struct rw_put *put, const char *format, ...)
         at += 2 + (size != 0);
     }
     va_end(args);
-}
-
-void rw_put_json_text(struct rw_put *put, const char *text)
-{
-    rw_json_watch();
-    json_t *string = json_string(text);
-    char *quoted = string ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
-    if (quoted)
-        rw_put_text(put, quoted);
-    else if (!rw_json_lacked_memory())
-        rw_put_refuse(put, "a name that is not UTF-8: '%s'", text);
-    else if (put->status == RW_OK)
-        put->status = rw_fail(put->ctx, RW_ERR_MEMORY, "out of memory: a name between quotes");
-    free(quoted);
-    json_decref(string);
 }
 
 int rw_put_refuse(struct rw_put *put, const char *format, ...)

@@ -72,15 +72,9 @@ static int lists(const struct rw_ens_node *node, uint32_t category)
                                : at < node->n_listed && node->listed[at] == category;
 }
 
-/* decimal: room for the word of a category that is a number. */
 static const char *word_of(const struct rw_ens_categories *of, uint32_t category, char decimal[16])
 {
-    if (category == MISSING)
-        return "";
-    if (of->word)
-        return of->word[category];
-    snprintf(decimal, 16, "%u", category);
-    return decimal;
+    return category == MISSING ? "" : rw_ens_word(of, category, decimal);
 }
 
 static struct word word_in(const struct rw_ensemble *ensemble, uint32_t column, uint32_t category)
@@ -134,7 +128,7 @@ static int gather_splits(struct rw_ctx *ctx, struct writing *w)
             if (tree->node[i].left < 0)
                 continue;
             RW_TRY(RW_ARENA_GROW(ctx, w->arena, w->split, room, n + 1));
-            w->split[n++].node = &tree->node[i];
+            w->split[n++] = (struct split){.node = &tree->node[i]};
         }
     }
     n = rw_sort_unique(w->split, n, sizeof(*w->split), by_question);
@@ -173,40 +167,29 @@ static int gather_words(struct rw_ctx *ctx, struct writing *w)
     return RW_OK;
 }
 
-/* Moves *i past the splits of a column up to `end`. Returns how many they are. */
-static uint32_t of_column(const struct writing *w, size_t *i, size_t end, uint32_t column)
-{
-    const size_t begin = *i;
-    while (*i < end && w->split[*i].node->column == column)
-        ++*i;
-    return (uint32_t)(*i - begin);
-}
-
+/* A column of floats is an entry, a column by categories one for each RW_CATBOOST_CLASSES sets. */
 static int number_entries(struct rw_ctx *ctx, struct writing *w)
 {
-    size_t number = 0, single = w->n_floats, set = single + w->n_singles, room = 0;
-    const size_t first_single = single, first_set = set, end = set + w->n_sets;
-    uint32_t n_float_entries = 0;
+    const size_t n = w->n_floats + w->n_singles + w->n_sets;
+    uint32_t *first, *n_sets, n_float_entries = 0; /* [n_columns] its first entry, its sets */
+    size_t room = 0;
+    RW_TRY(RW_ARENA_NEW(ctx, w->arena, first, w->ensemble->n_columns));
+    RW_TRY(RW_ARENA_NEW(ctx, w->arena, n_sets, w->ensemble->n_columns));
+    for (size_t i = n - w->n_sets; i < n; i++) {
+        const uint32_t number = n_sets[w->split[i].node->column]++;
+        w->split[i].entry = number / RW_CATBOOST_CLASSES;
+        w->split[i].class_of = number % RW_CATBOOST_CLASSES;
+    }
     for (uint32_t c = 0; c < w->ensemble->n_columns; c++) {
-        if (!rw_ens_categories_of(w->ensemble, c)) {
-            for (uint32_t n = of_column(w, &number, first_single, c); n > 0; n--)
-                w->split[number - n].entry = n_float_entries;
-            n_float_entries++;
-            continue;
-        }
-        for (uint32_t n = of_column(w, &single, first_set, c); n > 0; n--)
-            w->split[single - n].entry = w->n_entries;
-        const size_t begin = set;
-        const uint32_t n_sets = of_column(w, &set, end, c);
-        for (uint32_t i = 0; i < n_sets; i++) {
-            w->split[begin + i].entry = w->n_entries + i / RW_CATBOOST_CLASSES;
-            w->split[begin + i].class_of = i % RW_CATBOOST_CLASSES;
-        }
-        for (uint32_t i = 0; i == 0 || i < n_sets; i += RW_CATBOOST_CLASSES) {
+        const int by_category = rw_ens_categories_of(w->ensemble, c) != NULL;
+        first[c] = by_category ? w->n_entries : n_float_entries++;
+        for (uint32_t i = 0; by_category && (i == 0 || i < n_sets[c]); i += RW_CATBOOST_CLASSES) {
             RW_TRY(RW_ARENA_GROW(ctx, w->arena, w->column_of, room, (size_t)w->n_entries + 1));
             w->column_of[w->n_entries++] = c;
         }
     }
+    for (size_t i = 0; i < n; i++)
+        w->split[i].entry += first[w->split[i].node->column];
     return RW_OK;
 }
 
@@ -250,9 +233,8 @@ static void put_entries(const struct writing *w, struct rw_put *put)
     const size_t end = w->n_floats + w->n_singles;
     for (uint32_t e = 0, i = (uint32_t)w->n_floats; e < w->n_entries; e++) {
         const uint32_t first = i;
-        rw_put_format(put, "%s{\"feature_index\":%u,\"flat_feature_index\":%u,\"feature_id\":",
-                      e > 0 ? ",\n" : "\n", e, w->column_of[e]);
-        rw_put_json_text(put, name_of(w, w->column_of[e]));
+        rw_put_format(put, "%s{\"feature_index\":%u,\"flat_feature_index\":%u,\"feature_id\":%1s",
+                      e > 0 ? ",\n" : "\n", e, w->column_of[e], name_of(w, w->column_of[e]));
         for (; i < end && w->split[i].entry == e; i++)
             rw_put_format(put, "%s%d", i > first ? "," : ",\"values\":[",
                           value_of(w, w->split[i].node));
@@ -292,10 +274,9 @@ static void put_words(const struct writing *w, struct rw_put *put)
         char decimal[16];
         if (word->category == MISSING)
             continue;
-        rw_put_format(put, "%s{\"hash\":%u,\"value\":", any++ ? ",\n" : "\n", word->hash);
-        rw_put_json_text(
-            put, word_of(rw_ens_categories_of(w->ensemble, word->column), word->category, decimal));
-        rw_put_text(put, "}");
+        rw_put_format(
+            put, "%s{\"hash\":%u,\"value\":%1s}", any++ ? ",\n" : "\n", word->hash,
+            word_of(rw_ens_categories_of(w->ensemble, word->column), word->category, decimal));
     }
     rw_put_text(put, "\n]");
 }
@@ -354,11 +335,10 @@ static size_t put_float(const struct writing *w, uint32_t column, uint32_t entry
     const struct rw_ens_node *first = begin < w->n_floats ? w->split[begin].node : NULL;
     const int is_used = first && first->column == column;
     size_t i = begin;
-    rw_put_format(put, "{\"feature_index\":%u,\"flat_feature_index\":%u,\"feature_id\":", entry,
-                  column);
-    rw_put_json_text(put, name_of(w, column));
-    rw_put_format(put, ",\"has_nans\":%s,\"nan_value_treatment\":\"%s\",\"borders\":[",
-                  is_used ? "true" : "false",
+    rw_put_format(put,
+                  "{\"feature_index\":%u,\"flat_feature_index\":%u,\"feature_id\":%1s,"
+                  "\"has_nans\":%s,\"nan_value_treatment\":\"%s\",\"borders\":[",
+                  entry, column, name_of(w, column), is_used ? "true" : "false",
                   !is_used                     ? "AsIs"
                   : first->nan == RW_NAN_RIGHT ? "AsTrue"
                                                : "AsFalse");

@@ -45,17 +45,17 @@ static void put_header(const struct rw_ensemble *e, const double *low, const dou
                   "max_feature_idx=%u\nobjective=lambdarank\nfeature_names=",
                   e->n_columns - 1);
     for (uint32_t i = 0; i < e->n_columns; i++) {
+        rw_put_text(put, i ? " " : "");
         if (e->column_name)
             rw_put_text(put, e->column_name[i]);
         else
             rw_put_format(put, "Column_%u", i);
-        rw_put_text(put, i + 1 < e->n_columns ? " " : "\nfeature_infos=");
     }
     for (uint32_t i = 0; i < e->n_columns; i++) {
+        rw_put_text(put, i ? " " : "\nfeature_infos=");
         put_info(e, i, low, high, put);
-        rw_put_text(put, i + 1 < e->n_columns ? " " : "\n");
     }
-    rw_put_text(put, "tree_sizes=");
+    rw_put_text(put, "\ntree_sizes=");
     for (int32_t t = 0; t < e->n_trees; t++)
         rw_put_format(put, "%s%zu", t ? " " : "", tree_bytes[t]);
     rw_put_text(put, "\n\n");
@@ -84,12 +84,14 @@ static void count_docs(const struct rw_ens_tree *tree, int32_t *count)
 static const struct list {
     const char *key;
     enum { COLUMN, GAIN_OF, CUT, TYPE, LEFT_OF, RIGHT_OF, LEAF_OF, HESSIAN, COUNT } what;
-    int of_leaves;
+    int of_leaves, is_real; /* a cut is whole where it is the number of a set */
 } tree_lists[] = {
-    {"split_feature=", COLUMN, 0},    {"split_gain=", GAIN_OF, 0},   {"threshold=", CUT, 0},
-    {"decision_type=", TYPE, 0},      {"left_child=", LEFT_OF, 0},   {"right_child=", RIGHT_OF, 0},
-    {"leaf_value=", LEAF_OF, 1},      {"leaf_weight=", HESSIAN, 1},  {"leaf_count=", COUNT, 1},
-    {"internal_weight=", HESSIAN, 0}, {"internal_count=", COUNT, 0},
+    {"split_feature=", COLUMN, 0, 0}, {"split_gain=", GAIN_OF, 0, 1},
+    {"threshold=", CUT, 0, 1},        {"decision_type=", TYPE, 0, 0},
+    {"left_child=", LEFT_OF, 0, 0},   {"right_child=", RIGHT_OF, 0, 0},
+    {"leaf_value=", LEAF_OF, 1, 1},   {"leaf_weight=", HESSIAN, 1, 1},
+    {"leaf_count=", COUNT, 1, 0},     {"internal_weight=", HESSIAN, 0, 1},
+    {"internal_count=", COUNT, 0, 0},
 };
 
 static void put_list(const struct rw_ens_tree *tree, const int32_t *count, const struct list *list,
@@ -102,37 +104,26 @@ static void put_list(const struct rw_ens_tree *tree, const int32_t *count, const
     for (int32_t i = begin; i < end; i++) {
         const struct rw_ens_node *node = &tree->node[i];
         const int32_t child = list->what == LEFT_OF ? node->left : node->right;
-        const int32_t whole[] = {
-            [COLUMN] = (int32_t)node->column,
-            [CUT] = node->by_category ? n_sets++ : 0,
+        const double value[] = {
+            [COLUMN] = node->column,
+            [GAIN_OF] = node->gain,
+            [CUT] = node->by_category ? n_sets++ : node->threshold,
             [TYPE] = RW_LGB_MISSING_NAN | (node->by_category          ? RW_LGB_CATEGORICAL
                                            : node->nan == RW_NAN_LEFT ? RW_LGB_DEFAULT_LEFT
                                                                       : 0),
             [LEFT_OF] = child < n_splits ? child : ~(child - n_splits),
             [RIGHT_OF] = child < n_splits ? child : ~(child - n_splits),
+            [LEAF_OF] = node->value * tree->weight,
+            [HESSIAN] = node->hessian,
             [COUNT] = count[i],
         };
-        const double real[] = {[GAIN_OF] = node->gain,
-                               [CUT] = node->threshold,
-                               [LEAF_OF] = node->value * tree->weight,
-                               [HESSIAN] = node->hessian};
-        const int is_real = list->what == GAIN_OF || list->what == LEAF_OF ||
-                            list->what == HESSIAN || (list->what == CUT && !node->by_category);
         rw_put_text(put, i > begin ? " " : "");
-        if (is_real)
-            rw_put_format(put, "%lf", real[list->what]);
+        if (list->is_real && !(list->what == CUT && node->by_category))
+            rw_put_format(put, "%lf", value[list->what]);
         else
-            rw_put_format(put, "%d", whole[list->what]);
+            rw_put_format(put, "%d", (int)value[list->what]);
     }
     rw_put_text(put, "\n");
-}
-
-static int32_t count_sets(const struct rw_ens_tree *tree)
-{
-    int32_t n = 0;
-    for (int32_t i = 0; i < rw_ens_n_splits(tree); i++)
-        n += tree->node[i].by_category;
-    return n;
 }
 
 /* Bits up to the last category that is listed. */
@@ -169,8 +160,10 @@ static void put_sets(const struct rw_ens_tree *tree, struct rw_put *put)
 /* The lowering puts splits before leaves, which is LightGBM's order too. */
 static int put_tree(const struct rw_ens_tree *tree, int32_t number, struct rw_put *put)
 {
-    const int32_t n_sets = count_sets(tree);
+    int32_t n_sets = 0;
     RW_FREED int32_t *count = NULL; /* [n_nodes] */
+    for (int32_t i = 0; i < rw_ens_n_splits(tree); i++)
+        n_sets += tree->node[i].by_category;
     RW_TRY(RW_NEW(put->ctx, count, (size_t)tree->n_nodes));
     count_docs(tree, count);
     rw_put_format(put, "Tree=%d\nnum_leaves=%d\nnum_cat=%d\n", number, (tree->n_nodes + 1) / 2,
@@ -212,10 +205,8 @@ static void put_words(const struct rw_ensemble *e, struct rw_put *put)
         if (!of || !of->word)
             continue;
         rw_put_text(put, before);
-        for (uint32_t k = 0; k < of->n; k++) {
-            rw_put_text(put, k ? ", " : "[");
-            rw_put_json_text(put, of->word[k]);
-        }
+        for (uint32_t k = 0; k < of->n; k++)
+            rw_put_format(put, "%s%1s", k ? ", " : "[", of->word[k]);
         rw_put_text(put, "]");
         before = ", ";
     }
@@ -256,6 +247,7 @@ struct slice {
 enum { MOST_KEYS = 14 };
 struct reading {
     struct rw_source *source;
+    struct rw_ensemble *out;
     const char *at, *end;
     int32_t number; /* of the tree, from 1; 0: the header */
     /* of the block at hand: keys, ended by NULL, and their values */
@@ -391,7 +383,7 @@ static int objective_fits(struct slice objective)
 }
 
 /* The words of the list-th categorical column: texts, or whole numbers. */
-static void read_words(struct reading *r, size_t list, uint32_t column, struct rw_ensemble *out)
+static void read_words(struct reading *r, size_t list, uint32_t column)
 {
     json_t *from = json_array_get(r->words, list);
     const size_t n = json_array_size(from);
@@ -410,41 +402,42 @@ static void read_words(struct reading *r, size_t list, uint32_t column, struct r
     }
     if (r->source->status == RW_OK)
         rw_keep(r->source,
-                rw_ensemble_categories(r->source->ctx, out, column, NULL, word, (uint32_t)n));
-}
-
-/* Has a categorical column a list? All have one, unless what was written says otherwise. */
-static int has_list(const struct reading *r, uint32_t column)
-{
-    const struct rw_ensemble *written = r->source->names;
-    const struct rw_ens_categories *of = written ? rw_ens_categories_of(written, column) : NULL;
-    return r->words && (!of || of->word);
+                rw_ensemble_categories(r->source->ctx, r->out, column, NULL, word, (uint32_t)n));
 }
 
 /* Columns whose info is a list of categories; with words where the file has them. */
-static void read_categories(struct reading *r, const unsigned char *is_one, struct rw_ensemble *out)
+static void read_categories(struct reading *r, unsigned char *is_one)
 {
+    enum { BY_WORDS = 2 }; /* has a list: all have one, unless what was written says otherwise */
+    const struct rw_ensemble *written = r->source->names;
+    const uint32_t n_columns = r->out->n_columns;
     uint32_t n = 0;
-    for (uint32_t i = 0; i < out->n_columns; i++)
-        n += is_one[i] && has_list(r, i);
-    if (n > 0 && r->words && json_array_size(r->words) != n)
+    for (uint32_t i = 0; r->words && i < n_columns; i++) {
+        const struct rw_ens_categories *of = written ? rw_ens_categories_of(written, i) : NULL;
+        if (is_one[i] && (!of || of->word)) {
+            is_one[i] = BY_WORDS;
+            n++;
+        }
+    }
+    if (n > 0 && json_array_size(r->words) != n)
         rw_refuse(r->source,
                   "'pandas_categorical' has %zu lists, but %u features are categorical: whose "
                   "words they are cannot be told",
                   json_array_size(r->words), n);
-    for (uint32_t i = 0, list = 0; i < out->n_columns && r->source->status == RW_OK; i++) {
-        if (is_one[i] && has_list(r, i))
-            read_words(r, list++, i, out);
+    for (uint32_t i = 0, list = 0; i < n_columns && r->source->status == RW_OK; i++) {
+        if (is_one[i] == BY_WORDS)
+            read_words(r, list++, i);
         else if (is_one[i])
-            rw_keep(r->source,
-                    rw_ensemble_categories(r->source->ctx, out, i, (const uint32_t[]){0}, NULL, 0));
+            rw_keep(r->source, rw_ensemble_categories(r->source->ctx, r->out, i,
+                                                      (const uint32_t[]){0}, NULL, 0));
     }
 }
 
-static void read_columns(struct reading *r, int64_t n, struct rw_ensemble *out)
+static void read_columns(struct reading *r, int64_t n)
 {
     struct slice names = r->value[NAMES], infos = r->value[INFOS], word;
     struct rw_source *source = r->source;
+    struct rw_ensemble *out = r->out;
     unsigned char *is_one = NULL; /* [n] categorical */
     if (rw_set_columns(source, out, (uint64_t)n) < 0 ||
         rw_keep(source, RW_ARENA_NEW(source->ctx, &r->arena, is_one, (size_t)n)) < 0)
@@ -470,10 +463,10 @@ static void read_columns(struct reading *r, int64_t n, struct rw_ensemble *out)
     if (next_word(&names, &word) || next_word(&infos, &word))
         rw_refuse(source, "more feature names or infos than features (%lld)", (long long)n);
     if (source->status == RW_OK)
-        read_categories(r, is_one, out);
+        read_categories(r, is_one);
 }
 
-static void read_header(struct reading *r, struct rw_ensemble *out)
+static void read_header(struct reading *r)
 {
     static const char *const keys[] = {
         "num_class",     "num_tree_per_iteration", "max_feature_idx", "objective",
@@ -496,31 +489,16 @@ static void read_header(struct reading *r, struct rw_ensemble *out)
     if (!objective_fits(objective))
         rw_refuse(r->source, "objective '%.*s', whose prediction is not the sum of the leaves",
                   (int)(objective.n < 60 ? objective.n : 60), objective.text);
-    read_columns(r, one_whole(r, MAX_FEATURE, 0, RW_MAX_FEATURE) + 1, out);
+    read_columns(r, one_whole(r, MAX_FEATURE, 0, RW_MAX_FEATURE) + 1);
 }
 
-enum {
-    LEAVES,
-    N_SETS,
-    FEATURE,
-    THRESHOLD,
-    DECISION,
-    LEFT,
-    RIGHT,
-    VALUE,
-    LINEAR,
-    GAIN,
-    BOUNDARIES,
-    BITS,
-    LEAF_WEIGHT,
-    LEAF_COUNT
-};
+/* The keys of a tree, in the order of read_tree's list. */
+enum { LEAVES, N_SETS, FEATURE, THRESHOLD, DECISION, LEFT, RIGHT, VALUE, LINEAR };
+enum { GAIN = LINEAR + 1, BOUNDARIES, BITS, LEAF_WEIGHT, LEAF_COUNT };
 
 /* Where sets begin, and their bits. */
 static void read_sets(struct reading *r)
 {
-    if (r->n_sets == 0)
-        return;
     const double *boundary = read_list(r, BOUNDARIES, r->n_sets + 1, 0, INT32_MAX);
     for (int64_t i = 0; i <= r->n_sets && r->source->status == RW_OK; i++) {
         if (boundary[i] < (i ? boundary[i - 1] : 0) || (i == 0 && boundary[i] > 0))
@@ -532,7 +510,7 @@ static void read_sets(struct reading *r)
 }
 
 /* The node's threshold is the number of its set. */
-static void read_set(struct reading *r, struct rw_ens_node *node, struct rw_ensemble *out)
+static void read_set(struct reading *r, struct rw_ens_node *node)
 {
     uint32_t *category = NULL, n = 0;
     size_t room = 0;
@@ -551,7 +529,7 @@ static void read_set(struct reading *r, struct rw_ens_node *node, struct rw_ense
             continue;
         category[n++] = k;
     }
-    rw_read_set(r->source, out, node, category, n); /* its info may not say that it is one */
+    rw_read_set(r->source, r->out, node, category, n); /* its info may not say that it is one */
 }
 
 /* Splits stand before leaves. */
@@ -560,8 +538,7 @@ static int32_t child_of(double child, int64_t n_leaves)
     return (int32_t)(child >= 0 ? child : (double)n_leaves - 2 - child);
 }
 
-static void read_split(struct reading *r, int64_t i, int64_t n_leaves, struct rw_ens_node *node,
-                       struct rw_ensemble *out)
+static void read_split(struct reading *r, int64_t i, int64_t n_leaves, struct rw_ens_node *node)
 {
     const int type = r->list[DECISION] ? (int)r->list[DECISION][i] : 0;
     const int left = (type & RW_LGB_DEFAULT_LEFT) != 0;
@@ -578,10 +555,10 @@ static void read_split(struct reading *r, int64_t i, int64_t n_leaves, struct rw
     node->right = child_of(r->list[RIGHT][i], n_leaves);
     node->gain = r->list[GAIN] ? r->list[GAIN][i] : 0;
     if (type & RW_LGB_CATEGORICAL && r->source->status == RW_OK)
-        read_set(r, node, out);
+        read_set(r, node);
 }
 
-static void read_tree(struct reading *r, struct rw_ensemble *out)
+static void read_tree(struct reading *r)
 {
     static const char *const keys[] = {
         "num_leaves",     "num_cat",       "split_feature", "threshold",  "decision_type",
@@ -601,7 +578,7 @@ static void read_tree(struct reading *r, struct rw_ensemble *out)
         int64_t n, least, most;
     } lists[] = {
         {VALUE, 0, n_leaves, 1, 0},
-        {FEATURE, 0, n_splits, 0, (int64_t)out->n_columns - 1},
+        {FEATURE, 0, n_splits, 0, (int64_t)r->out->n_columns - 1},
         {THRESHOLD, 0, n_splits, 1, 0},
         {DECISION, 1, n_splits, 0, 127},
         {LEFT, 0, n_splits, -n_leaves, n_leaves - 2},
@@ -614,10 +591,11 @@ static void read_tree(struct reading *r, struct rw_ensemble *out)
         if (lists[i].n > 0 && (!lists[i].optional || r->value[lists[i].key].text))
             read_list(r, lists[i].key, lists[i].n, lists[i].least, lists[i].most);
     }
-    read_sets(r);
-    struct rw_ens_tree *tree = rw_add_tree(r->source, out, (int32_t)(2 * n_leaves - 1));
+    if (r->n_sets > 0)
+        read_sets(r);
+    struct rw_ens_tree *tree = rw_add_tree(r->source, r->out, (int32_t)(2 * n_leaves - 1));
     for (int64_t i = 0; tree && i < n_splits && r->source->status == RW_OK; i++)
-        read_split(r, i, n_leaves, &tree->node[i], out);
+        read_split(r, i, n_leaves, &tree->node[i]);
     for (int64_t i = 0; tree && i < n_leaves; i++) {
         struct rw_ens_node *leaf = &tree->node[n_splits + i];
         leaf->value = r->list[VALUE][i];
@@ -653,13 +631,16 @@ static json_t *find_words(struct rw_source *source)
 
 static int parse_lightgbm(struct rw_source *source, struct rw_ensemble *out)
 {
-    struct reading r = {.source = source, .at = source->text, .end = source->text + source->n};
     RW_SCOPED(json_decref) json_t *words = find_words(source);
-    r.words = words;
-    read_header(&r, out);
+    struct reading r = {.source = source,
+                        .out = out,
+                        .at = source->text,
+                        .end = source->text + source->n,
+                        .words = words};
+    read_header(&r);
     while (source->status == RW_OK && r.at < r.end && *r.at == 'T') {
         r.number++;
-        read_tree(&r, out);
+        read_tree(&r);
     }
     rw_arena_free(&r.arena);
     return source->status;
@@ -719,10 +700,8 @@ static int write_vespa(const struct rw_ensemble *ensemble, struct rw_put *put)
                   "\"num_tree_per_iteration\":1,\"label_index\":0,\"max_feature_idx\":%d,"
                   "\"objective\":\"lambdarank\",\"average_output\":false,\"feature_names\":[",
                   (int)ensemble->n_columns - 1);
-    for (uint32_t i = 0; i < ensemble->n_columns; i++) {
-        rw_put_text(put, i ? "," : "");
-        rw_put_json_text(put, ensemble->column_name[i]);
-    }
+    for (uint32_t i = 0; i < ensemble->n_columns; i++)
+        rw_put_format(put, "%s%1s", i ? "," : "", ensemble->column_name[i]);
     rw_put_text(put, "],\"monotone_constraints\":[],\"feature_infos\":{},\"tree_info\":[\n");
     for (int32_t t = 0; t < ensemble->n_trees; t++) {
         rw_put_format(put,

@@ -355,8 +355,9 @@ static void put_model(const struct writing *w, int five, struct rw_put *put)
     put_message(put, RW_ONNX_MODEL_OPSET, &opset);
 }
 
-static int write_onnx(const struct rw_ensemble *ensemble, int five, struct rw_put *put)
+static int write_onnx(const struct rw_ensemble *ensemble, struct rw_put *put)
 {
+    const int five = ensemble->format == &rw_to_onnx5;
     struct writing w = {.ensemble = ensemble, .put = put};
     lay_out(&w, five);
     if (put->status == RW_OK)
@@ -369,43 +370,20 @@ static int write_onnx(const struct rw_ensemble *ensemble, int five, struct rw_pu
 
 /* ------------------------------------------------------------------ the formats */
 
-static int parse_3(struct rw_source *source, struct rw_ensemble *out)
-{
-    return rw_onnx_parse(source, 0, out);
-}
-
-static int parse_5(struct rw_source *source, struct rw_ensemble *out)
-{
-    return rw_onnx_parse(source, 1, out);
-}
-
-static int write_3(const struct rw_ensemble *ensemble, struct rw_put *put)
-{
-    return write_onnx(ensemble, 0, put);
-}
-
-static int write_5(const struct rw_ensemble *ensemble, struct rw_put *put)
-{
-    return write_onnx(ensemble, 1, put);
-}
-
 /* Categories are whole numbers in float. */
 #define ENSEMBLE                                                                               \
     .consumer = {{.name = "ONNX", .rules = {.nan_by_node = 1, .absent = RW_ABSENT_AS_MODEL}}}, \
-    .names = RW_NAMES_NONE, .imports = 1, .categories = RW_SAYS_NUMBERS, .most_category = 16777215
+    .names = RW_NAMES_NONE, .imports = 1, .categories = RW_SAYS_NUMBERS,                       \
+    .most_category = 16777215, .write = write_onnx, .parse = rw_onnx_parse
 
 const struct rw_model_format rw_to_onnx = {
     .name = "onnx",
     .about = "ONNX-ML's TreeEnsembleRegressor, operator set 3",
     ENSEMBLE,
-    .write = write_3,
-    .parse = parse_3,
 };
 
 const struct rw_model_format rw_to_onnx5 = {
     .name = "onnx5",
     .about = "ONNX-ML's TreeEnsemble, operator set 5",
     ENSEMBLE,
-    .write = write_5,
-    .parse = parse_5,
 };

@@ -19,12 +19,11 @@ static void begin_node(struct rw_put *put, const struct rw_visit *at, const void
         rw_put_format(put, "{\"value\":\"%f\"}", node->value);
         return;
     }
-    rw_put_text(put, "{\"feature\":");
-    rw_put_json_text(put, at->ensemble->column_name[node->column]);
-    rw_put_format(put, ",\"threshold\":\"%f\"", node->threshold);
-    if (user)
-        rw_put_format(put, ",\"missing\":\"%s\"", node->nan == RW_NAN_LEFT ? "left" : "right");
-    rw_put_text(put, ",\"left\":");
+    rw_put_format(put, "{\"feature\":%1s,\"threshold\":\"%f\"%s,\"left\":",
+                  at->ensemble->column_name[node->column], node->threshold,
+                  !user                      ? ""
+                  : node->nan == RW_NAN_LEFT ? ",\"missing\":\"left\""
+                                             : ",\"missing\":\"right\"");
 }
 
 /* Does a missing value go to another child than 0 at some node? */
@@ -48,11 +47,8 @@ static int write_solr(const struct rw_ensemble *ensemble, struct rw_put *put)
     static const struct rw_walk walk = {begin_node, ",\"right\":", "}", .deepest = 1000};
     const char *missing = needs_missing(ensemble) ? "\"isNullSameAsZero\":\"false\"," : NULL;
     rw_put_text(put, "{\"class\":\"" SOLR_CLASS "\",\"name\":\"rankwood\",\n\"features\":[");
-    for (uint32_t i = 0; i < ensemble->n_columns; i++) {
-        rw_put_text(put, i ? ",{\"name\":" : "{\"name\":");
-        rw_put_json_text(put, ensemble->column_name[i]);
-        rw_put_text(put, "}");
-    }
+    for (uint32_t i = 0; i < ensemble->n_columns; i++)
+        rw_put_format(put, "%s{\"name\":%1s}", i ? "," : "", ensemble->column_name[i]);
     rw_put_format(put, "],\n\"params\":{%s\"trees\":[\n", missing ? missing : "");
     for (int32_t t = 0; t < ensemble->n_trees; t++) {
         rw_put_text(put, "{\"weight\":\"1\",\"root\":");
@@ -149,8 +145,6 @@ static void read_model(struct rw_source *source, struct reading *r, const json_t
     if (strcmp(class, SOLR_CLASS) != 0)
         rw_refuse(source, "class '%.80s'; expected %s", class, SOLR_CLASS);
     const json_t *features = rw_json_array(source, root, "features", -1);
-    if (json_array_size(features) > RW_MAX_FEATURE + 2)
-        rw_refuse(source, "%zu features", json_array_size(features));
     if (rw_set_columns(source, out, json_array_size(features)) < 0)
         return;
     for (uint32_t i = 0; i < out->n_columns && source->status == RW_OK; i++)

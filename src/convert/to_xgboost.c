@@ -156,10 +156,8 @@ static int put_model(const struct rw_ensemble *ensemble, struct rw_put *put)
     const uint32_t n = ensemble->n_columns;
     const int32_t n_trees = ensemble->n_trees;
     rw_put_text(put, "{\"learner\":{\"attributes\":{},\"feature_names\":[");
-    for (uint32_t i = 0; ensemble->column_name && i < n; i++) {
-        rw_put_text(put, i ? "," : "");
-        rw_put_json_text(put, ensemble->column_name[i]);
-    }
+    for (uint32_t i = 0; ensemble->column_name && i < n; i++)
+        rw_put_format(put, "%s%1s", i ? "," : "", ensemble->column_name[i]);
     rw_put_text(put, "],\"feature_types\":[");
     /* where there are neither names nor categories, nothing asks for types */
     for (uint32_t i = 0; (ensemble->column_name || ensemble->categories) && i < n; i++)
@@ -252,7 +250,7 @@ static int write_ubj(const struct rw_ensemble *ensemble, struct rw_put *put)
     RW_RELEASED(rw_put_release) struct rw_put text = {.ctx = put->ctx};
     put->status = put_model(ensemble, &text);
     if (put->status == RW_OK) {
-        struct rw_source source = {put->ctx, "the model", text.text, text.n, NULL, RW_OK};
+        struct rw_source source = {put->ctx, "the model", text.text, text.n, NULL, RW_OK, NULL};
         RW_SCOPED(json_decref) json_t *root = rw_json_load(&source, 0);
         put->status = source.status;
         if (root)
@@ -271,12 +269,11 @@ struct reading {
     const json_t *array[N_MEMBERS]; /* of the tree at hand; NULL: not there */
     size_t next_set;                /* behind the one read last */
     int32_t number;                 /* of the tree, from 1 */
-    uint32_t n_columns;
-    struct rw_arena arena; /* of words, and categories of a split */
+    struct rw_ensemble *out;
 };
 
 /* XGBoost's parameters are texts: "0", "5E-1", "[5E-1]". */
-static double number_of(struct reading *r, const char *name, const char *text)
+static double number_of(struct rw_source *source, const char *name, const char *text)
 {
     const char *begin = text;
     size_t n = strlen(text);
@@ -285,21 +282,21 @@ static double number_of(struct reading *r, const char *name, const char *text)
         begin++;
         n -= 2;
         if (memchr(begin, ',', n))
-            rw_refuse(r->source, "'%s' of several outputs: %.60s", name, text);
+            rw_refuse(source, "'%s' of several outputs: %.60s", name, text);
     }
     if (!rw_is_number(begin, n, &out))
-        rw_refuse(r->source, "'%s': expected a number, found '%.60s'", name, text);
+        rw_refuse(source, "'%s': expected a number, found '%.60s'", name, text);
     return out;
 }
 
-static double param(struct reading *r, const json_t *object, const char *name, double least,
+static double param(struct rw_source *source, const json_t *object, const char *name, double least,
                     double most)
 {
-    const char *text = rw_json_text(r->source, object, name);
-    const double out = number_of(r, name, text);
+    const char *text = rw_json_text(source, object, name);
+    const double out = number_of(source, name, text);
     if (out >= least && out <= most && out == floor(out))
         return out;
-    rw_refuse(r->source, "'%s' is %.40s; expected %.0f to %.0f", name, text, least, most);
+    rw_refuse(source, "'%s' is %.40s; expected %.0f to %.0f", name, text, least, most);
     return least;
 }
 
@@ -316,17 +313,16 @@ static void check_objective(struct rw_source *source, const json_t *learner)
         rw_refuse(source, "objective '%.60s', whose prediction is not the sum of the leaves", name);
 }
 
-static void read_columns(struct reading *r, const json_t *learner, struct rw_ensemble *out)
+static void read_columns(struct rw_source *source, const json_t *learner, uint32_t n,
+                         struct rw_ensemble *out)
 {
-    struct rw_source *source = r->source;
     const json_t *names = json_object_get(learner, "feature_names");
-    if (rw_set_columns(source, out, r->n_columns) < 0)
+    if (rw_set_columns(source, out, n) < 0)
         return;
-    memset(out->column_had, 1, r->n_columns);
-    if (!names || json_array_size(names) == 0)
-        return;
-    names = rw_json_array(source, learner, "feature_names", (int64_t)r->n_columns);
-    for (uint32_t i = 0; i < r->n_columns && source->status == RW_OK; i++) {
+    memset(out->column_had, 1, n);
+    if (json_array_size(names) > 0)
+        names = rw_json_array(source, learner, "feature_names", (int64_t)n);
+    for (uint32_t i = 0; json_array_size(names) > 0 && i < n && source->status == RW_OK; i++) {
         const char *name = rw_json_plain(json_array_get(names, i));
         if (!name)
             rw_refuse(source, "'feature_names': element %u is not a text", i);
@@ -338,12 +334,9 @@ static void read_columns(struct reading *r, const json_t *learner, struct rw_ens
 /* The words of a column's dictionary into word [n], their bytes into text. Texts stand one after
  * the other, `offsets` says where. XGBoost 3.2 counts the characters of those in pandas' frames,
  * and their bytes in others, so only texts in which these are the same are sure. */
-static void copy_words(struct reading *r, const json_t *from, uint32_t column, size_t n,
-                       const char **word, char *text)
+static void copy_words(struct rw_source *source, const json_t *values, const json_t *offsets,
+                       uint32_t column, size_t n, const char **word, char *text)
 {
-    struct rw_source *source = r->source;
-    const json_t *offsets = json_object_get(from, "offsets");
-    const json_t *values = json_object_get(from, "values");
     const int64_t n_values = (int64_t)json_array_size(values);
     int64_t at = offsets ? rw_json_integer_at(source, offsets, "offsets", 0, 0, 0) : 0;
     for (size_t i = 0; i < n && source->status == RW_OK; i++) {
@@ -371,36 +364,33 @@ static void copy_words(struct reading *r, const json_t *from, uint32_t column, s
 
 /* XGBoost 3.1 and later: dictionaries of a data frame's columns, whose places are the categories
  * in splits. */
-static void read_words(struct reading *r, const json_t *from, uint32_t column,
+static void read_words(struct rw_source *source, const json_t *from, uint32_t column,
                        struct rw_ensemble *out)
 {
-    struct rw_ctx *ctx = r->source->ctx;
-    const json_t *values = rw_json_array(r->source, from, "values", -1);
+    const json_t *values = rw_json_array(source, from, "values", -1);
     const json_t *offsets = json_object_get(from, "offsets");
     const size_t n_values = json_array_size(values), n_offsets = json_array_size(offsets);
     const size_t n = !offsets ? n_values : n_offsets > 0 ? n_offsets - 1 : 0;
     const char **word = NULL;
     char *text = NULL;
-    if (n == 0 || n > UINT32_MAX)
+    if (n == 0 || n > UINT32_MAX || RW_READ_NEW(source, out, word, n) < 0 ||
+        RW_READ_NEW(source, out, text, offsets ? n_values + n : n * LONGEST_NUMBER) < 0)
         return;
-    if (rw_keep(r->source, RW_ARENA_NEW(ctx, &r->arena, word, n)) == RW_OK)
-        rw_keep(r->source,
-                RW_ARENA_NEW(ctx, &r->arena, text, offsets ? n_values + n : n * LONGEST_NUMBER));
-    if (r->source->status == RW_OK)
-        copy_words(r, from, column, n, word, text);
-    if (r->source->status == RW_OK)
-        rw_keep(r->source, rw_ensemble_categories(ctx, out, column, NULL, word, (uint32_t)n));
+    copy_words(source, values, offsets, column, n, word, text);
+    if (source->status == RW_OK)
+        rw_keep(source, rw_ensemble_categories(source->ctx, out, column, NULL, word, (uint32_t)n));
 }
 
-static void read_dictionaries(struct reading *r, const json_t *model, struct rw_ensemble *out)
+static void read_dictionaries(struct rw_source *source, const json_t *model,
+                              struct rw_ensemble *out)
 {
     const json_t *all = json_object_get(json_object_get(model, "cats"), "enc");
     const size_t n = json_array_size(all);
-    if (n > 0 && n != r->n_columns)
-        rw_refuse(r->source, "'cats' has the categories of %zu features; expected %u", n,
-                  r->n_columns);
-    for (uint32_t i = 0; i < n && r->source->status == RW_OK; i++)
-        read_words(r, json_array_get(all, i), i, out);
+    if (n > 0 && n != out->n_columns)
+        rw_refuse(source, "'cats' has the categories of %zu features; expected %u", n,
+                  out->n_columns);
+    for (uint32_t i = 0; i < n && source->status == RW_OK; i++)
+        read_words(source, json_array_get(all, i), i, out);
 }
 
 static int64_t integer_at(struct reading *r, enum member of, size_t i, int64_t least, int64_t most)
@@ -414,9 +404,8 @@ static double number_at(struct reading *r, enum member of, size_t i)
 }
 
 /* Sets stand in the order of their nodes. */
-static void read_set(struct reading *r, size_t i, struct rw_ens_node *node, struct rw_ensemble *out)
+static void read_set(struct reading *r, size_t i, struct rw_ens_node *node)
 {
-    struct rw_ctx *ctx = r->source->ctx;
     const size_t n_sets = json_array_size(r->array[SET_NODE]);
     const size_t n_all = json_array_size(r->array[CATEGORY]);
     uint32_t *category = NULL;
@@ -424,41 +413,39 @@ static void read_set(struct reading *r, size_t i, struct rw_ens_node *node, stru
     /* those of nodes that were pruned to leaves may stand between */
     while (r->next_set < n_sets && of < (int64_t)i && r->source->status == RW_OK)
         of = integer_at(r, SET_NODE, r->next_set++, 0, INT32_MAX);
-    if (of != (int64_t)i) {
+    if (of != (int64_t)i)
         rw_refuse(r->source, "tree %d, node %zu: a categorical split without categories", r->number,
                   i);
+    if (r->source->status < 0)
         return;
-    }
     const size_t set = r->next_set - 1;
     const int64_t begin = integer_at(r, SET_BEGIN, set, 0, (int64_t)n_all);
     const int64_t n = integer_at(r, SET_SIZE, set, 0, (int64_t)n_all - begin);
-    if (r->source->status < 0 ||
-        rw_keep(r->source, RW_ARENA_NEW(ctx, &r->arena, category, (size_t)n)) < 0)
+    if (r->source->status < 0 || RW_READ_NEW(r->source, r->out, category, (size_t)n) < 0)
         return;
     for (int64_t k = 0; k < n && r->source->status == RW_OK; k++)
         category[k] = (uint32_t)integer_at(r, CATEGORY, (size_t)(begin + k), 0, INT32_MAX);
-    rw_read_set(r->source, out, node, category, (size_t)n);
+    rw_read_set(r->source, r->out, node, category, (size_t)n);
 }
 
-static void read_split(struct reading *r, size_t i, struct rw_ens_node *node,
-                       struct rw_ensemble *out)
+static void read_split(struct reading *r, size_t i, struct rw_ens_node *node)
 {
-    node->column = (uint32_t)integer_at(r, COLUMN, i, 0, (int64_t)r->n_columns - 1);
+    node->column = (uint32_t)integer_at(r, COLUMN, i, 0, (int64_t)r->out->n_columns - 1);
     node->threshold = (double)rw_json_float(number_at(r, CONDITION, i));
     node->nan = integer_at(r, DEFAULT, i, 0, 1) ? RW_NAN_LEFT : RW_NAN_RIGHT;
     node->less = 1;
     if (r->array[GAIN])
         node->gain = number_at(r, GAIN, i);
     if (r->array[TYPE] && integer_at(r, TYPE, i, 0, 1) && r->source->status == RW_OK)
-        read_set(r, i, node, out);
+        read_set(r, i, node);
 }
 
-static void read_tree(struct reading *r, const json_t *tree, struct rw_ensemble *out)
+static void read_tree(struct reading *r, const json_t *tree)
 {
     const json_t *parameters = rw_json_object(r->source, tree, "tree_param");
-    const int64_t n = (int64_t)param(r, parameters, "num_nodes", 1, INT32_MAX);
+    const int64_t n = (int64_t)param(r->source, parameters, "num_nodes", 1, INT32_MAX);
     if (json_object_get(parameters, "size_leaf_vector") &&
-        param(r, parameters, "size_leaf_vector", 0, INT32_MAX) > 1)
+        param(r->source, parameters, "size_leaf_vector", 0, INT32_MAX) > 1)
         rw_refuse(r->source, "tree %d: leaves of several values", r->number);
     for (enum member m = 0; m < N_MEMBERS; m++) {
         const int needed = members[m].read == NEEDED || m == r->leaf;
@@ -471,7 +458,7 @@ static void read_tree(struct reading *r, const json_t *tree, struct rw_ensemble 
                           : NULL;
     }
     r->next_set = 0;
-    struct rw_ens_tree *to = rw_add_tree(r->source, out, (int32_t)n);
+    struct rw_ens_tree *to = rw_add_tree(r->source, r->out, (int32_t)n);
     for (size_t i = 0; to && i < (size_t)n && r->source->status == RW_OK; i++) {
         struct rw_ens_node *node = &to->node[i];
         node->left = (int32_t)integer_at(r, LEFT, i, -1, n - 1);
@@ -479,7 +466,7 @@ static void read_tree(struct reading *r, const json_t *tree, struct rw_ensemble 
         if ((node->left < 0) != (node->right < 0))
             rw_refuse(r->source, "tree %d, node %zu: one child only", r->number, i);
         if (node->left >= 0)
-            read_split(r, i, node, out);
+            read_split(r, i, node);
         else
             node->value = (double)rw_json_float(number_at(r, r->leaf, i));
         node->has_cover = r->array[COVER] != NULL;
@@ -500,9 +487,9 @@ static void check_weights(struct rw_source *source, const json_t *booster, size_
 
 /* Returns how many of the n trees its own predict uses. XGBModel's (XGBRanker's) ends with the best
  * iteration of a training that stopped early; Booster's uses all. */
-static size_t trees_in_use(struct reading *r, const json_t *learner, const json_t *model, size_t n)
+static size_t trees_in_use(struct rw_source *source, const json_t *learner, const json_t *model,
+                           size_t n)
 {
-    struct rw_source *source = r->source;
     const json_t *attributes = json_object_get(learner, "attributes");
     const char *text = json_string_value(json_object_get(attributes, "best_iteration"));
     double best;
@@ -516,7 +503,7 @@ static size_t trees_in_use(struct reading *r, const json_t *learner, const json_
     if (begin)
         used = (size_t)rw_json_integer_at(source, begin, "iteration_indptr", at, 0, (int64_t)n);
     else
-        used = at * (size_t)param(r, rw_json_object(source, model, "gbtree_model_param"),
+        used = at * (size_t)param(source, rw_json_object(source, model, "gbtree_model_param"),
                                   "num_parallel_tree", 1, INT32_MAX);
     if (source->status < 0 || used >= n)
         return n;
@@ -536,8 +523,7 @@ static size_t trees_in_use(struct reading *r, const json_t *learner, const json_
     return used;
 }
 
-static void read_trees(struct reading *r, const json_t *learner, const json_t *booster,
-                       struct rw_ensemble *out)
+static void read_trees(struct reading *r, const json_t *learner, const json_t *booster)
 {
     const char *name = rw_json_text(r->source, booster, "name");
     const int is_dart = strcmp(name, "dart") == 0;
@@ -548,21 +534,21 @@ static void read_trees(struct reading *r, const json_t *learner, const json_t *b
     const json_t *trees = rw_json_array(r->source, model, "trees", -1);
     const size_t n = json_array_size(trees);
     const json_t *groups = rw_json_array(r->source, model, "tree_info", (int64_t)n);
-    read_dictionaries(r, model, out);
+    read_dictionaries(r->source, model, r->out);
     if (is_dart)
         check_weights(r->source, booster, n);
-    const size_t used = trees_in_use(r, learner, model, n);
+    const size_t used = trees_in_use(r->source, learner, model, n);
     for (size_t i = 0; i < used && r->source->status == RW_OK; i++) {
         const int64_t group = rw_json_integer_at(r->source, groups, "tree_info", i, 0, INT32_MAX);
         if (group != 0)
             rw_refuse(r->source, "tree %zu belongs to output %lld: several classes", i + 1,
                       (long long)group);
         r->number = (int32_t)i + 1;
-        read_tree(r, json_array_get(trees, i), out);
+        read_tree(r, json_array_get(trees, i));
     }
 }
 
-static void read_model(struct reading *r, const json_t *root, struct rw_ensemble *out)
+static void read_model(struct reading *r, const json_t *root)
 {
     struct rw_source *source = r->source;
     const json_t *learner = rw_json_object(source, root, "learner");
@@ -570,39 +556,25 @@ static void read_model(struct reading *r, const json_t *root, struct rw_ensemble
     const json_t *booster = rw_json_object(source, learner, "gradient_booster");
     check_objective(source, learner);
     if (json_object_get(parameters, "num_target"))
-        param(r, parameters, "num_target", 0, 1);
-    param(r, parameters, "num_class", 0, 1);
-    r->n_columns = (uint32_t)param(r, parameters, "num_feature", 0, RW_FEATURE_IDS);
-    out->base =
-        (double)(float)number_of(r, "base_score", rw_json_text(source, parameters, "base_score"));
-    read_columns(r, learner, out);
-    read_trees(r, learner, booster, out);
+        param(source, parameters, "num_target", 0, 1);
+    param(source, parameters, "num_class", 0, 1);
+    const uint32_t n = (uint32_t)param(source, parameters, "num_feature", 0, RW_FEATURE_IDS);
+    const char *base = rw_json_text(source, parameters, "base_score");
+    r->out->base = (double)(float)number_of(source, "base_score", base);
+    read_columns(source, learner, n, r->out);
+    read_trees(r, learner, booster);
 }
 
-/* root: owned by the call, NULL: it could not be read. */
-static int parse(struct rw_source *source, json_t *root, enum member leaf, struct rw_ensemble *out)
+static int parse_model(struct rw_source *source, struct rw_ensemble *out)
 {
-    struct reading r = {.source = source, .leaf = leaf};
+    const int is_eslr = source->format == &rw_to_eslr_raw;
+    struct reading r = {.source = source, .leaf = is_eslr ? BASE_WEIGHT : CONDITION, .out = out};
+    RW_SCOPED(json_decref)
+    json_t *root =
+        source->format == &rw_to_xgboost_ubj ? rw_ubjson_load(source) : rw_json_load(source, 0);
     if (root)
-        read_model(&r, root, out);
-    rw_arena_free(&r.arena);
-    json_decref(root);
+        read_model(&r, root);
     return source->status;
-}
-
-static int parse_json(struct rw_source *source, struct rw_ensemble *out)
-{
-    return parse(source, rw_json_load(source, 0), CONDITION, out);
-}
-
-static int parse_ubj(struct rw_source *source, struct rw_ensemble *out)
-{
-    return parse(source, rw_ubjson_load(source), CONDITION, out);
-}
-
-static int parse_eslr(struct rw_source *source, struct rw_ensemble *out)
-{
-    return parse(source, rw_json_load(source, 0), BASE_WEIGHT, out);
 }
 
 /* ------------------------------------------------------------------ the dump */
@@ -615,9 +587,11 @@ static void begin_node(struct rw_put *put, const struct rw_visit *at, const void
         rw_put_format(put, "{\"nodeid\":%d,\"leaf\":%lf}", at->number, node->value);
         return;
     }
-    rw_put_format(put, "{\"nodeid\":%d,\"depth\":%d,\"split\":", at->number, at->depth);
-    rw_put_json_text(put, at->ensemble->column_name[node->column - at->ensemble->first_column]);
-    rw_put_format(put, ",\"split_condition\":%f,\"yes\":%d,\"no\":%d,\"missing\":%d,\"children\":[",
+    rw_put_format(put,
+                  "{\"nodeid\":%d,\"depth\":%d,\"split\":%1s,\"split_condition\":%f,\"yes\":%d,"
+                  "\"no\":%d,\"missing\":%d,\"children\":[",
+                  at->number, at->depth,
+                  at->ensemble->column_name[node->column - at->ensemble->first_column],
                   node->threshold, at->child[0], at->child[1], at->child[node->nan != RW_NAN_LEFT]);
 }
 
@@ -692,11 +666,10 @@ static int write_body(const struct rw_ensemble *ensemble, struct rw_put *put)
     RW_TRY(put_dump(ensemble, &dump));
     rw_put_bytes(&dump, "", 1);
     RW_TRY(dump.status);
-    rw_put_text(put, "{\"model\":{\"name\":");
-    rw_put_json_text(put, ensemble->model_name ? ensemble->model_name : "rankwood");
-    rw_put_text(put, ",\n\"model\":{\"type\":\"" LTR_TYPE "\",\n\"definition\":");
-    rw_put_json_text(put, dump.text);
-    rw_put_text(put, "}}}\n");
+    rw_put_format(put,
+                  "{\"model\":{\"name\":%1s,\n\"model\":{\"type\":\"" LTR_TYPE
+                  "\",\n\"definition\":%1s}}}\n",
+                  ensemble->model_name ? ensemble->model_name : "rankwood", dump.text);
     return put->status;
 }
 
@@ -740,7 +713,7 @@ const struct rw_model_format rw_to_xgboost = {
     .about = "XGBoost's saved model, JSON",
     SAVED_MODEL,
     .write = write_json,
-    .parse = parse_json,
+    .parse = parse_model,
 };
 
 const struct rw_model_format rw_to_xgboost_ubj = {
@@ -748,7 +721,7 @@ const struct rw_model_format rw_to_xgboost_ubj = {
     .about = "the same, UBJSON",
     SAVED_MODEL,
     .write = write_ubj,
-    .parse = parse_ubj,
+    .parse = parse_model,
 };
 
 const struct rw_model_format rw_to_eslr_raw = {
@@ -761,7 +734,7 @@ const struct rw_model_format rw_to_eslr_raw = {
                   .earlier = 1}},
     .names = RW_NAMES_ALL,
     .write = write_json,
-    .parse = parse_eslr,
+    .parse = parse_model,
 };
 
 const struct rw_model_format rw_to_xgboost_dump = {

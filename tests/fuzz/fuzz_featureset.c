@@ -11,11 +11,11 @@ static void use(const struct rw_feature_set *set)
     if (set->n == 0)
         abort();
     for (uint32_t i = 0; i < set->n; i++) {
-        const char *found = rw_feature_set_find(set, set->name[i]);
-        if (!found || strcmp(found, set->name[i]) != 0)
+        const char *found = rw_feature_set_find(set, rw_feature_set_name(set, i));
+        if (!found || strcmp(found, rw_feature_set_name(set, i)) != 0)
             abort();
         for (uint32_t k = 0; k < i && set->n < 64; k++)
-            if (strcmp(set->name[i], set->name[k]) == 0)
+            if (strcmp(rw_feature_set_name(set, i), rw_feature_set_name(set, k)) == 0)
                 abort();
     }
 }

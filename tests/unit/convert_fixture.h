@@ -51,7 +51,7 @@ static inline int convert_read(struct rw_ctx *ctx, const char *text, size_t n,
                                const struct rw_model_format *format, int base,
                                struct rw_model **out)
 {
-    struct rw_source source = {ctx, "file", text, n, NULL, RW_OK};
+    struct rw_source source = {ctx, "file", text, n, NULL, RW_OK, format};
     struct rw_ensemble ensemble = {0};
     int status = format->parse(&source, &ensemble);
     *out = NULL;

@@ -15,8 +15,8 @@ Test(feature_set, every_form)
         cr_assert_eq(rw_feature_set_read(scratch_ctx, path, &set), RW_OK, "%s",
                      rw_last_error(scratch_ctx));
         cr_assert_eq(set.n, 3);
-        cr_assert_str_eq(set.name[0], "title");
-        cr_assert_str_eq(set.name[2], "body");
+        cr_assert_str_eq(rw_feature_set_name(&set, 0), "title");
+        cr_assert_str_eq(rw_feature_set_name(&set, 2), "body");
         cr_assert_str_eq(rw_feature_set_find(&set, "age of page"), "age of page");
         cr_assert_str_eq(rw_feature_set_find(&set, "age_of_page"), "age of page");
         cr_assert_null(rw_feature_set_find(&set, "shop"));
