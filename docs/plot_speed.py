@@ -20,10 +20,10 @@ def tables(text):
 
 def main():
     parts, y = [], 8
-    found = list(tables((HERE / "speed.md").read_text()))
+    found = list(tables((HERE / "benchmarks" / "speed.md").read_text()))
     scale = (WIDTH - LEFT - 90) / max(max(times.values()) for _, times in found)
     for leaves, times in found:
-        parts.append(f'<text x="8" y="{y + 16}" font-weight="bold">{leaves} leaves, milliseconds a tree '
+        parts.append(f'<text x="8" y="{y + 16}" font-weight="bold">{leaves} leaves, milliseconds per tree '
                      "(shorter is better)</text>")
         y += HEAD - 8
         for name, label in ROWS.items():

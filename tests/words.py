@@ -59,6 +59,7 @@ HABITS = [(name, re.compile(pattern, re.I), cure) for name, pattern, cure in (
     ('"is to be"', r"\b(?:is|are|was|were) to be\b", 'must be, will be'),
     ('"the like", "and the rest"', r"\band the like\b|\bor the like\b|\band the rest\b", 'and so on, or the list'),
 )]
+MARKDOWN = ('readme', 'docs', 'repo')
 WORD = re.compile(r"[A-Za-z][A-Za-z'-]*|\d[\d.,]*")
 C_TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 
@@ -230,6 +231,8 @@ def findings(part, program, lengths):
     for name, line, text, prose in pieces(part, program):
         for habit, pattern, cure in HABITS:
             for found in pattern.finditer(text):
+                if not prose and found.start() == 0 and part in MARKDOWN:  # a heading: "What is stable"
+                    continue
                 around = text[max(0, found.start() - 40):found.end() + 40]
                 yield name, line, f'{habit} ({cure}): "...{around}..."', text
         if prose and part in LONGEST:
