@@ -30,9 +30,9 @@ struct selecting {
     const struct rw_dataset *valid;
     const struct rw_select_options *options;
     const struct rw_binned *train;
-    struct rw_params *params;     /* the caller's, but for `features`; owned */
-    struct rw_eval_params how;    /* theirs: its texts are borrowed */
-    struct rw_resident *resident; /* owned */
+    struct rw_params *params;    /* the caller's, but for `features`; owned */
+    struct rw_eval_params how;   /* theirs: its texts are borrowed */
+    struct rw_resident resident; /* owned */
     /* the validation set's halves: the one ranks features, the other tells what they lose; owned */
     struct rw_dataset *half[2];
     struct selected *made;     /* owned; all arrays are in its arena */
@@ -80,14 +80,13 @@ static int check_ended(struct selecting *s)
 
 static int train(struct selecting *s, struct rw_model **out)
 {
-    const struct rw_dataset *const valid[] = {rw_resident_valid(s->resident)};
+    const struct rw_dataset *const valid[] = {&s->resident.valid};
     const struct rw_train_hooks hooks = {.user = s, .on_round = on_round};
-    RW_TRY(rw_train_on(s->ctx, s->params,
-                       &(struct rw_training){.binned = rw_resident_train(s->resident),
-                                             .valid = valid,
-                                             .n_valid = 1,
-                                             .hooks = &hooks},
-                       out));
+    RW_TRY(rw_train_on(
+        s->ctx, s->params,
+        &(struct rw_training){
+            .binned = &s->resident.train, .valid = valid, .n_valid = 1, .hooks = &hooks},
+        out));
     const int status = check_ended(s);
     if (status < 0) {
         rw_model_free(*out);
@@ -265,7 +264,7 @@ static int begin(struct selecting *s)
      * that tell what is lost have not ranked them. */
     RW_TRY(rw_halves(s->ctx, s->valid, s->how.seed, "validation set",
                      "ranks features, the other measures", s->half));
-    RW_TRY(rw_resident_new(s->ctx, s->params, s->train, s->valid, &s->resident));
+    RW_TRY(rw_resident_init(&s->resident, s->ctx, s->params, s->train, s->valid));
     RW_TRY(train(s, &model));
     RW_TRY(take_candidates(s, model));
     RW_TRY(rw_predict(s->ctx, model, s->half[1], 0, s->whole));
@@ -426,7 +425,7 @@ static void release(struct selecting *s)
 {
     s->ctx->log = s->log;
     rw_params_free(s->params);
-    rw_resident_free(s->resident);
+    rw_resident_release(&s->resident);
     rw_dataset_free(s->half[0]);
     rw_dataset_free(s->half[1]);
     rw_free(s->made);

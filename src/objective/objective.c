@@ -264,8 +264,7 @@ int rw_gradients_new(struct rw_ctx *ctx, const struct rw_objective *objective,
                                .isa = rw_isa(),
                                .n_threads = dataset->n_docs >= PARALLEL_DOCS ? ctx->n_threads : 1};
     RW_TRY(make(ctx, g));
-    *out = g;
-    g = NULL;
+    *out = RW_TAKE(g);
     return RW_OK;
 }
 
@@ -279,8 +278,7 @@ int rw_gradients_by_caller(struct rw_ctx *ctx, const struct rw_train_hooks *hook
     *g = (struct rw_gradients){
         .ctx = ctx, .objective = &callers, .dataset = dataset, .hooks = hooks};
     RW_TRY(make_handed(ctx, g, 0, dataset->n_docs, &g->handed));
-    *out = g;
-    g = NULL;
+    *out = RW_TAKE(g);
     return RW_OK;
 }
 

@@ -61,8 +61,7 @@ int rw_params_new(struct rw_ctx *ctx, struct rw_params **out)
     RW_TRY(RW_NEW(ctx, params, 1));
     for (int i = 0; i < RW_N_PARAMS; i++)
         RW_TRY(rw_param_assign(ctx, params, i, rw_param_rows[i].info.default_value));
-    *out = params;
-    params = NULL;
+    *out = RW_TAKE(params);
     return RW_OK;
 }
 
@@ -82,8 +81,7 @@ int rw_params_copy(struct rw_ctx *ctx, const struct rw_params *params, struct rw
             RW_TRY(rw_mem_copy_text(ctx, (char **)((char *)copy + at),
                                     *(char *const *)((const char *)params + at)));
     }
-    *out = copy;
-    copy = NULL;
+    *out = RW_TAKE(copy);
     return RW_OK;
 }
 

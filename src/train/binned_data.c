@@ -126,8 +126,7 @@ static int read_binned(struct rw_ctx *ctx, const struct rw_params *params, const
     RW_TRY(rw_comm_agree(ctx, RW_NEW(ctx, binned, 1)));
     RW_TRY(rw_files_read(ctx, paths, n_paths, &goal, binned));
     RW_TRY(rw_comm_agree(ctx, RW_NEW(ctx, binned->keep, 1)));
-    *out = binned;
-    binned = NULL;
+    *out = RW_TAKE(binned);
     return RW_OK;
 }
 
@@ -139,8 +138,7 @@ static int table_of_workers(struct rw_ctx *ctx, const struct rw_table *table,
     RW_TRY(rw_comm_agree(ctx, rw_dataset_from_table(ctx, table, &values)));
     const int status = rw_dataset_codes(ctx, values, rule, out);
     rw_dataset_drop_values(values);
-    out->documents = values;
-    values = NULL;
+    out->documents = RW_TAKE(values);
     return status;
 }
 
@@ -163,8 +161,7 @@ int rw_binned_from_table(struct rw_ctx *ctx, const struct rw_params *params,
                    ? rw_table_codes(ctx, table, &rule, binned)
                    : rw_dataset_from_table(ctx, table, &binned->documents));
     RW_TRY(RW_NEW(ctx, binned->keep, 1));
-    *out = binned;
-    binned = NULL;
+    *out = RW_TAKE(binned);
     return RW_OK;
 }
 
@@ -227,8 +224,7 @@ int rw_binned_read_valid(struct rw_ctx *ctx, const struct rw_params *params,
     if (!train->bins || gpu)
         return rw_dataset_read(ctx, paths, n_paths, out);
     RW_TRY(rw_comm_agree(ctx, read_codes(ctx, train->bins, paths, n_paths, &coded)));
-    *out = coded;
-    coded = NULL;
+    *out = RW_TAKE(coded);
     return RW_OK;
 }
 
@@ -310,74 +306,33 @@ int rw_binned_read(struct rw_ctx *ctx, const struct rw_params *params, const str
         rw_spool_end(ctx, is_kept);
     }
     RW_TRY(rw_comm_agree(ctx, status));
-    *out = binned;
-    binned = NULL;
+    *out = RW_TAKE(binned);
     return RW_OK;
 }
 
-/* ---- scores ---- */
+/* ---- for one training after another ---- */
 
-struct rw_resident {
-    struct rw_binned train;  /* parts are borrowed, but for those below */
-    struct rw_bins *made;    /* train.bins, where the set came with values; owned */
-    uint32_t *feature;       /* train.feature, the same */
-    struct rw_dataset valid; /* all borrowed, but codes */
-    struct rw_bins *codes;   /* valid.codes.bins; owned */
-};
-
-static int bin_training(struct rw_ctx *ctx, const struct rw_params *params, struct rw_resident *r)
+int rw_resident_init(struct rw_resident *r, struct rw_ctx *ctx, const struct rw_params *params,
+                     const struct rw_binned *train, const struct rw_dataset *valid)
 {
-    const struct rw_dataset *values = r->train.documents;
     const struct rw_cut_rule rule = rw_params_cut_rule(params);
-    RW_TRY(rw_bins_make_training(ctx, values, &rule, &r->made));
-    RW_TRY(RW_NEW_RAW(ctx, r->feature, values->n_columns));
-    for (uint32_t c = 0; c < values->n_columns; c++)
-        r->feature[c] = values->column[c].feature;
-    r->train.bins = r->made;
-    r->train.feature = r->feature;
-    r->train.n_features = values->n_columns;
-    r->train.keep = NULL; /* it is for codes of the values */
-    return RW_OK;
-}
-
-int rw_resident_new(struct rw_ctx *ctx, const struct rw_params *params,
-                    const struct rw_binned *train, const struct rw_dataset *valid,
-                    struct rw_resident **out)
-{
-    RW_SCOPED(rw_resident_free) struct rw_resident *r = NULL;
-    *out = NULL;
-    RW_TRY(RW_NEW(ctx, r, 1));
-    r->train = *train;
-    r->valid = *valid;
-    if (!train->bins)
-        RW_TRY(bin_training(ctx, params, r));
-    if (rw_params_trains_on_host(ctx, params)) {
-        const struct rw_bins *bins = r->train.bins;
-        RW_TRY(rw_bins_make(ctx, valid, bins->cuts, &bins->rule, 0, &r->codes));
-        r->valid.codes.bins = r->codes;
-        r->valid.codes.free = NULL;
+    *r = (struct rw_resident){.train = *train, .valid = *valid};
+    if (!train->bins) {
+        RW_TRY(rw_bins_make_training(ctx, train->documents, &rule, &r->made));
+        r->train.bins = r->made;
+        r->train.keep = NULL; /* it is for codes of the values */
     }
-    *out = r;
-    r = NULL;
+    if (!rw_params_trains_on_host(ctx, params))
+        return RW_OK;
+    const struct rw_bins *bins = r->train.bins;
+    RW_TRY(rw_bins_make(ctx, valid, bins->cuts, &bins->rule, 0, &r->codes));
+    r->valid.codes.bins = r->codes;
+    r->valid.codes.free = NULL;
     return RW_OK;
 }
 
-void rw_resident_free(struct rw_resident *resident)
+void rw_resident_release(struct rw_resident *r)
 {
-    if (!resident)
-        return;
-    rw_bins_free(resident->codes);
-    rw_bins_free(resident->made);
-    rw_mem_free(resident->feature);
-    rw_mem_free(resident);
-}
-
-const struct rw_binned *rw_resident_train(const struct rw_resident *resident)
-{
-    return &resident->train;
-}
-
-const struct rw_dataset *rw_resident_valid(const struct rw_resident *resident)
-{
-    return &resident->valid;
+    rw_bins_free(r->codes);
+    rw_bins_free(r->made);
 }

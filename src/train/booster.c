@@ -42,9 +42,8 @@ struct booster {
     struct rw_objective_rule rule; /* the objective's */
     struct rw_choice_of_device choice;
     struct rw_grower *grower;
-    int32_t *leaf_slot;                  /* [max leaves] */
-    const struct rw_model *init;         /* NULL, or to continue from */
-    struct rw_continuation continuation; /* with init only */
+    int32_t *leaf_slot;          /* [max leaves] */
+    const struct rw_model *init; /* NULL, or to continue from */
     struct rw_model *model;
     size_t tree_room;
     struct rw_checkpointer checkpointer;
@@ -350,14 +349,10 @@ static int prepare_own_gradients(struct booster *b)
 
 static int continue_model(struct booster *b)
 {
-    RW_TRY(rw_continuation_init(&b->continuation, b->ctx,
-                                rw_category_sets_init(&b->in.categories, b->init), &b->in,
-                                b->params->absent));
-    rw_continuation_warn(&b->continuation, b->params);
     /* in a checkpoint there are the metrics of these rounds, too */
     struct rw_eval_sets *eval = rw_checkpointer_resumes(&b->checkpointer) ? NULL : &b->eval_sets;
-    RW_TRY(rw_continuation_replay(&b->continuation, b->engine, eval));
-    RW_TRY(rw_continuation_trees(&b->continuation, b->model, &b->tree_room));
+    RW_TRY(rw_continue(b->engine, rw_category_sets_init(&b->in.categories, b->init), &b->in,
+                       b->params, eval, b->model, &b->tree_room));
     b->run.first_round = b->model->n_trees;
     b->params->rounds += b->run.first_round;
     return RW_OK;
@@ -680,7 +675,6 @@ static void booster_release(struct booster *b)
     rw_engine_close(b->engine);
     rw_grower_free(b->grower);
     rw_gradients_free(b->gradients);
-    rw_continuation_release(&b->continuation);
     rw_model_free(b->model);
     rw_sets_release(&b->in);
     rw_params_free(b->params);
@@ -714,7 +708,8 @@ static int finish_model(struct booster *b)
     RW_TRY(keep_trees(b));
     model->is_interrupted = b->run.is_interrupted;
     if (b->init)
-        RW_TRY(rw_continuation_finish(&b->continuation, model));
+        RW_TRY(rw_continuation_finish(b->ctx, rw_category_sets_init(&b->in.categories, b->init),
+                                      model));
     return rw_eval_sets_report(&b->eval_sets, model);
 }
 
@@ -793,8 +788,7 @@ int rw_train_on(struct rw_ctx *ctx, const struct rw_params *params,
     tell_stage(b, "rounds", &start);
     RW_TRY_OUT(rw_gradients_report(ctx, b->gradients, b->run.n_complete, b->hooks));
     RW_TRY_OUT(rw_comm_agree(ctx, finish_model(b)));
-    *out = b->model;
-    b->model = NULL;
+    *out = RW_TAKE(b->model);
 out:
     status = rw_comm_give_up(ctx, status);
     booster_release(b);

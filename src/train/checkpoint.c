@@ -261,21 +261,6 @@ static const double default_seconds = 60.0;
 /* By default, writing takes at most this share of the time. */
 static const double most_share = 0.01;
 
-/* Trees do not change any more, so they are borrowed; the snapshot's arrays, the note and the
- * objective's state are owned. */
-struct rw_checkpoint_writer {
-    struct rw_ctx *ctx; /* owned */
-    const char *path;   /* borrowed */
-    pthread_t thread;
-    int is_running;
-    atomic_int is_done;
-    /* the one that is written, or was last */
-    struct rw_checkpoint content;
-    struct rw_model snapshot;
-    int status;
-    double ms; /* that it took */
-};
-
 int rw_checkpoints_set_every(struct rw_ctx *ctx, struct rw_checkpoints *checkpoints,
                              const char *every)
 {
@@ -315,9 +300,7 @@ int rw_checkpointer_init(struct rw_checkpointer *c, struct rw_ctx *ctx,
         return rw_fail(ctx, RW_ERR_ARGUMENT, "a checkpoint cannot go to standard output");
     if (how->path && rw_worker(ctx) == 0) {
         RW_TRY(rw_out_file_open(ctx, NULL, how->path));
-        RW_TRY(RW_NEW(ctx, c->writer, 1));
-        c->writer->path = how->path;
-        if (rw_ctx_new(&c->writer->ctx) < 0)
+        if (rw_ctx_new(&c->writer) < 0)
             return rw_fail(ctx, RW_ERR_MEMORY, "out of memory");
     }
     if (!how->resume || (how->or_start && access(how->resume, F_OK) != 0 && errno == ENOENT))
@@ -346,30 +329,12 @@ int rw_checkpointer_agree(struct rw_checkpointer *c)
                    "hint: all of them must see the same file");
 }
 
-static void release_snapshot(struct rw_checkpoint_writer *w)
-{
-    rw_mem_free(w->snapshot.tree);
-    rw_mem_free(w->snapshot.metric_value);
-    rw_mem_free(w->content.note);
-    rw_mem_free(w->content.state);
-    w->snapshot = (struct rw_model){0};
-    w->content = (struct rw_checkpoint){0};
-}
-
-static void writer_free(struct rw_checkpoint_writer *w)
-{
-    if (!w)
-        return;
-    if (w->is_running)
-        pthread_join(w->thread, NULL);
-    release_snapshot(w);
-    rw_ctx_free(w->ctx);
-    rw_mem_free(w);
-}
-
 void rw_checkpointer_release(struct rw_checkpointer *c)
 {
-    writer_free(c->writer);
+    if (c->is_running)
+        pthread_join(c->thread, NULL);
+    rw_arena_free(&c->arena);
+    rw_ctx_free(c->writer);
     rw_checkpoint_release(&c->resumed);
     rw_mem_free(c->sets);
     *c = (struct rw_checkpointer){0};
@@ -436,18 +401,12 @@ static int check_params(struct rw_checkpointer *c)
 static int check_features(struct rw_checkpointer *c)
 {
     const struct rw_model *was = c->resumed.model, *is = c->model;
-    int same = was->n_features == is->n_features;
-    for (uint32_t i = 0; same && i < is->n_features; i++)
-        same = was->feature[i] == is->feature[i];
-    if (!same)
+    if (was->n_features != is->n_features ||
+        memcmp(was->feature, is->feature, is->n_features * sizeof(*is->feature)) != 0)
         return rw_fail(c->ctx, RW_ERR_DATA,
                        "cannot resume from '%s': the training set had other features",
                        c->how->resume);
-    same = was->n_names == is->n_names;
-    for (int32_t i = 0; same && i < is->n_names; i++)
-        same = was->name[i].feature == is->name[i].feature &&
-               strcmp(was->name[i].name, is->name[i].name) == 0;
-    if (!same)
+    if (!rw_names_are_same(was->name, was->n_names, is->name, is->n_names))
         return rw_fail(c->ctx, RW_ERR_DATA, "cannot resume from '%s': the features had other names",
                        c->how->resume);
     return RW_OK;
@@ -649,107 +608,105 @@ int rw_checkpointer_was_ended(const struct rw_checkpointer *c, int n_rounds)
 
 /* ------------------------------------------------------------------ writing */
 
-static int take_note(struct rw_checkpointer *c)
-{
-    const char *note = c->how->note ? c->how->note(c->user) : "";
-    return rw_mem_copy_text(c->writer->ctx, &c->writer->content.note, note ? note : "");
-}
-
-/* The context, which may have the error that ends training, is left alone. */
+/* Trees do not change any more, so they are borrowed. The training's context, which may have the
+ * error that ends it, is left alone. */
 static int take_snapshot(struct rw_checkpointer *c, const struct rw_eval_sets *eval, int n_rounds,
                          int is_ended)
 {
-    struct rw_checkpoint_writer *w = c->writer;
-    struct rw_model *s = &w->snapshot;
+    static char no_note[] = "";
+    struct rw_model *s = &c->snapshot;
     const size_t n_trees = (size_t)n_rounds, n_values = n_trees * (size_t)eval->n_values;
-    release_snapshot(w);
+    const char *note = c->how->note ? c->how->note(c->user) : NULL;
+    rw_arena_free(&c->arena);
     *s = *c->model;
     s->n_trees = n_rounds;
     s->best_round = eval->best_round;
     s->is_interrupted = 1;
     s->n_metrics = eval->n_values;
-    s->metric_name = eval->name;
+    s->metric_name = (char **)(uintptr_t)eval->name;
     s->n_rounds_run = eval->n_values ? n_rounds : 0;
-    RW_TRY(RW_NEW_RAW(w->ctx, s->tree, n_trees));
+    RW_TRY(RW_ARENA_NEW(c->writer, &c->arena, s->tree, n_trees));
     memcpy(s->tree, c->model->tree, n_trees * sizeof(*s->tree));
-    RW_TRY(RW_NEW_RAW(w->ctx, s->metric_value, n_values));
+    RW_TRY(RW_ARENA_NEW(c->writer, &c->arena, s->metric_value, n_values));
     if (n_values)
         memcpy(s->metric_value, eval->history, n_values * sizeof(*s->metric_value));
-    w->content = c->content;
-    w->content.model = s;
-    w->content.is_ended = is_ended;
-    if (c->gradients)
-        RW_TRY(rw_gradients_print(w->ctx, c->gradients, (uint32_t)n_rounds, &w->content.state));
-    return take_note(c);
+    c->content.model = s;
+    c->content.is_ended = is_ended;
+    c->content.note = no_note;
+    if (c->gradients) {
+        RW_TRY(rw_gradients_print(c->writer, c->gradients, (uint32_t)n_rounds, &c->content.state));
+        RW_TRY(rw_arena_own(c->writer, &c->arena, c->content.state, rw_mem_free));
+    }
+    return note ? rw_arena_text(c->writer, &c->arena, (const char **)&c->content.note, note)
+                : RW_OK;
 }
 
-static int write_file(struct rw_checkpoint_writer *w)
+static int write_file(struct rw_checkpointer *c)
 {
     struct rw_out_file file RW_RELEASED(rw_out_file_abandon) = {0};
     char *text RW_FREED = NULL;
     size_t n;
-    RW_TRY(rw_checkpoint_print(w->ctx, &w->content, &text, &n));
-    RW_TRY(rw_out_file_open(w->ctx, &file, w->path));
+    RW_TRY(rw_checkpoint_print(c->writer, &c->content, &text, &n));
+    RW_TRY(rw_out_file_open(c->writer, &file, c->how->path));
     if (fwrite(text, 1, n, file.file) != n)
-        return rw_fail_io(w->ctx, errno, "cannot write '%s'", w->path);
-    return rw_out_file_commit(w->ctx, &file);
+        return rw_fail_io(c->writer, errno, "cannot write '%s'", c->how->path);
+    return rw_out_file_commit(c->writer, &file);
 }
 
 static void *write_beside(void *user)
 {
     RW_DEFAULT_FPENV;
-    struct rw_checkpoint_writer *w = user;
+    struct rw_checkpointer *c = user;
     const double start = rw_clock_ms();
-    w->status = write_file(w);
-    w->ms = rw_clock_ms() - start;
-    atomic_store(&w->is_done, 1);
+    c->status = write_file(c);
+    c->ms = rw_clock_ms() - start;
+    atomic_store(&c->is_done, 1);
     return NULL;
 }
 
 /* Signals are the affair of other threads. */
-static int start_thread(struct rw_checkpoint_writer *w)
+static int start_thread(struct rw_checkpointer *c)
 {
     sigset_t all, old;
     sigfillset(&all);
     if (pthread_sigmask(SIG_SETMASK, &all, &old) != 0)
         return 0;
-    atomic_store(&w->is_done, 0);
-    w->is_running = pthread_create(&w->thread, NULL, write_beside, w) == 0;
+    atomic_store(&c->is_done, 0);
+    c->is_running = pthread_create(&c->thread, NULL, write_beside, c) == 0;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return w->is_running;
+    return c->is_running;
 }
 
 /* One that could not be written is said once, until one can. */
-static void warn(struct rw_checkpointer *c, const char *why)
+static void warn(struct rw_checkpointer *c)
 {
     if (!c->has_failed)
-        rw_log(c->ctx, RW_LOG_WARNING, "no checkpoint of round %d: %s", c->last_round, why);
+        rw_log(c->ctx, RW_LOG_WARNING, "no checkpoint of round %d: %s", c->last_round,
+               rw_last_error(c->writer));
     c->has_failed = 1;
 }
 
 /* After the one that was begun last. */
 static void settle(struct rw_checkpointer *c)
 {
-    const struct rw_checkpoint_writer *w = c->writer;
-    c->written_ms += w->ms;
-    if (w->status < 0) {
-        warn(c, rw_last_error(w->ctx));
+    c->written_ms += c->ms;
+    if (c->status < 0) {
+        warn(c);
         return;
     }
     c->n_written++;
     c->has_failed = 0;
     c->kept_round = c->last_round;
-    c->kept_is_ended = w->content.is_ended;
+    c->kept_is_ended = c->content.is_ended;
 }
 
 /* wait: until the one that is being written is. */
 static void collect(struct rw_checkpointer *c, int wait)
 {
-    struct rw_checkpoint_writer *w = c->writer;
-    if (!w->is_running || (!wait && !atomic_load(&w->is_done)))
+    if (!c->is_running || (!wait && !atomic_load(&c->is_done)))
         return;
-    pthread_join(w->thread, NULL);
-    w->is_running = 0;
+    pthread_join(c->thread, NULL);
+    c->is_running = 0;
     settle(c);
 }
 
@@ -759,7 +716,7 @@ static int is_due(const struct rw_checkpointer *c, int n_rounds, double now)
         return n_rounds - c->last_round >= c->how->every_rounds;
     if (c->how->every_seconds > 0.0)
         return now - c->last_ms >= c->how->every_seconds * 1e3;
-    const double least = c->writer->ms / most_share;
+    const double least = c->ms / most_share;
     return now - c->last_ms >= (least > default_seconds * 1e3 ? least : default_seconds * 1e3);
 }
 
@@ -769,9 +726,9 @@ static void begin(struct rw_checkpointer *c, const struct rw_eval_sets *eval, in
 {
     c->last_round = n_rounds;
     if (take_snapshot(c, eval, n_rounds, is_ended) < 0) {
-        warn(c, rw_last_error(c->writer->ctx));
-    } else if (!beside || !start_thread(c->writer)) {
-        write_beside(c->writer);
+        warn(c);
+    } else if (!beside || !start_thread(c)) {
+        write_beside(c);
         settle(c);
     }
 }
@@ -782,7 +739,7 @@ void rw_checkpointer_round(struct rw_checkpointer *c, const struct rw_eval_sets 
         return;
     const double now = rw_clock_ms();
     collect(c, 0);
-    if (c->writer->is_running || !is_due(c, n_rounds, now))
+    if (c->is_running || !is_due(c, n_rounds, now))
         return;
     c->last_ms = now;
     begin(c, eval, n_rounds, 0, 1);

@@ -7,23 +7,6 @@
 #include "base/mem.h"
 #include "tree/grower.h"
 
-int rw_continuation_init(struct rw_continuation *from, struct rw_ctx *ctx,
-                         const struct rw_model *init, const struct rw_sets *sets,
-                         int absent_missing)
-{
-    size_t most = 0;
-    *from = (struct rw_continuation){.ctx = ctx, .init = init, .sets = sets};
-    if (init->absent_missing != absent_missing)
-        return rw_fail(
-            ctx, RW_ERR_ARGUMENT,
-            "the model to continue from takes an absent feature as %s: set 'absent' to %s",
-            init->absent_missing ? "missing" : "0", init->absent_missing ? "missing" : "zero");
-    for (int set = 0; set < sets->n_sets; set++)
-        most = sets->set[set]->n_docs > most ? sets->set[set]->n_docs : most;
-    RW_TRY(RW_NEW_RAW(ctx, from->scores, most));
-    return RW_NEW_RAW(ctx, from->leaves, most);
-}
-
 static size_t most_leaves(const struct rw_model *init)
 {
     int32_t most = 1;
@@ -63,30 +46,22 @@ int rw_continuation_check(struct rw_ctx *ctx, const struct rw_model *init, const
     return RW_OK;
 }
 
-void rw_continuation_release(struct rw_continuation *from)
+/* Rounds that have been run. */
+static int64_t n_rounds(const struct rw_model *init)
 {
-    rw_mem_free(from->scores);
-    rw_mem_free(from->leaves);
+    return (int64_t)init->n_trees + init->empty_rounds;
 }
 
-/* That have been run. */
-static int64_t n_rounds(const struct rw_continuation *from)
+/* Appends copies of all trees to `model`, and an empty tree for each round after them that could
+ * split nothing: so that trees have the numbers of their rounds. */
+static int copy_trees(struct rw_ctx *ctx, const struct rw_model *init, struct rw_model *model,
+                      size_t *tree_room)
 {
-    return (int64_t)from->init->n_trees + from->init->empty_rounds;
-}
-
-int rw_continuation_trees(const struct rw_continuation *from, struct rw_model *model,
-                          size_t *tree_room)
-{
-    const size_t n = (size_t)model->n_trees + (size_t)n_rounds(from);
-    RW_TRY(RW_GROW(from->ctx, model->tree, *tree_room, n));
-    for (int32_t t = 0; t < from->init->n_trees; t++) {
-        RW_TRY(rw_tree_copy(from->ctx, &from->init->tree[t], &model->tree[model->n_trees]));
-        model->n_trees++;
-    }
-    for (int32_t t = 0; t < from->init->empty_rounds; t++) {
-        RW_TRY(rw_tree_init(from->ctx, &model->tree[model->n_trees], 1));
-        model->n_trees++;
+    RW_TRY(RW_GROW(ctx, model->tree, *tree_room, (size_t)(model->n_trees + n_rounds(init))));
+    for (int64_t t = 0; t < n_rounds(init); t++, model->n_trees++) {
+        struct rw_tree *tree = &model->tree[model->n_trees];
+        RW_TRY(t < init->n_trees ? rw_tree_copy(ctx, &init->tree[t], tree)
+                                 : rw_tree_init(ctx, tree, 1));
     }
     return RW_OK;
 }
@@ -96,41 +71,45 @@ int rw_continuation_trees(const struct rw_continuation *from, struct rw_model *m
 /* Adds trees [first, end) to a set's scores, one after the other, by the values: any threshold will
  * do. Those of categories are codes already, so the trees need no vocabulary. Where scores begin at
  * 0, the sum of all trees is the score itself, whose sum is made in the same order. */
-static int add_trees(const struct rw_continuation *from, struct rw_engine *engine, int set,
-                     int32_t first, int32_t end)
+static int add_trees(struct rw_engine *engine, const struct rw_model *init,
+                     const struct rw_sets *sets, int set, int32_t first, int32_t end)
 {
-    const struct rw_dataset *dataset = from->sets->set[set];
+    const struct rw_dataset *dataset = sets->set[set];
     const int at_once = first == 0 && !dataset->start_score;
     const int32_t n = at_once ? end : 1;
-    if (!at_once)
-        RW_TRY(rw_engine_read_scores(engine, set, from->scores));
-    for (int32_t t = first; t < end; t += n) {
-        const struct rw_model some = {.n_trees = n,
-                                      .tree = &from->init->tree[t],
-                                      .absent_missing = from->init->absent_missing};
-        RW_TRY(rw_predict(from->ctx, &some, dataset, 0, at_once ? from->scores : from->leaves));
-        for (uint32_t doc = 0; !at_once && doc < dataset->n_docs; doc++)
-            from->scores[doc] += from->leaves[doc];
+    double *scores RW_FREED = NULL, *leaves RW_FREED = NULL;
+    RW_TRY(RW_NEW_RAW(engine->ctx, scores, dataset->n_docs));
+    if (!at_once) {
+        RW_TRY(RW_NEW_RAW(engine->ctx, leaves, dataset->n_docs));
+        RW_TRY(rw_engine_read_scores(engine, set, scores));
     }
-    return rw_engine_set_scores(engine, set, from->scores);
+    for (int32_t t = first; t < end; t += n) {
+        const struct rw_model some = {
+            .n_trees = n, .tree = &init->tree[t], .absent_missing = init->absent_missing};
+        RW_TRY(rw_predict(engine->ctx, &some, dataset, 0, at_once ? scores : leaves));
+        for (uint32_t doc = 0; !at_once && doc < dataset->n_docs; doc++)
+            scores[doc] += leaves[doc];
+    }
+    return rw_engine_set_scores(engine, set, scores);
 }
 
-int rw_continuation_replay(const struct rw_continuation *from, struct rw_engine *engine,
-                           struct rw_eval_sets *eval)
+/* Adds all trees to the scores of every set, as rw_model_score does, one after the other: they are
+ * rounds like any other, and metrics are those of these sets. But only the last of them can be the
+ * best round: what was there is never cut. */
+static int replay(struct rw_engine *engine, const struct rw_model *init, const struct rw_sets *sets,
+                  struct rw_eval_sets *eval)
 {
-    const int32_t n_trees = from->init->n_trees;
-    const int n = (int)n_rounds(from);
+    const int n = (int)n_rounds(init), n_sets = sets->n_sets;
     /* the first set that is measured after each round; those before it are not */
-    const int n_sets = from->sets->n_sets;
     const int measured = !eval ? n_sets : eval->params->metric_on_train ? 0 : 1;
-    const double *train_scores = from->sets->train.scores; /* what the model gives, or NULL */
+    const double *train_scores = sets->train.scores; /* what the model gives, or NULL */
     if (train_scores)
         RW_TRY(rw_engine_set_scores(engine, 0, train_scores));
     for (int set = train_scores ? 1 : 0; set < measured; set++)
-        RW_TRY(add_trees(from, engine, set, 0, n_trees));
+        RW_TRY(add_trees(engine, init, sets, set, 0, init->n_trees));
     for (int t = 0; t < n && eval; t++) {
-        for (int set = measured; set < n_sets && t < n_trees; set++)
-            RW_TRY(add_trees(from, engine, set, t, t + 1));
+        for (int set = measured; set < n_sets && t < init->n_trees; set++)
+            RW_TRY(add_trees(engine, init, sets, set, t, t + 1));
         if (t == n - 1)
             eval->best_round = 0;
         RW_TRY(rw_eval_sets_round(eval, engine, t + 1));
@@ -140,18 +119,21 @@ int rw_continuation_replay(const struct rw_continuation *from, struct rw_engine 
 
 /* ------------------------------------------------------------------ what is said and written */
 
-void rw_continuation_warn(const struct rw_continuation *from, struct rw_params *params)
+/* Says which of the parameters that shape trees were others when the model was trained, and which
+ * features that matter to it the training set lacks. */
+static void warn(struct rw_ctx *ctx, const struct rw_model *init, const struct rw_sets *sets,
+                 struct rw_params *params)
 {
-    const struct rw_training_features *features = &from->sets->features;
+    const struct rw_training_features *features = &sets->features;
     uint8_t seen[RW_FEATURE_IDS] = {0};
     char text[512] = "";
     size_t n = 0;
     for (uint32_t f = 0; f < features->n_features; f++)
         seen[features->feature[f]] = 1;
-    rw_model_warn_lacking(from->ctx, from->init, from->sets->all_docs, seen);
-    rw_score_map_leave_out(from->ctx, &from->init->map);
-    for (int32_t i = 0; i < from->init->params.n; i++) {
-        const struct rw_run_param *was = &from->init->params.param[i];
+    rw_model_warn_lacking(ctx, init, sets->all_docs, seen);
+    rw_score_map_leave_out(ctx, &init->map);
+    for (int32_t i = 0; i < init->params.n; i++) {
+        const struct rw_run_param *was = &init->params.param[i];
         const int at = rw_param_find(was->name);
         /* what differs by nature, or shapes no tree by itself */
         if (at < 0 || at == RW_AT_PARAM_rounds || at == RW_AT_PARAM_ignore ||
@@ -163,7 +145,22 @@ void rw_continuation_warn(const struct rw_continuation *from, struct rw_params *
         text[n] = 0;
     }
     if (text[0])
-        rw_log(from->ctx, RW_LOG_NOTE, "the model to continue from was trained with%s", text);
+        rw_log(ctx, RW_LOG_NOTE, "the model to continue from was trained with%s", text);
+}
+
+int rw_continue(struct rw_engine *engine, const struct rw_model *init, const struct rw_sets *sets,
+                struct rw_params *params, struct rw_eval_sets *eval, struct rw_model *model,
+                size_t *tree_room)
+{
+    struct rw_ctx *ctx = engine->ctx;
+    if (init->absent_missing != params->absent)
+        return rw_fail(
+            ctx, RW_ERR_ARGUMENT,
+            "the model to continue from takes an absent feature as %s: set 'absent' to %s",
+            init->absent_missing ? "missing" : "0", init->absent_missing ? "missing" : "zero");
+    warn(ctx, init, sets, params);
+    RW_TRY(replay(engine, init, sets, eval));
+    return copy_trees(ctx, init, model, tree_room);
 }
 
 /* Are the rounds of the model's last training a beginning of these? Then both are one training. */
@@ -186,13 +183,13 @@ static int is_one_training(const struct rw_model *init, const struct rw_model *m
 }
 
 /* Adds to the parameter `rounds`. */
-static int add_rounds(const struct rw_continuation *from, struct rw_model *model, int32_t more)
+static int add_rounds(struct rw_ctx *ctx, struct rw_model *model, int32_t more)
 {
     struct rw_run_param *rounds =
         (struct rw_run_param *)rw_model_params_find(&model->params, "rounds");
     char text[24], *copy;
     snprintf(text, sizeof(text), "%lld", atoll(rounds->value) + more);
-    RW_TRY(rw_mem_copy_text(from->ctx, &copy, text));
+    RW_TRY(rw_mem_copy_text(ctx, &copy, text));
     rw_mem_free(rounds->value);
     rounds->value = copy;
     return RW_OK;
@@ -200,24 +197,23 @@ static int add_rounds(const struct rw_continuation *from, struct rw_model *model
 
 /* The trainings behind the model. Its `rounds` are those after the model to go on from until here.
  */
-static int add_trainings(const struct rw_continuation *from, struct rw_model *model)
+static int add_trainings(struct rw_ctx *ctx, const struct rw_model *init, struct rw_model *model)
 {
-    const struct rw_model *init = from->init;
     const int is_one = is_one_training(init, model);
     const int32_t n = init->n_earlier + !is_one;
     if (n > RW_MODEL_MAX_RUNS)
-        return rw_fail(from->ctx, RW_ERR_DATA, "more than %d trainings behind one model",
+        return rw_fail(ctx, RW_ERR_DATA, "more than %d trainings behind one model",
                        RW_MODEL_MAX_RUNS);
     if (is_one)
-        RW_TRY(add_rounds(from, model, rw_model_last_trees(init) + init->empty_rounds));
-    RW_TRY(RW_NEW(from->ctx, model->earlier, (size_t)n));
+        RW_TRY(add_rounds(ctx, model, rw_model_last_trees(init) + init->empty_rounds));
+    RW_TRY(RW_NEW(ctx, model->earlier, (size_t)n));
     for (int32_t k = 0; k < n; k++) {
         const struct rw_model_params *params =
             k < init->n_earlier ? &init->earlier[k].params : &init->params;
         model->n_earlier = k + 1;
         model->earlier[k].n_trees =
             k < init->n_earlier ? init->earlier[k].n_trees : rw_model_last_trees(init);
-        RW_TRY(rw_model_params_copy(from->ctx, params, &model->earlier[k].params));
+        RW_TRY(rw_model_params_copy(ctx, params, &model->earlier[k].params));
     }
     /* rounds that split nothing have trees now */
     if (!is_one)
@@ -225,12 +221,11 @@ static int add_trainings(const struct rw_continuation *from, struct rw_model *mo
     return RW_OK;
 }
 
-int rw_continuation_finish(const struct rw_continuation *from, struct rw_model *model)
+int rw_continuation_finish(struct rw_ctx *ctx, const struct rw_model *init, struct rw_model *model)
 {
-    const struct rw_model *init = from->init;
-    RW_TRY(add_trainings(from, model));
+    RW_TRY(add_trainings(ctx, init, model));
     uint32_t *all, n = 0, i = 0, k = 0;
-    RW_TRY(RW_NEW(from->ctx, all, (size_t)model->n_features + init->n_features));
+    RW_TRY(RW_NEW(ctx, all, (size_t)model->n_features + init->n_features));
     while (i < model->n_features || k < init->n_features) { /* both ascend */
         const uint32_t ours = i < model->n_features ? model->feature[i] : UINT32_MAX;
         const uint32_t theirs = k < init->n_features ? init->feature[k] : UINT32_MAX;
@@ -244,7 +239,7 @@ int rw_continuation_finish(const struct rw_continuation *from, struct rw_model *
     if (model->n_names > 0 || init->n_names == 0)
         return RW_OK;
     rw_mem_free(model->name);
-    RW_TRY(rw_names_copy(from->ctx, init->name, init->n_names, &model->name));
+    RW_TRY(rw_names_copy(ctx, init->name, init->n_names, &model->name));
     model->n_names = init->n_names;
     return RW_OK;
 }

@@ -22,8 +22,8 @@ static int name_values(struct rw_eval_sets *eval)
     for (int set = 0; set < eval->n_sets; set++)
         n_measured_sets += is_measured(eval, set);
     const size_t n = (size_t)(n_measured_sets * per_set);
-    RW_TRY(RW_NEW(eval->ctx, eval->value, n));
-    RW_TRY(RW_NEW(eval->ctx, eval->name, n));
+    RW_TRY(RW_ARENA_NEW(eval->ctx, &eval->arena, eval->value, n));
+    RW_TRY(RW_ARENA_NEW(eval->ctx, &eval->arena, eval->name, n));
     for (int k = 1; k <= eval->n_sets; k++) {
         const int set = k % eval->n_sets; /* 1, 2, ..., 0 */
         for (int m = 0; is_measured(eval, set) && m < per_set; m++) {
@@ -36,10 +36,10 @@ static int name_values(struct rw_eval_sets *eval)
                 snprintf(text, sizeof(text), "train %.100s", metric);
             else
                 snprintf(text, sizeof(text), "valid%d %.100s", set, metric);
-            RW_TRY(rw_mem_copy_text(eval->ctx, &eval->name[eval->n_values], text));
-            eval->value[eval->n_values].set = set;
-            eval->value[eval->n_values].name = strchr(eval->name[eval->n_values], ' ') + 1;
-            eval->n_values++;
+            const char **name = &eval->name[eval->n_values];
+            RW_TRY(rw_arena_text(eval->ctx, &eval->arena, name, text));
+            eval->value[eval->n_values++] =
+                (struct rw_metric_value){.set = set, .name = strchr(*name, ' ') + 1};
         }
     }
     return RW_OK;
@@ -65,7 +65,7 @@ int rw_eval_sets_init(struct rw_eval_sets *eval, struct rw_ctx *ctx, const struc
                                  eval->any_uses_gain));
         most = sets[set]->n_docs > most ? sets[set]->n_docs : most;
     }
-    RW_TRY(RW_NEW_RAW(ctx, eval->scores, most));
+    RW_TRY(RW_ARENA_NEW(ctx, &eval->arena, eval->scores, most));
     RW_TRY(name_values(eval));
     if (n_sets > 1 && eval->n_values > 0) {
         eval->stop_value = 0;
@@ -164,12 +164,7 @@ void rw_eval_sets_release(struct rw_eval_sets *eval)
     rw_gain_rule_release(&eval->gains);
     for (int set = 0; set < eval->n_sets; set++)
         rw_judgments_release(&eval->judgments[set]);
-    for (int v = 0; eval->name && v < eval->n_values; v++)
-        rw_mem_free(eval->name[v]);
-    rw_mem_free(eval->name);
-    rw_mem_free(eval->value);
-    rw_mem_free(eval->scores);
-    rw_mem_free(eval->history);
+    rw_arena_free(&eval->arena);
 }
 
 /* Scores come to the host only for what the engine does not measure. */
@@ -254,8 +249,8 @@ int rw_eval_sets_round(struct rw_eval_sets *eval, struct rw_engine *engine, int 
     if (!eval->is_registered && !eval->given)
         RW_TRY(register_metrics(eval, engine));
     RW_TRY(measure_all(eval, engine, &v));
-    RW_TRY(RW_GROW(eval->ctx, eval->history, eval->history_room,
-                   (size_t)round * (size_t)eval->n_values));
+    RW_TRY(RW_ARENA_GROW(eval->ctx, &eval->arena, eval->history, eval->history_room,
+                         (size_t)round * (size_t)eval->n_values));
     for (int i = 0; i < v; i++)
         eval->history[(size_t)(round - 1) * (size_t)eval->n_values + (size_t)i] =
             eval->value[i].value;
@@ -277,7 +272,7 @@ int rw_eval_sets_round(struct rw_eval_sets *eval, struct rw_engine *engine, int 
 int rw_eval_sets_restore(struct rw_eval_sets *eval, const struct rw_model *so_far)
 {
     const size_t n = (size_t)eval->n_values * (size_t)so_far->n_trees;
-    RW_TRY(RW_GROW(eval->ctx, eval->history, eval->history_room, n));
+    RW_TRY(RW_ARENA_GROW(eval->ctx, &eval->arena, eval->history, eval->history_room, n));
     if (n)
         memcpy(eval->history, so_far->metric_value, n * sizeof(double));
     eval->n_rounds = so_far->n_trees;

@@ -611,8 +611,7 @@ int rw_refit(struct rw_ctx *ctx, const struct rw_params *params, const struct rw
     RW_TRY_OUT(run(&r));
     if (hooks && hooks->on_stage)
         hooks->on_stage(hooks->user, "refit", rw_clock_ms() - start, rw_mem_peak_bytes());
-    *out = r.model;
-    r.model = NULL;
+    *out = RW_TAKE(r.model);
 out:
     status = rw_comm_give_up(ctx, status);
     release(&r);

@@ -2,6 +2,9 @@
  * from, what a model has besides trees, checkpoints. The public functions are in rankwood.h. */
 #pragma once
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "base/mem.h"
 #include "binning/bins.h"
 #include "comm/comm.h"
@@ -80,6 +83,7 @@ int rw_feature_rules_init(struct rw_feature_rules *out, struct rw_ctx *ctx,
 
 /* Metrics by round, and when to stop. */
 struct rw_eval_sets {
+    struct rw_arena arena;              /* has the arrays */
     struct rw_ctx *ctx;                 /* borrowed */
     const struct rw_params *params;     /* borrowed */
     const struct rw_train_hooks *hooks; /* borrowed; may be NULL */
@@ -92,11 +96,11 @@ struct rw_eval_sets {
     int n_sets;                                 /* training set and validation sets */
     const struct rw_dataset *set[RW_MAX_SETS];  /* borrowed */
     struct rw_judgments judgments[RW_MAX_SETS]; /* of the sets that are measured */
-    double *scores;                             /* [most documents of a measured set]; owned */
+    double *scores;                             /* [most documents of a measured set] */
     /* NULL: the engine has the scores; else they are here, [n_sets], and there is no engine. */
     const double *const *given;
-    struct rw_metric_value *value; /* [n_values] this round's; owned */
-    char **name;                   /* [n_values] "valid1 ndcg@10"; owned */
+    struct rw_metric_value *value; /* [n_values] this round's */
+    const char **name;             /* [n_values] "valid1 ndcg@10" */
     int n_values;
     int is_registered; /* the engine knows what will be measured */
     int stop_value;    /* which value stops training; -1: none */
@@ -267,39 +271,20 @@ int rw_labels_rule(struct rw_ctx *ctx, const struct rw_objective *objective,
                    const struct rw_dataset *train);
 
 /* Training that goes on from a model: its trees come first, scores begin as their sums. */
-struct rw_continuation {
-    struct rw_ctx *ctx;          /* borrowed, like all here but the scratch */
-    const struct rw_model *init; /* the trees to continue from, with the codes of sets */
-    const struct rw_sets *sets;  /* values, codes in place of categories */
-    double *scores, *leaves;     /* [documents of the largest set] scratch; owned */
-};
-
-/* RW_ERR_ARGUMENT: the model takes absent features otherwise than training would. */
-int rw_continuation_init(struct rw_continuation *from, struct rw_ctx *ctx,
-                         const struct rw_model *init, const struct rw_sets *sets,
-                         int absent_missing);
 /* RW_ERR_ARGUMENT: a split of the model does not keep a feature's direction, or uses features
  * together that may not be, so that training could only make scores that do not either. direction:
  * [RW_FEATURE_IDS] as in tree/grower.h, or NULL; interactions: without groups there are none. */
 int rw_continuation_check(struct rw_ctx *ctx, const struct rw_model *init, const int8_t *direction,
                           const struct rw_interactions *interactions);
-void rw_continuation_release(struct rw_continuation *from); /* in any state after being zeroed */
-
-/* Appends copies of all trees to `model`, and an empty tree for each round after them that could
- * split nothing: so that trees have the numbers of their rounds. */
-int rw_continuation_trees(const struct rw_continuation *from, struct rw_model *model,
-                          size_t *tree_room);
-/* Adds all trees to the scores of every set, as rw_model_score does, one after the other: they are
- * rounds like any other, and metrics are those of these sets. But only the last of them can be the
- * best round: what was there is never cut. eval: NULL where these rounds' metrics are known. */
-int rw_continuation_replay(const struct rw_continuation *from, struct rw_engine *engine,
-                           struct rw_eval_sets *eval);
-/* Says which of the parameters that shape trees were others when the model was trained, and which
- * features that matter to it the training set lacks. */
-void rw_continuation_warn(const struct rw_continuation *from, struct rw_params *params);
+/* Adds the model's trees, which have the codes of the sets, to all scores and to `model`, and says
+ * how its training differed. eval: NULL where these rounds' metrics are known. RW_ERR_ARGUMENT: the
+ * model takes absent features otherwise than training would. */
+int rw_continue(struct rw_engine *engine, const struct rw_model *init, const struct rw_sets *sets,
+                struct rw_params *params, struct rw_eval_sets *eval, struct rw_model *model,
+                size_t *tree_room);
 /* What the finished model has of the one it goes on from: its features beside the training set's,
  * its names unless there are others, and its trainings. The model's own parameters are known. */
-int rw_continuation_finish(const struct rw_continuation *from, struct rw_model *model);
+int rw_continuation_finish(struct rw_ctx *ctx, const struct rw_model *init, struct rw_model *model);
 
 /* Why no tree could be split: the likeliest cause and what to change, into `text`, by all workers
  * together. params: of the training, effective; gain: [n_docs], or NULL where the objective has
@@ -335,18 +320,18 @@ uint64_t rw_model_size_with(const struct rw_model_size *size, int32_t n_leaves);
 
 /* A training set and a validation set as codes that are made once, for one training after another,
  * each on features of its own: those that it leaves out cost it nothing. */
-struct rw_resident;
+struct rw_resident {
+    struct rw_binned train;  /* as rw_train_on takes it; parts are borrowed, but for: */
+    struct rw_bins *made;    /* train.bins, where the set came with values; owned */
+    struct rw_dataset valid; /* all borrowed, but codes */
+    struct rw_bins *codes;   /* valid.codes; owned */
+};
 /* For trainings with these `params`, but for what they say of features. Both sets stay borrowed;
  * valid has values. Where a GPU may train, it bins the validation set each time, for it cannot take
  * codes. */
-int rw_resident_new(struct rw_ctx *ctx, const struct rw_params *params,
-                    const struct rw_binned *train, const struct rw_dataset *valid,
-                    struct rw_resident **out);
-void rw_resident_free(struct rw_resident *resident);
-RW_SCOPED_BY(rw_resident_free)
-/* What rw_train_on takes. */
-const struct rw_binned *rw_resident_train(const struct rw_resident *resident);
-const struct rw_dataset *rw_resident_valid(const struct rw_resident *resident);
+int rw_resident_init(struct rw_resident *r, struct rw_ctx *ctx, const struct rw_params *params,
+                     const struct rw_binned *train, const struct rw_dataset *valid);
+void rw_resident_release(struct rw_resident *r);
 
 /* Checkpoints of a training: written beside it, and what one that is resumed takes from them.
  *
@@ -400,19 +385,26 @@ int rw_checkpoint_parse(struct rw_ctx *ctx, const char *path, const char *text, 
 int rw_checkpoint_print(struct rw_ctx *ctx, const struct rw_checkpoint *checkpoint, char **out,
                         size_t *n);
 
-struct rw_checkpoint_writer; /* of one file after the other, beside training */
-
 /* Zeroed, it does nothing: there are none. */
 struct rw_checkpointer {
-    struct rw_ctx *ctx;                   /* borrowed */
-    const struct rw_checkpoints *how;     /* NULL: nothing is written or read; borrowed */
-    void *user;                           /* of its functions */
-    struct rw_checkpoint resumed;         /* what was read; its model is NULL: nothing was */
-    struct rw_checkpoint content;         /* what this training's checkpoints have in common */
+    struct rw_ctx *ctx;               /* borrowed */
+    const struct rw_checkpoints *how; /* NULL: nothing is written or read; borrowed */
+    void *user;                       /* of its functions */
+    struct rw_checkpoint resumed;     /* what was read; its model is NULL: nothing was */
+    /* what this training's checkpoints have in common, and the one that is written, or was last */
+    struct rw_checkpoint content;
     const struct rw_model *model;         /* what grows; borrowed */
-    struct rw_fingerprint *sets;          /* [n_sets] owned */
-    struct rw_checkpoint_writer *writer;  /* NULL: no files are written; owned */
     const struct rw_gradients *gradients; /* whose state is the objective's; NULL: none; borrowed */
+    struct rw_fingerprint *sets;          /* [n_sets] owned */
+    /* One file after the other, written beside training. */
+    struct rw_ctx *writer; /* of its thread; NULL: no files are written; owned */
+    struct rw_arena arena; /* has what the snapshot does not borrow */
+    struct rw_model snapshot;
+    pthread_t thread;
+    int is_running;
+    atomic_int is_done;
+    int status;
+    double ms; /* that the last one took */
     /* since when the next one is waited for */
     int last_round;
     double last_ms;

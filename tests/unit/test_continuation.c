@@ -89,7 +89,8 @@ static int replay(const struct rw_model *init, const char *device, uint32_t max_
         .feature_threshold = (uint64_t)1 << 32,
         .max_slots = max_slots};
     struct rw_engine *engine;
-    struct rw_continuation continuation;
+    struct rw_model *model;
+    size_t room = 0;
     struct rw_sets in;
     struct rw_eval_sets eval_sets = {0};
     cr_assert_eq(rw_engine_open(scratch_ctx, device, &rules, &engine), RW_OK);
@@ -97,9 +98,10 @@ static int replay(const struct rw_model *init, const char *device, uint32_t max_
         cr_assert_eq(rw_engine_load(engine, set, sets[set], NULL, NULL), RW_OK);
     cr_assert_eq(rw_eval_sets_init(&eval_sets, scratch_ctx, params, NULL, sets, 2), RW_OK);
     cr_assert_eq(rw_sets_init(&in, scratch_ctx, train, others, 1), RW_OK);
-    cr_assert_eq(rw_continuation_init(&continuation, scratch_ctx, init, &in, init->absent_missing),
-                 RW_OK);
-    const int status = rw_continuation_replay(&continuation, engine, &eval_sets);
+    cr_assert_eq(rw_model_new(scratch_ctx, &model), RW_OK);
+    params->absent = init->absent_missing;
+    const int status = rw_continue(engine, init, &in, params, &eval_sets, model, &room);
+    cr_assert(status < 0 || model->n_trees == init->n_trees + init->empty_rounds);
     for (int set = 0; set < 2 && status == RW_OK; set++) {
         const size_t n = sets[set]->n_docs;
         double *scores = malloc(2 * n * sizeof(*scores)), *expected = scores + n;
@@ -108,7 +110,7 @@ static int replay(const struct rw_model *init, const char *device, uint32_t max_
         cr_assert_arr_eq(scores, expected, n * sizeof(*scores), "%s, set %d", device, set);
         free(scores);
     }
-    rw_continuation_release(&continuation);
+    rw_model_free(model);
     rw_eval_sets_release(&eval_sets);
     rw_engine_close(engine);
     return status;
