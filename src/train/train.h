@@ -324,7 +324,7 @@ struct rw_resident {
     struct rw_binned train;  /* as rw_train_on takes it; parts are borrowed, but for: */
     struct rw_bins *made;    /* train.bins, where the set came with values; owned */
     struct rw_dataset valid; /* all borrowed, but codes */
-    struct rw_bins *codes;   /* valid.codes; owned */
+    struct rw_bins *codes;   /* valid.codes.bins; owned */
 };
 /* For trainings with these `params`, but for what they say of features. Both sets stay borrowed;
  * valid has values. Where a GPU may train, it bins the validation set each time, for it cannot take
