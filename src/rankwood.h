@@ -1416,12 +1416,12 @@ struct rw_bench_row {
 typedef int (*rw_bench_row_fn)(void *user, const struct rw_bench_row *row);
 /* One that is set, but changes nothing in the suite, is RW_ERR_ARGUMENT. */
 struct rw_bench_options {
-    const char *suite;  /* of "train": trees, grow, text, far or ranks; NULL: the first */
+    const char *suite;  /* of "train": trees, grow, text, far or workers; NULL: the first */
     uint64_t seed;      /* of the made inputs */
     int quick;          /* 1: small inputs and few runs, to see that it works */
     const char *shape;  /* of all made data, as rw_synth has it; NULL: the suite's */
     uint32_t n_queries; /* of all made data, [1, 10^7]; 0: the suite's */
-    uint32_t n_workers;   /* suite "ranks": by how many besides one; 0: 2 */
+    uint32_t n_workers;   /* suite "workers": by how many besides one; 0: 2 */
     /* Those that were set replace the suite's; NULL: none. load: bins, threads; predict: threads. */
     struct rw_params *params;
 };

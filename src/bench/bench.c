@@ -2,7 +2,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <float.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include "base/machine.h"
 #include "base/mem.h"
 #include "base/system.h"
+#include "comm/comm.h"
 #include "gpu/device/device.h"
 #include "params/params.h"
 #include "synth/synth.h"
@@ -21,9 +21,15 @@
 /* ---- names ---- */
 
 /* A bench's first suite is the one that runs where none is named. */
-static const struct rw_bench_suite *const suites[] = {
-    &rw_bench_trees,   &rw_bench_grow,    &rw_bench_text,      &rw_bench_far,
-    &rw_bench_workers, &rw_bench_loading, &rw_bench_predicting};
+static const struct rw_bench_suite suites[] = {
+    {"train", "trees", .run = rw_bench_trees},
+    {"train", "grow", .run = rw_bench_growth},
+    {"train", "text", rw_bench_text, .writes = 1, .is_cold = 1},
+    {"train", "far", .run = rw_bench_far},
+    {"train", "workers", rw_bench_workers, .former = "ranks", .has_workers = 1},
+    {"load", "load", rw_bench_loading, .writes = 1, .params = " bins threads "},
+    {"predict", "predict", rw_bench_predicting, .params = " threads "},
+};
 enum { N_SUITES = sizeof(suites) / sizeof(suites[0]) };
 
 int rw_bench_find_word(struct rw_ctx *ctx, const char *kind, const char *word,
@@ -53,10 +59,12 @@ static int find_suite(struct rw_ctx *ctx, const char *bench, const char *name,
     const char *words[N_SUITES];
     int n = 0, at = 0;
     for (int i = 0; i < N_SUITES; i++) {
-        if (strcmp(suites[i]->bench, bench) == 0) {
-            own[n] = suites[i];
-            words[n++] = suites[i]->name;
-        }
+        if (strcmp(suites[i].bench, bench) != 0)
+            continue;
+        own[n] = &suites[i];
+        words[n++] = suites[i].name;
+        if (name && suites[i].former && strcmp(name, suites[i].former) == 0)
+            name = suites[i].name;
     }
     if (n == 0)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "unknown bench '%s'", bench);
@@ -221,16 +229,6 @@ void rw_bench_spread(double *ms, int n, struct rw_bench_times *out)
     *out = (struct rw_bench_times){(ms[(n - 1) / 2] + ms[n / 2]) / 2.0, ms[0], ms[n - 1]};
 }
 
-double rw_bench_median(const void *record, size_t size, size_t offset, int n)
-{
-    double figure[RW_BENCH_MOST_TREES];
-    struct rw_bench_times times;
-    for (int i = 0; i < n; i++)
-        memcpy(&figure[i], (const char *)record + (size_t)i * size + offset, sizeof(figure[i]));
-    rw_bench_spread(figure, n, &times);
-    return times.median_ms;
-}
-
 /* ---- trainings, loading, scores ---- */
 
 /* A parameter that the suite does not take has no effect. */
@@ -262,7 +260,7 @@ static int check_options(struct rw_bench *bench, const char *name)
         rw_mem_free(shape);
     }
     if (o->n_workers && !bench->suite->has_workers)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "'ranks' has no effect in '%s'", bench->name);
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "'workers' has no effect in '%s'", bench->name);
     if (o->n_workers > RW_MAX_WORKERS)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "%u workers; expected 1 to %d", o->n_workers,
                        RW_MAX_WORKERS);
@@ -279,16 +277,14 @@ static int check_options(struct rw_bench *bench, const char *name)
  * opening it is measured. */
 static int name_device(struct rw_bench *bench, char *name, size_t size)
 {
-    const struct rw_synth_options tiny = {.shape = "letor", .n_queries = 1, .seed = 1};
     const struct rw_bench_setting settings[] = {{"leaves", "7"}, {"rounds", "1"}};
-    RW_SCOPED(rw_params_free) struct rw_params *params = NULL;
+    struct rw_params *params;
     struct rw_bench_training plan;
-    RW_SCOPED(rw_dataset_free) struct rw_dataset *dataset = NULL;
     RW_TRY(rw_bench_params_new(bench, settings, 2, 1, &params));
-    snprintf(name, size, "%s", rw_params_get(params, "device"));
+    snprintf(name, size, "%s", params->device);
     if (strncmp(name, "cuda", 4) == 0 && !bench->suite->is_cold) {
-        RW_TRY(rw_synth(bench->ctx, &tiny, NULL, &dataset));
-        RW_TRY(rw_bench_plan_training(bench, params, dataset, &plan));
+        RW_TRY(rw_bench_data_make(bench, "letor", 1));
+        RW_TRY(rw_bench_plan_training(bench, params, bench->made.dataset, &plan));
         snprintf(name, size, "%s", plan.device);
     }
     return RW_OK;
@@ -304,42 +300,50 @@ static int run_suite(struct rw_bench *bench, int on_cpu)
         RW_TRY(name_device(bench, device, sizeof(device)));
     if (bench->suite->writes)
         RW_TRY(open_scratch(bench));
-    int status = rw_bench_send_row(
+    RW_TRY(rw_bench_send_row(
         bench, "device",
         on_cpu ? "device:s threads:i data_seed:l instructions:s" : "device:s threads:i data_seed:l",
-        device, bench->ctx->n_threads, bench->options->seed, rw_isa_name(rw_isa()));
-    if (status >= 0)
-        status = bench->suite->run(bench);
-    rw_out_file_abandon(&bench->scratch);
-    return status;
+        device, bench->ctx->n_threads, bench->options->seed, rw_isa_name(rw_isa())));
+    return bench->suite->run(bench);
 }
 
 int rw_bench(struct rw_ctx *ctx, const char *name, const struct rw_bench_options *options,
              rw_bench_row_fn row, void *user)
 {
     RW_DEFAULT_FPENV;
-    struct rw_bench bench = {.ctx = ctx, .options = options, .row = row, .user = user};
+    struct rw_bench bench = {.ctx = ctx,
+                             .options = options,
+                             .row = row,
+                             .user = user,
+                             .shape = options->shape ? options->shape : "mslr30k",
+                             .has_own_data =
+                                 !options->quick && !options->shape && !options->n_queries};
     RW_TRY(check_options(&bench, name));
-    return run_suite(&bench, strcmp(name, "train") != 0);
+    const int status = run_suite(&bench, strcmp(name, "train") != 0);
+    rw_out_file_abandon(&bench.scratch);
+    rw_dataset_free(bench.made.dataset);
+    for (int i = 0; i < bench.made.n_params; i++)
+        rw_params_free(bench.made.params[i]);
+    return status;
 }
 
 enum { FIRST_TREE = 10, DEFAULT_LEVELS = 6 };
 
 /* ---- data ---- */
 
-int rw_bench_data_make(struct rw_bench *bench, struct rw_bench_data *data, const char *shape,
-                       uint32_t n_queries)
+int rw_bench_data_make(struct rw_bench *bench, const char *shape, uint32_t n_queries)
 {
-    if (data->dataset && data->n_queries == n_queries && strcmp(data->shape, shape) == 0)
-        return RW_OK;
-    rw_bench_data_release(data);
     const struct rw_synth_options options = {
         .shape = shape, .n_queries = n_queries, .seed = bench->options->seed};
+    if (bench->made.dataset && bench->made.n_queries == n_queries &&
+        strcmp(bench->made.shape, shape) == 0)
+        return RW_OK;
+    rw_dataset_free(bench->made.dataset);
+    bench->made.dataset = NULL;
+    bench->made.shape = shape;
+    bench->made.n_queries = n_queries;
     rw_log(bench->ctx, RW_LOG_NOTE, "making %u queries of shape %s", n_queries, shape);
-    RW_TRY(rw_synth(bench->ctx, &options, NULL, &data->dataset));
-    data->shape = shape;
-    data->n_queries = n_queries;
-    return RW_OK;
+    return rw_synth(bench->ctx, &options, NULL, &bench->made.dataset);
 }
 
 int rw_bench_write_text(struct rw_bench *bench, const char *shape, uint32_t n_queries,
@@ -359,12 +363,6 @@ int rw_bench_file_bytes(struct rw_bench *bench, const char *path, double *n_byte
         return rw_fail_io(bench->ctx, errno, "cannot read '%s'", path);
     *n_bytes = (double)about.st_size;
     return RW_OK;
-}
-
-void rw_bench_data_release(struct rw_bench_data *data)
-{
-    rw_dataset_free(data->dataset);
-    *data = (struct rw_bench_data){0};
 }
 
 int rw_bench_queries_of(struct rw_bench *bench, const char *shape, uint32_t n_docs,
@@ -397,12 +395,14 @@ static int is_set(const struct rw_params *user, const char *name)
 int rw_bench_params_new(struct rw_bench *bench, const struct rw_bench_setting *setting,
                         int n_settings, int given, struct rw_params **out)
 {
+    enum { MOST = sizeof(bench->made.params) / sizeof(bench->made.params[0]) };
     struct rw_ctx *ctx = bench->ctx;
-    RW_SCOPED(rw_params_free) struct rw_params *params = NULL;
-    struct rw_params *user = given ? bench->options->params : NULL;
+    struct rw_params *params, *user = given ? bench->options->params : NULL;
     const int levels = user && user->grow == RW_GROW_LEVELS;
-    *out = NULL;
+    if (bench->made.n_params == MOST)
+        return rw_fail(ctx, RW_ERR_INTERNAL, "a suite has more than %d sets of parameters", MOST);
     RW_TRY(rw_params_new(ctx, &params));
+    bench->made.params[bench->made.n_params++] = *out = params;
     rw_params_on_no_effect(params, RW_NO_EFFECT_SILENT); /* the caller's were judged */
     /* a tree's time is that of all features, and models are alike whatever their size */
     RW_TRY(rw_params_set(ctx, params, "sample-features", "1"));
@@ -416,20 +416,17 @@ int rw_bench_params_new(struct rw_bench *bench, const struct rw_bench_setting *s
         if (is_set(user, name))
             RW_TRY(rw_params_set(ctx, params, name, rw_params_get(user, name)));
     }
-    *out = params;
-    params = NULL;
     return RW_OK;
 }
 
 int rw_bench_params_pair(struct rw_bench *bench, const struct rw_bench_setting *setting,
                          int n_settings, struct rw_params **out, int *is_own)
 {
-    const struct rw_bench_options *o = bench->options;
-    RW_SCOPED(rw_params_free) struct rw_params *own = NULL;
+    struct rw_params *own;
     RW_TRY(rw_bench_params_new(bench, setting, n_settings, 0, &own));
     RW_TRY(rw_bench_params_new(bench, setting, n_settings, 1, out));
     RW_TRY(rw_params_check(bench->ctx, *out, RW_PARAMS_TRAIN));
-    *is_own = !o->quick && !o->shape && !o->n_queries && rw_bench_params_same(own, *out);
+    *is_own = bench->has_own_data && rw_bench_params_same(own, *out);
     return RW_OK;
 }
 
@@ -472,59 +469,108 @@ int rw_bench_leaves(const struct rw_params *params, uint32_t n_docs)
 
 /* ---- times ---- */
 
-/* A training that is being timed. */
-struct timing {
-    struct rw_bench_training *training;
-    double *ms;    /* [rounds] */
-    int *n_leaves; /* [rounds] */
-    double since;  /* the round began */
-    int gpu;       /* whose memory is looked at; -1: none */
-    uint64_t free_before;
-};
-
 static int on_round(void *user, const struct rw_round *round)
 {
-    struct timing *timing = user;
-    timing->ms[round->round - 1] = rw_clock_ms() - timing->since;
-    timing->n_leaves[round->round - 1] = round->n_leaves;
-    timing->training->n_trees = round->round;
+    struct rw_bench_grown *grown = user;
+    struct rw_bench_tree *tree = &grown->tree[grown->n++];
+    uint64_t sent = round->bytes_sent;
+    *tree = (struct rw_bench_tree){.ms = rw_clock_ms() - grown->since,
+                                   .leaves = round->n_leaves,
+                                   .histograms_ms = round->ms_histograms,
+                                   .splits_ms = round->ms_splits,
+                                   .partition_ms = round->ms_partition,
+                                   .far_hist_ms = round->far_hist_ms,
+                                   .far_hist_bytes = (double)round->far_hist_bytes,
+                                   .far_bytes = (double)round->far_bytes};
+    tree->other_ms = tree->ms - tree->histograms_ms - tree->splits_ms - tree->partition_ms;
+    if (rw_comm_sum(grown->ctx, &sent, 1) < 0)
+        return 1;
+    tree->sent_bytes = (double)sent;
     /* The first tree is where methods are chosen, with memory that is given back. */
-    if (timing->gpu >= 0 && (round->round == 2 || round->n_rounds == 1)) {
-        const uint64_t left = rw_device_free_bytes(timing->gpu);
-        timing->training->device_bytes =
-            timing->free_before > left ? timing->free_before - left : 0;
+    if (grown->gpu >= 0 && (round->round == 2 || round->n_rounds == 1)) {
+        const uint64_t left = rw_device_free_bytes(grown->gpu);
+        grown->device_bytes = grown->free_before > left ? grown->free_before - left : 0;
     }
-    timing->since = rw_clock_ms();
+    grown->since = rw_clock_ms();
     return 0;
 }
 
 static void on_stage(void *user, const char *stage, double ms, size_t peak_bytes)
 {
-    struct timing *timing = user;
+    struct rw_bench_grown *grown = user;
     (void)peak_bytes;
     if (strcmp(stage, "cuts and codes") == 0) {
-        timing->training->load_ms = ms;
-        timing->since = rw_clock_ms();
+        grown->load_ms = ms;
+        grown->since = rw_clock_ms();
     } else if (strcmp(stage, "rounds") == 0) {
-        timing->training->rounds_ms = ms;
+        grown->rounds_ms = ms;
     }
 }
 
-static void take_figures(const struct timing *timing, int rounds)
+int rw_bench_grow(struct rw_ctx *ctx, const struct rw_params *params, struct rw_training training,
+                  struct rw_bench_grown *out, struct rw_model **model)
 {
-    struct rw_bench_training *t = timing->training;
+    const struct rw_train_hooks hooks = {.user = out, .on_round = on_round, .on_stage = on_stage};
+    out->ctx = ctx;
+    RW_TRY(RW_NEW(ctx, out->tree, params->rounds));
+    RW_TRY(RW_NEW(ctx, out->sorted, params->rounds));
+    if (out->gpu >= 0)
+        out->free_before = rw_device_free_bytes(out->gpu);
+    const double start = rw_clock_ms();
+    out->since = start;
+    training.hooks = &hooks;
+    RW_TRY(rw_train_on(ctx, params, &training, model));
+    out->total_ms = rw_clock_ms() - start;
+    return RW_OK;
+}
+
+void rw_bench_grown_release(struct rw_bench_grown *grown)
+{
+    rw_mem_free(grown->tree);
+    rw_mem_free(grown->sorted);
+}
+
+double rw_bench_median(struct rw_bench_grown *grown, size_t offset)
+{
+    struct rw_bench_times times;
+    if (grown->n < 2)
+        return NAN;
+    for (int i = 1; i < grown->n; i++)
+        memcpy(&grown->sorted[i - 1], (const char *)&grown->tree[i] + offset, sizeof(double));
+    rw_bench_spread(grown->sorted, grown->n - 1, &times);
+    return times.median_ms;
+}
+
+double rw_bench_mean_leaves(const struct rw_bench_grown *grown)
+{
+    double leaves = 0.0;
+    for (int i = 0; i < grown->n; i++)
+        leaves += grown->tree[i].leaves;
+    return leaves / grown->n;
+}
+
+static void take_figures(struct rw_bench_training *t, const struct rw_bench_grown *grown,
+                         int rounds)
+{
     const int tenth = rounds / 10 > 2 ? rounds / 10 : 2;
     t->first = tenth < FIRST_TREE ? tenth : FIRST_TREE;
+    t->n_trees = grown->n;
+    t->device_bytes = grown->device_bytes;
+    t->load_ms = grown->load_ms;
+    t->rounds_ms = grown->rounds_ms;
+    t->total_ms = grown->total_ms;
     t->median_ms = t->least_ms = t->q1_ms = t->q3_ms = t->most_ms = t->mean_leaves = NAN;
-    t->first_tree_ms = t->n_trees > 0 ? timing->ms[0] : NAN;
-    const int n = t->n_trees - t->first + 1;
+    t->first_tree_ms = grown->n > 0 ? grown->tree[0].ms : NAN;
+    const int n = grown->n - t->first + 1;
     if (n < 1)
         return;
-    double *ms = timing->ms + t->first - 1, leaves = 0.0;
+    double *ms = grown->sorted, leaves = 0.0;
     struct rw_bench_times times;
+    for (int i = 0; i < n; i++) {
+        ms[i] = grown->tree[t->first - 1 + i].ms;
+        leaves += grown->tree[t->first - 1 + i].leaves;
+    }
     rw_bench_spread(ms, n, &times);
-    for (int i = 0; i < n; i++)
-        leaves += timing->n_leaves[t->first - 1 + i];
     t->mean_leaves = leaves / n;
     t->median_ms = times.median_ms;
     t->least_ms = times.least_ms;
@@ -557,176 +603,14 @@ int rw_bench_time_training(struct rw_bench *bench, struct rw_params *params,
                            const struct rw_dataset *dataset, struct rw_bench_training *out,
                            struct rw_model **model)
 {
-    struct rw_ctx *ctx = bench->ctx;
     RW_SCOPED(rw_model_free) struct rw_model *made = NULL;
-    RW_SCOPED(rw_mem_free) double *ms = NULL;
-    RW_SCOPED(rw_mem_free) int *n_leaves = NULL;
-    struct timing timing = {.training = out, .gpu = -1};
-    const struct rw_train_hooks hooks = {
-        .user = &timing, .on_round = on_round, .on_stage = on_stage};
-    if (out->on_gpu && sscanf(out->device, "cuda:%d", &timing.gpu) == 1)
-        timing.free_before = rw_device_free_bytes(timing.gpu);
-    RW_TRY(RW_NEW(ctx, ms, params->rounds));
-    RW_TRY(RW_NEW(ctx, n_leaves, params->rounds));
-    timing.ms = ms;
-    timing.n_leaves = n_leaves;
-    const double start = rw_clock_ms();
-    timing.since = start;
-    RW_TRY(rw_train(ctx, params, dataset, NULL, 0, &hooks, &made));
-    out->total_ms = rw_clock_ms() - start;
-    take_figures(&timing, params->rounds);
-    if (model) {
-        *model = made;
-        made = NULL;
-    }
-    return RW_OK;
-}
-
-enum { AT_ONCE = 8, TELLING = 4, PIECE = 4096, LABELS = 5 };
-
-struct make {
-    struct rw_binned *binned;
-    uint64_t seed, first; /* document of the whole set */
-    uint32_t n_words;     /* a document's, of AT_ONCE features each */
-};
-
-/* Eight random bytes for a document and eight of its features (Steele, Lea and Flood, "Fast
- * splittable pseudorandom number generators"). */
-static uint64_t bytes_of(uint64_t seed, uint64_t item)
-{
-    uint64_t z = seed + (item + 1) * 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-}
-
-/* How good a document is, 0 to 255; its label, one in two a 0. */
-static uint32_t quality_of(uint64_t seed, uint64_t doc)
-{
-    return (uint32_t)(bytes_of(~seed, doc) >> 56);
-}
-
-static float label_of(uint32_t quality, uint32_t noise)
-{
-    static const uint32_t from[LABELS - 1] = {128, 200, 235, 250};
-    const uint32_t seen = (3 * quality + noise) / 4;
-    float label = 0.0f;
-    for (int l = 0; l < LABELS - 1; l++)
-        label += (float)(seen >= from[l]);
-    return label;
-}
-
-static int fill(void *user, struct rw_share *share)
-{
-    const struct make *make = user;
-    const struct rw_bins *bins = make->binned->bins;
-    /* documents are numbered as in the whole set */
-    const uint64_t first = make->first;
-    float *label = make->binned->documents->label;
-    for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
-        for (uint64_t d = doc; d < end; d++)
-            label[d] = label_of(quality_of(make->seed, first + d),
-                                (uint32_t)(bytes_of(~make->seed, first + d) & 255));
-        for (uint32_t f = 0; f < make->binned->n_features; f += AT_ONCE) {
-            const uint32_t left = make->binned->n_features - f;
-            for (uint64_t d = doc; d < end; d++) {
-                uint64_t bytes = bytes_of(make->seed, (first + d) * make->n_words + f / AT_ONCE);
-                const uint32_t quality = quality_of(make->seed, first + d);
-                for (uint32_t k = 0; k < AT_ONCE && k < left; k++, bytes >>= 8) {
-                    uint32_t byte = (uint32_t)(bytes & 255);
-                    if ((f + k) % TELLING == 0)
-                        byte = (quality + (f + k + 1) * byte) / (f + k + 2);
-                    const uint32_t n_bins = rw_cuts_n_bins(bins->cuts, f + k);
-                    ((uint8_t *)bins->codes[f + k].code)[d] = (uint8_t)(byte * n_bins / 256);
-                }
-            }
-        }
-    }
-    return RW_OK;
-}
-
-static int make_documents(struct rw_ctx *ctx, uint32_t n_docs, struct rw_dataset **out)
-{
-    const uint32_t n_queries = (n_docs + RW_BENCH_CODES_DOCS - 1) / RW_BENCH_CODES_DOCS;
-    RW_TRY(rw_dataset_new(ctx, out));
-    struct rw_dataset *set = *out;
-    RW_TRY(RW_NEW_RAW(ctx, set->label, n_docs));
-    RW_TRY(RW_NEW(ctx, set->query_offset, (size_t)n_queries + 1));
-    RW_TRY(RW_NEW(ctx, set->query_id.offset, (size_t)n_queries + 1));
-    RW_TRY(RW_NEW(ctx, set->query_id.text, (size_t)n_queries + 1)); /* ids of no letters */
-    for (uint32_t q = 0; q <= n_queries; q++) {
-        set->query_offset[q] = q < n_queries ? q * RW_BENCH_CODES_DOCS : n_docs;
-        set->query_id.offset[q] = q;
-    }
-    set->n_docs = n_docs;
-    set->n_queries = n_queries;
-    return RW_OK;
-}
-
-static int make_cuts(struct rw_ctx *ctx, uint32_t n, uint32_t n_bins, struct rw_cuts **out)
-{
-    RW_TRY(RW_NEW(ctx, *out, 1));
-    struct rw_cuts *cuts = *out;
-    RW_TRY(RW_NEW(ctx, cuts->feature, n));
-    RW_TRY(RW_NEW(ctx, cuts->offset, n + 1));
-    RW_TRY(RW_NEW(ctx, cuts->cut, (size_t)n * n_bins));
-    RW_TRY(RW_NEW(ctx, cuts->has_missing, n));
-    cuts->n_features = n;
-    for (uint32_t f = 0; f < n; f++) {
-        cuts->feature[f] = f + 1;
-        cuts->offset[f + 1] = cuts->offset[f] + n_bins;
-        for (uint32_t b = 0; b < n_bins; b++)
-            cuts->cut[cuts->offset[f] + b] = b + 1 < n_bins ? (float)b + 0.5f : FLT_MAX;
-    }
-    return RW_OK;
-}
-
-static int make_bins(struct rw_ctx *ctx, const struct rw_cut_rule *rule, uint32_t n_docs,
-                     uint32_t n_features, struct rw_bins **out)
-{
-    const uint32_t most = 255, n_bins = (uint32_t)rule->bins < most ? (uint32_t)rule->bins : most;
-    RW_TRY(RW_NEW(ctx, *out, 1));
-    struct rw_bins *bins = *out;
-    bins->rule = *rule;
-    bins->n_docs = n_docs;
-    bins->owns_cuts = 1;
-    RW_TRY(make_cuts(ctx, n_features, n_bins, &bins->cuts));
-    RW_TRY(RW_NEW(ctx, bins->codes, n_features));
-    for (uint32_t f = 0; f < n_features; f++) {
-        bins->codes[f].n = n_docs;
-        RW_TRY(rw_mem_new_raw(ctx, &bins->codes[f].code, n_docs, 1));
-    }
-    return RW_OK;
-}
-
-struct rw_bench_codes rw_bench_codes_of(uint32_t first, uint32_t end, uint64_t seed)
-{
-    return (struct rw_bench_codes){.first = first,
-                                   .n_docs = (uint64_t)(end - first) * RW_BENCH_CODES_DOCS,
-                                   .n_features = RW_BENCH_CODES_FEATURES,
-                                   .seed = seed};
-}
-
-int rw_bench_codes_make(struct rw_ctx *ctx, const struct rw_bench_codes *codes,
-                        const struct rw_cut_rule *rule, struct rw_binned **out)
-{
-    const uint32_t n_docs = (uint32_t)codes->n_docs, n_features = codes->n_features;
-    RW_SCOPED(rw_binned_free) struct rw_binned *binned = NULL;
-    *out = NULL;
-    if (codes->n_docs > RW_MAX_DOCS)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "%llu documents; expected at most %u",
-                       (unsigned long long)codes->n_docs, RW_MAX_DOCS);
-    RW_TRY(RW_NEW(ctx, binned, 1));
-    struct make make = {binned, codes->seed, (uint64_t)codes->first * RW_BENCH_CODES_DOCS,
-                        (n_features + AT_ONCE - 1) / AT_ONCE};
-    RW_TRY(make_documents(ctx, n_docs, &binned->documents));
-    RW_TRY(make_bins(ctx, rule, n_docs, n_features, &binned->bins));
-    RW_TRY(RW_NEW(ctx, binned->feature, n_features));
-    binned->n_features = n_features;
-    for (uint32_t f = 0; f < n_features; f++)
-        binned->feature[f] = f + 1;
-    RW_TRY(rw_parallel(ctx, ctx->n_threads, n_docs, PIECE, fill, &make));
-    *out = binned;
-    binned = NULL;
+    RW_RELEASED(rw_bench_grown_release) struct rw_bench_grown grown = {.gpu = -1};
+    if (out->on_gpu)
+        sscanf(out->device, "cuda:%d", &grown.gpu);
+    RW_TRY(
+        rw_bench_grow(bench->ctx, params, (struct rw_training){.train = dataset}, &grown, &made));
+    take_figures(out, &grown, params->rounds);
+    if (model)
+        *model = RW_TAKE(made);
     return RW_OK;
 }

@@ -1,11 +1,11 @@
 /* `rankwood bench`: suites of measurements on one device. `bench load` and `bench predict` have one
  * suite each.
  *
- * A suite is a file, suite_<name>.c. To add one: (1) write it, with one `const struct
- * rw_bench_suite rw_bench_<name>`, (2) declare that below, (3) list it in bench.c's table and the
- * file in meson.build. A suite makes its inputs, times with rw_bench_time_training or rw_clock_ms,
- * sends rows (rw_bench_send_row), and ends with a row of the table "bars" for each figure that it
- * must reach (rw_bench_bar). Nothing prints: rows go to the caller of rw_bench.
+ * A suite is a function, rw_bench_<name> of suite_<its data>.c. To add one: (1) write it, (2)
+ * declare it below, (3) list it in bench.c's table. A suite makes its inputs, times with
+ * rw_bench_time_training or rw_clock_ms, sends rows (rw_bench_send_row), and ends with a row of the
+ * table "bars" for each figure that it must reach (rw_bench_bar). Nothing prints: rows go to the
+ * caller of rw_bench.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 
 struct rw_bench_suite;
 
-/* One run. Pointers are borrowed. */
+/* One run. Pointers are borrowed, but for `made`. */
 struct rw_bench {
     struct rw_ctx *ctx;
     const struct rw_bench_options *options;
@@ -23,14 +23,25 @@ struct rw_bench {
     const char *name; /* of the suite, in its rows */
     rw_bench_row_fn row;
     void *user;
+    const char *shape; /* of made data: the options', or mslr30k */
+    int has_own_data;  /* neither shape nor size is an option's: bars count */
     /* Of a suite that `writes`: scratch.temporary is a file's name in TMPDIR, for the suite to
      * write; it is removed after the run, and by a signal that ends the program. */
     struct rw_out_file scratch;
+    /* What suites make, which is freed after the run. */
+    struct {
+        struct rw_dataset *dataset; /* of so many queries of a shape */
+        const char *shape;
+        uint32_t n_queries;
+        struct rw_params *params[64]; /* [n_params] */
+        int n_params;
+    } made;
 };
 
 struct rw_bench_suite {
     const char *bench, *name; /* "train", "trees" */
     int (*run)(struct rw_bench *bench);
+    const char *former; /* the name that it had before, which is still taken; NULL: none */
     int writes;
     int has_workers;    /* takes n_workers */
     int is_cold;        /* train: opening the device is measured, too */
@@ -38,14 +49,13 @@ struct rw_bench_suite {
 };
 enum { RW_BENCH_QUICK_RUNS = 3 };
 
-extern const struct rw_bench_suite rw_bench_trees;
-extern const struct rw_bench_suite rw_bench_grow;
-extern const struct rw_bench_suite rw_bench_text;
-extern const struct rw_bench_suite rw_bench_far;
-extern const struct rw_bench_suite rw_bench_workers;
-
-extern const struct rw_bench_suite rw_bench_loading;
-extern const struct rw_bench_suite rw_bench_predicting;
+int rw_bench_trees(struct rw_bench *bench);
+int rw_bench_growth(struct rw_bench *bench);
+int rw_bench_text(struct rw_bench *bench);
+int rw_bench_far(struct rw_bench *bench);
+int rw_bench_workers(struct rw_bench *bench);
+int rw_bench_loading(struct rw_bench *bench);
+int rw_bench_predicting(struct rw_bench *bench);
 
 /* RW_OK if `word` is one of them; else an error with the nearest, or with all of them. */
 int rw_bench_find_word(struct rw_ctx *ctx, const char *kind, const char *word,
@@ -59,11 +69,6 @@ struct rw_bench_times {
 };
 /* ms: [n], n > 0; is sorted. */
 void rw_bench_spread(double *ms, int n, struct rw_bench_times *out);
-/* The median of a double that stands at `offset` in each of n records of `size` bytes, 0 < n and at
- * most RW_BENCH_MOST_TREES. */
-enum { RW_BENCH_MOST_TREES = 1000 };
-double rw_bench_median(const void *record, size_t size, size_t offset, int n);
-
 /* ---- rows ---- */
 
 /* A row under construction. Names and texts are borrowed until it is sent. A table's rows have the
@@ -98,16 +103,8 @@ struct rw_bench_bar {
 int rw_bench_bar(struct rw_bench *bench, const struct rw_bench_bar *bar);
 
 /* What suites of trainings share: made data, parameters of a row, and the times of its trees. */
-/* Made data; zero-initialise. */
-struct rw_bench_data {
-    const char *shape; /* borrowed */
-    uint32_t n_queries;
-    struct rw_dataset *dataset; /* owned; NULL: none yet */
-};
-/* The set of so many queries, made unless it is the one that is there. */
-int rw_bench_data_make(struct rw_bench *bench, struct rw_bench_data *data, const char *shape,
-                       uint32_t n_queries);
-void rw_bench_data_release(struct rw_bench_data *data);
+/* bench->made.dataset is of so many queries, and made unless it is. */
+int rw_bench_data_make(struct rw_bench *bench, const char *shape, uint32_t n_queries);
 /* The same as LETOR text in a file. */
 int rw_bench_write_text(struct rw_bench *bench, const char *shape, uint32_t n_queries,
                         const char *path, double *n_bytes);
@@ -122,7 +119,7 @@ struct rw_bench_setting {
     const char *name, *value; /* as rw_params_set takes them */
 };
 /* Rankwood's defaults, what the suite names, and above it, with `given`, what the user did.
- * `leaves` is left out where whole levels grow. Ended by rw_params_free. */
+ * `leaves` is left out where whole levels grow. The bench's own. */
 int rw_bench_params_new(struct rw_bench *bench, const struct rw_bench_setting *setting,
                         int n_settings, int given, struct rw_params **out);
 /* The same with what the user gave. *is_own: nothing of the suite was replaced by an option. */
@@ -160,6 +157,32 @@ int rw_bench_plan_training(struct rw_bench *bench, struct rw_params *params,
 int rw_bench_time_training(struct rw_bench *bench, struct rw_params *params,
                            const struct rw_dataset *dataset, struct rw_bench_training *out,
                            struct rw_model **model);
+
+/* A tree of a training. */
+struct rw_bench_tree {
+    double ms, leaves, histograms_ms, splits_ms, partition_ms, other_ms;
+    double far_hist_ms, far_hist_bytes, far_bytes;
+    double sent_bytes; /* by all workers */
+};
+/* All trees of a training, as they were grown. */
+struct rw_bench_grown {
+    struct rw_ctx *ctx;         /* borrowed */
+    struct rw_bench_tree *tree; /* [n] owned */
+    double *sorted;             /* [rounds] owned */
+    int n;
+    int gpu; /* whose memory is looked at; -1: none */
+    uint64_t free_before, device_bytes;
+    double since; /* the round began */
+    double load_ms, rounds_ms, total_ms;
+};
+/* Trains, and notes the trees; the training has no hooks. Started by {.gpu = -1}, and ended by
+ * rw_bench_grown_release in any case. */
+int rw_bench_grow(struct rw_ctx *ctx, const struct rw_params *params, struct rw_training training,
+                  struct rw_bench_grown *out, struct rw_model **model);
+void rw_bench_grown_release(struct rw_bench_grown *grown);
+/* The median of a figure of struct rw_bench_tree, at `offset`, over all trees but the first. */
+double rw_bench_median(struct rw_bench_grown *grown, size_t offset);
+double rw_bench_mean_leaves(const struct rw_bench_grown *grown);
 
 /* A made training set as codes: a set of a size whose values no memory would hold. */
 enum { RW_BENCH_CODES_FEATURES = 136, RW_BENCH_CODES_DOCS = 120 /* of a query */ };

@@ -24,10 +24,10 @@ static const double code_share = 1.5, spare_bytes = 67108864.0;
 
 struct loading {
     struct rw_bench *bench;
-    const char *shape, *path;
+    const char *path;
     uint32_t n_queries, n_docs;
     int n_runs;
-    struct rw_params *params; /* owned */
+    struct rw_params *params; /* borrowed */
     double text_bytes, file_bytes;
     double code_bytes;       /* 0: not asked for */
     double read_mb_s;        /* of text, by one thread */
@@ -155,9 +155,9 @@ static int send_data(struct loading *s)
     s->code_bytes = (double)plan.code_bytes;
     RW_TRY(rw_bench_send_row(
         s->bench, "data",
-        "shape:s queries:u documents:u features:u bins:i text_bytes:n code_bytes:n", s->shape,
-        s->n_queries, s->n_docs, rw_dataset_n_features(dataset), s->params->bins, s->text_bytes,
-        s->code_bytes));
+        "shape:s queries:u documents:u features:u bins:i text_bytes:n code_bytes:n",
+        s->bench->shape, s->n_queries, s->n_docs, rw_dataset_n_features(dataset), s->params->bins,
+        s->text_bytes, s->code_bytes));
     return RW_OK;
 }
 
@@ -187,7 +187,7 @@ static int send_bars(struct loading *s)
 static int measure(struct loading *s)
 {
     const int n_threads = s->bench->ctx->n_threads;
-    RW_TRY(rw_bench_write_text(s->bench, s->shape, s->n_queries, s->path, &s->text_bytes));
+    RW_TRY(rw_bench_write_text(s->bench, s->bench->shape, s->n_queries, s->path, &s->text_bytes));
     s->file_bytes = s->text_bytes;
     RW_TRY(send_data(s));
     RW_TRY(time_both(s, "text, read", 0, n_threads));
@@ -197,32 +197,18 @@ static int measure(struct loading *s)
     return time_both(s, "cache, ready to train", 1, n_threads);
 }
 
-static int run(struct rw_bench *bench)
+int rw_bench_loading(struct rw_bench *bench)
 {
     const struct rw_bench_options *o = bench->options;
     const struct rw_bench_setting setting[] = {
         {"device", "cpu"}, {"rounds", "1"}, {"leaves", "2"}, {"bins", "255"}};
     struct loading s = {.bench = bench,
                         .path = bench->scratch.temporary,
-                        .shape = o->shape ? o->shape : "mslr30k",
                         .n_queries = rw_bench_number(bench, o->n_queries, QUERIES, QUICK_QUERIES),
                         .n_runs = o->quick ? RW_BENCH_QUICK_RUNS : RUNS,
                         .read_mb_s = NAN,
                         .ready_peak_bytes = NAN};
-    int status;
-    RW_TRY_OUT(rw_bench_params_new(bench, setting, 4, 1, &s.params));
-    RW_TRY_OUT(measure(&s));
-    if (!o->quick && !o->shape && !o->n_queries && !rw_bench_is_given(bench, "bins"))
-        RW_TRY_OUT(send_bars(&s));
-out:
-    rw_params_free(s.params);
-    return status;
+    RW_TRY(rw_bench_params_new(bench, setting, 4, 1, &s.params));
+    RW_TRY(measure(&s));
+    return bench->has_own_data && !rw_bench_is_given(bench, "bins") ? send_bars(&s) : RW_OK;
 }
-
-const struct rw_bench_suite rw_bench_loading = {
-    .bench = "load",
-    .name = "load",
-    .run = run,
-    .writes = 1,
-    .params = " bins threads ",
-};

@@ -25,9 +25,7 @@ static const double must_one_us = 5.0;
 
 struct scoring {
     struct rw_bench *bench;
-    const char *shape;
-    int n_runs, n_threads; /* n_threads: all */
-    struct rw_bench_data data;
+    int n_runs, n_threads;    /* n_threads: all */
     struct rw_dataset *train; /* owned */
     uint32_t n_docs, n_ids;   /* n_ids: the greatest feature id and one */
     float *value;             /* [n_docs][n_ids], so that a row is indexed by ids; owned */
@@ -45,7 +43,7 @@ struct scoring {
 
 static int make_rows(struct scoring *s)
 {
-    const struct rw_dataset *d = s->data.dataset;
+    const struct rw_dataset *d = s->bench->made.dataset;
     RW_SCOPED(rw_mem_free) float *column = NULL;
     s->n_docs = d->n_docs;
     for (uint32_t i = 0; i < d->n_columns; i++)
@@ -67,22 +65,24 @@ static int make_data(struct scoring *s)
 {
     const struct rw_bench_options *o = s->bench->options;
     uint32_t n_queries = o->n_queries;
-    const struct rw_synth_options train = {.shape = s->shape,
+    const struct rw_synth_options train = {.shape = s->bench->shape,
                                            .n_queries =
                                                o->quick ? QUICK_TRAIN_QUERIES : TRAIN_QUERIES,
                                            .seed = o->seed + 1};
     if (!n_queries)
-        RW_TRY(rw_bench_queries_of(s->bench, s->shape, o->quick ? QUICK_DOCS : DOCS, &n_queries));
+        RW_TRY(rw_bench_queries_of(s->bench, s->bench->shape, o->quick ? QUICK_DOCS : DOCS,
+                                   &n_queries));
     RW_TRY(rw_synth(s->bench->ctx, &train, NULL, &s->train));
-    RW_TRY(rw_bench_data_make(s->bench, &s->data, s->shape, n_queries));
+    RW_TRY(rw_bench_data_make(s->bench, s->bench->shape, n_queries));
     return make_rows(s);
 }
 
 static int send_data(struct scoring *s)
 {
-    return rw_bench_send_row(
-        s->bench, "data", "shape:s queries:u documents:u features:u trained_on_documents:u",
-        s->shape, s->data.n_queries, s->n_docs, s->data.dataset->n_columns, s->train->n_docs);
+    return rw_bench_send_row(s->bench, "data",
+                             "shape:s queries:u documents:u features:u trained_on_documents:u",
+                             s->bench->shape, s->bench->made.n_queries, s->n_docs,
+                             s->bench->made.dataset->n_columns, s->train->n_docs);
 }
 
 /* ---- a model ---- */
@@ -111,7 +111,7 @@ static int make_model(struct scoring *s, const char *leaves)
     const char *rounds = s->bench->options->quick ? "10" : "500";
     const struct rw_bench_setting setting[] = {
         {"device", "cpu"}, {"rounds", rounds}, {"leaves", leaves}};
-    RW_SCOPED(rw_params_free) struct rw_params *params = NULL;
+    struct rw_params *params;
     double n_leaves = 0.0;
     drop_model(s);
     rw_log(ctx, RW_LOG_NOTE, "training %s trees of %s leaves", rounds, leaves);
@@ -134,7 +134,7 @@ typedef int (*method_fn)(struct scoring *s, uint32_t *n);
 static int by_walk(struct scoring *s, uint32_t *n)
 {
     (void)n;
-    return rw_flat_scores(s->bench->ctx, &s->scorer->flat, s->data.dataset, s->scores);
+    return rw_flat_scores(s->bench->ctx, &s->scorer->flat, s->bench->made.dataset, s->scores);
 }
 
 static int by_rows(struct scoring *s, uint32_t *n)
@@ -146,7 +146,7 @@ static int by_rows(struct scoring *s, uint32_t *n)
 static int by_predict(struct scoring *s, uint32_t *n)
 {
     (void)n;
-    return rw_predict(s->bench->ctx, s->model, s->data.dataset, 0, s->scores);
+    return rw_predict(s->bench->ctx, s->model, s->bench->made.dataset, 0, s->scores);
 }
 
 static int by_one(struct scoring *s, uint32_t *n)
@@ -237,36 +237,30 @@ static int measure(struct scoring *s, const char *leaves)
     return RW_OK;
 }
 
-static int run(struct rw_bench *bench)
+static int measure_all(struct scoring *s)
 {
-    const struct rw_bench_options *o = bench->options;
+    RW_TRY(make_data(s));
+    RW_TRY(send_data(s));
+    RW_TRY(measure(s, "31"));
+    RW_TRY(measure(s, "255"));
+    if (!s->bench->has_own_data)
+        return RW_OK;
+    return rw_bench_bar(s->bench,
+                        &(struct rw_bench_bar){"one document, 500 trees of 31 leaves: microseconds",
+                                               s->one_us, must_one_us, NAN, 1});
+}
+
+int rw_bench_predicting(struct rw_bench *bench)
+{
     struct scoring s = {.bench = bench,
-                        .shape = o->shape ? o->shape : "mslr30k",
-                        .n_runs = o->quick ? RW_BENCH_QUICK_RUNS : RUNS,
+                        .n_runs = bench->options->quick ? RW_BENCH_QUICK_RUNS : RUNS,
                         .n_threads = bench->ctx->n_threads,
                         .one_us = NAN};
-    int status;
-    RW_TRY_OUT(make_data(&s));
-    RW_TRY_OUT(send_data(&s));
-    RW_TRY_OUT(measure(&s, "31"));
-    RW_TRY_OUT(measure(&s, "255"));
-    if (!o->quick && !o->shape && !o->n_queries)
-        RW_TRY_OUT(rw_bench_bar(
-            bench, &(struct rw_bench_bar){"one document, 500 trees of 31 leaves: microseconds",
-                                          s.one_us, must_one_us, NAN, 1}));
-out:
+    const int status = measure_all(&s);
     drop_model(&s);
-    rw_bench_data_release(&s.data);
     rw_dataset_free(s.train);
     rw_mem_free(s.value);
     rw_mem_free(s.scores);
     rw_mem_free(s.plain);
     return status;
 }
-
-const struct rw_bench_suite rw_bench_predicting = {
-    .bench = "predict",
-    .name = "predict",
-    .run = run,
-    .params = " threads ",
-};

@@ -1,14 +1,20 @@
-/* Suite "trees": what a tree takes, in milliseconds and in memory, on three shapes of data. */
+/* Suites of trainings on made data: what a tree takes, how that grows with the data, and from text
+ * to a model. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "base/ctx.h"
 #include "base/mem.h"
 #include "bench/bench.h"
 #include "binning/cuts.h"
+#include "dataset/dataset.h"
 
-enum { MOST_ROWS = 7, N_SETTINGS = 4, QUICK_DOCS = 1500 };
+enum { QUERIES = 31531 };
+
+/* ---- suite "trees": milliseconds and memory of a tree, on three shapes of data ---- */
+
+enum { MOST_ROWS = 7, QUICK_DOCS = 1500 };
 
 /* A row as the suite has it; the options replace parts of it. */
 static const struct made {
@@ -17,11 +23,11 @@ static const struct made {
     const char *leaves, *bins, *split;
     double must_ms, aim_ms; /* on one H200 */
 } made_rows[MOST_ROWS] = {
-    {"mslr30k", 31531, 0, "255", "255", "mart", 2.2, 1.5},
-    {"mslr30k", 31531, 0, "31", "255", "mart", 1.2, 0.8},
-    {"mslr30k", 31531, 0, "255", "255", "newton", 2.6, 1.7},
-    {"mslr30k", 31531, 0, "31", "255", "newton", 1.5, 1.0},
-    {"mslr30k", 31531, 0, "255", "1023", "mart", 4.0, 3.0},
+    {"mslr30k", QUERIES, 0, "255", "255", "mart", 2.2, 1.5},
+    {"mslr30k", QUERIES, 0, "31", "255", "mart", 1.2, 0.8},
+    {"mslr30k", QUERIES, 0, "255", "255", "newton", 2.6, 1.7},
+    {"mslr30k", QUERIES, 0, "31", "255", "newton", 1.5, 1.0},
+    {"mslr30k", QUERIES, 0, "255", "1023", "mart", 4.0, 3.0},
     {"yahoo", 0, 473134, "255", "255", "mart", 1.8, 1.2},
     {"letor", 0, 10000, "31", "255", "mart", 0.3, 0.2},
 };
@@ -30,7 +36,7 @@ struct row {
     const struct made *made;
     const char *shape;
     uint32_t n_queries, n_docs;
-    struct rw_params *params; /* owned */
+    struct rw_params *params; /* borrowed */
     int is_own;               /* nothing of it was replaced */
     char name[96];
     uint64_t n_bins;
@@ -42,20 +48,15 @@ struct trees {
     struct rw_bench *bench;
     struct row row[MOST_ROWS];
     int n_rows;
-    struct rw_bench_data data;
 };
-
-/* ---- the rows ---- */
 
 static int queries_of(struct trees *s, const struct made *made, const char *shape, uint32_t *n)
 {
     const struct rw_bench_options *o = s->bench->options;
-    if (o->n_queries || (made->n_queries && !o->quick)) {
-        *n = o->n_queries ? o->n_queries : made->n_queries;
+    *n = o->n_queries ? o->n_queries : o->quick ? 0 : made->n_queries;
+    if (*n)
         return RW_OK;
-    }
-    const uint32_t n_docs = o->quick ? QUICK_DOCS : made->n_docs;
-    return rw_bench_queries_of(s->bench, shape, n_docs, n);
+    return rw_bench_queries_of(s->bench, shape, o->quick ? QUICK_DOCS : made->n_docs, n);
 }
 
 static void name_row(struct row *row)
@@ -72,7 +73,7 @@ static void name_row(struct row *row)
 static int make_row(struct trees *s, const struct made *made, struct row *row)
 {
     const struct rw_bench_options *o = s->bench->options;
-    const struct rw_bench_setting setting[N_SETTINGS] = {
+    const struct rw_bench_setting setting[] = {
         {"rounds", o->quick ? "4" : "100"},
         {"leaves", made->leaves},
         {"bins", made->bins},
@@ -80,7 +81,7 @@ static int make_row(struct trees *s, const struct made *made, struct row *row)
     };
     *row = (struct row){.made = made, .shape = o->shape ? o->shape : made->shape};
     RW_TRY(queries_of(s, made, row->shape, &row->n_queries));
-    RW_TRY(rw_bench_params_pair(s->bench, setting, N_SETTINGS, &row->params, &row->is_own));
+    RW_TRY(rw_bench_params_pair(s->bench, setting, 4, &row->params, &row->is_own));
     name_row(row);
     return RW_OK;
 }
@@ -100,46 +101,40 @@ static int is_repeated(const struct trees *s, const struct row *row)
 static int make_rows(struct trees *s)
 {
     for (int i = 0; i < MOST_ROWS; i++) {
-        struct row *row = &s->row[s->n_rows];
-        const int status = make_row(s, &made_rows[i], row);
-        if (status >= 0 && !is_repeated(s, row)) {
-            s->n_rows++;
-            continue;
-        }
-        rw_params_free(row->params);
-        RW_TRY(status);
+        RW_TRY(make_row(s, &made_rows[i], &s->row[s->n_rows]));
+        s->n_rows += !is_repeated(s, &s->row[s->n_rows]);
     }
     return RW_OK;
 }
-
-/* ---- measuring ---- */
 
 static int count_bins(struct trees *s, struct row *row)
 {
     const struct rw_cut_rule rule = rw_params_cut_rule(row->params);
     RW_SCOPED(rw_cuts_free) struct rw_cuts *cuts = NULL;
-    RW_TRY(rw_cuts_make(s->bench->ctx, s->data.dataset, &rule, &cuts));
+    RW_TRY(rw_cuts_make(s->bench->ctx, s->bench->made.dataset, &rule, &cuts));
     row->n_used = cuts->n_features;
     row->n_bins = cuts->offset[cuts->n_features];
     return RW_OK;
 }
 
-static int measure(struct trees *s, struct row *row)
+static int measure_row(struct trees *s, struct row *row)
 {
     const struct rw_bench_training *t = &row->training;
-    RW_TRY(rw_bench_data_make(s->bench, &s->data, row->shape, row->n_queries));
-    row->n_docs = rw_dataset_n_docs(s->data.dataset);
+    RW_TRY(rw_bench_data_make(s->bench, row->shape, row->n_queries));
+    row->n_docs = rw_dataset_n_docs(s->bench->made.dataset);
     RW_TRY(count_bins(s, row));
-    RW_TRY(rw_bench_plan_training(s->bench, row->params, s->data.dataset, &row->training));
+    RW_TRY(rw_bench_plan_training(s->bench, row->params, s->bench->made.dataset, &row->training));
     rw_log(s->bench->ctx, RW_LOG_NOTE, "%s, %d trees on %s", row->name, row->params->rounds,
            t->device);
-    RW_TRY(rw_bench_time_training(s->bench, row->params, s->data.dataset, &row->training, NULL));
-    return rw_bench_send_row(
-        s->bench, "trees",
-        "row:s device:s queries:u documents:u features:u leaves:i training:t "
-        "first_tree_ms:1 load_s:3",
-        row->name, t->device, row->n_queries, row->n_docs, rw_dataset_n_features(s->data.dataset),
-        rw_bench_leaves(row->params, row->n_docs), t, t->first_tree_ms, t->load_ms / 1e3);
+    RW_TRY(rw_bench_time_training(s->bench, row->params, s->bench->made.dataset, &row->training,
+                                  NULL));
+    return rw_bench_send_row(s->bench, "trees",
+                             "row:s device:s queries:u documents:u features:u leaves:i training:t "
+                             "first_tree_ms:1 load_s:3",
+                             row->name, t->device, row->n_queries, row->n_docs,
+                             rw_dataset_n_features(s->bench->made.dataset),
+                             rw_bench_leaves(row->params, row->n_docs), t, t->first_tree_ms,
+                             t->load_ms / 1e3);
 }
 
 /* The bound on memory: 1.3 x padded codes + 80 bytes a document + leaves x total bins x 12 bytes +
@@ -191,28 +186,223 @@ static int send_bars(struct trees *s)
     return RW_OK;
 }
 
-static int run(struct rw_bench *bench)
+int rw_bench_trees(struct rw_bench *bench)
 {
     struct trees s = {.bench = bench};
     struct rw_params *params[MOST_ROWS];
-    int status;
-    RW_TRY_OUT(make_rows(&s));
+    RW_TRY(make_rows(&s));
     for (int i = 0; i < s.n_rows; i++)
         params[i] = s.row[i].params;
-    RW_TRY_OUT(rw_bench_send_params(bench, params, s.n_rows));
+    RW_TRY(rw_bench_send_params(bench, params, s.n_rows));
     for (int i = 0; i < s.n_rows; i++)
-        RW_TRY_OUT(measure(&s, &s.row[i]));
-    RW_TRY_OUT(send_memory(&s));
-    RW_TRY_OUT(send_bars(&s));
-out:
-    for (int i = 0; i < s.n_rows; i++)
-        rw_params_free(s.row[i].params);
-    rw_bench_data_release(&s.data);
-    return status;
+        RW_TRY(measure_row(&s, &s.row[i]));
+    RW_TRY(send_memory(&s));
+    return send_bars(&s);
 }
 
-const struct rw_bench_suite rw_bench_trees = {
-    .bench = "train",
-    .name = "trees",
-    .run = run,
+/* ---- suite "grow": how the time of a tree grows with documents, features, bins and leaves ---- */
+
+enum { MOST_STEPS = 8, MOST_BARS = 32 };
+
+/* What is varied, while the others stay at 1x, all features, 255 bins and 255 leaves. */
+enum axis { DOCUMENTS, FEATURES, BINS, LEAVES, N_AXES };
+static const struct {
+    const char *name;
+    const char *step[MOST_STEPS]; /* NULL at the end */
+} axes[N_AXES] = {
+    [DOCUMENTS] = {"documents", {"0.25", "0.5", "1", "2", "4", "8"}}, /* times the queries */
+    [FEATURES] = {"features", {"8", "4", "2", "1"}},                  /* one in so many */
+    [BINS] = {"bins", {"15", "31", "63", "127", "255", "511", "1023"}},
+    [LEAVES] = {"leaves", {"15", "31", "63", "127", "255", "511", "1023"}},
 };
+
+struct bar {
+    char what[96];
+    double growth;
+};
+
+struct grow {
+    struct rw_bench *bench;
+    uint32_t n_queries; /* 1x */
+    int n_bars;
+    struct bar bar[MOST_BARS];
+};
+
+struct step {
+    enum axis axis;
+    const char *text;         /* of the table above */
+    struct rw_params *params; /* borrowed; NULL: no step yet */
+    uint32_t n_queries, n_features;
+    double size; /* by which the time may grow */
+    struct rw_bench_training training;
+};
+
+/* The ids of all features but every `keep`th, with commas; owned by the caller. */
+static int ignored(struct grow *s, uint32_t keep, char **text, uint32_t *n_kept)
+{
+    const struct rw_dataset *dataset = s->bench->made.dataset;
+    size_t used = 0;
+    RW_TRY(RW_NEW(s->bench->ctx, *text, (size_t)dataset->n_columns * 8 + 1));
+    *n_kept = 0;
+    for (uint32_t c = 0; c < dataset->n_columns; c++) {
+        if (c % keep == 0)
+            (*n_kept)++;
+        else
+            used += (size_t)snprintf(*text + used, 8, "%s%u", used ? "," : "",
+                                     dataset->column[c].feature);
+    }
+    return RW_OK;
+}
+
+static int make_step_params(struct grow *s, struct step *step)
+{
+    struct rw_ctx *ctx = s->bench->ctx;
+    const struct rw_bench_setting setting[] = {
+        {"rounds", s->bench->options->quick ? "4" : "50"}, {"leaves", "255"}, {"bins", "255"}};
+    RW_SCOPED(rw_mem_free) char *text = NULL;
+    RW_TRY(rw_bench_params_new(s->bench, setting, 3, 1, &step->params));
+    if (step->axis == FEATURES) {
+        uint32_t keep = 1;
+        sscanf(step->text, "%u", &keep);
+        RW_TRY(ignored(s, keep, &text, &step->n_features));
+        if (*text)
+            RW_TRY(rw_params_set(ctx, step->params, "ignore", text));
+    } else if (step->axis != DOCUMENTS) {
+        RW_TRY(rw_params_set(ctx, step->params, axes[step->axis].name, step->text));
+    }
+    return rw_params_check(ctx, step->params, RW_PARAMS_TRAIN);
+}
+
+static int measure_step(struct grow *s, struct step *step)
+{
+    double times = 1.0;
+    if (step->axis == DOCUMENTS)
+        sscanf(step->text, "%lf", &times);
+    const double queries = ceil(s->n_queries * times);
+    step->n_queries = queries < 1e7 ? (uint32_t)queries : 10000000u;
+    RW_TRY(rw_bench_data_make(s->bench, s->bench->shape, step->n_queries));
+    step->n_features = rw_dataset_n_features(s->bench->made.dataset);
+    RW_TRY(make_step_params(s, step));
+    RW_TRY(rw_bench_plan_training(s->bench, step->params, s->bench->made.dataset, &step->training));
+    rw_log(s->bench->ctx, RW_LOG_NOTE, "%s, step '%s' of %s, on %s", s->bench->shape, step->text,
+           axes[step->axis].name, step->training.device);
+    RW_TRY(rw_bench_time_training(s->bench, step->params, s->bench->made.dataset, &step->training,
+                                  NULL));
+    const double size[N_AXES] = {[DOCUMENTS] = rw_dataset_n_docs(s->bench->made.dataset),
+                                 [FEATURES] = step->n_features,
+                                 [BINS] = step->params->bins,
+                                 [LEAVES] = step->training.mean_leaves};
+    step->size = size[step->axis];
+    return RW_OK;
+}
+
+/* last: the step before on the axis; NULL: this is the first. */
+static int send_step(struct grow *s, const struct step *step, const struct step *last)
+{
+    const uint32_t n_docs = rw_dataset_n_docs(s->bench->made.dataset);
+    const double time_ratio =
+        last ? step->training.median_ms / last->training.median_ms : (double)NAN;
+    const double size_ratio = last ? step->size / last->size : (double)NAN;
+    /* A step that makes nothing larger (no tree has more leaves) is no measure of growth. */
+    if (last && size_ratio > 1.0 && s->n_bars < MOST_BARS) {
+        struct bar *bar = &s->bar[s->n_bars++];
+        snprintf(bar->what, sizeof(bar->what), "%s, %.6g to %.6g: time by size",
+                 axes[step->axis].name, last->size, step->size);
+        bar->growth = time_ratio / size_ratio;
+    }
+    return rw_bench_send_row(s->bench, "grow",
+                             "axis:s device:s documents:u features:u bins:i leaves:i training:t "
+                             "time_ratio:3 size_ratio:3 growth:3",
+                             axes[step->axis].name, step->training.device, n_docs, step->n_features,
+                             step->params->bins, rw_bench_leaves(step->params, n_docs),
+                             &step->training, time_ratio, size_ratio, time_ratio / size_ratio);
+}
+
+static int run_axis(struct grow *s, enum axis axis)
+{
+    struct step last = {.params = NULL};
+    for (int i = 0; i < MOST_STEPS && axes[axis].step[i]; i++) {
+        struct step step = {.axis = axis, .text = axes[axis].step[i]};
+        RW_TRY(measure_step(s, &step));
+        RW_TRY(send_step(s, &step, last.params ? &last : NULL));
+        last = step;
+    }
+    return RW_OK;
+}
+
+/* The axis is not varied if the user has fixed it. */
+static int is_fixed(const struct grow *s, enum axis axis)
+{
+    const struct rw_params *given = s->bench->options->params;
+    if (axis == LEAVES && given && given->grow == RW_GROW_LEVELS)
+        return 1;
+    return axis >= BINS && rw_bench_is_given(s->bench, axes[axis].name);
+}
+
+int rw_bench_growth(struct rw_bench *bench)
+{
+    enum { QUICK_QUERIES = 16 };
+    const struct rw_bench_options *o = bench->options;
+    struct grow s = {.bench = bench,
+                     .n_queries = rw_bench_number(bench, o->n_queries, QUERIES, QUICK_QUERIES)};
+    struct step base = {.axis = DOCUMENTS};
+    RW_TRY(make_step_params(&s, &base));
+    RW_TRY(rw_bench_send_params(bench, &base.params, 1));
+    for (int axis = 0; axis < N_AXES; axis++) {
+        if (!is_fixed(&s, (enum axis)axis))
+            RW_TRY(run_axis(&s, (enum axis)axis));
+    }
+    for (int i = 0; i < s.n_bars && !o->quick; i++)
+        RW_TRY(rw_bench_bar(bench,
+                            &(struct rw_bench_bar){s.bar[i].what, s.bar[i].growth, 1.0, NAN, 1}));
+    return RW_OK;
+}
+
+/* ---- suite "text": from LETOR text to a finished model ---- */
+
+int rw_bench_text(struct rw_bench *bench)
+{
+    enum { QUICK_QUERIES = 40 };
+    /* Of 500 trees, on one H200 with 16 cores; the program's start is not in these. */
+    static const double must_s = 8.0, aim_s = 4.0;
+    const struct rw_bench_options *o = bench->options;
+    const struct rw_bench_setting setting[] = {
+        {"rounds", o->quick ? "5" : "500"}, {"leaves", "255"}, {"bins", "255"}};
+    const uint32_t n_queries = rw_bench_number(bench, o->n_queries, QUERIES, QUICK_QUERIES);
+    const char *path = bench->scratch.temporary;
+    struct rw_params *params;
+    RW_SCOPED(rw_dataset_free) struct rw_dataset *dataset = NULL;
+    RW_SCOPED(rw_model_free) struct rw_model *model = NULL;
+    struct rw_bench_training plan, t = {.n_trees = 0};
+    double text_bytes;
+    int is_own;
+    RW_TRY(rw_bench_params_pair(bench, setting, 3, &params, &is_own));
+    RW_TRY(rw_bench_send_params(bench, &params, 1));
+    RW_TRY(rw_bench_write_text(bench, bench->shape, n_queries, path, &text_bytes));
+    rw_log(bench->ctx, RW_LOG_NOTE, "reading %.0f MB, training %d trees", text_bytes / 1e6,
+           params->rounds);
+    const double start = rw_clock_ms();
+    RW_TRY(rw_dataset_read(bench->ctx, &path, 1, &dataset));
+    const double read_ms = rw_clock_ms() - start;
+    RW_TRY(rw_bench_time_training(bench, params, dataset, &t, &model));
+    unlink(path); /* the model takes the text's name; removing the text is not counted */
+    const double trained = rw_clock_ms();
+    RW_TRY(rw_model_write(bench->ctx, model, path));
+    const double write_ms = rw_clock_ms() - trained;
+    const double sum_ms = read_ms + t.total_ms + write_ms;
+    /* Asked for afterwards, as it opens the device, which is a part of what was measured. */
+    RW_TRY(rw_bench_plan_training(bench, params, dataset, &plan));
+    RW_TRY(rw_bench_send_row(
+        bench, "text",
+        "shape:s device:s queries:u documents:u features:u text_bytes:n trees:i mean_leaves:1 "
+        "read_s:3 load_s:3 train_s:3 write_s:3 other_s:3 sum_s:3",
+        bench->shape, plan.device, n_queries, rw_dataset_n_docs(dataset),
+        rw_dataset_n_features(dataset), text_bytes, t.n_trees, t.mean_leaves, read_ms / 1e3,
+        t.load_ms / 1e3, t.rounds_ms / 1e3, write_ms / 1e3,
+        (t.total_ms - t.load_ms - t.rounds_ms) / 1e3, sum_ms / 1e3));
+    if (!is_own || !plan.on_gpu)
+        return RW_OK;
+    return rw_bench_bar(bench,
+                        &(struct rw_bench_bar){"LETOR text to model, without the start: seconds",
+                                               sum_ms / 1e3, must_s, aim_s, 1});
+}

@@ -148,8 +148,8 @@ static const struct rw_option of_training[] = {
      .value = &how.shape},
     {"queries", "N", "queries of all data, in place of the suite's", RW_OPTION_NUMBER,
      .value = &queries, .range = {1, 10000000}},
-    {"ranks", "N", "suite 'ranks': by how many besides one [default 2]", RW_OPTION_NUMBER,
-     .value = &workers, .range = {1, RW_WORKERS_MOST_THREADS}},
+    {"workers", "N", "suite 'workers': by how many besides one [default 2]", RW_OPTION_NUMBER,
+     .value = &workers, .range = {1, RW_WORKERS_MOST_THREADS}, .former = "ranks"},
     {"quick", NULL, "small data and few trees: to see that it works", RW_OPTION_FLAG,
      .value = &how.quick},
     {0},
@@ -177,7 +177,7 @@ static const struct rw_command bench_train = {
     .about =
         "Measures training on made data, on the device that --device names. Parameters "
         "replace those of the suite; rows that are the same then are one. Suites: trees, grow, "
-        "text, far, ranks.",
+        "text, far, workers.",
     .has_results = 1,
     .options = of_training,
     .roles = RW_ROLE_TREES | RW_ROLE_LEAVES | RW_ROLE_MACHINE,

@@ -51,11 +51,11 @@ TMPDIR=$PWD/scratch bench --json --suite text
 fields text shape documents features text_bytes trees mean_leaves
 ls scratch
 
-echo "ranks"
+echo "workers, which are also called by their former name"
 bench --json --suite ranks --ranks 3
 fields ranks ranks device documents features mean_leaves
-"$RANKWOOD" bench train --quick --quiet --ranks 3 2>&1 | head -n 1
-"$RANKWOOD" bench train --quick --quiet --suite ranks --ranks none 2>&1 | head -n 1
+"$RANKWOOD" bench train --quick --quiet --workers 3 2>&1 | head -n 1
+"$RANKWOOD" bench train --quick --quiet --suite workers --workers none 2>&1 | head -n 1
 
 echo "a folder that is not there, and a model that cannot be trained, leave nothing behind"
 TMPDIR=$PWD/nowhere "$RANKWOOD" bench train --quick --quiet --suite text 2>&1 | sed 's/bench-[0-9a-f]*/bench-X/; s,/.*/,,'
