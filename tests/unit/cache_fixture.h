@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/ctx.h"
+#include "each.h"
 #include "io/cache/cache.h"
 #include "scratch_file.h"
 
@@ -31,7 +32,7 @@ static inline void cache_change_bytes(char *bytes, size_t n)
         if (at == sizeof(header))
             at = layout.offset[RW_CACHE_NAME_FEATURE];
         const char was = bytes[at];
-        for (size_t k = 0; k < sizeof(changes); k++) {
+        for (size_t k = at % EACH(4); k < sizeof(changes); k += EACH(4)) {
             bytes[at] = (char)changes[k];
             const int status = cache_read_sealed(bytes, n);
             cr_assert(status == RW_OK || status == RW_ERR_FORMAT, "byte %zu: %d", at, status);

@@ -287,10 +287,10 @@ Test(cut_ranks, many_documents, .timeout = 300)
 
 Test(cut_ranks, more_documents_than_the_sample, .timeout = 300)
 {
-    static const int bins[] = {255, 1024};
+    static const int bins[] = {1024, 255};
     if (SLOW_HERE)
         cr_skip_test("takes long");
-    compare_docs(RW_CUT_SAMPLE_DOCS + 40007, bins, 2);
+    compare_docs(RW_CUT_SAMPLE_DOCS + 40007, bins, EACH(2) == 1 ? 2 : 1);
 }
 
 Test(cut_ranks, a_failure_leaves_nothing_behind)
