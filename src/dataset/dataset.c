@@ -249,119 +249,6 @@ void rw_dataset_feature(const struct rw_dataset *dataset, uint32_t feature, floa
         values[i] = absent;
 }
 
-/* ---- weights ---- */
-
-static int take_weights(struct rw_ctx *ctx, struct rw_dataset *dataset, int by_query,
-                        const double *weights)
-{
-    double *of_doc;
-    RW_TRY(RW_NEW_RAW(ctx, of_doc, dataset->n_docs));
-    for (uint32_t q = 0; q < dataset->n_queries; q++) {
-        for (uint32_t i = dataset->query_offset[q]; i < dataset->query_offset[q + 1]; i++) {
-            const double weight = weights[by_query ? q : i];
-            of_doc[i] = weight == 0 ? 0.0 : weight; /* no -0 */
-        }
-    }
-    rw_mem_free(dataset->weight);
-    dataset->weight = of_doc;
-    dataset->weight_by_query = by_query;
-    return RW_OK;
-}
-
-static int set_weights(struct rw_ctx *ctx, struct rw_dataset *dataset, const double *values,
-                       size_t n, int n_columns)
-{
-    (void)n, (void)n_columns;
-    return take_weights(ctx, dataset, 0, values);
-}
-
-static int set_query_weights(struct rw_ctx *ctx, struct rw_dataset *dataset, const double *values,
-                             size_t n, int n_columns)
-{
-    (void)n, (void)n_columns;
-    return take_weights(ctx, dataset, 1, values);
-}
-
-/* A document of weight 1 adds nothing, as one without a weight. */
-static uint64_t weight_item(const struct rw_dataset *dataset, uint32_t doc, uint64_t number)
-{
-    uint64_t bits;
-    if (dataset->weight[doc] == 1.0)
-        return 0;
-    memcpy(&bits, &dataset->weight[doc], sizeof(bits));
-    return rw_mix_item(number, bits + (dataset->weight_by_query != 0));
-}
-
-/* ---- start scores ---- */
-
-static int set_start_scores(struct rw_ctx *ctx, struct rw_dataset *dataset, const double *scores,
-                            size_t n, int n_columns)
-{
-    double *start;
-    (void)n_columns;
-    RW_TRY(RW_NEW_RAW(ctx, start, n));
-    for (size_t i = 0; i < n; i++)
-        start[i] = scores[i] == 0 ? 0.0 : scores[i]; /* no -0 */
-    rw_mem_free(dataset->start_score);
-    dataset->start_score = start;
-    return RW_OK;
-}
-
-/* A document that starts at 0 adds nothing, as one without a start score. */
-static uint64_t start_item(const struct rw_dataset *dataset, uint32_t doc, uint64_t number)
-{
-    uint64_t bits;
-    if (dataset->start_score[doc] == 0.0)
-        return 0;
-    memcpy(&bits, &dataset->start_score[doc], sizeof(bits));
-    return rw_mix_item(number, bits);
-}
-
-/* ---- positions ---- */
-
-static int set_positions(struct rw_ctx *ctx, struct rw_dataset *dataset, const double *positions,
-                         size_t n, int n_columns)
-{
-    uint16_t *position;
-    (void)n_columns;
-    RW_TRY(RW_NEW_RAW(ctx, position, n));
-    for (size_t i = 0; i < n; i++)
-        position[i] = (uint16_t)positions[i];
-    rw_mem_free(dataset->position);
-    dataset->position = position;
-    return RW_OK;
-}
-
-static uint64_t position_item(const struct rw_dataset *dataset, uint32_t doc, uint64_t number)
-{
-    return rw_mix_item(number, dataset->position[doc]);
-}
-
-/* ---- further labels ---- */
-
-static int set_labels(struct rw_ctx *ctx, struct rw_dataset *dataset, const double *labels,
-                      size_t n, int n_columns)
-{
-    float *more;
-    RW_TRY(RW_NEW_RAW(ctx, more, n * (size_t)n_columns));
-    for (size_t i = 0; i < n; i++) {
-        for (int k = 0; k < n_columns; k++)
-            more[(size_t)k * n + i] = (float)labels[i * (size_t)n_columns + (size_t)k] + 0.0f;
-    }
-    rw_mem_free(dataset->more_label);
-    dataset->more_label = more;
-    dataset->n_more_labels = n_columns;
-    return RW_OK;
-}
-
-static uint64_t labels_item(const struct rw_dataset *dataset, uint32_t doc, uint64_t number)
-{
-    uint64_t sum = number;
-    for (int k = 1; k <= dataset->n_more_labels; k++)
-        sum = rw_mix_item(sum, rw_bits_of_float(rw_dataset_labels_of(dataset, k)[doc]));
-    return sum;
-}
-
 /* ---- given pairs ---- */
 
 static uint32_t query_of(const struct rw_dataset *dataset, uint32_t doc)
@@ -435,13 +322,13 @@ static int select_pairs(struct rw_ctx *ctx, const struct rw_dataset *dataset, co
 
 /* ---- the table ---- */
 
-#define WEIGHTS                                                              \
-    .one = "weight", .plural = "weights", .least = 0, .most = RW_MAX_WEIGHT, \
-    .member = offsetof(struct rw_dataset, weight),                           \
+#define WEIGHTS                                                                            \
+    .one = "weight", .plural = "weights", .least = 0, .most = RW_MAX_WEIGHT,               \
+    .member = offsetof(struct rw_dataset, weight), .size = sizeof(double), .neutral = 1.0, \
     .expected = "a weight from 0 to " RW_TEXT(RW_MAX_WEIGHT)
 const struct rw_side_column rw_side_columns[RW_SIDE_COLUMNS] = {
-    {.name = "weights", WEIGHTS, .set = set_weights, .item = weight_item},
-    {.name = "query-weights", WEIGHTS, .by_query = 1, .set = set_query_weights},
+    {.name = "weights", WEIGHTS},
+    {.name = "query-weights", WEIGHTS, .by_query = 1},
     {.name = "pairs-file",
      .plural = "pairs",
      .is_pairs = 1,
@@ -453,32 +340,27 @@ const struct rw_side_column rw_side_columns[RW_SIDE_COLUMNS] = {
      .most = RW_MAX_START_SCORE,
      .expected = "a score (a number from -" RW_TEXT(RW_MAX_START_SCORE) " to " RW_TEXT(
          RW_MAX_START_SCORE) ")",
-     .set = set_start_scores,
      .member = offsetof(struct rw_dataset, start_score),
      .size = sizeof(double),
-     .print = "start-scores",
-     .item = start_item},
+     .print = "start-scores"},
     {.name = "positions",
      .one = "position",
      .plural = "positions",
      .most = RW_MAX_POSITION,
      .is_whole = 1,
      .expected = "a position (a whole number from 0 to " RW_TEXT(RW_MAX_POSITION) ")",
-     .set = set_positions,
      .member = offsetof(struct rw_dataset, position),
      .size = sizeof(uint16_t),
-     .print = "positions",
-     .item = position_item},
+     .print = "positions"},
     {.name = "labels",
      .one = "further label",
      .plural = "lines of labels",
      .most = (double)FLT_MAX,
      .has_several = 1,
      .expected = "a label (a number, 0 or more)",
-     .set = set_labels,
      .member = offsetof(struct rw_dataset, more_label),
-     .print = "more-labels",
-     .item = labels_item},
+     .size = sizeof(float),
+     .print = "more-labels"},
 };
 
 const char *rw_side_column_name(int i)
@@ -514,27 +396,72 @@ void rw_side_columns_free(struct rw_dataset *dataset)
     rw_mem_free(dataset->pairs.offset);
 }
 
+/* n_columns numbers of each document or query, in range, become the column's array: double, float
+ * or uint16_t by its size, without -0. */
+static int set_numbers(struct rw_ctx *ctx, const struct rw_side_column *column,
+                       struct rw_dataset *dataset, const double *values, size_t n_columns)
+{
+    const size_t n_docs = dataset->n_docs;
+    void *made;
+    RW_TRY(rw_mem_new_raw(ctx, &made, n_docs * n_columns, column->size));
+    for (uint32_t q = 0; q < dataset->n_queries; q++) {
+        for (uint32_t doc = dataset->query_offset[q]; doc < dataset->query_offset[q + 1]; doc++) {
+            for (size_t k = 0; k < n_columns; k++) {
+                const double value = values[(column->by_query ? q : doc) * n_columns + k] + 0.0;
+                const size_t at = k * n_docs + doc;
+                if (column->size == sizeof(double))
+                    ((double *)made)[at] = value;
+                else if (column->size == sizeof(float))
+                    ((float *)made)[at] = (float)value;
+                else
+                    ((uint16_t *)made)[at] = (uint16_t)value;
+            }
+        }
+    }
+    rw_mem_free(*array_of(column, dataset));
+    *array_of(column, dataset) = made;
+    if (column->member == offsetof(struct rw_dataset, weight))
+        dataset->weight_by_query = column->by_query;
+    if (column->has_several)
+        dataset->n_more_labels = (int)n_columns;
+    return RW_OK;
+}
+
+uint64_t rw_side_column_item(const struct rw_side_column *column, const struct rw_dataset *dataset,
+                             uint32_t doc, uint64_t number)
+{
+    const void *array = rw_side_column_of(column, dataset);
+    if (column->size == sizeof(double)) {
+        const double value = ((const double *)array)[doc];
+        uint64_t bits;
+        memcpy(&bits, &value, sizeof(bits));
+        bits += array == dataset->weight && dataset->weight_by_query;
+        return value == column->neutral ? 0 : rw_mix_item(number, bits);
+    }
+    if (!column->has_several)
+        return rw_mix_item(number, ((const uint16_t *)array)[doc]);
+    for (int k = 1; k <= dataset->n_more_labels; k++)
+        number = rw_mix_item(number, rw_bits_of_float(rw_dataset_labels_of(dataset, k)[doc]));
+    return number;
+}
+
 int rw_side_column_check(struct rw_ctx *ctx, const struct rw_side_column *column,
                          const struct rw_dataset *dataset, const char *file, size_t n)
 {
-    const uint32_t n_docs = dataset->n_docs, n_queries = dataset->n_queries;
-    const char *plural = column->plural;
-    char found[4200];
-    if (n == (column->by_query ? n_queries : n_docs))
+    static const char *const unit[] = {"document", "query"}, *const prefix[] = {"", "query-"};
+    const uint32_t count[] = {dataset->n_docs, dataset->n_queries};
+    const int by = column->by_query, other = !by;
+    char found[4200], hint[160] = "";
+    if (n == count[by])
         return RW_OK;
     snprintf(found, sizeof(found), file ? "'%s' holds %zu %s" : "%s%zu %s", file ? file : "", n,
-             plural);
-    if (column->by_query)
-        return rw_fail(ctx, RW_ERR_DATA,
-                       "%s; expected one per query, %u\nhint: one per document (%u) is what "
-                       "'weights' and 'valid-weights' take",
-                       found, n_queries, n_docs);
-    if (column->set == set_weights)
-        return rw_fail(ctx, RW_ERR_DATA,
-                       "%s; expected one per document, %u\nhint: one per query (%u) is what "
-                       "'query-weights' and 'valid-query-weights' take",
-                       found, n_docs, n_queries);
-    return rw_fail(ctx, RW_ERR_DATA, "%s; expected one per document, %u", found, n_docs);
+             column->plural);
+    if (column->member == offsetof(struct rw_dataset, weight))
+        snprintf(hint, sizeof(hint),
+                 "\nhint: one per %s (%u) is what '%sweights' and 'valid-%sweights' take",
+                 unit[other], count[other], prefix[other], prefix[other]);
+    return rw_fail(ctx, RW_ERR_DATA, "%s; expected one per %s, %u%s", found, unit[by], count[by],
+                   hint);
 }
 
 /* Are the numbers in range? Those of a file were checked, line by line. */
@@ -562,7 +489,7 @@ int rw_dataset_set_side_column(struct rw_ctx *ctx, struct rw_dataset *dataset, c
 {
     RW_DEFAULT_FPENV;
     const struct rw_side_column *column = rw_side_column_find(name);
-    if (!column || !column->set)
+    if (!column || column->is_pairs)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "no side column of numbers is called '%s'", name);
     const int most = column->has_several ? RW_MAX_LABELS - 1 : 1;
     if (n_columns < 1 || n_columns > most)
@@ -570,7 +497,7 @@ int rw_dataset_set_side_column(struct rw_ctx *ctx, struct rw_dataset *dataset, c
                        n_columns, most > 1 ? "1 to " : "", most);
     RW_TRY(rw_side_column_check(ctx, column, dataset, NULL, n));
     RW_TRY(check_range(ctx, column, values, n, n_columns));
-    return column->set(ctx, dataset, values, n, n_columns);
+    return set_numbers(ctx, column, dataset, values, (size_t)n_columns);
 }
 
 /* The rows of the queries with `keep`. */
@@ -598,7 +525,7 @@ int rw_side_columns_select(struct rw_ctx *ctx, const struct rw_dataset *dataset,
     out->weight_by_query = dataset->weight_by_query;
     for (int i = 0; i < RW_SIDE_COLUMNS; i++) {
         const struct rw_side_column *column = &rw_side_columns[i];
-        if (column->size && rw_side_column_of(column, dataset))
+        if (column->size && rw_side_column_of(column, dataset) && !rw_side_column_of(column, out))
             RW_TRY(select_rows(ctx, column, dataset, keep, out));
     }
     return dataset->pairs.item ? select_pairs(ctx, dataset, keep, out) : RW_OK;

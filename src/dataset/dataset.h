@@ -289,14 +289,10 @@ struct rw_side_column {
     int has_several;          /* several numbers per document */
     int is_pairs;             /* lines of pairs in place of numbers */
     const char *expected;     /* of a number in a file: "a weight from 0 to 65536" */
-    /* values: [n][n_columns], in range and as many as there are documents or queries. */
-    int (*set)(struct rw_ctx *ctx, struct rw_dataset *dataset, const double *values, size_t n,
-               int n_columns);
-    size_t member; /* of struct rw_dataset: its array, owned; NULL: the set has none */
-    size_t size;   /* of a document's element that a selection of queries copies; 0: it does not */
-    const char *print; /* the name of its part of a fingerprint; NULL: weights, or none */
-    /* What a document adds to that part, where the set has the column. */
-    uint64_t (*item)(const struct rw_dataset *dataset, uint32_t doc, uint64_t number);
+    size_t member;            /* of struct rw_dataset: its array, owned; NULL: the set has none */
+    size_t size;              /* of a number in the array: double, float or uint16_t; 0: of pairs */
+    double neutral;           /* of doubles: documents with it add nothing to a fingerprint */
+    const char *print;        /* the name of its part of a fingerprint; NULL: weights, or none */
 };
 
 /* Those from RW_SIDE_PRINTED on have parts of a fingerprint of their own. */
@@ -309,10 +305,14 @@ const struct rw_side_column *rw_side_column_find(const char *name);
 const void *rw_side_column_of(const struct rw_side_column *column,
                               const struct rw_dataset *dataset);
 void rw_side_columns_free(struct rw_dataset *dataset);
+/* What a document adds to the column's part of a fingerprint; of columns of numbers that the set
+ * has.
+ */
+uint64_t rw_side_column_item(const struct rw_side_column *column, const struct rw_dataset *dataset,
+                             uint32_t doc, uint64_t number);
 /* RW_ERR_DATA if n is not the number of documents or queries. file: of the numbers, or NULL. */
 int rw_side_column_check(struct rw_ctx *ctx, const struct rw_side_column *column,
                          const struct rw_dataset *dataset, const char *file, size_t n);
-/* Of the queries with `keep`, to a set that has these queries. Weights and labels it has already.
- */
+/* Of the queries with `keep`, to a set that has these queries: the columns that it lacks. */
 int rw_side_columns_select(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                            const uint8_t *keep, struct rw_dataset *out);

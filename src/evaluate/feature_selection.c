@@ -347,13 +347,13 @@ static int finish(struct selecting *s)
 
 /* ------------------------------------------------------------------ what cannot be */
 
-static int refuse_start_scores(struct rw_ctx *ctx, const char *what,
-                               const struct rw_dataset *dataset)
+static int refuse_start(struct rw_ctx *ctx, const char *what, const struct rw_dataset *dataset)
 {
-    if (!dataset || !dataset->start_score)
+    const struct rw_side_column *start = rw_side_column_find("start-scores");
+    if (!dataset || !rw_side_column_of(start, dataset))
         return RW_OK;
-    return rw_fail(ctx, RW_ERR_UNSUPPORTED,
-                   "the %s set has start scores: features are selected without", what);
+    return rw_fail(ctx, RW_ERR_UNSUPPORTED, "the %s set has %s: features are selected without",
+                   what, start->plural);
 }
 
 /* Once, for all trainings, by the numbers that `auto` is for all features. */
@@ -393,10 +393,9 @@ static int check(struct selecting *s, const struct rw_params *params)
     RW_TRY(rw_params_check(s->ctx, params, RW_PARAMS_TRAIN));
     RW_TRY(judge(s));
     RW_TRY(rw_eval_one_metric(s->ctx, &s->how, "select features by", &s->made->metric));
-    RW_TRY(
-        refuse_start_scores(s->ctx, "training", rw_binned_documents((struct rw_binned *)s->train)));
-    RW_TRY(refuse_start_scores(s->ctx, "validation", s->valid));
-    return refuse_start_scores(s->ctx, "test", options->test);
+    RW_TRY(refuse_start(s->ctx, "training", rw_binned_documents((struct rw_binned *)s->train)));
+    RW_TRY(refuse_start(s->ctx, "validation", s->valid));
+    return refuse_start(s->ctx, "test", options->test);
 }
 
 /* Frees what the result's arena does not hold. */

@@ -289,6 +289,8 @@ int rw_binned_read(struct rw_ctx *ctx, const struct rw_params *params, const str
 {
     RW_DEFAULT_FPENV;
     struct rw_binned *binned RW_SCOPED(rw_binned_free) = NULL;
+    struct rw_params shallow = *params; /* texts are borrowed */
+    const char *start_file = rw_params_file(&shallow, rw_param_find("start-scores"));
     uint64_t gpu = 0;
     *out = NULL;
     if (!init)
@@ -297,7 +299,7 @@ int rw_binned_read(struct rw_ctx *ctx, const struct rw_params *params, const str
     /* a GPU makes codes itself, metrics of each of the model's rounds are of values, and its trees
      * are added to start scores one by one; words become codes when all are known */
     int status;
-    if (gpu || params->metric_on_train || params->start_scores[0] || init->categories.n) {
+    if (gpu || params->metric_on_train || start_file || init->categories.n) {
         status = read_values(ctx, paths, n_paths, &binned);
     } else {
         struct rw_read_goal goal = {.bins_text = bins_text, .user = params};

@@ -336,7 +336,7 @@ static uint64_t label_item(const struct job *job, uint64_t doc)
 
 static uint64_t side_item(const struct job *job, uint64_t doc)
 {
-    return job->column->item(job->dataset, (uint32_t)doc, job->first_doc + doc);
+    return rw_side_column_item(job->column, job->dataset, (uint32_t)doc, job->first_doc + doc);
 }
 
 static uint64_t query_item(const struct job *job, uint64_t query)
@@ -416,7 +416,7 @@ int rw_fingerprint_make(struct rw_engine *engine, int set, const struct rw_datas
         job.column = &rw_side_columns[i];
         const int at =
             i < RW_SIDE_PRINTED ? RW_PRINT_WEIGHTS : RW_PRINT_SIDES + i - RW_SIDE_PRINTED;
-        if (job.column->item && rw_side_column_of(job.column, dataset))
+        if (job.column->size && !job.column->by_query && rw_side_column_of(job.column, dataset))
             RW_TRY(add(ctx, &job, dataset->n_docs, side_item, &part[at]));
     }
     return add_values(engine, set, first_doc, &part[RW_PRINT_VALUES]);
