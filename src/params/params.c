@@ -211,24 +211,6 @@ int rw_params_leaves(const struct rw_params *params, uint32_t n_docs)
     return leaves < LEAST_LEAVES ? LEAST_LEAVES : leaves > MOST_LEAVES ? MOST_LEAVES : (int)leaves;
 }
 
-enum rw_param_split rw_params_split(const struct rw_params *params, uint32_t n_docs)
-{
-    if (params->split != RW_SPLIT_AUTO)
-        return (enum rw_param_split)params->split;
-    /* without ranking, hessians are counts: newton would only take longer */
-    return rw_params_objective(params)->ranks && n_docs >= LARGE_DOCS ? RW_SPLIT_NEWTON
-                                                                      : RW_SPLIT_MART;
-}
-
-double rw_params_rate(const struct rw_params *params, uint32_t n_docs, uint32_t n_features)
-{
-    if (params->rate != RW_AUTO)
-        return params->rate;
-    if (!rw_params_objective(params)->ranks || n_docs < LARGE_DOCS)
-        return high_rate;
-    return n_features >= MANY_FEATURES ? low_rate : high_rate;
-}
-
 double rw_params_rate_of_round(const struct rw_params *params, uint32_t round)
 {
     const struct rw_rate_schedule *schedule = &params->schedule;
@@ -238,20 +220,6 @@ double rw_params_rate_of_round(const struct rw_params *params, uint32_t round)
         return schedule->last;
     const double share = (double)round / (double)schedule->n_rounds;
     return params->rate * rw_exp2(share * rw_log2(schedule->last / params->rate));
-}
-
-double rw_params_sample_features(const struct rw_params *params, uint32_t n_docs,
-                                 uint32_t n_features)
-{
-    if (params->sample_features != RW_AUTO)
-        return params->sample_features;
-    if (!rw_params_objective(params)->ranks || n_docs < LARGE_DOCS)
-        return 1.0;
-    const double rate = params->schedule.n_rounds > 0 ? params->schedule.last
-                                                      : rw_params_rate(params, n_docs, n_features);
-    if (n_features >= MANY_FEATURES && rate <= low_rate)
-        return 0.25; /* pays after many rounds only, which a low rate takes */
-    return n_features >= SOME_FEATURES ? 0.5 : 1.0;
 }
 
 /* A parameter that objectives read as a number; "none" and "off" are 0. */
@@ -297,7 +265,8 @@ static const enum rw_param_at by_size[] = {RW_AT_PARAM_leaves, RW_AT_PARAM_rate,
                                            RW_AT_PARAM_sample_features};
 enum { N_BY_SIZE = sizeof(by_size) / sizeof(by_size[0]) };
 
-int rw_param_is_by_size(int at)
+/* May it be left to the size of the training set, which the model then notes? */
+static int is_by_size(int at)
 {
     int found = 0;
     for (int i = 0; i < N_BY_SIZE; i++)
@@ -305,6 +274,26 @@ int rw_param_is_by_size(int at)
     return found;
 }
 
+void rw_params_choose(struct rw_params *params, uint32_t n_docs, uint32_t n_features)
+{
+    /* without ranking, hessians are counts: newton would only take longer */
+    const int is_large = rw_params_objective(params)->ranks && n_docs >= LARGE_DOCS;
+    const int has_many = n_features >= MANY_FEATURES;
+    if (params->split == RW_SPLIT_AUTO)
+        params->split = is_large ? RW_SPLIT_NEWTON : RW_SPLIT_MART;
+    if (params->rate == RW_AUTO)
+        params->rate = is_large && has_many ? low_rate : high_rate;
+    if (params->sample_features != RW_AUTO)
+        return;
+    const double last = params->schedule.n_rounds > 0 ? params->schedule.last : params->rate;
+    params->sample_features = 1.0;
+    if (is_large && has_many && last <= low_rate)
+        params->sample_features = 0.25; /* pays after many rounds only, which a low rate takes */
+    else if (is_large && n_features >= SOME_FEATURES)
+        params->sample_features = 0.5;
+}
+
+/* Chooses what is `auto`, and notes it. */
 static void choose(struct rw_ctx *ctx, struct rw_params *params, uint32_t n_docs,
                    uint32_t n_features)
 {
@@ -313,12 +302,10 @@ static void choose(struct rw_ctx *ctx, struct rw_params *params, uint32_t n_docs
     size_t n = 0;
     if (params->grow == RW_GROW_LEAVES)
         params->leaves = rw_params_leaves(params, n_docs);
-    params->split = (int)rw_params_split(params, n_docs);
-    params->rate = rw_params_rate(params, n_docs, n_features);
-    params->sample_features = rw_params_sample_features(params, n_docs, n_features);
+    rw_params_choose(params, n_docs, n_features);
     for (int i = 0; i < N_BY_SIZE; i++) {
-        const char *name = rw_param_rows[by_size[i]].info.name,
-                   *value = rw_params_get(params, name);
+        const char *name = rw_param_rows[by_size[i]].info.name;
+        const char *value = rw_params_get(params, name);
         if (strcmp(text_of(&given, by_size[i], before), value) == 0)
             continue;
         params->is_chosen[by_size[i]] = 1;
@@ -639,8 +626,8 @@ static int set_by_name(struct rw_ctx *ctx, struct rw_params *params, const char 
     const int at = rw_param_find(name);
     if (at < 0)
         return unknown_name(ctx, name);
-    const int was_auto = !is_strict && rw_param_is_by_size(at) && strncmp(value, "auto ", 5) == 0 &&
-                         !strchr(value, ':');
+    const int was_auto =
+        !is_strict && is_by_size(at) && strncmp(value, "auto ", 5) == 0 && !strchr(value, ':');
     RW_TRY(rw_param_assign(ctx, params, at, was_auto ? value + 5 : value));
     params->is_set[at] = 1;
     params->is_strict[at] = (uint8_t)is_strict;

@@ -61,15 +61,11 @@ struct rw_cut_rule rw_params_cut_rule(const struct rw_params *params);
 int rw_params_trains_on_host(struct rw_ctx *ctx, const struct rw_params *params);
 /* Most leaves of a tree, for a training set of n_docs documents. */
 int rw_params_leaves(const struct rw_params *params, uint32_t n_docs);
-/* RW_SPLIT_MART or RW_SPLIT_NEWTON, for a training set of n_docs documents. */
-enum rw_param_split rw_params_split(const struct rw_params *params, uint32_t n_docs);
-/* In (0, 1], for a training set of n_docs documents with n_features features. */
-double rw_params_rate(const struct rw_params *params, uint32_t n_docs, uint32_t n_features);
+/* What `split`, `rate` and `sample-features` are where they are `auto`. */
+void rw_params_choose(struct rw_params *params, uint32_t n_docs, uint32_t n_features);
 /* The rate of the tree of a round, from 0, counted from a model's first tree on; of parameters
  * whose rate is not `auto`. It depends on nothing else. */
 double rw_params_rate_of_round(const struct rw_params *params, uint32_t round);
-double rw_params_sample_features(const struct rw_params *params, uint32_t n_docs,
-                                 uint32_t n_features);
 /* Does the value of the parameter of that index stand in the model file? */
 int rw_params_in_model(struct rw_params *params, int at);
 /* Does training tell relevant documents from others, by `relevant`? Metrics apart. */
@@ -96,8 +92,6 @@ extern const struct rw_param_row rw_param_rows[RW_N_PARAMS];
 int rw_param_find(const char *name);
 /* The index of a word in "a|b|c"; -1 if it is not one of them. */
 int rw_param_word(const char *words, const char *word);
-/* May it be left to the size of the training set, which the model then notes? */
-int rw_param_is_by_size(int at);
 /* Sets a parameter by its index, without marking it as set by the user. */
 int rw_param_assign(struct rw_ctx *ctx, struct rw_params *params, int at, const char *value);
 /* Gives a TEXT parameter a text that is not checked, which becomes its own. */

@@ -125,11 +125,10 @@ static int prepare_features(struct booster *b)
     rw_names_warn(b->ctx, &b->in.features);
     if (b->in.columns.kind == RW_COLUMNS_NUMBERED && model->n_names)
         b->in.columns.kind = RW_COLUMNS_NAMED;
-    const struct rw_model *init = rw_category_sets_init(&b->in.categories, b->init);
     RW_TRY(rw_feature_rules_init(&b->features, b->ctx, b->params, &b->in.features));
-    if (init)
-        RW_TRY(
-            rw_continuation_check(b->ctx, init, b->features.monotone, &b->features.interactions));
+    if (b->in.init)
+        RW_TRY(rw_continuation_check(b->ctx, b->in.init, b->features.monotone,
+                                     &b->features.interactions));
     return prepare_categorical(b);
 }
 
@@ -351,8 +350,7 @@ static int continue_model(struct booster *b)
 {
     /* in a checkpoint there are the metrics of these rounds, too */
     struct rw_eval_sets *eval = rw_checkpointer_resumes(&b->checkpointer) ? NULL : &b->eval_sets;
-    RW_TRY(rw_continue(b->engine, rw_category_sets_init(&b->in.categories, b->init), &b->in,
-                       b->params, eval, b->model, &b->tree_room));
+    RW_TRY(rw_continue(b->engine, &b->in, b->params, eval, b->model, &b->tree_room));
     b->run.first_round = b->model->n_trees;
     b->params->rounds += b->run.first_round;
     return RW_OK;
@@ -708,19 +706,16 @@ static int finish_model(struct booster *b)
     RW_TRY(keep_trees(b));
     model->is_interrupted = b->run.is_interrupted;
     if (b->init)
-        RW_TRY(rw_continuation_finish(b->ctx, rw_category_sets_init(&b->in.categories, b->init),
-                                      model));
+        RW_TRY(rw_continuation_finish(b->ctx, b->in.init, model));
     return rw_eval_sets_report(&b->eval_sets, model);
 }
 
-/* The validation sets, and the features, which are the model's. */
-static int take_others(struct booster *b)
+/* The features are the model's. */
+static int take_features(struct booster *b)
 {
     const uint32_t *ids = b->in.train.feature;
+    RW_TRY(rw_model_new(b->ctx, &b->model));
     struct rw_model *model = b->model;
-    for (int set = 1; set < b->in.n_sets; set++)
-        RW_TRY(rw_category_sets_take(b->ctx, &b->in.categories, set, b->in.given[set],
-                                     &b->in.set[set]));
     model->n_features = ids ? b->in.train.n_features : b->in.set[0]->n_columns;
     RW_TRY(RW_NEW(b->ctx, model->feature, model->n_features));
     for (uint32_t f = 0; f < model->n_features; f++)
@@ -734,18 +729,13 @@ static int take_sets(struct booster *b, const struct rw_params *params,
                      const struct rw_training *training)
 {
     const struct rw_binned *binned = training->binned;
-    struct rw_category_sets *categories = &b->in.categories;
     RW_TRY(rw_sets_init(&b->in, b->ctx, binned ? binned->documents : training->train,
                         training->valid, training->n_valid));
     if (binned)
         b->in.train = *binned;
-    RW_TRY(rw_comm_agree(b->ctx, rw_model_new(b->ctx, &b->model)));
-    RW_TRY(
-        rw_category_sets_make(b->ctx, params, &b->in.train, b->in.given[0], b->init, categories));
-    RW_TRY(rw_comm_agree(
-        b->ctx, rw_category_sets_take(b->ctx, categories, 0, b->in.given[0], &b->in.set[0])));
+    RW_TRY(rw_sets_categories(b->ctx, params, &b->in, b->init));
     RW_TRY(rw_sets_meet(b->ctx, params, &b->in));
-    RW_TRY(rw_comm_agree(b->ctx, take_others(b)));
+    RW_TRY(rw_comm_agree(b->ctx, take_features(b)));
     return rw_sets_columns(b->ctx, &b->in, b->init);
 }
 

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "tree/grower.h"
 
-static size_t most_leaves(const struct rw_model *init)
+size_t rw_most_leaves(const struct rw_model *init)
 {
     int32_t most = 1;
     for (int32_t t = 0; t < init->n_trees; t++)
@@ -21,8 +21,8 @@ int rw_continuation_check(struct rw_ctx *ctx, const struct rw_model *init, const
     struct rw_monotone room RW_RELEASED(rw_monotone_release) = {NULL, NULL};
     uint64_t *live RW_FREED = NULL;
     char text[RW_FEATURE_TEXT];
-    RW_TRY(rw_monotone_init(ctx, &room, 2 * most_leaves(init) - 1));
-    RW_TRY(RW_NEW_RAW(ctx, live, most_leaves(init) * interactions->n_words));
+    RW_TRY(rw_monotone_init(ctx, &room, 2 * rw_most_leaves(init) - 1));
+    RW_TRY(RW_NEW_RAW(ctx, live, rw_most_leaves(init) * interactions->n_words));
     for (int32_t t = 0; t < init->n_trees; t++) {
         const struct rw_tree *tree = &init->tree[t];
         int32_t broken = direction ? rw_monotone_broken(&room, direction, tree) : -1;
@@ -71,9 +71,10 @@ static int copy_trees(struct rw_ctx *ctx, const struct rw_model *init, struct rw
 /* Adds trees [first, end) to a set's scores, one after the other, by the values: any threshold will
  * do. Those of categories are codes already, so the trees need no vocabulary. Where scores begin at
  * 0, the sum of all trees is the score itself, whose sum is made in the same order. */
-static int add_trees(struct rw_engine *engine, const struct rw_model *init,
-                     const struct rw_sets *sets, int set, int32_t first, int32_t end)
+static int add_trees(struct rw_engine *engine, const struct rw_sets *sets, int set, int32_t first,
+                     int32_t end)
 {
+    const struct rw_model *init = sets->init;
     const struct rw_dataset *dataset = sets->set[set];
     const int at_once = first == 0 && !dataset->start_score;
     const int32_t n = at_once ? end : 1;
@@ -96,9 +97,9 @@ static int add_trees(struct rw_engine *engine, const struct rw_model *init,
 /* Adds all trees to the scores of every set, as rw_model_score does, one after the other: they are
  * rounds like any other, and metrics are those of these sets. But only the last of them can be the
  * best round: what was there is never cut. */
-static int replay(struct rw_engine *engine, const struct rw_model *init, const struct rw_sets *sets,
-                  struct rw_eval_sets *eval)
+static int replay(struct rw_engine *engine, const struct rw_sets *sets, struct rw_eval_sets *eval)
 {
+    const struct rw_model *init = sets->init;
     const int n = (int)n_rounds(init), n_sets = sets->n_sets;
     /* the first set that is measured after each round; those before it are not */
     const int measured = !eval ? n_sets : eval->params->metric_on_train ? 0 : 1;
@@ -106,10 +107,10 @@ static int replay(struct rw_engine *engine, const struct rw_model *init, const s
     if (train_scores)
         RW_TRY(rw_engine_set_scores(engine, 0, train_scores));
     for (int set = train_scores ? 1 : 0; set < measured; set++)
-        RW_TRY(add_trees(engine, init, sets, set, 0, init->n_trees));
+        RW_TRY(add_trees(engine, sets, set, 0, init->n_trees));
     for (int t = 0; t < n && eval; t++) {
         for (int set = measured; set < n_sets && t < init->n_trees; set++)
-            RW_TRY(add_trees(engine, init, sets, set, t, t + 1));
+            RW_TRY(add_trees(engine, sets, set, t, t + 1));
         if (t == n - 1)
             eval->best_round = 0;
         RW_TRY(rw_eval_sets_round(eval, engine, t + 1));
@@ -121,9 +122,9 @@ static int replay(struct rw_engine *engine, const struct rw_model *init, const s
 
 /* Says which of the parameters that shape trees were others when the model was trained, and which
  * features that matter to it the training set lacks. */
-static void warn(struct rw_ctx *ctx, const struct rw_model *init, const struct rw_sets *sets,
-                 struct rw_params *params)
+static void warn(struct rw_ctx *ctx, const struct rw_sets *sets, struct rw_params *params)
 {
+    const struct rw_model *init = sets->init;
     const struct rw_training_features *features = &sets->features;
     uint8_t seen[RW_FEATURE_IDS] = {0};
     char text[512] = "";
@@ -148,18 +149,18 @@ static void warn(struct rw_ctx *ctx, const struct rw_model *init, const struct r
         rw_log(ctx, RW_LOG_NOTE, "the model to continue from was trained with%s", text);
 }
 
-int rw_continue(struct rw_engine *engine, const struct rw_model *init, const struct rw_sets *sets,
-                struct rw_params *params, struct rw_eval_sets *eval, struct rw_model *model,
-                size_t *tree_room)
+int rw_continue(struct rw_engine *engine, const struct rw_sets *sets, struct rw_params *params,
+                struct rw_eval_sets *eval, struct rw_model *model, size_t *tree_room)
 {
     struct rw_ctx *ctx = engine->ctx;
+    const struct rw_model *init = sets->init;
     if (init->absent_missing != params->absent)
         return rw_fail(
             ctx, RW_ERR_ARGUMENT,
             "the model to continue from takes an absent feature as %s: set 'absent' to %s",
             init->absent_missing ? "missing" : "0", init->absent_missing ? "missing" : "zero");
-    warn(ctx, init, sets, params);
-    RW_TRY(replay(engine, init, sets, eval));
+    warn(ctx, sets, params);
+    RW_TRY(replay(engine, sets, eval));
     return copy_trees(ctx, init, model, tree_room);
 }
 

@@ -170,7 +170,9 @@ static int take_params(const struct refit *r, const struct rw_model_params *was,
     RW_TRY(take_model_params(r->ctx, params, &r->from->params, is_callers(r)));
     RW_TRY(take_model_params(r->ctx, params, was, is_callers(r)));
     if (params->rate == RW_AUTO) {
-        params->rate = rw_params_rate(params, r->in.all_docs, r->from->n_features);
+        struct rw_params chosen = *params; /* texts are borrowed */
+        rw_params_choose(&chosen, r->in.all_docs, r->from->n_features);
+        params->rate = chosen.rate;
         params->is_chosen[RW_AT_PARAM_rate] = 1;
     }
     return RW_OK;
@@ -187,40 +189,28 @@ static int check_sets(const struct refit *r)
     return RW_OK;
 }
 
-static int check_trees(const struct refit *r)
-{
-    int32_t n_split = 0;
-    for (int32_t t = 0; t < r->from->n_trees; t++)
-        n_split += r->from->tree[t].n_leaves > 1;
-    return n_split > 0
-               ? RW_OK
-               : rw_fail(r->ctx, RW_ERR_ARGUMENT, "the model to refit has no tree with a split");
-}
-
 /* Has any worker what the model's trees ask for? */
 static int check_features(const struct refit *r)
 {
-    uint8_t has[RW_FEATURE_IDS] = {0}, is_used[RW_FEATURE_IDS] = {0};
+    struct rw_feature_use *use RW_FREED = NULL;
+    uint8_t has[RW_FEATURE_IDS] = {0};
     uint32_t n_used = 0, n_found = 0;
     for (uint32_t i = 0; i < r->in.set[0]->n_columns; i++)
         has[r->in.set[0]->column[i].feature] = 1;
     RW_TRY(rw_workers_any(r->ctx, has));
-    for (int32_t t = 0; t < r->from->n_trees; t++) {
-        const struct rw_tree *tree = &r->from->tree[t];
-        for (int32_t node = 0; node < tree->n_leaves - 1; node++)
-            is_used[tree->feature[node]] = 1;
-    }
-    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
-        n_used += is_used[f];
-        n_found += is_used[f] && has[f];
+    const int n_ids = rw_model_uses(r->ctx, r->from, &use);
+    RW_TRY(rw_comm_agree(r->ctx, n_ids));
+    for (int f = 0; f < n_ids; f++) {
+        n_used += use[f].n_splits > 0;
+        n_found += use[f].n_splits > 0 && has[f];
     }
     rw_model_warn_lacking(r->ctx, r->from, r->in.all_docs, has);
-    return n_found > 0 ? RW_OK
-                       : rw_comm_agree(
-                             r->ctx, rw_fail(r->ctx, RW_ERR_DATA,
-                                             "the data has none of the %u features that the model "
-                                             "to refit asks for",
-                                             n_used));
+    if (n_found > 0)
+        return RW_OK;
+    return rw_comm_agree(r->ctx, rw_fail(r->ctx, RW_ERR_DATA,
+                                         "the data has none of the %u features that the model to "
+                                         "refit asks for",
+                                         n_used));
 }
 
 /* Has the set numbers where the model compares some? */
@@ -261,10 +251,7 @@ static int make_room(struct refit *r)
         if (data->start_score && data->n_docs)
             memcpy(r->score[set], data->start_score, data->n_docs * sizeof(double));
     }
-    for (int32_t t = 0; t < r->from->n_trees; t++) {
-        const size_t n = (size_t)r->from->tree[t].n_leaves;
-        r->most_leaves = n > r->most_leaves ? n : r->most_leaves;
-    }
+    r->most_leaves = rw_most_leaves(r->from);
     r->n_threads = r->in.set[0]->n_docs >= PARALLEL_DOCS ? r->ctx->n_threads : 1;
     RW_TRY(RW_ARENA_NEW(r->ctx, &r->arena, r->leaf, most));
     RW_TRY(RW_ARENA_NEW(r->ctx, &r->arena, r->sum, (size_t)r->n_threads * r->most_leaves));
@@ -291,7 +278,8 @@ static void note_params(const struct refit *r)
 static int prepare_own(struct refit *r)
 {
     RW_TRY(check_sets(r));
-    RW_TRY(check_trees(r));
+    if (rw_model_n_ids(r->from) == 0)
+        return rw_fail(r->ctx, RW_ERR_ARGUMENT, "the model to refit has no tree with a split");
     if (r->given->is_set[RW_AT_PARAM_threads])
         RW_TRY(rw_ctx_set_threads(r->ctx, r->given->threads));
     RW_TRY(take_params(r, &r->from->params, &r->params));

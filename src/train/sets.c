@@ -55,10 +55,21 @@ int rw_sets_init(struct rw_sets *sets, struct rw_ctx *ctx, const struct rw_datas
     return RW_OK;
 }
 
-void rw_sets_release(struct rw_sets *sets)
+void rw_sets_release(struct rw_sets *all)
 {
-    rw_category_sets_release(&sets->categories);
-    rw_binned_release(&sets->made);
+    struct rw_category_sets *sets = &all->categories;
+    for (int set = 0; set < RW_MAX_SETS; set++) {
+        if (sets->recoded[set])
+            rw_recoded_release(sets->recoded[set]);
+        rw_mem_free(sets->recoded[set]);
+    }
+    for (int32_t t = 0; sets->init.tree && t < sets->init.n_trees; t++)
+        rw_tree_release(&sets->init.tree[t]);
+    rw_mem_free(sets->init.tree);
+    rw_categories_release(&sets->categories);
+    rw_mem_free(sets->codes);
+    rw_mem_free(sets->text);
+    rw_binned_release(&all->made);
 }
 
 int rw_sets_meet(struct rw_ctx *ctx, const struct rw_params *params, struct rw_sets *sets)
@@ -542,12 +553,6 @@ static int recode_init(struct rw_ctx *ctx, struct rw_category_sets *sets,
     return RW_OK;
 }
 
-const struct rw_model *rw_category_sets_init(const struct rw_category_sets *sets,
-                                             const struct rw_model *init)
-{
-    return sets->init.tree ? &sets->init : init;
-}
-
 /* ---- all ---- */
 
 static void note_shared(struct rw_ctx *ctx, const struct rw_dataset *data,
@@ -589,57 +594,49 @@ int rw_category_features(struct rw_ctx *ctx, const struct rw_params *params,
     return RW_OK;
 }
 
-int rw_category_sets_make(struct rw_ctx *ctx, const struct rw_params *params,
-                          const struct rw_binned *train, const struct rw_dataset *documents,
-                          const struct rw_model *init, struct rw_category_sets *sets)
+static int make_codes(struct rw_ctx *ctx, const struct rw_params *params, struct rw_sets *all,
+                      const struct rw_model *init)
 {
+    struct rw_category_sets *sets = &all->categories;
     const struct rw_categories *kept = init ? &init->categories : NULL;
     struct rw_shared_codes shared;
     uint8_t *wanted RW_FREED = NULL;
     int any = 0;
     RW_TRY(rw_comm_agree(ctx, RW_NEW(ctx, wanted, RW_FEATURE_IDS)));
-    RW_TRY(rw_category_features(ctx, params, documents, init, wanted, &any));
+    RW_TRY(rw_category_features(ctx, params, all->given[0], init, wanted, &any));
     if (!any)
         return RW_OK;
     sets->absent_missing = params->absent == 1;
-    RW_TRY(rw_comm_agree(ctx, check(ctx, train, wanted, init, sets)));
-    RW_TRY(rw_categories_make(ctx, wanted, documents, (uint32_t)params->bins, sets->absent_missing,
-                              kept, &sets->categories, &shared));
-    note_shared(ctx, documents, &shared);
+    RW_TRY(rw_comm_agree(ctx, check(ctx, &all->train, wanted, init, sets)));
+    RW_TRY(rw_categories_make(ctx, wanted, all->given[0], (uint32_t)params->bins,
+                              sets->absent_missing, kept, &sets->categories, &shared));
+    note_shared(ctx, all->given[0], &shared);
     for (uint32_t i = 0; i < sets->categories.n; i++)
         sets->codes[sets->categories.of[i].feature] = (uint16_t)(sets->categories.of[i].n + 1);
     return kept && kept->n ? rw_comm_agree(ctx, recode_init(ctx, sets, init)) : RW_OK;
 }
 
-int rw_category_sets_take(struct rw_ctx *ctx, struct rw_category_sets *sets, int set,
-                          const struct rw_dataset *dataset, const struct rw_dataset **out)
+static int recode_sets(struct rw_ctx *ctx, struct rw_sets *all)
 {
-    *out = dataset;
-    if (!sets->codes)
-        return RW_OK;
-    if (dataset->codes.bins)
-        return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "categorical: expected validation sets with values, and found codes");
-    RW_TRY(RW_NEW(ctx, sets->recoded[set], 1));
-    RW_TRY(rw_categories_recode(ctx, &sets->categories, dataset, sets->absent_missing,
-                                sets->recoded[set]));
-    *out = &sets->recoded[set]->dataset;
+    struct rw_category_sets *sets = &all->categories;
+    for (int set = 0; set < all->n_sets; set++) {
+        if (all->given[set]->codes.bins)
+            return rw_fail(ctx, RW_ERR_ARGUMENT,
+                           "categorical: expected validation sets with values, and found codes");
+        RW_TRY(RW_NEW(ctx, sets->recoded[set], 1));
+        RW_TRY(rw_categories_recode(ctx, &sets->categories, all->given[set], sets->absent_missing,
+                                    sets->recoded[set]));
+        all->set[set] = &sets->recoded[set]->dataset;
+    }
     return RW_OK;
 }
 
-void rw_category_sets_release(struct rw_category_sets *sets)
+int rw_sets_categories(struct rw_ctx *ctx, const struct rw_params *params, struct rw_sets *sets,
+                       const struct rw_model *init)
 {
-    for (int set = 0; set < RW_MAX_SETS; set++) {
-        if (sets->recoded[set])
-            rw_recoded_release(sets->recoded[set]);
-        rw_mem_free(sets->recoded[set]);
-    }
-    for (int32_t t = 0; sets->init.tree && t < sets->init.n_trees; t++)
-        rw_tree_release(&sets->init.tree[t]);
-    rw_mem_free(sets->init.tree);
-    rw_categories_release(&sets->categories);
-    rw_mem_free(sets->codes);
-    rw_mem_free(sets->text);
+    RW_TRY(make_codes(ctx, params, sets, init));
+    sets->init = sets->categories.init.tree ? &sets->categories.init : init;
+    return sets->categories.codes ? rw_comm_agree(ctx, recode_sets(ctx, sets)) : RW_OK;
 }
 
 /* Is there a pair by gain, or, with `relevant`, of a relevant document and another, by any of the

@@ -190,20 +190,6 @@ int rw_category_features(struct rw_ctx *ctx, const struct rw_params *params,
 int rw_category_has_missing(struct rw_ctx *ctx, const struct rw_feature_categories *of,
                             const struct rw_dataset *documents, int absent_missing, int *any);
 
-/* From the parameters and this worker's training set, of all workers. train: its codes, if it has
- * some, which is an error; init: the model to go on from, or NULL. *sets: zeroed. All workers call
- * it. */
-int rw_category_sets_make(struct rw_ctx *ctx, const struct rw_params *params,
-                          const struct rw_binned *train, const struct rw_dataset *documents,
-                          const struct rw_model *init, struct rw_category_sets *sets);
-/* The model to go on from, as training sees it: `init` itself or a view of it. */
-const struct rw_model *rw_category_sets_init(const struct rw_category_sets *sets,
-                                             const struct rw_model *init);
-/* Set number `set` as training sees it: *out, `dataset` itself or a view of it. */
-int rw_category_sets_take(struct rw_ctx *ctx, struct rw_category_sets *sets, int set,
-                          const struct rw_dataset *dataset, const struct rw_dataset **out);
-void rw_category_sets_release(struct rw_category_sets *sets);
-
 /* The sets of a training, of which each of many workers has a part. All workers call these; with
  * one worker there is little to do. */
 /* How many of something the workers before this one have. */
@@ -224,11 +210,16 @@ struct rw_sets {
     uint32_t all_docs;      /* of the training set, on all workers */
     struct rw_training_features features; /* borrowed */
     struct rw_column_rule columns; /* what validation sets fit; kind and width of the model */
+    const struct rw_model *init;   /* to go on from, with these sets' codes; NULL: none; borrowed */
     struct rw_category_sets categories;
 };
 /* As the caller knows them: `given` and `set`. RW_ERR_ARGUMENT: too many validation sets. */
 int rw_sets_init(struct rw_sets *sets, struct rw_ctx *ctx, const struct rw_dataset *train,
                  const struct rw_dataset *const *valid, int n_valid);
+/* Makes codes of categories, and with them `set` and `init`, from the parameters and the sets of
+ * all workers. init: the model to go on from, or NULL. All workers call it. */
+int rw_sets_categories(struct rw_ctx *ctx, const struct rw_params *params, struct rw_sets *sets,
+                       const struct rw_model *init);
 /* Before anything else: all_docs; and where many workers have values, `made` gets the codes of this
  * one's, with boundaries of all, and the features. */
 int rw_sets_meet(struct rw_ctx *ctx, const struct rw_params *params, struct rw_sets *sets);
@@ -276,12 +267,12 @@ int rw_labels_rule(struct rw_ctx *ctx, const struct rw_objective *objective,
  * [RW_FEATURE_IDS] as in tree/grower.h, or NULL; interactions: without groups there are none. */
 int rw_continuation_check(struct rw_ctx *ctx, const struct rw_model *init, const int8_t *direction,
                           const struct rw_interactions *interactions);
-/* Adds the model's trees, which have the codes of the sets, to all scores and to `model`, and says
- * how its training differed. eval: NULL where these rounds' metrics are known. RW_ERR_ARGUMENT: the
- * model takes absent features otherwise than training would. */
-int rw_continue(struct rw_engine *engine, const struct rw_model *init, const struct rw_sets *sets,
-                struct rw_params *params, struct rw_eval_sets *eval, struct rw_model *model,
-                size_t *tree_room);
+size_t rw_most_leaves(const struct rw_model *model); /* of a tree; at least 1 */
+/* Adds the trees of sets->init to all scores and to `model`, and says how its training differed.
+ * eval: NULL where these rounds' metrics are known. RW_ERR_ARGUMENT: the model takes absent
+ * features otherwise than training would. */
+int rw_continue(struct rw_engine *engine, const struct rw_sets *sets, struct rw_params *params,
+                struct rw_eval_sets *eval, struct rw_model *model, size_t *tree_room);
 /* What the finished model has of the one it goes on from: its features beside the training set's,
  * its names unless there are others, and its trainings. The model's own parameters are known. */
 int rw_continuation_finish(struct rw_ctx *ctx, const struct rw_model *init, struct rw_model *model);

@@ -344,9 +344,7 @@ int main(int argc, char **argv)
                              .n_threads = 2};
     struct rw_ctx *ctx = NULL;
     struct rw_dataset *data = NULL;
-    const struct rw_dataset *coded;
-    const struct rw_binned none = {.documents = NULL};
-    struct rw_category_sets sets = {.codes = NULL};
+    struct rw_sets sets = {.n_sets = 0};
     int status = RW_OK;
     if (rw_params_new(NULL, &job.params) < 0 || rw_params_set(NULL, job.params, "rate", "0.1") < 0)
         return 2;
@@ -376,14 +374,14 @@ int main(int argc, char **argv)
         RW_TRY_OUT(rw_dataset_read_side_column(ctx, data, "start-scores", job.start_scores));
     if (job.labels)
         RW_TRY_OUT(rw_dataset_read_side_column(ctx, data, "labels", job.labels));
-    RW_TRY_OUT(rw_category_sets_make(ctx, job.params, &none, data, NULL, &sets));
-    RW_TRY_OUT(rw_category_sets_take(ctx, &sets, 0, data, &coded));
-    job.rules.cut.categories = sets.codes;
-    RW_TRY_OUT(train(ctx, &job, argv[1], coded));
+    RW_TRY_OUT(rw_sets_init(&sets, ctx, data, NULL, 0));
+    RW_TRY_OUT(rw_sets_categories(ctx, job.params, &sets, NULL));
+    job.rules.cut.categories = sets.categories.codes;
+    RW_TRY_OUT(train(ctx, &job, argv[1], sets.set[0]));
 out:
     if (status < 0)
         fprintf(stderr, "dump: %s\n", rw_last_error(ctx));
-    rw_category_sets_release(&sets);
+    rw_sets_release(&sets);
     rw_params_free(job.params);
     rw_arena_free(&job.arena);
     rw_dataset_free(data);

@@ -100,7 +100,8 @@ static int replay(const struct rw_model *init, const char *device, uint32_t max_
     cr_assert_eq(rw_sets_init(&in, scratch_ctx, train, others, 1), RW_OK);
     cr_assert_eq(rw_model_new(scratch_ctx, &model), RW_OK);
     params->absent = init->absent_missing;
-    const int status = rw_continue(engine, init, &in, params, &eval_sets, model, &room);
+    in.init = init;
+    const int status = rw_continue(engine, &in, params, &eval_sets, model, &room);
     cr_assert(status < 0 || model->n_trees == init->n_trees + init->empty_rounds);
     for (int set = 0; set < 2 && status == RW_OK; set++) {
         const size_t n = sets[set]->n_docs;

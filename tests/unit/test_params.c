@@ -96,6 +96,14 @@ Test(params, values_reach_their_fields)
 }
 
 /* Against the C library's powers, which are as exact as need be. */
+/* What becomes of `auto`. */
+static struct rw_params chosen(uint32_t n_docs, uint32_t n_features)
+{
+    struct rw_params copy = *params; /* texts are borrowed */
+    rw_params_choose(&copy, n_docs, n_features);
+    return copy;
+}
+
 Test(params, rate_schedules)
 {
     set("rate", "0.40:2.5e-2:6");
@@ -130,9 +138,9 @@ Test(params, rate_schedules)
     cr_expect_str_eq(rw_params_get(params, "rate"), "auto");
     /* What goes by the rate goes by the last one. */
     set("rate", "0.3:0.05:5");
-    cr_expect_eq(rw_params_sample_features(params, 20000, 200), 0.25);
+    cr_expect_eq(chosen(20000, 200).sample_features, 0.25);
     set("rate", "0.05:0.3:5");
-    cr_expect_eq(rw_params_sample_features(params, 20000, 200), 0.5);
+    cr_expect_eq(chosen(20000, 200).sample_features, 0.5);
 }
 
 Test(params, words_match_the_enums)
@@ -173,39 +181,39 @@ Test(params, by_the_size_of_the_training_set)
     cr_expect_eq(rw_params_leaves(params, 1), 8);
     cr_expect_eq(rw_params_leaves(params, 36000), 30);
     cr_expect_eq(rw_params_leaves(params, 1000000), 255);
-    cr_expect_eq(rw_params_split(params, 10799), RW_SPLIT_MART);
-    cr_expect_eq(rw_params_split(params, 10800), RW_SPLIT_NEWTON);
+    cr_expect_eq(chosen(10799, 100).split, RW_SPLIT_MART);
+    cr_expect_eq(chosen(10800, 100).split, RW_SPLIT_NEWTON);
     set("objective", "yetirank");
-    cr_expect_eq(rw_params_split(params, 10800), RW_SPLIT_NEWTON);
+    cr_expect_eq(chosen(10800, 100).split, RW_SPLIT_NEWTON);
     set("objective", "regression");
-    cr_expect_eq(rw_params_split(params, 10800), RW_SPLIT_MART);
-    cr_expect_eq(rw_params_sample_features(params, 10800, 32), 1.0);
+    cr_expect_eq(chosen(10800, 100).split, RW_SPLIT_MART);
+    cr_expect_eq(chosen(10800, 32).sample_features, 1.0);
     set("objective", "lambdarank");
-    cr_expect_eq(rw_params_sample_features(params, 10799, 32), 1.0);
-    cr_expect_eq(rw_params_sample_features(params, 10800, 31), 1.0);
-    cr_expect_eq(rw_params_sample_features(params, 10800, 32), 0.5);
-    cr_expect_eq(rw_params_sample_features(params, 10800, 99), 0.5);
-    cr_expect_eq(rw_params_sample_features(params, 10800, 100), 0.25);
-    cr_expect_eq(rw_params_rate(params, 10799, 100), 0.1);
-    cr_expect_eq(rw_params_rate(params, 10800, 100), 0.05);
+    cr_expect_eq(chosen(10799, 32).sample_features, 1.0);
+    cr_expect_eq(chosen(10800, 31).sample_features, 1.0);
+    cr_expect_eq(chosen(10800, 32).sample_features, 0.5);
+    cr_expect_eq(chosen(10800, 99).sample_features, 0.5);
+    cr_expect_eq(chosen(10800, 100).sample_features, 0.25);
+    cr_expect_eq(chosen(10799, 100).rate, 0.1);
+    cr_expect_eq(chosen(10800, 100).rate, 0.05);
     set("objective", "regression");
-    cr_expect_eq(rw_params_rate(params, 10800, 100), 0.1);
+    cr_expect_eq(chosen(10800, 100).rate, 0.1);
     set("objective", "lambdarank");
-    cr_expect_eq(rw_params_rate(params, 10800, 99), 0.1);
+    cr_expect_eq(chosen(10800, 99).rate, 0.1);
     set("rate", "0.1");
-    cr_expect_eq(rw_params_rate(params, 10800, 100), 0.1);
-    cr_expect_eq(rw_params_sample_features(params, 1000000, 500), 0.5);
+    cr_expect_eq(chosen(10800, 100).rate, 0.1);
+    cr_expect_eq(chosen(1000000, 500).sample_features, 0.5);
     set("rate", "0.02");
-    cr_expect_eq(rw_params_sample_features(params, 1000000, 500), 0.25);
-    cr_expect_eq(rw_params_sample_features(params, 10799, 100), 1.0);
+    cr_expect_eq(chosen(1000000, 500).sample_features, 0.25);
+    cr_expect_eq(chosen(10799, 100).sample_features, 1.0);
     set("sample-features", "0.7");
-    cr_expect_eq(rw_params_sample_features(params, 1, 1), 0.7);
+    cr_expect_eq(chosen(1, 1).sample_features, 0.7);
     set("split", "newton");
     set("leaves", "31");
-    cr_expect_eq(rw_params_split(params, 1), RW_SPLIT_NEWTON);
+    cr_expect_eq(chosen(1, 100).split, RW_SPLIT_NEWTON);
     cr_expect_eq(rw_params_leaves(params, 1), 31);
     set("split", "mart");
-    cr_expect_eq(rw_params_split(params, 1000000), RW_SPLIT_MART);
+    cr_expect_eq(chosen(1000000, 100).split, RW_SPLIT_MART);
 }
 
 Test(params, rule_of_the_objective)
