@@ -728,16 +728,6 @@ static void report_queries(struct checking *c)
                     (double)check->least_label);
 }
 
-/* What a distance must pass to be a finding. Documents of one query are alike, so sets of few
- * queries differ by chance as if they had as many documents: the 5 % point of the test by
- * Kolmogorov and Smirnov. */
-static double drift_limit(const struct rw_check *check)
-{
-    const double n = check->n_queries, m = check->n_other_queries;
-    const double chance = 1.36 * sqrt((n + m) / (n * m));
-    return chance > RW_CHECK_DRIFT ? chance : RW_CHECK_DRIFT;
-}
-
 /* Categories of features that moved, with their shares of the documents here and there. */
 static struct names list_categories(const struct checking *c, double limit)
 {
@@ -759,7 +749,11 @@ static void report_shared(struct checking *c)
     const struct rw_check *check = &c->check;
     if (!c->other)
         return;
-    const double limit = drift_limit(check);
+    /* What a distance must pass to be a finding. Documents of one query are alike, so sets of few
+     * queries differ by chance as if they had as many documents: the 5 % point of the test by
+     * Kolmogorov and Smirnov. */
+    const double n = check->n_queries, m = check->n_other_queries;
+    const double limit = fmax(1.36 * sqrt((n + m) / (n * m)), RW_CHECK_DRIFT);
     const struct count counts[] = {
         {check->n_shared_queries, 1, 0, "shared-queries", "queries are in both sets, by their ids"},
         {c->n_by_one, 1, 0, "features-by-words",

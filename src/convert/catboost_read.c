@@ -51,29 +51,14 @@ static const json_t *optional_array(struct rw_source *source, const json_t *obje
 /* Losses whose prediction is the sum of the leaves. A model of another program has none. */
 static void check_loss(struct rw_source *source, const json_t *root)
 {
-    static const char *const plain[] = {"RMSE",
-                                        "MAE",
-                                        "Quantile",
-                                        "GroupQuantile",
-                                        "MAPE",
-                                        "Lq",
-                                        "Huber",
-                                        "Expectile",
-                                        "LogCosh",
-                                        "QueryRMSE",
-                                        "QuerySoftMax",
-                                        "PairLogit",
-                                        "YetiRank",
-                                        "LambdaMart",
-                                        "PairLogitPairwise",
-                                        "YetiRankPairwise",
-                                        "StochasticFilter",
-                                        "StochasticRank",
-                                        NULL};
+    static const char plain[] =
+        "RMSE MAE Quantile GroupQuantile MAPE Lq Huber Expectile LogCosh QueryRMSE QuerySoftMax "
+        "PairLogit YetiRank LambdaMart PairLogitPairwise YetiRankPairwise StochasticFilter "
+        "StochasticRank";
     const json_t *params = json_object_get(json_object_get(root, "model_info"), "params");
     const json_t *loss = json_object_get(params, "loss_function");
-    const char *type = loss ? rw_json_text(source, loss, "type") : plain[0];
-    if (!rw_is_among(type, plain))
+    const char *type = loss ? rw_json_text(source, loss, "type") : "RMSE";
+    if (!rw_is_among(type, strlen(type), plain))
         rw_refuse(source, "loss function '%.60s', whose prediction is not the sum of the leaves",
                   type);
 }
@@ -322,10 +307,9 @@ static void read_tests(struct reading *r, const json_t *root, const json_t *info
 
 static uint8_t read_nan(struct rw_source *source, const json_t *entry)
 {
-    static const char *const treatments[] = {"AsTrue", "AsFalse", "AsIs", NULL};
     const int64_t has_nans = rw_json_integer(source, entry, "has_nans", 0, 1);
     const char *treatment = rw_json_text(source, entry, "nan_value_treatment");
-    if (!rw_is_among(treatment, treatments))
+    if (!rw_is_among(treatment, strlen(treatment), "AsTrue AsFalse AsIs"))
         rw_refuse(source, "'nan_value_treatment' is '%.40s'; expected AsIs, AsFalse or AsTrue",
                   treatment);
     return has_nans && strcmp(treatment, "AsTrue") == 0 ? RW_NAN_RIGHT : RW_NAN_LEFT;

@@ -404,8 +404,8 @@ double rw_json_number_at(struct rw_source *source, const json_t *array, const ch
 /* Both children of a split: objects of these names. */
 void rw_json_children(struct rw_source *source, const json_t *object, const char *left,
                       const char *right, const void *child[2]);
-/* A text among `words`, a list that ends in NULL? */
-int rw_is_among(const char *text, const char *const *words);
+/* Is the text, [n], one of `words`, between which are blanks? */
+int rw_is_among(const char *text, size_t n, const char *words);
 
 /* The float that a JSON number was written from. jansson gives the nearest double, which may lie
  * just between two floats where the text did not: then it is the one whose shortest decimal that

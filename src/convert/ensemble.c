@@ -414,11 +414,6 @@ static int gather_categories(struct raising *r, struct listed *of_column)
     return RW_OK;
 }
 
-static int compare_words(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static int raise_words(struct raising *r, uint32_t column, const struct listed *of,
                        struct rw_feature_categories *to)
 {
@@ -433,7 +428,7 @@ static int raise_words(struct raising *r, uint32_t column, const struct listed *
                              rw_ens_word(rw_ens_categories_of(r->from, column), number, decimal)));
     }
     if (to->n > 1)
-        qsort(to->word, to->n, sizeof(*to->word), compare_words);
+        qsort(to->word, to->n, sizeof(*to->word), rw_words_by_bytes);
     for (uint32_t code = 0; code < to->n; code++) {
         if (!*to->word[code] || (code > 0 && strcmp(to->word[code - 1], to->word[code]) == 0))
             return refuse_feature(r, column, "has an empty word, or one twice");
@@ -467,18 +462,6 @@ static int raise_categories(struct raising *r, struct rw_model *model)
     return rw_categories_index(r->ctx, &model->categories);
 }
 
-/* A comparison of categories with a threshold parts none of them, or none can say what it does. */
-static int set_of_threshold(const struct raising *r, const struct rw_ens_node *node,
-                            const struct rw_feature_categories *of, float cut,
-                            struct rw_code_set *set)
-{
-    if (cut >= 0.0f && cut < (float)RW_MAX_CATEGORY_ID)
-        return refuse_feature(r, node->column, "is also compared with a threshold");
-    for (uint32_t code = 0; cut >= 0.0f && code <= of->n; code++)
-        rw_set_add(set, code);
-    return RW_OK;
-}
-
 static int raise_set(struct raising *r, const struct rw_ens_node *node,
                      const struct rw_feature_categories *of, int32_t i, struct rw_tree *to)
 {
@@ -487,10 +470,15 @@ static int raise_set(struct raising *r, const struct rw_ens_node *node,
     char decimal[16];
     RW_TRY(rw_tree_add_sets(r->ctx, to));
     to->by_set[i] = 1;
-    if (!node->by_category) {
+    if (!node->by_category) { /* a threshold that parts none of them, or none can say what it does
+                               */
         const float cut = to->cut[i];
         to->cut[i] = 0;
-        return set_of_threshold(r, node, of, cut, &to->set[i]);
+        if (cut >= 0.0f && cut < (float)RW_MAX_CATEGORY_ID)
+            return refuse_feature(r, node->column, "is also compared with a threshold");
+        for (uint32_t code = 0; cut >= 0.0f && code <= of->n; code++)
+            rw_set_add(&to->set[i], code);
+        return RW_OK;
     }
     to->missing_left[i] = r->rules->missing_unlisted ? !listed_left : node->nan == RW_NAN_LEFT;
     for (uint32_t k = 0; k < node->n_listed; k++)
@@ -579,17 +567,6 @@ static int raise_tree(struct raising *r, const struct rw_ens_tree *tree, int32_t
     return raise_covers(r, tree, to);
 }
 
-/* A base score is a tree of one leaf, the first. */
-static int raise_base(struct raising *r, double base, struct rw_tree *to)
-{
-    if (!rw_fits_float(base))
-        return rw_fail(r->ctx, RW_ERR_FORMAT, "%s: a base score of %g", r->path, base);
-    RW_TRY(rw_tree_init(r->ctx, to, 1));
-    to->leaf[0] = (float)base;
-    r->n_rounded += (double)to->leaf[0] != base;
-    return RW_OK;
-}
-
 static int raise_columns(struct raising *r, struct rw_model *model)
 {
     const struct rw_ensemble *from = r->from;
@@ -653,8 +630,13 @@ int rw_raise(struct rw_ctx *ctx, const struct rw_ensemble *from,
     RW_TRY(raise_categories(&r, model));
     model->n_trees = from->n_trees + has_base;
     model->absent_missing = r.rules->absent == RW_ABSENT_NAN;
-    if (has_base)
-        RW_TRY(raise_base(&r, from->base, &model->tree[0]));
+    if (has_base && !rw_fits_float(from->base))
+        return rw_fail(ctx, RW_ERR_FORMAT, "%s: a base score of %g", path, from->base);
+    if (has_base) { /* a tree of one leaf, the first */
+        RW_TRY(rw_tree_init(ctx, &model->tree[0], 1));
+        model->tree[0].leaf[0] = (float)from->base;
+        r.n_rounded += (double)(float)from->base != from->base;
+    }
     for (int32_t t = 0; t < from->n_trees; t++)
         RW_TRY(raise_tree(&r, &from->tree[t], t, &model->tree[t + has_base]));
     RW_TRY(raise_columns(&r, model));

@@ -230,18 +230,6 @@ static int has_names(const struct rw_ensemble *ensemble, const struct rw_model_f
     return 0;
 }
 
-/* The first column is feature 1, as LETOR text counts, also where a format counts from 0, but not
- * where columns have names: those of a table are numbered from 0 here, too. */
-static int import_base(struct rw_ctx *ctx, const struct rw_ensemble *ensemble,
-                       const struct rw_model_format *format)
-{
-    const uint32_t first = format->consumer[0].rules.first_column;
-    const int base = first == 1 || !has_names(ensemble, format);
-    rw_log(ctx, RW_LOG_NOTE, "feature base %d: %u in '%s' is feature %d of the model", base, first,
-           format->name, base);
-    return base;
-}
-
 /* How the model counts its features, and, of columns without names that count from 0, what that was
  * taken for: LETOR text counts from 1, and a model that was trained on it may look just so. */
 static void set_columns(struct rw_ctx *ctx, const struct rw_ensemble *ensemble,
@@ -276,8 +264,14 @@ int rw_model_import(struct rw_ctx *ctx, const char *path, const struct rw_exchan
     if (!path)
         return RW_OK;
     RW_TRY(parse(ctx, format, path, NULL, &ensemble));
-    const int base = how->feature_base == RW_FEATURE_BASE_AUTO ? import_base(ctx, &ensemble, format)
-                                                               : how->feature_base;
+    /* The first column is feature 1, as LETOR text counts, also where a format counts from 0, but
+     * not where columns have names: those of a table are numbered from 0 here, too. */
+    const uint32_t first = format->consumer[0].rules.first_column;
+    const int is_auto = how->feature_base == RW_FEATURE_BASE_AUTO;
+    const int base = !is_auto ? how->feature_base : first == 1 || !has_names(&ensemble, format);
+    if (is_auto)
+        rw_log(ctx, RW_LOG_NOTE, "feature base %d: %u in '%s' is feature %d of the model", base,
+               first, format->name, base);
     RW_TRY(rw_raise(ctx, &ensemble, format, base, path, out));
     set_columns(ctx, &ensemble, format, how, base, *out);
     if (format->consumer[0].rules.absent == RW_ABSENT_AS_MODEL && absent_matters(*out))

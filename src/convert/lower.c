@@ -76,12 +76,12 @@ int rw_by_words(const struct rw_model_format *format, const struct rw_feature_ca
     return format->categories == RW_SAYS_WORDS && word_not_number(format, of) != NULL;
 }
 
-/* Before a message that is not said of the feature as it is: what it is said of. */
-static const char *of_feature(const struct lowering *l, uint32_t feature,
-                              char text[RW_FEATURE_TEXT + 2])
+/* Begins a message that is not said of the feature as it is: what it is said of, and `after`. */
+static const char *of_feature(const struct lowering *l, uint32_t feature, const char *after,
+                              char text[RW_FEATURE_TEXT + 8])
 {
     feature_text(l, feature, text);
-    strcat(text, ": ");
+    strcat(text, after);
     return l->how->of_features ? "" : text;
 }
 
@@ -89,18 +89,14 @@ static int check_categories(const struct lowering *l, int32_t t, int32_t i)
 {
     const struct rw_feature_categories *of =
         rw_categories_find(&l->model->categories, l->model->tree[t].feature[i]);
-    const char *format = l->format->name;
-    char text[RW_FEATURE_TEXT + 8];
-    if (l->format->categories == RW_SAYS_NO_CATEGORIES) {
-        feature_text(l, of->feature, text);
-        strcat(text, " is ");
-        return refuse_split(l, t, i, "%scategorical, and '%s' cannot say which go left",
-                            l->how->of_features ? "" : text, format);
-    }
     const char *word = word_not_number(l->format, of);
+    char text[RW_FEATURE_TEXT + 8];
+    if (l->format->categories == RW_SAYS_NO_CATEGORIES)
+        return refuse_split(l, t, i, "%scategorical, and '%s' cannot say which go left",
+                            of_feature(l, of->feature, " is ", text), l->format->name);
     if (word && l->format->categories == RW_SAYS_NUMBERS)
         return refuse_split(l, t, i, "%scategory '%.64s'; '%s' takes whole numbers up to %u",
-                            of_feature(l, of->feature, text), word, format,
+                            of_feature(l, of->feature, ": ", text), word, l->format->name,
                             l->format->most_category);
     return RW_OK;
 }
@@ -137,7 +133,7 @@ static int check_unknown(struct lowering *l, int32_t t, int32_t i, int *apart)
                             "%sa missing value %s one way, a word that training did not "
                             "see the other; for '%s' both are missing\nhint: %s sends both where "
                             "such words go",
-                            of_feature(l, of->feature, text),
+                            of_feature(l, of->feature, ": ", text),
                             l->how->of_features ? "may go" : "goes", l->format->name, l->lossy_by);
     l->n_directions++;
     return RW_OK;
@@ -248,10 +244,8 @@ static int lower_tree(struct lowering *l, int32_t t, struct rw_ensemble *out)
     RW_TRY(rw_ensemble_add_tree(l->ctx, out, n_splits + tree->n_leaves, &to));
     for (int32_t i = 0; i < n_splits; i++)
         RW_TRY(lower_split(l, t, i, &to->node[i], out));
-    for (int32_t i = 0; i < tree->n_leaves; i++) {
-        struct rw_ens_node *leaf = &to->node[n_splits + i];
-        leaf->value = (double)tree->leaf[i];
-    }
+    for (int32_t i = 0; i < tree->n_leaves; i++)
+        to->node[n_splits + i].value = (double)tree->leaf[i];
     lower_covers(l, tree, to);
     return RW_OK;
 }
@@ -277,19 +271,18 @@ static int name_fits(const struct rw_model_format *format, const char *name)
 
 static int check_unique(struct lowering *l, const struct rw_ensemble *out)
 {
-    json_t *seen = json_object();
-    int status = RW_OK;
-    for (uint32_t i = 0; i < out->n_columns && status == RW_OK; i++) {
+    RW_RELEASED(rw_query_ids_release) struct rw_query_ids seen = {0};
+    for (uint32_t i = 0; i < out->n_columns; i++) {
         const char *name = out->column_name[i];
-        if (name && json_object_get(seen, name))
-            status = rw_fail(l->ctx, RW_ERR_UNSUPPORTED,
-                             "two features have the name '%s', which '%s' cannot tell apart", name,
-                             l->format->name);
-        else if (name && json_object_set_new(seen, name, json_null()) < 0)
-            status = rw_fail(l->ctx, RW_ERR_MEMORY, "out of memory: names of features");
+        size_t first;
+        const int is_known = name ? rw_query_ids_add(l->ctx, &seen, name, &first) : 0;
+        RW_TRY(is_known);
+        if (is_known)
+            return rw_fail(l->ctx, RW_ERR_UNSUPPORTED,
+                           "two features have the name '%s', which '%s' cannot tell apart", name,
+                           l->format->name);
     }
-    json_decref(seen);
-    return status;
+    return RW_OK;
 }
 
 /* The set's name of a column that trees ask for: by the feature's name where the model has names,
@@ -319,45 +312,45 @@ static int find_in_set(const struct lowering *l, uint32_t column, const char **f
     return RW_OK;
 }
 
-static int lower_set_names(struct lowering *l, struct rw_ensemble *out)
+/* What the format calls a column; NULL: it has no name. made: room for one that is made up. */
+static int name_column(struct lowering *l, uint32_t i, char made[64], const char **out)
 {
-    for (uint32_t i = 0; i < out->n_columns; i++) {
-        const char *name;
-        if (!l->asked[(int64_t)i + l->base])
-            continue;
-        RW_TRY(find_in_set(l, i, &name));
-        RW_TRY(rw_ensemble_name(l->ctx, out, i, name));
+    const uint32_t feature = (uint32_t)((int64_t)i + l->base);
+    if (l->format->names == RW_NAMES_SET && l->how->set) {
+        *out = NULL;
+        return l->asked[feature] ? find_in_set(l, i, out) : RW_OK;
     }
-    return check_unique(l, out);
+    rw_made_up_name(l->format, i + l->rules->first_column, made, 64);
+    *out = rw_model_feature_name(l->model, feature);
+    rw_json_watch();
+    if (**out && !name_fits(l->format, *out)) {
+        if (rw_json_lacked_memory())
+            return rw_fail(l->ctx, RW_ERR_MEMORY, "out of memory: names of features");
+        if (!l->how->lossy)
+            return rw_fail(l->ctx, RW_ERR_UNSUPPORTED,
+                           "the name of feature %u, '%s', has a character that '%s' cannot carry"
+                           "\nhint: %s leaves such names out",
+                           feature, *out, l->format->name, l->lossy_by);
+        l->n_names++;
+        *out = "";
+    }
+    *out = **out ? *out : made;
+    return RW_OK;
 }
 
 static int lower_names(struct lowering *l, struct rw_ensemble *out)
 {
     const enum rw_names names = l->format->names;
-    if (names == RW_NAMES_SET && l->how->set)
-        return lower_set_names(l, out);
     if (names == RW_NAMES_NONE || (names == RW_NAMES_GIVEN && l->model->n_names == 0)) {
         out->column_name = NULL;
         return RW_OK;
     }
     for (uint32_t i = 0; i < out->n_columns; i++) {
-        const char *name = rw_model_feature_name(l->model, (uint32_t)((int64_t)i + l->base));
+        const char *name;
         char made[64];
-        rw_json_watch();
-        if (*name && !name_fits(l->format, name)) {
-            if (rw_json_lacked_memory())
-                return rw_fail(l->ctx, RW_ERR_MEMORY, "out of memory: names of features");
-            if (!l->how->lossy)
-                return rw_fail(l->ctx, RW_ERR_UNSUPPORTED,
-                               "the name of feature %u, '%s', has a character that '%s' cannot "
-                               "carry\nhint: %s leaves such names out",
-                               (uint32_t)((int64_t)i + l->base), name, l->format->name,
-                               l->lossy_by);
-            l->n_names++;
-            name = "";
-        }
-        rw_made_up_name(l->format, i + l->rules->first_column, made, sizeof(made));
-        RW_TRY(rw_ensemble_name(l->ctx, out, i, *name ? name : made));
+        RW_TRY(name_column(l, i, made, &name));
+        if (name)
+            RW_TRY(rw_ensemble_name(l->ctx, out, i, name));
     }
     return check_unique(l, out);
 }
@@ -383,19 +376,6 @@ static int lower_categories(struct lowering *l, struct rw_ensemble *out)
     return RW_OK;
 }
 
-static int lower_columns(struct lowering *l, struct rw_ensemble *out)
-{
-    int64_t last = RW_MAX_FEATURE;
-    for (uint32_t i = 0; i < l->model->n_features; i++)
-        l->had[l->model->feature[i]] = 1;
-    while (last >= l->base && !l->had[last])
-        last--;
-    RW_TRY(rw_ensemble_set_columns(l->ctx, out, (uint32_t)(last - l->base + 1)));
-    memcpy(out->column_had, l->had + l->base, out->n_columns);
-    RW_TRY(lower_categories(l, out));
-    return lower_names(l, out);
-}
-
 static void warn(const struct lowering *l, uint64_t n, const char *what)
 {
     if (n > 0)
@@ -404,11 +384,19 @@ static void warn(const struct lowering *l, uint64_t n, const char *what)
 
 static int lower_all(struct lowering *l, struct rw_ensemble *out)
 {
+    int64_t last = RW_MAX_FEATURE;
     RW_TRY(RW_ARENA_NEW(l->ctx, &out->arena, l->had, RW_FEATURE_IDS));
     RW_TRY(RW_ARENA_NEW(l->ctx, &out->arena, l->asked, RW_FEATURE_IDS));
     for (int32_t t = 0; t < l->model->n_trees; t++)
         RW_TRY(lower_tree(l, t, out));
-    return lower_columns(l, out);
+    for (uint32_t i = 0; i < l->model->n_features; i++)
+        l->had[l->model->feature[i]] = 1;
+    while (last >= l->base && !l->had[last])
+        last--;
+    RW_TRY(rw_ensemble_set_columns(l->ctx, out, (uint32_t)(last - l->base + 1)));
+    memcpy(out->column_had, l->had + l->base, out->n_columns);
+    RW_TRY(lower_categories(l, out));
+    return lower_names(l, out);
 }
 
 int rw_lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_model_format *format,
@@ -487,14 +475,6 @@ struct parting {
     struct rw_arena *arena; /* of all arrays */
 };
 
-static int lists_any(const struct rw_feature_categories *of, const struct rw_code_set *set)
-{
-    int any = 0;
-    for (uint32_t code = 0; code < of->n; code++)
-        any |= rw_set_has(set, code) != rw_set_has(set, of->n);
-    return any;
-}
-
 /* Do missing values go another way than unlisted categories, which are some? */
 static int conflicts(const struct parting *p, const struct rw_tree *tree, int32_t node)
 {
@@ -502,8 +482,11 @@ static int conflicts(const struct parting *p, const struct rw_tree *tree, int32_
         return 0;
     const struct rw_feature_categories *of =
         rw_categories_find(&p->model->categories, tree->feature[node]);
-    return tree->missing_left[node] != rw_set_has(&tree->set[node], of->n) &&
-           !rw_by_words(p->format, of) && lists_any(of, &tree->set[node]);
+    const int unlisted_left = rw_set_has(&tree->set[node], of->n);
+    int lists_any = 0;
+    for (uint32_t code = 0; code < of->n; code++)
+        lists_any |= rw_set_has(&tree->set[node], code) != unlisted_left;
+    return lists_any && tree->missing_left[node] != unlisted_left && !rw_by_words(p->format, of);
 }
 
 static const struct fact *find_fact(const struct parting *p, int32_t fact, uint32_t feature)

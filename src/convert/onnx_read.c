@@ -13,7 +13,7 @@ struct pb_field {
     uint32_t number;
     enum rw_pb_type type;
     uint64_t value;  /* of a varint, or the bits of a fixed one */
-    struct pb bytes; /* of RW_PB_BYTES; part of the source */
+    struct pb bytes; /* of PB_BYTES; part of the source */
 };
 
 static void wrong(struct rw_source *source, const char *at, const char *what)
@@ -59,11 +59,11 @@ static int next_field(struct rw_source *source, struct pb *from, struct pb_field
     const uint64_t tag = read_number(source, from);
     field->number = (uint32_t)(tag >> 3);
     field->type = (enum rw_pb_type)(tag & 7);
-    const int is_bytes = field->type == RW_PB_BYTES;
-    const size_t fixed = field->type == RW_PB_FIXED32 ? 4 : field->type == RW_PB_FIXED64 ? 8 : 0;
+    const int is_bytes = field->type == PB_BYTES;
+    const size_t fixed = field->type == PB_FIXED32 ? 4 : field->type == PB_FIXED64 ? 8 : 0;
     if (tag < 8 || tag >> 3 > 536870911)
         wrong(source, begin, "a field that no message has");
-    else if (!fixed && !is_bytes && field->type != RW_PB_VARINT)
+    else if (!fixed && !is_bytes && field->type != PB_VARINT)
         wrong(source, begin, "a field of an unknown type");
     else if (!fixed)
         field->value = read_number(source, from);
@@ -84,7 +84,7 @@ static int next_field(struct rw_source *source, struct pb *from, struct pb_field
 /* The field as a message of its own, or as a text; refused if it is a number. */
 static struct pb message_of(struct rw_source *source, const struct pb_field *field)
 {
-    if (field->type != RW_PB_BYTES)
+    if (field->type != PB_BYTES)
         rw_refuse(source, "not ONNX: field %u is a number; expected a message", field->number);
     return field->bytes;
 }
@@ -92,7 +92,7 @@ static struct pb message_of(struct rw_source *source, const struct pb_field *fie
 /* The last field of that number; zeros: not there. */
 static struct pb_field find_field(struct rw_source *source, struct pb message, uint32_t number)
 {
-    struct pb_field field, found = {.type = RW_PB_BYTES};
+    struct pb_field field, found = {.type = PB_BYTES};
     while (next_field(source, &message, &field)) {
         if (field.number == number)
             found = field;
@@ -109,7 +109,7 @@ static struct pb find_message(struct rw_source *source, struct pb message, uint3
 static uint64_t find_number(struct rw_source *source, struct pb message, uint32_t number)
 {
     const struct pb_field found = find_field(source, message, number);
-    return found.type == RW_PB_VARINT ? found.value : 0;
+    return found.type == PB_VARINT ? found.value : 0;
 }
 
 static int is_word(struct pb text, const char *word)
@@ -148,15 +148,13 @@ static void add_number(struct reading *r, uint64_t bits, size_t size, enum rw_on
 static void add_numbers(struct reading *r, const struct pb_field *field, size_t size,
                         enum rw_onnx_list to)
 {
-    const enum rw_pb_type alone = size == 4   ? RW_PB_FIXED32
-                                  : size == 8 ? RW_PB_FIXED64
-                                              : RW_PB_VARINT;
+    const enum rw_pb_type alone = size == 4 ? PB_FIXED32 : size == 8 ? PB_FIXED64 : PB_VARINT;
     if (field->type == alone && size != 1) {
         add_number(r, field->value, size, to);
         return;
     }
     struct pb from = size > 1 ? field->bytes : message_of(r->source, field);
-    if (size > 1 && (field->type != RW_PB_BYTES || (size_t)(from.end - from.at) % size != 0))
+    if (size > 1 && (field->type != PB_BYTES || (size_t)(from.end - from.at) % size != 0))
         rw_refuse(r->source, "not ONNX: field %u is no array of numbers of %d bytes", field->number,
                   (int)size);
     while (from.at < from.end && r->source->status == RW_OK) {
@@ -170,27 +168,27 @@ static void read_tensor(struct reading *r, const struct pb_field *from, struct p
                         enum rw_onnx_list to)
 {
     struct pb tensor = message_of(r->source, from);
-    const uint64_t type = find_number(r->source, tensor, RW_ONNX_TENSOR_TYPE);
+    const uint64_t type = find_number(r->source, tensor, ONNX_TENSOR_TYPE);
     struct pb_field field;
-    if (find_number(r->source, tensor, RW_ONNX_TENSOR_ELSEWHERE))
+    if (find_number(r->source, tensor, ONNX_TENSOR_ELSEWHERE))
         rw_refuse(r->source, "'%.*s': its values stand in another file", SHOWN(name));
-    if (type != RW_ONNX_FLOAT32 && type != RW_ONNX_FLOAT64 && type != RW_ONNX_UINT8)
+    if (type != ONNX_FLOAT32 && type != ONNX_FLOAT64 && type != ONNX_UINT8)
         rw_refuse(r->source, "'%.*s': elements of type %llu; expected float, double or uint8",
                   SHOWN(name), (unsigned long long)type);
-    if ((type == RW_ONNX_UINT8) != (to == RW_ONNX_MODE) && to != RW_ONNX_IGNORED)
+    if ((type == ONNX_UINT8) != (to == ONNX_MODE) && to != ONNX_IGNORED)
         rw_refuse(r->source, "'%.*s': elements of type %llu, which the operator does not take",
                   SHOWN(name), (unsigned long long)type);
-    const uint32_t own = type == RW_ONNX_FLOAT32   ? RW_ONNX_TENSOR_FLOATS
-                         : type == RW_ONNX_FLOAT64 ? RW_ONNX_TENSOR_DOUBLES
-                                                   : RW_ONNX_TENSOR_INT32S;
+    const uint32_t own = type == ONNX_FLOAT32   ? ONNX_TENSOR_FLOATS
+                         : type == ONNX_FLOAT64 ? ONNX_TENSOR_DOUBLES
+                                                : ONNX_TENSOR_INT32S;
     while (next_field(r->source, &tensor, &field)) {
-        const int is_raw = field.number == RW_ONNX_TENSOR_RAW;
+        const int is_raw = field.number == ONNX_TENSOR_RAW;
         if (field.number == own || is_raw)
             add_numbers(r, &field,
-                        type == RW_ONNX_FLOAT32   ? 4
-                        : type == RW_ONNX_FLOAT64 ? 8
-                        : is_raw                  ? 1
-                                                  : 0,
+                        type == ONNX_FLOAT32   ? 4
+                        : type == ONNX_FLOAT64 ? 8
+                        : is_raw               ? 1
+                                               : 0,
                         to);
     }
 }
@@ -200,8 +198,8 @@ static uint64_t number_of_word(struct reading *r, const struct rw_onnx_attribute
                                struct pb text)
 {
     if (row->word) /* -1 is refused later */
-        return !is_word(text, row->word) ? UINT64_MAX : row->list == RW_ONNX_AGGREGATE;
-    for (uint64_t k = 0; k <= RW_ONNX_LEAF; k++) {
+        return !is_word(text, row->word) ? UINT64_MAX : row->list == ONNX_AGGREGATE;
+    for (uint64_t k = 0; k <= ONNX_LEAF; k++) {
         if (rw_onnx_words[k] && is_word(text, rw_onnx_words[k]))
             return k;
     }
@@ -214,24 +212,24 @@ static void read_value(struct reading *r, const struct pb_field *field, struct p
                        const struct rw_onnx_attribute *row)
 {
     static const uint32_t expected[] = {
-        [RW_ONNX_INT] = RW_ONNX_ATTRIBUTE_I,     [RW_ONNX_STRING] = RW_ONNX_ATTRIBUTE_S,
-        [RW_ONNX_TENSOR] = RW_ONNX_ATTRIBUTE_T,  [RW_ONNX_FLOATS] = RW_ONNX_ATTRIBUTE_FLOATS,
-        [RW_ONNX_INTS] = RW_ONNX_ATTRIBUTE_INTS, [RW_ONNX_STRINGS] = RW_ONNX_ATTRIBUTE_STRINGS,
+        [ONNX_INT] = ONNX_ATTRIBUTE_I,     [ONNX_STRING] = ONNX_ATTRIBUTE_S,
+        [ONNX_TENSOR] = ONNX_ATTRIBUTE_T,  [ONNX_FLOATS] = ONNX_ATTRIBUTE_FLOATS,
+        [ONNX_INTS] = ONNX_ATTRIBUTE_INTS, [ONNX_STRINGS] = ONNX_ATTRIBUTE_STRINGS,
     };
     if (field->number != expected[row->type])
         rw_refuse(r->source, "'%.*s' is of another type than the operator's", SHOWN(name));
-    else if (row->type == RW_ONNX_TENSOR)
+    else if (row->type == ONNX_TENSOR)
         read_tensor(r, field, name, row->list);
-    else if (row->type == RW_ONNX_STRING || row->type == RW_ONNX_STRINGS)
+    else if (row->type == ONNX_STRING || row->type == ONNX_STRINGS)
         add(r, row->list, number_of_word(r, row, message_of(r->source, field)));
     else
-        add_numbers(r, field, row->type == RW_ONNX_FLOATS ? 4 : 0, row->list);
+        add_numbers(r, field, row->type == ONNX_FLOATS ? 4 : 0, row->list);
 }
 
 static void read_attribute(struct reading *r, const struct pb_field *from)
 {
     struct pb message = message_of(r->source, from);
-    const struct pb name = find_message(r->source, message, RW_ONNX_ATTRIBUTE_NAME);
+    const struct pb name = find_message(r->source, message, ONNX_ATTRIBUTE_NAME);
     const struct rw_onnx_attribute *row = rw_onnx_attributes(r->out->five);
     struct pb_field field;
     while (row->name && !is_word(name, row->name))
@@ -239,8 +237,8 @@ static void read_attribute(struct reading *r, const struct pb_field *from)
     if (!row->name)
         rw_refuse(r->source, "attribute '%.*s', which the operator does not have", SHOWN(name));
     while (next_field(r->source, &message, &field)) {
-        if (field.number != RW_ONNX_ATTRIBUTE_NAME && field.number != RW_ONNX_ATTRIBUTE_TYPE &&
-            field.number != RW_ONNX_ATTRIBUTE_DOC)
+        if (field.number != ONNX_ATTRIBUTE_NAME && field.number != ONNX_ATTRIBUTE_TYPE &&
+            field.number != ONNX_ATTRIBUTE_DOC)
             read_value(r, &field, name, row);
     }
 }
@@ -250,18 +248,18 @@ static void read_attribute(struct reading *r, const struct pb_field *from)
 static void read_node(struct reading *r, struct pb message)
 {
     const char *expected = r->out->five ? "TreeEnsemble" : "TreeEnsembleRegressor";
-    const struct pb op = find_message(r->source, message, RW_ONNX_NODE_OP);
-    const struct pb domain = find_message(r->source, message, RW_ONNX_NODE_DOMAIN);
+    const struct pb op = find_message(r->source, message, ONNX_NODE_OP);
+    const struct pb domain = find_message(r->source, message, ONNX_NODE_DOMAIN);
     struct pb_field field;
-    if (!is_word(op, expected) || !is_word(domain, RW_ONNX_DOMAIN))
+    if (!is_word(op, expected) || !is_word(domain, ONNX_DOMAIN))
         rw_refuse(r->source, "operator '%.*s' of '%.*s'; expected %s alone", SHOWN(op),
                   SHOWN(domain), expected);
     if (r->n_nodes++ > 0)
         rw_refuse(r->source, "several tree ensembles; expected one");
     while (next_field(r->source, &message, &field)) {
-        if (field.number == RW_ONNX_NODE_ATTRIBUTE)
+        if (field.number == ONNX_NODE_ATTRIBUTE)
             read_attribute(r, &field);
-        else if (field.number == RW_ONNX_NODE_INPUT && !r->node_input.at) /* the first */
+        else if (field.number == ONNX_NODE_INPUT && !r->node_input.at) /* the first */
             r->node_input = message_of(r->source, &field);
     }
 }
@@ -269,15 +267,15 @@ static void read_node(struct reading *r, struct pb message)
 /* The number of columns: the last dimension of the type's shape, where there are two. */
 static int64_t read_shape(struct rw_source *source, struct pb type)
 {
-    const struct pb tensor = find_message(source, type, RW_ONNX_TYPE_TENSOR);
-    struct pb shape = find_message(source, tensor, RW_ONNX_TENSOR_TYPE_SHAPE);
+    const struct pb tensor = find_message(source, type, ONNX_TYPE_TENSOR);
+    struct pb shape = find_message(source, tensor, ONNX_TENSOR_TYPE_SHAPE);
     struct pb_field field;
     int n_dims = 0;
     int64_t last = 0;
     while (next_field(source, &shape, &field)) {
-        if (field.number != RW_ONNX_SHAPE_DIM)
+        if (field.number != ONNX_SHAPE_DIM)
             continue;
-        last = (int64_t)find_number(source, message_of(source, &field), RW_ONNX_DIM_VALUE);
+        last = (int64_t)find_number(source, message_of(source, &field), ONNX_DIM_VALUE);
         n_dims++;
     }
     return n_dims == 2 && last > 0 ? last : 0;
@@ -287,15 +285,15 @@ static void read_graph(struct reading *r, struct pb message)
 {
     struct pb_field field;
     while (next_field(r->source, &message, &field)) {
-        if (field.number == RW_ONNX_GRAPH_NODE) {
+        if (field.number == ONNX_GRAPH_NODE) {
             read_node(r, message_of(r->source, &field));
-        } else if (field.number == RW_ONNX_GRAPH_INPUT) {
+        } else if (field.number == ONNX_GRAPH_INPUT) {
             const struct pb input = message_of(r->source, &field);
             if (r->n_inputs++ > 0)
                 rw_refuse(r->source, "a graph of several inputs; expected one");
-            r->graph_input = find_message(r->source, input, RW_ONNX_VALUE_NAME);
+            r->graph_input = find_message(r->source, input, ONNX_VALUE_NAME);
             r->out->n_columns =
-                read_shape(r->source, find_message(r->source, input, RW_ONNX_VALUE_TYPE));
+                read_shape(r->source, find_message(r->source, input, ONNX_VALUE_TYPE));
         }
     }
 }
@@ -307,7 +305,7 @@ int rw_onnx_read(struct rw_source *source, int five, struct rw_onnx *out)
     struct pb_field field;
     out->five = five;
     while (next_field(source, &message, &field)) {
-        if (field.number == RW_ONNX_MODEL_GRAPH)
+        if (field.number == ONNX_MODEL_GRAPH)
             read_graph(&r, message_of(source, &field));
     }
     const size_t n = (size_t)(r.graph_input.end - r.graph_input.at);
@@ -366,29 +364,29 @@ static void check_word(struct making *m, enum rw_onnx_list list, const char *nam
 
 static void check_all(struct making *m)
 {
-    const size_t n_leaves = n_of(m, RW_ONNX_LEAF_TARGET), n_base = n_of(m, RW_ONNX_BASE);
-    check_word(m, RW_ONNX_AGGREGATE, "aggregate_function", "SUM", 1);
-    check_word(m, RW_ONNX_POST, "post_transform", "NONE", 0);
-    if (n_of(m, RW_ONNX_N_TARGETS) != 1 || int_at(m, RW_ONNX_N_TARGETS, 0) != 1)
+    const size_t n_leaves = n_of(m, ONNX_LEAF_TARGET), n_base = n_of(m, ONNX_BASE);
+    check_word(m, ONNX_AGGREGATE, "aggregate_function", "SUM", 1);
+    check_word(m, ONNX_POST, "post_transform", "NONE", 0);
+    if (n_of(m, ONNX_N_TARGETS) != 1 || int_at(m, ONNX_N_TARGETS, 0) != 1)
         rw_refuse(m->source, "'n_targets' is not 1");
     if (n_base > 1)
         rw_refuse(m->source, "'base_values' has %zu elements; expected 1", n_base);
-    m->out->base = n_base ? real_at(m, RW_ONNX_BASE, 0) : 0;
+    m->out->base = n_base ? real_at(m, ONNX_BASE, 0) : 0;
     for (const struct rw_onnx_attribute *row = rw_onnx_attributes(m->onnx->five); row->name;
          row++) {
-        const size_t expected = row->list < RW_ONNX_LEAF_TREE ? m->n_nodes : n_leaves;
+        const size_t expected = row->list < ONNX_LEAF_TREE ? m->n_nodes : n_leaves;
         const size_t found = n_of(m, row->list);
-        if (row->list >= RW_ONNX_TREE && row->list < RW_ONNX_IGNORED && found != expected &&
-            (row->list != RW_ONNX_MISSING_TRUE || found > 0))
+        if (row->list >= ONNX_TREE && row->list < ONNX_IGNORED && found != expected &&
+            (row->list != ONNX_MISSING_TRUE || found > 0))
             rw_refuse(m->source, "'%s' has %zu elements; expected %zu", row->name, found, expected);
     }
     for (size_t i = 0; i < n_leaves; i++) {
-        if (int_at(m, RW_ONNX_LEAF_TARGET, i) != 0)
+        if (int_at(m, ONNX_LEAF_TARGET, i) != 0)
             rw_refuse(m->source, "a leaf of another target than the first");
     }
-    for (size_t i = 0; i < n_of(m, RW_ONNX_MODE); i++) {
-        const int64_t mode = int_at(m, RW_ONNX_MODE, i);
-        if (mode < 0 || mode >= RW_ONNX_LEAF + !m->onnx->five)
+    for (size_t i = 0; i < n_of(m, ONNX_MODE); i++) {
+        const int64_t mode = int_at(m, ONNX_MODE, i);
+        if (mode < 0 || mode >= ONNX_LEAF + !m->onnx->five)
             rw_refuse(m->source, "node %zu: there is no mode %lld", i, (long long)mode);
     }
     m->n_items = m->n_nodes + n_leaves;
@@ -400,12 +398,12 @@ static void check_all(struct making *m)
 
 static int64_t mode_of(const struct making *m, size_t node)
 {
-    return int_at(m, RW_ONNX_MODE, node);
+    return int_at(m, ONNX_MODE, node);
 }
 
 static int tracks_true(const struct making *m, size_t node)
 {
-    return n_of(m, RW_ONNX_MISSING_TRUE) > 0 && int_at(m, RW_ONNX_MISSING_TRUE, node) != 0;
+    return n_of(m, ONNX_MISSING_TRUE) > 0 && int_at(m, ONNX_MISSING_TRUE, node) != 0;
 }
 
 static void add_category(struct making *m, size_t node, double value)
@@ -419,17 +417,17 @@ static void add_category(struct making *m, size_t node, double value)
 /* What a node tests for: a set of TreeEnsemble, or values, one or of several tests in a row. */
 static void make_set(struct making *m, size_t at, struct rw_ens_node *node)
 {
-    const size_t n_members = n_of(m, RW_ONNX_MEMBERS);
+    const size_t n_members = n_of(m, ONNX_MEMBERS);
     int nan_true = tracks_true(m, at);
     m->n_categories = 0;
-    if (mode_of(m, at) == RW_ONNX_MEMBER) {
-        for (size_t k = m->node[at].members;
-             k < n_members && !isnan(real_at(m, RW_ONNX_MEMBERS, k)); k++)
-            add_category(m, at, real_at(m, RW_ONNX_MEMBERS, k));
+    if (mode_of(m, at) == ONNX_MEMBER) {
+        for (size_t k = m->node[at].members; k < n_members && !isnan(real_at(m, ONNX_MEMBERS, k));
+             k++)
+            add_category(m, at, real_at(m, ONNX_MEMBERS, k));
     } else {
         for (int32_t test = (int32_t)at; test != NONE && m->source->status == RW_OK;
              test = m->node[test].next) {
-            add_category(m, (size_t)test, real_at(m, RW_ONNX_VALUE, (size_t)test));
+            add_category(m, (size_t)test, real_at(m, ONNX_VALUE, (size_t)test));
             nan_true |= tracks_true(m, (size_t)test);
         }
     }
@@ -446,11 +444,11 @@ static void make_set(struct making *m, size_t at, struct rw_ens_node *node)
  * below does. */
 static void make_split(struct making *m, size_t at, struct rw_ens_node *node)
 {
-    const int64_t mode = mode_of(m, at), column = int_at(m, RW_ONNX_FEATURE, at);
-    const double t = real_at(m, RW_ONNX_VALUE, at);
-    const int turned = mode == RW_ONNX_GTE || mode == RW_ONNX_GT;
+    const int64_t mode = mode_of(m, at), column = int_at(m, ONNX_FEATURE, at);
+    const double t = real_at(m, ONNX_VALUE, at);
+    const int turned = mode == ONNX_GTE || mode == ONNX_GT;
     const int64_t most = m->onnx->n_columns > 0 ? m->onnx->n_columns - 1 : RW_MAX_FEATURE;
-    if (mode == RW_ONNX_NEQ)
+    if (mode == ONNX_NEQ)
         rw_refuse(m->source, "node %zu tests for unequal values", at);
     if (column < 0 || column > most)
         rw_refuse(m->source, "node %zu: feature %lld; expected 0 to %lld", at, (long long)column,
@@ -458,9 +456,9 @@ static void make_split(struct making *m, size_t at, struct rw_ens_node *node)
     node->left = m->position[m->node[at].child[turned]];
     node->right = m->position[m->node[at].child[!turned]];
     node->column = (uint32_t)column;
-    node->less = mode == RW_ONNX_LT || mode == RW_ONNX_GTE;
+    node->less = mode == ONNX_LT || mode == ONNX_GTE;
     node->nan = tracks_true(m, at) != turned ? RW_NAN_LEFT : RW_NAN_RIGHT;
-    if (mode == RW_ONNX_EQ || mode == RW_ONNX_MEMBER) {
+    if (mode == ONNX_EQ || mode == ONNX_MEMBER) {
         make_set(m, at, node);
         return;
     }
@@ -499,8 +497,8 @@ static void add_item(struct making *m, int32_t item)
 static void find_children(struct making *m, int32_t node)
 {
     for (int side = 0; side < 2; side++) {
-        const int64_t to = int_at(m, RW_ONNX_TRUE + side, (size_t)node);
-        const int leaf = int_at(m, RW_ONNX_TRUE_LEAF + side, (size_t)node) != 0;
+        const int64_t to = int_at(m, ONNX_TRUE + side, (size_t)node);
+        const int leaf = int_at(m, ONNX_TRUE_LEAF + side, (size_t)node) != 0;
         if (to < 0 || to >= (int64_t)(leaf ? m->n_items - m->n_nodes : m->n_nodes))
             rw_refuse(m->source, "node %d: there is no %s %lld to be its child", node,
                       leaf ? "leaf" : "node", (long long)to);
@@ -515,9 +513,9 @@ static void fold(struct making *m, int32_t node)
 {
     for (int32_t last = node, at; m->source->status == RW_OK; last = at) {
         at = m->node[node].child[1];
-        if (is_leaf(m, at) || mode_of(m, (size_t)node) != RW_ONNX_EQ ||
-            mode_of(m, (size_t)at) != RW_ONNX_EQ ||
-            int_at(m, RW_ONNX_FEATURE, (size_t)node) != int_at(m, RW_ONNX_FEATURE, (size_t)at))
+        if (is_leaf(m, at) || mode_of(m, (size_t)node) != ONNX_EQ ||
+            mode_of(m, (size_t)at) != ONNX_EQ ||
+            int_at(m, ONNX_FEATURE, (size_t)node) != int_at(m, ONNX_FEATURE, (size_t)at))
             return;
         find_children(m, at);
         if (m->source->status < 0 || m->node[at].child[0] != m->node[node].child[0])
@@ -555,7 +553,7 @@ static void make_tree(struct making *m, int32_t root)
         if (at < m->n_nodes)
             make_split(m, at, &tree->node[i]);
         else
-            tree->node[i].value = real_at(m, RW_ONNX_LEAF_WEIGHT, at - m->n_nodes);
+            tree->node[i].value = real_at(m, ONNX_LEAF_WEIGHT, at - m->n_nodes);
     }
     for (size_t i = 0; i < m->n_of_tree; i++) { /* trees may share leaves of TreeEnsemble */
         if (m->item[i] >= m->n_nodes)
@@ -585,7 +583,7 @@ static void sort_nodes(struct making *m, struct key *key)
     const size_t n = m->n_nodes;
     int64_t *sorted;
     for (size_t i = 0; i < n; i++)
-        key[i] = (struct key){int_at(m, RW_ONNX_TREE, i), int_at(m, RW_ONNX_ID, i), i};
+        key[i] = (struct key){int_at(m, ONNX_TREE, i), int_at(m, ONNX_ID, i), i};
     if (n > 0)
         qsort(key, n, sizeof(*key), by_key);
     for (size_t i = 1; i < n; i++) {
@@ -593,7 +591,7 @@ static void sort_nodes(struct making *m, struct key *key)
             rw_refuse(m->source, "tree %lld has two nodes %lld", (long long)key[i].tree,
                       (long long)key[i].id);
     }
-    for (enum rw_onnx_list list = RW_ONNX_TREE; list < RW_ONNX_LEAF_TREE; list++) {
+    for (enum rw_onnx_list list = ONNX_TREE; list < ONNX_LEAF_TREE; list++) {
         if (m->source->status < 0 || n_of(m, list) != n ||
             RW_READ_NEW(m->source, m->out, sorted, n) < 0)
             continue;
@@ -617,15 +615,15 @@ static size_t find(struct making *m, const struct key *key, int64_t tree, int64_
  * a leaf's number. */
 static void number_leaves(struct making *m, const struct key *key, int64_t *leaf)
 {
-    const size_t n = m->n_nodes, n_weights = n_of(m, RW_ONNX_LEAF_WEIGHT);
+    const size_t n = m->n_nodes, n_weights = n_of(m, ONNX_LEAF_WEIGHT);
     unsigned char *has;
     int64_t *weight, n_leaves = 0;
     if (RW_READ_NEW(m->source, m->out, has, n) < 0 || RW_READ_NEW(m->source, m->out, weight, n) < 0)
         return;
     for (size_t k = 0; k < n; k++)
-        leaf[k] = mode_of(m, k) == RW_ONNX_LEAF ? n_leaves++ : NONE;
+        leaf[k] = mode_of(m, k) == ONNX_LEAF ? n_leaves++ : NONE;
     for (size_t i = 0; i < n_weights && m->source->status == RW_OK; i++) {
-        const int64_t tree = int_at(m, RW_ONNX_LEAF_TREE, i), id = int_at(m, RW_ONNX_LEAF_NODE, i);
+        const int64_t tree = int_at(m, ONNX_LEAF_TREE, i), id = int_at(m, ONNX_LEAF_NODE, i);
         const size_t k = find(m, key, tree, id);
         if (m->source->status < 0)
             return;
@@ -633,7 +631,7 @@ static void number_leaves(struct making *m, const struct key *key, int64_t *leaf
             rw_refuse(m->source, "tree %lld, node %lld: %s", (long long)tree, (long long)id,
                       leaf[k] == NONE ? "a weight, but no leaf" : "several weights");
         else
-            weight[leaf[k]] = int_at(m, RW_ONNX_LEAF_WEIGHT, i);
+            weight[leaf[k]] = int_at(m, ONNX_LEAF_WEIGHT, i);
         has[k] = 1;
     }
     for (size_t k = 0; k < n; k++) {
@@ -641,7 +639,7 @@ static void number_leaves(struct making *m, const struct key *key, int64_t *leaf
             rw_refuse(m->source, "tree %lld, node %lld: a leaf without a weight",
                       (long long)key[k].tree, (long long)key[k].id);
     }
-    m->onnx->list[RW_ONNX_LEAF_WEIGHT].value = weight;
+    m->onnx->list[ONNX_LEAF_WEIGHT].value = weight;
 }
 
 /* The tree of the keys from begin to end, whose children have been numbered. */
@@ -679,8 +677,8 @@ static void make_regressor(struct making *m)
     if (m->source->status == RW_OK)
         number_leaves(m, key, leaf);
     for (int side = 0; side < 2; side++) {
-        int64_t *child = m->onnx->list[RW_ONNX_TRUE + side].value;
-        m->onnx->list[RW_ONNX_TRUE_LEAF + side].value = is_leaf_of[side];
+        int64_t *child = m->onnx->list[ONNX_TRUE + side].value;
+        m->onnx->list[ONNX_TRUE_LEAF + side].value = is_leaf_of[side];
         for (size_t k = 0; k < n && m->source->status == RW_OK; k++) {
             if (leaf[k] != NONE)
                 continue;
@@ -728,15 +726,15 @@ static void make_root(struct making *m, int64_t number)
 /* Sets stand in the order of their nodes, parted by NaN. */
 static void find_members(struct making *m)
 {
-    const size_t n_members = n_of(m, RW_ONNX_MEMBERS);
+    const size_t n_members = n_of(m, ONNX_MEMBERS);
     size_t at = 0;
     for (size_t i = 0; i < m->n_nodes && m->source->status == RW_OK; i++) {
-        if (mode_of(m, i) != RW_ONNX_MEMBER)
+        if (mode_of(m, i) != ONNX_MEMBER)
             continue;
         if (at >= n_members)
             rw_refuse(m->source, "node %zu: 'membership_values' has no set for it", i);
         m->node[i].members = at;
-        while (at < n_members && !isnan(real_at(m, RW_ONNX_MEMBERS, at)))
+        while (at < n_members && !isnan(real_at(m, ONNX_MEMBERS, at)))
             at++;
         at++;
     }
@@ -747,7 +745,7 @@ static void find_members(struct making *m)
 static void make(struct making *m)
 {
     const uint64_t n_columns = (uint64_t)m->onnx->n_columns;
-    m->n_nodes = n_of(m, RW_ONNX_FEATURE);
+    m->n_nodes = n_of(m, ONNX_FEATURE);
     check_all(m);
     if (n_columns > 0 && rw_set_columns(m->source, m->out, n_columns) == RW_OK) {
         memset(m->out->column_had, 1, m->out->n_columns);
@@ -765,9 +763,8 @@ static void make(struct making *m)
         make_regressor(m);
     else
         find_members(m);
-    for (size_t i = 0; m->onnx->five && i < n_of(m, RW_ONNX_ROOT) && m->source->status == RW_OK;
-         i++)
-        make_root(m, int_at(m, RW_ONNX_ROOT, i));
+    for (size_t i = 0; m->onnx->five && i < n_of(m, ONNX_ROOT) && m->source->status == RW_OK; i++)
+        make_root(m, int_at(m, ONNX_ROOT, i));
 }
 
 int rw_onnx_parse(struct rw_source *source, struct rw_ensemble *out)

@@ -275,11 +275,14 @@ void rw_json_children(struct rw_source *source, const json_t *object, const char
     child[1] = rw_json_object(source, object, right);
 }
 
-int rw_is_among(const char *text, const char *const *words)
+int rw_is_among(const char *text, size_t n, const char *words)
 {
-    while (*words && strcmp(text, *words) != 0)
-        words++;
-    return *words != NULL;
+    for (size_t length; *words; words += length + (words[length] == ' ')) {
+        length = strcspn(words, " ");
+        if (length == n && memcmp(text, words, n) == 0)
+            return 1;
+    }
+    return 0;
 }
 
 static int is_written_as(float candidate, double value)
@@ -375,16 +378,6 @@ static size_t ubjson_length(struct reading *r)
     return 0;
 }
 
-static json_t *ubjson_number(struct reading *r, int type)
-{
-    if (type != 'd' && type != 'D')
-        return json_integer(ubjson_integer(r, type));
-    const uint64_t bits = ubjson_bytes(r, ubjson_size_of(type));
-    const double real =
-        type == 'd' ? (double)rw_float_of_bits((uint32_t)bits) : rw_double_of_bits(bits);
-    return isfinite(real) ? json_real(real) : ubjson_wrong(r, "NaN or an infinity");
-}
-
 static json_t *ubjson_text(struct reading *r)
 {
     const size_t n = ubjson_length(r);
@@ -432,8 +425,13 @@ static json_t *ubjson_value(struct reading *r, int type)
     json_t *out = NULL;
     if (r->source->status < 0)
         return NULL;
-    if (ubjson_size_of(type)) {
-        out = ubjson_number(r, type);
+    if (type == 'd' || type == 'D') {
+        const uint64_t bits = ubjson_bytes(r, ubjson_size_of(type));
+        const double real =
+            type == 'd' ? (double)rw_float_of_bits((uint32_t)bits) : rw_double_of_bits(bits);
+        out = isfinite(real) ? json_real(real) : ubjson_wrong(r, "NaN or an infinity");
+    } else if (ubjson_size_of(type)) {
+        out = json_integer(ubjson_integer(r, type));
     } else if (type == 'S') {
         out = ubjson_text(r);
     } else if (type == 'T' || type == 'F') {

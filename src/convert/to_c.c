@@ -32,23 +32,12 @@ static void put_index(struct rw_put *put, const struct rw_ensemble *ensemble, in
         rw_put_format(put, "~%d", splits_before + t + child - n_splits);
 }
 
-/* A node's part of the table of categories. */
-static void put_listed(const struct rw_ens_node *node, struct rw_put *nodes, struct rw_put *listed,
-                       uint64_t *n_listed)
-{
-    rw_put_format(nodes, ", %zu, %zu", (size_t)*n_listed, (size_t)*n_listed + node->n_listed);
-    for (uint32_t k = 0; k < node->n_listed; k++)
-        rw_put_format(listed, "%s%u%s", k % 12 == 0 ? "    " : " ", node->listed[k],
-                      k % 12 == 11 || k + 1 == node->n_listed ? ",\n" : ",");
-    *n_listed += node->n_listed;
-}
-
 /* The elements of the four tables. */
 static void put_trees(const struct rw_ensemble *ensemble, struct rw_put *nodes,
                       struct rw_put *leaves, struct rw_put *roots, struct rw_put *listed)
 {
     int32_t splits = 0;
-    uint64_t n_listed = 0;
+    size_t n_listed = 0;
     for (int32_t t = 0; t < ensemble->n_trees; t++) {
         const struct rw_ens_tree *tree = &ensemble->tree[t];
         const int32_t n_splits = rw_ens_n_splits(tree);
@@ -63,7 +52,11 @@ static void put_trees(const struct rw_ensemble *ensemble, struct rw_put *nodes,
                 rw_put_text(put, ", ");
                 put_index(put, ensemble, t, node->right, splits);
                 if (ensemble->categories)
-                    put_listed(node, put, listed, &n_listed);
+                    rw_put_format(put, ", %zu, %zu", n_listed, n_listed + node->n_listed);
+                for (uint32_t k = 0; k < node->n_listed; k++)
+                    rw_put_format(listed, "%s%u%s", k % 12 == 0 ? "    " : " ", node->listed[k],
+                                  k % 12 == 11 || k + 1 == node->n_listed ? ",\n" : ",");
+                n_listed += node->n_listed;
             }
             rw_put_text(put, i < n_splits ? "},\n" : ",\n");
         }

@@ -60,11 +60,6 @@ static int lists_missing(const struct rw_ens_node *node)
     return node->nan == RW_NAN_RIGHT;
 }
 
-static int lists_one(const struct rw_ens_node *node)
-{
-    return node->n_listed + (uint32_t)lists_missing(node) == 1;
-}
-
 static int lists(const struct rw_ens_node *node, uint32_t category)
 {
     const uint32_t at = rw_numbers_under(node->listed, node->n_listed, category);
@@ -91,7 +86,8 @@ static int compare(uint32_t a, uint32_t b)
 
 static enum kind { FLOAT, ONE, SET } kind_of(const struct rw_ens_node *node)
 {
-    return !node->by_category ? FLOAT : lists_one(node) ? ONE : SET;
+    const uint32_t n = node->n_listed + (uint32_t)lists_missing(node);
+    return !node->by_category ? FLOAT : n == 1 ? ONE : SET;
 }
 
 static int by_question(const void *a, const void *b)
@@ -253,18 +249,6 @@ static void put_identifier(uint32_t entry, struct rw_put *put)
                   entry);
 }
 
-static void put_statistic(const struct split *set, const char *before, struct rw_put *put)
-{
-    rw_put_format(put, "%s{\"identifier\":", before);
-    put_identifier(set->entry, put);
-    rw_put_format(put,
-                  ",\"elements\":" ELEMENTS(
-                      "\"") ",\"ctr_type\":\"Buckets\",\"target_border_idx\":%u,"
-                            "\"prior_numerator\":0,\"prior_denomerator\":1,\"shift\":0,\"scale\":1,"
-                            "\"borders\":[0]}",
-                  set->entry, set->class_of);
-}
-
 static void put_words(const struct writing *w, struct rw_put *put)
 {
     int any = 0;
@@ -289,8 +273,17 @@ static void put_tests(const struct writing *w, struct rw_put *put)
     rw_put_text(put, ",\n\"categorical_features\":[");
     put_entries(w, put);
     rw_put_text(put, w->n_sets > 0 ? "\n],\n\"ctrs\":[" : "\n]");
-    for (size_t i = 0; i < w->n_sets; i++)
-        put_statistic(&set[i], i > 0 ? ",\n" : "\n", put);
+    for (size_t i = 0; i < w->n_sets; i++) {
+        rw_put_text(put, i > 0 ? ",\n{\"identifier\":" : "\n{\"identifier\":");
+        put_identifier(set[i].entry, put);
+        rw_put_format(
+            put,
+            ",\"elements\":" ELEMENTS(
+                "\"") ",\"ctr_type\":\"Buckets\","
+                      "\"target_border_idx\":%u,\"prior_numerator\":0,\"prior_denomerator\":1,"
+                      "\"shift\":0,\"scale\":1,\"borders\":[0]}",
+            set[i].entry, set[i].class_of);
+    }
     rw_put_text(put, w->n_sets > 0 ? "\n]" : "");
     put_words(w, put);
 }
@@ -585,18 +578,14 @@ static uint64_t over_64(const char *text, size_t n)
     return join(join(v.low, w.low) + fold(y) * K1 + z, join(v.high, w.high) + x);
 }
 
-/* CityHash64 of version 1.0 (Pike and Alakuijala, 2011) of n bytes. */
-static uint64_t city_hash(const char *text, size_t n)
-{
-    return n <= 16   ? up_to_16(text, n)
-           : n <= 32 ? up_to_32(text, n)
-           : n <= 64 ? up_to_64(text, n)
-                     : over_64(text, n);
-}
-
+/* CityHash64 of version 1.0 (Pike and Alakuijala, 2011). */
 uint32_t rw_catboost_hash(const char *word)
 {
-    return (uint32_t)city_hash(word, strlen(word));
+    const size_t n = strlen(word);
+    return (uint32_t)(n <= 16   ? up_to_16(word, n)
+                      : n <= 32 ? up_to_32(word, n)
+                      : n <= 64 ? up_to_64(word, n)
+                                : over_64(word, n));
 }
 
 /* As CatBoost mixes the hash, which is an int to it, into an empty combination of features. */

@@ -13,12 +13,7 @@
 #include "convert/convert.h"
 
 /* Bits of decision_type. */
-enum {
-    RW_LGB_CATEGORICAL = 1,
-    RW_LGB_DEFAULT_LEFT = 2,
-    RW_LGB_MISSING_ZERO = 4,
-    RW_LGB_MISSING_NAN = 8
-};
+enum { CATEGORICAL = 1, DEFAULT_LEFT = 2, MISSING_ZERO = 4, MISSING_NAN = 8 };
 
 /* ------------------------------------------------------------------ out */
 
@@ -108,9 +103,9 @@ static void put_list(const struct rw_ens_tree *tree, const int32_t *count, const
             [COLUMN] = node->column,
             [GAIN_OF] = node->gain,
             [CUT] = node->by_category ? n_sets++ : node->threshold,
-            [TYPE] = RW_LGB_MISSING_NAN | (node->by_category          ? RW_LGB_CATEGORICAL
-                                           : node->nan == RW_NAN_LEFT ? RW_LGB_DEFAULT_LEFT
-                                                                      : 0),
+            [TYPE] = MISSING_NAN | (node->by_category          ? CATEGORICAL
+                                    : node->nan == RW_NAN_LEFT ? DEFAULT_LEFT
+                                                               : 0),
             [LEFT_OF] = child < n_splits ? child : ~(child - n_splits),
             [RIGHT_OF] = child < n_splits ? child : ~(child - n_splits),
             [LEAF_OF] = node->value * tree->weight,
@@ -368,15 +363,12 @@ enum { N_CLASS, N_PER_ROUND, MAX_FEATURE, OBJECTIVE, NAMES, INFOS, VERSION };
 /* Those whose prediction is the sum of the leaves. */
 static int objective_fits(struct slice objective)
 {
-    static const char *const plain[] = {"lambdarank",    "rank_xendcg", "regression",
-                                        "regression_l1", "huber",       "fair",
-                                        "quantile",      "mape",        "custom"};
+    static const char plain[] = "lambdarank rank_xendcg regression regression_l1 huber fair "
+                                "quantile mape custom";
     struct slice word;
     if (!next_word(&objective, &word))
         return 1;
-    int fits = 0;
-    for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
-        fits |= is_word(word, plain[i]);
+    int fits = rw_is_among(word.text, word.n, plain);
     while (next_word(&objective, &word))
         fits &= !is_word(word, "sqrt");
     return fits;
@@ -541,20 +533,19 @@ static int32_t child_of(double child, int64_t n_leaves)
 static void read_split(struct reading *r, int64_t i, int64_t n_leaves, struct rw_ens_node *node)
 {
     const int type = r->list[DECISION] ? (int)r->list[DECISION][i] : 0;
-    const int left = (type & RW_LGB_DEFAULT_LEFT) != 0;
+    const int left = (type & DEFAULT_LEFT) != 0;
     if ((type & 12) == 12)
         rw_refuse(r->source, "tree %d: an unknown kind of missing (decision_type %d)", r->number,
                   type);
     node->column = (uint32_t)r->list[FEATURE][i];
     node->threshold = r->list[THRESHOLD][i];
-    node->nan =
-        (uint8_t)(type & RW_LGB_MISSING_NAN    ? (left ? RW_NAN_LEFT : RW_NAN_RIGHT)
-                  : type & RW_LGB_MISSING_ZERO ? (left ? RW_NAN_ZERO_LEFT : RW_NAN_ZERO_RIGHT)
-                                               : RW_NAN_ZERO);
+    node->nan = (uint8_t)(type & MISSING_NAN    ? (left ? RW_NAN_LEFT : RW_NAN_RIGHT)
+                          : type & MISSING_ZERO ? (left ? RW_NAN_ZERO_LEFT : RW_NAN_ZERO_RIGHT)
+                                                : RW_NAN_ZERO);
     node->left = child_of(r->list[LEFT][i], n_leaves);
     node->right = child_of(r->list[RIGHT][i], n_leaves);
     node->gain = r->list[GAIN] ? r->list[GAIN][i] : 0;
-    if (type & RW_LGB_CATEGORICAL && r->source->status == RW_OK)
+    if (type & CATEGORICAL && r->source->status == RW_OK)
         read_set(r, node);
 }
 

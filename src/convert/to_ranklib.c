@@ -88,16 +88,12 @@ static int write_quickrank(const struct rw_ensemble *ensemble, struct rw_put *pu
 static uint32_t read_column(struct rw_source *source, const struct rw_xml *element)
 {
     const char *text = rw_xml_text(element);
-    const size_t n = strlen(text);
-    uint32_t number = 0;
-    if (n == 0)
+    uint64_t number = 0;
+    if (!*text)
         rw_refuse_line(source, element->line, "<feature> is empty");
-    else if (strspn(text, "0123456789") < n || n > 9)
+    else if (strlen(text) > 9 || !rw_number_whole(text, 999999999, &number))
         rw_refuse_line(source, element->line, "<feature>: expected an id, found '%.40s'", text);
-    else
-        for (; *text; text++)
-            number = number * 10 + (uint32_t)(*text - '0');
-    return number;
+    return (uint32_t)number;
 }
 
 static double read_number(struct rw_source *source, const struct rw_xml *element, const char *text)

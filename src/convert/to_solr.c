@@ -86,7 +86,6 @@ static double read_float(struct rw_source *source, const json_t *object, const c
 static void read_node(struct rw_source *source, const void *from, struct rw_ens_node *node,
                       const void *child[2], void *user)
 {
-    static const char *const sides[] = {"left", "right", NULL};
     const struct reading *r = user;
     if (!json_object_get(from, "feature")) {
         if (json_object_get(from, "left") || json_object_get(from, "right"))
@@ -104,7 +103,7 @@ static void read_node(struct rw_source *source, const void *from, struct rw_ens_
     node->nan = RW_NAN_ZERO;
     if (!r->null_is_zero) {
         const char *missing = rw_json_text(source, from, "missing");
-        if (!rw_is_among(missing, sides))
+        if (!rw_is_among(missing, strlen(missing), "left right"))
             rw_refuse(source, "'missing' is '%.40s'; expected left or right", missing);
         node->nan = strcmp(missing, "left") == 0 ? RW_NAN_LEFT : RW_NAN_RIGHT;
     }

@@ -85,15 +85,7 @@ static int32_t lay_out(const struct rw_ens_tree *tree, struct place *at)
     return n;
 }
 
-/* How many elements a node has in an array. */
-static uint32_t n_elements(const struct rw_ens_node *node, enum member member)
-{
-    return member == CATEGORY                         ? node->n_listed
-           : member >= SET_NODE && member <= SET_SIZE ? node->by_category
-                                                      : 1;
-}
-
-/* The k-th of them, of XGBoost's i-th node, before which nodes have listed `before` categories. */
+/* The k-th element of XGBoost's i-th node, before which nodes have listed `before` categories. */
 static double element(const struct rw_ens_tree *tree, const struct place *at, enum member member,
                       int32_t i, uint32_t k, size_t before)
 {
@@ -132,7 +124,10 @@ static int put_tree(const struct rw_ensemble *ensemble, int32_t t, struct rw_put
                       t);
         for (int32_t i = 0; m != ID && i < n; i++) {
             const struct rw_ens_node *node = &tree->node[at[i].node];
-            for (uint32_t k = 0; k < n_elements(node, m); k++, comma = ",") {
+            const uint32_t n_elements = m == CATEGORY                    ? node->n_listed
+                                        : m >= SET_NODE && m <= SET_SIZE ? node->by_category
+                                                                         : 1;
+            for (uint32_t k = 0; k < n_elements; k++, comma = ",") {
                 const double value = element(tree, at, m, i, k, before);
                 rw_put_text(put, comma);
                 if (members[m].type == 'd')
@@ -303,13 +298,11 @@ static double param(struct rw_source *source, const json_t *object, const char *
 /* Those whose prediction is base_score and the sum of the leaves. */
 static void check_objective(struct rw_source *source, const json_t *learner)
 {
-    static const char *const plain[] = {"rank:ndcg",         "rank:map",
-                                        "rank:pairwise",     "reg:squarederror",
-                                        "reg:linear",        "reg:squaredlogerror",
-                                        "reg:absoluteerror", "reg:pseudohubererror",
-                                        "reg:quantileerror", NULL};
+    static const char plain[] =
+        "rank:ndcg rank:map rank:pairwise reg:squarederror reg:linear reg:squaredlogerror "
+        "reg:absoluteerror reg:pseudohubererror reg:quantileerror";
     const char *name = rw_json_text(source, rw_json_object(source, learner, "objective"), "name");
-    if (!rw_is_among(name, plain))
+    if (!rw_is_among(name, strlen(name), plain))
         rw_refuse(source, "objective '%.60s', whose prediction is not the sum of the leaves", name);
 }
 

@@ -10,6 +10,7 @@ struct verifying {
     const struct rw_ensemble *theirs;
     const struct rw_rules *rules;
     int base;
+    float absent; /* what they are given of a feature that a document does not mention */
     const struct rw_dataset *dataset;
     struct rw_verify_by *by;
     struct rw_recoded *coded; /* the data as our trees ask for them */
@@ -107,9 +108,8 @@ static int find_used(struct verifying *v)
 }
 
 static void load_values(const struct rw_dataset *dataset, uint32_t feature, uint32_t begin,
-                        uint32_t end, float *values)
+                        uint32_t end, float absent, float *values)
 {
-    const float absent = rw_float_of_bits(RW_ABSENT_BITS);
     const struct rw_column *column = rw_dataset_column(dataset, feature);
     if (column)
         rw_column_values(column, begin, end, absent, values);
@@ -120,31 +120,12 @@ static void load_values(const struct rw_dataset *dataset, uint32_t feature, uint
 static void load_block(struct verifying *v, uint32_t begin, uint32_t end)
 {
     for (uint32_t i = 0; i < v->n_used; i++) {
-        float *given = v->block[1] + (size_t)i * BLOCK;
-        load_values(&v->coded->dataset, v->used[i], begin, end, v->block[0] + (size_t)i * BLOCK);
+        float *ours = v->block[0] + (size_t)i * BLOCK, *given = v->block[1] + (size_t)i * BLOCK;
+        load_values(&v->coded->dataset, v->used[i], begin, end, rw_model_absent(v->model), ours);
         if (v->given_as[i])
             memcpy(given, v->given_as[i] + begin, (end - begin) * sizeof(*given));
         else
-            load_values(v->dataset, v->used[i], begin, end, given);
-    }
-}
-
-/* What they are given of a feature that a document does not mention. */
-static float given_absent(const struct verifying *v)
-{
-    return v->rules->absent == RW_ABSENT_NAN    ? NAN
-           : v->rules->absent == RW_ABSENT_ZERO ? 0.0f
-                                                : rw_model_absent(v->model);
-}
-
-static void load_doc(struct verifying *v, uint32_t in_block)
-{
-    const float absent[2] = {rw_model_absent(v->model), given_absent(v)};
-    for (uint32_t i = 0; i < v->n_used; i++) {
-        for (int side = 0; side < 2; side++) {
-            const float value = v->block[side][(size_t)i * BLOCK + in_block];
-            (side ? v->given : v->ours)[v->used[i]] = rw_is_absent(value) ? absent[side] : value;
-        }
+            load_values(v->dataset, v->used[i], begin, end, v->absent, given);
     }
 }
 
@@ -190,10 +171,10 @@ static int give_categories(struct verifying *v)
         struct rw_vocabulary *vocabulary =
             rw_vocabulary_has(v->dataset->vocabulary, v->used[i]) ? v->dataset->vocabulary : NULL;
         RW_TRY(RW_ARENA_NEW(v->ctx, v->arena, v->given_as[i], n));
-        load_values(v->dataset, v->used[i], 0, n, v->given_as[i]);
+        load_values(v->dataset, v->used[i], 0, n, rw_float_of_bits(RW_ABSENT_BITS), v->given_as[i]);
         for (uint32_t d = 0; d < n; d++) {
             const int is_absent = rw_is_absent(v->given_as[i][d]);
-            const float value = is_absent ? given_absent(v) : v->given_as[i][d];
+            const float value = is_absent ? v->absent : v->given_as[i][d];
             v->given_as[i][d] = given_category(v, of, is_absent ? NULL : vocabulary, value);
         }
     }
@@ -205,14 +186,6 @@ static int their_left(const struct verifying *v, const struct rw_ens_node *node)
 {
     const int64_t f = rw_column_feature(v->rules, v->base, node->column);
     return rw_rules_left(v->rules, node, f < 0 ? NAN : v->given[f]);
-}
-
-static int32_t their_leaf(const struct verifying *v, const struct rw_ens_tree *tree)
-{
-    int32_t at = 0;
-    while (tree->node[at].left >= 0)
-        at = their_left(v, &tree->node[at]) ? tree->node[at].left : tree->node[at].right;
-    return at;
 }
 
 /* The node of ours that a node of the written tree stands for: the first on the document's way that
@@ -261,7 +234,9 @@ static void score_doc(struct verifying *v, uint32_t doc)
         const int32_t written = v->written == v->model ? leaf
                                                        : rw_tree_leaf(&v->written->tree[t], v->ours,
                                                                       RW_FEATURE_IDS, 0.0f);
-        const int32_t at = their_leaf(v, other);
+        int32_t at = 0; /* their leaf, in the end */
+        while (other->node[at].left >= 0)
+            at = their_left(v, &other->node[at]) ? other->node[at].left : other->node[at].right;
         const double value = other->weight * other->node[at].value;
         if (differs < 0 && v->leaf_of[t][at] != written)
             differs = t;
@@ -384,7 +359,10 @@ static int score_blocks(void *job, struct rw_share *share)
         const uint32_t stop = n - begin < BLOCK ? n : begin + BLOCK;
         load_block(&v, begin, stop);
         for (uint32_t doc = begin; doc < stop; doc++) {
-            load_doc(&v, doc - begin);
+            for (uint32_t i = 0; i < v.n_used; i++) {
+                v.ours[v.used[i]] = v.block[0][(size_t)i * BLOCK + doc - begin];
+                v.given[v.used[i]] = v.block[1][(size_t)i * BLOCK + doc - begin];
+            }
             score_doc(&v, doc);
         }
     }
@@ -414,6 +392,7 @@ int rw_verify_ensemble(struct rw_ctx *ctx, const struct rw_model *model,
 {
     RW_RELEASED(rw_arena_free) struct rw_arena arena = {0};
     RW_RELEASED(rw_recoded_release) struct rw_recoded coded = {0};
+    const enum rw_absent_rule absent = consumer->rules.absent;
     struct verifying v = {.ctx = ctx,
                           .arena = &arena,
                           .coded = &coded,
@@ -422,6 +401,9 @@ int rw_verify_ensemble(struct rw_ctx *ctx, const struct rw_model *model,
                           .theirs = ensemble,
                           .rules = &consumer->rules,
                           .base = base,
+                          .absent = absent == RW_ABSENT_NAN    ? NAN
+                                    : absent == RW_ABSENT_ZERO ? 0.0f
+                                                               : rw_model_absent(model),
                           .dataset = dataset,
                           .by = into};
     const uint32_t n = dataset->n_docs;

@@ -286,23 +286,13 @@ static int permute(struct rw_ctx *ctx, const struct rw_eval_params *how, struct 
 
 /* ------------------------------------------------------------------ trees */
 
-/* Sums up from the leaves: a node's documents and leaves are those of its children. */
-static int sum_nodes(struct rw_ctx *ctx, struct rw_report_tree *drawn)
+/* Sums up from the leaves: a node's documents and leaves are those of its children, whose numbers
+ * are larger. */
+static void sum_nodes(struct rw_report_tree *drawn)
 {
     const struct rw_tree *tree = drawn->tree;
-    const int32_t n_nodes = tree->n_leaves - 1;
-    int32_t *order; /* a node stands before its children */
-    RW_TRY(RW_NEW(ctx, order, (size_t)n_nodes));
-    int32_t n = n_nodes > 0; /* order[0]: the root */
-    for (int32_t i = 0; i < n; i++) {
-        const int32_t child[2] = {tree->left[order[i]], tree->right[order[i]]};
-        for (int side = 0; side < 2; side++) {
-            if (child[side] >= 0)
-                order[n++] = child[side];
-        }
-    }
-    for (int32_t i = n - 1; i >= 0; i--) {
-        const int32_t node = order[i], child[2] = {tree->left[node], tree->right[node]};
+    for (int32_t node = tree->n_leaves - 2; node >= 0; node--) {
+        const int32_t child[2] = {tree->left[node], tree->right[node]};
         for (int side = 0; side < 2; side++) {
             const int is_leaf = child[side] < 0;
             drawn->node_docs[node] +=
@@ -310,8 +300,6 @@ static int sum_nodes(struct rw_ctx *ctx, struct rw_report_tree *drawn)
             drawn->node_leaves[node] += is_leaf ? 1 : drawn->node_leaves[child[side]];
         }
     }
-    rw_mem_free(order);
-    return RW_OK;
 }
 
 static int count_trees(struct rw_ctx *ctx, struct rw_report *report)
@@ -336,20 +324,9 @@ static int count_trees(struct rw_ctx *ctx, struct rw_report *report)
         RW_TRY(RW_ARENA_NEW(ctx, &report->arena, drawn->node_leaves, n_leaves));
         for (size_t d = 0; d < n_docs; d++)
             drawn->leaf_docs[leaves[d * (size_t)n + (size_t)t]]++;
-        RW_TRY(sum_nodes(ctx, drawn));
+        sum_nodes(drawn);
     }
     return RW_OK;
-}
-
-static int describe_model(struct rw_ctx *ctx, const struct rw_eval_params *how,
-                          struct rw_report *report)
-{
-    report->permuted_value = (double)NAN;
-    RW_TRY(keep_checksum(ctx, report));
-    RW_TRY(list_features(ctx, report));
-    if (report->options->n_repeats > 0 && report->n_features > 0)
-        RW_TRY(permute(ctx, how, report));
-    return count_trees(ctx, report);
 }
 
 /* ------------------------------------------------------------------ all of it */
@@ -373,7 +350,8 @@ int rw_report_gather(struct rw_ctx *ctx, const struct rw_eval_params *how,
 {
     struct rw_metric metrics[RW_MAX_METRICS];
     int n_metrics;
-    *out = (struct rw_report){.model = model, .dataset = dataset, .options = options};
+    *out = (struct rw_report){
+        .model = model, .dataset = dataset, .options = options, .permuted_value = (double)NAN};
     RW_TRY(check(ctx, dataset, options));
     RW_TRY(rw_eval_metrics(ctx, how, metrics, &n_metrics));
     RW_TRY(RW_ARENA_NEW(ctx, &out->arena, out->scores, dataset->n_docs));
@@ -382,7 +360,11 @@ int rw_report_gather(struct rw_ctx *ctx, const struct rw_eval_params *how,
     RW_TRY(count_queries(ctx, metrics[0].kind->lower_is_better, out));
     RW_TRY(count_sizes(ctx, how, out));
     RW_TRY(count_labels(ctx, out));
-    return describe_model(ctx, how, out);
+    RW_TRY(keep_checksum(ctx, out));
+    RW_TRY(list_features(ctx, out));
+    if (options->n_repeats > 0 && out->n_features > 0)
+        RW_TRY(permute(ctx, how, out));
+    return count_trees(ctx, out);
 }
 
 void rw_report_release(struct rw_report *report)
@@ -480,25 +462,19 @@ static const char *curve_metric(const struct rw_model *model, int column)
     return blank ? blank + 1 : model->metric_name[column];
 }
 
-static void set_name(FILE *out, const struct rw_model *model, int column)
-{
-    const char *name = model->metric_name[column], *blank = strchr(name, ' ');
-    char set[64] = "all";
-    if (blank)
-        snprintf(set, sizeof(set), "%.*s", (int)(blank - name < 60 ? blank - name : 60), name);
-    rw_html(out, "%s", set);
-}
-
 static void curve_legend(const struct rw_curves *curves, FILE *out)
 {
+    char set[61];
     fputs("<ul class=\"legend\">", out);
     for (int i = 0; i < curves->n; i++) {
         fprintf(out,
                 "<li><svg viewBox=\"0 0 28 10\" aria-hidden=\"true\"><path class=\"line s%d\" "
                 "d=\"M1 5H27\"/></svg>",
                 i % RW_CHART_STYLES);
-        set_name(out, curves->model, curves->column[i]);
-        fputs("</li>", out);
+        const char *name = curves->model->metric_name[curves->column[i]];
+        const char *blank = strchr(name, ' '); /* after the set's name; without one: all */
+        snprintf(set, sizeof(set), "%.*s", blank ? (int)(blank - name) : 3, blank ? name : "all");
+        rw_html(out, "%s</li>", set);
     }
     fputs("</ul>\n", out);
 }

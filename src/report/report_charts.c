@@ -363,18 +363,13 @@ void rw_chart_scores(FILE *out, const struct rw_chart_words *words, const struct
 
 static void put_character(FILE *out, const unsigned char *c, int n)
 {
+    static const char special[] = "&<>\"'";
+    static const char *const written[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
+    const char *found = n == 1 ? strchr(special, *c) : NULL;
     if (n == 0 || rw_utf8_is_control(c))
         fputs("\xef\xbf\xbd", out);
-    else if (*c == '&')
-        fputs("&amp;", out);
-    else if (*c == '<')
-        fputs("&lt;", out);
-    else if (*c == '>')
-        fputs("&gt;", out);
-    else if (*c == '"')
-        fputs("&quot;", out);
-    else if (*c == '\'')
-        fputs("&#39;", out);
+    else if (found)
+        fputs(written[found - special], out);
     else
         fwrite(c, 1, (size_t)n, out);
 }

@@ -148,18 +148,18 @@ Test(to_onnx, roots_of_tree_ensembles)
         struct rw_onnx onnx = {0};
         struct rw_source source = {ctx, "file", bytes, n, NULL, RW_OK, NULL};
         cr_assert_eq(rw_onnx_read(&source, 1, &onnx), RW_OK);
-        cr_assert_eq(onnx.list[RW_ONNX_ROOT].n, 6);
+        cr_assert_eq(onnx.list[ONNX_ROOT].n, 6);
         for (size_t t = 0; t < 6; t++) {
-            const int64_t root = onnx.list[RW_ONNX_ROOT].value[t];
-            const int64_t yes = onnx.list[RW_ONNX_TRUE].value[root];
-            const int64_t no = onnx.list[RW_ONNX_FALSE].value[root];
+            const int64_t root = onnx.list[ONNX_ROOT].value[t];
+            const int64_t yes = onnx.list[ONNX_TRUE].value[root];
+            const int64_t no = onnx.list[ONNX_FALSE].value[root];
             if (model->tree[t].n_leaves == 1) {
                 cr_assert(yes == root && no == root);
                 continue;
             }
             cr_assert_neq(yes, no);
-            n_mixed += onnx.list[RW_ONNX_TRUE_LEAF].value[root] !=
-                       onnx.list[RW_ONNX_FALSE_LEAF].value[root];
+            n_mixed +=
+                onnx.list[ONNX_TRUE_LEAF].value[root] != onnx.list[ONNX_FALSE_LEAF].value[root];
         }
         rw_arena_free(&onnx.arena);
         rw_mem_free(bytes);
@@ -181,10 +181,10 @@ struct hand {
 static void put_ints(struct rw_put *node, const char *name, const char *values, size_t n)
 {
     struct rw_put a = {.ctx = node->ctx};
-    rw_pb_put_text(&a, RW_ONNX_ATTRIBUTE_NAME, name);
+    rw_pb_put_text(&a, ONNX_ATTRIBUTE_NAME, name);
     for (size_t i = 0; i < n; i++) /* not packed: another way to say it */
-        rw_pb_put_varint(&a, RW_ONNX_ATTRIBUTE_INTS, (uint64_t)values[i]);
-    rw_pb_put_bytes(node, RW_ONNX_NODE_ATTRIBUTE, a.text, a.n);
+        rw_pb_put_varint(&a, ONNX_ATTRIBUTE_INTS, (uint64_t)values[i]);
+    rw_pb_put_bytes(node, ONNX_NODE_ATTRIBUTE, a.text, a.n);
     rw_mem_free(a.text);
 }
 
@@ -192,23 +192,23 @@ static void put_doubles(struct rw_put *node, const char *name, const double *val
                         int as_tensor)
 {
     struct rw_put a = {.ctx = node->ctx}, tensor = {.ctx = node->ctx};
-    rw_pb_put_text(&a, RW_ONNX_ATTRIBUTE_NAME, name);
+    rw_pb_put_text(&a, ONNX_ATTRIBUTE_NAME, name);
     for (int i = 0; i < n; i++) {
         const float single = (float)values[i];
         uint32_t bits;
         memcpy(&bits, &single, 4);
         if (as_tensor) {
-            rw_pb_put_number(&tensor, RW_ONNX_TENSOR_DOUBLES << 3 | RW_PB_FIXED64);
+            rw_pb_put_number(&tensor, ONNX_TENSOR_DOUBLES << 3 | PB_FIXED64);
             rw_put_bytes(&tensor, &values[i], 8);
         } else {
-            rw_pb_put_number(&a, RW_ONNX_ATTRIBUTE_FLOATS << 3 | RW_PB_FIXED32);
+            rw_pb_put_number(&a, ONNX_ATTRIBUTE_FLOATS << 3 | PB_FIXED32);
             rw_pb_put_fixed32(&a, bits);
         }
     }
-    rw_pb_put_varint(&tensor, RW_ONNX_TENSOR_TYPE, RW_ONNX_FLOAT64);
+    rw_pb_put_varint(&tensor, ONNX_TENSOR_TYPE, ONNX_FLOAT64);
     if (as_tensor)
-        rw_pb_put_bytes(&a, RW_ONNX_ATTRIBUTE_T, tensor.text, tensor.n);
-    rw_pb_put_bytes(node, RW_ONNX_NODE_ATTRIBUTE, a.text, a.n);
+        rw_pb_put_bytes(&a, ONNX_ATTRIBUTE_T, tensor.text, tensor.n);
+    rw_pb_put_bytes(node, ONNX_NODE_ATTRIBUTE, a.text, a.n);
     rw_mem_free(a.text);
     rw_mem_free(tensor.text);
 }
@@ -219,9 +219,9 @@ static void put_hand(struct rw_put *out, const struct hand *h)
     const char missing[3] = {(char)h->missing_true, 0, 0};
     const double values[3] = {h->threshold, 0, 0}, weights[2] = {1, 2}, base = 0.5;
     const char *const words[3] = {h->mode, "LEAF", "LEAF"};
-    rw_pb_put_text(&node, RW_ONNX_NODE_OP, "TreeEnsembleRegressor");
-    rw_pb_put_text(&node, RW_ONNX_NODE_DOMAIN, RW_ONNX_DOMAIN);
-    rw_pb_put_text(&node, RW_ONNX_NODE_INPUT, "x");
+    rw_pb_put_text(&node, ONNX_NODE_OP, "TreeEnsembleRegressor");
+    rw_pb_put_text(&node, ONNX_NODE_DOMAIN, ONNX_DOMAIN);
+    rw_pb_put_text(&node, ONNX_NODE_INPUT, "x");
     put_ints(&node, "nodes_treeids", "\7\7\7", 3);
     put_ints(&node, "nodes_nodeids", "\5\3\4", 3); /* the root is not the least */
     put_ints(&node, "nodes_truenodeids", "\3\0\0", 3);
@@ -236,18 +236,18 @@ static void put_hand(struct rw_put *out, const struct hand *h)
     put_doubles(&node, h->as_tensor ? "target_weights_as_tensor" : "target_weights", weights, 2,
                 h->as_tensor);
     put_doubles(&node, "base_values", &base, 1, 0);
-    rw_pb_put_text(&modes, RW_ONNX_ATTRIBUTE_NAME, "nodes_modes");
+    rw_pb_put_text(&modes, ONNX_ATTRIBUTE_NAME, "nodes_modes");
     for (int i = 0; i < 3; i++)
-        rw_pb_put_text(&modes, RW_ONNX_ATTRIBUTE_STRINGS, words[i]);
-    rw_pb_put_bytes(&node, RW_ONNX_NODE_ATTRIBUTE, modes.text, modes.n);
+        rw_pb_put_text(&modes, ONNX_ATTRIBUTE_STRINGS, words[i]);
+    rw_pb_put_bytes(&node, ONNX_NODE_ATTRIBUTE, modes.text, modes.n);
     modes.n = 0;
-    rw_pb_put_text(&modes, RW_ONNX_ATTRIBUTE_NAME, "n_targets");
-    rw_pb_put_varint(&modes, RW_ONNX_ATTRIBUTE_I, 1);
-    rw_pb_put_bytes(&node, RW_ONNX_NODE_ATTRIBUTE, modes.text, modes.n);
-    rw_pb_put_text(&input, RW_ONNX_VALUE_NAME, "x");
-    rw_pb_put_bytes(&graph, RW_ONNX_GRAPH_INPUT, input.text, input.n);
-    rw_pb_put_bytes(&graph, RW_ONNX_GRAPH_NODE, node.text, node.n);
-    rw_pb_put_bytes(out, RW_ONNX_MODEL_GRAPH, graph.text, graph.n);
+    rw_pb_put_text(&modes, ONNX_ATTRIBUTE_NAME, "n_targets");
+    rw_pb_put_varint(&modes, ONNX_ATTRIBUTE_I, 1);
+    rw_pb_put_bytes(&node, ONNX_NODE_ATTRIBUTE, modes.text, modes.n);
+    rw_pb_put_text(&input, ONNX_VALUE_NAME, "x");
+    rw_pb_put_bytes(&graph, ONNX_GRAPH_INPUT, input.text, input.n);
+    rw_pb_put_bytes(&graph, ONNX_GRAPH_NODE, node.text, node.n);
+    rw_pb_put_bytes(out, ONNX_MODEL_GRAPH, graph.text, graph.n);
     rw_mem_free(node.text);
     rw_mem_free(graph.text);
     rw_mem_free(input.text);
