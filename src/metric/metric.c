@@ -255,39 +255,17 @@ static int comes_before(const struct ranking *ranking, uint32_t a, uint32_t b)
     return key_a != key_b ? key_a < key_b : (a ^ ranking->flip) < (b ^ ranking->flip);
 }
 
-static void insertion_sort(const struct ranking *ranking, uint32_t *order, uint32_t n)
+/* Sorts those that are `gap` apart, for falling gaps down to 1 (Shell): at 1 by insertion. */
+static void sort_by_gaps(const struct ranking *ranking, uint32_t *order, uint32_t n, uint32_t gap)
 {
-    for (uint32_t i = 1; i < n; i++) {
-        const uint32_t doc = order[i];
-        uint32_t r = i;
-        for (; r > 0 && comes_before(ranking, doc, order[r - 1]); r--)
-            order[r] = order[r - 1];
-        order[r] = doc;
-    }
-}
-
-static void sift_last(const struct ranking *ranking, uint32_t *order, uint32_t n, uint32_t parent)
-{
-    const uint32_t moved = order[parent];
-    for (uint32_t child; (child = 2 * parent + 1) < n; parent = child) {
-        if (child + 1 < n && comes_before(ranking, order[child], order[child + 1]))
-            child++;
-        if (!comes_before(ranking, moved, order[child]))
-            break;
-        order[parent] = order[child];
-    }
-    order[parent] = moved;
-}
-
-static void heap_sort(const struct ranking *ranking, uint32_t *order, uint32_t n)
-{
-    for (uint32_t i = n / 2; i-- > 0;)
-        sift_last(ranking, order, n, i);
-    for (uint32_t last = n; last-- > 1;) {
-        const uint32_t doc = order[0];
-        order[0] = order[last];
-        order[last] = doc;
-        sift_last(ranking, order, last, 0);
+    for (; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11) {
+        for (uint32_t i = gap; i < n; i++) {
+            const uint32_t doc = order[i];
+            uint32_t r = i;
+            for (; r >= gap && comes_before(ranking, doc, order[r - gap]); r -= gap)
+                order[r] = order[r - gap];
+            order[r] = doc;
+        }
     }
 }
 
@@ -296,7 +274,7 @@ static void sort_order(const struct ranking *ranking, uint32_t *order, uint32_t 
 {
     while (n > 24) {
         if (depth-- == 0) {
-            heap_sort(ranking, order, n);
+            sort_by_gaps(ranking, order, n, n / 2);
             return;
         }
         uint32_t a = order[0], middle = order[n / 2], c = order[n - 1];
@@ -327,7 +305,7 @@ static void sort_order(const struct ranking *ranking, uint32_t *order, uint32_t 
         order += left;
         n -= left;
     }
-    insertion_sort(ranking, order, n);
+    sort_by_gaps(ranking, order, n, 1);
 }
 
 void rw_rank_query(const double *scores, uint32_t n, int reversed, uint32_t *order)
@@ -356,18 +334,13 @@ static int prepare_weights(struct rw_ctx *ctx, struct rw_judgments *judgments,
     RW_TRY(RW_ARENA_NEW(ctx, &judgments->arena, judgments->weight, judgments->n_queries));
     for (uint32_t q = 0; q < judgments->n_queries; q++) {
         const uint32_t begin = judgments->query_offset[q], end = judgments->query_offset[q + 1];
-        if (begin == end)
-            continue;
         double sum = 0.0;
         for (uint32_t i = begin; i < end; i++)
             sum += dataset->weight[i];
-        judgments->weight[q] =
-            dataset->weight_by_query ? dataset->weight[begin] : sum / (double)(end - begin);
-    }
-    for (uint32_t q = 0; q < judgments->n_queries; q++) {
-        const double weight = judgments->weight[q];
-        const uint32_t n = judgments->query_offset[q + 1] - judgments->query_offset[q];
-        const double by[2] = {weight, weight * (double)n};
+        if (begin < end)
+            judgments->weight[q] =
+                dataset->weight_by_query ? dataset->weight[begin] : sum / (double)(end - begin);
+        const double by[2] = {judgments->weight[q], judgments->weight[q] * (double)(end - begin)};
         for (int k = 0; k < 2; k++) {
             if (by[k] > judgments->most_weight[k])
                 judgments->most_weight[k] = by[k];

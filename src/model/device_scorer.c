@@ -75,7 +75,7 @@ int rw_predict(struct rw_ctx *ctx, const struct rw_model *model, const struct rw
                        "the data set was binned for a training, and has no values");
     RW_TRY(rw_flat_init(ctx, &scorer.flat, model, n_trees));
     const int status = score_on_cpu(ctx, &scorer, dataset, scores);
-    rw_packed_free(scorer.packed);
+    rw_result_free(scorer.packed);
     rw_flat_release(&scorer.flat);
     return status;
 }

@@ -50,28 +50,24 @@ static int is_new_set(const struct numbering *numbering, uint64_t i)
 static int list_sets(struct rw_ctx *ctx, const struct rw_flat *flat, const struct rw_model *model,
                      struct numbering *numbering)
 {
+    size_t room = 0;
     RW_TRY(RW_ARENA_NEW(ctx, &numbering->arena, numbering->slot_of, RW_FEATURE_IDS));
-    for (int pass = 0; pass < 2; pass++) {
-        uint64_t n = 0;
-        for (int32_t i = 0; i < flat->n_trees; i++) {
-            const struct rw_tree *tree = &model->tree[i];
-            for (int32_t node = 0; node < tree->n_leaves - 1; node++) {
-                if (!rw_tree_by_set(tree, node))
-                    numbering->slot_of[tree->feature[node] & RW_MAX_FEATURE] = 1;
-                else if (pass == 0)
-                    n++;
-                else
-                    numbering->by_set[n++] =
-                        (struct set_node){tree->feature[node] & RW_MAX_FEATURE, &tree->set[node],
-                                          flat->first_node[i] + (uint64_t)node};
+    for (int32_t i = 0; i < flat->n_trees; i++) {
+        const struct rw_tree *tree = &model->tree[i];
+        for (int32_t node = 0; node < tree->n_leaves - 1; node++) {
+            const uint32_t feature = tree->feature[node] & RW_MAX_FEATURE;
+            if (!rw_tree_by_set(tree, node)) {
+                numbering->slot_of[feature] = 1;
+                continue;
             }
+            RW_TRY(RW_ARENA_GROW(ctx, &numbering->arena, numbering->by_set, room,
+                                 numbering->n_by_set + 1));
+            numbering->by_set[numbering->n_by_set++] =
+                (struct set_node){feature, &tree->set[node], flat->first_node[i] + (uint64_t)node};
         }
-        numbering->n_by_set = n;
-        if (n == 0)
-            return RW_OK;
-        if (pass == 0)
-            RW_TRY(RW_ARENA_NEW(ctx, &numbering->arena, numbering->by_set, n));
     }
+    if (numbering->n_by_set == 0)
+        return RW_OK;
     qsort(numbering->by_set, numbering->n_by_set, sizeof(*numbering->by_set), by_feature_and_set);
     return RW_ARENA_NEW(ctx, &numbering->arena, numbering->slot_at,
                         flat->first_node[flat->n_trees]);

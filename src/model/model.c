@@ -83,50 +83,19 @@ void rw_model_free(struct rw_model *model)
 
 /* ------------------------------------------------------------------ checks */
 
-static int is_param_name(const char *name)
-{
-    return name && *name && !name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-_")];
-}
-
+/* A value that a user gave must not read as one that was chosen. Names and the rest are those of
+ * params.def, or a reader has seen to them. */
 static int check_params(struct rw_ctx *ctx, const struct rw_model_params *params)
 {
-    if (params->n < 0 || params->n > RW_MODEL_MAX_PARAMS)
-        return rw_fail(ctx, RW_ERR_FORMAT, "%d parameters in a model; expected at most %d",
-                       params->n, RW_MODEL_MAX_PARAMS);
     for (int32_t i = 0; i < params->n; i++) {
         const struct rw_run_param *param = &params->param[i];
-        if (!is_param_name(param->name))
-            return rw_fail(ctx, RW_ERR_FORMAT, "parameter %d: not a name: '%s'", i,
-                           param->name ? param->name : "");
-        if (!param->value || (param->is_auto && !*param->value))
-            return rw_fail(ctx, RW_ERR_FORMAT, "parameter '%s' has no value", param->name);
         if (!param->is_auto && strncmp(param->value, "auto ", 5) == 0)
             return rw_fail(
                 ctx, RW_ERR_FORMAT,
                 "parameter '%s': a value that was given, but reads as one that was chosen",
                 param->name);
-        for (int32_t j = 0; j < i; j++)
-            if (strcmp(params->param[j].name, param->name) == 0)
-                return rw_fail(ctx, RW_ERR_FORMAT, "parameter '%s' stands twice", param->name);
     }
     return RW_OK;
-}
-
-static int check_runs(struct rw_ctx *ctx, const struct rw_model *model)
-{
-    int64_t left = model->n_trees;
-    if (model->n_earlier < 0 || model->n_earlier > RW_MODEL_MAX_RUNS)
-        return rw_fail(ctx, RW_ERR_FORMAT, "%d trainings before the last; expected 0 to %d",
-                       model->n_earlier, RW_MODEL_MAX_RUNS);
-    for (int32_t k = 0; k < model->n_earlier; k++) {
-        if (model->earlier[k].n_trees < 0 || model->earlier[k].n_trees > left)
-            return rw_fail(ctx, RW_ERR_FORMAT,
-                           "training %d: %d trees; expected 0 to %lld, the trees that are left",
-                           k + 1, model->earlier[k].n_trees, (long long)left);
-        left -= model->earlier[k].n_trees;
-        RW_TRY(check_params(ctx, &model->earlier[k].params));
-    }
-    return check_params(ctx, &model->params);
 }
 
 static int check_features(struct rw_ctx *ctx, const struct rw_model *model)
@@ -202,18 +171,9 @@ static int check_categories(struct rw_ctx *ctx, const struct rw_categories *cate
 
 int rw_model_check(struct rw_ctx *ctx, const struct rw_model *model)
 {
-    if (model->n_trees < 0 || model->n_names < 0 || model->n_metrics < 0 ||
-        model->n_rounds_run < 0 || model->empty_rounds < 0)
-        return rw_fail(ctx, RW_ERR_FORMAT, "a count below 0 in a model");
-    if (model->best_round < 0 || model->best_round > model->n_trees)
-        return rw_fail(ctx, RW_ERR_FORMAT, "best round %d; expected 0 to the number of trees, %d",
-                       model->best_round, model->n_trees);
-    RW_TRY(check_runs(ctx, model));
+    RW_TRY(check_params(ctx, &model->params));
     RW_TRY(check_features(ctx, model));
     RW_TRY(check_categories(ctx, &model->categories));
-    for (int32_t i = 0; i < model->n_metrics; i++)
-        if (!model->metric_name[i] || !*model->metric_name[i])
-            return rw_fail(ctx, RW_ERR_FORMAT, "metric %d has no name", i);
     for (int32_t i = 0; i < model->n_trees; i++) {
         char where[32];
         snprintf(where, sizeof(where), "tree %d: ", i + 1);

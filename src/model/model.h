@@ -102,8 +102,8 @@ int rw_model_params_copy(struct rw_ctx *ctx, const struct rw_model_params *from,
                          struct rw_model_params *to);
 void rw_model_params_release(struct rw_model_params *params);
 
-/* Is it whole: every tree is one, ids ascend, names and values can stand in a file? RW_ERR_FORMAT
- * with what is wrong. Writers check before, readers make only such models. */
+/* Is it whole: every tree is one, ids ascend, names and values of parameters can stand in a file?
+ * RW_ERR_FORMAT with what is wrong. Writers check before, readers make only such models. */
 int rw_model_check(struct rw_ctx *ctx, const struct rw_model *model);
 
 /* One more than the greatest feature id that a split asks for. */

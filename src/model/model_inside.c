@@ -113,24 +113,33 @@ int rw_model_select(struct rw_ctx *ctx, const struct rw_model *from, const uint8
     return rw_model_copy(ctx, &some, out);
 }
 
-/* What a split asks, in words. */
-/* Text that is cut where the buffer ends, and counted on. */
-struct cut_text {
+/* ------------------------------------------------------------------ what a split asks, in words */
+
+/* Where text goes, without what would break a line: into a file, where dot has labels in quotes, or
+ * into a buffer, which cuts it. */
+struct sink {
+    FILE *file; /* NULL: the buffer */
+    int dot;
     char *at;
     size_t room, n;
 };
 
-static void put(struct cut_text *to, const char *text)
+static void put(struct sink *to, const char *text)
 {
     for (; *text; text++, to->n++) {
         const unsigned char c = (unsigned char)*text;
-        if (to->n + 1 < to->room)
-            to->at[to->n] = c < 32 || c == 127 ? '?' : *text;
+        const char shown = c < 32 || c == 127 ? '?' : *text;
+        if (to->file && to->dot && (c == '"' || c == '\\'))
+            fputc('\\', to->file);
+        if (to->file)
+            fputc(shown, to->file);
+        else if (to->n + 1 < to->room)
+            to->at[to->n] = shown;
     }
 }
 
 /* The words on one side, of which those without a code of their own are not. */
-static void put_words(struct cut_text *to, const struct rw_feature_categories *of,
+static void put_words(struct sink *to, const struct rw_feature_categories *of,
                       const struct rw_code_set *set)
 {
     const int listed_left = !rw_set_has(set, of->n);
@@ -146,24 +155,32 @@ static void put_words(struct cut_text *to, const struct rw_feature_categories *o
     put(to, "}");
 }
 
+static const char *float_text(float value, char *buffer)
+{
+    buffer[rw_number_write(value, buffer)] = 0;
+    return buffer;
+}
+
+static void put_condition(struct sink *to, const struct rw_model *model, const struct rw_tree *tree,
+                          int32_t node)
+{
+    char number[32];
+    if (rw_tree_by_set(tree, node)) {
+        put_words(to, rw_categories_find(&model->categories, tree->feature[node]),
+                  &tree->set[node]);
+    } else {
+        put(to, "<= ");
+        put(to, float_text(tree->cut[node], number));
+    }
+}
+
 size_t rw_model_condition(const struct rw_model *model, int tree, int node, char *buffer,
                           size_t size)
 {
     RW_DEFAULT_FPENV;
-    struct cut_text to = {.at = buffer, .room = size};
-    if (size)
-        buffer[0] = 0;
-    if (tree < 0 || tree >= model->n_trees || node < 0 || node >= model->tree[tree].n_leaves - 1)
-        return 0;
-    const struct rw_tree *t = &model->tree[tree];
-    char number[32];
-    if (rw_tree_by_set(t, node)) {
-        put_words(&to, rw_categories_find(&model->categories, t->feature[node]), &t->set[node]);
-    } else {
-        number[rw_number_write(t->cut[node], number)] = 0;
-        put(&to, "<= ");
-        put(&to, number);
-    }
+    struct sink to = {.at = buffer, .room = size};
+    if (tree >= 0 && tree < model->n_trees && node >= 0 && node < model->tree[tree].n_leaves - 1)
+        put_condition(&to, model, &model->tree[tree], node);
     if (size)
         buffer[to.n < size ? to.n : size - 1] = 0;
     return to.n;
@@ -188,46 +205,21 @@ enum {
     MAX_INDENT = 40
 };
 
-static const char *float_text(float value, char *buffer)
-{
-    buffer[rw_number_write(value, buffer)] = 0;
-    return buffer;
-}
-
 static const char *double_text(double value, char *buffer)
 {
     buffer[rw_number_write_double(value, buffer)] = 0;
     return buffer;
 }
 
-/* A name without what would break a line or, in dot, the label's quotes. */
-static void print_name(FILE *out, const char *name, int dot)
-{
-    for (; *name; name++) {
-        const unsigned char c = (unsigned char)*name;
-        if (dot && (c == '"' || c == '\\'))
-            fputc('\\', out);
-        fputc(c < 32 || c == 127 ? '?' : c, out);
-    }
-}
-
-static void print_feature(FILE *out, const struct rw_model *model, uint32_t feature, int dot)
+static void put_feature(struct sink *to, const struct rw_model *model, uint32_t feature)
 {
     const char *name = rw_model_feature_name(model, feature);
-    fprintf(out, "feature %u", feature);
+    fprintf(to->file, "feature %u", feature);
     if (*name) {
-        fputs(" (", out);
-        print_name(out, name, dot);
-        fputc(')', out);
+        fputs(" (", to->file);
+        put(to, name);
+        fputc(')', to->file);
     }
-}
-
-/* number: of the tree, from 0. */
-static void print_condition(FILE *out, const struct rw_model *model, int number, int32_t node,
-                            char *text, size_t size, int dot)
-{
-    rw_model_condition(model, number, node, text, size);
-    print_name(out, text, dot);
 }
 
 struct pending {
@@ -236,10 +228,10 @@ struct pending {
     const char *side;
 };
 
-static void show_text(const struct rw_model *model, int number, struct pending *stack, char *text,
-                      size_t size, FILE *out)
+static void show_text(const struct rw_model *model, const struct rw_tree *tree,
+                      struct pending *stack, FILE *out)
 {
-    const struct rw_tree *tree = &model->tree[number];
+    struct sink to = {.file = out};
     char cut[32], gain[40];
     size_t n = 0;
     stack[n++] = (struct pending){tree->n_leaves == 1 ? ~0 : 0, 0, ""};
@@ -252,9 +244,9 @@ static void show_text(const struct rw_model *model, int number, struct pending *
         }
         const int32_t i = at.child;
         fprintf(out, "node %d: ", i);
-        print_feature(out, model, tree->feature[i], 0);
+        put_feature(&to, model, tree->feature[i]);
         fputc(' ', out);
-        print_condition(out, model, number, i, text, size, 0);
+        put_condition(&to, model, tree, i);
         fprintf(out, ", missing %s, gain %s\n", tree->missing_left[i] ? "left" : "right",
                 double_text(tree->gain[i], gain));
         stack[n++] = (struct pending){tree->right[i], at.depth + 1, "right: "};
@@ -268,16 +260,17 @@ static void dot_edge(FILE *out, int32_t node, int32_t child, const char *side, i
             child < 0 ? ~child : child, side, missing ? ", missing" : "");
 }
 
-static void show_dot(const struct rw_model *model, int number, char *text, size_t size, FILE *out)
+static void show_dot(const struct rw_model *model, int number, FILE *out)
 {
     const struct rw_tree *tree = &model->tree[number];
+    struct sink to = {.file = out, .dot = 1};
     char cut[32], gain[40];
     fprintf(out, "digraph tree%d {\n    node [shape=box];\n", number + 1);
     for (int32_t i = 0; i < tree->n_leaves - 1; i++) {
         fprintf(out, "    node%d [label=\"", i);
-        print_feature(out, model, tree->feature[i], 1);
+        put_feature(&to, model, tree->feature[i]);
         fputs("\\n", out);
-        print_condition(out, model, number, i, text, size, 1);
+        put_condition(&to, model, tree, i);
         fprintf(out, "\\ngain %s\"];\n", double_text(tree->gain[i], gain));
     }
     for (int32_t i = 0; i < tree->n_leaves; i++)
@@ -301,21 +294,14 @@ int rw_model_show(struct rw_ctx *ctx, const struct rw_model *model, int tree, in
     const struct rw_tree *shown = &model->tree[tree];
     /* one entry a level and one more: never above the number of leaves */
     RW_FREED struct pending *stack = NULL;
-    RW_FREED char *text = NULL; /* of the longest condition */
-    size_t size = 0;
     RW_TRY(RW_NEW(ctx, stack, (size_t)shown->n_leaves + 1));
-    for (int32_t i = 0; i < shown->n_leaves - 1; i++) {
-        const size_t n = rw_model_condition(model, tree, i, NULL, 0) + 1;
-        size = n > size ? n : size;
-    }
-    RW_TRY(RW_NEW(ctx, text, size));
     errno = 0;
     if (dot) {
-        show_dot(model, tree, text, size, out);
+        show_dot(model, tree, out);
     } else {
         fprintf(out, "tree %d: %d %s\n", tree + 1, shown->n_leaves,
                 shown->n_leaves == 1 ? "leaf" : "leaves");
-        show_text(model, tree, stack, text, size, out);
+        show_text(model, shown, stack, out);
     }
     const int failed = fflush(out) != 0 || ferror(out);
     return failed ? rw_fail_io(ctx, errno, "cannot write tree %d", tree + 1) : RW_OK;

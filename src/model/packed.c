@@ -26,11 +26,6 @@ struct maker {
     int32_t *stack;  /* [3 * most + 3] */
 };
 
-void rw_packed_free(struct rw_packed *packed)
-{
-    rw_result_free(packed);
-}
-
 /* ---- columns ---- */
 
 /* Numbers the columns that nodes have. 0: one has too many thresholds, or they are too many. */
@@ -282,35 +277,30 @@ static int make_trees(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* 1: done; 0: the model is not of the kind. */
-static int make(struct maker *m)
+static void release(struct maker *m)
 {
-    int status = make_columns(m);
-    if (status > 0)
-        status = lay_out(m);
-    if (status > 0)
-        (void)rw_parallel(m->ctx, rw_flat_threads(m->ctx, m->flat), (uint64_t)m->packed->n_trees, 1,
-                          make_trees, m);
-    return status;
+    rw_arena_free(&m->arena);
+    rw_result_free(m->packed);
 }
 
 int rw_packed_new(struct rw_ctx *ctx, const struct rw_flat *flat, const struct rw_packed_ops *ops,
                   struct rw_packed **out)
 {
-    struct maker m = {.ctx = ctx, .flat = flat};
+    RW_RELEASED(release) struct maker m = {.ctx = ctx, .flat = flat};
     *out = NULL;
     RW_TRY(rw_result_new(ctx, (void **)&m.packed, sizeof(*m.packed)));
     m.packed->flat = flat;
     m.packed->ops = ops;
     m.packed->n_trees = flat->n_trees;
     m.packed->doc_ns = rw_packed_doc_ns(flat, ops);
-    const int status = make(&m);
-    rw_arena_free(&m.arena);
-    if (status > 0)
-        *out = m.packed;
-    else
-        rw_packed_free(m.packed);
-    return status < 0 ? status : RW_OK;
+    int is_possible = make_columns(&m);
+    if (is_possible > 0)
+        is_possible = lay_out(&m);
+    if (is_possible <= 0)
+        return is_possible;
+    (void)rw_parallel(ctx, rw_flat_threads(ctx, flat), (uint64_t)flat->n_trees, 1, make_trees, &m);
+    *out = RW_TAKE(m.packed);
+    return RW_OK;
 }
 
 /* One thread of a server of 2023: a node of the flat model that is sorted and ordered, and one that

@@ -83,11 +83,9 @@ struct rw_packed {
 
 /* *out is NULL, and nothing failed, if the model is not of a kind that can be packed: a column has
  * more than 65535 thresholds, or columns or a tree are too many for the numbers here. flat stays
- * borrowed.
- */
+ * borrowed. Freed with rw_result_free. */
 int rw_packed_new(struct rw_ctx *ctx, const struct rw_flat *flat, const struct rw_packed_ops *ops,
                   struct rw_packed **out);
-void rw_packed_free(struct rw_packed *packed);
 
 /* Bytes of a block's codes; a multiple of 64. */
 static inline size_t rw_packed_codes_bytes(const struct rw_packed *packed)

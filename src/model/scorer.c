@@ -33,18 +33,21 @@ struct rows_job {
     double *scores;
 };
 
+static double score_one(const struct rw_scorer *scorer, const float *values, size_t n_values,
+                        uint32_t first)
+{
+    return scorer->single ? rw_single_score(scorer->single, values, n_values, first)
+                          : rw_flat_score(&scorer->flat, values, n_values, first);
+}
+
 static int score_one_by_one(void *user, struct rw_share *share)
 {
     const struct rows_job *job = user;
     const struct rw_rows *rows = job->rows;
-    const struct rw_single *single = job->scorer->single;
     for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
-        for (; doc < end; doc++) {
-            const float *row = rows->value + doc * rows->n_features;
-            job->scores[doc] =
-                single ? rw_single_score(single, row, rows->n_features, rows->first)
-                       : rw_flat_score(&job->scorer->flat, row, rows->n_features, rows->first);
-        }
+        for (; doc < end; doc++)
+            job->scores[doc] = score_one(job->scorer, rows->value + doc * rows->n_features,
+                                         rows->n_features, rows->first);
     }
     return RW_OK;
 }
@@ -86,8 +89,8 @@ void rw_scorer_free(struct rw_scorer *scorer)
         return;
     if (scorer->device)
         scorer->device->ops->close(scorer->device);
-    rw_packed_free(scorer->packed);
-    rw_single_free(scorer->single);
+    rw_result_free(scorer->packed);
+    rw_result_free(scorer->single);
     rw_flat_release(&scorer->flat);
     rw_score_map_release(&scorer->map);
     rw_mem_free(scorer);
@@ -120,8 +123,7 @@ double rw_scorer_one(const struct rw_scorer *scorer, const float *values, size_t
                      uint32_t first_feature)
 {
     RW_DEFAULT_FPENV;
-    return scorer->single ? rw_single_score(scorer->single, values, n_values, first_feature)
-                          : rw_flat_score(&scorer->flat, values, n_values, first_feature);
+    return score_one(scorer, values, n_values, first_feature);
 }
 
 double rw_scorer_probability(const struct rw_scorer *scorer, double score)
@@ -139,11 +141,6 @@ double rw_scorer_probability(const struct rw_scorer *scorer, double score)
 #define COLUMN_NS          1.5
 
 enum { MOST_NODES = 1 << 20 }; /* of groups: 256 MiB; leaves then have 32-bit numbers */
-
-void rw_lanes_free(struct rw_lanes *lanes)
-{
-    rw_result_free(lanes);
-}
 
 static uint32_t leaves_of(const struct rw_flat *flat, int32_t tree)
 {
@@ -204,6 +201,8 @@ struct maker {
     struct rw_thresholds thresholds; /* by slot */
     uint32_t *first_column;          /* [n_used] of a slot */
 };
+
+RW_SCOPED_BY(rw_result_free)
 
 static void maker_release(struct maker *m)
 {
@@ -385,18 +384,16 @@ int rw_lanes_new(struct rw_ctx *ctx, const struct rw_flat *flat, enum rw_isa isa
     double table_ns;
     const rw_lanes_fn score = function_of(isa, &table_ns);
     const uint64_t n_nodes = count_nodes(flat);
-    struct rw_lanes *lanes;
+    RW_SCOPED(rw_result_free) struct rw_lanes *lanes = NULL;
     *out = NULL;
     if (!score || n_nodes == 0 || n_nodes > MOST_NODES || flat->n_used > RW_LANES_COLUMNS)
         return RW_OK;
     RW_TRY(rw_result_new(ctx, (void **)&lanes, sizeof(*lanes)));
     lanes->score = score;
-    const int status = make_lanes(ctx, lanes, flat, n_nodes);
-    if (status > 0)
-        *out = lanes;
-    else
-        rw_lanes_free(lanes);
-    return status < 0 ? status : RW_OK;
+    const int is_made = make_lanes(ctx, lanes, flat, n_nodes);
+    RW_TRY(is_made);
+    *out = is_made ? RW_TAKE(lanes) : NULL;
+    return RW_OK;
 }
 
 /* ------------------------------------------------------------------ walking */
@@ -409,13 +406,6 @@ enum {
     MOST_DEPTH = 255,
     LOOK = 3 /* steps until it is looked whether all are at leaves: of 2, 3, 4, 6 the best */
 };
-
-void rw_single_free(struct rw_single *single)
-{
-    if (single)
-        rw_lanes_free(single->lanes);
-    rw_result_free(single);
-}
 
 /* ---- making ---- */
 
@@ -510,24 +500,22 @@ static int make(struct rw_ctx *ctx, struct rw_single *s, const struct rw_flat *f
 int rw_single_new(struct rw_ctx *ctx, const struct rw_flat *flat, enum rw_isa isa,
                   struct rw_single **out)
 {
-    struct rw_single *single;
+    RW_SCOPED(rw_result_free) struct rw_single *single = NULL;
     *out = NULL;
     if (flat->set_of)
         return RW_OK;
     RW_TRY(rw_result_new(ctx, (void **)&single, sizeof(*single)));
     single->flat = flat;
-    int status = RW_OK;
     const double lanes_ns = rw_lanes_doc_ns(flat, isa), walk_ns = STEP_NS * rw_flat_steps(flat);
-    if (lanes_ns < walk_ns)
-        status = rw_lanes_new(ctx, flat, isa, &single->lanes);
+    if (lanes_ns < walk_ns) {
+        RW_TRY(rw_lanes_new(ctx, flat, isa, &single->lanes));
+        RW_TRY(rw_arena_own(ctx, rw_result_arena(single), single->lanes, rw_result_free));
+    }
     single->doc_ns = single->lanes ? lanes_ns : walk_ns;
-    if (status >= 0)
-        status = single->lanes ? 1 : make(ctx, single, flat);
-    if (status > 0)
-        *out = single;
-    else
-        rw_single_free(single);
-    return status < 0 ? status : RW_OK;
+    const int is_made = single->lanes ? 1 : make(ctx, single, flat);
+    RW_TRY(is_made);
+    *out = is_made ? RW_TAKE(single) : NULL;
+    return RW_OK;
 }
 
 /* ---- scoring ---- */

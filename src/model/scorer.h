@@ -103,12 +103,11 @@ struct rw_lanes {
 
 /* *out is NULL, and nothing failed, if the model is not of a kind that can be so (too many columns,
  * nodes or leaves, or no nodes), or the processor, of which `isa` may be used, has not the
- * instructions. Needs the flat model no more. */
+ * instructions. Needs the flat model no more. Freed with rw_result_free, as are the others. */
 int rw_lanes_new(struct rw_ctx *ctx, const struct rw_flat *flat, enum rw_isa isa,
                  struct rw_lanes **out);
 /* Nanoseconds that a document is expected to take; infinity where the model is not of the kind. */
 double rw_lanes_doc_ns(const struct rw_flat *flat, enum rw_isa isa);
-void rw_lanes_free(struct rw_lanes *lanes);
 
 /* Of the instruction sets that have one (single_lanes_tmpl.c). AVX-512 here is with the permutation
  * of bytes (vbmi), of 2019: without it AVX2 is quicker. */
@@ -133,7 +132,8 @@ struct rw_single_node {
 struct rw_single {
     const struct rw_flat *flat; /* borrowed */
     double doc_ns;              /* expected of a document */
-    struct rw_lanes *lanes;     /* owned; not NULL: by these, and the arrays are not there */
+    struct rw_lanes
+        *lanes; /* in its arena, as the arrays; not NULL: by these, and they are not there */
     struct rw_single_node *node;
     uint32_t *root;   /* [n_trees rounded up] nodes, in the order of work; the last ones are 0 */
     uint8_t *tree_at; /* beside root: the tree's index among the RW_SINGLE_TREES */
@@ -145,7 +145,6 @@ struct rw_single {
  * or too many nodes. flat stays borrowed. */
 int rw_single_new(struct rw_ctx *ctx, const struct rw_flat *flat, enum rw_isa isa,
                   struct rw_single **out);
-void rw_single_free(struct rw_single *single);
 
 /* values: [n_values] of features first, first + 1, ..., NaN is missing; others are absent. By any
  * number of threads at once. */

@@ -76,7 +76,7 @@ static int check_part(struct rw_ctx *ctx, const struct spec *spec, const struct 
             status = rw_packed_rows(ctx, packed, &rows, got);
         if (status >= 0 && packed)
             compare(totals, spec, "packed rows", want, got, n);
-        rw_packed_free(packed);
+        rw_result_free(packed);
     }
     rw_flat_release(&flat);
 out:
@@ -124,7 +124,7 @@ static void check_ops(struct rw_ctx *ctx, const struct spec *spec, const struct 
     }
     if (rw_ctx_set_threads(ctx, 0) < 0)
         fail(totals, spec, "threads", rw_last_error(ctx));
-    rw_packed_free(packed);
+    rw_result_free(packed);
 }
 
 void check_packed(struct rw_ctx *ctx, const struct spec *spec, const struct rw_model *model,

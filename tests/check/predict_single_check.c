@@ -85,8 +85,8 @@ static void check_isa(struct rw_ctx *ctx, const struct spec *spec, const struct 
         if (single)
             check_fn(ctx, spec, model, data, what, single_one, single, want, got, totals);
     }
-    rw_lanes_free(lanes);
-    rw_single_free(single);
+    rw_result_free(lanes);
+    rw_result_free(single);
 }
 
 void check_single(struct rw_ctx *ctx, const struct spec *spec, const struct rw_model *model,

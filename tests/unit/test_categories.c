@@ -126,7 +126,7 @@ static void check_scores(uint32_t n_words)
         expect_equal(scores, expected, "packed");
         cr_assert_eq(rw_packed_rows(ctx, packed, &by_rows, scores), RW_OK);
         expect_equal(scores, expected, "packed, of rows");
-        rw_packed_free(packed);
+        rw_result_free(packed);
     }
     rw_flat_release(&flat);
     cr_assert_eq(rw_scorer_new(ctx, model, 0, &scorer), RW_OK);

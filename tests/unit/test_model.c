@@ -76,9 +76,6 @@ static void refused(const char *expected)
 Test(model, checks)
 {
     cr_assert_eq(rw_model_check(ctx, model), RW_OK);
-    model->best_round = 2;
-    refused("best round 2; expected 0 to the number of trees, 1");
-    model->best_round = 0;
     model->tree[0].cut[0] = NAN;
     refused("tree 1: node 0: its threshold is not a finite number");
     model->tree[0].cut[0] = 0;
@@ -93,17 +90,9 @@ Test(model, checks)
     model->name[1].name[0] = 0;
     refused("the name of feature 2 is empty");
     model->name[1].name[0] = 'x';
-    strcpy(model->params.param[1].name, "leaves");
-    refused("parameter 'leaves' stands twice");
-    strcpy(model->params.param[1].name, "a b");
-    refused("parameter 1: not a name: 'a b'");
-    strcpy(model->params.param[1].name, "b");
-    const int32_t n_params = model->params.n;
-    model->params.n = -1;
-    refused("-1 parameters in a model; expected at most 1000");
-    model->params.n = 1001; /* more than it has, but none is looked at */
-    refused("1001 parameters in a model; expected at most 1000");
-    model->params.n = n_params;
-    model->metric_name[0][0] = 0;
-    refused("metric 0 has no name");
+    rw_mem_free(model->params.param[1].value);
+    cr_assert_eq(rw_mem_copy_text(ctx, &model->params.param[1].value, "auto 7"), RW_OK);
+    refused("parameter 'ignore': a value that was given, but reads as one that was chosen");
+    model->params.param[1].is_auto = 1;
+    cr_assert_eq(rw_model_check(ctx, model), RW_OK);
 }

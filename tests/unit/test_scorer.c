@@ -91,7 +91,7 @@ static void check_packed(int32_t n_trees, int32_t n_leaves, uint32_t code_bytes)
                 cr_assert_eq(got[i], rw_flat_score(&flat, values[i], N_FEATURES, 0),
                              "document %u of %u by %s", i, n, rw_isa_name((enum rw_isa)isa));
         }
-        rw_packed_free(packed);
+        rw_result_free(packed);
     }
     rw_flat_release(&flat);
     rw_model_free(one);

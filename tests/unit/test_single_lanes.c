@@ -76,7 +76,7 @@ Test(single_lanes, counts_the_cuts_below_a_value)
             cr_assert_eq(lanes->score(lanes, &odd[1], 1, 1), n);
             cr_assert_eq(lanes->score(lanes, &odd[2], 1, 1), n - (n + 2) / 3);
             cr_assert_eq(lanes->score(lanes, odd, 3, 2), 0, "absent: 0");
-            rw_lanes_free(lanes);
+            rw_result_free(lanes);
         }
         rw_model_free(model);
     }
@@ -109,7 +109,7 @@ Test(single_lanes, models_at_the_limits)
                              rw_predict_one(features, values, 768));
             }
             for (int i = 0; i < 3; i++)
-                rw_lanes_free(lanes[i]);
+                rw_result_free(lanes[i]);
             rw_model_free(leaves);
             rw_model_free(features);
             rw_model_free(none);
@@ -125,7 +125,7 @@ static int is_any_order(struct rw_model *model, float a, float b)
     }
     struct rw_lanes *lanes = lanes_of(model, rw_isa());
     const int any = lanes->any_order;
-    rw_lanes_free(lanes);
+    rw_result_free(lanes);
     return any;
 }
 
@@ -155,7 +155,7 @@ static int pays(int32_t n_trees, int32_t n_leaves, enum rw_isa isa)
     struct rw_single *single;
     cr_assert_eq(rw_single_new(ctx, &flat, isa, &single), RW_OK);
     const int pay = single && single->lanes;
-    rw_single_free(single);
+    rw_result_free(single);
     rw_flat_release(&flat);
     rw_model_free(model);
     return pay;
@@ -190,7 +190,7 @@ Test(single_lanes, failed_allocations_leave_nothing)
         cr_assert(status == RW_OK ? lanes != NULL : status == RW_ERR_MEMORY && !lanes);
     }
     rw_mem_fail_from(0);
-    rw_lanes_free(lanes);
+    rw_result_free(lanes);
     rw_flat_release(&flat);
     rw_model_free(model);
 }
