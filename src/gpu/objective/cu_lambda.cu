@@ -553,7 +553,8 @@ extern "C" int rw_cuda_lambda_prepare(void)
     return cudaSuccess;
 }
 
-extern "C" int rw_cuda_lambda_queries(const struct rw_lambda_args *args, void *stream)
+/* Queries of a block or a warp: from scores and order to the final integers. */
+static int launch_queries(const struct rw_lambda_args *args, cudaStream_t stream)
 {
     const uint32_t end = args->n_block + args->n_warp;
     const struct lambda_jobs block = {0, args->n_block, args->block_docs};
@@ -564,8 +565,7 @@ extern "C" int rw_cuda_lambda_queries(const struct rw_lambda_args *args, void *s
     bool is_first = true; /* it waits for the ranks, and so all do */
     if (block.begin < block.end) {
         lambda_kernel<true>
-            <<<block.end, THREADS, (size_t)block.room * LAMBDA_DOC_BYTES, (cudaStream_t)stream>>>(
-                *args, block);
+            <<<block.end, THREADS, (size_t)block.room * LAMBDA_DOC_BYTES, stream>>>(*args, block);
         is_first = false;
     }
     for (const struct lambda_jobs *jobs : {&wide, &narrow}) {
@@ -574,10 +574,9 @@ extern "C" int rw_cuda_lambda_queries(const struct rw_lambda_args *args, void *s
         if (jobs->begin == jobs->end)
             continue;
         if (is_first)
-            lambda_kernel<false><<<grid, THREADS, bytes, (cudaStream_t)stream>>>(*args, *jobs);
+            lambda_kernel<false><<<grid, THREADS, bytes, stream>>>(*args, *jobs);
         else
-            (void)launch_after(lambda_kernel<false>, grid, THREADS, bytes, (cudaStream_t)stream,
-                               *args, *jobs);
+            (void)launch_after(lambda_kernel<false>, grid, THREADS, bytes, stream, *args, *jobs);
         is_first = false;
     }
     return (int)cudaGetLastError();
@@ -591,12 +590,9 @@ extern "C" int rw_cuda_lambda_queries(const struct rw_lambda_args *args, void *s
  *
  * Decomposition: a kernel clears; a block takes 512 documents, by position, and some of the upper
  * ones, and adds to device memory; another kernel finishes, a thread a document. */
-enum {
-    SPREAD_SLOTS = RW_TUNE_LAMBDA_SPREAD_SLOTS,
-    SPREAD_LOWS = THREADS * SPREAD_SLOTS,
-    BEGIN_THREADS = 256
-};
+enum { SPREAD_SLOTS = RW_TUNE_LAMBDA_SPREAD_SLOTS, BEGIN_THREADS = 256 };
 
+static_assert(RW_LAMBDA_SPREAD_LOWS == THREADS * SPREAD_SLOTS, "as jobs are listed");
 static_assert((int)RW_LAMBDA_TILE_DOCS == (int)BEGIN_THREADS, "a thread a document");
 
 __global__ void lambda_begin_kernel(const __grid_constant__ struct rw_lambda_args a)
@@ -786,18 +782,12 @@ __global__ void lambda_end_kernel(const __grid_constant__ struct rw_lambda_args 
     lambda_raise(&a.run.d_info->largest_hessian, hessian_size);
 }
 
-extern "C" uint32_t rw_cuda_lambda_spread_lows(void)
+extern "C" int rw_cuda_lambda_pairs(const struct rw_lambda_args *args,
+                                    const struct rw_cuda_rank *rank, void *stream)
 {
-    return SPREAD_LOWS;
-}
-
-extern "C" int rw_cuda_lambda_begin(const struct rw_lambda_args *args, void *stream)
-{
-    return launch_grid(lambda_begin_kernel, args->n_tiles + 1, BEGIN_THREADS, stream, *args);
-}
-
-extern "C" int rw_cuda_lambda_spread(const struct rw_lambda_args *args, void *stream)
-{
+    TRY_CUDA(launch_grid(lambda_begin_kernel, args->n_tiles + 1, BEGIN_THREADS, stream, *args));
+    TRY_CUDA(rw_cuda_rank_run(rank, args->run.d_scores, args->run.d_sampled, stream));
+    TRY_CUDA(launch_queries(args, (cudaStream_t)stream));
     TRY_CUDA(launch_grid(lambda_spread_kernel, args->n_jobs, THREADS, stream, *args));
     return launch_grid(lambda_end_kernel, args->n_tiles, BEGIN_THREADS, stream, *args);
 }

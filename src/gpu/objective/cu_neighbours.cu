@@ -188,36 +188,27 @@ __global__ void __launch_bounds__(DOC_THREADS)
     lambda_raise(&a.run.d_info->largest_hessian, largest_hessian);
 }
 
-/* ---- Launchers ---- */
+/* ---- The run ---- */
 
-extern "C" int rw_cuda_neighbours_begin(const struct rw_neighbours_args *args, void *stream)
+extern "C" int rw_cuda_neighbours(const struct rw_neighbours_args *args,
+                                  const struct rw_cuda_rank *rank, int n_multiprocessors,
+                                  void *stream)
 {
+    const unsigned docs = blocks_for(args->n_docs, DOC_THREADS);
+    const uint32_t large = args->n_large, others = args->n_queries - large;
+    const dim3 large_grid(blocks_for(large, QUERY_WARPS),
+                          rw_neighbours_look_up(&args->rule) ? 1 : LARGE_WARPS);
     TRY_CUDA(cudaMemsetAsync(args->run.d_info, 0, sizeof *args->run.d_info, (cudaStream_t)stream));
     TRY_CUDA(launch_grid(neighbours_best_kernel, args->n_queries, QUERY_THREADS, stream, *args));
-    return launch_grid(neighbours_power_kernel, blocks_for(args->n_docs, DOC_THREADS), DOC_THREADS,
-                       stream, *args);
-}
-
-extern "C" int rw_cuda_neighbours_keys(const struct rw_neighbours_args *args, uint32_t p,
-                                       void *stream)
-{
-    return launch_grid(neighbours_key_kernel, blocks_for(args->n_docs, DOC_THREADS), DOC_THREADS,
-                       stream, *args, p);
-}
-
-extern "C" int rw_cuda_neighbours_add(const struct rw_neighbours_args *args, void *stream)
-{
-    const uint32_t large = args->n_large, others = args->n_queries - large;
-    const uint32_t warps = rw_neighbours_look_up(&args->rule) ? 1 : LARGE_WARPS;
-    TRY_CUDA(launch_grid(neighbours_add_kernel, dim3(blocks_for(large, QUERY_WARPS), warps),
-                         QUERY_THREADS, stream, *args, 0u, large));
-    return launch_grid(neighbours_add_kernel, blocks_for(others, QUERY_WARPS), QUERY_THREADS,
-                       stream, *args, large, args->n_queries);
-}
-
-extern "C" int rw_cuda_neighbours_finish(const struct rw_neighbours_args *args,
-                                         int n_multiprocessors, void *stream)
-{
+    TRY_CUDA(launch_grid(neighbours_power_kernel, docs, DOC_THREADS, stream, *args));
+    for (uint32_t p = 0; p < args->rule.permutations; p++) {
+        TRY_CUDA(launch_grid(neighbours_key_kernel, docs, DOC_THREADS, stream, *args, p));
+        TRY_CUDA(rw_cuda_rank_run(rank, args->d_key, args->run.d_sampled, stream));
+        TRY_CUDA(launch_grid(neighbours_add_kernel, large_grid, QUERY_THREADS, stream, *args, 0u,
+                             large));
+        TRY_CUDA(launch_grid(neighbours_add_kernel, blocks_for(others, QUERY_WARPS), QUERY_THREADS,
+                             stream, *args, large, args->n_queries));
+    }
     return launch_grid(
         neighbours_finish_kernel,
         blocks_up_to((uint64_t)n_multiprocessors * FINISH_BLOCKS, args->n_docs, DOC_THREADS),

@@ -18,29 +18,23 @@ struct rw_cuda_lambda {
     struct rw_lambda_args lambda; /* its pointers are the tables below, but those of a run */
     struct rw_gradient_args real;
     struct rw_neighbours_args neighbours;
-    rw_cuda_largest_fn largest; /* NULL: one rank */
+    rw_cuda_largest_fn largest; /* NULL: one worker */
     void *largest_user;
 };
 
-/* What the lists of work are made from, and the lists while they are counted or filled. */
+/* What the lists of work are made from, and the lists, whose lengths args have. */
 struct work {
+    struct rw_ctx *ctx;
+    struct rw_arena *arena; /* of the lists */
     const uint32_t *query_offset;
     uint32_t n_queries, truncation;
-    const double *ideal; /* [n_queries]; NULL: all count */
-    uint32_t n_block, n_warp, n_narrow, n_spread, n_jobs, n_tiles;
-    uint32_t longest, longest_block, longest_warp, spread_tops;
-    uint32_t *query, *spread; /* [n_block + n_warp], [n_spread]; owned, as those below */
+    const double *ideal;         /* [n_queries]; NULL: all count */
+    struct rw_lambda_args *args; /* counts of the lists, written */
+    uint32_t *query, *spread;    /* [n_block + n_warp], [n_spread] */
     struct rw_lambda_job *job;
     struct rw_lambda_tile *tile;
+    size_t spread_room, job_room, tile_room;
 };
-
-static void work_release(struct work *work)
-{
-    rw_mem_free(work->query);
-    rw_mem_free(work->spread);
-    rw_mem_free(work->job);
-    rw_mem_free(work->tile);
-}
 
 static uint32_t docs_of(const struct work *work, uint32_t q)
 {
@@ -58,73 +52,77 @@ static int is_spread(const struct work *work, uint32_t n)
            (n > RW_LAMBDA_WARP_DOCS && (uint64_t)n * tops_of(work, n) > RW_TUNE_LAMBDA_MOST_VISITS);
 }
 
-/* Jobs of a spread query: those that have a pair, of which the lower document is below the first of
- * the upper ones. Writes them where there is room to. */
-static void add_jobs(struct work *work, uint32_t spread, uint32_t n)
+/* A spread query's tiles, and its jobs: those that have a pair, of which the lower document is
+ * below the first of the upper ones. */
+static int add_spread(struct work *work, uint32_t q, uint32_t n)
 {
-    const uint32_t lows = rw_cuda_lambda_spread_lows(), tops = tops_of(work, n);
-    for (uint64_t top = 0; top < tops; top += work->spread_tops)
+    struct rw_lambda_args *args = work->args;
+    const uint32_t lows = RW_LAMBDA_SPREAD_LOWS, spread = args->n_spread++;
+    const uint32_t tops = work->ideal && !((float)work->ideal[q] > 0.0f) ? 0 : tops_of(work, n);
+    RW_TRY(RW_ARENA_GROW(work->ctx, work->arena, work->spread, work->spread_room, args->n_spread));
+    work->spread[spread] = q;
+    for (uint64_t top = 0; top < tops; top += args->spread_tops) {
         for (uint64_t low = (top + 1) / lows * lows; low < n; low += lows) {
-            if (work->job)
-                work->job[work->n_jobs] =
-                    (struct rw_lambda_job){spread, (uint32_t)low, (uint32_t)top};
-            work->n_jobs++;
+            RW_TRY(RW_ARENA_GROW(work->ctx, work->arena, work->job, work->job_room,
+                                 (size_t)args->n_jobs + 1));
+            work->job[args->n_jobs++] =
+                (struct rw_lambda_job){spread, (uint32_t)low, (uint32_t)top};
         }
+    }
+    for (uint64_t begin = 0; begin < n; begin += RW_LAMBDA_TILE_DOCS) {
+        RW_TRY(RW_ARENA_GROW(work->ctx, work->arena, work->tile, work->tile_room,
+                             (size_t)args->n_tiles + 1));
+        work->tile[args->n_tiles++] = (struct rw_lambda_tile){spread, (uint32_t)begin};
+    }
+    return RW_OK;
 }
 
 /* Upper documents of a job: as few as make no more than a bounded number of jobs. */
 static uint32_t choose_spread_tops(const struct work *work)
 {
-    const uint64_t lows = rw_cuda_lambda_spread_lows();
     uint64_t jobs = 0;
     for (uint32_t q = 0; q < work->n_queries; q++) {
-        const uint64_t n = docs_of(work, q), tops = tops_of(work, (uint32_t)n);
-        if (is_spread(work, (uint32_t)n))
-            jobs += (n / lows + 1) * (tops / RW_LAMBDA_SPREAD_TOPS + 1);
+        const uint32_t n = docs_of(work, q);
+        if (is_spread(work, n))
+            jobs += ((uint64_t)n / RW_LAMBDA_SPREAD_LOWS + 1) *
+                    (tops_of(work, n) / RW_LAMBDA_SPREAD_TOPS + 1);
     }
     const uint64_t times = jobs / RW_TUNE_LAMBDA_SPREAD_JOBS + 1;
     return (uint32_t)(times < (1u << 20) ? times : 1u << 20) * RW_LAMBDA_SPREAD_TOPS;
 }
 
-/* Counts the lists; fills those that have room. Queries of a block or a warp: by falling size. */
-static void list_work(struct work *work)
+/* Fills the lists. Queries of a block or a warp: by falling size. */
+static int list_work(struct work *work)
 {
+    struct rw_lambda_args *args = work->args;
     uint32_t position[RW_LAMBDA_BLOCK_DOCS + 2] = {0};
-    work->n_block = work->n_warp = work->n_narrow = 0;
-    work->n_spread = work->n_jobs = work->n_tiles = 0;
+    args->spread_tops = choose_spread_tops(work);
+    RW_TRY(RW_ARENA_NEW(work->ctx, work->arena, work->query, work->n_queries));
     for (uint32_t q = 0; q < work->n_queries; q++) {
         const uint32_t n = docs_of(work, q);
-        work->longest = n > work->longest ? n : work->longest;
         if (n == 0)
             continue;
         if (is_spread(work, n)) {
-            const uint32_t spread = work->n_spread++;
-            if (work->spread)
-                work->spread[spread] = q;
-            if (!work->ideal || (float)work->ideal[q] > 0.0f)
-                add_jobs(work, spread, n);
-            for (uint64_t begin = 0; begin < n; begin += RW_LAMBDA_TILE_DOCS) {
-                if (work->tile)
-                    work->tile[work->n_tiles] = (struct rw_lambda_tile){spread, (uint32_t)begin};
-                work->n_tiles++;
-            }
+            RW_TRY(add_spread(work, q, n));
             continue;
         }
         position[RW_LAMBDA_BLOCK_DOCS - n + 1]++;
         const int warp = n <= RW_LAMBDA_WARP_DOCS;
-        uint32_t *longest = warp ? &work->longest_warp : &work->longest_block;
-        *longest = n > *longest ? n : *longest;
-        work->n_warp += warp;
-        work->n_narrow += n <= RW_LAMBDA_NARROW_DOCS;
-        work->n_block += !warp;
+        const uint32_t room = (n + 31) / 32 * 32;
+        uint32_t *most = warp ? &args->warp_docs : &args->block_docs;
+        *most = room > *most ? room : *most;
+        args->n_warp += warp;
+        args->n_narrow += n <= RW_LAMBDA_NARROW_DOCS;
+        args->n_block += !warp;
     }
     for (uint32_t i = 1; i <= RW_LAMBDA_BLOCK_DOCS; i++)
         position[i] += position[i - 1];
-    for (uint32_t q = 0; work->query && q < work->n_queries; q++) {
+    for (uint32_t q = 0; q < work->n_queries; q++) {
         const uint32_t n = docs_of(work, q);
         if (n > 0 && !is_spread(work, n))
             work->query[position[RW_LAMBDA_BLOCK_DOCS - n]++] = q;
     }
+    return RW_OK;
 }
 
 /* ---- LambdaRank's tables ---- */
@@ -181,36 +179,16 @@ static int order_queries(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-static uint32_t round_32(uint32_t n)
-{
-    return (n + 31) / 32 * 32;
-}
-
-/* Tables that the host makes of a training set; those of an objective that it has no use for are
- * NULL. */
-struct made {
-    double *discount, *weight;    /* [longest] */
-    double *ideal, *grade, *gain; /* [n_queries], [n_docs], [n_docs] */
-    uint16_t *slot;               /* [n_docs] */
-};
-
-static void made_release(struct made *made)
-{
-    void *const all[] = {made->discount, made->weight, made->ideal,
-                         made->grade,    made->gain,   made->slot};
-    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-        rw_mem_free(all[i]);
-}
-
 /* Discounts and ideal DCGs. */
-static int make_ideals(struct rw_ctx *ctx, const struct rw_dataset *dataset, const double *gains,
-                       uint32_t truncation, uint32_t longest, struct made *made)
+static int make_ideals(struct rw_ctx *ctx, struct rw_arena *arena, const struct rw_dataset *dataset,
+                       const double *gains, uint32_t truncation, double **discount, double **ideal)
 {
-    RW_TRY(RW_NEW_RAW(ctx, made->discount, longest));
-    RW_TRY(RW_NEW_RAW(ctx, made->ideal, dataset->n_queries));
-    rw_discounts(made->discount, longest);
+    const uint32_t longest = rw_longest_query(dataset->query_offset, dataset->n_queries);
+    RW_TRY(RW_ARENA_NEW(ctx, arena, *discount, longest));
+    RW_TRY(RW_ARENA_NEW(ctx, arena, *ideal, dataset->n_queries));
+    rw_discounts(*discount, longest);
     return rw_ideal_dcgs(ctx, gains, dataset->query_offset, dataset->n_queries, truncation,
-                         made->discount, made->ideal);
+                         *discount, *ideal);
 }
 
 static int init_rank(struct rw_cuda_lambda *lambda, const struct rw_dataset *dataset)
@@ -219,79 +197,50 @@ static int init_rank(struct rw_cuda_lambda *lambda, const struct rw_dataset *dat
                              dataset->query_offset, &lambda->rank);
 }
 
-static int upload_work(struct rw_cuda_lambda *lambda, struct work *work)
-{
-    struct rw_device_tables *tables = &lambda->tables;
-    struct rw_lambda_args *args = &lambda->lambda;
-    list_work(work);
-    const size_t n_query = (size_t)work->n_block + work->n_warp;
-    if (tables->device) {
-        RW_TRY(RW_NEW(tables->ctx, work->query, n_query));
-        RW_TRY(RW_NEW(tables->ctx, work->spread, work->n_spread));
-        RW_TRY(RW_NEW(tables->ctx, work->job, work->n_jobs));
-        RW_TRY(RW_NEW(tables->ctx, work->tile, work->n_tiles));
-        list_work(work);
-    }
-    args->n_block = work->n_block;
-    args->n_warp = work->n_warp;
-    args->n_narrow = work->n_narrow;
-    args->block_docs = round_32(work->longest_block);
-    args->warp_docs = round_32(work->longest_warp);
-    args->n_spread = work->n_spread;
-    args->n_jobs = work->n_jobs;
-    args->n_tiles = work->n_tiles;
-    args->spread_tops = work->spread_tops;
-    RW_TRY(RW_DEVICE_TABLE(tables, args->d_query, work->query, n_query));
-    RW_TRY(RW_DEVICE_TABLE(tables, args->d_spread, work->spread, work->n_spread));
-    RW_TRY(RW_DEVICE_TABLE(tables, args->d_job, work->job, work->n_jobs));
-    RW_TRY(RW_DEVICE_TABLE(tables, args->d_tile, work->tile, work->n_tiles));
-    return RW_DEVICE_TABLE(tables, args->d_total, NULL, work->n_spread);
-}
-
-/* What takes gains; work.ideal, from then on, leaves out jobs of queries without one. */
-static int make_lambdas(struct rw_cuda_lambda *lambda, const struct rw_dataset *dataset,
-                        const double *gains, struct work *work, struct made *made)
-{
-    struct rw_ctx *ctx = lambda->tables.ctx;
-    struct rw_lambda_args *args = &lambda->lambda;
-    RW_TRY(make_ideals(ctx, dataset, gains, work->truncation, work->longest, made));
-    RW_TRY(RW_NEW_RAW(ctx, made->gain, dataset->n_docs));
-    RW_TRY(RW_NEW_RAW(ctx, made->slot, dataset->n_docs));
-    struct order_job job = {work, gains, made->gain, made->slot, 0};
-    rw_parallel(ctx, ctx->n_threads, work->n_queries, 64, order_queries, &job);
-    args->bounded = job.n_wild == 0 && rw_bounded_rule(&args->rule);
-    work->ideal = made->ideal;
-    RW_CU(ctx, (cudaError_t)rw_cuda_lambda_prepare());
-    return RW_OK;
-}
-
 static int load_lambdas(struct rw_cuda_lambda *lambda, const struct rw_engine_rules *rules,
-                        const struct rw_dataset *dataset, const double *gains)
+                        const struct rw_dataset *dataset, const double *gains,
+                        struct rw_arena *arena)
 {
     struct rw_device_tables *tables = &lambda->tables;
+    struct rw_ctx *ctx = tables->ctx;
     struct rw_lambda_args *args = &lambda->lambda;
-    RW_RELEASED(made_release) struct made made = {.slot = NULL};
-    RW_RELEASED(work_release)
-    struct work work = {.query_offset = dataset->query_offset,
+    double *discount = NULL, *ideal = NULL;
+    struct work work = {.ctx = ctx,
+                        .arena = arena,
+                        .query_offset = dataset->query_offset,
                         .n_queries = dataset->n_queries,
-                        .truncation = rules->lambda.truncation};
-    work.spread_tops = choose_spread_tops(&work);
-    list_work(&work);
+                        .truncation = rules->lambda.truncation,
+                        .args = args};
+    struct order_job job = {.work = &work, .gains = gains};
     args->rule = rules->lambda;
-    if (tables->device)
-        RW_TRY(make_lambdas(lambda, dataset, gains, &work, &made));
-    RW_TRY(upload_work(lambda, &work));
-    RW_TRY(RW_DEVICE_TABLE(tables, args->d_discount, made.discount, work.longest));
-    RW_TRY(RW_DEVICE_TABLE(tables, args->d_ideal, made.ideal, dataset->n_queries));
-    RW_TRY(RW_DEVICE_TABLE(tables, args->d_gain, made.gain, dataset->n_docs));
-    RW_TRY(RW_DEVICE_TABLE(tables, args->d_slot, made.slot, dataset->n_docs));
+    if (tables->device) {
+        RW_TRY(make_ideals(ctx, arena, dataset, gains, work.truncation, &discount, &ideal));
+        RW_TRY(RW_ARENA_NEW(ctx, arena, job.gain, dataset->n_docs));
+        RW_TRY(RW_ARENA_NEW(ctx, arena, job.slot, dataset->n_docs));
+        rw_parallel(ctx, ctx->n_threads, work.n_queries, 64, order_queries, &job);
+        args->bounded = job.n_wild == 0 && rw_bounded_rule(&args->rule);
+        work.ideal = ideal;
+        RW_CU(ctx, (cudaError_t)rw_cuda_lambda_prepare());
+    }
+    RW_TRY(list_work(&work));
+    RW_TRY(
+        RW_DEVICE_TABLE(tables, args->d_query, work.query, (size_t)args->n_block + args->n_warp));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_spread, work.spread, args->n_spread));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_job, work.job, args->n_jobs));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_tile, work.tile, args->n_tiles));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_total, NULL, args->n_spread));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_discount, discount,
+                           rw_longest_query(dataset->query_offset, dataset->n_queries)));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_ideal, ideal, dataset->n_queries));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_gain, job.gain, dataset->n_docs));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_slot, job.slot, dataset->n_docs));
     RW_TRY(init_rank(lambda, dataset));
     args->d_offset = lambda->rank.d_offset;
     args->d_order = lambda->rank.d_order;
     return RW_OK;
 }
 
-/* Over all ranks. */
+/* Over all workers. */
 static int share(const struct rw_cuda_lambda *lambda, uint64_t *d_numbers, uint32_t n)
 {
     return lambda->largest ? lambda->largest(lambda->largest_user, d_numbers, n) : RW_OK;
@@ -300,29 +249,27 @@ static int share(const struct rw_cuda_lambda *lambda, uint64_t *d_numbers, uint3
 static int run_lambdas(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambda_run *run,
                        void *stream)
 {
-    struct rw_ctx *ctx = lambda->tables.ctx;
-    struct rw_lambda_args *args = &lambda->lambda;
-    args->run = *run;
-    RW_CU(ctx, (cudaError_t)rw_cuda_lambda_begin(args, stream));
-    RW_CU(ctx, (cudaError_t)rw_cuda_rank_run(&lambda->rank, run->d_scores, run->d_sampled, stream));
-    RW_CU(ctx, (cudaError_t)rw_cuda_lambda_queries(args, stream));
-    RW_CU(ctx, (cudaError_t)rw_cuda_lambda_spread(args, stream));
+    lambda->lambda.run = *run;
+    RW_CU(lambda->tables.ctx,
+          (cudaError_t)rw_cuda_lambda_pairs(&lambda->lambda, &lambda->rank, stream));
     return share(lambda, &run->d_info->largest_lambda, 2);
 }
 
 /* ---- Real gradients: residuals, and those that the host hands over ---- */
 
 static int load_residuals(struct rw_cuda_lambda *lambda, const struct rw_engine_rules *rules,
-                          const struct rw_dataset *dataset, const double *gains)
+                          const struct rw_dataset *dataset, const double *gains,
+                          struct rw_arena *arena)
 {
-    (void)rules, (void)gains;
+    (void)rules, (void)gains, (void)arena;
     return RW_DEVICE_TABLE(&lambda->tables, lambda->real.d_label, dataset->label, dataset->n_docs);
 }
 
 static int load_user_gradients(struct rw_cuda_lambda *lambda, const struct rw_engine_rules *rules,
-                               const struct rw_dataset *dataset, const double *gains)
+                               const struct rw_dataset *dataset, const double *gains,
+                               struct rw_arena *arena)
 {
-    (void)rules, (void)gains;
+    (void)rules, (void)gains, (void)arena;
     RW_TRY(RW_DEVICE_TABLE(&lambda->tables, lambda->real.d_gradient, NULL, dataset->n_docs));
     return RW_DEVICE_TABLE(&lambda->tables, lambda->real.d_hessian, NULL, dataset->n_docs);
 }
@@ -344,41 +291,34 @@ static int run_reals(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambda_
 
 /* ---- YetiRank ---- */
 
-static int make_neighbours(struct rw_ctx *ctx, const struct rw_engine_rules *rules,
-                           const struct rw_dataset *dataset, const double *gains, uint32_t longest,
-                           struct rw_neighbours_args *args, struct made *made)
-{
-    const struct rw_neighbours_rule *own = &args->rule;
-    rw_neighbours_rule_init(&args->rule, rules->rule);
-    args->seed = rules->rule->seed;
-    RW_TRY(RW_NEW_RAW(ctx, made->grade, dataset->n_docs));
-    RW_TRY(RW_NEW_RAW(ctx, made->weight, longest));
-    rules->objective->positions(rules->rule, made->weight, longest);
-    rw_neighbours_grades(own, gains, dataset->label, dataset->n_docs, made->grade);
-    RW_TRY(make_ideals(ctx, dataset, gains, own->truncation, longest, made));
-    for (uint32_t q = 0; q < dataset->n_queries; q++) {
-        const uint32_t first = dataset->query_offset[q];
-        made->ideal[q] = rw_neighbours_over(own, made->grade + first,
-                                            dataset->query_offset[q + 1] - first, made->ideal[q]);
-    }
-    return RW_OK;
-}
-
 static int load_neighbours(struct rw_cuda_lambda *lambda, const struct rw_engine_rules *rules,
-                           const struct rw_dataset *dataset, const double *gains)
+                           const struct rw_dataset *dataset, const double *gains,
+                           struct rw_arena *arena)
 {
     struct rw_device_tables *tables = &lambda->tables;
     struct rw_neighbours_args *args = &lambda->neighbours;
-    const uint32_t longest = rw_longest_query(dataset->query_offset, dataset->n_queries);
-    RW_RELEASED(made_release) struct made made = {.slot = NULL};
+    const struct rw_neighbours_rule *own = &args->rule;
+    const uint32_t *offset = dataset->query_offset, n_queries = dataset->n_queries;
+    const uint32_t longest = rw_longest_query(offset, n_queries);
+    double *discount, *over = NULL, *grade = NULL, *weight = NULL;
     args->n_docs = dataset->n_docs;
-    args->n_queries = dataset->n_queries;
+    args->n_queries = n_queries;
     args->d_doc_weight = lambda->real.d_doc_weight;
-    if (tables->device)
-        RW_TRY(make_neighbours(tables->ctx, rules, dataset, gains, longest, args, &made));
-    RW_TRY(RW_DEVICE_TABLE(tables, args->d_grade, made.grade, dataset->n_docs));
-    RW_TRY(RW_DEVICE_TABLE(tables, args->d_over, made.ideal, dataset->n_queries));
-    RW_TRY(RW_DEVICE_TABLE(tables, args->d_weight, made.weight, longest));
+    if (tables->device) {
+        rw_neighbours_rule_init(&args->rule, rules->rule);
+        args->seed = rules->rule->seed;
+        RW_TRY(RW_ARENA_NEW(tables->ctx, arena, grade, dataset->n_docs));
+        RW_TRY(RW_ARENA_NEW(tables->ctx, arena, weight, longest));
+        rules->objective->positions(rules->rule, weight, longest);
+        rw_neighbours_grades(own, gains, dataset->label, dataset->n_docs, grade);
+        RW_TRY(make_ideals(tables->ctx, arena, dataset, gains, own->truncation, &discount, &over));
+        for (uint32_t q = 0; q < n_queries; q++)
+            over[q] =
+                rw_neighbours_over(own, grade + offset[q], offset[q + 1] - offset[q], over[q]);
+    }
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_grade, grade, dataset->n_docs));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_over, over, n_queries));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_weight, weight, longest));
     RW_TRY(RW_DEVICE_TABLE(tables, args->d_power, NULL, dataset->n_docs));
     RW_TRY(RW_DEVICE_TABLE(tables, args->d_key, NULL, dataset->n_docs));
     RW_TRY(init_rank(lambda, dataset));
@@ -392,53 +332,44 @@ static int load_neighbours(struct rw_cuda_lambda *lambda, const struct rw_engine
 static int run_neighbours(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambda_run *run,
                           void *stream)
 {
-    struct rw_ctx *ctx = lambda->tables.ctx;
-    struct rw_neighbours_args *args = &lambda->neighbours;
-    args->run = *run;
-    RW_CU(ctx, (cudaError_t)rw_cuda_neighbours_begin(args, stream));
-    for (uint32_t p = 0; p < args->rule.permutations; p++) {
-        RW_CU(ctx, (cudaError_t)rw_cuda_neighbours_keys(args, p, stream));
-        RW_CU(ctx,
-              (cudaError_t)rw_cuda_rank_run(&lambda->rank, args->d_key, run->d_sampled, stream));
-        RW_CU(ctx, (cudaError_t)rw_cuda_neighbours_add(args, stream));
-    }
-    RW_CU(ctx, (cudaError_t)rw_cuda_neighbours_finish(
-                   args, lambda->tables.device->n_multiprocessors, stream));
+    lambda->neighbours.run = *run;
+    RW_CU(lambda->tables.ctx,
+          (cudaError_t)rw_cuda_neighbours(&lambda->neighbours, &lambda->rank,
+                                          lambda->tables.device->n_multiprocessors, stream));
     return share(lambda, &run->d_info->largest_lambda, 2);
 }
 
 /* ---- The table ---- */
 
 struct objective {
-    /* Without a device only the tables' bytes are counted, and gains are NULL. */
+    /* Without a device only the tables' bytes are counted, and gains are NULL. The arena is freed
+     * after it. */
     int (*load)(struct rw_cuda_lambda *, const struct rw_engine_rules *, const struct rw_dataset *,
-                const double *gains);
+                const double *gains, struct rw_arena *);
     int (*run)(struct rw_cuda_lambda *, const struct rw_cuda_lambda_run *, void *stream);
 };
 
-static const struct objective *objective_of(const struct rw_engine_rules *rules)
-{
-    static const struct objective objectives[] = {
-        [RW_OBJECTIVE_HOST] = {load_user_gradients, run_reals},
-        [RW_OBJECTIVE_PAIRS] = {load_lambdas, run_lambdas},
-        [RW_OBJECTIVE_RESIDUALS] = {load_residuals, run_reals},
-        [RW_OBJECTIVE_NEIGHBOURS] = {load_neighbours, run_neighbours},
-    };
-    return &objectives[rules->objective ? rules->objective->device : RW_OBJECTIVE_HOST];
-}
+static const struct objective objectives[] = {
+    [RW_OBJECTIVE_HOST] = {load_user_gradients, run_reals},
+    [RW_OBJECTIVE_PAIRS] = {load_lambdas, run_lambdas},
+    [RW_OBJECTIVE_RESIDUALS] = {load_residuals, run_reals},
+    [RW_OBJECTIVE_NEIGHBOURS] = {load_neighbours, run_neighbours},
+};
 
 /* ---- The object ---- */
 
 static int load(struct rw_cuda_lambda *lambda, const struct rw_engine_rules *rules,
                 const struct rw_dataset *dataset, const double *gains)
 {
+    RW_RELEASED(rw_arena_free) struct rw_arena arena = {NULL};
     const double *d_doc_weight = NULL;
     if (dataset->weight)
         RW_TRY(RW_DEVICE_TABLE(&lambda->tables, d_doc_weight, dataset->weight, dataset->n_docs));
     lambda->lambda.d_doc_weight = lambda->real.d_doc_weight = d_doc_weight;
     lambda->real.n_docs = dataset->n_docs;
-    lambda->objective = objective_of(rules);
-    return lambda->objective->load(lambda, rules, dataset, gains);
+    lambda->objective =
+        &objectives[rules->objective ? rules->objective->device : RW_OBJECTIVE_HOST];
+    return lambda->objective->load(lambda, rules, dataset, gains, &arena);
 }
 
 int rw_cuda_lambda_new(struct rw_ctx *ctx, struct rw_device *device,

@@ -7,6 +7,7 @@
  * graph, and run again. */
 #pragma once
 
+#include "gpu/device/tuning.h"
 #include "gpu/metric/metric_cuda.h"
 #include "objective/neighbours.h"
 #include "tree/engine.h"
@@ -81,6 +82,8 @@ enum {
     RW_LAMBDA_BLOCK_DOCS = 1536,
     RW_LAMBDA_SPREAD_TOPS = 128, /* upper documents that a block keeps at hand */
     RW_LAMBDA_TILE_DOCS = 256,   /* documents of a block that begins or ends a spread query */
+    /* documents of a job below its upper ones */
+    RW_LAMBDA_SPREAD_LOWS = 32 * RW_TUNE_LAMBDA_WARPS * RW_TUNE_LAMBDA_SPREAD_SLOTS,
 };
 
 /* A part of a spread query's pairs: documents at positions [low, low + a block's), below those at
@@ -128,16 +131,11 @@ struct rw_gradient_args {
     struct rw_cuda_lambda_run run;
 };
 
-/* Documents of a job below its upper ones. */
-uint32_t rw_cuda_lambda_spread_lows(void);
 /* Once, before any run: kernels are loaded, and may take the shared memory that they need. */
 int rw_cuda_lambda_prepare(void);
-/* Clears d_info, totals, and sums of spread queries. */
-int rw_cuda_lambda_begin(const struct rw_lambda_args *args, void *stream);
-/* Queries of a block or a warp: from scores and order to the final integers. */
-int rw_cuda_lambda_queries(const struct rw_lambda_args *args, void *stream);
-/* Pairs of spread queries, and their final integers. */
-int rw_cuda_lambda_spread(const struct rw_lambda_args *args, void *stream);
+/* A run: ranks, pairs, final integers and d_info. */
+int rw_cuda_lambda_pairs(const struct rw_lambda_args *args, const struct rw_cuda_rank *rank,
+                         void *stream);
 /* In two steps: the largest magnitudes, or, in fixed point, everything; then, of real numbers, what
  * depends on the largest. */
 int rw_cuda_gradients_find(const struct rw_gradient_args *args, int n_multiprocessors,
@@ -170,15 +168,9 @@ struct rw_neighbours_args {
     struct rw_cuda_lambda_run run; /* pairs are sums, in the end the final integers */
 };
 
-/* Powers of all documents; sums and d_info cleared. */
-int rw_cuda_neighbours_begin(const struct rw_neighbours_args *args, void *stream);
-/* Keys of ranking p of the tree. */
-int rw_cuda_neighbours_keys(const struct rw_neighbours_args *args, uint32_t p, void *stream);
-/* Adds the pairs of the ranking in d_order. */
-int rw_cuda_neighbours_add(const struct rw_neighbours_args *args, void *stream);
-/* The final integers, and d_info. */
-int rw_cuda_neighbours_finish(const struct rw_neighbours_args *args, int n_multiprocessors,
-                              void *stream);
+/* A run: sums of the pairs of all rankings, final integers and d_info. */
+int rw_cuda_neighbours(const struct rw_neighbours_args *args, const struct rw_cuda_rank *rank,
+                       int n_multiprocessors, void *stream);
 
 #ifdef __cplusplus
 }
