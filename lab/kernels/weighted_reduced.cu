@@ -29,7 +29,7 @@ extern "C" int rw_cuda_tuned_reduced(const struct rw_hist_call *call, int warps,
 {
     static const rw_hist_launch_fn launches[][RW_TUNING_REDUCED_WARPS] = {
         BY_WARPS(4), BY_WARPS(5), BY_WARPS(8), BY_WARPS(10), BY_WARPS(16), BY_WARPS(20)};
-    return rw_cuda_hist_in_place(call, launches[buffer][warps], stream);
+    return rw_cuda_hist_in_place(call, launches[buffer][warps], 0, stream);
 }
 
 extern "C" int rw_tuning_reduced_is_own(uint32_t n_bins, int warps, int buffer)

@@ -3,7 +3,8 @@
  *
  * Why: Figure 8 asks what each does; the method itself has both as constants (tuning.h), chosen by
  * this table.
- * Shapes, decomposition, draining: those of collision in gpu/hist/hist_atomic.cu, whose kernel this is. */
+ * Shapes, decomposition, draining: those of collision in gpu/hist/hist_atomic.cu, whose kernel this
+ * is. */
 #include "lab/kernels/weighted_tuning.h"
 #include "gpu/hist/hist_block.cuh"
 #include "gpu/device/tuning.h"
@@ -54,7 +55,7 @@ extern "C" int rw_cuda_tuned_collision(const struct rw_hist_call *call, int warp
 {
     static const rw_hist_launch_fn launches[][RW_TUNING_WARPS] = {BY_WARPS(1), BY_WARPS(2),
                                                                   BY_WARPS(4), BY_WARPS(8)};
-    return rw_cuda_hist_in_place(call, launches[unroll][warps], stream);
+    return rw_cuda_hist_in_place(call, launches[unroll][warps], 0, stream);
 }
 
 extern "C" int rw_tuning_is_own(int warps, int unroll)

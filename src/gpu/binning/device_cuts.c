@@ -128,14 +128,6 @@ static int search_init(struct cut_search *s)
     return RW_OK;
 }
 
-/* Of a feature by categories, whose cuts are known: what documents have of it is left to count. */
-static int find_categories(struct rw_cut_finder *finder, uint32_t c)
-{
-    const struct rw_column *column = &finder->dataset->column[c];
-    const int status = rw_cuts_find_column(finder, rw_isa(), column, c, NULL, NULL);
-    return status < 0 ? rw_fail(finder->ctx, status, "out of memory while finding cuts") : status;
-}
-
 static void search_release(struct cut_search *s)
 {
     rw_device_tables_free(&s->tables);
@@ -158,7 +150,11 @@ static int find_on_device(void *user, struct rw_cut_finder *finder)
         if (rw_cuts_decided(&dataset->column[c], finder->rule, &finder->found[c]))
             continue;
         if (rw_cut_rule_categories(finder->rule, dataset->column[c].feature)) {
-            RW_TRY(find_categories(finder, c));
+            /* its cuts are known: what documents have of it is left to count */
+            const int status =
+                rw_cuts_find_column(finder, rw_isa(), &dataset->column[c], c, NULL, NULL);
+            if (status < 0)
+                return rw_fail(finder->ctx, status, "out of memory while finding cuts");
             continue;
         }
         s.column[s.n] = c;

@@ -28,11 +28,6 @@ static unsigned blocks_of(uint64_t n)
     return blocks_up_to(BLOCKS_MOST, n, THREADS);
 }
 
-static size_t round_up(size_t bytes)
-{
-    return (bytes + 255) / 256 * 256;
-}
-
 /* Documents without an entry. */
 template <typename T>
 __global__ void __launch_bounds__(THREADS) fill_kernel(T rest, uint32_t n_docs, T *d_to)
@@ -68,16 +63,6 @@ __global__ void __launch_bounds__(THREADS)
                                                                              : RW_KEY_OF_ZERO;
         d_key[values.d_row ? values.d_row[i] : i] = key;
     }
-}
-
-static int make_keys(const struct rw_cuda_entries *values, int absent_missing, uint32_t *d_key,
-                     cudaStream_t stream)
-{
-    fill_rest(values, absent_missing ? NO_KEY : RW_KEY_OF_ZERO, d_key, stream);
-    if (values->n > 0)
-        cut_keys_kernel<<<blocks_of(values->n), THREADS, 0, stream>>>(*values, absent_missing,
-                                                                      d_key);
-    return cudaGetLastError();
 }
 
 /* ---- cuts ---- */
@@ -165,7 +150,7 @@ struct cut_parts {
 static uint32_t *part(char *base, size_t *bytes, size_t n)
 {
     char *const p = base ? base + *bytes : NULL;
-    *bytes += round_up(n * sizeof(uint32_t));
+    *bytes += rw_hist_round_up(n * sizeof(uint32_t));
     return (uint32_t *)p;
 }
 
@@ -189,7 +174,7 @@ static struct cut_parts parts_of(const struct rw_cuda_cut_job *job)
                                     (int64_t)job->n_sample);
     p.temp_bytes = sort_bytes > select_bytes ? sort_bytes : select_bytes;
     p.d_temp = base ? base + p.bytes : NULL;
-    p.bytes += round_up(p.temp_bytes);
+    p.bytes += rw_hist_round_up(p.temp_bytes);
     return p;
 }
 
@@ -205,7 +190,11 @@ extern "C" int rw_cuda_cut_find(const struct rw_cuda_cut_job *job,
 {
     cudaStream_t const on = (cudaStream_t)stream;
     struct cut_parts p = parts_of(job);
-    TRY_CUDA(make_keys(values, job->absent_missing, job->d_key, on));
+    fill_rest(values, job->absent_missing ? NO_KEY : RW_KEY_OF_ZERO, job->d_key, on);
+    if (values->n > 0)
+        cut_keys_kernel<<<blocks_of(values->n), THREADS, 0, on>>>(*values, job->absent_missing,
+                                                                  job->d_key);
+    TRY_CUDA(cudaGetLastError());
     TRY_CUDA(cub::DeviceRadixSort::SortKeys(p.d_temp, p.temp_bytes, (const uint32_t *)job->d_key,
                                             p.d_all, (uint64_t)job->n_docs, 0, 32, on));
     TRY_CUDA(cudaMemsetAsync(p.d_n_unique, 0, sizeof *p.d_n_unique, on));

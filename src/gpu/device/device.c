@@ -59,18 +59,6 @@ int rw_cu_fail(struct rw_ctx *ctx, cudaError_t error, const char *what)
     return rw_fail(ctx, status, "CUDA: %s (%s)", cudaGetErrorString(error), what);
 }
 
-/* Makes the device the thread's, which takes memory for what CUDA itself needs there. */
-static int take_device(struct rw_ctx *ctx, int number)
-{
-    const cudaError_t error = cudaSetDevice(number);
-    if (error == cudaSuccess)
-        return RW_OK;
-    (void)cudaGetLastError();
-    return error == cudaErrorMemoryAllocation
-               ? fail_full(ctx, number, 0, CONTEXT_BYTES, "CUDA itself")
-               : rw_cu_fail(ctx, error, "cudaSetDevice");
-}
-
 static int describe(struct rw_ctx *ctx, const struct cudaDeviceProp *properties, int number,
                     struct rw_device *device)
 {
@@ -128,7 +116,12 @@ int rw_device_open(struct rw_ctx *ctx, int number, struct rw_device **out)
             "GPU '%s' is too old: its compute capability is %d.%d; expected %d.%d or newer",
             properties.name, properties.major, properties.minor, LEAST_MAJOR, LEAST_MINOR);
     announce_compilation(ctx, &properties);
-    RW_TRY(take_device(ctx, number));
+    /* makes it the thread's, which takes memory for what CUDA itself needs there */
+    const cudaError_t error = cudaSetDevice(number);
+    if (error == cudaErrorMemoryAllocation)
+        return fail_full(ctx, number, 0, CONTEXT_BYTES, "CUDA itself");
+    if (error != cudaSuccess)
+        return rw_cu_fail(ctx, error, "cudaSetDevice");
     RW_TRY(RW_NEW(ctx, device, 1));
     const int status = describe(ctx, &properties, number, device);
     if (status < 0) {
@@ -455,8 +448,7 @@ int rw_device_link(struct rw_ctx *ctx, int number, double *copied, double *gathe
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct rw_device_cache *first;
 
-/* All of these: with the mutex held. */
-
+/* With the mutex held. */
 static void forget(struct rw_device_cache *spare)
 {
     struct rw_device_cache **at = &first;
@@ -465,19 +457,6 @@ static void forget(struct rw_device_cache *spare)
     *at = spare->next;
     *spare->owner = NULL;
     spare->free(spare);
-}
-
-static int drop_unused(int device)
-{
-    int n = 0;
-    for (struct rw_device_cache *spare = first, *next; spare; spare = next) {
-        next = spare->next;
-        if (spare->device != device || spare->n_users > 0)
-            continue;
-        forget(spare);
-        n++;
-    }
-    return n > 0;
 }
 
 void rw_device_cache_leave(struct rw_device_cache *spare, void **owner)
@@ -529,8 +508,15 @@ void rw_device_cache_drop(void **owner)
 
 int rw_device_cache_drop_unused(int device)
 {
+    int n = 0;
     pthread_mutex_lock(&mutex);
-    const int dropped = drop_unused(device);
+    for (struct rw_device_cache *spare = first, *next; spare; spare = next) {
+        next = spare->next;
+        if (spare->device != device || spare->n_users > 0)
+            continue;
+        forget(spare);
+        n++;
+    }
     pthread_mutex_unlock(&mutex);
-    return dropped;
+    return n > 0;
 }

@@ -54,22 +54,14 @@ static const struct {
     {"ncclAllGather", &nccl.all_gather},
 };
 
-static void *open_library(void)
-{
-    const char *named = getenv("RANKWOOD_NCCL");
-    static const char *const names[] = {"libnccl.so.2", "/usr/local/cuda/lib64/libnccl.so.2"};
-    if (named && named[0])
-        return dlopen(named, RTLD_NOW | RTLD_LOCAL);
-    void *library = NULL;
-    for (size_t i = 0; !library && i < sizeof(names) / sizeof(names[0]); i++)
-        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    return library;
-}
-
 static void load(void)
 {
+    const char *named = getenv("RANKWOOD_NCCL");
+    const int is_named = named && named[0];
     setenv("NCCL_NVLS_ENABLE", "0", 0);
-    void *library = open_library();
+    void *library = dlopen(is_named ? named : "libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+    if (!library && !is_named)
+        library = dlopen("/usr/local/cuda/lib64/libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         const char *why = dlerror();
         snprintf(nccl.why_not, sizeof(nccl.why_not), "%s", why ? why : "libnccl.so.2 is not there");
@@ -102,11 +94,8 @@ int rw_nccl_find(char *text, size_t size)
     return there;
 }
 
-/* ---- the functions ---- */
-
-struct gpu_worker {
-    void *comm; /* NCCL's; NULL: it was given up */
-};
+/* ---- the functions ----
+ * `user` is NCCL's communicator; NULL: it was given up. */
 
 static int type_of(enum rw_comm_type type)
 {
@@ -118,41 +107,27 @@ static int nccl_all_reduce(void *user, void *buffer, size_t n, enum rw_comm_type
 {
     static const int ops[] = {
         [RW_COMM_SUM] = NCCL_SUM, [RW_COMM_MIN] = NCCL_MIN, [RW_COMM_MAX] = NCCL_MAX};
-    const struct gpu_worker *worker = user;
-    return !worker->comm || nccl.all_reduce(buffer, buffer, n, type_of(type), ops[op], worker->comm,
-                                            (cudaStream_t)stream) != NCCL_SUCCESS;
+    return !user || nccl.all_reduce(buffer, buffer, n, type_of(type), ops[op], user,
+                                    (cudaStream_t)stream) != NCCL_SUCCESS;
 }
 
 static int nccl_reduce_scatter(void *user, const void *send, void *recv, size_t n_each,
                                enum rw_comm_type type, void *stream)
 {
-    const struct gpu_worker *worker = user;
-    return !worker->comm || nccl.reduce_scatter(send, recv, n_each, type_of(type), NCCL_SUM,
-                                                worker->comm, (cudaStream_t)stream) != NCCL_SUCCESS;
+    return !user || nccl.reduce_scatter(send, recv, n_each, type_of(type), NCCL_SUM, user,
+                                        (cudaStream_t)stream) != NCCL_SUCCESS;
 }
 
 static int nccl_all_gather(void *user, const void *send, void *recv, size_t bytes, void *stream)
 {
-    const struct gpu_worker *worker = user;
-    return !worker->comm || nccl.all_gather(send, recv, bytes, NCCL_UINT8, worker->comm,
-                                            (cudaStream_t)stream) != NCCL_SUCCESS;
-}
-
-static void give_up(struct gpu_worker *worker)
-{
-    if (worker->comm)
-        (void)nccl.abort(worker->comm);
-    worker->comm = NULL;
+    return !user || nccl.all_gather(send, recv, bytes, NCCL_UINT8, user, (cudaStream_t)stream) !=
+                        NCCL_SUCCESS;
 }
 
 static void nccl_close(void *user, int exit_status)
 {
-    struct gpu_worker *worker = user;
-    if (exit_status)
-        give_up(worker);
-    if (worker->comm)
-        (void)nccl.destroy(worker->comm);
-    rw_mem_free(worker);
+    if (user)
+        (void)(exit_status ? nccl.abort : nccl.destroy)(user);
 }
 
 static const struct rw_comm_functions nccl_functions = {
@@ -172,17 +147,17 @@ static int fail_of_others(struct rw_ctx *ctx, const struct rw_comm *comm)
 
 int rw_nccl_watch(struct rw_ctx *ctx, struct rw_comm *comm, double waited_s)
 {
-    struct gpu_worker *worker = comm->user;
     int result = NCCL_SUCCESS;
-    if (!worker->comm)
+    if (!comm->user)
         return fail_of_others(ctx, comm);
-    const int asked = nccl.async_error(worker->comm, &result);
+    const int asked = nccl.async_error(comm->user, &result);
     result = asked != NCCL_SUCCESS ? asked : result;
     const int is_bad = result != NCCL_SUCCESS && result != NCCL_IN_PROGRESS;
     if (!is_bad && waited_s < WAIT_S && !rw_comm_has_failed(ctx))
         return RW_OK;
     comm->has_failed = 1;
-    give_up(worker);
+    (void)nccl.abort(comm->user);
+    comm->user = NULL;
     if (is_bad)
         return rw_fail(ctx, RW_ERR_MACHINE, "NCCL: %s", nccl.error_text(result));
     if (waited_s >= WAIT_S)
@@ -213,23 +188,12 @@ static void beginning_free(struct beginning *b)
 
 enum { WARM_WORDS = 1024 };
 
-/* The first call of each kind makes connections: done here, with few words. d: [2][n_workers]. */
-static void warm_up(struct beginning *b, uint64_t *d, cudaStream_t stream)
-{
-    uint64_t *d_sums = d + (size_t)b->n_workers * WARM_WORDS;
-    b->result = nccl.reduce_scatter(d, d_sums, WARM_WORDS, NCCL_UINT64, NCCL_SUM, b->comm, stream);
-    if (b->result == NCCL_SUCCESS)
-        b->result = nccl.all_reduce(d, d, 2, NCCL_UINT64, NCCL_MAX, b->comm, stream);
-    if (b->result == NCCL_SUCCESS)
-        b->result = nccl.all_gather(d_sums, d, WARM_WORDS, NCCL_UINT64, b->comm, stream);
-    b->error = cudaStreamSynchronize(stream);
-}
-
-/* Memory is there before workers wait for each other: allocating could wait for another's GPU. */
+/* Memory is there before workers wait for each other: allocating could wait for another's GPU. The
+ * first call of each kind makes connections: done here, with few words. */
 static void meet(struct beginning *b)
 {
-    const size_t bytes = 2 * (size_t)b->n_workers * WARM_WORDS * sizeof(uint64_t);
-    uint64_t *d = NULL;
+    const size_t n = (size_t)b->n_workers * WARM_WORDS, bytes = 2 * n * sizeof(uint64_t);
+    uint64_t *d = NULL; /* [2][n] */
     cudaStream_t stream = NULL;
     b->error = cudaSetDevice(b->device);
     if (b->error == cudaSuccess)
@@ -240,8 +204,15 @@ static void meet(struct beginning *b)
         b->error = cudaMemsetAsync(d, 0, bytes, stream);
     if (b->error == cudaSuccess)
         b->result = nccl.init(&b->comm, b->n_workers, b->id, b->worker);
-    if (b->error == cudaSuccess && b->result == NCCL_SUCCESS)
-        warm_up(b, d, stream);
+    if (b->error == cudaSuccess && b->result == NCCL_SUCCESS) {
+        b->result =
+            nccl.reduce_scatter(d, d + n, WARM_WORDS, NCCL_UINT64, NCCL_SUM, b->comm, stream);
+        if (b->result == NCCL_SUCCESS)
+            b->result = nccl.all_reduce(d, d, 2, NCCL_UINT64, NCCL_MAX, b->comm, stream);
+        if (b->result == NCCL_SUCCESS)
+            b->result = nccl.all_gather(d + n, d, WARM_WORDS, NCCL_UINT64, b->comm, stream);
+        b->error = cudaStreamSynchronize(stream);
+    }
     if (stream)
         (void)cudaStreamDestroy(stream);
     if (d)
@@ -358,29 +329,26 @@ static int check_cards(struct rw_ctx *ctx, const struct card *card)
 
 int rw_nccl_open(struct rw_ctx *ctx, const struct rw_device *device, struct rw_comm **out)
 {
-    struct card mine = {0, 0, {0}, {{0}}}, *card = NULL;
-    struct gpu_worker *worker = NULL;
-    int status;
+    struct card mine = {0, 0, {0}, {{0}}};
+    RW_FREED struct card *card = NULL;
+    void *worker = NULL;
     *out = NULL;
-    status = RW_NEW(ctx, card, (size_t)rw_n_workers(ctx));
-    status = status < 0 ? status : RW_NEW(ctx, worker, 1);
+    int status = RW_NEW(ctx, card, (size_t)rw_n_workers(ctx));
     status = status < 0 ? status : fill_card(ctx, device, &mine);
-    RW_TRY_OUT(rw_comm_agree(ctx, status));
-    RW_TRY_OUT(rw_comm_all_gather(ctx, &mine, card, sizeof(mine)));
-    RW_TRY_OUT(check_cards(ctx, card));
-    status = make(ctx, device, &card[0].id, &worker->comm);
-    RW_TRY_OUT(rw_comm_give_up(ctx, status)); /* others may wait for this one in NCCL */
-    status = rw_comm_new(ctx, &nccl_functions, worker, rw_worker(ctx), rw_n_workers(ctx), out);
-    RW_TRY_OUT(rw_comm_agree(ctx, status));
-    (*out)->close = nccl_close;
-out:
-    rw_mem_free(card);
-    if (status < 0) {
-        if (worker)
-            give_up(worker);
-        rw_mem_free(worker);
-        rw_comm_free(*out); /* which has no `close` yet */
-        *out = NULL;
+    RW_TRY(rw_comm_agree(ctx, status));
+    RW_TRY(rw_comm_all_gather(ctx, &mine, card, sizeof(mine)));
+    RW_TRY(check_cards(ctx, card));
+    status = make(ctx, device, &card[0].id, &worker);
+    status = rw_comm_give_up(ctx, status); /* others may wait for this one in NCCL */
+    if (status >= 0)
+        status = rw_comm_agree(
+            ctx, rw_comm_new(ctx, &nccl_functions, worker, rw_worker(ctx), rw_n_workers(ctx), out));
+    if (status >= 0) {
+        (*out)->close = nccl_close;
+        return RW_OK;
     }
+    nccl_close(worker, 1);
+    rw_comm_free(*out); /* which has no `close` yet */
+    *out = NULL;
     return status;
 }

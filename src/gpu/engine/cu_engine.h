@@ -93,13 +93,10 @@ struct rw_cuda_sample {
     uint8_t *d_sampled;             /* [n_docs] 1 in the sample: of queries written; of documents, a
                                        sample of those that have it */
 };
-/* In two steps: d_kept and d_lowest; then d_sampled, where the query with the lowest number stands
- * in for a sample of none. */
-int rw_cuda_draw_queries(const struct rw_cuda_sample *sample, void *stream);
-int rw_cuda_spread_queries(const struct rw_cuda_sample *sample, void *stream);
-/* The same steps for documents. */
-int rw_cuda_draw_docs(const struct rw_cuda_sample *sample, void *stream);
-int rw_cuda_keep_doc(const struct rw_cuda_sample *sample, void *stream);
+/* In two steps: d_lowest, and d_kept or, of documents, d_sampled; then d_sampled, where the query,
+ * or document, with the lowest number stands in for a sample of none. */
+int rw_cuda_draw(const struct rw_cuda_sample *sample, int of_docs, void *stream);
+int rw_cuda_finish_sample(const struct rw_cuda_sample *sample, int of_docs, void *stream);
 
 /* d_list: the documents with d_sampled not 0, ascending; all n_docs if d_sampled is NULL. */
 size_t rw_cuda_list_bytes(uint32_t n_docs); /* of scratch */
@@ -113,11 +110,11 @@ struct rw_cuda_quantise {
     uint32_t first_doc; /* its number among all workers' */
     uint32_t most_blocks;
     int bits, nearest;
-    int squares;                         /* of lambdas are summed, too */
-    const uint8_t *d_sampled;            /* [n_docs] NULL: all */
-    const struct rw_lambda_pair *d_pair; /* [n_docs] */
-    int32_t *d_lambda_q, *d_hess_q;      /* [n_docs] of sampled documents; hessians: or NULL */
-    struct rw_cuda_begin *d_begin;       /* its info is there; the rest is written */
+    int squares;                    /* of lambdas are summed, too */
+    const uint8_t *d_sampled;       /* [n_docs] NULL: all */
+    struct rw_lambda_pair *d_pair;  /* [n_docs] read */
+    int32_t *d_lambda_q, *d_hess_q; /* [n_docs] of sampled documents; hessians: or NULL */
+    struct rw_cuda_begin *d_begin;  /* its info is there; the rest is written */
 };
 int rw_cuda_quantise(const struct rw_cuda_quantise *quantise, void *stream);
 
@@ -210,11 +207,9 @@ uint32_t rw_cuda_search_blocks(const struct rw_cuda_search *search,
 /* Searches the features of one group, whose blocks come after first_block others of a node. */
 int rw_cuda_search_group(const struct rw_cuda_search *search, const struct rw_cuda_cells *cells,
                          uint32_t first_block, void *stream);
-/* The same in two launches and with one block a node, where that is the faster way: of many nodes
- * whose features have neither directions nor penalties and may all split them. */
+/* Does it take two launches and one block a node, where that is the faster way: for many nodes
+ * whose features have neither directions nor penalties and may all split them? */
 int rw_cuda_is_rough(const struct rw_cuda_search *search, const struct rw_cuda_cells *cells);
-int rw_cuda_search_rough(const struct rw_cuda_search *search, const struct rw_cuda_cells *cells,
-                         uint32_t first_block, void *stream);
 /* After all groups: the group's features by categories, a block each. */
 int rw_cuda_search_categories(const struct rw_cuda_search *search,
                               const struct rw_cuda_cells *cells,

@@ -24,8 +24,7 @@ static __global__ void sample_kernel(const struct rw_cuda_sample a)
 {
     for (uint64_t q = blockIdx.x * (uint64_t)THREADS + threadIdx.x; q < a.n_queries;
          q += (uint64_t)gridDim.x * THREADS) {
-        const uint32_t random =
-            rw_cuda_random(a.seed, a.first + q, a.tree, RW_STREAM_SAMPLE_QUERY);
+        const uint32_t random = rw_cuda_random(a.seed, a.first + q, a.tree, RW_STREAM_SAMPLE_QUERY);
         const int keep = random < a.threshold;
         a.d_kept[q] = (uint8_t)keep;
         atomicMin(&a.d_lowest[0], (unsigned long long)random << 32 | q);
@@ -84,36 +83,22 @@ static __global__ void keep_doc_kernel(const struct rw_cuda_sample a)
         a.d_sampled[(uint32_t)a.d_lowest[0]] = 1;
 }
 
-/* Before a draw: no lowest, none kept. */
-static cudaError_t clear_lowest(unsigned long long *d_lowest, cudaStream_t stream)
+extern "C" int rw_cuda_draw(const struct rw_cuda_sample *sample, int of_docs, void *stream)
 {
-    const cudaError_t error = cudaMemsetAsync(&d_lowest[0], 0xff, sizeof(*d_lowest), stream);
-    return error == cudaSuccess ? cudaMemsetAsync(&d_lowest[1], 0, sizeof(*d_lowest), stream)
-                                : error;
+    const uint32_t n = of_docs ? sample->n_docs : sample->n_queries;
+    TRY_CUDA(cudaMemsetAsync(&sample->d_lowest[0], 0xff, sizeof(*sample->d_lowest),
+                             (cudaStream_t)stream)); /* no lowest, none kept */
+    TRY_CUDA(
+        cudaMemsetAsync(&sample->d_lowest[1], 0, sizeof(*sample->d_lowest), (cudaStream_t)stream));
+    return launch_grid(of_docs ? sample_docs_kernel : sample_kernel,
+                       blocks_up_to(MOST_BLOCKS, n, THREADS), THREADS, stream, *sample);
 }
 
-extern "C" int rw_cuda_draw_docs(const struct rw_cuda_sample *sample, void *stream)
-{
-    TRY_CUDA(clear_lowest(sample->d_lowest, (cudaStream_t)stream));
-    return launch_grid(sample_docs_kernel, blocks_up_to(MOST_BLOCKS, sample->n_docs, THREADS),
-                       THREADS, stream, *sample);
-}
-
-extern "C" int rw_cuda_keep_doc(const struct rw_cuda_sample *sample, void *stream)
-{
-    return launch_grid(keep_doc_kernel, 1, 1, stream, *sample);
-}
-
-extern "C" int rw_cuda_draw_queries(const struct rw_cuda_sample *sample, void *stream)
-{
-    TRY_CUDA(clear_lowest(sample->d_lowest, (cudaStream_t)stream));
-    return launch_grid(sample_kernel, blocks_up_to(MOST_BLOCKS, sample->n_queries, THREADS),
-                       THREADS, stream, *sample);
-}
-
-extern "C" int rw_cuda_spread_queries(const struct rw_cuda_sample *sample, void *stream)
+extern "C" int rw_cuda_finish_sample(const struct rw_cuda_sample *sample, int of_docs, void *stream)
 {
     const uint64_t threads = (uint64_t)sample->n_queries * WARP;
+    if (of_docs)
+        return launch_grid(keep_doc_kernel, 1, 1, stream, *sample);
     return launch_grid(spread_kernel, blocks_up_to(MOST_BLOCKS, threads, THREADS), THREADS, stream,
                        *sample);
 }

@@ -9,13 +9,6 @@
 
 /* ---- the stage, by which small pieces go to the device, and its answers ---- */
 
-static int wait_for_device(struct rw_cuda *cuda)
-{
-    RW_TRY(rw_transfer_wait(cuda->host.base.ctx, cuda->device));
-    cuda->stage.used = 0;
-    return RW_OK;
-}
-
 int rw_cuda_room(struct rw_cuda *cuda, size_t n_bytes, struct rw_cuda_piece *out)
 {
     struct rw_cuda_stage *stage = &cuda->stage;
@@ -24,8 +17,10 @@ int rw_cuda_room(struct rw_cuda *cuda, size_t n_bytes, struct rw_cuda_piece *out
     if (bytes > stage->bytes)
         return rw_fail(cuda->host.base.ctx, RW_ERR_INTERNAL, "%zu bytes do not fit the stage",
                        bytes);
-    if (bytes > stage->bytes - stage->used)
-        RW_TRY(wait_for_device(cuda));
+    if (bytes > stage->bytes - stage->used) {
+        RW_TRY(rw_transfer_wait(cuda->host.base.ctx, cuda->device));
+        stage->used = 0;
+    }
     out->host = stage->host + stage->used;
     out->d = stage->d + stage->used;
     stage->used += bytes;
@@ -80,11 +75,12 @@ int rw_cuda_answer(struct rw_cuda *cuda, void *d, size_t bytes)
 
 int rw_cuda_await(struct rw_cuda *cuda, uint32_t n)
 {
-    const struct rw_transfer_reply reply = {.word = (const uint32_t *)(const void *)cuda->reply,
+    const struct rw_transfer_reply reply = {.word =
+                                                (const uint32_t *)(const void *)cuda->search.reply,
                                             .step = 2, /* low halves */
                                             .n = (size_t)n * RW_CUDA_REPLY_WORDS,
-                                            .bytes = n * sizeof(cuda->reply->word[0]),
-                                            .value = cuda->n_searches};
+                                            .bytes = n * sizeof(cuda->search.reply->word[0]),
+                                            .value = cuda->search.launch};
     RW_TRY(rw_transfer_await(cuda->host.base.ctx, cuda->device, &reply));
     cuda->stage.used = 0;
     return RW_OK;
@@ -166,74 +162,41 @@ static int sample_features(struct rw_cuda *cuda, uint32_t tree, struct rw_root *
     return rw_cuda_send(cuda, &piece, n_features);
 }
 
-/* first: of all workers' queries, or documents, that of this worker. */
-static struct rw_cuda_sample sample_of(const struct rw_cuda *cuda, uint32_t tree,
-                                       uint64_t threshold, uint32_t first)
-{
-    return (struct rw_cuda_sample){.seed = cuda->host.base.rules.seed,
-                                   .threshold = threshold,
-                                   .tree = tree,
-                                   .n_queries = cuda->n_queries,
-                                   .n_docs = cuda->n_docs,
-                                   .first = first,
-                                   .d_query_offset = cuda->d_query_offset,
-                                   .d_kept = cuda->d_kept,
-                                   .d_lowest = cuda->d_low,
-                                   .d_sampled = cuda->d_sampled};
-}
-
-static int sample(struct rw_cuda *cuda, uint32_t tree, struct rw_root *root)
+/* Samples queries, or documents of those that are sampled so far. */
+static int draw_sample(struct rw_cuda *cuda, uint32_t tree, int of_docs)
 {
     const struct rw_engine *engine = &cuda->host.base;
-    const struct rw_cuda_sample sample =
-        sample_of(cuda, tree, engine->rules.query_threshold, engine->first_query);
-    RW_TRY(sample_features(cuda, tree, root));
-    if (!cuda->d_sampled)
-        return RW_OK;
-    RW_CUDA_TRY(cuda, rw_cuda_draw_queries(&sample, rw_cuda_stream(cuda)));
-    RW_TRY(rw_cuda_workers_keep_one(cuda, sample.first));
-    RW_CUDA_TRY(cuda, rw_cuda_spread_queries(&sample, rw_cuda_stream(cuda)));
+    const struct rw_engine_rules *rules = &engine->rules;
+    struct rw_cuda_sample *sample = &cuda->sample;
+    sample->tree = tree;
+    sample->threshold = of_docs ? rules->doc_threshold : rules->query_threshold;
+    sample->first = of_docs ? engine->first_doc : engine->first_query;
+    RW_CUDA_TRY(cuda, rw_cuda_draw(sample, of_docs, rw_cuda_stream(cuda)));
+    RW_TRY(rw_cuda_workers_keep_one(cuda, sample->first));
+    RW_CUDA_TRY(cuda, rw_cuda_finish_sample(sample, of_docs, rw_cuda_stream(cuda)));
     return RW_OK;
 }
 
-/* Of the documents that are sampled so far. */
-static int sample_docs(struct rw_cuda *cuda, uint32_t tree)
+/* Do lambdas move with the documents: does each group take them by position, or, maybe, may it once
+ * it has chosen a method? */
+static int takes_moved(const struct rw_cuda *cuda, int maybe)
 {
-    const struct rw_engine *engine = &cuda->host.base;
-    const struct rw_cuda_sample sample =
-        sample_of(cuda, tree, engine->rules.doc_threshold, engine->first_doc);
-    RW_CUDA_TRY(cuda, rw_cuda_draw_docs(&sample, rw_cuda_stream(cuda)));
-    RW_TRY(rw_cuda_workers_keep_one(cuda, sample.first));
-    RW_CUDA_TRY(cuda, rw_cuda_keep_doc(&sample, rw_cuda_stream(cuda)));
-    return RW_OK;
-}
-
-/* Does each group take lambdas by position, or may it, once it has chosen a method? */
-static int may_move(const struct rw_cuda *cuda)
-{
-    int may = cuda->d_moved != NULL;
-    for (int g = 0; g < cuda->n_groups; g++)
-        may &=
-            rw_cuda_may_choose(cuda, &cuda->group[g]) || cuda->group[g].choice.method->by_position;
-    return may;
-}
-
-/* Of a sample, by position. */
-static int gather_integers(struct rw_cuda *cuda, uint32_t n)
-{
-    if (!cuda->d_sampled || !may_move(cuda))
-        return RW_OK;
-    RW_CUDA_TRY(cuda, rw_cuda_gather(cuda->d_list, n, cuda->d_lambda_q, cuda->d_hess_q, cuda->moved,
-                                     cuda->d_moved, rw_cuda_stream(cuda)));
-    return RW_OK;
+    int takes = cuda->d_moved != NULL;
+    for (int g = 0; g < cuda->n_groups; g++) {
+        const struct rw_cuda_group *group = &cuda->group[g];
+        takes &= (maybe && rw_cuda_may_choose(cuda, group)) ||
+                 (group->chosen && group->choice.method->by_position);
+    }
+    return takes;
 }
 
 /* The documents of the tree, in the first half of the list. */
 static int list_root(struct rw_cuda *cuda)
 {
-    RW_CUDA_TRY(cuda, rw_cuda_list_sampled(cuda->d_sampled, cuda->n_docs, cuda->d_list,
-                                           cuda->d_n_listed, cuda->d_list_scratch,
-                                           cuda->list_scratch_bytes, rw_cuda_stream(cuda)));
+    RW_CUDA_TRY(cuda,
+                rw_cuda_list_sampled(cuda->sample.d_sampled, cuda->n_docs, cuda->partition.d_list,
+                                     cuda->d_n_listed, cuda->d_list_scratch,
+                                     cuda->list_scratch_bytes, rw_cuda_stream(cuda)));
     cuda->is_listed = 1;
     return RW_OK;
 }
@@ -245,35 +208,22 @@ static int make_integers(struct rw_cuda *cuda, uint32_t tree)
     const int some_docs = rules->doc_threshold <= UINT32_MAX;
     const int of_queries = rules->objective && rules->objective->device != RW_OBJECTIVE_RESIDUALS;
     const struct rw_cuda_lambda_run run = {.d_scores = cuda->set[0].d_score,
-                                           .d_sampled = cuda->d_sampled,
-                                           .d_pair = cuda->d_pair,
-                                           .d_info = &cuda->d_begin->info};
+                                           .d_sampled = cuda->sample.d_sampled,
+                                           .d_pair = cuda->quantise.d_pair,
+                                           .d_info = &cuda->quantise.d_begin->info};
     if (some_docs && !of_queries)
-        RW_TRY(sample_docs(cuda, tree));
+        RW_TRY(draw_sample(cuda, tree, 1));
     rw_cuda_lambda_set_tree(cuda->lambda, tree, cuda->host.base.first_doc);
     RW_TRY(rw_cuda_lambdas_run(cuda->lambda, &run, rw_cuda_stream(cuda)));
     if (some_docs && of_queries) { /* pairs are of whole queries */
-        RW_TRY(sample_docs(cuda, tree));
+        RW_TRY(draw_sample(cuda, tree, 1));
         RW_TRY(rw_cuda_lambdas_largest(cuda->lambda, &run, rw_cuda_stream(cuda)));
     }
-    const uint32_t most_blocks =
-        (uint32_t)(cuda->device->n_multiprocessors * cuda->device->tuning->quantise_blocks);
-    const struct rw_cuda_quantise quantise = {.seed = rules->seed,
-                                              .tree = tree,
-                                              .n_docs = cuda->n_docs,
-                                              .first_doc = cuda->host.base.first_doc,
-                                              .most_blocks = most_blocks,
-                                              .bits = rules->bits,
-                                              .nearest = rules->nearest,
-                                              .squares = cuda->host.base.cuts->by_category != NULL,
-                                              .d_sampled = cuda->d_sampled,
-                                              .d_pair = cuda->d_pair,
-                                              .d_lambda_q = cuda->d_lambda_q,
-                                              .d_hess_q = cuda->d_hess_q,
-                                              .d_begin = cuda->d_begin};
-    RW_CUDA_TRY(cuda, rw_cuda_quantise(&quantise, rw_cuda_stream(cuda)));
+    cuda->quantise.tree = tree;
+    cuda->quantise.first_doc = cuda->host.base.first_doc;
+    RW_CUDA_TRY(cuda, rw_cuda_quantise(&cuda->quantise, rw_cuda_stream(cuda)));
     cuda->is_listed = 0;
-    return cuda->d_sampled ? list_root(cuda) : RW_OK;
+    return cuda->sample.d_sampled ? list_root(cuda) : RW_OK;
 }
 
 static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_root *out)
@@ -285,10 +235,12 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
     cuda->reads = (struct rw_far_reads){.bytes = 0};
     cuda->is_timed = 0;
     rw_cuda_fade_columns(cuda);
-    RW_TRY(sample(cuda, tree, &root));
+    RW_TRY(sample_features(cuda, tree, &root));
+    if (cuda->sample.d_sampled)
+        RW_TRY(draw_sample(cuda, tree, 0));
     RW_TRY(rw_cuda_keep_columns(cuda));
     RW_TRY(make_integers(cuda, tree));
-    RW_TRY(ask_answer(cuda, cuda->d_begin, sizeof(*cuda->d_begin), 0));
+    RW_TRY(ask_answer(cuda, cuda->quantise.d_begin, sizeof(*cuda->quantise.d_begin), 0));
     for (uint32_t s = 0; s < engine->rules.max_slots; s++)
         cuda->buffer_of[s] = cuda->child[s][0] = -1;
     cuda->n_used = cuda->n_summed = 0;
@@ -313,7 +265,12 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
     RW_TRY(rw_cuda_workers_begin(cuda, &root, &quantised));
     rw_engine_set_split_rule(engine, &root, &quantised);
     *out = root;
-    return gather_integers(cuda, cuda->n[0]);
+    if (cuda->sample.d_sampled && takes_moved(cuda, 1)) /* those of the sample, by position */
+        RW_CUDA_TRY(cuda,
+                    rw_cuda_gather(cuda->partition.d_list, cuda->n[0], cuda->quantise.d_lambda_q,
+                                   cuda->quantise.d_hess_q, cuda->partition.moved, cuda->d_moved,
+                                   rw_cuda_stream(cuda)));
+    return RW_OK;
 }
 
 static int cuda_set_gradients(struct rw_engine *engine, const double *gradients,
@@ -347,30 +304,14 @@ void rw_cuda_take_children(struct rw_cuda *cuda, const struct rw_split *split, u
     cuda->child[split->left][0] = cuda->child[split->right][0] = -1;
 }
 
-/* Whether lambdas move with the documents in this tree: its first histograms are done. */
-static int decide_moves(const struct rw_cuda *cuda)
-{
-    int moves = cuda->d_moved != NULL;
-    for (int g = 0; g < cuda->n_groups; g++)
-        moves &= cuda->group[g].chosen && cuda->group[g].choice.method->by_position;
-    return moves;
-}
-
 int rw_cuda_flush(struct rw_cuda *cuda)
 {
     struct rw_cuda_partition *partition = &cuda->partition;
     if (partition->n_parts == 0)
         return RW_OK;
-    partition->d_list = cuda->d_list;
     partition->d_moved = cuda->moves ? cuda->d_moved : NULL;
-    partition->moved = cuda->moved;
-    partition->d_lambda = cuda->d_lambda_q;
-    partition->d_hess = cuda->d_hess_q;
-    partition->d_placed[0] = cuda->d_placed;
-    partition->d_placed[1] = cuda->d_placed + RW_CUDA_MOST_PARTS;
-    partition->d_carried = cuda->d_carried;
     if (partition->n_chunks > 0) { /* a worker may have no documents of these nodes */
-        partition->launch = ++cuda->n_partitions;
+        partition->launch++;
         RW_CUDA_TRY(cuda, rw_cuda_partition(partition, cuda->n_part_words ? &cuda->part_sets : NULL,
                                             rw_cuda_stream(cuda)));
     }
@@ -405,11 +346,11 @@ static int cuda_partition(struct rw_engine *engine, const struct rw_split *split
     struct rw_cuda_partition *partition = &cuda->partition;
     RW_TRY(rw_cuda_flush(cuda));
     if (cuda->moves < 0)
-        cuda->moves = decide_moves(cuda);
+        cuda->moves = takes_moved(cuda, 0); /* its first histograms are done */
     for (int i = 0; i < n; i++) {
         const int32_t slot = splits[i].slot;
         const uint32_t column = (uint32_t)splits[i].column;
-        if (splits[i].n_left > rw_cuda_all_n(cuda, slot))
+        if (splits[i].n_left > (cuda->workers ? cuda->workers->all_n : cuda->n)[slot])
             return rw_fail(engine->ctx, RW_ERR_INTERNAL, "more documents go left than there are");
         if (partition->n_parts == RW_CUDA_MOST_PARTS ||
             cuda->n_part_words + part_words(cuda, &splits[i]) > RW_CUDA_PART_SET_WORDS)
@@ -474,16 +415,13 @@ static int cuda_ask_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot
     for (int i = 0; i < n_leaves; i++)
         n = list_leaf(cuda, leaf_slot[i], (uint32_t)i, piece.host, n, &n_chunks);
     RW_TRY(rw_cuda_send(cuda, &piece, n * sizeof(struct rw_cuda_leaf)));
-    const struct rw_cuda_leaf_sums args = {.d_leaf = piece.d,
-                                           .n_leaves = n,
-                                           .n_chunks = n_chunks,
-                                           .d_list = cuda->d_list,
-                                           .d_pair = cuda->d_pair,
-                                           .d_leaf_of = cuda->d_leaf_of,
-                                           .d_sum = cuda->d_sum};
+    cuda->leaf_sums.d_leaf = piece.d;
+    cuda->leaf_sums.n_leaves = n;
+    cuda->leaf_sums.n_chunks = n_chunks;
     cuda->n_summed = 0;
-    RW_CUDA_TRY(cuda, rw_cuda_leaf_sums(&args, rw_cuda_stream(cuda)));
-    RW_TRY(ask_answer(cuda, cuda->d_sum, (size_t)n_leaves * sizeof(*cuda->d_sum), 1));
+    RW_CUDA_TRY(cuda, rw_cuda_leaf_sums(&cuda->leaf_sums, rw_cuda_stream(cuda)));
+    RW_TRY(ask_answer(cuda, cuda->leaf_sums.d_sum,
+                      (size_t)n_leaves * sizeof(*cuda->leaf_sums.d_sum), 1));
     memcpy(cuda->summed, leaf_slot, (size_t)n_leaves * sizeof(*leaf_slot));
     cuda->n_summed = n_leaves;
     cuda->asked_leaves.leaf = piece.host;
@@ -510,17 +448,6 @@ static int cuda_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, in
     return RW_OK;
 }
 
-/* Each sampled document's leaf is known. */
-static int add_values(struct rw_cuda *cuda, const struct rw_tree *tree)
-{
-    void *d_value;
-    RW_TRY(rw_cuda_send_two(cuda, tree->leaf, (size_t)tree->n_leaves * sizeof(*tree->leaf), "", 0,
-                            &d_value));
-    RW_CUDA_TRY(cuda, rw_cuda_add_values(cuda->d_leaf_of, d_value, cuda->d_sampled, cuda->n_docs,
-                                         cuda->set[0].d_score, rw_cuda_stream(cuda)));
-    return RW_OK;
-}
-
 static int add_walk(struct rw_cuda *cuda, int set, const struct rw_tree *tree,
                     const uint8_t *d_skip)
 {
@@ -541,13 +468,18 @@ static int cuda_add_tree(struct rw_engine *engine, int set, const struct rw_tree
                          const int32_t *leaf_slot)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
+    void *d_value;
     RW_TRY(rw_cuda_flush(cuda));
     if (set > 0 || !leaf_slot || tree->n_leaves != cuda->n_summed ||
         tree->n_leaves > RW_MAX_LEAVES ||
         memcmp(leaf_slot, cuda->summed, (size_t)tree->n_leaves * sizeof(*leaf_slot)) != 0)
         return add_walk(cuda, set, tree, NULL);
-    RW_TRY(add_values(cuda, tree));
-    return cuda->d_sampled ? add_walk(cuda, 0, tree, cuda->d_sampled) : RW_OK;
+    /* each sampled document's leaf is known */
+    RW_TRY(rw_cuda_send_two(cuda, tree->leaf, (size_t)tree->n_leaves * sizeof(*tree->leaf), "", 0,
+                            &d_value));
+    RW_CUDA_TRY(cuda, rw_cuda_add_values(cuda->leaf_sums.d_leaf_of, d_value, cuda->sample.d_sampled,
+                                         cuda->n_docs, cuda->set[0].d_score, rw_cuda_stream(cuda)));
+    return cuda->sample.d_sampled ? add_walk(cuda, 0, tree, cuda->sample.d_sampled) : RW_OK;
 }
 
 static int cuda_read_scores(struct rw_engine *engine, int set, double *scores)
@@ -594,17 +526,17 @@ static int cuda_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t
     const size_t n = engine->n_docs[0];
     RW_FREED struct rw_lambda_pair *pair = NULL;
     RW_TRY(RW_NEW(ctx, pair, n));
-    RW_TRY(rw_transfer_read(ctx, cuda->device, pair, cuda->d_pair, n * sizeof(*pair)));
+    RW_TRY(rw_transfer_read(ctx, cuda->device, pair, cuda->quantise.d_pair, n * sizeof(*pair)));
     for (size_t i = 0; i < n; i++) {
         lambda[i] = pair[i].lambda;
         hessian[i] = pair[i].hessian;
     }
     memset(sampled, 1, n);
-    if (cuda->d_sampled)
-        RW_TRY(rw_transfer_read(ctx, cuda->device, sampled, cuda->d_sampled, n));
-    if (cuda->d_hess_q)
-        RW_TRY(rw_transfer_read(ctx, cuda->device, hess_q, cuda->d_hess_q, 4 * n));
-    return rw_transfer_read(ctx, cuda->device, lambda_q, cuda->d_lambda_q, 4 * n);
+    if (cuda->sample.d_sampled)
+        RW_TRY(rw_transfer_read(ctx, cuda->device, sampled, cuda->sample.d_sampled, n));
+    if (cuda->quantise.d_hess_q)
+        RW_TRY(rw_transfer_read(ctx, cuda->device, hess_q, cuda->quantise.d_hess_q, 4 * n));
+    return rw_transfer_read(ctx, cuda->device, lambda_q, cuda->quantise.d_lambda_q, 4 * n);
 }
 
 /* ---- codes that outlive the engine ----
@@ -674,13 +606,10 @@ void rw_cuda_take_codes(struct rw_cuda *cuda)
 static void free_codes(struct rw_device_cache *spare)
 {
     struct rw_cuda_codes *codes = (struct rw_cuda_codes *)spare;
-    for (int g = 0; g < codes->n_groups; g++) {
+    for (int g = 0; g < codes->n_groups; g++)
         rw_hist_matrix_free(codes->matrix[g]);
-        rw_mem_free(codes->counts[g]);
-        rw_mem_free(codes->column[g]);
-    }
     rw_cuts_free(codes->cuts);
-    rw_mem_free(codes->ignore);
+    rw_arena_free(&codes->arena);
     rw_mem_free(codes);
 }
 
@@ -693,20 +622,20 @@ static struct rw_cuda_codes *detach_codes(struct rw_cuda *cuda)
     if (cuda->taken)
         return cuda->taken;
     /* not settled: loading failed, or there are columns of no use */
-    if (!owner_of(cuda) || !cuda->is_settled || RW_NEW(ctx, codes, 1) < 0)
+    if (!owner_of(cuda) || !cuda->is_settled ||
+        (rule->ignore && RW_ARENA_NEW(ctx, &cuda->codes_arena, ignore, RW_FEATURE_IDS) < 0) ||
+        RW_NEW(ctx, codes, 1) < 0)
         return NULL;
-    if (rule->ignore && RW_NEW(ctx, ignore, RW_FEATURE_IDS) < 0) {
-        rw_mem_free(codes);
-        return NULL;
-    }
     if (ignore)
         memcpy(ignore, rule->ignore, RW_FEATURE_IDS);
     *codes = (struct rw_cuda_codes){.spare = {.device = cuda->device->number, .free = free_codes},
                                     .rule = *rule,
                                     .ignore = ignore,
                                     .cuts = cuda->host.set[0].bins->cuts,
-                                    .n_groups = cuda->n_groups};
+                                    .n_groups = cuda->n_groups,
+                                    .arena = cuda->codes_arena};
     codes->rule.ignore = NULL;
+    cuda->codes_arena = (struct rw_arena){NULL};
     cuda->host.set[0].bins->owns_cuts = 0;
     for (int g = 0; g < cuda->n_groups; g++) {
         codes->matrix[g] = cuda->set[0].matrix[g];
@@ -714,8 +643,6 @@ static struct rw_cuda_codes *detach_codes(struct rw_cuda *cuda)
         codes->counts[g] = cuda->counts[g];
         codes->column[g] = cuda->group[g].column;
         cuda->set[0].matrix[g] = NULL;
-        cuda->counts[g] = NULL;
-        cuda->group[g].column = NULL;
     }
     return codes;
 }
@@ -766,7 +693,7 @@ static const struct rw_engine_ops cuda_ops = {
     .set_gradients = cuda_set_gradients,
     .set_lambdas = cuda_set_lambdas,
     .begin_tree = cuda_begin_tree,
-    .allow = rw_cuda_allow,
+    .allow = rw_host_allow,
     .histograms = rw_cuda_histograms,
     .forget = rw_cuda_forget,
     .ask_splits = rw_cuda_ask_splits,
@@ -794,8 +721,11 @@ int rw_engine_open_cuda(struct rw_ctx *ctx, int device, struct rw_engine **out)
     cuda->host.base.ops = &cuda_ops;
     cuda->host.memory.alloc = cuda_alloc;
     cuda->host.memory.free = cuda_free;
-    const int number = device == RW_DEVICE_OF_WORKER ? rw_cuda_device_of_worker(ctx) : device;
-    const int status = rw_device_open(ctx, number, &cuda->device);
+    if (device == RW_DEVICE_OF_WORKER) { /* one of its own, where there are as many */
+        const int n_devices = rw_gpu_count();
+        device = n_devices > 0 ? rw_local_rank(ctx) % n_devices : 0;
+    }
+    const int status = rw_device_open(ctx, device, &cuda->device);
     if (status < 0) {
         rw_mem_free(cuda);
         return status;

@@ -46,7 +46,7 @@ struct rw_cuda_group {
     int bits;
     uint32_t n_features, n_bins; /* n_bins: codes of a feature, at most */
     uint32_t n_narrow;           /* the last so many have at most 16 codes */
-    uint32_t *column;            /* [n_features] the engine's feature; owned */
+    uint32_t *column;            /* [n_features] the engine's feature */
     uint16_t *d_frequent;        /* [n_features] */
     /* Where histograms are made, and where they are kept and searched: the same; or, of many
      * workers, this worker's documents of all features, and all documents of this worker's, from
@@ -89,11 +89,12 @@ struct rw_cuda_stage {
 struct rw_cuda_codes {
     struct rw_device_cache spare;
     struct rw_cut_rule rule;
-    uint8_t *ignore;      /* [RW_FEATURE_IDS] the rule's, NULL as there; owned */
-    struct rw_cuts *cuts; /* owned */
+    struct rw_cuts *cuts;  /* owned */
+    struct rw_arena arena; /* of what is below, but for matrices */
+    uint8_t *ignore;       /* [RW_FEATURE_IDS] the rule's, NULL as there */
     int n_groups;
     struct rw_hist_matrix *matrix[RW_CUDA_GROUPS]; /* [n_groups] owned */
-    uint64_t *counts[RW_CUDA_GROUPS];              /* as the engine's; owned */
+    uint64_t *counts[RW_CUDA_GROUPS];              /* as the engine's */
     uint32_t *column[RW_CUDA_GROUPS];              /* the same */
 };
 
@@ -136,28 +137,19 @@ struct rw_cuda {
     size_t asked_bytes; /* of the last answer */
     /* the training set */
     struct rw_cuda_codes *taken;      /* where its codes were found; NULL: they are the engine's */
-    uint64_t *counts[RW_CUDA_GROUPS]; /* [group's n_features][n_bins] documents; owned */
+    struct rw_arena codes_arena;      /* of counts, and of groups' columns */
+    uint64_t *counts[RW_CUDA_GROUPS]; /* [group's n_features][n_bins] documents */
     uint32_t n_docs, n_queries;
-    uint32_t *d_query_offset;   /* [n_queries + 1] sampling of queries only */
-    uint8_t *d_kept;            /* [n_queries] the same */
-    unsigned long long *d_low;  /* [2] */
-    uint8_t *d_sampled;         /* [n_docs] the same; NULL: all documents are */
-    uint8_t *d_feature_sampled; /* [n_features] group by group */
-    int8_t *d_direction;        /* [n_features] by column; NULL: no feature has a direction */
-    double *d_penalty;          /* [n_features] the same of penalties */
-    uint32_t *allowed;          /* [max_slots][rw_feature_words] of rw_rules_by_node */
-    int knows_features;         /* it holds what it will hold in all trees */
+    struct rw_cuda_sample sample; /* d_sampled NULL: all documents are */
+    uint8_t *d_feature_sampled;   /* [n_features] group by group */
+    int knows_features;           /* it holds what it will hold in all trees */
     /* the tree */
-    struct rw_cuda_begin *d_begin;
-    struct rw_lambda_pair *d_pair;  /* [n_docs] */
-    int32_t *d_lambda_q, *d_hess_q; /* [n_docs]; hessians: newton, else NULL */
+    struct rw_cuda_quantise quantise;
     /* The same by position, [2][half] words, where the histograms' methods may take them so; else
      * NULL. They move with the documents if all do: moves is 1, else 0; before a tree's first
      * partition -1. */
     void *d_moved;
-    enum rw_moved moved;
     int moves;
-    uint32_t *d_list;    /* [2][half] */
     int is_listed;       /* 0: the root's positions are documents, and its list is not written */
     uint64_t half;       /* positions of a half */
     uint32_t *n;         /* [max_slots] documents of each node */
@@ -171,34 +163,24 @@ struct rw_cuda {
     uint32_t *parent;          /* [most_nodes] their parents' buffers */
     uint32_t most_nodes;
     uint64_t most_chunks;               /* of a launch */
-    unsigned long long *d_placed;       /* [2][RW_CUDA_MOST_PARTS] */
-    uint32_t n_partitions;              /* so far */
     struct rw_cuda_part_sets part_sets; /* of the partition that waits */
     uint32_t n_part_words;
     /* A partition that is not launched yet: the next histograms' nodes go with it. */
     struct rw_cuda_partition partition;
     const struct rw_split *waiting; /* of its first part, the others behind it; many workers only */
-    uint32_t *d_carried;            /* [RW_CUDA_CARRIED] */
     struct rw_cuda_whole *d_whole;  /* [1] */
     int root_begun;                 /* its histogram, by rw_cuda_begin_root */
     struct rw_cuda_column *split_column; /* [n_features] where partitions read codes */
     struct rw_cuda_column *tile_column;  /* [n_features] the training set's d_column */
     struct rw_cuda_kept kept;
     int is_settled; /* methods are chosen, and what only the choice needed is given back */
-    struct rw_cuda_found *d_best;
-    uint32_t *d_done;            /* [most_searched] */
-    uint32_t most_searched;      /* nodes of one search */
-    uint32_t n_trees;            /* begun so far */
-    uint32_t n_searches;         /* so far */
-    uint32_t n_asked;            /* nodes of the one that nobody has waited for; 0: there is none */
-    struct rw_cuda_reply *reply; /* page-locked; owned */
-    /* of features by categories that are searched here; NULL: there are none */
-    uint32_t n_sets;
-    struct rw_code_set *d_set;     /* [most_searched][n_sets] */
-    struct rw_code_set *reply_set; /* [RW_CUDA_MOST_SEARCHED] page-locked; owned */
-    uint32_t *d_n_listed;          /* documents of a sample */
-    uint16_t *d_leaf_of;           /* [n_docs] */
-    struct rw_sum *d_sum;          /* [max_slots] zeroes but between a question and its answer */
+    struct rw_cuda_search search; /* its reply and reply_set are owned; launch: the last one */
+    uint32_t most_searched;       /* nodes of one search */
+    uint32_t n_trees;             /* begun so far */
+    uint32_t n_asked;     /* nodes of the one that nobody has waited for; 0: there is none */
+    uint32_t *d_n_listed; /* documents of a sample */
+    /* d_sum: [max_slots] zeroes but between a question and its answer */
+    struct rw_cuda_leaf_sums leaf_sums;
     struct {
         const struct rw_cuda_leaf *leaf; /* [n] in the stage */
         uint32_t n;
@@ -242,9 +224,25 @@ static inline uint64_t rw_cuda_left_bytes(const struct rw_cuda *cuda)
     return cuda->free_bytes > bytes ? cuda->free_bytes - bytes : 0;
 }
 
+/* Bytes that a node takes of what searches are told it may be split by; 0: all features may. */
+static inline size_t rw_cuda_allowed_bytes(const struct rw_cuda *cuda)
+{
+    const struct rw_engine *engine = &cuda->host.base;
+    return rw_rules_by_node(&engine->rules) ? rw_feature_words(engine) * sizeof(uint32_t) : 0;
+}
+
 static inline uint64_t rw_cuda_tile_bytes(const struct rw_hist_matrix *matrix, uint32_t tile)
 {
     return (uint64_t)rw_hist_tile_docs(matrix, tile) * rw_hist_tile_doc_bytes(matrix, tile);
+}
+
+/* Bytes of a column of one feature for partitions, of the widest codes. */
+static inline uint64_t rw_cuda_column_bytes(const struct rw_cuts *cuts, uint32_t n_docs)
+{
+    uint64_t bytes = 1;
+    for (uint32_t f = 0; f < cuts->n_features; f++)
+        bytes = rw_cuts_code_bytes(cuts, f) > bytes ? rw_cuts_code_bytes(cuts, f) : bytes;
+    return rw_hist_round_up(n_docs * bytes);
 }
 
 static inline uint64_t rw_cuda_columns_bytes(const struct rw_hist_matrix *matrix)
@@ -291,19 +289,9 @@ static inline int rw_cuda_has_narrow_cells(const struct rw_cuda *cuda)
 }
 int rw_cuda_new_cells(struct rw_cuda *cuda, struct rw_cuda_cells *cells, uint64_t n);
 
-/* A histogram call of a group over nodes at positions of the list; NULL list: over documents. */
-struct rw_hist_call rw_cuda_hist_call(const struct rw_cuda *cuda, int group,
-                                      const struct rw_hist_node *node, uint32_t n_nodes,
-                                      const uint32_t *d_list);
-
-/* Scratch of a method for calls like this one of one node, whatever its documents, and of several
- * nodes while there is a little to spare. */
-size_t rw_cuda_scratch_bytes(const struct rw_cuda *cuda, int group,
-                             const struct rw_hist_method *method, const struct rw_hist_call *call);
-
 int rw_cuda_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
                  const struct rw_bins *bins, const double *gains);
-/* Everything of a data set but cuts, which are there. codes: NULL, or ready ones, at code_of. */
+/* What a set is loaded from. codes: NULL, or ready ones, at code_of. */
 struct rw_cuda_source {
     const struct rw_dataset *dataset;
     const double *gains;
@@ -313,32 +301,24 @@ struct rw_cuda_source {
 /* The training set's codes, from an engine that had them before, if they are the same: cuda->taken.
  */
 void rw_cuda_take_codes(struct rw_cuda *cuda);
-int rw_cuda_load_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source *source);
 /* Which methods may be asked, before the layouts that they read are made; and scratch for them. */
 int rw_cuda_list_candidates(struct rw_cuda *cuda);
 int rw_cuda_plan_histograms(struct rw_cuda *cuda);
 /* The matrix of a group. */
 struct rw_hist_matrix_spec rw_cuda_matrix_spec(const struct rw_cuda *cuda, int group,
                                                uint32_t n_docs, int layouts);
-/* Finds the place of the training set's codes. RW_ERR_MEMORY if it does not fit in any: what it
- * needs, what there is, what would fit. */
-int rw_cuda_check_room(struct rw_cuda *cuda, const struct rw_cuda_source *source);
 /* What is left free for the other sets, beside their codes: their scores, metrics and tables,
  * and what walks need if their codes do not fit. n_docs: of the training set. */
 uint64_t rw_cuda_others_bytes(const struct rw_cuda *cuda, uint32_t n_docs, uint32_t n_features);
-/* The memory that is free, or allowed, from here on. */
-int rw_cuda_ask_free(struct rw_cuda *cuda);
 /* engine_cuda_far.c. Bytes of d_walk. Is a set beside the training set one whose codes do not fit?
  * A set's codes in the host's memory. A finished tree added to its scores. */
 uint64_t rw_cuda_far_walk_bytes(uint32_t n_docs, uint32_t n_features);
 int rw_cuda_is_set_far(const struct rw_cuda *cuda, uint32_t n_docs);
 int rw_cuda_far_make(struct rw_cuda *cuda, int set, const struct rw_cuda_source *source);
-void rw_cuda_far_free(struct rw_cuda *cuda, int set);
 int rw_cuda_far_walk(struct rw_cuda *cuda, int set, const struct rw_tree *tree,
                      const uint8_t *d_skip);
-/* Of reads: histograms are enqueued between these. */
-int rw_cuda_far_hist_begin(struct rw_cuda *cuda);
-int rw_cuda_far_hist_end(struct rw_cuda *cuda);
+/* Of reads: histograms are enqueued between 0 and 1. */
+int rw_cuda_far_clock(struct rw_cuda *cuda, int is_end);
 int rw_cuda_far_reads(struct rw_engine *engine, struct rw_far_reads *out);
 /* Columns for partitions: when methods are chosen; before a feature splits a node of n documents;
  * when a tree begins, and when its features are drawn: one that could not use a feature says
@@ -359,17 +339,11 @@ int rw_cuda_forget(struct rw_engine *engine, const int32_t *slots, int n);
 int rw_cuda_ask_splits(struct rw_engine *engine, const int32_t *slots, int n);
 int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
                         struct rw_split *out);
-/* What the operation `allow` says, which goes to a search; a node takes so many bytes of it (0: it
- * is not asked for). */
-int rw_cuda_allow(struct rw_engine *engine, const int32_t *slots, int n, const uint32_t *features);
-int rw_cuda_send_allowed(struct rw_cuda *cuda, const int32_t *slots, uint32_t n,
-                         struct rw_cuda_search *search);
 /* Whether the method of the tree's histograms may become another one than `choice` says. */
 int rw_cuda_may_choose(const struct rw_cuda *cuda, const struct rw_cuda_group *group);
 int rw_cuda_tell(struct rw_engine *engine, char *text, size_t size, double *ms);
 
 /* With one worker, none of them does anything. */
-int rw_cuda_device_of_worker(const struct rw_ctx *ctx);
 int rw_cuda_workers_meet(struct rw_cuda *cuda); /* before anything is loaded */
 void rw_cuda_workers_part(struct rw_cuda *cuda);
 /* Which of a group's features are whose: group->cells, of group->built, and of workers->exchange.
@@ -388,8 +362,3 @@ int rw_cuda_workers_begin(struct rw_cuda *cuda, struct rw_root *root,
 int rw_cuda_workers_max(void *user, uint64_t *d_numbers, uint32_t n);
 /* Only with many workers: launches the partition that waits, of splits of all its parts. */
 int rw_cuda_workers_flush(struct rw_cuda *cuda, const struct rw_split *splits);
-/* Documents of a node, on all workers. */
-static inline uint32_t rw_cuda_all_n(const struct rw_cuda *cuda, int32_t slot)
-{
-    return cuda->workers ? cuda->workers->all_n[slot] : cuda->n[slot];
-}

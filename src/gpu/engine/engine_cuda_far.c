@@ -22,6 +22,18 @@ static uint32_t code_bytes(const struct rw_cuda *cuda, uint32_t feature)
     return (uint32_t)rw_cuts_code_bytes(cuda->host.set[0].bins->cuts, feature);
 }
 
+/* Bytes of a document's codes in the training set's tiles. */
+static uint64_t row_bytes(const struct rw_cuda *cuda)
+{
+    uint64_t bytes = 0;
+    for (int g = 0; g < cuda->n_groups; g++) {
+        const struct rw_hist_matrix *matrix = cuda->set[0].matrix[g];
+        for (uint32_t t = 0; t < matrix->n_tiles; t++)
+            bytes += rw_hist_tile_doc_bytes(matrix, t);
+    }
+    return bytes;
+}
+
 /* ---- which codes go where ---- */
 
 /* Tiles of all groups, without codes, and how many documents of each are on the device. */
@@ -54,12 +66,7 @@ static int plan_tiles(struct rw_cuda *cuda)
 int rw_cuda_is_set_far(const struct rw_cuda *cuda, uint32_t n_docs)
 {
     enum { LOADING_BYTES = 18, SCORE_BYTES = 8 }; /* a document's, beside its codes */
-    uint64_t doc_bytes = LOADING_BYTES + SCORE_BYTES;
-    for (int g = 0; g < cuda->n_groups; g++) {
-        const struct rw_hist_matrix *matrix = cuda->set[0].matrix[g];
-        for (uint32_t t = 0; t < matrix->n_tiles; t++)
-            doc_bytes += rw_hist_tile_doc_bytes(matrix, t);
-    }
+    const uint64_t doc_bytes = LOADING_BYTES + SCORE_BYTES + row_bytes(cuda);
     const uint64_t given_back = cuda->hist_scratch_bytes - cuda->least_scratch_bytes;
     const uint64_t reserved =
         rw_cuda_others_bytes(cuda, cuda->n_docs, cuda->host.base.info.n_features);
@@ -318,14 +325,8 @@ static int make_walk(struct rw_cuda *cuda)
 static int make_pieces(struct rw_cuda *cuda)
 {
     const int log_window = RW_TUNE_FAR_LOG_WINDOW;
-    uint64_t bytes = 0;
+    uint64_t bytes = rw_hist_round_up(cuda->n_docs * row_bytes(cuda) / RW_TUNE_FAR_PIECE_SHARE);
     char *d_memory;
-    for (int g = 0; g < cuda->n_groups; g++) {
-        const struct rw_hist_matrix *matrix = cuda->set[0].matrix[g];
-        for (uint32_t t = 0; t < matrix->n_tiles; t++)
-            bytes += (uint64_t)cuda->n_docs * rw_hist_tile_doc_bytes(matrix, t);
-    }
-    bytes = rw_hist_round_up(bytes / RW_TUNE_FAR_PIECE_SHARE);
     bytes = bytes < RW_TUNE_FAR_MOST_PIECE ? bytes : RW_TUNE_FAR_MOST_PIECE;
     bytes = bytes > RW_HIST_FAR_LEAST_BYTES ? bytes : RW_HIST_FAR_LEAST_BYTES;
     cuda->host.memory.part = "scratch";
@@ -337,16 +338,6 @@ static int make_pieces(struct rw_cuda *cuda)
                             &cuda->reads.hist_bytes, &cuda->hist_far);
 }
 
-static int make_clocks(struct rw_cuda *cuda)
-{
-    for (int i = 0; i < 2 && !rw_cuda_is_dry(cuda); i++) {
-        cudaEvent_t event;
-        RW_CU(cuda->host.base.ctx, cudaEventCreate(&event));
-        cuda->event[i] = event;
-    }
-    return RW_OK;
-}
-
 int rw_cuda_far_make(struct rw_cuda *cuda, int set, const struct rw_cuda_source *source)
 {
     RW_TRY(make_far_columns(cuda, set, source));
@@ -356,25 +347,15 @@ int rw_cuda_far_make(struct rw_cuda *cuda, int set, const struct rw_cuda_source 
     RW_TRY(plan_tiles(cuda));
     RW_TRY(make_tiles(cuda));
     RW_TRY(make_pieces(cuda));
-    return make_clocks(cuda);
-}
-
-void rw_cuda_far_free(struct rw_cuda *cuda, int set)
-{
-    struct rw_cuda_far *far = &cuda->set[set].far;
-    if (!rw_cuda_is_dry(cuda))
-        rw_transfer_pinned_free(far->column);
+    for (int i = 0; i < 2 && !rw_cuda_is_dry(cuda); i++) {
+        cudaEvent_t event;
+        RW_CU(cuda->host.base.ctx, cudaEventCreate(&event));
+        cuda->event[i] = event;
+    }
+    return RW_OK;
 }
 
 /* ---- reading ---- */
-
-/* A column to where partitions read it. */
-static int fetch_column(struct rw_cuda *cuda, const struct rw_cuda_column *from, void *d_to)
-{
-    const size_t bytes = (size_t)cuda->n_docs * from->bytes;
-    cuda->reads.bytes += bytes;
-    return rw_transfer_write_pinned(cuda->host.base.ctx, cuda->device, d_to, from->d_word, bytes);
-}
 
 /* Where a piece has the columns of the features that a tree splits: one after another. Returns the
  * documents of a piece. */
@@ -458,24 +439,17 @@ static int add_time(struct rw_cuda *cuda)
     return RW_OK;
 }
 
-int rw_cuda_far_hist_begin(struct rw_cuda *cuda)
+int rw_cuda_far_clock(struct rw_cuda *cuda, int is_end)
 {
     if (!cuda->place.is_far)
         return RW_OK;
-    RW_TRY(rw_cuda_flush(cuda)); /* it is no histogram */
-    RW_TRY(add_time(cuda));
+    if (!is_end) {
+        RW_TRY(rw_cuda_flush(cuda)); /* it is no histogram */
+        RW_TRY(add_time(cuda));
+    }
     RW_CU(cuda->host.base.ctx,
-          cudaEventRecord((cudaEvent_t)cuda->event[0], (cudaStream_t)rw_cuda_stream(cuda)));
-    return RW_OK;
-}
-
-int rw_cuda_far_hist_end(struct rw_cuda *cuda)
-{
-    if (!cuda->place.is_far)
-        return RW_OK;
-    RW_CU(cuda->host.base.ctx,
-          cudaEventRecord((cudaEvent_t)cuda->event[1], (cudaStream_t)rw_cuda_stream(cuda)));
-    cuda->is_timed = 1;
+          cudaEventRecord((cudaEvent_t)cuda->event[is_end], (cudaStream_t)rw_cuda_stream(cuda)));
+    cuda->is_timed = is_end;
     return RW_OK;
 }
 
@@ -494,22 +468,6 @@ int rw_cuda_far_reads(struct rw_engine *engine, struct rw_far_reads *out)
  * from the tiles. What is kept changes no result. */
 enum { EMPTY = -1 };
 _Static_assert(RW_TUNE_COLUMNS_A_TREE <= RW_CUDA_MOST_COPIES, "copies between two trees");
-
-/* A group's columns stay if the method that was chosen reads them. */
-static int keeps_columns(const struct rw_cuda *cuda, int g)
-{
-    const struct rw_cuda_group *group = &cuda->group[g];
-    return group->chosen && !group->choice.method->reads_tiles;
-}
-
-static uint64_t group_bytes(const struct rw_cuda *cuda, int g)
-{
-    const struct rw_hist_matrix *matrix = cuda->set[0].matrix[g];
-    uint64_t bytes = 0;
-    for (uint32_t t = 0; t < matrix->n_tiles; t++)
-        bytes += rw_cuda_tile_bytes(matrix, t);
-    return bytes;
-}
 
 static uint64_t give_back(struct rw_cuda *cuda, int g)
 {
@@ -532,8 +490,7 @@ static int make_kept(struct rw_cuda *cuda, uint64_t bytes)
     struct rw_ctx *ctx = cuda->host.base.ctx;
     struct rw_cuda_kept *kept = &cuda->kept;
     const uint32_t n_features = cuda->host.base.info.n_features;
-    const int wide = cuda->n_groups && cuda->group[cuda->n_groups - 1].bits == 16;
-    kept->column_bytes = ((uint64_t)cuda->n_docs * (wide ? 2 : 1) + 255) / 256 * 256;
+    kept->column_bytes = rw_cuda_column_bytes(cuda->host.set[0].bins->cuts, cuda->n_docs);
     if (cuda->n_docs == 0) /* of a worker */
         return RW_OK;
     uint64_t n = (uint64_t)((double)bytes * RW_TUNE_COLUMNS_SHARE) / kept->column_bytes;
@@ -560,10 +517,12 @@ int rw_cuda_settle_columns(struct rw_cuda *cuda)
     if (!rw_cuda_is_dry(cuda))
         RW_TRY(rw_transfer_wait(cuda->host.base.ctx, cuda->device));
     for (int g = 0; g < cuda->n_groups; g++) {
-        if (keeps_columns(cuda, g))
-            continue;
+        const struct rw_hist_matrix *matrix = cuda->set[0].matrix[g];
+        if (cuda->group[g].chosen && !cuda->group[g].choice.method->reads_tiles)
+            continue; /* the method that was chosen reads them */
         given_back += give_back(cuda, g);
-        bytes += group_bytes(cuda, g);
+        for (uint32_t t = 0; t < matrix->n_tiles; t++)
+            bytes += rw_cuda_tile_bytes(matrix, t);
     }
     cuda->host.memory.part = "column copies";
     rw_host_count(&cuda->host, -given_back);
@@ -617,9 +576,12 @@ static int keep_at(struct rw_cuda *cuda, uint32_t at, int32_t feature,
     struct rw_cuda_kept *kept = &cuda->kept;
     const struct rw_cuda_column *from = &cuda->tile_column[feature];
     void *const d_to = (char *)kept->d + at * kept->column_bytes;
-    if (cuda->place.is_far)
-        RW_TRY(fetch_column(cuda, from, d_to));
-    else {
+    if (cuda->place.is_far) {
+        const size_t bytes = (size_t)cuda->n_docs * from->bytes;
+        cuda->reads.bytes += bytes;
+        RW_TRY(
+            rw_transfer_write_pinned(cuda->host.base.ctx, cuda->device, d_to, from->d_word, bytes));
+    } else {
         copies->from[copies->n] = *from;
         copies->d_to[copies->n++] = d_to;
     }
@@ -657,40 +619,31 @@ static int is_awaited(const struct rw_cuda *cuda, uint32_t at)
     return 0;
 }
 
-/* A partition reads no rows of the host's memory, 32 bytes of them for a code, but columns: those
- * that it finds on the device, or one that is copied there whole, which others in the tree have a
- * use for, too; or, for a small node, the codes of its documents out of a column in the host's
- * memory. */
-static int use_far_column(struct rw_cuda *cuda, uint32_t feature, uint32_t n)
+/* With codes in the host's memory a partition reads no rows there, 32 bytes of them for a code, but
+ * columns: those that it finds on the device, or one that is copied there whole, which others in
+ * the tree have a use for, too; or, for a small node, the codes of its documents out of a column in
+ * the host's memory. */
+int rw_cuda_use_column(struct rw_cuda *cuda, uint32_t feature, uint32_t n)
 {
     enum { SECTOR_BYTES = 32 };
     struct rw_cuda_kept *kept = &cuda->kept;
+    const int is_far = cuda->place.is_far;
+    struct rw_cuda_copies copies = {.n_docs = cuda->n_docs};
+    if (!kept->use || (!is_far && n < cuda->n_docs / RW_TUNE_COLUMNS_LARGE))
+        return RW_OK;
     kept->use[feature] += n;
     if (has_column(cuda, feature))
         return RW_OK;
     const uint32_t at = least_useful(kept);
-    if (n < cuda->n_docs / RW_TUNE_FAR_SECTOR_DOCS && !is_worth_it(cuda, (int32_t)feature, at, n)) {
+    const int is_worth = is_worth_it(cuda, (int32_t)feature, at, n);
+    if (is_far && n < cuda->n_docs / RW_TUNE_FAR_SECTOR_DOCS && !is_worth) {
         cuda->reads.bytes += (uint64_t)n * SECTOR_BYTES;
         return RW_OK;
     }
-    RW_TRY(rw_cuda_flush_parts(cuda)); /* a partition that waits may read what goes */
-    return keep_at(cuda, at, (int32_t)feature, NULL);
-}
-
-int rw_cuda_use_column(struct rw_cuda *cuda, uint32_t feature, uint32_t n)
-{
-    struct rw_cuda_kept *kept = &cuda->kept;
-    if (cuda->place.is_far && kept->use && kept->n > 0)
-        return use_far_column(cuda, feature, n);
-    if (!kept->use || n < cuda->n_docs / RW_TUNE_COLUMNS_LARGE)
+    if (is_far)
+        RW_TRY(rw_cuda_flush_parts(cuda)); /* a partition that waits may read what goes */
+    else if (!is_worth || is_awaited(cuda, at))
         return RW_OK;
-    kept->use[feature] += n;
-    if (has_column(cuda, feature) || kept->n == 0)
-        return RW_OK;
-    const uint32_t at = least_useful(kept);
-    if (is_awaited(cuda, at) || !is_worth_it(cuda, (int32_t)feature, at, n))
-        return RW_OK;
-    struct rw_cuda_copies copies = {.n_docs = cuda->n_docs};
     RW_TRY(keep_at(cuda, at, (int32_t)feature, &copies));
     return copy_columns(cuda, &copies);
 }
@@ -718,16 +671,6 @@ void rw_cuda_fade_columns(struct rw_cuda *cuda)
         kept->use[f] *= kept->drawn[f] ? RW_TUNE_COLUMNS_FADE : 1.0;
 }
 
-/* d_sum: [n_features] zeroed. */
-static int sum_columns(struct rw_cuda *cuda, int set, uint64_t first_doc, void *d_sum)
-{
-    const struct rw_engine *engine = &cuda->host.base;
-    RW_CUDA_TRY(cuda,
-                rw_cuda_sum_columns(cuda->set[set].d_column, engine->info.n_features,
-                                    engine->n_docs[set], first_doc, d_sum, rw_cuda_stream(cuda)));
-    return RW_OK;
-}
-
 int rw_cuda_code_sums(struct rw_engine *engine, int set, uint64_t first_doc, uint64_t *sums)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
@@ -736,6 +679,8 @@ int rw_cuda_code_sums(struct rw_engine *engine, int set, uint64_t first_doc, uin
     memset(sums, 0, bytes);
     RW_TRY(rw_device_alloc(engine->ctx, &d_sum, bytes));
     RW_TRY(rw_transfer_write(engine->ctx, cuda->device, d_sum, sums, bytes));
-    RW_TRY(sum_columns(cuda, set, first_doc, d_sum));
+    RW_CUDA_TRY(cuda,
+                rw_cuda_sum_columns(cuda->set[set].d_column, engine->info.n_features,
+                                    engine->n_docs[set], first_doc, d_sum, rw_cuda_stream(cuda)));
     return rw_transfer_read(engine->ctx, cuda->device, sums, d_sum, bytes);
 }

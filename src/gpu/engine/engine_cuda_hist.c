@@ -9,9 +9,10 @@
 
 /* ---- the choice of a method ---- */
 
-struct rw_hist_call rw_cuda_hist_call(const struct rw_cuda *cuda, int g,
-                                      const struct rw_hist_node *node, uint32_t n_nodes,
-                                      const uint32_t *d_list)
+/* A histogram call of a group over nodes at positions of the list; NULL list: over documents. */
+static struct rw_hist_call hist_call(const struct rw_cuda *cuda, int g,
+                                     const struct rw_hist_node *node, uint32_t n_nodes,
+                                     const uint32_t *d_list)
 {
     const struct rw_cuda_group *group = &cuda->group[g];
     const int newton = cuda->host.base.rules.newton, by_position = d_list && cuda->moves == 1;
@@ -22,8 +23,8 @@ struct rw_hist_call rw_cuda_hist_call(const struct rw_cuda *cuda, int g,
                                  .d_list = d_list,
                                  .node = node,
                                  .n_nodes = n_nodes,
-                                 .d_lambda = cuda->d_lambda_q,
-                                 .d_hess = cuda->d_hess_q,
+                                 .d_lambda = cuda->quantise.d_lambda_q,
+                                 .d_hess = cuda->quantise.d_hess_q,
                                  .by_position = by_position,
                                  .d_moved = cuda->d_moved,
                                  .largest = rw_quantise_limit(cuda->host.base.rules.bits),
@@ -41,27 +42,145 @@ struct rw_hist_call rw_cuda_hist_call(const struct rw_cuda *cuda, int g,
                                  .shared_bytes = cuda->device->shared_bytes};
 }
 
-/* In the first tree, at the root. */
-static int choose(struct rw_cuda *cuda, int g, const struct rw_hist_call *root)
-{
-    struct rw_ctx *ctx = cuda->host.base.ctx;
-    struct rw_cuda_group *group = &cuda->group[g];
-    RW_TRY(rw_hist_choose(ctx, cuda->device, root, &group->candidates, &group->choice));
-    group->chosen = 1;
-    return rw_transfer_wait(ctx, cuda->device);
-}
-
 int rw_cuda_may_choose(const struct rw_cuda *cuda, const struct rw_cuda_group *group)
 {
     return !group->chosen || (cuda->n_trees == RW_TUNE_HYBRID_AGAIN && !group->is_looked_at);
 }
 
-/* Some trees later, at the root. Another choice than before is the favourite, for which scratch was
- * planned, and which leaves it clean. */
-static int choose_again(struct rw_cuda *cuda, int g, const struct rw_hist_call *root)
+/* ---- scratch, and which methods are asked ---- */
+
+/* Scratch of a method for calls like this one of one node, whatever its documents, and of several
+ * nodes while there is a little to spare. */
+static size_t scratch_bytes(const struct rw_cuda *cuda, int g, const struct rw_hist_method *method,
+                            const struct rw_hist_call *call)
+{
+    struct rw_hist_node node[RW_TUNE_ENGINE_NODES];
+    struct rw_hist_call asked = *call;
+    size_t most = 0;
+    asked.node = asked.d_node = node;
+    asked.d_list = cuda->partition.d_list;
+    asked.n_nodes = 1;
+    for (int skip = 0; skip <= (method->zero_skip != 0); skip++) {
+        asked.zero_skip = skip;
+        for (uint64_t n = cuda->n_docs; n > 0; n /= 2) {
+            node[0] = (struct rw_hist_node){cuda->half + cuda->n_docs - n, n};
+            const size_t bytes = method->scratch_bytes(&asked);
+            most = bytes > most ? bytes : most;
+        }
+    }
+    /* a job more than the sizes above happen to have */
+    return most + most / 16 + (size_t)cuda->group[g].n_features * cuda->group[g].n_bins * 24 + 4096;
+}
+
+/* Candidates that need more scratch than may be spent on a choice are left out; *small: the scratch
+ * that the favourite needs, *large: that any of them may. */
+static int plan_group(struct rw_cuda *cuda, int g, size_t most_bytes, size_t *small, size_t *large)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
     struct rw_cuda_group *group = &cuda->group[g];
+    const struct rw_hist_node root = {0, cuda->n_docs};
+    struct rw_hist_call call = hist_call(cuda, g, &root, 1, NULL);
+    struct rw_hist_candidates kept = {.n = 0, .favourite = group->candidates.favourite};
+    call.d_node = &root;
+    call.d_scratch = &call; /* only whether they are there is looked at */
+    if (cuda->host.base.rules.hist || cuda->place.is_far) {
+        RW_TRY(rw_hist_force(ctx, &call, group->candidates.method[0], &group->choice));
+        group->chosen = 1;
+    }
+    if (!cuda->host.base.rules.hist && group->chosen) /* to time it would take many readings */
+        group->choice.how = RW_HIST_BY_RULE;
+    for (int i = 0; i < group->candidates.n; i++) {
+        const struct rw_hist_method *method = group->candidates.method[i];
+        if (rw_hist_check(ctx, method, &call) < 0)
+            continue;
+        const size_t bytes = scratch_bytes(cuda, g, method, &call);
+        if (bytes > most_bytes && !group->chosen && method != &rw_hist_lanes)
+            continue;
+        kept.method[kept.n++] = method;
+        *large = bytes > *large ? bytes : *large;
+        if (group->chosen || method == &rw_hist_lanes)
+            *small = bytes > *small ? bytes : *small;
+    }
+    group->candidates = kept;
+    return RW_OK;
+}
+
+/* Scratch of the favourite method for a call of n nodes, the first of `longest` documents. */
+static void plan_nodes(struct rw_cuda *cuda, uint32_t n, uint64_t longest, size_t *small)
+{
+    struct rw_hist_node node[RW_TUNE_ENGINE_NODES];
+    for (uint32_t i = 0; i < n; i++)
+        node[i] = (struct rw_hist_node){cuda->half, cuda->n_docs / 2 / RW_TUNE_ENGINE_NODES};
+    node[0] = (struct rw_hist_node){cuda->half + cuda->n_docs - longest, longest};
+    for (int g = 0; g < cuda->n_groups; g++) {
+        const struct rw_cuda_group *group = &cuda->group[g];
+        struct rw_hist_call call = hist_call(cuda, g, node, n, cuda->partition.d_list);
+        call.d_node = node;
+        const struct rw_hist_method *method = group->chosen ? group->choice.method : &rw_hist_lanes;
+        const size_t bytes = method->scratch_bytes(&call);
+        *small = bytes > *small ? bytes : *small;
+    }
+}
+
+/* As many small nodes as a call takes, and a batch with a large one, whose cells may be wider: it
+ * is worth more than its scratch not to build it in two calls. */
+static void plan_calls(struct rw_cuda *cuda, size_t *small)
+{
+    enum { MOST = RW_TUNE_ENGINE_NODES, LARGE = 8 };
+    const int batch = cuda->host.base.batch < (int)MOST ? cuda->host.base.batch : (int)MOST;
+    plan_nodes(cuda, MOST, cuda->n_docs / 2 / MOST, small);
+    if (batch > 0)
+        plan_nodes(cuda, (uint32_t)batch, cuda->n_docs / LARGE, small);
+}
+
+int rw_cuda_plan_histograms(struct rw_cuda *cuda)
+{
+    struct rw_ctx *ctx = cuda->host.base.ctx;
+    size_t small = 0, large = 0;
+    const uint64_t left = rw_cuda_left_bytes(cuda);
+    const size_t most = left / 4 < RW_TUNE_HYBRID_SCRATCH ? left / 4 : RW_TUNE_HYBRID_SCRATCH;
+    for (int g = 0; g < cuda->n_groups; g++)
+        RW_TRY(plan_group(cuda, g, most, &small, &large));
+    plan_calls(cuda, &small);
+    large = large > small ? large : small;
+    cuda->host.memory.part = "scratch";
+    rw_host_count(&cuda->host, small);
+    const uint64_t most_bytes = cuda->host.base.info.bytes + large - small;
+    cuda->most_bytes = most_bytes > cuda->most_bytes ? most_bytes : cuda->most_bytes;
+    cuda->least_scratch_bytes = small;
+    cuda->hist_scratch_bytes = large;
+    return rw_cuda_is_dry(cuda) ? RW_OK : rw_device_alloc(ctx, &cuda->d_hist_scratch, large);
+}
+
+int rw_cuda_list_candidates(struct rw_cuda *cuda)
+{
+    const char *forced = cuda->host.base.rules.hist;
+    struct rw_hist_candidates all = {.n = 1}, *kept = &cuda->group[0].candidates;
+    if (forced)
+        RW_TRY(rw_hist_method_named(cuda->host.base.ctx, forced, &all.method[0]));
+    else
+        rw_hist_candidates_of_training(&all);
+    *kept = (struct rw_hist_candidates){.favourite = all.favourite};
+    for (int i = 0; i < all.n; i++) { /* a forced one that takes no far codes was refused */
+        if (all.method[i]->reads_far || !cuda->place.is_far)
+            kept->method[kept->n++] = all.method[i];
+    }
+    for (int g = 1; g < RW_CUDA_GROUPS; g++)
+        cuda->group[g].candidates = *kept;
+    return RW_OK;
+}
+
+/* In the first tree, at the root; and some trees later, at the root, again: another choice than
+ * before is the favourite, for which scratch was planned, and which leaves it clean. */
+static int choose(struct rw_cuda *cuda, int g, const struct rw_hist_call *root)
+{
+    struct rw_ctx *ctx = cuda->host.base.ctx;
+    struct rw_cuda_group *group = &cuda->group[g];
+    if (!group->chosen) {
+        RW_TRY(rw_hist_choose(ctx, cuda->device, root, &group->candidates, &group->choice));
+        group->chosen = 1;
+        return rw_transfer_wait(ctx, cuda->device);
+    }
     const int changed =
         rw_hist_choose_again(ctx, cuda->device, root, &group->candidates, &group->choice);
     RW_TRY(changed);
@@ -76,8 +195,8 @@ static int shrink_scratch(struct rw_cuda *cuda)
     struct rw_ctx *ctx = cuda->host.base.ctx;
     int fits = cuda->least_scratch_bytes < cuda->hist_scratch_bytes;
     for (int g = 0; g < cuda->n_groups; g++) {
-        const struct rw_hist_call call = rw_cuda_hist_call(cuda, g, cuda->node, 1, cuda->d_list);
-        fits &= rw_cuda_scratch_bytes(cuda, g, cuda->group[g].choice.method, &call) <=
+        const struct rw_hist_call call = hist_call(cuda, g, cuda->node, 1, cuda->partition.d_list);
+        fits &= scratch_bytes(cuda, g, cuda->group[g].choice.method, &call) <=
                 cuda->least_scratch_bytes;
     }
     if (!fits)
@@ -120,11 +239,10 @@ int rw_cuda_tell(struct rw_engine *engine, char *text, size_t size, double *ms)
         if (!cuda->group[g].chosen || cuda->group[g].is_told)
             continue;
         cuda->group[g].is_told = 1;
-        static const char before[] = "histograms: ";
-        snprintf(text, size, "%s", before);
-        if (size > sizeof(before))
-            rw_hist_choice_text(&cuda->group[g].choice, cuda->set[0].matrix[g],
-                                text + sizeof(before) - 1, size - sizeof(before) + 1);
+        const size_t at = (size_t)snprintf(text, size, "histograms: ");
+        if (size > at)
+            rw_hist_choice_text(&cuda->group[g].choice, cuda->set[0].matrix[g], text + at,
+                                size - at);
         *ms = cuda->group[g].choice.choosing_ms;
         return 1;
     }
@@ -153,13 +271,6 @@ static struct rw_ctx *ctx_of(const struct rw_cuda *cuda)
 static int watch(void *user, struct rw_ctx *ctx, double waited_s)
 {
     return rw_nccl_watch(ctx, user, waited_s);
-}
-
-/* One of its own, where there are as many. */
-int rw_cuda_device_of_worker(const struct rw_ctx *ctx)
-{
-    const int n_devices = rw_gpu_count();
-    return n_devices > 0 ? rw_local_rank(ctx) % n_devices : 0;
 }
 
 int rw_cuda_workers_meet(struct rw_cuda *cuda)
@@ -352,14 +463,14 @@ int rw_cuda_workers_keep_one(struct rw_cuda *cuda, uint32_t first)
     int keep;
     if (!cuda->workers)
         return RW_OK;
-    RW_TRY(rw_cuda_answer(cuda, cuda->d_low, sizeof(low)));
+    RW_TRY(rw_cuda_answer(cuda, cuda->sample.d_lowest, sizeof(low)));
     memcpy(low, cuda->answer, sizeof(low));
     RW_TRY(rw_workers_keep_one(engine, (uint32_t)low[1], (uint32_t)(low[0] >> 32),
                                first + (low[0] == ~0ull ? 0 : (uint32_t)low[0]), &keep));
     /* another worker's are kept, or one of its is: nothing stands in for a sample of none here */
-    return keep || low[1] > 0
-               ? RW_OK
-               : rw_transfer_write(engine->ctx, cuda->device, &cuda->d_low[1], &some, sizeof(some));
+    return keep || low[1] > 0 ? RW_OK
+                              : rw_transfer_write(engine->ctx, cuda->device,
+                                                  &cuda->sample.d_lowest[1], &some, sizeof(some));
 }
 
 int rw_cuda_workers_begin(struct rw_cuda *cuda, struct rw_root *root,
@@ -390,7 +501,7 @@ int rw_cuda_workers_flush(struct rw_cuda *cuda, const struct rw_split *splits)
     unsigned long long placed[RW_CUDA_MOST_PARTS] = {0};
     RW_TRY(rw_cuda_flush(cuda));
     if (n_chunks > 0) {
-        RW_TRY(rw_cuda_answer(cuda, cuda->d_placed + cuda->n_partitions % 2 * RW_CUDA_MOST_PARTS,
+        RW_TRY(rw_cuda_answer(cuda, cuda->partition.d_placed[cuda->partition.launch % 2],
                               n * sizeof(*placed)));
         memcpy(placed, cuda->answer, n * sizeof(*placed));
     }
@@ -414,15 +525,12 @@ static int run_group(struct rw_cuda *cuda, int g, const struct rw_hist_call *nod
     call.d_count += at;
     call.d_lambda_sum = rw_hist_sums_from(call.d_lambda_sum, at, call.narrow);
     call.d_hess_sum = rw_hist_sums_from(call.d_hess_sum, at, call.narrow);
-    if (!group->chosen)
+    if (rw_cuda_may_choose(cuda, group))
         RW_TRY(choose(cuda, g, &call));
-    else if (rw_cuda_may_choose(cuda, group))
-        RW_TRY(choose_again(cuda, g, &call));
     call.zero_skip = group->choice.zero_skip;
     if (group->choice.method->scratch_bytes(&call) > cuda->hist_scratch_bytes)
         return rw_fail(ctx, RW_ERR_INTERNAL, "histogram scratch is too small");
-    RW_TRY(rw_hist_run(ctx, group->choice.method, &call, rw_cuda_stream(cuda)));
-    return RW_OK;
+    return rw_hist_run(ctx, group->choice.method, &call, rw_cuda_stream(cuda));
 }
 
 /* How many of the nodes scratch holds at once. */
@@ -434,7 +542,7 @@ static uint32_t nodes_that_fit(const struct rw_cuda *cuda, uint32_t n, const uin
             const struct rw_cuda_group *group = &cuda->group[g];
             if (!group->chosen)
                 continue;
-            const struct rw_hist_call call = rw_cuda_hist_call(cuda, g, cuda->node, n, d_list);
+            const struct rw_hist_call call = hist_call(cuda, g, cuda->node, n, d_list);
             fits &= group->choice.method->scratch_bytes(&call) <= cuda->hist_scratch_bytes;
         }
         if (fits)
@@ -450,7 +558,7 @@ static int send_nodes(struct rw_cuda *cuda, uint32_t n, const struct rw_hist_nod
 {
     const size_t node_bytes = n * sizeof(*cuda->node), parent_bytes = n * sizeof(*cuda->parent);
     struct rw_cuda_partition *partition = &cuda->partition;
-    void *d = cuda->d_carried;
+    void *d = cuda->partition.d_carried;
     if (n == 1 && cuda->node[0].first == 0 && cuda->node[0].n == cuda->n_docs &&
         cuda->parent[0] == RW_HIST_NO_PARENT) {
         *d_node = &cuda->d_whole->node;
@@ -480,7 +588,7 @@ static int build(struct rw_cuda *cuda, uint32_t n, const uint32_t *d_list, int h
         RW_TRY(send_nodes(cuda, some, &d_node, &d_parent));
         for (int g = 0; g < cuda->n_groups; g++) {
             const struct rw_cuda_cells *cells = &cuda->group[g].built;
-            struct rw_hist_call call = rw_cuda_hist_call(cuda, g, cuda->node, some, d_list);
+            struct rw_hist_call call = hist_call(cuda, g, cuda->node, some, d_list);
             call.d_node = d_node;
             if (have_parents)
                 call.d_parent = d_parent;
@@ -528,8 +636,8 @@ static uint32_t list_wires(struct rw_cuda *cuda, const struct rw_sibling *siblin
 
 /* Of siblings whose nodes and parents are in cuda->node and cuda->parent; launches the partition
  * that waits. */
-static int ranks_histograms(struct rw_cuda *cuda, const struct rw_sibling *siblings, uint32_t n,
-                            const uint32_t *d_list)
+static int workers_histograms(struct rw_cuda *cuda, const struct rw_sibling *siblings, uint32_t n,
+                              const uint32_t *d_list)
 {
     struct rw_cuda_exchange *exchange = &cuda->workers->exchange;
     struct rw_cuda_wire wire[RW_TUNE_ENGINE_NODES];
@@ -624,7 +732,7 @@ int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblin
             return RW_OK;
     }
     const int most = (int)(cuda->workers ? cuda->workers->most_nodes : cuda->most_nodes);
-    RW_TRY(rw_cuda_far_hist_begin(cuda));
+    RW_TRY(rw_cuda_far_clock(cuda, 0));
     for (int first = 0; first < n; first += most) {
         const int some = n - first < most ? n - first : most;
         const struct rw_sibling *s = siblings + first;
@@ -638,25 +746,25 @@ int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblin
             take_buffers(cuda, &s[i], i);
         }
         /* the root of a tree that sees all documents needs no list */
-        const int root = s[0].parent < 0, whole = root && !cuda->d_sampled;
-        const uint32_t *d_list = whole ? NULL : cuda->d_list;
+        const int root = s[0].parent < 0, whole = root && !cuda->sample.d_sampled;
+        const uint32_t *d_list = whole ? NULL : cuda->partition.d_list;
         if (cuda->workers) {
             /* the order of far rows waits for what came before, and no watch is kept there */
             if (first > 0 && cuda->place.is_far)
                 RW_TRY(rw_transfer_wait(engine->ctx, cuda->device));
-            RW_TRY(ranks_histograms(cuda, s, (uint32_t)some, d_list));
+            RW_TRY(workers_histograms(cuda, s, (uint32_t)some, d_list));
             continue;
         }
         RW_TRY(build(cuda, (uint32_t)some, d_list, !root, cuda->n_used));
         cuda->n_used += some;
     }
-    return rw_cuda_far_hist_end(cuda);
+    return rw_cuda_far_clock(cuda, 1);
 }
 
 int rw_cuda_begin_root(struct rw_cuda *cuda, uint32_t n_features)
 {
     const struct rw_sibling root = {.parent = -1, .smaller = 0, .larger = -1};
-    int knows = n_features > 0 && cuda->is_settled && !cuda->d_sampled && !cuda->workers &&
+    int knows = n_features > 0 && cuda->is_settled && !cuda->sample.d_sampled && !cuda->workers &&
                 !cuda->place.is_far;
     cuda->root_begun = 0;
     for (int g = 0; g < cuda->n_groups; g++)
@@ -736,7 +844,7 @@ static void set_least(struct rw_cuda_search *search, int narrow)
 static int launch_search(struct rw_cuda *cuda, struct rw_cuda_search *search)
 {
     uint32_t first_block = 0;
-    search->n_blocks = cuda->n_sets;
+    search->n_blocks = cuda->search.n_sets;
     for (int g = 0; g < cuda->n_groups; g++)
         search->n_blocks += rw_cuda_search_blocks(search, &cuda->group[g].cells);
     search->d_score = (float *)(void *)(search->d_best + (size_t)search->n * search->n_blocks);
@@ -758,30 +866,38 @@ static int launch_search(struct rw_cuda *cuda, struct rw_cuda_search *search)
     return RW_OK;
 }
 
+/* What searches of these slots are told they may be split by. */
+static int send_allowed(struct rw_cuda *cuda, const int32_t *slots, uint32_t n,
+                        struct rw_cuda_search *search)
+{
+    const size_t bytes = rw_cuda_allowed_bytes(cuda), words = bytes / sizeof(uint32_t);
+    struct rw_cuda_piece piece;
+    if (bytes == 0)
+        return RW_OK;
+    RW_TRY(rw_cuda_room(cuda, n * bytes, &piece));
+    uint32_t *to = piece.host;
+    for (uint32_t i = 0; i < n; i++)
+        memcpy(to + i * words, cuda->host.allowed + (size_t)slots[i] * words, bytes);
+    search->d_allowed = piece.d;
+    search->n_allowed_words = (uint32_t)words;
+    return rw_cuda_send(cuda, &piece, n * bytes);
+}
+
 static int begin_search(struct rw_cuda *cuda, const int32_t *slots, uint32_t n)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
-    struct rw_cuda_search search = {.rule = cuda->host.base.split_rule,
-                                    .d_best = cuda->d_best,
-                                    .d_done = cuda->d_done,
-                                    .reply = cuda->reply,
-                                    .d_direction = cuda->d_direction,
-                                    .d_penalty = cuda->d_penalty,
-                                    .launch = ++cuda->n_searches,
-                                    .n = n,
-                                    .n_sets = cuda->n_sets,
-                                    .d_set = cuda->d_set,
-                                    .reply_set = cuda->reply_set};
-    search.most_blocks =
-        (uint32_t)(cuda->device->n_multiprocessors * cuda->device->tuning->split_blocks);
+    struct rw_cuda_search *search = &cuda->search;
+    search->rule = cuda->host.base.split_rule;
+    search->launch++;
+    search->n = n;
     for (uint32_t i = 0; i < n; i++) {
         if (cuda->buffer_of[slots[i]] < 0)
             return rw_fail(ctx, RW_ERR_INTERNAL, "a split without a histogram");
-        search.buffer[i] = (uint32_t)cuda->buffer_of[slots[i]];
+        search->buffer[i] = (uint32_t)cuda->buffer_of[slots[i]];
     }
-    set_least(&search, rw_cuda_has_narrow_cells(cuda));
-    RW_TRY(rw_cuda_send_allowed(cuda, slots, n, &search));
-    return launch_search(cuda, &search);
+    set_least(search, rw_cuda_has_narrow_cells(cuda));
+    RW_TRY(send_allowed(cuda, slots, n, search));
+    return launch_search(cuda, search);
 }
 
 /* How many of n slots a launch searches. */
@@ -830,9 +946,10 @@ int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n, s
         cuda->n_asked = 0;
         RW_TRY(rw_cuda_await(cuda, some));
         for (uint32_t i = 0; i < some; i++) {
-            const struct rw_cuda_found found = found_of(cuda->reply, i);
+            const struct rw_cuda_found found = found_of(cuda->search.reply, i);
             take_split(cuda->host.set[0].bins->cuts, slots[(uint32_t)first + i], &found,
-                       cuda->reply_set + (cuda->reply_set ? i : 0), &out[(uint32_t)first + i]);
+                       cuda->search.reply_set + (cuda->search.reply_set ? i : 0),
+                       &out[(uint32_t)first + i]);
         }
     }
     return RW_OK;

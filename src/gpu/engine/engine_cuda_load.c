@@ -1,6 +1,9 @@
-/* Data of the engine for GPUs: codes and tables onto the device, and all memory of training. */
+/* Data of the engine for GPUs: codes and tables onto the device, and all memory of training; what
+ * it will hold by a dry run of loading, so that plan and load cannot disagree. */
 #include "gpu/engine/engine_cuda.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -23,7 +26,8 @@ static int make_groups(struct rw_cuda *cuda)
         struct rw_cuda_group *group = &cuda->group[cuda->n_groups];
         group->bits = group_bits[g];
         if (!group->column)
-            RW_TRY(RW_NEW(cuda->host.base.ctx, group->column, cuts->n_features));
+            RW_TRY(RW_ARENA_NEW(cuda->host.base.ctx, &cuda->codes_arena, group->column,
+                                cuts->n_features));
         for (int narrow = 0; narrow < 2; narrow++) {
             for (uint32_t f = 0; f < cuts->n_features; f++) {
                 const uint32_t n_codes = rw_cuts_n_codes(cuts, f);
@@ -86,14 +90,6 @@ static int dry_matrix(struct rw_cuda *cuda, const struct rw_hist_matrix_spec *sp
     return RW_OK;
 }
 
-/* The matrix of codes that were there before; it is the engine's but for the codes. */
-static int taken_matrix(struct rw_cuda *cuda, int g, struct rw_hist_matrix **out)
-{
-    RW_TRY(RW_NEW(cuda->host.base.ctx, *out, 1));
-    **out = *cuda->taken->matrix[g];
-    return RW_OK;
-}
-
 static void count_matrix(struct rw_cuda *cuda, const struct rw_hist_matrix *matrix)
 {
     cuda->host.memory.part = "codes";
@@ -152,7 +148,8 @@ static int make_matrix(struct rw_cuda *cuda, int set, int g, const struct rw_cud
         .codes = source->codes,
         .code_of = source->code_of};
     if (set == 0 && !rw_cuda_is_dry(cuda))
-        RW_TRY(RW_NEW_RAW(ctx, cuda->counts[g], (size_t)group->n_features * group->n_bins));
+        RW_TRY(RW_ARENA_NEW(ctx, &cuda->codes_arena, cuda->counts[g],
+                            (size_t)group->n_features * group->n_bins));
     RW_TRY(rw_cuda_is_dry(cuda) ? dry_matrix(cuda, &coding.matrix, matrix)
                                 : rw_cuda_bins_make(ctx, cuda->device, &coding,
                                                     set == 0 ? cuda->counts[g] : NULL, matrix));
@@ -166,10 +163,14 @@ static int make_matrix(struct rw_cuda *cuda, int set, int g, const struct rw_cud
 static int make_training_matrix(struct rw_cuda *cuda, int g, const struct rw_cuda_source *source)
 {
     struct rw_hist_matrix **matrix = &cuda->set[0].matrix[g];
-    if (cuda->set[0].is_far)
+    if (cuda->set[0].is_far) {
         count_matrix(cuda, *matrix); /* rw_cuda_far_make has made it */
-    else
-        RW_TRY(cuda->taken ? taken_matrix(cuda, g, matrix) : make_matrix(cuda, 0, g, source));
+    } else if (cuda->taken) {        /* it is the engine's but for the codes */
+        RW_TRY(RW_NEW(cuda->host.base.ctx, *matrix, 1));
+        **matrix = *cuda->taken->matrix[g];
+    } else {
+        RW_TRY(make_matrix(cuda, 0, g, source));
+    }
     (*matrix)->d_row = cuda->group[g].built.d_row;
     (*matrix)->n_row_cells = cuda->group[g].built.n_cells;
     return send_frequent(cuda, g);
@@ -297,14 +298,14 @@ static int send_rules(struct rw_cuda *cuda)
         RW_TRY(RW_NEW(host->base.ctx, direction, n_features));
         if (!rw_cuda_is_dry(cuda))
             rw_host_set_rules(host, direction, NULL);
-        RW_TRY(rw_cuda_send_table(cuda, (void **)&cuda->d_direction, direction, n_features,
+        RW_TRY(rw_cuda_send_table(cuda, (void **)&cuda->search.d_direction, direction, n_features,
                                   sizeof(*direction)));
     }
     if (host->base.rules.penalty) {
         RW_TRY(RW_NEW(host->base.ctx, penalty, n_features));
         if (!rw_cuda_is_dry(cuda))
             rw_host_set_rules(host, NULL, penalty);
-        RW_TRY(rw_cuda_send_table(cuda, (void **)&cuda->d_penalty, penalty, n_features,
+        RW_TRY(rw_cuda_send_table(cuda, (void **)&cuda->search.d_penalty, penalty, n_features,
                                   sizeof(*penalty)));
     }
     return RW_OK;
@@ -332,48 +333,9 @@ static int send_categories(struct rw_cuda *cuda, struct rw_cuda_group *group)
     if (n == 0)
         return RW_OK;
     RW_TRY(rw_cuda_send_table(cuda, &d, category, n, sizeof(*category)));
-    group->categories = (struct rw_cuda_categories){d, n, cuda->n_sets, most_codes};
-    cuda->n_sets += n;
+    group->categories = (struct rw_cuda_categories){d, n, cuda->search.n_sets, most_codes};
+    cuda->search.n_sets += n;
     return RW_OK;
-}
-
-static int send_all_categories(struct rw_cuda *cuda)
-{
-    for (int g = 0; g < cuda->n_groups; g++)
-        RW_TRY(send_categories(cuda, &cuda->group[g]));
-    return RW_OK;
-}
-
-size_t rw_cuda_allowed_bytes(const struct rw_cuda *cuda)
-{
-    const struct rw_engine *engine = &cuda->host.base;
-    return rw_rules_by_node(&engine->rules) ? rw_feature_words(engine) * sizeof(uint32_t) : 0;
-}
-
-int rw_cuda_allow(struct rw_engine *engine, const int32_t *slots, int n, const uint32_t *features)
-{
-    struct rw_cuda *cuda = rw_cuda_of(engine);
-    const size_t words = rw_feature_words(engine);
-    for (int i = 0; i < n; i++)
-        memcpy(cuda->allowed + (size_t)slots[i] * words, features + (size_t)i * words,
-               words * sizeof(*features));
-    return RW_OK;
-}
-
-int rw_cuda_send_allowed(struct rw_cuda *cuda, const int32_t *slots, uint32_t n,
-                         struct rw_cuda_search *search)
-{
-    const size_t bytes = rw_cuda_allowed_bytes(cuda), words = bytes / sizeof(uint32_t);
-    struct rw_cuda_piece piece;
-    if (bytes == 0)
-        return RW_OK;
-    RW_TRY(rw_cuda_room(cuda, n * bytes, &piece));
-    uint32_t *to = piece.host;
-    for (uint32_t i = 0; i < n; i++)
-        memcpy(to + i * words, cuda->allowed + (size_t)slots[i] * words, bytes);
-    search->d_allowed = piece.d;
-    search->n_allowed_words = (uint32_t)words;
-    return rw_cuda_send(cuda, &piece, n * bytes);
 }
 
 /* ---- memory of training ---- */
@@ -428,42 +390,39 @@ static int make_integers(struct rw_cuda *cuda)
 {
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
     cuda->host.memory.part = "lambdas";
-    cuda->moved = rw_moved_of(rules->newton, rw_quantise_limit(rules->bits));
+    cuda->partition.moved = rw_moved_of(rules->newton, rw_quantise_limit(rules->bits));
     if (moves_have_a_use(cuda))
-        RW_TRY(rw_host_new(&cuda->host, &cuda->d_moved, 2 * cuda->half, rw_moved_bytes(cuda->moved),
-                           1));
-    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_lambda_q, cuda->n_docs));
-    return rules->newton ? RW_HOST_NEW_RAW(&cuda->host, cuda->d_hess_q, cuda->n_docs) : RW_OK;
-}
-
-static int make_whole(struct rw_cuda *cuda)
-{
-    const struct rw_cuda_whole whole = {.node = {.n = cuda->n_docs}, .parent = RW_HIST_NO_PARENT};
-    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_whole, 1));
-    return rw_cuda_is_dry(cuda) ? RW_OK
-                                : rw_transfer_write(cuda->host.base.ctx, cuda->device,
-                                                    cuda->d_whole, &whole, sizeof(whole));
+        RW_TRY(rw_host_new(&cuda->host, &cuda->d_moved, 2 * cuda->half,
+                           rw_moved_bytes(cuda->partition.moved), 1));
+    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->quantise.d_lambda_q, cuda->n_docs));
+    return rules->newton ? RW_HOST_NEW_RAW(&cuda->host, cuda->quantise.d_hess_q, cuda->n_docs)
+                         : RW_OK;
 }
 
 static int make_lists(struct rw_cuda *cuda)
 {
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
     const uint64_t n = cuda->n_docs, n_slots = rules->max_slots;
+    const struct rw_cuda_whole whole = {.node = {.n = cuda->n_docs}, .parent = RW_HIST_NO_PARENT};
     cuda->host.memory.part = "lambdas";
-    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_begin, 1));
-    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_pair, n));
+    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->quantise.d_begin, 1));
+    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->quantise.d_pair, n));
     cuda->host.memory.part = "lists";
     cuda->half = (n + 63) / 64 * 64;
-    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_list, 2 * cuda->half));
+    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->partition.d_list, 2 * cuda->half));
     cuda->most_chunks = n / RW_CUDA_CHUNK + n_slots + 1;
-    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_placed, 2 * RW_CUDA_MOST_PARTS));
-    RW_TRY(clear(cuda, cuda->d_placed, 2 * RW_CUDA_MOST_PARTS * sizeof(*cuda->d_placed)));
+    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->partition.d_placed[0], 2 * RW_CUDA_MOST_PARTS));
+    RW_TRY(clear(cuda, cuda->partition.d_placed[0],
+                 2 * RW_CUDA_MOST_PARTS * sizeof(*cuda->partition.d_placed[0])));
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_n_listed, 1));
-    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_carried, RW_CUDA_CARRIED));
-    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_leaf_of, n));
-    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_sum, n_slots));
-    RW_TRY(clear(cuda, cuda->d_sum, n_slots * sizeof(*cuda->d_sum)));
-    RW_TRY(make_whole(cuda));
+    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->partition.d_carried, RW_CUDA_CARRIED));
+    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->leaf_sums.d_leaf_of, n));
+    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->leaf_sums.d_sum, n_slots));
+    RW_TRY(clear(cuda, cuda->leaf_sums.d_sum, n_slots * sizeof(*cuda->leaf_sums.d_sum)));
+    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_whole, 1));
+    if (!rw_cuda_is_dry(cuda))
+        RW_TRY(rw_transfer_write(cuda->host.base.ctx, cuda->device, cuda->d_whole, &whole,
+                                 sizeof(whole)));
     RW_TRY(make_integers(cuda));
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_feature_sampled, cuda->host.base.info.n_features));
     for (int g = 0, before = 0; g < cuda->n_groups; g++) {
@@ -473,13 +432,14 @@ static int make_lists(struct rw_cuda *cuda)
     }
     if (rw_rules_see_all(rules))
         return RW_OK;
-    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_kept, cuda->n_queries));
-    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_low, 2));
-    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_sampled, n));
-    RW_TRY(clear(cuda, cuda->d_pair, n * sizeof(*cuda->d_pair))); /* for who reads them all */
-    RW_TRY(clear(cuda, cuda->d_lambda_q, n * sizeof(*cuda->d_lambda_q)));
-    if (cuda->d_hess_q)
-        RW_TRY(clear(cuda, cuda->d_hess_q, n * sizeof(*cuda->d_hess_q)));
+    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->sample.d_kept, cuda->n_queries));
+    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->sample.d_lowest, 2));
+    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->sample.d_sampled, n));
+    RW_TRY(clear(cuda, cuda->quantise.d_pair,
+                 n * sizeof(*cuda->quantise.d_pair))); /* for who reads them all */
+    RW_TRY(clear(cuda, cuda->quantise.d_lambda_q, n * sizeof(*cuda->quantise.d_lambda_q)));
+    if (cuda->quantise.d_hess_q)
+        RW_TRY(clear(cuda, cuda->quantise.d_hess_q, n * sizeof(*cuda->quantise.d_hess_q)));
     cuda->list_scratch_bytes = rw_cuda_list_bytes(cuda->n_docs);
     return rw_host_new(&cuda->host, &cuda->d_list_scratch, cuda->list_scratch_bytes, 1, 1);
 }
@@ -497,16 +457,18 @@ static int make_host_side(struct rw_cuda *cuda)
     RW_TRY(RW_ARENA_NEW(ctx, arena, cuda->stack, n_slots));
     RW_TRY(RW_ARENA_NEW(ctx, arena, cuda->summed, n_slots));
     RW_TRY(RW_ARENA_NEW(ctx, arena, cuda->coded, n_slots));
-    RW_TRY(rw_arena_new(ctx, arena, (void **)&cuda->allowed, n_slots, rw_cuda_allowed_bytes(cuda)));
+    RW_TRY(rw_arena_new(ctx, arena, (void **)&cuda->host.allowed, n_slots,
+                        rw_cuda_allowed_bytes(cuda)));
     cuda->most_nodes = RW_TUNE_ENGINE_NODES;
     RW_TRY(RW_ARENA_NEW(ctx, arena, cuda->node, cuda->most_nodes));
     RW_TRY(RW_ARENA_NEW(ctx, arena, cuda->parent, cuda->most_nodes));
     RW_TRY(rw_transfer_pinned_alloc(ctx, (void **)&cuda->stage.host, cuda->stage.bytes));
-    RW_TRY(rw_transfer_pinned_alloc(ctx, (void **)&cuda->reply, sizeof(*cuda->reply)));
-    memset(cuda->reply, 0, sizeof(*cuda->reply)); /* launches are counted from 1 */
-    if (cuda->n_sets)
-        RW_TRY(rw_transfer_pinned_alloc(ctx, (void **)&cuda->reply_set,
-                                        RW_CUDA_MOST_SEARCHED * sizeof(*cuda->reply_set)));
+    RW_TRY(
+        rw_transfer_pinned_alloc(ctx, (void **)&cuda->search.reply, sizeof(*cuda->search.reply)));
+    memset(cuda->search.reply, 0, sizeof(*cuda->search.reply)); /* launches are counted from 1 */
+    if (cuda->search.n_sets)
+        RW_TRY(rw_transfer_pinned_alloc(ctx, (void **)&cuda->search.reply_set,
+                                        RW_CUDA_MOST_SEARCHED * sizeof(*cuda->search.reply_set)));
     cuda->answer_bytes = sizeof(struct rw_cuda_begin) + n_slots * sizeof(struct rw_sum);
     RW_TRY(rw_transfer_pinned_alloc(ctx, &cuda->answer,
                                     cuda->answer_bytes + sizeof(*cuda->answer_word)));
@@ -520,17 +482,17 @@ static int make_search(struct rw_cuda *cuda)
 {
     const size_t n_slots = cuda->host.base.rules.max_slots;
     const size_t n_features = cuda->host.base.info.n_features;
-    const size_t n_blocks = n_features + cuda->n_sets; /* of a node */
-    uint64_t searched = RW_TUNE_ENGINE_SEARCH_BYTES / sizeof(*cuda->d_best) / (n_blocks + 1);
+    const size_t n_blocks = n_features + cuda->search.n_sets; /* of a node */
+    uint64_t searched = RW_TUNE_ENGINE_SEARCH_BYTES / sizeof(*cuda->search.d_best) / (n_blocks + 1);
     searched = searched < 1 ? 1 : searched;
     searched = searched < RW_CUDA_MOST_SEARCHED ? searched : RW_CUDA_MOST_SEARCHED;
     cuda->most_searched = (uint32_t)searched;
     cuda->host.memory.part = "scratch";
-    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_best, searched * n_blocks));
-    if (cuda->n_sets)
-        RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_set, searched * cuda->n_sets));
-    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_done, searched));
-    RW_TRY(clear(cuda, cuda->d_done, searched * sizeof(*cuda->d_done)));
+    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->search.d_best, searched * n_blocks));
+    if (cuda->search.n_sets)
+        RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->search.d_set, searched * cuda->search.n_sets));
+    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->search.d_done, searched));
+    RW_TRY(clear(cuda, cuda->search.d_done, searched * sizeof(*cuda->search.d_done)));
     /* the largest pieces: a leaf, a coded node and its set (172 bytes, most of them for a thousand
      * categories), the columns of a walk; several at a time */
     cuda->stage.bytes =
@@ -539,7 +501,31 @@ static int make_search(struct rw_cuda *cuda)
     return rw_host_new(&cuda->host, (void **)&cuda->stage.d, cuda->stage.bytes, 1, 1);
 }
 
-/* ---- loading ---- */
+/* What launches of all trees are given. */
+static void set_arguments(struct rw_cuda *cuda)
+{
+    const struct rw_engine *engine = &cuda->host.base;
+    const struct rw_device *device = cuda->device;
+    const struct rw_tuning_row *tuning = device->tuning;
+    struct rw_cuda_quantise *quantise = &cuda->quantise;
+    struct rw_cuda_partition *partition = &cuda->partition;
+    cuda->sample.seed = quantise->seed = engine->rules.seed;
+    cuda->sample.n_queries = cuda->n_queries;
+    cuda->sample.n_docs = quantise->n_docs = cuda->n_docs;
+    quantise->most_blocks = (uint32_t)(device->n_multiprocessors * tuning->quantise_blocks);
+    quantise->bits = engine->rules.bits;
+    quantise->nearest = engine->rules.nearest;
+    quantise->squares = engine->cuts->by_category != NULL;
+    quantise->d_sampled = cuda->sample.d_sampled;
+    partition->d_lambda = quantise->d_lambda_q;
+    partition->d_hess = quantise->d_hess_q;
+    partition->d_placed[1] = partition->d_placed[0] + RW_CUDA_MOST_PARTS;
+    cuda->search.most_blocks = (uint32_t)(device->n_multiprocessors * tuning->split_blocks);
+    cuda->leaf_sums.d_list = partition->d_list;
+    cuda->leaf_sums.d_pair = quantise->d_pair;
+}
+
+/* ---- a set ---- */
 
 static int make_lambdas(struct rw_cuda *cuda, const struct rw_cuda_source *source)
 {
@@ -557,7 +543,8 @@ static int make_lambdas(struct rw_cuda *cuda, const struct rw_cuda_source *sourc
     return RW_OK;
 }
 
-int rw_cuda_load_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source *source)
+/* Everything of a data set but cuts, which are there. */
+static int load_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source *source)
 {
     const struct rw_dataset *dataset = source->dataset;
     if (set > 0)
@@ -567,18 +554,22 @@ int rw_cuda_load_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source 
     RW_TRY(rw_cuda_list_candidates(cuda));
     RW_TRY(make_groups(cuda));
     RW_TRY(make_tables(cuda));
-    RW_TRY(send_all_categories(cuda));
+    for (int g = 0; g < cuda->n_groups; g++)
+        RW_TRY(send_categories(cuda, &cuda->group[g]));
     RW_TRY(send_rules(cuda));
     RW_TRY(make_set(cuda, 0, source));
     RW_TRY(make_lambdas(cuda, source));
     RW_TRY(make_lists(cuda));
-    if (cuda->d_sampled)
-        RW_TRY(rw_cuda_send_table(cuda, (void **)&cuda->d_query_offset, dataset->query_offset,
-                                  (size_t)dataset->n_queries + 1, sizeof(*dataset->query_offset)));
+    if (cuda->sample.d_sampled)
+        RW_TRY(rw_cuda_send_table(cuda, (void **)&cuda->sample.d_query_offset,
+                                  dataset->query_offset, (size_t)dataset->n_queries + 1,
+                                  sizeof(*dataset->query_offset)));
     RW_TRY(make_pools(cuda));
     RW_TRY(make_search(cuda));
-    if (!rw_cuda_is_dry(cuda))
+    if (!rw_cuda_is_dry(cuda)) {
         RW_TRY(make_host_side(cuda));
+        set_arguments(cuda);
+    }
     RW_TRY(rw_cuda_plan_histograms(cuda));
     if (rw_cuda_is_dry(cuda))
         return rw_cuda_settle_columns(cuda);
@@ -586,6 +577,314 @@ int rw_cuda_load_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source 
     cuda->to_settle = (int64_t)(cuda->place.settled_bytes - cuda->host.base.info.bytes);
     return RW_OK;
 }
+
+/* ---- dry runs ---- */
+
+/* What loading would take, under other cuts or rules than the engine's own, too. data: the sets
+ * beside the training set, which is the source; NULL: none. */
+static int dry_run(struct rw_cuda *cuda, const struct rw_engine_rules *rules, struct rw_cuts *cuts,
+                   const struct rw_cuda_source *source, const struct rw_plan_data *data,
+                   struct rw_plan *out)
+{
+    struct rw_ctx *ctx = cuda->host.base.ctx;
+    int status = RW_OK;
+    struct rw_cuda *dry;
+    RW_TRY(RW_NEW(ctx, dry, 1));
+    dry->host.base = cuda->host.base;
+    dry->host.base.rules = *rules;
+    dry->host.memory.plan = out;
+    dry->device = cuda->device;
+    if (cuda->taken && cuts == cuda->taken->cuts)
+        dry->taken = cuda->taken;
+    dry->free_bytes = cuda->free_bytes;
+    dry->place = cuda->place;
+    rw_host_count_features(&dry->host, cuts);
+    RW_TRY_OUT(
+        rw_host_bins_of_cuts(&dry->host, cuts, 0, source->dataset->n_docs, &dry->host.set[0].bins));
+    RW_TRY_OUT(load_set(dry, 0, source));
+    cuda->place.settled_bytes = dry->host.base.info.bytes;
+    /* what the training set's loading takes and gives back, it gives back in the first tree only:
+     * the other sets come on top */
+    const uint64_t given_back = dry->most_bytes > out->bytes ? dry->most_bytes - out->bytes : 0;
+    dry->most_bytes = 0;
+    for (int set = 1; data && set < data->n_sets; set++) {
+        const struct rw_cuda_source other = {.dataset = data->set[set]};
+        RW_TRY_OUT(load_set(dry, set, &other));
+    }
+    for (int set = 0; data && data->measured && set < data->n_sets; set++) {
+        uint64_t bytes = 0;
+        if (!data->measured[set])
+            continue;
+        RW_TRY_OUT(rw_cuda_metrics_plan_bytes(ctx, data->measured[set], &bytes));
+        rw_plan_add(out, "metrics", bytes);
+    }
+    out->most_bytes = given_back + (dry->most_bytes > out->bytes ? dry->most_bytes : out->bytes);
+    cuda->place.far_doc_bytes = dry->place.far_doc_bytes;
+out:
+    rw_cuda_unload(dry);
+    rw_host_release(&dry->host);
+    rw_mem_free(dry);
+    return status;
+}
+
+/* The largest number of bins, or of leaves, under today's that would fit; 0: none. */
+static int search_fit(struct rw_cuda *cuda, const struct rw_cuts *cuts, int by_leaves,
+                      const struct rw_cuda_source *source, uint32_t *found)
+{
+    static const uint32_t fewer[] = {255, 127, 63, 31, 15, 7};
+    const struct rw_engine_rules *now = &cuda->host.base.rules;
+    const uint32_t most = by_leaves ? now->leaves : (uint32_t)now->cut.bins;
+    const struct rw_cuda_source values = {.dataset = source->dataset};
+    struct rw_engine_rules rules = *now;
+    RW_FREED uint64_t *offset = NULL;
+    struct rw_cuts smaller = *cuts;
+    *found = 0;
+    RW_TRY(RW_NEW(cuda->host.base.ctx, offset, (size_t)cuts->n_features + 1));
+    smaller.offset = offset;
+    for (size_t i = 0; i < sizeof(fewer) / sizeof(fewer[0]) && !*found; i++) {
+        const uint32_t bins = by_leaves ? RW_MAX_BINS : fewer[i];
+        struct rw_plan plan = {.n_parts = 0};
+        if (fewer[i] >= most)
+            continue;
+        for (uint32_t f = 0; f < cuts->n_features; f++) {
+            const uint32_t n_bins = rw_cuts_n_bins(cuts, f);
+            smaller.offset[f + 1] = smaller.offset[f] + (n_bins < bins ? n_bins : bins);
+        }
+        if (by_leaves) {
+            rules.max_slots = (uint32_t)((uint64_t)now->max_slots * fewer[i] / most + 1);
+            rules.max_histograms =
+                (uint32_t)((uint64_t)rw_rules_histograms(now) * fewer[i] / most + 1);
+        }
+        RW_TRY(dry_run(cuda, &rules, &smaller, &values, NULL, &plan));
+        if (plan.most_bytes <= cuda->free_bytes)
+            *found = fewer[i];
+    }
+    return RW_OK;
+}
+
+/* What is needed, what there is, and what would fit. */
+static int fail_room(struct rw_cuda *cuda, const struct rw_cuts *cuts,
+                     const struct rw_cuda_source *source, uint64_t needed)
+{
+    struct rw_ctx *ctx = cuda->host.base.ctx;
+    uint32_t bins, leaves;
+    char hint[256];
+    const char *hist = cuda->host.base.rules.hist;
+    const struct rw_hist_method *method = hist ? rw_hist_method_find(hist) : NULL;
+    RW_TRY(search_fit(cuda, cuts, 0, source, &bins));
+    RW_TRY(search_fit(cuda, cuts, 1, source, &leaves));
+    if (method && !method->reads_far)
+        snprintf(hint, sizeof(hint),
+                 "--hist %s needs all codes in the GPU's memory; --hist auto does not", hist);
+    else if (bins && leaves)
+        snprintf(hint, sizeof(hint), "--bins %u or --leaves %u would fit", bins, leaves);
+    else if (bins || leaves)
+        snprintf(hint, sizeof(hint), "--%s %u would fit", bins ? "bins" : "leaves", bins + leaves);
+    else
+        snprintf(hint, sizeof(hint),
+                 "no --bins and no --leaves would fit; --device cpu gives the "
+                 "same model");
+    return rw_fail(ctx, RW_ERR_MEMORY,
+                   "out of device memory: training needs %.1f MB of cuda:%d%s, and %.1f MB are %s\n"
+                   "hint: %s",
+                   (double)needed / 1e6, cuda->device->number,
+                   cuda->place.is_far ? " beside the codes" : "", (double)cuda->free_bytes / 1e6,
+                   cuda->is_limited ? "allowed by --gpu-memory" : "free", hint);
+}
+
+/* The memory that is free from here on decides what is made; it is asked for once. */
+static int ask_free(struct rw_cuda *cuda)
+{
+    const uint64_t allowed = cuda->host.base.rules.device_bytes;
+    size_t free_bytes = 0, all_bytes = 0;
+    if (allowed) /* what other trainings have left would be beyond it */
+        rw_device_cache_drop_unused(cuda->device->number);
+    RW_CU(cuda->host.base.ctx, cudaMemGetInfo(&free_bytes, &all_bytes));
+    cuda->is_limited = allowed && allowed < free_bytes;
+    cuda->free_bytes = cuda->is_limited ? allowed : free_bytes;
+    return RW_OK;
+}
+
+uint64_t rw_cuda_others_bytes(const struct rw_cuda *cuda, uint32_t n_docs, uint32_t n_features)
+{
+    const struct rw_engine_rules *rules = &cuda->host.base.rules;
+    const uint64_t columns = n_features * sizeof(struct rw_cuda_column);
+    const int has_walk = cuda->place.is_far || cuda->walk_bytes; /* the training set's part */
+    if (rules->n_other_sets == 0)
+        return 0;
+    return rules->other_docs * RW_TUNE_FAR_OTHER_BYTES +
+           rules->n_other_sets * (RW_TUNE_FAR_SET_BYTES + columns) +
+           (has_walk ? 0 : rw_cuda_far_walk_bytes(n_docs, n_features));
+}
+
+/* Bytes that training with these cuts takes of the device, other sets' too. */
+static int find_needed(struct rw_cuda *cuda, struct rw_cuts *cuts,
+                       const struct rw_cuda_source *source, uint64_t *needed)
+{
+    struct rw_plan plan = {.n_parts = 0};
+    RW_TRY(dry_run(cuda, &cuda->host.base.rules, cuts, source, NULL, &plan));
+    *needed =
+        plan.most_bytes + rw_cuda_others_bytes(cuda, source->dataset->n_docs, cuts->n_features);
+    return RW_OK;
+}
+
+/* Rows are padded, so that they may take a little more than they were given. */
+static int fit_rows(struct rw_cuda *cuda, struct rw_cuts *cuts, const struct rw_cuda_source *source)
+{
+    enum { PADDING = 128 };
+    for (;;) {
+        uint64_t needed;
+        RW_TRY(find_needed(cuda, cuts, source, &needed));
+        if (needed <= cuda->free_bytes || cuda->place.row_bytes == 0)
+            return RW_OK;
+        const uint64_t over = (needed - cuda->free_bytes + PADDING - 1) / PADDING * PADDING;
+        cuda->place.row_bytes -= over < cuda->place.row_bytes ? over : cuda->place.row_bytes;
+    }
+}
+
+/* Not all codes fit: what is left beside everything else is given to columns for partitions, at
+ * least one, and to tiles. needed: by training with all codes on the device, other sets' too. */
+static int place_far(struct rw_cuda *cuda, struct rw_cuts *cuts,
+                     const struct rw_cuda_source *source, uint64_t needed)
+{
+    const struct rw_engine_rules *rules = &cuda->host.base.rules;
+    const uint64_t bytes = rw_cuda_column_bytes(cuts, source->dataset->n_docs);
+    uint64_t taken;
+    const struct rw_hist_method *method = NULL;
+    if (rules->hist)
+        RW_TRY(rw_hist_method_named(cuda->host.base.ctx, rules->hist, &method));
+    cuda->place.least_bytes = needed;
+    if (cuda->taken || bytes == 0 || cuts->n_features == 0 || (method && !method->reads_far))
+        return fail_room(cuda, cuts, source, needed);
+    cuda->place = (struct rw_cuda_place){.is_far = 1, .n_columns = 1};
+    RW_TRY(find_needed(cuda, cuts, source, &taken));
+    cuda->place.least_bytes = taken;
+    if (taken > cuda->free_bytes)
+        return fail_room(cuda, cuts, source, taken);
+    /* what is free is given out in large pages: not all of it is to be had in pieces */
+    const uint64_t pages = cuda->is_limited ? 0 : cuda->free_bytes / RW_TUNE_FAR_PAGES_SHARE;
+    const uint64_t left = cuda->free_bytes - taken > pages ? cuda->free_bytes - taken - pages : 0;
+    uint64_t more = (uint64_t)((double)left * RW_TUNE_FAR_COLUMNS_SHARE) / bytes;
+    more = more < cuts->n_features - 1 ? more : cuts->n_features - 1;
+    cuda->place.n_columns += (uint32_t)more;
+    cuda->place.row_bytes = left - more * bytes;
+    return fit_rows(cuda, cuts, source);
+}
+
+/* Where the training set's codes go, in the memory that was asked for. */
+static int find_place(struct rw_cuda *cuda, struct rw_cuts *cuts,
+                      const struct rw_cuda_source *source)
+{
+    cuda->place.is_far = 0;
+    cuda->place.least_bytes = 0;
+    for (;;) {
+        uint64_t needed;
+        RW_TRY(find_needed(cuda, cuts, source, &needed));
+        if (needed <= cuda->free_bytes)
+            return RW_OK;
+        if (!rw_device_cache_drop_unused(cuda->device->number))
+            return place_far(cuda, cuts, source, needed);
+        RW_TRY(ask_free(cuda));
+    }
+}
+
+/* ---- the plan ---- */
+
+int rw_cuda_plan(struct rw_engine *engine, const struct rw_plan_data *data, struct rw_plan *out)
+{
+    struct rw_cuda *cuda = rw_cuda_of(engine);
+    struct rw_cuda_source source = {.dataset = data->set[0], .codes = data->bins};
+    int status = RW_OK;
+    struct rw_cuts *cuts = NULL;
+    uint32_t *code_of = NULL;
+    out->on_gpu = 1;
+    snprintf(out->device, sizeof(out->device), "cuda:%d, %s", cuda->device->number,
+             cuda->device->name);
+    if (!cuda->free_bytes) {
+        rw_device_cache_drop_unused(cuda->device->number);
+        RW_TRY_OUT(ask_free(cuda));
+    }
+    RW_TRY_OUT(rw_host_plan_cuts(&cuda->host, data->set[0], data->bins, &cuts, &code_of));
+    source.code_of = code_of;
+    const int place = find_place(cuda, cuts, &source);
+    if (place < 0 && place != RW_ERR_MEMORY)
+        RW_TRY_OUT(place);
+    RW_TRY_OUT(dry_run(cuda, &engine->rules, cuts, &source, data, out));
+    out->free_bytes = cuda->free_bytes;
+    if (place < 0 && cuda->place.least_bytes > out->most_bytes)
+        out->most_bytes = cuda->place.least_bytes;
+    if (!data->bins) { /* before anything is loaded; where they do not fit, the host finds cuts */
+        const uint64_t bytes = rw_cuda_cuts_bytes(data->set[0], engine->rules.cut.bins);
+        if (bytes > out->most_bytes && bytes <= cuda->free_bytes)
+            out->most_bytes = bytes;
+    }
+    /* without room for that, it is as any link */
+    if (cuda->place.is_far &&
+        rw_device_link_rate(cuda->host.base.ctx, cuda->device, &cuda->place.link_rate) < 0)
+        cuda->place.link_rate = RW_TUNE_FAR_LINK_RATE;
+    out->link_rate = cuda->place.link_rate;
+    if (place < 0 || out->most_bytes > out->free_bytes)
+        status = fail_room(cuda, cuts, &source, out->most_bytes);
+out:
+    rw_cuts_free(cuts);
+    rw_mem_free(code_of);
+    return status;
+}
+
+static double cell_bytes(const struct rw_cuda *cuda, const struct rw_plan_work *work)
+{
+    const int32_t most = rw_quantise_limit(cuda->host.base.rules.bits);
+    return (double)rw_hist_cell_bytes(work->newton, rw_hist_is_narrow((uint64_t)work->docs, most));
+}
+
+/* Bytes of a document's codes in the host's memory: as they were placed, or, before that is known,
+ * what of them does not fit beside about as many bytes as the rest takes. */
+static double far_doc_bytes(struct rw_cuda *cuda, const struct rw_plan_work *work)
+{
+    const double docs = work->docs + work->other_docs;
+    const double needed = work->docs * (work->row_bytes + RW_TUNE_PLAN_HELD_BYTES) +
+                          work->leaves * work->bins * cell_bytes(cuda, work);
+    if (cuda->place.is_far)
+        return cuda->place.far_doc_bytes;
+    if (cuda->free_bytes || docs < 1.0 || ask_free(cuda) < 0)
+        return 0.0;
+    const double far = (needed - (double)cuda->free_bytes) / docs;
+    cuda->free_bytes = 0; /* it is asked for again when data is loaded */
+    return fmin(fmax(far, 0.0), work->row_bytes);
+}
+
+/* What histograms read of the host's memory, and a column for each split, as far as features go. */
+static double far_ms(struct rw_cuda *cuda, const struct rw_plan_work *work)
+{
+    const double doc_bytes = far_doc_bytes(cuda, work);
+    const double rate = cuda->place.link_rate > 0.0 ? cuda->place.link_rate : RW_TUNE_FAR_LINK_RATE;
+    const double columns = fmin(work->features, work->leaves - 1.0) - cuda->place.n_columns;
+    const double a_level =
+        work->newton ? RW_TUNE_FAR_LEVEL_PASSES_NEWTON : RW_TUNE_FAR_LEVEL_PASSES;
+    const double share = work->newton ? RW_TUNE_FAR_COLUMNS_READ_NEWTON : RW_TUNE_FAR_COLUMNS_READ;
+    const double passes = 1.0 + log2(work->leaves) * a_level;
+    const double bytes = doc_bytes * passes / RW_TUNE_FAR_GATHER_RATE + fmax(columns, 0.0) * share;
+    return doc_bytes > 0.0 ? work->docs * bytes / rate * 1e3 : 0.0;
+}
+
+double rw_cuda_tree_ms(struct rw_engine *engine, const struct rw_plan_work *work)
+{
+    const struct rw_cuda *cuda = rw_cuda_of(engine);
+    const struct rw_device *device = cuda->device;
+    const double levels = log2(work->leaves);
+    const double batches = fmin(work->leaves - 1.0, 2.0 * levels + 6.0);
+    const double bytes =
+        work->docs * rw_plan_passes(work) * (work->row_bytes + RW_TUNE_PLAN_ROW_BYTES) +
+        work->docs * (levels * RW_TUNE_PLAN_LEVEL_BYTES + RW_TUNE_PLAN_DOC_BYTES) +
+        work->other_docs * (levels + 1.0) * RW_TUNE_PLAN_WALK_BYTES +
+        work->leaves * work->bins * cell_bytes(cuda, work) * RW_TUNE_PLAN_CELL_PASSES;
+    const double pair_ms = work->visits * RW_TUNE_PLAN_PAIR_NS / 1e6 *
+                           (RW_TUNE_PLAN_MULTIPROCESSORS / device->n_multiprocessors);
+    return bytes / (rw_device_bandwidth(device) * RW_TUNE_PLAN_BANDWIDTH_SHARE) * 1e3 + pair_ms +
+           batches * RW_TUNE_PLAN_BATCH_US / 1e3 + far_ms(rw_cuda_of(engine), work);
+}
+
+/* ---- loading ---- */
 
 /* The training set's cuts: an earlier training's, ready ones, or made on the device. */
 static int make_cuts(struct rw_cuda *cuda, struct rw_cuda_source *source, uint32_t **column)
@@ -629,11 +928,11 @@ int rw_cuda_load(struct rw_engine *engine, int set, const struct rw_dataset *dat
     RW_FREED uint32_t *column = NULL;
     if (set == 0) {
         RW_TRY(rw_cuda_workers_meet(cuda));
-        RW_TRY(rw_cuda_ask_free(cuda));
+        RW_TRY(ask_free(cuda));
         RW_TRY(make_cuts(cuda, &source, &column));
-        RW_TRY(rw_cuda_check_room(cuda, &source));
+        RW_TRY(find_place(cuda, cuda->host.set[0].bins->cuts, &source));
     }
-    return rw_cuda_load_set(cuda, set, &source);
+    return load_set(cuda, set, &source);
 }
 
 void rw_cuda_unload(struct rw_cuda *cuda)
@@ -642,7 +941,8 @@ void rw_cuda_unload(struct rw_cuda *cuda)
     for (int set = 0; set < RW_MAX_SETS; set++) {
         const int has_codes = !rw_cuda_is_dry(cuda) && !(set == 0 && cuda->taken);
         rw_cuda_metrics_free(cuda->set[set].metrics);
-        rw_cuda_far_free(cuda, set);
+        if (!rw_cuda_is_dry(cuda))
+            rw_transfer_pinned_free(cuda->set[set].far.column);
         for (int g = 0; g < RW_CUDA_GROUPS; g++) {
             if (has_codes)
                 rw_hist_matrix_free(cuda->set[set].matrix[g]);
@@ -655,16 +955,13 @@ void rw_cuda_unload(struct rw_cuda *cuda)
     rw_device_free(cuda->d_hist_scratch);
     rw_transfer_pinned_free(cuda->stage.host);
     rw_transfer_pinned_free(cuda->answer);
-    rw_transfer_pinned_free(cuda->reply);
-    rw_transfer_pinned_free(cuda->reply_set);
-    for (int g = 0; g < RW_CUDA_GROUPS; g++) {
-        rw_mem_free(cuda->counts[g]);
-        rw_mem_free(cuda->group[g].column);
-    }
+    rw_transfer_pinned_free(cuda->search.reply);
+    rw_transfer_pinned_free(cuda->search.reply_set);
     rw_hist_far_close(&cuda->hist_far);
     for (int i = 0; i < 2; i++) {
         if (cuda->event[i])
             RW_CU_MAY_FAIL(cudaEventDestroy((cudaEvent_t)cuda->event[i]));
     }
     rw_arena_free(&cuda->arena);
+    rw_arena_free(&cuda->codes_arena);
 }

@@ -397,16 +397,6 @@ RW_HD uint32_t rw_moved_word(enum rw_moved moved, int32_t lambda, int32_t hess)
                                    : (uint32_t)hess << 16 | ((uint32_t)lambda & 0xffffu);
 }
 
-RW_HD int32_t rw_moved_lambda(enum rw_moved moved, uint32_t word)
-{
-    return moved == RW_MOVED_BYTES ? (int8_t)word : (int16_t)word;
-}
-
-RW_HD int32_t rw_moved_hess(enum rw_moved moved, uint32_t word)
-{
-    return (int32_t)(moved == RW_MOVED_BYTES ? word >> 8 & 0xffu : word >> 16);
-}
-
 /* Word i of an array. */
 RW_HD uint32_t rw_moved_at(enum rw_moved moved, const void *words, uint64_t i)
 {

@@ -118,7 +118,7 @@ static struct rw_hist_launch collision_launch(const struct rw_hist_call *call,
 }
 
 const struct rw_hist_method rw_hist_collision =
-    atomic_method("collision", 1024, hist_whole<collision_launch>, 1);
+    atomic_method("collision", 1024, hist_in_place<collision_launch, 1>, 1);
 
 /* ---- privatized ----
  * The same, but the bin is found by binary search over the edges 0 .. n_bins - 1 behind the
@@ -150,7 +150,7 @@ static struct rw_hist_launch privatized_launch(const struct rw_hist_call *call,
 }
 
 const struct rw_hist_method rw_hist_privatized =
-    atomic_method("privatized", RW_HIST_MOST_BINS, hist_whole<privatized_launch>, 1);
+    atomic_method("privatized", RW_HIST_MOST_BINS, hist_in_place<privatized_launch, 1>, 1);
 
 /* ---- multi ----
  * M histograms a block in shared memory, [sums][n_bins][M] of 32 bits: the copies of a bin lie side

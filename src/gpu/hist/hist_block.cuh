@@ -125,20 +125,15 @@ static inline int hist_width(const struct rw_hist_call *call)
 }
 
 /* The whole of a method whose blocks add to the result in place: clears it, launches, and derives
- * what zero-skip left out. */
-int rw_cuda_hist_in_place(const struct rw_hist_call *call, rw_hist_launch_fn launch, void *stream);
-/* The same, siblings too, of a method that knows whole jobs: where all nodes are small that one
- * launch is all. */
-int rw_cuda_hist_whole(const struct rw_hist_call *call, rw_hist_launch_fn launch, void *stream);
-
-/* Both as the `run` of a method that launches LAUNCH. */
-template <rw_hist_launch_fn LAUNCH> int hist_in_place(const struct rw_hist_call *call, void *stream)
+ * what zero-skip left out. knows_whole: of a method that knows whole jobs, siblings too; where all
+ * nodes are small one launch is all. */
+int rw_cuda_hist_in_place(const struct rw_hist_call *call, rw_hist_launch_fn launch,
+                          int knows_whole, void *stream);
+/* As the `run` of a method that launches LAUNCH. */
+template <rw_hist_launch_fn LAUNCH, int KNOWS_WHOLE = 0>
+int hist_in_place(const struct rw_hist_call *call, void *stream)
 {
-    return rw_cuda_hist_in_place(call, LAUNCH, stream);
-}
-template <rw_hist_launch_fn LAUNCH> int hist_whole(const struct rw_hist_call *call, void *stream)
-{
-    return rw_cuda_hist_whole(call, LAUNCH, stream);
+    return rw_cuda_hist_in_place(call, LAUNCH, KNOWS_WHOLE, stream);
 }
 
 /* Bytes of the parts of all jobs; sets where they lie, from d_scratch on. */
@@ -234,44 +229,24 @@ __device__ __forceinline__ void hist_add_result(const struct rw_hist_args &a, in
         atomicAdd((unsigned long long *)a.d_sum[k] + cell, hist_widen<SUMS>(number));
 }
 
-/* Cells of the result. */
-template <int SUMS>
-__device__ __forceinline__ typename hist_wide<SUMS>::type
-hist_load_result(const struct rw_hist_args &a, int k, size_t cell)
-{
-    if constexpr (SUMS == RW_HIST_FLOAT)
-        return (double)((const float *)a.d_sum[k])[cell];
-    else
-        return (unsigned long long)hist_sum_at(a.d_sum[k], cell, a.narrow);
-}
-template <int SUMS>
-__device__ __forceinline__ void hist_store_result(const struct rw_hist_args &a, int k, size_t cell,
-                                                  typename hist_wide<SUMS>::type sum)
-{
-    if constexpr (SUMS == RW_HIST_FLOAT)
-        ((float *)a.d_sum[k])[cell] = (float)sum;
-    else
-        hist_set_sum(a.d_sum[k], cell, a.narrow, (long long)sum);
-}
-
-/* Cells of parts, whose sums have 64 bits. */
+/* Sums in cells of the result, or, not narrow, of parts. */
 template <int SUMS>
 __device__ __forceinline__ typename hist_wide<SUMS>::type hist_load_sum(const void *d_sum,
-                                                                        size_t cell)
+                                                                        size_t cell, int narrow)
 {
     if constexpr (SUMS == RW_HIST_FLOAT)
         return (double)((const float *)d_sum)[cell];
     else
-        return ((const unsigned long long *)d_sum)[cell];
+        return (unsigned long long)hist_sum_at(d_sum, cell, narrow);
 }
 template <int SUMS>
-__device__ __forceinline__ void hist_store_sum(void *d_sum, size_t cell,
+__device__ __forceinline__ void hist_store_sum(void *d_sum, size_t cell, int narrow,
                                                typename hist_wide<SUMS>::type sum)
 {
     if constexpr (SUMS == RW_HIST_FLOAT)
         ((float *)d_sum)[cell] = (float)sum;
     else
-        ((unsigned long long *)d_sum)[cell] = sum;
+        hist_set_sum(d_sum, cell, narrow, (long long)sum);
 }
 
 /* What a block works on: documents at positions [lo, hi) of the list, or those documents. */
@@ -561,7 +536,7 @@ __device__ __forceinline__ void hist_shared_write(const struct rw_hist_args &a,
             a.d_parent_count[from + b] -= hist.count[b];
 #pragma unroll
         for (int k = 0; k < hist_numbers(SUMS); k++) {
-            hist_store_result<SUMS>(a, k, row + b, hist_widen<SUMS>(hist.sum[k][b]));
+            hist_store_sum<SUMS>(a.d_sum[k], row + b, a.narrow, hist_widen<SUMS>(hist.sum[k][b]));
             if (takes) /* never floats */
                 hist_take_sum(a.d_parent_sum[k], from + b, a.narrow, hist.sum[k][b]);
         }

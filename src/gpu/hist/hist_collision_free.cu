@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(RW_TUNE_FREE_FEW_THREADS)
         a.parts.d_count[row + b] = count;
 #pragma unroll
         for (int k = 0; k < hist_numbers(SUMS); k++)
-            hist_store_sum<SUMS>(a.parts.d_sum[k], row + b, sum[k]);
+            hist_store_sum<SUMS>(a.parts.d_sum[k], row + b, 0, sum[k]);
     }
 }
 

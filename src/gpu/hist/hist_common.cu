@@ -142,7 +142,7 @@ __global__ void hist_derive_kernel(const __grid_constant__ struct rw_hist_args a
         count += a.d_count[row + b];
 #pragma unroll
         for (int k = 0; k < hist_numbers(SUMS); k++)
-            sum[k] += hist_load_result<SUMS>(a, k, row + b);
+            sum[k] += hist_load_sum<SUMS>(a.d_sum[k], row + b, a.narrow);
     }
     count = reduce_count(shared.count).Sum(count);
     if (threadIdx.x == 0)
@@ -152,8 +152,8 @@ __global__ void hist_derive_kernel(const __grid_constant__ struct rw_hist_args a
         __syncthreads(); /* the reduction's memory is used again */
         sum[k] = reduce_sum(shared.sum).Sum(sum[k]);
         if (threadIdx.x == 0)
-            hist_store_result<SUMS>(a, k, row + frequent,
-                                    *(const wide *)&d_total[node].sum[k] - sum[k]);
+            hist_store_sum<SUMS>(a.d_sum[k], row + frequent, a.narrow,
+                                 *(const wide *)&d_total[node].sum[k] - sum[k]);
     }
 }
 
@@ -201,24 +201,6 @@ int rw_cuda_hist_launch(const struct rw_hist_args *args, const struct rw_hist_la
     return cudaGetLastError();
 }
 
-int rw_cuda_hist_in_place(const struct rw_hist_call *call, rw_hist_launch_fn launch_of,
-                          void *stream_of_call)
-{
-    cudaStream_t const stream = (cudaStream_t)stream_of_call;
-    if (rw_hist_n_cells(call) == 0)
-        return cudaSuccess;
-    struct rw_hist_args args;
-    TRY_CUDA(rw_hist_args_init(call, call->matrix->n_features,
-                               (uint64_t)call->n_multiprocessors * RW_TUNE_HIST_BLOCKS,
-                               RW_TUNE_HIST_LEAST_SEGMENT, RW_TUNE_HIST_MOST_SEGMENT, &args));
-    TRY_CUDA(rw_cuda_hist_clear(call, stream));
-    if (rw_hist_n_jobs(&args) > 0) {
-        const struct rw_hist_launch launch = launch_of(call, &args);
-        TRY_CUDA(rw_cuda_hist_launch(&args, &launch, stream));
-    }
-    return rw_cuda_hist_derive(call, stream);
-}
-
 /* Nodes that a block of their own takes at once. */
 static int are_small(const struct rw_hist_call *call)
 {
@@ -231,24 +213,34 @@ static int are_small(const struct rw_hist_call *call)
     return !call->zero_skip;
 }
 
-int rw_cuda_hist_whole(const struct rw_hist_call *call, rw_hist_launch_fn launch_of, void *stream)
+int rw_cuda_hist_in_place(const struct rw_hist_call *call, rw_hist_launch_fn launch_of,
+                          int knows_whole, void *stream_of_call)
 {
+    cudaStream_t const stream = (cudaStream_t)stream_of_call;
+    const int whole = knows_whole && are_small(call);
+    const uint64_t blocks = whole ? 1 : (uint64_t)call->n_multiprocessors * RW_TUNE_HIST_BLOCKS;
     struct rw_hist_args args;
     if (rw_hist_n_cells(call) == 0)
         return cudaSuccess;
-    if (!are_small(call)) {
-        TRY_CUDA(rw_cuda_hist_in_place(call, launch_of, stream));
-        return call->d_parent ? rw_cuda_hist_subtract(call, stream) : cudaSuccess;
+    TRY_CUDA(rw_hist_args_init(call, call->matrix->n_features, blocks,
+                               whole ? RW_TUNE_HIST_WHOLE_NODE : RW_TUNE_HIST_LEAST_SEGMENT,
+                               whole ? RW_TUNE_HIST_WHOLE_NODE : RW_TUNE_HIST_MOST_SEGMENT, &args));
+    args.whole = whole;
+    if (whole) {
+        args.d_parent = call->d_parent;
+        args.d_parent_count = call->parents.d_count;
+        args.d_parent_sum[0] = call->parents.d_lambda_sum;
+        args.d_parent_sum[1] = call->parents.d_hess_sum;
+    } else {
+        TRY_CUDA(rw_cuda_hist_clear(call, stream));
     }
-    TRY_CUDA(rw_hist_args_init(call, call->matrix->n_features, 1, RW_TUNE_HIST_WHOLE_NODE,
-                               RW_TUNE_HIST_WHOLE_NODE, &args));
-    args.whole = 1;
-    args.d_parent = call->d_parent;
-    args.d_parent_count = call->parents.d_count;
-    args.d_parent_sum[0] = call->parents.d_lambda_sum;
-    args.d_parent_sum[1] = call->parents.d_hess_sum;
-    const struct rw_hist_launch launch = launch_of(call, &args);
-    return rw_cuda_hist_launch(&args, &launch, (cudaStream_t)stream);
+    if (rw_hist_n_jobs(&args) > 0) {
+        const struct rw_hist_launch launch = launch_of(call, &args);
+        TRY_CUDA(rw_cuda_hist_launch(&args, &launch, stream));
+    }
+    TRY_CUDA(rw_cuda_hist_derive(call, stream));
+    return knows_whole && !whole && call->d_parent ? rw_cuda_hist_subtract(call, stream)
+                                                   : cudaSuccess;
 }
 
 /* ---- Siblings ---- */
@@ -307,7 +299,7 @@ __global__ void hist_merge_kernel(const __grid_constant__ struct rw_hist_args a,
             count += a.parts.d_count[part];
 #pragma unroll
             for (int k = 0; k < hist_numbers(SUMS); k++)
-                sum[k] += hist_load_sum<SUMS>(a.parts.d_sum[k], part);
+                sum[k] += hist_load_sum<SUMS>(a.parts.d_sum[k], part, 0);
         }
     }
     counts[threadIdx.x] = count;
@@ -326,7 +318,7 @@ __global__ void hist_merge_kernel(const __grid_constant__ struct rw_hist_args a,
     a.d_count[cell] = count;
 #pragma unroll
     for (int k = 0; k < hist_numbers(SUMS); k++)
-        hist_store_result<SUMS>(a, k, cell, sum[k]);
+        hist_store_sum<SUMS>(a.d_sum[k], cell, a.narrow, sum[k]);
 }
 
 size_t rw_hist_parts_bytes(const struct rw_hist_call *call, struct rw_hist_args *args,

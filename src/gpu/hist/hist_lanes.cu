@@ -558,7 +558,8 @@ static cudaError_t add_far(const struct rw_hist_call *call, const struct layout 
             return cudaErrorInvalidValue;
         rw_lanes_cut_nodes(order, call->n_nodes, first, n, node);
         if (*turn >= 2)
-            TRY_CUDA(cudaStreamWaitEvent(gathering, (cudaEvent_t)far->event[RW_FAR_ADDED + which], 0));
+            TRY_CUDA(
+                cudaStreamWaitEvent(gathering, (cudaEvent_t)far->event[RW_FAR_ADDED + which], 0));
         TRY_CUDA(rw_cuda_lanes_gather(call, order, tile, piece, first, n, gathering));
         TRY_CUDA(cudaEventRecord((cudaEvent_t)far->event[RW_FAR_GATHERED + which], gathering));
         TRY_CUDA(cudaStreamWaitEvent(stream, (cudaEvent_t)far->event[RW_FAR_GATHERED + which], 0));

@@ -42,22 +42,12 @@ static int add_tiles(struct rw_ctx *ctx, struct rw_hist_matrix *m, int bits, uin
     return RW_OK;
 }
 
-static int add_all_tiles(struct rw_ctx *ctx, struct rw_hist_matrix *matrix, uint32_t n_narrow)
-{
-    const uint32_t n = matrix->n_features;
-    uint32_t first = 0;
-    if (matrix->bits == 8 && n_narrow > 0) {
-        RW_TRY(add_tiles(ctx, matrix, 8, &first, n - n_narrow));
-        return add_tiles(ctx, matrix, 4, &first, n);
-    }
-    return add_tiles(ctx, matrix, matrix->bits, &first, n);
-}
-
 int rw_hist_matrix_plan(struct rw_ctx *ctx, const struct rw_hist_matrix_spec *spec,
                         struct rw_hist_matrix **out)
 {
     const uint64_t words = ((uint64_t)spec->n_docs * (uint32_t)spec->bits + 31) / 32;
     struct rw_hist_matrix *matrix;
+    uint32_t first = 0;
     RW_TRY(RW_NEW(ctx, matrix, 1));
     *out = matrix;
     matrix->bits = spec->bits;
@@ -66,7 +56,13 @@ int rw_hist_matrix_plan(struct rw_ctx *ctx, const struct rw_hist_matrix_spec *sp
     matrix->n_bins = spec->n_bins;
     if (spec->layouts & RW_HIST_COLUMNS)
         matrix->column_words = (words + 31) / 32 * 32;
-    return spec->layouts & RW_HIST_TILES ? add_all_tiles(ctx, matrix, spec->n_narrow) : RW_OK;
+    if (!(spec->layouts & RW_HIST_TILES))
+        return RW_OK;
+    if (spec->bits == 8 && spec->n_narrow > 0) {
+        RW_TRY(add_tiles(ctx, matrix, 8, &first, spec->n_features - spec->n_narrow));
+        return add_tiles(ctx, matrix, 4, &first, spec->n_features);
+    }
+    return add_tiles(ctx, matrix, spec->bits, &first, spec->n_features);
 }
 
 void rw_hist_matrix_free(struct rw_hist_matrix *matrix)

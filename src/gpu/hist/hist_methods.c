@@ -74,10 +74,11 @@ static const char *misuse(const struct rw_hist_call *call)
 
 static int has_far_codes(const struct rw_hist_matrix *matrix)
 {
-    int far = 0;
-    for (uint32_t t = 0; t < matrix->n_tiles; t++)
-        far |= matrix->tile[t].far_word != NULL;
-    return far;
+    for (uint32_t t = 0; t < matrix->n_tiles; t++) {
+        if (matrix->tile[t].far_word)
+            return 1;
+    }
+    return 0;
 }
 
 int rw_hist_check(struct rw_ctx *ctx, const struct rw_hist_method *method,
@@ -172,19 +173,6 @@ const struct rw_hist_method *rw_hist_rule(const struct rw_hist_candidates *candi
     return n_bins <= RW_TUNE_HYBRID_FEW_FREE ? among(candidates, &rw_hist_collision_free) : NULL;
 }
 
-/* The call with zero-skip on or off. */
-static struct rw_hist_call with_skip(const struct rw_hist_call *call, int zero_skip)
-{
-    struct rw_hist_call out = *call;
-    out.zero_skip = zero_skip;
-    return out;
-}
-
-static int can_skip(const struct rw_hist_method *method, const struct rw_hist_call *call)
-{
-    return method->zero_skip && call->d_frequent;
-}
-
 struct timed {
     struct rw_ctx *ctx;
     const struct rw_device *device;
@@ -229,8 +217,10 @@ static int time_all(struct rw_ctx *ctx, const struct rw_device *device,
     out->how = RW_HIST_BY_TIMING;
     for (int i = 0; i < candidates->n; i++) {
         const struct rw_hist_method *method = candidates->method[i];
-        for (int skip = 0; skip <= can_skip(method, call); skip++) {
-            const struct rw_hist_call one = with_skip(call, skip);
+        const int can_skip = method->zero_skip && call->d_frequent;
+        for (int skip = 0; skip <= can_skip; skip++) {
+            struct rw_hist_call one = *call;
+            one.zero_skip = skip;
             const int status = rw_hist_check(ctx, method, &one);
             if (status < 0)
                 refused = status;
@@ -274,7 +264,8 @@ int rw_hist_choose(struct rw_ctx *ctx, const struct rw_device *device,
     const double start = rw_clock_ms();
     memset(out, 0, sizeof(*out));
     const struct rw_hist_method *rule = rw_hist_rule(candidates, call->matrix->n_bins);
-    const struct rw_hist_call plain = with_skip(call, 0);
+    struct rw_hist_call plain = *call;
+    plain.zero_skip = 0;
     if (rule && rw_hist_check(ctx, rule, &plain) >= 0) {
         out->method = rule;
         out->how = RW_HIST_BY_RULE;
@@ -289,7 +280,8 @@ int rw_hist_choose(struct rw_ctx *ctx, const struct rw_device *device,
 int rw_hist_force(struct rw_ctx *ctx, const struct rw_hist_call *call,
                   const struct rw_hist_method *method, struct rw_hist_choice *out)
 {
-    const struct rw_hist_call plain = with_skip(call, 0);
+    struct rw_hist_call plain = *call;
+    plain.zero_skip = 0;
     memset(out, 0, sizeof(*out));
     RW_TRY(rw_hist_check(ctx, method, &plain));
     out->method = method;

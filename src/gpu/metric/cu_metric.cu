@@ -10,7 +10,7 @@
 #include "gpu/metric/metric_cuda.h"
 #include "metric/metric.h"
 
-enum { GATHER_THREADS = 256, QUERY_THREADS = 64, SUM_THREADS = 128 };
+enum { GATHER_THREADS = 256, QUERY_THREADS = RW_METRIC_QUERIES, SUM_THREADS = 128 };
 
 typedef unsigned __int128 metric_wide;
 
@@ -194,11 +194,6 @@ __global__ void __launch_bounds__(SUM_THREADS)
 }
 
 /* ---- Launchers ---- */
-
-extern "C" uint32_t rw_cuda_metric_parts(uint32_t n_queries)
-{
-    return blocks_for(n_queries, QUERY_THREADS);
-}
 
 extern "C" int rw_cuda_metric_launch(const struct rw_cuda_metric_args *args, void *stream)
 {

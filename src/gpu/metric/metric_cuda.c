@@ -10,8 +10,9 @@ struct rw_cuda_metrics {
     struct rw_device_tables tables; /* without a device: they are only counted */
     struct rw_cuda_rank rank;
     struct rw_cuda_metric_args args;
-    struct rw_metric *metric;         /* [n_metrics] owned */
-    struct rw_cuda_metric_part *part; /* [n_metrics] room for the results; owned */
+    struct rw_arena arena;            /* of what is below */
+    struct rw_metric *metric;         /* [n_metrics] */
+    struct rw_cuda_metric_part *part; /* [n_metrics] room for the results */
 };
 
 /* The tables by document, and room for them in rank order. */
@@ -99,11 +100,11 @@ static int load(struct rw_cuda_metrics *metrics, const struct rw_metric_plan *pl
     args->n_docs = judgments->n_docs;
     args->n_queries = judgments->n_queries;
     args->n_metrics = (uint32_t)n_metrics;
-    args->n_parts = rw_cuda_metric_parts(judgments->n_queries);
+    args->n_parts = (judgments->n_queries + RW_METRIC_QUERIES - 1) / RW_METRIC_QUERIES;
     args->empty = plan->empty;
     args->max_gain = judgments->max_gain;
-    RW_TRY(RW_NEW(tables->ctx, metrics->metric, n_metrics));
-    RW_TRY(RW_NEW(tables->ctx, metrics->part, n_metrics));
+    RW_TRY(RW_ARENA_NEW(tables->ctx, &metrics->arena, metrics->metric, n_metrics));
+    RW_TRY(RW_ARENA_NEW(tables->ctx, &metrics->arena, metrics->part, n_metrics));
     memcpy(metrics->metric, plan->metric, n_metrics * sizeof(*plan->metric));
     RW_TRY(rw_cuda_rank_init(tables, judgments->n_docs, judgments->n_queries,
                              judgments->query_offset, &metrics->rank));
@@ -148,8 +149,7 @@ void rw_cuda_metrics_free(struct rw_cuda_metrics *metrics)
     if (!metrics)
         return;
     rw_device_tables_free(&metrics->tables);
-    rw_mem_free(metrics->metric);
-    rw_mem_free(metrics->part);
+    rw_arena_free(&metrics->arena);
     rw_mem_free(metrics);
 }
 

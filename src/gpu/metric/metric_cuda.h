@@ -112,7 +112,7 @@ struct rw_cuda_metric_args {
     const double *d_scores;               /* of a run */
 };
 
-uint32_t rw_cuda_metric_parts(uint32_t n_queries);
+enum { RW_METRIC_QUERIES = 64 }; /* of a block */
 /* After the ranking. Returns a cudaError_t. */
 int rw_cuda_metric_launch(const struct rw_cuda_metric_args *args, void *stream);
 

@@ -9,7 +9,7 @@
  * values of its sets' slots on the device, by a kernel of their own. */
 #pragma once
 
-#include "base/ctx.h"
+#include "base/mem.h"
 #include "dataset/categories.h"
 #include "gpu/device/tuning.h"
 #include "model/walk.h"
@@ -69,15 +69,17 @@ struct rw_predict_look_up {
 size_t rw_predict_shared_bytes(const struct rw_predict_args *args);
 
 struct rw_predict_plan {
-    struct rw_predict_tree *tree;   /* [n_trees] owned */
-    struct rw_predict_batch *batch; /* [args.n_batches] owned */
+    struct rw_arena arena;          /* of the arrays */
+    struct rw_predict_tree *tree;   /* [n_trees] */
+    struct rw_predict_batch *batch; /* [args.n_batches] */
     struct rw_predict_args args;    /* without pointers and documents */
     /* What is sent: features, each once. Without sets they are the slots. */
     uint32_t n_columns;
-    uint32_t *first_slot;         /* [n_columns] a slot of each; owned */
-    struct rw_predict_slot *slot; /* [n_used] NULL: no slot has a set; owned */
+    uint32_t *first_slot;         /* [n_columns] a slot of each */
+    struct rw_predict_slot *slot; /* [n_used] NULL: no slot has a set */
 };
-/* shared_bytes: that a block may ask for; threads: that a multiprocessor holds at once. */
+/* shared_bytes: that a block may ask for; threads: that a multiprocessor holds at once. Released
+ * after a failure, too. */
 int rw_predict_plan_init(struct rw_ctx *ctx, struct rw_predict_plan *plan,
                          const struct rw_flat *flat, size_t shared_bytes, int threads);
 void rw_predict_plan_release(struct rw_predict_plan *plan);

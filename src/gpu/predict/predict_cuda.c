@@ -53,7 +53,7 @@ struct fill_job {
     const struct rw_column *const *column; /* [n_used] */
     uint32_t begin, n;                     /* documents */
     uint64_t n_pieces;                     /* of each column */
-    float *chunk;
+    float *chunk;                          /* [n_columns][n] written */
 };
 
 static int fill_pieces(void *user, struct rw_share *share)
@@ -74,16 +74,6 @@ static int fill_pieces(void *user, struct rw_share *share)
         }
     }
     return RW_OK;
-}
-
-/* Columns of documents [begin, begin + n) as they will lie on the device: [n_columns][n]. */
-static void fill_chunk(const struct scorer_cuda *s, const struct rw_column *const *column,
-                       uint32_t begin, uint32_t n, float *chunk)
-{
-    const uint64_t n_pieces = ((uint64_t)n + PIECE_DOCS - 1) / PIECE_DOCS;
-    struct fill_job job = {s, column, begin, n, n_pieces, chunk};
-    rw_parallel(s->base.ctx, s->base.ctx->n_threads, n_pieces * s->plan.n_columns, 0, fill_pieces,
-                &job);
 }
 
 /* What was sent becomes the slots' values, where some of these are of sets. */
@@ -124,7 +114,10 @@ static int send_all(struct scorer_cuda *s, const struct rw_column *const *column
         void *room;
         note.n_docs = n_docs - begin < s->chunk_docs ? n_docs - begin : s->chunk_docs;
         RW_TRY(rw_transfer_pipe_room(s->pipe, &room));
-        fill_chunk(s, column, begin, note.n_docs, room);
+        struct fill_job job = {s, column, begin, note.n_docs, 0, room};
+        job.n_pieces = ((uint64_t)note.n_docs + PIECE_DOCS - 1) / PIECE_DOCS;
+        rw_parallel(s->base.ctx, s->base.ctx->n_threads, job.n_pieces * s->plan.n_columns, 0,
+                    fill_pieces, &job);
         const size_t bytes = (size_t)note.n_docs * s->plan.n_columns * sizeof(float);
         RW_TRY(rw_transfer_pipe_send(s->pipe, room, bytes, score_chunk, &note, NULL));
         begin += note.n_docs;

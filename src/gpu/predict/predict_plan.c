@@ -85,9 +85,9 @@ size_t rw_predict_shared_bytes(const struct rw_predict_args *args)
 static int plan_columns(struct rw_ctx *ctx, struct rw_predict_plan *plan,
                         const struct rw_flat *flat)
 {
-    RW_TRY(RW_NEW(ctx, plan->first_slot, flat->n_used));
+    RW_TRY(RW_ARENA_NEW(ctx, &plan->arena, plan->first_slot, flat->n_used));
     if (flat->set_of)
-        RW_TRY(RW_NEW(ctx, plan->slot, flat->n_used));
+        RW_TRY(RW_ARENA_NEW(ctx, &plan->arena, plan->slot, flat->n_used));
     for (uint32_t slot = 0; slot < flat->n_used; slot++) {
         if (slot == 0 || flat->feature[slot] != flat->feature[slot - 1])
             plan->first_slot[plan->n_columns++] = slot;
@@ -100,30 +100,22 @@ static int plan_columns(struct rw_ctx *ctx, struct rw_predict_plan *plan,
 int rw_predict_plan_init(struct rw_ctx *ctx, struct rw_predict_plan *plan,
                          const struct rw_flat *flat, size_t shared_bytes, int threads)
 {
-    int status = RW_OK;
     const size_t n_trees = (size_t)flat->n_trees;
     memset(plan, 0, sizeof(*plan));
-    RW_TRY_OUT(RW_NEW(ctx, plan->tree, n_trees));
-    RW_TRY_OUT(RW_NEW(ctx, plan->batch, n_trees));
+    RW_TRY(RW_ARENA_NEW(ctx, &plan->arena, plan->tree, n_trees));
+    RW_TRY(RW_ARENA_NEW(ctx, &plan->arena, plan->batch, n_trees));
     for (int32_t i = 0; i < flat->n_trees; i++)
         plan->tree[i] = (struct rw_predict_tree){.first_node = flat->first_node[i],
                                                  .first_leaf = flat->first_leaf[i],
                                                  .root = rw_flat_root(flat, i)};
-    RW_TRY_OUT(plan_columns(ctx, plan, flat));
+    RW_TRY(plan_columns(ctx, plan, flat));
     plan->args.n_used = flat->n_used;
     choose_tile(&plan->args, shared_bytes, threads);
     cut_batches(plan, flat);
-out:
-    if (status < 0)
-        rw_predict_plan_release(plan);
-    return status;
+    return RW_OK;
 }
 
 void rw_predict_plan_release(struct rw_predict_plan *plan)
 {
-    rw_mem_free(plan->tree);
-    rw_mem_free(plan->batch);
-    rw_mem_free(plan->first_slot);
-    rw_mem_free(plan->slot);
-    memset(plan, 0, sizeof(*plan));
+    rw_arena_free(&plan->arena);
 }

@@ -125,15 +125,6 @@ static __device__ uint32_t add_up(const uint32_t *flags, uint32_t *before)
     return __shfl_sync(ALL_LANES, up_to, WARP - 1);
 }
 
-/* Where this chunk's documents go: behind so many left ones and so many right ones, in the low and
- * the high half. */
-static __device__ unsigned long long take_places(const struct rw_cuda_partition &a, uint32_t part,
-                                                 uint32_t n_left, uint32_t n_right)
-{
-    unsigned long long *const d_placed = a.d_placed[a.launch % 2];
-    return atomicAdd(&d_placed[part], (unsigned long long)n_right << 32 | n_left);
-}
-
 /* What moves with the items: of a whole part, made of what stands by document. */
 static __device__ void read_moved(const struct rw_cuda_partition &a,
                                   const struct rw_cuda_part &part, uint64_t from, uint32_t n,
@@ -167,8 +158,7 @@ static __global__ void __launch_bounds__(THREADS)
     const uint32_t begin = (blockIdx.x - part.first_chunk) * RW_CUDA_CHUNK;
     const uint32_t n = part.n - begin; /* more than a chunk, or what is left */
     const uint64_t from = part.from + begin;
-    uint32_t doc[ITEMS];
-    uint32_t word[ITEMS];
+    uint32_t doc[ITEMS], word[ITEMS];
     if (blockIdx.x == 0 && threadIdx.x < a.n_carried)
         a.d_carried[threadIdx.x] = a.carried[threadIdx.x];
     if (blockIdx.x == 0 && threadIdx.x < RW_CUDA_MOST_PARTS)
@@ -193,8 +183,9 @@ static __global__ void __launch_bounds__(THREADS)
     if (threadIdx.x < WARP) {
         const uint32_t n_left = add_up(flags, before);
         const uint32_t n_here = n < RW_CUDA_CHUNK ? n : RW_CUDA_CHUNK;
-        if (lane == 0)
-            placed = take_places(a, number, n_left, n_here - n_left);
+        if (lane == 0) /* behind so many left ones and right ones, in the low and the high half */
+            placed = atomicAdd(&a.d_placed[a.launch % 2][number],
+                               (unsigned long long)(n_here - n_left) << 32 | n_left);
     }
     __syncthreads();
     const int is_counted = part.n_left != RW_CUDA_UNCOUNTED;

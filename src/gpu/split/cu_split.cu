@@ -443,33 +443,12 @@ static cudaError_t launch_rough(const struct rw_cuda_search *search,
                         *search, *cells, block);
 }
 
-template <class SUM, int NEWTON>
-static cudaError_t launch_rough_chunks(const struct rw_cuda_search *search,
-                                       const struct rw_cuda_cells *cells, uint32_t block,
-                                       cudaStream_t stream)
-{
-    return cells->n_bins <= CHUNK_BINS
-               ? launch_rough<sums<SUM, NEWTON, 0>, 1>(search, cells, block, stream)
-               : launch_rough<sums<SUM, NEWTON, 0>, MOST_CHUNKS>(search, cells, block, stream);
-}
-
 extern "C" int rw_cuda_is_rough(const struct rw_cuda_search *search,
                                 const struct rw_cuda_cells *cells)
 {
     return !search->d_allowed && !search->d_penalty && !search->d_direction && cells->d_row &&
            cells->n_features > 1 && cells->n_bins <= MOST_CHUNKS * CHUNK_BINS &&
            (uint64_t)search->n * cells->n_features >= RW_TUNE_SPLIT_ROUGH;
-}
-
-extern "C" int rw_cuda_search_rough(const struct rw_cuda_search *search,
-                                    const struct rw_cuda_cells *cells, uint32_t block, void *stream)
-{
-    cudaStream_t const to = (cudaStream_t)stream;
-    if (search->rule.newton)
-        return cells->narrow ? launch_rough_chunks<int32_t, 1>(search, cells, block, to)
-                             : launch_rough_chunks<long long, 1>(search, cells, block, to);
-    return cells->narrow ? launch_rough_chunks<int32_t, 0>(search, cells, block, to)
-                         : launch_rough_chunks<long long, 0>(search, cells, block, to);
 }
 
 /* ---- few nodes ---- */
@@ -713,10 +692,15 @@ static cudaError_t launch_sums(const struct rw_cuda_search *search,
                                const struct rw_cuda_cells *cells, uint32_t first_block,
                                cudaStream_t stream)
 {
+    typedef sums<SUM, NEWTON, 0> plain;
+    if (rw_cuda_is_rough(search, cells))
+        return cells->n_bins <= CHUNK_BINS
+                   ? launch_rough<plain, 1>(search, cells, first_block, stream)
+                   : launch_rough<plain, MOST_CHUNKS>(search, cells, first_block, stream);
     if (search->d_allowed || search->d_penalty)
         return launch<sums<SUM, NEWTON, 1, 1>>(search, cells, first_block, stream);
     return search->d_direction ? launch<sums<SUM, NEWTON, 1>>(search, cells, first_block, stream)
-                               : launch<sums<SUM, NEWTON, 0>>(search, cells, first_block, stream);
+                               : launch<plain>(search, cells, first_block, stream);
 }
 
 extern "C" int rw_cuda_search_group(const struct rw_cuda_search *search,
@@ -725,8 +709,6 @@ extern "C" int rw_cuda_search_group(const struct rw_cuda_search *search,
 {
     if (search->n == 0 || cells->n_features == 0)
         return cudaSuccess;
-    if (rw_cuda_is_rough(search, cells))
-        return rw_cuda_search_rough(search, cells, first_block, stream);
     cudaStream_t const to = (cudaStream_t)stream;
     if (search->rule.newton)
         return cells->narrow ? launch_sums<int32_t, 1>(search, cells, first_block, to)

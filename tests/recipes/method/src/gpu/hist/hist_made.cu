@@ -24,7 +24,7 @@ static struct rw_hist_launch launch_of(const struct rw_hist_call *call, struct r
 
 static int run(const struct rw_hist_call *call, void *stream)
 {
-    return rw_cuda_hist_in_place(call, launch_of, stream);
+    return rw_cuda_hist_in_place(call, launch_of, 0, stream);
 }
 
 const struct rw_hist_method rw_hist_made = {
