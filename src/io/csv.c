@@ -903,10 +903,10 @@ static size_t ready(struct rw_text *text, const char *block, size_t n, int is_fi
     const char *end = block + n;
     if (!is_first)
         return whole_records(block, end, text->layout->separator);
-    text->first = n >= 3 && memcmp(block, mark, 3) == 0 ? 3 : 0;
-    text->layout->separator = separator_of(block + text->first, end);
-    n = whole_records(block + text->first, end, text->layout->separator);
-    return n ? n + text->first : 0;
+    text->blocks.first = n >= 3 && memcmp(block, mark, 3) == 0 ? 3 : 0;
+    text->layout->separator = separator_of(block + text->blocks.first, end);
+    n = whole_records(block + text->blocks.first, end, text->layout->separator);
+    return n ? n + text->blocks.first : 0;
 }
 
 static const char *line_end(const struct rw_text *text, const char *begin, const char *at,
@@ -929,7 +929,7 @@ static int open_text(struct rw_ctx *ctx, struct rw_text *text)
 {
     struct rw_table_columns none = {.first_other = -1};
     const char *name = rw_input_name(text->input);
-    const struct rw_text_block *block = &text->block[0];
+    const struct rw_text_block *block = &text->blocks.block[0];
     RW_TRY(RW_NEW(ctx, text->layout, 1));
     struct rw_csv_layout *layout = text->layout;
     RW_TRY(rw_text_begin(ctx, text));
@@ -937,7 +937,7 @@ static int open_text(struct rw_ctx *ctx, struct rw_text *text)
                        .name = name,
                        .columns = ctx->columns ? ctx->columns : &none,
                        .layout = layout,
-                       .text = block->text + RW_TEXT_PAD + text->first,
+                       .text = block->text + RW_TEXT_PAD + text->blocks.first,
                        .end = block->text + RW_TEXT_PAD + block->n_ready};
     if (h.text >= h.end)
         return rw_fail(ctx, RW_ERR_PARSE,
@@ -949,7 +949,7 @@ static int open_text(struct rw_ctx *ctx, struct rw_text *text)
     ctx->n_tables++;
     const size_t n_header = layout->has_header ? (size_t)(h.end - h.text) : 0;
     text->n_lines += rw_text_newlines(h.text, n_header);
-    text->first += n_header;
+    text->blocks.first += n_header;
     return RW_OK;
 }
 
@@ -992,8 +992,8 @@ static int probe(const unsigned char *head, size_t n_bytes)
            (memchr(text, ',', n) || memchr(text, '\t', n));
 }
 
-const struct rw_data_format rw_data_format_csv = {
-    .name = "csv",
-    .probe = probe,
-    .endings = (const char *const[]){".csv", ".tsv", NULL},
-    .text = &rw_csv_text};
+const struct rw_data_format rw_data_format_csv = {.name = "csv",
+                                                  .probe = probe,
+                                                  .endings =
+                                                      (const char *const[]){".csv", ".tsv", NULL},
+                                                  .text = &rw_csv_text};

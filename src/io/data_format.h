@@ -29,9 +29,9 @@ struct rw_query_text {
 int rw_query_text_set(struct rw_ctx *ctx, struct rw_query_text *query, const char *id, size_t n);
 int rw_query_text_is(const struct rw_query_text *query, const char *id, size_t n);
 
-/* How a file is divided where queries begin, so that several workers can read it. */
+/* How a file that can be read anywhere is divided where queries begin, so that several workers can
+ * read it. */
 struct rw_divided {
-    int (*can_divide)(struct rw_input *input);
     /* NULL, or a check of the whole file before it is divided, which all workers make together. */
     int (*check)(struct rw_ctx *ctx, struct rw_input *input);
     /* The query of the last document that begins before byte `at` of the file. */

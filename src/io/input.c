@@ -21,11 +21,9 @@ struct rw_input {
     char *name; /* owned */
     int fd;     /* -1: bytes in memory */
     int close_fd;
-    const unsigned char
-        *memory; /* [memory_bytes] fetched up to memory_at, then the file; borrowed */
+    const unsigned char *memory; /* [memory_bytes] fetched up to memory_at; borrowed */
     size_t memory_at, memory_bytes;
-    unsigned char *unread; /* NULL, or the same; owned */
-    unsigned char *raw;    /* [raw_room] file bytes not yet used: [raw_at, raw_n); owned */
+    unsigned char *raw; /* [raw_room] file bytes not yet used: [raw_at, raw_n); owned */
     size_t raw_at, raw_n, raw_room;
     uint64_t n_raw_read; /* file bytes fetched into `raw` so far */
     int raw_end;         /* the file has no more */
@@ -62,27 +60,29 @@ static int fetch(struct rw_input *input)
     const size_t room = input->raw_room - input->raw_n;
     if (input->raw_end || room == 0)
         return RW_OK;
-    if (input->fd < 0 || input->memory_at < input->memory_bytes) {
-        const size_t left = input->memory_bytes - input->memory_at, n = left < room ? left : room;
-        if (n)
-            memcpy(input->raw + input->raw_n, input->memory + input->memory_at, n);
-        input->memory_at += n;
-        input->raw_n += n;
-        input->n_raw_read += n;
-        input->raw_end = n == left && input->fd < 0;
-        return RW_OK;
-    }
     ssize_t n;
-    do {
-        n = read(input->fd, input->raw + input->raw_n, room);
-    } while (n < 0 && errno == EINTR);
-    if (n < 0)
-        return fail_errno(input, errno);
+    if (input->fd < 0) {
+        const size_t left = input->memory_bytes - input->memory_at;
+        n = (ssize_t)(left < room ? left : room);
+        if (n)
+            memcpy(input->raw + input->raw_n, input->memory + input->memory_at, (size_t)n);
+        input->memory_at += (size_t)n;
+        input->raw_end = input->memory_at == input->memory_bytes;
+    } else {
+        do {
+            n = read(input->fd, input->raw + input->raw_n, room);
+        } while (n < 0 && errno == EINTR);
+        if (n < 0)
+            return fail_errno(input, errno);
+        input->raw_end = n == 0;
+    }
     input->raw_n += (size_t)n;
     input->n_raw_read += (size_t)n;
-    input->raw_end = n == 0;
     return RW_OK;
 }
+
+/* 1, or a status: *out is a kept pipe, opened; 0: the path is none. */
+static int open_kept(struct rw_ctx *ctx, const char *path, struct rw_input **out);
 
 static int drop(struct rw_input **input, int status)
 {
@@ -117,13 +117,18 @@ static int open_content(struct rw_ctx *ctx, struct rw_input **out)
     return RW_OK;
 }
 
+static const char *name_of(const char *path)
+{
+    return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
 int rw_input_open(struct rw_ctx *ctx, const char *path, struct rw_input **out)
 {
     const int is_stdin = strcmp(path, "-") == 0;
-    const int is_kept = rw_spool_open(ctx, path, out);
+    const int is_kept = open_kept(ctx, path, out);
     if (is_kept)
         return is_kept < 0 ? is_kept : RW_OK;
-    RW_TRY(new_input(ctx, is_stdin ? "standard input" : path, out));
+    RW_TRY(new_input(ctx, name_of(path), out));
     (*out)->fd = is_stdin ? STDIN_FILENO : rw_system_open(path, O_RDONLY, 0);
     (*out)->close_fd = !is_stdin;
     if ((*out)->fd < 0)
@@ -140,28 +145,20 @@ int rw_input_open_memory(struct rw_ctx *ctx, const char *name, const void *data,
     return open_content(ctx, out);
 }
 
-int rw_input_open_again(struct rw_ctx *ctx, const char *name, int fd, struct rw_input **out)
-{
-    RW_TRY(new_input(ctx, name, out));
-    (*out)->fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    (*out)->close_fd = 1;
-    if ((*out)->fd < 0 || lseek(fd, 0, SEEK_SET) < 0)
-        return drop(out, rw_fail_io(ctx, errno, "cannot open '%s' again", name));
-    return open_content(ctx, out);
-}
-
-int rw_input_unread(struct rw_ctx *ctx, struct rw_input *input, unsigned char *data, size_t n_bytes)
+/* All raw bytes that were read, data [n_bytes], which is taken: they are read once more. */
+static int unread(struct rw_ctx *ctx, struct rw_input *input, unsigned char *data, size_t n_bytes)
 {
     const size_t n_more = input->raw_n - input->raw_at;
     size_t room = n_bytes;
-    input->unread = data;
-    RW_TRY(RW_GROW(ctx, input->unread, room, n_bytes + n_more));
-    memcpy(input->unread + n_bytes, input->raw + input->raw_at, n_more);
-    input->memory = input->unread;
-    input->memory_bytes = n_bytes + n_more;
-    input->memory_at = input->raw_at = input->raw_n = 0;
-    input->n_raw_read = 0;
-    return fetch(input) < 0 ? rw_fail(ctx, input->failed, "%s", input->error) : RW_OK;
+    const int status = RW_GROW(ctx, data, room, n_bytes + n_more);
+    if (status >= 0)
+        memcpy(data + n_bytes, input->raw + input->raw_at, n_more);
+    rw_mem_free(input->raw);
+    input->raw = data;
+    input->raw_at = 0;
+    input->raw_n = n_bytes + (status >= 0 ? n_more : 0);
+    input->raw_room = room;
+    return status;
 }
 
 void rw_input_close(struct rw_input *input)
@@ -173,7 +170,6 @@ void rw_input_close(struct rw_input *input)
     if (input->fd >= 0 && input->close_fd)
         close(input->fd);
     rw_mem_free(input->raw);
-    rw_mem_free(input->unread);
     rw_mem_free(input->name);
     rw_mem_free(input);
 }
@@ -182,6 +178,19 @@ const unsigned char *rw_input_head(const struct rw_input *input, size_t *n_bytes
 {
     *n_bytes = input->raw_n < RW_INPUT_HEAD ? input->raw_n : RW_INPUT_HEAD;
     return input->raw;
+}
+
+/* Unpacks the gzip data that begins at `from`; returns what inflate does, or Z_MEM_ERROR. */
+static int unpack(z_stream *stream, unsigned char *from, size_t n_from, unsigned char *to,
+                  size_t room, int flush)
+{
+    *stream = (z_stream){
+        .next_in = from, .avail_in = (uInt)n_from, .next_out = to, .avail_out = (uInt)room};
+    if (inflateInit2(stream, 15 + 16) != Z_OK)
+        return Z_MEM_ERROR;
+    const int z = inflate(stream, flush);
+    inflateEnd(stream);
+    return z;
 }
 
 size_t rw_input_peek(const struct rw_input *input, unsigned char *buffer, size_t room,
@@ -193,17 +202,11 @@ size_t rw_input_peek(const struct rw_input *input, unsigned char *buffer, size_t
         memcpy(buffer, input->raw, n);
         return n;
     }
-    z_stream stream = {.next_in = input->raw,
-                       .avail_in = (uInt)input->raw_n,
-                       .next_out = buffer,
-                       .avail_out = (uInt)room};
-    if (inflateInit2(&stream, 15 + 16) != Z_OK)
+    z_stream stream;
+    if (unpack(&stream, input->raw, input->raw_n, buffer, room, Z_NO_FLUSH) == Z_MEM_ERROR)
         return 0;
-    inflate(&stream, Z_NO_FLUSH); /* what is damaged is found when it is read */
-    n = room - stream.avail_out;
-    *n_raw = stream.total_in;
-    inflateEnd(&stream);
-    return n;
+    *n_raw = stream.total_in; /* what is damaged is found when it is read */
+    return stream.total_out;
 }
 
 static size_t read_plain(struct rw_input *input, unsigned char *buffer, size_t room)
@@ -244,16 +247,11 @@ static int next_member(struct rw_input *input)
                  (unsigned long long)(input->n_raw_read - (input->raw_n - input->raw_at)));
         return fail_later(input, RW_ERR_FORMAT, "cannot unpack ", why);
     }
-    int z;
-    if (input->stream_made) {
-        z = inflateReset(&input->stream);
-    } else {
-        z = inflateInit2(&input->stream, 15 + 16);
-        input->stream_made = z == Z_OK;
-    }
+    const int z =
+        input->stream_made ? inflateReset(&input->stream) : inflateInit2(&input->stream, 15 + 16);
     if (z != Z_OK)
         return fail_later(input, RW_ERR_MEMORY, "cannot unpack ", "out of memory");
-    input->stream_open = 1;
+    input->stream_made = input->stream_open = 1;
     return 1;
 }
 
@@ -301,25 +299,29 @@ int rw_input_read(struct rw_ctx *ctx, struct rw_input *input, void *buffer, size
     return RW_OK;
 }
 
-int rw_input_read_raw(struct rw_ctx *ctx, struct rw_input *input, void *buffer, size_t room,
-                      size_t *got)
+/* As rw_input_read, of the raw bytes in place of the content. */
+static int read_raw(struct rw_ctx *ctx, struct rw_input *input, void *buffer, size_t room,
+                    size_t *got)
 {
     *got = read_plain(input, buffer, room);
     return *got == 0 && input->failed ? rw_fail(ctx, input->failed, "%s", input->error) : RW_OK;
 }
 
-static int is_file(const struct rw_input *input, uint64_t *n_bytes)
+/* Standard input may begin in the middle of its file. Some files say 0 and are not empty. */
+static int is_regular(const struct rw_input *input, uint64_t *n_bytes)
 {
     struct stat info;
-    *n_bytes = input->memory_bytes;
-    if (input->fd < 0)
-        return 1;
-    /* Standard input may begin in the middle of its file. Some files say 0 and are not empty. */
-    if (!input->close_fd || fstat(input->fd, &info) != 0 || !S_ISREG(info.st_mode) ||
-        info.st_size <= 0)
+    if (input->fd < 0 || !input->close_fd || fstat(input->fd, &info) != 0 ||
+        !S_ISREG(info.st_mode) || info.st_size <= 0)
         return 0;
     *n_bytes = (uint64_t)info.st_size;
     return 1;
+}
+
+static int is_file(const struct rw_input *input, uint64_t *n_bytes)
+{
+    *n_bytes = input->memory_bytes;
+    return input->fd < 0 || is_regular(input, n_bytes);
 }
 
 int rw_input_is_seekable(const struct rw_input *input, uint64_t *n_bytes)
@@ -337,7 +339,9 @@ int rw_input_is_gzip(const struct rw_input *input)
     return input->gzip;
 }
 
-void rw_input_go_to_member(struct rw_input *input, uint64_t at)
+/* Reading goes on with the gzip member that begins at raw byte `at`; only where
+ * rw_input_is_packed. */
+static void go_to_member(struct rw_input *input, uint64_t at)
 {
     input->raw_at = input->raw_n = 0;
     input->raw_end = input->stream_open = 0;
@@ -528,13 +532,12 @@ static int load_stream(struct rw_ctx *ctx, struct rw_input *input, struct rw_loa
 
 int rw_input_load(struct rw_ctx *ctx, struct rw_input *input, struct rw_loaded *loaded)
 {
-    struct stat info;
+    uint64_t n_bytes;
     loaded->data = NULL;
     loaded->crc = 0;
-    if (input->fd < 0 || !input->close_fd || fstat(input->fd, &info) != 0 ||
-        !S_ISREG(info.st_mode) || info.st_size <= 0)
+    if (!is_regular(input, &n_bytes))
         return load_stream(ctx, input, loaded);
-    cut_left_out(loaded, (size_t)info.st_size);
+    cut_left_out(loaded, (size_t)n_bytes);
     return load_file(ctx, input, loaded);
 }
 
@@ -547,31 +550,22 @@ int rw_input_sum(struct rw_ctx *ctx, const struct rw_input *input, uint64_t begi
 
 int rw_input_read_all(struct rw_ctx *ctx, struct rw_input *input, char **text, size_t *n_bytes)
 {
+    char *all RW_FREED = NULL;
     size_t room = 0, n = 0, got;
-    int status;
     *text = NULL;
     do {
-        RW_TRY_OUT(RW_GROW(ctx, *text, room, n + (1 << 14)));
-        RW_TRY_OUT(rw_input_read(ctx, input, *text + n, room - n - 1, &got));
+        RW_TRY(RW_GROW(ctx, all, room, n + (1 << 14)));
+        RW_TRY(rw_input_read(ctx, input, all + n, room - n - 1, &got));
         n += got;
     } while (n == room - 1 || got > 0);
-    (*text)[n] = 0;
+    all[n] = 0;
+    *text = all;
     *n_bytes = n;
+    all = NULL;
     return RW_OK;
-out:
-    rw_mem_free(*text);
-    *text = NULL;
-    return status;
 }
 
 enum { COPIED = 1 << 20 }; /* bytes at a time */
-
-/* Bytes that cannot be more documents than are sampled. */
-static size_t little_bytes(void)
-{
-    enum { LEAST_LINE = 8 };
-    return (size_t)LEAST_LINE * rw_cut_sample_docs;
-}
 
 /* A pipe. */
 struct rw_spool {
@@ -585,6 +579,8 @@ struct rw_spool {
 
 static void spool_free(struct rw_spool *spool)
 {
+    if (!spool)
+        return;
     rw_input_close(spool->input);
     if (spool->fd >= 0)
         close(spool->fd);
@@ -593,6 +589,7 @@ static void spool_free(struct rw_spool *spool)
     rw_mem_free(spool->name);
     rw_mem_free(spool);
 }
+RW_SCOPED_BY(spool_free)
 
 void rw_spool_end(struct rw_ctx *ctx, int begun)
 {
@@ -619,6 +616,7 @@ static int is_pipe(const char *path)
 
 /* ---- a temporary file ---- */
 
+/* A file without a name; `path` gets the one it had. */
 static int open_temporary(char *path, size_t size)
 {
     const char *folder = getenv("TMPDIR");
@@ -648,36 +646,35 @@ static int write_all(int fd, const unsigned char *from, size_t n)
 /* What is in memory, and all that is left of the pipe, to the file. */
 static int fill_temporary(struct rw_ctx *ctx, struct rw_spool *spool, const char *path)
 {
-    unsigned char *buffer;
+    unsigned char *buffer RW_FREED = NULL;
     size_t got = 1;
-    int why = write_all(spool->fd, spool->little, spool->n_bytes), status = RW_OK;
+    int why = write_all(spool->fd, spool->little, spool->n_bytes);
     RW_TRY(RW_NEW_RAW(ctx, buffer, COPIED));
     while (!why && got) {
-        RW_TRY_OUT(rw_input_read_raw(ctx, spool->input, buffer, COPIED, &got));
+        RW_TRY(read_raw(ctx, spool->input, buffer, COPIED, &got));
         why = write_all(spool->fd, buffer, got);
         spool->n_bytes += got;
     }
-    if (why)
-        status = rw_fail_io(ctx, why,
+    return why ? rw_fail_io(ctx, why,
                             "cannot keep '%s' in the temporary file '%s', which training from "
                             "a pipe needs (TMPDIR names the folder)",
-                            spool->name, path);
-out:
-    rw_mem_free(buffer);
-    return status;
+                            spool->name, path)
+               : RW_OK;
 }
 
 /* ---- a pipe ---- */
 
-/* Up to little_bytes(), to memory; *is_all: there are no more. */
+/* The bytes that cannot be more documents than are sampled, to memory; *is_all: there are no more.
+ */
 static int read_little(struct rw_ctx *ctx, struct rw_spool *spool, int *is_all)
 {
-    const size_t most = little_bytes();
+    enum { LEAST_LINE = 8 };
+    const size_t most = (size_t)LEAST_LINE * rw_cut_sample_docs;
     size_t got = 1;
     RW_TRY(RW_NEW_RAW(ctx, spool->little, most));
     while (got && spool->n_bytes < most) {
-        RW_TRY(rw_input_read_raw(ctx, spool->input, spool->little + spool->n_bytes,
-                                 most - (size_t)spool->n_bytes, &got));
+        RW_TRY(read_raw(ctx, spool->input, spool->little + spool->n_bytes,
+                        most - (size_t)spool->n_bytes, &got));
         spool->n_bytes += got;
     }
     *is_all = got == 0;
@@ -708,7 +705,7 @@ static int keep(struct rw_ctx *ctx, struct rw_spool *spool, struct rw_read_goal 
         if (spool->fd < 0) { /* then once will do */
             unsigned char *little = spool->little;
             spool->little = NULL;
-            return rw_input_unread(ctx, spool->input, little, (size_t)spool->n_bytes);
+            return unread(ctx, spool->input, little, (size_t)spool->n_bytes);
         }
         RW_TRY(fill_temporary(ctx, spool, path));
         rw_mem_free(spool->little);
@@ -721,26 +718,22 @@ static int keep(struct rw_ctx *ctx, struct rw_spool *spool, struct rw_read_goal 
 
 static int add(struct rw_ctx *ctx, const char *path, struct rw_read_goal *goal)
 {
-    struct rw_spool *spool;
+    RW_SCOPED(spool_free) struct rw_spool *spool = NULL;
     RW_TRY(RW_NEW(ctx, spool, 1));
     spool->fd = -1;
-    int status = rw_mem_copy_text(ctx, &spool->path, path);
-    status = status < 0 ? status
-                        : rw_mem_copy_text(ctx, &spool->name,
-                                           strcmp(path, "-") == 0 ? "standard input" : path);
-    if (status >= 0 && is_plain_file(path, &spool->n_bytes)) {
+    RW_TRY(rw_mem_copy_text(ctx, &spool->path, path));
+    RW_TRY(rw_mem_copy_text(ctx, &spool->name, name_of(path)));
+    if (is_plain_file(path, &spool->n_bytes)) {
         spool->fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-        status = spool->fd < 0 ? rw_fail_io(ctx, errno, "cannot read standard input") : status;
-    } else if (status >= 0) {
-        status = rw_input_open(ctx, path, &spool->input);
-        status = status < 0 ? status : keep(ctx, spool, goal);
-    }
-    if (status < 0) {
-        spool_free(spool);
-        return status;
+        if (spool->fd < 0)
+            return rw_fail_io(ctx, errno, "cannot read standard input");
+    } else {
+        RW_TRY(rw_input_open(ctx, path, &spool->input));
+        RW_TRY(keep(ctx, spool, goal));
     }
     spool->next = ctx->spool;
     ctx->spool = spool;
+    spool = NULL;
     return RW_OK;
 }
 
@@ -778,7 +771,18 @@ int rw_spool_is_once(const struct rw_ctx *ctx, const char *path)
     return spool && spool->fd < 0 && !spool->little;
 }
 
-int rw_spool_open(struct rw_ctx *ctx, const char *path, struct rw_input **out)
+/* The temporary file from its beginning; one input at a time may have it. */
+static int open_again(struct rw_ctx *ctx, const struct rw_spool *spool, struct rw_input **out)
+{
+    RW_TRY(new_input(ctx, spool->name, out));
+    (*out)->fd = fcntl(spool->fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    (*out)->close_fd = 1;
+    if ((*out)->fd < 0 || lseek(spool->fd, 0, SEEK_SET) < 0)
+        return drop(out, rw_fail_io(ctx, errno, "cannot open '%s' again", spool->name));
+    return open_content(ctx, out);
+}
+
+static int open_kept(struct rw_ctx *ctx, const char *path, struct rw_input **out)
 {
     struct rw_spool *spool = find(ctx, path);
     if (!spool)
@@ -788,10 +792,9 @@ int rw_spool_open(struct rw_ctx *ctx, const char *path, struct rw_input **out)
         spool->input = NULL;
         return 1;
     }
-    if (spool->little)
-        RW_TRY(rw_input_open_memory(ctx, spool->name, spool->little, (size_t)spool->n_bytes, out));
-    else
-        RW_TRY(rw_input_open_again(ctx, spool->name, spool->fd, out));
+    RW_TRY(spool->little
+               ? rw_input_open_memory(ctx, spool->name, spool->little, (size_t)spool->n_bytes, out)
+               : open_again(ctx, spool, out));
     return 1;
 }
 
@@ -908,23 +911,14 @@ int rw_members_unpack(const struct rw_members *m, int i, void *content)
 {
     const struct rw_member *member = &m->member[i];
     unsigned char nothing; /* room for the end to be seen, where there is no content */
-    const uInt room = member->n_out ? (uInt)member->n_out : 1;
     z_stream stream;
-    memset(&stream, 0, sizeof(stream));
-    if (inflateInit2(&stream, 15 + 16) != Z_OK)
-        return -1;
-    stream.next_in = m->raw + member->at;
-    stream.avail_in = (uInt)member->n_bytes;
-    stream.next_out = member->n_out ? (unsigned char *)content + member->out : &nothing;
-    stream.avail_out = room;
-    const int z = inflate(&stream, Z_FINISH);
-    const int is_whole =
-        z == Z_STREAM_END && stream.avail_in == 0 && stream.total_out == member->n_out;
-    inflateEnd(&stream);
-    return is_whole ? 0 : -1;
+    const int z = unpack(&stream, m->raw + member->at, member->n_bytes,
+                         member->n_out ? (unsigned char *)content + member->out : &nothing,
+                         member->n_out ? member->n_out : 1, Z_FINISH);
+    return z == Z_STREAM_END && stream.avail_in == 0 && stream.total_out == member->n_out ? 0 : -1;
 }
 
 void rw_members_leave(const struct rw_members *m, int i)
 {
-    rw_input_go_to_member(m->input, m->at + (i < m->n ? m->member[i].at : m->raw_used));
+    go_to_member(m->input, m->at + (i < m->n ? m->member[i].at : m->raw_used));
 }

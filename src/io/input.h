@@ -11,9 +11,6 @@ int rw_input_open(struct rw_ctx *ctx, const char *path, struct rw_input **out);
 /* The same over bytes in memory (borrowed until close); `name` stands in messages. */
 int rw_input_open_memory(struct rw_ctx *ctx, const char *name, const void *data, size_t n_bytes,
                          struct rw_input **out);
-/* The same over an open file, from its beginning; fd: borrowed, and one input at a time may have
- * it. */
-int rw_input_open_again(struct rw_ctx *ctx, const char *name, int fd, struct rw_input **out);
 void rw_input_close(struct rw_input *input);
 RW_SCOPED_BY(rw_input_close)
 
@@ -26,13 +23,6 @@ const char *rw_input_name(const struct rw_input *input);
 int rw_input_read(struct rw_ctx *ctx, struct rw_input *input, void *buffer, size_t room,
                   size_t *got);
 
-/* The same of the raw bytes, in place of the content. */
-int rw_input_read_raw(struct rw_ctx *ctx, struct rw_input *input, void *buffer, size_t room,
-                      size_t *got);
-/* All raw bytes that were read, data [n_bytes], which is taken: they are read once more. */
-int rw_input_unread(struct rw_ctx *ctx, struct rw_input *input, unsigned char *data,
-                    size_t n_bytes);
-
 /* 1 if any thread may read the content anywhere (a plain file, plain memory): then *n_bytes is its
  * size. */
 int rw_input_is_seekable(const struct rw_input *input, uint64_t *n_bytes);
@@ -40,9 +30,6 @@ int rw_input_is_seekable(const struct rw_input *input, uint64_t *n_bytes);
 int rw_input_is_packed(const struct rw_input *input, uint64_t *n_bytes);
 /* 1 if the content is unpacked from gzip. */
 int rw_input_is_gzip(const struct rw_input *input);
-/* Reading goes on with the gzip member that begins at raw byte `at`; only where
- * rw_input_is_packed. */
-void rw_input_go_to_member(struct rw_input *input, uint64_t at);
 /* Up to n bytes of the content (of the raw bytes if packed) from byte `at` on; *got < n only at the
  * end, or before a place that cannot be read: then the result is not 0 but the error's errno. Only
  * where rw_input_is_seekable or rw_input_is_packed; changes nothing, so that threads may call it
@@ -103,9 +90,6 @@ void rw_spool_end(struct rw_ctx *ctx, int begun);
 int rw_spool_size(const struct rw_ctx *ctx, const char *path, uint64_t *n_bytes);
 /* 1: the path is a pipe that was opened, but not kept. */
 int rw_spool_is_once(const struct rw_ctx *ctx, const char *path);
-/* 1, or a status: *out is a kept pipe, opened; 0: the path is none. */
-int rw_spool_open(struct rw_ctx *ctx, const char *path, struct rw_input **out);
-
 /* A gzip file of several members, unpacked by several threads: where members begin is guessed from
  * the bytes, and each guess is proved by unpacking. What cannot be proved is left to be read in
  * sequence, which also finds the words for errors. */

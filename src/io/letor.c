@@ -558,14 +558,7 @@ static int next_query(struct rw_ctx *ctx, struct rw_input *input, uint64_t at,
     return status;
 }
 
-static int can_divide(struct rw_input *input)
-{
-    uint64_t n_bytes;
-    return rw_input_is_seekable(input, &n_bytes);
-}
-
-static const struct rw_divided divided = {
-    .can_divide = can_divide, .query_before = query_before, .next_query = next_query};
+static const struct rw_divided divided = {.query_before = query_before, .next_query = next_query};
 
 /* ---- a format of data ---- */
 

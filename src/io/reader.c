@@ -53,14 +53,13 @@ static int is_named(const struct rw_ctx *ctx, const struct rw_data_format *forma
 const struct rw_data_format *rw_data_format_of(const struct rw_ctx *ctx,
                                                const struct rw_input *input)
 {
-    size_t n_bytes, i = 0;
+    const struct rw_data_format *const *format = formats;
+    size_t n_bytes;
     const unsigned char *head = rw_input_head(input, &n_bytes);
-    for (; formats[i]->probe; i++) {
-        if (formats[i]->endings ? is_named(ctx, formats[i], input)
-                                : formats[i]->probe(head, n_bytes))
-            break;
-    }
-    return formats[i];
+    while ((*format)->probe &&
+           !((*format)->endings ? is_named(ctx, *format, input) : (*format)->probe(head, n_bytes)))
+        format++;
+    return *format;
 }
 
 int rw_file_recognise(struct rw_ctx *ctx, const char *path, struct rw_file_kind *out)
@@ -104,14 +103,20 @@ int rw_query_text_is(const struct rw_query_text *query, const char *id, size_t n
 
 /* ---- files one after the other ---- */
 
+/* A file that is open. */
+struct file {
+    struct rw_input *input; /* NULL: none is; owned */
+    const struct rw_data_format *format;
+    struct rw_text *text;  /* NULL: its reading has not begun, or it is no text; owned */
+    struct rw_range range; /* what a worker reads of it */
+};
+
 struct reader {
     const char *const *path; /* [n_paths]; borrowed */
     int n_paths, next_path, end_path;
-    struct rw_shard *part;  /* NULL: all of all files is read; borrowed */
-    struct rw_input *input; /* the file being read; owned */
-    const struct rw_data_format *format;
-    struct rw_text *text; /* NULL: its reading has not begun, or it is no text; owned */
-    struct rw_seen *seen; /* NULL: queries that come back are not noticed; owned */
+    struct rw_shard *part; /* NULL: all of all files is read; borrowed */
+    struct file file;      /* the one being read */
+    struct rw_seen *seen;  /* NULL: queries that come back are not noticed; owned */
 };
 
 /* At least one, and standard input at most once. */
@@ -130,26 +135,32 @@ static int check_paths(struct rw_ctx *ctx, const char *const *paths, int n_paths
     return RW_OK;
 }
 
-static void close_file(struct reader *reader)
+static void close_file(struct file *file)
 {
-    rw_text_close(reader->text);
-    rw_input_close(reader->input);
-    reader->text = NULL;
-    reader->input = NULL;
+    rw_text_close(file->text);
+    rw_input_close(file->input);
+    *file = (struct file){.input = NULL};
 }
 
 static void close_reader(struct reader *reader)
 {
-    close_file(reader);
+    close_file(&reader->file);
     rw_seen_free(reader->seen);
 }
 
-static int open_file(struct rw_ctx *ctx, struct reader *reader)
+static int open_file(struct rw_ctx *ctx, const char *path, struct file *file)
 {
-    RW_TRY(rw_input_open(ctx, reader->path[reader->next_path], &reader->input));
-    reader->next_path++;
-    reader->format = rw_data_format_of(ctx, reader->input);
+    close_file(file);
+    RW_TRY(rw_input_open(ctx, path, &file->input));
+    file->format = rw_data_format_of(ctx, file->input);
     return RW_OK;
+}
+
+/* The file at work, or the next one. */
+static int open_next(struct rw_ctx *ctx, struct reader *reader)
+{
+    return reader->file.input ? RW_OK
+                              : open_file(ctx, reader->path[reader->next_path++], &reader->file);
 }
 
 /* Notes the queries of a file that has no lines. */
@@ -157,7 +168,8 @@ static int note_queries(struct rw_ctx *ctx, struct reader *reader, const uint64_
                         const char *ids, uint32_t n_queries)
 {
     for (uint32_t q = 0; reader->seen && q < n_queries; q++)
-        RW_TRY(rw_seen_add(ctx, reader->seen, ids + offset[q], rw_input_name(reader->input), 0, 0));
+        RW_TRY(rw_seen_add(ctx, reader->seen, ids + offset[q], rw_input_name(reader->file.input), 0,
+                           0));
     return RW_OK;
 }
 
@@ -170,7 +182,7 @@ static int copy_documents(struct rw_ctx *ctx, struct reader *reader,
     struct rw_builder *builder = &list->builder[list->n++];
     *builder = (struct rw_builder){.n_docs = 0};
     RW_TRY(rw_builder_copy(ctx, builder, dataset, first, end));
-    RW_TRY(rw_mem_copy_text(ctx, &builder->file, rw_input_name(reader->input)));
+    RW_TRY(rw_mem_copy_text(ctx, &builder->file, rw_input_name(reader->file.input)));
     if (first == 0) {
         builder->n_clamped = dataset->n_clamped;
         RW_TRY(rw_names_copy(ctx, dataset->name, dataset->n_names, &builder->name));
@@ -185,21 +197,18 @@ static int copy_whole(struct rw_ctx *ctx, struct reader *reader, const struct rw
                       struct rw_builder_list *list)
 {
     enum { SLICE_VALUES = 1 << 23, MOST_SLICE_DOCS = 1 << 16 };
-    struct rw_binned read = {.documents = NULL};
-    int status;
-    RW_TRY_OUT(reader->format->whole(ctx, reader->input, range, NULL, &read));
+    RW_RELEASED(rw_binned_release) struct rw_binned read = {.documents = NULL};
+    RW_TRY(reader->file.format->whole(ctx, reader->file.input, range, NULL, &read));
     const uint32_t n_docs = read.documents->n_docs;
     const uint32_t most = SLICE_VALUES / (read.documents->n_columns + 1) + 1;
     const uint32_t slice = most < MOST_SLICE_DOCS ? most : MOST_SLICE_DOCS;
     uint32_t first = 0, end;
     do {
         end = n_docs - first < slice ? n_docs : first + slice;
-        RW_TRY_OUT(copy_documents(ctx, reader, read.documents, first, end, list));
+        RW_TRY(copy_documents(ctx, reader, read.documents, first, end, list));
         first = end;
     } while (end < n_docs);
-out:
-    rw_dataset_free(read.documents);
-    return status;
+    return RW_OK;
 }
 
 /* Adds the next builders, in order, to `list`: chunks of text, or all of a file that is none. *more
@@ -209,21 +218,21 @@ static int next_chunk(struct rw_ctx *ctx, struct reader *reader, struct rw_build
 {
     struct rw_shard *part = reader->part;
     struct rw_range *range = NULL;
+    struct file *file = &reader->file;
+    uint64_t n_bytes;
     int is_open = 0;
-    if (!reader->input)
-        RW_TRY(open_file(ctx, reader));
-    const struct rw_data_format *format = reader->format;
-    if (!reader->text && part && format->divided && format->divided->can_divide(reader->input)) {
+    RW_TRY(open_next(ctx, reader));
+    const struct rw_data_format *format = file->format;
+    if (!file->text && part && format->divided && rw_input_is_seekable(file->input, &n_bytes)) {
         part->range = rw_shard_range(part, reader->next_path - 1);
         range = &part->range;
     }
-    if (format->text && !reader->text)
-        RW_TRY(
-            rw_text_open(ctx, format->text, reader->input, range, reader->seen, 0, &reader->text));
-    RW_TRY(format->text ? rw_text_next(ctx, reader->text, list, &is_open)
+    if (format->text && !file->text)
+        RW_TRY(rw_text_open(ctx, format->text, file->input, range, reader->seen, 0, &file->text));
+    RW_TRY(format->text ? rw_text_next(ctx, file->text, list, &is_open)
                         : copy_whole(ctx, reader, range, list));
     if (!is_open)
-        close_file(reader);
+        close_file(file);
     *more = is_open || reader->next_path < reader->end_path;
     return RW_OK;
 }
@@ -295,30 +304,28 @@ static int check_seen(struct rw_ctx *ctx, const struct scoring *job, const struc
 static int read_chunk(struct rw_ctx *ctx, struct reader *reader, struct scoring *job,
                       struct rw_dataset **out)
 {
+    RW_RELEASED(rw_builder_list_release)
     struct rw_builder_list list = {.take = job->packed ? score_lines : NULL, .take_user = job};
     struct rw_binned read = {.documents = NULL};
     const double start = rw_clock_ms();
-    int more = reader->input || reader->next_path < reader->end_path, status = RW_OK;
+    int more = reader->file.input || reader->next_path < reader->end_path, status;
     while (list.n == 0 && !read.documents && more) {
-        if (!reader->input)
-            RW_TRY_OUT(open_file(ctx, reader));
-        if (reader->format->text) {
-            RW_TRY_OUT(next_chunk(ctx, reader, &list, &more));
-        } else {
-            RW_TRY_OUT(reader->format->whole(ctx, reader->input, NULL, NULL, &read));
-            close_file(reader);
+        RW_TRY(open_next(ctx, reader));
+        if (reader->file.format->text) {
+            RW_TRY(next_chunk(ctx, reader, &list, &more));
+            continue;
         }
+        status = reader->file.format->whole(ctx, reader->file.input, NULL, NULL, &read);
+        *out = read.documents;
+        RW_TRY(status);
+        close_file(&reader->file);
     }
-    RW_TRY_OUT(join_scores(ctx, job, &list));
+    RW_TRY(join_scores(ctx, job, &list));
     if (list.n > 0)
-        RW_TRY_OUT(rw_builder_finish(ctx, list.builder, (int)list.n, &read.documents));
-    if (read.documents && job->scorer)
-        status = job->n_lines ? check_seen(ctx, job, read.documents)
-                              : score_chunk(ctx, job, start, read.documents);
-out:
-    rw_builder_list_release(&list);
-    *out = read.documents;
-    return status;
+        RW_TRY(rw_builder_finish(ctx, list.builder, (int)list.n, out));
+    if (!*out || !job->scorer)
+        return RW_OK;
+    return job->n_lines ? check_seen(ctx, job, *out) : score_chunk(ctx, job, start, *out);
 }
 
 int rw_dataset_read_each(struct rw_ctx *ctx, const char *const *paths, int n_paths,
@@ -334,6 +341,7 @@ int rw_dataset_read_each(struct rw_ctx *ctx, const char *const *paths, int n_pat
     RW_TRY(check_paths(ctx, paths, n_paths));
     do {
         rw_dataset_free(chunk);
+        chunk = NULL;
         job.packed = scorer ? rw_scorer_packed(ctx, scorer, job.n_lines) : NULL;
         RW_TRY_OUT(read_chunk(ctx, &reader, &job, &chunk));
         if (!chunk)
@@ -393,13 +401,14 @@ static int read_whole(struct rw_ctx *ctx, struct reader *reader, const struct rw
         range = (struct rw_range){.begin = part->begin.file ? UINT64_MAX : part->begin.at,
                                   .end = part->end.file ? UINT64_MAX : part->end.at};
     reader->next_path = 0;
-    RW_TRY(open_file(ctx, reader));
-    if (reader->format->text)
+    RW_TRY(open_next(ctx, reader));
+    const struct rw_data_format *format = reader->file.format;
+    if (format->text)
         return RW_OK;
-    RW_TRY(reader->format->whole(ctx, reader->input, part ? &range : NULL,
-                                 goal->values ? NULL : goal->rule, out));
+    RW_TRY(format->whole(ctx, reader->file.input, part ? &range : NULL,
+                         goal->values ? NULL : goal->rule, out));
     const struct rw_dataset *documents = out->documents;
-    if (!reader->format->notices_queries)
+    if (!format->notices_queries)
         RW_TRY(note_queries(ctx, reader, documents->query_id.offset, documents->query_id.text,
                             documents->n_queries));
     if (goal->take) {
@@ -437,9 +446,7 @@ static int read_all(struct rw_ctx *ctx, struct reader *reader, const struct rw_r
  * unpacked in each pass. */
 
 struct text_file {
-    struct rw_input *input; /* owned */
-    struct rw_text *letor;  /* owned */
-    struct rw_range range;  /* what a worker reads of it */
+    struct file file; /* owned */
     int path;
     int is_stream;        /* its chunks come one after the other */
     uint32_t first_chunk; /* of all files' */
@@ -455,7 +462,7 @@ struct text_source {
     const char *const *paths; /* [n_paths] borrowed */
     int n_paths;
     struct rw_shard *part;          /* NULL: all of all files; borrowed */
-    struct rw_read_goal *goal;      /* of all of all files; borrowed */
+    struct rw_read_goal *goal;      /* borrowed */
     struct rw_cache_values *values; /* the goal's, or NULL */
     struct rw_text_worker *worker;  /* [n_threads] owned */
     struct rw_binned *out;          /* borrowed */
@@ -465,10 +472,8 @@ static void text_source_release(struct text_source *t)
 {
     for (int i = 0; t->worker && i < t->source.ctx->n_threads; i++)
         rw_text_worker_release(&t->worker[i]);
-    for (uint32_t i = 0; t->file && i < t->n_files; i++) {
-        rw_text_close(t->file[i].letor);
-        rw_input_close(t->file[i].input);
-    }
+    for (uint32_t i = 0; t->file && i < t->n_files; i++)
+        close_file(&t->file[i].file);
     rw_seen_free(t->seen);
     rw_mem_free(t->worker);
     rw_mem_free(t->file);
@@ -495,25 +500,21 @@ static int may_be_large(const struct rw_ctx *ctx, const char *const *paths, int 
 
 /* Opens a file, for the first pass or again. Returns 0 if it is no LETOR text, or can be read but
  * once. */
-static int open_text(const struct text_source *t, struct text_file *file)
+static int open_text(const struct text_source *t, struct text_file *one)
 {
     struct rw_ctx *ctx = t->source.ctx;
+    struct file *file = &one->file;
     uint64_t n_bytes;
-    rw_text_close(file->letor);
-    rw_input_close(file->input);
-    file->letor = NULL;
-    file->input = NULL;
-    RW_TRY(rw_input_open(ctx, t->paths[file->path], &file->input));
-    file->is_stream = rw_input_is_packed(file->input, &n_bytes);
-    if (rw_data_format_of(ctx, file->input) != &rw_data_format_letor ||
-        (!file->is_stream && !rw_input_is_seekable(file->input, &n_bytes)))
+    RW_TRY(open_file(ctx, t->paths[one->path], file));
+    one->is_stream = rw_input_is_packed(file->input, &n_bytes);
+    if (file->format != &rw_data_format_letor ||
+        (!one->is_stream && !rw_input_is_seekable(file->input, &n_bytes)))
         return 0;
-    if (t->part && !file->is_stream)
-        RW_TRY(rw_text_open(ctx, &rw_letor_text, file->input, &file->range, NULL, t->chunk_bytes,
-                            &file->letor));
-    else
-        RW_TRY(rw_text_open(ctx, &rw_letor_text, file->input, NULL, t->seen, t->chunk_bytes,
-                            &file->letor));
+    if (t->part)
+        file->range = rw_shard_range(t->part, one->path);
+    RW_TRY(rw_text_open(ctx, &rw_letor_text, file->input,
+                        t->part && !one->is_stream ? &file->range : NULL, t->seen, t->chunk_bytes,
+                        &file->text));
     return 1;
 }
 
@@ -525,11 +526,8 @@ static int open_texts(struct text_source *t)
         rw_shard_files(t->part, &first, &end);
     RW_TRY(RW_NEW(t->source.ctx, t->file, (size_t)(end - first)));
     for (int path = first; path < end && is_text > 0; path++) {
-        struct text_file *file = &t->file[t->n_files++];
-        file->path = path;
-        if (t->part)
-            file->range = rw_shard_range(t->part, path);
-        is_text = open_text(t, file);
+        t->file[t->n_files].path = path;
+        is_text = open_text(t, &t->file[t->n_files++]);
     }
     return is_text;
 }
@@ -541,7 +539,7 @@ static int look_enough(const struct text_source *t)
     const uint64_t limit = rw_cut_sample_docs;
     uint64_t n_lines = 0;
     for (uint32_t i = 0; i < t->n_files; i++)
-        n_lines += rw_text_guess_lines(t->file[i].letor);
+        n_lines += rw_text_guess_lines(t->file[i].file.text);
     return n_lines > limit + limit / 32;
 }
 
@@ -549,7 +547,7 @@ static int look_enough(const struct text_source *t)
 static int add_chunks(struct rw_source *source, struct text_file *file)
 {
     uint64_t n;
-    const uint32_t *docs = rw_text_chunk_docs(file->letor, &n);
+    const uint32_t *docs = rw_text_chunk_docs(file->file.text, &n);
     if (n > UINT32_MAX / 2 - source->n_chunks)
         return RW_ERR_UNSUPPORTED;
     RW_TRY(
@@ -571,13 +569,13 @@ static int skim(struct text_source *t)
     for (uint32_t i = 0; i < t->n_files; i++) {
         struct text_file *file = &t->file[i];
         int more = 1;
-        file->letor->want = RW_TEXT_SKIM;
+        file->file.text->want = RW_TEXT_SKIM;
         while (more)
-            RW_TRY(rw_text_next(ctx, file->letor, &list, &more));
+            RW_TRY(rw_text_next(ctx, file->file.text, &list, &more));
         RW_TRY(add_chunks(source, file));
     }
     if (t->part && t->n_files)
-        t->part->range = t->file[t->n_files - 1].range;
+        t->part->range = t->file[t->n_files - 1].file.range;
     RW_TRY(rw_builder_finish(ctx, list.builder, (int)list.n, &t->out->documents));
     source->documents = t->out->documents;
     return RW_OK;
@@ -624,10 +622,10 @@ static int pick_file(struct text_source *t, uint32_t i)
         if (is_text <= 0 || !file->is_stream)
             return is_text < 0 ? is_text : RW_ERR_DATA;
     }
-    file->letor->want = RW_TEXT_PICK;
-    t->letor = file->letor;
+    file->file.text->want = RW_TEXT_PICK;
+    t->letor = file->file.text;
     job.n_chunks = end - file->first_chunk;
-    RW_TRY(rw_text_each(t->source.ctx, file->letor, pick_chunk, &job));
+    RW_TRY(rw_text_each(t->source.ctx, file->file.text, pick_chunk, &job));
     return job.n_read == job.n_chunks ? RW_OK : RW_ERR_DATA; /* it became shorter */
 }
 
@@ -729,8 +727,6 @@ static int end_text(struct rw_source *source)
     return 1;
 }
 
-/* ---- all of the text ---- */
-
 static int open_all(struct rw_source *source)
 {
     struct text_source *t = source->self;
@@ -746,48 +742,15 @@ static int open_all(struct rw_source *source)
     return source->documents->n_docs > rw_cut_sample_docs;
 }
 
-static int run_text(struct text_source *t, const struct rw_source_kind *kind)
-{
-    t->source.kind = kind;
-    t->source.self = t;
-    t->chunk_bytes = rw_text_chunk_bytes(t->source.ctx, t->chunk_bytes);
-    const int status = rw_source_codes(&t->source, t->out);
-    text_source_release(t);
-    if (status <= 0)
-        rw_binned_release(t->out);
-    return status;
-}
-
-int rw_text_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths,
-                  struct rw_read_goal *goal, size_t chunk_bytes, struct rw_binned *out)
-{
-    static const struct rw_source_kind kind = {
-        .open = open_all, .pass = pick_pass, .bounded = begin_values, .done = end_text};
-    struct text_source t = {.source.ctx = ctx,
-                            .chunk_bytes = chunk_bytes,
-                            .paths = paths,
-                            .n_paths = n_paths,
-                            .goal = goal,
-                            .out = out};
-    if (!may_be_large(ctx, paths, n_paths))
-        return RW_OK;
-    const int status = run_text(&t, &kind);
-    /* a text that is wrong is read again as a whole, for the first mistake is to be reported */
-    return status == RW_ERR_MEMORY || status == RW_ERR_DATA || status == RW_ERR_INTERRUPTED ? status
-                                                                                            : RW_OK;
-}
-
-/* ---- a worker's part ---- */
-
 /* All workers meet. Text that is wrong is read again with its values: that finds the first mistake
  * of this worker's text, and the words for it. */
 static int explain(struct rw_source *source, int status)
 {
     const struct text_source *t = source->self;
     struct rw_ctx *ctx = source->ctx;
-    if (status < 0 && status != RW_ERR_MEMORY && status != RW_ERR_DATA &&
+    if (t->part && status < 0 && status != RW_ERR_MEMORY && status != RW_ERR_DATA &&
         status != RW_ERR_INTERRUPTED) {
-        struct rw_binned again = {.documents = NULL};
+        RW_RELEASED(rw_binned_release) struct rw_binned again = {.documents = NULL};
         const int is_machines = status == RW_ERR_IO || status == RW_ERR_MACHINE;
         status = rw_shard_read(ctx, t->paths, t->n_paths, t->part,
                                &(struct rw_read_goal){.rule = NULL}, &again);
@@ -797,14 +760,15 @@ static int explain(struct rw_source *source, int status)
                              t->paths[0], t->n_paths > 1 ? " or another" : "");
         else if (status >= 0)
             status = fail_changed(t);
-        rw_binned_release(&again);
     }
     return rw_comm_agree(ctx, status);
 }
 
-static int open_part(struct rw_source *source)
+static int open_source(struct rw_source *source)
 {
     struct text_source *t = source->self;
+    if (!t->part)
+        return open_all(source);
     int status = open_texts(t);
     if (status >= 0)
         status = status ? skim(t) : fail_changed(t);
@@ -813,20 +777,33 @@ static int open_part(struct rw_source *source)
     return 1;
 }
 
-int rw_text_part_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths,
-                       const struct rw_cut_rule *rule, size_t chunk_bytes, struct rw_shard *part,
-                       struct rw_binned *out)
+int rw_text_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths,
+                  struct rw_read_goal *goal, struct rw_shard *part, size_t chunk_bytes,
+                  struct rw_binned *out)
 {
-    static const struct rw_source_kind kind = {
-        .open = open_part, .pass = pick_pass, .done = end_text, .agree = explain};
-    struct text_source t = {.source = {.ctx = ctx, .rule = rule},
-                            .chunk_bytes = chunk_bytes,
+    static const struct rw_source_kind kind = {.open = open_source,
+                                               .pass = pick_pass,
+                                               .bounded = begin_values,
+                                               .done = end_text,
+                                               .agree = explain};
+    struct text_source t = {.source = {.kind = &kind, .self = &t, .ctx = ctx, .rule = goal->rule},
+                            .chunk_bytes = rw_text_chunk_bytes(ctx, chunk_bytes),
                             .paths = paths,
                             .n_paths = n_paths,
                             .part = part,
+                            .goal = goal,
                             .out = out};
-    const int status = run_text(&t, &kind);
-    return status < 0 ? status : RW_OK;
+    if (!part && !may_be_large(ctx, paths, n_paths))
+        return RW_OK;
+    const int status = rw_source_codes(&t.source, out);
+    text_source_release(&t);
+    if (status <= 0)
+        rw_binned_release(out);
+    /* a text that is wrong is read again as a whole, for the first mistake is to be reported */
+    return status < 0 && (part || status == RW_ERR_MEMORY || status == RW_ERR_DATA ||
+                          status == RW_ERR_INTERRUPTED)
+               ? status
+               : RW_OK;
 }
 
 /* ---- one worker ---- */
@@ -840,7 +817,7 @@ static int read_files(struct rw_ctx *ctx, const char *const *paths, int n_paths,
     const int keeps = rw_spool_begin(ctx, paths, n_paths, goal);
     RW_TRY(keeps);
     if (goal->bins_text)
-        RW_TRY_OUT(rw_text_codes(ctx, paths, n_paths, goal, RW_TEXT_CHUNK_BYTES, out));
+        RW_TRY_OUT(rw_text_codes(ctx, paths, n_paths, goal, NULL, RW_TEXT_CHUNK_BYTES, out));
     if (out->bins)
         goto out;
     if (!goal->may_come_back)
@@ -866,14 +843,14 @@ int rw_shard_read(struct rw_ctx *ctx, const char *const *paths, int n_paths, str
 }
 
 static int read_parts(struct rw_ctx *ctx, const char *const *paths, int n_paths,
-                      const struct rw_read_goal *goal, struct rw_binned *out)
+                      struct rw_read_goal *goal, struct rw_binned *out)
 {
     struct rw_shard part;
     uint64_t by_words;
     RW_TRY(rw_comm_agree(ctx, check_paths(ctx, paths, n_paths)));
     RW_TRY(rw_shard_find(ctx, paths, n_paths, &part));
     if (goal->rule && part.is_text)
-        return rw_text_part_codes(ctx, paths, n_paths, goal->rule, RW_TEXT_CHUNK_BYTES, &part, out);
+        return rw_text_codes(ctx, paths, n_paths, goal, &part, RW_TEXT_CHUNK_BYTES, out);
     RW_TRY(rw_comm_agree(ctx, rw_shard_read(ctx, paths, n_paths, &part, goal, out)));
     RW_TRY(rw_together_check(ctx, paths, &part, !goal->may_come_back, out->documents));
     by_words = out->documents->vocabulary != NULL; /* words become codes when all are known */

@@ -48,10 +48,10 @@ static int look_at(struct survey *survey, int i, struct rw_shard *part)
     RW_TRY(rw_shard_check_path(survey->ctx, file->path));
     RW_TRY(rw_input_open(survey->ctx, file->path, &input));
     const struct rw_data_format *format = rw_data_format_of(survey->ctx, input);
-    if (!rw_input_is_seekable(input, &file->n_bytes))
-        rw_input_is_packed(input, &file->n_bytes);
-    if (format->divided && format->divided->can_divide(input))
+    if (rw_input_is_seekable(input, &file->n_bytes))
         file->divided = format->divided;
+    else
+        rw_input_is_packed(input, &file->n_bytes);
     part->is_text &= format == &rw_data_format_letor;
     part->is_cache = survey->n_files == 1 && file->divided && format->whole;
     survey->can_divide &= file->divided != NULL;

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <float.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,12 +70,27 @@ int rw_line_words(char *at, const char *end, struct rw_word *words, int most)
     }
 }
 
+/* Says what is wrong at `at` of the line at hand. */
+static int line_fail(struct rw_ctx *ctx, const struct rw_line_reader *lines, const char *at,
+                     const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+static int line_fail(struct rw_ctx *ctx, const struct rw_line_reader *lines, const char *at,
+                     const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    return rw_fail(ctx, RW_ERR_PARSE, "%s:%llu:%zu: %s", lines->name,
+                   (unsigned long long)lines->number, (size_t)(at - lines->begin) + 1, text);
+}
+
 int rw_line_wrong(struct rw_ctx *ctx, const struct rw_line_reader *lines,
                   const struct rw_word *found, const char *expected)
 {
-    return rw_fail(ctx, RW_ERR_PARSE, "%s:%llu:%zu: expected %s, found '%.*s'", lines->name,
-                   (unsigned long long)lines->number, (size_t)(found->text - lines->begin) + 1,
-                   expected, (int)(found->n < 40 ? found->n : 40), found->text);
+    return line_fail(ctx, lines, found->text, "expected %s, found '%.*s'", expected,
+                     (int)(found->n < 40 ? found->n : 40), found->text);
 }
 
 /* Is the word a number, all of it? */
@@ -101,8 +117,8 @@ int rw_trec_line_of(struct rw_ctx *ctx, const struct rw_line_reader *lines, enum
     if (n == 0)
         return 0;
     if (n < wanted || (n > wanted && !of[file].may_have_more))
-        return rw_fail(ctx, RW_ERR_PARSE, "%s:%llu:1: expected '%s', found %d word%s", lines->name,
-                       (unsigned long long)lines->number, of[file].words, n, n == 1 ? "" : "s");
+        return line_fail(ctx, lines, lines->begin, "expected '%s', found %d word%s", of[file].words,
+                         n, n == 1 ? "" : "s");
     if (!number_of(&word[of[file].at], &out->value) || out->value > of[file].most)
         return rw_line_wrong(ctx, lines, &word[of[file].at], of[file].value);
     if (file == RW_TREC_QRELS)
@@ -133,17 +149,21 @@ static int bad_number(struct rw_ctx *ctx, const struct rw_line_reader *lines, co
     while (n && found[n - 1] == ' ')
         n--;
     found[n] = 0;
-    return rw_fail(ctx, RW_ERR_PARSE, "%s:%llu:%zu: expected %s, found %s%s%s", lines->name,
-                   (unsigned long long)lines->number, (size_t)(p - lines->begin) + 1, expected,
-                   n ? "'" : "", n ? found : "an empty line", n ? "'" : "");
+    return line_fail(ctx, lines, p, "expected %s, found %s%s%s", expected, n ? "'" : "",
+                     n ? found : "an empty line", n ? "'" : "");
 }
 
 /* What was read of a file. */
 struct numbers {
-    double *value; /* [n_lines][n_columns]; the caller's (rw_mem_free), also after a failure */
+    double *value; /* [n_lines][n_columns]; owned */
     size_t room, n_lines;
     int n_columns; /* 0: as many as the first line has */
 };
+
+static void numbers_release(struct numbers *numbers)
+{
+    rw_mem_free(numbers->value);
+}
 
 /* The numbers of the line at hand. */
 static int read_line(struct rw_ctx *ctx, const struct rw_line_reader *lines,
@@ -166,10 +186,9 @@ static int read_line(struct rw_ctx *ctx, const struct rw_line_reader *lines,
     if (p < end && expected == 1) /* where the line began: it is no number by itself */
         return bad_number(ctx, lines, first, kind->expected);
     if (p < end || (expected && n != expected))
-        return rw_fail(ctx, RW_ERR_PARSE, "%s:%llu:%zu: expected %s%d numbers, found %s",
-                       lines->name, (unsigned long long)lines->number,
-                       (size_t)(p - lines->begin) + 1, expected ? "" : "at most ",
-                       expected ? expected : MOST, p < end ? "more" : "fewer");
+        return line_fail(ctx, lines, p, "expected %s%d numbers, found %s",
+                         expected ? "" : "at most ", expected ? expected : MOST,
+                         p < end ? "more" : "fewer");
     numbers->n_columns = n;
     RW_TRY(RW_GROW(ctx, numbers->value, numbers->room, (numbers->n_lines + 1) * (size_t)n));
     memcpy(numbers->value + numbers->n_lines++ * (size_t)n, row, (size_t)n * sizeof(*row));
@@ -193,19 +212,18 @@ int rw_scores_of_lines(struct rw_ctx *ctx, struct rw_line_reader *lines, uint32_
 {
     static const struct rw_side_column kind = {
         .least = -DBL_MAX, .most = DBL_MAX, .expected = "a score (a finite number)"};
-    struct numbers numbers = {.n_columns = 1};
-    int status = read_numbers(ctx, lines, &kind, 0, (uint64_t)n + 1, 0, &numbers);
+    RW_RELEASED(numbers_release) struct numbers numbers = {.n_columns = 1};
+    RW_TRY(read_numbers(ctx, lines, &kind, 0, (uint64_t)n + 1, 0, &numbers));
     const size_t n_read = numbers.n_lines;
-    if (status == RW_OK && n_read != n)
-        status = rw_fail(ctx, RW_ERR_DATA,
-                         n_read > n ? "%s:%zu:1: more scores than the %u documents"
-                                    : "%s:%zu:1: expected a score for each of the %u documents, "
-                                      "found the end of the file",
-                         lines->name, (n_read > n ? n : n_read) + 1, n);
-    if (status == RW_OK && n > 0)
+    if (n_read != n)
+        return rw_fail(ctx, RW_ERR_DATA,
+                       n_read > n ? "%s:%zu:1: more scores than the %u documents"
+                                  : "%s:%zu:1: expected a score for each of the %u documents, "
+                                    "found the end of the file",
+                       lines->name, (n_read > n ? n : n_read) + 1, n);
+    if (n > 0)
         memcpy(scores, numbers.value, n * sizeof(*scores));
-    rw_mem_free(numbers.value);
-    return status;
+    return RW_OK;
 }
 
 /* Of a file for all workers' documents, or queries, the numbers of this worker's. docs, queries:
@@ -220,21 +238,16 @@ static int take_numbers(struct rw_ctx *ctx, struct rw_dataset *dataset,
     const uint64_t most = worker + 1 < n_workers ? begin[worker + 1] - begin[worker] : UINT64_MAX;
     const struct rw_dataset all = {.n_docs = (uint32_t)docs[n_workers],
                                    .n_queries = (uint32_t)queries[n_workers]};
-    struct rw_line_reader lines;
-    struct numbers numbers = {.n_columns = !side->has_several};
+    RW_RELEASED(rw_line_reader_close) struct rw_line_reader lines = {.input = NULL};
+    RW_RELEASED(numbers_release) struct numbers numbers = {.n_columns = !side->has_several};
     RW_TRY(rw_shard_check_path(ctx, path));
-    int status = rw_line_reader_open(ctx, path, &lines);
-    if (status == RW_OK)
-        status = read_numbers(ctx, &lines, side, begin[worker], most, 1, &numbers);
-    if (status == RW_OK)
-        status = rw_side_column_check(ctx, side, &all, lines.name, lines.number);
-    if (status == RW_OK && (numbers.n_lines > 0 || !side->has_several))
-        status =
-            rw_dataset_set_side_column(ctx, dataset, side->name, numbers.value, numbers.n_lines,
-                                       side->has_several ? numbers.n_columns : 1);
-    rw_mem_free(numbers.value);
-    rw_line_reader_close(&lines);
-    return status;
+    RW_TRY(rw_line_reader_open(ctx, path, &lines));
+    RW_TRY(read_numbers(ctx, &lines, side, begin[worker], most, 1, &numbers));
+    RW_TRY(rw_side_column_check(ctx, side, &all, lines.name, lines.number));
+    if (side->has_several && numbers.n_lines == 0)
+        return RW_OK;
+    return rw_dataset_set_side_column(ctx, dataset, side->name, numbers.value, numbers.n_lines,
+                                      side->has_several ? numbers.n_columns : 1);
 }
 
 /* ---- pairs: "query better worse [weight]" a line ---- */
@@ -277,10 +290,10 @@ static int take_pair(struct pair_file *pairs, const struct rw_word *word, int n)
     struct rw_given_pair pair = {.weight = 1.0};
     size_t query;
     if (n != WORDS && n != WEIGHT)
-        return rw_fail(pairs->ctx, RW_ERR_PARSE,
-                       "%s:%llu:1: expected 'query better worse' or 'query better worse weight', "
-                       "found %d word%s",
-                       lines->name, (unsigned long long)lines->number, n, n == 1 ? "" : "s");
+        return line_fail(pairs->ctx, lines, lines->begin,
+                         "expected 'query better worse' or 'query better worse weight', "
+                         "found %d word%s",
+                         n, n == 1 ? "" : "s");
     if (!rw_query_ids_find(&pairs->ids, word[QUERY].text, word[QUERY].n, &query))
         return RW_OK;
     pairs->is_known[lines->number - 1] = 1;
@@ -386,26 +399,23 @@ static int read_name(struct rw_ctx *ctx, const struct rw_line_reader *lines,
                      struct rw_feature_name *out)
 {
     const unsigned long long number = lines->number;
-    const char *name;
+    const char *name, *c;
     const long id = rw_parse_id(lines->begin, &name);
     if (id < 0 || (*name != ' ' && *name != '\t'))
-        return rw_fail(ctx, RW_ERR_PARSE, "%s:%llu:1: expected 'ID NAME', an id from 0 to %d",
-                       lines->name, number, RW_MAX_FEATURE);
-    while (*name == ' ' || *name == '\t')
-        name++;
-    for (const char *c = name; *c; c++) {
-        if ((unsigned char)*c <= ' ' || *c == ',')
-            return rw_fail(ctx, RW_ERR_PARSE,
-                           "%s:%llu:%zu: expected a name without blanks or commas", lines->name,
-                           number, (size_t)(c - lines->begin) + 1);
-    }
-    if (*name && strspn(name, "0123456789-") == strlen(name))
-        return rw_fail(ctx, RW_ERR_PARSE,
-                       "%s:%llu: expected a name that is no id or range, found '%.64s'",
-                       lines->name, number, name);
+        return line_fail(ctx, lines, lines->begin, "expected 'ID NAME', an id from 0 to %d",
+                         RW_MAX_FEATURE);
+    name += strspn(name, " \t");
+    for (c = name; (unsigned char)*c > ' ' && *c != ','; c++)
+        ;
+    if (*c)
+        return line_fail(ctx, lines, c, "expected a name without blanks or commas");
     if (!*name)
         return rw_fail(ctx, RW_ERR_PARSE, "%s:%llu: expected a name after the id", lines->name,
                        number);
+    if (!name[strspn(name, "0123456789-")])
+        return rw_fail(ctx, RW_ERR_PARSE,
+                       "%s:%llu: expected a name that is no id or range, found '%.64s'",
+                       lines->name, number, name);
     out->feature = (uint32_t)id;
     return rw_mem_copy_text(ctx, &out->name, name);
 }
@@ -420,38 +430,32 @@ static int by_name(const void *a, const void *b)
 static int order_names(struct rw_ctx *ctx, const char *path, struct rw_feature_name *names,
                        int32_t n)
 {
-    if (n)
-        qsort(names, (size_t)n, sizeof(*names), by_name);
-    for (int32_t i = 0; i + 1 < n; i++) {
-        if (strcmp(names[i].name, names[i + 1].name) == 0)
-            return rw_fail(ctx, RW_ERR_PARSE, "%s: features %u and %u have one name, '%.64s'", path,
-                           names[i].feature, names[i + 1].feature, names[i].name);
-    }
-    if (n)
-        qsort(names, (size_t)n, sizeof(*names), by_id);
-    for (int32_t i = 0; i + 1 < n; i++) {
-        if (names[i].feature == names[i + 1].feature)
-            return rw_fail(ctx, RW_ERR_PARSE, "%s: feature %u is named twice", path,
-                           names[i].feature);
+    for (int k = 0; n && k < 2; k++) {
+        qsort(names, (size_t)n, sizeof(*names), k == 0 ? by_name : by_id);
+        for (const struct rw_feature_name *one = names; one + 1 < names + n; one++) {
+            if (k == 0 && strcmp(one->name, one[1].name) == 0)
+                return rw_fail(ctx, RW_ERR_PARSE, "%s: features %u and %u have one name, '%.64s'",
+                               path, one->feature, one[1].feature, one->name);
+            if (k == 1 && one->feature == one[1].feature)
+                return rw_fail(ctx, RW_ERR_PARSE, "%s: feature %u is named twice", path,
+                               one->feature);
+        }
     }
     return RW_OK;
 }
 
 int rw_names_read(struct rw_ctx *ctx, const char *path, struct rw_feature_name **out, int32_t *n)
 {
-    struct rw_line_reader lines;
+    RW_RELEASED(rw_line_reader_close) struct rw_line_reader lines = {.input = NULL};
     size_t room = 0;
     int status;
     *n = 0;
     *out = NULL;
     RW_TRY_OUT(rw_line_reader_open(ctx, path, &lines));
     while (rw_line_reader_next(&lines)) {
-        const size_t length = strlen(lines.begin);
-        if (length != (size_t)(lines.end - lines.begin)) {
-            status = rw_fail(ctx, RW_ERR_PARSE, "%s:%llu:%zu: expected text, found a zero byte",
-                             lines.name, (unsigned long long)lines.number, length + 1);
-            goto out;
-        }
+        const char *nul = memchr(lines.begin, 0, (size_t)(lines.end - lines.begin));
+        if (nul)
+            RW_TRY_OUT(line_fail(ctx, &lines, nul, "expected text, found a zero byte"));
         while (lines.end > lines.begin && isspace((unsigned char)lines.end[-1]))
             *--lines.end = 0;
         if (!lines.begin[0] || lines.begin[0] == '#')
@@ -462,7 +466,6 @@ int rw_names_read(struct rw_ctx *ctx, const char *path, struct rw_feature_name *
     }
     RW_TRY_OUT(order_names(ctx, path, *out, *n));
 out:
-    rw_line_reader_close(&lines);
     if (status < 0) {
         rw_names_free(*out, *n);
         *out = NULL;

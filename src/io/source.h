@@ -80,14 +80,12 @@ struct rw_read_goal;
  * that rw_bins_make_training would make. out: empty; stays so unless the files look like LETOR text
  * with more documents than rw_cut_sample_docs, and goal->bins_text, which is asked then, agrees;
  * and if there is anything wrong with the text: reading it whole says what. Where the goal has the
- * values of a cache, that gets the values, or `out` stays empty. */
+ * values of a cache, that gets the values, or `out` stays empty. part: NULL, or a worker's part of
+ * the files, which are LETOR text, however few documents they have: all workers call it together,
+ * and fail together. */
 int rw_text_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths,
-                  struct rw_read_goal *goal, size_t chunk_bytes, struct rw_binned *out);
-/* The same of a worker's part of the files, which are LETOR text, however few documents they have.
- * All workers call it together, and fail together. */
-int rw_text_part_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths,
-                       const struct rw_cut_rule *rule, size_t chunk_bytes, struct rw_shard *part,
-                       struct rw_binned *out);
+                  struct rw_read_goal *goal, struct rw_shard *part, size_t chunk_bytes,
+                  struct rw_binned *out);
 
 /* A streamed table (source_codes.c), whose documents are put together again in chunks of chunk_docs
  * documents, as many at a time as there are threads. rule->ignore: NULL. *out is zeroed; after a

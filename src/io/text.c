@@ -156,9 +156,9 @@ struct rw_seen {
     struct rw_query_ids ids;
     struct entry *entry; /* [ids.n] where each began; owned */
     size_t entry_room;
-    const char *last; /* id of the last query */
-    char **file;      /* [n_files] names, copied once; owned */
-    size_t file_room, n_files;
+    const char *last;      /* id of the last query */
+    const char *file;      /* NULL, or the name of its file */
+    struct rw_arena files; /* their names, copied once */
 };
 
 int rw_seen_new(struct rw_ctx *ctx, struct rw_seen **out)
@@ -170,35 +170,21 @@ void rw_seen_free(struct rw_seen *seen)
 {
     if (!seen)
         return;
-    for (size_t i = 0; i < seen->n_files; i++)
-        rw_mem_free(seen->file[i]);
-    rw_mem_free(seen->file);
+    rw_arena_free(&seen->files);
     rw_mem_free(seen->entry);
     rw_query_ids_release(&seen->ids);
     rw_mem_free(seen);
 }
 
-/* The library's own copy of a file's name. */
-static int keep_name(struct rw_ctx *ctx, struct rw_seen *seen, const char *file, const char **kept)
-{
-    if (seen->n_files == 0 || strcmp(seen->file[seen->n_files - 1], file) != 0) {
-        RW_TRY(RW_GROW(ctx, seen->file, seen->file_room, seen->n_files + 1));
-        RW_TRY(rw_mem_copy_text(ctx, &seen->file[seen->n_files], file));
-        seen->n_files++;
-    }
-    *kept = seen->file[seen->n_files - 1];
-    return RW_OK;
-}
-
 int rw_seen_add(struct rw_ctx *ctx, struct rw_seen *seen, const char *id, const char *file,
                 uint64_t line, size_t column)
 {
-    struct entry entry = {.line = line};
     size_t index;
     if (seen->last && strcmp(seen->last, id) == 0)
         return RW_OK;
     RW_TRY(RW_GROW(ctx, seen->entry, seen->entry_room, seen->ids.n + 1));
-    RW_TRY(keep_name(ctx, seen, file, &entry.file));
+    if (!seen->file || strcmp(seen->file, file) != 0)
+        RW_TRY(rw_arena_text(ctx, &seen->files, &seen->file, file));
     const int is_known = rw_query_ids_add(ctx, &seen->ids, id, &index);
     RW_TRY(is_known);
     if (is_known) {
@@ -213,7 +199,7 @@ int rw_seen_add(struct rw_ctx *ctx, struct rw_seen *seen, const char *id, const 
                        "hint: it began at %s%s; a query's lines must stand together",
                        file, here, id, began->file, first);
     }
-    seen->entry[index] = entry;
+    seen->entry[index] = (struct entry){seen->file, line};
     seen->last = id;
     return RW_OK;
 }
@@ -290,6 +276,12 @@ static int read_range(const struct rw_text *text, uint64_t number, struct rw_tex
     return RW_OK;
 }
 
+/* Words are no values yet, and a table's columns are checked as a whole. */
+static int takes_values(const struct rw_text *text)
+{
+    return text->list && text->list->take && !text->vocabulary && !text->layout;
+}
+
 void rw_text_parse(struct rw_text_chunk *chunk, struct rw_text_worker *worker)
 {
     const struct rw_text *text = chunk->text;
@@ -303,11 +295,12 @@ void rw_text_parse(struct rw_text_chunk *chunk, struct rw_text_worker *worker)
             chunk->status = RW_ERR_DATA;
         return;
     }
-    if (status >= 0 && text->take && chunk->status == RW_OK)
-        status = text->take(text->take_user, builder);
+    const struct rw_builder_list *list = text->list;
+    if (status >= 0 && takes_values(text) && chunk->status == RW_OK)
+        status = list->take(list->take_user, builder);
     if (status >= 0)
-        status = text->early && chunk->status == RW_OK
-                     ? rw_early_pack(text->early, chunk->number, builder, &chunk->builder)
+        status = list && list->early && chunk->status == RW_OK
+                     ? rw_early_pack(list->early, chunk->number, builder, &chunk->builder)
                      : rw_builder_pack(NULL, builder, &chunk->builder);
     if (status < 0)
         rw_text_chunk_fail(chunk, status);
@@ -413,7 +406,7 @@ static int grow_block(struct rw_text_block *block, size_t n_bytes)
 
 static size_t ready_bytes(struct rw_text *text, const struct rw_text_block *block)
 {
-    return text->kind->ready(text, block->text + RW_TEXT_PAD, block->n_held, !text->begun);
+    return text->kind->ready(text, block->text + RW_TEXT_PAD, block->n_held, !text->blocks.begun);
 }
 
 /* What `before` left over begins `next`, with room for n_more bytes after it. */
@@ -505,9 +498,9 @@ static void end_members(struct rw_text *text, struct rw_text_block *next, int n_
 /* Cuts the block's lines into chunks of about equal size; returns how many. */
 static int cut(struct rw_text *text, const struct rw_text_block *block)
 {
-    if (block->n_ready <= text->first) /* there may be no text at all */
+    if (block->n_ready <= text->blocks.first) /* there may be no text at all */
         return 0;
-    const char *p = block->text + RW_TEXT_PAD + text->first;
+    const char *p = block->text + RW_TEXT_PAD + text->blocks.first;
     const char *end = block->text + RW_TEXT_PAD + block->n_ready;
     const size_t even = (size_t)(end - p) / (size_t)text->at_once + 1;
     const size_t chunk_bytes = even > text->chunk_bytes ? even : text->chunk_bytes;
@@ -532,8 +525,8 @@ struct parse_job {
 static void take_chunk(struct rw_text *text, int i, int thread)
 {
     struct rw_text_chunk *chunk = &text->chunk[i];
-    if (text->each)
-        chunk->status = text->each(text->each_user, text->n_cut + (uint64_t)i, thread);
+    if (text->each.call)
+        chunk->status = text->each.call(text->each.user, text->n_cut + (uint64_t)i, thread);
     else
         rw_text_parse(chunk, &text->worker[thread]);
 }
@@ -573,7 +566,7 @@ static void parse_and_fetch(struct rw_ctx *ctx, struct rw_text *text, int n,
 /* Says why there is no more, if that is so. */
 static int check_block(struct rw_ctx *ctx, const struct rw_text *text)
 {
-    const int status = text->block[text->current].status;
+    const int status = text->blocks.block[text->blocks.current].status;
     const char *name = rw_input_name(text->input);
     size_t got;
     if (status >= 0)
@@ -589,10 +582,10 @@ static int check_block(struct rw_ctx *ctx, const struct rw_text *text)
 
 int rw_text_begin(struct rw_ctx *ctx, struct rw_text *text)
 {
-    if (!text->begun)
-        parse_and_fetch(ctx, text, 0, &text->block[1], &text->block[0]);
-    text->begun = 1;
-    return text->block[0].n_ready > 0 ? RW_OK : check_block(ctx, text);
+    if (!text->blocks.begun)
+        parse_and_fetch(ctx, text, 0, &text->blocks.block[1], &text->blocks.block[0]);
+    text->blocks.begun = 1;
+    return text->blocks.block[0].n_ready > 0 ? RW_OK : check_block(ctx, text);
 }
 
 /* ---- what chunks have ---- */
@@ -634,15 +627,16 @@ static int collect(struct rw_ctx *ctx, struct rw_text *text, struct rw_text_chun
 static int collect_all(struct rw_ctx *ctx, struct rw_text *text, int n,
                        struct rw_builder_list *list)
 {
-    const int skims = text->want == RW_TEXT_SKIM && !text->each;
+    const int skims = text->want == RW_TEXT_SKIM && !text->each.call;
     int status =
-        skims ? RW_GROW(ctx, text->chunk_docs, text->chunk_docs_room, text->n_known + (uint64_t)n)
+        skims ? RW_GROW(ctx, text->skimmed.docs, text->skimmed.room, text->skimmed.n + (uint64_t)n)
               : RW_OK;
     for (int i = 0; i < n; i++) {
         if (status == RW_OK && skims)
-            text->chunk_docs[text->n_known++] = text->chunk[i].builder.n_docs;
+            text->skimmed.docs[text->skimmed.n++] = text->chunk[i].builder.n_docs;
         if (status == RW_OK)
-            status = text->each ? text->chunk[i].status : collect(ctx, text, &text->chunk[i], list);
+            status =
+                text->each.call ? text->chunk[i].status : collect(ctx, text, &text->chunk[i], list);
         rw_text_chunk_release(&text->chunk[i]);
     }
     return status;
@@ -673,10 +667,9 @@ static int next_ranges(struct rw_ctx *ctx, struct rw_text *text, struct rw_build
                        int *more)
 {
     const uint64_t left = text->n_chunks - text->next_chunk;
-    const int most = text->take ? text->at_once : text->few_at_once;
+    const int most = takes_values(text) ? text->at_once : text->few_at_once;
     const int n = left < (uint64_t)most ? (int)left : most;
     RW_TRY(open_early(ctx, text, list));
-    text->early = list->early;
     for (int i = 0; i < n; i++)
         text->chunk[i] =
             (struct rw_text_chunk){.text = text, .number = text->next_chunk + (uint64_t)i};
@@ -690,24 +683,22 @@ static int next_block(struct rw_ctx *ctx, struct rw_text *text, struct rw_builde
                       int *more)
 {
     RW_TRY(rw_text_begin(ctx, text));
-    const struct rw_text_block *block = &text->block[text->current];
-    struct rw_text_block *next = &text->block[!text->current];
+    const struct rw_text_block *block = &text->blocks.block[text->blocks.current];
+    struct rw_text_block *next = &text->blocks.block[!text->blocks.current];
     const int n = cut(text, block);
-    text->first = 0;
+    text->blocks.first = 0;
     parse_and_fetch(ctx, text, n, block, next);
     text->n_cut += (uint64_t)n;
     RW_TRY(collect_all(ctx, text, n, list));
     RW_TRY(check_block(ctx, text));
-    text->current = !text->current;
+    text->blocks.current = !text->blocks.current;
     *more = next->n_ready > 0 || next->status < 0;
     return RW_OK;
 }
 
 int rw_text_next(struct rw_ctx *ctx, struct rw_text *text, struct rw_builder_list *list, int *more)
 {
-    /* words are no values yet, and a table's columns are checked as a whole */
-    text->take = text->vocabulary || text->layout ? NULL : list->take;
-    text->take_user = list->take_user;
+    text->list = list;
     RW_TRY(text->by_ranges ? next_ranges(ctx, text, list, more)
                            : next_block(ctx, text, list, more));
     if (!*more && text->range)
@@ -790,9 +781,9 @@ void rw_text_close(struct rw_text *text)
     rw_members_close(text->members);
     rw_mem_free(text->chunk);
     rw_mem_free(text->worker);
-    rw_mem_free(text->block[0].text);
-    rw_mem_free(text->block[1].text);
-    rw_mem_free(text->chunk_docs);
+    rw_mem_free(text->blocks.block[0].text);
+    rw_mem_free(text->blocks.block[1].text);
+    rw_mem_free(text->skimmed.docs);
     rw_mem_free(text);
 }
 
@@ -800,8 +791,8 @@ void rw_text_close(struct rw_text *text)
 
 const uint32_t *rw_text_chunk_docs(const struct rw_text *text, uint64_t *n_chunks)
 {
-    *n_chunks = text->n_known;
-    return text->chunk_docs;
+    *n_chunks = text->skimmed.n;
+    return text->skimmed.docs;
 }
 
 int rw_text_pick(const struct rw_text *text, uint64_t number, struct rw_text_worker *worker)
@@ -845,8 +836,8 @@ int rw_text_each(struct rw_ctx *ctx, struct rw_text *text, rw_text_each_fn *each
     int more = 1;
     if (text->by_ranges)
         return rw_parallel(ctx, text->n_threads, text->n_chunks, 1, each_range, &job);
-    text->each = each;
-    text->each_user = user;
+    text->each.call = each;
+    text->each.user = user;
     while (more)
         RW_TRY(next_block(ctx, text, NULL, &more));
     return RW_OK;

@@ -192,34 +192,37 @@ struct rw_text {
     struct rw_seen *seen;   /* borrowed */
     size_t chunk_bytes;
     int n_threads;
-    struct rw_text_worker *worker; /* [n_threads]; owned */
-    int at_once;                   /* most chunks that are parsed at a time */
-    int few_at_once;               /* the same of chunks whose values are wanted soon */
-    struct rw_text_chunk *chunk;   /* [at_once]; owned */
-    rw_take_lines_fn *take;        /* as of the list at hand; NULL if some values are words */
-    void *take_user;
-    struct rw_early *early; /* of the list at hand; NULL: values stay in the builders; borrowed */
+    struct rw_text_worker *worker;      /* [n_threads]; owned */
+    int at_once;                        /* most chunks that are parsed at a time */
+    int few_at_once;                    /* the same of chunks whose values are wanted soon */
+    struct rw_text_chunk *chunk;        /* [at_once]; owned */
+    const struct rw_builder_list *list; /* NULL, or where the chunks at hand go; borrowed */
     int by_ranges;
     uint64_t n_chunks, next_chunk; /* by ranges */
     struct rw_range *range;        /* of a plain file's bytes, or NULL: all of them; borrowed */
     uint64_t begin, end;           /* of the bytes; `end` of all is UINT64_MAX: a file may grow */
     struct rw_members *members;    /* NULL: blocks are fetched in sequence; owned */
-    struct rw_text_block block[2]; /* the one parsed, the one fetched */
-    int current;
-    int begun;
-    size_t first;     /* bytes of the current block that are no documents */
+    struct {
+        struct rw_text_block block[2]; /* the one parsed, the one fetched */
+        int current, begun;
+        size_t first; /* bytes of the current block that are no documents */
+    } blocks;
     uint64_t n_lines; /* before the current chunks */
     uint64_t n_docs;
     enum rw_text_want want;
-    uint32_t *chunk_docs; /* [n_known] of a text that is skimmed; owned */
-    size_t chunk_docs_room;
-    uint64_t n_known;
+    struct {
+        uint32_t *docs; /* [n] of the chunks of a text that is skimmed; owned */
+        uint64_t n;
+        size_t room;
+    } skimmed;
     uint64_t n_cut; /* chunks before the current ones, in blocks */
     struct rw_vocabulary
         *vocabulary; /* of values that are categories; NULL: there are none; borrowed */
     struct rw_csv_layout *layout; /* of CSV; the kind's */
-    rw_text_each_fn *each;        /* NULL, or what is done with each chunk in place of parsing it */
-    void *each_user;              /* borrowed */
+    struct {
+        rw_text_each_fn *call; /* NULL, or what is done with each chunk in place of parsing it */
+        void *user;            /* borrowed */
+    } each;
 };
 
 enum { RW_TEXT_CHUNK_BYTES = 1 << 20 };

@@ -31,7 +31,7 @@ static int read_codes(const char *const *paths, int n_paths, const struct rw_cut
                       size_t chunk_bytes, struct rw_cache_values *values, struct rw_binned *out)
 {
     struct rw_read_goal goal = {.rule = rule, .bins_text = bins_text, .values = values};
-    return rw_text_codes(scratch_ctx, paths, n_paths, &goal, chunk_bytes, out);
+    return rw_text_codes(scratch_ctx, paths, n_paths, &goal, NULL, chunk_bytes, out);
 }
 
 /* Do they look like text of more documents than are sampled? */

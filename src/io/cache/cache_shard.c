@@ -134,12 +134,6 @@ static int next_query(struct rw_ctx *ctx, struct rw_input *input, uint64_t at,
     return RW_OK;
 }
 
-static int can_divide(struct rw_input *input)
-{
-    uint64_t n_bytes;
-    return rw_input_is_seekable(input, &n_bytes);
-}
-
 /* The checksum: each worker reads its part of the bytes. */
 static int check_together(struct rw_ctx *ctx, struct rw_input *input)
 {
@@ -165,10 +159,8 @@ static int check_together(struct rw_ctx *ctx, struct rw_input *input)
     return rw_comm_agree(ctx, rw_cache_check_sum(&whole.f, all, written));
 }
 
-const struct rw_divided rw_cache_divided = {.can_divide = can_divide,
-                                            .check = check_together,
-                                            .query_before = query_before,
-                                            .next_query = next_query};
+const struct rw_divided rw_cache_divided = {
+    .check = check_together, .query_before = query_before, .next_query = next_query};
 
 /* ---- what is read, and where it goes ---- */
 
