@@ -104,7 +104,8 @@ uint32_t rw_synth_query_docs(const struct rw_synth_shape *shape, uint64_t seed, 
     return size > (double)shape->traits->max_docs ? shape->traits->max_docs : (uint32_t)size;
 }
 
-uint64_t rw_synth_query_id(uint64_t seed, uint32_t query)
+/* The id of a query: different for seeds that differ modulo 100, so that sets can be joined. */
+static unsigned long long id_of(uint64_t seed, uint32_t query)
 {
     return seed % 100 * RW_SYNTH_MAX_QUERIES + query + 1;
 }
@@ -303,8 +304,10 @@ static void write_comment(const struct rw_synth_shape *shape, uint64_t seed, uin
              r.word[0] % 273, r.word[1] % 100, r.word[2] % 10000000, r.word[3] % 1000000);
 }
 
-int rw_synth_docs(const struct rw_synth_shape *shape, uint64_t seed, uint32_t begin, uint32_t end,
-                  int (*take)(void *user, const struct rw_synth_doc *doc), void *user)
+/* Calls `take` with each document of queries [begin, end), in order; ends early when that is
+ * negative. RW_OK, or what was negative. */
+static int docs_of(const struct rw_synth_shape *shape, uint64_t seed, uint32_t begin, uint32_t end,
+                   int (*take)(void *user, const struct rw_synth_doc *doc), void *user)
 {
     const size_t n_features = (size_t)shape->n_features;
     RW_FREED float *value = NULL, *label = NULL;
@@ -322,108 +325,6 @@ int rw_synth_docs(const struct rw_synth_shape *shape, uint64_t seed, uint32_t be
         }
     }
     return RW_OK;
-}
-
-int rw_synth_check(struct rw_ctx *ctx, const struct rw_synth_options *options,
-                   struct rw_synth_shape **out)
-{
-    *out = NULL;
-    if (!options || !options->shape)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "shape: expected mslr30k, yahoo, istella or letor");
-    if (options->n_queries < 1 || options->n_queries > RW_SYNTH_MAX_QUERIES)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "queries: expected 1 to %d, found %u",
-                       RW_SYNTH_MAX_QUERIES, options->n_queries);
-    return rw_synth_shape_new(ctx, options->shape, out);
-}
-
-/* Made queries put together as a data set. */
-enum { QUERIES_A_PART = 64 };
-
-struct made {
-    const struct rw_synth_shape *shape;
-    const struct rw_synth_options *options;
-    size_t n_parts;
-    struct rw_builder *part; /* [n_parts] owned */
-};
-
-struct part {
-    const struct made *made;
-    struct rw_builder *builder;
-};
-
-static int add_doc(void *user, const struct rw_synth_doc *doc)
-{
-    const struct part *part = user;
-    const struct rw_synth_shape *shape = part->made->shape;
-    uint16_t feature[RW_SYNTH_MAX_FEATURES];
-    char id[24];
-    size_t n = 0;
-    if (doc->doc == 0) {
-        const uint64_t seed = part->made->options->seed;
-        snprintf(id, sizeof(id), "%llu", (unsigned long long)rw_synth_query_id(seed, doc->query));
-        RW_TRY(rw_builder_query(NULL, part->builder, id, strlen(id)));
-    }
-    for (int f = 0; f < shape->n_features; f++) {
-        if (shape->traits->sparse && doc->value[f] == 0.0f)
-            continue;
-        part->builder->n_clamped += doc->value[f] == FLT_MAX;
-        feature[n] = shape->feature[f].id;
-        doc->value[n++] = doc->value[f];
-    }
-    return rw_builder_doc(NULL, part->builder, doc->label, feature, doc->value, n, doc->comment,
-                          strlen(doc->comment));
-}
-
-static int make_parts(void *user, struct rw_share *share)
-{
-    const struct made *made = user;
-    const uint32_t n = made->options->n_queries;
-    for (uint64_t k, last; rw_share_next(share, &k, &last);) {
-        const uint32_t begin = (uint32_t)k * QUERIES_A_PART;
-        const uint32_t end = n - begin < QUERIES_A_PART ? n : begin + QUERIES_A_PART;
-        struct part part = {made, &made->part[k]};
-        RW_TRY(rw_synth_docs(made->shape, made->options->seed, begin, end, add_doc, &part));
-    }
-    return RW_OK;
-}
-
-static int check_size(struct rw_ctx *ctx, const struct rw_synth_shape *shape,
-                      const struct rw_synth_options *options)
-{
-    uint64_t n_docs = 0;
-    for (uint32_t q = 0; q < options->n_queries; q++)
-        n_docs += rw_synth_query_docs(shape, options->seed, q);
-    if (n_docs > RW_MAX_DOCS)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "%u queries of shape '%s' are more than %u documents",
-                       options->n_queries, shape->traits->name, RW_MAX_DOCS);
-    return RW_OK;
-}
-
-static void release_made(struct made *made)
-{
-    for (size_t k = 0; made->part && k < made->n_parts; k++)
-        rw_builder_release(&made->part[k]);
-    rw_mem_free(made->part);
-}
-
-int rw_synth(struct rw_ctx *ctx, const struct rw_synth_options *options, const char *path,
-             struct rw_dataset **out)
-{
-    RW_DEFAULT_FPENV;
-    if (path)
-        return rw_synth_write(ctx, options, path);
-    RW_FREED struct rw_synth_shape *shape = NULL;
-    RW_RELEASED(release_made) struct made made = {.options = options};
-    *out = NULL;
-    RW_TRY(rw_synth_check(ctx, options, &shape));
-    RW_TRY(check_size(ctx, shape, options));
-    made.shape = shape;
-    made.n_parts = (options->n_queries + QUERIES_A_PART - 1) / QUERIES_A_PART;
-    RW_TRY(RW_NEW(ctx, made.part, made.n_parts));
-    const int status = rw_parallel(ctx, ctx->n_threads, made.n_parts, 1, make_parts, &made);
-    if (status < 0)
-        return rw_fail_memory(ctx, status, "out of memory while making queries");
-    return rw_builder_finish(ctx, made.part, (int)made.n_parts, out);
 }
 
 /* The shapes of made data: which latents each feature sees, how sizes and labels are distributed.
@@ -799,40 +700,151 @@ int rw_synth_shape_new(struct rw_ctx *ctx, const char *name, struct rw_synth_sha
                    "shape: expected mslr30k, yahoo, istella or letor, found '%s'", name);
 }
 
-/* Made data straight to a file. Text is made in parts of a fixed number of queries, each formatted
- * (and, for gzip, compressed as a member of its own) by one thread, and written in order: the bytes
- * do not depend on threads, and memory does not grow with the set. */
-enum {
-    TEXT_QUERIES = 16,
-    NUMBER_BYTES = 32, /* ' ' id ':' value, and room for what rw_number_write asks */
-    GZIP_LEVEL = 6
-};
+/* ---------------------------------------------------------------- made queries together */
 
-struct text_part {
-    const struct text_job *job;
-    uint32_t begin, end;   /* queries */
+/* A part of the queries, made by one thread: as lines of a data set, or as text, which is
+ * compressed as a member of its own. */
+struct part {
+    const struct made *made;
+    uint32_t begin, end; /* queries */
+    struct rw_builder *lines;
     char *text;            /* owned */
     unsigned char *packed; /* owned */
     size_t text_room, text_bytes, packed_room, packed_bytes;
 };
 
-struct text_job {
+struct made {
     const struct rw_synth_shape *shape;
     uint64_t seed;
+    int (*take)(void *part, const struct rw_synth_doc *doc);
     int gzip;
-    int n_parts;
-    struct text_part *parts; /* [n_parts] owned */
+    uint32_t n_parts;
+    struct part *part;        /* [n_parts] owned */
+    struct rw_builder *lines; /* [n_parts] of a data set; owned */
 };
+
+static int pack(struct part *part)
+{
+    enum { LEVEL = 6 };
+    z_stream z = {0};
+    if (deflateInit2(&z, LEVEL, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+        return RW_ERR_MEMORY;
+    const size_t bound = deflateBound(&z, (uLong)part->text_bytes);
+    if (RW_GROW(NULL, part->packed, part->packed_room, bound) < 0) {
+        deflateEnd(&z);
+        return RW_ERR_MEMORY;
+    }
+    z.next_in = (Bytef *)part->text;
+    z.avail_in = (uInt)part->text_bytes; /* 16 queries of 1,251 documents are under 4 GB */
+    z.next_out = part->packed;
+    z.avail_out = (uInt)bound;
+    const int end = deflate(&z, Z_FINISH);
+    part->packed_bytes = bound - z.avail_out;
+    deflateEnd(&z);
+    return end == Z_STREAM_END ? RW_OK : RW_ERR_INTERNAL;
+}
+
+static int make_some(void *user, struct rw_share *share)
+{
+    const struct made *made = user;
+    for (uint64_t k, last; rw_share_next(share, &k, &last);) {
+        struct part *part = &made->part[k];
+        part->text_bytes = 0;
+        RW_TRY(docs_of(made->shape, made->seed, part->begin, part->end, made->take, part));
+        if (made->gzip)
+            RW_TRY(pack(part));
+    }
+    return RW_OK;
+}
+
+/* The next parts of queries_each queries, from *query on, n_queries at the end. Returns how many
+ * parts have some, or a status. */
+static int make_parts(struct rw_ctx *ctx, struct made *made, uint32_t queries_each, uint32_t *query,
+                      uint32_t n_queries)
+{
+    uint32_t n = 0;
+    for (; n < made->n_parts && *query < n_queries; n++) {
+        const uint32_t left = n_queries - *query;
+        made->part[n].made = made;
+        made->part[n].lines = made->lines ? &made->lines[n] : NULL;
+        made->part[n].begin = *query;
+        *query += left < queries_each ? left : queries_each;
+        made->part[n].end = *query;
+    }
+    const int status = rw_parallel(ctx, ctx->n_threads, n, 1, make_some, made);
+    return status < 0 ? rw_fail_memory(ctx, status, "out of memory while making queries") : (int)n;
+}
+
+static void release_made(struct made *made)
+{
+    for (uint32_t k = 0; made->part && k < made->n_parts; k++) {
+        rw_mem_free(made->part[k].text);
+        rw_mem_free(made->part[k].packed);
+    }
+    for (uint32_t k = 0; made->lines && k < made->n_parts; k++)
+        rw_builder_release(&made->lines[k]);
+    rw_mem_free(made->part);
+    rw_mem_free(made->lines);
+}
+
+/* ---- a data set ---- */
+
+static int add_doc(void *user, const struct rw_synth_doc *doc)
+{
+    const struct part *part = user;
+    const struct rw_synth_shape *shape = part->made->shape;
+    uint16_t feature[RW_SYNTH_MAX_FEATURES];
+    char id[24];
+    size_t n = 0;
+    if (doc->doc == 0) {
+        snprintf(id, sizeof(id), "%llu", id_of(part->made->seed, doc->query));
+        RW_TRY(rw_builder_query(NULL, part->lines, id, strlen(id)));
+    }
+    for (int f = 0; f < shape->n_features; f++) {
+        if (shape->traits->sparse && doc->value[f] == 0.0f)
+            continue;
+        part->lines->n_clamped += doc->value[f] == FLT_MAX;
+        feature[n] = shape->feature[f].id;
+        doc->value[n++] = doc->value[f];
+    }
+    return rw_builder_doc(NULL, part->lines, doc->label, feature, doc->value, n, doc->comment,
+                          strlen(doc->comment));
+}
+
+static int make_dataset(struct rw_ctx *ctx, const struct rw_synth_shape *shape,
+                        const struct rw_synth_options *options, struct rw_dataset **out)
+{
+    enum { QUERIES = 64 };
+    RW_RELEASED(release_made)
+    struct made made = {.shape = shape,
+                        .seed = options->seed,
+                        .take = add_doc,
+                        .n_parts = (options->n_queries + QUERIES - 1) / QUERIES};
+    uint64_t n_docs = 0;
+    uint32_t query = 0;
+    for (uint32_t q = 0; q < options->n_queries; q++)
+        n_docs += rw_synth_query_docs(shape, options->seed, q);
+    if (n_docs > RW_MAX_DOCS)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "%u queries of shape '%s' are more than %u documents",
+                       options->n_queries, shape->traits->name, RW_MAX_DOCS);
+    RW_TRY(RW_NEW(ctx, made.part, made.n_parts));
+    RW_TRY(RW_NEW(ctx, made.lines, made.n_parts));
+    RW_TRY(make_parts(ctx, &made, QUERIES, &query, options->n_queries));
+    return rw_builder_finish(ctx, made.lines, (int)made.n_parts, out);
+}
+
+/* ---- text ---- */
+
+enum { NUMBER_BYTES = 32 }; /* ' ' id ':' value, and room for what rw_number_write asks */
 
 static int write_line(void *user, const struct rw_synth_doc *doc)
 {
-    struct text_part *part = user;
-    const struct rw_synth_shape *shape = part->job->shape;
+    struct part *part = user;
+    const struct rw_synth_shape *shape = part->made->shape;
     const size_t room = 64 + RW_SYNTH_COMMENT_BYTES + NUMBER_BYTES * (size_t)shape->n_features;
     RW_TRY(RW_GROW(NULL, part->text, part->text_room, part->text_bytes + room));
     char *to = part->text + part->text_bytes;
-    to += snprintf(to, 64, "%d qid:%llu", (int)doc->label,
-                   (unsigned long long)rw_synth_query_id(part->job->seed, doc->query));
+    to += snprintf(to, 64, "%d qid:%llu", (int)doc->label, id_of(part->made->seed, doc->query));
     for (int f = 0; f < shape->n_features; f++) {
         if (shape->traits->sparse && doc->value[f] == 0.0f)
             continue;
@@ -851,71 +863,26 @@ static int write_line(void *user, const struct rw_synth_doc *doc)
     return RW_OK;
 }
 
-static int pack(struct text_part *part)
-{
-    z_stream z = {0};
-    if (deflateInit2(&z, GZIP_LEVEL, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
-        return RW_ERR_MEMORY;
-    const size_t bound = deflateBound(&z, (uLong)part->text_bytes);
-    if (RW_GROW(NULL, part->packed, part->packed_room, bound) < 0) {
-        deflateEnd(&z);
-        return RW_ERR_MEMORY;
-    }
-    z.next_in = (Bytef *)part->text;
-    z.avail_in = (uInt)part->text_bytes; /* 16 queries of 1,251 documents are under 4 GB */
-    z.next_out = part->packed;
-    z.avail_out = (uInt)bound;
-    const int end = deflate(&z, Z_FINISH);
-    part->packed_bytes = bound - z.avail_out;
-    deflateEnd(&z);
-    return end == Z_STREAM_END ? RW_OK : RW_ERR_INTERNAL;
-}
-
-static int make_texts(void *user, struct rw_share *share)
-{
-    const struct text_job *job = user;
-    for (uint64_t k, last; rw_share_next(share, &k, &last);) {
-        struct text_part *part = &job->parts[k];
-        part->text_bytes = 0;
-        RW_TRY(rw_synth_docs(job->shape, job->seed, part->begin, part->end, write_line, part));
-        if (job->gzip)
-            RW_TRY(pack(part));
-    }
-    return RW_OK;
-}
-
-static void release_texts(struct text_job *job)
-{
-    for (int k = 0; job->parts && k < job->n_parts; k++) {
-        rw_mem_free(job->parts[k].text);
-        rw_mem_free(job->parts[k].packed);
-    }
-    rw_mem_free(job->parts);
-}
-
+/* Text in parts of a fixed number of queries, written in order: the bytes do not depend on threads,
+ * and memory does not grow with the set. */
 static int write_text(struct rw_ctx *ctx, const struct rw_synth_shape *shape,
                       const struct rw_synth_options *options, const char *path, int gzip)
 {
-    RW_RELEASED(release_texts)
-    struct text_job job = {
-        .shape = shape, .seed = options->seed, .gzip = gzip, .n_parts = 2 * ctx->n_threads};
+    enum { QUERIES = 16 };
+    RW_RELEASED(release_made)
+    struct made made = {.shape = shape,
+                        .seed = options->seed,
+                        .take = write_line,
+                        .gzip = gzip,
+                        .n_parts = 2 * (uint32_t)ctx->n_threads};
     RW_RELEASED(rw_out_file_abandon) struct rw_out_file file = {0};
     RW_TRY(rw_out_file_open(ctx, &file, path));
-    RW_TRY(RW_NEW(ctx, job.parts, (size_t)job.n_parts));
+    RW_TRY(RW_NEW(ctx, made.part, made.n_parts));
     for (uint32_t q = 0; q < options->n_queries;) {
-        int n = 0;
-        for (; n < job.n_parts && q < options->n_queries; n++) {
-            const uint32_t left = options->n_queries - q;
-            job.parts[n].job = &job;
-            job.parts[n].begin = q;
-            q += left < TEXT_QUERIES ? left : TEXT_QUERIES;
-            job.parts[n].end = q;
-        }
-        const int status = rw_parallel(ctx, ctx->n_threads, (uint64_t)n, 1, make_texts, &job);
-        if (status < 0)
-            return rw_fail_memory(ctx, status, "out of memory while making queries");
+        const int n = make_parts(ctx, &made, QUERIES, &q, options->n_queries);
+        RW_TRY(n);
         for (int k = 0; k < n; k++) {
-            const struct text_part *part = &job.parts[k];
+            const struct part *part = &made.part[k];
             const size_t bytes = gzip ? part->packed_bytes : part->text_bytes;
             const void *from = gzip ? (const void *)part->packed : part->text;
             if (fwrite(from, 1, bytes, file.file) != bytes)
@@ -925,15 +892,7 @@ static int write_text(struct rw_ctx *ctx, const struct rw_synth_shape *shape,
     return rw_out_file_commit(ctx, &file);
 }
 
-static int write_cache(struct rw_ctx *ctx, const struct rw_synth_options *options, const char *path)
-{
-    const struct rw_cut_rule rule = {.bins = 255, .min_docs = 1};
-    RW_SCOPED(rw_dataset_free) struct rw_dataset *dataset = NULL;
-    RW_SCOPED(rw_bins_free) struct rw_bins *bins = NULL;
-    RW_TRY(rw_synth(ctx, options, NULL, &dataset));
-    RW_TRY(rw_bins_make_training(ctx, dataset, &rule, &bins));
-    return rw_cache_write(ctx, dataset, bins, path);
-}
+/* ---- by what is wanted ---- */
 
 static int ends_with(const char *path, const char *end)
 {
@@ -941,11 +900,27 @@ static int ends_with(const char *path, const char *end)
     return n >= n_end && strcmp(path + n - n_end, end) == 0;
 }
 
-int rw_synth_write(struct rw_ctx *ctx, const struct rw_synth_options *options, const char *path)
+int rw_synth(struct rw_ctx *ctx, const struct rw_synth_options *options, const char *path,
+             struct rw_dataset **out)
 {
+    RW_DEFAULT_FPENV;
+    const struct rw_cut_rule rule = {.bins = 255, .min_docs = 1};
     RW_FREED struct rw_synth_shape *shape = NULL;
-    RW_TRY(rw_synth_check(ctx, options, &shape));
-    if (ends_with(path, ".rwb"))
-        return write_cache(ctx, options, path);
-    return write_text(ctx, shape, options, path, ends_with(path, ".gz"));
+    RW_SCOPED(rw_dataset_free) struct rw_dataset *dataset = NULL;
+    RW_SCOPED(rw_bins_free) struct rw_bins *bins = NULL;
+    if (!path)
+        *out = NULL;
+    if (!options || !options->shape)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "shape: expected mslr30k, yahoo, istella or letor");
+    if (options->n_queries < 1 || options->n_queries > RW_SYNTH_MAX_QUERIES)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "queries: expected 1 to %d, found %u",
+                       RW_SYNTH_MAX_QUERIES, options->n_queries);
+    RW_TRY(rw_synth_shape_new(ctx, options->shape, &shape));
+    if (!path)
+        return make_dataset(ctx, shape, options, out);
+    if (!ends_with(path, ".rwb"))
+        return write_text(ctx, shape, options, path, ends_with(path, ".gz"));
+    RW_TRY(make_dataset(ctx, shape, options, &dataset));
+    RW_TRY(rw_bins_make_training(ctx, dataset, &rule, &bins));
+    return rw_cache_write(ctx, dataset, bins, path);
 }

@@ -115,23 +115,11 @@ int rw_synth_shape_new(struct rw_ctx *ctx, const char *name, struct rw_synth_sha
 double rw_synth_normal_share(double x);
 double rw_synth_normal_quantile(double share);
 
-/* rw_synth to a file. */
-int rw_synth_write(struct rw_ctx *ctx, const struct rw_synth_options *options, const char *path);
-/* Checks options (RW_ERR_ARGUMENT) and finds the shape. */
-int rw_synth_check(struct rw_ctx *ctx, const struct rw_synth_options *options,
-                   struct rw_synth_shape **out);
 /* Documents of a query: [1, shape->max_docs]. */
 uint32_t rw_synth_query_docs(const struct rw_synth_shape *shape, uint64_t seed, uint32_t query);
-/* The id of a query: different for seeds that differ modulo 100, so that sets can be joined. */
-uint64_t rw_synth_query_id(uint64_t seed, uint32_t query);
-
 struct rw_synth_doc {
     uint32_t query, doc; /* doc: of the query, from 0 */
     float label;
     float *value;                         /* [n_features] the callee's to change */
     char comment[RW_SYNTH_COMMENT_BYTES]; /* "" for shapes without */
 };
-/* Calls `take` with each document of queries [begin, end), in order; ends early when that is
- * negative. RW_OK, or what was negative. */
-int rw_synth_docs(const struct rw_synth_shape *shape, uint64_t seed, uint32_t begin, uint32_t end,
-                  int (*take)(void *user, const struct rw_synth_doc *doc), void *user);

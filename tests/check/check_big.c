@@ -89,7 +89,7 @@ static int make_values(struct rw_ctx *ctx, const struct options *o, struct rw_da
 {
     struct rw_synth_options options = {.shape = o->shape, .n_queries = 1, .seed = o->seed};
     struct rw_synth_shape *shape;
-    RW_TRY(rw_synth_check(ctx, &options, &shape));
+    RW_TRY(rw_synth_shape_new(ctx, options.shape, &shape));
     uint64_t n = rw_synth_query_docs(shape, o->seed, 0);
     for (; n < o->docs && options.n_queries < RW_SYNTH_MAX_QUERIES; options.n_queries++)
         n += rw_synth_query_docs(shape, o->seed, options.n_queries);

@@ -198,7 +198,7 @@ Test(synth, sizes_of_the_whole_of_mslr30k)
     struct rw_synth_shape *shape = NULL;
     uint64_t n_docs = 0;
     uint32_t longest = 0;
-    cr_assert_eq(rw_synth_check(ctx, &options, &shape), RW_OK);
+    cr_assert_eq(rw_synth_shape_new(ctx, options.shape, &shape), RW_OK);
     for (uint32_t q = 0; q < options.n_queries; q++) {
         const uint32_t n = rw_synth_query_docs(shape, 1, q);
         n_docs += n;
