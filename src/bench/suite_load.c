@@ -13,7 +13,7 @@
 #include "base/ctx.h"
 #include "base/mem.h"
 #include "bench/bench.h"
-#include "binning/cuts.h"
+#include "binning/bins.h"
 
 enum { QUERIES = 3000, QUICK_QUERIES = 40, RUNS = 5 };
 

@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "bench/bench.h"
-#include "binning/cuts.h"
+#include "binning/bins.h"
 #include "dataset/dataset.h"
 
 enum { QUERIES = 31531 };

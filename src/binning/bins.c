@@ -2,7 +2,6 @@
 
 #include "base/bits.h"
 #include "base/mem.h"
-#include "binning/cut_find.h"
 
 /* What a feature's values become. */
 struct coder {

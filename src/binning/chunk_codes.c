@@ -2,7 +2,6 @@
  * chunks to the codes of one data set. */
 #include "base/bits.h"
 #include "base/mem.h"
-#include "binning/cut_find.h"
 #include "binning/chunks.h"
 #include "comm/comm.h"
 

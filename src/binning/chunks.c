@@ -3,7 +3,6 @@
 
 #include "base/bits.h"
 #include "base/mem.h"
-#include "binning/cut_find.h"
 #include "comm/comm.h"
 
 #if RW_HAS_X86

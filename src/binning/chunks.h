@@ -15,8 +15,7 @@
  */
 #pragma once
 
-#include "base/machine.h"
-#include "binning/cut_find.h"
+#include "binning/bins.h"
 
 /* One feature's list in a chunk: documents whose interval is not that of an absent value. */
 struct rw_chunk_list {

@@ -1,4 +1,4 @@
-#include "binning/cut_find.h"
+#include "binning/bins.h"
 
 #include "base/bits.h"
 

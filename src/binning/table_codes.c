@@ -1,7 +1,6 @@
 #include "binning/bins.h"
 
 #include "base/mem.h"
-#include "binning/cut_find.h"
 #include "dataset/table.h"
 
 enum {

@@ -11,7 +11,7 @@
 #include "base/machine.h"
 #include "base/mem.h"
 #include "base/system.h"
-#include "binning/cuts.h"
+#include "binning/bins.h"
 #include "comm/comm.h"
 #include "io/data_format.h"
 

@@ -1,7 +1,7 @@
 /* Parameters: struct and defaults come from params.def. */
 #pragma once
 
-#include "binning/cuts.h"
+#include "binning/bins.h"
 #include "metric/metric.h"
 #include "objective/objective.h"
 

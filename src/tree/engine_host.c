@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "comm/comm.h"
-#include "binning/cut_find.h"
+#include "binning/bins.h"
 
 /* Documents under which a parallel region costs more than it gains. */
 enum { PARALLEL_DOCS = 16384, PARALLEL_PAIR_DOCS = 2048, CHUNK = 4096 };

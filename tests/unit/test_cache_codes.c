@@ -1,5 +1,5 @@
 /* A cache that is read for training: its codes, and no values. */
-#include "binning/cuts.h"
+#include "binning/bins.h"
 #include "io/cache/cache.h"
 #include "io/data_format.h"
 #include "same_codes.h"

@@ -7,7 +7,6 @@
 #include "base/bits.h"
 #include "base/mem.h"
 #include "binning/bins.h"
-#include "binning/cut_find.h"
 #include "each.h"
 #include "train_fixture.h"
 

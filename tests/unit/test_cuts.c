@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/bits.h"
-#include "binning/cut_find.h"
+#include "binning/bins.h"
 #include "train_fixture.h"
 
 static struct rw_ctx *ctx;

@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "binning/cut_find.h"
+#include "binning/bins.h"
 #include "dataset/dataset.h"
 #include "each.h"
 #include "tree/engine.h"

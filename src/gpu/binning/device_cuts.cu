@@ -1,10 +1,10 @@
 /* Cuts and codes from raw values.
  *
- * Why: see device_cuts.h; the rules are binning/cuts.h's (ranks over sampled values, true
- * neighbours over all values) and binning/bins.h's.
+ * Why: see device_cuts.h; the rules are those of binning/bins.h (ranks over sampled values, true
+ * neighbours over all values).
  *
  * Shapes: a column's keys [n_docs], dense whatever the column was; sorted keys [n_docs], sorted
- * keys of the sample [n_sample], its distinct ones; intervals as in cuts.h. Codes [n_docs] of 16
+ * keys of the sample [n_sample], its distinct ones; intervals as in bins.h. Codes [n_docs] of 16
  * bits, then in the elements of a tile or the words of a column.
  *
  * Decomposition: a thread a value or a document; CUB sorts and selects; one block of a thread a

@@ -1,12 +1,12 @@
 /* Cuts and codes made on the device from raw values that stream through it: to the bit those of
- * binning/cuts.h and binning/bins.h, at no cost of time on the host.
+ * binning/bins.h, at no cost of time on the host.
  *
  * Why: finding cuts is sorting and searching: a column's values are sorted; ranks, true neighbours
  * and counts are positions in the sorted column. Codes are found by binary search over the cuts,
  * and counted in a histogram a block. */
 #pragma once
 
-#include "binning/cut_find.h"
+#include "binning/bins.h"
 #include "gpu/device/device.h"
 #include "gpu/hist/hist.h"
 
