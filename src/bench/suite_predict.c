@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "bench/bench.h"
 #include "dataset/dataset.h"
-#include "model/flat.h"
 #include "model/scorer.h"
 
 enum {

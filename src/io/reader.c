@@ -12,7 +12,6 @@
 #include "io/input.h"
 #include "io/source.h"
 #include "io/text.h"
-#include "model/packed.h"
 #include "model/scorer.h"
 
 static const struct rw_data_format *const formats[] = {

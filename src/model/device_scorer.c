@@ -8,8 +8,6 @@
 #include "base/bits.h"
 #include "base/mem.h"
 #include "dataset/dataset.h"
-#include "model/flat.h"
-#include "model/packed.h"
 
 /* One thread of a server of 2023: a node that a document passes takes 1.3 to 3 ns, more in a model
  * that is larger than the caches or splits what is hard to foresee; and a value that is gathered.

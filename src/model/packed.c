@@ -1,5 +1,5 @@
 /* Makes a packed model of a flat one, and scores blocks of documents by it. */
-#include "model/packed.h"
+#include "model/scorer.h"
 
 #include <math.h>
 #include <string.h>

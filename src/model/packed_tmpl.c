@@ -1,7 +1,7 @@
 /* A packed model's documents by one instruction set, with codes of one width: Meson compiles this
  * file for each pair of them (base/machine.h). First the operations on vectors of values and of
  * codes, in which instruction sets differ; then what all do with them. */
-#include "model/packed.h"
+#include "model/scorer.h"
 
 #define FOR_BITS(name) RW_TMPL_JOIN(name, RW_TMPL_BITS)
 #define INLINE         static inline __attribute__((always_inline))

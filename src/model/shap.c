@@ -23,7 +23,7 @@
 
 #include "base/mem.h"
 #include "dataset/dataset.h"
-#include "model/flat.h"
+#include "model/scorer.h"
 
 enum {
     BLOCK_DOCS = 32,     /* a tree's edges are read once for so many */

@@ -12,7 +12,6 @@
 
 #include "base/mem.h"
 #include "gpu/predict/cu_predict.h"
-#include "model/flat.h"
 #include "model/scorer.h"
 #include "predict_made.h"
 

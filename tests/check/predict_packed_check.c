@@ -1,10 +1,10 @@
-/* Packed models (model/packed.h) against the plain walk, by ==. */
+/* Packed models (model/scorer.h) against the plain walk, by ==. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/machine.h"
 #include "base/mem.h"
-#include "model/packed.h"
+#include "model/scorer.h"
 #include "predict_made.h"
 
 /* What the maker of the model promises about how it can be packed. Returns 0 if packing did

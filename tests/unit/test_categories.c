@@ -3,8 +3,7 @@
 #include "base/mem.h"
 #include "dataset/categories.h"
 #include "dataset/names.h"
-#include "model/flat.h"
-#include "model/packed.h"
+#include "model/scorer.h"
 #include "model_bodies.h"
 #include "train_fixture.h"
 

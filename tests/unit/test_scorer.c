@@ -3,7 +3,7 @@
 #include <pthread.h>
 
 #include "base/mem.h"
-#include "model/packed.h"
+#include "model/scorer.h"
 #include "model_fixture.h"
 
 enum { N_DOCS = 400, N_FEATURES = 9, N_TREES = 70, N_THREADS = 8 };

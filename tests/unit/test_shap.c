@@ -1,6 +1,6 @@
 /* SHAP values against their definition, all subsets of features (algorithm 1 of Lundberg, Erion and
  * Lee 2018), and against what the shap package gave (tests/peers/shap_peer.py). */
-#include "model/flat.h"
+#include "model/scorer.h"
 #include "model_fixture.h"
 
 TestSuite(shap, .timeout = 60);

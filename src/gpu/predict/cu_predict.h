@@ -5,7 +5,7 @@
  * batch at a time: the batch's nodes and leaves come to shared memory, every (document, tree) finds
  * its leaf's value, and then each document's values are added in tree order.
  *
- * Of a model with sets of categories (model/flat.h) a feature's codes come once, and become the
+ * Of a model with sets of categories (model/scorer.h) a feature's codes come once, and become the
  * values of its sets' slots on the device, by a kernel of their own. */
 #pragma once
 

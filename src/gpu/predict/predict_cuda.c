@@ -8,7 +8,6 @@
 #include "gpu/predict/cu_predict.h"
 #include "gpu/device/device.h"
 #include "gpu/device/tuning.h"
-#include "model/flat.h"
 #include "model/scorer.h"
 
 /* Documents of a column that one thread copies at a time. */

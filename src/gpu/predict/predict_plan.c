@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "gpu/predict/cu_predict.h"
 #include "gpu/device/tuning.h"
-#include "model/flat.h"
+#include "model/scorer.h"
 
 /* That the driver keeps of a block's shared memory. */
 enum { KEPT_BYTES = 1024 };
