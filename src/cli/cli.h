@@ -23,8 +23,6 @@ enum { RW_FIGURES = 8 };
 const char *rw_figure(double value);
 /* "+0.012764" */
 const char *rw_figure_signed(double value);
-/* By a format of printf; at most RW_EXACT_ROOM - 1 bytes. */
-const char *rw_figure_as(const char *format, double value);
 /* With every digit: rw_exact_text's. */
 const char *rw_exact(double value);
 
@@ -140,8 +138,6 @@ void rw_progress_start(void);
 void rw_progress_show(int done, int total, uint32_t n_docs);
 /* From now on, up to rw_progress_end, calls with this context that count their work show it. */
 int rw_progress_follow(struct rw_ctx *ctx);
-/* Wipes the bar off the line, if one stands there; it comes back with the next show. */
-void rw_progress_clear(void);
 void rw_progress_end(void);
 
 /* Outputs of the program, and the signals that end it. */
@@ -150,8 +146,6 @@ void rw_progress_end(void);
 void rw_output_open_standard(void);
 /* From now on a signal that ends the program removes its temporary files. */
 void rw_output_catch_signals(void);
-/* What the handler does. */
-void rw_output_end_by(int signal_number);
 /* Flushes standard output; `code`, or that of the failure, which is printed. */
 int rw_output_end(int code);
 
@@ -219,6 +213,7 @@ struct rw_option {
     /* Options of the command, between blanks, of which it needs one: else it has no effect, and is
      * refused. */
     const char *idle_without;
+    int n_given;        /* of the command line's copy: how often */
     const char *former; /* the name that it had before, which is still taken; NULL: none */
 };
 
@@ -257,7 +252,6 @@ struct rw_cli {
     struct rw_option
         *option; /* [n_options] the command's own, then those of many commands, parameters */
     int n_options, n_first; /* n_first: without parameters and --help, which follow */
-    unsigned char *given;   /* [n_options] how often */
     enum rw_format format;
     struct rw_model *model;
     struct rw_model *init;     /* NULL, or what a training goes on from */
@@ -280,10 +274,6 @@ struct rw_cli {
 /* The command that a line names, with its argc and argv; NULL: there is none, and *code is the exit
  * code. Each program has its own. */
 const struct rw_command *rw_command_find(int *argc, char ***argv, int *code);
-/* Reads a command line, argv[0] being the command; checks that what is read can be read, once, and
- * that what is written can be written over nothing that is read; runs the command. The exit code.
- */
-int rw_command_run(const struct rw_command *command, int argc, char **argv);
 
 /* How often was this option given? */
 int rw_is_given(const struct rw_cli *cli, const char *option);
@@ -305,11 +295,10 @@ void rw_help_print(const struct rw_cli *cli);
 /* Prints lines of it; of "  name  text", what is too long goes on below the text. */
 void rw_help_lines(FILE *out, const char *text);
 
-void rw_list_add(struct rw_list *list, const char *text);
 /* Adds copies of the parts of "a,b". */
 void rw_list_split(struct rw_list *list, const char *text);
 /* "a,b" */
-char *rw_joined(const struct rw_list *list);
+const char *rw_joined(const struct rw_list *list);
 
 /* Commands that several workers run together (comm in rankwood.h): processes that mpirun or srun
  * has started, each with the whole program, or threads of this process. Worker 0 prints and writes.
@@ -364,7 +353,7 @@ int rw_load_model_and_data(struct rw_cli *cli, const struct rw_list *files);
 /* cli->binned, of the operands, and its documents, with their weights, as cli->dataset. */
 int rw_train_read(struct rw_cli *cli);
 /* The end of reading the training set, or cli->dataset: side columns. */
-int rw_load_finish(struct rw_cli *cli, const struct rw_list *files, double start);
+int rw_load_finish(struct rw_cli *cli, const struct rw_list *files);
 /* Says how many documents and queries all workers have; size: NULL, or they are written to it. Of
  * cli->dataset features, too. */
 int rw_load_say_size(struct rw_cli *cli, const char *set, const struct rw_list *files,
@@ -376,9 +365,6 @@ uint32_t rw_load_n_features(const struct rw_cli *cli);
 int rw_load_scores(struct rw_cli *cli, const char *path, double *scores);
 /* --trees N: the first N trees of cli->model, all where `text` is NULL. */
 int rw_load_n_trees(struct rw_cli *cli, const char *text, int *n_trees);
-/* An exit code if options that choose how queries and ties count are given; `why` follows "has no
- * effect". */
-int rw_load_check_conventions(const struct rw_cli *cli, const char *why);
 /* Refuses an unknown program, and parameters that have no effect on its figures. */
 int rw_load_check_like(const struct rw_cli *cli, const char *like);
 
@@ -406,7 +392,8 @@ void rw_load_warn_lacking(const struct rw_cli *cli);
 
 /* A stage's line under --verbose; start: by rw_progress_clock. */
 void rw_load_stage(const char *stage, double ms, size_t peak_bytes);
-void rw_load_stage_since(const char *stage, double start);
+/* The same, with the time since the last one ended; "": begins the first one. */
+void rw_load_stage_end(const char *stage);
 
 /* Runs a bench, "train", by `run`, as rw_bench is called, and prints its rows: as tables, as they
  * come, or in another format at the end. Returns as functions of a command do. */

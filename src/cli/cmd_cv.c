@@ -179,10 +179,9 @@ static int validate(struct rw_cli *cli)
     rw_msg_line("%u documents in %u queries, %u features, %d folds",
                 rw_dataset_n_docs(cli->dataset), rw_dataset_n_queries(cli->dataset),
                 rw_dataset_n_features(cli->dataset), (int)n_folds);
-    const double start = rw_progress_clock();
     RW_STEP(rw_progress_follow(cli->ctx));
     RW_STEP(rw_cross_validate(cli->ctx, cli->params, cli->dataset, (int)n_folds, &cv));
-    rw_load_stage_since("cv", start);
+    rw_load_stage_end("cv");
     rw_load_warn_ties(cv->pooled, "scores", RW_TIES_ADVICE);
     results = results_json(cv, cli->params);
     RW_STEP(write_all(cli, cv, results));

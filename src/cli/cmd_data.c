@@ -25,11 +25,10 @@ static int check(struct rw_cli *cli)
 
 static int run(struct rw_cli *cli)
 {
-    const double start = rw_progress_clock();
     RW_STEP(rw_load_columns(cli, NULL, NULL, RW_LOAD_ALL));
     RW_STEP(
         rw_dataset_cache_files(cli->ctx, cli->params, cli->operands.text, cli->operands.n, output));
-    rw_load_stage_since("read, bin and write", start);
+    rw_load_stage_end("read, bin and write");
     return 0;
 }
 

@@ -120,11 +120,10 @@ static int score(struct rw_cli *cli, double **scores)
                                &cli->scorer));
     }
     RW_STEP(rw_load_weighted(cli, &cli->operands));
-    const double start = rw_progress_clock();
     *scores = rw_need(rw_dataset_n_docs(cli->dataset), sizeof(**scores));
     RW_STEP(model ? rw_scorer_run(cli->ctx, cli->scorer, cli->dataset, *scores)
                   : rw_load_scores(cli, scores_file, *scores));
-    rw_load_stage_since("scores", start);
+    rw_load_stage_end("scores");
     if (model)
         rw_load_warn_lacking(cli);
     return 0;

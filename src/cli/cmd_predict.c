@@ -161,7 +161,6 @@ static int check(struct rw_cli *cli)
 static int run(struct rw_cli *cli)
 {
     struct rw_ctx *ctx = cli->ctx;
-    double start = rw_progress_clock();
     RW_STEP(rw_load_model(cli, cli->operands.text[0], &cli->model));
     RW_STEP(rw_load_n_trees(cli, trees, &job.n_trees));
     if (probability) /* before the data is read */
@@ -169,8 +168,7 @@ static int run(struct rw_cli *cli)
     if (!leaf_ids || run_output)
         RW_STEP(rw_scorer_open(ctx, cli->model, job.n_trees, rw_params_get(cli->params, "device"),
                                &cli->scorer));
-    rw_load_stage_since("read the model", start);
-    start = rw_progress_clock();
+    rw_load_stage_end("read the model");
     RW_STEP(rw_load_columns(cli, NULL, cli->model,
                             run_output ? RW_LOAD_SCORES_BY_QUERY : RW_LOAD_SCORES));
     if (run_output)
@@ -179,15 +177,14 @@ static int run(struct rw_cli *cli)
         RW_STEP(rw_out_file_open(ctx, &cli->out, output ? output : "-"));
     RW_STEP(rw_dataset_read_each(ctx, cli->operands.text + 1, cli->operands.n - 1,
                                  leaf_ids ? NULL : cli->scorer, job.seen, take_chunk, cli));
-    rw_load_stage_since("read, score and write", start);
-    start = rw_progress_clock();
+    rw_load_stage_end("read, score and write");
     RW_STEP(rw_load_check_columns(cli));
     finish_query();
     if (run_output)
         RW_STEP(rw_out_file_commit(ctx, &job.trec));
     if (cli->out.file)
         RW_STEP(rw_out_file_commit(ctx, &cli->out));
-    rw_load_stage_since("finish the files", start);
+    rw_load_stage_end("finish the files");
     if (!job.width)
         rw_model_warn_lacking(ctx, cli->model, job.n_read, job.seen);
     return 0;

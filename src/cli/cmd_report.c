@@ -40,11 +40,10 @@ static int run(struct rw_cli *cli)
     how.n_repeats = (int)repeats;
     RW_STEP(rw_load_model_and_data(cli, &valid));
     RW_STEP(rw_out_file_open(cli->ctx, &cli->out, output));
-    const double start = rw_progress_clock();
     RW_STEP(rw_progress_follow(cli->ctx));
     RW_STEP(rw_report(cli->ctx, rw_params_eval(cli->params), cli->model, cli->dataset, &how,
                       cli->out.file));
-    rw_load_stage_since("report", start);
+    rw_load_stage_end("report");
     return rw_out_file_commit(cli->ctx, &cli->out);
 }
 

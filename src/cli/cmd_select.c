@@ -184,12 +184,11 @@ static int run(struct rw_cli *cli)
     job.how.n_repeats = (int)repeats;
     job.how.test = job.test;
     job.how.on_progress = on_progress;
-    const double start = rw_progress_clock();
     RW_STEP(rw_interrupts_stop_calls(cli->ctx));
     rw_progress_start();
     RW_STEP(rw_interrupts_end(
         rw_select(cli->ctx, cli->params, cli->binned, job.valid, &job.how, &job.selected), NULL));
-    rw_load_stage_since("select", start);
+    rw_load_stage_end("select");
     job.use = rw_load_uses(job.selected->model, &job.n_uses);
     RW_STEP(write_all(cli, job.selected));
     print(cli, job.selected);

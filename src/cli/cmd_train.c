@@ -605,11 +605,10 @@ static int check(struct rw_cli *cli)
 int rw_train_read(struct rw_cli *cli)
 {
     const struct rw_list *files = &cli->operands;
-    const double start = rw_progress_clock();
     RW_STEP(rw_load_columns(cli, NULL, cli->init, RW_LOAD_ALL));
     RW_STEP(rw_binned_read(cli->ctx, cli->params, cli->init, files->text, files->n, &cli->binned));
     cli->dataset = rw_binned_documents(cli->binned);
-    return rw_load_finish(cli, files, start);
+    return rw_load_finish(cli, files);
 }
 
 static int read_sets(struct rw_cli *cli)

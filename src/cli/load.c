@@ -21,16 +21,19 @@ void rw_load_stage(const char *stage, double ms, size_t peak_bytes)
                     (double)peak_bytes / 1e6);
 }
 
-void rw_load_stage_since(const char *stage, double start)
+static _Thread_local double last_stage; /* when it ended */
+
+void rw_load_stage_end(const char *stage)
 {
-    rw_load_stage(stage, (rw_progress_clock() - start) * 1e3, peak_bytes_so_far());
+    const double now = rw_progress_clock();
+    if (*stage)
+        rw_load_stage(stage, (now - last_stage) * 1e3, peak_bytes_so_far());
+    last_stage = now;
 }
 
-static int say_read(const struct rw_list *files, double start)
+static void say_read(const struct rw_list *files)
 {
-    rw_load_stage_since(rw_text("read %.250s%s", files->text[0], files->n > 1 ? " ..." : ""),
-                        start);
-    return 0;
+    rw_load_stage_end(rw_text("read %.250s%s", files->text[0], files->n > 1 ? " ..." : ""));
 }
 
 /* A parameter, as it was given at first, part by part. */
@@ -80,27 +83,27 @@ int rw_load_check_columns(struct rw_cli *cli)
 
 int rw_load_dataset(struct rw_cli *cli, const struct rw_list *files, struct rw_dataset **out)
 {
-    const double start = rw_progress_clock();
     const struct rw_dataset *like = out == &cli->dataset ? NULL : cli->dataset;
     RW_STEP(rw_load_columns(cli, like, cli->init ? cli->init : cli->model, RW_LOAD_ALL));
     RW_STEP(rw_dataset_read(cli->ctx, files->text, files->n, out));
-    return say_read(files, start);
+    say_read(files);
+    return 0;
 }
 
 int rw_load_valid(struct rw_cli *cli, const struct rw_list *files, struct rw_dataset **out)
 {
-    const double start = rw_progress_clock();
     if (!cli->binned || cli->init) /* the model's rounds are measured by values */
         return rw_load_dataset(cli, files, out);
     RW_STEP(rw_load_columns(cli, cli->dataset, cli->model, RW_LOAD_ALL));
     RW_STEP(rw_binned_read_valid(cli->ctx, cli->params, cli->binned, files->text, files->n, out));
-    return say_read(files, start);
+    say_read(files);
+    return 0;
 }
 
-int rw_load_finish(struct rw_cli *cli, const struct rw_list *files, double start)
+int rw_load_finish(struct rw_cli *cli, const struct rw_list *files)
 {
     const char *name;
-    RW_STEP(say_read(files, start));
+    say_read(files);
     if (rw_ctx_n_tables(cli->ctx) > 0) /* columns to ignore were not read: none are left out */
         RW_STEP(rw_params_set(cli->ctx, cli->params, "ignore", ""));
     for (int i = 0; (name = rw_side_column_name(i)) != NULL; i++) {
@@ -113,12 +116,11 @@ int rw_load_finish(struct rw_cli *cli, const struct rw_list *files, double start
 
 int rw_load_weighted(struct rw_cli *cli, const struct rw_list *files)
 {
-    const double start = rw_progress_clock();
     RW_STEP(rw_load_columns(cli, NULL, cli->init ? cli->init : cli->model, RW_LOAD_ALL));
     RW_STEP(rw_dataset_read(cli->ctx, files->text, files->n, &cli->dataset));
     if (strcmp(cli->command->params, "*") != 0) /* trainings judge them */
         RW_STEP(rw_load_check_columns(cli));
-    return rw_load_finish(cli, files, start);
+    return rw_load_finish(cli, files);
 }
 
 /* "a.txt, b.txt", or the first few and how many more. */
@@ -205,7 +207,7 @@ int rw_load_n_trees(struct rw_cli *cli, const char *text, int *n_trees)
     return 0;
 }
 
-int rw_load_check_conventions(const struct rw_cli *cli, const char *why)
+static int check_conventions(const struct rw_cli *cli, const char *why)
 {
     static const char *const ours[] = {"empty", "ties", "relevant"};
     for (int i = 0; i < 3; i++) {
@@ -220,7 +222,7 @@ int rw_load_check_like(const struct rw_cli *cli, const char *like)
     struct rw_eval_params how = *rw_params_eval(cli->params);
     char conventions[512];
     how.like = like;
-    RW_STEP(rw_load_check_conventions(cli, " with '--like': the program's conventions decide"));
+    RW_STEP(check_conventions(cli, " with '--like': the program's conventions decide"));
     /* the library's error, before the data is read */
     return rw_eval_conventions(cli->ctx, &how, conventions, sizeof(conventions));
 }
@@ -271,16 +273,15 @@ int rw_load_check_qrels(const struct rw_cli *cli, const char **like)
     if (*like)
         return rw_load_check_like(cli, *like);
     *like = "trec";
-    return rw_load_check_conventions(cli, ": '--qrels' measures as trec_eval does, unless '--like "
-                                          "rankwood' is given");
+    return check_conventions(cli, ": '--qrels' measures as trec_eval does, unless '--like "
+                                  "rankwood' is given");
 }
 
 int rw_load_qrels(const struct rw_cli *cli, const char *qrels, const struct rw_list *runs,
                   struct rw_qrels **out)
 {
-    const double start = rw_progress_clock();
     RW_STEP(rw_qrels_read(cli->ctx, qrels, runs->text, runs->n, out));
-    rw_load_stage_since("read judgments and runs", start);
+    rw_load_stage_end("read judgments and runs");
     for (int i = 0; i < runs->n; i++) {
         const struct rw_qrels_run *run = &(*out)->runs[i];
         if (run->n_unanswered > 0)
@@ -365,6 +366,7 @@ static int run_worker(void *user, struct rw_ctx *ctx, int worker)
     struct threads *t = user;
     struct rw_cli *cli = worker == 0 ? t->cli : &t->copy[worker];
     cli->ctx = ctx;
+    rw_load_stage_end("");
     const int code = t->body(cli);
     if (worker == 0)
         t->code = code;

@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -11,7 +12,6 @@
 
 struct parsing {
     struct rw_cli *cli;
-    const char **value; /* [parameters] as given; NULL: not given */
     struct rw_list metrics;
     /* DATA that follows an option which follows DATA: `train a --valid b c` */
     const char *apart;               /* the operand; NULL: all DATA is in one place */
@@ -19,11 +19,10 @@ struct parsing {
     const struct rw_option *between; /* the last option, since the last operand; NULL: none */
     const char *between_value;
     struct rw_list *behind; /* where operands go now; NULL: they are the command's */
-    int format;             /* -1: not given */
-    int quiet, verbose, strict, is_json, is_help;
+    int format, quiet, verbose, strict, is_json, is_help;
 };
 
-void rw_list_add(struct rw_list *list, const char *text)
+static void list_add(struct rw_list *list, const char *text)
 {
     list->text = rw_grown(list->text, (size_t)list->n, sizeof(*list->text));
     list->text[list->n++] = text;
@@ -33,7 +32,7 @@ void rw_list_split(struct rw_list *list, const char *text)
 {
     char *rest = NULL;
     for (char *one = strtok_r(rw_copy(text), ",", &rest); one; one = strtok_r(NULL, ",", &rest))
-        rw_list_add(list, one);
+        list_add(list, one);
 }
 
 int rw_wrong(const struct rw_cli *cli, const char *format, ...)
@@ -46,7 +45,7 @@ int rw_wrong(const struct rw_cli *cli, const char *format, ...)
 }
 
 /* The option of this name, of n bytes; NULL: there is none. */
-static const struct rw_option *find(const struct rw_cli *cli, const char *name, size_t n)
+static struct rw_option *find(const struct rw_cli *cli, const char *name, size_t n)
 {
     for (int i = 0; i < cli->n_options; i++) {
         const char *const names[2] = {cli->option[i].name, cli->option[i].former};
@@ -58,15 +57,15 @@ static const struct rw_option *find(const struct rw_cli *cli, const char *name, 
     return NULL;
 }
 
-int rw_is_given(const struct rw_cli *cli, const char *option)
-{
-    const struct rw_option *found = find(cli, option, strlen(option));
-    return found ? cli->given[found - cli->option] : 0;
-}
-
 static const struct rw_option *find_name(const struct rw_cli *cli, const char *name)
 {
     return find(cli, name, strlen(name));
+}
+
+int rw_is_given(const struct rw_cli *cli, const char *option)
+{
+    const struct rw_option *found = find_name(cli, option);
+    return found ? found->n_given : 0;
 }
 
 /* ------------------------------------------------------------------ the table */
@@ -83,6 +82,7 @@ static int holds(const char *words, const char *word)
 
 static void add(struct rw_cli *cli, struct rw_option option)
 {
+    cli->option = rw_grown(cli->option, (size_t)cli->n_options, sizeof(option));
     cli->option[cli->n_options++] = option;
 }
 
@@ -103,9 +103,9 @@ static void add_params(struct parsing *p)
         char *help =
             rw_text("%s [%s%s%s%s]", info->help, numeric ? info->range : "", numeric ? "; " : "",
                     *info->default_value ? "default " : "default: none", info->default_value);
-        add(p->cli, (struct rw_option){info->name, info->argument, help,
-                                       is_list ? RW_OPTION_LIST : RW_OPTION_TEXT,
-                                       .value = is_list ? (void *)&p->metrics : &p->value[i]});
+        add(p->cli, (struct rw_option){
+                        info->name, info->argument, help, is_list ? RW_OPTION_LIST : RW_OPTION_TEXT,
+                        .value = is_list ? (void *)&p->metrics : rw_need(1, sizeof(const char *))});
     }
 }
 
@@ -131,14 +131,6 @@ static void make_table(struct parsing *p)
     const struct rw_option *const tables[] = {command->options,
                                               command->has_results ? of_results : NULL,
                                               takes_params ? of_params : NULL};
-    size_t n_own = 0, n_params = 0;
-    while (command->options && command->options[n_own].name)
-        n_own++;
-    while (rw_param_info((int)n_params))
-        n_params++;
-    p->cli->option = rw_need(n_own + n_params + 8, sizeof(*p->cli->option));
-    p->cli->given = rw_need(n_own + n_params + 8, 1);
-    p->value = rw_need(n_params, sizeof(*p->value));
     for (int i = 0; i < 3; i++) {
         for (const struct rw_option *option = tables[i]; option && option->name; option++)
             add(p->cli, *option);
@@ -162,9 +154,9 @@ static const char *nearest_option(const struct rw_cli *cli, const char *mistaken
 }
 
 /* Our way of writing a name of n bytes: in lower case, '-' for '_'. */
-static const char *plain_name(const char *text, size_t n, char name[64])
+static const char *plain_name(const char *text, size_t n)
 {
-    snprintf(name, 64, "%.*s", (int)n, text);
+    char *name = rw_text("%.*s", (int)n, text);
     for (char *c = name; *c; c++)
         *c = *c == '_' ? '-' : (char)tolower((unsigned char)*c);
     return name;
@@ -205,8 +197,7 @@ static int unknown(const struct rw_cli *cli, const char *token)
 {
     const int n_token = (int)strcspn(token, "=");
     const char *start = token + strspn(token, "-");
-    char room[64];
-    const char *name = plain_name(start, strcspn(start, "="), room);
+    const char *name = plain_name(start, strcspn(start, "="));
     const struct elsewhere elsewhere = find_elsewhere(cli, name);
     const char *other = elsewhere.other ? elsewhere.other : name;
     const char *near = elsewhere.option ? elsewhere.option->ours : nearest_option(cli, name);
@@ -249,11 +240,10 @@ static void say_as_option(const struct rw_cli *cli, const char *name, const char
  * it is written and returns the exit code; 0 for any other operand. */
 static int check_bare(const struct rw_cli *cli, const char *operand)
 {
-    char room[64];
     const char *equals = strchr(operand, '=');
-    if (!equals || (size_t)(equals - operand) >= sizeof(room) || access(operand, F_OK) == 0)
+    if (!equals || access(operand, F_OK) == 0)
         return 0;
-    const char *name = plain_name(operand, (size_t)(equals - operand), room);
+    const char *name = plain_name(operand, (size_t)(equals - operand));
     const struct elsewhere elsewhere = find_elsewhere(cli, name);
     const struct rw_option *own = find_name(cli, name);
     const char *ours = own ? name : elsewhere.option ? elsewhere.option->ours : NULL;
@@ -289,7 +279,7 @@ static int take_set(const struct rw_cli *cli, struct rw_sets *sets, const char *
     const size_t n = (size_t)sets->given.n;
     sets->files = rw_grown(sets->files, n, sizeof(*sets->files));
     sets->files[n] = (struct rw_list){NULL, 0};
-    rw_list_add(&sets->given, text);
+    list_add(&sets->given, text);
     return split(cli, text, &sets->files[n]);
 }
 
@@ -323,15 +313,14 @@ static int take_real(const struct rw_cli *cli, const struct rw_option *option, c
 }
 
 /* text: NULL for an option without a value. */
-static int take(struct parsing *p, const struct rw_option *option, const char *text)
+static int take(struct parsing *p, struct rw_option *option, const char *text)
 {
     struct rw_cli *cli = p->cli;
-    const int again = cli->given[option - cli->option]++;
     if (!p->apart) {
         p->between = option;
         p->between_value = text;
     }
-    if (again && option->kind >= RW_OPTION_ONCE)
+    if (option->n_given++ && option->kind >= RW_OPTION_ONCE)
         return rw_wrong(cli, "option '--%s' is given twice", option->name);
     switch (option->kind) {
     case RW_OPTION_FLAG:
@@ -341,11 +330,11 @@ static int take(struct parsing *p, const struct rw_option *option, const char *t
         return take_set(cli, option->value, text);
     case RW_OPTION_INPUTS_BEHIND:
         p->behind = option->value;
-        rw_list_add(option->value, text);
+        list_add(option->value, text);
         return 0;
     case RW_OPTION_LIST:
     case RW_OPTION_INPUTS_OR_NONE:
-        rw_list_add(option->value, text);
+        list_add(option->value, text);
         return 0;
     case RW_OPTION_INPUTS:
         return split(cli, text, option->value);
@@ -368,7 +357,7 @@ static int take_long(struct parsing *p, char **argv, int *i)
 {
     const char *token = argv[*i];
     const size_t n = strcspn(token + 2, "=");
-    const struct rw_option *option = find(p->cli, token + 2, n);
+    struct rw_option *option = find(p->cli, token + 2, n);
     if (!option)
         return unknown(p->cli, token);
     const char *value = token[2 + n] ? token + 3 + n : NULL;
@@ -389,7 +378,7 @@ static int take_letters(struct parsing *p, char **argv, int *i)
     if (n_word > 1 && find(p->cli, token + 1, n_word)) /* "-output", which is no "-o utput" */
         return unknown(p->cli, token);
     for (const char *c = token + 1; *c; c++) {
-        const struct rw_option *option = p->cli->option, *end = option + p->cli->n_options;
+        struct rw_option *option = p->cli->option, *end = option + p->cli->n_options;
         while (option < end && rw_option_letter(option) != *c)
             option++;
         const char *value = NULL;
@@ -421,7 +410,7 @@ static void take_operand(struct parsing *p, const char *text)
     }
     if (!p->apart)
         p->between = NULL;
-    rw_list_add(p->behind ? p->behind : &p->cli->operands, text);
+    list_add(p->behind ? p->behind : &p->cli->operands, text);
 }
 
 static int read_line(struct parsing *p, int argc, char **argv)
@@ -440,16 +429,11 @@ static int read_line(struct parsing *p, int argc, char **argv)
 
 /* ------------------------------------------------------------------ parameters */
 
-char *rw_joined(const struct rw_list *list)
+const char *rw_joined(const struct rw_list *list)
 {
-    size_t size = 1;
-    for (int i = 0; i < list->n; i++)
-        size += strlen(list->text[i]) + 1;
-    char *all = rw_need(size, 1);
-    for (int i = 0; i < list->n; i++) {
-        strcat(all, i > 0 ? "," : "");
-        strcat(all, list->text[i]);
-    }
+    const char *all = list->text[0];
+    for (int i = 1; i < list->n; i++)
+        all = rw_text("%s,%s", all, list->text[i]);
     return all;
 }
 
@@ -461,9 +445,10 @@ static int set_params(const struct parsing *p)
         rw_params_on_no_effect(params, RW_NO_EFFECT_ERROR);
     if (p->cli->config)
         RW_STEP(rw_params_read(ctx, params, p->cli->config));
-    for (int i = 0; rw_param_info(i); i++) {
-        if (p->value[i])
-            RW_STEP(rw_params_set(ctx, params, rw_param_info(i)->name, p->value[i]));
+    for (int i = p->cli->n_first; i < p->cli->n_options; i++) {
+        const struct rw_option *option = &p->cli->option[i];
+        if (option->n_given && option->kind == RW_OPTION_TEXT)
+            RW_STEP(rw_params_set(ctx, params, option->name, *(const char **)option->value));
     }
     if (p->metrics.n > 0)
         RW_STEP(rw_params_set(ctx, params, "metric", rw_joined(&p->metrics)));
@@ -541,7 +526,7 @@ static struct inputs inputs_of(const struct rw_cli *cli)
                                  i == 0 ? cli->command->replaced_by : NULL, model_first && i == 0,
                                  takes_data && !(model_first && i == 0)});
     for (int i = 0; i < cli->n_options; i++) {
-        if (cli->given[i])
+        if (cli->option[i].n_given)
             add_option(&inputs, &cli->option[i]);
     }
     for (int i = 0; rw_param_info(i); i++) {
@@ -588,8 +573,7 @@ static const struct rw_option *option_for(const struct rw_cli *cli, const struct
                                           int n_before)
 {
     const char *wanted = slot->kind.is_data ? "DATA" : "MODEL";
-    const struct rw_option *option = cli->command->options;
-    for (; option->name; option++) {
+    for (const struct rw_option *option = cli->command->options; option->name; option++) {
         if (option->kind != RW_OPTION_OUTPUT && begins(option->argument, wanted) &&
             !rw_is_given(cli, option->name) && n_before-- == 0)
             return option;
@@ -679,9 +663,9 @@ static struct rw_list outputs_of(const struct rw_option *option)
 {
     struct rw_list paths = {0};
     const char *path = *(const char **)option->value;
-    rw_list_add(&paths, path);
+    list_add(&paths, path);
     if (option->also && strcmp(path, "-") != 0)
-        rw_list_add(&paths, rw_text("%s%s", path, option->also));
+        list_add(&paths, rw_text("%s%s", path, option->also));
     return paths;
 }
 
@@ -705,9 +689,9 @@ int rw_options_check_written(const struct rw_cli *cli, const char *path)
     return check_written(cli, &inputs, path, NULL);
 }
 
-static int is_written(const struct rw_cli *cli, const struct rw_option *option)
+static int is_written(const struct rw_option *option)
 {
-    return option->kind == RW_OPTION_OUTPUT && cli->given[option - cli->option];
+    return option->kind == RW_OPTION_OUTPUT && option->n_given;
 }
 
 /* Do two options write to one file? Two results on one standard output would be mixed. */
@@ -739,19 +723,19 @@ static int check_files(const struct rw_cli *cli)
     if (n_stdin > 1)
         return rw_wrong(cli, "standard input ('-') can be read only once");
     for (; option < end; option++) {
-        if (!is_written(cli, option))
+        if (!is_written(option))
             continue;
         const struct rw_list paths = outputs_of(option);
         for (int k = 0; k < paths.n; k++)
             RW_STEP(check_written(cli, &inputs, paths.text[k], option->name));
         for (const struct rw_option *earlier = cli->option; earlier < option; earlier++) {
-            if (is_written(cli, earlier))
+            if (is_written(earlier))
                 RW_STEP(check_outputs(cli, earlier, option));
         }
     }
     for (option = cli->option; option < end && rw_workers_leads(cli);
          option++) { /* who alone writes */
-        if (is_written(cli, option))
+        if (is_written(option))
             RW_STEP(rw_out_file_open(cli->ctx, NULL, *(const char **)option->value));
     }
     return 0;
@@ -771,16 +755,6 @@ static int check_apart(const struct parsing *p)
                     p->between->name, p->between_value, p->apart);
     rw_msg_hint("more of DATA is given directly after '%s'", p->apart_of);
     return RW_EXIT_USAGE;
-}
-
-static int take_format(struct parsing *p)
-{
-    if (p->format >= 0 && p->is_json)
-        return rw_wrong(p->cli, "'--format' and '--json' both say how to print: give one of them");
-    p->cli->format = p->is_json       ? RW_FORMAT_JSON
-                     : p->format >= 0 ? (enum rw_format)p->format
-                                      : RW_FORMAT_TEXT;
-    return 0;
 }
 
 /* How many operands "MODEL DATA... -o MODEL" has room for, before its first option. No line needs
@@ -817,11 +791,14 @@ static int check_line(struct parsing *p, int argc, char **argv)
     RW_STEP(check_apart(p));
     if (p->quiet && p->verbose)
         return rw_wrong(cli, "'--verbose' has no effect with '--quiet'");
-    RW_STEP(take_format(p));
+    if (p->is_json && rw_is_given(cli, "format"))
+        return rw_wrong(cli, "'--format' and '--json' both say how to print: give one of them");
+    p->cli->format = p->is_json ? RW_FORMAT_JSON : (enum rw_format)p->format;
     for (int i = 0; i < cli->n_options; i++) {
-        if (cli->option[i].needed && !cli->given[i])
-            return rw_wrong(cli, "'%s' needs %s %s", cli->command->name,
-                            option_name(&cli->option[i]), cli->option[i].argument);
+        const struct rw_option *option = &cli->option[i];
+        if (option->needed && !option->n_given)
+            return rw_wrong(cli, "'%s' needs %s %s", cli->command->name, option_name(option),
+                            option->argument);
     }
     return 0;
 }
@@ -831,27 +808,31 @@ static int check_idle(const struct rw_cli *cli)
 {
     for (int i = 0; i < cli->n_options; i++) {
         const struct rw_option *option = &cli->option[i];
-        int is_alone = option->idle_without != NULL;
-        for (int k = 0; cli->given[i] && k < cli->n_options; k++) {
+        const char *needed = option->idle_without;
+        if (!option->n_given)
+            continue;
+        for (int k = 0; k < cli->n_options; k++) {
             const char *other = cli->option[k].name;
-            if (cli->given[k] && holds(option->idle_with, other))
+            if (cli->option[k].n_given && holds(option->idle_with, other))
                 return rw_wrong(cli, "'--%s' has no effect with '--%s'", option->name, other);
-            is_alone &= !(cli->given[k] && holds(option->idle_without, other));
+            if (cli->option[k].n_given && holds(option->idle_without, other))
+                needed = NULL;
         }
-        if (is_alone && cli->given[i])
+        if (needed)
             return rw_wrong(cli, "'--%s' has no effect without '--%.*s'", option->name,
-                            (int)strcspn(option->idle_without + 1, " "), option->idle_without + 1);
+                            (int)strcspn(needed + 1, " "), needed + 1);
     }
     return 0;
 }
 
 static int check(struct rw_cli *cli)
 {
+    const int of_docs = *rw_params_get(cli->params, "weights") != 0;
+    const int of_queries = *rw_params_get(cli->params, "query-weights") != 0;
     const char *params = cli->command->params;
-    if (*rw_params_get(cli->params, "weights") && *rw_params_get(cli->params, "query-weights"))
+    if (of_docs && of_queries)
         return rw_wrong(cli, "'--weights' and '--query-weights' both weigh DATA: give one of them");
-    if (*rw_params_get(cli->params, "weight-column") &&
-        (*rw_params_get(cli->params, "weights") || *rw_params_get(cli->params, "query-weights")))
+    if ((of_docs || of_queries) && *rw_params_get(cli->params, "weight-column"))
         return rw_wrong(
             cli, "'--weight-column' and a file of weights both weigh DATA: give one of them");
     RW_STEP(check_idle(cli));
@@ -881,12 +862,14 @@ static int prepare(struct parsing *p, int argc, char **argv)
 static int run(struct parsing *p, int argc, char **argv)
 {
     RW_STEP(rw_workers_meet(p->cli, prepare(p, argc, argv)));
-    if (p->is_help && rw_workers_leads(p->cli))
+    if (!p->is_help)
+        return p->cli->command->run(p->cli);
+    if (rw_workers_leads(p->cli))
         rw_help_print(p->cli);
-    if (p->is_help)
-        return 0;
-    return p->cli->command->run(p->cli);
+    return 0;
 }
+
+static int run_command(const struct rw_command *command, int argc, char **argv);
 
 /* The index of the first word that names a part, else of the first operand; 0: there is none. */
 static int find_part(const struct rw_command *command, int argc, char **argv, int *part)
@@ -913,7 +896,7 @@ static int run_part(const struct rw_command *command, int argc, char **argv)
     const int at = find_part(command, argc, argv, &part);
     if (at && command->parts[part]) {
         memmove(&argv[at], &argv[at + 1], (size_t)(argc - at) * sizeof(*argv));
-        return rw_command_run(command->parts[part], argc - 1, argv);
+        return run_command(command->parts[part], argc - 1, argv);
     }
     for (; command->parts[n]; n++)
         names[n] = command->parts[n]->name + strlen(command->name) + 1;
@@ -929,17 +912,21 @@ static int run_part(const struct rw_command *command, int argc, char **argv)
         return rw_wrong(&cli, "'%s' needs %s", command->name, command->operands);
     for (int i = 0; i < n && code == RW_EXIT_OK; i++) {
         fputs(i ? "\n" : "", stdout);
-        code = rw_command_run(command->parts[i], 2, help);
+        code = run_command(command->parts[i], 2, help);
     }
     return code;
 }
 
-int rw_command_run(const struct rw_command *command, int argc, char **argv)
+/* Reads a command line, argv[0] being the command; checks that what is read can be read, once, and
+ * that what is written can be written over nothing that is read; runs the command. The exit code.
+ */
+static int run_command(const struct rw_command *command, int argc, char **argv)
 {
     if (command->parts)
         return run_part(command, argc, argv);
     struct rw_cli *cli = rw_need(1, sizeof(*cli));
-    struct parsing p = {.cli = cli, .format = -1};
+    rw_load_stage_end("");
+    struct parsing p = {.cli = cli};
     cli->command = command;
     make_table(&p);
     if (rw_ctx_new(&cli->ctx) < 0 || rw_params_new(cli->ctx, &cli->params) < 0)
@@ -960,15 +947,10 @@ int rw_command_run(const struct rw_command *command, int argc, char **argv)
 int rw_options_number(const struct rw_cli *cli, const char *option, const char *text,
                       unsigned long long least, unsigned long long most, unsigned long long *value)
 {
-    unsigned long long number = 0;
-    int good = *text != 0;
-    for (const char *c = text; good && *c; c++) {
-        const unsigned digit = (unsigned)*c - '0';
-        good = digit <= 9 && digit <= most && number <= (most - digit) / 10;
-        if (good)
-            number = number * 10 + digit;
-    }
-    if (!good || number < least)
+    char *end;
+    errno = 0;
+    const unsigned long long number = strtoull(text, &end, 10);
+    if (!isdigit((unsigned char)*text) || *end || errno || number < least || number > most)
         return rw_wrong(cli, "option '--%s': expected a whole number, %llu to %llu, found '%.100s'",
                         option, least, most, text);
     *value = number;
@@ -991,5 +973,5 @@ int main(int argc, char **argv)
     json_set_alloc_funcs(json_memory, free);
     rw_output_catch_signals();
     const struct rw_command *command = rw_command_find(&argc, &argv, &code);
-    return rw_output_end(command ? rw_command_run(command, argc, argv) : code);
+    return rw_output_end(command ? run_command(command, argc, argv) : code);
 }

@@ -18,6 +18,8 @@ static struct {
     int quiet, verbose, silent;
 } verbosity;
 
+static void clear_bar(void);
+
 void rw_msg_set(int quiet, int verbose)
 {
     verbosity.quiet = quiet;
@@ -57,7 +59,7 @@ static void print(const char *kind, const char *format, va_list args)
         if (moves_the_cursor(*c) && *c != '\n' && *c != '\t')
             *c = '?';
     }
-    rw_progress_clear();
+    clear_bar();
     if (kind)
         fprintf(stderr, "%s: %s: ", rw_msg_program, kind);
     fprintf(stderr, "%s\n", text);
@@ -222,7 +224,7 @@ double rw_progress_clock(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-void rw_progress_clear(void)
+static void clear_bar(void)
 {
     if (line.visible)
         fputs("\r\033[K", stderr);
@@ -231,14 +233,14 @@ void rw_progress_clear(void)
 
 void rw_progress_start(void)
 {
-    rw_progress_clear();
+    clear_bar();
     line.on = !verbosity.quiet && isatty(STDERR_FILENO);
     line.started = line.drawn = rw_progress_clock();
 }
 
 void rw_progress_end(void)
 {
-    rw_progress_clear();
+    clear_bar();
     line.on = 0;
 }
 
@@ -267,7 +269,7 @@ static void draw(double share, const char *text)
         bar[0] = '[';
         memcpy(bar + 1 + width, "] ", sizeof("] "));
     }
-    rw_progress_clear();
+    clear_bar();
     fprintf(stderr, "\r%s%.*s", bar, columns() - 1 - (int)strlen(bar), text);
     fflush(stderr);
     line.visible = 1;
@@ -334,7 +336,7 @@ void rw_output_open_standard(void)
     }
 }
 
-void rw_output_end_by(int number)
+static void end_by(int number)
 {
     rw_out_file_abandon(NULL);
     signal(number, SIG_DFL);
@@ -345,7 +347,7 @@ void rw_output_catch_signals(void)
 {
     static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
     for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++) {
-        struct sigaction old, now = {.sa_handler = rw_output_end_by};
+        struct sigaction old, now = {.sa_handler = end_by};
         sigemptyset(&now.sa_mask);
         if (sigaction(ending[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
             sigaction(ending[i], &now, NULL);
@@ -378,7 +380,7 @@ static void ask_to_stop(int number)
                       by_signal[] = "\nrankwood: stopping after this round\n";
     const int saved = errno;
     if (number == SIGINT && ++n_ctrl_c == 2)
-        rw_output_end_by(number);
+        end_by(number);
     if (!asked && is_aloud) {
         const int by_user = number == SIGINT;
         const ssize_t n = write(STDERR_FILENO, by_user ? by_key : by_signal,

@@ -16,7 +16,7 @@ static char *next_figure(void)
     return room[next++ % RW_FIGURES];
 }
 
-const char *rw_figure_as(const char *format, double value)
+static const char *figure_as(const char *format, double value)
 {
     char *text = next_figure();
     snprintf(text, RW_EXACT_ROOM, format, value);
@@ -25,12 +25,12 @@ const char *rw_figure_as(const char *format, double value)
 
 const char *rw_figure(double value)
 {
-    return isnan(value) ? "-" : rw_figure_as(fabs(value) < 1e9 ? "%.6f" : "%.9g", value);
+    return isnan(value) ? "-" : figure_as(fabs(value) < 1e9 ? "%.6f" : "%.9g", value);
 }
 
 const char *rw_figure_signed(double value)
 {
-    return isnan(value) ? "-" : rw_figure_as(fabs(value) < 1e9 ? "%+.6f" : "%+.9g", value);
+    return isnan(value) ? "-" : figure_as(fabs(value) < 1e9 ? "%+.6f" : "%+.9g", value);
 }
 
 const char *rw_exact(double value)
@@ -255,7 +255,7 @@ static char *cell_text(const struct column *column, const json_t *value, double 
         return rw_copy(rw_exact(real));
     if (strcmp(column->format, "%") == 0)
         return rw_text("%.2f", sum > 0 ? 100 * real / sum : 0.0);
-    return rw_copy(rw_figure_as(column->format, real + 0.0));
+    return rw_copy(figure_as(column->format, real + 0.0));
 }
 
 /* One column's cells, and how they are set. */
