@@ -2,20 +2,15 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/machine.h"
-#include "base/mem.h"
 #include "base/system.h"
 #include "comm/comm.h"
 #include "gpu/device/device.h"
-#include "params/params.h"
 #include "synth/synth.h"
 
 /* ---- names ---- */

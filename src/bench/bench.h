@@ -9,7 +9,12 @@
  */
 #pragma once
 
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "base/ctx.h"
+#include "base/mem.h"
 #include "binning/bins.h"
 #include "params/params.h"
 

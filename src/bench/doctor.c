@@ -2,14 +2,10 @@
  * subject. To add a fact: a field in its table here, and its name in rankwood.h. */
 #include "bench/bench.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/utsname.h>
 
 #include "base/machine.h"
-#include "base/mem.h"
 #include "comm/comm.h"
 #include "gpu/device/device.h"
 #include "tree/engine.h"

@@ -1,12 +1,8 @@
 /* Training sets that are made as codes, of a size whose values no memory would hold, and the suites
  * that train on them. */
 #include <float.h>
-#include <math.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/mem.h"
 #include "bench/bench.h"
 #include "comm/comm.h"
 #include "gpu/device/device.h"

@@ -1,17 +1,12 @@
 /* `rankwood bench load`: LETOR text, and the cache of it, to data and to codes that training can
  * begin with. */
 #include <fcntl.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
 
-#include "base/ctx.h"
-#include "base/mem.h"
 #include "bench/bench.h"
 #include "binning/bins.h"
 

@@ -1,11 +1,7 @@
 /* `rankwood bench predict`: scores of dense documents in memory, by each method, and whether they
  * are the plain walk's. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/machine.h"
-#include "base/mem.h"
 #include "bench/bench.h"
 #include "dataset/dataset.h"
 #include "model/scorer.h"

@@ -1,11 +1,7 @@
 /* Suites of trainings on made data: what a tree takes, how that grows with the data, and from text
  * to a model. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/mem.h"
 #include "bench/bench.h"
 #include "binning/bins.h"
 #include "dataset/dataset.h"

@@ -2,9 +2,13 @@
  * (messages.c), commands and their options (options.c), data and workers (load.c). */
 #pragma once
 
+#include <errno.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "rankwood.h"
 
@@ -227,7 +231,9 @@ struct rw_command {
         *operands;     /* "DATA... -o FILE": files that are read, as many as words before the first
                           option, or more after "..."; none are needed where it has several lines */
     const char *about; /* what it does, a line or more */
-    void (*more)(FILE *out); /* --help prints it after `about`; NULL: nothing */
+    void (*more)(
+        FILE *out,
+        const struct rw_command *command); /* --help prints it after `about`; NULL: nothing */
     const struct rw_option *options;
     int roles;          /* it takes the parameters that have one of these, but not RW_ROLE_DATA or
                            _VALIDATION */
@@ -352,8 +358,10 @@ int rw_load_weighted(struct rw_cli *cli, const struct rw_list *files);
 int rw_load_model_and_data(struct rw_cli *cli, const struct rw_list *files);
 /* cli->binned, of the operands, and its documents, with their weights, as cli->dataset. */
 int rw_train_read(struct rw_cli *cli);
-/* The end of reading the training set, or cli->dataset: side columns. */
-int rw_load_finish(struct rw_cli *cli, const struct rw_list *files);
+/* Of cli->dataset, which has been read. */
+int rw_load_side_columns(struct rw_cli *cli);
+/* The stage of reading these files has ended. */
+void rw_load_say_read(const struct rw_list *files);
 /* Says how many documents and queries all workers have; size: NULL, or they are written to it. Of
  * cli->dataset features, too. */
 int rw_load_say_size(struct rw_cli *cli, const char *set, const struct rw_list *files,

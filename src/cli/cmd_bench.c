@@ -1,9 +1,6 @@
 /* rankwood bench: measures this machine; rankwood doctor: what it has, and whether all of it gives
  * the same model. Both print the rows of the library: as tables, as they come, or in another format
  * at the end. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/cli.h"
 
 /* ------------------------------------------------------------------ rows */

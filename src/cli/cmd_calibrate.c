@@ -1,6 +1,4 @@
 /* rankwood calibrate: a map of a model's scores to probabilities, kept in the model. */
-#include <string.h>
-
 #include "cli/cli.h"
 
 static const char *output;

@@ -1,7 +1,4 @@
 /* rankwood check: what is wrong with data. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/cli.h"
 
 enum { SHOWN_DRIFT = 10 };

@@ -1,9 +1,5 @@
 /* rankwood compare: rankings of the same data, models' or files': two, or several and a baseline.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/cli.h"
 
 enum { SHOWN_MOVED = 10 };

@@ -1,8 +1,5 @@
 /* rankwood cv: cross-validation by query. Writes DIR/fold-N.txt (models), DIR/scores.txt,
  * DIR/folds.tsv and DIR/results.json. */
-#include <errno.h>
-#include <math.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

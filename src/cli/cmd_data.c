@@ -1,6 +1,4 @@
 /* rankwood bin: data as a cache; rankwood synth: made ranking data. */
-#include <string.h>
-
 #include "cli/cli.h"
 
 static const char *output;

@@ -1,7 +1,4 @@
 /* rankwood eval: measures scores, a model's or a file's. */
-#include <math.h>
-#include <string.h>
-
 #include "cli/cli.h"
 
 static const char *model, *scores_file, *per_query, *like, *trees, *qrels;

@@ -1,9 +1,8 @@
 /* rankwood export: a model in another program's format, and the check that it is the same model;
  * rankwood import: a model that another program trained. */
-#include <string.h>
-
 #include "cli/cli.h"
 
+extern const struct rw_command rw_cmd_export;
 static const char *output;
 static struct rw_exchange how;
 enum { BASE_0, BASE_1, BASE_AUTO }; /* the words of --feature-base */
@@ -98,12 +97,12 @@ static int print_verified(const struct rw_cli *cli, const struct rw_verify *veri
     return code;
 }
 
-static void list_formats(FILE *out, int imports)
+static void list_formats(FILE *out, const struct rw_command *command)
 {
     struct rw_model_format_info info;
     fputs("\nFormats:\n", out);
     for (int i = 0; rw_model_format_at(i, &info); i++) {
-        if (info.imports || !imports)
+        if (info.imports || command == &rw_cmd_export)
             rw_help_lines(out, rw_text("  %-14s %s", info.name, info.about));
     }
 }
@@ -111,11 +110,6 @@ static void list_formats(FILE *out, int imports)
 static void take_feature_base(void)
 {
     how.feature_base = base == BASE_AUTO ? RW_FEATURE_BASE_AUTO : base;
-}
-
-static void more(FILE *out)
-{
-    list_formats(out, 0);
 }
 
 static int check(struct rw_cli *cli)
@@ -147,7 +141,7 @@ const struct rw_command rw_cmd_export = {
     .operands = "MODEL --to FORMAT -o FILE",
     .about = "Writes a model for another program, so that it sends every document to the same leaf "
              "of every tree. What the format cannot express is refused, by tree and node.",
-    .more = more,
+    .more = list_formats,
     .has_results = 1,
     .options = options,
     .roles = RW_ROLE_TABLE,
@@ -168,11 +162,6 @@ static const struct rw_option import_options[] = {
     {0},
 };
 
-static void import_more(FILE *out)
-{
-    list_formats(out, 1);
-}
-
 static int import_check(struct rw_cli *cli)
 {
     take_feature_base();
@@ -192,7 +181,7 @@ const struct rw_command rw_cmd_import = {
     .about = "Reads another program's model, which then scores as it did there: every document "
              "reaches the same leaf of every tree. What our trees cannot express is refused, by "
              "name.",
-    .more = import_more,
+    .more = list_formats,
     .options = import_options,
     .check = import_check,
     .run = import_run,

@@ -1,8 +1,4 @@
 /* rankwood explain: why scores are what they are. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/cli.h"
 
 enum { TOP = 20, PIECE_DOCS = 4096 };
@@ -44,7 +40,6 @@ static struct {
     struct explained_feature *feature; /* [n] by id */
     int n;
     double *scores; /* [documents] */
-    double *values; /* [PIECE_DOCS][n] */
 } job;
 
 /* ------------------------------------------------------------------ what it prints */
@@ -116,31 +111,47 @@ static int prepare(struct rw_cli *cli)
     rw_load_warn_lacking(cli);
     list_features(cli->model);
     job.scores = rw_need(rw_dataset_n_docs(cli->dataset), sizeof(*job.scores));
-    job.values = rw_need((size_t)PIECE_DOCS * (size_t)job.n, sizeof(*job.values));
     return rw_predict(cli->ctx, cli->model, cli->dataset, job.n_trees, job.scores);
 }
 
 /* ------------------------------------------------------------------ all documents */
 
-/* SHAP values of *n documents from `begin` on, at most a chunk, in job.values. *most grows to the
- * largest |base + values - score|. */
-static int explain_chunk(struct rw_cli *cli, uint32_t begin, uint32_t *n, double *most)
+/* |base + values - score| */
+static double off_by(const double *shap, double score)
 {
-    const uint32_t left = rw_dataset_n_docs(cli->dataset) - begin;
-    *n = left < PIECE_DOCS ? left : PIECE_DOCS;
-    if (begin == 0)
-        rw_progress_start();
-    RW_STEP(rw_explainer_run(cli->ctx, job.explainer, cli->dataset, begin, *n, job.values, NULL));
-    rw_progress_show((int)(begin + *n), (int)rw_dataset_n_docs(cli->dataset), 1);
-    if (*n == left)
-        rw_progress_end();
-    for (uint32_t d = 0; d < *n; d++) {
-        double sum = job.explainer->base;
-        for (int i = 0; i < job.n; i++)
-            sum += job.values[(size_t)d * (size_t)job.n + (size_t)i];
-        const double off = fabs(sum - job.scores[begin + d]);
+    double sum = job.explainer->base;
+    for (int i = 0; i < job.n; i++)
+        sum += shap[i];
+    return fabs(sum - score);
+}
+
+/* Takes each document with its SHAP values, which may be changed. most: written, the largest
+ * difference of sums. */
+static int explain_all(struct rw_cli *cli, double *most,
+                       void (*take)(const struct rw_cli *cli, uint32_t query, uint32_t doc,
+                                    double *shap))
+{
+    const uint32_t *offset = rw_dataset_query_offsets(cli->dataset);
+    const uint32_t n_docs = rw_dataset_n_docs(cli->dataset);
+    double *values = rw_need((size_t)PIECE_DOCS * (size_t)job.n, sizeof(*values));
+    *most = 0.0;
+    rw_progress_start();
+    for (uint32_t doc = 0, end = 0, query = 0; doc < n_docs; doc++) {
+        const uint32_t begin = end;
+        double *shap = values + (size_t)(doc % PIECE_DOCS) * (size_t)job.n;
+        if (doc == begin) {
+            end += n_docs - begin < PIECE_DOCS ? n_docs - begin : PIECE_DOCS;
+            RW_STEP(rw_explainer_run(cli->ctx, job.explainer, cli->dataset, begin, end - begin,
+                                     values, NULL));
+            rw_progress_show((int)end, (int)n_docs, 1);
+        }
+        while (doc >= offset[query + 1])
+            query++;
+        const double off = off_by(shap, job.scores[doc]);
         *most = off > *most ? off : *most;
+        take(cli, query, doc, shap);
     }
+    rw_progress_end();
     return 0;
 }
 
@@ -214,19 +225,21 @@ static int print_summary(struct rw_cli *cli, double value, double most)
     return check_sums(most);
 }
 
+static void add_to_means(const struct rw_cli *cli, uint32_t query, uint32_t doc, double *shap)
+{
+    (void)cli;
+    (void)query;
+    (void)doc;
+    for (int i = 0; i < job.n; i++)
+        job.feature[i].mean += fabs(shap[i]);
+}
+
 static int summarise(struct rw_cli *cli)
 {
-    const uint32_t n_docs = rw_dataset_n_docs(cli->dataset);
-    double most = 0.0, value = 0.0;
-    for (uint32_t begin = 0, n; begin < n_docs; begin += n) {
-        RW_STEP(explain_chunk(cli, begin, &n, &most));
-        for (uint32_t d = 0; d < n; d++) {
-            for (int i = 0; i < job.n; i++)
-                job.feature[i].mean += fabs(job.values[(size_t)d * (size_t)job.n + (size_t)i]);
-        }
-    }
+    double most, value = 0.0;
+    RW_STEP(explain_all(cli, &most, add_to_means));
     for (int i = 0; i < job.n; i++)
-        job.feature[i].mean /= n_docs;
+        job.feature[i].mean /= rw_dataset_n_docs(cli->dataset);
     if (repeats > 0)
         RW_STEP(permute(cli, &value));
     if (job.n > 0)
@@ -314,19 +327,9 @@ static void write_doc(const struct rw_cli *cli, uint32_t query, uint32_t doc, do
 
 static int each_document(struct rw_cli *cli)
 {
-    const uint32_t *offset = rw_dataset_query_offsets(cli->dataset);
-    const uint32_t n_docs = rw_dataset_n_docs(cli->dataset);
-    uint32_t query = 0;
-    double most = 0.0;
+    double most;
     write_doc_head(cli);
-    for (uint32_t begin = 0, n; begin < n_docs; begin += n) {
-        RW_STEP(explain_chunk(cli, begin, &n, &most));
-        for (uint32_t d = 0; d < n; d++) {
-            while (begin + d >= offset[query + 1])
-                query++;
-            write_doc(cli, query, begin + d, job.values + (size_t)d * (size_t)job.n);
-        }
-    }
+    RW_STEP(explain_all(cli, &most, write_doc));
     if (cli->format == RW_FORMAT_JSON)
         fputs("\n]}\n", cli->out.file);
     return check_sums(most);
@@ -386,10 +389,7 @@ static int fill_side(struct rw_cli *cli, uint32_t query, struct side *one)
     one->value = rw_need((size_t)job.n, sizeof(*one->value));
     one->leaf = rw_need((size_t)job.n_trees, sizeof(*one->leaf));
     RW_STEP(rw_explainer_run(ctx, job.explainer, cli->dataset, one->doc, 1, one->shap, one->leaf));
-    double sum = job.explainer->base;
-    for (int i = 0; i < job.n; i++)
-        sum += one->shap[i];
-    return check_sums(fabs(sum - one->score));
+    return check_sums(off_by(one->shap, one->score));
 }
 
 /* What is shown in order of size: a feature or a tree. */

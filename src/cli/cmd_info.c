@@ -1,6 +1,4 @@
 /* rankwood info: what is in a model. */
-#include <stdlib.h>
-
 #include "cli/cli.h"
 
 enum { MOST_SHOWN = 20 };

@@ -1,7 +1,4 @@
 /* rankwood predict: scores, chunk by chunk, so that memory does not grow with the input. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/cli.h"
 
 static const char *output, *run_output, *trees;

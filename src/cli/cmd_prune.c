@@ -1,8 +1,4 @@
 /* rankwood prune: a model of fewer trees. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/cli.h"
 
 static const char *output;

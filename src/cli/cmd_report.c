@@ -1,6 +1,4 @@
 /* rankwood report: a model and its ranking of data, as one web page. */
-#include <string.h>
-
 #include "cli/cli.h"
 
 static struct rw_list valid;

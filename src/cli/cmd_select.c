@@ -1,8 +1,4 @@
 /* rankwood select: the fewest features within a loss. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/cli.h"
 
 static struct {

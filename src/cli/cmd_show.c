@@ -1,7 +1,4 @@
 /* rankwood show: one tree. */
-#include <math.h>
-#include <stdlib.h>
-
 #include "cli/cli.h"
 
 static unsigned long long tree;

@@ -1,10 +1,6 @@
 /* rankwood train. */
-#include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -158,7 +154,7 @@ static void log_begin(const char *note, int round)
 /* Each line is complete when it is there, so that a run can be followed. */
 static void write_line(json_t *record)
 {
-    if (!train_log.is_waiting) {
+    if (train_log.file && !train_log.is_waiting) {
         errno = 0;
         json_dumpf(record, train_log.file, JSON_COMPACT);
         fputc('\n', train_log.file);
@@ -184,22 +180,6 @@ static json_t *values_json(struct rw_params *params)
         json_object_set_new(values, name, rw_result_param(name, rw_params_get(params, name)));
     }
     return values;
-}
-
-/* used: what training takes; cli->params: as given, before anything was chosen; size: documents and
- * queries, on all workers. */
-static void log_params(struct rw_params *used, const struct rw_cli *cli, const uint64_t size[2])
-{
-    if (!train_log.file)
-        return;
-    train_log.is_waiting = 0;
-    if (train_log.resumed_round > 0)
-        write_line(rw_result_row("record:s round:i", "resume", train_log.resumed_round));
-    write_line(rw_result_row("record:s version:s params:o given:o train:o valid:o documents:l "
-                             "queries:l features:u workers:i",
-                             "params", RW_VERSION, values_json(used), values_json(cli->params),
-                             texts(&cli->operands), texts(&valid_files.given), size[0], size[1],
-                             rw_load_n_features(cli), rw_workers_count(cli->ctx)));
 }
 
 /* "train", "valid1", ...: the sets' names, as in the model file. */
@@ -241,24 +221,6 @@ static void add_reals(json_t *record, const char *key, const double *values, int
         json_object_set_new(record, key, array);
 }
 
-/* "positions", after the last round of a training with --debias. */
-static void log_positions(const struct rw_positions *found)
-{
-    if (!train_log.file)
-        return;
-    json_t *position = json_array(), *documents = json_array();
-    for (int i = 0; i < found->n; i++) {
-        json_array_append_new(position, json_integer(found->position[i]));
-        json_array_append_new(documents, json_integer((json_int_t)found->n_docs[i]));
-    }
-    json_t *record = rw_result_row("record:s round:i given:b position:o documents:o", "positions",
-                                   found->round, found->is_given, position, documents);
-    add_reals(record, "bias", found->bias, found->n);
-    add_reals(record, "propensity", found->propensity, found->n);
-    add_reals(record, "unclicked", found->unclicked, found->n);
-    write_line(record);
-}
-
 /* 0, or the exit code of an error. The log of a run that failed is removed, unless it resumed. */
 static int log_close(int run_failed)
 {
@@ -277,15 +239,6 @@ static int log_close(int run_failed)
 }
 
 /* ------------------------------------------------------------------ for people */
-
-/* What a tree read of codes that are not on the GPU: a line for people. */
-static void print_far(const struct rw_round *round)
-{
-    const double gb = (double)round->far_hist_bytes / 1e9;
-    rw_msg_line("  read of the host's memory: %.2f GB, by histograms %.2f GB in %.2f ms: %.1f GB/s",
-                (double)round->far_bytes / 1e9, gb, round->far_hist_ms,
-                round->far_hist_ms > 0.0 ? gb / (round->far_hist_ms / 1e3) : 0.0);
-}
 
 /* What was found of the positions at which documents were shown: a line each, of the first ones. */
 static void print_positions(const struct rw_positions *found)
@@ -423,6 +376,7 @@ static int on_round(void *user, const struct rw_round *round)
 {
     (void)user;
     job.rounds_run = round->round;
+    const double gb = (double)round->far_hist_bytes / 1e9;
     char line[2048], set[32];
     int at = snprintf(line, sizeof(line), "round %d/%d  %.3f s", round->round, round->n_rounds,
                       round->ms / 1e3);
@@ -437,7 +391,10 @@ static int on_round(void *user, const struct rw_round *round)
                     round->n_leaves, round->ms_lambdas, round->ms_histograms, round->ms_splits,
                     round->ms_partition, round->ms_scores, round->ms_metrics);
     if (rw_msg_is_verbose() && round->far_bytes)
-        print_far(round);
+        rw_msg_line("  read of the host's memory: %.2f GB, by histograms %.2f GB in %.2f ms: %.1f "
+                    "GB/s",
+                    (double)round->far_bytes / 1e9, gb, round->far_hist_ms,
+                    round->far_hist_ms > 0.0 ? gb / (round->far_hist_ms / 1e3) : 0.0);
     if (rw_msg_is_verbose() && round->bytes_sent)
         rw_msg_line("  %.2f MB sent to other workers by this one", (double)round->bytes_sent / 1e6);
     log_round(round);
@@ -467,25 +424,46 @@ static void on_resume(void *user, const struct rw_resumed *resumed)
     log_begin(resumed->note, resumed->round);
 }
 
+/* used: what training takes; cli->params: as given, before anything was chosen. */
 static void on_start(void *user, struct rw_params *used)
 {
-    log_params(used, user, job.size);
+    const struct rw_cli *cli = user;
+    if (!train_log.file)
+        return;
+    train_log.is_waiting = 0;
+    if (train_log.resumed_round > 0)
+        write_line(rw_result_row("record:s round:i", "resume", train_log.resumed_round));
+    write_line(rw_result_row("record:s version:s params:o given:o train:o valid:o documents:l "
+                             "queries:l features:u workers:i",
+                             "params", RW_VERSION, values_json(used), values_json(cli->params),
+                             texts(&cli->operands), texts(&valid_files.given), job.size[0],
+                             job.size[1], rw_load_n_features(cli), rw_workers_count(cli->ctx)));
 }
 
 static void on_stage(void *user, const char *stage, double ms, size_t peak_bytes)
 {
     (void)user;
     rw_load_stage(stage, ms, peak_bytes);
-    if (train_log.file)
-        write_line(rw_result_row("record:s stage:s ms:n peak_bytes:l", "timing", stage, ms,
-                                 (uint64_t)peak_bytes));
+    write_line(rw_result_row("record:s stage:s ms:n peak_bytes:l", "timing", stage, ms,
+                             (uint64_t)peak_bytes));
 }
 
+/* After the last round of a training with --debias. */
 static void on_positions(void *user, const struct rw_positions *found)
 {
+    json_t *position = json_array(), *documents = json_array();
     (void)user;
     print_positions(found);
-    log_positions(found);
+    for (int i = 0; i < found->n; i++) {
+        json_array_append_new(position, json_integer(found->position[i]));
+        json_array_append_new(documents, json_integer((json_int_t)found->n_docs[i]));
+    }
+    json_t *record = rw_result_row("record:s round:i given:b position:o documents:o", "positions",
+                                   found->round, found->is_given, position, documents);
+    add_reals(record, "bias", found->bias, found->n);
+    add_reals(record, "propensity", found->propensity, found->n);
+    add_reals(record, "unclicked", found->unclicked, found->n);
+    write_line(record);
 }
 
 /* ------------------------------------------------------------------ before */
@@ -608,7 +586,8 @@ int rw_train_read(struct rw_cli *cli)
     RW_STEP(rw_load_columns(cli, NULL, cli->init, RW_LOAD_ALL));
     RW_STEP(rw_binned_read(cli->ctx, cli->params, cli->init, files->text, files->n, &cli->binned));
     cli->dataset = rw_binned_documents(cli->binned);
-    return rw_load_finish(cli, files);
+    rw_load_say_read(files);
+    return rw_load_side_columns(cli);
 }
 
 static int read_sets(struct rw_cli *cli)

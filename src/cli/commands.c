@@ -1,9 +1,6 @@
 /* rankwood <command> [options]. To add a command: write cmd_<name>.c with its rw_cmd_<name>, which
  * prints results by cli/cli.h, name it below and in meson.build, and give it a section in
  * docs/rankwood.1.in. */
-#include <stdio.h>
-#include <string.h>
-
 #include "cli/cli.h"
 
 extern const struct rw_command rw_cmd_synth, rw_cmd_bin, rw_cmd_train, rw_cmd_predict, rw_cmd_eval,

@@ -1,7 +1,4 @@
 /* The text of --help. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/cli.h"
 
 enum { COLUMNS = 79, DOC = 29, GAP = 2 };
@@ -129,7 +126,7 @@ void rw_help_print(const struct rw_cli *cli)
     }
     rw_help_lines(out, command->about);
     if (command->more)
-        command->more(out);
+        command->more(out, command);
     print_options(out, option, cli->n_first, "");
     print_options(out, option + cli->n_first, cli->n_options - 1 - cli->n_first,
                   " Parameters, with range and default:\n");

@@ -1,9 +1,5 @@
 #include "cli/cli.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 
 static const double ties_matter = 0.001;
@@ -31,7 +27,7 @@ void rw_load_stage_end(const char *stage)
     last_stage = now;
 }
 
-static void say_read(const struct rw_list *files)
+void rw_load_say_read(const struct rw_list *files)
 {
     rw_load_stage_end(rw_text("read %.250s%s", files->text[0], files->n > 1 ? " ..." : ""));
 }
@@ -81,29 +77,32 @@ int rw_load_check_columns(struct rw_cli *cli)
                : rw_params_check(cli->ctx, cli->params, RW_PARAMS_NO_TABLE);
 }
 
+/* Reads files that are like a set, by their values or, `by_codes`, for cli->binned. */
+static int read_like(struct rw_cli *cli, const struct rw_dataset *like, const struct rw_list *files,
+                     int by_codes, struct rw_dataset **out)
+{
+    RW_STEP(rw_load_columns(cli, like, cli->init ? cli->init : cli->model, RW_LOAD_ALL));
+    RW_STEP(by_codes ? rw_binned_read_valid(cli->ctx, cli->params, cli->binned, files->text,
+                                            files->n, out)
+                     : rw_dataset_read(cli->ctx, files->text, files->n, out));
+    rw_load_say_read(files);
+    return 0;
+}
+
 int rw_load_dataset(struct rw_cli *cli, const struct rw_list *files, struct rw_dataset **out)
 {
-    const struct rw_dataset *like = out == &cli->dataset ? NULL : cli->dataset;
-    RW_STEP(rw_load_columns(cli, like, cli->init ? cli->init : cli->model, RW_LOAD_ALL));
-    RW_STEP(rw_dataset_read(cli->ctx, files->text, files->n, out));
-    say_read(files);
-    return 0;
+    return read_like(cli, out == &cli->dataset ? NULL : cli->dataset, files, 0, out);
 }
 
 int rw_load_valid(struct rw_cli *cli, const struct rw_list *files, struct rw_dataset **out)
 {
-    if (!cli->binned || cli->init) /* the model's rounds are measured by values */
-        return rw_load_dataset(cli, files, out);
-    RW_STEP(rw_load_columns(cli, cli->dataset, cli->model, RW_LOAD_ALL));
-    RW_STEP(rw_binned_read_valid(cli->ctx, cli->params, cli->binned, files->text, files->n, out));
-    say_read(files);
-    return 0;
+    /* an initial model's rounds are measured by values */
+    return read_like(cli, cli->dataset, files, cli->binned && !cli->init, out);
 }
 
-int rw_load_finish(struct rw_cli *cli, const struct rw_list *files)
+int rw_load_side_columns(struct rw_cli *cli)
 {
     const char *name;
-    say_read(files);
     if (rw_ctx_n_tables(cli->ctx) > 0) /* columns to ignore were not read: none are left out */
         RW_STEP(rw_params_set(cli->ctx, cli->params, "ignore", ""));
     for (int i = 0; (name = rw_side_column_name(i)) != NULL; i++) {
@@ -116,11 +115,10 @@ int rw_load_finish(struct rw_cli *cli, const struct rw_list *files)
 
 int rw_load_weighted(struct rw_cli *cli, const struct rw_list *files)
 {
-    RW_STEP(rw_load_columns(cli, NULL, cli->init ? cli->init : cli->model, RW_LOAD_ALL));
-    RW_STEP(rw_dataset_read(cli->ctx, files->text, files->n, &cli->dataset));
+    RW_STEP(rw_load_dataset(cli, files, &cli->dataset));
     if (strcmp(cli->command->params, "*") != 0) /* trainings judge them */
         RW_STEP(rw_load_check_columns(cli));
-    return rw_load_finish(cli, files);
+    return rw_load_side_columns(cli);
 }
 
 /* "a.txt, b.txt", or the first few and how many more. */

@@ -3,11 +3,6 @@
 #include "cli/cli.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <math.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 struct parsing {
@@ -658,17 +653,6 @@ static int check_kinds(const struct rw_cli *cli, int argc, char **argv)
 
 /* ------------------------------------------------------------------ what is written */
 
-/* What an option writes: its file, and the one with a suffix. */
-static struct rw_list outputs_of(const struct rw_option *option)
-{
-    struct rw_list paths = {0};
-    const char *path = *(const char **)option->value;
-    list_add(&paths, path);
-    if (option->also && strcmp(path, "-") != 0)
-        list_add(&paths, rw_text("%s%s", path, option->also));
-    return paths;
-}
-
 /* output: the name of the option that `path` is of; NULL: it is another file that is written. */
 static int check_written(const struct rw_cli *cli, const struct inputs *inputs, const char *path,
                          const char *output)
@@ -689,54 +673,62 @@ int rw_options_check_written(const struct rw_cli *cli, const char *path)
     return check_written(cli, &inputs, path, NULL);
 }
 
-static int is_written(const struct rw_option *option)
+/* A file that an option writes: its own, or the one with the suffix. */
+struct output {
+    const char *path;
+    const struct rw_option *option;
+    int has_suffix;
+};
+enum { MOST_OUTPUTS = 16 };
+
+static int find_outputs(const struct rw_cli *cli, struct output output[MOST_OUTPUTS])
 {
-    return option->kind == RW_OPTION_OUTPUT && option->n_given;
+    int n = 0;
+    for (int i = 0; i < cli->n_options && n + 2 <= MOST_OUTPUTS; i++) {
+        const struct rw_option *option = &cli->option[i];
+        if (option->kind != RW_OPTION_OUTPUT || !option->n_given)
+            continue;
+        const char *path = *(const char **)option->value;
+        output[n++] = (struct output){path, option, 0};
+        if (option->also && strcmp(path, "-") != 0)
+            output[n++] = (struct output){rw_text("%s%s", path, option->also), option, 1};
+    }
+    return n;
 }
 
 /* Do two options write to one file? Two results on one standard output would be mixed. */
-static int check_outputs(const struct rw_cli *cli, const struct rw_option *one,
-                         const struct rw_option *other)
+static int check_pair(const struct rw_cli *cli, const struct output *a, const struct output *b)
 {
-    const struct rw_list a = outputs_of(one), b = outputs_of(other);
-    const char *names = rw_text("'%s' and '%s'", option_name(one), option_name(other));
-    if (strcmp(a.text[0], "-") == 0 && strcmp(b.text[0], "-") == 0)
+    if (a->option == b->option)
+        return 0;
+    const char *names = rw_text("'%s' and '%s'", option_name(a->option), option_name(b->option));
+    const char *with_suffix = a->has_suffix ? a->path : b->has_suffix ? b->path : NULL;
+    if (strcmp(a->path, "-") == 0 && strcmp(b->path, "-") == 0)
         return rw_wrong(cli, "%s both go to standard output", names);
-    for (int i = 0; i < a.n; i++) {
-        for (int k = 0; k < b.n; k++) {
-            const char *path = i ? a.text[i] : b.text[k];
-            if (rw_same_file(a.text[i], b.text[k]))
-                return rw_wrong(cli, "%s name the same file%s%s", names, i || k ? ": " : "",
-                                i || k ? path : "");
-        }
-    }
-    return 0;
+    if (!rw_same_file(a->path, b->path))
+        return 0;
+    return rw_wrong(cli, "%s name the same file%s%s", names, with_suffix ? ": " : "",
+                    with_suffix ? with_suffix : "");
 }
 
 static int check_files(const struct rw_cli *cli)
 {
     const struct inputs inputs = inputs_of(cli);
-    const struct rw_option *option = cli->option, *end = option + cli->n_options;
+    struct output output[MOST_OUTPUTS];
+    const int n = find_outputs(cli, output);
     int n_stdin = 0;
     for (int i = 0; i < inputs.n; i++)
         n_stdin += strcmp(inputs.input[i].path, "-") == 0;
     if (n_stdin > 1)
         return rw_wrong(cli, "standard input ('-') can be read only once");
-    for (; option < end; option++) {
-        if (!is_written(option))
-            continue;
-        const struct rw_list paths = outputs_of(option);
-        for (int k = 0; k < paths.n; k++)
-            RW_STEP(check_written(cli, &inputs, paths.text[k], option->name));
-        for (const struct rw_option *earlier = cli->option; earlier < option; earlier++) {
-            if (is_written(earlier))
-                RW_STEP(check_outputs(cli, earlier, option));
-        }
+    for (int i = 0; i < n; i++) {
+        RW_STEP(check_written(cli, &inputs, output[i].path, output[i].option->name));
+        for (int k = 0; k < i; k++)
+            RW_STEP(check_pair(cli, &output[k], &output[i]));
     }
-    for (option = cli->option; option < end && rw_workers_leads(cli);
-         option++) { /* who alone writes */
-        if (is_written(option))
-            RW_STEP(rw_out_file_open(cli->ctx, NULL, *(const char **)option->value));
+    for (int i = 0; i < n && rw_workers_leads(cli); i++) { /* who alone writes */
+        if (!output[i].has_suffix)
+            RW_STEP(rw_out_file_open(cli->ctx, NULL, output[i].path));
     }
     return 0;
 }

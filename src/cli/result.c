@@ -1,11 +1,5 @@
 #include "cli/cli.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* ------------------------------------------------------------------ values */
 
 /* The next of some buffers, which takes turns. */
