@@ -47,11 +47,11 @@ struct list_kind {
     const char *expects; /* behind an item's features; NULL: nothing */
     int is_sign;         /* + or -, as 1 and -1; else a number */
 };
-static const struct list_kind monotone = {"monotone", "", ":+ or :-", 1},
-                              penalty_of = {"feature-penalty", "", ": and a number from 0 to 1e+30",
-                                            0},
-                              marks = {"ignore", "", NULL, 0},
-                              interactions_of = {"interactions", " in a group", NULL, 0};
+static const struct list_kind kinds[] = {
+    [RW_LIST_MARKS] = {"ignore", "", NULL, 0},
+    [RW_LIST_MONOTONE] = {"monotone", "", ":+ or :-", 1},
+    [RW_LIST_PENALTY] = {"feature-penalty", "", ": and a number from 0 to 1e+30", 0},
+    [RW_LIST_GROUP] = {"interactions", " in a group", NULL, 0}};
 
 /* As a message shows an item. */
 static int shown(size_t length)
@@ -94,7 +94,7 @@ static int read_values(struct rw_ctx *ctx, const struct list_kind *kind,
     memset(value, 0, RW_FEATURE_IDS * sizeof(*value));
     for (int ends = 0; **list && !ends;) {
         const char *item = *list;
-        const size_t length = strcspn(item, kind == &interactions_of ? ",;" : ",");
+        const size_t length = strcspn(item, kind == &kinds[RW_LIST_GROUP] ? ",;" : ",");
         const size_t at = features_length(item, length, kind->expects != NULL);
         double own;
         long first, last;
@@ -122,21 +122,10 @@ static int read_values(struct rw_ctx *ctx, const struct list_kind *kind,
     return RW_OK;
 }
 
-int rw_monotone_parse(struct rw_ctx *ctx, const char *list, const struct rw_training_features *set,
-                      int8_t *direction)
+int rw_list_values(struct rw_ctx *ctx, enum rw_list_kind kind, const char *list,
+                   const struct rw_training_features *set, double *value)
 {
-    double *value RW_FREED = NULL;
-    RW_TRY(RW_NEW(ctx, value, RW_FEATURE_IDS));
-    RW_TRY(read_values(ctx, &monotone, set, &list, value));
-    for (int f = 0; f < RW_FEATURE_IDS; f++)
-        direction[f] = (int8_t)value[f];
-    return RW_OK;
-}
-
-int rw_penalty_parse(struct rw_ctx *ctx, const char *list, const struct rw_training_features *set,
-                     double *penalty)
-{
-    return read_values(ctx, &penalty_of, set, &list, penalty);
+    return read_values(ctx, &kinds[kind], set, &list, value);
 }
 
 int rw_interactions_parse(struct rw_ctx *ctx, struct rw_arena *arena, const char *list,
@@ -150,7 +139,7 @@ int rw_interactions_parse(struct rw_ctx *ctx, struct rw_arena *arena, const char
     RW_TRY(RW_ARENA_NEW(ctx, arena, out->groups, (size_t)RW_FEATURE_IDS * out->n_words));
     RW_TRY(RW_NEW(ctx, value, RW_FEATURE_IDS));
     for (uint32_t group = 0; *list; group++) {
-        RW_TRY(read_values(ctx, &interactions_of, set, &list, value));
+        RW_TRY(read_values(ctx, &kinds[RW_LIST_GROUP], set, &list, value));
         for (size_t f = 0; f < RW_FEATURE_IDS; f++)
             out->groups[f * out->n_words + group / 64] |= (uint64_t)value[f] << group % 64;
     }
@@ -225,32 +214,20 @@ static int take_text(struct rw_ctx *ctx, struct list_text *list, int status, cha
     return status;
 }
 
-/* Of signs, or of marks. */
-static int signs_text(struct rw_ctx *ctx, const struct list_kind *kind, const int8_t *sign,
-                      char **out)
+int rw_list_text(struct rw_ctx *ctx, enum rw_list_kind kind, const double *value, char **out)
 {
     struct list_text list = {NULL, 0, 0};
-    double *value RW_FREED = NULL;
-    RW_TRY(RW_NEW(ctx, value, RW_FEATURE_IDS));
-    for (int f = 0; f < RW_FEATURE_IDS; f++)
-        value[f] = sign[f];
-    return take_text(ctx, &list, add_values(ctx, &list, kind, ',', value), out);
+    return take_text(ctx, &list, add_values(ctx, &list, &kinds[kind], ',', value), out);
 }
 
 int rw_ignore_text(struct rw_ctx *ctx, const uint8_t *ignore, char **out)
 {
-    return signs_text(ctx, &marks, (const int8_t *)ignore, out);
-}
-
-int rw_monotone_text(struct rw_ctx *ctx, const int8_t *direction, char **out)
-{
-    return signs_text(ctx, &monotone, direction, out);
-}
-
-int rw_penalty_text(struct rw_ctx *ctx, const double *penalty, char **out)
-{
-    struct list_text list = {NULL, 0, 0};
-    return take_text(ctx, &list, add_values(ctx, &list, &penalty_of, ',', penalty), out);
+    double *value RW_FREED = NULL;
+    *out = NULL;
+    RW_TRY(RW_NEW(ctx, value, RW_FEATURE_IDS));
+    for (int f = 0; f < RW_FEATURE_IDS; f++)
+        value[f] = ignore[f];
+    return rw_list_text(ctx, RW_LIST_MARKS, value, out);
 }
 
 int rw_interactions_text(struct rw_ctx *ctx, const struct rw_interactions *interactions, char **out)
@@ -261,7 +238,7 @@ int rw_interactions_text(struct rw_ctx *ctx, const struct rw_interactions *inter
     for (uint32_t g = 0; g < interactions->n_groups && status >= 0; g++) {
         for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
             value[f] = rw_groups_of(interactions, f)[g / 64] >> g % 64 & 1;
-        status = add_values(ctx, &list, &interactions_of, ';', value);
+        status = add_values(ctx, &list, &kinds[RW_LIST_GROUP], ';', value);
     }
     return take_text(ctx, &list, status, out);
 }
@@ -288,38 +265,26 @@ int rw_features_limit(struct rw_ctx *ctx, const char *list, const struct rw_trai
 }
 
 /* One list of directions, of groups or of costs serves any 'features': what it says of those that
- * these leave out is of no use, and forgotten. */
-static void forget_ignored(struct rw_feature_rules *rules)
+ * these leave out is of no use, and forgotten. value: [n_lists] NULL: there is no such list. */
+static void forget_ignored(struct rw_feature_rules *rules, double *const *value, int n_lists)
 {
     const struct rw_interactions *interactions = &rules->interactions;
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
         if (!rules->ignore[f])
             continue;
-        if (rules->monotone)
-            rules->monotone[f] = 0;
-        if (rules->penalty)
-            rules->penalty[f] = 0.0;
+        for (int i = 0; i < n_lists; i++) {
+            if (value[i])
+                value[i][f] = 0.0;
+        }
         for (uint32_t w = 0; interactions->groups && w < interactions->n_words; w++)
             interactions->groups[(size_t)f * interactions->n_words + w] = 0;
     }
 }
 
-/* From here on the parameters have ids; a list of which nothing is left is none. */
-static int make_texts(struct rw_feature_rules *rules, struct rw_ctx *ctx, struct rw_params *params)
+static int interactions_by_ids(struct rw_feature_rules *rules, struct rw_ctx *ctx,
+                               struct rw_params *params)
 {
     char *text;
-    if (params->features[0]) {
-        RW_TRY(rw_ignore_text(ctx, rules->ignore, &text));
-        rw_params_own_text(params, RW_AT_PARAM_ignore, text);
-    }
-    if (rules->monotone) {
-        RW_TRY(rw_monotone_text(ctx, rules->monotone, &text));
-        rw_params_own_text(params, RW_AT_PARAM_monotone, text);
-    }
-    if (rules->penalty) {
-        RW_TRY(rw_penalty_text(ctx, rules->penalty, &text));
-        rw_params_own_text(params, RW_AT_PARAM_feature_penalty, text);
-    }
     if (!rules->interactions.groups)
         return RW_OK;
     RW_TRY(rw_interactions_text(ctx, &rules->interactions, &text));
@@ -336,7 +301,11 @@ static int make_texts(struct rw_feature_rules *rules, struct rw_ctx *ctx, struct
 int rw_feature_rules_init(struct rw_feature_rules *out, struct rw_ctx *ctx,
                           struct rw_params *params, const struct rw_training_features *set)
 {
+    enum { MONOTONE, GROUPS, PENALTY, N_LISTS };
+    static const enum rw_list_kind lists[] = {RW_LIST_MONOTONE, RW_LIST_GROUP, RW_LIST_PENALTY};
+    double *value[N_LISTS] = {NULL}; /* but of groups */
     struct rw_arena *arena = &out->arena;
+    char *text;
     if (params->ignore[0]) {
         uint32_t n_found = 0;
         RW_TRY(RW_ARENA_NEW(ctx, arena, out->ignore, RW_FEATURE_IDS));
@@ -346,30 +315,37 @@ int rw_feature_rules_init(struct rw_feature_rules *out, struct rw_ctx *ctx,
         if (n_found == 0)
             rw_log(ctx, RW_LOG_WARNING, "ignore: the training set has none of these features");
     }
-    if (params->monotone[0]) {
-        RW_TRY(RW_ARENA_NEW(ctx, arena, out->monotone, RW_FEATURE_IDS));
-        RW_TRY(rw_monotone_parse(ctx, params->monotone, set, out->monotone));
-        RW_TRY(rw_feature_list_check(ctx, "monotone", 1, params->monotone, set, out->ignore));
-    }
-    if (params->interactions[0]) {
-        RW_TRY(rw_interactions_parse(ctx, arena, params->interactions, set, &out->interactions));
-        RW_TRY(
-            rw_feature_list_check(ctx, "interactions", 0, params->interactions, set, out->ignore));
-    }
-    if (params->feature_penalty[0]) {
-        RW_TRY(RW_ARENA_NEW(ctx, arena, out->penalty, RW_FEATURE_IDS));
-        RW_TRY(rw_penalty_parse(ctx, params->feature_penalty, set, out->penalty));
-        RW_TRY(rw_feature_list_check(ctx, "feature-penalty", 1, params->feature_penalty, set,
-                                     out->ignore));
+    for (int i = 0; i < N_LISTS; i++) {
+        const char *list = rw_params_get(params, kinds[lists[i]].parameter);
+        if (lists[i] == RW_LIST_GROUP && *list)
+            RW_TRY(rw_interactions_parse(ctx, arena, list, set, &out->interactions));
+        else if (*list) {
+            RW_TRY(RW_ARENA_NEW(ctx, arena, value[i], RW_FEATURE_IDS));
+            RW_TRY(rw_list_values(ctx, lists[i], list, set, value[i]));
+        }
+        RW_TRY(rw_feature_list_check(ctx, kinds[lists[i]].parameter,
+                                     kinds[lists[i]].expects != NULL, list, set, out->ignore));
     }
     if (params->features[0]) {
         if (!out->ignore)
             RW_TRY(RW_ARENA_NEW(ctx, arena, out->ignore, RW_FEATURE_IDS));
         RW_TRY(rw_features_limit(ctx, params->features, set, out->ignore));
-        forget_ignored(out);
+        forget_ignored(out, value, N_LISTS);
+        RW_TRY(rw_ignore_text(ctx, out->ignore, &text));
+        rw_params_own_text(params, RW_AT_PARAM_ignore, text);
     }
-    RW_TRY(make_texts(out, ctx, params));
-    out->monotone = params->monotone[0] ? out->monotone : NULL;
-    out->penalty = params->feature_penalty[0] ? out->penalty : NULL;
+    for (int i = 0; i < N_LISTS; i++) {
+        if (!value[i])
+            continue;
+        RW_TRY(rw_list_text(ctx, lists[i], value[i], &text));
+        rw_params_own_text(params, rw_param_find(kinds[lists[i]].parameter), text);
+    }
+    RW_TRY(interactions_by_ids(out, ctx, params));
+    out->penalty = params->feature_penalty[0] ? value[PENALTY] : NULL;
+    if (!params->monotone[0])
+        return RW_OK;
+    RW_TRY(RW_ARENA_NEW(ctx, arena, out->monotone, RW_FEATURE_IDS));
+    for (int f = 0; f < RW_FEATURE_IDS; f++)
+        out->monotone[f] = (int8_t)value[MONOTONE][f];
     return RW_OK;
 }

@@ -324,8 +324,13 @@ static int take_order(struct refit *r)
     const char *text = r->params->monotone[0] ? r->params->monotone : r->run_params->monotone;
     if (!text[0])
         return RW_OK;
+    double *value;
     RW_TRY(RW_ARENA_NEW(r->ctx, &r->run_arena, r->monotone, RW_FEATURE_IDS));
-    return rw_monotone_parse(r->ctx, text, &r->in.features, r->monotone);
+    RW_TRY(RW_ARENA_NEW(r->ctx, &r->run_arena, value, RW_FEATURE_IDS));
+    RW_TRY(rw_list_values(r->ctx, RW_LIST_MONOTONE, text, &r->in.features, value));
+    for (int f = 0; f < RW_FEATURE_IDS; f++)
+        r->monotone[f] = (int8_t)value[f];
+    return RW_OK;
 }
 
 /* What a worker needs by itself. */

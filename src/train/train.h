@@ -41,19 +41,16 @@ int rw_features_limit(struct rw_ctx *ctx, const char *list, const struct rw_trai
  * caller. */
 int rw_ignore_text(struct rw_ctx *ctx, const uint8_t *ignore, char **out);
 
-/* Lists of ids, ranges of ids "3-7" and names, with commas, as --ignore's. Of the set, names count.
- * Items with :+ or :- behind them. direction: [RW_FEATURE_IDS], written: 1, -1, or 0 where there is
- * none. A feature that comes twice is an error. */
-int rw_monotone_parse(struct rw_ctx *ctx, const char *list, const struct rw_training_features *set,
-                      int8_t *direction);
-int rw_monotone_text(struct rw_ctx *ctx, const int8_t *direction, char **out);
-
-/* Items with : and a number from 0 to RW_MOST_PENALTY behind them. penalty: [RW_FEATURE_IDS],
- * written: 0 where there is none. */
+/* Lists of ids, ranges of ids "3-7" and names, with commas, that give features something: 1 where
+ * there is nothing but features (MARKS, GROUP), 1 or -1 by :+ or :- behind an item (MONOTONE), or a
+ * number from 0 to RW_MOST_PENALTY behind its : (PENALTY). A feature that comes twice is an error.
+ * value: [RW_FEATURE_IDS], 0 where the list does not have the feature. Of the set, names count. */
+enum rw_list_kind { RW_LIST_MARKS, RW_LIST_MONOTONE, RW_LIST_PENALTY, RW_LIST_GROUP };
 #define RW_MOST_PENALTY 1e30
-int rw_penalty_parse(struct rw_ctx *ctx, const char *list, const struct rw_training_features *set,
-                     double *penalty);
-int rw_penalty_text(struct rw_ctx *ctx, const double *penalty, char **out);
+int rw_list_values(struct rw_ctx *ctx, enum rw_list_kind kind, const char *list,
+                   const struct rw_training_features *set, double *value);
+/* The same text for the same values. *out is owned by the caller. */
+int rw_list_text(struct rw_ctx *ctx, enum rw_list_kind kind, const double *value, char **out);
 
 /* Groups of items, with ';' between groups. */
 int rw_interactions_parse(struct rw_ctx *ctx, struct rw_arena *arena, const char *list,

@@ -35,7 +35,11 @@ static int monotone(struct job *job, const char *list)
 {
     if (*list)
         job->rules.monotone = job->grow.monotone = job->direction;
-    return rw_monotone_parse(NULL, list, &no_names, job->direction);
+    static double value[RW_FEATURE_IDS];
+    const int status = rw_list_values(NULL, RW_LIST_MONOTONE, list, &no_names, value);
+    for (int f = 0; f < RW_FEATURE_IDS; f++)
+        job->direction[f] = (int8_t)value[f];
+    return status;
 }
 
 static int interactions(struct job *job, const char *list)
@@ -50,7 +54,7 @@ static int penalty(struct job *job, const char *list)
 {
     if (*list)
         job->rules.penalty = job->penalty;
-    return rw_penalty_parse(NULL, list, &no_names, job->penalty);
+    return rw_list_values(NULL, RW_LIST_PENALTY, list, &no_names, job->penalty);
 }
 
 /* A word of the table, or custom. */

@@ -131,21 +131,22 @@ FEATURES_TEST(bad_ignore_lists)
 
 FEATURES_TEST(monotone_lists)
 {
-    static int8_t direction[RW_FEATURE_IDS], again[RW_FEATURE_IDS];
+    static double direction[RW_FEATURE_IDS], again[RW_FEATURE_IDS];
     static const uint32_t present[] = {2, 9, 10, 11, 12, 65535};
     char *text;
     cr_assert_eq(read_names("1 one\n2 two\n9 f:5\n"), RW_OK);
-    cr_assert_eq(rw_monotone_parse(ctx, "two:-,f:5:+,10-12:+,65535:-", called(NULL, 0), direction),
+    cr_assert_eq(rw_list_values(ctx, RW_LIST_MONOTONE, "two:-,f:5:+,10-12:+,65535:-",
+                                called(NULL, 0), direction),
                  RW_OK);
     int n = 0;
     for (int f = 0; f <= RW_MAX_FEATURE; f++)
         n += direction[f] != 0;
     cr_assert_eq(n, 6);
     cr_assert(direction[2] == -1 && direction[9] == 1 && direction[12] == 1);
-    cr_assert_eq(direction[65535], -1);
-    cr_assert_eq(rw_monotone_text(ctx, direction, &text), RW_OK);
+    cr_assert_eq(direction[65535], -1.0);
+    cr_assert_eq(rw_list_text(ctx, RW_LIST_MONOTONE, direction, &text), RW_OK);
     cr_assert_str_eq(text, "2:-,9-12:+,65535:-");
-    cr_assert_eq(rw_monotone_parse(ctx, text, &no_names, again), RW_OK);
+    cr_assert_eq(rw_list_values(ctx, RW_LIST_MONOTONE, text, &no_names, again), RW_OK);
     cr_assert_eq(memcmp(direction, again, sizeof(again)), 0);
     rw_mem_free(text);
     memset(ignore, 0, sizeof(ignore));
@@ -172,24 +173,24 @@ FEATURES_TEST(penalty_lists)
     static double penalty[RW_FEATURE_IDS], again[RW_FEATURE_IDS];
     char *text;
     cr_assert_eq(read_names("1 one\n2 two\n9 f:5\n"), RW_OK);
-    cr_assert_eq(
-        rw_penalty_parse(ctx, "two:2,f:5:0.50,10-12:.5,20:0,65535:1e30", called(NULL, 0), penalty),
-        RW_OK);
+    cr_assert_eq(rw_list_values(ctx, RW_LIST_PENALTY, "two:2,f:5:0.50,10-12:.5,20:0,65535:1e30",
+                                called(NULL, 0), penalty),
+                 RW_OK);
     cr_assert(penalty[1] == 0.0 && penalty[2] == 2.0 && penalty[9] == 0.5 && penalty[20] == 0.0);
-    cr_assert_eq(rw_penalty_text(ctx, penalty, &text), RW_OK);
+    cr_assert_eq(rw_list_text(ctx, RW_LIST_PENALTY, penalty, &text), RW_OK);
     cr_assert_str_eq(text, "2:2,9-12:0.5,65535:1e30");
-    cr_assert_eq(rw_penalty_parse(ctx, text, &no_names, again), RW_OK);
+    cr_assert_eq(rw_list_values(ctx, RW_LIST_PENALTY, text, &no_names, again), RW_OK);
     cr_assert_eq(memcmp(penalty, again, sizeof(again)), 0);
     rw_mem_free(text);
     for (int f = 0; f <= RW_MAX_FEATURE; f++)
         penalty[f] = 1.2345678901234567e-300 * (f + 1); /* the longest text */
-    cr_assert_eq(rw_penalty_text(ctx, penalty, &text), RW_OK);
+    cr_assert_eq(rw_list_text(ctx, RW_LIST_PENALTY, penalty, &text), RW_OK);
     /* AddressSanitizer reads a text to its end for each number of it: of the last ones there. */
     const int first = SLOW_HERE ? RW_FEATURE_IDS - RW_FEATURE_IDS / 16 : 0;
     const char *rest = text;
     for (int f = 0; f < first; f++)
         rest = (const char *)rawmemchr(rest, ',') + 1;
-    cr_assert_eq(rw_penalty_parse(ctx, rest, &no_names, again), RW_OK);
+    cr_assert_eq(rw_list_values(ctx, RW_LIST_PENALTY, rest, &no_names, again), RW_OK);
     for (int f = 0; f < first; f++)
         cr_assert_eq(again[f], 0.0);
     cr_assert_eq(
@@ -199,8 +200,8 @@ FEATURES_TEST(penalty_lists)
     static const char *const bad[] = {"3",     "3:",   ":3",     "3:x",     "3:-1", "3:1,",
                                       "3:nan", "3:1x", "3:1e31", "3:1,3:1", "x:1"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        cr_assert_eq(rw_penalty_parse(ctx, bad[i], &no_names, penalty), RW_ERR_ARGUMENT, "'%s'",
-                     bad[i]);
+        cr_assert_eq(rw_list_values(ctx, RW_LIST_PENALTY, bad[i], &no_names, penalty),
+                     RW_ERR_ARGUMENT, "'%s'", bad[i]);
         cr_assert_eq(strncmp(rw_last_error(ctx), "feature-penalty: expected", 25), 0, "%s",
                      rw_last_error(ctx));
     }
@@ -254,13 +255,13 @@ FEATURES_TEST(interaction_lists)
 
 FEATURES_TEST(bad_monotone_lists)
 {
-    static int8_t direction[RW_FEATURE_IDS];
+    static double direction[RW_FEATURE_IDS];
     static const char *const bad[] = {
         "3",     "3:",   "3:*",  "3:+,",    ",3:+",    "3+",      ":+",        "3:+-",    "x:+",
         "3-1:+", "3::+", "3 :+", "3:+,3:+", "3:+,3:-", "3:+;4:-", "2-5:+,4:-", "65536:-", "3:1"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        cr_assert_eq(rw_monotone_parse(ctx, bad[i], &no_names, direction), RW_ERR_ARGUMENT, "'%s'",
-                     bad[i]);
+        cr_assert_eq(rw_list_values(ctx, RW_LIST_MONOTONE, bad[i], &no_names, direction),
+                     RW_ERR_ARGUMENT, "'%s'", bad[i]);
         cr_assert_eq(strncmp(rw_last_error(ctx), "monotone: expected", 18), 0, "%s",
                      rw_last_error(ctx));
     }
