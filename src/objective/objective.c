@@ -375,20 +375,17 @@ static void run_labels(const struct rw_gradients *g, uint32_t q, struct rw_share
     }
 }
 
-static void run_query(const struct rw_gradients *g, uint32_t q, struct rw_share *share)
-{
-    const struct rw_objective_query query = query_by(g, q, share, 0);
-    if (g->rule.n_labels)
-        run_labels(g, q, share);
-    else
-        g->objective->query(&g->rule, &query);
-}
-
 static int run_queries(void *user, struct rw_share *share)
 {
+    const struct rw_gradients *g = user;
     for (uint64_t q, end; rw_share_next(share, &q, &end);) {
-        for (; q < end; q++)
-            run_query(user, (uint32_t)q, share);
+        for (; q < end; q++) {
+            const struct rw_objective_query query = query_by(g, (uint32_t)q, share, 0);
+            if (g->rule.n_labels)
+                run_labels(g, (uint32_t)q, share);
+            else
+                g->objective->query(&g->rule, &query);
+        }
     }
     return RW_OK;
 }

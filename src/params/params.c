@@ -343,22 +343,16 @@ int rw_params_trains_on_relevance(const struct rw_params *params)
     return rw_objective_param(rw_params_objective(params), "relevant") >= 0;
 }
 
-/* A refit takes the model's where none is set. */
-static int is_other_gain(const struct rw_params *params)
-{
-    return strcmp(params->label_gain, rw_param_rows[RW_AT_PARAM_label_gain].info.default_value) !=
-           0;
-}
-
 const struct rw_eval_params *rw_params_eval(struct rw_params *params)
 {
+    /* a refit takes the model's where none is set */
+    const int is_gain_set =
+        params->is_set[RW_AT_PARAM_label_gain] ||
+        strcmp(params->label_gain, rw_param_rows[RW_AT_PARAM_label_gain].info.default_value) != 0;
     params->eval = (struct rw_eval_params){.metric = params->metric,
                                            .empty = (enum rw_empty)params->empty,
                                            .ties = (enum rw_ties)params->ties,
-                                           .label_gain = params->is_set[RW_AT_PARAM_label_gain] ||
-                                                                 is_other_gain(params)
-                                                             ? params->label_gain
-                                                             : NULL,
+                                           .label_gain = is_gain_set ? params->label_gain : NULL,
                                            .relevant = params->relevant,
                                            .seed = params->seed};
     return &params->eval;

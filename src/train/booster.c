@@ -70,28 +70,15 @@ static int trains_on_gpu(const struct booster *b)
 }
 
 /* NULL if the caller gives the gradients. */
-static const struct rw_objective *objective_by(const struct booster *b,
-                                               const struct rw_params *params)
-{
-    return b->hooks && b->hooks->gradients ? NULL : rw_params_objective(params);
-}
-
 static const struct rw_objective *objective_of(const struct booster *b)
 {
-    return objective_by(b, b->params);
+    return b->hooks && b->hooks->gradients ? NULL : rw_params_objective(b->params);
 }
 
 /* Gradients are made here, from scores that the engine hands out. */
 static int hands_gradients(const struct booster *b)
 {
     return !b->engine->rules.objective;
-}
-
-/* One that an engine may compute, or NULL. */
-static const struct rw_objective *objective_of_engines(const struct booster *b)
-{
-    const struct rw_objective *own = objective_of(b);
-    return own && own->device != RW_OBJECTIVE_HOST && !b->params->label_weights[0] ? own : NULL;
 }
 
 /* The sets have codes already; from here on the parameter has ids. */
@@ -145,11 +132,12 @@ static void set_engine_rules(struct booster *b)
 {
     const struct rw_params *p = b->params;
     const struct rw_grow_rules *grow = &b->grow_rules;
+    const struct rw_objective *own = objective_of(b);
     rw_params_objective_rule(p, &b->rule);
     b->rules = (struct rw_engine_rules){
         .cut = rw_params_cut_rule(p),
-        .objective = objective_of_engines(b),
-        .gradients_by = objective_of(b) ? objective_of(b)->name : NULL,
+        .objective = own && own->device != RW_OBJECTIVE_HOST && !p->label_weights[0] ? own : NULL,
+        .gradients_by = own ? own->name : NULL,
         .rule = &b->rule,
         .lambda = b->rule.pair,
         .newton = p->split == RW_SPLIT_NEWTON,
@@ -227,13 +215,6 @@ static int load_engine(struct booster *b)
     return load_sets(b);
 }
 
-static int choose_stop_set(struct booster *b)
-{
-    unsigned char is_train[RW_MAX_SETS];
-    RW_TRY(rw_sets_find_train(b->engine, &b->in, is_train));
-    return rw_comm_agree(b->ctx, rw_eval_sets_choose(&b->eval_sets, is_train));
-}
-
 static struct rw_facts facts_of(const struct booster *b)
 {
     return (struct rw_facts){.grows = 1,
@@ -243,16 +224,6 @@ static struct rw_facts facts_of(const struct booster *b)
                              .on_gpu = b->engine ? trains_on_gpu(b) : RW_FACT_UNKNOWN};
 }
 
-/* The values that train: numbers for `auto`, and defaults for what has no effect. */
-static int take_params(struct booster *b, const struct rw_params *given)
-{
-    const struct rw_facts facts = facts_of(b);
-    RW_TRY(rw_params_copy(b->ctx, given, &b->params));
-    RW_TRY(rw_params_resolve(b->ctx, b->params, b->in.all_docs, b->in.features.n_features,
-                             b->in.n_sets - 1));
-    return rw_params_drop_idle(b->ctx, b->params, &facts);
-}
-
 /* All but the engine. */
 static int prepare_rules(struct booster *b, const struct rw_params *given, double *start)
 {
@@ -260,8 +231,13 @@ static int prepare_rules(struct booster *b, const struct rw_params *given, doubl
         rw_params_check(b->ctx, given, b->in.n_sets > 1 ? RW_PARAMS_TRAIN : RW_PARAMS_TRAIN_ALONE));
     if (given->is_set[RW_AT_PARAM_threads])
         RW_TRY(rw_ctx_set_threads(b->ctx, given->threads));
-    RW_TRY(take_params(b, given));
-    RW_TRY(rw_train_check_sides(b->ctx, b->params, objective_by(b, b->params), b->in.set[0]));
+    /* numbers for `auto`, and defaults for what has no effect */
+    const struct rw_facts facts = facts_of(b);
+    RW_TRY(rw_params_copy(b->ctx, given, &b->params));
+    RW_TRY(rw_params_resolve(b->ctx, b->params, b->in.all_docs, b->in.features.n_features,
+                             b->in.n_sets - 1));
+    RW_TRY(rw_params_drop_idle(b->ctx, b->params, &facts));
+    RW_TRY(rw_train_check_sides(b->ctx, b->params, objective_of(b), b->in.set[0]));
     if (b->in.all_docs == 0)
         return rw_fail(b->ctx, RW_ERR_DATA, "the training set has no documents");
     RW_TRY(prepare_features(b));
@@ -346,36 +322,21 @@ static int prepare_own_gradients(struct booster *b)
     return rw_comm_agree(b->ctx, status);
 }
 
-static int continue_model(struct booster *b)
-{
-    /* in a checkpoint there are the metrics of these rounds, too */
-    struct rw_eval_sets *eval = rw_checkpointer_resumes(&b->checkpointer) ? NULL : &b->eval_sets;
-    RW_TRY(rw_continue(b->engine, &b->in, b->params, eval, b->model, &b->tree_room));
-    b->run.first_round = b->model->n_trees;
-    b->params->rounds += b->run.first_round;
-    return RW_OK;
-}
-
 /* The rounds that were run before. */
 static int take_rounds(struct booster *b)
 {
-    if (b->init)
-        RW_TRY(continue_model(b));
+    /* in a checkpoint there are the metrics of the model's rounds, too */
+    struct rw_eval_sets *eval = rw_checkpointer_resumes(&b->checkpointer) ? NULL : &b->eval_sets;
+    if (b->in.init)
+        RW_TRY(rw_continue(b->engine, &b->in, b->params, eval, b->model, &b->tree_room));
+    b->run.first_round = b->model->n_trees;
+    b->params->rounds += b->run.first_round;
     RW_TRY(rw_checkpointer_restore(&b->checkpointer, b->engine, &b->eval_sets, b->params->rounds,
                                    b->model, &b->tree_room));
     b->run.n_complete = b->run.round = b->model->n_trees;
     for (int t = b->run.round; t > 0 && b->model->tree[t - 1].n_leaves == 1; t--)
         b->run.n_empty_trees++;
     b->run.is_ended = rw_checkpointer_was_ended(&b->checkpointer, b->params->rounds);
-    return RW_OK;
-}
-
-/* The same on all workers, whatever GPUs they have. */
-static int choose_batch(struct booster *b)
-{
-    uint64_t batch = (uint64_t)b->engine->batch;
-    RW_TRY(rw_comm_max(b->ctx, &batch, 1));
-    b->grow_rules.batch = (int32_t)batch;
     return RW_OK;
 }
 
@@ -432,6 +393,7 @@ static void tell_pairs(struct booster *b)
 static int prepare(struct booster *b, const struct rw_params *params)
 {
     double start = rw_clock_ms();
+    unsigned char is_train[RW_MAX_SETS];
     int status = prepare_rules(b, params, &start);
     status = status < 0 ? status : prepare_checkpoints(b);
     status = status < 0 ? status : open_engine(b, b->params->device);
@@ -440,12 +402,16 @@ static int prepare(struct booster *b, const struct rw_params *params)
     RW_TRY(rw_choose_agree(b->ctx, &b->choice, &b->engine));
     RW_TRY(rw_eval_sets_share(&b->eval_sets));
     RW_TRY(load_engine(b));
-    RW_TRY(choose_stop_set(b));
+    RW_TRY(rw_sets_find_train(b->engine, &b->in, is_train));
+    RW_TRY(rw_comm_agree(b->ctx, rw_eval_sets_choose(&b->eval_sets, is_train)));
     if (rw_checkpointer_is_on(&b->checkpointer))
         RW_TRY(rw_checkpointer_take_data(&b->checkpointer, b->engine, &b->in));
     RW_TRY(take_rounds(b));
-    if (b->grow_rules.batch == 0)
-        RW_TRY(choose_batch(b));
+    if (b->grow_rules.batch == 0) { /* the same on all workers, whatever GPUs they have */
+        uint64_t batch = (uint64_t)b->engine->batch;
+        RW_TRY(rw_comm_max(b->ctx, &batch, 1));
+        b->grow_rules.batch = (int32_t)batch;
+    }
     RW_TRY(rw_grower_new(b->ctx, &b->grow_rules, &b->grower));
     RW_TRY(RW_ARENA_NEW(b->ctx, &b->arena, b->leaf_slot, rw_grow_max_slots(&b->grow_rules)));
     RW_TRY(prepare_own_gradients(b));

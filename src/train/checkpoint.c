@@ -196,13 +196,6 @@ static int read_header(struct rw_words *w)
     return rw_words_newline(w);
 }
 
-static int parse(struct rw_words *w, struct rw_checkpoint *out)
-{
-    RW_TRY(rw_model_new(w->ctx, &out->model));
-    RW_TRY(grammar(w, out));
-    return check_content(w, out);
-}
-
 int rw_checkpoint_parse(struct rw_ctx *ctx, const char *path, const char *text, size_t n,
                         struct rw_checkpoint *out)
 {
@@ -212,7 +205,9 @@ int rw_checkpoint_parse(struct rw_ctx *ctx, const char *path, const char *text, 
     RW_TRY(rw_model_checksum_check(ctx, path, text, n));
     words.end -= RW_CHECKSUM_LINE_BYTES;
     words.after = "the checksum";
-    const int status = parse(&words, out);
+    int status = rw_model_new(ctx, &out->model);
+    status = status < 0 ? status : grammar(&words, out);
+    status = status < 0 ? status : check_content(&words, out);
     if (status < 0)
         rw_checkpoint_release(out);
     return status;

@@ -233,16 +233,6 @@ static int register_metrics(struct rw_eval_sets *eval, struct rw_engine *engine)
     return RW_OK;
 }
 
-static int fail_undefined(const struct rw_eval_sets *eval)
-{
-    if (eval->params->early_stop == 0)
-        return RW_OK;
-    return rw_fail(eval->ctx, RW_ERR_DATA,
-                   "the metric '%s' of validation set %d is not a number, so training cannot stop "
-                   "early",
-                   eval->value[eval->stop_value].name, eval->stop_set);
-}
-
 int rw_eval_sets_round(struct rw_eval_sets *eval, struct rw_engine *engine, int round)
 {
     int v = 0;
@@ -258,8 +248,13 @@ int rw_eval_sets_round(struct rw_eval_sets *eval, struct rw_engine *engine, int 
     if (eval->stop_value < 0)
         return RW_OK;
     const double value = eval->value[eval->stop_value].value;
+    if (value != value && round == 1 && eval->params->early_stop > 0)
+        return rw_fail(eval->ctx, RW_ERR_DATA,
+                       "the metric '%s' of validation set %d is not a number, so training cannot "
+                       "stop early",
+                       eval->value[eval->stop_value].name, eval->stop_set);
     if (value != value) /* of a custom metric, or no query counts: nothing to stop by */
-        return round == 1 ? fail_undefined(eval) : RW_OK;
+        return RW_OK;
     const double better_by =
         eval->lower_is_better ? eval->best_value - value : value - eval->best_value;
     if (eval->best_round == 0 || better_by > eval->params->early_stop_delta) {
