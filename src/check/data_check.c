@@ -12,6 +12,7 @@
 #include "dataset/dataset.h"
 #include "dataset/names.h"
 #include "io/data_format.h"
+#include "metric/dcg.h"
 #include "metric/metric.h"
 
 /* From where on something is a finding. First guesses, on MQ2008, OHSUMED and made data. */
@@ -321,12 +322,11 @@ static int check_some(void *user, struct rw_share *share)
 static int check_features(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                           const struct rw_dataset *other, struct rw_feature_check *features)
 {
-    struct job job = {.dataset = dataset, .other = other, .features = features};
+    struct job job = {.dataset = dataset,
+                      .other = other,
+                      .longest = rw_longest_query(dataset->query_offset, dataset->n_queries),
+                      .features = features};
     RW_FREED uint64_t *hash = NULL;
-    for (uint32_t q = 0; q < dataset->n_queries; q++) {
-        const uint32_t n = dataset->query_offset[q + 1] - dataset->query_offset[q];
-        job.longest = n > job.longest ? n : job.longest;
-    }
     RW_TRY(RW_NEW(ctx, hash, dataset->n_columns));
     job.hash = hash;
     const int status = rw_parallel(ctx, ctx->n_threads, dataset->n_columns, 1, check_some, &job);

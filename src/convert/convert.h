@@ -274,8 +274,6 @@ int rw_lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_m
  * values where unlisted categories go; NULL: this model's can. */
 int rw_part_missing(struct rw_ctx *ctx, const struct rw_model *model,
                     const struct rw_model_format *format, struct rw_model **out);
-/* Is the feature one by words there? The format says categories. */
-int rw_by_words(const struct rw_model_format *format, const struct rw_feature_categories *of);
 /* Does the split list categories of the side that our tree calls the left one? Else its children
  * stand the other way round than ours. */
 int rw_lists_left(const struct rw_model *model, const struct rw_tree *tree, int32_t node);
@@ -357,6 +355,7 @@ int rw_is_number(const char *text, size_t n, double *out);
 void rw_read_set(struct rw_source *source, struct rw_ensemble *out, struct rw_ens_node *node,
                  const uint32_t *category, size_t n);
 void rw_sort_numbers(uint32_t *number, size_t n);
+int rw_by_number(const void *a, const void *b);
 /* Sorts records and keeps one of those that compare as equal. Returns how many there are then. */
 size_t rw_sort_unique(void *all, size_t n, size_t size, int (*compare)(const void *, const void *));
 /* Reads a node: `node` is zeroed but for children of -1; child: both NULL for a leaf. */

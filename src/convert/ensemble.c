@@ -393,17 +393,12 @@ static int gather_categories(struct raising *r, struct listed *of_column)
             if (node->left < 0 || !node->by_category)
                 continue;
             struct listed *of = &of_column[node->column - r->from->first_column];
-            const uint32_t n_known = of->n;
             of->is_one = 1;
             RW_TRY(RW_ARENA_GROW(r->ctx, r->arena, of->number, of->room,
                                  (size_t)of->n + node->n_listed));
-            for (uint32_t k = 0; k < node->n_listed; k++) {
-                const uint32_t at = rw_numbers_under(of->number, n_known, node->listed[k]);
-                if (at == n_known || of->number[at] != node->listed[k])
-                    of->number[of->n++] = node->listed[k];
-            }
-            if (of->n > n_known)
-                rw_sort_numbers(of->number, of->n);
+            for (uint32_t k = 0; k < node->n_listed; k++)
+                of->number[of->n++] = node->listed[k];
+            of->n = (uint32_t)rw_sort_unique(of->number, of->n, sizeof(*of->number), rw_by_number);
             if (of->n > RW_MAX_CATEGORIES)
                 return rw_fail(r->ctx, RW_ERR_FORMAT,
                                "%s: feature %u, by categories, has over %d of them in its splits, "

@@ -71,7 +71,7 @@ static const char *word_not_number(const struct rw_model_format *format,
 }
 
 /* Where a format says both, words are for features whose own are not all numbers. */
-int rw_by_words(const struct rw_model_format *format, const struct rw_feature_categories *of)
+static int by_words(const struct rw_model_format *format, const struct rw_feature_categories *of)
 {
     return format->categories == RW_SAYS_WORDS && word_not_number(format, of) != NULL;
 }
@@ -108,7 +108,7 @@ static uint32_t list_categories(const struct lowering *l, const struct rw_tree *
     const struct rw_feature_categories *of =
         rw_categories_find(&l->model->categories, tree->feature[i]);
     const int left = rw_lists_left(l->model, tree, i);
-    const int words = rw_by_words(l->format, of);
+    const int words = by_words(l->format, of);
     uint32_t n = 0;
     for (uint32_t k = 0; k < of->n; k++) { /* n_numbers is n where there are no words */
         if (rw_set_has(&tree->set[i], words ? k : of->number[k].code) == left)
@@ -124,7 +124,7 @@ static int check_unknown(struct lowering *l, int32_t t, int32_t i, int *apart)
     const struct rw_feature_categories *of =
         rw_categories_find(&l->model->categories, tree->feature[i]);
     char text[RW_FEATURE_TEXT + 8];
-    *apart = l->rules->unknown_missing && rw_by_words(l->format, of) &&
+    *apart = l->rules->unknown_missing && by_words(l->format, of) &&
              tree->missing_left[i] == rw_lists_left(l->model, tree, i);
     if (!*apart)
         return RW_OK;
@@ -369,8 +369,7 @@ static int lower_categories(struct lowering *l, struct rw_ensemble *out)
             continue;
         for (uint32_t k = 0; k < of->n_numbers; k++)
             number[k] = of->number[k].number;
-        RW_TRY(rw_ensemble_categories(l->ctx, out, column,
-                                      rw_by_words(l->format, of) ? NULL : number,
+        RW_TRY(rw_ensemble_categories(l->ctx, out, column, by_words(l->format, of) ? NULL : number,
                                       (const char *const *)of->word, of->n));
     }
     return RW_OK;
@@ -486,7 +485,7 @@ static int conflicts(const struct parting *p, const struct rw_tree *tree, int32_
     int lists_any = 0;
     for (uint32_t code = 0; code < of->n; code++)
         lists_any |= rw_set_has(&tree->set[node], code) != unlisted_left;
-    return lists_any && tree->missing_left[node] != unlisted_left && !rw_by_words(p->format, of);
+    return lists_any && tree->missing_left[node] != unlisted_left && !by_words(p->format, of);
 }
 
 static const struct fact *find_fact(const struct parting *p, int32_t fact, uint32_t feature)

@@ -65,7 +65,7 @@ int rw_set_columns(struct rw_source *source, struct rw_ensemble *out, uint64_t n
                : rw_keep(source, rw_ensemble_set_columns(source->ctx, out, (uint32_t)n));
 }
 
-static int by_number(const void *a, const void *b)
+int rw_by_number(const void *a, const void *b)
 {
     const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return (x > y) - (x < y);
@@ -87,7 +87,7 @@ size_t rw_sort_unique(void *all, size_t n, size_t size, int (*compare)(const voi
 void rw_sort_numbers(uint32_t *number, size_t n)
 {
     if (n > 1)
-        qsort(number, n, sizeof(*number), by_number);
+        qsort(number, n, sizeof(*number), rw_by_number);
 }
 
 void rw_read_set(struct rw_source *source, struct rw_ensemble *out, struct rw_ens_node *node,

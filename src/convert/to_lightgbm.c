@@ -254,11 +254,6 @@ struct reading {
     const json_t *words; /* lists of pandas_categorical; NULL: there are none */
 };
 
-static int is_word(struct slice slice, const char *word)
-{
-    return slice.n == strlen(word) && memcmp(slice.text, word, slice.n) == 0;
-}
-
 static int begins(struct slice line, const char *with)
 {
     return line.n >= strlen(with) && memcmp(line.text, with, strlen(with)) == 0;
@@ -296,7 +291,7 @@ static int read_block(struct reading *r, const char *const *keys)
             continue;
         const struct slice key = {line.text, (size_t)(equals - line.text)};
         for (int k = 0; keys[k]; k++) {
-            if (!is_word(key, keys[k]))
+            if (!rw_is_among(key.text, key.n, keys[k]))
                 continue;
             if (r->value[k].text)
                 return rw_refuse(r->source, "tree %d: '%s' appears twice", r->number, keys[k]);
@@ -370,7 +365,7 @@ static int objective_fits(struct slice objective)
         return 1;
     int fits = rw_is_among(word.text, word.n, plain);
     while (next_word(&objective, &word))
-        fits &= !is_word(word, "sqrt");
+        fits &= !rw_is_among(word.text, word.n, "sqrt");
     return fits;
 }
 
@@ -449,7 +444,7 @@ static void read_columns(struct reading *r, int64_t n)
         if (!next_word(&infos, &word))
             rw_refuse(source, "'feature_infos' has %lld entries; expected %lld", (long long)i,
                       (long long)n);
-        out->column_had[i] = !is_word(word, "none");
+        out->column_had[i] = !rw_is_among(word.text, word.n, "none");
         is_one[i] = out->column_had[i] && !begins(word, "[");
     }
     if (next_word(&names, &word) || next_word(&infos, &word))
@@ -464,12 +459,12 @@ static void read_header(struct reading *r)
         "num_class",     "num_tree_per_iteration", "max_feature_idx", "objective",
         "feature_names", "feature_infos",          "version",         NULL};
     struct slice line;
-    if (!next_line(r, &line) || !is_word(line, "tree"))
+    if (!next_line(r, &line) || !rw_is_among(line.text, line.n, "tree"))
         rw_refuse(r->source, "line 1: expected 'tree'");
     if (r->source->status < 0 || read_block(r, keys) < 0)
         return;
     const struct slice version = r->value[VERSION], objective = r->value[OBJECTIVE];
-    if (!is_word(version, "v2") && !is_word(version, "v3") && !is_word(version, "v4"))
+    if (!rw_is_among(version.text, version.n, "v2 v3 v4"))
         rw_refuse(r->source, "expected version=v2, v3 or v4");
     const int64_t n_class = one_whole(r, N_CLASS, 0, INT32_MAX);
     if (n_class > 1)

@@ -228,30 +228,12 @@ static int write_pmml(const struct rw_ensemble *e, struct rw_put *put)
 
 /* ------------------------------------------------------------------ in */
 
-/* Where an element may stand: in which other, NULL for the root. */
-static const struct {
-    const char *name, *in;
-} places[] = {
-    {"PMML", NULL},
-    {"Header", "PMML"},
-    {"Application", "Header"},
-    {"DataDictionary", "PMML"},
-    {"DataField", "DataDictionary"},
-    {"MiningModel", "PMML"},
-    {"MiningSchema", "MiningModel"},
-    {"MiningSchema", "TreeModel"},
-    {"MiningField", "MiningSchema"},
-    {"Segmentation", "MiningModel"},
-    {"Segment", "Segmentation"},
-    {"True", "Segment"},
-    {"TreeModel", "Segment"},
-    {"Node", "TreeModel"},
-    {"Node", "Node"},
-    {"True", "Node"},
-    {"SimplePredicate", "Node"},
-    {"SimpleSetPredicate", "Node"},
-    {"Array", "SimpleSetPredicate"},
-};
+/* Where an element may stand: its name, in which other; the root in none. */
+static const char places[] =
+    "PMML< Header<PMML Application<Header DataDictionary<PMML DataField<DataDictionary "
+    "MiningModel<PMML MiningSchema<MiningModel MiningSchema<TreeModel MiningField<MiningSchema "
+    "Segmentation<MiningModel Segment<Segmentation True<Segment TreeModel<Segment Node<TreeModel "
+    "Node<Node True<Node SimplePredicate<Node SimpleSetPredicate<Node Array<SimpleSetPredicate";
 
 /* Attributes that decide how a document is scored. */
 static const struct {
@@ -268,8 +250,8 @@ static const struct {
 struct reading {
     struct rw_source *source;
     struct rw_ensemble *out;
-    json_t *column; /* name -> index; of the fields so far, or of all that there were */
-    uint32_t n_fields, n_targets;
+    struct rw_query_ids column; /* names; of the fields so far, or of all that there were */
+    uint32_t n_targets;
 };
 
 static double read_number(const struct reading *r, const struct rw_xml *at, const char *text)
@@ -280,25 +262,26 @@ static double read_number(const struct reading *r, const struct rw_xml *at, cons
     return out;
 }
 
-static int add_column(struct reading *r, const char *name, uint32_t column)
+/* 1: there is a field of that name, and *of is what is known of its categories. name: or NULL. */
+static int find_column(const struct reading *r, const char *name, uint32_t *column,
+                       const struct rw_ens_categories **of)
 {
-    if (json_object_set_new(r->column, name, json_integer(column)) < 0)
-        rw_source_no_memory(r->source);
-    return r->source->status;
-}
-
-/* Are the column's categories, those of what the file was written from, words, or numbers? */
-static int is_by(const struct reading *r, const char *name, int words)
-{
-    const uint32_t column = (uint32_t)json_integer_value(json_object_get(r->column, name));
-    const struct rw_ens_categories *of =
-        r->source->names ? rw_ens_categories_of(r->source->names, column) : NULL;
-    return of && !of->word == !words;
+    size_t index = 0;
+    const int found = name && rw_query_ids_find(&r->column, name, strlen(name), &index);
+    *column = (uint32_t)index;
+    *of = r->source->names && found ? rw_ens_categories_of(r->source->names, *column) : NULL;
+    return found;
 }
 
 static int is(const struct rw_xml *element, const char *name)
 {
     return element && strcmp(element->name, name) == 0;
+}
+
+static void add_column(struct reading *r, const char *name)
+{
+    size_t index;
+    rw_keep(r->source, rw_query_ids_add(r->source->ctx, &r->column, name, &index));
 }
 
 static void read_field(struct reading *r, const struct rw_xml *at)
@@ -310,7 +293,9 @@ static void read_field(struct reading *r, const struct rw_xml *at)
     const int by_words = type && strcmp(type, "string") == 0;
     const int by_category = by_words || (is_double && kind && strcmp(kind, "categorical") == 0);
     const int is_target = is_double && !by_category;
-    const int is_known = json_object_get(r->column, name) != NULL;
+    const struct rw_ens_categories *of;
+    uint32_t column;
+    const int is_known = find_column(r, name, &column, &of);
     r->n_targets += (uint32_t)is_target;
     if (!name || !type || (!is_target && !by_category && strcmp(type, "float") != 0))
         rw_refuse_line(r->source, at->line,
@@ -318,7 +303,7 @@ static void read_field(struct reading *r, const struct rw_xml *at)
     else if (!kind || strcmp(kind, by_category ? "categorical" : "continuous") != 0)
         rw_refuse_line(r->source, at->line, "expected optype=\"%s\"",
                        by_category ? "categorical" : "continuous");
-    else if (by_category && (!is_known || !is_by(r, name, by_words)))
+    else if (by_category && (!of || (of->word == NULL) == by_words))
         rw_refuse_line(r->source, at->line,
                        "a <DataField> of categories where the model's feature has others, or none");
     else if (!is_target && r->source->names && !is_known)
@@ -326,7 +311,7 @@ static void read_field(struct reading *r, const struct rw_xml *at)
     else if (!is_target && !r->source->names && is_known)
         rw_refuse_line(r->source, at->line, "two <DataField> of the same name");
     else if (!is_target && !is_known)
-        add_column(r, name, r->n_fields++);
+        add_column(r, name);
 }
 
 /* "n7", or "l7" */
@@ -395,14 +380,13 @@ static void read_predicate(const struct reading *r, const struct rw_xml *child, 
                        at->name, set ? "an <Array>" : "a value");
         return;
     }
-    const json_t *column = json_object_get(r->column, field);
-    const uint32_t index = (uint32_t)json_integer_value(column);
+    const struct rw_ens_categories *of;
+    uint32_t index;
+    const int is_known = find_column(r, field, &index, &of);
     const double threshold = kind == 0 ? read_number(r, at, value) : 0;
-    const struct rw_ens_categories *of =
-        r->source->names && column ? rw_ens_categories_of(r->source->names, index) : NULL;
     uint32_t category[RW_MAX_CATEGORIES];
     const uint32_t n = set && of ? read_array(r, array, of, category) : 0;
-    if (!column || (set && !of))
+    if (!is_known || (set && !of))
         rw_refuse_line(r->source, at->line, "a <%s> on no <DataField>", at->name);
     else if (!is_second && strcmp(asks, operators[kind][0]) != 0)
         rw_refuse_line(r->source, at->line, "expected %s in the first child", operators[kind][0]);
@@ -494,14 +478,12 @@ static void read_tree(struct reading *r, const struct rw_xml *at)
 /* May it stand here, and has it the attributes that decide how a document is scored? */
 static void check_element(struct reading *r, const struct rw_xml *at)
 {
-    const size_t n_places = sizeof(places) / sizeof(places[0]);
-    size_t i = 0;
-    while (i < n_places && (!is(at, places[i].name) ||
-                            (places[i].in ? !is(at->parent, places[i].in) : at->parent != NULL)))
-        i++;
-    if (i == n_places)
+    char place[64];
+    const int n =
+        snprintf(place, sizeof(place), "%s<%s", at->name, at->parent ? at->parent->name : "");
+    if (!rw_is_among(place, (size_t)n, places))
         rw_refuse_line(r->source, at->line, "did not expect <%.40s> here", at->name);
-    for (i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {
+    for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {
         const char *value = rw_xml_attribute(at, fixed[i].name);
         if (is(at, fixed[i].of) && (!value || strcmp(value, fixed[i].value) != 0))
             rw_refuse_line(r->source, at->line, "expected %s=\"%s\"", fixed[i].name,
@@ -519,33 +501,15 @@ static const struct rw_xml *following(const struct rw_xml *at)
     return at ? at->next : NULL;
 }
 
-/* The categories of what the file was written from, whose fields have been compared with them. */
-static void copy_categories(struct reading *r)
-{
-    const struct rw_ensemble *names = r->source->names;
-    if (!names || !names->categories || rw_set_columns(r->source, r->out, names->n_columns) < 0)
-        return;
-    for (uint32_t i = 0; i < names->n_columns && r->source->status == RW_OK; i++) {
-        const struct rw_ens_categories *of = rw_ens_categories_of(names, i);
-        if (of)
-            rw_keep(r->source,
-                    rw_ensemble_categories(r->source->ctx, r->out, i, of->word ? NULL : of->number,
-                                           (const char *const *)of->word, of->n));
-    }
-}
-
 /* Reads what write_pmml writes. Whatever else PMML can say is refused. */
 static int parse_pmml(struct rw_source *source, struct rw_ensemble *out)
 {
     const struct rw_ensemble *names = source->names;
-    RW_RELEASED(rw_arena_free) struct rw_arena arena = {0};
-    struct reading r = {source, out, json_object(), 0, 0};
-    if (!r.column)
-        rw_source_no_memory(source);
+    struct reading r = {.source = source, .out = out};
     /* Indexes by name: those of what the file was written from, else in the order of the fields. */
     for (uint32_t i = 0; names && i < names->n_columns && source->status == RW_OK; i++)
-        add_column(&r, names->column_name[i], i);
-    const struct rw_xml *root = rw_xml_parse(source, source->text, source->n, 1, &arena);
+        add_column(&r, names->column_name[i]);
+    const struct rw_xml *root = rw_xml_parse(source, source->text, source->n, 1, &out->arena);
     for (const struct rw_xml *at = root; at && source->status == RW_OK; at = following(at)) {
         check_element(&r, at);
         if (is(at, "DataField"))
@@ -555,11 +519,13 @@ static int parse_pmml(struct rw_source *source, struct rw_ensemble *out)
         if (is(at, "TreeModel"))
             read_tree(&r, at);
     }
-    if (source->status == RW_OK)
-        copy_categories(&r);
+    if (names && names->categories) { /* the fields have been compared with them; borrowed */
+        out->n_columns = names->n_columns;
+        out->categories = names->categories;
+    }
     if (r.n_targets != 1)
         rw_refuse(source, "%u <DataField> for the score; expected 1", r.n_targets);
-    json_decref(r.column);
+    rw_query_ids_release(&r.column);
     return source->status;
 }
 

@@ -159,7 +159,6 @@ static void read_forest(struct rw_source *source, const struct rw_xml *forest,
 static int parse_ranklib(struct rw_source *source, struct rw_ensemble *ensemble)
 {
     const char *at = source->text, *const end = source->text + source->n;
-    RW_RELEASED(rw_arena_free) struct rw_arena arena = {0};
     char first[41] = "";
     uint64_t line = 1;
     const char *stop = memchr(at, '\n', source->n);
@@ -175,7 +174,8 @@ static int parse_ranklib(struct rw_source *source, struct rw_ensemble *ensemble)
         stop = memchr(at, '\n', (size_t)(end - at));
         at = stop ? stop + 1 : end;
     }
-    const struct rw_xml *root = rw_xml_parse(source, at, (size_t)(end - at), line, &arena);
+    const struct rw_xml *root =
+        rw_xml_parse(source, at, (size_t)(end - at), line, &ensemble->arena);
     if (root && strcmp(root->name, "ensemble") != 0)
         rw_refuse(source, "<%.40s>; expected <ensemble>", root->name);
     else if (root)
@@ -205,8 +205,7 @@ static void read_ranker(struct rw_source *source, const struct rw_xml *root,
 
 static int parse_quickrank(struct rw_source *source, struct rw_ensemble *ensemble)
 {
-    RW_RELEASED(rw_arena_free) struct rw_arena arena = {0};
-    const struct rw_xml *root = rw_xml_parse(source, source->text, source->n, 1, &arena);
+    const struct rw_xml *root = rw_xml_parse(source, source->text, source->n, 1, &ensemble->arena);
     if (root)
         read_ranker(source, root, ensemble);
     return source->status;

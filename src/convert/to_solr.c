@@ -63,7 +63,7 @@ static int write_solr(const struct rw_ensemble *ensemble, struct rw_put *put)
 
 /* What nodes are read with. */
 struct reading {
-    json_t *column; /* name -> index in "features" */
+    struct rw_query_ids column; /* names, in the order of "features" */
     int null_is_zero;
 };
 
@@ -94,11 +94,11 @@ static void read_node(struct rw_source *source, const void *from, struct rw_ens_
         return;
     }
     const char *name = rw_json_text(source, from, "feature");
-    const json_t *column = json_object_get(r->column, name);
-    if (!column)
+    size_t column = 0;
+    if (!rw_query_ids_find(&r->column, name, strlen(name), &column))
         rw_refuse(source, "feature '%.60s' is not among 'features': Solr would end the tree there",
                   name);
-    node->column = (uint32_t)json_integer_value(column);
+    node->column = (uint32_t)column;
     node->threshold = read_float(source, from, "threshold");
     node->nan = RW_NAN_ZERO;
     if (!r->null_is_zero) {
@@ -119,10 +119,11 @@ static void read_feature(struct rw_source *source, struct reading *r, const json
         if (strcmp(class, "org.apache.solr.ltr.norm.IdentityNormalizer") != 0)
             rw_refuse(source, "feature '%.60s' has a normalizer, '%.60s'", name, class);
     }
-    if (json_object_get(r->column, name))
+    size_t index;
+    const int is_known = rw_query_ids_add(source->ctx, &r->column, name, &index);
+    if (is_known == 1)
         rw_refuse(source, "two features '%.60s'", name);
-    if (json_object_set_new(r->column, name, json_integer(column)) < 0)
-        rw_source_no_memory(source);
+    rw_keep(source, is_known);
     rw_keep(source, rw_ensemble_name(source->ctx, out, column, name));
     out->column_had[column] = 1;
 }
@@ -163,11 +164,10 @@ static void read_model(struct rw_source *source, struct reading *r, const json_t
 
 static int parse_solr(struct rw_source *source, struct rw_ensemble *out)
 {
-    RW_SCOPED(json_decref) json_t *column = json_object();
-    RW_SCOPED(json_decref) json_t *root = column ? rw_json_load(source, 0) : NULL;
-    if (!column)
-        rw_source_no_memory(source);
-    read_model(source, &(struct reading){.column = column}, root, out);
+    RW_SCOPED(json_decref) json_t *root = rw_json_load(source, 0);
+    struct reading r = {.null_is_zero = 0};
+    read_model(source, &r, root, out);
+    rw_query_ids_release(&r.column);
     return source->status;
 }
 

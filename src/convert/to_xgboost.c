@@ -324,13 +324,22 @@ static void read_columns(struct rw_source *source, const json_t *learner, uint32
     }
 }
 
-/* The words of a column's dictionary into word [n], their bytes into text. Texts stand one after
- * the other, `offsets` says where. XGBoost 3.2 counts the characters of those in pandas' frames,
- * and their bytes in others, so only texts in which these are the same are sure. */
-static void copy_words(struct rw_source *source, const json_t *values, const json_t *offsets,
-                       uint32_t column, size_t n, const char **word, char *text)
+/* XGBoost 3.1 and later: dictionaries of a data frame's columns, whose places are the categories
+ * in splits. Texts stand one after the other, `offsets` says where. XGBoost 3.2 counts the
+ * characters of those in pandas' frames, and their bytes in others, so only texts in which these
+ * are the same are sure. */
+static void read_words(struct rw_source *source, const json_t *from, uint32_t column,
+                       struct rw_ensemble *out)
 {
-    const int64_t n_values = (int64_t)json_array_size(values);
+    const json_t *values = rw_json_array(source, from, "values", -1);
+    const json_t *offsets = json_object_get(from, "offsets");
+    const size_t n_values = json_array_size(values), n_offsets = json_array_size(offsets);
+    const size_t n = !offsets ? n_values : n_offsets > 0 ? n_offsets - 1 : 0;
+    const char **word = NULL;
+    char *text = NULL; /* the words, one after the other */
+    if (n == 0 || n > UINT32_MAX || RW_READ_NEW(source, out, word, n) < 0 ||
+        RW_READ_NEW(source, out, text, offsets ? n_values + n : n * LONGEST_NUMBER) < 0)
+        return;
     int64_t at = offsets ? rw_json_integer_at(source, offsets, "offsets", 0, 0, 0) : 0;
     for (size_t i = 0; i < n && source->status == RW_OK; i++) {
         word[i] = text;
@@ -340,7 +349,8 @@ static void copy_words(struct rw_source *source, const json_t *values, const jso
             text += snprintf(text, LONGEST_NUMBER, "%lld", (long long)number) + 1;
             continue;
         }
-        const int64_t end = rw_json_integer_at(source, offsets, "offsets", i + 1, at, n_values);
+        const int64_t end =
+            rw_json_integer_at(source, offsets, "offsets", i + 1, at, (int64_t)n_values);
         for (; at < end && source->status == RW_OK; at++) {
             const int64_t byte =
                 rw_json_integer_at(source, values, "values", (size_t)at, -128, 255);
@@ -353,23 +363,6 @@ static void copy_words(struct rw_source *source, const json_t *values, const jso
         }
         *text++ = 0;
     }
-}
-
-/* XGBoost 3.1 and later: dictionaries of a data frame's columns, whose places are the categories
- * in splits. */
-static void read_words(struct rw_source *source, const json_t *from, uint32_t column,
-                       struct rw_ensemble *out)
-{
-    const json_t *values = rw_json_array(source, from, "values", -1);
-    const json_t *offsets = json_object_get(from, "offsets");
-    const size_t n_values = json_array_size(values), n_offsets = json_array_size(offsets);
-    const size_t n = !offsets ? n_values : n_offsets > 0 ? n_offsets - 1 : 0;
-    const char **word = NULL;
-    char *text = NULL;
-    if (n == 0 || n > UINT32_MAX || RW_READ_NEW(source, out, word, n) < 0 ||
-        RW_READ_NEW(source, out, text, offsets ? n_values + n : n * LONGEST_NUMBER) < 0)
-        return;
-    copy_words(source, values, offsets, column, n, word, text);
     if (source->status == RW_OK)
         rw_keep(source, rw_ensemble_categories(source->ctx, out, column, NULL, word, (uint32_t)n));
 }

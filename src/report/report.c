@@ -68,16 +68,6 @@ static int bin_of(double value, double from, double to, int n_bins)
     return bin < 0 ? 0 : bin < n_bins ? bin : n_bins - 1;
 }
 
-/* A range of values that has a width. */
-static void widen(double *from, double *to)
-{
-    if (*from < *to)
-        return;
-    const double by = fabs(*from) > 1 ? fabs(*from) / 2 : 0.5;
-    *from -= by;
-    *to += by;
-}
-
 /* ------------------------------------------------------------------ by query */
 
 struct ranked {
@@ -210,7 +200,11 @@ static int count_labels(struct rw_ctx *ctx, struct rw_report *report)
         report->score_from = score < report->score_from ? score : report->score_from;
         report->score_to = score > report->score_to ? score : report->score_to;
     }
-    widen(&report->score_from, &report->score_to);
+    if (!(report->score_from < report->score_to)) { /* a range has a width */
+        const double by = fmax(fabs(report->score_from) / 2, 0.5);
+        report->score_from -= by;
+        report->score_to += by;
+    }
     for (int g = 0; g < report->n_labels; g++) {
         struct rw_report_group *group = &report->label[g];
         double sum = 0.0;
@@ -479,16 +473,6 @@ static void curve_legend(const struct rw_curves *curves, FILE *out)
     fputs("</ul>\n", out);
 }
 
-/* Which sets have the metric of this column? At most as many as the chart takes. */
-static void find_curves(const struct rw_model *model, int column, struct rw_curves *curves)
-{
-    *curves = (struct rw_curves){.model = model};
-    for (int i = column; i < model->n_metrics && curves->n < RW_REPORT_LABELS; i++) {
-        if (strcmp(curve_metric(model, i), curve_metric(model, column)) == 0)
-            curves->column[curves->n++] = i;
-    }
-}
-
 /* Rounds at even steps, and those that matter. */
 static void curve_table(const struct rw_report *report, FILE *out)
 {
@@ -537,7 +521,12 @@ static void learning_curves(const struct rw_report *report, FILE *out)
             first++;
         if (first < i) /* drawn already */
             continue;
-        find_curves(model, i, &curves);
+        /* the sets that have the metric, at most as many as the chart takes */
+        curves = (struct rw_curves){.model = model};
+        for (int k = i; k < model->n_metrics && curves.n < RW_REPORT_LABELS; k++) {
+            if (strcmp(curve_metric(model, k), curve_metric(model, i)) == 0)
+                curves.column[curves.n++] = k;
+        }
         snprintf(id, sizeof(id), "curve%d", ++n_charts);
         snprintf(about, sizeof(about), "%.100s by round of training, 1 to %d",
                  curve_metric(model, i), model->n_rounds_run);
@@ -920,30 +909,25 @@ static void write_page(const struct rw_report *report, FILE *out)
           out);
 }
 
-static void warn_of_ties(struct rw_ctx *ctx, const struct rw_eval *eval)
-{
-    int i = 0;
-    while (i < eval->n_metrics && !(fabs(eval->metrics[i].ties_moved) > ties_matter))
-        i++;
-    if (i < eval->n_metrics)
-        rw_log(ctx, RW_LOG_WARNING,
-               "with tied documents in the opposite order, %s would move by %+.6f",
-               eval->metrics[i].name, eval->metrics[i].ties_moved);
-}
-
 int rw_report(struct rw_ctx *ctx, const struct rw_eval_params *how, const struct rw_model *model,
               const struct rw_dataset *dataset, const struct rw_report_options *options, FILE *out)
 {
     RW_DEFAULT_FPENV;
     struct rw_report report = {0};
-    int status = RW_OK;
+    int status = RW_OK, tied = 0;
     /* Of this thread only: a host program's locale may write 0,5. */
     const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (!plain)
         return rw_fail(ctx, RW_ERR_MEMORY, "out of memory: no room for a locale");
     const locale_t before = uselocale(plain);
     RW_TRY_OUT(rw_report_gather(ctx, how, model, dataset, options, &report));
-    warn_of_ties(ctx, report.eval);
+    while (tied < report.eval->n_metrics &&
+           !(fabs(report.eval->metrics[tied].ties_moved) > ties_matter))
+        tied++;
+    if (tied < report.eval->n_metrics)
+        rw_log(ctx, RW_LOG_WARNING,
+               "with tied documents in the opposite order, %s would move by %+.6f",
+               report.eval->metrics[tied].name, report.eval->metrics[tied].ties_moved);
     errno = 0;
     write_page(&report, out);
     if (fflush(out) != 0 || ferror(out))

@@ -18,7 +18,10 @@ struct ticks {
  * of the plot, sizes of text and lines in pixels. */
 struct plot {
     FILE *out;
-    double x0, x1, y0, y1; /* data at the left, right, bottom, top */
+    const struct rw_chart_words *words;
+    double x0, x1, y0, y1; /* data at the left, right, bottom, top; equal ends: no such axis */
+    struct ticks x, y;
+    int least_height; /* pixels */
 };
 
 static double at_x(const struct plot *plot, double x)
@@ -31,26 +34,9 @@ static double at_y(const struct plot *plot, double y)
     return 100 - (y - plot->y0) / (plot->y1 - plot->y0) * 100;
 }
 
-/* Room beside the plot for labels: `letters` on the left, half of `last` on the right.
- * least_height: pixels. */
-static void open_plot(FILE *out, const struct rw_chart_words *words, int letters, int last,
-                      int least_height)
+static void close_plot(const struct plot *plot)
 {
-    static const double letter = 7.7; /* pixels of a digit in the widest of common fonts */
-    fprintf(out, "<div class=\"plot\" style=\"padding:0 %.0fpx 0 %.0fpx\">\n",
-            fmax(8, last * letter / 2 + 2), fmax(letters, 2) * letter + 8);
-    if (*words->y)
-        rw_html(out, "<p class=\"axis\">%s</p>\n", words->y);
-    rw_html(out,
-            "<svg class=\"chart\" style=\"min-height:%dpx\" role=\"img\" "
-            "aria-labelledby=\"%-s-title\">\n<title id=\"%-s-title\">%s</title>\n"
-            "<line class=\"base\" x1=\"0\" x2=\"100%%\" y1=\"100%%\" y2=\"100%%\"/>\n",
-            least_height, words->id, words->id, words->about);
-}
-
-static void close_plot(FILE *out, const struct rw_chart_words *words)
-{
-    rw_html(out, "<p class=\"axis mid\">%s</p>\n</div>\n", words->x);
+    rw_html(plot->out, "<p class=\"axis mid\">%s</p>\n</div>\n", plot->words->x);
 }
 
 /* Paths cannot be in percent: they are in a drawing of 100 by 100 that is stretched. */
@@ -59,15 +45,12 @@ static const char open_paths[] = "<svg viewBox=\"0 0 100 100\" preserveAspectRat
 /* 1, 2 or 5 times a power of ten: about `n` steps in the range. */
 static double nice_step(double range, int n)
 {
-    const double rough = range / n;
-    double step = pow(10, floor(log10(rough)));
-    if (rough > step * 5)
-        step *= 10;
-    else if (rough > step * 2)
-        step *= 5;
-    else if (rough > step)
-        step *= 2;
-    return step;
+    static const double steps[] = {1, 2, 5, 10};
+    const double rough = range / n, ten = pow(10, floor(log10(rough)));
+    int i = 0;
+    while (i < 3 && rough > ten * steps[i])
+        i++;
+    return ten * steps[i];
 }
 
 static const char *tick_text(double value, double step, char buffer[RW_HTML_ROOM])
@@ -109,26 +92,43 @@ static struct ticks x_ticks_of(const struct plot *plot, int whole)
     return ticks;
 }
 
-static void draw_y_ticks(const struct plot *plot, const struct ticks *ticks)
+/* The axes that there are, with the ticks of y: whole: at whole numbers only. Beside the plot is
+ * room for the letters of labels on the left, and half a label on the right. */
+static void open_plot(struct plot *plot, int whole_x, int whole_y)
 {
+    static const double letter = 7.7; /* pixels of a digit in the widest of common fonts */
+    FILE *out = plot->out;
     char text[RW_HTML_ROOM];
-    for (int i = 0; i < ticks->n; i++) {
-        const double value = (ticks->first + i) * ticks->step, y = at_y(plot, value);
-        fprintf(plot->out,
+    if (plot->x0 < plot->x1)
+        plot->x = x_ticks_of(plot, whole_x);
+    if (plot->y0 < plot->y1)
+        plot->y = ticks_of(plot->y0, plot->y1, 5, whole_y);
+    fprintf(out, "<div class=\"plot\" style=\"padding:0 %.0fpx 0 %.0fpx\">\n",
+            fmax(8, plot->x.letters * letter / 2 + 2), fmax(plot->y.letters, 2) * letter + 8);
+    if (*plot->words->y)
+        rw_html(out, "<p class=\"axis\">%s</p>\n", plot->words->y);
+    rw_html(out,
+            "<svg class=\"chart\" style=\"min-height:%dpx\" role=\"img\" "
+            "aria-labelledby=\"%-s-title\">\n<title id=\"%-s-title\">%s</title>\n"
+            "<line class=\"base\" x1=\"0\" x2=\"100%%\" y1=\"100%%\" y2=\"100%%\"/>\n",
+            plot->least_height, plot->words->id, plot->words->id, plot->words->about);
+    for (int i = 0; i < plot->y.n; i++) {
+        const double value = (plot->y.first + i) * plot->y.step, y = at_y(plot, value);
+        fprintf(out,
                 "<line class=\"grid\" x1=\"0\" x2=\"100%%\" y1=\"%.2f%%\" y2=\"%.2f%%\"/>"
                 "<text class=\"tick end\" x=\"-6\" y=\"%.2f%%\" dy=\"4\">%s</text>\n",
-                y, y, y, tick_text(value, ticks->step, text));
+                y, y, y, tick_text(value, plot->y.step, text));
     }
 }
 
-static void draw_x_ticks(const struct plot *plot, const struct ticks *ticks)
+static void draw_x_ticks(const struct plot *plot)
 {
     char text[RW_HTML_ROOM];
-    for (int i = 0; i < ticks->n; i++) {
-        const double value = (ticks->first + i) * ticks->step;
+    for (int i = 0; i < plot->x.n; i++) {
+        const double value = (plot->x.first + i) * plot->x.step;
         fprintf(plot->out,
                 "<text class=\"tick mid\" x=\"%.2f%%\" y=\"100%%\" dy=\"18\">%s</text>\n",
-                at_x(plot, value), tick_text(value, ticks->step, text));
+                at_x(plot, value), tick_text(value, plot->x.step, text));
     }
 }
 
@@ -204,7 +204,7 @@ static void draw_line(const struct plot *plot, const struct rw_curves *curves, i
 void rw_chart_curves(FILE *out, const struct rw_chart_words *words, const struct rw_curves *curves)
 {
     char text[RW_HTML_ROOM];
-    struct plot plot = {.out = out, .x0 = 1, .x1 = curves->model->n_rounds_run};
+    struct plot plot = {.out = out, .words = words, .x0 = 1, .x1 = curves->model->n_rounds_run};
     if (!value_range(curves, &plot.y0, &plot.y1)) {
         fputs("<p>No round has a value: no query counts.</p>\n", out);
         return;
@@ -213,10 +213,8 @@ void rw_chart_curves(FILE *out, const struct rw_chart_words *words, const struct
         plot.x0 -= 0.5;
         plot.x1 += 0.5;
     }
-    const struct ticks x = x_ticks_of(&plot, 1), y = ticks_of(plot.y0, plot.y1, 5, 0);
-    open_plot(out, words, y.letters, x.letters, 0);
-    draw_y_ticks(&plot, &y);
-    draw_x_ticks(&plot, &x);
+    open_plot(&plot, 1, 0);
+    draw_x_ticks(&plot);
     fputs(open_paths, out);
     for (int i = 0; i < curves->n; i++)
         draw_line(&plot, curves, i);
@@ -227,7 +225,7 @@ void rw_chart_curves(FILE *out, const struct rw_chart_words *words, const struct
         draw_mark(out, at_x(&plot, best), 100, -6, text);
     }
     fputs("</svg>\n", out);
-    close_plot(out, words);
+    close_plot(&plot);
 }
 
 /* ------------------------------------------------------------------ values by query */
@@ -235,15 +233,14 @@ void rw_chart_curves(FILE *out, const struct rw_chart_words *words, const struct
 void rw_chart_values(FILE *out, const struct rw_chart_words *words, const struct rw_report *report)
 {
     char figure[RW_HTML_ROOM], text[RW_HTML_ROOM + 8];
-    struct plot plot = {.out = out, .x0 = report->value_from, .x1 = report->value_to, .y1 = 1};
+    struct plot plot = {
+        .out = out, .words = words, .x0 = report->value_from, .x1 = report->value_to, .y1 = 1};
     const double bin = (plot.x1 - plot.x0) / RW_REPORT_VALUE_BINS;
     const double mean = report->eval->metrics[0].mean;
     for (int i = 0; i < RW_REPORT_VALUE_BINS; i++)
         plot.y1 = report->value_bin[i] > plot.y1 ? report->value_bin[i] : plot.y1;
     plot.y1 *= 1.15;
-    const struct ticks x = x_ticks_of(&plot, 0), y = ticks_of(plot.y0, plot.y1, 5, 1);
-    open_plot(out, words, y.letters, x.letters, 0);
-    draw_y_ticks(&plot, &y);
+    open_plot(&plot, 0, 1);
     for (int i = 0; i < RW_REPORT_VALUE_BINS; i++) {
         const double top = at_y(&plot, report->value_bin[i]), wide = 100.0 / RW_REPORT_VALUE_BINS;
         fprintf(out,
@@ -252,13 +249,13 @@ void rw_chart_values(FILE *out, const struct rw_chart_words *words, const struct
                 i * wide + 0.2, top, wide - 0.4, 100 - top, plot.x0 + i * bin,
                 plot.x0 + (i + 1) * bin, report->value_bin[i]);
     }
-    draw_x_ticks(&plot, &x);
+    draw_x_ticks(&plot);
     if (mean >= plot.x0 && mean <= plot.x1) {
         snprintf(text, sizeof(text), "mean %s", rw_html_figure(mean, figure));
         draw_mark(out, at_x(&plot, mean), 0, 10, text);
     }
     fputs("</svg>\n", out);
-    close_plot(out, words);
+    close_plot(&plot);
 }
 
 /* ------------------------------------------------------------------ values by size */
@@ -284,11 +281,9 @@ void rw_chart_sizes(FILE *out, const struct rw_chart_words *words, const struct 
     char text[RW_HTML_ROOM], figure[RW_HTML_ROOM];
     const double slot = 100.0 / report->n_sizes;
     const double air = (report->value_to - report->value_from) * 0.02;
-    const struct plot plot = {
-        .out = out, .y0 = report->value_from - air, .y1 = report->value_to + air};
-    const struct ticks y = ticks_of(plot.y0, plot.y1, 5, 0);
-    open_plot(out, words, y.letters, 0, 0);
-    draw_y_ticks(&plot, &y);
+    struct plot plot = {
+        .out = out, .words = words, .y0 = report->value_from - air, .y1 = report->value_to + air};
+    open_plot(&plot, 0, 0);
     for (int g = 0; g < report->n_sizes; g++) {
         const struct rw_report_group *group = &report->size[g];
         if (isnan(group->mean) || isnan(group->at[0]))
@@ -304,7 +299,7 @@ void rw_chart_sizes(FILE *out, const struct rw_chart_words *words, const struct 
         fprintf(out, "<span>%s</span>",
                 rw_html_range(report->size[g].least, report->size[g].most, text));
     fputs("</div>\n", out);
-    close_plot(out, words);
+    close_plot(&plot);
 }
 
 /* ------------------------------------------------------------------ scores by label */
@@ -323,13 +318,16 @@ void rw_chart_scores(FILE *out, const struct rw_chart_words *words, const struct
 {
     enum { ROW = 48 };
     char text[RW_HTML_ROOM];
-    const struct plot plot = {.out = out, .x0 = report->score_from, .x1 = report->score_to};
-    const struct ticks x = x_ticks_of(&plot, 0);
+    struct plot plot = {.out = out,
+                        .words = words,
+                        .x0 = report->score_from,
+                        .x1 = report->score_to,
+                        .least_height = ROW * report->n_labels};
     const double row = 100.0 / report->n_labels, bin = 100.0 / RW_REPORT_SCORE_BINS;
-    int letters = 0;
     for (int g = 0; g < report->n_labels; g++)
-        letters = (int)fmax(letters, (double)strlen(short_range(&report->label[g], text)));
-    open_plot(out, words, letters, x.letters, ROW * report->n_labels);
+        plot.y.letters =
+            (int)fmax(plot.y.letters, (double)strlen(short_range(&report->label[g], text)));
+    open_plot(&plot, 0, 0);
     fputs(open_paths, out);
     for (int g = 0; g < report->n_labels; g++) { /* the best label on top */
         const double base = 100 - g * row;
@@ -356,9 +354,9 @@ void rw_chart_scores(FILE *out, const struct rw_chart_words *words, const struct
                 at_x(&plot, group->at[1]), at_x(&plot, group->at[3]), base, base,
                 at_x(&plot, group->mean), base);
     }
-    draw_x_ticks(&plot, &x);
+    draw_x_ticks(&plot);
     fputs("</svg>\n", out);
-    close_plot(out, words);
+    close_plot(&plot);
 }
 
 static void put_character(FILE *out, const unsigned char *c, int n)
