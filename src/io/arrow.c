@@ -17,10 +17,11 @@
 struct arrow {
     struct rw_arrow columns;   /* first: rw_arrow_free gets its address */
     struct ArrowSchema schema; /* owned */
+    struct rw_arena arena;     /* of the arrays */
     struct ArrowArray *batch;  /* [n_chunks] each of a document or more; owned */
-    uint32_t *chunk_offset;    /* owned */
-    const char **name;         /* [n_columns] owned */
-    struct rw_arrow_ids ids;   /* those last read; owned */
+    uint32_t *chunk_offset;
+    const char **name;       /* [n_columns] */
+    struct rw_arrow_ids ids; /* those last read */
     size_t batch_room, offset_room, run_room, text_offset_room, text_room;
 };
 
@@ -148,73 +149,61 @@ static int check_batch(struct rw_ctx *ctx, const struct arrow *arrow,
     return RW_OK;
 }
 
-/* Takes the batch: it is released, or arrow's. */
+/* Takes the batch: it is arrow's, or, after a failure and if it has no documents, released. */
 static int take_batch(struct rw_ctx *ctx, struct arrow *arrow, struct ArrowArray *batch)
 {
     struct rw_arrow *columns = &arrow->columns;
+    const size_t n = columns->n_chunks;
     int status;
     RW_TRY_OUT(check_batch(ctx, arrow, batch));
     if (batch->length == 0)
         goto out;
-    if (batch->length > (int64_t)(RW_MAX_DOCS - columns->n_docs)) {
-        status = rw_fail(ctx, RW_ERR_DATA, "%lld documents; at most %u are possible",
-                         (long long)batch->length + columns->n_docs, RW_MAX_DOCS);
-        goto out;
-    }
-    const size_t n = columns->n_chunks;
-    RW_TRY_OUT(RW_GROW(ctx, arrow->batch, arrow->batch_room, n + 1));
-    RW_TRY_OUT(RW_GROW(ctx, arrow->chunk_offset, arrow->offset_room, n + 2));
+    if (batch->length > (int64_t)(RW_MAX_DOCS - columns->n_docs))
+        RW_TRY_OUT(rw_fail(ctx, RW_ERR_DATA, "%lld documents; at most %u are possible",
+                           (long long)batch->length + columns->n_docs, RW_MAX_DOCS));
+    RW_TRY_OUT(RW_ARENA_GROW(ctx, &arrow->arena, arrow->batch, arrow->batch_room, n + 1));
+    RW_TRY_OUT(RW_ARENA_GROW(ctx, &arrow->arena, arrow->chunk_offset, arrow->offset_room, n + 2));
     arrow->batch[columns->n_chunks++] = *batch;
+    batch->release = NULL;
     columns->n_docs += (uint32_t)batch->length;
     columns->chunk_offset = arrow->chunk_offset;
     arrow->chunk_offset[n + 1] = columns->n_docs;
     return RW_OK;
 out:
     batch->release(batch);
+    batch->release = NULL;
     return status;
 }
 
-/* The schema is there. */
-static int begin_batches(struct rw_ctx *ctx, struct arrow *arrow)
+/* Reads all batches of the stream, or, if it is NULL, takes `batch`, whose schema is there. */
+static int read_batches(struct rw_ctx *ctx, struct ArrowArrayStream *stream,
+                        struct ArrowArray *batch, struct arrow *arrow)
 {
     struct rw_arrow *columns = &arrow->columns;
-    RW_TRY(check_schema(ctx, &arrow->schema));
-    RW_TRY(RW_GROW(ctx, arrow->chunk_offset, arrow->offset_room, 1));
-    arrow->chunk_offset[0] = 0;
-    columns->chunk_offset = arrow->chunk_offset;
-    columns->n_columns = (uint32_t)arrow->schema.n_children;
-    RW_TRY(RW_NEW(ctx, arrow->name, columns->n_columns));
-    columns->name = arrow->name;
-    for (uint32_t c = 0; c < columns->n_columns; c++)
-        arrow->name[c] = arrow->schema.children[c]->name ? arrow->schema.children[c]->name : "";
-    return RW_OK;
-}
-
-static int read_stream(struct rw_ctx *ctx, struct ArrowArrayStream *stream, struct arrow *arrow)
-{
-    int code = stream->get_schema(stream, &arrow->schema);
+    int code = stream ? stream->get_schema(stream, &arrow->schema) : 0;
     if (code != 0) {
         arrow->schema.release = NULL; /* what a failure leaves there is not ours */
         return stream_failed(ctx, stream, code);
     }
-    RW_TRY(begin_batches(ctx, arrow));
+    RW_TRY(check_schema(ctx, &arrow->schema));
+    RW_TRY(RW_ARENA_GROW(ctx, &arrow->arena, arrow->chunk_offset, arrow->offset_room, 1));
+    arrow->chunk_offset[0] = 0;
+    columns->chunk_offset = arrow->chunk_offset;
+    columns->n_columns = (uint32_t)arrow->schema.n_children;
+    RW_TRY(RW_ARENA_NEW(ctx, &arrow->arena, arrow->name, columns->n_columns));
+    columns->name = arrow->name;
+    for (uint32_t c = 0; c < columns->n_columns; c++)
+        arrow->name[c] = arrow->schema.children[c]->name ? arrow->schema.children[c]->name : "";
     for (;;) {
-        struct ArrowArray batch = {.release = NULL};
-        code = stream->get_next(stream, &batch);
-        if (code != 0)
+        code = stream ? stream->get_next(stream, batch) : 0;
+        if (code != 0) {
+            batch->release = NULL;
             return stream_failed(ctx, stream, code);
-        if (!batch.release)
+        }
+        if (!batch->release)
             return RW_OK;
-        RW_TRY(take_batch(ctx, arrow, &batch));
+        RW_TRY(take_batch(ctx, arrow, batch));
     }
-}
-
-static int read_batch(struct rw_ctx *ctx, struct ArrowArray *batch, struct arrow *arrow)
-{
-    RW_TRY(begin_batches(ctx, arrow));
-    const int status = take_batch(ctx, arrow, batch);
-    batch->release = NULL; /* taken, or released */
-    return status;
 }
 
 int rw_arrow_read(struct rw_ctx *ctx, struct ArrowArrayStream *stream, struct ArrowSchema *schema,
@@ -243,7 +232,7 @@ int rw_arrow_read(struct rw_ctx *ctx, struct ArrowArrayStream *stream, struct Ar
     RW_TRY_OUT(RW_NEW(ctx, arrow, 1));
     arrow->schema = my_schema;
     my_schema.release = NULL;
-    status = stream ? read_stream(ctx, &my_stream, arrow) : read_batch(ctx, &mine, arrow);
+    status = read_batches(ctx, stream ? &my_stream : NULL, &mine, arrow);
     if (status >= 0)
         *out = &arrow->columns;
 out:
@@ -267,12 +256,7 @@ void rw_arrow_free(struct rw_arrow *columns)
         arrow->batch[k].release(&arrow->batch[k]);
     if (arrow->schema.release)
         arrow->schema.release(&arrow->schema);
-    rw_mem_free(arrow->batch);
-    rw_mem_free(arrow->chunk_offset);
-    rw_mem_free(arrow->name);
-    rw_mem_free(arrow->ids.offset);
-    rw_mem_free(arrow->ids.text);
-    rw_mem_free(arrow->ids.text_offset);
+    rw_arena_free(&arrow->arena);
     rw_mem_free(arrow);
 }
 
@@ -456,9 +440,11 @@ static int begin_run(struct rw_ctx *ctx, struct arrow *arrow, uint32_t doc, cons
     const uint64_t at =
         ids->n ? ids->text_offset[ids->n - 1] + strlen(ids->text + ids->text_offset[ids->n - 1]) + 1
                : 0;
-    RW_TRY(RW_GROW(ctx, ids->offset, arrow->run_room, (size_t)ids->n + 2));
-    RW_TRY(RW_GROW(ctx, ids->text_offset, arrow->text_offset_room, (size_t)ids->n + 1));
-    RW_TRY(RW_GROW(ctx, ids->text, arrow->text_room, at + n + 1));
+    struct rw_arena *arena = &arrow->arena;
+    RW_TRY(RW_ARENA_GROW(ctx, arena, ids->offset, arrow->run_room, (size_t)ids->n + 2));
+    RW_TRY(
+        RW_ARENA_GROW(ctx, arena, ids->text_offset, arrow->text_offset_room, (size_t)ids->n + 1));
+    RW_TRY(RW_ARENA_GROW(ctx, arena, ids->text, arrow->text_room, at + n + 1));
     ids->offset[ids->n] = doc;
     ids->text_offset[ids->n++] = at;
     memcpy(ids->text + at, text, n);

@@ -531,17 +531,6 @@ static int open_texts(struct text_source *t)
     return is_text;
 }
 
-/* Returns 1 if files that are open look like enough documents, so that the pass that counts them is
- * not for nothing. */
-static int look_enough(const struct text_source *t)
-{
-    const uint64_t limit = rw_cut_sample_docs;
-    uint64_t n_lines = 0;
-    for (uint32_t i = 0; i < t->n_files; i++)
-        n_lines += rw_text_guess_lines(t->file[i].file.text);
-    return n_lines > limit + limit / 32;
-}
-
 /* How many documents the chunks of a file have, after those of the files before. */
 static int add_chunks(struct rw_source *source, struct text_file *file)
 {
@@ -632,10 +621,9 @@ static int pick_file(struct text_source *t, uint32_t i)
 static void rest(struct text_source *t)
 {
     for (int i = 0; i < t->source.ctx->n_threads; i++) {
-        struct rw_text_worker *worker = &t->worker[i];
-        const struct rw_text_worker fresh = {.fast = worker->fast, .n_clamped = worker->n_clamped};
-        rw_text_worker_release(worker);
-        *worker = fresh;
+        const uint64_t n_clamped = t->worker[i].n_clamped;
+        rw_text_worker_release(&t->worker[i]);
+        t->worker[i].n_clamped = n_clamped;
     }
 }
 
@@ -645,35 +633,24 @@ static int fail_changed(const struct text_source *t)
                    t->n_paths > 1 ? " or another" : "");
 }
 
-static int make_workers(struct text_source *t)
-{
-    const int n_threads = t->source.ctx->n_threads;
-    if (t->worker)
-        return RW_OK;
-    RW_TRY(RW_NEW(t->source.ctx, t->worker, (size_t)n_threads));
-    for (int i = 0; i < n_threads; i++)
-        t->worker[i].fast = rw_letor_fast(0);
-    return RW_OK;
-}
-
 /* Of several failures any. */
 static int pick_pass(struct rw_source *source)
 {
     struct text_source *t = source->self;
     struct rw_ctx *ctx = source->ctx;
-    int worst = make_workers(t);
+    int worst = t->worker ? RW_OK : RW_NEW(ctx, t->worker, (size_t)ctx->n_threads);
+    for (int i = 0; t->worker && i < ctx->n_threads; i++)
+        t->worker[i].fast = rw_letor_fast(0);
     for (uint32_t i = 0; i < t->n_files && worst >= 0; i++)
         worst = pick_file(t, i);
-    if (source->sampled)
+    if (source->sampled && t->worker)
         rest(t);
     if (worst == RW_ERR_DATA)
         return fail_changed(t);
     if (worst == RW_ERR_MEMORY)
         return rw_fail(ctx, worst, "out of memory while reading '%s'%s", t->paths[0],
                        t->n_paths > 1 ? " ..." : "");
-    if (worst == RW_ERR_IO && t->values)
-        return rw_cache_values_fail(ctx, t->values);
-    return worst;
+    return worst == RW_ERR_IO && t->values ? rw_cache_values_fail(ctx, t->values) : worst;
 }
 
 /* ---- values on their way to a cache ---- */
@@ -703,26 +680,22 @@ static int begin_values(struct rw_source *source)
     return status;
 }
 
-/* Are all values in the cache, and all columns of the kind that it expects? */
-static int values_are_whole(const struct text_source *t)
-{
-    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
-        const uint32_t n = t->source.chunks.feature[f].n_present;
-        if (n && !rw_column_is_dense(n, t->source.documents->n_docs))
-            return 0;
-    }
-    return rw_cache_values_are_whole(t->values, t->out->n_features);
-}
-
+/* There are codes. Returns 0 if not all values are in the cache, or not all columns of the kind
+ * that it expects. */
 static int end_text(struct rw_source *source)
 {
-    struct text_source *t = source->self;
-    struct rw_dataset *documents = t->out->documents;
-    if (t->values && !values_are_whole(t))
+    const struct text_source *t = source->self;
+    const uint32_t n_docs = t->source.documents->n_docs;
+    int is_whole = 1;
+    for (uint32_t f = 0; f < RW_FEATURE_IDS && t->values; f++) {
+        const uint32_t n = t->source.chunks.feature[f].n_present;
+        is_whole &= n == 0 || rw_column_is_dense(n, n_docs);
+    }
+    if (t->values && (!is_whole || !rw_cache_values_are_whole(t->values, t->out->n_features)))
         return 0;
-    for (int i = 0; i < source->ctx->n_threads; i++)
-        documents->n_clamped += t->worker[i].n_clamped;
-    RW_TRY(rw_together_note_clamped(source->ctx, documents->n_clamped));
+    for (int i = 0; i < t->source.ctx->n_threads; i++)
+        t->out->documents->n_clamped += t->worker[i].n_clamped;
+    RW_TRY(rw_together_note_clamped(t->source.ctx, t->out->documents->n_clamped));
     return 1;
 }
 
@@ -733,7 +706,11 @@ static int open_all(struct rw_source *source)
     const int is_text = open_texts(t);
     if (is_text <= 0)
         return is_text;
-    if (!look_enough(t) || !t->goal->bins_text(source->ctx, t->goal))
+    uint64_t n_lines = 0; /* enough, so that the pass that counts them is not for nothing? */
+    for (uint32_t i = 0; i < t->n_files; i++)
+        n_lines += rw_text_guess_lines(t->file[i].file.text);
+    if (n_lines <= (uint64_t)rw_cut_sample_docs + rw_cut_sample_docs / 32 ||
+        !t->goal->bins_text(source->ctx, t->goal))
         return 0;
     source->rule = t->goal->rule;
     t->values = t->goal->values;

@@ -455,14 +455,6 @@ static int find_twice(const struct joint *j, const char *all, const size_t *begi
     return RW_OK;
 }
 
-/* Where a query of this worker begins. */
-static void where(const struct joint *j, uint32_t query, char *text, size_t size)
-{
-    const struct rw_dataset *documents = j->documents;
-    const uint32_t doc = documents->query_offset[query];
-    rw_dataset_where(j->ctx, documents, doc, text, size);
-}
-
 /* Does the query `again` go on from the worker before, where no file should end inside of one? */
 static int goes_on(const struct joint *j, const struct twice *twice)
 {
@@ -480,7 +472,7 @@ static int fail_twice(const struct joint *j, const struct twice *twice, int is_l
     const uint32_t query = (uint32_t)twice->again;
     const char *id = rw_dataset_query_id(j->documents, query);
     char here[WHERE_BYTES];
-    where(j, query, here, sizeof(here));
+    rw_dataset_where(j->ctx, j->documents, j->documents->query_offset[query], here, sizeof(here));
     if (goes_on(j, twice) && is_last)
         return rw_fail(j->ctx, RW_ERR_DATA,
                        "%s: query '%.200s' began in the files of another worker, at %s\n"
@@ -500,7 +492,8 @@ static int tell_where(const struct joint *j, const struct twice *twice, char *be
     uint64_t text[WHERE_WORDS + 1] = {0};
     const uint32_t query = (uint32_t)twice->first;
     if (twice->first >> 32 == (uint64_t)j->worker && query < j->documents->n_queries) {
-        where(j, query, (char *)text, WHERE_BYTES);
+        rw_dataset_where(j->ctx, j->documents, j->documents->query_offset[query], (char *)text,
+                         WHERE_BYTES);
         text[WHERE_WORDS] = query + 1 == j->documents->n_queries;
     }
     RW_TRY(rw_comm_sum(j->ctx, text, WHERE_WORDS + 1)); /* the others' are 0 */

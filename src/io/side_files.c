@@ -348,21 +348,21 @@ static int check_known(struct pair_file *pairs)
                              "%s: no pairs: expected lines 'query better worse'", lines->name);
 }
 
+static void pair_file_release(struct pair_file *pairs)
+{
+    rw_query_ids_release(&pairs->ids);
+    rw_line_reader_close(&pairs->lines);
+    rw_mem_free(pairs->pair);
+    rw_mem_free(pairs->is_known);
+}
+
 static int read_pairs(struct rw_ctx *ctx, struct rw_dataset *dataset, const char *path)
 {
-    struct pair_file pairs = {.ctx = ctx, .dataset = dataset};
-    int status = rw_comm_agree(ctx, read_pair_lines(&pairs, path));
-    if (status >= 0) {
-        status = check_known(&pairs);
-        if (status >= 0)
-            status = rw_dataset_set_pairs(ctx, dataset, pairs.pair, pairs.n_pairs);
-        status = rw_comm_agree(ctx, status);
-    }
-    rw_query_ids_release(&pairs.ids);
-    rw_line_reader_close(&pairs.lines);
-    rw_mem_free(pairs.pair);
-    rw_mem_free(pairs.is_known);
-    return status;
+    RW_RELEASED(pair_file_release) struct pair_file pairs = {.ctx = ctx, .dataset = dataset};
+    RW_TRY(rw_comm_agree(ctx, read_pair_lines(&pairs, path)));
+    const int status = check_known(&pairs);
+    return rw_comm_agree(
+        ctx, status < 0 ? status : rw_dataset_set_pairs(ctx, dataset, pairs.pair, pairs.n_pairs));
 }
 
 /* ---- side columns ---- */
@@ -525,17 +525,16 @@ static const char *end_word(const struct rw_word *word)
 /* The number of the query; a new one if these are judgments, else UINT32_MAX. */
 static int number_query(struct reading *reading, const char *id, int is_new, uint32_t *query)
 {
-    struct rw_query_ids *ids = &reading->ids;
-    size_t index;
-    *query = UINT32_MAX;
-    if (!is_new)
-        return rw_query_ids_find(ids, id, strlen(id), &index) ? (*query = (uint32_t)index, RW_OK)
-                                                              : RW_OK;
-    const int is_known = rw_query_ids_add(reading->ctx, ids, id, &index);
-    RW_TRY(is_known);
-    if (!is_known) {
-        RW_TRY(RW_GROW(reading->ctx, reading->query, reading->query_room, index + 1));
-        reading->query[index] = id;
+    size_t index = UINT32_MAX;
+    if (is_new) {
+        const int is_known = rw_query_ids_add(reading->ctx, &reading->ids, id, &index);
+        RW_TRY(is_known);
+        if (!is_known) {
+            RW_TRY(RW_GROW(reading->ctx, reading->query, reading->query_room, index + 1));
+            reading->query[index] = id;
+        }
+    } else if (!rw_query_ids_find(&reading->ids, id, strlen(id), &index)) {
+        index = UINT32_MAX;
     }
     *query = (uint32_t)index;
     return RW_OK;
@@ -723,7 +722,7 @@ static int make_scores(struct reading *reading)
 {
     struct made *made = reading->made;
     const size_t n_docs = made->dataset->n_docs, n = n_docs * (size_t)reading->n_runs;
-    unsigned char *answered = NULL;
+    unsigned char *answered RW_FREED = NULL;
     uint32_t doc = 0;
     RW_TRY(RW_ARENA_NEW(reading->ctx, rw_result_arena(made), made->scores, n));
     for (size_t i = 0; i < n; i++)
@@ -734,7 +733,6 @@ static int make_scores(struct reading *reading)
                           answered);
     for (int r = 0; r < reading->n_runs; r++)
         made->run[r].scores = made->scores + (size_t)r * n_docs;
-    rw_mem_free(answered);
     return RW_OK;
 }
 

@@ -732,15 +732,6 @@ static void set_at_once(const struct rw_ctx *ctx, struct rw_text *text, uint64_t
         text->n_threads = text->at_once > 1 ? text->at_once : 1;
 }
 
-/* A chunk's text and values stay in the processor's cache. Where its values need not be kept, and
- * any thread reads it, it need not be smaller for many threads: the more documents of a chunk, the
- * quicker they are scored. */
-static size_t usual_bytes(const struct rw_ctx *ctx, const struct rw_text_kind *kind, int are_kept)
-{
-    const size_t most = RW_TEXT_CHUNK_BYTES / 2;
-    return are_kept || !kind->in_ranges ? rw_text_chunk_bytes(ctx, most) : most;
-}
-
 int rw_text_open(struct rw_ctx *ctx, const struct rw_text_kind *kind, struct rw_input *input,
                  struct rw_range *range, struct rw_seen *seen, size_t chunk_bytes,
                  struct rw_text **out)
@@ -752,7 +743,13 @@ int rw_text_open(struct rw_ctx *ctx, const struct rw_text_kind *kind, struct rw_
     text->kind = kind;
     text->input = input;
     text->seen = seen;
-    text->chunk_bytes = chunk_bytes ? chunk_bytes : usual_bytes(ctx, kind, seen || range);
+    /* A chunk's text and values stay in the processor's cache. Where its values need not be kept,
+     * and any thread reads it, it need not be smaller for many threads: the more documents of a
+     * chunk, the quicker they are scored. */
+    text->chunk_bytes = chunk_bytes ? chunk_bytes
+                        : seen || range || !kind->in_ranges
+                            ? rw_text_chunk_bytes(ctx, RW_TEXT_CHUNK_BYTES / 2)
+                            : RW_TEXT_CHUNK_BYTES / 2;
     text->n_threads = ctx->n_threads;
     text->range = range;
     text->begin = range ? range->begin : 0;
@@ -834,6 +831,7 @@ int rw_text_each(struct rw_ctx *ctx, struct rw_text *text, rw_text_each_fn *each
 {
     struct each_job job = {.each = each, .user = user};
     int more = 1;
+    text->list = NULL;
     if (text->by_ranges)
         return rw_parallel(ctx, text->n_threads, text->n_chunks, 1, each_range, &job);
     text->each.call = each;
