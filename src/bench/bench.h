@@ -209,8 +209,3 @@ struct rw_bench_codes rw_bench_codes_of(uint32_t first, uint32_t end, uint64_t s
  * RW_MAX_DOCS. */
 int rw_bench_codes_make(struct rw_ctx *ctx, const struct rw_bench_codes *codes,
                         const struct rw_cut_rule *rule, struct rw_binned **out);
-
-enum { RW_DOCTOR_TEXT = 256 };
-/* What of `given` is not as in `expected`: the first line that differs, cut to fit. */
-void rw_doctor_difference(const char *expected, size_t n_expected, const char *given,
-                          size_t n_given, char text[RW_DOCTOR_TEXT]);

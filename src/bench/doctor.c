@@ -148,22 +148,6 @@ static int send_libraries(struct rw_bench *bench)
 
 /* ------------------------------------------------------------------ auto */
 
-/* What a training of such data is under the defaults, without a validation set. */
-static int work_of(struct rw_ctx *ctx, double n_docs, uint32_t n_features, struct rw_params *params,
-                   struct rw_plan_work *work)
-{
-    enum { BINS = 255 };
-    RW_TRY(rw_params_resolve(ctx, params, (uint32_t)n_docs, n_features, 0));
-    *work = (struct rw_plan_work){.docs = n_docs,
-                                  .features = n_features * params->sample_features,
-                                  .leaves = params->leaves,
-                                  .visits = n_docs * params->truncation,
-                                  .newton = params->split == RW_SPLIT_NEWTON};
-    work->row_bytes = work->features;
-    work->bins = work->features * BINS;
-    return RW_OK;
-}
-
 /* The first GPU, opened for what it expects of a tree; NULL: none that can be used. */
 static void open_gpu(struct rw_ctx *ctx, int n_gpus, struct rw_engine **out)
 {
@@ -182,23 +166,29 @@ static void open_gpu(struct rw_ctx *ctx, int n_gpus, struct rw_engine **out)
         *out = NULL;
 }
 
+/* A training of such data under the defaults, without a validation set. */
 static int send_auto(struct rw_bench *bench, struct rw_engine *gpu, double n_docs,
                      uint32_t n_features)
 {
-    struct rw_plan_work work;
-    struct rw_params *params;
+    enum { BINS = 255 };
+    RW_SCOPED(rw_params_free) struct rw_params *params = NULL;
     RW_TRY(rw_params_new(bench->ctx, &params));
-    const int status = work_of(bench->ctx, n_docs, n_features, params, &work);
-    const int rounds = params->rounds;
-    rw_params_free(params);
-    RW_TRY(status);
+    RW_TRY(rw_params_resolve(bench->ctx, params, (uint32_t)n_docs, n_features, 0));
+    const double features = n_features * params->sample_features;
+    const struct rw_plan_work work = {.docs = n_docs,
+                                      .features = features,
+                                      .row_bytes = features,
+                                      .bins = features * BINS,
+                                      .leaves = params->leaves,
+                                      .visits = n_docs * params->truncation,
+                                      .newton = params->split == RW_SPLIT_NEWTON};
     const double cpu_ms = rw_plan_cpu_ms(&work, bench->ctx->n_threads);
-    const double gpu_ms = gpu ? gpu->ops->plan.tree_ms(gpu, &work) : 0.0;
-    const int pays = gpu && rw_plan_gpu_pays(cpu_ms, gpu_ms, rounds);
+    const double gpu_ms = gpu ? gpu->ops->plan.tree_ms(gpu, &work) : (double)NAN;
+    const int pays = gpu && rw_plan_gpu_pays(cpu_ms, gpu_ms, params->rounds);
     return rw_bench_send_row(
         bench, "auto",
         "documents:n features:u leaves:n rounds:i cpu_ms:2 gpu_ms:2 device:s because:s", n_docs,
-        n_features, work.leaves, rounds, cpu_ms, gpu ? gpu_ms : (double)NAN, pays ? "cuda" : "cpu",
+        n_features, work.leaves, params->rounds, cpu_ms, gpu_ms, pays ? "cuda" : "cpu",
         !gpu   ? "there is no GPU to use"
         : pays ? "all rounds should take less on the GPU, with half a second to open it"
                : "the GPU should not save the half a second that opening it takes");
@@ -211,11 +201,10 @@ static int send_choices(struct rw_bench *bench, int n_gpus)
         uint32_t n_features;
     } sizes[] = {{1e4, 46}, {1e5, 136}, {1e6, 136}, {1e7, 136}};
     RW_SCOPED(rw_engine_close) struct rw_engine *gpu = NULL;
-    int status = RW_OK;
     open_gpu(bench->ctx, n_gpus, &gpu);
-    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]) && status >= 0; i++)
-        status = send_auto(bench, gpu, sizes[i].n_docs, sizes[i].n_features);
-    return status;
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+        RW_TRY(send_auto(bench, gpu, sizes[i].n_docs, sizes[i].n_features));
+    return RW_OK;
 }
 
 /* ------------------------------------------------------------------ engines */
@@ -224,6 +213,7 @@ static int send_choices(struct rw_bench *bench, int n_gpus)
 /* Some thousand documents: all stages of an engine, with several batches of nodes, in a moment. */
 static const struct rw_synth_options made = {.shape = "mslr30k", .n_queries = 20, .seed = 1};
 
+enum { DOCTOR_TEXT = 256 };
 struct checks {
     struct rw_bench *bench; /* whose context is the doctor's own */
     struct rw_dataset *data;
@@ -232,8 +222,9 @@ struct checks {
     int n_wrong;
 };
 
-void rw_doctor_difference(const char *expected, size_t n_expected, const char *given,
-                          size_t n_given, char text[RW_DOCTOR_TEXT])
+/* What of `given` is not as in `expected`: the first line that differs, cut to fit. */
+static void differing_line(const char *expected, size_t n_expected, const char *given,
+                           size_t n_given, char text[DOCTOR_TEXT])
 {
     enum { MOST_SHOWN = 100 };
     size_t at = 0, begin = 0;
@@ -252,7 +243,7 @@ void rw_doctor_difference(const char *expected, size_t n_expected, const char *g
         const size_t n = end ? (size_t)(end - body[i]) : left[i];
         length[i] = n < MOST_SHOWN ? (int)n : MOST_SHOWN;
     }
-    snprintf(text, RW_DOCTOR_TEXT, "line %d of the model is '%.*s', not '%.*s'", line, length[1],
+    snprintf(text, DOCTOR_TEXT, "line %d of the model is '%.*s', not '%.*s'", line, length[1],
              body[1], length[0], body[0]);
 }
 
@@ -268,35 +259,31 @@ static int train(struct checks *c, const char *device, const char *split, char *
     for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
         RW_TRY(rw_params_set(c->bench->ctx, params, settings[i][0], settings[i][1]));
     RW_TRY(rw_train(c->bench->ctx, params, c->data, NULL, 0, NULL, &model));
-    RW_TRY(rw_model_write_memory(c->bench->ctx, model, text, n));
-    return RW_OK;
+    return rw_model_write_memory(c->bench->ctx, model, text, n);
 }
 
 static const char *const splits[2] = {"mart", "newton"};
 
 /* Both rules of splits, until one is not as it should be. */
-static int compare(struct checks *c, const char *device, char result[2 * RW_DOCTOR_TEXT])
+static int compare(struct checks *c, const char *device, char result[2 * DOCTOR_TEXT])
 {
-    char what[RW_DOCTOR_TEXT];
-    snprintf(result, 2 * RW_DOCTOR_TEXT, "ok");
+    char what[DOCTOR_TEXT];
+    snprintf(result, 2 * DOCTOR_TEXT, "ok");
     for (int i = 0; i < 2; i++) {
-        char *text = NULL;
+        RW_SCOPED(rw_free) char *text = NULL;
         size_t n = 0;
         const int status = train(c, device, splits[i], &text, &n);
         if (status < 0) {
-            snprintf(result, 2 * RW_DOCTOR_TEXT, "%s: %.*s",
-                     status == RW_ERR_UNSUPPORTED ? "not used" : "failed", RW_DOCTOR_TEXT,
+            snprintf(result, 2 * DOCTOR_TEXT, "%s: %.*s",
+                     status == RW_ERR_UNSUPPORTED ? "not used" : "failed", DOCTOR_TEXT,
                      rw_last_error(c->bench->ctx));
             return status != RW_ERR_UNSUPPORTED;
         }
-        const int same = n == c->n_expected[i] && memcmp(text, c->expected[i], n) == 0;
-        if (!same)
-            rw_doctor_difference(c->expected[i], c->n_expected[i], text, n, what);
-        rw_free(text);
-        if (!same) {
-            snprintf(result, 2 * RW_DOCTOR_TEXT, "differs: split %s, %s", splits[i], what);
-            return 1;
-        }
+        if (n == c->n_expected[i] && memcmp(text, c->expected[i], n) == 0)
+            continue;
+        differing_line(c->expected[i], c->n_expected[i], text, n, what);
+        snprintf(result, 2 * DOCTOR_TEXT, "differs: split %s, %s", splits[i], what);
+        return 1;
     }
     return 0;
 }
@@ -304,7 +291,7 @@ static int compare(struct checks *c, const char *device, char result[2 * RW_DOCT
 /* isa: -1: the processor has no part in it. */
 static int check(struct checks *c, const char *device, int isa)
 {
-    char result[2 * RW_DOCTOR_TEXT];
+    char result[2 * DOCTOR_TEXT];
     const double start = rw_clock_ms();
     rw_isa_force(isa);
     c->n_wrong += compare(c, device, result);

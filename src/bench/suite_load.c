@@ -156,16 +156,6 @@ static int send_data(struct loading *s)
     return RW_OK;
 }
 
-/* The cache takes the text's name: what removes one removes the other. */
-static int replace_by_cache(struct loading *s)
-{
-    RW_SCOPED(rw_dataset_free) struct rw_dataset *dataset = NULL;
-    RW_TRY(rw_dataset_read(s->bench->ctx, &s->path, 1, &dataset));
-    RW_TRY(rw_dataset_write_cache(s->bench->ctx, dataset, s->params, s->path));
-    RW_TRY(rw_bench_file_bytes(s->bench, s->path, &s->file_bytes));
-    return RW_OK;
-}
-
 static int send_bars(struct loading *s)
 {
     const double allowed = code_share * s->code_bytes + 4.0 * s->n_docs + spare_bytes;
@@ -179,19 +169,6 @@ static int send_bars(struct loading *s)
     return rw_bench_bar(s->bench, &reading);
 }
 
-static int measure(struct loading *s)
-{
-    const int n_threads = s->bench->ctx->n_threads;
-    RW_TRY(rw_bench_write_text(s->bench, s->bench->shape, s->n_queries, s->path, &s->text_bytes));
-    s->file_bytes = s->text_bytes;
-    RW_TRY(send_data(s));
-    RW_TRY(time_both(s, "text, read", 0, n_threads));
-    RW_TRY(time_both(s, "text, ready to train", 1, n_threads));
-    RW_TRY(replace_by_cache(s));
-    RW_TRY(time_both(s, "cache, read", 0, n_threads));
-    return time_both(s, "cache, ready to train", 1, n_threads);
-}
-
 int rw_bench_loading(struct rw_bench *bench)
 {
     const struct rw_bench_options *o = bench->options;
@@ -203,7 +180,20 @@ int rw_bench_loading(struct rw_bench *bench)
                         .n_runs = o->quick ? RW_BENCH_QUICK_RUNS : RUNS,
                         .read_mb_s = NAN,
                         .ready_peak_bytes = NAN};
+    const int n_threads = bench->ctx->n_threads;
+    RW_SCOPED(rw_dataset_free) struct rw_dataset *dataset = NULL;
     RW_TRY(rw_bench_params_new(bench, setting, 4, 1, &s.params));
-    RW_TRY(measure(&s));
+    RW_TRY(rw_bench_write_text(bench, bench->shape, s.n_queries, s.path, &s.text_bytes));
+    s.file_bytes = s.text_bytes;
+    RW_TRY(send_data(&s));
+    RW_TRY(time_both(&s, "text, read", 0, n_threads));
+    RW_TRY(time_both(&s, "text, ready to train", 1, n_threads));
+    /* The cache takes the text's name: what removes one removes the other. */
+    RW_TRY(rw_dataset_read(bench->ctx, &s.path, 1, &dataset));
+    RW_TRY(rw_dataset_write_cache(bench->ctx, dataset, s.params, s.path));
+    RW_TRY(rw_bench_file_bytes(bench, s.path, &s.file_bytes));
+    rw_dataset_free(RW_TAKE(dataset));
+    RW_TRY(time_both(&s, "cache, read", 0, n_threads));
+    RW_TRY(time_both(&s, "cache, ready to train", 1, n_threads));
     return bench->has_own_data && !rw_bench_is_given(bench, "bins") ? send_bars(&s) : RW_OK;
 }

@@ -72,14 +72,6 @@ static int make_data(struct scoring *s)
     return make_rows(s);
 }
 
-static int send_data(struct scoring *s)
-{
-    return rw_bench_send_row(s->bench, "data",
-                             "shape:s queries:u documents:u features:u trained_on_documents:u",
-                             s->bench->shape, s->bench->made.n_queries, s->n_docs,
-                             s->bench->made.dataset->n_columns, s->train->n_docs);
-}
-
 /* ---- a model ---- */
 
 static void drop_model(struct scoring *s)
@@ -232,30 +224,32 @@ static int measure(struct scoring *s, const char *leaves)
     return RW_OK;
 }
 
-static int measure_all(struct scoring *s)
+static void release(struct scoring *s)
 {
-    RW_TRY(make_data(s));
-    RW_TRY(send_data(s));
-    RW_TRY(measure(s, "31"));
-    RW_TRY(measure(s, "255"));
-    if (!s->bench->has_own_data)
-        return RW_OK;
-    return rw_bench_bar(s->bench,
-                        &(struct rw_bench_bar){"one document, 500 trees of 31 leaves: microseconds",
-                                               s->one_us, must_one_us, NAN, 1});
+    drop_model(s);
+    rw_dataset_free(s->train);
+    rw_mem_free(s->value);
+    rw_mem_free(s->scores);
+    rw_mem_free(s->plain);
 }
 
 int rw_bench_predicting(struct rw_bench *bench)
 {
+    RW_RELEASED(release)
     struct scoring s = {.bench = bench,
                         .n_runs = bench->options->quick ? RW_BENCH_QUICK_RUNS : RUNS,
                         .n_threads = bench->ctx->n_threads,
                         .one_us = NAN};
-    const int status = measure_all(&s);
-    drop_model(&s);
-    rw_dataset_free(s.train);
-    rw_mem_free(s.value);
-    rw_mem_free(s.scores);
-    rw_mem_free(s.plain);
-    return status;
+    RW_TRY(make_data(&s));
+    RW_TRY(rw_bench_send_row(bench, "data",
+                             "shape:s queries:u documents:u features:u trained_on_documents:u",
+                             bench->shape, bench->made.n_queries, s.n_docs,
+                             bench->made.dataset->n_columns, s.train->n_docs));
+    RW_TRY(measure(&s, "31"));
+    RW_TRY(measure(&s, "255"));
+    if (!bench->has_own_data)
+        return RW_OK;
+    return rw_bench_bar(bench,
+                        &(struct rw_bench_bar){"one document, 500 trees of 31 leaves: microseconds",
+                                               s.one_us, must_one_us, NAN, 1});
 }

@@ -93,32 +93,16 @@ static int is_repeated(const struct trees *s, const struct row *row)
     return 0;
 }
 
-/* Rows that the options have made the same are one. */
-static int make_rows(struct trees *s)
-{
-    for (int i = 0; i < MOST_ROWS; i++) {
-        RW_TRY(make_row(s, &made_rows[i], &s->row[s->n_rows]));
-        s->n_rows += !is_repeated(s, &s->row[s->n_rows]);
-    }
-    return RW_OK;
-}
-
-static int count_bins(struct trees *s, struct row *row)
-{
-    const struct rw_cut_rule rule = rw_params_cut_rule(row->params);
-    RW_SCOPED(rw_cuts_free) struct rw_cuts *cuts = NULL;
-    RW_TRY(rw_cuts_make(s->bench->ctx, s->bench->made.dataset, &rule, &cuts));
-    row->n_used = cuts->n_features;
-    row->n_bins = cuts->offset[cuts->n_features];
-    return RW_OK;
-}
-
 static int measure_row(struct trees *s, struct row *row)
 {
     const struct rw_bench_training *t = &row->training;
+    const struct rw_cut_rule rule = rw_params_cut_rule(row->params);
+    RW_SCOPED(rw_cuts_free) struct rw_cuts *cuts = NULL;
     RW_TRY(rw_bench_data_make(s->bench, row->shape, row->n_queries));
     row->n_docs = rw_dataset_n_docs(s->bench->made.dataset);
-    RW_TRY(count_bins(s, row));
+    RW_TRY(rw_cuts_make(s->bench->ctx, s->bench->made.dataset, &rule, &cuts));
+    row->n_used = cuts->n_features;
+    row->n_bins = cuts->offset[cuts->n_features];
     RW_TRY(rw_bench_plan_training(s->bench, row->params, s->bench->made.dataset, &row->training));
     rw_log(s->bench->ctx, RW_LOG_NOTE, "%s, %d trees on %s", row->name, row->params->rounds,
            t->device);
@@ -186,7 +170,10 @@ int rw_bench_trees(struct rw_bench *bench)
 {
     struct trees s = {.bench = bench};
     struct rw_params *params[MOST_ROWS];
-    RW_TRY(make_rows(&s));
+    for (int i = 0; i < MOST_ROWS; i++) { /* rows that the options have made the same are one */
+        RW_TRY(make_row(&s, &made_rows[i], &s.row[s.n_rows]));
+        s.n_rows += !is_repeated(&s, &s.row[s.n_rows]);
+    }
     for (int i = 0; i < s.n_rows; i++)
         params[i] = s.row[i].params;
     RW_TRY(rw_bench_send_params(bench, params, s.n_rows));
@@ -314,18 +301,6 @@ static int send_step(struct grow *s, const struct step *step, const struct step 
                              &step->training, time_ratio, size_ratio, time_ratio / size_ratio);
 }
 
-static int run_axis(struct grow *s, enum axis axis)
-{
-    struct step last = {.params = NULL};
-    for (int i = 0; i < MOST_STEPS && axes[axis].step[i]; i++) {
-        struct step step = {.axis = axis, .text = axes[axis].step[i]};
-        RW_TRY(measure_step(s, &step));
-        RW_TRY(send_step(s, &step, last.params ? &last : NULL));
-        last = step;
-    }
-    return RW_OK;
-}
-
 /* The axis is not varied if the user has fixed it. */
 static int is_fixed(const struct grow *s, enum axis axis)
 {
@@ -344,9 +319,14 @@ int rw_bench_growth(struct rw_bench *bench)
     struct step base = {.axis = DOCUMENTS};
     RW_TRY(make_step_params(&s, &base));
     RW_TRY(rw_bench_send_params(bench, &base.params, 1));
-    for (int axis = 0; axis < N_AXES; axis++) {
-        if (!is_fixed(&s, (enum axis)axis))
-            RW_TRY(run_axis(&s, (enum axis)axis));
+    for (enum axis axis = 0; axis < N_AXES; axis++) {
+        struct step last = {.params = NULL};
+        for (int i = 0; !is_fixed(&s, axis) && i < MOST_STEPS && axes[axis].step[i]; i++) {
+            struct step step = {.axis = axis, .text = axes[axis].step[i]};
+            RW_TRY(measure_step(&s, &step));
+            RW_TRY(send_step(&s, &step, last.params ? &last : NULL));
+            last = step;
+        }
     }
     for (int i = 0; i < s.n_bars && !o->quick; i++)
         RW_TRY(rw_bench_bar(bench,

@@ -156,13 +156,13 @@ Test(doctor, where_models_differ)
         {"a\nb\n", "a\n", "line 2 of the model is '', not 'b'"},
         {"", "a", "line 1 of the model is 'a', not ''"},
     };
-    char text[RW_DOCTOR_TEXT], longer[600];
+    char text[DOCTOR_TEXT], longer[600];
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        rw_doctor_difference(cases[i].expected, strlen(cases[i].expected), cases[i].given,
-                             strlen(cases[i].given), text);
+        differing_line(cases[i].expected, strlen(cases[i].expected), cases[i].given,
+                       strlen(cases[i].given), text);
         cr_assert_str_eq(text, cases[i].text);
     }
     memset(longer, 'x', sizeof(longer));
-    rw_doctor_difference(longer, sizeof(longer), longer, sizeof(longer) - 1, text);
-    cr_assert_lt(strlen(text), RW_DOCTOR_TEXT);
+    differing_line(longer, sizeof(longer), longer, sizeof(longer) - 1, text);
+    cr_assert_lt(strlen(text), DOCTOR_TEXT);
 }
