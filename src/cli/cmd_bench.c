@@ -5,19 +5,17 @@
 
 /* ------------------------------------------------------------------ rows */
 
-static json_t *field_json(const struct rw_bench_field *field)
-{
-    return field->kind == RW_BENCH_TEXT      ? rw_result_text(field->text)
-           : field->kind == RW_BENCH_INTEGER ? json_integer((json_int_t)field->number)
-           : field->kind == RW_BENCH_REAL    ? rw_result_real(field->number)
-                                             : json_null();
-}
-
 static json_t *row_json(const struct rw_bench_row *row)
 {
     json_t *json = json_object();
-    for (int i = 0; i < row->n_fields; i++)
-        json_object_set_new(json, row->field[i].name, field_json(&row->field[i]));
+    for (int i = 0; i < row->n_fields; i++) {
+        const struct rw_bench_field *field = &row->field[i];
+        json_t *value = field->kind == RW_BENCH_TEXT      ? rw_result_text(field->text)
+                        : field->kind == RW_BENCH_INTEGER ? json_integer((json_int_t)field->number)
+                        : field->kind == RW_BENCH_REAL    ? rw_result_real(field->number)
+                                                          : json_null();
+        json_object_set_new(json, field->name, value);
+    }
     return json;
 }
 

@@ -50,17 +50,6 @@ static const double **scores;    /* [systems.n][documents] */
 static const struct rw_dataset *dataset;
 static struct rw_qrels *judged; /* owns the data set and the scores; NULL: there is DATA */
 
-/* The data; of a table, the columns are where one of the models has their names. */
-static int load(struct rw_cli *cli)
-{
-    for (int i = 0; i < systems.n; i++) {
-        if (is_model[i])
-            RW_STEP(rw_load_model(cli, systems.text[i], &models[i]));
-        cli->model = cli->model ? cli->model : models[i];
-    }
-    return rw_load_weighted(cli, &cli->operands);
-}
-
 /* One system's scores, [n_docs]. */
 static int score(struct rw_cli *cli, int i)
 {
@@ -95,7 +84,12 @@ static int load_and_score(struct rw_cli *cli)
         dataset = judged->dataset;
         return 0;
     }
-    RW_STEP(load(cli));
+    for (int i = 0; i < systems.n; i++) {
+        if (is_model[i])
+            RW_STEP(rw_load_model(cli, systems.text[i], &models[i]));
+        cli->model = cli->model ? cli->model : models[i]; /* its names are a table's columns */
+    }
+    RW_STEP(rw_load_weighted(cli, &cli->operands));
     for (int i = 0; i < systems.n; i++)
         RW_STEP(score(cli, i));
     dataset = cli->dataset;

@@ -22,21 +22,14 @@ static const struct rw_option options[] = {
 
 /* ------------------------------------------------------------------ what it prints */
 
-/* What all folds trained with. */
-static json_t *used_json(const struct rw_cv *cv)
+static json_t *results_json(const struct rw_cv *cv, struct rw_params *params)
 {
-    json_t *used = json_object();
-    const struct rw_model *model = cv->folds[0].model;
+    const struct rw_model *model = cv->folds[0].model; /* all folds trained with its parameters */
     const struct rw_run_view last = rw_model_run(model, rw_model_info(model).n_runs - 1);
+    json_t *folds = json_array(), *used = json_object(), *given = json_object();
     for (int i = 0; i < last.n_params; i++)
         json_object_set_new(used, last.params[i].name,
                             rw_result_param(last.params[i].name, last.params[i].value));
-    return used;
-}
-
-static json_t *results_json(const struct rw_cv *cv, struct rw_params *params)
-{
-    json_t *folds = json_array(), *given = json_object();
     for (int f = 0; f < cv->n_folds; f++) {
         const struct rw_cv_fold *fold = &cv->folds[f];
         rw_result_add(
@@ -51,8 +44,8 @@ static json_t *results_json(const struct rw_cv *cv, struct rw_params *params)
         if (info->model == 1 || (info->model == 2 && strcmp(value, info->default_value) != 0))
             json_object_set_new(given, info->name, rw_result_param(info->name, value));
     }
-    return rw_result_row("params:o given:o folds:o pooled:o conventions:s", used_json(cv), given,
-                         folds, rw_load_json_metrics(cv->pooled), cv->pooled->conventions);
+    return rw_result_row("params:o given:o folds:o pooled:o conventions:s", used, given, folds,
+                         rw_load_json_metrics(cv->pooled), cv->pooled->conventions);
 }
 
 /* Mean and deviation of the folds' means, of those that have one. */
@@ -132,16 +125,6 @@ static int check_written(const struct rw_cli *cli)
     return 0;
 }
 
-/* Removes the models of an earlier cross-validation of more folds. Its other files are replaced. */
-static int remove_earlier(void)
-{
-    for (int f = (int)n_folds + 1; f <= MOST_FOLDS; f++) {
-        if (unlink(path_of(f)) != 0)
-            return errno == ENOENT ? 0 : rw_msg_errno(errno, "cannot remove '%s'", path_of(f));
-    }
-    return 0;
-}
-
 static int write_all(struct rw_cli *cli, const struct rw_cv *cv, const json_t *results)
 {
     const struct rw_dataset *data = cli->dataset;
@@ -163,7 +146,12 @@ static int write_all(struct rw_cli *cli, const struct rw_cv *cv, const json_t *r
         }
         RW_STEP(rw_out_file_commit(cli->ctx, out));
     }
-    return remove_earlier();
+    /* models of an earlier cross-validation of more folds; its other files are replaced */
+    for (int f = (int)n_folds + 1; f <= MOST_FOLDS; f++) {
+        if (unlink(path_of(f)) != 0)
+            return errno == ENOENT ? 0 : rw_msg_errno(errno, "cannot remove '%s'", path_of(f));
+    }
+    return 0;
 }
 
 /* ------------------------------------------------------------------ the work */

@@ -178,19 +178,14 @@ static int run_runs(struct rw_cli *cli)
     return 0;
 }
 
-static int check_runs(struct rw_cli *cli)
-{
-    if (!qrels)
-        return rw_wrong(cli, "'--run' needs --qrels FILE");
-    if (runs.n == 0)
-        return rw_wrong(cli, "'--qrels' needs --run FILE...");
-    return rw_load_check_qrels(cli, &like);
-}
-
 static int check(struct rw_cli *cli)
 {
-    if (qrels || runs.n > 0)
-        return check_runs(cli);
+    if (!qrels && runs.n > 0)
+        return rw_wrong(cli, "'--run' needs --qrels FILE");
+    if (qrels && runs.n == 0)
+        return rw_wrong(cli, "'--qrels' needs --run FILE...");
+    if (qrels)
+        return rw_load_check_qrels(cli, &like);
     if (cli->operands.n == 0)
         return rw_wrong(cli, "'eval' needs " OPERANDS);
     if (model && scores_file) {

@@ -163,19 +163,6 @@ static int by_falling_mean(const void *a, const void *b)
     return x->feature < y->feature ? -1 : 1;
 }
 
-/* value: written, the metric. */
-static int permute(struct rw_cli *cli, double *value)
-{
-    struct rw_permuted *permuted = rw_need((size_t)job.n, sizeof(*permuted));
-    RW_STEP(rw_progress_follow(cli->ctx));
-    const int n =
-        rw_permutation_importance(cli->ctx, rw_params_eval(cli->params), cli->model, job.n_trees,
-                                  cli->dataset, (int)repeats, value, permuted, job.n);
-    for (int i = 0; i < n; i++)
-        job.feature[i].permuted = permuted[i];
-    return n < 0 ? n : 0;
-}
-
 /* A sum that is too far off is a bug, and reported as one. */
 static int check_sums(double most)
 {
@@ -240,8 +227,17 @@ static int summarise(struct rw_cli *cli)
     RW_STEP(explain_all(cli, &most, add_to_means));
     for (int i = 0; i < job.n; i++)
         job.feature[i].mean /= rw_dataset_n_docs(cli->dataset);
-    if (repeats > 0)
-        RW_STEP(permute(cli, &value));
+    if (repeats > 0) {
+        struct rw_permuted *permuted = rw_need((size_t)job.n, sizeof(*permuted));
+        RW_STEP(rw_progress_follow(cli->ctx));
+        const int n = rw_permutation_importance(cli->ctx, rw_params_eval(cli->params), cli->model,
+                                                job.n_trees, cli->dataset, (int)repeats, &value,
+                                                permuted, job.n);
+        if (n < 0)
+            return n;
+        for (int i = 0; i < n; i++)
+            job.feature[i].permuted = permuted[i];
+    }
     if (job.n > 0)
         qsort(job.feature, (size_t)job.n, sizeof(*job.feature), by_falling_mean);
     return print_summary(cli, value, most);

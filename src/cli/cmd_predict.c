@@ -108,10 +108,24 @@ static void make_room(uint32_t n)
     job.n_numbers = n;
 }
 
-/* One line a document: its score, its probability or its leaves. */
-static int write_lines(struct rw_cli *cli, const struct rw_dataset *chunk, const double *scores)
+/* Leaves are found by values, which chunks do not have once their lines are scored. */
+static int take_chunk(void *user, const struct rw_dataset *chunk, const double *scores)
 {
+    struct rw_cli *cli = user;
     const uint32_t n = rw_dataset_n_docs(chunk);
+    job.n_read += n;
+    job.width = rw_dataset_width(chunk);
+    if (leaf_ids)
+        rw_dataset_note_features(chunk, job.seen);
+    if (leaf_ids && cli->scorer) {
+        make_room(n);
+        RW_STEP(rw_scorer_run(cli->ctx, cli->scorer, chunk, job.number));
+        scores = job.number;
+    }
+    if (run_output)
+        RW_STEP(add_chunk_to_run(chunk, scores));
+    if (!cli->out.file)
+        return 0;
     if (probability) {
         make_room(n);
         RW_STEP(rw_model_probabilities(cli->ctx, cli->model, scores, n, job.number));
@@ -119,24 +133,6 @@ static int write_lines(struct rw_cli *cli, const struct rw_dataset *chunk, const
     }
     return rw_score_lines(cli->ctx, cli->model, chunk, job.n_trees, leaf_ids ? NULL : scores,
                           &cli->out);
-}
-
-/* Leaves are found by values, which chunks do not have once their lines are scored. */
-static int take_chunk(void *user, const struct rw_dataset *chunk, const double *scores)
-{
-    struct rw_cli *cli = user;
-    job.n_read += rw_dataset_n_docs(chunk);
-    job.width = rw_dataset_width(chunk);
-    if (leaf_ids)
-        rw_dataset_note_features(chunk, job.seen);
-    if (leaf_ids && cli->scorer) {
-        make_room(rw_dataset_n_docs(chunk));
-        RW_STEP(rw_scorer_run(cli->ctx, cli->scorer, chunk, job.number));
-        scores = job.number;
-    }
-    if (cli->out.file)
-        RW_STEP(write_lines(cli, chunk, scores));
-    return run_output ? add_chunk_to_run(chunk, scores) : 0;
 }
 
 static int check(struct rw_cli *cli)

@@ -191,26 +191,6 @@ static const char *log_set(int set, char buffer[32])
     return buffer;
 }
 
-static void log_round(const struct rw_round *round)
-{
-    if (!train_log.file)
-        return;
-    char key[128], set[32];
-    json_t *values = json_object();
-    for (int i = 0; i < round->n_metrics; i++) {
-        const struct rw_metric_value *metric = &round->metrics[i];
-        snprintf(key, sizeof(key), "%s %s", log_set(metric->set, set), metric->name);
-        json_object_set_new(values, key, rw_result_real(metric->value));
-    }
-    write_line(rw_result_row("record:s round:i leaves:i best_round:i values:o", "metrics",
-                             round->round, round->n_leaves, round->best_round, values));
-    write_line(rw_result_row("record:s round:i ms:n lambdas:n histograms:n splits:n partition:n "
-                             "scores:n metrics:n",
-                             "timing", round->round, round->ms, round->ms_lambdas,
-                             round->ms_histograms, round->ms_splits, round->ms_partition,
-                             round->ms_scores, round->ms_metrics));
-}
-
 /* Adds an array, if there is one. */
 static void add_reals(json_t *record, const char *key, const double *values, int n)
 {
@@ -308,18 +288,6 @@ static void print_plan(const struct rw_cli *cli, const struct rw_plan *plan)
                     stdout);
 }
 
-/* 0, or, after an error, an exit code: the host has too little memory for it. */
-static int check_plan(const struct rw_plan *plan)
-{
-    const uint64_t needed = plan->on_gpu ? plan->far_bytes : plan->bytes;
-    if (plan->host_free_bytes == 0 || needed <= plan->host_free_bytes)
-        return 0;
-    rw_msg_error("out of memory: training needs %.1f MB beside the data, and %.1f MB are available",
-                 (double)needed / 1e6, (double)plan->host_free_bytes / 1e6);
-    rw_msg_hint("'rankwood doctor' says what limits it");
-    return RW_EXIT_MACHINE;
-}
-
 /* ------------------------------------------------------------------ rounds */
 
 static struct {
@@ -374,16 +342,22 @@ static const char *set_name(int set, char buffer[32])
 
 static int on_round(void *user, const struct rw_round *round)
 {
-    (void)user;
-    job.rounds_run = round->round;
     const double gb = (double)round->far_hist_bytes / 1e9;
-    char line[2048], set[32];
+    char line[2048], key[128], set[32];
+    json_t *values = train_log.file ? json_object() : NULL;
     int at = snprintf(line, sizeof(line), "round %d/%d  %.3f s", round->round, round->n_rounds,
                       round->ms / 1e3);
-    for (int i = 0; i < round->n_metrics && at < (int)sizeof(line) - 1; i++)
-        at += snprintf(line + at, sizeof(line) - (size_t)at, "  %s %s %s",
-                       set_name(round->metrics[i].set, set), round->metrics[i].name,
-                       rw_figure(round->metrics[i].value));
+    (void)user;
+    job.rounds_run = round->round;
+    for (int i = 0; i < round->n_metrics; i++) {
+        const struct rw_metric_value *metric = &round->metrics[i];
+        if (at < (int)sizeof(line) - 1)
+            at += snprintf(line + at, sizeof(line) - (size_t)at, "  %s %s %s",
+                           set_name(metric->set, set), metric->name, rw_figure(metric->value));
+        snprintf(key, sizeof(key), "%s %s", log_set(metric->set, set), metric->name);
+        if (values)
+            json_object_set_new(values, key, rw_result_real(metric->value));
+    }
     rw_msg_line("%s%s", line, round->best_round == round->round ? "  best" : "");
     if (rw_msg_is_verbose())
         rw_msg_line("  %d leaves; ms: lambdas %.2f, histograms %.2f, splits %.2f, partition %.2f, "
@@ -397,7 +371,15 @@ static int on_round(void *user, const struct rw_round *round)
                     round->far_hist_ms > 0.0 ? gb / (round->far_hist_ms / 1e3) : 0.0);
     if (rw_msg_is_verbose() && round->bytes_sent)
         rw_msg_line("  %.2f MB sent to other workers by this one", (double)round->bytes_sent / 1e6);
-    log_round(round);
+    if (values) {
+        write_line(rw_result_row("record:s round:i leaves:i best_round:i values:o", "metrics",
+                                 round->round, round->n_leaves, round->best_round, values));
+        write_line(rw_result_row("record:s round:i ms:n lambdas:n histograms:n splits:n "
+                                 "partition:n scores:n metrics:n",
+                                 "timing", round->round, round->ms, round->ms_lambdas,
+                                 round->ms_histograms, round->ms_splits, round->ms_partition,
+                                 round->ms_scores, round->ms_metrics));
+    }
     reserve(round);
     rw_progress_show(round->round, round->n_rounds, round->n_docs);
     return 0;
@@ -522,26 +504,22 @@ static int check_checkpoints(struct rw_cli *cli)
     return 0;
 }
 
-/* At least 1, which is for the missing one to be an error. */
-static unsigned long long count_gpus(struct rw_ctx *ctx)
+/* --device cuda:all: a worker for each GPU, unless somebody else has started the workers. Without a
+ * GPU there is one, for which it is an error. */
+static int take_all_gpus(struct rw_cli *cli)
 {
     char device[16] = "cuda:0";
     int n = 0;
-    while (n < RW_WORKERS_MOST_THREADS && rw_device_check(ctx, device) >= 0)
-        snprintf(device, sizeof(device), "cuda:%d", ++n);
-    return n > 1 ? (unsigned long long)n : 1;
-}
-
-/* --device cuda:all: a worker for each GPU, unless somebody else has started the workers. */
-static int take_all_gpus(struct rw_cli *cli)
-{
     if (strcmp(rw_params_get(cli->params, "device"), "cuda:all") != 0)
         return 0;
     if (n_workers > 1)
         return rw_wrong(cli,
                         "'--workers' and '--device cuda:all' both say how many workers there are");
-    if (rw_workers_count(cli->ctx) == 1 && !plan_only && !config_only)
-        n_workers = count_gpus(cli->ctx);
+    if (rw_workers_count(cli->ctx) == 1 && !plan_only && !config_only) {
+        while (n < RW_WORKERS_MOST_THREADS && rw_device_check(cli->ctx, device) >= 0)
+            snprintf(device, sizeof(device), "cuda:%d", ++n);
+        n_workers = n > 1 ? (unsigned long long)n : 1;
+    }
     return rw_params_set(cli->ctx, cli->params, "device", "cuda");
 }
 
@@ -805,7 +783,13 @@ static int plan(struct rw_cli *cli)
     const int status = rw_train_plan(cli->ctx, cli->params, &training, &plan);
     if (plan.n_parts > 0)
         print_plan(cli, &plan);
-    return status ? status : check_plan(&plan);
+    const uint64_t needed = plan.on_gpu ? plan.far_bytes : plan.bytes;
+    if (status != 0 || plan.host_free_bytes == 0 || needed <= plan.host_free_bytes)
+        return status;
+    rw_msg_error("out of memory: training needs %.1f MB beside the data, and %.1f MB are available",
+                 (double)needed / 1e6, (double)plan.host_free_bytes / 1e6);
+    rw_msg_hint("'rankwood doctor' says what limits it");
+    return RW_EXIT_MACHINE;
 }
 
 static int print_config(struct rw_cli *cli)

@@ -4,12 +4,6 @@
 
 static const double ties_matter = 0.001;
 
-static size_t peak_bytes_so_far(void)
-{
-    struct rusage usage;
-    return getrusage(RUSAGE_SELF, &usage) == 0 ? (size_t)usage.ru_maxrss * 1024 : 0;
-}
-
 void rw_load_stage(const char *stage, double ms, size_t peak_bytes)
 {
     if (rw_msg_is_verbose())
@@ -22,8 +16,10 @@ static _Thread_local double last_stage; /* when it ended */
 void rw_load_stage_end(const char *stage)
 {
     const double now = rw_progress_clock();
+    struct rusage usage = {.ru_maxrss = 0};
+    getrusage(RUSAGE_SELF, &usage);
     if (*stage)
-        rw_load_stage(stage, (now - last_stage) * 1e3, peak_bytes_so_far());
+        rw_load_stage(stage, (now - last_stage) * 1e3, (size_t)usage.ru_maxrss * 1024);
     last_stage = now;
 }
 

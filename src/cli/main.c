@@ -139,15 +139,6 @@ static void make_table(struct parsing *p)
 
 /* ------------------------------------------------------------------ names that are not known */
 
-/* The option that looks most like it. */
-static const char *nearest_option(const struct rw_cli *cli, const char *mistaken)
-{
-    const char **names = rw_need((size_t)cli->n_options, sizeof(*names));
-    for (int i = 0; i < cli->n_options; i++)
-        names[i] = cli->option[i].name;
-    return rw_word_nearest(mistaken, names, cli->n_options);
-}
-
 /* Our way of writing a name of n bytes: in lower case, '-' for '_'. */
 static const char *plain_name(const char *text, size_t n)
 {
@@ -195,7 +186,11 @@ static int unknown(const struct rw_cli *cli, const char *token)
     const char *name = plain_name(start, strcspn(start, "="));
     const struct elsewhere elsewhere = find_elsewhere(cli, name);
     const char *other = elsewhere.other ? elsewhere.other : name;
-    const char *near = elsewhere.option ? elsewhere.option->ours : nearest_option(cli, name);
+    const char **names = rw_need((size_t)cli->n_options, sizeof(*names));
+    for (int i = 0; i < cli->n_options; i++)
+        names[i] = cli->option[i].name;
+    const char *near =
+        elsewhere.option ? elsewhere.option->ours : rw_word_nearest(name, names, cli->n_options);
     const int is_others = !elsewhere.option && !elsewhere.none;
     if (is_others && rw_params_get(cli->params, other) && !find_name(cli, other))
         return rw_wrong(cli, "'%s' does not take the parameter '--%s'", cli->command->name, other);
@@ -540,11 +535,6 @@ struct slot {
 };
 enum { MOST_SLOTS = 64 };
 
-static int has_model(const struct slot *slot)
-{
-    return slot->kind.is_model || slot->kind.from;
-}
-
 /* Operands, where they are files, and the first file of each option. */
 static int find_slots(const struct rw_cli *cli, struct slot slot[MOST_SLOTS])
 {
@@ -608,7 +598,7 @@ static int check_exchanged(int argc, char **argv, const struct slot *slot, int n
         const char *data = slot[i].input.path;
         for (int k = 0; k < n && slot[i].input.wants_model && slot[i].kind.is_data; k++) {
             const char *model = slot[k].input.path;
-            if (!slot[k].input.wants_data || !has_model(&slot[k]))
+            if (!slot[k].input.wants_data || !(slot[k].kind.is_model || slot[k].kind.from))
                 continue;
             rw_msg_error("MODEL and DATA are exchanged: '%s' is %s, and '%s' is %s", data,
                          slot[i].kind.what, model, slot[k].kind.what);
