@@ -92,10 +92,10 @@ static int make_cuts(struct rw_ctx *ctx, uint32_t n, uint32_t n_bins, struct rw_
 {
     RW_TRY(RW_NEW(ctx, *out, 1));
     struct rw_cuts *cuts = *out;
-    RW_TRY(RW_NEW(ctx, cuts->feature, n));
-    RW_TRY(RW_NEW(ctx, cuts->offset, n + 1));
-    RW_TRY(RW_NEW(ctx, cuts->cut, (size_t)n * n_bins));
-    RW_TRY(RW_NEW(ctx, cuts->has_missing, n));
+    RW_TRY(RW_ARENA_NEW(ctx, &cuts->arena, cuts->feature, n));
+    RW_TRY(RW_ARENA_NEW(ctx, &cuts->arena, cuts->offset, n + 1));
+    RW_TRY(RW_ARENA_NEW(ctx, &cuts->arena, cuts->cut, (size_t)n * n_bins));
+    RW_TRY(RW_ARENA_NEW(ctx, &cuts->arena, cuts->has_missing, n));
     cuts->n_features = n;
     for (uint32_t f = 0; f < n; f++) {
         cuts->feature[f] = f + 1;

@@ -166,8 +166,7 @@ int rw_bins_make(struct rw_ctx *ctx, const struct rw_dataset *dataset, struct rw
         return rw_fail_memory(ctx, status, "out of memory while coding %u documents",
                               dataset->n_docs);
     bins->owns_cuts = owns_cuts; /* only now: a failure leaves the cuts to the caller */
-    *out = bins;
-    bins = NULL;
+    *out = RW_TAKE(bins);
     return RW_OK;
 }
 
@@ -234,17 +233,12 @@ int rw_bins_gather(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                    const struct rw_cut_rule *rule, const struct rw_feature_cuts *found,
                    struct rw_codes *codes, struct rw_bins **out)
 {
-    struct rw_cuts *cuts = NULL;
+    RW_SCOPED(rw_cuts_free) struct rw_cuts *cuts = NULL;
+    RW_SCOPED(rw_bins_free) struct rw_bins *bins = NULL;
     *out = NULL;
     RW_TRY(rw_cuts_gather(ctx, dataset, found, &cuts));
-    const int status = new_bins(ctx, dataset, cuts, rule, out);
-    struct rw_bins *bins = *out;
-    if (status < 0) {
-        rw_bins_free(bins);
-        rw_cuts_free(cuts);
-        *out = NULL;
-        return status;
-    }
+    RW_TRY(new_bins(ctx, dataset, cuts, rule, &bins));
+    bins->cuts = RW_TAKE(cuts);
     bins->owns_cuts = 1;
     for (uint32_t c = 0, f = 0; c < dataset->n_columns; c++) {
         if (found[c].reason != RW_CUT_IN_USE)
@@ -252,6 +246,7 @@ int rw_bins_gather(struct rw_ctx *ctx, const struct rw_dataset *dataset,
         bins->codes[f++] = codes[c];
         codes[c] = (struct rw_codes){0};
     }
+    *out = RW_TAKE(bins);
     return RW_OK;
 }
 
@@ -262,21 +257,6 @@ void rw_codes_free(struct rw_codes *codes, uint32_t n)
         rw_mem_free(codes[c].code);
     }
     rw_mem_free(codes);
-}
-
-int rw_bins_make_training(struct rw_ctx *ctx, const struct rw_dataset *dataset,
-                          const struct rw_cut_rule *rule, struct rw_bins **out)
-{
-    RW_RELEASED(rw_cut_finder_release) struct rw_cut_finder finder = {.dataset = dataset};
-    struct rw_codes *codes;
-    *out = NULL;
-    RW_TRY(rw_cut_finder_init(ctx, &finder, dataset, rule));
-    RW_TRY(RW_NEW(ctx, codes, dataset->n_columns));
-    int status = rw_cuts_find_on_host(codes, &finder);
-    if (status >= 0)
-        status = rw_bins_gather(ctx, dataset, rule, finder.found, codes, out);
-    rw_codes_free(codes, dataset->n_columns);
-    return status;
 }
 
 /* ---- bins of parts ---- */
@@ -344,8 +324,7 @@ int rw_bins_join(struct rw_ctx *ctx, struct rw_bins **part, uint32_t n_parts, st
     const int status = rw_parallel_long(ctx, ctx->n_threads, cuts->n_features, 1, join_some, &job);
     if (status < 0)
         return rw_fail_memory(ctx, status, "out of memory while coding %u documents", all.n_docs);
-    *out = bins;
-    bins = NULL;
+    *out = RW_TAKE(bins);
     return RW_OK;
 }
 
@@ -391,11 +370,7 @@ void rw_bins_free(struct rw_bins *bins)
 {
     if (!bins)
         return;
-    for (uint32_t f = 0; bins->codes && !bins->codes_are_views && f < bins->cuts->n_features; f++) {
-        rw_mem_free(bins->codes[f].row);
-        rw_mem_free(bins->codes[f].code);
-    }
-    rw_mem_free(bins->codes);
+    rw_codes_free(bins->codes, bins->codes && !bins->codes_are_views ? bins->cuts->n_features : 0);
     if (bins->owns_cuts)
         rw_cuts_free(bins->cuts);
     rw_mem_free(bins);

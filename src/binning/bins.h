@@ -48,12 +48,13 @@ static inline int rw_cut_rule_serves(const struct rw_cut_rule *has,
 }
 
 struct rw_cuts {
-    uint32_t n_features;  /* columns of codes: features that can be split */
-    uint32_t *feature;    /* [n_features] ascending ids; owned */
-    uint64_t *offset;     /* [n_features + 1] into cut; a feature's value bins; owned */
-    float *cut;           /* upper edge of each value bin; a feature's last one is FLT_MAX; owned */
-    uint8_t *has_missing; /* [n_features] the training set has a missing value; owned */
-    uint8_t *by_category; /* [n_features] 1: its bins are categories; NULL: no feature's; owned */
+    struct rw_arena arena; /* of all arrays */
+    uint32_t n_features;   /* columns of codes: features that can be split */
+    uint32_t *feature;     /* [n_features] ascending ids */
+    uint64_t *offset;      /* [n_features + 1] into cut; a feature's value bins */
+    float *cut;            /* upper edge of each value bin; a feature's last one is FLT_MAX */
+    uint8_t *has_missing;  /* [n_features] the training set has a missing value */
+    uint8_t *by_category;  /* [n_features] 1: its bins are categories; NULL: no feature's */
     /* features left out: with one value only, by min_docs, by `ignore` */
     uint32_t n_constant, n_few, n_ignored;
 };
@@ -352,15 +353,15 @@ void rw_codes_free(struct rw_codes *codes, uint32_t n);
 
 /* One thread's memory. */
 struct rw_rank_scratch {
+    struct rw_arena arena;  /* of all below */
     uint32_t *key, *picked; /* [n_sample + a vector] */
     uint32_t *count;        /* of each bucket */
     uint16_t *mark;         /* of each bucket: it holds a rank */
     struct rw_rank_counter *counter;
 };
-/* Released also after a failure. */
+/* Its arena is freed also after a failure. */
 int rw_rank_scratch_init(struct rw_ctx *ctx, struct rw_rank_scratch *scratch,
                          const struct rw_cut_sample *sample);
-void rw_rank_scratch_release(struct rw_rank_scratch *scratch);
 
 /* A feature's values of the data set, or of a part of the sample's documents. */
 struct rw_cut_part {

@@ -223,12 +223,12 @@ int rw_chunks_add(struct rw_chunks *chunks, uint32_t p, int thread,
 
 struct join {
     struct rw_chunks *chunks; /* borrowed */
-    struct rw_column *column; /* [n_columns] dense or sparse, as values would be; owned */
+    struct rw_arena arena;    /* of all arrays but `codes` */
+    struct rw_column *column; /* [n_columns] dense or sparse, as values would be */
     uint32_t n_columns;
-    struct rw_feature_cuts *found; /* [n_columns] owned, with its cuts */
+    struct rw_feature_cuts *found; /* [n_columns] its cuts are owned */
     struct rw_codes *codes;        /* [n_columns] owned */
-    /* documents of each interval of a column, from its count_at on; owned, [n_columns + 1], and
-     * [all] */
+    /* documents of each interval of a column, from its count_at on; [n_columns + 1], and [all] */
     uint64_t *count_at;
     uint32_t *own, *count; /* on this worker, and on all */
 };
@@ -237,11 +237,7 @@ static void join_release(struct join *join)
 {
     for (uint32_t c = 0; join->found && c < join->n_columns; c++)
         rw_mem_free(join->found[c].cut);
-    rw_mem_free(join->column);
-    rw_mem_free(join->found);
-    rw_mem_free(join->count_at);
-    rw_mem_free(join->own);
-    rw_mem_free(join->count);
+    rw_arena_free(&join->arena);
     rw_codes_free(join->codes, join->n_columns);
 }
 
@@ -264,10 +260,10 @@ static int make_columns(struct join *join)
     uint32_t n_columns = 0;
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
         n_columns += chunks->feature[f].n_present > 0;
-    RW_TRY(RW_NEW(ctx, join->found, n_columns));
+    RW_TRY(RW_ARENA_NEW(ctx, &join->arena, join->found, n_columns));
     RW_TRY(RW_NEW(ctx, join->codes, n_columns));
-    RW_TRY(RW_NEW(ctx, join->column, n_columns));
-    RW_TRY(RW_NEW(ctx, join->count_at, (size_t)n_columns + 1));
+    RW_TRY(RW_ARENA_NEW(ctx, &join->arena, join->column, n_columns));
+    RW_TRY(RW_ARENA_NEW(ctx, &join->arena, join->count_at, (size_t)n_columns + 1));
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
         struct rw_chunk_feature *feature = &chunks->feature[f];
         const uint32_t n = feature->n_present;
@@ -283,8 +279,8 @@ static int make_columns(struct join *join)
         RW_TRY(RW_NEW_RAW(ctx, feature->row, feature->n_listed));
         RW_TRY(rw_mem_new_raw(ctx, &feature->interval, feature->n_listed, feature->width));
     }
-    RW_TRY(RW_NEW(ctx, join->own, join->count_at[n_columns]));
-    return RW_NEW_RAW(ctx, join->count, join->count_at[n_columns]);
+    RW_TRY(RW_ARENA_NEW(ctx, &join->arena, join->own, join->count_at[n_columns]));
+    return RW_ARENA_NEW(ctx, &join->arena, join->count, join->count_at[n_columns]);
 }
 
 /* ---- lists of chunks to lists of columns ---- */
@@ -399,8 +395,7 @@ static int end_column(const struct join *join, uint32_t c)
     column.n = n_entries(chunks, feature);
     column.row = feature->row;
     intervals_of(chunks, column.feature, feature, join->count + join->count_at[c], &intervals);
-    void *index = feature->interval;
-    feature->interval = NULL;
+    void *index = RW_TAKE(feature->interval);
     const int status = rw_codes_of_intervals(&intervals, join->own + join->count_at[c],
                                              &chunks->rule, &column, chunks->n_docs, feature->width,
                                              index, &join->found[c], &join->codes[c]);

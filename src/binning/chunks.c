@@ -31,7 +31,7 @@ static void scratch_release(struct rw_chunk_scratch *s)
                            s->most,         s->packed,        s->part};
     for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
         rw_mem_free(owned[i]);
-    rw_rank_scratch_release(&s->rank);
+    rw_arena_free(&s->rank.arena);
 }
 
 void rw_chunks_release(struct rw_chunks *chunks)
@@ -514,7 +514,7 @@ static int find_bounds(struct rw_all_held *all)
     if (status < 0)
         return rw_fail_memory(ctx, status, "out of memory while finding cuts");
     for (int t = 0; t < n_threads; t++) {
-        rw_rank_scratch_release(&chunks->scratch[t].rank);
+        rw_arena_free(&chunks->scratch[t].rank.arena);
         memset(&chunks->scratch[t].rank, 0, sizeof(chunks->scratch[t].rank));
     }
     return RW_OK;

@@ -123,39 +123,18 @@ int rw_categories_can_split(const uint32_t *counts, uint32_t n_bins, uint32_t n_
     return most < total && total >= 2 * (uint64_t)min_docs;
 }
 
-/* Every category's own, whatever documents have. */
-static int cuts_of_categories(struct rw_ctx *ctx, const struct rw_cut_intervals *s,
-                              const struct rw_cut_rule *rule, struct rw_feature_cuts *out)
-{
-    const uint32_t n_bins = s->n_bounds + 1;
-    out->has_missing = s->n_missing > 0;
-    out->by_category = 1;
-    if (!rw_categories_can_split(s->count, n_bins, s->n_missing, 1))
-        out->reason = RW_CUT_CONSTANT;
-    else if (!rw_categories_can_split(s->count, n_bins, s->n_missing, rule->min_docs))
-        out->reason = RW_CUT_FEW;
-    if (out->reason != RW_CUT_IN_USE)
-        return RW_OK;
-    out->n_bins = n_bins;
-    RW_TRY(RW_NEW_RAW(ctx, out->cut, n_bins));
-    for (uint32_t b = 0; b + 1 < n_bins; b++)
-        out->cut[b] = (float)b + 0.5f;
-    out->cut[n_bins - 1] = FLT_MAX;
-    return RW_OK;
-}
-
 int rw_cuts_of_intervals(struct rw_ctx *ctx, struct rw_cut_intervals *s,
                          const struct rw_cut_rule *rule, struct rw_feature_cuts *out)
 {
     float cuts[RW_MAX_BOUNDS + 1];
     uint32_t n_bins = 0;
-    if (s->by_category)
-        return cuts_of_categories(ctx, s, rule, out);
+    int can_split, is_constant;
     for (uint32_t k = 0; k < s->n_bounds; k++) {
         /* an interval is never empty: its lower bound is a value of the data; the first one holds
-         * the smallest sampled value */
-        const float cut =
-            rw_cut_between(rw_float_of_key(s->below[k]), rw_float_of_key(s->bound[k]));
+         * the smallest sampled value. Every category has a cut, whatever documents have. */
+        const float cut = s->by_category ? (float)k + 0.5f
+                                         : rw_cut_between(rw_float_of_key(s->below[k]),
+                                                          rw_float_of_key(s->bound[k]));
         if (cut != cut) {
             s->count[k + 1] += s->count[k];
             continue;
@@ -165,11 +144,16 @@ int rw_cuts_of_intervals(struct rw_ctx *ctx, struct rw_cut_intervals *s,
     }
     s->count[n_bins] = s->count[s->n_bounds];
     cuts[n_bins++] = FLT_MAX;
+    if (s->by_category) {
+        is_constant = !rw_categories_can_split(s->count, n_bins, s->n_missing, 1);
+        can_split = rw_categories_can_split(s->count, n_bins, s->n_missing, rule->min_docs);
+    } else {
+        is_constant = n_bins == 1 && (s->n_missing == 0 || s->count[0] == 0);
+        can_split = rw_cuts_can_split(s->count, n_bins, s->n_missing, rule->min_docs);
+    }
+    out->by_category = s->by_category != 0;
     out->has_missing = s->n_missing > 0;
-    if (n_bins == 1 && (s->n_missing == 0 || s->count[0] == 0))
-        out->reason = RW_CUT_CONSTANT;
-    else if (!rw_cuts_can_split(s->count, n_bins, s->n_missing, rule->min_docs))
-        out->reason = RW_CUT_FEW;
+    out->reason = is_constant ? RW_CUT_CONSTANT : can_split ? RW_CUT_IN_USE : RW_CUT_FEW;
     if (out->reason != RW_CUT_IN_USE)
         return RW_OK;
     out->n_bins = n_bins;
@@ -191,25 +175,26 @@ int rw_cuts_decided(const struct rw_column *column, const struct rw_cut_rule *ru
 int rw_cuts_gather(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                    const struct rw_feature_cuts *found, struct rw_cuts **out)
 {
-    int status = RW_OK;
-    struct rw_cuts *cuts;
-    RW_TRY(RW_NEW(ctx, cuts, 1));
+    RW_SCOPED(rw_cuts_free) struct rw_cuts *cuts = NULL;
     uint64_t n_cuts = 0;
     int by_category = 0;
+    *out = NULL;
+    RW_TRY(RW_NEW(ctx, cuts, 1));
+    uint32_t *const count[] = {[RW_CUT_IN_USE] = &cuts->n_features,
+                               [RW_CUT_CONSTANT] = &cuts->n_constant,
+                               [RW_CUT_FEW] = &cuts->n_few,
+                               [RW_CUT_IGNORED] = &cuts->n_ignored};
     for (uint32_t c = 0; c < dataset->n_columns; c++) {
-        cuts->n_features += found[c].reason == RW_CUT_IN_USE;
-        cuts->n_constant += found[c].reason == RW_CUT_CONSTANT;
-        cuts->n_few += found[c].reason == RW_CUT_FEW;
-        cuts->n_ignored += found[c].reason == RW_CUT_IGNORED;
+        ++*count[found[c].reason];
         n_cuts += found[c].n_bins;
         by_category |= found[c].reason == RW_CUT_IN_USE && found[c].by_category;
     }
-    RW_TRY_OUT(RW_NEW(ctx, cuts->feature, cuts->n_features));
-    RW_TRY_OUT(RW_NEW(ctx, cuts->offset, cuts->n_features + 1));
-    RW_TRY_OUT(RW_NEW(ctx, cuts->has_missing, cuts->n_features));
-    RW_TRY_OUT(RW_NEW(ctx, cuts->cut, n_cuts));
+    RW_TRY(RW_ARENA_NEW(ctx, &cuts->arena, cuts->feature, cuts->n_features));
+    RW_TRY(RW_ARENA_NEW(ctx, &cuts->arena, cuts->offset, (size_t)cuts->n_features + 1));
+    RW_TRY(RW_ARENA_NEW(ctx, &cuts->arena, cuts->has_missing, cuts->n_features));
+    RW_TRY(RW_ARENA_NEW(ctx, &cuts->arena, cuts->cut, n_cuts));
     if (by_category)
-        RW_TRY_OUT(RW_NEW(ctx, cuts->by_category, cuts->n_features));
+        RW_TRY(RW_ARENA_NEW(ctx, &cuts->arena, cuts->by_category, cuts->n_features));
     for (uint32_t c = 0, f = 0; c < dataset->n_columns; c++) {
         if (found[c].reason != RW_CUT_IN_USE)
             continue;
@@ -221,13 +206,8 @@ int rw_cuts_gather(struct rw_ctx *ctx, const struct rw_dataset *dataset,
         cuts->offset[f + 1] = cuts->offset[f] + found[c].n_bins;
         f++;
     }
-out:
-    if (status < 0) {
-        rw_cuts_free(cuts);
-        cuts = NULL;
-    }
-    *out = cuts;
-    return status;
+    *out = RW_TAKE(cuts);
+    return RW_OK;
 }
 
 int rw_cut_finder_init(struct rw_ctx *ctx, struct rw_cut_finder *finder,
@@ -267,11 +247,7 @@ void rw_cuts_free(struct rw_cuts *cuts)
 {
     if (!cuts)
         return;
-    rw_mem_free(cuts->feature);
-    rw_mem_free(cuts->offset);
-    rw_mem_free(cuts->cut);
-    rw_mem_free(cuts->has_missing);
-    rw_mem_free(cuts->by_category);
+    rw_arena_free(&cuts->arena);
     rw_mem_free(cuts);
 }
 
@@ -368,7 +344,7 @@ static int find_some(void *user, struct rw_share *share)
 static void host_release(struct host_search *host)
 {
     for (int t = 0; host->scratch && t < host->finder->ctx->n_threads; t++)
-        rw_rank_scratch_release(&host->scratch[t]);
+        rw_arena_free(&host->scratch[t].arena);
     rw_mem_free(host->scratch);
 }
 
@@ -383,6 +359,21 @@ int rw_cuts_find_on_host(void *codes, struct rw_cut_finder *finder)
     const int status =
         rw_parallel_long(ctx, ctx->n_threads, finder->dataset->n_columns, 1, find_some, &host);
     return status < 0 ? rw_fail_memory(ctx, status, "out of memory while finding cuts") : status;
+}
+
+int rw_bins_make_training(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                          const struct rw_cut_rule *rule, struct rw_bins **out)
+{
+    RW_RELEASED(rw_cut_finder_release) struct rw_cut_finder finder = {.dataset = dataset};
+    struct rw_codes *codes;
+    *out = NULL;
+    RW_TRY(rw_cut_finder_init(ctx, &finder, dataset, rule));
+    RW_TRY(RW_NEW(ctx, codes, dataset->n_columns));
+    int status = rw_cuts_find_on_host(codes, &finder);
+    if (status >= 0)
+        status = rw_bins_gather(ctx, dataset, rule, finder.found, codes, out);
+    rw_codes_free(codes, dataset->n_columns);
+    return status;
 }
 
 enum {
@@ -405,21 +396,13 @@ struct rw_rank_counter {
 int rw_rank_scratch_init(struct rw_ctx *ctx, struct rw_rank_scratch *s,
                          const struct rw_cut_sample *sample)
 {
+    const size_t n_keys = (size_t)sample->n_all + PAD;
     memset(s, 0, sizeof(*s));
-    RW_TRY(RW_NEW_RAW(ctx, s->key, (size_t)sample->n_all + PAD));
-    RW_TRY(RW_NEW_RAW(ctx, s->picked, (size_t)sample->n_all + PAD));
-    RW_TRY(RW_NEW_RAW(ctx, s->count, (size_t)1 << MOST_BITS));
-    RW_TRY(RW_NEW_RAW(ctx, s->mark, ((size_t)1 << MOST_BITS) + 1)); /* read two at a time */
-    return RW_NEW_RAW(ctx, s->counter, 1);
-}
-
-void rw_rank_scratch_release(struct rw_rank_scratch *s)
-{
-    rw_mem_free(s->key);
-    rw_mem_free(s->picked);
-    rw_mem_free(s->count);
-    rw_mem_free(s->mark);
-    rw_mem_free(s->counter);
+    RW_TRY(RW_ARENA_NEW(ctx, &s->arena, s->key, n_keys));
+    RW_TRY(RW_ARENA_NEW(ctx, &s->arena, s->picked, n_keys));
+    RW_TRY(RW_ARENA_NEW(ctx, &s->arena, s->count, (size_t)1 << MOST_BITS));
+    RW_TRY(RW_ARENA_NEW(ctx, &s->arena, s->mark, ((size_t)1 << MOST_BITS) + 1)); /* by twos */
+    return RW_ARENA_NEW(ctx, &s->arena, s->counter, 1);
 }
 
 /* ---- the sampled values ---- */

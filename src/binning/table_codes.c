@@ -17,22 +17,21 @@ struct coding {
     struct rw_table_reader reader;
     enum rw_isa isa;
     struct rw_dataset seen;            /* the documents, with columns without values */
-    struct rw_column *column;          /* [n_columns] of seen; owned */
+    struct rw_arena arena;             /* of `column`, `interval` and `index` */
+    struct rw_column *column;          /* [n_columns] of seen */
     struct rw_codes *codes;            /* [n_columns] owned */
     uint32_t first, end;               /* of dense: those at hand, AT_A_TIME at most */
-    struct rw_cut_intervals *interval; /* [AT_A_TIME] of columns first .. end - 1; owned */
-    void **index;                      /* [AT_A_TIME] the interval of each document; owned */
+    struct rw_cut_intervals *interval; /* [AT_A_TIME] of columns first .. end - 1 */
+    void **index;                      /* [AT_A_TIME] the interval of each document; each owned */
 };
 
 static void coding_release(struct coding *job)
 {
     for (uint32_t k = 0; job->index && k < AT_A_TIME; k++)
         rw_mem_free(job->index[k]);
-    rw_mem_free(job->index);
-    rw_mem_free(job->interval);
     rw_codes_free(job->codes, job->seen.n_columns);
     rw_cut_finder_release(&job->finder);
-    rw_mem_free(job->column);
+    rw_arena_free(&job->arena);
     rw_table_close(&job->reader);
 }
 
@@ -75,7 +74,7 @@ static int bound_some(void *user, struct rw_share *share)
     status = bound_groups(job, share, &scratch, value, stride);
 out:
     rw_mem_free_large(value, bytes);
-    rw_rank_scratch_release(&scratch);
+    rw_arena_free(&scratch.arena);
     return status;
 }
 
@@ -216,7 +215,7 @@ static int code_sparse(void *user, struct rw_share *share)
     int status = rw_rank_scratch_init(NULL, &scratch, &job->finder.sample);
     for (uint64_t k, end; status >= 0 && rw_share_next(share, &k, &end);)
         status = code_column(job, job->reader.sparse[k], &scratch);
-    rw_rank_scratch_release(&scratch);
+    rw_arena_free(&scratch.arena);
     return status;
 }
 
@@ -226,7 +225,7 @@ static int begin(struct rw_ctx *ctx, struct coding *job, const struct rw_dataset
                  const struct rw_cut_rule *rule)
 {
     const uint32_t n_columns = job->reader.n_columns;
-    RW_TRY(RW_NEW(ctx, job->column, n_columns));
+    RW_TRY(RW_ARENA_NEW(ctx, &job->arena, job->column, n_columns));
     RW_TRY(RW_NEW(ctx, job->codes, n_columns));
     job->seen = *documents;
     job->seen.column = job->column;
@@ -237,8 +236,8 @@ static int begin(struct rw_ctx *ctx, struct coding *job, const struct rw_dataset
         job->column[c].n = is_sparse ? rw_table_n_entries(&job->reader, c) : documents->n_docs;
     }
     const size_t at_a_time = job->reader.n_dense < AT_A_TIME ? job->reader.n_dense : AT_A_TIME;
-    RW_TRY(RW_NEW_RAW(ctx, job->interval, at_a_time));
-    RW_TRY(RW_NEW(ctx, job->index, AT_A_TIME));
+    RW_TRY(RW_ARENA_NEW(ctx, &job->arena, job->interval, at_a_time));
+    RW_TRY(RW_ARENA_NEW(ctx, &job->arena, job->index, AT_A_TIME));
     return rw_cut_finder_init(ctx, &job->finder, &job->seen, rule);
 }
 

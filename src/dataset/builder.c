@@ -258,8 +258,7 @@ int rw_builder_split(struct rw_ctx *ctx, struct rw_builder *from, struct rw_buil
     rw_builder_drop_values(from);
     to->width = from->width;
     to->by_name = from->by_name;
-    to->vocabulary = from->vocabulary;
-    from->vocabulary = NULL;
+    to->vocabulary = RW_TAKE(from->vocabulary);
     return RW_OK;
 }
 
@@ -715,8 +714,7 @@ static int join_locations(struct rw_ctx *ctx, struct finish *finish)
             continue;
         if (!dataset->origin.n_files ||
             strcmp(dataset->origin.file[dataset->origin.n_files - 1], builder->file) != 0) {
-            dataset->origin.file[dataset->origin.n_files++] = builder->file;
-            builder->file = NULL;
+            dataset->origin.file[dataset->origin.n_files++] = RW_TAKE(builder->file);
         }
         for (uint32_t i = 0; i < builder->n_locations; i++) {
             const struct rw_location location = {.doc = finish->first_doc[b] +
@@ -787,8 +785,7 @@ int rw_early_finish(struct rw_ctx *ctx, struct rw_early *early, struct rw_builde
     rw_parallel(ctx, finish.n_threads, (uint64_t)finish.n_groups, 1, fill_groups, &finish);
     if (finish.keeps_early)
         finish.dataset->early_block.p = rw_early_take(early, &finish.dataset->early_block.n_bytes);
-    *out = finish.dataset;
-    finish.dataset = NULL;
+    *out = RW_TAKE(finish.dataset);
     return RW_OK;
 }
 
@@ -908,7 +905,6 @@ int rw_dataset_select(struct rw_ctx *ctx, const struct rw_dataset *dataset, cons
     RW_TRY(rw_side_columns_select(ctx, dataset, keep, made));
     RW_TRY(rw_names_copy(ctx, dataset->name, dataset->n_names, &made->name));
     made->n_names = dataset->n_names;
-    *out = made;
-    made = NULL;
+    *out = RW_TAKE(made);
     return RW_OK;
 }

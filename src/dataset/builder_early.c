@@ -50,8 +50,7 @@ int rw_early_new(struct rw_ctx *ctx, uint64_t n_builders, uint64_t room, struct 
     /* an odd number of lines: the same row of all columns does not fall on the same line of the
      * cache */
     early->stride = ((size_t)early->room * sizeof(float) / ALIGN | 1) * ALIGN + 2 * ALIGN;
-    *out = early;
-    early = NULL;
+    *out = RW_TAKE(early);
     return RW_OK;
 }
 

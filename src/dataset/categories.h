@@ -82,9 +82,8 @@ int rw_categories_check_numbers(struct rw_ctx *ctx, const struct rw_dataset *dat
 /* A data set with codes in place of those features' values; all else is borrowed from `dataset`,
  * which must stay. */
 struct rw_recoded {
-    struct rw_dataset dataset; /* its `column` is owned */
-    uint32_t n_made;
-    float **made; /* [n_made] columns' values; owned */
+    struct rw_dataset dataset;
+    struct rw_arena arena; /* of its `column`, and of values in them */
 };
 int rw_categories_recode(struct rw_ctx *ctx, const struct rw_categories *categories,
                          const struct rw_dataset *dataset, int absent_missing,

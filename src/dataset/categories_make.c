@@ -322,10 +322,7 @@ int rw_categories_check_numbers(struct rw_ctx *ctx, const struct rw_dataset *dat
 
 void rw_recoded_release(struct rw_recoded *recoded)
 {
-    for (uint32_t i = 0; recoded->made && i < recoded->n_made; i++)
-        rw_mem_free(recoded->made[i]);
-    rw_mem_free(recoded->made);
-    rw_mem_free(recoded->dataset.column);
+    rw_arena_free(&recoded->arena);
     memset(recoded, 0, sizeof(*recoded));
 }
 
@@ -339,18 +336,16 @@ int rw_categories_recode(struct rw_ctx *ctx, const struct rw_categories *categor
     to->column = NULL;
     to->n_columns = 0;
     to->vocabulary = NULL;
-    RW_TRY(RW_NEW(ctx, out->made, categories->n));
-    RW_TRY(RW_NEW(ctx, to->column, (size_t)dataset->n_columns + categories->n));
+    RW_TRY(RW_ARENA_NEW(ctx, &out->arena, to->column, (size_t)dataset->n_columns + categories->n));
     for (uint32_t i = 0; i < categories->n; i++) {
         const struct rw_feature_categories *of = &categories->of[i];
         for (; c < dataset->n_columns && dataset->column[c].feature < of->feature; c++)
             to->column[to->n_columns++] = dataset->column[c];
         c += c < dataset->n_columns && dataset->column[c].feature == of->feature;
-        RW_TRY(RW_NEW_RAW(ctx, out->made[i], dataset->n_docs));
-        out->n_made++;
-        RW_TRY(rw_categories_codes(ctx, of, dataset, absent_missing, out->made[i]));
-        to->column[to->n_columns++] =
-            (struct rw_column){.feature = of->feature, .n = dataset->n_docs, .value = out->made[i]};
+        struct rw_column *made = &to->column[to->n_columns++];
+        *made = (struct rw_column){.feature = of->feature, .n = dataset->n_docs};
+        RW_TRY(RW_ARENA_NEW(ctx, &out->arena, made->value, dataset->n_docs));
+        RW_TRY(rw_categories_codes(ctx, of, dataset, absent_missing, made->value));
     }
     for (; c < dataset->n_columns; c++)
         to->column[to->n_columns++] = dataset->column[c];

@@ -14,25 +14,6 @@ void rw_names_free(struct rw_feature_name *names, int32_t n)
     rw_mem_free(names);
 }
 
-int rw_names_copy(struct rw_ctx *ctx, const struct rw_feature_name *from, int32_t n,
-                  struct rw_feature_name **out)
-{
-    int status = RW_OK;
-    *out = NULL;
-    if (n == 0)
-        return RW_OK;
-    RW_TRY(RW_NEW(ctx, *out, (size_t)n));
-    for (int32_t i = 0; i < n; i++) {
-        (*out)[i].feature = from[i].feature;
-        RW_TRY_OUT(rw_mem_copy_text(ctx, &(*out)[i].name, from[i].name));
-    }
-    return RW_OK;
-out:
-    rw_names_free(*out, n);
-    *out = NULL;
-    return status;
-}
-
 int rw_names_are_same(const struct rw_feature_name *a, int32_t n_a, const struct rw_feature_name *b,
                       int32_t n_b)
 {
@@ -59,31 +40,47 @@ int rw_name_for_model(struct rw_ctx *ctx, const char *name, char **out)
     return RW_OK;
 }
 
-int rw_names_for_model(struct rw_ctx *ctx, const struct rw_feature_name *from, int32_t n,
-                       struct rw_feature_name **out)
+/* A copy; for a model's file if `of_model`. */
+static int copy_names(struct rw_ctx *ctx, const struct rw_feature_name *from, int32_t n,
+                      int of_model, struct rw_feature_name **out)
 {
     RW_RELEASED(rw_query_ids_release) struct rw_query_ids seen = {0}; /* a set of texts */
     struct rw_feature_name *names = NULL;
-    size_t index;
+    size_t first;
     int status = RW_OK;
     *out = NULL;
-    RW_TRY_OUT(RW_NEW(ctx, names, (size_t)n));
+    if (n == 0)
+        return RW_OK;
+    RW_TRY(RW_NEW(ctx, names, (size_t)n));
     for (int32_t i = 0; i < n; i++) {
+        char **name = &names[i].name;
         names[i].feature = from[i].feature;
-        RW_TRY_OUT(rw_name_for_model(ctx, from[i].name, &names[i].name));
-        RW_TRY_OUT(rw_query_ids_add(ctx, &seen, names[i].name, &index));
+        RW_TRY_OUT(of_model ? rw_name_for_model(ctx, from[i].name, name)
+                            : rw_mem_copy_text(ctx, name, from[i].name));
+        RW_TRY_OUT(of_model ? rw_query_ids_add(ctx, &seen, *name, &first) : RW_OK);
         if (status == 1)
             RW_TRY_OUT(rw_fail(ctx, RW_ERR_DATA,
                                "features '%.64s' and '%.64s' are both '%.64s' in a model\n"
                                "hint: blanks and commas become '_' there; give one of them another "
                                "name",
-                               from[index].name, from[i].name, names[i].name));
+                               from[first].name, from[i].name, *name));
     }
-    *out = names;
-    names = NULL;
+    *out = RW_TAKE(names);
 out:
     rw_names_free(names, n);
     return status;
+}
+
+int rw_names_copy(struct rw_ctx *ctx, const struct rw_feature_name *from, int32_t n,
+                  struct rw_feature_name **out)
+{
+    return copy_names(ctx, from, n, 0, out);
+}
+
+int rw_names_for_model(struct rw_ctx *ctx, const struct rw_feature_name *from, int32_t n,
+                       struct rw_feature_name **out)
+{
+    return copy_names(ctx, from, n, 1, out);
 }
 
 const char *rw_feature_text(const struct rw_feature_name *names, int32_t n, uint32_t feature,

@@ -399,17 +399,14 @@ void rw_table_tell(struct rw_ctx *ctx, const struct rw_table_reader *r)
 
 void rw_table_close(struct rw_table_reader *r)
 {
-    rw_mem_free(r->column);
-    rw_mem_free(r->dense);
-    rw_mem_free(r->sparse);
-    rw_mem_free(r->document);
+    rw_arena_free(&r->arena);
     rw_mem_free(r->array);
 }
 
 static int take_order(struct rw_ctx *ctx, struct rw_table_reader *r)
 {
     const uint32_t n_docs = r->table->n_docs, *order = r->table->order;
-    RW_TRY(RW_NEW_RAW(ctx, r->document, n_docs));
+    RW_TRY(RW_ARENA_NEW(ctx, &r->arena, r->document, n_docs));
     memset(r->document, 0xff, n_docs * sizeof(*r->document));
     for (uint32_t i = 0; i < n_docs; i++) {
         if (order[i] >= n_docs || r->document[order[i]] != UINT32_MAX)
@@ -512,6 +509,20 @@ static int check_columns(struct rw_ctx *ctx, const struct rw_table *table)
     return RW_OK;
 }
 
+/* Do n queries or chunks have documents each, and all of them? offset: [n + 1]. */
+static int check_offsets(struct rw_ctx *ctx, const char *what, const uint32_t *offset, uint32_t n,
+                         uint32_t n_docs)
+{
+    if (offset[0] != 0 || offset[n] != n_docs)
+        return rw_fail(ctx, RW_ERR_DATA, "%s offsets go from %u to %u; expected 0 to %u", what,
+                       offset[0], offset[n], n_docs);
+    for (uint32_t k = 0; k < n; k++) {
+        if (offset[k] >= offset[k + 1])
+            return rw_fail(ctx, RW_ERR_DATA, "%s %u (from 0) has no documents", what, k);
+    }
+    return RW_OK;
+}
+
 static int check_queries(struct rw_ctx *ctx, const struct rw_table *table)
 {
     const uint32_t n_docs = table->n_docs, n_queries = table->n_queries;
@@ -525,14 +536,7 @@ static int check_queries(struct rw_ctx *ctx, const struct rw_table *table)
     if (!offset || (table->query_id_offset && !table->query_id_text))
         return rw_fail(ctx, RW_ERR_ARGUMENT, "a table without %s",
                        !offset ? "query offsets" : "the text of its query ids");
-    if (offset[0] != 0 || offset[n_queries] != n_docs)
-        return rw_fail(ctx, RW_ERR_DATA, "query offsets go from %u to %u; expected 0 to %u",
-                       offset[0], offset[n_queries], n_docs);
-    for (uint32_t q = 0; q < n_queries; q++) {
-        if (offset[q] >= offset[q + 1])
-            return rw_fail(ctx, RW_ERR_DATA, "query %u (from 0) has no documents", q);
-    }
-    return RW_OK;
+    return check_offsets(ctx, "query", offset, n_queries, n_docs);
 }
 
 static int check_chunks(struct rw_ctx *ctx, const struct rw_table *table)
@@ -542,14 +546,7 @@ static int check_chunks(struct rw_ctx *ctx, const struct rw_table *table)
         return RW_OK;
     if (!offset)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "a table of %u chunks without chunk offsets", n);
-    if (offset[0] != 0 || offset[n] != table->n_docs)
-        return rw_fail(ctx, RW_ERR_DATA, "chunk offsets go from %u to %u; expected 0 to %u",
-                       offset[0], offset[n], table->n_docs);
-    for (uint32_t k = 0; k < n; k++) {
-        if (offset[k] >= offset[k + 1])
-            return rw_fail(ctx, RW_ERR_DATA, "chunk %u (from 0) has no documents", k);
-    }
-    return RW_OK;
+    return check_offsets(ctx, "chunk", offset, n, table->n_docs);
 }
 
 static int open_documents(struct rw_ctx *ctx, struct rw_table_reader *r,
@@ -562,9 +559,9 @@ static int open_documents(struct rw_ctx *ctx, struct rw_table_reader *r,
                                   .hole = table->missing == 0 ? RW_MISSING_BITS : RW_ABSENT_BITS};
     RW_TRY(check_queries(ctx, table));
     RW_TRY(check_features(ctx, table));
-    RW_TRY(RW_NEW(ctx, r->column, table->n_columns));
-    RW_TRY(RW_NEW_RAW(ctx, r->dense, table->n_columns));
-    return RW_NEW_RAW(ctx, r->sparse, table->n_columns);
+    RW_TRY(RW_ARENA_NEW(ctx, &r->arena, r->column, table->n_columns));
+    RW_TRY(RW_ARENA_NEW(ctx, &r->arena, r->dense, table->n_columns));
+    return RW_ARENA_NEW(ctx, &r->arena, r->sparse, table->n_columns);
 }
 
 /* Column i of the table is the next column. */
@@ -728,8 +725,7 @@ int rw_table_documents(struct rw_ctx *ctx, const struct rw_table *table, struct 
     memcpy(dataset->query_offset, table->query_offset,
            ((size_t)n_queries + 1) * sizeof(*dataset->query_offset));
     RW_TRY(take_ids(ctx, table, dataset));
-    *out = dataset;
-    dataset = NULL;
+    *out = RW_TAKE(dataset);
     return RW_OK;
 }
 
@@ -847,8 +843,7 @@ int rw_dataset_from_table(struct rw_ctx *ctx, const struct rw_table *table, stru
     RW_TRY(make_columns(ctx, &job));
     RW_TRY(reader.whole ? copy_stream(ctx, &job) : copy_values(ctx, &job));
     rw_table_tell(ctx, &reader);
-    *out = job.dataset;
-    job.dataset = NULL;
+    *out = RW_TAKE(job.dataset);
     return RW_OK;
 }
 

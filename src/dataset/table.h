@@ -15,11 +15,12 @@ struct rw_table_column {
 
 struct rw_table_reader {
     const struct rw_table *table;   /* borrowed */
+    struct rw_arena arena;          /* of the arrays here */
     uint32_t n_columns;             /* those that appear */
-    struct rw_table_column *column; /* [n_columns] by ascending feature; owned */
-    uint32_t *dense, *sparse;       /* [n_dense], [n_sparse] of the columns; owned */
+    struct rw_table_column *column; /* [n_columns] by ascending feature */
+    uint32_t *dense, *sparse;       /* [n_dense], [n_sparse] of the columns */
     uint32_t n_dense, n_sparse;
-    uint32_t *document; /* [n_docs] of each row of the arrays; NULL: their order is kept; owned */
+    uint32_t *document; /* [n_docs] of each row of the arrays; NULL: their order is kept */
     uint32_t missing;   /* bits of the value that means missing */
     uint32_t hole;      /* bits of what stands where a dense column has no value */
     /* of a streamed table: */

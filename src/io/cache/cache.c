@@ -388,12 +388,15 @@ static int view_codes(const struct rw_cache_file *f, struct rw_bins *bins)
     return end_blocks(f, RW_CACHE_CODE, at);
 }
 
-/* A section's elements, for what is freed like any other array. */
-static int copy_section(const struct rw_cache_file *f, enum rw_cache_section section, void **out)
+/* A section's elements, for what is freed with the arena or, if it is NULL, like any other array.
+ */
+static int copy_section(const struct rw_cache_file *f, enum rw_cache_section section,
+                        struct rw_arena *arena, void **out)
 {
     const uint64_t n = f->layout.n_arrays[section] * f->layout.n[section];
     const size_t size = rw_cache_row[section].size;
-    RW_TRY(rw_mem_new_raw(f->ctx, out, n, size));
+    RW_TRY(arena ? rw_arena_new(f->ctx, arena, out, n, size)
+                 : rw_mem_new_raw(f->ctx, out, n, size));
     if (n)
         memcpy(*out, section_at(f, section), n * size);
     return RW_OK;
@@ -421,10 +424,10 @@ static int view_bins(const struct rw_cache_file *f)
         .rule = rule_of(h), .n_docs = h->n_docs, .codes_are_views = 1, .owns_cuts = 1};
     RW_TRY(RW_NEW(f->ctx, bins->cuts, 1));
     struct rw_cuts *cuts = bins->cuts;
-    RW_TRY(copy_section(f, RW_CACHE_CUT_FEATURE, (void **)&cuts->feature));
-    RW_TRY(copy_section(f, RW_CACHE_CUT_OFFSET, (void **)&cuts->offset));
-    RW_TRY(copy_section(f, RW_CACHE_CUT, (void **)&cuts->cut));
-    RW_TRY(copy_section(f, RW_CACHE_HAS_MISSING, (void **)&cuts->has_missing));
+    RW_TRY(copy_section(f, RW_CACHE_CUT_FEATURE, &cuts->arena, (void **)&cuts->feature));
+    RW_TRY(copy_section(f, RW_CACHE_CUT_OFFSET, &cuts->arena, (void **)&cuts->offset));
+    RW_TRY(copy_section(f, RW_CACHE_CUT, &cuts->arena, (void **)&cuts->cut));
+    RW_TRY(copy_section(f, RW_CACHE_HAS_MISSING, &cuts->arena, (void **)&cuts->has_missing));
     if (h->bins < 2 || h->bins > RW_MAX_BINS || h->absent_missing > 1)
         return rw_cache_damaged(f, "its parameters are out of range");
     cuts->n_constant = h->n_constant;
@@ -449,7 +452,7 @@ static int take_side_columns(const struct rw_cache_file *f)
             return rw_cache_damaged(f, "a feature is beyond its columns");
     }
     if (h->weights)
-        RW_TRY(copy_section(f, RW_CACHE_WEIGHT, (void **)&dataset->weight));
+        RW_TRY(copy_section(f, RW_CACHE_WEIGHT, NULL, (void **)&dataset->weight));
     for (uint32_t q = 0; dataset->weight_by_query && q < dataset->n_queries; q++) {
         const uint32_t begin = dataset->query_offset[q];
         for (uint32_t i = begin; i < dataset->query_offset[q + 1]; i++) {
@@ -458,7 +461,7 @@ static int take_side_columns(const struct rw_cache_file *f)
         }
     }
     if (h->n_more_labels)
-        RW_TRY(copy_section(f, RW_CACHE_MORE_LABEL, (void **)&dataset->more_label));
+        RW_TRY(copy_section(f, RW_CACHE_MORE_LABEL, NULL, (void **)&dataset->more_label));
     dataset->n_more_labels = (int)h->n_more_labels;
     return RW_OK;
 }

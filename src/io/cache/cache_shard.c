@@ -184,17 +184,12 @@ struct part {
     struct rw_cache_file *own;       /* what its own cache would have; borrowed */
     uint32_t begin, end;             /* documents */
     uint64_t first[RW_CACHE_N_AXES]; /* of the file's, the part's own first one */
-    struct entries *entry;           /* [n_entries] of columns, or of features with cuts; owned */
+    struct rw_arena arena;           /* of the arrays here */
+    struct entries *entry;           /* [n_entries] of columns, or of features with cuts */
     uint32_t n_entries;
-    struct copy *copy; /* [n_copies] owned */
+    struct copy *copy; /* [n_copies] */
     size_t n_copies, copy_room;
 };
-
-static void part_release(struct part *p)
-{
-    rw_mem_free(p->entry);
-    rw_mem_free(p->copy);
-}
 
 /* Where the part's stretch of a text begins and how long it is; from, end: its elements of the
  * offsets' section. */
@@ -284,7 +279,7 @@ static int measure_blocks(struct part *p, uint64_t *n_bytes)
     uint64_t at = layout->offset[blocks_of(p)];
     const uint64_t end = at + layout->n[blocks_of(p)];
     p->n_entries = has_codes ? p->whole.f.h.n_cut_features : p->whole.f.h.n_columns;
-    RW_TRY(RW_NEW(p->own->ctx, p->entry, p->n_entries));
+    RW_TRY(RW_ARENA_NEW(p->own->ctx, &p->arena, p->entry, p->n_entries));
     if (has_codes)
         RW_TRY(code_widths(p));
     for (uint32_t i = 0; i < p->n_entries; i++) {
@@ -314,7 +309,7 @@ static int measure(struct part *p)
 
 static int add(struct part *p, uint64_t from, char *to, uint64_t n_bytes, uint64_t minus, int width)
 {
-    RW_TRY(RW_GROW(p->own->ctx, p->copy, p->copy_room, p->n_copies + 1));
+    RW_TRY(RW_ARENA_GROW(p->own->ctx, &p->arena, p->copy, p->copy_room, p->n_copies + 1));
     p->copy[p->n_copies++] =
         (struct copy){.from = from, .to = to, .n_bytes = n_bytes, .minus = minus, .width = width};
     return RW_OK;
@@ -433,15 +428,18 @@ static void drop_empty_columns(struct rw_dataset *dataset)
 int rw_cache_read_part(struct rw_cache_file *own, struct rw_input *input,
                        const struct rw_range *range, const struct rw_cut_rule *rule)
 {
-    RW_RELEASED(part_release) struct part p = {.own = own};
+    struct part p = {.own = own};
     RW_TRY(take_header(own->ctx, input, &p.whole));
     RW_TRY(rw_cache_check_counts(&p.whole.f));
     const uint32_t n_docs = p.whole.f.h.n_docs;
     own->view = rw_cache_serves(&p.whole.f.h, rule) ? RW_CACHE_CODES : RW_CACHE_PART;
     p.begin = range->begin < n_docs ? (uint32_t)range->begin : n_docs;
     p.end = range->end < n_docs ? (uint32_t)range->end : n_docs;
-    RW_TRY(measure(&p));
-    RW_TRY(copy_all(&p));
+    int status = measure(&p);
+    if (status >= 0)
+        status = copy_all(&p);
+    rw_arena_free(&p.arena);
+    RW_TRY(status);
     RW_TRY(rw_cache_view(own));
     if (own->view == RW_CACHE_PART)
         drop_empty_columns(own->out->documents);

@@ -57,27 +57,14 @@ struct used_word {
  * bytes; values are their numbers in that order, from 0, whatever numbers they have in memory, so
  * the file depends on the data alone. */
 struct content {
-    struct rw_dataset dataset;  /* borrowed, but, if there are words, `column` and its `made` */
+    struct rw_dataset dataset;  /* borrowed, but for columns with words */
     const struct rw_bins *bins; /* or NULL */
+    struct rw_arena arena;      /* of the arrays here, and of those columns */
     uint32_t n_word_features;
-    uint32_t *word_feature, *n_words; /* [n_word_features] ascending ids; owned */
+    uint32_t *word_feature, *n_words; /* [n_word_features] ascending ids */
     size_t n_all_words, word_room;
-    struct used_word *word; /* [n_all_words] each feature's; owned */
-    float **made;           /* [n_word_features] columns' values; owned */
+    struct used_word *word; /* [n_all_words] each feature's */
 };
-
-static void content_release(struct content *content)
-{
-    if (!content->word_feature)
-        return;
-    for (uint32_t i = 0; content->made && i < content->n_word_features; i++)
-        rw_mem_free(content->made[i]);
-    rw_mem_free(content->made);
-    rw_mem_free(content->word_feature);
-    rw_mem_free(content->n_words);
-    rw_mem_free(content->word);
-    rw_mem_free(content->dataset.column);
-}
 
 static int by_text(const void *a, const void *b)
 {
@@ -97,8 +84,9 @@ static int renumber(struct rw_ctx *ctx, struct rw_column *column, uint32_t n_voc
         if (column->value[i] == column->value[i])
             n += number[(uint32_t)column->value[i]]++ == 0;
     }
-    RW_TRY(RW_GROW(ctx, content->word, content->word_room, content->n_all_words + n + 1));
-    RW_TRY(RW_NEW_RAW(ctx, value, column->n));
+    RW_TRY(RW_ARENA_GROW(ctx, &content->arena, content->word, content->word_room,
+                         content->n_all_words + n + 1));
+    RW_TRY(RW_ARENA_NEW(ctx, &content->arena, value, column->n));
     struct used_word *own = content->word + content->n_all_words;
     for (uint32_t k = 0, at = 0; k < n_vocabulary; k++) {
         if (number[k])
@@ -114,7 +102,8 @@ static int renumber(struct rw_ctx *ctx, struct rw_column *column, uint32_t n_voc
     }
     content->word_feature[content->n_word_features] = column->feature;
     content->n_words[content->n_word_features] = n;
-    content->made[content->n_word_features++] = column->value = value;
+    content->n_word_features++;
+    column->value = value;
     content->n_all_words += n;
     return RW_OK;
 }
@@ -127,12 +116,10 @@ static int take_words(struct rw_ctx *ctx, struct content *content)
     const uint32_t n_vocabulary = rw_vocabulary_n(dataset->vocabulary),
                    n_columns = dataset->n_columns;
     RW_FREED uint32_t *number = NULL;
-    RW_TRY(RW_NEW(ctx, content->word_feature, n_columns));
-    dataset->column = NULL;
-    RW_TRY(RW_NEW(ctx, dataset->column, n_columns));
+    RW_TRY(RW_ARENA_NEW(ctx, &content->arena, content->word_feature, n_columns));
+    RW_TRY(RW_ARENA_NEW(ctx, &content->arena, content->n_words, n_columns));
+    RW_TRY(RW_ARENA_NEW(ctx, &content->arena, dataset->column, n_columns));
     memcpy(dataset->column, from, n_columns * sizeof(*from));
-    RW_TRY(RW_NEW(ctx, content->made, n_columns));
-    RW_TRY(RW_NEW(ctx, content->n_words, n_columns));
     RW_TRY(RW_NEW_RAW(ctx, number, n_vocabulary));
     for (uint32_t c = 0; c < n_columns; c++) {
         if (rw_vocabulary_has(dataset->vocabulary, dataset->column[c].feature))
@@ -314,10 +301,12 @@ static int write_content(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                          const struct rw_bins *bins, struct rw_out_file *file)
 {
     const int has_words = rw_cache_has_words(dataset);
-    RW_RELEASED(content_release)
     struct content content = {.dataset = *dataset, .bins = has_words ? NULL : bins};
-    RW_TRY(has_words ? take_words(ctx, &content) : RW_OK);
-    return write_file(ctx, &content, file);
+    int status = has_words ? take_words(ctx, &content) : RW_OK;
+    if (status >= 0)
+        status = write_file(ctx, &content, file);
+    rw_arena_free(&content.arena);
+    return status;
 }
 
 int rw_cache_write(struct rw_ctx *ctx, const struct rw_dataset *dataset, const struct rw_bins *bins,
@@ -349,8 +338,7 @@ int rw_cache_values_open(struct rw_ctx *ctx, const char *path, struct rw_cache_v
     RW_TRY(rw_out_file_open(ctx, &values->file, path));
     if (!values->file.temporary)
         return RW_OK;
-    *out = values;
-    values = NULL;
+    *out = RW_TAKE(values);
     return RW_OK;
 }
 
