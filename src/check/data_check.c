@@ -338,7 +338,6 @@ static int check_features(struct rw_ctx *ctx, const struct rw_dataset *dataset,
 
 /* ------------------------------------------------------------------ ids */
 
-/* Queries, labels and documents of a data set, and what two sets share. */
 /* ids: [n_queries], sorted; the caller's. */
 static int sort_ids(struct rw_ctx *ctx, const struct rw_dataset *dataset, const char ***ids)
 {

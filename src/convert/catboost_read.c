@@ -248,10 +248,7 @@ static const json_t *find_table(struct reading *r, const json_t *root, const jso
     struct rw_source *source = r->source;
     const char *identifier = rw_json_text(source, from, "identifier");
     char expected[128];
-    snprintf(expected, sizeof(expected),
-             "{\"identifier\":[{\"cat_feature_index\":%lld,\"combination_element\":"
-             "\"cat_feature_value\"}],\"type\":\"Buckets\"}",
-             (long long)entry->index);
+    rw_catboost_identifier(entry->index, expected);
     if (strcmp(identifier, expected) != 0)
         rw_refuse(source, "a statistic's 'identifier' is '%.120s'; expected '%s'", identifier,
                   expected);
@@ -437,7 +434,8 @@ static void read_node(struct rw_source *source, const void *from, struct rw_ens_
         return;
     }
     read_split(user, rw_json_object(source, from, "split"), node);
-    rw_json_children(source, from, "left", "right", child);
+    child[0] = rw_json_object(source, from, "left");
+    child[1] = rw_json_object(source, from, "right");
 }
 
 /* All 2^depth leaves, those that no document can reach too. Level by level, the last split on top:

@@ -301,7 +301,7 @@ void rw_put_bytes(struct rw_put *put, const void *bytes, size_t n);
 void rw_put_text(struct rw_put *put, const char *text);
 void rw_put_release(struct rw_put *put);
 /* %s, %c, %d, %u, %zu, %x as printf has them; %1s: a JSON string, where what is not UTF-8 is
- * refused (put->status). %f: a float, and %lf: a double, as the shortest
+ * refused (put->status); %-s: an attribute of XML. %f: a float, and %lf: a double, as the shortest
  * decimals that read back as the same one, always with a point or an exponent, so that no reader
  * takes them for whole numbers. Finite. */
 void rw_put_format(struct rw_put *put, const char *format, ...)
@@ -400,9 +400,6 @@ const char *rw_json_plain(const json_t *value);
 int64_t rw_json_integer_at(struct rw_source *source, const json_t *array, const char *name,
                            size_t i, int64_t least, int64_t most);
 double rw_json_number_at(struct rw_source *source, const json_t *array, const char *name, size_t i);
-/* Both children of a split: objects of these names. */
-void rw_json_children(struct rw_source *source, const json_t *object, const char *left,
-                      const char *right, const void *child[2]);
 /* Is the text, [n], one of `words`, between which are blanks? */
 int rw_is_among(const char *text, size_t n, const char *words);
 
@@ -436,6 +433,8 @@ struct rw_xml *rw_xml_child(const struct rw_xml *element, const char *name);
 enum { RW_CATBOOST_CLASSES = 32, RW_CATBOOST_A_BUCKET = 254 /* borders or values of an entry */ };
 /* Of a category's word; whole numbers are words there, too: their decimals. */
 uint32_t rw_catboost_hash(const char *word);
+/* How the table of a statistic of an entry is known: JSON, a key of ctr_data. */
+void rw_catboost_identifier(int64_t entry, char text[128]);
 /* The key of a category in the table of a statistic of its feature alone; and back: 0 if it is no
  * such key. */
 uint64_t rw_catboost_key(uint32_t hash);

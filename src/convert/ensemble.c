@@ -1,3 +1,5 @@
+/* Ensembles in other programs' terms: how they are made and checked, how their rules compare, and
+ * the model of one. */
 #include <float.h>
 
 #include "base/exact.h"
@@ -312,7 +314,8 @@ void rw_rules_text(const struct rw_rules *rules, char *text, size_t size)
              absent[rules->absent], width[rules->sum]);
 }
 
-/* A model of another program's ensemble. */
+/* ------------------------------------------------------------------ the model of an ensemble */
+
 enum { NOT_REACHED = INT32_MIN };
 
 struct raising {

@@ -310,7 +310,8 @@ int rw_model_verify(struct rw_ctx *ctx, const struct rw_model *model, const stru
     return RW_OK;
 }
 
-/* Reads the feature set of a learning-to-rank plugin. */
+/* ------------------------------------------------------------------ feature sets */
+
 void rw_feature_set_release(struct rw_feature_set *set)
 {
     json_decref(set->body);

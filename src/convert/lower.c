@@ -259,14 +259,14 @@ void rw_made_up_name(const struct rw_model_format *format, uint32_t column, char
 
 static int name_fits(const struct rw_model_format *format, const char *name)
 {
-    for (const char *c = name; *c; c++) {
-        if ((unsigned char)*c < 32 || *c == 127 ||
+    const unsigned char *c = (const unsigned char *)name;
+    for (int n; *c; c += n) {
+        n = rw_utf8_bytes(c); /* 0: not UTF-8, which all their readers expect */
+        if (n == 0 || *c < 32 || *c == 127 ||
             (format->name_forbids && strchr(format->name_forbids, *c)))
             return 0;
     }
-    RW_SCOPED(json_decref)
-    json_t *text = json_string(name); /* NULL: not UTF-8, which all their readers expect */
-    return text != NULL;
+    return 1;
 }
 
 static int check_unique(struct lowering *l, const struct rw_ensemble *out)
@@ -322,10 +322,7 @@ static int name_column(struct lowering *l, uint32_t i, char made[64], const char
     }
     rw_made_up_name(l->format, i + l->rules->first_column, made, 64);
     *out = rw_model_feature_name(l->model, feature);
-    rw_json_watch();
     if (**out && !name_fits(l->format, *out)) {
-        if (rw_json_lacked_memory())
-            return rw_fail(l->ctx, RW_ERR_MEMORY, "out of memory: names of features");
         if (!l->how->lossy)
             return rw_fail(l->ctx, RW_ERR_UNSUPPORTED,
                            "the name of feature %u, '%s', has a character that '%s' cannot carry"

@@ -268,13 +268,6 @@ double rw_json_number_at(struct rw_source *source, const json_t *array, const ch
     return json_number_value(value);
 }
 
-void rw_json_children(struct rw_source *source, const json_t *object, const char *left,
-                      const char *right, const void *child[2])
-{
-    child[0] = rw_json_object(source, object, left);
-    child[1] = rw_json_object(source, object, right);
-}
-
 int rw_is_among(const char *text, size_t n, const char *words)
 {
     for (size_t length; *words; words += length + (words[length] == ' ')) {
@@ -668,6 +661,21 @@ static void put_json_text(struct rw_put *put, const char *text)
     json_decref(string);
 }
 
+static void put_xml_text(struct rw_put *put, const char *text)
+{
+    static const char special[] = "&<>\"";
+    static const char *const entities[] = {"&amp;", "&lt;", "&gt;", "&quot;"};
+    rw_put_text(put, "\"");
+    for (const char *c = text; *c; c++) {
+        const char *found = strchr(special, *c);
+        if (strncmp(c, "\xEF\xBF\xBE", 3) == 0 || strncmp(c, "\xEF\xBF\xBF", 3) == 0)
+            rw_put_refuse(put, "the name '%s' has a character that 'pmml' cannot carry", text);
+        rw_put_bytes(put, found ? entities[found - special] : c,
+                     found ? strlen(entities[found - special]) : 1);
+    }
+    rw_put_text(put, "\"");
+}
+
 void rw_put_format(struct rw_put *put, const char *format, ...)
 {
     va_list args;
@@ -679,9 +687,11 @@ void rw_put_format(struct rw_put *put, const char *format, ...)
         if (!*at)
             break;
         char text[32] = "";
-        const char size = strchr("lz1", at[1]) ? at[1] : 0, kind = at[1 + (size != 0)];
+        const char size = strchr("lz1-", at[1]) ? at[1] : 0, kind = at[1 + (size != 0)];
         if (size == '1')
             put_json_text(put, va_arg(args, const char *));
+        else if (size == '-')
+            put_xml_text(put, va_arg(args, const char *));
         else if (kind == 's')
             rw_put_text(put, va_arg(args, const char *));
         else if (kind == 'f')

@@ -238,15 +238,12 @@ static void put_entries(const struct writing *w, struct rw_put *put)
     }
 }
 
-#define ELEMENTS(quote)                                                                     \
-    "[{" quote "cat_feature_index" quote ":%u," quote "combination_element" quote ":" quote \
-    "cat_feature_value" quote "}]"
-
-/* How a table is known: JSON in a text of JSON. */
-static void put_identifier(uint32_t entry, struct rw_put *put)
+void rw_catboost_identifier(int64_t entry, char text[128])
 {
-    rw_put_format(put, "\"{\\\"identifier\\\":" ELEMENTS("\\\"") ",\\\"type\\\":\\\"Buckets\\\"}\"",
-                  entry);
+    snprintf(text, 128,
+             "{\"identifier\":[{\"cat_feature_index\":%lld,\"combination_element\":"
+             "\"cat_feature_value\"}],\"type\":\"Buckets\"}",
+             (long long)entry);
 }
 
 static void put_words(const struct writing *w, struct rw_put *put)
@@ -274,15 +271,14 @@ static void put_tests(const struct writing *w, struct rw_put *put)
     put_entries(w, put);
     rw_put_text(put, w->n_sets > 0 ? "\n],\n\"ctrs\":[" : "\n]");
     for (size_t i = 0; i < w->n_sets; i++) {
-        rw_put_text(put, i > 0 ? ",\n{\"identifier\":" : "\n{\"identifier\":");
-        put_identifier(set[i].entry, put);
-        rw_put_format(
-            put,
-            ",\"elements\":" ELEMENTS(
-                "\"") ",\"ctr_type\":\"Buckets\","
+        char identifier[128];
+        rw_catboost_identifier(set[i].entry, identifier);
+        rw_put_format(put,
+                      "%s{\"identifier\":%1s,\"elements\":[{\"cat_feature_index\":%u,"
+                      "\"combination_element\":\"cat_feature_value\"}],\"ctr_type\":\"Buckets\","
                       "\"target_border_idx\":%u,\"prior_numerator\":0,\"prior_denomerator\":1,"
                       "\"shift\":0,\"scale\":1,\"borders\":[0]}",
-            set[i].entry, set[i].class_of);
+                      i > 0 ? ",\n" : "\n", identifier, set[i].entry, set[i].class_of);
     }
     rw_put_text(put, w->n_sets > 0 ? "\n]" : "");
     put_words(w, put);
@@ -294,8 +290,9 @@ static void put_table(const struct writing *w, const struct split *set, size_t n
 {
     const uint32_t column = set->node->column;
     const uint32_t begin = rw_records_under(w->word, sizeof(*w->word), w->n_words, column);
-    put_identifier(set->entry, put);
-    rw_put_text(put, ":{\"hash_map\":[");
+    char identifier[128];
+    rw_catboost_identifier(set->entry, identifier);
+    rw_put_format(put, "%1s:{\"hash_map\":[", identifier);
     for (uint32_t k = begin; k < w->n_words && w->word[k].column == column; k++) {
         char key[24];
         snprintf(key, sizeof(key), "%llu", (unsigned long long)rw_catboost_key(w->word[k].hash));

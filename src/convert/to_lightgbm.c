@@ -243,8 +243,8 @@ enum { MOST_KEYS = 14 };
 struct reading {
     struct rw_source *source;
     struct rw_ensemble *out;
-    const char *at, *end;
-    int32_t number; /* of the tree, from 1; 0: the header */
+    struct slice rest; /* of the file */
+    int32_t number;    /* of the tree, from 1; 0: the header */
     /* of the block at hand: keys, ended by NULL, and their values */
     const char *const *key;
     struct slice value[MOST_KEYS];
@@ -259,16 +259,35 @@ static int begins(struct slice line, const char *with)
     return line.n >= strlen(with) && memcmp(line.text, with, strlen(with)) == 0;
 }
 
+/* Takes a part up to `end`, or all; 0: nothing is left. */
+static int next_part(struct slice *from, char end, struct slice *part)
+{
+    *part = (struct slice){NULL, 0};
+    if (from->n == 0)
+        return 0; /* from->text may be NULL */
+    const char *stop = memchr(from->text, end, from->n);
+    *part = (struct slice){from->text, stop ? (size_t)(stop - from->text) : from->n};
+    from->text += part->n + (stop != NULL);
+    from->n -= part->n + (stop != NULL);
+    return 1;
+}
+
 static int next_line(struct reading *r, struct slice *line)
 {
-    if (r->at >= r->end)
-        return 0;
-    const char *stop = memchr(r->at, '\n', (size_t)(r->end - r->at));
-    *line = (struct slice){r->at, (size_t)((stop ? stop : r->end) - r->at)};
-    r->at = stop ? stop + 1 : r->end;
+    const int is_one = next_part(&r->rest, '\n', line);
     while (line->n > 0 && (line->text[line->n - 1] == '\r' || line->text[line->n - 1] == ' '))
         line->n--;
-    return 1;
+    return is_one;
+}
+
+/* The next blank-separated word; 0 at the end. */
+static int next_word(struct slice *list, struct slice *word)
+{
+    int is_one;
+    do
+        is_one = next_part(list, ' ', word);
+    while (is_one && word->n == 0);
+    return is_one;
 }
 
 /* Reads key=value lines up to one that begins a tree or ends them all, which is left. */
@@ -279,9 +298,9 @@ static int read_block(struct reading *r, const char *const *keys)
     memset(r->value, 0, sizeof(r->value));
     memset(r->list, 0, sizeof(r->list));
     rw_arena_free(&r->arena);
-    for (const char *before = r->at; next_line(r, &line); before = r->at) {
+    for (struct slice before = r->rest; next_line(r, &line); before = r->rest) {
         if (begins(line, "Tree=") || begins(line, "end of trees")) {
-            r->at = before;
+            r->rest = before;
             return RW_OK;
         }
         if (begins(line, "average_output"))
@@ -299,23 +318,6 @@ static int read_block(struct reading *r, const char *const *keys)
         }
     }
     return rw_refuse(r->source, "no 'end of trees': the file is truncated");
-}
-
-/* The next blank-separated word; 0 at the end. */
-static int next_word(struct slice *list, struct slice *word)
-{
-    while (list->n > 0 && *list->text == ' ') {
-        list->text++;
-        list->n--;
-    }
-    *word = (struct slice){NULL, 0};
-    if (list->n == 0)
-        return 0; /* list->text may be NULL */
-    const char *stop = memchr(list->text, ' ', list->n);
-    *word = (struct slice){list->text, stop ? (size_t)(stop - list->text) : list->n};
-    list->text += word->n;
-    list->n -= word->n;
-    return 1;
 }
 
 /* Reads a value of n numbers: finite, and, if least <= most, whole ones from least to most. A
@@ -618,13 +620,10 @@ static json_t *find_words(struct rw_source *source)
 static int parse_lightgbm(struct rw_source *source, struct rw_ensemble *out)
 {
     RW_SCOPED(json_decref) json_t *words = find_words(source);
-    struct reading r = {.source = source,
-                        .out = out,
-                        .at = source->text,
-                        .end = source->text + source->n,
-                        .words = words};
+    struct reading r = {
+        .source = source, .out = out, .rest = {source->text, source->n}, .words = words};
     read_header(&r);
-    while (source->status == RW_OK && r.at < r.end && *r.at == 'T') {
+    while (source->status == RW_OK && r.rest.n > 0 && *r.rest.text == 'T') {
         r.number++;
         read_tree(&r);
     }
@@ -716,7 +715,8 @@ static void read_node(struct rw_source *source, const void *from, struct rw_ens_
     node->threshold = rw_json_number(source, from, "threshold");
     node->nan = rw_json_integer(source, from, "default_left", 0, 1) ? RW_NAN_LEFT : RW_NAN_RIGHT;
     node->less = 1;
-    rw_json_children(source, from, "left_child", "right_child", child);
+    child[0] = rw_json_object(source, from, "left_child");
+    child[1] = rw_json_object(source, from, "right_child");
 }
 
 static int parse_vespa(struct rw_source *source, struct rw_ensemble *out)

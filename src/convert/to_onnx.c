@@ -86,8 +86,7 @@ void rw_pb_put_bytes(struct rw_put *put, uint32_t field, const void *bytes, size
 {
     rw_pb_put_number(put, field << 3 | PB_BYTES);
     rw_pb_put_number(put, n);
-    if (n > 0)
-        rw_put_bytes(put, bytes, n);
+    rw_put_bytes(put, bytes, n);
 }
 
 void rw_pb_put_text(struct rw_put *put, uint32_t field, const char *text)

@@ -19,30 +19,8 @@ struct writing {
     const struct rw_ensemble *ensemble;
     struct rw_put *put;
     char target[32];  /* a name that no feature has */
-    uint8_t *is_used; /* [n_columns] by the trees looked at; owned */
+    uint8_t *is_used; /* [n_columns] by the trees whose schema is written; owned */
 };
-
-/* A text as it stands in an attribute, between quotes. */
-static void put_text(struct rw_put *put, const char *text)
-{
-    static const char special[] = "&<>\"";
-    static const char *const entities[] = {"&amp;", "&lt;", "&gt;", "&quot;"};
-    rw_put_text(put, "\"");
-    for (const char *c = text; *c; c++) {
-        const char *found = strchr(special, *c);
-        if (strncmp(c, "\xEF\xBF\xBE", 3) == 0 || strncmp(c, "\xEF\xBF\xBF", 3) == 0)
-            rw_put_refuse(put, "the name '%s' has a character that 'pmml' cannot carry", text);
-        rw_put_bytes(put, found ? entities[found - special] : c,
-                     found ? strlen(entities[found - special]) : 1);
-    }
-    rw_put_text(put, "\"");
-}
-
-static void put_field(const struct writing *w, const char *begin, uint32_t column)
-{
-    rw_put_text(w->put, begin);
-    put_text(w->put, w->ensemble->column_name[column]);
-}
 
 /* "score", or "score2", ...: n_columns + 1 names cannot all be taken. */
 static void name_target(struct writing *w)
@@ -60,33 +38,27 @@ static void name_target(struct writing *w)
     }
 }
 
-static void mark_used(struct writing *w, const struct rw_ens_tree *tree)
+/* The fields of the t-th tree, or (-1) of all. A MiningSchema has a field at least; that of a tree
+ * that uses none has the target, too. The model's own says that NaN is missing, where JPMML would
+ * refuse it. */
+static void put_schema(struct writing *w, int32_t t)
 {
-    for (int32_t i = 0; i < tree->n_nodes; i++) {
-        if (tree->node[i].left >= 0)
-            w->is_used[tree->node[i].column] = 1;
-    }
-}
-
-/* The fields of the trees looked at, which then are forgotten. A MiningSchema has a field at least;
- * that of a tree that uses none has the target, too. The model's own says that NaN is missing,
- * where JPMML would refuse it. */
-static void put_schema(struct writing *w, int is_model)
-{
+    const struct rw_ensemble *e = w->ensemble;
     uint32_t n = 0;
-    for (uint32_t i = 0; i < w->ensemble->n_columns; i++)
-        n += w->is_used[i];
+    memset(w->is_used, 0, e->n_columns);
+    for (int32_t k = t < 0 ? 0 : t; k < (t < 0 ? e->n_trees : t + 1); k++) {
+        for (int32_t i = 0; i < rw_ens_n_splits(&e->tree[k]); i++, n++)
+            w->is_used[e->tree[k].node[i].column] = 1;
+    }
     rw_put_text(w->put, "<MiningSchema>\n");
-    if (is_model || n == 0)
+    if (t < 0 || n == 0)
         rw_put_format(w->put, "<MiningField name=\"%s\" usageType=\"target\"/>\n", w->target);
-    for (uint32_t i = 0; i < w->ensemble->n_columns; i++) {
-        if (!w->is_used[i])
-            continue;
-        put_field(w, "<MiningField name=", i);
-        rw_put_text(w->put, is_model ? " invalidValueTreatment=\"asMissing\"/>\n" : "/>\n");
+    for (uint32_t i = 0; i < e->n_columns; i++) {
+        if (w->is_used[i])
+            rw_put_format(w->put, "<MiningField name=%-s%s/>\n", e->column_name[i],
+                          t < 0 ? " invalidValueTreatment=\"asMissing\"" : "");
     }
     rw_put_text(w->put, "</MiningSchema>\n");
-    memset(w->is_used, 0, w->ensemble->n_columns);
 }
 
 static void put_dictionary(struct writing *w)
@@ -97,25 +69,20 @@ static void put_dictionary(struct writing *w)
                   w->target);
     for (uint32_t i = 0; i < w->ensemble->n_columns; i++) {
         const struct rw_ens_categories *of = rw_ens_categories_of(w->ensemble, i);
-        if (!w->ensemble->column_had[i])
-            continue;
-        put_field(w, "<DataField name=", i);
-        rw_put_format(w->put, " optype=\"%s\" dataType=\"%s\"/>\n",
-                      of ? "categorical" : "continuous",
-                      !of        ? "float"
-                      : of->word ? "string"
-                                 : "double");
+        if (w->ensemble->column_had[i])
+            rw_put_format(w->put, "<DataField name=%-s optype=\"%s\" dataType=\"%s\"/>\n",
+                          w->ensemble->column_name[i], of ? "categorical" : "continuous",
+                          !of        ? "float"
+                          : of->word ? "string"
+                                     : "double");
     }
     rw_put_text(w->put, "</DataDictionary>\n");
 }
 
 static void put_id(struct rw_put *put, const struct rw_ens_tree *tree, int32_t node)
 {
-    const int32_t n_splits = rw_ens_n_splits(tree);
-    if (node < n_splits)
-        rw_put_format(put, "\"n%d\"", node);
-    else
-        rw_put_format(put, "\"l%d\"", node - n_splits);
+    const int32_t leaf = node - rw_ens_n_splits(tree);
+    rw_put_format(put, "\"%c%d\"", leaf < 0 ? 'n' : 'l', leaf < 0 ? node : leaf);
 }
 
 /* A text of an array stands in quotes; readers differ about quotes and backslashes inside. */
@@ -129,7 +96,7 @@ static void put_word(struct rw_put *put, const char *field, const char *word)
                 "carry",
                 field, word);
     }
-    put_text(put, word);
+    rw_put_format(put, "%-s", word);
 }
 
 /* Categories of the left child, or all others: those of the right one. */
@@ -141,13 +108,14 @@ static void put_set(struct rw_put *put, const struct writing *w, const struct rw
     if (split->n_listed == 0 && split->nan == RW_NAN_RIGHT)
         rw_put_refuse(put, "a split by categories that parts nothing, which 'pmml' cannot say");
     if (split->n_listed == 0) {
-        put_field(w, "<SimplePredicate field=", split->column);
-        rw_put_format(put, " operator=\"%s\"/>", is_left ? "isMissing" : "isNotMissing");
+        rw_put_format(put, "<SimplePredicate field=%-s operator=\"%s\"/>", name,
+                      is_left ? "isMissing" : "isNotMissing");
         return;
     }
-    put_field(w, "<SimpleSetPredicate field=", split->column);
-    rw_put_format(put, " booleanOperator=\"%s\"><Array n=\"%u\" type=\"%s\">",
-                  is_left ? "isIn" : "isNotIn", split->n_listed, of->word ? "string" : "int");
+    rw_put_format(put,
+                  "<SimpleSetPredicate field=%-s booleanOperator=\"%s\"><Array n=\"%u\" "
+                  "type=\"%s\">",
+                  name, is_left ? "isIn" : "isNotIn", split->n_listed, of->word ? "string" : "int");
     for (uint32_t k = 0; k < split->n_listed; k++) {
         rw_put_text(put, k ? " " : "");
         if (of->word)
@@ -173,19 +141,16 @@ static void begin_node(struct rw_put *put, const struct rw_visit *at, const void
         put_id(put, at->tree, node->nan == RW_NAN_LEFT ? node->left : node->right);
         rw_put_text(put, ">");
     }
-    if (at->parent < 0) {
+    const struct rw_ens_node *parent = at->parent < 0 ? NULL : &at->tree->node[at->parent];
+    if (!parent)
         rw_put_text(put, "<True/>");
-    } else {
-        const struct rw_ens_node *parent = &at->tree->node[at->parent];
-        if (parent->by_category) {
-            put_set(put, w, parent, parent->left == at->at);
-        } else { /* Java orders -0 before 0 */
-            put_field(w, "<SimplePredicate field=", parent->column);
-            rw_put_format(put, " operator=\"%s\" value=\"%lf\"/>",
-                          parent->left == at->at ? "lessOrEqual" : "greaterThan",
-                          parent->threshold == 0 ? 0 : parent->threshold);
-        }
-    }
+    else if (parent->by_category)
+        put_set(put, w, parent, parent->left == at->at);
+    else /* Java orders -0 before 0 */
+        rw_put_format(put, "<SimplePredicate field=%-s operator=\"%s\" value=\"%lf\"/>",
+                      w->ensemble->column_name[parent->column],
+                      parent->left == at->at ? "lessOrEqual" : "greaterThan",
+                      parent->threshold == 0 ? 0 : parent->threshold);
     rw_put_text(put, node->left < 0 ? "</Node>\n" : "\n");
 }
 
@@ -205,9 +170,7 @@ static int write_pmml(const struct rw_ensemble *e, struct rw_put *put)
                      "<Header><Application name=\"Rankwood\"/></Header>\n");
     put_dictionary(&w);
     rw_put_text(put, "<MiningModel functionName=\"regression\">\n");
-    for (int32_t t = 0; t < e->n_trees; t++)
-        mark_used(&w, &e->tree[t]);
-    put_schema(&w, 1);
+    put_schema(&w, -1);
     rw_put_text(put, "<Segmentation multipleModelMethod=\"sum\">\n");
     for (int32_t t = 0; t < e->n_trees && put->status == RW_OK; t++) {
         rw_put_format(
@@ -216,8 +179,7 @@ static int write_pmml(const struct rw_ensemble *e, struct rw_put *put)
             "<TreeModel functionName=\"regression\" "
             "missingValueStrategy=\"defaultChild\" splitCharacteristic=\"binarySplit\">\n",
             t + 1);
-        mark_used(&w, &e->tree[t]);
-        put_schema(&w, 0);
+        put_schema(&w, t);
         rw_walk_tree(&walk, e, t, &w, put);
         rw_put_text(put, "</TreeModel>\n</Segment>\n");
     }

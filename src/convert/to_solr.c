@@ -107,7 +107,8 @@ static void read_node(struct rw_source *source, const void *from, struct rw_ens_
             rw_refuse(source, "'missing' is '%.40s'; expected left or right", missing);
         node->nan = strcmp(missing, "left") == 0 ? RW_NAN_LEFT : RW_NAN_RIGHT;
     }
-    rw_json_children(source, from, "left", "right", child);
+    child[0] = rw_json_object(source, from, "left");
+    child[1] = rw_json_object(source, from, "right");
 }
 
 static void read_feature(struct rw_source *source, struct reading *r, const json_t *feature,
