@@ -45,7 +45,7 @@ HABITS = [(name, re.compile(pattern, re.I), cure) for name, pattern, cure in (
      r"with|behind)\b", 'is, is stored, is written'),
     ('"told", "asked", "said" of data', r"\b(?:is|are|be|was|were|been|being) (?:told|asked|said|handed|met|taken for)\b|\bgoes without\b|\bsays? so\b|"
      r"\bgoes on\b|\bgo on\b|\bgoing on\b", 'reports, is requested, continues'),
-    ('"behind", "beside", "apart", "anew"', r"\b(?:behind|beside|besides|apart|anew)\b", 'after, next to, in addition to, separate, again'),
+    ('"behind", "beside", "apart", "anew"', r"\b(?:behind|beside|besides|apart(?! from)|anew)\b", 'after, next to, in addition to, separate, again'),
     ('"another than"', r"\b(?:another|others?|other \w+) than\b|\bthe other \w+ are others\b", 'differs from, has changed'),
     ('claimed proof', r"\b(?:is|are|was|were|be) proved\b|\bproves?\b|\bproven\b", 'is tested by'),
     ('unit with "a"', r"\b(?:bytes?|ms|milliseconds|microseconds|us|MB|GB|words|trees|documents|bits|cells|codes) an? "

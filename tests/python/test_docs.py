@@ -60,6 +60,14 @@ def test_page(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         assert names["regression"].evals_result["held out"]["mean_error"]
 
 
+def test_first_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    monkeypatch.chdir(tmp_path)
+    names = run("data frame", blocks_of("docs/tutorials/data-frame.md"), {})
+    assert names["model"].n_trees > 10 and names["found"].difference > 0
+    assert all((tmp_path / name).stat().st_size > 1000 for name in ("why.png", "curves.png", "model.txt", "model.json"))
+
+
 def test_calibration() -> None:
     made, valid = make(22, 60), make(23, 40)
     model = rankwood.train({"rounds": 20, "min_docs": 5}, made.dataset())
