@@ -85,19 +85,6 @@ static int count_documents(struct rw_debias *debias, const struct rw_dataset *da
     return RW_OK;
 }
 
-static int make(struct rw_debias *debias, const struct rw_dataset *dataset)
-{
-    const double begin = debias->kind == RW_DEBIAS_IPW ? 1.0 : 0.0;
-    RW_TRY(count_documents(debias, dataset));
-    RW_TRY(RW_ARENA_NEW(debias->ctx, &debias->arena, debias->bias, debias->n_positions));
-    RW_TRY(RW_ARENA_NEW(debias->ctx, &debias->arena, debias->before, debias->n_positions));
-    RW_TRY(RW_ARENA_NEW(debias->ctx, &debias->arena, debias->sums,
-                        (size_t)debias->n_threads * debias->n_positions));
-    for (uint32_t p = 0; p < debias->n_positions; p++)
-        debias->bias[p] = debias->before[p] = (struct rw_position_bias){{begin, begin}};
-    return RW_OK;
-}
-
 static void debias_close(void *state)
 {
     struct rw_debias *debias = state;
@@ -111,8 +98,8 @@ static int debias_open(struct rw_ctx *ctx, const struct rw_objective_rule *rule,
                        const struct rw_dataset *dataset, int n_threads, void **out)
 {
     struct rw_debias *debias;
-    *out = NULL;
     RW_TRY(RW_NEW(ctx, debias, 1));
+    *out = debias;
     *debias = (struct rw_debias){.ctx = ctx,
                                  .kind = (enum rw_debias_kind)rule->value[DEBIAS],
                                  .sigma = (double)rule->pair.sigma,
@@ -120,12 +107,14 @@ static int debias_open(struct rw_ctx *ctx, const struct rw_objective_rule *rule,
                                  .power = 1.0 / (1.0 + rule->value[POSITION_NORM]),
                                  .position = dataset->position,
                                  .n_threads = n_threads};
-    const int status = make(debias, dataset);
-    if (status < 0) {
-        debias_close(debias);
-        return status;
-    }
-    *out = debias;
+    const double begin = debias->kind == RW_DEBIAS_IPW ? 1.0 : 0.0;
+    RW_TRY(count_documents(debias, dataset));
+    RW_TRY(RW_ARENA_NEW(ctx, &debias->arena, debias->bias, debias->n_positions));
+    RW_TRY(RW_ARENA_NEW(ctx, &debias->arena, debias->before, debias->n_positions));
+    RW_TRY(
+        RW_ARENA_NEW(ctx, &debias->arena, debias->sums, (size_t)n_threads * debias->n_positions));
+    for (uint32_t p = 0; p < debias->n_positions; p++)
+        debias->bias[p] = debias->before[p] = (struct rw_position_bias){{begin, begin}};
     return RW_OK;
 }
 

@@ -373,26 +373,21 @@ struct drawn {
     uint32_t begin, end;
 };
 
-/* The k-th partner of a document: one of the n - (end - begin) of other grades, all of which are
- * equally likely but for the rounding of a share of 2^32. */
-static uint32_t draw_partner(const struct drawn *drawn, uint32_t n, uint32_t word)
-{
-    const uint32_t n_same = drawn->end - drawn->begin;
-    const uint32_t k = (uint32_t)((uint64_t)word * (n - n_same) >> 32);
-    return drawn->by_grade[k < drawn->begin ? k : k + n_same];
-}
-
+/* Its partners are of the n - (end - begin) documents of other grades, all of which are equally
+ * likely but for the rounding of a share of 2^32. */
 static void add_drawn_pairs_of(const struct rw_objective_rule *rule,
                                const struct rw_objective_query *query, struct ranked *ranked,
                                const struct drawn *drawn, uint32_t i)
 {
+    const uint32_t n_same = drawn->end - drawn->begin, n_others = query->n - n_same;
     struct rw_philox four = {{0}};
     for (uint32_t k = 0; k < (uint32_t)rule->value[PAIRS]; k++) {
         if (k % 4 == 0)
             four = rw_random4(rule->seed, (uint64_t)(k / 4) << 32 | (query->first_document + i),
                               query->tree, RW_STREAM_PAIRS);
-        const uint32_t other = draw_partner(drawn, query->n, four.word[k % 4]);
-        const uint32_t a = drawn->position[i], b = drawn->position[other];
+        const uint32_t other = (uint32_t)((uint64_t)four.word[k % 4] * n_others >> 32);
+        const uint32_t partner = drawn->by_grade[other < drawn->begin ? other : other + n_same];
+        const uint32_t a = drawn->position[i], b = drawn->position[partner];
         add_pair(ranked, a < b ? a : b, a < b ? b : a);
     }
 }
@@ -506,9 +501,8 @@ const struct rw_objective rw_objective_lambdarank =
 /* ---- how many, and how long ---- */
 
 uint64_t rw_lambda_count_pairs(const struct rw_objective *objective,
-                               const struct rw_objective_rule *rule,
-                               const uint32_t *query_offset, uint32_t n_queries,
-                               uint32_t *longest, uint64_t *most)
+                               const struct rw_objective_rule *rule, const uint32_t *query_offset,
+                               uint32_t n_queries, uint32_t *longest, uint64_t *most)
 {
     const int pairs_at = rw_objective_param(objective, "pairs");
     const double pairs = pairs_at < 0 ? RW_PAIRS_GIVEN : rule->value[pairs_at];
@@ -632,14 +626,10 @@ void rw_delta_prepare(struct rw_delta_query *query, double *prefix)
 
 /* ---- the deltas ---- */
 
-static double grade_diff(const struct rw_delta_query *query, uint32_t above, uint32_t below)
-{
-    return fabs(query->grade[above] - query->grade[below]);
-}
-
 static double of_dcg(const struct rw_delta_query *query, uint32_t above, uint32_t below)
 {
-    return grade_diff(query, above, below) * (query->discounts[above] - query->discounts[below]);
+    return fabs(query->grade[above] - query->grade[below]) *
+           (query->discounts[above] - query->discounts[below]);
 }
 
 /* The precision at the place of the one relevant document of the two, which is above, or would be
@@ -688,11 +678,6 @@ static double of_err(struct rw_delta_query *query, uint32_t above, uint32_t belo
            gets_earlier;
 }
 
-static double of_p(const struct rw_delta_query *query, uint32_t above, uint32_t below)
-{
-    return above < query->cutoff && below >= query->cutoff ? 1.0 / (double)query->cutoff : 0.0;
-}
-
 double rw_delta_of(struct rw_delta_query *query, uint32_t above, uint32_t below)
 {
     switch (query->kind) {
@@ -707,7 +692,7 @@ double rw_delta_of(struct rw_delta_query *query, uint32_t above, uint32_t below)
     case RW_DELTA_ERR:
         return of_err(query, above, below);
     case RW_DELTA_P:
-        return of_p(query, above, below);
+        return above < query->cutoff && below >= query->cutoff ? 1.0 / (double)query->cutoff : 0.0;
     case RW_DELTA_NONE:
         break;
     }

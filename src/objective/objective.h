@@ -96,7 +96,8 @@ enum rw_objective_device {
  * positions; it needs RW_OBJECTIVE_HOST. `state` is what `open` made. */
 struct rw_objective_state {
     int version; /* of its form in a checkpoint (train/train.h), from 1 */
-    /* All workers call it. The data set stays borrowed. */
+    /* All workers call it. The data set stays borrowed. *state: NULL at first; closed also after a
+     * failure. */
     int (*open)(struct rw_ctx *ctx, const struct rw_objective_rule *rule,
                 const struct rw_dataset *dataset, int n_threads, void **state);
     void (*close)(void *state);           /* NULL is fine */

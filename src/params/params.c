@@ -104,15 +104,6 @@ static int is_word(const struct rw_param_row *row, const void *field)
                                            : *(const double *)field == row->word_value);
 }
 
-/* Behind A. */
-static void write_schedule(const struct rw_rate_schedule *schedule, char text[RW_PARAM_ROOM])
-{
-    char last[32];
-    const size_t n = strlen(text);
-    rw_number_write_double(schedule->last, last);
-    snprintf(text + n, RW_PARAM_ROOM - n, ":%s:%d", last, schedule->n_rounds);
-}
-
 /* The value as text: in `text`, or where it stands already. */
 static const char *text_of(const struct rw_params *params, int at, char text[RW_PARAM_ROOM])
 {
@@ -126,8 +117,12 @@ static const char *text_of(const struct rw_params *params, int at, char text[RW_
         break;
     case RW_PARAM_REAL:
         rw_number_write_double(*(const double *)field, text);
-        if (at == RW_AT_PARAM_rate && params->schedule.n_rounds > 0)
-            write_schedule(&params->schedule, text);
+        if (at == RW_AT_PARAM_rate && params->schedule.n_rounds > 0) {
+            char last[32];
+            const size_t n = strlen(text);
+            rw_number_write_double(params->schedule.last, last);
+            snprintf(text + n, RW_PARAM_ROOM - n, ":%s:%d", last, params->schedule.n_rounds);
+        }
         break;
     case RW_PARAM_CHOICE: {
         const char *word = row->info.range;
@@ -705,9 +700,7 @@ int rw_params_read(struct rw_ctx *ctx, struct rw_params *params, const char *pat
         else
             status = read_line(ctx, params, line, is_seen);
         if (status < 0) {
-            char why[1024];
-            snprintf(why, sizeof(why), "%s", ctx ? rw_last_error(ctx) : "");
-            rw_fail(ctx, status, "%s:%d: %s", path, number, why);
+            rw_fail(ctx, status, "%s:%d: %s", path, number, ctx ? rw_last_error(ctx) : "");
             goto out;
         }
     }

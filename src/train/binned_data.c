@@ -130,18 +130,6 @@ static int read_binned(struct rw_ctx *ctx, const struct rw_params *params, const
     return RW_OK;
 }
 
-/* Many workers find boundaries together, by way of the values. */
-static int table_of_workers(struct rw_ctx *ctx, const struct rw_table *table,
-                            const struct rw_cut_rule *rule, struct rw_binned *out)
-{
-    struct rw_dataset *values RW_SCOPED(rw_dataset_free) = NULL;
-    RW_TRY(rw_comm_agree(ctx, rw_dataset_from_table(ctx, table, &values)));
-    const int status = rw_dataset_codes(ctx, values, rule, out);
-    rw_dataset_drop_values(values);
-    out->documents = RW_TAKE(values);
-    return status;
-}
-
 int rw_binned_from_table(struct rw_ctx *ctx, const struct rw_params *params,
                          const struct rw_table *table, struct rw_binned **out)
 {
@@ -154,9 +142,11 @@ int rw_binned_from_table(struct rw_ctx *ctx, const struct rw_params *params,
         RW_TRY(rw_dataset_from_table(ctx, table, &binned->documents));
     else if (rw_table_is_streamed(table))
         RW_TRY(rw_stream_codes(ctx, table, &rule, RW_STREAM_CHUNK_DOCS, binned));
-    else if (rw_n_workers(ctx) > 1)
-        RW_TRY(table_of_workers(ctx, table, &rule, binned));
-    else
+    else if (rw_n_workers(ctx) > 1) { /* they find boundaries together, by way of the values */
+        RW_TRY(rw_comm_agree(ctx, rw_dataset_from_table(ctx, table, &binned->documents)));
+        RW_TRY(rw_dataset_codes(ctx, binned->documents, &rule, binned));
+        rw_dataset_drop_values(binned->documents);
+    } else
         RW_TRY(rw_params_trains_on_host(ctx, params)
                    ? rw_table_codes(ctx, table, &rule, binned)
                    : rw_dataset_from_table(ctx, table, &binned->documents));

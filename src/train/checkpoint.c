@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -337,18 +336,6 @@ void rw_checkpointer_release(struct rw_checkpointer *c)
 
 /* ------------------------------------------------------------------ is it the same training? */
 
-/* Appends to a message; what does not fit is left out. */
-static void put(char *text, size_t size, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-static void put(char *text, size_t size, const char *format, ...)
-{
-    const size_t n = strlen(text);
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text + n, size - n, format, args);
-    va_end(args);
-}
-
 /* Of a model's parameters; one that stands there only where it is not its default has that, else.
  */
 static struct rw_run_param value_of(const struct rw_model_params *params, const char *name)
@@ -371,8 +358,9 @@ static void compare_param(const struct rw_model_params *was, const struct rw_mod
     if (strcmp(name, "rounds") == 0 ||
         (theirs.is_auto == ours.is_auto && strcmp(theirs.value, ours.value) == 0))
         return;
-    put(text, size, "%s%s was %s%s, and is %s%s", *text ? "; " : "", name,
-        theirs.is_auto ? "auto " : "", theirs.value, ours.is_auto ? "auto " : "", ours.value);
+    const size_t n = strlen(text);
+    snprintf(text + n, size - n, "%s%s was %s%s, and is %s%s", n ? "; " : "", name,
+             theirs.is_auto ? "auto " : "", theirs.value, ours.is_auto ? "auto " : "", ours.value);
 }
 
 static int check_params(struct rw_checkpointer *c)
@@ -457,11 +445,12 @@ static void describe_set(const struct rw_fingerprint *was, const struct rw_finge
 {
     int n = 0;
     for (int i = 0; i < RW_PRINTS; i++) {
+        const size_t used = strlen(text);
         if (was->part[i] == is->part[i] || (n > 0 && was->part[0] != is->part[0]))
             continue;
-        if (n == 0)
-            put(text, size, "%s%s", *text ? "; " : "", set);
-        put(text, size, "%s %s", n++ ? "," : "", rw_print_name(i));
+        snprintf(text + used, size - used, "%s%s %s", n || !used ? "" : "; ", n ? "," : set,
+                 rw_print_name(i));
+        n++;
     }
 }
 
@@ -476,7 +465,7 @@ static int check_data(struct rw_checkpointer *c)
         describe_set(&was->set[set], &is->set[set], name, text, sizeof(text));
     }
     if (!*text && was->boundaries != is->boundaries)
-        put(text, sizeof(text), "the training set's values");
+        snprintf(text, sizeof(text), "the training set's values");
     if (!*text)
         return RW_OK;
     return rw_fail(c->ctx, RW_ERR_DATA, "cannot resume from '%s': its training had other data: %s",
@@ -588,9 +577,8 @@ int rw_checkpointer_take_state(struct rw_checkpointer *c, struct rw_gradients *g
                                          strlen(c->resumed.state));
     if (status >= 0)
         return RW_OK;
-    char why[512];
-    snprintf(why, sizeof(why), "%s", rw_last_error(c->ctx));
-    return rw_fail(c->ctx, status, "cannot resume from '%s': %s", c->how->resume, why);
+    return rw_fail(c->ctx, status, "cannot resume from '%s': %s", c->how->resume,
+                   rw_last_error(c->ctx));
 }
 
 int rw_checkpointer_was_ended(const struct rw_checkpointer *c, int n_rounds)

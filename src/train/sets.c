@@ -291,11 +291,9 @@ int rw_labels_gains(struct rw_ctx *ctx, struct rw_arena *arena, const struct rw_
         struct rw_dataset by_label = *train; /* borrows all */
         by_label.label = (float *)(uintptr_t)rw_dataset_labels_of(train, k);
         const int status = rw_gains(ctx, gains, &by_label, *out + (size_t)k * train->n_docs);
-        char why[1024];
-        if (status < 0 && k > 0) {
-            snprintf(why, sizeof(why), "%s", ctx ? rw_last_error(ctx) : "");
-            return rw_fail(ctx, status, "label %d of each document: %s", k + 1, why);
-        }
+        if (status < 0 && k > 0)
+            return rw_fail(ctx, status, "label %d of each document: %s", k + 1,
+                           ctx ? rw_last_error(ctx) : "");
         RW_TRY(status);
     }
     return RW_OK;
