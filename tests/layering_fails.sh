@@ -27,7 +27,7 @@ may_not() { # file, what it includes, the message
 may_not src/base/ctx.c dataset/dataset.h "'base' may not include \"dataset/dataset.h\""
 may_not src/base/ctx.c ../dataset/dataset.h "'base' may not include \"../dataset/dataset.h\""
 may_not src/binning/bins.c metric/metric.h "'binning' may not include"
-may_not src/metric/dcg.c model/tree.h "'metric' may not include"
+may_not src/metric/dcg.c model/model.h "'metric' may not include"
 may_not src/io/letor.c metric/dcg.h "'io' may not include"
 may_not src/tree/grower.c params/params.h "'tree' may not include"
 may_not src/train/booster.c gpu/device/device.h "'train' may not include"

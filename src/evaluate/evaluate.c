@@ -9,9 +9,18 @@
 #include "base/mem.h"
 #include "dataset/dataset.h"
 
+/* What is measured, and how; borrowed. */
+struct asked {
+    struct rw_ctx *ctx;
+    const struct rw_eval_params *how;
+    const struct rw_dataset *dataset;
+    const double *scores;
+};
+
 /* A struct rw_eval, which is freed with it, and its parts. */
 struct evaluation {
     struct rw_eval eval;
+    double *values; /* [n_metrics][n_queries] in the arena */
     struct rw_eval_metric metric[RW_MAX_METRICS];
     struct rw_metric parsed[RW_MAX_METRICS]; /* the names are here */
     char conventions[RW_MAX_METRICS * 256];
@@ -96,82 +105,68 @@ double rw_measure_loss(const struct rw_measure *measure, double from, double to)
     return measure->metric.kind->lower_is_better ? to - from : from - to;
 }
 
-static int check_scores(struct rw_ctx *ctx, const struct rw_dataset *dataset, const double *scores)
+static int check_scores(const struct asked *asked)
 {
-    for (uint32_t i = 0; i < dataset->n_docs; i++)
-        if (!isfinite(scores[i]) && !(dataset->is_qrels && scores[i] == RW_UNRANKED))
-            return rw_fail(ctx, RW_ERR_DATA, "score %g of document %u: expected a finite number",
-                           scores[i], i + 1);
+    const double *scores = asked->scores;
+    for (uint32_t i = 0; i < asked->dataset->n_docs; i++)
+        if (!isfinite(scores[i]) && !(asked->dataset->is_qrels && scores[i] == RW_UNRANKED))
+            return rw_fail(asked->ctx, RW_ERR_DATA,
+                           "score %g of document %u: expected a finite number", scores[i], i + 1);
     return RW_OK;
 }
 
-static int evaluate_metric(struct rw_ctx *ctx, const struct rw_eval_params *how,
-                           const struct rw_judgments *judgments, const double *scores,
-                           const struct rw_metric *metric, double *per_query,
-                           struct rw_eval_metric *out, uint32_t *n_empty)
+/* Ours, by the parameters. */
+static int evaluate_ours(const struct asked *asked, struct evaluation *made)
 {
-    const enum rw_empty empty = how->empty;
-    const enum rw_ties ties = how->ties;
-    struct rw_metric_result result, other;
-    RW_TRY(rw_metric_eval(ctx, metric, judgments, scores, empty, ties, 0, per_query, &result));
-    out->mean = result.mean;
-    out->n_counted = result.n_counted;
-    *n_empty = result.n_empty;
-    if (ties == RW_TIES_MEAN || metric->kind->by_document)
-        return RW_OK; /* no order of ties moves it */
-    RW_TRY(rw_metric_eval(ctx, metric, judgments, scores, empty, ties, 1, NULL, &other));
-    if (result.mean == result.mean)
-        out->ties_moved = other.mean - result.mean;
-    return RW_OK;
-}
-
-/* Ours, by the parameters. values: [n_metrics][n_queries], written. */
-static int evaluate_ours(struct rw_ctx *ctx, const struct rw_eval_params *how,
-                         const struct rw_dataset *dataset, const double *scores, double *values,
-                         int n_metrics, struct evaluation *made)
-{
+    const struct rw_eval_params *how = asked->how;
+    const int n_metrics = made->eval.n_metrics;
     int ranked = 0;
     RW_RELEASED(rw_judgments_release) struct rw_judgments judgments = {0};
     RW_RELEASED(rw_gain_rule_release) struct rw_gain_rule gains = {0};
-    const int uses_gain = gains_of(ctx, how, made->parsed, n_metrics, &gains);
+    const int uses_gain = gains_of(asked->ctx, how, made->parsed, n_metrics, &gains);
     RW_TRY(uses_gain);
-    RW_TRY(rw_judgments_init(ctx, &judgments, dataset, &gains, uses_gain));
+    RW_TRY(rw_judgments_init(asked->ctx, &judgments, asked->dataset, &gains, uses_gain));
     for (int i = 0; i < n_metrics; i++) {
-        uint32_t n_empty;
-        RW_TRY(evaluate_metric(ctx, how, &judgments, scores, &made->parsed[i],
-                               values + (size_t)i * dataset->n_queries, &made->metric[i],
-                               &n_empty));
+        struct rw_eval_metric *out = &made->metric[i];
+        struct rw_metric_result result;
+        RW_TRY(rw_metric_eval_ties(
+            asked->ctx, &made->parsed[i], &judgments, asked->scores, how->empty, how->ties,
+            made->values + (size_t)i * asked->dataset->n_queries, &result, &out->ties_moved));
+        out->mean = result.mean;
+        out->n_counted = result.n_counted;
         /* Empty queries are those of the first metric that ranks. */
         if (!ranked && !made->parsed[i].kind->by_document) {
-            made->eval.n_empty = n_empty;
+            made->eval.n_empty = result.n_empty;
             ranked = 1;
         }
     }
     /* training prints the same line */
     rw_metrics_conventions(made->parsed, n_metrics, &gains, how->empty, how->ties,
-                           dataset->is_qrels, made->conventions, sizeof(made->conventions));
+                           asked->dataset->is_qrels, made->conventions, sizeof(made->conventions));
     return RW_OK;
 }
 
 /* As another program does, with a line of conventions for each metric. */
-static int evaluate_theirs(struct rw_ctx *ctx, const struct rw_eval_params *how,
-                           const struct rw_dataset *dataset, const double *scores, double *values,
-                           int n_metrics, const struct rw_dialect *dialect, struct evaluation *made)
+static int evaluate_theirs(const struct asked *asked, const struct rw_dialect *dialect,
+                           struct evaluation *made)
 {
+    const char *label_gain = asked->how->label_gain;
     size_t at = 0;
-    for (int i = 0; i < n_metrics; i++) {
+    for (int i = 0; i < made->eval.n_metrics; i++) {
         const struct rw_metric *metric = &made->parsed[i];
+        struct rw_eval_metric *out = &made->metric[i];
         struct rw_dialect_value value;
         char line[224];
-        RW_TRY(rw_dialect_eval(ctx, dialect, metric, how->label_gain, dataset, scores,
-                               values + (size_t)i * dataset->n_queries, &value));
-        made->metric[i].mean = value.result.mean;
-        made->metric[i].n_counted = value.result.n_counted;
-        made->metric[i].ties_moved = value.ties_moved;
+        RW_TRY(rw_dialect_eval(asked->ctx, dialect, metric, label_gain, asked->dataset,
+                               asked->scores, made->values + (size_t)i * asked->dataset->n_queries,
+                               &value));
+        out->mean = value.result.mean;
+        out->n_counted = value.result.n_counted;
+        out->ties_moved = value.ties_moved;
         if (i == 0)
             made->eval.n_empty = value.result.n_empty;
-        rw_dialect_conventions(dialect, value.row, value.row->gain ? how->label_gain : NULL,
-                               metric->at, dataset, line, sizeof(line));
+        rw_dialect_conventions(dialect, value.row, value.row->gain ? label_gain : NULL, metric->at,
+                               asked->dataset, line, sizeof(line));
         const size_t room = sizeof(made->conventions) - at;
         const int n = snprintf(made->conventions + at, room, "%s%s %s", i ? "\n" : "",
                                dialect->program, line);
@@ -192,45 +187,36 @@ static int check_ranks(struct rw_ctx *ctx, const struct rw_metric *metric, int n
     return RW_OK;
 }
 
-static int evaluate(struct rw_ctx *ctx, const struct rw_eval_params *how,
-                    const struct rw_dataset *dataset, const double *scores, struct evaluation *made)
-{
-    const struct rw_dialect *dialect = NULL;
-    struct rw_eval *eval = &made->eval;
-    double *values;
-    int n_metrics;
-    if (how->like)
-        RW_TRY(rw_dialect_find(ctx, how->like, &dialect));
-    RW_TRY(check_scores(ctx, dataset, scores));
-    RW_TRY(rw_eval_metrics(ctx, how, made->parsed, &n_metrics));
-    if (dataset->is_qrels)
-        RW_TRY(check_ranks(ctx, made->parsed, n_metrics));
-    RW_TRY(
-        RW_ARENA_NEW(ctx, rw_result_arena(made), values, (size_t)n_metrics * dataset->n_queries));
-    for (int i = 0; i < n_metrics; i++) {
-        made->metric[i].name = made->parsed[i].name;
-        made->metric[i].per_query = values + (size_t)i * dataset->n_queries;
-    }
-    RW_TRY(dialect ? evaluate_theirs(ctx, how, dataset, scores, values, n_metrics, dialect, made)
-                   : evaluate_ours(ctx, how, dataset, scores, values, n_metrics, made));
-    for (uint32_t q = 0; q < dataset->n_queries; q++)
-        eval->n_single += dataset->query_offset[q + 1] - dataset->query_offset[q] == 1;
-    eval->n_queries = dataset->n_queries;
-    eval->n_docs = dataset->n_docs;
-    eval->n_metrics = n_metrics;
-    eval->metrics = made->metric;
-    eval->conventions = made->conventions;
-    return RW_OK;
-}
-
 int rw_evaluate(struct rw_ctx *ctx, const struct rw_eval_params *how,
                 const struct rw_dataset *dataset, const double *scores, struct rw_eval **out)
 {
     RW_DEFAULT_FPENV;
+    const struct asked asked = {ctx, how, dataset, scores};
+    const struct rw_dialect *dialect = NULL;
     RW_SCOPED(rw_free) struct evaluation *made = NULL;
+    int n_metrics;
     *out = NULL;
     RW_TRY(rw_result_new(ctx, (void **)&made, sizeof(*made)));
-    RW_TRY(evaluate(ctx, how, dataset, scores, made));
+    if (how->like)
+        RW_TRY(rw_dialect_find(ctx, how->like, &dialect));
+    RW_TRY(check_scores(&asked));
+    RW_TRY(rw_eval_metrics(ctx, how, made->parsed, &n_metrics));
+    if (dataset->is_qrels)
+        RW_TRY(check_ranks(ctx, made->parsed, n_metrics));
+    RW_TRY(RW_ARENA_NEW(ctx, rw_result_arena(made), made->values,
+                        (size_t)n_metrics * dataset->n_queries));
+    for (int i = 0; i < n_metrics; i++) {
+        made->metric[i].name = made->parsed[i].name;
+        made->metric[i].per_query = made->values + (size_t)i * dataset->n_queries;
+    }
+    for (uint32_t q = 0; q < dataset->n_queries; q++)
+        made->eval.n_single += dataset->query_offset[q + 1] - dataset->query_offset[q] == 1;
+    made->eval.n_queries = dataset->n_queries;
+    made->eval.n_docs = dataset->n_docs;
+    made->eval.n_metrics = n_metrics;
+    made->eval.metrics = made->metric;
+    made->eval.conventions = made->conventions;
+    RW_TRY(dialect ? evaluate_theirs(&asked, dialect, made) : evaluate_ours(&asked, made));
     *out = &RW_TAKE(made)->eval;
     return RW_OK;
 }
@@ -283,24 +269,23 @@ static int copy_error(struct rw_ctx *ctx, struct rw_arena *arena, const char **o
 }
 
 /* A metric by one program; dialect: NULL: by the parameters. */
-static int add_row(struct rw_ctx *ctx, const struct rw_eval_params *how,
-                   const struct rw_dataset *dataset, const double *scores, const char *metric,
-                   const struct rw_dialect *dialect, struct rw_arena *arena,
-                   struct rw_audit_row *row)
+static int add_row(const struct asked *asked, const char *metric, const struct rw_dialect *dialect,
+                   struct rw_arena *arena, struct rw_audit_row *row)
 {
-    struct rw_eval_params one = *how;
+    struct rw_ctx *ctx = asked->ctx;
+    struct rw_eval_params one = *asked->how;
     struct rw_eval *eval;
     one.metric = metric;
     one.like = dialect ? dialect->name : NULL;
     /* A gain that was asked for goes to those who let it be chosen. */
-    if (dialect && !rw_dialect_has_gain(dialect, how->label_gain))
+    if (dialect && !rw_dialect_has_gain(dialect, one.label_gain))
         one.label_gain = NULL;
     *row = (struct rw_audit_row){.like = dialect ? dialect->name : "rankwood",
                                  .program = dialect ? dialect->program : "Rankwood",
                                  .metric = metric,
                                  .mean = (double)NAN,
                                  .conventions = ""};
-    const int status = rw_evaluate(ctx, &one, dataset, scores, &eval);
+    const int status = rw_evaluate(ctx, &one, asked->dataset, asked->scores, &eval);
     if (dialect && (status == RW_ERR_ARGUMENT || status == RW_ERR_DATA))
         return copy_error(ctx, arena, &row->refused);
     RW_TRY(status);
@@ -315,6 +300,7 @@ int rw_audit_new(struct rw_ctx *ctx, const struct rw_eval_params *how,
                  const struct rw_dataset *dataset, const double *scores, struct rw_audit **out)
 {
     RW_DEFAULT_FPENV;
+    const struct asked asked = {ctx, how, dataset, scores};
     RW_SCOPED(rw_free) struct rw_audit *made = NULL;
     *out = NULL;
     RW_TRY(rw_result_new(ctx, (void **)&made, sizeof(*made)));
@@ -331,8 +317,8 @@ int rw_audit_new(struct rw_ctx *ctx, const struct rw_eval_params *how,
     made->rows = row;
     for (int m = 0; m < ours->n_metrics; m++) {
         for (int d = -1; d < n_dialects; d++)
-            RW_TRY(add_row(ctx, how, dataset, scores, ours->metrics[m].name, rw_dialect_at(d),
-                           arena, &row[made->n_rows++]));
+            RW_TRY(add_row(&asked, ours->metrics[m].name, rw_dialect_at(d), arena,
+                           &row[made->n_rows++]));
     }
     *out = RW_TAKE(made);
     return RW_OK;

@@ -423,16 +423,11 @@ int rw_dialect_eval(struct rw_ctx *ctx, const struct rw_dialect *dialect,
     const int apart = row->weights == RW_WEIGHED_BUT_EMPTY && job.judgments.weight;
     const enum rw_empty empty = apart ? RW_EMPTY_ZERO : row->empty;
     const enum rw_ties ties = row->ties == RW_PUT_MEAN ? RW_TIES_MEAN : RW_TIES_FILE;
+    double *moved = row->ties == RW_PUT_FILE ? &out->ties_moved : NULL;
     if (apart)
         RW_TRY(RW_ARENA_NEW(ctx, &job.arena, values, dataset->n_queries));
-    RW_TRY(rw_metric_eval(ctx, &theirs, &job.judgments, job.scores, empty, ties, 0,
-                          apart ? values : per_query, &out->result));
-    if (row->ties == RW_PUT_FILE && out->result.mean == out->result.mean) {
-        struct rw_metric_result other;
-        RW_TRY(
-            rw_metric_eval(ctx, &theirs, &job.judgments, job.scores, empty, ties, 1, NULL, &other));
-        out->ties_moved = other.mean - out->result.mean;
-    }
+    RW_TRY(rw_metric_eval_ties(ctx, &theirs, &job.judgments, job.scores, empty, ties,
+                               apart ? values : per_query, &out->result, moved));
     if (apart)
         add_empty(&job.judgments, per_query, &out->result, values);
     return RW_OK;

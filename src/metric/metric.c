@@ -644,6 +644,20 @@ int rw_metric_eval(struct rw_ctx *ctx, const struct rw_metric *metric,
     return average(ctx, metric, judgments, empty, job.values, out);
 }
 
+int rw_metric_eval_ties(struct rw_ctx *ctx, const struct rw_metric *metric,
+                        const struct rw_judgments *judgments, const double *scores,
+                        enum rw_empty empty, enum rw_ties ties, double *per_query,
+                        struct rw_metric_result *out, double *moved)
+{
+    struct rw_metric_result other;
+    RW_TRY(rw_metric_eval(ctx, metric, judgments, scores, empty, ties, 0, per_query, out));
+    if (!moved || ties == RW_TIES_MEAN || metric->kind->by_document || isnan(out->mean))
+        return RW_OK;
+    RW_TRY(rw_metric_eval(ctx, metric, judgments, scores, empty, ties, 1, NULL, &other));
+    *moved = other.mean - out->mean;
+    return RW_OK;
+}
+
 /* ------------------------------------------------------------------ conventions */
 
 static const char *const empties[] = {"count 0", "count 1", "left out"};

@@ -32,8 +32,8 @@
  *   document weigh documents in the losses; elsewhere a query has the mean of its documents'.
  * - Ties averaged: the exact mean over all orders within groups of equal scores, in closed form,
  * for every metric; err takes n x min(n, k) steps for a group of n.
- * - Judgments apart from runs (io/side_files.c): a ranking may leave documents out. Ideals and numbers
- * of relevant documents are of all of them, all else of those ranked. */
+ * - Judgments apart from runs (io/side_files.c): a ranking may leave documents out. Ideals and
+ * numbers of relevant documents are of all of them, all else of those ranked. */
 #pragma once
 
 #include <math.h>
@@ -148,6 +148,12 @@ int rw_metric_eval(struct rw_ctx *ctx, const struct rw_metric *metric,
                    const struct rw_judgments *judgments, const double *scores, enum rw_empty empty,
                    enum rw_ties ties, int reversed, double *per_query,
                    struct rw_metric_result *out);
+/* By the input's order, and how far the mean moves where that is reversed: 0 where no order of ties
+ * has a say. moved: NULL: not wanted. */
+int rw_metric_eval_ties(struct rw_ctx *ctx, const struct rw_metric *metric,
+                        const struct rw_judgments *judgments, const double *scores,
+                        enum rw_empty empty, enum rw_ties ties, double *per_query,
+                        struct rw_metric_result *out, double *moved);
 
 /* What is to be measured of a set, for engines that measure by themselves. */
 struct rw_metric_plan {

@@ -21,7 +21,7 @@
  *
  *   tree 1 leaves 3                  trees count from 1, as rounds do
  *   node 0 feature 12 <= 0.5 left node 1 right leaf 2 missing left gain 34.5 # name
- *   leaf 0 0.01 docs 123 hessian 4.5  docs and hessian: the leaf's covers (model/tree.h), in all
+ *   leaf 0 0.01 docs 123 hessian 4.5  docs and hessian: the leaf's covers (model/model.h), in all
  *                                     leaves of a tree or in none of them
  *
  *   calibration ...                   only with a map of scores to probabilities, see below

@@ -7,7 +7,6 @@
 #include "base/machine.h"
 #include "base/mem.h"
 #include "model/model.h"
-#include "model/walk.h"
 
 struct rw_builder;
 struct rw_column;
@@ -470,7 +469,7 @@ double rw_single_score(const struct rw_single *single, const float *values, size
                        uint32_t first);
 
 /* Scores of many documents on a device: the same doubles everywhere. A document's leaves are found
- * by model/walk.h and added in tree order, in double.
+ * by model/model.h and added in tree order, in double.
  *
  * To add a device: (1) fill a `struct rw_device_scorer_ops` (as gpu/predict/predict_cuda.c does),
  * (2) declare its open function here, (3) give it a row in device_scorer.c's table. */

@@ -26,7 +26,7 @@
 #include "base/mem.h"
 #include "binning/bins.h"
 #include "metric/metric.h"
-#include "model/tree.h"
+#include "model/model.h"
 #include "objective/objective.h"
 #include "tree/numbers.h"
 

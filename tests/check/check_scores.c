@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "check.h"
-#include "model/tree.h"
+#include "model/model.h"
 
 static float leaf_value(struct check_random *random)
 {

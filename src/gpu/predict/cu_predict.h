@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "dataset/categories.h"
 #include "gpu/device/tuning.h"
-#include "model/walk.h"
+#include "model/model.h"
 
 #ifdef __cplusplus
 extern "C" {
