@@ -8,13 +8,22 @@
 #include "io/side_files.h"
 #include "model/model.h"
 
+static void drop_names(struct rw_table_columns *columns)
+{
+    rw_names_free(columns->name, columns->n_names);
+    rw_mem_free(columns->needed);
+    columns->name = NULL;
+    columns->needed = NULL;
+    columns->n_names = 0;
+}
+
 static void columns_free(struct rw_table_columns *columns)
 {
     if (!columns)
         return;
+    drop_names(columns);
     rw_names_free(columns->called, columns->n_called);
     rw_vocabulary_free(columns->vocabulary);
-    rw_arena_free(&columns->names);
     rw_arena_free(&columns->arena);
     rw_mem_free(columns);
 }
@@ -32,32 +41,15 @@ static int copy_list(struct rw_ctx *ctx, struct rw_arena *arena, const char *con
     return RW_OK;
 }
 
-static int copy_names(struct rw_ctx *ctx, struct rw_arena *arena,
-                      const struct rw_feature_name *from, int32_t n, struct rw_feature_name **to)
-{
-    RW_TRY(RW_ARENA_NEW(ctx, arena, *to, (size_t)n));
-    for (int32_t i = 0; i < n; i++) {
-        const char *name;
-        RW_TRY(rw_arena_text(ctx, arena, &name, from[i].name));
-        (*to)[i] = (struct rw_feature_name){from[i].feature, (char *)(uintptr_t)name};
-    }
-    return RW_OK;
-}
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(((const struct rw_feature_name *)a)->name,
-                  ((const struct rw_feature_name *)b)->name);
-}
-
 /* in_use: [RW_FEATURE_IDS] features that must be there; NULL: all. */
 static int take_names(struct rw_ctx *ctx, struct rw_table_columns *columns,
                       const struct rw_feature_name *names, int32_t n, const uint8_t *in_use)
 {
-    RW_TRY(copy_names(ctx, &columns->names, names, n, &columns->name));
-    RW_TRY(RW_ARENA_NEW(ctx, &columns->names, columns->needed, (size_t)n));
+    RW_TRY(RW_NEW(ctx, columns->needed, (size_t)n));
+    RW_TRY(rw_names_copy(ctx, names, n, &columns->name));
     columns->n_names = n;
-    qsort(columns->name, (size_t)n, sizeof(*columns->name), by_name);
+    if (n)
+        qsort(columns->name, (size_t)n, sizeof(*columns->name), rw_names_by_name);
     for (int32_t i = 0; i < n; i++)
         columns->needed[i] = !in_use || in_use[columns->name[i].feature];
     return RW_OK;
@@ -236,8 +228,7 @@ int rw_columns_like(struct rw_ctx *ctx, const struct rw_dataset *like)
     static const struct rw_columns none;
     if (!ctx->columns)
         RW_TRY(rw_ctx_set_columns(ctx, &none));
-    rw_arena_free(&ctx->columns->names);
-    ctx->columns->n_names = 0;
+    drop_names(ctx->columns);
     ctx->columns->has_noted_extra = 0;
     ctx->columns->first_other = -1;
     return like && like->name ? take_names(ctx, ctx->columns, like->name, like->n_names, NULL)
@@ -250,7 +241,7 @@ static int32_t find(const struct rw_table_columns *columns, const char *name)
         return -1;
     const struct rw_feature_name key = {.name = (char *)(uintptr_t)name};
     const struct rw_feature_name *found =
-        bsearch(&key, columns->name, (size_t)columns->n_names, sizeof(key), by_name);
+        bsearch(&key, columns->name, (size_t)columns->n_names, sizeof(key), rw_names_by_name);
     return found ? (int32_t)(found - columns->name) : -1;
 }
 

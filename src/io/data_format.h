@@ -20,27 +20,23 @@ struct rw_range {
     uint64_t n_lines;    /* written at the end: lines that text has there */
 };
 
-/* A query's id, copied. Zero-initialise; `text` is rw_mem_free's. */
-struct rw_query_text {
-    int is_known; /* 0: there is no query */
-    char *text;   /* [n] owned */
-    size_t n, room;
-};
-int rw_query_text_set(struct rw_ctx *ctx, struct rw_query_text *query, const char *id, size_t n);
-int rw_query_text_is(const struct rw_query_text *query, const char *id, size_t n);
+/* Makes `query` a copy of an id, [n], in place of what it was; free with rw_mem_free. */
+int rw_query_text_set(struct rw_ctx *ctx, char **query, const char *id, size_t n);
+/* query: NULL: there is none. */
+int rw_query_text_is(const char *query, const char *id, size_t n);
 
 /* How a file that can be read anywhere is divided where queries begin, so that several workers can
  * read it. */
 struct rw_divided {
     /* NULL, or a check of the whole file before it is divided, which all workers make together. */
     int (*check)(struct rw_ctx *ctx, struct rw_input *input);
-    /* The query of the last document that begins before byte `at` of the file. */
-    int (*query_before)(struct rw_ctx *ctx, struct rw_input *input, uint64_t at,
-                        struct rw_query_text *query);
+    /* The query of the last document that begins before byte `at` of the file; NULL stays if there
+     * is none. */
+    int (*query_before)(struct rw_ctx *ctx, struct rw_input *input, uint64_t at, char **query);
     /* The first place, as a range has it, from byte `at` on where a document of a query other than
      * `before` begins; UINT64_MAX: there is none. */
-    int (*next_query)(struct rw_ctx *ctx, struct rw_input *input, uint64_t at,
-                      const struct rw_query_text *before, uint64_t *place);
+    int (*next_query)(struct rw_ctx *ctx, struct rw_input *input, uint64_t at, const char *before,
+                      uint64_t *place);
 };
 
 /* A format of data files: text that is parsed in chunks, or what is read at once. */
@@ -98,12 +94,10 @@ int rw_files_read_documents(struct rw_ctx *ctx, const char *const *paths, int n_
 struct rw_table_columns {
     struct rw_arena arena;
     struct rw_columns given; /* its texts and lists are copies; nothing else is looked at */
-    /* Features by name; n_names 0: they are numbered. In an arena of their own: rw_columns_like
-     * takes others. */
-    struct rw_arena names;
+    /* Features by name; n_names 0: they are numbered. */
     int32_t n_names;
-    struct rw_feature_name *name; /* [n_names] by name */
-    uint8_t *needed;              /* [n_names] 1: must be there */
+    struct rw_feature_name *name; /* [n_names] by name; owned */
+    uint8_t *needed;              /* [n_names] 1: must be there; owned */
     int has_noted_extra;          /* there was a note of columns that have none of these names */
     int64_t first_other; /* the id of the first column that has none by its name; -1: such columns
                             are not read */
@@ -162,10 +156,6 @@ struct rw_range rw_shard_range(const struct rw_shard *part, int file);
 
 /* Of several workers: opening a pipe on each of them would lose what is in it. */
 int rw_shard_check_path(struct rw_ctx *ctx, const char *path);
-/* Reads it as the goal says, but does not bin it (reader.c). out: to be released, also after a
- * failure. */
-int rw_shard_read(struct rw_ctx *ctx, const char *const *paths, int n_paths, struct rw_shard *part,
-                  const struct rw_read_goal *goal, struct rw_binned *out);
 
 /* --- what workers have read, taken together --- */
 

@@ -520,12 +520,10 @@ static int lines_open(struct rw_ctx *ctx, const struct rw_input *input, uint64_t
     return at ? next_line(l, &at, &line, &end) : 1;
 }
 
-static int query_before(struct rw_ctx *ctx, struct rw_input *input, uint64_t at,
-                        struct rw_query_text *query)
+static int query_before(struct rw_ctx *ctx, struct rw_input *input, uint64_t at, char **query)
 {
     enum { FIRST_WINDOW = 1 << 14, WIDER = 4 };
-    query->is_known = 0;
-    for (uint64_t window = FIRST_WINDOW, from = at; from > 0 && !query->is_known; window *= WIDER) {
+    for (uint64_t window = FIRST_WINDOW, from = at; from > 0 && !*query; window *= WIDER) {
         struct lines l RW_RELEASED(lines_release) = {.text = NULL};
         uint64_t place = 0;
         const char *line, *end;
@@ -542,8 +540,8 @@ static int query_before(struct rw_ctx *ctx, struct rw_input *input, uint64_t at,
     return RW_OK;
 }
 
-static int next_query(struct rw_ctx *ctx, struct rw_input *input, uint64_t at,
-                      const struct rw_query_text *before, uint64_t *place)
+static int next_query(struct rw_ctx *ctx, struct rw_input *input, uint64_t at, const char *before,
+                      uint64_t *place)
 {
     struct lines l RW_RELEASED(lines_release) = {.text = NULL};
     const char *line, *end;

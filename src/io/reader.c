@@ -86,18 +86,17 @@ void rw_data_format_note_clamped(struct rw_ctx *ctx, uint64_t n_clamped)
                (unsigned long long)n_clamped, n_clamped == 1 ? "" : "s");
 }
 
-int rw_query_text_set(struct rw_ctx *ctx, struct rw_query_text *query, const char *id, size_t n)
+int rw_query_text_set(struct rw_ctx *ctx, char **query, const char *id, size_t n)
 {
-    RW_TRY(RW_GROW(ctx, query->text, query->room, n));
-    memcpy(query->text, id, n);
-    query->n = n;
-    query->is_known = 1;
+    rw_mem_free(*query);
+    RW_TRY(RW_NEW(ctx, *query, n + 1));
+    memcpy(*query, id, n);
     return RW_OK;
 }
 
-int rw_query_text_is(const struct rw_query_text *query, const char *id, size_t n)
+int rw_query_text_is(const char *query, const char *id, size_t n)
 {
-    return query->is_known && query->n == n && memcmp(query->text, id, n) == 0;
+    return query && strlen(query) == n && memcmp(query, id, n) == 0;
 }
 
 /* ---- files one after the other ---- */
@@ -439,6 +438,18 @@ static int read_all(struct rw_ctx *ctx, struct reader *reader, const struct rw_r
                : rw_early_finish(ctx, list.early, list.builder, (int)list.n, &out->documents);
 }
 
+/* Reads a worker's part as the goal says, but does not bin it. out: to be released, also after a
+ * failure. */
+static int read_part(struct rw_ctx *ctx, const char *const *paths, int n_paths,
+                     struct rw_shard *part, const struct rw_read_goal *goal, struct rw_binned *out)
+{
+    struct reader reader = {.path = paths, .n_paths = n_paths, .part = part};
+    rw_shard_files(part, &reader.next_path, &reader.end_path);
+    const int status = read_all(ctx, &reader, goal, out);
+    close_reader(&reader);
+    return status;
+}
+
 /* ---- LETOR text as codes ----
  *
  * A plain file is kept open between the passes, and any thread reads any chunk of it; gzip is
@@ -728,8 +739,8 @@ static int explain(struct rw_source *source, int status)
         status != RW_ERR_INTERRUPTED) {
         RW_RELEASED(rw_binned_release) struct rw_binned again = {.documents = NULL};
         const int is_machines = status == RW_ERR_IO || status == RW_ERR_MACHINE;
-        status = rw_shard_read(ctx, t->paths, t->n_paths, t->part,
-                               &(struct rw_read_goal){.rule = NULL}, &again);
+        status = read_part(ctx, t->paths, t->n_paths, t->part, &(struct rw_read_goal){.rule = NULL},
+                           &again);
         if (status >= 0 && is_machines)
             status = rw_fail(ctx, RW_ERR_MACHINE,
                              "cannot read '%s'%s: it failed, and did not when it was tried again",
@@ -806,18 +817,6 @@ out:
     return status;
 }
 
-/* ---- a worker's part ---- */
-
-int rw_shard_read(struct rw_ctx *ctx, const char *const *paths, int n_paths, struct rw_shard *part,
-                  const struct rw_read_goal *goal, struct rw_binned *out)
-{
-    struct reader reader = {.path = paths, .n_paths = n_paths, .part = part};
-    rw_shard_files(part, &reader.next_path, &reader.end_path);
-    const int status = read_all(ctx, &reader, goal, out);
-    close_reader(&reader);
-    return status;
-}
-
 static int read_parts(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                       struct rw_read_goal *goal, struct rw_binned *out)
 {
@@ -827,7 +826,7 @@ static int read_parts(struct rw_ctx *ctx, const char *const *paths, int n_paths,
     RW_TRY(rw_shard_find(ctx, paths, n_paths, &part));
     if (goal->rule && part.is_text)
         return rw_text_codes(ctx, paths, n_paths, goal, &part, RW_TEXT_CHUNK_BYTES, out);
-    RW_TRY(rw_comm_agree(ctx, rw_shard_read(ctx, paths, n_paths, &part, goal, out)));
+    RW_TRY(rw_comm_agree(ctx, read_part(ctx, paths, n_paths, &part, goal, out)));
     RW_TRY(rw_together_check(ctx, paths, &part, !goal->may_come_back, out->documents));
     by_words = out->documents->vocabulary != NULL; /* words become codes when all are known */
     RW_TRY(rw_comm_max(ctx, &by_words, 1));

@@ -102,31 +102,25 @@ static int check_files(const struct survey *survey)
 
 /* place: NULL: the query before byte `at` of a file is read to `query`; else the first query from
  * there on that is another is looked for. */
-static int look_in(const struct survey *survey, int i, uint64_t at, struct rw_query_text *query,
-                   uint64_t *place)
+static int look_in(const struct survey *survey, int i, uint64_t at, char **query, uint64_t *place)
 {
     const struct rw_divided *divided = survey->file[i].divided;
     RW_SCOPED(rw_input_close) struct rw_input *input = NULL;
     RW_TRY(rw_input_open(survey->ctx, survey->file[i].path, &input));
-    return place ? divided->next_query(survey->ctx, input, at, query, place)
+    return place ? divided->next_query(survey->ctx, input, at, *query, place)
                  : divided->query_before(survey->ctx, input, at, query);
-}
-
-static void query_text_release(struct rw_query_text *query)
-{
-    rw_mem_free(query->text);
 }
 
 /* The first query that begins at byte `at` of all files, or behind it. */
 static int find_query(const struct survey *survey, uint64_t at, struct rw_place *place)
 {
-    struct rw_query_text before RW_RELEASED(query_text_release) = {.text = NULL};
+    char *before RW_FREED = NULL;
     int i = 0;
     while (i + 1 < survey->n_files && survey->file[i + 1].begin <= at)
         i++;
     const uint64_t inside = at - survey->file[i].begin;
     RW_TRY(look_in(survey, i, inside, &before, NULL));
-    for (int k = i - 1; k >= 0 && !before.is_known; k--)
+    for (int k = i - 1; k >= 0 && !before; k--)
         RW_TRY(look_in(survey, k, survey->file[k].n_bytes, &before, NULL));
     place->at = UINT64_MAX;
     for (place->file = i; place->file < survey->n_files; place->file++) {

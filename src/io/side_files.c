@@ -420,7 +420,7 @@ static int read_name(struct rw_ctx *ctx, const struct rw_line_reader *lines,
     return rw_mem_copy_text(ctx, &out->name, name);
 }
 
-static int by_name(const void *a, const void *b)
+int rw_names_by_name(const void *a, const void *b)
 {
     return strcmp(((const struct rw_feature_name *)a)->name,
                   ((const struct rw_feature_name *)b)->name);
@@ -431,7 +431,7 @@ static int order_names(struct rw_ctx *ctx, const char *path, struct rw_feature_n
                        int32_t n)
 {
     for (int k = 0; n && k < 2; k++) {
-        qsort(names, (size_t)n, sizeof(*names), k == 0 ? by_name : by_id);
+        qsort(names, (size_t)n, sizeof(*names), k == 0 ? rw_names_by_name : by_id);
         for (const struct rw_feature_name *one = names; one + 1 < names + n; one++) {
             if (k == 0 && strcmp(one->name, one[1].name) == 0)
                 return rw_fail(ctx, RW_ERR_PARSE, "%s: features %u and %u have one name, '%.64s'",

@@ -45,5 +45,7 @@ int rw_trec_line_of(struct rw_ctx *ctx, const struct rw_line_reader *lines, enum
 int rw_scores_of_lines(struct rw_ctx *ctx, struct rw_line_reader *lines, uint32_t n,
                        double *scores);
 
+/* Compares names, for qsort. */
+int rw_names_by_name(const void *a, const void *b);
 /* Lines "ID NAME", '#' comments; by ascending id in *out, owned by the caller (rw_names_free). */
 int rw_names_read(struct rw_ctx *ctx, const char *path, struct rw_feature_name **out, int32_t *n);

@@ -19,7 +19,7 @@ struct rw_source_kind {
     /* Writes documents, first_doc and n_chunks. All workers call it, and fail together. 1; or 0: it
      * is not to be read so. */
     int (*open)(struct rw_source *source);
-    /* Reads all chunks once: gives the documents that rw_source_wants of each to rw_source_take, a
+    /* Reads all chunks once: gives the wanted documents of each to rw_source_take, a
      * chunk without any such document, too. */
     int (*pass)(struct rw_source *source);
     /* NULL, or what is to be done between the passes, when boundaries are known; as open. */
@@ -45,19 +45,6 @@ struct rw_source {
     int sampled; /* the pass at work reads the sampled documents, or 0: the others */
 };
 
-/* The chunks of n_docs documents: chunk_docs in each but the last. */
-int rw_source_even_chunks(struct rw_source *source, uint32_t n_docs, uint32_t chunk_docs);
-/* Does the pass at work read the document? */
-static inline int rw_source_wants(const struct rw_source *source, uint32_t doc)
-{
-    return (source->sample.in ? source->sample.in[doc] : 1) == source->sampled;
-}
-/* How many documents of a chunk it reads. */
-static inline uint32_t rw_source_n_wanted(const struct rw_source *source, uint32_t chunk)
-{
-    const struct rw_chunk *held = &source->chunks.chunk[chunk];
-    return source->sampled ? held->n_sampled : held->n_docs - held->n_sampled;
-}
 /* A chunk's wanted documents: `builder` has them, where `row` [builder->n_docs] says that they are
  * in the chunk, or, if it is NULL, rw_chunks_stage has put them in the memory of `slot`. Several
  * threads call it, each with a slot of its own, from 0 to ctx->n_threads - 1. Never touches the

@@ -5,7 +5,8 @@
 #include "comm/comm.h"
 #include "dataset/table.h"
 
-int rw_source_even_chunks(struct rw_source *source, uint32_t n_docs, uint32_t chunk_docs)
+/* The chunks of n_docs documents: chunk_docs in each but the last. */
+static int even_chunks(struct rw_source *source, uint32_t n_docs, uint32_t chunk_docs)
 {
     source->n_chunks = n_docs ? (n_docs - 1) / chunk_docs + 1 : 0;
     RW_TRY(RW_GROW(source->ctx, source->first_doc, source->first_doc_room,
@@ -16,6 +17,17 @@ int rw_source_even_chunks(struct rw_source *source, uint32_t n_docs, uint32_t ch
     return RW_OK;
 }
 
+/* Does the pass at work read the document? */
+static int wants(const struct rw_source *source, uint32_t doc)
+{
+    return (source->sample.in ? source->sample.in[doc] : 1) == source->sampled;
+}
+/* How many documents of a chunk it reads. */
+static uint32_t count_wanted(const struct rw_source *source, uint32_t chunk)
+{
+    const struct rw_chunk *held = &source->chunks.chunk[chunk];
+    return source->sampled ? held->n_sampled : held->n_docs - held->n_sampled;
+}
 int rw_source_take(struct rw_source *source, uint32_t chunk, int slot,
                    const struct rw_builder *builder, const uint32_t *row)
 {
@@ -118,7 +130,7 @@ static int begin_chunks(struct streamed *b, uint32_t chunk)
     for (uint32_t k = 0; k < b->n_slots; k++) {
         b->staged[k] = 0;
         if (rw_chunks_stage(&b->source.chunks, (int)k, b->feature, b->n_columns,
-                            rw_source_n_wanted(&b->source, chunk + k)) < 0)
+                            count_wanted(&b->source, chunk + k)) < 0)
             return rw_fail(b->source.ctx, RW_ERR_MEMORY, "out of memory while reading batches");
     }
     return RW_OK;
@@ -149,7 +161,7 @@ static int stage_some(void *user, struct rw_share *share)
         const struct segment *one = &b->segment[item / n_groups];
         const uint32_t first = (uint32_t)(item % n_groups) * RW_TABLE_COLUMNS;
         const uint32_t left = b->n_columns - first;
-        const uint32_t stride = rw_source_n_wanted(&b->source, b->chunk + one->slot);
+        const uint32_t stride = count_wanted(&b->source, b->chunk + one->slot);
         float *value = b->source.chunks.scratch[one->slot].value;
         rw_table_values(&b->reader, b->reader.dense + first,
                         left < RW_TABLE_COLUMNS ? left : RW_TABLE_COLUMNS, b->row + one->first, 0,
@@ -171,7 +183,7 @@ static void stage_batch(struct streamed *b, uint32_t batch, uint32_t first, uint
         struct segment one = {.slot = slot, .first = n, .at = b->staged[slot]};
         uint32_t *row = b->source.chunks.scratch[slot].row;
         for (; doc < chunk_end; doc++) {
-            if (!rw_source_wants(&b->source, doc))
+            if (!wants(&b->source, doc))
                 continue;
             row[b->staged[slot]++] = doc - b->source.first_doc[chunk];
             b->row[n++] = doc - batch;
@@ -236,7 +248,7 @@ static int open_stream(struct rw_source *source)
     int status = rw_table_open(source->ctx, &b->reader, b->table);
     status = status < 0 ? status : rw_table_documents(source->ctx, b->table, &b->out->documents);
     source->documents = b->out->documents;
-    status = status < 0 ? status : rw_source_even_chunks(source, b->table->n_docs, b->chunk_docs);
+    status = status < 0 ? status : even_chunks(source, b->table->n_docs, b->chunk_docs);
     RW_TRY(rw_comm_agree(source->ctx, status < 0 ? status : make_room(b)));
     return 1;
 }
@@ -269,7 +281,7 @@ enum { CHUNK_DOCS = 1 << 14 };
 
 static int open_documents(struct rw_source *source)
 {
-    const int status = rw_source_even_chunks(source, source->documents->n_docs, CHUNK_DOCS);
+    const int status = even_chunks(source, source->documents->n_docs, CHUNK_DOCS);
     return status < 0 ? status : 1;
 }
 
@@ -280,7 +292,7 @@ static void number_wanted(const struct rw_source *source, uint32_t chunk, uint32
     const uint32_t first = source->first_doc[chunk], n = source->first_doc[chunk + 1] - first;
     uint32_t n_wanted = 0;
     for (uint32_t i = 0; i < n; i++) {
-        const int is_wanted = rw_source_wants(source, first + i);
+        const int is_wanted = wants(source, first + i);
         number[i] = !is_wanted ? UINT32_MAX : source->sampled ? n_wanted : i;
         n_wanted += (uint32_t)is_wanted;
     }
@@ -308,7 +320,7 @@ static int stage_chunk(const struct rw_source *source, uint32_t chunk, const uin
                        struct rw_chunk_scratch *s)
 {
     const struct rw_dataset *dataset = source->documents;
-    const uint32_t n_wanted = rw_source_n_wanted(source, chunk);
+    const uint32_t n_wanted = count_wanted(source, chunk);
     uint32_t n = 0;
     s->shares_rows = 0;
     s->n_features = 0;

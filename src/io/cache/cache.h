@@ -104,7 +104,6 @@ int rw_cache_block(const uint32_t head[2], uint32_t n_docs, size_t width, uint64
                    struct rw_cache_block *block);
 
 struct rw_range;
-struct rw_query_text;
 /* Reads and checks a cache, or, of `range`, its documents, which are whole queries, and nothing
  * else; then the checksum is not looked at. The documents keep the bytes, not the file, which may
  * change. rule: NULL, or of a training: if the codes serve it, they are kept in place of the

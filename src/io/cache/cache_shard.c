@@ -90,42 +90,36 @@ static int open_at(struct rw_ctx *ctx, const struct rw_input *input, uint64_t at
         whole, at < n_bytes ? (uint32_t)((double)at / (double)n_bytes * n_docs) : n_docs, q);
 }
 
-static int query_text(const struct whole *whole, uint32_t q, struct rw_query_text *query)
+static int query_text(const struct whole *whole, uint32_t q, char **query)
 {
     uint64_t offset[2];
     RW_TRY(get_some(whole, RW_CACHE_QUERY_ID_OFFSET, q, 2, offset));
     if (offset[0] >= offset[1] || offset[1] > whole->f.h.query_id_bytes)
         return changed(whole);
     const size_t n = (size_t)(offset[1] - offset[0]) - 1; /* without the 0 */
-    RW_TRY(RW_GROW(whole->f.ctx, query->text, query->room, n));
-    query->n = n;
-    query->is_known = 1;
-    return get_some(whole, RW_CACHE_QUERY_ID_TEXT, offset[0], n, query->text);
+    RW_TRY(RW_NEW(whole->f.ctx, *query, n + 1));
+    return get_some(whole, RW_CACHE_QUERY_ID_TEXT, offset[0], n, *query);
 }
 
-static int query_before(struct rw_ctx *ctx, struct rw_input *input, uint64_t at,
-                        struct rw_query_text *query)
+static int query_before(struct rw_ctx *ctx, struct rw_input *input, uint64_t at, char **query)
 {
     struct whole whole;
     uint32_t q;
-    query->is_known = 0;
     RW_TRY(open_at(ctx, input, at, &whole, &q));
     return q ? query_text(&whole, q - 1, query) : RW_OK;
 }
 
-static int next_query(struct rw_ctx *ctx, struct rw_input *input, uint64_t at,
-                      const struct rw_query_text *before, uint64_t *place)
+static int next_query(struct rw_ctx *ctx, struct rw_input *input, uint64_t at, const char *before,
+                      uint64_t *place)
 {
     struct whole whole;
     uint32_t q, doc;
     *place = UINT64_MAX;
     RW_TRY(open_at(ctx, input, at, &whole, &q));
-    if (q == 0 && before->is_known) { /* the file before may have ended inside of it */
-        struct rw_query_text query = {.text = NULL};
-        const int status = query_text(&whole, 0, &query);
-        q += status >= 0 && rw_query_text_is(before, query.text, query.n);
-        rw_mem_free(query.text);
-        RW_TRY(status);
+    if (q == 0 && before) { /* the file before may have ended inside of it */
+        char *query RW_FREED = NULL;
+        RW_TRY(query_text(&whole, 0, &query));
+        q += strcmp(before, query) == 0;
     }
     if (q == whole.f.h.n_queries)
         return RW_OK;
