@@ -809,20 +809,15 @@ static int measure_constant(struct rw_ctx *ctx, const struct rw_dataset *dataset
 
 static int compare_labels(struct rw_ctx *ctx, struct checking *c)
 {
-    /* Labels as the one feature of two sets: their distance is found as features' are. */
-    struct rw_dataset view[2] = {0};
-    struct rw_column column[2];
-    struct rw_feature_check row;
-    const struct rw_dataset *const sets[] = {c->dataset, c->other};
-    for (int i = 0; i < 2; i++) {
-        view[i] = *sets[i];
-        column[i] = (struct rw_column){.n = sets[i]->n_docs, .value = sets[i]->label};
-        view[i].column = &column[i];
-        view[i].n_columns = 1;
-        view[i].vocabulary = NULL;
-    }
-    RW_TRY(check_features(ctx, &view[0], &view[1], &row));
-    c->check.label_drift = row.drift;
+    RW_RELEASED(rw_arena_free) struct rw_arena arena = {0};
+    const size_t n = c->dataset->n_docs, m = c->other->n_docs;
+    uint32_t *ours, *theirs, *scratch;
+    RW_TRY(RW_ARENA_NEW(ctx, &arena, ours, n));
+    RW_TRY(RW_ARENA_NEW(ctx, &arena, theirs, m));
+    RW_TRY(RW_ARENA_NEW(ctx, &arena, scratch, n > m ? n : m));
+    sort_values(c->dataset->label, n, ours, scratch);
+    sort_values(c->other->label, m, theirs, scratch);
+    c->check.label_drift = distance_of(ours, n, theirs, m);
     return RW_OK;
 }
 

@@ -183,13 +183,13 @@ static int parse_ranklib(struct rw_source *source, struct rw_ensemble *ensemble)
     return source->status;
 }
 
-static void read_ranker(struct rw_source *source, const struct rw_xml *root,
-                        struct rw_ensemble *out)
+static int parse_quickrank(struct rw_source *source, struct rw_ensemble *out)
 {
+    const struct rw_xml *root = rw_xml_parse(source, source->text, source->n, 1, &out->arena);
     const struct rw_xml *forest = rw_xml_child(root, "ensemble");
     const struct rw_xml *type = rw_xml_child(rw_xml_child(root, "info"), "type");
     const char *text = type ? rw_xml_text(type) : "";
-    if (strcmp(root->name, "ranker") != 0)
+    if (root && strcmp(root->name, "ranker") != 0)
         rw_refuse(source, "<%.40s>; expected <ranker>", root->name);
     else if (!*text)
         rw_refuse(source, "no <type> in <info>");
@@ -201,13 +201,6 @@ static void read_ranker(struct rw_source *source, const struct rw_xml *root,
         rw_refuse(source, "no <ensemble> in <ranker>");
     else
         read_forest(source, forest, out);
-}
-
-static int parse_quickrank(struct rw_source *source, struct rw_ensemble *ensemble)
-{
-    const struct rw_xml *root = rw_xml_parse(source, source->text, source->n, 1, &ensemble->arena);
-    if (root)
-        read_ranker(source, root, ensemble);
     return source->status;
 }
 

@@ -139,35 +139,29 @@ static int read_null(struct rw_source *source, const json_t *params)
     return yes;
 }
 
-static void read_model(struct rw_source *source, struct reading *r, const json_t *root,
-                       struct rw_ensemble *out)
+static int parse_solr(struct rw_source *source, struct rw_ensemble *out)
 {
+    RW_SCOPED(json_decref) json_t *root = rw_json_load(source, 0);
     const char *class = rw_json_text(source, root, "class");
     if (strcmp(class, SOLR_CLASS) != 0)
         rw_refuse(source, "class '%.80s'; expected %s", class, SOLR_CLASS);
     const json_t *features = rw_json_array(source, root, "features", -1);
     if (rw_set_columns(source, out, json_array_size(features)) < 0)
-        return;
+        return source->status;
+    struct reading r = {.null_is_zero = 0};
     for (uint32_t i = 0; i < out->n_columns && source->status == RW_OK; i++)
-        read_feature(source, r, json_array_get(features, i), i, out);
+        read_feature(source, &r, json_array_get(features, i), i, out);
     const json_t *params = rw_json_object(source, root, "params");
-    r->null_is_zero = read_null(source, params);
+    r.null_is_zero = read_null(source, params);
     const json_t *trees = rw_json_array(source, params, "trees", -1);
     for (size_t i = 0; source->status == RW_OK && i < json_array_size(trees); i++) {
         const json_t *tree = json_array_get(trees, i);
         const double weight = read_float(source, tree, "weight");
         struct rw_ens_tree *to =
-            rw_read_tree(source, rw_json_object(source, tree, "root"), read_node, r, out);
+            rw_read_tree(source, rw_json_object(source, tree, "root"), read_node, &r, out);
         if (to)
             to->weight = weight;
     }
-}
-
-static int parse_solr(struct rw_source *source, struct rw_ensemble *out)
-{
-    RW_SCOPED(json_decref) json_t *root = rw_json_load(source, 0);
-    struct reading r = {.null_is_zero = 0};
-    read_model(source, &r, root, out);
     rw_query_ids_release(&r.column);
     return source->status;
 }

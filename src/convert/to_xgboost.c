@@ -534,9 +534,13 @@ static void read_trees(struct reading *r, const json_t *learner, const json_t *b
     }
 }
 
-static void read_model(struct reading *r, const json_t *root)
+static int parse_model(struct rw_source *source, struct rw_ensemble *out)
 {
-    struct rw_source *source = r->source;
+    const int is_eslr = source->format == &rw_to_eslr_raw;
+    struct reading r = {.source = source, .leaf = is_eslr ? BASE_WEIGHT : CONDITION, .out = out};
+    RW_SCOPED(json_decref)
+    json_t *root =
+        source->format == &rw_to_xgboost_ubj ? rw_ubjson_load(source) : rw_json_load(source, 0);
     const json_t *learner = rw_json_object(source, root, "learner");
     const json_t *parameters = rw_json_object(source, learner, "learner_model_param");
     const json_t *booster = rw_json_object(source, learner, "gradient_booster");
@@ -546,20 +550,9 @@ static void read_model(struct reading *r, const json_t *root)
     param(source, parameters, "num_class", 0, 1);
     const uint32_t n = (uint32_t)param(source, parameters, "num_feature", 0, RW_FEATURE_IDS);
     const char *base = rw_json_text(source, parameters, "base_score");
-    r->out->base = (double)(float)number_of(source, "base_score", base);
-    read_columns(source, learner, n, r->out);
-    read_trees(r, learner, booster);
-}
-
-static int parse_model(struct rw_source *source, struct rw_ensemble *out)
-{
-    const int is_eslr = source->format == &rw_to_eslr_raw;
-    struct reading r = {.source = source, .leaf = is_eslr ? BASE_WEIGHT : CONDITION, .out = out};
-    RW_SCOPED(json_decref)
-    json_t *root =
-        source->format == &rw_to_xgboost_ubj ? rw_ubjson_load(source) : rw_json_load(source, 0);
-    if (root)
-        read_model(&r, root);
+    out->base = (double)(float)number_of(source, "base_score", base);
+    read_columns(source, learner, n, out);
+    read_trees(&r, learner, booster);
     return source->status;
 }
 
