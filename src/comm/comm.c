@@ -99,13 +99,23 @@ static int ended(struct rw_ctx *ctx, int result)
                               comm->n_workers, comm->functions.name));
 }
 
-/* A worker that was told of a failure may not go on; the message stands if it says why. */
-static int begun(struct rw_ctx *ctx)
+/* Counts bytes that this worker sends. A worker that was told of a failure may not go on; the
+ * message stands if it says why. */
+static int begun(struct rw_ctx *ctx, size_t bytes)
 {
-    const struct rw_comm *comm = ctx->comm;
+    struct rw_comm *comm = ctx->comm;
+    comm->bytes_sent += comm->has_failed ? 0 : bytes;
     if (!comm->has_failed)
         return RW_OK;
     return comm->knows_cause ? comm->failure : ended(ctx, 1);
+}
+
+/* Is nothing to be sent? A worker alone gets its own bytes. */
+static int stays_here(const struct rw_ctx *ctx, const void *send, void *recv, size_t bytes)
+{
+    if (is_alone(ctx) && bytes > 0)
+        memcpy(recv, send, bytes);
+    return is_alone(ctx) || bytes == 0;
 }
 
 int rw_comm_all_reduce(struct rw_ctx *ctx, void *buffer, size_t n, enum rw_comm_type type,
@@ -113,10 +123,9 @@ int rw_comm_all_reduce(struct rw_ctx *ctx, void *buffer, size_t n, enum rw_comm_
 {
     if (is_alone(ctx) || n == 0)
         return RW_OK;
-    struct rw_comm *comm = ctx->comm;
-    RW_TRY(begun(ctx));
-    comm->bytes_sent +=
-        2 * n * type_bytes[type] * (size_t)(comm->n_workers - 1) / (size_t)comm->n_workers;
+    const struct rw_comm *comm = ctx->comm;
+    const size_t n_workers = (size_t)comm->n_workers;
+    RW_TRY(begun(ctx, 2 * n * type_bytes[type] * (n_workers - 1) / n_workers));
     return ended(ctx, comm->functions.all_reduce(comm->user, buffer, n, type, op, NULL));
 }
 
@@ -129,29 +138,20 @@ int rw_comm_max_doubles(struct rw_ctx *ctx, double *numbers, size_t n)
 int rw_comm_reduce_scatter(struct rw_ctx *ctx, const void *send, void *recv, size_t n_each,
                            enum rw_comm_type type)
 {
-    if (n_each == 0)
+    const struct rw_comm *comm = ctx->comm;
+    const size_t bytes = n_each * type_bytes[type];
+    if (stays_here(ctx, send, recv, bytes))
         return RW_OK;
-    if (is_alone(ctx)) {
-        memcpy(recv, send, n_each * type_bytes[type]);
-        return RW_OK;
-    }
-    struct rw_comm *comm = ctx->comm;
-    RW_TRY(begun(ctx));
-    comm->bytes_sent += n_each * type_bytes[type] * (size_t)(comm->n_workers - 1);
+    RW_TRY(begun(ctx, bytes * (size_t)(comm->n_workers - 1)));
     return ended(ctx, comm->functions.reduce_scatter(comm->user, send, recv, n_each, type, NULL));
 }
 
 int rw_comm_all_gather(struct rw_ctx *ctx, const void *send, void *recv, size_t bytes)
 {
-    if (bytes == 0)
+    const struct rw_comm *comm = ctx->comm;
+    if (stays_here(ctx, send, recv, bytes))
         return RW_OK;
-    if (is_alone(ctx)) {
-        memcpy(recv, send, bytes);
-        return RW_OK;
-    }
-    struct rw_comm *comm = ctx->comm;
-    RW_TRY(begun(ctx));
-    comm->bytes_sent += bytes * (size_t)(comm->n_workers - 1);
+    RW_TRY(begun(ctx, bytes * (size_t)(comm->n_workers - 1)));
     return ended(ctx, comm->functions.all_gather(comm->user, send, recv, bytes, NULL));
 }
 
@@ -166,16 +166,6 @@ int rw_comm_offsets(struct rw_ctx *ctx, uint64_t own, uint64_t *offset)
         offset[r + 1] += offset[r];
     }
     return fits ? RW_OK : rw_comm_nonsense(ctx, "numbers");
-}
-
-/* The sizes that rw_comm_exchange finds, as its functions want them. */
-static int exchange_bytes(struct rw_ctx *ctx, const void *send, const size_t *n_send, void *recv,
-                          const size_t *n_recv)
-{
-    struct rw_comm *comm = ctx->comm;
-    for (int r = 0; r < comm->n_workers; r++)
-        comm->bytes_sent += r == comm->worker ? 0 : n_send[r];
-    return ended(ctx, comm->functions.all_to_all(comm->user, send, n_send, recv, n_recv));
 }
 
 int rw_comm_exchange(struct rw_ctx *ctx, const void *send, const size_t *send_begin, void **out,
@@ -201,10 +191,11 @@ int rw_comm_exchange(struct rw_ctx *ctx, const void *send, const size_t *send_be
     }
     status = fits ? rw_mem_new_raw(ctx, &got, begin[n], 1) : rw_comm_nonsense(ctx, "sizes");
     RW_TRY(rw_comm_agree(ctx, status));
-    if (!is_alone(ctx))
-        RW_TRY(exchange_bytes(ctx, send, n_send, got, n_recv));
-    else if (begin[n] > 0)
-        memcpy(got, send, begin[n]);
+    if (!stays_here(ctx, send, got, is_alone(ctx) ? begin[n] : 1)) {
+        RW_TRY(begun(ctx, send_begin[n] - send_begin[0] - n_send[worker]));
+        RW_TRY(ended(ctx,
+                     ctx->comm->functions.all_to_all(ctx->comm->user, send, n_send, got, n_recv)));
+    }
     *out = got;
     got = NULL;
     return RW_OK;
@@ -250,7 +241,7 @@ int rw_comm_agree(struct rw_ctx *ctx, int status)
         return status;
     struct rw_comm *comm = ctx->comm;
     if (comm->has_failed)
-        return status < 0 ? status : begun(ctx);
+        return status < 0 ? status : begun(ctx, 0);
     uint32_t failed = status < 0 ? (uint32_t)comm->worker : UINT32_MAX;
     RW_TRY(rw_comm_all_reduce(ctx, &failed, 1, RW_COMM_U32, RW_COMM_MIN));
     if (failed == UINT32_MAX)

@@ -133,6 +133,36 @@ static int load_training(struct rw_host *host, const struct rw_dataset *dataset,
                          rules->lambda.truncation, host->discount, host->ideal);
 }
 
+/* Cuts (of set 0) and codes of a set, in host->set[set].bins; and the engine's info. ready: as
+ * `load` has it; its codes are shared, for twice is too much of them. */
+static int make_bins(struct rw_host *host, int set, const struct rw_dataset *dataset,
+                     const struct rw_bins *ready)
+{
+    struct rw_ctx *ctx = host->base.ctx;
+    const struct rw_cut_rule *rule = &host->base.rules.cut;
+    struct rw_bins **bins = &host->set[set].bins;
+    RW_SCOPED(rw_cuts_free) struct rw_cuts *made = NULL;
+    RW_FREED uint32_t *column = NULL;
+    if (!ready && set > 0)
+        return rw_bins_make(ctx, dataset, host->set[0].bins->cuts, rule, 0, bins);
+    if (!ready) {
+        RW_TRY(rw_bins_make_training(ctx, dataset, rule, bins));
+        rw_host_count_features(host, (*bins)->cuts);
+        return RW_OK;
+    }
+    if (set == 0) {
+        RW_TRY(rw_host_ready_cuts(host, ready, &made, &column));
+        rw_host_count_features(host, made);
+    }
+    struct rw_cuts *cuts = made ? made : host->set[0].bins->cuts;
+    RW_TRY(rw_host_bins_of_cuts(host, cuts, made != NULL, ready->n_docs, bins));
+    made = NULL; /* the bins' */
+    (*bins)->codes_are_views = 1;
+    for (uint32_t f = 0; f < cuts->n_features; f++)
+        (*bins)->codes[f] = ready->codes[rw_cuts_index(ready->cuts, cuts->feature[f])];
+    return RW_OK;
+}
+
 /* An array of codes in the engine's own memory. */
 static int own_array(struct rw_host *host, const void *from, size_t n, size_t size, void **out)
 {
@@ -171,7 +201,7 @@ static int move_codes(struct rw_host *host, struct rw_bins *bins)
 int rw_host_load(struct rw_host *host, int set, const struct rw_dataset *dataset,
                  const struct rw_bins *bins, const double *gains)
 {
-    RW_TRY(rw_host_make_bins(host, set, dataset, bins));
+    RW_TRY(make_bins(host, set, dataset, bins));
     RW_TRY(move_codes(host, host->set[set].bins));
     RW_TRY(RW_HOST_NEW(host, host->set[set].score, dataset->n_docs));
     if (set > 0)
@@ -835,41 +865,6 @@ int rw_host_bins_of_cuts(struct rw_host *host, struct rw_cuts *cuts, int owns_cu
     return RW_OK;
 }
 
-/* Ready codes under the engine's own cuts: feature f's are those of column[f]. They are shared, for
- * twice is too much of them. */
-static void share_codes(const struct rw_bins *ready, const uint32_t *column, struct rw_bins *bins)
-{
-    bins->codes_are_views = 1;
-    for (uint32_t f = 0; f < bins->cuts->n_features; f++)
-        bins->codes[f] = ready->codes[column[f]];
-}
-
-static int bins_of_ready(struct rw_host *host, const struct rw_bins *ready, struct rw_bins **out)
-{
-    RW_SCOPED(rw_cuts_free) struct rw_cuts *cuts = NULL;
-    RW_FREED uint32_t *column = NULL;
-    RW_TRY(rw_host_ready_cuts(host, ready, &cuts, &column));
-    rw_host_count_features(host, cuts);
-    RW_TRY(rw_host_bins_of_cuts(host, cuts, 1, ready->n_docs, out));
-    cuts = NULL; /* the bins' */
-    share_codes(ready, column, *out);
-    return RW_OK;
-}
-
-/* Of a validation set: codes by the training set's cuts, of which the engine has some. */
-static int valid_bins_of_ready(struct rw_host *host, const struct rw_bins *ready,
-                               struct rw_bins **out)
-{
-    struct rw_cuts *cuts = host->set[0].bins->cuts;
-    RW_FREED uint32_t *column = NULL;
-    RW_TRY(RW_NEW(host->base.ctx, column, cuts->n_features));
-    for (uint32_t f = 0; f < cuts->n_features; f++)
-        column[f] = rw_cuts_index(ready->cuts, cuts->feature[f]);
-    RW_TRY(rw_host_bins_of_cuts(host, cuts, 0, ready->n_docs, out));
-    share_codes(ready, column, *out);
-    return RW_OK;
-}
-
 void rw_host_count_features(struct rw_host *host, const struct rw_cuts *cuts)
 {
     host->base.info = (struct rw_engine_info){.n_features = cuts->n_features,
@@ -878,22 +873,6 @@ void rw_host_count_features(struct rw_host *host, const struct rw_cuts *cuts)
                                               .n_few = cuts->n_few,
                                               .n_ignored = cuts->n_ignored};
     host->base.cuts = cuts;
-}
-
-int rw_host_make_bins(struct rw_host *host, int set, const struct rw_dataset *dataset,
-                      const struct rw_bins *ready)
-{
-    struct rw_ctx *ctx = host->base.ctx;
-    const struct rw_cut_rule *rule = &host->base.rules.cut;
-    struct rw_bins **bins = &host->set[set].bins;
-    if (set > 0)
-        return ready ? valid_bins_of_ready(host, ready, bins)
-                     : rw_bins_make(ctx, dataset, host->set[0].bins->cuts, rule, 0, bins);
-    if (ready)
-        return bins_of_ready(host, ready, bins);
-    RW_TRY(rw_bins_make_training(ctx, dataset, rule, bins));
-    rw_host_count_features(host, (*bins)->cuts);
-    return RW_OK;
 }
 
 struct code_sum_job {

@@ -70,12 +70,8 @@ int rw_host_new(struct rw_host *host, void **out, size_t n, size_t size, int raw
 #define RW_HOST_NEW_RAW(host, pointer, n) \
     rw_host_new((host), (void **)&(pointer), (n), sizeof(*(pointer)), 1)
 
-/* Cuts (of set 0) and codes of a set, in host->set[set].bins; and the engine's info. ready: as
- * `load` has it. */
-int rw_host_make_bins(struct rw_host *host, int set, const struct rw_dataset *dataset,
-                      const struct rw_bins *ready);
-/* Its parts, for an engine that makes codes itself. Those cuts of `ready` that the engine's rule
- * leaves in use (*out and *column, the caller's); column: [n_features] where `ready` has each.
+/* For an engine that makes codes itself: those cuts of `ready` that the engine's rule leaves in use
+ * (*out and *column, the caller's); column: [n_features] where `ready` has each.
  * RW_ERR_ARGUMENT: they are of another rule. */
 int rw_host_ready_cuts(struct rw_host *host, const struct rw_bins *ready, struct rw_cuts **out,
                        uint32_t **column);

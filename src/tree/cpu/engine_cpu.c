@@ -394,6 +394,7 @@ static uint32_t part(const struct rw_cpu *cpu, const struct router *router, cons
  * until all parts' sizes are known. */
 struct dividing {
     struct rw_cpu *cpu;
+    int counts;                   /* without moving documents: for n_left alone */
     const struct rw_split *split; /* of the runs; NULL: as `router` says */
     const struct router *router;
     int n_runs;
@@ -428,10 +429,11 @@ static int divide_parts(void *job, struct rw_share *share)
             split = run->split;
             set_router(cpu, &d->split[split], &router);
         }
-        const uint32_t n_left = part(cpu, d->split ? &router : d->router, doc, n, doc, scratch);
-        if (run->parts == 1)
+        const uint32_t n_left =
+            part(cpu, d->split ? &router : d->router, doc, n, d->counts ? scratch : doc, scratch);
+        if (run->parts == 1 && !d->counts)
             memcpy(doc + n_left, scratch, (n - n_left) * sizeof(*doc));
-        else
+        else if (!d->counts)
             memcpy(scratch + n - n_left, doc, n_left * sizeof(*doc));
         cpu->part_left[part_at] = n_left;
     }
@@ -459,18 +461,17 @@ static int join_parts(void *job, struct rw_share *share)
     return RW_OK;
 }
 
-/* Divides the first n_runs of cpu->run. */
-static void divide_runs(struct rw_cpu *cpu, const struct rw_split *split,
-                        const struct router *router, int n_runs)
+/* Divides the first d.n_runs of cpu->run. */
+static void divide_runs(struct dividing d)
 {
-    struct dividing d = {.cpu = cpu, .split = split, .router = router, .n_runs = n_runs};
+    struct rw_cpu *cpu = d.cpu;
     struct rw_ctx *ctx = cpu->host.base.ctx;
     uint64_t docs = 0;
-    for (int i = 0; i < n_runs; i++)
+    for (int i = 0; i < d.n_runs; i++)
         docs += cpu->run[i].n;
     const int n_threads = rw_cpu_threads(cpu, docs);
     const uint64_t least = n_threads == 1 ? docs : docs / (RW_CPU_PARTS * (uint64_t)n_threads) + 1;
-    for (int i = 0; i < n_runs; i++) {
+    for (int i = 0; i < d.n_runs; i++) {
         struct rw_cpu_run *run = &cpu->run[i];
         run->part = d.n_parts;
         run->parts = run->n == 0 ? 0 : (uint32_t)(run->n / least + (run->n < least));
@@ -478,12 +479,12 @@ static void divide_runs(struct rw_cpu *cpu, const struct rw_split *split,
     }
     rw_parallel(ctx, n_threads, d.n_parts, 1, divide_parts, &d);
     int joins = 0;
-    for (int i = 0; i < n_runs; i++) {
+    for (int i = 0; i < d.n_runs; i++) {
         struct rw_cpu_run *run = &cpu->run[i];
         run->n_left = 0;
         for (uint32_t k = 0; k < run->parts; k++)
             run->n_left += cpu->part_left[run->part + k];
-        joins |= run->parts > 1;
+        joins |= run->parts > 1 && !d.counts;
     }
     if (joins)
         rw_parallel(ctx, n_threads, d.n_parts, 1, join_parts, &d);
@@ -494,7 +495,7 @@ static uint32_t divide_listed(struct rw_cpu *cpu, const struct router *router, u
                               uint32_t n)
 {
     cpu->run[0] = (struct rw_cpu_run){.first = first, .n = n};
-    divide_runs(cpu, NULL, router, 1);
+    divide_runs((struct dividing){.cpu = cpu, .router = router, .n_runs = 1});
     return cpu->run[0].n_left;
 }
 
@@ -546,7 +547,7 @@ static int cpu_partition(struct rw_engine *engine, const struct rw_split *splits
         cpu->run[2 * i + 1] =
             (struct rw_cpu_run){.first = cpu->idle_begin[slot], .n = cpu->n_idle[slot], .split = i};
     }
-    divide_runs(cpu, splits, NULL, 2 * n);
+    divide_runs((struct dividing){.cpu = cpu, .split = splits, .n_runs = 2 * n});
     for (int i = 0; i < n; i++) {
         cpu->n[splits[i].left] = cpu->run[2 * i].n_left;
         cpu->n_idle[splits[i].left] = cpu->run[2 * i + 1].n_left;
@@ -559,15 +560,21 @@ static int cpu_partition(struct rw_engine *engine, const struct rw_split *splits
 
 /* ---- idle documents ---- */
 
-/* Divides them in scratch memory, for their number alone: they stay in order. */
-uint32_t rw_cpu_idle_left(const struct rw_cpu *cpu, const struct rw_split *split, uint32_t first,
-                          uint32_t end)
+/* Splits were found when the histograms were made, but for idle documents that go left. */
+static int cpu_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
+                           struct rw_split *out)
 {
-    const uint32_t at = cpu->idle_begin[split->slot] + first;
-    uint32_t *scratch = cpu->doc_scratch + at;
-    struct router router;
-    set_router(cpu, split, &router);
-    return part(cpu, &router, cpu->doc + at, end - first, scratch, scratch);
+    struct rw_cpu *cpu = rw_cpu_of(engine);
+    for (int i = 0; i < n; i++) {
+        out[i] = cpu->best[slots[i]];
+        cpu->run[i] = (struct rw_cpu_run){.first = cpu->idle_begin[slots[i]],
+                                          .n = out[i].column >= 0 ? cpu->n_idle[slots[i]] : 0,
+                                          .split = i};
+    }
+    divide_runs((struct dividing){.cpu = cpu, .counts = 1, .split = out, .n_runs = n});
+    for (int i = 0; i < n; i++)
+        out[i].n_left += cpu->run[i].n_left;
+    return RW_OK;
 }
 
 void rw_cpu_count_idle(const struct rw_cpu *cpu, int32_t slot, uint32_t f, uint32_t *count)
@@ -783,7 +790,7 @@ static const struct rw_engine_ops cpu_ops = {
     .allow = rw_host_allow,
     .histograms = rw_cpu_histograms,
     .forget = rw_cpu_forget,
-    .best_splits = rw_cpu_best_splits,
+    .best_splits = cpu_best_splits,
     .partition = cpu_partition,
     .leaf_sums = cpu_leaf_sums,
     .add_tree = cpu_add_tree,

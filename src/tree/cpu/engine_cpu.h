@@ -337,10 +337,7 @@ static inline int rw_cpu_threads(const struct rw_cpu *cpu, uint64_t n_docs)
     return worth < (uint64_t)n_threads ? (int)worth : n_threads;
 }
 
-/* A node's idle documents: how many of [first, end) go left; and, added to count, [RW_MAX_CODES],
- * how many have each code of column f. */
-uint32_t rw_cpu_idle_left(const struct rw_cpu *cpu, const struct rw_split *split, uint32_t first,
-                          uint32_t end);
+/* A node's idle documents: adds to count, [RW_MAX_CODES], how many have each code of column f. */
 void rw_cpu_count_idle(const struct rw_cpu *cpu, int32_t slot, uint32_t f, uint32_t *count);
 
 /* The cells that a thread adds to. */
@@ -453,4 +450,3 @@ int rw_cpu_forget(struct rw_engine *engine, const int32_t *slots, int n);
 int rw_cpu_allocate_workers(struct rw_cpu *cpu, size_t words);
 void rw_cpu_divide_features(struct rw_cpu *cpu, const struct rw_root *root);
 void rw_cpu_workers_partition(struct rw_cpu *cpu, const struct rw_split *splits, int n);
-int rw_cpu_best_splits(struct rw_engine *engine, const int32_t *slots, int n, struct rw_split *out);
