@@ -1,8 +1,6 @@
 #include "base/machine.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/system.h"
 
@@ -172,20 +170,18 @@ static void look_at_groups(const char *root, const char *controller, look_fn *lo
 /* "150000 100000" of version 2, with "max" for no limit; version 1 has a file for each, and -1. */
 static void look_at_quota(const struct place *place, void *user)
 {
+    enum { SIZE = 64 };
     struct rw_cpu_limits *out = user;
-    char line[64], period_line[64], path[RW_LIMIT_PATH], period_path[RW_LIMIT_PATH];
-    const char *const name = place->version == 2 ? "cpu.max" : "cpu.cfs_quota_us";
+    char line[2 * SIZE], path[RW_LIMIT_PATH], period_path[RW_LIMIT_PATH];
     uint64_t quota, period;
-    if (!read_line(place, name, line, sizeof(line), path))
+    if (!read_line(place, place->version == 2 ? "cpu.max" : "cpu.cfs_quota_us", line, SIZE, path))
         return;
     const char *rest = take_number(line, &quota);
-    if (place->version == 1)
-        rest = rest && read_line(place, "cpu.cfs_period_us", period_line, sizeof(period_line),
-                                 period_path)
-                   ? period_line
-                   : NULL;
-    else if (rest)
-        rest += *rest == ' ';
+    if (place->version == 1 &&
+        !read_line(place, "cpu.cfs_period_us", line + SIZE, SIZE, period_path))
+        return;
+    if (rest)
+        rest = place->version == 1 ? line + SIZE : rest + (*rest == ' ');
     if (!rest || !take_number(rest, &period) || quota == 0 || period == 0)
         return;
     const double processors = (double)quota / (double)period;

@@ -1,9 +1,6 @@
 #include "base/mem.h"
 
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/system.h"
 
@@ -226,9 +223,4 @@ void rw_mem_free_large(void *p, size_t n_bytes)
         rw_mem_free(p);
     else if (p)
         munmap(p, n_bytes);
-}
-
-size_t rw_mem_peak_bytes(void)
-{
-    return rw_system_peak_bytes();
 }

@@ -63,8 +63,6 @@ void rw_mem_free_large(void *p, size_t n_bytes);
 void rw_mem_fail_from(long n);
 /* Tests only: the n-th allocation from now on alone fails. */
 void rw_mem_fail_once(long n);
-/* Peak resident memory of this process so far, in bytes; 0 where it is not known. */
-size_t rw_mem_peak_bytes(void);
 
 #define RW_NEW(ctx, pointer, n) rw_mem_new((ctx), (void **)&(pointer), (n), sizeof(*(pointer)))
 #define RW_NEW_RAW(ctx, pointer, n) \

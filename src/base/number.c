@@ -10,13 +10,10 @@
 #include <float.h>
 #include <math.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/exact.h"
 #include "base/system.h"
-#include "rankwood.h"
 
 __extension__ typedef unsigned __int128 uint128;
 

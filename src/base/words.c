@@ -1,10 +1,6 @@
-
 #include <ctype.h>
-#include <stdint.h>
-#include <string.h>
 
 #include "base/mem.h"
-#include "rankwood.h"
 
 size_t rw_word_distance(const char *a, const char *b)
 {

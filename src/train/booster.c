@@ -11,6 +11,7 @@
 #include "base/ctx.h"
 #include "base/exact.h"
 #include "base/mem.h"
+#include "base/system.h"
 #include "io/input.h"
 #include "tree/grower.h"
 
@@ -58,7 +59,7 @@ static void tell_stage(const struct booster *b, const char *name, double *start)
 {
     const double now = rw_clock_ms();
     if (b->hooks && b->hooks->on_stage)
-        b->hooks->on_stage(b->hooks->user, name, now - *start, rw_mem_peak_bytes());
+        b->hooks->on_stage(b->hooks->user, name, now - *start, rw_system_peak_bytes());
     *start = now;
 }
 
@@ -490,7 +491,7 @@ static void tell_choices(struct booster *b)
     if (!b->engine->ops->tell || !b->hooks || !b->hooks->on_stage)
         return;
     while (b->engine->ops->tell(b->engine, text, sizeof(text), &ms))
-        b->hooks->on_stage(b->hooks->user, text, ms, rw_mem_peak_bytes());
+        b->hooks->on_stage(b->hooks->user, text, ms, rw_system_peak_bytes());
 }
 
 static int has_more_rounds(const struct booster *b)

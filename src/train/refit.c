@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/system.h"
 #include "base/ctx.h"
 #include "tree/grower.h"
 
@@ -603,7 +604,7 @@ int rw_refit(struct rw_ctx *ctx, const struct rw_params *params, const struct rw
     RW_TRY_OUT(prepare(&r));
     RW_TRY_OUT(run(&r));
     if (hooks && hooks->on_stage)
-        hooks->on_stage(hooks->user, "refit", rw_clock_ms() - start, rw_mem_peak_bytes());
+        hooks->on_stage(hooks->user, "refit", rw_clock_ms() - start, rw_system_peak_bytes());
     *out = RW_TAKE(r.model);
 out:
     status = rw_comm_give_up(ctx, status);

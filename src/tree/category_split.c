@@ -1,7 +1,5 @@
 #include "tree/category_split.h"
 
-#include <string.h>
-
 /* Two runs that are in order, [0, middle) and [middle, n), as one; of equal keys those of the first
  * run come first. */
 static void merge(const double *key, const uint16_t *from, uint32_t middle, uint32_t n,

@@ -93,8 +93,7 @@ RW_HD void rw_category_try(const struct rw_category_node *node, uint32_t candida
         struct rw_cell l = *left;
         if (missing_left)
             rw_cell_add(&l, &node->missing);
-        const struct rw_cell r = {node->all.n - l.n, node->all.hess - l.hess,
-                                  node->all.lambda - l.lambda};
+        const struct rw_cell r = rw_cell_less(&node->all, &l);
         if (l.n == 0 || r.n == 0)
             continue;
         const double gain =

@@ -1,13 +1,5 @@
 #include "tree/engine.h"
 
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "comm/comm.h"
-#include <stdio.h>
-#include "base/machine.h"
-
 static const struct {
     const char *name;
     int (*open)(struct rw_ctx *, int, struct rw_engine **);
@@ -23,7 +15,8 @@ static int check_rules(struct rw_ctx *ctx, const struct rw_engine_rules *rules)
                      rules->bits <= 16 && rules->max_slots >= 1 &&
                      rules->max_slots <= RW_MAX_SLOTS &&
                      rules->max_histograms <= rules->max_slots && rules->min_docs >= 1 &&
-                     rw_split_params_are_good(&rules->split) && rules->lambda.sigma > 0.0f &&
+                     rules->split.l2 >= 0.0 && rules->split.min_gain >= 0.0 &&
+                     rules->split.min_hessian >= 0.0 && rules->lambda.sigma > 0.0f &&
                      (!rules->objective || rules->objective->device != RW_OBJECTIVE_HOST);
     return good ? RW_OK : rw_fail(ctx, RW_ERR_ARGUMENT, "engine rules are out of range");
 }

@@ -25,6 +25,7 @@
 
 #include "base/mem.h"
 #include "binning/bins.h"
+#include "comm/comm.h"
 #include "metric/metric.h"
 #include "model/model.h"
 #include "objective/objective.h"

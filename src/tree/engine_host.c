@@ -1,11 +1,6 @@
 #include "tree/engine_host.h"
 
-#include <math.h>
-
-#include "base/mem.h"
 #include "base/rng.h"
-#include "comm/comm.h"
-#include "binning/bins.h"
 
 /* Documents under which a parallel region costs more than it gains. */
 enum { PARALLEL_DOCS = 16384, PARALLEL_PAIR_DOCS = 2048, CHUNK = 4096 };

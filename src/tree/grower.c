@@ -1,10 +1,7 @@
 #include "tree/grower.h"
 
 #include <float.h>
-#include <math.h>
-#include <string.h>
 
-#include "base/mem.h"
 #include "base/rng.h"
 #include "tree/engine_host.h"
 

@@ -106,6 +106,13 @@ RW_HD void rw_cell_add(struct rw_cell *cell, const struct rw_cell *other)
     cell->lambda += other->lambda;
 }
 
+RW_HD struct rw_cell rw_cell_less(const struct rw_cell *whole, const struct rw_cell *part)
+{
+    const struct rw_cell rest = {whole->n - part->n, whole->hess - part->hess,
+                                 whole->lambda - part->lambda};
+    return rest;
+}
+
 /* What parameters say of splits, in their units. */
 struct rw_split_params {
     double l2;                 /* k, in average documents */
@@ -113,11 +120,6 @@ struct rw_split_params {
     double category_penalty;   /* what a bit of a set's choice costs, in gains by chance */
     double min_hessian, min_gain;
 };
-
-static inline int rw_split_params_are_good(const struct rw_split_params *params)
-{
-    return params->l2 >= 0.0 && params->min_gain >= 0.0 && params->min_hessian >= 0.0;
-}
 
 /* What decides a split; made once a tree (gain_scale and the rest depend on its shifts). */
 struct rw_split_rule {

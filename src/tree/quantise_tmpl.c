@@ -1,7 +1,5 @@
 /* The start of a tree, some documents at a time; compiled for each instruction set
  * (base/machine.h). */
-#include <string.h>
-
 #include "base/rng.h"
 #include "tree/numbers.h"
 

@@ -1,11 +1,7 @@
 /* The engine for processors: row-major codes, histogram cells packed into one 64-bit word where the
  * sums allow, the larger sibling by subtraction, documents of a node kept together. Every
  * integer is ref's. */
-#include "base/bits.h"
-#include "base/machine.h"
-#include "base/mem.h"
 #include "base/system.h"
-#include "comm/comm.h"
 #include "tree/cpu/engine_cpu.h"
 
 #if RW_HAS_X86

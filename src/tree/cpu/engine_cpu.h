@@ -314,12 +314,6 @@ static inline int64_t *rw_cpu_made_cells(const struct rw_cpu *cpu, const struct 
            cpu->cell_at[f] * (uint64_t)cpu->words.n_words;
 }
 
-static inline uint32_t rw_cpu_most_passes(const struct rw_cuts *cuts)
-{
-    return cuts->n_features / RW_CPU_PASS_BUNDLES +
-           2; /* two groups, both with a pass that is not full */
-}
-
 /* The bundles of set 0's features, and their rows (engine_cpu_rows.c): memory, then contents. */
 int rw_cpu_allocate_rows(struct rw_cpu *cpu);
 int rw_cpu_load_rows(struct rw_cpu *cpu);
@@ -339,12 +333,6 @@ static inline int rw_cpu_threads(const struct rw_cpu *cpu, uint64_t n_docs)
 
 /* A node's idle documents: adds to count, [RW_MAX_CODES], how many have each code of column f. */
 void rw_cpu_count_idle(const struct rw_cpu *cpu, int32_t slot, uint32_t f, uint32_t *count);
-
-/* The cells that a thread adds to. */
-static inline int64_t *rw_cpu_built(const struct rw_cpu *cpu, int thread)
-{
-    return cpu->built + (size_t)thread * RW_CPU_BUILT * cpu->built_words;
-}
 
 /* Where the passes from `from` on end whose cells have room together: a slice. */
 uint32_t rw_cpu_slice_end(const struct rw_cpu *cpu, uint32_t from, uint32_t end);

@@ -3,7 +3,6 @@
  * cache: a pass has few bundles. A processor stores to one address a cycle, so the number of
  * additions decides: documents that have the frequent codes of all bundles are left out, and a
  * document's contribution is one word. */
-#include "base/machine.h"
 #include "tree/cpu/engine_cpu.h"
 
 #if RW_HAS_X86
@@ -378,7 +377,7 @@ static int are_kept(const struct rw_cpu_words *words)
 void rw_cpu_build_start(const struct rw_cpu *cpu, int thread, uint32_t from, uint32_t end,
                         struct rw_cpu_building *b)
 {
-    int64_t *wide = rw_cpu_built(cpu, thread), *behind = wide;
+    int64_t *wide = cpu->built + (size_t)thread * RW_CPU_BUILT * cpu->built_words, *behind = wide;
     if (!are_kept(&cpu->words))
         behind += (size_t)RW_CPU_BUILT * (size_t)cpu->words.n_words;
     *b = (struct rw_cpu_building){

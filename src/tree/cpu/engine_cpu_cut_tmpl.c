@@ -1,9 +1,7 @@
 /* Sums of a column's cells up to each bin, and rough scores of the cuts behind them, in float,
  * eight at a time. Compiled for each instruction set (base/machine.h). Vectors go by address: not
  * every one has them as arguments. */
-#include <string.h>
 
-#include "base/machine.h"
 #include "tree/cpu/engine_cpu.h"
 
 #if defined(RW_TMPL_AVX2) || defined(RW_TMPL_AVX512)
@@ -232,20 +230,19 @@ INLINE float score_cells(const struct rw_cpu_column *given, struct rw_cpu_scores
     return largest_of(&largest);
 }
 
+INLINE float score_asked(const struct rw_cpu_column *column, struct rw_cpu_scores *out,
+                         enum rw_cpu_cells kind, enum asked asked)
+{
+    return kind == RW_CELL_COUNTS  ? score_cells(column, out, RW_CELL_COUNTS, asked)
+           : kind == RW_CELL_JOINT ? score_cells(column, out, RW_CELL_JOINT, asked)
+                                   : score_cells(column, out, RW_CELL_PAIRS, asked);
+}
+
 float RW_TMPL_NAME(rw_cpu_score)(const struct rw_cpu_column *column, struct rw_cpu_scores *out,
                                  enum rw_cpu_cells kind)
 {
-    if (column->direction != 0.0f) {
-        if (kind == RW_CELL_COUNTS)
-            return score_cells(column, out, RW_CELL_COUNTS, ORDERED);
-        return kind == RW_CELL_JOINT ? score_cells(column, out, RW_CELL_JOINT, ORDERED)
-                                     : score_cells(column, out, RW_CELL_PAIRS, ORDERED);
-    }
-    if (kind == RW_CELL_COUNTS)
-        return score_cells(column, out, RW_CELL_COUNTS, ALL_SURE);
-    if (column->n_idle)
-        return kind == RW_CELL_JOINT ? score_cells(column, out, RW_CELL_JOINT, IDLE)
-                                     : score_cells(column, out, RW_CELL_PAIRS, IDLE);
-    return kind == RW_CELL_JOINT ? score_cells(column, out, RW_CELL_JOINT, ALL_SURE)
-                                 : score_cells(column, out, RW_CELL_PAIRS, ALL_SURE);
+    if (column->direction != 0.0f)
+        return score_asked(column, out, kind, ORDERED);
+    return column->n_idle ? score_asked(column, out, kind, IDLE)
+                          : score_asked(column, out, kind, ALL_SURE);
 }

@@ -3,8 +3,6 @@
  * thread's own memory, puts them where they stay, takes them from the parent's, and searches both
  * while they are near. A pair with much of the work is done by all threads together: a part of its
  * documents each, then some of the passes each. No two tasks write the same cell. */
-#include "base/bits.h"
-#include "comm/comm.h"
 #include "tree/cpu/engine_cpu.h"
 
 /* ---- tasks ---- */
@@ -18,12 +16,6 @@ struct tasks {
     uint32_t n_sparse_ranges; /* of each of them */
 };
 
-static struct rw_cell difference(const struct rw_cell *whole, const struct rw_cell *part)
-{
-    return (struct rw_cell){whole->n - part->n, whole->hess - part->hess,
-                            whole->lambda - part->lambda};
-}
-
 /* Searches of both siblings. joint: the smaller one's cells will be joint ones. */
 static void start_searches(const struct rw_cpu *cpu, const struct rw_sibling *s,
                            const struct rw_cell *smaller, int joint, struct rw_cpu_search *search)
@@ -32,7 +24,7 @@ static void start_searches(const struct rw_cpu *cpu, const struct rw_sibling *s,
     search[0].joint = joint;
     search[0].to_joint = rw_cpu_keeps_joint(cpu, s->smaller);
     if (s->larger >= 0) {
-        const struct rw_cell larger = difference(&cpu->total[s->parent], smaller);
+        const struct rw_cell larger = rw_cell_less(&cpu->total[s->parent], smaller);
         rw_cpu_search_start(cpu, s->larger, &larger, &search[1]);
         search[1].joint = rw_cpu_keeps_joint(cpu, s->parent);
         search[1].from_joint = joint;

@@ -3,12 +3,6 @@
  * cells are taken from the bundle's; any other feature is a bundle of its own. Bundles that have
  * their frequent codes in the same documents stand together, so that a pass can leave these out.
  * Neither can change a sum. */
-
-#include <math.h>
-
-#include "base/bits.h"
-#include "base/machine.h"
-#include "base/mem.h"
 #include "tree/cpu/engine_cpu.h"
 
 #if RW_HAS_X86
@@ -424,7 +418,8 @@ int rw_cpu_allocate_rows(struct rw_cpu *cpu)
         if (g == 0)
             RW_TRY(allocate_packed(host, group, n));
     }
-    return RW_HOST_NEW(host, cpu->pass, rw_cpu_most_passes(bins->cuts));
+    /* both groups may have a pass that is not full */
+    return RW_HOST_NEW(host, cpu->pass, bins->cuts->n_features / RW_CPU_PASS_BUNDLES + 2);
 }
 
 static int load_group(struct rw_cpu *cpu, struct rw_cpu_group *group)

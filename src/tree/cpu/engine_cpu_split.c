@@ -1,7 +1,6 @@
 /* The best cut of a feature in a node, for the engine for processors. Cuts are first ranked
  * roughly, in float (engine_cpu_cut_tmpl.c); those that may be the best have their gains made by
  * the functions of tree/numbers.h from exact sums. So the choice is the plain one's, to the bit. */
-#include <string.h>
 
 #include "tree/cpu/engine_cpu.h"
 
@@ -42,17 +41,18 @@ static int try_cut(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint3
     const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
     const struct rw_split_rule *rule = &cpu->host.base.split_rule;
     const struct rw_cell *all = &search->all;
-    const struct rw_cell right = {all->n - left->n - missing->n,
-                                  all->hess - left->hess - missing->hess,
-                                  all->lambda - left->lambda - missing->lambda};
+    const struct rw_cell others = rw_cell_less(all, left); /* missing ones among them */
     const int direction = direction_of(cpu, f);
     const float cut = cuts->cut[cuts->offset[f] + b];
     const int zero_left = 0.0f <= cut;
     for (int missing_left = 1; missing_left >= 0; missing_left--) {
-        struct rw_cell l = *left, r = right;
+        struct rw_cell l = *left, r = others;
         if (missing->n + idle->missing == 0 && missing_left != zero_left)
             continue;
-        rw_cell_add(missing_left ? &l : &r, missing);
+        if (missing_left) {
+            rw_cell_add(&l, missing);
+            r = rw_cell_less(&r, missing);
+        }
         const uint64_t n_left = l.n, idle_left = idle->left + (missing_left ? idle->missing : 0);
         l.n += idle_left;
         r.n += idle->all - idle_left;
@@ -71,7 +71,7 @@ static int try_cut(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint3
                                              .gain = gain,
                                              .n_left = (uint32_t)n_left};
     }
-    return right.n + missing->n > 0;
+    return others.n > 0;
 }
 
 /* Every cut's gain. A cut at an empty bin separates as the cut before it does, and ties go to the

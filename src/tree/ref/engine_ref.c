@@ -2,11 +2,6 @@
  * Never optimised. */
 #include "tree/engine_host.h"
 
-#include <stdlib.h>
-
-#include "base/mem.h"
-#include "comm/comm.h"
-
 static struct rw_ref *ref_of(struct rw_engine *engine)
 {
     return (struct rw_ref *)engine;
@@ -116,40 +111,52 @@ static int ref_forget(struct rw_engine *engine, const int32_t *slots, int n)
     return RW_OK;
 }
 
-/* Tries both ways for the missing values, left before right. */
-static void try_cut(const struct rw_split_rule *rule, int direction, double penalty,
-                    const struct rw_cell *left, const struct rw_cell *right,
-                    const struct rw_cell *missing, double parent, struct rw_split *best,
-                    const struct rw_split *candidate)
+static double penalty_of(const struct rw_ref *ref, uint32_t f)
 {
-    const int zero_goes_left = 0.0f <= candidate->cut;
+    return ref->host.penalty ? ref->host.penalty[f] : 0.0;
+}
+
+/* Tries the cut behind bin b both ways for the missing values, left before right. */
+static void try_cut(const struct rw_ref *ref, uint32_t f, uint32_t b, const struct rw_cell *left,
+                    const struct rw_cell *missing, const struct rw_cell *all, struct rw_split *best)
+{
+    const struct rw_split_rule *rule = &ref->host.base.split_rule;
+    const struct rw_cuts *cuts = cuts_of(ref);
+    const float cut = cuts->cut[cuts->offset[f] + b];
+    const int direction = ref->host.direction ? ref->host.direction[f] : 0;
+    const int zero_goes_left = 0.0f <= cut;
     for (int missing_left = 1; missing_left >= 0; missing_left--) {
-        struct rw_cell l = *left, r = *right;
+        struct rw_cell l = *left;
         if (missing->n == 0 && missing_left != zero_goes_left)
             continue;
-        rw_cell_add(missing_left ? &l : &r, missing);
+        if (missing_left)
+            rw_cell_add(&l, missing);
+        const struct rw_cell r = rw_cell_less(all, &l);
         if (l.n == 0 || r.n == 0)
             continue;
+        const double parent = rw_side_gain(rule, all);
         const double gain =
-            rw_net_gain(rule, rw_ordered_gain(rule, direction, &l, &r, parent), penalty);
-        if (gain > best->gain) {
-            *best = *candidate;
-            best->missing_left = missing_left;
-            best->gain = gain;
-            best->n_left = (uint32_t)l.n;
-        }
+            rw_net_gain(rule, rw_ordered_gain(rule, direction, &l, &r, parent), penalty_of(ref, f));
+        if (gain > best->gain)
+            *best = (struct rw_split){.slot = best->slot,
+                                      .column = (int32_t)f,
+                                      .feature = cuts->feature[f],
+                                      .bin = b,
+                                      .cut = cut,
+                                      .missing_left = missing_left,
+                                      .n_left = (uint32_t)l.n,
+                                      .gain = gain};
     }
 }
 
 /* The same of a feature whose values are categories. */
-static void try_sets(const struct rw_ref *ref, uint32_t f, double penalty,
-                     const struct rw_cell *cell, const struct rw_cell *missing,
-                     struct rw_split *best)
+static void try_sets(const struct rw_ref *ref, uint32_t f, const struct rw_cell *cell,
+                     const struct rw_cell *missing, struct rw_split *best)
 {
     const struct rw_cuts *cuts = cuts_of(ref);
     struct rw_category_split found;
-    rw_category_split(&ref->host.base.split_rule, penalty, cell, rw_cuts_n_bins(cuts, f), missing,
-                      &found);
+    rw_category_split(&ref->host.base.split_rule, penalty_of(ref, f), cell, rw_cuts_n_bins(cuts, f),
+                      missing, &found);
     if (found.gain > best->gain)
         *best = rw_host_set_split(cuts, best->slot, f, &found);
 }
@@ -158,41 +165,26 @@ void rw_ref_best_split(const struct rw_ref *ref, const struct rw_cell *cells, in
                        struct rw_split *out)
 {
     const struct rw_cuts *cuts = cuts_of(ref);
-    struct rw_split best = {.slot = slot, .column = -1, .gain = 0.0};
+    const struct rw_cell none = {0, 0, 0};
+    *out = (struct rw_split){.slot = slot, .column = -1};
     for (uint32_t f = 0; f < cuts->n_features; f++) {
         if (!ref->host.feature_sampled[f] || !rw_host_allows(&ref->host, slot, f))
             continue;
         const struct rw_cell *cell = cells + ref->cell_offset[f];
         const uint32_t n_bins = rw_cuts_n_bins(cuts, f);
-        const int direction = ref->host.direction ? ref->host.direction[f] : 0;
-        const double penalty = ref->host.penalty ? ref->host.penalty[f] : 0.0;
-        const struct rw_cell none = {0, 0, 0};
         const struct rw_cell missing = cuts->has_missing[f] ? cell[n_bins] : none;
         if (rw_cuts_by_category(cuts, f)) {
-            try_sets(ref, f, penalty, cell, &missing, &best);
+            try_sets(ref, f, cell, &missing, out);
             continue;
         }
-        struct rw_cell all = missing;
+        struct rw_cell all = missing, left = none;
         for (uint32_t b = 0; b < n_bins; b++)
             rw_cell_add(&all, &cell[b]);
-        const double parent = rw_side_gain(&ref->host.base.split_rule, &all);
-        struct rw_cell left = none;
         for (uint32_t b = 0; b < n_bins; b++) {
             rw_cell_add(&left, &cell[b]);
-            const struct rw_cell right = {all.n - left.n - missing.n,
-                                          all.hess - left.hess - missing.hess,
-                                          all.lambda - left.lambda - missing.lambda};
-            const float cut = cuts->cut[cuts->offset[f] + b];
-            const struct rw_split candidate = {.slot = slot,
-                                               .column = (int32_t)f,
-                                               .feature = cuts->feature[f],
-                                               .bin = b,
-                                               .cut = cut};
-            try_cut(&ref->host.base.split_rule, direction, penalty, &left, &right, &missing, parent,
-                    &best, &candidate);
+            try_cut(ref, f, b, &left, &missing, &all, out);
         }
     }
-    *out = best;
 }
 
 static int ref_best_splits(struct rw_engine *engine, const int32_t *slots, int n,

@@ -5,9 +5,7 @@
  * after load; small inputs and outputs pass through poisoned buffers. So a grower that peeks, or an
  * engine that keeps a pointer of the host's, faults here, on a machine without a GPU. */
 #include <sys/mman.h>
-#include <stdlib.h>
 
-#include "base/mem.h"
 #include "tree/engine_host.h"
 
 #define RANGE_BYTES ((size_t)1 << 36) /* reserved, not used */
