@@ -194,8 +194,7 @@ int rw_comm_exchange(struct rw_ctx *ctx, const void *send, const size_t *send_be
         RW_TRY(ended(ctx,
                      ctx->comm->functions.all_to_all(ctx->comm->user, send, n_send, got, n_recv)));
     }
-    *out = got;
-    got = NULL;
+    *out = RW_TAKE(got);
     return RW_OK;
 }
 

@@ -374,14 +374,6 @@ int rw_workers_leaf_sums(struct rw_ctx *ctx, struct rw_sum *sums, int n)
     return rw_comm_sum(ctx, (uint64_t *)(void *)sums, 5 * (size_t)n);
 }
 
-/* Higher gain, then lower feature; of a feature one worker's found counts, or all have the same. */
-static int is_better(const struct rw_split *a, const struct rw_split *b)
-{
-    if (a->column < 0 || b->column < 0)
-        return a->column >= 0 && b->column < 0;
-    return a->gain > b->gain || (a->gain == b->gain && a->column < b->column);
-}
-
 int rw_workers_best(struct rw_ctx *ctx, struct rw_split *splits, int n)
 {
     const int n_workers = rw_n_workers(ctx);
@@ -392,7 +384,7 @@ int rw_workers_best(struct rw_ctx *ctx, struct rw_split *splits, int n)
     RW_TRY(rw_comm_all_gather(ctx, splits, all, (size_t)n * sizeof(*splits)));
     memcpy(splits, all, (size_t)n * sizeof(*splits));
     for (int i = n; i < n_workers * n; i++) {
-        if (is_better(&all[i], &splits[i % n]))
+        if (rw_split_is_better(&all[i], &splits[i % n]))
             splits[i % n] = all[i];
     }
     return RW_OK;

@@ -132,6 +132,15 @@ static inline void rw_split_copy(struct rw_split *to, const struct rw_split *fro
     memcpy(to, from, from->is_set ? sizeof(*to) : offsetof(struct rw_split, set));
 }
 
+/* Higher gain, then lower feature; any split is better than none. Of a feature only one is known.
+ */
+static inline int rw_split_is_better(const struct rw_split *a, const struct rw_split *b)
+{
+    if (a->column < 0 || b->column < 0)
+        return a->column >= 0 && b->column < 0;
+    return a->gain > b->gain || (a->gain == b->gain && a->column < b->column);
+}
+
 struct rw_engine;
 struct rw_interactions;
 struct rw_plan_data;

@@ -828,8 +828,7 @@ int rw_host_ready_cuts(struct rw_host *host, const struct rw_bins *ready, struct
         if (found[f].reason == RW_CUT_IN_USE)
             (*column)[at++] = f;
     }
-    *out = cuts;
-    cuts = NULL;
+    *out = RW_TAKE(cuts);
     return RW_OK;
 }
 
@@ -855,8 +854,7 @@ int rw_host_bins_of_cuts(struct rw_host *host, struct rw_cuts *cuts, int owns_cu
     bins->rule.ignore = NULL;
     bins->rule.categories = NULL;
     bins->owns_cuts = owns_cuts;
-    *out = bins;
-    bins = NULL;
+    *out = RW_TAKE(bins);
     return RW_OK;
 }
 

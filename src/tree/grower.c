@@ -459,8 +459,7 @@ int rw_grower_new(struct rw_ctx *ctx, const struct rw_grow_rules *rules, struct 
     RW_TRY(RW_ARENA_NEW(ctx, arena, grower->found, n));
     RW_TRY(RW_ARENA_NEW(ctx, arena, grower->monotone.sum, rules->monotone ? n : 0));
     RW_TRY(RW_ARENA_NEW(ctx, arena, grower->monotone.bounds, rules->monotone ? n : 0));
-    *out = grower;
-    grower = NULL;
+    *out = RW_TAKE(grower);
     return RW_OK;
 }
 

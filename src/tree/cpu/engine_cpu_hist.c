@@ -44,35 +44,29 @@ static void search_both(const struct rw_cpu *cpu, const struct rw_sibling *s, ui
                              rw_cpu_cells(cpu, s->larger, f));
 }
 
-/* Higher gain, then lower feature; within a feature there is one task. */
-static void keep_better(struct rw_cpu *cpu, const struct rw_split *found)
-{
-    if (found->column < 0)
-        return;
-    struct rw_split *best = &cpu->best[found->slot];
-    if (found->gain > best->gain || (found->gain == best->gain && found->column < best->column))
-        *best = *found;
-}
-
-static void keep_both(struct rw_cpu *cpu, struct rw_share *share, const struct rw_sibling *s,
+/* What a task has found; within a feature there is one task. */
+static void keep_best(struct rw_cpu *cpu, struct rw_share *share, const struct rw_sibling *s,
                       struct rw_cpu_search *search)
 {
-    rw_cpu_search_end(cpu, &search[0]);
-    if (s->larger >= 0)
-        rw_cpu_search_end(cpu, &search[1]);
+    const int n = s->larger >= 0 ? 2 : 1;
+    for (int k = 0; k < n; k++)
+        rw_cpu_search_end(cpu, &search[k]);
     rw_share_lock(share);
-    keep_better(cpu, &search[0].best);
-    if (s->larger >= 0)
-        keep_better(cpu, &search[1].best);
+    for (int k = 0; k < n; k++) {
+        struct rw_split *best = &cpu->best[search[k].best.slot];
+        if (rw_split_is_better(&search[k].best, best))
+            *best = search[k].best;
+    }
     rw_share_unlock(share);
 }
 
+/* smaller: the smaller node's, which is known. */
 static void keep_totals(struct rw_cpu *cpu, const struct rw_sibling *s,
-                        const struct rw_cpu_search *search)
+                        const struct rw_cell *smaller)
 {
-    cpu->total[s->smaller] = search[0].all;
+    cpu->total[s->smaller] = *smaller;
     if (s->larger >= 0)
-        cpu->total[s->larger] = search[1].all;
+        cpu->total[s->larger] = rw_cell_less(&cpu->total[s->parent], smaller);
 }
 
 /* ---- histograms of many workers ----
@@ -277,7 +271,7 @@ static void search_part(struct rw_cpu *cpu, struct rw_share *share, int i, uint6
         const int64_t *cells = take(cpu, i, workers->wire_at[f], rw_cpu_n_cells(cuts, f), room);
         search_both(cpu, workers->job[i], f, cells, search);
     }
-    keep_both(cpu, share, workers->job[i], search);
+    keep_best(cpu, share, workers->job[i], search);
 }
 
 static int search_some(void *user, struct rw_share *share)
@@ -294,11 +288,9 @@ static int search_some(void *user, struct rw_share *share)
 /* Of all workers, before a search looks at the parent's. */
 static void set_totals(struct rw_cpu *cpu)
 {
-    struct rw_cpu_search search[2];
     for (int i = 0; i < cpu->workers->n_jobs; i++) {
         const struct rw_cell total = received(cpu->workers, i);
-        start_searches(cpu, cpu->workers->job[i], &total, 0, search);
-        keep_totals(cpu, cpu->workers->job[i], search);
+        keep_totals(cpu, cpu->workers->job[i], &total);
     }
 }
 
@@ -377,8 +369,8 @@ static void dense_task(struct rw_cpu *cpu, struct rw_share *share, const struct 
         first = last;
     } while (first < end);
     if (range == 0)
-        keep_totals(cpu, s, search);
-    keep_both(cpu, share, s, search);
+        keep_totals(cpu, s, &search[0].all);
+    keep_best(cpu, share, s, search);
 }
 
 /* A pair that all threads do together: a slice of its passes is built by each of what documents it
@@ -465,7 +457,7 @@ static int merge_bundles(void *job, struct rw_share *share)
         merge_cells(pair, at + c * pass->step, rw_cpu_filled_up(bundle->n_codes), sum);
         finish_bundle(cpu, pair->sibling, bundle, sum, search);
     }
-    keep_both(cpu, share, pair->sibling, search);
+    keep_best(cpu, share, pair->sibling, search);
     return RW_OK;
 }
 
@@ -488,7 +480,7 @@ static void run_shared(struct rw_cpu *cpu, const struct rw_sibling *s, int n_thr
         rw_parallel(cpu->host.base.ctx, n_threads, (pair.last - pair.first) * RW_CPU_PASS_BUNDLES,
                     1, merge_bundles, &pair);
     }
-    keep_totals(cpu, s, pair.search);
+    keep_totals(cpu, s, &pair.search[0].all);
 }
 
 /* One range of the sparse columns, whose cells are all there but one of each. */
@@ -512,7 +504,7 @@ static void sparse_task(const struct tasks *tasks, struct rw_share *share, uint3
         rw_cpu_derive_rest(cpu, s, f, sum);
         finish_column(cpu, s, f, rw_cpu_made_cells(cpu, s, f), search);
     }
-    keep_both(cpu, share, s, search);
+    keep_best(cpu, share, s, search);
 }
 
 /* What is indivisible, the cells of sparse columns, comes first. */

@@ -112,9 +112,9 @@ static void try_sets(const struct rw_cpu *cpu, struct rw_cpu_search *search, uin
         missing = rw_cpu_decode(&cpu->words, cells + n_bins * n_words);
     rw_category_split(&cpu->host.base.split_rule, penalty_of(cpu, f), cell, n_bins, &missing,
                       &found);
-    if (found.gain > search->best.gain ||
-        (found.gain > 0.0 && found.gain == search->best.gain && (int32_t)f < search->best.column))
-        search->best = rw_host_set_split(cuts, search->best.slot, f, &found);
+    const struct rw_split split = rw_host_set_split(cuts, search->best.slot, f, &found);
+    if (found.gain > 0.0 && rw_split_is_better(&split, &search->best))
+        search->best = split;
 }
 
 /* Under the largest rough score by so much, a cut cannot have the largest gain, nor an equal one:
