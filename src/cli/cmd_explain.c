@@ -407,31 +407,14 @@ static double leaf_of(const struct rw_cli *cli, int s, int tree)
     return (double)rw_model_tree(cli->model, tree).leaf[side[s].leaf[tree]];
 }
 
-/* Features without a share are left out. Returns how many are left. */
-static int sort_features(struct share *shares)
+/* Sorts them, and returns their sum. */
+static double sort_shares(struct share *shares, int n)
 {
-    const int two = docs.n == 2;
-    int n = 0;
-    for (int i = 0; i < job.n; i++) {
-        if (side[0].shap[i] != 0.0 || (two && side[1].shap[i] != 0.0))
-            shares[n++] = (struct share){side[0].shap[i] - (two ? side[1].shap[i] : 0.0), i};
-    }
+    double sum = 0.0;
     qsort(shares, (size_t)n, sizeof(*shares), by_size);
-    return n;
-}
-
-/* Trees in which two documents fall into different leaves; of one document, all trees. */
-static int sort_trees(const struct rw_cli *cli, struct share *shares)
-{
-    int n = 0;
-    for (int t = 0; t < job.n_trees; t++) {
-        if (docs.n == 1)
-            shares[n++] = (struct share){leaf_of(cli, 0, t), t};
-        else if (side[0].leaf[t] != side[1].leaf[t])
-            shares[n++] = (struct share){leaf_of(cli, 0, t) - leaf_of(cli, 1, t), t};
-    }
-    qsort(shares, (size_t)n, sizeof(*shares), by_size);
-    return n;
+    for (int i = 0; i < n; i++)
+        sum += shares[i].by;
+    return sum;
 }
 
 /* Of one document without what is B's. */
@@ -444,42 +427,46 @@ static void without_b(json_t *row)
     json_object_del(row, "leaf_b");
 }
 
-static double sum_of(const struct share *shares, int n)
-{
-    double sum = 0.0;
-    for (int i = 0; i < n; i++)
-        sum += shares[i].by;
-    return sum;
-}
-
-/* Adds the shares of all features, in order; their sum and their number. */
+/* Adds the features that have a share, in order of size. */
 static json_t *add_features(struct share *shares)
 {
-    const struct side *b = &side[docs.n - 1];
+    const int two = docs.n == 2;
+    const struct side *a = &side[0], *b = &side[docs.n - 1];
     json_t *rows = json_array();
-    const int n = sort_features(shares);
+    int n = 0;
+    for (int i = 0; i < job.n; i++) {
+        if (a->shap[i] != 0.0 || b->shap[i] != 0.0)
+            shares[n++] = (struct share){a->shap[i] - (two ? b->shap[i] : 0.0), i};
+    }
+    const double sum = sort_shares(shares, n);
     for (int i = 0; i < n; i++) {
         const int at = shares[i].at;
         without_b(rw_result_add(rows, "feature:u name:s share:n a:n b:n value_a:n value_b:n",
                                 job.feature[at].feature, job.feature[at].name, shares[i].by,
-                                side[0].shap[at], b->shap[at], (double)side[0].value[at],
+                                a->shap[at], b->shap[at], (double)a->value[at],
                                 (double)b->value[at]));
     }
     add_rows(
         "by feature (SHAP values)", rows,
-        docs.n == 2
-            ? "share=A - B=+;a=A=+;b=B=+;value_a=value A=%.6g;value_b=value B=%.6g;feature;name"
+        two ? "share=A - B=+;a=A=+;b=B=+;value_a=value A=%.6g;value_b=value B=%.6g;feature;name"
             : "share==+;-a;value_a=value=%.6g;feature;name");
-    rw_result_line("%+.6f  in all", sum_of(shares, n));
+    rw_result_line("%+.6f  in all", sum);
     return rows;
 }
 
-/* n: written, how many. */
+/* Adds the trees in which two documents fall into different leaves, all trees of one document, in
+ * order of size. n: written, how many. */
 static json_t *add_trees(const struct rw_cli *cli, struct share *shares, int *n)
 {
-    const int b = docs.n - 1;
+    const int two = docs.n == 2, b = docs.n - 1;
     json_t *rows = json_array();
-    *n = sort_trees(cli, shares);
+    *n = 0;
+    for (int t = 0; t < job.n_trees; t++) {
+        if (!two || side[0].leaf[t] != side[1].leaf[t])
+            shares[(*n)++] =
+                (struct share){leaf_of(cli, 0, t) - (two ? leaf_of(cli, 1, t) : 0.0), t};
+    }
+    const double sum = sort_shares(shares, *n);
     for (int i = 0; i < *n; i++) {
         const int t = shares[i].at;
         without_b(rw_result_add(rows, "tree:i share:n a:n b:n leaf_a:i leaf_b:i", t + 1,
@@ -487,9 +474,9 @@ static json_t *add_trees(const struct rw_cli *cli, struct share *shares, int *n)
                                 side[0].leaf[t], side[b].leaf[t]));
     }
     add_rows("by tree (leaves)", rows,
-             docs.n == 2 ? "share=A - B=+;a=A=+;b=B=+;leaf_a=leaf A;leaf_b=leaf B;tree"
-                         : "share=value=+;leaf_a=leaf;tree");
-    rw_result_line("%+.6f  in all", sum_of(shares, *n));
+             two ? "share=A - B=+;a=A=+;b=B=+;leaf_a=leaf A;leaf_b=leaf B;tree"
+                 : "share=value=+;leaf_a=leaf;tree");
+    rw_result_line("%+.6f  in all", sum);
     return rows;
 }
 

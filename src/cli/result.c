@@ -216,18 +216,9 @@ static void put_latex(FILE *out, const char *text)
 
 enum { GAP = 2 }; /* between columns */
 
-/* What differs between the two. */
-struct style {
-    const char *row_end, *before_line;
-    void (*put)(FILE *out, const char *text);
-    int is_latex;
-};
-static const struct style text_style = {"\n", "", rw_msg_put, 0};
-static const struct style latex_style = {" \\\\\n", "% ", put_latex, 1};
-
-static void put_line(FILE *out, const struct style *style, const char *line)
+static void put_line(FILE *out, int is_latex, const char *line)
 {
-    fputs(*line ? style->before_line : "", out);
+    fputs(is_latex && *line ? "% " : "", out);
     rw_msg_put(out, line);
     fputc('\n', out);
 }
@@ -274,53 +265,32 @@ static struct set_column set_column(const struct column *column, const json_t *r
     return set;
 }
 
-/* blanks: what is due before the next text. */
-static void put_cell(FILE *out, const struct style *style, const struct set_column *column,
-                     size_t row, int *blanks)
+static void put_row(FILE *out, int is_latex, const struct set_column *columns, int n_columns,
+                    size_t row)
 {
-    const char *text = column->cell[row];
-    const int padding = column->width - (int)strlen(text);
-    *blanks += column->is_left ? 0 : padding;
-    if (*text) {
-        fprintf(out, "%*s", style->is_latex ? 0 : *blanks, "");
-        style->put(out, text);
-        *blanks = 0;
-    }
-    *blanks += (column->is_left ? padding : 0) + GAP;
-}
-
-static void put_row(FILE *out, const struct style *style, const struct set_column *columns,
-                    int n_columns, size_t row)
-{
-    int blanks = 0;
+    int blanks = 0; /* that are due before the next text */
     for (int c = 0; c < n_columns; c++) {
-        fputs(c && style->is_latex ? " & " : "", out);
-        put_cell(out, style, &columns[c], row, &blanks);
+        const struct set_column *column = &columns[c];
+        const char *text = column->cell[row];
+        const int padding = column->width - (int)strlen(text);
+        fputs(c && is_latex ? " & " : "", out);
+        blanks += column->is_left ? 0 : padding;
+        if (*text) {
+            fprintf(out, "%*s", is_latex ? 0 : blanks, "");
+            (is_latex ? put_latex : rw_msg_put)(out, text);
+            blanks = 0;
+        }
+        blanks += (column->is_left ? padding : 0) + GAP;
     }
-    fputs(style->row_end, out);
-}
-
-static void put_rows(FILE *out, const struct style *style, const struct set_column *columns,
-                     int n_columns, size_t n_rows)
-{
-    if (style->is_latex)
-        fputs("\\begin{tabular}{", out);
-    for (int c = 0; c < n_columns && style->is_latex; c++)
-        fputc(columns[c].is_left ? 'l' : 'r', out);
-    fputs(style->is_latex ? "}\n\\hline\n" : "", out);
-    for (size_t r = 0; r <= n_rows; r++) {
-        put_row(out, style, columns, n_columns, r);
-        fputs(style->is_latex && (r == 0 || r == n_rows) ? "\\hline\n" : "", out);
-    }
-    fputs(style->is_latex ? "\\end{tabular}\n" : "", out);
+    fputs(is_latex ? " \\\\\n" : "\n", out);
 }
 
 /* Columns without a value are left out. */
-static void print_rows(FILE *out, const struct style *style, const struct part *of)
+static void print_rows(FILE *out, int is_latex, const struct part *of)
 {
     const size_t n = json_array_size(of->rows), most = (size_t)of->most;
     const size_t n_shown = most > 0 && most < n ? most : n;
-    char *rest = rw_copy(of->columns);
+    char *rest = rw_copy(of->columns), *places = "";
     struct set_column *columns = rw_need(strlen(rest), sizeof(*columns));
     struct column column;
     int n_set = 0;
@@ -328,13 +298,20 @@ static void print_rows(FILE *out, const struct style *style, const struct part *
         if (column.where == '-')
             continue;
         columns[n_set] = set_column(&column, of->rows, n_shown);
-        n_set += columns[n_set].has_text;
+        if (columns[n_set].has_text)
+            places = rw_text("%s%c", places, columns[n_set++].is_left ? 'l' : 'r');
     }
     if (of->text)
-        put_line(out, style, of->text);
-    put_rows(out, style, columns, n_set, n_shown);
+        put_line(out, is_latex, of->text);
+    if (is_latex)
+        fprintf(out, "\\begin{tabular}{%s}\n\\hline\n", places);
+    for (size_t r = 0; r <= n_shown; r++) {
+        put_row(out, is_latex, columns, n_set, r);
+        fputs(is_latex && (r == 0 || r == n_shown) ? "\\hline\n" : "", out);
+    }
+    fputs(is_latex ? "\\end{tabular}\n" : "", out);
     if (n_shown < n) {
-        fprintf(out, "%s... and %zu more: ", style->before_line, n - n_shown);
+        fprintf(out, "%s... and %zu more: ", is_latex ? "% " : "", n - n_shown);
         fprintf(out, of->option, n);
         fputs(" shows them\n", out);
     }
@@ -362,12 +339,12 @@ int rw_result_show(struct rw_result_stream *stream, const char *title, json_t *r
         stream->width[c] = set[c].width;
     }
     for (size_t r = !is_new; r < 2; r++)
-        put_row(stdout, &text_style, set, n, r);
+        put_row(stdout, 0, set, n, r);
     json_decref(rows);
     return fflush(stdout);
 }
 
-static void print_parts(FILE *out, const struct style *style)
+static void print_parts(FILE *out, int is_latex)
 {
     for (int i = 0; i < n_parts; i++) {
         if (part[i].rows && json_array_size(part[i].rows) == 0)
@@ -375,9 +352,9 @@ static void print_parts(FILE *out, const struct style *style)
         if (i > 0 && (part[i].rows || part[i - 1].rows))
             fputc('\n', out);
         if (part[i].rows)
-            print_rows(out, style, &part[i]);
+            print_rows(out, is_latex, &part[i]);
         else
-            put_line(out, style, part[i].text);
+            put_line(out, is_latex, part[i].text);
     }
 }
 
@@ -460,6 +437,6 @@ void rw_result_print(const struct rw_cli *cli, const json_t *document, FILE *out
         print_csv(out);
         break;
     default:
-        print_parts(out, cli->format == RW_FORMAT_LATEX ? &latex_style : &text_style);
+        print_parts(out, cli->format == RW_FORMAT_LATEX);
     }
 }
