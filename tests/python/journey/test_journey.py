@@ -1,4 +1,4 @@
-"""Ten things that a new user does in the first hour, with what README, docs/how-to/python.md and docstrings say alone."""
+"""Ten things that a new user does in the first hour, with README, docs/how-to/python.md and docstrings alone."""
 
 from __future__ import annotations
 
