@@ -1,4 +1,4 @@
-"""The example of docs/how-to/clicks.md over many seeds: what a model of clicks loses to a model of judged labels
+"""The example of docs/tutorials/click-log.md over many seeds: what a model of clicks loses to a model of judged labels
 when it is trained on the clicks as they are, with additive, and twice (additive, then ipw with the
 propensities that additive found).
 
@@ -27,7 +27,7 @@ def documents(path):
 
 
 def write_sessions(path, folder, n_sessions):
-    """The sessions of each query, as the awk lines of docs/how-to/clicks.md make them: labels or clicks, positions."""
+    """The sessions of each query, as the awk lines of docs/tutorials/click-log.md make them: labels or clicks, positions."""
     lines, last, k = {}, None, 0
     for number, (query, label, features) in enumerate(documents(path), 1):
         k = k + 1 if query == last else 1
