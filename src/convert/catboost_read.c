@@ -286,20 +286,6 @@ static void read_statistic(struct reading *r, const json_t *root, const json_t *
     add_set(r, SET, 0, &set);
 }
 
-/* categorical_features and ctrs; columns get their words. */
-static void read_tests(struct reading *r, const json_t *root, const json_t *info)
-{
-    struct rw_source *source = r->source;
-    const json_t *entries = optional_array(source, info, "categorical_features");
-    const json_t *statistics = optional_array(source, info, "ctrs");
-    if (RW_READ_NEW(source, r->out, r->entry, json_array_size(entries)) == RW_OK)
-        read_words(r, info);
-    for (size_t i = 0; i < json_array_size(entries) && source->status == RW_OK; i++)
-        read_entry(r, json_array_get(entries, i));
-    for (size_t i = 0; i < json_array_size(statistics) && source->status == RW_OK; i++)
-        read_statistic(r, root, json_array_get(statistics, i));
-}
-
 /* ------------------------------------------------------------------ features */
 
 static uint8_t read_nan(struct rw_source *source, const json_t *entry)
@@ -366,8 +352,14 @@ static void read_features(struct reading *r, const json_t *root)
     rw_set_columns(source, r->out, (uint64_t)(last + 1));
     if (source->status == RW_OK)
         read_floats(r, kinds[0]);
-    if (source->status == RW_OK)
-        read_tests(r, root, info);
+    const json_t *statistics = optional_array(source, info, "ctrs");
+    if (source->status < 0 || RW_READ_NEW(source, r->out, r->entry, json_array_size(kinds[1])) < 0)
+        return;
+    read_words(r, info);
+    for (size_t i = 0; i < json_array_size(kinds[1]) && source->status == RW_OK; i++)
+        read_entry(r, json_array_get(kinds[1], i));
+    for (size_t i = 0; i < json_array_size(statistics) && source->status == RW_OK; i++)
+        read_statistic(r, root, json_array_get(statistics, i));
 }
 
 /* ------------------------------------------------------------------ trees */

@@ -499,13 +499,6 @@ static int add_fact(struct parting *p, uint32_t feature, int is_missing, int32_t
     return RW_OK;
 }
 
-static int is_copy(const struct parting *p, int32_t fact)
-{
-    while (fact >= 0 && !p->fact[fact].is_missing)
-        fact = p->fact[fact].before;
-    return fact >= 0;
-}
-
 /* Children of the node made last. */
 static int add_children(struct parting *p, int32_t left, int32_t left_fact, int32_t right,
                         int32_t right_fact)
@@ -570,7 +563,10 @@ static int part_tree(struct parting *p, int32_t number)
                            "tree %d: over %d leaves once missing categories are parted from others",
                            number, MOST_LEAVES);
         RW_TRY(RW_ARENA_GROW(p->ctx, p->arena, p->leaf, p->leaves_room, p->n_leaves + 1));
-        p->leaf[p->n_leaves++] = is_copy(p, todo.fact) ? todo.from : ~todo.from;
+        int32_t missing = todo.fact; /* the fact that makes it a copy, if there is one */
+        while (missing >= 0 && !p->fact[missing].is_missing)
+            missing = p->fact[missing].before;
+        p->leaf[p->n_leaves++] = missing >= 0 ? todo.from : ~todo.from;
     }
     return RW_OK;
 }

@@ -17,21 +17,6 @@ enum { CATEGORICAL = 1, DEFAULT_LEFT = 2, MISSING_ZERO = 4, MISSING_NAN = 8 };
 
 /* ------------------------------------------------------------------ out */
 
-/* The values in training are not known, but thresholds lie among them, and categories are listed.
- */
-static void put_info(const struct rw_ensemble *e, uint32_t i, const double *low, const double *high,
-                     struct rw_put *put)
-{
-    const struct rw_ens_categories *of = rw_ens_categories_of(e, i);
-    const int is_used = low[i] <= high[i];
-    if (!e->column_had[i])
-        rw_put_text(put, "none");
-    else if (!of || of->n == 0)
-        rw_put_format(put, "[%lf:%lf]", is_used ? low[i] : 0.0, is_used ? high[i] : 0.0);
-    for (uint32_t k = 0; e->column_had[i] && of && k < of->n; k++)
-        rw_put_format(put, "%s%u", k ? ":" : "", of->number[k]);
-}
-
 static void put_header(const struct rw_ensemble *e, const double *low, const double *high,
                        const size_t *tree_bytes, struct rw_put *put)
 {
@@ -48,7 +33,16 @@ static void put_header(const struct rw_ensemble *e, const double *low, const dou
     }
     for (uint32_t i = 0; i < e->n_columns; i++) {
         rw_put_text(put, i ? " " : "\nfeature_infos=");
-        put_info(e, i, low, high, put);
+        /* The values in training are not known, but thresholds lie among them, and categories are
+         * listed. */
+        const struct rw_ens_categories *of = rw_ens_categories_of(e, i);
+        const int is_used = low[i] <= high[i];
+        if (!e->column_had[i])
+            rw_put_text(put, "none");
+        else if (!of || of->n == 0)
+            rw_put_format(put, "[%lf:%lf]", is_used ? low[i] : 0.0, is_used ? high[i] : 0.0);
+        for (uint32_t k = 0; e->column_had[i] && of && k < of->n; k++)
+            rw_put_format(put, "%s%u", k ? ":" : "", of->number[k]);
     }
     rw_put_text(put, "\ntree_sizes=");
     for (int32_t t = 0; t < e->n_trees; t++)

@@ -331,17 +331,6 @@ static int count_pairs(struct verifying *v)
     return RW_OK;
 }
 
-static void join(struct rw_verify_by *into, const struct rw_verify_by *part)
-{
-    if (part->n_differ > 0 && (into->n_differ == 0 || part->doc < into->doc)) {
-        into->doc = part->doc;
-        into->tree = part->tree;
-        into->node = part->node;
-    }
-    into->n_differ += part->n_differ;
-    into->most = part->most > into->most ? part->most : into->most;
-}
-
 static int score_blocks(void *job, struct rw_share *share)
 {
     const struct verifying *all = job;
@@ -367,7 +356,14 @@ static int score_blocks(void *job, struct rw_share *share)
         }
     }
     rw_share_lock(share);
-    join(all->by, &part);
+    struct rw_verify_by *into = all->by;
+    if (part.n_differ > 0 && (into->n_differ == 0 || part.doc < into->doc)) {
+        into->doc = part.doc;
+        into->tree = part.tree;
+        into->node = part.node;
+    }
+    into->n_differ += part.n_differ;
+    into->most = part.most > into->most ? part.most : into->most;
     rw_share_unlock(share);
     return RW_OK;
 }
