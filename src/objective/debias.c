@@ -500,7 +500,7 @@ static int debias_report(struct rw_ctx *ctx, const void *state, int is_before, i
 static int check(struct rw_ctx *ctx, const struct rw_objective_rule *rule, uint32_t n_longest,
                  double max_weight)
 {
-    return rw_lambda_check(ctx, &rule->pair, n_longest,
+    return rw_lambda_check(ctx, rule, n_longest,
                            rule->pair.norm ? max_weight : RW_DEBIAS_MOST_WEIGHT * max_weight);
 }
 

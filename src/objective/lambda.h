@@ -95,11 +95,6 @@ RW_HD int64_t rw_lambda_final(int64_t sum, double factor, const double *weight)
     return rw_round_int64((double)sum * by);
 }
 
-/* Is a document's final sum under 2^22 for queries up to n_longest documents and weights up to
- * max_weight? RW_ERR_DATA, with what to change, if not. */
-int rw_lambda_check(struct rw_ctx *ctx, const struct rw_lambda_rule *rule, uint32_t n_longest,
-                    double max_weight);
-
 struct rw_objective_query; /* objective.h */
 /* One query, ranked: `order` is read, lambda and hess are written, in units of 2^-40. */
 void rw_lambda_query(const struct rw_lambda_rule *rule, const struct rw_objective_query *query);

@@ -11,19 +11,19 @@
 #include "dataset/dataset.h"
 #include "metric/metric.h"
 
-int rw_lambda_check(struct rw_ctx *ctx, const struct rw_lambda_rule *rule, uint32_t n_longest,
+int rw_lambda_check(struct rw_ctx *ctx, const struct rw_objective_rule *rule, uint32_t n_longest,
                     double max_weight)
 {
     /* with the norm a document's sum is at most log2(1 + S) / 2, and S is under 2^60 */
-    const double sigma = (double)rule->sigma;
-    const double bound =
-        (rule->norm ? 30.0 : (double)n_longest) * sigma * (sigma > 1.0 ? sigma : 1.0) * max_weight;
+    const double sigma = (double)rule->pair.sigma;
+    const double bound = (rule->pair.norm ? 30.0 : (double)n_longest) * sigma *
+                         (sigma > 1.0 ? sigma : 1.0) * max_weight;
     if (bound <= 4194304.0)
         return RW_OK;
     return rw_fail(ctx, RW_ERR_DATA,
                    "sigma %g, a query of %u documents and a weight of %g could overflow a lambda's "
                    "sum; expected a smaller --sigma, smaller weights%s",
-                   sigma, n_longest, max_weight, rule->norm ? "" : " or --norm on");
+                   sigma, n_longest, max_weight, rule->pair.norm ? "" : " or --norm on");
 }
 
 void rw_lambda_query_by(const struct rw_lambda_rule *rule, const struct rw_objective_query *query,
@@ -85,12 +85,6 @@ static void query_of(const struct rw_objective_rule *rule, const struct rw_objec
     else if (query->ideal > 0.0)
         rw_rank_query(query->scores, query->n, 0, query->order);
     (query->fast ? rw_lambda_query_fast : rw_lambda_query)(&rule->pair, query);
-}
-
-static int check(struct rw_ctx *ctx, const struct rw_objective_rule *rule, uint32_t n_longest,
-                 double max_weight)
-{
-    return rw_lambda_check(ctx, &rule->pair, n_longest, max_weight);
 }
 
 /* rw_lambda_query and rw_rank_query for most queries, by the instruction set's path of
@@ -469,10 +463,10 @@ static void query_by_delta(const struct rw_objective_rule *rule,
         .scratch = SCRATCH, .device = RW_OBJECTIVE_HOST, .query = query_by_delta \
     }
 
-#define ROW(words, by)                                                                 \
-    {                                                                                  \
-        .name = "lambdarank", .params = words, .ranks = 1, .is_fixed = 1,              \
-        .device = RW_OBJECTIVE_PAIRS, .check = check, .query = query_of, .variant = by \
+#define ROW(words, by)                                                                           \
+    {                                                                                            \
+        .name = "lambdarank", .params = words, .ranks = 1, .is_fixed = 1,                        \
+        .device = RW_OBJECTIVE_PAIRS, .check = rw_lambda_check, .query = query_of, .variant = by \
     }
 
 static const struct rw_objective *variant_of(const struct rw_objective_rule *rule)

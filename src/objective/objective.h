@@ -74,6 +74,11 @@ typedef int64_t rw_lambda_pair_fn(const struct rw_objective_query *query, uint32
 void rw_lambda_query_by(const struct rw_lambda_rule *rule, const struct rw_objective_query *query,
                         int e, rw_lambda_pair_fn *add_pair);
 
+/* Is a document's final sum under 2^22 for queries up to n_longest documents and weights up to
+ * max_weight? RW_ERR_DATA, with what to change, if not. */
+int rw_lambda_check(struct rw_ctx *ctx, const struct rw_objective_rule *rule, uint32_t n_longest,
+                    double max_weight);
+
 /* The query's sums become its documents' final integers. */
 static inline void rw_lambda_finish(const struct rw_objective_query *query, double factor)
 {

@@ -195,8 +195,8 @@ static int check_gains(struct rw_ctx *ctx, const struct rw_objective_rule *rule,
 static int check(struct rw_ctx *ctx, const struct rw_objective_rule *rule, uint32_t n_longest,
                  double max_weight)
 {
-    struct rw_lambda_rule bounded = rule->pair;
-    bounded.norm = 1;
+    struct rw_objective_rule bounded = *rule;
+    bounded.pair.norm = 1;
     if (rw_delta_kind(rule->value[DELTA]) == RW_DELTA_DCG)
         RW_TRY(check_gains(ctx, rule, max_weight));
     return rw_lambda_check(ctx, &bounded, n_longest, max_weight);

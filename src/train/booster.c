@@ -291,7 +291,7 @@ static int prepare_checkpoints(struct booster *b)
         RW_TRY(rw_params_check_apart(b->ctx, b->params, b->hooks->checkpoints->path));
     RW_TRY(rw_checkpointer_init(c, b->ctx, b->hooks));
     RW_TRY(describe(b));
-    if (!rw_checkpointer_is_on(c))
+    if (!c->how)
         return RW_OK;
     return rw_checkpointer_take(c, b->model, &b->eval_sets, objective_of(b), b->init);
 }
@@ -405,7 +405,7 @@ static int prepare(struct booster *b, const struct rw_params *params)
     RW_TRY(load_engine(b));
     RW_TRY(rw_sets_find_train(b->engine, &b->in, is_train));
     RW_TRY(rw_comm_agree(b->ctx, rw_eval_sets_choose(&b->eval_sets, is_train)));
-    if (rw_checkpointer_is_on(&b->checkpointer))
+    if (b->checkpointer.how)
         RW_TRY(rw_checkpointer_take_data(&b->checkpointer, b->engine, &b->in));
     RW_TRY(take_rounds(b));
     if (b->grow_rules.batch == 0) { /* the same on all workers, whatever GPUs they have */
@@ -700,8 +700,7 @@ static int take_sets(struct booster *b, const struct rw_params *params,
                         training->valid, training->n_valid));
     if (binned)
         b->in.train = *binned;
-    RW_TRY(rw_sets_categories(b->ctx, params, &b->in, b->init));
-    RW_TRY(rw_sets_meet(b->ctx, params, &b->in));
+    RW_TRY(rw_sets_prepare(b->ctx, params, &b->in, b->init));
     RW_TRY(rw_comm_agree(b->ctx, take_features(b)));
     return rw_sets_columns(b->ctx, &b->in, b->init);
 }

@@ -312,7 +312,7 @@ int rw_checkpointer_init(struct rw_checkpointer *c, struct rw_ctx *ctx,
 int rw_checkpointer_agree(struct rw_checkpointer *c)
 {
     const int n_trees = rw_checkpointer_resumes(c) ? c->resumed.model->n_trees : -1;
-    const uint64_t own = ((uint64_t)rw_checkpointer_is_on(c) << 32) + (uint64_t)(n_trees + 1);
+    const uint64_t own = ((uint64_t)(c->how != NULL) << 32) + (uint64_t)(n_trees + 1);
     uint64_t most = own, least = own;
     RW_TRY(rw_comm_max(c->ctx, &most, 1));
     RW_TRY(rw_comm_all_reduce(c->ctx, &least, 1, RW_COMM_U64, RW_COMM_MIN));
@@ -385,7 +385,8 @@ static int check_features(struct rw_checkpointer *c)
 {
     const struct rw_model *was = c->resumed.model, *is = c->model;
     if (was->n_features != is->n_features ||
-        memcmp(was->feature, is->feature, is->n_features * sizeof(*is->feature)) != 0)
+        (is->n_features &&
+         memcmp(was->feature, is->feature, is->n_features * sizeof(*is->feature)) != 0))
         return rw_fail(c->ctx, RW_ERR_DATA,
                        "cannot resume from '%s': the training set had other features",
                        c->how->resume);

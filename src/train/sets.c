@@ -72,27 +72,6 @@ void rw_sets_release(struct rw_sets *all)
     rw_binned_release(&all->made);
 }
 
-int rw_sets_meet(struct rw_ctx *ctx, const struct rw_params *params, struct rw_sets *sets)
-{
-    uint64_t kinds[2] = {sets->train.bins != NULL, sets->train.bins == NULL};
-    RW_TRY(rw_workers_docs(ctx, sets->set[0], &sets->all_docs));
-    if (rw_n_workers(ctx) == 1)
-        return RW_OK;
-    RW_TRY(rw_comm_max(ctx, kinds, 2));
-    if (kinds[0] && kinds[1])
-        return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "some workers' training sets are binned, and others' are not");
-    RW_TRY(rw_comm_agree(ctx, rw_params_check(ctx, params, RW_PARAMS_TRAIN)));
-    if (kinds[0])
-        return RW_OK;
-    struct rw_cut_rule rule = rw_params_cut_rule(params);
-    rule.categories = sets->categories.codes;
-    RW_TRY(rw_dataset_codes(ctx, sets->set[0], &rule, &sets->made));
-    if (sets->made.bins)
-        sets->train = sets->made;
-    return RW_OK;
-}
-
 /* Are documents, labels, queries and values equal, whatever the side columns and query ids are? */
 static int are_same_documents(const struct rw_fingerprint *a, const struct rw_fingerprint *b)
 {
@@ -629,12 +608,36 @@ static int recode_sets(struct rw_ctx *ctx, struct rw_sets *all)
     return RW_OK;
 }
 
-int rw_sets_categories(struct rw_ctx *ctx, const struct rw_params *params, struct rw_sets *sets,
-                       const struct rw_model *init)
+/* Counts all documents, and makes the codes of values that are divided among workers. */
+static int meet(struct rw_ctx *ctx, const struct rw_params *params, struct rw_sets *sets)
+{
+    uint64_t kinds[2] = {sets->train.bins != NULL, sets->train.bins == NULL};
+    RW_TRY(rw_workers_docs(ctx, sets->set[0], &sets->all_docs));
+    if (rw_n_workers(ctx) == 1)
+        return RW_OK;
+    RW_TRY(rw_comm_max(ctx, kinds, 2));
+    if (kinds[0] && kinds[1])
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "some workers' training sets are binned, and others' are not");
+    RW_TRY(rw_comm_agree(ctx, rw_params_check(ctx, params, RW_PARAMS_TRAIN)));
+    if (kinds[0])
+        return RW_OK;
+    struct rw_cut_rule rule = rw_params_cut_rule(params);
+    rule.categories = sets->categories.codes;
+    RW_TRY(rw_dataset_codes(ctx, sets->set[0], &rule, &sets->made));
+    if (sets->made.bins)
+        sets->train = sets->made;
+    return RW_OK;
+}
+
+int rw_sets_prepare(struct rw_ctx *ctx, const struct rw_params *params, struct rw_sets *sets,
+                    const struct rw_model *init)
 {
     RW_TRY(make_codes(ctx, params, sets, init));
     sets->init = sets->categories.init.tree ? &sets->categories.init : init;
-    return sets->categories.codes ? rw_comm_agree(ctx, recode_sets(ctx, sets)) : RW_OK;
+    if (sets->categories.codes)
+        RW_TRY(rw_comm_agree(ctx, recode_sets(ctx, sets)));
+    return meet(ctx, params, sets);
 }
 
 /* Is there a pair by gain, or, with `relevant`, of a relevant document and another, by any of the

@@ -213,13 +213,12 @@ struct rw_sets {
 /* As the caller knows them: `given` and `set`. RW_ERR_ARGUMENT: too many validation sets. */
 int rw_sets_init(struct rw_sets *sets, struct rw_ctx *ctx, const struct rw_dataset *train,
                  const struct rw_dataset *const *valid, int n_valid);
-/* Makes codes of categories, and with them `set` and `init`, from the parameters and the sets of
- * all workers. init: the model to go on from, or NULL. All workers call it. */
-int rw_sets_categories(struct rw_ctx *ctx, const struct rw_params *params, struct rw_sets *sets,
-                       const struct rw_model *init);
-/* Before anything else: all_docs; and where many workers have values, `made` gets the codes of this
- * one's, with boundaries of all, and the features. */
-int rw_sets_meet(struct rw_ctx *ctx, const struct rw_params *params, struct rw_sets *sets);
+/* Before anything else, by all workers and of all workers' sets: makes codes of categories, and
+ * with them `set` and `init`; all_docs; and where many workers have values, `made` gets the codes
+ * of this one's, with boundaries of all, and the features. init: the model to go on from, or NULL.
+ */
+int rw_sets_prepare(struct rw_ctx *ctx, const struct rw_params *params, struct rw_sets *sets,
+                    const struct rw_model *init);
 /* Finds validation sets that are the training set: the same documents, labels, queries and codes.
  * The engine has loaded all sets. is_train: [n_sets]; written from 1 on. */
 int rw_sets_find_train(struct rw_engine *engine, const struct rw_sets *sets,
@@ -414,10 +413,6 @@ void rw_checkpointer_release(struct rw_checkpointer *c);
  * it. */
 int rw_checkpointer_agree(struct rw_checkpointer *c);
 
-static inline int rw_checkpointer_is_on(const struct rw_checkpointer *c)
-{
-    return c->how != NULL;
-}
 static inline int rw_checkpointer_resumes(const struct rw_checkpointer *c)
 {
     return c->resumed.model != NULL;

@@ -379,7 +379,7 @@ int main(int argc, char **argv)
     if (job.labels)
         RW_TRY_OUT(rw_dataset_read_side_column(ctx, data, "labels", job.labels));
     RW_TRY_OUT(rw_sets_init(&sets, ctx, data, NULL, 0));
-    RW_TRY_OUT(rw_sets_categories(ctx, job.params, &sets, NULL));
+    RW_TRY_OUT(rw_sets_prepare(ctx, job.params, &sets, NULL));
     job.rules.cut.categories = sets.categories.codes;
     RW_TRY_OUT(train(ctx, &job, argv[1], sets.set[0]));
 out:

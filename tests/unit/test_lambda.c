@@ -182,12 +182,12 @@ Test(lambda, limits)
 {
     struct rw_ctx *ctx;
     cr_assert_eq(rw_ctx_new(&ctx), RW_OK);
-    struct rw_lambda_rule rule = {.sigma = 1.0f, .norm = 1};
+    struct rw_objective_rule rule = {.pair = {.sigma = 1.0f, .norm = 1}};
     cr_assert_eq(rw_lambda_check(ctx, &rule, 2147483647u, 65536.0), RW_OK);
-    rule.sigma = 2.0f;
+    rule.pair.sigma = 2.0f;
     cr_assert_eq(rw_lambda_check(ctx, &rule, 10, 65536.0), RW_ERR_DATA);
     cr_assert_eq(rw_lambda_check(ctx, &rule, 10, 1.0), RW_OK);
-    rule = (struct rw_lambda_rule){.sigma = 1.0f};
+    rule = (struct rw_objective_rule){.pair = {.sigma = 1.0f}};
     cr_assert_eq(rw_lambda_check(ctx, &rule, 4194304, 1.0), RW_OK);
     cr_assert_eq(rw_lambda_check(ctx, &rule, 4194305, 1.0), RW_ERR_DATA);
     cr_assert(strstr(rw_last_error(ctx), "--norm on"));
