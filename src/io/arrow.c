@@ -5,12 +5,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "comm/comm.h"
-#include "rankwood.h"
 
 #define MOST (INT64_MAX / 64) /* elements of an array: bytes and bits are counted in int64 */
 

@@ -2,9 +2,7 @@
 
 #include <stdlib.h>
 
-#include "base/mem.h"
 #include "comm/comm.h"
-#include "dataset/names.h"
 #include "io/side_files.h"
 #include "model/model.h"
 

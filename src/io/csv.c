@@ -6,9 +6,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
-#include "base/mem.h"
 #include "comm/comm.h"
-#include "dataset/names.h"
 #include "io/data_format.h"
 
 /* The longest record: one that does not end has lost a quote. */

@@ -4,7 +4,6 @@
  * new format. */
 #pragma once
 
-#include "base/mem.h"
 #include "dataset/dataset.h"
 
 struct rw_binned;

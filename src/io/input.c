@@ -3,13 +3,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include "base/machine.h"
-#include "base/mem.h"
 #include "base/system.h"
 #include "binning/bins.h"
 #include "comm/comm.h"

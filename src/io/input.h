@@ -2,7 +2,6 @@
 #pragma once
 
 #include "base/mem.h"
-#include "base/ctx.h"
 
 struct rw_input;
 

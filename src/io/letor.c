@@ -6,10 +6,8 @@
 
 #include <strings.h>
 
-#include "base/mem.h"
 #include "base/system.h"
 #include "dataset/categories.h"
-#include "dataset/names.h"
 #include "io/data_format.h"
 
 /* A carriage return is a blank, so lines may end with CR LF. */
@@ -315,11 +313,6 @@ static const char *skip_entries(struct rw_text_chunk *chunk, const char *p, cons
     return proven->end;
 }
 
-static inline int is_wanted(const struct rw_text_pick *pick, uint32_t doc)
-{
-    return (pick->in ? pick->in[doc] : 1) == pick->which;
-}
-
 /* [line, end): without its newline. */
 static int parse_fields(struct rw_text_chunk *chunk, const char *line, const char *end)
 {
@@ -330,7 +323,8 @@ static int parse_fields(struct rw_text_chunk *chunk, const char *line, const cha
         return has_nul(p, end) ? RW_ERR_PARSE : RW_OK;
     if (is_picked && pick->n_seen == pick->n_docs)
         return changed(chunk);
-    if (is_picked && !is_wanted(pick, pick->n_seen++))
+    const uint32_t doc = is_picked ? pick->n_seen++ : 0;
+    if (is_picked && (pick->in ? pick->in[doc] : 1) != pick->which)
         return RW_OK;
     float label;
     const char *id = NULL;

@@ -15,9 +15,6 @@
 #if defined(__x86_64__) && defined(__GNUC__)
 
 #include <immintrin.h>
-#include <string.h>
-
-#include "base/ctx.h"
 
 #define AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt,pclmul")))
 #define AVX512                                                                     \

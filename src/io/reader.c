@@ -1,15 +1,12 @@
 /* Files as one data set, or in chunks: some chunks of text, or all of a cache. */
 #include "io/data_format.h"
 
-#include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "base/mem.h"
 #include "base/system.h"
 #include "comm/comm.h"
 #include "io/cache/cache.h"
-#include "io/input.h"
 #include "io/source.h"
 #include "io/text.h"
 #include "model/scorer.h"

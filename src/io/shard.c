@@ -1,12 +1,9 @@
 /* The part of some files that each worker reads, and what workers have read, taken together. */
 #include "io/data_format.h"
 
-#include <string.h>
 #include <sys/stat.h>
 
-#include "base/mem.h"
 #include "comm/comm.h"
-#include "dataset/names.h"
 #include "io/input.h"
 
 /* A file, and where it stands among the bytes of all. */

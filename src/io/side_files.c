@@ -4,15 +4,10 @@
 
 #include <ctype.h>
 #include <float.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/mem.h"
 #include "comm/comm.h"
-#include "dataset/dataset.h"
-#include "dataset/names.h"
 #include "io/data_format.h"
 
 /* ---- lines ---- */

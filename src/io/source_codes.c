@@ -1,7 +1,6 @@
 /* From any source to codes. */
 #include "io/source.h"
 
-#include "base/mem.h"
 #include "comm/comm.h"
 #include "dataset/table.h"
 

@@ -5,11 +5,8 @@
 #include <stdarg.h>
 #include <strings.h>
 
-#include "base/mem.h"
 #include "base/system.h"
-#include "dataset/names.h"
 #include "io/data_format.h"
-#include "io/input.h"
 
 enum {
     LEAST_AT_ONCE = 4,
@@ -806,21 +803,15 @@ int rw_text_pick(const struct rw_text *text, uint64_t number, struct rw_text_wor
     return chunk.status;
 }
 
-struct each_job {
-    rw_text_each_fn *each;
-    void *user;
-    int has_failed; /* in any thread: all stop */
-};
-
 static int each_range(void *user, struct rw_share *share)
 {
-    struct each_job *job = user;
+    struct rw_text *text = user;
     for (uint64_t chunk, end; rw_share_next(share, &chunk, &end);) {
-        if (__atomic_load_n(&job->has_failed, __ATOMIC_RELAXED))
+        if (__atomic_load_n(&text->each.has_failed, __ATOMIC_RELAXED))
             return RW_OK;
-        const int status = job->each(job->user, chunk, share->thread);
+        const int status = text->each.call(text->each.user, chunk, share->thread);
         if (status < 0) {
-            __atomic_store_n(&job->has_failed, 1, __ATOMIC_RELAXED);
+            __atomic_store_n(&text->each.has_failed, 1, __ATOMIC_RELAXED);
             return status;
         }
     }
@@ -829,13 +820,13 @@ static int each_range(void *user, struct rw_share *share)
 
 int rw_text_each(struct rw_ctx *ctx, struct rw_text *text, rw_text_each_fn *each, void *user)
 {
-    struct each_job job = {.each = each, .user = user};
     int more = 1;
-    text->list = NULL;
-    if (text->by_ranges)
-        return rw_parallel(ctx, text->n_threads, text->n_chunks, 1, each_range, &job);
     text->each.call = each;
     text->each.user = user;
+    text->each.has_failed = 0;
+    text->list = NULL;
+    if (text->by_ranges)
+        return rw_parallel(ctx, text->n_threads, text->n_chunks, 1, each_range, text);
     while (more)
         RW_TRY(next_block(ctx, text, NULL, &more));
     return RW_OK;

@@ -10,7 +10,6 @@
  * (data_format.h). */
 #pragma once
 
-#include "base/mem.h"
 #include "base/ctx.h"
 #include "dataset/dataset.h"
 #include "io/input.h"
@@ -222,6 +221,7 @@ struct rw_text {
     struct {
         rw_text_each_fn *call; /* NULL, or what is done with each chunk in place of parsing it */
         void *user;            /* borrowed */
+        int has_failed;        /* in any thread: all stop */
     } each;
 };
 
