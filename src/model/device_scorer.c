@@ -8,6 +8,7 @@
 #include "base/bits.h"
 #include "base/mem.h"
 #include "dataset/dataset.h"
+#include "model/model_text.h"
 
 /* One thread of a server of 2023: a node that a document passes takes 1.3 to 3 ns, more in a model
  * that is larger than the caches or splits what is hard to foresee; and a value that is gathered.
@@ -548,13 +549,8 @@ static size_t leaves_line(const void *user, uint64_t i, char *to)
     const int32_t *leaf = leaves->leaf + i * leaves->n_trees;
     char *p = to;
     for (size_t t = 0; t < leaves->n_trees; t++) {
-        char digits[LEAF_BYTES], *first = digits + sizeof(digits);
-        uint32_t left = (uint32_t)leaf[t];
-        do
-            *--first = (char)('0' + left % 10);
-        while (left /= 10);
-        while (first < digits + sizeof(digits))
-            *p++ = *first++;
+        char room[RW_DIGITS_ROOM];
+        p = stpcpy(p, rw_digits_of((uint32_t)leaf[t], room));
         *p++ = t + 1 < leaves->n_trees ? ' ' : '\n';
     }
     if (leaves->n_trees == 0)

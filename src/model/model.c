@@ -180,7 +180,7 @@ int rw_model_check(struct rw_ctx *ctx, const struct rw_model *model)
         RW_TRY(rw_tree_check_at(ctx, &model->tree[i], where));
         RW_TRY(check_sets(ctx, model, &model->tree[i], where));
     }
-    return rw_score_map_check(ctx, &model->map);
+    return RW_OK;
 }
 
 /* ------------------------------------------------------------------ what scoring asks for */
@@ -383,49 +383,6 @@ int rw_score_map_copy(struct rw_ctx *ctx, const struct rw_score_map *from, struc
     RW_TRY(RW_NEW_RAW(ctx, to->probability, n));
     memcpy(to->score, from->score, n * sizeof(*to->score));
     memcpy(to->probability, from->probability, n * sizeof(*to->probability));
-    return RW_OK;
-}
-
-/* ------------------------------------------------------------------ checks */
-
-const char *rw_score_map_knot_fault(const struct rw_score_map *map, int32_t i)
-{
-    const double score = map->score[i], probability = map->probability[i];
-    if (!(fabs(score) <= RW_KNOT_MOST))
-        return "a score from -1e300 to 1e300";
-    if (i > 0 && !(score > map->score[i - 1]))
-        return "a score above that of the knot before";
-    if (!(probability >= 0.0 && probability <= 1.0))
-        return "a probability, 0 to 1";
-    if (i > 0 && !(probability >= map->probability[i - 1]))
-        return "a probability that is not below that of the knot before";
-    return NULL;
-}
-
-int rw_score_map_check(struct rw_ctx *ctx, const struct rw_score_map *map)
-{
-    if (map->kind == RW_SCORE_MAP_NONE)
-        return RW_OK;
-    if (!(map->relevant >= 0.0 && map->relevant <= 1e9))
-        return rw_fail(ctx, RW_ERR_FORMAT, "calibration for labels from %g on; expected 0 to 1e9",
-                       map->relevant);
-    if (map->kind == RW_SCORE_MAP_LOGISTIC) {
-        if (!(map->slope >= 0.0) || !isfinite(map->slope) || !isfinite(map->intercept))
-            return rw_fail(ctx, RW_ERR_FORMAT,
-                           "calibration with slope %g and intercept %g; expected finite numbers, "
-                           "and a slope that is not below 0",
-                           map->slope, map->intercept);
-        return RW_OK;
-    }
-    if (map->n_knots < 1)
-        return rw_fail(ctx, RW_ERR_FORMAT, "calibration with %d knots; expected 1 or more",
-                       map->n_knots);
-    for (int32_t i = 0; i < map->n_knots; i++) {
-        const char *expected = rw_score_map_knot_fault(map, i);
-        if (expected)
-            return rw_fail(ctx, RW_ERR_FORMAT, "knot %d of the calibration: expected %s", i + 1,
-                           expected);
-    }
     return RW_OK;
 }
 

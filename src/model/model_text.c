@@ -1,6 +1,7 @@
 #include "model/model_text.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -464,13 +465,28 @@ static int trees_section(struct rw_words *w, struct rw_model *model, const struc
     return trees_grammar(w, model);
 }
 
+/* What was expected in place of knot i, whose neighbour before it is right; NULL: nothing else. */
+static const char *knot_fault(const struct rw_score_map *map, int32_t i)
+{
+    const double score = map->score[i], probability = map->probability[i];
+    if (!(fabs(score) <= 1e300))
+        return "a score from -1e300 to 1e300";
+    if (i > 0 && !(score > map->score[i - 1]))
+        return "a score above that of the knot before";
+    if (!(probability >= 0.0 && probability <= 1.0))
+        return "a probability, 0 to 1";
+    if (i > 0 && !(probability >= map->probability[i - 1]))
+        return "a probability that is not below that of the knot before";
+    return NULL;
+}
+
 static int knot_line(struct rw_words *w, struct rw_score_map *map, int32_t i)
 {
     RW_TRY(rw_words_take(w, "knot "));
     const char *begin = w->at;
     RW_TRY(rw_words_real(w, "", "a score, a finite number", &map->score[i]));
     RW_TRY(rw_words_real(w, " ", "a probability, 0 to 1", &map->probability[i]));
-    const char *expected = rw_score_map_knot_fault(map, i);
+    const char *expected = knot_fault(map, i);
     if (expected)
         return rw_words_fail_at(w, begin, expected);
     return rw_words_newline(w);

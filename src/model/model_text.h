@@ -78,6 +78,10 @@ enum {
     RW_CHECKSUM_LINE_BYTES = 18
 };
 
+/* A number's digits, at the end of the room, and a 0. */
+enum { RW_DIGITS_ROOM = 11 };
+const char *rw_digits_of(uint32_t number, char room[RW_DIGITS_ROOM]);
+
 struct rw_words {
     struct rw_ctx *ctx;
     /* reading */

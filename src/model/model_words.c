@@ -30,12 +30,9 @@ static int put(struct rw_words *w, const char *text)
     return put_bytes(w, text, strlen(text));
 }
 
-enum { NUMBER_ROOM = 11 };
-
-/* Its digits, at the end of [NUMBER_ROOM], and a 0. */
-static const char *digits_of(uint32_t number, char *room)
+const char *rw_digits_of(uint32_t number, char room[RW_DIGITS_ROOM])
 {
-    char *first = room + NUMBER_ROOM - 1;
+    char *first = room + RW_DIGITS_ROOM - 1;
     *first = 0;
     do
         *--first = (char)('0' + number % 10);
@@ -45,8 +42,8 @@ static const char *digits_of(uint32_t number, char *room)
 
 static int put_number(struct rw_words *w, uint32_t number)
 {
-    char room[NUMBER_ROOM];
-    return put(w, digits_of(number, room));
+    char room[RW_DIGITS_ROOM];
+    return put(w, rw_digits_of(number, room));
 }
 
 /* What stands at the reader's position, up to a blank, as a person can read it. */
@@ -225,11 +222,11 @@ int rw_words_hex(struct rw_words *w, const char *before, const char *what, uint6
 
 int rw_words_number(struct rw_words *w, const char *before, int32_t number)
 {
-    char room[NUMBER_ROOM];
+    char room[RW_DIGITS_ROOM];
     RW_TRY(rw_words_take(w, before));
     if (w->is_writing)
         return put_number(w, (uint32_t)number);
-    const char *expected = digits_of((uint32_t)number, room), *begin = w->at;
+    const char *expected = rw_digits_of((uint32_t)number, room), *begin = w->at;
     if (accept(w, expected) && (w->at == w->end || *w->at == ' ' || *w->at == '\n'))
         return RW_OK;
     return rw_words_fail_at(w, begin, expected);

@@ -67,6 +67,17 @@ static double isotonic_at(const struct point *point, int n, int i)
     return greatest;
 }
 
+/* Such that a model's file can hold it. */
+static void check_map(const struct rw_score_map *map)
+{
+    cr_assert(isfinite(map->slope) && map->slope >= 0 && isfinite(map->intercept));
+    for (int i = 0; i < map->n_knots; i++) {
+        cr_assert(isfinite(map->score[i]) && (i == 0 || map->score[i] > map->score[i - 1]));
+        cr_assert(map->probability[i] >= (i ? map->probability[i - 1] : 0));
+        cr_assert(map->probability[i] <= 1);
+    }
+}
+
 static void check_points(const struct point *point, int n, double unit)
 {
     struct rw_score_group group[64];
@@ -76,7 +87,7 @@ static void check_points(const struct point *point, int n, double unit)
             (struct rw_score_group){i * 0.75 - 3, (rw_uint128)rw_units(point[i].weight * unit),
                                     (rw_uint128)rw_units(point[i].relevant * unit)};
     cr_assert_eq(rw_isotonic_fit(ctx, group, (size_t)n, &map), RW_OK);
-    cr_assert_eq(rw_score_map_check(ctx, &map), RW_OK, "%s", rw_last_error(ctx));
+    check_map(&map);
     for (int i = 0; i < n; i++)
         cr_assert_eq(rw_score_map_of(&map, group[i].score), isotonic_at(point, n, i));
     rw_score_map_release(&map);
@@ -158,7 +169,7 @@ Test(calibrate, logistic_is_where_the_loss_is_least)
             no += weight - relevant;
         }
         rw_platt_fit(group, (size_t)n, &map);
-        cr_assert_eq(rw_score_map_check(ctx, &map), RW_OK);
+        check_map(&map);
         const double largest = fabs(group[n - 1].score) + 1, most = 1e-8 * (yes + no);
         cr_assert(fabs(slope_of_loss(group, n, map.slope, map.intercept, yes, no, 0)) < most,
                   "round %u", round);
@@ -185,7 +196,7 @@ Test(calibrate, logistic_of_extremes)
                                                i >= 2 || (k & 32 && i == 0) ? weight : 0};
         }
         rw_platt_fit(group, 4, &map);
-        cr_assert_eq(rw_score_map_check(ctx, &map), RW_OK, "%d: %s", k, rw_last_error(ctx));
+        check_map(&map);
         cr_assert_leq(rw_score_map_of(&map, score[0]), rw_score_map_of(&map, score[3]));
     }
 }
