@@ -1,8 +1,5 @@
 #include "binning/bins.h"
 
-#include "base/bits.h"
-#include "base/mem.h"
-
 /* What a feature's values become. */
 struct coder {
     struct rw_code_search search;

@@ -1,7 +1,5 @@
 /* From values to intervals between boundaries, a chunk at a time, and from the intervals of all
  * chunks to the codes of one data set. */
-#include "base/bits.h"
-#include "base/mem.h"
 #include "binning/chunks.h"
 #include "comm/comm.h"
 

@@ -1,8 +1,6 @@
 /* The values of the sampled documents, held until they have decided the boundaries. */
 #include "binning/chunks.h"
 
-#include "base/bits.h"
-#include "base/mem.h"
 #include "comm/comm.h"
 
 #if RW_HAS_X86
@@ -390,10 +388,50 @@ int rw_chunks_hold(struct rw_chunks *chunks, uint32_t p, int thread,
 
 /* ---- boundaries ---- */
 
-static int gather_held(struct rw_all_held *all)
+static uint32_t held_zeros(const struct rw_chunk *chunk, const struct rw_held *held)
+{
+    return held->rest_is_zero ? chunk->n_sampled - held->n : 0;
+}
+/* Values of the sampled documents by feature, column by column: this worker's, or, of some
+ * features, those of all workers. */
+struct held_at {
+    uint32_t chunk, held;
+};
+struct all_held {
+    struct rw_chunks *chunks;
+    struct held_at *at;        /* this worker's; owned */
+    uint32_t *end;             /* [RW_FEATURE_IDS] behind each feature's; owned */
+    struct rw_cut_part *other; /* of all workers, in place of `at`; owned */
+    void *received;            /* their values; owned */
+};
+static uint32_t all_held_begin(const struct all_held *all, uint32_t f)
+{
+    return f ? all->end[f - 1] : 0;
+}
+
+static void all_held_release(struct all_held *all)
+{
+    rw_mem_free(all->at);
+    rw_mem_free(all->end);
+    rw_mem_free(all->other);
+    rw_mem_free(all->received);
+}
+
+/* How many each feature has become where its first one goes. Returns how many all have. */
+static uint32_t begins_of_counts(uint32_t *count)
+{
+    uint32_t n = 0;
+    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
+        const uint32_t of_feature = count[f];
+        count[f] = n;
+        n += of_feature;
+    }
+    return n;
+}
+
+static int gather_held(struct all_held *all)
 {
     const struct rw_chunks *chunks = all->chunks;
-    uint32_t n = 0;
     RW_TRY(RW_NEW(chunks->ctx, all->end, RW_FEATURE_IDS));
     for (uint32_t p = 0; p < chunks->n_chunks; p++) {
         const struct rw_chunk *chunk = &chunks->chunk[p];
@@ -405,22 +443,17 @@ static int gather_held(struct rw_all_held *all)
             feature->n_other += chunks->rule.absent_missing ? held->n_present : held->n;
         }
     }
-    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
-        const uint32_t of_feature = all->end[f];
-        all->end[f] = n;
-        n += of_feature;
-    }
-    RW_TRY(RW_NEW_RAW(chunks->ctx, all->at, n));
+    RW_TRY(RW_NEW_RAW(chunks->ctx, all->at, begins_of_counts(all->end)));
     for (uint32_t p = 0; p < chunks->n_chunks; p++) {
         const struct rw_chunk *chunk = &chunks->chunk[p];
         for (uint32_t c = 0; c < chunk->n_held; c++)
-            all->at[all->end[chunk->held[c].feature]++] = (struct rw_held_at){p, c};
+            all->at[all->end[chunk->held[c].feature]++] = (struct held_at){p, c};
     }
     return RW_OK;
 }
 
 /* A feature's values, part by part; `room` has those that are not written down as floats. */
-static int gather_parts(const struct rw_all_held *all, uint32_t begin, uint32_t n, float *room,
+static int gather_parts(const struct all_held *all, uint32_t begin, uint32_t n, float *room,
                         struct rw_chunk_scratch *s)
 {
     RW_TRY(RW_GROW(NULL, s->part, s->part_room, n));
@@ -429,13 +462,13 @@ static int gather_parts(const struct rw_all_held *all, uint32_t begin, uint32_t 
             s->part[k] = all->other[begin + k];
             continue;
         }
-        const struct rw_held_at *at = &all->at[begin + k];
+        const struct held_at *at = &all->at[begin + k];
         const struct rw_chunk *chunk = &all->chunks->chunk[at->chunk];
         const struct rw_held *held = &chunk->held[at->held];
         float *value = (float *)rw_held_values(chunk, held, room);
         s->part[k] =
             (struct rw_cut_part){.column = {.feature = held->feature, .n = held->n, .value = value},
-                                 .n_zeros = rw_held_zeros(chunk, held)};
+                                 .n_zeros = held_zeros(chunk, held)};
         room += value == room ? held->n : 0;
     }
     return RW_OK;
@@ -443,14 +476,14 @@ static int gather_parts(const struct rw_all_held *all, uint32_t begin, uint32_t 
 
 static int find_some(void *user, struct rw_share *share)
 {
-    const struct rw_all_held *all = user;
+    const struct all_held *all = user;
     const struct rw_chunks *chunks = all->chunks;
     const struct rw_cut_sample sample = {.n = chunks->sample->n_all};
     struct rw_cut_intervals intervals;
     for (uint64_t f, end; rw_share_next(share, &f, &end);) {
         struct rw_chunk_feature *feature = &chunks->feature[f];
         struct rw_chunk_scratch *s = &chunks->scratch[share->thread];
-        const uint32_t begin = rw_all_held_begin(all, (uint32_t)f), n = all->end[f] - begin;
+        const uint32_t begin = all_held_begin(all, (uint32_t)f), n = all->end[f] - begin;
         if (n == 0)
             continue;
         RW_TRY(gather_parts(all, begin, n, (float *)s->rank.picked, s));
@@ -501,7 +534,7 @@ static int make_scratch(struct rw_chunks *chunks)
 }
 
 /* Boundaries of the features of `all`, whose values are those of the whole sample. */
-static int find_bounds(struct rw_all_held *all)
+static int find_bounds(struct all_held *all)
 {
     struct rw_chunks *chunks = all->chunks;
     struct rw_ctx *ctx = chunks->ctx;
@@ -520,54 +553,27 @@ static int find_bounds(struct rw_all_held *all)
     return RW_OK;
 }
 
-/* One worker finds them all; of several each finds those of some features, from what all hold. */
-static int find_all_bounds(struct rw_all_held *own)
-{
-    struct rw_ctx *ctx = own->chunks->ctx;
-    if (rw_n_workers(ctx) == 1)
-        return find_bounds(own);
-    for (uint32_t group = 0; group < RW_HELD_GROUPS; group++) {
-        RW_RELEASED(rw_all_held_release) struct rw_all_held all = {.chunks = own->chunks};
-        RW_TRY(rw_chunks_exchange_held(own, group, &all));
-        RW_TRY(rw_comm_agree(ctx, all.end ? find_bounds(&all) : RW_OK));
-    }
-    return rw_chunks_share_bounds(own->chunks);
-}
+/* ---- what workers tell each other of their chunks: feature f is worker f mod P's ---- */
 
-int rw_chunks_find_bounds(struct rw_chunks *chunks)
-{
-    struct rw_all_held own = {.chunks = chunks};
-    int status = rw_comm_agree(chunks->ctx, gather_held(&own));
-    if (status >= 0)
-        status = find_all_bounds(&own);
-    if (status >= 0)
-        status = plan_features(chunks);
-    if (status >= 0)
-        status = make_scratch(chunks);
-    rw_all_held_release(&own);
-    return rw_comm_agree(chunks->ctx, status);
-}
+enum { HELD_GROUPS = 16 };
 
-/* What workers tell each other of their chunks. Feature f is worker f mod P's. */
 /* A feature's held values as they are sent: this, then the values. */
 struct held_header {
     uint32_t feature, n_values, n_zeros;
 };
 
-/* ---- held values ---- */
-
 /* Writes the features of worker r and of a group, unless `to` is NULL. Returns their bytes. */
-static size_t write_held(const struct rw_all_held *own, uint32_t r, uint32_t n_workers,
-                         uint32_t group, char *to)
+static size_t write_held(const struct all_held *own, uint32_t r, uint32_t n_workers, uint32_t group,
+                         char *to)
 {
     size_t bytes = 0;
-    for (uint32_t f = r + group * n_workers; f < RW_FEATURE_IDS; f += n_workers * RW_HELD_GROUPS) {
+    for (uint32_t f = r + group * n_workers; f < RW_FEATURE_IDS; f += n_workers * HELD_GROUPS) {
         struct held_header header = {.feature = f};
-        const uint32_t first = rw_all_held_begin(own, f), end = own->end[f];
+        const uint32_t first = all_held_begin(own, f), end = own->end[f];
         for (uint32_t k = first; k < end; k++) {
             const struct rw_chunk *chunk = &own->chunks->chunk[own->at[k].chunk];
             header.n_values += chunk->held[own->at[k].held].n;
-            header.n_zeros += rw_held_zeros(chunk, &chunk->held[own->at[k].held]);
+            header.n_zeros += held_zeros(chunk, &chunk->held[own->at[k].held]);
         }
         if (first == end)
             continue;
@@ -587,7 +593,7 @@ static size_t write_held(const struct rw_all_held *own, uint32_t r, uint32_t n_w
     return bytes;
 }
 
-static int pack_held(const struct rw_all_held *own, uint32_t group, void **send, size_t *begin)
+static int pack_held(const struct all_held *own, uint32_t group, void **send, size_t *begin)
 {
     struct rw_ctx *ctx = own->chunks->ctx;
     const uint32_t n_workers = (uint32_t)rw_n_workers(ctx);
@@ -600,47 +606,13 @@ static int pack_held(const struct rw_all_held *own, uint32_t group, void **send,
     return RW_OK;
 }
 
-/* Calls of `take` for each feature of what was received, in the order of workers, then features. */
-typedef void held_fn(struct rw_all_held *all, const struct held_header *header, float *value);
-static int walk_held(struct rw_all_held *all, size_t n_bytes, held_fn *take)
-{
-    char *at = all->received, *end = at + n_bytes;
-    while (at < end) {
-        struct held_header header = {.feature = UINT32_MAX};
-        if ((size_t)(end - at) >= sizeof(header))
-            memcpy(&header, at, sizeof(header));
-        if (header.feature > RW_MAX_FEATURE ||
-            header.n_values > ((size_t)(end - at) - sizeof(header)) / sizeof(float) ||
-            header.n_zeros > RW_MAX_DOCS)
-            return rw_comm_nonsense(all->chunks->ctx, "values");
-        at += sizeof(header);
-        take(all, &header, (float *)(void *)at);
-        at += header.n_values * sizeof(float);
-    }
-    return RW_OK;
-}
-
-static void count_held(struct rw_all_held *all, const struct held_header *header, float *value)
-{
-    (void)value;
-    all->end[header->feature]++;
-}
-
-static void list_held(struct rw_all_held *all, const struct held_header *header, float *value)
-{
-    const uint32_t k = all->end[header->feature]++;
-    all->other[k] = (struct rw_cut_part){
-        .column = {.feature = header->feature, .n = header->n_values, .value = value},
-        .n_zeros = header->n_zeros};
-}
-
 /* All workers together hold no more values of a feature than they have sampled documents, for which
  * there is room. */
-static int check_held(const struct rw_all_held *all)
+static int check_held(const struct all_held *all)
 {
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
         uint64_t n = 0;
-        for (uint32_t k = rw_all_held_begin(all, f); k < all->end[f]; k++)
+        for (uint32_t k = all_held_begin(all, f); k < all->end[f]; k++)
             n += (uint64_t)all->other[k].column.n + all->other[k].n_zeros;
         if (n > all->chunks->sample->n_all)
             return rw_comm_nonsense(all->chunks->ctx, "values");
@@ -648,26 +620,44 @@ static int check_held(const struct rw_all_held *all)
     return RW_OK;
 }
 
-/* all->other and all->end of what was received; none if that is nothing. */
-static int list_received(struct rw_all_held *all, size_t n_bytes)
+/* all->other and all->end of what was received, in the order of workers, then features; none if
+ * that is nothing. */
+static int list_received(struct all_held *all, size_t n_bytes)
 {
     struct rw_ctx *ctx = all->chunks->ctx;
-    uint32_t n = 0;
+    char *const end = (char *)all->received + n_bytes;
     if (n_bytes == 0)
         return RW_OK;
     RW_TRY(RW_NEW(ctx, all->end, RW_FEATURE_IDS));
-    RW_TRY(walk_held(all, n_bytes, count_held));
-    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
-        const uint32_t of_feature = all->end[f];
-        all->end[f] = n;
-        n += of_feature;
+    for (int writes = 0; writes <= 1; writes++) {
+        for (char *at = all->received; at < end;) {
+            struct held_header header = {.feature = UINT32_MAX};
+            if ((size_t)(end - at) >= sizeof(header))
+                memcpy(&header, at, sizeof(header));
+            if (header.feature > RW_MAX_FEATURE ||
+                header.n_values > ((size_t)(end - at) - sizeof(header)) / sizeof(float) ||
+                header.n_zeros > RW_MAX_DOCS)
+                return rw_comm_nonsense(ctx, "values");
+            const uint32_t k = all->end[header.feature]++;
+            at += sizeof(header);
+            if (writes)
+                all->other[k] = (struct rw_cut_part){.column = {.feature = header.feature,
+                                                                .n = header.n_values,
+                                                                .value = (float *)(void *)at},
+                                                     .n_zeros = header.n_zeros};
+            at += header.n_values * sizeof(float);
+        }
+        if (!writes)
+            RW_TRY(RW_NEW_RAW(ctx, all->other, begins_of_counts(all->end)));
     }
-    RW_TRY(RW_NEW_RAW(ctx, all->other, n));
-    RW_TRY(walk_held(all, n_bytes, list_held));
     return check_held(all);
 }
 
-int rw_chunks_exchange_held(const struct rw_all_held *own, uint32_t group, struct rw_all_held *all)
+/* From what this worker holds to all that is held of those features of group `group`, of
+ * HELD_GROUPS, whose boundaries this worker finds (without `end` if that is nothing): some features
+ * at a time, for their values stand in memory beside those that are held. *all is zeroed, and
+ * released by the caller. */
+static int exchange_held(const struct all_held *own, uint32_t group, struct all_held *all)
 {
     struct rw_ctx *ctx = all->chunks->ctx;
     const size_t n_workers = (size_t)rw_n_workers(ctx);
@@ -680,16 +670,6 @@ int rw_chunks_exchange_held(const struct rw_all_held *own, uint32_t group, struc
     RW_TRY(rw_comm_exchange(ctx, send, send_begin, &all->received, begin));
     return rw_comm_agree(ctx, list_received(all, begin[n_workers]));
 }
-
-void rw_all_held_release(struct rw_all_held *all)
-{
-    rw_mem_free(all->at);
-    rw_mem_free(all->end);
-    rw_mem_free(all->other);
-    rw_mem_free(all->received);
-}
-
-/* ---- boundaries ---- */
 
 /* Features of this worker: each id, the number of its boundaries, and they. */
 static int pack_bounds(const struct rw_chunks *chunks, uint32_t **send, size_t *n)
@@ -739,7 +719,8 @@ static int take_bounds(struct rw_chunks *chunks, const uint32_t *told, size_t n)
     return RW_OK;
 }
 
-int rw_chunks_share_bounds(struct rw_chunks *chunks)
+/* All features' boundaries to all workers. */
+static int share_bounds(struct rw_chunks *chunks)
 {
     struct rw_ctx *ctx = chunks->ctx;
     const size_t n_workers = (size_t)rw_n_workers(ctx);
@@ -752,6 +733,34 @@ int rw_chunks_share_bounds(struct rw_chunks *chunks)
     RW_TRY(rw_comm_agree(ctx, status));
     RW_TRY(rw_comm_gather_all(ctx, send, n * sizeof(*send), &told, begin));
     return rw_comm_agree(ctx, take_bounds(chunks, told, begin[n_workers] / sizeof(*send)));
+}
+
+/* One worker finds them all; of several each finds those of some features, from what all hold. */
+static int find_all_bounds(struct all_held *own)
+{
+    struct rw_ctx *ctx = own->chunks->ctx;
+    if (rw_n_workers(ctx) == 1)
+        return find_bounds(own);
+    for (uint32_t group = 0; group < HELD_GROUPS; group++) {
+        RW_RELEASED(all_held_release) struct all_held all = {.chunks = own->chunks};
+        RW_TRY(exchange_held(own, group, &all));
+        RW_TRY(rw_comm_agree(ctx, all.end ? find_bounds(&all) : RW_OK));
+    }
+    return share_bounds(own->chunks);
+}
+
+int rw_chunks_find_bounds(struct rw_chunks *chunks)
+{
+    struct all_held own = {.chunks = chunks};
+    int status = rw_comm_agree(chunks->ctx, gather_held(&own));
+    if (status >= 0)
+        status = find_all_bounds(&own);
+    if (status >= 0)
+        status = plan_features(chunks);
+    if (status >= 0)
+        status = make_scratch(chunks);
+    all_held_release(&own);
+    return rw_comm_agree(chunks->ctx, status);
 }
 
 /* ---- what was found ---- */

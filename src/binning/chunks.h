@@ -158,10 +158,6 @@ static inline const uint32_t *rw_chunk_rows(const struct rw_chunk_scratch *s, ui
     return s->shares_rows ? s->row : s->row + s->begin[i];
 }
 
-static inline uint32_t rw_held_zeros(const struct rw_chunk *chunk, const struct rw_held *held)
-{
-    return held->rest_is_zero ? chunk->n_sampled - held->n : 0;
-}
 /* [n_held] rows of the sampled documents, or bits, of which 4 bytes hold 32. */
 static inline uint32_t *rw_held_rows(const struct rw_chunk *chunk, const struct rw_held *held)
 {
@@ -170,32 +166,6 @@ static inline uint32_t *rw_held_rows(const struct rw_chunk *chunk, const struct 
 /* [n] values, where they stand or, of fewer bytes, in `room`. */
 const float *rw_held_values(const struct rw_chunk *chunk, const struct rw_held *held, float *room);
 
-/* Values of the sampled documents by feature, column by column: this worker's, or, of some
- * features, those of all workers. */
-struct rw_held_at {
-    uint32_t chunk, held;
-};
-struct rw_all_held {
-    struct rw_chunks *chunks;
-    struct rw_held_at *at;     /* this worker's; owned */
-    uint32_t *end;             /* [RW_FEATURE_IDS] behind each feature's; owned */
-    struct rw_cut_part *other; /* of all workers, in place of `at`; owned */
-    void *received;            /* their values; owned */
-};
-static inline uint32_t rw_all_held_begin(const struct rw_all_held *all, uint32_t f)
-{
-    return f ? all->end[f - 1] : 0;
-}
-/* With many workers, between what is this worker's and what is of all (chunks.c). From what
- * this worker holds to all that is held of those features of group `group`, of RW_HELD_GROUPS,
- * whose boundaries this worker finds (without `end` if that is nothing): some features at a time,
- * for their values stand in memory beside those that are held. *all is zeroed, and released by
- * rw_all_held_release. */
-enum { RW_HELD_GROUPS = 16 };
-int rw_chunks_exchange_held(const struct rw_all_held *own, uint32_t group, struct rw_all_held *all);
-void rw_all_held_release(struct rw_all_held *all);
-/* Then all features' boundaries. */
-int rw_chunks_share_bounds(struct rw_chunks *chunks);
 /* When all are added, the first thread's `most`, and how many documents have each feature: of all
  * workers. */
 int rw_chunks_share_found(struct rw_chunks *chunks);

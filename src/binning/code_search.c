@@ -1,7 +1,5 @@
 #include "binning/bins.h"
 
-#include "base/bits.h"
-
 #if RW_HAS_X86
 #include <immintrin.h>
 #endif
@@ -108,16 +106,23 @@ enum { VECTORS = 4, LANES_AVX2 = 8 * VECTORS, LANES_AVX512 = 16 * VECTORS };
 
 #define LOOKUP_AVX2 static inline __attribute__((always_inline)) RW_AVX2
 
+/* Keys of some lanes, by the mask's bits, into `most`. */
+static inline void raise_most(unsigned mask, const int32_t *key, const int32_t *position,
+                              int32_t *most)
+{
+    for (; mask; mask &= mask - 1) {
+        const int i = __builtin_ctz(mask);
+        if (key[i] > most[position[i]])
+            most[position[i]] = key[i];
+    }
+}
+
 LOOKUP_AVX2 void raise_avx2(int mask, __m256i key, __m256i at, int32_t *most)
 {
     int32_t keys[8], positions[8];
     _mm256_storeu_si256((__m256i *)keys, key);
     _mm256_storeu_si256((__m256i *)positions, at);
-    for (; mask; mask &= mask - 1) {
-        const int i = __builtin_ctz((unsigned)mask);
-        if (keys[i] > most[positions[i]])
-            most[positions[i]] = keys[i];
-    }
+    raise_most((unsigned)mask, keys, positions, most);
 }
 
 /* The positions of VECTORS vectors of 8. */
@@ -206,11 +211,7 @@ LOOKUP_AVX512 void raise_avx512(unsigned mask, __m512i key, __m512i at, int32_t 
     int32_t keys[16], positions[16];
     _mm512_storeu_si512(keys, key);
     _mm512_storeu_si512(positions, at);
-    for (; mask; mask &= mask - 1) {
-        const int i = __builtin_ctz(mask);
-        if (keys[i] > most[positions[i]])
-            most[positions[i]] = keys[i];
-    }
+    raise_most(mask, keys, positions, most);
 }
 
 /* The positions of VECTORS vectors of 16; the first five halvings look into two vectors. */

@@ -3,8 +3,6 @@
 #include <float.h>
 #include <zlib.h>
 
-#include "base/bits.h"
-#include "base/mem.h"
 #include "base/rng.h"
 #include "comm/comm.h"
 

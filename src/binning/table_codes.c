@@ -1,6 +1,5 @@
 #include "binning/bins.h"
 
-#include "base/mem.h"
 #include "dataset/table.h"
 
 enum {

@@ -7,7 +7,6 @@
  * builders still hold, and both together are little more than either. */
 #include <stdio.h>
 
-#include "base/mem.h"
 #include "dataset/dataset.h"
 
 enum {

@@ -5,7 +5,6 @@
 #include <pthread.h>
 
 #include "base/machine.h"
-#include "base/mem.h"
 #include "dataset/dataset.h"
 
 #if RW_HAS_X86

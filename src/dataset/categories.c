@@ -2,9 +2,6 @@
 
 #include <stdlib.h>
 
-#include "base/bits.h"
-#include "base/mem.h"
-
 void rw_categories_release(struct rw_categories *categories)
 {
     for (uint32_t i = 0; categories->of && i < categories->n; i++) {

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/mem.h"
 #include "comm/comm.h"
 #include "dataset/categories.h"
 #include "dataset/names.h"

@@ -8,9 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/bits.h"
 #include "base/exact.h"
-#include "base/mem.h"
 #include "base/system.h"
 #include "comm/comm.h"
 
@@ -19,25 +17,18 @@ int rw_dataset_new(struct rw_ctx *ctx, struct rw_dataset **out)
     return RW_NEW(ctx, *out, 1);
 }
 
-/* The values stand in the map of a cache, beside what is needed. */
-static void forget_mapped(struct rw_dataset *dataset)
-{
-    for (uint32_t i = 0; i < dataset->n_columns; i++) {
-        struct rw_column *column = &dataset->column[i];
-        rw_system_forget(column->row, column->row ? column->n * sizeof(*column->row) : 0);
-        rw_system_forget(column->value, column->n * sizeof(*column->value));
-    }
-}
-
 void rw_dataset_drop_values(struct rw_dataset *dataset)
 {
-    if (dataset->cache.p && dataset->column && !dataset->column_block.p)
-        forget_mapped(dataset);
-    for (uint32_t i = 0;
-         !dataset->cache.p && dataset->column && !dataset->column_block.p && i < dataset->n_columns;
+    for (uint32_t i = 0; dataset->column && !dataset->column_block.p && i < dataset->n_columns;
          i++) {
-        rw_mem_free(dataset->column[i].row);
-        rw_mem_free(dataset->column[i].value);
+        struct rw_column *column = &dataset->column[i];
+        if (dataset->cache.p) { /* they stand in its map, beside what is needed */
+            rw_system_forget(column->row, column->row ? column->n * sizeof(*column->row) : 0);
+            rw_system_forget(column->value, column->n * sizeof(*column->value));
+        } else {
+            rw_mem_free(column->row);
+            rw_mem_free(column->value);
+        }
     }
     rw_mem_free_large(dataset->column_block.p, dataset->column_block.n_bytes);
     rw_mem_free_large(dataset->early_block.p, dataset->early_block.n_bytes);
@@ -45,6 +36,20 @@ void rw_dataset_drop_values(struct rw_dataset *dataset)
     dataset->column_block.p = dataset->early_block.p = NULL;
     dataset->column = NULL;
     dataset->n_columns = 0;
+}
+
+static void **array_of(const struct rw_side_column *column, struct rw_dataset *dataset)
+{
+    return (void **)(void *)((char *)dataset + column->member);
+}
+
+static void free_side_columns(struct rw_dataset *dataset)
+{
+    for (int i = 0; i < RW_SIDE_COLUMNS; i++) {
+        if (!rw_side_columns[i].by_query) /* whose array is that of the documents' weights */
+            rw_mem_free(*array_of(&rw_side_columns[i], dataset));
+    }
+    rw_mem_free(dataset->pairs.offset);
 }
 
 void rw_dataset_free(struct rw_dataset *dataset)
@@ -68,7 +73,7 @@ void rw_dataset_free(struct rw_dataset *dataset)
         rw_mem_free(dataset->origin.file[i]);
     rw_mem_free(dataset->origin.file);
     rw_mem_free(dataset->origin.location);
-    rw_side_columns_free(dataset);
+    free_side_columns(dataset);
     rw_names_free(dataset->name, dataset->n_names);
     rw_vocabulary_free(dataset->vocabulary);
     rw_mem_free(dataset);
@@ -377,23 +382,9 @@ const struct rw_side_column *rw_side_column_find(const char *name)
     return NULL;
 }
 
-static void **array_of(const struct rw_side_column *column, struct rw_dataset *dataset)
-{
-    return (void **)(void *)((char *)dataset + column->member);
-}
-
 const void *rw_side_column_of(const struct rw_side_column *column, const struct rw_dataset *dataset)
 {
     return *(const void *const *)(const void *)((const char *)dataset + column->member);
-}
-
-void rw_side_columns_free(struct rw_dataset *dataset)
-{
-    for (int i = 0; i < RW_SIDE_COLUMNS; i++) {
-        if (!rw_side_columns[i].by_query) /* whose array is that of the documents' weights */
-            rw_mem_free(*array_of(&rw_side_columns[i], dataset));
-    }
-    rw_mem_free(dataset->pairs.offset);
 }
 
 /* n_columns numbers of each document or query, in range, become the column's array: double, float

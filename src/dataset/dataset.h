@@ -304,7 +304,6 @@ const struct rw_side_column *rw_side_column_find(const char *name);
 /* Its array; NULL: the set has none. */
 const void *rw_side_column_of(const struct rw_side_column *column,
                               const struct rw_dataset *dataset);
-void rw_side_columns_free(struct rw_dataset *dataset);
 /* What a document adds to the column's part of a fingerprint; of columns of numbers that the set
  * has.
  */

@@ -2,8 +2,6 @@
 
 #include <stdio.h>
 
-#include "base/bits.h"
-#include "base/mem.h"
 #include "comm/comm.h"
 
 enum {
@@ -79,45 +77,31 @@ static unsigned any_inexact(const struct rw_array *a, const uint32_t *element, u
         }                                                                            \
     } while (0)
 
+/* Types of numbers: name, C type, what is noted of each one, how it becomes a float. */
+#define VALUE_TYPES(ROW)                                              \
+    ROW(F32, float, (void)0, (float))                                 \
+    ROW(F64, double, (void)0, (float))                                \
+    ROW(F16, uint16_t, (void)0, rw_float_of_half)                     \
+    ROW(I8, int8_t, (void)0, (float))                                 \
+    ROW(I16, int16_t, (void)0, (float))                               \
+    ROW(I32, int32_t, high |= (uint32_t)(one ^ (one >> 31)), (float)) \
+    ROW(I64, int64_t, high |= (uint64_t)(one ^ (one >> 63)), (float)) \
+    ROW(U8, uint8_t, (void)0, (float))                                \
+    ROW(U16, uint16_t, (void)0, (float))                              \
+    ROW(U32, uint32_t, high |= one, (float))                          \
+    ROW(U64, uint64_t, high |= one, (float))
+#define CONVERT_CASE(name, type, note, as) \
+    case RW_VALUE_##name:                  \
+        CONVERT(type, note, as);           \
+        break;
+
 /* Elements element[i], or first + i, as they are: as float32. n: at most TILE. */
 static unsigned convert(const struct rw_array *a, const uint32_t *element, uint32_t first,
                         uint32_t n, float *to)
 {
     uint64_t high = 0; /* bits of all magnitudes, or somewhat more */
     switch (a->type) {
-    case RW_VALUE_F32:
-        CONVERT(float, (void)0, (float));
-        break;
-    case RW_VALUE_F64:
-        CONVERT(double, (void)0, (float));
-        break;
-    case RW_VALUE_I8:
-        CONVERT(int8_t, (void)0, (float));
-        break;
-    case RW_VALUE_I16:
-        CONVERT(int16_t, (void)0, (float));
-        break;
-    case RW_VALUE_I32:
-        CONVERT(int32_t, high |= (uint32_t)(one ^ (one >> 31)), (float));
-        break;
-    case RW_VALUE_I64:
-        CONVERT(int64_t, high |= (uint64_t)(one ^ (one >> 63)), (float));
-        break;
-    case RW_VALUE_U8:
-        CONVERT(uint8_t, (void)0, (float));
-        break;
-    case RW_VALUE_U16:
-        CONVERT(uint16_t, (void)0, (float));
-        break;
-    case RW_VALUE_U32:
-        CONVERT(uint32_t, high |= one, (float));
-        break;
-    case RW_VALUE_U64:
-        CONVERT(uint64_t, high |= one, (float));
-        break;
-    case RW_VALUE_F16:
-        CONVERT(uint16_t, (void)0, rw_float_of_half);
-        break;
+        VALUE_TYPES(CONVERT_CASE)
     case RW_VALUE_BITS:
         for (uint32_t i = 0; i < n; i++)
             to[i] = (float)bit_of(a->data, a->bit + element_of(element, first, i));
@@ -827,23 +811,19 @@ static int copy_stream(struct rw_ctx *ctx, struct copy_job *job)
     return RW_OK;
 }
 
-static void copy_release(struct copy_job *job)
-{
-    rw_dataset_free(job->dataset);
-}
-
 int rw_dataset_from_table(struct rw_ctx *ctx, const struct rw_table *table, struct rw_dataset **out)
 {
     RW_DEFAULT_FPENV;
     RW_RELEASED(rw_table_close) struct rw_table_reader reader = {.table = table};
-    RW_RELEASED(copy_release) struct copy_job job = {.reader = &reader, .end = table->n_docs};
+    RW_SCOPED(rw_dataset_free) struct rw_dataset *dataset = NULL;
     *out = NULL;
     RW_TRY(rw_table_open(ctx, &reader, table));
-    RW_TRY(rw_table_documents(ctx, table, &job.dataset));
+    RW_TRY(rw_table_documents(ctx, table, &dataset));
+    struct copy_job job = {.reader = &reader, .dataset = dataset, .end = table->n_docs};
     RW_TRY(make_columns(ctx, &job));
     RW_TRY(reader.whole ? copy_stream(ctx, &job) : copy_values(ctx, &job));
     rw_table_tell(ctx, &reader);
-    *out = RW_TAKE(job.dataset);
+    *out = RW_TAKE(dataset);
     return RW_OK;
 }
 

@@ -8,7 +8,6 @@
 #include <zlib.h>
 
 #include "base/exact.h"
-#include "base/mem.h"
 #include "base/rng.h"
 #include "binning/bins.h"
 #include "io/cache/cache.h"

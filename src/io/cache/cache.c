@@ -4,7 +4,6 @@
 #include <sys/mman.h>
 #include <zlib.h>
 
-#include "base/mem.h"
 #include "dataset/categories.h"
 #include "io/data_format.h"
 #include "io/input.h"
@@ -42,7 +41,8 @@ int rw_cache_layout(const struct rw_cache_header *h, uint64_t most_bytes,
 
 /* --- reading --- */
 
-int rw_cache_damaged(const struct rw_cache_file *f, const char *what)
+/* RW_ERR_FORMAT, with what is damaged. */
+static int damaged(const struct rw_cache_file *f, const char *what)
 {
     return rw_fail(f->ctx, RW_ERR_FORMAT, "'%s' is damaged: %s", f->name, what);
 }
@@ -58,7 +58,7 @@ int rw_cache_take_header(struct rw_cache_file *f, const void *head, size_t n_byt
                        f->name, sizeof(*h) + RW_CACHE_CRC_BYTES, (unsigned long long)file_bytes);
     memcpy(h, head, sizeof(*h));
     if (memcmp(h->magic, RW_CACHE_MAGIC, sizeof(h->magic)) != 0)
-        return rw_cache_damaged(f, "it does not begin as a cache");
+        return damaged(f, "it does not begin as a cache");
     if (h->byte_order != RW_CACHE_BYTE_ORDER)
         return rw_fail(f->ctx, RW_ERR_FORMAT,
                        "'%s' is damaged, or was made on a machine of another "
@@ -81,7 +81,7 @@ int rw_cache_check_sum(const struct rw_cache_file *f, uint32_t crc, uint32_t wri
 {
     return crc == crc32_combine(written, rw_checksum(0, &written, sizeof(written)), sizeof(written))
                ? RW_OK
-               : rw_cache_damaged(f, "its checksum does not match");
+               : damaged(f, "its checksum does not match");
 }
 
 /* Behind a checksum that is right, counts that are wrong are no accident. */
@@ -89,21 +89,21 @@ int rw_cache_check_counts(struct rw_cache_file *f)
 {
     const struct rw_cache_header *h = &f->h;
     if (rw_cache_layout(h, h->file_bytes, &f->layout) < 0 || f->layout.file_bytes != h->file_bytes)
-        return rw_cache_damaged(f, "its counts do not fit its size");
+        return damaged(f, "its counts do not fit its size");
     if (h->has_bins > 1 || h->has_comments > 1 || h->n_docs == 0 || h->n_docs > RW_MAX_DOCS ||
         h->n_queries == 0 || h->n_queries > h->n_docs || h->weights > RW_CACHE_OF_QUERIES ||
         h->n_more_labels >= RW_MAX_LABELS || h->width > RW_FEATURE_IDS ||
         (h->width && h->n_names) || h->zero)
-        return rw_cache_damaged(f, "a count is out of range");
+        return damaged(f, "a count is out of range");
     if (!h->has_comments && h->comment_bytes)
-        return rw_cache_damaged(f, "there is text that belongs to no comment");
+        return damaged(f, "there is text that belongs to no comment");
     if (!h->has_bins && (h->n_cut_features || h->n_cuts || h->code_bytes))
-        return rw_cache_damaged(f, "there are cuts without a rule");
+        return damaged(f, "there are cuts without a rule");
     if (h->n_word_features && h->has_bins)
-        return rw_cache_damaged(f, "there are codes beside words");
+        return damaged(f, "there are codes beside words");
     if (h->n_columns > RW_FEATURE_IDS || h->n_names > RW_FEATURE_IDS ||
         h->n_word_features > RW_FEATURE_IDS)
-        return rw_cache_damaged(f, "too many features");
+        return damaged(f, "too many features");
     return RW_OK;
 }
 
@@ -175,7 +175,7 @@ static int check_sections(const struct rw_cache_file *f)
         if (row->invariant != RW_CACHE_ANY &&
             !section_is_good(row, f->map + layout->offset[i], layout->n_arrays[i] * layout->n[i],
                              end[row->of]))
-            return rw_cache_damaged(f, row->wrong);
+            return damaged(f, row->wrong);
     }
     return RW_OK;
 }
@@ -261,7 +261,7 @@ static int check_all(const struct rw_cache_file *f, const struct rw_bins *bins, 
 {
     struct checking job = {.file = f, .bins = bins};
     RW_TRY(rw_parallel(f->ctx, f->ctx->n_threads, n, 1, count_bad, &job));
-    return job.n_bad ? rw_cache_damaged(f, wrong) : RW_OK;
+    return job.n_bad ? damaged(f, wrong) : RW_OK;
 }
 
 /* Numbers of cuts have been checked when the codes' places were found. */
@@ -270,15 +270,15 @@ static int check_bins(const struct rw_cache_file *f)
     const struct rw_cuts *cuts = f->out->bins->cuts;
     for (uint32_t i = 0; i < cuts->n_features; i++) {
         if (!rw_dataset_column(f->out->documents, cuts->feature[i]))
-            return rw_cache_damaged(f, rw_cache_row[RW_CACHE_CUT_FEATURE].wrong);
+            return damaged(f, rw_cache_row[RW_CACHE_CUT_FEATURE].wrong);
         const float *cut = cuts->cut + cuts->offset[i];
         const uint32_t n = rw_cuts_n_bins(cuts, i);
         for (uint32_t b = 0; b < n; b++) {
             if (!is_clean(cut[b]) || (b && !(cut[b] > cut[b - 1])))
-                return rw_cache_damaged(f, "cuts do not ascend");
+                return damaged(f, "cuts do not ascend");
         }
         if (cut[n - 1] != FLT_MAX)
-            return rw_cache_damaged(f, "a feature's last cut is missing");
+            return damaged(f, "a feature's last cut is missing");
     }
     return check_all(f, f->out->bins, cuts->n_features, "a code or its document is out of range");
 }
@@ -304,10 +304,10 @@ static int check_texts(const struct rw_cache_file *f)
     const struct rw_dataset *dataset = f->out->documents;
     if (!texts_are_good(dataset->query_id.offset, dataset->n_queries, dataset->query_id.text, 0,
                         "\t\r\n"))
-        return rw_cache_damaged(f, rw_cache_row[RW_CACHE_QUERY_ID_OFFSET].wrong);
+        return damaged(f, rw_cache_row[RW_CACHE_QUERY_ID_OFFSET].wrong);
     if (dataset->comment.offset &&
         !texts_are_good(dataset->comment.offset, dataset->n_docs, dataset->comment.text, 1, "\n"))
-        return rw_cache_damaged(f, rw_cache_row[RW_CACHE_COMMENT_OFFSET].wrong);
+        return damaged(f, rw_cache_row[RW_CACHE_COMMENT_OFFSET].wrong);
     return RW_OK;
 }
 
@@ -320,7 +320,7 @@ static int check_ids(const struct rw_cache_file *f)
     for (uint32_t q = 0; q < dataset->n_queries && status >= 0; q++) {
         const char *id = rw_dataset_query_id(dataset, q);
         status = q && strcmp(id, rw_dataset_query_id(dataset, q - 1)) == 0
-                     ? rw_cache_damaged(f, "a query stands twice")
+                     ? damaged(f, "a query stands twice")
                      : rw_seen_add(f->ctx, seen, id, f->name, 0, 0);
     }
     return status;
@@ -341,7 +341,7 @@ static int next_block(const struct rw_cache_file *f, enum rw_cache_section secti
     const uint64_t from = begin + *at;
     if (end - from < RW_CACHE_ALIGN ||
         rw_cache_block((const void *)(f->map + from), f->h.n_docs, width, from, end, block) < 0)
-        return rw_cache_damaged(f, rw_cache_row[section].wrong);
+        return damaged(f, rw_cache_row[section].wrong);
     *at = block->end - begin;
     return RW_OK;
 }
@@ -349,7 +349,7 @@ static int next_block(const struct rw_cache_file *f, enum rw_cache_section secti
 /* After the last block. */
 static int end_blocks(const struct rw_cache_file *f, enum rw_cache_section section, uint64_t at)
 {
-    return at == f->layout.n[section] ? RW_OK : rw_cache_damaged(f, rw_cache_row[section].wrong);
+    return at == f->layout.n[section] ? RW_OK : damaged(f, rw_cache_row[section].wrong);
 }
 
 static int view_columns(const struct rw_cache_file *f)
@@ -429,13 +429,13 @@ static int view_bins(const struct rw_cache_file *f)
     RW_TRY(copy_section(f, RW_CACHE_CUT, &cuts->arena, (void **)&cuts->cut));
     RW_TRY(copy_section(f, RW_CACHE_HAS_MISSING, &cuts->arena, (void **)&cuts->has_missing));
     if (h->bins < 2 || h->bins > RW_MAX_BINS || h->absent_missing > 1)
-        return rw_cache_damaged(f, "its parameters are out of range");
+        return damaged(f, "its parameters are out of range");
     cuts->n_constant = h->n_constant;
     cuts->n_few = h->n_few;
     cuts->n_ignored = h->n_ignored;
     for (uint32_t i = 0; i < h->n_cut_features; i++) {
         if (cuts->offset[i + 1] - cuts->offset[i] > (uint64_t)h->bins)
-            return rw_cache_damaged(f, "a feature's number of cuts is wrong");
+            return damaged(f, "a feature's number of cuts is wrong");
     }
     cuts->n_features = h->n_cut_features;
     return view_codes(f, bins);
@@ -449,7 +449,7 @@ static int take_side_columns(const struct rw_cache_file *f)
     dataset->width = h->width;
     for (uint32_t c = 0; c < dataset->n_columns && h->width; c++) {
         if (dataset->column[c].feature >= h->width)
-            return rw_cache_damaged(f, "a feature is beyond its columns");
+            return damaged(f, "a feature is beyond its columns");
     }
     if (h->weights)
         RW_TRY(copy_section(f, RW_CACHE_WEIGHT, NULL, (void **)&dataset->weight));
@@ -457,7 +457,7 @@ static int take_side_columns(const struct rw_cache_file *f)
         const uint32_t begin = dataset->query_offset[q];
         for (uint32_t i = begin; i < dataset->query_offset[q + 1]; i++) {
             if (dataset->weight[i] != dataset->weight[begin])
-                return rw_cache_damaged(f, rw_cache_row[RW_CACHE_WEIGHT].wrong);
+                return damaged(f, rw_cache_row[RW_CACHE_WEIGHT].wrong);
         }
     }
     if (h->n_more_labels)
@@ -468,8 +468,14 @@ static int take_side_columns(const struct rw_cache_file *f)
 
 /* ---- names and words ---- */
 
-/* The texts of a section, [n], which hold all of its bytes; each ended by 0, and not empty. out:
- * owned. */
+/* What is wrong with a section, if RW_ERR_FORMAT. */
+static int say_damage(const struct rw_cache_file *f, enum rw_cache_section section, int status)
+{
+    return status == RW_ERR_FORMAT ? damaged(f, rw_cache_row[section].wrong) : status;
+}
+
+/* The texts of a section, [n], which hold all of its bytes; each ended by 0, and not empty.
+ * RW_ERR_FORMAT, without a message: they do not. out: the caller's. */
 static int find_texts(const struct rw_cache_file *f, enum rw_cache_section section, uint64_t n,
                       const char ***out)
 {
@@ -487,11 +493,12 @@ static int find_texts(const struct rw_cache_file *f, enum rw_cache_section secti
     return text == end ? RW_OK : RW_ERR_FORMAT;
 }
 
-static int take_names(const struct rw_cache_file *f, const char ***text)
+static int take_names(const struct rw_cache_file *f)
 {
+    RW_FREED const char **text = NULL;
     const uint32_t *feature = section_at(f, RW_CACHE_NAME_FEATURE), n = f->h.n_names;
     struct rw_dataset *dataset = f->out->documents;
-    RW_TRY(find_texts(f, RW_CACHE_NAME_TEXT, n, text));
+    RW_TRY(find_texts(f, RW_CACHE_NAME_TEXT, n, &text));
     if (n == 0)
         return RW_OK;
     RW_TRY(RW_NEW(f->ctx, dataset->name, n));
@@ -499,7 +506,7 @@ static int take_names(const struct rw_cache_file *f, const char ***text)
     for (uint32_t i = 0; i < n; i++) {
         dataset->name[i].feature = feature[i];
         dataset->n_names++;
-        RW_TRY(rw_mem_copy_text(f->ctx, &dataset->name[i].name, (*text)[i]));
+        RW_TRY(rw_mem_copy_text(f->ctx, &dataset->name[i].name, text[i]));
     }
     return RW_OK;
 }
@@ -535,8 +542,9 @@ static int take_vocabulary(const struct rw_cache_file *f)
     return RW_OK;
 }
 
-static int take_words(const struct rw_cache_file *f, const char ***text)
+static int take_words(const struct rw_cache_file *f)
 {
+    RW_FREED const char **text = NULL;
     const uint32_t *feature = section_at(f, RW_CACHE_WORD_FEATURE), n = f->h.n_word_features;
     const uint32_t *n_words = section_at(f, RW_CACHE_WORD_N);
     struct rw_dataset *dataset = f->out->documents;
@@ -546,8 +554,8 @@ static int take_words(const struct rw_cache_file *f, const char ***text)
             return RW_ERR_FORMAT;
         n_all += n_words[i];
     }
-    RW_TRY(find_texts(f, RW_CACHE_WORD_TEXT, n_all, text));
-    const char **own = *text;
+    RW_TRY(find_texts(f, RW_CACHE_WORD_TEXT, n_all, &text));
+    const char **own = text;
     for (uint32_t i = 0; i < n; own += n_words[i++]) {
         for (uint32_t k = 0; k < n_words[i]; k++) {
             if (strlen(own[k]) > RW_MAX_WORD_BYTES || (k && strcmp(own[k - 1], own[k]) >= 0))
@@ -556,7 +564,7 @@ static int take_words(const struct rw_cache_file *f, const char ***text)
     }
     if (n)
         RW_TRY(take_vocabulary(f));
-    own = *text;
+    own = text;
     for (uint32_t i = 0; i < n; own += n_words[i++]) {
         const struct rw_column *column = rw_dataset_column(dataset, feature[i]);
         if (!column || !values_are_words(column, n_words[i]))
@@ -564,16 +572,6 @@ static int take_words(const struct rw_cache_file *f, const char ***text)
         RW_TRY(rw_categories_set_words(f->ctx, dataset, feature[i], own, n_words[i]));
     }
     return RW_OK;
-}
-
-/* What a section's texts stand for; `section` says what is wrong if they cannot. */
-static int take_texts(const struct rw_cache_file *f, enum rw_cache_section section,
-                      int (*take)(const struct rw_cache_file *f, const char ***text))
-{
-    const char **text = NULL;
-    const int status = take(f, &text);
-    rw_mem_free(text);
-    return status == RW_ERR_FORMAT ? rw_cache_damaged(f, rw_cache_row[section].wrong) : status;
 }
 
 /* ---- all ---- */
@@ -603,8 +601,8 @@ int rw_cache_view(const struct rw_cache_file *f)
     if (f->h.has_bins)
         RW_TRY(check_bins(f));
     RW_TRY(take_side_columns(f));
-    RW_TRY(take_texts(f, RW_CACHE_NAME_FEATURE, take_names));
-    RW_TRY(take_texts(f, RW_CACHE_WORD_FEATURE, take_words));
+    RW_TRY(say_damage(f, RW_CACHE_NAME_FEATURE, take_names(f)));
+    RW_TRY(say_damage(f, RW_CACHE_WORD_FEATURE, take_words(f)));
     RW_TRY(rw_columns_agree(f->ctx, f->name, dataset));
     if (f->view == RW_CACHE_CODES) { /* columns whose values are left out are their features */
         RW_TRY(rw_binned_take_features(f->ctx, dataset->column, dataset->n_columns, f->out));

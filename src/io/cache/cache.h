@@ -128,8 +128,6 @@ struct rw_cache_file {
     struct rw_binned *out; /* borrowed */
 };
 
-/* RW_ERR_FORMAT, with what is damaged. */
-int rw_cache_damaged(const struct rw_cache_file *file, const char *what);
 /* The header, of a file of file_bytes that begins with `head`, without its counts. */
 int rw_cache_take_header(struct rw_cache_file *file, const void *head, size_t n_bytes,
                          uint64_t file_bytes);

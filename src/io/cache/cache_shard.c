@@ -3,7 +3,6 @@
 #include <sys/mman.h>
 #include <zlib.h>
 
-#include "base/mem.h"
 #include "base/system.h"
 #include "comm/comm.h"
 #include "io/cache/cache.h"

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/mem.h"
 #include "base/system.h"
 #include "dataset/categories.h"
 #include "io/cache/cache.h"
