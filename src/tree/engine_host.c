@@ -45,10 +45,10 @@ void rw_host_release(struct rw_host *host)
     for (int i = RW_MAX_SETS - 1; i >= 0; i--)
         rw_bins_free(host->set[i].bins);
     for (size_t i = 0; i < host->memory.n_owned; i++) {
-        if (host->memory.alloc)
-            host->memory.free(&host->base, host->memory.owned[i]);
-        else
+        if (!host->memory.alloc)
             rw_mem_free(host->memory.owned[i]);
+        else if (host->memory.free)
+            host->memory.free(&host->base, host->memory.owned[i]);
     }
     rw_mem_free(host->memory.owned);
 }

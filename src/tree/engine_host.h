@@ -18,7 +18,8 @@ struct rw_host_set {
 struct rw_host {
     struct rw_engine base;
     struct {
-        /* Where the engine's own memory comes from and goes to; NULL: ordinary memory. */
+        /* Where the engine's own memory comes from, NULL: ordinary memory; and goes to, NULL: it
+         * ends with the engine. */
         int (*alloc)(struct rw_engine *engine, void **out, size_t bytes);
         void (*free)(struct rw_engine *engine, void *p);
         void **owned; /* [n_owned] what rw_host_new made; released with the engine */

@@ -175,8 +175,7 @@ struct rw_grower {
     struct rw_grow_rules rules;
     struct rw_engine *engine;    /* of the tree being grown; borrowed */
     struct rw_grow_times *times; /* of it; borrowed */
-    uint32_t max_slots, max_histograms;
-    uint32_t n_histograms; /* that the engine keeps */
+    uint32_t n_histograms;       /* that the engine keeps */
     /* [max_slots] both. A batch is chosen while the engine waits: what is asked of all nodes then
      * is apart from their splits, each of which is several lines of the cache. */
     struct grow_node *node;
@@ -345,7 +344,7 @@ static int frontier_forget(struct rw_grower *g)
 {
     int32_t n, n_next = 0;
     int n_forgotten = 0;
-    if (g->n_histograms + (uint32_t)most_of_batch(g) <= g->max_histograms)
+    if (g->n_histograms + (uint32_t)most_of_batch(g) <= rw_grow_max_histograms(&g->rules))
         return RW_OK;
     begin_prospects(g, &n);
     while (n > 0 && n_next < g->n_left) {
@@ -384,7 +383,7 @@ static struct grow_entry among_all(const struct rw_grower *g, const struct grow_
 static void frontier_choose(struct rw_grower *g, int *is_last)
 {
     int64_t spare = 0;
-    const int64_t spare_histograms = (int64_t)g->max_histograms - g->n_histograms;
+    const int64_t spare_histograms = (int64_t)rw_grow_max_histograms(&g->rules) - g->n_histograms;
     int32_t n = 0, n_ranked = 0;
     *is_last = 0;
     g->n_batch = 0;
@@ -407,7 +406,8 @@ static void frontier_choose(struct rw_grower *g, int *is_last)
             return;
         if (g->n_batch == 0) {
             *is_last = place == g->n_left - 1;
-            spare = (int64_t)g->max_slots - g->n_slots - 2 * (int64_t)(g->n_left - place);
+            spare = (int64_t)rw_grow_max_slots(&g->rules) - g->n_slots -
+                    2 * (int64_t)(g->n_left - place);
         } else if (place == g->n_left - 1 || 2 * g->n_batch > spare)
             return;
         rw_split_copy(&g->batch[g->n_batch++], &g->split[next.slot]);
@@ -444,8 +444,6 @@ int rw_grower_new(struct rw_ctx *ctx, const struct rw_grow_rules *rules, struct 
     struct rw_arena *arena = rw_result_arena(grower);
     grower->ctx = ctx;
     grower->rules = *rules;
-    grower->max_slots = (uint32_t)n;
-    grower->max_histograms = rw_grow_max_histograms(rules);
     RW_TRY(RW_ARENA_NEW(ctx, arena, grower->node, n));
     RW_TRY(RW_ARENA_NEW(ctx, arena, grower->split, n));
     RW_TRY(RW_ARENA_NEW(ctx, arena, grower->slot_of, n));

@@ -54,12 +54,6 @@ static int sim_alloc(struct rw_engine *engine, void **out, size_t bytes)
     return RW_OK;
 }
 
-static void sim_free(struct rw_engine *engine, void *p)
-{
-    (void)engine; /* the whole range goes at close */
-    (void)p;
-}
-
 /* Every byte after an allocation must still be poison. */
 static int check_fences(const struct sim *sim)
 {
@@ -278,6 +272,5 @@ int rw_engine_open_sim(struct rw_ctx *ctx, int device, struct rw_engine **out)
         return rw_fail(ctx, RW_ERR_MEMORY, "sim: cannot reserve the device's range");
     }
     sim->ref.host.memory.alloc = sim_alloc;
-    sim->ref.host.memory.free = sim_free;
     return RW_OK;
 }
