@@ -1,5 +1,5 @@
 /* The program: what its commands share. Values and results (result.c), messages and outputs
- * (messages.c), commands and their options (options.c), data and workers (load.c). */
+ * (messages.c), the command line (main.c), data and workers (load.c). */
 #pragma once
 
 #include <errno.h>
@@ -12,13 +12,13 @@
 
 #include "rankwood.h"
 
+struct rw_cli;
+
 /* The result of a command, printed as --format names: text, JSON, CSV or LaTeX. A result is a
  * document, which is what JSON prints, and parts in the order of the text: tables, whose rows are
  * objects of the document or made for people only, and lines. CSV has the rows of the first table,
  * and of the later ones that have its columns, with every digit; LaTeX has all tables, and the
  * lines as comments. */
-struct rw_cli;
-
 enum rw_format { RW_FORMAT_TEXT, RW_FORMAT_JSON, RW_FORMAT_CSV, RW_FORMAT_LATEX };
 
 /* Figures as text, each valid until RW_FIGURES more are made by the thread. */
@@ -41,10 +41,10 @@ json_t *rw_result_param(const char *name, const char *value);
  * rw_result_real; i: int; u: unsigned; l: uint64_t; b: an int as true or false; o: json_t *, which
  * becomes the object's; O: json_t *, which stays the caller's, too. */
 json_t *rw_result_row(const char *keys, ...);
+/* Sets such fields of an object. */
+void rw_result_set(json_t *object, const char *keys, ...);
 /* Adds such an object to an array, and returns it. */
 json_t *rw_result_add(json_t *array, const char *keys, ...);
-/* Adds the fields of `more`, which is freed. */
-void rw_result_extend(json_t *object, json_t *more);
 /* RFC 4180: in quotes where it must be. */
 void rw_result_put_csv(FILE *out, const char *text);
 
@@ -242,7 +242,7 @@ struct rw_command {
     int (*run)(struct rw_cli *cli);
     const char *replaced_by; /* the output that may replace the first operand; NULL: none may */
     int has_results;         /* it prints some, as --format names */
-    int has_workers;         /* several may run it together (cli/cli.h) */
+    int has_workers;         /* several may run it together */
     const struct rw_command *const
         *parts; /* "bench train", ...: has no options then; NULL ends it */
 };

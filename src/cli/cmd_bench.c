@@ -5,9 +5,9 @@
 
 /* ------------------------------------------------------------------ rows */
 
-static json_t *row_json(const struct rw_bench_row *row)
+/* Sets the row's fields of an object, which is returned. */
+static json_t *set_row(json_t *json, const struct rw_bench_row *row)
 {
-    json_t *json = json_object();
     for (int i = 0; i < row->n_fields; i++) {
         const struct rw_bench_field *field = &row->field[i];
         json_t *value = field->kind == RW_BENCH_TEXT      ? rw_result_text(field->text)
@@ -39,7 +39,7 @@ static const char *columns_of(const struct rw_bench_row *row)
 /* rw_result_show of the row. */
 static int show_row(struct rw_result_stream *stream, const struct rw_bench_row *row)
 {
-    return rw_result_show(stream, row->table, row_json(row), columns_of(row));
+    return rw_result_show(stream, row->table, set_row(json_object(), row), columns_of(row));
 }
 
 /* ------------------------------------------------------------------ bench */
@@ -75,13 +75,13 @@ static int take(void *user, const struct rw_bench_row *row)
         return is_device ? show_device(row) : show_row(&bench->stream, row);
     if (is_device) {
         json_object_set_new(bench->document, "suite", json_string(row->suite));
-        rw_result_extend(bench->document, row_json(row));
+        set_row(bench->document, row);
         return 0;
     }
     const json_t *last = json_array_get(bench->rows, json_array_size(bench->rows) - 1);
     const char *table = json_string_value(json_object_get(last, "table")), *key;
     json_t *json = rw_result_add(bench->rows, "table:s", row->table), *value;
-    rw_result_extend(json, row_json(row));
+    set_row(json, row);
     json_object_foreach(json, key, value)
     {
         if (!strstr(bench->columns, rw_text(";%s;", key)))
@@ -143,7 +143,7 @@ static const struct rw_option of_training[] = {
      .value = &how.shape},
     {"queries", "N", "queries of all data, in place of the suite's", RW_OPTION_NUMBER,
      .value = &queries, .range = {1, 10000000}},
-    {"workers", "N", "suite 'workers': by how many besides one [default 2]", RW_OPTION_NUMBER,
+    {"workers", "N", "suite 'workers': how many besides one [default 2]", RW_OPTION_NUMBER,
      .value = &workers, .range = {1, RW_WORKERS_MOST_THREADS}, .former = "ranks"},
     {"quick", NULL, "small data and few trees: to see that it works", RW_OPTION_FLAG,
      .value = &how.quick},
@@ -244,7 +244,7 @@ static int show(void *user, const struct rw_bench_row *row)
 /* Adds a row to the document, and each of its fields as a row of one table. */
 static int keep(void *user, const struct rw_bench_row *row)
 {
-    json_t *document = user, *fields = row_json(row), *value, *rows = json_array();
+    json_t *document = user, *fields = set_row(json_object(), row), *value, *rows = json_array();
     json_t *list = json_object_get(document, row->table);
     const char *name;
     json_object_foreach(fields, name, value)

@@ -30,9 +30,8 @@ static void print(const struct rw_cli *cli, const struct rw_calibration *map,
         json_object_set_new(document, keys[i], row);
         json_object_update(rw_result_add(rows, "probabilities:s", names[i]), row);
     }
-    rw_result_extend(document,
-                     rw_result_row("folds:i documents:u queries:u relevant:u", figures->n_folds,
-                                   figures->n_docs, figures->n_queries, figures->n_relevant));
+    rw_result_set(document, "folds:i documents:u queries:u relevant:u", figures->n_folds,
+                  figures->n_docs, figures->n_queries, figures->n_relevant);
     rw_result_rows(NULL, rows, "probabilities;log_loss=log loss;brier=Brier;error=ECE");
     rw_result_line("%u documents in %u queries, %u of a label of %g or more", figures->n_docs,
                    figures->n_queries, figures->n_relevant, map->relevant);

@@ -37,19 +37,18 @@ static json_t *document_of(const struct rw_check *check, json_t *findings, json_
                                 findings, check->n_docs, check->n_queries, check->n_features,
                                 check->shortest, check->median, check->longest, check->n_split,
                                 check->n_empty, check->n_single);
-    rw_result_extend(all,
-                     rw_result_row("alike:u mixed:u labels_falling:u labels_rising:u twins:u "
-                                   "contradictions:u different_labels:u against_documents:u "
-                                   "against_queries:u shared_queries:u shared_documents:u",
-                                   check->n_alike, check->n_mixed, check->n_falling,
-                                   check->n_rising, check->n_twins, check->n_contradictions,
-                                   check->n_labels, check->n_other_docs, check->n_other_queries,
-                                   check->n_shared_queries, check->n_shared_docs));
-    rw_result_extend(
-        all, rw_result_row("longest_query_id:s falling_by_chance:n constant_ndcg_file:n "
-                           "constant_ndcg_mean:n label_drift:n labels:o per_feature:o",
-                           rw_check_longest(check), check->falling_by_chance, check->constant_file,
-                           check->constant_mean, check->label_drift, labels, features_json(check)));
+    rw_result_set(all,
+                  "alike:u mixed:u labels_falling:u labels_rising:u twins:u "
+                  "contradictions:u different_labels:u against_documents:u "
+                  "against_queries:u shared_queries:u shared_documents:u",
+                  check->n_alike, check->n_mixed, check->n_falling, check->n_rising, check->n_twins,
+                  check->n_contradictions, check->n_labels, check->n_other_docs,
+                  check->n_other_queries, check->n_shared_queries, check->n_shared_docs);
+    rw_result_set(all,
+                  "longest_query_id:s falling_by_chance:n constant_ndcg_file:n "
+                  "constant_ndcg_mean:n label_drift:n labels:o per_feature:o",
+                  rw_check_longest(check), check->falling_by_chance, check->constant_file,
+                  check->constant_mean, check->label_drift, labels, features_json(check));
     return all;
 }
 
@@ -96,8 +95,8 @@ static void add_drift(const struct rw_check *check)
     for (uint32_t i = 0; i < n && i < SHOWN_DRIFT; i++) {
         json_t *one = rw_result_add(rows, "feature:u drift:n", row[i]->feature, row[i]->drift);
         if (row[i]->moved)
-            rw_result_extend(one, rw_result_row("category:s from:n to:n", row[i]->moved,
-                                                row[i]->moved_from, row[i]->moved_to));
+            rw_result_set(one, "category:s from:n to:n", row[i]->moved, row[i]->moved_from,
+                          row[i]->moved_to);
     }
     rw_result_line("drift      labels %.3f", check->label_drift);
     rw_result_rows("features that moved most", rows,

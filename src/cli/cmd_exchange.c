@@ -60,8 +60,8 @@ static void add_first(const struct rw_cli *cli, json_t *row, const struct rw_ver
     const uint32_t position = by->doc - offset[q] + 1;
     rw_result_line("  first: document %u (query %s, position %u): %s", by->doc + 1, query, position,
                    where);
-    rw_result_extend(row, rw_result_row("first:u first_query:s first_position:u first_where:s",
-                                        by->doc + 1, query, position, where));
+    rw_result_set(row, "first:u first_query:s first_position:u first_where:s", by->doc + 1, query,
+                  position, where);
 }
 
 /* The exit code. */

@@ -187,8 +187,7 @@ static int print_summary(struct rw_cli *cli, double value, double most)
         json_t *row = rw_result_add(features, "feature:u name:s mean_abs_shap:n gain:n splits:l",
                                     one->feature, one->name, one->mean, one->gain, one->n_splits);
         if (repeats > 0)
-            rw_result_extend(row, rw_result_row("loss:n deviation:n", one->permuted.loss,
-                                                one->permuted.deviation));
+            rw_result_set(row, "loss:n deviation:n", one->permuted.loss, one->permuted.deviation);
     }
     json_t *document = rw_result_row(
         "base:n covers:s largest_difference:n bound:n documents:u permutations:i features:O", base,
@@ -197,8 +196,7 @@ static int print_summary(struct rw_cli *cli, double value, double most)
     rw_result_line("sums    base + SHAP values differ from scores by %.2g at most (bound: %.2g)",
                    most, bound);
     if (repeats > 0) {
-        rw_result_extend(
-            document, rw_result_row("metric:s value:n conventions:s", metric, value, conventions));
+        rw_result_set(document, "metric:s value:n conventions:s", metric, value, conventions);
         rw_result_line("%-7s %s; a feature's loss: the mean of %llu permutation%s of its values",
                        metric, rw_figure(value), repeats, repeats == 1 ? "" : "s");
     }

@@ -95,9 +95,8 @@ static void print(const struct rw_cli *cli, const struct rw_selected *selected)
     for (int i = 0; i < selected->n_rows; i++) {
         const struct rw_select_row *row = &selected->rows[i];
         json_t *json = compared_json(&row->compared);
-        rw_result_extend(json,
-                         rw_result_row("features:u trees:i within:b chosen:b", row->n_features,
-                                       row->n_trees, row->is_within, i == selected->chosen));
+        rw_result_set(json, "features:u trees:i within:b chosen:b", row->n_features, row->n_trees,
+                      row->is_within, i == selected->chosen);
         json_array_append_new(rows, json);
     }
     for (uint32_t i = 0; i < selected->n_features; i++) {

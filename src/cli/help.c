@@ -9,8 +9,9 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Prints words of text [n], which begins at column `at`, with later lines from column `indent` on.
- * Several blanks stay, so that columns do. */
-static void wrap(FILE *out, const char *text, size_t n, size_t at, size_t indent)
+ * Several blanks stay, so that columns do; after: a letter that ends a word, too, or 0. Returns the
+ * column at the end. */
+static size_t wrap(FILE *out, const char *text, size_t n, size_t at, size_t indent, char after)
 {
     const char *end = text + n;
     int is_first = 1;
@@ -19,7 +20,7 @@ static void wrap(FILE *out, const char *text, size_t n, size_t at, size_t indent
         while (word < end && *word == ' ')
             word++;
         const char *stop = word;
-        while (stop < end && *stop != ' ')
+        while (stop < end && *stop != ' ' && !(after && stop > word && stop[-1] == after))
             stop++;
         const size_t blanks = (size_t)(word - text), bytes = (size_t)(stop - word);
         if (!is_first && at + blanks + bytes > COLUMNS && at > indent) {
@@ -32,7 +33,7 @@ static void wrap(FILE *out, const char *text, size_t n, size_t at, size_t indent
         is_first = 0;
         text = stop;
     }
-    fputc('\n', out);
+    return at;
 }
 
 /* Where the second column of a line "  name    text" begins; without one, where its text does. */
@@ -52,27 +53,10 @@ void rw_help_lines(FILE *out, const char *text)
 {
     while (*text) {
         const size_t n = strcspn(text, "\n");
-        wrap(out, text, n, 0, second_column(text, n));
+        wrap(out, text, n, 0, second_column(text, n), 0);
+        fputc('\n', out);
         text += n + (text[n] == '\n');
     }
-}
-
-/* "a|b|c" is broken before the choice that does not fit. */
-static size_t print_argument(FILE *out, const char *argument, size_t at)
-{
-    const size_t indent = at;
-    while (*argument) {
-        size_t n = strcspn(argument, "|");
-        n += argument[n] == '|';
-        if (at + n > COLUMNS && at > indent) {
-            fprintf(out, "\n%*s", (int)indent, "");
-            at = indent;
-        }
-        fprintf(out, "%.*s", (int)n, argument);
-        at += n;
-        argument += n;
-    }
-    return at;
 }
 
 int rw_option_letter(const struct rw_option *option)
@@ -88,14 +72,15 @@ static void print_option(FILE *out, const struct rw_option *option)
     fprintf(out, letter ? "  -%c, --%s" : "     %c--%s", letter ? letter : ' ', option->name);
     if (option->argument) {
         fputc('=', out);
-        at = print_argument(out, option->argument, at + 1);
+        at = wrap(out, option->argument, strlen(option->argument), at + 1, at + 1, '|');
     }
     if (at + GAP > DOC) {
         fputc('\n', out);
         at = 0;
     }
     fprintf(out, "%*s", (int)(DOC - at), "");
-    wrap(out, option->help, strlen(option->help), DOC, DOC);
+    wrap(out, option->help, strlen(option->help), DOC, DOC, 0);
+    fputc('\n', out);
 }
 
 /* By name, after a blank line and a heading, if there is one. */
@@ -121,7 +106,8 @@ void rw_help_print(const struct rw_cli *cli)
         const size_t length = strcspn(operands, "\n");
         if (i > 0)
             fprintf(out, "  or:  %s %s [OPTION...] ", rw_msg_program, command->name);
-        wrap(out, operands, length, (size_t)at, (size_t)at);
+        wrap(out, operands, length, (size_t)at, (size_t)at, 0);
+        fputc('\n', out);
         operands += length + (operands[length] == '\n');
     }
     rw_help_lines(out, command->about);

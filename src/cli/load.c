@@ -231,7 +231,7 @@ json_t *rw_load_calibration(const struct rw_calibration *map)
     } else {
         rw_result_line("calibration %s, %s, slope %s, intercept %s", map->method, relevant,
                        rw_exact(map->slope), rw_exact(map->intercept));
-        rw_result_extend(json, rw_result_row("slope:n intercept:n", map->slope, map->intercept));
+        rw_result_set(json, "slope:n intercept:n", map->slope, map->intercept);
     }
     for (int i = 0; i < map->n_knots; i++)
         json_array_append_new(knots, json_pack("[f,f]", map->score[i], map->probability[i]));

@@ -94,24 +94,31 @@ static json_t *next_value(char kind, va_list *args)
     }
 }
 
-static json_t *make_row(const char *keys, va_list *args)
+static json_t *set_fields(json_t *object, const char *keys, va_list *args)
 {
-    json_t *row = json_object();
     for (size_t n; *keys; keys += n + 2, keys += *keys == ' ') {
         char key[64];
         n = strcspn(keys, ":");
         snprintf(key, sizeof(key), "%.*s", (int)n, keys);
-        if (json_object_set_new(row, key, next_value(keys[n + 1], args)) < 0)
+        if (json_object_set_new(object, key, next_value(keys[n + 1], args)) < 0)
             rw_no_memory();
     }
-    return row;
+    return object;
+}
+
+void rw_result_set(json_t *object, const char *keys, ...)
+{
+    va_list args;
+    va_start(args, keys);
+    set_fields(object, keys, &args);
+    va_end(args);
 }
 
 json_t *rw_result_row(const char *keys, ...)
 {
     va_list args;
     va_start(args, keys);
-    json_t *row = make_row(keys, &args);
+    json_t *row = set_fields(json_object(), keys, &args);
     va_end(args);
     return row;
 }
@@ -120,16 +127,10 @@ json_t *rw_result_add(json_t *array, const char *keys, ...)
 {
     va_list args;
     va_start(args, keys);
-    json_t *row = make_row(keys, &args);
+    json_t *row = set_fields(json_object(), keys, &args);
     va_end(args);
     json_array_append_new(array, row);
     return row;
-}
-
-void rw_result_extend(json_t *object, json_t *more)
-{
-    json_object_update(object, more);
-    json_decref(more);
 }
 
 /* ------------------------------------------------------------------ parts */
