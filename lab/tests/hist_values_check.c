@@ -350,13 +350,13 @@ static int run_piped(struct piped *p, size_t chunk_bytes, uint32_t n_streams, in
     for (uint32_t i = 0; i < n_streams; i++)
         RW_TRY_OUT(rw_device_alloc(ctx, &p->d_scratch[i], p->method->scratch_bytes(&p->call)));
     RW_TRY_OUT(rw_transfer_pipe_new(ctx, device, chunk_bytes, n_streams, &pipe));
-    rw_transfer_counts(device, &before);
+    before = *device->counts;
     RW_TRY_OUT(rw_transfer_pipe_begin(pipe));
     RW_TRY_OUT(
         send_chunks(p, pipe, pinned ? page_locked : c->job.value, bytes, chunk_bytes, pinned));
     RW_TRY_OUT(rw_transfer_pipe_end(pipe));
     RW_TRY_OUT(rw_transfer_wait(ctx, device));
-    rw_transfer_counts(device, &after);
+    after = *device->counts;
     if (after.bytes_to_device - before.bytes_to_device != bytes ||
         after.copies - before.copies != (bytes + chunk_bytes - 1) / chunk_bytes)
         status = rw_fail(ctx, RW_ERR_ARGUMENT, "the bytes or copies are miscounted");

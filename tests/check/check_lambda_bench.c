@@ -23,7 +23,7 @@ struct bench {
     int quick; /* the public sets' shapes, without metrics */
 };
 
-static int run_worker(void *user)
+static int run_ranks(void *user)
 {
     struct bench *b = user;
     return rw_cuda_rank_run(&b->rank, b->d_score, NULL, b->device->stream) == 0 ? 0 : -1;
@@ -107,7 +107,7 @@ static int bench_set(struct rw_ctx *ctx, struct bench *b, struct lambda_set *set
     for (int first = 0; first < 2; first++) {
         lambda_set_scores(set, first ? SCORES_SAME : SCORES_NORMAL, 3);
         RW_TRY_OUT(rw_transfer_write(ctx, b->device, b->d_score, set->score, n * sizeof(double)));
-        RW_TRY_OUT(row(ctx, b, first ? "ranks, equal scores" : "ranks", run_worker));
+        RW_TRY_OUT(row(ctx, b, first ? "ranks, equal scores" : "ranks", run_ranks));
         RW_TRY_OUT(row(ctx, b, first ? "lambdas with ranks, equal scores" : "lambdas with ranks",
                        run_lambdas));
     }
@@ -116,7 +116,7 @@ static int bench_set(struct rw_ctx *ctx, struct bench *b, struct lambda_set *set
 out:
     rw_cuda_lambda_free(b->lambda);
     b->lambda = NULL;
-    rw_device_tables_free(&b->tables);
+    rw_arena_free(&b->tables.arena);
     rw_device_free(b->d_score);
     rw_device_free(b->d_pair);
     rw_device_free(b->d_info);

@@ -1,6 +1,6 @@
-/* NCCL's calls on two GPUs or more, whose ranks are threads of this process, against the sums that
- * the host makes; how long they take; and that nobody waits for a rank that has failed. With fewer
- * GPUs: that ranks are told so. Exit 77: there is no GPU.
+/* NCCL's calls on two GPUs or more, whose workers are threads of this process, against the sums
+ * that the host makes; how long they take; and that nobody waits for a worker that has failed. With
+ * fewer GPUs: that workers are told so. Exit 77: there is no GPU.
  *
  *   check_nccl [RANKS]
  */
@@ -15,15 +15,15 @@
 
 static int n_devices;
 
-static uint64_t element(int rank, uint64_t salt, size_t i)
+static uint64_t element(int worker, uint64_t salt, size_t i)
 {
-    uint64_t x = salt * 0x9e3779b97f4a7c15u + (uint64_t)rank * 0xd1342543de82ef95u + i;
+    uint64_t x = salt * 0x9e3779b97f4a7c15u + (uint64_t)worker * 0xd1342543de82ef95u + i;
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
     return x ^ x >> 31;
 }
 
-/* One rank's. */
-struct rank {
+/* One worker's. */
+struct worker {
     struct rw_ctx *ctx;
     struct rw_device *device;
     struct rw_comm *comm;
@@ -32,11 +32,11 @@ struct rank {
     uint64_t salt;
 };
 
-static int open_rank(struct rank *r, struct rw_ctx *ctx, int rank, size_t room)
+static int open_worker(struct worker *r, struct rw_ctx *ctx, int worker, size_t room)
 {
     r->ctx = ctx;
     r->room = room;
-    RW_TRY(rw_device_open(ctx, rank % n_devices, &r->device));
+    RW_TRY(rw_device_open(ctx, worker % n_devices, &r->device));
     RW_TRY(rw_mem_new_raw(ctx, (void **)&r->host, room, 1));
     RW_TRY(rw_mem_new_raw(ctx, (void **)&r->right, room, 1));
     RW_TRY(rw_device_alloc(ctx, (void **)&r->d_send, room));
@@ -50,7 +50,7 @@ static int watch(void *user, struct rw_ctx *ctx, double waited_s)
     return rw_nccl_watch(ctx, user, waited_s);
 }
 
-static void close_rank(struct rank *r)
+static void close_worker(struct worker *r)
 {
     rw_comm_free(r->comm);
     rw_device_free(r->d_send);
@@ -60,8 +60,8 @@ static void close_rank(struct rank *r)
     rw_mem_free(r->right);
 }
 
-/* Fills what this rank sends, on the host and on the device. */
-static int fill(struct rank *r, size_t bytes)
+/* Fills what this worker sends, on the host and on the device. */
+static int fill(struct worker *r, size_t bytes)
 {
     for (size_t i = 0; i < bytes / 4; i++) {
         const uint32_t word = (uint32_t)element(rw_worker(r->ctx), r->salt, i);
@@ -71,7 +71,7 @@ static int fill(struct rank *r, size_t bytes)
     return rw_transfer_write(r->ctx, r->device, r->d_send, r->host, bytes);
 }
 
-static int differs(struct rank *r, const void *d, size_t bytes, const char *what)
+static int differs(struct worker *r, const void *d, size_t bytes, const char *what)
 {
     RW_TRY(rw_transfer_read(r->ctx, r->device, r->host, d, bytes));
     if (memcmp(r->host, r->right, bytes) == 0)
@@ -79,12 +79,12 @@ static int differs(struct rank *r, const void *d, size_t bytes, const char *what
     return rw_fail(r->ctx, RW_ERR_INTERNAL, "%s of %zu bytes differs", what, bytes);
 }
 
-static int called(struct rank *r, int result, const char *what)
+static int called(struct worker *r, int result, const char *what)
 {
     return result == 0 ? RW_OK : rw_fail(r->ctx, RW_ERR_MACHINE, "%s fails", what);
 }
 
-static int check_all_reduce(struct rank *r, size_t n, enum rw_comm_type type, enum rw_comm_op op)
+static int check_all_reduce(struct worker *r, size_t n, enum rw_comm_type type, enum rw_comm_op op)
 {
     const size_t bytes = n * (type == RW_COMM_U64 ? 8 : 4);
     const struct rw_comm_functions *f = &r->comm->functions;
@@ -96,7 +96,7 @@ static int check_all_reduce(struct rank *r, size_t n, enum rw_comm_type type, en
     return differs(r, r->d_send, bytes, "all_reduce");
 }
 
-static int check_reduce_scatter(struct rank *r, size_t n_each, enum rw_comm_type type)
+static int check_reduce_scatter(struct worker *r, size_t n_each, enum rw_comm_type type)
 {
     const size_t bytes = n_each * (type == RW_COMM_U64 ? 8 : 4);
     const struct rw_comm_functions *f = &r->comm->functions;
@@ -108,7 +108,7 @@ static int check_reduce_scatter(struct rank *r, size_t n_each, enum rw_comm_type
     return differs(r, r->d_recv, bytes, "reduce_scatter");
 }
 
-static int check_all_gather(struct rank *r, size_t bytes)
+static int check_all_gather(struct worker *r, size_t bytes)
 {
     const struct rw_comm_functions *f = &r->comm->functions;
     RW_TRY(fill(r, (bytes + 3) / 4 * 4));
@@ -118,7 +118,7 @@ static int check_all_gather(struct rank *r, size_t bytes)
     return differs(r, r->d_recv, bytes * (size_t)rw_n_workers(r->ctx), "all_gather");
 }
 
-static int check_calls(struct rank *r)
+static int check_calls(struct worker *r)
 {
     static const size_t sizes[] = {1, 2, 3, 7, 1000, 1023, 34816, 1000003};
     for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
@@ -133,7 +133,7 @@ static int check_calls(struct rank *r)
 }
 
 /* Microseconds of one call, of many in a row, and of one that is waited for. */
-static int time_reduce_scatter(struct rank *r, size_t n_each)
+static int time_reduce_scatter(struct worker *r, size_t n_each)
 {
     enum { RUNS = 200 };
     const struct rw_comm_functions *f = &r->comm->functions;
@@ -153,12 +153,12 @@ static int time_reduce_scatter(struct rank *r, size_t n_each)
         us[waits] = (rw_clock_ms() - begin) * 1e3 / RUNS;
     }
     if (rw_worker(r->ctx) == 0)
-        printf("reduce_scatter of %8zu words a rank: %7.1f us in a row, %7.1f us waited for\n",
+        printf("reduce_scatter of %8zu words a worker: %7.1f us in a row, %7.1f us waited for\n",
                n_each, us[0], us[1]);
     return RW_OK;
 }
 
-static int time_calls(struct rank *r)
+static int time_calls(struct worker *r)
 {
     for (size_t n = 1024; n <= (size_t)1 << 21; n *= 4)
         RW_TRY(time_reduce_scatter(r, n));
@@ -173,7 +173,7 @@ static int time_calls(struct rank *r)
 }
 
 /* Rank 1 fails where the others wait for it on their devices. */
-static int fail_waiting(struct rank *r)
+static int fail_waiting(struct worker *r)
 {
     const struct rw_comm_functions *f = &r->comm->functions;
     RW_TRY(rw_comm_agree(r->ctx, RW_OK));
@@ -190,17 +190,17 @@ static int fail_waiting(struct rank *r)
     return rw_transfer_wait(r->ctx, r->device);
 }
 
-static int run(void *user, struct rw_ctx *ctx, int rank)
+static int run(void *user, struct rw_ctx *ctx, int worker)
 {
-    struct rank r = {.ctx = ctx};
+    struct worker r = {.ctx = ctx};
     const size_t room = (size_t)(1 << 21) * 8 * (size_t)rw_n_workers(ctx);
     (void)user;
-    int status = open_rank(&r, ctx, rank, room);
+    int status = open_worker(&r, ctx, worker, room);
     status = status < 0 ? status : check_calls(&r);
     status = status < 0 ? status : time_calls(&r);
     status = status < 0 ? status : fail_waiting(&r);
     status = rw_comm_give_up(ctx, status);
-    close_rank(&r);
+    close_worker(&r);
     return status;
 }
 

@@ -1,6 +1,6 @@
-/* How histograms travel between ranks, on one GPU: several ranks' cells are packed, one rank after
- * another, added up by the host as ranks' sums are, and unpacked. Nodes of all sizes, so that
- * cells go in every way; cells at their limits. Exit 77: there is no GPU. */
+/* How histograms travel between workers, on one GPU: several workers' cells are packed, one worker
+ * after another, added up by the host as workers' sums are, and unpacked. Nodes of all sizes, so
+ * that cells go in every way; cells at their limits. Exit 77: there is no GPU. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,10 +13,10 @@
 #include "gpu/hist/hist.h"
 
 enum { RANKS = 3, GROUPS = 2, NODES = 9, BUFFERS = NODES + 2 };
-/* A rank without documents of a node. */
+/* A worker without documents of a node. */
 enum { NOT_BUILT_NODE = 3, NOT_BUILT_RANK = 0 };
 static const uint32_t group_cells[GROUPS] = {52, 1000};
-/* the first cell of each rank's features; rank 1 has none of the first group */
+/* the first cell of each worker's features; worker 1 has none of the first group */
 static const uint32_t first_cell[GROUPS][RANKS + 1] = {{0, 24, 24, 52}, {0, 300, 700, 1000}};
 static const uint32_t most_own[GROUPS] = {28, 400};
 static const uint32_t all_n[NODES] = {1,       100,      4095,      4096,      65535,
@@ -37,7 +37,7 @@ static uint64_t draw(uint64_t most)
     return most == UINT64_MAX ? state : (state >> 11) % (most + 1);
 }
 
-/* A node's cells of all ranks; those of a rank have a part of the documents. */
+/* A node's cells of all workers; those of a worker have a part of the documents. */
 static struct cell cell_of(uint32_t n, int64_t limit, int newton, uint32_t at)
 {
     struct cell cell = {n, n * limit, newton ? n * limit : 0};
@@ -53,7 +53,7 @@ static struct cell cell_of(uint32_t n, int64_t limit, int newton, uint32_t at)
     return cell;
 }
 
-/* What of it a rank has; the last one the rest. */
+/* What of it a worker has; the last one the rest. */
 static struct cell share_of(struct cell *rest, int is_last)
 {
     struct cell part = *rest;
@@ -184,8 +184,8 @@ struct run {
     struct rw_cuda_wire wire[NODES];
 };
 
-/* Each rank's cells of each node, and all ranks'. A rank without documents of a node is told by the
- * wire alone: its buffer has other numbers. */
+/* Each worker's cells of each node, and all workers'. A worker without documents of a node is told
+ * by the wire alone: its buffer has other numbers. */
 static int fill(struct run *r)
 {
     const int64_t limit = rw_quantise_limit(r->bits);
@@ -212,7 +212,7 @@ static int fill(struct run *r)
     return RW_OK;
 }
 
-/* All ranks pack in turn; the sums of what they send, part after part. */
+/* All workers pack in turn; the sums of what they send, part after part. */
 static int pack_all(struct run *r)
 {
     struct rw_cuda_exchange *x = &r->x;
@@ -291,7 +291,7 @@ static int unpack_one(struct run *r, uint32_t k)
                 (r->newton && got.hess[i] != right.hess))
                 return rw_fail(
                     ctx, RW_ERR_INTERNAL,
-                    "%s%s, %d bits, rank %u, group %d, buffer %u of %u documents, cell %zu: "
+                    "%s%s, %d bits, worker %u, group %d, buffer %u of %u documents, cell %zu: "
                     "%u %lld %lld, not %u %lld %lld",
                     r->newton ? "newton" : "mart", r->narrow ? ", narrow" : "", r->bits, k, g,
                     buffer, documents(buffer, r->bits, r->narrow), i % n, got.count[i],

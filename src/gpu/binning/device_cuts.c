@@ -77,7 +77,7 @@ struct cut_search {
     struct rw_device_tables tables;
     void *d_key[SLOTS], *d_scratch[SLOTS];
     struct rw_cut_intervals *d_out; /* [BATCH] */
-    struct rw_cut_intervals *out;   /* [BATCH] owned */
+    struct rw_cut_intervals *out;   /* [BATCH] */
     uint32_t column[BATCH];         /* of the data set */
     uint32_t n;                     /* in the batch */
 };
@@ -119,7 +119,7 @@ static int search_init(struct cut_search *s)
                                       .absent_missing = s->finder->rule->absent_missing};
     if (sample->row)
         RW_TRY(RW_DEVICE_TABLE(&s->tables, s->job.d_sample_row, sample->row, sample->n));
-    RW_TRY(RW_NEW(ctx, s->out, BATCH));
+    RW_TRY(RW_ARENA_NEW(ctx, &s->tables.arena, s->out, BATCH));
     RW_TRY(RW_DEVICE_TABLE(&s->tables, s->d_out, NULL, BATCH));
     for (int i = 0; i < SLOTS; i++) {
         RW_TRY(rw_device_table(&s->tables, &s->d_key[i], NULL, n_docs * sizeof(uint32_t)));
@@ -130,8 +130,7 @@ static int search_init(struct cut_search *s)
 
 static void search_release(struct cut_search *s)
 {
-    rw_device_tables_free(&s->tables);
-    rw_mem_free(s->out);
+    rw_arena_free(&s->tables.arena);
 }
 
 static int find_on_device(void *user, struct rw_cut_finder *finder)
@@ -337,7 +336,7 @@ static int send_feature(struct coder *c, struct rw_transfer_pipe *pipe, uint32_t
 static void coder_release(struct coder *c)
 {
     rw_hist_matrix_free(c->matrix);
-    rw_device_tables_free(&c->tables);
+    rw_arena_free(&c->tables.arena);
     rw_device_free(c->d_count);
 }
 

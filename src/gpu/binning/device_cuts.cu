@@ -32,8 +32,7 @@ static unsigned blocks_of(uint64_t n)
 template <typename T>
 __global__ void __launch_bounds__(THREADS) fill_kernel(T rest, uint32_t n_docs, T *d_to)
 {
-    const uint64_t step = (uint64_t)gridDim.x * THREADS;
-    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < n_docs; i += step)
+    for (uint64_t i = grid_first<THREADS>(); i < n_docs; i += grid_step<THREADS>())
         d_to[i] = rest;
 }
 
@@ -54,8 +53,7 @@ enum : uint32_t { NO_KEY = UINT32_MAX };
 __global__ void __launch_bounds__(THREADS)
     cut_keys_kernel(const struct rw_cuda_entries values, int absent_missing, uint32_t *d_key)
 {
-    const uint64_t step = (uint64_t)gridDim.x * THREADS;
-    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < values.n; i += step) {
+    for (uint64_t i = grid_first<THREADS>(); i < values.n; i += grid_step<THREADS>()) {
         const float value = ((const float *)values.d_data)[i];
         uint32_t key = rw_key_of_float(value);
         if (value != value)
@@ -70,8 +68,7 @@ __global__ void __launch_bounds__(THREADS)
 __global__ void __launch_bounds__(THREADS)
     cut_sample_kernel(const uint32_t *d_key, const uint32_t *d_row, uint32_t n, uint32_t *d_sample)
 {
-    const uint64_t step = (uint64_t)gridDim.x * THREADS;
-    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < n; i += step)
+    for (uint64_t i = grid_first<THREADS>(); i < n; i += grid_step<THREADS>())
         d_sample[i] = d_key[d_row[i]];
 }
 
@@ -224,8 +221,7 @@ __global__ void __launch_bounds__(THREADS) code_kernel(const struct rw_cuda_code
     for (uint32_t b = threadIdx.x; b < job.n_cuts; b += THREADS)
         cut[b] = job.d_cut[b];
     __syncthreads();
-    const uint64_t step = (uint64_t)gridDim.x * THREADS;
-    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < job.from.n; i += step) {
+    for (uint64_t i = grid_first<THREADS>(); i < job.from.n; i += grid_step<THREADS>()) {
         const float value = ((const float *)job.from.d_data)[i];
         uint32_t code;
         if (value != value)
@@ -239,8 +235,7 @@ __global__ void __launch_bounds__(THREADS) code_kernel(const struct rw_cuda_code
 
 __global__ void __launch_bounds__(THREADS) code_widen_kernel(const struct rw_cuda_code_job job)
 {
-    const uint64_t step = (uint64_t)gridDim.x * THREADS;
-    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < job.from.n; i += step)
+    for (uint64_t i = grid_first<THREADS>(); i < job.from.n; i += grid_step<THREADS>())
         job.d_code[job.from.d_row ? job.from.d_row[i] : i] =
             job.code_bytes == 1 ? ((const uint8_t *)job.from.d_data)[i]
                                 : ((const uint16_t *)job.from.d_data)[i];
@@ -248,13 +243,11 @@ __global__ void __launch_bounds__(THREADS) code_widen_kernel(const struct rw_cud
 
 extern "C" int rw_cuda_code(const struct rw_cuda_code_job *job, void *stream)
 {
-    const unsigned blocks = blocks_of(job->from.n);
     fill_rest(&job->from, job->special.absent, job->d_code, (cudaStream_t)stream);
-    if (job->from.n > 0 && job->code_bytes)
-        code_widen_kernel<<<blocks, THREADS, 0, (cudaStream_t)stream>>>(*job);
-    else if (job->from.n > 0)
-        code_kernel<<<blocks, THREADS, 0, (cudaStream_t)stream>>>(*job);
-    return cudaGetLastError();
+    if (job->from.n == 0)
+        return cudaGetLastError();
+    return launch_grid(job->code_bytes ? code_widen_kernel : code_kernel, blocks_of(job->from.n),
+                       THREADS, stream, *job);
 }
 
 /* Two codes of 4 bits share a byte, and their features may be written at the same time. */
@@ -262,8 +255,7 @@ __global__ void __launch_bounds__(THREADS)
     code_tile_kernel(const uint16_t *d_code, uint32_t n_docs, int bits, uint32_t lanes,
                      uint32_t lane, uint32_t shift, void *d_word)
 {
-    const uint64_t step = (uint64_t)gridDim.x * THREADS;
-    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < n_docs; i += step) {
+    for (uint64_t i = grid_first<THREADS>(); i < n_docs; i += grid_step<THREADS>()) {
         const uint64_t element = i * lanes + lane;
         const uint32_t code = d_code[i];
         if (bits == 16)
@@ -280,8 +272,7 @@ __global__ void __launch_bounds__(THREADS)
 {
     const uint32_t n_codes = 32 / bits;
     const uint64_t n_words = ((uint64_t)n_docs + n_codes - 1) / n_codes;
-    const uint64_t step = (uint64_t)gridDim.x * THREADS;
-    for (uint64_t w = (uint64_t)blockIdx.x * THREADS + threadIdx.x; w < n_words; w += step) {
+    for (uint64_t w = grid_first<THREADS>(); w < n_words; w += grid_step<THREADS>()) {
         uint32_t word = 0;
         for (uint32_t j = 0; j < n_codes && w * n_codes + j < n_docs; j++)
             word |= (uint32_t)d_code[w * n_codes + j] << (j * bits);
@@ -295,12 +286,11 @@ __global__ void __launch_bounds__(THREADS)
                       unsigned long long *d_count)
 {
     __shared__ uint32_t count[RW_HIST_MOST_BINS];
-    const uint64_t step = (uint64_t)gridDim.x * THREADS;
     for (uint32_t b = threadIdx.x; b < n_bins; b += THREADS)
         count[b] = 0;
     __syncthreads();
 #pragma unroll 4
-    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < n_docs; i += step)
+    for (uint64_t i = grid_first<THREADS>(); i < n_docs; i += grid_step<THREADS>())
         atomicAdd(count + d_code[i], 1u);
     __syncthreads();
     for (uint32_t b = threadIdx.x; b < n_bins; b += THREADS)

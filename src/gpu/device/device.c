@@ -66,18 +66,15 @@ static int describe(struct rw_ctx *ctx, const struct cudaDeviceProp *properties,
                                     .n_multiprocessors = properties->multiProcessorCount,
                                     .n_threads = properties->maxThreadsPerMultiProcessor,
                                     .shared_bytes = properties->sharedMemPerBlockOptin};
-    cudaStream_t stream;
     RW_TRY(rw_tuning_find(ctx, &facts, &device->tuning));
-    RW_TRY(RW_NEW(ctx, device->counts, 1));
+    RW_TRY(RW_ARENA_NEW(ctx, &device->arena, device->counts, 1));
     device->number = number;
     snprintf(device->name, sizeof(device->name), "%.*s", (int)sizeof(device->name) - 1,
              properties->name);
     device->n_multiprocessors = facts.n_multiprocessors;
     device->n_threads = facts.n_threads;
     device->shared_bytes = facts.shared_bytes;
-    RW_CU(ctx, cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    device->stream = stream;
-    return RW_OK;
+    return rw_device_stream(ctx, &device->arena, 0, &device->stream);
 }
 
 int rw_gpu_count(void)
@@ -136,9 +133,7 @@ void rw_device_close(struct rw_device *device)
 {
     if (!device)
         return;
-    if (device->stream)
-        RW_CU_MAY_FAIL(cudaStreamDestroy((cudaStream_t)device->stream));
-    rw_mem_free(device->counts);
+    rw_arena_free(&device->arena);
     rw_mem_free(device);
 }
 
@@ -167,6 +162,41 @@ void rw_device_free(void *p)
         RW_CU_MAY_FAIL(cudaFree(p));
 }
 
+int rw_device_alloc_in(struct rw_ctx *ctx, struct rw_arena *arena, void **out, size_t bytes)
+{
+    RW_TRY(rw_device_alloc(ctx, out, bytes));
+    return rw_arena_own(ctx, arena, *out, rw_device_free);
+}
+
+static void free_stream(void *stream)
+{
+    RW_CU_MAY_FAIL(cudaStreamDestroy((cudaStream_t)stream));
+}
+
+int rw_device_stream(struct rw_ctx *ctx, struct rw_arena *arena, int urgent, void **out)
+{
+    int least = 0, most = 0;
+    cudaStream_t stream; /* a call that fails for want of memory may write to it all the same */
+    if (urgent)
+        RW_CU(ctx, cudaDeviceGetStreamPriorityRange(&least, &most));
+    RW_CU(ctx, cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, most));
+    *out = stream;
+    return rw_arena_own(ctx, arena, stream, free_stream);
+}
+
+static void free_event(void *event)
+{
+    RW_CU_MAY_FAIL(cudaEventDestroy((cudaEvent_t)event));
+}
+
+int rw_device_event(struct rw_ctx *ctx, struct rw_arena *arena, int timed, void **out)
+{
+    cudaEvent_t event; /* as above */
+    RW_CU(ctx, cudaEventCreateWithFlags(&event, timed ? 0 : cudaEventDisableTiming));
+    *out = event;
+    return rw_arena_own(ctx, arena, event, free_event);
+}
+
 uint64_t rw_device_free_bytes(int number)
 {
     size_t free_bytes = 0, all_bytes = 0;
@@ -186,35 +216,23 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int time_run(struct rw_ctx *ctx, const struct rw_device *device, int (*run)(void *user),
-                    void *user, const cudaEvent_t event[2], float *ms)
-{
-    cudaStream_t stream = (cudaStream_t)device->stream;
-    RW_CU(ctx, cudaEventRecord(event[0], stream));
-    RW_TRY(run(user));
-    RW_CU(ctx, cudaEventRecord(event[1], stream));
-    RW_CU(ctx, cudaEventSynchronize(event[1]));
-    RW_CU(ctx, cudaEventElapsedTime(ms, event[0], event[1]));
-    return RW_OK;
-}
-
 int rw_device_time_once(struct rw_ctx *ctx, const struct rw_device *device, int (*run)(void *user),
                         void *user, double *ms)
 {
-    cudaEvent_t event[2];
-    int n_events = 0, status = RW_OK;
+    RW_RELEASED(rw_arena_free) struct rw_arena arena = {NULL};
+    cudaStream_t stream = (cudaStream_t)device->stream;
+    void *begin, *end;
     float one = 0.0f;
-    for (; n_events < 2 && status >= 0; n_events += status >= 0) {
-        const cudaError_t error = cudaEventCreate(&event[n_events]);
-        if (error != cudaSuccess)
-            status = rw_cu_fail(ctx, error, "cudaEventCreate");
-    }
-    if (status >= 0)
-        status = time_run(ctx, device, run, user, event, &one);
-    while (n_events > 0)
-        RW_CU_MAY_FAIL(cudaEventDestroy(event[--n_events]));
+    *ms = 0.0;
+    RW_TRY(rw_device_event(ctx, &arena, 1, &begin));
+    RW_TRY(rw_device_event(ctx, &arena, 1, &end));
+    RW_CU(ctx, cudaEventRecord((cudaEvent_t)begin, stream));
+    RW_TRY(run(user));
+    RW_CU(ctx, cudaEventRecord((cudaEvent_t)end, stream));
+    RW_CU(ctx, cudaEventSynchronize((cudaEvent_t)end));
+    RW_CU(ctx, cudaEventElapsedTime(&one, (cudaEvent_t)begin, (cudaEvent_t)end));
     *ms = (double)one;
-    return status;
+    return RW_OK;
 }
 
 int rw_device_time(struct rw_ctx *ctx, const struct rw_device *device, int n_runs,
@@ -414,12 +432,12 @@ static int gather(void *user)
 static int time_link(struct rw_ctx *ctx, const struct rw_device *device, size_t from_bytes,
                      size_t bytes, size_t to_bytes, int (*run)(void *user), double *rate)
 {
-    RW_SCOPED(rw_transfer_pinned_free) void *from = NULL;
-    RW_SCOPED(rw_device_free) void *d_to = NULL;
+    RW_RELEASED(rw_arena_free) struct rw_arena arena = {NULL};
+    void *from, *d_to;
     double ms = 0.0, least, most;
-    RW_TRY(rw_transfer_pinned_alloc(ctx, &from, from_bytes));
+    RW_TRY(rw_transfer_pinned_in(ctx, &arena, &from, from_bytes));
     memset(from, 1, from_bytes);
-    RW_TRY(rw_device_alloc(ctx, &d_to, to_bytes));
+    RW_TRY(rw_device_alloc_in(ctx, &arena, &d_to, to_bytes));
     struct link_run link = {ctx, device, from, d_to, from_bytes};
     RW_TRY(rw_device_time(ctx, device, RUNS, run, &link, &ms, &least, &most));
     *rate = (double)bytes / (ms / 1e3);
@@ -462,7 +480,9 @@ static void forget(struct rw_device_cache *spare)
 void rw_device_cache_leave(struct rw_device_cache *spare, void **owner)
 {
     pthread_mutex_lock(&mutex);
-    if (*owner) {
+    if (spare->owner) {
+        spare->n_users--;
+    } else if (*owner) {
         spare->free(spare);
     } else {
         spare->owner = owner;
@@ -489,13 +509,6 @@ struct rw_device_cache *rw_device_cache_take(void **owner,
     }
     pthread_mutex_unlock(&mutex);
     return spare;
-}
-
-void rw_device_cache_put(struct rw_device_cache *spare)
-{
-    pthread_mutex_lock(&mutex);
-    spare->n_users--;
-    pthread_mutex_unlock(&mutex);
 }
 
 void rw_device_cache_drop(void **owner)

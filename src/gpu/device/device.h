@@ -20,10 +20,11 @@ struct rw_device {
     const struct rw_tuning_row *tuning; /* a constant of device_tuning.c */
     /* as many as it has, or less where a row is forced */
     int n_multiprocessors;
-    int n_threads;                     /* that a multiprocessor holds at once */
-    size_t shared_bytes;               /* that a block may ask for */
-    void *stream;                      /* a cudaStream_t; owned */
-    struct rw_transfer_counts *counts; /* owned */
+    int n_threads;         /* that a multiprocessor holds at once */
+    size_t shared_bytes;   /* that a block may ask for */
+    struct rw_arena arena; /* of what is below */
+    void *stream;          /* a cudaStream_t */
+    struct rw_transfer_counts *counts;
     /* Asked from time to time by waits, which end with its failure: of what may never be done, as
      * what waits for other workers. NULL: nothing is. */
     int (*watch)(void *user, struct rw_ctx *ctx, double waited_s);
@@ -39,6 +40,11 @@ void rw_device_close(struct rw_device *device);
  * is fine). */
 int rw_device_alloc(struct rw_ctx *ctx, void **out, size_t bytes);
 void rw_device_free(void *p);
+/* A stream (urgent: it comes before others) and an event (timed: it takes the time), which go with
+ * the arena, as does memory. */
+int rw_device_stream(struct rw_ctx *ctx, struct rw_arena *arena, int urgent, void **out);
+int rw_device_event(struct rw_ctx *ctx, struct rw_arena *arena, int timed, void **out);
+int rw_device_alloc_in(struct rw_ctx *ctx, struct rw_arena *arena, void **out, size_t bytes);
 /* GPUs that CUDA sees; 0 where it has no driver. */
 int rw_gpu_count(void);
 /* Free memory of a device; 0 where it is not known, and without CUDA. */
@@ -95,8 +101,8 @@ int rw_device_find(int number, struct rw_device_facts *out);
  * its row. No row changes a result.
  *
  * To measure a row on a GPU that has it: a line of it in device_tuning.c's table, with is_measured
- * 1, and its numbers in the comment there. docs/reference/devices.md lists the rows, and tests/gpu.sh forces
- * each. */
+ * 1, and its numbers in the comment there. docs/reference/devices.md lists the rows, and
+ * tests/gpu.sh forces each. */
 #define RW_TUNING_VARIABLE "RANKWOOD_TUNING" /* the name of a row: it is taken on any GPU */
 
 struct rw_tuning_row {
@@ -143,7 +149,8 @@ struct rw_device_cache {
     void (*free)(struct rw_device_cache *spare);
 };
 
-/* Hands it over to the owner, who must live longer; it goes if the owner has another. */
+/* Puts back what was taken; or hands it over to the owner, who must live longer: it goes if the
+ * owner has another. */
 void rw_device_cache_leave(struct rw_device_cache *spare, void **owner);
 /* The owner's, if it serves, which then stays until it is put back; else NULL, and if nobody uses
  * it, it goes. */
@@ -151,7 +158,6 @@ struct rw_device_cache *rw_device_cache_take(void **owner,
                                              int (*serves)(const struct rw_device_cache *spare,
                                                            const void *user),
                                              const void *user);
-void rw_device_cache_put(struct rw_device_cache *spare);
 void rw_device_cache_drop(void **owner);
 /* What nobody uses on this device goes. Returns 1 if anything did. */
 int rw_device_cache_drop_unused(int device);
@@ -177,7 +183,6 @@ struct rw_transfer_counts {
     uint64_t copies; /* between host and device, either way */
     uint64_t bytes_to_device, bytes_to_host;
 };
-void rw_transfer_counts(const struct rw_device *device, struct rw_transfer_counts *out);
 
 /* Copies through the device's stream, and waits for it; the host's memory may be any. 0 bytes: does
  * nothing. */
@@ -208,21 +213,20 @@ int rw_transfer_await(struct rw_ctx *ctx, const struct rw_device *device,
 /* Page-locked memory of the host, not zeroed; freed with rw_transfer_pinned_free (NULL is fine). */
 int rw_transfer_pinned_alloc(struct rw_ctx *ctx, void **out, size_t bytes);
 void rw_transfer_pinned_free(void *p);
+/* Such memory that goes with the arena; out: the address of a pointer. */
+int rw_transfer_pinned_in(struct rw_ctx *ctx, struct rw_arena *arena, void *out, size_t bytes);
 
 /* memcpy on the context's threads: what fills a pinned buffer. */
 void rw_transfer_copy_host(struct rw_ctx *ctx, void *to, const void *from, size_t bytes);
 
 /* ---- Tables ---- */
 
-enum { RW_DEVICE_MOST_TABLES = 32 };
-
-/* Device memory of one owner, freed at once. Without a device nothing is allocated, only counted,
- * so that what allocates also says beforehand how much. */
+/* Device memory of one owner, freed with the arena. Without a device nothing is allocated, only
+ * counted, so that what allocates also says beforehand how much. */
 struct rw_device_tables {
     struct rw_ctx *ctx;             /* borrowed */
     const struct rw_device *device; /* borrowed, or NULL */
-    void *table[RW_DEVICE_MOST_TABLES];
-    int n;
+    struct rw_arena arena;
     uint64_t bytes;
 };
 
@@ -231,7 +235,6 @@ struct rw_device_tables {
 int rw_device_table(struct rw_device_tables *tables, void *d, const void *from, size_t bytes);
 #define RW_DEVICE_TABLE(tables, d, from, n) \
     rw_device_table((tables), &(d), (from), (n) * sizeof(*(d)))
-void rw_device_tables_free(struct rw_device_tables *tables);
 
 /* ---- Pipes ---- */
 

@@ -32,14 +32,6 @@ const struct rw_tuning_row *rw_tuning_row_at(int i)
     return i >= 0 && i < N_ROWS ? &rows[i] : NULL;
 }
 
-static const struct rw_tuning_row *row_of(int capability)
-{
-    int i = N_ROWS - 1;
-    while (i > 0 && rows[i].from > capability)
-        i--;
-    return &rows[i];
-}
-
 static int fail_name(struct rw_ctx *ctx, const char *name)
 {
     char names[128] = "";
@@ -59,7 +51,9 @@ int rw_tuning_find(struct rw_ctx *ctx, struct rw_tuning_facts *facts,
                    const struct rw_tuning_row **row)
 {
     const char *name = getenv(RW_TUNING_VARIABLE);
-    *row = row_of(facts->capability);
+    *row = &rows[N_ROWS - 1];
+    while (*row > rows && (*row)->from > facts->capability)
+        --*row;
     if (!name || !name[0])
         return RW_OK;
     for (int i = 0; i < N_ROWS; i++) {

@@ -27,6 +27,16 @@ static __device__ __forceinline__ void let_next_launch_begin()
 #endif
 }
 
+/* A thread's first item, and how many the grid takes at once; THREADS: of a block. */
+template <int THREADS> static __device__ __forceinline__ uint64_t grid_first()
+{
+    return (uint64_t)blockIdx.x * THREADS + threadIdx.x;
+}
+template <int THREADS> static __device__ __forceinline__ uint64_t grid_step()
+{
+    return (uint64_t)gridDim.x * THREADS;
+}
+
 /* In functions that return a cudaError_t, or an int that is one. */
 #define TRY_CUDA(call)                  \
     do {                                \

@@ -1,6 +1,5 @@
 #include "gpu/device/device.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -10,11 +9,6 @@
 enum { PIECE = 1 << 20 };
 
 /* ---- Counted copies ---- */
-
-void rw_transfer_counts(const struct rw_device *device, struct rw_transfer_counts *out)
-{
-    *out = *device->counts;
-}
 
 /* 0 bytes: nothing. */
 static int enqueue(struct rw_ctx *ctx, const struct rw_device *device, void *to, const void *from,
@@ -150,38 +144,36 @@ void rw_transfer_pinned_free(void *p)
         RW_CU_MAY_FAIL(cudaFreeHost(p));
 }
 
+int rw_transfer_pinned_in(struct rw_ctx *ctx, struct rw_arena *arena, void *out, size_t bytes)
+{
+    void *p;
+    RW_TRY(rw_transfer_pinned_alloc(ctx, &p, bytes));
+    RW_TRY(rw_arena_own(ctx, arena, p, rw_transfer_pinned_free));
+    memcpy(out, &p, sizeof(p));
+    return RW_OK;
+}
+
 /* ---- Tables ---- */
 
 int rw_device_table(struct rw_device_tables *tables, void *d, const void *from, size_t bytes)
 {
     void *table = tables; /* without a device */
-    int status = RW_OK;
-    assert(tables->n < RW_DEVICE_MOST_TABLES);
     tables->bytes += bytes;
-    if (tables->device) {
-        status = rw_device_alloc(tables->ctx, &table, bytes);
-        tables->table[tables->n++] = table;
-        if (status >= 0 && from)
-            status = rw_transfer_write(tables->ctx, tables->device, table, from, bytes);
-    }
+    if (tables->device)
+        RW_TRY(rw_device_alloc_in(tables->ctx, &tables->arena, &table, bytes));
     memcpy(d, &table, sizeof(table));
-    return status;
-}
-
-void rw_device_tables_free(struct rw_device_tables *tables)
-{
-    while (tables->n > 0)
-        rw_device_free(tables->table[--tables->n]);
-    tables->bytes = 0;
+    return tables->device && from
+               ? rw_transfer_write(tables->ctx, tables->device, table, from, bytes)
+               : RW_OK;
 }
 
 /* ---- Pipes ---- */
 
 struct slot {
-    cudaStream_t stream;
-    cudaEvent_t copied; /* the last copy out of `pinned` is done */
-    void *pinned;       /* [chunk_bytes]; made when it is asked for */
-    void *d_chunk;      /* [chunk_bytes] */
+    void *stream;  /* a cudaStream_t */
+    void *copied;  /* a cudaEvent_t: the last copy out of `pinned` is done */
+    void *pinned;  /* [chunk_bytes]; made when it is asked for */
+    void *d_chunk; /* [chunk_bytes] */
 };
 
 struct rw_transfer_pipe {
@@ -190,20 +182,16 @@ struct rw_transfer_pipe {
     size_t chunk_bytes;
     uint64_t offset;
     uint32_t n_slots, next;
-    cudaEvent_t order; /* between the device's stream and the pipe's */
+    struct rw_arena arena; /* of what slots have, and of `order` */
+    void *order;           /* a cudaEvent_t: between the device's stream and the pipe's */
     struct slot slot[RW_TRANSFER_MOST_STREAMS];
 };
 
 static int slot_init(struct rw_transfer_pipe *pipe, struct slot *slot)
 {
-    struct rw_ctx *const ctx = pipe->ctx;
-    cudaStream_t stream; /* a call that fails for want of memory may write to it all the same */
-    cudaEvent_t copied;
-    RW_CU(ctx, cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    slot->stream = stream;
-    RW_CU(ctx, cudaEventCreateWithFlags(&copied, cudaEventDisableTiming));
-    slot->copied = copied;
-    return rw_device_alloc(ctx, &slot->d_chunk, pipe->chunk_bytes);
+    RW_TRY(rw_device_stream(pipe->ctx, &pipe->arena, 0, &slot->stream));
+    RW_TRY(rw_device_event(pipe->ctx, &pipe->arena, 0, &slot->copied));
+    return rw_device_alloc_in(pipe->ctx, &pipe->arena, &slot->d_chunk, pipe->chunk_bytes);
 }
 
 int rw_transfer_pipe_new(struct rw_ctx *ctx, const struct rw_device *device, size_t chunk_bytes,
@@ -222,16 +210,12 @@ int rw_transfer_pipe_new(struct rw_ctx *ctx, const struct rw_device *device, siz
     pipe->chunk_bytes = chunk_bytes;
     for (; pipe->n_slots < n_streams && status >= 0; pipe->n_slots++)
         status = slot_init(pipe, &pipe->slot[pipe->n_slots]);
-    RW_TRY_OUT(status);
-    cudaEvent_t order;
-    const cudaError_t error = cudaEventCreateWithFlags(&order, cudaEventDisableTiming);
-    if (error != cudaSuccess)
-        RW_TRY_OUT(rw_cu_fail(ctx, error, "cudaEventCreateWithFlags"));
-    pipe->order = order;
-    *out = pipe;
-    return RW_OK;
-out:
-    rw_transfer_pipe_free(pipe);
+    if (status >= 0)
+        status = rw_device_event(ctx, &pipe->arena, 0, &pipe->order);
+    if (status < 0)
+        rw_transfer_pipe_free(pipe);
+    else
+        *out = pipe;
     return status;
 }
 
@@ -240,27 +224,20 @@ void rw_transfer_pipe_free(struct rw_transfer_pipe *pipe)
     if (!pipe)
         return;
     for (uint32_t i = 0; i < pipe->n_slots; i++) {
-        struct slot *slot = &pipe->slot[i];
-        if (slot->stream) {
-            RW_CU_MAY_FAIL(cudaStreamSynchronize(slot->stream));
-            RW_CU_MAY_FAIL(cudaStreamDestroy(slot->stream));
-        }
-        if (slot->copied)
-            RW_CU_MAY_FAIL(cudaEventDestroy(slot->copied));
-        rw_transfer_pinned_free(slot->pinned);
-        rw_device_free(slot->d_chunk);
+        if (pipe->slot[i].stream)
+            RW_CU_MAY_FAIL(cudaStreamSynchronize((cudaStream_t)pipe->slot[i].stream));
     }
-    if (pipe->order)
-        RW_CU_MAY_FAIL(cudaEventDestroy(pipe->order));
+    rw_arena_free(&pipe->arena);
     rw_mem_free(pipe);
 }
 
 int rw_transfer_pipe_begin(struct rw_transfer_pipe *pipe)
 {
     pipe->offset = 0;
-    RW_CU(pipe->ctx, cudaEventRecord(pipe->order, (cudaStream_t)pipe->device->stream));
+    RW_CU(pipe->ctx, cudaEventRecord((cudaEvent_t)pipe->order, (cudaStream_t)pipe->device->stream));
     for (uint32_t i = 0; i < pipe->n_slots; i++)
-        RW_CU(pipe->ctx, cudaStreamWaitEvent(pipe->slot[i].stream, pipe->order, 0));
+        RW_CU(pipe->ctx,
+              cudaStreamWaitEvent((cudaStream_t)pipe->slot[i].stream, (cudaEvent_t)pipe->order, 0));
     return RW_OK;
 }
 
@@ -269,8 +246,10 @@ int rw_transfer_pipe_end(struct rw_transfer_pipe *pipe)
     /* Waiting for an event means its last record at the time of the call, so that one event serves
      * all streams in turn. */
     for (uint32_t i = 0; i < pipe->n_slots; i++) {
-        RW_CU(pipe->ctx, cudaEventRecord(pipe->order, pipe->slot[i].stream));
-        RW_CU(pipe->ctx, cudaStreamWaitEvent((cudaStream_t)pipe->device->stream, pipe->order, 0));
+        RW_CU(pipe->ctx,
+              cudaEventRecord((cudaEvent_t)pipe->order, (cudaStream_t)pipe->slot[i].stream));
+        RW_CU(pipe->ctx,
+              cudaStreamWaitEvent((cudaStream_t)pipe->device->stream, (cudaEvent_t)pipe->order, 0));
     }
     return RW_OK;
 }
@@ -280,8 +259,9 @@ int rw_transfer_pipe_room(struct rw_transfer_pipe *pipe, void **chunk)
     struct slot *slot = &pipe->slot[pipe->next];
     *chunk = NULL;
     if (!slot->pinned)
-        RW_TRY(rw_transfer_pinned_alloc(pipe->ctx, &slot->pinned, pipe->chunk_bytes));
-    RW_CU(pipe->ctx, cudaEventSynchronize(slot->copied)); /* at once if it was never recorded */
+        RW_TRY(rw_transfer_pinned_in(pipe->ctx, &pipe->arena, &slot->pinned, pipe->chunk_bytes));
+    RW_CU(pipe->ctx,
+          cudaEventSynchronize((cudaEvent_t)slot->copied)); /* at once if it was never recorded */
     *chunk = slot->pinned;
     return RW_OK;
 }
@@ -300,8 +280,8 @@ int rw_transfer_pipe_send(struct rw_transfer_pipe *pipe, const void *from, size_
         return rw_fail(pipe->ctx, RW_ERR_ARGUMENT, "a chunk of %zu bytes; expected at most %zu",
                        bytes, pipe->chunk_bytes);
     RW_TRY(enqueue(pipe->ctx, pipe->device, slot->d_chunk, from, bytes, cudaMemcpyHostToDevice,
-                   slot->stream));
-    RW_CU(pipe->ctx, cudaEventRecord(slot->copied, slot->stream));
+                   (cudaStream_t)slot->stream));
+    RW_CU(pipe->ctx, cudaEventRecord((cudaEvent_t)slot->copied, (cudaStream_t)slot->stream));
     pipe->offset += bytes;
     pipe->next = (pipe->next + 1) % pipe->n_slots;
     return use(user, &chunk);

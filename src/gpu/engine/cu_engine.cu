@@ -8,7 +8,7 @@
 #include "gpu/hist/hist.h"
 
 /* ---- answers ----
- * what the host waits for is a few words. A kernel that writes them where the host looks takes
+ * What the host waits for is a few words. A kernel that writes them where the host looks takes
  * less than a copy and a wait for the stream.
  *
  * Shapes: words of 32 bits. Decomposition: one block. */
@@ -39,7 +39,7 @@ extern "C" int rw_cuda_copy_answer(void *d_from, uint32_t n, int clear, uint32_t
 }
 
 /* ---- columns ----
- * a partition of many documents by one feature reads 32 bytes a document from tiles, and one
+ * A partition of many documents by one feature reads 32 bytes a document from tiles, and one
  * or two from a column: features that split large nodes again and again are worth a copy.
  * And sums over columns, which tell data apart.
  *
@@ -115,7 +115,7 @@ extern "C" int rw_cuda_sum_columns(const struct rw_cuda_column *d_column, uint32
 }
 
 /* ---- histograms that move ----
- * a batch's histograms stand in buffers in a row, and most of those before them are of use.
+ * A batch's histograms stand in buffers in a row, and most of those before them are of use.
  * When there is no such row at the end any more, the last ones move into the places of those that
  * are not.
  *
@@ -154,7 +154,7 @@ extern "C" int rw_cuda_move(const struct rw_cuda_cells *cells, const struct rw_c
 }
 
 /* ---- scores ----
- * a finished tree's values added to scores: for the documents it was grown on by the leaves
+ * A finished tree's values added to scores: for the documents it was grown on by the leaves
  * that the sums of leaves have noted, for all others by walking down with their codes.
  *
  * Shapes: scores [n_docs] in double; a document gets one addition a tree, so the order of threads
@@ -196,8 +196,8 @@ extern "C" int rw_cuda_add_values(const uint16_t *d_leaf_of, const float *d_valu
 template <int BY_SET>
 static __global__ void __launch_bounds__(SCORES_THREADS) walk_kernel(const struct rw_cuda_walk a)
 {
-    for (uint64_t i = blockIdx.x * (uint64_t)SCORES_THREADS + threadIdx.x; i < a.n_docs;
-         i += (uint64_t)gridDim.x * SCORES_THREADS) {
+    for (uint64_t i = grid_first<SCORES_THREADS>(); i < a.n_docs;
+         i += grid_step<SCORES_THREADS>()) {
         const uint32_t doc = (uint32_t)i;
         if (a.d_skip && a.d_skip[doc])
             continue;

@@ -22,8 +22,7 @@ static_assert(THREADS == 256, "blocks a multiprocessor: device_tuning.c");
 
 static __global__ void sample_kernel(const struct rw_cuda_sample a)
 {
-    for (uint64_t q = blockIdx.x * (uint64_t)THREADS + threadIdx.x; q < a.n_queries;
-         q += (uint64_t)gridDim.x * THREADS) {
+    for (uint64_t q = grid_first<THREADS>(); q < a.n_queries; q += grid_step<THREADS>()) {
         const uint32_t random = rw_cuda_random(a.seed, a.first + q, a.tree, RW_STREAM_SAMPLE_QUERY);
         const int keep = random < a.threshold;
         a.d_kept[q] = (uint8_t)keep;
@@ -51,8 +50,7 @@ static __global__ void spread_kernel(const struct rw_cuda_sample a)
 static __global__ void sample_docs_kernel(const struct rw_cuda_sample a)
 {
     unsigned long long lowest = ~0ull, n_kept = 0;
-    for (uint64_t doc = blockIdx.x * (uint64_t)THREADS + threadIdx.x; doc < a.n_docs;
-         doc += (uint64_t)gridDim.x * THREADS) {
+    for (uint64_t doc = grid_first<THREADS>(); doc < a.n_docs; doc += grid_step<THREADS>()) {
         if (!a.d_sampled[doc])
             continue;
         const uint64_t number = a.first + doc;
@@ -107,8 +105,7 @@ extern "C" int rw_cuda_finish_sample(const struct rw_cuda_sample *sample, int of
 
 static __global__ void count_up_kernel(uint32_t *d_list, uint32_t n)
 {
-    for (uint64_t i = blockIdx.x * (uint64_t)THREADS + threadIdx.x; i < n;
-         i += (uint64_t)gridDim.x * THREADS)
+    for (uint64_t i = grid_first<THREADS>(); i < n; i += grid_step<THREADS>())
         d_list[i] = (uint32_t)i;
 }
 
@@ -154,8 +151,7 @@ static __global__ void __launch_bounds__(THREADS, RW_BLOCKS_HELD(THREADS, RW_TUN
     __syncthreads();
     struct rw_sum sum = {0, 0, 0, 0, 0};
     struct rw_quantised_sums quantised = {0, 0};
-    for (uint64_t doc = blockIdx.x * (uint64_t)THREADS + threadIdx.x; doc < a.n_docs;
-         doc += (uint64_t)gridDim.x * THREADS) {
+    for (uint64_t doc = grid_first<THREADS>(); doc < a.n_docs; doc += grid_step<THREADS>()) {
         if (a.d_sampled && !a.d_sampled[doc])
             continue;
         const struct rw_lambda_pair pair = pair_at(a.d_pair, doc);

@@ -252,18 +252,17 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
     cuda->n[0] = cuda->n_docs;
     RW_TRY(rw_cuda_begin_root(cuda, root.n_features));
     RW_TRY(take_answer(cuda));
-    const struct rw_cuda_begin *begin = cuda->answer;
-    struct rw_quantised_sums quantised = begin->quantised;
-    cuda->n[0] = (uint32_t)begin->sum.n;
-    root.sum = begin->sum;
-    root.lambda_exponent = begin->info.lambda_exponent;
-    root.hess_exponent = begin->info.hessian_exponent;
-    root.lambda_shift = rw_quantise_shift((int64_t)begin->info.largest_lambda, engine->rules.bits);
+    struct rw_cuda_begin begin = *(const struct rw_cuda_begin *)cuda->answer;
+    cuda->n[0] = (uint32_t)begin.sum.n;
+    RW_TRY(rw_cuda_workers_begin(cuda, &begin));
+    root.sum = begin.sum;
+    root.lambda_exponent = begin.info.lambda_exponent;
+    root.hess_exponent = begin.info.hessian_exponent;
+    root.lambda_shift = rw_quantise_shift((int64_t)begin.info.largest_lambda, engine->rules.bits);
     if (engine->rules.newton)
         root.hess_shift =
-            rw_quantise_shift((int64_t)begin->info.largest_hessian, engine->rules.bits);
-    RW_TRY(rw_cuda_workers_begin(cuda, &root, &quantised));
-    rw_engine_set_split_rule(engine, &root, &quantised);
+            rw_quantise_shift((int64_t)begin.info.largest_hessian, engine->rules.bits);
+    rw_engine_set_split_rule(engine, &root, &begin.quantised);
     *out = root;
     if (cuda->sample.d_sampled && takes_moved(cuda, 1)) /* those of the sample, by position */
         RW_CUDA_TRY(cuda,
@@ -543,13 +542,6 @@ static int cuda_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t
  * The next training on the same set finds them on the device and neither bins nor sends anything.
  * They serve a training whose own would be the same. */
 
-static int ignores_the_same(const struct rw_cuda_codes *codes, const uint8_t *ignore)
-{
-    if (!codes->ignore || !ignore)
-        return !codes->ignore && !ignore;
-    return memcmp(codes->ignore, ignore, RW_FEATURE_IDS) == 0;
-}
-
 /* Would a training with this min_docs leave out the same features? More of them, with more. */
 static int splits_the_same(const struct rw_cuda_codes *codes, uint32_t min_docs)
 {
@@ -578,9 +570,12 @@ static int serves(const struct rw_device_cache *spare, const void *user)
     const struct rw_cuda_codes *codes = (const struct rw_cuda_codes *)spare;
     const struct rw_cuda *cuda = user;
     const struct rw_cut_rule *rule = &cuda->host.base.rules.cut;
+    const int ignores_the_same = codes->ignore && rule->ignore
+                                     ? memcmp(codes->ignore, rule->ignore, RW_FEATURE_IDS) == 0
+                                     : !codes->ignore && !rule->ignore;
     return spare->device == cuda->device->number && codes->rule.bins == rule->bins &&
-           codes->rule.absent_missing == rule->absent_missing &&
-           ignores_the_same(codes, rule->ignore) && splits_the_same(codes, rule->min_docs);
+           codes->rule.absent_missing == rule->absent_missing && ignores_the_same &&
+           splits_the_same(codes, rule->min_docs);
 }
 
 /* A method that is forced may need columns of codes that no other training wants. Memory that the
@@ -647,16 +642,6 @@ static struct rw_cuda_codes *detach_codes(struct rw_cuda *cuda)
     return codes;
 }
 
-static void leave_codes(struct rw_cuda_codes *codes, struct rw_keep *keep)
-{
-    if (codes && codes->spare.owner) {
-        rw_device_cache_put(&codes->spare);
-    } else if (codes) {
-        keep->drop = rw_device_cache_drop;
-        rw_device_cache_leave(&codes->spare, &keep->made);
-    }
-}
-
 /* ---- the engine ---- */
 
 static int cuda_alloc(struct rw_engine *engine, void **out, size_t bytes)
@@ -681,7 +666,10 @@ static void cuda_close(struct rw_engine *engine)
     rw_cuda_unload(cuda);
     rw_host_release(&cuda->host);
     rw_device_close(cuda->device);
-    leave_codes(codes, keep);
+    if (codes) {
+        keep->drop = rw_device_cache_drop;
+        rw_device_cache_leave(&codes->spare, &keep->made);
+    }
     rw_mem_free(cuda);
 }
 

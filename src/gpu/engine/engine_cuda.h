@@ -103,7 +103,7 @@ struct rw_cuda_workers {
     struct rw_cuda_exchange exchange; /* of the call at hand */
     uint32_t most_nodes;              /* of a call */
     uint32_t *all_n;                  /* [max_slots] documents of each node on all workers */
-    void *staged; /* page-locked: what goes through the hosts; NULL: nothing; owned */
+    void *staged;                     /* page-locked: what goes through the hosts; NULL: nothing */
 };
 
 struct rw_cuda {
@@ -123,7 +123,7 @@ struct rw_cuda {
     /* what is read of the host's memory */
     struct rw_hist_far hist_far;        /* with which histograms read it, if place is far; owned */
     struct rw_far_reads reads;          /* of the tree so far; bytes: but for histograms' */
-    void *event[2];                     /* cudaEvent_t: around histograms; owned */
+    void *event[2];                     /* cudaEvent_t: around histograms */
     int is_timed;                       /* they are recorded, and their time is not added yet */
     char *d_walk;                       /* [walk_bytes] pieces of columns on their way to a walk */
     size_t walk_bytes;                  /* 0: no set needs them */
@@ -174,7 +174,7 @@ struct rw_cuda {
     struct rw_cuda_column *tile_column;  /* [n_features] the training set's d_column */
     struct rw_cuda_kept kept;
     int is_settled; /* methods are chosen, and what only the choice needed is given back */
-    struct rw_cuda_search search; /* its reply and reply_set are owned; launch: the last one */
+    struct rw_cuda_search search; /* launch: the last one */
     uint32_t most_searched;       /* nodes of one search */
     uint32_t n_trees;             /* begun so far */
     uint32_t n_asked;     /* nodes of the one that nobody has waited for; 0: there is none */
@@ -231,9 +231,12 @@ static inline size_t rw_cuda_allowed_bytes(const struct rw_cuda *cuda)
     return rw_rules_by_node(&engine->rules) ? rw_feature_words(engine) * sizeof(uint32_t) : 0;
 }
 
+/* Of a tile's codes on the device. */
 static inline uint64_t rw_cuda_tile_bytes(const struct rw_hist_matrix *matrix, uint32_t tile)
 {
-    return (uint64_t)rw_hist_tile_docs(matrix, tile) * rw_hist_tile_doc_bytes(matrix, tile);
+    const struct rw_hist_tile *of = &matrix->tile[tile];
+    const uint64_t docs = of->far_word ? of->n_here : matrix->n_docs;
+    return docs * rw_hist_tile_doc_bytes(matrix, tile);
 }
 
 /* Bytes of a column of one feature for partitions, of the widest codes. */
@@ -356,8 +359,7 @@ int rw_cuda_workers_ready(struct rw_cuda *cuda);
  * those of all workers. */
 int rw_cuda_workers_keep_one(struct rw_cuda *cuda, uint32_t first);
 /* A root's sums, and those of quantised numbers, of all workers. */
-int rw_cuda_workers_begin(struct rw_cuda *cuda, struct rw_root *root,
-                          struct rw_quantised_sums *quantised);
+int rw_cuda_workers_begin(struct rw_cuda *cuda, struct rw_cuda_begin *begin);
 /* The largest of all workers' numbers; user: the struct rw_cuda. n: at most 4. */
 int rw_cuda_workers_max(void *user, uint64_t *d_numbers, uint32_t n);
 /* Only with many workers: launches the partition that waits, of splits of all its parts. */

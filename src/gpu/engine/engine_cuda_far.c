@@ -347,11 +347,8 @@ int rw_cuda_far_make(struct rw_cuda *cuda, int set, const struct rw_cuda_source 
     RW_TRY(plan_tiles(cuda));
     RW_TRY(make_tiles(cuda));
     RW_TRY(make_pieces(cuda));
-    for (int i = 0; i < 2 && !rw_cuda_is_dry(cuda); i++) {
-        cudaEvent_t event;
-        RW_CU(cuda->host.base.ctx, cudaEventCreate(&event));
-        cuda->event[i] = event;
-    }
+    for (int i = 0; i < 2 && !rw_cuda_is_dry(cuda); i++)
+        RW_TRY(rw_device_event(cuda->host.base.ctx, &cuda->arena, 1, &cuda->event[i]));
     return RW_OK;
 }
 

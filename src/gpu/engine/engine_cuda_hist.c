@@ -449,8 +449,8 @@ int rw_cuda_workers_allocate(struct rw_cuda *cuda)
         return RW_OK;
     RW_TRY(RW_ARENA_NEW(ctx, &cuda->arena, workers->all_n, host->base.rules.max_slots));
     return cuda->comm ? RW_OK
-                      : rw_transfer_pinned_alloc(ctx, &workers->staged,
-                                                 (n_workers + 1) * n_each * WORDS * 8);
+                      : rw_transfer_pinned_in(ctx, &cuda->arena, &workers->staged,
+                                              (n_workers + 1) * n_each * WORDS * 8);
 }
 
 /* ---- the start of a tree ---- */
@@ -473,22 +473,13 @@ int rw_cuda_workers_keep_one(struct rw_cuda *cuda, uint32_t first)
                                                   &cuda->sample.d_lowest[1], &some, sizeof(some));
 }
 
-int rw_cuda_workers_begin(struct rw_cuda *cuda, struct rw_root *root,
-                          struct rw_quantised_sums *quantised)
+int rw_cuda_workers_begin(struct rw_cuda *cuda, struct rw_cuda_begin *begin)
 {
-    enum {
-        SUM_WORDS = sizeof(root->sum) / sizeof(uint64_t),
-        WORDS = SUM_WORDS + sizeof(*quantised) / sizeof(uint64_t)
-    };
-    uint64_t words[WORDS];
     if (!cuda->workers)
         return RW_OK;
-    memcpy(words, &root->sum, sizeof(root->sum));
-    memcpy(words + SUM_WORDS, quantised, sizeof(*quantised));
-    RW_TRY(rw_comm_sum(ctx_of(cuda), words, WORDS));
-    memcpy(&root->sum, words, sizeof(root->sum));
-    memcpy(quantised, words + SUM_WORDS, sizeof(*quantised));
-    cuda->workers->all_n[0] = (uint32_t)root->sum.n;
+    RW_TRY(rw_comm_sum(ctx_of(cuda), (uint64_t *)(void *)begin,
+                       offsetof(struct rw_cuda_begin, info) / sizeof(begin->sum.n)));
+    cuda->workers->all_n[0] = (uint32_t)begin->sum.n;
     return RW_OK;
 }
 
@@ -900,12 +891,6 @@ static int begin_search(struct rw_cuda *cuda, const int32_t *slots, uint32_t n)
     return launch_search(cuda, search);
 }
 
-/* How many of n slots a launch searches. */
-static uint32_t searched(const struct rw_cuda *cuda, int n)
-{
-    return (uint32_t)n < cuda->most_searched ? (uint32_t)n : cuda->most_searched;
-}
-
 static int has_features(const struct rw_cuda *cuda)
 {
     for (int g = 0; g < cuda->n_groups; g++) {
@@ -922,9 +907,8 @@ int rw_cuda_ask_splits(struct rw_engine *engine, const int32_t *slots, int n)
     RW_TRY(rw_cuda_flush(cuda));
     if (n == 0 || !has_features(cuda))
         return RW_OK;
-    RW_TRY(begin_search(cuda, slots, searched(cuda, n)));
-    cuda->n_asked = searched(cuda, n);
-    return RW_OK;
+    cuda->n_asked = (uint32_t)n < cuda->most_searched ? (uint32_t)n : cuda->most_searched;
+    return begin_search(cuda, slots, cuda->n_asked);
 }
 
 int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n, struct rw_split *out)
@@ -938,7 +922,8 @@ int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n, s
     }
     RW_TRY(rw_cuda_flush(cuda));
     for (int first = 0; first < n; first += (int)some) {
-        some = searched(cuda, n - first);
+        some = (uint32_t)(n - first);
+        some = some < cuda->most_searched ? some : cuda->most_searched;
         if (cuda->n_asked == 0)
             RW_TRY(begin_search(cuda, slots + first, some));
         else if (cuda->n_asked != some)

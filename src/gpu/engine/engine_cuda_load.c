@@ -77,19 +77,6 @@ struct rw_hist_matrix_spec rw_cuda_matrix_spec(const struct rw_cuda *cuda, int g
                                         .layouts = layouts};
 }
 
-/* rw_cuda_bins_make without any memory. */
-static int dry_matrix(struct rw_cuda *cuda, const struct rw_hist_matrix_spec *spec,
-                      struct rw_hist_matrix **out)
-{
-    RW_TRY(rw_hist_matrix_plan(cuda->host.base.ctx, spec, out));
-    struct rw_hist_matrix *matrix = *out;
-    for (uint32_t t = 0; t < matrix->n_tiles; t++)
-        matrix->tile[t].d_word = cuda;
-    if (matrix->column_words)
-        matrix->d_column = (const uint32_t *)(const void *)cuda;
-    return RW_OK;
-}
-
 static void count_matrix(struct rw_cuda *cuda, const struct rw_hist_matrix *matrix)
 {
     cuda->host.memory.part = "codes";
@@ -150,9 +137,16 @@ static int make_matrix(struct rw_cuda *cuda, int set, int g, const struct rw_cud
     if (set == 0 && !rw_cuda_is_dry(cuda))
         RW_TRY(RW_ARENA_NEW(ctx, &cuda->codes_arena, cuda->counts[g],
                             (size_t)group->n_features * group->n_bins));
-    RW_TRY(rw_cuda_is_dry(cuda) ? dry_matrix(cuda, &coding.matrix, matrix)
-                                : rw_cuda_bins_make(ctx, cuda->device, &coding,
-                                                    set == 0 ? cuda->counts[g] : NULL, matrix));
+    if (!rw_cuda_is_dry(cuda)) {
+        RW_TRY(rw_cuda_bins_make(ctx, cuda->device, &coding, set == 0 ? cuda->counts[g] : NULL,
+                                 matrix));
+    } else { /* the same without any memory */
+        RW_TRY(rw_hist_matrix_plan(ctx, &coding.matrix, matrix));
+        for (uint32_t t = 0; t < (*matrix)->n_tiles; t++)
+            (*matrix)->tile[t].d_word = cuda;
+        if ((*matrix)->column_words)
+            (*matrix)->d_column = (const uint32_t *)(const void *)cuda;
+    }
     count_matrix(cuda, *matrix);
     const uint64_t most = cuda->host.base.info.bytes + rw_cuda_bins_bytes(&coding);
     cuda->most_bytes = most > cuda->most_bytes ? most : cuda->most_bytes;
@@ -294,21 +288,18 @@ static int send_rules(struct rw_cuda *cuda)
     const size_t n_features = host->base.info.n_features;
     RW_FREED double *penalty = NULL;
     RW_FREED int8_t *direction = NULL;
-    if (host->base.rules.monotone) {
+    if (host->base.rules.monotone)
         RW_TRY(RW_NEW(host->base.ctx, direction, n_features));
-        if (!rw_cuda_is_dry(cuda))
-            rw_host_set_rules(host, direction, NULL);
+    if (host->base.rules.penalty)
+        RW_TRY(RW_NEW(host->base.ctx, penalty, n_features));
+    if (!rw_cuda_is_dry(cuda))
+        rw_host_set_rules(host, direction, penalty);
+    if (direction)
         RW_TRY(rw_cuda_send_table(cuda, (void **)&cuda->search.d_direction, direction, n_features,
                                   sizeof(*direction)));
-    }
-    if (host->base.rules.penalty) {
-        RW_TRY(RW_NEW(host->base.ctx, penalty, n_features));
-        if (!rw_cuda_is_dry(cuda))
-            rw_host_set_rules(host, NULL, penalty);
-        RW_TRY(rw_cuda_send_table(cuda, (void **)&cuda->search.d_penalty, penalty, n_features,
-                                  sizeof(*penalty)));
-    }
-    return RW_OK;
+    return penalty ? rw_cuda_send_table(cuda, (void **)&cuda->search.d_penalty, penalty, n_features,
+                                        sizeof(*penalty))
+                   : RW_OK;
 }
 
 /* Those of a group that are this worker's, by their places in its histograms. */
@@ -462,16 +453,15 @@ static int make_host_side(struct rw_cuda *cuda)
     cuda->most_nodes = RW_TUNE_ENGINE_NODES;
     RW_TRY(RW_ARENA_NEW(ctx, arena, cuda->node, cuda->most_nodes));
     RW_TRY(RW_ARENA_NEW(ctx, arena, cuda->parent, cuda->most_nodes));
-    RW_TRY(rw_transfer_pinned_alloc(ctx, (void **)&cuda->stage.host, cuda->stage.bytes));
-    RW_TRY(
-        rw_transfer_pinned_alloc(ctx, (void **)&cuda->search.reply, sizeof(*cuda->search.reply)));
+    RW_TRY(rw_transfer_pinned_in(ctx, arena, &cuda->stage.host, cuda->stage.bytes));
+    RW_TRY(rw_transfer_pinned_in(ctx, arena, &cuda->search.reply, sizeof(*cuda->search.reply)));
     memset(cuda->search.reply, 0, sizeof(*cuda->search.reply)); /* launches are counted from 1 */
     if (cuda->search.n_sets)
-        RW_TRY(rw_transfer_pinned_alloc(ctx, (void **)&cuda->search.reply_set,
-                                        RW_CUDA_MOST_SEARCHED * sizeof(*cuda->search.reply_set)));
+        RW_TRY(rw_transfer_pinned_in(ctx, arena, &cuda->search.reply_set,
+                                     RW_CUDA_MOST_SEARCHED * sizeof(*cuda->search.reply_set)));
     cuda->answer_bytes = sizeof(struct rw_cuda_begin) + n_slots * sizeof(struct rw_sum);
-    RW_TRY(rw_transfer_pinned_alloc(ctx, &cuda->answer,
-                                    cuda->answer_bytes + sizeof(*cuda->answer_word)));
+    RW_TRY(rw_transfer_pinned_in(ctx, arena, &cuda->answer,
+                                 cuda->answer_bytes + sizeof(*cuda->answer_word)));
     cuda->answer_word = (uint32_t *)(void *)((char *)cuda->answer + cuda->answer_bytes);
     *cuda->answer_word = 0; /* answers are counted from 1 */
     return RW_OK;
@@ -612,11 +602,12 @@ static int dry_run(struct rw_cuda *cuda, const struct rw_engine_rules *rules, st
         RW_TRY_OUT(load_set(dry, set, &other));
     }
     for (int set = 0; data && data->measured && set < data->n_sets; set++) {
-        uint64_t bytes = 0;
+        struct rw_cuda_metrics *metrics;
         if (!data->measured[set])
             continue;
-        RW_TRY_OUT(rw_cuda_metrics_plan_bytes(ctx, data->measured[set], &bytes));
-        rw_plan_add(out, "metrics", bytes);
+        RW_TRY_OUT(rw_cuda_metrics_new(ctx, NULL, data->measured[set], &metrics));
+        rw_plan_add(out, "metrics", rw_cuda_metrics_bytes(metrics));
+        rw_cuda_metrics_free(metrics);
     }
     out->most_bytes = given_back + (dry->most_bytes > out->bytes ? dry->most_bytes : out->bytes);
     cuda->place.far_doc_bytes = dry->place.far_doc_bytes;
@@ -950,18 +941,8 @@ void rw_cuda_unload(struct rw_cuda *cuda)
                 rw_mem_free(cuda->set[set].matrix[g]);
         }
     }
-    if (cuda->workers)
-        rw_transfer_pinned_free(cuda->workers->staged);
     rw_device_free(cuda->d_hist_scratch);
-    rw_transfer_pinned_free(cuda->stage.host);
-    rw_transfer_pinned_free(cuda->answer);
-    rw_transfer_pinned_free(cuda->search.reply);
-    rw_transfer_pinned_free(cuda->search.reply_set);
     rw_hist_far_close(&cuda->hist_far);
-    for (int i = 0; i < 2; i++) {
-        if (cuda->event[i])
-            RW_CU_MAY_FAIL(cudaEventDestroy((cudaEvent_t)cuda->event[i]));
-    }
     rw_arena_free(&cuda->arena);
     rw_arena_free(&cuda->codes_arena);
 }

@@ -95,12 +95,6 @@ enum {
 
 enum { RW_HIST_MAX_NODES = 1024 };
 
-/* Documents of a tile that are on the device. */
-static inline uint32_t rw_hist_tile_docs(const struct rw_hist_matrix *matrix, uint32_t tile)
-{
-    return matrix->tile[tile].far_word ? matrix->tile[tile].n_here : matrix->n_docs;
-}
-
 /* Bytes of a document's codes in a tile. */
 static inline uint32_t rw_hist_tile_doc_bytes(const struct rw_hist_matrix *matrix, uint32_t tile)
 {
@@ -156,11 +150,12 @@ struct rw_hist_far {
     int log_window;            /* a window is 2^log_window documents */
     uint32_t n_windows;        /* of all documents */
     uint32_t *d_order;         /* [n_docs] */
-    uint32_t *d_table, *table; /* [table_words], table: page-locked, owned */
+    struct rw_arena arena;     /* of what is not the caller's */
+    uint32_t *d_table, *table; /* [table_words], table: page-locked */
     uint64_t table_words;
     uint64_t *bytes; /* what is read of the host's memory is added */
-    void *stream;    /* cudaStream_t; owned */
-    void *event[6];  /* cudaEvent_t, by rw_hist_far_event; owned */
+    void *stream;    /* cudaStream_t */
+    void *event[6];  /* cudaEvent_t, by rw_hist_far_event */
 };
 /* Gathered and added: one more for the second piece. */
 enum rw_hist_far_event { RW_FAR_BEGUN, RW_FAR_ORDERED, RW_FAR_GATHERED, RW_FAR_ADDED = 4 };

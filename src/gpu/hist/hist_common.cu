@@ -253,8 +253,8 @@ static __global__ void hist_subtract_kernel(const __grid_constant__ struct rw_hi
     if (parent == RW_HIST_NO_PARENT)
         return;
     const uint64_t node = blockIdx.y * n_cells, from = parent * n_cells;
-    for (uint64_t i = blockIdx.x * (uint64_t)HIST_MERGE_THREADS + threadIdx.x; i < n_cells;
-         i += (uint64_t)gridDim.x * HIST_MERGE_THREADS) {
+    for (uint64_t i = grid_first<HIST_MERGE_THREADS>(); i < n_cells;
+         i += grid_step<HIST_MERGE_THREADS>()) {
         call.parents.d_count[from + i] -= call.d_count[node + i];
         if (call.d_lambda_sum)
             hist_take_sum(call.parents.d_lambda_sum, from + i, call.narrow,

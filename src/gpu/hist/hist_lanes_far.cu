@@ -158,19 +158,15 @@ cudaError_t rw_cuda_lanes_gather(const struct rw_hist_call *call, const struct l
     g.n_nodes = call->n_nodes;
     while (1u << g.log_units < tile->lanes)
         g.log_units++;
-    const uint32_t most = (n + THREADS - 1) / THREADS;
     const uint32_t share = (uint32_t)call->n_multiprocessors / RW_TUNE_FAR_BLOCKS_SHARE + 1;
     const uint32_t enough = share < RW_TUNE_FAR_BLOCKS ? share : RW_TUNE_FAR_BLOCKS;
-    const uint32_t blocks = most < enough ? most : enough;
-    if (call->matrix->bits == 16)
-        gather_kernel<uint16_t><<<blocks, THREADS, 0, stream>>>(g);
-    else
-        gather_kernel<uint32_t><<<blocks, THREADS, 0, stream>>>(g);
-    return cudaGetLastError();
+    return (cudaError_t)launch_grid(call->matrix->bits == 16 ? gather_kernel<uint16_t>
+                                                             : gather_kernel<uint32_t>,
+                                    blocks_up_to(enough, n, THREADS), THREADS, stream, g);
 }
 
 /* ---- the order ----
- * rows of the host's memory are read fast if those that are read at about the same time are
+ * Rows of the host's memory are read fast if those that are read at about the same time are
  * near each other: on an H200 random rows of 128 bytes came at 51 GB/s out of 128 MB, at 8 to 35
  * out of 2.9 GB. The documents of a node are everywhere, and after a partition they stand in no
  * order. So the documents of a call's nodes are counted by window and node, then written window by
@@ -273,10 +269,9 @@ static cudaError_t launch_order(const struct ordering &o, int n_multiprocessors,
                                 cudaStream_t stream)
 {
     const uint64_t spans = ((uint64_t)o.n_docs + SPAN - 1) / SPAN;
-    const uint64_t blocks = (spans * WARP + ORDER_THREADS - 1) / ORDER_THREADS;
     const uint64_t most = (uint64_t)n_multiprocessors * 8;
-    order_kernel<<<(unsigned)(blocks < most ? blocks : most), ORDER_THREADS, 0, stream>>>(o);
-    return cudaGetLastError();
+    return (cudaError_t)launch_grid(order_kernel, blocks_up_to(most, spans * WARP, ORDER_THREADS),
+                                    ORDER_THREADS, stream, o);
 }
 
 /* count: of each run; may be where `start` goes. */

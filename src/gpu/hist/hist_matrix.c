@@ -78,8 +78,6 @@ void rw_hist_matrix_free(struct rw_hist_matrix *matrix)
 }
 
 /* What methods read codes of the host's memory with. */
-enum { N_EVENTS = sizeof(((struct rw_hist_far *)0)->event) / sizeof(void *) };
-
 static uint32_t windows_of(uint32_t n_docs, int log_window)
 {
     const uint64_t docs = (uint64_t)1 << log_window;
@@ -104,9 +102,6 @@ uint64_t rw_hist_far_bytes(uint64_t piece_bytes, uint32_t n_docs, int log_window
 int rw_hist_far_open(struct rw_ctx *ctx, void *d_memory, uint64_t piece_bytes, uint32_t n_docs,
                      int log_window, uint64_t *bytes, struct rw_hist_far *out)
 {
-    int least, most;
-    cudaStream_t stream;
-    void *table;
     char *d = d_memory;
     memset(out, 0, sizeof(*out));
     for (int i = 0; i < 2; i++) {
@@ -120,29 +115,18 @@ int rw_hist_far_open(struct rw_ctx *ctx, void *d_memory, uint64_t piece_bytes, u
     out->d_order = (uint32_t *)(void *)d;
     out->d_table = (uint32_t *)(void *)(d + rw_hist_round_up((uint64_t)n_docs * sizeof(uint32_t)));
     out->table_words = table_words(out->n_windows);
-    RW_TRY(rw_transfer_pinned_alloc(ctx, &table, out->table_words * sizeof(uint32_t)));
-    out->table = table;
-    RW_CU(ctx, cudaDeviceGetStreamPriorityRange(&least, &most));
-    RW_CU(ctx, cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, most));
-    out->stream = stream;
-    for (int i = 0; i < N_EVENTS; i++) {
-        cudaEvent_t event;
-        RW_CU(ctx, cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-        out->event[i] = event;
-    }
+    RW_TRY(
+        rw_transfer_pinned_in(ctx, &out->arena, &out->table, out->table_words * sizeof(uint32_t)));
+    RW_TRY(rw_device_stream(ctx, &out->arena, 1, &out->stream));
+    for (size_t i = 0; i < sizeof(out->event) / sizeof(out->event[0]); i++)
+        RW_TRY(rw_device_event(ctx, &out->arena, 0, &out->event[i]));
     return RW_OK;
 }
 
 void rw_hist_far_close(struct rw_hist_far *far)
 {
-    if (far->stream) {
+    if (far->stream)
         RW_CU_MAY_FAIL(cudaStreamSynchronize((cudaStream_t)far->stream));
-        RW_CU_MAY_FAIL(cudaStreamDestroy((cudaStream_t)far->stream));
-    }
-    for (int i = 0; i < N_EVENTS; i++) {
-        if (far->event[i])
-            RW_CU_MAY_FAIL(cudaEventDestroy((cudaEvent_t)far->event[i]));
-    }
-    rw_transfer_pinned_free(far->table);
+    rw_arena_free(&far->arena);
     memset(far, 0, sizeof(*far));
 }

@@ -35,29 +35,11 @@ static const char *misuse(const struct rw_hist_call *call)
 {
     const struct rw_hist_matrix *matrix = call->matrix;
     const int weighted = call->sums == RW_HIST_MART || call->sums == RW_HIST_NEWTON;
-    const int is_moved = call->d_list && call->by_position;
-    if (!matrix || (matrix->bits != 4 && matrix->bits != 8 && matrix->bits != 16))
-        return "codes of 4, 8 or 16 bits are expected";
     if (matrix->n_bins < 1 || matrix->n_bins > 1u << matrix->bits ||
         matrix->n_bins > RW_HIST_MOST_BINS)
         return "the bins do not fit the codes";
-    if (call->sums < RW_HIST_COUNT || call->sums > RW_HIST_FLOAT)
-        return "unknown sums";
-    if (call->n_nodes > RW_HIST_MAX_NODES || (call->n_nodes && (!call->node || !call->d_node)))
-        return "nodes are missing or too many";
-    if (weighted && (call->largest < 1 || call->largest > 32767 || !call->d_lambda_sum ||
-                     !(is_moved ? call->d_moved : call->d_lambda)))
-        return "lambdas are missing or out of range";
-    if (call->sums == RW_HIST_NEWTON && (!(is_moved || call->d_hess) || !call->d_hess_sum))
-        return "hessians are missing";
-    if (call->sums == RW_HIST_FLOAT && (!call->d_float || !call->d_float_sum))
-        return "floats are missing";
-    if (!call->d_count || (call->zero_skip && !call->d_frequent))
-        return "counts or frequent codes are missing";
-    if (call->d_parent && (call->sums == RW_HIST_FLOAT || !call->parents.d_count ||
-                           (weighted && !call->parents.d_lambda_sum) ||
-                           (call->sums == RW_HIST_NEWTON && !call->parents.d_hess_sum)))
-        return "the parents' histograms are missing, or floats";
+    if (call->n_nodes > RW_HIST_MAX_NODES)
+        return "too many nodes";
     for (uint32_t i = 0; i < call->n_nodes; i++) {
         if (!call->d_list && (call->node[i].first > matrix->n_docs ||
                               call->node[i].n > matrix->n_docs - call->node[i].first))

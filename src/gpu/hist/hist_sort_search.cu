@@ -82,7 +82,7 @@ __device__ __forceinline__ uint64_t first_not_under(const uint32_t *d_key, uint6
 __global__ void __launch_bounds__(SORT_SEARCH_THREADS)
     codes_bounds_kernel(const uint32_t *d_key, uint64_t n, uint32_t n_cells, uint64_t *d_bound)
 {
-    const uint64_t i = (uint64_t)blockIdx.x * SORT_SEARCH_THREADS + threadIdx.x;
+    const uint64_t i = grid_first<SORT_SEARCH_THREADS>();
     if (i <= n_cells)
         d_bound[i] = i == n_cells ? n : first_not_under(d_key, n, (uint32_t)i);
 }
@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(SORT_SEARCH_THREADS)
                             const uint64_t *d_bound, const long long *d_prefix, void *d_sum)
 {
     const uint32_t n_cells = a.jobs.n_nodes * group.n * a.n_bins;
-    const uint64_t i = (uint64_t)blockIdx.x * SORT_SEARCH_THREADS + threadIdx.x;
+    const uint64_t i = grid_first<SORT_SEARCH_THREADS>();
     if (i >= n_cells)
         return;
     const uint32_t cell = (uint32_t)i, row = cell / a.n_bins, bin = cell % a.n_bins;

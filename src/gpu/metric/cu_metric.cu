@@ -93,7 +93,7 @@ metric_block_sum(struct rw_cuda_metric_part part)
 
 __global__ void metric_gather_kernel(const __grid_constant__ struct rw_cuda_metric_args a)
 {
-    const uint64_t i = (uint64_t)blockIdx.x * GATHER_THREADS + threadIdx.x;
+    const uint64_t i = grid_first<GATHER_THREADS>();
     if (i >= a.n_docs)
         return;
     const uint32_t doc = a.d_order[i];
@@ -109,7 +109,7 @@ __global__ void metric_gather_kernel(const __grid_constant__ struct rw_cuda_metr
 
 __global__ void metric_ties_kernel(const __grid_constant__ struct rw_cuda_metric_args a)
 {
-    const uint64_t i = (uint64_t)blockIdx.x * QUERY_THREADS + threadIdx.x;
+    const uint64_t i = grid_first<QUERY_THREADS>();
     if (i >= a.n_queries)
         return;
     const uint32_t q = a.d_by_size[i], first = a.d_offset[q];
@@ -173,7 +173,7 @@ __global__ void __launch_bounds__(QUERY_THREADS)
     metric_query_kernel(const __grid_constant__ struct rw_cuda_metric_args a)
 {
     const struct rw_cuda_metric &m = a.d_metric[blockIdx.y];
-    const uint64_t i = (uint64_t)blockIdx.x * QUERY_THREADS + threadIdx.x;
+    const uint64_t i = grid_first<QUERY_THREADS>();
     struct rw_cuda_metric_part part = {};
     if (i < a.n_queries)
         part = metric_of_query(a, m, a.d_by_size[i]);

@@ -10,8 +10,7 @@ struct rw_cuda_metrics {
     struct rw_device_tables tables; /* without a device: they are only counted */
     struct rw_cuda_rank rank;
     struct rw_cuda_metric_args args;
-    struct rw_arena arena;            /* of what is below */
-    struct rw_metric *metric;         /* [n_metrics] */
+    struct rw_metric *metric;         /* [n_metrics] in the tables' arena, as part */
     struct rw_cuda_metric_part *part; /* [n_metrics] room for the results */
 };
 
@@ -103,8 +102,8 @@ static int load(struct rw_cuda_metrics *metrics, const struct rw_metric_plan *pl
     args->n_parts = (judgments->n_queries + RW_METRIC_QUERIES - 1) / RW_METRIC_QUERIES;
     args->empty = plan->empty;
     args->max_gain = judgments->max_gain;
-    RW_TRY(RW_ARENA_NEW(tables->ctx, &metrics->arena, metrics->metric, n_metrics));
-    RW_TRY(RW_ARENA_NEW(tables->ctx, &metrics->arena, metrics->part, n_metrics));
+    RW_TRY(RW_ARENA_NEW(tables->ctx, &tables->arena, metrics->metric, n_metrics));
+    RW_TRY(RW_ARENA_NEW(tables->ctx, &tables->arena, metrics->part, n_metrics));
     memcpy(metrics->metric, plan->metric, n_metrics * sizeof(*plan->metric));
     RW_TRY(rw_cuda_rank_init(tables, judgments->n_docs, judgments->n_queries,
                              judgments->query_offset, &metrics->rank));
@@ -133,23 +132,11 @@ int rw_cuda_metrics_new(struct rw_ctx *ctx, struct rw_device *device,
     return RW_OK;
 }
 
-int rw_cuda_metrics_plan_bytes(struct rw_ctx *ctx, const struct rw_metric_plan *plan,
-                               uint64_t *bytes)
-{
-    struct rw_cuda_metrics *metrics;
-    *bytes = 0;
-    RW_TRY(rw_cuda_metrics_new(ctx, NULL, plan, &metrics));
-    *bytes = rw_cuda_metrics_bytes(metrics);
-    rw_cuda_metrics_free(metrics);
-    return RW_OK;
-}
-
 void rw_cuda_metrics_free(struct rw_cuda_metrics *metrics)
 {
     if (!metrics)
         return;
-    rw_device_tables_free(&metrics->tables);
-    rw_arena_free(&metrics->arena);
+    rw_arena_free(&metrics->tables.arena);
     rw_mem_free(metrics);
 }
 

@@ -8,15 +8,13 @@
 
 struct rw_cuda_metrics;
 
-/* Nothing of the plan is kept. Copies go through the device's stream and are waited for. */
+/* Nothing of the plan is kept. Copies go through the device's stream and are waited for. device
+ * NULL: its bytes are only counted. */
 int rw_cuda_metrics_new(struct rw_ctx *ctx, struct rw_device *device,
                         const struct rw_metric_plan *plan, struct rw_cuda_metrics **out);
 void rw_cuda_metrics_free(struct rw_cuda_metrics *metrics); /* NULL is fine */
 /* Bytes of device memory that it holds. */
 uint64_t rw_cuda_metrics_bytes(const struct rw_cuda_metrics *metrics);
-/* Those that it would hold, before there is one. */
-int rw_cuda_metrics_plan_bytes(struct rw_ctx *ctx, const struct rw_metric_plan *plan,
-                               uint64_t *bytes);
 
 /* Enqueues all metrics of the plan on the cudaStream_t. d_scores: [n_docs], finite. Allocates
  * nothing, waits for nothing. One run at a time of an object. */

@@ -34,8 +34,8 @@ __device__ __forceinline__ struct gradient gradient_at(const struct rw_gradient_
 __global__ void gradient_largest_kernel(const __grid_constant__ struct rw_gradient_args a)
 {
     double gradient = 0.0, hessian = 0.0;
-    for (uint64_t doc = (uint64_t)blockIdx.x * GRADIENT_THREADS + threadIdx.x; doc < a.n_docs;
-         doc += (uint64_t)gridDim.x * GRADIENT_THREADS) {
+    for (uint64_t doc = grid_first<GRADIENT_THREADS>(); doc < a.n_docs;
+         doc += grid_step<GRADIENT_THREADS>()) {
         if (a.run.d_sampled && !a.run.d_sampled[doc])
             continue;
         const struct gradient g = gradient_at(a, (uint32_t)doc);
@@ -60,8 +60,8 @@ __global__ void gradient_round_kernel(const __grid_constant__ struct rw_gradient
         a.run.d_info->largest_lambda = (uint64_t)rw_round_int64(gradient * lambda_scale);
         a.run.d_info->largest_hessian = (uint64_t)rw_round_int64(hessian * hessian_scale);
     }
-    for (uint64_t doc = (uint64_t)blockIdx.x * GRADIENT_THREADS + threadIdx.x; doc < a.n_docs;
-         doc += (uint64_t)gridDim.x * GRADIENT_THREADS) {
+    for (uint64_t doc = grid_first<GRADIENT_THREADS>(); doc < a.n_docs;
+         doc += grid_step<GRADIENT_THREADS>()) {
         if (a.run.d_sampled && !a.run.d_sampled[doc])
             continue;
         const struct gradient g = gradient_at(a, (uint32_t)doc);
@@ -70,36 +70,24 @@ __global__ void gradient_round_kernel(const __grid_constant__ struct rw_gradient
     }
 }
 
-/* What was handed over in fixed point stays as it is. */
-__global__ void gradient_fixed_kernel(const __grid_constant__ struct rw_gradient_args a)
-{
-    uint64_t lambda = 0, hessian = 0;
-    if (blockIdx.x == 0 && threadIdx.x == 0)
-        a.run.d_info->lambda_exponent = a.run.d_info->hessian_exponent = RW_LAMBDA_EXPONENT;
-    for (uint64_t doc = (uint64_t)blockIdx.x * GRADIENT_THREADS + threadIdx.x; doc < a.n_docs;
-         doc += (uint64_t)gridDim.x * GRADIENT_THREADS) {
-        if (a.run.d_sampled && !a.run.d_sampled[doc])
-            continue;
-        const struct rw_lambda_pair pair = {reinterpret_cast<const int64_t *>(a.d_gradient)[doc],
-                                            reinterpret_cast<const int64_t *>(a.d_hessian)[doc]};
-        a.run.d_pair[doc] = pair;
-        lambda = max(lambda, lambda_magnitude(pair.lambda));
-        hessian = max(hessian, lambda_magnitude(pair.hessian));
-    }
-    __syncwarp();
-    lambda_raise(&a.run.d_info->largest_lambda, lambda);
-    lambda_raise(&a.run.d_info->largest_hessian, hessian);
-}
-
+/* The largest magnitudes of final integers; HANDED: of those that were handed over in fixed point,
+ * which stay as they are. */
+template <bool HANDED>
 __global__ void pair_largest_kernel(const __grid_constant__ struct rw_gradient_args a)
 {
     uint64_t lambda = 0, hessian = 0;
-    for (uint64_t doc = (uint64_t)blockIdx.x * GRADIENT_THREADS + threadIdx.x; doc < a.n_docs;
-         doc += (uint64_t)gridDim.x * GRADIENT_THREADS) {
+    if (HANDED && blockIdx.x == 0 && threadIdx.x == 0)
+        a.run.d_info->lambda_exponent = a.run.d_info->hessian_exponent = RW_LAMBDA_EXPONENT;
+    for (uint64_t doc = grid_first<GRADIENT_THREADS>(); doc < a.n_docs;
+         doc += grid_step<GRADIENT_THREADS>()) {
         if (a.run.d_sampled && !a.run.d_sampled[doc])
             continue;
-        lambda = max(lambda, lambda_magnitude(a.run.d_pair[doc].lambda));
-        hessian = max(hessian, lambda_magnitude(a.run.d_pair[doc].hessian));
+        if (HANDED)
+            a.run.d_pair[doc] = {reinterpret_cast<const int64_t *>(a.d_gradient)[doc],
+                                 reinterpret_cast<const int64_t *>(a.d_hessian)[doc]};
+        const struct rw_lambda_pair pair = a.run.d_pair[doc];
+        lambda = max(lambda, lambda_magnitude(pair.lambda));
+        hessian = max(hessian, lambda_magnitude(pair.hessian));
     }
     __syncwarp();
     lambda_raise(&a.run.d_info->largest_lambda, lambda);
@@ -116,7 +104,7 @@ extern "C" int rw_cuda_gradients_find(const struct rw_gradient_args *args, int n
                                       void *stream)
 {
     TRY_CUDA(cudaMemsetAsync(args->run.d_info, 0, sizeof *args->run.d_info, (cudaStream_t)stream));
-    return launch_grid(args->is_fixed ? gradient_fixed_kernel : gradient_largest_kernel,
+    return launch_grid(args->is_fixed ? pair_largest_kernel<true> : gradient_largest_kernel,
                        grid_of(args, n_multiprocessors), GRADIENT_THREADS, stream, *args);
 }
 
@@ -132,6 +120,6 @@ extern "C" int rw_cuda_gradients_largest(const struct rw_gradient_args *args, in
 {
     TRY_CUDA(cudaMemsetAsync(&args->run.d_info->largest_lambda, 0,
                              2 * sizeof(args->run.d_info->largest_lambda), (cudaStream_t)stream));
-    return launch_grid(pair_largest_kernel, grid_of(args, n_multiprocessors), GRADIENT_THREADS,
-                       stream, *args);
+    return launch_grid(pair_largest_kernel<false>, grid_of(args, n_multiprocessors),
+                       GRADIENT_THREADS, stream, *args);
 }

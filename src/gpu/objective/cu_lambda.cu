@@ -553,30 +553,28 @@ extern "C" int rw_cuda_lambda_prepare(void)
     return cudaSuccess;
 }
 
-/* Queries of a block or a warp: from scores and order to the final integers. */
+/* Queries of a block, then those of a warp, the wide ones first: from scores and order to the final
+ * integers. */
 static int launch_queries(const struct rw_lambda_args *args, cudaStream_t stream)
 {
-    const uint32_t end = args->n_block + args->n_warp;
-    const struct lambda_jobs block = {0, args->n_block, args->block_docs};
-    const struct lambda_jobs wide = {args->n_block, end - args->n_narrow, args->warp_docs};
-    const struct lambda_jobs narrow = {
-        end - args->n_narrow, end,
-        args->warp_docs < RW_LAMBDA_NARROW_DOCS ? args->warp_docs : RW_LAMBDA_NARROW_DOCS};
+    const uint32_t end = args->n_block + args->n_warp, narrow = end - args->n_narrow;
+    const uint32_t narrow_docs =
+        args->warp_docs < RW_LAMBDA_NARROW_DOCS ? args->warp_docs : RW_LAMBDA_NARROW_DOCS;
+    const struct lambda_jobs all[] = {{0, args->n_block, args->block_docs},
+                                      {args->n_block, narrow, args->warp_docs},
+                                      {narrow, end, narrow_docs}};
     bool is_first = true; /* it waits for the ranks, and so all do */
-    if (block.begin < block.end) {
-        lambda_kernel<true>
-            <<<block.end, THREADS, (size_t)block.room * LAMBDA_DOC_BYTES, stream>>>(*args, block);
-        is_first = false;
-    }
-    for (const struct lambda_jobs *jobs : {&wide, &narrow}) {
-        const uint32_t grid = (jobs->end - jobs->begin + WARPS - 1) / WARPS;
-        const size_t bytes = (size_t)WARPS * jobs->room * LAMBDA_DOC_BYTES;
-        if (jobs->begin == jobs->end)
+    for (const struct lambda_jobs &jobs : all) {
+        auto *const kernel = &jobs == all ? lambda_kernel<true> : lambda_kernel<false>;
+        const unsigned each = &jobs == all ? 1 : WARPS; /* queries of a block */
+        const unsigned grid = blocks_for(jobs.end - jobs.begin, each);
+        const size_t bytes = (size_t)each * jobs.room * LAMBDA_DOC_BYTES;
+        if (grid == 0)
             continue;
         if (is_first)
-            lambda_kernel<false><<<grid, THREADS, bytes, stream>>>(*args, *jobs);
+            kernel<<<grid, THREADS, bytes, stream>>>(*args, jobs);
         else
-            (void)launch_after(lambda_kernel<false>, grid, THREADS, bytes, stream, *args, *jobs);
+            (void)launch_after(kernel, grid, THREADS, bytes, stream, *args, jobs);
         is_first = false;
     }
     return (int)cudaGetLastError();

@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(QUERY_THREADS)
 __global__ void __launch_bounds__(DOC_THREADS)
     neighbours_power_kernel(const __grid_constant__ struct rw_neighbours_args a)
 {
-    const uint64_t doc = (uint64_t)blockIdx.x * DOC_THREADS + threadIdx.x;
+    const uint64_t doc = grid_first<DOC_THREADS>();
     if (doc >= a.n_docs)
         return;
     a.d_power[doc] = rw_softmax_power(a.run.d_scores[doc], a.d_power[doc]);
@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(DOC_THREADS)
 __global__ void __launch_bounds__(DOC_THREADS)
     neighbours_key_kernel(const __grid_constant__ struct rw_neighbours_args a, uint32_t p)
 {
-    const uint64_t doc = (uint64_t)blockIdx.x * DOC_THREADS + threadIdx.x;
+    const uint64_t doc = grid_first<DOC_THREADS>();
     if (doc >= a.n_docs)
         return;
     const uint64_t item = (uint64_t)(p / 4) << 32 | (a.first_doc + (uint32_t)doc);
@@ -171,8 +171,8 @@ __global__ void __launch_bounds__(DOC_THREADS)
     uint64_t largest_lambda = 0, largest_hessian = 0;
     if (blockIdx.x == 0 && threadIdx.x == 0)
         a.run.d_info->lambda_exponent = a.run.d_info->hessian_exponent = RW_LAMBDA_EXPONENT;
-    for (uint64_t doc = (uint64_t)blockIdx.x * DOC_THREADS + threadIdx.x; doc < a.n_docs;
-         doc += (uint64_t)gridDim.x * DOC_THREADS) {
+    for (uint64_t doc = grid_first<DOC_THREADS>(); doc < a.n_docs;
+         doc += grid_step<DOC_THREADS>()) {
         if (a.run.d_sampled && !a.run.d_sampled[doc])
             continue;
         const double *by = a.d_doc_weight ? a.d_doc_weight + doc : NULL;

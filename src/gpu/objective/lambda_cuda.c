@@ -127,17 +127,6 @@ static int list_work(struct work *work)
 
 /* ---- LambdaRank's tables ---- */
 
-/* Are gains as lambda_bounded.h asks for? gain: [n], falling. */
-static int is_bounded(const double *gain, uint32_t n)
-{
-    if (n > 0 && !(gain[0] <= 0x1p31 && gain[n - 1] >= 0.0))
-        return 0;
-    for (uint32_t r = 1; r < n; r++)
-        if (gain[r] != gain[r - 1] && !(gain[r - 1] - gain[r] >= 0x1p-40))
-            return 0;
-    return 1;
-}
-
 struct order_job {
     const struct work *work;
     const double *gains;
@@ -162,7 +151,10 @@ static int order_query(const struct order_job *job, uint32_t q)
         gain[r] = job->gains[first + order[r]];
         job->slot[first + order[r]] = (uint16_t)r;
     }
-    return is_bounded(gain, n);
+    int bounded = n == 0 || (gain[0] <= 0x1p31 && gain[n - 1] >= 0.0); /* lambda_bounded.h */
+    for (uint32_t r = 1; r < n; r++)
+        bounded &= gain[r] == gain[r - 1] || gain[r - 1] - gain[r] >= 0x1p-40;
+    return bounded;
 }
 
 static int order_queries(void *user, struct rw_share *share)
@@ -396,7 +388,7 @@ void rw_cuda_lambda_free(struct rw_cuda_lambda *lambda)
 {
     if (!lambda)
         return;
-    rw_device_tables_free(&lambda->tables);
+    rw_arena_free(&lambda->tables.arena);
     rw_mem_free(lambda);
 }
 

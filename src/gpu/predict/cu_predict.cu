@@ -1,5 +1,5 @@
 /* Why: every tree sends every document down; gpu/predict/cu_predict.h says how a block goes about
- * it, and gpu/predict/cu_predict.h is what its threads do between barriers.
+ * it, and has what its threads do between barriers.
  *
  * Shapes: values [n_used][n_docs] of a chunk, scores [n_docs] in double.
  *
@@ -63,21 +63,14 @@ extern "C" int rw_cuda_predict_look_up(const struct rw_predict_look_up *look_up,
                        LOOK_UP_THREADS, stream, *look_up);
 }
 
-template <bool VALUES_IN_SHARED>
-static cudaError_t launch(const struct rw_predict_args *args, cudaStream_t stream)
-{
-    const size_t bytes = rw_predict_shared_bytes(args);
-    TRY_CUDA(cudaFuncSetAttribute(predict_kernel<VALUES_IN_SHARED>,
-                                  cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
-    const unsigned blocks = (args->n_docs + args->tile_docs - 1) / args->tile_docs;
-    predict_kernel<VALUES_IN_SHARED><<<blocks, PREDICT_THREADS, bytes, stream>>>(*args);
-    return cudaGetLastError();
-}
-
 extern "C" int rw_cuda_predict(const struct rw_predict_args *args, void *stream)
 {
+    const size_t bytes = rw_predict_shared_bytes(args);
+    const unsigned blocks = (args->n_docs + args->tile_docs - 1) / args->tile_docs;
+    auto *const kernel = args->values_in_shared ? predict_kernel<true> : predict_kernel<false>;
     if (args->n_docs == 0)
         return cudaSuccess;
-    return args->values_in_shared ? launch<true>(args, (cudaStream_t)stream)
-                                  : launch<false>(args, (cudaStream_t)stream);
+    TRY_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+    kernel<<<blocks, PREDICT_THREADS, bytes, (cudaStream_t)stream>>>(*args);
+    return cudaGetLastError();
 }

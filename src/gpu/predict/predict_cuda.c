@@ -38,7 +38,7 @@ static void close_cuda(struct rw_device_scorer *base)
 {
     struct scorer_cuda *s = (struct scorer_cuda *)base;
     rw_transfer_pipe_free(s->pipe); /* waits, so that nothing below is in use */
-    rw_device_tables_free(&s->tables);
+    rw_arena_free(&s->tables.arena);
     rw_device_free(s->d_score);
     rw_predict_plan_release(&s->plan);
     rw_device_close(s->device);
@@ -75,32 +75,23 @@ static int fill_pieces(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* What was sent becomes the slots' values, where some of these are of sets. */
-static int look_up(struct scorer_cuda *s, const struct rw_transfer_chunk *chunk, uint32_t n_docs,
-                   const float **d_value)
-{
-    struct rw_predict_look_up look_up = s->look_up;
-    *d_value = chunk->d_data;
-    if (!s->d_looked_up)
-        return RW_OK;
-    look_up.d_from = chunk->d_data;
-    look_up.n_docs = n_docs;
-    look_up.d_to = s->d_looked_up + (size_t)chunk->place * s->chunk_docs * look_up.n_used;
-    *d_value = look_up.d_to;
-    s->n_launches++;
-    RW_CU(s->base.ctx, (cudaError_t)rw_cuda_predict_look_up(&look_up, chunk->stream));
-    return RW_OK;
-}
-
+/* What was sent becomes the slots' values first, where some of these are of sets. */
 static int score_chunk(void *user, const struct rw_transfer_chunk *chunk)
 {
     const struct chunk_note *note = user;
     struct scorer_cuda *s = note->scorer;
     struct rw_predict_args args = s->args;
-    RW_TRY(look_up(s, chunk, note->n_docs, &args.d_value));
-    args.n_docs = note->n_docs;
+    struct rw_predict_look_up look_up = s->look_up;
+    args.d_value = chunk->d_data;
+    args.n_docs = look_up.n_docs = note->n_docs;
     args.d_score = s->d_score + note->begin;
-    s->n_launches++;
+    s->n_launches += s->d_looked_up ? 2 : 1;
+    if (s->d_looked_up) {
+        look_up.d_from = chunk->d_data;
+        look_up.d_to = s->d_looked_up + (size_t)chunk->place * s->chunk_docs * look_up.n_used;
+        args.d_value = look_up.d_to;
+        RW_CU(s->base.ctx, (cudaError_t)rw_cuda_predict_look_up(&look_up, chunk->stream));
+    }
     RW_CU(s->base.ctx, (cudaError_t)rw_cuda_predict(&args, chunk->stream));
     return RW_OK;
 }
@@ -124,18 +115,6 @@ static int send_all(struct scorer_cuda *s, const struct rw_column *const *column
     return rw_transfer_pipe_end(s->pipe);
 }
 
-static int grow_scores(struct scorer_cuda *s, uint32_t n_docs)
-{
-    if (n_docs <= s->score_room)
-        return RW_OK;
-    rw_device_free(s->d_score);
-    s->d_score = NULL;
-    s->score_room = 0;
-    RW_TRY(rw_device_alloc(s->base.ctx, (void **)&s->d_score, n_docs * sizeof(double)));
-    s->score_room = n_docs;
-    return RW_OK;
-}
-
 static int run_cuda(struct rw_device_scorer *base, const struct rw_dataset *dataset, double *scores)
 {
     struct scorer_cuda *s = (struct scorer_cuda *)base;
@@ -146,12 +125,18 @@ static int run_cuda(struct rw_device_scorer *base, const struct rw_dataset *data
     if (n_docs == 0)
         return RW_OK;
     s->n_launches = 0;
-    rw_transfer_counts(s->device, &before);
+    before = *s->device->counts;
     RW_TRY(rw_flat_columns(base->ctx, base->flat, dataset, &column));
-    RW_TRY(grow_scores(s, n_docs));
+    if (n_docs > s->score_room) {
+        rw_device_free(s->d_score);
+        s->d_score = NULL;
+        s->score_room = 0;
+        RW_TRY(rw_device_alloc(base->ctx, (void **)&s->d_score, n_docs * sizeof(double)));
+        s->score_room = n_docs;
+    }
     RW_TRY(send_all(s, column, n_docs));
     RW_TRY(rw_transfer_read(base->ctx, s->device, scores, s->d_score, n_docs * sizeof(double)));
-    rw_transfer_counts(s->device, &after);
+    after = *s->device->counts;
     rw_log(base->ctx, RW_LOG_DEBUG,
            "device cuda:%d (%s): %u documents, %u features, %d trees in %u batches: %.1f ms, %llu "
            "launches, %llu bytes sent, %llu fetched",

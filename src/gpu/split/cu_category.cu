@@ -115,30 +115,21 @@ static __global__ void __launch_bounds__(THREADS)
     reply(a, best);
 }
 
-template <int THREADS>
-static cudaError_t launch(const struct rw_cuda_search &search, const struct rw_cuda_cells &cells,
-                          const struct rw_cuda_categories &categories, uint32_t first_block,
-                          cudaStream_t stream)
-{
-    const size_t bytes = CATEGORY_BYTES(THREADS);
-    const dim3 grid(categories.n, search.n);
-    if (THREADS > CATEGORY_FEW_THREADS)
-        TRY_CUDA(cudaFuncSetAttribute(category_kernel<THREADS>,
-                                      cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
-    return launch_after(category_kernel<THREADS>, grid, THREADS, bytes, stream, search, cells,
-                        categories, first_block);
-}
-
 extern "C" int rw_cuda_search_categories(const struct rw_cuda_search *search,
                                          const struct rw_cuda_cells *cells,
                                          const struct rw_cuda_categories *categories,
                                          uint32_t first_block, void *stream)
 {
+    const bool few = categories->most_codes <= CATEGORY_FEW_THREADS;
+    const unsigned threads = few ? CATEGORY_FEW_THREADS : CATEGORY_THREADS;
+    const size_t bytes = CATEGORY_BYTES(threads);
+    auto *const kernel =
+        few ? category_kernel<CATEGORY_FEW_THREADS> : category_kernel<CATEGORY_THREADS>;
     if (search->n == 0 || categories->n == 0)
         return cudaSuccess;
-    return categories->most_codes <= CATEGORY_FEW_THREADS
-               ? launch<CATEGORY_FEW_THREADS>(*search, *cells, *categories, first_block,
-                                              (cudaStream_t)stream)
-               : launch<CATEGORY_THREADS>(*search, *cells, *categories, first_block,
-                                          (cudaStream_t)stream);
+    if (!few)
+        TRY_CUDA(
+            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+    return launch_after(kernel, dim3(categories->n, search->n), threads, bytes,
+                        (cudaStream_t)stream, *search, *cells, *categories, first_block);
 }

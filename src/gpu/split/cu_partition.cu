@@ -221,8 +221,7 @@ static __global__ void __launch_bounds__(THREADS)
     gather_kernel(const uint32_t *d_list, uint32_t n, const int32_t *d_lambda,
                   const int32_t *d_hess, enum rw_moved moved, void *d_moved)
 {
-    for (uint64_t i = blockIdx.x * (uint64_t)THREADS + threadIdx.x; i < n;
-         i += (uint64_t)gridDim.x * THREADS) {
+    for (uint64_t i = grid_first<THREADS>(); i < n; i += grid_step<THREADS>()) {
         const uint32_t doc = d_list[i];
         rw_moved_set(moved, d_moved, i,
                      rw_moved_word(moved, d_lambda[doc], d_hess ? d_hess[doc] : 0));

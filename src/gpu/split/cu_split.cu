@@ -212,7 +212,7 @@ static __device__ void try_cut(const struct rw_split_rule &rule, int direction, 
 }
 
 /* ---- many nodes ----
- * a search of many nodes is the time of its blocks' barriers, at which seven warps wait for
+ * A search of many nodes is the time of its blocks' barriers, at which seven warps wait for
  * one that makes gains in double. Here no warp waits for another before all rough gains are known,
  * and gains in double are asked for once a node, not once a block.
  *
