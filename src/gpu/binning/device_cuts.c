@@ -58,11 +58,21 @@ static struct rw_cuda_entries arrived(const struct rw_transfer_chunk *chunk,
                                     .n_docs = n_docs};
 }
 
-static size_t most_bytes(const struct rw_dataset *dataset)
+static struct entries code_entries(const struct rw_bins *bins, uint32_t f)
 {
+    const struct rw_codes *codes = &bins->codes[f];
+    const uint32_t bytes = (uint32_t)rw_cuts_code_bytes(bins->cuts, f);
+    return (struct entries){codes->row, codes->code, codes->n, bytes};
+}
+
+/* Of the largest column, or, where there are codes, feature. */
+static size_t most_bytes(const struct rw_dataset *dataset, const struct rw_bins *codes)
+{
+    const uint32_t n = codes ? codes->cuts->n_features : dataset->n_columns;
     size_t most = 1;
-    for (uint32_t c = 0; c < dataset->n_columns; c++) {
-        const struct entries entries = entries_of(&dataset->column[c]);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct entries entries =
+            codes ? code_entries(codes, i) : entries_of(&dataset->column[i]);
         most = entries_bytes(&entries) > most ? entries_bytes(&entries) : most;
     }
     return most;
@@ -142,7 +152,7 @@ static int find_on_device(void *user, struct rw_cut_finder *finder)
     if (dataset->n_docs == 0)
         return rw_cuts_find_on_host(NULL, finder);
     RW_TRY(search_init(&s));
-    RW_TRY(rw_transfer_pipe_new(finder->ctx, s.device, most_bytes(dataset), SLOTS, &pipe));
+    RW_TRY(rw_transfer_pipe_new(finder->ctx, s.device, most_bytes(dataset, NULL), SLOTS, &pipe));
     RW_TRY(rw_transfer_pipe_begin(pipe));
     for (uint32_t c = 0; c < dataset->n_columns; c++) {
         const struct entries entries = entries_of(&dataset->column[c]);
@@ -178,7 +188,7 @@ uint64_t rw_cuda_cuts_bytes(const struct rw_dataset *dataset, int bins)
                                   .n_sample = sampled + sampled / 16, /* about so many are drawn */
                                   .bins = (uint32_t)bins,
                                   .d_sample_row = &n /* only whether it is there is looked at */};
-    return SLOTS * (most_bytes(dataset) + n * sizeof(uint32_t) + rw_cuda_cut_bytes(&job)) +
+    return SLOTS * (most_bytes(dataset, NULL) + n * sizeof(uint32_t) + rw_cuda_cut_bytes(&job)) +
            job.n_sample * sizeof(uint32_t) + BATCH * sizeof(struct rw_cut_intervals);
 }
 
@@ -290,28 +300,10 @@ static int coder_init(struct coder *c, int counted)
                    : RW_OK;
 }
 
-static struct entries code_entries(const struct rw_bins *bins, uint32_t f)
-{
-    const struct rw_codes *codes = &bins->codes[f];
-    const uint32_t bytes = (uint32_t)rw_cuts_code_bytes(bins->cuts, f);
-    return (struct entries){codes->row, codes->code, codes->n, bytes};
-}
-
-static size_t chunk_bytes(const struct rw_cuda_coding *coding)
-{
-    size_t most = 1;
-    if (!coding->codes)
-        return most_bytes(coding->dataset);
-    for (uint32_t f = 0; f < coding->codes->cuts->n_features; f++) {
-        const struct entries entries = code_entries(coding->codes, f);
-        most = entries_bytes(&entries) > most ? entries_bytes(&entries) : most;
-    }
-    return most;
-}
-
 uint64_t rw_cuda_bins_bytes(const struct rw_cuda_coding *coding)
 {
-    return SLOTS * (chunk_bytes(coding) + coding->dataset->n_docs * sizeof(uint16_t)) +
+    return SLOTS * (most_bytes(coding->dataset, coding->codes) +
+                    coding->dataset->n_docs * sizeof(uint16_t)) +
            coding->cuts->offset[coding->cuts->n_features] * sizeof(float) +
            (uint64_t)coding->matrix.n_features * coding->matrix.n_bins * sizeof(uint64_t);
 }
@@ -349,7 +341,8 @@ int rw_cuda_bins_make(struct rw_ctx *ctx, const struct rw_device *device,
     struct rw_transfer_pipe *pipe = NULL; /* freed first: it waits */
     *out = NULL;
     RW_TRY(coder_init(&c, counts != NULL));
-    RW_TRY(rw_transfer_pipe_new(ctx, device, chunk_bytes(coding), SLOTS, &pipe));
+    RW_TRY(rw_transfer_pipe_new(ctx, device, most_bytes(coding->dataset, coding->codes), SLOTS,
+                                &pipe));
     RW_TRY(rw_transfer_pipe_begin(pipe));
     for (uint32_t f = 0; f < coding->matrix.n_features; f++)
         RW_TRY(send_feature(&c, pipe, f));

@@ -207,19 +207,6 @@ static int shrink_scratch(struct rw_cuda *cuda)
     return rw_device_alloc(ctx, &cuda->d_hist_scratch, cuda->hist_scratch_bytes);
 }
 
-/* Once, if every method leaves it as it was. */
-static int clean_scratch(struct rw_cuda *cuda)
-{
-    for (int g = 0; g < cuda->n_groups; g++) {
-        if (!cuda->group[g].choice.method->leaves_clean)
-            return RW_OK;
-    }
-    RW_CU(cuda->host.base.ctx, cudaMemsetAsync(cuda->d_hist_scratch, 0, cuda->hist_scratch_bytes,
-                                               (cudaStream_t)rw_cuda_stream(cuda)));
-    cuda->clean_scratch = 1;
-    return RW_OK;
-}
-
 /* When all groups have chosen. */
 static int settle(struct rw_cuda *cuda)
 {
@@ -228,7 +215,13 @@ static int settle(struct rw_cuda *cuda)
     cuda->is_settled = 1;
     cuda->to_settle = 0;
     RW_TRY(shrink_scratch(cuda));
-    RW_TRY(clean_scratch(cuda));
+    cuda->clean_scratch = 1;
+    for (int g = 0; g < cuda->n_groups; g++)
+        cuda->clean_scratch &= cuda->group[g].choice.method->leaves_clean;
+    if (cuda->clean_scratch) /* once, since every method leaves it as it was */
+        RW_CU(cuda->host.base.ctx,
+              cudaMemsetAsync(cuda->d_hist_scratch, 0, cuda->hist_scratch_bytes,
+                              (cudaStream_t)rw_cuda_stream(cuda)));
     return rw_cuda_settle_columns(cuda);
 }
 

@@ -30,7 +30,7 @@ struct work {
     uint32_t n_queries, truncation;
     const double *ideal;         /* [n_queries]; NULL: all count */
     struct rw_lambda_args *args; /* counts of the lists, written */
-    uint32_t *query, *spread;    /* [n_block + n_warp], [n_spread] */
+    uint32_t *spread;            /* [n_spread] */
     struct rw_lambda_job *job;
     struct rw_lambda_tile *tile;
     size_t spread_room, job_room, tile_room;
@@ -46,6 +46,7 @@ static uint32_t tops_of(const struct work *work, uint32_t n)
     return work->truncation && work->truncation < n ? work->truncation : n;
 }
 
+/* If it is of a query of n documents, it is of all larger ones. */
 static int is_spread(const struct work *work, uint32_t n)
 {
     return n > RW_LAMBDA_BLOCK_DOCS ||
@@ -91,13 +92,11 @@ static uint32_t choose_spread_tops(const struct work *work)
     return (uint32_t)(times < (1u << 20) ? times : 1u << 20) * RW_LAMBDA_SPREAD_TOPS;
 }
 
-/* Fills the lists. Queries of a block or a warp: by falling size. */
+/* Fills the lists, and counts the queries of a block or a warp. */
 static int list_work(struct work *work)
 {
     struct rw_lambda_args *args = work->args;
-    uint32_t position[RW_LAMBDA_BLOCK_DOCS + 2] = {0};
     args->spread_tops = choose_spread_tops(work);
-    RW_TRY(RW_ARENA_NEW(work->ctx, work->arena, work->query, work->n_queries));
     for (uint32_t q = 0; q < work->n_queries; q++) {
         const uint32_t n = docs_of(work, q);
         if (n == 0)
@@ -106,7 +105,6 @@ static int list_work(struct work *work)
             RW_TRY(add_spread(work, q, n));
             continue;
         }
-        position[RW_LAMBDA_BLOCK_DOCS - n + 1]++;
         const int warp = n <= RW_LAMBDA_WARP_DOCS;
         const uint32_t room = (n + 31) / 32 * 32;
         uint32_t *most = warp ? &args->warp_docs : &args->block_docs;
@@ -114,13 +112,6 @@ static int list_work(struct work *work)
         args->n_warp += warp;
         args->n_narrow += n <= RW_LAMBDA_NARROW_DOCS;
         args->n_block += !warp;
-    }
-    for (uint32_t i = 1; i <= RW_LAMBDA_BLOCK_DOCS; i++)
-        position[i] += position[i - 1];
-    for (uint32_t q = 0; q < work->n_queries; q++) {
-        const uint32_t n = docs_of(work, q);
-        if (n > 0 && !is_spread(work, n))
-            work->query[position[RW_LAMBDA_BLOCK_DOCS - n]++] = q;
     }
     return RW_OK;
 }
@@ -215,8 +206,6 @@ static int load_lambdas(struct rw_cuda_lambda *lambda, const struct rw_engine_ru
         RW_CU(ctx, (cudaError_t)rw_cuda_lambda_prepare());
     }
     RW_TRY(list_work(&work));
-    RW_TRY(
-        RW_DEVICE_TABLE(tables, args->d_query, work.query, (size_t)args->n_block + args->n_warp));
     RW_TRY(RW_DEVICE_TABLE(tables, args->d_spread, work.spread, args->n_spread));
     RW_TRY(RW_DEVICE_TABLE(tables, args->d_job, work.job, args->n_jobs));
     RW_TRY(RW_DEVICE_TABLE(tables, args->d_tile, work.tile, args->n_tiles));
@@ -228,6 +217,7 @@ static int load_lambdas(struct rw_cuda_lambda *lambda, const struct rw_engine_ru
     RW_TRY(RW_DEVICE_TABLE(tables, args->d_slot, job.slot, dataset->n_docs));
     RW_TRY(init_rank(lambda, dataset));
     args->d_offset = lambda->rank.d_offset;
+    args->d_query = lambda->rank.d_by_size + args->n_spread; /* these are the largest */
     args->d_order = lambda->rank.d_order;
     return RW_OK;
 }

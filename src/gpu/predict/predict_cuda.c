@@ -174,22 +174,6 @@ static int load_model(struct scorer_cuda *s)
     return RW_DEVICE_TABLE(tables, args->d_batch, s->plan.batch, args->n_batches);
 }
 
-/* Where slots find their sets, and room for what they make of a chunk on each stream. */
-static int load_sets(struct scorer_cuda *s)
-{
-    struct rw_device_tables *tables = &s->tables;
-    const struct rw_flat *flat = s->base.flat;
-    if (!s->plan.slot)
-        return RW_OK;
-    s->look_up.n_used = flat->n_used;
-    RW_TRY(RW_DEVICE_TABLE(tables, s->look_up.d_slot, s->plan.slot, flat->n_used));
-    RW_TRY(RW_DEVICE_TABLE(tables, s->look_up.d_set, flat->set_word,
-                           (size_t)flat->n_sets * flat->set_words));
-    s->look_up.set_words = flat->set_words;
-    return RW_DEVICE_TABLE(tables, s->d_looked_up, NULL,
-                           (size_t)RW_TUNE_PREDICT_STREAMS * s->chunk_docs * flat->n_used);
-}
-
 static int load(struct scorer_cuda *s)
 {
     struct rw_ctx *const ctx = s->base.ctx;
@@ -201,7 +185,16 @@ static int load(struct scorer_cuda *s)
     const size_t docs = RW_TUNE_PREDICT_CHUNK_BYTES / doc_bytes;
     const uint32_t tile = s->args.tile_docs;
     s->chunk_docs = docs < tile ? tile : (uint32_t)(docs / tile * tile);
-    RW_TRY(load_sets(s));
+    if (s->plan.slot) { /* where slots find their sets, and room for what they make of chunks */
+        struct rw_predict_look_up *look_up = &s->look_up;
+        look_up->n_used = flat->n_used;
+        look_up->set_words = flat->set_words;
+        RW_TRY(RW_DEVICE_TABLE(&s->tables, look_up->d_slot, s->plan.slot, flat->n_used));
+        RW_TRY(RW_DEVICE_TABLE(&s->tables, look_up->d_set, flat->set_word,
+                               (size_t)flat->n_sets * flat->set_words));
+        RW_TRY(RW_DEVICE_TABLE(&s->tables, s->d_looked_up, NULL,
+                               (size_t)RW_TUNE_PREDICT_STREAMS * s->chunk_docs * flat->n_used));
+    }
     const size_t sent_bytes = (s->plan.n_columns ? s->plan.n_columns : 1) * sizeof(float);
     return rw_transfer_pipe_new(ctx, s->device, s->chunk_docs * sent_bytes, RW_TUNE_PREDICT_STREAMS,
                                 &s->pipe);
