@@ -383,17 +383,6 @@ static int list_moved(struct rw_ctx *ctx, const struct sides *sides, uint32_t n_
     return RW_OK;
 }
 
-/* One ranking; the comparison borrows what it gives. */
-static int evaluate(struct rw_ctx *ctx, const struct rw_eval_params *how,
-                    const struct rw_dataset *dataset, const double *scores,
-                    struct rw_comparison *made, const struct rw_eval **out)
-{
-    struct rw_eval *eval;
-    RW_TRY(rw_evaluate(ctx, how, dataset, scores, &eval));
-    *out = eval;
-    return rw_arena_own(ctx, rw_result_arena(made), eval, rw_free);
-}
-
 /* Weights as the metric's mean has them. */
 static int weigh(struct rw_ctx *ctx, const struct rw_metric *metric,
                  const struct rw_dataset *dataset, int64_t *weights)
@@ -426,8 +415,8 @@ int rw_compare(struct rw_ctx *ctx, const struct rw_eval_params *how,
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "weights: rankings are compared as '%s' measures them without weights only",
                        how->like);
-    RW_TRY(evaluate(ctx, how, dataset, scores_a, made, &eval_a));
-    RW_TRY(evaluate(ctx, how, dataset, scores_b, made, &eval_b));
+    RW_TRY(rw_evaluate_into(ctx, how, dataset, scores_a, arena, &eval_a));
+    RW_TRY(rw_evaluate_into(ctx, how, dataset, scores_b, arena, &eval_b));
     if (groups)
         RW_TRY(rw_query_groups_read(ctx, dataset, groups, arena, &group_of));
     RW_TRY(RW_ARENA_NEW(ctx, arena, member, n));

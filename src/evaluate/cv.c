@@ -1,6 +1,5 @@
 /* Cross-validation by query, from one data set: fold f is what a model is measured on, fold f + 1
  * what stops its training, and the rest what it is trained on. What is reported decides nothing. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -282,7 +281,6 @@ static void release(void *validation)
         rw_model_free(v->fold[f].model);
         rw_free((void *)v->fold[f].eval);
     }
-    rw_free((void *)v->cv.pooled);
     rw_params_free(v->own);
 }
 
@@ -290,7 +288,6 @@ static int validate(struct rw_ctx *ctx, const struct rw_params *params,
                     const struct rw_dataset *dataset, int n_folds, struct validation *v)
 {
     int status = RW_OK, n_workers;
-    struct rw_eval *pooled;
     RW_TRY(prepare(ctx, params, dataset, n_folds, v));
     RW_TRY(choose_workers(ctx, v, &n_workers));
     const struct rw_facts facts = facts_of(n_workers > 1 ? 0 : RW_FACT_UNKNOWN);
@@ -303,9 +300,7 @@ static int validate(struct rw_ctx *ctx, const struct rw_params *params,
         status = run_fold(v, f, ctx);
     rw_stage_end(ctx, counts);
     RW_TRY(status);
-    RW_TRY(rw_evaluate(ctx, &v->how, dataset, v->scores, &pooled));
-    v->cv.pooled = pooled;
-    return RW_OK;
+    return rw_evaluate_into(ctx, &v->how, dataset, v->scores, rw_result_arena(v), &v->cv.pooled);
 }
 
 int rw_cross_validate(struct rw_ctx *ctx, const struct rw_params *params,

@@ -221,6 +221,16 @@ int rw_evaluate(struct rw_ctx *ctx, const struct rw_eval_params *how,
     return RW_OK;
 }
 
+int rw_evaluate_into(struct rw_ctx *ctx, const struct rw_eval_params *how,
+                     const struct rw_dataset *dataset, const double *scores, struct rw_arena *arena,
+                     const struct rw_eval **out)
+{
+    struct rw_eval *eval;
+    RW_TRY(rw_evaluate(ctx, how, dataset, scores, &eval));
+    *out = eval;
+    return rw_arena_own(ctx, arena, eval, rw_free);
+}
+
 /* ------------------------------------------------------------------ all programs side by side */
 
 /* Do documents of different labels share a score? order: [n] room. */
@@ -274,7 +284,7 @@ static int add_row(const struct asked *asked, const char *metric, const struct r
 {
     struct rw_ctx *ctx = asked->ctx;
     struct rw_eval_params one = *asked->how;
-    struct rw_eval *eval;
+    const struct rw_eval *eval;
     one.metric = metric;
     one.like = dialect ? dialect->name : NULL;
     /* A gain that was asked for goes to those who let it be chosen. */
@@ -285,11 +295,10 @@ static int add_row(const struct asked *asked, const char *metric, const struct r
                                  .metric = metric,
                                  .mean = (double)NAN,
                                  .conventions = ""};
-    const int status = rw_evaluate(ctx, &one, asked->dataset, asked->scores, &eval);
+    const int status = rw_evaluate_into(ctx, &one, asked->dataset, asked->scores, arena, &eval);
     if (dialect && (status == RW_ERR_ARGUMENT || status == RW_ERR_DATA))
         return copy_error(ctx, arena, &row->refused);
     RW_TRY(status);
-    RW_TRY(rw_arena_own(ctx, arena, eval, rw_free));
     row->mean = eval->metrics->mean;
     row->n_counted = eval->metrics->n_counted;
     row->conventions = eval->conventions + (dialect ? strlen(dialect->program) + 1 : 0);
@@ -306,10 +315,10 @@ int rw_audit_new(struct rw_ctx *ctx, const struct rw_eval_params *how,
     RW_TRY(rw_result_new(ctx, (void **)&made, sizeof(*made)));
     struct rw_arena *arena = rw_result_arena(made);
     struct rw_audit_row *row;
-    struct rw_eval *ours;
+    const struct rw_eval *ours;
     int n_dialects = 0;
-    RW_TRY(rw_evaluate(ctx, how, dataset, scores, &ours));
-    RW_TRY(rw_arena_own(ctx, arena, ours, rw_free)); /* the names of the metrics are there */
+    /* the names of the metrics are there */
+    RW_TRY(rw_evaluate_into(ctx, how, dataset, scores, arena, &ours));
     while (rw_dialect_at(n_dialects))
         n_dialects++;
     RW_TRY(count_queries(ctx, dataset, scores, made));

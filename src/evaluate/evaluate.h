@@ -14,6 +14,11 @@ int rw_eval_metrics(struct rw_ctx *ctx, const struct rw_eval_params *how,
 int rw_eval_one_metric(struct rw_ctx *ctx, const struct rw_eval_params *how, const char *purpose,
                        struct rw_metric *out);
 
+/* rw_evaluate; *out is freed with the arena. */
+int rw_evaluate_into(struct rw_ctx *ctx, const struct rw_eval_params *how,
+                     const struct rw_dataset *dataset, const double *scores, struct rw_arena *arena,
+                     const struct rw_eval **out);
+
 /* A metric made ready to measure many scores of one data set, by the parameters: `like` is not
  * looked at. */
 struct rw_measure {

@@ -1,13 +1,12 @@
 /* Words, as everywhere in the library:
- *   query, doc     what is asked; what is ranked for it. A row is a doc of a whole set
- *   feature, bin   a column of the data; an interval of its values. A cut is a bin's upper edge, a
- *                  code the small number that stands for a bin
- *   node, leaf     of a tree; a slot is where an engine keeps a node of the tree being grown
- *   label, gain    the judgment; what it is worth
- *   score          what the model says; the order is by falling score, then as in the input
- *   lambda, hessian  first and second derivatives of the loss, by document; a weight is a
- *                  sample's
- *   position       in the ranking, from 0 (rank_hi, r); an index names a document (doc_hi, i)
+ *   query, document  what is asked (q); what is ranked for it (doc), from 0 in the whole set
+ *   feature, bin     a column of the data; its values between two bin boundaries. The code is the
+ *                    small number that stands for a bin; a tree splits at a threshold
+ *   node, leaf       of a tree; an engine keeps a node of the tree being grown in a slot
+ *   label, gain      the judgment; what it is worth
+ *   score            what the model says; the order is by falling score, then as in the input
+ *   lambda, hessian  first and second derivatives of the loss, by document; a weight is a sample's
+ *   position         in the ranking, from 0 (rank_hi, r); an index names a document (doc_hi, i)
  *   n_x counts, x_bytes sizes, x_ms times */
 
 /* Metrics of a ranked query. To add one: (1) write rw_query_<name> in metric/<name>.c, (2) give it

@@ -1,8 +1,6 @@
 /* Scores of data sets: by the CPU, down the trees or by the packed model, or on a device. */
 #include "model/scorer.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/bits.h"

@@ -1,10 +1,8 @@
 /* What a model is made of, for whoever looks inside (rankwood.h). */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/bits.h"
 #include "base/mem.h"
 #include "dataset/dataset.h"
 #include "model/model.h"
