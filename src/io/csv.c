@@ -38,8 +38,6 @@ struct rw_csv_layout {
     struct rw_vocabulary *vocabulary; /* of the words; NULL: there are none; the context's */
 };
 
-/* ---- fields ---- */
-
 /* One field, and what stands behind it. */
 struct field {
     const char *begin, *end; /* without the quotes round it */
@@ -195,10 +193,8 @@ struct header {
     size_t field_room;
 };
 
-static int bad(const struct header *h, uint32_t column, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static int bad(const struct header *h, uint32_t column, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static int bad(const struct header *h, uint32_t column,
+                                                     const char *format, ...)
 {
     const struct field *field = &h->field[column];
     char text[2048];
@@ -429,8 +425,6 @@ static int take_roles(struct header *h)
     return RW_OK;
 }
 
-/* ---- features ---- */
-
 /* Features have different names, as a model has them. */
 static int check_names_in_model(const struct header *h)
 {
@@ -581,21 +575,27 @@ static int make_slots(struct header *h)
     struct rw_csv_layout *layout = h->layout;
     struct column **of RW_FREED = NULL; /* by id */
     uint32_t n = 0;
-    RW_TRY(RW_NEW(h->ctx, of, RW_FEATURE_IDS));
+    int64_t last = -1;
     for (uint32_t c = 0; c < layout->n_columns; c++) {
         struct column *column = &layout->column[c];
         n += column->id >= 0;
-        if (column->id >= 0 && column->id <= RW_MAX_FEATURE)
-            of[column->id] = column;
-        else if (column->role == FEATURE)
+        last = column->id > last ? column->id : last;
+        if (column->id < 0 && column->role == FEATURE)
             column->role = IGNORED;
     }
     if (n == 0)
         return bad(h, 0, "no column is a feature");
+    if (last > RW_MAX_FEATURE)
+        return bad(h, 0, "%u features; at most %d are possible", n, RW_FEATURE_IDS);
+    RW_TRY(RW_NEW(h->ctx, of, (size_t)last + 1));
     RW_TRY(RW_ARENA_NEW(h->ctx, &layout->arena, layout->feature, n));
     if (layout->has_header)
         RW_TRY(RW_ARENA_NEW(h->ctx, &layout->arena, layout->name, n));
-    for (uint32_t id = 0; id < RW_FEATURE_IDS; id++) {
+    for (uint32_t c = 0; c < layout->n_columns; c++) {
+        if (layout->column[c].id >= 0)
+            of[layout->column[c].id] = &layout->column[c];
+    }
+    for (uint32_t id = 0; id <= (uint32_t)last; id++) {
         if (!of[id])
             continue;
         of[id]->slot = layout->n_slots;
@@ -603,8 +603,6 @@ static int make_slots(struct header *h)
             layout->name[layout->n_slots] = (struct rw_feature_name){id, of[id]->title};
         layout->feature[layout->n_slots++] = (uint16_t)id;
     }
-    if (layout->n_slots < n)
-        return bad(h, 0, "%u features; at most %d are possible", n, RW_FEATURE_IDS);
     layout->n_names = layout->name ? (int32_t)n : 0;
     layout->width = layout->by_name ? 0 : n;
     return RW_OK;
@@ -645,6 +643,8 @@ static int make_layout(struct header *h)
 /* The record at hand, and what it says besides its values. */
 struct record {
     struct rw_text_chunk *chunk;
+    struct rw_text_worker *worker;
+    const struct rw_csv_layout *layout;
     const char *begin;
     float label, more_label[RW_MAX_LABELS];
     double weight;
@@ -661,12 +661,11 @@ static struct rw_text_found found_in(const struct field *field)
 static const char *take_value(const struct record *record, const struct field *field,
                               const struct column *column, float *value)
 {
-    const struct rw_csv_layout *layout = record->chunk->text->layout;
     const struct field inner = trimmed(field);
     char name[64];
     int clamped;
     if (value_of(field, value, &clamped)) {
-        record->chunk->worker->builder.n_clamped += (uint64_t)clamped;
+        record->worker->builder.n_clamped += (uint64_t)clamped;
         return field->next;
     }
     const char *hint = rw_text_value_hint(inner.begin, (size_t)(inner.end - inner.begin),
@@ -674,7 +673,7 @@ static const char *take_value(const struct record *record, const struct field *f
     if (column->title)
         snprintf(name, sizeof(name), "column '%.40s'", column->title);
     else
-        snprintf(name, sizeof(name), "column %u", (uint32_t)(column - layout->column) + 1);
+        snprintf(name, sizeof(name), "column %u", (uint32_t)(column - record->layout->column) + 1);
     return rw_text_wrong(record->chunk, record->begin, field->begin,
                          "expected a number in %s, found %s%s", name, found_in(field).text,
                          *hint ? hint : "\nhint: 'ignore' leaves columns out that are no numbers");
@@ -691,7 +690,7 @@ static const char *take_label(const struct record *record, const struct field *f
     if (*label < 0)
         return rw_text_wrong(record->chunk, record->begin, field->begin, RW_TEXT_NEGATIVE_LABEL,
                              found_in(field).text);
-    record->chunk->worker->builder.n_clamped += (uint64_t)clamped;
+    record->worker->builder.n_clamped += (uint64_t)clamped;
     return field->next;
 }
 
@@ -711,7 +710,7 @@ static const char *take_weight(struct record *record, const struct field *field)
 static int unquote(const struct record *record, int which, const struct field *field,
                    const char **text, size_t *n)
 {
-    struct rw_text_worker *worker = record->chunk->worker;
+    struct rw_text_worker *worker = record->worker;
     *text = field->begin;
     *n = (size_t)(field->end - field->begin);
     if (!field->is_quoted || !memchr(*text, '"', *n))
@@ -760,7 +759,7 @@ static const char *take_word(const struct record *record, const struct field *fi
                              "expected a word of at most %d bytes", RW_MAX_WORD_BYTES);
     if (!unquote(record, 1, &inner, &word, &n))
         return NULL;
-    const int status = rw_vocabulary_add(record->chunk->text->layout->vocabulary, word, n, &number);
+    const int status = rw_vocabulary_add(record->layout->vocabulary, word, n, &number);
     if (status == RW_ERR_DATA)
         return rw_text_wrong(record->chunk, record->begin, field->begin,
                              "expected at most %d different words", RW_MAX_WORDS);
@@ -788,11 +787,11 @@ static inline const char *plain_number(const char *p, const char *end, char sepa
 static const char *take_field(struct record *record, const char *p, const struct column *column)
 {
     struct rw_text_chunk *chunk = record->chunk;
-    const char separator = chunk->text->layout->separator;
-    float *value = column->role == FEATURE ? &chunk->worker->value[column->slot] : NULL;
+    const char separator = record->layout->separator;
+    float *value = column->role == FEATURE ? &record->worker->value[column->slot] : NULL;
     if (column->role == FEATURE && !column->is_word) {
         const char *q =
-            plain_number(p, chunk->end, separator, value, &chunk->worker->builder.n_clamped);
+            plain_number(p, chunk->end, separator, value, &record->worker->builder.n_clamped);
         if (q)
             return q;
     }
@@ -823,15 +822,15 @@ static const char *take_field(struct record *record, const char *p, const struct
 static int add_doc(const struct record *record)
 {
     struct rw_text_chunk *chunk = record->chunk;
-    const struct rw_csv_layout *layout = chunk->text->layout;
-    struct rw_builder *builder = &chunk->worker->builder;
+    const struct rw_csv_layout *layout = record->layout;
+    struct rw_builder *builder = &record->worker->builder;
     RW_TRY(rw_text_query(chunk, record->begin, record->id_at, record->id, record->id_bytes));
     if (!isnan(record->weight))
         RW_TRY(rw_builder_weight(NULL, builder, record->weight));
     if (layout->n_more_labels)
         RW_TRY(rw_builder_more_labels(NULL, builder, record->more_label, layout->n_more_labels));
     RW_TRY(rw_builder_line(NULL, builder, chunk->n_lines));
-    return rw_builder_doc(NULL, builder, record->label, layout->feature, chunk->worker->value,
+    return rw_builder_doc(NULL, builder, record->label, layout->feature, record->worker->value,
                           layout->n_slots, NULL, 0);
 }
 
@@ -839,8 +838,14 @@ static int add_doc(const struct record *record)
 static const char *parse_record(struct rw_text_chunk *chunk, const char *p)
 {
     const struct rw_csv_layout *layout = chunk->text->layout;
-    struct record record = {
-        .chunk = chunk, .begin = p, .weight = (double)NAN, .id = "1", .id_bytes = 1, .id_at = p};
+    struct record record = {.chunk = chunk,
+                            .worker = chunk->worker,
+                            .layout = layout,
+                            .begin = p,
+                            .weight = (double)NAN,
+                            .id = "1",
+                            .id_bytes = 1,
+                            .id_at = p};
     const uint32_t n = layout->n_columns;
     const char *end = chunk->end;
     for (uint32_t c = 0;; c++) {
@@ -881,8 +886,6 @@ static int parse(struct rw_text_chunk *chunk)
     }
     return RW_OK;
 }
-
-/* ---- a kind of text ---- */
 
 /* Where the last whole record ends. */
 static size_t whole_records(const char *text, const char *end, char separator)

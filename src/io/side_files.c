@@ -66,11 +66,9 @@ int rw_line_words(char *at, const char *end, struct rw_word *words, int most)
 }
 
 /* Says what is wrong at `at` of the line at hand. */
-static int line_fail(struct rw_ctx *ctx, const struct rw_line_reader *lines, const char *at,
-                     const char *format, ...) __attribute__((format(printf, 4, 5)));
-
-static int line_fail(struct rw_ctx *ctx, const struct rw_line_reader *lines, const char *at,
-                     const char *format, ...)
+__attribute__((format(printf, 4, 5))) static int line_fail(struct rw_ctx *ctx,
+                                                           const struct rw_line_reader *lines,
+                                                           const char *at, const char *format, ...)
 {
     char text[512];
     va_list args;
