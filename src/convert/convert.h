@@ -118,6 +118,11 @@ static inline const struct rw_ens_categories *rw_ens_categories_of(const struct 
                ? &e->categories[column - e->first_column]
                : NULL;
 }
+static inline int rw_ens_lists(const struct rw_ens_node *node, uint32_t category)
+{
+    const uint32_t at = rw_numbers_under(node->listed, node->n_listed, category);
+    return at < node->n_listed && node->listed[at] == category;
+}
 static inline int32_t rw_ens_n_splits(const struct rw_ens_tree *tree)
 {
     return tree->n_nodes / 2;

@@ -3,7 +3,6 @@
 #include <float.h>
 
 #include "base/exact.h"
-#include "base/system.h"
 #include "convert/convert.h"
 
 /* ------------------------------------------------------------------ trees and columns */
@@ -210,15 +209,6 @@ static double effective(const struct rw_rules *rules, double threshold)
     return t;
 }
 
-/* A fraction is dropped, as LightGBM and XGBoost do; no data of ours have one here. */
-static int is_listed(const struct rw_ens_node *node, double x)
-{
-    if (!(x >= 0 && x <= (double)UINT32_MAX))
-        return 0;
-    const uint32_t at = rw_numbers_under(node->listed, node->n_listed, (uint64_t)x);
-    return at < node->n_listed && node->listed[at] == (uint32_t)x;
-}
-
 int rw_rules_left(const struct rw_rules *rules, const struct rw_ens_node *node, float value)
 {
     const enum rw_nan nan = rules->nan_by_node ? (enum rw_nan)node->nan : rules->nan;
@@ -228,8 +218,10 @@ int rw_rules_left(const struct rw_rules *rules, const struct rw_ens_node *node, 
     double x = (double)value;
     if (node->by_category && isnan(x))
         return rules->missing_unlisted ? rules->listed_right : node->nan == RW_NAN_LEFT;
-    if (node->by_category)
-        return is_listed(node, x) != rules->listed_right;
+    if (node->by_category) { /* a fraction is dropped, as LightGBM and XGBoost do; ours have none */
+        const int is_one = x >= 0 && x <= (double)UINT32_MAX;
+        return (is_one && rw_ens_lists(node, (uint32_t)x)) != rules->listed_right;
+    }
     const int in_band = fabs(x) <= (double)RW_ZERO_BAND;
     if ((rules->band_is_zero && in_band) || (nan == RW_NAN_ZERO && isnan(x)))
         x = 0;
@@ -574,8 +566,9 @@ static int raise_columns(struct raising *r, struct rw_model *model)
         if (feature >= 0 && (!from->column_had || from->column_had[i]))
             r->had[feature] = 1;
     }
-    const uint8_t *highest = rw_system_last(r->had, 1, RW_FEATURE_IDS);
-    const int32_t last = highest ? (int32_t)(highest - r->had) : -1;
+    int32_t last = RW_MAX_FEATURE;
+    while (last >= 0 && !r->had[last])
+        last--;
     if (from->n_columns == 0) { /* the format does not count them: all up to the last used */
         for (int32_t f = (int32_t)rw_column_feature(r->rules, r->base, r->rules->first_column);
              f <= last; f++)

@@ -60,13 +60,6 @@ static int lists_missing(const struct rw_ens_node *node)
     return node->nan == RW_NAN_RIGHT;
 }
 
-static int lists(const struct rw_ens_node *node, uint32_t category)
-{
-    const uint32_t at = rw_numbers_under(node->listed, node->n_listed, category);
-    return category == MISSING ? lists_missing(node)
-                               : at < node->n_listed && node->listed[at] == category;
-}
-
 static const char *word_of(const struct rw_ens_categories *of, uint32_t category, char decimal[16])
 {
     return category == MISSING ? "" : rw_ens_word(of, category, decimal);
@@ -297,8 +290,12 @@ static void put_table(const struct writing *w, const struct split *set, size_t n
         char key[24];
         snprintf(key, sizeof(key), "%llu", (unsigned long long)rw_catboost_key(w->word[k].hash));
         rw_put_format(put, "%s\"%s\"", k > begin ? ",\n" : "\n", key);
-        for (size_t i = 0; i < n; i++)
-            rw_put_text(put, lists(set[i].node, w->word[k].category) ? ",1" : ",0");
+        for (size_t i = 0; i < n; i++) {
+            const uint32_t category = w->word[k].category;
+            const int is_listed = category == MISSING ? lists_missing(set[i].node)
+                                                      : rw_ens_lists(set[i].node, category);
+            rw_put_text(put, is_listed ? ",1" : ",0");
+        }
     }
     rw_put_format(put, "\n],\"hash_stride\":%zu,\"counter_denominator\":0}", n + 1);
 }
