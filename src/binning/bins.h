@@ -225,7 +225,6 @@ static inline int rw_code_bits(uint32_t n_codes)
     return n_codes <= 16 ? 4 : n_codes <= 256 ? 8 : 16;
 }
 
-/* What training sees of its data: documents, with cuts and codes in place of values. */
 /* What an engine made of a training set and left here for the next one that trains on it. */
 struct rw_keep {
     void *made; /* owned, by way of `drop`; NULL: nothing */
@@ -233,6 +232,7 @@ struct rw_keep {
 };
 
 struct rw_model;
+/* What training sees of its data: documents, with cuts and codes in place of values. */
 struct rw_binned {
     struct rw_dataset *documents; /* with values if bins is NULL, else without features; owned */
     struct rw_bins *bins;         /* NULL: the values were kept, and training bins them; owned */

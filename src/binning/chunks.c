@@ -625,9 +625,9 @@ static int check_held(const struct all_held *all)
 static int list_received(struct all_held *all, size_t n_bytes)
 {
     struct rw_ctx *ctx = all->chunks->ctx;
-    char *const end = (char *)all->received + n_bytes;
     if (n_bytes == 0)
         return RW_OK;
+    char *const end = (char *)all->received + n_bytes;
     RW_TRY(RW_NEW(ctx, all->end, RW_FEATURE_IDS));
     for (int writes = 0; writes <= 1; writes++) {
         for (char *at = all->received; at < end;) {

@@ -246,7 +246,8 @@ out:
     return status;
 }
 
-/* Data sets with codes in place of values. */
+/* ---- data sets with codes in place of values ---- */
+
 static int no_category(struct rw_ctx *ctx, const struct rw_dataset *dataset, uint32_t doc,
                        uint32_t feature, float value)
 {

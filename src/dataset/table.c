@@ -635,7 +635,6 @@ int rw_table_next(struct rw_ctx *ctx, struct rw_table_reader *r, uint32_t done, 
     return *n ? check_columns(ctx, &r->some) : RW_OK;
 }
 
-/* Data sets of tables in memory. */
 /* ---- documents ---- */
 
 static int take_labels(struct rw_ctx *ctx, const struct rw_table *table, struct rw_dataset *dataset)
