@@ -1,5 +1,4 @@
 /* Other trainers' words for what is ours, and for what we have not. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/ctx.h"

@@ -10,7 +10,6 @@
 #include "io/data_format.h"
 #include "io/input.h"
 #include "io/source.h"
-#include "tree/engine_host.h"
 
 /* ---- caches ---- */
 

@@ -1,6 +1,5 @@
 #include "train/train.h"
 
-#include <math.h>
 #include <stdio.h>
 
 static int is_measured(const struct rw_eval_sets *eval, int set)
@@ -306,6 +305,9 @@ int rw_eval_sets_is_over(const struct rw_eval_sets *eval, int round)
 int rw_eval_sets_report(struct rw_eval_sets *eval, struct rw_model *model)
 {
     const size_t n = (size_t)eval->n_values * (size_t)eval->n_rounds;
+    rw_mem_free(model->metric_name); /* a copied model has arrays of none */
+    rw_mem_free(model->metric_value);
+    model->metric_value = NULL;
     RW_TRY(RW_NEW(eval->ctx, model->metric_name, (size_t)eval->n_values));
     for (int v = 0; v < eval->n_values; v++) {
         RW_TRY(rw_mem_copy_text(eval->ctx, &model->metric_name[v], eval->name[v]));

@@ -5,7 +5,6 @@
 #include "train/train.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/system.h"
