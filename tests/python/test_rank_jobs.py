@@ -97,7 +97,7 @@ def test_torchrun(tmp_path: Path, alone: dict[str, str]) -> None:
 def test_page(tmp_path: Path, program: Path) -> None:
     """The first block of docs/how-to/several-gpus.md, in processes that the environment tells of each other."""
     need("torch")
-    page = (JOB.parents[2] / "docs" / "distributed.md").read_text(encoding="utf-8")
+    page = (JOB.parents[2] / "docs" / "how-to" / "several-gpus.md").read_text(encoding="utf-8")
     (tmp_path / "train.py").write_text(re.findall(r"^```python\n(.*?)^```", page, re.S | re.M)[0])
     made = make(1, 60)
     lines = [f"{y} qid:{q} 1:{x[0]} 2:{x[1]}\n" for x, y, q in zip(made.X, made.y, made.qid, strict=True)]
