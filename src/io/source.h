@@ -57,7 +57,7 @@ int rw_source_codes(struct rw_source *source, struct rw_binned *out);
 
 /* ---- the sources ---- */
 
-/* Files of LETOR text (source_text.c): three passes, of which the first one skims labels and
+/* Files of LETOR text (reader.c): three passes, of which the first one skims labels and
  * queries. So every entry is parsed once, and never are all values in memory. */
 
 struct rw_shard;
