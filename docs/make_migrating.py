@@ -20,7 +20,7 @@ _HEAD = """# Coming from LightGBM, XGBoost or CatBoost
 ```
 The notes say what changes its unit, what has no match and why, which names are wrong, and which defaults
 differ; `from_xgboost` and `from_catboost` do the same for theirs. The lines are of
-[from_lightgbm.py](../examples/python/from_lightgbm.py), which goes on with a comparison of both, and with a
+[from_lightgbm.py](../../examples/python/from_lightgbm.py), which goes on with a comparison of both, and with a
 model that LightGBM trained. This page is made from that script, and from the tables that the three
 functions read: `python docs/make_migrating.py > docs/reference/migrating.md`.
 

@@ -248,7 +248,7 @@ def test_the_page_of_parameters_is_up_to_date() -> None:
     made = subprocess.run(
         [sys.executable, str(docs / "make_migrating.py")], capture_output=True, text=True, check=True
     )
-    page = (docs / "migrating.md").read_text("utf-8")
+    page = (docs / "reference" / "migrating.md").read_text("utf-8")
     assert page == made.stdout
     row = next(line for line in page.splitlines() if line.startswith("| `leaves`"))
     assert "`num_leaves`" in row.split("|")[2]
