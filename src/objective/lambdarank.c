@@ -26,35 +26,6 @@ int rw_lambda_check(struct rw_ctx *ctx, const struct rw_objective_rule *rule, ui
                    sigma, n_longest, max_weight, rule->pair.norm ? "" : " or --norm on");
 }
 
-void rw_lambda_query_by(const struct rw_lambda_rule *rule, const struct rw_objective_query *query,
-                        int e, rw_lambda_pair_fn *add_pair)
-{
-    const uint32_t n = query->n, *order = query->order;
-    const double *scores = query->scores;
-    memset(query->lambda, 0, n * sizeof(*query->lambda));
-    memset(query->hess, 0, n * sizeof(*query->hess));
-    if (!((float)query->ideal > 0.0f)) /* pairs are computed in float */
-        return;
-    const float scale = (float)rw_pow2(RW_LAMBDA_EXPONENT - e);
-    const int norm = rule->norm && scores[order[0]] != scores[order[n - 1]];
-    const uint32_t top = rule->truncation && rule->truncation < n ? rule->truncation : n;
-    int64_t sum_hi = 0, sum_lo = 0;
-    for (uint32_t r = 0; r < top; r++) {
-        for (uint32_t t = r + 1; t < n; t++) {
-            const int64_t lambda =
-                add_pair(query, order[r], order[t], query->discounts[r] - query->discounts[t],
-                         rule->sigma, norm, scale);
-            sum_hi += lambda >> 32;
-            sum_lo += lambda & 0xffffffff;
-        }
-        if (rw_share_poll(query->share, n - 1 - r))
-            return;
-        sum_hi += sum_lo >> 32; /* 2^31 low words would overflow */
-        sum_lo &= 0xffffffff;
-    }
-    rw_lambda_finish(query, rw_lambda_factor(rule, sum_hi, sum_lo, e));
-}
-
 /* Adds a pair of documents, which may be swapped; a pair of equal gains adds nothing. */
 static int64_t add_ndcg_pair(const struct rw_objective_query *query, uint32_t a, uint32_t b,
                              double discount_diff, float sigma, int norm, float scale)
