@@ -12,7 +12,6 @@
 #include "dataset/dataset.h"
 #include "dataset/names.h"
 #include "io/data_format.h"
-#include "metric/dcg.h"
 #include "metric/metric.h"
 
 /* From where on something is a finding. First guesses, on MQ2008, OHSUMED and made data. */

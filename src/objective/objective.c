@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "comm/comm.h"
 #include "dataset/dataset.h"
-#include "metric/dcg.h"
+#include "metric/metric.h"
 
 /* Documents under which sharing a loop costs more than it gains. */
 enum { PARALLEL_DOCS = 2048 };

@@ -19,7 +19,7 @@
 
 #include "base/ctx.h"
 #include "base/rng.h"
-#include "metric/dcg.h"
+#include "metric/metric.h"
 #include "objective/neighbours.h"
 
 enum { DRAWN = 4, FEW = 64 };

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "dataset/names.h"
 #include "io/source.h"
-#include "metric/dcg.h"
+#include "metric/metric.h"
 #include "model/model.h"
 
 int rw_workers_before(struct rw_ctx *ctx, uint64_t n, uint64_t *before)

@@ -11,7 +11,7 @@
 #include "train/train.h"
 #include "params/params.h"
 #include "dataset/dataset.h"
-#include "metric/dcg.h"
+#include "metric/metric.h"
 #include "tree/grower.h"
 
 struct job {

@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "dataset/dataset.h"
-#include "metric/dcg.h"
+#include "metric/metric.h"
 
 static struct rw_ctx *ctx;
 static char path[64];

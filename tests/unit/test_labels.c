@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/ctx.h"
-#include "metric/dcg.h"
+#include "metric/metric.h"
 #include "objective/objective.h"
 #include "scratch_file.h"
 #include "train_fixture.h"

@@ -3,9 +3,8 @@
 
 #include "base/ctx.h"
 #include "each.h"
-#include "metric/dcg.h"
-#include "objective/objective.h"
 #include "metric/metric.h"
+#include "objective/objective.h"
 #include "train_fixture.h"
 
 enum { MOST = 64 };

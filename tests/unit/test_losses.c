@@ -5,7 +5,7 @@
 
 #include "base/ctx.h"
 #include "base/rng.h"
-#include "metric/dcg.h"
+#include "metric/metric.h"
 #include "objective/objective.h"
 #include "train_fixture.h"
 

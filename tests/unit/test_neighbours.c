@@ -5,7 +5,7 @@
 #include "base/ctx.h"
 #include "base/rng.h"
 #include "each.h"
-#include "metric/dcg.h"
+#include "metric/metric.h"
 #include "naive_metrics.h"
 #include "objective/neighbours.h"
 #include "objective/objective.h"

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/ctx.h"
-#include "metric/dcg.h"
+#include "metric/metric.h"
 #include "objective/objective.h"
 #include "train_fixture.h"
 

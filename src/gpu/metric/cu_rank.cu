@@ -1,6 +1,6 @@
 // Why: a document's lambda and a query's metric need every document's position. The order is total
 // (falling score, -0 as +0, then index), so any sort gives the host's. A block's and the long
-// queries' are CUB's, stable, over integer keys that rise where scores fall (metric/dcg.h), of 32
+// queries' are CUB's, stable, over integer keys that rise where scores fall (metric/metric.h), of 32
 // bits where those suffice. A warp sorts words in its registers that hold a document's index under
 // a key of the bits left, by a network of shuffles; by CUB where such keys do not suffice.
 //
@@ -17,7 +17,7 @@
 #include "gpu/device/kernel.cuh"
 #include "gpu/device/tuning.h"
 #include "gpu/metric/metric_cuda.h"
-#include "metric/dcg.h"
+#include "metric/metric.h"
 
 enum {
     RANK_THREADS = RW_TUNE_RANK_THREADS,

@@ -7,7 +7,6 @@
 #include "gpu/device/device.h"
 #include "gpu/device/tuning.h"
 #include "gpu/objective/lambda_bounded.h"
-#include "metric/dcg.h"
 #include "metric/metric.h"
 
 struct objective;
