@@ -4,6 +4,7 @@
 #include "model/scorer.h"
 
 #define FOR_BITS(name) RW_TMPL_JOIN(name, RW_TMPL_BITS)
+#define FOR_MASK(name) RW_TMPL_JOIN(FOR_BITS(name), _mask)
 #define INLINE         static inline __attribute__((always_inline))
 typedef RW_TMPL_JOIN(FOR_BITS(uint), _t) code_type;
 
@@ -70,25 +71,14 @@ INLINE void look_at_node(const void *code, const void *left, const void *right, 
 {
     const __m512i below_left = _mm512_load_si512(left), below_right = _mm512_load_si512(right);
     const __m512i c = _mm512_load_si512(code);
-#if RW_TMPL_BITS == 8
-    const __mmask64 goes_right = _mm512_cmpgt_epu8_mask(c, cut);
-    const __m512i sum = _mm512_mask_add_epi8(below_left, goes_right, below_right, skip);
-#else
-    const __mmask32 goes_right = _mm512_cmpgt_epu16_mask(c, cut);
-    const __m512i sum = _mm512_mask_add_epi16(below_left, goes_right, below_right, skip);
-#endif
-    _mm512_store_si512(to, sum);
+    _mm512_store_si512(to, FOR_BITS(_mm512_mask_add_epi)(
+                               below_left, FOR_MASK(_mm512_cmpgt_epu)(c, cut), below_right, skip));
 }
 
 INLINE void look_at_last_node(const void *code, codes cut, void *to)
 {
     const __m512i c = _mm512_load_si512(code);
-#if RW_TMPL_BITS == 8
-    const __m512i sum = _mm512_maskz_set1_epi8(_mm512_cmpgt_epu8_mask(c, cut), 1);
-#else
-    const __m512i sum = _mm512_maskz_set1_epi16(_mm512_cmpgt_epu16_mask(c, cut), 1);
-#endif
-    _mm512_store_si512(to, sum);
+    _mm512_store_si512(to, FOR_BITS(_mm512_maskz_set1_epi)(FOR_MASK(_mm512_cmpgt_epu)(c, cut), 1));
 }
 
 /* Leaves' values of a vector's documents. */
@@ -200,26 +190,16 @@ INLINE void look_at_node(const void *code, const void *left, const void *right, 
                          codes skip, void *to)
 {
     const __m256i below_left = _mm256_load_si256(left), c = _mm256_load_si256(code);
-#if RW_TMPL_BITS == 8
-    const __m256i below_right = _mm256_add_epi8(_mm256_load_si256(right), skip);
-    const __m256i goes_left = _mm256_cmpeq_epi8(_mm256_min_epu8(c, cut), c);
-#else
-    const __m256i below_right = _mm256_add_epi16(_mm256_load_si256(right), skip);
-    const __m256i goes_left = _mm256_cmpeq_epi16(_mm256_min_epu16(c, cut), c);
-#endif
+    const __m256i below_right = FOR_BITS(_mm256_add_epi)(_mm256_load_si256(right), skip);
+    const __m256i goes_left = FOR_BITS(_mm256_cmpeq_epi)(FOR_BITS(_mm256_min_epu)(c, cut), c);
     _mm256_store_si256(to, _mm256_blendv_epi8(below_right, below_left, goes_left));
 }
 
 INLINE void look_at_last_node(const void *code, codes cut, void *to)
 {
     const __m256i c = _mm256_load_si256(code);
-#if RW_TMPL_BITS == 8
-    const __m256i goes_left = _mm256_cmpeq_epi8(_mm256_min_epu8(c, cut), c);
-    _mm256_store_si256(to, _mm256_andnot_si256(goes_left, _mm256_set1_epi8(1)));
-#else
-    const __m256i goes_left = _mm256_cmpeq_epi16(_mm256_min_epu16(c, cut), c);
-    _mm256_store_si256(to, _mm256_andnot_si256(goes_left, _mm256_set1_epi16(1)));
-#endif
+    const __m256i goes_left = FOR_BITS(_mm256_cmpeq_epi)(FOR_BITS(_mm256_min_epu)(c, cut), c);
+    _mm256_store_si256(to, _mm256_andnot_si256(goes_left, FOR_BITS(_mm256_set1_epi)(1)));
 }
 
 INLINE void add_leaves(double *score, const float *leaf, uint32_t n_leaves, const code_type *number)
