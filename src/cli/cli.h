@@ -77,8 +77,9 @@ int rw_result_show(struct rw_result_stream *stream, const char *title, json_t *r
 
 /* "--json" or "--format csv", where all rows are printed; else NULL. */
 const char *rw_prints_all(const struct rw_cli *cli);
-/* Prints the result as cli->format names; the document is what JSON has. */
-void rw_result_print(const struct rw_cli *cli, const json_t *document, FILE *out);
+/* Prints the result as cli->format names, to cli->out where that is open, else to standard output;
+ * the document is what JSON has. */
+void rw_result_print(const struct rw_cli *cli, const json_t *document);
 
 /* What the program prints on standard error, and the exit codes that go with it. */
 /* MACHINE: the machine or a device failed, and trying again may help: memory, a full disk, a GPU.
@@ -173,16 +174,11 @@ struct rw_list {
     const char **text; /* [n] */
     int n;
 };
-/* Files of each "a,b" that was given. */
-struct rw_sets {
-    struct rw_list given;  /* [n] */
-    struct rw_list *files; /* [n] */
-};
 
 enum rw_option_kind {
     RW_OPTION_FLAG,       /* int *; these first ones may be repeated */
     RW_OPTION_LIST,       /* struct rw_list * */
-    RW_OPTION_INPUT_SETS, /* struct rw_sets *: files that are read, commas between those of a set */
+    RW_OPTION_INPUT_SETS, /* struct rw_list *: files that are read, commas between those of a set */
     RW_OPTION_INPUTS_BEHIND,  /* struct rw_list *: files that are read, and the operands behind them
                                */
     RW_OPTION_INPUTS_OR_NONE, /* struct rw_list *: files that are read; 'none' is no file */
@@ -301,8 +297,8 @@ void rw_help_print(const struct rw_cli *cli);
 /* Prints lines of it; of "  name  text", what is too long goes on below the text. */
 void rw_help_lines(FILE *out, const char *text);
 
-/* Adds copies of the parts of "a,b". */
-void rw_list_split(struct rw_list *list, const char *text);
+/* Copies of the parts of "a,b". */
+struct rw_list rw_list_of(const char *text);
 /* "a,b" */
 const char *rw_joined(const struct rw_list *list);
 
@@ -346,11 +342,11 @@ int rw_load_columns(struct rw_cli *cli, const struct rw_dataset *like, const str
                     enum rw_load_kind kind);
 /* When data was read: options for tables had an effect. */
 int rw_load_check_columns(struct rw_cli *cli);
-/* Reads files as one dataset: features by name are where cli->dataset has them, if this is another
- * set, or else the model. With --verbose, prints the time and memory. */
-int rw_load_dataset(struct rw_cli *cli, const struct rw_list *files, struct rw_dataset **out);
-/* A validation set for the training set at hand, which may be without values. */
-int rw_load_valid(struct rw_cli *cli, const struct rw_list *files, struct rw_dataset **out);
+/* Reads files as one dataset: features by name are where cli->dataset has them, if there is one, or
+ * else the model. by_codes: without values, as a validation set for cli->binned. With --verbose,
+ * prints the time and memory. */
+int rw_load_dataset(struct rw_cli *cli, const struct rw_list *files, int by_codes,
+                    struct rw_dataset **out);
 /* cli->dataset, with the weights that the parameters name. */
 int rw_load_weighted(struct rw_cli *cli, const struct rw_list *files);
 /* The same of a model, the first operand, and files, NULL for the other operands; warns of features

@@ -131,7 +131,7 @@ int rw_bench_rows(struct rw_cli *cli, const char *name, rw_bench_fn run,
     if (cli->format == RW_FORMAT_JSON)
         print_json(&bench);
     else if (cli->format != RW_FORMAT_TEXT)
-        rw_result_print(cli, bench.document, stdout);
+        rw_result_print(cli, bench.document);
     return 0;
 }
 
@@ -272,7 +272,7 @@ static int run_doctor(struct rw_cli *cli)
     RW_STEP(status);
     json_object_set_new(document, "wrong", json_integer(n_wrong));
     if (!is_text)
-        rw_result_print(cli, document, stdout);
+        rw_result_print(cli, document);
     if (n_wrong == 0)
         return 0;
     rw_msg_error("%d check%s failed: this machine does not give the reference's model", n_wrong,

@@ -43,7 +43,7 @@ static void print(const struct rw_cli *cli, const struct rw_calibration *map,
                    "ECE: expected calibration error, over 10 bins of p of equal width the sum of\n"
                    "     |mean y - mean p| x the share of the documents; all of them by "
                    "documents' weights");
-    rw_result_print(cli, document, stdout);
+    rw_result_print(cli, document);
 }
 
 static int check(struct rw_cli *cli)

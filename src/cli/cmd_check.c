@@ -133,7 +133,7 @@ static void print(const struct rw_cli *cli, const struct rw_check *check)
     rw_result_rows(NULL, findings, "level;kind;text=finding");
     if (check->n_other_docs > 0)
         add_drift(check);
-    rw_result_print(cli, document_of(check, findings, labels), stdout);
+    rw_result_print(cli, document_of(check, findings, labels));
 }
 
 static int run(struct rw_cli *cli)

@@ -154,9 +154,8 @@ static struct rw_comparison **comparison; /* [n_metrics][systems.n - 1] */
  * others there are. */
 static int compare_all(struct rw_cli *cli, int *n_metrics)
 {
-    struct rw_list metrics = {0};
+    const struct rw_list metrics = rw_list_of(rw_params_get(cli->params, "metric"));
     const int n = systems.n - 1;
-    rw_list_split(&metrics, rw_params_get(cli->params, "metric"));
     *n_metrics = metrics.n;
     comparison = rw_need((size_t)(metrics.n * n), sizeof(struct rw_comparison *));
     for (int m = 0; m < metrics.n; m++) {
@@ -384,7 +383,7 @@ static int run(struct rw_cli *cli)
         RW_STEP(add_many(cli, n_metrics, &document));
     else
         document = add_two(n_metrics);
-    rw_result_print(cli, document, stdout);
+    rw_result_print(cli, document);
     return rw_is_given(cli, "fail-below") ? gate(n_metrics) : 0;
 }
 

@@ -96,7 +96,7 @@ static void print_results(const struct rw_cli *cli, const struct rw_cv *cv, cons
     rw_result_line("queries of each part; pooled: all %u queries, each scored by the model that "
                    "never saw it\n%s",
                    pooled->n_queries, pooled->conventions);
-    rw_result_print(cli, document, stdout);
+    rw_result_print(cli, document);
 }
 
 /* ------------------------------------------------------------------ what it writes */

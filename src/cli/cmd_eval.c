@@ -44,8 +44,7 @@ static void print(const struct rw_cli *cli, const struct rw_eval *eval)
     rw_result_print(cli,
                     rw_result_row("metrics:O documents:u queries:u empty:u single:u conventions:s",
                                   metrics, eval->n_docs, eval->n_queries, eval->n_empty,
-                                  eval->n_single, eval->conventions),
-                    stdout);
+                                  eval->n_single, eval->conventions));
 }
 
 /* A line a query: its id and the metrics' values, "nan" where the query does not count; of runs,
@@ -96,13 +95,11 @@ static void print_audit(const struct rw_cli *cli, const struct rw_audit *audit)
                    audit->n_docs, audit->n_queries, audit->n_empty, audit->n_single, audit->n_tied);
     rw_result_line("queries sorted by label in the input: %u from high to low, %u from low to high",
                    audit->n_falling, audit->n_rising);
-    rw_result_print(cli,
-                    rw_result_row("rows:o documents:u queries:u empty:u single:u tied:u "
-                                  "labels_falling:u labels_rising:u",
-                                  rows, audit->n_docs, audit->n_queries, audit->n_empty,
-                                  audit->n_single, audit->n_tied, audit->n_falling,
-                                  audit->n_rising),
-                    stdout);
+    rw_result_print(cli, rw_result_row("rows:o documents:u queries:u empty:u single:u tied:u "
+                                       "labels_falling:u labels_rising:u",
+                                       rows, audit->n_docs, audit->n_queries, audit->n_empty,
+                                       audit->n_single, audit->n_tied, audit->n_falling,
+                                       audit->n_rising));
 }
 
 /* Reads the data, and scores each document: *scores, [n_docs]. The model is read first: reading the
@@ -149,11 +146,9 @@ static void print_runs(const struct rw_cli *cli, const struct rw_qrels *judged,
                        run->n_unanswered);
     }
     rw_result_line("%s", first->conventions);
-    rw_result_print(cli,
-                    rw_result_row("runs:o judged:l queries:u empty:u conventions:s", all,
-                                  judged->n_judged, first->n_queries, first->n_empty,
-                                  first->conventions),
-                    stdout);
+    rw_result_print(cli, rw_result_row("runs:o judged:l queries:u empty:u conventions:s", all,
+                                       judged->n_judged, first->n_queries, first->n_empty,
+                                       first->conventions));
 }
 
 static int measure(struct rw_cli *cli, const struct rw_dataset *dataset, const double *scores,

@@ -93,7 +93,7 @@ static int print_verified(const struct rw_cli *cli, const struct rw_verify *veri
                        "consumer;-rules;earlier;documents;differ;largest_difference=largest "
                        "difference=%.2g;pairs;pairs_moved=change order;-first;-first_query;"
                        "-first_position;-first_where");
-    rw_result_print(cli, rw_result_row("verified:o", rows), stdout);
+    rw_result_print(cli, rw_result_row("verified:o", rows));
     return code;
 }
 
@@ -127,7 +127,7 @@ static int run(struct rw_cli *cli)
     struct rw_verify verified;
     RW_STEP(rw_load_model(cli, cli->operands.text[0], &cli->model));
     if (verify.n > 0)
-        RW_STEP(rw_load_dataset(cli, &verify, &cli->dataset));
+        RW_STEP(rw_load_dataset(cli, &verify, 0, &cli->dataset));
     RW_STEP(rw_model_export(cli->ctx, cli->model, &how, output));
     if (verify.n == 0)
         return 0;

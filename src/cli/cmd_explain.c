@@ -206,7 +206,7 @@ static int print_summary(struct rw_cli *cli, double value, double most)
                  : "mean_abs_shap=mean |SHAP|;gain=gain %=%;splits;feature;name");
     if (repeats > 0)
         rw_result_line("%s", conventions);
-    rw_result_print(cli, document, cli->out.file);
+    rw_result_print(cli, document);
     return check_sums(most);
 }
 
@@ -506,12 +506,10 @@ static void print_pair(const struct rw_cli *cli, uint32_t query)
     const int n_of_one_leaf = two ? job.n_trees - n_trees : 0;
     if (two)
         rw_result_line("in %d of %d trees A and B fall into one leaf", n_of_one_leaf, job.n_trees);
-    rw_result_print(cli,
-                    rw_result_row("query:s documents:o margin:n base:n covers:s bound:n "
-                                  "features:O trees_of_one_leaf:i trees:O",
-                                  query_name, documents_of, margin, base, covers(),
-                                  job.explainer->bound, features, n_of_one_leaf, of_trees),
-                    cli->out.file);
+    rw_result_print(cli, rw_result_row("query:s documents:o margin:n base:n covers:s bound:n "
+                                       "features:O trees_of_one_leaf:i trees:O",
+                                       query_name, documents_of, margin, base, covers(),
+                                       job.explainer->bound, features, n_of_one_leaf, of_trees));
 }
 
 static int explain_pair(struct rw_cli *cli)

@@ -80,13 +80,11 @@ static void print(const struct rw_cli *cli, struct rw_feature_use *uses, int n)
     if (n > 0)
         qsort(uses, (size_t)n, sizeof(*uses), more_used);
     add_features("features by use", uses, n);
-    rw_result_print(cli,
-                    rw_result_row("trees:i best_round:i finished:b leaves:o calibration:o "
-                                  "params:O auto:O trainings:o features:O",
-                                  n_trees, info.best_round, info.is_finished, leaves, calibration,
-                                  json_object_get(last, "params"), json_object_get(last, "auto"),
-                                  runs, features),
-                    stdout);
+    rw_result_print(cli, rw_result_row("trees:i best_round:i finished:b leaves:o calibration:o "
+                                       "params:O auto:O trainings:o features:O",
+                                       n_trees, info.best_round, info.is_finished, leaves,
+                                       calibration, json_object_get(last, "params"),
+                                       json_object_get(last, "auto"), runs, features));
 }
 
 static int check(struct rw_cli *cli)

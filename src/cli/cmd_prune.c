@@ -39,12 +39,10 @@ static void print(const struct rw_cli *cli, const struct rw_pruned *pruned)
         rw_result_line("held out: the difference in half of the queries, by trees that the "
                        "other half chose");
     rw_result_line("%s", pruned->conventions);
-    rw_result_print(cli,
-                    rw_result_row("metric:s lower_is_better:b loss:n queries:u samples:i "
-                                  "conventions:s rows:O",
-                                  pruned->metric, pruned->lower_is_better, most_loss, n_queries,
-                                  pruned->n_samples, pruned->conventions, rows),
-                    stdout);
+    rw_result_print(cli, rw_result_row("metric:s lower_is_better:b loss:n queries:u samples:i "
+                                       "conventions:s rows:O",
+                                       pruned->metric, pruned->lower_is_better, most_loss,
+                                       n_queries, pruned->n_samples, pruned->conventions, rows));
 }
 
 /* In halves of scorings of the data. */

@@ -129,8 +129,7 @@ static void print(const struct rw_cli *cli, const struct rw_selected *selected)
                                   "rows:O features:O list:s test:o",
                                   selected->metric, selected->lower_is_better, job.how.most_loss,
                                   selected->n_samples, selected->conventions, rows, features,
-                                  selected->list, test ? compared_json(test) : json_null()),
-                    stdout);
+                                  selected->list, test ? compared_json(test) : json_null()));
 }
 
 /* ------------------------------------------------------------------ what it writes */
@@ -159,9 +158,9 @@ static int write_all(struct rw_cli *cli, const struct rw_selected *selected)
 static int read_sets(struct rw_cli *cli)
 {
     RW_STEP(rw_train_read(cli));
-    RW_STEP(rw_load_dataset(cli, &valid_files, &job.valid));
+    RW_STEP(rw_load_dataset(cli, &valid_files, 0, &job.valid));
     if (test_files.n)
-        RW_STEP(rw_load_dataset(cli, &test_files, &job.test));
+        RW_STEP(rw_load_dataset(cli, &test_files, 0, &job.test));
     RW_STEP(rw_load_check_columns(cli));
     RW_STEP(rw_load_say_size(cli, "train", &cli->operands, cli->dataset, NULL));
     RW_STEP(rw_load_say_size(cli, "valid", &valid_files, job.valid, NULL));

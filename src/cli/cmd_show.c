@@ -31,7 +31,7 @@ static int show_calibration(const struct rw_cli *cli)
         else
             rw_result_add(knots, "score:n probability:n", map.score[i], map.probability[i]);
     }
-    rw_result_print(cli, document, stdout);
+    rw_result_print(cli, document);
     return 0;
 }
 
@@ -64,8 +64,7 @@ static void show_tree(const struct rw_cli *cli)
                       of.docs ? of.docs[leaf] : (double)NAN);
     rw_result_rows(NULL, nodes, columns);
     rw_result_rows(NULL, leaves, columns);
-    rw_result_print(cli, rw_result_row("tree:i nodes:O leaves:O", (int)tree, nodes, leaves),
-                    stdout);
+    rw_result_print(cli, rw_result_row("tree:i nodes:O leaves:O", (int)tree, nodes, leaves));
 }
 
 static int check(struct rw_cli *cli)

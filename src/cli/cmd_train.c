@@ -9,7 +9,7 @@
 
 static const char *output, *log_path, *init_path, *refit_path, *checkpoint_path, *checkpoint_every,
     *resume_path;
-static struct rw_sets valid_files;
+static struct rw_list valid_files;
 /* Side columns of validation sets: --valid-weights and so on, a file of each set. */
 enum { WEIGHTS, QUERY_WEIGHTS, START_SCORES, N_SIDES };
 static const char *const sides[] = {"weights", "query-weights", "start-scores"};
@@ -284,8 +284,7 @@ static void print_plan(const struct rw_cli *cli, const struct rw_plan *plan)
                                   "tree_ms:n many:o",
                                   plan->device, plan->on_gpu, plan->n_threads, parts, plan->bytes,
                                   plan->most_bytes, plan->free_bytes, plan->host_free_bytes,
-                                  plan->far_bytes, plan->link_rate, plan->tree_ms, many),
-                    stdout);
+                                  plan->far_bytes, plan->link_rate, plan->tree_ms, many));
 }
 
 /* ------------------------------------------------------------------ rounds */
@@ -337,7 +336,7 @@ static int share_end(struct rw_cli *cli, int *code)
 /* Sets' names for people: "valid" when there is only one. */
 static const char *set_name(int set, char buffer[32])
 {
-    return set == 1 && valid_files.given.n == 1 ? "valid" : log_set(set, buffer);
+    return set == 1 && valid_files.n == 1 ? "valid" : log_set(set, buffer);
 }
 
 static int on_round(void *user, const struct rw_round *round)
@@ -418,8 +417,8 @@ static void on_start(void *user, struct rw_params *used)
     write_line(rw_result_row("record:s version:s params:o given:o train:o valid:o documents:l "
                              "queries:l features:u workers:i",
                              "params", RW_VERSION, values_json(used), values_json(cli->params),
-                             texts(&cli->operands), texts(&valid_files.given), job.size[0],
-                             job.size[1], rw_load_n_features(cli), rw_workers_count(cli->ctx)));
+                             texts(&cli->operands), texts(&valid_files), job.size[0], job.size[1],
+                             rw_load_n_features(cli), rw_workers_count(cli->ctx)));
 }
 
 static void on_stage(void *user, const char *stage, double ms, size_t peak_bytes)
@@ -459,7 +458,7 @@ static const char *side_file(int side, int set)
 
 static int check_side_files(struct rw_cli *cli)
 {
-    const int n = valid_files.given.n;
+    const int n = valid_files.n;
     for (int i = 0; i < N_SIDES; i++) {
         if (side_files[i].n > n)
             return rw_wrong(cli, "%d files of '--valid-%s' for %d of '--valid'", side_files[i].n,
@@ -470,7 +469,7 @@ static int check_side_files(struct rw_cli *cli)
             return rw_wrong(cli,
                             "'--valid-weights' and '--valid-query-weights' both weigh '%s': give "
                             "one of them, and 'none' in its place",
-                            valid_files.given.text[i]);
+                            valid_files.text[i]);
     }
     return 0;
 }
@@ -553,7 +552,7 @@ static int check(struct rw_cli *cli)
     if (refit_path) /* what that takes of its model is not known yet */
         return 0;
     return rw_params_check(cli->ctx, cli->params,
-                           valid_files.given.n > 0 ? RW_PARAMS_TRAIN : RW_PARAMS_TRAIN_ALONE);
+                           valid_files.n > 0 ? RW_PARAMS_TRAIN : RW_PARAMS_TRAIN_ALONE);
 }
 
 /* ------------------------------------------------------------------ data */
@@ -571,16 +570,18 @@ int rw_train_read(struct rw_cli *cli)
 static int read_sets(struct rw_cli *cli)
 {
     const char *model = refit_path ? refit_path : init_path;
-    const int n_valid = valid_files.given.n;
+    const int n_valid = valid_files.n;
     cli->valid = rw_need((size_t)n_valid, sizeof(struct rw_dataset *));
     if (model)
         RW_STEP(rw_workers_meet(cli, rw_model_read(cli->ctx, model, &cli->init)));
     if (refit_path)
         RW_STEP(rw_refit_params(cli->ctx, cli->params, cli->init));
     RW_STEP(refit_path ? rw_load_weighted(cli, &cli->operands) : rw_train_read(cli));
+    /* an initial model's rounds are measured by values */
+    const int by_codes = !plan_only && cli->binned && !cli->init;
     for (int i = 0; i < n_valid; i++) {
-        RW_STEP(plan_only ? rw_load_dataset(cli, &valid_files.files[i], &cli->valid[i])
-                          : rw_load_valid(cli, &valid_files.files[i], &cli->valid[i]));
+        const struct rw_list files = rw_list_of(valid_files.text[i]);
+        RW_STEP(rw_load_dataset(cli, &files, by_codes, &cli->valid[i]));
         for (int k = 0; k < N_SIDES; k++) {
             if (side_file(k, i))
                 RW_STEP(rw_dataset_read_side_column(cli->ctx, cli->valid[i], sides[k],
@@ -612,9 +613,10 @@ static int read_data(struct rw_cli *cli)
     RW_STEP(rw_load_say_size(cli, "train", &cli->operands, cli->dataset, leads ? job.size : NULL));
     if (leads && rw_workers_count(cli->ctx) > 1)
         rw_msg_line("workers: %d", rw_workers_count(cli->ctx));
-    for (int i = 0; i < valid_files.given.n; i++)
-        RW_STEP(rw_load_say_size(cli, set_name(i + 1, set), &valid_files.files[i], cli->valid[i],
-                                 NULL));
+    for (int i = 0; i < valid_files.n; i++) {
+        const struct rw_list files = rw_list_of(valid_files.text[i]);
+        RW_STEP(rw_load_say_size(cli, set_name(i + 1, set), &files, cli->valid[i], NULL));
+    }
     return check_format(cli);
 }
 
@@ -624,7 +626,7 @@ static struct rw_training training_of(const struct rw_cli *cli)
     return (struct rw_training){.binned = cli->binned,
                                 .init = cli->init,
                                 .valid = (const struct rw_dataset *const *)cli->valid,
-                                .n_valid = valid_files.given.n};
+                                .n_valid = valid_files.n};
 }
 
 /* ------------------------------------------------------------------ after */
@@ -636,8 +638,7 @@ static void report(const struct rw_model *model)
     double value;
     for (int i = 0; (name = rw_model_metric_at(model, i, &value)) != NULL; i++) {
         const char *metric = strchr(name, ' ');
-        const int n =
-            valid_files.given.n == 1 ? 5 : (int)(metric - name); /* "valid", or "valid2" */
+        const int n = valid_files.n == 1 ? 5 : (int)(metric - name); /* "valid", or "valid2" */
         if (strncmp(name, "valid", 5) == 0)
             rw_msg_line("%.*s%s %s", n, name, metric, rw_figure(value));
     }
@@ -721,7 +722,7 @@ static int begin(struct rw_cli *cli)
     char conventions[512];
     RW_STEP(rw_eval_conventions(cli->ctx, rw_params_eval(cli->params), conventions,
                                 sizeof(conventions)));
-    if (valid_files.given.n > 0 || strcmp(rw_params_get(cli->params, "train-metric"), "on") == 0)
+    if (valid_files.n > 0 || strcmp(rw_params_get(cli->params, "train-metric"), "on") == 0)
         rw_msg_line("metric %s: %s", rw_params_get(cli->params, "metric"), conventions);
     const char *const from = job.checkpoints.resume;
     const int resumes = from && access(from, F_OK) == 0;
@@ -799,7 +800,7 @@ static int print_config(struct rw_cli *cli)
     /* once a table is read, its columns to ignore are forgotten */
     RW_STEP(rw_params_set(cli->ctx, cli->params, "ignore", ignore));
     RW_STEP(rw_params_resolve(cli->ctx, cli->params, rw_dataset_n_docs(cli->dataset),
-                              rw_load_n_features(cli), valid_files.given.n));
+                              rw_load_n_features(cli), valid_files.n));
     return rw_params_write(cli->ctx, cli->params, stdout);
 }
 

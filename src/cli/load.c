@@ -33,7 +33,7 @@ static const struct rw_list *list_of(const struct rw_cli *cli, const char *param
                                      struct rw_list *list)
 {
     if (list->n == 0)
-        rw_list_split(list, rw_params_get(cli->params, param));
+        *list = rw_list_of(rw_params_get(cli->params, param));
     return list;
 }
 
@@ -73,27 +73,15 @@ int rw_load_check_columns(struct rw_cli *cli)
                : rw_params_check(cli->ctx, cli->params, RW_PARAMS_NO_TABLE);
 }
 
-/* Reads files that are like a set, by their values or, `by_codes`, for cli->binned. */
-static int read_like(struct rw_cli *cli, const struct rw_dataset *like, const struct rw_list *files,
-                     int by_codes, struct rw_dataset **out)
+int rw_load_dataset(struct rw_cli *cli, const struct rw_list *files, int by_codes,
+                    struct rw_dataset **out)
 {
-    RW_STEP(rw_load_columns(cli, like, cli->init ? cli->init : cli->model, RW_LOAD_ALL));
+    RW_STEP(rw_load_columns(cli, cli->dataset, cli->init ? cli->init : cli->model, RW_LOAD_ALL));
     RW_STEP(by_codes ? rw_binned_read_valid(cli->ctx, cli->params, cli->binned, files->text,
                                             files->n, out)
                      : rw_dataset_read(cli->ctx, files->text, files->n, out));
     rw_load_say_read(files);
     return 0;
-}
-
-int rw_load_dataset(struct rw_cli *cli, const struct rw_list *files, struct rw_dataset **out)
-{
-    return read_like(cli, out == &cli->dataset ? NULL : cli->dataset, files, 0, out);
-}
-
-int rw_load_valid(struct rw_cli *cli, const struct rw_list *files, struct rw_dataset **out)
-{
-    /* an initial model's rounds are measured by values */
-    return read_like(cli, cli->dataset, files, cli->binned && !cli->init, out);
 }
 
 int rw_load_side_columns(struct rw_cli *cli)
@@ -111,7 +99,7 @@ int rw_load_side_columns(struct rw_cli *cli)
 
 int rw_load_weighted(struct rw_cli *cli, const struct rw_list *files)
 {
-    RW_STEP(rw_load_dataset(cli, files, &cli->dataset));
+    RW_STEP(rw_load_dataset(cli, files, 0, &cli->dataset));
     if (strcmp(cli->command->params, "*") != 0) /* trainings judge them */
         RW_STEP(rw_load_check_columns(cli));
     return rw_load_side_columns(cli);

@@ -23,11 +23,13 @@ static void list_add(struct rw_list *list, const char *text)
     list->text[list->n++] = text;
 }
 
-void rw_list_split(struct rw_list *list, const char *text)
+struct rw_list rw_list_of(const char *text)
 {
+    struct rw_list list = {NULL, 0};
     char *rest = NULL;
     for (char *one = strtok_r(rw_copy(text), ",", &rest); one; one = strtok_r(NULL, ",", &rest))
-        list_add(list, one);
+        list_add(&list, one);
+    return list;
 }
 
 int rw_wrong(const struct rw_cli *cli, const char *format, ...)
@@ -255,24 +257,6 @@ static int check_bare(const struct rw_cli *cli, const char *operand)
 
 /* ------------------------------------------------------------------ reading */
 
-/* Files of "a,b". */
-static int split(const struct rw_cli *cli, const char *text, struct rw_list *files)
-{
-    if (*text == ',' || text[strlen(text) - 1] == ',' || strstr(text, ",,"))
-        return rw_wrong(cli, "a file without a name in '%s'", text);
-    rw_list_split(files, text);
-    return 0;
-}
-
-static int take_set(const struct rw_cli *cli, struct rw_sets *sets, const char *text)
-{
-    const size_t n = (size_t)sets->given.n;
-    sets->files = rw_grown(sets->files, n, sizeof(*sets->files));
-    sets->files[n] = (struct rw_list){NULL, 0};
-    list_add(&sets->given, text);
-    return split(cli, text, &sets->files[n]);
-}
-
 /* The place of a word among those of "a|b|c". */
 static int take_choice(const struct rw_cli *cli, const struct rw_option *option, const char *text)
 {
@@ -312,22 +296,25 @@ static int take(struct parsing *p, struct rw_option *option, const char *text)
     }
     if (option->n_given++ && option->kind >= RW_OPTION_ONCE)
         return rw_wrong(cli, "option '--%s' is given twice", option->name);
+    const int is_split = option->kind == RW_OPTION_INPUT_SETS || option->kind == RW_OPTION_INPUTS;
+    if (is_split && (*text == ',' || text[strlen(text) - 1] == ',' || strstr(text, ",,")))
+        return rw_wrong(cli, "a file without a name in '%s'", text);
     switch (option->kind) {
     case RW_OPTION_FLAG:
         *(int *)option->value = 1;
         return 0;
-    case RW_OPTION_INPUT_SETS:
-        return take_set(cli, option->value, text);
     case RW_OPTION_INPUTS_BEHIND:
         p->behind = option->value;
         list_add(option->value, text);
         return 0;
     case RW_OPTION_LIST:
+    case RW_OPTION_INPUT_SETS:
     case RW_OPTION_INPUTS_OR_NONE:
         list_add(option->value, text);
         return 0;
     case RW_OPTION_INPUTS:
-        return split(cli, text, option->value);
+        *(struct rw_list *)option->value = rw_list_of(text);
+        return 0;
     case RW_OPTION_NUMBER:
         return rw_options_number(cli, option->name, text, option->range[0], option->range[1],
                                  option->value);
@@ -494,14 +481,16 @@ static void add_files(struct inputs *inputs, const struct rw_option *option,
 
 static void add_option(struct inputs *inputs, const struct rw_option *option)
 {
-    const struct rw_sets *sets = option->value;
+    const struct rw_list *sets = option->value;
     if (option->kind == RW_OPTION_INPUT)
         add_files(inputs, option, &(struct rw_list){option->value, 1});
     else if (option->kind == RW_OPTION_INPUTS || option->kind == RW_OPTION_INPUTS_BEHIND ||
              option->kind == RW_OPTION_INPUTS_OR_NONE)
         add_files(inputs, option, option->value);
-    for (int k = 0; option->kind == RW_OPTION_INPUT_SETS && k < sets->given.n; k++)
-        add_files(inputs, option, &sets->files[k]);
+    for (int k = 0; option->kind == RW_OPTION_INPUT_SETS && k < sets->n; k++) {
+        const struct rw_list files = rw_list_of(sets->text[k]);
+        add_files(inputs, option, &files);
+    }
 }
 
 static struct inputs inputs_of(const struct rw_cli *cli)

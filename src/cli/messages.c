@@ -338,15 +338,22 @@ static void end_by(int number)
     raise(number);
 }
 
-void rw_output_catch_signals(void)
+/* Handles the first n signals that end a program, but for those that it was started to ignore
+ * (nohup, &). */
+static void catch_signals(int n, void (*handler)(int number))
 {
     static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
-    for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++) {
-        struct sigaction old, now = {.sa_handler = end_by};
+    for (int i = 0; i < n; i++) {
+        struct sigaction old, now = {.sa_handler = handler};
         sigemptyset(&now.sa_mask);
-        if (sigaction(ending[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+        if (sigaction(ending[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaction(ending[i], &now, NULL);
     }
+}
+
+void rw_output_catch_signals(void)
+{
+    catch_signals(4, end_by);
     /* A file over the limit on its size (ulimit -f) is then an error like a full disk. */
     signal(SIGXFSZ, SIG_IGN);
 }
@@ -388,15 +395,8 @@ static void ask_to_stop(int number)
 
 void rw_interrupts_catch(int aloud)
 {
-    const int signals[] = {SIGINT, SIGTERM};
     is_aloud = aloud;
-    for (int i = 0; i < 2; i++) {
-        struct sigaction old, now = {.sa_handler = ask_to_stop};
-        sigemptyset(&now.sa_mask);
-        /* A program started with SIGINT ignored (nohup, &) keeps it so. */
-        if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
-            sigaction(signals[i], &now, NULL);
-    }
+    catch_signals(2, ask_to_stop);
 }
 
 int rw_interrupted(void)

@@ -424,9 +424,10 @@ const char *rw_prints_all(const struct rw_cli *cli)
                                           : NULL;
 }
 
-void rw_result_print(const struct rw_cli *cli, const json_t *document, FILE *out)
+void rw_result_print(const struct rw_cli *cli, const json_t *document)
 {
     static const json_t *printed; /* reachable from here for checkers of leaks */
+    FILE *out = cli->out.file ? cli->out.file : stdout;
     printed = document;
     rw_progress_end();
     switch (cli->format) {
