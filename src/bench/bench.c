@@ -322,8 +322,6 @@ int rw_bench(struct rw_ctx *ctx, const char *name, const struct rw_bench_options
     return status;
 }
 
-enum { FIRST_TREE = 10, DEFAULT_LEVELS = 6 };
-
 /* ---- data ---- */
 
 int rw_bench_data_make(struct rw_bench *bench, const char *shape, uint32_t n_queries)
@@ -414,28 +412,6 @@ int rw_bench_params_new(struct rw_bench *bench, const struct rw_bench_setting *s
     return RW_OK;
 }
 
-int rw_bench_params_pair(struct rw_bench *bench, const struct rw_bench_setting *setting,
-                         int n_settings, struct rw_params **out, int *is_own)
-{
-    struct rw_params *own;
-    RW_TRY(rw_bench_params_new(bench, setting, n_settings, 0, &own));
-    RW_TRY(rw_bench_params_new(bench, setting, n_settings, 1, out));
-    RW_TRY(rw_params_check(bench->ctx, *out, RW_PARAMS_TRAIN));
-    *is_own = bench->has_own_data && rw_bench_params_same(own, *out);
-    return RW_OK;
-}
-
-int rw_bench_params_same(struct rw_params *a, struct rw_params *b)
-{
-    for (int i = 0; rw_param_info(i); i++) {
-        const struct rw_param_info *info = rw_param_info(i);
-        if (info->model && strcmp(info->name, "seed") != 0 &&
-            strcmp(rw_params_get(a, info->name), rw_params_get(b, info->name)) != 0)
-            return 0;
-    }
-    return 1;
-}
-
 int rw_bench_send_params(struct rw_bench *bench, struct rw_params *const *params, int n)
 {
     for (int i = 0; rw_param_info(i); i++) {
@@ -453,13 +429,6 @@ int rw_bench_send_params(struct rw_bench *bench, struct rw_params *const *params
         RW_TRY(rw_bench_send_row(bench, "parameters", "name:s value:s", name, value));
     }
     return RW_OK;
-}
-
-int rw_bench_leaves(const struct rw_params *params, uint32_t n_docs)
-{
-    if (params->grow == RW_GROW_LEVELS)
-        return 1 << (params->depth > 0 ? params->depth : DEFAULT_LEVELS);
-    return rw_params_leaves(params, n_docs);
 }
 
 /* ---- times ---- */
@@ -544,36 +513,6 @@ double rw_bench_mean_leaves(const struct rw_bench_grown *grown)
     return leaves / grown->n;
 }
 
-static void take_figures(struct rw_bench_training *t, const struct rw_bench_grown *grown,
-                         int rounds)
-{
-    const int tenth = rounds / 10 > 2 ? rounds / 10 : 2;
-    t->first = tenth < FIRST_TREE ? tenth : FIRST_TREE;
-    t->n_trees = grown->n;
-    t->device_bytes = grown->device_bytes;
-    t->load_ms = grown->load_ms;
-    t->rounds_ms = grown->rounds_ms;
-    t->total_ms = grown->total_ms;
-    t->median_ms = t->least_ms = t->q1_ms = t->q3_ms = t->most_ms = t->mean_leaves = NAN;
-    t->first_tree_ms = grown->n > 0 ? grown->tree[0].ms : NAN;
-    const int n = grown->n - t->first + 1;
-    if (n < 1)
-        return;
-    double *ms = grown->sorted, leaves = 0.0;
-    struct rw_bench_times times;
-    for (int i = 0; i < n; i++) {
-        ms[i] = grown->tree[t->first - 1 + i].ms;
-        leaves += grown->tree[t->first - 1 + i].leaves;
-    }
-    rw_bench_spread(ms, n, &times);
-    t->mean_leaves = leaves / n;
-    t->median_ms = times.median_ms;
-    t->least_ms = times.least_ms;
-    t->q1_ms = ms[(n - 1) / 4];
-    t->q3_ms = ms[(n - 1) - (n - 1) / 4];
-    t->most_ms = times.most_ms;
-}
-
 int rw_bench_plan_training(struct rw_bench *bench, struct rw_params *params,
                            const struct rw_dataset *dataset, struct rw_bench_training *out)
 {
@@ -591,21 +530,5 @@ int rw_bench_plan_training(struct rw_bench *bench, struct rw_params *params,
         if (strcmp(plan.part[i].name, "codes") == 0)
             out->code_bytes = plan.part[i].bytes;
     }
-    return RW_OK;
-}
-
-int rw_bench_time_training(struct rw_bench *bench, struct rw_params *params,
-                           const struct rw_dataset *dataset, struct rw_bench_training *out,
-                           struct rw_model **model)
-{
-    RW_SCOPED(rw_model_free) struct rw_model *made = NULL;
-    RW_RELEASED(rw_bench_grown_release) struct rw_bench_grown grown = {.gpu = -1};
-    if (out->on_gpu)
-        sscanf(out->device, "cuda:%d", &grown.gpu);
-    RW_TRY(
-        rw_bench_grow(bench->ctx, params, (struct rw_training){.train = dataset}, &grown, &made));
-    take_figures(out, &grown, params->rounds);
-    if (model)
-        *model = RW_TAKE(made);
     return RW_OK;
 }

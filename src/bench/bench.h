@@ -3,7 +3,7 @@
  *
  * A suite is a function, rw_bench_<name> of suite_<its data>.c. To add one: (1) write it, (2)
  * declare it below, (3) list it in bench.c's table. A suite makes its inputs, times with
- * rw_bench_time_training or rw_clock_ms, sends rows (rw_bench_send_row), and ends with a row of the
+ * rw_bench_grow or rw_clock_ms, sends rows (rw_bench_send_row), and ends with a row of the
  * table "bars" for each figure that it must reach (rw_bench_bar). Nothing prints: rows go to the
  * caller of rw_bench.
  */
@@ -127,17 +127,10 @@ struct rw_bench_setting {
  * `leaves` is left out where whole levels grow. The bench's own. */
 int rw_bench_params_new(struct rw_bench *bench, const struct rw_bench_setting *setting,
                         int n_settings, int given, struct rw_params **out);
-/* The same with what the user gave. *is_own: nothing of the suite was replaced by an option. */
-int rw_bench_params_pair(struct rw_bench *bench, const struct rw_bench_setting *setting,
-                         int n_settings, struct rw_params **out, int *is_own);
 /* Was it given by the user? */
 int rw_bench_is_given(const struct rw_bench *bench, const char *name);
-/* Do both grow the same trees, but for the seed? */
-int rw_bench_params_same(struct rw_params *a, struct rw_params *b);
 /* The rows of the table "parameters": name, value; what differs between the n is "by row". */
 int rw_bench_send_params(struct rw_bench *bench, struct rw_params *const *params, int n);
-/* Most leaves of a tree. */
-int rw_bench_leaves(const struct rw_params *params, uint32_t n_docs);
 
 /* ---- times ---- */
 
@@ -157,11 +150,6 @@ struct rw_bench_training {
 /* The plan's part of the figures: device, on_gpu, plan_bytes, code_bytes. */
 int rw_bench_plan_training(struct rw_bench *bench, struct rw_params *params,
                            const struct rw_dataset *dataset, struct rw_bench_training *out);
-/* The others. Trees from the tenth on count; of under 100, from the second tenth on, but never the
- * first. model: NULL, or to be ended by rw_model_free. */
-int rw_bench_time_training(struct rw_bench *bench, struct rw_params *params,
-                           const struct rw_dataset *dataset, struct rw_bench_training *out,
-                           struct rw_model **model);
 
 /* A tree of a training. */
 struct rw_bench_tree {
@@ -200,9 +188,6 @@ struct rw_bench_codes {
     uint32_t n_features;
     uint64_t seed;
 };
-
-/* Queries [first, end) of a set with RW_BENCH_CODES_FEATURES features. */
-struct rw_bench_codes rw_bench_codes_of(uint32_t first, uint32_t end, uint64_t seed);
 
 /* Features have `bins` value bins, at most 255. One in four says something of the labels 0 to 4.
  * The same for any number of threads. Ended by rw_binned_free. RW_ERR_ARGUMENT: more documents than

@@ -124,7 +124,8 @@ static int make_bins(struct rw_ctx *ctx, const struct rw_cut_rule *rule, uint32_
     return RW_OK;
 }
 
-struct rw_bench_codes rw_bench_codes_of(uint32_t first, uint32_t end, uint64_t seed)
+/* Queries [first, end) of a set with RW_BENCH_CODES_FEATURES features. */
+static struct rw_bench_codes codes_of_queries(uint32_t first, uint32_t end, uint64_t seed)
 {
     return (struct rw_bench_codes){.first = first,
                                    .n_docs = (uint64_t)(end - first) * RW_BENCH_CODES_DOCS,
@@ -274,7 +275,7 @@ int rw_bench_far(struct rw_bench *bench)
 {
     enum { QUICK_QUERIES = 2000 };
     const uint32_t n = rw_bench_number(bench, bench->options->n_queries, QUERIES, QUICK_QUERIES);
-    const struct rw_bench_codes codes = rw_bench_codes_of(0, n, bench->options->seed);
+    const struct rw_bench_codes codes = codes_of_queries(0, n, bench->options->seed);
     struct far s = {.bench = bench};
     RW_SCOPED(rw_model_free) struct rw_model *model = NULL;
     RW_SCOPED(rw_binned_free) struct rw_binned *binned = NULL;
@@ -326,7 +327,7 @@ static int run_worker(void *user, struct rw_ctx *ctx, int number)
     struct by_workers *t = user;
     const struct rw_cut_rule rule = rw_params_cut_rule(t->params);
     const struct rw_bench_codes codes =
-        rw_bench_codes_of(share_of(t, number), share_of(t, number + 1), t->bench->options->seed);
+        codes_of_queries(share_of(t, number), share_of(t, number + 1), t->bench->options->seed);
     const double begun = rw_clock_ms();
     RW_SCOPED(rw_binned_free) struct rw_binned *binned = NULL;
     RW_SCOPED(rw_model_free) struct rw_model *model = NULL;

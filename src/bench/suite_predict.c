@@ -23,8 +23,9 @@ struct scoring {
     int n_runs, n_threads;    /* n_threads: all */
     struct rw_dataset *train; /* owned */
     uint32_t n_docs, n_ids;   /* n_ids: the greatest feature id and one */
-    float *value;             /* [n_docs][n_ids], so that a row is indexed by ids; owned */
-    double *scores, *plain;   /* [n_docs] plain: by the trees as the model has them; owned */
+    struct rw_arena arena;    /* of the arrays: */
+    float *value;             /* [n_docs][n_ids], so that a row is indexed by ids */
+    double *scores, *plain;   /* [n_docs] plain: by the trees as the model has them */
     /* of the model at hand */
     char name[64];
     double mean_leaves;
@@ -43,9 +44,9 @@ static int make_rows(struct scoring *s)
     s->n_docs = d->n_docs;
     for (uint32_t i = 0; i < d->n_columns; i++)
         s->n_ids = d->column[i].feature + 1 > s->n_ids ? d->column[i].feature + 1 : s->n_ids;
-    RW_TRY(RW_NEW(s->bench->ctx, s->value, (size_t)s->n_docs * s->n_ids));
-    RW_TRY(RW_NEW_RAW(s->bench->ctx, s->scores, s->n_docs));
-    RW_TRY(RW_NEW_RAW(s->bench->ctx, s->plain, s->n_docs));
+    RW_TRY(RW_ARENA_NEW(s->bench->ctx, &s->arena, s->value, (size_t)s->n_docs * s->n_ids));
+    RW_TRY(RW_ARENA_NEW(s->bench->ctx, &s->arena, s->scores, s->n_docs));
+    RW_TRY(RW_ARENA_NEW(s->bench->ctx, &s->arena, s->plain, s->n_docs));
     RW_TRY(RW_NEW_RAW(s->bench->ctx, column, s->n_docs));
     for (uint32_t i = 0; i < d->n_columns; i++) {
         const uint32_t id = d->column[i].feature;
@@ -115,54 +116,39 @@ static int make_model(struct scoring *s, const char *leaves)
 
 /* ---- methods ---- */
 
-/* Writes scores [n_docs], of the first *n documents at least. */
-typedef int (*method_fn)(struct scoring *s, uint32_t *n);
+enum method { WALK, PREDICT, ROWS, WALK_ONE, ONE };
+static const char *const names[] = {"walk", "rw_predict", "rw_scorer_rows", "walk",
+                                    "rw_scorer_one"};
 
-static int by_walk(struct scoring *s, uint32_t *n)
+/* Scores all documents at once, or the first n of them one at a time. */
+static int score(struct scoring *s, enum method method, uint32_t n)
 {
-    (void)n;
-    return rw_flat_scores(s->bench->ctx, &s->scorer->flat, s->bench->made.dataset, s->scores);
-}
-
-static int by_rows(struct scoring *s, uint32_t *n)
-{
-    (void)n;
-    return rw_scorer_rows(s->bench->ctx, s->scorer, s->value, s->n_docs, s->n_ids, 0, s->scores);
-}
-
-static int by_predict(struct scoring *s, uint32_t *n)
-{
-    (void)n;
-    return rw_predict(s->bench->ctx, s->model, s->bench->made.dataset, 0, s->scores);
-}
-
-static int by_one(struct scoring *s, uint32_t *n)
-{
-    *n = *n < ONE_DOCS ? *n : ONE_DOCS;
-    for (uint32_t doc = 0; doc < *n; doc++)
-        s->scores[doc] = rw_scorer_one(s->scorer, s->value + (size_t)doc * s->n_ids, s->n_ids, 0);
-    return RW_OK;
-}
-
-static int by_walk_one(struct scoring *s, uint32_t *n)
-{
-    *n = *n < ONE_DOCS ? *n : ONE_DOCS;
-    for (uint32_t doc = 0; doc < *n; doc++)
-        s->scores[doc] = rw_predict_one(s->model, s->value + (size_t)doc * s->n_ids, s->n_ids);
+    struct rw_ctx *ctx = s->bench->ctx;
+    if (method == WALK)
+        return rw_flat_scores(ctx, &s->scorer->flat, s->bench->made.dataset, s->scores);
+    if (method == PREDICT)
+        return rw_predict(ctx, s->model, s->bench->made.dataset, 0, s->scores);
+    if (method == ROWS)
+        return rw_scorer_rows(ctx, s->scorer, s->value, s->n_docs, s->n_ids, 0, s->scores);
+    for (uint32_t doc = 0; doc < n; doc++) {
+        const float *row = s->value + (size_t)doc * s->n_ids;
+        s->scores[doc] = method == ONE ? rw_scorer_one(s->scorer, row, s->n_ids, 0)
+                                       : rw_predict_one(s->model, row, s->n_ids);
+    }
     return RW_OK;
 }
 
 /* Nanoseconds of a document, after a run that is not counted, and whether all scores of all runs
  * are the plain ones, by their bits. */
-static int time_method(struct scoring *s, method_fn method, struct rw_bench_times *ns, int *equal)
+static int time_method(struct scoring *s, enum method method, struct rw_bench_times *ns, int *equal)
 {
+    const uint32_t n = method < WALK_ONE || s->n_docs < ONE_DOCS ? s->n_docs : ONE_DOCS;
     double all[RUNS];
     *equal = 1;
     for (int i = -1; i < s->n_runs; i++) {
-        uint32_t n = s->n_docs;
         memset(s->scores, 0xff, s->n_docs * sizeof(*s->scores)); /* NaN */
         const double start = rw_clock_ms();
-        RW_TRY(method(s, &n));
+        RW_TRY(score(s, method, n));
         if (i >= 0)
             all[i] = (rw_clock_ms() - start) * 1e6 / n;
         *equal &= memcmp(s->scores, s->plain, n * sizeof(*s->scores)) == 0;
@@ -171,66 +157,61 @@ static int time_method(struct scoring *s, method_fn method, struct rw_bench_time
     return RW_OK;
 }
 
-static int send_many(struct scoring *s, const char *name, const char *instructions,
-                     method_fn method)
+static int send_many(struct scoring *s, enum method method)
 {
     const double n_trees = rw_model_n_trees(s->model);
+    const int is_plain = method == WALK || !s->scorer->packed;
     struct rw_bench_times ns;
     int equal;
     RW_TRY(time_method(s, method, &ns, &equal));
-    if (method == by_walk)
+    if (method == WALK)
         s->walk_ns = ns.median_ms;
-    return rw_bench_send_row(s->bench, "document and tree",
-                             "model:s mean_leaves:1 method:s instructions:s threads:i runs:i "
-                             "median_ns:3 least_ns:3 most_ns:3 walk_ratio:2 equal:b",
-                             s->name, s->mean_leaves, name, instructions, s->bench->ctx->n_threads,
-                             s->n_runs, ns.median_ms / n_trees, ns.least_ms / n_trees,
-                             ns.most_ms / n_trees, s->walk_ns / ns.median_ms, equal);
+    return rw_bench_send_row(
+        s->bench, "document and tree",
+        "model:s mean_leaves:1 method:s instructions:s threads:i runs:i "
+        "median_ns:3 least_ns:3 most_ns:3 walk_ratio:2 equal:b",
+        s->name, s->mean_leaves, names[method], rw_isa_name(is_plain ? RW_ISA_PLAIN : rw_isa()),
+        s->bench->ctx->n_threads, s->n_runs, ns.median_ms / n_trees, ns.least_ms / n_trees,
+        ns.most_ms / n_trees, s->walk_ns / ns.median_ms, equal);
 }
 
 static int time_many(struct scoring *s, int n_threads)
 {
-    const char *plain = rw_isa_name(RW_ISA_PLAIN);
-    const char *instructions = s->scorer->packed ? rw_isa_name(rw_isa()) : plain;
     RW_TRY(rw_ctx_set_threads(s->bench->ctx, n_threads));
-    RW_TRY(send_many(s, "walk", plain, by_walk));
-    RW_TRY(send_many(s, "rw_predict", instructions, by_predict));
-    return send_many(s, "rw_scorer_rows", instructions, by_rows);
+    for (enum method method = WALK; method <= ROWS; method++)
+        RW_TRY(send_many(s, method));
+    return RW_OK;
 }
 
-static int send_one(struct scoring *s, const char *name, method_fn method, double *us)
+static int send_one(struct scoring *s, enum method method)
 {
     struct rw_bench_times ns;
     int equal;
     RW_TRY(time_method(s, method, &ns, &equal));
-    *us = ns.median_ms / 1e3;
+    const double us = ns.median_ms / 1e3;
+    if (method == ONE && isnan(s->one_us))
+        s->one_us = us;
     return rw_bench_send_row(
         s->bench, "one at a time",
         "model:s mean_leaves:1 method:s runs:i median_us:3 least_us:3 most_us:3 equal:b", s->name,
-        s->mean_leaves, name, s->n_runs, *us, ns.least_ms / 1e3, ns.most_ms / 1e3, equal);
+        s->mean_leaves, names[method], s->n_runs, us, ns.least_ms / 1e3, ns.most_ms / 1e3, equal);
 }
 
 static int measure(struct scoring *s, const char *leaves)
 {
-    double us, walk_us;
     RW_TRY(make_model(s, leaves));
     if (s->n_threads > 1)
         RW_TRY(time_many(s, 1));
     RW_TRY(time_many(s, s->n_threads));
-    RW_TRY(send_one(s, "walk", by_walk_one, &walk_us));
-    RW_TRY(send_one(s, "rw_scorer_one", by_one, &us));
-    if (isnan(s->one_us))
-        s->one_us = us;
-    return RW_OK;
+    RW_TRY(send_one(s, WALK_ONE));
+    return send_one(s, ONE);
 }
 
 static void release(struct scoring *s)
 {
     drop_model(s);
     rw_dataset_free(s->train);
-    rw_mem_free(s->value);
-    rw_mem_free(s->scores);
-    rw_mem_free(s->plain);
+    rw_arena_free(&s->arena);
 }
 
 int rw_bench_predicting(struct rw_bench *bench)

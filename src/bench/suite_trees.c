@@ -8,6 +8,91 @@
 
 enum { QUERIES = 31531 };
 
+/* ---- what the suites share ---- */
+
+enum { FIRST_TREE = 10, DEFAULT_LEVELS = 6 };
+
+/* Do both grow the same trees, but for the seed? */
+static int are_same(struct rw_params *a, struct rw_params *b)
+{
+    for (int i = 0; rw_param_info(i); i++) {
+        const struct rw_param_info *info = rw_param_info(i);
+        if (info->model && strcmp(info->name, "seed") != 0 &&
+            strcmp(rw_params_get(a, info->name), rw_params_get(b, info->name)) != 0)
+            return 0;
+    }
+    return 1;
+}
+
+/* What the suite names, and above it what the user did. *is_own: nothing of the suite was replaced
+ * by an option. */
+static int make_params(struct rw_bench *bench, const struct rw_bench_setting *setting,
+                       int n_settings, struct rw_params **out, int *is_own)
+{
+    struct rw_params *own;
+    RW_TRY(rw_bench_params_new(bench, setting, n_settings, 0, &own));
+    RW_TRY(rw_bench_params_new(bench, setting, n_settings, 1, out));
+    RW_TRY(rw_params_check(bench->ctx, *out, RW_PARAMS_TRAIN));
+    *is_own = bench->has_own_data && are_same(own, *out);
+    return RW_OK;
+}
+
+/* Most leaves of a tree. */
+static int most_leaves(const struct rw_params *params, uint32_t n_docs)
+{
+    if (params->grow == RW_GROW_LEVELS)
+        return 1 << (params->depth > 0 ? params->depth : DEFAULT_LEVELS);
+    return rw_params_leaves(params, n_docs);
+}
+
+static void take_figures(struct rw_bench_training *t, const struct rw_bench_grown *grown,
+                         int rounds)
+{
+    const int tenth = rounds / 10 > 2 ? rounds / 10 : 2;
+    t->first = tenth < FIRST_TREE ? tenth : FIRST_TREE;
+    t->n_trees = grown->n;
+    t->device_bytes = grown->device_bytes;
+    t->load_ms = grown->load_ms;
+    t->rounds_ms = grown->rounds_ms;
+    t->total_ms = grown->total_ms;
+    t->median_ms = t->least_ms = t->q1_ms = t->q3_ms = t->most_ms = t->mean_leaves = NAN;
+    t->first_tree_ms = grown->n > 0 ? grown->tree[0].ms : NAN;
+    const int n = grown->n - t->first + 1;
+    if (n < 1)
+        return;
+    double *ms = grown->sorted, leaves = 0.0;
+    struct rw_bench_times times;
+    for (int i = 0; i < n; i++) {
+        ms[i] = grown->tree[t->first - 1 + i].ms;
+        leaves += grown->tree[t->first - 1 + i].leaves;
+    }
+    rw_bench_spread(ms, n, &times);
+    t->mean_leaves = leaves / n;
+    t->median_ms = times.median_ms;
+    t->least_ms = times.least_ms;
+    t->q1_ms = ms[(n - 1) / 4];
+    t->q3_ms = ms[(n - 1) - (n - 1) / 4];
+    t->most_ms = times.most_ms;
+}
+
+/* What is not of the plan. Trees from the tenth on count; of under 100, from the second tenth on,
+ * but never the first. model: NULL, or to be ended by rw_model_free. */
+static int time_training(struct rw_bench *bench, struct rw_params *params,
+                         const struct rw_dataset *dataset, struct rw_bench_training *out,
+                         struct rw_model **model)
+{
+    RW_SCOPED(rw_model_free) struct rw_model *made = NULL;
+    RW_RELEASED(rw_bench_grown_release) struct rw_bench_grown grown = {.gpu = -1};
+    if (out->on_gpu)
+        sscanf(out->device, "cuda:%d", &grown.gpu);
+    RW_TRY(
+        rw_bench_grow(bench->ctx, params, (struct rw_training){.train = dataset}, &grown, &made));
+    take_figures(out, &grown, params->rounds);
+    if (model)
+        *model = RW_TAKE(made);
+    return RW_OK;
+}
+
 /* ---- suite "trees": milliseconds and memory of a tree, on three shapes of data ---- */
 
 enum { MOST_ROWS = 7, QUICK_DOCS = 1500 };
@@ -77,7 +162,7 @@ static int make_row(struct trees *s, const struct made *made, struct row *row)
     };
     *row = (struct row){.made = made, .shape = o->shape ? o->shape : made->shape};
     RW_TRY(queries_of(s, made, row->shape, &row->n_queries));
-    RW_TRY(rw_bench_params_pair(s->bench, setting, 4, &row->params, &row->is_own));
+    RW_TRY(make_params(s->bench, setting, 4, &row->params, &row->is_own));
     name_row(row);
     return RW_OK;
 }
@@ -87,7 +172,7 @@ static int is_repeated(const struct trees *s, const struct row *row)
     for (int i = 0; i < s->n_rows; i++) {
         const struct row *other = &s->row[i];
         if (strcmp(other->shape, row->shape) == 0 && other->n_queries == row->n_queries &&
-            rw_bench_params_same(other->params, row->params))
+            are_same(other->params, row->params))
             return 1;
     }
     return 0;
@@ -106,14 +191,13 @@ static int measure_row(struct trees *s, struct row *row)
     RW_TRY(rw_bench_plan_training(s->bench, row->params, s->bench->made.dataset, &row->training));
     rw_log(s->bench->ctx, RW_LOG_NOTE, "%s, %d trees on %s", row->name, row->params->rounds,
            t->device);
-    RW_TRY(rw_bench_time_training(s->bench, row->params, s->bench->made.dataset, &row->training,
-                                  NULL));
+    RW_TRY(time_training(s->bench, row->params, s->bench->made.dataset, &row->training, NULL));
     return rw_bench_send_row(s->bench, "trees",
                              "row:s device:s queries:u documents:u features:u leaves:i training:t "
                              "first_tree_ms:1 load_s:3",
                              row->name, t->device, row->n_queries, row->n_docs,
                              rw_dataset_n_features(s->bench->made.dataset),
-                             rw_bench_leaves(row->params, row->n_docs), t, t->first_tree_ms,
+                             most_leaves(row->params, row->n_docs), t, t->first_tree_ms,
                              t->load_ms / 1e3);
 }
 
@@ -124,7 +208,7 @@ static double allowed_bytes(const struct row *row)
     if (!row->training.on_gpu)
         return NAN;
     return 1.3 * (double)row->training.code_bytes + 80.0 * row->n_docs +
-           12.0 * rw_bench_leaves(row->params, row->n_docs) * (double)row->n_bins + 67108864.0;
+           12.0 * most_leaves(row->params, row->n_docs) * (double)row->n_bins + 67108864.0;
 }
 
 static int send_memory(struct trees *s)
@@ -158,7 +242,7 @@ static int send_bars(struct trees *s)
         const double mib = 1048576.0, held = (double)t->device_bytes;
         const struct rw_bench_bar bar[3] = {
             {what[0], t->median_ms, row->made->must_ms, row->made->aim_ms, 1},
-            {what[1], t->mean_leaves, rw_bench_leaves(row->params, row->n_docs), NAN, 0},
+            {what[1], t->mean_leaves, most_leaves(row->params, row->n_docs), NAN, 0},
             {what[2], held > 0.0 ? held / mib : NAN, allowed_bytes(row) / mib, NAN, 1}};
         for (int k = 0; k < 3; k++)
             RW_TRY(rw_bench_bar(s->bench, &bar[k]));
@@ -269,8 +353,7 @@ static int measure_step(struct grow *s, struct step *step)
     RW_TRY(rw_bench_plan_training(s->bench, step->params, s->bench->made.dataset, &step->training));
     rw_log(s->bench->ctx, RW_LOG_NOTE, "%s, step '%s' of %s, on %s", s->bench->shape, step->text,
            axes[step->axis].name, step->training.device);
-    RW_TRY(rw_bench_time_training(s->bench, step->params, s->bench->made.dataset, &step->training,
-                                  NULL));
+    RW_TRY(time_training(s->bench, step->params, s->bench->made.dataset, &step->training, NULL));
     const double size[N_AXES] = {[DOCUMENTS] = rw_dataset_n_docs(s->bench->made.dataset),
                                  [FEATURES] = step->n_features,
                                  [BINS] = step->params->bins,
@@ -297,8 +380,8 @@ static int send_step(struct grow *s, const struct step *step, const struct step 
                              "axis:s device:s documents:u features:u bins:i leaves:i training:t "
                              "time_ratio:3 size_ratio:3 growth:3",
                              axes[step->axis].name, step->training.device, n_docs, step->n_features,
-                             step->params->bins, rw_bench_leaves(step->params, n_docs),
-                             &step->training, time_ratio, size_ratio, time_ratio / size_ratio);
+                             step->params->bins, most_leaves(step->params, n_docs), &step->training,
+                             time_ratio, size_ratio, time_ratio / size_ratio);
 }
 
 /* The axis is not varied if the user has fixed it. */
@@ -352,7 +435,7 @@ int rw_bench_text(struct rw_bench *bench)
     struct rw_bench_training plan, t = {.n_trees = 0};
     double text_bytes;
     int is_own;
-    RW_TRY(rw_bench_params_pair(bench, setting, 3, &params, &is_own));
+    RW_TRY(make_params(bench, setting, 3, &params, &is_own));
     RW_TRY(rw_bench_send_params(bench, &params, 1));
     RW_TRY(rw_bench_write_text(bench, bench->shape, n_queries, path, &text_bytes));
     rw_log(bench->ctx, RW_LOG_NOTE, "reading %.0f MB, training %d trees", text_bytes / 1e6,
@@ -360,7 +443,7 @@ int rw_bench_text(struct rw_bench *bench)
     const double start = rw_clock_ms();
     RW_TRY(rw_dataset_read(bench->ctx, &path, 1, &dataset));
     const double read_ms = rw_clock_ms() - start;
-    RW_TRY(rw_bench_time_training(bench, params, dataset, &t, &model));
+    RW_TRY(time_training(bench, params, dataset, &t, &model));
     unlink(path); /* the model takes the text's name; removing the text is not counted */
     const double trained = rw_clock_ms();
     RW_TRY(rw_model_write(bench->ctx, model, path));
