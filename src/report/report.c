@@ -379,14 +379,11 @@ static const char *metric_name(const struct rw_report *report)
     return report->eval->metrics[0].name;
 }
 
-static void column(FILE *out, const char *name)
-{
-    rw_html(out, "<th scope=\"col\">%s</th>", name);
-}
-
 /* A table in a box that scrolls. caption: HTML; names: with bars between them, of columns of text
- * with a '*' before; more columns may follow. */
-static void open_table(FILE *out, const char *label, const char *caption, const char *names)
+ * with a '*' before; "-" is a column without a name. more: [n_more] of further columns of numbers.
+ */
+static void open_table(FILE *out, const char *label, const char *caption, const char *names,
+                       const char *const *more, int n_more)
 {
     char name[64];
     rw_html(out,
@@ -396,15 +393,14 @@ static void open_table(FILE *out, const char *label, const char *caption, const 
     for (size_t n; *names; names += n + strspn(names + n, "|")) {
         n = strcspn(names, "|");
         snprintf(name, sizeof(name), "%.*s", (int)n, names);
-        if (*name == '*')
-            rw_html(out, "<th scope=\"col\" class=\"text\">%s</th>", name + 1);
+        if (*name == '-')
+            fputs("<td></td>", out);
         else
-            column(out, name);
+            rw_html(out, "<th scope=\"col\"%-s>%s</th>", *name == '*' ? " class=\"text\"" : "",
+                    name + (*name == '*'));
     }
-}
-
-static void open_rows(FILE *out)
-{
+    for (int i = 0; i < n_more; i++)
+        rw_html(out, "<th scope=\"col\">%s</th>", more[i]);
     fputs("</tr></thead>\n<tbody>\n", out);
 }
 
@@ -433,8 +429,7 @@ static void metrics(const struct rw_report *report, FILE *out)
         rw_html(out, "<p>As <b>%s</b> measures:</p>\n", report->options->like);
     paragraphs(out, eval->conventions);
     open_table(out, "Metrics", "",
-               "*metric|mean|queries counted|change with ties in the opposite order");
-    open_rows(out);
+               "*metric|mean|queries counted|change with ties in the opposite order", NULL, 0);
     for (int i = 0; i < eval->n_metrics; i++)
         rw_html(out, "<tr><th scope=\"row\">%s</th><td>%f</td><td>%u</td><td>%+.6f</td></tr>\n",
                 eval->metrics[i].name, eval->metrics[i].mean, eval->metrics[i].n_counted,
@@ -480,10 +475,8 @@ static void curve_table(const struct rw_report *report, FILE *out)
     const int32_t n = model->n_rounds_run, every = (n + ROUNDS_SHOWN - 1) / ROUNDS_SHOWN;
     fprintf(out, "<details><summary>The figures, %s%d of %d rounds</summary>",
             every > 1 ? "about " : "", every > 1 ? n / every : n, n);
-    open_table(out, "Metrics by round", "", "*round");
-    for (int m = 0; m < model->n_metrics; m++)
-        column(out, model->metric_name[m]);
-    open_rows(out);
+    open_table(out, "Metrics by round", "", "*round", (const char *const *)model->metric_name,
+               model->n_metrics);
     for (int32_t r = 0; r < n; r++) {
         if ((r + 1) % every != 0 && r != 0 && r != n - 1 && r + 1 != model->best_round)
             continue;
@@ -548,9 +541,8 @@ static void query_table(const struct rw_report *report, const struct rw_report_q
     char label[32], caption[64];
     snprintf(label, sizeof(label), "%s queries", which);
     snprintf(caption, sizeof(caption), "<caption>The %d %s</caption>\n", report->n_queries, which);
-    open_table(out, label, caption, "*query|docs|label > 0");
-    column(out, metric_name(report));
-    open_rows(out);
+    const char *const metric = metric_name(report);
+    open_table(out, label, caption, "*query|docs|label > 0", &metric, 1);
     for (int i = 0; i < report->n_queries; i++)
         rw_html(
             out,
@@ -564,8 +556,7 @@ static void value_table(const struct rw_report *report, FILE *out)
 {
     const double bin = (report->value_to - report->value_from) / RW_REPORT_VALUE_BINS;
     fputs("<details><summary>The figures of the chart</summary>", out);
-    open_table(out, "Queries by value", "", "from|to|queries");
-    open_rows(out);
+    open_table(out, "Queries by value", "", "from|to|queries", NULL, 0);
     for (int i = 0; i < RW_REPORT_VALUE_BINS; i++)
         fprintf(out, "<tr><td>%.4g</td><td>%.4g</td><td>%u</td></tr>\n",
                 report->value_from + i * bin, report->value_from + (i + 1) * bin,
@@ -618,8 +609,7 @@ static void group_table(FILE *out, const char *label, const char *names,
                         const struct rw_report_group *group, int n, int with_counted)
 {
     fputs("</figure>\n", out);
-    open_table(out, label, "", names);
-    open_rows(out);
+    open_table(out, label, "", names, NULL, 0);
     for (int g = 0; g < n; g++)
         group_row(&group[g], with_counted, out);
     close_table(out);
@@ -673,15 +663,11 @@ static void feature_rows(const struct rw_report *report, int begin, int end, FIL
     double most = 0.0;
     for (int i = 0; i < report->n_features; i++)
         most = report->feature[i].permuted.loss > most ? report->feature[i].permuted.loss : most;
-    open_table(out, "Features", "", "*feature|*name|splits|gain %");
-    fputs("<td></td>", out);
-    if (permuted) {
-        column(out, "loss");
-        if (report->options->n_repeats > 1)
-            column(out, "deviation");
-        fputs("<td></td>", out);
-    }
-    open_rows(out);
+    open_table(out, "Features", "",
+               !permuted                        ? "*feature|*name|splits|gain %|-"
+               : report->options->n_repeats > 1 ? "*feature|*name|splits|gain %|-|loss|deviation|-"
+                                                : "*feature|*name|splits|gain %|-|loss|-",
+               NULL, 0);
     for (int i = begin; i < end; i++) {
         const struct rw_report_feature *feature = &report->feature[i];
         const double share = report->gain > 0 ? feature->use.gain / report->gain : 0.0;
@@ -783,8 +769,7 @@ static void trees(const struct rw_report *report, FILE *out)
                 t + 1, drawn->tree->n_leaves, drawn->tree->n_leaves == 1 ? "f" : "ves", t + 1);
         rw_chart_tree(out, about, report, drawn);
         fputs("</figure>\n<details><summary>The figures of the drawing</summary>", out);
-        open_table(out, "Nodes", "", "depth|*node|*split or value|gain|documents");
-        open_rows(out);
+        open_table(out, "Nodes", "", "depth|*node|*split or value|gain|documents", NULL, 0);
         tree_rows(report, drawn, drawn->tree->n_leaves == 1 ? ~0 : 0, 0, out);
         close_table(out);
         fputs("</details>\n</div>\n", out);
