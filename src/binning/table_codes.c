@@ -1,7 +1,5 @@
 #include "binning/bins.h"
 
-#include "dataset/table.h"
-
 enum {
     GROUP = RW_TABLE_COLUMNS, /* columns */
     AT_A_TIME = 256,          /* columns whose intervals are in memory, of some kB each */

@@ -153,15 +153,17 @@ int rw_comm_all_gather(struct rw_ctx *ctx, const void *send, void *recv, size_t 
     return ended(ctx, comm->functions.all_gather(comm->user, send, recv, bytes, NULL));
 }
 
-int rw_comm_offsets(struct rw_ctx *ctx, uint64_t own, uint64_t *offset)
+int rw_comm_before(struct rw_ctx *ctx, uint64_t own, uint64_t *before, uint64_t *all)
 {
-    const int n_workers = rw_n_workers(ctx);
-    RW_TRY(rw_comm_all_gather(ctx, &own, offset + 1, sizeof(own)));
-    offset[0] = 0;
-    int fits = offset[rw_worker(ctx) + 1] == own;
-    for (int r = 0; r < n_workers; r++) {
-        fits &= offset[r + 1] <= PTRDIFF_MAX - offset[r];
-        offset[r + 1] += offset[r];
+    RW_FREED uint64_t *of = NULL;
+    RW_TRY(rw_comm_agree(ctx, RW_NEW(ctx, of, (size_t)rw_n_workers(ctx))));
+    RW_TRY(rw_comm_all_gather(ctx, &own, of, sizeof(own)));
+    int fits = of[rw_worker(ctx)] == own;
+    *before = *all = 0;
+    for (int r = 0; r < rw_n_workers(ctx); r++) {
+        *before += r < rw_worker(ctx) ? of[r] : 0;
+        fits &= of[r] <= PTRDIFF_MAX - *all;
+        *all += of[r];
     }
     return fits ? RW_OK : rw_comm_nonsense(ctx, "numbers");
 }

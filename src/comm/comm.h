@@ -119,9 +119,9 @@ static inline size_t rw_told_end(const char *bytes, size_t n, size_t at, size_t 
 /* Has another worker failed, as far as is known without a call? */
 int rw_comm_has_failed(const struct rw_ctx *ctx);
 
-/* An array of this worker's numbers, one a worker, before each worker: of [n_workers + 1], the last
- * is the sum. RW_ERR_MACHINE: the sum has no place in a size_t. */
-int rw_comm_offsets(struct rw_ctx *ctx, uint64_t own, uint64_t *offset);
+/* How many of something the workers before this one have, and all of them. RW_ERR_MACHINE: the sum
+ * has no place in a size_t. */
+int rw_comm_before(struct rw_ctx *ctx, uint64_t own, uint64_t *before, uint64_t *all);
 
 /* How many workers the launcher that started this process means it to be one of, by the
  * environment; 1: there is none. */

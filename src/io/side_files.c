@@ -219,24 +219,21 @@ int rw_scores_of_lines(struct rw_ctx *ctx, struct rw_line_reader *lines, uint32_
     return RW_OK;
 }
 
-/* Of a file for all workers' documents, or queries, the numbers of this worker's. docs, queries:
- * before each worker's, [n_workers + 1]. */
+/* Of a file for all workers' documents, or queries, the numbers of this worker's, from the number
+ * `begin` on. all: has the numbers of all workers' documents and queries. */
 static int take_numbers(struct rw_ctx *ctx, struct rw_dataset *dataset,
-                        const struct rw_side_column *side, const char *path, const uint64_t *docs,
-                        const uint64_t *queries)
+                        const struct rw_side_column *side, const char *path, uint64_t begin,
+                        const struct rw_dataset *all)
 {
-    const int worker = rw_worker(ctx), n_workers = rw_n_workers(ctx);
-    const uint64_t *begin = side->by_query ? queries : docs;
+    const uint32_t own = side->by_query ? dataset->n_queries : dataset->n_docs;
     /* the last worker also looks at what is too much */
-    const uint64_t most = worker + 1 < n_workers ? begin[worker + 1] - begin[worker] : UINT64_MAX;
-    const struct rw_dataset all = {.n_docs = (uint32_t)docs[n_workers],
-                                   .n_queries = (uint32_t)queries[n_workers]};
+    const uint64_t most = rw_worker(ctx) + 1 < rw_n_workers(ctx) ? own : UINT64_MAX;
     RW_RELEASED(rw_line_reader_close) struct rw_line_reader lines = {.input = NULL};
     RW_RELEASED(numbers_release) struct numbers numbers = {.n_columns = !side->has_several};
     RW_TRY(rw_shard_check_path(ctx, path));
     RW_TRY(rw_line_reader_open(ctx, path, &lines));
-    RW_TRY(read_numbers(ctx, &lines, side, begin[worker], most, 1, &numbers));
-    RW_TRY(rw_side_column_check(ctx, side, &all, lines.name, lines.number));
+    RW_TRY(read_numbers(ctx, &lines, side, begin, most, 1, &numbers));
+    RW_TRY(rw_side_column_check(ctx, side, all, lines.name, lines.number));
     if (side->has_several && numbers.n_lines == 0)
         return RW_OK;
     return rw_dataset_set_side_column(ctx, dataset, side->name, numbers.value, numbers.n_lines,
@@ -369,13 +366,12 @@ int rw_dataset_read_side_column(struct rw_ctx *ctx, struct rw_dataset *dataset, 
         return rw_fail(ctx, RW_ERR_ARGUMENT, "no side column is called '%s'", name);
     if (side->is_pairs)
         return read_pairs(ctx, dataset, path);
-    const size_t n_offsets = (size_t)rw_n_workers(ctx) + 1;
-    uint64_t *docs RW_FREED = NULL;
-    RW_TRY(rw_comm_agree(ctx, RW_NEW(ctx, docs, 2 * n_offsets)));
-    uint64_t *queries = docs + n_offsets;
-    RW_TRY(rw_comm_offsets(ctx, dataset->n_docs, docs));
-    RW_TRY(rw_comm_offsets(ctx, dataset->n_queries, queries));
-    return rw_comm_agree(ctx, take_numbers(ctx, dataset, side, path, docs, queries));
+    uint64_t first_doc, first_query, n_docs, n_queries;
+    RW_TRY(rw_comm_before(ctx, dataset->n_docs, &first_doc, &n_docs));
+    RW_TRY(rw_comm_before(ctx, dataset->n_queries, &first_query, &n_queries));
+    const struct rw_dataset all = {.n_docs = (uint32_t)n_docs, .n_queries = (uint32_t)n_queries};
+    return rw_comm_agree(ctx, take_numbers(ctx, dataset, side, path,
+                                           side->by_query ? first_query : first_doc, &all));
 }
 
 /* ---- names of features ---- */

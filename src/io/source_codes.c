@@ -2,7 +2,6 @@
 #include "io/source.h"
 
 #include "comm/comm.h"
-#include "dataset/table.h"
 
 /* The chunks of n_docs documents: chunk_docs in each but the last. */
 static int even_chunks(struct rw_source *source, uint32_t n_docs, uint32_t chunk_docs)

@@ -5,7 +5,6 @@
 #include "base/ctx.h"
 #include "base/mem.h"
 #include "binning/bins.h"
-#include "dataset/table.h"
 #include "io/cache/cache.h"
 #include "io/data_format.h"
 #include "io/input.h"

@@ -300,11 +300,12 @@ static int prepare_own(struct refit *r)
 
 static int prepare(struct refit *r)
 {
+    uint64_t all_docs;
     RW_TRY(rw_workers_docs(r->ctx, r->in.set[0], &r->in.all_docs));
     RW_TRY(rw_sets_columns(r->ctx, &r->in, r->from));
     RW_TRY(rw_comm_agree(r->ctx, prepare_own(r)));
     RW_TRY(check_features(r));
-    RW_TRY(rw_workers_before(r->ctx, r->in.set[0]->n_docs, &r->first_doc));
+    RW_TRY(rw_comm_before(r->ctx, r->in.set[0]->n_docs, &r->first_doc, &all_docs));
     RW_TRY(rw_eval_sets_share(&r->eval));
     r->ctx->stop_set = 0;
     if (r->hooks && r->hooks->on_start) {

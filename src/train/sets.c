@@ -9,15 +9,6 @@
 #include "metric/metric.h"
 #include "model/model.h"
 
-int rw_workers_before(struct rw_ctx *ctx, uint64_t n, uint64_t *before)
-{
-    uint64_t *offset RW_FREED = NULL;
-    RW_TRY(rw_comm_agree(ctx, RW_NEW(ctx, offset, (size_t)rw_n_workers(ctx) + 1)));
-    RW_TRY(rw_comm_offsets(ctx, n, offset));
-    *before = offset[rw_worker(ctx)];
-    return RW_OK;
-}
-
 int rw_workers_any(struct rw_ctx *ctx, uint8_t *mark)
 {
     uint32_t *all RW_FREED = NULL;
@@ -414,9 +405,9 @@ int rw_fingerprint_of_all(struct rw_engine *engine, int set, const struct rw_dat
                           struct rw_fingerprint *out)
 {
     struct rw_ctx *ctx = engine->ctx;
-    uint64_t first_doc, first_query;
-    RW_TRY(rw_workers_before(ctx, dataset->n_docs, &first_doc));
-    RW_TRY(rw_workers_before(ctx, dataset->n_queries, &first_query));
+    uint64_t first_doc, first_query, all;
+    RW_TRY(rw_comm_before(ctx, dataset->n_docs, &first_doc, &all));
+    RW_TRY(rw_comm_before(ctx, dataset->n_queries, &first_query, &all));
     RW_TRY(
         rw_comm_agree(ctx, rw_fingerprint_make(engine, set, dataset, first_doc, first_query, out)));
     return rw_comm_sum(ctx, out->part, RW_PRINTS);

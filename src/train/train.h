@@ -189,8 +189,6 @@ int rw_category_has_missing(struct rw_ctx *ctx, const struct rw_feature_categori
 
 /* The sets of a training, of which each of many workers has a part. All workers call these; with
  * one worker there is little to do. */
-/* How many of something the workers before this one have. */
-int rw_workers_before(struct rw_ctx *ctx, uint64_t n, uint64_t *before);
 /* Marks what any worker has marked. mark: [RW_FEATURE_IDS] */
 int rw_workers_any(struct rw_ctx *ctx, uint8_t *mark);
 /* How many documents the training set has on all workers. RW_ERR_DATA: too many. */

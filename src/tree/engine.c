@@ -11,13 +11,12 @@ static const struct {
 
 static int check_rules(struct rw_ctx *ctx, const struct rw_engine_rules *rules)
 {
-    const int good = rules->cut.bins >= 2 && rules->cut.bins <= RW_MAX_BINS && rules->bits >= 4 &&
-                     rules->bits <= 16 && rules->max_slots >= 1 &&
-                     rules->max_slots <= RW_MAX_SLOTS &&
-                     rules->max_histograms <= rules->max_slots && rules->min_docs >= 1 &&
-                     rules->split.l2 >= 0.0 && rules->split.min_gain >= 0.0 &&
-                     rules->split.min_hessian >= 0.0 && rules->lambda.sigma > 0.0f &&
-                     (!rules->objective || rules->objective->device != RW_OBJECTIVE_HOST);
+    const int good =
+        rules->cut.bins >= 2 && rules->cut.bins <= RW_MAX_BINS && rules->bits >= 4 &&
+        rules->bits <= 16 && rules->max_slots >= 1 && rules->max_slots <= RW_MAX_SLOTS &&
+        rules->max_histograms <= rules->max_slots && rules->min_docs >= 1 &&
+        rules->split.l2 >= 0.0 && rules->split.min_gain >= 0.0 && rules->lambda.sigma > 0.0f &&
+        (!rules->objective || rules->objective->device != RW_OBJECTIVE_HOST);
     return good ? RW_OK : rw_fail(ctx, RW_ERR_ARGUMENT, "engine rules are out of range");
 }
 
@@ -90,20 +89,16 @@ static int misuse(struct rw_engine *engine, const char *what)
 static int place(struct rw_engine *engine, const struct rw_dataset *train)
 {
     struct rw_ctx *ctx = engine->ctx;
-    const int n_workers = rw_n_workers(ctx), worker = rw_worker(ctx);
-    RW_FREED uint64_t *docs = NULL, *queries = NULL;
-    int status = RW_NEW(ctx, docs, (size_t)n_workers + 1);
-    status = status < 0 ? status : RW_NEW(ctx, queries, (size_t)n_workers + 1);
-    RW_TRY(rw_comm_agree(ctx, status));
-    RW_TRY(rw_comm_offsets(ctx, train->n_docs, docs));
-    RW_TRY(rw_comm_offsets(ctx, train->n_queries, queries));
-    if (docs[n_workers] > RW_MAX_DOCS)
+    uint64_t first_doc, all_docs, first_query, all_queries;
+    RW_TRY(rw_comm_before(ctx, train->n_docs, &first_doc, &all_docs));
+    RW_TRY(rw_comm_before(ctx, train->n_queries, &first_query, &all_queries));
+    if (all_docs > RW_MAX_DOCS)
         return rw_fail(ctx, RW_ERR_DATA, "%llu documents on %d workers; expected at most %u",
-                       (unsigned long long)docs[n_workers], n_workers, RW_MAX_DOCS);
-    engine->first_doc = (uint32_t)docs[worker];
-    engine->first_query = (uint32_t)queries[worker];
-    engine->all_docs = (uint32_t)docs[n_workers];
-    return status;
+                       (unsigned long long)all_docs, rw_n_workers(ctx), RW_MAX_DOCS);
+    engine->first_doc = (uint32_t)first_doc;
+    engine->first_query = (uint32_t)first_query;
+    engine->all_docs = (uint32_t)all_docs;
+    return RW_OK;
 }
 
 int rw_engine_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,

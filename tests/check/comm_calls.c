@@ -197,16 +197,15 @@ static int exchange(struct calls *c)
     return RW_OK;
 }
 
-static int offsets(struct calls *c)
+static int before(struct calls *c)
 {
-    uint64_t offset[9], sum = 0;
-    RW_TRY(rw_comm_offsets(c->ctx, n_bytes(c, c->rank, 1), offset));
-    int holds = 1;
-    for (int r = 0; r <= c->n_workers; r++) {
-        holds = holds && offset[r] == sum;
-        sum += r < c->n_workers ? n_bytes(c, r, 1) : 0;
+    uint64_t first, all, expected = 0, sum = 0;
+    RW_TRY(rw_comm_before(c->ctx, n_bytes(c, c->rank, 1), &first, &all));
+    for (int r = 0; r < c->n_workers; r++) {
+        expected += r < c->rank ? n_bytes(c, r, 1) : 0;
+        sum += n_bytes(c, r, 1);
     }
-    expect(c, holds, "offsets", n_bytes(c, c->rank, 1));
+    expect(c, first == expected && all == sum, "before", n_bytes(c, c->rank, 1));
     return RW_OK;
 }
 
@@ -225,7 +224,7 @@ static int run(struct calls *c)
     for (int i = 0; i < 12; i++, c->salt++) {
         RW_TRY(gather_all(c));
         RW_TRY(exchange(c));
-        RW_TRY(offsets(c));
+        RW_TRY(before(c));
         expect(c, rw_comm_agree(c->ctx, i) == i, "agree", (size_t)i);
     }
     return c->n_wrong;

@@ -83,7 +83,7 @@ ENGINE_TEST(devices)
 
 ENGINE_TEST(rules_out_of_range)
 {
-    for (int i = 0; i < 13; i++) {
+    for (int i = 0; i < 12; i++) {
         struct rw_engine_rules rules = plain_rules();
         switch (i) {
         case 0:
@@ -114,12 +114,9 @@ ENGINE_TEST(rules_out_of_range)
             rules.split.min_gain = NAN;
             break;
         case 9:
-            rules.split.min_hessian = -1.0;
-            break;
-        case 10:
             rules.lambda.sigma = 0.0f;
             break;
-        case 11:
+        case 10:
             rules.max_histograms = rules.max_slots + 1;
             break;
         default:

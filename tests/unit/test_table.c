@@ -1,4 +1,4 @@
-#include "dataset/table.h"
+#include "dataset/dataset.h"
 
 #include "base/mem.h"
 #include "params/params.h"

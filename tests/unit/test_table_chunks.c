@@ -1,5 +1,5 @@
 #include "base/mem.h"
-#include "dataset/table.h"
+#include "dataset/dataset.h"
 #include "made_table.h"
 
 TestSuite(table_chunks, .init = scratch_begin, .fini = scratch_end, .timeout = 300);
