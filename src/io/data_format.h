@@ -19,22 +19,15 @@ struct rw_range {
     uint64_t n_lines;    /* written at the end: lines that text has there */
 };
 
-/* Makes `query` a copy of an id, [n], in place of what it was; free with rw_mem_free. */
-int rw_query_text_set(struct rw_ctx *ctx, char **query, const char *id, size_t n);
-/* query: NULL: there is none. */
-int rw_query_text_is(const char *query, const char *id, size_t n);
-
 /* How a file that can be read anywhere is divided where queries begin, so that several workers can
  * read it. */
 struct rw_divided {
     /* NULL, or a check of the whole file before it is divided, which all workers make together. */
     int (*check)(struct rw_ctx *ctx, struct rw_input *input);
-    /* The query of the last document that begins before byte `at` of the file; NULL stays if there
-     * is none. */
-    int (*query_before)(struct rw_ctx *ctx, struct rw_input *input, uint64_t at, char **query);
-    /* The first place, as a range has it, from byte `at` on where a document of a query other than
-     * `before` begins; UINT64_MAX: there is none. */
-    int (*next_query)(struct rw_ctx *ctx, struct rw_input *input, uint64_t at, const char *before,
+    /* The first place, as a range has it, from byte `at` of the file on where a document of another
+     * query than *query begins; UINT64_MAX: there is none. *query: of the document before, in an
+     * earlier file, and `at` is 0; or NULL: that becomes the first document's query. */
+    int (*next_query)(struct rw_ctx *ctx, struct rw_input *input, uint64_t at, char **query,
                       uint64_t *place);
 };
 

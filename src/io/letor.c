@@ -449,108 +449,60 @@ const struct rw_text_kind rw_letor_text = {.in_ranges = 1,
 
 /* ---- queries ---- */
 
-/* Lines one after the other, from the first that begins at some byte or behind it. */
-struct lines {
-    struct rw_ctx *ctx;
-    const struct rw_input *input;
-    uint64_t at; /* of `text` in the file */
-    char *text;  /* [room]; owned */
-    size_t room, n, used;
-    int at_end; /* nothing is behind `text` */
-};
-
-static void lines_release(struct lines *l)
+/* Looks at whole lines of [p, end); is_all: its last line is whole without its end, too. 1: *at is
+ * the first one whose query is not *query, which the first document's becomes if it is NULL; 0:
+ * there is none, and *at is where the line that is left over begins. */
+static int other_query(struct rw_ctx *ctx, const char *p, const char *end, int is_all, char **query,
+                       const char **at)
 {
-    rw_mem_free(l->text);
-}
-
-/* More text, behind what is left of the last. */
-static int read_more(struct lines *l)
-{
-    enum { WINDOW_BYTES = 1 << 16 };
-    const size_t left = l->n - l->used;
-    size_t got;
-    if (left)
-        memmove(l->text, l->text + l->used, left);
-    l->at += l->used;
-    l->used = 0;
-    l->n = left;
-    RW_TRY(RW_GROW(l->ctx, l->text, l->room, left + WINDOW_BYTES));
-    const int why = rw_input_read_at(l->input, l->at + left, l->text + left, l->room - left, &got);
-    if (why)
-        return rw_fail_io(l->ctx, why, "cannot read '%s'", rw_input_name(l->input));
-    l->n += got;
-    l->at_end = l->n < l->room;
-    return RW_OK;
-}
-
-/* 1: the line that begins at byte *at of the file, [*line, *end) until the next call; 0: there are
- * no more. */
-static int next_line(struct lines *l, uint64_t *at, const char **line, const char **end)
-{
-    const char *newline = NULL;
-    while (1) {
-        if (l->used < l->n)
-            newline = memchr(l->text + l->used, '\n', l->n - l->used);
-        if (newline || l->at_end)
+    size_t n;
+    for (const char *stop; p < end; p = stop < end ? stop + 1 : end) {
+        stop = memchr(p, '\n', (size_t)(end - p));
+        if (!stop && !is_all)
             break;
-        RW_TRY(read_more(l));
-    }
-    if (l->used == l->n)
-        return 0;
-    *at = l->at + l->used;
-    *line = l->text + l->used;
-    *end = newline ? newline : l->text + l->n;
-    l->used = (size_t)(*end - l->text) + (newline != NULL);
-    return 1;
-}
-
-/* The byte before the first tells whether a line begins with it. */
-static int lines_open(struct rw_ctx *ctx, const struct rw_input *input, uint64_t at,
-                      struct lines *l)
-{
-    const char *line, *end;
-    *l = (struct lines){.ctx = ctx, .input = input, .at = at ? at - 1 : 0};
-    return at ? next_line(l, &at, &line, &end) : 1;
-}
-
-static int query_before(struct rw_ctx *ctx, struct rw_input *input, uint64_t at, char **query)
-{
-    enum { FIRST_WINDOW = 1 << 14, WIDER = 4 };
-    for (uint64_t window = FIRST_WINDOW, from = at; from > 0 && !*query; window *= WIDER) {
-        struct lines l RW_RELEASED(lines_release) = {.text = NULL};
-        uint64_t place = 0;
-        const char *line, *end;
-        size_t n;
-        from = at > window ? at - window : 0;
-        int status = lines_open(ctx, input, from, &l);
-        while (status >= 0 && place < at && (status = next_line(&l, &place, &line, &end)) > 0) {
-            const char *id = place < at ? query_id(line, end, &n) : NULL;
-            if (id)
-                RW_TRY(rw_query_text_set(ctx, query, id, n));
+        stop = stop ? stop : end;
+        const char *id = query_id(p, stop, &n);
+        *at = p;
+        if (id && *query && (strlen(*query) != n || memcmp(*query, id, n) != 0))
+            return 1;
+        if (id && !*query) {
+            RW_TRY(RW_NEW(ctx, *query, n + 1));
+            memcpy(*query, id, n);
         }
-        RW_TRY(status);
     }
-    return RW_OK;
+    *at = p;
+    return 0;
 }
 
-static int next_query(struct rw_ctx *ctx, struct rw_input *input, uint64_t at, const char *before,
+static int next_query(struct rw_ctx *ctx, struct rw_input *input, uint64_t at, char **query,
                       uint64_t *place)
 {
-    struct lines l RW_RELEASED(lines_release) = {.text = NULL};
-    const char *line, *end;
-    size_t n;
-    int status = lines_open(ctx, input, at, &l);
-    while (status >= 0 && (status = next_line(&l, place, &line, &end)) > 0) {
-        const char *id = query_id(line, end, &n);
-        if (id && !rw_query_text_is(before, id, n))
-            return RW_OK;
+    enum { WINDOW_BYTES = 1 << 16 };
+    RW_FREED char *text = NULL;
+    size_t room = 0, n = 0, got = 0;
+    uint64_t begin =
+        at ? at - 1 : 0; /* of `text`: its first byte tells whether a line begins at `at` */
+    int found = 0;
+    for (int is_all = 0, begins = at == 0; !found && !is_all;) {
+        RW_TRY(RW_GROW(ctx, text, room, n + WINDOW_BYTES));
+        const int why = rw_input_read_at(input, begin + n, text + n, room - n, &got);
+        if (why)
+            return rw_fail_io(ctx, why, "cannot read '%s'", rw_input_name(input));
+        n += got;
+        is_all = n < room;
+        const char *line = begins ? text : memchr(text, '\n', n), *stop = text + n;
+        if (line)
+            found = other_query(ctx, begins ? line : line + 1, stop, is_all, query, &stop);
+        begins |= line != NULL;
+        begin += (uint64_t)(stop - text);
+        n -= (size_t)(stop - text);
+        memmove(text, stop, n);
     }
-    *place = UINT64_MAX;
-    return status;
+    *place = found ? begin : UINT64_MAX;
+    return found;
 }
 
-static const struct rw_divided divided = {.query_before = query_before, .next_query = next_query};
+static const struct rw_divided divided = {.next_query = next_query};
 
 /* ---- a format of data ---- */
 

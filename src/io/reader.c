@@ -83,19 +83,6 @@ void rw_data_format_note_clamped(struct rw_ctx *ctx, uint64_t n_clamped)
                (unsigned long long)n_clamped, n_clamped == 1 ? "" : "s");
 }
 
-int rw_query_text_set(struct rw_ctx *ctx, char **query, const char *id, size_t n)
-{
-    rw_mem_free(*query);
-    RW_TRY(RW_NEW(ctx, *query, n + 1));
-    memcpy(*query, id, n);
-    return RW_OK;
-}
-
-int rw_query_text_is(const char *query, const char *id, size_t n)
-{
-    return query && strlen(query) == n && memcmp(query, id, n) == 0;
-}
-
 /* ---- files one after the other ---- */
 
 /* A file that is open. */

@@ -97,36 +97,24 @@ static int check_files(const struct survey *survey)
 
 /* ---- where queries begin ---- */
 
-/* place: NULL: the query before byte `at` of a file is read to `query`; else the first query from
- * there on that is another is looked for. */
-static int look_in(const struct survey *survey, int i, uint64_t at, char **query, uint64_t *place)
-{
-    const struct rw_divided *divided = survey->file[i].divided;
-    RW_SCOPED(rw_input_close) struct rw_input *input = NULL;
-    RW_TRY(rw_input_open(survey->ctx, survey->file[i].path, &input));
-    return place ? divided->next_query(survey->ctx, input, at, *query, place)
-                 : divided->query_before(survey->ctx, input, at, query);
-}
-
-/* The first query that begins at byte `at` of all files, or behind it. */
+/* Where the first query begins after a document that stands at byte `at` of all files, or behind
+ * it. */
 static int find_query(const struct survey *survey, uint64_t at, struct rw_place *place)
 {
-    char *before RW_FREED = NULL;
-    int i = 0;
-    while (i + 1 < survey->n_files && survey->file[i + 1].begin <= at)
-        i++;
-    const uint64_t inside = at - survey->file[i].begin;
-    RW_TRY(look_in(survey, i, inside, &before, NULL));
-    for (int k = i - 1; k >= 0 && !before; k--)
-        RW_TRY(look_in(survey, k, survey->file[k].n_bytes, &before, NULL));
-    place->at = UINT64_MAX;
-    for (place->file = i; place->file < survey->n_files; place->file++) {
-        RW_TRY(look_in(survey, place->file, place->file == i ? inside : 0, &before, &place->at));
-        if (place->at != UINT64_MAX)
-            break;
+    char *query RW_FREED = NULL;
+    *place = (struct rw_place){.at = UINT64_MAX};
+    for (int i = 0; i < survey->n_files && place->at == UINT64_MAX; i++) {
+        const struct file *file = &survey->file[i];
+        RW_SCOPED(rw_input_close) struct rw_input *input = NULL;
+        place->file = i;
+        if (i + 1 < survey->n_files && file[1].begin <= at)
+            continue;
+        RW_TRY(rw_input_open(survey->ctx, file->path, &input));
+        RW_TRY(file->divided->next_query(
+            survey->ctx, input, at > file->begin ? at - file->begin : 0, &query, &place->at));
     }
-    if (place->file == survey->n_files)
-        place->at = 0;
+    if (place->at == UINT64_MAX)
+        *place = (struct rw_place){.file = survey->n_files};
     return RW_OK;
 }
 
@@ -223,8 +211,12 @@ void rw_shard_files(const struct rw_shard *part, int *first, int *end)
 
 struct rw_range rw_shard_range(const struct rw_shard *part, int file)
 {
-    return (struct rw_range){.begin = file == part->begin.file ? part->begin.at : 0,
-                             .end = file == part->end.file ? part->end.at : UINT64_MAX};
+    struct rw_range range = {.end = file == part->end.file ? part->end.at : UINT64_MAX};
+    if (file < part->begin.file)
+        range.begin = UINT64_MAX;
+    else if (file == part->begin.file)
+        range.begin = part->begin.at;
+    return range;
 }
 
 /* ---- all workers' documents ---- */

@@ -285,7 +285,7 @@ Test(own_part, comes_back)
                 "worker 1: a.txt:6:1: query 'b' comes back after another query\n"
                 "hint: it began at a.txt:2:1; a query's lines must stand together");
     check_error(&path, 1, 6,
-                "worker 5: a.txt:6:1: query 'b' comes back after another query\n"
+                "worker 4: a.txt:6:1: query 'b' comes back after another query\n"
                 "hint: it began at a.txt:2:1; a query's lines must stand together");
     scratch_text(path, "1 qid:x\n1 qid:b\n1 qid:b\n1 qid:d\n1 qid:e\n0 qid:d\n");
     check_error(&path, 1, 2,
@@ -294,7 +294,7 @@ Test(own_part, comes_back)
     scratch_text("b.txt", "1 qid:new\n1 qid:b\n");
     scratch_text(path, "1 qid:x\n1 qid:b\n1 qid:b\n1 qid:d\n");
     check_error(files, 2, 3,
-                "worker 2: b.txt:2:1: query 'b' comes back after another query\n"
+                "worker 1: b.txt:2:1: query 'b' comes back after another query\n"
                 "hint: it began at a.txt:2:1; a query's lines must stand together");
 }
 

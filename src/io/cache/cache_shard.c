@@ -76,19 +76,6 @@ static int queries_under(const struct whole *whole, uint32_t doc, uint32_t *q)
                        doc, q);
 }
 
-/* Opens a cache, and finds the first query that begins at byte `at` or after it: bytes are shared
- * out, but documents divided. */
-static int open_at(struct rw_ctx *ctx, const struct rw_input *input, uint64_t at,
-                   struct whole *whole, uint32_t *q)
-{
-    RW_TRY(take_header(ctx, input, whole));
-    RW_TRY(rw_cache_check_counts(&whole->f));
-    const uint64_t n_bytes = whole->f.h.file_bytes;
-    const uint32_t n_docs = whole->f.h.n_docs;
-    return queries_under(
-        whole, at < n_bytes ? (uint32_t)((double)at / (double)n_bytes * n_docs) : n_docs, q);
-}
-
 static int query_text(const struct whole *whole, uint32_t q, char **query)
 {
     uint64_t offset[2];
@@ -100,28 +87,27 @@ static int query_text(const struct whole *whole, uint32_t q, char **query)
     return get_some(whole, RW_CACHE_QUERY_ID_TEXT, offset[0], n, *query);
 }
 
-static int query_before(struct rw_ctx *ctx, struct rw_input *input, uint64_t at, char **query)
-{
-    struct whole whole;
-    uint32_t q;
-    RW_TRY(open_at(ctx, input, at, &whole, &q));
-    return q ? query_text(&whole, q - 1, query) : RW_OK;
-}
-
-static int next_query(struct rw_ctx *ctx, struct rw_input *input, uint64_t at, const char *before,
+/* Bytes are shared out, but documents divided. */
+static int next_query(struct rw_ctx *ctx, struct rw_input *input, uint64_t at, char **query,
                       uint64_t *place)
 {
     struct whole whole;
     uint32_t q, doc;
     *place = UINT64_MAX;
-    RW_TRY(open_at(ctx, input, at, &whole, &q));
-    if (q == 0 && before) { /* the file before may have ended inside of it */
-        char *query RW_FREED = NULL;
-        RW_TRY(query_text(&whole, 0, &query));
-        q += strcmp(before, query) == 0;
+    RW_TRY(take_header(ctx, input, &whole));
+    RW_TRY(rw_cache_check_counts(&whole.f));
+    const struct rw_cache_header *h = &whole.f.h;
+    if (*query) { /* the file before may have ended inside of it */
+        char *first RW_FREED = NULL;
+        RW_TRY(query_text(&whole, 0, &first));
+        q = strcmp(*query, first) == 0;
+    } else {
+        doc = at < h->file_bytes ? (uint32_t)((double)at / (double)h->file_bytes * h->n_docs)
+                                 : h->n_docs;
+        RW_TRY(queries_under(&whole, doc ? doc : 1, &q));
     }
-    if (q == whole.f.h.n_queries)
-        return RW_OK;
+    if (q == h->n_queries)
+        return *query ? RW_OK : query_text(&whole, q - 1, query);
     RW_TRY(get_some(&whole, RW_CACHE_QUERY_OFFSET, q, 1, &doc));
     *place = doc;
     return RW_OK;
@@ -152,8 +138,7 @@ static int check_together(struct rw_ctx *ctx, struct rw_input *input)
     return rw_comm_agree(ctx, rw_cache_check_sum(&whole.f, all, written));
 }
 
-const struct rw_divided rw_cache_divided = {
-    .check = check_together, .query_before = query_before, .next_query = next_query};
+const struct rw_divided rw_cache_divided = {.check = check_together, .next_query = next_query};
 
 /* ---- what is read, and where it goes ---- */
 
