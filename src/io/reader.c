@@ -89,8 +89,7 @@ void rw_data_format_note_clamped(struct rw_ctx *ctx, uint64_t n_clamped)
 struct file {
     struct rw_input *input; /* NULL: none is; owned */
     const struct rw_data_format *format;
-    struct rw_text *text;  /* NULL: its reading has not begun, or it is no text; owned */
-    struct rw_range range; /* what a worker reads of it */
+    struct rw_text *text; /* NULL: its reading has not begun, or it is no text; owned */
 };
 
 struct reader {
@@ -99,6 +98,7 @@ struct reader {
     struct rw_shard *part; /* NULL: all of all files is read; borrowed */
     struct file file;      /* the one being read */
     struct rw_seen *seen;  /* NULL: queries that come back are not noticed; owned */
+    size_t chunk_bytes;    /* of text; 0: as it suits the file */
 };
 
 /* At least one, and standard input at most once. */
@@ -130,19 +130,35 @@ static void close_reader(struct reader *reader)
     rw_seen_free(reader->seen);
 }
 
-static int open_file(struct rw_ctx *ctx, const char *path, struct file *file)
+/* The file at work, or the next one. */
+static int open_next(struct rw_ctx *ctx, struct reader *reader)
 {
-    close_file(file);
-    RW_TRY(rw_input_open(ctx, path, &file->input));
+    struct file *file = &reader->file;
+    if (file->input)
+        return RW_OK;
+    RW_TRY(rw_input_open(ctx, reader->path[reader->next_path++], &file->input));
     file->format = rw_data_format_of(ctx, file->input);
     return RW_OK;
 }
 
-/* The file at work, or the next one. */
-static int open_next(struct rw_ctx *ctx, struct reader *reader)
+/* What the part has of the file at work; NULL: all of it. */
+static struct rw_range *range_of(const struct reader *reader)
 {
-    return reader->file.input ? RW_OK
-                              : open_file(ctx, reader->path[reader->next_path++], &reader->file);
+    struct rw_shard *part = reader->part;
+    uint64_t n_bytes;
+    if (!part || !reader->file.format->divided ||
+        !rw_input_is_seekable(reader->file.input, &n_bytes))
+        return NULL;
+    part->range = rw_shard_range(part, reader->next_path - 1);
+    return &part->range;
+}
+
+/* The file at work, which is text, from its beginning. */
+static int begin_text(struct rw_ctx *ctx, struct reader *reader)
+{
+    struct file *file = &reader->file;
+    return rw_text_open(ctx, file->format->text, file->input, range_of(reader), reader->seen,
+                        reader->chunk_bytes, &file->text);
 }
 
 /* Notes the queries of a file that has no lines. */
@@ -175,12 +191,11 @@ static int copy_documents(struct rw_ctx *ctx, struct reader *reader,
 }
 
 /* What is no text, as builders that threads join. */
-static int copy_whole(struct rw_ctx *ctx, struct reader *reader, const struct rw_range *range,
-                      struct rw_builder_list *list)
+static int copy_whole(struct rw_ctx *ctx, struct reader *reader, struct rw_builder_list *list)
 {
     enum { SLICE_VALUES = 1 << 23, MOST_SLICE_DOCS = 1 << 16 };
     RW_RELEASED(rw_binned_release) struct rw_binned read = {.documents = NULL};
-    RW_TRY(reader->file.format->whole(ctx, reader->file.input, range, NULL, &read));
+    RW_TRY(reader->file.format->whole(ctx, reader->file.input, range_of(reader), NULL, &read));
     const uint32_t n_docs = read.documents->n_docs;
     const uint32_t most = SLICE_VALUES / (read.documents->n_columns + 1) + 1;
     const uint32_t slice = most < MOST_SLICE_DOCS ? most : MOST_SLICE_DOCS;
@@ -198,21 +213,13 @@ static int copy_whole(struct rw_ctx *ctx, struct reader *reader, const struct rw
 static int next_chunk(struct rw_ctx *ctx, struct reader *reader, struct rw_builder_list *list,
                       int *more)
 {
-    struct rw_shard *part = reader->part;
-    struct rw_range *range = NULL;
     struct file *file = &reader->file;
-    uint64_t n_bytes;
     int is_open = 0;
     RW_TRY(open_next(ctx, reader));
-    const struct rw_data_format *format = file->format;
-    if (!file->text && part && format->divided && rw_input_is_seekable(file->input, &n_bytes)) {
-        part->range = rw_shard_range(part, reader->next_path - 1);
-        range = &part->range;
-    }
-    if (format->text && !file->text)
-        RW_TRY(rw_text_open(ctx, format->text, file->input, range, reader->seen, 0, &file->text));
-    RW_TRY(format->text ? rw_text_next(ctx, file->text, list, &is_open)
-                        : copy_whole(ctx, reader, range, list));
+    if (file->format->text && !file->text)
+        RW_TRY(begin_text(ctx, reader));
+    RW_TRY(file->format->text ? rw_text_next(ctx, file->text, list, &is_open)
+                              : copy_whole(ctx, reader, list));
     if (!is_open)
         close_file(file);
     *more = is_open || reader->next_path < reader->end_path;
@@ -375,19 +382,14 @@ out:
 static int read_whole(struct rw_ctx *ctx, struct reader *reader, const struct rw_read_goal *goal,
                       struct rw_binned *out)
 {
-    const struct rw_shard *part = reader->part;
-    struct rw_range range;
-    if (reader->n_paths > 1 || (part && !part->is_cache))
+    if (reader->n_paths > 1 || (reader->part && !reader->part->is_cache))
         return RW_OK;
-    if (part)
-        range = (struct rw_range){.begin = part->begin.file ? UINT64_MAX : part->begin.at,
-                                  .end = part->end.file ? UINT64_MAX : part->end.at};
     reader->next_path = 0;
     RW_TRY(open_next(ctx, reader));
     const struct rw_data_format *format = reader->file.format;
     if (format->text)
         return RW_OK;
-    RW_TRY(format->whole(ctx, reader->file.input, part ? &range : NULL,
+    RW_TRY(format->whole(ctx, reader->file.input, range_of(reader),
                          goal->values ? NULL : goal->rule, out));
     const struct rw_dataset *documents = out->documents;
     if (!format->notices_queries)
@@ -436,27 +438,14 @@ static int read_part(struct rw_ctx *ctx, const char *const *paths, int n_paths,
 
 /* ---- LETOR text as codes ----
  *
- * A plain file is kept open between the passes, and any thread reads any chunk of it; gzip is
- * unpacked in each pass. */
-
-struct text_file {
-    struct file file; /* owned */
-    int path;
-    int is_stream;        /* its chunks come one after the other */
-    uint32_t first_chunk; /* of all files' */
-};
+ * Files are opened again for each pass. Any thread reads any chunk of a plain one. */
 
 struct text_source {
     struct rw_source source;
-    struct text_file *file; /* [n_files] owned */
-    uint32_t n_files;
-    const struct rw_text *letor; /* of the file at work */
-    struct rw_seen *seen;        /* owned */
-    size_t chunk_bytes;
-    const char *const *paths; /* [n_paths] borrowed */
-    int n_paths;
-    struct rw_shard *part;          /* NULL: all of all files; borrowed */
-    struct rw_read_goal *goal;      /* borrowed */
+    struct reader reader; /* of all files, or of the part's */
+    int first_path;
+    uint32_t *first_chunk;     /* [n_files + 1] of all files' chunks, those of each file; owned */
+    struct rw_read_goal *goal; /* borrowed */
     struct rw_cache_values *values; /* the goal's, or NULL */
     struct rw_text_worker *worker;  /* [n_threads] owned */
     struct rw_binned *out;          /* borrowed */
@@ -466,11 +455,9 @@ static void text_source_release(struct text_source *t)
 {
     for (int i = 0; t->worker && i < t->source.ctx->n_threads; i++)
         rw_text_worker_release(&t->worker[i]);
-    for (uint32_t i = 0; t->file && i < t->n_files; i++)
-        close_file(&t->file[i].file);
-    rw_seen_free(t->seen);
+    close_reader(&t->reader);
     rw_mem_free(t->worker);
-    rw_mem_free(t->file);
+    rw_mem_free(t->first_chunk);
 }
 
 /* 0: so small, or of such a kind, that they need not be opened. */
@@ -492,73 +479,54 @@ static int may_be_large(const struct rw_ctx *ctx, const char *const *paths, int 
     return n_bytes * MOST_PACKED / LEAST_LINE > rw_cut_sample_docs;
 }
 
-/* Opens a file, for the first pass or again. Returns 0 if it is no LETOR text, or can be read but
- * once. */
-static int open_text(const struct text_source *t, struct text_file *one)
+/* Opens the next file, in place of the one at work. Returns 0 if it is no LETOR text, or can be
+ * read but once. */
+static int open_letor(struct text_source *t)
 {
     struct rw_ctx *ctx = t->source.ctx;
-    struct file *file = &one->file;
+    struct file *file = &t->reader.file;
     uint64_t n_bytes;
-    RW_TRY(open_file(ctx, t->paths[one->path], file));
-    one->is_stream = rw_input_is_packed(file->input, &n_bytes);
-    if (file->format != &rw_data_format_letor ||
-        (!one->is_stream && !rw_input_is_seekable(file->input, &n_bytes)))
+    close_file(file);
+    RW_TRY(open_next(ctx, &t->reader));
+    if (file->format != &rw_data_format_letor || (!rw_input_is_packed(file->input, &n_bytes) &&
+                                                  !rw_input_is_seekable(file->input, &n_bytes)))
         return 0;
-    if (t->part)
-        file->range = rw_shard_range(t->part, one->path);
-    RW_TRY(rw_text_open(ctx, &rw_letor_text, file->input,
-                        t->part && !one->is_stream ? &file->range : NULL, t->seen, t->chunk_bytes,
-                        &file->text));
+    RW_TRY(begin_text(ctx, &t->reader));
     return 1;
 }
 
-/* Opens all files, or those of the part. Returns 1, or 0 if one is not to be read so. */
-static int open_texts(struct text_source *t)
+static int fail_changed(const struct text_source *t)
 {
-    int first = 0, end = t->n_paths, is_text = 1;
-    if (t->part)
-        rw_shard_files(t->part, &first, &end);
-    RW_TRY(RW_NEW(t->source.ctx, t->file, (size_t)(end - first)));
-    for (int path = first; path < end && is_text > 0; path++) {
-        t->file[t->n_files].path = path;
-        is_text = open_text(t, &t->file[t->n_files++]);
-    }
-    return is_text;
+    return rw_fail(t->source.ctx, RW_ERR_DATA, "'%s'%s changed while it was read",
+                   t->reader.path[0], t->reader.n_paths > 1 ? " or another" : "");
 }
 
-/* How many documents the chunks of a file have, after those of the files before. */
-static int add_chunks(struct rw_source *source, struct text_file *file)
-{
-    uint64_t n;
-    const uint32_t *docs = rw_text_chunk_docs(file->file.text, &n);
-    if (n > UINT32_MAX / 2 - source->n_chunks)
-        return RW_ERR_UNSUPPORTED;
-    RW_TRY(
-        RW_GROW(source->ctx, source->first_doc, source->first_doc_room, source->n_chunks + n + 1));
-    file->first_chunk = source->n_chunks;
-    for (uint64_t i = 0; i < n; i++, source->n_chunks++)
-        source->first_doc[source->n_chunks + 1] = source->first_doc[source->n_chunks] + docs[i];
-    return RW_OK;
-}
-
-/* The data set but for its features. */
+/* The data set but for its features, and how many documents its chunks have. */
 static int skim(struct text_source *t)
 {
     struct rw_source *source = &t->source;
     struct rw_ctx *ctx = source->ctx;
+    struct reader *reader = &t->reader;
     struct rw_builder_list list RW_RELEASED(rw_builder_list_release) = {0};
-    RW_TRY(RW_GROW(ctx, source->first_doc, source->first_doc_room, 1));
-    source->first_doc[0] = 0;
-    for (uint32_t i = 0; i < t->n_files; i++) {
-        struct text_file *file = &t->file[i];
-        int more = 1;
-        file->file.text->want = RW_TEXT_SKIM;
-        while (more)
-            RW_TRY(rw_text_next(ctx, file->file.text, &list, &more));
-        RW_TRY(add_chunks(source, file));
+    uint32_t *first_chunk;
+    RW_TRY(RW_NEW(ctx, t->first_chunk, (size_t)(reader->end_path - t->first_path) + 1));
+    first_chunk = t->first_chunk;
+    for (reader->next_path = t->first_path; reader->next_path < reader->end_path;) {
+        const int is_text = open_letor(t);
+        if (is_text <= 0)
+            return is_text < 0 ? is_text : fail_changed(t);
+        reader->file.text->want = RW_TEXT_SKIM;
+        for (int more = 1; more;)
+            RW_TRY(rw_text_next(ctx, reader->file.text, &list, &more));
+        if (list.n_chunks > UINT32_MAX / 2)
+            return RW_ERR_UNSUPPORTED;
+        *++first_chunk = (uint32_t)list.n_chunks;
     }
-    if (t->part && t->n_files)
-        t->part->range = t->file[t->n_files - 1].file.range;
+    RW_TRY(RW_GROW(ctx, source->first_doc, source->first_doc_room, list.n_chunks + 1));
+    source->first_doc[0] = 0;
+    for (; source->n_chunks < list.n_chunks; source->n_chunks++)
+        source->first_doc[source->n_chunks + 1] =
+            source->first_doc[source->n_chunks] + list.chunk_docs[source->n_chunks];
     RW_TRY(rw_builder_finish(ctx, list.builder, (int)list.n, &t->out->documents));
     source->documents = t->out->documents;
     return RW_OK;
@@ -586,7 +554,7 @@ static int pick_chunk(void *user, uint64_t number, int thread)
     worker->pick.label = source->documents->label + first;
     worker->pick.in = source->sample.in ? source->sample.in + first : NULL;
     worker->pick.which = (uint8_t)source->sampled;
-    int status = rw_text_pick(t->letor, number, worker);
+    int status = rw_text_pick(t->reader.file.text, number, worker);
     worker->n_clamped += worker->builder.n_clamped;
     if (status >= 0)
         status = rw_source_take(source, chunk, thread, &worker->builder, worker->pick.row);
@@ -594,21 +562,16 @@ static int pick_chunk(void *user, uint64_t number, int thread)
     return status;
 }
 
-/* What is no plain file is opened again. */
-static int pick_file(struct text_source *t, uint32_t i)
+/* first_chunk: of the file, and of the one behind it. */
+static int pick_file(struct text_source *t, const uint32_t *first_chunk)
 {
-    struct text_file *file = &t->file[i];
-    struct pass_job job = {.text = t, .first_chunk = file->first_chunk};
-    const uint32_t end = i + 1 < t->n_files ? file[1].first_chunk : t->source.n_chunks;
-    if (file->is_stream) {
-        const int is_text = open_text(t, file);
-        if (is_text <= 0 || !file->is_stream)
-            return is_text < 0 ? is_text : RW_ERR_DATA;
-    }
-    file->file.text->want = RW_TEXT_PICK;
-    t->letor = file->file.text;
-    job.n_chunks = end - file->first_chunk;
-    RW_TRY(rw_text_each(t->source.ctx, file->file.text, pick_chunk, &job));
+    struct pass_job job = {
+        .text = t, .first_chunk = first_chunk[0], .n_chunks = first_chunk[1] - first_chunk[0]};
+    const int is_text = open_letor(t);
+    if (is_text <= 0)
+        return is_text < 0 ? is_text : RW_ERR_DATA;
+    t->reader.file.text->want = RW_TEXT_PICK;
+    RW_TRY(rw_text_each(t->source.ctx, t->reader.file.text, pick_chunk, &job));
     return job.n_read == job.n_chunks ? RW_OK : RW_ERR_DATA; /* it became shorter */
 }
 
@@ -622,12 +585,6 @@ static void rest(struct text_source *t)
     }
 }
 
-static int fail_changed(const struct text_source *t)
-{
-    return rw_fail(t->source.ctx, RW_ERR_DATA, "'%s'%s changed while it was read", t->paths[0],
-                   t->n_paths > 1 ? " or another" : "");
-}
-
 /* Of several failures any. */
 static int pick_pass(struct rw_source *source)
 {
@@ -636,15 +593,18 @@ static int pick_pass(struct rw_source *source)
     int worst = t->worker ? RW_OK : RW_NEW(ctx, t->worker, (size_t)ctx->n_threads);
     for (int i = 0; t->worker && i < ctx->n_threads; i++)
         t->worker[i].fast = rw_letor_fast(0);
-    for (uint32_t i = 0; i < t->n_files && worst >= 0; i++)
-        worst = pick_file(t, i);
+    struct reader *reader = &t->reader;
+    const uint32_t *first_chunk = t->first_chunk;
+    for (reader->next_path = t->first_path; reader->next_path < reader->end_path && worst >= 0;)
+        worst = pick_file(t, first_chunk++);
+    close_file(&reader->file);
     if (source->sampled && t->worker)
         rest(t);
     if (worst == RW_ERR_DATA)
         return fail_changed(t);
     if (worst == RW_ERR_MEMORY)
-        return rw_fail(ctx, worst, "out of memory while reading '%s'%s", t->paths[0],
-                       t->n_paths > 1 ? " ..." : "");
+        return rw_fail(ctx, worst, "out of memory while reading '%s'%s", reader->path[0],
+                       reader->n_paths > 1 ? " ..." : "");
     return worst == RW_ERR_IO && t->values ? rw_cache_values_fail(ctx, t->values) : worst;
 }
 
@@ -697,13 +657,15 @@ static int end_text(struct rw_source *source)
 static int open_all(struct rw_source *source)
 {
     struct text_source *t = source->self;
-    RW_TRY(rw_seen_new(source->ctx, &t->seen));
-    const int is_text = open_texts(t);
-    if (is_text <= 0)
-        return is_text;
+    struct reader *reader = &t->reader;
     uint64_t n_lines = 0; /* enough, so that the pass that counts them is not for nothing? */
-    for (uint32_t i = 0; i < t->n_files; i++)
-        n_lines += rw_text_guess_lines(t->file[i].file.text);
+    RW_TRY(rw_seen_new(source->ctx, &reader->seen));
+    while (reader->next_path < reader->end_path) {
+        const int is_text = open_letor(t);
+        if (is_text <= 0)
+            return is_text;
+        n_lines += rw_text_guess_lines(reader->file.text);
+    }
     if (n_lines <= (uint64_t)rw_cut_sample_docs + rw_cut_sample_docs / 32 ||
         !t->goal->bins_text(source->ctx, t->goal))
         return 0;
@@ -718,17 +680,18 @@ static int open_all(struct rw_source *source)
 static int explain(struct rw_source *source, int status)
 {
     const struct text_source *t = source->self;
+    const struct reader *reader = &t->reader;
     struct rw_ctx *ctx = source->ctx;
-    if (t->part && status < 0 && status != RW_ERR_MEMORY && status != RW_ERR_DATA &&
+    if (reader->part && status < 0 && status != RW_ERR_MEMORY && status != RW_ERR_DATA &&
         status != RW_ERR_INTERRUPTED) {
         RW_RELEASED(rw_binned_release) struct rw_binned again = {.documents = NULL};
         const int is_machines = status == RW_ERR_IO || status == RW_ERR_MACHINE;
-        status = read_part(ctx, t->paths, t->n_paths, t->part, &(struct rw_read_goal){.rule = NULL},
-                           &again);
+        status = read_part(ctx, reader->path, reader->n_paths, reader->part,
+                           &(struct rw_read_goal){.rule = NULL}, &again);
         if (status >= 0 && is_machines)
             status = rw_fail(ctx, RW_ERR_MACHINE,
                              "cannot read '%s'%s: it failed, and did not when it was tried again",
-                             t->paths[0], t->n_paths > 1 ? " or another" : "");
+                             reader->path[0], reader->n_paths > 1 ? " or another" : "");
         else if (status >= 0)
             status = fail_changed(t);
     }
@@ -738,13 +701,11 @@ static int explain(struct rw_source *source, int status)
 static int open_source(struct rw_source *source)
 {
     struct text_source *t = source->self;
-    if (!t->part)
+    const struct reader *reader = &t->reader;
+    if (!reader->part)
         return open_all(source);
-    int status = open_texts(t);
-    if (status >= 0)
-        status = status ? skim(t) : fail_changed(t);
-    RW_TRY(explain(source, status));
-    RW_TRY(rw_together_check(source->ctx, t->paths, t->part, 1, t->out->documents));
+    RW_TRY(explain(source, skim(t)));
+    RW_TRY(rw_together_check(source->ctx, reader->path, reader->part, 1, t->out->documents));
     return 1;
 }
 
@@ -758,14 +719,17 @@ int rw_text_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                                                .done = end_text,
                                                .agree = explain};
     struct text_source t = {.source = {.kind = &kind, .self = &t, .ctx = ctx, .rule = goal->rule},
-                            .chunk_bytes = rw_text_chunk_bytes(ctx, chunk_bytes),
-                            .paths = paths,
-                            .n_paths = n_paths,
-                            .part = part,
+                            .reader = {.path = paths,
+                                       .n_paths = n_paths,
+                                       .end_path = n_paths,
+                                       .part = part,
+                                       .chunk_bytes = rw_text_chunk_bytes(ctx, chunk_bytes)},
                             .goal = goal,
                             .out = out};
     if (!part && !may_be_large(ctx, paths, n_paths))
         return RW_OK;
+    if (part)
+        rw_shard_files(part, &t.first_path, &t.reader.end_path);
     const int status = rw_source_codes(&t.source, out);
     text_source_release(&t);
     if (status <= 0)

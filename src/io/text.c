@@ -21,6 +21,7 @@ void rw_builder_list_release(struct rw_builder_list *list)
         rw_builder_release(&list->builder[i]);
     rw_early_free(list->early);
     rw_mem_free(list->builder);
+    rw_mem_free(list->chunk_docs);
     memset(list, 0, sizeof(*list));
 }
 
@@ -625,12 +626,12 @@ static int collect_all(struct rw_ctx *ctx, struct rw_text *text, int n,
                        struct rw_builder_list *list)
 {
     const int skims = text->want == RW_TEXT_SKIM && !text->each.call;
-    int status =
-        skims ? RW_GROW(ctx, text->skimmed.docs, text->skimmed.room, text->skimmed.n + (uint64_t)n)
-              : RW_OK;
+    int status = skims
+                     ? RW_GROW(ctx, list->chunk_docs, list->chunk_room, list->n_chunks + (size_t)n)
+                     : RW_OK;
     for (int i = 0; i < n; i++) {
         if (status == RW_OK && skims)
-            text->skimmed.docs[text->skimmed.n++] = text->chunk[i].builder.n_docs;
+            list->chunk_docs[list->n_chunks++] = text->chunk[i].builder.n_docs;
         if (status == RW_OK)
             status =
                 text->each.call ? text->chunk[i].status : collect(ctx, text, &text->chunk[i], list);
@@ -777,17 +778,10 @@ void rw_text_close(struct rw_text *text)
     rw_mem_free(text->worker);
     rw_mem_free(text->blocks.block[0].text);
     rw_mem_free(text->blocks.block[1].text);
-    rw_mem_free(text->skimmed.docs);
     rw_mem_free(text);
 }
 
 /* ---- a file that is read several times ---- */
-
-const uint32_t *rw_text_chunk_docs(const struct rw_text *text, uint64_t *n_chunks)
-{
-    *n_chunks = text->skimmed.n;
-    return text->skimmed.docs;
-}
 
 int rw_text_pick(const struct rw_text *text, uint64_t number, struct rw_text_worker *worker)
 {

@@ -27,6 +27,10 @@ struct rw_builder_list {
     /* NULL, or what takes a chunk's values; a format need not call it. Borrowed with its user. */
     rw_take_lines_fn *take;
     void *take_user;
+    /* Of text that is skimmed, the documents of each chunk. Chunks of blocks are the same ones each
+     * time the file is opened by as many threads and with chunks of the same size. */
+    uint32_t *chunk_docs; /* [n_chunks]; owned */
+    size_t n_chunks, chunk_room;
 };
 /* Releases the builders too. */
 void rw_builder_list_release(struct rw_builder_list *list);
@@ -209,11 +213,6 @@ struct rw_text {
     uint64_t n_lines; /* before the current chunks */
     uint64_t n_docs;
     enum rw_text_want want;
-    struct {
-        uint32_t *docs; /* [n] of the chunks of a text that is skimmed; owned */
-        uint64_t n;
-        size_t room;
-    } skimmed;
     uint64_t n_cut; /* chunks before the current ones, in blocks */
     struct rw_vocabulary
         *vocabulary; /* of values that are categories; NULL: there are none; borrowed */
@@ -257,10 +256,6 @@ uint64_t rw_text_count_lines(const struct rw_input *input, uint64_t end);
 
 /* --- a file that is read several times --- */
 
-/* Of a text that is skimmed, when all of it is read: [*n_chunks] the documents of each chunk. Those
- * of blocks are the same ones each time the file is opened by as many threads and with chunks of
- * the same size. */
-const uint32_t *rw_text_chunk_docs(const struct rw_text *text, uint64_t *n_chunks);
 /* Parses the documents of a chunk that worker->pick wants into worker->builder. Threads may do so
  * side by side, with a worker of theirs each. Of blocks: in the call for that chunk only. */
 int rw_text_pick(const struct rw_text *text, uint64_t chunk, struct rw_text_worker *worker);
