@@ -97,6 +97,21 @@ static int new_input(struct rw_ctx *ctx, const char *name, struct rw_input **out
     return status < 0 ? drop(out, status) : RW_OK;
 }
 
+/* RW_OK, or what fail_later noted. */
+static int failure_of(struct rw_ctx *ctx, const struct rw_input *input)
+{
+    return input->failed ? rw_fail(ctx, input->failed, "%s", input->error) : RW_OK;
+}
+
+/* Fetches until n_bytes or more are at hand, or all that there are. */
+static int fetch_ahead(struct rw_ctx *ctx, struct rw_input *input, size_t n_bytes)
+{
+    RW_TRY(RW_GROW(ctx, input->raw, input->raw_room, n_bytes));
+    while (input->raw_n < n_bytes && !input->raw_end && fetch(input) >= 0)
+        ;
+    return failure_of(ctx, input);
+}
+
 /* Looks at the beginning: two magic bytes begin a gzip file. */
 static int open_content(struct rw_ctx *ctx, struct rw_input **out)
 {
@@ -105,10 +120,7 @@ static int open_content(struct rw_ctx *ctx, struct rw_input **out)
     if (input->fd < 0 && input->memory_bytes < RAW_BYTES) /* no more will come */
         input->raw_room = input->memory_bytes < RW_INPUT_HEAD ? RW_INPUT_HEAD : input->memory_bytes;
     int status = RW_NEW_RAW(ctx, input->raw, input->raw_room);
-    while (status >= 0 && input->raw_n < RW_INPUT_HEAD && !input->raw_end) {
-        if (fetch(input) < 0)
-            status = rw_fail(ctx, input->failed, "%s", input->error);
-    }
+    status = status < 0 ? status : fetch_ahead(ctx, input, RW_INPUT_HEAD);
     if (status < 0)
         return drop(out, status);
     input->gzip = input->raw_n >= 2 && input->raw[0] == 0x1f && input->raw[1] == 0x8b;
@@ -141,22 +153,6 @@ int rw_input_open_memory(struct rw_ctx *ctx, const char *name, const void *data,
     (*out)->memory = data;
     (*out)->memory_bytes = n_bytes;
     return open_content(ctx, out);
-}
-
-/* All raw bytes that were read, data [n_bytes], which is taken: they are read once more. */
-static int unread(struct rw_ctx *ctx, struct rw_input *input, unsigned char *data, size_t n_bytes)
-{
-    const size_t n_more = input->raw_n - input->raw_at;
-    size_t room = n_bytes;
-    const int status = RW_GROW(ctx, data, room, n_bytes + n_more);
-    if (status >= 0)
-        memcpy(data + n_bytes, input->raw + input->raw_at, n_more);
-    rw_mem_free(input->raw);
-    input->raw = data;
-    input->raw_at = 0;
-    input->raw_n = n_bytes + (status >= 0 ? n_more : 0);
-    input->raw_room = room;
-    return status;
 }
 
 void rw_input_close(struct rw_input *input)
@@ -292,17 +288,7 @@ int rw_input_read(struct rw_ctx *ctx, struct rw_input *input, void *buffer, size
     *got = 0;
     if (!input->failed)
         *got = input->gzip ? read_gzip(input, buffer, room) : read_plain(input, buffer, room);
-    if (*got == 0 && input->failed)
-        return rw_fail(ctx, input->failed, "%s", input->error);
-    return RW_OK;
-}
-
-/* As rw_input_read, of the raw bytes in place of the content. */
-static int read_raw(struct rw_ctx *ctx, struct rw_input *input, void *buffer, size_t room,
-                    size_t *got)
-{
-    *got = read_plain(input, buffer, room);
-    return *got == 0 && input->failed ? rw_fail(ctx, input->failed, "%s", input->error) : RW_OK;
+    return *got == 0 ? failure_of(ctx, input) : RW_OK;
 }
 
 /* Standard input may begin in the middle of its file. Some files say 0 and are not empty. */
@@ -373,14 +359,14 @@ int rw_input_read_at(const struct rw_input *input, uint64_t at, void *buffer, si
     return 0;
 }
 
-static void cut_left_out(struct rw_loaded *loaded, size_t file_bytes)
+/* What is left out is whole slices of the file. */
+static void set_size(struct rw_loaded *loaded, size_t n_bytes)
 {
-    if (loaded->left_out_end > file_bytes)
-        loaded->left_out_end = file_bytes;
-    if (loaded->left_out > loaded->left_out_end)
-        loaded->left_out = loaded->left_out_end;
-    loaded->file_bytes = file_bytes;
-    loaded->n_bytes = file_bytes - (loaded->left_out_end - loaded->left_out);
+    const size_t end = loaded->left_out_end < n_bytes ? loaded->left_out_end : n_bytes;
+    const size_t begin = (loaded->left_out + SLICE_BYTES - 1) / SLICE_BYTES * SLICE_BYTES;
+    loaded->n_bytes = n_bytes;
+    loaded->left_out_end = end / SLICE_BYTES * SLICE_BYTES;
+    loaded->left_out = begin < loaded->left_out_end ? begin : loaded->left_out_end;
 }
 
 /* File bytes [begin, end) are summed, and kept but for what `loaded` leaves out. */
@@ -399,20 +385,11 @@ static int load_chunk(struct load_job *job, uint64_t chunk, unsigned char *left_
     const struct rw_loaded *l = job->loaded;
     const uint64_t first = job->begin + chunk * PIECE_BYTES, left = job->end - first;
     const uint64_t end = left < PIECE_BYTES ? job->end : first + PIECE_BYTES;
-    size_t n;
+    size_t n, got;
     for (uint64_t at = first; at < end; at += n) {
-        unsigned char *to = left_out;
-        uint64_t stop = end;
-        size_t got;
-        if (at < l->left_out) {
-            stop = l->left_out < end ? l->left_out : end;
-            to = (unsigned char *)l->data + at;
-        } else if (at < l->left_out_end) {
-            stop = l->left_out_end < end ? l->left_out_end : end;
-        } else {
-            to = (unsigned char *)l->data + (at - (l->left_out_end - l->left_out));
-        }
-        n = stop - at < SLICE_BYTES ? (size_t)(stop - at) : SLICE_BYTES;
+        n = end - at < SLICE_BYTES ? (size_t)(end - at) : SLICE_BYTES;
+        unsigned char *to =
+            at >= l->left_out && at < l->left_out_end ? left_out : (unsigned char *)l->data + at;
         *why = rw_input_read_at(job->input, at, to, n, &got);
         if (*why || got < n)
             return RW_ERR_IO;
@@ -486,14 +463,21 @@ static int load_range(struct rw_ctx *ctx, const struct rw_input *input, uint64_t
 
 static int load_file(struct rw_ctx *ctx, struct rw_input *input, struct rw_loaded *loaded)
 {
-    RW_TRY(rw_input_check_room(ctx, input, loaded->n_bytes));
-    loaded->data = rw_system_map(loaded->n_bytes, 0);
-    if (loaded->data == MAP_FAILED)
+    const size_t n = loaded->n_bytes, left_out = loaded->left_out, end = loaded->left_out_end;
+    RW_TRY(rw_input_check_room(ctx, input, n - (end - left_out)));
+    char *map = mmap(NULL, n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (map == MAP_FAILED)
         return fail_no_room(ctx, input);
-    rw_system_large_pages(loaded->data, loaded->n_bytes);
-    const int status = load_range(ctx, input, 0, loaded->file_bytes, loaded, &loaded->crc);
+    loaded->data = map;
+    int status = mprotect(map, left_out, PROT_READ | PROT_WRITE) == 0 &&
+                         mprotect(map + end, n - end, PROT_READ | PROT_WRITE) == 0
+                     ? RW_OK
+                     : fail_no_room(ctx, input);
+    rw_system_large_pages(map, n);
+    if (status >= 0)
+        status = load_range(ctx, input, 0, n, loaded, &loaded->crc);
     if (status < 0)
-        munmap(loaded->data, loaded->n_bytes);
+        munmap(map, n);
     return status;
 }
 
@@ -518,11 +502,11 @@ static int load_stream(struct rw_ctx *ctx, struct rw_input *input, struct rw_loa
         return fail_no_room(ctx, input);
     if (input->failed || n == 0) {
         munmap(map, room);
-        return input->failed ? rw_fail(ctx, input->failed, "%s", input->error)
+        return input->failed ? failure_of(ctx, input)
                              : rw_fail(ctx, RW_ERR_FORMAT, "'%s' is empty", input->name);
     }
-    cut_left_out(loaded, n);
-    memmove(map + loaded->left_out, map + loaded->left_out_end, n - loaded->left_out_end);
+    set_size(loaded, n);
+    rw_system_forget(map + loaded->left_out, loaded->left_out_end - loaded->left_out);
     /* shrinks in place, so that munmap(n_bytes) frees all */
     loaded->data = rw_system_remap(map, room, loaded->n_bytes);
     return RW_OK;
@@ -535,7 +519,7 @@ int rw_input_load(struct rw_ctx *ctx, struct rw_input *input, struct rw_loaded *
     loaded->crc = 0;
     if (!is_regular(input, &n_bytes))
         return load_stream(ctx, input, loaded);
-    cut_left_out(loaded, (size_t)n_bytes);
+    set_size(loaded, (size_t)n_bytes);
     return load_file(ctx, input, loaded);
 }
 
@@ -562,8 +546,6 @@ int rw_input_read_all(struct rw_ctx *ctx, struct rw_input *input, char **text, s
     all = NULL;
     return RW_OK;
 }
-
-enum { COPIED = 1 << 20 }; /* bytes at a time */
 
 /* A pipe. */
 struct rw_spool {
@@ -641,17 +623,17 @@ static int write_all(int fd, const unsigned char *from, size_t n)
     return 0;
 }
 
-/* What is in memory, and all that is left of the pipe, to the file. */
+/* What was fetched of the pipe, and all that is left of it, to the file. */
 static int fill_temporary(struct rw_ctx *ctx, struct rw_spool *spool, const char *path)
 {
-    unsigned char *buffer RW_FREED = NULL;
-    size_t got = 1;
-    int why = write_all(spool->fd, spool->little, spool->n_bytes);
-    RW_TRY(RW_NEW_RAW(ctx, buffer, COPIED));
-    while (!why && got) {
-        RW_TRY(read_raw(ctx, spool->input, buffer, COPIED, &got));
-        why = write_all(spool->fd, buffer, got);
-        spool->n_bytes += got;
+    struct rw_input *input = spool->input;
+    int why = 0;
+    while (!why && !input->raw_end) {
+        why = write_all(spool->fd, input->raw, input->raw_n);
+        spool->n_bytes += input->raw_n;
+        input->raw_at = input->raw_n;
+        if (fetch(input) < 0)
+            return failure_of(ctx, input);
     }
     return why ? rw_fail_io(ctx, why,
                             "cannot keep '%s' in the temporary file '%s', which training from "
@@ -661,23 +643,6 @@ static int fill_temporary(struct rw_ctx *ctx, struct rw_spool *spool, const char
 }
 
 /* ---- a pipe ---- */
-
-/* The bytes that cannot be more documents than are sampled, to memory; *is_all: there are no more.
- */
-static int read_little(struct rw_ctx *ctx, struct rw_spool *spool, int *is_all)
-{
-    enum { LEAST_LINE = 8 };
-    const size_t most = (size_t)LEAST_LINE * rw_cut_sample_docs;
-    size_t got = 1;
-    RW_TRY(RW_NEW_RAW(ctx, spool->little, most));
-    while (got && spool->n_bytes < most) {
-        RW_TRY(read_raw(ctx, spool->input, spool->little + spool->n_bytes,
-                        most - (size_t)spool->n_bytes, &got));
-        spool->n_bytes += got;
-    }
-    *is_all = got == 0;
-    return RW_OK;
-}
 
 /* Standard input that is a file, from its beginning on, need not be copied. */
 static int is_plain_file(const char *path, uint64_t *n_bytes)
@@ -693,23 +658,22 @@ static int is_plain_file(const char *path, uint64_t *n_bytes)
 /* Keeps it, or leaves it as it is. */
 static int keep(struct rw_ctx *ctx, struct rw_spool *spool, struct rw_read_goal *goal)
 {
+    enum { LEAST_LINE = 8 }; /* what cannot be more documents than are sampled stays in memory */
+    struct rw_input *input = spool->input;
     char path[4096] = "";
-    int is_all;
-    if (rw_data_format_of(ctx, spool->input) != &rw_data_format_letor)
+    if (rw_data_format_of(ctx, input) != &rw_data_format_letor)
         return RW_OK;
-    RW_TRY(read_little(ctx, spool, &is_all));
-    if (!is_all) {
+    RW_TRY(fetch_ahead(ctx, input, (size_t)LEAST_LINE * rw_cut_sample_docs));
+    if (input->raw_end) {
+        spool->little = RW_TAKE(input->raw);
+        spool->n_bytes = input->raw_n;
+    } else {
         spool->fd = goal->bins_text(ctx, goal) ? open_temporary(path, sizeof(path)) : -1;
-        if (spool->fd < 0) { /* then once will do */
-            unsigned char *little = spool->little;
-            spool->little = NULL;
-            return unread(ctx, spool->input, little, (size_t)spool->n_bytes);
-        }
+        if (spool->fd < 0)
+            return RW_OK; /* then once will do */
         RW_TRY(fill_temporary(ctx, spool, path));
-        rw_mem_free(spool->little);
-        spool->little = NULL;
     }
-    rw_input_close(spool->input);
+    rw_input_close(input);
     spool->input = NULL;
     return RW_OK;
 }

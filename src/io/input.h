@@ -48,12 +48,11 @@ size_t rw_input_peek(const struct rw_input *input, unsigned char *buffer, size_t
 /* A file in memory, 64-byte aligned: read, not mapped, so that what is checked stays as it is
  * whatever becomes of the file. */
 struct rw_loaded {
-    /* Set by the caller: bytes [left_out, left_out_end) of the file are read, but not kept; those
-     * behind them follow those before them. Cut at the end of the file. */
+    /* Set by the caller: bytes [left_out, left_out_end) of the file are read, but need not be kept.
+     * Afterwards, those that are not there. */
     size_t left_out, left_out_end;
-    void *data; /* freed by munmap(data, n_bytes) */
+    void *data; /* [n_bytes] freed by munmap(data, n_bytes) */
     size_t n_bytes;
-    size_t file_bytes;
     uint32_t crc; /* CRC-32 of the whole file */
 };
 /* Before any rw_input_read. */

@@ -614,23 +614,24 @@ int rw_cache_view(const struct rw_cache_file *f)
     return RW_OK;
 }
 
-/* Values, and the documents that they are of, if training by `rule` needs only codes, and the cache
- * has them. h: what its header is before it is read. */
-static void leave_out_values(const struct rw_input *input, const struct rw_cut_rule *rule,
-                             struct rw_cache_header *h, struct rw_loaded *loaded)
+/* 1: training by `rule` needs only codes, and the cache has them: the values, and the documents
+ * that they are of, are left out. h: what its header is before it is read. */
+static int leave_out_values(const struct rw_input *input, const struct rw_cut_rule *rule,
+                            struct rw_cache_header *h, struct rw_loaded *loaded)
 {
     struct rw_cache_layout layout;
     size_t n_bytes;
     const unsigned char *head = rw_input_head(input, &n_bytes);
     _Static_assert(sizeof(*h) <= RW_INPUT_HEAD, "the header is in the head");
     if (n_bytes < sizeof(*h))
-        return;
+        return 0;
     memcpy(h, head, sizeof(*h));
     if (!rw_cache_serves(h, rule) || rw_cache_layout(h, UINT64_MAX / 2, &layout) < 0 ||
         layout.file_bytes != h->file_bytes)
-        return;
+        return 0;
     loaded->left_out = layout.offset[RW_CACHE_VALUE];
     loaded->left_out_end = layout.offset[RW_CACHE_LABEL];
+    return 1;
 }
 
 static int read_whole(struct rw_cache_file *f, struct rw_input *input,
@@ -639,19 +640,17 @@ static int read_whole(struct rw_cache_file *f, struct rw_input *input,
     struct rw_cache_header before;
     struct rw_loaded loaded = {.data = NULL};
     uint32_t written;
-    leave_out_values(input, rule, &before, &loaded);
+    const int only_codes = leave_out_values(input, rule, &before, &loaded);
     RW_TRY(rw_input_load(f->ctx, input, &loaded));
     f->map = f->out->documents->cache.p = loaded.data;
     f->out->documents->cache.n_bytes = loaded.n_bytes;
-    RW_TRY(rw_cache_take_header(f, loaded.data, loaded.n_bytes, loaded.file_bytes));
+    RW_TRY(rw_cache_take_header(f, loaded.data, loaded.n_bytes, loaded.n_bytes));
+    if (only_codes && memcmp(&before, &f->h, sizeof(before)) != 0)
+        return rw_fail(f->ctx, RW_ERR_DATA, "'%s' changed while it was read", f->name);
     memcpy(&written, f->map + loaded.n_bytes - sizeof(written), sizeof(written));
     RW_TRY(rw_cache_check_sum(f, loaded.crc, written));
     RW_TRY(rw_cache_check_counts(f));
-    if (loaded.left_out_end && memcmp(&before, &f->h, sizeof(before)) != 0)
-        return rw_fail(f->ctx, RW_ERR_DATA, "'%s' changed while it was read", f->name);
-    for (int i = RW_CACHE_LABEL; i < RW_CACHE_N_SECTIONS; i++)
-        f->layout.offset[i] -= loaded.left_out_end - loaded.left_out;
-    f->view = loaded.left_out_end ? RW_CACHE_CODES : RW_CACHE_VALUES;
+    f->view = only_codes ? RW_CACHE_CODES : RW_CACHE_VALUES;
     return rw_cache_view(f);
 }
 
