@@ -1,4 +1,4 @@
-"""Features whose values are categories, for oracle.py: docs/how-to/categories.md, step by step."""
+"""Features whose values are categories, for oracle.py: docs/explanation/categories.md, step by step."""
 
 import collections
 import math

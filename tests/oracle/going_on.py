@@ -1,5 +1,5 @@
 """going_on.py PROGRAM [--seed N]: `train --init` and `--refit` of models with categories, written a second time from
-docs/how-to/categories.md and docs/reference/parameters.md, apart from the engines: from two tables and the text of three models.
+docs/explanation/categories.md and docs/reference/parameters.md, apart from the engines: from two tables and the text of three models.
 
 Of what goes on: which words the model has, in which order; that the trees of the first are still those, by words and
 not by codes; scores of both, ==; and the values of new leaves. Of a refit: words and trees, and every leaf's value.
