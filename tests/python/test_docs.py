@@ -80,6 +80,32 @@ def test_calibration() -> None:
     assert names["probabilities"].std() > 0.01
 
 
+def test_comparing() -> None:
+    made, valid = make(22, 60), make(23, 40)
+    model, regression = (
+        rankwood.train({"objective": objective, "rounds": 20, "min_docs": 5}, made.dataset())
+        for objective in ("lambdarank", "regression")
+    )
+    names = run(
+        "comparing",
+        blocks_of("docs/how-to/compare.md"),
+        {"rankwood": rankwood, "model": model, "regression": regression, "valid_set": valid.dataset()},
+    )
+    assert names["pair"].low <= names["pair"].difference <= names["pair"].high
+    assert len(names["found"]) == 2
+
+
+def test_explaining(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    import rankwood.plot
+
+    monkeypatch.chdir(tmp_path)
+    model = rankwood.train({"rounds": 20, "min_docs": 5}, make(22, 60).dataset())
+    names = {"rankwood": rankwood, "model": model, "valid_set": make(23, 40).dataset()}
+    run("explaining", blocks_of("docs/how-to/explain.md"), names)
+    assert all((tmp_path / name).stat().st_size > 1000 for name in ("why.png", "report.html"))
+
+
 def test_clicks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib").use("Agg")
     monkeypatch.chdir(tmp_path)
