@@ -247,6 +247,8 @@ int rw_number_write_double(double value, char *buffer);
  * the same: at least 32 bytes of room, a 0 behind the text; returns the length. */
 int rw_number_write_exact(double value, char *buffer);
 
+/* Digits as a number up to `most`: what follows them; NULL: there are none, or it is more. */
+const char *rw_number_digits(const char *text, uint64_t most, uint64_t *value);
 /* All of `text` is digits, and a number up to `most`; 0 if it is not that. */
 int rw_number_whole(const char *text, uint64_t most, uint64_t *value);
 

@@ -2,22 +2,12 @@
 
 #include <stdlib.h>
 
+#include "base/ctx.h"
 #include "base/system.h"
 
 enum { MOST_PROCESSORS = 1 << 20 };
 
 /* ------------------------------------------------------------------ text */
-
-/* A whole number without a sign, and what follows it, or NULL. */
-static const char *take_number(const char *text, uint64_t *out)
-{
-    char *end;
-    if (*text < '0' || *text > '9')
-        return NULL;
-    errno = 0;
-    *out = strtoull(text, &end, 10);
-    return errno ? NULL : end;
-}
 
 /* Is there such a word among those that commas separate? */
 static int has_word(const char *list, const char *word)
@@ -176,13 +166,13 @@ static void look_at_quota(const struct place *place, void *user)
     uint64_t quota, period;
     if (!read_line(place, place->version == 2 ? "cpu.max" : "cpu.cfs_quota_us", line, SIZE, path))
         return;
-    const char *rest = take_number(line, &quota);
+    const char *rest = rw_number_digits(line, UINT64_MAX, &quota);
     if (place->version == 1 &&
         !read_line(place, "cpu.cfs_period_us", line + SIZE, SIZE, period_path))
         return;
     if (rest)
         rest = place->version == 1 ? line + SIZE : rest + (*rest == ' ');
-    if (!rest || !take_number(rest, &period) || quota == 0 || period == 0)
+    if (!rest || !rw_number_digits(rest, UINT64_MAX, &period) || quota == 0 || period == 0)
         return;
     const double processors = (double)quota / (double)period;
     if (out->quota > 0.0 && processors >= out->quota)
@@ -204,7 +194,7 @@ void rw_cpu_limits_again(struct rw_cpu_limits *out)
     const char *slurm = getenv("SLURM_CPUS_PER_TASK");
     const long affinity = rw_system_affinity();
     uint64_t number = 0;
-    const char *rest = slurm ? take_number(slurm, &number) : NULL;
+    const char *rest = slurm ? rw_number_digits(slurm, UINT64_MAX, &number) : NULL;
     out->affinity = affinity > 0 && affinity < MOST_PROCESSORS ? (int)affinity : 0;
     out->slurm = rest && *rest == 0 && number < MOST_PROCESSORS ? (int)number : 0;
     out->threads = out->online;
@@ -241,7 +231,8 @@ static uint64_t file_bytes(const struct place *place)
     while (next_line(file, line, sizeof(line))) {
         for (int i = 0; i < 2; i++) {
             const char *name = names[place->version - 1][i];
-            if (strncmp(line, name, strlen(name)) == 0 && take_number(line + strlen(name), &number))
+            if (strncmp(line, name, strlen(name)) == 0 &&
+                rw_number_digits(line + strlen(name), UINT64_MAX, &number))
                 sum += number;
         }
     }
@@ -258,7 +249,8 @@ static void look_at_memory(const struct place *place, void *user)
     char line[64], path[RW_LIMIT_PATH], used_path[RW_LIMIT_PATH];
     const uint64_t whole = out->system_bytes ? out->system_bytes : UINT64_MAX / 4;
     uint64_t limit, used = 0;
-    if (!read_line(place, name[0], line, sizeof(line), path) || !take_number(line, &limit) ||
+    if (!read_line(place, name[0], line, sizeof(line), path) ||
+        !rw_number_digits(line, UINT64_MAX, &limit) ||
         limit >= whole) /* version 1 says "no limit" by a number close to 2^63 */
         return;
     if (out->limit_bytes == 0 || limit < out->limit_bytes) {
@@ -266,7 +258,7 @@ static void look_at_memory(const struct place *place, void *user)
         memcpy(out->limit_file, path, sizeof(path));
     }
     if (read_line(place, name[1], line, sizeof(line), used_path))
-        take_number(line, &used);
+        rw_number_digits(line, UINT64_MAX, &used);
     const uint64_t files = file_bytes(place);
     used -= files < used ? files : used;
     const uint64_t left = used < limit ? limit - used : 1;

@@ -339,44 +339,26 @@ int rw_number_write(float value, char *buffer)
     return snprintf(buffer, 16, "nan"); /* not reached: 9 digits tell all floats apart */
 }
 
-/* The fewest digits, from `least` to 17, that read back as x, finite and over 0, which is then
- * digits x 10^exponent. Returns how many they are. */
-static int shortest_digits(double x, int least, uint64_t *digits, int *exponent)
+/* The n digits of x, finite and over 0, as the C library rounds it: digits x 10^exponent. Does that
+ * read back as x? */
+static int printed_digits(double x, int n, uint64_t *digits, int *exponent)
 {
-    for (int n = least;; n++) {
-        char text[40], digit_text[24];
-        int n_digits = 0, clamped;
-        double back;
-        snprintf(text, sizeof(text), "%.*e", n - 1, x);
-        /* Only digits before 'e' are taken: the point is the locale's. */
-        const char *p = text;
-        for (; *p && *p != 'e'; p++) {
-            if (is_digit(*p))
-                digit_text[n_digits++] = *p;
-        }
-        digit_text[n_digits] = 0;
-        *digits = strtoull(digit_text, NULL, 10);
-        *exponent = atoi(p + 1) - (n_digits - 1);
-        const int length = write_decimal(0, *digits, *exponent, PLAIN_LEAD, 0, text);
-        rw_number_parse_double(text, text + length, &back, &clamped);
-        if ((back == x && !clamped) || n >= 17)
-            return n;
+    char text[40], digit_text[24];
+    int n_digits = 0, clamped;
+    double back;
+    snprintf(text, sizeof(text), "%.*e", n - 1, x);
+    /* Only digits before 'e' are taken: the point is the locale's. */
+    const char *p = text;
+    for (; *p && *p != 'e'; p++) {
+        if (is_digit(*p))
+            digit_text[n_digits++] = *p;
     }
-}
-
-int rw_number_write_double(double value, char *buffer)
-{
-    uint64_t digits;
-    int exponent;
-    if (isnan(value))
-        return snprintf(buffer, 32, "nan");
-    if (value == 0)
-        return snprintf(buffer, 32, "0");
-    if (isinf(value))
-        return snprintf(buffer, 32, "%sinf", value < 0 ? "-" : "");
-    const double x = fabs(value);
-    shortest_digits(x, x < DBL_MIN ? 1 : 15, &digits, &exponent);
-    return write_decimal(value < 0, digits, exponent, PLAIN_LEAD, 0, buffer);
+    digit_text[n_digits] = 0;
+    *digits = strtoull(digit_text, NULL, 10);
+    *exponent = atoi(p + 1) - (n_digits - 1);
+    const int length = write_decimal(0, *digits, *exponent, PLAIN_LEAD, 0, text);
+    rw_number_parse_double(text, text + length, &back, &clamped);
+    return back == x && !clamped;
 }
 
 /* The nearest decimal of n digits, 15 to 17, to m x 2^e, whose first digit stands for 10^lead; a
@@ -396,60 +378,86 @@ static uint64_t nearest_digits(uint64_t m, int e, int lead, int n, int *back)
     return below + (uint64_t)up;
 }
 
-/* Where digits and exponent are few enough for exact integers; 1e-4 to 1e-1, as doubles, are a
- * little more than these powers of ten, and nothing is between, so that `lead` is exact. */
-int rw_number_write_exact(double value, char *buffer)
+/* The fewest digits, from `least` to 17, that read back as x, finite and over 0, which is then
+ * digits x 10^exponent. Returns how many they are. Where digits and exponent are few enough, by
+ * exact integers; 1e-4 to 1e-1, as doubles, are a little more than these powers of ten, and nothing
+ * is between, so that `lead` is exact. */
+static int shortest_digits(double x, int least, uint64_t *digits, int *exponent)
 {
     enum { LEAST_LEAD = -4, MOST_LEAD = 14 };
-    static const double least[] = {1e-4, 1e-3, 1e-2, 1e-1, 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,
-                                   1e6,  1e7,  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+    static const double powers[] = {1e-4, 1e-3, 1e-2, 1e-1, 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,
+                                    1e6,  1e7,  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+    const int is_exact = x >= powers[0] && x < powers[MOST_LEAD - LEAST_LEAD + 1];
+    const uint64_t bits = rw_bits_of_double(x);
+    int lead = LEAST_LEAD;
+    while (is_exact && x >= powers[lead - LEAST_LEAD + 1])
+        lead++;
+    for (int n = least;; n++) {
+        int back;
+        if (is_exact) {
+            *digits = nearest_digits((bits & (UINT64_MAX >> 12)) | UINT64_C(1) << 52,
+                                     (int)(bits >> 52) - 1023 - 52, lead, n, &back);
+            *exponent = lead - n + 1;
+        } else {
+            back = printed_digits(x, n, digits, exponent);
+        }
+        if (back || n >= 17)
+            return n;
+    }
+}
+
+int rw_number_write_double(double value, char *buffer)
+{
+    uint64_t digits;
+    int exponent;
+    if (isnan(value))
+        return snprintf(buffer, 32, "nan");
+    if (value == 0)
+        return snprintf(buffer, 32, "0");
+    if (isinf(value))
+        return snprintf(buffer, 32, "%sinf", value < 0 ? "-" : "");
     const double x = fabs(value);
+    shortest_digits(x, x < DBL_MIN ? 1 : 15, &digits, &exponent);
+    return write_decimal(value < 0, digits, exponent, PLAIN_LEAD, 0, buffer);
+}
+
+int rw_number_write_exact(double value, char *buffer)
+{
+    uint64_t digits;
+    int exponent;
     if (!isfinite(value) || value == 0)
         return snprintf(buffer, 32, "%g", value);
-    if (!(x >= least[0] && x < least[MOST_LEAD - LEAST_LEAD + 1])) {
-        uint64_t digits;
-        int exponent;
-        const int n = shortest_digits(x, 15, &digits, &exponent);
-        return write_decimal(value < 0, digits, exponent, n - 1, 1, buffer);
+    const int n = shortest_digits(fabs(value), 15, &digits, &exponent);
+    return write_decimal(value < 0, digits, exponent, n - 1, 1, buffer);
+}
+
+const char *rw_number_digits(const char *text, uint64_t most, uint64_t *value)
+{
+    const char *p = text;
+    *value = 0;
+    for (; is_digit(*p); p++) {
+        const unsigned digit = (unsigned)*p - '0';
+        if (digit > most || *value > (most - digit) / 10)
+            return NULL;
+        *value = *value * 10 + digit;
     }
-    const uint64_t bits = rw_bits_of_double(x);
-    const uint64_t m = (bits & (UINT64_MAX >> 12)) | UINT64_C(1) << 52;
-    const int e = (int)(bits >> 52) - 1023 - 52;
-    int lead = LEAST_LEAD, back = 0;
-    while (x >= least[lead - LEAST_LEAD + 1])
-        lead++;
-    for (int n = 15;; n++) {
-        const uint64_t digits = nearest_digits(m, e, lead, n, &back);
-        if (back || n == 17)
-            return write_decimal(value < 0, digits, lead - n + 1, MOST_LEAD, 1, buffer);
-    }
+    return p > text ? p : NULL;
 }
 
 int rw_number_whole(const char *text, uint64_t most, uint64_t *value)
 {
-    *value = 0;
-    if (!*text)
-        return 0;
-    for (; *text; text++) {
-        const unsigned digit = (unsigned)*text - '0';
-        if (digit > 9 || digit > most || *value > (most - digit) / 10)
-            return 0;
-        *value = *value * 10 + digit;
-    }
-    return 1;
+    const char *end = rw_number_digits(text, most, value);
+    return end && *end == 0;
 }
 
 int rw_device_number(const char *device, size_t *length)
 {
-    int number = 0;
+    uint64_t number;
     *length = strcspn(device, ":");
     if (!device[*length])
         return 0;
-    const char *digit = device + *length + 1;
-    do {
-        if (!is_digit(*digit) || number > RW_MAX_DEVICE)
-            return -1;
-        number = number * 10 + (*digit - '0');
-    } while (*++digit);
-    return strncmp(device, "cuda:", 5) == 0 && number <= RW_MAX_DEVICE ? number : -1;
+    return strncmp(device, "cuda:", 5) == 0 &&
+                   rw_number_whole(device + *length + 1, RW_MAX_DEVICE, &number)
+               ? (int)number
+               : -1;
 }

@@ -153,14 +153,12 @@ static int lock_temporary(int fd)
 }
 
 /* Skips a number from 1 to `most` without leading zeros; 0: there is none. */
-static int skip_number(const char **text, long most)
+static int skip_number(const char **text, uint64_t most)
 {
-    long number = 0;
-    if (**text == '0')
-        return 0;
-    for (; **text >= '0' && **text <= '9' && number <= most; (*text)++)
-        number = number * 10 + (**text - '0');
-    return number >= 1 && number <= most;
+    uint64_t number;
+    const char *end = **text == '0' ? NULL : rw_number_digits(*text, most, &number);
+    *text = end ? end : *text;
+    return end != NULL;
 }
 
 /* Is it a name that open_temporary gives: the file's, ".tmp-", a process and perhaps a number? */

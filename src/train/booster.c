@@ -440,9 +440,9 @@ static int own_gradients(struct booster *b)
 {
     const double rate = rw_params_rate_of_round(b->params, (uint32_t)b->run.round);
     const struct rw_user_gradients *made;
-    RW_TRY(rw_engine_read_scores(b->engine, 0, b->scores));
+    RW_TRY(b->engine->ops->read_scores(b->engine, 0, b->scores));
     RW_TRY(rw_gradients_run(b->gradients, (uint32_t)b->run.round, rate, b->scores, &made));
-    return made->lambda ? rw_engine_set_lambdas(b->engine, made->lambda, made->hess)
+    return made->lambda ? b->engine->ops->set_lambdas(b->engine, made->lambda, made->hess)
                         : rw_engine_set_gradients(b->engine, made->gradient, made->hessian);
 }
 

@@ -82,7 +82,7 @@ static int add_trees(struct rw_engine *engine, const struct rw_sets *sets, int s
     RW_TRY(RW_NEW_RAW(engine->ctx, scores, dataset->n_docs));
     if (!at_once) {
         RW_TRY(RW_NEW_RAW(engine->ctx, leaves, dataset->n_docs));
-        RW_TRY(rw_engine_read_scores(engine, set, scores));
+        RW_TRY(engine->ops->read_scores(engine, set, scores));
     }
     for (int32_t t = first; t < end; t += n) {
         const struct rw_model some = {

@@ -178,7 +178,7 @@ static int measure_set(struct rw_eval_sets *eval, struct rw_engine *engine, int 
     for (int m = 0; m < eval->n_metrics; m++)
         by_host |= !by_engine || eval->metric[m].kind->device == RW_METRIC_HOST;
     if (by_host && !eval->given)
-        RW_TRY(rw_engine_read_scores(engine, set, eval->scores));
+        RW_TRY(engine->ops->read_scores(engine, set, eval->scores));
     if (has_custom(eval)) {
         double value;
         if (eval->hooks->metric(eval->hooks->user, eval->set[set], scores, &value))

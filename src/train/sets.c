@@ -373,7 +373,7 @@ static int add_values(struct rw_engine *engine, int set, uint64_t first_doc, uin
     const struct rw_cuts *cuts = engine->cuts;
     uint64_t *sums RW_FREED = NULL;
     RW_TRY(RW_NEW(engine->ctx, sums, cuts->n_features));
-    RW_TRY(rw_engine_code_sums(engine, set, first_doc, sums));
+    RW_TRY(engine->ops->code_sums(engine, set, first_doc, sums));
     for (uint32_t f = 0; f < cuts->n_features; f++)
         *values += sums[f] * rw_code_weight((uint64_t)cuts->feature[f] << 32);
     return RW_OK;

@@ -9,17 +9,6 @@ static const struct {
 #undef RW_ENGINE
 };
 
-static int check_rules(struct rw_ctx *ctx, const struct rw_engine_rules *rules)
-{
-    const int good =
-        rules->cut.bins >= 2 && rules->cut.bins <= RW_MAX_BINS && rules->bits >= 4 &&
-        rules->bits <= 16 && rules->max_slots >= 1 && rules->max_slots <= RW_MAX_SLOTS &&
-        rules->max_histograms <= rules->max_slots && rules->min_docs >= 1 &&
-        rules->split.l2 >= 0.0 && rules->split.min_gain >= 0.0 && rules->lambda.sigma > 0.0f &&
-        (!rules->objective || rules->objective->device != RW_OBJECTIVE_HOST);
-    return good ? RW_OK : rw_fail(ctx, RW_ERR_ARGUMENT, "engine rules are out of range");
-}
-
 static int batch_of(const struct rw_engine_ops *ops, const struct rw_engine_rules *rules)
 {
     if (ops->large_batch && rules->leaves >= RW_LARGE_TREE)
@@ -40,7 +29,6 @@ int rw_engine_open(struct rw_ctx *ctx, const char *device, const struct rw_engin
                    struct rw_engine **out)
 {
     *out = NULL;
-    RW_TRY(check_rules(ctx, rules));
     const char *name = strcmp(device, "auto") == 0 ? "cpu" : device;
     size_t length;
     int number = rw_device_number(name, &length);
@@ -80,11 +68,6 @@ void rw_engine_close(struct rw_engine *engine)
         engine->ops->close(engine);
 }
 
-static int misuse(struct rw_engine *engine, const char *what)
-{
-    return rw_fail(engine->ctx, RW_ERR_ARGUMENT, "engine %s: %s", engine->ops->name, what);
-}
-
 /* Where this worker's documents stand among those of all: engine->first_doc and the like. */
 static int place(struct rw_engine *engine, const struct rw_dataset *train)
 {
@@ -104,10 +87,6 @@ static int place(struct rw_engine *engine, const struct rw_dataset *train)
 int rw_engine_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
                    const struct rw_bins *bins, const double *gains)
 {
-    if (set != engine->n_sets || set >= RW_MAX_SETS)
-        return misuse(engine, "sets must be loaded in order, the training set first");
-    if (set == 0 && rw_rules_rank(&engine->rules) && !gains)
-        return misuse(engine, "lambdas need the training set's gains");
     if (set == 0)
         RW_TRY(place(engine, dataset));
     RW_TRY(rw_comm_agree(engine->ctx, engine->ops->load(engine, set, dataset, bins, gains)));
@@ -116,89 +95,12 @@ int rw_engine_load(struct rw_engine *engine, int set, const struct rw_dataset *d
     return RW_OK;
 }
 
-static int check_user_gradients(struct rw_engine *engine)
-{
-    if (engine->rules.objective || engine->n_sets == 0)
-        return misuse(engine, "gradients are set only where it computes none, after loading");
-    return RW_OK;
-}
-
 int rw_engine_set_gradients(struct rw_engine *engine, const double *gradients,
                             const double *hessians)
 {
-    RW_TRY(check_user_gradients(engine));
     RW_TRY(rw_gradients_check(engine->ctx, engine->rules.gradients_by, engine->first_doc,
                               engine->n_docs[0], gradients, hessians));
-    RW_TRY(engine->ops->set_gradients(engine, gradients, hessians));
-    engine->has_gradients = 1;
-    return RW_OK;
-}
-
-int rw_engine_set_lambdas(struct rw_engine *engine, const int64_t *lambda, const int64_t *hessian)
-{
-    RW_TRY(check_user_gradients(engine));
-    RW_TRY(engine->ops->set_lambdas(engine, lambda, hessian));
-    engine->has_gradients = 1;
-    return RW_OK;
-}
-
-int rw_engine_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_root *out)
-{
-    if (engine->n_sets == 0)
-        return misuse(engine, "no training set is loaded");
-    if (!engine->rules.objective && !engine->has_gradients)
-        return misuse(engine, "a tree before any gradients");
-    engine->in_tree = 0;
-    RW_TRY(engine->ops->begin_tree(engine, tree, out));
-    engine->in_tree = 1;
-    return RW_OK;
-}
-
-static int slot_ok(const struct rw_engine *engine, int32_t slot)
-{
-    return slot >= 0 && (uint32_t)slot < engine->rules.max_slots;
-}
-
-/* May something be asked of n nodes now, if they are slots[0 .. n - 1] (NULL: what they are is
- * checked elsewhere)? */
-static int check_slots(struct rw_engine *engine, const int32_t *slots, int n)
-{
-    if (!engine->in_tree || n < 0 || (uint32_t)n > engine->rules.max_slots)
-        return misuse(engine, "nodes outside a tree");
-    for (int i = 0; slots && i < n; i++) {
-        if (!slot_ok(engine, slots[i]))
-            return misuse(engine, "slots out of range");
-    }
-    return RW_OK;
-}
-
-int rw_engine_allow(struct rw_engine *engine, const int32_t *slots, int n, const uint32_t *features)
-{
-    if (!rw_rules_by_node(&engine->rules))
-        return misuse(engine, "features of nodes that are not asked for");
-    RW_TRY(check_slots(engine, slots, n));
-    return engine->ops->allow(engine, slots, n, features);
-}
-
-int rw_engine_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n)
-{
-    RW_TRY(check_slots(engine, NULL, n));
-    for (int i = 0; i < n; i++) {
-        const struct rw_sibling *s = &siblings[i];
-        const int root = s->parent == -1 && s->smaller == 0 && s->larger == -1;
-        const int child = slot_ok(engine, s->parent) && slot_ok(engine, s->smaller) &&
-                          (s->larger == -1 || slot_ok(engine, s->larger)) &&
-                          s->smaller != s->larger && s->parent != s->smaller;
-        if (!root && !child)
-            return misuse(engine, "histograms of slots out of range");
-    }
-    return engine->ops->histograms(engine, siblings, n);
-}
-
-int rw_engine_forget(struct rw_engine *engine, const int32_t *slots, int n)
-{
-    RW_TRY(check_slots(engine, slots, n));
-    return engine->ops->forget ? engine->ops->forget(engine, slots, n) : RW_OK;
+    return engine->ops->set_gradients(engine, gradients, hessians);
 }
 
 /* Can the split of another worker be one of the slot? */
@@ -213,16 +115,9 @@ static int is_split_of(const struct rw_cuts *cuts, const struct rw_split *split,
            isfinite(split->cut);
 }
 
-int rw_engine_ask_splits(struct rw_engine *engine, const int32_t *slots, int n)
-{
-    RW_TRY(check_slots(engine, slots, n));
-    return engine->ops->ask_splits ? engine->ops->ask_splits(engine, slots, n) : RW_OK;
-}
-
 int rw_engine_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
                           struct rw_split *out)
 {
-    RW_TRY(check_slots(engine, slots, n));
     RW_TRY(engine->ops->best_splits(engine, slots, n, out));
     RW_TRY(rw_workers_best(engine->ctx, out, n));
     for (int i = 0; rw_n_workers(engine->ctx) > 1 && i < n; i++) {
@@ -232,55 +127,23 @@ int rw_engine_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
     return RW_OK;
 }
 
-int rw_engine_partition(struct rw_engine *engine, const struct rw_split *splits, int n)
-{
-    RW_TRY(check_slots(engine, NULL, n));
-    for (int i = 0; i < n; i++) {
-        const struct rw_split *s = &splits[i];
-        if (!slot_ok(engine, s->slot) || !slot_ok(engine, s->left) || !slot_ok(engine, s->right) ||
-            s->left == s->right || s->column < 0 || (uint32_t)s->column >= engine->info.n_features)
-            return misuse(engine, "partition of slots or columns out of range");
-    }
-    return engine->ops->partition(engine, splits, n);
-}
-
-int rw_engine_ask_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int n)
-{
-    RW_TRY(check_slots(engine, leaf_slot, n));
-    return engine->ops->ask_leaf_sums ? engine->ops->ask_leaf_sums(engine, leaf_slot, n) : RW_OK;
-}
-
 int rw_engine_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int n,
                         struct rw_sum *sums)
 {
-    RW_TRY(check_slots(engine, leaf_slot, n));
     RW_TRY(engine->ops->leaf_sums(engine, leaf_slot, n, sums));
     return rw_workers_leaf_sums(engine->ctx, sums, n);
-}
-
-static int check_set(struct rw_engine *engine, int set)
-{
-    return set >= 0 && set < engine->n_sets ? RW_OK : misuse(engine, "no such set");
 }
 
 int rw_engine_add_tree(struct rw_engine *engine, int set, const struct rw_tree *tree,
                        const int32_t *leaf_slot)
 {
-    RW_TRY(check_set(engine, set));
     if (tree->n_leaves < 1 || (uint32_t)tree->n_leaves > engine->rules.max_slots)
-        return misuse(engine, "a tree of too many leaves");
+        return rw_fail(engine->ctx, RW_ERR_ARGUMENT, "a tree of too many leaves");
     return engine->ops->add_tree(engine, set, tree, leaf_slot);
-}
-
-int rw_engine_read_scores(struct rw_engine *engine, int set, double *scores)
-{
-    RW_TRY(check_set(engine, set));
-    return engine->ops->read_scores(engine, set, scores);
 }
 
 int rw_engine_set_scores(struct rw_engine *engine, int set, const double *scores)
 {
-    RW_TRY(check_set(engine, set));
     for (uint32_t i = 0; i < engine->n_docs[set]; i++) {
         char shard[RW_SHARD_TEXT];
         if (!isfinite(scores[i]))
@@ -291,21 +154,8 @@ int rw_engine_set_scores(struct rw_engine *engine, int set, const double *scores
     return engine->ops->set_scores(engine, set, scores);
 }
 
-int rw_engine_code_sums(struct rw_engine *engine, int set, uint64_t first_doc, uint64_t *sums)
-{
-    RW_TRY(check_set(engine, set));
-    return engine->ops->code_sums(engine, set, first_doc, sums);
-}
-
 int rw_engine_measure(struct rw_engine *engine, int set, const struct rw_metric_plan *plan)
 {
-    if (set < 0 || set >= engine->n_sets || plan->n_metrics < 0 ||
-        plan->judgments->n_docs != engine->n_docs[set])
-        return misuse(engine, "no such set to be measured");
-    for (int m = 0; m < plan->n_metrics; m++) {
-        if (plan->metric[m].kind->device == RW_METRIC_HOST)
-            return misuse(engine, "a metric to be measured that only the host measures");
-    }
     engine->measured[set] = 0;
     if (!engine->ops->measure.begin)
         return RW_OK;
@@ -316,7 +166,6 @@ int rw_engine_measure(struct rw_engine *engine, int set, const struct rw_metric_
 
 int rw_engine_metrics(struct rw_engine *engine, int set, struct rw_metric_result *out)
 {
-    RW_TRY(check_set(engine, set));
     return engine->measured[set] ? engine->ops->measure.results(engine, set, out) : 0;
 }
 

@@ -8,8 +8,8 @@
  * rw_engine_open_<name>; (2) give it a row in engines.def. (One for a device goes to gpu/engine,
  * and its files to src/gpu/meson.build.) tests/check then compares it with ref. Users name it by
  * --device once that parameter lists it (params/params.def). An engine on the host embeds struct
- * rw_host and takes what is the same for all from it (tree/engine_host.h). Arguments are
- * checked once, in engine.c's wrappers; engines may assert.
+ * rw_host and takes what is the same for all from it (tree/engine_host.h). Callers
+ * keep to what is said of each operation: nobody checks their arguments.
  *
  * Many workers (comm/comm.h) each have an engine with the documents of the worker. Every sum that
  * crosses the boundary is one over all workers: of begin_tree (tree/engine.h) and histograms by the
@@ -242,8 +242,6 @@ struct rw_engine {
      * it
      */
     uint32_t first_doc, first_query, all_docs;
-    int in_tree;                     /* begin_tree succeeded */
-    int has_gradients;               /* set_gradients or set_lambdas succeeded */
     uint8_t measured[RW_MAX_SETS];   /* measure succeeded */
     struct rw_split_rule split_rule; /* of the tree begun last */
 };
@@ -284,29 +282,19 @@ static inline size_t rw_feature_words(const struct rw_engine *engine)
     return ((size_t)engine->info.n_features + 31) / 32;
 }
 
-/* Checked wrappers of the operations. */
+/* Operations with what is the same for every engine: checks of what comes from without, and what
+ * workers make of theirs together. The others are called as they are. */
 int rw_engine_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
                    const struct rw_bins *bins, const double *gains);
 int rw_engine_set_gradients(struct rw_engine *engine, const double *gradients,
                             const double *hessians);
-int rw_engine_set_lambdas(struct rw_engine *engine, const int64_t *lambda, const int64_t *hessian);
-int rw_engine_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_root *out);
-int rw_engine_allow(struct rw_engine *engine, const int32_t *slots, int n,
-                    const uint32_t *features);
-int rw_engine_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n);
-int rw_engine_forget(struct rw_engine *engine, const int32_t *slots, int n);
-int rw_engine_ask_splits(struct rw_engine *engine, const int32_t *slots, int n);
 int rw_engine_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
                           struct rw_split *out);
-int rw_engine_partition(struct rw_engine *engine, const struct rw_split *splits, int n);
-int rw_engine_ask_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int n);
 int rw_engine_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int n,
                         struct rw_sum *sums);
 int rw_engine_add_tree(struct rw_engine *engine, int set, const struct rw_tree *tree,
                        const int32_t *leaf_slot);
-int rw_engine_read_scores(struct rw_engine *engine, int set, double *scores);
 int rw_engine_set_scores(struct rw_engine *engine, int set, const double *scores);
-int rw_engine_code_sums(struct rw_engine *engine, int set, uint64_t first_doc, uint64_t *sums);
 /* Does nothing where the engine does not measure. */
 int rw_engine_measure(struct rw_engine *engine, int set, const struct rw_metric_plan *plan);
 /* 1: out is written; 0: the host has to measure. */

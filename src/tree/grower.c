@@ -131,7 +131,7 @@ static int node_features_allow(struct rw_node_features *nodes, const int32_t *sl
 {
     for (int i = 0; i < n; i++)
         allow_slot(nodes, slots[i], nodes->allowed + (size_t)i * rw_feature_words(nodes->engine));
-    return rw_engine_allow(nodes->engine, slots, n, nodes->allowed);
+    return nodes->engine->ops->allow(nodes->engine, slots, n, nodes->allowed);
 }
 
 /* ---- the state of the grower ---- */
@@ -362,7 +362,8 @@ static int frontier_forget(struct rw_grower *g)
     }
     g->n_histograms -= (uint32_t)n_forgotten;
     g->times->n_forgotten += n_forgotten;
-    return rw_engine_forget(g->engine, g->search, n_forgotten);
+    const struct rw_engine_ops *ops = g->engine->ops;
+    return ops->forget ? ops->forget(g->engine, g->search, n_forgotten) : RW_OK;
 }
 
 /* A ranked prospect among all: its number is counted anew if its parent is a prospect, too. */
@@ -507,13 +508,14 @@ static int search(struct rw_grower *g, int n_siblings, int n_search)
     double start = rw_clock_ms();
     if (g->nodes)
         RW_TRY(node_features_allow(g->nodes, g->search, n_search));
-    RW_TRY(rw_engine_histograms(engine, g->sibling, n_siblings));
+    RW_TRY(engine->ops->histograms(engine, g->sibling, n_siblings));
     for (int i = 0; i < n_siblings; i++)
         keep(g, &g->sibling[i]);
     times->histograms_ms += rw_clock_ms() - start;
     times->n_histograms += n_siblings;
     start = rw_clock_ms();
-    RW_TRY(rw_engine_ask_splits(engine, g->search, n_search));
+    if (engine->ops->ask_splits)
+        RW_TRY(engine->ops->ask_splits(engine, g->search, n_search));
     frontier_rank(g);
     RW_TRY(rw_engine_best_splits(engine, g->search, n_search, g->found));
     times->splits_ms += rw_clock_ms() - start;
@@ -536,7 +538,7 @@ static int expand(struct rw_grower *g, int look)
         g->batch[i].right = g->n_slots + 2 * i + 1;
     }
     const double start = rw_clock_ms();
-    RW_TRY(rw_engine_partition(g->engine, g->batch, n_batch));
+    RW_TRY(g->engine->ops->partition(g->engine, g->batch, n_batch));
     g->times->partition_ms += rw_clock_ms() - start;
     g->times->n_batches++;
     int n_siblings = 0, n_search = 0;
@@ -581,7 +583,7 @@ static int start_tree(struct rw_grower *g, uint32_t tree, struct rw_root *root)
     g->has_sets = 0;
     g->n_histograms = 0;
     const double start = rw_clock_ms();
-    RW_TRY(rw_engine_begin_tree(engine, tree, root));
+    RW_TRY(engine->ops->begin_tree(engine, tree, root));
     if (rw_rules_by_node(&engine->rules) && !g->nodes)
         RW_TRY(node_features_new(engine, rw_result_arena(g), &g->nodes));
     if (g->nodes)
@@ -731,8 +733,8 @@ int rw_grower_grow(struct rw_grower *grower, struct rw_engine *engine, uint32_t 
     RW_TRY(start_tree(grower, tree, &root));
     RW_TRY((grower->rules.levels ? grow_levels : grow_best_first)(grower));
     const int32_t n_leaves = list_leaves(grower, leaf_slot);
-    if (n_leaves > 1)
-        RW_TRY(rw_engine_ask_leaf_sums(engine, leaf_slot, n_leaves));
+    if (n_leaves > 1 && engine->ops->ask_leaf_sums)
+        RW_TRY(engine->ops->ask_leaf_sums(engine, leaf_slot, n_leaves));
     RW_TRY(rw_tree_init(grower->ctx, out, grower->n_splits + 1));
     const int status = finish_tree(grower, &root, leaf_slot, out);
     if (status < 0)

@@ -62,8 +62,9 @@ int check_begin_tree(struct check_run *run, uint32_t tree)
     struct rw_root *root[2];
     int status[2];
     for (int side = 0; side < 2; side++) {
+        struct rw_engine *engine = side ? run->engine : run->ref;
         root[side] = check_buffer(1, sizeof(**root), side);
-        status[side] = rw_engine_begin_tree(side ? run->engine : run->ref, tree, root[side]);
+        status[side] = engine->ops->begin_tree(engine, tree, root[side]);
     }
     const int good = check_status(run, OP_BEGIN_TREE, status[0], status[1]) && status[0] >= 0;
     if (good) {

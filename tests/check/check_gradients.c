@@ -55,8 +55,8 @@ static void set_integers(struct check_run *run)
         if (check_chance(&run->random, 0.5))
             lambda[i] = -lambda[i];
     }
-    check_status(run, OP_GRADIENTS, rw_engine_set_lambdas(run->ref, lambda, hessian),
-                 rw_engine_set_lambdas(run->engine, lambda, hessian));
+    check_status(run, OP_GRADIENTS, run->ref->ops->set_lambdas(run->ref, lambda, hessian),
+                 run->engine->ops->set_lambdas(run->engine, lambda, hessian));
     free(lambda);
     free(hessian);
 }

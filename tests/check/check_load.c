@@ -70,8 +70,8 @@ static void compare_sums(struct check_run *run, int set)
     uint64_t *sums[2] = {check_buffer(n, sizeof(uint64_t), 0),
                          check_buffer(n, sizeof(uint64_t), 1)};
     const uint64_t first_doc = (uint64_t)check_bits(&run->random) << check_below(&run->random, 3);
-    check_status(run, OP_LOAD, rw_engine_code_sums(run->ref, set, first_doc, sums[0]),
-                 rw_engine_code_sums(run->engine, set, first_doc, sums[1]));
+    check_status(run, OP_LOAD, run->ref->ops->code_sums(run->ref, set, first_doc, sums[0]),
+                 run->engine->ops->code_sums(run->engine, set, first_doc, sums[1]));
     check_same_bytes(run, OP_LOAD, sums[0], sums[1], n, sizeof(uint64_t),
                      set ? "sum of a validation set's codes" : "sum of the training set's codes");
 }

@@ -25,7 +25,7 @@ uint32_t check_count_left(const struct check_run *run, const struct rw_split *sp
 
 void check_partition(struct check_run *run, const struct rw_split *splits, int n)
 {
-    const int status = rw_engine_partition(run->ref, splits, n);
-    check_status(run, OP_PARTITION, status, rw_engine_partition(run->engine, splits, n));
+    const int status = run->ref->ops->partition(run->ref, splits, n);
+    check_status(run, OP_PARTITION, status, run->engine->ops->partition(run->engine, splits, n));
     check_that(run, OP_PARTITION, status >= 0, "ref: %s", rw_last_error(run->ref_ctx));
 }

@@ -51,8 +51,8 @@ static void compare(struct check_run *run, int set)
 {
     const size_t n = run->ref->n_docs[set];
     double *scores[2] = {check_buffer(n, sizeof(double), 0), check_buffer(n, sizeof(double), 1)};
-    check_status(run, OP_SCORES, rw_engine_read_scores(run->ref, set, scores[0]),
-                 rw_engine_read_scores(run->engine, set, scores[1]));
+    check_status(run, OP_SCORES, run->ref->ops->read_scores(run->ref, set, scores[0]),
+                 run->engine->ops->read_scores(run->engine, set, scores[1]));
     check_same_bytes(run, OP_SCORES, scores[0], scores[1], n, sizeof(double),
                      set ? "score of a validation set" : "score of the training set");
 }

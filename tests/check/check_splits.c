@@ -42,8 +42,8 @@ static void allow(struct check_run *run, const int32_t *slots, int n)
         for (size_t w = 0; w < words && kind > 0; w++)
             features[(size_t)i * words + w] = kind == 1 ? ~0u : check_bits(&run->random);
     }
-    check_status(run, OP_SPLITS, rw_engine_allow(run->ref, slots, n, features),
-                 rw_engine_allow(run->engine, slots, n, features));
+    check_status(run, OP_SPLITS, run->ref->ops->allow(run->ref, slots, n, features),
+                 run->engine->ops->allow(run->engine, slots, n, features));
     free(features);
 }
 
@@ -51,8 +51,8 @@ void check_splits(struct check_run *run, const struct rw_sibling *siblings, int 
                   int32_t *slots, int n_slots)
 {
     allow(run, slots, n_slots);
-    check_status(run, OP_SPLITS, rw_engine_histograms(run->ref, siblings, n_siblings),
-                 rw_engine_histograms(run->engine, siblings, n_siblings));
+    check_status(run, OP_SPLITS, run->ref->ops->histograms(run->ref, siblings, n_siblings),
+                 run->engine->ops->histograms(run->engine, siblings, n_siblings));
     shuffle(&run->random, slots, n_slots);
     struct rw_split *split[2];
     int status[2];

@@ -253,12 +253,12 @@ static int one_tree(const struct job *job, struct rw_engine *engine, struct rw_g
     const uint32_t n = engine->n_docs[0];
     struct rw_tree tree;
     struct rw_grow_times times;
-    RW_TRY(rw_engine_read_scores(engine, 0, a->scores));
+    RW_TRY(engine->ops->read_scores(engine, 0, a->scores));
     if (gradients) {
         const struct rw_user_gradients *made;
         RW_TRY(rw_gradients_run(gradients, t, rw_params_rate_of_round(job->params, t), a->scores,
                                 &made));
-        RW_TRY(made->lambda ? rw_engine_set_lambdas(engine, made->lambda, made->hess)
+        RW_TRY(made->lambda ? engine->ops->set_lambdas(engine, made->lambda, made->hess)
                             : rw_engine_set_gradients(engine, made->gradient, made->hessian));
     } else if (!job->rules.objective)
         RW_TRY(set_gradients(engine, data, a));

@@ -106,7 +106,7 @@ static int replay(const struct rw_model *init, const char *device, uint32_t max_
     for (int set = 0; set < 2 && status == RW_OK; set++) {
         const size_t n = sets[set]->n_docs;
         double *scores = malloc(2 * n * sizeof(*scores)), *expected = scores + n;
-        cr_assert_eq(rw_engine_read_scores(engine, set, scores), RW_OK);
+        cr_assert_eq(engine->ops->read_scores(engine, set, scores), RW_OK);
         cr_assert_eq(rw_predict(scratch_ctx, init, sets[set], 0, expected), RW_OK);
         cr_assert_arr_eq(scores, expected, n * sizeof(*scores), "%s, set %d", device, set);
         free(scores);

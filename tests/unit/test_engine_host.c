@@ -196,7 +196,8 @@ Test(engine_host, sampled_queries_alone_residuals, .init = setup, .fini = teardo
     }
     set("objective", "regression");
     sample_alone();
-    cr_assert_eq(rw_dataset_set_side_column(ctx, train, "weights", weights, train->n_docs, 1), RW_OK);
+    cr_assert_eq(rw_dataset_set_side_column(ctx, train, "weights", weights, train->n_docs, 1),
+                 RW_OK);
     sample_alone();
     set("split", "mart");
     sample_alone();
@@ -270,7 +271,7 @@ Test(engine_host, sampled_documents, .init = setup, .fini = teardown)
         uint64_t n = 0;
         for (uint32_t doc = 0; doc < train->n_docs; doc++)
             n += rw_random4(5, doc / 4, tree, RW_STREAM_SAMPLE_DOC).word[doc % 4] < ALL / 3;
-        cr_assert_eq(rw_engine_begin_tree(engine, tree, &root), RW_OK, "%s", rw_last_error(ctx));
+        cr_assert_eq(engine->ops->begin_tree(engine, tree, &root), RW_OK, "%s", rw_last_error(ctx));
         cr_assert_eq(root.sum.n, n, "tree %u", tree);
     }
     rw_engine_close(engine);

@@ -99,7 +99,7 @@ static void integers(const struct rw_objective *objective, const double *gradien
     cr_assert_eq(rw_engine_set_scores(engine, 0, scores), RW_OK);
     if (!objective)
         cr_assert_eq(rw_engine_set_gradients(engine, gradients, hessians), RW_OK);
-    cr_assert_eq(rw_engine_begin_tree(engine, 0, &root), RW_OK);
+    cr_assert_eq(engine->ops->begin_tree(engine, 0, &root), RW_OK);
     int32_t *lambda_q = malloc(train->n_docs * sizeof(*lambda_q));
     uint8_t *sampled = malloc(train->n_docs);
     cr_assert_eq(engine->ops->read_integers(engine, lambda, weight, lambda_q, NULL, sampled),

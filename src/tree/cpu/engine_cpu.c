@@ -277,19 +277,30 @@ static inline uint32_t code_of(const struct router *router, size_t bytes, size_t
     return code;
 }
 
+/* How a split's documents are told apart: by codes of each document, by those of entries, or, of
+ * all documents as they are numbered, by the router's lists. */
+enum how { DENSE, SPARSE, LISTED };
+
 /* Documents [n], in order, those that go left to the front of `left`, which may be `doc` itself,
  * the others to `right`. Returns how many go left. */
-static inline __attribute__((always_inline)) uint32_t part_dense(const struct router *router,
-                                                                 size_t bytes, size_t stride,
-                                                                 const uint32_t *doc, uint32_t n,
-                                                                 uint32_t *left, uint32_t *right)
+static inline __attribute__((always_inline)) uint32_t
+part_by(enum how how, const struct rw_cpu *cpu, const struct router *router, size_t bytes,
+        size_t stride, const uint32_t *doc, uint32_t n, uint32_t *left, uint32_t *right)
 {
+    const uint32_t first = (uint32_t)(doc - cpu->doc);
     uint32_t n_left = 0;
     for (uint32_t i = 0; i < n; i++) {
         enum { AHEAD = 32 };
-        const uint32_t one = doc[i], next = doc[i + AHEAD < n ? i + AHEAD : i];
-        __builtin_prefetch(router->code + next * stride);
-        const uint32_t goes = router->left[code_of(router, bytes, stride, one)];
+        const uint32_t one = how == LISTED ? first + i : doc[i];
+        uint32_t goes;
+        if (how == DENSE) {
+            __builtin_prefetch(router->code + doc[i + AHEAD < n ? i + AHEAD : i] * stride);
+            goes = router->left[code_of(router, bytes, stride, one)];
+        } else if (how == SPARSE) {
+            goes = router->left[rw_bins_code(cpu->host.set[0].bins, router->node.column, one)];
+        } else {
+            goes = router->word ? router->word[one] != RW_CPU_IDLE : router->sampled[one];
+        }
         left[n_left] = one;
         right[i - n_left] = one;
         n_left += goes;
@@ -315,13 +326,14 @@ RW_AVX512 static inline __mmask16 goes_left(const struct router *router, __m512i
 
 /* The same of columns of bytes, sixteen documents at a time, of numbers under 2^31. What is stored
  * past the last one of either side has been read before, or will be written again. */
-RW_AVX512 static uint32_t part_avx512(const struct router *router, const uint32_t *doc, uint32_t n,
-                                      uint32_t *left, uint32_t *right)
+RW_AVX512 static uint32_t part_avx512(const struct rw_cpu *cpu, const struct router *router,
+                                      const uint32_t *doc, uint32_t n, uint32_t *left,
+                                      uint32_t *right)
 {
     uint32_t i = 0;
     while (i < n && doc[i] < ALONE)
         i++;
-    uint32_t n_left = part_dense(router, 1, 1, doc, i, left, right);
+    uint32_t n_left = part_by(DENSE, cpu, router, 1, 1, doc, i, left, right);
     for (; i + LANES <= n; i += LANES) {
         const __m512i docs = _mm512_loadu_si512(doc + i);
         const __mmask16 goes = goes_left(router, docs);
@@ -330,57 +342,26 @@ RW_AVX512 static uint32_t part_avx512(const struct router *router, const uint32_
                             _mm512_maskz_compress_epi32((__mmask16)~goes, docs));
         n_left += (uint32_t)_mm_popcnt_u32(goes);
     }
-    return n_left + part_dense(router, 1, 1, doc + i, n - i, left + n_left, right + (i - n_left));
+    return n_left +
+           part_by(DENSE, cpu, router, 1, 1, doc + i, n - i, left + n_left, right + (i - n_left));
 }
 #endif
-
-/* The same from a list of entries. */
-static uint32_t part_sparse(const struct rw_cpu *cpu, const struct router *router,
-                            const uint32_t *doc, uint32_t n, uint32_t *left, uint32_t *right)
-{
-    const struct rw_bins *bins = cpu->host.set[0].bins;
-    uint32_t n_left = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        const uint32_t one = doc[i];
-        const uint32_t goes = router->left[rw_bins_code(bins, router->node.column, one)];
-        left[n_left] = one;
-        right[i - n_left] = one;
-        n_left += goes;
-    }
-    return n_left;
-}
-
-/* The same of documents [first, first + n), of which those that are sampled, or not idle, go left.
- */
-static uint32_t part_listed(const struct router *router, uint32_t first, uint32_t n, uint32_t *left,
-                            uint32_t *right)
-{
-    uint32_t n_left = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        left[n_left] = first + i;
-        right[i - n_left] = first + i;
-        n_left +=
-            router->word ? router->word[first + i] != RW_CPU_IDLE : router->sampled[first + i];
-    }
-    return n_left;
-}
 
 static uint32_t part(const struct rw_cpu *cpu, const struct router *router, const uint32_t *doc,
                      uint32_t n, uint32_t *left, uint32_t *right)
 {
     if (router->sampled || router->word)
-        return part_listed(router, (uint32_t)(doc - cpu->doc), n, left, right);
+        return part_by(LISTED, cpu, router, 0, 0, doc, n, left, right);
     if (router->row)
-        return part_sparse(cpu, router, doc, n, left, right);
+        return part_by(SPARSE, cpu, router, 0, 0, doc, n, left, right);
 #if RW_HAS_X86
     if (cpu->host.isa == RW_ISA_AVX512 && !router->node.set && router->stride == 1 &&
         router->bytes == 1 && cpu->host.base.n_docs[0] < (uint32_t)1 << 31)
-        return part_avx512(router, doc, n, left, right);
+        return part_avx512(cpu, router, doc, n, left, right);
 #endif
     if (router->bytes == 2)
-        return part_dense(router, 2, router->stride, doc, n, left, right);
-    return router->stride == 1 ? part_dense(router, 1, 1, doc, n, left, right)
-                               : part_dense(router, 1, router->stride, doc, n, left, right);
+        return part_by(DENSE, cpu, router, 2, router->stride, doc, n, left, right);
+    return part_by(DENSE, cpu, router, 1, router->stride, doc, n, left, right);
 }
 
 /* ---- runs ---- */

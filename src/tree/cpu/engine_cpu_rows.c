@@ -280,41 +280,6 @@ static int find_order(struct rw_cpu *cpu, struct rw_cpu_group *group)
 
 enum { BLOCK = 256 }; /* documents whose rows are made together, so that they stay in the cache */
 
-/* Rows of 8 narrow bundles, sixteen documents at a time. Returns how many of n were done. */
-static uint32_t put_eight(const uint8_t *const *bundle, uint32_t n, uint8_t *to, size_t stride)
-{
-    uint32_t doc = 0;
-#if RW_HAS_X86
-    for (; n - doc >= 16; doc += 16) {
-        __m128i a[8], b[8];
-        for (int c = 0; c < 8; c++)
-            a[c] = _mm_loadu_si128((const __m128i *)(bundle[c] + doc));
-        for (int c = 0; c < 8; c += 2) { /* pairs of bundles, of documents 0 to 7 and 8 to 15 */
-            b[c] = _mm_unpacklo_epi8(a[c], a[c + 1]);
-            b[c + 1] = _mm_unpackhi_epi8(a[c], a[c + 1]);
-        }
-        for (int c = 0; c < 2; c++) { /* fours: 4 c + i / 2 of documents 8 (i % 2) and so on */
-            a[4 * c] = _mm_unpacklo_epi16(b[4 * c], b[4 * c + 2]);
-            a[4 * c + 1] = _mm_unpackhi_epi16(b[4 * c], b[4 * c + 2]);
-            a[4 * c + 2] = _mm_unpacklo_epi16(b[4 * c + 1], b[4 * c + 3]);
-            a[4 * c + 3] = _mm_unpackhi_epi16(b[4 * c + 1], b[4 * c + 3]);
-        }
-        for (uint32_t i = 0; i < 4; i++) { /* all eight bundles of four documents */
-            const __m128i low = _mm_unpacklo_epi32(a[i], a[4 + i]);
-            const __m128i high = _mm_unpackhi_epi32(a[i], a[4 + i]);
-            uint8_t *row = to + (doc + 4 * i) * stride;
-            _mm_storel_epi64((__m128i *)row, low);
-            _mm_storel_epi64((__m128i *)(row + stride), _mm_unpackhi_epi64(low, low));
-            _mm_storel_epi64((__m128i *)(row + 2 * stride), high);
-            _mm_storel_epi64((__m128i *)(row + 3 * stride), _mm_unpackhi_epi64(high, high));
-        }
-    }
-#else
-    (void)bundle, (void)n, (void)to, (void)stride;
-#endif
-    return doc;
-}
-
 /* A bundle's codes of documents [first, last): where they stand, or put together in `room`. */
 static const uint8_t *bundle_codes(const struct rw_bins *bins, const struct rw_cpu_bundle *bundle,
                                    size_t bytes, uint32_t first, uint32_t last, uint16_t *room)
@@ -336,26 +301,34 @@ static const uint8_t *bundle_codes(const struct rw_bins *bins, const struct rw_c
     return narrow;
 }
 
+/* Columns [n_columns] of the codes of n documents of `bytes` each become rows. */
+static inline __attribute__((always_inline)) void turn(const uint8_t *const *column,
+                                                       uint32_t n_columns, size_t bytes, uint32_t n,
+                                                       uint8_t *row, size_t stride)
+{
+    for (uint32_t doc = 0; doc < n; doc++, row += stride) {
+        uint8_t codes[16];
+        for (uint32_t c = 0; c < n_columns; c++)
+            memcpy(codes + c * bytes, column[c] + doc * bytes, bytes);
+        memcpy(row, codes, n_columns * bytes);
+    }
+}
+
 static void put_rows(const struct rw_bins *bins, const struct rw_cpu_group *group, uint32_t first,
                      uint32_t last)
 {
     const size_t bytes = (size_t)group->bytes;
     uint16_t room[8][BLOCK];
     for (uint32_t c = 0, n; c < group->n; c += n) {
-        const uint8_t *bundle[8];
+        const uint8_t *column[8];
         uint8_t *const row = group->row + first * group->stride + c * bytes;
-        n = bytes == 1 && group->n - c >= 8 ? 8 : 1;
+        n = group->n - c >= 8 ? 8 : group->n - c;
         for (uint32_t i = 0; i < n; i++)
-            bundle[i] = bundle_codes(bins, &group->bundle[c + i], bytes, first, last, room[i]);
-        const uint32_t done = n == 8 ? put_eight(bundle, last - first, row, group->stride) : 0;
-        for (uint32_t i = 0; i < n; i++) {
-            uint8_t *to = row + done * group->stride + i;
-            for (uint32_t doc = done; doc < last - first; doc++, to += group->stride) {
-                to[0] = bundle[i][doc * bytes];
-                if (bytes == 2)
-                    to[1] = bundle[i][2 * doc + 1];
-            }
-        }
+            column[i] = bundle_codes(bins, &group->bundle[c + i], bytes, first, last, room[i]);
+        if (n == 8 && bytes == 1)
+            turn(column, 8, 1, last - first, row, group->stride);
+        else
+            turn(column, n, bytes, last - first, row, group->stride);
     }
 }
 

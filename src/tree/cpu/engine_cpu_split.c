@@ -141,12 +141,9 @@ static float least_net_score(struct rw_cpu_search *search, double penalty, float
 /* Of a word of a search, and of pairs the hessian. */
 static struct rw_cell cell_of(enum rw_cpu_cells kind, int64_t word, int64_t hessian)
 {
-    const int64_t packed = kind == RW_CELL_JOINT ? rw_joint_packed(word) : word;
-    return (struct rw_cell){.n = (uint32_t)packed,
-                            .hess = kind == RW_CELL_JOINT   ? rw_joint_hessian(word)
-                                    : kind == RW_CELL_PAIRS ? hessian
-                                                            : 0,
-                            .lambda = packed >> 32};
+    const struct rw_cpu_words words = {
+        .n_words = kind == RW_CELL_PAIRS ? 2 : 1, .packed = 1, .newton = kind != RW_CELL_COUNTS};
+    return rw_cpu_decode(&words, (const int64_t[]){word, hessian});
 }
 
 /* Adds a cell, with its sign, to the words of a search. joint: of pairs, is the cell? */
