@@ -18,14 +18,14 @@ size_t rw_most_leaves(const struct rw_model *init)
 int rw_continuation_check(struct rw_ctx *ctx, const struct rw_model *init, const int8_t *direction,
                           const struct rw_interactions *interactions)
 {
-    struct rw_monotone room RW_RELEASED(rw_monotone_release) = {NULL, NULL};
+    struct rw_monotone *room RW_FREED = NULL;
     uint64_t *live RW_FREED = NULL;
     char text[RW_FEATURE_TEXT];
-    RW_TRY(rw_monotone_init(ctx, &room, 2 * rw_most_leaves(init) - 1));
+    RW_TRY(RW_NEW(ctx, room, 2 * rw_most_leaves(init) - 1));
     RW_TRY(RW_NEW_RAW(ctx, live, rw_most_leaves(init) * interactions->n_words));
     for (int32_t t = 0; t < init->n_trees; t++) {
         const struct rw_tree *tree = &init->tree[t];
-        int32_t broken = direction ? rw_monotone_broken(&room, direction, tree) : -1;
+        int32_t broken = direction ? rw_monotone_broken(room, direction, tree) : -1;
         if (broken >= 0)
             RW_TRY(rw_fail(ctx, RW_ERR_ARGUMENT,
                            "the model to continue from breaks 'monotone': expected no leaf on "

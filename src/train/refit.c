@@ -118,8 +118,8 @@ struct refit {
     int n_threads;
     struct rw_sum *sum; /* [n_threads][most_leaves] */
     size_t most_leaves;
-    float *old;              /* [most_leaves] values of the tree at hand, before */
-    struct rw_monotone room; /* owned */
+    float *old;               /* [most_leaves] values of the tree at hand, before */
+    struct rw_monotone *room; /* [2 most_leaves] */
     /* of the training whose trees are refitted */
     struct rw_params *run_params; /* owned */
     struct rw_gain_rule gains;
@@ -148,7 +148,6 @@ static void release(struct refit *r)
     rw_params_free(r->params);
     for (int set = 0; set < r->in.n_sets && r->coded; set++)
         rw_recoded_release(&r->coded[set]);
-    rw_monotone_release(&r->room);
     rw_model_free(r->model);
     rw_arena_free(&r->arena);
 }
@@ -256,7 +255,7 @@ static int make_room(struct refit *r)
     RW_TRY(RW_ARENA_NEW(r->ctx, &r->arena, r->leaf, most));
     RW_TRY(RW_ARENA_NEW(r->ctx, &r->arena, r->sum, (size_t)r->n_threads * r->most_leaves));
     RW_TRY(RW_ARENA_NEW(r->ctx, &r->arena, r->old, r->most_leaves));
-    return rw_monotone_init(r->ctx, &r->room, 2 * r->most_leaves);
+    return RW_ARENA_NEW(r->ctx, &r->arena, r->room, 2 * r->most_leaves);
 }
 
 /* Another program's model does not say how it was trained. */
@@ -454,15 +453,15 @@ static int sum_leaves(struct refit *r, const struct rw_user_gradients *made,
  * both does, too. */
 static void new_leaves(struct refit *r, const struct rw_leaf_rule *rule, struct rw_tree *tree)
 {
-    const struct rw_bounds *bounds = r->room.bounds + tree->n_leaves - 1;
     if (r->monotone)
-        rw_monotone_values(&r->room, rule, r->monotone, r->sum, tree);
+        rw_monotone_values(r->room, rule, r->monotone, r->sum, tree);
     for (int32_t leaf = 0; leaf < tree->n_leaves; leaf++) {
         const double old = (double)r->old[leaf];
+        const struct rw_bounds *bounds = &r->room[tree->n_leaves - 1 + leaf].bounds;
         if (r->sum[leaf].n == 0 && r->monotone)
-            tree->leaf[leaf] = (float)(old < bounds[leaf].low    ? bounds[leaf].low
-                                       : old > bounds[leaf].high ? bounds[leaf].high
-                                                                 : old);
+            tree->leaf[leaf] = (float)(old < bounds->low    ? bounds->low
+                                       : old > bounds->high ? bounds->high
+                                                            : old);
         else if (r->sum[leaf].n > 0 && !r->monotone)
             tree->leaf[leaf] = rw_leaf_value(rule, &r->sum[leaf]);
     }

@@ -179,11 +179,6 @@ struct rw_ref {
 
 extern const struct rw_engine_ops rw_ref_ops;
 
-/* The best split of a node from its canonical histogram: cells [n_codes of each feature, adjoined];
- * the oracle of every split search. */
-void rw_ref_best_split(const struct rw_ref *ref, const struct rw_cell *cells, int32_t slot,
-                       struct rw_split *out);
-
 #ifdef __cplusplus
 }
 #endif

@@ -140,7 +140,7 @@ static int node_features_allow(struct rw_node_features *nodes, const int32_t *sl
  * best splits found. It belongs to the tree, and has a number, once its parent was accepted, in the
  * order of one-at-a-time growth; what was expanded too much is left. */
 struct grow_node {
-    double gain;         /* of its best split, if it has one */
+    double gain;         /* of its best split, if it has one; by levels, how far up it is */
     uint64_t n;          /* documents */
     int32_t left, right; /* slots of its children, once it is expanded */
     int32_t depth;
@@ -198,7 +198,7 @@ struct rw_grower {
     struct rw_sibling *sibling;     /* [max_slots] */
     int32_t *search;                /* [max_slots] slots whose split is asked for */
     struct rw_split *found;         /* [max_slots] */
-    struct rw_monotone monotone;    /* room; rules.monotone only */
+    struct rw_monotone *monotone;   /* [max_slots] scratch; rules.monotone only */
     struct rw_node_features *nodes; /* NULL: all nodes may be split by the same features */
 };
 
@@ -317,8 +317,6 @@ static void frontier_rank(struct rw_grower *g)
 {
     int32_t n, n_new = 0;
     g->n_ranked = 0;
-    if (g->rules.levels)
-        return;
     frontier_accept_known(g);
     g->n_left = g->rules.leaves - 1 - g->n_splits;
     begin_prospects(g, &n);
@@ -409,17 +407,23 @@ static void frontier_choose(struct rw_grower *g, int *is_last)
             *is_last = place == g->n_left - 1;
             spare = (int64_t)rw_grow_max_slots(&g->rules) - g->n_slots -
                     2 * (int64_t)(g->n_left - place);
-        } else if (place == g->n_left - 1 || 2 * g->n_batch > spare)
+        } else if (!g->rules.levels && (place == g->n_left - 1 || 2 * g->n_batch > spare)) {
             return;
+        }
         rw_split_copy(&g->batch[g->n_batch++], &g->split[next.slot]);
     }
 }
 
 /* ---- the grower ---- */
 
+static uint32_t most_leaves(const struct rw_grow_rules *rules)
+{
+    return rules->levels ? (uint32_t)1 << rules->depth : (uint32_t)rules->leaves;
+}
+
 uint32_t rw_grow_max_slots(const struct rw_grow_rules *rules)
 {
-    const uint32_t leaves = rules->levels ? (uint32_t)1 << rules->depth : (uint32_t)rules->leaves;
+    const uint32_t leaves = most_leaves(rules);
     const uint32_t least = 2 * leaves - 1;
     uint32_t more = rules->levels || rules->batch == 1 ? 0 : leaves * 3;
     if (more > RW_MAX_SLOTS - least)
@@ -430,7 +434,7 @@ uint32_t rw_grow_max_slots(const struct rw_grow_rules *rules)
 uint32_t rw_grow_max_histograms(const struct rw_grow_rules *rules)
 {
     enum { MOST_SPARE = 64 }; /* a few batches */
-    const uint32_t leaves = rules->levels ? (uint32_t)1 << rules->depth : (uint32_t)rules->leaves;
+    const uint32_t leaves = most_leaves(rules);
     if (rules->levels || rules->batch == 1)
         return leaves;
     return leaves + (2 * leaves < MOST_SPARE ? 2 * leaves : MOST_SPARE);
@@ -445,6 +449,10 @@ int rw_grower_new(struct rw_ctx *ctx, const struct rw_grow_rules *rules, struct 
     struct rw_arena *arena = rw_result_arena(grower);
     grower->ctx = ctx;
     grower->rules = *rules;
+    if (rules->levels) { /* each is a batch, and nothing of it is in vain */
+        grower->rules.leaves = (int32_t)most_leaves(rules);
+        grower->rules.batch = grower->rules.leaves / 2;
+    }
     RW_TRY(RW_ARENA_NEW(ctx, arena, grower->node, n));
     RW_TRY(RW_ARENA_NEW(ctx, arena, grower->split, n));
     RW_TRY(RW_ARENA_NEW(ctx, arena, grower->slot_of, n));
@@ -456,8 +464,7 @@ int rw_grower_new(struct rw_ctx *ctx, const struct rw_grow_rules *rules, struct 
     RW_TRY(RW_ARENA_NEW(ctx, arena, grower->sibling, n));
     RW_TRY(RW_ARENA_NEW(ctx, arena, grower->search, n));
     RW_TRY(RW_ARENA_NEW(ctx, arena, grower->found, n));
-    RW_TRY(RW_ARENA_NEW(ctx, arena, grower->monotone.sum, rules->monotone ? n : 0));
-    RW_TRY(RW_ARENA_NEW(ctx, arena, grower->monotone.bounds, rules->monotone ? n : 0));
+    RW_TRY(RW_ARENA_NEW(ctx, arena, grower->monotone, rules->monotone ? n : 0));
     *out = RW_TAKE(grower);
     return RW_OK;
 }
@@ -522,7 +529,7 @@ static int search(struct rw_grower *g, int n_siblings, int n_search)
     for (int i = 0; i < n_search; i++) {
         struct grow_node *node = &g->node[g->search[i]];
         node->has_split = g->found[i].column >= 0;
-        node->gain = g->found[i].gain;
+        node->gain = g->rules.levels ? -(double)node->depth : g->found[i].gain;
         rw_split_copy(&g->split[g->search[i]], &g->found[i]);
     }
     return RW_OK;
@@ -598,7 +605,7 @@ static int start_tree(struct rw_grower *g, uint32_t tree, struct rw_root *root)
     return RW_OK;
 }
 
-static int grow_best_first(struct rw_grower *g)
+static int grow_nodes(struct rw_grower *g)
 {
     int is_last;
     frontier_rank(g);
@@ -610,27 +617,6 @@ static int grow_best_first(struct rw_grower *g)
         RW_TRY(expand(g, !is_last));
     }
     frontier_accept_known(g);
-    return RW_OK;
-}
-
-/* A level at a time, nodes in the order of their numbers. */
-static int grow_levels(struct rw_grower *g)
-{
-    int32_t begin = 0;
-    for (int32_t depth = 0; depth < g->rules.depth && g->n_frontier > 0; depth++) {
-        const int32_t end = g->n_nodes;
-        g->n_batch = 0;
-        for (int32_t number = begin; number < end; number++) {
-            const int32_t slot = g->slot_of[number];
-            if (g->node[slot].has_split)
-                rw_split_copy(&g->batch[g->n_batch++], &g->split[slot]);
-        }
-        g->n_frontier = 0;
-        RW_TRY(expand(g, 1));
-        for (int i = 0; i < g->n_batch; i++)
-            frontier_accept(g, g->batch[i].slot);
-        begin = end;
-    }
     return RW_OK;
 }
 
@@ -663,7 +649,7 @@ static int leaf_values(struct rw_grower *g, const struct rw_root *root, const in
         rw_tree_set_cover(tree, leaf, &g->sum[leaf], root->hess_exponent);
     }
     if (g->rules.monotone)
-        rw_monotone_values(&g->monotone, &rule, g->rules.monotone, g->sum, tree);
+        rw_monotone_values(g->monotone, &rule, g->rules.monotone, g->sum, tree);
     for (int32_t leaf = 0; leaf < tree->n_leaves; leaf++) {
         if (!isfinite(tree->leaf[leaf]))
             return rw_fail(g->ctx, RW_ERR_DATA,
@@ -731,7 +717,7 @@ int rw_grower_grow(struct rw_grower *grower, struct rw_engine *engine, uint32_t 
     grower->engine = engine;
     grower->times = times;
     RW_TRY(start_tree(grower, tree, &root));
-    RW_TRY((grower->rules.levels ? grow_levels : grow_best_first)(grower));
+    RW_TRY(grow_nodes(grower));
     const int32_t n_leaves = list_leaves(grower, leaf_slot);
     if (n_leaves > 1 && engine->ops->ask_leaf_sums)
         RW_TRY(engine->ops->ask_leaf_sums(engine, leaf_slot, n_leaves));
@@ -762,18 +748,6 @@ int32_t rw_interactions_broken(const struct rw_interactions *interactions,
     return -1;
 }
 
-int rw_monotone_init(struct rw_ctx *ctx, struct rw_monotone *room, size_t n)
-{
-    RW_TRY(RW_NEW(ctx, room->sum, n));
-    return RW_NEW(ctx, room->bounds, n);
-}
-
-void rw_monotone_release(struct rw_monotone *room)
-{
-    rw_mem_free(room->sum);
-    rw_mem_free(room->bounds);
-}
-
 /* Where a child's sums and bounds are: splits come first. */
 static int32_t index_of(const struct rw_tree *tree, int32_t child)
 {
@@ -789,33 +763,34 @@ static double within(const struct rw_bounds *bounds, double value)
 static void divide(struct rw_monotone *room, const struct rw_leaf_rule *rule, int direction,
                    int32_t split, int32_t left, int32_t right)
 {
-    const struct rw_bounds own = room->bounds[split];
-    room->bounds[left] = room->bounds[right] = own;
+    const struct rw_bounds own = room[split].bounds;
+    room[left].bounds = room[right].bounds = own;
     if (direction == 0)
         return;
-    const double l = within(&own, rw_leaf_real(rule, &room->sum[left]));
-    const double r = within(&own, rw_leaf_real(rule, &room->sum[right]));
+    const double l = within(&own, rw_leaf_real(rule, &room[left].sum));
+    const double r = within(&own, rw_leaf_real(rule, &room[right].sum));
     const double middle = within(&own, 0.5 * l + 0.5 * r);
-    room->bounds[direction > 0 ? left : right].high = middle;
-    room->bounds[direction > 0 ? right : left].low = middle;
+    room[direction > 0 ? left : right].bounds.high = middle;
+    room[direction > 0 ? right : left].bounds.low = middle;
 }
 
 void rw_monotone_values(struct rw_monotone *room, const struct rw_leaf_rule *rule,
                         const int8_t *direction, const struct rw_sum *sum, struct rw_tree *tree)
 {
     const int32_t n_splits = tree->n_leaves - 1;
-    memcpy(room->sum + n_splits, sum, (size_t)tree->n_leaves * sizeof(*sum));
+    for (int32_t leaf = 0; leaf < tree->n_leaves; leaf++)
+        room[n_splits + leaf].sum = sum[leaf];
     for (int32_t k = n_splits - 1; k >= 0; k--) {
-        room->sum[k] = room->sum[index_of(tree, tree->left[k])];
-        rw_sum_merge(&room->sum[k], &room->sum[index_of(tree, tree->right[k])]);
+        room[k].sum = room[index_of(tree, tree->left[k])].sum;
+        rw_sum_merge(&room[k].sum, &room[index_of(tree, tree->right[k])].sum);
     }
-    room->bounds[0] = (struct rw_bounds){-DBL_MAX, DBL_MAX}; /* so that no middle is infinite */
+    room[0].bounds = (struct rw_bounds){-DBL_MAX, DBL_MAX}; /* so that no middle is infinite */
     for (int32_t k = 0; k < n_splits; k++)
         divide(room, rule, direction[tree->feature[k]], k, index_of(tree, tree->left[k]),
                index_of(tree, tree->right[k]));
     for (int32_t leaf = 0; leaf < tree->n_leaves; leaf++)
         tree->leaf[leaf] =
-            rw_leaf_float(within(&room->bounds[n_splits + leaf], rw_leaf_real(rule, &sum[leaf])));
+            rw_leaf_float(within(&room[n_splits + leaf].bounds, rw_leaf_real(rule, &sum[leaf])));
 }
 
 /* The extent of the leaves under a node whose children's are known. */
@@ -831,12 +806,12 @@ int32_t rw_monotone_broken(struct rw_monotone *room, const int8_t *direction,
     const int32_t n_splits = tree->n_leaves - 1;
     int32_t broken = -1;
     for (int32_t leaf = 0; leaf < tree->n_leaves; leaf++)
-        room->bounds[n_splits + leaf] = (struct rw_bounds){tree->leaf[leaf], tree->leaf[leaf]};
+        room[n_splits + leaf].bounds = (struct rw_bounds){tree->leaf[leaf], tree->leaf[leaf]};
     for (int32_t k = n_splits - 1; k >= 0; k--) {
-        const struct rw_bounds *left = &room->bounds[index_of(tree, tree->left[k])];
-        const struct rw_bounds *right = &room->bounds[index_of(tree, tree->right[k])];
+        const struct rw_bounds *left = &room[index_of(tree, tree->left[k])].bounds;
+        const struct rw_bounds *right = &room[index_of(tree, tree->right[k])].bounds;
         const int way = direction[tree->feature[k]];
-        room->bounds[k] = extent_of(left, right);
+        room[k].bounds = extent_of(left, right);
         if ((way > 0 && left->high > right->low) || (way < 0 && left->low < right->high))
             broken = k;
     }

@@ -86,21 +86,19 @@ struct rw_bounds {
     double low, high;
 };
 
-/* Room for trees of n nodes, splits and leaves together. */
+/* Room for a node: an array of these is for splits, then leaves. */
 struct rw_monotone {
-    struct rw_sum *sum;       /* [n] splits', then leaves'; owned */
-    struct rw_bounds *bounds; /* [n] the same; owned */
+    struct rw_sum sum;
+    struct rw_bounds bounds;
 };
 
-int rw_monotone_init(struct rw_ctx *ctx, struct rw_monotone *room, size_t n);
-void rw_monotone_release(struct rw_monotone *room);
-
-/* Writes tree->leaf. tree: its splits, children behind their parents. direction: [RW_FEATURE_IDS]
- * 1: values rise along the feature; -1: they fall; 0: they do as they like. sum: [n_leaves] */
+/* Writes tree->leaf. room: [2 n_leaves - 1] scratch. tree: its splits, children behind their
+ * parents. direction: [RW_FEATURE_IDS] 1: values rise along the feature; -1: they fall; 0: they do
+ * as they like. sum: [n_leaves] */
 void rw_monotone_values(struct rw_monotone *room, const struct rw_leaf_rule *rule,
                         const int8_t *direction, const struct rw_sum *sum, struct rw_tree *tree);
 
 /* The first split at which a tree of any training has a leaf on the one side that does not keep the
- * order with one on the other; -1: every split keeps it. room: of 2 n_leaves - 1 nodes. */
+ * order with one on the other; -1: every split keeps it. room: [2 n_leaves - 1] scratch. */
 int32_t rw_monotone_broken(struct rw_monotone *room, const int8_t *direction,
                            const struct rw_tree *tree);

@@ -156,14 +156,14 @@ Test(monotone, no_pair_breaks_it)
             cr_assert(same_trees(model, other), "%s, seed %u", devices[d], (unsigned)seed);
             rw_model_free(other);
         }
-        struct rw_monotone room;
-        cr_assert_eq(rw_monotone_init(ctx, &room, 63), RW_OK);
+        struct rw_monotone *room;
+        cr_assert_eq(RW_NEW(ctx, room, 63), RW_OK);
         for (int32_t t = 0; t < model->n_trees; t++) {
-            cr_assert_eq(rw_monotone_broken(&room, direction, &model->tree[t]), -1);
+            cr_assert_eq(rw_monotone_broken(room, direction, &model->tree[t]), -1);
             for (int32_t k = 0; k < model->tree[t].n_leaves - 1; k++)
                 n_splits += direction[model->tree[t].feature[k]] != 0;
         }
-        rw_monotone_release(&room);
+        rw_mem_free(room);
         cr_assert_eq(count_broken(model, seed), 0, "seed %u", (unsigned)seed);
         rw_model_free(model);
         set("monotone", "");
@@ -248,15 +248,15 @@ static void small_tree(struct rw_tree *tree)
 
 static void expect_values(const struct rw_sum *sum, float a, float b, float c)
 {
-    struct rw_monotone room;
+    struct rw_monotone *room;
     struct rw_tree tree;
     small_tree(&tree);
-    cr_assert_eq(rw_monotone_init(ctx, &room, 5), RW_OK);
-    rw_monotone_values(&room, &plain_rule, direction, sum, &tree);
+    cr_assert_eq(RW_NEW(ctx, room, 5), RW_OK);
+    rw_monotone_values(room, &plain_rule, direction, sum, &tree);
     cr_assert_eq(tree.leaf[0], a, "%g", (double)tree.leaf[0]);
     cr_assert_eq(tree.leaf[1], b, "%g", (double)tree.leaf[1]);
     cr_assert_eq(tree.leaf[2], c, "%g", (double)tree.leaf[2]);
-    rw_monotone_release(&room);
+    rw_mem_free(room);
     rw_tree_release(&tree);
 }
 
@@ -286,18 +286,18 @@ Test(monotone, values_without_end)
      */
     struct rw_leaf_rule rule = {.rate = 1.0, .mean_hess = 1.0, .lambda_exponent = -1000};
     const struct rw_sum sum[] = {sum_of(INT64_MAX, 1), sum_of(INT64_MAX, 1), sum_of(INT64_MIN, 1)};
-    struct rw_monotone room;
+    struct rw_monotone *room;
     struct rw_tree tree;
     direction[1] = 1;
     small_tree(&tree);
-    cr_assert_eq(rw_monotone_init(ctx, &room, 5), RW_OK);
-    rw_monotone_values(&room, &rule, direction, sum, &tree);
+    cr_assert_eq(RW_NEW(ctx, room, 5), RW_OK);
+    rw_monotone_values(room, &rule, direction, sum, &tree);
     cr_assert_eq(tree.leaf[0], 0.0f);
     cr_assert_eq(tree.leaf[2], 0.0f);
     direction[1] = 0;
-    rw_monotone_values(&room, &rule, direction, sum, &tree);
+    rw_monotone_values(room, &rule, direction, sum, &tree);
     cr_assert(isinf(tree.leaf[0]) && isinf(tree.leaf[2]));
-    rw_monotone_release(&room);
+    rw_mem_free(room);
     rw_tree_release(&tree);
 }
 
@@ -326,26 +326,26 @@ Test(monotone, gains_in_order)
 
 Test(monotone, broken_splits)
 {
-    struct rw_monotone room;
+    struct rw_monotone *room;
     struct rw_tree tree;
     small_tree(&tree);
-    cr_assert_eq(rw_monotone_init(ctx, &room, 5), RW_OK);
+    cr_assert_eq(RW_NEW(ctx, room, 5), RW_OK);
     tree.leaf[0] = 1.0f;
     tree.leaf[1] = -1.0f;
     tree.leaf[2] = 0.5f;
-    cr_assert_eq(rw_monotone_broken(&room, direction, &tree), -1);
+    cr_assert_eq(rw_monotone_broken(room, direction, &tree), -1);
     direction[2] = -1;
-    cr_assert_eq(rw_monotone_broken(&room, direction, &tree), -1);
+    cr_assert_eq(rw_monotone_broken(room, direction, &tree), -1);
     direction[2] = 1;
-    cr_assert_eq(rw_monotone_broken(&room, direction, &tree), 1);
+    cr_assert_eq(rw_monotone_broken(room, direction, &tree), 1);
     direction[1] = 1;
-    cr_assert_eq(rw_monotone_broken(&room, direction, &tree), 0);
+    cr_assert_eq(rw_monotone_broken(room, direction, &tree), 0);
     direction[2] = 0;
     tree.leaf[2] = 1.0f; /* equal ones keep it */
-    cr_assert_eq(rw_monotone_broken(&room, direction, &tree), -1);
+    cr_assert_eq(rw_monotone_broken(room, direction, &tree), -1);
     direction[1] = -1;
-    cr_assert_eq(rw_monotone_broken(&room, direction, &tree), 0);
-    rw_monotone_release(&room);
+    cr_assert_eq(rw_monotone_broken(room, direction, &tree), 0);
+    rw_mem_free(room);
     rw_tree_release(&tree);
 }
 

@@ -149,7 +149,7 @@ Test(refit, as_trained_in_order)
 {
     as_trained_by("monotone", "1-2:+,4:-");
     int8_t direction[RW_FEATURE_IDS] = {0};
-    struct rw_monotone room = {0};
+    struct rw_monotone *room = NULL;
     direction[1] = direction[2] = 1;
     direction[4] = -1;
     for (int k = 0; k < 3; k++) {
@@ -158,10 +158,9 @@ Test(refit, as_trained_in_order)
         refit_with(decays[k]);
         refit_on(other);
         for (int32_t t = 0; t < made->n_trees; t++) {
-            cr_assert_eq(rw_monotone_init(scratch_ctx, &room, 2 * (size_t)made->tree[t].n_leaves),
-                         RW_OK);
-            cr_assert_eq(rw_monotone_broken(&room, direction, &made->tree[t]), -1);
-            rw_monotone_release(&room);
+            cr_assert_eq(RW_NEW(scratch_ctx, room, 2 * (size_t)made->tree[t].n_leaves), RW_OK);
+            cr_assert_eq(rw_monotone_broken(room, direction, &made->tree[t]), -1);
+            rw_mem_free(room);
         }
     }
     refit_with("0.5");

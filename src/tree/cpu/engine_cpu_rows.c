@@ -30,10 +30,7 @@ static size_t row_bytes(uint32_t n, int bytes)
 struct bundling {
     const struct rw_bins *bins;
     uint8_t *code, *next; /* [n_docs] the bundle's codes; scratch */
-    uint32_t step, n_sample;
-    uint8_t *sample;         /* [n_features][n_sample] codes of every step-th document */
-    uint8_t *few, *few_next; /* [n_sample] the bundle's of these documents; scratch */
-    uint32_t most;           /* codes of a bundle */
+    uint32_t most;        /* codes of a bundle */
     uint8_t code_of[RW_CPU_BUNDLE_FEATURES][256];
 };
 
@@ -42,40 +39,31 @@ static int may_share(const struct rw_bins *bins, uint32_t f)
     return !bins->codes[f].row && rw_cuts_n_codes(bins->cuts, f) <= RW_CPU_SHARED;
 }
 
-static void take_sample(const uint8_t *code, const struct bundling *b, uint8_t *to)
+/* Codes of the n_codes of a bundle with one more feature, in `next`. Returns their number, or 0:
+ * more than `most`. Documents here and there come first, for features that do not fit show it in a
+ * few of them. */
+static uint32_t join(const struct bundling *b, uint32_t n_codes, const uint8_t *more,
+                     uint8_t pair[256][2])
 {
-    for (uint32_t i = 0; i < b->n_sample; i++)
-        to[i] = code[(size_t)i * b->step];
-}
-
-static int take_samples(void *job, struct rw_share *share)
-{
-    const struct bundling *b = job;
-    for (uint64_t f, end; rw_share_next(share, &f, &end);) {
-        if (may_share(b->bins, (uint32_t)f))
-            take_sample(b->bins->codes[f].code, b, b->sample + f * b->n_sample);
-    }
-    return RW_OK;
-}
-
-/* Codes of the n_codes of a bundle with one more feature, of n documents, in `next`. Returns their
- * number, or 0: more than `most`. */
-static uint32_t join(const uint8_t *code, uint32_t n_codes, const uint8_t *more, uint32_t n,
-                     uint32_t most, uint8_t *next, uint8_t pair[256][2])
-{
+    enum { RUN = 16, RUNS = 256 };
+    const size_t n_docs = b->bins->n_docs, step = (n_docs / (RUN * RUNS) + 1) * RUN;
     uint16_t number[256][RW_CPU_SHARED]; /* of each pair that was met */
     uint32_t n_joint = 0;
     memset(number, 0xff, n_codes * sizeof(number[0]));
-    for (uint32_t i = 0; i < n; i++) {
-        uint16_t *at = &number[code[i]][more[i]];
-        if (*at == UINT16_MAX) {
-            if (n_joint == most)
-                return 0;
-            pair[n_joint][0] = code[i];
-            pair[n_joint][1] = more[i];
-            *at = (uint16_t)n_joint++;
+    for (size_t first = 0; first < step; first += RUN) {
+        for (size_t run = first; run < n_docs; run += step) {
+            for (size_t i = run; i < n_docs && i < run + RUN; i++) {
+                uint16_t *at = &number[b->code[i]][more[i]];
+                if (*at == UINT16_MAX) {
+                    if (n_joint == b->most)
+                        return 0;
+                    pair[n_joint][0] = b->code[i];
+                    pair[n_joint][1] = more[i];
+                    *at = (uint16_t)n_joint++;
+                }
+                b->next[i] = (uint8_t)*at;
+            }
         }
-        next[i] = (uint8_t)*at;
     }
     return n_joint;
 }
@@ -84,11 +72,7 @@ static uint32_t join(const uint8_t *code, uint32_t n_codes, const uint8_t *more,
 static void try_feature(struct bundling *b, struct rw_cpu_bundle *bundle, uint32_t f)
 {
     uint8_t pair[256][2], code_of[RW_CPU_BUNDLE_FEATURES][256];
-    if (b->step > 1 && !join(b->few, bundle->n_codes, b->sample + (size_t)f * b->n_sample,
-                             b->n_sample, b->most, b->few_next, pair))
-        return;
-    const uint32_t n = join(b->code, bundle->n_codes, b->bins->codes[f].code, b->bins->n_docs,
-                            b->most, b->next, pair);
+    const uint32_t n = join(b, bundle->n_codes, b->bins->codes[f].code, pair);
     if (n == 0)
         return;
     for (uint32_t code = 0; code < n; code++) {
@@ -102,7 +86,6 @@ static void try_feature(struct bundling *b, struct rw_cpu_bundle *bundle, uint32
     uint8_t *const joined = b->next;
     b->next = b->code;
     b->code = joined;
-    take_sample(b->code, b, b->few);
 }
 
 /* Makes bundles of the narrow features; taken: [n_features], written. */
@@ -118,15 +101,9 @@ static int bundle_features(struct rw_cpu *cpu, struct rw_arena *arena, struct rw
     RW_TRY(RW_NEW(ctx, b, 1));
     b->bins = bins;
     b->most = n_docs / TOGETHER < TOGETHER ? n_docs / TOGETHER : TOGETHER;
-    b->step = n_docs / SAMPLE + 1;
-    b->n_sample = (n_docs + b->step - 1) / b->step;
-    RW_TRY(RW_NEW_RAW(ctx, room, 2 * (size_t)n_docs + (2 + (size_t)n_features) * b->n_sample));
+    RW_TRY(RW_NEW_RAW(ctx, room, 2 * (size_t)n_docs));
     b->code = room;
     b->next = b->code + n_docs;
-    b->few = b->next + n_docs;
-    b->few_next = b->few + b->n_sample;
-    b->sample = b->few_next + b->n_sample;
-    rw_parallel(ctx, ctx->n_threads, n_features, 1, take_samples, b);
     for (uint32_t f = 0; f < n_features; f++) {
         if (taken[f] || !may_share(bins, f) || rw_cuts_n_codes(bins->cuts, f) > b->most)
             continue;
@@ -134,7 +111,6 @@ static int bundle_features(struct rw_cpu *cpu, struct rw_arena *arena, struct rw
         *bundle = (struct rw_cpu_bundle){
             .n = 1, .feature = {f}, .n_codes = rw_cuts_n_codes(bins->cuts, f)};
         memcpy(b->code, bins->codes[f].code, n_docs);
-        memcpy(b->few, b->sample + (size_t)f * b->n_sample, b->n_sample);
         for (uint32_t code = 0; code < bundle->n_codes; code++)
             b->code_of[0][code] = (uint8_t)code;
         int tries = 0;

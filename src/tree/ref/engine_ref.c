@@ -161,7 +161,9 @@ static void try_sets(const struct rw_ref *ref, uint32_t f, const struct rw_cell 
         *best = rw_host_set_split(cuts, best->slot, f, &found);
 }
 
-void rw_ref_best_split(const struct rw_ref *ref, const struct rw_cell *cells, int32_t slot,
+/* The best split of a node from its canonical histogram: cells [n_codes of each feature, adjoined];
+ * the oracle of every split search. */
+static void best_split(const struct rw_ref *ref, const struct rw_cell *cells, int32_t slot,
                        struct rw_split *out)
 {
     const struct rw_cuts *cuts = cuts_of(ref);
@@ -192,7 +194,7 @@ static int ref_best_splits(struct rw_engine *engine, const int32_t *slots, int n
 {
     struct rw_ref *ref = ref_of(engine);
     for (int i = 0; i < n; i++)
-        rw_ref_best_split(ref, ref->cell[slots[i]], slots[i], &out[i]);
+        best_split(ref, ref->cell[slots[i]], slots[i], &out[i]);
     return RW_OK;
 }
 
