@@ -478,17 +478,6 @@ static uint64_t line_of(const struct parsing *p)
     return p->line - 1 + (uint64_t)XML_GetCurrentLineNumber(p->parser);
 }
 
-/* Room for n more bytes, and a 0, of an element's text or of its name and attributes. NULL after a
- * failure. */
-static char *add_bytes(struct parsing *p, char **to, size_t *n_have, size_t *room, size_t n)
-{
-    if (rw_keep(p->source, RW_ARENA_GROW(p->source->ctx, p->arena, *to, *room, *n_have + n + 1)) <
-        0)
-        return NULL;
-    *n_have += n;
-    return *to + *n_have - n;
-}
-
 static int is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
@@ -498,14 +487,20 @@ static void XMLCALL on_begin(void *user, const char *name, const char **attribut
 {
     struct parsing *p = user;
     struct rw_xml *parent = p->open, *made = NULL;
-    size_t n = 0, room = 0;
-    char *at = NULL;
+    size_t n = strlen(name) + 2; /* of the name, then each attribute and its value, then "" */
+    for (const char **at = attribute; *at; at++)
+        n += strlen(*at) + 1;
     if (p->source->status < 0 ||
-        rw_keep(p->source, RW_ARENA_NEW(p->source->ctx, p->arena, made, 1)) < 0) {
+        rw_keep(p->source, RW_ARENA_NEW(p->source->ctx, p->arena, made, 1)) < 0 ||
+        rw_keep(p->source, RW_ARENA_NEW(p->source->ctx, p->arena, made->name, n)) < 0) {
         XML_StopParser(p->parser, XML_FALSE);
         return;
     }
-    *made = (struct rw_xml){.parent = parent, .line = line_of(p)};
+    char *to = made->name;
+    for (const char *text = name; text; text = *attribute++)
+        to = stpcpy(to, text) + 1;
+    made->parent = parent;
+    made->line = line_of(p);
     if (!parent)
         p->root = made;
     else if (!parent->child)
@@ -515,13 +510,6 @@ static void XMLCALL on_begin(void *user, const char *name, const char **attribut
     if (parent)
         parent->last = made;
     p->open = made;
-    /* the name, then each attribute and its value, then "" */
-    for (const char *text = name; text; text = *attribute ? *attribute++ : NULL) {
-        at = add_bytes(p, &made->name, &n, &room, strlen(text) + 1);
-        if (at)
-            memcpy(at, text, strlen(text) + 1);
-    }
-    add_bytes(p, &made->name, &n, &room, 1);
 }
 
 static void XMLCALL on_end(void *user, const char *name)
@@ -546,9 +534,11 @@ static void XMLCALL on_text(void *user, const char *text, int n)
         return;
     for (; e->n_text == 0 && n > 0 && is_blank(*text); text++)
         n--;
-    char *at = n > 0 ? add_bytes(p, &e->text, &e->n_text, &e->room, (size_t)n) : NULL;
-    if (at)
-        memcpy(at, text, (size_t)n);
+    if (n <= 0 || rw_keep(p->source, RW_ARENA_GROW(p->source->ctx, p->arena, e->text, e->room,
+                                                   e->n_text + (size_t)n + 1)) < 0)
+        return;
+    memcpy(e->text + e->n_text, text, (size_t)n);
+    e->n_text += (size_t)n;
 }
 
 static void XMLCALL on_doctype(void *user, const char *name, const char *system_id,

@@ -190,12 +190,23 @@ static int write_pmml(const struct rw_ensemble *e, struct rw_put *put)
 
 /* ------------------------------------------------------------------ in */
 
-/* Where an element may stand: its name, in which other; the root in none. */
-static const char places[] =
-    "PMML< Header<PMML Application<Header DataDictionary<PMML DataField<DataDictionary "
-    "MiningModel<PMML MiningSchema<MiningModel MiningSchema<TreeModel MiningField<MiningSchema "
-    "Segmentation<MiningModel Segment<Segmentation True<Segment TreeModel<Segment Node<TreeModel "
-    "Node<Node True<Node SimplePredicate<Node SimpleSetPredicate<Node Array<SimpleSetPredicate";
+/* What may stand in an element; nothing in others. The root stands in "". */
+static const struct {
+    const char *name, *inside;
+} places[] = {
+    {"Node", "Node SimplePredicate SimpleSetPredicate True"},
+    {"SimpleSetPredicate", "Array"},
+    {"", "PMML"},
+    {"PMML", "Header DataDictionary MiningModel"},
+    {"Header", "Application"},
+    {"DataDictionary", "DataField"},
+    {"MiningModel", "MiningSchema Segmentation"},
+    {"MiningSchema", "MiningField"},
+    {"Segmentation", "Segment"},
+    {"Segment", "True TreeModel"},
+    {"TreeModel", "MiningSchema Node"},
+};
+enum { N_PLACES = sizeof(places) / sizeof(places[0]) };
 
 /* Attributes that decide how a document is scored. */
 static const struct {
@@ -440,14 +451,16 @@ static void read_tree(struct reading *r, const struct rw_xml *at)
 /* May it stand here, and has it the attributes that decide how a document is scored? */
 static void check_element(struct reading *r, const struct rw_xml *at)
 {
-    char place[64];
-    const int n =
-        snprintf(place, sizeof(place), "%s<%s", at->name, at->parent ? at->parent->name : "");
-    if (!rw_is_among(place, (size_t)n, places))
+    const char *in = at->parent ? at->parent->name : "";
+    size_t i = 0;
+    while (i < N_PLACES && strcmp(in, places[i].name) != 0)
+        i++;
+    if (i == N_PLACES || !rw_is_among(at->name, strlen(at->name), places[i].inside))
         rw_refuse_line(r->source, at->line, "did not expect <%.40s> here", at->name);
-    for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {
-        const char *value = rw_xml_attribute(at, fixed[i].name);
-        if (is(at, fixed[i].of) && (!value || strcmp(value, fixed[i].value) != 0))
+    for (i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {
+        const char *value =
+            is(at, fixed[i].of) ? rw_xml_attribute(at, fixed[i].name) : fixed[i].value;
+        if (!value || strcmp(value, fixed[i].value) != 0)
             rw_refuse_line(r->source, at->line, "expected %s=\"%s\"", fixed[i].name,
                            fixed[i].value);
     }
