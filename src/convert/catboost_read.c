@@ -31,7 +31,6 @@ struct entry {
 };
 struct reading {
     struct rw_source *source;
-    struct rw_ensemble *out; /* its arena has all arrays */
     struct numbered *number; /* [n] */
     size_t n, room;
     struct known *word; /* [n_words] by hash */
@@ -89,7 +88,7 @@ static void read_name(struct reading *r, const json_t *entry, uint32_t column)
     if (!name)
         rw_refuse(r->source, "feature %u: wrong 'feature_id'; expected a text", column);
     else
-        rw_keep(r->source, rw_ensemble_name(r->source->ctx, r->out, column, name));
+        rw_read_name(r->source, column, name);
 }
 
 /* ------------------------------------------------------------------ words */
@@ -106,7 +105,7 @@ static void read_words(struct reading *r, const json_t *info)
     struct rw_source *source = r->source;
     const json_t *words = optional_array(source, info, "cat_features_hash");
     const size_t n = json_array_size(words);
-    if (RW_READ_NEW(source, r->out, r->word, n) < 0)
+    if (RW_READ_NEW(source, r->word, n) < 0)
         return;
     for (size_t i = 0; i < n && source->status == RW_OK; i++) {
         const json_t *word = json_array_get(words, i);
@@ -147,7 +146,7 @@ static void add_category(struct reading *r, uint32_t hash, struct set *to)
 
 static void add_number(struct reading *r, enum kind kind, int64_t said, struct rw_ens_node node)
 {
-    if (RW_READ_GROW(r->source, r->out, r->number, r->room, r->n + 1) == RW_OK)
+    if (RW_READ_GROW(r->source, r->number, r->room, r->n + 1) == RW_OK)
         r->number[r->n++] = (struct numbered){kind, said, node};
 }
 
@@ -158,25 +157,24 @@ static void add_set(struct reading *r, enum kind kind, int64_t said, struct set 
                                .column = set->column,
                                .nan = set->has_missing ? RW_NAN_RIGHT : RW_NAN_LEFT};
     rw_sort_numbers(set->category, set->n);
-    rw_read_set(r->source, r->out, &node, set->category, set->n);
+    rw_read_set(r->source, &node, set->category, set->n);
     add_number(r, kind, said, node);
 }
 
 /* ------------------------------------------------------------------ values */
 
 /* All columns by categories have the words of the file, which tests list by their numbers. */
-static int name_words(struct reading *r, uint32_t column)
+static void name_words(struct reading *r, uint32_t column)
 {
-    struct rw_ensemble *out = r->out;
+    struct rw_ens_categories *categories = r->source->out->categories;
     const char **text;
-    if (r->n_entries > 0) {
-        out->categories[column] = out->categories[r->entry[0].column];
-        return RW_OK;
-    }
-    RW_TRY(RW_ARENA_NEW(r->source->ctx, &out->arena, text, r->n_words));
+    if (r->n_entries > 0)
+        categories[column] = categories[r->entry[0].column];
+    if (r->n_entries > 0 || RW_READ_NEW(r->source, text, r->n_words) < 0)
+        return;
     for (uint32_t i = 0; i < r->n_words; i++)
         text[i] = r->word[i].text;
-    return rw_ensemble_categories(r->source->ctx, out, column, NULL, text, r->n_words);
+    rw_read_words(r->source, column, text, r->n_words);
 }
 
 static void read_entry(struct reading *r, const json_t *from)
@@ -185,11 +183,13 @@ static void read_entry(struct reading *r, const json_t *from)
     const json_t *values = optional_array(source, from, "values");
     const struct entry entry = {rw_json_integer(source, from, "feature_index", 0, INT32_MAX),
                                 (uint32_t)rw_json_integer(source, from, "flat_feature_index", 0,
-                                                          (int64_t)r->out->n_columns - 1)};
-    if (source->status < 0 || rw_keep(source, name_words(r, entry.column)) < 0)
+                                                          (int64_t)r->source->out->n_columns - 1)};
+    if (source->status == RW_OK)
+        name_words(r, entry.column);
+    if (source->status < 0)
         return;
     r->entry[r->n_entries++] = entry;
-    r->out->column_had[entry.column] = 1;
+    r->source->out->column_had[entry.column] = 1;
     read_name(r, from, entry.column);
     for (size_t i = 0; i < json_array_size(values) && source->status == RW_OK; i++) {
         struct set set = {.column = entry.column};
@@ -325,11 +325,11 @@ static void read_floats(struct reading *r, const json_t *features)
     for (size_t i = 0; source->status == RW_OK && i < json_array_size(features); i++) {
         const json_t *entry = json_array_get(features, i);
         const uint32_t column = (uint32_t)rw_json_integer(source, entry, "flat_feature_index", 0,
-                                                          (int64_t)r->out->n_columns - 1);
+                                                          (int64_t)r->source->out->n_columns - 1);
         const int64_t index = rw_json_integer(source, entry, "feature_index", 0, RW_MAX_FEATURE);
         if (source->status < 0)
             return;
-        r->out->column_had[column] = 1;
+        r->source->out->column_had[column] = 1;
         read_borders(r, entry, index, column);
     }
 }
@@ -349,11 +349,11 @@ static void read_features(struct reading *r, const json_t *root)
             last = flat > last ? flat : last;
         }
     }
-    rw_set_columns(source, r->out, (uint64_t)(last + 1));
+    rw_set_columns(source, (uint64_t)(last + 1));
     if (source->status == RW_OK)
         read_floats(r, kinds[0]);
     const json_t *statistics = optional_array(source, info, "ctrs");
-    if (source->status < 0 || RW_READ_NEW(source, r->out, r->entry, json_array_size(kinds[1])) < 0)
+    if (source->status < 0 || RW_READ_NEW(source, r->entry, json_array_size(kinds[1])) < 0)
         return;
     read_words(r, info);
     for (size_t i = 0; i < json_array_size(kinds[1]) && source->status == RW_OK; i++)
@@ -439,7 +439,7 @@ static void read_oblivious(struct reading *r, const json_t *from)
     const json_t *leaves = rw_json_array(source, from, "leaf_values", -1);
     const json_t *weights = optional_array(source, from, "leaf_weights");
     const size_t depth = json_array_size(splits), n_values = json_array_size(leaves);
-    const int32_t n_leaves = 1 << (depth <= DEEPEST ? depth : 0), t = r->out->n_trees + 1;
+    const int32_t n_leaves = 1 << (depth <= DEEPEST ? depth : 0), t = r->source->out->n_trees + 1;
     if (depth > DEEPEST)
         rw_refuse(source, "tree %d: %zu levels; expected at most %d", t, depth, DEEPEST);
     else if (n_values > (size_t)n_leaves && n_values % (size_t)n_leaves == 0)
@@ -447,7 +447,7 @@ static void read_oblivious(struct reading *r, const json_t *from)
     else if (n_values != (size_t)n_leaves)
         rw_refuse(source, "tree %d: %zu 'leaf_values'; %zu splits make %d leaves", t, n_values,
                   depth, n_leaves);
-    struct rw_ens_tree *tree = rw_add_tree(source, r->out, 2 * n_leaves - 1);
+    struct rw_ens_tree *tree = rw_add_tree(source, 2 * n_leaves - 1);
     for (int32_t i = 0, level = -1; tree && i < n_leaves - 1; i++) {
         level += (i & (i + 1)) == 0; /* levels begin at 0, 1, 3, 7, ... */
         read_split(r, json_array_get(splits, depth - 1 - (size_t)level), &tree->node[i]);
@@ -475,14 +475,15 @@ static void read_trees(struct reading *r, const json_t *root)
         if (is_oblivious)
             read_oblivious(r, json_array_get(trees, i));
         else
-            rw_read_tree(source, json_array_get(trees, i), read_node, r, r->out);
+            rw_read_tree(source, json_array_get(trees, i), read_node, r);
     }
 }
 
 /* [scale, [bias]], or [scale, bias] of earlier versions: the bias is added to the scaled sum. */
-static void read_scale(struct rw_source *source, const json_t *root, struct rw_ensemble *out)
+static void read_scale(struct rw_source *source, const json_t *root)
 {
     static const char name[] = "scale_and_bias";
+    struct rw_ensemble *out = source->out;
     if (!json_object_get(root, name))
         return;
     const json_t *both = rw_json_array(source, root, name, 2);
@@ -498,16 +499,16 @@ static void read_scale(struct rw_source *source, const json_t *root, struct rw_e
         out->tree[t].weight = scale;
 }
 
-int rw_catboost_parse(struct rw_source *source, struct rw_ensemble *out)
+int rw_catboost_parse(struct rw_source *source)
 {
-    struct reading r = {.source = source, .out = out};
+    struct reading r = {.source = source};
     /* Parameters that nobody set are 2^64 - 1 there. */
     RW_SCOPED(json_decref) json_t *root = rw_json_load(source, JSON_DECODE_INT_AS_REAL);
     if (root) {
         check_loss(source, root);
         read_features(&r, root);
         read_trees(&r, root);
-        read_scale(source, root, out);
+        read_scale(source, root);
     }
     return source->status;
 }

@@ -140,6 +140,7 @@ struct rw_source {
     const struct rw_ensemble *names;
     int status;                           /* the first failure */
     const struct rw_model_format *format; /* that the file should have; NULL: of no model */
+    struct rw_ensemble *out;              /* what is read; its arena has what readers allocate */
 };
 
 /* Text, or bytes, that grows. Zero-initialise; after a failure nothing is added any more. */
@@ -187,7 +188,7 @@ struct rw_model_format {
     uint32_t most_category; /* of numbers */
     int (*write)(const struct rw_ensemble *ensemble, struct rw_put *put);
     /* NULL: only what would be written can be verified, not what was */
-    int (*parse)(struct rw_source *source, struct rw_ensemble *ensemble);
+    int (*parse)(struct rw_source *source);
 };
 #define RW_MODEL_FORMAT(name, file) extern const struct rw_model_format rw_to_##name;
 #include "convert/formats.def"
@@ -350,15 +351,18 @@ int rw_source_no_memory(struct rw_source *source);
 int rw_is_number(const char *text, size_t n, double *out);
 
 /* An array of the ensemble's arena, for parsers. A status, which the source keeps. */
-#define RW_READ_NEW(source, out, pointer, n) \
-    rw_keep((source), RW_ARENA_NEW((source)->ctx, &(out)->arena, pointer, n))
-#define RW_READ_GROW(source, out, pointer, room, n) \
-    rw_keep((source), RW_ARENA_GROW((source)->ctx, &(out)->arena, pointer, room, n))
+#define RW_READ_NEW(source, pointer, n) \
+    rw_keep((source), RW_ARENA_NEW((source)->ctx, &(source)->out->arena, pointer, n))
+#define RW_READ_GROW(source, pointer, room, n) \
+    rw_keep((source), RW_ARENA_GROW((source)->ctx, &(source)->out->arena, pointer, room, n))
 
 /* Makes a node a split by n categories, ascending; its column gets categories by numbers if it has
  * none yet. */
-void rw_read_set(struct rw_source *source, struct rw_ensemble *out, struct rw_ens_node *node,
-                 const uint32_t *category, size_t n);
+void rw_read_set(struct rw_source *source, struct rw_ens_node *node, const uint32_t *category,
+                 size_t n);
+/* The column's values are these words, which are copied; NULL: they are numbers. */
+void rw_read_words(struct rw_source *source, uint32_t column, const char *const *word, size_t n);
+void rw_read_name(struct rw_source *source, uint32_t column, const char *name);
 void rw_sort_numbers(uint32_t *number, size_t n);
 int rw_by_number(const void *a, const void *b);
 /* Sorts records and keeps one of those that compare as equal. Returns how many there are then. */
@@ -369,11 +373,11 @@ typedef void (*rw_read_node_fn)(struct rw_source *source, const void *from,
 /* Adds the tree below `root`, and goes down to children as far as `read` gives some. NULL after a
  * failure. */
 struct rw_ens_tree *rw_read_tree(struct rw_source *source, const void *root, rw_read_node_fn read,
-                                 void *user, struct rw_ensemble *out);
+                                 void *user);
 /* rw_ensemble_add_tree, and rw_ensemble_set_columns of at most RW_MAX_FEATURE + 2, for parsers;
  * NULL and a status after a failure. */
-struct rw_ens_tree *rw_add_tree(struct rw_source *source, struct rw_ensemble *out, int32_t n_nodes);
-int rw_set_columns(struct rw_source *source, struct rw_ensemble *out, uint64_t n);
+struct rw_ens_tree *rw_add_tree(struct rw_source *source, int32_t n_nodes);
+int rw_set_columns(struct rw_source *source, uint64_t n);
 
 /* JSON from files that nobody vouches for: every look-up says what was expected, and keeps it in
  * the source's status. */
@@ -424,9 +428,8 @@ struct rw_xml {
 };
 
 /* Parses text, [n], whose first line is the file's line `line`. Returns the root, which is in the
- * arena; NULL after a failure. */
-struct rw_xml *rw_xml_parse(struct rw_source *source, const char *text, size_t n, uint64_t line,
-                            struct rw_arena *arena);
+ * ensemble's arena; NULL after a failure. */
+struct rw_xml *rw_xml_parse(struct rw_source *source, const char *text, size_t n, uint64_t line);
 /* Without blanks around it; "" if it has none, or elements inside. */
 const char *rw_xml_text(const struct rw_xml *element);
 /* NULL: it does not have it. */
@@ -448,4 +451,4 @@ int rw_catboost_hash_of_key(uint64_t key, uint32_t *hash);
  * there is none. Finite. */
 void rw_catboost_put_double(struct rw_put *put, double value);
 /* The format's `parse`. */
-int rw_catboost_parse(struct rw_source *source, struct rw_ensemble *out);
+int rw_catboost_parse(struct rw_source *source);

@@ -210,8 +210,8 @@ static int parse(struct rw_ctx *ctx, const struct rw_model_format *format, const
     size_t n;
     RW_TRY(rw_input_open(ctx, path, &input));
     RW_TRY(rw_input_read_all(ctx, input, &text, &n));
-    struct rw_source source = {ctx, rw_input_name(input), text, n, names, RW_OK, format};
-    const int status = format->parse(&source, out);
+    struct rw_source source = {ctx, rw_input_name(input), text, n, names, RW_OK, format, out};
+    const int status = format->parse(&source);
     if (status == RW_ERR_FORMAT && !names) /* of an export, which is in the format, not asked */
         return other_format(ctx, format, &source, status);
     RW_TRY(status);
@@ -404,7 +404,7 @@ int rw_feature_set_read(struct rw_ctx *ctx, const char *path, struct rw_feature_
     *out = (struct rw_feature_set){.path = path};
     RW_TRY(rw_input_open(ctx, path, &input));
     RW_TRY(rw_input_read_all(ctx, input, &text, &n));
-    struct rw_source source = {ctx, path, text, n, NULL, RW_OK, NULL};
+    struct rw_source source = {.ctx = ctx, .path = path, .text = text, .n = n};
     read_set(&source, out);
     if (source.status < 0)
         rw_feature_set_release(out);

@@ -112,4 +112,4 @@ static inline int rw_onnx_add(struct rw_ctx *ctx, struct rw_onnx *onnx, enum rw_
 }
 /* onnx_read.c: the node as it stands in the file; the format's `parse`. */
 int rw_onnx_read(struct rw_source *source, int five, struct rw_onnx *out);
-int rw_onnx_parse(struct rw_source *source, struct rw_ensemble *out);
+int rw_onnx_parse(struct rw_source *source);

@@ -325,7 +325,6 @@ enum { NONE = -1 }; /* the position of what is in no tree yet; the next of no te
 struct making {
     struct rw_source *source;
     struct rw_onnx *onnx;
-    struct rw_ensemble *out; /* its arena has all arrays */
     size_t n_nodes, n_items;
     struct links {
         int32_t child[2]; /* items, of a node that a tree has */
@@ -371,7 +370,7 @@ static void check_all(struct making *m)
         rw_refuse(m->source, "'n_targets' is not 1");
     if (n_base > 1)
         rw_refuse(m->source, "'base_values' has %zu elements; expected 1", n_base);
-    m->out->base = n_base ? real_at(m, ONNX_BASE, 0) : 0;
+    m->source->out->base = n_base ? real_at(m, ONNX_BASE, 0) : 0;
     for (const struct rw_onnx_attribute *row = rw_onnx_attributes(m->onnx->five); row->name;
          row++) {
         const size_t expected = row->list < ONNX_LEAF_TREE ? m->n_nodes : n_leaves;
@@ -410,7 +409,7 @@ static void add_category(struct making *m, size_t node, double value)
 {
     if (!(value >= 0 && value <= (double)RW_MAX_CATEGORY_ID && value == floor(value)))
         rw_refuse(m->source, "node %zu: %g is no category: a whole number from 0 on", node, value);
-    else if (RW_READ_GROW(m->source, m->out, m->category, m->room, m->n_categories + 1) == RW_OK)
+    else if (RW_READ_GROW(m->source, m->category, m->room, m->n_categories + 1) == RW_OK)
         m->category[m->n_categories++] = (uint32_t)value;
 }
 
@@ -436,7 +435,7 @@ static void make_set(struct making *m, size_t at, struct rw_ens_node *node)
         rw_refuse(m->source, "node %zu: a categorical split, but the input's width is not known",
                   at);
     rw_sort_numbers(m->category, m->n_categories);
-    rw_read_set(m->source, m->out, node, m->category, m->n_categories);
+    rw_read_set(m->source, node, m->category, m->n_categories);
 }
 
 /* x >= t and x > t are x < t and x <= t with the children swapped. NaN: false, whichever child that
@@ -542,7 +541,7 @@ static void make_tree(struct making *m, int32_t root)
         for (int side = 0; side < 2 && m->source->status == RW_OK; side++)
             add_item(m, m->node[item].child[side]);
     }
-    struct rw_ens_tree *tree = rw_add_tree(m->source, m->out, (int32_t)m->n_of_tree);
+    struct rw_ens_tree *tree = rw_add_tree(m->source, (int32_t)m->n_of_tree);
     if (!tree)
         return;
     rw_sort_numbers(m->item + 1, m->n_of_tree - 1);
@@ -592,8 +591,7 @@ static void sort_nodes(struct making *m, struct key *key)
                       (long long)key[i].id);
     }
     for (enum rw_onnx_list list = ONNX_TREE; list < ONNX_LEAF_TREE; list++) {
-        if (m->source->status < 0 || n_of(m, list) != n ||
-            RW_READ_NEW(m->source, m->out, sorted, n) < 0)
+        if (m->source->status < 0 || n_of(m, list) != n || RW_READ_NEW(m->source, sorted, n) < 0)
             continue;
         for (size_t i = 0; i < n; i++)
             sorted[i] = int_at(m, list, key[i].at);
@@ -618,7 +616,7 @@ static void number_leaves(struct making *m, const struct key *key, int64_t *leaf
     const size_t n = m->n_nodes, n_weights = n_of(m, ONNX_LEAF_WEIGHT);
     unsigned char *has;
     int64_t *weight, n_leaves = 0;
-    if (RW_READ_NEW(m->source, m->out, has, n) < 0 || RW_READ_NEW(m->source, m->out, weight, n) < 0)
+    if (RW_READ_NEW(m->source, has, n) < 0 || RW_READ_NEW(m->source, weight, n) < 0)
         return;
     for (size_t k = 0; k < n; k++)
         leaf[k] = mode_of(m, k) == ONNX_LEAF ? n_leaves++ : NONE;
@@ -668,10 +666,9 @@ static void make_regressor(struct making *m)
     unsigned char *has_parent;
     int64_t *leaf, *is_leaf_of[2];
     struct key *key;
-    if (RW_READ_NEW(m->source, m->out, key, n) < 0 || RW_READ_NEW(m->source, m->out, leaf, n) < 0 ||
-        RW_READ_NEW(m->source, m->out, has_parent, n) < 0 ||
-        RW_READ_NEW(m->source, m->out, is_leaf_of[0], n) < 0 ||
-        RW_READ_NEW(m->source, m->out, is_leaf_of[1], n) < 0)
+    if (RW_READ_NEW(m->source, key, n) < 0 || RW_READ_NEW(m->source, leaf, n) < 0 ||
+        RW_READ_NEW(m->source, has_parent, n) < 0 || RW_READ_NEW(m->source, is_leaf_of[0], n) < 0 ||
+        RW_READ_NEW(m->source, is_leaf_of[1], n) < 0)
         return;
     sort_nodes(m, key);
     if (m->source->status == RW_OK)
@@ -747,13 +744,13 @@ static void make(struct making *m)
     const uint64_t n_columns = (uint64_t)m->onnx->n_columns;
     m->n_nodes = n_of(m, ONNX_FEATURE);
     check_all(m);
-    if (n_columns > 0 && rw_set_columns(m->source, m->out, n_columns) == RW_OK) {
-        memset(m->out->column_had, 1, m->out->n_columns);
-        m->out->column_name = NULL;
+    if (n_columns > 0 && rw_set_columns(m->source, n_columns) == RW_OK) {
+        memset(m->source->out->column_had, 1, m->source->out->n_columns);
+        m->source->out->column_name = NULL;
     }
-    if (m->source->status < 0 || RW_READ_NEW(m->source, m->out, m->node, m->n_nodes) < 0 ||
-        RW_READ_NEW(m->source, m->out, m->position, m->n_items) < 0 ||
-        RW_READ_NEW(m->source, m->out, m->item, m->n_items) < 0)
+    if (m->source->status < 0 || RW_READ_NEW(m->source, m->node, m->n_nodes) < 0 ||
+        RW_READ_NEW(m->source, m->position, m->n_items) < 0 ||
+        RW_READ_NEW(m->source, m->item, m->n_items) < 0)
         return;
     for (size_t i = 0; i < m->n_items; i++)
         m->position[i] = NONE;
@@ -767,10 +764,10 @@ static void make(struct making *m)
         make_root(m, int_at(m, ONNX_ROOT, i));
 }
 
-int rw_onnx_parse(struct rw_source *source, struct rw_ensemble *out)
+int rw_onnx_parse(struct rw_source *source)
 {
     struct rw_onnx onnx = {0};
-    struct making m = {.source = source, .onnx = &onnx, .out = out};
+    struct making m = {.source = source, .onnx = &onnx};
     if (rw_onnx_read(source, source->format == &rw_to_onnx5, &onnx) == RW_OK)
         make(&m);
     rw_arena_free(&onnx.arena);

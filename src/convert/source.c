@@ -47,22 +47,22 @@ int rw_is_number(const char *text, size_t n, double *out)
 
 /* ------------------------------------------------------------------ trees */
 
-struct rw_ens_tree *rw_add_tree(struct rw_source *source, struct rw_ensemble *out, int32_t n_nodes)
+struct rw_ens_tree *rw_add_tree(struct rw_source *source, int32_t n_nodes)
 {
     struct rw_ens_tree *tree = NULL;
     if (source->status == RW_OK)
-        source->status = rw_ensemble_add_tree(source->ctx, out, n_nodes, &tree);
+        source->status = rw_ensemble_add_tree(source->ctx, source->out, n_nodes, &tree);
     return source->status == RW_OK ? tree : NULL;
 }
 
-int rw_set_columns(struct rw_source *source, struct rw_ensemble *out, uint64_t n)
+int rw_set_columns(struct rw_source *source, uint64_t n)
 {
     if (n > RW_MAX_FEATURE + 2)
         rw_refuse(source, "%llu features; expected at most %d", (unsigned long long)n,
                   RW_FEATURE_IDS);
-    return source->status < 0
-               ? source->status
-               : rw_keep(source, rw_ensemble_set_columns(source->ctx, out, (uint32_t)n));
+    if (source->status == RW_OK)
+        source->status = rw_ensemble_set_columns(source->ctx, source->out, (uint32_t)n);
+    return source->status;
 }
 
 int rw_by_number(const void *a, const void *b)
@@ -90,17 +90,28 @@ void rw_sort_numbers(uint32_t *number, size_t n)
         qsort(number, n, sizeof(*number), rw_by_number);
 }
 
-void rw_read_set(struct rw_source *source, struct rw_ensemble *out, struct rw_ens_node *node,
-                 const uint32_t *category, size_t n)
+void rw_read_name(struct rw_source *source, uint32_t column, const char *name)
+{
+    if (source->status == RW_OK)
+        source->status = rw_ensemble_name(source->ctx, source->out, column, name);
+}
+
+void rw_read_words(struct rw_source *source, uint32_t column, const char *const *word, size_t n)
+{
+    const uint32_t numbers[] = {0};
+    if (source->status == RW_OK)
+        source->status = rw_ensemble_categories(source->ctx, source->out, column,
+                                                word ? NULL : numbers, word, (uint32_t)n);
+}
+
+void rw_read_set(struct rw_source *source, struct rw_ens_node *node, const uint32_t *category,
+                 size_t n)
 {
     node->by_category = 1;
     node->threshold = 0;
-    if (source->status < 0)
-        return;
-    if (n == 0 ||
-        rw_keep(source, rw_ensemble_list(source->ctx, out, node, category, (uint32_t)n)) == RW_OK)
-        rw_keep(source, rw_ensemble_categories(source->ctx, out, node->column,
-                                               (const uint32_t[]){0}, NULL, 0));
+    if (source->status == RW_OK && n > 0)
+        source->status = rw_ensemble_list(source->ctx, source->out, node, category, (uint32_t)n);
+    rw_read_words(source, node->column, NULL, 0);
 }
 
 struct pending {
@@ -109,9 +120,9 @@ struct pending {
 };
 
 struct rw_ens_tree *rw_read_tree(struct rw_source *source, const void *root, rw_read_node_fn read,
-                                 void *user, struct rw_ensemble *out)
+                                 void *user)
 {
-    struct rw_ens_tree *tree = rw_add_tree(source, out, 1);
+    struct rw_ens_tree *tree = rw_add_tree(source, 1);
     struct pending *stack = NULL;
     size_t room = 0, n = 0;
     if (!tree || rw_keep(source, RW_GROW(source->ctx, stack, room, 2)) < 0)
@@ -122,7 +133,7 @@ struct rw_ens_tree *rw_read_tree(struct rw_source *source, const void *root, rw_
         const void *child[2] = {NULL, NULL};
         read(source, now.from, &tree->node[now.node], child, user);
         if (source->status < 0 || !child[0] ||
-            rw_keep(source, rw_ensemble_split(source->ctx, out, tree, now.node)) < 0 ||
+            rw_keep(source, rw_ensemble_split(source->ctx, source->out, tree, now.node)) < 0 ||
             rw_keep(source, RW_GROW(source->ctx, stack, room, n + 2)) < 0)
             continue;
         stack[n++] = (struct pending){child[1], tree->node[now.node].right};
@@ -468,7 +479,6 @@ json_t *rw_ubjson_load(struct rw_source *source)
 struct parsing {
     struct rw_source *source;
     XML_Parser parser;
-    struct rw_arena *arena;
     uint64_t line;
     struct rw_xml *root, *open; /* open: the innermost element that has not ended */
 };
@@ -490,9 +500,8 @@ static void XMLCALL on_begin(void *user, const char *name, const char **attribut
     size_t n = strlen(name) + 2; /* of the name, then each attribute and its value, then "" */
     for (const char **at = attribute; *at; at++)
         n += strlen(*at) + 1;
-    if (p->source->status < 0 ||
-        rw_keep(p->source, RW_ARENA_NEW(p->source->ctx, p->arena, made, 1)) < 0 ||
-        rw_keep(p->source, RW_ARENA_NEW(p->source->ctx, p->arena, made->name, n)) < 0) {
+    if (p->source->status < 0 || RW_READ_NEW(p->source, made, 1) < 0 ||
+        RW_READ_NEW(p->source, made->name, n) < 0) {
         XML_StopParser(p->parser, XML_FALSE);
         return;
     }
@@ -534,8 +543,7 @@ static void XMLCALL on_text(void *user, const char *text, int n)
         return;
     for (; e->n_text == 0 && n > 0 && is_blank(*text); text++)
         n--;
-    if (n <= 0 || rw_keep(p->source, RW_ARENA_GROW(p->source->ctx, p->arena, e->text, e->room,
-                                                   e->n_text + (size_t)n + 1)) < 0)
+    if (n <= 0 || RW_READ_GROW(p->source, e->text, e->room, e->n_text + (size_t)n + 1) < 0)
         return;
     memcpy(e->text + e->n_text, text, (size_t)n);
     e->n_text += (size_t)n;
@@ -553,11 +561,10 @@ static void XMLCALL on_doctype(void *user, const char *name, const char *system_
     XML_StopParser(p->parser, XML_FALSE);
 }
 
-struct rw_xml *rw_xml_parse(struct rw_source *source, const char *text, size_t n, uint64_t line,
-                            struct rw_arena *arena)
+struct rw_xml *rw_xml_parse(struct rw_source *source, const char *text, size_t n, uint64_t line)
 {
     enum { PIECE = 1 << 20 };
-    struct parsing p = {.source = source, .arena = arena, .line = line};
+    struct parsing p = {.source = source, .line = line};
     enum XML_Status status = XML_STATUS_OK;
     p.parser = XML_ParserCreate(NULL);
     if (!p.parser)

@@ -236,7 +236,6 @@ struct slice {
 enum { MOST_KEYS = 14 };
 struct reading {
     struct rw_source *source;
-    struct rw_ensemble *out;
     struct slice rest; /* of the file */
     int32_t number;    /* of the tree, from 1; 0: the header */
     /* of the block at hand: keys, ended by NULL, and their values */
@@ -383,9 +382,7 @@ static void read_words(struct reading *r, size_t list, uint32_t column)
         if (!word[k])
             rw_refuse(r->source, "'pandas_categorical': expected texts and whole numbers");
     }
-    if (r->source->status == RW_OK)
-        rw_keep(r->source,
-                rw_ensemble_categories(r->source->ctx, r->out, column, NULL, word, (uint32_t)n));
+    rw_read_words(r->source, column, word, n);
 }
 
 /* Columns whose info is a list of categories; with words where the file has them. */
@@ -393,7 +390,7 @@ static void read_categories(struct reading *r, unsigned char *is_one)
 {
     enum { BY_WORDS = 2 }; /* has a list: all have one, unless what was written says otherwise */
     const struct rw_ensemble *written = r->source->names;
-    const uint32_t n_columns = r->out->n_columns;
+    const uint32_t n_columns = r->source->out->n_columns;
     uint32_t n = 0;
     for (uint32_t i = 0; r->words && i < n_columns; i++) {
         const struct rw_ens_categories *of = written ? rw_ens_categories_of(written, i) : NULL;
@@ -411,8 +408,7 @@ static void read_categories(struct reading *r, unsigned char *is_one)
         if (is_one[i] == BY_WORDS)
             read_words(r, list++, i);
         else if (is_one[i])
-            rw_keep(r->source, rw_ensemble_categories(r->source->ctx, r->out, i,
-                                                      (const uint32_t[]){0}, NULL, 0));
+            rw_read_words(r->source, i, NULL, 0);
     }
 }
 
@@ -420,9 +416,9 @@ static void read_columns(struct reading *r, int64_t n)
 {
     struct slice names = r->value[NAMES], infos = r->value[INFOS], word;
     struct rw_source *source = r->source;
-    struct rw_ensemble *out = r->out;
+    struct rw_ensemble *out = source->out;
     unsigned char *is_one = NULL; /* [n] categorical */
-    if (rw_set_columns(source, out, (uint64_t)n) < 0 ||
+    if (rw_set_columns(source, (uint64_t)n) < 0 ||
         rw_keep(source, RW_ARENA_NEW(source->ctx, &r->arena, is_one, (size_t)n)) < 0)
         return;
     for (int64_t i = 0; i < n && source->status == RW_OK; i++) {
@@ -436,7 +432,7 @@ static void read_columns(struct reading *r, int64_t n)
                  word.n ? word.text : "");
         if (strlen(name) != word.n)
             rw_refuse(source, "a feature name with a 0 byte");
-        rw_keep(source, rw_ensemble_name(source->ctx, out, (uint32_t)i, name));
+        rw_read_name(source, (uint32_t)i, name);
         if (!next_word(&infos, &word))
             rw_refuse(source, "'feature_infos' has %lld entries; expected %lld", (long long)i,
                       (long long)n);
@@ -512,7 +508,7 @@ static void read_set(struct reading *r, struct rw_ens_node *node)
             continue;
         category[n++] = k;
     }
-    rw_read_set(r->source, r->out, node, category, n); /* its info may not say that it is one */
+    rw_read_set(r->source, node, category, n); /* its info may not say that it is one */
 }
 
 /* Splits stand before leaves. */
@@ -560,7 +556,7 @@ static void read_tree(struct reading *r)
         int64_t n, least, most;
     } lists[] = {
         {VALUE, 0, n_leaves, 1, 0},
-        {FEATURE, 0, n_splits, 0, (int64_t)r->out->n_columns - 1},
+        {FEATURE, 0, n_splits, 0, (int64_t)r->source->out->n_columns - 1},
         {THRESHOLD, 0, n_splits, 1, 0},
         {DECISION, 1, n_splits, 0, 127},
         {LEFT, 0, n_splits, -n_leaves, n_leaves - 2},
@@ -575,7 +571,7 @@ static void read_tree(struct reading *r)
     }
     if (r->n_sets > 0)
         read_sets(r);
-    struct rw_ens_tree *tree = rw_add_tree(r->source, r->out, (int32_t)(2 * n_leaves - 1));
+    struct rw_ens_tree *tree = rw_add_tree(r->source, (int32_t)(2 * n_leaves - 1));
     for (int64_t i = 0; tree && i < n_splits && r->source->status == RW_OK; i++)
         read_split(r, i, n_leaves, &tree->node[i]);
     for (int64_t i = 0; tree && i < n_leaves; i++) {
@@ -611,11 +607,10 @@ static json_t *find_words(struct rw_source *source)
     return NULL;
 }
 
-static int parse_lightgbm(struct rw_source *source, struct rw_ensemble *out)
+static int parse_lightgbm(struct rw_source *source)
 {
     RW_SCOPED(json_decref) json_t *words = find_words(source);
-    struct reading r = {
-        .source = source, .out = out, .rest = {source->text, source->n}, .words = words};
+    struct reading r = {.source = source, .rest = {source->text, source->n}, .words = words};
     read_header(&r);
     while (source->status == RW_OK && r.rest.n > 0 && *r.rest.text == 'T') {
         r.number++;
@@ -713,13 +708,13 @@ static void read_node(struct rw_source *source, const void *from, struct rw_ens_
     child[1] = rw_json_object(source, from, "right_child");
 }
 
-static int parse_vespa(struct rw_source *source, struct rw_ensemble *out)
+static int parse_vespa(struct rw_source *source)
 {
     RW_SCOPED(json_decref) json_t *root = rw_json_load(source, 0);
     const json_t *trees = rw_json_array(source, root, "tree_info", -1);
     for (size_t i = 0; source->status == RW_OK && i < json_array_size(trees); i++) {
         const json_t *tree = rw_json_object(source, json_array_get(trees, i), "tree_structure");
-        rw_read_tree(source, tree, read_node, NULL, out);
+        rw_read_tree(source, tree, read_node, NULL);
     }
     return source->status;
 }

@@ -222,7 +222,6 @@ static const struct {
 
 struct reading {
     struct rw_source *source;
-    struct rw_ensemble *out;
     struct rw_query_ids column; /* names; of the fields so far, or of all that there were */
     uint32_t n_targets;
 };
@@ -374,7 +373,7 @@ static void read_predicate(const struct reading *r, const struct rw_xml *child, 
     split->threshold = threshold;
     split->by_category = kind > 0;
     if (!is_second && n > 0 && r->source->status == RW_OK)
-        rw_keep(r->source, rw_ensemble_list(r->source->ctx, r->out, split, category, n));
+        rw_keep(r->source, rw_ensemble_list(r->source->ctx, r->source->out, split, category, n));
 }
 
 /* A comparison, or <True/> in a root; then the two children of a split. */
@@ -443,9 +442,9 @@ static void read_tree(struct reading *r, const struct rw_xml *at)
             rw_refuse_line(r->source, next->line, "a second root");
     }
     if (root)
-        rw_read_tree(r->source, root, read_node, r, r->out);
+        rw_read_tree(r->source, root, read_node, r);
     else
-        rw_add_tree(r->source, r->out, 0); /* refused by rw_ensemble_check */
+        rw_add_tree(r->source, 0); /* refused by rw_ensemble_check */
 }
 
 /* May it stand here, and has it the attributes that decide how a document is scored? */
@@ -477,14 +476,15 @@ static const struct rw_xml *following(const struct rw_xml *at)
 }
 
 /* Reads what write_pmml writes. Whatever else PMML can say is refused. */
-static int parse_pmml(struct rw_source *source, struct rw_ensemble *out)
+static int parse_pmml(struct rw_source *source)
 {
     const struct rw_ensemble *names = source->names;
-    struct reading r = {.source = source, .out = out};
+    struct rw_ensemble *out = source->out;
+    struct reading r = {.source = source};
     /* Indexes by name: those of what the file was written from, else in the order of the fields. */
     for (uint32_t i = 0; names && i < names->n_columns && source->status == RW_OK; i++)
         add_column(&r, names->column_name[i]);
-    const struct rw_xml *root = rw_xml_parse(source, source->text, source->n, 1, &out->arena);
+    const struct rw_xml *root = rw_xml_parse(source, source->text, source->n, 1);
     for (const struct rw_xml *at = root; at && source->status == RW_OK; at = following(at)) {
         check_element(&r, at);
         if (is(at, "DataField"))

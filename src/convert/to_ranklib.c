@@ -138,8 +138,7 @@ static void read_split(struct rw_source *source, const void *from, struct rw_ens
     }
 }
 
-static void read_forest(struct rw_source *source, const struct rw_xml *forest,
-                        struct rw_ensemble *out)
+static void read_forest(struct rw_source *source, const struct rw_xml *forest)
 {
     for (const struct rw_xml *at = forest->child; at && source->status == RW_OK; at = at->next) {
         const struct rw_xml *split = rw_xml_child(at, "split");
@@ -150,13 +149,13 @@ static void read_forest(struct rw_source *source, const struct rw_xml *forest,
             rw_refuse_line(source, at->line, "<tree>: expected one <split>");
         const double factor = weight ? read_number(source, at, weight) : 1;
         struct rw_ens_tree *tree =
-            source->status == RW_OK ? rw_read_tree(source, split, read_split, NULL, out) : NULL;
+            source->status == RW_OK ? rw_read_tree(source, split, read_split, NULL) : NULL;
         if (tree)
             tree->weight = factor;
     }
 }
 
-static int parse_ranklib(struct rw_source *source, struct rw_ensemble *ensemble)
+static int parse_ranklib(struct rw_source *source)
 {
     const char *at = source->text, *const end = source->text + source->n;
     char first[41] = "";
@@ -174,18 +173,17 @@ static int parse_ranklib(struct rw_source *source, struct rw_ensemble *ensemble)
         stop = memchr(at, '\n', (size_t)(end - at));
         at = stop ? stop + 1 : end;
     }
-    const struct rw_xml *root =
-        rw_xml_parse(source, at, (size_t)(end - at), line, &ensemble->arena);
+    const struct rw_xml *root = rw_xml_parse(source, at, (size_t)(end - at), line);
     if (root && strcmp(root->name, "ensemble") != 0)
         rw_refuse(source, "<%.40s>; expected <ensemble>", root->name);
     else if (root)
-        read_forest(source, root, ensemble);
+        read_forest(source, root);
     return source->status;
 }
 
-static int parse_quickrank(struct rw_source *source, struct rw_ensemble *out)
+static int parse_quickrank(struct rw_source *source)
 {
-    const struct rw_xml *root = rw_xml_parse(source, source->text, source->n, 1, &out->arena);
+    const struct rw_xml *root = rw_xml_parse(source, source->text, source->n, 1);
     const struct rw_xml *forest = rw_xml_child(root, "ensemble");
     const struct rw_xml *type = rw_xml_child(rw_xml_child(root, "info"), "type");
     const char *text = type ? rw_xml_text(type) : "";
@@ -200,7 +198,7 @@ static int parse_quickrank(struct rw_source *source, struct rw_ensemble *out)
     else if (!forest)
         rw_refuse(source, "no <ensemble> in <ranker>");
     else
-        read_forest(source, forest, out);
+        read_forest(source, forest);
     return source->status;
 }
 

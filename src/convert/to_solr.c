@@ -112,7 +112,7 @@ static void read_node(struct rw_source *source, const void *from, struct rw_ens_
 }
 
 static void read_feature(struct rw_source *source, struct reading *r, const json_t *feature,
-                         uint32_t column, struct rw_ensemble *out)
+                         uint32_t column)
 {
     const char *name = rw_json_text(source, feature, "name");
     if (json_object_get(feature, "norm")) {
@@ -125,8 +125,8 @@ static void read_feature(struct rw_source *source, struct reading *r, const json
     if (is_known == 1)
         rw_refuse(source, "two features '%.60s'", name);
     rw_keep(source, is_known);
-    rw_keep(source, rw_ensemble_name(source->ctx, out, column, name));
-    out->column_had[column] = 1;
+    rw_read_name(source, column, name);
+    source->out->column_had[column] = 1;
 }
 
 static int read_null(struct rw_source *source, const json_t *params)
@@ -139,18 +139,18 @@ static int read_null(struct rw_source *source, const json_t *params)
     return yes;
 }
 
-static int parse_solr(struct rw_source *source, struct rw_ensemble *out)
+static int parse_solr(struct rw_source *source)
 {
     RW_SCOPED(json_decref) json_t *root = rw_json_load(source, 0);
     const char *class = rw_json_text(source, root, "class");
     if (strcmp(class, SOLR_CLASS) != 0)
         rw_refuse(source, "class '%.80s'; expected %s", class, SOLR_CLASS);
     const json_t *features = rw_json_array(source, root, "features", -1);
-    if (rw_set_columns(source, out, json_array_size(features)) < 0)
+    if (rw_set_columns(source, json_array_size(features)) < 0)
         return source->status;
     struct reading r = {.null_is_zero = 0};
-    for (uint32_t i = 0; i < out->n_columns && source->status == RW_OK; i++)
-        read_feature(source, &r, json_array_get(features, i), i, out);
+    for (uint32_t i = 0; i < source->out->n_columns && source->status == RW_OK; i++)
+        read_feature(source, &r, json_array_get(features, i), i);
     const json_t *params = rw_json_object(source, root, "params");
     r.null_is_zero = read_null(source, params);
     const json_t *trees = rw_json_array(source, params, "trees", -1);
@@ -158,7 +158,7 @@ static int parse_solr(struct rw_source *source, struct rw_ensemble *out)
         const json_t *tree = json_array_get(trees, i);
         const double weight = read_float(source, tree, "weight");
         struct rw_ens_tree *to =
-            rw_read_tree(source, rw_json_object(source, tree, "root"), read_node, &r, out);
+            rw_read_tree(source, rw_json_object(source, tree, "root"), read_node, &r);
         if (to)
             to->weight = weight;
     }

@@ -245,7 +245,8 @@ static int write_ubj(const struct rw_ensemble *ensemble, struct rw_put *put)
     RW_RELEASED(rw_put_release) struct rw_put text = {.ctx = put->ctx};
     put->status = put_model(ensemble, &text);
     if (put->status == RW_OK) {
-        struct rw_source source = {put->ctx, "the model", text.text, text.n, NULL, RW_OK, NULL};
+        struct rw_source source = {
+            .ctx = put->ctx, .path = "the model", .text = text.text, .n = text.n};
         RW_SCOPED(json_decref) json_t *root = rw_json_load(&source, 0);
         put->status = source.status;
         if (root)
@@ -264,7 +265,6 @@ struct reading {
     const json_t *array[N_MEMBERS]; /* of the tree at hand; NULL: not there */
     size_t next_set;                /* behind the one read last */
     int32_t number;                 /* of the tree, from 1 */
-    struct rw_ensemble *out;
 };
 
 /* XGBoost's parameters are texts: "0", "5E-1", "[5E-1]". */
@@ -306,13 +306,12 @@ static void check_objective(struct rw_source *source, const json_t *learner)
         rw_refuse(source, "objective '%.60s', whose prediction is not the sum of the leaves", name);
 }
 
-static void read_columns(struct rw_source *source, const json_t *learner, uint32_t n,
-                         struct rw_ensemble *out)
+static void read_columns(struct rw_source *source, const json_t *learner, uint32_t n)
 {
     const json_t *names = json_object_get(learner, "feature_names");
-    if (rw_set_columns(source, out, n) < 0)
+    if (rw_set_columns(source, n) < 0)
         return;
-    memset(out->column_had, 1, n);
+    memset(source->out->column_had, 1, n);
     if (json_array_size(names) > 0)
         names = rw_json_array(source, learner, "feature_names", (int64_t)n);
     for (uint32_t i = 0; json_array_size(names) > 0 && i < n && source->status == RW_OK; i++) {
@@ -320,7 +319,7 @@ static void read_columns(struct rw_source *source, const json_t *learner, uint32
         if (!name)
             rw_refuse(source, "'feature_names': element %u is not a text", i);
         else
-            rw_keep(source, rw_ensemble_name(source->ctx, out, i, name));
+            rw_read_name(source, i, name);
     }
 }
 
@@ -328,8 +327,7 @@ static void read_columns(struct rw_source *source, const json_t *learner, uint32
  * in splits. Texts stand one after the other, `offsets` says where. XGBoost 3.2 counts the
  * characters of those in pandas' frames, and their bytes in others, so only texts in which these
  * are the same are sure. */
-static void read_words(struct rw_source *source, const json_t *from, uint32_t column,
-                       struct rw_ensemble *out)
+static void read_words(struct rw_source *source, const json_t *from, uint32_t column)
 {
     const json_t *values = rw_json_array(source, from, "values", -1);
     const json_t *offsets = json_object_get(from, "offsets");
@@ -337,8 +335,8 @@ static void read_words(struct rw_source *source, const json_t *from, uint32_t co
     const size_t n = !offsets ? n_values : n_offsets > 0 ? n_offsets - 1 : 0;
     const char **word = NULL;
     char *text = NULL; /* the words, one after the other */
-    if (n == 0 || n > UINT32_MAX || RW_READ_NEW(source, out, word, n) < 0 ||
-        RW_READ_NEW(source, out, text, offsets ? n_values + n : n * LONGEST_NUMBER) < 0)
+    if (n == 0 || n > UINT32_MAX || RW_READ_NEW(source, word, n) < 0 ||
+        RW_READ_NEW(source, text, offsets ? n_values + n : n * LONGEST_NUMBER) < 0)
         return;
     int64_t at = offsets ? rw_json_integer_at(source, offsets, "offsets", 0, 0, 0) : 0;
     for (size_t i = 0; i < n && source->status == RW_OK; i++) {
@@ -363,20 +361,18 @@ static void read_words(struct rw_source *source, const json_t *from, uint32_t co
         }
         *text++ = 0;
     }
-    if (source->status == RW_OK)
-        rw_keep(source, rw_ensemble_categories(source->ctx, out, column, NULL, word, (uint32_t)n));
+    rw_read_words(source, column, word, n);
 }
 
-static void read_dictionaries(struct rw_source *source, const json_t *model,
-                              struct rw_ensemble *out)
+static void read_dictionaries(struct rw_source *source, const json_t *model)
 {
     const json_t *all = json_object_get(json_object_get(model, "cats"), "enc");
     const size_t n = json_array_size(all);
-    if (n > 0 && n != out->n_columns)
+    if (n > 0 && n != source->out->n_columns)
         rw_refuse(source, "'cats' has the categories of %zu features; expected %u", n,
-                  out->n_columns);
+                  source->out->n_columns);
     for (uint32_t i = 0; i < n && source->status == RW_OK; i++)
-        read_words(source, json_array_get(all, i), i, out);
+        read_words(source, json_array_get(all, i), i);
 }
 
 static int64_t integer_at(struct reading *r, enum member of, size_t i, int64_t least, int64_t most)
@@ -407,16 +403,16 @@ static void read_set(struct reading *r, size_t i, struct rw_ens_node *node)
     const size_t set = r->next_set - 1;
     const int64_t begin = integer_at(r, SET_BEGIN, set, 0, (int64_t)n_all);
     const int64_t n = integer_at(r, SET_SIZE, set, 0, (int64_t)n_all - begin);
-    if (r->source->status < 0 || RW_READ_NEW(r->source, r->out, category, (size_t)n) < 0)
+    if (r->source->status < 0 || RW_READ_NEW(r->source, category, (size_t)n) < 0)
         return;
     for (int64_t k = 0; k < n && r->source->status == RW_OK; k++)
         category[k] = (uint32_t)integer_at(r, CATEGORY, (size_t)(begin + k), 0, INT32_MAX);
-    rw_read_set(r->source, r->out, node, category, (size_t)n);
+    rw_read_set(r->source, node, category, (size_t)n);
 }
 
 static void read_split(struct reading *r, size_t i, struct rw_ens_node *node)
 {
-    node->column = (uint32_t)integer_at(r, COLUMN, i, 0, (int64_t)r->out->n_columns - 1);
+    node->column = (uint32_t)integer_at(r, COLUMN, i, 0, (int64_t)r->source->out->n_columns - 1);
     node->threshold = (double)rw_json_float(number_at(r, CONDITION, i));
     node->nan = integer_at(r, DEFAULT, i, 0, 1) ? RW_NAN_LEFT : RW_NAN_RIGHT;
     node->less = 1;
@@ -444,7 +440,7 @@ static void read_tree(struct reading *r, const json_t *tree)
                           : NULL;
     }
     r->next_set = 0;
-    struct rw_ens_tree *to = rw_add_tree(r->source, r->out, (int32_t)n);
+    struct rw_ens_tree *to = rw_add_tree(r->source, (int32_t)n);
     for (size_t i = 0; to && i < (size_t)n && r->source->status == RW_OK; i++) {
         struct rw_ens_node *node = &to->node[i];
         node->left = (int32_t)integer_at(r, LEFT, i, -1, n - 1);
@@ -520,7 +516,7 @@ static void read_trees(struct reading *r, const json_t *learner, const json_t *b
     const json_t *trees = rw_json_array(r->source, model, "trees", -1);
     const size_t n = json_array_size(trees);
     const json_t *groups = rw_json_array(r->source, model, "tree_info", (int64_t)n);
-    read_dictionaries(r->source, model, r->out);
+    read_dictionaries(r->source, model);
     if (is_dart)
         check_weights(r->source, booster, n);
     const size_t used = trees_in_use(r->source, learner, model, n);
@@ -534,10 +530,10 @@ static void read_trees(struct reading *r, const json_t *learner, const json_t *b
     }
 }
 
-static int parse_model(struct rw_source *source, struct rw_ensemble *out)
+static int parse_model(struct rw_source *source)
 {
     const int is_eslr = source->format == &rw_to_eslr_raw;
-    struct reading r = {.source = source, .leaf = is_eslr ? BASE_WEIGHT : CONDITION, .out = out};
+    struct reading r = {.source = source, .leaf = is_eslr ? BASE_WEIGHT : CONDITION};
     RW_SCOPED(json_decref)
     json_t *root =
         source->format == &rw_to_xgboost_ubj ? rw_ubjson_load(source) : rw_json_load(source, 0);
@@ -550,8 +546,8 @@ static int parse_model(struct rw_source *source, struct rw_ensemble *out)
     param(source, parameters, "num_class", 0, 1);
     const uint32_t n = (uint32_t)param(source, parameters, "num_feature", 0, RW_FEATURE_IDS);
     const char *base = rw_json_text(source, parameters, "base_score");
-    out->base = (double)(float)number_of(source, "base_score", base);
-    read_columns(source, learner, n, out);
+    source->out->base = (double)(float)number_of(source, "base_score", base);
+    read_columns(source, learner, n);
     read_trees(&r, learner, booster);
     return source->status;
 }
@@ -625,13 +621,13 @@ static void read_dump_node(struct rw_source *source, const void *from, struct rw
     node->nan = missing == yes ? RW_NAN_LEFT : RW_NAN_RIGHT;
 }
 
-static int parse_dump(struct rw_source *source, struct rw_ensemble *out)
+static int parse_dump(struct rw_source *source)
 {
     RW_SCOPED(json_decref) json_t *root = rw_json_load(source, 0);
     if (!json_is_array(root))
         rw_refuse(source, "expected an array of trees");
     for (size_t i = 0; source->status == RW_OK && i < json_array_size(root); i++)
-        rw_read_tree(source, json_array_get(root, i), read_dump_node, NULL, out);
+        rw_read_tree(source, json_array_get(root, i), read_dump_node, NULL);
     return source->status;
 }
 
@@ -652,7 +648,7 @@ static int write_body(const struct rw_ensemble *ensemble, struct rw_put *put)
     return put->status;
 }
 
-static int parse_body(struct rw_source *source, struct rw_ensemble *out)
+static int parse_body(struct rw_source *source)
 {
     RW_SCOPED(json_decref) json_t *root = rw_json_load(source, 0);
     const json_t *request = rw_json_object(source, root, "model");
@@ -666,7 +662,7 @@ static int parse_body(struct rw_source *source, struct rw_ensemble *out)
         struct rw_source inner = *source;
         inner.text = definition;
         inner.n = strlen(definition);
-        rw_keep(source, parse_dump(&inner, out));
+        rw_keep(source, parse_dump(&inner));
     }
     return source->status;
 }

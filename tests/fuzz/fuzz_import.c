@@ -76,8 +76,9 @@ static int parse(struct rw_ctx *ctx, const struct rw_model_format *format, struc
                  struct rw_model **out)
 {
     struct rw_ensemble ensemble = {0};
-    int status = format->parse(source, &ensemble);
     *out = NULL;
+    source->out = &ensemble;
+    int status = format->parse(source);
     if (status == RW_OK)
         status = rw_ensemble_check(ctx, &ensemble, source->path);
     if (status == RW_OK)
@@ -113,7 +114,8 @@ static void write_again(struct rw_ctx *ctx, const struct rw_model_format *format
         return; /* two names alike, or a cut at the largest float */
     if (format->write(&ensemble, &put) == RW_OK) {
         rw_put_bytes(&put, "", 1);
-        struct rw_source source = {ctx, "input", put.text, put.n - 1, &ensemble, RW_OK, format};
+        struct rw_source source = {ctx,       "input", put.text, put.n - 1,
+                                   &ensemble, RW_OK,   format,   NULL};
         if (put.status < 0 || parse(ctx, format, &source, &again) < 0 ||
             again->n_trees != model->n_trees)
             abort();
@@ -257,7 +259,7 @@ int fuzz_one(const uint8_t *data, size_t size)
     input_begin(text, size);
     const struct rw_model_format *format;
     for (int i = 0; (format = rw_model_format_at_index(i)) != NULL; i++) {
-        struct rw_source source = {ctx, "input", text, size, &names, RW_OK, format};
+        struct rw_source source = {ctx, "input", text, size, &names, RW_OK, format, NULL};
         struct rw_model *model;
         if (!format->parse)
             continue;

@@ -51,9 +51,9 @@ static inline int convert_read(struct rw_ctx *ctx, const char *text, size_t n,
                                const struct rw_model_format *format, int base,
                                struct rw_model **out)
 {
-    struct rw_source source = {ctx, "file", text, n, NULL, RW_OK, format};
     struct rw_ensemble ensemble = {0};
-    int status = format->parse(&source, &ensemble);
+    struct rw_source source = {ctx, "file", text, n, NULL, RW_OK, format, &ensemble};
+    int status = format->parse(&source);
     *out = NULL;
     if (status == RW_OK)
         status = rw_ensemble_check(ctx, &ensemble, source.path);

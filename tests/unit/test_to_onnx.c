@@ -146,7 +146,7 @@ Test(to_onnx, roots_of_tree_ensembles)
         size_t n;
         char *bytes = convert_write(ctx, model, convert_format("onnx5"), -1, &n);
         struct rw_onnx onnx = {0};
-        struct rw_source source = {ctx, "file", bytes, n, NULL, RW_OK, NULL};
+        struct rw_source source = {ctx, "file", bytes, n, NULL, RW_OK, NULL, NULL};
         cr_assert_eq(rw_onnx_read(&source, 1, &onnx), RW_OK);
         cr_assert_eq(onnx.list[ONNX_ROOT].n, 6);
         for (size_t t = 0; t < 6; t++) {

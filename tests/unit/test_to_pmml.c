@@ -73,8 +73,8 @@ static struct rw_model *through(struct rw_ctx *ctx, const struct rw_model *model
     cr_assert_eq(rw_lower(ctx, model, format, &how, &made), RW_OK, "%s", rw_last_error(ctx));
     cr_assert_eq(format->write(&made, &put), RW_OK, "%s", rw_last_error(ctx));
     rw_put_bytes(&put, "", 1);
-    struct rw_source source = {ctx, "file", put.text, put.n - 1, &made, RW_OK, NULL};
-    cr_assert_eq(format->parse(&source, &back), RW_OK, "%s", rw_last_error(ctx));
+    struct rw_source source = {ctx, "file", put.text, put.n - 1, &made, RW_OK, NULL, &back};
+    cr_assert_eq(format->parse(&source), RW_OK, "%s", rw_last_error(ctx));
     cr_assert_eq(rw_ensemble_check(ctx, &back, "file"), RW_OK, "%s", rw_last_error(ctx));
     cr_assert_eq(rw_raise(ctx, &back, format, base, "file", &out), RW_OK, "%s", rw_last_error(ctx));
     rw_ensemble_release(&made);
@@ -292,8 +292,8 @@ Test(to_pmml, fields_by_name)
     struct rw_ensemble made, back = {0};
     const char *text = ONE(SPLIT("l0", LEFT, RIGHT));
     cr_assert_eq(rw_lower(ctx, model, format, &how, &made), RW_OK);
-    struct rw_source source = {ctx, "file", text, strlen(text), &made, RW_OK, NULL};
-    cr_assert_eq(format->parse(&source, &back), RW_ERR_FORMAT);
+    struct rw_source source = {ctx, "file", text, strlen(text), &made, RW_OK, NULL, &back};
+    cr_assert_eq(format->parse(&source), RW_ERR_FORMAT);
     cr_assert_str_eq(rw_last_error(ctx),
                      "file: line 6: a <DataField> that is no feature of the model");
     rw_ensemble_release(&back);
@@ -318,8 +318,8 @@ Test(to_pmml, every_allocation_may_fail)
         rw_mem_fail_from(n);
         int status = format->write(&made, &put);
         if (status == RW_OK) {
-            struct rw_source source = {ctx, "file", put.text, put.n, &made, RW_OK, NULL};
-            status = format->parse(&source, &back);
+            struct rw_source source = {ctx, "file", put.text, put.n, &made, RW_OK, NULL, &back};
+            status = format->parse(&source);
         }
         rw_mem_fail_from(0);
         rw_mem_free(put.text);

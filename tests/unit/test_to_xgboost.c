@@ -162,7 +162,7 @@ Test(to_xgboost, floats_of_json)
 static void wrong_bytes(const char *bytes, size_t n, const char *message)
 {
     struct rw_ctx *ctx = fixture_ctx();
-    struct rw_source source = {ctx, "file", bytes, n, NULL, RW_OK, NULL};
+    struct rw_source source = {ctx, "file", bytes, n, NULL, RW_OK, NULL, NULL};
     cr_assert_null(rw_ubjson_load(&source));
     cr_assert_eq(source.status, RW_ERR_FORMAT, "expected: %s", message);
     cr_assert_str_eq(rw_last_error(ctx), message);
@@ -202,7 +202,7 @@ Test(to_xgboost, ubjson_read)
     struct rw_ctx *ctx = fixture_ctx();
     static const char bytes[] = "{i\1a[#U\3i\xffI\xff\xfel\xff\xff\xff\xfdi\1bd\x3f\x80\0\0i\1cT"
                                 "i\1dSi\2xyi\1e[$U#i\2\7\xffi\1f[TF]}";
-    struct rw_source source = {ctx, "file", bytes, sizeof(bytes) - 1, NULL, RW_OK, NULL};
+    struct rw_source source = {ctx, "file", bytes, sizeof(bytes) - 1, NULL, RW_OK, NULL, NULL};
     json_t *root = rw_ubjson_load(&source);
     cr_assert_not_null(root, "%s", rw_last_error(ctx));
     char *text = json_dumps(root, JSON_COMPACT);

@@ -74,13 +74,13 @@ static int64_t next_whole(struct reading *r, int64_t most)
     return 0;
 }
 
-static void read_tree(struct reading *r, struct rw_ensemble *out)
+static void read_tree(struct reading *r)
 {
     next_is(r, "tree", NULL);
     const int64_t n = next_whole(r, INT32_MAX);
     if ((uint64_t)n > r->source->n) /* a node takes more than a byte */
         rw_refuse(r->source, "%lld nodes in so short a file", (long long)n);
-    struct rw_ens_tree *tree = rw_add_tree(r->source, out, (int32_t)n);
+    struct rw_ens_tree *tree = rw_add_tree(r->source, (int32_t)n);
     for (int64_t i = 0; tree && i < n && r->source->status == RW_OK; i++) {
         struct rw_ens_node *node = &tree->node[i];
         node->left = node->right = -1;
@@ -96,7 +96,7 @@ static void read_tree(struct reading *r, struct rw_ensemble *out)
     }
 }
 
-static int parse_plain(struct rw_source *source, struct rw_ensemble *out)
+static int parse_plain(struct rw_source *source)
 {
     struct reading r = {source, source->text};
     next_is(&r, "plain", NULL);
@@ -104,11 +104,11 @@ static int parse_plain(struct rw_source *source, struct rw_ensemble *out)
     const int64_t n_columns = next_whole(&r, RW_FEATURE_IDS);
     next_is(&r, "trees", NULL);
     const int64_t n_trees = next_whole(&r, INT32_MAX);
-    if (rw_set_columns(source, out, (uint64_t)n_columns) < 0)
+    if (rw_set_columns(source, (uint64_t)n_columns) < 0)
         return source->status;
-    memset(out->column_had, 1, out->n_columns);
+    memset(source->out->column_had, 1, source->out->n_columns);
     for (int64_t t = 0; t < n_trees && source->status == RW_OK; t++)
-        read_tree(&r, out);
+        read_tree(&r);
     return source->status;
 }
 
