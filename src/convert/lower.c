@@ -48,11 +48,15 @@ static int refuse_split(const struct lowering *l, int32_t t, int32_t i, const ch
 /* Above any category: values at or below it are all that are not missing. */
 #define ABOVE_CATEGORIES 2147483648.0f
 
+static const struct rw_feature_categories *categories_at(const struct rw_model *model,
+                                                         const struct rw_tree *tree, int32_t node)
+{
+    return rw_categories_find(&model->categories, tree->feature[node]);
+}
+
 int rw_lists_left(const struct rw_model *model, const struct rw_tree *tree, int32_t node)
 {
-    const struct rw_feature_categories *of =
-        rw_categories_find(&model->categories, tree->feature[node]);
-    return !rw_set_has(&tree->set[node], of->n);
+    return !rw_set_has(&tree->set[node], categories_at(model, tree, node)->n);
 }
 
 /* Is every word a number that the format's readers can be given? Else one that is not. */
@@ -87,8 +91,7 @@ static const char *of_feature(const struct lowering *l, uint32_t feature, const 
 
 static int check_categories(const struct lowering *l, int32_t t, int32_t i)
 {
-    const struct rw_feature_categories *of =
-        rw_categories_find(&l->model->categories, l->model->tree[t].feature[i]);
+    const struct rw_feature_categories *of = categories_at(l->model, &l->model->tree[t], i);
     const char *word = word_not_number(l->format, of);
     char text[RW_FEATURE_TEXT + 8];
     if (l->format->categories == RW_SAYS_NO_CATEGORIES)
@@ -105,8 +108,7 @@ static int check_categories(const struct lowering *l, int32_t t, int32_t i)
 static uint32_t list_categories(const struct lowering *l, const struct rw_tree *tree, int32_t i,
                                 uint32_t listed[RW_MAX_CATEGORIES])
 {
-    const struct rw_feature_categories *of =
-        rw_categories_find(&l->model->categories, tree->feature[i]);
+    const struct rw_feature_categories *of = categories_at(l->model, tree, i);
     const int left = rw_lists_left(l->model, tree, i);
     const int words = by_words(l->format, of);
     uint32_t n = 0;
@@ -121,8 +123,7 @@ static uint32_t list_categories(const struct lowering *l, const struct rw_tree *
 static int check_unknown(struct lowering *l, int32_t t, int32_t i, int *apart)
 {
     const struct rw_tree *tree = &l->model->tree[t];
-    const struct rw_feature_categories *of =
-        rw_categories_find(&l->model->categories, tree->feature[i]);
+    const struct rw_feature_categories *of = categories_at(l->model, tree, i);
     char text[RW_FEATURE_TEXT + 8];
     *apart = l->rules->unknown_missing && by_words(l->format, of) &&
              tree->missing_left[i] == rw_lists_left(l->model, tree, i);
@@ -439,22 +440,16 @@ int rw_lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_m
 
 enum { MOST_LEAVES = 1 << 20 }; /* of a tree that is parted: each feature may double a branch */
 
-/* What is known of a document in a branch. */
-struct fact {
-    uint32_t feature;
-    int is_missing;
-    int32_t before; /* the fact above it; -1: none */
-};
-/* A branch of ours that is to be the child of a new node. */
+/* A branch of ours that is to be a child of a new node; the root has none above it (-1). */
 struct todo {
-    int32_t from, parent, fact;
+    int32_t from, above;
     int is_right;
 };
-/* A new node: ours, or (-1) one that parts missing values of `feature`. */
+/* A new node: one of ours, or one that parts the missing values of its feature, which go right. */
 struct made {
     int32_t node, left, right;
-    uint32_t feature;
-    int missing_left;
+    int parts;
+    struct todo at; /* where it stands */
 };
 
 struct parting {
@@ -462,12 +457,11 @@ struct parting {
     const struct rw_model *model;
     const struct rw_model_format *format;
     const struct rw_tree *tree; /* at hand */
-    struct fact *fact;
     struct todo *todo;
     struct made *made;
     /* Ours, of each new leaf; ~ of it in a branch of missing values, which is a copy. */
     int32_t *leaf;
-    size_t n_facts, facts_room, n_todo, todo_room, n_made, made_room, n_leaves, leaves_room;
+    size_t n_todo, todo_room, n_made, made_room, n_leaves, leaves_room;
     struct rw_arena *arena; /* of all arrays */
 };
 
@@ -476,8 +470,7 @@ static int conflicts(const struct parting *p, const struct rw_tree *tree, int32_
 {
     if (!rw_tree_by_set(tree, node))
         return 0;
-    const struct rw_feature_categories *of =
-        rw_categories_find(&p->model->categories, tree->feature[node]);
+    const struct rw_feature_categories *of = categories_at(p->model, tree, node);
     const int unlisted_left = rw_set_has(&tree->set[node], of->n);
     int lists_any = 0;
     for (uint32_t code = 0; code < of->n; code++)
@@ -485,77 +478,55 @@ static int conflicts(const struct parting *p, const struct rw_tree *tree, int32_
     return lists_any && tree->missing_left[node] != unlisted_left && !by_words(p->format, of);
 }
 
-static const struct fact *find_fact(const struct parting *p, int32_t fact, uint32_t feature)
+/* What is known of a feature's value below the nodes that part missing values; -1 for the feature:
+ * of any. */
+enum known { UNKNOWN, PRESENT, ABSENT };
+static enum known known_of(const struct parting *p, struct todo at, int64_t feature)
 {
-    while (fact >= 0 && p->fact[fact].feature != feature)
-        fact = p->fact[fact].before;
-    return fact >= 0 ? &p->fact[fact] : NULL;
+    for (; at.above >= 0; at = p->made[at.above].at) {
+        const struct made *above = &p->made[at.above];
+        if (above->parts && (feature < 0 ? at.is_right : p->tree->feature[above->node] == feature))
+            return at.is_right ? ABSENT : PRESENT;
+    }
+    return UNKNOWN;
 }
 
-static int add_fact(struct parting *p, uint32_t feature, int is_missing, int32_t before)
+static int32_t missing_child(const struct rw_tree *tree, int32_t node)
 {
-    RW_TRY(RW_ARENA_GROW(p->ctx, p->arena, p->fact, p->facts_room, p->n_facts + 1));
-    p->fact[p->n_facts++] = (struct fact){feature, is_missing, before};
-    return RW_OK;
+    return tree->missing_left[node] ? tree->left[node] : tree->right[node];
 }
 
-/* Children of the node made last. */
-static int add_children(struct parting *p, int32_t left, int32_t left_fact, int32_t right,
-                        int32_t right_fact)
-{
-    const int32_t parent = (int32_t)p->n_made - 1;
-    RW_TRY(RW_ARENA_GROW(p->ctx, p->arena, p->todo, p->todo_room, p->n_todo + 2));
-    p->todo[p->n_todo++] = (struct todo){right, parent, right_fact, 1};
-    p->todo[p->n_todo++] = (struct todo){left, parent, left_fact, 0};
-    return RW_OK;
-}
-
-static int add_node(struct parting *p, int32_t at, int32_t fact)
+static int add_node(struct parting *p, struct todo at)
 {
     const struct rw_tree *tree = p->tree;
-    const uint32_t feature = tree->feature[at];
-    const struct fact *known = find_fact(p, fact, feature);
-    const int32_t missing = tree->missing_left[at] ? tree->left[at] : tree->right[at];
-    struct made made = {at, 0, 0, feature, tree->missing_left[at]};
+    const int parts =
+        conflicts(p, tree, at.from) && known_of(p, at, tree->feature[at.from]) == UNKNOWN;
+    const int32_t above = (int32_t)p->n_made, left = parts ? at.from : tree->left[at.from];
+    const int32_t right = parts ? missing_child(tree, at.from) : tree->right[at.from];
     RW_TRY(RW_ARENA_GROW(p->ctx, p->arena, p->made, p->made_room, p->n_made + 1));
-    if (!conflicts(p, tree, at) || known) {
-        if (conflicts(p, tree, at))
-            made.missing_left = !made.missing_left; /* there are none */
-        p->made[p->n_made++] = made;
-        return add_children(p, tree->left[at], fact, tree->right[at], fact);
-    }
-    made.node = -1;
-    p->made[p->n_made++] = made;
-    RW_TRY(add_fact(p, feature, 0, fact));
-    RW_TRY(add_fact(p, feature, 1, fact));
-    const int32_t last = (int32_t)p->n_facts - 1;
-    return add_children(p, at, last - 1, missing, last);
-}
-
-static int32_t child_of(const struct parting *p, struct todo *todo)
-{
-    const struct rw_tree *tree = p->tree;
-    while (todo->from >= 0 && rw_tree_by_set(tree, todo->from)) {
-        const struct fact *known = find_fact(p, todo->fact, tree->feature[todo->from]);
-        if (!known || !known->is_missing)
-            break;
-        todo->from =
-            tree->missing_left[todo->from] ? tree->left[todo->from] : tree->right[todo->from];
-    }
-    return todo->from < 0 ? ~(int32_t)p->n_leaves : (int32_t)p->n_made;
+    RW_TRY(RW_ARENA_GROW(p->ctx, p->arena, p->todo, p->todo_room, p->n_todo + 2));
+    p->made[p->n_made++] = (struct made){at.from, 0, 0, parts, at};
+    p->todo[p->n_todo++] = (struct todo){right, above, 1};
+    p->todo[p->n_todo++] = (struct todo){left, above, 0};
+    return RW_OK;
 }
 
 /* The new tree's nodes and leaves. */
 static int part_tree(struct parting *p, int32_t number)
 {
-    p->n_facts = p->n_todo = p->n_made = p->n_leaves = 0;
-    RW_TRY(add_node(p, 0, -1));
+    const struct rw_tree *tree = p->tree;
+    struct todo at = {0, -1, 0};
+    p->n_todo = p->n_made = p->n_leaves = 0;
+    RW_TRY(add_node(p, at));
     while (p->n_todo > 0) {
-        struct todo todo = p->todo[--p->n_todo];
-        const int32_t child = child_of(p, &todo);
-        *(todo.is_right ? &p->made[todo.parent].right : &p->made[todo.parent].left) = child;
-        if (todo.from >= 0) {
-            RW_TRY(add_node(p, todo.from, todo.fact));
+        at = p->todo[--p->n_todo];
+        while (at.from >= 0 && rw_tree_by_set(tree, at.from) &&
+               known_of(p, at, tree->feature[at.from]) == ABSENT)
+            at.from = missing_child(tree, at.from);
+        *(at.is_right ? &p->made[at.above].right : &p->made[at.above].left) =
+            at.from < 0 ? ~(int32_t)p->n_leaves : (int32_t)p->n_made;
+        if (at.from >= 0) {
+            RW_TRY(add_node(p, at));
             continue;
         }
         if (p->n_leaves == MOST_LEAVES)
@@ -563,10 +534,7 @@ static int part_tree(struct parting *p, int32_t number)
                            "tree %d: over %d leaves once missing categories are parted from others",
                            number, MOST_LEAVES);
         RW_TRY(RW_ARENA_GROW(p->ctx, p->arena, p->leaf, p->leaves_room, p->n_leaves + 1));
-        int32_t missing = todo.fact; /* the fact that makes it a copy, if there is one */
-        while (missing >= 0 && !p->fact[missing].is_missing)
-            missing = p->fact[missing].before;
-        p->leaf[p->n_leaves++] = missing >= 0 ? todo.from : ~todo.from;
+        p->leaf[p->n_leaves++] = known_of(p, at, -1) == ABSENT ? at.from : ~at.from;
     }
     return RW_OK;
 }
@@ -577,44 +545,36 @@ static int finish_tree(struct parting *p, struct rw_tree *to)
     RW_TRY(rw_tree_init(p->ctx, to, (int32_t)p->n_leaves));
     RW_TRY(rw_tree_add_sets(p->ctx, to));
     for (size_t i = 0; i < p->n_made; i++) {
-        const struct made *made = &p->made[i];
-        to->left[i] = made->left;
-        to->right[i] = made->right;
-        to->feature[i] = made->feature;
-        if (made->node >= 0) {
-            to->cut[i] = from->cut[made->node];
-            to->missing_left[i] = (uint8_t)made->missing_left;
-            to->gain[i] = from->gain[made->node];
-            to->by_set[i] = from->by_set[made->node];
-            to->set[i] = from->set[made->node];
+        const int32_t node = p->made[i].node;
+        to->left[i] = p->made[i].left;
+        to->right[i] = p->made[i].right;
+        to->feature[i] = from->feature[node];
+        if (!p->made[i].parts) {
+            to->cut[i] = from->cut[node];
+            /* where it conflicts, no missing value comes */
+            to->missing_left[i] = from->missing_left[node] != conflicts(p, from, node);
+            to->gain[i] = from->gain[node];
+            to->by_set[i] = from->by_set[node];
+            to->set[i] = from->set[node];
             continue;
         }
-        const struct rw_feature_categories *of =
-            rw_categories_find(&p->model->categories, made->feature);
         to->by_set[i] = 1;
-        for (uint32_t code = 0; code <= of->n; code++)
+        for (uint32_t code = 0; code <= categories_at(p->model, from, node)->n; code++)
             rw_set_add(&to->set[i], code);
     }
     if (from->hessian)
         RW_TRY(rw_tree_add_covers(p->ctx, to));
     for (size_t i = 0; i < p->n_leaves; i++) {
-        const int32_t leaf = p->leaf[i] < 0 ? ~p->leaf[i] : p->leaf[i];
+        const int is_copy = p->leaf[i] < 0;
+        const int32_t leaf = is_copy ? ~p->leaf[i] : p->leaf[i];
         to->leaf[i] = from->leaf[leaf];
         if (!from->hessian)
             continue;
         /* How many values were missing is not known. */
-        to->docs[i] = p->leaf[i] < 0 ? from->docs[leaf] * COPY_SHARE : from->docs[leaf];
-        to->hessian[i] = p->leaf[i] < 0 ? 0.0f : from->hessian[leaf];
+        to->docs[i] = is_copy ? from->docs[leaf] * COPY_SHARE : from->docs[leaf];
+        to->hessian[i] = is_copy ? 0.0f : from->hessian[leaf];
     }
     return RW_OK;
-}
-
-static int tree_conflicts(const struct parting *p, const struct rw_tree *tree)
-{
-    int any = 0;
-    for (int32_t i = 0; i < tree->n_leaves - 1; i++)
-        any |= conflicts(p, tree, i);
-    return any;
 }
 
 int rw_part_missing(struct rw_ctx *ctx, const struct rw_model *model,
@@ -623,24 +583,22 @@ int rw_part_missing(struct rw_ctx *ctx, const struct rw_model *model,
     RW_RELEASED(rw_arena_free) struct rw_arena arena = {0};
     RW_SCOPED(rw_model_free) struct rw_model *made = NULL;
     struct parting p = {.ctx = ctx, .model = model, .format = format, .arena = &arena};
-    int any = 0;
     *out = NULL;
     if (!format->consumer[0].rules.missing_unlisted || model->categories.n == 0)
         return RW_OK;
-    for (int32_t t = 0; t < model->n_trees; t++)
-        any |= tree_conflicts(&p, &model->tree[t]);
-    if (!any)
-        return RW_OK;
-    RW_TRY(rw_model_select(ctx, model, NULL, &made));
     for (int32_t t = 0; t < model->n_trees; t++) {
+        int any = 0;
         p.tree = &model->tree[t];
-        if (!tree_conflicts(&p, p.tree))
+        for (int32_t i = 0; i < p.tree->n_leaves - 1; i++)
+            any |= conflicts(&p, p.tree, i);
+        if (!any)
             continue;
+        if (!made)
+            RW_TRY(rw_model_select(ctx, model, NULL, &made));
         rw_tree_release(&made->tree[t]);
         RW_TRY(part_tree(&p, t + 1));
         RW_TRY(finish_tree(&p, &made->tree[t]));
     }
-    *out = made;
-    made = NULL;
+    *out = RW_TAKE(made);
     return RW_OK;
 }
