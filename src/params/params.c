@@ -65,21 +65,22 @@ int rw_params_new(struct rw_ctx *ctx, struct rw_params **out)
     return RW_OK;
 }
 
+/* The field of a TEXT parameter. */
+static const char **text_field(struct rw_params *params, int at)
+{
+    return (const char **)(void *)((char *)params + rw_param_rows[at].offset);
+}
+
 int rw_params_copy(struct rw_ctx *ctx, const struct rw_params *params, struct rw_params **out)
 {
     struct rw_params *copy RW_SCOPED(rw_params_free) = NULL;
     *out = NULL;
     RW_TRY(RW_NEW(ctx, copy, 1));
     *copy = *params;
+    copy->arena = (struct rw_arena){NULL};
     for (int i = 0; i < RW_N_PARAMS; i++) {
         if (rw_param_rows[i].info.type == RW_PARAM_TEXT)
-            *(char **)((char *)copy + rw_param_rows[i].offset) = NULL;
-    }
-    for (int i = 0; i < RW_N_PARAMS; i++) {
-        const size_t at = rw_param_rows[i].offset;
-        if (rw_param_rows[i].info.type == RW_PARAM_TEXT)
-            RW_TRY(rw_mem_copy_text(ctx, (char **)((char *)copy + at),
-                                    *(char *const *)((const char *)params + at)));
+            RW_TRY(rw_arena_text(ctx, &copy->arena, text_field(copy, i), *text_field(copy, i)));
     }
     *out = RW_TAKE(copy);
     return RW_OK;
@@ -87,12 +88,8 @@ int rw_params_copy(struct rw_ctx *ctx, const struct rw_params *params, struct rw
 
 void rw_params_free(struct rw_params *params)
 {
-    if (!params)
-        return;
-    for (int i = 0; i < RW_N_PARAMS; i++) {
-        if (rw_param_rows[i].info.type == RW_PARAM_TEXT)
-            rw_mem_free(*(char **)((char *)params + rw_param_rows[i].offset));
-    }
+    if (params)
+        rw_arena_free(&params->arena);
     rw_mem_free(params);
 }
 
@@ -132,7 +129,7 @@ static const char *text_of(const struct rw_params *params, int at, char text[RW_
         break;
     }
     case RW_PARAM_TEXT:
-        return *(char *const *)field;
+        return *(const char *const *)field;
     case RW_PARAM_SEED:
         snprintf(text, RW_PARAM_ROOM, "%llu", (unsigned long long)*(const uint64_t *)field);
         break;
@@ -224,9 +221,9 @@ static double number_of(const void *params, const char *name)
     const struct rw_param_row *row = &rw_param_rows[at];
     const char *field = (const char *)params + row->offset;
     if (at == RW_AT_PARAM_delta)
-        return rw_delta_number(*(char *const *)field);
+        return rw_delta_number(*(const char *const *)field);
     if (at == RW_AT_PARAM_pairs)
-        return rw_pairs_number(*(char *const *)field);
+        return rw_pairs_number(*(const char *const *)field);
     return row->info.type == RW_PARAM_REAL ? *(const double *)field : *(const int *)field;
 }
 
@@ -455,29 +452,22 @@ static int assign_number(struct rw_ctx *ctx, const struct rw_param_row *row, voi
 
 int rw_params_bytes(const char *text, uint64_t *bytes)
 {
-    static const struct {
-        char name;
-        uint64_t bytes;
-    } units[] = {{'K', 1000}, {'M', 1000000}, {'G', 1000000000}, {'T', 1000000000000}};
+    static const char units[] = "KMGT"; /* each a thousand of the one before */
     const size_t length = strlen(text);
+    const char *unit = length > 0 ? strchr(units, text[length - 1]) : NULL;
     char digits[24];
-    uint64_t unit = 1;
+    uint64_t size = 1;
     *bytes = 0;
     if (strcmp(text, "auto") == 0)
         return 1;
-    if (length == 0 || length >= sizeof(digits))
+    for (const char *u = units; unit && u <= unit; u++)
+        size *= 1000;
+    if (length >= sizeof(digits))
         return 0;
-    snprintf(digits, sizeof(digits), "%s", text);
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-        if (digits[length - 1] != units[i].name)
-            continue;
-        digits[length - 1] = 0;
-        unit = units[i].bytes;
-        break;
-    }
-    if (!rw_number_whole(digits, UINT64_MAX / unit, bytes) || *bytes == 0)
+    snprintf(digits, sizeof(digits), "%.*s", (int)length - (unit != NULL), text);
+    if (!rw_number_whole(digits, UINT64_MAX / size, bytes) || *bytes == 0)
         return 0;
-    *bytes *= unit;
+    *bytes *= size;
     return 1;
 }
 
@@ -531,11 +521,11 @@ static int check_text(struct rw_ctx *ctx, int at, const char *value)
     return RW_OK;
 }
 
-void rw_params_own_text(struct rw_params *params, int at, char *text)
+int rw_params_own_text(struct rw_ctx *ctx, struct rw_params *params, int at, char *text)
 {
-    char **field = (char **)(void *)((char *)params + rw_param_rows[at].offset);
-    rw_mem_free(*field);
-    *field = text;
+    RW_TRY(rw_arena_own(ctx, &params->arena, text, rw_mem_free));
+    *text_field(params, at) = text;
+    return RW_OK;
 }
 
 int rw_param_assign(struct rw_ctx *ctx, struct rw_params *params, int at, const char *value)
@@ -558,15 +548,12 @@ int rw_param_assign(struct rw_ctx *ctx, struct rw_params *params, int at, const 
         *(int *)field = index;
         return RW_OK;
     }
-    case RW_PARAM_TEXT: {
-        char *copy;
+    case RW_PARAM_TEXT:
         RW_TRY(check_text(ctx, at, value));
-        RW_TRY(rw_mem_copy_text(ctx, &copy, value));
-        rw_params_own_text(params, at, copy);
+        RW_TRY(rw_arena_text(ctx, &params->arena, field, value));
         return at == RW_AT_PARAM_pairs_file && *value && !params->is_set[RW_AT_PARAM_pairs]
                    ? rw_param_assign(ctx, params, RW_AT_PARAM_pairs, "given")
                    : RW_OK;
-    }
     case RW_PARAM_SEED: {
         uint64_t seed;
         if (!rw_number_whole(value, UINT64_MAX, &seed))

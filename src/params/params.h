@@ -15,7 +15,7 @@ enum { RW_AUTO = -1 }; /* a number that is chosen when training begins */
 #define RW_FIELD_INT    int
 #define RW_FIELD_REAL   double
 #define RW_FIELD_CHOICE int
-#define RW_FIELD_TEXT   char *
+#define RW_FIELD_TEXT   const char *
 #define RW_FIELD_SEED   uint64_t
 
 /* A rate of A:B:N: the field has A. */
@@ -44,6 +44,7 @@ struct rw_params {
     struct rw_rate_schedule schedule; /* of `rate` */
     char text[RW_PARAM_ROOM];         /* rw_params_get's answer */
     struct rw_eval_params eval;       /* rw_params_eval's */
+    struct rw_arena arena;            /* has the texts, also those that were replaced */
 };
 
 /* What trains: a row of the table of objectives, or its variant; and the rule of that. */
@@ -95,7 +96,7 @@ int rw_param_word(const char *words, const char *word);
 /* Sets a parameter by its index, without marking it as set by the user. */
 int rw_param_assign(struct rw_ctx *ctx, struct rw_params *params, int at, const char *value);
 /* Gives a TEXT parameter a text that is not checked, which becomes its own. */
-void rw_params_own_text(struct rw_params *params, int at, char *text);
+int rw_params_own_text(struct rw_ctx *ctx, struct rw_params *params, int at, char *text);
 
 /* Parameters that have no effect: the one place that judges them, by the column `needs` of
  * params.def.

@@ -99,9 +99,7 @@ static int prepare_categorical(struct booster *b)
                            "monotone: %s is categorical, and categories have no order",
                            rw_feature_text(features->name, features->n_names, id, text));
     }
-    rw_params_own_text(b->params, RW_AT_PARAM_categorical, sets->text);
-    sets->text = NULL;
-    return RW_OK;
+    return rw_params_own_text(b->ctx, b->params, RW_AT_PARAM_categorical, RW_TAKE(sets->text));
 }
 
 static int prepare_features(struct booster *b)

@@ -294,8 +294,7 @@ static int interactions_by_ids(struct rw_feature_rules *rules, struct rw_ctx *ct
                        "interactions: expected a group with some of 'features', found '%.64s'",
                        params->interactions);
     }
-    rw_params_own_text(params, RW_AT_PARAM_interactions, text);
-    return RW_OK;
+    return rw_params_own_text(ctx, params, RW_AT_PARAM_interactions, text);
 }
 
 int rw_feature_rules_init(struct rw_feature_rules *out, struct rw_ctx *ctx,
@@ -332,13 +331,13 @@ int rw_feature_rules_init(struct rw_feature_rules *out, struct rw_ctx *ctx,
         RW_TRY(rw_features_limit(ctx, params->features, set, out->ignore));
         forget_ignored(out, value, N_LISTS);
         RW_TRY(rw_ignore_text(ctx, out->ignore, &text));
-        rw_params_own_text(params, RW_AT_PARAM_ignore, text);
+        RW_TRY(rw_params_own_text(ctx, params, RW_AT_PARAM_ignore, text));
     }
     for (int i = 0; i < N_LISTS; i++) {
         if (!value[i])
             continue;
         RW_TRY(rw_list_text(ctx, lists[i], value[i], &text));
-        rw_params_own_text(params, rw_param_find(kinds[lists[i]].parameter), text);
+        RW_TRY(rw_params_own_text(ctx, params, rw_param_find(kinds[lists[i]].parameter), text));
     }
     RW_TRY(interactions_by_ids(out, ctx, params));
     out->penalty = params->feature_penalty[0] ? value[PENALTY] : NULL;
