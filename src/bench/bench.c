@@ -119,7 +119,7 @@ static void add_training(struct rw_bench_line *line, const struct rw_bench_train
 {
     rw_bench_add_real(line, "mean_leaves", training->mean_leaves, 1);
     rw_bench_add_integer(line, "first_tree", training->first);
-    rw_bench_add_integer(line, "last_tree", training->n_trees);
+    rw_bench_add_integer(line, "last_tree", training->grown.n);
     rw_bench_add_real(line, "median_ms", training->median_ms, 3);
     rw_bench_add_real(line, "least_ms", training->least_ms, 3);
     rw_bench_add_real(line, "q1_ms", training->q1_ms, 3);
@@ -274,12 +274,12 @@ static int name_device(struct rw_bench *bench, char *name, size_t size)
 {
     const struct rw_bench_setting settings[] = {{"leaves", "7"}, {"rounds", "1"}};
     struct rw_params *params;
-    struct rw_bench_training plan;
+    struct rw_plan plan;
     RW_TRY(rw_bench_params_new(bench, settings, 2, 1, &params));
     snprintf(name, size, "%s", params->device);
     if (strncmp(name, "cuda", 4) == 0 && !bench->suite->is_cold) {
         RW_TRY(rw_bench_data_make(bench, "letor", 1));
-        RW_TRY(rw_bench_plan_training(bench, params, bench->made.dataset, &plan));
+        RW_TRY(rw_bench_plan(bench, params, bench->made.dataset, &plan));
         snprintf(name, size, "%s", plan.device);
     }
     return RW_OK;
@@ -513,22 +513,23 @@ double rw_bench_mean_leaves(const struct rw_bench_grown *grown)
     return leaves / grown->n;
 }
 
-int rw_bench_plan_training(struct rw_bench *bench, struct rw_params *params,
-                           const struct rw_dataset *dataset, struct rw_bench_training *out)
+int rw_bench_plan(struct rw_bench *bench, struct rw_params *params,
+                  const struct rw_dataset *dataset, struct rw_plan *out)
 {
-    struct rw_plan plan;
-    *out = (struct rw_bench_training){0};
-    if (strcmp(params->device, "ref") == 0 || strcmp(params->device, "sim") == 0) {
-        snprintf(out->device, sizeof(out->device), "%s", params->device); /* they have no plan */
-        return RW_OK;
+    *out = (struct rw_plan){.n_parts = 0};
+    snprintf(out->device, sizeof(out->device), "%s", params->device);
+    if (strcmp(params->device, "ref") == 0 || strcmp(params->device, "sim") == 0)
+        return RW_OK; /* they have no plan */
+    return rw_train_plan(bench->ctx, params, &(struct rw_training){.train = dataset}, out);
+}
+
+double rw_bench_code_bytes(const struct rw_plan *plan)
+{
+    double bytes = 0.0;
+    for (int i = 0; i < plan->n_parts; i++) {
+        if (strcmp(plan->part[i].name, "codes") == 0 ||
+            (plan->far_bytes && strcmp(plan->part[i].name, "column copies") == 0))
+            bytes += (double)plan->part[i].bytes;
     }
-    RW_TRY(rw_train_plan(bench->ctx, params, &(struct rw_training){.train = dataset}, &plan));
-    snprintf(out->device, sizeof(out->device), "%s", plan.device);
-    out->on_gpu = plan.on_gpu;
-    out->plan_bytes = plan.bytes;
-    for (int i = 0; i < plan.n_parts; i++) {
-        if (strcmp(plan.part[i].name, "codes") == 0)
-            out->code_bytes = plan.part[i].bytes;
-    }
-    return RW_OK;
+    return bytes;
 }

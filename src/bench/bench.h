@@ -134,22 +134,11 @@ int rw_bench_send_params(struct rw_bench *bench, struct rw_params *const *params
 
 /* ---- times ---- */
 
-struct rw_bench_training {
-    char device[160]; /* "cpu", or "cuda:0, " and the GPU's name */
-    int on_gpu;
-    uint64_t plan_bytes;   /* that the engine expected to hold; 0: not known */
-    uint64_t code_bytes;   /* of that, padded codes */
-    uint64_t device_bytes; /* by which the GPU's free memory shrank; 0: not measured */
-    int n_trees, first;    /* of the trees first .. n_trees, from 1, are the figures below */
-    double median_ms, least_ms, q1_ms, q3_ms, most_ms; /* NaN if there is no such tree */
-    double mean_leaves;
-    double first_tree_ms;      /* of the very first, in which engines choose methods */
-    double load_ms, rounds_ms; /* cuts and codes; all trees */
-    double total_ms;           /* rw_train as a whole */
-};
-/* The plan's part of the figures: device, on_gpu, plan_bytes, code_bytes. */
-int rw_bench_plan_training(struct rw_bench *bench, struct rw_params *params,
-                           const struct rw_dataset *dataset, struct rw_bench_training *out);
+/* What training would take, of which an engine without a plan has the device alone. */
+int rw_bench_plan(struct rw_bench *bench, struct rw_params *params,
+                  const struct rw_dataset *dataset, struct rw_plan *out);
+/* Bytes of codes that a plan has on its device: in tiles, and in columns for partitions. */
+double rw_bench_code_bytes(const struct rw_plan *plan);
 
 /* A tree of a training. */
 struct rw_bench_tree {
@@ -176,6 +165,16 @@ void rw_bench_grown_release(struct rw_bench_grown *grown);
 /* The median of a figure of struct rw_bench_tree, at `offset`, over all trees but the first. */
 double rw_bench_median(struct rw_bench_grown *grown, size_t offset);
 double rw_bench_mean_leaves(const struct rw_bench_grown *grown);
+
+/* Figures of a training, of its trees first .. grown.n, from 1. */
+struct rw_bench_training {
+    struct rw_plan plan;
+    struct rw_bench_grown grown; /* without its trees */
+    int first;
+    double median_ms, least_ms, q1_ms, q3_ms, most_ms; /* NaN if there is no such tree */
+    double mean_leaves;
+    double first_tree_ms; /* of the very first, in which engines choose methods */
+};
 
 /* A made training set as codes: a set of a size whose values no memory would hold. */
 enum { RW_BENCH_CODES_FEATURES = 136, RW_BENCH_CODES_DOCS = 120 /* of a query */ };

@@ -184,18 +184,6 @@ struct far {
     double copied, gathered; /* bytes a second */
 };
 
-/* Bytes of codes that a plan has on the GPU: in tiles, and in columns for partitions. */
-static double codes_of(const struct rw_plan *plan)
-{
-    double bytes = 0.0;
-    for (int i = 0; i < plan->n_parts; i++) {
-        if (strcmp(plan->part[i].name, "codes") == 0 ||
-            (plan->far_bytes && strcmp(plan->part[i].name, "column copies") == 0))
-            bytes += (double)plan->part[i].bytes;
-    }
-    return bytes;
-}
-
 /* The plan with so much memory; *fits 0: it is too little for anything. */
 static int plan_with(struct far *s, uint64_t bytes, int *fits)
 {
@@ -217,7 +205,7 @@ static int find_memory(struct far *s)
     for (int i = 0; i < STEPS || !fits; i++) {
         const uint64_t middle = low + (high - low) / 2;
         RW_TRY(plan_with(s, middle, &fits));
-        if (fits && codes_of(&s->plan) > s->code_bytes / 4)
+        if (fits && rw_bench_code_bytes(&s->plan) > s->code_bytes / 4)
             high = middle;
         else
             low = middle;
@@ -241,10 +229,11 @@ static int send(struct far *s, struct rw_bench_grown *grown)
         "host_bytes:n copy_gb_s:1 gather_gb_s:1 hist_bytes:n read_bytes:n hist_ms:2 hist_gb_s:1 "
         "hist_share:3 tree_ms:2 tree_share:3 planned_ms:2 first_tree_ms:1 load_s:2",
         s->plan.device, n_docs, RW_BENCH_CODES_FEATURES, rw_bench_mean_leaves(grown),
-        rw_params_get(s->params, "gpu-memory"), s->code_bytes, codes_of(&s->plan) / s->code_bytes,
-        (double)s->plan.far_bytes, s->copied / 1e9, s->gathered / 1e9, hist_bytes,
-        MEDIAN(grown, far_bytes), hist_ms, rate / 1e9, rate / s->copied, ms, least_ms / ms,
-        s->plan.tree_ms, grown->tree[0].ms, grown->load_ms / 1e3));
+        rw_params_get(s->params, "gpu-memory"), s->code_bytes,
+        rw_bench_code_bytes(&s->plan) / s->code_bytes, (double)s->plan.far_bytes, s->copied / 1e9,
+        s->gathered / 1e9, hist_bytes, MEDIAN(grown, far_bytes), hist_ms, rate / 1e9,
+        rate / s->copied, ms, least_ms / ms, s->plan.tree_ms, grown->tree[0].ms,
+        grown->load_ms / 1e3));
     if (s->bench->options->quick)
         return RW_OK;
     const struct rw_bench_bar bar[2] = {
@@ -260,7 +249,7 @@ static int plan(struct far *s)
     RW_TRY(plan_with(s, (uint64_t)1 << 60, &fits));
     s->code_bytes = s->plan.far_bytes ? (double)RW_BENCH_CODES_FEATURES *
                                             rw_dataset_n_docs(rw_binned_documents(s->binned))
-                                      : codes_of(&s->plan);
+                                      : rw_bench_code_bytes(&s->plan);
     sscanf(s->plan.device, "cuda:%d", &number);
     RW_TRY(rw_device_link(s->bench->ctx, number, &s->copied, &s->gathered));
     if (!rw_bench_is_given(s->bench, "gpu-memory"))

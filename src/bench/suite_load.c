@@ -143,11 +143,11 @@ static int time_both(struct loading *s, const char *method, int is_ready, int n_
 static int send_data(struct loading *s)
 {
     RW_SCOPED(rw_dataset_free) struct rw_dataset *dataset = NULL;
-    struct rw_bench_training plan;
+    struct rw_plan plan;
     RW_TRY(rw_dataset_read(s->bench->ctx, &s->path, 1, &dataset));
-    RW_TRY(rw_bench_plan_training(s->bench, s->params, dataset, &plan));
+    RW_TRY(rw_bench_plan(s->bench, s->params, dataset, &plan));
     s->n_docs = rw_dataset_n_docs(dataset);
-    s->code_bytes = (double)plan.code_bytes;
+    s->code_bytes = rw_bench_code_bytes(&plan);
     RW_TRY(rw_bench_send_row(
         s->bench, "data",
         "shape:s queries:u documents:u features:u bins:i text_bytes:n code_bytes:n",

@@ -45,16 +45,11 @@ static int most_leaves(const struct rw_params *params, uint32_t n_docs)
     return rw_params_leaves(params, n_docs);
 }
 
-static void take_figures(struct rw_bench_training *t, const struct rw_bench_grown *grown,
-                         int rounds)
+static void take_figures(struct rw_bench_training *t, int rounds)
 {
+    const struct rw_bench_grown *grown = &t->grown;
     const int tenth = rounds / 10 > 2 ? rounds / 10 : 2;
     t->first = tenth < FIRST_TREE ? tenth : FIRST_TREE;
-    t->n_trees = grown->n;
-    t->device_bytes = grown->device_bytes;
-    t->load_ms = grown->load_ms;
-    t->rounds_ms = grown->rounds_ms;
-    t->total_ms = grown->total_ms;
     t->median_ms = t->least_ms = t->q1_ms = t->q3_ms = t->most_ms = t->mean_leaves = NAN;
     t->first_tree_ms = grown->n > 0 ? grown->tree[0].ms : NAN;
     const int n = grown->n - t->first + 1;
@@ -75,22 +70,22 @@ static void take_figures(struct rw_bench_training *t, const struct rw_bench_grow
     t->most_ms = times.most_ms;
 }
 
-/* What is not of the plan. Trees from the tenth on count; of under 100, from the second tenth on,
- * but never the first. model: NULL, or to be ended by rw_model_free. */
+/* What is not of out->plan. Trees from the tenth on count; of under 100, from the second tenth on,
+ * but never the first. */
 static int time_training(struct rw_bench *bench, struct rw_params *params,
                          const struct rw_dataset *dataset, struct rw_bench_training *out,
                          struct rw_model **model)
 {
-    RW_SCOPED(rw_model_free) struct rw_model *made = NULL;
-    RW_RELEASED(rw_bench_grown_release) struct rw_bench_grown grown = {.gpu = -1};
-    if (out->on_gpu)
-        sscanf(out->device, "cuda:%d", &grown.gpu);
-    RW_TRY(
-        rw_bench_grow(bench->ctx, params, (struct rw_training){.train = dataset}, &grown, &made));
-    take_figures(out, &grown, params->rounds);
-    if (model)
-        *model = RW_TAKE(made);
-    return RW_OK;
+    struct rw_bench_grown *grown = &out->grown;
+    grown->gpu = -1;
+    if (out->plan.on_gpu)
+        sscanf(out->plan.device, "cuda:%d", &grown->gpu);
+    const int status =
+        rw_bench_grow(bench->ctx, params, (struct rw_training){.train = dataset}, grown, model);
+    if (status >= 0)
+        take_figures(out, params->rounds);
+    rw_bench_grown_release(grown);
+    return status;
 }
 
 /* ---- suite "trees": milliseconds and memory of a tree, on three shapes of data ---- */
@@ -188,26 +183,26 @@ static int measure_row(struct trees *s, struct row *row)
     RW_TRY(rw_cuts_make(s->bench->ctx, s->bench->made.dataset, &rule, &cuts));
     row->n_used = cuts->n_features;
     row->n_bins = cuts->offset[cuts->n_features];
-    RW_TRY(rw_bench_plan_training(s->bench, row->params, s->bench->made.dataset, &row->training));
+    RW_TRY(rw_bench_plan(s->bench, row->params, s->bench->made.dataset, &row->training.plan));
     rw_log(s->bench->ctx, RW_LOG_NOTE, "%s, %d trees on %s", row->name, row->params->rounds,
-           t->device);
+           t->plan.device);
     RW_TRY(time_training(s->bench, row->params, s->bench->made.dataset, &row->training, NULL));
     return rw_bench_send_row(s->bench, "trees",
                              "row:s device:s queries:u documents:u features:u leaves:i training:t "
                              "first_tree_ms:1 load_s:3",
-                             row->name, t->device, row->n_queries, row->n_docs,
+                             row->name, t->plan.device, row->n_queries, row->n_docs,
                              rw_dataset_n_features(s->bench->made.dataset),
                              most_leaves(row->params, row->n_docs), t, t->first_tree_ms,
-                             t->load_ms / 1e3);
+                             t->grown.load_ms / 1e3);
 }
 
 /* The bound on memory: 1.3 x padded codes + 80 bytes a document + leaves x total bins x 12 bytes +
  * 64 MiB. NaN where the codes' padding is not known: on the host. */
 static double allowed_bytes(const struct row *row)
 {
-    if (!row->training.on_gpu)
+    if (!row->training.plan.on_gpu)
         return NAN;
-    return 1.3 * (double)row->training.code_bytes + 80.0 * row->n_docs +
+    return 1.3 * rw_bench_code_bytes(&row->training.plan) + 80.0 * row->n_docs +
            12.0 * most_leaves(row->params, row->n_docs) * (double)row->n_bins + 67108864.0;
 }
 
@@ -220,9 +215,10 @@ static int send_memory(struct trees *s)
             s->bench, "memory",
             "row:s columns:u total_bins:n padded_codes:0 planned_bytes:0 held_bytes:0 "
             "allowed_bytes:0",
-            row->name, row->n_used, (double)row->n_bins, t->on_gpu ? (double)t->code_bytes : NAN,
-            t->plan_bytes ? (double)t->plan_bytes : NAN,
-            t->device_bytes ? (double)t->device_bytes : NAN, allowed_bytes(row)));
+            row->name, row->n_used, (double)row->n_bins,
+            t->plan.on_gpu ? rw_bench_code_bytes(&t->plan) : NAN,
+            t->plan.bytes ? (double)t->plan.bytes : NAN,
+            t->grown.device_bytes ? (double)t->grown.device_bytes : NAN, allowed_bytes(row)));
     }
     return RW_OK;
 }
@@ -234,12 +230,12 @@ static int send_bars(struct trees *s)
         const struct row *row = &s->row[i];
         const struct rw_bench_training *t = &row->training;
         char what[3][128];
-        if (!row->is_own || !t->on_gpu)
+        if (!row->is_own || !t->plan.on_gpu)
             continue;
         snprintf(what[0], sizeof(what[0]), "%s: ms a tree", row->name);
         snprintf(what[1], sizeof(what[1]), "%s: mean leaves", row->name);
         snprintf(what[2], sizeof(what[2]), "%s: MiB held", row->name);
-        const double mib = 1048576.0, held = (double)t->device_bytes;
+        const double mib = 1048576.0, held = (double)t->grown.device_bytes;
         const struct rw_bench_bar bar[3] = {
             {what[0], t->median_ms, row->made->must_ms, row->made->aim_ms, 1},
             {what[1], t->mean_leaves, most_leaves(row->params, row->n_docs), NAN, 0},
@@ -350,9 +346,9 @@ static int measure_step(struct grow *s, struct step *step)
     RW_TRY(rw_bench_data_make(s->bench, s->bench->shape, step->n_queries));
     step->n_features = rw_dataset_n_features(s->bench->made.dataset);
     RW_TRY(make_step_params(s, step));
-    RW_TRY(rw_bench_plan_training(s->bench, step->params, s->bench->made.dataset, &step->training));
+    RW_TRY(rw_bench_plan(s->bench, step->params, s->bench->made.dataset, &step->training.plan));
     rw_log(s->bench->ctx, RW_LOG_NOTE, "%s, step '%s' of %s, on %s", s->bench->shape, step->text,
-           axes[step->axis].name, step->training.device);
+           axes[step->axis].name, step->training.plan.device);
     RW_TRY(time_training(s->bench, step->params, s->bench->made.dataset, &step->training, NULL));
     const double size[N_AXES] = {[DOCUMENTS] = rw_dataset_n_docs(s->bench->made.dataset),
                                  [FEATURES] = step->n_features,
@@ -379,9 +375,10 @@ static int send_step(struct grow *s, const struct step *step, const struct step 
     return rw_bench_send_row(s->bench, "grow",
                              "axis:s device:s documents:u features:u bins:i leaves:i training:t "
                              "time_ratio:3 size_ratio:3 growth:3",
-                             axes[step->axis].name, step->training.device, n_docs, step->n_features,
-                             step->params->bins, most_leaves(step->params, n_docs), &step->training,
-                             time_ratio, size_ratio, time_ratio / size_ratio);
+                             axes[step->axis].name, step->training.plan.device, n_docs,
+                             step->n_features, step->params->bins,
+                             most_leaves(step->params, n_docs), &step->training, time_ratio,
+                             size_ratio, time_ratio / size_ratio);
 }
 
 /* The axis is not varied if the user has fixed it. */
@@ -432,7 +429,8 @@ int rw_bench_text(struct rw_bench *bench)
     struct rw_params *params;
     RW_SCOPED(rw_dataset_free) struct rw_dataset *dataset = NULL;
     RW_SCOPED(rw_model_free) struct rw_model *model = NULL;
-    struct rw_bench_training plan, t = {.n_trees = 0};
+    struct rw_bench_training t = {.first = 0};
+    struct rw_plan plan;
     double text_bytes;
     int is_own;
     RW_TRY(make_params(bench, setting, 3, &params, &is_own));
@@ -448,17 +446,17 @@ int rw_bench_text(struct rw_bench *bench)
     const double trained = rw_clock_ms();
     RW_TRY(rw_model_write(bench->ctx, model, path));
     const double write_ms = rw_clock_ms() - trained;
-    const double sum_ms = read_ms + t.total_ms + write_ms;
+    const double sum_ms = read_ms + t.grown.total_ms + write_ms;
     /* Asked for afterwards, as it opens the device, which is a part of what was measured. */
-    RW_TRY(rw_bench_plan_training(bench, params, dataset, &plan));
+    RW_TRY(rw_bench_plan(bench, params, dataset, &plan));
     RW_TRY(rw_bench_send_row(
         bench, "text",
         "shape:s device:s queries:u documents:u features:u text_bytes:n trees:i mean_leaves:1 "
         "read_s:3 load_s:3 train_s:3 write_s:3 other_s:3 sum_s:3",
         bench->shape, plan.device, n_queries, rw_dataset_n_docs(dataset),
-        rw_dataset_n_features(dataset), text_bytes, t.n_trees, t.mean_leaves, read_ms / 1e3,
-        t.load_ms / 1e3, t.rounds_ms / 1e3, write_ms / 1e3,
-        (t.total_ms - t.load_ms - t.rounds_ms) / 1e3, sum_ms / 1e3));
+        rw_dataset_n_features(dataset), text_bytes, t.grown.n, t.mean_leaves, read_ms / 1e3,
+        t.grown.load_ms / 1e3, t.grown.rounds_ms / 1e3, write_ms / 1e3,
+        (t.grown.total_ms - t.grown.load_ms - t.grown.rounds_ms) / 1e3, sum_ms / 1e3));
     if (!is_own || !plan.on_gpu)
         return RW_OK;
     return rw_bench_bar(bench,

@@ -45,6 +45,8 @@ json_t *rw_result_row(const char *keys, ...);
 void rw_result_set(json_t *object, const char *keys, ...);
 /* Adds such an object to an array, and returns it. */
 json_t *rw_result_add(json_t *array, const char *keys, ...);
+/* Sorts rows by falling size of a number, whatever its sign, then by another, which rises. */
+void rw_result_sort(json_t *rows, const char *size, const char *then);
 /* RFC 4180: in quotes where it must be. */
 void rw_result_put_csv(FILE *out, const char *text);
 

@@ -70,35 +70,24 @@ static json_t *add_labels(const struct rw_check *check)
     return labels;
 }
 
-static int by_drift(const void *a, const void *b)
-{
-    const struct rw_feature_check *x = *(const struct rw_feature_check *const *)a;
-    const struct rw_feature_check *y = *(const struct rw_feature_check *const *)b;
-    if (x->drift != y->drift)
-        return x->drift > y->drift ? -1 : 1;
-    return x->feature < y->feature ? -1 : x->feature > y->feature;
-}
-
 /* The features that moved most. */
 static void add_drift(const struct rw_check *check)
 {
-    const struct rw_feature_check **row = rw_need(check->n_features, sizeof(*row));
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < check->n_features; i++) {
-        if (check->features[i].drift > 0)
-            row[n++] = &check->features[i];
-    }
-    if (n == 0)
-        return;
     json_t *rows = json_array();
-    qsort(row, n, sizeof(*row), by_drift);
-    for (uint32_t i = 0; i < n && i < SHOWN_DRIFT; i++) {
-        json_t *one = rw_result_add(rows, "feature:u drift:n", row[i]->feature, row[i]->drift);
-        if (row[i]->moved)
-            rw_result_set(one, "category:s from:n to:n", row[i]->moved, row[i]->moved_from,
-                          row[i]->moved_to);
+    for (uint32_t i = 0; i < check->n_features; i++) {
+        const struct rw_feature_check *row = &check->features[i];
+        if (!(row->drift > 0))
+            continue;
+        json_t *one = rw_result_add(rows, "feature:u drift:n", row->feature, row->drift);
+        if (row->moved)
+            rw_result_set(one, "category:s from:n to:n", row->moved, row->moved_from,
+                          row->moved_to);
     }
-    rw_result_line("drift      labels %.3f", check->label_drift);
+    rw_result_sort(rows, "drift", "feature");
+    while (json_array_size(rows) > SHOWN_DRIFT)
+        json_array_remove(rows, SHOWN_DRIFT);
+    if (json_array_size(rows) > 0)
+        rw_result_line("drift      labels %.3f", check->label_drift);
     rw_result_rows("features that moved most", rows,
                    "feature;drift==%.3f;category;from==%.3f;to==%.3f");
 }

@@ -30,7 +30,6 @@ struct explained_feature {
     double mean;      /* of |SHAP| */
     double gain;
     uint64_t n_splits;
-    struct rw_permuted permuted;
 };
 
 static struct {
@@ -39,7 +38,8 @@ static struct {
     struct rw_explainer *explainer;
     struct explained_feature *feature; /* [n] by id */
     int n;
-    double *scores; /* [documents] */
+    struct rw_permuted *permuted; /* [n] if values are */
+    double *scores;               /* [documents] */
 } job;
 
 /* ------------------------------------------------------------------ what it prints */
@@ -155,14 +155,6 @@ static int explain_all(struct rw_cli *cli, double *most,
     return 0;
 }
 
-static int by_falling_mean(const void *a, const void *b)
-{
-    const struct explained_feature *x = a, *y = b;
-    if (x->mean != y->mean)
-        return x->mean > y->mean ? -1 : 1;
-    return x->feature < y->feature ? -1 : 1;
-}
-
 /* A sum that is too far off is a bug, and reported as one. */
 static int check_sums(double most)
 {
@@ -187,8 +179,10 @@ static int print_summary(struct rw_cli *cli, double value, double most)
         json_t *row = rw_result_add(features, "feature:u name:s mean_abs_shap:n gain:n splits:l",
                                     one->feature, one->name, one->mean, one->gain, one->n_splits);
         if (repeats > 0)
-            rw_result_set(row, "loss:n deviation:n", one->permuted.loss, one->permuted.deviation);
+            rw_result_set(row, "loss:n deviation:n", job.permuted[i].loss,
+                          job.permuted[i].deviation);
     }
+    rw_result_sort(features, "mean_abs_shap", "feature");
     json_t *document = rw_result_row(
         "base:n covers:s largest_difference:n bound:n documents:u permutations:i features:O", base,
         covers(), most, bound, rw_dataset_n_docs(cli->dataset), (int)repeats, features);
@@ -226,18 +220,14 @@ static int summarise(struct rw_cli *cli)
     for (int i = 0; i < job.n; i++)
         job.feature[i].mean /= rw_dataset_n_docs(cli->dataset);
     if (repeats > 0) {
-        struct rw_permuted *permuted = rw_need((size_t)job.n, sizeof(*permuted));
+        job.permuted = rw_need((size_t)job.n, sizeof(*job.permuted));
         RW_STEP(rw_progress_follow(cli->ctx));
         const int n = rw_permutation_importance(cli->ctx, rw_params_eval(cli->params), cli->model,
                                                 job.n_trees, cli->dataset, (int)repeats, &value,
-                                                permuted, job.n);
+                                                job.permuted, job.n);
         if (n < 0)
             return n;
-        for (int i = 0; i < n; i++)
-            job.feature[i].permuted = permuted[i];
     }
-    if (job.n > 0)
-        qsort(job.feature, (size_t)job.n, sizeof(*job.feature), by_falling_mean);
     return print_summary(cli, value, most);
 }
 
@@ -386,33 +376,9 @@ static int fill_side(struct rw_cli *cli, uint32_t query, struct side *one)
     return check_sums(off_by(one->shap, one->score));
 }
 
-/* What is shown in order of size: a feature or a tree. */
-struct share {
-    double by;
-    int at;
-};
-
-static int by_size(const void *a, const void *b)
-{
-    const struct share *x = a, *y = b;
-    if (fabs(x->by) != fabs(y->by))
-        return fabs(x->by) > fabs(y->by) ? -1 : 1;
-    return x->at - y->at;
-}
-
 static double leaf_of(const struct rw_cli *cli, int s, int tree)
 {
     return (double)rw_model_tree(cli->model, tree).leaf[side[s].leaf[tree]];
-}
-
-/* Sorts them, and returns their sum. */
-static double sort_shares(struct share *shares, int n)
-{
-    double sum = 0.0;
-    qsort(shares, (size_t)n, sizeof(*shares), by_size);
-    for (int i = 0; i < n; i++)
-        sum += shares[i].by;
-    return sum;
 }
 
 /* Of one document without what is B's. */
@@ -425,57 +391,53 @@ static void without_b(json_t *row)
     json_object_del(row, "leaf_b");
 }
 
-/* Adds the features that have a share, in order of size. */
-static json_t *add_features(struct share *shares)
+/* Adds rows with a share, in order of its size, and the sum. of: what they are numbered by. */
+static json_t *add_shares(const char *title, const char *of, json_t *rows, const char *columns)
 {
-    const int two = docs.n == 2;
-    const struct side *a = &side[0], *b = &side[docs.n - 1];
-    json_t *rows = json_array();
-    int n = 0;
-    for (int i = 0; i < job.n; i++) {
-        if (a->shap[i] != 0.0 || b->shap[i] != 0.0)
-            shares[n++] = (struct share){a->shap[i] - (two ? b->shap[i] : 0.0), i};
-    }
-    const double sum = sort_shares(shares, n);
-    for (int i = 0; i < n; i++) {
-        const int at = shares[i].at;
-        without_b(rw_result_add(rows, "feature:u name:s share:n a:n b:n value_a:n value_b:n",
-                                job.feature[at].feature, job.feature[at].name, shares[i].by,
-                                a->shap[at], b->shap[at], (double)a->value[at],
-                                (double)b->value[at]));
-    }
-    add_rows(
-        "by feature (SHAP values)", rows,
-        two ? "share=A - B=+;a=A=+;b=B=+;value_a=value A=%.6g;value_b=value B=%.6g;feature;name"
-            : "share==+;-a;value_a=value=%.6g;feature;name");
+    double sum = 0.0;
+    size_t i;
+    json_t *row;
+    rw_result_sort(rows, "share", of);
+    json_array_foreach(rows, i, row) sum += json_real_value(json_object_get(row, "share"));
+    add_rows(title, rows, columns);
     rw_result_line("%+.6f  in all", sum);
     return rows;
 }
 
-/* Adds the trees in which two documents fall into different leaves, all trees of one document, in
- * order of size. n: written, how many. */
-static json_t *add_trees(const struct rw_cli *cli, struct share *shares, int *n)
+/* Adds the features that have a share. */
+static json_t *add_features(void)
+{
+    const int two = docs.n == 2;
+    const struct side *a = &side[0], *b = &side[docs.n - 1];
+    json_t *rows = json_array();
+    for (int i = 0; i < job.n; i++) {
+        if (a->shap[i] != 0.0 || b->shap[i] != 0.0)
+            without_b(rw_result_add(rows, "feature:u name:s share:n a:n b:n value_a:n value_b:n",
+                                    job.feature[i].feature, job.feature[i].name,
+                                    a->shap[i] - (two ? b->shap[i] : 0.0), a->shap[i], b->shap[i],
+                                    (double)a->value[i], (double)b->value[i]));
+    }
+    return add_shares(
+        "by feature (SHAP values)", "feature", rows,
+        two ? "share=A - B=+;a=A=+;b=B=+;value_a=value A=%.6g;value_b=value B=%.6g;feature;name"
+            : "share==+;-a;value_a=value=%.6g;feature;name");
+}
+
+/* Adds the trees in which two documents fall into different leaves, all trees of one document. */
+static json_t *add_trees(const struct rw_cli *cli)
 {
     const int two = docs.n == 2, b = docs.n - 1;
     json_t *rows = json_array();
-    *n = 0;
     for (int t = 0; t < job.n_trees; t++) {
+        const double of_a = leaf_of(cli, 0, t), of_b = leaf_of(cli, b, t);
         if (!two || side[0].leaf[t] != side[1].leaf[t])
-            shares[(*n)++] =
-                (struct share){leaf_of(cli, 0, t) - (two ? leaf_of(cli, 1, t) : 0.0), t};
+            without_b(rw_result_add(rows, "tree:i share:n a:n b:n leaf_a:i leaf_b:i", t + 1,
+                                    of_a - (two ? of_b : 0.0), of_a, of_b, side[0].leaf[t],
+                                    side[b].leaf[t]));
     }
-    const double sum = sort_shares(shares, *n);
-    for (int i = 0; i < *n; i++) {
-        const int t = shares[i].at;
-        without_b(rw_result_add(rows, "tree:i share:n a:n b:n leaf_a:i leaf_b:i", t + 1,
-                                shares[i].by, leaf_of(cli, 0, t), leaf_of(cli, b, t),
-                                side[0].leaf[t], side[b].leaf[t]));
-    }
-    add_rows("by tree (leaves)", rows,
-             two ? "share=A - B=+;a=A=+;b=B=+;leaf_a=leaf A;leaf_b=leaf B;tree"
-                 : "share=value=+;leaf_a=leaf;tree");
-    rw_result_line("%+.6f  in all", sum);
-    return rows;
+    return add_shares("by tree (leaves)", "tree", rows,
+                      two ? "share=A - B=+;a=A=+;b=B=+;leaf_a=leaf A;leaf_b=leaf B;tree"
+                          : "share=value=+;leaf_a=leaf;tree");
 }
 
 static void print_pair(const struct rw_cli *cli, uint32_t query)
@@ -483,9 +445,8 @@ static void print_pair(const struct rw_cli *cli, uint32_t query)
     const float *labels = rw_dataset_labels(cli->dataset);
     const char *query_name = rw_dataset_query_id(cli->dataset, query);
     const double base = job.explainer->base;
-    const int most = job.n > job.n_trees ? job.n : job.n_trees, two = docs.n == 2;
+    const int two = docs.n == 2;
     const double margin = side[0].score - (two ? side[1].score : base);
-    struct share *shares = rw_need((size_t)most, sizeof(*shares));
     json_t *documents_of = json_array();
     rw_result_line("query %s", query_name);
     for (int s = 0; s < docs.n; s++) {
@@ -501,9 +462,8 @@ static void print_pair(const struct rw_cli *cli, uint32_t query)
                        : margin < 0 ? "below"
                                     : "tied with");
     add_base(cli);
-    int n_trees;
-    json_t *features = add_features(shares), *of_trees = add_trees(cli, shares, &n_trees);
-    const int n_of_one_leaf = two ? job.n_trees - n_trees : 0;
+    json_t *features = add_features(), *of_trees = add_trees(cli);
+    const int n_of_one_leaf = job.n_trees - (int)json_array_size(of_trees);
     if (two)
         rw_result_line("in %d of %d trees A and B fall into one leaf", n_of_one_leaf, job.n_trees);
     rw_result_print(cli, rw_result_row("query:s documents:o margin:n base:n covers:s bound:n "

@@ -9,24 +9,10 @@ static const struct rw_option options[] = {
     {0},
 };
 
-static int more_used(const void *a, const void *b)
+static void add_features(const char *title, json_t *features)
 {
-    const struct rw_feature_use *x = a, *y = b;
-    if (x->n_splits != y->n_splits)
-        return x->n_splits < y->n_splits ? 1 : -1;
-    return x->feature < y->feature ? -1 : x->feature > y->feature;
-}
-
-/* Adds a table of them, and returns its rows. */
-static json_t *add_features(const char *title, const struct rw_feature_use *uses, int n)
-{
-    json_t *features = json_array();
-    for (int i = 0; i < n; i++)
-        rw_result_add(features, "feature:u name:s splits:l gain:n", uses[i].feature, uses[i].name,
-                      (uint64_t)uses[i].n_splits, uses[i].gain);
     rw_result_rows(title, features, "+gain=gain %=%;splits;gain==%.4g;feature;name");
     rw_result_most(all ? 0 : MOST_SHOWN, "--all");
-    return features;
 }
 
 /* The parameters of a training, and a line each. */
@@ -51,21 +37,24 @@ static json_t *run_json(const struct rw_model *model, int run)
     return rw_result_row("trees:i params:o auto:o", training.n_trees, params, chosen);
 }
 
-static void print(const struct rw_cli *cli, struct rw_feature_use *uses, int n)
+static void print(const struct rw_cli *cli, const struct rw_feature_use *uses, int n)
 {
     const struct rw_model *model = cli->model;
     const struct rw_model_info info = rw_model_info(model);
     const int n_trees = rw_model_n_trees(model);
     struct rw_calibration map;
-    json_t *leaves = json_array(), *runs = json_array();
+    json_t *leaves = json_array(), *runs = json_array(), *features = json_array();
     long long n_leaves = 0, n_splits = 0;
     for (int t = 0; t < n_trees; t++) {
         const int n_of_tree = rw_model_tree(model, t).n_leaves;
         json_array_append_new(leaves, json_integer(n_of_tree));
         n_leaves += n_of_tree;
     }
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         n_splits += (long long)uses[i].n_splits;
+        rw_result_add(features, "feature:u name:s splits:l gain:n", uses[i].feature, uses[i].name,
+                      (uint64_t)uses[i].n_splits, uses[i].gain);
+    }
     rw_result_line("trees       %d\nleaves      %lld\nsplits      %lld\nfeatures    %d in use",
                    n_trees, n_leaves, n_splits, n);
     if (info.best_round > 0)
@@ -76,10 +65,10 @@ static void print(const struct rw_cli *cli, struct rw_feature_use *uses, int n)
     for (int run = 0; run < info.n_runs; run++)
         json_array_append_new(runs, run_json(model, run));
     const json_t *last = json_array_get(runs, json_array_size(runs) - 1);
-    json_t *features = add_features("features by gain", uses, n);
-    if (n > 0)
-        qsort(uses, (size_t)n, sizeof(*uses), more_used);
-    add_features("features by use", uses, n);
+    json_t *by_use = json_copy(features);
+    rw_result_sort(by_use, "splits", "feature");
+    add_features("features by gain", features);
+    add_features("features by use", by_use);
     rw_result_print(cli, rw_result_row("trees:i best_round:i finished:b leaves:o calibration:o "
                                        "params:O auto:O trainings:o features:O",
                                        n_trees, info.best_round, info.is_finished, leaves,

@@ -133,6 +133,33 @@ json_t *rw_result_add(json_t *array, const char *keys, ...)
     return row;
 }
 
+struct sorted {
+    double size, then;
+    json_t *row;
+};
+
+static int by_falling_size(const void *a, const void *b)
+{
+    const struct sorted *x = a, *y = b;
+    if (x->size != y->size)
+        return x->size > y->size ? -1 : 1;
+    return (x->then > y->then) - (x->then < y->then);
+}
+
+void rw_result_sort(json_t *rows, const char *size, const char *then)
+{
+    const size_t n = json_array_size(rows);
+    struct sorted *sorted = rw_need(n, sizeof(*sorted));
+    for (size_t i = 0; i < n; i++) {
+        json_t *row = json_incref(json_array_get(rows, i));
+        sorted[i] = (struct sorted){fabs(json_number_value(json_object_get(row, size))),
+                                    json_number_value(json_object_get(row, then)), row};
+    }
+    qsort(sorted, n, sizeof(*sorted), by_falling_size);
+    for (size_t i = 0; i < n; i++)
+        json_array_set_new(rows, i, sorted[i].row);
+}
+
 /* ------------------------------------------------------------------ parts */
 
 /* The result: its parts, in the order of the text. */
