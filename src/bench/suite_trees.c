@@ -71,20 +71,23 @@ static void take_figures(struct rw_bench_training *t, int rounds)
 }
 
 /* What is not of out->plan. Trees from the tenth on count; of under 100, from the second tenth on,
- * but never the first. */
+ * but never the first. model: NULL, or to be ended by rw_model_free. */
 static int time_training(struct rw_bench *bench, struct rw_params *params,
                          const struct rw_dataset *dataset, struct rw_bench_training *out,
                          struct rw_model **model)
 {
+    RW_SCOPED(rw_model_free) struct rw_model *made = NULL;
     struct rw_bench_grown *grown = &out->grown;
     grown->gpu = -1;
     if (out->plan.on_gpu)
         sscanf(out->plan.device, "cuda:%d", &grown->gpu);
     const int status =
-        rw_bench_grow(bench->ctx, params, (struct rw_training){.train = dataset}, grown, model);
+        rw_bench_grow(bench->ctx, params, (struct rw_training){.train = dataset}, grown, &made);
     if (status >= 0)
         take_figures(out, params->rounds);
     rw_bench_grown_release(grown);
+    if (model)
+        *model = RW_TAKE(made);
     return status;
 }
 
