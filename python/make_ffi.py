@@ -21,11 +21,10 @@ extern "Python" {
     void _rw_on_resume(void *user, const struct rw_resumed *resumed);
     int _rw_on_round(void *user, const struct rw_round *round);
     int _rw_should_stop(void *user);
-    int _rw_on_prune_step(void *user, int done, int total);
     void _rw_on_positions(void *user, const struct rw_positions *found);
     int _rw_gradients(void *user, const struct rw_dataset *train, const double *scores,
                       double *gradients, double *hessians);
-    int _rw_on_select(void *user, const struct rw_select_progress *progress);
+    int _rw_on_select(void *user, int number, const struct rw_select_row *row);
     int _rw_on_doctor(void *user, const struct rw_bench_row *row);
     int _rw_metric(void *user, const struct rw_dataset *dataset, const double *scores,
                    double *value);

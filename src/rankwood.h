@@ -725,23 +725,16 @@ struct rw_pruned {
     const struct rw_prune_row *rows; /* [n_rows] the whole model, then fewer and fewer trees */
     struct rw_model *model;
 };
-/* Who is told how far a pruning is: after each scoring of the data, or of a half of it, by one tree. Nonzero ends it:
- * RW_ERR_INTERRUPTED. */
-struct rw_prune_hooks {
-    void *user;
-    int (*on_step)(void *user, int done, int total); /* NULL: none */
-};
 /* Drops trees, one after the other: by `order`, with RW_PRUNE_ANY in rounds, each of which measures the model
  * without each tree and drops the quarter that is missed least (of equals, the later tree). *out has the model
  * of the fewest trees by which the first metric of `how`, as rw_evaluate gives it, is worse by at most most_loss, 0 or
  * more; with RW_PRUNE_ANY not only on all queries, which chose the trees, but also held out (how's seed draws the
  * halves); and a table of some of the others. A tree of one leaf that is not 0, a base score, stays. RW_ERR_DATA: no
  * query counts, or with RW_PRUNE_ANY none of a half; RW_ERR_ARGUMENT: the model has no trees, or `how` several
- * metrics. hooks: NULL: none. */
+ * metrics. */
 RW_API int rw_prune(struct rw_ctx *ctx, const struct rw_eval_params *how,
                     const struct rw_model *model, const struct rw_dataset *dataset,
-                    double most_loss, enum rw_prune_order order,
-                    const struct rw_prune_hooks *hooks, struct rw_pruned **out);
+                    double most_loss, enum rw_prune_order order, struct rw_pruned **out);
 
 /* --- fewer features --- */
 /* What a metric loses when one feature's values are shuffled among all documents (what is absent or
@@ -751,22 +744,11 @@ struct rw_permuted {
     double loss;      /* mean over the repeats; positive: the feature helps, whichever way is better */
     double deviation; /* standard deviation over the repeats; NaN for one */
 };
-enum rw_select_stage {
-    RW_SELECT_TRAINS,   /* a round was trained, of so many */
-    RW_SELECT_PERMUTES, /* a feature was permuted, of so many */
-    RW_SELECT_TRIED     /* a row is there */
-};
 struct rw_select_row {
     uint32_t n_features;         /* that a model was trained on */
     int n_trees;                 /* 0: no tree could be made of them */
     struct rw_compared compared; /* on half of the validation set; a: of all features; b: of these */
     int is_within;               /* the loss is small enough */
-};
-struct rw_select_progress {
-    enum rw_select_stage stage;
-    uint32_t n_features; /* those at work */
-    int done, total;
-    const struct rw_select_row *row; /* RW_SELECT_TRIED; else NULL */
 };
 struct rw_select_options {
     double most_loss; /* of the metric, 0 or more */
@@ -774,8 +756,8 @@ struct rw_select_options {
     int n_repeats;    /* permutations of each feature, 1 to 1000 */
     const struct rw_dataset *test; /* measured once, when all is chosen; NULL: none */
     void *user;
-    /* Nonzero gives up (RW_ERR_INTERRUPTED). NULL: none */
-    int (*on_progress)(void *user, const struct rw_select_progress *progress);
+    /* Called with each row of the table once it is there, from 0; nonzero gives up (RW_ERR_INTERRUPTED). NULL: none */
+    int (*on_row)(void *user, int number, const struct rw_select_row *row);
 };
 struct rw_selected {
     const char *metric, *conventions;

@@ -23,6 +23,7 @@ from rankwood._core import (
     context,
     ffi,
     lib,
+    logger,
     made,
     not_negative,
     path_chars,
@@ -34,7 +35,7 @@ from rankwood._explain import Explanation, Permuted
 from rankwood._handles import check_apart
 from rankwood._params import Params, as_mapping, need_device
 from rankwood._scoring import Scorer
-from rankwood._training import Callback, PositionBias, Training, ctrl_c, need_measured, valid_sets
+from rankwood._training import Callback, PositionBias, Training, ctrl_c, need_measured, valid_sets, working
 
 _MOST_FEATURES = 10
 
@@ -620,12 +621,10 @@ class Model(Scorer):
         settings = params.measuring()
         which = lib.RW_PRUNE_LAST if order == "last" else lib.RW_PRUNE_ANY
         most, values = not_negative(loss, "loss"), self._values_of(data)
-        pruning = Training([data], ["data"], ())
-        handle = ffi.new_handle(pruning)
-        hooks = ffi.new("struct rw_prune_hooks *", {"user": handle, "on_step": lib._rw_on_prune_step})
         out = ffi.new("struct rw_pruned **")
-        status = lib.rw_prune(context(), settings, self._c, values, most, which, hooks, out)
-        c = pruning.result(status, out, lib.rw_free)
+        with working("pruning"):
+            status = lib.rw_prune(context(), settings, self._c, values, most, which, out)
+            c = made(status, out, lib.rw_free)
         rows = [
             PrunedRow(
                 row.n_trees, row.n_leaves, row.n_bytes, row.compared.mean_b, row.compared.difference,
@@ -636,7 +635,7 @@ class Model(Scorer):
         smaller = Model(ffi.gc(c.model, lib.rw_model_free))
         c.model = ffi.NULL  # it has an owner now
         smaller.feature_names = None if self.feature_names is None else list(self.feature_names)
-        pruning.progress.end(f"{smaller.n_trees} of {self.n_trees} trees are left")
+        logger.info("%d of %d trees are left", smaller.n_trees, self.n_trees)
         return Pruned(smaller, text(c.metric), rows, c.chosen)
 
 

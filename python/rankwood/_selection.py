@@ -318,7 +318,7 @@ def select(
     _refuse_functions(given, "features are selected by names only")
     training = Training([train_set], ["train"], ())
     handle = ffi.new_handle(training)
-    options.user, options.on_progress = handle, lib._rw_on_select
+    options.user, options.on_row = handle, lib._rw_on_select
     if train_set._paths is not None:
         train_set._for_training(Params(given))  # its names come with it
     names = train_set.feature_names
@@ -358,10 +358,9 @@ def _selected(c: Any, names: list[str] | None) -> Selected:
 
 
 @ffi.def_extern(error=1, onerror=on_error)
-def _rw_on_select(user: Any, c: Any) -> int:
+def _rw_on_select(user: Any, _number: int, row: Any) -> int:
     training: Training = ffi.from_handle(user)
-    if c.stage == lib.RW_SELECT_TRIED:
-        training.guard(lambda: _told(c.row))
+    training.guard(lambda: _told(row))
     return int(training.is_over())
 
 

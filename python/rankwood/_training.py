@@ -455,16 +455,6 @@ def _rw_should_stop(user: Any) -> int:
 
 
 @ffi.def_extern(error=1, onerror=on_error)
-def _rw_on_prune_step(user: Any, done: int, total: int) -> int:
-    pruning: Training = ffi.from_handle(user)
-
-    def tell() -> None:
-        pruning.progress.step(done, total, "prune:")
-
-    return pruning.guard(tell) or int(pruning.is_over())
-
-
-@ffi.def_extern(error=1, onerror=on_error)
 def _rw_gradients(user: Any, _train: Any, scores: Any, gradients: Any, hessians: Any) -> int:
     training: Training = ffi.from_handle(user)
     data, n = training.sets[0], training.sets[0].n_docs

@@ -160,8 +160,8 @@ int rw_output_end(int code);
 
 /* From now on a signal is only noted, and said if `aloud`; a second Ctrl-C ends the program. */
 void rw_interrupts_catch(int aloud);
-/* From now on a call with this context ends soon after a signal, which is only noted: for work of
- * which there is nothing to keep. */
+/* From now on a call with this context shows how far it is, and ends soon after a signal, which is
+ * only noted: for work of which there is nothing to keep. */
 int rw_interrupts_stop_calls(struct rw_ctx *ctx);
 /* A call failed: the exit code where a signal has ended it, after a warning; else `status`.
  * kept: a file that stays as it was; NULL: none is named. */

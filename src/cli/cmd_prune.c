@@ -45,23 +45,13 @@ static void print(const struct rw_cli *cli, const struct rw_pruned *pruned)
                                        n_queries, pruned->n_samples, pruned->conventions, rows));
 }
 
-/* In halves of scorings of the data. */
-static int on_step(void *user, int done, int total)
-{
-    const struct rw_cli *cli = user;
-    rw_progress_show(done, total, rw_dataset_n_docs(cli->dataset) / 2);
-    return 0;
-}
-
 static int run(struct rw_cli *cli)
 {
     static struct rw_pruned *pruned;
-    const struct rw_prune_hooks hooks = {cli, on_step};
     RW_STEP(rw_load_model_and_data(cli, NULL));
     RW_STEP(rw_interrupts_stop_calls(cli->ctx));
-    rw_progress_start();
     RW_STEP(rw_interrupts_end(rw_prune(cli->ctx, rw_params_eval(cli->params), cli->model,
-                                       cli->dataset, most_loss, order, &hooks, &pruned),
+                                       cli->dataset, most_loss, order, &pruned),
                               output));
     RW_STEP(rw_model_write(cli->ctx, pruned->model, output));
     print(cli, pruned);

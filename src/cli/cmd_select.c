@@ -38,35 +38,20 @@ static const struct rw_option options[] = {
 
 /* ------------------------------------------------------------------ on the way */
 
-static void say_row(const struct rw_select_progress *progress)
+static int say_row(void *user, int at, const struct rw_select_row *row)
 {
-    const struct rw_select_row *row = progress->row;
     const char *number = rw_text("%u feature%s", row->n_features, row->n_features == 1 ? "" : "s");
     const char *found =
         rw_text("%d trees, %s %s", row->n_trees, rw_params_get(job.cli->params, "metric"),
                 rw_figure(row->compared.mean_b));
+    (void)user;
     if (row->n_trees == 0)
         rw_msg_line("%s: no tree can be made", number);
-    else if (progress->done == 1)
+    else if (at == 0)
         rw_msg_line("%s: %s", number, found);
     else
         rw_msg_line("%s: %s, %s: %s", number, found, rw_figure_signed(row->compared.difference),
                     row->is_within ? "within the loss" : "too much is lost");
-}
-
-/* A bar for each training, and for each ranking of features. */
-static int on_progress(void *user, const struct rw_select_progress *progress)
-{
-    const int trains = progress->stage == RW_SELECT_TRAINS;
-    (void)user;
-    if (progress->stage == RW_SELECT_TRIED) {
-        say_row(progress);
-        return 0;
-    }
-    if (progress->done == 1)
-        rw_progress_start();
-    rw_progress_show(progress->done, progress->total,
-                     rw_dataset_n_docs(trains ? job.cli->dataset : job.valid));
     return 0;
 }
 
@@ -177,9 +162,8 @@ static int run(struct rw_cli *cli)
     RW_STEP(read_sets(cli));
     job.how.n_repeats = (int)repeats;
     job.how.test = job.test;
-    job.how.on_progress = on_progress;
+    job.how.on_row = say_row;
     RW_STEP(rw_interrupts_stop_calls(cli->ctx));
-    rw_progress_start();
     RW_STEP(rw_interrupts_end(
         rw_select(cli->ctx, cli->params, cli->binned, job.valid, &job.how, &job.selected), NULL));
     rw_load_stage_end("select");

@@ -294,31 +294,36 @@ void rw_progress_show(int done, int total, uint32_t n_docs)
 }
 
 /* What a call has done of its work, since it began. */
-static int show_call(void *user, const struct rw_progress *call)
+static void show_call(const struct rw_progress *call)
 {
     static uint64_t last;
     static double began;
     char text[160], left[32];
-    (void)user;
     if (!line.on || !call->stage || call->total == 0)
-        return 0;
+        return;
     if (call->done < last || last == 0)
         began = rw_progress_clock();
     last = call->done;
     const double spent = rw_progress_clock() - began;
     const double share = (double)call->done / (double)call->total;
     if (spent < first_after || share <= 0)
-        return 0;
+        return;
     snprintf(text, sizeof(text), "%.0f %% of %s  %s left", 100 * share, call->stage,
              time_left(spent, share, left));
     draw(share, text);
-    return 0;
+}
+
+/* signal_ends: not NULL: a signal ends the call. */
+static int on_poll(void *signal_ends, const struct rw_progress *call)
+{
+    show_call(call);
+    return signal_ends ? rw_interrupted() : 0;
 }
 
 int rw_progress_follow(struct rw_ctx *ctx)
 {
     rw_progress_start();
-    return line.on ? rw_ctx_set_poll(ctx, show_call, NULL) : RW_OK;
+    return line.on ? rw_ctx_set_poll(ctx, on_poll, NULL) : RW_OK;
 }
 
 void rw_output_open_standard(void)
@@ -404,17 +409,11 @@ int rw_interrupted(void)
     return asked;
 }
 
-static int has_signal(void *user, const struct rw_progress *progress)
-{
-    (void)user;
-    (void)progress;
-    return asked;
-}
-
 int rw_interrupts_stop_calls(struct rw_ctx *ctx)
 {
     rw_interrupts_catch(0);
-    return rw_ctx_set_poll(ctx, has_signal, NULL);
+    rw_progress_start();
+    return rw_ctx_set_poll(ctx, on_poll, &line);
 }
 
 int rw_interrupts_end(int status, const char *kept)

@@ -43,20 +43,6 @@ int rw_folds(struct rw_ctx *ctx, uint32_t n_queries, int n_folds, uint64_t seed,
 int rw_halves(struct rw_ctx *ctx, const struct rw_dataset *dataset, uint64_t seed, const char *what,
               const char *does, struct rw_dataset *half[2]);
 
-/* What rw_permutation_importance does, with a callback after each feature. */
-struct rw_permutation {
-    const struct rw_eval_params *how; /* all borrowed */
-    const struct rw_model *model;
-    const struct rw_dataset *dataset;
-    int n_trees, n_repeats;
-    /* Called after each feature; nonzero gives up (RW_ERR_INTERRUPTED). NULL: none. */
-    int (*on_feature)(void *user, int done, int total);
-    void *user;
-};
-/* Contract: rw_permutation_importance. */
-int rw_permutation_run(struct rw_ctx *ctx, const struct rw_permutation *permutation, double *value,
-                       struct rw_permuted *out, int room);
-
 /* The groups of queries in a file: a line has a query id, blanks, the group's name up to the end;
  * '#' begins a comment line. Queries that the data has not are passed over. A query named twice, or
  * a line without a group, is RW_ERR_PARSE. *out: [n_queries] in the arena, NULL: in no group. */

@@ -43,37 +43,16 @@ struct selecting {
     uint32_t n, n_used;        /* kept; those that the kept model's trees ask for */
     uint32_t most;             /* candidates */
     uint32_t trying;           /* how many are on trial */
-    int is_ended;              /* by on_progress */
     rw_log_fn log; /* the context's: what one training has said, others need not say again */
 };
 
-/* ------------------------------------------------------------------ progress */
-
-static int tell(struct selecting *s, enum rw_select_stage stage, int done, int total,
-                const struct rw_select_row *row)
-{
-    const struct rw_select_progress progress = {
-        .stage = stage, .n_features = s->trying, .done = done, .total = total, .row = row};
-    const struct rw_select_options *options = s->options;
-    s->is_ended =
-        s->is_ended || (options->on_progress && options->on_progress(options->user, &progress));
-    return s->is_ended;
-}
-
+/* A training's rounds are a stage of the context. */
 static int on_round(void *user, const struct rw_round *round)
 {
-    return tell(user, RW_SELECT_TRAINS, round->round, round->n_rounds, NULL);
-}
-
-static int on_feature(void *user, int done, int total)
-{
-    return tell(user, RW_SELECT_PERMUTES, done, total, NULL);
-}
-
-static int check_ended(struct selecting *s)
-{
-    return s->is_ended ? rw_fail(s->ctx, RW_ERR_INTERRUPTED, "stopped while features were selected")
-                       : RW_OK;
+    const struct selecting *s = user;
+    (void)round;
+    rw_stage_add(s->ctx, 1);
+    return 0;
 }
 
 /* ------------------------------------------------------------------ a trial */
@@ -82,16 +61,13 @@ static int train(struct selecting *s, struct rw_model **out)
 {
     const struct rw_dataset *const valid[] = {&s->resident.valid};
     const struct rw_train_hooks hooks = {.user = s, .on_round = on_round};
-    RW_TRY(rw_train_on(
+    const int counts = rw_stage_begin(s->ctx, "training", (uint64_t)s->params->rounds, 0);
+    const int status = rw_train_on(
         s->ctx, s->params,
         &(struct rw_training){
             .binned = &s->resident.train, .valid = valid, .n_valid = 1, .hooks = &hooks},
-        out));
-    const int status = check_ended(s);
-    if (status < 0) {
-        rw_model_free(*out);
-        *out = NULL;
-    }
+        out);
+    rw_stage_end(s->ctx, counts);
     return status;
 }
 
@@ -134,8 +110,9 @@ static int add_row(struct selecting *s, const struct rw_model *model, const doub
     }
     made->selected.n_rows++;
     made->selected.rows = made->row;
-    tell(s, RW_SELECT_TRIED, made->selected.n_rows, 0, row);
-    return check_ended(s);
+    if (s->options->on_row && s->options->on_row(s->options->user, made->selected.n_rows - 1, row))
+        return rw_fail(s->ctx, RW_ERR_INTERRUPTED, "stopped while features were selected");
+    return RW_OK;
 }
 
 static int fail_empty(struct selecting *s)
@@ -164,14 +141,10 @@ static int by_id(const void *a, const void *b)
 static int rank(struct selecting *s, const struct rw_model *model, uint32_t n)
 {
     double value;
-    const struct rw_permutation permutation = {.how = &s->how,
-                                               .model = model,
-                                               .dataset = s->half[0],
-                                               .n_repeats = s->options->n_repeats,
-                                               .on_feature = on_feature,
-                                               .user = s};
     s->n = n;
-    const int n_used = rw_permutation_run(s->ctx, &permutation, &value, s->used, (int)s->most);
+    const int n_used =
+        rw_permutation_importance(s->ctx, &s->how, model, 0, s->half[0], s->options->n_repeats,
+                                  &value, s->used, (int)s->most);
     RW_TRY(n_used);
     if (isnan(value))
         return fail_empty(s);
@@ -519,12 +492,13 @@ out:
     return status;
 }
 
-int rw_permutation_run(struct rw_ctx *ctx, const struct rw_permutation *permutation, double *value,
-                       struct rw_permuted *out, int room)
+int rw_permutation_importance(struct rw_ctx *ctx, const struct rw_eval_params *how,
+                              const struct rw_model *model, int n_trees,
+                              const struct rw_dataset *dataset, int n_repeats, double *value,
+                              struct rw_permuted *out, int room)
 {
+    RW_DEFAULT_FPENV;
     int status = RW_OK;
-    const int n_repeats = permutation->n_repeats;
-    const struct rw_dataset *dataset = permutation->dataset;
     RW_RELEASED(measuring_release) struct measuring m = {0};
     struct rw_dataset changed = *dataset; /* but for its columns: all borrowed */
     RW_FREED struct rw_column *columns = NULL;
@@ -532,8 +506,8 @@ int rw_permutation_run(struct rw_ctx *ctx, const struct rw_permutation *permutat
     if (n_repeats < 1 || n_repeats > MOST_REPEATS)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "%d repeats; expected 1 to %d", n_repeats,
                        MOST_REPEATS);
-    RW_TRY(rw_measure_init(ctx, permutation->how, dataset, NULL, &m.measure));
-    RW_TRY(rw_scorer_open(ctx, permutation->model, permutation->n_trees, "cpu", &m.scorer));
+    RW_TRY(rw_measure_init(ctx, how, dataset, NULL, &m.measure));
+    RW_TRY(rw_scorer_open(ctx, model, n_trees, "cpu", &m.scorer));
     RW_TRY(RW_NEW_RAW(ctx, m.scores, dataset->n_docs));
     RW_TRY(RW_NEW_RAW(ctx, columns, dataset->n_columns));
     changed.column = columns;
@@ -556,22 +530,9 @@ int rw_permutation_run(struct rw_ctx *ctx, const struct rw_permutation *permutat
             RW_TRY_OUT(permute(&m, &changed, changed.column + (column - changed.column), n_repeats,
                                *value, &out[n]));
         n++;
-        if (permutation->on_feature && permutation->on_feature(permutation->user, n, n_features))
-            RW_TRY_OUT(rw_fail(ctx, RW_ERR_INTERRUPTED, "stopped while features were permuted"));
     }
     status = n_features;
 out:
     rw_stage_end(ctx, counts);
     return status;
-}
-
-int rw_permutation_importance(struct rw_ctx *ctx, const struct rw_eval_params *how,
-                              const struct rw_model *model, int n_trees,
-                              const struct rw_dataset *dataset, int n_repeats, double *value,
-                              struct rw_permuted *out, int room)
-{
-    RW_DEFAULT_FPENV;
-    const struct rw_permutation permutation = {
-        .how = how, .model = model, .dataset = dataset, .n_trees = n_trees, .n_repeats = n_repeats};
-    return rw_permutation_run(ctx, &permutation, value, out, room);
 }

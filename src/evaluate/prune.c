@@ -20,20 +20,12 @@ struct pruned {
     char conventions[256];
 };
 
-/* How far it is, in halves of scorings of the data by a tree. */
-struct steps {
-    const struct rw_prune_hooks *hooks; /* NULL: nobody wants to know; borrowed */
-    int done, total;
-};
-
 struct pruning {
     struct rw_ctx *ctx; /* borrowed, as the next three */
     const struct rw_eval_params *how;
     const struct rw_model *model;
     const struct rw_dataset *dataset;
     struct rw_measure measure;     /* owned */
-    struct steps *steps;           /* borrowed */
-    int is_half;                   /* the data are a half */
     double whole;                  /* the metric of the whole model */
     struct rw_arena arena;         /* of all arrays */
     double *scores;                /* [n_docs] of the whole model */
@@ -54,23 +46,7 @@ static void release(struct pruning *p)
 /* The same of a half of the data, before anything is made. */
 static struct pruning half_of(const struct pruning *p, const struct rw_dataset *dataset)
 {
-    return (struct pruning){.ctx = p->ctx,
-                            .how = p->how,
-                            .model = p->model,
-                            .dataset = dataset,
-                            .steps = p->steps,
-                            .is_half = 1};
-}
-
-/* The data was scored by n_trees more; 0: the caller is asked whether it shall go on. */
-static int step(const struct pruning *p, int n_trees)
-{
-    struct steps *steps = p->steps;
-    const struct rw_prune_hooks *hooks = steps->hooks;
-    steps->done += n_trees * (p->is_half ? 1 : 2);
-    if (hooks && hooks->on_step && hooks->on_step(hooks->user, steps->done, steps->total))
-        return rw_fail(p->ctx, RW_ERR_INTERRUPTED, "pruning was interrupted");
-    return rw_poll(p->ctx);
+    return (struct pruning){.ctx = p->ctx, .how = p->how, .model = p->model, .dataset = dataset};
 }
 
 /* How much worse the scores are than the whole model's. */
@@ -104,11 +80,14 @@ static int prepare(struct pruning *p)
 
 /* ------------------------------------------------------------------ the order */
 
+/* Documents that a tree scores are what the stage counts. */
 static int predict_tree(const struct pruning *p, int32_t t)
 {
     const struct rw_model one = {
         .n_trees = 1, .tree = &p->model->tree[t], .absent_missing = p->model->absent_missing};
-    return rw_predict(p->ctx, &one, p->dataset, 0, p->tree);
+    RW_TRY(rw_predict(p->ctx, &one, p->dataset, 0, p->tree));
+    rw_stage_add(p->ctx, p->dataset->n_docs);
+    return rw_poll(p->ctx);
 }
 
 /* The model loses one more tree. */
@@ -118,8 +97,7 @@ static int drop(struct pruning *p, int32_t t)
     for (uint32_t doc = 0; doc < p->dataset->n_docs; doc++)
         p->left[doc] -= p->tree[doc];
     p->order[p->n_order] = t;
-    RW_TRY(find_loss(p, p->left, &p->loss[p->n_order++]));
-    return step(p, 1);
+    return find_loss(p, p->left, &p->loss[p->n_order++]);
 }
 
 struct candidate {
@@ -142,7 +120,6 @@ static int weigh(struct pruning *p, struct candidate *candidate, int32_t n)
         for (uint32_t doc = 0; doc < p->dataset->n_docs; doc++)
             p->without[doc] = p->left[doc] - p->tree[doc];
         RW_TRY(find_loss(p, p->without, &candidate[i].loss));
-        RW_TRY(step(p, 1));
     }
     return RW_OK;
 }
@@ -264,7 +241,7 @@ static int fill_row(struct pruning *p, const struct rw_model *model, struct prun
     RW_SCOPED(rw_free) struct rw_comparison *comparison = NULL;
     RW_SCOPED(rw_free) char *text = NULL;
     size_t n_bytes;
-    RW_TRY(step(p, 0));
+    RW_TRY(rw_poll(p->ctx));
     RW_TRY(rw_predict(p->ctx, model, p->dataset, 0, p->left));
     RW_TRY(rw_compare(p->ctx, p->how, p->dataset, p->scores, p->left, NULL, &comparison));
     RW_TRY(rw_model_write_memory(p->ctx, model, &text, &n_bytes));
@@ -297,7 +274,7 @@ static int choose(struct pruning *p, double most_loss, struct rw_model **out, in
             continue;
         RW_TRY(select_trees(p, n, &arena, &some));
         if (n > 0) {
-            RW_TRY(step(p, 0));
+            RW_TRY(rw_poll(p->ctx));
             RW_TRY(rw_predict(p->ctx, &some, p->dataset, 0, p->left));
             RW_TRY(find_loss(p, p->left, &loss));
         }
@@ -360,12 +337,16 @@ static int prune(struct pruning *p, double most_loss, enum rw_prune_order order,
     RW_TRY(rw_arena_own(p->ctx, rw_result_arena(made), pruned, free_model));
     RW_TRY(prepare(p));
     rw_score_map_leave_out(p->ctx, &p->model->map);
-    /* of each half as many, if any, and what goes */
-    p->steps->total = 2 * n_scorings(p->model, order, &n_dropped);
-    p->steps->total += order == RW_PRUNE_ANY ? p->steps->total + 2 * n_dropped : 0;
-    RW_TRY(find_order(p, order));
-    if (order == RW_PRUNE_ANY)
-        RW_TRY(hold_out(p));
+    /* of both halves as many, if any, and what goes */
+    int n_scored = n_scorings(p->model, order, &n_dropped);
+    n_scored += order == RW_PRUNE_ANY ? n_scored + n_dropped : 0;
+    const int counts =
+        rw_stage_begin(p->ctx, "pruning", (uint64_t)n_scored * p->dataset->n_docs, 0);
+    int status = find_order(p, order);
+    if (status >= 0 && order == RW_PRUNE_ANY)
+        status = hold_out(p);
+    rw_stage_end(p->ctx, counts);
+    RW_TRY(status);
     RW_TRY(choose(p, most_loss, &pruned->model, &n_dropped));
     RW_TRY(make_table(p, n_dropped, made));
     made->metric = p->measure.metric;
@@ -378,13 +359,11 @@ static int prune(struct pruning *p, double most_loss, enum rw_prune_order order,
 
 int rw_prune(struct rw_ctx *ctx, const struct rw_eval_params *how, const struct rw_model *model,
              const struct rw_dataset *dataset, double most_loss, enum rw_prune_order order,
-             const struct rw_prune_hooks *hooks, struct rw_pruned **out)
+             struct rw_pruned **out)
 {
     RW_DEFAULT_FPENV;
-    struct steps steps = {.hooks = hooks};
     RW_RELEASED(release)
-    struct pruning p = {
-        .ctx = ctx, .how = how, .model = model, .dataset = dataset, .steps = &steps};
+    struct pruning p = {.ctx = ctx, .how = how, .model = model, .dataset = dataset};
     RW_SCOPED(rw_free) struct pruned *made = NULL;
     *out = NULL;
     if (!(most_loss >= 0.0) || (unsigned)order > RW_PRUNE_LAST)

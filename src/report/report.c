@@ -261,16 +261,13 @@ static int list_features(struct rw_ctx *ctx, struct rw_report *report)
 
 static int permute(struct rw_ctx *ctx, const struct rw_eval_params *how, struct rw_report *report)
 {
-    const struct rw_permutation permutation = {.how = how,
-                                               .model = report->model,
-                                               .dataset = report->dataset,
-                                               .n_repeats = report->options->n_repeats};
     RW_FREED struct rw_permuted *permuted = NULL;
     RW_FREED int *index = NULL; /* in `permuted`, by id */
     RW_TRY(RW_NEW(ctx, permuted, (size_t)report->n_features));
     RW_TRY(RW_NEW(ctx, index, RW_FEATURE_IDS));
-    RW_TRY(rw_permutation_run(ctx, &permutation, &report->permuted_value, permuted,
-                              report->n_features));
+    RW_TRY(rw_permutation_importance(ctx, how, report->model, 0, report->dataset,
+                                     report->options->n_repeats, &report->permuted_value, permuted,
+                                     report->n_features));
     for (int i = 0; i < report->n_features; i++)
         index[permuted[i].feature] = i;
     for (int i = 0; i < report->n_features; i++)

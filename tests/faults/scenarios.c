@@ -391,7 +391,7 @@ static int made_of_models(struct rw_ctx *ctx)
     int status;
     DO(rw_model_calibrate(ctx, model, valid, &calibrate, &figures, &mapped));
     DO(add_model(ctx, mapped));
-    DO(rw_prune(ctx, &how, model, valid, 0.1, RW_PRUNE_ANY, NULL, &pruned));
+    DO(rw_prune(ctx, &how, model, valid, 0.1, RW_PRUNE_ANY, &pruned));
     DO(add_model(ctx, pruned->model));
     DO(make_params(ctx, (const char *const[]){"early-stop", "0", NULL}, &params));
     DO(rw_cross_validate(ctx, params, train, 2, &cv));

@@ -297,7 +297,7 @@ static void prune(struct machine *m)
         return;
     const double most_loss = a_number(m);
     const enum rw_prune_order order = (enum rw_prune_order)below(m, 2);
-    made(m, rw_prune(m->ctx, &how, model, dataset, most_loss, order, NULL, &pruned), &pruned);
+    made(m, rw_prune(m->ctx, &how, model, dataset, most_loss, order, &pruned), &pruned);
     rw_free(pruned);
 }
 

@@ -1,6 +1,7 @@
 /* Fewer features: a plain search, by trainings on values and public functions alone, finds the same
  * rows and the same model; and where few features matter, it is these that are found. */
 #include <math.h>
+#include <time.h>
 
 #include "dataset/dataset.h"
 #include "binning/bins.h"
@@ -368,29 +369,44 @@ Test(feature_selection, same_of_codes_and_devices)
 /* ------------------------------------------------------------------ what ends it */
 
 static int n_told, end_at;
-static int end_some_time(void *user, const struct rw_select_progress *progress)
+static int end_some_time(void *user, int number, const struct rw_select_row *row)
 {
     cr_assert_eq(user, &n_told);
-    cr_assert_leq(progress->n_features, (uint32_t)N_FEATURES);
-    cr_assert_eq(progress->row != NULL, progress->stage == RW_SELECT_TRIED);
+    cr_assert_eq(number, n_told);
+    cr_assert_leq(row->n_features, (uint32_t)N_FEATURES);
     return ++n_told == end_at;
+}
+
+static int at_once(void *user, const struct rw_progress *progress)
+{
+    (void)user;
+    (void)progress;
+    return 1;
 }
 
 Test(feature_selection, interrupted)
 {
+    const struct timespec interval = {.tv_nsec = 110000000}; /* after which a caller is asked */
     struct rw_selected *selected = (struct rw_selected *)&how;
     how.user = &n_told;
-    how.on_progress = end_some_time;
+    how.on_row = end_some_time;
     rw_free(selected_of(&binned));
     const int all = n_told;
-    cr_assert_gt(all, 50);
-    for (end_at = 1; end_at < all; end_at += 7) {
+    cr_assert_gt(all, 2);
+    for (end_at = 1; end_at <= all; end_at++) {
         n_told = 0;
         cr_assert_eq(rw_select(scratch_ctx, params, &binned, valid, &how, &selected),
                      RW_ERR_INTERRUPTED);
         cr_assert_null(selected);
         cr_assert_eq(n_told, end_at);
     }
+    cr_assert_eq(rw_ctx_set_poll(scratch_ctx, at_once, NULL), RW_OK);
+    nanosleep(&interval, NULL);
+    n_told = 0;
+    cr_assert_eq(rw_select(scratch_ctx, params, &binned, valid, &how, &selected),
+                 RW_ERR_INTERRUPTED);
+    cr_assert_null(selected);
+    cr_assert_eq(rw_ctx_set_poll(scratch_ctx, NULL, NULL), RW_OK);
     cr_assert_not_null(scratch_ctx->log); /* was away for the refits */
 }
 

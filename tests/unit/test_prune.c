@@ -114,7 +114,7 @@ static void prune_by(const char *metric, double loss, enum rw_prune_order order)
 {
     struct rw_pruned *pruned;
     how.metric = metric;
-    cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, loss, order, NULL, &pruned), RW_OK, "%s",
+    cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, loss, order, &pruned), RW_OK, "%s",
                  rw_last_error(scratch_ctx));
     check_rows(pruned, loss, order == RW_PRUNE_ANY);
     cr_assert(is_part(pruned->model, order == RW_PRUNE_LAST));
@@ -139,8 +139,7 @@ Test(prune, last_ones)
     struct rw_pruned *pruned;
     uint8_t keep[N_TREES] = {0};
     const double whole = measured(model), loss = 0.01;
-    cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, loss, RW_PRUNE_LAST, NULL, &pruned),
-                 RW_OK);
+    cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, loss, RW_PRUNE_LAST, &pruned), RW_OK);
     int n = 0;
     do
         keep[n++] = 1;
@@ -169,8 +168,7 @@ Test(prune, missed_least)
             best = keep[t] && (best < 0 || without[t] >= without[best]) ? t : best;
         keep[best] = 0;
     }
-    cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, 1000, RW_PRUNE_ANY, NULL, &pruned),
-                 RW_OK);
+    cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, 1000, RW_PRUNE_ANY, &pruned), RW_OK);
     cr_assert_eq(pruned->model->n_trees, 1);
     int row = 0;
     while (pruned->rows[row].n_trees > N_TREES - n_dropped)
@@ -185,8 +183,7 @@ static int tells_of(const struct rw_dataset *chooses, const struct rw_dataset *m
 {
     struct rw_pruned *pruned;
     const struct rw_dataset *whole = data;
-    cr_assert_eq(rw_prune(scratch_ctx, &how, model, chooses, 1000, RW_PRUNE_ANY, NULL, &pruned),
-                 RW_OK);
+    cr_assert_eq(rw_prune(scratch_ctx, &how, model, chooses, 1000, RW_PRUNE_ANY, &pruned), RW_OK);
     data = (struct rw_dataset *)measures;
     *difference += (measured(pruned->model) - measured(model)) / 2.0;
     data = (struct rw_dataset *)whole;
@@ -212,8 +209,7 @@ Test(prune, held_out)
     }
     for (int h = 0; h < 2; h++)
         cr_assert_eq(tells_of(half[h], half[!h], &difference), 1);
-    cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, 1000, RW_PRUNE_ANY, NULL, &pruned),
-                 RW_OK);
+    cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, 1000, RW_PRUNE_ANY, &pruned), RW_OK);
     const struct rw_prune_row *last = &pruned->rows[pruned->n_rows - 1];
     cr_assert_eq(last->n_trees, 1);
     cr_assert_float_eq(last->held_out, difference, 1e-12);
@@ -229,8 +225,7 @@ Test(prune, same_for_any_threads)
     for (int k = 0; k < 2; k++) {
         struct rw_pruned *pruned;
         cr_assert_eq(rw_ctx_set_threads(scratch_ctx, k ? 3 : 1), RW_OK);
-        cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, 0.004, RW_PRUNE_ANY, NULL, &pruned),
-                     RW_OK);
+        cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, 0.004, RW_PRUNE_ANY, &pruned), RW_OK);
         cr_assert_eq(rw_model_write_memory(scratch_ctx, pruned->model, &text[k], &n_bytes[k]),
                      RW_OK);
         rw_free(pruned);
@@ -248,8 +243,7 @@ Test(prune, base_score)
     rw_tree_release(tree);
     cr_assert_eq(rw_tree_init(scratch_ctx, tree, 1), RW_OK);
     tree->leaf[0] = 0.5f;
-    cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, 1000, RW_PRUNE_ANY, NULL, &pruned),
-                 RW_OK);
+    cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, 1000, RW_PRUNE_ANY, &pruned), RW_OK);
     cr_assert_eq(pruned->model->n_trees, 2);
     int n_base = 0;
     for (int t = 0; t < 2; t++)
@@ -261,19 +255,18 @@ Test(prune, base_score)
 Test(prune, refused)
 {
     struct rw_pruned *pruned;
-    cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, -0.1, RW_PRUNE_ANY, NULL, &pruned),
+    cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, -0.1, RW_PRUNE_ANY, &pruned),
                  RW_ERR_ARGUMENT);
-    cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, (double)NAN, RW_PRUNE_ANY, NULL, &pruned),
+    cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, (double)NAN, RW_PRUNE_ANY, &pruned),
                  RW_ERR_ARGUMENT);
     how.metric = "ndcg@5,map";
-    cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, 0.1, RW_PRUNE_ANY, NULL, &pruned),
+    cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, 0.1, RW_PRUNE_ANY, &pruned),
                  RW_ERR_ARGUMENT);
     cr_assert_str_eq(rw_last_error(scratch_ctx),
                      "'metric': expected one metric to prune by, found 2");
     how.metric = "map";
     how.relevant = 100;
-    cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, 0.1, RW_PRUNE_ANY, NULL, &pruned),
-                 RW_ERR_DATA);
+    cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, 0.1, RW_PRUNE_ANY, &pruned), RW_ERR_DATA);
     cr_assert_str_eq(rw_last_error(scratch_ctx), "no query of the data counts for map");
     cr_assert_null(pruned);
 }
@@ -281,67 +274,55 @@ Test(prune, refused)
 /* ---- how far it is ---- */
 
 struct told {
-    int done, total, n, ends_after;
+    uint64_t done, total;
+    int n, ends;
 };
 
-static int on_step(void *user, int done, int total)
+static int note(void *user, const struct rw_progress *progress)
 {
     struct told *told = user;
-    cr_assert(done >= told->done && done <= total);
-    cr_assert(told->n == 0 || total == told->total);
-    *told = (struct told){done, total, told->n + 1, told->ends_after};
-    return told->n == told->ends_after;
+    if (!progress->stage)
+        return 0;
+    cr_assert_str_eq(progress->stage, "pruning");
+    cr_assert(progress->done >= told->done && progress->done <= progress->total);
+    cr_assert(told->n == 0 || progress->total == told->total);
+    *told = (struct told){progress->done, progress->total, told->n + 1, told->ends};
+    return told->ends;
 }
 
-/* Told of all, and ended at any step. */
-Test(prune, hooks)
-{
-    struct rw_pruned *pruned;
-    how.metric = "ndcg@10";
-    for (int order = 0; order < 2; order++) {
-        struct told told = {.ends_after = -1};
-        const struct rw_prune_hooks hooks = {&told, on_step};
-        cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, 0.01, (enum rw_prune_order)order,
-                              &hooks, &pruned),
-                     RW_OK);
-        cr_assert_eq(told.done, told.total);
-        cr_assert_gt(told.n, N_TREES - 1);
-        rw_free(pruned);
-        for (int n = 1, all = told.n; n <= all; n += (1 + all / 40) * EACH(4)) {
-            told = (struct told){.ends_after = n};
-            cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, 0.01, (enum rw_prune_order)order,
-                                  &hooks, &pruned),
-                         RW_ERR_INTERRUPTED);
-            cr_assert_eq(told.n, n);
-            cr_assert_null(pruned);
-        }
-    }
-}
-
-/* A round drops a quarter of the trees from 8 trees on, and below that one: by the number of
- * scorings. */
-Test(prune, how_many_go_at_once)
+/* The caller is asked every 100 ms: long enough to be asked some times. A round drops a quarter of
+ * the trees from 8 trees on, and below that one: by the number of documents that trees score. */
+Test(prune, progress)
 {
     static const struct {
         int n_trees, n_weighed;
     } cases[] = {
         {7, 7 + 6 + 5 + 4 + 3 + 2}, {8, 8 + 6 + 5 + 4 + 3 + 2}, {9, 9 + 7 + 6 + 5 + 4 + 3 + 2}};
+    struct rw_dataset *large = fixture_data(scratch_ctx, 2, 2000, 9, 5);
     how.metric = "ndcg@10";
     for (int i = 0; i < 3; i++) {
         uint8_t keep[N_TREES];
         struct rw_model *some;
         struct rw_pruned *pruned;
-        struct told told = {.ends_after = -1};
-        const struct rw_prune_hooks hooks = {&told, on_step};
+        struct told told = {0};
         for (int t = 0; t < N_TREES; t++)
             keep[t] = t < cases[i].n_trees;
         cr_assert_eq(rw_model_select(scratch_ctx, model, keep, &some), RW_OK);
-        cr_assert_eq(rw_prune(scratch_ctx, &how, some, data, 0.01, RW_PRUNE_ANY, &hooks, &pruned),
-                     RW_OK);
+        cr_assert_eq(rw_ctx_set_poll(scratch_ctx, note, &told), RW_OK);
+        cr_assert_eq(rw_prune(scratch_ctx, &how, some, large, 0.01, RW_PRUNE_ANY, &pruned), RW_OK);
         const int n_dropped = cases[i].n_trees - 1, n_scored = cases[i].n_weighed + n_dropped;
-        cr_assert_eq(told.total, 4 * n_scored + 2 * n_dropped, "%d trees: %d", cases[i].n_trees,
-                     told.total);
+        cr_assert_gt(told.n, 0);
+        cr_assert_eq(told.total, (uint64_t)(2 * n_scored + n_dropped) * large->n_docs,
+                     "%d trees: %llu", cases[i].n_trees, (unsigned long long)told.total);
         rw_free(pruned);
+        told = (struct told){.ends = 1};
+        cr_assert_eq(rw_ctx_set_poll(scratch_ctx, note, &told), RW_OK);
+        cr_assert_eq(rw_prune(scratch_ctx, &how, some, large, 0.01, RW_PRUNE_ANY, &pruned),
+                     RW_ERR_INTERRUPTED);
+        cr_assert_eq(told.n, 1);
+        cr_assert_null(pruned);
+        cr_assert_eq(rw_ctx_set_poll(scratch_ctx, NULL, NULL), RW_OK);
         rw_model_free(some);
     }
+    rw_dataset_free(large);
 }
