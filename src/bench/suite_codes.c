@@ -73,7 +73,7 @@ static int fill(void *user, struct rw_share *share)
 static int make_documents(struct rw_ctx *ctx, uint32_t n_docs, struct rw_dataset **out)
 {
     const uint32_t n_queries = (n_docs + RW_BENCH_CODES_DOCS - 1) / RW_BENCH_CODES_DOCS;
-    RW_TRY(rw_dataset_new(ctx, out));
+    RW_TRY(RW_NEW(ctx, *out, 1));
     struct rw_dataset *set = *out;
     RW_TRY(RW_NEW_RAW(ctx, set->label, n_docs));
     RW_TRY(RW_NEW(ctx, set->query_offset, (size_t)n_queries + 1));

@@ -11,11 +11,14 @@ static void coder_of(const struct rw_cuts *cuts, uint32_t f, int absent_missing,
                      struct coder *coder)
 {
     const struct rw_special_codes special = rw_cuts_special(cuts, f, absent_missing);
+    const uint32_t n_bounds = rw_cuts_n_bins(cuts, f) - 1;
+    uint32_t bound[RW_MAX_BOUNDS]; /* as rw_bin_of has it: just above the cuts but the last */
+    for (uint32_t k = 0; k < n_bounds; k++)
+        bound[k] = rw_key_of_float(cuts->cut[cuts->offset[f] + k]) + 1;
     coder->bytes = rw_cuts_code_bytes(cuts, f);
     coder->n_codes = rw_cuts_n_codes(cuts, f);
     coder->absent = special.absent;
-    rw_code_search_of_cuts(&coder->search, cuts->cut + cuts->offset[f], rw_cuts_n_bins(cuts, f),
-                           absent_missing, special.missing);
+    rw_code_search_init(&coder->search, bound, n_bounds, absent_missing, special.missing);
 }
 
 static int new_sparse(struct rw_codes *codes, uint32_t n, uint32_t rest, size_t bytes)
@@ -216,7 +219,7 @@ int rw_codes_of_intervals(struct rw_cut_intervals *intervals, const uint32_t *ow
     if (found->reason != RW_CUT_IN_USE)
         goto out;
     const uint32_t n_codes = found->n_bins + found->has_missing;
-    const size_t bytes = n_codes > 256 ? 2 : 1;
+    const size_t bytes = rw_bytes_of_codes(n_codes);
     RW_TRY_OUT(map_intervals(intervals, found, column->n, width, bytes, count, &index));
     const uint32_t zero = rw_bin_of(found->cut, found->n_bins, 0.0f);
     const uint32_t absent = rule->absent_missing && found->has_missing ? found->n_bins : zero;

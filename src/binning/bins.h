@@ -172,9 +172,15 @@ static inline uint32_t rw_cuts_n_codes(const struct rw_cuts *cuts, uint32_t f)
     return rw_cuts_n_bins(cuts, f) + cuts->has_missing[f];
 }
 
+/* Bytes of each of so many codes, or intervals. */
+static inline size_t rw_bytes_of_codes(uint32_t n_codes)
+{
+    return n_codes > 256 ? 2 : 1;
+}
+
 static inline size_t rw_cuts_code_bytes(const struct rw_cuts *cuts, uint32_t f)
 {
-    return rw_cuts_n_codes(cuts, f) > 256 ? 2 : 1;
+    return rw_bytes_of_codes(rw_cuts_n_codes(cuts, f));
 }
 
 /* Bytes of a feature's codes with n entries. */
@@ -407,14 +413,15 @@ static inline uint32_t rw_key_of_ordered(int32_t ordered)
     return (uint32_t)ordered ^ 0x80000000u;
 }
 
+/* The interval of 0 between boundaries. */
+static inline uint32_t rw_zero_at(const uint32_t *bound, uint32_t n_bounds)
+{
+    return rw_numbers_under(bound, n_bounds, (uint64_t)RW_KEY_OF_ZERO + 1);
+}
+
 /* bound: [n_bounds] keys, ascending; at most RW_MAX_BOUNDS. */
 void rw_code_search_init(struct rw_code_search *search, const uint32_t *bound, uint32_t n_bounds,
                          int absent_missing, uint32_t missing);
-/* As rw_bin_of has it: boundaries are just above the cuts but the last. */
-void rw_code_search_of_cuts(struct rw_code_search *search, const float *cut, uint32_t n_bins,
-                            int absent_missing, uint32_t missing);
-/* The position of one value. */
-uint32_t rw_code_search_one(const struct rw_code_search *search, float value);
 
 /* positions: [n] uint8_t or uint16_t by `bytes`, written. most: NULL, or [n_bounds + 1] ordered,
  * raised to the largest value of each position. */

@@ -502,11 +502,9 @@ static int plan_features(struct rw_chunks *chunks)
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
         struct rw_chunk_feature *feature = &chunks->feature[f];
         const uint32_t n = feature->n_bounds;
-        while (feature->absent < n && feature->bound[feature->absent] <= RW_KEY_OF_ZERO)
-            feature->absent++;
-        if (chunks->rule.absent_missing)
-            feature->absent = (uint16_t)(n + 1);
-        feature->width = n + 2 > 256 ? 2 : 1;
+        feature->absent =
+            (uint16_t)(chunks->rule.absent_missing ? n + 1 : rw_zero_at(feature->bound, n));
+        feature->width = (uint8_t)rw_bytes_of_codes(n + 2);
         feature->most_at = chunks->n_most;
         chunks->n_most += n + 1;
         if (!feature->n_other || feature->n_other < chunks->sample->n / RW_SPARSE_SHARE)

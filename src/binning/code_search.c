@@ -6,32 +6,16 @@
 
 enum { LEAST_LEVELS = 5 }; /* what two vectors of AVX-512 hold */
 
-static void end_search(struct rw_code_search *s, uint32_t n_bounds, int absent_missing,
-                       uint32_t missing)
+void rw_code_search_init(struct rw_code_search *s, const uint32_t *bound, uint32_t n_bounds,
+                         int absent_missing, uint32_t missing)
 {
     s->n_levels = LEAST_LEVELS;
     while (((1u << s->n_levels) - 1) < n_bounds)
         s->n_levels++;
-    for (uint32_t k = n_bounds; k < 1u << s->n_levels; k++)
-        s->bound[k] = INT32_MAX;
+    for (uint32_t k = 0; k < 1u << s->n_levels; k++)
+        s->bound[k] = k < n_bounds ? rw_ordered_of_key(bound[k]) : INT32_MAX;
     s->missing = missing;
     s->absent = absent_missing ? RW_MISSING_BITS : 0;
-}
-
-void rw_code_search_init(struct rw_code_search *s, const uint32_t *bound, uint32_t n_bounds,
-                         int absent_missing, uint32_t missing)
-{
-    for (uint32_t k = 0; k < n_bounds; k++)
-        s->bound[k] = rw_ordered_of_key(bound[k]);
-    end_search(s, n_bounds, absent_missing, missing);
-}
-
-void rw_code_search_of_cuts(struct rw_code_search *s, const float *cut, uint32_t n_bins,
-                            int absent_missing, uint32_t missing)
-{
-    for (uint32_t k = 0; k + 1 < n_bins; k++)
-        s->bound[k] = rw_ordered_of_key(rw_key_of_float(cut[k]) + 1);
-    end_search(s, n_bins - 1, absent_missing, missing);
 }
 
 /* ---- plain ---- */
@@ -70,10 +54,7 @@ static inline __attribute__((always_inline)) void plain_lanes(const struct rw_co
         if (most && !is_nan && key[i] > most[at[i]])
             most[at[i]] = key[i];
         const uint32_t position = is_nan ? s->missing : at[i];
-        if (bytes == 1)
-            ((uint8_t *)positions)[i] = (uint8_t)position;
-        else
-            ((uint16_t *)positions)[i] = (uint16_t)position;
+        rw_codes_put(positions, bytes, (uint32_t)i, position);
     }
 }
 
@@ -87,13 +68,6 @@ static void run_plain(const struct rw_code_search *s, const float *value, size_t
         else
             plain_lanes(s, value + i, now, 2, (uint16_t *)positions + i, most);
     }
-}
-
-uint32_t rw_code_search_one(const struct rw_code_search *s, float value)
-{
-    uint16_t position;
-    plain_lanes(s, &value, 1, 2, &position, NULL);
-    return position;
 }
 
 #if RW_HAS_X86

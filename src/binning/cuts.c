@@ -253,9 +253,10 @@ void rw_cuts_free(struct rw_cuts *cuts)
 
 /* Documents that a list of rows leaves out. */
 static void add_absent(const struct rw_column *column, uint32_t n_docs, int absent_missing,
-                       uint32_t zero_at, struct rw_cut_intervals *s)
+                       struct rw_cut_intervals *s)
 {
     const uint32_t n_absent = n_docs - column->n;
+    const uint32_t zero_at = rw_zero_at(s->bound, s->n_bounds);
     if (absent_missing) {
         s->n_missing += n_absent;
         return;
@@ -298,7 +299,7 @@ static void exact_pass(const struct rw_cut_finder *finder, enum rw_isa isa,
         s->below[k] = rw_key_of_ordered(most[k]);
     s->n_missing = s->count[missing];
     if (column->n < n_docs)
-        add_absent(column, n_docs, absent_missing, rw_code_search_one(&search, 0.0f), s);
+        add_absent(column, n_docs, absent_missing, s);
 }
 
 int rw_cuts_find_column(struct rw_cut_finder *finder, enum rw_isa isa,
@@ -312,7 +313,7 @@ int rw_cuts_find_column(struct rw_cut_finder *finder, enum rw_isa isa,
         return RW_OK;
     const struct rw_cut_part part = {.column = *column};
     rw_cut_bounds(isa, &part, 1, &finder->sample, finder->rule, scratch, &intervals);
-    const size_t bytes = intervals.n_bounds + 2 > 256 ? 2 : 1;
+    const size_t bytes = rw_bytes_of_codes(intervals.n_bounds + 2);
     if (codes)
         RW_TRY(rw_mem_new_raw(NULL, &index, column->n, bytes));
     exact_pass(finder, isa, column, &intervals, bytes, index);

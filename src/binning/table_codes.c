@@ -32,11 +32,6 @@ static void coding_release(struct coding *job)
     rw_table_close(&job->reader);
 }
 
-static size_t index_bytes(const struct rw_cut_intervals *intervals)
-{
-    return intervals->n_bounds + 2 > 256 ? 2 : 1;
-}
-
 /* ---- boundaries of dense columns ---- */
 
 static int bound_groups(struct coding *job, struct rw_share *share, struct rw_rank_scratch *scratch,
@@ -122,7 +117,7 @@ static void find_intervals(struct coding *job, uint32_t first, uint32_t n, uint3
                         s->value, STRIDE);
         for (uint32_t i = 0; i < n; i++) {
             const struct rw_cut_intervals *interval = &job->interval[first + i];
-            const size_t bytes = index_bytes(interval);
+            const size_t bytes = rw_bytes_of_codes(interval->n_bounds + 2);
             uint8_t *to = (uint8_t *)job->index[first + i] + doc * bytes;
             rw_code_search_run(job->isa, &s->search[i], s->value + i * STRIDE, now, bytes, to,
                                s->most[i]);
@@ -164,8 +159,8 @@ static int code_some(void *user, struct rw_share *share)
         job->index[k] = NULL; /* taken */
         interval->n_missing = interval->count[interval->n_bounds + 1];
         RW_TRY(rw_codes_of_intervals(interval, NULL, job->finder.rule, &column, column.n,
-                                     index_bytes(interval), index, &job->finder.found[c],
-                                     &job->codes[c]));
+                                     rw_bytes_of_codes(interval->n_bounds + 2), index,
+                                     &job->finder.found[c], &job->codes[c]));
     }
     return RW_OK;
 }
@@ -182,7 +177,8 @@ static int code_dense(struct rw_ctx *ctx, struct coding *job)
         struct rw_cut_intervals *interval = &job->interval[k];
         memset(interval->below, 0, sizeof(interval->below));
         memset(interval->count, 0, sizeof(interval->count));
-        RW_TRY(rw_mem_new_raw(NULL, &job->index[k], n_docs, index_bytes(interval)));
+        RW_TRY(rw_mem_new_raw(NULL, &job->index[k], n_docs,
+                              rw_bytes_of_codes(interval->n_bounds + 2)));
     }
     RW_TRY(rw_parallel_long(ctx, ctx->n_threads, n_ranges * n_groups, 1, find_some, job));
     return rw_parallel_long(ctx, ctx->n_threads, n, 1, code_some, job);

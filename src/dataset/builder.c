@@ -768,7 +768,7 @@ int rw_early_finish(struct rw_ctx *ctx, struct rw_early *early, struct rw_builde
         if (n_docs > RW_MAX_DOCS)
             return rw_fail(ctx, RW_ERR_DATA, "more than %u documents", RW_MAX_DOCS);
     }
-    RW_TRY(rw_dataset_new(ctx, &finish.dataset));
+    RW_TRY(RW_NEW(ctx, finish.dataset, 1));
     finish.dataset->n_docs = (uint32_t)n_docs;
     finish.first_doc[n_builders] = (uint32_t)n_docs;
     finish.keeps_early = rw_early_has_room(early, n_docs);

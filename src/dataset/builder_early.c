@@ -17,14 +17,15 @@ enum {
 };
 
 struct rw_early {
+    struct rw_arena arena;        /* of all arrays but `block` */
     uint64_t n_builders, n_known; /* first[n_known] is known, and all before it */
-    uint64_t *first;              /* [n_builders + 1] documents before each; owned */
-    uint32_t *n_docs;             /* [n_builders] and 1; 0: not made yet; owned */
-    struct rw_builder **waits;    /* [n_builders] packed, till those before it are made; owned */
+    uint64_t *first;              /* [n_builders + 1] documents before each */
+    uint32_t *n_docs;             /* [n_builders] and 1; 0: not made yet */
+    struct rw_builder **waits;    /* [n_builders] packed, till those before it are made */
     uint64_t n_looked;            /* of builders before this one none waits */
     uint64_t room;
     uint32_t n_columns; /* 0: not known yet */
-    uint16_t *feature;  /* [n_columns] ascending; owned */
+    uint16_t *feature;  /* [n_columns] ascending */
     char *block;        /* [n_columns] columns, `stride` bytes apart; owned */
     size_t stride;
     pthread_mutex_t lock; /* of all above: builders are packed by several threads */
@@ -41,9 +42,9 @@ int rw_early_new(struct rw_ctx *ctx, uint64_t n_builders, uint64_t room, struct 
     *out = NULL;
     RW_TRY(RW_NEW(ctx, early, 1));
     pthread_mutex_init(&early->lock, NULL);
-    RW_TRY(RW_NEW(ctx, early->first, n_builders + 1));
-    RW_TRY(RW_NEW(ctx, early->n_docs, n_builders));
-    RW_TRY(RW_NEW(ctx, early->waits, n_builders));
+    RW_TRY(RW_ARENA_NEW(ctx, &early->arena, early->first, n_builders + 1));
+    RW_TRY(RW_ARENA_NEW(ctx, &early->arena, early->n_docs, n_builders));
+    RW_TRY(RW_ARENA_NEW(ctx, &early->arena, early->waits, n_builders));
     early->n_builders = n_builders;
     early->room = room < RW_MAX_DOCS ? room : RW_MAX_DOCS;
     /* an odd number of lines: the same row of all columns does not fall on the same line of the
@@ -59,10 +60,7 @@ void rw_early_free(struct rw_early *early)
         return;
     pthread_mutex_destroy(&early->lock);
     rw_mem_free_large(early->block, early_bytes(early));
-    rw_mem_free(early->feature);
-    rw_mem_free(early->first);
-    rw_mem_free(early->n_docs);
-    rw_mem_free(early->waits);
+    rw_arena_free(&early->arena);
     rw_mem_free(early);
 }
 
@@ -70,7 +68,7 @@ void rw_early_free(struct rw_early *early)
 static int make_early(struct rw_early *early, const struct rw_builder *builder)
 {
     const struct rw_run *run = builder->run;
-    RW_TRY(RW_NEW_RAW(NULL, early->feature, run->n));
+    RW_TRY(RW_ARENA_NEW(NULL, &early->arena, early->feature, run->n));
     memcpy(early->feature, builder->entry_feature + run->feature, run->n * sizeof(uint16_t));
     RW_TRY(rw_mem_new_large(NULL, (void **)&early->block, run->n * early->stride, 0));
     early->n_columns = run->n;

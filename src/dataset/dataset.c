@@ -12,11 +12,6 @@
 #include "base/system.h"
 #include "comm/comm.h"
 
-int rw_dataset_new(struct rw_ctx *ctx, struct rw_dataset **out)
-{
-    return RW_NEW(ctx, *out, 1);
-}
-
 void rw_dataset_drop_values(struct rw_dataset *dataset)
 {
     for (uint32_t i = 0; dataset->column && !dataset->column_block.p && i < dataset->n_columns;

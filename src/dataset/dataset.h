@@ -44,10 +44,11 @@ struct rw_block {
     size_t n_bytes;
 };
 
-/* Texts end to end, each ended by 0: the i-th from offset[i] on. */
-struct rw_text_list {
-    uint64_t *offset;
+/* Texts end to end, each ended by 0: the i-th from offset[i] on. The rooms are a builder's. */
+struct rw_texts {
+    uint64_t *offset, n_bytes;
     char *text;
+    size_t offset_room, text_room;
 };
 
 struct rw_dataset {
@@ -61,8 +62,8 @@ struct rw_dataset {
     struct rw_block early_block;  /* the same of columns that were filled early; owned */
     float *label;                 /* [n_docs]; owned */
     uint32_t *query_offset;       /* [n_queries + 1]; owned */
-    struct rw_text_list query_id; /* offset: [n_queries + 1]; owned */
-    struct rw_text_list comment;  /* offset: [n_docs + 1], NULL: no comments at all; owned */
+    struct rw_texts query_id;     /* offset: [n_queries + 1]; owned */
+    struct rw_texts comment;      /* offset: [n_docs + 1], NULL: no comments at all; owned */
     double *weight;               /* [n_docs]; NULL: all 1; owned */
     int weight_by_query; /* the weights came one a query (metrics weight queries by them) */
     double *start_score; /* [n_docs] where training starts; NULL: all 0; owned */
@@ -101,9 +102,6 @@ struct rw_dataset {
 };
 struct rw_bins;
 struct rw_vocabulary;
-
-/* A zeroed dataset; everything in it is filled by its maker and freed by rw_dataset_free. */
-int rw_dataset_new(struct rw_ctx *ctx, struct rw_dataset **out);
 
 /* It has no features any more. A cache's stay mapped. */
 void rw_dataset_drop_values(struct rw_dataset *dataset);
@@ -157,13 +155,6 @@ void rw_column_values(const struct rw_column *column, uint32_t begin, uint32_t e
 struct rw_run {
     uint32_t doc, n;
     uint64_t feature, value;
-};
-
-/* Texts end to end, each ended by 0: the i-th from offset[i] on. */
-struct rw_texts {
-    uint64_t *offset, n_bytes;
-    char *text;
-    size_t offset_room, text_room;
 };
 
 /* Collects documents line by line, then makes the dataset of them; readers and generators build

@@ -698,7 +698,7 @@ int rw_table_documents(struct rw_ctx *ctx, const struct rw_table *table, struct 
     const uint32_t n_queries = table->n_queries;
     RW_SCOPED(rw_dataset_free) struct rw_dataset *dataset = NULL;
     *out = NULL;
-    RW_TRY(rw_dataset_new(ctx, &dataset));
+    RW_TRY(RW_NEW(ctx, dataset, 1));
     dataset->n_docs = table->n_docs;
     dataset->n_queries = n_queries;
     dataset->by_name = table->by_name;

@@ -60,19 +60,6 @@ static void query_of(const struct rw_objective_rule *rule, const struct rw_objec
 
 /* rw_lambda_query and rw_rank_query for most queries, by the instruction set's path of
  * lambdarank_tmpl.c. */
-/* A row of functions by instruction set. */
-#if RW_HAS_X86
-#define PATHS(name)                              \
-    {                                            \
-        name##_plain, name##_avx2, name##_avx512 \
-    }
-#else
-#define PATHS(name)  \
-    {                \
-        name##_plain \
-    }
-#endif
-
 /* Integers under it are rounded by adding 1.5 x 2^52. */
 #define MOST_ROUND 0x1p50
 #define MOST_EASY  80.0
@@ -145,7 +132,7 @@ static uint64_t pairs_of(uint32_t first, uint32_t n, uint32_t top)
 
 void rw_lambda_query_fast(const struct rw_lambda_rule *rule, const struct rw_objective_query *query)
 {
-    static rw_lambda_block_fn *const paths[] = PATHS(rw_lambda_block);
+    static rw_lambda_block_fn *const paths[] = RW_ISA_PATHS(rw_lambda_block);
     const uint32_t n = query->n, *order = query->order;
     const int e = rw_lambda_shift(n, rule);
     const double scale = rw_pow2(RW_LAMBDA_EXPONENT - e);
@@ -193,7 +180,7 @@ void rw_lambda_query_fast(const struct rw_lambda_rule *rule, const struct rw_obj
 void rw_rank_query_fast(enum rw_isa isa, const double *scores, uint32_t n, uint32_t *order)
 {
     enum { LONGEST = 1024 };
-    static rw_rank_count_fn *const paths[] = PATHS(rw_rank_count);
+    static rw_rank_count_fn *const paths[] = RW_ISA_PATHS(rw_rank_count);
     static const uint32_t longest[] = {256, 768, LONGEST}; /* beyond, sorting is faster */
     const double most_key = 0x1p30;                        /* one more must not overflow */
     int32_t key[LONGEST + RW_LAMBDA_ROOM];

@@ -577,7 +577,7 @@ static int run_round(struct booster *b, int *more)
     }
     model->n_trees++;
     b->run.round++;
-    rw_model_size_add(&b->size, tree->n_leaves);
+    b->size.bytes = rw_model_size_with(&b->size, tree->n_leaves);
     const double grown = rw_clock_ms();
     for (int set = 0; set < b->in.n_sets; set++)
         RW_TRY(rw_engine_add_tree(b->engine, set, tree, set == 0 ? b->leaf_slot : NULL));

@@ -298,15 +298,11 @@ static void add_model(struct rw_model_size *size, const struct rw_model *model)
     size->bytes += RANGE * (uint64_t)model->n_features + params_bytes(&model->params);
 }
 
-static uint64_t tree_bytes(const struct rw_model_size *size, int32_t n_leaves)
+uint64_t rw_model_size_with(const struct rw_model_size *size, int32_t n_leaves)
 {
     const uint64_t node = RW_MODEL_NODE_BYTES + ESCAPED * size->longest_name;
-    return size->round_bytes + LINE + (uint64_t)n_leaves * (node + RW_MODEL_LEAF_BYTES);
-}
-
-void rw_model_size_add(struct rw_model_size *size, int32_t n_leaves)
-{
-    size->bytes += tree_bytes(size, n_leaves);
+    return size->bytes + size->round_bytes + LINE +
+           (uint64_t)n_leaves * (node + RW_MODEL_LEAF_BYTES);
 }
 
 void rw_model_size_init(struct rw_model_size *size, const struct rw_model *model,
@@ -322,10 +318,5 @@ void rw_model_size_init(struct rw_model_size *size, const struct rw_model *model
     for (int32_t k = 0; init && k < init->n_earlier; k++)
         size->bytes += params_bytes(&init->earlier[k].params);
     for (int32_t t = 0; t < model->n_trees; t++)
-        rw_model_size_add(size, model->tree[t].n_leaves);
-}
-
-uint64_t rw_model_size_with(const struct rw_model_size *size, int32_t n_leaves)
-{
-    return size->bytes + tree_bytes(size, n_leaves);
+        size->bytes = rw_model_size_with(size, model->tree[t].n_leaves);
 }

@@ -298,9 +298,7 @@ struct rw_model_size {
 /* model: as it is before the first round; init: the one that training goes on from, or NULL. */
 void rw_model_size_init(struct rw_model_size *size, const struct rw_model *model,
                         const struct rw_eval_sets *eval, const struct rw_model *init);
-/* A round whose tree has so many leaves. */
-void rw_model_size_add(struct rw_model_size *size, int32_t n_leaves);
-/* The bytes with one more such round. */
+/* The bytes with one more round, whose tree has so many leaves. */
 uint64_t rw_model_size_with(const struct rw_model_size *size, int32_t n_leaves);
 
 /* A training set and a validation set as codes that are made once, for one training after another,

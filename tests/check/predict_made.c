@@ -115,7 +115,7 @@ static int make_column(struct rw_ctx *ctx, struct rw_column *column, uint32_t fe
 int make_data(struct rw_ctx *ctx, const struct spec *spec, struct random *random,
               struct rw_dataset **out)
 {
-    RW_TRY(rw_dataset_new(ctx, out));
+    RW_TRY(RW_NEW(ctx, *out, 1));
     struct rw_dataset *data = *out;
     data->n_docs = spec->n_docs;
     RW_TRY(RW_NEW(ctx, data->column, 2 * (size_t)spec->n_features));

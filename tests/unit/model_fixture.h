@@ -102,7 +102,7 @@ static inline struct rw_dataset *fixture_dataset(struct rw_ctx *ctx, uint32_t n_
                                                  uint32_t n_columns, int sparse, uint64_t seed)
 {
     struct rw_dataset *data;
-    cr_assert_eq(rw_dataset_new(ctx, &data), RW_OK);
+    cr_assert_eq(RW_NEW(ctx, data, 1), RW_OK);
     cr_assert_eq(RW_NEW(ctx, data->column, n_columns), RW_OK);
     data->n_docs = n_docs;
     data->n_columns = n_columns;

@@ -264,7 +264,7 @@ enum { MANY_DOCS = 3000000, MANY_FEATURES = 136, MANY_BINS = 255, MANY_QUERY = 1
 static struct rw_dataset *many_documents(void)
 {
     struct rw_dataset *many;
-    cr_assert_eq(rw_dataset_new(ctx, &many), RW_OK);
+    cr_assert_eq(RW_NEW(ctx, many, 1), RW_OK);
     many->n_docs = MANY_DOCS;
     many->n_queries = MANY_DOCS / MANY_QUERY;
     cr_assert_eq(RW_NEW(ctx, many->query_offset, (size_t)many->n_queries + 1), RW_OK);

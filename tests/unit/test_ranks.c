@@ -57,7 +57,7 @@ static uint32_t end_of_share(enum share share, uint32_t n, uint32_t rank, uint32
 static struct rw_dataset *no_documents(void)
 {
     struct rw_dataset *none;
-    cr_assert_eq(rw_dataset_new(ctx, &none), RW_OK);
+    cr_assert_eq(RW_NEW(ctx, none, 1), RW_OK);
     cr_assert_eq(RW_NEW(ctx, none->query_offset, 1), RW_OK);
     cr_assert_eq(RW_NEW(ctx, none->query_id.offset, 1), RW_OK);
     cr_assert_eq(RW_NEW(ctx, none->label, 0), RW_OK);

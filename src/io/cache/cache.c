@@ -659,7 +659,7 @@ int rw_cache_read(struct rw_ctx *ctx, struct rw_input *input, const struct rw_ra
 {
     struct rw_cache_file file = {.ctx = ctx, .name = rw_input_name(input), .out = out};
     int status;
-    RW_TRY_OUT(rw_dataset_new(ctx, &out->documents));
+    RW_TRY_OUT(RW_NEW(ctx, out->documents, 1));
     status = range ? rw_cache_read_part(&file, input, range, rule) : read_whole(&file, input, rule);
 out:
     if (status < 0)
