@@ -182,7 +182,7 @@ int rw_params_check_apart(struct rw_ctx *ctx, const struct rw_params *params, co
     return RW_OK;
 }
 
-/* What goes by the size of the training set: docs/benchmarks/quality.md, "The rule". */
+/* Defaults chosen by the size of the training set: docs/benchmarks/quality.md, "Defaults". */
 enum { DOCS_A_LEAF = 1200, LEAST_LEAVES = 8, MOST_LEAVES = 255 };
 enum { LARGE_DOCS = 10800, SOME_FEATURES = 32, MANY_FEATURES = 100 };
 enum { ROUNDS = 2000, ROUNDS_WITHOUT_VALID = 300, DEFAULT_LEVELS = 6 };
