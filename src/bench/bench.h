@@ -74,6 +74,10 @@ struct rw_bench_times {
 };
 /* ms: [n], n > 0; is sorted. */
 void rw_bench_spread(double *ms, int n, struct rw_bench_times *out);
+/* The first line of a file that begins with `start`, behind a colon if there is one; "" if there is
+ * none. */
+const char *rw_bench_line_of(const char *path, const char *start, char *line, int size);
+
 /* ---- rows ---- */
 
 /* A row under construction. Names and texts are borrowed until it is sent. A table's rows have the

@@ -21,9 +21,7 @@ static const char *version_text(int version, char text[16])
     return text;
 }
 
-/* The first line of a file that begins with `start`, behind a colon if there is one; "" if there is
- * none. */
-static const char *line_of(const char *path, const char *start, char *line, int size)
+const char *rw_bench_line_of(const char *path, const char *start, char *line, int size)
 {
     FILE *file = fopen(path, "r");
     int found = 0;
@@ -70,10 +68,11 @@ static int send_cpu(struct rw_bench *bench)
         bench, "cpu",
         "name:S processors:i affinity:I cgroup_processors:2 cgroup_file:S slurm_cpus_per_task:I "
         "threads_auto:i threads_by:s instructions:s instructions_taken:s RANKWOOD_ISA:S",
-        line_of("/proc/cpuinfo", "model name", name, sizeof(name)), limits.online, limits.affinity,
-        limits.quota > 0.0 ? limits.quota : (double)NAN, limits.quota_file, limits.slurm,
-        rw_processors(), limits.from, instruction_sets(instructions, sizeof(instructions)),
-        rw_isa_name(rw_isa()), getenv("RANKWOOD_ISA"));
+        rw_bench_line_of("/proc/cpuinfo", "model name", name, sizeof(name)), limits.online,
+        limits.affinity, limits.quota > 0.0 ? limits.quota : (double)NAN, limits.quota_file,
+        limits.slurm, rw_processors(), limits.from,
+        instruction_sets(instructions, sizeof(instructions)), rw_isa_name(rw_isa()),
+        getenv("RANKWOOD_ISA"));
 }
 
 static int send_memory(struct rw_bench *bench)
@@ -95,7 +94,7 @@ static int send_memory(struct rw_bench *bench)
 /* The driver's version, 580.65.06, among the words of its own file; else "". */
 static const char *driver_version(char *line, int size)
 {
-    const char *text = line_of("/proc/driver/nvidia/version", "NVRM version", line, size);
+    const char *text = rw_bench_line_of("/proc/driver/nvidia/version", "NVRM version", line, size);
     for (; *text; text += strspn(text, " ")) {
         const size_t n = strcspn(text, " ");
         if (n >= 3 && strspn(text, "0123456789.") == n && memchr(text, '.', n)) {

@@ -1,6 +1,7 @@
 /* `rankwood bench load`: LETOR text, and the cache of it, to data and to codes that training can
  * begin with. */
 #include <fcntl.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #ifdef __GLIBC__
@@ -53,15 +54,8 @@ static int forget_peak(void)
 static double peak_bytes(void)
 {
     char line[256];
-    double kib = NAN;
-    FILE *file = fopen("/proc/self/status", "r");
-    while (file && isnan(kib) && fgets(line, sizeof(line), file)) {
-        if (sscanf(line, "VmHWM: %lf kB", &kib) != 1)
-            kib = NAN;
-    }
-    if (file)
-        fclose(file);
-    return kib * 1024.0;
+    const char *kib = rw_bench_line_of("/proc/self/status", "VmHWM", line, sizeof(line));
+    return *kib ? strtod(kib, NULL) * 1024.0 : (double)NAN;
 }
 
 /* ---- one method ---- */

@@ -331,8 +331,6 @@ int rw_workers_in_threads(struct rw_cli *cli, int n_workers, int (*body)(struct 
 
 /* Reads a model that is put to use: warns if its training was interrupted. */
 int rw_load_model(struct rw_cli *cli, const char *path, struct rw_model **out);
-/* The features that a model uses. */
-struct rw_feature_use *rw_load_uses(const struct rw_model *model, int *n);
 /* How CSV and TSV are read from now on: by the parameters; features by name, as `like` has them, or
  * else `model`. */
 enum rw_load_kind {

@@ -36,6 +36,13 @@ static const char *columns_of(const struct rw_bench_row *row)
     return columns;
 }
 
+static const char *field_text(const struct rw_bench_field *field)
+{
+    return field->kind == RW_BENCH_TEXT   ? field->text
+           : field->kind == RW_BENCH_NONE ? "-"
+                                          : rw_text("%.*f", field->decimals, field->number);
+}
+
 /* rw_result_show of the row. */
 static int show_row(struct rw_result_stream *stream, const struct rw_bench_row *row)
 {
@@ -55,14 +62,8 @@ struct bench {
 static int show_device(const struct rw_bench_row *row)
 {
     printf("suite '%s':", row->suite);
-    for (int i = 0; i < row->n_fields; i++) {
-        const struct rw_bench_field *field = &row->field[i];
-        printf("%s %s ", i ? "," : "", field->name);
-        if (field->kind == RW_BENCH_TEXT)
-            fputs(field->text, stdout);
-        else
-            printf("%.*f", field->decimals, field->number);
-    }
+    for (int i = 0; i < row->n_fields; i++)
+        printf("%s %s %s", i ? "," : "", row->field[i].name, field_text(&row->field[i]));
     putchar('\n');
     return fflush(stdout);
 }
@@ -224,14 +225,8 @@ static int print_fields(struct rw_result_stream *stream, const struct rw_bench_r
     for (int i = 0; i < row->n_fields; i++) {
         const struct rw_bench_field *field = &row->field[i];
         const int is_bytes = field->kind == RW_BENCH_INTEGER && strstr(field->name, "_bytes");
-        printf("  %-20s  ", field->name);
-        if (field->kind == RW_BENCH_TEXT)
-            puts(field->text);
-        else if (field->kind == RW_BENCH_NONE)
-            puts("-");
-        else
-            printf(is_bytes ? "%.*f GB\n" : "%.*f\n", is_bytes ? 2 : field->decimals,
-                   field->number / (is_bytes ? 1e9 : 1));
+        printf("  %-20s  %s\n", field->name,
+               is_bytes ? rw_text("%.2f GB", field->number / 1e9) : field_text(field));
     }
     return fflush(stdout);
 }

@@ -73,13 +73,13 @@ static void add_rows(const char *title, json_t *rows, const char *columns)
 static void list_features(const struct rw_model *model)
 {
     const uint32_t *id = job.explainer->features;
-    int *at = rw_need(RW_FEATURE_IDS, sizeof(*at)), n_named;
-    const struct rw_feature_use *uses = rw_load_uses(model, &n_named);
+    int *at = rw_need(RW_FEATURE_IDS, sizeof(*at));
     job.n = (int)job.explainer->n_features;
     job.feature = rw_need((size_t)job.n, sizeof(*job.feature));
     for (int i = 0; i < job.n; i++) {
         at[id[i]] = i;
-        job.feature[i] = (struct explained_feature){.feature = id[i], .name = ""};
+        job.feature[i] = (struct explained_feature){.feature = id[i],
+                                                    .name = rw_model_feature_name(model, id[i])};
     }
     for (int t = 0; t < job.n_trees; t++) {
         const struct rw_tree_view tree = rw_model_tree(model, t);
@@ -87,11 +87,6 @@ static void list_features(const struct rw_model *model)
             job.feature[at[tree.feature[node]]].gain += tree.gain[node];
             job.feature[at[tree.feature[node]]].n_splits++;
         }
-    }
-    for (int i = 0; i < n_named; i++) {
-        const int index = at[uses[i].feature];
-        if (job.n > 0 && id[index] == uses[i].feature)
-            job.feature[index].name = uses[i].name;
     }
 }
 

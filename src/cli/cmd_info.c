@@ -86,8 +86,10 @@ static int check(struct rw_cli *cli)
 static int run(struct rw_cli *cli)
 {
     RW_STEP(rw_model_read(cli->ctx, cli->operands.text[0], &cli->model));
-    int n;
-    struct rw_feature_use *uses = rw_load_uses(cli->model, &n);
+    const int n = rw_model_features(cli->model, NULL, 0);
+    struct rw_feature_use *uses = rw_need(n > 0 ? (size_t)n : 0, sizeof(*uses));
+    if (n < 0 || rw_model_features(cli->model, uses, n) < 0)
+        rw_no_memory();
     print(cli, uses, n);
     return 0;
 }

@@ -6,8 +6,6 @@ static struct {
     struct rw_dataset *valid, *test;
     struct rw_select_options how;
     struct rw_selected *selected;
-    struct rw_feature_use *use; /* [n_uses] of the model */
-    int n_uses;
     struct rw_out_file list; /* --output; the model's is the command's own */
 } job = {.how = {.most_loss = 0.002}};
 
@@ -59,11 +57,8 @@ static int say_row(void *user, int at, const struct rw_select_row *row)
 
 static const char *name_of(uint32_t feature)
 {
-    for (int i = 0; i < job.n_uses; i++) {
-        if (job.use[i].feature == feature)
-            return job.use[i].name;
-    }
-    return rw_dataset_feature_name(job.cli->dataset, feature);
+    const char *name = rw_model_feature_name(job.selected->model, feature);
+    return *name ? name : rw_dataset_feature_name(job.cli->dataset, feature);
 }
 
 static json_t *compared_json(const struct rw_compared *compared)
@@ -167,7 +162,6 @@ static int run(struct rw_cli *cli)
     RW_STEP(rw_interrupts_end(
         rw_select(cli->ctx, cli->params, cli->binned, job.valid, &job.how, &job.selected), NULL));
     rw_load_stage_end("select");
-    job.use = rw_load_uses(job.selected->model, &job.n_uses);
     RW_STEP(write_all(cli, job.selected));
     print(cli, job.selected);
     return 0;

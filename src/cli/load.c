@@ -144,15 +144,6 @@ int rw_load_model(struct rw_cli *cli, const char *path, struct rw_model **out)
     return 0;
 }
 
-struct rw_feature_use *rw_load_uses(const struct rw_model *model, int *n)
-{
-    *n = rw_model_features(model, NULL, 0);
-    struct rw_feature_use *uses = rw_need(*n > 0 ? (size_t)*n : 0, sizeof(*uses));
-    if (*n < 0 || rw_model_features(model, uses, *n) < 0)
-        rw_no_memory();
-    return uses;
-}
-
 int rw_load_model_and_data(struct rw_cli *cli, const struct rw_list *files)
 {
     const struct rw_list rest = {cli->operands.text + 1, cli->operands.n - 1};

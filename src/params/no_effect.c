@@ -99,6 +99,7 @@ static int uses_chance(const struct judging *j)
 
 #define FACT(name) offsetof(struct rw_facts, name)
 
+static const char no_table[] = "on data that is neither CSV nor TSV";
 static const struct {
     const char *name;                       /* in params.def; "": of a role */
     int role;                               /* which has this condition */
@@ -116,7 +117,7 @@ static const struct {
     {"ranking", 0, ranks_by_metric, 0, 0, "without a metric that ranks"},
     {"chance", 0, uses_chance, 0, 0, "where nothing is drawn at random"},
     {"gpu", 0, has_gpu, 0, 0, "on the CPU"},
-    {"", RW_ROLE_TABLE, reads_table, 0, 0, "on data that is neither CSV nor TSV"},
+    {"", RW_ROLE_TABLE, reads_table, 0, 0, no_table},
 };
 
 /* ------------------------------------------------------------------ conditions on parameters */
@@ -291,15 +292,10 @@ const char *rw_log_parameter(const struct rw_ctx *ctx)
 /* Reports what names columns, where no data has any. */
 static int check_columns(struct rw_ctx *ctx, const struct rw_params *params)
 {
-    const struct rw_facts facts = {.has_table = 0};
-    struct judging j = {.facts = &facts};
     for (int at = 0; at < RW_N_PARAMS; at++) {
         const struct rw_param_info *info = &rw_param_rows[at].info;
-        int is_met = 1;
         if (info->roles & RW_ROLE_TABLE)
-            RW_TRY(one_is_met(&j, at, "", &is_met));
-        if (!is_met)
-            RW_TRY(rw_params_no_effect(ctx, params, info->name, j.why));
+            RW_TRY(rw_params_no_effect(ctx, params, info->name, no_table));
     }
     return RW_OK;
 }

@@ -227,8 +227,7 @@ static double number_of(const void *params, const char *name)
     return row->info.type == RW_PARAM_REAL ? *(const double *)field : *(const int *)field;
 }
 
-/* The objective that trains, and its rule. */
-static const struct rw_objective *objective_by_rule(const struct rw_params *params,
+const struct rw_objective *rw_params_objective_rule(const struct rw_params *params,
                                                     struct rw_objective_rule *rule)
 {
     const struct rw_objective *objective =
@@ -244,12 +243,7 @@ static const struct rw_objective *objective_by_rule(const struct rw_params *para
 const struct rw_objective *rw_params_objective(const struct rw_params *params)
 {
     struct rw_objective_rule rule;
-    return objective_by_rule(params, &rule);
-}
-
-void rw_params_objective_rule(const struct rw_params *params, struct rw_objective_rule *rule)
-{
-    objective_by_rule(params, rule);
+    return rw_params_objective_rule(params, &rule);
 }
 
 /* What `auto` is by the size of the training set, and is noted in the model. */
@@ -425,23 +419,21 @@ static int assign_number(struct rw_ctx *ctx, const struct rw_param_row *row, voi
                          const char *value)
 {
     const int is_int = row->info.type == RW_PARAM_INT;
-    const char *end = value + strlen(value);
     double number = row->word_value;
-    if (!row->word || strcmp(value, row->word) != 0) {
-        uint64_t whole = 0;
-        int is_number;
+    uint64_t whole = 0;
+    int is_valid = row->word && strcmp(value, row->word) == 0;
+    if (!is_valid && is_int) {
+        is_valid =
+            rw_number_whole(value, (uint64_t)row->most, &whole) && (double)whole >= row->least;
+        number = (double)whole;
+    } else if (!is_valid) {
+        is_valid = number_within(row, value, value + strlen(value), &number);
+    }
+    if (!is_valid) {
         char expected[128];
-        if (is_int) {
-            is_number = rw_number_whole(value, (uint64_t)row->most, &whole);
-            number = (double)whole;
-            is_number &= number >= row->least;
-        } else {
-            is_number = number_within(row, value, end, &number);
-        }
         snprintf(expected, sizeof(expected), "a %snumber, %s%s%s", is_int ? "whole " : "",
                  row->info.range, row->word ? ", or " : "", row->word ? row->word : "");
-        if (!is_number)
-            return refuse(ctx, row, expected, value);
+        return refuse(ctx, row, expected, value);
     }
     if (is_int)
         *(int *)field = (int)number;
@@ -682,18 +674,16 @@ int rw_params_read(struct rw_ctx *ctx, struct rw_params *params, const char *pat
     if (!file)
         return rw_fail_io(ctx, errno, "cannot open '%s'", path);
     for (int number = 1; (length = getline(&line, &room, file)) >= 0; number++) {
-        if (memchr(line, 0, (size_t)length))
-            status = rw_fail(ctx, RW_ERR_PARSE, "expected text, found a zero byte");
-        else
-            status = read_line(ctx, params, line, is_seen);
+        status = memchr(line, 0, (size_t)length)
+                     ? rw_fail(ctx, RW_ERR_PARSE, "expected text, found a zero byte")
+                     : read_line(ctx, params, line, is_seen);
         if (status < 0) {
             rw_fail(ctx, status, "%s:%d: %s", path, number, ctx ? rw_last_error(ctx) : "");
-            goto out;
+            break;
         }
     }
-    if (!feof(file)) /* getline failed, for want of memory perhaps */
+    if (status >= 0 && !feof(file)) /* getline failed, for want of memory perhaps */
         status = rw_fail_io(ctx, errno, "cannot read '%s'", path);
-out:
     free(line);
     fclose(file);
     return status;

@@ -49,7 +49,8 @@ struct rw_params {
 
 /* What trains: a row of the table of objectives, or its variant; and the rule of that. */
 const struct rw_objective *rw_params_objective(const struct rw_params *params);
-void rw_params_objective_rule(const struct rw_params *params, struct rw_objective_rule *rule);
+const struct rw_objective *rw_params_objective_rule(const struct rw_params *params,
+                                                    struct rw_objective_rule *rule);
 /* "800M", 800 million bytes; K, M, G and T, or none of them. "auto": 0. Returns 0 for another
  * text. */
 int rw_params_bytes(const char *text, uint64_t *bytes);
@@ -58,8 +59,6 @@ int rw_params_bytes(const char *text, uint64_t *bytes);
 int rw_label_weights(const char *text, double *weight);
 /* What bin boundaries depend on, `ignore` aside. */
 struct rw_cut_rule rw_params_cut_rule(const struct rw_params *params);
-/* 0: on a GPU, which makes codes itself, from values. */
-int rw_params_trains_on_host(struct rw_ctx *ctx, const struct rw_params *params);
 /* Most leaves of a tree, for a training set of n_docs documents. */
 int rw_params_leaves(const struct rw_params *params, uint32_t n_docs);
 /* What `split`, `rate` and `sample-features` are where they are `auto`. */
@@ -115,13 +114,7 @@ struct rw_facts {
     int draws;     /* 1: queries are drawn apart from the training, such as folds */
     int has_table; /* 1: some of the data is CSV or TSV; 0: if the context has read some */
 };
-#define RW_FACTS_UNKNOWN                                                                   \
-    (struct rw_facts)                                                                      \
-    {                                                                                      \
-        .grows = RW_FACT_UNKNOWN, .trains = RW_FACT_UNKNOWN, .is_custom = RW_FACT_UNKNOWN, \
-        .n_valid = RW_FACT_UNKNOWN, .on_gpu = RW_FACT_UNKNOWN, .draws = RW_FACT_UNKNOWN,   \
-        .has_table = RW_FACT_UNKNOWN                                                       \
-    }
+#define RW_FACTS_UNKNOWN ((struct rw_facts){-1, -1, -1, -1, -1, -1, -1}) /* RW_FACT_UNKNOWN */
 
 /* Gives parameters without effect their defaults, and reports those that rw_params_set has changed,
  * by rw_params_no_effect. RW_ERR_ARGUMENT: there is one, and they are errors. */

@@ -87,7 +87,8 @@ out:
 
 /* ---- training sets ---- */
 
-int rw_params_trains_on_host(struct rw_ctx *ctx, const struct rw_params *params)
+/* 0: on a GPU, which makes codes itself, from values. */
+static int trains_on_host(struct rw_ctx *ctx, const struct rw_params *params)
 {
     const struct rw_engine_rules rules = {.cut = {.bins = params->bins, .min_docs = 1},
                                           .lambda = {.sigma = 1.0f},
@@ -108,7 +109,7 @@ int rw_params_trains_on_host(struct rw_ctx *ctx, const struct rw_params *params)
 
 static int bins_text(struct rw_ctx *ctx, struct rw_read_goal *goal)
 {
-    return rw_params_trains_on_host(ctx, goal->user);
+    return trains_on_host(ctx, goal->user);
 }
 
 static int read_binned(struct rw_ctx *ctx, const struct rw_params *params, const char *const *paths,
@@ -145,9 +146,8 @@ int rw_binned_from_table(struct rw_ctx *ctx, const struct rw_params *params,
         RW_TRY(rw_dataset_codes(ctx, binned->documents, &rule, binned));
         rw_dataset_drop_values(binned->documents);
     } else
-        RW_TRY(rw_params_trains_on_host(ctx, params)
-                   ? rw_table_codes(ctx, table, &rule, binned)
-                   : rw_dataset_from_table(ctx, table, &binned->documents));
+        RW_TRY(trains_on_host(ctx, params) ? rw_table_codes(ctx, table, &rule, binned)
+                                           : rw_dataset_from_table(ctx, table, &binned->documents));
     RW_TRY(RW_NEW(ctx, binned->keep, 1));
     *out = RW_TAKE(binned);
     return RW_OK;
@@ -196,7 +196,7 @@ out:
 /* Does a worker train on a GPU, or may? Then all keep values. */
 static int any_gpu(struct rw_ctx *ctx, const struct rw_params *params, uint64_t *any)
 {
-    *any = !rw_params_trains_on_host(ctx, params);
+    *any = !trains_on_host(ctx, params);
     return rw_comm_max(ctx, any, 1);
 }
 
@@ -312,7 +312,7 @@ int rw_resident_init(struct rw_resident *r, struct rw_ctx *ctx, const struct rw_
         r->train.bins = r->made;
         r->train.keep = NULL; /* it is for codes of the values */
     }
-    if (!rw_params_trains_on_host(ctx, params))
+    if (!trains_on_host(ctx, params))
         return RW_OK;
     const struct rw_bins *bins = r->train.bins;
     RW_TRY(rw_bins_make(ctx, valid, bins->cuts, &bins->rule, 0, &r->codes));
