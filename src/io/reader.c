@@ -447,16 +447,13 @@ struct text_source {
     uint32_t *first_chunk;     /* [n_files + 1] of all files' chunks, those of each file; owned */
     struct rw_read_goal *goal; /* borrowed */
     struct rw_cache_values *values; /* the goal's, or NULL */
-    struct rw_text_worker *worker;  /* [n_threads] owned */
+    uint64_t n_clamped;             /* by all threads */
     struct rw_binned *out;          /* borrowed */
 };
 
 static void text_source_release(struct text_source *t)
 {
-    for (int i = 0; t->worker && i < t->source.ctx->n_threads; i++)
-        rw_text_worker_release(&t->worker[i]);
     close_reader(&t->reader);
-    rw_mem_free(t->worker);
     rw_mem_free(t->first_chunk);
 }
 
@@ -545,7 +542,8 @@ static int pick_chunk(void *user, uint64_t number, int thread)
     struct pass_job *job = user;
     struct text_source *t = job->text;
     struct rw_source *source = &t->source;
-    struct rw_text_worker *worker = &t->worker[thread];
+    const struct rw_text *text = t->reader.file.text;
+    struct rw_text_worker *worker = &text->worker[thread];
     __atomic_fetch_add(&job->n_read, 1, __ATOMIC_RELAXED);
     if (number >= job->n_chunks)
         return RW_ERR_DATA;
@@ -554,8 +552,8 @@ static int pick_chunk(void *user, uint64_t number, int thread)
     worker->pick.label = source->documents->label + first;
     worker->pick.in = source->sample.in ? source->sample.in + first : NULL;
     worker->pick.which = (uint8_t)source->sampled;
-    int status = rw_text_pick(t->reader.file.text, number, worker);
-    worker->n_clamped += worker->builder.n_clamped;
+    int status = rw_text_pick(text, number, worker);
+    __atomic_fetch_add(&t->n_clamped, worker->builder.n_clamped, __ATOMIC_RELAXED);
     if (status >= 0)
         status = rw_source_take(source, chunk, thread, &worker->builder, worker->pick.row);
     rw_builder_empty(&worker->builder);
@@ -570,19 +568,8 @@ static int pick_file(struct text_source *t, const uint32_t *first_chunk)
     const int is_text = open_letor(t);
     if (is_text <= 0)
         return is_text < 0 ? is_text : RW_ERR_DATA;
-    t->reader.file.text->want = RW_TEXT_PICK;
     RW_TRY(rw_text_each(t->source.ctx, t->reader.file.text, pick_chunk, &job));
     return job.n_read == job.n_chunks ? RW_OK : RW_ERR_DATA; /* it became shorter */
-}
-
-/* While boundaries are found, memory is at its peak, and no thread reads. */
-static void rest(struct text_source *t)
-{
-    for (int i = 0; i < t->source.ctx->n_threads; i++) {
-        const uint64_t n_clamped = t->worker[i].n_clamped;
-        rw_text_worker_release(&t->worker[i]);
-        t->worker[i].n_clamped = n_clamped;
-    }
 }
 
 /* Of several failures any. */
@@ -590,16 +577,12 @@ static int pick_pass(struct rw_source *source)
 {
     struct text_source *t = source->self;
     struct rw_ctx *ctx = source->ctx;
-    int worst = t->worker ? RW_OK : RW_NEW(ctx, t->worker, (size_t)ctx->n_threads);
-    for (int i = 0; t->worker && i < ctx->n_threads; i++)
-        t->worker[i].fast = rw_letor_fast(0);
+    int worst = RW_OK;
     struct reader *reader = &t->reader;
     const uint32_t *first_chunk = t->first_chunk;
     for (reader->next_path = t->first_path; reader->next_path < reader->end_path && worst >= 0;)
         worst = pick_file(t, first_chunk++);
-    close_file(&reader->file);
-    if (source->sampled && t->worker)
-        rest(t);
+    close_file(&reader->file); /* while boundaries are found, memory is at its peak */
     if (worst == RW_ERR_DATA)
         return fail_changed(t);
     if (worst == RW_ERR_MEMORY)
@@ -648,9 +631,7 @@ static int end_text(struct rw_source *source)
     }
     if (t->values && (!is_whole || !rw_cache_values_are_whole(t->values, t->out->n_features)))
         return 0;
-    for (int i = 0; i < t->source.ctx->n_threads; i++)
-        t->out->documents->n_clamped += t->worker[i].n_clamped;
-    RW_TRY(rw_together_note_clamped(t->source.ctx, t->out->documents->n_clamped));
+    t->out->documents->n_clamped += t->n_clamped;
     return 1;
 }
 
@@ -748,7 +729,6 @@ static int read_files(struct rw_ctx *ctx, const char *const *paths, int n_paths,
 {
     struct reader reader = {.path = paths, .n_paths = n_paths, .end_path = n_paths};
     int status = RW_OK;
-    RW_TRY(check_paths(ctx, paths, n_paths));
     const int keeps = rw_spool_begin(ctx, paths, n_paths, goal);
     RW_TRY(keeps);
     if (goal->bins_text)
@@ -757,8 +737,7 @@ static int read_files(struct rw_ctx *ctx, const char *const *paths, int n_paths,
         goto out;
     if (!goal->may_come_back)
         RW_TRY_OUT(rw_seen_new(ctx, &reader.seen));
-    RW_TRY_OUT(read_all(ctx, &reader, goal, out));
-    rw_data_format_note_clamped(ctx, out->documents->n_clamped);
+    status = read_all(ctx, &reader, goal, out);
 out:
     close_reader(&reader);
     rw_spool_end(ctx, keeps);
@@ -770,7 +749,6 @@ static int read_parts(struct rw_ctx *ctx, const char *const *paths, int n_paths,
 {
     struct rw_shard part;
     uint64_t by_words;
-    RW_TRY(rw_comm_agree(ctx, check_paths(ctx, paths, n_paths)));
     RW_TRY(rw_shard_find(ctx, paths, n_paths, &part));
     if (goal->rule && part.is_text)
         return rw_text_codes(ctx, paths, n_paths, goal, &part, RW_TEXT_CHUNK_BYTES, out);
@@ -782,7 +760,7 @@ static int read_parts(struct rw_ctx *ctx, const char *const *paths, int n_paths,
         RW_TRY(rw_dataset_codes(ctx, out->documents, goal->rule, out));
         rw_dataset_drop_values(out->documents);
     }
-    return rw_together_note_clamped(ctx, out->documents->n_clamped);
+    return RW_OK;
 }
 
 /* ---- files ---- */
@@ -791,8 +769,11 @@ int rw_files_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                   struct rw_read_goal *goal, struct rw_binned *out)
 {
     RW_DEFAULT_FPENV;
-    const int status = rw_n_workers(ctx) == 1 ? read_files(ctx, paths, n_paths, goal, out)
-                                              : read_parts(ctx, paths, n_paths, goal, out);
+    RW_TRY(rw_comm_agree(ctx, check_paths(ctx, paths, n_paths)));
+    int status = rw_n_workers(ctx) == 1 ? read_files(ctx, paths, n_paths, goal, out)
+                                        : read_parts(ctx, paths, n_paths, goal, out);
+    if (status >= 0)
+        status = rw_together_note_clamped(ctx, out->documents->n_clamped);
     if (status < 0)
         rw_binned_release(out);
     return status;

@@ -523,8 +523,11 @@ struct parse_job {
 static void take_chunk(struct rw_text *text, int i, int thread)
 {
     struct rw_text_chunk *chunk = &text->chunk[i];
+    const uint64_t number = text->next_chunk + (uint64_t)i;
     if (text->each.call)
-        chunk->status = text->each.call(text->each.user, text->n_cut + (uint64_t)i, thread);
+        chunk->status = text->each.call(text->each.user, number, thread);
+    else if (text->by_ranges)
+        parse_range(text, number, &text->worker[thread], chunk);
     else
         rw_text_parse(chunk, &text->worker[thread]);
 }
@@ -646,7 +649,7 @@ static int collect_all(struct rw_ctx *ctx, struct rw_text *text, int n,
 static int open_early(struct rw_ctx *ctx, struct rw_text *text, struct rw_builder_list *list)
 {
     enum { LEAST_CHUNKS = 2 };
-    if (!list->is_whole || list->early || text->next_chunk > 0 || text->want != RW_TEXT_ALL ||
+    if (text->want != RW_TEXT_ALL || !list->is_whole || list->early || text->next_chunk > 0 ||
         text->n_chunks < LEAST_CHUNKS)
         return RW_OK;
     const uint64_t n = rw_text_guess_lines(text);
@@ -657,7 +660,7 @@ static int parse_ranges(void *job, struct rw_share *share)
 {
     struct rw_text *text = job;
     for (uint64_t i, end; rw_share_next(share, &i, &end);)
-        parse_range(text, text->next_chunk + i, &text->worker[share->thread], &text->chunk[i]);
+        take_chunk(text, (int)i, share->thread);
     return RW_OK;
 }
 
@@ -686,7 +689,7 @@ static int next_block(struct rw_ctx *ctx, struct rw_text *text, struct rw_builde
     const int n = cut(text, block);
     text->blocks.first = 0;
     parse_and_fetch(ctx, text, n, block, next);
-    text->n_cut += (uint64_t)n;
+    text->next_chunk += (uint64_t)n;
     RW_TRY(collect_all(ctx, text, n, list));
     RW_TRY(check_block(ctx, text));
     text->blocks.current = !text->blocks.current;
@@ -790,38 +793,21 @@ int rw_text_pick(const struct rw_text *text, uint64_t number, struct rw_text_wor
     if (text->by_ranges) {
         parse_range(text, number, worker, &chunk);
     } else {
-        chunk.begin = text->chunk[number - text->n_cut].begin;
-        chunk.end = text->chunk[number - text->n_cut].end;
+        chunk.begin = text->chunk[number - text->next_chunk].begin;
+        chunk.end = text->chunk[number - text->next_chunk].end;
         rw_text_parse(&chunk, worker);
     }
     return chunk.status;
 }
 
-static int each_range(void *user, struct rw_share *share)
-{
-    struct rw_text *text = user;
-    for (uint64_t chunk, end; rw_share_next(share, &chunk, &end);) {
-        if (__atomic_load_n(&text->each.has_failed, __ATOMIC_RELAXED))
-            return RW_OK;
-        const int status = text->each.call(text->each.user, chunk, share->thread);
-        if (status < 0) {
-            __atomic_store_n(&text->each.has_failed, 1, __ATOMIC_RELAXED);
-            return status;
-        }
-    }
-    return RW_OK;
-}
-
 int rw_text_each(struct rw_ctx *ctx, struct rw_text *text, rw_text_each_fn *each, void *user)
 {
-    int more = 1;
+    text->want = RW_TEXT_PICK;
     text->each.call = each;
     text->each.user = user;
-    text->each.has_failed = 0;
     text->list = NULL;
-    if (text->by_ranges)
-        return rw_parallel(ctx, text->n_threads, text->n_chunks, 1, each_range, text);
-    while (more)
-        RW_TRY(next_block(ctx, text, NULL, &more));
+    for (int more = 1; more;)
+        RW_TRY(text->by_ranges ? next_ranges(ctx, text, NULL, &more)
+                               : next_block(ctx, text, NULL, &more));
     return RW_OK;
 }

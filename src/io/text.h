@@ -89,7 +89,6 @@ struct rw_text_worker {
     char *text;            /* [room] the chunk's text, if the thread reads it; rw_mem_new_large */
     size_t room;
     struct rw_text_pick pick; /* of the chunk at work, if some are picked */
-    uint64_t n_clamped;       /* for the user */
     float *value;             /* [n_slots] of a record of CSV */
     size_t value_room;
     struct {
@@ -201,10 +200,11 @@ struct rw_text {
     struct rw_text_chunk *chunk;        /* [at_once]; owned */
     const struct rw_builder_list *list; /* NULL, or where the chunks at hand go; borrowed */
     int by_ranges;
-    uint64_t n_chunks, next_chunk; /* by ranges */
-    struct rw_range *range;        /* of a plain file's bytes, or NULL: all of them; borrowed */
-    uint64_t begin, end;           /* of the bytes; `end` of all is UINT64_MAX: a file may grow */
-    struct rw_members *members;    /* NULL: blocks are fetched in sequence; owned */
+    uint64_t n_chunks;          /* by ranges */
+    uint64_t next_chunk;        /* chunks before the current ones */
+    struct rw_range *range;     /* of a plain file's bytes, or NULL: all of them; borrowed */
+    uint64_t begin, end;        /* of the bytes; `end` of all is UINT64_MAX: a file may grow */
+    struct rw_members *members; /* NULL: blocks are fetched in sequence; owned */
     struct {
         struct rw_text_block block[2]; /* the one parsed, the one fetched */
         int current, begun;
@@ -213,14 +213,12 @@ struct rw_text {
     uint64_t n_lines; /* before the current chunks */
     uint64_t n_docs;
     enum rw_text_want want;
-    uint64_t n_cut; /* chunks before the current ones, in blocks */
     struct rw_vocabulary
         *vocabulary; /* of values that are categories; NULL: there are none; borrowed */
     struct rw_csv_layout *layout; /* of CSV; the kind's */
     struct {
         rw_text_each_fn *call; /* NULL, or what is done with each chunk in place of parsing it */
         void *user;            /* borrowed */
-        int has_failed;        /* in any thread: all stop */
     } each;
 };
 
@@ -259,8 +257,9 @@ uint64_t rw_text_count_lines(const struct rw_input *input, uint64_t end);
 /* Parses the documents of a chunk that worker->pick wants into worker->builder. Threads may do so
  * side by side, with a worker of theirs each. Of blocks: in the call for that chunk only. */
 int rw_text_pick(const struct rw_text *text, uint64_t chunk, struct rw_text_worker *worker);
-/* Calls each(user, chunk, thread) for every chunk of a text, whose blocks were just opened; threads
- * do so side by side. Stops at the first status below 0. */
+/* Calls each(user, chunk, thread) for every chunk of a text that was just opened, whose documents
+ * are picked; threads do so side by side, each with a worker of its own. Stops after chunks one of
+ * which gave a status below 0. */
 int rw_text_each(struct rw_ctx *ctx, struct rw_text *text, rw_text_each_fn *each, void *user);
 
 extern const struct rw_text_kind rw_letor_text, rw_csv_text;
