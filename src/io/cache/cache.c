@@ -634,14 +634,13 @@ static int leave_out_values(const struct rw_input *input, const struct rw_cut_ru
     return 1;
 }
 
-static int read_whole(struct rw_cache_file *f, struct rw_input *input,
-                      const struct rw_cut_rule *rule)
+static int read_whole(struct rw_cache_file *f, const struct rw_cut_rule *rule)
 {
     struct rw_cache_header before;
     struct rw_loaded loaded = {.data = NULL};
     uint32_t written;
-    const int only_codes = leave_out_values(input, rule, &before, &loaded);
-    RW_TRY(rw_input_load(f->ctx, input, &loaded));
+    const int only_codes = leave_out_values(f->input, rule, &before, &loaded);
+    RW_TRY(rw_input_load(f->ctx, f->input, &loaded));
     f->map = f->out->documents->cache.p = loaded.data;
     f->out->documents->cache.n_bytes = loaded.n_bytes;
     RW_TRY(rw_cache_take_header(f, loaded.data, loaded.n_bytes, loaded.n_bytes));
@@ -657,10 +656,11 @@ static int read_whole(struct rw_cache_file *f, struct rw_input *input,
 int rw_cache_read(struct rw_ctx *ctx, struct rw_input *input, const struct rw_range *range,
                   const struct rw_cut_rule *rule, struct rw_binned *out)
 {
-    struct rw_cache_file file = {.ctx = ctx, .name = rw_input_name(input), .out = out};
+    struct rw_cache_file file = {
+        .ctx = ctx, .input = input, .name = rw_input_name(input), .out = out};
     int status;
     RW_TRY_OUT(RW_NEW(ctx, out->documents, 1));
-    status = range ? rw_cache_read_part(&file, input, range, rule) : read_whole(&file, input, rule);
+    status = range ? rw_cache_read_part(&file, range, rule) : read_whole(&file, rule);
 out:
     if (status < 0)
         rw_binned_release(out);

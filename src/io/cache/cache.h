@@ -119,8 +119,9 @@ int rw_cache_read(struct rw_ctx *ctx, struct rw_input *input, const struct rw_ra
 enum rw_cache_view { RW_CACHE_VALUES, RW_CACHE_CODES, RW_CACHE_PART };
 /* A cache that is read. */
 struct rw_cache_file {
-    struct rw_ctx *ctx; /* borrowed */
-    const char *name;   /* for messages; borrowed */
+    struct rw_ctx *ctx;     /* borrowed */
+    struct rw_input *input; /* borrowed */
+    const char *name;       /* of the input */
     struct rw_cache_header h;
     struct rw_cache_layout layout;
     enum rw_cache_view view;
@@ -141,8 +142,8 @@ int rw_cache_serves(const struct rw_cache_header *header, const struct rw_cut_ru
  * astray, and takes it. After a failure the caller releases `out`. */
 int rw_cache_view(const struct rw_cache_file *file);
 /* Reads the range, to file->map. */
-int rw_cache_read_part(struct rw_cache_file *file, struct rw_input *input,
-                       const struct rw_range *range, const struct rw_cut_rule *rule);
+int rw_cache_read_part(struct rw_cache_file *file, const struct rw_range *range,
+                       const struct rw_cut_rule *rule);
 /* struct rw_divided of data_format.h */
 extern const struct rw_divided rw_cache_divided;
 

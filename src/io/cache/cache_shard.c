@@ -8,38 +8,32 @@
 #include "io/cache/cache.h"
 #include "io/data_format.h"
 
-/* A cache that is looked at, but not read. */
-struct whole {
-    const struct rw_input *input; /* borrowed */
-    struct rw_cache_file f;
-};
-
-static int changed(const struct whole *whole)
+static int changed(const struct rw_cache_file *whole)
 {
-    return rw_fail(whole->f.ctx, RW_ERR_DATA, "'%s' changed while it was read, or is damaged",
-                   whole->f.name);
+    return rw_fail(whole->ctx, RW_ERR_DATA, "'%s' changed while it was read, or is damaged",
+                   whole->name);
 }
 
 /* n_bytes of the file, all of them. */
-static int get(const struct whole *whole, uint64_t at, void *to, size_t n_bytes)
+static int get(const struct rw_cache_file *whole, uint64_t at, void *to, size_t n_bytes)
 {
     size_t got;
     const int why = rw_input_read_at(whole->input, at, to, n_bytes, &got);
     if (why)
-        return rw_fail_io(whole->f.ctx, why, "cannot read '%s'", whole->f.name);
+        return rw_fail_io(whole->ctx, why, "cannot read '%s'", whole->name);
     return got < n_bytes ? changed(whole) : RW_OK;
 }
 
 /* n elements of a section, from `first` on. */
-static int get_some(const struct whole *whole, enum rw_cache_section section, uint64_t first,
-                    uint64_t n, void *to)
+static int get_some(const struct rw_cache_file *whole, enum rw_cache_section section,
+                    uint64_t first, uint64_t n, void *to)
 {
     const size_t size = rw_cache_row[section].size;
-    return get(whole, whole->f.layout.offset[section] + first * size, to, n * size);
+    return get(whole, whole->layout.offset[section] + first * size, to, n * size);
 }
 
 /* How many of the n ascending numbers from byte `at` on are under `value`. */
-static int count_under(const struct whole *whole, uint64_t at, uint32_t n, uint32_t value,
+static int count_under(const struct rw_cache_file *whole, uint64_t at, uint32_t n, uint32_t value,
                        uint32_t *out)
 {
     uint32_t low = 0, high = n;
@@ -59,31 +53,31 @@ static int count_under(const struct whole *whole, uint64_t at, uint32_t n, uint3
 /* ---- where queries begin ---- */
 
 /* Without its counts. */
-static int take_header(struct rw_ctx *ctx, const struct rw_input *input, struct whole *whole)
+static int take_header(struct rw_ctx *ctx, struct rw_input *input, struct rw_cache_file *whole)
 {
     size_t n_bytes;
     uint64_t file_bytes = 0;
     const unsigned char *head = rw_input_head(input, &n_bytes);
-    *whole = (struct whole){.input = input, .f = {.ctx = ctx, .name = rw_input_name(input)}};
+    *whole = (struct rw_cache_file){.ctx = ctx, .name = rw_input_name(input), .input = input};
     rw_input_is_seekable(input, &file_bytes);
-    return rw_cache_take_header(&whole->f, head, n_bytes, file_bytes);
+    return rw_cache_take_header(whole, head, n_bytes, file_bytes);
 }
 
 /* Queries that begin before a document. */
-static int queries_under(const struct whole *whole, uint32_t doc, uint32_t *q)
+static int queries_under(const struct rw_cache_file *whole, uint32_t doc, uint32_t *q)
 {
-    return count_under(whole, whole->f.layout.offset[RW_CACHE_QUERY_OFFSET], whole->f.h.n_queries,
-                       doc, q);
+    return count_under(whole, whole->layout.offset[RW_CACHE_QUERY_OFFSET], whole->h.n_queries, doc,
+                       q);
 }
 
-static int query_text(const struct whole *whole, uint32_t q, char **query)
+static int query_text(const struct rw_cache_file *whole, uint32_t q, char **query)
 {
     uint64_t offset[2];
     RW_TRY(get_some(whole, RW_CACHE_QUERY_ID_OFFSET, q, 2, offset));
-    if (offset[0] >= offset[1] || offset[1] > whole->f.h.query_id_bytes)
+    if (offset[0] >= offset[1] || offset[1] > whole->h.query_id_bytes)
         return changed(whole);
     const size_t n = (size_t)(offset[1] - offset[0]) - 1; /* without the 0 */
-    RW_TRY(RW_NEW(whole->f.ctx, *query, n + 1));
+    RW_TRY(RW_NEW(whole->ctx, *query, n + 1));
     return get_some(whole, RW_CACHE_QUERY_ID_TEXT, offset[0], n, *query);
 }
 
@@ -91,12 +85,12 @@ static int query_text(const struct whole *whole, uint32_t q, char **query)
 static int next_query(struct rw_ctx *ctx, struct rw_input *input, uint64_t at, char **query,
                       uint64_t *place)
 {
-    struct whole whole;
+    struct rw_cache_file whole;
     uint32_t q, doc;
     *place = UINT64_MAX;
     RW_TRY(take_header(ctx, input, &whole));
-    RW_TRY(rw_cache_check_counts(&whole.f));
-    const struct rw_cache_header *h = &whole.f.h;
+    RW_TRY(rw_cache_check_counts(&whole));
+    const struct rw_cache_header *h = &whole.h;
     if (*query) { /* the file before may have ended inside of it */
         char *first RW_FREED = NULL;
         RW_TRY(query_text(&whole, 0, &first));
@@ -117,7 +111,7 @@ static int next_query(struct rw_ctx *ctx, struct rw_input *input, uint64_t at, c
 static int check_together(struct rw_ctx *ctx, struct rw_input *input)
 {
     const uint64_t n_workers = (uint64_t)rw_n_workers(ctx), worker = (uint64_t)rw_worker(ctx);
-    struct whole whole;
+    struct rw_cache_file whole;
     uint64_t file_bytes = 0;
     RW_FREED uint32_t *sums = NULL;
     uint32_t own = 0, all = 0, written;
@@ -135,38 +129,30 @@ static int check_together(struct rw_ctx *ctx, struct rw_input *input)
         const uint64_t n = r + 1 < n_workers ? each : file_bytes - r * each;
         all = (uint32_t)crc32_combine(all, sums[r], (z_off_t)n);
     }
-    return rw_comm_agree(ctx, rw_cache_check_sum(&whole.f, all, written));
+    return rw_comm_agree(ctx, rw_cache_check_sum(&whole, all, written));
 }
 
 const struct rw_divided rw_cache_divided = {.check = check_together, .next_query = next_query};
 
 /* ---- what is read, and where it goes ---- */
 
-/* Bytes of the file to memory; of each number of `width` bytes (0: they are no numbers) `minus` is
- * subtracted. */
-struct copy {
-    uint64_t from, n_bytes, minus;
-    char *to;
-    int width;
-};
-
 /* What the part has of a block. */
 struct entries {
     struct rw_cache_block block; /* in the file */
     size_t width;
     uint32_t first, n; /* the part's entries, from which one on */
+    uint64_t to;       /* where its own block begins, among all of them */
 };
 
 struct part {
-    struct whole whole;
+    struct rw_cache_file whole;
     struct rw_cache_file *own;       /* what its own cache would have; borrowed */
     uint32_t begin, end;             /* documents */
     uint64_t first[RW_CACHE_N_AXES]; /* of the file's, the part's own first one */
     struct rw_arena arena;           /* of the arrays here */
     struct entries *entry;           /* [n_entries] of columns, or of features with cuts */
     uint32_t n_entries;
-    struct copy *copy; /* [n_copies] */
-    size_t n_copies, copy_room;
+    int read_errno; /* of any read that failed; 0: the file is shorter */
 };
 
 /* Where the part's stretch of a text begins and how long it is; from, end: its elements of the
@@ -175,7 +161,7 @@ static int measure_text(struct part *p, enum rw_cache_section section, uint32_t 
                         uint64_t n_bytes, uint64_t *n)
 {
     uint64_t begin, stop;
-    if (p->whole.f.layout.n[section] == 0)
+    if (p->whole.layout.n[section] == 0)
         return RW_OK;
     RW_TRY(get_some(&p->whole, section, from, 1, &begin));
     RW_TRY(get_some(&p->whole, section, end, 1, &stop));
@@ -214,7 +200,7 @@ static int measure_block(const struct part *p, uint64_t *at, uint64_t end, struc
     if (end - *at < RW_CACHE_ALIGN)
         return changed(&p->whole);
     RW_TRY(get(&p->whole, *at, head, sizeof(head)));
-    if (rw_cache_block(head, p->whole.f.h.n_docs, e->width, *at, end, &e->block) < 0)
+    if (rw_cache_block(head, p->whole.h.n_docs, e->width, *at, end, &e->block) < 0)
         return changed(&p->whole);
     e->first = p->begin;
     if (block->rows) {
@@ -252,11 +238,11 @@ static enum rw_cache_section blocks_of(const struct part *p)
 /* *n_bytes: of the part's blocks. */
 static int measure_blocks(struct part *p, uint64_t *n_bytes)
 {
-    const struct rw_cache_layout *layout = &p->whole.f.layout;
+    const struct rw_cache_layout *layout = &p->whole.layout;
     const int has_codes = blocks_of(p) == RW_CACHE_CODE;
     uint64_t at = layout->offset[blocks_of(p)];
     const uint64_t end = at + layout->n[blocks_of(p)];
-    p->n_entries = has_codes ? p->whole.f.h.n_cut_features : p->whole.f.h.n_columns;
+    p->n_entries = has_codes ? p->whole.h.n_cut_features : p->whole.h.n_columns;
     RW_TRY(RW_ARENA_NEW(p->own->ctx, &p->arena, p->entry, p->n_entries));
     if (has_codes)
         RW_TRY(code_widths(p));
@@ -264,6 +250,7 @@ static int measure_blocks(struct part *p, uint64_t *n_bytes)
         struct entries *e = &p->entry[i];
         e->width = has_codes ? e->width : sizeof(float);
         RW_TRY(measure_block(p, &at, end, e));
+        e->to = *n_bytes;
         *n_bytes += rw_cache_block_bytes(e->n, p->own->h.n_docs, e->width);
     }
     return RW_OK;
@@ -272,7 +259,7 @@ static int measure_blocks(struct part *p, uint64_t *n_bytes)
 static int measure(struct part *p)
 {
     struct rw_cache_header *h = &p->own->h;
-    *h = p->whole.f.h;
+    *h = p->whole.h;
     RW_TRY(measure_lines(p));
     h->value_bytes = h->code_bytes = 0;
     if (p->own->view != RW_CACHE_CODES)
@@ -285,77 +272,58 @@ static int measure(struct part *p)
 
 /* ---- copies ---- */
 
-static int add(struct part *p, uint64_t from, char *to, uint64_t n_bytes, uint64_t minus, int width)
+/* Bytes of the file to memory; of each number of `width` bytes (0: they are no numbers) `minus` is
+ * subtracted. */
+static int copy(struct part *p, uint64_t from, char *to, uint64_t n_bytes, uint64_t minus,
+                size_t width)
 {
-    RW_TRY(RW_ARENA_GROW(p->own->ctx, &p->arena, p->copy, p->copy_room, p->n_copies + 1));
-    p->copy[p->n_copies++] =
-        (struct copy){.from = from, .to = to, .n_bytes = n_bytes, .minus = minus, .width = width};
-    return RW_OK;
-}
-
-/* All sections but those of blocks. */
-static int add_sections(struct part *p)
-{
-    const struct rw_cache_layout *own = &p->own->layout, *whole = &p->whole.f.layout;
-    for (int i = 0; i < RW_CACHE_N_SECTIONS; i++) {
-        const struct rw_cache_row *row = &rw_cache_row[i];
-        const uint64_t n = row->axis == RW_CACHE_AXIS_BLOCKS ? 0 : own->n[i];
-        for (uint64_t k = 0; n && k < own->n_arrays[i]; k++)
-            RW_TRY(add(p, whole->offset[i] + (k * whole->n[i] + p->first[row->axis]) * row->size,
-                       p->own->map + own->offset[i] + k * n * row->size, n * row->size,
-                       p->first[row->of], row->of ? (int)row->size : 0));
+    size_t got;
+    const int why = rw_input_read_at(p->whole.input, from, to, n_bytes, &got);
+    if (why || got < n_bytes) {
+        __atomic_store_n(&p->read_errno, why, __ATOMIC_RELAXED);
+        return RW_ERR_IO;
     }
+    for (uint64_t i = 0; width == 4 && i < n_bytes / 4; i++)
+        ((uint32_t *)(void *)to)[i] -= (uint32_t)minus;
+    for (uint64_t i = 0; width == 8 && i < n_bytes / 8; i++)
+        ((uint64_t *)(void *)to)[i] -= minus;
     return RW_OK;
 }
 
-static int add_blocks(struct part *p)
+/* Nothing of a section of blocks. */
+static int copy_section(struct part *p, enum rw_cache_section section)
 {
-    const uint32_t n_docs = p->own->h.n_docs;
-    const uint64_t row = sizeof(uint32_t);
-    char *to = p->own->map + p->own->layout.offset[blocks_of(p)];
-    for (uint32_t i = 0; i < p->n_entries; i++) {
-        const struct entries *e = &p->entry[i];
-        const uint32_t head[2] = {e->n, e->block.rest};
-        memcpy(to, head, sizeof(head));
-        if (e->n < n_docs)
-            RW_TRY(add(p, e->block.rows + e->first * row, to + RW_CACHE_ALIGN, e->n * row, p->begin,
-                       (int)row));
-        to += rw_cache_block_bytes(e->n, n_docs, e->width);
-        RW_TRY(add(p, e->block.data + e->first * e->width,
-                   to - rw_cache_aligned((uint64_t)e->n * e->width), e->n * e->width, 0, 0));
-    }
+    const struct rw_cache_row *row = &rw_cache_row[section];
+    const struct rw_cache_layout *own = &p->own->layout, *whole = &p->whole.layout;
+    const uint64_t n = row->axis == RW_CACHE_AXIS_BLOCKS ? 0 : own->n[section];
+    for (uint64_t k = 0; n && k < own->n_arrays[section]; k++)
+        RW_TRY(copy(
+            p, whole->offset[section] + (k * whole->n[section] + p->first[row->axis]) * row->size,
+            p->own->map + own->offset[section] + k * n * row->size, n * row->size,
+            p->first[row->of], row->of ? row->size : 0));
     return RW_OK;
 }
 
-struct copying {
-    const struct part *p;
-    int read_errno;
-};
-
-static void subtract(const struct copy *one)
+static int copy_block(struct part *p, const struct entries *e)
 {
-    for (uint64_t i = 0; one->width == 4 && i < one->n_bytes / 4; i++)
-        ((uint32_t *)(void *)one->to)[i] -= (uint32_t)one->minus;
-    for (uint64_t i = 0; one->width == 8 && i < one->n_bytes / 8; i++)
-        ((uint64_t *)(void *)one->to)[i] -= one->minus;
+    const uint32_t n_docs = p->own->h.n_docs, head[2] = {e->n, e->block.rest};
+    const uint64_t row = sizeof(uint32_t), n_bytes = e->n * e->width;
+    char *to = p->own->map + p->own->layout.offset[blocks_of(p)] + e->to;
+    memcpy(to, head, sizeof(head));
+    if (e->n < n_docs)
+        RW_TRY(copy(p, e->block.rows + e->first * row, to + RW_CACHE_ALIGN, e->n * row, p->begin,
+                    row));
+    to += rw_cache_block_bytes(e->n, n_docs, e->width) - rw_cache_aligned(n_bytes);
+    return copy(p, e->block.data + e->first * e->width, to, n_bytes, 0, 0);
 }
 
+/* Sections, then blocks. */
 static int copy_some(void *user, struct rw_share *share)
 {
-    struct copying *job = user;
-    for (uint64_t i, end; rw_share_next(share, &i, &end);) {
-        const struct copy *one = &job->p->copy[i];
-        size_t got;
-        const int why =
-            rw_input_read_at(job->p->whole.input, one->from, one->to, one->n_bytes, &got);
-        if (why || got < one->n_bytes) {
-            rw_share_lock(share);
-            job->read_errno = why;
-            rw_share_unlock(share);
-            return RW_ERR_IO;
-        }
-        subtract(one);
-    }
+    struct part *p = user;
+    for (uint64_t i, end; rw_share_next(share, &i, &end);)
+        RW_TRY(i < RW_CACHE_N_SECTIONS ? copy_section(p, (enum rw_cache_section)i)
+                                       : copy_block(p, &p->entry[i - RW_CACHE_N_SECTIONS]));
     return RW_OK;
 }
 
@@ -363,7 +331,6 @@ static int copy_all(struct part *p)
 {
     struct rw_cache_file *own = p->own;
     const size_t n_bytes = own->layout.file_bytes;
-    struct copying job = {.p = p};
     RW_TRY(rw_input_check_room(own->ctx, p->whole.input, n_bytes));
     own->map = rw_system_map(n_bytes, 0);
     if (own->map == MAP_FAILED)
@@ -372,13 +339,12 @@ static int copy_all(struct part *p)
     own->out->documents->cache.p = own->map;
     own->out->documents->cache.n_bytes = n_bytes;
     rw_system_large_pages(own->map, n_bytes);
-    RW_TRY(add_sections(p));
-    RW_TRY(add_blocks(p));
-    const int status = rw_parallel(own->ctx, own->ctx->n_threads, p->n_copies, 1, copy_some, &job);
+    const int status = rw_parallel(own->ctx, own->ctx->n_threads,
+                                   RW_CACHE_N_SECTIONS + (uint64_t)p->n_entries, 1, copy_some, p);
     if (status != RW_ERR_IO)
         return status;
-    return job.read_errno ? rw_fail_io(own->ctx, job.read_errno, "cannot read '%s'", own->name)
-                          : changed(&p->whole);
+    return p->read_errno ? rw_fail_io(own->ctx, p->read_errno, "cannot read '%s'", own->name)
+                         : changed(&p->whole);
 }
 
 /* ---- all ---- */
@@ -403,14 +369,14 @@ static void drop_empty_columns(struct rw_dataset *dataset)
     dataset->n_columns = n;
 }
 
-int rw_cache_read_part(struct rw_cache_file *own, struct rw_input *input,
-                       const struct rw_range *range, const struct rw_cut_rule *rule)
+int rw_cache_read_part(struct rw_cache_file *own, const struct rw_range *range,
+                       const struct rw_cut_rule *rule)
 {
     struct part p = {.own = own};
-    RW_TRY(take_header(own->ctx, input, &p.whole));
-    RW_TRY(rw_cache_check_counts(&p.whole.f));
-    const uint32_t n_docs = p.whole.f.h.n_docs;
-    own->view = rw_cache_serves(&p.whole.f.h, rule) ? RW_CACHE_CODES : RW_CACHE_PART;
+    RW_TRY(take_header(own->ctx, own->input, &p.whole));
+    RW_TRY(rw_cache_check_counts(&p.whole));
+    const uint32_t n_docs = p.whole.h.n_docs;
+    own->view = rw_cache_serves(&p.whole.h, rule) ? RW_CACHE_CODES : RW_CACHE_PART;
     p.begin = range->begin < n_docs ? (uint32_t)range->begin : n_docs;
     p.end = range->end < n_docs ? (uint32_t)range->end : n_docs;
     int status = measure(&p);
