@@ -31,10 +31,8 @@ struct rw_csv_layout {
     uint32_t n_columns, n_slots;
     struct column *column;        /* [n_columns] */
     uint16_t *feature;            /* [n_slots] ids, ascending */
-    struct rw_feature_name *name; /* [n_names] by ascending id; NULL: no header */
-    int32_t n_names;
-    uint32_t width; /* as of the dataset, as is */
-    int by_name;
+    struct rw_feature_name *name; /* [n_slots] by ascending id; NULL: no header */
+    int by_name; /* features are found by the names of a model, or of another data set */
     struct rw_vocabulary *vocabulary; /* of the words; NULL: there are none; the context's */
 };
 
@@ -165,20 +163,6 @@ static int is_number(const struct field *field)
     double value;
     int clamped;
     return rw_number_parse_double(inner.begin, inner.end, &value, &clamped) == inner.end;
-}
-
-/* 1: a feature's value. */
-static int value_of(const struct field *field, float *value, int *clamped)
-{
-    const struct field inner = trimmed(field);
-    *clamped = 0;
-    if (is_missing(&inner))
-        *value = rw_float_of_bits(RW_MISSING_BITS);
-    else if (is_word(&inner, "true") || is_word(&inner, "false"))
-        *value = *inner.begin == 't' || *inner.begin == 'T' ? 1.0F : 0.0F;
-    else
-        return rw_number_parse(inner.begin, inner.end, value, clamped) == inner.end;
-    return 1;
 }
 
 /* ---- the first record ---- */
@@ -603,8 +587,6 @@ static int make_slots(struct header *h)
             layout->name[layout->n_slots] = (struct rw_feature_name){id, of[id]->title};
         layout->feature[layout->n_slots++] = (uint16_t)id;
     }
-    layout->n_names = layout->name ? (int32_t)n : 0;
-    layout->width = layout->by_name ? 0 : n;
     return RW_OK;
 }
 
@@ -627,7 +609,8 @@ static int make_layout(struct header *h)
     layout->by_name = layout->has_header && h->columns->n_names;
     RW_TRY(layout->by_name ? find_by_name(h) : number_features(h));
     RW_TRY(make_slots(h));
-    RW_TRY(rw_columns_vocabulary(h->ctx, layout->name, layout->n_names, &layout->vocabulary));
+    RW_TRY(
+        rw_columns_vocabulary(h->ctx, layout->name, (int32_t)layout->n_slots, &layout->vocabulary));
     for (uint32_t c = 0; c < layout->n_columns; c++) {
         struct column *column = &layout->column[c];
         column->is_word =
@@ -657,18 +640,19 @@ static struct rw_text_found found_in(const struct field *field)
     return rw_text_found(field->begin, (size_t)(field->end - field->begin), "an empty field");
 }
 
-/* Each of these takes a field: where it ends; NULL if it is wrong. */
-static const char *take_value(const struct record *record, const struct field *field,
-                              const struct column *column, float *value)
+/* Ends the chunk: `at` is in place of what was expected. Returns NULL. */
+static const char *wrong_field(const struct record *record, const struct field *field,
+                               const char *at, const char *expected)
 {
-    const struct field inner = trimmed(field);
+    return rw_text_wrong(record->chunk, record->begin, at, "expected %s, found %s", expected,
+                         found_in(field).text);
+}
+
+static const char *wrong_value(const struct record *record, const struct field *field,
+                               const struct column *column, const struct field *inner)
+{
     char name[64];
-    int clamped;
-    if (value_of(field, value, &clamped)) {
-        record->worker->builder.n_clamped += (uint64_t)clamped;
-        return field->next;
-    }
-    const char *hint = rw_text_value_hint(inner.begin, (size_t)(inner.end - inner.begin),
+    const char *hint = rw_text_value_hint(inner->begin, (size_t)(inner->end - inner->begin),
                                           "\nhint: a missing value is an empty field, NA or NaN");
     if (column->title)
         snprintf(name, sizeof(name), "column '%.40s'", column->title);
@@ -679,14 +663,29 @@ static const char *take_value(const struct record *record, const struct field *f
                          *hint ? hint : "\nhint: 'ignore' leaves columns out that are no numbers");
 }
 
+/* Each of these takes a field: where it ends; NULL if it is wrong. */
+static const char *take_value(const struct record *record, const struct field *field,
+                              const struct column *column, float *value)
+{
+    const struct field inner = trimmed(field);
+    int clamped = 0;
+    if (is_missing(&inner))
+        *value = rw_float_of_bits(RW_MISSING_BITS);
+    else if (is_word(&inner, "true") || is_word(&inner, "false"))
+        *value = *inner.begin == 't' || *inner.begin == 'T' ? 1.0F : 0.0F;
+    else if (rw_number_parse(inner.begin, inner.end, value, &clamped) != inner.end)
+        return wrong_value(record, field, column, &inner);
+    record->worker->builder.n_clamped += (uint64_t)clamped;
+    return field->next;
+}
+
 /* label: one of the record's. */
 static const char *take_label(const struct record *record, const struct field *field, float *label)
 {
     const struct field inner = trimmed(field);
     int clamped;
     if (rw_number_parse(inner.begin, inner.end, label, &clamped) != inner.end)
-        return rw_text_wrong(record->chunk, record->begin, field->begin,
-                             "expected a label (a number), found %s", found_in(field).text);
+        return wrong_field(record, field, field->begin, "a label (a number)");
     if (*label < 0)
         return rw_text_wrong(record->chunk, record->begin, field->begin, RW_TEXT_NEGATIVE_LABEL,
                              found_in(field).text);
@@ -700,9 +699,8 @@ static const char *take_weight(struct record *record, const struct field *field)
     int clamped;
     if (rw_number_parse_double(inner.begin, inner.end, &record->weight, &clamped) != inner.end ||
         record->weight < 0 || record->weight > RW_MAX_WEIGHT)
-        return rw_text_wrong(record->chunk, record->begin, field->begin,
-                             "expected a weight from 0 to " RW_TEXT(RW_MAX_WEIGHT) ", found %s",
-                             found_in(field).text);
+        return wrong_field(record, field, field->begin,
+                           "a weight from 0 to " RW_TEXT(RW_MAX_WEIGHT));
     return field->next;
 }
 
@@ -729,14 +727,11 @@ static const char *take_query(struct record *record, const struct field *field)
     const struct field inner = trimmed(field);
     record->id_at = field->begin;
     if (inner.begin == inner.end)
-        return rw_text_wrong(record->chunk, record->begin, field->begin,
-                             "expected a query's id, found %s", found_in(field).text);
+        return wrong_field(record, field, field->begin, "a query's id");
     for (const char *p = inner.begin; p < inner.end; p++) {
         if (*p == 0 || *p == '\t' || *p == '\n' || *p == '\r')
-            return rw_text_wrong(
-                record->chunk, record->begin, p,
-                "expected a query's id without tabs, line ends and bytes 0, found %s",
-                found_in(field).text);
+            return wrong_field(record, field, p,
+                               "a query's id without tabs, line ends and bytes 0");
     }
     return unquote(record, 0, &inner, &record->id, &record->id_bytes) ? field->next : NULL;
 }
@@ -918,13 +913,6 @@ static const char *line_end(const struct rw_text *text, const char *begin, const
     return begin ? begin : end;
 }
 
-static int fail(struct rw_ctx *ctx, const struct rw_text *text, const struct rw_text_chunk *chunk)
-{
-    return rw_fail(ctx, chunk->status, "%s:%llu:%zu: %s", rw_input_name(text->input),
-                   (unsigned long long)(text->n_lines + chunk->error_location.line + 1),
-                   chunk->error_location.column, chunk->error);
-}
-
 /* Finds what the columns are; the file continues after its header. */
 static int open_text(struct rw_ctx *ctx, struct rw_text *text)
 {
@@ -965,12 +953,12 @@ static void close_text(struct rw_text *text)
 static int finish(struct rw_ctx *ctx, const struct rw_text *text, struct rw_builder *builder)
 {
     const struct rw_csv_layout *layout = text->layout;
-    builder->width = layout->width;
+    builder->width = layout->by_name ? 0 : layout->n_slots;
     builder->by_name = layout->by_name;
-    if (text->n_docs > 0)
+    if (text->n_docs > 0 || !layout->name)
         return RW_OK;
-    RW_TRY(rw_names_copy(ctx, layout->name, layout->n_names, &builder->name));
-    builder->n_names = layout->n_names;
+    RW_TRY(rw_names_copy(ctx, layout->name, (int32_t)layout->n_slots, &builder->name));
+    builder->n_names = (int32_t)layout->n_slots;
     return RW_OK;
 }
 
@@ -978,7 +966,6 @@ const struct rw_text_kind rw_csv_text = {.most_line = MOST_RECORD,
                                          .ready = ready,
                                          .line_end = line_end,
                                          .parse = parse,
-                                         .fail = fail,
                                          .open = open_text,
                                          .close = close_text,
                                          .finish = finish};

@@ -354,6 +354,16 @@ static int parse_fields(struct rw_text_chunk *chunk, const char *line, const cha
     return status < 0 ? rw_text_chunk_fail(chunk, status) : add_doc(chunk, label, comment, end);
 }
 
+/* What a file is whose first document stands in no line before this one: a model is known by more
+ * than its first line. */
+static struct rw_recognised kind_of(const struct rw_text *text, const char *line, const char *end)
+{
+    size_t n;
+    const char *head = (const char *)rw_input_head(text->input, &n);
+    const struct rw_recognised kind = rw_recognise_head(head, head + n);
+    return kind.from || (kind.what && kind.hint && !kind.is_text) ? kind : rw_recognise(line, end);
+}
+
 /* A byte 0 is what is wrong with a line, whatever else is. */
 static int parse_line(struct rw_text_chunk *chunk, const char *line, const char *end)
 {
@@ -364,7 +374,7 @@ static int parse_line(struct rw_text_chunk *chunk, const char *line, const char 
         rw_text_wrong(chunk, line, memchr(line, 0, (size_t)(end - line)),
                       "expected text, found a byte 0");
     if (chunk->worker->builder.n_docs == 0)
-        chunk->kind = rw_recognise(line, end);
+        chunk->kind = kind_of(chunk->text, line, end);
     return status;
 }
 
@@ -411,40 +421,10 @@ static int open_text(struct rw_ctx *ctx, struct rw_text *text)
     return RW_OK;
 }
 
-/* What the file is that a line without a document begins: a model is known by more than its first
- * line. */
-static struct rw_recognised kind_of(const struct rw_text *text, const struct rw_text_chunk *chunk)
-{
-    size_t n;
-    const unsigned char *head = rw_input_head(text->input, &n);
-    const struct rw_recognised kind = rw_recognise_head((const char *)head, (const char *)head + n);
-    return kind.from || (kind.what && kind.hint && !kind.is_text) ? kind : chunk->kind;
-}
-
-/* What is wrong with a chunk's line, or with the whole file if no document came before. */
-static int bad_line(struct rw_ctx *ctx, const struct rw_text *text,
-                    const struct rw_text_chunk *chunk)
-{
-    const char *name = rw_input_name(text->input);
-    char line_text[1024], message[2048];
-    const struct rw_recognised kind = kind_of(text, chunk);
-    /* lines before a range are counted where something is wrong */
-    const uint64_t line = rw_text_count_lines(text->input, text->begin) + text->n_lines +
-                          chunk->error_location.line + 1;
-    snprintf(line_text, sizeof(line_text), "%.400s:%llu:%zu: %s", name, (unsigned long long)line,
-             chunk->error_location.column, chunk->error);
-    if (text->n_docs > 0 || text->begin > 0 || !kind.what)
-        return rw_fail(ctx, chunk->status, "%s", line_text);
-    rw_recognised_message(&kind, name, rw_input_is_gzip(text->input), line_text, message,
-                          sizeof(message));
-    return rw_fail(ctx, chunk->status, "%s", message);
-}
-
 const struct rw_text_kind rw_letor_text = {.in_ranges = 1,
                                            .ready = ready,
                                            .line_end = line_end,
                                            .parse = parse_letor_lines,
-                                           .fail = bad_line,
                                            .open = open_text};
 
 /* ---- queries ---- */

@@ -171,41 +171,22 @@ static int note_queries(struct rw_ctx *ctx, struct reader *reader, const uint64_
     return RW_OK;
 }
 
-/* Documents [first, end) of a file that was read at once, as a builder. */
-static int copy_documents(struct rw_ctx *ctx, struct reader *reader,
-                          const struct rw_dataset *dataset, uint32_t first, uint32_t end,
-                          struct rw_builder_list *list)
-{
-    RW_TRY(RW_GROW(ctx, list->builder, list->room, list->n + 1));
-    struct rw_builder *builder = &list->builder[list->n++];
-    *builder = (struct rw_builder){.n_docs = 0};
-    RW_TRY(rw_builder_copy(ctx, builder, dataset, first, end));
-    RW_TRY(rw_mem_copy_text(ctx, &builder->file, rw_input_name(reader->file.input)));
-    if (first == 0) {
-        builder->n_clamped = dataset->n_clamped;
-        RW_TRY(rw_names_copy(ctx, dataset->name, dataset->n_names, &builder->name));
-        builder->n_names = dataset->n_names;
-    }
-    return note_queries(ctx, reader, builder->query_id.offset, builder->query_id.text,
-                        builder->n_queries);
-}
-
-/* What is no text, as builders that threads join. */
+/* What is no text, as one builder. */
 static int copy_whole(struct rw_ctx *ctx, struct reader *reader, struct rw_builder_list *list)
 {
-    enum { SLICE_VALUES = 1 << 23, MOST_SLICE_DOCS = 1 << 16 };
+    const struct file *file = &reader->file;
     RW_RELEASED(rw_binned_release) struct rw_binned read = {.documents = NULL};
-    RW_TRY(reader->file.format->whole(ctx, reader->file.input, range_of(reader), NULL, &read));
-    const uint32_t n_docs = read.documents->n_docs;
-    const uint32_t most = SLICE_VALUES / (read.documents->n_columns + 1) + 1;
-    const uint32_t slice = most < MOST_SLICE_DOCS ? most : MOST_SLICE_DOCS;
-    uint32_t first = 0, end;
-    do {
-        end = n_docs - first < slice ? n_docs : first + slice;
-        RW_TRY(copy_documents(ctx, reader, read.documents, first, end, list));
-        first = end;
-    } while (end < n_docs);
-    return RW_OK;
+    RW_TRY(file->format->whole(ctx, file->input, range_of(reader), NULL, &read));
+    const struct rw_dataset *dataset = read.documents;
+    RW_TRY(RW_GROW(ctx, list->builder, list->room, list->n + 1));
+    struct rw_builder *builder = &list->builder[list->n++];
+    *builder = (struct rw_builder){.n_clamped = dataset->n_clamped};
+    RW_TRY(rw_builder_copy(ctx, builder, dataset, 0, dataset->n_docs));
+    RW_TRY(rw_mem_copy_text(ctx, &builder->file, rw_input_name(file->input)));
+    RW_TRY(rw_names_copy(ctx, dataset->name, dataset->n_names, &builder->name));
+    builder->n_names = dataset->n_names;
+    return note_queries(ctx, reader, builder->query_id.offset, builder->query_id.text,
+                        builder->n_queries);
 }
 
 /* Adds the next builders, in order, to `list`: chunks of text, or all of a file that is none. *more

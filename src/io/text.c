@@ -591,6 +591,24 @@ int rw_text_begin(struct rw_ctx *ctx, struct rw_text *text)
 
 /* ---- what chunks have ---- */
 
+/* What is wrong with a chunk's line, or with the whole file if no document came before. */
+static int bad_line(struct rw_ctx *ctx, const struct rw_text *text,
+                    const struct rw_text_chunk *chunk)
+{
+    const char *name = rw_input_name(text->input);
+    char line_text[1024], message[2048];
+    /* lines before a range are counted where something is wrong */
+    const uint64_t line = rw_text_count_lines(text->input, text->begin) + text->n_lines +
+                          chunk->error_location.line + 1;
+    snprintf(line_text, sizeof(line_text), "%.400s:%llu:%zu: %s", name, (unsigned long long)line,
+             chunk->error_location.column, chunk->error);
+    if (text->n_docs > 0 || text->begin > 0 || !chunk->kind.what)
+        return rw_fail(ctx, chunk->status, "%s", line_text);
+    rw_recognised_message(&chunk->kind, name, rw_input_is_gzip(text->input), line_text, message,
+                          sizeof(message));
+    return rw_fail(ctx, chunk->status, "%s", message);
+}
+
 /* Checks one chunk's outcome and hands its builder over. */
 static int collect(struct rw_ctx *ctx, struct rw_text *text, struct rw_text_chunk *chunk,
                    struct rw_builder_list *list)
@@ -618,7 +636,7 @@ static int collect(struct rw_ctx *ctx, struct rw_text *text, struct rw_text_chun
     if (chunk->status < 0 && !chunk->error[0])
         return rw_fail(ctx, chunk->status, "out of memory: a chunk of '%s' does not fit", name);
     if (chunk->status < 0)
-        return text->kind->fail(ctx, text, chunk);
+        return bad_line(ctx, text, chunk);
     text->n_lines += chunk->n_lines;
     return RW_OK;
 }

@@ -116,7 +116,7 @@ struct rw_text_chunk {
     int read_errno; /* the text ends early, for the file cannot be read; status is RW_ERR_IO */
     struct rw_text_location error_location;
     char error[512];
-    struct rw_recognised kind; /* if no document came before: what the file seems to be */
+    struct rw_recognised kind; /* of a bad line without a document before: what the file may be */
 };
 void rw_text_chunk_release(struct rw_text_chunk *chunk);
 /* Ends the chunk at its present line: memory is short, or there are too many documents. Returns
@@ -170,8 +170,6 @@ struct rw_text_kind {
      * else; their lines are checked as all are, but a text that is not the one skimmed is
      * RW_ERR_DATA. */
     int (*parse)(struct rw_text_chunk *chunk);
-    /* What is wrong with a chunk's line. */
-    int (*fail)(struct rw_ctx *ctx, const struct rw_text *text, const struct rw_text_chunk *chunk);
     int (*open)(struct rw_ctx *ctx, struct rw_text *text); /* before anything is parsed */
     void (*close)(struct rw_text *text);                   /* NULL: there is nothing to do */
     /* NULL, or what builders have besides their documents. */

@@ -9,11 +9,12 @@ static struct rw_dataset *parse_by(rw_letor_fast_fn fast, const char *text, size
 {
     char *padded = calloc(1, n + 2 * RW_TEXT_PAD);
     struct rw_text_worker worker = {.fast = fast};
-    const struct rw_text file = {.kind = &rw_letor_text, .want = RW_TEXT_ALL};
+    struct rw_text file = {.kind = &rw_letor_text, .want = RW_TEXT_ALL};
     struct rw_text_chunk chunk = {
         .text = &file, .begin = padded + RW_TEXT_PAD, .end = padded + RW_TEXT_PAD + n};
     struct rw_dataset *dataset = NULL;
     memcpy(padded + RW_TEXT_PAD, text, n);
+    cr_assert_eq(rw_input_open_memory(scratch_ctx, "text", text, n, &file.input), RW_OK);
     rw_text_parse(&chunk, &worker);
     sprintf(error, "%d %llu:%zu %s, %u documents, %llu lines", chunk.status,
             (unsigned long long)chunk.error_location.line, chunk.error_location.column, chunk.error,
@@ -22,6 +23,7 @@ static struct rw_dataset *parse_by(rw_letor_fast_fn fast, const char *text, size
         cr_assert_eq(rw_builder_finish(scratch_ctx, &chunk.builder, 1, &dataset), RW_OK);
     rw_text_chunk_release(&chunk);
     rw_text_worker_release(&worker);
+    rw_input_close(file.input);
     free(padded);
     return dataset;
 }
