@@ -231,20 +231,12 @@ struct rw_cuda_wire {
 };
 #define RW_CUDA_NOT_BUILT UINT32_MAX
 
-static inline uint32_t rw_cuda_bits_of(uint64_t most)
-{
-    uint32_t bits = 0;
-    while (most >> bits)
-        bits++;
-    return bits;
-}
-
 /* For a node with so many documents on all workers; where it goes is not set. bits: of quantised
  * numbers. */
 static inline struct rw_cuda_wire rw_cuda_wire_of(int newton, int bits, uint32_t all_n)
 {
-    const uint32_t n_bits = rw_cuda_bits_of(all_n);
-    const uint32_t sum_bits = rw_cuda_bits_of((uint64_t)all_n * (uint64_t)rw_quantise_limit(bits));
+    const uint32_t n_bits = rw_hist_bits_of(all_n);
+    const uint32_t sum_bits = rw_hist_bits_of((uint64_t)all_n * (uint64_t)rw_quantise_limit(bits));
     const uint32_t hess_bits = newton ? sum_bits : 0;
     const uint32_t lambda_bits = sum_bits + 1; /* and a sign */
     struct rw_cuda_wire wire = {0, 0, 0, 0, 0, 0, 0, (uint8_t)n_bits, (uint8_t)hess_bits};

@@ -208,6 +208,24 @@ struct rw_hist_call {
     size_t shared_bytes;           /* that a block may take */
 };
 
+/* Documents of all nodes. */
+static inline uint64_t rw_hist_docs(const struct rw_hist_call *call)
+{
+    uint64_t docs = 0;
+    for (uint32_t i = 0; i < call->n_nodes; i++)
+        docs += call->node[i].n;
+    return docs;
+}
+
+/* Bits of numbers up to `most`. */
+static inline uint32_t rw_hist_bits_of(uint64_t most)
+{
+    uint32_t bits = 0;
+    while (most >> bits)
+        bits++;
+    return bits;
+}
+
 struct rw_hist_method {
     const char *name;   /* "lanes" */
     unsigned bits;      /* widths it takes, of 4 | 8 | 16; 0: all of them */

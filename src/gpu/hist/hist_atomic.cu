@@ -237,10 +237,7 @@ static uint32_t copies(const struct rw_hist_call *call, const struct rw_hist_arg
 {
     const uint64_t reserved = 1024; /* of each block, for the device */
     const uint64_t bytes = (call->shared_bytes + reserved) / HIST_MULTI_AT_ONCE - reserved;
-    uint64_t cells = 0; /* no more than the block's documents */
-    for (uint32_t i = 0; i < call->n_nodes; i++)
-        cells += call->node[i].n;
-    cells /= rw_hist_n_jobs(args);
+    uint64_t cells = rw_hist_docs(call) / rw_hist_n_jobs(args); /* no more than its documents */
     cells = bytes / cell_bytes < cells ? bytes / cell_bytes : cells;
     uint32_t m = 1;
     while (m < HIST_MULTI_LANES && (uint64_t)m * 2 * args->n_bins <= cells)

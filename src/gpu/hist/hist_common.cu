@@ -51,11 +51,8 @@ int rw_hist_args_init(const struct rw_hist_call *call, uint32_t n_features, uint
     args->narrow = call->narrow;
     args->chunk = rw_hist_most_documents(call);
 
-    uint64_t n_docs = 0;
-    for (uint32_t i = 0; i < call->n_nodes; i++)
-        n_docs += call->node[i].n;
     const uint64_t wanted = n_features < n_blocks ? n_blocks / (n_features ? n_features : 1) : 1;
-    uint64_t segment = n_docs / wanted + 1;
+    uint64_t segment = rw_hist_docs(call) / wanted + 1;
     segment = segment < least ? least : segment;
     segment = segment > most ? most : segment;
     args->jobs.segment = (segment + 31) / 32 * 32;

@@ -398,13 +398,6 @@ static cudaError_t launch_first(void (*kernel)(TYPES...), unsigned grid, unsigne
     return cudaGetLastError();
 }
 
-static cudaError_t clear(unsigned long long *d_cell, uint64_t n_cells, cudaStream_t stream)
-{
-    const uint64_t blocks = (n_cells + 1023) / 1024;
-    const unsigned grid = (unsigned)(blocks > 4096 ? 4096 : blocks);
-    return launch_first(lanes_clear_kernel, grid, 256, 0, stream, d_cell, n_cells);
-}
-
 template <class S, int SUMS> static cudaError_t launch(const struct plan &plan, cudaStream_t stream)
 {
     static std::atomic<uint32_t> allowed[MOST_DEVICES]; /* bytes that this kernel may take */
@@ -502,10 +495,7 @@ static void init_plan(const struct rw_hist_call *call, const struct layout &layo
     /* b bits hold lambda + largest: n of them and a count of n share 32 bits up to 2^((32 - b) / 2)
      */
     plan->largest = counts ? 0 : call->largest;
-    int b = 0;
-    while ((2 * plan->largest) >> b)
-        b++;
-    plan->shift = (WARP + b + 1) / 2;
+    plan->shift = (WARP + (int)rw_hist_bits_of(2 * (uint64_t)plan->largest) + 1) / 2;
     plan->room = (1u << (WARP - plan->shift)) - 1;
     plan->one = (1u << plan->shift) + (uint32_t)plan->largest;
 }
@@ -633,8 +623,11 @@ static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
     if (plan.n_nodes == 0 || n_rows == 0)
         return cudaSuccess;
     struct far_state far = {{}, UINT64_MAX, 0};
-    if (!plan.clean)
-        TRY_CUDA(clear(plan.d_cell, drained_bytes(plan) / sizeof(*plan.d_cell), stream));
+    if (!plan.clean) {
+        const uint64_t n_cells = drained_bytes(plan) / sizeof(*plan.d_cell);
+        TRY_CUDA(launch_first(lanes_clear_kernel, blocks_up_to(4096, n_cells, 1024), 256, 0, stream,
+                              plan.d_cell, n_cells));
+    }
     for (uint32_t first = 0, n; first < n_rows; first += n) {
         n = n_rows - first < MOST_ROWS ? n_rows - first : MOST_ROWS;
         while (call->far && first + n < n_rows && rows[first + n].tile == rows[first + n - 1].tile)

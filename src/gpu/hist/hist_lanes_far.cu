@@ -313,9 +313,7 @@ cudaError_t rw_lanes_order(const struct rw_hist_call *call, uint32_t n_here, cud
     const uint64_t words = node_words + 2 * (uint64_t)n_runs + 1 + n, run_bytes = n_runs * 4ull;
     struct ordering o = {call->d_node,    call->d_list,         n,   0, n_here,
                          far->log_window, far->d_table + words, NULL};
-    uint64_t n_docs = 0;
-    for (uint32_t i = 0; i < n; i++)
-        n_docs += call->node[i].n;
+    const uint64_t n_docs = rw_hist_docs(call);
     *out = {};
     if (words + n_runs > far->table_words || n_docs > UINT32_MAX)
         return cudaErrorInvalidValue;

@@ -72,12 +72,6 @@ static __host__ __device__ uint64_t chunks_of_node(const struct rw_hist_node &no
 enum { HALVES_CELLS = 4 * 256, HALVES_LEFT = 511 };
 enum : uint32_t { HALVES_WARP = (65535 - HALVES_LEFT) / (THREADS / WARP) };
 
-/* Two turns of a warp must fit. */
-static bool may_halve(int32_t largest)
-{
-    return 2u * RW_TUNE_LANES_UNROLL * (uint32_t)largest <= HALVES_WARP;
-}
-
 /* Codes of a lane's word. */
 static int code_words(int bits)
 {
@@ -112,14 +106,6 @@ static __host__ __device__ constexpr size_t stage_bytes(int newton)
            (newton ? 3 : 2) * sizeof(uint32_t);
 }
 
-static uint64_t docs_of(const struct rw_hist_call *call)
-{
-    uint64_t docs = 0;
-    for (uint32_t i = 0; i < call->n_nodes; i++)
-        docs += call->node[i].n;
-    return docs;
-}
-
 static struct layout layout_of(const struct rw_hist_call *call)
 {
     const int bits = call->matrix->bits;
@@ -131,8 +117,10 @@ static struct layout layout_of(const struct rw_hist_call *call)
         l.room_bins = l.n_bins <= 64 ? 64 : l.n_bins <= 128 ? 128 : 256;
         /* where a block shares 64 KB, one code alone in each of two launches */
         const size_t in_halves = (size_t)HALVES_CELLS * WARP * sizeof(uint32_t) * 3 / 2;
-        if (newton && l.room_bins == 256 && may_halve(call->largest) && in_halves <= room &&
-            docs_of(call) >= (uint64_t)RW_TUNE_LANES_HALVES_DOCS * call->n_multiprocessors) {
+        const bool may_halve = /* two turns of a warp must fit */
+            2u * RW_TUNE_LANES_UNROLL * (uint32_t)call->largest <= HALVES_WARP;
+        if (newton && l.room_bins == 256 && may_halve && in_halves <= room &&
+            rw_hist_docs(call) >= (uint64_t)RW_TUNE_LANES_HALVES_DOCS * call->n_multiprocessors) {
             l.cell_bytes = in_halves;
             l.halves = 1;
             return l;
@@ -165,27 +153,15 @@ static uint64_t longest_node(const struct rw_hist_call *call)
     return longest;
 }
 
-static int is_wide(const struct rw_hist_call *call)
-{
-    return longest_node(call) * (uint64_t)call->largest >= (uint64_t)1 << 31;
-}
-
-static int bits_of(uint64_t most)
-{
-    int bits = 0;
-    while (most >> bits)
-        bits++;
-    return bits;
-}
-
 /* The planes of drained cells. */
 static void set_planes(const struct rw_hist_call *call, struct plan *plan)
 {
     const uint64_t n = longest_node(call);
     const int newton = call->sums == RW_HIST_NEWTON;
-    const int count_bits = bits_of(n), sum_bits = bits_of(n * (uint64_t)call->largest);
+    const int count_bits = (int)rw_hist_bits_of(n);
+    const int sum_bits = (int)rw_hist_bits_of(n * (uint64_t)call->largest);
     const int tight = newton && n > 0 && count_bits + 2 * sum_bits + 1 <= 64;
-    plan->wide = is_wide(call);
+    plan->wide = n * (uint64_t)call->largest >= (uint64_t)1 << 31;
     plan->n_planes = 1 + plan->wide + (newton && !tight);
     plan->hess_at = tight ? count_bits : 0;
     plan->lambda_at = tight ? count_bits + sum_bits : 32;
@@ -368,7 +344,7 @@ static uint32_t set_chunks(const struct rw_hist_call *call, struct plan *plan)
     double node_docs[RW_HIST_MAX_NODES];
     for (uint32_t i = 0; i < call->n_nodes; i++)
         node_docs[i] = (double)(int64_t)call->node[i].n;
-    const double docs = (double)docs_of(call);
+    const double docs = (double)rw_hist_docs(call);
     double cost[MOST_ROWS], all_cost = 0;
     uint64_t blocks = 0;
     for (uint32_t r = 0; r < plan->n_rows + plan->n_carried; r++) {

@@ -312,18 +312,17 @@ double rw_hist_expected_ms(const struct rw_hist_call *call, double bandwidth)
 {
     const struct rw_hist_matrix *matrix = call->matrix;
     const int newton = call->sums == RW_HIST_NEWTON;
-    double docs = 0.0, doc_bytes = newton ? 8.0 : 4.0;
+    double doc_bytes = newton ? 8.0 : 4.0;
     if (call->far)
         return 0.0;
-    for (uint32_t i = 0; i < call->n_nodes; i++)
-        docs += call->node[i].n;
     if (call->d_list && call->by_position)
         doc_bytes = (double)rw_moved_bytes(rw_moved_of(newton, call->largest));
     if (call->d_list)
         doc_bytes += 4.0;
     const double cell_bytes = newton ? 20.0 : 12.0;
-    const double bytes = docs * (doc_bytes + matrix->n_features * matrix->bits / 8.0) +
-                         (double)rw_hist_matrix_cells(matrix) * call->n_nodes * cell_bytes;
+    const double bytes =
+        (double)rw_hist_docs(call) * (doc_bytes + matrix->n_features * matrix->bits / 8.0) +
+        (double)rw_hist_matrix_cells(matrix) * call->n_nodes * cell_bytes;
     return bytes / bandwidth * 1e3 + RW_TUNE_HYBRID_LAUNCH_MS;
 }
 

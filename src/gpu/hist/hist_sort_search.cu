@@ -159,8 +159,7 @@ static struct code_parts code_parts_of(const struct rw_hist_call *call, void *d_
     struct code_parts p = {};
     struct sort_search_layout at = {(char *)d_scratch, 0};
     const uint64_t most_cells = (uint64_t)1 << 31;
-    for (uint32_t i = 0; i < call->n_nodes; i++)
-        p.n_docs += call->node[i].n;
+    p.n_docs = rw_hist_docs(call);
     const uint64_t cells = (uint64_t)call->n_nodes * call->matrix->n_bins;
     uint64_t group = p.n_docs ? RW_TUNE_SORT_SEARCH_DOCS / p.n_docs : call->matrix->n_features;
     if (cells && group > most_cells / cells)
@@ -202,9 +201,7 @@ static int run_group(const struct rw_hist_args *args, const struct code_group *g
 {
     const uint64_t n = group->n_docs * group->n;
     const uint32_t n_cells = args->jobs.n_nodes * group->n * args->n_bins;
-    int bits = 1;
-    while (bits < 32 && (n_cells - 1) >> bits)
-        bits++;
+    const int bits = n_cells > 2 ? (int)rw_hist_bits_of(n_cells - 1) : 1;
     TRY_CUDA(launch_grid(codes_key_kernel<SUMS>, rw_hist_n_jobs(args), SORT_SEARCH_THREADS, stream,
                          *args, *group, p->d_key, (struct code_item<SUMS> *)p->d_item));
     TRY_CUDA(sort_codes<SUMS>(p, n, bits, stream));
