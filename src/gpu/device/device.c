@@ -252,15 +252,20 @@ int rw_device_time(struct rw_ctx *ctx, const struct rw_device *device, int n_run
     return RW_OK;
 }
 
+static int attribute(enum cudaDeviceAttr which, int number)
+{
+    int value = 0;
+    if (cudaDeviceGetAttribute(&value, which, number) == cudaSuccess)
+        return value;
+    (void)cudaGetLastError();
+    return 0;
+}
+
 double rw_device_bandwidth(const struct rw_device *device)
 {
-    int clock_khz = 0, bus_bits = 0; /* two transfers a clock and wire */
-    if (cudaDeviceGetAttribute(&clock_khz, cudaDevAttrMemoryClockRate, device->number) !=
-            cudaSuccess ||
-        cudaDeviceGetAttribute(&bus_bits, cudaDevAttrGlobalMemoryBusWidth, device->number) !=
-            cudaSuccess)
-        (void)cudaGetLastError();
-    const double bandwidth = 2e3 * clock_khz * bus_bits / 8;
+    const int clock_khz = attribute(cudaDevAttrMemoryClockRate, device->number);
+    const int bus_bits = attribute(cudaDevAttrGlobalMemoryBusWidth, device->number);
+    const double bandwidth = 2e3 * clock_khz * bus_bits / 8; /* two transfers a clock and wire */
     return bandwidth > 0.0 ? bandwidth : RW_TUNE_PLAN_BANDWIDTH;
 }
 
@@ -361,15 +366,6 @@ int rw_device_memory(int number, size_t *free_bytes, size_t *all_bytes)
     *free_bytes = memory.free;
     *all_bytes = memory.total;
     return memory.total > 0;
-}
-
-static int attribute(enum cudaDeviceAttr which, int number)
-{
-    int value = 0;
-    if (cudaDeviceGetAttribute(&value, which, number) == cudaSuccess)
-        return value;
-    (void)cudaGetLastError();
-    return 0;
 }
 
 int rw_device_find(int number, struct rw_device_facts *out)

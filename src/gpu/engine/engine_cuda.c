@@ -86,54 +86,6 @@ int rw_cuda_await(struct rw_cuda *cuda, uint32_t n)
     return RW_OK;
 }
 
-/* Words of a node's set. */
-static uint32_t set_words(const struct rw_coded_node *node)
-{
-    return node->set ? rw_set_words(node->missing_code) : 0;
-}
-
-/* Copies the sets to `to`, one behind another; nodes then know them by where that is on the device.
- */
-static void place_sets(struct rw_coded_node *nodes, size_t n_nodes, uint32_t *to, const uint32_t *d)
-{
-    for (size_t k = 0; k < n_nodes; k++) {
-        const uint32_t n = set_words(&nodes[k]);
-        if (n == 0)
-            continue;
-        memcpy(to, nodes[k].set, n * sizeof(*to));
-        nodes[k].set = d;
-        to += n;
-        d += n;
-    }
-}
-
-/* Sets stand between nodes, which are of 8-byte words, and leaves. */
-int rw_cuda_send_tree(struct rw_cuda *cuda, const struct rw_tree *tree, const void *first,
-                      size_t first_bytes, struct rw_cuda_walk *walk, const void **d)
-{
-    const size_t n = (size_t)tree->n_leaves, leaf_bytes = n * sizeof(*tree->leaf);
-    const size_t node_bytes = (n - 1) * sizeof(*cuda->coded);
-    size_t set_bytes = 0;
-    for (size_t k = 0; tree->set && k < n - 1; k++)
-        set_bytes += set_words(&cuda->coded[k]) * sizeof(uint32_t);
-    const size_t at_sets = first_bytes + node_bytes, at_leaves = at_sets + set_bytes;
-    struct rw_cuda_piece piece;
-    RW_TRY(rw_cuda_room(cuda, at_leaves + leaf_bytes, &piece));
-    char *to = piece.host;
-    const char *from = piece.d;
-    if (set_bytes)
-        place_sets(cuda->coded, n - 1, (void *)(to + at_sets), (const void *)(from + at_sets));
-    memcpy(to, first, first_bytes);
-    memcpy(to + first_bytes, cuda->coded, node_bytes);
-    memcpy(to + at_leaves, tree->leaf, leaf_bytes);
-    walk->d_node = (const void *)(from + first_bytes);
-    walk->d_leaf = (const void *)(from + at_leaves);
-    walk->n_leaves = (uint32_t)n;
-    walk->by_set = set_bytes > 0;
-    *d = from;
-    return rw_cuda_send(cuda, &piece, at_leaves + leaf_bytes);
-}
-
 /* ---- the start of a tree ---- */
 
 /* Which features are of this tree, group by group. */
@@ -447,19 +399,124 @@ static int cuda_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, in
     return RW_OK;
 }
 
+/* Words of a node's set. */
+static uint32_t set_words(const struct rw_coded_node *node)
+{
+    return node->set ? rw_set_words(node->missing_code) : 0;
+}
+
+/* Copies the sets to `to`, one behind another; nodes then know them by where that is on the device.
+ */
+static void place_sets(struct rw_coded_node *nodes, size_t n_nodes, uint32_t *to, const uint32_t *d)
+{
+    for (size_t k = 0; k < n_nodes; k++) {
+        const uint32_t n = set_words(&nodes[k]);
+        if (n == 0)
+            continue;
+        memcpy(to, nodes[k].set, n * sizeof(*to));
+        nodes[k].set = d;
+        to += n;
+        d += n;
+    }
+}
+
+/* A finished tree as walks read it, on its way to the device: columns, where it has a piece of them
+ * each, its nodes, of 8-byte words, which are in cuda->coded, their sets, and leaves. */
+static int send_tree(struct rw_cuda *cuda, const struct rw_tree *tree, int has_columns,
+                     struct rw_cuda_walk *walk)
+{
+    const size_t n = (size_t)tree->n_leaves, leaf_bytes = n * sizeof(*tree->leaf);
+    const size_t node_bytes = (n - 1) * sizeof(*cuda->coded);
+    const size_t column_bytes =
+        has_columns ? cuda->host.base.info.n_features * sizeof(*cuda->walk_column) : 0;
+    size_t set_bytes = 0;
+    for (size_t k = 0; tree->set && k < n - 1; k++)
+        set_bytes += set_words(&cuda->coded[k]) * sizeof(uint32_t);
+    const size_t at_sets = column_bytes + node_bytes, at_leaves = at_sets + set_bytes;
+    struct rw_cuda_piece piece;
+    RW_TRY(rw_cuda_room(cuda, at_leaves + leaf_bytes, &piece));
+    char *to = piece.host;
+    const char *from = piece.d;
+    if (set_bytes)
+        place_sets(cuda->coded, n - 1, (void *)(to + at_sets), (const void *)(from + at_sets));
+    if (has_columns) {
+        memcpy(to, cuda->walk_column, column_bytes);
+        walk->d_column = piece.d;
+    }
+    memcpy(to + column_bytes, cuda->coded, node_bytes);
+    memcpy(to + at_leaves, tree->leaf, leaf_bytes);
+    walk->d_node = (const void *)(from + column_bytes);
+    walk->d_leaf = (const void *)(from + at_leaves);
+    walk->n_leaves = (uint32_t)n;
+    walk->by_set = set_bytes > 0;
+    return rw_cuda_send(cuda, &piece, at_leaves + leaf_bytes);
+}
+
+/* Where a piece has the columns of the features that a tree splits: one after another. Returns the
+ * documents of a piece. */
+static uint32_t lay_out_walk(struct rw_cuda *cuda, int set, int n_nodes)
+{
+    const struct rw_coded_node *node = cuda->coded;
+    struct rw_cuda_column *column = cuda->walk_column;
+    const uint32_t n_features = cuda->host.base.info.n_features;
+    uint64_t doc_bytes = 0;
+    memset(column, 0, n_features * sizeof(*column));
+    for (int i = 0; i < n_nodes; i++) {
+        struct rw_cuda_column *of = &column[node[i].column];
+        if (of->bytes)
+            continue;
+        of->bytes = cuda->set[set].far.at[node[i].column].bytes;
+        of->lanes = 1;
+        of->bits = 8 * of->bytes;
+        doc_bytes += of->bytes;
+    }
+    uint64_t docs = doc_bytes ? cuda->walk_bytes / doc_bytes : UINT32_MAX;
+    docs = docs < UINT32_MAX ? docs : UINT32_MAX;
+    docs -= docs % RW_CUDA_WALK_ALIGNED;
+    char *at = cuda->d_walk;
+    for (uint32_t f = 0; f < n_features; f++) {
+        column[f].d_word = at;
+        at += docs * column[f].bytes;
+    }
+    return (uint32_t)docs;
+}
+
+/* Documents [first, first + n) of the columns. */
+static int send_piece(struct rw_cuda *cuda, int set, uint32_t first, uint32_t n)
+{
+    for (uint32_t f = 0; f < cuda->host.base.info.n_features; f++) {
+        const struct rw_cuda_column *to = &cuda->walk_column[f];
+        const size_t bytes = (size_t)n * to->bytes;
+        const char *from = cuda->set[set].far.at[f].d_word;
+        if (!bytes)
+            continue;
+        cuda->reads.bytes += bytes;
+        RW_TRY(rw_transfer_write_pinned(cuda->host.base.ctx, cuda->device,
+                                        (void *)(uintptr_t)to->d_word,
+                                        from + (size_t)first * to->bytes, bytes));
+    }
+    return RW_OK;
+}
+
+/* Adds the tree to the scores of a set's documents but those with d_skip not 0; NULL: of all. Codes
+ * in the host's memory come piece by piece. */
 static int add_walk(struct rw_cuda *cuda, int set, const struct rw_tree *tree,
                     const uint8_t *d_skip)
 {
-    struct rw_cuda_walk walk = {.n_docs = cuda->host.base.n_docs[set],
-                                .d_column = cuda->set[set].d_column,
-                                .d_skip = d_skip,
-                                .d_score = cuda->set[set].d_score};
-    const void *d;
-    if (cuda->set[set].is_far)
-        return rw_cuda_far_walk(cuda, set, tree, d_skip);
+    const int is_far = cuda->set[set].is_far;
+    const uint32_t n_docs = cuda->host.base.n_docs[set];
+    struct rw_cuda_walk walk = {.d_column = cuda->set[set].d_column};
     RW_TRY(rw_host_code_tree(&cuda->host, tree, cuda->coded));
-    RW_TRY(rw_cuda_send_tree(cuda, tree, "", 0, &walk, &d));
-    RW_CUDA_TRY(cuda, rw_cuda_add_walk(&walk, rw_cuda_stream(cuda)));
+    const uint32_t most = is_far ? lay_out_walk(cuda, set, tree->n_leaves - 1) : n_docs;
+    RW_TRY(send_tree(cuda, tree, is_far, &walk));
+    for (uint32_t first = 0; first < n_docs; first += walk.n_docs) {
+        walk.n_docs = n_docs - first < most ? n_docs - first : most;
+        walk.d_skip = d_skip ? d_skip + first : NULL;
+        walk.d_score = cuda->set[set].d_score + first;
+        if (is_far)
+            RW_TRY(send_piece(cuda, set, first, walk.n_docs));
+        RW_CUDA_TRY(cuda, rw_cuda_add_walk(&walk, rw_cuda_stream(cuda)));
+    }
     return RW_OK;
 }
 

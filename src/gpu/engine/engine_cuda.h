@@ -275,13 +275,10 @@ void rw_cuda_take_children(struct rw_cuda *cuda, const struct rw_split *split, u
 /* Reads whole words into cuda->answer, and waits for them. */
 int rw_cuda_answer(struct rw_cuda *cuda, void *d, size_t bytes);
 
-/* A table of the training set's on the device. */
-int rw_cuda_send_table(struct rw_cuda *cuda, void **d, const void *from, size_t n, size_t size);
-
-/* A finished tree as walks read it, on its way to the device behind `first`: its nodes, which are
- * in cuda->coded, and leaves. Returns where `first` is, in *d. */
-int rw_cuda_send_tree(struct rw_cuda *cuda, const struct rw_tree *tree, const void *first,
-                      size_t first_bytes, struct rw_cuda_walk *walk, const void **d);
+/* A table of the training set's on the device. d: the address of a pointer to it, written. */
+int rw_cuda_send_table(struct rw_cuda *cuda, void *d, const void *from, size_t n, size_t size);
+#define RW_CUDA_TABLE(cuda, d, from, n) \
+    rw_cuda_send_table((cuda), &(d), (from), (n), sizeof(*(from)))
 
 /* Can no node's sums pass 32 bits? Room for n cells, narrow ones then. */
 static inline int rw_cuda_has_narrow_cells(const struct rw_cuda *cuda)
@@ -313,13 +310,12 @@ struct rw_hist_matrix_spec rw_cuda_matrix_spec(const struct rw_cuda *cuda, int g
 /* What is left free for the other sets, beside their codes: their scores, metrics and tables,
  * and what walks need if their codes do not fit. n_docs: of the training set. */
 uint64_t rw_cuda_others_bytes(const struct rw_cuda *cuda, uint32_t n_docs, uint32_t n_features);
-/* engine_cuda_far.c. Bytes of d_walk. Is a set beside the training set one whose codes do not fit?
- * A set's codes in the host's memory. A finished tree added to its scores. */
+/* engine_cuda_far.c. Bytes of d_walk, of pieces of a multiple of so many documents. Is a set beside
+ * the training set one whose codes do not fit? A set's codes in the host's memory. */
+enum { RW_CUDA_WALK_ALIGNED = 256 };
 uint64_t rw_cuda_far_walk_bytes(uint32_t n_docs, uint32_t n_features);
 int rw_cuda_is_set_far(const struct rw_cuda *cuda, uint32_t n_docs);
 int rw_cuda_far_make(struct rw_cuda *cuda, int set, const struct rw_cuda_source *source);
-int rw_cuda_far_walk(struct rw_cuda *cuda, int set, const struct rw_tree *tree,
-                     const uint8_t *d_skip);
 /* Of reads: histograms are enqueued between 0 and 1. */
 int rw_cuda_far_clock(struct rw_cuda *cuda, int is_end);
 int rw_cuda_far_reads(struct rw_engine *engine, struct rw_far_reads *out);

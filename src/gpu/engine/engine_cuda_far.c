@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "gpu/device/tuning.h"
 
-enum { PIECE_DOCS = 65536, ALIGNED = 256 };
+enum { PIECE_DOCS = 65536 };
 
 static uint32_t code_bytes(const struct rw_cuda *cuda, uint32_t feature)
 {
@@ -302,7 +302,8 @@ static int make_tiles(struct rw_cuda *cuda)
 
 uint64_t rw_cuda_far_walk_bytes(uint32_t n_docs, uint32_t n_features)
 {
-    const uint64_t least = (uint64_t)n_features * sizeof(uint16_t) * ALIGNED; /* a tree of all */
+    const uint64_t least = /* a tree of all */
+        (uint64_t)n_features * sizeof(uint16_t) * RW_CUDA_WALK_ALIGNED;
     uint64_t bytes = (uint64_t)n_docs * n_features / RW_TUNE_FAR_WALK_SHARE;
     bytes = bytes < RW_TUNE_FAR_MOST_WALK ? bytes : RW_TUNE_FAR_MOST_WALK;
     return bytes > least ? bytes : least;
@@ -349,74 +350,6 @@ int rw_cuda_far_make(struct rw_cuda *cuda, int set, const struct rw_cuda_source 
     RW_TRY(make_pieces(cuda));
     for (int i = 0; i < 2 && !rw_cuda_is_dry(cuda); i++)
         RW_TRY(rw_device_event(cuda->host.base.ctx, &cuda->arena, 1, &cuda->event[i]));
-    return RW_OK;
-}
-
-/* ---- reading ---- */
-
-/* Where a piece has the columns of the features that a tree splits: one after another. Returns the
- * documents of a piece. */
-static uint32_t lay_out_walk(struct rw_cuda *cuda, const struct rw_coded_node *node, int n_nodes)
-{
-    struct rw_cuda_column *column = cuda->walk_column;
-    const uint32_t n_features = cuda->host.base.info.n_features;
-    uint64_t doc_bytes = 0;
-    memset(column, 0, n_features * sizeof(*column));
-    for (int i = 0; i < n_nodes; i++) {
-        struct rw_cuda_column *of = &column[node[i].column];
-        if (of->bytes)
-            continue;
-        of->bytes = code_bytes(cuda, node[i].column);
-        of->lanes = 1;
-        of->bits = 8 * of->bytes;
-        doc_bytes += of->bytes;
-    }
-    uint64_t docs = doc_bytes ? cuda->walk_bytes / doc_bytes : UINT32_MAX;
-    docs = docs < UINT32_MAX ? docs : UINT32_MAX;
-    docs -= docs % ALIGNED;
-    char *at = cuda->d_walk;
-    for (uint32_t f = 0; f < n_features; f++) {
-        column[f].d_word = at;
-        at += docs * column[f].bytes;
-    }
-    return (uint32_t)docs;
-}
-
-/* Documents [first, first + n) of the columns. */
-static int send_piece(struct rw_cuda *cuda, int set, uint32_t first, uint32_t n)
-{
-    for (uint32_t f = 0; f < cuda->host.base.info.n_features; f++) {
-        const struct rw_cuda_column *to = &cuda->walk_column[f];
-        const size_t bytes = (size_t)n * to->bytes;
-        const char *from = cuda->set[set].far.at[f].d_word;
-        if (!bytes)
-            continue;
-        cuda->reads.bytes += bytes;
-        RW_TRY(rw_transfer_write_pinned(cuda->host.base.ctx, cuda->device,
-                                        (void *)(uintptr_t)to->d_word,
-                                        from + (size_t)first * to->bytes, bytes));
-    }
-    return RW_OK;
-}
-
-int rw_cuda_far_walk(struct rw_cuda *cuda, int set, const struct rw_tree *tree,
-                     const uint8_t *d_skip)
-{
-    const uint32_t n_docs = cuda->host.base.n_docs[set];
-    const size_t column_bytes = cuda->host.base.info.n_features * sizeof(*cuda->walk_column);
-    struct rw_cuda_walk walk;
-    const void *d;
-    RW_TRY(rw_host_code_tree(&cuda->host, tree, cuda->coded));
-    const uint32_t most = lay_out_walk(cuda, cuda->coded, tree->n_leaves - 1);
-    RW_TRY(rw_cuda_send_tree(cuda, tree, cuda->walk_column, column_bytes, &walk, &d));
-    walk.d_column = d;
-    for (uint32_t first = 0; first < n_docs; first += walk.n_docs) {
-        walk.n_docs = n_docs - first < most ? n_docs - first : most;
-        walk.d_skip = d_skip ? d_skip + first : NULL;
-        walk.d_score = cuda->set[set].d_score + first;
-        RW_TRY(send_piece(cuda, set, first, walk.n_docs));
-        RW_CUDA_TRY(cuda, rw_cuda_add_walk(&walk, rw_cuda_stream(cuda)));
-    }
     return RW_OK;
 }
 

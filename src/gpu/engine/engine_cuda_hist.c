@@ -372,7 +372,6 @@ int rw_cuda_workers_divide(struct rw_cuda *cuda, int g, const uint32_t *row)
     const uint32_t n_workers = (uint32_t)rw_n_workers(ctx), worker = (uint32_t)rw_worker(ctx);
     RW_FREED uint32_t *first = NULL;
     RW_FREED uint32_t *cell = NULL;
-    void *d;
     group->cells = group->built;
     if (n_workers == 1)
         return RW_OK;
@@ -387,8 +386,7 @@ int rw_cuda_workers_divide(struct rw_cuda *cuda, int g, const uint32_t *row)
         cell[r] = row[first[r]];
         most = r > 0 && cell[r] - cell[r - 1] > most ? cell[r] - cell[r - 1] : most;
     }
-    RW_TRY(rw_cuda_send_table(cuda, &d, cell, (size_t)n_workers + 1, sizeof(*cell)));
-    exchange->d_first[g] = d;
+    RW_TRY(RW_CUDA_TABLE(cuda, exchange->d_first[g], cell, (size_t)n_workers + 1));
     exchange->begin[g] = exchange->n_cells;
     exchange->n_cells += most;
     /* this worker's, as a histogram of its own */
@@ -398,9 +396,7 @@ int rw_cuda_workers_divide(struct rw_cuda *cuda, int g, const uint32_t *row)
     group->cells.d_feature += group->first_own;
     for (uint32_t f = first[worker]; f <= first[worker + 1]; f++)
         cell[f - first[worker]] = row[f] - row[first[worker]];
-    RW_TRY(rw_cuda_send_table(cuda, &d, cell, (size_t)group->cells.n_features + 1, sizeof(*cell)));
-    group->cells.d_row = d;
-    return RW_OK;
+    return RW_CUDA_TABLE(cuda, group->cells.d_row, cell, (size_t)group->cells.n_features + 1);
 }
 
 /* ---- memory ---- */

@@ -86,13 +86,15 @@ static void count_matrix(struct rw_cuda *cuda, const struct rw_hist_matrix *matr
     rw_host_count(&cuda->host, rw_cuda_columns_bytes(matrix));
 }
 
-int rw_cuda_send_table(struct rw_cuda *cuda, void **d, const void *from, size_t n, size_t size)
+int rw_cuda_send_table(struct rw_cuda *cuda, void *d, const void *from, size_t n, size_t size)
 {
+    void *table;
     cuda->host.memory.part = "tables";
-    RW_TRY(rw_host_new(&cuda->host, d, n, size, 1));
+    RW_TRY(rw_host_new(&cuda->host, &table, n, size, 1));
+    memcpy(d, &table, sizeof(table));
     return rw_cuda_is_dry(cuda)
                ? RW_OK
-               : rw_transfer_write(cuda->host.base.ctx, cuda->device, *d, from, n * size);
+               : rw_transfer_write(cuda->host.base.ctx, cuda->device, table, from, n * size);
 }
 
 static int clear(struct rw_cuda *cuda, void *d, size_t bytes)
@@ -115,8 +117,7 @@ static int send_frequent(struct rw_cuda *cuda, int g)
         for (uint32_t code = 1; code < group->n_bins; code++)
             frequent[f] = of[code] > of[frequent[f]] ? (uint16_t)code : frequent[f];
     }
-    return rw_cuda_send_table(cuda, (void **)&group->d_frequent, frequent, group->n_features,
-                              sizeof(*frequent));
+    return RW_CUDA_TABLE(cuda, group->d_frequent, frequent, group->n_features);
 }
 
 static int make_matrix(struct rw_cuda *cuda, int set, int g, const struct rw_cuda_source *source)
@@ -211,8 +212,7 @@ static int make_columns(struct rw_cuda *cuda, int set)
                                         .bits = bits,
                                         .log_docs = bits == 4};
     }
-    return rw_cuda_send_table(cuda, (void **)&cuda->set[set].d_column, column, n_features,
-                              sizeof(*column));
+    return RW_CUDA_TABLE(cuda, cuda->set[set].d_column, column, n_features);
 }
 
 /* A set's codes, and its scores at 0. */
@@ -258,22 +258,19 @@ static int make_tables(struct rw_cuda *cuda)
     const struct rw_cuts *cuts = cuda->host.set[0].bins->cuts;
     RW_FREED struct rw_cuda_feature *feature = NULL;
     RW_FREED uint32_t *row = NULL;
-    void *d;
     RW_TRY(RW_NEW(ctx, feature, cuts->n_features));
     RW_TRY(RW_NEW(ctx, row, (size_t)cuts->n_features + 1));
     for (int g = 0; g < cuda->n_groups; g++) {
         struct rw_cuda_group *group = &cuda->group[g];
         for (uint32_t f = 0; f < group->n_features && !rw_cuda_is_dry(cuda); f++)
             feature[f] = feature_of(cuts, group->column[f]);
-        RW_TRY(rw_cuda_send_table(cuda, &d, feature, group->n_features, sizeof(*feature)));
-        group->built.d_feature = d;
+        RW_TRY(RW_CUDA_TABLE(cuda, group->built.d_feature, feature, group->n_features));
         for (uint32_t f = 0; f < group->n_features; f++) /* searches read four cells at a time */
             row[f + 1] = row[f] + (rw_cuts_n_codes(cuts, group->column[f]) + 3) / 4 * 4;
         group->built.n_features = group->n_features;
         group->built.n_bins = group->n_bins;
         group->built.n_cells = row[group->n_features];
-        RW_TRY(rw_cuda_send_table(cuda, &d, row, (size_t)group->n_features + 1, sizeof(*row)));
-        group->built.d_row = d;
+        RW_TRY(RW_CUDA_TABLE(cuda, group->built.d_row, row, (size_t)group->n_features + 1));
         RW_TRY(rw_cuda_workers_divide(cuda, g, row));
     }
     return RW_OK;
@@ -295,11 +292,8 @@ static int send_rules(struct rw_cuda *cuda)
     if (!rw_cuda_is_dry(cuda))
         rw_host_set_rules(host, direction, penalty);
     if (direction)
-        RW_TRY(rw_cuda_send_table(cuda, (void **)&cuda->search.d_direction, direction, n_features,
-                                  sizeof(*direction)));
-    return penalty ? rw_cuda_send_table(cuda, (void **)&cuda->search.d_penalty, penalty, n_features,
-                                        sizeof(*penalty))
-                   : RW_OK;
+        RW_TRY(RW_CUDA_TABLE(cuda, cuda->search.d_direction, direction, n_features));
+    return penalty ? RW_CUDA_TABLE(cuda, cuda->search.d_penalty, penalty, n_features) : RW_OK;
 }
 
 /* Those of a group that are this worker's, by their places in its histograms. */
@@ -308,7 +302,6 @@ static int send_categories(struct rw_cuda *cuda, struct rw_cuda_group *group)
     const struct rw_cuts *cuts = cuda->host.set[0].bins->cuts;
     RW_FREED struct rw_cuda_category *category = NULL;
     uint32_t n = 0, most_codes = 0;
-    void *d;
     RW_TRY(RW_NEW(cuda->host.base.ctx, category, group->n_features));
     for (uint32_t f = 0; f < group->cells.n_features; f++) {
         const uint32_t column = group->column[group->first_own + f];
@@ -323,8 +316,8 @@ static int send_categories(struct rw_cuda *cuda, struct rw_cuda_group *group)
     }
     if (n == 0)
         return RW_OK;
-    RW_TRY(rw_cuda_send_table(cuda, &d, category, n, sizeof(*category)));
-    group->categories = (struct rw_cuda_categories){d, n, cuda->search.n_sets, most_codes};
+    group->categories = (struct rw_cuda_categories){NULL, n, cuda->search.n_sets, most_codes};
+    RW_TRY(RW_CUDA_TABLE(cuda, group->categories.d_category, category, n));
     cuda->search.n_sets += n;
     return RW_OK;
 }
@@ -551,9 +544,8 @@ static int load_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source *
     RW_TRY(make_lambdas(cuda, source));
     RW_TRY(make_lists(cuda));
     if (cuda->sample.d_sampled)
-        RW_TRY(rw_cuda_send_table(cuda, (void **)&cuda->sample.d_query_offset,
-                                  dataset->query_offset, (size_t)dataset->n_queries + 1,
-                                  sizeof(*dataset->query_offset)));
+        RW_TRY(RW_CUDA_TABLE(cuda, cuda->sample.d_query_offset, dataset->query_offset,
+                             (size_t)dataset->n_queries + 1));
     RW_TRY(make_pools(cuda));
     RW_TRY(make_search(cuda));
     if (!rw_cuda_is_dry(cuda)) {
