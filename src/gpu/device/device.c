@@ -77,16 +77,6 @@ static int describe(struct rw_ctx *ctx, const struct cudaDeviceProp *properties,
     return rw_device_stream(ctx, &device->arena, 0, &device->stream);
 }
 
-int rw_gpu_count(void)
-{
-    int n_devices = 0;
-    if (cudaGetDeviceCount(&n_devices) != cudaSuccess) {
-        (void)cudaGetLastError();
-        return 0;
-    }
-    return n_devices;
-}
-
 /* The first kernel waits for the driver's compiler, unless its cache has the kernels: once a
  * process, the user is told why. */
 static void announce_compilation(struct rw_ctx *ctx, const struct cudaDeviceProp *properties)

@@ -45,8 +45,6 @@ void rw_device_free(void *p);
 int rw_device_stream(struct rw_ctx *ctx, struct rw_arena *arena, int urgent, void **out);
 int rw_device_event(struct rw_ctx *ctx, struct rw_arena *arena, int timed, void **out);
 int rw_device_alloc_in(struct rw_ctx *ctx, struct rw_arena *arena, void **out, size_t bytes);
-/* GPUs that CUDA sees; 0 where it has no driver. */
-int rw_gpu_count(void);
 /* Free memory of a device; 0 where it is not known, and without CUDA. */
 uint64_t rw_device_free_bytes(int number);
 /* Bytes a second that a plain copy of page-locked memory to the device takes, measured. */

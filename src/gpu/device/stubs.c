@@ -62,8 +62,3 @@ int rw_device_find(int number, struct rw_device_facts *out)
     *out = (struct rw_device_facts){0};
     return 0;
 }
-
-int rw_gpu_count(void)
-{
-    return 0;
-}

@@ -767,8 +767,9 @@ int rw_engine_open_cuda(struct rw_ctx *ctx, int device, struct rw_engine **out)
     cuda->host.memory.alloc = cuda_alloc;
     cuda->host.memory.free = cuda_free;
     if (device == RW_DEVICE_OF_WORKER) { /* one of its own, where there are as many */
-        const int n_devices = rw_gpu_count();
-        device = n_devices > 0 ? rw_local_rank(ctx) % n_devices : 0;
+        struct rw_cuda_facts facts;
+        rw_cuda_find(&facts);
+        device = facts.n_devices > 0 ? rw_local_rank(ctx) % facts.n_devices : 0;
     }
     const int status = rw_device_open(ctx, device, &cuda->device);
     if (status < 0) {
