@@ -6,9 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "dataset/dataset.h"
-#include "model/model.h"
 
 enum { FOLDS = 5, BINS = 10, NO_FOLD = -1 };
 static const double log_of_2 = 0.6931471805599453;

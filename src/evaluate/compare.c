@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/rng.h"
 #include "dataset/dataset.h"
 #include "evaluate/evaluate.h"
@@ -387,10 +386,9 @@ static int list_moved(struct rw_ctx *ctx, const struct sides *sides, uint32_t n_
 static int weigh(struct rw_ctx *ctx, const struct rw_metric *metric,
                  const struct rw_dataset *dataset, int64_t *weights)
 {
-    struct rw_judgments judgments;
+    RW_RELEASED(rw_judgments_release) struct rw_judgments judgments = {0};
     RW_TRY(rw_judgments_init(ctx, &judgments, dataset, NULL, 0));
     rw_metric_weights(metric->kind, &judgments, weights);
-    rw_judgments_release(&judgments);
     return RW_OK;
 }
 

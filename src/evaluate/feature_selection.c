@@ -4,10 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "dataset/dataset.h"
 #include "evaluate/evaluate.h"
-#include "model/model.h"
 #include "base/rng.h"
 #include "model/scorer.h"
 #include "params/params.h"

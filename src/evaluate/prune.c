@@ -3,10 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "dataset/dataset.h"
 #include "evaluate/evaluate.h"
-#include "model/model.h"
 
 /* Rows of the table: in per cent of the trees. */
 static const int shown[] = {90, 80, 70, 60, 50, 40, 30, 20, 10, 5, 2, 1};

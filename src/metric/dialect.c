@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "dataset/dataset.h"
 
 /* ------------------------------------------------------------------ metrics that only they have */

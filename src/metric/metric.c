@@ -393,16 +393,10 @@ int rw_judgments_init(struct rw_ctx *ctx, struct rw_judgments *judgments,
     judgments->label = dataset->label;
     judgments->leaves_out = dataset->is_qrels;
     judgments->longest = rw_longest_query(judgments->query_offset, judgments->n_queries);
-    int status = RW_OK;
-    RW_TRY_OUT(RW_ARENA_NEW(ctx, &judgments->arena, judgments->discount, judgments->longest));
+    RW_TRY(RW_ARENA_NEW(ctx, &judgments->arena, judgments->discount, judgments->longest));
     rw_discounts(judgments->discount, judgments->longest);
-    RW_TRY_OUT(prepare_weights(ctx, judgments, dataset));
-    if (any_uses_gain)
-        RW_TRY_OUT(prepare_gains(ctx, judgments, dataset, gains));
-out:
-    if (status < 0)
-        rw_judgments_release(judgments);
-    return status;
+    RW_TRY(prepare_weights(ctx, judgments, dataset));
+    return any_uses_gain ? prepare_gains(ctx, judgments, dataset, gains) : RW_OK;
 }
 
 int rw_judgments_share(struct rw_ctx *ctx, struct rw_judgments *judgments)

@@ -184,6 +184,7 @@ struct rw_judgments {
     int is_shared;         /* with all workers: rw_judgments_share */
     uint32_t longest;
 };
+/* Released by the caller, also after a failure. */
 int rw_judgments_init(struct rw_ctx *ctx, struct rw_judgments *judgments,
                       const struct rw_dataset *dataset, const struct rw_gain_rule *gains,
                       int any_uses_gain);

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "base/bits.h"
-#include "base/mem.h"
 #include "dataset/dataset.h"
 #include "model/model_text.h"
 
@@ -70,8 +68,9 @@ int rw_predict(struct rw_ctx *ctx, const struct rw_model *model, const struct rw
     if (dataset->codes.bins)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "the data set was binned for a training, and has no values");
-    RW_TRY(rw_flat_init(ctx, &scorer.flat, model, n_trees));
-    const int status = score_on_cpu(ctx, &scorer, dataset, scores);
+    int status = rw_flat_init(ctx, &scorer.flat, model, n_trees);
+    if (status >= 0)
+        status = score_on_cpu(ctx, &scorer, dataset, scores);
     rw_result_free(scorer.packed);
     rw_flat_release(&scorer.flat);
     return status;
@@ -496,15 +495,6 @@ int rw_flat_count(struct rw_ctx *ctx, const struct rw_flat *flat, const struct r
     return walk_all(ctx, &job, dataset);
 }
 
-int rw_flat_leaves(struct rw_ctx *ctx, const struct rw_flat *flat,
-                   const struct rw_column *const *column, uint32_t begin, uint32_t end,
-                   int32_t *leaves)
-{
-    struct walk_job job = {
-        .flat = flat, .column = column, .begin = begin, .end = end, .leaves = leaves};
-    return walk(ctx, &job);
-}
-
 int rw_predict_leaves(struct rw_ctx *ctx, const struct rw_model *model,
                       const struct rw_dataset *dataset, int n_trees, int32_t *leaves)
 {
@@ -575,7 +565,9 @@ int rw_score_lines(struct rw_ctx *ctx, const struct rw_model *model,
     for (uint32_t begin = 0; begin < dataset->n_docs; begin += docs) {
         const uint32_t left = dataset->n_docs - begin, n = left < docs ? left : docs;
         const struct leaves leaves = {leaf, trees};
-        RW_TRY(rw_flat_leaves(ctx, &flat, column, begin, begin + n, leaf));
+        struct walk_job job = {
+            .flat = &flat, .column = column, .begin = begin, .end = begin + n, .leaves = leaf};
+        RW_TRY(walk(ctx, &job));
         RW_TRY(rw_lines_write(ctx, out, n, trees * LEAF_BYTES + 1, leaves_line, &leaves));
     }
     return RW_OK;

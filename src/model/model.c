@@ -1,11 +1,9 @@
 #include "model/model.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bits.h"
 #include "base/exact.h"
 #include "base/mem.h"
 #include "dataset/dataset.h"

@@ -251,6 +251,3 @@ int rw_model_check_view(struct rw_ctx *ctx, const struct rw_model *model,
                         const struct rw_column_view *view);
 /* The features of dense rows: columns if they begin with feature 0, else ids. */
 struct rw_column_view rw_column_view_rows(uint32_t n_features, uint32_t first_feature);
-/* RW_ERR_DATA: a feature that a tree asks for has a name in the data other than the model's. */
-int rw_column_names_check(struct rw_ctx *ctx, const struct rw_model *model, const char *what,
-                          const struct rw_dataset *dataset);

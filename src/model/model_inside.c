@@ -5,7 +5,6 @@
 
 #include "base/mem.h"
 #include "dataset/dataset.h"
-#include "model/model.h"
 #include "model/model_text.h"
 
 struct rw_model_info rw_model_info(const struct rw_model *model)
@@ -326,8 +325,9 @@ struct rw_column_view rw_column_view_of(const struct rw_dataset *dataset)
     return view;
 }
 
-int rw_column_names_check(struct rw_ctx *ctx, const struct rw_model *model, const char *what,
-                          const struct rw_dataset *dataset)
+/* RW_ERR_DATA: a feature that a tree asks for has a name in the data other than the model's. */
+static int check_names(struct rw_ctx *ctx, const struct rw_model *model, const char *what,
+                       const struct rw_dataset *dataset)
 {
     if (!dataset->n_names || !model->n_names)
         return RW_OK;
@@ -364,7 +364,7 @@ int rw_model_check_data(struct rw_ctx *ctx, const struct rw_model *model,
                         const struct rw_dataset *dataset)
 {
     const struct rw_column_view view = rw_column_view_of(dataset);
-    RW_TRY(rw_column_names_check(ctx, model, view.what, dataset));
+    RW_TRY(check_names(ctx, model, view.what, dataset));
     return rw_model_check_view(ctx, model, &view);
 }
 

@@ -4,8 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/mem.h"
-
 enum {
     MOST_COLUMNS = 16384,   /* their codes are 2 or 4 MiB a thread */
     MOST_STEPS = 1 << 30,   /* of a tree; in 32 bits */
@@ -19,8 +17,7 @@ struct maker {
     struct rw_arena arena; /* of all that is needed until it is made */
     struct rw_thresholds thresholds;
     uint32_t *column_of; /* [2 * n_used] of a node's slot */
-    uint64_t most;       /* leaves of a tree */
-    /* a thread's, one after the other */
+    /* a thread's, one after the other, for a tree of the most leaves */
     uint32_t *below; /* [most] leaves below a node */
     uint32_t *last;  /* [most] of a node of two leaves: its number; or RW_PACKED_LAST */
     int32_t *stack;  /* [3 * most + 3] */
@@ -210,7 +207,8 @@ static int lay_out(struct maker *m)
 {
     struct rw_packed *p = m->packed;
     const struct rw_flat *flat = m->flat;
-    uint64_t n_nodes = 0, n_steps = 0, n_leaves = 0, most = 0, batch_bytes = 0;
+    uint64_t n_nodes = 0, n_steps = 0, n_leaves = 0, batch_bytes = 0;
+    const size_t most = flat->most_leaves;
     RW_TRY(RW_ARENA_NEW(m->ctx, rw_result_arena(p), p->tree, (size_t)p->n_trees));
     RW_TRY(RW_ARENA_NEW(m->ctx, rw_result_arena(p), p->batch, (size_t)p->n_trees + 1));
     for (int32_t i = 0; i < p->n_trees; i++) {
@@ -226,7 +224,6 @@ static int lay_out(struct maker *m)
                                             : n * (sizeof(*p->node) + sizeof(float));
         *(tree->walked ? &n_steps : &n_nodes) += tree->walked ? 2 * n - 1 : n - 1;
         n_leaves += padded(tree->n_leaves);
-        most = n > most ? n : most;
         if (i > 0 && batch_bytes + bytes > BATCH_BYTES) {
             p->batch[++p->n_batches] = i;
             batch_bytes = 0;
@@ -239,7 +236,6 @@ static int lay_out(struct maker *m)
     RW_TRY(RW_ARENA_NEW(m->ctx, rw_result_arena(p), p->step, n_steps));
     RW_TRY(RW_ARENA_NEW(m->ctx, rw_result_arena(p), p->leaf, n_leaves));
     const size_t n_threads = (size_t)rw_flat_threads(m->ctx, flat);
-    m->most = most;
     RW_TRY(RW_ARENA_NEW(m->ctx, &m->arena, m->below, n_threads * most));
     RW_TRY(RW_ARENA_NEW(m->ctx, &m->arena, m->last, n_threads * most));
     RW_TRY(RW_ARENA_NEW(m->ctx, &m->arena, m->stack, n_threads * (3 * most + 3)));
@@ -269,9 +265,10 @@ static void make_tree(struct maker *m, int32_t i)
 static int make_trees(void *user, struct rw_share *share)
 {
     struct maker m = *(const struct maker *)user;
-    m.below += (size_t)share->thread * m.most;
-    m.last += (size_t)share->thread * m.most;
-    m.stack += (size_t)share->thread * (3 * m.most + 3);
+    const size_t most = m.flat->most_leaves, thread = (size_t)share->thread;
+    m.below += thread * most;
+    m.last += thread * most;
+    m.stack += thread * (3 * most + 3);
     for (uint64_t tree, end; rw_share_next(share, &tree, &end);)
         make_tree(&m, (int32_t)tree);
     return RW_OK;

@@ -4,22 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "dataset/dataset.h"
 
 /* ------------------------------------------------------------------ the flat form */
 
 /* Levels of a tree, of log2 of its leaves. */
 #define DEEPER 1.4
-
-static void count_trees(struct rw_flat *flat, const struct rw_model *model)
-{
-    for (int32_t i = 0; i < flat->n_trees; i++) {
-        const uint32_t n_leaves = (uint32_t)model->tree[i].n_leaves;
-        flat->first_node[i + 1] = flat->first_node[i] + n_leaves - 1;
-        flat->first_leaf[i + 1] = flat->first_leaf[i] + n_leaves;
-    }
-}
 
 /* How slots are numbered: a feature's own first, then those of its sets. */
 struct numbering {
@@ -33,6 +23,11 @@ struct numbering {
     } * by_set;        /* [n_by_set] by feature, then set */
     uint32_t *slot_at; /* [nodes of all trees] of those nodes */
 };
+
+static void numbering_release(struct numbering *numbering)
+{
+    rw_arena_free(&numbering->arena);
+}
 
 static int by_feature_and_set(const void *a, const void *b)
 {
@@ -165,8 +160,7 @@ float rw_flat_of_row(const struct rw_flat *flat, uint32_t slot, float value)
 int rw_flat_init(struct rw_ctx *ctx, struct rw_flat *flat, const struct rw_model *model,
                  int n_trees)
 {
-    int status = RW_OK;
-    struct numbering numbering = {0};
+    RW_RELEASED(numbering_release) struct numbering numbering = {0};
     memset(flat, 0, sizeof(*flat));
     if (n_trees < 0 || n_trees > model->n_trees)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "%d trees were asked for; the model has %d", n_trees,
@@ -174,21 +168,22 @@ int rw_flat_init(struct rw_ctx *ctx, struct rw_flat *flat, const struct rw_model
     flat->n_trees = n_trees ? n_trees : model->n_trees;
     flat->absent = rw_model_absent(model);
     const size_t n = (size_t)flat->n_trees;
-    RW_TRY_OUT(RW_ARENA_NEW(ctx, &flat->arena, flat->first_node, n + 1));
-    RW_TRY_OUT(RW_ARENA_NEW(ctx, &flat->arena, flat->first_leaf, n + 1));
-    count_trees(flat, model);
-    RW_TRY_OUT(number_features(ctx, flat, model, &numbering));
+    RW_TRY(RW_ARENA_NEW(ctx, &flat->arena, flat->first_node, n + 1));
+    RW_TRY(RW_ARENA_NEW(ctx, &flat->arena, flat->first_leaf, n + 1));
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t n_leaves = (uint32_t)model->tree[i].n_leaves;
+        flat->first_node[i + 1] = flat->first_node[i] + n_leaves - 1;
+        flat->first_leaf[i + 1] = flat->first_leaf[i] + n_leaves;
+        flat->most_leaves = n_leaves > flat->most_leaves ? n_leaves : flat->most_leaves;
+    }
+    RW_TRY(number_features(ctx, flat, model, &numbering));
     flat->columns =
         rw_column_rule_of(model, flat->n_used ? flat->feature[flat->n_used - 1] + 1 : 0);
-    RW_TRY_OUT(RW_ARENA_NEW(ctx, &flat->arena, flat->node, flat->first_node[n]));
-    RW_TRY_OUT(RW_ARENA_NEW(ctx, &flat->arena, flat->leaf, flat->first_leaf[n]));
+    RW_TRY(RW_ARENA_NEW(ctx, &flat->arena, flat->node, flat->first_node[n]));
+    RW_TRY(RW_ARENA_NEW(ctx, &flat->arena, flat->leaf, flat->first_leaf[n]));
     for (int32_t i = 0; i < flat->n_trees; i++)
         copy_tree(flat, &model->tree[i], i, &numbering);
-out:
-    if (status < 0)
-        rw_flat_release(flat);
-    rw_arena_free(&numbering.arena);
-    return status;
+    return RW_OK;
 }
 
 void rw_flat_release(struct rw_flat *flat)
@@ -458,7 +453,8 @@ static uint64_t count_nodes(const struct rw_flat *flat)
     return n;
 }
 
-double rw_lanes_doc_ns(const struct rw_flat *flat, enum rw_isa isa)
+/* Nanoseconds that a document is expected to take; infinity where the model is not of the kind. */
+static double lanes_doc_ns(const struct rw_flat *flat, enum rw_isa isa)
 {
     double table_ns;
     const rw_lanes_fn score = function_of(isa, &table_ns);
@@ -742,15 +738,11 @@ static int make(struct rw_ctx *ctx, struct rw_single *s, const struct rw_flat *f
 {
     const size_t n_trees = (size_t)flat->n_trees;
     const uint64_t n_leaves = flat->first_leaf[n_trees];
+    const size_t most = flat->most_leaves;
     RW_FREED int32_t *queue = NULL;
-    uint64_t most = 0;
     if (2 * (uint64_t)flat->n_used >= RW_SINGLE_VALUES || n_leaves > 1u << 29)
         return 0;
     const size_t n_groups = (n_trees + RW_SINGLE_TOGETHER - 1) / RW_SINGLE_TOGETHER;
-    for (size_t i = 0; i < n_trees; i++) {
-        const uint64_t n = flat->first_leaf[i + 1] - flat->first_leaf[i];
-        most = n > most ? n : most;
-    }
     RW_TRY(RW_ARENA_NEW(ctx, rw_result_arena(s), s->node, 2 * n_leaves));
     RW_TRY(RW_ARENA_NEW(ctx, rw_result_arena(s), s->root, n_groups * RW_SINGLE_TOGETHER));
     RW_TRY(RW_ARENA_NEW(ctx, rw_result_arena(s), s->tree_at, n_groups * RW_SINGLE_TOGETHER));
@@ -782,7 +774,7 @@ int rw_single_new(struct rw_ctx *ctx, const struct rw_flat *flat, enum rw_isa is
         return RW_OK;
     RW_TRY(rw_result_new(ctx, (void **)&single, sizeof(*single)));
     single->flat = flat;
-    const double lanes_ns = rw_lanes_doc_ns(flat, isa), walk_ns = STEP_NS * rw_flat_steps(flat);
+    const double lanes_ns = lanes_doc_ns(flat, isa), walk_ns = STEP_NS * rw_flat_steps(flat);
     if (lanes_ns < walk_ns) {
         RW_TRY(rw_lanes_new(ctx, flat, isa, &single->lanes));
         RW_TRY(rw_arena_own(ctx, rw_result_arena(single), single->lanes, rw_result_free));

@@ -30,6 +30,7 @@ struct rw_flat {
     float *leaf;               /* [first_leaf[n_trees]] */
     uint64_t *first_node;      /* [n_trees + 1] of a tree in node */
     uint64_t *first_leaf;      /* [n_trees + 1] of a tree in leaf */
+    uint32_t most_leaves;      /* of a tree */
     /* Splits by categories: each different set of codes has a slot of its own, whose value is 0 for
      * a category in the set and 1 for others, so that a node compares it with 1/2 like any. */
     struct rw_categories categories; /* the model's; owned */
@@ -50,7 +51,8 @@ static inline float rw_flat_of_code(const struct rw_flat *flat, uint32_t slot, f
 /* The same of a row's value: a category is a whole number there. */
 float rw_flat_of_row(const struct rw_flat *flat, uint32_t slot, float value);
 
-/* n_trees: the first so many; 0: all. RW_ERR_ARGUMENT if the model has not so many. */
+/* n_trees: the first so many; 0: all. RW_ERR_ARGUMENT if the model has not so many. Released by the
+ * caller, also after a failure. */
 int rw_flat_init(struct rw_ctx *ctx, struct rw_flat *flat, const struct rw_model *model,
                  int n_trees);
 void rw_flat_release(struct rw_flat *flat); /* in any state after being zeroed */
@@ -135,10 +137,6 @@ int rw_flat_count(struct rw_ctx *ctx, const struct rw_flat *flat, const struct r
  * is the caller's (rw_mem_free); the others are the dataset's. */
 int rw_flat_columns(struct rw_ctx *ctx, const struct rw_flat *flat,
                     const struct rw_dataset *dataset, const struct rw_column ***out);
-/* The leaves of documents [begin, end), by their columns: [end - begin][n_trees], written. */
-int rw_flat_leaves(struct rw_ctx *ctx, const struct rw_flat *flat,
-                   const struct rw_column *const *column, uint32_t begin, uint32_t end,
-                   int32_t *leaves);
 /* Values of documents [begin, end) by row: [end - begin][n_used], written. scratch: [end - begin].
  */
 void rw_flat_gather(const struct rw_flat *flat, const struct rw_column *const *columns,
@@ -423,8 +421,6 @@ struct rw_lanes {
  * instructions. Needs the flat model no more. Freed with rw_result_free, as are the others. */
 int rw_lanes_new(struct rw_ctx *ctx, const struct rw_flat *flat, enum rw_isa isa,
                  struct rw_lanes **out);
-/* Nanoseconds that a document is expected to take; infinity where the model is not of the kind. */
-double rw_lanes_doc_ns(const struct rw_flat *flat, enum rw_isa isa);
 
 /* Of the instruction sets that have one (single_lanes_tmpl.c). AVX-512 here is with the permutation
  * of bytes (vbmi), of 2019: without it AVX2 is quicker. */

@@ -21,7 +21,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "dataset/dataset.h"
 #include "model/scorer.h"
 
@@ -196,12 +195,8 @@ static int make_trees(struct rw_ctx *ctx, struct explainer *e, const double *cou
 {
     const struct rw_flat *flat = &e->flat;
     struct making making = {.feature_of = e->feature_of};
-    size_t most = 1;
+    const size_t most = flat->most_leaves;
     uint64_t first = 0;
-    for (int32_t t = 0; t < flat->n_trees; t++) {
-        const size_t n = (size_t)(flat->first_leaf[t + 1] - flat->first_leaf[t]);
-        most = n > most ? n : most;
-    }
     RW_TRY(RW_ARENA_NEW(ctx, scratch, making.node_count, most));
     RW_TRY(RW_ARENA_NEW(ctx, scratch, making.last, e->n_features));
     RW_TRY(RW_ARENA_NEW(ctx, scratch, making.open, most));
