@@ -286,6 +286,9 @@ int rw_lists_left(const struct rw_model *model, const struct rw_tree *tree, int3
 /* The name of a column that has none. */
 void rw_made_up_name(const struct rw_model_format *format, uint32_t column, char *name,
                      size_t size);
+/* What the file calls its i-th column; NULL: nothing, or the name of one that has none. */
+const char *rw_ens_own_name(const struct rw_ensemble *ensemble,
+                            const struct rw_model_format *format, uint32_t i);
 /* The ensemble has been checked. */
 int rw_raise(struct rw_ctx *ctx, const struct rw_ensemble *ensemble,
              const struct rw_model_format *format, int base, const char *path,
@@ -381,16 +384,12 @@ int rw_set_columns(struct rw_source *source, uint64_t n);
 
 /* JSON from files that nobody vouches for: every look-up says what was expected, and keeps it in
  * the source's status. */
-/* Where jansson lacks memory it says what it says of text that is not UTF-8, or of a file that ends
- * too soon; or its parser leaves out a byte, and goes on. So who asks it looks: from now on, in
- * this thread, */
-void rw_json_watch(void);
-/* did it lack any? */
-int rw_json_lacked_memory(void);
-
 /* The file's value: an object or an array, owned by the caller (json_decref); NULL after a failure.
  * flags: jansson's. */
 json_t *rw_json_load(struct rw_source *source, size_t flags);
+/* The same of a part of the file; NULL without a failure: it is not JSON, as *error says. */
+json_t *rw_json_load_part(struct rw_source *source, const char *text, size_t n, size_t flags,
+                          json_error_t *error);
 /* The same of Universal Binary JSON, as much of it as XGBoost writes and a little more. */
 json_t *rw_ubjson_load(struct rw_source *source);
 

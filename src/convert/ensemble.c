@@ -102,42 +102,34 @@ int rw_ensemble_name(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint32_t 
 
 /* ------------------------------------------------------------------ checks */
 
-struct checking {
+enum { NOT_REACHED = INT32_MIN };
+
+/* A tree as it is checked, and its nodes' numbers in a model. */
+struct numbering {
     struct rw_ctx *ctx;
     const char *path;
     const struct rw_ensemble *ensemble;
-    int32_t number; /* of the tree, from 1 */
-    const struct rw_ens_tree *tree;
-    uint8_t *seen;  /* [n_nodes] */
-    int32_t *stack; /* [n_nodes] */
-    int32_t n_stack;
+    int32_t t;       /* the tree's index */
+    int32_t *number; /* [n_nodes] ours: a split's, or ~ a leaf's; NOT_REACHED */
+    int32_t *stack;  /* [n_nodes] those reached, breadth first */
+    int32_t n_leaves;
+    struct rw_arena arena; /* of these arrays */
 };
 
-static int wrong(const struct checking *c, int32_t at, const char *what)
+static void numbering_release(struct numbering *c)
 {
-    return rw_fail(c->ctx, RW_ERR_FORMAT, "%s: tree %d, node %d: %s", c->path, c->number, at, what);
+    rw_arena_free(&c->arena);
 }
 
-static int visit(struct checking *c, int32_t parent, int32_t child)
+static int wrong(const struct numbering *c, int32_t at, const char *what)
 {
-    char text[80];
-    const int exists = child >= 0 && child < c->tree->n_nodes;
-    if (!exists || c->seen[child]) {
-        snprintf(text, sizeof(text),
-                 exists ? "its child %d is reached twice, or is above it"
-                        : "there is no node %d to be its child",
-                 child);
-        return wrong(c, parent, text);
-    }
-    c->seen[child] = 1;
-    c->stack[c->n_stack++] = child;
-    return RW_OK;
+    return rw_fail(c->ctx, RW_ERR_FORMAT, "%s: tree %d, node %d: %s", c->path, c->t + 1, at, what);
 }
 
 /* Categories that ascend, and of a column by words have one. */
-static int check_listed(const struct checking *c, int32_t at)
+static int check_listed(const struct numbering *c, int32_t at)
 {
-    const struct rw_ens_node *node = &c->tree->node[at];
+    const struct rw_ens_node *node = &c->ensemble->tree[c->t].node[at];
     const struct rw_ens_categories *of = rw_ens_categories_of(c->ensemble, node->column);
     char text[80];
     for (uint32_t i = 0; i < node->n_listed; i++) {
@@ -152,35 +144,65 @@ static int check_listed(const struct checking *c, int32_t at)
     return RW_OK;
 }
 
-static int check_tree(struct checking *c)
+/* Reaches the children of a split, the end-th and the next of the stack. */
+static int reach(struct numbering *c, int32_t at, int32_t end)
 {
-    const size_t n = (size_t)c->tree->n_nodes;
-    RW_RELEASED(rw_arena_free) struct rw_arena arena = {0};
-    if (c->tree->n_nodes < 1)
-        return rw_fail(c->ctx, RW_ERR_FORMAT, "%s: tree %d has no nodes", c->path, c->number);
-    if (!isfinite(c->tree->weight))
+    const struct rw_ens_tree *tree = &c->ensemble->tree[c->t];
+    const int32_t child[2] = {tree->node[at].left, tree->node[at].right};
+    char text[80];
+    for (int side = 1; side >= 0; side--) {
+        const int exists = child[side] >= 0 && child[side] < tree->n_nodes;
+        if (!exists || c->number[child[side]] != NOT_REACHED) {
+            snprintf(text, sizeof(text),
+                     exists ? "its child %d is reached twice, or is above it"
+                            : "there is no node %d to be its child",
+                     child[side]);
+            return wrong(c, at, text);
+        }
+        c->number[child[side]] = 0;
+        c->stack[end + side] = child[side];
+    }
+    return RW_OK;
+}
+
+/* Checks a tree and numbers its splits and leaves: in the order in which they stand if every child
+ * stands after its parent, so that what we wrote comes back as it was; else breadth first. */
+static int number_nodes(struct numbering *c)
+{
+    const struct rw_ens_tree *tree = &c->ensemble->tree[c->t];
+    int32_t end = 1, is_ordered = 1, n_splits = 0;
+    if (tree->n_nodes < 1)
+        return rw_fail(c->ctx, RW_ERR_FORMAT, "%s: tree %d has no nodes", c->path, c->t + 1);
+    if (!isfinite(tree->weight))
         return rw_fail(c->ctx, RW_ERR_FORMAT, "%s: tree %d: its weight is not a number", c->path,
-                       c->number);
-    RW_TRY(RW_ARENA_NEW(c->ctx, &arena, c->seen, n));
-    RW_TRY(RW_ARENA_NEW(c->ctx, &arena, c->stack, n));
-    /* those that no split leads to, too: all lists are read */
-    for (int32_t i = 0; i < c->tree->n_nodes; i++) {
-        if (c->tree->node[i].left >= 0 && c->tree->node[i].by_category)
+                       c->t + 1);
+    RW_TRY(RW_ARENA_NEW(c->ctx, &c->arena, c->number, (size_t)tree->n_nodes));
+    RW_TRY(RW_ARENA_NEW(c->ctx, &c->arena, c->stack, (size_t)tree->n_nodes));
+    for (int32_t i = 0; i < tree->n_nodes; i++) {
+        c->number[i] = i ? NOT_REACHED : 0;
+        /* those that no split leads to, too: all lists are read */
+        if (tree->node[i].left >= 0 && tree->node[i].by_category)
             RW_TRY(check_listed(c, i));
     }
-    c->seen[0] = 1;
-    c->n_stack = 1; /* the root, 0 */
-    while (c->n_stack > 0) {
-        const int32_t at = c->stack[--c->n_stack];
-        const struct rw_ens_node *node = &c->tree->node[at];
-        if (node->left < 0 && !rw_fits_float(node->value * c->tree->weight))
+    for (int32_t i = 0; i < end; i++) {
+        const int32_t at = c->stack[i];
+        const struct rw_ens_node *node = &tree->node[at];
+        if (node->left < 0 && !rw_fits_float(node->value * tree->weight))
             return wrong(c, at, "its leaf is not a number that a float can hold");
         if (node->left < 0)
             continue;
         if (isnan(node->threshold))
             return wrong(c, at, "its threshold is NaN");
-        RW_TRY(visit(c, at, node->right));
-        RW_TRY(visit(c, at, node->left));
+        RW_TRY(reach(c, at, end));
+        /* Splits only: leaves have numbers of their own. */
+        is_ordered &= (tree->node[node->left].left < 0 || node->left > at) &&
+                      (tree->node[node->right].left < 0 || node->right > at);
+        end += 2;
+    }
+    for (int32_t i = 0; i < (is_ordered ? tree->n_nodes : end); i++) {
+        const int32_t at = is_ordered ? i : c->stack[i];
+        if (c->number[at] != NOT_REACHED)
+            c->number[at] = tree->node[at].left < 0 ? ~c->n_leaves++ : n_splits++;
     }
     return RW_OK;
 }
@@ -189,13 +211,10 @@ int rw_ensemble_check(struct rw_ctx *ctx, const struct rw_ensemble *ensemble, co
 {
     if (!isfinite(ensemble->base))
         return rw_fail(ctx, RW_ERR_FORMAT, "%s: the base score is not a number", path);
-    for (int32_t i = 0; i < ensemble->n_trees; i++) {
-        struct checking c = {.ctx = ctx,
-                             .path = path,
-                             .ensemble = ensemble,
-                             .number = i + 1,
-                             .tree = &ensemble->tree[i]};
-        RW_TRY(check_tree(&c));
+    for (int32_t t = 0; t < ensemble->n_trees; t++) {
+        RW_RELEASED(numbering_release)
+        struct numbering c = {.ctx = ctx, .path = path, .ensemble = ensemble, .t = t};
+        RW_TRY(number_nodes(&c));
     }
     return RW_OK;
 }
@@ -308,8 +327,6 @@ void rw_rules_text(const struct rw_rules *rules, char *text, size_t size)
 
 /* ------------------------------------------------------------------ the model of an ensemble */
 
-enum { NOT_REACHED = INT32_MIN };
-
 struct raising {
     struct rw_ctx *ctx;
     const char *path;
@@ -320,10 +337,8 @@ struct raising {
     uint8_t *had;                           /* [RW_FEATURE_IDS] */
     const struct rw_categories *categories; /* the model's */
     uint64_t n_rounded;                     /* leaves that are not floats */
-    /* of the tree at hand */
-    int32_t *number;        /* [n_nodes] ours: a split's, or ~ a leaf's; NOT_REACHED */
-    int32_t *stack;         /* [n_nodes] */
-    struct rw_arena *arena; /* of all arrays but those of a tree */
+    const int32_t *number;                  /* of the tree at hand; as numbering has it */
+    struct rw_arena *arena;                 /* of all arrays but those of a tree */
 };
 
 int64_t rw_column_feature(const struct rw_rules *rules, int base, uint32_t column)
@@ -331,37 +346,6 @@ int64_t rw_column_feature(const struct rw_rules *rules, int base, uint32_t colum
     const int64_t first = (int64_t)rules->first_column;
     const int64_t feature = (int64_t)column - first + (base < 0 ? first : base);
     return column < first || feature > RW_MAX_FEATURE ? -1 : feature;
-}
-
-/* Numbers splits and leaves. In the order in which they stand if every child stands after its
- * parent, so that what we wrote comes back as it was; else breadth first. */
-static void number_nodes(struct raising *r, const struct rw_ens_tree *tree, int32_t *n_leaves)
-{
-    int32_t begin = 0, end = 1, ordered = 1, n_splits = 0;
-    for (int32_t i = 0; i < tree->n_nodes; i++)
-        r->number[i] = NOT_REACHED;
-    r->stack[0] = 0;
-    r->number[0] = 0;
-    while (begin < end) {
-        const int32_t at = r->stack[begin++];
-        const struct rw_ens_node *node = &tree->node[at];
-        if (node->left < 0)
-            continue;
-        const int32_t child[2] = {node->left, node->right};
-        for (int side = 0; side < 2; side++) {
-            /* Splits only: leaves have numbers of their own. */
-            if (tree->node[child[side]].left >= 0 && child[side] < at)
-                ordered = 0;
-            r->number[child[side]] = 0;
-            r->stack[end++] = child[side];
-        }
-    }
-    *n_leaves = 0;
-    for (int32_t i = 0; i < (ordered ? tree->n_nodes : end); i++) {
-        const int32_t at = ordered ? i : r->stack[i];
-        if (r->number[at] != NOT_REACHED)
-            r->number[at] = tree->node[at].left < 0 ? ~(*n_leaves)++ : n_splits++;
-    }
 }
 
 /* ------------------------------------------------------------------ categories */
@@ -507,7 +491,7 @@ static int raise_split(struct raising *r, const struct rw_ens_tree *tree, int32_
 }
 
 /* Covers are taken if all leaves have one and some documents are counted. */
-static int raise_covers(struct raising *r, const struct rw_ens_tree *tree, struct rw_tree *to)
+static int has_covers(const struct raising *r, const struct rw_ens_tree *tree)
 {
     double sum = 0.0;
     for (int32_t at = 0; at < tree->n_nodes; at++) {
@@ -515,46 +499,49 @@ static int raise_covers(struct raising *r, const struct rw_ens_tree *tree, struc
         if (r->number[at] == NOT_REACHED || node->left >= 0)
             continue;
         if (!node->has_cover || !(node->docs >= 0.0 && node->docs <= RW_MOST_COVER_DOCS))
-            return RW_OK;
+            return 0;
         sum += node->docs;
     }
-    if (!(sum > 0.0) || to->n_leaves == 1)
-        return RW_OK;
-    RW_TRY(rw_tree_add_covers(r->ctx, to));
+    return sum > 0.0 && tree->node[0].left >= 0;
+}
+
+static int raise_tree(struct raising *r, int32_t t, struct rw_tree *to)
+{
+    const struct rw_ens_tree *tree = &r->from->tree[t];
+    RW_RELEASED(numbering_release)
+    struct numbering numbering = {.ctx = r->ctx, .path = r->path, .ensemble = r->from, .t = t};
+    RW_TRY(number_nodes(&numbering));
+    r->number = numbering.number;
+    RW_TRY(rw_tree_init(r->ctx, to, numbering.n_leaves));
+    if (has_covers(r, tree))
+        RW_TRY(rw_tree_add_covers(r->ctx, to));
     for (int32_t at = 0; at < tree->n_nodes; at++) {
         const struct rw_ens_node *node = &tree->node[at];
-        if (r->number[at] == NOT_REACHED || node->left >= 0)
+        const double value = node->value * tree->weight;
+        const int32_t leaf = ~r->number[at];
+        if (r->number[at] == NOT_REACHED)
             continue;
-        to->docs[~r->number[at]] = node->docs;
-        to->hessian[~r->number[at]] = (float)fmin(fmax(node->hessian, 0.0), (double)FLT_MAX);
+        if (node->left >= 0) {
+            RW_TRY(raise_split(r, tree, t, at, to));
+            continue;
+        }
+        to->leaf[leaf] = (float)value;
+        r->n_rounded += (double)to->leaf[leaf] != value;
+        if (to->hessian) {
+            to->docs[leaf] = node->docs;
+            to->hessian[leaf] = (float)fmin(fmax(node->hessian, 0.0), (double)FLT_MAX);
+        }
     }
     return RW_OK;
 }
 
-static int raise_tree(struct raising *r, const struct rw_ens_tree *tree, int32_t t,
-                      struct rw_tree *to)
+const char *rw_ens_own_name(const struct rw_ensemble *ensemble,
+                            const struct rw_model_format *format, uint32_t i)
 {
-    int32_t n_leaves;
-    RW_FREED int32_t *number = NULL, *stack = NULL;
-    RW_TRY(RW_NEW_RAW(r->ctx, number, (size_t)tree->n_nodes));
-    RW_TRY(RW_NEW_RAW(r->ctx, stack, (size_t)tree->n_nodes));
-    r->number = number;
-    r->stack = stack;
-    number_nodes(r, tree, &n_leaves);
-    RW_TRY(rw_tree_init(r->ctx, to, n_leaves));
-    for (int32_t at = 0; at < tree->n_nodes; at++) {
-        if (r->number[at] == NOT_REACHED)
-            continue;
-        if (r->number[at] >= 0) {
-            RW_TRY(raise_split(r, tree, t, at, to));
-            continue;
-        }
-        const double value = tree->node[at].value * tree->weight;
-        const float leaf = (float)value;
-        r->n_rounded += (double)leaf != value;
-        to->leaf[~r->number[at]] = leaf;
-    }
-    return raise_covers(r, tree, to);
+    const char *name = ensemble->column_name ? ensemble->column_name[i] : NULL;
+    char made[64];
+    rw_made_up_name(format, i + format->consumer[0].rules.first_column, made, sizeof(made));
+    return name && *name && strcmp(name, made) != 0 ? name : NULL;
 }
 
 static int raise_columns(struct raising *r, struct rw_model *model)
@@ -582,13 +569,10 @@ static int raise_columns(struct raising *r, struct rw_model *model)
             model->feature[model->n_features++] = (uint32_t)f;
     }
     RW_TRY(RW_NEW(r->ctx, model->name, from->column_name ? from->n_columns : 0));
-    for (uint32_t i = 0; from->column_name && i < from->n_columns; i++) {
-        const uint32_t column = i + r->rules->first_column;
-        const int64_t feature = rw_column_feature(r->rules, r->base, column);
-        const char *name = from->column_name[i];
-        char made[64];
-        rw_made_up_name(r->format, column, made, sizeof(made));
-        if (!name || !*name || feature < 0 || strcmp(name, made) == 0)
+    for (uint32_t i = 0; i < from->n_columns; i++) {
+        const int64_t feature = rw_column_feature(r->rules, r->base, i + r->rules->first_column);
+        const char *name = rw_ens_own_name(from, r->format, i);
+        if (!name || feature < 0)
             continue;
         model->name[n_names].feature = (uint32_t)feature;
         RW_TRY(rw_mem_copy_text(r->ctx, &model->name[n_names].name, name));
@@ -629,7 +613,7 @@ int rw_raise(struct rw_ctx *ctx, const struct rw_ensemble *from,
         r.n_rounded += (double)(float)from->base != from->base;
     }
     for (int32_t t = 0; t < from->n_trees; t++)
-        RW_TRY(raise_tree(&r, &from->tree[t], t, &model->tree[t + has_base]));
+        RW_TRY(raise_tree(&r, t, &model->tree[t + has_base]));
     RW_TRY(raise_columns(&r, model));
     RW_TRY(rw_model_check(ctx, model));
     if (r.n_rounded > 0)
@@ -637,7 +621,6 @@ int rw_raise(struct rw_ctx *ctx, const struct rw_ensemble *from,
                "%llu leaves of '%s' are rounded to float: a score moves by at "
                "most 2^-24 of the sum of its leaves' magnitudes",
                (unsigned long long)r.n_rounded, path);
-    *out = model;
-    model = NULL;
+    *out = RW_TAKE(model);
     return RW_OK;
 }

@@ -220,11 +220,8 @@ static int parse(struct rw_ctx *ctx, const struct rw_model_format *format, const
 
 static int has_names(const struct rw_ensemble *ensemble, const struct rw_model_format *format)
 {
-    for (uint32_t i = 0; ensemble->column_name && i < ensemble->n_columns; i++) {
-        const char *name = ensemble->column_name[i];
-        char made[64];
-        rw_made_up_name(format, i + format->consumer[0].rules.first_column, made, sizeof(made));
-        if (name && *name && strcmp(name, made) != 0)
+    for (uint32_t i = 0; i < ensemble->n_columns; i++) {
+        if (rw_ens_own_name(ensemble, format, i))
             return 1;
     }
     return 0;

@@ -162,31 +162,36 @@ static void stand_before(void)
     json_set_alloc_funcs(ask, given_back);
 }
 
-void rw_json_watch(void)
+/* Where jansson lacks memory it says what it says of text that is not UTF-8, or of a file that ends
+ * too soon; or its parser leaves out a byte, and goes on. So who asks it looks: from now on, in
+ * this thread, did it lack any? */
+static void watch(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, stand_before);
     has_failed = 0;
 }
 
-int rw_json_lacked_memory(void)
-{
-    return has_failed;
-}
-
 /* ------------------------------------------------------------------ members */
+
+json_t *rw_json_load_part(struct rw_source *source, const char *text, size_t n, size_t flags,
+                          json_error_t *error)
+{
+    watch();
+    json_t *root = json_loadb(text, n, flags, error);
+    if (!has_failed)
+        return root;
+    rw_source_no_memory(source);
+    json_decref(root);
+    return NULL;
+}
 
 json_t *rw_json_load(struct rw_source *source, size_t flags)
 {
     json_error_t error;
-    rw_json_watch();
-    json_t *root = json_loadb(source->text, source->n, JSON_REJECT_DUPLICATES | flags, &error);
-    if (rw_json_lacked_memory()) {
-        rw_source_no_memory(source);
-        json_decref(root);
-        return NULL;
-    }
-    if (!root)
+    json_t *root =
+        rw_json_load_part(source, source->text, source->n, JSON_REJECT_DUPLICATES | flags, &error);
+    if (!root && source->status == RW_OK)
         rw_refuse(source, "not JSON: line %d, column %d: %s", error.line, error.column, error.text);
     return root;
 }
@@ -385,9 +390,9 @@ static size_t ubjson_length(struct reading *r)
 static json_t *ubjson_text(struct reading *r)
 {
     const size_t n = ubjson_length(r);
-    rw_json_watch();
+    watch();
     json_t *out = json_stringn((const char *)r->at, n);
-    if (rw_json_lacked_memory())
+    if (has_failed)
         rw_source_no_memory(r->source);
     if (!out)
         return ubjson_wrong(r, "a text that is not UTF-8");
@@ -645,12 +650,12 @@ static void put_real(struct rw_put *put, double value, int is_double)
 
 static void put_json_text(struct rw_put *put, const char *text)
 {
-    rw_json_watch();
+    watch();
     json_t *string = json_string(text);
     char *quoted = string ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
     if (quoted)
         rw_put_text(put, quoted);
-    else if (!rw_json_lacked_memory())
+    else if (!has_failed)
         rw_put_refuse(put, "a name that is not UTF-8: '%s'", text);
     else if (put->status == RW_OK)
         put->status = rw_fail(put->ctx, RW_ERR_MEMORY, "out of memory: a name between quotes");

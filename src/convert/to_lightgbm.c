@@ -595,11 +595,8 @@ static json_t *find_words(struct rw_source *source)
     found += sizeof(key) - 1;
     const char *stop = strchr(found, '\n');
     const size_t n = stop ? (size_t)(stop - found) : strlen(found);
-    rw_json_watch();
-    json_t *words = json_loadb(found, n, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
-    if (rw_json_lacked_memory())
-        rw_source_no_memory(source);
-    else if (!words || (!json_is_array(words) && !json_is_null(words)))
+    json_t *words = rw_json_load_part(source, found, n, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+    if (!json_is_array(words) && !json_is_null(words))
         rw_refuse(source, "'pandas_categorical': expected a list, or null");
     if (words && json_array_size(words) > 0)
         return words;
