@@ -2,7 +2,7 @@
  *
  * Between our trees and a file stands an ensemble in the other program's own terms: its thresholds,
  * its comparison, its column ids. lower.c makes one of a model by the consumer's rules, ensemble.c
- * a model of one, verify.c scores one; a format only prints and parses it, and decides nothing.
+ * a model of one, exchange.c scores one; a format only prints and parses it, and decides nothing.
  *
  * To add a format: (1) write convert/to_<name>.c, which defines rw_to_<name>, a struct
  * rw_model_format with its consumers' rules, its `write` and (to be read or verified) its `parse`;
@@ -295,15 +295,6 @@ int rw_raise(struct rw_ctx *ctx, const struct rw_ensemble *ensemble,
              struct rw_model **out);
 /* The feature of a column; -1: it has none. */
 int64_t rw_column_feature(const struct rw_rules *rules, int base, uint32_t column);
-
-/* --- verifying (verify.c) --- */
-/* Scores the data by our trees and by theirs under one consumer's rules. written: the model whose
- * trees stand in the file, as rw_part_missing made it, or `model`. `into`: n_docs and all below. */
-struct rw_verify_by;
-int rw_verify_ensemble(struct rw_ctx *ctx, const struct rw_model *model,
-                       const struct rw_model *written, const struct rw_ensemble *ensemble,
-                       const struct rw_consumer *consumer, int base,
-                       const struct rw_dataset *dataset, struct rw_verify_by *into);
 
 /* --- out (source.c) --- */
 void rw_put_bytes(struct rw_put *put, const void *bytes, size_t n);
