@@ -321,7 +321,8 @@ int rw_onnx_read(struct rw_source *source, int five, struct rw_onnx *out)
 
 enum { NONE = -1 }; /* the position of what is in no tree yet; the next of no test */
 
-/* A tree's nodes and leaves are items: all nodes by their numbers, then all leaves. */
+/* A tree's nodes and leaves are items: all nodes by their numbers, then the leaves of TreeEnsemble;
+ * those of TreeEnsembleRegressor are nodes. */
 struct making {
     struct rw_source *source;
     struct rw_onnx *onnx;
@@ -472,17 +473,18 @@ static void make_split(struct making *m, size_t at, struct rw_ens_node *node)
 
 static int is_leaf(const struct making *m, int32_t item)
 {
-    return (size_t)item >= m->n_nodes;
+    return (size_t)item >= m->n_nodes || mode_of(m, (size_t)item) == ONNX_LEAF;
 }
 
 /* Notes that the tree has an item. */
 static void take(struct making *m, int32_t item)
 {
+    const int32_t n = (int32_t)m->n_nodes;
     if (m->position[item] != NONE)
         rw_refuse(m->source,
-                  is_leaf(m, item) ? "leaf %d is reached twice"
-                                   : "node %d is reached twice, or is above itself",
-                  is_leaf(m, item) ? item - (int32_t)m->n_nodes : item);
+                  item < n ? "node %d is reached twice, or is above itself"
+                           : "leaf %d is reached twice",
+                  item < n ? item : item - n);
     m->position[item] = 0;
 }
 
@@ -497,7 +499,7 @@ static void find_children(struct making *m, int32_t node)
 {
     for (int side = 0; side < 2; side++) {
         const int64_t to = int_at(m, ONNX_TRUE + side, (size_t)node);
-        const int leaf = int_at(m, ONNX_TRUE_LEAF + side, (size_t)node) != 0;
+        const int leaf = m->onnx->five && int_at(m, ONNX_TRUE_LEAF + side, (size_t)node) != 0;
         if (to < 0 || to >= (int64_t)(leaf ? m->n_items - m->n_nodes : m->n_nodes))
             rw_refuse(m->source, "node %d: there is no %s %lld to be its child", node,
                       leaf ? "leaf" : "node", (long long)to);
@@ -549,10 +551,11 @@ static void make_tree(struct making *m, int32_t root)
         m->position[m->item[i]] = (int32_t)i;
     for (size_t i = 0; i < m->n_of_tree; i++) {
         const size_t at = m->item[i];
-        if (at < m->n_nodes)
+        if (!is_leaf(m, (int32_t)at))
             make_split(m, at, &tree->node[i]);
         else
-            tree->node[i].value = real_at(m, ONNX_LEAF_WEIGHT, at - m->n_nodes);
+            tree->node[i].value =
+                real_at(m, ONNX_LEAF_WEIGHT, at < m->n_nodes ? at : at - m->n_nodes);
     }
     for (size_t i = 0; i < m->n_of_tree; i++) { /* trees may share leaves of TreeEnsemble */
         if (m->item[i] >= m->n_nodes)
@@ -609,31 +612,27 @@ static size_t find(struct making *m, const struct key *key, int64_t tree, int64_
     return found ? (size_t)(found - key) : 0;
 }
 
-/* Leaves are numbered in the order of their nodes, and weights sorted so. leaf: [n_nodes], written:
- * a leaf's number. */
-static void number_leaves(struct making *m, const struct key *key, int64_t *leaf)
+/* Sorts the weights of leaves as the nodes are. */
+static void sort_weights(struct making *m, const struct key *key)
 {
-    const size_t n = m->n_nodes, n_weights = n_of(m, ONNX_LEAF_WEIGHT);
     unsigned char *has;
-    int64_t *weight, n_leaves = 0;
-    if (RW_READ_NEW(m->source, has, n) < 0 || RW_READ_NEW(m->source, weight, n) < 0)
+    int64_t *weight;
+    if (RW_READ_NEW(m->source, has, m->n_nodes) < 0 ||
+        RW_READ_NEW(m->source, weight, m->n_nodes) < 0)
         return;
-    for (size_t k = 0; k < n; k++)
-        leaf[k] = mode_of(m, k) == ONNX_LEAF ? n_leaves++ : NONE;
-    for (size_t i = 0; i < n_weights && m->source->status == RW_OK; i++) {
+    for (size_t i = 0; i < n_of(m, ONNX_LEAF_WEIGHT) && m->source->status == RW_OK; i++) {
         const int64_t tree = int_at(m, ONNX_LEAF_TREE, i), id = int_at(m, ONNX_LEAF_NODE, i);
         const size_t k = find(m, key, tree, id);
         if (m->source->status < 0)
             return;
-        if (leaf[k] == NONE || has[k])
+        if (mode_of(m, k) != ONNX_LEAF || has[k])
             rw_refuse(m->source, "tree %lld, node %lld: %s", (long long)tree, (long long)id,
-                      leaf[k] == NONE ? "a weight, but no leaf" : "several weights");
-        else
-            weight[leaf[k]] = int_at(m, ONNX_LEAF_WEIGHT, i);
+                      has[k] ? "several weights" : "a weight, but no leaf");
+        weight[k] = int_at(m, ONNX_LEAF_WEIGHT, i);
         has[k] = 1;
     }
-    for (size_t k = 0; k < n; k++) {
-        if (leaf[k] != NONE && !has[k])
+    for (size_t k = 0; k < m->n_nodes; k++) {
+        if (mode_of(m, k) == ONNX_LEAF && !has[k])
             rw_refuse(m->source, "tree %lld, node %lld: a leaf without a weight",
                       (long long)key[k].tree, (long long)key[k].id);
     }
@@ -642,7 +641,7 @@ static void number_leaves(struct making *m, const struct key *key, int64_t *leaf
 
 /* The tree of the keys from begin to end, whose children have been numbered. */
 static void link_tree(struct making *m, const struct key *key, size_t begin, size_t end,
-                      const int64_t *leaf, const unsigned char *has_parent)
+                      const unsigned char *has_parent)
 {
     const long long number = key[begin].tree;
     size_t n_roots = 0, root = begin;
@@ -654,41 +653,35 @@ static void link_tree(struct making *m, const struct key *key, size_t begin, siz
         rw_refuse(m->source, "tree %lld has %zu roots", number, n_roots);
     if (m->source->status < 0)
         return;
-    make_tree(m, (int32_t)(leaf[root] == NONE ? (int64_t)root : (int64_t)m->n_nodes + leaf[root]));
+    make_tree(m, (int32_t)root);
     if (m->n_of_tree + m->n_folded != end - begin) /* some of them go round in a circle */
         rw_refuse(m->source, "tree %lld has nodes that its root does not reach", number);
 }
 
-/* Numbers nodes and leaves as TreeEnsemble does, and makes the trees. */
+/* Numbers children as TreeEnsemble does, and makes the trees. */
 static void make_regressor(struct making *m)
 {
     const size_t n = m->n_nodes;
     unsigned char *has_parent;
-    int64_t *leaf, *is_leaf_of[2];
     struct key *key;
-    if (RW_READ_NEW(m->source, key, n) < 0 || RW_READ_NEW(m->source, leaf, n) < 0 ||
-        RW_READ_NEW(m->source, has_parent, n) < 0 || RW_READ_NEW(m->source, is_leaf_of[0], n) < 0 ||
-        RW_READ_NEW(m->source, is_leaf_of[1], n) < 0)
+    if (RW_READ_NEW(m->source, key, n) < 0 || RW_READ_NEW(m->source, has_parent, n) < 0)
         return;
     sort_nodes(m, key);
     if (m->source->status == RW_OK)
-        number_leaves(m, key, leaf);
+        sort_weights(m, key);
     for (int side = 0; side < 2; side++) {
         int64_t *child = m->onnx->list[ONNX_TRUE + side].value;
-        m->onnx->list[ONNX_TRUE_LEAF + side].value = is_leaf_of[side];
         for (size_t k = 0; k < n && m->source->status == RW_OK; k++) {
-            if (leaf[k] != NONE)
+            if (mode_of(m, k) == ONNX_LEAF)
                 continue;
-            const size_t at = find(m, key, key[k].tree, child[k]);
-            has_parent[at] = 1;
-            is_leaf_of[side][k] = leaf[at] != NONE;
-            child[k] = leaf[at] != NONE ? leaf[at] : (int64_t)at;
+            child[k] = (int64_t)find(m, key, key[k].tree, child[k]);
+            has_parent[child[k]] = 1;
         }
     }
     for (size_t begin = 0, end; begin < n && m->source->status == RW_OK; begin = end) {
         for (end = begin + 1; end < n && key[end].tree == key[begin].tree;)
             end++;
-        link_tree(m, key, begin, end, leaf, has_parent);
+        link_tree(m, key, begin, end, has_parent);
     }
 }
 
