@@ -64,17 +64,15 @@ static void check_loss(struct rw_source *source, const json_t *root)
 
 static void check_kinds(struct rw_source *source, const json_t *info)
 {
-    static const struct {
-        const char *name, *what;
-    } kinds[] = {{"text_features", "text"},
-                 {"embedding_features", "embedding"},
-                 {"estimated_features", "estimated"}};
+    static const char *const kinds[] = {"text", "embedding", "estimated"};
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        const size_t n = json_array_size(optional_array(source, info, kinds[i].name));
+        char name[32];
+        snprintf(name, sizeof(name), "%s_features", kinds[i]);
+        const size_t n = json_array_size(optional_array(source, info, name));
         if (n > 0)
             rw_refuse(source,
-                      "'%s' has %zu: features of numbers and categories are carried, not %s",
-                      kinds[i].name, n, kinds[i].what);
+                      "'%s' has %zu: features of numbers and categories are carried, not %s", name,
+                      n, kinds[i]);
     }
 }
 

@@ -274,6 +274,7 @@ struct rw_lowering {
     int of_features;
     const char *lossy_by; /* what hints say that `lossy` is had by; NULL: "--lossy" */
 };
+/* out: to be released, also after a failure. */
 int rw_lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_model_format *format,
              const struct rw_lowering *how, struct rw_ensemble *out);
 /* A model of trees that score alike and can be written where the format's readers send missing
@@ -420,6 +421,8 @@ struct rw_xml {
 /* Parses text, [n], whose first line is the file's line `line`. Returns the root, which is in the
  * ensemble's arena; NULL after a failure. */
 struct rw_xml *rw_xml_parse(struct rw_source *source, const char *text, size_t n, uint64_t line);
+/* What an element has for a number, in its text or an attribute. */
+double rw_xml_number(struct rw_source *source, const struct rw_xml *element, const char *text);
 /* Without blanks around it; "" if it has none, or elements inside. */
 const char *rw_xml_text(const struct rw_xml *element);
 /* NULL: it does not have it. */

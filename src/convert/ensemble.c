@@ -547,7 +547,6 @@ const char *rw_ens_own_name(const struct rw_ensemble *ensemble,
 static int raise_columns(struct raising *r, struct rw_model *model)
 {
     const struct rw_ensemble *from = r->from;
-    size_t n_features = 0, n_names = 0;
     for (uint32_t i = 0; i < from->n_columns; i++) {
         const int64_t feature = rw_column_feature(r->rules, r->base, i + r->rules->first_column);
         if (feature >= 0 && (!from->column_had || from->column_had[i]))
@@ -561,9 +560,7 @@ static int raise_columns(struct raising *r, struct rw_model *model)
              f <= last; f++)
             r->had[f] = 1;
     }
-    for (int32_t f = 0; f <= last; f++)
-        n_features += r->had[f];
-    RW_TRY(RW_NEW(r->ctx, model->feature, n_features));
+    RW_TRY(RW_NEW(r->ctx, model->feature, (size_t)(last + 1)));
     for (int32_t f = 0; f <= last; f++) {
         if (r->had[f])
             model->feature[model->n_features++] = (uint32_t)f;
@@ -574,9 +571,9 @@ static int raise_columns(struct raising *r, struct rw_model *model)
         const char *name = rw_ens_own_name(from, r->format, i);
         if (!name || feature < 0)
             continue;
-        model->name[n_names].feature = (uint32_t)feature;
-        RW_TRY(rw_mem_copy_text(r->ctx, &model->name[n_names].name, name));
-        model->n_names = (int32_t)++n_names;
+        model->name[model->n_names].feature = (uint32_t)feature;
+        RW_TRY(rw_mem_copy_text(r->ctx, &model->name[model->n_names].name, name));
+        model->n_names++;
     }
     return RW_OK;
 }

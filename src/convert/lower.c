@@ -379,23 +379,6 @@ static void warn(const struct lowering *l, uint64_t n, const char *what)
         rw_log(l->ctx, RW_LOG_WARNING, "%llu %s", (unsigned long long)n, what);
 }
 
-static int lower_all(struct lowering *l, struct rw_ensemble *out)
-{
-    int64_t last = RW_MAX_FEATURE;
-    RW_TRY(RW_ARENA_NEW(l->ctx, &out->arena, l->had, RW_FEATURE_IDS));
-    RW_TRY(RW_ARENA_NEW(l->ctx, &out->arena, l->asked, RW_FEATURE_IDS));
-    for (int32_t t = 0; t < l->model->n_trees; t++)
-        RW_TRY(lower_tree(l, t, out));
-    for (uint32_t i = 0; i < l->model->n_features; i++)
-        l->had[l->model->feature[i]] = 1;
-    while (last >= l->base && !l->had[last])
-        last--;
-    RW_TRY(rw_ensemble_set_columns(l->ctx, out, (uint32_t)(last - l->base + 1)));
-    memcpy(out->column_had, l->had + l->base, out->n_columns);
-    RW_TRY(lower_categories(l, out));
-    return lower_names(l, out);
-}
-
 int rw_lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_model_format *format,
              const struct rw_lowering *how, struct rw_ensemble *out)
 {
@@ -406,17 +389,25 @@ int rw_lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_m
                          .how = how,
                          .base = how->base < 0 ? (int64_t)rules->first_column : how->base,
                          .lossy_by = how->lossy_by ? how->lossy_by : "--lossy"};
+    int64_t last = RW_MAX_FEATURE;
     RW_SCOPED(rw_model_free) struct rw_model *parted = NULL;
     *out = (struct rw_ensemble){
         .first_column = rules->first_column, .model_name = how->model_name, .format = format};
     RW_TRY(rw_model_check(ctx, model));
     RW_TRY(rw_part_missing(ctx, model, format, &parted));
     l.model = parted ? parted : model;
-    const int status = lower_all(&l, out);
-    if (status < 0) {
-        rw_ensemble_release(out);
-        return status;
-    }
+    RW_TRY(RW_ARENA_NEW(ctx, &out->arena, l.had, RW_FEATURE_IDS));
+    RW_TRY(RW_ARENA_NEW(ctx, &out->arena, l.asked, RW_FEATURE_IDS));
+    for (int32_t t = 0; t < l.model->n_trees; t++)
+        RW_TRY(lower_tree(&l, t, out));
+    for (uint32_t i = 0; i < l.model->n_features; i++)
+        l.had[l.model->feature[i]] = 1;
+    while (last >= l.base && !l.had[last])
+        last--;
+    RW_TRY(rw_ensemble_set_columns(ctx, out, (uint32_t)(last - l.base + 1)));
+    memcpy(out->column_had, l.had + l.base, out->n_columns);
+    RW_TRY(lower_categories(&l, out));
+    RW_TRY(lower_names(&l, out));
     warn(&l, l.n_directions, "nodes lose the direction of missing values");
     warn(&l, l.n_thresholds, "thresholds are the nearest that the format has");
     warn(&l, l.n_names, "feature names are left out");

@@ -350,11 +350,6 @@ static uint64_t ubjson_bytes(struct reading *r, size_t n)
     return bits;
 }
 
-static int ubjson_byte(struct reading *r)
-{
-    return (int)ubjson_bytes(r, 1);
-}
-
 /* Bytes of a number; 0: the type is not one's. */
 static size_t ubjson_size_of(int type)
 {
@@ -380,7 +375,7 @@ static int64_t ubjson_integer(struct reading *r, int type)
 /* A length or a count: nothing is longer than the bytes that remain. */
 static size_t ubjson_length(struct reading *r)
 {
-    const int64_t n = ubjson_integer(r, ubjson_byte(r));
+    const int64_t n = ubjson_integer(r, (int)ubjson_bytes(r, 1));
     if (n >= 0 && (uint64_t)n <= (uint64_t)(r->end - r->at))
         return (size_t)n;
     ubjson_wrong(r, "a length beyond the end of the file");
@@ -405,7 +400,7 @@ static json_t *ubjson_text(struct reading *r)
 static void ubjson_elements(struct reading *r, json_t *into)
 {
     const int is_object = json_is_object(into), has_type = ubjson_skip(r, '$');
-    const int type = has_type ? ubjson_byte(r) : 0;
+    const int type = has_type ? (int)ubjson_bytes(r, 1) : 0;
     /* A type without bytes of its own would make any count possible. */
     if (has_type && ubjson_size_of(type) == 0 && type != 'S')
         ubjson_wrong(r, "a container of an unknown type");
@@ -417,7 +412,7 @@ static void ubjson_elements(struct reading *r, json_t *into)
         if (!counted && ubjson_skip(r, is_object ? '}' : ']'))
             break;
         json_t *key = is_object ? ubjson_text(r) : NULL;
-        const int mark = type ? type : ubjson_byte(r);
+        const int mark = type ? type : (int)ubjson_bytes(r, 1);
         if (key && (!rw_json_plain(key) || json_object_get(into, json_string_value(key))))
             ubjson_wrong(r, "a key that appears twice, or has a 0 byte");
         json_t *element = ubjson_value(r, mark);
@@ -469,7 +464,7 @@ json_t *rw_ubjson_load(struct rw_source *source)
 {
     const unsigned char *begin = (const unsigned char *)source->text;
     struct reading r = {source, begin, begin + source->n, 0};
-    const int type = ubjson_byte(&r);
+    const int type = (int)ubjson_bytes(&r, 1);
     if (type != '{')
         ubjson_wrong(&r, "expected an object");
     json_t *out = ubjson_value(&r, type);
@@ -608,6 +603,15 @@ const char *rw_xml_attribute(const struct rw_xml *element, const char *name)
         at = value;
     }
     return NULL;
+}
+
+double rw_xml_number(struct rw_source *source, const struct rw_xml *element, const char *text)
+{
+    double out;
+    if (!rw_is_number(text, strlen(text), &out))
+        rw_refuse_line(source, element->line, "<%s>: expected a number, found '%.40s'",
+                       element->name, text);
+    return out;
 }
 
 struct rw_xml *rw_xml_child(const struct rw_xml *element, const char *name)

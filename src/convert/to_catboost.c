@@ -619,10 +619,8 @@ enum {
 
 static double right_reader(const char *text)
 {
-    double value = NAN;
-    int clamped = 0;
-    rw_number_parse_double(text, text + strlen(text), &value, &clamped);
-    return value;
+    double value;
+    return rw_is_number(text, strlen(text), &value) ? value : NAN;
 }
 
 /* digits x 10^exponent, as it is computed there. */

@@ -226,14 +226,6 @@ struct reading {
     uint32_t n_targets;
 };
 
-static double read_number(const struct reading *r, const struct rw_xml *at, const char *text)
-{
-    double out;
-    if (!rw_is_number(text, strlen(text), &out))
-        rw_refuse_line(r->source, at->line, "expected a number, found '%.40s'", text);
-    return out;
-}
-
 /* 1: there is a field of that name, and *of is what is known of its categories. name: or NULL. */
 static int find_column(const struct reading *r, const char *name, uint32_t *column,
                        const struct rw_ens_categories **of)
@@ -355,7 +347,7 @@ static void read_predicate(const struct reading *r, const struct rw_xml *child, 
     const struct rw_ens_categories *of;
     uint32_t index;
     const int is_known = find_column(r, field, &index, &of);
-    const double threshold = kind == 0 ? read_number(r, at, value) : 0;
+    const double threshold = kind == 0 ? rw_xml_number(r->source, at, value) : 0;
     uint32_t category[RW_MAX_CATEGORIES];
     const uint32_t n = set && of ? read_array(r, array, of, category) : 0;
     if (!is_known || (set && !of))
@@ -415,10 +407,10 @@ static void read_node(struct rw_source *source, const void *from, struct rw_ens_
         return;
     }
     if (score)
-        node->value = read_number(r, at, score);
+        node->value = rw_xml_number(r->source, at, score);
     node->has_cover = count != NULL;
     if (count)
-        node->docs = node->hessian = read_number(r, at, count);
+        node->docs = node->hessian = rw_xml_number(r->source, at, count);
     if (read_children(r, at, score != NULL, child) == 0 && score)
         return;
     const char *left = child[0] ? rw_xml_attribute(child[0], "id") : NULL;

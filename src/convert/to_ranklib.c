@@ -96,15 +96,6 @@ static uint32_t read_column(struct rw_source *source, const struct rw_xml *eleme
     return (uint32_t)number;
 }
 
-static double read_number(struct rw_source *source, const struct rw_xml *element, const char *text)
-{
-    double out;
-    if (!rw_is_number(text, strlen(text), &out))
-        rw_refuse_line(source, element->line, "<%s>: expected a number, found '%.40s'",
-                       element->name, text);
-    return out;
-}
-
 /* A leaf is an output alone. The parts of a split stand in a fixed order: RankLib takes its
  * children by position. */
 static void read_split(struct rw_source *source, const void *from, struct rw_ens_node *node,
@@ -129,10 +120,10 @@ static void read_split(struct rw_source *source, const void *from, struct rw_ens
                        "<split>: expected an <output>, or <feature>, <threshold> and two <split>, "
                        "pos left and right");
     } else if (output) {
-        node->value = read_number(source, output, rw_xml_text(output));
+        node->value = rw_xml_number(source, output, rw_xml_text(output));
     } else {
         node->column = read_column(source, part[0]);
-        node->threshold = read_number(source, part[1], rw_xml_text(part[1]));
+        node->threshold = rw_xml_number(source, part[1], rw_xml_text(part[1]));
         child[0] = part[2];
         child[1] = part[3];
     }
@@ -147,7 +138,7 @@ static void read_forest(struct rw_source *source, const struct rw_xml *forest)
             rw_refuse_line(source, at->line, "<%.40s> in <ensemble>; expected a <tree>", at->name);
         else if (!split || at->child != split || split->next)
             rw_refuse_line(source, at->line, "<tree>: expected one <split>");
-        const double factor = weight ? read_number(source, at, weight) : 1;
+        const double factor = weight ? rw_xml_number(source, at, weight) : 1;
         struct rw_ens_tree *tree =
             source->status == RW_OK ? rw_read_tree(source, split, read_split, NULL) : NULL;
         if (tree)

@@ -110,9 +110,9 @@ static void write_again(struct rw_ctx *ctx, const struct rw_model_format *format
     struct rw_put put = {.ctx = ctx};
     struct rw_model *again;
     double before[4], after[4];
-    if (rw_lower(ctx, model, format, &how, &ensemble) < 0)
-        return; /* two names alike, or a cut at the largest float */
-    if (format->write(&ensemble, &put) == RW_OK) {
+    /* two names alike, or a cut at the largest float, may fail */
+    if (rw_lower(ctx, model, format, &how, &ensemble) == RW_OK &&
+        format->write(&ensemble, &put) == RW_OK) {
         rw_put_bytes(&put, "", 1);
         struct rw_source source = {ctx,       "input", put.text, put.n - 1,
                                    &ensemble, RW_OK,   format,   NULL};

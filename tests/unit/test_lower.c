@@ -26,6 +26,7 @@ static void refused(const struct rw_model *model, const char *to, int base, cons
     const struct rw_lowering how = {.base = base, .lossy = 0};
     struct rw_ensemble out;
     cr_assert_eq(rw_lower(ctx, model, convert_format(to), &how, &out), RW_ERR_UNSUPPORTED);
+    rw_ensemble_release(&out);
     cr_assert_str_eq(rw_last_error(ctx), message);
     cr_assert_null(out.tree);
     rw_ctx_free(ctx);

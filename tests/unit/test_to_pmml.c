@@ -253,9 +253,9 @@ Test(to_pmml, nodes_refused)
     refused(ONE("<Node id=\"l0\" score=\"1\" defaultChild=\"l0\"><True/></Node>"), node);
     refused(ONE("<Node id=\"n0\" defaultChild=\"left\"><True/></Node>"), node);
     refused(ONE("<Node id=\"l0\" score=\"one\"><True/></Node>"),
-            "file: line 19: expected a number, found 'one'");
+            "file: line 19: <Node>: expected a number, found 'one'");
     refused(ONE("<Node id=\"l0\" score=\"1e999\"><True/></Node>"),
-            "file: line 19: expected a number, found '1e999'");
+            "file: line 19: <Node>: expected a number, found '1e999'");
     refused(ONE("<Node id=\"l0\" score=\"1\"></Node>"),
             "file: line 19: a <Node> without a comparison or <True/>");
     refused(ONE(LEAF LEAF), "file: line 20: a second root");

@@ -84,6 +84,7 @@ Test(to_solr, a_cut_within_the_slack)
     struct rw_lowering how = {.base = -1, .lossy = 0};
     struct rw_ensemble ensemble;
     cr_assert_eq(rw_lower(ctx, model, convert_format("solr"), &how, &ensemble), RW_ERR_UNSUPPORTED);
+    rw_ensemble_release(&ensemble);
     cr_assert_str_eq(
         rw_last_error(ctx),
         "tree 1, node 1: 'solr' has no threshold that splits values where the cut 1e-20 "
