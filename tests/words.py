@@ -236,7 +236,7 @@ def findings(part, program, lengths):
                 around = text[max(0, found.start() - 40):found.end() + 40]
                 yield name, line, f'{habit} ({cure}): "...{around}..."', text
         if prose and part in LONGEST:
-            for sentence, n in sentences(text):
+            for sentence, n in sentences(text) if not re.match(r'[A-Z][\w-]*: (?:[^.]*, ){4}', text) else ():  # a list
                 lengths.append(n)
                 if n > LONGEST[part]:
                     yield name, line, f'{n} words, at most {LONGEST[part]}: "{sentence[:70]}..."', text
