@@ -774,45 +774,32 @@ static void trees(const struct rw_report *report, FILE *out)
     fputs(report->n_trees ? "</div>\n" : "", out);
 }
 
-static void value_row(FILE *out, const char *name, const char *value)
-{
-    rw_html(out, "<tr><th scope=\"row\">%s</th><td class=\"value\">%1s</td></tr>\n", name, value);
-}
-
-static void number_row(FILE *out, const char *name, uint64_t number)
-{
-    char text[32];
-    snprintf(text, sizeof(text), "%" PRIu64, number);
-    value_row(out, name, text);
-}
+/* A row whose value is of `format`; %1s is a text's. */
+#define VALUE_ROW(format) "<tr><th scope=\"row\">%s</th><td class=\"value\">" format "</td></tr>\n"
 
 static void model(const struct rw_report *report, FILE *out)
 {
     const struct rw_model *model = report->model;
-    char text[96];
     fputs("<div class=\"beside\">\n<table>\n<caption>The model</caption>\n<tbody>\n", out);
-    number_row(out, "trees", (uint64_t)model->n_trees);
-    number_row(out, "leaves", report->n_leaves);
-    number_row(out, "splits", report->n_splits);
-    snprintf(text, sizeof(text), "%d in use, %u in the training set", report->n_features,
-             model->n_features);
-    value_row(out, "features", text);
-    snprintf(text, sizeof(text), model->best_round > 0 ? "%d" : "none: no validation set",
-             model->best_round);
-    value_row(out, "best round", text);
-    value_row(out, "absent features are", model->absent_missing ? "missing" : "0");
-    value_row(out, "rankwood", RW_VERSION);
-    fprintf(out,
-            "<tr><th scope=\"row\">checksum</th><td class=\"value\"><code>%s</code></td></tr>\n"
-            "</tbody></table>\n",
-            report->checksum);
+    rw_html(out, VALUE_ROW("<bdi>%d</bdi>"), "trees", model->n_trees);
+    rw_html(out, VALUE_ROW("<bdi>%lu</bdi>"), "leaves", report->n_leaves);
+    rw_html(out, VALUE_ROW("<bdi>%lu</bdi>"), "splits", report->n_splits);
+    rw_html(out, VALUE_ROW("<bdi>%d in use, %u in the training set</bdi>"), "features",
+            report->n_features, model->n_features);
+    if (model->best_round > 0)
+        rw_html(out, VALUE_ROW("<bdi>%d</bdi>"), "best round", model->best_round);
+    else
+        rw_html(out, VALUE_ROW("%1s"), "best round", "none: no validation set");
+    rw_html(out, VALUE_ROW("%1s"), "absent features are", model->absent_missing ? "missing" : "0");
+    rw_html(out, VALUE_ROW("%1s"), "rankwood", RW_VERSION);
+    rw_html(out, VALUE_ROW("<code>%s</code>") "</tbody></table>\n", "checksum", report->checksum);
     if (model->params.n > 0) {
         fputs("<table class=\"params\">\n<caption>Training parameters</caption>\n<tbody>\n", out);
         for (int32_t i = 0; i < model->params.n; i++) {
             const struct rw_run_param *param = &model->params.param[i];
             char chosen[64];
             snprintf(chosen, sizeof(chosen), "%.40s (auto)", param->value);
-            value_row(out, param->name, param->is_auto ? chosen : param->value);
+            rw_html(out, VALUE_ROW("%1s"), param->name, param->is_auto ? chosen : param->value);
         }
         fputs("</tbody></table>\n", out);
     } else {
