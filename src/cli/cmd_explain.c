@@ -25,9 +25,7 @@ static const struct rw_option options[] = {
 };
 
 struct explained_feature {
-    uint32_t feature;
-    const char *name; /* "" without one; borrowed from the model */
-    double mean;      /* of |SHAP| */
+    double mean; /* of |SHAP| */
     double gain;
     uint64_t n_splits;
 };
@@ -36,8 +34,9 @@ static struct {
     int n_trees, n_top; /* n_top 0: all */
     int has_covers;     /* the model's own */
     struct rw_explainer *explainer;
-    struct explained_feature *feature; /* [n] by id */
+    struct explained_feature *feature; /* [n] of explainer->features, by id */
     int n;
+    double most;                  /* difference of sums of SHAP values from scores */
     struct rw_permuted *permuted; /* [n] if values are */
     double *scores;               /* [documents] */
 } job;
@@ -69,18 +68,15 @@ static void add_rows(const char *title, json_t *rows, const char *columns)
 
 /* ------------------------------------------------------------------ before */
 
-/* What the model has of each feature in use: names, and gains and splits of the first trees. */
+/* Gains and splits of each feature in use, in the first trees. */
 static void list_features(const struct rw_model *model)
 {
     const uint32_t *id = job.explainer->features;
     int *at = rw_need(RW_FEATURE_IDS, sizeof(*at));
     job.n = (int)job.explainer->n_features;
     job.feature = rw_need((size_t)job.n, sizeof(*job.feature));
-    for (int i = 0; i < job.n; i++) {
+    for (int i = 0; i < job.n; i++)
         at[id[i]] = i;
-        job.feature[i] = (struct explained_feature){.feature = id[i],
-                                                    .name = rw_model_feature_name(model, id[i])};
-    }
     for (int t = 0; t < job.n_trees; t++) {
         const struct rw_tree_view tree = rw_model_tree(model, t);
         for (int node = 0; node < tree.n_leaves - 1; node++) {
@@ -109,7 +105,7 @@ static int prepare(struct rw_cli *cli)
     return rw_predict(cli->ctx, cli->model, cli->dataset, job.n_trees, job.scores);
 }
 
-/* ------------------------------------------------------------------ all documents */
+/* ------------------------------------------------------------------ sums */
 
 /* |base + values - score| */
 static double off_by(const double *shap, double score)
@@ -120,110 +116,14 @@ static double off_by(const double *shap, double score)
     return fabs(sum - score);
 }
 
-/* Takes each document with its SHAP values, which may be changed. most: written, the largest
- * difference of sums. */
-static int explain_all(struct rw_cli *cli, double *most,
-                       void (*take)(const struct rw_cli *cli, uint32_t query, uint32_t doc,
-                                    double *shap))
-{
-    const uint32_t *offset = rw_dataset_query_offsets(cli->dataset);
-    const uint32_t n_docs = rw_dataset_n_docs(cli->dataset);
-    double *values = rw_need((size_t)PIECE_DOCS * (size_t)job.n, sizeof(*values));
-    *most = 0.0;
-    rw_progress_start();
-    for (uint32_t doc = 0, end = 0, query = 0; doc < n_docs; doc++) {
-        const uint32_t begin = end;
-        double *shap = values + (size_t)(doc % PIECE_DOCS) * (size_t)job.n;
-        if (doc == begin) {
-            end += n_docs - begin < PIECE_DOCS ? n_docs - begin : PIECE_DOCS;
-            RW_STEP(rw_explainer_run(cli->ctx, job.explainer, cli->dataset, begin, end - begin,
-                                     values, NULL));
-            rw_progress_show((int)end, (int)n_docs, 1);
-        }
-        while (doc >= offset[query + 1])
-            query++;
-        const double off = off_by(shap, job.scores[doc]);
-        *most = off > *most ? off : *most;
-        take(cli, query, doc, shap);
-    }
-    rw_progress_end();
-    return 0;
-}
-
 /* A sum that is too far off is a bug, and reported as one. */
-static int check_sums(double most)
+static int check_sums(void)
 {
-    if (most <= job.explainer->bound)
+    if (job.most <= job.explainer->bound)
         return 0;
     rw_msg_error("SHAP values add up to a score that is %g off, over the bound %g; please report",
-                 most, job.explainer->bound);
+                 job.most, job.explainer->bound);
     return RW_EXIT_FAILURE;
-}
-
-/* value: of the metric; most: the largest difference of sums. */
-static int print_summary(struct rw_cli *cli, double value, double most)
-{
-    const double base = job.explainer->base, bound = job.explainer->bound;
-    const char *metric = rw_params_get(cli->params, "metric");
-    char conventions[512] = "";
-    json_t *features = json_array();
-    RW_STEP(rw_eval_conventions(cli->ctx, rw_params_eval(cli->params), conventions,
-                                sizeof(conventions)));
-    for (int i = 0; i < job.n; i++) {
-        const struct explained_feature *one = &job.feature[i];
-        json_t *row = rw_result_add(features, "feature:u name:s mean_abs_shap:n gain:n splits:l",
-                                    one->feature, one->name, one->mean, one->gain, one->n_splits);
-        if (repeats > 0)
-            rw_result_set(row, "loss:n deviation:n", job.permuted[i].loss,
-                          job.permuted[i].deviation);
-    }
-    rw_result_sort(features, "mean_abs_shap", "feature");
-    json_t *document = rw_result_row(
-        "base:n covers:s largest_difference:n bound:n documents:u permutations:i features:O", base,
-        covers(), most, bound, rw_dataset_n_docs(cli->dataset), (int)repeats, features);
-    add_base(cli);
-    rw_result_line("sums    base + SHAP values differ from scores by %.2g at most (bound: %.2g)",
-                   most, bound);
-    if (repeats > 0) {
-        rw_result_set(document, "metric:s value:n conventions:s", metric, value, conventions);
-        rw_result_line("%-7s %s; a feature's loss: the mean of %llu permutation%s of its values",
-                       metric, rw_figure(value), repeats, repeats == 1 ? "" : "s");
-    }
-    add_rows("features by mean |SHAP|", features,
-             repeats > 0
-                 ? "mean_abs_shap=mean |SHAP|;gain=gain %=%;splits;loss;deviation;feature;name"
-                 : "mean_abs_shap=mean |SHAP|;gain=gain %=%;splits;feature;name");
-    if (repeats > 0)
-        rw_result_line("%s", conventions);
-    rw_result_print(cli, document);
-    return check_sums(most);
-}
-
-static void add_to_means(const struct rw_cli *cli, uint32_t query, uint32_t doc, double *shap)
-{
-    (void)cli;
-    (void)query;
-    (void)doc;
-    for (int i = 0; i < job.n; i++)
-        job.feature[i].mean += fabs(shap[i]);
-}
-
-static int summarise(struct rw_cli *cli)
-{
-    double most, value = 0.0;
-    RW_STEP(explain_all(cli, &most, add_to_means));
-    for (int i = 0; i < job.n; i++)
-        job.feature[i].mean /= rw_dataset_n_docs(cli->dataset);
-    if (repeats > 0) {
-        job.permuted = rw_need((size_t)job.n, sizeof(*job.permuted));
-        RW_STEP(rw_progress_follow(cli->ctx));
-        const int n = rw_permutation_importance(cli->ctx, rw_params_eval(cli->params), cli->model,
-                                                job.n_trees, cli->dataset, (int)repeats, &value,
-                                                job.permuted, job.n);
-        if (n < 0)
-            return n;
-    }
-    return print_summary(cli, value, most);
 }
 
 /* ------------------------------------------------------------------ a line a document */
@@ -246,7 +146,7 @@ static void write_top(const struct rw_cli *cli, double *shap)
             best = fabs(shap[i]) > fabs(shap[best]) ? i : best;
         if (shap[best] == 0.0)
             break;
-        fprintf(cli->out.file, "\t%u:%s", job.feature[best].feature, rw_exact(shap[best]));
+        fprintf(cli->out.file, "\t%u:%s", job.explainer->features[best], rw_exact(shap[best]));
         shap[best] = 0.0;
     }
 }
@@ -260,7 +160,7 @@ static void write_doc_head(const struct rw_cli *cli)
         fprintf(out, "{\"base\":%s,\"bound\":%.17g,\"covers\":\"%s\",\n\"features\":[", base,
                 job.explainer->bound, covers());
         for (int i = 0; i < job.n; i++)
-            fprintf(out, "%s%u", i ? "," : "", job.feature[i].feature);
+            fprintf(out, "%s%u", i ? "," : "", job.explainer->features[i]);
         fputs("],\n\"documents\":[", out);
         return;
     }
@@ -268,7 +168,7 @@ static void write_doc_head(const struct rw_cli *cli)
         fprintf(out, "# SHAP values; base %s; covers: %s\n", base, covers());
     fputs(is_csv ? "query,document,score" : "query\tdocument\tscore", out);
     for (int i = 0; i < job.n && job.n_top == 0; i++)
-        fprintf(out, "%c%u", is_csv ? ',' : '\t', job.feature[i].feature);
+        fprintf(out, "%c%u", is_csv ? ',' : '\t', job.explainer->features[i]);
     fputs(job.n_top ? "\tfeature:value\n" : "\n", out);
 }
 
@@ -304,14 +204,103 @@ static void write_doc(const struct rw_cli *cli, uint32_t query, uint32_t doc, do
     fputc('\n', out);
 }
 
+/* Writes each document, or adds it to the means. */
+static int explain_all(struct rw_cli *cli)
+{
+    const uint32_t *offset = rw_dataset_query_offsets(cli->dataset);
+    const uint32_t n_docs = rw_dataset_n_docs(cli->dataset);
+    double *values = rw_need((size_t)PIECE_DOCS * (size_t)job.n, sizeof(*values));
+    rw_progress_start();
+    for (uint32_t doc = 0, end = 0, query = 0; doc < n_docs; doc++) {
+        const uint32_t begin = end;
+        double *shap = values + (size_t)(doc % PIECE_DOCS) * (size_t)job.n;
+        if (doc == begin) {
+            end += n_docs - begin < PIECE_DOCS ? n_docs - begin : PIECE_DOCS;
+            RW_STEP(rw_explainer_run(cli->ctx, job.explainer, cli->dataset, begin, end - begin,
+                                     values, NULL));
+            rw_progress_show((int)end, (int)n_docs, 1);
+        }
+        while (doc >= offset[query + 1])
+            query++;
+        const double off = off_by(shap, job.scores[doc]);
+        job.most = off > job.most ? off : job.most;
+        if (documents)
+            write_doc(cli, query, doc, shap);
+        for (int i = 0; i < job.n && !documents; i++)
+            job.feature[i].mean += fabs(shap[i]);
+    }
+    rw_progress_end();
+    return 0;
+}
+
 static int each_document(struct rw_cli *cli)
 {
-    double most;
     write_doc_head(cli);
-    RW_STEP(explain_all(cli, &most, write_doc));
+    RW_STEP(explain_all(cli));
     if (cli->format == RW_FORMAT_JSON)
         fputs("\n]}\n", cli->out.file);
-    return check_sums(most);
+    return check_sums();
+}
+
+/* ------------------------------------------------------------------ all documents */
+
+/* value: of the metric. */
+static int print_summary(struct rw_cli *cli, double value)
+{
+    const double base = job.explainer->base, bound = job.explainer->bound;
+    const char *metric = rw_params_get(cli->params, "metric");
+    const uint32_t *id = job.explainer->features;
+    char conventions[512] = "";
+    json_t *features = json_array();
+    RW_STEP(rw_eval_conventions(cli->ctx, rw_params_eval(cli->params), conventions,
+                                sizeof(conventions)));
+    for (int i = 0; i < job.n; i++) {
+        const struct explained_feature *one = &job.feature[i];
+        json_t *row = rw_result_add(features, "feature:u name:s mean_abs_shap:n gain:n splits:l",
+                                    id[i], rw_model_feature_name(cli->model, id[i]), one->mean,
+                                    one->gain, one->n_splits);
+        if (repeats > 0)
+            rw_result_set(row, "loss:n deviation:n", job.permuted[i].loss,
+                          job.permuted[i].deviation);
+    }
+    rw_result_sort(features, "mean_abs_shap", "feature");
+    json_t *document = rw_result_row(
+        "base:n covers:s largest_difference:n bound:n documents:u permutations:i features:O", base,
+        covers(), job.most, bound, rw_dataset_n_docs(cli->dataset), (int)repeats, features);
+    add_base(cli);
+    rw_result_line("sums    base + SHAP values differ from scores by %.2g at most (bound: %.2g)",
+                   job.most, bound);
+    if (repeats > 0) {
+        rw_result_set(document, "metric:s value:n conventions:s", metric, value, conventions);
+        rw_result_line("%-7s %s; a feature's loss: the mean of %llu permutation%s of its values",
+                       metric, rw_figure(value), repeats, repeats == 1 ? "" : "s");
+    }
+    add_rows("features by mean |SHAP|", features,
+             repeats > 0
+                 ? "mean_abs_shap=mean |SHAP|;gain=gain %=%;splits;loss;deviation;feature;name"
+                 : "mean_abs_shap=mean |SHAP|;gain=gain %=%;splits;feature;name");
+    if (repeats > 0)
+        rw_result_line("%s", conventions);
+    rw_result_print(cli, document);
+    return check_sums();
+}
+
+static int summarise(struct rw_cli *cli)
+{
+    double value = 0.0;
+    RW_STEP(explain_all(cli));
+    for (int i = 0; i < job.n; i++)
+        job.feature[i].mean /= rw_dataset_n_docs(cli->dataset);
+    if (repeats > 0) {
+        job.permuted = rw_need((size_t)job.n, sizeof(*job.permuted));
+        RW_STEP(rw_progress_follow(cli->ctx));
+        const int n = rw_permutation_importance(cli->ctx, rw_params_eval(cli->params), cli->model,
+                                                job.n_trees, cli->dataset, (int)repeats, &value,
+                                                job.permuted, job.n);
+        if (n < 0)
+            return n;
+    }
+    return print_summary(cli, value);
 }
 
 /* ------------------------------------------------------------------ one document, or two */
@@ -368,7 +357,8 @@ static int fill_side(struct rw_cli *cli, uint32_t query, struct side *one)
     one->value = rw_need((size_t)job.n, sizeof(*one->value));
     one->leaf = rw_need((size_t)job.n_trees, sizeof(*one->leaf));
     RW_STEP(rw_explainer_run(ctx, job.explainer, cli->dataset, one->doc, 1, one->shap, one->leaf));
-    return check_sums(off_by(one->shap, one->score));
+    job.most = off_by(one->shap, one->score);
+    return check_sums();
 }
 
 static double leaf_of(const struct rw_cli *cli, int s, int tree)
@@ -400,15 +390,16 @@ static json_t *add_shares(const char *title, const char *of, json_t *rows, const
 }
 
 /* Adds the features that have a share. */
-static json_t *add_features(void)
+static json_t *add_features(const struct rw_cli *cli)
 {
+    const uint32_t *id = job.explainer->features;
     const int two = docs.n == 2;
     const struct side *a = &side[0], *b = &side[docs.n - 1];
     json_t *rows = json_array();
     for (int i = 0; i < job.n; i++) {
         if (a->shap[i] != 0.0 || b->shap[i] != 0.0)
             without_b(rw_result_add(rows, "feature:u name:s share:n a:n b:n value_a:n value_b:n",
-                                    job.feature[i].feature, job.feature[i].name,
+                                    id[i], rw_model_feature_name(cli->model, id[i]),
                                     a->shap[i] - (two ? b->shap[i] : 0.0), a->shap[i], b->shap[i],
                                     (double)a->value[i], (double)b->value[i]));
     }
@@ -457,7 +448,7 @@ static void print_pair(const struct rw_cli *cli, uint32_t query)
                        : margin < 0 ? "below"
                                     : "tied with");
     add_base(cli);
-    json_t *features = add_features(), *of_trees = add_trees(cli);
+    json_t *features = add_features(cli), *of_trees = add_trees(cli);
     const int n_of_one_leaf = job.n_trees - (int)json_array_size(of_trees);
     if (two)
         rw_result_line("in %d of %d trees A and B fall into one leaf", n_of_one_leaf, job.n_trees);
@@ -477,7 +468,7 @@ static int explain_pair(struct rw_cli *cli)
     }
     float *column = rw_need(rw_dataset_n_docs(cli->dataset), sizeof(*column));
     for (int i = 0; i < job.n; i++) {
-        rw_dataset_feature(cli->dataset, job.feature[i].feature, NAN, column);
+        rw_dataset_feature(cli->dataset, job.explainer->features[i], NAN, column);
         for (int s = 0; s < docs.n; s++)
             side[s].value[i] = column[side[s].doc];
     }
