@@ -148,37 +148,37 @@ static int check(struct rw_cli *cli)
 
 /* ------------------------------------------------------------------ the work */
 
-static struct rw_comparison **comparison; /* [n_metrics][systems.n - 1] */
+static struct rw_comparison **comparison; /* [n_metrics][n_others] */
+static int n_metrics, n_others;           /* n_others: all systems but the first */
 
 /* Compares by each metric alone, with the same seed: a metric's figures do not depend on which
  * others there are. */
-static int compare_all(struct rw_cli *cli, int *n_metrics)
+static int compare_all(struct rw_cli *cli)
 {
     const struct rw_list metrics = rw_list_of(rw_params_get(cli->params, "metric"));
-    const int n = systems.n - 1;
-    *n_metrics = metrics.n;
-    comparison = rw_need((size_t)(metrics.n * n), sizeof(struct rw_comparison *));
+    n_metrics = metrics.n;
+    n_others = systems.n - 1;
+    comparison = rw_need((size_t)(metrics.n * n_others), sizeof(struct rw_comparison *));
     for (int m = 0; m < metrics.n; m++) {
         RW_STEP(rw_params_set(cli->ctx, cli->params, "metric", metrics.text[m]));
         struct rw_eval_params how = *rw_params_eval(cli->params);
         how.like = like;
-        for (int i = 0; i < n; i++)
+        for (int i = 0; i < n_others; i++)
             RW_STEP(rw_compare(cli->ctx, &how, dataset, scores[0], scores[1 + i], groups_file,
-                               &comparison[m * n + i]));
+                               &comparison[m * n_others + i]));
     }
     return 0;
 }
 
-static void warn_ties(int n_metrics)
+static void warn_ties(void)
 {
-    const int n = systems.n - 1;
-    for (int i = 0; i < n * n_metrics; i++) {
+    for (int i = 0; i < n_others * n_metrics; i++) {
         const struct rw_comparison *of = comparison[i];
-        if (i % n == 0)
+        if (i % n_others == 0)
             rw_load_warn_moved(is_many() ? systems.text[0] : "a", of->metric, of->ties_moved_a,
                                RW_TIES_ADVICE);
-        rw_load_warn_moved(is_many() ? systems.text[1 + i % n] : "b", of->metric, of->ties_moved_b,
-                           RW_TIES_ADVICE);
+        rw_load_warn_moved(is_many() ? systems.text[1 + i % n_others] : "b", of->metric,
+                           of->ties_moved_b, RW_TIES_ADVICE);
     }
 }
 
@@ -231,7 +231,7 @@ static json_t *compared_document(const struct rw_comparison *of, json_t *rows, j
 }
 
 /* Returns the document: one metric's object, or an array of several. */
-static json_t *add_two(int n_metrics)
+static json_t *add_two(void)
 {
     const int n_groups = comparison[0]->n_groups;
     static json_t *all;
@@ -260,18 +260,18 @@ static json_t *add_two(int n_metrics)
 }
 
 /* A row a system, a column a metric, as a paper has it. */
-static void add_pivot(const double *p, int n_metrics)
+static void add_pivot(const double *p)
 {
-    const int n = systems.n - 1;
     const char *columns = "system";
     json_t *rows = json_array();
     for (int m = 0; m < n_metrics; m++)
-        columns = rw_text("%s;%s==*", columns, comparison[m * n]->metric);
-    for (int s = 0; s <= n; s++) {
+        columns = rw_text("%s;%s==*", columns, comparison[m * n_others]->metric);
+    for (int s = 0; s <= n_others; s++) {
         json_t *row = rw_result_add(rows, "system:s", systems.text[s]);
         for (int m = 0; m < n_metrics; m++) {
-            const struct rw_comparison *of = comparison[m * n + (s ? s - 1 : 0)];
-            const double mean = s ? of->all.mean_b : of->all.mean_a, at = s ? p[m * n + s - 1] : 1;
+            const struct rw_comparison *of = comparison[m * n_others + (s ? s - 1 : 0)];
+            const double mean = s ? of->all.mean_b : of->all.mean_a,
+                         at = s ? p[m * n_others + s - 1] : 1;
             const char *cell = isnan(mean) ? "-"
                                            : rw_text("%.4f%s", mean,
                                                      at < .01   ? "**"
@@ -288,28 +288,27 @@ static void add_pivot(const double *p, int n_metrics)
 /* Adds the baseline's row and the others', which are returned. */
 static json_t *others_of(json_t *rows, const double *p, int metric)
 {
-    const int n = systems.n - 1;
-    const struct rw_comparison *first = comparison[metric * n];
+    const struct rw_comparison *first = comparison[metric * n_others];
     json_t *others = json_array();
     rw_result_add(rows, "metric:s queries:u system:s mean:n", first->metric, first->all.n_queries,
                   systems.text[0], first->all.mean_a);
-    for (int i = 0; i < n; i++) {
-        const struct rw_compared *all = &comparison[metric * n + i]->all;
+    for (int i = 0; i < n_others; i++) {
+        const struct rw_compared *all = &comparison[metric * n_others + i]->all;
         json_t *row = rw_result_add(
             others,
             "system:s mean:n difference:n low:n high:n p:n p_corrected:n better:u equal:u worse:u",
             systems.text[1 + i], all->mean_b, all->difference, all->low, all->high, all->p,
-            p[metric * n + i], all->n_wins, all->n_ties, all->n_losses);
+            p[metric * n_others + i], all->n_wins, all->n_ties, all->n_losses);
         add_row(rows, row, first, all->n_queries);
     }
     return others;
 }
 
 /* Returns the document. */
-static int add_many(const struct rw_cli *cli, int n_metrics, json_t **document)
+static int add_many(const struct rw_cli *cli, json_t **document)
 {
-    const int n = systems.n - 1, n_tests = n * n_metrics;
-    double *p = rw_need((size_t)n_tests, sizeof(*p)); /* [n_metrics][n] corrected or not */
+    const int n_tests = n_others * n_metrics;
+    double *p = rw_need((size_t)n_tests, sizeof(*p)); /* [n_metrics][n_others] corrected or not */
     static json_t *rows;                              /* LaTeX has none of them */
     json_t *metrics = json_array();
     rows = json_array();
@@ -319,7 +318,7 @@ static int add_many(const struct rw_cli *cli, int n_metrics, json_t **document)
         RW_STEP(rw_holm(cli->ctx, p, n_tests));
     rw_result_line("baseline  %s", systems.text[0]);
     if (cli->format == RW_FORMAT_LATEX)
-        add_pivot(p, n_metrics);
+        add_pivot(p);
     else
         rw_result_rows(NULL, rows,
                        correct == HOLM ? "metric;system;queries;mean;difference=" INTERVAL
@@ -327,7 +326,7 @@ static int add_many(const struct rw_cli *cli, int n_metrics, json_t **document)
                                        : "metric;system;queries;mean;difference=" INTERVAL
                                          "-p_corrected;" COUNTS);
     for (int m = 0; m < n_metrics; m++) {
-        const struct rw_comparison *first = comparison[m * n];
+        const struct rw_comparison *first = comparison[m * n_others];
         rw_result_add(metrics,
                       "metric:s lower_is_better:b queries:u baseline:n systems:o conventions:s",
                       first->metric, first->lower_is_better, first->all.n_queries,
@@ -348,14 +347,13 @@ static int add_many(const struct rw_cli *cli, int n_metrics, json_t **document)
 
 /* RW_EXIT_BELOW, and an error for each, where the interval of an improvement begins below `least`.
  * An improvement is the difference, or its opposite where lower is better. */
-static int gate(int n_metrics)
+static int gate(void)
 {
-    const int n = systems.n - 1;
     int code = RW_EXIT_OK;
-    for (int i = 0; i < n * n_metrics; i++) {
+    for (int i = 0; i < n_others * n_metrics; i++) {
         const struct rw_comparison *of = comparison[i];
         const double worst = of->lower_is_better ? -of->all.high : of->all.low;
-        const char *system = systems.text[1 + i % n];
+        const char *system = systems.text[1 + i % n_others];
         if (worst >= least)
             continue;
         code = RW_EXIT_BELOW;
@@ -375,16 +373,15 @@ static int gate(int n_metrics)
 static int run(struct rw_cli *cli)
 {
     json_t *document;
-    int n_metrics;
     RW_STEP(load_and_score(cli));
-    RW_STEP(compare_all(cli, &n_metrics));
-    warn_ties(n_metrics);
+    RW_STEP(compare_all(cli));
+    warn_ties();
     if (is_many())
-        RW_STEP(add_many(cli, n_metrics, &document));
+        RW_STEP(add_many(cli, &document));
     else
-        document = add_two(n_metrics);
+        document = add_two();
     rw_result_print(cli, document);
-    return rw_is_given(cli, "fail-below") ? gate(n_metrics) : 0;
+    return rw_is_given(cli, "fail-below") ? gate() : 0;
 }
 
 const struct rw_command rw_cmd_compare = {

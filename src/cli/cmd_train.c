@@ -290,7 +290,6 @@ static void print_plan(const struct rw_cli *cli, const struct rw_plan *plan)
 /* ------------------------------------------------------------------ rounds */
 
 static struct {
-    struct rw_cli *cli; /* borrowed */
     struct rw_checkpoints checkpoints;
     int rounds_run;
     int is_kept;   /* the model, what there is of it, or a checkpoint is written: the log is kept */
@@ -299,10 +298,10 @@ static struct {
 } job;
 
 /* Space for the model with one more tree is taken in time, more than that if there is enough. */
-static void reserve(const struct rw_round *round)
+static void reserve(struct rw_cli *cli, const struct rw_round *round)
 {
-    struct rw_ctx *ctx = job.cli->ctx;
-    struct rw_out_file *out = &job.cli->out;
+    struct rw_ctx *ctx = cli->ctx;
+    struct rw_out_file *out = &cli->out;
     const uint64_t needed = round->next_model_bytes;
     if (needed <= out->n_reserved || job.disk_full)
         return;
@@ -346,7 +345,6 @@ static int on_round(void *user, const struct rw_round *round)
     json_t *values = train_log.file ? json_object() : NULL;
     int at = snprintf(line, sizeof(line), "round %d/%d  %.3f s", round->round, round->n_rounds,
                       round->ms / 1e3);
-    (void)user;
     job.rounds_run = round->round;
     for (int i = 0; i < round->n_metrics; i++) {
         const struct rw_metric_value *metric = &round->metrics[i];
@@ -379,7 +377,7 @@ static int on_round(void *user, const struct rw_round *round)
                                  round->ms_histograms, round->ms_splits, round->ms_partition,
                                  round->ms_scores, round->ms_metrics));
     }
-    reserve(round);
+    reserve(user, round);
     rw_progress_show(round->round, round->n_rounds, round->n_docs);
     return 0;
 }
@@ -807,7 +805,6 @@ static int print_config(struct rw_cli *cli)
 static int run(struct rw_cli *cli)
 {
     enum { BLOCK = 4096 };
-    job.cli = cli;
     if (plan_only)
         return plan(cli);
     if (config_only)
