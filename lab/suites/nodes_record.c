@@ -102,7 +102,7 @@ static int grow(struct rw_asked *asked, const struct rw_grow_rules *rules)
 out:
     rw_mem_free(leaf_slot);
     rw_tree_release(&tree);
-    rw_grower_free(grower);
+    rw_free(grower);
     return status;
 }
 

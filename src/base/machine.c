@@ -58,14 +58,18 @@ struct place {
 };
 typedef void look_fn(const struct place *place, void *out);
 
-/* A file of the group: its first line. */
+/* A file of the group; NULL: there is none. */
+static FILE *open_in(const struct place *place, const char *name, char path[RW_LIMIT_PATH])
+{
+    const int n = snprintf(path, RW_LIMIT_PATH, "%s/%s", place->folder, name);
+    return n < RW_LIMIT_PATH ? open_at(place->root, path) : NULL;
+}
+
+/* Its first line. */
 static int read_line(const struct place *place, const char *name, char *line, int size,
                      char path[RW_LIMIT_PATH])
 {
-    const int n = snprintf(path, RW_LIMIT_PATH, "%s/%s", place->folder, name);
-    if (n >= RW_LIMIT_PATH)
-        return 0;
-    FILE *file = open_at(place->root, path);
+    FILE *file = open_in(place, name, path);
     const int there = next_line(file, line, size);
     close_file(file);
     return there;
@@ -225,9 +229,7 @@ static uint64_t file_bytes(const struct place *place)
                                             {"inactive_file ", "active_file "}};
     char path[RW_LIMIT_PATH], line[128];
     uint64_t sum = 0, number;
-    if (snprintf(path, sizeof(path), "%s/memory.stat", place->folder) >= (int)sizeof(path))
-        return 0;
-    FILE *file = open_at(place->root, path);
+    FILE *file = open_in(place, "memory.stat", path);
     while (next_line(file, line, sizeof(line))) {
         for (int i = 0; i < 2; i++) {
             const char *name = names[place->version - 1][i];

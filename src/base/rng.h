@@ -30,34 +30,22 @@ struct rw_philox {
     uint32_t word[4];
 };
 
-static inline struct rw_philox rw_philox4x32_10(struct rw_philox counter, uint32_t key0,
-                                                uint32_t key1)
-{
-    for (int round = 0; round < 10; round++) {
-        const uint64_t a = (uint64_t)0xD2511F53u * counter.word[0];
-        const uint64_t b = (uint64_t)0xCD9E8D57u * counter.word[2];
-        struct rw_philox next;
-        next.word[0] = (uint32_t)(b >> 32) ^ counter.word[1] ^ key0;
-        next.word[1] = (uint32_t)b;
-        next.word[2] = (uint32_t)(a >> 32) ^ counter.word[3] ^ key1;
-        next.word[3] = (uint32_t)a;
-        counter = next;
-        key0 += 0x9E3779B9u;
-        key1 += 0xBB67AE85u;
-    }
-    return counter;
-}
-
-/* All four words for (seed, item, tree, stream). */
+/* All four words for (seed, item, tree, stream): Philox's counter is the last three, its key the
+ * seed. */
 static inline struct rw_philox rw_random4(uint64_t seed, uint64_t item, uint32_t tree,
                                           uint32_t stream)
 {
-    struct rw_philox counter;
-    counter.word[0] = (uint32_t)item;
-    counter.word[1] = (uint32_t)(item >> 32);
-    counter.word[2] = tree;
-    counter.word[3] = stream;
-    return rw_philox4x32_10(counter, (uint32_t)seed, (uint32_t)(seed >> 32));
+    struct rw_philox w = {{(uint32_t)item, (uint32_t)(item >> 32), tree, stream}};
+    uint32_t key0 = (uint32_t)seed, key1 = (uint32_t)(seed >> 32);
+    for (int round = 0; round < 10; round++) {
+        const uint64_t a = (uint64_t)0xD2511F53u * w.word[0];
+        const uint64_t b = (uint64_t)0xCD9E8D57u * w.word[2];
+        w = (struct rw_philox){{(uint32_t)(b >> 32) ^ w.word[1] ^ key0, (uint32_t)b,
+                                (uint32_t)(a >> 32) ^ w.word[3] ^ key1, (uint32_t)a}};
+        key0 += 0x9E3779B9u;
+        key1 += 0xBB67AE85u;
+    }
+    return w;
 }
 
 /* The first word: what training uses. */

@@ -636,7 +636,7 @@ static void booster_release(struct booster *b)
     rw_arena_free(&b->features.arena);
     rw_eval_sets_release(&b->eval_sets);
     rw_engine_close(b->engine);
-    rw_grower_free(b->grower);
+    rw_free(b->grower);
     rw_gradients_free(b->gradients);
     rw_model_free(b->model);
     rw_sets_release(&b->in);

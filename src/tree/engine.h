@@ -171,7 +171,7 @@ struct rw_engine_ops {
     int (*allow)(struct rw_engine *, const int32_t *slots, int n, const uint32_t *features);
     int (*histograms)(struct rw_engine *, const struct rw_sibling *, int n);
     /* Nobody will ask for what needs the histograms of these slots: neither for their splits nor
-     * for their children's histograms. NULL: the engine has room for all. */
+     * for their children's histograms. */
     int (*forget)(struct rw_engine *, const int32_t *slots, int n);
     /* Begins what best_splits waits for, which comes next and is of the same slots, so that there
      * is time for other work between the two. NULL: best_splits does it all. */

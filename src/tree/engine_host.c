@@ -29,13 +29,12 @@ int rw_host_new(struct rw_host *host, void **out, size_t n, size_t size, int raw
     if (host->memory.plan)
         return RW_OK;
     *out = NULL;
-    RW_TRY(RW_GROW(ctx, host->memory.owned, host->memory.room, host->memory.n_owned + 1));
-    if (host->memory.alloc)
-        RW_TRY(host->memory.alloc(&host->base, out, n * size));
-    else
+    if (!host->memory.alloc) {
         RW_TRY((raw ? rw_mem_new_raw : rw_mem_new)(ctx, out, n, size));
-    host->memory.owned[host->memory.n_owned++] = *out;
-    if (host->memory.alloc && !raw)
+        return rw_arena_own(ctx, &host->memory.arena, *out, rw_mem_free);
+    }
+    RW_TRY(host->memory.alloc(&host->base, out, n * size));
+    if (!raw)
         memset(*out, 0, n * size);
     return RW_OK;
 }
@@ -44,13 +43,7 @@ void rw_host_release(struct rw_host *host)
 {
     for (int i = RW_MAX_SETS - 1; i >= 0; i--)
         rw_bins_free(host->set[i].bins);
-    for (size_t i = 0; i < host->memory.n_owned; i++) {
-        if (!host->memory.alloc)
-            rw_mem_free(host->memory.owned[i]);
-        else if (host->memory.free)
-            host->memory.free(&host->base, host->memory.owned[i]);
-    }
-    rw_mem_free(host->memory.owned);
+    rw_arena_free(&host->memory.arena);
 }
 
 /* ---- loading ---- */
@@ -301,37 +294,31 @@ static void add_drawn(struct drawn *drawn, uint32_t n_kept, uint32_t item, uint3
     }
 }
 
-/* Items first, first + 1, ..., or item[i]. */
-static struct drawn draw(uint8_t *kept, uint32_t n, uint32_t first, const uint32_t *item,
-                         uint64_t threshold, uint64_t seed, uint32_t tree, uint32_t stream)
+void rw_host_draw_features(const struct rw_engine *engine, uint32_t tree, uint8_t *kept)
 {
+    const struct rw_engine_rules *rules = &engine->rules;
+    const struct rw_cuts *cuts = engine->cuts;
     struct drawn drawn = none_drawn;
-    for (uint32_t i = 0; i < n; i++) {
-        const uint32_t random = rw_random(seed, item ? item[i] : first + i, tree, stream);
-        kept[i] = random < threshold;
-        add_drawn(&drawn, kept[i], i, random);
+    for (uint32_t f = 0; f < cuts->n_features; f++) {
+        const uint32_t random =
+            rw_random(rules->seed, cuts->feature[f], tree, RW_STREAM_SAMPLE_FEATURE);
+        kept[f] = random < rules->feature_threshold;
+        add_drawn(&drawn, kept[f], f, random);
     }
-    return drawn;
-}
-
-void rw_host_draw(uint8_t *kept, uint32_t n, const uint32_t *item, uint64_t threshold,
-                  uint64_t seed, uint32_t tree, uint32_t stream)
-{
-    const struct drawn drawn = draw(kept, n, 0, item, threshold, seed, tree, stream);
-    if (n > 0 && drawn.n_kept == 0)
+    if (cuts->n_features > 0 && drawn.n_kept == 0)
         kept[drawn.lowest] = 1;
 }
 
-/* Where no worker has kept an item, the lowest of all is. first: the number of this worker's. */
+/* Where no worker has kept an item, the lowest of all is. first: the number of this worker's first;
+ * *item: which of this worker's is that one; UINT32_MAX: none. */
 static int keep_lowest(struct rw_engine *engine, const struct drawn *drawn, uint32_t first,
-                       uint8_t *kept)
+                       uint32_t *item)
 {
     const uint32_t lowest = drawn->lowest;
     int keep;
     RW_TRY(rw_workers_keep_one(engine, drawn->n_kept, drawn->lowest_random,
                                lowest == UINT32_MAX ? lowest : first + lowest, &keep));
-    if (keep && lowest != UINT32_MAX)
-        kept[lowest] = 1;
+    *item = keep ? lowest : UINT32_MAX;
     return RW_OK;
 }
 
@@ -373,38 +360,46 @@ static int draw_some_docs(void *user, struct rw_share *share)
 static int draw_docs(struct rw_host *host)
 {
     struct doc_job job = {host, none_drawn};
+    uint32_t lowest;
     if (!host->query_sampled)
         return RW_OK;
     for (uint32_t q = 0; q < host->n_queries; q++)
         host->query_sampled[q] = host->sampled[host->query_offset[q]];
     rw_parallel(host->base.ctx, threads_of(host, PARALLEL_SAMPLED_DOCS), host->base.n_docs[0], 0,
                 draw_some_docs, &job);
-    return keep_lowest(&host->base, &job.drawn, host->base.first_doc, host->sampled);
+    RW_TRY(keep_lowest(&host->base, &job.drawn, host->base.first_doc, &lowest));
+    if (lowest != UINT32_MAX)
+        host->sampled[lowest] = 1;
+    return RW_OK;
+}
+
+static void sample_query(struct rw_host *host, uint32_t q, int keep)
+{
+    const uint32_t first = host->query_offset[q];
+    memset(host->sampled + first, keep, host->query_offset[q + 1] - first);
 }
 
 /* What the tree begun sees: sampled, query_sampled and feature_sampled. */
 static int draw_samples(struct rw_host *host)
 {
     const struct rw_engine_rules *rules = &host->base.rules;
-    const struct rw_cuts *cuts = host->set[0].bins->cuts;
-    rw_host_draw(host->feature_sampled, cuts->n_features, cuts->feature, rules->feature_threshold,
-                 rules->seed, host->tree, RW_STREAM_SAMPLE_FEATURE);
+    rw_host_draw_features(&host->base, host->tree, host->feature_sampled);
     if (rules->query_threshold > UINT32_MAX) {
         memset(host->sampled, 1, host->base.n_docs[0]);
         return draw_docs(host);
     }
-    /* drawn into the first bytes, then spread from the last query to the first: query q's first
-     * document is at q or after it, so nothing is overwritten before it is read */
-    uint8_t *kept = host->sampled;
-    const struct drawn drawn =
-        draw(kept, host->n_queries, host->base.first_query, NULL, rules->query_threshold,
-             rules->seed, host->tree, RW_STREAM_SAMPLE_QUERY);
-    RW_TRY(keep_lowest(&host->base, &drawn, host->base.first_query, kept));
-    for (uint32_t q = host->n_queries; q-- > 0;) {
-        const uint8_t keep = kept[q];
-        const uint32_t first = host->query_offset[q];
-        memset(host->sampled + first, keep, host->query_offset[q + 1] - first);
+    struct drawn drawn = none_drawn;
+    uint32_t lowest;
+    for (uint32_t q = 0; q < host->n_queries; q++) {
+        const uint32_t random =
+            rw_random(rules->seed, host->base.first_query + q, host->tree, RW_STREAM_SAMPLE_QUERY);
+        const int keep = random < rules->query_threshold;
+        sample_query(host, q, keep);
+        add_drawn(&drawn, (uint32_t)keep, q, random);
     }
+    RW_TRY(keep_lowest(&host->base, &drawn, host->base.first_query, &lowest));
+    if (lowest != UINT32_MAX)
+        sample_query(host, lowest, 1);
     return draw_docs(host);
 }
 
@@ -472,14 +467,6 @@ static int fixed_of_queries(void *user, struct rw_share *share)
     rw_extent_merge(job->extent, &own);
     rw_share_unlock(share);
     return RW_OK;
-}
-
-/* In an objective's own fixed point, computed or handed over. */
-static int fixed_gradients(struct rw_host *host, struct rw_extent *extent)
-{
-    struct gradient_job job = {.host = host, .extent = extent};
-    return rw_parallel_long(host->base.ctx, threads_of(host, PARALLEL_PAIR_DOCS), host->n_queries,
-                            4, fixed_of_queries, &job);
 }
 
 struct magnitude_job {
@@ -641,8 +628,10 @@ int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out)
     RW_TRY(draw_samples(host));
     root->lambda_exponent = root->hess_exponent = RW_LAMBDA_EXPONENT;
     struct rw_extent extent = {0};
-    if (host->is_fixed)
-        RW_TRY(fixed_gradients(host, &extent));
+    struct gradient_job fixed = {.host = host, .extent = &extent};
+    if (host->is_fixed) /* computed or handed over */
+        RW_TRY(rw_parallel_long(host->base.ctx, threads_of(host, PARALLEL_PAIR_DOCS),
+                                host->n_queries, 4, fixed_of_queries, &fixed));
     else
         RW_TRY(real_gradients(host, &extent));
     RW_TRY(all_extents(&host->base, &extent));

@@ -18,12 +18,11 @@ struct rw_host_set {
 struct rw_host {
     struct rw_engine base;
     struct {
-        /* Where the engine's own memory comes from, NULL: ordinary memory; and goes to, NULL: it
-         * ends with the engine. */
+        /* What is freed with the engine. */
+        struct rw_arena arena;
+        /* Where the engine's own memory comes from, which is freed with the arena, or by other
+         * means; NULL: ordinary memory. */
         int (*alloc)(struct rw_engine *engine, void **out, size_t bytes);
-        void (*free)(struct rw_engine *engine, void *p);
-        void **owned; /* [n_owned] what rw_host_new made; released with the engine */
-        size_t n_owned, room;
         /* A dry run: loading only counts the bytes that it would allocate, and nothing that it
          * "makes" may be followed. NULL: no dry run. */
         struct rw_plan *plan;
@@ -85,10 +84,9 @@ int rw_host_bins_of_cuts(struct rw_host *host, struct rw_cuts *cuts, int owns_cu
 /* [n_features] of the columns, written; or NULL. */
 void rw_host_set_rules(const struct rw_host *host, int8_t *direction, double *penalty);
 void rw_host_count_features(struct rw_host *host, const struct rw_cuts *cuts); /* info, cuts */
-/* Keeps item[i] (NULL: i) iff its random number is under the threshold; if none is kept, the one
- * with the lowest number, the first of equals. kept: [n], written. */
-void rw_host_draw(uint8_t *kept, uint32_t n, const uint32_t *item, uint64_t threshold,
-                  uint64_t seed, uint32_t tree, uint32_t stream);
+/* Draws the features of a tree: those whose random numbers are under the threshold; if none is, the
+ * one with the lowest number, the first of equals. kept: [n_features], written. */
+void rw_host_draw_features(const struct rw_engine *engine, uint32_t tree, uint8_t *kept);
 int rw_host_load(struct rw_host *host, int set, const struct rw_dataset *dataset,
                  const struct rw_bins *bins, const double *gains);
 /* Memory for the start of a tree, given set 0's bins; the first step of loading, or of a plan. */

@@ -44,13 +44,11 @@ static int node_features_new(struct rw_engine *engine, struct rw_arena *arena,
 static void node_features_begin(struct rw_node_features *nodes, uint32_t tree)
 {
     const struct rw_engine *engine = nodes->engine;
-    const struct rw_engine_rules *rules = &engine->rules;
     nodes->tree = tree;
     nodes->key[0] = 0;
     nodes->above[0] = -1;
     memset(nodes->live, 0xff, n_group_words(engine) * sizeof(*nodes->live));
-    rw_host_draw(nodes->sampled, engine->cuts->n_features, engine->cuts->feature,
-                 rules->feature_threshold, rules->seed, tree, RW_STREAM_SAMPLE_FEATURE);
+    rw_host_draw_features(engine, tree, nodes->sampled);
 }
 
 /* The groups of `from` that have the feature, too. */
@@ -360,8 +358,7 @@ static int frontier_forget(struct rw_grower *g)
     }
     g->n_histograms -= (uint32_t)n_forgotten;
     g->times->n_forgotten += n_forgotten;
-    const struct rw_engine_ops *ops = g->engine->ops;
-    return ops->forget ? ops->forget(g->engine, g->search, n_forgotten) : RW_OK;
+    return g->engine->ops->forget(g->engine, g->search, n_forgotten);
 }
 
 /* A ranked prospect among all: its number is counted anew if its parent is a prospect, too. */
@@ -467,11 +464,6 @@ int rw_grower_new(struct rw_ctx *ctx, const struct rw_grow_rules *rules, struct 
     RW_TRY(RW_ARENA_NEW(ctx, arena, grower->monotone, rules->monotone ? n : 0));
     *out = RW_TAKE(grower);
     return RW_OK;
-}
-
-void rw_grower_free(struct rw_grower *grower)
-{
-    rw_free(grower);
 }
 
 /* ---- growth ---- */

@@ -25,10 +25,10 @@ struct rw_grow_times {
     int n_forgotten;  /* histograms that it was told to forget */
 };
 
-/* Scratch for trees under one set of rules: [max nodes] arrays, made once. */
+/* Scratch for trees under one set of rules: [max nodes] arrays, made once. rw_free
+ * frees them. */
 struct rw_grower;
 int rw_grower_new(struct rw_ctx *ctx, const struct rw_grow_rules *rules, struct rw_grower **out);
-void rw_grower_free(struct rw_grower *grower);
 /* Slots that the engine must have for these rules. */
 uint32_t rw_grow_max_slots(const struct rw_grow_rules *rules);
 /* Histograms that it must have room for. */

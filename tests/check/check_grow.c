@@ -64,7 +64,7 @@ void check_grow(struct check_run *run, uint32_t tree_number)
             continue;
         status[side] = rw_grower_grow(grower, side ? run->engine : run->ref, tree_number,
                                       &tree[side], leaf_slot[side], &times);
-        rw_grower_free(grower);
+        rw_free(grower);
     }
     if (check_status(run, OP_GROW, status[0], status[1]) && status[0] >= 0) {
         const size_t n_leaves = (size_t)tree[0].n_leaves;

@@ -161,9 +161,8 @@ static uint32_t forget(struct check_run *run)
         node->can_split = 0;
         slots[n++] = node->slot;
     }
-    const struct rw_engine_ops *ops = run->engine->ops;
     check_status(run, OP_SPLITS, run->ref->ops->forget(run->ref, slots, n),
-                 ops->forget ? ops->forget(run->engine, slots, n) : RW_OK);
+                 run->engine->ops->forget(run->engine, slots, n));
     free(slots);
     return most - n_kept;
 }

@@ -321,7 +321,7 @@ static int train(struct rw_ctx *ctx, struct job *job, const char *device,
         RW_TRY_OUT(one_tree(job, engine, grower, data, gradients, t, &a));
 out:
     rw_engine_close(engine);
-    rw_grower_free(grower);
+    rw_free(grower);
     rw_gradients_free(gradients);
     rw_gain_rule_release(&gain);
     rw_arena_free(&arena);

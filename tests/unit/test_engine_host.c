@@ -50,15 +50,18 @@ static void teardown(void)
 
 /* ---- the draw ---- */
 
-static void assert_drawn(const uint32_t *item, uint32_t n, uint64_t threshold, uint64_t seed,
-                         uint32_t tree, uint32_t stream)
+static void assert_drawn(uint32_t *item, uint32_t n, uint64_t threshold, uint64_t seed,
+                         uint32_t tree)
 {
+    const struct rw_cuts cuts = {.n_features = n, .feature = item};
+    const struct rw_engine drawing = {.cuts = &cuts,
+                                      .rules = {.seed = seed, .feature_threshold = threshold}};
     uint8_t kept[MOST + 1];
     uint32_t number[MOST], n_under = 0, lowest = 0;
     memset(kept, FENCE, sizeof(kept));
-    rw_host_draw(kept, n, item, threshold, seed, tree, stream);
+    rw_host_draw_features(&drawing, tree, kept);
     for (uint32_t i = 0; i < n; i++) {
-        number[i] = rw_random(seed, item ? item[i] : i, tree, stream);
+        number[i] = rw_random(seed, item[i], tree, RW_STREAM_SAMPLE_FEATURE);
         n_under += number[i] < threshold;
         lowest = number[i] < number[lowest] ? i : lowest; /* the first of equals */
     }
@@ -72,23 +75,25 @@ static void assert_drawn(const uint32_t *item, uint32_t n, uint64_t threshold, u
 Test(engine_host, draw_keeps_what_is_under_the_threshold)
 {
     static const uint64_t seeds[] = {0, 1, 0x123456789abcdef0ull};
-    uint32_t id[MOST];
-    for (uint32_t i = 0; i < MOST; i++)
+    uint32_t id[MOST], plain[MOST];
+    for (uint32_t i = 0; i < MOST; i++) {
+        plain[i] = i;
         id[i] = i * 661 + 5; /* up to 65,444 */
+    }
     for (uint32_t k = 0; k < 3 * 4 * 2; k++) {
         const uint64_t seed = seeds[k % 3];
-        const uint32_t tree = k / 6 * 1000, stream = 2 + k % 2;
-        const uint32_t *item = k / 3 % 2 ? id : NULL;
+        const uint32_t tree = k / 6 * 1000;
+        uint32_t *item = k / 3 % 2 ? id : plain;
         const uint64_t fixed[] = {0, 1, ALL / 2, ALL - 1, ALL};
         for (int t = 0; t < 5; t++)
-            assert_drawn(item, MOST, fixed[t], seed, tree, stream);
+            assert_drawn(item, MOST, fixed[t], seed, tree);
         for (uint32_t i = 0; i < MOST; i++) { /* just without the i-th, and just with it */
-            const uint64_t number = rw_random(seed, item ? item[i] : i, tree, stream);
-            assert_drawn(item, MOST, number, seed, tree, stream);
-            assert_drawn(item, MOST, number + 1, seed, tree, stream);
+            const uint64_t number = rw_random(seed, item[i], tree, RW_STREAM_SAMPLE_FEATURE);
+            assert_drawn(item, MOST, number, seed, tree);
+            assert_drawn(item, MOST, number + 1, seed, tree);
         }
         for (uint32_t n = 0; n <= 3; n++)
-            assert_drawn(item, n, 0, seed, tree, stream);
+            assert_drawn(item, n, 0, seed, tree);
     }
 }
 
@@ -98,7 +103,7 @@ Test(engine_host, draw_keeps_the_first_of_equals)
     for (uint32_t i = 0; i < MOST; i++)
         id[i] = i % 10; /* each number ten times */
     for (uint32_t tree = 0; tree < 20; tree++)
-        assert_drawn(id, MOST, 0, 1, tree, RW_STREAM_SAMPLE_QUERY);
+        assert_drawn(id, MOST, 0, 1, tree);
 }
 
 /* ---- trees of a sample ---- */

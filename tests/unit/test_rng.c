@@ -17,10 +17,10 @@ Test(rng, known_answers)
          {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct rw_philox counter;
-        for (int w = 0; w < 4; w++)
-            counter.word[w] = cases[i].counter[w];
-        const struct rw_philox got = rw_philox4x32_10(counter, cases[i].key[0], cases[i].key[1]);
+        const uint32_t *counter = cases[i].counter, *key = cases[i].key;
+        const struct rw_philox got =
+            rw_random4((uint64_t)key[1] << 32 | key[0], (uint64_t)counter[1] << 32 | counter[0],
+                       counter[2], counter[3]);
         for (int w = 0; w < 4; w++)
             cr_expect_eq(got.word[w], cases[i].expected[w], "case %zu word %d: %08x", i, w,
                          got.word[w]);

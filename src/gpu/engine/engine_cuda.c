@@ -92,16 +92,14 @@ int rw_cuda_await(struct rw_cuda *cuda, uint32_t n)
 static int sample_features(struct rw_cuda *cuda, uint32_t tree, struct rw_root *root)
 {
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
-    const struct rw_cuts *cuts = cuda->host.set[0].bins->cuts;
-    const uint32_t n_features = cuts->n_features;
+    const uint32_t n_features = cuda->host.base.cuts->n_features;
     struct rw_cuda_piece piece;
     root->n_features = n_features;
     if (cuda->knows_features)
         return RW_OK;
     RW_TRY(rw_cuda_room(cuda, 2 * (size_t)n_features, &piece));
     uint8_t *kept = piece.host, *drawn = kept + n_features;
-    rw_host_draw(drawn, n_features, cuts->feature, rules->feature_threshold, rules->seed, tree,
-                 RW_STREAM_SAMPLE_FEATURE);
+    rw_host_draw_features(&cuda->host.base, tree, drawn);
     if (cuda->kept.drawn)
         memcpy(cuda->kept.drawn, drawn, n_features);
     root->n_features = 0;
@@ -703,13 +701,7 @@ static struct rw_cuda_codes *detach_codes(struct rw_cuda *cuda)
 
 static int cuda_alloc(struct rw_engine *engine, void **out, size_t bytes)
 {
-    return rw_device_alloc(engine->ctx, out, bytes);
-}
-
-static void cuda_free(struct rw_engine *engine, void *p)
-{
-    (void)engine;
-    rw_device_free(p);
+    return rw_device_alloc_in(engine->ctx, &rw_cuda_of(engine)->host.memory.arena, out, bytes);
 }
 
 static void cuda_close(struct rw_engine *engine)
@@ -765,7 +757,6 @@ int rw_engine_open_cuda(struct rw_ctx *ctx, int device, struct rw_engine **out)
     cuda->host.base.ctx = ctx;
     cuda->host.base.ops = &cuda_ops;
     cuda->host.memory.alloc = cuda_alloc;
-    cuda->host.memory.free = cuda_free;
     if (device == RW_DEVICE_OF_WORKER) { /* one of its own, where there are as many */
         struct rw_cuda_facts facts;
         rw_cuda_find(&facts);

@@ -506,14 +506,6 @@ static void set_places(const struct rw_split *split, uint32_t *begin, uint32_t *
     n[split->right] = n[split->slot] - n[split->left];
 }
 
-static int set_children(struct rw_cpu *cpu, const struct rw_split *split)
-{
-    set_places(split, cpu->begin, cpu->n);
-    set_places(split, cpu->idle_begin, cpu->n_idle);
-    return rw_host_check_left(&cpu->host, split,
-                              (uint64_t)cpu->n[split->left] + cpu->n_idle[split->left]);
-}
-
 static int cpu_partition(struct rw_engine *engine, const struct rw_split *splits, int n)
 {
     struct rw_cpu *cpu = rw_cpu_of(engine);
@@ -528,7 +520,10 @@ static int cpu_partition(struct rw_engine *engine, const struct rw_split *splits
     for (int i = 0; i < n; i++) {
         cpu->n[splits[i].left] = cpu->run[2 * i].n_left;
         cpu->n_idle[splits[i].left] = cpu->run[2 * i + 1].n_left;
-        RW_TRY(set_children(cpu, &splits[i]));
+        set_places(&splits[i], cpu->begin, cpu->n);
+        set_places(&splits[i], cpu->idle_begin, cpu->n_idle);
+        RW_TRY(rw_host_check_left(&cpu->host, &splits[i],
+                                  (uint64_t)cpu->run[2 * i].n_left + cpu->run[2 * i + 1].n_left));
     }
     if (cpu->workers)
         rw_cpu_workers_partition(cpu, splits, n);

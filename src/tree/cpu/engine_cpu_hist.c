@@ -285,15 +285,6 @@ static int search_some(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* Of all workers, before a search looks at the parent's. */
-static void set_totals(struct rw_cpu *cpu)
-{
-    for (int i = 0; i < cpu->workers->n_jobs; i++) {
-        const struct rw_cell total = received(cpu->workers, i);
-        keep_totals(cpu, cpu->workers->job[i], &total);
-    }
-}
-
 static int search_ranks(struct rw_cpu *cpu)
 {
     struct rw_ctx *ctx = cpu->host.base.ctx;
@@ -305,7 +296,10 @@ static int search_ranks(struct rw_cpu *cpu)
     }
     RW_TRY(
         rw_comm_reduce_scatter(ctx, workers->send, workers->recv, workers->begin[n], RW_COMM_U64));
-    set_totals(cpu);
+    for (int i = 0; i < n; i++) { /* before a search looks at the parent's */
+        const struct rw_cell total = received(workers, i);
+        keep_totals(cpu, workers->job[i], &total);
+    }
     return rw_parallel(ctx, cpu->host.base.n_threads, (uint64_t)(n * workers->n_parts), 1,
                        search_some, cpu);
 }
