@@ -213,7 +213,7 @@ void rw_cpu_limits_again(struct rw_cpu_limits *out)
 
 void rw_cpu_limits_find(const char *root, struct rw_cpu_limits *out)
 {
-    const long online = rw_system_online();
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
     memset(out, 0, sizeof(*out));
     out->online = online > 0 && online < MOST_PROCESSORS ? (int)online : 1;
     look_at_groups(root, "cpu", look_at_quota, out);

@@ -59,13 +59,7 @@ static inline FILE *rw_system_fopen(const char *path, const char *mode)
     return moved;
 }
 
-/* Processors that there are; 0 or less: not known. */
-static inline long rw_system_online(void)
-{
-    return sysconf(_SC_NPROCESSORS_ONLN);
-}
-
-/* Of them, those that this process may run on; 0: not known. */
+/* Processors that this process may run on; 0: not known. */
 static inline long rw_system_affinity(void)
 {
 #if RW_ON_LINUX

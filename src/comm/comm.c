@@ -335,41 +335,15 @@ static const char mpi_file[] = "rankwood_comm_mpi.so";
 
 enum { PATH_SIZE = 4096 };
 
-/* path -> its folder; 0: it has none. */
-static int cut_to_folder(char *path)
-{
-    char *slash = strrchr(path, '/');
-    if (slash)
-        *slash = 0;
-    return slash != NULL;
-}
-
-/* The folder of what this function is part of, the shared library or the program. */
-static int folder_of_library(char *out)
-{
-    Dl_info info;
-    if (!dladdr(mpi_file, &info) || !info.dli_fname)
-        return 0;
-    snprintf(out, PATH_SIZE, "%s", info.dli_fname);
-    return cut_to_folder(out);
-}
-
-static int folder_of_program(char *out)
-{
-    const ssize_t n = readlink("/proc/self/exe", out, PATH_SIZE - 1);
-    if (n <= 0)
-        return 0;
-    out[n] = 0;
-    return cut_to_folder(out);
-}
-
-/* Finds the library in the folder and where `folder` would be if it were the one of libraries or of
- * programs of an installation, or of a build. */
-static int find_from(const char *folder, char *path, size_t size)
+/* Finds the library in the folder of a file, whose name is cut off, and where that folder would be
+ * if it were the one of libraries or of programs of an installation, or of a build. */
+static int find_beside(char *file, char *path, size_t size)
 {
     static const char *const beside[] = {"", "/rankwood", "/..", "/../" RW_LIBRARY_DIR "/rankwood"};
-    for (size_t i = 0; i < sizeof(beside) / sizeof(beside[0]); i++) {
-        const int n = snprintf(path, size, "%s%s/%s", folder, beside[i], mpi_file);
+    char *slash = strrchr(file, '/');
+    for (size_t i = 0; slash && i < sizeof(beside) / sizeof(beside[0]); i++) {
+        *slash = 0;
+        const int n = snprintf(path, size, "%s%s/%s", file, beside[i], mpi_file);
         if ((size_t)n < size && access(path, R_OK) == 0)
             return 1;
     }
@@ -378,12 +352,18 @@ static int find_from(const char *folder, char *path, size_t size)
 
 int rw_comm_find(char *path, size_t size)
 {
-    char folder[PATH_SIZE];
+    char file[PATH_SIZE];
+    Dl_info own; /* of what this function is part of, the shared library or the program */
     const char *named = getenv("RANKWOOD_COMM_MPI");
     if (named && named[0])
         return (size_t)snprintf(path, size, "%s", named) < size;
-    if ((folder_of_library(folder) && find_from(folder, path, size)) ||
-        (folder_of_program(folder) && find_from(folder, path, size)))
+    snprintf(file, sizeof(file), "%s",
+             dladdr(mpi_file, &own) && own.dli_fname ? own.dli_fname : "");
+    if (find_beside(file, path, size))
+        return 1;
+    const ssize_t n = readlink("/proc/self/exe", file, sizeof(file) - 1);
+    file[n > 0 ? n : 0] = 0;
+    if (find_beside(file, path, size))
         return 1;
     return (size_t)snprintf(path, size, "%s/%s", RW_INSTALLED_MODULES, mpi_file) < size &&
            access(path, R_OK) == 0;

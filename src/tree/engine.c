@@ -40,7 +40,6 @@ int rw_engine_open(struct rw_ctx *ctx, const char *device, const struct rw_engin
             continue;
         struct rw_engine *engine;
         RW_TRY(engines[i].open(ctx, number, &engine));
-        engine->ctx = ctx;
         engine->n_threads = ctx->n_threads;
         if (engine->batch == 0)
             engine->batch = batch_of(engine->ops, rules);

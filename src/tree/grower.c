@@ -36,19 +36,10 @@ static int node_features_new(struct rw_engine *engine, struct rw_arena *arena,
     RW_TRY(RW_ARENA_NEW(ctx, arena, nodes->above, n_slots));
     RW_TRY(RW_ARENA_NEW(ctx, arena, nodes->live, n_slots * n_group_words(engine)));
     RW_TRY(RW_ARENA_NEW(ctx, arena, nodes->allowed, n_slots * words));
+    nodes->above[0] = -1; /* all may be used at the root */
+    memset(nodes->live, 0xff, n_group_words(engine) * sizeof(*nodes->live));
     *out = nodes;
     return RW_OK;
-}
-
-/* The root of a tree. */
-static void node_features_begin(struct rw_node_features *nodes, uint32_t tree)
-{
-    const struct rw_engine *engine = nodes->engine;
-    nodes->tree = tree;
-    nodes->key[0] = 0;
-    nodes->above[0] = -1;
-    memset(nodes->live, 0xff, n_group_words(engine) * sizeof(*nodes->live));
-    rw_host_draw_features(engine, tree, nodes->sampled);
 }
 
 /* The groups of `from` that have the feature, too. */
@@ -585,8 +576,10 @@ static int start_tree(struct rw_grower *g, uint32_t tree, struct rw_root *root)
     RW_TRY(engine->ops->begin_tree(engine, tree, root));
     if (rw_rules_by_node(&engine->rules) && !g->nodes)
         RW_TRY(node_features_new(engine, rw_result_arena(g), &g->nodes));
-    if (g->nodes)
-        node_features_begin(g->nodes, tree);
+    if (g->nodes) {
+        g->nodes->tree = tree;
+        rw_host_draw_features(engine, tree, g->nodes->sampled);
+    }
     g->times->lambdas_ms = rw_clock_ms() - start;
     add_node(g, root->sum.n, 0);
     g->sibling[0] = (struct rw_sibling){.parent = -1, .smaller = 0, .larger = -1};
@@ -785,13 +778,6 @@ void rw_monotone_values(struct rw_monotone *room, const struct rw_leaf_rule *rul
             rw_leaf_float(within(&room[n_splits + leaf].bounds, rw_leaf_real(rule, &sum[leaf])));
 }
 
-/* The extent of the leaves under a node whose children's are known. */
-static struct rw_bounds extent_of(const struct rw_bounds *a, const struct rw_bounds *b)
-{
-    return (struct rw_bounds){a->low < b->low ? a->low : b->low,
-                              a->high > b->high ? a->high : b->high};
-}
-
 int32_t rw_monotone_broken(struct rw_monotone *room, const int8_t *direction,
                            const struct rw_tree *tree)
 {
@@ -803,7 +789,8 @@ int32_t rw_monotone_broken(struct rw_monotone *room, const int8_t *direction,
         const struct rw_bounds *left = &room[index_of(tree, tree->left[k])].bounds;
         const struct rw_bounds *right = &room[index_of(tree, tree->right[k])].bounds;
         const int way = direction[tree->feature[k]];
-        room[k].bounds = extent_of(left, right);
+        room[k].bounds =
+            (struct rw_bounds){fmin(left->low, right->low), fmax(left->high, right->high)};
         if ((way > 0 && left->high > right->low) || (way < 0 && left->low < right->high))
             broken = k;
     }

@@ -176,19 +176,13 @@ static void plan_set(struct rw_host *host, const struct rw_dataset *dataset,
     rw_host_count(host, dataset->n_docs * sizeof(double));
 }
 
-static void close_dry(struct rw_cpu **dry)
-{
-    if (*dry)
-        cpu_close(&(*dry)->host.base);
-}
-
 /* A dry run of loading. */
 static int cpu_plan(struct rw_engine *engine, const struct rw_plan_data *data, struct rw_plan *out)
 {
     const uint32_t n_docs = data->set[0]->n_docs;
     RW_SCOPED(rw_cuts_free) struct rw_cuts *cuts = NULL;
     RW_FREED uint32_t *code_of = NULL, *n = NULL;
-    RW_RELEASED(close_dry) struct rw_cpu *dry = NULL;
+    RW_SCOPED(rw_engine_close) struct rw_cpu *dry = NULL;
     RW_TRY(RW_NEW(engine->ctx, dry, 1));
     struct rw_host *host = &dry->host;
     host->base = *engine;
@@ -361,7 +355,9 @@ static uint32_t part(const struct rw_cpu *cpu, const struct router *router, cons
 #endif
     if (router->bytes == 2)
         return part_by(DENSE, cpu, router, 2, router->stride, doc, n, left, right);
-    return part_by(DENSE, cpu, router, 1, router->stride, doc, n, left, right);
+    return router->stride == 1
+               ? part_by(DENSE, cpu, router, 1, 1, doc, n, left, right)
+               : part_by(DENSE, cpu, router, 1, router->stride, doc, n, left, right);
 }
 
 /* ---- runs ---- */
@@ -525,8 +521,11 @@ static int cpu_partition(struct rw_engine *engine, const struct rw_split *splits
         RW_TRY(rw_host_check_left(&cpu->host, &splits[i],
                                   (uint64_t)cpu->run[2 * i].n_left + cpu->run[2 * i + 1].n_left));
     }
-    if (cpu->workers)
-        rw_cpu_workers_partition(cpu, splits, n);
+    for (int i = 0; i < n && cpu->workers; i++) {
+        uint32_t *all_n = cpu->workers->all_n;
+        all_n[splits[i].left] = splits[i].n_left;
+        all_n[splits[i].right] = all_n[splits[i].slot] - splits[i].n_left;
+    }
     return RW_OK;
 }
 

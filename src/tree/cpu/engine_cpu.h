@@ -354,15 +354,6 @@ void rw_cpu_build_add(const struct rw_cpu *cpu, struct rw_cpu_building *b, const
                       uint32_t n);
 /* The cells. narrow: may they be, unless b->is_wide? */
 const int64_t *rw_cpu_build_end(const struct rw_cpu *cpu, struct rw_cpu_building *b, int narrow);
-/* The cells of a bundle's k-th feature from the bundle's: these, or taken together in `scratch`. */
-const int64_t *rw_cpu_cells_of(const struct rw_cpu *cpu, const struct rw_cpu_bundle *bundle,
-                               uint32_t k, const int64_t *built, size_t n_words, int64_t *scratch);
-/* The cells of all sparse columns of a job's smaller node, but for those that no document is added
- * to; and such a one: what is left of the node's words, `sum`. */
-void rw_cpu_build_sparse(const struct rw_cpu *cpu, const struct rw_sibling *job);
-void rw_cpu_derive_rest(const struct rw_cpu *cpu, const struct rw_sibling *job, uint32_t f,
-                        const int64_t *sum);
-
 /* Do the vectors' integers and floats hold what this tree's cells reach? */
 static inline int rw_cpu_searches_packed(const struct rw_cpu *cpu)
 {
@@ -433,8 +424,7 @@ rw_cpu_score_fn rw_cpu_score_plain, rw_cpu_score_avx2, rw_cpu_score_avx512;
 
 int rw_cpu_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n);
 int rw_cpu_forget(struct rw_engine *engine, const int32_t *slots, int n);
-/* Room for at most `max_slots` nodes; which features are whose, when those of a tree were drawn;
- * where documents of all workers go. */
+/* Room for at most `max_slots` nodes; which features are whose, when those of a tree were
+ * drawn. */
 int rw_cpu_allocate_workers(struct rw_cpu *cpu, size_t words);
 void rw_cpu_divide_features(struct rw_cpu *cpu, const struct rw_root *root);
-void rw_cpu_workers_partition(struct rw_cpu *cpu, const struct rw_split *splits, int n);

@@ -159,15 +159,6 @@ void rw_cpu_divide_features(struct rw_cpu *cpu, const struct rw_root *root)
     workers->all_n[0] = (uint32_t)root->sum.n;
 }
 
-void rw_cpu_workers_partition(struct rw_cpu *cpu, const struct rw_split *splits, int n)
-{
-    uint32_t *all_n = cpu->workers->all_n;
-    for (int i = 0; i < n; i++) {
-        all_n[splits[i].left] = splits[i].n_left;
-        all_n[splits[i].right] = all_n[splits[i].slot] - splits[i].n_left;
-    }
-}
-
 /* ---- to the wire ---- */
 
 /* Where a worker's part of node i begins. */
@@ -304,6 +295,61 @@ static int search_ranks(struct rw_cpu *cpu)
                        search_some, cpu);
 }
 
+/* ---- sparse columns ---- */
+
+static inline __attribute__((always_inline)) void add_sparse_words(const struct rw_cpu *cpu,
+                                                                   const uint32_t *doc, uint32_t n,
+                                                                   int64_t *cells, int n_words)
+{
+    const struct rw_cpu_sparse *sparse = &cpu->sparse;
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t own[3] = {0, 0, 0};
+        rw_cpu_widen(&cpu->words, &cpu->word[doc[i]], 1, own);
+        for (uint64_t e = sparse->offset[doc[i]]; e < sparse->offset[doc[i] + 1]; e++) {
+            int64_t *cell = cells + sparse->cell[e] * (uint64_t)n_words;
+            for (int k = 0; k < n_words; k++)
+                cell[k] += own[k];
+        }
+    }
+}
+
+/* The cells of all sparse columns of a job's smaller node, but for those that no document is added
+ * to. */
+static void build_sparse(const struct rw_cpu *cpu, const struct rw_sibling *job)
+{
+    const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
+    const uint32_t n = cpu->n[job->smaller], *doc = cpu->doc + cpu->begin[job->smaller];
+    int64_t *cells = rw_cpu_made_cells(cpu, job, 0);
+    for (uint32_t c = 0; c < cpu->sparse.n; c++) {
+        const uint32_t f = cpu->sparse.column[c];
+        memset(rw_cpu_made_cells(cpu, job, f), 0,
+               rw_cpu_n_cells(cuts, f) * (size_t)cpu->words.n_words * sizeof(int64_t));
+    }
+    if (cpu->words.n_words == 1)
+        add_sparse_words(cpu, doc, n, cells, 1);
+    else if (cpu->words.n_words == 2)
+        add_sparse_words(cpu, doc, n, cells, 2);
+    else
+        add_sparse_words(cpu, doc, n, cells, 3);
+}
+
+/* The cells that no document is added to: what is left of the node's words, `sum`. */
+static void derive_rest(const struct rw_cpu *cpu, const struct rw_sibling *job, uint32_t f,
+                        const int64_t *sum)
+{
+    const struct rw_bins *bins = cpu->host.set[0].bins;
+    const size_t n_words = (size_t)cpu->words.n_words;
+    const size_t n = rw_cuts_n_codes(bins->cuts, f) * n_words;
+    int64_t *cell = rw_cpu_made_cells(cpu, job, f), *rest = cell + bins->codes[f].rest * n_words;
+    int64_t others[3] = {0, 0, 0};
+    for (size_t w = 0; w < n; w += n_words) {
+        for (size_t k = 0; k < n_words; k++)
+            others[k] += cell[w + k];
+    }
+    for (size_t k = 0; k < n_words; k++)
+        rest[k] = sum[k] - others[k];
+}
+
 /* ---- the work of a task ---- */
 
 /* What becomes of a column's cells when they are made. */
@@ -316,6 +362,23 @@ static void finish_column(const struct rw_cpu *cpu, const struct rw_sibling *s, 
         search_both(cpu, s, f, cells, search);
 }
 
+/* The cells of a bundle's k-th feature from the bundle's: these, or taken together in `scratch`. */
+static const int64_t *cells_of(const struct rw_cpu *cpu, const struct rw_cpu_bundle *bundle,
+                               uint32_t k, const int64_t *built, size_t n_words, int64_t *scratch)
+{
+    const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
+    if (!bundle->code_of)
+        return built;
+    const uint8_t *code_of = bundle->code_of + (size_t)k * bundle->n_codes;
+    memset(scratch, 0, rw_cpu_n_cells(cuts, bundle->feature[k]) * n_words * sizeof(int64_t));
+    for (uint32_t code = 0; code < bundle->n_codes; code++, built += n_words) {
+        int64_t *cell = scratch + code_of[code] * n_words;
+        for (size_t w = 0; w < n_words; w++)
+            cell[w] += built[w];
+    }
+    return scratch;
+}
+
 /* Puts a bundle's cells where they stay, and searches them and the sibling's. */
 static void finish_bundle(const struct rw_cpu *cpu, const struct rw_sibling *s,
                           const struct rw_cpu_bundle *bundle, const int64_t *built,
@@ -326,8 +389,7 @@ static void finish_bundle(const struct rw_cpu *cpu, const struct rw_sibling *s,
     for (uint32_t k = 0; k < bundle->n; k++) {
         const uint32_t f = bundle->feature[k];
         if (cpu->host.feature_sampled[f])
-            finish_column(cpu, s, f, rw_cpu_cells_of(cpu, bundle, k, built, n_words, scratch),
-                          search);
+            finish_column(cpu, s, f, cells_of(cpu, bundle, k, built, n_words, scratch), search);
     }
 }
 
@@ -495,7 +557,7 @@ static void sparse_task(const struct tasks *tasks, struct rw_share *share, uint3
         const uint32_t f = cpu->sparse.column[c];
         if (!cpu->host.feature_sampled[f])
             continue;
-        rw_cpu_derive_rest(cpu, s, f, sum);
+        derive_rest(cpu, s, f, sum);
         finish_column(cpu, s, f, rw_cpu_made_cells(cpu, s, f), search);
     }
     keep_best(cpu, share, s, search);
@@ -509,7 +571,7 @@ static int run_dense(void *job, struct rw_share *share)
     const uint32_t *first = cpu->first_task;
     for (uint64_t i, end; rw_share_next(share, &i, &end);) {
         if (i < tasks->n_built) {
-            rw_cpu_build_sparse(cpu, &cpu->job[i]);
+            build_sparse(cpu, &cpu->job[i]);
             continue;
         }
         const uint32_t task = (uint32_t)i - tasks->n_built;

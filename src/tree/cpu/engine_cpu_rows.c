@@ -277,19 +277,6 @@ static const uint8_t *bundle_codes(const struct rw_bins *bins, const struct rw_c
     return narrow;
 }
 
-/* Columns [n_columns] of the codes of n documents of `bytes` each become rows. */
-static inline __attribute__((always_inline)) void turn(const uint8_t *const *column,
-                                                       uint32_t n_columns, size_t bytes, uint32_t n,
-                                                       uint8_t *row, size_t stride)
-{
-    for (uint32_t doc = 0; doc < n; doc++, row += stride) {
-        uint8_t codes[16];
-        for (uint32_t c = 0; c < n_columns; c++)
-            memcpy(codes + c * bytes, column[c] + doc * bytes, bytes);
-        memcpy(row, codes, n_columns * bytes);
-    }
-}
-
 static void put_rows(const struct rw_bins *bins, const struct rw_cpu_group *group, uint32_t first,
                      uint32_t last)
 {
@@ -297,14 +284,19 @@ static void put_rows(const struct rw_bins *bins, const struct rw_cpu_group *grou
     uint16_t room[8][BLOCK];
     for (uint32_t c = 0, n; c < group->n; c += n) {
         const uint8_t *column[8];
-        uint8_t *const row = group->row + first * group->stride + c * bytes;
-        n = group->n - c >= 8 ? 8 : group->n - c;
+        uint8_t *row = group->row + first * group->stride + c * bytes;
+        n = bytes == 1 && group->n - c >= 8 ? 8 : 1;
         for (uint32_t i = 0; i < n; i++)
             column[i] = bundle_codes(bins, &group->bundle[c + i], bytes, first, last, room[i]);
-        if (n == 8 && bytes == 1)
-            turn(column, 8, 1, last - first, row, group->stride);
-        else
-            turn(column, n, bytes, last - first, row, group->stride);
+        for (uint32_t doc = 0; doc < last - first; doc++, row += group->stride) {
+            uint64_t codes = 0; /* of eight bundles, the first the lowest */
+            for (uint32_t i = 0; i < 8 && n == 8; i++)
+                codes |= (uint64_t)column[i][doc] << (8 * i);
+            if (n == 8)
+                memcpy(row, &codes, sizeof(codes));
+            for (size_t byte = 0; byte < bytes && n == 1; byte++)
+                row[byte] = column[0][doc * bytes + byte];
+        }
     }
 }
 
