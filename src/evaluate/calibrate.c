@@ -12,21 +12,13 @@ enum { FOLDS = 5, BINS = 10, NO_FOLD = -1 };
 static const double log_of_2 = 0.6931471805599453;
 #define LEAST_PROBABILITY 0x1p-50 /* for the logarithm */
 
-static const char *const methods[] = {"isotonic", "logistic"};
-
-struct scored {
-    double score;
-    uint32_t doc;
-};
-
 struct calibration {
     struct rw_ctx *ctx;    /* borrowed, as is all that is const */
     struct rw_arena arena; /* of all arrays */
     const struct rw_calibrate *how;
     const struct rw_dataset *dataset;
-    const char *method;           /* of `methods` */
     double *score;                /* [n_docs] by document */
-    struct scored *order;         /* [n_docs] by score, then input order */
+    struct rw_keyed *order;       /* [n_docs] documents by score, then input order */
     struct rw_score_group *group; /* [n_docs] room */
     double *probability;          /* [n_docs] */
     unsigned char *fold;          /* [n_docs] that the document's query is in */
@@ -50,25 +42,17 @@ static int is_relevant(const struct calibration *c, uint32_t doc)
 
 /* ------------------------------------------------------------------ fitting */
 
-static int by_score(const void *a, const void *b)
-{
-    const struct scored *x = a, *y = b;
-    if (x->score != y->score)
-        return x->score < y->score ? -1 : 1;
-    return x->doc < y->doc ? -1 : x->doc > y->doc;
-}
-
 /* c->group of the documents outside a fold; how many groups there are. */
 static size_t group_documents(struct calibration *c, int without)
 {
     size_t n = 0;
     for (uint32_t i = 0; i < c->dataset->n_docs; i++) {
-        const uint32_t doc = c->order[i].doc;
+        const uint32_t doc = c->order[i].id;
         const rw_uint128 weight = (rw_uint128)rw_units(weight_of(c, doc));
         if (weight == 0 || (int)c->fold[doc] == without)
             continue;
-        if (n == 0 || c->group[n - 1].score != c->order[i].score)
-            c->group[n++] = (struct rw_score_group){.score = c->order[i].score};
+        if (n == 0 || c->group[n - 1].score != c->order[i].key)
+            c->group[n++] = (struct rw_score_group){.score = c->order[i].key};
         c->group[n - 1].weight += weight;
         c->group[n - 1].relevant += is_relevant(c, doc) ? weight : 0;
     }
@@ -82,7 +66,7 @@ static int fit(struct calibration *c, int without, struct rw_score_map *map)
     const size_t n = group_documents(c, without);
     if (n == 0)
         return RW_OK;
-    if (c->method == methods[0])
+    if (strcmp(c->how->method, "isotonic") == 0)
         RW_TRY(rw_isotonic_fit(c->ctx, c->group, n, map));
     else
         rw_platt_fit(c->group, n, map);
@@ -126,13 +110,11 @@ static struct rw_calibration_figures measure(const struct calibration *c)
 static int measure_held_out(struct calibration *c, struct rw_calibration_figures *out)
 {
     for (int fold = 0; fold < c->n_folds; fold++) {
-        struct rw_score_map map;
-        const int status = fit(c, fold, &map);
-        for (uint32_t doc = 0; status == RW_OK && doc < c->dataset->n_docs; doc++)
+        RW_RELEASED(rw_score_map_release) struct rw_score_map map = {0};
+        RW_TRY(fit(c, fold, &map));
+        for (uint32_t doc = 0; doc < c->dataset->n_docs; doc++)
             if ((int)c->fold[doc] == fold)
                 c->probability[doc] = rw_score_map_of(&map, c->score[doc]);
-        rw_score_map_release(&map);
-        RW_TRY(status);
     }
     *out = measure(c);
     return RW_OK;
@@ -158,25 +140,15 @@ static int measure_all(struct calibration *c, const struct rw_score_map *map,
 
 /* ------------------------------------------------------------------ the whole */
 
-static int check_how(struct rw_ctx *ctx, const struct rw_calibrate *how, const char **method)
+int rw_calibrate_check(struct rw_ctx *ctx, const struct rw_calibrate *how)
 {
-    enum { N = sizeof(methods) / sizeof(methods[0]) };
     const char *given = how->method ? how->method : "";
-    *method = NULL;
-    for (int i = 0; i < N; i++)
-        *method = strcmp(given, methods[i]) == 0 ? methods[i] : *method;
-    if (!*method)
+    if (strcmp(given, "isotonic") != 0 && strcmp(given, "logistic") != 0)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "method '%.100s'; expected isotonic or logistic",
                        given);
     if (!(how->relevant >= 0.0 && how->relevant <= 1e9))
         return rw_fail(ctx, RW_ERR_ARGUMENT, "relevant %g; expected 0 to 1e9", how->relevant);
     return RW_OK;
-}
-
-int rw_calibrate_check(struct rw_ctx *ctx, const struct rw_calibrate *how)
-{
-    const char *method;
-    return check_how(ctx, how, &method);
 }
 
 /* Are there documents of both kinds? */
@@ -212,8 +184,8 @@ static int prepare(struct calibration *c, const struct rw_model *model)
         for (uint32_t doc = dataset->query_offset[q]; doc < dataset->query_offset[q + 1]; doc++)
             c->fold[doc] = (unsigned char)(q % FOLDS);
     for (uint32_t doc = 0; doc < n_docs; doc++)
-        c->order[doc] = (struct scored){c->score[doc], doc};
-    qsort(c->order, n_docs, sizeof(*c->order), by_score);
+        c->order[doc] = (struct rw_keyed){c->score[doc], doc};
+    qsort(c->order, n_docs, sizeof(*c->order), rw_by_key);
     return RW_OK;
 }
 
@@ -251,7 +223,7 @@ int rw_model_calibrate(struct rw_ctx *ctx, const struct rw_model *model,
     RW_RELEASED(release) struct calibration c = {.ctx = ctx, .how = how, .dataset = dataset};
     RW_RELEASED(rw_score_map_release) struct rw_score_map map = {0};
     *out = NULL;
-    RW_TRY(check_how(ctx, how, &c.method));
+    RW_TRY(rw_calibrate_check(ctx, how));
     RW_TRY(prepare(&c, model));
     RW_TRY(fit(&c, NO_FOLD, &map));
     if (figures)

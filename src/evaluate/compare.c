@@ -215,26 +215,20 @@ int rw_significance(struct rw_ctx *ctx, const struct rw_pairs *pairs, uint64_t s
 
 /* ------------------------------------------------------------------ several tests */
 
-static int by_p(const void *a, const void *b)
-{
-    const double x = **(double *const *)a, y = **(double *const *)b;
-    return (x > y) - (x < y);
-}
-
 int rw_holm(struct rw_ctx *ctx, double *p, int n)
 {
-    RW_FREED double **sorted = NULL;
+    RW_FREED struct rw_keyed *sorted = NULL;
     double most = 0.0;
     RW_TRY(RW_NEW(ctx, sorted, (size_t)n + 1));
     for (int i = 0; i < n; i++)
-        sorted[i] = &p[i];
+        sorted[i] = (struct rw_keyed){p[i], (uint32_t)i};
     if (n > 1)
-        qsort(sorted, (size_t)n, sizeof(*sorted), by_p);
+        qsort(sorted, (size_t)n, sizeof(*sorted), rw_by_key);
     for (int i = 0; i < n; i++) {
-        const double times = *sorted[i] * (double)(n - i);
+        const double times = sorted[i].key * (double)(n - i);
         const double corrected = times < 1.0 ? times : 1.0;
         most = corrected > most ? corrected : most;
-        *sorted[i] = most;
+        p[sorted[i].id] = most;
     }
     return RW_OK;
 }

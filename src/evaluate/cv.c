@@ -14,16 +14,12 @@ enum { MOST_DOCS_SIDE_BY_SIDE = 100000 };
 
 /* ------------------------------------------------------------------ folds */
 
-struct card {
-    uint32_t random, query;
-};
-
-static int by_random(const void *a, const void *b)
+int rw_by_key(const void *a, const void *b)
 {
-    const struct card *x = a, *y = b;
-    if (x->random != y->random)
-        return x->random < y->random ? -1 : 1;
-    return x->query < y->query ? -1 : x->query > y->query;
+    const struct rw_keyed *x = a, *y = b;
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    return x->id < y->id ? -1 : x->id > y->id;
 }
 
 static int check_folds(struct rw_ctx *ctx, uint32_t n_queries, int n_folds)
@@ -37,14 +33,14 @@ static int check_folds(struct rw_ctx *ctx, uint32_t n_queries, int n_folds)
 
 int rw_folds(struct rw_ctx *ctx, uint32_t n_queries, int n_folds, uint64_t seed, uint32_t *folds)
 {
-    RW_FREED struct card *card = NULL;
+    RW_FREED struct rw_keyed *card = NULL;
     RW_TRY(check_folds(ctx, n_queries, n_folds));
     RW_TRY(RW_NEW_RAW(ctx, card, n_queries));
     for (uint32_t q = 0; q < n_queries; q++)
-        card[q] = (struct card){rw_random(seed, q, 0, RW_STREAM_FOLD), q};
-    qsort(card, n_queries, sizeof(*card), by_random);
+        card[q] = (struct rw_keyed){rw_random(seed, q, 0, RW_STREAM_FOLD), q};
+    qsort(card, n_queries, sizeof(*card), rw_by_key);
     for (uint32_t i = 0; i < n_queries; i++)
-        folds[card[i].query] = i % (uint32_t)n_folds;
+        folds[card[i].id] = i % (uint32_t)n_folds;
     return RW_OK;
 }
 

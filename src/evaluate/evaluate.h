@@ -35,6 +35,14 @@ int rw_measure_scores(const struct rw_measure *measure, const double *scores, do
 /* How much worse `to` is than `from`. */
 double rw_measure_loss(const struct rw_measure *measure, double from, double to);
 
+/* What is sorted by a number, then by what it is of. */
+struct rw_keyed {
+    double key;
+    uint32_t id;
+};
+/* For qsort: both rise. */
+int rw_by_key(const void *a, const void *b);
+
 /* folds: [n_queries], written: 0 to n_folds - 1; as even as can be, drawn by `seed`.
  * RW_ERR_ARGUMENT: fewer than 2 folds, or more than queries. */
 int rw_folds(struct rw_ctx *ctx, uint32_t n_queries, int n_folds, uint64_t seed, uint32_t *folds);

@@ -98,26 +98,20 @@ static int drop(struct pruning *p, int32_t t)
     return find_loss(p, p->left, &p->loss[p->n_order++]);
 }
 
-struct candidate {
-    int32_t tree;
-    double loss; /* of the model without it */
-};
-
-static int by_loss(const void *a, const void *b)
+/* A candidate's id counts trees from the last one, which goes first of equals. */
+static int32_t tree_of(const struct pruning *p, const struct rw_keyed *candidate)
 {
-    const struct candidate *x = a, *y = b;
-    if (x->loss != y->loss)
-        return x->loss < y->loss ? -1 : 1;
-    return x->tree > y->tree ? -1 : x->tree < y->tree;
+    return p->model->n_trees - 1 - (int32_t)candidate->id;
 }
 
-static int weigh(struct pruning *p, struct candidate *candidate, int32_t n)
+/* By the loss of the model without them. */
+static int weigh(struct pruning *p, struct rw_keyed *candidate, int32_t n)
 {
     for (int32_t i = 0; i < n; i++) {
-        RW_TRY(predict_tree(p, candidate[i].tree));
+        RW_TRY(predict_tree(p, tree_of(p, &candidate[i])));
         for (uint32_t doc = 0; doc < p->dataset->n_docs; doc++)
             p->without[doc] = p->left[doc] - p->tree[doc];
-        RW_TRY(find_loss(p, p->without, &candidate[i].loss));
+        RW_TRY(find_loss(p, p->without, &candidate[i].key));
     }
     return RW_OK;
 }
@@ -149,17 +143,17 @@ static int n_scorings(const struct rw_model *model, enum rw_prune_order order, i
 }
 
 /* One tree stays, whatever the loss. */
-static int drop_all(struct pruning *p, enum rw_prune_order order, struct candidate *candidate,
+static int drop_all(struct pruning *p, enum rw_prune_order order, struct rw_keyed *candidate,
                     int32_t n)
 {
     while (n > 1) {
         const int32_t n_drop = n_dropped_at_once(order, n);
         if (order == RW_PRUNE_ANY) {
             RW_TRY(weigh(p, candidate, n));
-            qsort(candidate, (size_t)n, sizeof(*candidate), by_loss);
+            qsort(candidate, (size_t)n, sizeof(*candidate), rw_by_key);
         }
         for (int32_t i = 0; i < n_drop; i++)
-            RW_TRY(drop(p, candidate[i].tree));
+            RW_TRY(drop(p, tree_of(p, &candidate[i])));
         n -= n_drop;
         memmove(candidate, candidate + n_drop, (size_t)n * sizeof(*candidate));
     }
@@ -168,12 +162,12 @@ static int drop_all(struct pruning *p, enum rw_prune_order order, struct candida
 
 static int find_order(struct pruning *p, enum rw_prune_order order)
 {
-    struct candidate *candidate;
+    struct rw_keyed *candidate;
     int32_t n = 0;
     RW_TRY(RW_ARENA_NEW(p->ctx, &p->arena, candidate, (size_t)p->model->n_trees));
-    for (int32_t t = p->model->n_trees; t-- > 0;) {
-        if (is_candidate(&p->model->tree[t]))
-            candidate[n++].tree = t;
+    for (int32_t id = 0; id < p->model->n_trees; id++) {
+        candidate[n].id = (uint32_t)id;
+        n += is_candidate(&p->model->tree[tree_of(p, &candidate[n])]);
     }
     memcpy(p->left, p->scores, p->dataset->n_docs * sizeof(double));
     return drop_all(p, order, candidate, n);
