@@ -16,10 +16,9 @@
 
 /* From where on something is a finding. First guesses, on MQ2008, OHSUMED and made data. */
 #define RW_CHECK_DRIFT 0.1 /* distance of two distributions, 0 to 1 */
-#define RW_CHECK_DISTINCT                                                                          \
-    0.9                        /* share of documents, or queries, with a whole number of their own \
-                                */
-#define RW_CHECK_LEAST_DOCS 50 /* fewer say nothing of identifiers */
+/* share of documents, or queries, with a whole number of their own */
+#define RW_CHECK_DISTINCT   0.9
+#define RW_CHECK_LEAST_DOCS 50   /* fewer say nothing of identifiers */
 #define RW_CHECK_TIES_LEAK  0.05 /* what constant scores gain from the order of the input */
 #define RW_CHECK_MISSING    0.5  /* share of documents */
 
@@ -572,11 +571,8 @@ struct checking {
 
 /* ------------------------------------------------------------------ findings */
 
-static void add_finding(struct checking *c, int is_warning, const char *kind, const char *format,
-                        ...) __attribute__((format(printf, 4, 5)));
-
-static void add_finding(struct checking *c, int is_warning, const char *kind, const char *format,
-                        ...)
+__attribute__((format(printf, 4, 5))) static void
+add_finding(struct checking *c, int is_warning, const char *kind, const char *format, ...)
 {
     va_list args;
     const int at = c->check.n_findings;

@@ -171,21 +171,14 @@ int rw_msg_usage(const char *command)
 
 int rw_msg_failed(const struct rw_ctx *ctx, int status, const char *command)
 {
-    char text[4096], *line = text;
-    int hinted = 0;
+    char text[4096], *rest = text, *line;
     verbosity.silent = !rw_workers_tells(ctx);
     snprintf(text, sizeof(text), "%s", rw_last_error(ctx));
+    rw_msg_error("%s", strsep(&rest, "\n"));
     /* The library sets its hints on lines of their own, after the error's. */
-    for (char *next; line; line = next) {
-        next = strchr(line, '\n');
-        if (next)
-            *next++ = 0;
-        if (line == text)
-            rw_msg_error("%s", line);
-        else
-            rw_msg_hint("%s", strncmp(line, "hint: ", 6) == 0 ? line + 6 : line);
-        hinted = line != text;
-    }
+    const int hinted = rest != NULL;
+    while ((line = strsep(&rest, "\n")) != NULL)
+        rw_msg_hint("%s", strncmp(line, "hint: ", 6) == 0 ? line + 6 : line);
     if (status == RW_ERR_MEMORY || status == RW_ERR_MACHINE)
         return RW_EXIT_MACHINE;
     if (status != RW_ERR_ARGUMENT)

@@ -561,9 +561,7 @@ static int unknown_name(struct rw_ctx *ctx, const char *name)
 {
     const char *near = rw_params_nearest(name), *note = NULL, *option = NULL;
     for (const struct rw_alias *row = NULL; (row = rw_alias_next(row, NULL, name)) != NULL;) {
-        if (near && row->ours && strcmp(row->ours, near) == 0)
-            note = row->note;
-        else if (!near && !row->ours)
+        if (near ? row->ours && strcmp(row->ours, near) == 0 : !row->ours)
             note = row->note;
         else if (!near && !option)
             option = row->ours;
