@@ -869,16 +869,14 @@ static uint64_t sum_column(const struct rw_bins *bins, uint32_t f, uint32_t begi
 {
     const struct rw_codes *codes = &bins->codes[f];
     const size_t bytes = rw_cuts_code_bytes(bins->cuts, f);
-    uint64_t sum = 0;
-    for (uint32_t doc = begin; !codes->row && doc < end; doc++)
-        sum += weight[doc - begin] * rw_codes_entry(codes, bytes, doc);
-    if (!codes->row)
-        return sum;
-    for (uint32_t i = rw_numbers_under(codes->row, codes->n, begin);
-         i < codes->n && codes->row[i] < end; i++)
-        sum += weight[codes->row[i] - begin] *
-               ((uint64_t)rw_codes_entry(codes, bytes, i) - codes->rest);
-    return sum + all * codes->rest;
+    const uint32_t *row = codes->row, rest = row ? codes->rest : 0;
+    const uint32_t from = row ? rw_numbers_under(row, codes->n, begin) : begin;
+    const uint32_t to = row ? rw_numbers_under(row, codes->n, end) : end;
+    uint64_t sum = all * rest;
+    for (uint32_t i = from; i < to; i++)
+        sum +=
+            weight[(row ? row[i] : i) - begin] * ((uint64_t)rw_codes_entry(codes, bytes, i) - rest);
+    return sum;
 }
 
 static int sum_some(void *user, struct rw_share *share)

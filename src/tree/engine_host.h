@@ -105,6 +105,17 @@ int rw_host_code_sums(struct rw_engine *engine, int set, uint64_t first_doc, uin
 int rw_host_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t *weight,
                           int32_t *lambda_q, int32_t *hess_q, uint8_t *sampled);
 
+/* Which way values may go along a feature, and what a split by it costs. */
+static inline int rw_host_direction(const struct rw_host *host, uint32_t f)
+{
+    return host->direction ? host->direction[f] : 0;
+}
+
+static inline double rw_host_penalty(const struct rw_host *host, uint32_t f)
+{
+    return host->penalty ? host->penalty[f] : 0.0;
+}
+
 /* May the slot be split by a feature, which is of this tree? */
 static inline int rw_host_allows(const struct rw_host *host, int32_t slot, uint32_t f)
 {

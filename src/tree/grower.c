@@ -236,29 +236,20 @@ static void frontier_add(struct rw_grower *g, int32_t slot)
     g->slot_of[g->n_nodes++] = slot;
 }
 
-/* Makes an expanded node a split of the tree. */
-static void frontier_accept(struct rw_grower *g, int32_t slot)
-{
-    g->node[slot].index = g->n_splits++;
-    g->has_sets |= g->split[slot].is_set;
-    frontier_add(g, g->node[slot].left);
-    frontier_add(g, g->node[slot].right);
-}
-
 /* Accepts the best of the frontier, again and again, until its children are not known. */
 static void frontier_accept_known(struct rw_grower *g)
 {
     while (g->n_frontier > 0 && g->n_splits + 1 < g->rules.leaves &&
-           g->node[g->frontier[0].slot].is_expanded)
-        frontier_accept(g, pop(g->frontier, &g->n_frontier).slot);
+           g->node[g->frontier[0].slot].is_expanded) {
+        const int32_t slot = pop(g->frontier, &g->n_frontier).slot;
+        g->node[slot].index = g->n_splits++;
+        g->has_sets |= g->split[slot].is_set;
+        frontier_add(g, g->node[slot].left);
+        frontier_add(g, g->node[slot].right);
+    }
 }
 
 /* ---- what is expanded next ---- */
-
-static int most_of_batch(const struct rw_grower *g)
-{
-    return g->rules.batch > 1 ? g->rules.batch : 1;
-}
 
 /* The children of a node that would be accepted behind `rank` others. */
 static void add_children(struct rw_grower *g, int32_t slot, int32_t rank, int32_t *n)
@@ -309,7 +300,7 @@ static void frontier_rank(struct rw_grower *g)
     frontier_accept_known(g);
     g->n_left = g->rules.leaves - 1 - g->n_splits;
     begin_prospects(g, &n);
-    while (n > 0 && g->n_ranked < g->n_left && n_new < most_of_batch(g)) {
+    while (n > 0 && g->n_ranked < g->n_left && n_new < g->rules.batch) {
         const struct grow_entry next = pop(g->prospect, &n);
         const struct grow_node *node = &g->node[next.slot];
         g->ranked[g->n_ranked] =
@@ -331,7 +322,7 @@ static int frontier_forget(struct rw_grower *g)
 {
     int32_t n, n_next = 0;
     int n_forgotten = 0;
-    if (g->n_histograms + (uint32_t)most_of_batch(g) <= rw_grow_max_histograms(&g->rules))
+    if (g->n_histograms + (uint32_t)g->rules.batch <= rw_grow_max_histograms(&g->rules))
         return RW_OK;
     begin_prospects(g, &n);
     while (n > 0 && n_next < g->n_left) {
@@ -375,7 +366,7 @@ static void frontier_choose(struct rw_grower *g, int *is_last)
     *is_last = 0;
     g->n_batch = 0;
     for (int32_t place = 0;
-         place < g->n_left && g->n_batch < most_of_batch(g) && g->n_batch < spare_histograms;
+         place < g->n_left && g->n_batch < g->rules.batch && g->n_batch < spare_histograms;
          place++) {
         struct grow_entry next = {.slot = -1};
         if (n_ranked < g->n_ranked)
@@ -437,6 +428,8 @@ int rw_grower_new(struct rw_ctx *ctx, const struct rw_grow_rules *rules, struct 
     struct rw_arena *arena = rw_result_arena(grower);
     grower->ctx = ctx;
     grower->rules = *rules;
+    if (rules->batch < 1)
+        grower->rules.batch = 1;
     if (rules->levels) { /* each is a batch, and nothing of it is in vain */
         grower->rules.leaves = (int32_t)most_leaves(rules);
         grower->rules.batch = grower->rules.leaves / 2;

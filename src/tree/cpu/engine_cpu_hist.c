@@ -75,15 +75,6 @@ static void keep_totals(struct rw_cpu *cpu, const struct rw_sibling *s,
  * for each worker, the cells of the features that it searches, of a few nodes at a time, in as few
  * bits as their sums over all workers need. A worker keeps its features' sums, takes them from the
  * parent's, and searches both. */
-static struct rw_cpu_words wire_of(const struct rw_cpu *cpu, const struct rw_sibling *s)
-{
-    const uint32_t n = cpu->workers->all_n[s->smaller];
-    struct rw_cpu_words wire = cpu->words;
-    wire.packed = rw_cpu_is_packed(&cpu->host.base.rules, n);
-    wire.n_words = rw_cpu_is_joint(&wire, n) ? 1 : 2 - wire.packed + wire.newton;
-    return wire;
-}
-
 static int is_joint(const struct rw_cpu_words *words)
 {
     return words->newton && words->n_words == 1;
@@ -178,9 +169,12 @@ static void begin_ranks(struct rw_cpu *cpu, const struct rw_sibling *siblings, i
             job++;
         workers->job[i] = job;
         workers->index[job - cpu->job] = i;
-        workers->wire[i] = wire_of(cpu, job);
-        workers->begin[i + 1] =
-            workers->begin[i] + workers->part_cells * (size_t)workers->wire[i].n_words;
+        const uint32_t n_docs = workers->all_n[job->smaller];
+        struct rw_cpu_words *wire = &workers->wire[i];
+        *wire = cpu->words;
+        wire->packed = rw_cpu_is_packed(&cpu->host.base.rules, n_docs);
+        wire->n_words = rw_cpu_is_joint(wire, n_docs) ? 1 : 2 - wire->packed + wire->newton;
+        workers->begin[i + 1] = workers->begin[i] + workers->part_cells * (size_t)wire->n_words;
     }
 }
 

@@ -149,14 +149,15 @@ struct frequent {
     uint64_t bits[BITS];
 };
 
-static void find_frequent(const struct rw_bins *bins, struct rw_cpu_bundle *bundle,
-                          const uint32_t *doc, uint32_t n, struct frequent *out)
+static void find_frequent(const struct rw_bins *bins, struct rw_cpu_bundle *bundle, uint32_t n,
+                          struct frequent *out)
 {
     uint32_t count[256] = {0};
     uint8_t code[SAMPLE];
     for (uint32_t i = 0; i < n; i++) {
-        code[i] = bundle->made ? bundle->made[doc[i]]
-                               : (uint8_t)rw_bins_code(bins, bundle->feature[0], doc[i]);
+        const uint32_t doc = (uint32_t)((uint64_t)bins->n_docs * i / n);
+        code[i] =
+            bundle->made ? bundle->made[doc] : (uint8_t)rw_bins_code(bins, bundle->feature[0], doc);
         count[code[i]]++;
     }
     for (uint32_t c = 0; c < bundle->n_codes; c++) {
@@ -168,16 +169,7 @@ static void find_frequent(const struct rw_bins *bins, struct rw_cpu_bundle *bund
         out->bits[i / 64] |= (uint64_t)(code[i] == bundle->frequent) << (i % 64);
 }
 
-static uint32_t n_common_plain(const uint64_t *a, const uint64_t *b)
-{
-    uint32_t n = 0;
-    for (int i = 0; i < BITS; i++)
-        n += (uint32_t)__builtin_popcountll(a[i] & b[i]);
-    return n;
-}
-
-/* The same with the processor's own count. */
-RW_AVX2 static uint32_t n_common_avx2(const uint64_t *a, const uint64_t *b)
+static uint32_t n_common(const uint64_t *a, const uint64_t *b)
 {
     uint32_t n = 0;
     for (int i = 0; i < BITS; i++)
@@ -188,12 +180,9 @@ RW_AVX2 static uint32_t n_common_avx2(const uint64_t *a, const uint64_t *b)
 /* One pass after the other: the bundle whose frequent code is the most frequent, then those that
  * share the most documents with all before. What is left, that has no such code, keeps its order.
  */
-static void order_bundles(enum rw_isa isa, struct rw_cpu_group *group, uint32_t sample,
-                          struct frequent *frequent)
+static void order_bundles(struct rw_cpu_group *group, uint32_t sample, struct frequent *frequent)
 {
     enum { AMONG = 512 };
-    uint32_t (*const n_common)(const uint64_t *, const uint64_t *) =
-        isa == RW_ISA_PLAIN ? n_common_plain : n_common_avx2;
     for (uint32_t at = 0; at < group->n; at++) {
         uint64_t all[BITS];
         const uint32_t of_pass = at % RW_CPU_PASS_BUNDLES;
@@ -223,7 +212,7 @@ static void order_bundles(enum rw_isa isa, struct rw_cpu_group *group, uint32_t 
 struct frequent_job {
     const struct rw_bins *bins;
     const struct rw_cpu_group *group;
-    uint32_t n_sample, doc[SAMPLE];
+    uint32_t n_sample;
     struct frequent *frequent; /* [bundles] */
 };
 
@@ -231,8 +220,7 @@ static int find_frequents(void *user, struct rw_share *share)
 {
     const struct frequent_job *job = user;
     for (uint64_t i, end; rw_share_next(share, &i, &end);)
-        find_frequent(job->bins, &job->group->bundle[i], job->doc, job->n_sample,
-                      &job->frequent[i]);
+        find_frequent(job->bins, &job->group->bundle[i], job->n_sample, &job->frequent[i]);
     return RW_OK;
 }
 
@@ -245,10 +233,8 @@ static int find_order(struct rw_cpu *cpu, struct rw_cpu_group *group)
         .bins = bins, .group = group, .n_sample = bins->n_docs < SAMPLE ? bins->n_docs : SAMPLE};
     RW_TRY(RW_NEW_RAW(ctx, frequent, group->n));
     job.frequent = frequent;
-    for (uint32_t i = 0; i < job.n_sample; i++)
-        job.doc[i] = (uint32_t)((uint64_t)bins->n_docs * i / job.n_sample);
     rw_parallel(ctx, ctx->n_threads, group->n, 1, find_frequents, &job);
-    order_bundles(cpu->host.isa, group, job.n_sample, job.frequent);
+    order_bundles(group, job.n_sample, job.frequent);
     return RW_OK;
 }
 

@@ -4,16 +4,6 @@
 
 #include "tree/cpu/engine_cpu.h"
 
-static int direction_of(const struct rw_cpu *cpu, uint32_t f)
-{
-    return cpu->host.direction ? cpu->host.direction[f] : 0;
-}
-
-static double penalty_of(const struct rw_cpu *cpu, uint32_t f)
-{
-    return cpu->host.penalty ? cpu->host.penalty[f] : 0.0;
-}
-
 /* Of equal gains the lower feature's, then the lower cut's counts, then missing values go left:
  * columns, and cuts that are tried later, are not in their order. */
 static int is_better(const struct rw_split *best, double gain, int32_t column, uint32_t bin,
@@ -42,7 +32,7 @@ static int try_cut(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint3
     const struct rw_split_rule *rule = &cpu->host.base.split_rule;
     const struct rw_cell *all = &search->all;
     const struct rw_cell others = rw_cell_less(all, left); /* missing ones among them */
-    const int direction = direction_of(cpu, f);
+    const int direction = rw_host_direction(&cpu->host, f);
     const float cut = cuts->cut[cuts->offset[f] + b];
     const int zero_left = 0.0f <= cut;
     for (int missing_left = 1; missing_left >= 0; missing_left--) {
@@ -60,7 +50,7 @@ static int try_cut(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint3
             continue;
         const double gain =
             rw_net_gain(rule, rw_ordered_gain(rule, direction, &l, &r, search->parent_gain),
-                        penalty_of(cpu, f));
+                        rw_host_penalty(&cpu->host, f));
         if (is_better(&search->best, gain, (int32_t)f, b, missing_left))
             search->best = (struct rw_split){.slot = search->best.slot,
                                              .column = (int32_t)f,
@@ -110,8 +100,8 @@ static void try_sets(const struct rw_cpu *cpu, struct rw_cpu_search *search, uin
         cell[b] = rw_cpu_decode(&cpu->words, cells + b * n_words);
     if (cuts->has_missing[f])
         missing = rw_cpu_decode(&cpu->words, cells + n_bins * n_words);
-    rw_category_split(&cpu->host.base.split_rule, penalty_of(cpu, f), cell, n_bins, &missing,
-                      &found);
+    rw_category_split(&cpu->host.base.split_rule, rw_host_penalty(&cpu->host, f), cell, n_bins,
+                      &missing, &found);
     const struct rw_split split = rw_host_set_split(cuts, search->best.slot, f, &found);
     if (found.gain > 0.0 && rw_split_is_better(&split, &search->best))
         search->best = split;
@@ -261,7 +251,7 @@ static void search_packed(const struct rw_cpu *cpu, struct rw_cpu_search *search
         .n_idle = (int32_t)cpu->n_idle[search->best.slot],
         .min_hessian = search->min_hessian,
         .l2 = (float)rule->l2,
-        .direction = (float)direction_of(cpu, f)};
+        .direction = (float)rw_host_direction(&cpu->host, f)};
     if (cuts->has_missing[f]) {
         add_cell(cells, kind, search->joint, n_bins, 1, column.missing);
         if (from)
@@ -271,9 +261,10 @@ static void search_packed(const struct rw_cpu *cpu, struct rw_cpu_search *search
     const float sure = column.direction != 0.0f || column.n_idle ? sums.sure : largest;
     if (sure > search->rough && !cpu->host.penalty)
         search->rough = sure;
-    const float least = cpu->host.penalty
-                            ? least_net_score(search, penalty_of(cpu, f) / rule->gain_scale, sure)
-                            : least_score(search->rough);
+    const float least =
+        cpu->host.penalty
+            ? least_net_score(search, rw_host_penalty(&cpu->host, f) / rule->gain_scale, sure)
+            : least_score(search->rough);
     if (!(largest >= least))
         return;
     const struct rw_cell missing = cell_of(kind, column.missing[0], column.missing[1]);

@@ -111,11 +111,6 @@ static int ref_forget(struct rw_engine *engine, const int32_t *slots, int n)
     return RW_OK;
 }
 
-static double penalty_of(const struct rw_ref *ref, uint32_t f)
-{
-    return ref->host.penalty ? ref->host.penalty[f] : 0.0;
-}
-
 /* Tries the cut behind bin b both ways for the missing values, left before right. */
 static void try_cut(const struct rw_ref *ref, uint32_t f, uint32_t b, const struct rw_cell *left,
                     const struct rw_cell *missing, const struct rw_cell *all, struct rw_split *best)
@@ -123,7 +118,7 @@ static void try_cut(const struct rw_ref *ref, uint32_t f, uint32_t b, const stru
     const struct rw_split_rule *rule = &ref->host.base.split_rule;
     const struct rw_cuts *cuts = cuts_of(ref);
     const float cut = cuts->cut[cuts->offset[f] + b];
-    const int direction = ref->host.direction ? ref->host.direction[f] : 0;
+    const int direction = rw_host_direction(&ref->host, f);
     const int zero_goes_left = 0.0f <= cut;
     for (int missing_left = 1; missing_left >= 0; missing_left--) {
         struct rw_cell l = *left;
@@ -135,8 +130,8 @@ static void try_cut(const struct rw_ref *ref, uint32_t f, uint32_t b, const stru
         if (l.n == 0 || r.n == 0)
             continue;
         const double parent = rw_side_gain(rule, all);
-        const double gain =
-            rw_net_gain(rule, rw_ordered_gain(rule, direction, &l, &r, parent), penalty_of(ref, f));
+        const double gain = rw_net_gain(rule, rw_ordered_gain(rule, direction, &l, &r, parent),
+                                        rw_host_penalty(&ref->host, f));
         if (gain > best->gain)
             *best = (struct rw_split){.slot = best->slot,
                                       .column = (int32_t)f,
@@ -155,8 +150,8 @@ static void try_sets(const struct rw_ref *ref, uint32_t f, const struct rw_cell 
 {
     const struct rw_cuts *cuts = cuts_of(ref);
     struct rw_category_split found;
-    rw_category_split(&ref->host.base.split_rule, penalty_of(ref, f), cell, rw_cuts_n_bins(cuts, f),
-                      missing, &found);
+    rw_category_split(&ref->host.base.split_rule, rw_host_penalty(&ref->host, f), cell,
+                      rw_cuts_n_bins(cuts, f), missing, &found);
     if (found.gain > best->gain)
         *best = rw_host_set_split(cuts, best->slot, f, &found);
 }
