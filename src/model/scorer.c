@@ -21,7 +21,6 @@ struct numbering {
         const struct rw_code_set *set;
         uint64_t node; /* of all trees */
     } * by_set;        /* [n_by_set] by feature, then set */
-    uint32_t *slot_at; /* [nodes of all trees] of those nodes */
 };
 
 static void numbering_release(struct numbering *numbering)
@@ -63,14 +62,14 @@ static int list_sets(struct rw_ctx *ctx, const struct rw_flat *flat, const struc
                 (struct set_node){feature, &tree->set[node], flat->first_node[i] + (uint64_t)node};
         }
     }
-    if (numbering->n_by_set == 0)
-        return RW_OK;
-    qsort(numbering->by_set, numbering->n_by_set, sizeof(*numbering->by_set), by_feature_and_set);
-    return RW_ARENA_NEW(ctx, &numbering->arena, numbering->slot_at,
-                        flat->first_node[flat->n_trees]);
+    if (numbering->n_by_set > 0)
+        qsort(numbering->by_set, numbering->n_by_set, sizeof(*numbering->by_set),
+              by_feature_and_set);
+    return RW_OK;
 }
 
-/* Slots of a feature's sets from entry i on. Returns where the next feature's begin. */
+/* Slots of a feature's sets from entry i on, noted at the nodes. Returns where the next feature's
+ * begin. */
 static uint64_t number_sets(struct rw_flat *flat, struct numbering *numbering, uint32_t feature,
                             uint64_t i, uint32_t *slot)
 {
@@ -81,7 +80,7 @@ static uint64_t number_sets(struct rw_flat *flat, struct numbering *numbering, u
                    numbering->by_set[i].set->word, flat->set_words * sizeof(*flat->set_word));
             flat->set_of[(*slot)++] = flat->n_sets;
         }
-        numbering->slot_at[numbering->by_set[i].node] = *slot - 1;
+        flat->node[numbering->by_set[i].node].slot = *slot - 1;
     }
     return i;
 }
@@ -133,12 +132,11 @@ static int number_features(struct rw_ctx *ctx, struct rw_flat *flat, const struc
 static void copy_tree(struct rw_flat *flat, const struct rw_tree *tree, int32_t i,
                       const struct numbering *numbering)
 {
-    const uint64_t first = flat->first_node[i];
-    struct rw_walk_node *nodes = flat->node + first;
+    struct rw_walk_node *nodes = flat->node + flat->first_node[i];
     for (int32_t at = 0; at < tree->n_leaves - 1; at++) {
         const int by_set = rw_tree_by_set(tree, at);
-        const uint32_t slot = by_set ? numbering->slot_at[first + (uint64_t)at]
-                                     : numbering->slot_of[tree->feature[at] & RW_MAX_FEATURE];
+        const uint32_t slot =
+            by_set ? nodes[at].slot : numbering->slot_of[tree->feature[at] & RW_MAX_FEATURE];
         nodes[at] = (struct rw_walk_node){.cut = by_set ? 0.5f : tree->cut[at],
                                           .slot = 2 * slot + (tree->missing_left[at] != 0),
                                           .left = tree->left[at],
@@ -176,11 +174,11 @@ int rw_flat_init(struct rw_ctx *ctx, struct rw_flat *flat, const struct rw_model
         flat->first_leaf[i + 1] = flat->first_leaf[i] + n_leaves;
         flat->most_leaves = n_leaves > flat->most_leaves ? n_leaves : flat->most_leaves;
     }
+    RW_TRY(RW_ARENA_NEW(ctx, &flat->arena, flat->node, flat->first_node[n]));
+    RW_TRY(RW_ARENA_NEW(ctx, &flat->arena, flat->leaf, flat->first_leaf[n]));
     RW_TRY(number_features(ctx, flat, model, &numbering));
     flat->columns =
         rw_column_rule_of(model, flat->n_used ? flat->feature[flat->n_used - 1] + 1 : 0);
-    RW_TRY(RW_ARENA_NEW(ctx, &flat->arena, flat->node, flat->first_node[n]));
-    RW_TRY(RW_ARENA_NEW(ctx, &flat->arena, flat->leaf, flat->first_leaf[n]));
     for (int32_t i = 0; i < flat->n_trees; i++)
         copy_tree(flat, &model->tree[i], i, &numbering);
     return RW_OK;
@@ -234,7 +232,7 @@ int rw_flat_threads(const struct rw_ctx *ctx, const struct rw_flat *flat)
 
 /* ------------------------------------------------------------------ thresholds */
 
-/* Returns how many are distinct: the first of the array. */
+/* Returns how many are distinct: the first of the array. scratch: [n], not needed up to FEW. */
 static uint32_t sort_keys(uint32_t *key, uint32_t *scratch, size_t n)
 {
     enum { FEW = 128 };
@@ -708,31 +706,6 @@ static int32_t order_tree(const struct rw_flat *flat, int32_t tree, struct rw_si
     return level[n - 1];
 }
 
-struct start {
-    int32_t depth;
-    uint32_t root;
-    uint8_t tree;
-};
-
-static int deeper(const void *a, const void *b)
-{
-    const struct start *x = a, *y = b;
-    if (x->depth != y->depth)
-        return x->depth - y->depth;
-    return (int)x->tree - (int)y->tree;
-}
-
-/* Trees of like depths are walked together. start: [n], of consecutive trees. */
-static void order_starts(struct rw_single *single, int32_t first, struct start *start, int32_t n)
-{
-    qsort(start, (size_t)n, sizeof(*start), deeper);
-    for (int32_t i = 0; i < n; i++) {
-        single->root[first + i] = start[i].root;
-        single->tree_at[first + i] = start[i].tree;
-        single->steps[(first + i) / RW_SINGLE_TOGETHER] = (uint8_t)start[i].depth; /* ascends */
-    }
-}
-
 /* 1: done; 0: the model is not of the kind. */
 static int make(struct rw_ctx *ctx, struct rw_single *s, const struct rw_flat *flat)
 {
@@ -749,7 +722,8 @@ static int make(struct rw_ctx *ctx, struct rw_single *s, const struct rw_flat *f
     RW_TRY(RW_ARENA_NEW(ctx, rw_result_arena(s), s->steps, n_groups));
     RW_TRY(RW_NEW_RAW(ctx, queue, 4 * most));
     for (int32_t first = 0; first < flat->n_trees; first += RW_SINGLE_TREES) {
-        struct start start[RW_SINGLE_TREES];
+        /* depth * RW_SINGLE_TREES + tree: trees of like depths are walked together */
+        uint32_t start[RW_SINGLE_TREES];
         const int32_t rest = flat->n_trees - first;
         const int32_t n = rest < RW_SINGLE_TREES ? rest : RW_SINGLE_TREES;
         for (int32_t i = 0; i < n; i++) {
@@ -758,9 +732,15 @@ static int make(struct rw_ctx *ctx, struct rw_single *s, const struct rw_flat *f
                 order_tree(flat, first + i, s->node + root, queue, queue + 2 * most);
             if (depth < 0 || depth > MOST_DEPTH)
                 return 0;
-            start[i] = (struct start){depth, (uint32_t)root, (uint8_t)i};
+            start[i] = (uint32_t)(depth * RW_SINGLE_TREES + i);
         }
-        order_starts(s, first, start, n);
+        sort_keys(start, NULL, (size_t)n);
+        for (int32_t i = 0; i < n; i++) {
+            const int32_t tree = (int32_t)start[i] % RW_SINGLE_TREES, at = first + i;
+            s->root[at] = (uint32_t)(2 * flat->first_leaf[first + tree]);
+            s->tree_at[at] = (uint8_t)tree;
+            s->steps[at / RW_SINGLE_TOGETHER] = (uint8_t)(start[i] / RW_SINGLE_TREES); /* ascends */
+        }
     }
     return 1;
 }
