@@ -405,14 +405,20 @@ static int read_all(struct rw_ctx *ctx, struct reader *reader, const struct rw_r
                : rw_early_finish(ctx, list.early, list.builder, (int)list.n, &out->documents);
 }
 
-/* Reads a worker's part as the goal says, but does not bin it. out: to be released, also after a
- * failure. */
-static int read_part(struct rw_ctx *ctx, const char *const *paths, int n_paths,
-                     struct rw_shard *part, const struct rw_read_goal *goal, struct rw_binned *out)
+/* Reads files, or a worker's part of them, as the goal says, but does not bin text. out: to be
+ * released, also after a failure. */
+static int read_values(struct rw_ctx *ctx, const char *const *paths, int n_paths,
+                       struct rw_shard *part, const struct rw_read_goal *goal,
+                       struct rw_binned *out)
 {
-    struct reader reader = {.path = paths, .n_paths = n_paths, .part = part};
-    rw_shard_files(part, &reader.next_path, &reader.end_path);
-    const int status = read_all(ctx, &reader, goal, out);
+    struct reader reader = {.path = paths, .n_paths = n_paths, .end_path = n_paths, .part = part};
+    int status = RW_OK;
+    if (part) /* whose queries are compared with the other workers' */
+        rw_shard_files(part, &reader.next_path, &reader.end_path);
+    else if (!goal->may_come_back)
+        status = rw_seen_new(ctx, &reader.seen);
+    if (status >= 0)
+        status = read_all(ctx, &reader, goal, out);
     close_reader(&reader);
     return status;
 }
@@ -648,8 +654,8 @@ static int explain(struct rw_source *source, int status)
         status != RW_ERR_INTERRUPTED) {
         RW_RELEASED(rw_binned_release) struct rw_binned again = {.documents = NULL};
         const int is_machines = status == RW_ERR_IO || status == RW_ERR_MACHINE;
-        status = read_part(ctx, reader->path, reader->n_paths, reader->part,
-                           &(struct rw_read_goal){.rule = NULL}, &again);
+        status = read_values(ctx, reader->path, reader->n_paths, reader->part,
+                             &(struct rw_read_goal){.rule = NULL}, &again);
         if (status >= 0 && is_machines)
             status = rw_fail(ctx, RW_ERR_MACHINE,
                              "cannot read '%s'%s: it failed, and did not when it was tried again",
@@ -708,20 +714,13 @@ int rw_text_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths,
 static int read_files(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                       struct rw_read_goal *goal, struct rw_binned *out)
 {
-    struct reader reader = {.path = paths, .n_paths = n_paths, .end_path = n_paths};
-    int status = RW_OK;
     const int keeps = rw_spool_begin(ctx, paths, n_paths, goal);
-    RW_TRY(keeps);
-    if (goal->bins_text)
-        RW_TRY_OUT(rw_text_codes(ctx, paths, n_paths, goal, NULL, RW_TEXT_CHUNK_BYTES, out));
-    if (out->bins)
-        goto out;
-    if (!goal->may_come_back)
-        RW_TRY_OUT(rw_seen_new(ctx, &reader.seen));
-    status = read_all(ctx, &reader, goal, out);
-out:
-    close_reader(&reader);
-    rw_spool_end(ctx, keeps);
+    int status = keeps;
+    if (status >= 0 && goal->bins_text)
+        status = rw_text_codes(ctx, paths, n_paths, goal, NULL, RW_TEXT_CHUNK_BYTES, out);
+    if (status >= 0 && !out->bins)
+        status = read_values(ctx, paths, n_paths, NULL, goal, out);
+    rw_spool_end(ctx, keeps > 0);
     return status;
 }
 
@@ -733,7 +732,7 @@ static int read_parts(struct rw_ctx *ctx, const char *const *paths, int n_paths,
     RW_TRY(rw_shard_find(ctx, paths, n_paths, &part));
     if (goal->rule && part.is_text)
         return rw_text_codes(ctx, paths, n_paths, goal, &part, RW_TEXT_CHUNK_BYTES, out);
-    RW_TRY(rw_comm_agree(ctx, read_part(ctx, paths, n_paths, &part, goal, out)));
+    RW_TRY(rw_comm_agree(ctx, read_values(ctx, paths, n_paths, &part, goal, out)));
     RW_TRY(rw_together_check(ctx, paths, &part, !goal->may_come_back, out->documents));
     by_words = out->documents->vocabulary != NULL; /* words become codes when all are known */
     RW_TRY(rw_comm_max(ctx, &by_words, 1));

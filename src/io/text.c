@@ -350,12 +350,6 @@ static uint64_t count_at(const struct rw_input *input, uint64_t at, uint64_t n_b
     return n_lines;
 }
 
-uint64_t rw_text_count_lines(const struct rw_input *input, uint64_t end)
-{
-    uint64_t n_read;
-    return count_at(input, 0, end, &n_read);
-}
-
 uint64_t rw_text_guess_lines(const struct rw_text *text)
 {
     enum { WINDOWS = 8, WINDOW_BYTES = 1 << 16, PEEKED_BYTES = 1 << 22 };
@@ -597,8 +591,9 @@ static int bad_line(struct rw_ctx *ctx, const struct rw_text *text,
 {
     const char *name = rw_input_name(text->input);
     char line_text[1024], message[2048];
+    uint64_t n_read;
     /* lines before a range are counted where something is wrong */
-    const uint64_t line = rw_text_count_lines(text->input, text->begin) + text->n_lines +
+    const uint64_t line = count_at(text->input, 0, text->begin, &n_read) + text->n_lines +
                           chunk->error_location.line + 1;
     snprintf(line_text, sizeof(line_text), "%.400s:%llu:%zu: %s", name, (unsigned long long)line,
              chunk->error_location.column, chunk->error);
