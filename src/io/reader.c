@@ -130,6 +130,12 @@ static void close_reader(struct reader *reader)
     rw_seen_free(reader->seen);
 }
 
+/* Is anything left to read? */
+static int has_more(const struct reader *reader)
+{
+    return reader->file.input || reader->next_path < reader->end_path;
+}
+
 /* The file at work, or the next one. */
 static int open_next(struct rw_ctx *ctx, struct reader *reader)
 {
@@ -189,10 +195,8 @@ static int copy_whole(struct rw_ctx *ctx, struct reader *reader, struct rw_build
                         builder->n_queries);
 }
 
-/* Adds the next builders, in order, to `list`: chunks of text, or all of a file that is none. *more
- * is 0 behind the last file. */
-static int next_chunk(struct rw_ctx *ctx, struct reader *reader, struct rw_builder_list *list,
-                      int *more)
+/* Adds the next builders, in order, to `list`: chunks of text, or all of a file that is none. */
+static int next_chunk(struct rw_ctx *ctx, struct reader *reader, struct rw_builder_list *list)
 {
     struct file *file = &reader->file;
     int is_open = 0;
@@ -203,7 +207,6 @@ static int next_chunk(struct rw_ctx *ctx, struct reader *reader, struct rw_build
                               : copy_whole(ctx, reader, list));
     if (!is_open)
         close_file(file);
-    *more = is_open || reader->next_path < reader->end_path;
     return RW_OK;
 }
 
@@ -221,14 +224,8 @@ struct scoring {
 static int score_lines(void *user, struct rw_builder *lines)
 {
     const struct scoring *job = user;
-    double *score;
-    RW_TRY(RW_NEW_RAW(NULL, score, lines->n_docs));
-    const int status = rw_packed_lines(job->packed, lines, score);
-    if (status < 0) {
-        rw_mem_free(score);
-        return status;
-    }
-    lines->score = score;
+    RW_TRY(RW_NEW_RAW(NULL, lines->score, lines->n_docs));
+    RW_TRY(rw_packed_lines(job->packed, lines, lines->score));
     for (uint64_t i = 0; i < lines->n_features; i++)
         __atomic_store_n(&job->seen[lines->entry_feature[i]], 1, __ATOMIC_RELAXED);
     rw_builder_drop_values(lines);
@@ -278,14 +275,13 @@ static int read_chunk(struct rw_ctx *ctx, struct reader *reader, struct scoring 
     struct rw_builder_list list = {.take = job->packed ? score_lines : NULL, .take_user = job};
     struct rw_binned read = {.documents = NULL};
     const double start = rw_clock_ms();
-    int more = reader->file.input || reader->next_path < reader->end_path, status;
-    while (list.n == 0 && !read.documents && more) {
+    while (list.n == 0 && !*out && has_more(reader)) {
         RW_TRY(open_next(ctx, reader));
         if (reader->file.format->text) {
-            RW_TRY(next_chunk(ctx, reader, &list, &more));
+            RW_TRY(next_chunk(ctx, reader, &list));
             continue;
         }
-        status = reader->file.format->whole(ctx, reader->file.input, NULL, NULL, &read);
+        const int status = reader->file.format->whole(ctx, reader->file.input, NULL, NULL, &read);
         *out = read.documents;
         RW_TRY(status);
         close_file(&reader->file);
@@ -387,16 +383,15 @@ static int read_whole(struct rw_ctx *ctx, struct reader *reader, const struct rw
 static int read_all(struct rw_ctx *ctx, struct reader *reader, const struct rw_read_goal *goal,
                     struct rw_binned *out)
 {
-    const int n_files = reader->end_path - reader->next_path;
+    const int is_one = reader->end_path - reader->next_path == 1;
     RW_RELEASED(rw_builder_list_release)
-    struct rw_builder_list list = {.is_whole = n_files == 1 && !goal->take};
+    struct rw_builder_list list = {.is_whole = is_one && !goal->take};
     RW_RELEASED(rw_builder_list_release) struct rw_builder_list documents = {0};
-    int more = n_files > 0;
     int status = read_whole(ctx, reader, goal, out);
     if (status < 0 || out->documents)
         return status;
-    while (more) {
-        RW_TRY(next_chunk(ctx, reader, &list, &more));
+    while (has_more(reader)) {
+        RW_TRY(next_chunk(ctx, reader, &list));
         if (goal->take)
             RW_TRY(take_values(ctx, &list, goal, &documents));
     }
