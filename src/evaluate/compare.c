@@ -7,7 +7,7 @@
 #include "base/rng.h"
 #include "dataset/dataset.h"
 #include "evaluate/evaluate.h"
-#include "io/side_files.h"
+#include "io/data_format.h"
 
 /* ------------------------------------------------------------------ the difference */
 

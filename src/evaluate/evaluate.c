@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "dataset/dataset.h"
-#include "io/side_files.h"
+#include "io/data_format.h"
 
 /* What is measured, and how; borrowed. */
 struct asked {

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "comm/comm.h"
-#include "io/side_files.h"
 #include "model/model.h"
 
 static void drop_names(struct rw_table_columns *columns)

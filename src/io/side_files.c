@@ -1,6 +1,6 @@
 /* Files that are read line by line: side columns (one number per line, several per line, or pairs),
  * scores, names of features, and TREC's judgments and runs. */
-#include "io/side_files.h"
+#include "io/data_format.h"
 
 #include <ctype.h>
 #include <float.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "comm/comm.h"
-#include "io/data_format.h"
+#include "io/input.h"
 
 /* ---- lines ---- */
 

@@ -10,7 +10,7 @@
 #include "comm/comm.h"
 #include "dataset/categories.h"
 #include "dataset/dataset.h"
-#include "io/side_files.h"
+#include "io/data_format.h"
 #include "model/model.h"
 #include "model/model_text.h"
 #include "params/params.h"

@@ -8,7 +8,7 @@
 
 #include "dataset/dataset.h"
 #include "fuzz_input.h"
-#include "io/side_files.h"
+#include "io/data_format.h"
 
 enum { DOCS = 5, QUERIES = 3 };
 
