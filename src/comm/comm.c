@@ -172,13 +172,11 @@ int rw_comm_exchange(struct rw_ctx *ctx, const void *send, const size_t *send_be
                      size_t *begin)
 {
     const size_t n = (size_t)rw_n_workers(ctx), worker = (size_t)rw_worker(ctx);
-    RW_FREED size_t *sizes = NULL, *n_send = NULL, *n_recv = NULL;
+    RW_FREED size_t *n_send = NULL;
     RW_FREED void *got = NULL;
     *out = NULL;
-    int status = RW_NEW(ctx, n_send, n);
-    status = status < 0 ? status : RW_NEW(ctx, n_recv, n);
-    status = status < 0 ? status : RW_NEW(ctx, sizes, n * n);
-    RW_TRY(rw_comm_agree(ctx, status));
+    RW_TRY(rw_comm_agree(ctx, RW_NEW(ctx, n_send, n * (n + 2))));
+    size_t *n_recv = n_send + n, *sizes = n_recv + n; /* [n][n] */
     for (size_t r = 0; r < n; r++)
         n_send[r] = send_begin[r + 1] - send_begin[r];
     RW_TRY(rw_comm_all_gather(ctx, n_send, sizes, n * sizeof(*sizes)));
@@ -189,7 +187,8 @@ int rw_comm_exchange(struct rw_ctx *ctx, const void *send, const size_t *send_be
         fits &= n_recv[r] <= PTRDIFF_MAX - begin[r];
         begin[r + 1] = begin[r] + n_recv[r];
     }
-    status = fits ? rw_mem_new_raw(ctx, &got, begin[n], 1) : rw_comm_nonsense(ctx, "sizes");
+    const int status =
+        fits ? rw_mem_new_raw(ctx, &got, begin[n], 1) : rw_comm_nonsense(ctx, "sizes");
     RW_TRY(rw_comm_agree(ctx, status));
     if (!stays_here(ctx, send, got, is_alone(ctx) ? begin[n] : 1)) {
         RW_TRY(begun(ctx, send_begin[n] - send_begin[0] - n_send[worker]));

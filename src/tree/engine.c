@@ -264,18 +264,6 @@ void rw_plan_add(struct rw_plan *plan, const char *name, uint64_t bytes)
         plan->part[i] = plan->part[--plan->n_parts];
 }
 
-/* Pairs that a query's documents take part in from above. */
-static double visits_of(const struct rw_engine_rules *rules, const struct rw_dataset *dataset)
-{
-    double visits = 0.0;
-    for (uint32_t q = 0; q < dataset->n_queries; q++) {
-        const double n = dataset->query_offset[q + 1] - dataset->query_offset[q];
-        const double tops = rules->lambda.truncation ? rules->lambda.truncation : n;
-        visits += n * (tops < n ? tops : n);
-    }
-    return visits;
-}
-
 void rw_plan_work_of(struct rw_plan_work *work, const struct rw_engine_rules *rules,
                      const struct rw_plan_data *data)
 {
@@ -292,8 +280,14 @@ void rw_plan_work_of(struct rw_plan_work *work, const struct rw_engine_rules *ru
     work->bins = work->features * rules->cut.bins;
     for (int set = 1; set < data->n_sets; set++)
         work->other_docs += data->set[set]->n_docs;
-    if (rules->objective && rules->objective->device == RW_OBJECTIVE_PAIRS)
-        work->visits = visits_of(rules, train) * queries;
+    if (!rules->objective || rules->objective->device != RW_OBJECTIVE_PAIRS)
+        return;
+    for (uint32_t q = 0; q < train->n_queries; q++) { /* pairs, of a document from above */
+        const double n = train->query_offset[q + 1] - train->query_offset[q];
+        const double tops = rules->lambda.truncation ? rules->lambda.truncation : n;
+        work->visits += n * (tops < n ? tops : n);
+    }
+    work->visits *= queries;
 }
 
 double rw_plan_passes(const struct rw_plan_work *work)

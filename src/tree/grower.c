@@ -115,14 +115,6 @@ static void allow_slot(const struct rw_node_features *nodes, int32_t slot, uint3
         allowed[lowest / 32] |= (uint32_t)1 << lowest % 32;
 }
 
-/* Tells the engine which features may split these nodes. */
-static int node_features_allow(struct rw_node_features *nodes, const int32_t *slots, int n)
-{
-    for (int i = 0; i < n; i++)
-        allow_slot(nodes, slots[i], nodes->allowed + (size_t)i * rw_feature_words(nodes->engine));
-    return nodes->engine->ops->allow(nodes->engine, slots, n, nodes->allowed);
-}
-
 /* ---- the state of the grower ---- */
 
 /* A node stands at its slot. It is known once its parent was expanded: partitioned, its children's
@@ -489,8 +481,11 @@ static int search(struct rw_grower *g, int n_siblings, int n_search)
     struct rw_engine *engine = g->engine;
     struct rw_grow_times *times = g->times;
     double start = rw_clock_ms();
+    for (int i = 0; i < n_search && g->nodes; i++)
+        allow_slot(g->nodes, g->search[i],
+                   g->nodes->allowed + (size_t)i * rw_feature_words(engine));
     if (g->nodes)
-        RW_TRY(node_features_allow(g->nodes, g->search, n_search));
+        RW_TRY(engine->ops->allow(engine, g->search, n_search, g->nodes->allowed));
     RW_TRY(engine->ops->histograms(engine, g->sibling, n_siblings));
     for (int i = 0; i < n_siblings; i++)
         keep(g, &g->sibling[i]);
