@@ -296,9 +296,15 @@ static uint8_t read_nan(struct rw_source *source, const json_t *entry)
     return has_nans && strcmp(treatment, "AsTrue") == 0 ? RW_NAN_RIGHT : RW_NAN_LEFT;
 }
 
-static void read_borders(struct reading *r, const json_t *entry, int64_t index, uint32_t column)
+static void read_floats(struct reading *r, const json_t *entry)
 {
     struct rw_source *source = r->source;
+    const uint32_t column = (uint32_t)rw_json_integer(source, entry, "flat_feature_index", 0,
+                                                      (int64_t)source->out->n_columns - 1);
+    const int64_t index = rw_json_integer(source, entry, "feature_index", 0, RW_MAX_FEATURE);
+    if (source->status < 0)
+        return;
+    source->out->column_had[column] = 1;
     const uint8_t nan = read_nan(source, entry);
     read_name(r, entry, column);
     const json_t *borders = optional_array(source, entry, "borders");
@@ -314,21 +320,6 @@ static void read_borders(struct reading *r, const json_t *entry, int64_t index, 
         add_number(r, BORDER, index,
                    (struct rw_ens_node){
                        .left = -1, .right = -1, .column = column, .nan = nan, .threshold = before});
-    }
-}
-
-static void read_floats(struct reading *r, const json_t *features)
-{
-    struct rw_source *source = r->source;
-    for (size_t i = 0; source->status == RW_OK && i < json_array_size(features); i++) {
-        const json_t *entry = json_array_get(features, i);
-        const uint32_t column = (uint32_t)rw_json_integer(source, entry, "flat_feature_index", 0,
-                                                          (int64_t)r->source->out->n_columns - 1);
-        const int64_t index = rw_json_integer(source, entry, "feature_index", 0, RW_MAX_FEATURE);
-        if (source->status < 0)
-            return;
-        r->source->out->column_had[column] = 1;
-        read_borders(r, entry, index, column);
     }
 }
 
@@ -348,8 +339,8 @@ static void read_features(struct reading *r, const json_t *root)
         }
     }
     rw_set_columns(source, (uint64_t)(last + 1));
-    if (source->status == RW_OK)
-        read_floats(r, kinds[0]);
+    for (size_t i = 0; source->status == RW_OK && i < json_array_size(kinds[0]); i++)
+        read_floats(r, json_array_get(kinds[0], i));
     const json_t *statistics = optional_array(source, info, "ctrs");
     if (source->status < 0 || RW_READ_NEW(source, r->entry, json_array_size(kinds[1])) < 0)
         return;

@@ -334,6 +334,14 @@ int rw_walk_tree(const struct rw_walk *walk, const struct rw_ensemble *ensemble,
                  const void *user, struct rw_put *put);
 
 /* --- in (source.c) --- */
+/* n bytes as a number, the lowest first. */
+static inline uint64_t rw_bits_at(const char *at, size_t n)
+{
+    uint64_t bits = 0;
+    while (n > 0)
+        bits = bits << 8 | (unsigned char)at[--n];
+    return bits;
+}
 /* What cannot be what its format says: RW_ERR_FORMAT, "PATH: ...", with "line 3: " if line > 0.
  * Returns source->status. */
 int rw_refuse_line(struct rw_source *source, uint64_t line, const char *format, ...)

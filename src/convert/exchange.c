@@ -657,40 +657,29 @@ static int score_docs(struct verifying *v)
     return rw_parallel(v->ctx, (int)n_threads, n_blocks, 1, score_blocks, v);
 }
 
-/* Scores the data by our trees and by theirs under one consumer's rules. written: the model whose
- * trees stand in the file, as rw_part_missing made it, or `model`. */
-static int verify_ensemble(struct rw_ctx *ctx, const struct rw_model *model,
-                           const struct rw_model *written, const struct rw_ensemble *ensemble,
-                           const struct rw_consumer *consumer, int base,
-                           const struct rw_dataset *dataset, struct rw_verify_by *into)
+/* Scores the data by our trees and by theirs under one consumer's rules. v: what it is made of. */
+static int verify_by(struct verifying v, const struct rw_consumer *consumer,
+                     struct rw_verify_by *into)
 {
     RW_RELEASED(rw_arena_free) struct rw_arena arena = {0};
     RW_RELEASED(rw_recoded_release) struct rw_recoded coded = {0};
     const enum rw_absent_rule absent = consumer->rules.absent;
-    struct verifying v = {.ctx = ctx,
-                          .arena = &arena,
-                          .coded = &coded,
-                          .model = model,
-                          .written = written,
-                          .theirs = ensemble,
-                          .rules = &consumer->rules,
-                          .base = base,
-                          .absent = absent == RW_ABSENT_NAN    ? NAN
-                                    : absent == RW_ABSENT_ZERO ? 0.0f
-                                                               : rw_model_absent(model),
-                          .dataset = dataset,
-                          .by = into};
-    const uint32_t n = dataset->n_docs;
-    memset(into, 0, sizeof(*into));
+    v.arena = &arena;
+    v.coded = &coded;
+    v.rules = &consumer->rules;
+    v.absent = absent == RW_ABSENT_NAN    ? NAN
+               : absent == RW_ABSENT_ZERO ? 0.0f
+                                          : rw_model_absent(v.model);
+    v.by = into;
     into->consumer = consumer->name;
     into->earlier = consumer->earlier;
-    into->n_docs = n;
+    into->n_docs = v.dataset->n_docs;
     rw_rules_text(&consumer->rules, into->rules, sizeof(into->rules));
     RW_TRY(match_trees(&v));
     RW_TRY(find_used(&v));
     RW_TRY(give_categories(&v));
-    RW_TRY(RW_ARENA_NEW(ctx, v.arena, v.score[0], n));
-    RW_TRY(RW_ARENA_NEW(ctx, v.arena, v.score[1], n));
+    RW_TRY(RW_ARENA_NEW(v.ctx, v.arena, v.score[0], v.dataset->n_docs));
+    RW_TRY(RW_ARENA_NEW(v.ctx, v.arena, v.score[1], v.dataset->n_docs));
     RW_TRY(score_docs(&v));
     return count_pairs(&v);
 }
@@ -717,10 +706,14 @@ int rw_model_verify(struct rw_ctx *ctx, const struct rw_model *model, const stru
         RW_TRY(parse(ctx, format, path, &made, &read_back));
     RW_TRY(rw_part_missing(ctx, model, format, &parted));
     out->read_back = format->parse != NULL;
+    const struct verifying v = {.ctx = ctx,
+                                .model = model,
+                                .written = parted ? parted : model,
+                                .theirs = format->parse ? &read_back : &made,
+                                .base = base,
+                                .dataset = dataset};
     for (const struct rw_consumer *c = format->consumer; c->name; c++, out->n++)
-        RW_TRY(verify_ensemble(ctx, model, parted ? parted : model,
-                               format->parse ? &read_back : &made, c, base, dataset,
-                               &out->by[out->n]));
+        RW_TRY(verify_by(v, c, &out->by[out->n]));
     return RW_OK;
 }
 

@@ -40,15 +40,6 @@ static uint64_t read_number(struct rw_source *source, struct pb *from)
     return 0;
 }
 
-/* n bytes, the lowest first. */
-static uint64_t read_bits(const char *at, size_t n)
-{
-    uint64_t bits = 0;
-    while (n > 0)
-        bits = bits << 8 | (unsigned char)at[--n];
-    return bits;
-}
-
 /* The next field of a message: 1; 0 at its end, and after a failure. */
 static int next_field(struct rw_source *source, struct pb *from, struct pb_field *field)
 {
@@ -73,7 +64,7 @@ static int next_field(struct rw_source *source, struct pb *from, struct pb_field
     if (source->status < 0)
         return 0;
     if (fixed)
-        field->value = read_bits(from->at, fixed);
+        field->value = rw_bits_at(from->at, fixed);
     if (is_bytes)
         field->bytes = (struct pb){from->at, from->at + n};
     if (n > 0)
@@ -158,7 +149,7 @@ static void add_numbers(struct reading *r, const struct pb_field *field, size_t 
         rw_refuse(r->source, "not ONNX: field %u is no array of numbers of %d bytes", field->number,
                   (int)size);
     while (from.at < from.end && r->source->status == RW_OK) {
-        add_number(r, size ? read_bits(from.at, size) : read_number(r->source, &from), size, to);
+        add_number(r, size ? rw_bits_at(from.at, size) : read_number(r->source, &from), size, to);
         from.at += size;
     }
 }

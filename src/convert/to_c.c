@@ -111,8 +111,6 @@ static int has_words(const struct rw_ensemble *ensemble)
 
 static void put_words(struct rw_put *put, const struct rw_ensemble *ensemble)
 {
-    if (!has_words(ensemble))
-        return;
     for (uint32_t i = 0; i < ensemble->n_columns; i++) {
         const struct rw_ens_categories *of = rw_ens_categories_of(ensemble, i);
         for (uint32_t k = 0; of && of->word && k < of->n; k++) {
@@ -234,7 +232,8 @@ static int write_c(const struct rw_ensemble *ensemble, struct rw_put *put)
         put_table(put, "int ", "listed", &listed);
         put_search(put);
     }
-    put_words(put, ensemble);
+    if (has_words(ensemble))
+        put_words(put, ensemble);
     put_table(put, "float ", "leaf", &leaves);
     put_table(put, "int ", "root", &roots);
     put_function(put, ensemble, n_splits, lists);

@@ -469,18 +469,9 @@ const struct rw_model_format rw_to_catboost = {
 #define K2 UINT64_C(0x9ae16a3b2f90404f)
 #define K3 UINT64_C(0xc949d7c7509e6557)
 
-/* Little-endian on any machine. */
-static uint64_t load(const char *at, int n_bytes)
-{
-    uint64_t value = 0;
-    for (int i = n_bytes - 1; i >= 0; i--)
-        value = value << 8 | (unsigned char)at[i];
-    return value;
-}
-
 static uint64_t at8(const char *at)
 {
-    return load(at, 8);
+    return rw_bits_at(at, 8);
 }
 
 /* by: 1 to 63. */
@@ -508,11 +499,11 @@ static uint64_t up_to_16(const char *text, size_t n)
         return join(at8(text), turn(last + n, (int)n)) ^ last;
     }
     if (n >= 4)
-        return join(n + (load(text, 4) << 3), load(text + n - 4, 4));
+        return join(n + (rw_bits_at(text, 4) << 3), rw_bits_at(text + n - 4, 4));
     if (n == 0)
         return K2;
-    const uint64_t low = load(text, 1) + (load(text + n / 2, 1) << 8);
-    const uint64_t high = n + (load(text + n - 1, 1) << 2);
+    const uint64_t low = rw_bits_at(text, 1) + (rw_bits_at(text + n / 2, 1) << 8);
+    const uint64_t high = n + (rw_bits_at(text + n - 1, 1) << 2);
     return fold(low * K2 ^ high * K3) * K2;
 }
 

@@ -96,36 +96,40 @@ static uint32_t read_column(struct rw_source *source, const struct rw_xml *eleme
     return (uint32_t)number;
 }
 
+/* The element, if it has the name and stands on that side (NULL: on none), and goes on to the next
+ * one; else NULL. */
+static const struct rw_xml *take(const struct rw_xml **at, const char *name, const char *side)
+{
+    const struct rw_xml *found = *at;
+    const char *pos = found ? rw_xml_attribute(found, "pos") : NULL;
+    if (!found || strcmp(found->name, name) != 0 || (side && (!pos || strcmp(pos, side) != 0)))
+        return NULL;
+    *at = found->next;
+    return found;
+}
+
 /* A leaf is an output alone. The parts of a split stand in a fixed order: RankLib takes its
  * children by position. */
 static void read_split(struct rw_source *source, const void *from, struct rw_ens_node *node,
                        const void *child[2], void *user)
 {
     (void)user;
-    static const char *const names[] = {"feature", "threshold", "split", "split"};
-    static const char *const sides[] = {NULL, NULL, "left", "right"};
-    const struct rw_xml *split = from, *part[4] = {NULL}, *at = split->child;
-    const struct rw_xml *output = rw_xml_child(split, "output");
-    int fits = 1;
-    for (int i = 0; i < 4 && fits && !output; i++, at = at->next) {
-        const char *pos = at ? rw_xml_attribute(at, "pos") : NULL;
-        fits = at && strcmp(at->name, names[i]) == 0 &&
-               (!sides[i] || (pos && strcmp(pos, sides[i]) == 0));
-        if (!fits)
-            break;
-        part[i] = at;
-    }
-    if (!fits || (output ? at != output || output->next != NULL : at != NULL)) {
+    const struct rw_xml *split = from, *at = split->child;
+    const struct rw_xml *output = take(&at, "output", NULL);
+    const struct rw_xml *feature = take(&at, "feature", NULL);
+    const struct rw_xml *threshold = take(&at, "threshold", NULL);
+    child[0] = take(&at, "split", "left");
+    child[1] = take(&at, "split", "right");
+    const int is_split = feature && threshold && child[0] && child[1] && !at;
+    if (output ? output->next != NULL : !is_split) {
         rw_refuse_line(source, split->line,
                        "<split>: expected an <output>, or <feature>, <threshold> and two <split>, "
                        "pos left and right");
     } else if (output) {
         node->value = rw_xml_number(source, output, rw_xml_text(output));
     } else {
-        node->column = read_column(source, part[0]);
-        node->threshold = rw_xml_number(source, part[1], rw_xml_text(part[1]));
-        child[0] = part[2];
-        child[1] = part[3];
+        node->column = read_column(source, feature);
+        node->threshold = rw_xml_number(source, threshold, rw_xml_text(threshold));
     }
 }
 
