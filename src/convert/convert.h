@@ -281,9 +281,10 @@ int rw_lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_m
  * values where unlisted categories go; NULL: this model's can. */
 int rw_part_missing(struct rw_ctx *ctx, const struct rw_model *model,
                     const struct rw_model_format *format, struct rw_model **out);
-/* Does the split list categories of the side that our tree calls the left one? Else its children
- * stand the other way round than ours. */
-int rw_lists_left(const struct rw_model *model, const struct rw_tree *tree, int32_t node);
+/* Do the children of their node, by_category or with a threshold for want of categories, stand the
+ * other way round than ours? */
+int rw_is_turned(const struct rw_model *model, const struct rw_tree *tree, int32_t node,
+                 const struct rw_rules *rules, int by_category);
 /* The name of a column that has none. */
 void rw_made_up_name(const struct rw_model_format *format, uint32_t column, char *name,
                      size_t size);

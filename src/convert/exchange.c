@@ -309,16 +309,6 @@ struct pair {
     int32_t ours, theirs;
 };
 
-/* Do the children of their node stand the other way round than ours? */
-static int is_turned(const struct verifying *v, const struct rw_tree *tree, int32_t ours,
-                     const struct rw_ens_node *node)
-{
-    if (!rw_tree_by_set(tree, ours))
-        return 0;
-    const int lists_left = rw_lists_left(v->written, tree, ours);
-    return node->by_category ? lists_left == v->rules->listed_right : lists_left;
-}
-
 /* Have both trees a split where the other has one? */
 static int match_tree(struct verifying *v, int32_t t, struct pair *stack)
 {
@@ -336,7 +326,7 @@ static int match_tree(struct verifying *v, int32_t t, struct pair *stack)
                            node->left < 0 ? "leaf" : "split");
         if (at.ours < 0)
             continue;
-        const int turned = is_turned(v, tree, at.ours, node);
+        const int turned = rw_is_turned(v->written, tree, at.ours, v->rules, node->by_category);
         stack[n++] = (struct pair){tree->left[at.ours], turned ? node->right : node->left};
         stack[n++] = (struct pair){tree->right[at.ours], turned ? node->left : node->right};
     }
@@ -490,7 +480,8 @@ static const struct rw_ens_node *walk_both(const struct verifying *v, int32_t t,
         const int32_t ours = *at;
         if (!has_parted) {
             const int left = rw_tree_goes_left(tree, ours, v->ours[tree->feature[ours]]);
-            has_parted = (left != is_turned(v, tree, ours, node)) != expected;
+            has_parted = (left != rw_is_turned(v->written, tree, ours, v->rules,
+                                               node->by_category)) != expected;
             if (!has_parted)
                 *at = left ? tree->left[ours] : tree->right[ours];
         }

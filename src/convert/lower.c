@@ -54,9 +54,18 @@ static const struct rw_feature_categories *categories_at(const struct rw_model *
     return rw_categories_find(&model->categories, tree->feature[node]);
 }
 
-int rw_lists_left(const struct rw_model *model, const struct rw_tree *tree, int32_t node)
+/* Does the split list categories of the side that our tree calls the left one? */
+static int lists_left(const struct rw_model *model, const struct rw_tree *tree, int32_t node)
 {
     return !rw_set_has(&tree->set[node], categories_at(model, tree, node)->n);
+}
+
+int rw_is_turned(const struct rw_model *model, const struct rw_tree *tree, int32_t node,
+                 const struct rw_rules *rules, int by_category)
+{
+    if (!rw_tree_by_set(tree, node))
+        return 0;
+    return lists_left(model, tree, node) == (!by_category || rules->listed_right);
 }
 
 /* Is every word a number that the format's readers can be given? Else one that is not. */
@@ -109,7 +118,7 @@ static uint32_t list_categories(const struct lowering *l, const struct rw_tree *
                                 uint32_t listed[RW_MAX_CATEGORIES])
 {
     const struct rw_feature_categories *of = categories_at(l->model, tree, i);
-    const int left = rw_lists_left(l->model, tree, i);
+    const int left = lists_left(l->model, tree, i);
     const int words = by_words(l->format, of);
     uint32_t n = 0;
     for (uint32_t k = 0; k < of->n; k++) { /* n_numbers is n where there are no words */
@@ -126,7 +135,7 @@ static int check_unknown(struct lowering *l, int32_t t, int32_t i, int *apart)
     const struct rw_feature_categories *of = categories_at(l->model, tree, i);
     char text[RW_FEATURE_TEXT + 8];
     *apart = l->rules->unknown_missing && by_words(l->format, of) &&
-             tree->missing_left[i] == rw_lists_left(l->model, tree, i);
+             tree->missing_left[i] == lists_left(l->model, tree, i);
     if (!*apart)
         return RW_OK;
     if (!l->how->lossy)
@@ -145,13 +154,12 @@ static int lower_set(struct lowering *l, int32_t t, int32_t i, struct rw_ens_nod
 {
     const struct rw_tree *tree = &l->model->tree[t];
     uint32_t listed[RW_MAX_CATEGORIES];
-    const int lists_left = rw_lists_left(l->model, tree, i);
     int apart = 0;
     RW_TRY(check_categories(l, t, i));
     RW_TRY(check_unknown(l, t, i, &apart));
     const uint32_t n = list_categories(l, tree, i, listed);
     node->by_category = n > 0 || l->rules->lists_none;
-    const int turned = node->by_category ? lists_left == l->rules->listed_right : lists_left;
+    const int turned = rw_is_turned(l->model, tree, i, l->rules, node->by_category);
     if (turned) {
         const int32_t left = node->left;
         node->left = node->right;

@@ -110,15 +110,12 @@ static int by_word(const void *a, const void *b)
 static int gather_splits(struct rw_ctx *ctx, struct writing *w)
 {
     size_t room = 0, n = 0;
-    RW_TRY(RW_ARENA_GROW(ctx, w->arena, w->split, room, 1));
     for (int32_t t = 0; t < w->ensemble->n_trees; t++) {
         const struct rw_ens_tree *tree = &w->ensemble->tree[t];
-        for (int32_t i = 0; i < tree->n_nodes; i++) {
-            if (tree->node[i].left < 0)
-                continue;
-            RW_TRY(RW_ARENA_GROW(ctx, w->arena, w->split, room, n + 1));
+        const int32_t n_splits = rw_ens_n_splits(tree);
+        RW_TRY(RW_ARENA_GROW(ctx, w->arena, w->split, room, n + (size_t)n_splits + 1));
+        for (int32_t i = 0; i < n_splits; i++)
             w->split[n++] = (struct split){.node = &tree->node[i]};
-        }
     }
     n = rw_sort_unique(w->split, n, sizeof(*w->split), by_question);
     for (size_t i = 0; i < n; i++) {
