@@ -240,15 +240,21 @@ static int columns(void)
     return 80;
 }
 
-/* "[####....] text" of the share that is done, at most so often. A narrow terminal shows less of
- * the bar, then less of the text. */
-static void draw(double share, const char *text)
+/* "[####....] what  1:02:03 left after" of the share that is done, at the pace until now and at
+ * most so often; limit: before the time. A narrow terminal shows less of the bar, then less of the
+ * text.
+ */
+static void draw(double share, double spent, const char *what, const char *limit, const char *after)
 {
     const double now = rw_progress_clock();
-    char bar[BAR + 4] = "";
-    if (line.drawn > line.started && now - line.drawn < between)
+    char bar[BAR + 4] = "", text[200];
+    if (share <= 0 || spent < first_after ||
+        (line.drawn > line.started && now - line.drawn < between))
         return;
+    const long left = (long)(spent / share * (1 - share) + .5);
     line.drawn = now;
+    snprintf(text, sizeof(text), "%s  %s%ld:%02ld:%02ld left%s", what, limit, left / 3600,
+             left / 60 % 60, left % 60, after);
     const int room = columns() - 1 - (int)strlen(text) - (int)strlen("[] ");
     const int width = room < BAR ? room : BAR;
     if (width >= LEAST_BAR) {
@@ -263,27 +269,19 @@ static void draw(double share, const char *text)
     line.visible = 1;
 }
 
-/* "1:02:03", at the pace until now. */
-static const char *time_left(double spent, double share, char text[32])
-{
-    const long left = (long)(spent / share * (1 - share) + .5);
-    snprintf(text, 32, "%ld:%02ld:%02ld", left / 3600, left / 60 % 60, left % 60);
-    return text;
-}
-
 void rw_progress_show(int done, int total, uint32_t n_docs)
 {
     const double spent = rw_progress_clock() - line.started;
-    char text[160], left[32];
-    if (!line.on || done <= 0 || total <= 0 || spent < first_after)
+    char what[32], after[32];
+    if (!line.on || done <= 0 || total <= 0)
         return;
-    const double rate = (double)n_docs * done / spent, share = (double)done / total;
+    const double rate = (double)n_docs * done / spent;
     const char *unit = rate >= 1e6 ? "M" : rate >= 1e3 ? "k" : "";
     const double shown = rate >= 1e6 ? rate / 1e6 : rate >= 1e3 ? rate / 1e3 : rate;
+    snprintf(what, sizeof(what), "%d/%d", done, total);
+    snprintf(after, sizeof(after), "  %.1f%s docs/s", shown, unit);
     /* early stopping may end it sooner */
-    snprintf(text, sizeof(text), "%d/%d  at most %s left  %.1f%s docs/s", done, total,
-             time_left(spent, share, left), shown, unit);
-    draw(share, text);
+    draw((double)done / (double)total, spent, what, "at most ", after);
 }
 
 /* What a call has done of its work, since it began. */
@@ -291,19 +289,15 @@ static void show_call(const struct rw_progress *call)
 {
     static uint64_t last;
     static double began;
-    char text[160], left[32];
+    char what[128];
     if (!line.on || !call->stage || call->total == 0)
         return;
     if (call->done < last || last == 0)
         began = rw_progress_clock();
     last = call->done;
-    const double spent = rw_progress_clock() - began;
     const double share = (double)call->done / (double)call->total;
-    if (spent < first_after || share <= 0)
-        return;
-    snprintf(text, sizeof(text), "%.0f %% of %s  %s left", 100 * share, call->stage,
-             time_left(spent, share, left));
-    draw(share, text);
+    snprintf(what, sizeof(what), "%.0f %% of %s", 100 * share, call->stage);
+    draw(share, rw_progress_clock() - began, what, "", "");
 }
 
 /* signal_ends: not NULL: a signal ends the call. */
