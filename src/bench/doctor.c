@@ -208,8 +208,8 @@ static int send_choices(struct rw_bench *bench, int n_gpus)
 
 /* ------------------------------------------------------------------ engines */
 
-/* Small trainings on everything there is, and the model's bytes against those of `ref`. */
-/* Some thousand documents: all stages of an engine, with several batches of nodes, in a moment. */
+/* Small trainings on everything there is, and the model's bytes against those of `ref`: some
+ * thousand documents: all stages of an engine, with several batches of nodes, in a moment. */
 static const struct rw_synth_options made = {.shape = "mslr30k", .n_queries = 20, .seed = 1};
 
 enum { DOCTOR_TEXT = 256 };

@@ -9,7 +9,6 @@
 #endif
 
 #include "bench/bench.h"
-#include "binning/bins.h"
 
 enum { QUERIES = 3000, QUICK_QUERIES = 40, RUNS = 5 };
 

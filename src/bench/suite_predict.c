@@ -3,7 +3,6 @@
 
 #include "base/machine.h"
 #include "bench/bench.h"
-#include "dataset/dataset.h"
 #include "model/scorer.h"
 
 enum {

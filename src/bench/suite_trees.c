@@ -3,8 +3,6 @@
 #include <unistd.h>
 
 #include "bench/bench.h"
-#include "binning/bins.h"
-#include "dataset/dataset.h"
 
 enum { QUERIES = 31531 };
 

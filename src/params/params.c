@@ -344,8 +344,8 @@ const struct rw_eval_params *rw_params_eval(struct rw_params *params)
     return &params->eval;
 }
 
-/* Parameters from text: one value, a file of them, and what an unknown name or value was meant to
- * be. */
+/* ------------------------------------------------------------------ values from text */
+
 /* What another trainer's value is here, or a 0 where a word is meant, as a hint; "" if it is not
  * known. "YetiRank:mode=DCG" is looked up without its own parameters. */
 static void value_hint(const struct rw_param_row *param, const char *value, char *hint, size_t size)

@@ -2,7 +2,6 @@
 #include "report/report.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/system.h"
@@ -224,8 +223,8 @@ static int count_labels(struct rw_ctx *ctx, struct rw_report *report)
     return RW_OK;
 }
 
-/* A report's figures of the model: its file's checksum, features, and the first trees with the
- * documents that reach their nodes. */
+/* ------------------------------------------------------------------ the model's file */
+
 static int keep_checksum(struct rw_ctx *ctx, struct rw_report *report)
 {
     RW_FREED char *text = NULL;
@@ -365,8 +364,10 @@ void rw_report_release(struct rw_report *report)
     *report = (struct rw_report){0};
 }
 
-/* The page of a report, section by section. No script, no other file: all of it is text, tables and
- * drawings. Whatever is not ours is written by rw_html's %s or %1s. */
+/* ------------------------------------------------------------------ the page's parts */
+
+/* The page has no script and needs no other file: all of it is text, tables and drawings. Whatever
+ * is not ours is written by rw_html's %s or %1s. */
 extern const char rw_report_css[]; /* report.css, by embed_text */
 
 enum { FEATURES_SHOWN = 20, ROUNDS_SHOWN = 50 };
