@@ -124,7 +124,7 @@ static int score(struct scoring *s, enum method method, uint32_t n)
 {
     struct rw_ctx *ctx = s->bench->ctx;
     if (method == WALK)
-        return rw_flat_scores(ctx, &s->scorer->flat, s->bench->made.dataset, s->scores);
+        return rw_flat_walk(ctx, &s->scorer->flat, s->bench->made.dataset, s->scores, NULL, NULL);
     if (method == PREDICT)
         return rw_predict(ctx, s->model, s->bench->made.dataset, 0, s->scores);
     if (method == ROWS)

@@ -754,18 +754,14 @@ static int lines_of(struct rw_ctx *ctx, const char *spec, char **out)
 
 int rw_gain_rule_init(struct rw_ctx *ctx, struct rw_gain_rule *rule, const char *spec)
 {
-    memset(rule, 0, sizeof(*rule));
-    if (strcmp(spec, "exp") == 0) {
-        rule->kind = RW_GAIN_EXP;
-        snprintf(rule->text, sizeof(rule->text), "2^l - 1");
+    static const struct rw_gain_rule exponential = {.kind = RW_GAIN_EXP, .text = "2^l - 1"},
+                                     linear = {.kind = RW_GAIN_LINEAR, .text = "l"};
+    const int is_exponential = strcmp(spec, "exp") == 0;
+    if (is_exponential || strcmp(spec, "linear") == 0) {
+        *rule = is_exponential ? exponential : linear;
         return RW_OK;
     }
-    if (strcmp(spec, "linear") == 0) {
-        rule->kind = RW_GAIN_LINEAR;
-        snprintf(rule->text, sizeof(rule->text), "l");
-        return RW_OK;
-    }
-    rule->kind = RW_GAIN_TABLE;
+    *rule = (struct rw_gain_rule){.kind = RW_GAIN_TABLE};
     snprintf(rule->text, sizeof(rule->text), "from %.55s", spec);
     RW_FREED char *lines = NULL;
     if (is_inline(spec))

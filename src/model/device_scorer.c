@@ -57,7 +57,7 @@ static int score_on_cpu(struct rw_ctx *ctx, struct rw_scorer *scorer,
     if (!scorer->settled)
         RW_TRY(settle(ctx, scorer, dataset->n_docs));
     return scorer->packed ? rw_packed_scores(ctx, scorer->packed, dataset, scores)
-                          : rw_flat_scores(ctx, &scorer->flat, dataset, scores);
+                          : rw_flat_walk(ctx, &scorer->flat, dataset, scores, NULL, NULL);
 }
 
 int rw_predict(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_dataset *dataset,
@@ -219,7 +219,8 @@ int rw_rows_infinite(struct rw_ctx *ctx, const float *values, uint32_t n_docs, u
     return 1;
 }
 
-/* Scores of a data set, or of lines that are none yet, by a packed model. */
+/* ---- a data set, or lines that are none yet, by a packed model ---- */
+
 /* A column of all the blocks at a time, for memory is read best in order. Documents past `end` are
  * like others before them: what they are does not matter. */
 static void encode_blocks(const struct rw_packed_job *job, uint32_t begin, uint32_t end,
@@ -307,15 +308,7 @@ int rw_packed_lines(const struct rw_packed *packed, const struct rw_builder *lin
     return rw_packed_run(NULL, &job, lines->n_docs, scores);
 }
 
-/* Scores on the CPU by the plain walk, which takes documents in blocks: the values of the features
- * that the model uses are gathered row by row, so that memory does not grow with the data and a
- * document's values lie together; then each tree sends the block's documents down, in tree order.
- */
-enum {
-    BLOCK_FLOATS = 32768, /* 128 KiB a thread: stays in the second-level cache beside a tree */
-    BLOCK_DOCS_LEAST = 16,
-    BLOCK_DOCS_MOST = 1024
-};
+/* ---- a document by the model's own trees ---- */
 
 double rw_model_score(const struct rw_model *model, int n_trees, const float *values,
                       size_t n_values)
@@ -406,6 +399,16 @@ void rw_flat_gather(const struct rw_flat *flat, const struct rw_column *const *c
     }
 }
 
+/* The plain walk takes documents in blocks: the values of the features
+ * that the model uses are gathered row by row, so that memory does not grow with the data and a
+ * document's values lie together; then each tree sends the block's documents down, in tree order.
+ */
+enum {
+    BLOCK_FLOATS = 32768, /* 128 KiB a thread: stays in the second-level cache beside a tree */
+    BLOCK_DOCS_LEAST = 16,
+    BLOCK_DOCS_MOST = 1024
+};
+
 struct walk_job {
     const struct rw_flat *flat; /* borrowed, for the call */
     const struct rw_column *const *column;
@@ -472,27 +475,18 @@ static int walk(struct rw_ctx *ctx, struct walk_job *job)
     return rw_parallel_long(ctx, n_threads, (uint64_t)n_blocks, 1, walk_blocks, job);
 }
 
-static int walk_all(struct rw_ctx *ctx, struct walk_job *job, const struct rw_dataset *dataset)
+int rw_flat_walk(struct rw_ctx *ctx, const struct rw_flat *flat, const struct rw_dataset *dataset,
+                 double *scores, int32_t *leaves, uint32_t *counts)
 {
     RW_FREED const struct rw_column **column = NULL;
-    RW_TRY(rw_flat_columns(ctx, job->flat, dataset, &column));
-    job->column = column;
-    job->end = dataset->n_docs;
-    return walk(ctx, job);
-}
-
-int rw_flat_scores(struct rw_ctx *ctx, const struct rw_flat *flat, const struct rw_dataset *dataset,
-                   double *scores)
-{
-    struct walk_job job = {.flat = flat, .scores = scores};
-    return walk_all(ctx, &job, dataset);
-}
-
-int rw_flat_count(struct rw_ctx *ctx, const struct rw_flat *flat, const struct rw_dataset *dataset,
-                  uint32_t *counts)
-{
-    struct walk_job job = {.flat = flat, .counts = counts};
-    return walk_all(ctx, &job, dataset);
+    RW_TRY(rw_flat_columns(ctx, flat, dataset, &column));
+    struct walk_job job = {.flat = flat,
+                           .column = column,
+                           .end = dataset->n_docs,
+                           .scores = scores,
+                           .leaves = leaves,
+                           .counts = counts};
+    return walk(ctx, &job);
 }
 
 int rw_predict_leaves(struct rw_ctx *ctx, const struct rw_model *model,
@@ -501,11 +495,11 @@ int rw_predict_leaves(struct rw_ctx *ctx, const struct rw_model *model,
     RW_DEFAULT_FPENV;
     RW_RELEASED(rw_flat_release) struct rw_flat flat = {0};
     RW_TRY(rw_flat_init(ctx, &flat, model, n_trees));
-    struct walk_job job = {.flat = &flat, .leaves = leaves};
-    return walk_all(ctx, &job, dataset);
+    return rw_flat_walk(ctx, &flat, dataset, NULL, leaves, NULL);
 }
 
-/* Scores and leaves as lines of text. */
+/* ---- scores and leaves as lines of text ---- */
+
 enum {
     NUMBER_BYTES = 32,     /* of a double, with its newline */
     LEAF_BYTES = 11,       /* of a leaf's number and what parts it from the next */

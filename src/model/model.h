@@ -33,11 +33,10 @@ RW_HD int32_t rw_walk(const struct rw_walk_node *nodes, int32_t root, const floa
     return ~at;
 }
 
-/* A tree as parallel arrays: what training leaves behind. */
-
-/* Internal nodes are numbered in the order in which they were split, 0 = root, so a child's number
- * is always larger than its parent's; a child < 0 means leaf ~child. A tree of one leaf has no
- * nodes. Leaves are numbered in the order of their node ids in one-at-a-time growth. */
+/* A tree as parallel arrays: what training leaves behind. Internal nodes are numbered in the order
+ * in which they were split, 0 = root, so a child's number is always larger than its parent's; a
+ * child < 0 means leaf ~child. A tree of one leaf has no nodes. Leaves are numbered in the order of
+ * their node ids in one-at-a-time growth. */
 struct rw_tree {
     int32_t n_leaves; /* >= 1; internal nodes: n_leaves - 1 */
     int32_t *left,

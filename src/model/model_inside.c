@@ -183,7 +183,8 @@ size_t rw_model_condition(const struct rw_model *model, int tree, int node, char
     return to.n;
 }
 
-/* Which features data and model have in common. */
+/* ------------------------------------------------------------------ features of data */
+
 int rw_dataset_has_feature(const struct rw_dataset *dataset, uint32_t feature)
 {
     return rw_dataset_column(dataset, feature) != NULL;
@@ -195,7 +196,8 @@ void rw_dataset_note_features(const struct rw_dataset *dataset, unsigned char *s
         seen[dataset->column[i].feature] = 1;
 }
 
-/* A tree for people: indented text, or the dot language. */
+/* ------------------------------------------------------------------ a tree for people */
+
 enum {
     /* Deeper nodes are not moved further right: the text of a tree that is a chain would grow with
      * the square of its leaves. */

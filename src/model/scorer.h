@@ -124,13 +124,11 @@ static inline uint32_t rw_threshold_of(const struct rw_thresholds *thresholds,
                             rw_threshold_key(node->cut));
 }
 
-/* Walks down every tree. scores: [n_docs], written. */
-int rw_flat_scores(struct rw_ctx *ctx, const struct rw_flat *flat, const struct rw_dataset *dataset,
-                   double *scores);
-
-/* counts: [leaves of all trees] added to: the documents that fall into each. */
-int rw_flat_count(struct rw_ctx *ctx, const struct rw_flat *flat, const struct rw_dataset *dataset,
-                  uint32_t *counts);
+/* Walks down every tree for one of three, of which two are NULL. scores: [n_docs], written. leaves:
+ * [n_docs][n_trees], written. counts: [leaves of all trees], to which the documents that fall into
+ * each are added. */
+int rw_flat_walk(struct rw_ctx *ctx, const struct rw_flat *flat, const struct rw_dataset *dataset,
+                 double *scores, int32_t *leaves, uint32_t *counts);
 
 /* The data's columns by slot, [n_used]; NULL where the data does not have the feature. Those of
  * features by categories have codes, which rw_flat_of_code takes, and lie behind the array, which

@@ -306,7 +306,7 @@ static int count_cover(struct rw_ctx *ctx, const struct rw_flat *flat,
     if (cover->n_docs == 0)
         return rw_fail(ctx, RW_ERR_DATA, "no documents to count in the trees");
     RW_TRY(RW_NEW(ctx, whole, n_leaves));
-    RW_TRY(rw_flat_count(ctx, flat, cover, whole));
+    RW_TRY(rw_flat_walk(ctx, flat, cover, NULL, NULL, whole));
     for (uint64_t leaf = 0; leaf < n_leaves; leaf++)
         counts[leaf] = whole[leaf];
     return RW_OK;

@@ -114,7 +114,7 @@ static void check_scores(uint32_t n_words)
     expect_equal(scores, expected, "rw_predict");
     cr_assert_eq(rw_flat_init(ctx, &flat, model, 0), RW_OK);
     cr_assert_leq(flat.n_sets, n_sets);
-    cr_assert_eq(rw_flat_scores(ctx, &flat, data, scores), RW_OK);
+    cr_assert_eq(rw_flat_walk(ctx, &flat, data, scores, NULL, NULL), RW_OK);
     expect_equal(scores, expected, "walked");
     for (int isa = 0; isa <= (int)rw_isa(); isa++) {
         struct rw_packed *packed;
