@@ -276,9 +276,6 @@ static int threads_of(const struct rw_host *host, uint32_t least_docs)
 /* ---- what a tree sees: queries, their documents, and features, drawn by number, so that it does
  * not matter who draws them ---- */
 
-/* Documents under which a parallel region costs more than it gains. */
-enum { PARALLEL_SAMPLED_DOCS = 2048 };
-
 /* How many items are kept, and the one with the lowest random number, the first of equals. */
 struct drawn {
     uint32_t n_kept, lowest, lowest_random;
@@ -365,7 +362,7 @@ static int draw_docs(struct rw_host *host)
         return RW_OK;
     for (uint32_t q = 0; q < host->n_queries; q++)
         host->query_sampled[q] = host->sampled[host->query_offset[q]];
-    rw_parallel(host->base.ctx, threads_of(host, PARALLEL_SAMPLED_DOCS), host->base.n_docs[0], 0,
+    rw_parallel(host->base.ctx, threads_of(host, PARALLEL_PAIR_DOCS), host->base.n_docs[0], 0,
                 draw_some_docs, &job);
     RW_TRY(keep_lowest(&host->base, &job.drawn, host->base.first_doc, &lowest));
     if (lowest != UINT32_MAX)
@@ -731,9 +728,7 @@ int64_t rw_quantise_docs(enum rw_isa isa, const struct rw_rounding *rounding, ui
     return paths[isa](rounding, first, n, sampled, value, out);
 }
 
-/* Where a training set's boundaries and codes come from, for the engines on the host: made from the
- * values, or those that came with the data set. */
-enum { SUMMED_DOCS = 1024 }; /* at a time: their weights stay in the cache */
+/* ---- boundaries that came with the data set: those that are in use ---- */
 
 struct selection {
     const struct rw_bins *from;
@@ -856,6 +851,8 @@ void rw_host_count_features(struct rw_host *host, const struct rw_cuts *cuts)
                                               .n_ignored = cuts->n_ignored};
     host->base.cuts = cuts;
 }
+
+enum { SUMMED_DOCS = 1024 }; /* at a time: their weights stay in the cache */
 
 struct code_sum_job {
     const struct rw_bins *bins;
