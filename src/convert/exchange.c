@@ -292,7 +292,7 @@ struct verifying {
     float absent; /* what they are given of a feature that a document does not mention */
     const struct rw_dataset *dataset;
     struct rw_verify_by *by;
-    struct rw_recoded *coded; /* the data as our trees ask for them */
+    struct rw_dataset coded; /* the data as our trees ask for them */
     float **given_as; /* [n_used] NULL: no categories; else what they are given of [n_docs] */
     uint32_t n_used;
     uint32_t *used; /* [n_used] features that either side asks for */
@@ -384,7 +384,7 @@ static void load_block(struct verifying *v, uint32_t begin, uint32_t end)
 {
     for (uint32_t i = 0; i < v->n_used; i++) {
         float *ours = v->block[0] + (size_t)i * BLOCK, *given = v->block[1] + (size_t)i * BLOCK;
-        load_values(&v->coded->dataset, v->used[i], begin, end, rw_model_absent(v->model), ours);
+        load_values(&v->coded, v->used[i], begin, end, rw_model_absent(v->model), ours);
         if (v->given_as[i])
             memcpy(given, v->given_as[i] + begin, (end - begin) * sizeof(*given));
         else
@@ -421,8 +421,8 @@ static float given_category(const struct verifying *v, const struct rw_ens_categ
 static int give_categories(struct verifying *v)
 {
     const uint32_t n = v->dataset->n_docs;
-    RW_TRY(rw_categories_recode(v->ctx, &v->model->categories, v->dataset, v->model->absent_missing,
-                                v->coded));
+    RW_TRY(rw_categories_recode(v->ctx, v->arena, &v->model->categories, v->dataset,
+                                v->model->absent_missing, &v->coded));
     RW_TRY(RW_ARENA_NEW(v->ctx, v->arena, v->given_as, v->n_used));
     for (uint32_t i = 0; i < v->n_used; i++) {
         const int64_t shift = v->base < 0 ? 0 : (int64_t)v->rules->first_column - v->base;
@@ -653,10 +653,8 @@ static int verify_by(struct verifying v, const struct rw_consumer *consumer,
                      struct rw_verify_by *into)
 {
     RW_RELEASED(rw_arena_free) struct rw_arena arena = {0};
-    RW_RELEASED(rw_recoded_release) struct rw_recoded coded = {0};
     const enum rw_absent_rule absent = consumer->rules.absent;
     v.arena = &arena;
-    v.coded = &coded;
     v.rules = &consumer->rules;
     v.absent = absent == RW_ABSENT_NAN    ? NAN
                : absent == RW_ABSENT_ZERO ? 0.0f

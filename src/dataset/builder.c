@@ -377,21 +377,24 @@ static int join_queries(struct rw_ctx *ctx, struct finish *finish)
     return RW_OK;
 }
 
-/* Room for labels and comments, and where each builder's go. */
+/* Room for labels, weights, if any part has some, and comments, and where each builder's go. */
 static int make_docs(struct rw_ctx *ctx, struct finish *finish)
 {
     struct rw_dataset *dataset = finish->dataset;
     uint64_t bytes = 0;
-    int any_comment = 0;
+    int any_comment = 0, any_weight = 0;
     RW_TRY(RW_ARENA_NEW(ctx, &finish->arena, finish->comment_at, (size_t)finish->n_builders + 1));
     for (int b = 0; b < finish->n_builders; b++) {
         const struct rw_builder *builder = &finish->builders[b];
         any_comment |= builder->any_comment;
+        any_weight |= builder->n_docs && builder->has_weight;
         finish->comment_at[b] = bytes;
         bytes += builder->any_comment ? builder->comment.n_bytes : builder->n_docs;
         dataset->n_clamped += builder->n_clamped;
     }
     RW_TRY(RW_NEW_RAW(ctx, dataset->label, dataset->n_docs));
+    if (any_weight)
+        RW_TRY(RW_NEW_RAW(ctx, dataset->weight, dataset->n_docs));
     if (any_comment) {
         RW_TRY(RW_NEW_RAW(ctx, dataset->comment.offset, (size_t)dataset->n_docs + 1));
         RW_TRY(RW_NEW_RAW(ctx, dataset->comment.text, bytes));
@@ -471,22 +474,8 @@ static int join_columns(struct rw_ctx *ctx, const struct finish *finish)
         dataset->vocabulary = rw_vocabulary_share(last->vocabulary);
         dataset->n_more_labels = last->n_more_labels;
     }
-    return RW_OK;
-}
-
-/* Weights, if any part has some, and further labels. */
-static int make_side_columns(struct rw_ctx *ctx, const struct finish *finish)
-{
-    struct rw_dataset *dataset = finish->dataset;
-    int any_weight = 0;
-    for (int b = 0; b < finish->n_builders; b++)
-        any_weight |= finish->builders[b].n_docs && finish->builders[b].has_weight;
-    if (any_weight)
-        RW_TRY(RW_NEW_RAW(ctx, dataset->weight, dataset->n_docs));
-    if (dataset->n_more_labels)
-        RW_TRY(
-            RW_NEW_RAW(ctx, dataset->more_label, (size_t)dataset->n_more_labels * dataset->n_docs));
-    return RW_OK;
+    const size_t n_labels = (size_t)dataset->n_more_labels;
+    return n_labels ? RW_NEW_RAW(ctx, dataset->more_label, n_labels * dataset->n_docs) : RW_OK;
 }
 
 /* Labels, weights and comments of a part's documents. */
@@ -775,7 +764,6 @@ int rw_early_finish(struct rw_ctx *ctx, struct rw_early *early, struct rw_builde
     RW_TRY(join_queries(ctx, &finish));
     RW_TRY(make_docs(ctx, &finish));
     RW_TRY(join_columns(ctx, &finish));
-    RW_TRY(make_side_columns(ctx, &finish));
     RW_TRY(join_locations(ctx, &finish));
     rw_parallel(ctx, finish.n_threads, (uint64_t)n_builders, 0, count_ids, &finish);
     RW_TRY(make_groups(ctx, &finish));

@@ -79,17 +79,11 @@ int rw_categories_set_words(struct rw_ctx *ctx, struct rw_dataset *dataset, uint
 int rw_categories_check_numbers(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                                 uint32_t feature);
 
-/* A data set with codes in place of those features' values; all else is borrowed from `dataset`,
- * which must stay. */
-struct rw_recoded {
-    struct rw_dataset dataset;
-    struct rw_arena arena; /* of its `column`, and of values in them */
-};
-int rw_categories_recode(struct rw_ctx *ctx, const struct rw_categories *categories,
-                         const struct rw_dataset *dataset, int absent_missing,
-                         struct rw_recoded *out);
-/* In any state after being zeroed. */
-void rw_recoded_release(struct rw_recoded *recoded);
+/* out: written, a data set with codes in place of those features' values; all else is borrowed from
+ * `dataset`, which must stay. The arena has what is made. */
+int rw_categories_recode(struct rw_ctx *ctx, struct rw_arena *arena,
+                         const struct rw_categories *categories, const struct rw_dataset *dataset,
+                         int absent_missing, struct rw_dataset *out);
 
 /* Some of the codes of a feature whose values are categories: those that a split sends left. */
 /* Categories of a feature that have a code of their own, at most: with the code of all others they

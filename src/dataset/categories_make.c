@@ -320,23 +320,16 @@ int rw_categories_check_numbers(struct rw_ctx *ctx, const struct rw_dataset *dat
     return RW_OK;
 }
 
-void rw_recoded_release(struct rw_recoded *recoded)
+int rw_categories_recode(struct rw_ctx *ctx, struct rw_arena *arena,
+                         const struct rw_categories *categories, const struct rw_dataset *dataset,
+                         int absent_missing, struct rw_dataset *to)
 {
-    rw_arena_free(&recoded->arena);
-    memset(recoded, 0, sizeof(*recoded));
-}
-
-int rw_categories_recode(struct rw_ctx *ctx, const struct rw_categories *categories,
-                         const struct rw_dataset *dataset, int absent_missing,
-                         struct rw_recoded *out)
-{
-    struct rw_dataset *to = &out->dataset;
     uint32_t c = 0;
-    *out = (struct rw_recoded){.dataset = *dataset};
+    *to = *dataset;
     to->column = NULL;
     to->n_columns = 0;
     to->vocabulary = NULL;
-    RW_TRY(RW_ARENA_NEW(ctx, &out->arena, to->column, (size_t)dataset->n_columns + categories->n));
+    RW_TRY(RW_ARENA_NEW(ctx, arena, to->column, (size_t)dataset->n_columns + categories->n));
     for (uint32_t i = 0; i < categories->n; i++) {
         const struct rw_feature_categories *of = &categories->of[i];
         for (; c < dataset->n_columns && dataset->column[c].feature < of->feature; c++)
@@ -344,7 +337,7 @@ int rw_categories_recode(struct rw_ctx *ctx, const struct rw_categories *categor
         c += c < dataset->n_columns && dataset->column[c].feature == of->feature;
         struct rw_column *made = &to->column[to->n_columns++];
         *made = (struct rw_column){.feature = of->feature, .n = dataset->n_docs};
-        RW_TRY(RW_ARENA_NEW(ctx, &out->arena, made->value, dataset->n_docs));
+        RW_TRY(RW_ARENA_NEW(ctx, arena, made->value, dataset->n_docs));
         RW_TRY(rw_categories_codes(ctx, of, dataset, absent_missing, made->value));
     }
     for (; c < dataset->n_columns; c++)

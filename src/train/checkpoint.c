@@ -330,7 +330,7 @@ void rw_checkpointer_release(struct rw_checkpointer *c)
     rw_arena_free(&c->arena);
     rw_ctx_free(c->writer);
     rw_checkpoint_release(&c->resumed);
-    rw_mem_free(c->sets);
+    rw_mem_free(c->content.set);
     *c = (struct rw_checkpointer){0};
 }
 
@@ -514,11 +514,10 @@ int rw_checkpointer_take(struct rw_checkpointer *c, const struct rw_model *model
 int rw_checkpointer_take_data(struct rw_checkpointer *c, struct rw_engine *engine,
                               const struct rw_sets *sets)
 {
-    RW_TRY(rw_comm_agree(c->ctx, RW_NEW(c->ctx, c->sets, (size_t)sets->n_sets)));
+    RW_TRY(rw_comm_agree(c->ctx, RW_NEW(c->ctx, c->content.set, (size_t)sets->n_sets)));
     for (int set = 0; set < sets->n_sets; set++)
-        RW_TRY(rw_fingerprint_of_all(engine, set, sets->set[set], &c->sets[set]));
+        RW_TRY(rw_fingerprint_of_all(engine, set, sets->set[set], &c->content.set[set]));
     c->content.n_sets = sets->n_sets;
-    c->content.set = c->sets;
     c->content.boundaries = rw_fingerprint_boundaries(engine->cuts);
     return rw_checkpointer_resumes(c) ? check_data(c) : RW_OK;
 }

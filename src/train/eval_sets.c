@@ -197,16 +197,6 @@ static int measure_set(struct rw_eval_sets *eval, struct rw_engine *engine, int 
     return RW_OK;
 }
 
-/* *v: becomes the number of values. */
-static int measure_all(struct rw_eval_sets *eval, struct rw_engine *engine, int *v)
-{
-    for (int k = 1; k <= eval->n_sets; k++) {
-        if (is_measured(eval, k % eval->n_sets))
-            RW_TRY(measure_set(eval, engine, k % eval->n_sets, v));
-    }
-    return RW_OK;
-}
-
 int rw_eval_sets_plan(struct rw_eval_sets *eval, int set, struct rw_metric_plan *plan)
 {
     *plan = (struct rw_metric_plan){.judgments = &eval->judgments[set],
@@ -221,22 +211,25 @@ int rw_eval_sets_plan(struct rw_eval_sets *eval, int set, struct rw_metric_plan 
     return is_measured(eval, set) && plan->n_metrics > 0 && rw_n_workers(eval->ctx) == 1;
 }
 
-static int register_metrics(struct rw_eval_sets *eval, struct rw_engine *engine)
+/* All measured sets; the engine first learns what. *v: becomes the number of values. */
+static int measure_all(struct rw_eval_sets *eval, struct rw_engine *engine, int *v)
 {
     struct rw_metric_plan plan;
-    for (int set = 0; set < eval->n_sets; set++) {
+    for (int set = 0; set < eval->n_sets && !eval->is_registered && !eval->given; set++) {
         if (rw_eval_sets_plan(eval, set, &plan))
             RW_TRY(rw_engine_measure(engine, set, &plan));
     }
     eval->is_registered = 1;
+    for (int k = 1; k <= eval->n_sets; k++) {
+        if (is_measured(eval, k % eval->n_sets))
+            RW_TRY(measure_set(eval, engine, k % eval->n_sets, v));
+    }
     return RW_OK;
 }
 
 int rw_eval_sets_round(struct rw_eval_sets *eval, struct rw_engine *engine, int round)
 {
     int v = 0;
-    if (!eval->is_registered && !eval->given)
-        RW_TRY(register_metrics(eval, engine));
     RW_TRY(measure_all(eval, engine, &v));
     RW_TRY(RW_ARENA_GROW(eval->ctx, &eval->arena, eval->history, eval->history_room,
                          (size_t)round * (size_t)eval->n_values));
@@ -282,8 +275,6 @@ int rw_eval_sets_verify(struct rw_eval_sets *eval, struct rw_engine *engine)
     int v = 0;
     if (has_custom(eval) || eval->n_values == 0 || eval->n_rounds == 0)
         return RW_OK;
-    if (!eval->is_registered)
-        RW_TRY(register_metrics(eval, engine));
     RW_TRY(measure_all(eval, engine, &v));
     const double *was = &eval->history[(size_t)(eval->n_rounds - 1) * (size_t)v];
     for (int i = 0; i < v; i++) {

@@ -109,7 +109,6 @@ struct refit {
     const struct rw_model *from;        /* borrowed */
     struct rw_model *model;             /* a copy of it, whose leaves change */
     struct rw_sets in;
-    struct rw_recoded *coded; /* NULL, or [n_sets] with codes of the model's categories */
     uint64_t first_doc;       /* and on those before this one */
     struct rw_params *params; /* of the last training; owned */
     struct rw_eval_sets eval;
@@ -146,8 +145,7 @@ static void release(struct refit *r)
     release_run(r);
     rw_eval_sets_release(&r->eval);
     rw_params_free(r->params);
-    for (int set = 0; set < r->in.n_sets && r->coded; set++)
-        rw_recoded_release(&r->coded[set]);
+    rw_sets_release(&r->in);
     rw_model_free(r->model);
     rw_arena_free(&r->arena);
 }
@@ -227,15 +225,9 @@ static int check_numbers(const struct refit *r, const struct rw_dataset *set)
 /* Categories become codes once, and not for each tree. */
 static int recode(struct refit *r)
 {
-    const struct rw_categories *categories = &r->from->categories;
-    if (categories->n == 0)
-        return RW_OK;
-    RW_TRY(RW_ARENA_NEW(r->ctx, &r->arena, r->coded, (size_t)r->in.n_sets));
-    for (int set = 0; set < r->in.n_sets; set++) {
+    for (int set = 0; r->from->categories.n && set < r->in.n_sets; set++) {
         RW_TRY(check_numbers(r, r->in.set[set]));
-        RW_TRY(rw_categories_recode(r->ctx, categories, r->in.given[set], r->from->absent_missing,
-                                    &r->coded[set]));
-        r->in.set[set] = &r->coded[set].dataset;
+        RW_TRY(rw_sets_recode(r->ctx, &r->in, set, &r->from->categories, r->from->absent_missing));
     }
     return RW_OK;
 }

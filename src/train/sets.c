@@ -49,17 +49,12 @@ int rw_sets_init(struct rw_sets *sets, struct rw_ctx *ctx, const struct rw_datas
 void rw_sets_release(struct rw_sets *all)
 {
     struct rw_category_sets *sets = &all->categories;
-    for (int set = 0; set < RW_MAX_SETS; set++) {
-        if (sets->recoded[set])
-            rw_recoded_release(sets->recoded[set]);
-        rw_mem_free(sets->recoded[set]);
-    }
     for (int32_t t = 0; sets->init.tree && t < sets->init.n_trees; t++)
         rw_tree_release(&sets->init.tree[t]);
     rw_mem_free(sets->init.tree);
     rw_categories_release(&sets->categories);
-    rw_mem_free(sets->codes);
     rw_mem_free(sets->text);
+    rw_arena_free(&sets->arena);
     rw_binned_release(&all->made);
 }
 
@@ -548,7 +543,7 @@ static int check(struct rw_ctx *ctx, const struct rw_binned *train, const uint8_
                        "categorical: expected a training set with values, and found codes of "
                        "another training");
     RW_TRY(check_init_features(ctx, wanted, init));
-    RW_TRY(RW_NEW(ctx, sets->codes, RW_FEATURE_IDS));
+    RW_TRY(RW_ARENA_NEW(ctx, &sets->arena, sets->codes, RW_FEATURE_IDS));
     return rw_ignore_text(ctx, wanted, &sets->text);
 }
 
@@ -584,6 +579,16 @@ static int make_codes(struct rw_ctx *ctx, const struct rw_params *params, struct
     return kept && kept->n ? rw_comm_agree(ctx, recode_init(ctx, sets, init)) : RW_OK;
 }
 
+int rw_sets_recode(struct rw_ctx *ctx, struct rw_sets *sets, int set,
+                   const struct rw_categories *categories, int absent_missing)
+{
+    struct rw_arena *arena = &sets->categories.arena;
+    struct rw_dataset *view;
+    RW_TRY(RW_ARENA_NEW(ctx, arena, view, 1));
+    sets->set[set] = view;
+    return rw_categories_recode(ctx, arena, categories, sets->given[set], absent_missing, view);
+}
+
 static int recode_sets(struct rw_ctx *ctx, struct rw_sets *all)
 {
     struct rw_category_sets *sets = &all->categories;
@@ -591,10 +596,7 @@ static int recode_sets(struct rw_ctx *ctx, struct rw_sets *all)
         if (all->given[set]->codes.bins)
             return rw_fail(ctx, RW_ERR_ARGUMENT,
                            "categorical: expected validation sets with values, and found codes");
-        RW_TRY(RW_NEW(ctx, sets->recoded[set], 1));
-        RW_TRY(rw_categories_recode(ctx, &sets->categories, all->given[set], sets->absent_missing,
-                                    sets->recoded[set]));
-        all->set[set] = &sets->recoded[set]->dataset;
+        RW_TRY(rw_sets_recode(ctx, all, set, &sets->categories, sets->absent_missing));
     }
     return RW_OK;
 }

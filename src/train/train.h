@@ -168,12 +168,12 @@ uint64_t rw_fingerprint_boundaries(const struct rw_cuts *cuts);
 /* The sets of a training with features by categories: which words have codes, and views of the sets
  * with codes in place of those features' values. Without such features nothing is made. */
 struct rw_category_sets {
+    struct rw_arena arena;           /* of codes and views */
     struct rw_categories categories; /* owned */
     uint16_t *codes; /* [RW_FEATURE_IDS] of each such feature, as struct rw_cut_rule has them; NULL:
-                        there are no such features; owned */
+                        there are no such features */
     char *text;      /* parameter 'categorical' by ids; owned */
     int absent_missing;
-    struct rw_recoded *recoded[RW_MAX_SETS]; /* owned */
     struct rw_model init; /* the model to go on from, with these codes: only its trees are owned */
 };
 
@@ -230,6 +230,9 @@ int rw_sets_check(struct rw_ctx *ctx, const struct rw_sets *sets, const struct r
  * workers? RW_ERR_DATA as rw_model_check_data has it. Writes `columns`: what the model has of them,
  * without names. All workers call it. */
 int rw_sets_columns(struct rw_ctx *ctx, struct rw_sets *sets, const struct rw_model *init);
+/* From here on `set` has codes in place of the values of these categories. */
+int rw_sets_recode(struct rw_ctx *ctx, struct rw_sets *sets, int set,
+                   const struct rw_categories *categories, int absent_missing);
 void rw_sets_release(struct rw_sets *sets);
 
 /* What training makes of side columns (dataset/dataset.h): whether they are there, and several
@@ -374,11 +377,11 @@ struct rw_checkpointer {
     const struct rw_checkpoints *how; /* NULL: nothing is written or read; borrowed */
     void *user;                       /* of its functions */
     struct rw_checkpoint resumed;     /* what was read; its model is NULL: nothing was */
-    /* what this training's checkpoints have in common, and the one that is written, or was last */
+    /* what this training's checkpoints have in common, and the one that is written, or was last;
+     * its `set` is owned */
     struct rw_checkpoint content;
     const struct rw_model *model;         /* what grows; borrowed */
     const struct rw_gradients *gradients; /* whose state is the objective's; NULL: none; borrowed */
-    struct rw_fingerprint *sets;          /* [n_sets] owned */
     /* One file after the other, written beside training. */
     struct rw_ctx *writer; /* of its thread; NULL: no files are written; owned */
     struct rw_arena arena; /* has what the snapshot does not borrow */

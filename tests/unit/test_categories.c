@@ -75,16 +75,17 @@ static struct rw_model *trained(const struct rw_dataset *data)
 /* By codes and plain trees. */
 static void plain_scores(const struct rw_model *model, const struct rw_dataset *data, double *out)
 {
-    struct rw_recoded coded;
+    struct rw_arena arena = {NULL};
+    struct rw_dataset coded;
     float values[4];
-    cr_assert_eq(rw_categories_recode(ctx, &model->categories, data, 0, &coded), RW_OK);
+    cr_assert_eq(rw_categories_recode(ctx, &arena, &model->categories, data, 0, &coded), RW_OK);
     for (uint32_t i = 0; i < N_DOCS; i++) {
         for (uint32_t f = 1; f <= 3; f++)
-            rw_column_values(rw_dataset_column(&coded.dataset, f), i, i + 1, 0.0f, &values[f]);
+            rw_column_values(rw_dataset_column(&coded, f), i, i + 1, 0.0f, &values[f]);
         values[0] = 0.0f;
         out[i] = rw_model_score(model, model->n_trees, values, 4);
     }
-    rw_recoded_release(&coded);
+    rw_arena_free(&arena);
 }
 
 static void expect_equal(const double *scores, const double *expected, const char *what)
