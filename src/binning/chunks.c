@@ -591,11 +591,12 @@ static size_t write_held(const struct all_held *own, uint32_t r, uint32_t n_work
     return bytes;
 }
 
-static int pack_held(const struct all_held *own, uint32_t group, void **send, size_t *begin)
+static int pack_held(const struct all_held *own, uint32_t group, void **send, size_t **send_begin)
 {
     struct rw_ctx *ctx = own->chunks->ctx;
     const uint32_t n_workers = (uint32_t)rw_n_workers(ctx);
-    begin[0] = 0;
+    RW_TRY(RW_NEW(ctx, *send_begin, (size_t)n_workers + 1));
+    size_t *begin = *send_begin;
     for (uint32_t r = 0; r < n_workers; r++)
         begin[r + 1] = begin[r] + write_held(own, r, n_workers, group, NULL);
     RW_TRY(rw_mem_new_raw(ctx, send, begin[n_workers], 1));
@@ -658,15 +659,11 @@ static int list_received(struct all_held *all, size_t n_bytes)
 static int exchange_held(const struct all_held *own, uint32_t group, struct all_held *all)
 {
     struct rw_ctx *ctx = all->chunks->ctx;
-    const size_t n_workers = (size_t)rw_n_workers(ctx);
     RW_FREED void *send = NULL;
     RW_FREED size_t *send_begin = NULL, *begin = NULL;
-    int status = RW_NEW(ctx, send_begin, n_workers + 1);
-    status = status < 0 ? status : RW_NEW(ctx, begin, n_workers + 1);
-    status = status < 0 ? status : pack_held(own, group, &send, send_begin);
-    RW_TRY(rw_comm_agree(ctx, status));
-    RW_TRY(rw_comm_exchange(ctx, send, send_begin, &all->received, begin));
-    return rw_comm_agree(ctx, list_received(all, begin[n_workers]));
+    RW_TRY(rw_comm_agree(ctx, pack_held(own, group, &send, &send_begin)));
+    RW_TRY(rw_comm_exchange(ctx, send, send_begin, &all->received, &begin));
+    return rw_comm_agree(ctx, list_received(all, begin[rw_n_workers(ctx)]));
 }
 
 /* Features of this worker: each id, the number of its boundaries, and they. */
@@ -721,16 +718,13 @@ static int take_bounds(struct rw_chunks *chunks, const uint32_t *told, size_t n)
 static int share_bounds(struct rw_chunks *chunks)
 {
     struct rw_ctx *ctx = chunks->ctx;
-    const size_t n_workers = (size_t)rw_n_workers(ctx);
     RW_FREED uint32_t *send = NULL;
     RW_FREED void *told = NULL;
     RW_FREED size_t *begin = NULL;
     size_t n = 0;
-    int status = RW_NEW(ctx, begin, n_workers + 1);
-    status = status < 0 ? status : pack_bounds(chunks, &send, &n);
-    RW_TRY(rw_comm_agree(ctx, status));
-    RW_TRY(rw_comm_gather_all(ctx, send, n * sizeof(*send), &told, begin));
-    return rw_comm_agree(ctx, take_bounds(chunks, told, begin[n_workers] / sizeof(*send)));
+    RW_TRY(rw_comm_agree(ctx, pack_bounds(chunks, &send, &n)));
+    RW_TRY(rw_comm_gather_all(ctx, send, n * sizeof(*send), &told, &begin));
+    return rw_comm_agree(ctx, take_bounds(chunks, told, begin[rw_n_workers(ctx)] / sizeof(*send)));
 }
 
 /* One worker finds them all; of several each finds those of some features, from what all hold. */

@@ -169,26 +169,26 @@ int rw_comm_before(struct rw_ctx *ctx, uint64_t own, uint64_t *before, uint64_t 
 }
 
 int rw_comm_exchange(struct rw_ctx *ctx, const void *send, const size_t *send_begin, void **out,
-                     size_t *begin)
+                     size_t **recv_begin)
 {
     const size_t n = (size_t)rw_n_workers(ctx), worker = (size_t)rw_worker(ctx);
-    RW_FREED size_t *n_send = NULL;
+    RW_FREED size_t *n_send = NULL, *begin = NULL;
     RW_FREED void *got = NULL;
     *out = NULL;
-    RW_TRY(rw_comm_agree(ctx, RW_NEW(ctx, n_send, n * (n + 2))));
+    *recv_begin = NULL;
+    int status = RW_NEW(ctx, begin, n + 1);
+    RW_TRY(rw_comm_agree(ctx, status < 0 ? status : RW_NEW(ctx, n_send, n * (n + 2))));
     size_t *n_recv = n_send + n, *sizes = n_recv + n; /* [n][n] */
     for (size_t r = 0; r < n; r++)
         n_send[r] = send_begin[r + 1] - send_begin[r];
     RW_TRY(rw_comm_all_gather(ctx, n_send, sizes, n * sizeof(*sizes)));
-    begin[0] = 0;
     int fits = memcmp(sizes + worker * n, n_send, n * sizeof(*n_send)) == 0;
     for (size_t r = 0; r < n; r++) {
         n_recv[r] = sizes[r * n + worker];
         fits &= n_recv[r] <= PTRDIFF_MAX - begin[r];
         begin[r + 1] = begin[r] + n_recv[r];
     }
-    const int status =
-        fits ? rw_mem_new_raw(ctx, &got, begin[n], 1) : rw_comm_nonsense(ctx, "sizes");
+    status = fits ? rw_mem_new_raw(ctx, &got, begin[n], 1) : rw_comm_nonsense(ctx, "sizes");
     RW_TRY(rw_comm_agree(ctx, status));
     if (!stays_here(ctx, send, got, is_alone(ctx) ? begin[n] : 1)) {
         RW_TRY(begun(ctx, send_begin[n] - send_begin[0] - n_send[worker]));
@@ -196,16 +196,18 @@ int rw_comm_exchange(struct rw_ctx *ctx, const void *send, const size_t *send_be
                      ctx->comm->functions.all_to_all(ctx->comm->user, send, n_send, got, n_recv)));
     }
     *out = RW_TAKE(got);
+    *recv_begin = RW_TAKE(begin);
     return RW_OK;
 }
 
 int rw_comm_gather_all(struct rw_ctx *ctx, const void *send, size_t bytes, void **out,
-                       size_t *begin)
+                       size_t **begin)
 {
     const size_t n = (size_t)rw_n_workers(ctx);
     RW_FREED size_t *send_begin = NULL;
     RW_FREED char *copies = NULL; /* one for each worker */
     *out = NULL;
+    *begin = NULL;
     int status = RW_NEW(ctx, send_begin, n + 1);
     status = status < 0 ? status : rw_mem_new_raw(ctx, (void **)&copies, n, bytes);
     RW_TRY(rw_comm_agree(ctx, status));

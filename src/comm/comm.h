@@ -86,15 +86,16 @@ int rw_comm_reduce_scatter(struct rw_ctx *ctx, const void *send, void *recv, siz
                            enum rw_comm_type type);
 /* send: `bytes` bytes; recv: [n_workers][bytes], written. */
 int rw_comm_all_gather(struct rw_ctx *ctx, const void *send, void *recv, size_t bytes);
-/* The same of any number of bytes from each worker. *out: all of them, worker after worker, the
- * caller's (rw_mem_free); begin: [n_workers + 1], written. */
+/* The same of any number of bytes from each worker. *out: all of them, worker after worker; *begin:
+ * [n_workers + 1] where each one's are. Both are the caller's (rw_mem_free), NULL after a failure.
+ */
 int rw_comm_gather_all(struct rw_ctx *ctx, const void *send, size_t bytes, void **out,
-                       size_t *begin);
-/* Bytes to every worker and from every worker: send and *out, which is the caller's, stand by
- * worker. Worker r gets send[send_begin[r]] to send[send_begin[r + 1]]. send_begin, begin:
- * [n_workers + 1]; begin is written. */
+                       size_t **begin);
+/* Bytes to every worker and from every worker: send and *out stand by worker. Worker r gets
+ * send[send_begin[r]] to send[send_begin[r + 1]]. send_begin: [n_workers + 1]; *out and *begin as
+ * of rw_comm_gather_all. */
 int rw_comm_exchange(struct rw_ctx *ctx, const void *send, const size_t *send_begin, void **out,
-                     size_t *begin);
+                     size_t **begin);
 
 /* All workers meet. Returns `status` if no worker has failed; else the status of the lowest worker
  * that has, and its message in all contexts, "worker 2: ...". Called before anything that needs all

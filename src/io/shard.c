@@ -375,11 +375,9 @@ static int share_names(const struct joint *j)
     void *gathered RW_FREED = NULL;
     size_t *begin RW_FREED = NULL;
     size_t n_bytes = 0;
-    int first = 0;
-    int status = RW_NEW(j->ctx, begin, (size_t)j->n_workers + 1);
-    status = status < 0 ? status : write_names(j, &own, &n_bytes);
-    RW_TRY(rw_comm_agree(j->ctx, status));
-    RW_TRY(rw_comm_gather_all(j->ctx, own, n_bytes, &gathered, begin));
+    int first = 0, status = RW_OK;
+    RW_TRY(rw_comm_agree(j->ctx, write_names(j, &own, &n_bytes)));
+    RW_TRY(rw_comm_gather_all(j->ctx, own, n_bytes, &gathered, &begin));
     const char *all = gathered;
     while (first + 1 < j->n_workers && begin[first + 1] == begin[first])
         first++;
@@ -496,9 +494,8 @@ static int check_ids(const struct joint *j)
     void *all RW_FREED = NULL;
     size_t *begin RW_FREED = NULL;
     struct twice twice;
-    int is_last, status = RW_NEW(j->ctx, begin, (size_t)j->n_workers + 1);
-    RW_TRY(rw_comm_agree(j->ctx, status));
-    RW_TRY(rw_comm_gather_all(j->ctx, documents->query_id.text, n_bytes, &all, begin));
+    int is_last, status = RW_OK;
+    RW_TRY(rw_comm_gather_all(j->ctx, documents->query_id.text, n_bytes, &all, &begin));
     RW_TRY(rw_comm_agree(j->ctx, find_twice(j, all, begin, &twice)));
     if (twice.again == UINT64_MAX)
         return RW_OK;

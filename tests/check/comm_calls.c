@@ -148,12 +148,12 @@ static int are_bytes(const struct calls *c, const char *bytes, size_t n, int fro
 
 static int gather_all(struct calls *c)
 {
-    size_t begin[9], at = 0;
+    size_t *begin, at = 0;
     void *all;
     const size_t mine = n_bytes(c, c->rank, 0);
     for (size_t i = 0; i < mine; i++)
         c->send[i] = (char)element(c, c->rank, i);
-    RW_TRY(rw_comm_gather_all(c->ctx, mine ? c->send : NULL, mine, &all, begin));
+    RW_TRY(rw_comm_gather_all(c->ctx, mine ? c->send : NULL, mine, &all, &begin));
     int holds = 1;
     for (int r = 0; r < c->n_workers; r++) {
         const size_t n = n_bytes(c, r, 0);
@@ -162,6 +162,7 @@ static int gather_all(struct calls *c)
         at += n;
     }
     rw_mem_free(all);
+    rw_mem_free(begin);
     expect(c, holds, "gather_all", mine);
     return RW_OK;
 }
@@ -177,14 +178,14 @@ static size_t first_byte(const struct calls *c, int from, int to)
 
 static int exchange(struct calls *c)
 {
-    size_t send_begin[9], begin[9], at = 0;
+    size_t send_begin[9], *begin, at = 0;
     void *got;
     for (int r = 0; r <= c->n_workers; r++)
         send_begin[r] = first_byte(c, c->rank, r);
     const size_t n_send = send_begin[c->n_workers];
     for (size_t i = 0; i < n_send; i++)
         c->send[i] = (char)element(c, c->rank, i);
-    RW_TRY(rw_comm_exchange(c->ctx, n_send ? c->send : NULL, send_begin, &got, begin));
+    RW_TRY(rw_comm_exchange(c->ctx, n_send ? c->send : NULL, send_begin, &got, &begin));
     int holds = 1;
     for (int r = 0; r < c->n_workers; r++) {
         const size_t n = n_bytes(c, r, c->rank);
@@ -193,6 +194,7 @@ static int exchange(struct calls *c)
         at += n;
     }
     rw_mem_free(got);
+    rw_mem_free(begin);
     expect(c, holds, "exchange", n_send);
     return RW_OK;
 }
