@@ -8,9 +8,7 @@
  * Neighbours with no float between them are never separated. The steps are further down. */
 #pragma once
 
-#include "base/bits.h"
 #include "base/machine.h"
-#include "base/mem.h"
 #include "dataset/dataset.h"
 
 #ifdef __cplusplus

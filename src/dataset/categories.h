@@ -7,7 +7,6 @@
  * share the one behind them. Missing values stay missing; an empty word is a missing value. */
 #pragma once
 
-#include "base/bits.h"
 #include "dataset/dataset.h"
 
 /* A category that is a number, as text has them. */

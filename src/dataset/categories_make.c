@@ -1,11 +1,9 @@
 /* The words of a training set, of all workers: each sends what its documents have, and all keep the
  * same ones. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "comm/comm.h"
 #include "dataset/categories.h"
-#include "dataset/names.h"
 
 _Static_assert((int)RW_MAX_CATEGORIES + 1 == (int)RW_MAX_BINS,
                "with the code of the rest, a bin each");

@@ -1,12 +1,7 @@
 #include "dataset/dataset.h"
 
 #include <float.h>
-#include <math.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 
 #include "base/exact.h"
 #include "base/system.h"

@@ -2,10 +2,8 @@
 #pragma once
 
 #include <math.h>
-#include <string.h>
 
 #include "base/bits.h"
-#include "base/ctx.h"
 #include "base/mem.h"
 #include "dataset/names.h"
 

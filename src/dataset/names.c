@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/mem.h"
 

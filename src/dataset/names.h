@@ -2,9 +2,6 @@
  * categories. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/ctx.h"
 
 struct rw_feature_name {

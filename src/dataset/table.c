@@ -1,7 +1,5 @@
 #include "dataset/dataset.h"
 
-#include <stdio.h>
-
 #include "comm/comm.h"
 
 enum {

@@ -15,11 +15,6 @@
  * not use them. */
 #include "objective/objective.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "comm/comm.h"
 #include "dataset/dataset.h"
 #include "metric/metric.h"

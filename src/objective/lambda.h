@@ -7,8 +7,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "base/ctx.h"
 #include "base/exact.h"
 #include "base/machine.h"

@@ -1,8 +1,6 @@
 /* LambdaRank, as a row of the table: what lambda.h says, fast, and by other deltas and pairs. */
 #include "objective/objective.h"
 
-#include <math.h>
-#include <string.h>
 #if RW_HAS_X86
 #include <emmintrin.h>
 #endif

@@ -1,10 +1,6 @@
 /* The table of objectives, and the gradients of those that are handed over. */
 #include "objective/objective.h"
 
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "comm/comm.h"
 #include "dataset/dataset.h"
 #include "metric/metric.h"

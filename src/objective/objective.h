@@ -6,7 +6,6 @@
  * come from other programs. tests/recipes adds one in this way. */
 #pragma once
 
-#include "base/ctx.h"
 #include "base/mem.h"
 #include "objective/lambda.h"
 

@@ -15,9 +15,6 @@
  * same for devices is gpu/objective/cu_neighbours.cu. */
 #include "objective/objective.h"
 
-#include <string.h>
-
-#include "base/ctx.h"
 #include "base/rng.h"
 #include "metric/metric.h"
 #include "objective/neighbours.h"

@@ -9,7 +9,6 @@
 
 #include "base/exact.h"
 #include "base/rng.h"
-#include "binning/bins.h"
 #include "io/cache/cache.h"
 
 /* What a random number is for: the third word of the generator's counter. */

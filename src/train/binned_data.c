@@ -2,12 +2,7 @@
  * documents whose values are not kept, validation sets and what a model to go on from gives. */
 #include "train/train.h"
 
-#include "base/ctx.h"
-#include "base/mem.h"
-#include "binning/bins.h"
 #include "io/cache/cache.h"
-#include "io/data_format.h"
-#include "io/input.h"
 #include "io/source.h"
 
 /* ---- caches ---- */

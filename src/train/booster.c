@@ -6,14 +6,8 @@
  * to the best round become the model. */
 #include "train/train.h"
 
-#include <string.h>
-
-#include "base/ctx.h"
-#include "base/exact.h"
-#include "base/mem.h"
 #include "base/system.h"
 #include "io/input.h"
-#include "tree/grower.h"
 
 /* How far a training is. */
 struct progress {

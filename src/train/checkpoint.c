@@ -1,16 +1,9 @@
 #include "train/train.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include "base/ctx.h"
-#include "base/mem.h"
 
 /* ------------------------------------------------------------------ the file */
 

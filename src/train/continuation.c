@@ -1,11 +1,6 @@
 #include "train/train.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "tree/grower.h"
 
 size_t rw_most_leaves(const struct rw_model *init)
 {

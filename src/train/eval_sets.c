@@ -1,7 +1,5 @@
 #include "train/train.h"
 
-#include <stdio.h>
-
 static int is_measured(const struct rw_eval_sets *eval, int set)
 {
     return set > 0 || eval->params->metric_on_train;

@@ -1,11 +1,5 @@
 #include "train/train.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#include "base/bits.h"
-#include "dataset/names.h"
-
 int rw_names_take(struct rw_ctx *ctx, const char *path, const struct rw_dataset *train,
                   struct rw_feature_name **out, int32_t *n)
 {

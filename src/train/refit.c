@@ -4,12 +4,7 @@
  * matter. */
 #include "train/train.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/system.h"
-#include "base/ctx.h"
-#include "tree/grower.h"
 
 /* ------------------------------------------------------------------ parameters */
 

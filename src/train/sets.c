@@ -1,13 +1,6 @@
 #include "train/train.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "dataset/names.h"
 #include "io/source.h"
-#include "metric/metric.h"
-#include "model/model.h"
 
 int rw_workers_any(struct rw_ctx *ctx, uint8_t *mark)
 {

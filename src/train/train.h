@@ -5,13 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "base/mem.h"
-#include "binning/bins.h"
-#include "comm/comm.h"
-#include "dataset/categories.h"
-#include "dataset/dataset.h"
 #include "io/data_format.h"
-#include "model/model.h"
 #include "model/model_text.h"
 #include "params/params.h"
 #include "tree/grower.h"
