@@ -139,25 +139,22 @@ static int run_fold(struct validation *v, int fold, struct rw_ctx *ctx)
 {
     struct fold_rounds rounds = {.v = v};
     const struct rw_train_hooks hooks = {.user = &rounds, .on_round = on_round};
-    struct rw_dataset *part[3] = {NULL, NULL, NULL}; /* test, valid, train */
+    RW_SCOPED(rw_dataset_free) struct rw_dataset *test = NULL;
+    RW_SCOPED(rw_dataset_free) struct rw_dataset *valid = NULL;
+    RW_SCOPED(rw_dataset_free) struct rw_dataset *train = NULL;
     struct rw_cv_fold *out = &v->fold[fold];
-    int status = RW_OK;
-    for (int p = 0; p < 3; p++) {
-        if (p != 1 || v->nested)
-            RW_TRY_OUT(part_of(v, fold, p, ctx, &part[p]));
-    }
-    const struct rw_dataset *const valid[] = {part[1]};
-    RW_TRY_OUT(rw_train(ctx, &v->params, part[2], v->nested ? valid : NULL, v->nested, &hooks,
-                        &out->model));
+    RW_TRY(part_of(v, fold, 0, ctx, &test));
+    if (v->nested)
+        RW_TRY(part_of(v, fold, 1, ctx, &valid));
+    RW_TRY(part_of(v, fold, 2, ctx, &train));
+    const struct rw_dataset *const sets[] = {valid};
+    RW_TRY(
+        rw_train(ctx, &v->params, train, v->nested ? sets : NULL, v->nested, &hooks, &out->model));
     rw_stage_add(v->ctx, (uint64_t)(v->params.rounds - rounds.done)); /* early stopping */
-    out->n_test = part[0]->n_queries;
-    out->n_valid = v->nested ? part[1]->n_queries : 0;
-    out->n_train = part[2]->n_queries;
-    RW_TRY_OUT(score_fold(v, fold, ctx, out->model, part[0], &out->eval));
-out:
-    for (int p = 0; p < 3; p++)
-        rw_dataset_free(part[p]);
-    return status;
+    out->n_test = test->n_queries;
+    out->n_valid = v->nested ? valid->n_queries : 0;
+    out->n_train = train->n_queries;
+    return score_fold(v, fold, ctx, out->model, test, &out->eval);
 }
 
 /* ------------------------------------------------------------------ all of them */
