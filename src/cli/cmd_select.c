@@ -2,7 +2,6 @@
 #include "cli/cli.h"
 
 static struct {
-    struct rw_cli *cli; /* borrowed */
     struct rw_dataset *valid, *test;
     struct rw_select_options how;
     struct rw_selected *selected;
@@ -38,11 +37,11 @@ static const struct rw_option options[] = {
 
 static int say_row(void *user, int at, const struct rw_select_row *row)
 {
+    const struct rw_cli *cli = user;
     const char *number = rw_text("%u feature%s", row->n_features, row->n_features == 1 ? "" : "s");
     const char *found =
-        rw_text("%d trees, %s %s", row->n_trees, rw_params_get(job.cli->params, "metric"),
+        rw_text("%d trees, %s %s", row->n_trees, rw_params_get(cli->params, "metric"),
                 rw_figure(row->compared.mean_b));
-    (void)user;
     if (row->n_trees == 0)
         rw_msg_line("%s: no tree can be made", number);
     else if (at == 0)
@@ -54,12 +53,6 @@ static int say_row(void *user, int at, const struct rw_select_row *row)
 }
 
 /* ------------------------------------------------------------------ what it prints */
-
-static const char *name_of(uint32_t feature)
-{
-    const char *name = rw_model_feature_name(job.selected->model, feature);
-    return *name ? name : rw_dataset_feature_name(job.cli->dataset, feature);
-}
 
 static json_t *compared_json(const struct rw_compared *compared)
 {
@@ -81,8 +74,10 @@ static void print(const struct rw_cli *cli, const struct rw_selected *selected)
     }
     for (uint32_t i = 0; i < selected->n_features; i++) {
         const struct rw_permuted *one = &selected->features[i];
-        rw_result_add(features, "feature:u name:s shuffled_loss:n deviation:n", one->feature,
-                      name_of(one->feature), one->loss, one->deviation);
+        const char *name = rw_model_feature_name(selected->model, one->feature);
+        name = *name ? name : rw_dataset_feature_name(cli->dataset, one->feature);
+        rw_result_add(features, "feature:u name:s shuffled_loss:n deviation:n", one->feature, name,
+                      one->loss, one->deviation);
     }
     rw_result_rows(NULL, rows,
                    rw_text("features;trees;-mean_all;mean=%s;difference==+;low=2.5 %%=+;"
@@ -149,7 +144,6 @@ static int read_sets(struct rw_cli *cli)
 
 static int run(struct rw_cli *cli)
 {
-    job.cli = cli;
     if (model_path)
         RW_STEP(rw_out_file_open(cli->ctx, &cli->out, model_path));
     if (output)
@@ -157,6 +151,7 @@ static int run(struct rw_cli *cli)
     RW_STEP(read_sets(cli));
     job.how.n_repeats = (int)repeats;
     job.how.test = job.test;
+    job.how.user = cli;
     job.how.on_row = say_row;
     RW_STEP(rw_interrupts_stop_calls(cli->ctx));
     RW_STEP(rw_interrupts_end(
