@@ -283,6 +283,11 @@ int rw_model_import(struct rw_ctx *ctx, const char *path, const struct rw_exchan
 
 enum { BLOCK = 256 }; /* documents whose values are looked up together */
 
+/* A document's scores. */
+struct two {
+    double ours, theirs;
+};
+
 struct verifying {
     struct rw_ctx *ctx;
     const struct rw_model *model, *written; /* the same, but for parted trees */
@@ -299,7 +304,7 @@ struct verifying {
     /* of all threads, each of which has a part of its own */
     float *block[2];        /* [n_threads][n_used][BLOCK] for us, and for them */
     float *ours, *given;    /* [n_threads][RW_FEATURE_IDS] a document for us, and for them */
-    double *score[2];       /* [n_docs] ours, theirs */
+    struct two *score;      /* [n_docs]; in the end, sorted in each query */
     struct rw_arena *arena; /* of all arrays */
 };
 
@@ -518,8 +523,7 @@ static void score_doc(struct verifying *v, uint32_t doc)
     const double apart = fabs(theirs - ours);
     if (apart > v->by->most)
         v->by->most = apart;
-    v->score[0][doc] = ours;
-    v->score[1][doc] = theirs;
+    v->score[doc] = (struct two){ours, theirs};
     if (differs < 0 && apart <= bound)
         return;
     if (v->by->n_differ++ == 0) {
@@ -530,10 +534,6 @@ static void score_doc(struct verifying *v, uint32_t doc)
 }
 
 /* ------------------------------------------------------------------ pairs that change order */
-
-struct two {
-    double ours, theirs;
-};
 
 /* What ties for us falls by theirs, so that no pair of it rises. */
 static int by_ours_then_falling(const void *a, const void *b)
@@ -585,15 +585,12 @@ static uint64_t moved(struct two *all, struct two *scratch, size_t n)
 
 static int count_pairs(struct verifying *v)
 {
-    struct two *all, *scratch;
-    RW_TRY(RW_ARENA_NEW(v->ctx, v->arena, all, v->dataset->n_docs));
+    struct two *scratch;
     RW_TRY(RW_ARENA_NEW(v->ctx, v->arena, scratch, v->dataset->n_docs));
     for (uint32_t q = 0; q < v->dataset->n_queries; q++) {
         const uint32_t begin = v->dataset->query_offset[q], end = v->dataset->query_offset[q + 1];
-        for (uint32_t d = begin; d < end; d++)
-            all[d - begin] = (struct two){v->score[0][d], v->score[1][d]};
         v->by->n_pairs += pairs_of(end - begin);
-        v->by->n_pairs_moved += moved(all, scratch, end - begin);
+        v->by->n_pairs_moved += moved(v->score + begin, scratch, end - begin);
     }
     return RW_OK;
 }
@@ -667,8 +664,7 @@ static int verify_by(struct verifying v, const struct rw_consumer *consumer,
     RW_TRY(match_trees(&v));
     RW_TRY(find_used(&v));
     RW_TRY(give_categories(&v));
-    RW_TRY(RW_ARENA_NEW(v.ctx, v.arena, v.score[0], v.dataset->n_docs));
-    RW_TRY(RW_ARENA_NEW(v.ctx, v.arena, v.score[1], v.dataset->n_docs));
+    RW_TRY(RW_ARENA_NEW(v.ctx, v.arena, v.score, v.dataset->n_docs));
     RW_TRY(score_docs(&v));
     return count_pairs(&v);
 }

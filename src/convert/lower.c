@@ -278,22 +278,6 @@ static int name_fits(const struct rw_model_format *format, const char *name)
     return 1;
 }
 
-static int check_unique(struct lowering *l, const struct rw_ensemble *out)
-{
-    RW_RELEASED(rw_query_ids_release) struct rw_query_ids seen = {0};
-    for (uint32_t i = 0; i < out->n_columns; i++) {
-        const char *name = out->column_name[i];
-        size_t first;
-        const int is_known = name ? rw_query_ids_add(l->ctx, &seen, name, &first) : 0;
-        RW_TRY(is_known);
-        if (is_known)
-            return rw_fail(l->ctx, RW_ERR_UNSUPPORTED,
-                           "two features have the name '%s', which '%s' cannot tell apart", name,
-                           l->format->name);
-    }
-    return RW_OK;
-}
-
 /* The set's name of a column that trees ask for: by the feature's name where the model has names,
  * else by its place. */
 static int find_in_set(const struct lowering *l, uint32_t column, const char **found)
@@ -351,14 +335,23 @@ static int lower_names(struct lowering *l, struct rw_ensemble *out)
         out->column_name = NULL;
         return RW_OK;
     }
+    RW_RELEASED(rw_query_ids_release) struct rw_query_ids seen = {0};
     for (uint32_t i = 0; i < out->n_columns; i++) {
         const char *name;
         char made[64];
+        size_t first;
         RW_TRY(name_column(l, i, made, &name));
-        if (name)
-            RW_TRY(rw_ensemble_name(l->ctx, out, i, name));
+        if (!name)
+            continue;
+        RW_TRY(rw_ensemble_name(l->ctx, out, i, name));
+        const int is_known = rw_query_ids_add(l->ctx, &seen, out->column_name[i], &first);
+        RW_TRY(is_known);
+        if (is_known)
+            return rw_fail(l->ctx, RW_ERR_UNSUPPORTED,
+                           "two features have the name '%s', which '%s' cannot tell apart", name,
+                           l->format->name);
     }
-    return check_unique(l, out);
+    return RW_OK;
 }
 
 /* Of features that trees ask for, whose categories have been checked; and of the others where words
