@@ -143,17 +143,3 @@ Test(objective, computed_or_handed_over)
     rw_dataset_free(train);
     rw_ctx_free(ctx);
 }
-
-Test(objective, an_engine_computes_only_what_engines_have)
-{
-    struct rw_engine *engine;
-    const struct rw_engine_rules rules = {.cut = {.bins = 16, .min_docs = 1},
-                                          .objective = &rw_objective_listnet,
-                                          .lambda = {.sigma = 1.0f},
-                                          .min_docs = 1,
-                                          .bits = 8,
-                                          .max_slots = 3};
-    cr_assert_eq(rw_ctx_new(&ctx), RW_OK);
-    cr_assert_eq(rw_engine_open(ctx, "ref", &rules, &engine), RW_ERR_ARGUMENT);
-    rw_ctx_free(ctx);
-}
