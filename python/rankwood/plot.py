@@ -266,7 +266,7 @@ def _feature(model: Model, feature: int | str) -> int:
 
 def _dependence(model: Model, data: Dataset, feature: int, points: int) -> tuple[Floats, Floats]:
     used = sorted(use.feature for use in model._uses())
-    values = np.full((data.n_docs, used[-1] + 1), np.nan, np.float32)
+    values = np.full((data.n_docs, max(model._width, used[-1] + 1)), np.nan, np.float32)
     values[:, used] = feature_values(model, data, used)
     own = values[:, feature]
     own = own[~np.isnan(own)]
