@@ -161,17 +161,34 @@ def of_python(text):
         elif token.type == tokenize.STRING:
             value = re.sub(r'^[rbfuRBFU]*("""|\'\'\'|"|\')|("""|\'\'\'|"|\')$', '', token.string)
             if token.string.lstrip('rbfuRBFU').startswith(('"""', "'''")):
-                offset = 0
-                for block in re.split(r'\n\s*\n', value):
-                    lines = [line for line in block.split('\n') if not re.match(r'\s*(>>>|\.\.\.|-+$|=+$)', line)]
-                    if '>>>' not in block:
-                        yield token.start[0] + value[:value.find(block, offset)].count('\n'), \
-                            re.sub(r'`+[^`]*`+', 'CODE', ' '.join(line.strip() for line in lines)), True
-                    offset = max(0, value.find(block, offset))
+                for first, lines in of_docstring(value):
+                    yield token.start[0] + first, re.sub(r'`+[^`]*`+', 'CODE', ' '.join(lines)), True
             else:
                 yield token.start[0], re.sub(r'\{[^}]*\}', 'X', value), False
     if comment:
         yield begin, ' '.join(comment), True
+
+
+def of_docstring(value):
+    """(line from 0, lines) of each paragraph, without examples; a description of numpydoc is a paragraph."""
+    lines, piece, begin = value.split('\n'), [], 0
+
+    def indent(i):
+        return len(lines[i]) - len(lines[i].lstrip()) if i < len(lines) and lines[i].strip() else 0
+    in_example = False
+    for i, line in enumerate(lines):
+        in_example = bool(line.strip()) and (in_example or line.lstrip().startswith('>>>'))
+        is_entry = i > 0 and indent(i + 1) > indent(i) and (' : ' in line or not re.search(r'[^,] ', line.strip()))
+        is_title = i + 1 < len(lines) and re.fullmatch(r'\s*-{3,}', lines[i + 1])
+        if in_example or is_entry or is_title or not line.strip() or re.fullmatch(r'\s*[-=]{3,}', line):
+            if piece:
+                yield begin, piece
+            piece = []
+        else:
+            begin = begin if piece else i
+            piece.append(line.strip())
+    if piece:
+        yield begin, piece
 
 
 def of_help(text):
@@ -232,6 +249,8 @@ def findings(part, program, lengths):
         for habit, pattern, cure in HABITS:
             for found in pattern.finditer(text):
                 if not prose and found.start() == 0 and part in MARKDOWN:  # a heading: "What is stable"
+                    continue
+                if part == 'python' and 'None' in found.group():  # Python's value
                     continue
                 around = text[max(0, found.start() - 40):found.end() + 40]
                 yield name, line, f'{habit} ({cure}): "...{around}..."', text

@@ -1,4 +1,17 @@
-"""Rankwood: gradient-boosted trees that rank (LambdaMART)."""
+"""Train and use learning-to-rank models with gradient-boosted trees (LambdaMART).
+
+The examples of this package's docstrings use these objects. The data is made by :func:`synth`.
+
+Examples
+--------
+>>> import numpy as np
+>>> import rankwood
+>>> X, y, qid = rankwood.synth("letor", 60, seed=1)
+>>> data = rankwood.Dataset(X, y, qid=qid)
+>>> X_valid, y_valid, qid_valid = rankwood.synth("letor", 40, seed=2)
+>>> valid = rankwood.Dataset(X_valid, y_valid, qid=qid_valid)
+>>> model = rankwood.train({"rounds": 20, "leaves": 8}, data)
+"""
 
 from __future__ import annotations
 
@@ -156,7 +169,7 @@ for _old in ("_audit", "_calibrate", "_comparisons", "_cv", "_positions", "_rank
 
 
 def __getattr__(name: str) -> Any:
-    """Imports a name's module when it is asked for."""
+    """Import the module of a name on first use."""
     if name in ("dask", "migrate", "mpi", "plot", "spark", "torch"):
         return importlib.import_module(f"rankwood.{name}")
     if name not in _MODULE_OF:

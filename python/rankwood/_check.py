@@ -1,4 +1,4 @@
-"""What is wrong with data, and what this machine has."""
+"""Checks of data and of the machine, as ``rankwood check`` and ``rankwood doctor`` make them."""
 
 from __future__ import annotations
 
@@ -37,16 +37,22 @@ _IDENTIFIES = {
 
 @dataclass(frozen=True)
 class Finding:
-    """Something to look at before training.
+    """A finding of :func:`check`, such as queries that are split.
 
     Attributes
     ----------
     kind : str
-        A word for programs: "split-queries".
+        Short stable name for programs, such as ``"split-queries"``.
     text : str
-        One line.
+        One line for people.
     is_warning : bool
-        False: good to know.
+        True for a likely mistake in the data; False for information.
+
+    Examples
+    --------
+    >>> leaking = rankwood.Dataset(np.column_stack([X, y]), y, qid=qid)  # a feature is the label
+    >>> [finding.kind for finding in rankwood.check(leaking).warnings]
+    ['order-leaks', 'features-order-labels']
     """
 
     kind: str
@@ -56,41 +62,49 @@ class Finding:
 
 @dataclass(frozen=True)
 class FeatureCheck:
-    """A feature that appears at least once; absent values count as 0 here.
+    """Statistics of one feature that appears in the data at least once.
+
+    Absent values count as 0 in these statistics.
 
     Attributes
     ----------
     feature : int
-        Its id.
+        Feature id.
     absent : float
-        Share of the documents, 0 to 1.
+        Fraction of the documents that do not list the feature, from 0 to 1.
     missing : float
-        Share of the documents, 0 to 1.
+        Fraction of the documents with a missing value, from 0 to 1.
     least : float
-        Of what is not missing; NaN if all is.
+        Smallest value; NaN if all values are missing.
     most : float
-        Of what is not missing; NaN if all is.
+        Largest value; NaN if all values are missing.
     n_distinct : int
-        Different values, of those that are not missing.
+        Number of distinct values, without missing ones.
     constant : bool
-        All documents have one value, or all lack it.
+        True if all documents have the same value, or all lack it.
     duplicate_of : int | None
-        The first feature with the same values.
+        First feature with the same values; None if this feature is not a duplicate.
     identifies : str | None
-        "document", "query" or "line": whole numbers that look like an id of it.
+        ``"document"``, ``"query"`` or ``"line"`` if the values look like ids of it; otherwise None.
     orders_labels : bool
-        Sorted by it, labels are in order in every query.
+        True if sorting by the feature sorts the labels in every query.
     categorical : bool
-        Its values are words, so ``least`` and ``most`` are NaN.
+        True if the values are words; ``least`` and ``most`` are then NaN.
     drift : float
-        0 to 1: the largest difference between the distributions of the two sets, of categories between their shares
-        of the documents; NaN without a second, or if one has words and the other numbers.
+        Largest difference between the distributions of the two sets, from 0 to 1. For categories, it compares their
+        shares of the documents. NaN without a second set, or if one set has words and the other numbers.
     moved : str | None
-        The category whose share differs most; None if none does.
+        Category whose share differs most; None if no share differs.
     moved_from : float
-        Its share of the first set's documents; NaN without one.
+        Its share in the first set; NaN if ``moved`` is None.
     moved_to : float
-        Of the second's.
+        Its share in the second set; NaN if ``moved`` is None.
+
+    Examples
+    --------
+    >>> feature = rankwood.check(data).features[0]
+    >>> feature.feature, feature.constant, feature.missing
+    (0, False, 0.0)
     """
 
     feature: int
@@ -112,31 +126,38 @@ class FeatureCheck:
 
 @dataclass(frozen=True)
 class DataCheck:
-    """What :func:`check` returns.
+    """Result of :func:`check`.
 
     Attributes
     ----------
     findings : list[Finding]
-        Warnings first.
+        Findings, warnings first.
     features : list[FeatureCheck]
-        Those that appear at least once, by id.
+        Features that appear at least once, in the order of their ids.
     labels : dict[float, int]
-        Documents by label, of the 64 lowest labels.
+        Number of documents of each label, for the 64 lowest labels.
     longest_query_id : str
-        The id of the query of most documents.
+        Id of the query with the most documents.
     counts : dict[str, int]
-        documents, queries, features, shortest_query, median_query, longest_query (documents), split, empty,
-        single, alike, mixed, labels_falling, labels_rising (queries), twins, contradictions (documents),
-        different_labels; and, of a second set, against_documents, against_queries, shared_queries,
-        shared_documents.
+        Counts by name. Sizes: ``documents``, ``queries``, ``features``, ``different_labels``. Documents per query:
+        ``shortest_query``, ``median_query``, ``longest_query``. Numbers of queries: ``split``, ``empty``, ``single``,
+        ``alike``, ``mixed``, ``labels_falling``, ``labels_rising``. Numbers of documents: ``twins``,
+        ``contradictions``. With a second set: ``against_documents``, ``against_queries``, ``shared_queries``,
+        ``shared_documents``.
     falling_by_chance : float
-        How many queries would have their labels falling, or rising, if their order were random.
+        Expected number of queries with falling, or with rising, labels if their order were random.
     constant_ndcg_file : float
-        NDCG@10 of constant scores, ties in the order of the data; NaN if no query counts.
+        NDCG@10 of constant scores with ties in the order of the data; NaN if no query counts.
     constant_ndcg_mean : float
-        The same, averaged over the orders of ties.
+        The same, averaged over all orders of the ties.
     label_drift : float
-        As a feature's drift, of the labels; NaN without a second set.
+        Largest difference between the label distributions of the two sets, from 0 to 1; NaN without a second set.
+
+    Examples
+    --------
+    >>> found = rankwood.check(data)
+    >>> found.counts["queries"], len(found.features)
+    (60, 46)
     """
 
     findings: list[Finding]
@@ -151,12 +172,12 @@ class DataCheck:
 
     @property
     def warnings(self) -> list[Finding]:
-        """The findings that are warnings."""
+        """Findings that are warnings."""
         return [one for one in self.findings if one.is_warning]
 
 
 class _Files:
-    """Paths for the library; a data set in memory becomes a cache in a temporary folder."""
+    """Paths for the library. A data set in memory is written to a cache in a temporary folder."""
 
     def __init__(self, data: Dataset | Paths | None) -> None:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
@@ -190,14 +211,33 @@ class _Files:
 
 
 def check(data: Dataset | Paths, against: Dataset | Paths | None = None) -> DataCheck:
-    """Looks data through before it is trained on, as ``rankwood check`` does.
+    """Look for mistakes in a data set before training, like ``rankwood check``.
 
-    data: path(s) of LETOR text, of CSV or TSV, or of a cache, or a :class:`Dataset` (one in memory goes through a
-    temporary file). against: a second set, such as what is tested on; then also what both sets share,
-    and where they differ. Of files, queries whose documents are not adjacent are counted; a Dataset
-    has none.
+    Parameters
+    ----------
+    data : Dataset, str, path or list of paths
+        The data: LETOR text, CSV, TSV or a cache. A :class:`Dataset` in memory is written to a temporary file.
+        Queries with non-adjacent documents are counted in files only, because a :class:`Dataset` refuses them.
+    against : Dataset, str, path or list of paths, default None
+        Second set, such as a test set. The check then also reports shared queries and documents, and drift.
 
-    Raises FileError or DataError for files that cannot be read.
+    Returns
+    -------
+    DataCheck
+        Findings, statistics of the features, and counts.
+
+    Raises
+    ------
+    FileError
+        A file cannot be read.
+    DataError
+        The data is malformed, or has no labels.
+
+    Examples
+    --------
+    >>> found = rankwood.check(data, against=valid)
+    >>> found.counts["shared_documents"]
+    0
     """
     out = ffi.new("struct rw_check **")
     columns = data._reading() if isinstance(data, Dataset) and data._paths is not None else nullcontext()
@@ -245,7 +285,7 @@ def _feature(c: Any) -> FeatureCheck:
 
 
 def _counts(c: Any) -> dict[str, int]:
-    """By the names of ``rankwood check --json``."""
+    """Returns the counts by the names of ``rankwood check --json``."""
     return {
         "documents": c.n_docs,
         "queries": c.n_queries,
@@ -276,19 +316,24 @@ _LISTS = ("gpu", "check", "auto")  # tables of any number of rows; the others ha
 
 
 def doctor() -> dict[str, Any]:
-    """What Rankwood finds on this machine, and whether all of it gives the same model; it takes a second or two.
+    """Check this machine, and verify that it gives the same model everywhere.
 
-    What ``rankwood doctor --json`` prints: threads and memory, and what limits them (affinity, control groups,
-    Slurm), instruction sets, CUDA and its driver, GPUs or why there are none. Two small trees are trained on each
-    instruction set and GPU.
+    It trains two small trees with each instruction set and on each GPU. It takes a second or two and returns the
+    results of ``rankwood doctor --json``.
 
     Returns
     -------
     dict
-        Dictionaries ``"program"``, ``"cpu"``, ``"memory"``, ``"cuda"``, ``"libraries"``; lists of them ``"gpu"``,
-        ``"check"`` (whose ``"result"`` is "ok" where the model's bytes are those of the reference) and ``"auto"``
-        (what ``device="auto"`` takes for some sizes of data); and ``"wrong"``, how many checks differ or failed.
-        What is not known, or does not apply, is None.
+        ``"program"``, ``"cpu"``, ``"memory"``, ``"cuda"`` and ``"libraries"`` are dictionaries. They list threads,
+        memory, their limits (affinity, control groups, Slurm), instruction sets and the CUDA driver. ``"gpu"``,
+        ``"check"`` and ``"auto"`` are lists of dictionaries. A ``"check"`` has the ``"result"`` ``"ok"`` if its model
+        is identical to the reference. ``"auto"`` shows the device that ``device="auto"`` chooses for some data sizes.
+        ``"wrong"`` is the number of failed checks. Unknown values are None.
+
+    Raises
+    ------
+    OutOfMemoryError
+        Memory is exhausted.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a worker does that a cluster (Dask, Spark) has made a worker of: its parts of the data, put together."""
+"""A worker of a cluster (Dask, Spark): it joins its parts of the data, and trains."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rankwood._train import train
 
 @dataclass(frozen=True)
 class Meeting:
-    """Where one worker meets the others."""
+    """Address at which one worker meets the others."""
 
     rank: int
     n_ranks: int
@@ -34,7 +34,7 @@ class Meeting:
 
 
 def free_address(host: str) -> str:
-    """HOST:PORT of a port that is free here, as yet."""
+    """Returns HOST:PORT with a port that is currently free."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as one:
         one.bind(("", 0))
@@ -44,7 +44,7 @@ def free_address(host: str) -> str:
 
 @dataclass(frozen=True)
 class Part:
-    """Documents as the arguments of a Dataset: a data frame and names of columns, or arrays."""
+    """Documents as arguments of a Dataset: a data frame and column names, or arrays."""
 
     data: Any
     label: Any = None
@@ -56,7 +56,7 @@ class Part:
 
     @classmethod
     def joined(cls, parts: Sequence[Part]) -> Part:
-        """One after the other; at least one."""
+        """Joins one or more parts in order."""
         first = parts[0]
         members = {name: [getattr(part, name) for part in parts] for name in vars(first)}
         return cls(
@@ -67,7 +67,7 @@ class Part:
         )
 
     def rows(self, begin: int, end: int) -> Part:
-        """Some of the documents."""
+        """Returns some of the documents."""
 
         def of(one: Any) -> Any:
             if one is None or are_columns(one):
@@ -77,13 +77,13 @@ class Part:
         return Part(*(of(one) for one in vars(self).values()))
 
     def ids(self) -> Any:
-        """The query of each document."""
+        """Returns the query of each document."""
         given = self.data[self.qid] if isinstance(self.qid, str) else self.qid
         return _columns.array_of(given, "qid")
 
 
 def are_columns(one: Any) -> bool:
-    """A column's name, or several."""
+    """Tells whether the value is a column name or several."""
     return isinstance(one, (str, list, tuple))
 
 
@@ -102,8 +102,11 @@ def _after(parts: list[Any]) -> Any:
 
 
 def whole_queries(part: Part, ids: Any) -> Part:
-    """The part with the rest of its last query, which the next workers may have, and without what is the rest of
-    another worker's. ids: the query of each document. All workers call it."""
+    """Moves the documents of split queries to one worker; all workers call it.
+
+    The result includes the rest of the last query from the next workers, and excludes documents of a query that begins
+    on a previous worker. ids: the query of each document.
+    """
     n = len(ids)
     same = np.asarray(ids[1:] == ids[:-1], bool) if n else np.empty(0, bool)
     head = 1 + int(np.argmin(np.append(same, False))) if n else 0  # documents of the first query
@@ -128,14 +131,14 @@ def whole_queries(part: Part, ids: Any) -> Part:
 
 @dataclass(frozen=True)
 class Options:
-    """What is said of data besides its documents."""
+    """Properties of the data that apply to all of its documents."""
 
     ignore: Sequence[str | int] = ()
     missing: float = float("nan")
     pairs: Any = None  # [n, 2] or [n, 3]: documents by their numbers among those of all workers
 
     def own_pairs(self, n_docs: int) -> Any:
-        """Those of this worker's documents, by their numbers here. All workers call it, if there are pairs."""
+        """Returns the pairs of this worker's documents, renumbered. All workers call it if there are pairs."""
         sizes = _workers.gather_sizes(n_docs)
         with _workers.agreed():
             return self._pairs_from(sum(sizes[: _workers.number()]), n_docs, sum(sizes))
@@ -162,8 +165,11 @@ def run(
     sets: Callable[[], Mapping[str, tuple[Sequence[Part], Options]]],
     more: Mapping[str, Any],
 ) -> Model | None:
-    """Trains as one of the workers. sets: gives the parts of the data that are here, "train" first, at least one of
-    each (it may be empty); what it fails of, all workers hear. Returns the model on worker 0."""
+    """Trains as one of the workers, and returns the model on worker 0.
+
+    sets: returns this worker's parts of the data, "train" first, with at least one part per set, which may be empty.
+    All workers raise an error of any of them.
+    """
     with meeting.workers():
         data: dict[str, Dataset] = {}
         with _workers.agreed():

@@ -1,4 +1,4 @@
-"""Errors, one context for each thread, and the library's notes as log records."""
+"""Errors, the library context of each thread, and log records for the library's notes."""
 
 from __future__ import annotations
 
@@ -24,54 +24,176 @@ logger = logging.getLogger("rankwood")
 
 
 class RankwoodError(Exception):
-    """Anything that goes wrong in rankwood; each kind is also the builtin exception that fits it."""
+    """Base class of all errors that rankwood raises.
+
+    Each subclass is also the builtin exception that fits it, so ``except ValueError`` catches a
+    :class:`ParameterError`.
+
+    Examples
+    --------
+    >>> try:
+    ...     rankwood.train({"leaves": 1}, data)
+    ... except rankwood.RankwoodError as error:
+    ...     print(type(error).__name__)
+    ParameterError
+    """
 
 
 class DataError(RankwoodError, ValueError):
-    """Data that cannot be used as asked: shapes, labels, queries, text that does not parse."""
+    """The data is invalid: wrong shapes, invalid labels or queries, or malformed text.
+
+    It is also a :class:`ValueError`.
+
+    Examples
+    --------
+    >>> try:
+    ...     rankwood.Dataset(X, y[:-1], qid=qid)
+    ... except rankwood.DataError as error:
+    ...     print(isinstance(error, ValueError))
+    True
+    """
 
 
 class DataTypeError(DataError, TypeError):
-    """Data whose type cannot be a number."""
+    """The data has a type that cannot be converted to numbers.
+
+    It is also a :class:`TypeError`.
+
+    Examples
+    --------
+    >>> try:
+    ...     rankwood.Dataset(X, y, qid=qid, missing="none")
+    ... except rankwood.DataTypeError as error:
+    ...     print(error)
+    missing is 'none'; expected a number
+    """
 
 
 class ParameterError(RankwoodError, ValueError):
-    """A parameter that is unknown, out of range, or without effect."""
+    """A parameter is unknown, out of range or, with ``strict=True``, without effect.
+
+    It is also a :class:`ValueError`. The message suggests the nearest known name.
+
+    Examples
+    --------
+    >>> try:
+    ...     rankwood.train({"num_leaves": 31}, data)
+    ... except rankwood.ParameterError as error:
+    ...     print(error)
+    unknown parameter 'num_leaves'; the nearest is 'leaves'
+    """
 
 
 class ParameterTypeError(ParameterError, TypeError):
-    """A parameter or argument of a type that it cannot have."""
+    """A parameter or argument has a type that it cannot have.
+
+    It is also a :class:`TypeError`.
+
+    Examples
+    --------
+    >>> try:
+    ...     rankwood.train([("leaves", 31)], data)
+    ... except rankwood.ParameterTypeError as error:
+    ...     print(error)
+    params is a list; expected a dictionary
+    """
 
 
 class NoEffectWarning(UserWarning):
-    """A parameter that has no effect under the others given: one warning per parameter and process."""
+    """A parameter has no effect with the other parameters.
+
+    Each parameter is reported once per process. With ``strict=True`` a :class:`ParameterError` is raised instead.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = rankwood.train({"rounds": 2, "permutations": 20}, data)
+    >>> [one.category.__name__ for one in caught]
+    ['NoEffectWarning']
+    """
 
 
 class FormatError(RankwoodError, ValueError):
-    """A cache or model that is damaged or of another version."""
+    """A cache, model or checkpoint is damaged, or was written by an incompatible version.
+
+    It is also a :class:`ValueError`.
+
+    Examples
+    --------
+    >>> try:
+    ...     rankwood.Model.from_bytes(b"not a model")
+    ... except rankwood.FormatError as error:
+    ...     print(type(error).__name__)
+    FormatError
+    """
 
 
 class FileError(RankwoodError, OSError):
-    """The operating system refused: no such file, no permission, a full disk."""
+    """The operating system refused an operation on a file: missing file, no permission or a full disk.
+
+    It is also an :class:`OSError`.
+
+    Examples
+    --------
+    >>> try:
+    ...     rankwood.Model.load("missing.txt")
+    ... except rankwood.FileError as error:
+    ...     print(isinstance(error, OSError))
+    True
+    """
 
 
 class OutOfMemoryError(RankwoodError, MemoryError):
-    """An allocation failed, on the host or on the GPU."""
+    """An allocation failed, on the host or on the GPU.
+
+    It is also a :class:`MemoryError`.
+
+    Examples
+    --------
+    >>> issubclass(rankwood.OutOfMemoryError, MemoryError)
+    True
+    """
 
 
 class UnsupportedError(RankwoodError, NotImplementedError):
-    """Not built in, or the device cannot do it."""
+    """This build, this device or a model format does not support the request.
+
+    It is also a :class:`NotImplementedError`.
+
+    Examples
+    --------
+    >>> issubclass(rankwood.UnsupportedError, NotImplementedError)
+    True
+    """
 
 
 class WorkerError(RankwoodError, ConnectionError):
-    """Another worker failed, or cannot be reached; the message says which one, and why, as far as it is known."""
+    """Another worker failed or cannot be reached; the message names it and, if known, the cause.
+
+    It is also a :class:`ConnectionError`. ``RankError`` is its name in versions before 0.3.
+
+    Examples
+    --------
+    >>> rankwood.RankError is rankwood.WorkerError
+    True
+    """
 
 
 RankError = WorkerError  # its name until 0.3
 
 
 class InternalError(RankwoodError, RuntimeError):
-    """A broken promise of the library; please report it."""
+    """The library broke one of its own guarantees; please report it as a bug.
+
+    It is also a :class:`RuntimeError`.
+
+    Examples
+    --------
+    >>> issubclass(rankwood.InternalError, RuntimeError)
+    True
+    """
 
 
 _ERRORS: dict[int, type[RankwoodError]] = {
@@ -102,7 +224,7 @@ def _rw_on_log(_user: Any, level: int, line: Any) -> None:
 
 
 def _on_poll_error(_kind: Any, error: BaseException, _traceback: Any) -> None:
-    """What a signal's handler raises while C runs: the call ends, and `check` raises it."""
+    """Keeps an exception that a signal handler raised during a C call, for `check` to raise."""
     _per_thread.stopped = error
 
 
@@ -115,24 +237,24 @@ def _rw_on_poll(_user: Any, progress: Any) -> int:
 
 
 def text(chars: Any) -> str:
-    """A C string as Python's; file names may hold any bytes."""
+    """Converts a C string, which may hold any bytes of a file name."""
     string: bytes = ffi.string(chars)
     return string.decode("utf-8", "surrogateescape")
 
 
 def string_of(chars: Any) -> str | None:
-    """A C string that there may be none of."""
+    """Converts a C string; NULL becomes None."""
     return None if chars == ffi.NULL else text(chars)
 
 
 def c_strings(strings: Iterable[bytes]) -> tuple[Any, Any]:
-    """char *[], and what must live as long as it."""
+    """Returns a char *[] and the objects that must outlive it."""
     held = [ffi.new("char[]", one) for one in strings]
     return ffi.new("char *[]", held), held
 
 
 def c_struct(kind: str, texts: Mapping[str, bytes | None], **numbers: Any) -> tuple[Any, Any]:
-    """A struct of the library's with these strings and numbers, and what must live as long as it; None is NULL."""
+    """Returns a struct with these strings and numbers, and the objects that must outlive it. None becomes NULL."""
     held = {name: ffi.new("char[]", one) for name, one in texts.items() if one is not None}
     return ffi.new(f"struct {kind} *", {**held, **numbers}), held
 
@@ -145,7 +267,7 @@ _WORDS = {"featureset": "featureset", "name": "name", "for": "export_for"}
 
 @functools.cache
 def _option() -> tuple[re.Pattern[str], dict[str, str]]:
-    """Finds the names of parameters and options, with a value behind; and what a parameter's values are."""
+    """Returns a pattern that finds names of parameters and options with their values, and the range of each name."""
     ranges: dict[str, str] = dict.fromkeys(_OPTIONS, "")
     i = 0
     while (info := lib.rw_param_info(i)) != ffi.NULL:
@@ -164,15 +286,18 @@ _HINTS = (
 
 
 def _called(found: re.Match[str], names: Sequence[str] | None, first: int) -> str:
-    """A thing by its name, if it has one; names[0] is that of number `first`."""
+    """Replaces a number by a name if there is one. names[0] belongs to number `first`."""
     i = int(found[2]) - first
     name = names[i] if names is not None and 0 <= i < len(names) else ""
     return f"{found[1]} {name!r}" if name else found[0]
 
 
 def in_python(message: str) -> str:
-    """A message of the library, in which `--min-docs 3` is `min_docs=3`, and `--ties mean` `ties="mean"`; features
-    and validation sets have the caller's names (caller_names)."""
+    """Rewrites a message of the library for Python.
+
+    `--min-docs 3` becomes `min_docs=3`, and `--ties mean` becomes `ties="mean"`. Features and validation sets get
+    the caller's names (see caller_names).
+    """
     pattern, ranges = _option()
 
     def named(found: re.Match[str]) -> str:
@@ -195,14 +320,14 @@ def in_python(message: str) -> str:
 
 
 def chars(string: str) -> bytes:
-    """A Python string as C's."""
+    """Converts a Python string to a C string."""
     if not isinstance(string, str):
         raise ParameterTypeError(f"{string!r} is a {type(string).__name__}; expected a string")
     return _c_text(string, lambda: string.encode("utf-8", "surrogateescape"))
 
 
 def path_chars(path: str | bytes | os.PathLike[Any]) -> bytes:
-    """A path as C's string."""
+    """Converts a path to a C string."""
     try:
         return _c_text(path, lambda: os.fsencode(path))
     except TypeError:
@@ -220,7 +345,7 @@ def _c_text(given: Any, encode: Callable[[], bytes]) -> bytes:
 
 
 def whole(value: Any, name: str, least: int, most: int) -> int:
-    """An argument that is a whole number."""
+    """Checks an argument that must be a whole number from `least` to `most`."""
     try:
         number = index(value)
     except TypeError:
@@ -231,7 +356,7 @@ def whole(value: Any, name: str, least: int, most: int) -> int:
 
 
 def not_negative(value: Any, name: str) -> float:
-    """An argument that is a number, 0 or more."""
+    """Checks an argument that must be a finite number of 0 or more."""
     wrong = f"{name} is {value!r}; expected a number, 0 or more"
     try:
         number = float(value)
@@ -245,13 +370,13 @@ def not_negative(value: Any, name: str) -> float:
 
 
 def shard() -> str:
-    """Follows the number of a document that is counted from this worker's first one, as rw_comm_shard."""
+    """Returns the text that follows a document number counted within this worker's shard."""
     number = lib.rw_workers_number(context())
     return f" of worker {number}'s shard" if number > 0 else ""
 
 
 def need(value: Any, kind: type[T], name: str) -> T:
-    """An argument that is one of ours."""
+    """Checks that an argument is an instance of a class of this package."""
     if not isinstance(value, kind):
         raise ParameterTypeError(f"{name} is a {type(value).__name__}; expected a rankwood.{kind.__name__}")
     return value
@@ -273,7 +398,7 @@ class _PerThread(threading.local):
         self.poll()
 
     def poll(self) -> None:
-        """Long calls run the handlers of signals, which Python runs in the main thread only."""
+        """Makes long calls run signal handlers; Python runs them in the main thread only."""
         if threading.current_thread() is threading.main_thread():
             lib.rw_ctx_set_poll(self.ctx, lib._rw_on_poll, ffi.NULL)
 
@@ -282,13 +407,13 @@ _per_thread = _PerThread()
 
 
 def context() -> Any:
-    """The calling thread's context: what the library's functions take as `ctx`."""
+    """Returns the calling thread's context, the `ctx` argument of the library's functions."""
     return _per_thread.ctx
 
 
 @contextmanager
 def caller_names(features: Sequence[str] | None, sets: Sequence[str] | None = None) -> Iterator[None]:
-    """In messages of the library features have these names within, and validation sets those."""
+    """Within the block, messages of the library use these names of features and validation sets."""
     before = _per_thread.features, _per_thread.sets
     _per_thread.features, _per_thread.sets = features, sets or before[1]
     try:
@@ -298,12 +423,12 @@ def caller_names(features: Sequence[str] | None, sets: Sequence[str] | None = No
 
 
 def set_raised(error: BaseException | None) -> None:
-    """What the next call that fails in the calling thread failed of."""
+    """Keeps the Python exception that the thread's next failing call will raise."""
     _per_thread.raised = error
 
 
 def warn_no_effect() -> None:
-    """Gives the warnings of parameters without effect, at the line of the caller's that called rankwood."""
+    """Issues the pending warnings of parameters without effect, at the caller's line outside this package."""
     waiting, _per_thread.no_effect = _per_thread.no_effect, []
     frame, level = sys._getframe(), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "rankwood":
@@ -313,7 +438,7 @@ def warn_no_effect() -> None:
 
 
 def take_stopped() -> BaseException | None:
-    """What the handler of a signal raised during the last call, if one did."""
+    """Returns and clears the exception that a signal handler raised during the last call, if any."""
     stopped = _per_thread.stopped
     if stopped is not None:
         _per_thread.stopped, _per_thread.raised = None, None
@@ -322,8 +447,10 @@ def take_stopped() -> BaseException | None:
 
 
 def check(status: int) -> None:
-    """Raises what a status other than RW_OK says, with the text of the calling thread's context; or what the
-    handler of a signal raised during the call."""
+    """Raises the exception for a failed call.
+
+    The text is that of the calling thread's context. An exception of a signal handler has precedence.
+    """
     if (stopped := take_stopped()) is not None:
         raise stopped
     if _per_thread.no_effect:
@@ -336,7 +463,7 @@ def check(status: int) -> None:
 
 
 def package(name: str, extra: str) -> Any:
-    """A module that not everybody has. ImportError: how to get it."""
+    """Imports an optional package. The ImportError names the extra to install."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
@@ -345,7 +472,7 @@ def package(name: str, extra: str) -> Any:
 
 
 def made(status: int, out: Any, free: Any) -> Any:
-    """The object that a call has made, owned from here on."""
+    """Returns the object that a successful call created, and frees it when it is garbage."""
     owned = ffi.gc(out[0], free) if status == lib.RW_OK else None
     check(status)
     return owned
@@ -353,7 +480,7 @@ def made(status: int, out: Any, free: Any) -> Any:
 
 @contextmanager
 def shown(show: Callable[[int, int], None]) -> Iterator[None]:
-    """Within it, calls tell how much of their work is done, of how much, if they run in the main thread."""
+    """Within the block, calls in the main thread report their progress to `show(done, total)`."""
     _per_thread.show = show
     try:
         yield

@@ -25,74 +25,85 @@ from rankwood._params import Params
 
 
 class Dataset(Handles):
-    """Documents with features, and, for training and measuring, labels and queries.
+    """Documents with features and, for training and measuring, labels and queries.
 
     Parameters
     ----------
-    data
-        Array or sparse matrix (n_docs, n_features), data frame, anything with ``__arrow_c_stream__``
-        (polars, pyarrow, duckdb), or path(s) of LETOR text, of CSV or TSV (``.csv``, ``.tsv``, also with
-        ``.gz``), or of a cache. Arrays and Arrow tables are read where they stand and must not change while
-        the data set is in use. Values are floats, integers or bools of any width, and become float32;
-        integers that it cannot hold are warned of.
-    label
-        Relevance of each document (n_docs,), 0 or more; or the name of a column. Files have their own; of
-        CSV and TSV it is "label", if it is not given. Of data in memory None means that it can be scored
-        and explained only, and needs no queries. Several labels, (n_docs, k) or a list of columns, are one
-        and its ``more_labels``.
-    qid
-        The query of each document (n_docs,), integers or strings; or the name of a column. A column "qid" of
-        a data frame, an Arrow table, CSV or TSV is it if neither ``qid`` nor ``group`` is given; it is never a
-        feature. A query's documents are adjacent, unless ``sort`` is True.
-    group
-        In place of ``qid``: the number of documents of each query, in order.
-    weight, query_weight
-        A weight for each document, or for each query, 0 to 65,536; ``weight`` may be a column's name.
-    start_scores
-        Where the scores of training, and of its metrics, begin in place of 0 (n_docs,): LightGBM's
-        ``init_score``, XGBoost's ``base_margin``; or a column's name. Finite, -1e30 to 1e30. The model
-        does not have them: add them to what ``Model.predict`` gives.
-    position
-        Where each document was shown when it was clicked or not (n_docs,), whole numbers from 0 to 65,535:
-        for training with the parameter ``debias`` (LightGBM's ``position``); or a column's name.
-    more_labels
-        Further labels of each document (n_docs,) or (n_docs, k), 0 or more; or columns' names, in a list:
-        for training with the parameter ``label_weights``. Metrics see ``label`` alone.
-    pairs
-        Pairs to rank right in place of those that labels make, for ``{"pairs": "given"}``: (n, 2) or (n, 3),
-        the numbers of two documents of one query, from 0 as they stand in ``data``, the one that should be
-        above first, and the pair's weight, 0 to 65,536 (1).
-    feature_names
-        Names of the features; a data frame has its own. A model's file has them with ``_`` for blanks and
-        commas, and before numbers; it is found by either.
-    categorical_features
-        Features whose values are categories, by name or number (from 0): words, or whole numbers. Those of a
-        data frame that are categorical (pandas) or dictionaries (Arrow, polars) are so without being named.
-        Training splits them by sets of words, and the model scores by word, whatever codes the words have in
-        other data. Arrow tables with categories are copied.
-    ignore
-        Columns, by name or number (from 0), that are not features; of CSV and TSV, too.
-    missing
-        A value that means missing, beside NaN and null. A hole of a sparse matrix is 0, unless this is.
-    sort
-        True: documents need not be adjacent; scores come back in the order of ``data``.
-    feature_base
-        The feature that column 0 is, 0 or 1, for use with models of LETOR text and with such text itself, which
-        counts features from 1 as a rule. Without it columns are numbered from 0, and an array fits data and
-        models with as many columns.
-    n_features
-        The number of columns of a sparse matrix that lacks the last ones, as ``load_svmlight_file`` leaves them
-        out where they have no values.
-
-    See Also
-    --------
-    from_parquet, from_batches : data that need not fit into memory.
+    data : array, sparse matrix, data frame, Arrow table, str, path or list of paths
+        Features of shape (n_docs, n_features), or one or more files. Anything with ``__arrow_c_stream__`` is an Arrow
+        table (polars, pyarrow, duckdb). Files are LETOR text, CSV or TSV (``.csv``, ``.tsv``, also with ``.gz``), or a
+        cache. Arrays and Arrow tables are read in place and must not change while the data set is in use. Values of
+        any float, integer or bool type become float32. A warning names columns with integers that it cannot hold.
+    label : array, str, list of str or None, default None
+        Relevance of each document, 0 or more, shape (n_docs,), or a column name. Files contain labels; of CSV and
+        TSV, the default column is ``"label"``. Data in memory without labels can only be scored and explained, and
+        needs no queries. With several labels (n_docs, k), or a list of columns, the first is the label and the others
+        are ``more_labels``.
+    qid : array of int or str, str or None, default None
+        Query of each document, shape (n_docs,), or a column name. If neither ``qid`` nor ``group`` is given, a column
+        named ``"qid"`` holds the queries; it is never a feature. Documents of a query must be adjacent, unless
+        ``sort`` is True.
+    group : array of int or None, default None
+        Number of documents of each query, in order; an alternative to ``qid``.
+    weight : array, str or None, default None
+        Weight of each document, 0 to 65,536, or a column name.
+    query_weight : array or None, default None
+        Weight of each query, 0 to 65,536; an alternative to ``weight``.
+    start_scores : array, str or None, default None
+        Scores at which training and its metrics start instead of 0, shape (n_docs,), or a column name. They are
+        finite, from -1e30 to 1e30. LightGBM calls them ``init_score``, XGBoost ``base_margin``. The model does not
+        include them: add them to the result of ``Model.predict``.
+    pairs : array of shape (n, 2) or (n, 3) or None, default None
+        Pairs of documents to rank in this order, for the parameter ``pairs="given"``. A row has the numbers of the
+        better and the worse document of the same query, from 0 in the order of ``data``. An optional third number is
+        the pair's weight, 0 to 65,536 (default 1).
+    position : array of int, str or None, default None
+        Displayed position of each document, 0 to 65,535, or a column name. Training with the parameter ``debias``
+        needs it; it is LightGBM's ``position``.
+    more_labels : array, list of str or None, default None
+        Further labels, 0 or more, shape (n_docs,) or (n_docs, k), or a list of columns. They are for the parameter
+        ``label_weights``; metrics use ``label`` only.
+    feature_names : list of str or None, default None
+        Names of the features; by default the column names of a data frame or table. In a model file, ``_`` replaces
+        blanks and commas, and precedes numbers. Both forms of a name are recognised.
+    categorical_features : list of str or int, or None, default None
+        Features with categories: words or whole numbers, by column name or number (from 0). Categorical columns of
+        pandas and dictionaries of Arrow and polars are categorical without being listed. Training splits them by sets
+        of categories. The model stores categories as words, so other data may use different codes. Arrow tables with
+        categories are copied.
+    ignore : list of str or int, default ()
+        Columns that are not features, by name or number (from 0). It also applies to CSV and TSV.
+    missing : float, default NaN
+        Value that means missing, in addition to NaN and null. Implicit zeros of a sparse matrix are 0, and are missing
+        with ``missing=0``.
+    sort : bool, default False
+        True allows documents of a query to be scattered. Scores are still in the order of ``data``.
+    feature_base : {0, 1} or None, default None
+        Feature id of column 0. Use 1 with LETOR text and its models, which usually count features from 1. By default
+        columns count from 0, and an array fits data and models with the same number of columns.
+    n_features : int or None, default None
+        Number of columns of a sparse matrix that lacks the last ones. ``load_svmlight_file`` omits trailing columns
+        without values.
 
     Raises
     ------
     DataError
-        Shapes that do not fit, types that are no numbers, labels below 0 or NaN, a query that comes back
-        after another. Infinite values are found when the data is first trained on or measured.
+        Shapes do not match, a type is not numeric, a label is negative or NaN, or a query's documents are not
+        adjacent. Infinite values are detected when the data is first used.
+
+    See Also
+    --------
+    from_parquet, from_batches : data sets larger than memory.
+
+    Examples
+    --------
+    >>> dataset = rankwood.Dataset(X, y, qid=qid)
+    >>> dataset
+    Dataset(1028 documents, 60 queries, 46 features)
+
+    >>> table = {"price": [1.0, 2.5, 0.5, 4.0], "clicks": [3, 0, 1, 2], "label": [1, 0, 2, 0], "qid": [1, 1, 2, 2]}
+    >>> rankwood.Dataset.from_batches(lambda: [table], label="label", qid="qid").feature_names
+    ['price', 'clicks']
     """
 
     def __init__(
@@ -177,45 +188,60 @@ class Dataset(Handles):
         missing: float = np.nan,
         batch_rows: int = 32768,
     ) -> Dataset:
-        """Parquet files that become codes without their values ever being in memory as a whole.
+        """Read Parquet files batch by batch, so that the values need not fit in memory.
 
-        Labels, queries and weights are read at once; values when training needs them, in one pass, or in two
-        of more than 262,144 documents. The model is that of the same data in memory, byte for byte.
+        Labels, queries and weights are read immediately. Values are read when training needs them: in one pass, or in
+        two passes for more than 262,144 documents. The model is identical to that of the same data in memory.
 
         Parameters
         ----------
-        path
-            A path, a pattern such as ``"data/*.parquet"`` (files in the order of their names), or several. A
-            query's documents are adjacent, and may go on in the next file.
-        label, qid, weight
-            Names of columns, as of :class:`Dataset`. ``label=None``: all labels are 0.
-        query_weight
-            In place of ``weight``: a weight for each query, in order.
-        start_scores, position, more_labels
-            As of :class:`Dataset`, arrays of all documents' in order.
-        categorical_features
-            Columns of categories, words or whole numbers, beside dictionaries; codes may differ by batch.
-        ignore
-            Names of columns that are not features. They are not read.
-        missing
-            A value that means missing, beside NaN and null.
-        batch_rows
-            Rows that are decoded at a time, at most.
+        path : str, path or list of paths
+            One or more paths or patterns. The files of a pattern such as ``"data/*.parquet"`` are sorted by name.
+            Documents of a query must be adjacent; a query may continue in the next file.
+        label : str or None
+            Column of labels; None sets all labels to 0.
+        qid : str
+            Column of query ids.
+        weight : str or None, default None
+            Column of document weights.
+        query_weight : array or None, default None
+            Weight of each query, in order; an alternative to ``weight``.
+        start_scores, position, more_labels : array or None, default None
+            Values of all documents in order, as in :class:`Dataset`.
+        categorical_features : list of str, default ()
+            Columns with categories, words or whole numbers, in addition to dictionaries. Codes may differ between
+            batches.
+        ignore : list of str, default ()
+            Columns that are not features. They are not read.
+        missing : float, default NaN
+            Value that means missing, in addition to NaN and null.
+        batch_rows : int, default 32768
+            Maximum number of rows that are decoded at once.
+
+        Returns
+        -------
+        Dataset
+            The data set.
 
         Raises
         ------
         DataError
-            As :class:`Dataset`; files that have not the same columns, or other rows in a later pass.
+            As in :class:`Dataset`. Also if the files have different columns, or if rows changed between two passes.
         FileError
             A file cannot be read.
         ImportError
-            There is no pyarrow (the extra ``arrow``).
+            pyarrow is missing (extra ``arrow``).
 
         Notes
         -----
-        ``predict``, ``evaluate``, ``compare`` and ``audit`` read batch by batch, too. What else needs values
-        (validation during training, ``init``, ``explain``, ``cv``, ``check``; training with categories) reads and
-        keeps all of them, as float32: 4 bytes for each.
+        ``predict``, ``evaluate``, ``compare`` and ``audit`` also read batch by batch. Validation during training,
+        ``init``, ``explain``, ``cv``, ``check`` and training with categories load all values as float32, 4 bytes per
+        value.
+
+        Examples
+        --------
+        >>> rankwood.Dataset.from_parquet("data/*.parquet", label="label", qid="query")  # doctest: +SKIP
+        Dataset(1028 documents, 60 queries, 46 features)
         """
         return cls._of_source(
             lambda roles: _tables.Parquet(path, int(batch_rows), roles), label, qid, weight, query_weight,
@@ -238,16 +264,51 @@ class Dataset(Handles):
         ignore: Iterable[str] = (),
         missing: float = np.nan,
     ) -> Dataset:
-        """Data that comes in batches and becomes codes without its values ever being in memory as a whole.
+        """Read data from a function in batches, so that the values need not fit in memory.
 
-        ``make_reader()`` is called once for the names of columns, once for labels and queries, and once for
-        each pass over the values. It returns an iterable of batches, the same documents in the same order each
-        time: Arrow record batches or anything else with ``__arrow_c_stream__`` or ``__arrow_c_array__``, pandas
-        data frames, or dicts of arrays. Batches may be of any size, and have the same columns. A query's
-        documents are adjacent, also across batches. Columns that are categorical or dictionaries in the first are
-        so in all. label, qid, weight, query_weight, start_scores, position, more_labels, categorical_features,
-        ignore, missing, what reads values, and errors (DataError) are as of :meth:`from_parquet`.
-        What ``make_reader`` raises is raised as it was.
+        Parameters
+        ----------
+        make_reader : callable
+            Function without arguments that returns an iterable of batches: Arrow record batches, objects with
+            ``__arrow_c_stream__`` or ``__arrow_c_array__``, pandas data frames, or dictionaries of arrays. Rankwood
+            calls it once for the column names, once for labels and queries, and once per pass over the values. Each
+            call must return the same documents in the same order. All batches have the same columns and may have any
+            size. Documents of a query must be adjacent, also across batches. Columns that are categorical in the first
+            batch are categorical in all.
+        label : str or None
+            Column of labels; None sets all labels to 0.
+        qid : str
+            Column of query ids.
+        weight : str or None, default None
+            Column of document weights.
+        query_weight : array or None, default None
+            Weight of each query, in order; an alternative to ``weight``.
+        start_scores, position, more_labels : array or None, default None
+            Values of all documents in order, as in :class:`Dataset`.
+        categorical_features : list of str, default ()
+            Columns with categories, in addition to dictionaries.
+        ignore : list of str, default ()
+            Columns that are not features.
+        missing : float, default NaN
+            Value that means missing, in addition to NaN and null.
+
+        Returns
+        -------
+        Dataset
+            The data set.
+
+        Raises
+        ------
+        DataError
+            As in :meth:`from_parquet`. An exception of ``make_reader`` is raised unchanged.
+
+        Examples
+        --------
+        >>> def read():
+        ...     for part in np.array_split(np.arange(len(y)), 4):
+        ...         yield {"a": X[part, 0], "b": X[part, 1], "label": y[part], "query": qid[part]}
+        >>> rankwood.Dataset.from_batches(read, label="label", qid="query")
+        Dataset(1028 documents, 60 queries, 2 features)
         """
         return cls._of_source(
             lambda roles: _tables.Made(make_reader, roles), label, qid, weight, query_weight,
@@ -433,7 +494,7 @@ class Dataset(Handles):
     def _set_sides(
         self, weight: Any, query_weight: Any, start_scores: Any, position: Any, more_labels: Any, pairs: Any = None
     ) -> None:
-        """Those side columns that are given, in the order of the data."""
+        """Sets the given side columns, in the order of the data."""
         if query_weight is not None:
             given = _columns.numbers_of(vector(query_weight, "query_weight", None), "query_weight")
             self._sides["query-weights"] = given
@@ -484,15 +545,35 @@ class Dataset(Handles):
     # ---- what it is ----
 
     def prepare(self, params: Mapping[str, Any] | None = None) -> Dataset:
-        """Makes the bins now that training with these ``params`` would make (their ``bins``, ``absent`` and
-        ``device``; ``threads`` of them work). Returns itself. ParameterError: they are not as they must be."""
+        """Bin the data now instead of in the first training.
+
+        Parameters
+        ----------
+        params : dict or None, default None
+            Parameters of the later training. Binning uses ``bins``, ``absent``, ``device`` and ``threads``.
+
+        Returns
+        -------
+        Dataset
+            The data set itself.
+
+        Raises
+        ------
+        ParameterError
+            A parameter is unknown or out of range.
+
+        Examples
+        --------
+        >>> data.prepare({"bins": 127})
+        Dataset(1028 documents, 60 queries, 46 features)
+        """
         self._for_training(Params(params))
         return self
 
     @property
     @locked
     def feature_names(self) -> list[str] | None:
-        """Names of the features; None if they have none. Those of a CSV or TSV file are its header's."""
+        """Names of the features; None for features without names. CSV and TSV files have them in their header."""
         if self._paths is not None and self._names is None:
             if self._binned:
                 binned = next(iter(self._binned.values()))
@@ -506,12 +587,12 @@ class Dataset(Handles):
 
     @property
     def n_docs(self) -> int:
-        """Documents."""
+        """Number of documents."""
         return len(self._labels) if self._paths is None else int(lib.rw_dataset_n_docs(self._documents()))
 
     @property
     def n_queries(self) -> int:
-        """Queries."""
+        """Number of queries."""
         if self._paths is None:
             return len(self._offset) - 1
         return int(lib.rw_dataset_n_queries(self._documents()))
@@ -519,7 +600,7 @@ class Dataset(Handles):
     @property
     @locked
     def n_features(self) -> int:
-        """Features: columns of a table; of files, those that appear at least once."""
+        """Number of features: the columns of a table; of files, the features that appear at least once."""
         if self._source is not None:
             return len(self.feature_names or ())
         if self._paths is None:
@@ -530,7 +611,7 @@ class Dataset(Handles):
 
     @property
     def label(self) -> npt.NDArray[np.float32]:
-        """Labels (n_docs,), in the order of the data. DataError: there are none."""
+        """Labels, float32 of shape (n_docs,), in the order of the data. DataError if the data set has no labels."""
         self._need_labels("the data set")
         if self._paths is None:
             return self._in_caller_order(self._labels)
@@ -539,7 +620,7 @@ class Dataset(Handles):
 
     @property
     def query_offsets(self) -> npt.NDArray[np.uint32]:
-        """The first document of each query, and n_docs at the end (n_queries + 1,)."""
+        """First document of each query, then n_docs; uint32 of shape (n_queries + 1,)."""
         if self._paths is None:
             return self._offset
         offsets = lib.rw_dataset_query_offsets(self._documents())
@@ -558,7 +639,7 @@ class Dataset(Handles):
 
 
 def need_labels(data: Any, name: str) -> Dataset:
-    """A data set that has labels."""
+    """Checks that an argument is a data set with labels."""
     dataset = need(data, Dataset, name)
     dataset._need_labels(name)
     return dataset
@@ -580,12 +661,12 @@ def _missing(value: Any) -> float:
 
 
 def _column(one: str | int) -> str:
-    """A column of a table as the library has it: its name, or its number, from 1 there."""
+    """Returns a column as the library names it: its name, or its number from 1."""
     return one if isinstance(one, str) else str(int(one) + 1)
 
 
 def _column_of(table: _columns.Table, value: Any, what: str) -> Any:
-    """The numbers of a column that is named; else what is given."""
+    """Returns the numbers of a named column; other values are returned unchanged."""
     names = list(table.names or [])
     if not isinstance(value, str):
         return value

@@ -1,4 +1,4 @@
-"""Measuring rankings, comparing them, and one ranking under the conventions of every program."""
+"""Metrics of rankings, comparisons, and one ranking under the conventions of several programs."""
 
 from __future__ import annotations
 
@@ -45,15 +45,21 @@ class Measured:
     Attributes
     ----------
     metric : str
-        Its name: "ndcg@10".
+        Name of the metric, such as ``"ndcg@10"``.
     mean : float
-        Over the queries that count, weighted.
+        Weighted mean over the queries that count.
     n_counted : int
-        Queries that count.
+        Number of queries that count.
     ties_moved : float
-        What the mean would change by if tied documents stood in the opposite order.
+        Change of the mean if documents with equal scores were in the opposite order.
     per_query : array of float64
-        (n_queries,), NaN where a query does not count.
+        Value of each query, shape (n_queries,); NaN for a query that does not count.
+
+    Examples
+    --------
+    >>> measured = rankwood.evaluate(data, model, "ndcg@5").metrics["ndcg@5"]
+    >>> measured.n_counted, measured.per_query.shape
+    (39, (60,))
     """
 
     metric: str
@@ -64,14 +70,27 @@ class Measured:
 
 
 class Evaluation(Mapping[str, float]):
-    """Metrics by name: ``evaluation["ndcg@10"]`` is the mean over the queries that count.
+    """Result of :func:`evaluate`: a read-only mapping from metric names to means.
+
+    Parameters
+    ----------
+    metrics : list of Measured
+        The metrics.
+    conventions : str
+        Conventions of the metrics, as text.
 
     Attributes
     ----------
     metrics : dict[str, Measured]
         Each metric by name, with its value for each query.
     conventions : str
-        What the metrics count, as text.
+        Conventions of the metrics, as text.
+
+    Examples
+    --------
+    >>> evaluation = rankwood.evaluate(data, model, ["ndcg@10", "map"])
+    >>> list(evaluation), 0 < evaluation["ndcg@10"] <= 1
+    (['ndcg@10', 'map'], True)
     """
 
     def __init__(self, metrics: Sequence[Measured], conventions: str) -> None:
@@ -105,19 +124,48 @@ def _scores(data: Dataset, scores: Any) -> Floats:
 def evaluate(
     data: Dataset, scores: Any, metric: str | Sequence[str] = "ndcg@10", *, like: str | None = None, **how: Any
 ) -> Evaluation:
-    """Measures a ranking.
+    """Measure a ranking.
 
-    data: documents with labels and queries. scores: (n_docs,), or a :class:`Model`. metric: one or
-    several of ndcg dcg map mrr err (alone or @k), p@k, recall@k, rbp:P, rmse, logloss. like: by the
-    conventions of another program: "lightgbm", "xgboost", "xgboost-" (its metrics with ``-``), "catboost",
-    "ranklib", "quickrank", "ydf", "trec", "gdeval" or "ranx". By "trec" and "gdeval" the larger document id, as
-    text, is first among equal scores; data without ids of documents have QID-1, QID-2, ... in their order.
-    how: ``empty="skip"``, what a query counts in which nothing is relevant (or "0", or "1"); ``ties="file"``,
-    tied documents in the order of the data (or "mean", over all orders); ``label_gain="exp"``, 2^label - 1 (or
-    "linear", or a file of gains);
-    ``relevant=1``, the least label that map, mrr, p, recall and rbp take for relevant.
+    Parameters
+    ----------
+    data : Dataset
+        Documents with labels and queries.
+    scores : array of shape (n_docs,) or Model
+        Scores of the documents, or a model that scores them.
+    metric : str or list of str, default "ndcg@10"
+        One or more of ``ndcg``, ``dcg``, ``map``, ``mrr``, ``err`` (alone or with ``@k``), ``p@k``, ``recall@k``,
+        ``rbp:P``, ``rmse`` and ``logloss``.
+    like : str or None, default None
+        Program whose conventions apply: ``"lightgbm"``, ``"xgboost"``, ``"xgboost-"`` (its metrics with a ``-``),
+        ``"catboost"``, ``"ranklib"``, ``"quickrank"``, ``"ydf"``, ``"trec"``, ``"gdeval"`` or ``"ranx"``. ``"trec"``
+        and ``"gdeval"`` put the larger document id first among equal scores. Data without document ids uses QID-1,
+        QID-2, and so on in the order of the documents.
+    **how
+        Conventions if ``like`` is None. ``empty``: value of a query without relevant documents, ``"0"``, ``"1"`` or
+        ``"skip"`` (default, the query does not count). ``ties``: order of equal scores, ``"file"`` (default, the order
+        of the data) or ``"mean"`` (the mean over all orders). ``label_gain``: ``"exp"`` (default, 2^label - 1),
+        ``"linear"`` or a file of gains. ``relevant``: smallest label that counts as relevant in ``map``, ``mrr``,
+        ``p``, ``recall``, ``rbp`` and ``logloss`` (default 1).
 
-    Raises ParameterError for a metric that there is not, DataError for scores of another length.
+    Returns
+    -------
+    Evaluation
+        Mean of each metric by name, and the values of each query.
+
+    Raises
+    ------
+    ParameterError
+        A metric or program is unknown.
+    DataError
+        The number of scores differs from the number of documents, or the data has no labels.
+
+    Examples
+    --------
+    >>> evaluation = rankwood.evaluate(valid, model, ["ndcg@10", "map"])
+    >>> evaluation["map"] < 1
+    True
+    >>> list(rankwood.evaluate(valid, model, like="lightgbm"))
+    ['ndcg@10']
     """
     values = _scores(data, scores)
     params = Params({"metric": metric, **how})
@@ -126,7 +174,7 @@ def evaluate(
 
 @contextmanager
 def _measured_like(settings: Any, like: str | None) -> Iterator[Any]:
-    """struct rw_eval_params: these settings, by the conventions of another program."""
+    """Yields a struct rw_eval_params with these settings and another program's conventions."""
     how = ffi.new("struct rw_eval_params *", settings[0])
     program = ffi.NULL if like is None else ffi.new("char[]", chars(like))
     how.like = program
@@ -142,7 +190,7 @@ def _measure(settings: Any, dataset: Any, scores: Any, like: str | None) -> Eval
 
 
 def evaluation_of(measured: Any) -> Evaluation:
-    """What a struct rw_eval holds, copied."""
+    """Copies a struct rw_eval."""
     metrics = []
     for i in range(measured.n_metrics):
         one = measured.metrics[i]
@@ -159,15 +207,46 @@ def evaluate_runs(
     like: str | None = "trec",
     **how: Any,
 ) -> list[Evaluation]:
-    """Measures TREC runs by the judgments of a file; one evaluation a run.
+    r"""Measure TREC run files against a file of relevance judgments.
 
-    qrels: lines of query, iteration, document, label. runs: a file, or several, of lines of query, Q0,
-    document, rank, score, tag. Ideals are of all judged documents, retrieved or not; a query of which a run
-    has nothing counts, with 0. Queries are in the order of the judgments. metric, like, how: as
-    :func:`evaluate` takes them; like=None measures by ``how``.
+    Ideal rankings include all judged documents, retrieved or not. A query without documents in a run counts as 0.
+    Queries are in the order of the judgments.
 
-    Raises DataError for files that are none of these, FileError for those that cannot be read,
-    ParameterError for a metric that there is not.
+    Parameters
+    ----------
+    qrels : str or path
+        Judgments: lines of query, iteration, document and label.
+    runs : str, path or list of paths
+        Run files: lines of query, Q0, document, rank, score and tag.
+    metric : str or list of str, default "ndcg@10"
+        Metrics, as in :func:`evaluate`.
+    like : str or None, default "trec"
+        Program whose conventions apply, as in :func:`evaluate`. None applies ``how``.
+    **how
+        Conventions if ``like`` is None, as in :func:`evaluate`.
+
+    Returns
+    -------
+    list of Evaluation
+        One evaluation per run.
+
+    Raises
+    ------
+    DataError
+        A file is malformed.
+    FileError
+        A file cannot be read.
+    ParameterError
+        A metric or program is unknown.
+
+    Examples
+    --------
+    >>> with open("qrels.txt", "w") as file:
+    ...     _ = file.write("1 0 a 2\n1 0 b 0\n1 0 c 1\n")
+    >>> with open("run.txt", "w") as file:
+    ...     _ = file.write("1 Q0 a 1 3.0 bm25\n1 Q0 b 2 2.0 bm25\n1 Q0 c 3 1.0 bm25\n")
+    >>> rankwood.evaluate_runs("qrels.txt", "run.txt", "map")
+    [Evaluation(map: 0.83333)]
     """
     paths = [runs] if isinstance(runs, (str, os.PathLike)) else list(runs)
     names = [path_chars(path) for path in paths]
@@ -190,38 +269,44 @@ def _read_runs(qrels: Path, names: Sequence[bytes]) -> Any:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Ranking b against ranking a, by one metric.
+    """Comparison of ranking b with ranking a by one metric.
 
     Attributes
     ----------
     metric : str
-        Its name: "ndcg@10".
+        Name of the metric, such as ``"ndcg@10"``.
     mean_a : float
-        Over the queries that count.
+        Mean of ranking a over the queries that count.
     mean_b : float
-        Over the queries that count.
+        Mean of ranking b over the queries that count.
     difference : float
-        b - a.
+        ``mean_b - mean_a``.
     low : float
-        One end of the 95 % bootstrap interval of the difference, over queries.
+        Lower end of the difference's 95 % bootstrap interval over queries.
     high : float
-        The other end of the interval.
+        Upper end of the interval.
     p : float
-        Two-sided, of the paired randomisation test.
+        Two-sided p-value of the paired randomisation test.
     n_wins : int
-        Queries that b ranks better.
+        Number of queries that b ranks better.
     n_ties : int
-        Queries with the same value.
+        Number of queries with equal values.
     n_losses : int
-        Queries that a ranks better.
+        Number of queries that a ranks better.
     conventions : str
-        What the metric counts, as one line.
+        Conventions of the metric, in one line.
     n_queries : int
-        Queries that count.
+        Number of queries that count.
     lower_is_better : bool
-        Of rmse and logloss.
+        True for ``rmse`` and ``logloss``.
     n_samples : int
-        Resamples of the interval, and permutations.
+        Number of bootstrap samples and of permutations.
+
+    Examples
+    --------
+    >>> found = rankwood.compare(valid, X_valid[:, 0], model)
+    >>> found.low <= found.difference <= found.high
+    True
     """
 
     metric: str
@@ -243,14 +328,43 @@ class Comparison:
 def compare(
     data: Dataset, a: Any, b: Any, metric: str = "ndcg@10", *, like: str | None = None, seed: int = 1, **how: Any
 ) -> Comparison:
-    """Compares two rankings of the same documents. Several: :func:`compare_all`; TREC runs: :func:`compare_runs`.
+    """Compare two rankings of the same documents.
 
-    data: documents with labels and queries. a, b: scores (n_docs,), or models. metric: one, as
-    :func:`evaluate` takes it, as ``like``. seed: of the resamples and permutations. how: ``empty``,
-    ``ties``, ``label_gain``, ``relevant``.
+    :func:`compare_all` compares several rankings, and :func:`compare_runs` compares TREC runs.
 
-    Raises DataError for scores of another length or data without labels, ParameterError for a metric that
-    there is not.
+    Parameters
+    ----------
+    data : Dataset
+        Documents with labels and queries.
+    a, b : array of shape (n_docs,) or Model
+        The rankings, as scores or models. Differences are b - a.
+    metric : str, default "ndcg@10"
+        One metric, as in :func:`evaluate`.
+    like : str or None, default None
+        Program whose conventions apply, as in :func:`evaluate`.
+    seed : int, default 1
+        Seed of bootstrap samples and permutations.
+    **how
+        Conventions ``empty``, ``ties``, ``label_gain`` and ``relevant``, as in :func:`evaluate`.
+
+    Returns
+    -------
+    Comparison
+        Means, difference, 95 % interval, p-value, and queries won and lost.
+
+    Raises
+    ------
+    DataError
+        The number of scores differs from the number of documents, or the data has no labels.
+    ParameterError
+        The metric is unknown.
+
+    Examples
+    --------
+    >>> smaller = rankwood.train({"rounds": 5, "leaves": 8}, data)
+    >>> found = rankwood.compare(valid, smaller, model)
+    >>> found.n_wins + found.n_ties + found.n_losses == found.n_queries
+    True
     """
     scores_a, scores_b = _scores(data, a), _scores(data, b)
     params = Params({"metric": metric, "seed": seed, **how})
@@ -276,16 +390,22 @@ def _compare_two(settings: Any, dataset: Any, a: Any, b: Any, like: str | None) 
 
 @dataclass(frozen=True)
 class Compared:
-    """One system against the baseline, by one metric.
+    """Comparison of one system with the baseline, by one metric.
 
     Attributes
     ----------
     system : str
-        Its name.
+        Name of the system.
     comparison : Comparison
-        The baseline is a, the system b.
+        Comparison in which the baseline is a and the system is b.
     p_corrected : float
-        Its p, corrected for how many tests there are; with ``correct="none"`` as it was.
+        p-value corrected for the number of tests; the original one with ``correct="none"``.
+
+    Examples
+    --------
+    >>> rows = rankwood.compare_all(valid, {"feature 0": X_valid[:, 0], "model": model})
+    >>> rows[0].system
+    'model'
     """
 
     system: str
@@ -294,22 +414,42 @@ class Compared:
 
     @property
     def worst(self) -> float:
-        """Where the 95 % interval of the improvement begins: of the difference, or of its opposite where lower
-        is better. NaN: under 2 queries count."""
+        """Smallest improvement within the 95 % interval; for a metric where lower is better, improvement is a decrease.
+        It is NaN if fewer than 2 queries count.
+        """
         return -self.comparison.high if self.comparison.lower_is_better else self.comparison.low
 
 
 class Comparisons(Sequence[Compared]):
-    """Several systems against a baseline: metric by metric, and of each all systems in their order.
+    """Comparisons of several systems with a baseline: a sequence of :class:`Compared`.
+
+    It is ordered by metric, then by system.
+
+    Parameters
+    ----------
+    baseline : str
+        Name of the baseline.
+    systems : list of str
+        Names of the other systems.
+    rows : list of Compared
+        The comparisons.
+    correct : {"holm", "none"}
+        Correction of p-values.
 
     Attributes
     ----------
     baseline : str
-        The system that the others are compared with.
+        Name of the system that the others are compared with.
     systems : list[str]
-        The others.
+        Names of the other systems.
     correct : str
-        "holm" or "none".
+        ``"holm"`` or ``"none"``.
+
+    Examples
+    --------
+    >>> found = rankwood.compare_all(valid, {"feature 0": X_valid[:, 0], "model": model}, ["ndcg@10", "map"])
+    >>> [row.comparison.metric for row in found]
+    ['ndcg@10', 'map']
     """
 
     def __init__(self, baseline: str, systems: list[str], rows: list[Compared], correct: str) -> None:
@@ -331,13 +471,58 @@ class Comparisons(Sequence[Compared]):
         return self.table()
 
     def below(self, least: float) -> list[Compared]:
-        """Those of which an improvement of at least ``least`` is not shown: its 95 % interval begins below, or there
-        is none. ``below(-0.002)``: those of which a loss of more than 0.002 is not ruled out, a gate for deployment.
-        TypeError: least is no number."""
+        """Return the comparisons that do not show an improvement of at least ``least``.
+
+        Their 95 % interval begins below ``least``, or is undefined. ``below(-0.002)`` returns the systems for which a
+        loss of more than 0.002 cannot be ruled out, as a gate before deployment.
+
+        Parameters
+        ----------
+        least : float
+            Required improvement; a negative number is a tolerated loss.
+
+        Returns
+        -------
+        list of Compared
+            Comparisons that fail the requirement; empty if all pass.
+
+        Raises
+        ------
+        TypeError
+            ``least`` is not a number.
+
+        Examples
+        --------
+        >>> found = rankwood.compare_all(valid, {"old": model, "new": model})
+        >>> len(found.below(-0.002)), len(found.below(0.002))
+        (0, 1)
+        """
         return [row for row in self._rows if not row.worst >= least]
 
     def table(self, format: Format = "text") -> str:
-        """The table that ``rankwood compare --baseline`` prints with ``--format``. ParameterError: no such format."""
+        """Return the table that ``rankwood compare --baseline`` prints.
+
+        Parameters
+        ----------
+        format : {"text", "csv", "latex"}, default "text"
+            Format of the table.
+
+        Returns
+        -------
+        str
+            The table, with a line break after each line.
+
+        Raises
+        ------
+        ParameterError
+            The format is unknown.
+
+        Examples
+        --------
+        >>> found = rankwood.compare_all(valid, {"old": model, "new": model})
+        >>> print(found.table("csv").splitlines()[0])
+        metric,system,queries,mean,difference,low,high,p,p_corrected,better,equal,worse
+        """
         if format not in get_args(Format):
             raise ParameterError(f"format is {format!r}; expected 'text', 'csv' or 'latex'")
         rows = list(self._table_rows())
@@ -356,7 +541,7 @@ class Comparisons(Sequence[Compared]):
         return [self._rows[at : at + n] for at in range(0, len(self._rows), n)]
 
     def _table_rows(self) -> Iterator[dict[str, Any]]:
-        """By the names of CSV's columns; the baseline has no more than its mean."""
+        """Yields rows by the names of CSV's columns. The baseline's row has no more than its mean."""
         for rows in self._by_metric():
             first = rows[0].comparison
             head = {"metric": first.metric, "queries": first.n_queries}
@@ -370,12 +555,12 @@ class Comparisons(Sequence[Compared]):
                 }  # fmt: skip
 
     def _as_text(self, rows: list[dict[str, Any]]) -> list[list[str]]:
-        """Columns of cells, the title first."""
+        """Returns columns of cells, each with its title first."""
         keys = [key for key in _COLUMNS if key != "p_corrected" or self.correct == "holm"]
         return [[_COLUMNS[key][0], *(_cell(row.get(key), _COLUMNS[key][1]) for row in rows)] for key in keys]
 
     def _as_in_a_paper(self) -> list[list[str]]:
-        """Columns of cells: the systems, and a metric each."""
+        """Returns columns of cells: the systems, then one column per metric."""
         columns = [["system", self.baseline, *self.systems]]
         for rows in self._by_metric():
             first = rows[0].comparison
@@ -420,7 +605,7 @@ def _cell(value: Any, how: str) -> str:
 
 
 def _text(columns: list[list[str]]) -> Iterator[str]:
-    """Metrics and systems are left-aligned, numbers right-aligned."""
+    """Aligns metrics and systems to the left, and numbers to the right."""
     widths = [max(len(cell.encode()) for cell in column) for column in columns]
     for row in zip(*columns, strict=True):
         gaps = [" " * (width - len(cell.encode())) for cell, width in zip(row, widths, strict=True)]
@@ -456,7 +641,7 @@ def _csv_row(values: Iterable[Any]) -> str:
 
 
 def _exact(value: float) -> str:
-    """Nothing where there is no number."""
+    """Returns the shortest text with the same value; an empty text for NaN."""
     if math.isnan(value):
         return ""
     return next(text for digits in (15, 16, 17) if float(text := f"{value:.{digits}g}") == value)
@@ -478,7 +663,7 @@ def _compare(
     seed: int,
     how: Mapping[str, Any],
 ) -> Comparisons:
-    """scores: struct rw_dataset's by name, the baseline's first."""
+    """Compares struct rw_dataset scores by name; the baseline is the first."""
     if correct not in get_args(Correct):
         raise ParameterError(f"correct is {correct!r}; expected 'holm' or 'none'")
     baseline, *systems = scores
@@ -512,16 +697,45 @@ def compare_all(
     seed: int = 1,
     **how: Any,
 ) -> Comparisons:
-    """Compares rankings of the same documents with the first of them, the baseline: ``rankwood compare DATA
-    --baseline A B C``.
+    """Compare several rankings of the same documents with a baseline, like ``rankwood compare DATA --baseline A B C``.
 
-    data: documents with labels and queries. systems: scores (n_docs,) or a :class:`Model` by name, the baseline
-    first. metric: one, or several. like: by the conventions of another program, as :func:`evaluate` has them.
-    correct: the p of all systems and metrics by Holm's step-down ("holm"), or not ("none"). seed: of the resamples
-    and permutations. how: ``empty``, ``ties``, ``label_gain``, ``relevant``.
+    Parameters
+    ----------
+    data : Dataset
+        Documents with labels and queries.
+    systems : dict
+        Scores of shape (n_docs,), or a :class:`Model`, by name. The first is the baseline; expected are 2 or more.
+    metric : str or list of str, default "ndcg@10"
+        Metrics, as in :func:`evaluate`.
+    like : str or None, default None
+        Program whose conventions apply, as in :func:`evaluate`.
+    correct : {"holm", "none"}, default "holm"
+        Correct the p-values of all systems and metrics with Holm's step-down method, or not.
+    seed : int, default 1
+        Seed of bootstrap samples and permutations.
+    **how
+        Conventions ``empty``, ``ties``, ``label_gain`` and ``relevant``, as in :func:`evaluate`.
 
-    Raises DataError for scores of another length, data without labels or fewer than 2 systems, ParameterError for a
-    metric that there is not.
+    Returns
+    -------
+    Comparisons
+        One row per metric and system.
+
+    Raises
+    ------
+    DataError
+        The number of scores differs from the number of documents, the data has no labels, or there are fewer than 2
+        systems.
+    ParameterError
+        A metric or correction is unknown.
+
+    Examples
+    --------
+    >>> found = rankwood.compare_all(valid, {"feature 0": X_valid[:, 0], "model": model})
+    >>> found
+    Comparisons(1 with 'feature 0', 1 tests)
+    >>> found[0].comparison.difference > 0
+    True
     """
     need(data, Dataset, "data")
     _several(list(systems), "systems")
@@ -540,15 +754,49 @@ def compare_runs(
     seed: int = 1,
     **how: Any,
 ) -> Comparisons:
-    """Compares TREC runs with the first of them, by the judgments of a file: ``rankwood compare --qrels FILE
-    --baseline A B C``.
+    r"""Compare TREC runs with a baseline run, like ``rankwood compare --qrels FILE --baseline A B C``.
 
-    qrels and the runs' files: as :func:`evaluate_runs` reads them. runs: files, or files by name, the baseline
-    first. metric, correct, seed: as :func:`compare_all` has them. like: whose conventions count, trec_eval's if it is
-    not given; None measures by ``how``.
+    Parameters
+    ----------
+    qrels : str or path
+        Judgments, as in :func:`evaluate_runs`.
+    runs : list of paths, or dict
+        Run files, or run files by name. The first is the baseline; expected are 2 or more.
+    metric : str or list of str, default "ndcg@10"
+        Metrics, as in :func:`evaluate`.
+    like : str or None, default "trec"
+        Program whose conventions apply. None applies ``how``.
+    correct : {"holm", "none"}, default "holm"
+        Correction of p-values, as in :func:`compare_all`.
+    seed : int, default 1
+        Seed of bootstrap samples and permutations.
+    **how
+        Conventions if ``like`` is None, as in :func:`evaluate`.
 
-    Raises DataError for files that are none of these and for fewer than 2 runs, FileError for those that cannot be
-    read, ParameterError for a metric that there is not.
+    Returns
+    -------
+    Comparisons
+        One row per metric and run.
+
+    Raises
+    ------
+    DataError
+        A file is malformed, a run is listed twice, or there are fewer than 2 runs.
+    FileError
+        A file cannot be read.
+    ParameterError
+        A metric or correction is unknown.
+
+    Examples
+    --------
+    >>> with open("qrels.txt", "w") as file:
+    ...     _ = file.write("1 0 a 2\n1 0 b 0\n2 0 a 1\n2 0 b 0\n")
+    >>> for name, scores in {"old.txt": (1, 2), "new.txt": (2, 1)}.items():
+    ...     with open(name, "w") as file:
+    ...         for query in (1, 2):
+    ...             _ = file.write(f"{query} Q0 a 1 {scores[0]} run\n{query} Q0 b 2 {scores[1]} run\n")
+    >>> rankwood.compare_runs("qrels.txt", ["old.txt", "new.txt"], "mrr")[0].comparison.difference
+    0.5
     """
     if isinstance(runs, (str, os.PathLike)):
         runs = [runs]
@@ -566,24 +814,30 @@ def compare_runs(
 
 @dataclass(frozen=True)
 class AuditRow:
-    """One metric as one program prints it.
+    """One metric as one program computes it.
 
     Attributes
     ----------
     like : str
-        As :func:`rankwood.evaluate` takes it; "rankwood": by the parameters.
+        The program as an argument ``like`` of :func:`rankwood.evaluate`; ``"rankwood"`` for the given conventions.
     program : str
-        The program's name.
+        Name of the program.
     metric : str
-        As the program calls it.
+        The program's name of the metric.
     mean : float
-        NaN if no query counts, or if the program refuses.
+        Mean of the metric; NaN if no query counts or the program refuses the data.
     n_counted : int
-        Queries that count.
+        Number of queries that count.
     conventions : str
-        What the program counts; "" if it refuses.
+        Conventions of the program; empty if it refuses the data.
     refused : str | None
-        Why there is no figure; None: there is one.
+        Why the program refuses the data; None if it does not.
+
+    Examples
+    --------
+    >>> row = rankwood.audit(data, model).rows[0]
+    >>> row.like, row.refused is None
+    ('rankwood', True)
     """
 
     like: str
@@ -597,27 +851,33 @@ class AuditRow:
 
 @dataclass(frozen=True)
 class Audit:
-    """What :func:`audit` returns; iterates over its rows.
+    """Result of :func:`audit`; iteration and ``len`` use its rows.
 
     Attributes
     ----------
     rows : list[AuditRow]
-        A program and metric each.
+        One row per program and metric.
     n_docs : int
-        Documents.
+        Number of documents.
     n_queries : int
-        Queries.
+        Number of queries.
     n_empty : int
         Queries without a label over 0.
     n_single : int
-        Queries of one document.
+        Queries with one document.
     n_tied : int
-        Queries in which documents of different labels have equal scores.
+        Queries with equal scores for documents of different labels.
     n_falling : int
-        Queries whose labels only fall in the order of the data: where a program leaves ties in that order,
-        constant scores measure best.
+        Queries with labels that only fall in the order of the data. Programs that keep ties in this order give
+        constant scores the best possible value there.
     n_rising : int
-        Queries whose labels only rise in the order of the data.
+        Queries with labels that only rise in the order of the data.
+
+    Examples
+    --------
+    >>> audit = rankwood.audit(data, model)
+    >>> audit.n_queries, len(audit) == len(audit.rows)
+    (60, True)
     """
 
     rows: list[AuditRow]
@@ -637,13 +897,36 @@ class Audit:
 
 
 def audit(dataset: Dataset, scores: Any, metric: str | Sequence[str] = "ndcg@10", **how: Any) -> Audit:
-    """Measures one ranking as LightGBM, XGBoost, CatBoost, RankLib, trec_eval and others do.
+    """Measure one ranking with the conventions of LightGBM, XGBoost, CatBoost, RankLib, trec_eval and others.
 
-    dataset: documents with labels. scores: (n_docs,), or a :class:`Model`. metric: one or several, as
-    :func:`rankwood.evaluate` takes them. how: ``empty``, ``ties``, ``label_gain``, ``relevant``, of the row "rankwood".
+    Parameters
+    ----------
+    dataset : Dataset
+        Documents with labels and queries.
+    scores : array of shape (n_docs,) or Model
+        Scores of the documents, or a model that scores them.
+    metric : str or list of str, default "ndcg@10"
+        Metrics, as in :func:`rankwood.evaluate`.
+    **how
+        Conventions ``empty``, ``ties``, ``label_gain`` and ``relevant`` of the row ``"rankwood"``.
 
-    Raises ParameterError for a metric that there is not, DataError for scores of another length. What
-    only one program refuses stands in its row.
+    Returns
+    -------
+    Audit
+        One row per program and metric. The row of a program that refuses the data contains the reason.
+
+    Raises
+    ------
+    ParameterError
+        A metric is unknown.
+    DataError
+        The number of scores differs from the number of documents, or the data has no labels.
+
+    Examples
+    --------
+    >>> rows = {row.like: row for row in rankwood.audit(valid, model)}
+    >>> rows["lightgbm"].program
+    'LightGBM'
     """
     values = _scores(dataset, scores)
     params = Params({"metric": metric, **how})

@@ -1,4 +1,4 @@
-"""Why a model scores as it does: SHAP values, permutation importance, trees for other explainers."""
+"""Explanations of scores: SHAP values, permutation importance, and trees for other explainers."""
 
 from __future__ import annotations
 
@@ -22,20 +22,26 @@ _NO_DOCUMENTS = 1e-9
 
 @dataclass(frozen=True)
 class Explanation:
-    """SHAP values of documents: ``base_value`` + the sum of a document's values is its score.
+    """SHAP values of documents; a document's score is ``base_value`` plus the sum of its values.
 
     Attributes
     ----------
     values : array of float64
-        (n_docs, n_used), in the order of the data.
+        SHAP values, shape (n_docs, n_used), in the order of the data.
     base_value : float
-        The mean score by the counts: of the documents that each tree was trained on, or of the cover.
+        Mean score of the documents that the trees were trained on, or of the ``cover`` documents.
     features : list[int]
-        The ids of the features that the model asks for, rising.
+        Ids of the features that the model uses, ascending.
     names : list[int | str]
-        Their names, or ids where they have none.
+        Their names; ids for features without names.
     data : array of float32 | None
-        (n_docs, n_used) their values as the model sees them: NaN where missing.
+        Their values in the model's view, shape (n_docs, n_used); NaN for missing.
+
+    Examples
+    --------
+    >>> explanation = model.explain(valid)
+    >>> np.allclose(explanation.base_value + explanation.values.sum(axis=1), model.predict(valid))
+    True
     """
 
     values: Floats
@@ -49,14 +55,47 @@ class Explanation:
         return f"Explanation({n_docs} documents, {n_used} features, base value {self.base_value:.5g})"
 
     def document(self, doc: int) -> list[tuple[int | str, float]]:
-        """The features that moved the score of document ``doc`` (from 0), most first, each with its SHAP value.
-        IndexError: there is no such document."""
+        """Return the features that moved the score of one document, largest effect first.
+
+        Parameters
+        ----------
+        doc : int
+            Number of the document, from 0.
+
+        Returns
+        -------
+        list of (name, value)
+            Name or id of each feature, and its SHAP value. Features with value 0 are omitted.
+
+        Raises
+        ------
+        IndexError
+            The number is out of range.
+
+        Examples
+        --------
+        >>> name, value = model.explain(valid).document(0)[0]
+        >>> isinstance(value, float)
+        True
+        """
         row = self.values[doc]
         order = np.argsort(-np.abs(row), kind="stable")
         return [(self.names[i], float(row[i])) for i in order if row[i] != 0]
 
     def mean_abs(self) -> dict[int | str, float]:
-        """Mean |value| of each feature over the documents, most first."""
+        """Return each feature's mean absolute SHAP value over the documents, largest first.
+
+        Returns
+        -------
+        dict
+            Mean by name or id.
+
+        Examples
+        --------
+        >>> means = model.explain(valid).mean_abs()
+        >>> list(means.values()) == sorted(means.values(), reverse=True)
+        True
+        """
         means = np.abs(self.values).mean(axis=0)
         order = np.argsort(-means, kind="stable")
         return {self.names[i]: float(means[i]) for i in order}
@@ -89,7 +128,7 @@ def explain(model: Scorer, data: Dataset, cover: Dataset | None) -> Explanation:
 
 
 def feature_values(model: Scorer, data: Dataset, features: Sequence[int]) -> npt.NDArray[np.float32]:
-    """(n_docs, len(features)) in the order of the data: what the model sees, NaN where missing."""
+    """Returns the values in the model's view, (n_docs, len(features)) in the order of the data, NaN for missing."""
     absent = float("nan") if model.params.get("absent") == "missing" else 0.0
     out = np.empty((len(features), data.n_docs), np.float32)
     c = model._values_of(data)
@@ -103,18 +142,24 @@ def feature_values(model: Scorer, data: Dataset, features: Sequence[int]) -> npt
 
 @dataclass(frozen=True)
 class Permuted:
-    """What a metric loses when one feature's values are shuffled among all documents.
+    """Loss of a metric when one feature's values are shuffled among all documents.
 
     Attributes
     ----------
     feature : int
-        Its id.
+        Feature id.
     name : int | str
-        Its name, or id where it has none.
+        Feature name; the id for a feature without a name.
     loss : float
-        Mean over the repeats; above 0: the feature helps, whichever direction of the metric is better.
+        Mean loss over the repeats. A positive loss means that the feature helps, for every metric.
     deviation : float
-        Standard deviation over the repeats; NaN for one.
+        Standard deviation over the repeats; NaN for one repeat.
+
+    Examples
+    --------
+    >>> most = model.permutation_importance(valid, n_repeats=2)[0]
+    >>> most.loss > 0
+    True
     """
 
     feature: int
@@ -150,7 +195,7 @@ def permutation_importance(
 
 
 def leaf_counts(model: Scorer, cover: Dataset) -> list[Floats]:
-    """Documents of the cover in each leaf of each tree."""
+    """Counts the cover's documents in each leaf of each tree."""
     n = model.n_trees
     leaves = np.empty((cover.n_docs, n), np.int32)
     to = pointer(leaves)
@@ -162,7 +207,7 @@ def leaf_counts(model: Scorer, cover: Dataset) -> list[Floats]:
 
 
 def own_counts(model: Scorer) -> list[Floats]:
-    """Documents that each tree was trained on, in each of its leaves."""
+    """Returns the numbers of training documents in each leaf of each tree."""
     if not lib.rw_model_has_covers(model._c, 0):
         raise UnsupportedError("the model has no document counts: pass documents to count, to_shap(cover=data)")
     counts = []
@@ -186,7 +231,7 @@ def to_shap(model: Scorer, cover: Dataset | None) -> dict[str, Any]:
 
 
 def _shap_tree(model: Scorer, tree: int, counts: Floats) -> dict[str, Any]:
-    """One tree as arrays: its nodes, then its leaves."""
+    """Converts a tree to arrays: its nodes, then its leaves."""
     c = lib.rw_model_tree(model._c, tree)
     n_leaves = len(counts)
     n_nodes = n_leaves - 1
@@ -221,7 +266,7 @@ def _shap_tree(model: Scorer, tree: int, counts: Floats) -> dict[str, Any]:
 
 
 def _sum_up(left: Any, right: Any, weights: Any, n_nodes: int) -> None:
-    """Each node's documents are its children's; parents stand in any order."""
+    """Sums the documents of each node's children. Parents may have any order."""
     order = [0] if n_nodes else []
     for node in order:  # grows as it is read: parents before children
         order += [child for child in (left[node], right[node]) if child < n_nodes]
@@ -233,7 +278,7 @@ def _sum_up(left: Any, right: Any, weights: Any, n_nodes: int) -> None:
 
 
 def nodes_of(model: Scorer) -> list[dict[str, Any]]:
-    """Splits, then leaves, tree by tree."""
+    """Returns splits, then leaves, tree by tree."""
     out: list[dict[str, Any]] = []
     for tree in range(model.n_trees):
         c = lib.rw_model_tree(model._c, tree)

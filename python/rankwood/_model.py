@@ -1,4 +1,4 @@
-"""A trained model: scores, reasons, trees, files."""
+"""Trained models: scores, explanations, trees and files."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def exchange(
     featureset: str | os.PathLike[str] | None = None,
     name: str | None = None,
 ) -> tuple[Any, Any]:
-    """struct rw_exchange, how a model goes to another program or comes from one, and what it points to."""
+    """Returns a struct rw_exchange for an export or import, and the objects that must outlive it."""
     texts = {
         "format": chars(format),
         "featureset": None if featureset is None else path_chars(featureset),
@@ -60,22 +60,28 @@ def exchange(
 
 @dataclass(frozen=True)
 class Calibration:
-    """The map of a model's scores to the probability that a label is at least ``relevant``.
+    """Map from a model's scores to the probability that a label is at least ``relevant``.
 
     Attributes
     ----------
     method : str
-        "isotonic" or "logistic".
+        ``"isotonic"`` or ``"logistic"``.
     relevant : float
-        The label.
+        Smallest label that counts as relevant.
     slope : float
-        Of a logistic map: 1 / (1 + exp(-(slope * score + intercept))); else 0.
+        Slope of a logistic map, 1 / (1 + exp(-(slope * score + intercept))); 0 for an isotonic map.
     intercept : float
-        The same.
+        Intercept of a logistic map; 0 for an isotonic map.
     scores : array of float64
-        Of an isotonic map: its knots' (n_knots,), ascending, with straight lines between them; else empty.
+        Scores at the knots of an isotonic map, ascending, shape (n_knots,); empty for a logistic map. The map is linear
+        between knots.
     probabilities : array of float64
-        The knots' (n_knots,).
+        Probabilities at the knots, shape (n_knots,).
+
+    Examples
+    --------
+    >>> model.calibrate(valid, method="logistic").calibration.method
+    'logistic'
     """
 
     method: str
@@ -88,27 +94,33 @@ class Calibration:
 
 @dataclass(frozen=True)
 class PrunedRow:
-    """What is left of a model.
+    """A pruned model and its metric.
 
     Attributes
     ----------
     n_trees : int
-        Trees.
+        Number of trees.
     n_leaves : int
-        Leaves of these trees.
+        Number of leaves of these trees.
     n_bytes : int
-        Bytes of the model's file.
+        Size of the model file in bytes.
     mean : float
-        The metric.
+        Mean of the metric.
     difference : float
-        From the whole model's; NaN if no query counts.
+        Difference from the whole model's mean; NaN if no query counts.
     low : float
-        The lower end of the difference's 95 % bootstrap interval over queries.
+        Lower end of the difference's 95 % bootstrap interval over queries.
     high : float
-        The upper end.
+        Upper end of the interval.
     held_out : float
-        The difference in half of the queries by trees that the other half chose, in the mean of both halves; NaN
-        with order "last", which chooses none.
+        Difference in each half of the queries with the trees that the other half chose, averaged over both halves. NaN
+        for ``order="last"``, which makes no choice.
+
+    Examples
+    --------
+    >>> rows = model.prune(valid, loss=0.01).rows
+    >>> rows[0].n_trees, rows[0].difference
+    (20, 0.0)
     """
 
     n_trees: int
@@ -123,18 +135,24 @@ class PrunedRow:
 
 @dataclass(frozen=True)
 class Pruned:
-    """A model of fewer trees, and what other numbers of trees would lose.
+    """Result of :meth:`Model.prune`: a smaller model, and the loss for other numbers of trees.
 
     Attributes
     ----------
     model : Model
-        The model of the fewest trees within the loss.
+        Model with the fewest trees within the tolerated loss.
     metric : str
-        Its name: "ndcg@10".
+        Name of the metric, such as ``"ndcg@10"``.
     rows : list[PrunedRow]
-        The whole model, then fewer and fewer trees.
+        The whole model, then smaller and smaller models.
     chosen : int
-        The row of `model`, from 0.
+        Index of the row of ``model``, from 0.
+
+    Examples
+    --------
+    >>> pruned = model.prune(valid, loss=0.01)
+    >>> pruned.rows[pruned.chosen].n_trees == pruned.model.n_trees
+    True
     """
 
     model: Model
@@ -152,24 +170,39 @@ def _table(rows: Sequence[Sequence[Any]], heads: Sequence[str]) -> str:
 
 
 class Model(Scorer):
-    """An ensemble of trees. Made by :func:`rankwood.train` or read by :meth:`load`.
+    """Ensemble of trees, made by :func:`rankwood.train` or read by :meth:`load`.
 
-    Threads may share a model; scoring lets go of the interpreter's lock.
+    Several threads may use a model at once. Scoring releases the interpreter's lock.
+
+    Parameters
+    ----------
+    c : object
+        Internal handle. Use :func:`rankwood.train`, :meth:`load`, :meth:`from_bytes` or :meth:`import_from`.
 
     Attributes
     ----------
     feature_names : list[str] | None
-        The names of the columns that it was trained on, in their order; None if they had none. Of a model
-        that was read from a file: up to the last feature in use, "" for those that are not.
+        Names of the training data's columns, in order; None for columns without names. For a model read from a file,
+        the list ends with the last feature in use, and unused features have the name ``""``.
     evals_result : dict[str, dict[str, list[float]]]
-        By set ("train", then those of ``valid``: "valid" if it was one alone), then by metric: the value
-        after each round. Empty unless the model was just trained, or unpickled.
+        Metric values after each round, by set and metric. Sets are ``"train"`` and those of ``valid``; a single
+        validation set is ``"valid"``. Only a freshly trained or unpickled model has them.
     used_params : dict[str, int | float | str]
-        All parameters as training took them, with what was ``auto`` as numbers. Empty as evals_result is.
+        All training parameters, with numbers in place of ``"auto"``. Only a freshly trained or unpickled model has
+        them.
     position_bias : PositionBias | None
-        What training with ``debias`` found of positions; None of other models, and as evals_result is empty.
+        Position bias that training with ``debias`` estimated; otherwise None.
     calibration_figures : dict[str, dict[str, float]]
-        What :meth:`calibrate` measured when it made this model; else empty.
+        Measurements of the :meth:`calibrate` call that made this model; otherwise empty.
+
+    Examples
+    --------
+    >>> model = rankwood.train({"rounds": 20, "leaves": 8}, data)
+    >>> model
+    Model(20 trees)
+    >>> scores = model.predict(X_valid)
+    >>> scores.shape == y_valid.shape
+    True
     """
 
     def __init__(self, c: Any) -> None:
@@ -180,7 +213,7 @@ class Model(Scorer):
         self.calibration_figures: dict[str, dict[str, float]] = {}
 
     def _trained(self, training: Training) -> None:
-        """What the file does not have."""
+        """Keeps the results of training that a model file does not contain."""
         self.evals_result = training.evals
         self.used_params = training.used
         self.position_bias = training.position_bias
@@ -189,18 +222,86 @@ class Model(Scorer):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Model:
-        """Reads the model's file at ``path``. FileError: there is none; FormatError: it is damaged, or of a
-        later version."""
+        """Read a model file.
+
+        Parameters
+        ----------
+        path : str or path
+            File that :meth:`save` or the command-line program wrote.
+
+        Returns
+        -------
+        Model
+            The model.
+
+        Raises
+        ------
+        FileError
+            The file cannot be read.
+        FormatError
+            The file is damaged or was written by a later version.
+
+        Examples
+        --------
+        >>> model.save("model.txt")
+        >>> rankwood.Model.load("model.txt")
+        Model(20 trees)
+        """
         out = ffi.new("struct rw_model **")
         return cls(made(lib.rw_model_read(context(), path_chars(path), out), out, lib.rw_model_free))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the model's file to ``path``, whole or not at all. FileError: it cannot be written."""
+        """Write the model to a file, atomically.
+
+        The file is identical to the one that ``rankwood train`` writes. A failed write leaves an existing file
+        unchanged.
+
+        Parameters
+        ----------
+        path : str or path
+            File to write.
+
+        Returns
+        -------
+        None
+
+        Raises
+        ------
+        FileError
+            The file cannot be written.
+
+        Examples
+        --------
+        >>> model.save("model.txt")
+        """
         check(lib.rw_model_write(context(), self._c, path_chars(path)))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Model:
-        """The model whose file is ``data``. FormatError: it is damaged, or of a later version."""
+        """Read a model from the bytes of its file.
+
+        Parameters
+        ----------
+        data : bytes
+            Content of a model file, as :meth:`to_bytes` returns it.
+
+        Returns
+        -------
+        Model
+            The model.
+
+        Raises
+        ------
+        FormatError
+            The bytes are damaged or were written by a later version.
+        ParameterTypeError
+            ``data`` has a wrong type.
+
+        Examples
+        --------
+        >>> rankwood.Model.from_bytes(model.to_bytes())
+        Model(20 trees)
+        """
         try:
             held = ffi.from_buffer(data)
         except (TypeError, ValueError, BufferError):
@@ -214,7 +315,7 @@ class Model(Scorer):
         return _unpickled, (state.pop("model"),), state
 
     def __getstate__(self) -> dict[str, Any]:
-        """Plain objects alone, which skops keeps, too: the file's bytes, and what the file does not have."""
+        """Returns plain objects only, which skops can store too: the file's bytes, and results that a file lacks."""
         kept = ("evals_result", "used_params", "position_bias", "feature_names")
         return {"model": self.to_bytes(), **{name: getattr(self, name) for name in kept}}
 
@@ -237,24 +338,51 @@ class Model(Scorer):
         featureset: str | os.PathLike[str] | None = None,
         name: str | None = None,
     ) -> None:
-        """Writes the model for another program, so that each document goes to the same leaves there.
+        """Write the model in another program's format. Each document reaches the same leaves there.
 
-        path: the file, written whole or not at all. format: "lightgbm", "xgboost", "xgboost-ubj",
-        "xgboost-dump", "eslr-raw", "catboost", "onnx", "onnx5", "pmml", "ranklib", "quickrank", "solr",
-        "vespa", "c", "opensearch" or "elasticsearch". feature_base: which of our features has the format's first
-        id, 0 or 1; -1: ids stay as they are; "auto": 0 for a model that has a feature 0, else 1, which is logged.
-        lossy: leave out, with a warning, what the format cannot say.
+        Parameters
+        ----------
+        path : str or path
+            File to write; a failed write leaves an existing file unchanged.
+        format : str
+            ``"lightgbm"``, ``"xgboost"``, ``"xgboost-ubj"``, ``"xgboost-dump"``, ``"eslr-raw"``, ``"catboost"``,
+            ``"onnx"``, ``"onnx5"``, ``"pmml"``, ``"ranklib"``, ``"quickrank"``, ``"solr"``, ``"vespa"``, ``"c"``,
+            ``"opensearch"`` or ``"elasticsearch"``.
+        feature_base : {-1, 0, 1, "auto"}, default -1
+            Feature that gets the format's first id. -1 keeps the ids. ``"auto"`` is 0 for a model that uses feature 0,
+            and otherwise 1; the choice is logged.
+        lossy : bool, default False
+            Omit, with a warning, everything that the format cannot represent.
+        featureset : str or path or None, default None
+            For ``"opensearch"`` and ``"elasticsearch"`` (required): file with the plugin's answer to GET
+            _ltr/_featureset/NAME. A model with feature names finds its features there by name. Otherwise,
+            ``feature_base`` is the first feature of the set.
+        name : str or None, default None
+            For ``"opensearch"`` and ``"elasticsearch"`` (required): name of the model there.
 
-        "opensearch" and "elasticsearch", the body of the learning-to-rank plugin's _createmodel, need two more.
-        featureset: a file with the plugin's answer to GET _ltr/_featureset/NAME; a model with names of features
-        finds them there by name, else feature_base is the set's first. name: what the model is called there.
+        Returns
+        -------
+        None
 
-        ONNX has one input, "features", float32 (n_docs, n_features) with NaN for missing values and columns
-        in the order of training, and one output, "score", float32 (n_docs, 1).
-        Categories go to "lightgbm", "c" and "pmml"; whole numbers to "xgboost", "xgboost-ubj" and both ONNX, too.
+        Raises
+        ------
+        UnsupportedError
+            The format cannot represent the model, and ``lossy`` is False.
+        ParameterError
+            The format or another argument is invalid.
+        FileError
+            The file cannot be written.
 
-        Raises UnsupportedError where the format cannot say so and ``lossy`` is False, ParameterError for a
-        format that there is not, FileError.
+        Notes
+        -----
+        ONNX models have one input ``"features"``, float32 of shape (n_docs, n_features). Columns are in the order of
+        training and NaN is a missing value. The output is ``"score"``, float32 of shape (n_docs, 1). ``"lightgbm"``,
+        ``"c"`` and ``"pmml"`` represent all categories. ``"xgboost"``, ``"xgboost-ubj"``, ``"onnx"`` and ``"onnx5"``
+        represent categories that are whole numbers.
+
+        Examples
+        --------
+        >>> model.export("model.xgb.json", "xgboost")
         """
         how, _held = exchange(format, feature_base, lossy, featureset, name)
         with caller_names(self.feature_names):
@@ -264,17 +392,41 @@ class Model(Scorer):
     def import_from(
         cls, path: str | os.PathLike[str], format: str, *, feature_base: int | Literal["auto"] = -1
     ) -> Model:
-        """Reads another program's model, which then scores as that program does.
+        """Read another program's model. It scores as in that program.
 
-        path: its file. format: "lightgbm", "xgboost", "xgboost-ubj", "catboost", "onnx", "onnx5",
-        "ranklib", "quickrank" or "solr". feature_base: as for :meth:`export`, but "auto" is 0 where a
-        format that counts from 0 names its columns, else 1, as LETOR text counts (a table's columns count from 0).
-        Not given, ids stay as they are, and numbered columns without names are those of an array, which is logged;
-        a model that was trained on ``load_svmlight_file``'s columns takes 1 to score LETOR text.
-        Categories come in as words: :attr:`categories`.
+        Parameters
+        ----------
+        path : str or path
+            File of the model.
+        format : str
+            ``"lightgbm"``, ``"xgboost"``, ``"xgboost-ubj"``, ``"catboost"``, ``"onnx"``, ``"onnx5"``, ``"ranklib"``,
+            ``"quickrank"`` or ``"solr"``.
+        feature_base : {-1, 0, 1, "auto"}, default -1
+            Feature id of the format's first feature. -1 keeps the ids; numbered columns without names are then array
+            columns, which is logged. ``"auto"`` is 0 for formats that count from 0 and name their columns, and
+            otherwise 1, as in LETOR text. Models trained on columns of ``load_svmlight_file`` need 1 to score LETOR
+            text.
 
-        Raises FormatError for what is damaged or cannot be had here, ParameterError for a format that is
-        not read, FileError.
+        Returns
+        -------
+        Model
+            The model. Categories are imported as words; see :attr:`categories`.
+
+        Raises
+        ------
+        FormatError
+            The file is damaged, or contains something that Rankwood cannot represent.
+        ParameterError
+            The format cannot be imported.
+        FileError
+            The file cannot be read.
+
+        Examples
+        --------
+        >>> model.export("model.xgb.json", "xgboost")
+        >>> same = rankwood.Model.import_from("model.xgb.json", "xgboost")
+        >>> np.allclose(same.predict(X_valid), model.predict(X_valid), atol=1e-5)
+        True
         """
         out = ffi.new("struct rw_model **")
         how, _held = exchange(format, feature_base, False)
@@ -285,19 +437,19 @@ class Model(Scorer):
 
     @property
     def best_round(self) -> int:
-        """The round that a validation set chose, from 1; 0 without one."""
+        """Round that a validation set chose, from 1; 0 without a validation set."""
         return int(self._info.best_round)
 
     @property
     def finished(self) -> bool:
-        """False: training was interrupted, and this is the best until then."""
+        """False if training was interrupted; the model is then the best one up to that moment."""
         return bool(self._info.is_finished)
 
     def __repr__(self) -> str:
         return f"Model({self.n_trees} trees)"
 
     def _repr_html_(self) -> str:
-        """Trees, best round, metrics and the most important features, for a notebook."""
+        """Returns trees, best round, metrics and the most important features as HTML for a notebook."""
         params = self.params
         facts = [f"{self.n_trees} trees"]
         if "objective" in params:
@@ -338,16 +490,48 @@ class Model(Scorer):
         like: str | None = None,
         **how: Any,
     ) -> str | None:
-        """Writes a web page on the model and how it ranks ``data``, as ``rankwood report`` does: learning
-        curves, metrics by query, features, the first trees. It needs no other file and no network.
+        """Write a web page about the model and its ranking of ``data``, like ``rankwood report``.
 
-        path: the file, written whole or not at all; None returns the page as text. metric: one or
-        several; the first one is shown by query. n_trees: how many are drawn, 0 to 100. n_repeats:
-        permutations of each feature, 0 (none) to 1000. like: measure by the conventions of another
-        program. how: ``empty``, ``ties``, ``label_gain``, ``relevant``, ``seed`` (of the permutations).
-        title: of the page; "Ranking report" if not given.
+        The page shows learning curves, metrics by query, features and the first trees. It needs no network and no other
+        file.
 
-        Raises DataError for data without labels, ParameterError, FileError.
+        Parameters
+        ----------
+        path : str, path or None
+            File to write; a failed write leaves an existing file unchanged. None returns the page as text.
+        data : Dataset
+            Documents with labels and queries.
+        metric : str or list of str, default "ndcg@10"
+            Metrics, as in :func:`rankwood.evaluate`; the first one is shown by query.
+        title : str or None, default None
+            Title of the page; ``"Ranking report"`` by default.
+        n_trees : int, default 3
+            Number of trees to draw, 0 to 100.
+        n_repeats : int, default 1
+            Permutations of each feature for its importance, 0 to 1000; 0 omits it.
+        like : str or None, default None
+            Program whose conventions apply, as in :func:`rankwood.evaluate`.
+        **how
+            ``empty``, ``ties``, ``label_gain`` and ``relevant``, as in :func:`rankwood.evaluate`, and ``seed`` of the
+            permutations.
+
+        Returns
+        -------
+        str or None
+            The page if ``path`` is None.
+
+        Raises
+        ------
+        DataError
+            The data has no labels, or lacks a feature of the model.
+        ParameterError
+            An argument is out of range, or ``path`` is a file that ``data`` is read from.
+        FileError
+            The file cannot be written.
+
+        Examples
+        --------
+        >>> model.report("report.html", valid, n_repeats=0)
         """
         need_labels(data, "data")
         if path is not None:
@@ -380,9 +564,29 @@ class Model(Scorer):
         return None
 
     def importance(self, kind: str = "gain") -> dict[int | str, float]:
-        """What each feature in use does, most first; by name where there are names.
+        """Return the importance of each feature in use, largest first.
 
-        kind: "gain", the sum of its splits' gains, or "splits", how many there are; else ParameterError.
+        Parameters
+        ----------
+        kind : {"gain", "splits"}, default "gain"
+            Sum of the gains of the feature's splits, or their number.
+
+        Returns
+        -------
+        dict
+            Importance by feature name; by id for features without names.
+
+        Raises
+        ------
+        ParameterError
+            The kind is unknown.
+
+        Examples
+        --------
+        >>> gains = model.importance()
+        >>> splits = model.importance("splits")
+        >>> sum(splits.values()) == sum(1 for node in model.trees() if node["leaf"] is None)
+        True
         """
         if kind not in ("gain", "splits"):
             raise ParameterError(f"kind is {kind!r}; expected 'gain' or 'splits'")
@@ -393,12 +597,36 @@ class Model(Scorer):
         return dict(sorted(out.items(), key=lambda item: -item[1]))
 
     def trees(self) -> list[dict[str, Any]]:
-        """All nodes, one dictionary each: tree, node, leaf, feature, threshold (a text where a split is by
-        categories), missing_left, left, right, gain, value. :meth:`trees_to_dataframe` is a table of them."""
+        """Return all nodes of all trees.
+
+        Returns
+        -------
+        list of dict
+            One dictionary per node, with ``tree``, ``node``, ``leaf``, ``feature``, ``threshold``, ``missing_left``,
+            ``left``, ``right``, ``gain`` and ``value``. ``threshold`` is a text for a split by categories.
+
+        Examples
+        --------
+        >>> root = model.trees()[0]
+        >>> root["tree"], root["node"]
+        (0, 0)
+        """
         return _explain.nodes_of(self)
 
     def trees_to_dataframe(self) -> Any:
-        """A pandas data frame of all nodes, with the columns of :meth:`trees`."""
+        """Return all nodes of all trees as a pandas data frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per node, with the columns of :meth:`trees`.
+
+        Examples
+        --------
+        >>> table = model.trees_to_dataframe()
+        >>> int(table["leaf"].notna().sum()) <= 20 * 8  # 20 trees of at most 8 leaves
+        True
+        """
         import pandas
 
         columns = ["tree", "node", "leaf", "feature", "threshold", "missing_left", "left", "right", "gain", "value"]
@@ -417,28 +645,51 @@ class Model(Scorer):
         feature_base: int | None = None,
         n_features: int | None = None,
     ) -> Floats:
-        """Scores (n_docs,), the higher the better; in the order of the data.
+        """Score documents; a higher score is a better rank.
 
-        data: a :class:`Dataset`, or whatever one is made of, without labels and queries. A data frame's
-        columns are found by name if the model has names, in whatever order they stand. A column "qid" holds
-        query ids, and is left out unless the model has a feature of that name.
-        n_trees: only the first so many. device: "cpu", "cuda", "cuda:N" or "auto", for data sets.
-        missing: a value that means missing, beside NaN and null. The model does not remember the one of
-        the data that it was trained on; a Dataset has its own.
-        probability: in place of a score what the map of :meth:`calibrate` makes of it.
-        feature_base, n_features: as for :class:`Dataset`; only for data that is not a Dataset.
+        Parameters
+        ----------
+        data : Dataset, array, sparse matrix, data frame, Arrow table, str or path
+            The documents; labels and queries are not needed. If the model has feature names, columns of a data frame
+            are found by name, in any order. A column ``"qid"`` is ignored, unless the model has a feature of that name.
+        n_trees : int or None, default None
+            Use the first ``n_trees`` trees only.
+        device : str, default "cpu"
+            ``"cpu"``, ``"cuda"``, ``"cuda:N"`` or ``"auto"``. It applies to data sets; arrays are scored on the CPU.
+        missing : float, default NaN
+            Value that means missing, in addition to NaN and null. The model does not store the one used in training. A
+            :class:`Dataset` has its own.
+        probability : bool, default False
+            Return probabilities instead of scores. The model must come from :meth:`calibrate`.
+        feature_base : {0, 1} or None, default None
+            Feature id of column 0, as in :class:`Dataset`; not for a Dataset.
+        n_features : int or None, default None
+            Number of columns of a sparse matrix, as in :class:`Dataset`; not for a Dataset.
 
-        Of an array the first call makes the model ready, once for all threads: some milliseconds for
-        hundreds of trees. A server calls it once before it swaps a model in. The quickest are float32 rows
-        in C order; fewer than 1024 of them are scored by the calling thread alone.
+        Returns
+        -------
+        array of float64, shape (n_docs,)
+            Scores, or probabilities, in the order of the data.
 
         Raises
         ------
         DataError
-            A feature of the model is not there; shapes or types that do not fit; infinite values; the
-            model has no map to probabilities.
+            The data lacks a feature of the model, or has a wrong shape, wrong types or infinite values. Also if
+            ``probability`` is True for a model that is not calibrated.
         ParameterError
-            The model has not so many trees, or there is no such device; probabilities by fewer trees.
+            ``n_trees`` is too large, the device is unknown, or ``probability`` is combined with ``n_trees``.
+
+        Notes
+        -----
+        The first call with an array prepares the model for all threads, which takes milliseconds for hundreds of trees.
+        Make this call before a server uses the model. Float32 arrays in C order are scored fastest. Up to 1023 rows are
+        scored by the calling thread alone.
+
+        Examples
+        --------
+        >>> scores = model.predict(X_valid)
+        >>> first = qid_valid == 0
+        >>> order = np.argsort(-scores[first])  # best documents of query 0 first
         """
         if not probability:
             return self._predict(data, self._count(n_trees), device, missing, feature_base, n_features)
@@ -448,7 +699,7 @@ class Model(Scorer):
         return self._probabilities(self._predict(data, 0, device, missing, feature_base, n_features))
 
     def _probabilities(self, scores: Floats) -> Floats:
-        """Of scores by all trees, in their place. DataError: the model has no map."""
+        """Converts scores of all trees to probabilities in place. DataError for a model without a map."""
         at = pointer(scores)
         check(lib.rw_model_probabilities(context(), self._c, at, len(scores), at))
         return scores
@@ -456,15 +707,41 @@ class Model(Scorer):
     def calibrate(
         self, data: Dataset, *, method: str = "isotonic", relevant: float = 1.0, device: str = "cpu"
     ) -> Model:
-        """A copy of the model with a map of its scores to the probability that a label is at least
-        ``relevant``, fitted to ``data``, which should not be what the model was trained on; weights count.
+        """Return a copy of the model that can predict probabilities.
 
-        method: "isotonic" or "logistic" (Platt's). device: as for :meth:`predict`. The copy's
-        calibration_figures has log_loss, brier and error (the expected calibration error): "before", of
-        1 / (1 + exp(-score)), "fitted", on ``data``, and "held_out", on queries without which maps were fitted.
+        It fits a map from scores to the probability that a label is at least ``relevant``. Document weights count.
 
-        Raises DataError for data without labels, or in which no document is relevant or all are, or that
-        lacks a feature of the model; ParameterError for a method or device that there is not.
+        Parameters
+        ----------
+        data : Dataset
+            Documents with labels. Do not use the training data.
+        method : {"isotonic", "logistic"}, default "isotonic"
+            Isotonic regression or Platt's logistic map.
+        relevant : float, default 1.0
+            Smallest label that counts as relevant.
+        device : str, default "cpu"
+            Device for scoring, as in :meth:`predict`.
+
+        Returns
+        -------
+        Model
+            The copy. Its ``calibration_figures`` has ``log_loss``, ``brier`` and ``error`` (expected calibration error)
+            for three cases. ``"before"`` is 1 / (1 + exp(-score)), ``"fitted"`` is measured on ``data``, and
+            ``"held_out"`` on queries that were left out of fitting.
+
+        Raises
+        ------
+        DataError
+            The data has no labels, lacks a feature of the model, or has no relevant or only relevant documents.
+        ParameterError
+            The method or device is unknown.
+
+        Examples
+        --------
+        >>> calibrated = model.calibrate(valid)
+        >>> p = calibrated.predict(X_valid, probability=True)
+        >>> bool(0 <= p.min() <= p.max() <= 1)
+        True
         """
         need_labels(data, "data")
         params = Params({"relevant": relevant, "device": device})
@@ -482,7 +759,7 @@ class Model(Scorer):
 
     @property
     def calibration(self) -> Calibration | None:
-        """The map of scores to probabilities; None without one."""
+        """Map from scores to probabilities; None for a model that is not calibrated."""
         c = ffi.new("struct rw_calibration *")
         if not lib.rw_model_calibration(self._c, c):
             return None
@@ -495,21 +772,71 @@ class Model(Scorer):
     # ---- reasons ----
 
     def shap_values(self, data: Dataset, cover: Dataset | None = None) -> tuple[Floats, float, list[int]]:
-        """SHAP values (n_docs, n_used), the base value, and the ids of the features in use.
+        """Return the SHAP values of documents as arrays.
 
-        base + the sum of a document's values is its score (Lundberg, Erion and Lee 2018,
-        path-dependent: an unknown value goes both ways, in the shares of the documents that each tree
-        was trained on). cover: documents to count in place of them; `data` itself if not given and the
-        model has no counts, as one of an older version, or imported from a format without counts.
+        A document's score is the base value plus the sum of its values. The values are path-dependent (Lundberg, Erion
+        and Lee 2018): unknown features follow both branches, weighted by the numbers of training documents.
 
-        Raises DataError where a feature of the model is not there, UnsupportedError for a tree that is
-        thousands of splits on different features deep.
+        Parameters
+        ----------
+        data : Dataset
+            Documents to explain.
+        cover : Dataset or None, default None
+            Documents to count instead of the training documents. Models without counts use ``data`` by default; they
+            come from older versions, or from formats without counts.
+
+        Returns
+        -------
+        values : array of float64, shape (n_docs, n_used)
+            SHAP values, in the order of the data.
+        base : float
+            Base value.
+        features : list of int
+            Ids of the features in use.
+
+        Raises
+        ------
+        DataError
+            The data lacks a feature of the model.
+        UnsupportedError
+            A tree has thousands of different features on one path.
+
+        Examples
+        --------
+        >>> values, base, features = model.shap_values(valid)
+        >>> np.allclose(base + values.sum(axis=1), model.predict(valid))
+        True
         """
         return _explain.shap_values(self, data, cover)
 
     def explain(self, data: Dataset, cover: Dataset | None = None) -> Explanation:
-        """SHAP values of each document of ``data``, with the features' names and values; ``cover`` and
-        what it raises (DataError, UnsupportedError) are those of :meth:`shap_values`."""
+        """Return the SHAP values of documents, with names and values of the features.
+
+        Parameters
+        ----------
+        data : Dataset
+            Documents to explain.
+        cover : Dataset or None, default None
+            Documents to count instead of the training documents, as in :meth:`shap_values`.
+
+        Returns
+        -------
+        Explanation
+            SHAP values, base value, and features with names and values.
+
+        Raises
+        ------
+        DataError
+            The data lacks a feature of the model.
+        UnsupportedError
+            A tree has thousands of different features on one path.
+
+        Examples
+        --------
+        >>> name, value = model.explain(valid).document(0)[0]  # the feature with the largest effect
+        >>> isinstance(value, float)
+        True
+        """
         return _explain.explain(self, data, cover)
 
     def permutation_importance(
@@ -521,26 +848,67 @@ class Model(Scorer):
         n_trees: int | None = None,
         **how: Any,
     ) -> list[Permuted]:
-        """What the metric loses when a feature's values are shuffled among all documents, for each
-        feature that the model asks for, most first.
+        """Return the loss of a metric when a feature's values are shuffled, for each feature in use.
 
-        data: documents with labels. metric: as :func:`rankwood.evaluate` takes it. n_repeats: 1 to 1000
-        shuffles of each. n_trees: only the first so many. how: ``empty``, ``ties``, ``label_gain``,
-        ``relevant``, ``seed``.
+        Parameters
+        ----------
+        data : Dataset
+            Documents with labels and queries.
+        metric : str, default "ndcg@10"
+            One metric, as in :func:`rankwood.evaluate`.
+        n_repeats : int, default 5
+            Shuffles of each feature, 1 to 1000.
+        n_trees : int or None, default None
+            Use the first ``n_trees`` trees only.
+        **how
+            ``empty``, ``ties``, ``label_gain`` and ``relevant``, as in :func:`rankwood.evaluate`, and ``seed``.
 
-        Raises DataError for data without labels or without a feature of the model, ParameterError.
+        Returns
+        -------
+        list of Permuted
+            Features with their loss, largest first.
+
+        Raises
+        ------
+        DataError
+            The data has no labels, or lacks a feature of the model.
+        ParameterError
+            An argument is out of range, or the metric is unknown.
+
+        Examples
+        --------
+        >>> rows = model.permutation_importance(valid, n_repeats=2)
+        >>> len(rows) == len(model.importance())
+        True
         """
         return _explain.permutation_importance(self, data, metric, n_repeats, n_trees, how)
 
     def to_shap(self, cover: Dataset | None = None) -> dict[str, Any]:
-        """The trees as ``shap.TreeExplainer`` reads them: ``shap.TreeExplainer(model.to_shap())``.
+        """Return the trees in the form that ``shap.TreeExplainer`` reads.
 
-        cover: documents to count in place of the model's own counts, as in :meth:`shap_values`; 4 bytes
-        per document and tree are used, so a sample may do. Columns of what is explained are features by
-        id, as float32, NaN where missing.
+        Parameters
+        ----------
+        cover : Dataset or None, default None
+            Documents to count instead of the training documents. It uses 4 bytes per document and tree, so a sample may
+            be enough.
 
-        Raises UnsupportedError for a model without counts if ``cover`` is not given, or with splits by
-        categories; DataError where a feature of the model is not in ``cover``.
+        Returns
+        -------
+        dict
+            Argument for ``shap.TreeExplainer``. Explain float32 arrays with feature ids as columns and NaN for missing.
+
+        Raises
+        ------
+        UnsupportedError
+            The model has splits by categories, or has no counts and ``cover`` is None.
+        DataError
+            ``cover`` lacks a feature of the model.
+
+        Examples
+        --------
+        >>> trees = model.to_shap()
+        >>> len(trees["trees"])
+        20
         """
         return _explain.to_shap(self, cover)
 
@@ -556,17 +924,44 @@ class Model(Scorer):
         callbacks: Iterable[Callback] = (),
         strict: bool | None = False,
     ) -> Model:
-        """A model of the same trees, whose leaves have new values from ``data``; this one stays as it is.
+        """Return a model with the same trees and new leaf values from ``data``.
 
-        decay: a leaf becomes decay times its old value and 1 - decay times its new one; 0.9 if not given, as
-        LightGBM's ``Booster.refit`` has it; 0 forgets the old ones. params: ``objective``, ``rate``, ``l2`` and what
-        else leaf values depend on; what is not given is as the model was trained, or the default where it does not say
-        (an imported model). ``objective`` and ``metric`` may be functions, as in :func:`rankwood.train`. valid: sets
-        that are measured after each tree; all trees are kept. callbacks: as train's, but a true result ends the refit.
-        strict: as train's.
+        Parameters
+        ----------
+        data : Dataset
+            Documents with labels and queries.
+        decay : float or None, default None
+            Weight of the old leaf values, 0 to 1; new values have weight 1 - decay. The default 0.9 is that of
+            LightGBM's ``Booster.refit``. 0 discards the old values.
+        params : dict or None, default None
+            Parameters that leaf values depend on, such as ``objective``, ``rate`` and ``l2``. Others keep the value of
+            the model's training, or the default for imported models. ``objective`` and ``metric`` may be functions, as
+            in :func:`rankwood.train`.
+        valid : Dataset, dict or list of Dataset, or None, default None
+            Sets to measure after each tree. All trees are kept.
+        callbacks : list of callable, default ()
+            Functions as in :func:`rankwood.train`; a true result aborts the refit.
+        strict : bool or None, default False
+            Treatment of parameters without effect, as in :func:`rankwood.train`.
 
-        Raises ParameterError, DataError, and KeyboardInterrupt where it was ended: trees that are refitted in part
-        are no model. A parameter without effect on a refit is a :class:`rankwood.NoEffectWarning`.
+        Returns
+        -------
+        Model
+            The new model; this one is unchanged.
+
+        Raises
+        ------
+        ParameterError
+            A parameter is invalid.
+        DataError
+            The data has no labels, or lacks a feature of the model.
+        KeyboardInterrupt
+            A callback or Ctrl-C aborted the refit; a partly refitted model is not returned.
+
+        Examples
+        --------
+        >>> model.refit(valid, decay=0.5)
+        Model(20 trees)
         """
         with _workers.agreed():
             need_device(as_mapping(params))
@@ -605,14 +1000,42 @@ class Model(Scorer):
         order: Literal["any", "last"] = "any",
         **how: Any,
     ) -> Pruned:
-        """The model of the fewest trees whose metric on ``data`` is worse by at most ``loss``, and what other
-        numbers of trees would lose.
+        """Remove trees as long as a metric loses at most ``loss``.
 
-        data: documents with labels, not those of training. loss: 0 or more. order: which trees go, "any", those that
-        are missed least (the loss then has to be so small in queries that did not choose them, too), or the
-        "last" ones. how: ``empty``, ``ties``, ``label_gain``, ``relevant``, ``seed`` (of intervals and halves).
+        Parameters
+        ----------
+        data : Dataset
+            Documents with labels and queries that were not used in training.
+        metric : str, default "ndcg@10"
+            One metric, as in :func:`rankwood.evaluate`.
+        loss : float, default 0.001
+            Tolerated loss, 0 or more.
+        order : {"any", "last"}, default "any"
+            ``"any"`` removes the trees with the smallest effect; the loss must then also hold in queries that did not
+            take part in the choice. ``"last"`` removes the last trees.
+        **how
+            ``empty``, ``ties``, ``label_gain`` and ``relevant``, as in :func:`rankwood.evaluate`, and ``seed`` of
+            intervals and halves.
 
-        Raises ParameterError, DataError where no query counts, and KeyboardInterrupt where it was ended.
+        Returns
+        -------
+        Pruned
+            The smallest model within the loss, and the loss for other numbers of trees.
+
+        Raises
+        ------
+        ParameterError
+            An argument is out of range, or the metric is unknown.
+        DataError
+            No query counts, or the data lacks a feature of the model.
+        KeyboardInterrupt
+            Ctrl-C aborted pruning.
+
+        Examples
+        --------
+        >>> pruned = model.prune(valid, loss=0.01)
+        >>> pruned.model.n_trees <= model.n_trees
+        True
         """
         need_labels(data, "data")
         if order not in ("any", "last"):
@@ -640,5 +1063,5 @@ class Model(Scorer):
 
 
 def _unpickled(data: bytes) -> Model:
-    """A function, for Ray's and joblib's pickles take a class's methods to pieces."""
+    """Restores a pickled model. It is a function because pickles of Ray and joblib cannot hold a class's method."""
     return Model.from_bytes(data)

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from rankwood._columns import name_in_file
-from rankwood._core import ParameterError, ParameterTypeError, chars, check, context, ffi, lib, made, string_of, text
+from rankwood._core import (
+    ParameterError,
+    ParameterTypeError,
+    chars,
+    check,
+    context,
+    ffi,
+    lib,
+    made,
+    string_of,
+    text,
+)
 
 Value = str | int | float | bool | None | list[Any] | tuple[Any, ...]
 
@@ -270,6 +282,80 @@ def need_device(given: Mapping[str, Any]) -> None:
     """UnsupportedError: the device is not there; for calls that are about to read data."""
     if given.get("device") is not None:
         check(lib.rw_device_check(context(), chars(as_text(given["device"]))))
+
+
+# ---- documentation ----
+
+PLACE = "(one entry per parameter, from the library's table)"
+
+# Types that the library's table cannot show, because it has texts only.
+_PYTHON_TYPES = {
+    "objective": "str or callable",
+    "metric": "str, callable or list",
+    "rate": 'float, str or "auto"',
+    "norm": "bool",
+    "train-metric": "bool",
+    "monotone": "dict or str",
+    "feature-penalty": "dict or str",
+    "interactions": "list of lists, or str",
+    "features": "list or str",
+    "categorical": "list or str",
+    "label-weights": "list of float, or str",
+}
+
+
+def _type_of(info: Any) -> str:
+    name, words = text(info.name), [word for word in text(info.argument).split("|") if word.islower()]
+    if name in _PYTHON_TYPES:
+        return _PYTHON_TYPES[name]
+    number = {lib.RW_PARAM_INT: "int", lib.RW_PARAM_REAL: "float", lib.RW_PARAM_SEED: "int"}.get(info.type)
+    if number is not None:
+        return " or ".join([number, *(f'"{word}"' for word in words if word != name)])
+    return "{" + ", ".join(f'"{word}"' for word in words) + "}" if info.type == lib.RW_PARAM_CHOICE else "str"
+
+
+def _default_of(info: Any) -> str:
+    value = text(info.default_value)
+    if _PYTHON_TYPES.get(text(info.name)) == "bool":
+        return str(value == "on")
+    is_number = info.type != lib.RW_PARAM_CHOICE and isinstance(number_or_text(value), (int, float))
+    return value if is_number else f'"{value}"'
+
+
+def is_of_data(name: str) -> bool:
+    """Tells whether a parameter of the program is an argument of Dataset here."""
+    return name in IN_PYTHON and name != "absent"
+
+
+def _in_help(option: re.Match[str]) -> str:
+    here = IN_PYTHON.get(option[1], "")
+    return here.partition(", with ")[0] if here.startswith("Dataset(") else option[1].replace("-", "_")
+
+
+def described(names: Iterable[str] | None = None) -> str:
+    """Returns numpydoc entries of parameters; by default, of all that are not arguments of Dataset."""
+    chosen = None if names is None else {name.replace("_", "-") for name in names}
+    out: list[str] = []
+    for info in infos():
+        name, words = text(info.name), text(info.range)
+        if is_of_data(name) if chosen is None else name not in chosen:
+            continue
+        meaning = re.sub(r"--([a-z][a-z0-9-]*)", _in_help, text(info.help)).strip().rstrip(".")
+        limits = f" Range: {words}." if re.fullmatch(r"\S+ to \S+", words) else ""
+        out.append(f"{name.replace('-', '_')} : {_type_of(info)}, default {_default_of(info)}")
+        out += textwrap.wrap(
+            f"{meaning[:1].upper()}{meaning[1:]}.{limits}", 100, initial_indent="    ", subsequent_indent="    "
+        )
+    return "\n".join(out)
+
+
+def with_parameters(doc: str | None, names: Iterable[str] | None = None) -> str | None:
+    """Puts the entries of parameters into a docstring, at PLACE."""
+    line = next((line for line in (doc or "").split("\n") if line.strip() == PLACE), None)
+    if doc is None or line is None:
+        return doc
+    indent = line[: len(line) - len(line.lstrip())]
+    return doc.replace(line, textwrap.indent(described(names), indent))
 
 
 class Params:

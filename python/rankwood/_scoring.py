@@ -1,4 +1,4 @@
-"""What scores documents: a model of the library, the columns that it needs, and data that fits them."""
+"""Scoring of documents: the model, the columns that it needs, and checks that the data has them."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _ALONE = 1024  # fewer rows are scored by the calling thread: a server has threa
 def _finite(
     values: npt.NDArray[np.float32], missing: float, names: Sequence[str] | None, first: int = 0
 ) -> npt.NDArray[np.float32]:
-    """Values (n_docs, n_features) as Dataset takes them: NaN for `missing`, which is compared as float32.
+    """Returns values (n_docs, n_features) with NaN for `missing`, which is compared as float32.
 
-    names: of the features. DataError: one is infinite; the documents are `first` and those after it.
+    names: of the features. first: number of the first document. DataError: a value is infinite.
     """
     if missing == missing:
         values = np.where(values == np.float32(missing), np.float32(np.nan), values)
@@ -68,7 +68,7 @@ class _Use(NamedTuple):
 
 
 class Scorer:
-    """The part of :class:`rankwood.Model` that knows its columns, and scores."""
+    """The part of :class:`rankwood.Model` that knows its columns and scores."""
 
     def __init__(self, c: Any) -> None:
         self._c = c
@@ -104,20 +104,21 @@ class Scorer:
 
     @property
     def n_trees(self) -> int:
-        """Trees."""
+        """Number of trees."""
         return int(lib.rw_model_n_trees(self._c))
 
     @property
     def params(self) -> dict[str, int | float | str]:
-        """The parameters that shaped the trees; those that were ``auto`` as the numbers chosen."""
+        """Parameters that shaped the trees, with numbers in place of ``"auto"``."""
         run = lib.rw_model_run(self._c, self._info.n_runs - 1)
         given = [run.params[i] for i in range(run.n_params)]
         return {text(one.name).replace("-", "_"): number_or_text(text(one.value)) for one in given}
 
     @property
     def categories(self) -> dict[int | str, list[str]]:
-        """The words that training gave a code of their own, by feature; {} if no feature is categorical. All
-        others, and words that training never saw, are one more category."""
+        """Categories with a separate code, by feature; empty without categorical features. All other words, including
+        unseen ones, form one more category.
+        """
         out: dict[int | str, list[str]] = {}
         for i in range(self._info.n_categorical):
             c = lib.rw_model_categorical(self._c, i)
@@ -130,7 +131,20 @@ class Scorer:
         return whole(n_trees, "n_trees", 1, self.n_trees)
 
     def to_bytes(self) -> bytes:
-        """What :meth:`Model.save` would write."""
+        """Return the bytes of the model's file.
+
+        Returns
+        -------
+        bytes
+            Content of the file that :meth:`Model.save` writes.
+
+        Examples
+        --------
+        >>> model.save("model.txt")
+        >>> with open("model.txt", "rb") as file:
+        ...     model.to_bytes() == file.read()
+        True
+        """
         data, n = ffi.new("char **"), ffi.new("size_t *")
         check(lib.rw_model_write_memory(context(), self._c, data, n))
         try:
@@ -188,12 +202,12 @@ class Scorer:
         return scores
 
     def _with_categories(self, data: Any, missing: float) -> Dataset:
-        """What is no Dataset, for a model with categories: features that it knows as such are."""
+        """Makes a data set in which the model's categorical features are categorical."""
         more: dict[str, Any] = {} if _tables.is_paths(data) else {"ignore": self._not_used(data), "missing": missing}
         return Dataset(data, categorical_features=_tables.names_in(data, list(self.categories)), **more)
 
     def _not_used(self, data: Any) -> frozenset[str]:
-        """Names of a frame's columns that no tree asks for: of any type."""
+        """Returns the names of a frame's columns that no tree uses; they may have any type."""
         names = list(getattr(data, "columns", ()))
         if not all(isinstance(name, str) for name in names):
             return frozenset()
@@ -204,7 +218,7 @@ class Scorer:
         return frozenset(name for name, other in zip(names, held, strict=True) if not used & {name, other})
 
     def _columns_by_feature(self, table: _columns.Table, base: int | None) -> list[_columns.Column | None]:
-        """A column for each feature id, None for those that the model does not use."""
+        """Returns a column for each feature id; None for a feature that the model does not use."""
         names = self.feature_names
         if names is None or table.names is None or base is not None:
             self._check_width(len(table.columns), base)
@@ -219,7 +233,7 @@ class Scorer:
         return columns + [None] * (self._width - len(columns))
 
     def _check_width(self, n_features: int, feature_base: int | None = None) -> None:
-        """DataError: an array of so many columns does not fit."""
+        """Raises DataError if an array with this number of columns does not fit the model."""
         if feature_base is None:
             if n_features != self._width or not self._knows_columns:
                 check(lib.rw_model_check_rows(context(), self._c, n_features, 0))
@@ -230,7 +244,7 @@ class Scorer:
             )
 
     def _scorer(self, n_trees: int) -> Any:
-        """struct rw_scorer. Of all trees it is kept; of fewer, the last one is."""
+        """Returns a struct rw_scorer. The one for all trees is cached, and the last one for fewer trees."""
         scorer = self._scorers.get(n_trees)
         if scorer is None:
             with self._making:
@@ -262,7 +276,7 @@ class Scorer:
         return scores
 
     def _values_of(self, data: Dataset) -> Any:
-        """struct rw_dataset with the features where the model has them, by name if both have names."""
+        """Returns a struct rw_dataset with the model's feature ids. Features are matched by name if both have names."""
         need(data, Dataset, "data")
         if self.feature_names is not None and (data._paths is not None or data.feature_names is not None):
             needed = sorted(use.feature for use in self._uses())
@@ -275,7 +289,7 @@ class Scorer:
         return values
 
     def _check_columns(self, data: Dataset) -> None:
-        """_check_width of a data set in memory."""
+        """Checks the width of a data set in memory."""
         if data._paths is not None:
             return
         try:
@@ -288,7 +302,7 @@ class Scorer:
             ) from None
 
     def _opened(self, n_trees: int, device: str) -> Any:
-        """struct rw_scorer for data sets on a device."""
+        """Opens a struct rw_scorer for data sets on a device."""
         out = ffi.new("struct rw_scorer **")
         status = lib.rw_scorer_open(context(), self._c, n_trees, chars(device), out)
         return made(status, out, lib.rw_scorer_free)

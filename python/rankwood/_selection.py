@@ -1,4 +1,4 @@
-"""Trainings of many models on one set: cross-validation by query, and the fewest features within a loss."""
+"""Cross-validation and feature selection."""
 
 from __future__ import annotations
 
@@ -37,20 +37,26 @@ from rankwood._training import Training, named_params, on_error, working
 
 @dataclass(frozen=True)
 class Fold:
-    """One fold: a model that never saw it, and how the model ranks it.
+    """One fold of a cross-validation: a model trained without its queries, and the model's metrics on them.
 
     Attributes
     ----------
     model : Model
-        Trained without the fold's queries.
+        Model trained without the fold's queries.
     evaluation : Evaluation
-        Of the fold's queries, by the model.
+        Metrics of the model on the fold's queries.
     n_train : int
-        Queries that the model was trained on.
+        Number of training queries.
     n_valid : int
-        Queries that stopped its training; 0 without early stopping.
+        Number of queries used for early stopping; 0 without early stopping.
     n_test : int
-        Queries of the fold.
+        Number of queries in the fold.
+
+    Examples
+    --------
+    >>> fold = rankwood.cv({"rounds": 5}, data, n_folds=3).folds[0]
+    >>> fold.n_train + fold.n_valid + fold.n_test
+    60
     """
 
     model: Model
@@ -62,18 +68,25 @@ class Fold:
 
 @dataclass(frozen=True)
 class CrossValidation:
-    """What :func:`cv` returns.
+    """Result of :func:`cv`.
 
     Attributes
     ----------
     folds : list[Fold]
-        In the order of their numbers.
+        The folds, in the order of their numbers.
     pooled : Evaluation
-        Of ``scores``, over all queries.
+        Metrics of ``scores`` over all queries.
     scores : array of float64
-        (n_docs,) in the order of the data: each document's by the model that never saw its query.
+        Score of each document by the model that was trained without its query, shape (n_docs,), in the order of the
+        data.
     fold_of : array of uint32
-        (n_queries,) in the order of ``Dataset.query_offsets``: which of ``folds`` holds the query.
+        Index in ``folds`` of each query's fold, shape (n_queries,), in the order of ``Dataset.query_offsets``.
+
+    Examples
+    --------
+    >>> found = rankwood.cv({"rounds": 5}, data, n_folds=3)
+    >>> len(found.folds), found.scores.shape, found.fold_of.shape
+    (3, (1028,), (60,))
     """
 
     folds: list[Fold]
@@ -83,12 +96,33 @@ class CrossValidation:
 
     @property
     def models(self) -> list[Model]:
-        """The folds' models."""
+        """Models of the folds."""
         return [fold.model for fold in self.folds]
 
     def mean(self, metric: str) -> tuple[float, float]:
-        """Mean and standard deviation (of a sample) of the folds' values of ``metric``; a fold in which no
-        query counts is left out, and what has too few folds is NaN. ParameterError: it was not measured."""
+        """Return mean and sample standard deviation of a metric over the folds.
+
+        Parameters
+        ----------
+        metric : str
+            Name of a measured metric.
+
+        Returns
+        -------
+        mean, deviation : float
+            Folds without queries that count are left out. With too few folds the value is NaN.
+
+        Raises
+        ------
+        ParameterError
+            The metric was not measured.
+
+        Examples
+        --------
+        >>> mean, deviation = rankwood.cv({"rounds": 5}, data, n_folds=3).mean("ndcg@10")
+        >>> 0 < mean < 1
+        True
+        """
         if not isinstance(metric, str) or metric not in self.pooled:
             raise ParameterError(f"metric is {metric!r}; expected one of {list(self.pooled)}")
         values = np.array([fold.evaluation[metric] for fold in self.folds])
@@ -107,26 +141,43 @@ class CrossValidation:
 def cv(
     params: Mapping[str, Any] | None, dataset: Dataset, n_folds: int = 5, *, strict: bool = False
 ) -> CrossValidation:
-    """Trains a model for each fold, and measures it on that fold.
+    """Cross-validate: train a model per fold and measure it on that fold.
 
     Parameters
     ----------
-    params
-        As :func:`rankwood.train` takes them, but without functions. ``seed`` also draws the folds,
-        which are of whole queries and as even as can be. Under early stopping (``early_stop``, 100
-        unless given) the next fold is left out of training and stops it, so that what is measured
-        decides nothing. What is ``auto`` is chosen once, by the size of the whole set.
-    dataset
+    params : dict or None
+        Parameters as in :func:`rankwood.train`, without functions. ``seed`` also draws the folds, which consist of
+        whole queries and have nearly equal sizes. With early stopping (``early_stop``, 100 by default), the next fold
+        is left out of training and used for stopping. Values for ``"auto"`` are chosen once, for the size of the whole
+        set.
+    dataset : Dataset
         Documents with labels and queries.
-    n_folds
-        3 or more; 2 or more with ``early_stop=0``; no more than there are queries.
+    n_folds : int, default 5
+        Number of folds, at most the number of queries. At least 3, or 2 with ``early_stop=0``.
+    strict : bool, default False
+        Raise a :class:`ParameterError` for a parameter without effect; otherwise it is not reported.
 
-    strict
-        True: a parameter that has no effect under the others is a ParameterError. It is not reported otherwise.
+    Returns
+    -------
+    CrossValidation
+        Models, metrics and scores.
 
     Raises
     ------
-    ParameterError, DataError, OutOfMemoryError, UnsupportedError
+    ParameterError
+        A parameter or ``n_folds`` is invalid, or a parameter is a function.
+    DataError
+        The data has no labels or is unusable for training.
+    OutOfMemoryError
+        The device has too little memory.
+    UnsupportedError
+        The device is missing or not built in.
+
+    Examples
+    --------
+    >>> found = rankwood.cv({"rounds": 5}, data, n_folds=3)
+    >>> list(found.pooled)
+    ['ndcg@10']
     """
     need_device(as_mapping(params))
     need_labels(dataset, "dataset")
@@ -166,20 +217,26 @@ def _fold(validated: Any, i: int, dataset: Dataset) -> Fold:
 
 @dataclass(frozen=True)
 class SelectedDifference:
-    """What fewer features change in a set's metric.
+    """Change of a metric when fewer features are used.
 
     Attributes
     ----------
     whole : float
-        The metric by all features.
+        Metric with all features.
     mean : float
-        The metric by fewer.
+        Metric with the selected features.
     difference : float
-        From the one by all; NaN if there is no model, or no query counts.
+        ``mean - whole``; NaN if no model could be trained or no query counts.
     low : float
-        The lower end of the difference's 95 % bootstrap interval over queries.
+        Lower end of the difference's 95 % bootstrap interval over queries.
     high : float
-        The upper end.
+        Upper end of the interval.
+
+    Examples
+    --------
+    >>> found = rankwood.select({"rounds": 5}, data, valid, loss=0.05, n_repeats=1, test=valid)
+    >>> isinstance(found.test, rankwood.SelectedDifference)
+    True
     """
 
     whole: float
@@ -191,26 +248,32 @@ class SelectedDifference:
 
 @dataclass(frozen=True)
 class SelectedRow(SelectedDifference):
-    """A number of features that was tried, measured on half of the validation set.
+    """A number of features that :func:`select` tried, measured on half of the validation set.
 
     Attributes
     ----------
     whole : float
-        The metric by all features.
+        Metric with all features.
     mean : float
-        The metric by these.
+        Metric with these features.
     difference : float
-        From the one by all; NaN if no tree could be made of these.
+        ``mean - whole``; NaN if no tree could be grown.
     low : float
-        The lower end of the difference's 95 % bootstrap interval over queries.
+        Lower end of the difference's 95 % bootstrap interval over queries.
     high : float
-        The upper end.
+        Upper end of the interval.
     n_features : int
-        Features.
+        Number of features.
     n_trees : int
-        Trees of the model that was trained on them; 0: none could be made.
+        Number of trees of the model trained on them; 0 if no tree could be grown.
     within : bool
-        The loss is small enough.
+        True if the loss is within the tolerance.
+
+    Examples
+    --------
+    >>> rows = rankwood.select({"rounds": 5}, data, valid, loss=0.05, n_repeats=1).rows
+    >>> rows[0].n_features >= rows[-1].n_features
+    True
     """
 
     n_features: int
@@ -220,26 +283,34 @@ class SelectedRow(SelectedDifference):
 
 @dataclass(frozen=True)
 class Selected:
-    """The fewest features within a loss, and what other numbers of features lose.
+    """Result of :func:`select`: the smallest feature set within the tolerance, and the loss of other sizes.
 
     Attributes
     ----------
     features : list[int]
-        Ids, ascending: columns of an array, from 0. Training takes them: ``{"features": selected.features}``.
+        Ids of the selected features, ascending; for an array, column numbers from 0. Train with
+        ``{"features": selected.features}``.
     names : list[str] | None
-        Their names, if the data has some.
+        Names of the selected features, if the data has names.
     importance : list[Permuted]
-        What the other half of the validation set loses with the values of each shuffled, the largest loss first.
+        Loss of the metric when the values of each selected feature are shuffled, largest first, measured on the other
+        half of the validation set.
     model : Model
-        Trained on these features.
+        Model trained on the selected features.
     metric : str
-        Its name: "ndcg@10".
+        Name of the metric, such as ``"ndcg@10"``.
     rows : list[SelectedRow]
-        All features, then what was tried, in that order.
+        All features, then the tried numbers of features, in the order of the trials.
     chosen : int
-        The row of `model`, from 0.
+        Index of the row of ``model``, from 0.
     test : SelectedDifference | None
-        The chosen features on the test set, if there was one.
+        Result of the selected features on the test set, if one was given.
+
+    Examples
+    --------
+    >>> selected = rankwood.select({"rounds": 5}, data, valid, loss=0.05, n_repeats=1)
+    >>> len(selected.features) == selected.rows[selected.chosen].n_features
+    True
     """
 
     features: list[int]
@@ -270,38 +341,57 @@ def select(
     test: Dataset | None = None,
     strict: bool = False,
 ) -> Selected:
-    """Finds the fewest features with which a metric loses at most ``loss``.
+    """Select the smallest feature set whose metric loses at most ``loss``.
 
-    A model is trained on all features, which are ranked by what the metric loses with the values of each shuffled. Then
-    others are trained on the first half of them, ranked anew, and so on while the loss is small enough, and at last on
-    numbers between. The training set is binned once. The figures flatter what they have chosen; ``test`` does not.
+    It trains a model on all features and ranks them by permutation importance. It then trains on the better half of
+    them, ranks them again, and repeats this while the loss is within the tolerance. Finally, it tries numbers of
+    features in between. The training set is binned once. The measured losses are optimistic, because they chose the
+    features; use ``test`` for an unbiased one.
 
     Parameters
     ----------
-    params
-        As :func:`rankwood.train` takes them, but without functions. ``metric`` is one.
-    train_set
+    params : dict or None
+        Parameters as in :func:`rankwood.train`, without functions and with one ``metric``.
+    train_set : Dataset
         Documents with labels and queries.
-    valid
-        Stops trainings; half of its queries, drawn by ``seed``, rank features, the others tell what they lose.
-    loss
-        The most that the metric may lose, 0 or more.
-    sure
-        True: what may be so much is not the difference, but the far end of its interval.
-    n_repeats
-        Permutations of each feature, 1 to 1000.
-    test
-        Measured once, by all features and by those that were chosen.
-    strict
-        True: a parameter that has no effect under the others is a ParameterError. It is not reported otherwise.
+    valid : Dataset
+        Validation set. It stops training. Half of its queries, drawn by ``seed``, rank the features; the other half
+        measures the loss.
+    loss : float, default 0.002
+        Tolerated loss of the metric, 0 or more.
+    sure : bool, default False
+        Require the whole 95 % interval of the difference, not only the mean, to be within ``loss``.
+    n_repeats : int, default 5
+        Shuffles of each feature, 1 to 1000.
+    test : Dataset or None, default None
+        Set to measure once, with all and with the selected features.
+    strict : bool, default False
+        Raise a :class:`ParameterError` for a parameter without effect; otherwise it is not reported.
+
+    Returns
+    -------
+    Selected
+        Features, model and losses.
 
     Raises
     ------
-    ParameterError, DataError, OutOfMemoryError
+    ParameterError
+        A parameter or argument is invalid, or a parameter is a function.
+    DataError
+        A set has no labels or is unusable.
+    OutOfMemoryError
+        The device has too little memory.
     UnsupportedError
-        Start scores, or several workers.
+        The data has start scores, or there are several workers.
     KeyboardInterrupt
         Ctrl-C, within a second.
+
+    Examples
+    --------
+    >>> selected = rankwood.select({"rounds": 5}, data, valid, loss=0.05, n_repeats=1)
+    >>> len(selected.features) < data.n_features
+    True
+    >>> smaller = rankwood.train({"rounds": 5, "features": selected.features}, data, valid=valid)
     """
     need_device(as_mapping(params))
     sets = {"train_set": train_set, "valid": valid, **({} if test is None else {"test": test})}

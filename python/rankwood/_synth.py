@@ -1,4 +1,4 @@
-"""Made data."""
+"""Synthetic data."""
 
 from __future__ import annotations
 
@@ -14,28 +14,39 @@ _FEATURE_IDS = 65536
 def synth(
     shape: str = "letor", n_queries: int = 1000, *, seed: int = 1
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32], npt.NDArray[np.uint32]]:
-    """Documents as ``rankwood synth`` makes them, to try things and to measure speed.
+    """Make synthetic documents with labels and queries, like ``rankwood synth``.
+
+    The data serves for trying things out and for speed measurements. It is not the public data set that it imitates.
 
     Parameters
     ----------
-    shape
-        The public set that it imitates: "mslr30k", "yahoo", "istella", "letor".
-    n_queries
-        1 to 10,000,000.
-    seed
-        Sets of one shape and of different seeds are fresh queries of one world: they serve as training,
-        validation and test sets.
+    shape : {"letor", "mslr30k", "yahoo", "istella"}, default "letor"
+        Public data set to imitate in numbers of features and documents per query.
+    n_queries : int, default 1000
+        Number of queries, 1 to 10,000,000.
+    seed : int, default 1
+        Seed, 0 to 2^64 - 1. Sets of the same shape and different seeds share one distribution, so they can serve as
+        training, validation and test sets.
 
     Returns
     -------
-    X, y, qid
-        Features (n_docs, n_features) in Fortran order, where 0 is what LETOR text would leave out; labels
-        (n_docs,); the number of each document's query from 0 (n_docs,).
+    X : array of float32, shape (n_docs, n_features)
+        Features in Fortran order. A 0 is a value that LETOR text omits.
+    y : array of float32, shape (n_docs,)
+        Labels.
+    qid : array of uint32, shape (n_docs,)
+        Number of each document's query, from 0.
 
     Raises
     ------
     ParameterError
-        No such shape, or too few or too many queries.
+        The shape is unknown, or n_queries or seed is out of range.
+
+    Examples
+    --------
+    >>> X, y, qid = rankwood.synth("letor", 60, seed=1)
+    >>> X.shape, len(np.unique(qid))
+    ((1028, 46), 60)
     """
     if not 1 <= n_queries <= 10_000_000 or not 0 <= seed < 2**64:
         raise ParameterError(f"n_queries is {n_queries} and seed is {seed}; expected 1 to 10000000, and 0 to 2^64 - 1")

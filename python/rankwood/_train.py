@@ -23,7 +23,7 @@ from rankwood._core import (
 from rankwood._dataset import Dataset, need_labels
 from rankwood._handles import check_apart
 from rankwood._model import Model, exchange
-from rankwood._params import Params, as_mapping, need_device
+from rankwood._params import Params, as_mapping, need_device, with_parameters
 from rankwood._training import Callback, Round, Training, ctrl_c, named_params, need_measured, valid_sets
 
 __all__ = ["Path", "Round", "train"]  # Round: pickles of earlier versions name it as this module's
@@ -32,7 +32,7 @@ Path = str | os.PathLike[str]
 
 
 def _feature_names(train_set: Dataset, init: Model | None) -> list[str] | None:
-    """The training set's; but features that `init` has by name stay where it has them."""
+    """Returns the names of the features. Features that `init` knows by name keep its ids."""
     mine, theirs = train_set.feature_names, init.feature_names if init is not None else None
     if mine is None or theirs is None or init is None:
         return mine
@@ -57,76 +57,88 @@ def train(
     featureset: Path | None = None,
     strict: bool | None = False,
 ) -> Model:
-    """Trains a model.
+    """Train a model.
 
     Parameters
     ----------
-    params
-        By the names of ``rankwood train --help``, ``_`` or ``-``: ``{"leaves": 31, "rate": 0.05}``.
-        ``objective`` and ``metric`` may be functions: ``objective(scores, dataset)`` returns gradient
-        and hessian of the loss, (n_docs,) each, the hessian 0 or more (the sign of LightGBM and
-        XGBoost); ``metric(scores, dataset)`` returns a number, and is better higher unless the function
-        has a true attribute ``lower_is_better``. It stands first, and so stops training;
-        ``[function, "map"]`` measures others, too.
-    train_set
+    params : dict or None
+        Training parameters by name, listed below. Names may contain ``_`` or ``-``: ``{"leaves": 31, "min_docs": 50}``.
+        Two of them may be functions. ``objective(scores, dataset)`` returns gradient and hessian of the loss, arrays of
+        shape (n_docs,), with hessians of 0 or more and the signs of LightGBM and XGBoost. ``metric(scores, dataset)``
+        returns a number. Higher is better, unless the function has a true attribute ``lower_is_better``. A metric
+        function comes first and so stops training; ``[function, "map"]`` adds further metrics.
+    train_set : Dataset
         Documents with labels and queries.
-    valid
-        Sets that are measured each round. The training set may be one of them, but never stops training.
-    stop_on
-        The set, by name, whose first metric stops training after ``early_stop`` rounds without a better
-        value; the first one if not given, or the next one if that is the training set. Which one it is is logged.
-    init
-        A model to go on from: up to ``rounds`` more trees behind its own.
-    checkpoint
-        A file from which training can be resumed: written at intervals, beside training, and when training ends,
-        by itself, by Ctrl-C or by an exception. It stays there.
-    checkpoint_every
-        The interval: a number of rounds, or a time, ``"30s"``, ``"10m"``, ``"2h"``; by default a minute, or more
-        where writing takes more than 1 % of the time.
-    resume
-        A checkpoint to resume from, or ``"auto"``: that of ``checkpoint``, if it is there. The model is that of a
-        training that never stopped, byte for byte. Data and parameters must be the same (``rounds`` may be more;
-        ``threads``, ``device``, ``hist`` and ``batch`` may be others), and functions given as objective or metric
-        must depend on their arguments alone.
-    callbacks
-        Each is called with a :class:`Round`; a true result stops training. One that resumes has the rounds that
-        are new.
-    export_for
-        A format of :meth:`Model.export`: UnsupportedError before the first round where it may not be able to say the
-        model (with ``feature_base="auto"``) without ``lossy``.
-    featureset
-        The feature set of ``export_for`` "opensearch" and "elasticsearch", as :meth:`Model.export` has it.
-
-    strict
-        True: a parameter that has no effect under the others given is a ParameterError, and not one
-        :class:`rankwood.NoEffectWarning` per parameter and process. None: neither, for a dictionary that several
-        trainings share. A parameter at its default is never reported, and one without effect is at its default in the
-        model.
+    valid : Dataset, dict of Dataset, list of Dataset or None, default None
+        Validation sets, measured after each round. ``train_set`` may be one of them, but never stops training.
+    stop_on : str or None, default None
+        Name of the validation set whose first metric stops training, after ``early_stop`` rounds without improvement.
+        The default is the first one that is not ``train_set``. The choice is logged.
+    init : Model or None, default None
+        Model to continue from; up to ``rounds`` trees are added to it.
+    checkpoint : str, path or None, default None
+        File for checkpoints. It is written at intervals in the background, and when training ends normally, by Ctrl-C
+        or by an exception. The file remains after training.
+    checkpoint_every : int, str or None, default None
+        Interval: a number of rounds, or a time such as ``"30s"``, ``"10m"`` or ``"2h"``. The default is a minute, or
+        longer if writing takes more than 1 % of the time.
+    resume : str, path or None, default None
+        Checkpoint to resume from. ``"auto"`` uses the file of ``checkpoint`` if it exists. The model is identical to
+        that of an uninterrupted training. Data and parameters must be unchanged, except that ``rounds`` may grow and
+        ``threads``, ``device``, ``hist`` and ``batch`` may differ. Objective and metric functions must depend on their
+        arguments only.
+    callbacks : list of callable, default ()
+        Functions that are called with a :class:`Round` after each round. A true result stops training. After a resume,
+        they are called for new rounds only.
+    export_for : str or None, default None
+        Format of :meth:`Model.export` that the model must fit, with ``feature_base="auto"`` and without ``lossy``.
+        Training fails before the first round if the format may be unable to represent the model.
+    featureset : str, path or None, default None
+        Feature set for ``export_for`` ``"opensearch"`` and ``"elasticsearch"``, as in :meth:`Model.export`.
+    strict : bool or None, default False
+        Treatment of parameters that have no effect with the others. False issues one :class:`NoEffectWarning` per
+        parameter and process, True raises a :class:`ParameterError`, and None does neither. Parameters at their default
+        are never reported.
 
     Returns
     -------
     Model
-        Up to its best round. After Ctrl-C the best until then, with ``finished`` False, and a warning.
+        Model that ends at its best round. After Ctrl-C it is the best model so far, ``finished`` is False, and a
+        warning is logged.
 
     Raises
     ------
     ParameterError
-        A parameter or metric that there is not or that is out of range; parameters that contradict one another or
-        differ from the checkpoint's.
+        A parameter or metric is unknown or out of range, parameters contradict each other, or they differ from the
+        checkpoint's.
     DataError
-        Data without labels, too large, or from which no tree can be made; a validation set whose metric cannot
-        stop training, because it is the same for every ranking; other data than the checkpoint's.
+        The data has no labels, is too large, differs from the checkpoint's, or yields no tree. Also if the metric of
+        the validation set is the same for every ranking, so that it cannot stop training.
     FormatError
-        The file of `resume` is no checkpoint, damaged, or another version's; that of `featureset` is no feature set.
-    OutOfMemoryError, UnsupportedError
-        The device has too little memory, is not there, or is not built in; the format of `export_for` may not be
-        able to say the model.
+        The file of ``resume`` is not a checkpoint, is damaged, or is of another version. Also if the file of
+        ``featureset`` is not a feature set.
+    OutOfMemoryError
+        The device has too little memory.
+    UnsupportedError
+        The device is missing or not built in, or the format of ``export_for`` may be unable to represent the model.
+
+    Training parameters
+    -------------------
+    (one entry per parameter, from the library's table)
 
     Notes
     -----
-    What takes longer than a second writes a line a second to a terminal, a bar in a notebook, and records
-    of level INFO to the logger "rankwood" elsewhere; ``logging.getLogger("rankwood").setLevel("WARNING")``
-    makes it silent.
+    Training of more than a second shows a line per second in a terminal, and a progress bar in a notebook. Elsewhere it
+    logs to ``"rankwood"`` with level INFO. ``logging.getLogger("rankwood").setLevel("WARNING")`` silences it.
+
+    Examples
+    --------
+    >>> params = {"rounds": 50, "leaves": 8, "metric": ["ndcg@10", "map"], "early_stop": 10}
+    >>> model = rankwood.train(params, data, valid=valid)
+    >>> 1 <= model.best_round <= 50
+    True
+    >>> list(model.evals_result["valid"])
+    ['ndcg@10', 'map']
     """
     with _workers.agreed():
         need_device(as_mapping(params))
@@ -166,6 +178,9 @@ def train(
     return model
 
 
+train.__doc__ = with_parameters(train.__doc__)
+
+
 def _check_exportable(
     export_for: str | None, featureset: Path | None, c: Params, train_set: Dataset, init: Model | None
 ) -> None:
@@ -183,7 +198,7 @@ def _check_exportable(
 
 
 def _hook_checkpoints(checkpoint: Path | None, every: int | str | None, resume: Path | None, hooks: Any) -> Any:
-    """What must live as long as the hooks."""
+    """Sets up checkpoints, and returns the objects that must outlive the hooks."""
     if every is not None and checkpoint is None:
         raise ParameterError("checkpoint_every has no effect without checkpoint")
     if isinstance(resume, str) and resume == "auto" and checkpoint is None:

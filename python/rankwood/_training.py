@@ -1,5 +1,7 @@
-"""How training, or other long work, goes: what the library calls back, Ctrl-C, and what is shown meanwhile, a line a
-second in a terminal, a bar in a notebook, else log records."""
+"""Callbacks of the library during training and other long work, Ctrl-C, and progress.
+
+Progress is a line per second in a terminal, a bar in a notebook, and log records elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -46,22 +48,29 @@ from rankwood._scoring import Scorer
 
 @dataclass(frozen=True)
 class Round:
-    """One round of training, as callbacks see it.
+    """One round of training, the argument of callbacks.
 
     Attributes
     ----------
     round : int
-        From 1.
+        Number of the round, from 1.
     n_rounds : int
-        The most there may be.
+        Maximum number of rounds.
     best_round : int
-        The best round until now by the metric that stops training, from 1; 0 without a validation set.
+        Best round so far by the metric that stops training, from 1; 0 without a validation set.
     best_value : float
-        That metric's value in it; 0 without a validation set.
+        Value of that metric in the best round; 0 without a validation set.
     metrics : dict[str, dict[str, float]]
-        By set ("train", then those of ``valid``), then by metric.
+        Metric values by set (``"train"``, then those of ``valid``) and metric.
     ms : float
-        What the round took, in milliseconds.
+        Duration of the round in milliseconds.
+
+    Examples
+    --------
+    >>> seen = []
+    >>> _ = rankwood.train({"rounds": 3}, data, callbacks=[lambda done: seen.append(done.round)])
+    >>> seen
+    [1, 2, 3]
     """
 
     round: int
@@ -77,25 +86,33 @@ Callback = Callable[[Round], Any]
 
 @dataclass(frozen=True)
 class PositionBias:
-    """What training with ``debias`` found of the positions at which documents were shown, after its last round.
+    """Position bias that training with ``debias`` estimated, after its last round.
 
     Attributes
     ----------
     round : int
-        Rounds that were run; the model may be of fewer.
+        Number of rounds of training; the model may have fewer.
     given : bool
-        The propensities were (``propensities``), and not found.
+        True if the propensities were given (``propensities``) instead of estimated.
     position : array of uint32
-        Those that have documents, ascending.
+        Displayed positions that have documents, ascending.
     n_docs : array of uint64
-        How many documents each has.
+        Number of documents at each position.
     bias : array of float64 | None
-        ``debias="additive"``: what a document's score had on top of it in training.
+        With ``debias="additive"``, the term that was added to the scores of documents at each position; otherwise None.
     propensity : array of float64
-        How likely a click is there, as a multiple of the first position's, from 1/1024 to 1024.
-        ``debias="ipw"``: t+ of Unbiased LambdaMART; ``"additive"``: exp(sigma (bias - the first one's)).
+        Probability of examination relative to the first position, from 1/1024 to 1024. With ``debias="ipw"`` it is t+
+        of Unbiased LambdaMART. With ``"additive"`` it is exp(sigma * (bias - bias of the first position)).
     unclicked : array of float64 | None
-        ``debias="ipw"``: t-, the same of documents that were not clicked.
+        With ``debias="ipw"``, t- of Unbiased LambdaMART, the same for unclicked documents; otherwise None.
+
+    Examples
+    --------
+    >>> position = np.concatenate([np.arange(n) for n in np.bincount(qid)])
+    >>> clicks = rankwood.Dataset(X, y > 1, qid=qid, position=position)
+    >>> found = rankwood.train({"rounds": 5, "debias": "ipw"}, clicks).position_bias
+    >>> found.position.shape == found.propensity.shape
+    True
     """
 
     round: int
@@ -107,9 +124,30 @@ class PositionBias:
     unclicked: npt.NDArray[np.float64] | None
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes positions and their propensities to ``path``, for the parameter ``propensities`` of another
-        training: ``position_bias.save("p.txt")``, then ``{"debias": "ipw", "propensities": "p.txt"}``.
-        OSError: it cannot be written."""
+        """Write positions and propensities to a file for the parameter ``propensities`` of another training.
+
+        Parameters
+        ----------
+        path : str or path
+            File to write.
+
+        Returns
+        -------
+        None
+
+        Raises
+        ------
+        OSError
+            The file cannot be written.
+
+        Examples
+        --------
+        >>> position = np.concatenate([np.arange(n) for n in np.bincount(qid)])
+        >>> clicks = rankwood.Dataset(X, y > 1, qid=qid, position=position)
+        >>> model = rankwood.train({"rounds": 5, "debias": "ipw"}, clicks)
+        >>> model.position_bias.save("p.txt")
+        >>> again = rankwood.train({"rounds": 5, "debias": "ipw", "propensities": "p.txt"}, clicks)
+        """
         with open(path, "w", encoding="utf-8") as file:
             for one, value in zip(self.position, self.propensity, strict=True):
                 file.write(f"{one} {float(value)!r}\n")
@@ -137,7 +175,7 @@ def _text(done: Round) -> str:
 
 
 class _Done(NamedTuple):
-    """Rounds, or steps, of so many, and what is said of the last one."""
+    """Finished rounds or steps, their total number, and the text of the last one."""
 
     number: int
     total: int
@@ -145,7 +183,7 @@ class _Done(NamedTuple):
 
 
 class Progress:
-    """Of one training. A level of the logger "rankwood" that is set above INFO makes it silent."""
+    """Progress of one training. A level of the logger "rankwood" above INFO silences it."""
 
     def __init__(self) -> None:
         self._last = time.monotonic()
@@ -160,18 +198,18 @@ class Progress:
         self._prints = not silent and not self._bars and sys.stderr is not None and sys.stderr.isatty()
 
     def start(self, used: dict[str, int | float | str], stop_on: str | None, metric: str) -> None:
-        """Before the first round. stop_on: the validation set that stops training, if there is one."""
+        """Called before the first round. stop_on: the validation set that stops training, if any."""
         n = int(used["early_stop"])
         if self._leads and stop_on is not None and n > 0:
             self._intro = f"{stop_on!r} stops training: {metric}, after {n} rounds without a better value"
             logger.info("%s", self._intro)
 
     def round(self, done: Round) -> None:
-        """After each round."""
+        """Called after each round."""
         self._after(_Done(done.round, done.n_rounds, ""), lambda: _text(done))
 
     def step(self, number: int, total: int, what: str) -> None:
-        """After some of all steps of other work."""
+        """Called after some steps of other work."""
         self._after(_Done(number, total, ""), lambda: f"{what} {100 * number // max(total, 1)} %")
 
     def _after(self, done: _Done, words: Callable[[], str]) -> None:
@@ -182,11 +220,11 @@ class Progress:
             self._show(done._replace(text=words()))
 
     def is_shown(self) -> bool:
-        """Was anything shown?"""
+        """Tells whether any progress was shown."""
         return self._shown > 0
 
     def end(self, note: str) -> None:
-        """After the last one. note: what became of it."""
+        """Called after the last round or step. note: a line about the result."""
         if self._done is not None and self._shown and self._shown < self._done.number:
             self._show(self._done._replace(text=self._words()))
         if self._shown and (self._bars or self._prints):
@@ -223,7 +261,7 @@ class Progress:
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """Shows how far the calls within it are, if they take longer than a second."""
+    """Shows the progress of calls within the block if they take longer than a second."""
     progress = Progress()
     start = time.monotonic()
     with shown(lambda done, total: progress.step(done, total, what)):
@@ -248,7 +286,7 @@ def _functions(callbacks: Any) -> list[Callback]:
 
 
 class Training:
-    """What the library's callbacks of one training share."""
+    """State that the library's callbacks of one training share."""
 
     def __init__(self, sets: list[Dataset], names: list[str], callbacks: Iterable[Callback]) -> None:
         self.sets = sets  # the training set first
@@ -267,7 +305,7 @@ class Training:
         self.progress = Progress()
 
     def meet_workers(self, given: Mapping[str, Any], init: Scorer | None) -> None:
-        """What many workers have to have in common before they train together."""
+        """Checks that all workers have compatible parameters and data before they train together."""
         if _workers.count() == 1:
             return
         sets = dict(zip(self.names, self.sets, strict=True))
@@ -283,7 +321,7 @@ class Training:
             one._meet_workers(name)
 
     def hooks(self, given: dict[str, Any]) -> list[Any]:
-        """struct rw_train_hooks, and what must live as long; functions are taken out of the parameters given."""
+        """Returns a struct rw_train_hooks and the objects that must outlive it; takes functions out of `given`."""
         handle = ffi.new_handle(self)
         hooks = ffi.new("struct rw_train_hooks *", {"user": handle})
         for member in ("on_start", "on_round", "should_stop"):
@@ -314,7 +352,7 @@ class Training:
         return held
 
     def guard(self, call: Callable[[], int | None]) -> int:
-        """Runs Python code of the caller's: an exception ends training, and is raised as it was."""
+        """Runs the caller's code. An exception ends training, and train raises it unchanged."""
         if self.error is not None:
             return 1
         try:
@@ -328,8 +366,10 @@ class Training:
             return 1
 
     def result(self, status: int, out: Any, free: Callable[[Any], None]) -> Any:
-        """What C made; or what the caller's code raised, or Ctrl-C, is raised. Ctrl-C that a handler raised within
-        a round ends training with the model so far, as one between rounds does."""
+        """Returns the object that C made, or raises the exception of the caller's code or KeyboardInterrupt.
+
+        Ctrl-C within a round ends training with the best model so far, as it does between rounds.
+        """
         stopped = take_stopped()
         if isinstance(stopped, KeyboardInterrupt):
             self.interrupted = True
@@ -343,7 +383,7 @@ class Training:
         return made(status, out, free)
 
     def is_over(self) -> bool:
-        """Interrupted, or ended by an exception: it would have had more rounds."""
+        """Tells whether training was interrupted or ended by an exception."""
         return self.interrupted or self.error is not None
 
     def on_resume(self, c: Any) -> None:
@@ -372,14 +412,14 @@ class Training:
 
 
 def _doubles(pointer: Any, n: int, writable: bool = False) -> Floats:
-    """A view of C's doubles, without a copy."""
+    """Returns a view of C's doubles, without a copy."""
     array = view(pointer, n, np.float64)
     array.flags.writeable = writable
     return array
 
 
 def on_error(_kind: Any, error: BaseException, traceback: Any) -> None:
-    """What a signal's handler raises while C runs, it raises as a callback begins, before the `try`."""
+    """Keeps an exception that a signal handler raised as a callback began, before its `try`."""
     training: Training = ffi.from_handle(traceback.tb_frame.f_locals["user"])
     if isinstance(error, KeyboardInterrupt):
         training.interrupted = True
@@ -389,8 +429,10 @@ def on_error(_kind: Any, error: BaseException, traceback: Any) -> None:
 
 @contextmanager
 def ctrl_c(training: Training) -> Iterator[None]:
-    """The first Ctrl-C ends training after its round, or at once before the first one; a second one ends what
-    Python runs."""
+    """The first Ctrl-C ends training after the current round; a second one interrupts Python code.
+
+    Before the first round, the first Ctrl-C interrupts immediately.
+    """
     ours = threading.current_thread() is threading.main_thread()
     if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
@@ -518,7 +560,7 @@ def _rw_metric(user: Any, dataset: Any, scores: Any, value: Any) -> int:
 def valid_sets(
     valid: Dataset | Mapping[str, Dataset] | Iterable[Dataset] | None, stop_on: str | None
 ) -> dict[str, Dataset]:
-    """Validation sets by name, the one that stops training first."""
+    """Returns validation sets by name, with the one that stops training first."""
     if valid is None:
         sets: dict[str, Dataset] = {}
     elif isinstance(valid, Dataset):
@@ -546,8 +588,11 @@ def valid_sets(
 def named_params(
     given: Mapping[str, Any], strict: bool | None, names: list[str] | None, sets: Sequence[str] | None = None
 ) -> Iterator[Params]:
-    """The parameters of a training, with the features' names in a file, as the library reads them; messages have
-    these names within, and those of validation sets. ParameterError: they have other names already."""
+    """Yields a training's parameters, with the feature names in a temporary file that the library reads.
+
+    Within the block, messages use these names, and those of validation sets. ParameterError: the parameter 'names' is
+    given, but the data has names.
+    """
     path = ""
     if names is not None:
         import tempfile  # here, for it takes long to import
@@ -570,6 +615,6 @@ def named_params(
 
 
 def need_measured(c: Params, hooks: Any, has_valid: bool) -> None:
-    """ParameterError: a function is given as metric, and nothing is measured."""
+    """Raises ParameterError if a metric function is given but no set is measured."""
     if hooks.metric != ffi.NULL and not has_valid and c.get("train-metric") != "on":
         raise ParameterError("metric is a function, which nothing calls without a validation set or train_metric=True")

@@ -1,6 +1,6 @@
-"""Many workers: what carries bytes between them, and what they find out together.
+"""Training with several workers: carriers of bytes between them, and exchanges of small values.
 
-To add a carrier: a subclass of Carrier, and a function like rankwood.torch.workers that makes one.
+To add a carrier, write a subclass of Carrier and a function like rankwood.torch.workers that creates it.
 """
 
 from __future__ import annotations
@@ -37,19 +37,30 @@ Numbers = npt.NDArray[Any]  # uint32 or uint64
 
 
 class Carrier:
-    """What carries bytes between workers: a subclass has these attributes and methods, for :func:`rankwood.workers`.
+    """Base class for the exchange of bytes between workers; pass an instance to :func:`rankwood.workers`.
 
-    All workers call the same methods in the same order. Arrays are views of the library's memory, contiguous,
-    and not to be used after the call. What a method raises ends training, and is raised as it was.
+    A subclass defines the attributes and ``all_reduce``, ``all_gather``, ``swap`` and ``abort``. All workers call the
+    same methods in the same order. Arrays are contiguous views of the library's memory and must not be used after the
+    call. An exception in a method ends training and is raised unchanged.
 
     Attributes
     ----------
     name : str
-        For messages.
+        Name of the carrier in messages.
     rank : int
-        From 0.
+        Number of this worker, from 0.
     n_ranks : int
-        How many there are.
+        Number of workers.
+
+    Examples
+    --------
+    >>> class Alone(rankwood.Carrier):
+    ...     name, rank, n_ranks = "alone", 0, 1
+    ...     def all_reduce(self, buffer, op): pass
+    ...     def all_gather(self, send, recv): recv[0] = send
+    >>> with rankwood.workers(Alone()) as here:
+    ...     print(here.rank, here.n_ranks)
+    0 1
     """
 
     name: str
@@ -58,32 +69,107 @@ class Carrier:
     ends_process = False  # does `close` after `abort`?
 
     def all_reduce(self, buffer: Numbers, op: str) -> None:
-        """buffer (n,) of uint32 or uint64 becomes what all workers' are together, by op: the "sum", which wraps, "min"
-        or "max". WorkerError: another worker has failed."""
+        """Combine the arrays of all workers in place.
+
+        Parameters
+        ----------
+        buffer : array of uint32 or uint64, shape (n,)
+            This worker's numbers; afterwards, the combined ones.
+        op : {"sum", "min", "max"}
+            Operation. Sums wrap around.
+
+        Returns
+        -------
+        None
+
+        Raises
+        ------
+        WorkerError
+            Another worker failed.
+        """
         raise NotImplementedError
 
     def all_gather(self, send: Bytes, recv: Bytes) -> None:
-        """send: (n,); recv: (n_ranks, n), written. WorkerError: another worker has failed."""
+        """Collect the bytes of all workers.
+
+        Parameters
+        ----------
+        send : array of uint8, shape (n,)
+            This worker's bytes.
+        recv : array of uint8, shape (n_ranks, n)
+            Receives the bytes of all workers.
+
+        Returns
+        -------
+        None
+
+        Raises
+        ------
+        WorkerError
+            Another worker failed.
+        """
         raise NotImplementedError
 
     def swap(self, to: int, send: Bytes, source: int, recv: Bytes) -> None:
-        """send goes to the worker `to` while recv comes from the worker `source`. An empty array is not sent,
-        and the other worker knows that. WorkerError: another worker has failed."""
+        """Send bytes to one worker while receiving bytes from another one.
+
+        An empty array is not sent; the other worker knows its size and expects nothing.
+
+        Parameters
+        ----------
+        to : int
+            Worker to send to.
+        send : array of uint8
+            Bytes to send.
+        source : int
+            Worker to receive from.
+        recv : array of uint8
+            Receives the bytes.
+
+        Returns
+        -------
+        None
+
+        Raises
+        ------
+        WorkerError
+            Another worker failed.
+        """
         raise NotImplementedError
 
     def abort(self, why: str) -> None:
-        """This worker has failed: calls of the others should fail, too, with a WorkerError. why: a message for them;
-        "": it failed because another one did."""
+        """Announce that this worker failed, so that calls of the other workers raise :class:`WorkerError`.
+
+        Parameters
+        ----------
+        why : str
+            Message for the other workers; empty if this worker failed because another one did.
+
+        Returns
+        -------
+        None
+
+        Raises
+        ------
+        WorkerError
+            Never by the base class.
+        """
 
     def has_failed(self) -> bool:
-        """Is it known, without a call, that another worker has failed?"""
+        """Return whether another worker is known to have failed, without communication.
+
+        Returns
+        -------
+        bool
+            False by default.
+        """
         return False
 
     def close(self) -> None:
-        """No more calls. Raises no error."""
+        """End the use of the carrier. It must not raise."""
 
     def _turns(self) -> Iterator[tuple[int, int]]:
-        """A worker to send to and one to hear from, until all others had their turn."""
+        """Yields a worker to send to and a worker to receive from, once for each other worker."""
         for k in range(1, self.n_ranks):
             yield (self.rank + k) % self.n_ranks, (self.rank - k) % self.n_ranks
 
@@ -101,14 +187,19 @@ class Carrier:
 
 
 class Workers(NamedTuple):
-    """What :func:`rankwood.workers` gives: which worker this is.
+    """Result of :func:`rankwood.workers`: this worker's number and the number of workers.
 
     Attributes
     ----------
     rank : int
-        From 0.
+        Number of this worker, from 0.
     n_ranks : int
-        How many there are.
+        Number of workers.
+
+    Examples
+    --------
+    >>> rankwood.Workers(rank=0, n_ranks=4).n_ranks
+    4
     """
 
     rank: int
@@ -123,12 +214,12 @@ _here = threading.local()
 
 
 def meeting() -> int:
-    """A number for the `with workers()` around; 0: there is none."""
+    """Returns a number for the `with workers()` block in which the thread is; 0 outside of one."""
     return int(getattr(_here, "meeting", 0))
 
 
 def note(error: BaseException) -> None:
-    """What other workers are to hear, if this one ends now."""
+    """Keeps the message that other workers get if this one ends now."""
     _here.why = describe(error)
 
 
@@ -164,7 +255,7 @@ class _Joined:
 
 
 def describe(error: BaseException) -> str:
-    """An exception for other workers: what it says, with its class unless that is one of ours."""
+    """Returns an exception's message for other workers, with its class unless this package defines it."""
     said = str(error)
     if isinstance(error, (DataError, ParameterError)):
         return said
@@ -172,7 +263,7 @@ def describe(error: BaseException) -> str:
 
 
 def _on_error(_kind: Any, error: BaseException, traceback: Any) -> None:
-    """What a signal's handler raises as a callback begins, before the `try`."""
+    """Handles an exception that a signal handler raised as a callback began, before its `try`."""
     joined: _Joined = ffi.from_handle(traceback.tb_frame.f_locals["user"])
     joined.fail(error)
 
@@ -238,18 +329,17 @@ def _rw_has_failed(user: Any) -> int:
 
 @contextmanager
 def workers(carrier: Carrier | str) -> Iterator[Workers]:
-    """Makes the calling thread one of many workers, within a ``with`` block.
+    """Make the calling thread one of several workers, within a ``with`` block.
 
-    Every worker makes the same calls there: :class:`Dataset` of files reads this worker's share of them, data in
-    memory is what this worker brings (its documents follow those of the worker before), and :func:`train` trains one
-    model on all of it, which every worker gets. Only worker 0 shows progress.
+    All workers make the same calls in the block. A :class:`Dataset` of files reads this worker's shard of them. Data in
+    memory is this worker's shard, and its documents follow those of the previous worker. :func:`train` trains one model
+    on all shards and returns it on every worker. Only worker 0 shows progress.
 
     Parameters
     ----------
-    carrier
-        What carries the bytes: a :class:`Carrier`, or "mpi", Rankwood's own module for processes that mpirun or
-        srun has started. :func:`rankwood.torch.workers` and :func:`rankwood.mpi.workers` make those of
-        torch.distributed and mpi4py.
+    carrier : Carrier or str
+        A :class:`Carrier`, or ``"mpi"`` for Rankwood's own MPI module in processes that mpirun or srun started.
+        :func:`rankwood.torch.workers` and :func:`rankwood.mpi.workers` use torch.distributed and mpi4py instead.
 
     Yields
     ------
@@ -259,11 +349,18 @@ def workers(carrier: Carrier | str) -> Iterator[Workers]:
     Raises
     ------
     WorkerError
-        Another worker failed, or cannot be reached.
+        Another worker failed or cannot be reached.
     ParameterError
-        The thread is a worker already.
+        The thread is already a worker.
     UnsupportedError
-        "mpi" is not installed.
+        The ``"mpi"`` module is not installed.
+
+    Examples
+    --------
+    >>> with rankwood.workers("mpi") as here:  # doctest: +SKIP
+    ...     model = rankwood.train({"rounds": 20}, rankwood.Dataset("train.txt"))
+    ...     if here.rank == 0:
+    ...         model.save("model.txt")
     """
     if not isinstance(carrier, (Carrier, str)):
         raise ParameterTypeError(f"carrier is a {type(carrier).__name__}; expected a rankwood.Carrier or a name")
@@ -319,17 +416,17 @@ def _leave(c: Any, comm: Any, joined: _Joined | None, error: BaseException | Non
 
 
 def count() -> int:
-    """How many workers there are; 1 outside of `workers`."""
+    """Returns the number of workers; 1 outside of `workers`."""
     return int(lib.rw_workers_count(context()))
 
 
 def number() -> int:
-    """Which of them this is."""
+    """Returns this worker's number."""
     return int(lib.rw_workers_number(context()))
 
 
 def gather_numbers(own: npt.NDArray[np.uint64]) -> list[npt.NDArray[np.uint64]]:
-    """The numbers of all workers, any number of each."""
+    """Returns the numbers of all workers; each may have a different count."""
     sizes = np.zeros(count(), np.uint64)
     sizes[number()] = len(own)
     _sum(sizes)
@@ -345,7 +442,7 @@ def _sum(numbers: npt.NDArray[np.uint64]) -> None:
 
 
 def gather_bytes(own: bytes) -> list[bytes]:
-    """The bytes of all workers. Each gets all of them as a sum: for what is small."""
+    """Returns the bytes of all workers. They are exchanged as one sum, so they must be few."""
     padded = np.frombuffer(own + bytes(-len(own) % 8), np.uint64)
     together = gather_numbers(np.concatenate((np.array([len(own)], np.uint64), padded)))
     return [one[1:].tobytes()[: int(one[0])] for one in together]
@@ -353,7 +450,7 @@ def gather_bytes(own: bytes) -> list[bytes]:
 
 @contextmanager
 def agreed() -> Iterator[None]:
-    """All workers meet at the end of the block; if it raised on one of them, all of them raise."""
+    """All workers synchronise at the end of the block. If one of them raised, all raise."""
     if count() == 1:
         yield
         return
@@ -383,7 +480,7 @@ def _tell(error: BaseException | None) -> None:
 
 
 def check_same(own: Mapping[str, Any]) -> None:
-    """ParameterError: workers were given different things. own: what its repr tells apart, by what it is."""
+    """Raises ParameterError if workers have different values. own: values by name, compared by their repr."""
     digests = [hashlib.blake2b(_text(one), digest_size=8).digest() for one in own.values()]
     told = gather_numbers(np.frombuffer(b"".join(digests), np.uint64))
     with agreed():
@@ -399,7 +496,7 @@ def _text(one: Any) -> bytes:
 
 
 def check_queries(ids: Sequence[bytes], what: str) -> None:
-    """DataError: a query is in the data of two workers."""
+    """Raises DataError if two workers have documents of the same query."""
     hashes = [hashlib.blake2b(one, digest_size=8).digest() for one in ids]
     own = np.frombuffer(b"".join(hashes), np.uint64)
     values, times = np.unique(np.concatenate(gather_numbers(own)), return_counts=True)
@@ -419,7 +516,7 @@ def check_queries(ids: Sequence[bytes], what: str) -> None:
 
 
 def gather_sizes(own: int) -> list[int]:
-    """A number of each worker."""
+    """Returns one number of each worker."""
     return [int(one[0]) for one in gather_numbers(np.array([own], np.uint64))]
 
 

@@ -1,6 +1,6 @@
-"""Training where a Dask cluster has the data: a Rankwood worker on each of its workers, over torch.distributed.
+"""Training on a Dask cluster, with a Rankwood worker on each Dask worker.
 
-Dask places the data, starts the workers, and tells them of each other; nothing of training goes through it.
+Dask holds the data and starts the workers. They exchange training data by torch.distributed.
 """
 
 from __future__ import annotations
@@ -30,35 +30,41 @@ LOOK_S = 2.0  # between looks for the workers, and for others to fail, too, and 
 
 @dataclass(frozen=True)
 class Dataset:
-    """Documents in a Dask data frame or array, as :class:`rankwood.Dataset` has them in memory.
+    """Documents in a Dask data frame or array, like :class:`rankwood.Dataset` in memory.
 
-    Partitions follow each other in their order: the model is that of the whole frame in memory, byte for byte. A
-    query may go on in the next partitions.
+    Partitions are used in their order, and the model is identical to that of the whole frame in memory. A query may
+    continue in the next partitions.
 
     Attributes
     ----------
     data : dask.dataframe.DataFrame or dask.array.Array
-        Features; of a frame, all columns that are not named as something else.
-    label : str or Dask's array or series, or list of str
-        Of each document, of the same partitions as data; or the name of a frame's column. Several labels, (n_docs, k)
-        or a list of columns, are for the parameter ``label_weights``.
-    qid : str or Dask's array or series or None
-        The query of each document; None: the column "qid" of a frame.
-    weight : str or Dask's array or series or None
-        Of each document.
+        Features. All columns of a frame are features unless another attribute names them.
+    label : str, Dask array or series, or list of str
+        Labels, with the partitions of ``data``, or a column name. Several labels, (n_docs, k) or a list of columns, are
+        for the parameter ``label_weights``.
+    qid : str, Dask array or series, or None
+        Query of each document; by default, the column ``"qid"`` of a frame.
+    weight : str, Dask array or series, or None
+        Weight of each document.
     ignore : tuple of str
         Columns that are not features.
     missing : float
-        A value that means missing, beside NaN and null.
-    start_scores : str or Dask's array or series or None
-        Of each document: where its score begins in training.
-    position : str or Dask's array or series or None
-        Of each document: where it was shown, for the parameter ``debias``.
-    more_labels : list of str, or Dask's array or None
+        Value that means missing, in addition to NaN and null.
+    start_scores : str, Dask array or series, or None
+        Score of each document at which training starts.
+    position : str, Dask array or series, or None
+        Displayed position of each document, for the parameter ``debias``.
+    more_labels : list of str, Dask array, or None
         Further labels of each document, for the parameter ``label_weights``.
     pairs : array or None
-        (n, 2) or (n, 3), in memory: pairs to rank right, as :class:`rankwood.Dataset` has them, documents by their
-        numbers from 0 as they stand in ``data``, for ``{"pairs": "given"}``.
+        Pairs in memory, shape (n, 2) or (n, 3), for ``{"pairs": "given"}``, as in :class:`rankwood.Dataset`. Documents
+        are numbered from 0 in the order of ``data``.
+
+    Examples
+    --------
+    >>> import dask.dataframe  # doctest: +SKIP
+    >>> frame = dask.dataframe.read_parquet("data/*.parquet")  # doctest: +SKIP
+    >>> train_set = rankwood.dask.Dataset(frame, label="label", qid="query")  # doctest: +SKIP
     """
 
     data: Any
@@ -73,14 +79,14 @@ class Dataset:
     pairs: Any = None
 
     def _qid(self) -> Any:
-        """The caller's, or the frame's column of query ids."""
+        """Returns the given query ids, or the frame's column of query ids."""
         named = (self.label, self.weight, self.start_scores, self.position)
         further = self.more_labels if are_columns(self.more_labels) else ()
         others = [*self.ignore, *further, *(one for one in named if isinstance(one, str))]
         return _columns.query_column(_columns.column_names(self.data), self.qid, None, others)
 
     def _parts(self) -> list[Any]:
-        """A delayed Part for each partition."""
+        """Returns a delayed Part for each partition."""
         data = self.data
         if not hasattr(data, "to_delayed"):
             raise DataError(f"data is a {type(data).__name__}; expected a Dask data frame or array")
@@ -117,34 +123,41 @@ def train(
     timeout: float = 600,
     **more: Any,
 ) -> Model:
-    """Trains a model on the workers of a Dask cluster, a Rankwood worker on each that gets a partition.
+    """Train a model on a Dask cluster, with a Rankwood worker on each Dask worker that has a partition.
 
     Parameters
     ----------
-    params
-        As :func:`rankwood.train` takes them; ``threads`` are a worker's, if they are not given.
-    train_set
-        A :class:`rankwood.dask.Dataset`. A worker holds its partitions, and their float32 values.
-    valid
-        Sets that are measured each round; the first one stops training.
-    client
-        The distributed.Client; the current one, if it is not given.
-    timeout
-        Seconds that a worker waits for the others, in each exchange.
-    more
-        What else :func:`rankwood.train` takes (``init``, ``callbacks``), on every worker; paths are the workers'.
+    params : dict or None
+        Parameters as in :func:`rankwood.train`. ``threads`` is by default the number of threads of a Dask worker.
+    train_set : rankwood.dask.Dataset
+        Training data. A worker holds its partitions and their values as float32.
+    valid : rankwood.dask.Dataset, dict or None, default None
+        Validation sets, measured after each round; the first one stops training.
+    client : distributed.Client or None, default None
+        Client of the cluster; the current one by default.
+    timeout : float, default 600
+        Seconds that a worker waits for the others in each exchange.
+    **more
+        Further arguments of :func:`rankwood.train`, such as ``init`` and ``callbacks``, used on every worker. Paths are
+        those of the workers.
 
     Returns
     -------
     Model
-        That of :func:`rankwood.train` on the whole data in memory, byte for byte.
+        Model identical to that of :func:`rankwood.train` with the whole data in memory.
 
     Raises
     ------
     WorkerError
-        A worker has gone, or cannot be reached; the message names it.
+        A worker, named in the message, ended or cannot be reached.
     DataError, ParameterError
-        As :func:`rankwood.train`, on the worker that the exception's notes name.
+        As in :func:`rankwood.train`; the exception's notes name the worker.
+
+    Examples
+    --------
+    >>> from dask.distributed import Client  # doctest: +SKIP
+    >>> with Client(n_workers=4):  # doctest: +SKIP
+    ...     model = rankwood.dask.train({"rounds": 100}, train_set)
     """
     client = client if client is not None else _distributed.get_client()
     named = {"valid": valid} if isinstance(valid, Dataset) else dict(valid or {})
@@ -177,7 +190,7 @@ def train(
 
 
 def _place(client: Any, parts: list[Any], workers: list[str]) -> list[list[Any]]:
-    """Runs of partitions on the workers, in order; one that gets none gets the first one, to be emptied."""
+    """Places consecutive partitions on the workers. A worker without any gets an empty copy of the first one."""
     out = []
     for worker, mine in zip(workers, np.array_split(np.arange(len(parts)), len(workers)), strict=True):
         some = [parts[i] for i in mine] or [_dask.delayed(Part.rows, pure=False)(parts[0], 0, 0)]
@@ -193,13 +206,13 @@ def _run_here(
     options: dict[str, Options],
     more: dict[str, Any],
 ) -> Model | None:
-    """A Rankwood worker, on its Dask worker."""
+    """Runs a Rankwood worker on its Dask worker."""
     params.setdefault("threads", _distributed.get_worker().state.nthreads)
     return run(meeting, params, lambda: {name: (some, options[name]) for name, some in parts.items()}, more)
 
 
 def _wait(client: Any, tasks: list[list[Any]], workers: list[str]) -> None:
-    """Until all tasks, by worker, are done, or one has failed. Raises what says most; a note names the worker."""
+    """Waits until all tasks are done or one failed. It raises the most informative error, with a note on the worker."""
     each = [(rank, task) for rank, some in enumerate(tasks) for task in some]
     until, looked = float("inf"), time.monotonic()
     while time.monotonic() < until and not all(task.done() for _, task in each):
@@ -218,7 +231,13 @@ def _wait(client: Any, tasks: list[list[Any]], workers: list[str]) -> None:
 
 
 class Ranker(_sklearn.Ranker):
-    """:class:`rankwood.Ranker` for Dask's data frames and arrays: its parameters and attributes."""
+    """:class:`rankwood.Ranker` for Dask data frames and arrays, with the same parameters and attributes.
+
+    Examples
+    --------
+    >>> ranker = rankwood.dask.Ranker(rounds=100)  # doctest: +SKIP
+    >>> ranker.fit(frame[features], frame["label"], qid=frame["query"])  # doctest: +SKIP
+    """
 
     def fit(  # type: ignore[override]
         self,
@@ -236,14 +255,41 @@ class Ranker(_sklearn.Ranker):
         client: Any = None,
         **more: Any,
     ) -> Ranker:
-        """Trains a model on the workers of a cluster.
+        """Train a model on the workers of a Dask cluster.
 
-        X: (n_docs, n_features), a Dask data frame or array; y, qid, sample_weight, start_scores, position: (n_docs,),
-        of the same partitions; y may be an array of several labels (n_docs, k). Without qid it is the column "qid" of
-        a frame. eval_set: pairs (X, y), with eval_qid or that column, and eval_sample_weight and eval_start_scores,
-        one of each pair; the first one stops training.
-        client and more: as :func:`rankwood.dask.train` takes them, and its errors: DataError, ParameterError,
-        WorkerError.
+        Parameters
+        ----------
+        X : Dask data frame or array, shape (n_docs, n_features)
+            Features.
+        y : Dask array or series
+            Labels, shape (n_docs,), or several labels (n_docs, k); with the partitions of ``X``, like the next
+            arguments.
+        qid : Dask array or series, or None, default None
+            Query of each document; by default, the column ``"qid"`` of a frame.
+        sample_weight, start_scores, position : Dask array or series, or None, default None
+            Values of each document, as in :meth:`rankwood.Ranker.fit`.
+        eval_set : list of (X, y), or None, default None
+            Validation sets; the first one stops training.
+        eval_qid, eval_sample_weight, eval_start_scores : list, or None, default None
+            One entry per validation set.
+        client : distributed.Client or None, default None
+            Client of the cluster; the current one by default.
+        **more
+            Further arguments of :func:`rankwood.dask.train`.
+
+        Returns
+        -------
+        Ranker
+            The fitted estimator.
+
+        Raises
+        ------
+        DataError, ParameterError, WorkerError
+            As in :func:`rankwood.dask.train`.
+
+        Examples
+        --------
+        >>> ranker.fit(frame[features], frame["label"], qid=frame["query"])  # doctest: +SKIP
         """
         sets = _sklearn._eval_sets(eval_set, eval_qid, None)
         weights = _sklearn._of_sets("eval_sample_weight", eval_sample_weight, len(sets))
@@ -261,7 +307,27 @@ class Ranker(_sklearn.Ranker):
         return self
 
     def predict(self, X: Any) -> Any:
-        """Scores (n_docs,), lazily where X is Dask's. Errors (DataError) come when they are computed."""
+        """Score documents; the result is lazy if ``X`` is.
+
+        Parameters
+        ----------
+        X : Dask data frame or array, or data in memory
+            Features of shape (n_docs, n_features).
+
+        Returns
+        -------
+        Dask series or array, or array of float64
+            Scores of shape (n_docs,).
+
+        Raises
+        ------
+        DataError
+            The features do not match those of :meth:`fit`; for lazy data, raised when the scores are computed.
+
+        Examples
+        --------
+        >>> ranker.predict(frame[features]).compute()  # doctest: +SKIP
+        """
         if not hasattr(X, "to_delayed"):
             return super().predict(X)
         score = partial(_scores, pickle.dumps(self))  # Dask names tasks by what they are made of
@@ -271,7 +337,7 @@ class Ranker(_sklearn.Ranker):
 
 
 def _scores(pickled: bytes, part: Any) -> Any:
-    """Of one partition."""
+    """Returns the scores of one partition."""
     ranker: Ranker = pickle.loads(pickled)
     scores = ranker.predict(part) if len(part) else np.empty(0)
     return type(part.iloc[:, 0])(scores, index=part.index) if hasattr(part, "iloc") else scores

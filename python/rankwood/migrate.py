@@ -1,6 +1,10 @@
-"""Parameters of LightGBM, XGBoost and CatBoost as ours.
+"""Conversion of parameters of LightGBM, XGBoost and CatBoost.
 
-    params, notes = rankwood.from_lightgbm({"num_leaves": 31, "learning_rate": 0.05, "lambda_l2": 1.0})
+Examples
+--------
+>>> params, notes = rankwood.from_lightgbm({"num_leaves": 31, "learning_rate": 0.05, "lambda_l2": 1.0})
+>>> params["leaves"], params["rate"]
+(31, 0.05)
 
 docs/make_migrating.py prints docs/reference/migrating.md from the same tables.
 """
@@ -33,7 +37,7 @@ _LISTED_TOO = {
 
 
 def _names() -> dict[str, frozenset[str]]:
-    """The names that other trainers' parameters have, as they list them themselves, by the library's table."""
+    """Returns the parameter names of each other trainer, from the library's table."""
     names = {program: set(words.split()) for program, words in _LISTED_TOO.items()}
     for alias in alias_rows():
         listed: list[set[str]] = []
@@ -72,25 +76,91 @@ _L2 = (
 
 
 def from_lightgbm(params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """LightGBM's parameters as ours: what :func:`rankwood.train` takes, and notes.
+    """Convert LightGBM's parameters.
 
-    params: by any of LightGBM's names for them, those of its scikit-learn interface included; None is not
-    given. The notes, a line each and beginning with the name, say what changes its unit or meaning, what
-    has no match, and why; which names LightGBM does not have; and last which defaults differ. Nothing is
-    raised for what cannot be taken: it is left out, and told; but ParameterError for a name that is no text.
+    Parameters
+    ----------
+    params : dict
+        Parameters by any name that LightGBM or its scikit-learn interface accepts. None means not given.
+
+    Returns
+    -------
+    params : dict
+        Parameters for :func:`rankwood.train`.
+    notes : list of str
+        One line per remark, each beginning with the parameter's name. They list changed units or meanings, parameters
+        without a counterpart, and names that LightGBM does not have. The last note lists defaults that differ.
+        Parameters that cannot be converted are omitted and noted.
+
+    Raises
+    ------
+    ParameterError
+        A name is not a string.
+
+    Examples
+    --------
+    >>> params, notes = rankwood.from_lightgbm({"num_leaves": 63, "lambdarank_truncation_level": 20})
+    >>> params
+    {'leaves': 63, 'truncation': 20}
     """
     return _Migration("LightGBM", params).run()
 
 
 def from_xgboost(params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """XGBoost's parameters as ours. params, and what is returned: see :func:`from_lightgbm`. ParameterError: a
-    name that is no text."""
+    """Convert XGBoost's parameters.
+
+    Parameters
+    ----------
+    params : dict
+        Parameters by any name that XGBoost accepts. None means not given.
+
+    Returns
+    -------
+    params : dict
+        Parameters for :func:`rankwood.train`.
+    notes : list of str
+        Remarks, as in :func:`from_lightgbm`.
+
+    Raises
+    ------
+    ParameterError
+        A name is not a string.
+
+    Examples
+    --------
+    >>> params, notes = rankwood.from_xgboost({"eta": 0.1, "max_depth": 6})
+    >>> params["rate"], params["depth"], params["grow"]
+    (0.1, 6, 'levels')
+    """
     return _Migration("XGBoost", params).run()
 
 
 def from_catboost(params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """CatBoost's parameters as ours. params, and what is returned: see :func:`from_lightgbm`. ParameterError: a
-    name that is no text."""
+    """Convert CatBoost's parameters.
+
+    Parameters
+    ----------
+    params : dict
+        Parameters by any name that CatBoost accepts. None means not given.
+
+    Returns
+    -------
+    params : dict
+        Parameters for :func:`rankwood.train`.
+    notes : list of str
+        Remarks, as in :func:`from_lightgbm`.
+
+    Raises
+    ------
+    ParameterError
+        A name is not a string.
+
+    Examples
+    --------
+    >>> params, notes = rankwood.from_catboost({"iterations": 500, "learning_rate": 0.1})
+    >>> params["rounds"], params["rate"]
+    (500, 0.1)
+    """
     return _Migration("CatBoost", params).run()
 
 
@@ -98,7 +168,7 @@ def from_catboost(params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]
 
 
 def _directions(value: Any) -> dict[Any, int]:
-    """1 or -1 by feature: given by position, or by name."""
+    """Returns 1 or -1 by feature; features are given by position or by name."""
     if isinstance(value, str):
         items = [item.strip() for item in value.strip(" ()[]").split(",") if item.strip()]
         by_name = [item.rpartition(":") for item in items]
@@ -109,8 +179,7 @@ def _directions(value: Any) -> dict[Any, int]:
 
 
 def _groups(value: Any) -> list[list[Any]]:
-    """Lists of features that may be used together: given by position, or by name. TypeError, ValueError: it is
-    none."""
+    """Returns groups of features that may be used together. TypeError, ValueError: malformed groups."""
     if isinstance(value, str):
         texts = re.findall(r"\[([^\[\]]+)\]", value)
         if not texts and value.strip(" []"):
@@ -137,7 +206,7 @@ def _is_number(value: Any, number: float) -> bool:
 
 
 def _is_nothing(value: Any) -> bool:
-    """Does it switch off what there is not?"""
+    """Tells whether a value disables a feature that Rankwood does not have."""
     if isinstance(value, str):
         return value.lower() in _NEUTRAL
     return not callable(value) and (value is False or _is_number(value, 0))
@@ -148,7 +217,7 @@ def _is_true(value: Any) -> bool:
 
 
 def _options(word: str) -> tuple[str, dict[str, str]]:
-    """CatBoost's "NDCG:top=10;type=Exp": the name, and its options."""
+    """Splits CatBoost's "NDCG:top=10;type=Exp" into the name and its options."""
     name, _, rest = word.partition(":")
     return name, dict(re.findall(r"([a-z_]+)=([^;]*)", rest))
 
@@ -241,7 +310,7 @@ class _Migration:
     # ---- values ----
 
     def set(self, name: str, ours: str, value: Any, note: str | None) -> None:
-        """Takes a value over, if it is one that ours can have."""
+        """Takes a value over if our parameter can have it."""
         key = ours.replace("-", "_")
         if callable(value) and ours == "objective":
             self.params[key] = value
@@ -271,7 +340,7 @@ class _Migration:
         self.tell(name, note)
 
     def _share(self, name: str, ours: str, value: Any, note: str | None) -> None:
-        """Shares of features multiply, as they do there."""
+        """Multiplies shares of features, as the other trainers do."""
         key = ours.replace("-", "_")
         if _is_number(value, 1):
             self.params.setdefault(key, 1.0)
@@ -303,7 +372,7 @@ class _Migration:
             self.tell(name, "its option decay is left out: it stands for the discount of NDCG alone")
 
     def _delta_of(self, objective: Any) -> None:
-        """The weight of pairs that is a part of an objective's name there, such as rank:map's."""
+        """Sets the pair weight that an objective's name contains there, such as rank:map's."""
         if not isinstance(objective, str) or self.params.get("objective") != "lambdarank":
             return
         for row in alias_rows(objective, "delta"):
@@ -415,7 +484,7 @@ class _Migration:
     # ---- what several names say together ----
 
     def _sampling(self) -> None:
-        """LightGBM's bagging needs a frequency, else it does nothing."""
+        """Handles LightGBM's bagging, which needs a frequency to have an effect."""
         frequency = self.given.get("bagging_freq", self.given.get("subsample_freq", 0))
         whole = _is_true(self.given.get("bagging_by_query", False)) or (
             str(self.given.get("sampling_unit", "")).lower() == "group"
@@ -488,7 +557,7 @@ class _Migration:
         return names
 
     def _growth(self) -> None:
-        """XGBoost and CatBoost grow whole levels unless told otherwise."""
+        """Sets growth by whole levels, the default of XGBoost and CatBoost."""
         if self.program == "LightGBM" or "grow" in self.params:
             return
         self.params["grow"] = "levels"
@@ -499,14 +568,14 @@ class _Migration:
             self.tell("grow_policy", why)
 
     def _newton(self) -> None:
-        """A least sum of hessians means something where splits are chosen by hessians, as they are there."""
+        """Sets split='newton' for a minimum sum of hessians, which has no effect otherwise."""
         least = self.params.get("min_hessian", 0)
         if not _is_number(least, 0) and "split" not in self.params:
             self.params["split"] = "newton"
             self.tell("min_hessian", f"it needs split='newton', as {self.program} chooses splits")
 
     def _agree(self) -> None:
-        """Leaves out what has no effect beside the rest."""
+        """Removes parameters that have no effect with the others."""
         while True:
             fixed = {name: value for name, value in self.params.items() if not callable(value)}
             if isinstance(fixed.get("metric"), list):
@@ -537,5 +606,5 @@ class _Migration:
 
 
 def _is_pointer(note: str | None) -> bool:
-    """Does it say where something is, instead of why it is not?"""
+    """Tells whether a note names the place of something, instead of the reason for its absence."""
     return note in IN_PYTHON.values() or (note or "").startswith("train(")

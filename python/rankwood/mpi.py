@@ -1,4 +1,4 @@
-"""Workers that are the processes of MPI (mpirun, srun), by mpi4py or Rankwood's own module."""
+"""Workers in MPI processes (mpirun, srun), with mpi4py."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PART = 1 << 27  # bytes or numbers of a message: counts are C's int, and a gath
 
 
 class _Mpi(Carrier):
-    """A communicator of mpi4py. One that waits gives its processor away, and can be interrupted."""
+    """Carrier for a communicator of mpi4py. A waiting worker yields its processor and can be interrupted."""
 
     name = "mpi4py"
     ends_process = True  # others wait inside of MPI, which cannot be told
@@ -71,29 +71,34 @@ def _parts(array: Any) -> Iterator[Any]:
 
 
 def workers(comm: Any = None) -> AbstractContextManager[Workers]:
-    """Makes this process one of MPI's, within a ``with`` block; see :func:`rankwood.workers`.
+    """Make this MPI process one of several workers, within a ``with`` block; see :func:`rankwood.workers`.
 
-    ``mpirun -n 4 python train.py``, where train.py is::
-
-        with rankwood.mpi.workers() as here:
-            model = rankwood.train(params, rankwood.Dataset("train.txt"))
-            if here.rank == 0:
-                model.save("model.txt")
-
-    An exception on one worker ends all processes: it is printed, and then MPI_Abort is called.
+    Start the script with ``mpirun -n 4 python train.py``. An exception in one worker is printed, and MPI_Abort then
+    ends all processes.
 
     Parameters
     ----------
-    comm
-        A communicator of mpi4py; None: MPI_COMM_WORLD, by mpi4py. ``rankwood.workers("mpi")`` does the same by
-        Rankwood's own module, without mpi4py.
+    comm : mpi4py.MPI.Intracomm or None, default None
+        Communicator; MPI_COMM_WORLD by default. ``rankwood.workers("mpi")`` needs no mpi4py.
+
+    Returns
+    -------
+    context manager of Workers
+        Yields ``rank`` and ``n_ranks``.
 
     Raises
     ------
     ImportError
-        There is no mpi4py (the extra ``mpi``).
+        mpi4py is missing (extra ``mpi``).
     WorkerError
-        Another worker failed, or cannot be reached.
+        Another worker failed or cannot be reached.
+
+    Examples
+    --------
+    >>> with rankwood.mpi.workers() as here:  # doctest: +SKIP
+    ...     model = rankwood.train({"rounds": 100}, rankwood.Dataset("train.txt"))
+    ...     if here.rank == 0:
+    ...         model.save("model.txt")
     """
     mpi = package("mpi4py.MPI", "mpi")
     if comm is not None and not isinstance(comm, mpi.Intracomm):

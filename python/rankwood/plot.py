@@ -1,7 +1,6 @@
-"""Pictures of models and rankings. matplotlib is imported when one is drawn.
+"""Plots of models and rankings. They need matplotlib (extra ``plot``), which is imported on first use.
 
-Each function takes ``ax``, the axes to draw on (None makes a figure of its own, whose labels have room),
-and returns the axes.
+Each function draws on the axes ``ax`` and returns them. Without ``ax`` it creates a figure.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from rankwood._model import Model
 
 
 def _axes(ax: Any, size: tuple[float, float] | None = None) -> Any:
-    """size: of a figure of its own, in inches."""
+    """Returns the given axes, or those of a new figure of this size in inches."""
     if ax is not None:
         return ax
     from matplotlib import pyplot
@@ -31,12 +30,12 @@ def _axes(ax: Any, size: tuple[float, float] | None = None) -> Any:
 
 
 def _plain(name: Any) -> str:
-    """A name shown as it is: a dollar sign begins no formula."""
+    """Escapes dollar signs, which begin formulas in matplotlib."""
     return str(name).replace("$", r"\$")
 
 
 def _first(values: Mapping[str, Any], name: str | None, what: str) -> str:
-    """The one that is asked for, or the first."""
+    """Returns the requested name, or the first one."""
     if name is None:
         return next(iter(values))
     if name not in values:
@@ -47,10 +46,33 @@ def _first(values: Mapping[str, Any], name: str | None, what: str) -> str:
 def learning_curves(
     model: Model | Mapping[str, Mapping[str, Sequence[float]]], metric: str | None = None, *, ax: Any = None
 ) -> Any:
-    """A metric of each set after each round, and the round that was kept.
+    """Plot a metric of each set after each round, and the best round.
 
-    model: one that was just trained, or its ``evals_result``. metric: the first one if not given.
-    DataError: nothing was measured.
+    Parameters
+    ----------
+    model : Model or dict
+        Freshly trained model, or its ``evals_result``.
+    metric : str or None, default None
+        Metric to plot; the first one by default.
+    ax : matplotlib axes or None, default None
+        Axes to draw on.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    Raises
+    ------
+    DataError
+        The model has no metric values.
+    ParameterError
+        The metric was not measured.
+
+    Examples
+    --------
+    >>> trained = rankwood.train({"rounds": 20, "leaves": 8}, data, valid=valid)
+    >>> rankwood.plot.learning_curves(trained).figure.savefig("curves.png")
     """
     evals = model if isinstance(model, Mapping) else need(model, Model, "model").evals_result
     if not any(evals.values()):
@@ -72,9 +94,34 @@ def learning_curves(
 
 
 def position_bias(model: Model, *, ax: Any = None) -> Any:
-    """What training with ``debias`` found of positions: the propensity of each, and, of "ipw", its t-.
+    """Plot the position bias that training with ``debias`` estimated.
 
-    model: one that was just trained so. DataError: it was not.
+    It shows the propensity of each position, and t- of ``debias="ipw"``.
+
+    Parameters
+    ----------
+    model : Model
+        Model freshly trained with ``debias``.
+    ax : matplotlib axes or None, default None
+        Axes to draw on.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    Raises
+    ------
+    DataError
+        The model has no position bias.
+
+    Examples
+    --------
+    >>> position = np.concatenate([np.arange(n) for n in np.bincount(qid)])
+    >>> clicks = rankwood.Dataset(X, y > 1, qid=qid, position=position)
+    >>> trained = rankwood.train({"rounds": 5, "debias": "ipw"}, clicks)
+    >>> rankwood.plot.position_bias(trained).get_xlabel()
+    'position'
     """
     found = need(model, Model, "model").position_bias
     if found is None:
@@ -90,7 +137,7 @@ def position_bias(model: Model, *, ax: Any = None) -> Any:
 
 
 def _bars(ax: Any, names: Sequence[Any], values: Sequence[float], label: str) -> Any:
-    """The first one on top."""
+    """Draws horizontal bars, with the first one on top."""
     ax = _axes(ax)
     at = np.arange(len(names))
     ax.barh(at, values)
@@ -105,8 +152,34 @@ def _top(n: int) -> int:
 
 
 def importance(model: Model, kind: str = "gain", *, top: int = 20, ax: Any = None) -> Any:
-    """The features of ``model`` that do most, at most ``top``: by kind "gain", the sum of their splits'
-    gains, or "splits", their number. ParameterError: another kind, or a top below 1."""
+    """Plot the most important features.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    kind : {"gain", "splits"}, default "gain"
+        Sum of the gains of a feature's splits, or their number.
+    top : int, default 20
+        Maximum number of features, 1 or more.
+    ax : matplotlib axes or None, default None
+        Axes to draw on.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    Raises
+    ------
+    ParameterError
+        The kind is unknown, or ``top`` is below 1.
+
+    Examples
+    --------
+    >>> rankwood.plot.importance(model, top=10).get_xlabel()
+    'sum of gains'
+    """
     rows = list(need(model, Model, "model").importance(kind).items())[: _top(top)]
     label = "sum of gains" if kind == "gain" else "splits"
     return _bars(ax, [name for name, _ in rows], [value for _, value in rows], label)
@@ -122,12 +195,42 @@ def per_query(
     ax: Any = None,
     **how: Any,
 ) -> Any:
-    """A metric by query: how many queries have which value, or one ranking against another.
+    """Plot a metric by query, as a histogram or against another ranking.
 
-    data: documents with labels and queries. scores, against: (n_docs,), or a model. Without ``against`` a
-    histogram of ``bins`` bins with the mean; with it a point for each query that counts, above the
-    diagonal where ``scores`` rank better (of a metric that is better higher). how: as
-    :func:`rankwood.evaluate` takes it, and what it raises: DataError, ParameterError.
+    Parameters
+    ----------
+    data : Dataset
+        Documents with labels and queries.
+    scores : array of shape (n_docs,) or Model
+        The ranking.
+    metric : str, default "ndcg@10"
+        One metric, as in :func:`rankwood.evaluate`.
+    against : array of shape (n_docs,), Model or None, default None
+        Second ranking. The plot then has a point per query that counts. For metrics where higher is better, ``scores``
+        rank better above the diagonal.
+    bins : int, default 20
+        Number of bins of the histogram, which is drawn without ``against``.
+    ax : matplotlib axes or None, default None
+        Axes to draw on.
+    **how
+        Conventions, as in :func:`rankwood.evaluate`.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    Raises
+    ------
+    DataError
+        The number of scores differs from the number of documents, or the data has no labels.
+    ParameterError
+        The metric is unknown.
+
+    Examples
+    --------
+    >>> rankwood.plot.per_query(valid, model, against=X_valid[:, 0]).get_legend() is not None
+    True
     """
     if not isinstance(metric, str):
         raise ParameterError(f"metric is {metric!r}; expected one")
@@ -155,7 +258,7 @@ def per_query(
 
 
 class _Drawing:
-    """What a tree's picture has, before there are axes. Leaves stand at 0, 1, 2, ... from left to right."""
+    """Elements of a tree's plot, collected before there are axes. Leaves have x = 0, 1, 2, ... from left to right."""
 
     def __init__(self) -> None:
         self.lines: list[tuple[tuple[float, int], tuple[float, int], str]] = []
@@ -164,7 +267,7 @@ class _Drawing:
         self.n_levels = 0
 
     def end(self, words: str, level: int) -> tuple[float, int]:
-        """A leaf, or what stands for a subtree; where it stands."""
+        """Adds a leaf, or a placeholder for a subtree, and returns its coordinates."""
         at = (float(self.n_places), -level)
         self.n_places += 1
         self.n_levels = max(self.n_levels, level + 1)
@@ -174,7 +277,7 @@ class _Drawing:
     def split(
         self, words: str, left: tuple[float, int], right: tuple[float, int], missing_left: bool
     ) -> tuple[float, int]:
-        """A node above the middle of its children; where it stands."""
+        """Adds a node above the middle of its children, and returns its coordinates."""
         at = ((left[0] + right[0]) / 2, left[1] + 1)
         self.lines += [
             (at, left, "-" if missing_left else "--"),
@@ -184,7 +287,10 @@ class _Drawing:
         return at
 
     def size(self) -> tuple[float, float]:
-        """Inches in which no label meets another: on one level, ends are 1 apart or more, nodes 2."""
+        """Returns a size in inches at which labels do not overlap.
+
+        On one level, ends have a distance of at least 1, nodes of 2.
+        """
         widths = {"white": 0.0, "whitesmoke": 0.0}
         for _, words, color in self.labels:
             most = max(len(line) for line in words.split("\n"))
@@ -195,10 +301,32 @@ class _Drawing:
 
 
 def tree(model: Model, index: int = 0, *, depth: int | None = 4, ax: Any = None) -> Any:
-    """One tree of ``model``: splits, where missing values go, and the leaves' values.
+    """Plot one tree: splits, direction of missing values, and leaf values.
 
-    index: from 0. depth: no deeper than so many splits ("..." below); None draws all of it. A figure of
-    its own is as large as the tree needs. ParameterError: no such tree.
+    Parameters
+    ----------
+    model : Model
+        The model.
+    index : int, default 0
+        Number of the tree, from 0.
+    depth : int or None, default 4
+        Maximum number of levels of splits; deeper subtrees are drawn as ``...``. None draws the whole tree.
+    ax : matplotlib axes or None, default None
+        Axes to draw on. A new figure is as large as the tree requires.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    Raises
+    ------
+    ParameterError
+        The model has no tree with this number.
+
+    Examples
+    --------
+    >>> rankwood.plot.tree(model, 0, depth=3).figure.savefig("tree.png")
     """
     index = whole(index, "index", 0, need(model, Model, "model").n_trees - 1)
     depth = None if depth is None else whole(depth, "depth", 0, sys.maxsize)
@@ -236,12 +364,40 @@ def tree(model: Model, index: int = 0, *, depth: int | None = 4, ax: Any = None)
 def partial_dependence(
     model: Model, data: Dataset, feature: int | str, *, points: int = 30, ax: Any = None
 ) -> Any:
-    """The mean score, by ``model``, of the documents of ``data`` if all of them had one value of a feature.
+    """Plot the mean score of the documents as a function of one feature's value.
 
-    feature: an id, or a name, of one that the model asks for. points: at so many quantiles of the values
-    that it has in the data, 2 or more. ParameterError: otherwise. The scores of documents that all are
-    given the same value rank only by their other features, so the curve says what the value adds, not how
-    it ranks.
+    For each point, all documents get the same value of the feature. The curve shows its effect on scores, not on ranks.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    data : Dataset
+        Documents; labels are not needed.
+    feature : int or str
+        Id or name of a feature that the model uses.
+    points : int, default 30
+        Number of quantiles of the feature's values at which the score is computed, 2 or more.
+    ax : matplotlib axes or None, default None
+        Axes to draw on.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    Raises
+    ------
+    ParameterError
+        The model does not use the feature, or ``points`` is below 2.
+    DataError
+        The feature has no values in the data.
+
+    Examples
+    --------
+    >>> feature = next(iter(model.importance()))
+    >>> rankwood.plot.partial_dependence(model, valid, feature).get_ylabel()
+    'mean score'
     """
     need(model, Model, "model")
     need(data, Dataset, "data")
@@ -255,7 +411,7 @@ def partial_dependence(
 
 
 def _feature(model: Model, feature: int | str) -> int:
-    """The id of a feature that the model asks for."""
+    """Returns the id of a feature that the model uses."""
     used = {use.feature for use in model._uses()}
     found = [one for one in used if feature in (one, model._name(one))]
     if not found:
@@ -286,11 +442,38 @@ def _dependence(model: Model, data: Dataset, feature: int, points: int) -> tuple
 def shap_summary(
     explanation: Explanation, *, top: int = 20, most: int = 2000, seed: int = 1, ax: Any = None
 ) -> Any:
-    """SHAP values of the features that move scores most: a point for each document, coloured by the
-    feature's value among its values (low blue, high red; black: missing).
+    """Plot the SHAP values of the features with the largest effects.
 
-    explanation: of :meth:`rankwood.Model.explain`. top: no more features than these, 1 or more, else
-    ParameterError. most: no more documents than these, drawn by ``seed``.
+    Each point is a document, coloured by the feature's value: blue is low, red is high, black is missing.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        Result of :meth:`rankwood.Model.explain`.
+    top : int, default 20
+        Maximum number of features, 1 or more.
+    most : int, default 2000
+        Maximum number of documents; more are sampled.
+    seed : int, default 1
+        Seed of the sample.
+    ax : matplotlib axes or None, default None
+        Axes to draw on.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    Raises
+    ------
+    ParameterError
+        ``top`` or ``most`` is below 1.
+
+    Examples
+    --------
+    >>> ax = rankwood.plot.shap_summary(model.explain(valid), top=5)
+    >>> len(ax.get_yticks())
+    5
     """
     from matplotlib import colormaps
 
@@ -326,7 +509,7 @@ _MISSING = (0.0, 0.0, 0.0, 1.0)  # as no value looks: the middle of the colours 
 
 
 def _colors(values: npt.NDArray[np.float32]) -> Any:
-    """(n, 4): by the value's rank from 0 to 1, so that a single large one does not hide the others."""
+    """Returns colours (n, 4) by the value's rank from 0 to 1, so that a single large value does not hide the others."""
     from matplotlib import colormaps
 
     known = ~np.isnan(values)

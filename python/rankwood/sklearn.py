@@ -1,4 +1,4 @@
-"""scikit-learn's estimator."""
+"""A scikit-learn estimator and a scorer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rankwood._core import DataError, ParameterError, ParameterTypeError, ffi, l
 from rankwood._dataset import Dataset
 from rankwood._evaluate import evaluate
 from rankwood._model import Model
-from rankwood._params import as_text
+from rankwood._params import as_text, with_parameters
 from rankwood._train import Path, train
 from rankwood._training import Callback
 
@@ -28,7 +28,7 @@ LOWER_IS_BETTER = ("rmse", "logloss")
 
 
 def _ours(name: str) -> str | None:
-    """What another trainer's parameter is called here."""
+    """Returns our name of another trainer's parameter."""
     row = lib.rw_alias_next(ffi.NULL, ffi.NULL, name.encode())
     if row != ffi.NULL:
         ours = row.ours
@@ -38,22 +38,45 @@ def _ours(name: str) -> str | None:
 
 
 class Ranker(BaseEstimator):
-    """Gradient-boosted trees that rank, as a scikit-learn estimator.
+    """LambdaMART ranker with the interface of a scikit-learn estimator.
 
-    Parameters are those of ``rankwood train --help``, with ``_`` for ``-``; "auto" is a number that
-    training chooses. ``missing`` is a value that means missing, beside NaN and null, wherever the
-    estimator is given features. ``strict``: a parameter without effect is an error, and not a
-    :class:`rankwood.NoEffectWarning`; clones, as searches make them, do not report one. Nothing is checked before
-    :meth:`fit`.
+    It works in pipelines, searches and cross-validation; query ids are passed by metadata routing (see :func:`scorer`).
+    Parameters are checked in :meth:`fit`. Clones, such as those of searches, do not report parameters without effect.
+
+    Parameters
+    ----------
+    (one entry per parameter, from the library's table)
+    categorical : list of str or int, or str, default ""
+        Features with categories, by name or column number (from 0), as ``categorical_features`` of :class:`Dataset`.
+    missing : float, default NaN
+        Value that means missing, in addition to NaN and null, in :meth:`fit` and :meth:`predict`.
+    strict : bool, default False
+        Raise a :class:`ParameterError` for a parameter without effect instead of a :class:`NoEffectWarning`.
 
     Attributes
     ----------
     model_ : Model
+        The trained model.
     n_features_in_ : int
-    feature_names_in_ : array of str (n_features_in_,), if X had names
-    best_iteration_ : int, from 1; the number of trees without ``eval_set``
-    evals_result_ : dict, by set ("valid_0", ...), then metric: the value after each round
-    feature_importances_ : (n_features_in_,), gains, which add up to 1
+        Number of features.
+    feature_names_in_ : array of str, shape (n_features_in_,)
+        Names of the features, if ``X`` had names.
+    best_iteration_ : int
+        Best round, from 1; the number of trees without ``eval_set``.
+    evals_result_ : dict
+        Metric values after each round, by set (``"valid_0"``, ...) and metric.
+    feature_importances_ : array of float64, shape (n_features_in_,)
+        Sums of gains, normalised to 1.
+
+    Examples
+    --------
+    >>> ranker = rankwood.Ranker(rounds=20, leaves=8)
+    >>> ranker.fit(X, y, qid=qid)
+    Ranker(leaves=8, rounds=20)
+    >>> ranker.predict(X_valid).shape == y_valid.shape
+    True
+    >>> ranker.score(X_valid, y_valid, qid=qid_valid) < 1
+    True
     """
 
     model_: Model
@@ -195,11 +218,11 @@ class Ranker(BaseEstimator):
         return clone
 
     def _strict(self) -> bool | None:
-        """As :func:`rankwood.train` takes it."""
+        """Returns the argument `strict` for :func:`rankwood.train`."""
         return True if self.strict else None if getattr(self, "_is_clone", False) else False
 
     def _given(self) -> dict[str, Any]:
-        """The parameters that are not at their defaults: having no effect is reported of those alone."""
+        """Returns the parameters that differ from their defaults; only these can be reported as having no effect."""
         defaults = type(self)().get_params()
         return {
             name: value
@@ -229,20 +252,56 @@ class Ranker(BaseEstimator):
         checkpoint_every: int | str | None = None,
         resume: Path | None = None,
     ) -> Ranker:
-        """Trains a model.
+        """Train a model.
 
-        X: (n_docs, n_features); y: labels (n_docs,), or several (n_docs, k) for the parameter ``label_weights``,
-        of which metrics see the first; qid: the query of each document, or group: the
-        size of each query; without either the column "qid" of a frame X, which is then no feature.
-        single_query: True states that all documents are one query. sample_weight, start_scores:
-        (n_docs,), as :class:`rankwood.Dataset` takes them. eval_set: pairs (X, y), with eval_qid or
-        eval_group or a column "qid", and eval_sample_weight and eval_start_scores, None or one of each pair,
-        which may be None; the first one that is not the training set stops training.
-        callbacks, checkpoint, checkpoint_every, resume: as :func:`rankwood.train` takes them. position: where
-        each document was shown (n_docs,), for the parameter ``debias``.
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame or Arrow table, shape (n_docs, n_features)
+            Features.
+        y : array, shape (n_docs,) or (n_docs, k)
+            Labels, 0 or more. Several labels are for the parameter ``label_weights``; metrics use the first one.
+        qid : array, shape (n_docs,), or None, default None
+            Query of each document. By default, the column ``"qid"`` of a data frame, which is then not a feature.
+        group : array of int or None, default None
+            Number of documents of each query, in order; an alternative to ``qid``.
+        single_query : bool, default False
+            True declares that all documents belong to one query.
+        sample_weight : array, shape (n_docs,), or None, default None
+            Weight of each document, as in :class:`rankwood.Dataset`.
+        start_scores : array, shape (n_docs,), or None, default None
+            Scores at which training starts, as in :class:`rankwood.Dataset`.
+        position : array of int, shape (n_docs,), or None, default None
+            Displayed position of each document, for the parameter ``debias``.
+        eval_set : list of (X, y), or None, default None
+            Validation sets. The first one that is not the training set stops training.
+        eval_qid, eval_group : list of arrays, or None, default None
+            Queries of each validation set, unless its ``X`` has a column ``"qid"``.
+        eval_sample_weight, eval_start_scores : list of arrays or None, or None, default None
+            Weights and start scores of each validation set; an entry may be None.
+        callbacks : list of callable, or None, default None
+            Functions that are called after each round, as in :func:`rankwood.train`.
+        checkpoint, checkpoint_every, resume : optional
+            As in :func:`rankwood.train`.
 
-        Raises DataError for shapes, types, labels or queries that do not fit, and for more than 500 documents
-        without queries (fewer are one query, with a warning); ParameterError.
+        Returns
+        -------
+        Ranker
+            The fitted estimator.
+
+        Raises
+        ------
+        DataError
+            Shapes, types, labels or queries are invalid, or more than 500 documents have no queries. With fewer
+            documents, a warning says that they are treated as one query.
+        ParameterError
+            A parameter is invalid.
+
+        Examples
+        --------
+        >>> ranker = rankwood.Ranker(rounds=50, leaves=8, early_stop=5)
+        >>> ranker = ranker.fit(X, y, qid=qid, eval_set=[(X_valid, y_valid)], eval_qid=[qid_valid])
+        >>> ranker.best_iteration_ <= 50
+        True
         """
         if y is None:
             raise DataError("requires y to be passed, but the target y is None")
@@ -284,9 +343,30 @@ class Ranker(BaseEstimator):
         return self
 
     def predict(self, X: Any) -> Floats:
-        """Scores (n_docs,) of the documents of X, the higher the better.
+        """Score documents; a higher score is a better rank.
 
-        Raises DataError for features that do not fit, scikit-learn's NotFittedError before :meth:`fit`.
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, Arrow table or Dataset
+            Features of shape (n_docs, n_features).
+
+        Returns
+        -------
+        array of float64, shape (n_docs,)
+            Scores in the order of ``X``.
+
+        Raises
+        ------
+        DataError
+            The features do not match those of :meth:`fit`.
+        NotFittedError
+            The estimator is not fitted (scikit-learn's exception).
+
+        Examples
+        --------
+        >>> ranker = rankwood.Ranker(rounds=5).fit(X, y, qid=qid)
+        >>> ranker.predict(X[:3]).shape
+        (3,)
         """
         check_is_fitted(self, "model_")
         n_features = _n_columns(X)
@@ -308,12 +388,38 @@ class Ranker(BaseEstimator):
         sample_weight: Any = None,
         metric: str = "ndcg@10",
     ) -> float:
-        """The metric of the scores of X.
+        """Measure the ranking of documents by the estimator.
 
-        y: labels (n_docs,). qid, group, single_query: the queries, as :meth:`fit` takes them.
-        sample_weight: (n_docs,). metric: one, as :func:`rankwood.evaluate` takes it.
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame or Arrow table
+            Features of shape (n_docs, n_features).
+        y : array, shape (n_docs,)
+            Labels.
+        qid, group, single_query : optional
+            The queries, as in :meth:`fit`.
+        sample_weight : array, shape (n_docs,), or None, default None
+            Weight of each document.
+        metric : str, default "ndcg@10"
+            One metric, as in :func:`rankwood.evaluate`.
 
-        Raises DataError, ParameterError, as :meth:`fit`.
+        Returns
+        -------
+        float
+            Mean of the metric over the queries that count.
+
+        Raises
+        ------
+        DataError
+            Shapes, types, labels or queries are invalid.
+        ParameterError
+            The metric is unknown.
+
+        Examples
+        --------
+        >>> ranker = rankwood.Ranker(rounds=5).fit(X, y, qid=qid)
+        >>> 0 < ranker.score(X_valid, y_valid, qid=qid_valid, metric="map") < 1
+        True
         """
         if y is None:
             raise DataError("requires y to be passed, but the target y is None")
@@ -325,7 +431,7 @@ class Ranker(BaseEstimator):
 
     @property
     def feature_importances_(self) -> Floats:
-        """Sums of gains (n_features_in_,), which add up to 1."""
+        """Sums of gains, shape (n_features_in_,), normalised to 1."""
         if not hasattr(self, "model_"):
             raise NotFittedError("this Ranker is not fitted yet: call fit first")
         out = np.zeros(self.n_features_in_, np.float64)
@@ -336,7 +442,7 @@ class Ranker(BaseEstimator):
 
 
 def _eval_sets(sets: Any, qids: Any, groups: Any) -> list[tuple[Any, Any, Any, Any]]:
-    """X, y, qid and group of each; None for what is not given."""
+    """Returns X, y, qid and group of each set; a missing argument is None."""
     if sets is None:
         return []
     sets = list(sets) if isinstance(sets, Iterable) else [sets]
@@ -356,7 +462,7 @@ def _eval_sets(sets: Any, qids: Any, groups: Any) -> list[tuple[Any, Any, Any, A
 
 
 def _of_sets(name: str, given: Any, n: int) -> list[Any]:
-    """One of each pair of eval_set; None for what is not given."""
+    """Returns one value per pair of eval_set; None for missing ones."""
     if given is None:
         return [None] * n
     if not hasattr(given, "__len__") or len(given) != n:
@@ -367,7 +473,7 @@ def _of_sets(name: str, given: Any, n: int) -> list[Any]:
 def _group_of(
     method: str, X: Any, qid: Any, group: Any, single_query: bool, features: Sequence[str] | None = None
 ) -> Any:
-    """group, or the size of the single query. features: of a fitted model."""
+    """Returns group, or the size of the single query. features: names of a fitted model's features."""
     has_column = _columns.QID in _columns.column_names(X) and _columns.QID not in (features or ())
     if qid is not None or group is not None or has_column:
         if not single_query:
@@ -392,7 +498,7 @@ def _group_of(
 
 
 def _qid_of(X: Any, qid: Any, group: Any, features: Sequence[str] | None = None) -> Any:
-    """qid, or the values of the column of query ids."""
+    """Returns qid, or the values of the column of query ids."""
     names = _columns.column_names(X)
     if _columns.QID in (features or ()) or _columns.query_column(names, qid, group, ()) is qid:
         return qid
@@ -400,7 +506,7 @@ def _qid_of(X: Any, qid: Any, group: Any, features: Sequence[str] | None = None)
 
 
 def _measured(scores: Any, y: Any, qid: Any, group: Any, sample_weight: Any, metric: str) -> float:
-    """A metric of scores; features are not needed for it."""
+    """Returns a metric of scores; it needs no features."""
     nothing = np.zeros((len(scores), 1), np.float32)
     data = Dataset(nothing, y, qid=qid, group=group, weight=sample_weight, sort=group is None)
     values = list(evaluate(data, scores, metric).values())
@@ -410,14 +516,14 @@ def _measured(scores: Any, y: Any, qid: Any, group: Any, sample_weight: Any, met
 
 
 def _rows(X: Any) -> int:
-    """Documents of any kind of table."""
+    """Returns the number of documents of any kind of table."""
     if hasattr(X, "shape"):
         return int(X.shape[0]) if len(X.shape) else 0
     return _tables.of_any(X).n_rows
 
 
 def _n_columns(X: Any) -> int | None:
-    """Features of an array; None: it has not two dimensions."""
+    """Returns the number of features of an array; None if it does not have two dimensions."""
     shape: tuple[int, ...] = getattr(X, "shape", ())
     return int(shape[1]) if len(shape) == 2 else None
 
@@ -427,18 +533,38 @@ def _has_names(X: Any) -> bool:
 
 
 def scorer(metric: str = "ndcg@10") -> Callable[..., float]:
-    """A scorer for cross_val_score and GridSearchCV, with qid by metadata routing::
+    """Make a scorer for ``cross_val_score`` and ``GridSearchCV`` that measures rankings by query.
 
-        sklearn.set_config(enable_metadata_routing=True)
-        ranker = rankwood.Ranker().set_fit_request(qid=True)
-        search = GridSearchCV(ranker, {"leaves": [7, 31]}, scoring=rankwood.scorer(), cv=GroupKFold(3))
-        search.fit(X, y, qid=qid, groups=qid)  # qid for ranker and scorer, groups for the folds
+    Query ids are passed by scikit-learn's metadata routing. The scorer calls ``predict`` of the estimator, so it also
+    works with pipelines, nested searches and rankers of other libraries. Without a qid it uses the column ``"qid"`` of
+    a data frame ``X``. It raises DataError if there are no query ids, and ParameterError for an unknown metric.
 
-    It calls the estimator's ``predict`` and measures the scores by query, so that it serves pipelines, searches in
-    searches and the rankers of other libraries, too. A column "qid" of a frame X is the qid if none comes.
+    Parameters
+    ----------
+    metric : str, default "ndcg@10"
+        One metric, as in :func:`rankwood.evaluate`. ``rmse`` and ``logloss`` are negated, because scikit-learn
+        maximises scores.
 
-    metric: as :func:`rankwood.evaluate` takes it; rmse and logloss are negated, for scikit-learn prefers larger
-    scores. When it scores it raises ParameterError for a metric that there is not, and DataError without a qid.
+    Returns
+    -------
+    callable
+        The scorer.
+
+    Raises
+    ------
+    ParameterError
+        The metric is unknown; raised by the scorer, not by this function.
+
+    Examples
+    --------
+    >>> import sklearn
+    >>> from sklearn.model_selection import GridSearchCV, GroupKFold
+    >>> with sklearn.config_context(enable_metadata_routing=True):
+    ...     ranker = rankwood.Ranker(rounds=5).set_fit_request(qid=True)
+    ...     search = GridSearchCV(ranker, {"leaves": [4, 8]}, scoring=rankwood.scorer(), cv=GroupKFold(3))
+    ...     _ = search.fit(X, y, qid=qid, groups=qid)  # qid for ranker and scorer, groups for the folds
+    >>> search.best_params_["leaves"] in (4, 8)
+    True
     """
     return _Scorer(metric)
 
@@ -446,10 +572,13 @@ def scorer(metric: str = "ndcg@10") -> Callable[..., float]:
 Ranker.__signature__ = inspect.signature(Ranker.__init__).replace(
     parameters=list(inspect.signature(Ranker.__init__).parameters.values())[1:]
 )
+Ranker.__doc__ = with_parameters(
+    Ranker.__doc__, set(Ranker.__signature__.parameters) - {"categorical", "missing", "strict"}
+)
 
 
 class _Scorer(BaseEstimator):
-    """Scores an estimator by a metric of rankings, and asks for the qid of each document."""
+    """Scores an estimator by a ranking metric, and requests the qid of each document."""
 
     __metadata_request__score = {"qid": True}  # noqa: RUF012 (scikit-learn's own convention)
 
@@ -457,7 +586,7 @@ class _Scorer(BaseEstimator):
         self.metric = metric
 
     def score(self, X: Any, y: Any, *, qid: Any = None) -> None:
-        """Not called: scikit-learn takes what may be asked for from it."""
+        """Declares the metadata that scikit-learn may pass. It is never called."""
 
     def __call__(self, estimator: Any, X: Any, y: Any, *, qid: Any = None) -> float:
         if qid is None:

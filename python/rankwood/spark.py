@@ -1,7 +1,6 @@
-"""Training where a Spark cluster has the data: a worker in each task of a barrier stage; the bytes go by
-torch.distributed.
+"""Training on a Spark cluster, with a worker in each task of a barrier stage.
 
-Spark places the data, starts the workers, and tells them of each other; nothing of training goes through it.
+Spark holds the data and starts the workers. They exchange training data by torch.distributed.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from rankwood._workers import describe
 
 @dataclass(frozen=True)
 class _Job:
-    """What every task is given."""
+    """Arguments of every task."""
 
     params: dict[str, Any]
     columns: tuple[str, ...]  # of the frame
@@ -38,7 +37,7 @@ class _Job:
     more: dict[str, Any]
 
     def parts(self, batches: Iterable[Any]) -> dict[str, list[Part]]:
-        """The documents of a task, by set. A task without any has the columns, too."""
+        """Returns the documents of a task, by set. A task without documents also has the columns."""
         import pandas as pd
 
         given = list(batches)
@@ -57,8 +56,10 @@ class _Job:
 
 
 def _rank(job: _Job, context: Any, batches: Iterable[Any]) -> tuple[int, Model | None, BaseException | None]:
-    """A worker, in its task. What it fails of is its result: Spark would try a stage that fails again, as it does
-    where a task has died."""
+    """Runs a worker in its task, and returns its number, model and error.
+
+    Errors are results, because Spark would retry a stage that raises, as it does after a task's death.
+    """
     rank, tasks = context.partitionId(), context.getTaskInfos()
     host = tasks[rank].address.rpartition(":")[0] or tasks[rank].address
     address = context.allGather(free_address(host) if rank == 0 else "")[0]
@@ -82,7 +83,7 @@ def _pickled(rank: int, model: Model | None, error: BaseException | None) -> byt
 
 
 def _model_of(told: Sequence[tuple[int, Model | None, BaseException | None]]) -> Model:
-    """Rank 0's; or the failure that says most is raised, with a note that names the worker."""
+    """Returns worker 0's model, or raises the most informative error with a note on the worker."""
     failures = sorted((isinstance(error, WorkerError), rank, error) for rank, _, error in told if error is not None)
     if failures:
         _, rank, error = failures[0]
@@ -107,50 +108,57 @@ def train(
     timeout: float = 600,
     **more: Any,
 ) -> Model:
-    """Trains a model on a Spark data frame, in a barrier stage: each partition is a worker.
+    """Train a model on a Spark data frame, with one worker per partition.
 
-    The model is that of the partitions, one after the other, in memory, byte for byte. A query may go on in the
-    next partitions, but not come back after another one. ``frame.repartitionByRange(8, "query")
-    .sortWithinPartitions("query", "document")`` makes eight of whole queries, in an order that is the same every
-    time. All of them run at once, so there are as many slots for tasks.
+    Training is a barrier stage, so the cluster needs a task slot for each partition. The model is identical to that of
+    the partitions, one after the other, in memory. A query may continue in the next partitions, but its documents must
+    be adjacent. ``frame.repartitionByRange(8, "query").sortWithinPartitions("query", "document")`` makes eight
+    partitions of whole queries in a reproducible order.
 
     Parameters
     ----------
-    params
-        As :func:`rankwood.train` takes them; ``threads`` are ``spark.task.cpus``, if they are not given.
-    frame
-        A pyspark.sql.DataFrame; what is not named below is a feature.
-    label, qid, weight, start_scores, position
-        Names of columns; label and qid are there, the others need not be. position is for ``debias``.
-    more_labels
-        Names of columns: further labels, for ``label_weights``.
-    valid
-        The name of a column of booleans: documents where it is true are the validation set.
-    ignore
+    params : dict or None
+        Parameters as in :func:`rankwood.train`. ``threads`` is by default ``spark.task.cpus``.
+    frame : pyspark.sql.DataFrame
+        Documents. All columns are features unless an argument names them.
+    label, qid : str
+        Columns of labels and query ids.
+    weight, start_scores, position : str or None, default None
+        Columns of weights, start scores and displayed positions (for ``debias``).
+    more_labels : list of str, default ()
+        Columns of further labels, for ``label_weights``.
+    valid : str or None, default None
+        Boolean column; its true rows are the validation set.
+    ignore : list of str, default ()
         Columns that are not features.
-    missing
-        A value that means missing, beside NaN and null.
-    timeout
-        Seconds that a worker waits for the others, in each exchange.
-    more
-        What else :func:`rankwood.train` takes, in every task; paths are the executors'.
+    missing : float, default NaN
+        Value that means missing, in addition to NaN and null.
+    timeout : float, default 600
+        Seconds that a worker waits for the others in each exchange.
+    **more
+        Further arguments of :func:`rankwood.train`, used in every task. Paths are those of the executors.
 
     Returns
     -------
     Model
-        That of :func:`rankwood.train` on the whole data in memory, byte for byte.
+        Model identical to that of :func:`rankwood.train` with the whole data in memory.
 
     Raises
     ------
     DataError, ParameterError
-        As :func:`rankwood.train`, on the worker that the exception's notes name; no such column.
+        As in :func:`rankwood.train`, with a note that names the worker; also if a column is missing.
     WorkerError
-        A worker cannot be reached. A task that dies is Spark's error, once it has started the stage again as often
-        as it may.
+        A worker cannot be reached. If a task dies, Spark raises its own error after its last retry.
     UnsupportedError
-        ``pairs``: they name documents by their numbers, which a frame's rows do not have.
+        ``pairs`` is given, which numbers documents; rows of a frame have no numbers.
     ImportError
-        There is no pyspark (the extra ``spark``).
+        pyspark is missing (extra ``spark``).
+
+    Examples
+    --------
+    >>> model = rankwood.spark.train(  # doctest: +SKIP
+    ...     {"rounds": 100}, frame, label="label", qid="query", valid="is_valid"
+    ... )
     """
     if "pairs" in more:
         raise UnsupportedError(

@@ -1,6 +1,6 @@
-"""Workers by torch.distributed: torchrun, jobs of Kubernetes or Ray, and whatever else starts processes.
+"""Workers in processes of torchrun, Kubernetes, Ray or other launchers, with torch.distributed.
 
-PyTorch only carries the host's bytes, by gloo. What GPUs exchange goes by NCCL, which the library opens itself.
+PyTorch's gloo carries the bytes of the host. GPUs exchange theirs by NCCL, which the library loads itself.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ _stores: dict[str, Any] = {}  # the last one: workers may meet at an address aga
 
 
 class _Gloo(Carrier):
-    """Connections of its own, so that closing them ends nobody else's. What ended a worker stands in the store."""
+    """Carrier with separate gloo connections, so that closing them does not affect other groups.
+
+    The reason for which a worker ended is in the store.
+    """
 
     name = "torch"
 
@@ -94,7 +97,7 @@ class _Gloo(Carrier):
         return bool(self._store.check([f"end/{rank}"]))
 
     def _wait_for_ends(self) -> list[int]:
-        """The workers that do not say soon that they have ended."""
+        """Waits a while for other workers' ends, and returns the workers that reported none."""
         until = time.monotonic() + LOOK_S
         rest = [r for r in range(self.n_ranks) if r != self.rank]
         while rest and time.monotonic() < until:
@@ -124,7 +127,7 @@ class _Gloo(Carrier):
 
 
 def _failure(begin: Callable[[Any], list[Any]], group: Any) -> str:
-    """What a call failed of; "": it did not. Nothing is left that would keep the connections open."""
+    """Runs a call and returns its failure; "" for success. No reference keeps the connections open."""
     if group is None:
         return "it failed before"
     try:
@@ -140,7 +143,7 @@ def _first_line(error: BaseException) -> str:
 
 
 def _meeting_point(group: Any, timeout: float) -> tuple[Any, int, int]:
-    """A store, this worker, and how many there are, of what the process is part of."""
+    """Returns a store, this worker's number and the number of workers, for the process's group or launcher."""
     if _dist.is_available() and _dist.is_initialized():
         members = _dist.get_process_group_ranks(group if group is not None else _dist.group.WORLD)
         if _dist.get_rank() not in members:
@@ -166,7 +169,7 @@ def _meeting_point(group: Any, timeout: float) -> tuple[Any, int, int]:
 
 
 def _numbered(store: Any, who: str) -> Any:
-    """The part of the store that is for one meeting."""
+    """Returns the part of the store that is for one meeting."""
     _meetings[who] += 1
     return _dist.PrefixStore(f"rankwood {who} {_meetings[who]}", store)
 
@@ -201,34 +204,44 @@ def workers(
     address: str | None = None,
     timeout: float = 600,
 ) -> AbstractContextManager[Workers]:
-    """Makes this process one of many workers, within a ``with`` block; see :func:`rankwood.workers`.
+    """Make this process one of several workers, within a ``with`` block; see :func:`rankwood.workers`.
 
-    ``torchrun --nproc-per-node 4 train.py``, where train.py is::
-
-        with rankwood.torch.workers() as here:
-            model = rankwood.train(params, rankwood.Dataset("train.txt"))
-            if here.rank == 0:
-                model.save("model.txt")
-
-    The connections are its own, by gloo, whatever the backend of other process groups is.
+    Start the script with a launcher, such as ``torchrun --nproc-per-node 4 train.py``. The workers use separate gloo
+    connections, whatever the backend of other process groups is.
 
     Parameters
     ----------
-    group
-        A process group of torch.distributed whose members the workers are. None: all processes; where
-        torch.distributed has not been initialised, those that the environment names as torchrun sets it.
-    rank, n_ranks, address
-        In place of ``group``, for processes that nothing has told of each other: which worker this is, how many
-        there are, and "HOST:PORT", where worker 0 listens and the others find it.
-    timeout
-        Seconds that a worker waits for the others: when they meet, and in each call of theirs.
+    group : torch.distributed.ProcessGroup or None, default None
+        Process group of the workers. The default is all processes of torch.distributed or, before its initialisation,
+        of the launcher (RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT).
+    rank : int or None, default None
+        This worker's number, from 0. ``rank``, ``n_ranks`` and ``address`` replace ``group`` in processes without a
+        launcher.
+    n_ranks : int or None, default None
+        Number of workers.
+    address : str or None, default None
+        ``"HOST:PORT"`` at which worker 0 listens.
+    timeout : float, default 600
+        Seconds that a worker waits for the others, at the start and in each exchange.
+
+    Returns
+    -------
+    context manager of Workers
+        Yields ``rank`` and ``n_ranks``.
 
     Raises
     ------
     WorkerError
-        Another worker failed, or cannot be reached; the message says which one, and why, as far as it is known.
+        Another worker failed or cannot be reached; the message names it and, if known, the cause.
     ParameterError
-        No such group or address, or this thread is a worker already.
+        The group or address is invalid, or this thread is already a worker.
+
+    Examples
+    --------
+    >>> with rankwood.torch.workers() as here:  # doctest: +SKIP
+    ...     model = rankwood.train({"rounds": 100}, rankwood.Dataset("train.txt"))
+    ...     if here.rank == 0:
+    ...         model.save("model.txt")
     """
     if rank is None and n_ranks is None and address is None:
         store, mine, size = _meeting_point(group, timeout)
