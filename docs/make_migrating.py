@@ -12,17 +12,17 @@ from rankwood import migrate
 from rankwood._core import ffi, text
 from rankwood._params import alias_rows, infos, meaning, pythonic, string_of
 
-_HEAD = """# Coming from LightGBM, XGBoost or CatBoost
+_HEAD = """# Parameters of other programs
 
 ## From LightGBM in ten lines
 ```python
 {code}
 ```
-The notes say what changes its unit, what has no match and why, which names are wrong, and which defaults
-differ; `from_xgboost` and `from_catboost` do the same for theirs. The lines are of
-[from_lightgbm.py](../../examples/python/from_lightgbm.py), which goes on with a comparison of both, and with a
-model that LightGBM trained. This page is made from that script, and from the tables that the three
-functions read: `python docs/make_migrating.py > docs/reference/migrating.md`.
+The notes list parameters with another unit, parameters without a counterpart, wrong names, and defaults that differ.
+`from_xgboost` and `from_catboost` translate parameters of XGBoost and CatBoost. The [tutorial](../tutorials/from-lightgbm.md) explains the steps;
+[from_lightgbm.py](../../examples/python/from_lightgbm.py) is the complete script.
+
+This page is made from that script and from the library's table: `python docs/make_migrating.py > docs/reference/migrating.md`.
 
 | there | Rankwood |
 |---|---|
@@ -85,7 +85,7 @@ def _page_rows() -> tuple[dict[str, _Row], dict[str, _Row]]:
 def page() -> str:
     """The text of docs/reference/migrating.md."""
     taken, without = _page_rows()
-    heads = "| Rankwood | LightGBM | XGBoost | CatBoost | what is different |"
+    heads = "| Rankwood | LightGBM | XGBoost | CatBoost | difference |"
     lines = [_head(), heads, "|---|---|---|---|---|"]
     for info in infos():
         ours = text(info.name)
@@ -93,7 +93,7 @@ def page() -> str:
             row = taken[ours]
             cells = [f"`{ours.replace('-', '_')}`", *row.cells(), "; ".join(row.notes)]
             lines.append("| " + " | ".join(cells) + " |")
-    heads = "| parameter | value elsewhere | Rankwood | what is different |"
+    heads = "| parameter | value elsewhere | Rankwood | difference |"
     lines += ["", "## Values", heads, "|---|---|---|---|"]
     for alias in alias_rows():
         if alias.parameter != ffi.NULL:
