@@ -433,12 +433,6 @@ struct text_source {
     struct rw_binned *out;          /* borrowed */
 };
 
-static void text_source_release(struct text_source *t)
-{
-    close_reader(&t->reader);
-    rw_mem_free(t->first_chunk);
-}
-
 /* 0: so small, or of such a kind, that they need not be opened. */
 static int may_be_large(const struct rw_ctx *ctx, const char *const *paths, int n_paths)
 {
@@ -694,7 +688,8 @@ int rw_text_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths,
     if (part)
         rw_shard_files(part, &t.first_path, &t.reader.end_path);
     const int status = rw_source_codes(&t.source, out);
-    text_source_release(&t);
+    close_reader(&t.reader);
+    rw_mem_free(t.first_chunk);
     if (status <= 0)
         rw_binned_release(out);
     /* a text that is wrong is read again as a whole, for the first mistake is to be reported */

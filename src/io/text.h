@@ -247,6 +247,7 @@ void rw_text_parse(struct rw_text_chunk *chunk, struct rw_text_worker *worker);
 uint64_t rw_text_newlines(const char *text, size_t n);
 /* About how many lines the file has: exact if it is small. */
 uint64_t rw_text_guess_lines(const struct rw_text *text);
+
 /* --- a file that is read several times --- */
 
 /* Parses the documents of a chunk that worker->pick wants into worker->builder. Threads may do so
