@@ -11,7 +11,7 @@ import sys
 
 import cffi
 
-# What the library calls back; the modules of rankwood/ define them.
+# Callbacks of the library, which the modules of rankwood/ define.
 CALLBACKS = """
 static const char *const RW_VERSION;
 extern "Python" {

@@ -145,7 +145,7 @@ __all__ = [
 ]
 
 
-# What is imported when it is asked for, so that a program's start takes no longer than it must: modules, and names.
+# Names by module. Each module is imported on first use, so that programs start quickly.
 _LATER = {
     "_check": "DataCheck FeatureCheck Finding check doctor",
     "_dataset": "Dataset",
@@ -163,7 +163,7 @@ _LATER = {
 }
 _MODULE_OF = {name: module for module, names in _LATER.items() for name in names.split()}
 
-# Modules of earlier versions that public classes were in: pickles name them, and find the classes here.
+# Modules that contained public classes in earlier versions. Pickles that name them find the classes here.
 for _old in ("_audit", "_calibrate", "_comparisons", "_cv", "_positions", "_ranks", "_refit", "_select"):
     sys.modules[f"rankwood.{_old}"] = sys.modules[__name__]
 

@@ -312,7 +312,7 @@ def _counts(c: Any) -> dict[str, int]:
 
 # ---- the machine ----
 
-_LISTS = ("gpu", "check", "auto")  # tables of any number of rows; the others have one
+_LISTS = ("gpu", "check", "auto")  # tables with any number of rows; other tables have one row
 
 
 def doctor() -> dict[str, Any]:

@@ -28,7 +28,7 @@ class Meeting:
     timeout: float
 
     def workers(self) -> AbstractContextManager[_workers.Workers]:
-        from rankwood import torch  # what carries the bytes
+        from rankwood import torch  # the carrier
 
         return torch.workers(rank=self.rank, n_ranks=self.n_ranks, address=self.address, timeout=self.timeout)
 
@@ -112,14 +112,14 @@ def whole_queries(part: Part, ids: Any) -> Part:
     head = 1 + int(np.argmin(np.append(same, False))) if n else 0  # documents of the first query
     edges = (n, ids[0], ids[-1], head) if n else (0, None, None, 0)
     told = [pickle.loads(one) for one in _workers.gather_bytes(pickle.dumps(edges))]
-    goes_to = [-1] * len(told)  # whose query a worker's first one is the rest of
+    goes_to = [-1] * len(told)  # the worker whose last query each worker's first query continues
     last, holder = None, -1
     for rank, (size, first, end, run) in enumerate(told):
         if size == 0:
             continue
         if holder >= 0 and first == last:
             goes_to[rank] = holder
-        if goes_to[rank] < 0 or run < size:  # a query of its own goes on, if any does
+        if goes_to[rank] < 0 or run < size:  # the next worker can continue a query of this worker only
             last, holder = end, rank
     me = _workers.number()
     gives = goes_to[me] >= 0
@@ -135,7 +135,7 @@ class Options:
 
     ignore: Sequence[str | int] = ()
     missing: float = float("nan")
-    pairs: Any = None  # [n, 2] or [n, 3]: documents by their numbers among those of all workers
+    pairs: Any = None  # [n, 2] or [n, 3]: documents are numbered through all workers
 
     def own_pairs(self, n_docs: int) -> Any:
         """Returns the pairs of this worker's documents, renumbered. All workers call it if there are pairs."""
@@ -152,7 +152,7 @@ class Options:
             raise DataError(f"pairs has {given[:, :2][wrong][0]:g}; expected documents from 0 to {n_all - 1}")
         mine = given[(given[:, 0] >= begin) & (given[:, 0] < begin + n_docs)]
         mine[:, :2] -= begin
-        outside = (mine[:, 1] < 0) | (mine[:, 1] >= n_docs)  # queries are whole, so it is of another one
+        outside = (mine[:, 1] < 0) | (mine[:, 1] >= n_docs)  # queries are whole, so they are of another query
         if outside.any():
             better, worse = (mine[outside][0, :2] + begin).astype(np.int64)
             raise DataError(f"pairs has {better} and {worse}; expected documents of one query")

@@ -1,7 +1,7 @@
-"""The columns of a data set: features, categories, labels, query ids; their types, names and numbers.
+"""Columns of a data set: features, categories, labels and query ids, with their types and names.
 
-Whatever holds data becomes the same thing: names, and for each column an array with a type and a stride. Nothing is
-copied unless its type cannot be read in C (nullable pandas columns, objects).
+Every kind of data becomes a Table: names, and for each column an array with a type and a stride. Nothing is copied,
+except types that C cannot read, such as nullable pandas columns and objects.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rankwood._core import DataError, DataTypeError, c_strings, chars, check, co
 
 Floats = npt.NDArray[np.float64]
 MOST_DOCS = 2**31 - 1
-QID = "qid"  # a frame's column of this name holds the query ids, as in XGBRanker
+QID = "qid"  # a frame's column of this name has the query ids, as in XGBRanker
 MOST_FEATURES = lib.RW_MAX_FEATURE + 1
 
 TYPES = {
@@ -42,12 +42,12 @@ _C_TYPES = {"f4": "float", "f8": "double", "i4": "int32_t", "u1": "uint8_t", "u4
 
 
 def pointer(array: npt.NDArray[Any]) -> Any:
-    """Where an array's numbers are, for C, as long as the array lives."""
+    """Returns a C pointer to an array's numbers, valid as long as the array lives."""
     return ffi.cast(f"{_C_TYPES[array.dtype.str[1:]]} *", array.ctypes.data)
 
 
 def view(pointer: Any, n: int, kind: Any) -> npt.NDArray[Any]:
-    """C's memory as an array of n numbers, without a copy."""
+    """Returns C memory as an array of n numbers, without a copy."""
     return np.frombuffer(ffi.buffer(ffi.cast("char *", pointer), n * np.dtype(kind).itemsize), kind)
 
 
@@ -55,9 +55,9 @@ def view(pointer: Any, n: int, kind: Any) -> npt.NDArray[Any]:
 class Column:
     """A feature: values of one number type, dense or sparse.
 
-    values: [n_docs], or [n] with `index`: [n] int32 documents, ascending; valid: None, or packed bits
-    (lowest first) from bit `offset` on; chunk_offset: None, or, of a table that comes in record batches,
-    the first document of each, and n_docs.
+    `values` has shape [n_docs]; with `index`, it has [n] values of the documents in `index`, int32 and ascending.
+    `valid` is None, or packed bits (lowest first) that begin at bit `offset`. `chunk_offset` is None or, for a table of
+    record batches, the first document of each batch, then n_docs.
     """
 
     values: np.ndarray[Any, Any]
@@ -65,10 +65,10 @@ class Column:
     valid: np.ndarray[Any, Any] | None = None
     offset: int = 0
     chunk_offset: np.ndarray[Any, Any] | None = None
-    words: list[str] | None = None  # values are categories' numbers in this list, NaN where missing
+    words: list[str] | None = None  # values are indices into this list, NaN for missing
 
     def part(self, rows: slice) -> np.ndarray[Any, Any]:
-        """Numbers of the documents in `rows`, NaN where one is missing."""
+        """Returns the values of the documents in `rows`, NaN for missing ones."""
         if self.valid is None:
             return self.values[rows]
         first = self.offset + rows.start
@@ -76,11 +76,11 @@ class Column:
         return np.where(bits[first % 8 :][: rows.stop - rows.start], self.values[rows], np.nan)
 
     def vector(self, what: str) -> Any:
-        """A value for each document, as `what` (label, qid, weight) wants them."""
+        """Returns one value per document for the role `what` (label, qid, weight)."""
         return self.values
 
     def write_arrays(self, to: Any, _stride: int) -> None:
-        """struct rw_array; valid as long as the column is."""
+        """Fills a struct rw_array, which is valid as long as the column lives."""
         values = self.values
         to.data = ffi.cast("void *", values.ctypes.data)
         to.type = TYPES[values.dtype.str[1:]]
@@ -95,20 +95,20 @@ class Column:
 
 @dataclass
 class Table:
-    """Columns of equal length; names are None where the source has none."""
+    """Columns of equal length, with names if the source has names."""
 
     n_rows: int
     columns: list[Column]
     names: list[str] | None
-    keep: list[Any] = field(default_factory=list)  # what the columns are views of
+    keep: list[Any] = field(default_factory=list)  # owners of the memory that the columns view
 
     def drop_qid(self, features: Sequence[str] | None) -> None:
-        """Removes the column of query ids, unless a feature of the model has its name."""
+        """Removes the column of query ids, unless the model has a feature of that name."""
         if self.names is not None and QID in self.names and QID not in (features or ()):
             self.take(QID)
 
     def take(self, name: str) -> Column:
-        """Removes a column by its name."""
+        """Removes and returns a column by its name."""
         if self.names is None or name not in self.names:
             known = "the data has no column names" if self.names is None else f"there are {few(self.names)}"
             raise DataError(f"no column {name!r}; {known}")
@@ -118,43 +118,43 @@ class Table:
 
 
 def name_in_file(name: str) -> str:
-    """A feature's name as a model's file can hold it: UTF-8, no blanks or commas, and no number."""
+    """Returns a feature's name as a model file stores it: UTF-8 without blanks and commas, and not a number."""
     name = re.sub(r"[\x00-\x20,\ud800-\udfff]", "_", name)
     return f"_{name}" if re.fullmatch("[0-9-]*", name) else name
 
 
 def names_in_file(names: Sequence[str]) -> list[str]:
-    """name_in_file of each; "" stays."""
+    """Applies name_in_file to each name; "" stays."""
     return [name and name_in_file(name) for name in names]
 
 
 def check_features(names: Sequence[str]) -> None:
-    """DataError: a model's file would have one name for two of them."""
+    """Raises DataError if two names become equal in a model file."""
     seen: dict[str, str] = {}
     for name, held in zip(names, names_in_file(names), strict=True):
         if held and seen.setdefault(held, name) != name:
             raise DataError(
-                f"features {seen[held]!r} and {name!r} are both {held!r} in a model\n"
-                "hint: blanks and commas become '_' there; give one of them another name"
+                f"features {seen[held]!r} and {name!r} are both named {held!r} in a model file\n"
+                "hint: blanks and commas become '_' there; rename one of them"
             )
 
 
 def positions_of(names: Sequence[str]) -> dict[str, int]:
-    """The position of each name, as it is and as a file has it, unless two have one there."""
+    """Returns the position of each name, in its original form and, if unique, in its form in a model file."""
     held = names_in_file(names)
     many = {name for name, n in Counter(held).items() if n > 1}
     return {name: i for i, name in enumerate(held) if name not in many} | {name: i for i, name in enumerate(names)}
 
 
 def check_names(names: Sequence[str]) -> None:
-    """DataError: two columns have one name."""
+    """Raises DataError if two columns have the same name."""
     if len(set(names)) < len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise DataError(f"two columns are called {twice!r}; expected a name for each")
+        raise DataError(f"two columns have the name {twice!r}; expected unique names")
 
 
 def column_names(data: Any) -> list[str]:
-    """Names of the columns of a data frame or an Arrow table, which is not read; [] of data without names."""
+    """Returns the column names of a data frame or Arrow table, without reading it; [] for data without names."""
     schema = getattr(data, "schema", None)
     for names in (getattr(data, "column_names", None), getattr(data, "columns", None), getattr(schema, "names", None)):
         if names is not None and not callable(names):
@@ -163,10 +163,10 @@ def column_names(data: Any) -> list[str]:
 
 
 def query_column(names: Sequence[str] | None, qid: Any, group: Any, others: Iterable[Any]) -> Any:
-    """The caller's qid, or "qid" if neither qid nor group is given and there is a column of that name.
+    """Returns the caller's qid, or "qid" if there is such a column and neither qid nor group is given.
 
-    others: columns that the caller uses as something else, by name or number. DataError: there is such a
-    column, and qid or group says something else.
+    others: columns that have another role, by name or number. DataError: such a column exists, and qid or group is
+    given.
     """
     if names is None or QID not in names or (isinstance(qid, str) and qid == QID):
         return qid
@@ -176,7 +176,7 @@ def query_column(names: Sequence[str] | None, qid: Any, group: Any, others: Iter
         return QID
     given = "qid" if qid is not None else "group"
     raise DataError(
-        f"the data has a column {QID!r}, and {given} is given, too; expected one of them\n"
+        f"the data has a column {QID!r}, and {given} is also given; expected one of them\n"
         f"hint: leave out {given}= to take the queries from the column, or drop the column"
     )
 
@@ -188,21 +188,21 @@ def few(names: Sequence[str]) -> str:
 
 
 def array_of(values: Any, what: str, dtype: Any = None) -> np.ndarray[Any, Any]:
-    """numpy's array of anything that can be one, of numpy's own class."""
+    """Converts anything that numpy can convert, to numpy's own array class."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        raise DataError(f"{what} is a masked array; expected values for what is masked: array.filled(...)")
+        raise DataError(f"{what} is a masked array; replace masked values with array.filled(...)")
     if hasattr(values, "__dlpack__") and not isinstance(values, np.ndarray):
         values = of_tensor(values)
     try:
         if hasattr(values, "to_numpy") and not hasattr(values, "__arrow_c_array__"):
-            values = values.to_numpy()  # pandas' own arrays have no types of numpy
+            values = values.to_numpy()  # pandas' extension arrays do not have numpy types
         return np.asarray(values, dtype)
     except (TypeError, ValueError, RuntimeError, OverflowError) as error:
-        raise DataError(f"{what} cannot be made an array: {error}") from None
+        raise DataError(f"{what} cannot be converted to an array: {error}") from None
 
 
 def numbers_of(array: np.ndarray[Any, Any], what: str) -> np.ndarray[Any, Any]:
-    """Numbers of any type as float64."""
+    """Converts numbers of any type to float64."""
     if array.dtype.kind not in "fiubO":
         raise DataError(f"{what} has type {array.dtype}; expected numbers")
     try:
@@ -210,18 +210,18 @@ def numbers_of(array: np.ndarray[Any, Any], what: str) -> np.ndarray[Any, Any]:
     except TypeError as error:
         if array.dtype.kind == "O" and any(_is_na(value) for value in array.flat):
             return numbers_of(np.array([np.nan if _is_na(v) else v for v in array.flat], object), what)
-        raise DataTypeError(f"{what} has type object and holds something that is no number: {error}") from None
+        raise DataTypeError(f"{what} has type object and has a value that is not a number: {error}") from None
     except (ValueError, OverflowError) as error:
-        raise DataError(f"{what} has type object and holds something that is no number: {error}") from None
+        raise DataError(f"{what} has type object and has a value that is not a number: {error}") from None
 
 
 def _is_na(value: Any) -> bool:
-    """pandas' NA, which is no number of Python's."""
+    """Tells whether a value is pandas' NA, which is not a Python number."""
     return type(value).__name__ == "NAType"
 
 
 def check_shape(n_docs: int, n_features: int) -> None:
-    """DataError: more than the library can have; before anything of that size is made."""
+    """Raises DataError if the library cannot hold so many documents or features, before memory is allocated."""
     if n_docs > MOST_DOCS:
         raise DataError(f"{n_docs} documents; at most {MOST_DOCS} are possible")
     if n_features > MOST_FEATURES:
@@ -229,24 +229,24 @@ def check_shape(n_docs: int, n_features: int) -> None:
 
 
 def feature_base_of(given: Any) -> int | None:
-    """The feature that column 0 is; None: not given."""
+    """Checks the argument feature_base: the feature id of column 0, or None."""
     if given is None:
         return None
     if isinstance(given, bool) or given not in (0, 1):
-        raise DataError(f"feature_base is {given!r}; expected 0 or 1, the feature that column 0 is")
+        raise DataError(f"feature_base is {given!r}; expected 0 or 1, the feature id of column 0")
     return int(given)
 
 
 def check_n_features(given: Any, n_features: int) -> None:
-    """DataError: a number of columns was given, and it is another."""
+    """Raises DataError if n_features is given and differs from the number of columns."""
     if given is not None and given != n_features:
         raise DataError(
-            f"n_features is {given!r}, and data has {n_features} columns: only a sparse matrix can lack some"
+            f"n_features is {given!r}, but data has {n_features} columns; only a sparse matrix may lack columns"
         )
 
 
 def widen(table: Table, n_features: Any) -> None:
-    """Adds columns without values to those of a sparse matrix, up to so many."""
+    """Adds empty columns to a sparse matrix, up to n_features."""
     n = len(table.columns)
     is_sparse = n > 0 and table.columns[0].index is not None
     if n_features is None or not is_sparse or not isinstance(n_features, (int, np.integer)) or n_features < n:
@@ -258,7 +258,7 @@ def widen(table: Table, n_features: Any) -> None:
 
 
 def number_column(values: np.ndarray[Any, Any], name: str) -> Column:
-    """One column of numpy numbers or bools."""
+    """Makes a column of numpy numbers or bools."""
     if values.dtype == np.bool_:
         values = values.view(np.uint8)
     if values.dtype.kind not in "fiu" or values.dtype.str[1:] not in TYPES:
@@ -272,7 +272,7 @@ _HOST = (1, 3, 11)  # DLPack's kDLCPU, kDLCUDAHost, kDLROCMHost
 
 
 def of_tensor(data: Any) -> np.ndarray[Any, Any]:
-    """A tensor by DLPack: where it stands, or, of a GPU's, a copy. DataTypeError: it cannot be had so."""
+    """Converts a tensor by DLPack: in place in host memory, by a copy from a GPU. DataTypeError: neither works."""
     try:
         if data.__dlpack_device__()[0] in _HOST:
             return np.from_dlpack(data)
@@ -281,7 +281,7 @@ def of_tensor(data: Any) -> np.ndarray[Any, Any]:
             return np.asarray(copy())
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
         raise DataTypeError(f"a {type(data).__name__} cannot be read by DLPack: {error}") from None
-    raise DataTypeError(f"a {type(data).__name__} of another device; expected one in the host's memory")
+    raise DataTypeError(f"a {type(data).__name__} is in the memory of an unsupported device; expected host memory")
 
 
 # ---- categories ----
@@ -290,7 +290,7 @@ MOST_ID = 2**31 - 1
 
 
 def given_columns(given: Any, what: str) -> list[str | int]:
-    """An argument as a list of names and column numbers."""
+    """Converts an argument to a list of column names and numbers."""
     if given is None:
         return []
     out: list[str | int] = []
@@ -305,12 +305,12 @@ def given_columns(given: Any, what: str) -> list[str | int]:
 
 
 def given_features(given: Any) -> list[str | int]:
-    """categorical_features as a list of names and column numbers; "" is none."""
+    """Converts categorical_features to a list of names and column numbers; "" means an empty list."""
     return given_columns(None if isinstance(given, str) and not given else given, "categorical_features")
 
 
 def given_names(given: Any, apart: frozenset[str]) -> frozenset[str]:
-    """categorical_features as names of columns, but for those that are no features."""
+    """Converts categorical_features to column names, without columns that are not features."""
     names = given_features(given)
     for one in names:
         if not isinstance(one, str):
@@ -319,15 +319,15 @@ def given_names(given: Any, apart: frozenset[str]) -> frozenset[str]:
 
 
 def as_list(features: Iterable[str | int]) -> str:
-    """The parameter's text."""
+    """Formats features as the text of a parameter."""
     return ",".join(name_in_file(one) if isinstance(one, str) else str(one) for one in features)
 
 
 def text_of(value: Any, name: str) -> str:
-    """A category as a word."""
+    """Returns a category as a word."""
     if isinstance(value, str):
         if "\0" in value:
-            raise DataError(f"column {name}: a category with a character 0")
+            raise DataError(f"column {name} has a category that contains a character 0")
         return value
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
@@ -340,13 +340,13 @@ def text_of(value: Any, name: str) -> str:
 
 
 def column_of_codes(codes: np.ndarray[Any, Any], words: Iterable[Any], name: str) -> Column:
-    """Values are codes, below 0 where missing."""
+    """Makes a column of category codes; a negative code is missing."""
     values = np.where(codes < 0, np.nan, codes).astype(np.float32)
     return Column(values, words=[text_of(word, name) for word in words])
 
 
 def column_of_values(values: np.ndarray[Any, Any], name: str) -> Column:
-    """Any values that have words; None and NaN are missing."""
+    """Makes a column of categories from any values that have words; None and NaN are missing."""
     if values.dtype.kind in "iub":
         words, codes = np.unique(values, return_inverse=True)
         return column_of_codes(codes.reshape(-1), words.tolist(), name)
@@ -359,18 +359,18 @@ def column_of_values(values: np.ndarray[Any, Any], name: str) -> Column:
 
 
 def as_category(column: Column, name: str) -> Column:
-    """A feature that was read as numbers."""
+    """Converts a column of numbers to categories."""
     if column.words is not None:
         return column
     if column.index is not None or column.chunk_offset is not None:
-        raise DataError(f"column {name} is sparse or in batches; expected a dense one of categories")
+        raise DataError(f"column {name} is sparse or in batches; categories need a dense column")
     if column.valid is None:
         return column_of_values(column.values, name)
     return column_of_values(np.asarray(column.part(slice(0, len(column.values)))), name)
 
 
 def add_to(dataset: Any, words: Mapping[int, list[str]]) -> None:
-    """Words by feature, to a struct rw_dataset whose values are codes."""
+    """Sets the words of features whose values are codes in a struct rw_dataset."""
     for feature, some in words.items():
         words_of, _held = c_strings(chars(word) for word in some)
         check(lib.rw_dataset_set_categories(context(), dataset, feature, words_of, len(some)))
@@ -380,12 +380,12 @@ def add_to(dataset: Any, words: Mapping[int, list[str]]) -> None:
 
 
 def vector(values: Any, what: str, n: int | None) -> npt.NDArray[Any]:
-    """One value a document."""
+    """Converts an argument that has one value per document."""
     array = array_of(values, what)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
-        raise DataError(f"{what} has shape {array.shape}; expected one value a document")
+        raise DataError(f"{what} has shape {array.shape}; expected one value per document")
     if n is not None and len(array) != n:
         raise DataError(f"{what} has {len(array)} values for {n} documents")
     return array
@@ -407,14 +407,14 @@ def labels_of(values: Any, n: int) -> npt.NDArray[np.float32]:
 
 
 def are_names(labels: Any) -> bool:
-    """Names of columns, as many as a document can have labels, in place of labels themselves."""
+    """Tells whether labels are column names; there may be as many as a document can have labels."""
     if not isinstance(labels, (list, tuple)) or not 0 < len(labels) <= lib.RW_MAX_LABELS:
         return False
     return all(isinstance(one, str) for one in labels)
 
 
 def one_label(label: Any, more_labels: Any) -> tuple[Any, Any]:
-    """Of several labels the first, and the further ones."""
+    """Returns the first of several labels, and the further ones."""
     if isinstance(more_labels, str):
         more_labels = [more_labels]
     if are_names(label):
@@ -426,15 +426,15 @@ def one_label(label: Any, more_labels: Any) -> tuple[Any, Any]:
         several = array_of(label, "label")
         label, further = several[:, 0], several[:, 1:]
     if more_labels is not None:
-        raise DataError("label has several columns, and more_labels are given, too; expected one of the two")
+        raise DataError("label has several columns, and more_labels is also given; expected one of them")
     return label, further if len(further) > 0 else None
 
 
 def _id_texts(values: npt.NDArray[Any]) -> list[bytes]:
-    """Query ids as `rankwood bin` would read them."""
+    """Returns query ids as `rankwood bin` reads them."""
     kind = values.dtype.kind
     if kind == "f":
-        raise DataError("qid has floats; expected integers or strings (a missing qid makes floats of integers)")
+        raise DataError("qid has floats; expected integers or strings (a missing qid turns integers into floats)")
     if kind in "iu":
         return [b"%d" % value for value in values.tolist()]
     if kind not in "OUST":
@@ -447,17 +447,17 @@ def _id_texts(values: npt.NDArray[Any]) -> list[bytes]:
             try:
                 out.append(value.encode("utf-8", "surrogateescape"))
             except UnicodeEncodeError:
-                raise DataError(f"the qid {value!r} is no text: it holds half of a surrogate pair") from None
+                raise DataError(f"the qid {value!r} is not valid text: it has half of a surrogate pair") from None
         else:
             out.append(b"%d" % value)
         if b"\0" in out[-1]:
-            raise DataError(f"a character 0 in the qid {value!r}")
+            raise DataError(f"the qid {value!r} contains a character 0")
     return out
 
 
 def _order_of(qid: npt.NDArray[Any]) -> npt.NDArray[np.uint32]:
-    """Documents by query: queries as they come first, a query's documents as they stand."""
-    if qid.dtype.kind == "O":  # strings and integers have no order among them
+    """Returns documents grouped by query: queries by first occurrence, documents in their original order."""
+    if qid.dtype.kind == "O":  # strings and integers cannot be compared
         number: dict[Any, int] = {}
         codes = np.fromiter((number.setdefault(one, len(number)) for one in qid.tolist()), np.int64, len(qid))
         return np.argsort(codes, kind="stable").astype(np.uint32)
@@ -468,33 +468,33 @@ def _order_of(qid: npt.NDArray[Any]) -> npt.NDArray[np.uint32]:
 
 
 class Queries:
-    """Where queries begin, and their ids."""
+    """First documents and ids of the queries."""
 
     def __init__(self, n_docs: int, qid: Any, group: Any, sort: bool) -> None:
         self.order: npt.NDArray[np.uint32] | None = None
         self.ids: list[bytes] | None = None
         if qid is not None and group is not None:
-            raise DataError("qid and group both say what the queries are; expected one of them")
-        if n_docs == 0 and (hasattr(qid, "runs") or group is not None):  # one of many workers
+            raise DataError("qid and group are both given; expected one of them")
+        if n_docs == 0 and (hasattr(qid, "runs") or group is not None):  # a worker without documents
             self.offset = np.zeros(1, np.uint32)
             self.ids = [] if group is None else None
         elif hasattr(qid, "runs"):  # a column of an Arrow table
             offset, ids = qid.runs()
             self._by_runs(offset, ids, sort)
         elif qid is not None:
-            if isinstance(qid, (list, tuple)):  # numpy would make text of NaN, and integers of bools
+            if isinstance(qid, (list, tuple)):  # numpy would convert NaN to text, and bools to integers
                 qid = array_of(qid, "qid", object)
             self._by_id(vector(qid, "qid", n_docs), sort)
         elif group is not None:
             self._by_size(vector(group, "group", None), n_docs)
         else:
             raise DataError(
-                "which documents belong to one query? expected qid (a value for each document) or "
-                "group (the size of each query)"
+                "the queries are missing; expected qid (the query of each document) or "
+                "group (the number of documents of each query)"
             )
 
     def check_adjacent(self) -> None:
-        """DataError: a query comes back after another; the data is in memory, so it can be sorted."""
+        """Raises DataError if documents of a query are not adjacent. The hint suggests sort=True."""
         if self.ids is None or len(set(self.ids)) == len(self.ids):
             return
         began: dict[bytes, int] = {}
@@ -539,7 +539,7 @@ class Queries:
         if len(sizes) == 0:
             raise DataError(f"group is empty; there are {n_docs} documents")
         if sizes.dtype.kind == "f" and np.array_equal(sizes, np.floor(sizes)) and np.abs(sizes).max() <= n_docs:
-            sizes = sizes.astype(np.int64)  # as other rankers take them
+            sizes = sizes.astype(np.int64)  # other rankers accept them
         if sizes.dtype.kind not in "iu":
             raise DataError(f"group has type {sizes.dtype}; expected the size of each query, whole numbers")
         if sizes.min() < 1:

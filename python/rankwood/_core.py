@@ -181,7 +181,7 @@ class WorkerError(RankwoodError, ConnectionError):
     """
 
 
-RankError = WorkerError  # its name until 0.3
+RankError = WorkerError  # the name before 0.3
 
 
 class InternalError(RankwoodError, RuntimeError):
@@ -259,9 +259,9 @@ def c_struct(kind: str, texts: Mapping[str, bytes | None], **numbers: Any) -> tu
     return ffi.new(f"struct {kind} *", {**held, **numbers}), held
 
 
-# The program's options that are something else here; parameters have `_` for `-`.
+# Program options that have another form in Python; in all other names, `_` replaces `-`.
 _OPTIONS = {"weights": "weight", "names": "feature_names", "lossy": "lossy=True", "feature-base": "feature_base"}
-# Options whose names are words of messages, too.
+# Options whose names also occur as words in messages.
 _WORDS = {"featureset": "featureset", "name": "name", "for": "export_for"}
 
 
@@ -277,7 +277,7 @@ def _option() -> tuple[re.Pattern[str], dict[str, str]]:
     return re.compile(rf"(?<![\w/.-])(--)?({names})(?![\w-]|\.\w)( [a-z0-9][a-z0-9.+-]*(?<!\.))?"), ranges
 
 
-# Hints that are calls of the program, and what is called here.
+# Hints that contain program commands, and the corresponding Python calls.
 _HINTS = (
     (re.compile(r"(?<=hint: )rankwood import ('.*') --from (\S+) -o MODEL"), r"Model.import_from(\1, '\2')"),
     (re.compile("of MODEL and DATA, the model comes first"), "Model.load reads a model, Dataset reads data"),
@@ -338,9 +338,9 @@ def _c_text(given: Any, encode: Callable[[], bytes]) -> bytes:
     try:
         out = encode()
     except UnicodeEncodeError:
-        raise ParameterError(f"{given!r} is no text: it holds half of a surrogate pair") from None
+        raise ParameterError(f"{given!r} is not valid text: it has half of a surrogate pair") from None
     if b"\0" in out:
-        raise ParameterError(f"a character 0 in {given!r}")
+        raise ParameterError(f"{given!r} contains a character 0")
     return out
 
 
@@ -389,11 +389,11 @@ class _PerThread(threading.local):
             raise OutOfMemoryError("out of memory")
         self.ctx = ffi.gc(out[0], lib.rw_ctx_free)
         lib.rw_ctx_set_log(self.ctx, lib._rw_on_log, ffi.NULL)
-        self.raised: BaseException | None = None  # by what carries bytes between workers
-        self.features: Sequence[str] | None = None  # names in messages; "" where there is none
+        self.raised: BaseException | None = None  # by the carrier between workers
+        self.features: Sequence[str] | None = None  # names in messages; "" for a feature without a name
         self.sets: Sequence[str] | None = None
-        self.no_effect: list[str] = []  # the library's warnings that are still to be given
-        self.stopped: BaseException | None = None  # by a signal's handler, while C ran
+        self.no_effect: list[str] = []  # pending warnings of the library
+        self.stopped: BaseException | None = None  # by a signal handler during a C call
         self.show: Callable[[int, int], None] | None = None
         self.poll()
 

@@ -141,7 +141,7 @@ class Dataset(Handles):
                 more_labels = None
             for what, given in {"start_scores": start_scores, "position": position}.items():
                 if isinstance(given, str):
-                    raise DataError(f"{what} is a column's name; expected an array: files have no such column")
+                    raise DataError(f"{what} is a column name; expected an array, because files lack such columns")
             self._open_files(data, label, qid, group, weight, feature_names, ignore, sort)
             if categorical:
                 self._columns["categorical"] = _columns.as_list(categorical)
@@ -158,7 +158,7 @@ class Dataset(Handles):
             left_out = [*ignore, *(one for one in (start_scores, position) if isinstance(one, str)), *further]
             others = [*left_out, *(one for one in (label, weight) if isinstance(one, str))]
             named_qid = _columns.query_column(table.names, qid, group, others)
-            if label is None and named_qid is not qid:  # documents that are only scored need no queries
+            if label is None and named_qid is not qid:  # documents that are only scored do not need queries
                 left_out.append(_columns.QID)
             else:
                 qid = named_qid
@@ -315,7 +315,7 @@ class Dataset(Handles):
             start_scores, position, more_labels, categorical_features, ignore, missing,
         )  # fmt: skip
 
-    # ---- where it comes from ----
+    # ---- sources of the data ----
 
     @classmethod
     def _of_source(
@@ -356,7 +356,7 @@ class Dataset(Handles):
         self._has_labels = label is not None
         self._names = [name for name in source.names if name not in apart]
         if not self._names:
-            raise DataError("no column is left for a feature")
+            raise DataError("no column remains as a feature")
         _columns.check_features(self._names)
         documents = _tables.read_documents(source, label, qid, weight)
         self._labels, self._offset = documents.label, documents.offset
@@ -381,7 +381,7 @@ class Dataset(Handles):
             if isinstance(value, (str, int)) and name != "group":
                 self._columns[name] = _column(value)
             elif value is not None:
-                raise DataError(f"{name} is given, but files have their own")
+                raise DataError(f"{name} is given, but the files contain it; leave it out")
         if isinstance(weight, (str, int)):
             self._columns["weight"] = _column(weight)
         left_out = [_column(one) for one in _columns.given_columns(ignore, "ignore")]
@@ -442,7 +442,7 @@ class Dataset(Handles):
             labels = labels[queries.order]
         self._labels = np.ascontiguousarray(labels)
         self._offset = queries.offset
-        self._labels.flags.writeable = self._offset.flags.writeable = False  # both are handed out
+        self._labels.flags.writeable = self._offset.flags.writeable = False  # properties return both
         for one in categorical:
             if one not in by_name and not (isinstance(one, int) and 0 <= one < len(ids)):
                 raise DataError(f"no column {one!r} of categories; there are {_columns.few(list(by_name))}")
@@ -518,7 +518,7 @@ class Dataset(Handles):
 
     def _set_side(self, name: str, given: npt.NDArray[np.float64]) -> None:
         self._sides[name] = self._in_own_order(given)
-        if self._values is not None:  # of files, which were read to know how many there are
+        if self._values is not None:  # files were read to count the documents
             self._add_side(self._values, name)
 
     def _set_pairs(self, pairs: Any) -> None:
@@ -530,7 +530,7 @@ class Dataset(Handles):
         if wrong.any():
             raise DataError(f"pairs has {documents[wrong][0]:g}; expected documents from 0 to {self.n_docs - 1}")
         made = np.zeros(len(given), dtype=[("better", np.uint32), ("worse", np.uint32), ("weight", np.float64)])
-        position = np.empty(self.n_docs, dtype=np.uint32)  # in the library's order
+        position = np.empty(self.n_docs, dtype=np.uint32)  # position in the library's order
         position[self._in_own_order(np.arange(self.n_docs))] = np.arange(self.n_docs)
         made["better"], made["worse"] = position[documents.astype(np.int64)].T
         made["weight"] = given[:, 2] if given.shape[1] == 3 else 1.0
@@ -542,7 +542,7 @@ class Dataset(Handles):
         if not self._has_labels:
             raise DataError(f"{name} has no labels, so it can only be scored: Dataset(data, label, ...)")
 
-    # ---- what it is ----
+    # ---- properties ----
 
     def prepare(self, params: Mapping[str, Any] | None = None) -> Dataset:
         """Bin the data now instead of in the first training.

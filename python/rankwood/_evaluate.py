@@ -586,7 +586,7 @@ class Comparisons(Sequence[Compared]):
 
 # ---- tables, as the program prints them ----
 
-# CSV's columns: what text calls them, and how it has numbers: "" as figures, "+" with a sign, or Python's format.
+# Columns of CSV: the title in text, and the format of numbers in text. "" means plain, "+" with a sign.
 _COLUMNS = {
     "metric": ("metric", ""), "system": ("system", ""), "queries": ("queries", ""), "mean": ("mean", ""),
     "difference": ("difference", "+"), "low": ("2.5 %", "+"), "high": ("97.5 %", "+"), "p": ("p", ".4f"),
@@ -651,7 +651,7 @@ def _quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if re.search('[",\r\n]', text) else text
 
 
-# ---- making them ----
+# ---- making comparisons ----
 
 
 def _compare(
@@ -668,10 +668,10 @@ def _compare(
         raise ParameterError(f"correct is {correct!r}; expected 'holm' or 'none'")
     baseline, *systems = scores
     params = Params({"metric": metric, "seed": seed, **how})
-    params.measuring()  # of all metrics
+    params.measuring()  # checks all metrics
     found = []
     for one in params.get("metric").split(","):
-        params.set("metric", one)  # by each alone: its figures do not depend on which others there are
+        params.set("metric", one)  # one metric at a time, so that results do not depend on the other metrics
         settings = lib.rw_params_eval(params.c)
         for name in systems:
             found.append((name, _compare_two(settings, dataset, scores[baseline], scores[name], like)))
@@ -684,7 +684,7 @@ def _compare(
 
 def _several(names: Sequence[str], what: str) -> None:
     if len(names) < 2:
-        raise DataError(f"{len(names)} {what}; expected 2 or more: the first is the baseline")
+        raise DataError(f"{len(names)} {what}; expected 2 or more, the first of them as baseline")
 
 
 def compare_all(
@@ -803,13 +803,13 @@ def compare_runs(
     files = dict(runs) if isinstance(runs, Mapping) else {os.fspath(path): path for path in runs}
     _several(list(files), "runs")
     if len(files) < len(runs):
-        raise DataError("a run is there twice; expected each once, or files by name")
+        raise DataError("a run is listed twice; expected different files, or a dictionary of files by name")
     c = _read_runs(qrels, [path_chars(path) for path in files.values()])
     scores = {str(name): c.runs[i].scores for i, name in enumerate(files)}
     return _compare(c.dataset, scores, metric, like, correct, seed, how)
 
 
-# ---- as every program measures ----
+# ---- conventions of other programs ----
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from rankwood._params import Params
 from rankwood._scoring import Scorer
 from rankwood._training import working
 
-# Documents of a leaf that no document reaches: next to nothing, but not 0, by which shap would divide.
+# Count of a leaf that no document reaches: nearly 0, but not 0, because shap divides by it.
 _NO_DOCUMENTS = 1e-9
 
 
@@ -188,7 +188,7 @@ def permutation_importance(
         Permuted(one.feature, model._name(one.feature), one.loss, one.deviation)
         for one in (rows[i] for i in range(n))
     ]
-    return sorted(out, key=lambda one: -one.loss)  # NaN, where no query counts, keeps the order
+    return sorted(out, key=lambda one: -one.loss)  # the order stays if losses are NaN because no query counts
 
 
 # ------------------------------------------------------------------ shap
@@ -222,7 +222,7 @@ def to_shap(model: Scorer, cover: Dataset | None) -> dict[str, Any]:
     counts = own_counts(model) if cover is None else leaf_counts(model, need(cover, Dataset, "cover"))
     return {
         "trees": [_shap_tree(model, tree, counts[tree]) for tree in range(model.n_trees)],
-        "input_dtype": np.float32,  # values meet thresholds as they do here
+        "input_dtype": np.float32,  # thresholds are compared with float32 values, as here
         "internal_dtype": np.float64,
         "base_offset": 0.0,
         "objective": None,
@@ -268,7 +268,7 @@ def _shap_tree(model: Scorer, tree: int, counts: Floats) -> dict[str, Any]:
 def _sum_up(left: Any, right: Any, weights: Any, n_nodes: int) -> None:
     """Sums the documents of each node's children. Parents may have any order."""
     order = [0] if n_nodes else []
-    for node in order:  # grows as it is read: parents before children
+    for node in order:  # grows during iteration: parents before children
         order += [child for child in (left[node], right[node]) if child < n_nodes]
     for node in reversed(order):
         weights[node] = weights[left[node]] + weights[right[node]]

@@ -1,4 +1,4 @@
-"""What the library makes of a data set: its values, and bins; each when it is asked for."""
+"""The library's objects for a data set, such as values and binned data, created on demand and cached."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def locked(method: Method) -> Method:
-    """Several threads may use one data set; what is made for one of them serves the others."""
+    """Serialises calls of a method, so that several threads may use one data set and share its cached objects."""
 
     @wraps(method)
     def call(self: Handles, *args: Any) -> Any:
@@ -45,38 +45,38 @@ def locked(method: Method) -> Method:
 
 
 class Handles:
-    """The library's side of a Dataset, which says where the data comes from."""
+    """The library's side of a Dataset; Dataset itself knows the source of the data."""
 
     _labels: npt.NDArray[np.float32]
     _offset: npt.NDArray[np.uint32]
-    _table: _columns.Table  # of data in memory
-    _c_table: Any  # struct rw_table, of all but files
+    _table: _columns.Table  # for data in memory
+    _c_table: Any  # struct rw_table, except for files
     _inexact: Any
-    _ids: list[bytes] | None  # of its queries; None: of files, or they are numbers from 0
-    _keep: list[Any]  # what the table points to
+    _ids: list[bytes] | None  # of the queries; None for files and for queries that are numbered from 0
+    _keep: list[Any]  # memory that the table points to
 
     def _begin(self) -> None:
-        self._lock = threading.RLock()  # of what is made when it is asked for
-        self._meeting = _workers.meeting()  # of the workers that have shares of its files
+        self._lock = threading.RLock()  # protects cached objects
+        self._meeting = _workers.meeting()  # the group of workers that share the files
         self._paths: list[bytes] | None = None
         self._source: _tables.Source | None = None
         self._binned: dict[tuple[str, ...], Any] = {}
-        self._of_meeting: Any = None  # ids that queries without any have among workers
+        self._of_meeting: Any = None  # memory of ids for queries without ids, among workers
         self._values: Any = None
         self._bare: Any = None
         self._by_names: dict[tuple[str, ...], Any] = {}
         self._order: npt.NDArray[np.uint32] | None = None
         self._names: list[str] | None = None
-        self._columns: dict[str, str | list[str]] = {}  # of a CSV or TSV file, by role
+        self._columns: dict[str, str | list[str]] = {}  # column names of a CSV or TSV file, by role
         self._is_table = False
-        self._words: dict[int, list[str]] = {}  # by feature; of data in memory
+        self._words: dict[int, list[str]] = {}  # by feature, for data in memory
         self._sides: dict[str, Floats] = {}  # side columns by the library's names, in its order
         self._pairs: npt.NDArray[Any] | None = None  # of struct rw_given_pair
         self._has_labels = True
         self._warned = False
         self._noted_extra = False
-        self._warned_lacking: set[int] = set()  # where models are
-        self._feature_base: int | None = None  # the feature that column 0 is, if it was given
+        self._warned_lacking: set[int] = set()  # addresses of models
+        self._feature_base: int | None = None  # feature id of column 0, if given
 
     @property
     def feature_names(self) -> list[str] | None:
@@ -91,7 +91,7 @@ class Handles:
         raise NotImplementedError
 
     def _add_sides(self, c: Any) -> None:
-        """Weights, start scores, positions, further labels and pairs, to a struct rw_dataset."""
+        """Adds weights, start scores, positions, further labels and pairs to a struct rw_dataset."""
         for name in self._sides:
             self._add_side(c, name)
         if self._pairs is not None:
@@ -110,8 +110,10 @@ class Handles:
 
     @contextlib.contextmanager
     def _reading(self, names: Sequence[str] | None = None, needed: Iterable[int] = ()) -> Iterator[None]:
-        """Tables are read by this data set's columns: for the calls within. names: feature i is the column
-        names[i], and those of `needed` must be there."""
+        """Within the block, the library reads tables with this data set's columns.
+
+        names: feature i is the column names[i]. needed: features that must be present.
+        """
         keep: list[Any] = []
 
         def array_of(some: Sequence[str]) -> Any:
@@ -140,10 +142,10 @@ class Handles:
         self._is_table = lib.rw_ctx_n_tables(context()) > n_tables
         of_tables = [role for role in self._columns if role != "categorical"]
         if of_tables and not self._is_table:
-            raise DataError(f"{of_tables[0]} is given, but files have their own, other than CSV and TSV")
+            raise DataError(f"{of_tables[0]} is given, but only CSV and TSV files have columns")
 
     def _read(self, names: Sequence[str] | None = None, needed: Iterable[int] = ()) -> Any:
-        """struct rw_dataset of the files."""
+        """Reads the files into a struct rw_dataset."""
         self._check_meeting()
         out = ffi.new("struct rw_dataset **")
         paths, _held = c_strings(self._paths or [])
@@ -155,7 +157,7 @@ class Handles:
 
     @locked
     def _with_values(self) -> Any:
-        """struct rw_dataset with values: for validation, measuring, explaining."""
+        """Returns a struct rw_dataset with values, for validation, measuring and explaining."""
         if self._values is None:
             if self._paths is not None:
                 self._values = self._read()
@@ -167,32 +169,32 @@ class Handles:
             self._add_sides(self._values)
         return self._values
 
-    # ---- many workers ----
+    # ---- several workers ----
 
     def _check_meeting(self) -> None:
-        """DataError: the files would be read, or were, as other workers read them."""
+        """Raises DataError if files were, or would be, read with another group of workers."""
         if self._paths is not None and self._meeting != _workers.meeting():
             raise DataError(
-                "a data set of files serves the workers among which it was made; expected one that is made where it "
-                "is used, within the same `with workers()` or outside of any"
+                "a data set of files can be used only by the workers that created it; create and use it within the "
+                "same `with workers()` block, or outside of any"
             )
 
     def _features_for_workers(self) -> Any:
-        """What data in memory has to have in common on all workers."""
+        """Returns the properties of data in memory that must be equal on all workers."""
         if self._paths is not None:
             return "files"
         sides = sorted(name.removeprefix("query-") for name in self._sides)
         given = (self._ids is not None, self._pairs is not None, sides)
-        # a shard of a sparse matrix may be narrower: the library takes the widest
+        # a shard of a sparse matrix may be narrower; the library uses the largest width
         return self.feature_names, None if self._is_sparse() else self.n_features, *given
 
     def _is_sparse(self) -> bool:
-        """Is it a sparse matrix?"""
+        """Tells whether the data is a sparse matrix."""
         in_memory = self._paths is None and self._source is None
         return in_memory and any(column.index is not None for column in self._table.columns)
 
     def _meet_workers(self, what: str) -> None:
-        """Of data in memory: queries are whole, and their numbers count through all workers."""
+        """Checks that queries of data in memory are whole, and numbers them through all workers."""
         with _workers.agreed():
             self._check_meeting()
         if self._paths is not None:
@@ -205,7 +207,7 @@ class Handles:
         self._of_meeting = self._hold_ids(self._c_table, [b"%d" % (before + i) for i in range(n_queries)])
 
     def _leave_meeting(self) -> None:
-        """Outside of any meeting queries are numbered from 0 again, and codes of a meeting are of no use."""
+        """Outside of `workers`, numbers queries from 0 again and drops binned data of earlier groups of workers."""
         if _workers.meeting() == 0 and self._of_meeting is not None:
             self._c_table.query_id_text, self._c_table.query_id_offset = ffi.NULL, ffi.NULL
             self._of_meeting = None
@@ -213,7 +215,7 @@ class Handles:
         self._binned = {key: binned for key, binned in self._binned.items() if key[-1] in ("0", here)}
 
     def _hold_ids(self, c: Any, ids: list[bytes]) -> Any:
-        """Ids of queries into a struct rw_table, for as long as what is returned lives."""
+        """Sets the query ids of a struct rw_table; they are valid as long as the returned objects live."""
         id_text = b"\0".join(ids) + b"\0"
         lengths = np.fromiter((len(one) + 1 for one in ids), np.uint64, len(ids))
         begin = np.concatenate((np.zeros(1, np.uint64), np.cumsum(lengths)))
@@ -223,7 +225,7 @@ class Handles:
         return id_text, held, begin
 
     def _warn_of_ids(self, inexact: Any = None, names: Sequence[str] | None = None) -> None:
-        """Once: of columns whose whole numbers are no float32 numbers, as the library has found them."""
+        """Warns once of columns with whole numbers that float32 cannot hold."""
         if self._paths is not None or self._warned:
             return
         names = names if names is not None else self.feature_names
@@ -233,15 +235,17 @@ class Handles:
             self._warned = True
             more = f" and {len(found) - 8} more" if len(found) > 8 else ""
             logger.warning(
-                "column%s %s%s: whole numbers beyond 2^24 that are no float32 numbers, so that different ones "
-                "may have become equal; ids are no features: ignore=[...] leaves them out",
+                "column%s %s%s: whole numbers beyond 2^24 that float32 cannot hold, so different ones may have become "
+                "equal; leave out ids with ignore=[...]",
                 "s" if len(found) > 1 else "", ", ".join(shown), more,
             )  # fmt: skip
 
     @locked
     def _with_values_as(self, names: Sequence[str], needed: Iterable[int], width: int) -> Any:
-        """_with_values, with each feature where `names` has it; those of `needed` must be there. width: the
-        columns of what the data is for."""
+        """Returns values with the feature ids of `names`.
+
+        needed: features that must be present. width: the number of columns of the model or of the other data set.
+        """
         needed = list(needed)
         if self._paths is not None:
             return self._files_as(names, needed, width)
@@ -265,7 +269,7 @@ class Handles:
         return self._by_names[key]
 
     def _files_as(self, names: Sequence[str], needed: list[int], width: int) -> Any:
-        """The same of files, which are read for it."""
+        """Does the same for files, which it may read again."""
         if self._values is not None:
             mine = self.feature_names
             if mine is None or (len(mine) == width and _are_at(mine, names, needed)):
@@ -273,7 +277,7 @@ class Handles:
         key = tuple(names)
         if key not in self._by_names:
             values = self._read(names, needed)
-            if not self._is_table:  # only a table has names to be found by
+            if not self._is_table:  # only tables have column names
                 self._values = values
                 return values
             self._by_names[key] = values
@@ -282,7 +286,10 @@ class Handles:
     def _named_as(
         self, names: Sequence[str], needed: Iterable[int], width: int
     ) -> tuple[npt.NDArray[np.uint32], list[int]] | None:
-        """Features that are in `names`: where there, and where here; None: where they are already."""
+        """Returns the ids in `names`, and the columns here, of the features that both have.
+
+        It returns None if the ids are equal already.
+        """
         mine, needed = self.feature_names, list(needed)
         if mine is None or (len(mine) == width and _are_at(mine, names, needed)):
             return None
@@ -295,7 +302,7 @@ class Handles:
         return np.array(kept, np.uint32), [at[names[i]] for i in kept]
 
     def _note_extra(self, mine: Sequence[str], kept: Iterable[int]) -> None:
-        """Once: of columns that a model does not know."""
+        """Logs once which columns a model does not use."""
         extra = [name for i, name in enumerate(mine) if i not in set(kept)]
         if extra and not self._noted_extra:
             self._noted_extra = True
@@ -304,7 +311,7 @@ class Handles:
             logger.info("%d column%s not among the model's features, and %s not used: %s", *told)
 
     def _warn_lacking(self, model: Any, values: Any) -> None:
-        """Once for each model: of features that matter to it and that no line of LETOR text has."""
+        """Warns once per model of important features that are absent in every line of LETOR text."""
         if self._paths is None or lib.rw_dataset_width(values):
             return
         where = int(ffi.cast("uintptr_t", model))
@@ -316,13 +323,13 @@ class Handles:
         lib.rw_model_warn_lacking(context(), model, lib.rw_dataset_n_docs(values), seen)
 
     def _read_batches(self, c: Any, call: Callable[[], int], at: Sequence[int] | None = None) -> int:
-        """call(), with the batches of all features, or of those `at` these positions, in the struct rw_table."""
+        """Runs call() while the struct rw_table has batches of all features, or of those at the positions `at`."""
         assert self._source is not None and self.feature_names is not None
         names = self.feature_names if at is None else [self.feature_names[i] for i in at]
         return _tables.read(self._source, names, c, call)
 
     def _dataset_of(self, c: Any, at: Sequence[int] | None = None) -> Any:
-        """struct rw_dataset of a struct rw_table, whose columns are all features or those `at` these positions."""
+        """Makes a struct rw_dataset of a struct rw_table with all features, or those at the positions `at`."""
         out = ffi.new("struct rw_dataset **")
         if self._source is None:
             status = lib.rw_dataset_from_table(context(), c, out)
@@ -333,12 +340,14 @@ class Handles:
     def _value_batches(
         self, names: Sequence[str] | None, needed: Iterable[int], width: int
     ) -> Iterator[tuple[int, Any]]:
-        """The first document, and a struct rw_dataset without labels, of each batch; features as
-        _with_values_as has them."""
+        """Yields the first document of each batch, and a struct rw_dataset without labels.
+
+        Features have the ids that _with_values_as gives them.
+        """
         assert self._source is not None and self.feature_names is not None
         named = None if names is None else self._named_as(names, needed, width)
         ids, at = named or (np.arange(self.n_features, dtype=np.uint32), list(range(self.n_features)))
-        inexact = np.zeros(len(ids), np.uint8)  # training has told of it
+        inexact = np.zeros(len(ids), np.uint8)  # training warned already
         offset = ffi.new("uint32_t[2]")
         c = ffi.new("struct rw_table *")
         c.n_columns = len(ids)
@@ -362,18 +371,18 @@ class Handles:
             if first == self.n_docs:
                 return
         raise DataError(
-            f"a pass over the batches does not give {self.n_docs} documents; expected the same ones in every pass"
+            f"a pass over the batches does not have {self.n_docs} documents; expected the same ones in every pass"
         )
 
     @locked
     def _for_training(self, params: Params) -> Any:
-        """struct rw_binned for these parameters; kept, and used again by every training on it."""
+        """Returns a struct rw_binned for these parameters, cached for all trainings on the data."""
         mine = Params()
         for name in ("bins", "absent", "device"):
             mine.set(name, params.get(name))
         mine.set("categorical", params.get("categorical") or self._categorical())
-        mine.set("min-docs", 1)  # its codes serve any
-        if self._source is not None:  # codes are made on the CPU, the same ones for every device
+        mine.set("min-docs", 1)  # codes do not depend on it
+        if self._source is not None:  # the CPU makes the codes, which are the same for every device
             mine.set("device", "cpu")
         self._check_meeting()
         self._leave_meeting()
@@ -404,8 +413,10 @@ class Handles:
         return self._binned[key]
 
     def _own_words(self, features: Iterable[tuple[int, int]] | None = None) -> dict[int, list[str]]:
-        """Words by feature: all of this set, or those that are elsewhere (there, here). Of batches, what has been
-        read of them."""
+        """Returns words by feature: of all features, or of the given pairs of ids (there, here).
+
+        For batches, it returns the words that were read so far.
+        """
         words = self._words
         if self._source is not None:
             numbers, names = self._source.numbers, self.feature_names or []
@@ -413,18 +424,18 @@ class Handles:
         return words if features is None else {there: words[here] for there, here in features if here in words}
 
     def _categorical(self) -> str:
-        """The parameter 'categorical' of a training on this data."""
+        """Returns the parameter 'categorical' for training on this data."""
         return str(self._columns.get("categorical", "")) or _columns.as_list(self._own_words())
 
     def _with_own(self, params: dict[str, Any]) -> dict[str, Any]:
-        """A training's parameters, with 'categorical' if it is the data's and not given."""
+        """Adds the data's 'categorical' to a training's parameters if it is not given."""
         if self._categorical():
             params.setdefault("categorical", self._categorical())
         return params
 
     @locked
     def _documents(self) -> Any:
-        """struct rw_dataset, with values or without."""
+        """Returns a struct rw_dataset, with or without values."""
         for binned in self._binned.values():
             return lib.rw_binned_documents(binned)
         if self._values is None:
@@ -442,7 +453,7 @@ class Handles:
 
     @locked
     def _is(self, c: Any) -> bool:
-        """Is this the data set that a callback names?"""
+        """Tells whether a callback's data set is this one."""
         mine = [lib.rw_binned_documents(binned) for binned in self._binned.values()]
         return any(c == one for one in [*mine, self._values, *self._by_names.values()] if one is not None)
 
@@ -458,12 +469,12 @@ class Handles:
 
 
 def _are_at(mine: Sequence[str], names: Sequence[str], needed: Iterable[int]) -> bool:
-    """Are the features of `needed` here where `names` has them?"""
+    """Tells whether the features of `needed` have the same ids here and in `names`."""
     return all(i < len(mine) and mine[i] == names[i] for i in needed)
 
 
 def check_apart(path: Any, *datasets: Handles) -> None:
-    """ParameterError: what is to be written to ``path`` would replace a file that a dataset is read from."""
+    """Raises ParameterError if ``path``, an output file, is a file that a data set is read from."""
     given = path_chars(path)
     for data in datasets:
         if any(lib.rw_same_file(given, read) for read in data._paths or []):

@@ -322,9 +322,11 @@ class Model(Scorer):
     def __setstate__(self, state: Any) -> None:
         names = {"evals_result", "used_params", "feature_names"}
         if not isinstance(state, dict) or state.keys() - {"position_bias", "model"} != names:
-            raise FormatError("a Model that another version of rankwood has pickled; Model.save and load serve all")
+            raise FormatError(
+                "the Model was pickled by another version of rankwood; Model.save and Model.load work across versions"
+            )
         state = dict(state)
-        if "model" in state:  # of skops, which makes an empty object first
+        if "model" in state:  # skops creates an empty object first
             self.__init__(Model.from_bytes(state.pop("model"))._c)  # type: ignore[misc]
         self.__dict__.update(state)
 
@@ -433,7 +435,7 @@ class Model(Scorer):
         status = lib.rw_model_import(context(), path_chars(path), how, out)
         return cls(made(status, out, lib.rw_model_free))
 
-    # ---- what it is ----
+    # ---- properties ----
 
     @property
     def best_round(self) -> int:
@@ -457,7 +459,7 @@ class Model(Scorer):
         if self.best_round:
             facts.append(f"best round {self.best_round}")
         if not self.finished:
-            facts.append("interrupted: the best until then")
+            facts.append("interrupted: the best so far")
         out = [f"<p><b>rankwood.Model</b>: {escape(', '.join(facts))}</p>"]
         metrics = [
             (name, metric, f"{values[at]:.5f}")
@@ -694,8 +696,8 @@ class Model(Scorer):
         if not probability:
             return self._predict(data, self._count(n_trees), device, missing, feature_base, n_features)
         if n_trees is not None:
-            raise ParameterError("probability is of the scores by all trees: leave out n_trees")
-        self._probabilities(np.empty(0))  # before the scores
+            raise ParameterError("probability needs the scores of all trees: leave out n_trees")
+        self._probabilities(np.empty(0))  # fails before scoring
         return self._probabilities(self._predict(data, 0, device, missing, feature_base, n_features))
 
     def _probabilities(self, scores: Floats) -> Floats:
@@ -769,7 +771,7 @@ class Model(Scorer):
         )
         return Calibration(text(c.method), c.relevant, c.slope, c.intercept, scores, probabilities)
 
-    # ---- reasons ----
+    # ---- explanations ----
 
     def shap_values(self, data: Dataset, cover: Dataset | None = None) -> tuple[Floats, float, list[int]]:
         """Return the SHAP values of documents as arrays.
@@ -912,7 +914,7 @@ class Model(Scorer):
         """
         return _explain.to_shap(self, cover)
 
-    # ---- models made of it ----
+    # ---- models made from this one ----
 
     def refit(
         self,
@@ -1056,7 +1058,7 @@ class Model(Scorer):
             for row in (c.rows[i] for i in range(c.n_rows))
         ]  # fmt: skip
         smaller = Model(ffi.gc(c.model, lib.rw_model_free))
-        c.model = ffi.NULL  # it has an owner now
+        c.model = ffi.NULL  # `smaller` owns it now
         smaller.feature_names = None if self.feature_names is None else list(self.feature_names)
         logger.info("%d of %d trees are left", smaller.n_trees, self.n_trees)
         return Pruned(smaller, text(c.metric), rows, c.chosen)

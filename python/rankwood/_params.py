@@ -1,4 +1,4 @@
-"""Parameters by name, as Python values."""
+"""Training parameters as Python values."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Value = str | int | float | bool | None | list[Any] | tuple[Any, ...]
 
 
 def infos() -> Iterator[Any]:
-    """The library's own table of parameters."""
+    """Yields the rows of the library's table of parameters."""
     i = 0
     while (info := lib.rw_param_info(i)) != ffi.NULL:
         yield info
@@ -35,7 +35,7 @@ def infos() -> Iterator[Any]:
 
 
 def as_text(value: Any) -> str:
-    """A value as the library takes it: `on` and `off` for bools, commas between a list's items."""
+    """Formats a value for the library: `on` and `off` for bools, commas between list items."""
     if isinstance(value, (bool, np.bool_)):
         return "on" if value else "off"
     if isinstance(value, (list, tuple)):
@@ -46,14 +46,14 @@ def as_text(value: Any) -> str:
 
 
 def _feature(parameter: str, feature: Any) -> str:
-    """A name or an id as lists of features have it."""
+    """Formats a feature name or id for lists of features."""
     if isinstance(feature, (bool, np.bool_)) or not isinstance(feature, (str, int, np.integer)):
         raise ParameterTypeError(f"{parameter} names the feature {feature!r}; expected a name or an id")
     return name_in_file(feature) if isinstance(feature, str) else str(feature)
 
 
 def _directions(value: Mapping[Any, Any]) -> str:
-    """Features with their directions as the library takes them; those without one are left out."""
+    """Formats features with directions for the library; those without a direction are omitted."""
     signs = {"+": "+", "-": "-", 1: "+", -1: "-"}
     items = []
     for feature, sign in value.items():
@@ -66,7 +66,7 @@ def _directions(value: Mapping[Any, Any]) -> str:
 
 
 def _penalties(value: Mapping[Any, Any]) -> str:
-    """Features with their penalties as the library takes them."""
+    """Formats features with penalties for the library."""
     items = []
     for feature, cost in value.items():
         named = _feature("feature_penalty", feature)
@@ -77,7 +77,7 @@ def _penalties(value: Mapping[Any, Any]) -> str:
 
 
 def _groups(value: Any) -> str:
-    """Lists of features that may be used together as the library takes them."""
+    """Formats groups of features that may be used together."""
     groups = []
     for group in value:
         if isinstance(group, (str, bytes)) or not isinstance(group, Iterable):
@@ -89,13 +89,13 @@ def _groups(value: Any) -> str:
 
 
 def _features(value: Any) -> str:
-    """A list of features as the library takes it."""
+    """Formats a list of features."""
     if not value:
         raise ParameterError("features is empty; expected ids or names")
     return as_text([name_in_file(one) if isinstance(one, str) else one for one in value])
 
 
-# Parameters of features: the kinds of values that become texts, and how.
+# Parameters of features: types of values that are formatted, and the functions that format them.
 _OF_FEATURES: dict[str, tuple[Any, Callable[[Any], str]]] = {
     "monotone": (Mapping, _directions),
     "feature-penalty": (Mapping, _penalties),
@@ -105,7 +105,7 @@ _OF_FEATURES: dict[str, tuple[Any, Callable[[Any], str]]] = {
 
 
 def number_or_text(value: str) -> int | float | str:
-    """A value of the library's as Python's."""
+    """Converts a value of the library to a Python number if possible."""
     for kind in (int, float):
         try:
             return kind(value)
@@ -114,31 +114,31 @@ def number_or_text(value: str) -> int | float | str:
     return value
 
 
-# ---- names that others, and the program, have for them ----
+# ---- names of other trainers and of the program ----
 
-# Where the library's table speaks of the program's options and files, what Python has: by our option, or
-# by the first word of a row that has none.
+# Python's counterparts of the program's options and files, by option, or by the first word of a row of the
+# library's table without an option.
 IN_PYTHON = {
-    "valid": "validation sets are train(..., valid={'name': Dataset})",
+    "valid": "use train(..., valid={'name': Dataset}) for validation sets",
     "output": "Model.save writes the model",
-    "init": "train(..., init=Model) goes on from a model, with `rounds` more trees",
-    "checkpoint": "train(..., checkpoint=FILE) writes checkpoints, and resume goes on from one",
-    "checkpoint-every": "train(..., checkpoint_every=50): rounds, or a time, '30s'",
-    "resume": "train(..., checkpoint=FILE, resume='auto') goes on from the file, if it is there",
+    "init": "train(..., init=Model) continues from a model, with `rounds` more trees",
+    "checkpoint": "train(..., checkpoint=FILE) writes checkpoints, and resume continues from one",
+    "checkpoint-every": "train(..., checkpoint_every=50), a number of rounds or a time such as '30s'",
+    "resume": "train(..., checkpoint=FILE, resume='auto') continues from the file if it exists",
     "model": "Model.load reads a model",
     "scores": "Model.predict returns the scores",
     "trees": "it is an argument of Model.predict: n_trees",
     "leaf-ids": "Model.trees lists the nodes and leaves",
-    "documents": "SHAP values are Model.explain",
+    "documents": "Model.explain returns SHAP values",
     "per-query": "evaluate(...).metrics[name].per_query has the values of the queries",
-    "folds": "cross-validation is cv(params, dataset, n_folds=K)",
-    "config": "parameters are a dictionary; files of them are the program's",
-    "verbose": "progress goes to a terminal, notes to the logger 'rankwood'",
-    "quiet": "progress goes to a terminal, notes to the logger 'rankwood'",
+    "folds": "use cv(params, dataset, n_folds=K) for cross-validation",
+    "config": "parameters are a dictionary; only the program reads files of them",
+    "verbose": "progress is shown in a terminal, notes are logged to 'rankwood'",
+    "quiet": "progress is shown in a terminal, notes are logged to 'rankwood'",
     "log": "Model.evals_result has the metrics of each round, and callbacks see them",
-    "top": "it is an argument of the plots",
-    "weights": "Dataset(..., weight= one a document, or query_weight= one a query)",
-    "query-weights": "Dataset(..., weight= one a document, or query_weight= one a query)",
+    "top": "it is an argument of the functions of rankwood.plot",
+    "weights": "Dataset(..., weight=) per document, or Dataset(..., query_weight=) per query",
+    "query-weights": "Dataset(..., weight=) per document, or Dataset(..., query_weight=) per query",
     "start-scores": "Dataset(..., start_scores=)",
     "positions": "Dataset(..., position=)",
     "pairs-file": "Dataset(..., pairs=), with pairs='given'",
@@ -146,26 +146,26 @@ IN_PYTHON = {
     "labels": "Dataset(..., more_labels=)",
     "label-column": "Dataset(data, label, qid=... or group=...)",
     "qid-column": "Dataset(data, label, qid=... or group=...)",
-    "weight-column": "Dataset(..., weight= one a document, or query_weight= one a query)",
+    "weight-column": "Dataset(..., weight=) per document, or Dataset(..., query_weight=) per query",
     "names": "Dataset(..., feature_names=), or the columns' names",
     "ignore": "Dataset(..., ignore=)",
-    "absent": "missing values are Dataset(..., missing=), beside NaN and null",
+    "absent": "Dataset(..., missing=) declares a missing value, in addition to NaN and null",
     "data": "train(params, Dataset(...))",
-    "task": "training, measuring and predicting are functions of their own",
+    "task": "training, measuring and predicting are separate functions",
     "label": "Dataset(data, label, qid=... or group=...)",
-    "nfold": "cross-validation is cv(params, dataset, n_folds=K)",
-    "validation-fraction": "a validation set is a Dataset of its own; folds of one are cv",
-    "save-binary": "a Dataset keeps its binned data, and uses it again in every training",
+    "nfold": "use cv(params, dataset, n_folds=K) for cross-validation",
+    "validation-fraction": "a validation set is a separate Dataset; cv makes folds",
+    "save-binary": "a Dataset caches its binned data for all trainings",
     "convert-model": "Model.export writes models for other programs",
-    "predict-contrib": "SHAP values are Model.explain",
+    "predict-contrib": "Model.explain returns SHAP values",
     "allow-writing-files": "training writes no files",
-    "num-class": "labels are grades of relevance, not classes; Dataset(..., weight=) weighs documents",
-    "force-col-wise": "the library chooses how data lies in memory",
-    "start-iteration-predict": "a score is of the first n_trees trees, from the first one on",
-    "importance-type": "Model.importance and Model.permutation_importance tell which features matter",
+    "num-class": "labels are grades of relevance, not classes; Dataset(..., weight=) sets weights of documents",
+    "force-col-wise": "the library chooses the memory layout",
+    "start-iteration-predict": "scores always start with the first tree; n_trees limits their number",
+    "importance-type": "Model.importance and Model.permutation_importance return feature importances",
 }
 
-# Those among the library's parameters: what they are, and where the data has them.
+# Parameters of the library that are arguments of Dataset.
 _REFUSED = {
     "weights": ("weights", "Dataset(..., weight=) or (..., query_weight=)"),
     "positions": ("positions", IN_PYTHON["positions"]),
@@ -174,26 +174,26 @@ _REFUSED = {
     "pairs-file": ("pairs", IN_PYTHON["pairs-file"]),
 }
 
-# Names that mean something in Python alone.
+# Names that only Python interprets.
 _ALSO = {
     "predict_disable_shape_check": "a column that the model needs and the data lacks is always an error",
     "query": IN_PYTHON["label"],
-    "callback callbacks": "train(..., callbacks=) takes functions of a Round",
-    "name": "a model has no name of its own",
+    "callback callbacks": "train(..., callbacks=) accepts functions of a Round",
+    "name": "models do not have names",
 }
 
-# Words that one program uses for something else than the rest.
+# Words that have a special meaning in one program.
 _INSTEAD = {
-    ("LightGBM", "alpha"): "the errors of single documents are the squared one and the logistic one",
+    ("LightGBM", "alpha"): "pointwise losses are the squared and the logistic loss",
     ("LightGBM", "feature_penalty"):
-        "gains are not multiplied: 'feature_penalty' takes a feature's cost from each gain",
+        "gains are not multiplied; 'feature_penalty' subtracts a feature's cost from each gain",
     ("LightGBM", "task_type"): IN_PYTHON["task"],
-    ("LightGBM", "tree"): "workers on several machines are started by mpirun, srun, torchrun, Dask or Spark",
+    ("LightGBM", "tree"): "mpirun, srun, torchrun, Dask or Spark start workers on several machines",
 }
 
 
 def alias_rows(word: str | None = None, parameter: str | None = None) -> Iterator[Any]:
-    """The rows of the library's table of other trainers' words that have a word, or all of them."""
+    """Yields the rows of the library's table of other trainers' words that contain a word, or all rows."""
     of = ffi.NULL if parameter is None else parameter.encode()
     with_word = ffi.NULL if word is None else word.encode("utf-8", "replace")
     row = ffi.NULL
@@ -202,14 +202,17 @@ def alias_rows(word: str | None = None, parameter: str | None = None) -> Iterato
 
 
 def pythonic(note: str) -> str:
-    """Our parameters' names with `_`, as Python has them."""
+    """Writes our parameters' names with `_`."""
     return re.sub(
         r"'([a-z0-9]+(?:-[a-z0-9]+)+)'", lambda found: "'" + found[1].replace("-", "_") + "'", note
     )
 
 
 def meaning(name: str, program: str = "") -> tuple[str | None, str | None] | None:
-    """Our parameter and what is different, or None and why there is none; None: the name is unknown."""
+    """Returns our parameter and how it differs, or None and why there is no such parameter.
+
+    It returns None for an unknown name.
+    """
     if (program, name) in _INSTEAD:
         return None, _INSTEAD[program, name]
     ours = {text(info.name) for info in infos()}
@@ -234,12 +237,12 @@ def meaning(name: str, program: str = "") -> tuple[str | None, str | None] | Non
     for row in rows:
         if (note := string_of(row.note)) is not None and row.ours == ffi.NULL:
             return None, pythonic(note)
-    option = name.replace("_", "-")  # the program's own
+    option = name.replace("_", "-")  # an option of the program
     return (None, IN_PYTHON[option]) if option in IN_PYTHON else None
 
 
 def _unknown(name: str) -> str:
-    """What a name that is no parameter's was meant to be, as Python has it."""
+    """Returns the message for an unknown name, with the nearest known one."""
     ours, note = meaning(name) or (None, None)
     if ours is None and note is None:
         near = lib.rw_params_nearest(chars(name))
@@ -252,7 +255,7 @@ def _unknown(name: str) -> str:
 
 
 def as_mapping(params: Mapping[str, Any] | None) -> dict[str, Any]:
-    """A copy of the caller's parameters."""
+    """Copies the caller's parameters."""
     if params is None:
         return {}
     if not isinstance(params, Mapping):
@@ -261,7 +264,7 @@ def as_mapping(params: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _refuse_functions(name: str, value: Any) -> None:
-    """Training takes its functions out before; whatever else takes parameters knows names alone."""
+    """Raises ParameterError for a function. Training removes its functions before; other calls accept names only."""
     for one in value if isinstance(value, (list, tuple)) else [value]:
         if callable(one):
             called = getattr(one, "__name__", type(one).__name__)
@@ -270,7 +273,7 @@ def _refuse_functions(name: str, value: Any) -> None:
 
 
 def no_effect(strict: bool | None) -> int:
-    """What a parameter without effect is."""
+    """Converts the argument `strict` for the library."""
     if strict is not None and not isinstance(strict, (bool, np.bool_)):
         raise ParameterTypeError(f"strict is {strict!r}; expected True, False or None")
     if strict is None:
@@ -279,7 +282,7 @@ def no_effect(strict: bool | None) -> int:
 
 
 def need_device(given: Mapping[str, Any]) -> None:
-    """UnsupportedError: the device is not there; for calls that are about to read data."""
+    """Raises UnsupportedError if the device is missing, before data is read."""
     if given.get("device") is not None:
         check(lib.rw_device_check(context(), chars(as_text(given["device"]))))
 
@@ -359,10 +362,10 @@ def with_parameters(doc: str | None, names: Iterable[str] | None = None) -> str 
 
 
 class Params:
-    """struct rw_params: those given, the others at their defaults.
+    """A struct rw_params with the given values; other parameters have their defaults.
 
-    Names are those of ``rankwood train --help``, with ``_`` for ``-``; None leaves a default. strict: a parameter
-    without effect is an error (True), a warning (False), or neither (None).
+    Names are those of ``rankwood train --help``, with ``_`` or ``-``. None means the default. strict: a parameter
+    without effect is an error (True), a warning (False), or ignored (None).
     """
 
     def __init__(self, given: Mapping[str, Any] | None = None, strict: bool | None = False) -> None:
@@ -389,7 +392,7 @@ class Params:
         check(lib.rw_params_set(context(), self.c, chars(ours), chars(as_text(value))))
 
     def measuring(self) -> Any:
-        """struct rw_eval_params, for as long as these live. ParameterError: they are not as they must be."""
+        """Returns a struct rw_eval_params, valid as long as this object. ParameterError: invalid values."""
         check(lib.rw_params_check(context(), self.c, lib.RW_PARAMS_MEASURE))
         return lib.rw_params_eval(self.c)
 

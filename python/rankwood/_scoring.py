@@ -29,10 +29,10 @@ from rankwood._core import (
 from rankwood._dataset import Dataset
 from rankwood._params import Params, number_or_text
 
-_ROWS = 65536  # scored at a time, where values must be converted first
+_ROWS = 65536  # rows that are scored at a time if values need a conversion
 _INTEGERS = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64)
-_AS_FLOAT = frozenset(np.dtype(kind) for kind in (np.float64, np.float16, *_INTEGERS))  # converted at once
-_ALONE = 1024  # fewer rows are scored by the calling thread: a server has threads of its own
+_AS_FLOAT = frozenset(np.dtype(kind) for kind in (np.float64, np.float16, *_INTEGERS))  # converted in one step
+_ALONE = 1024  # fewer rows are scored by the calling thread, because servers have their own threads
 
 
 def _finite(
@@ -76,7 +76,7 @@ class Scorer:
         self._n_needed = max((use.feature for use in self._used), default=-1) + 1
         self._info = lib.rw_model_info(c)
         self._knows_columns = self._info.columns != lib.RW_COLUMNS_UNKNOWN
-        self._width = self._info.width  # the columns of an array that fits
+        self._width = self._info.width  # number of columns of a valid array
         self._scorers: dict[int, Any] = {}  # by number of trees
         self._making = threading.Lock()
         self.feature_names: list[str] | None = self._names_in_file()
@@ -161,15 +161,15 @@ class Scorer:
             of_columns = {"feature_base": feature_base, "n_features": n_features}
             given = ["missing"] * (missing == missing) + [name for name, one in of_columns.items() if one is not None]
             if given:
-                raise ParameterError(f"{given[0]} is for data that is no Dataset: it is one of Dataset's arguments")
+                raise ParameterError(f"{given[0]} is only for data that is not a Dataset; pass it to Dataset instead")
             if isinstance(data, Dataset):
                 dataset = data
             else:
                 dataset = self._with_categories(data, missing) if self.categories else Dataset(data)
-            dataset._has_labels &= dataset is data  # of CSV and TSV neither labels nor queries are read
+            dataset._has_labels &= dataset is data  # labels and queries of CSV and TSV are not read
             return self._predict_dataset(dataset, n, device)
         if device != "cpu":
-            Params().set("device", device)  # is it one at all? arrays are scored on the CPU
+            Params().set("device", device)  # checks the name; arrays are scored on the CPU
         if self._info.n_categorical:
             return self._predict_dataset(self._with_categories(data, missing), n, device)
         if type(data) is np.ndarray and data.ndim == 2:
@@ -179,7 +179,7 @@ class Scorer:
                 base = _columns.feature_base_of(feature_base)
                 _columns.check_n_features(n_features, data.shape[1])
                 self._check_width(data.shape[1], base)
-                with np.errstate(over="ignore"):  # what is too large becomes infinite, and that is an error
+                with np.errstate(over="ignore"):  # a value that is too large becomes infinite, which is an error
                     values = data if is_float else data.astype(np.float32, order="C")
                 return self._score(_finite(values, missing, self.feature_names), n, base)
         table = _tables.of_any(data, self._not_used(data))
@@ -194,7 +194,7 @@ class Scorer:
         for first in range(0, table.n_rows, _ROWS):
             rows = slice(first, min(first + _ROWS, table.n_rows))
             values = np.full((rows.stop - first, len(columns)), np.nan, np.float32)
-            with np.errstate(over="ignore"):  # what is too large becomes infinite, and that is an error
+            with np.errstate(over="ignore"):  # a value that is too large becomes infinite, which is an error
                 for i, column in enumerate(columns):
                     if column is not None:
                         values[:, i] = column.part(rows)
@@ -258,7 +258,7 @@ class Scorer:
         return scorer
 
     def _score(self, values: npt.NDArray[np.float32], n_trees: int, base: int | None = None) -> Floats:
-        if base == 0 and values.shape[1] != self._width:  # columns that no tree asks for
+        if base == 0 and values.shape[1] != self._width:  # drops columns that no tree uses
             narrow = np.zeros((len(values), self._width), np.float32)
             n_kept = min(self._width, values.shape[1])
             narrow[:, :n_kept] = values[:, :n_kept]
@@ -271,7 +271,7 @@ class Scorer:
             given, to = ffi.from_buffer("float[]", values), ffi.from_buffer("double[]", scores)
             ctx = ffi.NULL if n_docs < _ALONE else context()
             status = lib.rw_scorer_rows(ctx, scorer, given, n_docs, n_features, base or 0, to)
-            if status != lib.RW_OK:  # once more, for the text of the error
+            if status != lib.RW_OK:  # repeated for the error message
                 check(lib.rw_scorer_rows(context(), scorer, given, n_docs, n_features, base or 0, to))
         return scores
 
@@ -298,7 +298,7 @@ class Scorer:
             if not data._is_sparse() or not self._knows_columns or data.n_features > self._width:
                 raise
             raise DataError(
-                f"{error}\nhint: a sparse matrix without the last columns gets them by n_features={self._width}"
+                f"{error}\nhint: n_features={self._width} adds the missing last columns of a sparse matrix"
             ) from None
 
     def _opened(self, n_trees: int, device: str) -> Any:

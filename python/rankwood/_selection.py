@@ -182,7 +182,7 @@ def cv(
     need_device(as_mapping(params))
     need_labels(dataset, "dataset")
     given = dataset._with_own(as_mapping(params))
-    _refuse_functions(given, "cross-validation takes names only")
+    _refuse_functions(given, "cross-validation accepts names only")
     n_folds = whole(n_folds, "n_folds", 1, 2**31 - 1)
     out = ffi.new("struct rw_cv **")
     with named_params(given, strict or None, dataset.feature_names) as c:
@@ -205,7 +205,7 @@ def _refuse_functions(given: Mapping[str, Any], why: str) -> None:
 
 def _fold(validated: Any, i: int, dataset: Dataset) -> Fold:
     c = validated.folds[i]
-    # the struct rw_cv owns its models: it lives as long as the last of them
+    # the struct rw_cv owns the models, so it lives as long as any of them
     model = Model(ffi.gc(c.model, lambda _, owner=validated: None))
     if dataset.feature_names is not None:
         model.feature_names = list(dataset.feature_names)
@@ -398,19 +398,19 @@ def select(
     for name, one in sets.items():
         need_labels(one, name)
     if _workers.count() > 1:
-        raise UnsupportedError(f"features are selected by one worker, not by {_workers.count()}")
+        raise UnsupportedError(f"select needs a single worker; there are {_workers.count()}")
     if not isinstance(sure, (bool, np.bool_)):
         raise ParameterTypeError(f"sure is {sure!r}; expected True or False")
     given = as_mapping(params)
     options = ffi.new("struct rw_select_options *")
     options.most_loss, options.n_repeats = not_negative(loss, "loss"), whole(n_repeats, "n_repeats", 1, 1000)
     options.is_sure = bool(sure)
-    _refuse_functions(given, "features are selected by names only")
+    _refuse_functions(given, "select accepts names only")
     training = Training([train_set], ["train"], ())
     handle = ffi.new_handle(training)
     options.user, options.on_row = handle, lib._rw_on_select
     if train_set._paths is not None:
-        train_set._for_training(Params(given))  # its names come with it
+        train_set._for_training(Params(given))  # this also reads the feature names
     names = train_set.feature_names
 
     def values_of(one: Dataset) -> Any:
@@ -441,7 +441,7 @@ def _selected(c: Any, names: list[str] | None) -> Selected:
     ids = sorted(one.feature for one in kept)
     test = None if c.test == ffi.NULL else SelectedDifference(*difference(c.test))
     model = Model(ffi.gc(c.model, lib.rw_model_free))
-    c.model = ffi.NULL  # it has an owner now
+    c.model = ffi.NULL  # `model` owns it now
     model.feature_names = None if names is None else list(names)
     kept_names = None if names is None else [names[i] for i in ids]
     return Selected(ids, kept_names, importance, model, text(c.metric), rows, c.chosen, test)
@@ -457,5 +457,5 @@ def _rw_on_select(user: Any, _number: int, row: Any) -> int:
 def _told(row: Any) -> None:
     logger.info(
         "%d features: %d trees, %.5f, %+.5f%s", row.n_features, row.n_trees, row.compared.mean_b,
-        row.compared.difference, "" if row.is_within else ": too much is lost",
+        row.compared.difference, "" if row.is_within else ": loses too much",
     )  # fmt: skip

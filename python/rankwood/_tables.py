@@ -1,6 +1,6 @@
-"""Tables: arrays, data frames, sparse matrices, tensors, Arrow, Parquet files, and what comes in batches.
+"""Tables: arrays, data frames, sparse matrices, tensors, Arrow tables, Parquet files and batches.
 
-To add a kind: a row of _KINDS and its function.
+To add a kind, add a row to _KINDS and its function.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Columns = Set[str | int]  # their names and numbers
 
 
 def is_paths(data: Any) -> bool:
-    """A path, or several."""
+    """Tells whether data is a path or a list of paths."""
     if isinstance(data, (str, os.PathLike)):
         return True
     return (
@@ -57,7 +57,7 @@ def _of_numpy(data: np.ndarray[Any, Any]) -> Table:
     if data.ndim == 1:
         raise DataError(
             f"data has shape {data.shape}; expected 2 dimensions, (documents, features). "
-            "Reshape your data: array.reshape(-1, 1) makes one feature of it"
+            "Reshape your data: array.reshape(-1, 1) makes it one feature"
         )
     if data.ndim != 2:
         raise DataError(f"data has shape {data.shape}; expected 2 dimensions, (documents, features)")
@@ -96,7 +96,7 @@ def _pandas_column(series: Any, name: str) -> Column:
     dtype = series.dtype
     if isinstance(dtype, np.dtype) and dtype.kind in "fiub":
         return number_column(series.to_numpy(), repr(name))
-    if getattr(dtype, "kind", "O") in "iu":  # nullable, and as they are: float64 may merge them
+    if getattr(dtype, "kind", "O") in "iu":  # nullable integers stay integers, because float64 may merge values
         values = series.to_numpy(dtype=dtype.numpy_dtype, na_value=0)
         return Column(values, valid=np.packbits(series.notna().to_numpy(), bitorder="little"))
     if getattr(dtype, "kind", "O") in "fb":
@@ -125,7 +125,7 @@ def _of_sparse(data: Any) -> Table:
         raise DataError(f"data has shape {data.shape}; expected 2 dimensions, (documents, features)")
     check_shape(*data.shape)
     if hasattr(data, "check_format"):
-        try:  # scipy's own conversion trusts indices, and writes where they say
+        try:  # scipy's conversion writes at unchecked indices
             data.check_format(full_check=True)
         except ValueError as error:
             raise DataError(f"the sparse matrix is damaged: {error}") from None
@@ -144,11 +144,11 @@ def _of_sparse(data: Any) -> Table:
 
 
 def is_arrow(data: Any, *methods: str) -> bool:
-    """An Arrow table, or a batch of one, that has one of these methods."""
+    """Tells whether data is an Arrow table or batch with one of these methods."""
     return any(hasattr(data, name) for name in methods) and not hasattr(data, "iloc")
 
 
-# Kinds of tables: how to tell them, and what makes columns of one. The first row that fits is it.
+# Kinds of tables: a test, and the function that returns the columns. The first row whose test succeeds applies.
 _KINDS: tuple[tuple[Callable[[Any], bool], Callable[[Any, Columns, Columns], Table]], ...] = (
     (lambda data: isinstance(data, np.ndarray), lambda data, *_: _of_numpy(array_of(data, "data"))),
     (lambda data: is_arrow(data, "__arrow_c_stream__"), lambda data, *_: _of_stream(data)),
@@ -164,15 +164,15 @@ _KINDS: tuple[tuple[Callable[[Any], bool], Callable[[Any, Columns, Columns], Tab
 
 
 def of_any(data: Any, apart: Columns = frozenset(), categorical: Columns = frozenset()) -> Table:
-    """The columns of an array, a data frame, a sparse matrix, a tensor, or an Arrow table.
+    """Returns the columns of an array, data frame, sparse matrix, tensor or Arrow table.
 
-    apart: names and numbers of columns that are not features (labels, query ids, ignored ones): of a
-    data frame they may be of any type and stay as they are. categorical: those of categories, likewise.
+    `apart`: names and numbers of columns that are not features, such as labels, query ids and ignored ones. In a data
+    frame they may have any type and are not converted. categorical: names and numbers of columns with categories.
     """
     for fits, table_of in _KINDS:
         if fits(data):
             return table_of(data, apart, categorical)
-    lazy = "\nhint: collect() makes a data frame of it" if hasattr(data, "collect") else ""
+    lazy = "\nhint: collect() returns a data frame" if hasattr(data, "collect") else ""
     raise DataError(
         f"data is a {type(data).__name__}; expected an array, a data frame, a sparse matrix, a table "
         f"with __arrow_c_stream__, or a file's path{lazy}"
@@ -180,7 +180,7 @@ def of_any(data: Any, apart: Columns = frozenset(), categorical: Columns = froze
 
 
 def c_arrays(table: Table) -> Any:
-    """struct rw_array [n_chunks][n_columns]; valid as long as the table is."""
+    """Returns a struct rw_array [n_chunks][n_columns], valid as long as the table lives."""
     n = len(table.columns)
     n_chunks = len(table.columns[0].chunk_offset) - 1 if n and table.columns[0].chunk_offset is not None else 1
     out = ffi.new("struct rw_array[]", max(n * n_chunks, 1))
@@ -199,7 +199,7 @@ _pointer_of.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 
 def _bits(data: Any, first: int, n: int) -> np.ndarray[Any, Any]:
-    """Bits [first, first + n) as bytes of 0 or 1."""
+    """Returns bits [first, first + n) as bytes of 0 or 1."""
     begin = first // 8
     packed = ffi.buffer(ffi.cast("char *", data) + begin, (first + n + 7) // 8 - begin)
     bits = np.unpackbits(np.frombuffer(packed, np.uint8), bitorder="little")
@@ -207,7 +207,7 @@ def _bits(data: Any, first: int, n: int) -> np.ndarray[Any, Any]:
 
 
 class ArrowColumn(Column):
-    """A column of record batches; what it holds is looked at when it is asked for."""
+    """A column of record batches; its values are read on demand."""
 
     def __init__(self, c: Any, number: int, chunk_offset: np.ndarray[Any, Any]) -> None:
         self._c, self._number, self._begin = c, number, chunk_offset
@@ -218,15 +218,15 @@ class ArrowColumn(Column):
 
     @property
     def n_chunks(self) -> int:
-        """Record batches that have documents."""
+        """Number of record batches with documents."""
         return len(self._begin) - 1
 
     def write_arrays(self, to: Any, stride: int) -> None:
-        """struct rw_array of chunk k to to[k * stride]. DataError: the column has no numbers."""
+        """Writes the struct rw_array of chunk k to to[k * stride]. DataError: the column is not numeric."""
         check(lib.rw_arrow_column(context(), self._c, self._number, to, stride))
 
     def _chunk(self, k: int, first: int, n: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any] | None]:
-        """Values of documents of chunk k, and which are null, if any may be."""
+        """Returns values of documents of chunk k, and a mask of nulls if there may be any."""
         if self._arrays is None:
             arrays = ffi.new("struct rw_array[]", max(self.n_chunks, 1))
             self.write_arrays(arrays, 1)
@@ -272,7 +272,7 @@ class ArrowColumn(Column):
         return np.concatenate(parts) if parts else np.empty(0, np.float32)
 
     def runs(self) -> tuple[np.ndarray[Any, Any], list[bytes]]:
-        """Query ids: the first document of each run with the same, and n_docs; and the ids."""
+        """Returns the first document of each run of equal query ids, then n_docs; and the ids of the runs."""
         ids = ffi.new("struct rw_arrow_ids *")
         check(lib.rw_arrow_ids_read(context(), self._c, self._number, ids))
         offset = view(ids.offset, ids.n + 1, np.uint32).copy()
@@ -282,8 +282,7 @@ class ArrowColumn(Column):
 
 
 def _of_stream(data: Any) -> Table:
-    """The columns of anything with __arrow_c_stream__, not copied; a stream that can be read only once is
-    read."""
+    """Returns the columns of an object with __arrow_c_stream__, without a copy. It consumes a one-time stream."""
     capsule = data.__arrow_c_stream__()
     try:
         pointer = _pointer_of(capsule, b"arrow_array_stream")
@@ -294,7 +293,7 @@ def _of_stream(data: Any) -> Table:
 
 
 def _of_batch(data: Any) -> Table:
-    """The same of one batch, with __arrow_c_array__."""
+    """Returns the columns of one batch with __arrow_c_array__."""
     schema, array = data.__arrow_c_array__()
     c_schema = ffi.cast("struct ArrowSchema *", _pointer_of(schema, b"arrow_schema"))
     c_array = ffi.cast("struct ArrowArray *", _pointer_of(array, b"arrow_array"))
@@ -312,13 +311,15 @@ def _of_batches(stream: Any, schema: Any, array: Any) -> Table:
 
 
 def has_categories(data: Any, apart: Columns) -> bool:
-    """A feature's column of an Arrow table is dictionary-encoded; or of a frame of polars, categorical. apart:
-    names and numbers of columns that are no features."""
+    """Tells whether a feature is dictionary-encoded (Arrow) or categorical (polars).
+
+    `apart`: names and numbers of columns that are not features.
+    """
     return bool(categories_in(getattr(data, "schema", None), apart))
 
 
 def categories_in(schema: Any, apart: Columns) -> list[str]:
-    """Their names."""
+    """Returns the names of columns with categories."""
     if isinstance(schema, Mapping):  # polars
         kinds = dict(schema)
     else:  # pyarrow
@@ -331,7 +332,7 @@ def categories_in(schema: Any, apart: Columns) -> list[str]:
 
 
 def names_in(data: Any, names: list[Any]) -> list[Any]:
-    """Features of a model, as the columns of a table call them."""
+    """Returns a model's features as the columns of a table name them."""
     columns = list(getattr(data, "columns", getattr(data, "column_names", ())))
     if is_paths(data) or not columns or not isinstance(names[0], str):
         return names
@@ -340,7 +341,7 @@ def names_in(data: Any, names: list[Any]) -> list[Any]:
 
 
 def arrow_of(data: Any) -> Any:
-    """pyarrow's table of an Arrow table with categories."""
+    """Converts an Arrow table with categories to a table of pyarrow."""
     try:
         import pyarrow
     except ImportError:
@@ -349,24 +350,24 @@ def arrow_of(data: Any) -> Any:
 
 
 def frame_of(data: Any) -> Any:
-    """A pandas data frame of an Arrow table with categories: a copy."""
+    """Copies an Arrow table with categories to a pandas data frame."""
     return arrow_of(data).to_pandas()
 
 
 class Numbers:
-    """Numbers of words, the same in all batches and passes, whatever codes a batch has for them: by column."""
+    """Codes of words by column. They are equal in all batches and passes, whatever codes a batch uses."""
 
     def __init__(self, columns: Iterable[str]) -> None:
         self.of: dict[str, dict[str, int]] = {name: {} for name in columns}
         self._lock = threading.Lock()  # several threads may read batches
 
     def words(self, name: str) -> list[str]:
-        """Word i is that of number i; those of the batches so far."""
+        """Returns the words of the batches so far; word i has code i."""
         with self._lock:
             return list(self.of[name])
 
     def _number(self, words: Iterable[Any], name: str) -> np.ndarray[Any, Any]:
-        """The number of each word; NaN of a missing one."""
+        """Returns the code of each word, NaN for a missing one."""
         number = self.of[name]
         with self._lock:
             known = [None if word is None or word != word else text_of(word, repr(name)) for word in words]
@@ -374,14 +375,14 @@ class Numbers:
         return np.array([*numbers, np.nan], np.float32)  # code -1 is missing
 
     def column(self, column: Column, name: str) -> Column:
-        """A column with these numbers of its words."""
+        """Returns a column with these codes."""
         if column.words is None:
             column = as_category(column, repr(name))
         codes = np.where(np.isnan(column.values), -1, column.values).astype(np.int64)
         return Column(self._number(column.words or (), name)[codes])
 
     def arrow(self, table: Any) -> Any:
-        """pyarrow's table with numbers in these columns."""
+        """Replaces words by codes in a pyarrow table."""
         import pyarrow
 
         for i, name in enumerate(table.column_names):
@@ -406,7 +407,7 @@ _READ_AHEAD = 1 << 16  # bytes of a column of a Parquet file
 
 @contextmanager
 def told(where: str) -> Iterator[None]:
-    """Data errors that say where."""
+    """Adds the place to the message of a DataError."""
     try:
         yield
     except DataError as error:
@@ -414,27 +415,27 @@ def told(where: str) -> Iterator[None]:
 
 
 class Roles(NamedTuple):
-    """Columns that are not just features."""
+    """Columns that are not numeric features."""
 
-    apart: frozenset[str]  # labels, query ids, weights and what is ignored, whose values may be of any type
+    apart: frozenset[str]  # labels, query ids, weights and ignored columns, which may have any type
     ignored: frozenset[str]
-    categorical: frozenset[str]  # features that are categories, beside those that are so by their type
+    categorical: frozenset[str]  # features with categories, in addition to those with a categorical type
 
 
 class Source:
     """Batches of named columns, the same in every pass."""
 
     names: list[str]
-    """Columns."""
+    """Names of the columns."""
     numbers: Numbers
-    """Of features whose values are categories."""
+    """Codes of the features with categories."""
 
     def batches(self, names: Sequence[str]) -> Iterator[tuple[str, Table]]:
-        """A pass: what a batch is called, and at least these of its columns, for each."""
+        """Makes a pass: yields the name of each batch, and a table with at least these columns."""
         raise NotImplementedError
 
     def columns(self, names: Sequence[str]) -> Iterator[tuple[str, Table]]:
-        """A pass: what a batch is called, and just these columns, for each that has documents."""
+        """Makes a pass: yields the name of each batch with documents, and a table with exactly these columns."""
         for where, table in self.batches(names):
             if table.n_rows:
                 at = {name: i for i, name in enumerate(table.names or [])}
@@ -442,7 +443,7 @@ class Source:
 
 
 class Parquet(Source):
-    """Files: a path, a pattern, or several of them; rows: of a batch, at most."""
+    """Parquet files of a path, a pattern or several of them, in batches of at most `rows` rows."""
 
     def __init__(self, path: Any, rows: int, roles: Roles) -> None:
         if rows < 1:
@@ -459,7 +460,7 @@ class Parquet(Source):
                 self.names = names
             with told(repr(path)):
                 _expect_same(self.names, names, roles.ignored)
-        self.names += sorted(seen.difference(self.names))  # ignored ones
+        self.names += sorted(seen.difference(self.names))  # ignored columns
         self.numbers = Numbers(sorted(found))
 
     @staticmethod
@@ -471,7 +472,7 @@ class Parquet(Source):
         except ImportError as error:
             raise ImportError("Parquet files need pyarrow: pip install 'rankwood[arrow]'") from error
         try:
-            # A file's own buffering holds all of it.
+            # The file's default buffering would hold the whole file.
             with pq.ParquetFile(path, pre_buffer=False, buffer_size=_READ_AHEAD) as file:
                 yield file
         except OSError as error:
@@ -495,20 +496,20 @@ class Parquet(Source):
 
 
 class Made(Source):
-    """What a function gives, anew in each pass."""
+    """Batches of a function, which is called for each pass."""
 
     def __init__(self, make_reader: Callable[[], Any], roles: Roles) -> None:
         if not callable(make_reader):
-            raise TypeError(f"make_reader is a {type(make_reader).__name__}; expected a function that gives batches")
+            raise TypeError(f"make_reader is a {type(make_reader).__name__}; expected a function that returns batches")
         self._make, self._apart, self._ignore = make_reader, roles.apart, roles.ignored
-        self._found: set[str] | None = set(roles.categorical)  # until the first batch has been seen
+        self._found: set[str] | None = set(roles.categorical)  # until the first batch was read
         self.numbers = Numbers(roles.categorical)
         first = next(self._read(), None)
         self._found = None
         self.names = [] if first is None else list(first[1].names or [])
 
     def _table_of(self, batch: Any) -> Table:
-        """A batch with numbers in place of words; the first one says which columns have some."""
+        """Converts a batch, with codes for words. The first batch determines the columns with categories."""
         if is_arrow(batch, "__arrow_c_stream__", "__arrow_c_array__"):
             if self._found is not None:
                 self._expect(categories_in(getattr(batch, "schema", None), self._apart))
@@ -528,7 +529,7 @@ class Made(Source):
                 table.columns[i] = self.numbers.column(table.columns[i], name)
             elif table.columns[i].words is not None:
                 raise DataError(
-                    f"column {name!r} has categories, which the first batch has not; expected it in "
+                    f"column {name!r} has categories, but not in the first batch; expected it in "
                     "categorical_features"
                 )
         return table
@@ -541,14 +542,14 @@ class Made(Source):
     def _read(self) -> Iterator[tuple[str, Table]]:
         reader = _streamed(self._make())
         if not isinstance(reader, Iterable):
-            raise DataError(f"make_reader gave a {type(reader).__name__}; expected batches: an iterable of tables")
+            raise DataError(f"make_reader returned a {type(reader).__name__}; expected batches: an iterable of tables")
         first = 0
         for i, batch in enumerate(reader):
             where = f"batch {i} (from 0; from document {first} on)"
             with told(where):
                 table = self._table_of(batch)
                 if table.names is None:
-                    raise DataError(f"a {type(batch).__name__} without names of columns; expected a table with them")
+                    raise DataError(f"a {type(batch).__name__} without column names; expected a table with names")
             yield where, table
             first += table.n_rows
 
@@ -560,7 +561,10 @@ class Made(Source):
 
 
 def _streamed(data: Any) -> Any:
-    """Batches of what may be one table: a stream's one by one, if pyarrow is there."""
+    """Returns the batches of an object, which may be one table.
+
+    With pyarrow, a stream is read batch by batch.
+    """
     if isinstance(data, Iterator):
         return data
     if is_arrow(data, "__arrow_c_stream__"):
@@ -575,12 +579,12 @@ def _streamed(data: Any) -> Any:
 
 
 def _of_dict(data: Mapping[str, Any], apart: frozenset[str], categorical: frozenset[str]) -> Table:
-    """Arrays by name; those of `apart` may be of any type, those of `categorical` become categories."""
+    """Converts arrays by name. Columns of `apart` may have any type; those of `categorical` become categories."""
     columns = []
     for name, values in data.items():
         array = np.asarray(values)
         if array.ndim != 1:
-            raise DataError(f"column {name!r} has shape {array.shape}; expected one value a document")
+            raise DataError(f"column {name!r} has shape {array.shape}; expected one value per document")
         if name in categorical:
             columns.append(column_of_values(array, repr(name)))
         else:
@@ -594,21 +598,21 @@ def _of_dict(data: Mapping[str, Any], apart: frozenset[str], categorical: frozen
 def _expect_same(expected: Sequence[str], names: Sequence[str], ignore: frozenset[str]) -> None:
     for name in expected:
         if name not in ignore and name not in names:
-            raise DataError(f"no column {name!r}, which the first one has")
+            raise DataError(f"no column {name!r}, but the first one has it")
     for name in names:
         if name not in ignore and name not in expected:
-            raise DataError(f"a column {name!r}, which the first one lacks")
+            raise DataError(f"column {name!r} is missing in the first one")
 
 
 def _paths_of(path: Any) -> list[str]:
-    """Files of paths and patterns; those of a pattern by name."""
+    """Returns the files of paths and patterns; files of a pattern are sorted by name."""
     out: list[str] = []
     for one in [path] if isinstance(path, (str, os.PathLike)) else list(path):
         name = os.fsdecode(one)
         if glob.has_magic(name) and not os.path.exists(name):
             found = sorted(glob.glob(name, recursive=True))
             if not found:
-                raise FileError(f"no file is called {name!r}")
+                raise FileError(f"no file matches {name!r}")
             out += found
         else:
             out.append(name)
@@ -617,11 +621,11 @@ def _paths_of(path: Any) -> list[str]:
     return out
 
 
-# ---- what is held ----
+# ---- documents ----
 
 
 class Documents(NamedTuple):
-    """All but the values."""
+    """Labels, queries and weights, without the values of features."""
 
     label: npt.NDArray[np.float32]
     offset: npt.NDArray[np.uint32]
@@ -630,7 +634,7 @@ class Documents(NamedTuple):
 
 
 def read_documents(source: Source, label: str | None, qid: str, weight: str | None) -> Documents:
-    """A pass over labels, query ids and weights; a query goes on in the next batch."""
+    """Makes a pass over labels, query ids and weights. A query may continue in the next batch."""
     names = [name for name in (qid, label, weight) if name is not None]
     labels, weights = [np.empty(0, np.float32)], [np.empty(0, np.float64)]
     begins, ids = [np.empty(0, np.uint32)], list[bytes]()
@@ -658,11 +662,14 @@ def read_documents(source: Source, label: str | None, qid: str, weight: str | No
     return Documents(np.concatenate(labels), offset, ids, None if weight is None else np.concatenate(weights))
 
 
-# ---- what C reads ----
+# ---- passes for C ----
 
 
 def chunks(source: Source, names: Sequence[str]) -> Iterator[tuple[str, int, Any]]:
-    """A pass: where it is, documents, and struct rw_array [names], of each part of a batch; valid until the next."""
+    """Makes a pass: yields the place, number of documents, and struct rw_array [names] of each part of a batch.
+
+    The arrays are valid until the next step.
+    """
     for where, table in source.columns(names):
         with told(where):
             arrays = c_arrays(table)
@@ -675,7 +682,7 @@ def chunks(source: Source, names: Sequence[str]) -> Iterator[tuple[str, int, Any
 
 
 class _Passes:
-    """What C asks for, and what went wrong in Python."""
+    """State of passes that C requests, and the error that Python raised in one."""
 
     def __init__(self, source: Source, names: Sequence[str]) -> None:
         self.source, self.names = source, names
@@ -695,13 +702,13 @@ class _Passes:
         try:
             call()
             return 0
-        except BaseException as error:  # raised again by `read`
+        except BaseException as error:  # `read` raises it again
             self.error = error
             return 1
 
 
 def _on_error(_kind: Any, error: BaseException, traceback: Any) -> None:
-    """What a signal's handler raises as a callback begins."""
+    """Keeps an exception that a signal handler raised as a callback began."""
     passes: _Passes = ffi.from_handle(traceback.tb_frame.f_locals["user"])
     passes.error = error
 
@@ -719,7 +726,10 @@ def _rw_next(user: Any, column: Any, n_docs: Any) -> int:
 
 
 def read(source: Source, names: Sequence[str], table: Any, call: Callable[[], int]) -> int:
-    """call(), while the struct rw_table has the batches of these columns. Raises what Python code raised meanwhile."""
+    """Runs call() while the struct rw_table has the batches of these columns.
+
+    It raises the exception that Python code raised during the call.
+    """
     passes = _Passes(source, names)
     handle = ffi.new_handle(passes)
     c = ffi.new("struct rw_batches *")

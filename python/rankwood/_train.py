@@ -26,7 +26,7 @@ from rankwood._model import Model, exchange
 from rankwood._params import Params, as_mapping, need_device, with_parameters
 from rankwood._training import Callback, Round, Training, ctrl_c, named_params, need_measured, valid_sets
 
-__all__ = ["Path", "Round", "train"]  # Round: pickles of earlier versions name it as this module's
+__all__ = ["Path", "Round", "train"]  # Round: pickles of earlier versions name this module
 
 Path = str | os.PathLike[str]
 
@@ -157,7 +157,7 @@ def train(
         keep.append(_hook_checkpoints(checkpoint, checkpoint_every, resume, hooks))
         Params(given, strict)
     if init is None and train_set._paths is not None:
-        train_set._for_training(Params(given))  # its names come with it
+        train_set._for_training(Params(given))  # this also reads the feature names
     names = _feature_names(train_set, init)
     with named_params(given, strict, names, training.names[1:]) as c:
         _check_exportable(export_for, featureset, c, train_set, init)
@@ -168,13 +168,13 @@ def train(
     with _workers.agreed(), caller_names(names, training.names[1:]):
         model = Model(training.result(status, out, lib.rw_model_free))
     model._trained(training)
-    if names is not None:  # the file has those in use
+    if names is not None:  # the file has only names of features in use
         model.feature_names = list(names)
     trees = f"{model.n_trees} {'tree' if model.n_trees == 1 else 'trees'}"
     best = f": the best of {training.n_rounds} rounds" if model.best_round else ""
     training.progress.end(f"{trees}{best}")
     if training.interrupted:
-        logger.warning("interrupted: the model is the best so far, of %d trees", model.n_trees)
+        logger.warning("interrupted: the model is the best so far, with %d trees", model.n_trees)
     return model
 
 
@@ -189,7 +189,7 @@ def _check_exportable(
     if export_for is None:
         return
     with _workers.agreed():
-        # a name is what only the export asks for
+        # only the export itself uses the name
         how, _held = exchange(export_for, "auto", False, featureset, None if featureset is None else "model")
         check(lib.rw_exchange_check(context(), how, ffi.NULL, ffi.NULL, ffi.NULL))
         binned = train_set._for_training(c)
@@ -202,7 +202,7 @@ def _hook_checkpoints(checkpoint: Path | None, every: int | str | None, resume: 
     if every is not None and checkpoint is None:
         raise ParameterError("checkpoint_every has no effect without checkpoint")
     if isinstance(resume, str) and resume == "auto" and checkpoint is None:
-        raise ParameterError("resume='auto' needs checkpoint, the file that it resumes from")
+        raise ParameterError("resume='auto' needs checkpoint, the file to resume from")
     if checkpoint is None and resume is None:
         return None
     out = ffi.new("struct rw_checkpoints *")
@@ -213,7 +213,9 @@ def _hook_checkpoints(checkpoint: Path | None, every: int | str | None, resume: 
     if resume is not None:
         out.resume = out.path if resume == "auto" else paths[1]
     if isinstance(every, bool) or not isinstance(every, (int, str, type(None))):
-        raise ParameterTypeError(f"checkpoint_every is a {type(every).__name__}; expected rounds, or a time: '30s'")
+        raise ParameterTypeError(
+            f"checkpoint_every is a {type(every).__name__}; expected a number of rounds, or a time such as '30s'"
+        )
     if every is not None:
         check(lib.rw_checkpoints_set_every(context(), out, chars(str(every))))
     hooks.checkpoints = out
@@ -244,7 +246,7 @@ def _run(
     array = ffi.new("struct rw_dataset *[]", values)
     training = ffi.new("struct rw_training *", {"valid": array, "n_valid": len(values), "hooks": hooks})
     if init is not None:
-        init._values_of(train_set)  # has it what the model's trees ask for?
+        init._values_of(train_set)  # checks that the data has the model's features
         training.init = init._c
         training.train = values_of(train_set)
     else:

@@ -153,13 +153,13 @@ class PositionBias:
                 file.write(f"{one} {float(value)!r}\n")
 
 
-# ---- what is shown ----
+# ---- progress ----
 
-SECONDS = 1.0  # between two lines, and before the first one: what is quicker says nothing
+SECONDS = 1.0  # between two lines, and before the first one; shorter work shows nothing
 
 
 def _in_notebook() -> bool:
-    ipython = sys.modules.get("IPython")  # where it was not imported there is no notebook
+    ipython = sys.modules.get("IPython")  # a notebook has imported it
     shell = ipython.get_ipython() if ipython is not None else None
     return shell is not None and hasattr(shell, "kernel")
 
@@ -190,9 +190,9 @@ class Progress:
         self._done: _Done | None = None
         self._words: Callable[[], str] = str
         self._intro = ""
-        self._shown = 0  # the round of the last line; 0: none was shown
+        self._shown = 0  # the round of the last line; 0 before the first line
         self._bar: Any = None
-        self._leads = lib.rw_workers_number(context()) == 0  # of many workers, one shows it
+        self._leads = lib.rw_workers_number(context()) == 0  # one of the workers shows it
         silent = logger.level > logging.INFO
         self._bars = not silent and _in_notebook()
         self._prints = not silent and not self._bars and sys.stderr is not None and sys.stderr.isatty()
@@ -244,11 +244,11 @@ class Progress:
             logger.info("%s", done.text)
 
     def _write(self, line: str) -> None:
-        with suppress(OSError, ValueError):  # a closed terminal ends no training
+        with suppress(OSError, ValueError):  # a closed terminal does not end training
             print(line, file=sys.stderr)
 
     def _draw(self, done: _Done) -> None:
-        ipython = importlib.import_module("IPython.display")  # it is there: _in_notebook
+        ipython = importlib.import_module("IPython.display")  # _in_notebook found it
         page = ipython.HTML(
             f'<progress value="{done.number}" max="{done.total}" style="vertical-align: middle"></progress> '
             f"<code>{html.escape(done.text)}</code>"
@@ -270,7 +270,7 @@ def working(what: str) -> Iterator[None]:
         progress.end(f"{what}: {time.monotonic() - start:.1f} s")
 
 
-# ---- what is called back ----
+# ---- callbacks ----
 
 
 def _functions(callbacks: Any) -> list[Callback]:
@@ -294,13 +294,13 @@ class Training:
         self.callbacks = _functions(callbacks)
         self.error: BaseException | None = None
         self.interrupted = False
-        self.has_started = False  # its rounds
+        self.has_started = False  # the first round
         self.evals: dict[str, dict[str, list[float]]] = {}
         self.used: dict[str, int | float | str] = {}
         self.gradients: Callable[..., Any] | None = None
         self.metric: Callable[..., Any] | None = None
-        self.metric_name = ""  # of the function
-        self.n_rounds = 0  # that were run
+        self.metric_name = ""  # name of the metric function
+        self.n_rounds = 0  # finished rounds
         self.position_bias: PositionBias | None = None
         self.progress = Progress()
 
@@ -337,7 +337,7 @@ class Training:
         if not functions:
             return None
         if len(functions) > 1:
-            raise ParameterError(f"{len(functions)} functions are given as metrics; expected one")
+            raise ParameterError(f"metric has {len(functions)} functions; expected one")
         function = functions[0]
         rest = [one for one in metric if one is not function] if isinstance(metric, (list, tuple)) else []
         given.pop("metric")
@@ -357,10 +357,10 @@ class Training:
             return 1
         try:
             return call() or 0
-        except KeyboardInterrupt:  # of the callback's own, or a second one
+        except KeyboardInterrupt:  # raised in the callback, or a second Ctrl-C
             self.interrupted = True
             return 1
-        except BaseException as error:  # raised again by train
+        except BaseException as error:  # train raises it again
             self.error = error
             _workers.note(error)
             return 1
@@ -474,7 +474,7 @@ def _rw_on_resume(user: Any, c: Any) -> None:
 def _rw_on_round(user: Any, c: Any) -> int:
     training: Training = ffi.from_handle(user)
     stop = training.guard(lambda: training.on_round(c))
-    return 0 if training.is_over() else stop  # should_stop says it, so that the model does, too
+    return 0 if training.is_over() else stop  # should_stop reports it, so that the model records it
 
 
 @ffi.def_extern(onerror=on_error)
@@ -554,7 +554,7 @@ def _rw_metric(user: Any, dataset: Any, scores: Any, value: Any) -> int:
     return training.guard(call)
 
 
-# ---- what is given ----
+# ---- arguments ----
 
 
 def valid_sets(
@@ -573,13 +573,13 @@ def valid_sets(
         need(valid, Dataset, "valid")
     for name, one in sets.items():
         if not isinstance(name, str):
-            raise ParameterTypeError(f"a valid set is called {name!r}; expected a string")
-        need_labels(one, f"valid set {name!r}")
+            raise ParameterTypeError(f"a validation set has the name {name!r}; expected a string")
+        need_labels(one, f"validation set {name!r}")
     if "train" in sets:
-        raise ParameterError("a valid set cannot be called 'train'")
+        raise ParameterError("a validation set cannot have the name 'train'")
     if stop_on is not None:
         if stop_on not in list(sets):
-            raise ParameterError(f"stop_on={stop_on!r} is no valid set; there are {list(sets)}")
+            raise ParameterError(f"stop_on is {stop_on!r}; the validation sets are {list(sets)}")
         sets = {stop_on: sets[stop_on], **sets}
     return sets
 
@@ -595,7 +595,7 @@ def named_params(
     """
     path = ""
     if names is not None:
-        import tempfile  # here, for it takes long to import
+        import tempfile  # imported here because it is slow to import
 
         handle, path = tempfile.mkstemp(suffix=".names")
         with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -605,7 +605,7 @@ def named_params(
         with caller_names(names, sets):
             c = Params(given, strict)
             if path and c.get("names"):
-                raise ParameterError("parameter 'names' is given, but the data has names of its features")
+                raise ParameterError("parameter 'names' is given, but the data has feature names")
             if path:
                 c.set("names", path)
             yield c
@@ -617,4 +617,4 @@ def named_params(
 def need_measured(c: Params, hooks: Any, has_valid: bool) -> None:
     """Raises ParameterError if a metric function is given but no set is measured."""
     if hooks.metric != ffi.NULL and not has_valid and c.get("train-metric") != "on":
-        raise ParameterError("metric is a function, which nothing calls without a validation set or train_metric=True")
+        raise ParameterError("metric is a function; it needs a validation set or train_metric=True")

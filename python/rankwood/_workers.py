@@ -66,7 +66,7 @@ class Carrier:
     name: str
     rank: int
     n_ranks: int
-    ends_process = False  # does `close` after `abort`?
+    ends_process = False  # does `close` end the process after `abort`?
 
     def all_reduce(self, buffer: Numbers, op: str) -> None:
         """Combine the arrays of all workers in place.
@@ -206,7 +206,7 @@ class Workers(NamedTuple):
     n_ranks: int
 
 
-Ranks = Workers  # their names until 0.3; `ranks` is at the end
+Ranks = Workers  # the name before 0.3, like `ranks` at the end
 
 
 _meetings = itertools.count(1)
@@ -223,7 +223,7 @@ def note(error: BaseException) -> None:
     _here.why = describe(error)
 
 
-# ---- what the library calls ----
+# ---- callbacks of the library ----
 
 _TYPES = {lib.RW_COMM_U32: np.dtype(np.uint32), lib.RW_COMM_U64: np.dtype(np.uint64)}
 _OPS = {lib.RW_COMM_SUM: "sum", lib.RW_COMM_MIN: "min", lib.RW_COMM_MAX: "max"}
@@ -249,7 +249,7 @@ class _Joined:
     def guard(self, call: Callable[[], None]) -> int:
         try:
             call()
-        except BaseException as error:  # raised again by check
+        except BaseException as error:  # check raises it again
             return self.fail(error)
         return 0
 
@@ -366,7 +366,7 @@ def workers(carrier: Carrier | str) -> Iterator[Workers]:
         raise ParameterTypeError(f"carrier is a {type(carrier).__name__}; expected a rankwood.Carrier or a name")
     c = context()
     if meeting():
-        raise ParameterError("this thread is a worker already; a `with workers()` ends before the next one begins")
+        raise ParameterError("this thread is already a worker; leave the `with workers()` block before the next one")
     out = ffi.new("struct rw_comm **")
     joined = None
     if isinstance(carrier, str):
@@ -398,9 +398,9 @@ def workers(carrier: Carrier | str) -> Iterator[Workers]:
 def _leave(c: Any, comm: Any, joined: _Joined | None, error: BaseException | None) -> None:
     if error is not None:
         note(error)
-        lib.rw_workers_end(c)  # nothing happens if all know of it
+        lib.rw_workers_end(c)  # has no effect if all workers know the error
         is_over = joined.is_over and joined.carrier.ends_process if joined is not None else lib.rw_workers_tells(c)
-        if is_over and not _here.all_know:  # so is this process, before Python shows why
+        if is_over and not _here.all_know:  # the process ends before Python could print the error
             traceback.print_exception(error)
             sys.stderr.flush()
     set_raised(None)
@@ -412,7 +412,7 @@ def _leave(c: Any, comm: Any, joined: _Joined | None, error: BaseException | Non
         joined.carrier.close()
 
 
-# ---- what workers find out together ----
+# ---- exchanges of small values ----
 
 
 def count() -> int:
@@ -466,13 +466,13 @@ def _tell(error: BaseException | None) -> None:
     try:
         told = gather_bytes(describe(error).encode("utf-8", "surrogateescape") if error is not None else b"")
     except BaseException:
-        if error is not None:  # it is what ended the calls, or as bad
+        if error is not None:  # the caller's error is the cause, or as important
             return
         raise
     first = next((rank for rank, one in enumerate(told) if one), None)
     if first is None:
         return
-    # there are no more calls, and the library is to know that all workers know it
+    # no more calls follow; this informs the library that all workers know the error
     lib.rw_workers_agree(context(), lib.RW_ERR_INTERRUPTED)
     _here.all_know = True
     if error is None:
@@ -485,7 +485,7 @@ def check_same(own: Mapping[str, Any]) -> None:
     told = gather_numbers(np.frombuffer(b"".join(digests), np.uint64))
     with agreed():
         if len(told[number()]) != len(told[0]):
-            raise ParameterError("this worker and worker 0 were given different arguments; expected the same calls")
+            raise ParameterError("this worker and worker 0 have different arguments; expected the same calls")
         for what, mine, first in zip(own, told[number()], told[0], strict=True):
             if mine != first:
                 raise ParameterError(f"{what} of this worker and of worker 0 differ; expected the same on all workers")
@@ -510,8 +510,8 @@ def check_queries(ids: Sequence[bytes], what: str) -> None:
             for one in suspects:
                 if one in told[rank]:
                     raise DataError(
-                        f"query '{one.decode('utf-8', 'replace')}' of {what} is here and on worker {rank}; expected "
-                        "all documents of a query on one worker"
+                        f"query '{one.decode('utf-8', 'replace')}' of {what} is on this worker and on worker {rank}; "
+                        "expected all documents of a query on one worker"
                     )
 
 

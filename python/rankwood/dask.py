@@ -25,7 +25,7 @@ from rankwood._params import as_mapping
 _dask = package("dask", "dask")
 _distributed = package("distributed", "dask")
 
-LOOK_S = 2.0  # between looks for the workers, and for others to fail, too, and say why
+LOOK_S = 2.0  # interval of checks for workers, and the wait for other failures after the first
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Dataset:
                 columns[name] = [value] * len(blocks)
                 continue
             if not hasattr(value, "to_delayed"):
-                raise DataError(f"{name} is a {type(value).__name__}; expected a column or Dask's array or series")
+                raise DataError(f"{name} is a {type(value).__name__}; expected a column name, Dask array or series")
             if hasattr(value, "rechunk") and hasattr(data, "rechunk"):
                 value = value.rechunk((data.chunks[0], *[-1] * (value.ndim - 1)))
             columns[name] = _blocks(value)
@@ -162,14 +162,14 @@ def train(
     client = client if client is not None else _distributed.get_client()
     named = {"valid": valid} if isinstance(valid, Dataset) else dict(valid or {})
     if "train" in named:
-        raise ParameterError("a valid set cannot be called 'train'")
+        raise ParameterError("a validation set cannot have the name 'train'")
     sets = {"train": train_set, **named}
     parts = {name: need(one, Dataset, name)._parts() for name, one in sets.items()}
     options = {name: Options(tuple(one.ignore), one.missing, one.pairs) for name, one in sets.items()}
     workers = sorted(client.nthreads())[: len(parts["train"])]
     if not workers:
         raise WorkerError("the cluster has no workers")
-    with _distributed.MultiLock(workers, client=client):  # two trainings would wait for each other's workers
+    with _distributed.MultiLock(workers, client=client):  # two trainings at once would wait for each other's workers
         held = {name: _place(client, some, workers) for name, some in parts.items()}
         first = urlsplit(workers[0])
         host = first.hostname if first.scheme != "inproc" and first.hostname else "127.0.0.1"
@@ -223,10 +223,10 @@ def _wait(client: Any, tasks: list[list[Any]], workers: list[str]) -> None:
             looked, alive = time.monotonic(), client.nthreads()
             for rank, task in each:
                 if workers[rank] not in alive and not task.done():
-                    raise WorkerError(f"worker {rank}: Dask's worker {workers[rank]} has gone")
+                    raise WorkerError(f"worker {rank}: the Dask worker {workers[rank]} has ended")
     failures = [(rank, task.exception()) for rank, task in each if task.status == "error"]
     for rank, error in sorted(failures, key=lambda one: isinstance(one[1], WorkerError)):
-        error.add_note(f"on worker {rank} of {len(workers)}, Dask's worker {workers[rank]}")
+        error.add_note(f"on worker {rank} of {len(workers)}, the Dask worker {workers[rank]}")
         raise error
 
 
@@ -330,7 +330,7 @@ class Ranker(_sklearn.Ranker):
         """
         if not hasattr(X, "to_delayed"):
             return super().predict(X)
-        score = partial(_scores, pickle.dumps(self))  # Dask names tasks by what they are made of
+        score = partial(_scores, pickle.dumps(self))  # bytes, because Dask names tasks by a hash of their arguments
         if hasattr(X, "columns"):
             return X.map_partitions(score, meta=(None, np.float64))
         return X.rechunk({1: -1}).map_blocks(score, dtype=np.float64, drop_axis=1, meta=np.empty(0))

@@ -27,7 +27,7 @@ from rankwood._params import (
     pythonic,
 )
 
-# Names that they list and that are ours, too, or mean something in Python alone.
+# Names that are also ours, or that only Python interprets; the library's table lacks them.
 _LISTED_TOO = {
     "LightGBM": "config device feature_penalty label_column label_gain metric min_hessian objective "
     "predict_disable_shape_check query seed train_metric valid verbose weight_column",
@@ -51,7 +51,7 @@ def _names() -> dict[str, frozenset[str]]:
 
 _NAMES = _names()
 
-# What they do where nothing is said, where Rankwood does otherwise.
+# Their defaults that differ from ours.
 _DEFAULTS: dict[str, dict[str, str]] = {
     "LightGBM": {
         "rounds": "100", "rate": "0.1", "leaves": "31", "split": "newton", "l2": "0",
@@ -67,11 +67,11 @@ _DEFAULTS: dict[str, dict[str, str]] = {
     },
 }  # fmt: skip
 
-# Values of parameters without match that say what is so anyway.
+# Values that agree with our behaviour, of parameters without a counterpart.
 _NEUTRAL = {"gbdt", "gbtree", "plain", "none", "uniform", "no", "default", "onedimensional", ""}
 _L2 = (
-    "the same number is another strength: here it counts hessians of an average document, and shrinks "
-    "leaf values only (split_l2 shrinks gains)"
+    "the same number has a different strength: it is in units of the average document's hessian, and "
+    "regularises leaf values only (split_l2 regularises gains)"
 )
 
 
@@ -164,7 +164,7 @@ def from_catboost(params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]
     return _Migration("CatBoost", params).run()
 
 
-# ------------------------------------------------------------------ constraints as others have them
+# ------------------------------------------------------------------ constraints
 
 
 def _directions(value: Any) -> dict[Any, int]:
@@ -195,7 +195,7 @@ def _feature(text: str) -> int | str:
     return int(name) if name.isdecimal() else name
 
 
-# ------------------------------------------------------------------ one set of parameters
+# ------------------------------------------------------------------ the conversion
 
 
 def _is_number(value: Any, number: float) -> bool:
@@ -222,19 +222,19 @@ def _options(word: str) -> tuple[str, dict[str, str]]:
     return name, dict(re.findall(r"([a-z_]+)=([^;]*)", rest))
 
 
-_WHOLE_SUMS = "sums are always of whole numbers, of 8 bits a lambda unless 'bits' says otherwise"
+_WHOLE_SUMS = "histograms always sum integers, with 8 bits per lambda by default ('bits')"
 
-# Parameters that change nothing here: values that are told of, and what is told.
+# Parameters that have no effect here: which values cause a note, and the note.
 _TOLD: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "use_missing": (lambda value: not _is_true(value), "none, because NaN is always missing: replace it in the data"),
+    "use_missing": (lambda value: not _is_true(value), "no counterpart: NaN is always missing; replace it in the data"),
     "zero_as_missing": (_is_true, "Dataset(..., missing=0)"),
-    "nan_mode": (lambda value: True, "a split learns where missing values go"),
+    "nan_mode": (lambda value: True, "a split learns the direction of missing values"),
     "use_quantized_grad": (lambda value: True, _WHOLE_SUMS),
     "num_grad_quant_bins": (lambda value: True, _WHOLE_SUMS),
     "predictor": (lambda value: True, "it is an argument of Model.predict: device"),
     "gpu_use_dp": (_is_true, "sums are exact on every device"),
-    "gpu_platform_id": (lambda value: not _is_number(value, -1), "GPUs are those of CUDA"),
-    "num_gpu": (lambda value: not _is_number(value, 1), "one GPU is chosen: device='cuda:N'"),
+    "gpu_platform_id": (lambda value: not _is_number(value, -1), "only CUDA devices are supported"),
+    "num_gpu": (lambda value: not _is_number(value, 1), "choose one GPU: device='cuda:N'"),
     **dict.fromkeys(("bagging_freq", "subsample_freq", "bagging_by_query"), (lambda value: False, "see _sampling")),
 }
 
@@ -255,7 +255,7 @@ class _Migration:
 
     def tell(self, name: str, note: str | None) -> None:
         if note is not None:
-            self.notes.append(f"{name}: {note}".replace("\n", "; "))  # hints have lines of their own
+            self.notes.append(f"{name}: {note}".replace("\n", "; "))  # hints are on separate lines
 
     def run(self) -> tuple[dict[str, Any], list[str]]:
         for name, value in self.given.items():
@@ -281,11 +281,11 @@ class _Migration:
             special(name, value)
             return
         found = meaning(name, self.program)
-        assert found is not None, name  # tested: each of the names has one
+        assert found is not None, name  # a test checks each name
         ours, note = found
         if ours is None:
             if not _is_nothing(value):
-                self.tell(name, f"none, because {note}" if not _is_pointer(note) else note)
+                self.tell(name, f"no counterpart: {note}" if not _is_pointer(note) else note)
         elif ours == "metric":
             self._add_metric(name, value, note)
         elif ours == "l2":
@@ -300,12 +300,12 @@ class _Migration:
     def _unknown(self, name: str) -> str:
         others = [program for program, names in _NAMES.items() if name in names]
         if others:
-            return f"no parameter of {self.program}, but of {' and '.join(others)}; left out"
+            return f"not a parameter of {self.program}, but of {' and '.join(others)}; left out"
         known = sorted(_NAMES[self.program])
         words, _held = c_strings(word.encode() for word in known)
         near = lib.rw_word_nearest(name.encode("utf-8", "replace"), words, len(known))
-        hint = f"; is it {text(near)!r}?" if near != ffi.NULL else ""
-        return f"no parameter of {self.program}; left out{hint}"
+        hint = f"; did you mean {text(near)!r}?" if near != ffi.NULL else ""
+        return f"not a parameter of {self.program}; left out{hint}"
 
     # ---- values ----
 
@@ -320,7 +320,7 @@ class _Migration:
         for row in alias_rows(word, ours):
             target, why = string_of(row.ours), string_of(row.note)
             if target is None:
-                self.tell(name, f"none, because {pythonic(why or '')} ({value!r} is left out)")
+                self.tell(name, f"no counterpart of {value!r}: {pythonic(why or '')}")
                 return
             value, note = target, why and pythonic(why)
             break
@@ -350,7 +350,7 @@ class _Migration:
             value = value * before
         self.set(name, ours, value, note)
 
-    # ---- names whose values mean something else here ----
+    # ---- names whose values need a conversion ----
 
     def _name_objective(self, name: str, value: Any) -> None:
         if not isinstance(value, str) or any(True for _ in alias_rows(value, "objective")):
@@ -369,7 +369,7 @@ class _Migration:
             else:
                 self.tell(name, f"its option {option}={of} is left out")
         if "delta" in self.params and self.params.pop("decay", None) is not None:
-            self.tell(name, "its option decay is left out: it stands for the discount of NDCG alone")
+            self.tell(name, "its option decay is left out: it replaces the discount of NDCG only")
 
     def _delta_of(self, objective: Any) -> None:
         """Sets the pair weight that an objective's name contains there, such as rank:map's."""
@@ -395,7 +395,7 @@ class _Migration:
         elif numbers == [float(i) for i in range(len(numbers))]:
             self.params["label_gain"] = "linear"
         else:
-            self.tell(name, "write the gains into a file, one a line from label 0 on: label_gain=FILE")
+            self.tell(name, "write the gains to a file, one per line starting with label 0: label_gain=FILE")
 
     def _name_ndcg_exp_gain(self, name: str, value: Any) -> None:
         self.params["label_gain"] = "exp" if _is_true(value) else "linear"
@@ -420,7 +420,7 @@ class _Migration:
         try:
             signs = _directions(value)
         except (TypeError, ValueError, OverflowError):
-            self.tell(name, f"left out: {value!r} is no list of 1, -1 and 0")
+            self.tell(name, f"left out: {value!r} is not a list of 1, -1 and 0")
             return
         if signs:
             self.set(name, "monotone", signs, None)
@@ -431,10 +431,10 @@ class _Migration:
         try:
             groups = _groups(value)
         except (TypeError, ValueError):
-            self.tell(name, f"left out: {value!r} is no list of lists of features")
+            self.tell(name, f"left out: {value!r} is not a list of lists of features")
             return
         if groups:
-            alone = "features in no group are used alone; LightGBM leaves them out, as 'ignore' does"
+            alone = "features outside of all groups are used alone; LightGBM excludes them, like 'ignore'"
             self.set(name, "interactions", groups, alone if self.program == "LightGBM" else None)
 
     def _name_num_threads(self, name: str, value: Any) -> None:
@@ -458,18 +458,18 @@ class _Migration:
         if re.fullmatch(r"\d+", str(value)):
             self.params["device"] = f"cuda:{value}"
         else:
-            self.tell(name, "one GPU is chosen: device='cuda:N'")
+            self.tell(name, "choose one GPU: device='cuda:N'")
 
     _name_gpu_id = _name_gpu_device_id = _name_devices
 
     def _name_device_type(self, name: str, value: Any) -> None:
-        self.params.pop("device", None)  # it is said here, not by what a tree method implies
+        self.params.pop("device", None)  # this takes precedence over the tree method
         self.set(name, "device", value, None)
 
     def _name_task_type(self, name: str, value: Any) -> None:
         if self.program == "CatBoost":
             if str(value).upper() == "GPU" and re.fullmatch(r"[1-9]\d*", str(self.given.get("devices", ""))):
-                return  # devices says which
+                return  # `devices` contains the number
             self._name_device_type(name, value)
         else:
             self.tell(name, IN_PYTHON["task"])
@@ -478,10 +478,10 @@ class _Migration:
         self._name_device_type(name, value)
 
     def _name_max_leaves(self, name: str, value: Any) -> None:
-        if not _is_number(value, 0):  # no limit, in XGBoost
+        if not _is_number(value, 0):  # 0 means no limit in XGBoost
             self.set(name, "leaves", value, None)
 
-    # ---- what several names say together ----
+    # ---- combinations of parameters ----
 
     def _sampling(self) -> None:
         """Handles LightGBM's bagging, which needs a frequency to have an effect."""
@@ -500,7 +500,7 @@ class _Migration:
                 self.notes = [note for note in self.notes if not note.startswith(prefixes)]
                 self.tell("bagging_fraction", "left out: without a bagging_freq LightGBM samples nothing")
             elif not _is_number(frequency, 1) and not _is_number(frequency, 0):
-                self.tell("bagging_freq", "samples are drawn for each tree anew")
+                self.tell("bagging_freq", "each tree draws a new sample")
 
     def _add_metric(self, name: str, value: Any, note: str | None) -> None:
         if name in ("eval_at", "ndcg_at", "ndcg_eval_at", "map_eval_at", "map_at"):
@@ -536,12 +536,13 @@ class _Migration:
         for row in alias_rows(base, "metric"):
             target, why = string_of(row.ours), pythonic(string_of(row.note) or "")
             if target is None:
-                self.tell(name, f"none for {word!r}, because {why}")
+                self.tell(name, f"no counterpart of {word!r}: {why}")
                 return []
             base = target
             break
         if self.program == "CatBoost" and base == "ndcg" and options.get("type", "base") == "base":
-            self.tell(name, "NDCG's gain there is the label: label_gain='linear' measures, and trains, so")
+            note = "CatBoost's NDCG uses the label as gain: label_gain='linear' does so in training and metrics"
+            self.tell(name, note)
         found = options.get("top", cutoff)
         cutoffs = [int(found)] if found.isdigit() else list(self.cutoffs)
         if not cutoffs and self.program == "LightGBM" and base in ("ndcg", "map"):
@@ -562,9 +563,9 @@ class _Migration:
             return
         self.params["grow"] = "levels"
         if self.program == "XGBoost":
-            self.tell("grow_policy", "not given, so whole levels, as XGBoost grows them: grow='levels'")
+            self.tell("grow_policy", "not given, so XGBoost grows whole levels: grow='levels'")
         else:
-            why = "not given, so whole levels: grow='levels'; but each node has a split of its own"
+            why = "not given, so whole levels: grow='levels'; but nodes of a level have different splits"
             self.tell("grow_policy", why)
 
     def _newton(self) -> None:
@@ -572,7 +573,7 @@ class _Migration:
         least = self.params.get("min_hessian", 0)
         if not _is_number(least, 0) and "split" not in self.params:
             self.params["split"] = "newton"
-            self.tell("min_hessian", f"it needs split='newton', as {self.program} chooses splits")
+            self.tell("min_hessian", f"it needs split='newton', the split criterion of {self.program}")
 
     def _agree(self) -> None:
         """Removes parameters that have no effect with the others."""
@@ -601,7 +602,7 @@ class _Migration:
         rows = [f"{name} {mine.get(name)} ({theirs})" for name, theirs in rest.items()]
         if rows:
             self.notes.append(
-                f"not given, so by our defaults ({self.program}'s): " + ", ".join(rows)
+                f"not given, so our defaults apply ({self.program}'s): " + ", ".join(rows)
             )
 
 

@@ -12,24 +12,24 @@ from rankwood._core import ParameterTypeError, package
 from rankwood._workers import Bytes, Carrier, Numbers, Workers
 from rankwood._workers import workers as _join
 
-_PART = 1 << 27  # bytes or numbers of a message: counts are C's int, and a gathered one is of all workers
+_PART = 1 << 27  # largest number of elements of a message, because MPI's counts are C's int
 
 
 class _Mpi(Carrier):
     """Carrier for a communicator of mpi4py. A waiting worker yields its processor and can be interrupted."""
 
     name = "mpi4py"
-    ends_process = True  # others wait inside of MPI, which cannot be told
+    ends_process = True  # others wait inside MPI, which cannot report a failure
 
     def __init__(self, comm: Any) -> None:
         self._mpi = package("mpi4py.MPI", "mpi")
-        self._comm = comm.Dup()  # no message of the caller's is taken for ours
+        self._comm = comm.Dup()  # keeps the caller's messages separate from ours
         self.rank, self.n_ranks = self._comm.Get_rank(), self._comm.Get_size()
         self._has_failed = False
 
     def all_reduce(self, buffer: Numbers, op: str) -> None:
         mpi_op = {"sum": self._mpi.SUM, "min": self._mpi.MIN, "max": self._mpi.MAX}[op]
-        # by name: numpy's 64 bits are an unsigned long, whose min and max Open MPI 4.1 takes as signed
+        # explicit types: Open MPI 4.1 compares numpy's unsigned long as signed in min and max
         kind = self._mpi.UINT64_T if buffer.itemsize == 8 else self._mpi.UINT32_T
         for part in _parts(buffer):
             self._wait(self._comm.Iallreduce(self._mpi.IN_PLACE, [part, kind], mpi_op))
@@ -106,6 +106,6 @@ def workers(comm: Any = None) -> AbstractContextManager[Workers]:
     return _join(_Mpi(comm if comm is not None else mpi.COMM_WORLD))
 
 
-ranks = workers  # its name until 0.3
+ranks = workers  # the name before 0.3
 
 __all__ = ["ranks", "workers"]

@@ -125,7 +125,7 @@ def position_bias(model: Model, *, ax: Any = None) -> Any:
     """
     found = need(model, Model, "model").position_bias
     if found is None:
-        raise DataError("the model has no bias of positions: train it with debias, on data with positions")
+        raise DataError("the model has no position bias: train it with debias, on data with positions")
     ax = _axes(ax)
     ax.plot(found.position, found.propensity, marker=".", label="propensity")
     if found.unclicked is not None:
@@ -334,7 +334,7 @@ def tree(model: Model, index: int = 0, *, depth: int | None = 4, ax: Any = None)
     drawing = _Drawing()
 
     def draw(node: int, level: int) -> tuple[float, int]:
-        """What is below, then the node; where it stands."""
+        """Draws the subtree, then the node, and returns its coordinates."""
         if node < 0:
             return drawing.end(f"{c.leaf[~node]:.4g}", level)
         if depth is not None and level >= depth:
@@ -416,7 +416,7 @@ def _feature(model: Model, feature: int | str) -> int:
     found = [one for one in used if feature in (one, model._name(one))]
     if not found:
         names = sorted(str(model._name(one)) for one in used)
-        raise ParameterError(f"feature is {feature!r}; expected one that the model asks for: {names}")
+        raise ParameterError(f"feature is {feature!r}; expected a feature that the model uses: {names}")
     return found[0]
 
 
@@ -494,7 +494,7 @@ def shap_summary(
         ax.scatter(explanation.values[docs, i], height, s=6, c=colors, alpha=0.7)
     ax.set_yticks(np.arange(len(order)), [_plain(explanation.names[i]) for i in order])
     ax.invert_yaxis()
-    ax.set_xlabel("SHAP value: what the feature adds to the score")
+    ax.set_xlabel("SHAP value: contribution to the score")
     if explanation.data is not None:
         keys = {"low value": colormaps["coolwarm"](0.0), "high value": colormaps["coolwarm"](1.0)}
         if np.isnan(explanation.data[np.ix_(docs, order)]).any():
@@ -505,7 +505,7 @@ def shap_summary(
     return ax
 
 
-_MISSING = (0.0, 0.0, 0.0, 1.0)  # as no value looks: the middle of the colours is gray
+_MISSING = (0.0, 0.0, 0.0, 1.0)  # black, because the middle of the colour map is gray
 
 
 def _colors(values: npt.NDArray[np.float32]) -> Any:

@@ -23,7 +23,7 @@ from rankwood._params import as_text, with_parameters
 from rankwood._train import Path, train
 from rankwood._training import Callback
 
-MOST_IN_DOUBT = 500  # documents that are one query without single_query=True, with a warning
+MOST_IN_DOUBT = 500  # up to this number, documents without queries are one query, with a warning
 LOWER_IS_BETTER = ("rmse", "logloss")
 
 
@@ -83,7 +83,7 @@ class Ranker(BaseEstimator):
     feature_names_in_: npt.NDArray[np.object_]
 
     def __new__(cls, *_: Any, **given: Any) -> Ranker:
-        # only here: __init__'s signature is what scikit-learn takes the parameters from
+        # checked here, because scikit-learn reads the parameters from __init__'s signature
         known = cls._get_param_names()
         for name in given:
             if name not in known:
@@ -208,11 +208,11 @@ class Ranker(BaseEstimator):
         return tags
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        # pickled by a version that lacked a parameter: it has the default, as it did there
+        # a parameter that the pickling version lacked gets its default
         super().__setstate__({**type(self)().get_params(), **state})
 
     def __sklearn_clone__(self) -> Ranker:
-        # a search fits clones with one dictionary after another: what has no effect in some of them is no news
+        # a search sets many combinations on clones, and some parameters have no effect in some of them
         clone: Ranker = super().__sklearn_clone__()
         clone._is_clone = True
         return clone
@@ -227,7 +227,7 @@ class Ranker(BaseEstimator):
         return {
             name: value
             for name, value in self.get_params().items()
-            if name not in ("missing", "categorical", "strict")  # which are not the library's parameters
+            if name not in ("missing", "categorical", "strict")  # these are not parameters of the library
             and (callable(value) or as_text(value) != as_text(defaults.get(name)))
         }
 
@@ -447,11 +447,11 @@ def _eval_sets(sets: Any, qids: Any, groups: Any) -> list[tuple[Any, Any, Any, A
         return []
     sets = list(sets) if isinstance(sets, Iterable) else [sets]
     if not all(isinstance(one, (list, tuple)) and len(one) == 2 for one in sets):
-        raise DataError("eval_set is no list of pairs; expected [(X, y), ...]")
+        raise DataError("eval_set is not a list of pairs; expected [(X, y), ...]")
     given = {"eval_qid": qids, "eval_group": groups}
     for name, value in given.items():
         if value is not None and (not hasattr(value, "__len__") or len(value) != len(sets)):
-            raise DataError(f"{name} is no list of {len(sets)}; expected one for each pair of eval_set")
+            raise DataError(f"{name} is not a list of {len(sets)}; expected one entry per pair of eval_set")
     out = []
     for i, (X, y) in enumerate(sets):
         qid, group = (None if value is None else value[i] for value in given.values())
@@ -466,7 +466,7 @@ def _of_sets(name: str, given: Any, n: int) -> list[Any]:
     if given is None:
         return [None] * n
     if not hasattr(given, "__len__") or len(given) != n:
-        raise DataError(f"{name} is no list of {n}; expected one for each pair of eval_set")
+        raise DataError(f"{name} is not a list of {n}; expected one entry per pair of eval_set")
     return list(given)
 
 
@@ -479,18 +479,18 @@ def _group_of(
         if not single_query:
             return group
         given = "qid" if qid is not None else "group" if group is not None else f"a column {_columns.QID!r}"
-        raise DataError(f"single_query=True and {given} are given; expected one of them")
+        raise DataError(f"single_query=True and {given} are both given; expected one of them")
     n_docs = _rows(X)
     if single_query:
         return [n_docs]
     how = (
-        "pass qid (the query of each document) or group (the size of each query), or give X a column 'qid'; "
-        "single_query=True states that all documents are one query"
+        "pass qid (the query of each document) or group (the number of documents of each query), or add a column "
+        "'qid' to X; single_query=True declares that all documents are one query"
     )
     if n_docs > MOST_IN_DOUBT:
         raise DataError(
             f"{method}() has {n_docs} documents and no query ids\nhint: {how}\n"
-            "hint: searches and cross-validation of scikit-learn pass qid on after "
+            "hint: searches and cross-validation of scikit-learn pass qid after "
             f"sklearn.set_config(enable_metadata_routing=True), to estimators with .set_{method}_request(qid=True)"
         )
     warnings.warn(f"{method}() has no query ids, so all {n_docs} documents are one query\nhint: {how}", stacklevel=3)
@@ -594,8 +594,8 @@ class _Scorer(BaseEstimator):
         if qid is None:
             raise DataError(
                 "the scorer has no query ids\nhint: sklearn.set_config(enable_metadata_routing=True) passes those of "
-                "search.fit(X, y, qid=qid) or cross_val_score(..., params={'qid': qid}) on to it; or give X a "
-                "column 'qid'"
+                "search.fit(X, y, qid=qid) or cross_val_score(..., params={'qid': qid}) to it; or add a "
+                "column 'qid' to X"
             )
         value = _measured(estimator.predict(X), y, qid, None, None, self.metric)
         return -value if self.metric.partition("@")[0].lower() in LOWER_IS_BETTER else value

@@ -162,7 +162,7 @@ def train(
     """
     if "pairs" in more:
         raise UnsupportedError(
-            "pairs name documents by their numbers, which a frame's rows do not have; rankwood.dask takes them"
+            "pairs refer to document numbers, which the rows of a frame lack; rankwood.dask supports pairs"
         )
     package("pyspark", "spark")
     columns = tuple(frame.columns)

@@ -23,9 +23,9 @@ from rankwood._workers import workers as _join
 _torch = package("torch", "torch")
 _dist = package("torch.distributed", "torch")
 
-LOOK_S = 5.0  # for which a worker that fails looks for the cause, or lets others look
-_meetings: Counter[str] = Counter()  # by who meets: the same on all of them
-_stores: dict[str, Any] = {}  # the last one: workers may meet at an address again
+LOOK_S = 5.0  # time in which a failed worker looks for the cause, or lets others look
+_meetings: Counter[str] = Counter()  # number of meetings of each group, equal on all workers
+_stores: dict[str, Any] = {}  # the last store, because workers may meet again at its address
 
 
 class _Gloo(Carrier):
@@ -40,19 +40,19 @@ class _Gloo(Carrier):
         self.rank, self.n_ranks = rank, n_ranks
         self._store = store
         self._asked = 0.0
-        self._why = ""  # this worker has failed
+        self._why = ""  # why this worker failed
         try:
             seconds = timedelta(seconds=timeout)
             self._group = _dist.ProcessGroupGloo(_dist.PrefixStore("gloo", store), rank, n_ranks, seconds)
         except RuntimeError as error:
-            raise WorkerError(f"worker {rank}: the {n_ranks} workers do not all meet: {_first_line(error)}") from error
+            raise WorkerError(f"worker {rank}: not all {n_ranks} workers connected: {_first_line(error)}") from error
 
-    # ---- what is carried ----
+    # ---- exchanges ----
 
     def all_reduce(self, buffer: Numbers, op: str) -> None:
         options = _dist.AllreduceOptions()
         options.reduceOp = getattr(_dist.ReduceOp, op.upper())
-        # gloo's integers have a sign: sums are the same bits, and flipped first bits are in the same order
+        # gloo's integers are signed: sums have the same bits, and flipping the sign bit keeps the order
         signed = buffer.view(buffer.dtype.str.replace("u", "i"))
         first_bit = 0 if op == "sum" else np.iinfo(signed.dtype).min
         signed ^= first_bit
@@ -80,17 +80,17 @@ class _Gloo(Carrier):
 
     def abort(self, why: str) -> None:
         self._why = why
-        with contextlib.suppress(RuntimeError):  # the store is another process's, which may have gone
+        with contextlib.suppress(RuntimeError):  # the store's process may have ended
             self._store.set(f"end/{self.rank}", why)
-        self._group = None  # the connections are closed, and so the others' calls fail
+        self._group = None  # this closes the connections, so that calls of other workers fail
 
     def has_failed(self) -> bool:
-        if time.monotonic() - self._asked < 0.25:  # the store is a connection away
+        if time.monotonic() - self._asked < 0.25:  # each request of the store uses the network
             return False
         self._asked = time.monotonic()
         try:
             return any(r != self.rank and self._has_ended(r) for r in range(self.n_ranks))
-        except RuntimeError:  # it has gone with its process
+        except RuntimeError:  # the store's process has ended
             return True
 
     def _has_ended(self, rank: int) -> bool:
@@ -114,13 +114,13 @@ class _Gloo(Carrier):
                     return f"worker {r}: {why}"
             if silent:
                 many = "worker" if len(silent) == 1 else "workers"
-                return f"{many} {', '.join(map(str, silent))} of {self.n_ranks}: gone, or out of reach"
-        except RuntimeError:  # the store has gone with its process
+                return f"{many} {', '.join(map(str, silent))} of {self.n_ranks}: ended or unreachable"
+        except RuntimeError:  # the store's process has ended
             pass
-        return f"another of the {self.n_ranks} workers has gone, or is out of reach: {failure}"
+        return f"another of the {self.n_ranks} workers ended or is unreachable: {failure}"
 
     def close(self) -> None:
-        if self._why:  # this process may have the store, where others look
+        if self._why:  # this process may own the store, which others read
             with contextlib.suppress(RuntimeError):
                 self._wait_for_ends()
         self._group = self._store = None
@@ -129,7 +129,7 @@ class _Gloo(Carrier):
 def _failure(begin: Callable[[Any], list[Any]], group: Any) -> str:
     """Runs a call and returns its failure; "" for success. No reference keeps the connections open."""
     if group is None:
-        return "it failed before"
+        return "the carrier failed before"
     try:
         for work in begin(group):
             work.wait()
@@ -147,12 +147,12 @@ def _meeting_point(group: Any, timeout: float) -> tuple[Any, int, int]:
     if _dist.is_available() and _dist.is_initialized():
         members = _dist.get_process_group_ranks(group if group is not None else _dist.group.WORLD)
         if _dist.get_rank() not in members:
-            raise ParameterError("this process is no member of `group`")
-        # PyTorch has no other name for the store that all of its own groups meet in
+            raise ParameterError("this process is not a member of `group`")
+        # PyTorch has no public name for its default store
         store = _dist.distributed_c10d._get_default_store()
         return _numbered(store, f"of {members}"), members.index(_dist.get_rank()), len(members)
     if group is not None:
-        raise ParameterError("torch.distributed has no process group yet, so `group` is none of its")
+        raise ParameterError("torch.distributed is not initialised, so `group` is invalid")
     names = ("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE")
     where = " ".join(os.environ.get(name, "-") for name in names)
     try:
@@ -163,8 +163,8 @@ def _meeting_point(group: Any, timeout: float) -> tuple[Any, int, int]:
         return _numbered(store, where.rsplit(maxsplit=2)[0]), rank, n_ranks
     except (ValueError, RuntimeError) as error:
         raise WorkerError(
-            f"no launcher has started this process, or its workers do not meet: {_first_line(error)}\n"
-            "hint: torchrun sets RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT; rank=, n_ranks= and address= say them"
+            f"this process has no launcher, or its workers did not connect: {_first_line(error)}\n"
+            "hint: torchrun sets RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT; or pass rank=, n_ranks= and address="
         ) from error
 
 
@@ -176,7 +176,7 @@ def _numbered(store: Any, who: str) -> Any:
 
 def _store_at(rank: Any, n_ranks: Any, address: Any, timeout: float) -> tuple[Any, int, int]:
     if rank is None or n_ranks is None or address is None:
-        raise ParameterError("expected rank, n_ranks and address, or none of them")
+        raise ParameterError("expected rank, n_ranks and address together")
     n_ranks = whole(n_ranks, "n_ranks", 1, lib.RW_MAX_WORKERS)
     if not isinstance(address, str):
         raise ParameterTypeError(f"address is {address!r}; expected 'HOST:PORT'")
@@ -192,7 +192,7 @@ def _store_at(rank: Any, n_ranks: Any, address: Any, timeout: float) -> tuple[An
                 host.strip("[]"), int(port), n_ranks, rank == 0, timedelta(seconds=timeout), wait_for_workers=False
             )
         except RuntimeError as error:
-            raise WorkerError(f"worker {rank} of {n_ranks} does not reach {address}: {_first_line(error)}") from error
+            raise WorkerError(f"worker {rank} of {n_ranks} cannot reach {address}: {_first_line(error)}") from error
     return _numbered(_stores[where], address), rank, n_ranks
 
 
@@ -251,12 +251,12 @@ def workers(
         store, mine, size = _store_at(rank, n_ranks, address, timeout)
     try:
         return _join(_Gloo(store, mine, size, timeout))
-    except WorkerError:  # who tries again may be a new process, which counts from the beginning
+    except WorkerError:  # a worker that retries may be a new process, whose counts start at 0
         _stores.clear()
         _meetings.clear()
         raise
 
 
-ranks = workers  # its name until 0.3
+ranks = workers  # the name before 0.3
 
 __all__ = ["ranks", "workers"]

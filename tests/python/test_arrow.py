@@ -298,7 +298,7 @@ def test_misuse():
         in_chunks(pa.table({"q": pa.array([1, 1]), "x": x}), 1),
     )
     twice = pa.Table.from_arrays([x, x], names=["x", "x"])
-    refused("two columns are called 'x'; expected a name for each", twice, qid=None, group=[2])
+    refused("two columns have the name 'x'; expected unique names", twice, qid=None, group=[2])
     refused("Found array with 0 sample(s): data has no documents", table.slice(0, 0), qid=None, group=[])
     refused("Found array with 0 sample(s): data has no documents", table.slice(0, 0))
 

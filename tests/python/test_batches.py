@@ -317,7 +317,7 @@ def test_wrong_parquet(files, tmp_path):
     import pyarrow.parquet as pq
 
     folder, columns = files
-    with pytest.raises(rankwood.FileError, match=r"no file is called '.*none-\*\.parquet'"):
+    with pytest.raises(rankwood.FileError, match=r"no file matches '.*none-\*\.parquet'"):
         rankwood.Dataset.from_parquet(folder / "none-*.parquet", **COLUMNS)
     with pytest.raises(rankwood.FileError, match=r"none\.parquet"):
         rankwood.Dataset.from_parquet(folder / "none.parquet", **COLUMNS)
@@ -336,13 +336,13 @@ def test_wrong_parquet(files, tmp_path):
     part = cut(columns, 40)[-1]
     del part["real"]
     pq.write_table(pa.table(part), folder / "part-8.parquet")
-    with pytest.raises(rankwood.DataError, match=r"part-8\.parquet': no column 'real', which the first one has"):
+    with pytest.raises(rankwood.DataError, match=r"part-8\.parquet': no column 'real', but the first one has it"):
         rankwood.Dataset.from_parquet(folder / "*.parquet", **COLUMNS)
     data = rankwood.Dataset.from_parquet(folder / "*.parquet", label="y", qid="q", ignore=["note", "real"])
     assert data.feature_names == ["few", "zeros", "whole", "flag"]
     part["real"] = part["extra"] = part["flag"]
     pq.write_table(pa.table(part), folder / "part-8.parquet")
-    with pytest.raises(rankwood.DataError, match=r"part-8\.parquet': a column 'extra', which the first one lacks"):
+    with pytest.raises(rankwood.DataError, match=r"part-8\.parquet': column 'extra' is missing in the first one"):
         rankwood.Dataset.from_parquet(folder / "*.parquet", **COLUMNS)
     rankwood.Dataset.from_parquet(folder / "*.parquet", label="y", qid="q", ignore=["note", "extra"])
     (folder / "part-8.parquet").write_bytes(b"PAR1 but no more")
@@ -394,11 +394,11 @@ def test_queries_that_come_back():
     ([part_of([1]), part_of([1, 2], [0, np.nan])],
      r"batch 1 \(from 0; from document 1 on\): label of document 1 \(from 0\) is nan"),
     ([part_of([1]), part_of([1.5])], r"batch 1 .*: qid has floats"),
-    ([part_of([1]), {"q": np.zeros(2, int), "y": np.zeros(2)}], "batch 1 .*: no column 'x', which the first one has"),
-    ([part_of([1]), part_of([2], z=np.zeros(1))], "batch 1 .*: a column 'z', which the first one lacks"),
+    ([part_of([1]), {"q": np.zeros(2, int), "y": np.zeros(2)}], "batch 1 .*: no column 'x', but the first one has it"),
+    ([part_of([1]), part_of([2], z=np.zeros(1))], "batch 1 .*: column 'z' is missing in the first one"),
     ([part_of([1, 2], y=[0])], r"batch 0 .*: columns of 1 and of 2 values"),
     ([part_of([1], z=np.zeros((1, 2)))], r"batch 0 .*: column 'z' has shape \(1, 2\)"),
-    ([np.zeros((3, 4))], "batch 0 .*: a ndarray without names of columns"),
+    ([np.zeros((3, 4))], "batch 0 .*: a ndarray without column names"),
     ([3], "batch 0 .*: data is a int; expected"),
     ([part_of([1]), part_of([1]) | {"x": np.array(["a"])}], r"batch 1 .*: column 'x' has type <U1; expected numbers"),
 ])
@@ -411,7 +411,7 @@ def test_column_qid():
     """Next to other query ids it is no feature, but an error, unless it is left out."""
     part = part_of([1, 1, 2, 2])
     batches = [{**part, "qid": np.arange(4)}]
-    with pytest.raises(rankwood.DataError, match="has a column 'qid', and qid is given, too"):
+    with pytest.raises(rankwood.DataError, match="has a column 'qid', and qid is also given"):
         rankwood.Dataset.from_batches(lambda: batches, label="y", qid="q")
     data = rankwood.Dataset.from_batches(lambda: batches, label="y", qid="q", ignore=["qid"])
     assert "qid" not in data.feature_names
@@ -424,7 +424,7 @@ def test_wrong_values():
         rankwood.train(PARAMS, data)
     with pytest.raises(TypeError, match="make_reader is a list; expected a function"):
         rankwood.Dataset.from_batches([part_of([1])], label="y", qid="q")
-    with pytest.raises(rankwood.DataError, match="make_reader gave a int; expected batches"):
+    with pytest.raises(rankwood.DataError, match="make_reader returned a int; expected batches"):
         rankwood.Dataset.from_batches(lambda: 3, label="y", qid="q")
 
 

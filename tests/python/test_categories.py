@@ -189,7 +189,7 @@ def test_batches_wrong() -> None:
         rankwood.Dataset.from_batches(lambda: [table], label="label", qid="qid", categorical_features=[3])
     parts = [table.assign(shop=table["shop"].cat.codes), table]
     data = rankwood.Dataset.from_batches(lambda: parts[:1], label="label", qid="qid")
-    with pytest.raises(rankwood.DataError, match="'shop' has categories, which the first batch has not"):
+    with pytest.raises(rankwood.DataError, match="'shop' has categories, but not in the first batch"):
         rankwood.Dataset.from_batches(lambda: parts, label="label", qid="qid")
     assert data._categorical() == ""
 

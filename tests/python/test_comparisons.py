@@ -104,7 +104,7 @@ def test_what_is_wrong(other: Made, systems: dict[str, Any], files: Path) -> Non
         rankwood.compare_all(data, systems, "auc")
     with pytest.raises(rankwood.DataError, match="1 runs; expected 2 or more"):
         rankwood.compare_runs(files / "qrels", files / "run_0")
-    with pytest.raises(rankwood.DataError, match="a run is there twice"):
+    with pytest.raises(rankwood.DataError, match="a run is listed twice"):
         rankwood.compare_runs(files / "qrels", [files / "run_0", files / "run_1", files / "run_0"])
     with pytest.raises(rankwood.FileError):
         rankwood.compare_runs(files / "qrels", [files / "run_0", files / "nothing"])

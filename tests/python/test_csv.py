@@ -123,10 +123,10 @@ def test_errors(table: Path, made: Made, tmp_path: Path) -> None:
         len(Dataset(table, "relevance", qid="query", ignore=[0]))
     with pytest.raises(DataError, match="no column 'rel' for labels; there are '', 'title', 'bm25'"):
         len(Dataset(table, "rel", qid="query"))
-    with pytest.raises(DataError, match="label is given, but files have their own"):
+    with pytest.raises(DataError, match="label is given, but the files contain it"):
         Dataset(table, made.y)
     (tmp_path / "a.txt").write_text("1 qid:1 1:2\n0 qid:1 1:3\n")
-    with pytest.raises(DataError, match="label is given, but files have their own, other than CSV and TSV"):
+    with pytest.raises(DataError, match="label is given, but only CSV and TSV files have columns"):
         len(Dataset(tmp_path / "a.txt", "relevance"))
 
 

@@ -90,7 +90,7 @@ def test_tensors_of_a_gpu(made: Made, small: dict[str, Any], model: rankwood.Mod
 
 
 def test_tensors_that_cannot_be_read(made: Made) -> None:
-    with pytest.raises(TypeError, match="a OnGpu of another device; expected one in the host's memory") as raised:
+    with pytest.raises(TypeError, match="a OnGpu is in the memory of an unsupported device") as raised:
         Dataset(OnGpu(made.X, ""), made.y, qid=made.qid)
     assert isinstance(raised.value, rankwood.DataError)
 

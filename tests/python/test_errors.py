@@ -53,7 +53,7 @@ BAD: dict[str, Case] = {
     "complex": (lambda m: Dataset(m.X.astype(complex), m.y, qid=m.qid), "Complex"),
     "two columns of one name": (
         lambda m: Dataset(pd.DataFrame(m.X, columns=list("abcdea")), m.y, qid=m.qid),
-        "two columns are called 'a'",
+        "two columns have the name 'a'",
     ),
     "not a table": (lambda m: Dataset(object(), m.y, qid=m.qid), "data is a object; expected an array"),
     "infinite": (
@@ -75,7 +75,7 @@ BAD: dict[str, Case] = {
     "labels too few": (lambda m: Dataset(m.X, m.y[1:], qid=m.qid), r"label has \d+ values for \d+ documents"),
     "labels in a cube": (lambda m: Dataset(m.X, m.X[:, :, np.newaxis], qid=m.qid), "label has shape"),
     "labels below 0 in a matrix": (lambda m: Dataset(m.X, m.X, qid=m.qid), "label of document 1 .* is -0.17"),
-    "no queries": (lambda m: Dataset(m.X, m.y), "which documents belong to one query"),
+    "no queries": (lambda m: Dataset(m.X, m.y), "the queries are missing"),
     "qid and group": (lambda m: Dataset(m.X, m.y, qid=m.qid, group=m.group), "expected one of them"),
     "qid of floats": (lambda m: Dataset(m.X, m.y, qid=m.qid * 1.0), "qid has floats"),
     "qid of bools": (lambda m: Dataset(m.X, m.y, qid=m.qid > 9), "qid has type bool"),
@@ -85,7 +85,7 @@ BAD: dict[str, Case] = {
     ),
     "qid with NA": (
         lambda m: Dataset(m.X, m.y, qid=pd.array([None] * len(m.y), dtype="Int64"), sort=True),
-        "a missing qid makes floats of integers",
+        "a missing qid turns integers into floats",
     ),
     "qid with a character 0": (lambda m: Dataset(m.X, m.y, qid=["a\0b"] * len(m.y)), "character 0"),
     "qid too short": (lambda m: Dataset(m.X, m.y, qid=m.qid[1:]), r"qid has \d+ values for \d+ documents"),
@@ -123,7 +123,7 @@ BAD: dict[str, Case] = {
         lambda _: Dataset(np.broadcast_to(np.float32(1), (2**32 + 5, 1)), group=[2**32 + 5]),
         "at most 2147483647",
     ),
-    "label of a file": (lambda m: Dataset("a.txt", m.y), "label is given, but files have their own"),
+    "label of a file": (lambda m: Dataset("a.txt", m.y), "label is given, but the files contain it"),
 }
 
 
@@ -194,13 +194,13 @@ SAID_OF_PARAMS: list[tuple[dict[str, Any], str]] = [
     ({"sample_features": 2}, "parameter 'sample_features': expected a number"),
     ({"min_data_in_leaf": 2}, "'min_data_in_leaf'; the nearest is 'min_docs'"),
     ({"linear_tree": True}, "there is no such parameter here\nhint: leaves are constants"),
-    ({"valid": "a.txt"}, "hint: validation sets are train(..., valid="),
-    ({"test_set": "a.txt"}, "hint: validation sets are train(..., valid="),
+    ({"valid": "a.txt"}, "hint: use train(..., valid="),
+    ({"test_set": "a.txt"}, "hint: use train(..., valid="),
     ({"init": "a.txt"}, "hint: train(..., init=Model)"),
     ({"qid": "a"}, "hint: Dataset(data, label, qid=... or group=...)"),
     ({"train_data": "a"}, "hint: train(params, Dataset(...))"),
-    ({"nfold": 3}, "hint: cross-validation is cv(params, dataset, n_folds=K)"),
-    ({"pred_contribs": True}, "hint: SHAP values are Model.explain"),
+    ({"nfold": 3}, "hint: use cv(params, dataset, n_folds=K)"),
+    ({"pred_contribs": True}, "hint: Model.explain returns SHAP values"),
     ({"leavs": 1}, "unknown parameter 'leavs'; the nearest is 'leaves'"),
     ({"early_stopp": 1}, "the nearest is 'early_stop'"),
     ({"xyzzy": 1}, "unknown parameter 'xyzzy'"),
@@ -264,9 +264,9 @@ def test_arguments_of_train(made: Made) -> None:
     data = made.dataset()
     with pytest.raises(TypeError, match=r"train_set is a ndarray; expected a rankwood\.Dataset"):
         train({}, made.X)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="valid set 'v' is a ndarray"):
+    with pytest.raises(TypeError, match="validation set 'v' is a ndarray"):
         train({}, data, valid={"v": made.X})  # type: ignore[dict-item]
-    with pytest.raises(ParameterError, match="cannot be called 'train'"):
+    with pytest.raises(ParameterError, match="cannot have the name 'train'"):
         train({}, data, valid={"train": data})
 
 

@@ -59,7 +59,7 @@ def by_qid(qid: Callable[[int], Any]) -> Call:
 BAD_DATA: dict[str, tuple[Call, str]] = {
     "masked": (lambda m, _: Dataset(masked(m.X), m.y, qid=m.qid), "data is a masked array"),
     "masked, predicted": (lambda m, model: model.predict(masked(m.X)), "data is a masked array"),
-    "ragged": (lambda m, _: Dataset([[1], [1, 2]], m.y, qid=m.qid), "data cannot be made an array"),
+    "ragged": (lambda m, _: Dataset([[1], [1, 2]], m.y, qid=m.qid), "data cannot be converted to an array"),
     "whole number beyond floats": (lambda m, _: Dataset([[10**400]], [1], qid=[1]), "too large"),
     "lists in a column": (
         lambda m, _: Dataset(pd.DataFrame({"a": [[1, 2], [3, 4]]}), [0, 1], qid=[1, 1]),
@@ -78,13 +78,13 @@ BAD_DATA: dict[str, tuple[Call, str]] = {
     "label complex": (by_label(lambda y: y + 1j), "label has type complex128"),
     "label of dates": (by_label(lambda y: y.astype("M8[s]")), "label has type datetime64"),
     "label masked": (by_label(masked), "label is a masked array"),
-    "label ragged": (by_label(lambda y: [[1], [1, 2]]), "label cannot be made an array"),
+    "label ragged": (by_label(lambda y: [[1], [1, 2]]), "label cannot be converted to an array"),
     "label beyond float32": (by_label(lambda y: y * 0 + 1e39), r"label of document 0 .* finite"),
     "label NA": (by_label(lambda y: [pd.NA] * len(y)), r"label of document 0 \(from 0\) is nan"),
     "qid NaN among strings": (by_qid(lambda n: ["a"] * (n - 1) + [np.nan]), r"qid of document \d+ .* is nan"),
     "qid True among integers": (by_qid(lambda n: [1, True] + [2] * (n - 2)), "qid of document 1 .* is True"),
     "qid with a last character 0": (by_qid(lambda n: ["a\0"] * n), "a character 0"),
-    "qid of half a pair": (by_qid(lambda n: ["\ud800"] * n), "no text"),
+    "qid of half a pair": (by_qid(lambda n: ["\ud800"] * n), "not valid text"),
     "qid masked": (by_qid(lambda n: masked(np.arange(n))), "qid is a masked array"),
     "qid of null strings": (
         by_qid(lambda n: np.array([None] + ["a"] * (n - 1), np.dtypes.StringDType(na_object=None))),
@@ -99,7 +99,7 @@ BAD_DATA: dict[str, tuple[Call, str]] = {
     "weight masked": (lambda m, _: Dataset(m.X, m.y, qid=m.qid, weight=masked(m.y)), "weight is a masked"),
     "one name twice": (
         lambda m, _: Dataset(m.X, m.y, qid=m.qid, feature_names=list("aabcde")),
-        "two columns are called 'a'",
+        "two columns have the name 'a'",
     ),
     "infinite, as float64": (
         lambda m, model: model.predict(m.X.astype(float) * 1e39),
@@ -133,11 +133,11 @@ BAD_DATA: dict[str, tuple[Call, str]] = {
     ),
     "eval_set of one pair": (
         lambda m, _: Ranker().fit(m.X, m.y, qid=m.qid, eval_set=(m.X, m.y), eval_qid=[m.qid]),
-        "eval_set is no list of pairs",
+        "eval_set is not a list of pairs",
     ),
     "eval_qid too short": (
         lambda m, _: Ranker().fit(m.X, m.y, qid=m.qid, eval_set=[(m.X, m.y)], eval_qid=[]),
-        "eval_qid is no list of 1",
+        "eval_qid is not a list of 1",
     ),
 }
 
@@ -196,9 +196,9 @@ def test_texts_that_c_cannot_have(made: Made, model: Model, tmp_path: Any) -> No
     (tmp_path / "a").write_bytes(model.to_bytes())
     for path in (f"{tmp_path}/a\0b", "\ud800"):
         for call in (Model.load, model.save, Dataset, rankwood.check):
-            with pytest.raises(ParameterError, match=r"a character 0|no text"):
+            with pytest.raises(ParameterError, match=r"a character 0|not valid text"):
                 call(path)
-    with pytest.raises(ParameterError, match="no text"):
+    with pytest.raises(ParameterError, match="not valid text"):
         train({"rounds": "\ud800"}, made.dataset())
     assert sorted(one.name for one in tmp_path.iterdir()) == ["a"]
 
@@ -207,7 +207,7 @@ def test_names_given_twice(made: Made, tmp_path: Any) -> None:
     data, path = made.dataset(feature_names=list("abcdef")), tmp_path / "names"
     path.write_text("0 z\n", encoding="utf-8")
     for call in (train, rankwood.cv):
-        with pytest.raises(ParameterError, match="the data has names of its features"):
+        with pytest.raises(ParameterError, match="the data has feature names"):
             call({"names": path}, data)
     assert train({"names": path, "rounds": 1}, made.dataset()).importance("splits").keys() & {"z"}
 

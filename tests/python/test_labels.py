@@ -146,7 +146,7 @@ def test_what_is_wrong(made: Made, more: Any, small: dict[str, Any], caplog: Any
             made.dataset(more_labels=bad)
     with pytest.raises(rankwood.DataError, match="further label 2 of document 1 is -1"):
         train(params, made.dataset(more_labels=np.column_stack([made.y, np.full(len(made.y), -1)])))
-    with pytest.raises(rankwood.DataError, match="label has several columns, and more_labels are given, too"):
+    with pytest.raises(rankwood.DataError, match="label has several columns, and more_labels is also given"):
         Dataset(made.X, np.column_stack([made.y, made.y]), qid=made.qid, more_labels=more)
     with pytest.raises(rankwood.DataError, match=r"label 2 of each document: .*label 40"):
         train(small | {"label_weights": "1,1"}, made.dataset(more_labels=np.full(len(made.y), 40)))

@@ -88,7 +88,7 @@ def test_xgboost_parameters() -> None:
         "grow": "levels",
     }
     told = {note.split(":")[0]: note for note in notes}
-    assert "none for 'auc'" in told["eval_metric"]
+    assert "no counterpart of 'auc'" in told["eval_metric"]
     assert "there is no L1" in told["alpha"]
     assert "lambda" not in told
     assert "grow_policy" in told
@@ -144,7 +144,7 @@ def test_catboost_parameters() -> None:
         "seed": 7,
     }
     assert any("mode=NDCG" in note for note in notes)
-    assert any(note.startswith("one_hot_max_size: none, because categories are split by sets") for note in notes)
+    assert any(note.startswith("one_hot_max_size: no counterpart: categories are split by sets") for note in notes)
     assert any("label_gain='linear'" in note for note in notes)
     params, notes = rw.from_catboost({"loss_function": "YetiRank:mode=MAP;decay=0.9;permutations=5"})
     assert params == {"objective": "yetirank", "delta": "map", "permutations": 5, "grow": "levels"}
@@ -154,15 +154,15 @@ def test_catboost_parameters() -> None:
 @pytest.mark.parametrize(
     ("given", "note"),
     [
-        ({"num_leafs": 31}, "num_leafs: no parameter of LightGBM; left out; is it 'num_leaf'?"),
-        ({"rsm": 0.5}, "rsm: no parameter of LightGBM, but of CatBoost; left out"),
+        ({"num_leafs": 31}, "num_leafs: not a parameter of LightGBM; left out; did you mean 'num_leaf'?"),
+        ({"rsm": 0.5}, "rsm: not a parameter of LightGBM, but of CatBoost; left out"),
         ({"num_leaves": 1}, "expected a whole number, 2 to 65536"),
         ({"learning_rate": "fast"}, "learning_rate: left out: "),
         ({"boosting": "dart"}, "there is no dart"),
-        ({"objective": "multiclass"}, "objective: none, because labels are grades"),
+        ({"objective": "multiclass"}, "objective: no counterpart of 'multiclass': labels are grades"),
         ({"bagging_fraction": 0.5}, "without a bagging_freq LightGBM samples nothing"),
-        ({"valid": "x.txt"}, "valid: validation sets are train(..., valid="),
-        ({"label_gain": [0, 1, 5]}, "write the gains into a file"),
+        ({"valid": "x.txt"}, "valid: use train(..., valid="),
+        ({"label_gain": [0, 1, 5]}, "write the gains to a file"),
         ({"eval_at": "five"}, "eval_at: left out: expected whole numbers"),
         ({"num_leaves": len}, "num_leaves: left out"),
         ({"task_type": "train"}, "task_type: training, measuring"),
@@ -193,7 +193,7 @@ def test_bagging_with_a_frequency_is_taken() -> None:
 def test_interaction_constraints(given: Any) -> None:
     expected = {"interactions": [[0, 1, "a"], [2, 3]]}
     params, notes = rw.from_lightgbm({"interaction_constraints": given})
-    assert params == expected and any("features in no group are used alone" in note for note in notes)
+    assert params == expected and any("features outside of all groups are used alone" in note for note in notes)
     params, notes = rw.from_xgboost({"interaction_constraints": given})
     assert params == {**expected, "grow": "levels"}
     assert not any(note.startswith("interaction_constraints") for note in notes)

@@ -97,7 +97,7 @@ def test_plot(clicks: Made, shown: Any, small: dict[str, Any]) -> None:
         ax = plot.position_bias(train(small | {"debias": how}, clicks.dataset(position=shown)))
         assert len(ax.lines) == n_lines
         assert ax.lines[0].get_xdata().tolist() == list(range(1, 11))
-    with pytest.raises(rankwood.DataError, match="no bias of positions"):
+    with pytest.raises(rankwood.DataError, match="no position bias"):
         plot.position_bias(train(small, clicks.dataset()))
 
 

@@ -83,7 +83,7 @@ def test_ctrl_c_in_a_terminal() -> None:
     n_trees = int(out.split()[0])
     assert out == f"{n_trees} False\n"
     assert LINE.fullmatch(lines[-3])[1] == "5"  # type: ignore[index]
-    assert lines[-1] == f"interrupted: the model is the best so far, of {n_trees} trees"
+    assert lines[-1] == f"interrupted: the model is the best so far, with {n_trees} trees"
 
 
 def test_log_records(

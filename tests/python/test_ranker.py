@@ -164,7 +164,7 @@ def test_queries_forgotten(made: Made) -> None:
         assert stated.model_.to_bytes() == Ranker(**PARAMS).fit(X, y, group=[len(y)]).model_.to_bytes()
         assert stated.score(X, y, single_query=True) == stated.score(X, y, group=[len(y)])
     for more in ({"qid": qid}, {"group": many().group}):
-        with pytest.raises(rankwood.DataError, match=r"single_query=True and .* are given"):
+        with pytest.raises(rankwood.DataError, match=r"single_query=True and .* are both given"):
             ranker.fit(X, y, single_query=True, **more)
 
 
@@ -216,11 +216,11 @@ def test_column_qid(kind: str, made: Made, other: Made) -> None:
             lambda more=more: ranker.score(table, made.y, **more),
             lambda more=more: Dataset(table, made.y, **more),
         ):
-            with pytest.raises(rankwood.DataError, match=f"has a column 'qid', and {name} is given, too"):
+            with pytest.raises(rankwood.DataError, match=f"has a column 'qid', and {name} is also given"):
                 call()
     assert Dataset(table, made.y, qid=made.qid, ignore=["qid"]).feature_names == list("abcdef")
     assert Dataset(table, made.y, qid="qid").feature_names == list("abcdef")
-    with pytest.raises(rankwood.DataError, match="single_query=True and a column 'qid' are given"):
+    with pytest.raises(rankwood.DataError, match="single_query=True and a column 'qid' are both given"):
         Ranker(**PARAMS).fit(table, made.y, single_query=True)
 
 

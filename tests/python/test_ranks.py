@@ -169,7 +169,7 @@ def test_arguments_that_differ(made: Made, other: Made) -> None:
         "valid of this worker and of worker 0 differ": {"valid": other.dataset()},
         "init of this worker and of worker 0 differ": {"init": rankwood.train(PARAMS, made.dataset())},
         "the features of 'train' of this worker and of worker 0 differ": {"data": renamed},
-        "query '7' of 'train' is here and on worker 0": {"data": lambda: part(made, 0, 3)},
+        "query '7' of 'train' is on this worker and on worker 0": {"data": lambda: part(made, 0, 3)},
         "ZeroDivisionError: division by zero": {"data": lambda: 1 / 0},
     }
     for words, given in cases.items():
@@ -296,9 +296,9 @@ def test_files_belong_to_their_ranks(made: Made, tmp_path: Path) -> None:
     params = {"rounds": 1, "min_docs": 1}
     outside = rankwood.Dataset(tmp_path / "tiny.txt")
     for one in run(2, lambda here: rankwood.train(params, outside)):
-        assert "serves the workers among which it was made" in str(one)
+        assert "can be used only by the workers that created it" in str(one)
     within = run(2, lambda here: rankwood.Dataset(tmp_path / "tiny.txt"))
-    with pytest.raises(rankwood.DataError, match="within the same `with workers"):
+    with pytest.raises(rankwood.DataError, match="same `with workers"):
         rankwood.train(params, within[0])
     # data in memory is bound to none
     data = made.dataset()
@@ -334,7 +334,7 @@ def test_words(made: Made) -> None:
         with rankwood.workers(InThreads(Group(1), 0)):
             pass
 
-    assert "this thread is a worker already" in str(run(2, twice)[0])
+    assert "this thread is already a worker" in str(run(2, twice)[0])
 
 
 def test_one_shows_progress(made: Made, caplog: pytest.LogCaptureFixture) -> None:

@@ -154,7 +154,7 @@ def test_tasks_on_clicks_and_several_labels(table: pd.DataFrame, monkeypatch: py
 
 
 def test_pairs_are_refused(table: pd.DataFrame) -> None:
-    with pytest.raises(rankwood.UnsupportedError, match="pairs name documents by their numbers"):
+    with pytest.raises(rankwood.UnsupportedError, match="pairs refer to document numbers"):
         spark.train(PARAMS, table, label="label", qid="query", pairs=[[0, 1]])
 
 

@@ -121,7 +121,7 @@ def test_fit(made: Made, other: Made, start: Any, other_start: Any, small: dict[
     assert ranker.evals_result_ == expected.evals_result
     plain = Ranker(**params).fit(made.X, made.y, qid=made.qid, start_scores=start, **more, eval_start_scores=[None])
     assert plain.evals_result_ != expected.evals_result
-    with pytest.raises(rankwood.DataError, match="eval_start_scores is no list of 1"):
+    with pytest.raises(rankwood.DataError, match="eval_start_scores is not a list of 1"):
         Ranker(**params).fit(made.X, made.y, qid=made.qid, **more, eval_start_scores=[other_start, None])
 
 

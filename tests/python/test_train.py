@@ -98,7 +98,7 @@ def test_stop_on(made: Made, other: Made, small: dict[str, Any]) -> None:
         assert len(values) == model.best_round + 5 < 60
     assert models["a"].best_round != models["b"].best_round
     assert train(params, made.dataset(), valid=sets).to_bytes() == models["a"].to_bytes()
-    with pytest.raises(rankwood.ParameterError, match="'c' is no valid set"):
+    with pytest.raises(rankwood.ParameterError, match="stop_on is 'c'; the validation sets are"):
         train(params, made.dataset(), valid=sets, stop_on="c")
 
 
@@ -257,7 +257,7 @@ def test_ctrl_c_in_a_callback(made: Made, small: dict[str, Any], caplog: pytest.
     assert model.n_trees == 4
     assert not model.finished
     assert model.to_bytes().count(b"finished no") == 1
-    assert any("interrupted: the model is the best so far, of 4 trees" in r.message for r in caplog.records)
+    assert any("interrupted: the model is the best so far, with 4 trees" in r.message for r in caplog.records)
     assert np.array_equal(model.predict(made.X), train({**small, "rounds": 4}, made.dataset()).predict(made.X))
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
