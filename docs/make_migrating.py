@@ -19,10 +19,12 @@ _HEAD = """# Parameters of other programs
 {code}
 ```
 The notes list parameters with another unit, parameters without a counterpart, wrong names, and defaults that differ.
-`from_xgboost` and `from_catboost` translate parameters of XGBoost and CatBoost. The [tutorial](../tutorials/from-lightgbm.md) explains the steps;
+`from_xgboost` and `from_catboost` translate parameters of XGBoost and CatBoost. The
+[tutorial](../tutorials/from-lightgbm.md) explains the steps;
 [from_lightgbm.py](../../examples/python/from_lightgbm.py) is the complete script.
 
-This page is made from that script and from the library's table: `python docs/make_migrating.py > docs/reference/migrating.md`.
+This page is made from that script and from the library's table:
+`python docs/make_migrating.py > docs/reference/migrating.md`.
 
 | there | Rankwood |
 |---|---|

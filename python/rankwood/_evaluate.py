@@ -155,9 +155,9 @@ def evaluate(
     Raises
     ------
     ParameterError
-        A metric or program is unknown.
+        A metric or program is unknown, or the program lacks the metric or a convention.
     DataError
-        The number of scores differs from the number of documents, or the data has no labels.
+        The number of scores differs from the number of documents, the data has no labels, or the program refuses it.
 
     Examples
     --------
@@ -357,7 +357,7 @@ def compare(
     DataError
         The number of scores differs from the number of documents, or the data has no labels.
     ParameterError
-        The metric is unknown.
+        The metric is unknown, or ``like`` is given for data with weights.
 
     Examples
     --------
@@ -727,7 +727,7 @@ def compare_all(
         The number of scores differs from the number of documents, the data has no labels, or there are fewer than 2
         systems.
     ParameterError
-        A metric or correction is unknown.
+        A metric or correction is unknown, or ``like`` is given for data with weights.
 
     Examples
     --------

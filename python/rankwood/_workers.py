@@ -148,11 +148,6 @@ class Carrier:
         Returns
         -------
         None
-
-        Raises
-        ------
-        WorkerError
-            Never by the base class.
         """
 
     def has_failed(self) -> bool:
