@@ -109,8 +109,7 @@ static int make_model(struct scoring *s, const char *leaves)
         n_leaves += rw_model_tree(s->model, i).n_leaves;
     s->mean_leaves = n_leaves / rw_model_n_trees(s->model);
     snprintf(s->name, sizeof(s->name), "%s trees, %s leaves", rounds, leaves);
-    rw_parallel(ctx, ctx->n_threads, s->n_docs, 0, score_one_by_one, s);
-    return RW_OK;
+    return rw_parallel(ctx, ctx->n_threads, s->n_docs, 0, score_one_by_one, s);
 }
 
 /* ---- methods ---- */

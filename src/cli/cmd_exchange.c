@@ -128,6 +128,7 @@ static int run(struct rw_cli *cli)
     RW_STEP(rw_load_model(cli, cli->operands.text[0], &cli->model));
     if (verify.n > 0)
         RW_STEP(rw_load_dataset(cli, &verify, 0, &cli->dataset));
+    RW_STEP(rw_load_check_columns(cli));
     RW_STEP(rw_model_export(cli->ctx, cli->model, &how, output));
     if (verify.n == 0)
         return 0;

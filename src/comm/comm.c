@@ -204,19 +204,32 @@ int rw_comm_gather_all(struct rw_ctx *ctx, const void *send, size_t bytes, void 
                        size_t **begin)
 {
     const size_t n = (size_t)rw_n_workers(ctx);
-    RW_FREED size_t *send_begin = NULL;
-    RW_FREED char *copies = NULL; /* one for each worker */
+    RW_FREED size_t *at = NULL;
+    RW_FREED char *padded = NULL, *all = NULL;
+    RW_FREED void *got = NULL;
+    size_t most = 0;
+    int fits = 1;
     *out = NULL;
     *begin = NULL;
-    int status = RW_NEW(ctx, send_begin, n + 1);
-    status = status < 0 ? status : rw_mem_new_raw(ctx, (void **)&copies, n, bytes);
-    RW_TRY(rw_comm_agree(ctx, status));
+    RW_TRY(rw_comm_agree(ctx, RW_NEW(ctx, at, n + 1)));
+    RW_TRY(rw_comm_all_gather(ctx, &bytes, at + 1, sizeof(bytes)));
     for (size_t r = 0; r < n; r++) {
-        if (bytes)
-            memcpy(copies + r * bytes, send, bytes);
-        send_begin[r + 1] = (r + 1) * bytes;
+        most = at[r + 1] > most ? at[r + 1] : most;
+        fits &= at[r + 1] <= SIZE_MAX / 2 - at[r];
+        at[r + 1] += at[r];
     }
-    return rw_comm_exchange(ctx, copies, send_begin, out, begin);
+    int status = fits ? rw_mem_new(ctx, (void **)&padded, most, 1) : rw_comm_nonsense(ctx, "sizes");
+    status = status < 0 ? status : rw_mem_new_raw(ctx, (void **)&all, most, n);
+    status = status < 0 ? status : rw_mem_new_raw(ctx, &got, at[n], 1);
+    RW_TRY(rw_comm_agree(ctx, status));
+    if (bytes)
+        memcpy(padded, send, bytes);
+    RW_TRY(rw_comm_all_gather(ctx, padded, all, most));
+    for (size_t r = 0; r < n; r++)
+        memcpy((char *)got + at[r], all + r * most, at[r + 1] - at[r]);
+    *out = RW_TAKE(got);
+    *begin = RW_TAKE(at);
+    return RW_OK;
 }
 
 /* ---- failures ---- */
@@ -476,6 +489,7 @@ struct member {
     pthread_t thread;
     int worker, is_started;
     int status; /* of the body */
+    atomic_int has_ended;
     /* the call at hand */
     const void *send;
     void *recv;
@@ -645,6 +659,7 @@ static void *run_member(void *user)
 {
     struct member *me = user;
     me->status = rw_comm_give_up(me->ctx, me->body(me->user, me->ctx, me->worker));
+    me->has_ended = 1;
     thread_abort(me);
     return NULL;
 }
@@ -710,16 +725,23 @@ static void release_members(struct group *group, struct rw_ctx *ctx, int n_threa
 
 /* Waits until a thread has ended; the caller of the library is asked meanwhile, and its wish to
  * stop is seen by the threads. */
-static void join(struct rw_ctx *ctx, pthread_t thread)
+static void join(struct rw_ctx *ctx, struct member *member)
 {
     enum { TENTH = 100000000, SECOND = 1000000000 }; /* ns */
+    struct group *group = member->group;
     struct timespec until;
-    do {
-        (void)rw_poll(ctx);
+    pthread_mutex_lock(&group->mutex);
+    while (!member->has_ended) {
         clock_gettime(CLOCK_REALTIME, &until);
         until.tv_sec += (until.tv_nsec + TENTH) / SECOND;
         until.tv_nsec = (until.tv_nsec + TENTH) % SECOND;
-    } while (pthread_timedjoin_np(thread, NULL, &until) == ETIMEDOUT);
+        pthread_cond_timedwait(&group->all_came, &group->mutex, &until);
+        pthread_mutex_unlock(&group->mutex);
+        (void)rw_poll(ctx);
+        pthread_mutex_lock(&group->mutex);
+    }
+    pthread_mutex_unlock(&group->mutex);
+    pthread_join(member->thread, NULL);
 }
 
 int rw_workers_run(struct rw_ctx *ctx, int n_workers, rw_worker_fn body, void *user)
@@ -732,6 +754,7 @@ int rw_workers_run(struct rw_ctx *ctx, int n_workers, rw_worker_fn body, void *u
     if (n_workers < 1 || n_workers > RW_MAX_WORKERS)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "%d workers; expected 1 to %d", n_workers,
                        RW_MAX_WORKERS);
+    char error[sizeof(ctx->error)];
     int status;
     RW_TRY(RW_NEW(ctx, group.member, (size_t)n_workers));
     pthread_mutex_init(&group.mutex, NULL);
@@ -744,10 +767,12 @@ int rw_workers_run(struct rw_ctx *ctx, int n_workers, rw_worker_fn body, void *u
         thread_abort(&group.member[0]);
     else
         run_member(&group.member[0]);
+    memcpy(error, ctx->error, sizeof(error)); /* which a wish to stop would write over */
     for (int r = 1; r < n_workers; r++) {
         if (group.member[r].is_started)
-            join(ctx, group.member[r].thread);
+            join(ctx, &group.member[r]);
     }
+    memcpy(ctx->error, error, sizeof(error));
     status = status < 0 ? status : find_failure(&group, ctx);
 out:
     release_members(&group, ctx, n_threads, comm);

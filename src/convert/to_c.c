@@ -216,6 +216,8 @@ static int write_c(const struct rw_ensemble *ensemble, struct rw_put *put)
         rw_put_text(put, "/* The x[feature] of a word, where categories are words. */\n"
                          "float category(unsigned feature, const char *word);\n\n");
     put_trees(ensemble, &nodes, &leaves, &roots, &listed);
+    if (put->status == RW_OK)
+        put->status = listed.status; /* which is looked at only where it has some */
     const int lists = listed.n > 0;
     put_table(
         put,

@@ -246,7 +246,7 @@ static int take_line(struct rw_ctx *ctx, struct rw_line_reader *lines,
         return RW_OK;
     if (n == 1)
         return rw_line_wrong(ctx, lines, &word[0], "'QUERY GROUP'");
-    while (strchr(" \t\r", lines->end[-1]))
+    while (lines->end[-1] && strchr(" \t\r", lines->end[-1]))
         *--lines->end = 0;
     if (!rw_query_ids_find(ids, word[0].text, word[0].n, &query))
         return RW_OK;

@@ -547,15 +547,17 @@ static int parse_or_fetch(void *user, struct rw_share *share)
 }
 
 /* Parses the n chunks at hand while `next` is fetched. */
-static void parse_and_fetch(struct rw_ctx *ctx, struct rw_text *text, int n,
-                            const struct rw_text_block *block, struct rw_text_block *next)
+static int parse_and_fetch(struct rw_ctx *ctx, struct rw_text *text, int n,
+                           const struct rw_text_block *block, struct rw_text_block *next)
 {
     struct parse_job job = {.text = text, .block = block, .next = next};
     job.n_members = job.n_good = find_members(text, block, next);
     job.n_fetches = job.n_members ? job.n_members : 1;
-    rw_parallel(ctx, text->n_threads, (uint64_t)(job.n_fetches + n), 1, parse_or_fetch, &job);
+    const int status =
+        rw_parallel(ctx, text->n_threads, (uint64_t)(job.n_fetches + n), 1, parse_or_fetch, &job);
     if (job.n_members)
         end_members(text, next, job.n_good);
+    return status;
 }
 
 /* Says why there is no more, if that is so. */
@@ -687,7 +689,7 @@ static int next_ranges(struct rw_ctx *ctx, struct rw_text *text, struct rw_build
     for (int i = 0; i < n; i++)
         text->chunk[i] =
             (struct rw_text_chunk){.text = text, .number = text->next_chunk + (uint64_t)i};
-    rw_parallel(ctx, text->n_threads, (uint64_t)n, 1, parse_ranges, text);
+    RW_TRY(rw_parallel(ctx, text->n_threads, (uint64_t)n, 1, parse_ranges, text));
     text->next_chunk += (uint64_t)n;
     *more = text->next_chunk < text->n_chunks;
     return collect_all(ctx, text, n, list);
@@ -701,7 +703,7 @@ static int next_block(struct rw_ctx *ctx, struct rw_text *text, struct rw_builde
     struct rw_text_block *next = &text->blocks.block[!text->blocks.current];
     const int n = cut(text, block);
     text->blocks.first = 0;
-    parse_and_fetch(ctx, text, n, block, next);
+    RW_TRY(parse_and_fetch(ctx, text, n, block, next));
     text->next_chunk += (uint64_t)n;
     RW_TRY(collect_all(ctx, text, n, list));
     RW_TRY(check_block(ctx, text));

@@ -85,6 +85,9 @@ void rw_model_free(struct rw_model *model)
  * params.def, or a reader has seen to them. */
 static int check_params(struct rw_ctx *ctx, const struct rw_model_params *params)
 {
+    if (params->n > RW_MODEL_MAX_PARAMS)
+        return rw_fail(ctx, RW_ERR_FORMAT, "%d parameters in a model; expected at most %d",
+                       params->n, RW_MODEL_MAX_PARAMS);
     for (int32_t i = 0; i < params->n; i++) {
         const struct rw_run_param *param = &params->param[i];
         if (!param->is_auto && strncmp(param->value, "auto ", 5) == 0)
@@ -169,6 +172,15 @@ static int check_categories(struct rw_ctx *ctx, const struct rw_categories *cate
 
 int rw_model_check(struct rw_ctx *ctx, const struct rw_model *model)
 {
+    int64_t left = model->n_trees;
+    for (int32_t k = 0; k < model->n_earlier; k++) {
+        left -= model->earlier[k].n_trees;
+        RW_TRY(check_params(ctx, &model->earlier[k].params));
+    }
+    if (left < 0 || model->best_round < 0 || model->best_round > model->n_trees)
+        return rw_fail(ctx, RW_ERR_FORMAT,
+                       "a best round or earlier trainings past the last of %d trees",
+                       model->n_trees);
     RW_TRY(check_params(ctx, &model->params));
     RW_TRY(check_features(ctx, model));
     RW_TRY(check_categories(ctx, &model->categories));

@@ -448,12 +448,12 @@ static int trees_section(struct rw_words *w, struct rw_model *model, const struc
 {
     enum { LEAST_BYTES = 26 }; /* tree 1 leaves 1, leaf 0 0, and an empty line */
     RW_TRY(rw_words_count_of(w, "trees ", "the number of trees", LEAST_BYTES, &model->n_trees));
-    if (model->best_round > model->n_trees) {
+    if (!w->is_writing && model->best_round > model->n_trees) {
         *w = *best;
         return rw_words_fail(w, "a round that is not past the last tree");
     }
     for (int32_t k = 0, left = model->n_trees; k < model->n_earlier; k++) {
-        if (model->earlier[k].n_trees > left) {
+        if (!w->is_writing && model->earlier[k].n_trees > left) {
             *w = *earlier;
             return rw_words_fail(w, "trainings of no more trees than there are");
         }

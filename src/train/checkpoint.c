@@ -121,7 +121,8 @@ static int check_content(struct rw_words *w, const struct rw_checkpoint *c)
     const struct rw_model *model = c->model;
     const int32_t measured = model->n_metrics > 0 ? model->n_trees : 0;
     if (c->n_sets < 1 || model->n_rounds_run != measured || model->n_earlier > 0 ||
-        model->empty_rounds > 0 || c->init_rounds > model->n_trees)
+        model->empty_rounds > 0 || c->init_rounds > model->n_trees ||
+        (model->best_round > 0 && model->best_round < c->init_rounds))
         return rw_fail(w->ctx, RW_ERR_FORMAT,
                        "%s: no training leaves this: %d sets, %d trees, %d of them from a model, "
                        "and metrics of %d rounds",

@@ -585,8 +585,8 @@ int rw_refit(struct rw_ctx *ctx, const struct rw_params *params, const struct rw
     struct refit r = {.ctx = ctx, .hooks = hooks, .given = params, .from = model};
     int status = RW_OK;
     *out = NULL;
-    RW_TRY(rw_sets_init(&r.in, ctx, train, valid, n_valid));
     const double start = rw_clock_ms();
+    RW_TRY_OUT(rw_sets_init(&r.in, ctx, train, valid, n_valid));
     RW_TRY_OUT(prepare(&r));
     RW_TRY_OUT(run(&r));
     if (hooks && hooks->on_stage)

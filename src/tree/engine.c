@@ -110,6 +110,7 @@ static int is_split_of(const struct rw_cuts *cuts, const struct rw_split *split,
     const uint32_t column = (uint32_t)split->column;
     return split->slot == slot && column < cuts->n_features &&
            split->feature == cuts->feature[column] &&
+           !split->is_set == !rw_cuts_by_category(cuts, column) &&
            (split->is_set || split->bin < rw_cuts_n_codes(cuts, column)) && isfinite(split->gain) &&
            isfinite(split->cut);
 }
@@ -137,7 +138,8 @@ int rw_engine_add_tree(struct rw_engine *engine, int set, const struct rw_tree *
                        const int32_t *leaf_slot)
 {
     if (tree->n_leaves < 1 || (uint32_t)tree->n_leaves > engine->rules.max_slots)
-        return rw_fail(engine->ctx, RW_ERR_ARGUMENT, "a tree of too many leaves");
+        return rw_fail(engine->ctx, RW_ERR_ARGUMENT, "a tree of %d leaves; expected 1 to %u",
+                       tree->n_leaves, engine->rules.max_slots);
     return engine->ops->add_tree(engine, set, tree, leaf_slot);
 }
 

@@ -140,11 +140,11 @@ static int make_bins(struct rw_host *host, int set, const struct rw_dataset *dat
     }
     if (set == 0) {
         RW_TRY(rw_host_ready_cuts(host, ready, &made, &column));
-        rw_host_count_features(host, made);
     }
     struct rw_cuts *cuts = made ? made : host->set[0].bins->cuts;
     RW_TRY(rw_host_bins_of_cuts(host, cuts, made != NULL, ready->n_docs, bins));
-    made = NULL; /* the bins' */
+    if (RW_TAKE(made)) /* the bins' */
+        rw_host_count_features(host, cuts);
     (*bins)->codes_are_views = 1;
     for (uint32_t f = 0; f < cuts->n_features; f++)
         (*bins)->codes[f] = ready->codes[rw_cuts_index(ready->cuts, cuts->feature[f])];

@@ -499,6 +499,8 @@ static int search(struct rw_grower *g, int n_siblings, int n_search)
     times->splits_ms += rw_clock_ms() - start;
     for (int i = 0; i < n_search; i++) {
         struct grow_node *node = &g->node[g->search[i]];
+        if (g->found[i].column >= 0 && g->found[i].n_left > node->n) /* another worker's */
+            return rw_comm_nonsense(engine->ctx, "splits");
         node->has_split = g->found[i].column >= 0;
         node->gain = g->rules.levels ? -(double)node->depth : g->found[i].gain;
         rw_split_copy(&g->split[g->search[i]], &g->found[i]);

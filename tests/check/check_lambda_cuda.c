@@ -375,7 +375,9 @@ void lambda_check_gradients(struct lambda_run *run, struct lambda_set *set,
     if (!good) {
         lambda_device_failed(run, c.what);
     } else {
-        if (rw_cuda_lambda_bytes(c.lambda) > rw_cuda_lambda_plan_bytes(rules, &set->data))
+        uint64_t planned = 0;
+        if (rw_cuda_lambda_plan_bytes(run->ctx, rules, &set->data, &planned) < 0 ||
+            rw_cuda_lambda_bytes(c.lambda) > planned)
             lambda_failed(run, c.what, "it holds more bytes than were planned");
         lambda_set_scores(set, scores, run->seed);
         run_lambdas(&c, 0);

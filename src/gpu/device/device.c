@@ -154,8 +154,11 @@ void rw_device_free(void *p)
 
 int rw_device_alloc_in(struct rw_ctx *ctx, struct rw_arena *arena, void **out, size_t bytes)
 {
-    RW_TRY(rw_device_alloc(ctx, out, bytes));
-    return rw_arena_own(ctx, arena, *out, rw_device_free);
+    void *p;
+    RW_TRY(rw_device_alloc(ctx, &p, bytes));
+    RW_TRY(rw_arena_own(ctx, arena, p, rw_device_free));
+    *out = p;
+    return RW_OK;
 }
 
 static void free_stream(void *stream)
@@ -170,8 +173,9 @@ int rw_device_stream(struct rw_ctx *ctx, struct rw_arena *arena, int urgent, voi
     if (urgent)
         RW_CU(ctx, cudaDeviceGetStreamPriorityRange(&least, &most));
     RW_CU(ctx, cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, most));
+    RW_TRY(rw_arena_own(ctx, arena, stream, free_stream));
     *out = stream;
-    return rw_arena_own(ctx, arena, stream, free_stream);
+    return RW_OK;
 }
 
 static void free_event(void *event)
@@ -183,8 +187,9 @@ int rw_device_event(struct rw_ctx *ctx, struct rw_arena *arena, int timed, void 
 {
     cudaEvent_t event; /* as above */
     RW_CU(ctx, cudaEventCreateWithFlags(&event, timed ? 0 : cudaEventDisableTiming));
+    RW_TRY(rw_arena_own(ctx, arena, event, free_event));
     *out = event;
-    return rw_arena_own(ctx, arena, event, free_event);
+    return RW_OK;
 }
 
 uint64_t rw_device_free_bytes(int number)

@@ -441,8 +441,9 @@ static int make_host_side(struct rw_cuda *cuda)
     RW_TRY(RW_ARENA_NEW(ctx, arena, cuda->stack, n_slots));
     RW_TRY(RW_ARENA_NEW(ctx, arena, cuda->summed, n_slots));
     RW_TRY(RW_ARENA_NEW(ctx, arena, cuda->coded, n_slots));
-    RW_TRY(rw_arena_new(ctx, arena, (void **)&cuda->host.allowed, n_slots,
-                        rw_cuda_allowed_bytes(cuda)));
+    if (rw_cuda_allowed_bytes(cuda))
+        RW_TRY(rw_arena_new(ctx, arena, (void **)&cuda->host.allowed, n_slots,
+                            rw_cuda_allowed_bytes(cuda)));
     cuda->most_nodes = RW_TUNE_ENGINE_NODES;
     RW_TRY(RW_ARENA_NEW(ctx, arena, cuda->node, cuda->most_nodes));
     RW_TRY(RW_ARENA_NEW(ctx, arena, cuda->parent, cuda->most_nodes));
@@ -515,7 +516,9 @@ static int make_lambdas(struct rw_cuda *cuda, const struct rw_cuda_source *sourc
     struct rw_engine *engine = &cuda->host.base;
     cuda->host.memory.part = "lambdas";
     if (rw_cuda_is_dry(cuda)) {
-        rw_host_count(&cuda->host, rw_cuda_lambda_plan_bytes(&engine->rules, source->dataset));
+        uint64_t bytes;
+        RW_TRY(rw_cuda_lambda_plan_bytes(engine->ctx, &engine->rules, source->dataset, &bytes));
+        rw_host_count(&cuda->host, bytes);
         return RW_OK;
     }
     RW_TRY(rw_cuda_lambda_new(engine->ctx, cuda->device, &engine->rules, source->dataset,

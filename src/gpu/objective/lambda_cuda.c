@@ -386,12 +386,13 @@ uint64_t rw_cuda_lambda_bytes(const struct rw_cuda_lambda *lambda)
     return lambda->tables.bytes;
 }
 
-uint64_t rw_cuda_lambda_plan_bytes(const struct rw_engine_rules *rules,
-                                   const struct rw_dataset *dataset)
+int rw_cuda_lambda_plan_bytes(struct rw_ctx *ctx, const struct rw_engine_rules *rules,
+                              const struct rw_dataset *dataset, uint64_t *bytes)
 {
-    struct rw_cuda_lambda none = {.objective = NULL};
-    (void)load(&none, rules, dataset, NULL);
-    return none.tables.bytes;
+    struct rw_cuda_lambda none = {.tables.ctx = ctx};
+    RW_TRY(load(&none, rules, dataset, NULL));
+    *bytes = none.tables.bytes;
+    return RW_OK;
 }
 
 int rw_cuda_lambda_set_gradients(struct rw_cuda_lambda *lambda, const void *gradients,

@@ -46,8 +46,8 @@ int rw_cuda_lambda_new(struct rw_ctx *ctx, struct rw_device *device,
 void rw_cuda_lambda_free(struct rw_cuda_lambda *lambda); /* NULL is fine */
 /* Bytes of device memory that it holds; and that it would, before there is one. */
 uint64_t rw_cuda_lambda_bytes(const struct rw_cuda_lambda *lambda);
-uint64_t rw_cuda_lambda_plan_bytes(const struct rw_engine_rules *rules,
-                                   const struct rw_dataset *dataset);
+int rw_cuda_lambda_plan_bytes(struct rw_ctx *ctx, const struct rw_engine_rules *rules,
+                              const struct rw_dataset *dataset, uint64_t *bytes);
 
 /* Without an objective only, before the first run. gradients, hessians: [n_docs], on the host, of
  * double, without the documents' weights; or, is_fixed, in fixed point, of int64_t of magnitudes
