@@ -1,7 +1,7 @@
-"""What pip calls to build the package: meson-python, and the metadata without a build.
+"""The build backend for pip: meson-python, with hooks that write the metadata without a build.
 
-meson-python has no hook for the metadata, so pip would compile everything, CUDA kernels too, in a step called
-"Preparing metadata". With the hooks below, the minutes are spent in "Building wheel for rankwood".
+meson-python does not have these hooks. Without them, pip compiles everything, including CUDA kernels, in its step
+"Preparing metadata", which then takes minutes without a message.
 """
 
 import re
@@ -35,7 +35,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def prepare_metadata_for_build_wheel(metadata_directory: str, config_settings: dict[str, Any] | None = None) -> str:
-    """Writes the METADATA that the wheel will have, and returns the name of its folder."""
+    """Writes the METADATA of the future wheel, and returns the name of its folder."""
     table = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     found = re.search(r"version: '([^']+)', license", (ROOT / "meson.build").read_text(encoding="utf-8"))
     if not found:

@@ -1,7 +1,7 @@
-"""Writes the C source of rankwood._ffi: cffi in API mode over rankwood.h and the header that it includes.
+"""Writes the C source of rankwood._ffi, a module of cffi in API mode, from rankwood.h and rankwood_score.h.
 
-The declarations are the headers' own: comments and what only a compiler needs are taken off, so that
-there is no second list of functions, and the compiler checks every signature against the headers.
+The declarations are read from the headers, without comments and macros for compilers. The compiler then checks every
+signature against the headers, so there is no second list of functions.
 
     python make_ffi.py rankwood_score.h rankwood.h _ffi.c
 """
@@ -44,7 +44,7 @@ extern "Python" {
 
 
 def declarations(header: str) -> str:
-    """The part of a C header that cffi's parser takes."""
+    """Returns the part of a C header that cffi can parse."""
     text = re.sub(r"/\*.*?\*/", " ", header, flags=re.DOTALL)
     text = text.replace("\\\n", " ")
     text = text[text.index('extern "C" {') + len('extern "C" {') :]

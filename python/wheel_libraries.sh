@@ -1,10 +1,10 @@
 #!/bin/sh
-# The libraries that a wheel for Linux is built with, in an image of manylinux, as root.
+# Builds the libraries for a Linux wheel, in a manylinux image, as root.
 #
-# auditwheel puts jansson into the wheel, but not expat, which it takes to be on every Linux; slim
-# containers of Python lack it. Under another name expat goes along, too.
+# auditwheel includes jansson in the wheel, but not expat, which it expects on every Linux system. Slim
+# containers of Python lack expat, so the wheel includes it under another name.
 #
-#   sh python/wheel_libraries.sh [FOLDER]     FOLDER: where libraries are (/usr/lib64)
+#   sh python/wheel_libraries.sh [FOLDER]     FOLDER: the folder of libraries (/usr/lib64)
 set -eu
 lib=${1:-/usr/lib64}
 if command -v dnf >/dev/null 2>&1; then

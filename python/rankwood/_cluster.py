@@ -119,7 +119,7 @@ def whole_queries(part: Part, ids: Any) -> Part:
             continue
         if holder >= 0 and first == last:
             goes_to[rank] = holder
-        if goes_to[rank] < 0 or run < size:  # the next worker can continue a query of this worker only
+        if goes_to[rank] < 0 or run < size:  # the next worker can continue only this worker's last query
             last, holder = end, rank
     me = _workers.number()
     gives = goes_to[me] >= 0

@@ -1,4 +1,10 @@
-"""Errors, the library context of each thread, and log records for the library's notes."""
+"""The layer between Python and the library: errors, contexts, strings and log records.
+
+Each thread has a context of the library, which holds its error text and settings. `check` turns a failed call into an
+exception of the classes below. `in_python` rewrites messages of the library, which name options of the program, with
+Python's names. Notes and warnings of the library become records of the logger "rankwood". Warnings of parameters
+without effect become a NoEffectWarning.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Documents with features, labels and queries."""
+"""The public class Dataset: checks its arguments and collects columns, queries and side columns.
+
+The base class Handles creates the library's objects from them on demand. _columns and _tables read the data.
+"""
 
 from __future__ import annotations
 

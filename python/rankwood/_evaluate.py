@@ -182,7 +182,7 @@ def _measured_like(settings: Any, like: str | None) -> Iterator[Any]:
 
 
 def _measure(settings: Any, dataset: Any, scores: Any, like: str | None) -> Evaluation:
-    """dataset: struct rw_dataset; scores: double[n_docs]."""
+    """Measures scores, a double[n_docs], of a struct rw_dataset."""
     out = ffi.new("struct rw_eval **")
     with _measured_like(settings, like) as how:
         status = lib.rw_evaluate(context(), how, dataset, scores, out)
@@ -257,7 +257,7 @@ def evaluate_runs(
 
 
 def _read_runs(qrels: Path, names: Sequence[bytes]) -> Any:
-    """struct rw_qrels."""
+    """Reads judgments and runs into a struct rw_qrels."""
     array, _held = c_strings(names)
     out = ffi.new("struct rw_qrels **")
     status = lib.rw_qrels_read(context(), path_chars(qrels), array, len(names), out)
@@ -373,7 +373,7 @@ def compare(
 
 
 def _compare_two(settings: Any, dataset: Any, a: Any, b: Any, like: str | None) -> Comparison:
-    """a, b: double[n_docs]."""
+    """Compares two rankings of a struct rw_dataset; a and b are double[n_docs]."""
     out = ffi.new("struct rw_comparison **")
     with _measured_like(settings, like) as how:
         status = lib.rw_compare(context(), how, dataset, a, b, ffi.NULL, out)

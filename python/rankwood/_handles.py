@@ -1,4 +1,9 @@
-"""The library's objects for a data set, such as values and binned data, created on demand and cached."""
+"""The library's objects for a data set, created on demand and cached.
+
+A data set may have values (struct rw_dataset), bins (struct rw_binned) and values matched by feature names. Training
+needs bins, measuring needs labels and queries only, and scoring needs values. A cached object serves all calls with the
+same parameters. A lock protects the caches, so several threads may use one data set.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Scoring of documents: the model, the columns that it needs, and checks that the data has them."""
+"""Scoring of documents, the base of Model: it checks that data has the model's columns.
+
+Arrays are scored directly by a cached struct rw_scorer. Data sets, and models with categories, use the library's data
+sets. Features are found by name if both sides have names, and by position otherwise.
+"""
 
 from __future__ import annotations
 

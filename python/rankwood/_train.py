@@ -1,4 +1,7 @@
-"""Training."""
+"""The function train: checks arguments, agrees with other workers, and runs the library's training.
+
+_training has the callbacks and the progress. Names of features go to the library in a temporary file.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Training with several workers: carriers of bytes between them, and exchanges of small values.
 
-To add a carrier, write a subclass of Carrier and a function like rankwood.torch.workers that creates it.
+`workers` makes the calling thread a worker until its block ends. The library calls the carrier through the functions
+below, and `agreed` makes an error of one worker known to all of them. To add a carrier, write a subclass of Carrier and
+a function like rankwood.torch.workers that creates it.
 """
 
 from __future__ import annotations

@@ -1,12 +1,14 @@
 """Conversion of parameters of LightGBM, XGBoost and CatBoost.
 
+The library's table of other trainers' words gives our parameter or the reason why there is no counterpart. The class
+_Migration converts values, and combines parameters that have one meaning together. docs/make_migrating.py prints
+docs/reference/migrating.md from the same tables.
+
 Examples
 --------
 >>> params, notes = rankwood.from_lightgbm({"num_leaves": 31, "learning_rate": 0.05, "lambda_l2": 1.0})
 >>> params["leaves"], params["rate"]
 (31, 0.05)
-
-docs/make_migrating.py prints docs/reference/migrating.md from the same tables.
 """
 
 from __future__ import annotations
