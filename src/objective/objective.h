@@ -3,7 +3,10 @@
  * build follows; (3) give parameters of its own rows in params/params.def, and name all that it
  * reads in `params`. Training on every engine, the checks of parameters and the messages read the
  * table; another weight of pairs is another objective. params/aliases.c may name it for those who
- * come from other programs. tests/recipes adds one in this way. */
+ * come from other programs. tests/recipes adds one in this way.
+ *
+ * An objective that keeps state between rounds defines a struct rw_objective_state (below), which
+ * training makes, saves in checkpoints and ends; debias.c is the example. */
 #pragma once
 
 #include "base/mem.h"

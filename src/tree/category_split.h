@@ -1,6 +1,7 @@
 /* The best split of a node by a feature whose values are categories: a set of codes that go left.
  * Engines differ in how they count cells and in who tries which candidate; what candidates are and
- * what is made of them is here, once, for the host and for devices. docs/explanation/categories.md has
+ * what is made of them is here, once, for the host and for devices (a GPU's
+ * threads try them in gpu/split/category_block.h). docs/explanation/categories.md has
  * the rule in words, tests/oracle/categories.py follows that page. */
 #pragma once
 

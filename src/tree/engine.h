@@ -7,12 +7,13 @@
  * To add an engine: (1) write tree/<name>/engine_<name>.c with a `struct rw_engine_ops` and
  * rw_engine_open_<name>; (2) give it a row in engines.def. (One for a device goes to gpu/engine,
  * and its files to src/gpu/meson.build.) tests/check then compares it with ref. Users name it by
- * --device once that parameter lists it (params/params.def). An engine on the host embeds struct
- * rw_host and takes what is the same for all from it (tree/engine_host.h). Callers
- * keep to what is said of each operation: nobody checks their arguments.
+ * --device once that parameter knows the word (params/params.def, and check_text of
+ * params/params.c). An engine on the host embeds struct rw_host, the common part of all host
+ * engines (tree/engine_host.h). Callers keep to the contract of each operation; engine.c checks only
+ * what comes from outside: scores, gradients, trees and other workers' splits.
  *
  * Many workers (comm/comm.h) each have an engine with the documents of the worker. Every sum that
- * crosses the boundary is one over all workers: of begin_tree (tree/engine.h) and histograms by the
+ * crosses the boundary is one over all workers: of begin_tree and histograms by the
  * engine, which may search only some of the features; of leaf_sums, and the best of the splits that
  * the workers found, by the wrappers.
  *

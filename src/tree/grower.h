@@ -12,7 +12,7 @@ struct rw_grow_rules {
                        is for rw_grow_max_slots only: whatever will be chosen */
     uint32_t min_docs;
     double rate, l2;
-    /* [RW_FEATURE_IDS] as in tree/grower.h; NULL: no feature has a direction. Borrowed */
+    /* [RW_FEATURE_IDS] as in rw_monotone_values, below; NULL: no feature has a direction. Borrowed */
     const int8_t *monotone;
 };
 
