@@ -7,8 +7,8 @@
  * rw_source_take. Everything else is written once, in source_codes.c: the sample, the passes, what
  * workers do together, and that nothing is read again if all documents were sampled.
  *
- * To add a source: in the file of its format (reader.c and source_codes.c are examples), write a struct rw_source_kind and a function that runs
- * it, and declare that function here. */
+ * To add a source: in the file of its format (reader.c and source_codes.c are examples), write a
+ * struct rw_source_kind and a function that runs it, and declare that function here. */
 #pragma once
 
 #include "binning/chunks.h"

@@ -9,8 +9,8 @@
  * and its files to src/gpu/meson.build.) tests/check then compares it with ref. Users name it by
  * --device once that parameter knows the word (params/params.def, and check_text of
  * params/params.c). An engine on the host embeds struct rw_host, the common part of all host
- * engines (tree/engine_host.h). Callers keep to the contract of each operation; engine.c checks only
- * what comes from outside: scores, gradients, trees and other workers' splits.
+ * engines (tree/engine_host.h). Callers keep to the contract of each operation; engine.c checks
+ * only what comes from outside: scores, gradients, trees and other workers' splits.
  *
  * Many workers (comm/comm.h) each have an engine with the documents of the worker. Every sum that
  * crosses the boundary is one over all workers: of begin_tree and histograms by the
