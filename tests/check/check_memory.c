@@ -74,8 +74,8 @@ cudaError_t __real_cudaHostAlloc(void **p, size_t bytes, unsigned flags);
 cudaError_t __wrap_cudaHostAlloc(void **p, size_t bytes, unsigned flags);
 cudaError_t __real_cudaFreeHost(void *p);
 cudaError_t __wrap_cudaFreeHost(void *p);
-cudaError_t __real_cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags);
-cudaError_t __wrap_cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags);
+cudaError_t __real_cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int priority);
+cudaError_t __wrap_cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int priority);
 cudaError_t __real_cudaStreamDestroy(cudaStream_t stream);
 cudaError_t __wrap_cudaStreamDestroy(cudaStream_t stream);
 cudaError_t __real_cudaEventCreate(cudaEvent_t *event);
@@ -115,10 +115,11 @@ cudaError_t __wrap_cudaFreeHost(void *p)
     return __real_cudaFreeHost(p);
 }
 
-cudaError_t __wrap_cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
+cudaError_t __wrap_cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int priority)
 {
-    const cudaError_t error =
-        denied() ? cudaErrorMemoryAllocation : __real_cudaStreamCreateWithFlags(stream, flags);
+    const cudaError_t error = denied()
+                                  ? cudaErrorMemoryAllocation
+                                  : __real_cudaStreamCreateWithPriority(stream, flags, priority);
     n_streams += error == cudaSuccess;
     return error;
 }
