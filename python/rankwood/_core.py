@@ -221,7 +221,12 @@ _LEVELS = {
 }
 
 
-@ffi.def_extern()
+def _on_poll_error(_kind: Any, error: BaseException, _traceback: Any) -> None:
+    """Keeps an exception that a signal handler raised during a C call, for `check` to raise."""
+    _per_thread.stopped = error
+
+
+@ffi.def_extern(onerror=_on_poll_error)
 def _rw_on_log(_user: Any, level: int, line: Any) -> None:
     if lib.rw_log_parameter(context()) != ffi.NULL:
         _per_thread.no_effect.append(in_python(text(line)))
@@ -229,13 +234,10 @@ def _rw_on_log(_user: Any, level: int, line: Any) -> None:
     logger.log(_LEVELS.get(level, logging.INFO), "%s", in_python(text(line)))
 
 
-def _on_poll_error(_kind: Any, error: BaseException, _traceback: Any) -> None:
-    """Keeps an exception that a signal handler raised during a C call, for `check` to raise."""
-    _per_thread.stopped = error
-
-
 @ffi.def_extern(error=1, onerror=_on_poll_error)
 def _rw_on_poll(_user: Any, progress: Any) -> int:
+    if _per_thread.stopped is not None:  # raised as a log record was written
+        return 1
     show = _per_thread.show
     if show is not None and progress.total:
         show(int(progress.done), int(progress.total))
