@@ -12,7 +12,7 @@
 
 enum { PATH_SIZE = 4096 };
 
-/* ------------------------------------------------------------------ fields */
+/* ---- fields ---- */
 
 /* 13.0 of 13000. */
 static const char *version_text(int version, char text[16])
@@ -36,7 +36,7 @@ const char *rw_bench_line_of(const char *path, const char *start, char *line, in
     return colon ? colon + 1 + strspn(colon + 1, " \t") : line;
 }
 
-/* ------------------------------------------------------------------ the host */
+/* ---- the host ---- */
 
 static int send_program(struct rw_bench *bench)
 {
@@ -89,7 +89,7 @@ static int send_memory(struct rw_bench *bench)
                                                     : "system");
 }
 
-/* ------------------------------------------------------------------ GPUs */
+/* ---- GPUs ---- */
 
 /* The driver's version, 580.65.06, among the words of its own file; else "". */
 static const char *driver_version(char *line, int size)
@@ -145,7 +145,7 @@ static int send_libraries(struct rw_bench *bench)
                              has_nccl ? nccl : "", has_nccl ? "" : nccl);
 }
 
-/* ------------------------------------------------------------------ auto */
+/* ---- auto ---- */
 
 /* The first GPU, opened for what it expects of a tree; NULL: none that can be used. */
 static void open_gpu(struct rw_ctx *ctx, int n_gpus, struct rw_engine **out)
@@ -206,7 +206,7 @@ static int send_choices(struct rw_bench *bench, int n_gpus)
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ engines */
+/* ---- engines ---- */
 
 /* Small trainings on everything there is, and the model's bytes against those of `ref`: some
  * thousand documents: all stages of an engine, with several batches of nodes, in a moment. */
@@ -329,7 +329,7 @@ static int send_checks(struct rw_bench *bench, int n_gpus, int *n_wrong)
     return status;
 }
 
-/* ------------------------------------------------------------------ all of it */
+/* ---- all of it ---- */
 
 static int send_all(struct rw_bench *bench, int *n_wrong)
 {

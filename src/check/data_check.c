@@ -334,7 +334,7 @@ static int check_features(struct rw_ctx *ctx, const struct rw_dataset *dataset,
     return find_duplicates(ctx, &job, features);
 }
 
-/* ------------------------------------------------------------------ ids */
+/* ---- ids ---- */
 
 /* ids: [n_queries], sorted; the caller's. */
 static int sort_ids(struct rw_ctx *ctx, const struct rw_dataset *dataset, const char ***ids)
@@ -370,7 +370,7 @@ static int find_split(struct rw_ctx *ctx, const struct rw_dataset *dataset, stru
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ documents */
+/* ---- documents ---- */
 
 /* A word as a number: its number in the vocabulary is no other set's. */
 static uint32_t hash_word(const char *word)
@@ -468,7 +468,7 @@ static int count_shared(struct rw_ctx *ctx, const struct rw_dataset *dataset,
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ queries and labels */
+/* ---- queries and labels ---- */
 
 static int by_label(const void *a, const void *b)
 {
@@ -569,7 +569,7 @@ struct checking {
     struct names split;                 /* ids that come back */
 };
 
-/* ------------------------------------------------------------------ findings */
+/* ---- findings ---- */
 
 __attribute__((format(printf, 4, 5))) static void
 add_finding(struct checking *c, int is_warning, const char *kind, const char *format, ...)
@@ -778,7 +778,7 @@ static void report_shared(struct checking *c)
     report_counts(c, counts + 1, sizeof(counts) / sizeof(counts[0]) - 1);
 }
 
-/* ------------------------------------------------------------------ the work */
+/* ---- the work ---- */
 
 /* What constant scores measure, by the order of the input and averaged. */
 static int measure_constant(struct rw_ctx *ctx, const struct rw_dataset *dataset,

@@ -3,7 +3,7 @@
  * at the end. */
 #include "cli/cli.h"
 
-/* ------------------------------------------------------------------ rows */
+/* ---- rows ---- */
 
 /* Sets the row's fields of an object, which is returned. */
 static json_t *set_row(json_t *json, const struct rw_bench_row *row)
@@ -49,7 +49,7 @@ static int show_row(struct rw_result_stream *stream, const struct rw_bench_row *
     return rw_result_show(stream, row->table, set_row(json_object(), row), columns_of(row));
 }
 
-/* ------------------------------------------------------------------ bench */
+/* ---- bench ---- */
 
 struct bench {
     enum rw_format format;
@@ -209,7 +209,7 @@ const struct rw_command rw_cmd_bench = {
     .parts = parts,
 };
 
-/* ------------------------------------------------------------------ doctor */
+/* ---- doctor ---- */
 
 /* Tables of any number of rows; the others have one. */
 static int is_list(const char *table)

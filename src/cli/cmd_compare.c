@@ -40,7 +40,7 @@ static const struct rw_option options[] = {
     {0},
 };
 
-/* ------------------------------------------------------------------ the work */
+/* ---- the work ---- */
 
 /* What is compared: the first with each of the others. */
 static struct rw_list systems;
@@ -96,7 +96,7 @@ static int load_and_score(struct rw_cli *cli)
     return 0;
 }
 
-/* ------------------------------------------------------------------ the command line */
+/* ---- the command line ---- */
 
 static int is_many(void)
 {
@@ -146,7 +146,7 @@ static int check(struct rw_cli *cli)
                         : rw_params_no_effect(cli->ctx, cli->params, "device", "without a model");
 }
 
-/* ------------------------------------------------------------------ the work */
+/* ---- the work ---- */
 
 static struct rw_comparison **comparison; /* [n_metrics][n_others] */
 static int n_metrics, n_others;           /* n_others: all systems but the first */
@@ -182,7 +182,7 @@ static void warn_ties(void)
     }
 }
 
-/* ------------------------------------------------------------------ the results */
+/* ---- the results ---- */
 
 #define INTERVAL "=+;low=2.5 %=+;high=97.5 %=+;p==%.4f;"
 #define COUNTS   "better;equal;worse"

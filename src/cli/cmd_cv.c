@@ -20,7 +20,7 @@ static const struct rw_option options[] = {
     {0},
 };
 
-/* ------------------------------------------------------------------ what it prints */
+/* ---- what it prints ---- */
 
 static json_t *results_json(const struct rw_cv *cv, struct rw_params *params)
 {
@@ -99,7 +99,7 @@ static void print_results(const struct rw_cli *cli, const struct rw_cv *cv, cons
     rw_result_print(cli, document);
 }
 
-/* ------------------------------------------------------------------ what it writes */
+/* ---- what it writes ---- */
 
 static const char *path_in(const char *name)
 {
@@ -154,7 +154,7 @@ static int write_all(struct rw_cli *cli, const struct rw_cv *cv, const json_t *r
     return 0;
 }
 
-/* ------------------------------------------------------------------ the work */
+/* ---- the work ---- */
 
 static int validate(struct rw_cli *cli)
 {

@@ -45,7 +45,7 @@ const struct rw_command rw_cmd_bin = {
     .run = run,
 };
 
-/* ------------------------------------------------------------------ synth */
+/* ---- synth ---- */
 
 static const char *shape;
 static unsigned long long queries, seed = 1;

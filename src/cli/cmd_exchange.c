@@ -150,7 +150,7 @@ const struct rw_command rw_cmd_export = {
     .run = run,
 };
 
-/* ------------------------------------------------------------------ import */
+/* ---- import ---- */
 
 static const struct rw_option import_options[] = {
     {"from", "FORMAT", "which format (needed)", RW_OPTION_TEXT, .value = &how.format, .needed = 1},

@@ -41,7 +41,7 @@ static struct {
     double *scores;               /* [documents] */
 } job;
 
-/* ------------------------------------------------------------------ what it prints */
+/* ---- what it prints ---- */
 
 /* Where the counts of documents at each node come from. */
 static const char *covers(void)
@@ -66,7 +66,7 @@ static void add_rows(const char *title, json_t *rows, const char *columns)
     rw_result_most(job.n_top, "--top %zu");
 }
 
-/* ------------------------------------------------------------------ before */
+/* ---- before ---- */
 
 /* Gains and splits of each feature in use, in the first trees. */
 static void list_features(const struct rw_model *model)
@@ -105,7 +105,7 @@ static int prepare(struct rw_cli *cli)
     return rw_predict(cli->ctx, cli->model, cli->dataset, job.n_trees, job.scores);
 }
 
-/* ------------------------------------------------------------------ sums */
+/* ---- sums ---- */
 
 /* |base + values - score| */
 static double off_by(const double *shap, double score)
@@ -126,7 +126,7 @@ static int check_sums(void)
     return RW_EXIT_FAILURE;
 }
 
-/* ------------------------------------------------------------------ a line a document */
+/* ---- a line a document ---- */
 
 /* The id that 'predict --trec' writes. */
 static void doc_id(const struct rw_cli *cli, uint32_t query, uint32_t doc, char *id, size_t size)
@@ -242,7 +242,7 @@ static int each_document(struct rw_cli *cli)
     return check_sums();
 }
 
-/* ------------------------------------------------------------------ all documents */
+/* ---- all documents ---- */
 
 /* value: of the metric. */
 static int print_summary(struct rw_cli *cli, double value)
@@ -303,7 +303,7 @@ static int summarise(struct rw_cli *cli)
     return print_summary(cli, value);
 }
 
-/* ------------------------------------------------------------------ one document, or two */
+/* ---- one document, or two ---- */
 
 static int find_query(const struct rw_cli *cli, uint32_t *query)
 {
@@ -476,7 +476,7 @@ static int explain_pair(struct rw_cli *cli)
     return 0;
 }
 
-/* ------------------------------------------------------------------ the command */
+/* ---- the command ---- */
 
 /* Options that have no effect under the others. */
 static int check(struct rw_cli *cli)

@@ -17,7 +17,7 @@ static const struct rw_option options[] = {
     {0},
 };
 
-/* ------------------------------------------------------------------ a TREC run */
+/* ---- a TREC run ---- */
 
 /* "qid Q0 docid rank score tag" lines, each query by falling score. */
 struct trec_doc {
@@ -98,7 +98,7 @@ static int add_chunk_to_run(const struct rw_dataset *chunk, const double *scores
     return 0;
 }
 
-/* ------------------------------------------------------------------ the work */
+/* ---- the work ---- */
 
 static void make_room(uint32_t n)
 {

@@ -33,7 +33,7 @@ static const struct rw_option options[] = {
     {0},
 };
 
-/* ------------------------------------------------------------------ on the way */
+/* ---- on the way ---- */
 
 static int say_row(void *user, int at, const struct rw_select_row *row)
 {
@@ -52,7 +52,7 @@ static int say_row(void *user, int at, const struct rw_select_row *row)
     return 0;
 }
 
-/* ------------------------------------------------------------------ what it prints */
+/* ---- what it prints ---- */
 
 static json_t *compared_json(const struct rw_compared *compared)
 {
@@ -107,7 +107,7 @@ static void print(const struct rw_cli *cli, const struct rw_selected *selected)
                                   selected->list, test ? compared_json(test) : json_null()));
 }
 
-/* ------------------------------------------------------------------ what it writes */
+/* ---- what it writes ---- */
 
 /* The list is parameters for --config, below what it was chosen by. */
 static int write_all(struct rw_cli *cli, const struct rw_selected *selected)
@@ -128,7 +128,7 @@ static int write_all(struct rw_cli *cli, const struct rw_selected *selected)
     return rw_out_file_commit(cli->ctx, &job.list);
 }
 
-/* ------------------------------------------------------------------ the work */
+/* ---- the work ---- */
 
 static int read_sets(struct rw_cli *cli)
 {

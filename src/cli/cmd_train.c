@@ -68,7 +68,7 @@ static const struct rw_option options[] = {
     {0},
 };
 
-/* ------------------------------------------------------------------ the log */
+/* ---- the log ---- */
 
 /* train --log: one JSON object a line, whose "record" is its kind: "params" once (what was used,
  * and what was given), "metrics" and "timing" each round, "timing" each stage. A training that
@@ -218,7 +218,7 @@ static int log_close(int run_failed)
     return rw_msg_errno(train_log.error, "cannot write '%s'", log_path);
 }
 
-/* ------------------------------------------------------------------ for people */
+/* ---- for people ---- */
 
 /* What was found of the positions at which documents were shown: a line each, of the first ones. */
 static void print_positions(const struct rw_positions *found)
@@ -287,7 +287,7 @@ static void print_plan(const struct rw_cli *cli, const struct rw_plan *plan)
                                   plan->far_bytes, plan->link_rate, plan->tree_ms, many));
 }
 
-/* ------------------------------------------------------------------ rounds */
+/* ---- rounds ---- */
 
 static struct {
     struct rw_checkpoints checkpoints;
@@ -445,7 +445,7 @@ static void on_positions(void *user, const struct rw_positions *found)
     write_line(record);
 }
 
-/* ------------------------------------------------------------------ before */
+/* ---- before ---- */
 
 /* The file of a side column of a validation set, from 0; NULL: none. */
 static const char *side_file(int side, int set)
@@ -553,7 +553,7 @@ static int check(struct rw_cli *cli)
                            valid_files.n > 0 ? RW_PARAMS_TRAIN : RW_PARAMS_TRAIN_ALONE);
 }
 
-/* ------------------------------------------------------------------ data */
+/* ---- data ---- */
 
 int rw_train_read(struct rw_cli *cli)
 {
@@ -627,7 +627,7 @@ static struct rw_training training_of(const struct rw_cli *cli)
                                 .n_valid = valid_files.n};
 }
 
-/* ------------------------------------------------------------------ after */
+/* ---- after ---- */
 
 /* The validation figures of the model that was kept, as 'eval' gives them. */
 static void report(const struct rw_model *model)

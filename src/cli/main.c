@@ -65,7 +65,7 @@ int rw_is_given(const struct rw_cli *cli, const char *option)
     return found ? found->n_given : 0;
 }
 
-/* ------------------------------------------------------------------ the table */
+/* ---- the table ---- */
 
 /* Does `words` (between blanks, or "*") hold `word`? */
 static int holds(const char *words, const char *word)
@@ -139,7 +139,7 @@ static void make_table(struct parsing *p)
         (struct rw_option){"help", NULL, "print this", RW_OPTION_FLAG, .value = &p->is_help});
 }
 
-/* ------------------------------------------------------------------ names that are not known */
+/* ---- names that are not known ---- */
 
 /* Our way of writing a name of n bytes: in lower case, '-' for '_'. */
 static const char *plain_name(const char *text, size_t n)
@@ -255,7 +255,7 @@ static int check_bare(const struct rw_cli *cli, const char *operand)
     return RW_EXIT_USAGE;
 }
 
-/* ------------------------------------------------------------------ reading */
+/* ---- reading ---- */
 
 /* The place of a word among those of "a|b|c". */
 static int take_choice(const struct rw_cli *cli, const struct rw_option *option, const char *text)
@@ -404,7 +404,7 @@ static int read_line(struct parsing *p, int argc, char **argv)
     return result;
 }
 
-/* ------------------------------------------------------------------ parameters */
+/* ---- parameters ---- */
 
 const char *rw_joined(const struct rw_list *list)
 {
@@ -432,7 +432,7 @@ static int set_params(const struct parsing *p)
     return rw_ctx_set_threads(ctx, atoi(rw_params_get(params, "threads")));
 }
 
-/* ------------------------------------------------------------------ files */
+/* ---- files ---- */
 
 /* "--log", or "-o". */
 static const char *option_name(const struct rw_option *option)
@@ -515,7 +515,7 @@ static struct inputs inputs_of(const struct rw_cli *cli)
     return inputs;
 }
 
-/* ------------------------------------------------------------------ what files are */
+/* ---- what files are ---- */
 
 /* A file of the line that may stand where another is wanted. */
 struct slot {
@@ -630,7 +630,7 @@ static int check_kinds(const struct rw_cli *cli, int argc, char **argv)
     return RW_EXIT_USAGE;
 }
 
-/* ------------------------------------------------------------------ what is written */
+/* ---- what is written ---- */
 
 /* output: the name of the option that `path` is of; NULL: it is another file that is written. */
 static int check_written(const struct rw_cli *cli, const struct inputs *inputs, const char *path,
@@ -712,7 +712,7 @@ static int check_files(const struct rw_cli *cli)
     return 0;
 }
 
-/* ------------------------------------------------------------------ the whole line */
+/* ---- the whole line ---- */
 
 /* Operands after an option may be meant as more of its files. */
 static int check_apart(const struct parsing *p)

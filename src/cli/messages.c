@@ -360,7 +360,7 @@ int rw_output_end(int code)
     return rw_msg_errno(errno ? errno : EIO, "cannot write standard output");
 }
 
-/* ------------------------------------------------------------------ work in rounds */
+/* ---- work in rounds ---- */
 
 static volatile sig_atomic_t asked, n_ctrl_c; /* the first signal's number */
 static int is_aloud;

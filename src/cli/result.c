@@ -1,6 +1,6 @@
 #include "cli/cli.h"
 
-/* ------------------------------------------------------------------ values */
+/* ---- values ---- */
 
 /* The next of some buffers, which takes turns. */
 static char *next_figure(void)
@@ -160,7 +160,7 @@ void rw_result_sort(json_t *rows, const char *size, const char *then)
         json_array_set_new(rows, i, sorted[i].row);
 }
 
-/* ------------------------------------------------------------------ parts */
+/* ---- parts ---- */
 
 /* The result: its parts, in the order of the text. */
 static struct part {
@@ -221,7 +221,7 @@ void rw_result_line(const char *format, ...)
     va_end(args);
 }
 
-/* ------------------------------------------------------------------ text and LaTeX */
+/* ---- text and LaTeX ---- */
 
 /* A figure that a test marks has its stars raised. */
 static void put_latex(FILE *out, const char *text)
@@ -386,7 +386,7 @@ static void print_parts(FILE *out, int is_latex)
     }
 }
 
-/* ------------------------------------------------------------------ CSV */
+/* ---- CSV ---- */
 
 void rw_result_put_csv(FILE *out, const char *text)
 {
@@ -442,7 +442,7 @@ static void print_csv(FILE *out)
     }
 }
 
-/* ------------------------------------------------------------------ all of it */
+/* ---- all of it ---- */
 
 const char *rw_prints_all(const struct rw_cli *cli)
 {

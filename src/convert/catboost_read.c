@@ -89,7 +89,7 @@ static void read_name(struct reading *r, const json_t *entry, uint32_t column)
         rw_read_name(r->source, column, name);
 }
 
-/* ------------------------------------------------------------------ words */
+/* ---- words ---- */
 
 static int by_hash(const void *a, const void *b)
 {
@@ -159,7 +159,7 @@ static void add_set(struct reading *r, enum kind kind, int64_t said, struct set 
     add_number(r, kind, said, node);
 }
 
-/* ------------------------------------------------------------------ values */
+/* ---- values ---- */
 
 /* All columns by categories have the words of the file, which tests list by their numbers. */
 static void name_words(struct reading *r, uint32_t column)
@@ -197,7 +197,7 @@ static void read_entry(struct reading *r, const json_t *from)
     }
 }
 
-/* ------------------------------------------------------------------ statistics */
+/* ---- statistics ---- */
 
 static const struct entry *find_entry(struct reading *r, int64_t index)
 {
@@ -284,7 +284,7 @@ static void read_statistic(struct reading *r, const json_t *root, const json_t *
     add_set(r, SET, 0, &set);
 }
 
-/* ------------------------------------------------------------------ features */
+/* ---- features ---- */
 
 static uint8_t read_nan(struct rw_source *source, const json_t *entry)
 {
@@ -351,7 +351,7 @@ static void read_features(struct reading *r, const json_t *root)
         read_statistic(r, root, json_array_get(statistics, i));
 }
 
-/* ------------------------------------------------------------------ trees */
+/* ---- trees ---- */
 
 /* A member of a split, which must say what its number does: CatBoost goes by the number alone. */
 static void check_said(struct reading *r, const json_t *split, int64_t index,

@@ -5,7 +5,7 @@
 #include "base/exact.h"
 #include "convert/convert.h"
 
-/* ------------------------------------------------------------------ trees and columns */
+/* ---- trees and columns ---- */
 
 void rw_ensemble_release(struct rw_ensemble *ensemble)
 {
@@ -100,7 +100,7 @@ int rw_ensemble_name(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint32_t 
     return rw_arena_text(ctx, &ensemble->arena, &ensemble->column_name[column], name);
 }
 
-/* ------------------------------------------------------------------ checks */
+/* ---- checks ---- */
 
 enum { NOT_REACHED = INT32_MIN };
 
@@ -325,7 +325,7 @@ void rw_rules_text(const struct rw_rules *rules, char *text, size_t size)
              absent[rules->absent], width[rules->sum]);
 }
 
-/* ------------------------------------------------------------------ the model of an ensemble */
+/* ---- the model of an ensemble ---- */
 
 struct raising {
     struct rw_ctx *ctx;
@@ -348,7 +348,7 @@ int64_t rw_column_feature(const struct rw_rules *rules, int base, uint32_t colum
     return column < first || feature > RW_MAX_FEATURE ? -1 : feature;
 }
 
-/* ------------------------------------------------------------------ categories */
+/* ---- categories ---- */
 
 /* A column by categories: those that some node lists. */
 struct listed {

@@ -73,7 +73,7 @@ static int check_set(struct rw_ctx *ctx, const struct rw_exchange *how,
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ out */
+/* ---- out ---- */
 
 static int has_feature_0(const struct rw_model *model)
 {
@@ -185,7 +185,7 @@ int rw_model_export(struct rw_ctx *ctx, const struct rw_model *model, const stru
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ in */
+/* ---- in ---- */
 
 /* After a failure: what the file is, if that is known and is another format. */
 static int other_format(struct rw_ctx *ctx, const struct rw_model_format *format,
@@ -308,7 +308,7 @@ struct verifying {
     struct rw_arena *arena; /* of all arrays */
 };
 
-/* ------------------------------------------------------------------ the same leaf? */
+/* ---- the same leaf? ---- */
 
 struct pair {
     int32_t ours, theirs;
@@ -351,7 +351,7 @@ static int match_trees(struct verifying *v)
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ documents */
+/* ---- documents ---- */
 
 static int find_used(struct verifying *v)
 {
@@ -533,7 +533,7 @@ static void score_doc(struct verifying *v, uint32_t doc)
     }
 }
 
-/* ------------------------------------------------------------------ pairs that change order */
+/* ---- pairs that change order ---- */
 
 /* What ties for us falls by theirs, so that no pair of it rises. */
 static int by_ours_then_falling(const void *a, const void *b)
@@ -702,7 +702,7 @@ int rw_model_verify(struct rw_ctx *ctx, const struct rw_model *model, const stru
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ feature sets */
+/* ---- feature sets ---- */
 
 void rw_feature_set_release(struct rw_feature_set *set)
 {

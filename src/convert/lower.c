@@ -18,7 +18,7 @@ struct lowering {
     int32_t n_without_covers;                     /* trees */
 };
 
-/* ------------------------------------------------------------------ trees */
+/* ---- trees ---- */
 
 static const char *feature_text(const struct lowering *l, uint32_t feature,
                                 char text[RW_FEATURE_TEXT])
@@ -43,7 +43,7 @@ static int refuse_split(const struct lowering *l, int32_t t, int32_t i, const ch
                : rw_fail(l->ctx, RW_ERR_UNSUPPORTED, "tree %d, node %d: %s", t + 1, i, what);
 }
 
-/* ------------------------------------------------------------------ categories */
+/* ---- categories ---- */
 
 /* Above any category: values at or below it are all that are not missing. */
 #define ABOVE_CATEGORIES 2147483648.0f
@@ -259,7 +259,7 @@ static int lower_tree(struct lowering *l, int32_t t, struct rw_ensemble *out)
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ columns and names */
+/* ---- columns and names ---- */
 
 void rw_made_up_name(const struct rw_model_format *format, uint32_t column, char *name, size_t size)
 {

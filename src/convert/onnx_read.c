@@ -3,7 +3,7 @@
 
 #include "convert/onnx_model.h"
 
-/* ------------------------------------------------------------------ protobuf */
+/* ---- protobuf ---- */
 
 /* A message, or a text. */
 struct pb {
@@ -113,7 +113,7 @@ static int is_word(struct pb text, const char *word)
 #define SHOWN(text) \
     ((text).end - (text).at < 60 ? (int)((text).end - (text).at) : 60), ((text).at ? (text).at : "")
 
-/* ------------------------------------------------------------------ attributes */
+/* ---- attributes ---- */
 
 struct reading {
     struct rw_source *source;
@@ -234,7 +234,7 @@ static void read_attribute(struct reading *r, const struct pb_field *from)
     }
 }
 
-/* ------------------------------------------------------------------ the graph */
+/* ---- the graph ---- */
 
 static void read_node(struct reading *r, struct pb message)
 {
@@ -308,7 +308,7 @@ int rw_onnx_read(struct rw_source *source, int five, struct rw_onnx *out)
     return source->status;
 }
 
-/* ------------------------------------------------------------------ checks */
+/* ---- checks ---- */
 
 enum { NONE = -1 }; /* the position of what is in no tree yet; the next of no test */
 
@@ -385,7 +385,7 @@ static void check_all(struct making *m)
         rw_refuse(m->source, "%zu nodes and %zu leaves", m->n_nodes, n_leaves);
 }
 
-/* ------------------------------------------------------------------ splits */
+/* ---- splits ---- */
 
 static int64_t mode_of(const struct making *m, size_t node)
 {
@@ -460,7 +460,7 @@ static void make_split(struct making *m, size_t at, struct rw_ens_node *node)
     node->less = 0;
 }
 
-/* ------------------------------------------------------------------ trees */
+/* ---- trees ---- */
 
 static int is_leaf(const struct making *m, int32_t item)
 {
@@ -554,7 +554,7 @@ static void make_tree(struct making *m, int32_t root)
     }
 }
 
-/* ------------------------------------------------------------------ TreeEnsembleRegressor */
+/* ---- TreeEnsembleRegressor ---- */
 
 /* A node as others name it. */
 struct key {
@@ -676,7 +676,7 @@ static void make_regressor(struct making *m)
     }
 }
 
-/* ------------------------------------------------------------------ TreeEnsemble */
+/* ---- TreeEnsemble ---- */
 
 /* A root with two children of one number stands for a tree of one leaf. ONNX Runtime reads it
  * differently where the leaf has another number than the node, so that such a file means two
@@ -721,7 +721,7 @@ static void find_members(struct making *m)
     }
 }
 
-/* ------------------------------------------------------------------ the whole */
+/* ---- the whole ---- */
 
 static void make(struct making *m)
 {

@@ -45,7 +45,7 @@ int rw_is_number(const char *text, size_t n, double *out)
     return rw_number_parse_double(text, text + n, out, &clamped) == text + n && !clamped;
 }
 
-/* ------------------------------------------------------------------ trees */
+/* ---- trees ---- */
 
 struct rw_ens_tree *rw_add_tree(struct rw_source *source, int32_t n_nodes)
 {
@@ -172,7 +172,7 @@ static void watch(void)
     has_failed = 0;
 }
 
-/* ------------------------------------------------------------------ members */
+/* ---- members ---- */
 
 json_t *rw_json_load_part(struct rw_source *source, const char *text, size_t n, size_t flags,
                           json_error_t *error)
@@ -312,7 +312,7 @@ float rw_json_float(double value)
                : near;
 }
 
-/* ------------------------------------------------------------------ UBJSON */
+/* ---- UBJSON ---- */
 
 enum { MOST_DEPTH = 256 };
 
@@ -728,7 +728,7 @@ int rw_put_refuse(struct rw_put *put, const char *format, ...)
     return put->status;
 }
 
-/* ------------------------------------------------------------------ trees */
+/* ---- trees ---- */
 
 struct step {
     int32_t node, parent, depth, number;

@@ -51,7 +51,7 @@ struct writing {
     struct rw_arena *arena; /* of all arrays */
 };
 
-/* ------------------------------------------------------------------ categories */
+/* ---- categories ---- */
 
 #define MISSING UINT32_MAX
 
@@ -310,7 +310,7 @@ static void put_tables(const struct writing *w, struct rw_put *put)
     rw_put_text(put, w->n_sets > 0 ? "\n},\n" : "");
 }
 
-/* ------------------------------------------------------------------ floats */
+/* ---- floats ---- */
 
 /* An entry for a column, with the borders from `begin` on that are of it; returns their end. */
 static size_t put_float(const struct writing *w, uint32_t column, uint32_t entry, size_t begin,
@@ -352,7 +352,7 @@ static void put_features(const struct writing *w, struct rw_put *put)
     rw_put_text(put, "},\n");
 }
 
-/* ------------------------------------------------------------------ trees */
+/* ---- trees ---- */
 
 static void begin_node(struct rw_put *put, const struct rw_visit *at, const void *user)
 {
@@ -458,7 +458,7 @@ const struct rw_model_format rw_to_catboost = {
 
 /* Numbers of CatBoost's models: hashes of words, and decimals that its reader takes for the double
  * that was meant. */
-/* ------------------------------------------------------------------ hashes */
+/* ---- hashes ---- */
 
 /* The function's constants, in the order of its authors. */
 #define K0 UINT64_C(0xc3a5c85c97cb3127)
@@ -592,7 +592,7 @@ int rw_catboost_hash_of_key(uint64_t key, uint32_t *hash)
     return rw_catboost_key(*hash) == key;
 }
 
-/* ------------------------------------------------------------------ decimals */
+/* ---- decimals ---- */
 
 /* Doubles for CatBoost's JSON reader. It (rapidjson without full precision) takes the digits as one
  * double and multiplies it by, or divides it by, a power of ten: two roundings, so that one in

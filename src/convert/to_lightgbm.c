@@ -15,7 +15,7 @@
 /* Bits of decision_type. */
 enum { CATEGORICAL = 1, DEFAULT_LEFT = 2, MISSING_ZERO = 4, MISSING_NAN = 8 };
 
-/* ------------------------------------------------------------------ out */
+/* ---- out ---- */
 
 static void put_header(const struct rw_ensemble *e, const double *low, const double *high,
                        const size_t *tree_bytes, struct rw_put *put)
@@ -227,7 +227,7 @@ static int write_lightgbm(const struct rw_ensemble *e, struct rw_put *put)
     return put->status;
 }
 
-/* ------------------------------------------------------------------ in */
+/* ---- in ---- */
 
 struct slice {
     const char *text; /* NULL: not there */

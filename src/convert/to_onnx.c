@@ -5,7 +5,7 @@
 
 #include "convert/onnx_model.h"
 
-/* ------------------------------------------------------------------ attributes */
+/* ---- attributes ---- */
 
 static const struct rw_onnx_attribute of_regressor[] = {
     {"aggregate_function", ONNX_AGGREGATE, .type = ONNX_STRING, .word = "SUM"},
@@ -56,7 +56,7 @@ const struct rw_onnx_attribute *rw_onnx_attributes(int five)
     return five ? of_ensemble : of_regressor;
 }
 
-/* ------------------------------------------------------------------ protobuf */
+/* ---- protobuf ---- */
 
 void rw_pb_put_number(struct rw_put *put, uint64_t number)
 {
@@ -144,7 +144,7 @@ static void put_attribute(struct rw_put *node, const struct rw_onnx *onnx,
     put_message(node, ONNX_NODE_ATTRIBUTE, &attribute);
 }
 
-/* ------------------------------------------------------------------ the layouts */
+/* ---- the layouts ---- */
 
 struct writing {
     const struct rw_ensemble *ensemble;
@@ -306,7 +306,7 @@ static void lay_out(struct writing *w, int five)
     }
 }
 
-/* ------------------------------------------------------------------ the model around it */
+/* ---- the model around it ---- */
 
 /* A graph's input or output: a matrix of floats with a row a document. */
 static void put_matrix(struct rw_put *graph, uint32_t field, const char *name, uint64_t n_columns)
@@ -364,7 +364,7 @@ static int write_onnx(const struct rw_ensemble *ensemble, struct rw_put *put)
     return put->status;
 }
 
-/* ------------------------------------------------------------------ the formats */
+/* ---- the formats ---- */
 
 /* Categories are whole numbers in float. */
 #define ENSEMBLE                                                                               \

@@ -13,7 +13,7 @@
 
 #define PMML_NAMESPACE "http://www.dmg.org/PMML-4_4"
 
-/* ------------------------------------------------------------------ out */
+/* ---- out ---- */
 
 struct writing {
     const struct rw_ensemble *ensemble;
@@ -188,7 +188,7 @@ static int write_pmml(const struct rw_ensemble *e, struct rw_put *put)
     return put->status;
 }
 
-/* ------------------------------------------------------------------ in */
+/* ---- in ---- */
 
 /* What may stand in an element; nothing in others. The root stands in "". */
 static const struct {

@@ -6,7 +6,7 @@
 
 #include "convert/convert.h"
 
-/* ------------------------------------------------------------------ out */
+/* ---- out ---- */
 
 /* As many as a line has at most: those of a chain would otherwise grow with its length. */
 static const char *tabs(int32_t depth)
@@ -83,7 +83,7 @@ static int write_quickrank(const struct rw_ensemble *ensemble, struct rw_put *pu
     return put->status;
 }
 
-/* ------------------------------------------------------------------ in */
+/* ---- in ---- */
 
 static uint32_t read_column(struct rw_source *source, const struct rw_xml *element)
 {

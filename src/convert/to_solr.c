@@ -9,7 +9,7 @@
 #define SOLR_CLASS "org.apache.solr.ltr.model.MultipleAdditiveTreesModel"
 #define SOLR_SLACK 1e-6f
 
-/* ------------------------------------------------------------------ out */
+/* ---- out ---- */
 
 /* user: NULL, or nodes say where a missing value goes */
 static void begin_node(struct rw_put *put, const struct rw_visit *at, const void *user)
@@ -59,7 +59,7 @@ static int write_solr(const struct rw_ensemble *ensemble, struct rw_put *put)
     return put->status;
 }
 
-/* ------------------------------------------------------------------ in */
+/* ---- in ---- */
 
 /* What nodes are read with. */
 struct reading {

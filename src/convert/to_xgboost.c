@@ -62,7 +62,7 @@ static const struct {
     [COVER] = {"sum_hessian", 'd', OPTIONAL},
 };
 
-/* ------------------------------------------------------------------ out */
+/* ---- out ---- */
 
 /* XGBoost's order: siblings stand side by side, since it finds the right one at left + 1. */
 struct place {
@@ -255,7 +255,7 @@ static int write_ubj(const struct rw_ensemble *ensemble, struct rw_put *put)
     return put->status;
 }
 
-/* ------------------------------------------------------------------ in */
+/* ---- in ---- */
 
 enum { LONGEST_NUMBER = 24 };
 
@@ -552,7 +552,7 @@ static int parse_model(struct rw_source *source)
     return source->status;
 }
 
-/* ------------------------------------------------------------------ the dump */
+/* ---- the dump ---- */
 
 static void begin_node(struct rw_put *put, const struct rw_visit *at, const void *user)
 {
@@ -631,7 +631,7 @@ static int parse_dump(struct rw_source *source)
     return source->status;
 }
 
-/* ------------------------------------------------------------------ requests */
+/* ---- requests ---- */
 
 #define LTR_TYPE "model/xgboost+json"
 
@@ -667,7 +667,7 @@ static int parse_body(struct rw_source *source)
     return source->status;
 }
 
-/* ------------------------------------------------------------------ the formats */
+/* ---- the formats ---- */
 
 /* XGBoost itself, and the plugins that took over its rules. */
 #define RW_XGBOOST_RULES .less = 1, .nan_by_node = 1, .listed_right = 1, .absent = RW_ABSENT_NAN

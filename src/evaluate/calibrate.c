@@ -1,5 +1,6 @@
-/* rw_model_calibrate: the documents by score, the map of all of them, and what maps are worth, that
- * one and those that are fitted without some of the queries. */
+/* Implements rw_model_calibrate: fits a map of scores to probabilities on all documents. To
+ * estimate what such a map is worth on new queries, it also fits one map per fold, without the
+ * fold's queries. Documents of equal score are pooled into groups before a fit. */
 #include "evaluate/evaluate.h"
 
 #include <math.h>
@@ -10,19 +11,19 @@
 
 enum { FOLDS = 5, BINS = 10, NO_FOLD = -1 };
 static const double log_of_2 = 0.6931471805599453;
-#define LEAST_PROBABILITY 0x1p-50 /* for the logarithm */
+#define LEAST_PROBABILITY 0x1p-50 /* keeps the logarithm finite */
 
 struct calibration {
-    struct rw_ctx *ctx;    /* borrowed, as is all that is const */
-    struct rw_arena arena; /* of all arrays */
+    struct rw_ctx *ctx;    /* borrowed, as are all const pointers */
+    struct rw_arena arena; /* owns all arrays below */
     const struct rw_calibrate *how;
     const struct rw_dataset *dataset;
     double *score;                /* [n_docs] by document */
     struct rw_keyed *order;       /* [n_docs] documents by score, then input order */
-    struct rw_score_group *group; /* [n_docs] room */
-    double *probability;          /* [n_docs] */
-    unsigned char *fold;          /* [n_docs] that the document's query is in */
-    int n_folds;                  /* 0: one query, so there are none */
+    struct rw_score_group *group; /* [n_docs] scratch of group_documents */
+    double *probability;          /* [n_docs] mapped scores */
+    unsigned char *fold;          /* [n_docs] fold of the document's query */
+    int n_folds;                  /* 0: a single query, which cannot be held out */
 };
 
 static void release(struct calibration *c)
@@ -40,9 +41,10 @@ static int is_relevant(const struct calibration *c, uint32_t doc)
     return (double)c->dataset->label[doc] >= c->how->relevant;
 }
 
-/* ------------------------------------------------------------------ fitting */
+/* ---- fitting ---- */
 
-/* c->group of the documents outside a fold; how many groups there are. */
+/* Pools the documents outside fold `without` by score into c->group. Returns the number of
+ * groups. */
 static size_t group_documents(struct calibration *c, int without)
 {
     size_t n = 0;
@@ -59,7 +61,8 @@ static size_t group_documents(struct calibration *c, int without)
     return n;
 }
 
-/* Of documents outside a fold (NO_FOLD: of all). kind NONE: they weigh nothing. */
+/* Fits a map on the documents outside fold `without` (NO_FOLD: on all documents). The map's kind
+ * stays NONE if these documents have no weight. */
 static int fit(struct calibration *c, int without, struct rw_score_map *map)
 {
     *map = (struct rw_score_map){0};
@@ -74,14 +77,15 @@ static int fit(struct calibration *c, int without, struct rw_score_map *map)
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ measuring */
+/* ---- measuring ---- */
 
 static double loss_of(double p)
 {
     return -rw_log2(p > LEAST_PROBABILITY ? p : LEAST_PROBABILITY) * log_of_2;
 }
 
-/* Of c->probability; NaN if some document of weight has none. */
+/* Measures c->probability against the labels. The figures are NaN if a document with a weight has
+ * no probability. */
 static struct rw_calibration_figures measure(const struct calibration *c)
 {
     rw_int128 weights = 0, log_loss = 0, brier = 0, off[BINS] = {0};
@@ -106,7 +110,8 @@ static struct rw_calibration_figures measure(const struct calibration *c)
     return out;
 }
 
-/* Each document by a map that was fitted without its query. */
+/* Maps each document's score by the map that was fitted without its query, and measures the
+ * result. */
 static int measure_held_out(struct calibration *c, struct rw_calibration_figures *out)
 {
     for (int fold = 0; fold < c->n_folds; fold++) {
@@ -138,7 +143,7 @@ static int measure_all(struct calibration *c, const struct rw_score_map *map,
     return c->n_folds > 0 ? measure_held_out(c, &out->held_out) : RW_OK;
 }
 
-/* ------------------------------------------------------------------ the whole */
+/* ---- the whole ---- */
 
 int rw_calibrate_check(struct rw_ctx *ctx, const struct rw_calibrate *how)
 {
@@ -151,7 +156,7 @@ int rw_calibrate_check(struct rw_ctx *ctx, const struct rw_calibrate *how)
     return RW_OK;
 }
 
-/* Are there documents of both kinds? */
+/* Fails unless there are both relevant and other documents. */
 static int check_labels(const struct calibration *c)
 {
     uint32_t n[2] = {0, 0};
@@ -189,7 +194,7 @@ static int prepare(struct calibration *c, const struct rw_model *model)
     return RW_OK;
 }
 
-/* *map moves into a copy of the model. */
+/* Copies the model and moves *map into the copy. */
 static int make_model(struct rw_ctx *ctx, const struct rw_model *model, struct rw_score_map *map,
                       struct rw_model **out)
 {
@@ -232,14 +237,15 @@ int rw_model_calibrate(struct rw_ctx *ctx, const struct rw_model *model,
     return make_model(ctx, model, &map, out);
 }
 
-/* Groups first to last, whose probability is one. */
+/* A block of neighbouring groups, first to last, which share one probability. */
 struct block {
     size_t first, last;
     rw_uint128 weight, relevant;
 };
 
-/* a / b against c / d, as whole numbers; b, d > 0: below 0, 0 or above. Each turn compares the
- * whole parts, then 1 over what is left of both. */
+/* Compares the fractions a / b and c / d exactly: returns a number below, equal to or above 0. b
+ * and d must be positive. Each turn compares the whole parts, and then the reciprocals of the
+ * remainders. */
 static int compare_fractions(rw_uint128 a, rw_uint128 b, rw_uint128 c, rw_uint128 d)
 {
     for (;;) {
@@ -256,7 +262,8 @@ static int compare_fractions(rw_uint128 a, rw_uint128 b, rw_uint128 c, rw_uint12
     }
 }
 
-/* block: [n], written; how many there are. Their shares of relevant weight ascend strictly. */
+/* Merges neighbouring groups into blocks until the share of relevant weight rises strictly from
+ * block to block. Writes block [n] and returns the number of blocks. */
 static size_t pool(const struct rw_score_group *group, size_t n, struct block *block)
 {
     size_t n_blocks = 0;
@@ -297,7 +304,7 @@ int rw_isotonic_fit(struct rw_ctx *ctx, const struct rw_score_group *group, size
     double probability = 0.0;
     for (size_t i = 0; i < n_blocks; i++) {
         const double share = (double)block[i].relevant / (double)block[i].weight;
-        probability = share > probability ? share : probability; /* where both are rounded to one */
+        probability = share > probability ? share : probability; /* both may round to one */
         add_knot(out, group[block[i].first].score, probability);
         if (block[i].last > block[i].first)
             add_knot(out, group[block[i].last].score, probability);
@@ -305,32 +312,33 @@ int rw_isotonic_fit(struct rw_ctx *ctx, const struct rw_score_group *group, size
     return RW_OK;
 }
 
-/* Newton's method ends when neither of the two numbers moves by more than this share of 1 + itself,
- * when no part of the step lowers the loss, or after MOST_STEPS. */
+/* Newton's method ends when both parameters move by less than STEP_ENDS (relative to 1 + their
+ * size), when no part of the step lowers the loss, or after MOST_STEPS. */
 #define STEP_ENDS  0x1p-30
 #define LEAST_PART 0x1p-30
-#define MOST_STEP  0x1p20 /* so that no sum overflows; z is at most 1, so this is far */
+#define MOST_STEP  0x1p20 /* keeps sums from overflowing; far from any fit, as |z| <= 1 */
 enum { MOST_STEPS = 100 };
 
 struct sums {
     rw_int128 loss, by_slope, by_offset;                /* the loss and its first derivatives */
-    rw_int128 slope_slope, slope_offset, offset_offset; /* the second ones */
+    rw_int128 slope_slope, slope_offset, offset_offset; /* the second derivatives */
 };
 
-/* The loss of p = 1 / (1 + exp(-(slope z + offset))), z the score moved and scaled to [-1, 1]. */
+/* A logistic fit p = 1 / (1 + exp(-(slope z + offset))), where z is the score, moved and scaled to
+ * [-1, 1]. */
 struct fit {
     const struct rw_score_group *group; /* [n] */
     size_t n;
     double middle, half;          /* z = (score - middle) / half */
-    double target_yes, target_no; /* of relevant documents, and of others */
+    double target_yes, target_no; /* targets of relevant and of other documents */
     double slope, offset;
-    struct sums sums; /* where they are */
+    struct sums sums; /* at this slope and offset */
 };
 
-/* log(1 + exp(x)). */
+/* Returns log(1 + exp(x)). */
 static double softplus(double x)
 {
-    const double size = fabs(x), most = 40.0; /* beyond, exp(-size) is no bit of the result */
+    const double size = fabs(x), most = 40.0; /* beyond, exp(-size) rounds away */
     const double small = size < most ? rw_log2(1.0 + rw_exp2(size * -1.4426950408889634)) : 0.0;
     return (x > 0.0 ? x : 0.0) + small * log_of_2;
 }
@@ -356,10 +364,10 @@ static struct sums add_up(const struct fit *fit, double slope, double offset)
     return sums;
 }
 
-/* One step. Returns 0 where it ends. */
+/* Takes one step of Newton's method. Returns 0 when the fit has converged. */
 static int step(struct fit *fit)
 {
-    const double ridge = 0x1p-40; /* so that the matrix can be inverted where p is 0 or 1 for all */
+    const double ridge = 0x1p-40; /* keeps the matrix invertible if every p is 0 or 1 */
     const struct sums *sums = &fit->sums;
     const double g = rw_of_units(sums->by_slope), h = rw_of_units(sums->by_offset);
     const double a = rw_of_units(sums->slope_slope) + ridge, b = rw_of_units(sums->slope_offset);
@@ -370,7 +378,8 @@ static int step(struct fit *fit)
     const double longest = fmax(fabs(slope_step), fabs(offset_step));
     if (!(determinant > 0.0) || !isfinite(longest))
         return 0;
-    /* each group's loss is rounded: a loss may be so much higher and yet not be worse */
+    /* Each group's loss is rounded, so a loss may exceed the last one by this without being
+     * worse. */
     const rw_int128 most = sums->loss + (rw_int128)fit->n;
     struct sums next = fit->sums;
     slope_step *= longest > MOST_STEP ? MOST_STEP / longest : 1.0;

@@ -1,5 +1,5 @@
-/* Two rankings of the same data: the difference of a metric, whether it may be chance, and
- * where it comes from. */
+/* Compares two rankings of the same data: the difference of a metric, whether chance explains it,
+ * and which queries cause it. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "evaluate/evaluate.h"
 #include "io/data_format.h"
 
-/* ------------------------------------------------------------------ the difference */
+/* ---- the difference ---- */
 
 struct sums {
     double a, b, weight;
@@ -33,10 +33,11 @@ static double difference_of(const struct rw_pairs *pairs, const struct sums *sum
     return mean_of(pairs, sums->b, sums->weight) - mean_of(pairs, sums->a, sums->weight);
 }
 
-/* ------------------------------------------------------------------ the interval */
+/* ---- the interval ---- */
 
-/* The i-th draw of a resample: four to a Philox block. A draw is the high word of random x n, whose
- * bias, n / 2^32, is far below what the number of resamples can show. */
+/* Returns the sums over one resample of the queries. A Philox block gives four draws. A draw is the
+ * high word of random x n; its bias, n / 2^32, is far below the resolution of RW_BOOTSTRAP_SAMPLES
+ * resamples. */
 static struct sums resample(const struct rw_pairs *pairs, uint64_t seed, uint32_t sample)
 {
     struct sums sums = {0};
@@ -92,10 +93,11 @@ static int bootstrap(struct rw_ctx *ctx, const struct rw_pairs *pairs, uint64_t 
     return status;
 }
 
-/* ------------------------------------------------------------------ the test */
+/* ---- the test ---- */
 
-/* Differences as whole numbers, the largest under 2^61: sums of signs are exact, so that a pattern
- * which gives the same difference again is seen to. Zeros are left out. Returns how many. */
+/* Writes the non-zero differences as whole numbers, the largest under 2^61, and returns how many
+ * there are. Sums of whole numbers are exact, so a sign pattern that gives the observed difference
+ * again compares equal to it. */
 static uint32_t whole_differences(const struct rw_pairs *pairs, int64_t *whole)
 {
     double most = 0.0;
@@ -151,7 +153,7 @@ struct signs_job {
     uint32_t n;
     uint64_t seed;
     rw_int128 found;
-    uint32_t hits; /* patterns whose sum is as far from 0, or further */
+    uint32_t hits; /* patterns whose sum is at least as far from 0 as the observed one */
 };
 
 static int count_hits(void *user, struct rw_share *share)
@@ -182,7 +184,7 @@ static int randomise(struct rw_ctx *ctx, const struct rw_pairs *pairs, uint64_t 
     if (n > RW_EXACT_SIGNS) {
         struct signs_job job = {whole, n, seed, found, 0};
         status = rw_parallel_long(ctx, ctx->n_threads, RW_RANDOM_SIGNS, 64, count_hits, &job);
-        /* What was found is one of the patterns (Davison and Hinkley 1997, section 4.2). */
+        /* The observed signs count as one pattern (Davison and Hinkley 1997, section 4.2). */
         *p = (1.0 + job.hits) / (1.0 + RW_RANDOM_SIGNS);
     } else if (n > 0) {
         *p = exact_p(whole, n, found);
@@ -213,7 +215,7 @@ int rw_significance(struct rw_ctx *ctx, const struct rw_pairs *pairs, uint64_t s
     return randomise(ctx, pairs, seed, &out->p);
 }
 
-/* ------------------------------------------------------------------ several tests */
+/* ---- several tests ---- */
 
 int rw_holm(struct rw_ctx *ctx, double *p, int n)
 {
@@ -233,9 +235,9 @@ int rw_holm(struct rw_ctx *ctx, double *p, int n)
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ groups of queries */
+/* ---- groups of queries ---- */
 
-/* The line at hand: a query, and its group up to the line's end. */
+/* Records the group of the query on the current line. The group's name ends with the line. */
 static int take_line(struct rw_ctx *ctx, struct rw_line_reader *lines,
                      const struct rw_query_ids *ids, const char **group_of)
 {
@@ -267,7 +269,7 @@ int rw_query_groups_read(struct rw_ctx *ctx, const struct rw_dataset *dataset, c
     RW_TRY(RW_ARENA_NEW(ctx, arena, *out, dataset->n_queries));
     RW_TRY(rw_line_reader_open(ctx, path, &lines));
     char *text = lines.text;
-    lines.text = NULL; /* the groups are in it */
+    lines.text = NULL; /* the group names point into the text */
     RW_TRY(rw_arena_own(ctx, arena, text, rw_mem_free));
     RW_TRY(rw_dataset_query_ids(ctx, dataset, &ids));
     while (rw_line_reader_next(&lines))
@@ -275,26 +277,26 @@ int rw_query_groups_read(struct rw_ctx *ctx, const struct rw_dataset *dataset, c
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ the comparison */
+/* ---- the comparison ---- */
 
 enum { MOST_MOVED = 1000 };
 
-/* A query's group; NULL: it is in none. */
+/* A query and its group, NULL if it belongs to no group. */
 struct member {
     const char *group;
     uint32_t query;
 };
 
-/* What is compared: a metric by query, and the weights that its mean has. */
+/* The two sides of a comparison: a metric by query, and the weights of its mean. */
 struct sides {
     const struct rw_metric_kind *kind;
     const double *a, *b;   /* [n_queries] NaN where a query does not count */
     const int64_t *weight; /* [n_queries] */
-    double *value;         /* [3][n_queries] room for pairs */
+    double *value;         /* [3][n_queries] scratch for pairs */
     uint64_t seed;
 };
 
-/* By name, queries without a group last; then in the order of the input. */
+/* Sorts by group name, queries without a group last, then by input order. */
 static int by_group(const void *a, const void *b)
 {
     const struct member *x = a, *y = b;
@@ -304,7 +306,7 @@ static int by_group(const void *a, const void *b)
     return order ? order : (x->query > y->query) - (x->query < y->query);
 }
 
-/* Of the queries of some members that count. */
+/* Compares the two sides over those of the given queries that count. */
 static int compare_members(struct rw_ctx *ctx, const struct sides *sides,
                            const struct member *member, uint32_t n, const char *name,
                            struct rw_compared *out)
@@ -318,8 +320,8 @@ static int compare_members(struct rw_ctx *ctx, const struct sides *sides,
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t q = member[i].query;
         if (isnan(sides->a[q]) || isnan(sides->b[q]))
-            continue; /* empty: in both, for the labels are the same */
-        /* where a query's value is a root, its square is averaged */
+            continue; /* an empty query, which both sides skip, as they share labels */
+        /* Where a query's value is a root, its square is averaged. */
         a[pairs.n] = pairs.root ? sides->a[q] * sides->a[q] : sides->a[q];
         b[pairs.n] = pairs.root ? sides->b[q] * sides->b[q] : sides->b[q];
         weight[pairs.n++] = (double)sides->weight[q];
@@ -348,7 +350,7 @@ static int compare_groups(struct rw_ctx *ctx, const struct sides *sides, struct 
     return RW_OK;
 }
 
-/* By falling change, then in the order of the input. */
+/* Sorts by falling change, then by input order. */
 static int by_change(const void *a, const void *b)
 {
     const struct rw_moved_query *x = a, *y = b;
@@ -376,7 +378,7 @@ static int list_moved(struct rw_ctx *ctx, const struct sides *sides, uint32_t n_
     return RW_OK;
 }
 
-/* Weights as the metric's mean has them. */
+/* Writes the weights [n_queries] that the metric's mean uses. */
 static int weigh(struct rw_ctx *ctx, const struct rw_metric *metric,
                  const struct rw_dataset *dataset, int64_t *weights)
 {

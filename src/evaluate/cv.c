@@ -1,5 +1,6 @@
-/* Cross-validation by query, from one data set: fold f is what a model is measured on, fold f + 1
- * what stops its training, and the rest what it is trained on. What is reported decides nothing. */
+/* Cross-validation by query on one data set. For fold f a model is trained without the folds f and
+ * f + 1, fold f + 1 decides when training stops, and fold f measures the model. The measured fold
+ * never influences the model. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,11 +9,11 @@
 #include "evaluate/evaluate.h"
 #include "params/params.h"
 
-/* Above this many documents folds are trained one after the other: side by side each needs memory
- * of its own, and one training uses all threads well. */
+/* With more documents than this, folds are trained one after another: parallel folds need memory
+ * each, and one training on such data keeps all threads busy. */
 enum { MOST_DOCS_SIDE_BY_SIDE = 100000 };
 
-/* ------------------------------------------------------------------ folds */
+/* ---- folds ---- */
 
 int rw_by_key(const void *a, const void *b)
 {
@@ -66,20 +67,21 @@ int rw_halves(struct rw_ctx *ctx, const struct rw_dataset *dataset, uint64_t see
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ one fold */
+/* ---- one fold ---- */
 
-/* A struct rw_cv, which is freed with it, and what its making needs. Arrays are in its arena. */
+/* A struct rw_cv and the working data of its computation, which are freed together. The arena of
+ * the result owns all arrays. */
 struct validation {
     struct rw_cv cv;
     struct rw_cv_fold *fold; /* [n_folds] */
     uint32_t *fold_of;       /* [n_queries] */
     double *scores;          /* [n_docs] */
     const struct rw_dataset *dataset;
-    struct rw_params *own;     /* as they train: owned */
-    struct rw_params params;   /* a shallow copy: texts are borrowed */
-    struct rw_eval_params how; /* theirs */
-    int nested;                /* 1: a fold stops training */
-    struct rw_ctx *ctx;        /* the caller's, which is asked and told; borrowed */
+    struct rw_params *own;     /* as the folds train, with auto resolved; owned */
+    struct rw_params params;   /* a shallow copy of own: texts are borrowed */
+    struct rw_eval_params how; /* evaluation parameters of params */
+    int nested;                /* 1: the next fold stops training early */
+    struct rw_ctx *ctx;        /* the caller's, for polls and progress; borrowed */
 };
 
 static int part_of(const struct validation *v, int fold, int want, struct rw_ctx *ctx,
@@ -96,7 +98,7 @@ static int part_of(const struct validation *v, int fold, int want, struct rw_ctx
     return rw_dataset_select(ctx, v->dataset, keep, out);
 }
 
-/* Scores of the fold's documents, into those of the whole set. */
+/* Predicts the documents of the fold and writes their scores into those of the whole set. */
 static int score_fold(const struct validation *v, int fold, struct rw_ctx *ctx,
                       const struct rw_model *model, const struct rw_dataset *test,
                       const struct rw_eval **out)
@@ -121,7 +123,7 @@ static int score_fold(const struct validation *v, int fold, struct rw_ctx *ctx,
     return RW_OK;
 }
 
-/* A fold's rounds, for the caller's progress. */
+/* Counts the rounds of one fold, for the caller's progress. */
 struct fold_rounds {
     const struct validation *v;
     int done;
@@ -150,14 +152,14 @@ static int run_fold(struct validation *v, int fold, struct rw_ctx *ctx)
     const struct rw_dataset *const sets[] = {valid};
     RW_TRY(
         rw_train(ctx, &v->params, train, v->nested ? sets : NULL, v->nested, &hooks, &out->model));
-    rw_stage_add(v->ctx, (uint64_t)(v->params.rounds - rounds.done)); /* early stopping */
+    rw_stage_add(v->ctx, (uint64_t)(v->params.rounds - rounds.done)); /* stopped early */
     out->n_test = test->n_queries;
     out->n_valid = v->nested ? valid->n_queries : 0;
     out->n_train = train->n_queries;
     return score_fold(v, fold, ctx, out->model, test, &out->eval);
 }
 
-/* ------------------------------------------------------------------ all of them */
+/* ---- all of them ---- */
 
 static int has_stopped(void *user, const struct rw_progress *progress)
 {
@@ -170,8 +172,8 @@ struct side_by_side {
     int n_workers;
 };
 
-/* A worker's folds: worker, worker + n_workers, ... They know nothing of one another. Notes of
- * several folds would be mixed, so there are none. */
+/* Runs the folds worker, worker + n_workers and so on. Folds are independent, so their workers do
+ * not communicate. Logging is off, as messages of several folds would be mixed. */
 static int run_folds(void *user, struct rw_ctx *ctx, int worker)
 {
     const struct side_by_side *job = user;
@@ -194,8 +196,8 @@ static int run_side_by_side(struct rw_ctx *ctx, struct validation *v, int n_work
     return status;
 }
 
-/* How many folds to run at a time. A GPU has one at a time; `auto` is asked once, of the first
- * fold, and folds side by side are then the CPU's. */
+/* Chooses the number of folds that run in parallel. A GPU runs one fold at a time. The device
+ * `auto` is resolved once, by the first fold; parallel folds always use the CPU. */
 static int choose_workers(struct rw_ctx *ctx, struct validation *v, int *n_workers)
 {
     static char cpu[] = "cpu";
@@ -224,7 +226,7 @@ static int choose_workers(struct rw_ctx *ctx, struct validation *v, int *n_worke
     return RW_OK;
 }
 
-/* The seed draws the folds, too, and every fold is measured. */
+/* Facts for checking parameters: the seed also draws the folds, and each fold is measured. */
 static struct rw_facts facts_of(int on_gpu)
 {
     return (struct rw_facts){.grows = 1, .trains = 1, .n_valid = 1, .on_gpu = on_gpu, .draws = 1};
@@ -238,17 +240,17 @@ static int prepare(struct rw_ctx *ctx, const struct rw_params *params,
     v->dataset = dataset;
     v->nested = params->early_stop > 0;
     RW_TRY(rw_params_copy(ctx, params, &v->own));
-    /* what is `auto` is one number for all folds: they validate what the whole set would train with
-     */
+    /* `auto` is resolved once for all folds, from the whole set, so that folds validate the
+     * parameters that a training on the whole set would use. */
     RW_TRY(rw_params_resolve(ctx, v->own, dataset->n_docs, dataset->n_columns, v->nested));
     const struct rw_facts facts = facts_of(RW_FACT_UNKNOWN);
     RW_TRY(rw_params_drop_idle(ctx, v->own, &facts));
     v->params = *v->own;
-    rw_params_on_no_effect(&v->params, RW_NO_EFFECT_SILENT); /* of a fold */
+    rw_params_on_no_effect(&v->params, RW_NO_EFFECT_SILENT); /* fold warnings would repeat */
     v->how = *rw_params_eval(&v->params);
     if (params->threads)
         RW_TRY(rw_ctx_set_threads(ctx, params->threads));
-    v->params.is_set[RW_AT_PARAM_threads] = 0; /* the workers share them */
+    v->params.is_set[RW_AT_PARAM_threads] = 0; /* the workers share the threads */
     v->params.threads = 0;
     if (v->nested && n_folds < 3)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
@@ -265,7 +267,7 @@ static int prepare(struct rw_ctx *ctx, const struct rw_params *params,
     return rw_folds(ctx, dataset->n_queries, n_folds, params->seed, v->fold_of);
 }
 
-/* Frees what the struct's arena does not hold. */
+/* Frees the members that the result's arena does not own. */
 static void release(void *validation)
 {
     struct validation *v = validation;
@@ -283,7 +285,7 @@ static int validate(struct rw_ctx *ctx, const struct rw_params *params,
     RW_TRY(prepare(ctx, params, dataset, n_folds, v));
     RW_TRY(choose_workers(ctx, v, &n_workers));
     const struct rw_facts facts = facts_of(n_workers > 1 ? 0 : RW_FACT_UNKNOWN);
-    RW_TRY(rw_params_judge(ctx, v->own, &facts)); /* of the device */
+    RW_TRY(rw_params_judge(ctx, v->own, &facts)); /* now that the device is known */
     const int counts =
         rw_stage_begin(ctx, "cross-validation", (uint64_t)n_folds * (uint64_t)v->params.rounds, 0);
     if (n_workers > 1)

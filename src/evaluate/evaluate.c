@@ -10,7 +10,7 @@
 #include "dataset/dataset.h"
 #include "io/data_format.h"
 
-/* What is measured, and how; borrowed. */
+/* One request for a measurement: parameters, data and scores. All pointers are borrowed. */
 struct asked {
     struct rw_ctx *ctx;
     const struct rw_eval_params *how;
@@ -18,12 +18,12 @@ struct asked {
     const double *scores;
 };
 
-/* A struct rw_eval, which is freed with it, and its parts. */
+/* A struct rw_eval and its parts, which are freed together. */
 struct evaluation {
     struct rw_eval eval;
     double *values; /* [n_metrics][n_queries] in the arena */
     struct rw_eval_metric metric[RW_MAX_METRICS];
-    struct rw_metric parsed[RW_MAX_METRICS]; /* the names are here */
+    struct rw_metric parsed[RW_MAX_METRICS]; /* stores the names */
     char conventions[RW_MAX_METRICS * 256];
 };
 
@@ -51,7 +51,7 @@ int rw_eval_one_metric(struct rw_ctx *ctx, const struct rw_eval_params *how, con
     return RW_OK;
 }
 
-/* The gains of labels by `how`, where a metric uses them. Returns whether one does. */
+/* Resolves the gains of labels from `how` if a metric uses them. Returns whether one does. */
 static int gains_of(struct rw_ctx *ctx, const struct rw_eval_params *how,
                     const struct rw_metric *metrics, int n_metrics, struct rw_gain_rule *out)
 {
@@ -116,7 +116,7 @@ static int check_scores(const struct asked *asked)
     return RW_OK;
 }
 
-/* Ours, by the parameters. */
+/* Evaluates by Rankwood's parameters. */
 static int evaluate_ours(const struct asked *asked, struct evaluation *made)
 {
     const struct rw_eval_params *how = asked->how;
@@ -135,7 +135,7 @@ static int evaluate_ours(const struct asked *asked, struct evaluation *made)
             made->values + (size_t)i * asked->dataset->n_queries, &result, &out->ties_moved));
         out->mean = result.mean;
         out->n_counted = result.n_counted;
-        /* Empty queries are those of the first metric that ranks. */
+        /* Empty queries are counted by the first metric that ranks. */
         if (!ranked && !made->parsed[i].kind->by_document) {
             made->eval.n_empty = result.n_empty;
             ranked = 1;
@@ -147,7 +147,7 @@ static int evaluate_ours(const struct asked *asked, struct evaluation *made)
     return RW_OK;
 }
 
-/* As another program does, with a line of conventions for each metric. */
+/* Evaluates as another program does, with a line of conventions per metric. */
 static int evaluate_theirs(const struct asked *asked, const struct rw_dialect *dialect,
                            struct evaluation *made)
 {
@@ -176,7 +176,7 @@ static int evaluate_theirs(const struct asked *asked, const struct rw_dialect *d
     return RW_OK;
 }
 
-/* What a run gives documents are no predictions of their labels. */
+/* Fails on metrics that need predicted labels, because a run has only ranks. */
 static int check_ranks(struct rw_ctx *ctx, const struct rw_metric *metric, int n_metrics)
 {
     for (int i = 0; i < n_metrics; i++) {
@@ -232,9 +232,9 @@ int rw_evaluate_into(struct rw_ctx *ctx, const struct rw_eval_params *how,
     return rw_arena_own(ctx, arena, eval, rw_free);
 }
 
-/* ------------------------------------------------------------------ all programs side by side */
+/* ---- all programs side by side ---- */
 
-/* Do documents of different labels share a score? order: [n] room. */
+/* Returns whether documents of different labels share a score. order: [n] scratch. */
 static int is_tied(const float *label, const double *score, uint32_t n, uint32_t *order)
 {
     rw_rank_query(score, n, 0, order);
@@ -270,7 +270,7 @@ static int count_queries(struct rw_ctx *ctx, const struct rw_dataset *dataset, c
     return RW_OK;
 }
 
-/* The first line of the last error, without its hints. */
+/* Copies the first line of the last error, without its hints. */
 static int copy_error(struct rw_ctx *ctx, struct rw_arena *arena, const char **out)
 {
     char text[512];
@@ -279,7 +279,8 @@ static int copy_error(struct rw_ctx *ctx, struct rw_arena *arena, const char **o
     return rw_arena_text(ctx, arena, out, text);
 }
 
-/* A metric by one program; dialect: NULL: by the parameters. */
+/* Adds one metric as one program computes it. dialect: NULL for Rankwood with the given
+ * parameters. */
 static int add_row(const struct asked *asked, const char *metric, const struct rw_dialect *dialect,
                    struct rw_arena *arena, struct rw_audit_row *row)
 {
@@ -288,7 +289,7 @@ static int add_row(const struct asked *asked, const char *metric, const struct r
     const struct rw_eval *eval;
     one.metric = metric;
     one.like = dialect ? dialect->name : NULL;
-    /* A gain that was asked for goes to those who let it be chosen. */
+    /* A requested gain applies only to programs whose gain can be chosen. */
     if (dialect && !rw_dialect_has_gain(dialect, one.label_gain))
         one.label_gain = NULL;
     *row = (struct rw_audit_row){.like = dialect ? dialect->name : "rankwood",
@@ -318,7 +319,7 @@ int rw_audit_new(struct rw_ctx *ctx, const struct rw_eval_params *how,
     struct rw_audit_row *row;
     const struct rw_eval *ours;
     int n_dialects = 0;
-    /* the names of the metrics are there */
+    /* this evaluation stores the names of the metrics */
     RW_TRY(rw_evaluate_into(ctx, how, dataset, scores, arena, &ours));
     while (rw_dialect_at(n_dialects))
         n_dialects++;
@@ -334,11 +335,10 @@ int rw_audit_new(struct rw_ctx *ctx, const struct rw_eval_params *how,
     return RW_OK;
 }
 
-/* ---- scores of a file: numbers, or a TREC run, whose lines are matched by query and document id
- * ---- */
+/* ---- scores of a file: numbers, or a TREC run matched by query and document id ---- */
 
 enum { ID_ROOM = 512 };
-/* The score of documents that a run leaves out: they rank behind all others. */
+/* The score of documents that a run leaves out: they rank after all others. */
 static const double lowest = -1.7976931348623157e308;
 
 struct known_doc {
@@ -352,17 +352,17 @@ struct run {
     const struct rw_dataset *dataset;
     double *scores;
     struct rw_query_ids ids; /* owned */
-    struct rw_arena arena;   /* of all arrays */
-    uint8_t *done;           /* [n_docs] 1: has its score */
+    struct rw_arena arena;   /* owns all arrays */
+    uint8_t *done;           /* [n_docs] 1: the score was read */
     uint8_t *seen;           /* [n_queries] */
-    /* The documents of the query that is being read, by id; a run has its queries together. */
-    uint32_t query;        /* UINT32_MAX: none */
+    /* The documents of the current query, by id. A run keeps the lines of a query together. */
+    uint32_t query;        /* UINT32_MAX: no query yet */
     struct known_doc *doc; /* [n_here] */
     uint32_t n_here;
     struct rw_run_match match;
 };
 
-/* ------------------------------------------------------------------ what the data has */
+/* ---- ids of the data ---- */
 
 static int by_id(const void *a, const void *b)
 {
@@ -392,9 +392,9 @@ static int list_docs(struct run *run, uint32_t query)
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ lines */
+/* ---- lines ---- */
 
-/* Most lines are of the same query as the line before. */
+/* Returns the index of a query. Most lines belong to the query of the line before. */
 static uint32_t query_of(const struct run *run, const struct rw_word *id)
 {
     const char *last =
@@ -405,7 +405,7 @@ static uint32_t query_of(const struct run *run, const struct rw_word *id)
     return rw_query_ids_find(&run->ids, id->text, id->n, &query) ? (uint32_t)query : UINT32_MAX;
 }
 
-/* The line at hand. */
+/* Reads the current line into the scores. */
 static int take_line(struct run *run)
 {
     struct rw_trec_line has;
@@ -473,7 +473,8 @@ static int read_run(struct run *run)
     return finish(run);
 }
 
-/* A number stands alone on its line; a run's line has several words. */
+/* Returns whether the file is a run. A line of a score file is a single number; a line of a run has
+ * several words. */
 static int is_run(const struct rw_line_reader *lines)
 {
     char *text = lines->text;

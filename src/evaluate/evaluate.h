@@ -1,4 +1,6 @@
-/* How rw_eval_params are read, and what measures, comparisons and fits share. */
+/* Internal interface of evaluation: reads rw_eval_params, and provides what comparisons, pruning,
+ * feature selection and calibration share: repeated measurement, folds and halves of queries, tests
+ * of significance, and fits of score maps. */
 #pragma once
 
 #include "base/exact.h"
@@ -7,72 +9,78 @@
 
 struct rw_dataset;
 
-/* The metrics; RW_ERR_ARGUMENT where `how` is not what it should be. */
+/* Parses the metrics of `how` into out [*n]. Returns RW_ERR_ARGUMENT if a member of `how` is
+ * outside its range. */
 int rw_eval_metrics(struct rw_ctx *ctx, const struct rw_eval_params *how,
                     struct rw_metric out[RW_MAX_METRICS], int *n);
-/* The first one. purpose: "compare": RW_ERR_ARGUMENT if there are several; NULL: there may be. */
+/* Parses the first metric. purpose: a verb for the message, "compare", if several metrics are an
+ * error; NULL if they are allowed. */
 int rw_eval_one_metric(struct rw_ctx *ctx, const struct rw_eval_params *how, const char *purpose,
                        struct rw_metric *out);
 
-/* rw_evaluate; *out is freed with the arena. */
+/* As rw_evaluate, but the arena owns *out. */
 int rw_evaluate_into(struct rw_ctx *ctx, const struct rw_eval_params *how,
                      const struct rw_dataset *dataset, const double *scores, struct rw_arena *arena,
                      const struct rw_eval **out);
 
-/* A metric made ready to measure many scores of one data set, by the parameters: `like` is not
- * looked at. */
+/* A metric that is prepared to measure many scores of one data set. It follows the parameters of
+ * `how` except `like`. */
 struct rw_measure {
-    struct rw_ctx *ctx; /* borrowed, as `how` */
+    struct rw_ctx *ctx; /* borrowed, as is `how` */
     const struct rw_eval_params *how;
     struct rw_metric metric;
-    struct rw_judgments judgments; /* released by the caller */
+    struct rw_judgments judgments; /* the caller releases them */
 };
-/* purpose: as above. */
+/* Prepares *out. purpose: as for rw_eval_one_metric. */
 int rw_measure_init(struct rw_ctx *ctx, const struct rw_eval_params *how,
                     const struct rw_dataset *dataset, const char *purpose, struct rw_measure *out);
-/* scores: [n_docs]; *value: the mean, NaN if no query counts. */
+/* Measures scores [n_docs]. *value: the mean, NaN if no query counts. */
 int rw_measure_scores(const struct rw_measure *measure, const double *scores, double *value);
-/* How much worse `to` is than `from`. */
+/* Returns how much worse the value `to` is than `from`, in the metric's direction. */
 double rw_measure_loss(const struct rw_measure *measure, double from, double to);
 
-/* What is sorted by a number, then by what it is of. */
+/* An item to sort: by its key, then by its id. */
 struct rw_keyed {
     double key;
     uint32_t id;
 };
-/* For qsort: both rise. */
+/* Compares two of them for qsort, both members ascending. */
 int rw_by_key(const void *a, const void *b);
 
-/* folds: [n_queries], written: 0 to n_folds - 1; as even as can be, drawn by `seed`.
- * RW_ERR_ARGUMENT: fewer than 2 folds, or more than queries. */
+/* Divides the queries into folds of nearly equal size, drawn by `seed`. Writes folds [n_queries],
+ * numbers from 0 to n_folds - 1. Returns RW_ERR_ARGUMENT for fewer than 2 folds, or more folds than
+ * queries. */
 int rw_folds(struct rw_ctx *ctx, uint32_t n_queries, int n_folds, uint64_t seed, uint32_t *folds);
-/* The queries in two halves, drawn by `seed`; each is the caller's, also after a failure. what: the
- * data, and does: what one half does, for the message where there is one query. */
+/* Divides the queries into two halves, drawn by `seed`. The caller frees both, also after a
+ * failure. what, does: name the data and the use of one half in the error message for data with a
+ * single query. */
 int rw_halves(struct rw_ctx *ctx, const struct rw_dataset *dataset, uint64_t seed, const char *what,
               const char *does, struct rw_dataset *half[2]);
 
-/* The groups of queries in a file: a line has a query id, blanks, the group's name up to the end;
- * '#' begins a comment line. Queries that the data has not are passed over. A query named twice, or
- * a line without a group, is RW_ERR_PARSE. *out: [n_queries] in the arena, NULL: in no group. */
+/* Reads groups of queries from a file. Each line has a query id, blanks, and a group name up to the
+ * line's end; '#' begins a comment line. Queries that the data lacks are ignored. Returns
+ * RW_ERR_PARSE for a query that is listed twice or a line without a group. *out: [n_queries] in the
+ * arena, NULL for queries without a group. */
 int rw_query_groups_read(struct rw_ctx *ctx, const struct rw_dataset *dataset, const char *path,
                          struct rw_arena *arena, const char ***out);
 
-/* Is a difference between two rankings more than chance? Statistics of pairs of values, one pair a
- * query: they know nothing of metrics or data. Repeatable for a seed, whatever the threads. */
-/* Resamples of the queries; and patterns of signs, unless all 2^n of few differences are tried. */
+/* ---- significance of the difference between two rankings, from one pair of values per query ----
+ */
+/* Numbers of resamples and of random sign patterns. For at most RW_EXACT_SIGNS differences all 2^n
+ * patterns are counted instead. Results depend on the seed only, for any number of threads. */
 enum { RW_BOOTSTRAP_SAMPLES = 10000, RW_RANDOM_SIGNS = 10000, RW_EXACT_SIGNS = 16 };
 
 struct rw_pairs {
     uint32_t n;
     const double *a, *b;  /* [n] finite */
     const double *weight; /* [n] >= 0; NULL: all 1 */
-    int root;             /* the means are roots of means of the values */
+    int root;             /* 1: each mean is the root of the mean of the values */
     int lower_is_better;
 };
-/* All of *out but its name. The interval: percentiles of the differences of resampled
- * queries, drawn with replacement (Efron 1979). p: how often a difference at least as large, of
- * either sign, comes of swapping a and b in each query by a coin (Fisher; Smucker, Allan and
- * Carterette 2007). */
+/* Computes all of *out except its name. The interval's ends are percentiles of the difference
+ * over resampled queries (with replacement; Efron 1979). The p value is the probability of a
+ * difference at least as large, of either sign, if a coin swaps a and b in each query (Fisher;
+ * Smucker, Allan and Carterette 2007). */
 int rw_significance(struct rw_ctx *ctx, const struct rw_pairs *pairs, uint64_t seed,
                     struct rw_compared *out);
 

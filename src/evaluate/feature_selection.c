@@ -1,5 +1,6 @@
-/* The fewest features within a loss: trainings on fewer and fewer of them, those first of which
- * permutation finds that the metric needs them most. */
+/* Selects the smallest feature set within a loss of the metric. It trains on fewer and fewer
+ * features, the most important first, by permutation importance. It also implements permutation
+ * importance itself. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,40 +12,41 @@
 #include "params/params.h"
 #include "train/train.h"
 
-/* A struct rw_selected, which is freed with it, and its parts. What they point to is in its arena,
- * but for rows and list. */
+/* A struct rw_selected and its parts, which are freed together. Its arena owns everything except
+ * row and list. */
 struct selected {
     struct rw_selected selected;
-    struct rw_select_row *row; /* owned, as is the list */
+    struct rw_select_row *row; /* owned, as is list */
     size_t row_room;
     struct rw_compared test;
-    struct rw_metric metric; /* the name is here */
+    struct rw_metric metric; /* stores the name */
     char *list;
     char conventions[256];
 };
 
 struct selecting {
-    struct rw_ctx *ctx; /* borrowed, as the next three */
+    struct rw_ctx *ctx; /* borrowed, as are the next three */
     const struct rw_dataset *valid;
     const struct rw_select_options *options;
     const struct rw_binned *train;
-    struct rw_params *params;    /* the caller's, but for `features`; owned */
-    struct rw_eval_params how;   /* theirs: its texts are borrowed */
+    struct rw_params *params;    /* the caller's, except `features`; owned */
+    struct rw_eval_params how;   /* evaluation parameters of params; texts are borrowed */
     struct rw_resident resident; /* owned */
-    /* the validation set's halves: the one ranks features, the other tells what they lose; owned */
+    /* The halves of the validation set: the first ranks features, the second measures losses.
+     * Owned. */
     struct rw_dataset *half[2];
-    struct selected *made;     /* owned; all arrays are in its arena */
-    double *whole, *scores;    /* [n_docs] by all features; by those on trial */
-    double *test_whole;        /* [test's n_docs] */
+    struct selected *made;     /* owned; its arena owns all arrays */
+    double *whole, *scores;    /* [n_docs] scores by all features; by those on trial */
+    double *test_whole;        /* [n_docs of test] scores by all features */
     struct rw_permuted *ranks; /* [most] the first n are kept, most important first */
     struct rw_permuted *used;  /* [most] */
-    uint32_t n, n_used;        /* kept; those that the kept model's trees ask for */
-    uint32_t most;             /* candidates */
-    uint32_t trying;           /* how many are on trial */
-    rw_log_fn log; /* the context's: what one training has said, others need not say again */
+    uint32_t n, n_used;        /* features kept; those that the kept model's trees use */
+    uint32_t most;             /* number of candidates */
+    uint32_t trying;           /* number of features on trial */
+    rw_log_fn log; /* the context's, off after the first training, whose messages would repeat */
 };
 
-/* A training's rounds are a stage of the context. */
+/* Counts the rounds of a training as a stage of the context. */
 static int on_round(void *user, const struct rw_round *round)
 {
     const struct selecting *s = user;
@@ -53,7 +55,7 @@ static int on_round(void *user, const struct rw_round *round)
     return 0;
 }
 
-/* ------------------------------------------------------------------ a trial */
+/* ---- a trial ---- */
 
 static int train(struct selecting *s, struct rw_model **out)
 {
@@ -69,7 +71,8 @@ static int train(struct selecting *s, struct rw_model **out)
     return status;
 }
 
-/* NaN, under two queries, is no loss that is small enough. */
+/* Returns the loss on which a trial is decided. With fewer than two queries it is NaN, which is
+ * never small enough. */
 static double loss_of(const struct selecting *s, const struct rw_compared *compared)
 {
     const int is_sure = s->options->is_sure;
@@ -90,7 +93,7 @@ static int compare(struct selecting *s, const struct rw_dataset *dataset, const 
     return RW_OK;
 }
 
-/* A row of the table. model: NULL: there is none, for no tree could be made of these features. */
+/* Adds a row of the table. model: NULL if these features gave no tree. */
 static int add_row(struct selecting *s, const struct rw_model *model, const double *scores)
 {
     struct selected *made = s->made;
@@ -119,7 +122,7 @@ static int fail_empty(struct selecting *s)
                    s->made->metric.name);
 }
 
-/* By falling loss, then by id. */
+/* Sorts by falling loss, then by id. */
 static int by_loss(const void *a, const void *b)
 {
     const struct rw_permuted *x = a, *y = b;
@@ -134,8 +137,7 @@ static int by_id(const void *a, const void *b)
     return x->feature < y->feature ? -1 : x->feature > y->feature;
 }
 
-/* Ranks the first n features, on which the model was trained: those that its trees ask for, then
- * the others. */
+/* Ranks the first n features, on which the model was trained: first those that its trees use. */
 static int rank(struct selecting *s, const struct rw_model *model, uint32_t n)
 {
     double value;
@@ -147,7 +149,7 @@ static int rank(struct selecting *s, const struct rw_model *model, uint32_t n)
     if (isnan(value))
         return fail_empty(s);
     s->n_used = (uint32_t)n_used;
-    /* both by id: the used ones come out of the others */
+    /* Both lists are sorted by id, so one pass separates the used features from the others. */
     if (n > 0)
         qsort(s->ranks, n, sizeof(*s->ranks), by_id);
     uint32_t at = s->n_used, next = 0;
@@ -164,7 +166,7 @@ static int rank(struct selecting *s, const struct rw_model *model, uint32_t n)
     return RW_OK;
 }
 
-/* The model of a trial that is kept. */
+/* Makes the model of a successful trial the current one. */
 static int keep(struct selecting *s, struct rw_model *model, uint32_t n)
 {
     struct rw_selected *selected = &s->made->selected;
@@ -174,7 +176,7 @@ static int keep(struct selecting *s, struct rw_model *model, uint32_t n)
     return rank(s, model, n);
 }
 
-/* As `features` takes them: ids and ranges. */
+/* Writes ids and ranges in the syntax of the parameter `features`. */
 static int list_ids(struct selecting *s, uint32_t n, char **out)
 {
     RW_FREED uint8_t *mark = NULL;
@@ -193,7 +195,7 @@ static int try_first(struct selecting *s, uint32_t n, int *is_within)
     RW_TRY(list_ids(s, n, &list));
     RW_TRY(rw_params_set(s->ctx, s->params, "features", list));
     const int status = train(s, &model);
-    if (status != RW_ERR_DATA) /* else: the same data has made trees of all features */
+    if (status != RW_ERR_DATA) /* RW_ERR_DATA: these features give no tree; all features did */
         RW_TRY(status);
     if (model)
         RW_TRY(rw_predict(s->ctx, model, s->half[1], 0, s->scores));
@@ -202,9 +204,9 @@ static int try_first(struct selecting *s, uint32_t n, int *is_within)
     return *is_within ? keep(s, RW_TAKE(model), n) : RW_OK;
 }
 
-/* ------------------------------------------------------------------ all features */
+/* ---- all features ---- */
 
-/* Those of the training set that the model's training was left with. */
+/* Collects the features that the model's training used as candidates. */
 static int take_candidates(struct selecting *s, const struct rw_model *model)
 {
     const struct rw_run_param *ignored = rw_model_params_find(&model->params, "ignore");
@@ -231,8 +233,8 @@ static int begin(struct selecting *s)
     RW_TRY(RW_ARENA_NEW(s->ctx, arena, s->scores, s->valid->n_docs));
     if (test)
         RW_TRY(RW_ARENA_NEW(s->ctx, arena, s->test_whole, test->n_docs));
-    /* Features that are ranked by some queries look better on these than on others, so the queries
-     * that tell what is lost have not ranked them. */
+    /* Features look better on the queries that ranked them than on new queries. The other half of
+     * the queries therefore measures the loss. */
     RW_TRY(rw_halves(s->ctx, s->valid, s->how.seed, "validation set",
                      "ranks features, the other measures", s->half));
     RW_TRY(rw_resident_init(&s->resident, s->ctx, s->params, s->train, s->valid));
@@ -248,8 +250,9 @@ static int begin(struct selecting *s)
     return keep(s, RW_TAKE(model), s->most);
 }
 
-/* Halves while that is within the loss, then looks between the last that was and the first that was
- * not. What no tree asks for goes at once. */
+/* Halves the number of features while the loss stays within the limit. Then bisects between the
+ * last number within it and the first one beyond. Features that no tree uses are dropped at
+ * once. */
 static int search(struct selecting *s)
 {
     uint32_t too_few = 0;
@@ -265,7 +268,7 @@ static int search(struct selecting *s)
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ what comes of it */
+/* ---- results ---- */
 
 static int measure_test(struct selecting *s)
 {
@@ -281,8 +284,9 @@ static int measure_test(struct selecting *s)
     return RW_OK;
 }
 
-/* By names where the data has them, for they may stand elsewhere in other tables; but the file of
- * parameters would take one that begins with '#' for a comment. */
+/* Lists the kept features by name where the data has names, because their columns may differ in
+ * other tables. A name that begins with '#' is listed by id: a parameter file would read it as a
+ * comment. */
 static int list_kept(struct selecting *s, struct selected *made)
 {
     const struct rw_dataset *data = rw_binned_documents((struct rw_binned *)s->train);
@@ -316,7 +320,7 @@ static int finish(struct selecting *s)
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ what cannot be */
+/* ---- checks ---- */
 
 static int refuse_start(struct rw_ctx *ctx, const char *what, const struct rw_dataset *dataset)
 {
@@ -327,7 +331,8 @@ static int refuse_start(struct rw_ctx *ctx, const char *what, const struct rw_da
                    what, start->plural);
 }
 
-/* Once, for all trainings, by the numbers that `auto` is for all features. */
+/* Resolves `auto` from the number of all features, once for all trainings, and judges the
+ * parameters. */
 static int judge(struct selecting *s)
 {
     const struct rw_dataset *documents = rw_binned_documents((struct rw_binned *)s->train);
@@ -335,7 +340,7 @@ static int judge(struct selecting *s)
         .grows = 1, .trains = 1, .n_valid = 1, .on_gpu = RW_FACT_UNKNOWN, .draws = 1};
     struct rw_params *params;
     RW_TRY(rw_params_copy(s->ctx, s->params, &params));
-    s->ctx->log = NULL; /* each training reports what it chooses */
+    s->ctx->log = NULL; /* each training reports its own choices */
     int status = rw_params_resolve(s->ctx, params, documents->n_docs, s->trying, 1);
     s->ctx->log = s->log;
     if (status >= 0)
@@ -369,7 +374,7 @@ static int check(struct selecting *s, const struct rw_params *params)
     return refuse_start(s->ctx, "test", options->test);
 }
 
-/* Frees what the result's arena does not hold. */
+/* Frees the members that the result's arena does not own. */
 static void free_selected(void *selected)
 {
     struct selected *made = selected;
@@ -434,8 +439,8 @@ static void measuring_release(struct measuring *m)
     rw_mem_free(m->scores);
 }
 
-/* The k-th document's partner in [0, k]: Fisher and Yates's draws. 64 bits times k + 1 are biased
- * by less than k / 2^64. */
+/* Returns the k-th document's partner in [0, k], a draw of Fisher and Yates. The high word of 64
+ * random bits times k + 1 has a bias below k / 2^64. */
 static uint32_t partner(uint64_t seed, uint32_t k, uint32_t repeat, uint32_t feature)
 {
     const uint64_t item = (uint64_t)repeat << 32 | k;
@@ -460,7 +465,8 @@ static int measure(struct measuring *m, const struct rw_dataset *dataset, double
     return rw_measure_scores(&m->measure, m->scores, value);
 }
 
-/* column: the feature's, which is as it was afterwards. */
+/* Shuffles the column `n_repeats` times and measures the metric each time. The column has its old
+ * values afterwards. */
 static int permute(struct measuring *m, const struct rw_dataset *dataset, struct rw_column *column,
                    int n_repeats, double value, struct rw_permuted *out)
 {
@@ -498,7 +504,7 @@ int rw_permutation_importance(struct rw_ctx *ctx, const struct rw_eval_params *h
     RW_DEFAULT_FPENV;
     int status = RW_OK;
     RW_RELEASED(measuring_release) struct measuring m = {0};
-    struct rw_dataset changed = *dataset; /* but for its columns: all borrowed */
+    struct rw_dataset changed = *dataset; /* borrows all members but the columns */
     RW_FREED struct rw_column *columns = NULL;
     *value = (double)NAN;
     if (n_repeats < 1 || n_repeats > MOST_REPEATS)
@@ -524,7 +530,7 @@ int rw_permutation_importance(struct rw_ctx *ctx, const struct rw_eval_params *h
         const struct rw_column *column = rw_dataset_column(&changed, flat->feature[slot]);
         out[n] = (struct rw_permuted){.feature = flat->feature[slot],
                                       .deviation = n_repeats > 1 ? 0.0 : (double)NAN};
-        if (column) /* else nothing to shuffle */
+        if (column) /* without a column there is nothing to shuffle */
             RW_TRY_OUT(permute(&m, &changed, changed.column + (column - changed.column), n_repeats,
                                *value, &out[n]));
         n++;

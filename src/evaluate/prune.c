@@ -1,4 +1,5 @@
-/* Fewer trees, by a metric: which ones go, in which order, and what that costs. */
+/* Removes trees that hardly change a metric. This file finds the order of removal, measures the
+ * loss on the way, and chooses the smallest model within the permitted loss. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,33 +7,33 @@
 #include "dataset/dataset.h"
 #include "evaluate/evaluate.h"
 
-/* Rows of the table: in per cent of the trees. */
+/* Rows of the table, in per cent of the trees. */
 static const int shown[] = {90, 80, 70, 60, 50, 40, 30, 20, 10, 5, 2, 1};
 enum { MOST_ROWS = 2 + sizeof(shown) / sizeof(shown[0]) };
 
-/* A struct rw_pruned, which is freed with it, and its parts. */
+/* A struct rw_pruned and its parts, which are freed together. */
 struct pruned {
     struct rw_pruned pruned;
     struct rw_prune_row row[MOST_ROWS];
-    struct rw_metric metric; /* the name is here */
+    struct rw_metric metric; /* stores the name */
     char conventions[256];
 };
 
 struct pruning {
-    struct rw_ctx *ctx; /* borrowed, as the next three */
+    struct rw_ctx *ctx; /* borrowed, as are the next three */
     const struct rw_eval_params *how;
     const struct rw_model *model;
     const struct rw_dataset *dataset;
     struct rw_measure measure;     /* owned */
     double whole;                  /* the metric of the whole model */
-    struct rw_arena arena;         /* of all arrays */
+    struct rw_arena arena;         /* owns all arrays */
     double *scores;                /* [n_docs] of the whole model */
-    double *left, *tree, *without; /* [n_docs] of the trees that are left; of one; without it */
-    int32_t *order;                /* [n_trees] trees in the order in which they go */
-    double *loss;                  /* [n_trees] after so many went, but for rounding */
+    double *left, *tree, *without; /* [n_docs] of the remaining trees; of one tree; without it */
+    int32_t *order;                /* [n_trees] trees in the order of removal */
+    double *loss;                  /* [n_trees] loss after k + 1 removals, up to rounding */
     int32_t n_order;
     double
-        *held_out; /* [n_trees] as loss, of queries that did not choose; NULL: nothing is chosen */
+        *held_out; /* [n_trees] the same on queries that did not choose; NULL: no choice is made */
 };
 
 static void release(struct pruning *p)
@@ -41,13 +42,13 @@ static void release(struct pruning *p)
     rw_arena_free(&p->arena);
 }
 
-/* The same of a half of the data, before anything is made. */
+/* Returns the same task for one half of the data, with nothing prepared yet. */
 static struct pruning half_of(const struct pruning *p, const struct rw_dataset *dataset)
 {
     return (struct pruning){.ctx = p->ctx, .how = p->how, .model = p->model, .dataset = dataset};
 }
 
-/* How much worse the scores are than the whole model's. */
+/* Measures how much worse the scores are than those of the whole model. */
 static int find_loss(const struct pruning *p, const double *scores, double *loss)
 {
     double value;
@@ -76,9 +77,9 @@ static int prepare(struct pruning *p)
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ the order */
+/* ---- the order ---- */
 
-/* Documents that a tree scores are what the stage counts. */
+/* Scores all documents by tree t. The progress counts documents. */
 static int predict_tree(const struct pruning *p, int32_t t)
 {
     const struct rw_model one = {
@@ -88,7 +89,7 @@ static int predict_tree(const struct pruning *p, int32_t t)
     return rw_poll(p->ctx);
 }
 
-/* The model loses one more tree. */
+/* Subtracts the scores of tree t from the remaining ones and appends it to the order. */
 static int drop(struct pruning *p, int32_t t)
 {
     RW_TRY(predict_tree(p, t));
@@ -98,13 +99,14 @@ static int drop(struct pruning *p, int32_t t)
     return find_loss(p, p->left, &p->loss[p->n_order++]);
 }
 
-/* A candidate's id counts trees from the last one, which goes first of equals. */
+/* Returns a candidate's tree. Ids count from the last tree, so that of equal candidates the last is
+ * removed first. */
 static int32_t tree_of(const struct pruning *p, const struct rw_keyed *candidate)
 {
     return p->model->n_trees - 1 - (int32_t)candidate->id;
 }
 
-/* By the loss of the model without them. */
+/* Computes the loss of the model without each candidate, as the candidate's key. */
 static int weigh(struct pruning *p, struct rw_keyed *candidate, int32_t n)
 {
     for (int32_t i = 0; i < n; i++) {
@@ -121,13 +123,13 @@ static int32_t n_dropped_at_once(enum rw_prune_order order, int32_t n)
     return order == RW_PRUNE_LAST ? n - 1 : n > 7 ? n / 4 : 1;
 }
 
-/* A tree that may go; a base score stays. */
+/* Returns whether the tree may be removed: base scores may not. */
 static int is_candidate(const struct rw_tree *tree)
 {
     return tree->n_leaves > 1 || tree->leaf[0] == 0.0f;
 }
 
-/* Scorings by a tree that finding the order takes. */
+/* Returns how often the search for an order scores the data by one tree, for the progress. */
 static int n_scorings(const struct rw_model *model, enum rw_prune_order order, int32_t *n_dropped)
 {
     int32_t n = 0;
@@ -142,7 +144,8 @@ static int n_scorings(const struct rw_model *model, enum rw_prune_order order, i
     return count;
 }
 
-/* One tree stays, whatever the loss. */
+/* Removes trees in steps until one is left, whatever the loss. RW_PRUNE_ANY computes the
+ * candidates' losses again before each step. */
 static int drop_all(struct pruning *p, enum rw_prune_order order, struct rw_keyed *candidate,
                     int32_t n)
 {
@@ -173,10 +176,10 @@ static int find_order(struct pruning *p, enum rw_prune_order order)
     return drop_all(p, order, candidate, n);
 }
 
-/* ------------------------------------------------------------------ held out */
+/* ---- held out ---- */
 
-/* The loss of one part of the queries where the other part has chosen what goes: loss[k] grows by
- * half of that after k + 1 trees. */
+/* Removes trees in the order that one part of the queries chooses, and measures on the other part:
+ * after k + 1 removals half of the loss is added to loss[k]. */
 static int follow(const struct pruning *whole, const struct rw_dataset *chooses,
                   const struct rw_dataset *measures, double *loss)
 {
@@ -193,9 +196,8 @@ static int follow(const struct pruning *whole, const struct rw_dataset *chooses,
     return RW_OK;
 }
 
-/* What chooses the trees that are missed least finds most of all what it misses least by chance, so
- * the queries that choose say too little of what is lost: each half tells it of the other's choice.
- */
+/* Queries on which the trees were chosen underestimate the loss, because the choice also fits their
+ * noise. Each half therefore measures the order that the other half chooses. */
 static int hold_out(struct pruning *p)
 {
     struct rw_dataset *half[2];
@@ -213,9 +215,10 @@ out:
     return status;
 }
 
-/* ------------------------------------------------------------------ the table */
+/* ---- the table ---- */
 
-/* The model without the first n_dropped of the order, which points into the whole one. */
+/* Copies the model without the first n_dropped trees of the order. The copy borrows from the whole
+ * model. */
 static int select_trees(const struct pruning *p, int32_t n_dropped, struct rw_arena *arena,
                         struct rw_model *out)
 {
@@ -248,14 +251,15 @@ static int fill_row(struct pruning *p, const struct rw_model *model, struct prun
     return RW_OK;
 }
 
-/* Is the loss without the first n of the order small enough, as far as was measured on the way? */
+/* Returns whether the model without the first n trees of the order stays within the loss, by the
+ * values measured during the search. */
 static int seems_within(const struct pruning *p, int32_t n, double most_loss)
 {
     return p->loss[n - 1] <= most_loss && (!p->held_out || p->held_out[n - 1] <= most_loss);
 }
 
-/* The fewest trees within the loss. What was measured on the way has the rounding of differences;
- * what is written is measured by its own sums. */
+/* Finds the smallest number of trees within the loss. Losses of the search have the rounding of
+ * repeated subtraction, so a candidate is measured again by its own scores. */
 static int choose(struct pruning *p, double most_loss, struct rw_model **out, int32_t *n_dropped)
 {
     for (int32_t n = p->n_order;; n--) {
@@ -290,7 +294,7 @@ static int add_row(struct pruning *p, int32_t n_dropped, struct pruned *made)
     return status;
 }
 
-/* Rows of falling numbers of trees, each number once. */
+/* Adds the rows, with falling numbers of trees, each number once. */
 static int make_table(struct pruning *p, int32_t chosen, struct pruned *made)
 {
     struct rw_pruned *pruned = &made->pruned;
@@ -315,7 +319,7 @@ static int make_table(struct pruning *p, int32_t chosen, struct pruned *made)
     return RW_OK;
 }
 
-/* Frees what the result's arena does not hold. */
+/* Frees the members that the result's arena does not own. */
 static void free_model(void *pruned)
 {
     rw_model_free(((struct rw_pruned *)pruned)->model);
@@ -329,7 +333,7 @@ static int prune(struct pruning *p, double most_loss, enum rw_prune_order order,
     RW_TRY(rw_arena_own(p->ctx, rw_result_arena(made), pruned, free_model));
     RW_TRY(prepare(p));
     rw_score_map_leave_out(p->ctx, &p->model->map);
-    /* of both halves as many, if any, and what goes */
+    /* the halves take one more search, and score the removed trees */
     int n_scored = n_scorings(p->model, order, &n_dropped);
     n_scored += order == RW_PRUNE_ANY ? n_scored + n_dropped : 0;
     const int counts =

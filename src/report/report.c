@@ -16,7 +16,7 @@ static int rising(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* ------------------------------------------------------------------ groups and bins */
+/* ---- groups and bins ---- */
 
 /* Cuts [n] rising keys into groups, equal keys in one: each key its own if there are at most
  * `most`, else groups of about as many. Returns how many. */
@@ -67,7 +67,7 @@ static int bin_of(double value, double from, double to, int n_bins)
     return bin < 0 ? 0 : bin < n_bins ? bin : n_bins - 1;
 }
 
-/* ------------------------------------------------------------------ by query */
+/* ---- by query ---- */
 
 struct ranked {
     double key; /* the worse the smaller */
@@ -181,7 +181,7 @@ static int count_sizes(struct rw_ctx *ctx, const struct rw_eval_params *how,
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ by label */
+/* ---- by label ---- */
 
 static int count_labels(struct rw_ctx *ctx, struct rw_report *report)
 {
@@ -223,7 +223,7 @@ static int count_labels(struct rw_ctx *ctx, struct rw_report *report)
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ the model's file */
+/* ---- the model's file ---- */
 
 static int keep_checksum(struct rw_ctx *ctx, struct rw_report *report)
 {
@@ -235,7 +235,7 @@ static int keep_checksum(struct rw_ctx *ctx, struct rw_report *report)
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ features */
+/* ---- features ---- */
 
 static int list_features(struct rw_ctx *ctx, struct rw_report *report)
 {
@@ -274,7 +274,7 @@ static int permute(struct rw_ctx *ctx, const struct rw_eval_params *how, struct 
     return rw_eval_conventions(ctx, how, report->permuted_by, sizeof(report->permuted_by));
 }
 
-/* ------------------------------------------------------------------ trees */
+/* ---- trees ---- */
 
 /* Sums up from the leaves: a node's documents and leaves are those of its children, whose numbers
  * are larger. */
@@ -319,7 +319,7 @@ static int count_trees(struct rw_ctx *ctx, struct rw_report *report)
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ all of it */
+/* ---- all of it ---- */
 
 static int check(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                  const struct rw_report_options *options)
@@ -364,7 +364,7 @@ void rw_report_release(struct rw_report *report)
     *report = (struct rw_report){0};
 }
 
-/* ------------------------------------------------------------------ the page's parts */
+/* ---- the page's parts ---- */
 
 /* The page has no script and needs no other file: all of it is text, tables and drawings. Whatever
  * is not ours is written by rw_html's %s or %1s. */
@@ -440,7 +440,7 @@ static void metrics(const struct rw_report *report, FILE *out)
             eval->n_queries == 1 ? "y" : "ies", eval->n_empty, eval->n_single);
 }
 
-/* ------------------------------------------------------------------ learning curves */
+/* ---- learning curves ---- */
 
 /* The metric's part of "valid1 ndcg@10". */
 static const char *curve_metric(const struct rw_model *model, int column)
@@ -531,7 +531,7 @@ static void learning_curves(const struct rw_report *report, FILE *out)
     curve_table(report, out);
 }
 
-/* ------------------------------------------------------------------ by query */
+/* ---- by query ---- */
 
 static void query_table(const struct rw_report *report, const struct rw_report_query *query,
                         const char *which, FILE *out)
@@ -644,7 +644,7 @@ static void scores(const struct rw_report *report, FILE *out)
                 report->n_labels, 0);
 }
 
-/* ------------------------------------------------------------------ features */
+/* ---- features ---- */
 
 static void bar_cell(FILE *out, double share)
 {
@@ -711,7 +711,7 @@ static void features(const struct rw_report *report, FILE *out)
     }
 }
 
-/* ------------------------------------------------------------------ trees and model */
+/* ---- trees and model ---- */
 
 static void tree_rows(const struct rw_report *report, const struct rw_report_tree *drawn,
                       int32_t child, int level, FILE *out)
@@ -809,7 +809,7 @@ static void model(const struct rw_report *report, FILE *out)
     fputs("</div>\n", out);
 }
 
-/* ------------------------------------------------------------------ the page */
+/* ---- the page ---- */
 
 /* title, link: in the section's head, where %s is the first metric, and in the list of sections. */
 static const struct section {

@@ -140,7 +140,7 @@ static void draw_mark(FILE *out, double x, int y, int dy, const char *text)
             x, x, x > 50 ? "end" : "start", x, x > 50 ? -5 : 5, y, dy, text);
 }
 
-/* ------------------------------------------------------------------ curves */
+/* ---- curves ---- */
 
 static double metric_at(const struct rw_curves *curves, int i, int32_t round)
 {
@@ -227,7 +227,7 @@ void rw_chart_curves(FILE *out, const struct rw_chart_words *words, const struct
     close_plot(&plot);
 }
 
-/* ------------------------------------------------------------------ values by query */
+/* ---- values by query ---- */
 
 void rw_chart_values(FILE *out, const struct rw_chart_words *words, const struct rw_report *report)
 {
@@ -257,7 +257,7 @@ void rw_chart_values(FILE *out, const struct rw_chart_words *words, const struct
     close_plot(&plot);
 }
 
-/* ------------------------------------------------------------------ values by size */
+/* ---- values by size ---- */
 
 static void draw_box(const struct plot *plot, const struct rw_report_group *group, double x,
                      double wide)
@@ -301,7 +301,7 @@ void rw_chart_sizes(FILE *out, const struct rw_chart_words *words, const struct 
     close_plot(&plot);
 }
 
-/* ------------------------------------------------------------------ scores by label */
+/* ---- scores by label ---- */
 
 /* As much of a label as there is room for. */
 static const char *short_range(const struct rw_report_group *group, char text[RW_HTML_ROOM])
@@ -486,7 +486,7 @@ const char *rw_html_plural(uint64_t n)
     return n == 1 ? "" : "s";
 }
 
-/* ------------------------------------------------------------------ trees */
+/* ---- trees ---- */
 
 /* The top of a tree, from left to right: the upper branch is the one of "yes". Boxes are elements
  * of HTML in a grid, so that the browser makes them as wide as the names in them. */
