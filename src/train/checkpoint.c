@@ -637,7 +637,7 @@ static void *write_beside(void *user)
     const double start = rw_clock_ms();
     c->status = write_file(c);
     c->ms = rw_clock_ms() - start;
-    atomic_store(&c->is_done, 1);
+    __atomic_store_n(&c->is_done, 1, __ATOMIC_RELEASE);
     return NULL;
 }
 
@@ -648,7 +648,7 @@ static int start_thread(struct rw_checkpointer *c)
     sigfillset(&all);
     if (pthread_sigmask(SIG_SETMASK, &all, &old) != 0)
         return 0;
-    atomic_store(&c->is_done, 0);
+    __atomic_store_n(&c->is_done, 0, __ATOMIC_RELEASE);
     c->is_running = pthread_create(&c->thread, NULL, write_beside, c) == 0;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     return c->is_running;
@@ -680,7 +680,7 @@ static void settle(struct rw_checkpointer *c)
 /* wait: until the one that is being written is. */
 static void collect(struct rw_checkpointer *c, int wait)
 {
-    if (!c->is_running || (!wait && !atomic_load(&c->is_done)))
+    if (!c->is_running || (!wait && !__atomic_load_n(&c->is_done, __ATOMIC_ACQUIRE)))
         return;
     pthread_join(c->thread, NULL);
     c->is_running = 0;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <pthread.h>
-#include <stdatomic.h>
 
 #include "io/data_format.h"
 #include "model/model_text.h"
@@ -382,7 +381,7 @@ struct rw_checkpointer {
     struct rw_model snapshot;
     pthread_t thread;
     int is_running;
-    atomic_int is_done;
+    int is_done; /* atomic: written by its thread */
     int status;
     double ms; /* that the last one took */
     /* since when the next one is waited for */
