@@ -1,5 +1,7 @@
-/* Data as codes, for the settings that decide them: as a cache, for training at once, and, of
- * documents whose values are not kept, validation sets and what a model to go on from gives. */
+/* Reads data directly as codes, without keeping all values in memory. The binning settings must
+ * be known before the data is read. There are three uses: a binned-data cache that is written to
+ * a file, a training set, and validation sets. While it reads, it can also compute the scores of
+ * a model from which training continues, since those need the values. */
 #include "train/train.h"
 
 #include "io/cache/cache.h"
@@ -7,7 +9,7 @@
 
 /* ---- caches ---- */
 
-/* min_docs 1: so that the codes serve any --min-docs. */
+/* min_docs is 1, so that the codes serve every --min-docs. */
 static struct rw_cut_rule cache_rule(const struct rw_params *params)
 {
     return (struct rw_cut_rule){
@@ -20,19 +22,20 @@ int rw_dataset_write_cache(struct rw_ctx *ctx, const struct rw_dataset *dataset,
     RW_DEFAULT_FPENV;
     const struct rw_cut_rule rule = cache_rule(params);
     struct rw_bins *bins RW_SCOPED(rw_bins_free) = NULL;
-    if (rw_cache_has_words(dataset)) /* which become codes when a training gives them some */
+    if (rw_cache_has_words(dataset)) /* text values become codes only in a training */
         return rw_cache_write(ctx, dataset, NULL, path);
     RW_TRY(rw_bins_make_training(ctx, dataset, &rule, &bins));
     return rw_cache_write(ctx, dataset, bins, path);
 }
 
-/* A cache to be made. */
+/* The cache file to write. */
 struct cache_to {
     const char *path;
     const struct rw_cut_rule *rule;
 };
 
-/* A path that cannot be written is told when the data is read. */
+/* Checks that the file can hold values. A path that cannot be written fails later, when the data
+ * is read. */
 static int opens_values(struct rw_ctx *ctx, struct rw_read_goal *goal)
 {
     const struct cache_to *to = goal->user;
@@ -71,7 +74,8 @@ int rw_dataset_cache_files(struct rw_ctx *ctx, const struct rw_params *params,
         status = rw_cache_values_finish(ctx, goal.values, &binned);
         goto out;
     }
-    rw_cache_values_close(goal.values); /* room for the whole file may be needed */
+    rw_cache_values_close(
+        goal.values); /* frees memory: the next step may need room for the whole file */
     goal.values = NULL;
     RW_TRY_OUT(rw_dataset_write_cache(ctx, binned.documents, params, path));
 out:
@@ -82,7 +86,7 @@ out:
 
 /* ---- training sets ---- */
 
-/* 0: on a GPU, which makes codes itself, from values. */
+/* Returns 0 if training runs on a GPU, which needs values because it makes the codes itself. */
 static int trains_on_host(struct rw_ctx *ctx, const struct rw_params *params)
 {
     const struct rw_engine_rules rules = {.cut = {.bins = params->bins, .min_docs = 1},
@@ -112,7 +116,7 @@ static int read_binned(struct rw_ctx *ctx, const struct rw_params *params, const
 {
     const struct rw_cut_rule rule = rw_params_cut_rule(params);
     struct rw_read_goal goal = {.rule = &rule, .bins_text = bins_text, .user = params};
-    if (params->categorical[0]) /* words become codes when all are known */
+    if (params->categorical[0]) /* text values become codes when all of them are known */
         goal = (struct rw_read_goal){.rule = NULL};
     struct rw_binned *binned RW_SCOPED(rw_binned_free) = NULL;
     *out = NULL;
@@ -136,7 +140,7 @@ int rw_binned_from_table(struct rw_ctx *ctx, const struct rw_params *params,
         RW_TRY(rw_dataset_from_table(ctx, table, &binned->documents));
     else if (rw_table_is_streamed(table))
         RW_TRY(rw_stream_codes(ctx, table, &rule, RW_STREAM_CHUNK_DOCS, binned));
-    else if (rw_n_workers(ctx) > 1) { /* they find boundaries together, by way of the values */
+    else if (rw_n_workers(ctx) > 1) { /* workers need the values to find bin boundaries together */
         RW_TRY(rw_comm_agree(ctx, rw_dataset_from_table(ctx, table, &binned->documents)));
         RW_TRY(rw_dataset_codes(ctx, binned->documents, &rule, binned));
         rw_dataset_drop_values(binned->documents);
@@ -150,13 +154,13 @@ int rw_binned_from_table(struct rw_ctx *ctx, const struct rw_params *params,
 
 /* ---- validation sets ---- */
 
-/* The codes of the documents so far. */
+/* The codes of the documents read so far. */
 struct coding {
     struct rw_ctx *ctx;          /* borrowed */
     const struct rw_bins *train; /* borrowed */
     struct rw_bins **part;       /* [n_parts] owned */
     size_t n_parts, part_room;
-    uint32_t n_ids; /* one more than the greatest feature id so far */
+    uint32_t n_ids; /* one more than the largest feature id so far */
 };
 
 static int code_some(void *user, const struct rw_dataset *some)
@@ -188,7 +192,8 @@ out:
     return status;
 }
 
-/* Does a worker train on a GPU, or may? Then all keep values. */
+/* Writes 1 to *any if some worker trains on a GPU or might. In this case all workers keep
+ * values. */
 static int any_gpu(struct rw_ctx *ctx, const struct rw_params *params, uint64_t *any)
 {
     *any = !trains_on_host(ctx, params);
@@ -211,9 +216,9 @@ int rw_binned_read_valid(struct rw_ctx *ctx, const struct rw_params *params,
     return RW_OK;
 }
 
-/* ---- to go on from a model ---- */
+/* ---- continuing from a model ---- */
 
-/* What it gives the documents so far. */
+/* The model's scores of the documents read so far. */
 struct init_scores {
     struct rw_ctx *ctx;          /* borrowed */
     const struct rw_model *init; /* borrowed */
@@ -225,13 +230,13 @@ static int score_some(void *user, const struct rw_dataset *some)
 {
     struct init_scores *s = user;
     if (some->n_docs > s->n_docs - s->n_scored)
-        return RW_OK; /* the file has changed: another length says so */
+        return RW_OK; /* the length differs, so the file has changed */
     RW_TRY(rw_predict(s->ctx, s->init, some, 0, s->scores + s->n_scored));
     s->n_scored += some->n_docs;
     return RW_OK;
 }
 
-/* One more pass over the files. */
+/* Reads the files once more and computes the scores. */
 static int score_files(struct rw_ctx *ctx, const struct rw_model *init, const char *const *paths,
                        int n_paths, struct rw_binned *binned)
 {
@@ -260,7 +265,7 @@ static int read_init(struct rw_ctx *ctx, const struct rw_params *params,
                      struct rw_binned **out)
 {
     for (int i = 0; i < n_paths; i++) {
-        if (rw_spool_is_once(ctx, paths[i])) /* a cache */
+        if (rw_spool_is_once(ctx, paths[i])) /* a cache from a pipe, which cannot be read again */
             return read_values(ctx, paths, n_paths, out);
     }
     RW_TRY(read_binned(ctx, params, paths, n_paths, out));
@@ -279,8 +284,10 @@ int rw_binned_read(struct rw_ctx *ctx, const struct rw_params *params, const str
     if (!init)
         return read_binned(ctx, params, paths, n_paths, out);
     RW_TRY(any_gpu(ctx, params, &gpu));
-    /* a GPU makes codes itself, metrics of each of the model's rounds are of values, and its trees
-     * are added to start scores one by one; words become codes when all are known */
+    /* Values are needed on a GPU, which makes codes itself, and to compute metrics of each of
+     * the model's rounds. They are also needed with start scores, to which the model's trees are
+     * added one by one, and for categorical features, which become codes when all categories are
+     * known. */
     int status;
     if (gpu || params->metric_on_train || start_file || init->categories.n) {
         status = read_values(ctx, paths, n_paths, &binned);
@@ -295,7 +302,7 @@ int rw_binned_read(struct rw_ctx *ctx, const struct rw_params *params, const str
     return RW_OK;
 }
 
-/* ---- for one training after another ---- */
+/* ---- one pair of sets for several trainings ---- */
 
 int rw_resident_init(struct rw_resident *r, struct rw_ctx *ctx, const struct rw_params *params,
                      const struct rw_binned *train, const struct rw_dataset *valid)
@@ -305,7 +312,7 @@ int rw_resident_init(struct rw_resident *r, struct rw_ctx *ctx, const struct rw_
     if (!train->bins) {
         RW_TRY(rw_bins_make_training(ctx, train->documents, &rule, &r->made));
         r->train.bins = r->made;
-        r->train.keep = NULL; /* it is for codes of the values */
+        r->train.keep = NULL; /* `keep` is for codes made from values */
     }
     if (!trains_on_host(ctx, params))
         return RW_OK;

@@ -1,32 +1,33 @@
-/* A training, from its parameters and sets to its model.
+/* Runs a training, from its parameters and sets to its model.
  *
- * Before the first round parameters and sets are checked, features, rules and metrics are made of
- * them, an engine is opened and loaded, and a model or a checkpoint is continued. Then there is a
- * tree a round: gradients, the tree, scores, metrics, and whether to stop. At the end the trees up
- * to the best round become the model. */
+ * Before the first round it checks parameters and sets, prepares features, constraints and
+ * metrics, opens and loads an engine, and continues a model or a checkpoint. Each round then
+ * computes gradients, grows one tree, updates scores, measures metrics and decides whether to
+ * stop. At the end, the trees up to the best round become the model. */
 #include "train/train.h"
 
 #include "base/system.h"
 #include "io/input.h"
 
-/* How far a training is. */
+/* The state of a running training. */
 struct progress {
-    uint64_t bytes_before; /* sent to other workers, before the round */
-    int first_round;       /* rounds of the model to continue from */
-    int round;             /* the last one that has its tree */
-    int n_complete;        /* and those whose tree is in the scores and measured */
+    uint64_t bytes_before; /* bytes sent to other workers before this round */
+    int first_round;       /* rounds of the model that training continues from */
+    int round;             /* the last round whose tree is in the model */
+    int n_complete;        /* the last round whose tree is in the scores and measured */
     int n_empty_trees;
-    uint64_t n_pairs;   /* of a round, where they take seconds; else 0 */
-    int is_ended;       /* by on_round */
-    int is_interrupted; /* ended by the caller, who would have had more rounds */
-    char no_split[256]; /* why training ended: no tree could be split any more; "": otherwise */
+    uint64_t n_pairs;   /* pairs per round, if a round takes seconds; else 0 */
+    int is_ended;       /* 1: on_round ended training */
+    int is_interrupted; /* 1: the caller interrupted training before its last round */
+    char no_split[256]; /* why the last trees could not be split; "": training did not end for this
+                           reason */
 };
 
 struct booster {
-    struct rw_arena arena; /* has the arrays that are not the model's */
+    struct rw_arena arena; /* owns the arrays that are not the model's */
     struct rw_ctx *ctx;
     struct rw_params
-        *params; /* the effective values, those without effect at their defaults; owned */
+        *params; /* effective values; parameters without effect have their defaults; owned */
     const struct rw_train_hooks *hooks;
     struct rw_sets in;
     struct rw_feature_rules features; /* owned */
@@ -34,18 +35,18 @@ struct booster {
     struct rw_grow_rules grow_rules;
     struct rw_engine *engine;
     struct rw_engine_rules rules;
-    struct rw_objective_rule rule; /* the objective's */
+    struct rw_objective_rule rule; /* for the objective */
     struct rw_choice_of_device choice;
     struct rw_grower *grower;
     int32_t *leaf_slot;          /* [max leaves] */
-    const struct rw_model *init; /* NULL, or to continue from */
+    const struct rw_model *init; /* the model to continue from, or NULL */
     struct rw_model *model;
     size_t tree_room;
     struct rw_checkpointer checkpointer;
-    struct rw_model_size size; /* of the model's file, for those who reserve space */
-    double *gain;   /* [n_docs] of an objective that ranks; of several labels one after another */
-    double *scores; /* [n_docs] where gradients are made here */
-    struct rw_gradients *gradients; /* NULL: an engine's own */
+    struct rw_model_size size; /* bound of the model file's size, for callers that reserve space */
+    double *gain;              /* [n_labels or 1][n_docs] gains, if the objective ranks */
+    double *scores;            /* [n_docs] if this file computes the gradients */
+    struct rw_gradients *gradients; /* NULL: the engine computes them */
     struct progress run;
 };
 
@@ -64,19 +65,19 @@ static int trains_on_gpu(const struct booster *b)
     return strcmp(b->engine->ops->name, "cuda") == 0;
 }
 
-/* NULL if the caller gives the gradients. */
+/* Returns the objective, or NULL if the caller computes the gradients. */
 static const struct rw_objective *objective_of(const struct booster *b)
 {
     return b->hooks && b->hooks->gradients ? NULL : rw_params_objective(b->params);
 }
 
-/* Gradients are made here, from scores that the engine hands out. */
+/* Returns 1 if gradients are computed on the host, from scores that the engine returns. */
 static int hands_gradients(const struct booster *b)
 {
     return !b->engine->rules.objective;
 }
 
-/* The sets have codes already; from here on the parameter has ids. */
+/* Replaces names in the parameter 'categorical' by ids. The sets already have codes. */
 static int prepare_categorical(struct booster *b)
 {
     struct rw_category_sets *sets = &b->in.categories;
@@ -198,7 +199,7 @@ static int load_engine(struct booster *b)
         RW_TRY(rw_labels_rule(b->ctx, objective_of(b), &b->rule, b->gain, b->in.set[0]));
     status = load_sets(b);
     const int took_gpu = b->choice.is_auto && trains_on_gpu(b);
-    /* many workers have told each other of the failure: for them it is the end */
+    /* with several workers, all of them know of the failure, so it ends training */
     if (status != RW_ERR_MEMORY || !took_gpu || rw_n_workers(b->ctx) > 1)
         return status;
     rw_log(b->ctx, RW_LOG_NOTE, "device cpu: the GPU has too little free memory for this data");
@@ -217,14 +218,14 @@ static struct rw_facts facts_of(const struct booster *b)
                              .on_gpu = b->engine ? trains_on_gpu(b) : RW_FACT_UNKNOWN};
 }
 
-/* All but the engine. */
+/* Prepares everything except the engine. */
 static int prepare_rules(struct booster *b, const struct rw_params *given, double *start)
 {
     RW_TRY(
         rw_params_check(b->ctx, given, b->in.n_sets > 1 ? RW_PARAMS_TRAIN : RW_PARAMS_TRAIN_ALONE));
     if (given->is_set[RW_AT_PARAM_threads])
         RW_TRY(rw_ctx_set_threads(b->ctx, given->threads));
-    /* numbers for `auto`, and defaults for what has no effect */
+    /* `auto` becomes a number, and parameters without effect get their defaults */
     const struct rw_facts facts = facts_of(b);
     RW_TRY(rw_params_copy(b->ctx, given, &b->params));
     RW_TRY(rw_params_resolve(b->ctx, b->params, b->in.all_docs, b->in.features.n_features,
@@ -248,7 +249,7 @@ static int prepare_rules(struct booster *b, const struct rw_params *given, doubl
     return RW_OK;
 }
 
-/* The parameters of the model. */
+/* Writes the parameters that the model stores. */
 static int model_params(struct booster *b, struct rw_model_params *out)
 {
     RW_TRY(RW_NEW(b->ctx, out->param, RW_N_PARAMS));
@@ -265,7 +266,7 @@ static int model_params(struct booster *b, struct rw_model_params *out)
     return RW_OK;
 }
 
-/* What a model has of the data and parameters, besides names and features. */
+/* Fills the model's description of data and parameters, except names and features. */
 static int describe(struct booster *b)
 {
     struct rw_model *model = b->model;
@@ -302,7 +303,8 @@ static int give_propensities(struct booster *b)
 
 static int prepare_own_gradients(struct booster *b)
 {
-    if (!hands_gradients(b)) /* but another worker's engine may be handed them */
+    if (!hands_gradients(
+            b)) /* only this worker: the engine of another worker may use host gradients */
         return rw_comm_agree(b->ctx, RW_OK);
     RW_TRY(RW_ARENA_NEW(b->ctx, &b->arena, b->scores, b->in.set[0]->n_docs));
     if (!objective_of(b))
@@ -315,10 +317,10 @@ static int prepare_own_gradients(struct booster *b)
     return rw_comm_agree(b->ctx, status);
 }
 
-/* The rounds that were run before. */
+/* Takes over the rounds of the model or the checkpoint that training continues. */
 static int take_rounds(struct booster *b)
 {
-    /* in a checkpoint there are the metrics of the model's rounds, too */
+    /* a checkpoint also stores the metrics of the model's rounds */
     struct rw_eval_sets *eval = rw_checkpointer_resumes(&b->checkpointer) ? NULL : &b->eval_sets;
     if (b->in.init)
         RW_TRY(rw_continue(b->engine, &b->in, b->params, eval, b->model, &b->tree_room));
@@ -349,7 +351,8 @@ static void tell_start(struct booster *b)
     b->hooks->on_start(b->hooks->user, &used);
 }
 
-/* Reports a round of many pairs before training: one long query makes it take minutes. */
+/* Reports a large number of pairs before training, because one long query can make a round take
+ * minutes. */
 static void tell_pairs(struct booster *b)
 {
     enum { MANY = 100000000, MANY_OF_A_QUERY = 10000000, BILLION = 1000000000, LONG_SECONDS = 10 };
@@ -369,10 +372,10 @@ static void tell_pairs(struct booster *b)
     if (!on_gpu) {
         const double one = rw_lambda_pair_seconds(b->ctx, objective, &b->rule);
         const double all = (double)n * one / b->ctx->n_threads, single = (double)most * one;
-        seconds = all > single ? all : single; /* a query is one thread's */
+        seconds = all > single ? all : single; /* one thread computes a whole query */
         snprintf(expected, sizeof(expected), ": about %.*f s a round", seconds < 10, seconds);
     }
-    /* millions of documents in short queries */
+    /* not worth a report: millions of documents in short queries */
     if (most < MANY_OF_A_QUERY && (on_gpu ? n / BILLION < 10 : seconds < 1))
         return;
     const double number = (double)n / (n < BILLION ? 1e6 : 1e9);
@@ -400,7 +403,7 @@ static int prepare(struct booster *b, const struct rw_params *params)
     if (b->checkpointer.how)
         RW_TRY(rw_checkpointer_take_data(&b->checkpointer, b->engine, &b->in));
     RW_TRY(take_rounds(b));
-    if (b->grow_rules.batch == 0) { /* the same on all workers, whatever GPUs they have */
+    if (b->grow_rules.batch == 0) { /* equal on all workers, whatever GPUs they have */
         uint64_t batch = (uint64_t)b->engine->batch;
         RW_TRY(rw_comm_max(b->ctx, &batch, 1));
         b->grow_rules.batch = (int32_t)batch;
@@ -411,7 +414,9 @@ static int prepare(struct booster *b, const struct rw_params *params)
     rw_model_size_init(&b->size, b->model, &b->eval_sets, b->init);
     tell_stage(b, "cuts and codes", &start);
     const struct rw_facts facts = facts_of(b);
-    RW_TRY(rw_comm_agree(b->ctx, rw_params_judge(b->ctx, b->params, &facts))); /* of the device */
+    RW_TRY(rw_comm_agree(
+        b->ctx, rw_params_judge(b->ctx, b->params,
+                                &facts))); /* reports parameters without effect on this device */
     const struct rw_engine_info *info = &b->engine->info;
     rw_log(b->ctx, RW_LOG_DEBUG,
            "engine %s: %u features in %llu bins; left out: %u constant, %u that cannot leave "
@@ -425,7 +430,7 @@ static int prepare(struct booster *b, const struct rw_params *params)
 
 /* ------------------------------------------------------------------ rounds */
 
-/* After so many empty trees in a row, sampled or by custom gradients, training ends. */
+/* Training ends after this number of empty trees in a row, with sampling or user gradients. */
 enum { MOST_EMPTY_TREES = 50 };
 
 static int own_gradients(struct booster *b)
@@ -475,7 +480,7 @@ static int tell_round(struct booster *b, const struct rw_grow_times *times,
     return b->hooks->on_round(b->hooks->user, &round);
 }
 
-/* What the engine chose by itself in this round. */
+/* Reports the choices that the engine made in this round. */
 static void tell_choices(struct booster *b)
 {
     char text[1024];
@@ -492,7 +497,7 @@ static int has_more_rounds(const struct booster *b)
            !rw_eval_sets_is_over(&b->eval_sets, b->run.round);
 }
 
-/* Does a worker's caller end training, or interrupt it? */
+/* Asks the callers of all workers whether to end or interrupt training. Writes *more. */
 static int ask_to_stop(struct booster *b, int ends, int *more)
 {
     const struct rw_train_hooks *hooks = b->hooks;
@@ -509,8 +514,9 @@ static int ask_to_stop(struct booster *b, int ends, int *more)
     return RW_OK;
 }
 
-/* After a tree without a split: can the next one have one? With sampling, and with gradients that
- * are drawn or that the host or the caller makes; that depends on nothing that a device decides. */
+/* After a tree without a split, returns 1 if the next tree can have one. This is so with
+ * sampling, with random gradients, and with gradients that the host or the caller computes. The
+ * answer does not depend on device arithmetic. */
 static int next_may_split(const struct booster *b)
 {
     const struct rw_objective *objective = objective_of(b);
@@ -519,8 +525,8 @@ static int next_may_split(const struct booster *b)
            b->params->sample_features < 1.0 || b->params->sample_features_node < 1.0;
 }
 
-/* The caller wants no more while the gradients of a round are computed, before anything has
- * changed: training ends as after the round before. */
+/* Ends training after the previous round. The caller interrupted the computation of gradients,
+ * before the round changed anything. */
 static int end_within(struct booster *b, int status, int *more)
 {
     if (status != RW_ERR_INTERRUPTED || !b->hooks || !b->hooks->should_stop ||
@@ -534,7 +540,7 @@ static int end_within(struct booster *b, int status, int *more)
     return RW_OK;
 }
 
-/* Gradients, and the tree that is grown by them. */
+/* Computes gradients and grows a tree from them. */
 static int grow(struct booster *b, struct rw_tree *tree, struct rw_grow_times *times)
 {
     const int counts = b->run.n_pairs ? rw_stage_begin(b->ctx, "pairs", b->run.n_pairs, 1) : 0;
@@ -548,7 +554,7 @@ static int grow(struct booster *b, struct rw_tree *tree, struct rw_grow_times *t
     return status;
 }
 
-/* One round; *more is 0 when training is over. */
+/* Runs one round. Writes 0 to *more if training is over. */
 static int run_round(struct booster *b, int *more)
 {
     const double start = rw_clock_ms();
@@ -593,8 +599,8 @@ static int run_rounds(struct booster *b)
 {
     const struct rw_train_hooks *hooks = b->hooks;
     int status = RW_OK;
-    /* What has should_stop ends between rounds, and within long ones; not there with other workers,
-     * who would wait. */
+    /* should_stop is called between rounds and within long loops. With several workers it is
+     * only called between rounds, because the others would wait. */
     if (hooks && hooks->should_stop)
         RW_TRY(rw_poll_hold(b->ctx,
                             b->run.n_pairs && rw_n_workers(b->ctx) == 1 ? hooks->should_stop : NULL,
@@ -610,8 +616,8 @@ static int run_rounds(struct booster *b)
 
 /* ------------------------------------------------------------------ the finished model */
 
-/* Keeps the trees up to the best round (0: all of them), without empty ones at the end; the first
- * `kept` stay. */
+/* Keeps the trees up to the best round (0: all of them) and drops empty trees at the end. The
+ * first `kept` trees always stay. */
 static void cut_model(struct rw_model *model, int kept, int best_round)
 {
     while (best_round > 0 && model->n_trees > best_round)
@@ -619,14 +625,16 @@ static void cut_model(struct rw_model *model, int kept, int best_round)
     while (model->n_trees > kept && model->tree[model->n_trees - 1].n_leaves == 1) {
         rw_tree_release(&model->tree[--model->n_trees]);
         model->empty_rounds +=
-            best_round == 0; /* a training that continues does not repeat these */
+            best_round ==
+            0; /* a training that continues the model does not run these rounds again */
     }
     model->best_round = best_round > 0 ? model->n_trees : 0;
 }
 
 static void booster_release(struct booster *b)
 {
-    rw_checkpointer_release(&b->checkpointer); /* may be writing what is the others' */
+    rw_checkpointer_release(
+        &b->checkpointer); /* first, because the writer may still use the other parts */
     rw_arena_free(&b->features.arena);
     rw_eval_sets_release(&b->eval_sets);
     rw_engine_close(b->engine);
@@ -638,8 +646,8 @@ static void booster_release(struct booster *b)
     rw_arena_free(&b->arena);
 }
 
-/* Keeps the trees up to the best round, without empty ones at the end. Those of the model that
- * training continues from stay. */
+/* Keeps the trees up to the best round and drops empty trees at the end. The trees of the model
+ * that training continues from always stay. */
 static int keep_trees(struct booster *b)
 {
     struct rw_model *model = b->model;
@@ -669,7 +677,7 @@ static int finish_model(struct booster *b)
     return rw_eval_sets_report(&b->eval_sets, model);
 }
 
-/* The features are the model's. */
+/* Moves the list of features to the model. */
 static int take_features(struct booster *b)
 {
     const uint32_t *ids = b->in.train.feature;

@@ -20,7 +20,7 @@ void rw_checkpoint_release(struct rw_checkpoint *checkpoint)
 
 /* ---- the grammar, read and written ---- */
 
-/* A word and, if there is one, a text behind it. */
+/* Reads or writes a word and an optional text after it. */
 static int optional_text(struct rw_words *w, const char *word, const char *what, char **text)
 {
     int is_there = w->is_writing && **text;
@@ -48,7 +48,7 @@ static int init_line(struct rw_words *w, struct rw_checkpoint *c)
 
 static int sets_section(struct rw_words *w, struct rw_checkpoint *c)
 {
-    enum { LEAST_BYTES = 60 }; /* of a set's line */
+    enum { LEAST_BYTES = 60 }; /* least length of a set's line */
     RW_TRY(rw_words_count_of(w, "sets ", "the number of sets", LEAST_BYTES, &c->n_sets));
     RW_TRY(rw_words_hex(w, " boundaries ", "a hexadecimal number", &c->boundaries));
     RW_TRY(rw_words_newline(w));
@@ -73,7 +73,7 @@ static int sets_section(struct rw_words *w, struct rw_checkpoint *c)
     return RW_OK;
 }
 
-/* The objective's name is a word. */
+/* Reads or writes the name of the objective, a single word. */
 static int state_name(struct rw_words *w, char **name)
 {
     if (w->is_writing)
@@ -115,7 +115,7 @@ static int state_section(struct rw_words *w, struct rw_checkpoint *c)
     return rw_words_newline(w);
 }
 
-/* What a file may say and no training could have left. */
+/* Rejects contents that parse but that no training could have written. */
 static int check_content(struct rw_words *w, const struct rw_checkpoint *c)
 {
     const struct rw_model *model = c->model;
@@ -146,7 +146,7 @@ static int grammar(struct rw_words *w, struct rw_checkpoint *c)
 
 /* ---- reading and writing ---- */
 
-/* RW_ERR_FORMAT, and who resumes it: a checkpoint that another version of the program wrote. */
+/* Fails with RW_ERR_FORMAT and names the program version that can resume the checkpoint. */
 static int fail_program(struct rw_ctx *ctx, const char *path, const char *program)
 {
     return rw_fail(ctx, RW_ERR_FORMAT,
@@ -155,7 +155,7 @@ static int fail_program(struct rw_ctx *ctx, const char *path, const char *progra
                    path, program, RW_VERSION, program);
 }
 
-/* Whatever else has changed, the second line says who resumes it. */
+/* Fails for another version. The second line names the program in every version of the format. */
 static int fail_version(struct rw_words *w)
 {
     char *program RW_FREED = NULL;
@@ -229,7 +229,7 @@ int rw_checkpoint_print(struct rw_ctx *ctx, const struct rw_checkpoint *checkpoi
                         size_t *n)
 {
     struct rw_words words = {.ctx = ctx, .is_writing = 1};
-    struct rw_checkpoint written = *checkpoint; /* whose arrays stay as they are */
+    struct rw_checkpoint written = *checkpoint; /* a shallow copy */
     *out = NULL;
     *n = 0;
     RW_TRY(rw_model_check(ctx, written.model));
@@ -246,7 +246,7 @@ int rw_checkpoint_print(struct rw_ctx *ctx, const struct rw_checkpoint *checkpoi
 /* ------------------------------------------------------------------ a training's checkpoints */
 
 static const double default_seconds = 60.0;
-/* By default, writing takes at most this share of the time. */
+/* By default, writing takes at most this share of the training time. */
 static const double most_share = 0.01;
 
 int rw_checkpoints_set_every(struct rw_ctx *ctx, struct rw_checkpoints *checkpoints,
@@ -330,8 +330,8 @@ void rw_checkpointer_release(struct rw_checkpointer *c)
 
 /* ------------------------------------------------------------------ is it the same training? */
 
-/* Of a model's parameters; one that stands there only where it is not its default has that, else.
- */
+/* Returns a model's value of a parameter. Some parameters are stored only if they are not at
+ * their default, so a missing one has its default. */
 static struct rw_run_param value_of(const struct rw_model_params *params, const char *name)
 {
     static char not_there[] = "not there";
@@ -433,8 +433,8 @@ static int check_state(struct rw_checkpointer *c)
                    is->state_version);
 }
 
-/* Parts that follow from others that differ are not named: without the same documents nothing is.
- */
+/* Names the parts of a set that differ. It omits parts that differ only as a consequence:
+ * without equal documents, no other part can be equal. */
 static void describe_set(const struct rw_fingerprint *was, const struct rw_fingerprint *is,
                          const char *set, char *text, size_t size)
 {
@@ -449,7 +449,7 @@ static void describe_set(const struct rw_fingerprint *was, const struct rw_finge
     }
 }
 
-/* Of as many sets. */
+/* Compares the fingerprints of all sets. The number of sets is known to be equal. */
 static int check_data(struct rw_checkpointer *c)
 {
     const struct rw_checkpoint *was = &c->resumed, *is = &c->content;
@@ -492,7 +492,8 @@ int rw_checkpointer_take(struct rw_checkpointer *c, const struct rw_model *model
     RW_TRY(take_init(c, init));
     if (!rw_checkpointer_resumes(c))
         return RW_OK;
-    if (c->resumed.n_sets != eval->n_sets) /* which changes parameters, too */
+    if (c->resumed.n_sets !=
+        eval->n_sets) /* this number also changes parameters, so it is compared first */
         return rw_fail(c->ctx, RW_ERR_DATA,
                        "cannot resume from '%s': its training had %d validation set%s, and this "
                        "one has %d",
@@ -585,8 +586,9 @@ int rw_checkpointer_was_ended(const struct rw_checkpointer *c, int n_rounds)
 
 /* ------------------------------------------------------------------ writing */
 
-/* Trees do not change any more, so they are borrowed. The training's context, which may have the
- * error that ends it, is left alone. */
+/* Copies the growing parts of the model for the writer and borrows its trees, which no longer
+ * change. Failures go to the writer's context: that of the training may hold the error that ends
+ * it. */
 static int take_snapshot(struct rw_checkpointer *c, const struct rw_eval_sets *eval, int n_rounds,
                          int is_ended)
 {
@@ -641,7 +643,7 @@ static void *write_beside(void *user)
     return NULL;
 }
 
-/* Signals are the affair of other threads. */
+/* Starts the writer's thread with signals blocked, so that other threads handle them. */
 static int start_thread(struct rw_checkpointer *c)
 {
     sigset_t all, old;
@@ -654,7 +656,7 @@ static int start_thread(struct rw_checkpointer *c)
     return c->is_running;
 }
 
-/* One that could not be written is said once, until one can. */
+/* Warns of a failed write, once until a write succeeds. */
 static void warn(struct rw_checkpointer *c)
 {
     if (!c->has_failed)
@@ -663,7 +665,7 @@ static void warn(struct rw_checkpointer *c)
     c->has_failed = 1;
 }
 
-/* After the one that was begun last. */
+/* Updates the totals and state after the last write. */
 static void settle(struct rw_checkpointer *c)
 {
     c->written_ms += c->ms;
@@ -677,7 +679,7 @@ static void settle(struct rw_checkpointer *c)
     c->kept_is_ended = c->content.is_ended;
 }
 
-/* wait: until the one that is being written is. */
+/* Collects the result of a finished write. wait: first wait for a running one. */
 static void collect(struct rw_checkpointer *c, int wait)
 {
     if (!c->is_running || (!wait && !__atomic_load_n(&c->is_done, __ATOMIC_ACQUIRE)))
@@ -697,7 +699,7 @@ static int is_due(const struct rw_checkpointer *c, int n_rounds, double now)
     return now - c->last_ms >= (least > default_seconds * 1e3 ? least : default_seconds * 1e3);
 }
 
-/* Writes one: beside training, or here. */
+/* Starts to write a checkpoint in the writer's thread, or writes it here if there is no thread. */
 static void begin(struct rw_checkpointer *c, const struct rw_eval_sets *eval, int n_rounds,
                   int is_ended, int beside)
 {

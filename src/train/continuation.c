@@ -41,14 +41,14 @@ int rw_continuation_check(struct rw_ctx *ctx, const struct rw_model *init, const
     return RW_OK;
 }
 
-/* Rounds that have been run. */
+/* Returns the number of rounds that the model's trainings ran. */
 static int64_t n_rounds(const struct rw_model *init)
 {
     return (int64_t)init->n_trees + init->empty_rounds;
 }
 
-/* Appends copies of all trees to `model`, and an empty tree for each round after them that could
- * split nothing: so that trees have the numbers of their rounds. */
+/* Appends copies of all trees to `model`. It adds an empty tree for each later round that could
+ * not split, so that the index of a tree is its round. */
 static int copy_trees(struct rw_ctx *ctx, const struct rw_model *init, struct rw_model *model,
                       size_t *tree_room)
 {
@@ -63,9 +63,10 @@ static int copy_trees(struct rw_ctx *ctx, const struct rw_model *init, struct rw
 
 /* ------------------------------------------------------------------ scores */
 
-/* Adds trees [first, end) to a set's scores, one after the other, by the values: any threshold will
- * do. Those of categories are codes already, so the trees need no vocabulary. Where scores begin at
- * 0, the sum of all trees is the score itself, whose sum is made in the same order. */
+/* Adds trees [first, end) to a set's scores, one after the other, by the values of the features,
+ * since the engine may not have bins for the trees' thresholds. Categorical features are already
+ * codes, so the trees need no vocabulary. If scores start at 0, the sum of all trees is used,
+ * which is added up in the same order. */
 static int add_trees(struct rw_engine *engine, const struct rw_sets *sets, int set, int32_t first,
                      int32_t end)
 {
@@ -89,16 +90,17 @@ static int add_trees(struct rw_engine *engine, const struct rw_sets *sets, int s
     return rw_engine_set_scores(engine, set, scores);
 }
 
-/* Adds all trees to the scores of every set, as rw_model_score does, one after the other: they are
- * rounds like any other, and metrics are those of these sets. But only the last of them can be the
- * best round: what was there is never cut. */
+/* Adds all trees to the scores of every set in the order of rw_model_score. These trees are
+ * rounds like any other, with metrics of the present sets. Only the last of them can become the
+ * best round, so that no tree of the earlier model is dropped. */
 static int replay(struct rw_engine *engine, const struct rw_sets *sets, struct rw_eval_sets *eval)
 {
     const struct rw_model *init = sets->init;
     const int n = (int)n_rounds(init), n_sets = sets->n_sets;
-    /* the first set that is measured after each round; those before it are not */
+    /* sets from this one on are measured after each round */
     const int measured = !eval ? n_sets : eval->params->metric_on_train ? 0 : 1;
-    const double *train_scores = sets->train.scores; /* what the model gives, or NULL */
+    const double *train_scores =
+        sets->train.scores; /* the model's scores, if they are known; else NULL */
     if (train_scores)
         RW_TRY(rw_engine_set_scores(engine, 0, train_scores));
     for (int set = train_scores ? 1 : 0; set < measured; set++)
@@ -113,10 +115,11 @@ static int replay(struct rw_engine *engine, const struct rw_sets *sets, struct r
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ what is said and written */
+/* ------------------------------------------------------------------ warnings and the finished
+ * model */
 
-/* Says which of the parameters that shape trees were others when the model was trained, and which
- * features that matter to it the training set lacks. */
+/* Warns of tree parameters that differ from the model's training, and of features that are
+ * important in the model but missing from the training set. */
 static void warn(struct rw_ctx *ctx, const struct rw_sets *sets, struct rw_params *params)
 {
     const struct rw_model *init = sets->init;
@@ -131,7 +134,7 @@ static void warn(struct rw_ctx *ctx, const struct rw_sets *sets, struct rw_param
     for (int32_t i = 0; i < init->params.n; i++) {
         const struct rw_run_param *was = &init->params.param[i];
         const int at = rw_param_find(was->name);
-        /* what differs by nature, or shapes no tree by itself */
+        /* these differ naturally or do not shape a tree by themselves */
         if (at < 0 || at == RW_AT_PARAM_rounds || at == RW_AT_PARAM_ignore ||
             (rw_param_rows[at].info.roles & (RW_ROLE_EVALUATION | RW_ROLE_VALIDATION)) ||
             strcmp(was->value, rw_params_get(params, was->name)) == 0)
@@ -159,7 +162,8 @@ int rw_continue(struct rw_engine *engine, const struct rw_sets *sets, struct rw_
     return copy_trees(ctx, init, model, tree_room);
 }
 
-/* Are the rounds of the model's last training a beginning of these? Then both are one training. */
+/* Returns 1 if the model's last training is the beginning of this one, so that both count as one
+ * training. */
 static int is_one_training(const struct rw_model *init, const struct rw_model *model)
 {
     const struct rw_run_param *rounds = rw_model_params_find(&init->params, "rounds");
@@ -178,7 +182,7 @@ static int is_one_training(const struct rw_model *init, const struct rw_model *m
     return 1;
 }
 
-/* Adds to the parameter `rounds`. */
+/* Adds `more` to the parameter `rounds`. */
 static int add_rounds(struct rw_ctx *ctx, struct rw_model *model, int32_t more)
 {
     struct rw_run_param *rounds =
@@ -191,8 +195,8 @@ static int add_rounds(struct rw_ctx *ctx, struct rw_model *model, int32_t more)
     return RW_OK;
 }
 
-/* The trainings behind the model. Its `rounds` are those after the model to go on from until here.
- */
+/* Stores the earlier trainings in the model. The parameter `rounds` becomes the number of rounds
+ * since the continued model. */
 static int add_trainings(struct rw_ctx *ctx, const struct rw_model *init, struct rw_model *model)
 {
     const int is_one = is_one_training(init, model);
@@ -211,7 +215,7 @@ static int add_trainings(struct rw_ctx *ctx, const struct rw_model *init, struct
             k < init->n_earlier ? init->earlier[k].n_trees : rw_model_last_trees(init);
         RW_TRY(rw_model_params_copy(ctx, params, &model->earlier[k].params));
     }
-    /* rounds that split nothing have trees now */
+    /* copy_trees has added empty trees for rounds without a split */
     if (!is_one)
         model->earlier[n - 1].n_trees += init->empty_rounds;
     return RW_OK;
@@ -222,7 +226,7 @@ int rw_continuation_finish(struct rw_ctx *ctx, const struct rw_model *init, stru
     RW_TRY(add_trainings(ctx, init, model));
     uint32_t *all, n = 0, i = 0, k = 0;
     RW_TRY(RW_NEW(ctx, all, (size_t)model->n_features + init->n_features));
-    while (i < model->n_features || k < init->n_features) { /* both ascend */
+    while (i < model->n_features || k < init->n_features) { /* both lists ascend */
         const uint32_t ours = i < model->n_features ? model->feature[i] : UINT32_MAX;
         const uint32_t theirs = k < init->n_features ? init->feature[k] : UINT32_MAX;
         all[n++] = ours < theirs ? ours : theirs;
@@ -263,9 +267,9 @@ int rw_model_params_take(struct rw_ctx *ctx, struct rw_params *params, int at,
 }
 
 enum {
-    ESCAPED = 4, /* a byte of a text at most */
-    LINE = 64,   /* what else is on the line of a parameter, a name or a metric */
-    RANGE = 12,  /* of features */
+    ESCAPED = 4, /* bytes per byte of a text, at most */
+    LINE = 64,   /* the rest of the line of a parameter, a name or a metric */
+    RANGE = 12,  /* a range of features */
     HEAD = 4096  /* all other lines */
 };
 
@@ -282,7 +286,7 @@ static uint64_t params_bytes(const struct rw_model_params *params)
     return bytes;
 }
 
-/* Its features, names and parameters. */
+/* Adds features, names and parameters. */
 static void add_model(struct rw_model_size *size, const struct rw_model *model)
 {
     for (int32_t i = 0; i < model->n_names; i++) {

@@ -10,8 +10,9 @@ static int has_custom(const struct rw_eval_sets *eval)
     return eval->hooks && eval->hooks->metric;
 }
 
-/* Rows of values: set by set, validation sets first in their order, the training set last; in each
- * set the custom metric, then the table's. So value 0 is the one that stops, if any. */
+/* Names the values of a round, set by set: validation sets first, in order, and the training set
+ * last. Within a set, the custom metric is first and the table's metrics follow. Early stopping
+ * therefore uses value 0. */
 static int name_values(struct rw_eval_sets *eval)
 {
     const int per_set = eval->n_metrics + has_custom(eval);
@@ -87,7 +88,7 @@ int rw_eval_sets_share(struct rw_eval_sets *eval)
     return RW_OK;
 }
 
-/* The stop metric of the best or the worst ranking of each query. */
+/* Computes the stop metric of the best (sign 1) or worst (sign -1) ranking of each query. */
 static int metric_of_labels(struct rw_eval_sets *eval, double sign, double *mean)
 {
     const struct rw_metric *metric = &eval->metric[0];
@@ -103,8 +104,9 @@ static int metric_of_labels(struct rw_eval_sets *eval, double sign, double *mean
     return RW_OK;
 }
 
-/* Swapping two documents never makes a metric better where the one that moves up has less gain. So
- * it is the same for every ranking if it is for the best and the worst one. */
+/* Checks that early stopping has a metric that can change. Moving a document with a larger gain
+ * up never makes a metric worse. So if the best and the worst ranking have equal values, every
+ * ranking has that value. */
 static int check_can_change(struct rw_eval_sets *eval)
 {
     const char *name = eval->metric[0].name;
@@ -117,7 +119,7 @@ static int check_can_change(struct rw_eval_sets *eval)
             "hint: its queries need a relevant document (labels, or 'label-gain' and "
             "'relevant'); with 'early-stop 0' all rounds are kept",
             eval->stop_set, name);
-    if (eval->metric[0].kind->by_document) /* which sees scores, not rankings */
+    if (eval->metric[0].kind->by_document) /* such a metric depends on scores, not on the ranking */
         return RW_OK;
     RW_TRY(metric_of_labels(eval, -1.0, &worst));
     if (best != worst)
@@ -164,7 +166,7 @@ void rw_eval_sets_release(struct rw_eval_sets *eval)
     rw_arena_free(&eval->arena);
 }
 
-/* Scores come to the host only for what the engine does not measure. */
+/* Measures a set. Scores are copied to the host only for metrics that the engine cannot compute. */
 static int measure_set(struct rw_eval_sets *eval, struct rw_engine *engine, int set, int *v)
 {
     const struct rw_params *params = eval->params;
@@ -205,11 +207,12 @@ int rw_eval_sets_plan(struct rw_eval_sets *eval, int set, struct rw_metric_plan 
         if (eval->metric[m].kind->device != RW_METRIC_HOST)
             eval->on_device[plan->n_metrics++] = eval->metric[m];
     }
-    /* an engine's means would be of its own worker's queries */
+    /* an engine averages only over its own worker's queries */
     return is_measured(eval, set) && plan->n_metrics > 0 && rw_n_workers(eval->ctx) == 1;
 }
 
-/* All measured sets; the engine first learns what. *v: becomes the number of values. */
+/* Measures all measured sets. On the first call, the engine gets the plan of metrics. *v:
+ * incremented by the number of values. */
 static int measure_all(struct rw_eval_sets *eval, struct rw_engine *engine, int *v)
 {
     struct rw_metric_plan plan;
@@ -243,7 +246,8 @@ int rw_eval_sets_round(struct rw_eval_sets *eval, struct rw_engine *engine, int 
                        "the metric '%s' of validation set %d is not a number, so training cannot "
                        "stop early",
                        eval->value[eval->stop_value].name, eval->stop_set);
-    if (value != value) /* of a custom metric, or no query counts: nothing to stop by */
+    if (value !=
+        value) /* NaN, from a custom metric or a set without counted queries, cannot be the best */
         return RW_OK;
     const double better_by =
         eval->lower_is_better ? eval->best_value - value : value - eval->best_value;
@@ -294,7 +298,7 @@ int rw_eval_sets_is_over(const struct rw_eval_sets *eval, int round)
 int rw_eval_sets_report(struct rw_eval_sets *eval, struct rw_model *model)
 {
     const size_t n = (size_t)eval->n_values * (size_t)eval->n_rounds;
-    rw_mem_free(model->metric_name); /* a copied model has arrays of none */
+    rw_mem_free(model->metric_name); /* a copied model has empty arrays here */
     rw_mem_free(model->metric_value);
     model->metric_value = NULL;
     RW_TRY(RW_NEW(eval->ctx, model->metric_name, (size_t)eval->n_values));

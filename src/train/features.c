@@ -34,12 +34,13 @@ void rw_names_warn(struct rw_ctx *ctx, const struct rw_training_features *set)
 
 /* ------------------------------------------------------------------ lists by features */
 
-/* What stands behind an item's features, in the lists that give them something. */
+/* How items of a list assign values to features. */
 struct list_kind {
     const char *parameter;
-    const char *once;    /* where a feature comes once */
-    const char *expects; /* behind an item's features; NULL: nothing */
-    int is_sign;         /* + or -, as 1 and -1; else a number */
+    const char *once; /* limits "each feature once" in the message, such as " per group" */
+    const char
+        *expects; /* the values that may follow an item, for messages; NULL: items have no value */
+    int is_sign;  /* + or -, read as 1 and -1; else a number */
 };
 static const struct list_kind kinds[] = {
     [RW_LIST_MARKS] = {"ignore", "", NULL, 0},
@@ -47,13 +48,13 @@ static const struct list_kind kinds[] = {
     [RW_LIST_PENALTY] = {"feature-penalty", "", ": and a number from 0 to 1e+30", 0},
     [RW_LIST_GROUP] = {"interactions", " in a group", NULL, 0}};
 
-/* As a message shows an item. */
+/* Returns the bytes of an item that a message shows. */
 static int shown(size_t length)
 {
     return (int)(length > 64 ? 64 : length);
 }
 
-/* Where an item's features end: at its last ':', if `has_value`. */
+/* Returns the length of the features in an item: up to its last ':' if it has a value. */
 static size_t features_length(const char *item, size_t length, int has_value)
 {
     size_t at = length;
@@ -62,7 +63,8 @@ static size_t features_length(const char *item, size_t length, int has_value)
     return has_value && at > 0 ? at - 1 : length;
 }
 
-/* An item's value, from its ':' on; 1 where there is none. Returns 0 for another text. */
+/* Reads the value of an item from its ':' on; without a value it is 1. Returns 0 for malformed
+ * text. */
 static int read_value(const struct list_kind *kind, const char *text, const char *end,
                       double *value)
 {
@@ -79,8 +81,8 @@ static int read_value(const struct list_kind *kind, const char *text, const char
            *value <= RW_MOST_PENALTY;
 }
 
-/* Reads a list, or one of its groups, up to ';'; *list goes on behind it. value: [RW_FEATURE_IDS],
- * written: 0 where the list does not have the feature. */
+/* Reads a list, or one group of it up to ';', and moves *list after it. value: [RW_FEATURE_IDS],
+ * written; 0 for features that are not in the list. */
 static int read_values(struct rw_ctx *ctx, const struct list_kind *kind,
                        const struct rw_training_features *set, const char **list, double *value)
 {
@@ -162,15 +164,15 @@ int rw_feature_list_check(struct rw_ctx *ctx, const char *parameter, int has_val
     return RW_OK;
 }
 
-/* ---- lists by ids: the same text for the same meaning ---- */
+/* ---- lists as text with ids ---- */
 
 struct list_text {
     char *text; /* NULL: empty */
     size_t room, used;
 };
 
-/* Appends the features whose value is not 0, in runs of one value. separator: before the first one,
- * unless nothing is before it. value: [RW_FEATURE_IDS] */
+/* Appends the features whose value is not 0; neighbouring ids with equal values form a range.
+ * separator: written before the first item, unless the text is empty. value: [RW_FEATURE_IDS] */
 static int add_values(struct rw_ctx *ctx, struct list_text *list, const struct list_kind *kind,
                       char separator, const double *value)
 {
@@ -237,7 +239,7 @@ int rw_interactions_text(struct rw_ctx *ctx, const struct rw_interactions *inter
     return take_text(ctx, &list, status, out);
 }
 
-/* ------------------------------------------------------------------ a training's rules */
+/* ------------------------------------------------------------------ constraints of a training */
 
 int rw_features_limit(struct rw_ctx *ctx, const char *list, const struct rw_training_features *set,
                       uint8_t *ignore)
@@ -258,8 +260,8 @@ int rw_features_limit(struct rw_ctx *ctx, const char *list, const struct rw_trai
     return RW_OK;
 }
 
-/* One list of directions, of groups or of costs serves any 'features': what it says of those that
- * these leave out is of no use, and forgotten. value: [n_lists] NULL: there is no such list. */
+/* Clears the values of ignored features, so that one list of constraints or costs serves every
+ * choice of features. value: [n_lists], each [RW_FEATURE_IDS] or NULL for a missing list. */
 static void forget_ignored(struct rw_feature_rules *rules, double *const *value, int n_lists)
 {
     const struct rw_interactions *interactions = &rules->interactions;
@@ -296,7 +298,7 @@ int rw_feature_rules_init(struct rw_feature_rules *out, struct rw_ctx *ctx,
 {
     enum { MONOTONE, GROUPS, PENALTY, N_LISTS };
     static const enum rw_list_kind lists[] = {RW_LIST_MONOTONE, RW_LIST_GROUP, RW_LIST_PENALTY};
-    double *value[N_LISTS] = {NULL}; /* but of groups */
+    double *value[N_LISTS] = {NULL}; /* NULL stays for groups */
     struct rw_arena *arena = &out->arena;
     char *text;
     if (params->ignore[0]) {

@@ -1,7 +1,7 @@
-/* The leaves of given trees get new values from new data: documents go down each tree by the
- * model's own thresholds, and a leaf's value comes of the sums over its documents, as in training.
- * All is done by the host, whatever the device: sums are integers, so neither threads nor workers
- * matter. */
+/* Refits a model: keeps the splits of its trees and computes new leaf values from new data.
+ * Documents are routed by the model's thresholds, and a leaf's value follows from the sums over
+ * its documents, as in training. The host does all the work, whatever the device. Sums are
+ * integers, so the result does not depend on the number of threads or workers. */
 #include "train/train.h"
 
 #include "base/system.h"
@@ -10,7 +10,7 @@
 
 static const double default_decay = 0.9; /* LightGBM's refit_decay_rate */
 
-/* What only growing trees reads is as the model has it, whatever the caller has set. */
+/* Sets a parameter that only shapes trees to its default, since the model determines the trees. */
 static int leave_growth(struct rw_ctx *ctx, struct rw_params *params, int at)
 {
     const char *name = rw_param_rows[at].info.name;
@@ -21,8 +21,9 @@ static int leave_growth(struct rw_ctx *ctx, struct rw_params *params, int at)
     return rw_param_assign(ctx, params, at, rw_param_rows[at].info.default_value);
 }
 
-/* What is not set becomes what it was in a training, and refit-decay a number. is_custom: gradients
- * are the caller's; else RW_ERR_ARGUMENT if they were in the training and no objective is set. */
+/* Gives parameters that the caller did not set the values of the model's training, and
+ * `refit-decay` a number. is_custom: the caller computes the gradients. RW_ERR_ARGUMENT: the
+ * training used user gradients, but now the caller neither computes them nor sets an objective. */
 static int take_model_params(struct rw_ctx *ctx, struct rw_params *params,
                              const struct rw_model_params *was, int is_custom)
 {
@@ -54,8 +55,8 @@ int rw_refit_params(struct rw_ctx *ctx, struct rw_params *params, const struct r
     return take_model_params(ctx, params, &model->params, 0);
 }
 
-/* Gives parameters without effect on a refit their defaults, with a warning. RW_ERR_ARGUMENT: one
- * that was set contradicts the model. */
+/* Gives parameters without effect on a refit their defaults, with a warning. RW_ERR_ARGUMENT:
+ * the value of a parameter contradicts the model. */
 static int check_params(struct rw_ctx *ctx, struct rw_params *params, const struct rw_model *model,
                         int is_custom, int n_valid)
 {
@@ -69,8 +70,8 @@ static int check_params(struct rw_ctx *ctx, struct rw_params *params, const stru
     return rw_params_check(ctx, params, RW_PARAMS_TRAIN);
 }
 
-/* What a training's parameters become by a refit with these; `gains` are those of their label-gain.
- * out: zeroed. */
+/* Writes the parameters that the refitted model stores. gains: stored as label-gain; was: the
+ * model's parameters before the refit; out: zeroed. */
 static int write_params(struct rw_ctx *ctx, struct rw_params *params,
                         const struct rw_gain_rule *gains, int is_custom,
                         const struct rw_model_params *was, struct rw_model_params *out)
@@ -83,7 +84,8 @@ static int write_params(struct rw_ctx *ctx, struct rw_params *params,
         else if (old)
             RW_TRY(rw_model_params_add(ctx, old->name, old->value, old->is_auto, out));
     }
-    for (int32_t i = 0; i < was->n; i++) { /* of another version */
+    for (int32_t i = 0; i < was->n;
+         i++) { /* parameters of other versions, which this one does not know */
         const struct rw_run_param *old = &was->param[i];
         if (rw_param_find(old->name) < 0)
             RW_TRY(rw_model_params_add(ctx, old->name, old->value, old->is_auto, out));
@@ -93,32 +95,33 @@ static int write_params(struct rw_ctx *ctx, struct rw_params *params,
 
 /* ------------------------------------------------------------------ a refit */
 
-/* Documents under which sharing a loop costs more than it gains. */
+/* With fewer documents, starting a parallel loop costs more than it saves. */
 enum { PARALLEL_DOCS = 16384 };
 
 struct refit {
-    struct rw_arena arena, run_arena; /* have the arrays: all, and those of one training */
+    struct rw_arena arena, run_arena; /* own the arrays: of the whole refit, and of one training */
     struct rw_ctx *ctx;
     const struct rw_train_hooks *hooks; /* may be NULL */
-    const struct rw_params *given;      /* as the caller has them */
+    const struct rw_params *given;      /* as the caller set them */
     const struct rw_model *from;        /* borrowed */
-    struct rw_model *model;             /* a copy of it, whose leaves change */
+    struct rw_model *model;             /* a copy of `from`, whose leaves change */
     struct rw_sets in;
-    uint64_t first_doc;       /* and on those before this one */
+    uint64_t first_doc;       /* number of documents on the workers before this one */
     struct rw_params *params; /* of the last training; owned */
     struct rw_eval_sets eval;
     double *score[RW_MAX_SETS]; /* [documents of the set] */
-    int32_t *leaf;              /* [documents of the largest set] of the tree at hand */
+    int32_t *leaf;              /* [documents of the largest set] leaves in the current tree */
     int n_threads;
     struct rw_sum *sum; /* [n_threads][most_leaves] */
     size_t most_leaves;
-    float *old;               /* [most_leaves] values of the tree at hand, before */
+    float *old;               /* [most_leaves] values of the current tree before the refit */
     struct rw_monotone *room; /* [2 most_leaves] */
-    /* of the training whose trees are refitted */
+    /* ---- the training whose trees are refitted now ---- */
+
     struct rw_params *run_params; /* owned */
     struct rw_gain_rule gains;
-    double *gain;     /* [n_docs] of an objective that ranks */
-    int8_t *monotone; /* [RW_FEATURE_IDS] NULL: no feature has a direction */
+    double *gain;     /* [n_docs] gains, if the objective ranks */
+    int8_t *monotone; /* [RW_FEATURE_IDS] NULL: no monotone constraints */
     struct rw_gradients *gradients;
 };
 
@@ -152,7 +155,8 @@ static int is_callers(const struct refit *r)
 
 /* ------------------------------------------------------------------ before the first tree */
 
-/* Parameters of a training of the model; what it does not say is as in the last one. */
+/* Returns the parameters of one training of the model; values that it does not store are those
+ * of the last training. The caller owns *out. */
 static int take_params(const struct refit *r, const struct rw_model_params *was,
                        struct rw_params **out)
 {
@@ -181,7 +185,7 @@ static int check_sets(const struct refit *r)
     return RW_OK;
 }
 
-/* Has any worker what the model's trees ask for? */
+/* Checks that some worker's data has features that the model's trees use. */
 static int check_features(const struct refit *r)
 {
     struct rw_feature_use *use RW_FREED = NULL;
@@ -205,7 +209,7 @@ static int check_features(const struct refit *r)
                                          n_used));
 }
 
-/* Has the set numbers where the model compares some? */
+/* Checks that the set has numbers for features that the model compares with thresholds. */
 static int check_numbers(const struct refit *r, const struct rw_dataset *set)
 {
     for (int32_t t = 0; t < r->from->n_trees; t++) {
@@ -217,7 +221,7 @@ static int check_numbers(const struct refit *r, const struct rw_dataset *set)
     return RW_OK;
 }
 
-/* Categories become codes once, and not for each tree. */
+/* Replaces categories by codes once, instead of once per tree. */
 static int recode(struct refit *r)
 {
     for (int set = 0; r->from->categories.n && set < r->in.n_sets; set++) {
@@ -245,7 +249,7 @@ static int make_room(struct refit *r)
     return RW_ARENA_NEW(r->ctx, &r->arena, r->room, 2 * r->most_leaves);
 }
 
-/* Another program's model does not say how it was trained. */
+/* Notes that the model of another program has no training parameters. */
 static void note_params(const struct refit *r)
 {
     struct rw_params *p = r->params;
@@ -260,7 +264,7 @@ static void note_params(const struct refit *r)
            rw_params_objective(p)->name, rate, l2);
 }
 
-/* All that a worker can do by itself. */
+/* Prepares everything that needs no other worker. */
 static int prepare_own(struct refit *r)
 {
     RW_TRY(check_sets(r));
@@ -271,7 +275,7 @@ static int prepare_own(struct refit *r)
     RW_TRY(take_params(r, &r->from->params, &r->params));
     RW_TRY(check_params(r->ctx, r->params, r->from, is_callers(r), r->in.n_sets - 1));
     r->params->absent = r->from->absent_missing;
-    r->params->early_stop = 0; /* all trees are kept */
+    r->params->early_stop = 0; /* a refit keeps all trees */
     if (r->in.all_docs == 0)
         return rw_fail(r->ctx, RW_ERR_DATA, "the training set has no documents");
     note_params(r);
@@ -305,7 +309,8 @@ static int prepare(struct refit *r)
 
 /* ------------------------------------------------------------------ a training's trees */
 
-/* The order that the last training kept holds for all trees, those of an earlier one, too. */
+/* Reads the monotone constraints of the last training. They hold for the trees of earlier
+ * trainings, too. */
 static int take_order(struct refit *r)
 {
     const char *text = r->params->monotone[0] ? r->params->monotone : r->run_params->monotone;
@@ -320,7 +325,7 @@ static int take_order(struct refit *r)
     return RW_OK;
 }
 
-/* What a worker needs by itself. */
+/* Prepares one training's parameters and objective, without other workers. */
 static int take_run(struct refit *r, const struct rw_model_params *was)
 {
     release_run(r);
@@ -354,7 +359,7 @@ static int start_run(struct refit *r, const struct rw_model_params *was)
                                                   (uint32_t)r->first_doc, r->gain, &r->gradients));
 }
 
-/* The parameters that the model has of this training from now on. */
+/* Stores the parameters of the refitted training in the model. */
 static int end_run(struct refit *r, int run)
 {
     struct rw_model_params *own =
@@ -370,8 +375,8 @@ static int end_run(struct refit *r, int run)
 
 /* ------------------------------------------------------------------ a tree */
 
-/* Documents' weights multiply gradients that are no integers yet, which get a scale of the tree's
- * own. */
+/* Scales real-valued gradients, multiplied by the documents' weights, to integers. Each tree has
+ * its own scale. */
 static int scale_reals(struct refit *r, const struct rw_user_gradients *made,
                        struct rw_leaf_rule *rule)
 {
@@ -417,7 +422,8 @@ static int sum_docs(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* The sums over each leaf's documents of all workers, in the first [n_leaves] of r->sum. */
+/* Sums the gradients of each leaf's documents on all workers into the first [n_leaves] of
+ * r->sum. */
 static int sum_leaves(struct refit *r, const struct rw_user_gradients *made,
                       const struct rw_leaf_rule *rule, size_t n_leaves)
 {
@@ -435,9 +441,9 @@ static int sum_leaves(struct refit *r, const struct rw_user_gradients *made,
     return rw_workers_leaf_sums(r->ctx, r->sum, (int)n_leaves);
 }
 
-/* What training would give the leaves. Those without documents keep their values, but within the
- * bounds of a feature with a direction: old values keep its order, as these do, so what becomes of
- * both does, too. */
+/* Computes the leaf values that training would give. Leaves without documents keep their values,
+ * limited to the bounds of monotone constraints. Old and new values both satisfy the
+ * constraints, and so does every mixture of them. */
 static void new_leaves(struct refit *r, const struct rw_leaf_rule *rule, struct rw_tree *tree)
 {
     if (r->monotone)
@@ -463,7 +469,7 @@ static int set_leaves(struct refit *r, const struct rw_leaf_rule *rule, struct r
     for (int32_t leaf = 0; leaf < tree->n_leaves; leaf++) {
         const float value =
             (float)(decay * (double)r->old[leaf] + (1.0 - decay) * (double)tree->leaf[leaf]);
-        if (!isfinite(value)) /* on all workers */
+        if (!isfinite(value)) /* all workers find the same values, so all fail */
             return rw_comm_agree(
                 r->ctx, rw_fail(r->ctx, RW_ERR_DATA,
                                 "a leaf's value is beyond the largest float: gradients too large "
@@ -474,7 +480,8 @@ static int set_leaves(struct refit *r, const struct rw_leaf_rule *rule, struct r
     return RW_OK;
 }
 
-/* The leaf of each document. Of values that are codes already the tree stands alone. */
+/* Finds the leaf of each document. If the values are codes, the tree is applied without its
+ * vocabulary. */
 static int route(struct refit *r, int set, struct rw_tree *tree)
 {
     const struct rw_dataset *data = r->in.set[set];
@@ -507,7 +514,7 @@ static int refit_tree(struct refit *r, int32_t number, struct rw_tree *tree)
     return set_leaves(r, &rule, tree);
 }
 
-/* A tree of one leaf moves all documents alike. Its value stays, as a base score should. */
+/* Adds a tree to a set's scores. A tree of one leaf keeps its value, because it is a base score. */
 static int add_tree(struct refit *r, int set, struct rw_tree *tree)
 {
     if (tree->n_leaves > 1 && set > 0)
@@ -533,7 +540,8 @@ static int tell_round(struct refit *r, int32_t number, double start)
     return r->hooks && r->hooks->on_round && r->hooks->on_round(r->hooks->user, &round);
 }
 
-/* Trees that are refitted in part are no model. */
+/* Reports progress. An interrupted refit is an error, because a partly refitted model is
+ * useless. */
 static int go_on(struct refit *r, int32_t number, int ends)
 {
     const struct rw_train_hooks *hooks = r->hooks;

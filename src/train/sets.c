@@ -51,7 +51,8 @@ void rw_sets_release(struct rw_sets *all)
     rw_binned_release(&all->made);
 }
 
-/* Are documents, labels, queries and values equal, whatever the side columns and query ids are? */
+/* Returns 1 if documents, labels, queries and values are equal. Side columns and query ids may
+ * differ. */
 static int are_same_documents(const struct rw_fingerprint *a, const struct rw_fingerprint *b)
 {
     static const int parts[] = {RW_PRINT_DOCUMENTS, RW_PRINT_LABELS, RW_PRINT_QUERIES,
@@ -93,8 +94,8 @@ int rw_sets_check(struct rw_ctx *ctx, const struct rw_sets *sets, const struct r
     const struct rw_binned *train = &sets->train;
     const struct rw_dataset *documents = sets->set[0];
     const struct rw_cuts *cuts = train->bins ? train->bins->cuts : NULL;
-    /* To go on from a model, values are needed, or its scores; metrics of each of its rounds, and
-     * start scores, to which its trees are added one by one, need values. */
+    /* Continuing from a model needs values or the model's scores. Metrics of each of its rounds
+     * need values. So do start scores, to which its trees are added one by one. */
     if (init && !documents->n_columns && train->bins && !sets->made.bins &&
         (train->scored != init || measures_training || documents->start_score || on_gpu))
         return rw_fail(ctx, RW_ERR_ARGUMENT,
@@ -112,8 +113,8 @@ int rw_sets_check(struct rw_ctx *ctx, const struct rw_sets *sets, const struct r
     return RW_OK;
 }
 
-/* Of all workers: a worker's shard of a sparse matrix may be narrower, or it may have no documents.
- */
+/* Makes a view with the columns of all workers. A worker's shard of a sparse matrix may have
+ * fewer columns, or no documents. */
 static int view_of_all(struct rw_ctx *ctx, const struct rw_dataset *set, uint32_t n_ids,
                        struct rw_column_view *out)
 {
@@ -159,13 +160,13 @@ int rw_sets_columns(struct rw_ctx *ctx, struct rw_sets *sets, const struct rw_mo
     return RW_OK;
 }
 
-/* An error where the objective needs positions, a warning where positions have no use, unless there
- * was a warning about parameter `positions`. */
+/* Checks displayed positions: it fails if the objective needs them and they are missing. It
+ * warns if they have no use, unless there was a warning about the parameter `positions`. */
 static int check_positions(struct rw_ctx *ctx, const struct rw_params *params,
                            const struct rw_objective *objective, const struct rw_dataset *train)
 {
     const int has = train->position != NULL, used = objective && objective->uses_positions;
-    const char *needs = rw_param_rows[RW_AT_PARAM_positions].needs; /* a parameter and its values */
+    const char *needs = rw_param_rows[RW_AT_PARAM_positions].needs; /* "parameter value|value" */
     if (used && !has)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "parameter '%s' is set, but the training set has no positions\n"
@@ -179,7 +180,7 @@ static int check_positions(struct rw_ctx *ctx, const struct rw_params *params,
     return RW_OK;
 }
 
-/* Several labels a document, or one: 0. */
+/* Returns the number of labels per document that train; 0: only the data's label. */
 static int n_labels_of(const struct rw_params *params)
 {
     double weight[RW_MAX_LABELS];
@@ -289,15 +290,15 @@ enum { CHUNK = 8192 };
 struct job {
     const struct rw_dataset *dataset;
     uint64_t first_doc, first_query;
-    const struct rw_side_column *column; /* side_item's */
-    /* what one document or query adds, and the part that it is added to */
+    const struct rw_side_column *column; /* for side_item */
+    /* returns the number that a document or query adds to `to` */
     uint64_t (*item)(const struct job *job, uint64_t i);
     uint64_t *to;
 };
 
 static uint64_t label_item(const struct job *job, uint64_t doc)
 {
-    /* no -0 */
+    /* -0 becomes 0 */
     return rw_mix_item(job->first_doc + doc, rw_bits_of_float(job->dataset->label[doc] + 0.0f));
 }
 
@@ -320,7 +321,7 @@ static uint64_t query_id_item(const struct job *job, uint64_t query)
     return rw_mix(sum);
 }
 
-/* Given pairs of a query; their order adds to sums in double, so that it counts, too. */
+/* Returns a query's given pairs as a number. Their order changes sums of doubles, so it counts. */
 static uint64_t pairs_item(const struct job *job, uint64_t query)
 {
     const struct rw_dataset *dataset = job->dataset;
@@ -355,7 +356,7 @@ static int add(struct rw_ctx *ctx, struct job *job, uint32_t n,
     return rw_parallel(ctx, ctx->n_threads, n, CHUNK, add_items, job);
 }
 
-/* The codes are what training sees of the values: of cuts, which are compared by themselves. */
+/* Adds the bin codes of the values. Bin boundaries have a separate fingerprint. */
 static int add_values(struct rw_engine *engine, int set, uint64_t first_doc, uint64_t *values)
 {
     const struct rw_cuts *cuts = engine->cuts;
@@ -377,7 +378,7 @@ int rw_fingerprint_make(struct rw_engine *engine, int set, const struct rw_datas
     RW_TRY(add(ctx, &job, dataset->n_docs, label_item, &part[RW_PRINT_LABELS]));
     RW_TRY(add(ctx, &job, dataset->n_queries, query_item, &part[RW_PRINT_QUERIES]));
     RW_TRY(add(ctx, &job, dataset->n_queries, query_id_item, &part[RW_PRINT_QUERY_IDS]));
-    if (dataset->pairs.item) /* whose weights are a part of them */
+    if (dataset->pairs.item) /* the pairs include their weights */
         RW_TRY(add(ctx, &job, dataset->n_queries, pairs_item, &part[RW_PRINT_WEIGHTS]));
     for (int i = 0; i < RW_SIDE_COLUMNS; i++) {
         job.column = &rw_side_columns[i];
@@ -413,10 +414,10 @@ uint64_t rw_fingerprint_boundaries(const struct rw_cuts *cuts)
     return sum;
 }
 
-/* ---- which features ---- */
+/* ---- finding the categorical features ---- */
 
-/* wanted: [RW_FEATURE_IDS], written: those that are named, or had by words here, or by the model.
- */
+/* Marks features that the parameter names, that are text here, or that are categorical in the
+ * model. wanted: [RW_FEATURE_IDS], written. */
 static int find_wanted(struct rw_ctx *ctx, const struct rw_params *params,
                        const struct rw_dataset *documents, const struct rw_model *init,
                        uint8_t *wanted)
@@ -453,9 +454,10 @@ int rw_category_has_missing(struct rw_ctx *ctx, const struct rw_feature_categori
     return RW_OK;
 }
 
-/* ---- a model to go on from ---- */
+/* ---- the categories of the model to continue from ---- */
 
-/* One feature is compared with thresholds, or with words, in all trees of a model. */
+/* Fails if the model compares a categorical feature with thresholds: all its trees must use a
+ * feature in the same way. */
 static int check_init_features(struct rw_ctx *ctx, const uint8_t *wanted,
                                const struct rw_model *init)
 {
@@ -474,8 +476,8 @@ static int check_init_features(struct rw_ctx *ctx, const uint8_t *wanted,
     return RW_OK;
 }
 
-/* The codes that `set` has of words, or of what has no code, by the codes of `to`, which has all of
- * the words of `from`: each word goes the way it went. */
+/* Translates a set of codes of the vocabulary `from` to codes of `to`, which contains all
+ * categories of `from`. Categories that `from` lacks follow its unknown ones. */
 static void recode_set(const struct rw_feature_categories *from,
                        const struct rw_feature_categories *to, struct rw_code_set *set)
 {
@@ -509,7 +511,7 @@ static int recode_init(struct rw_ctx *ctx, struct rw_category_sets *sets,
     return RW_OK;
 }
 
-/* ---- all ---- */
+/* ---- preparing all sets ---- */
 
 static void note_shared(struct rw_ctx *ctx, const struct rw_dataset *data,
                         const struct rw_shared_codes *shared)
@@ -527,7 +529,7 @@ static void note_shared(struct rw_ctx *ctx, const struct rw_dataset *data,
            shared->n_kept, RW_MAX_CATEGORIES);
 }
 
-/* What this worker can say of its features. wanted: as all workers have it. */
+/* Checks this worker's categorical features. wanted: as on all workers. */
 static int check(struct rw_ctx *ctx, const struct rw_binned *train, const uint8_t *wanted,
                  const struct rw_model *init, struct rw_category_sets *sets)
 {
@@ -594,7 +596,7 @@ static int recode_sets(struct rw_ctx *ctx, struct rw_sets *all)
     return RW_OK;
 }
 
-/* Counts all documents, and makes the codes of values that are divided among workers. */
+/* Counts the documents of all workers, and makes codes of values that are divided among workers. */
 static int meet(struct rw_ctx *ctx, const struct rw_params *params, struct rw_sets *sets)
 {
     uint64_t kinds[2] = {sets->train.bins != NULL, sets->train.bins == NULL};
@@ -626,8 +628,8 @@ int rw_sets_prepare(struct rw_ctx *ctx, const struct rw_params *params, struct r
     return meet(ctx, params, sets);
 }
 
-/* Is there a pair by gain, or, with `relevant`, of a relevant document and another, by any of the
- * labels that train? */
+/* Returns 1 if some query has a pair of documents with different gains or, with `relevant`, a
+ * relevant and an irrelevant document. It considers all labels that train. */
 static int any_pair(const struct rw_params *params, const struct rw_dataset *train,
                     const double *gain, const double *relevant)
 {
@@ -655,7 +657,7 @@ static int any_weight(const struct rw_dataset *train)
     return train->weight == NULL;
 }
 
-/* Which of the parameters min-... keep splits away. */
+/* Appends the parameters min-... that prevent splits. */
 static void explain_limits(const struct rw_params *params, char *text, size_t size)
 {
     struct rw_params shallow = *params; /* texts are borrowed */

@@ -1,5 +1,8 @@
-/* What the files of this room share: lists of features, sets, metrics by round, a model to go on
- * from, what a model has besides trees, checkpoints. The public functions are in rankwood.h. */
+/* Types and functions that the files of src/train share. A training passes through them in this
+ * order: lists of features become rules, data becomes sets with codes, metrics are planned, an
+ * earlier model or a checkpoint is continued, and rounds run (booster.c). The public functions
+ * are in rankwood.h. A "code" is the stored number of a bin or a category; "all workers call it"
+ * marks functions that communicate, so every worker must call them in the same order. */
 #pragma once
 
 #include <pthread.h>
@@ -9,138 +12,147 @@
 #include "params/params.h"
 #include "tree/grower.h"
 
-/* The training set's features, and their names. */
+/* The features of the training set and their names. */
 struct rw_training_features {
     const struct rw_feature_name *name;
     int32_t n_names;
-    const uint32_t *feature; /* [n_features] ascending */
+    const uint32_t *feature; /* [n_features] feature ids, ascending */
     uint32_t n_features;
 };
 
-/* --names, and parameters that are lists of features: --ignore, --features, --monotone,
- * --interactions, --feature-penalty and --categorical. */
-/* Those of the file `path`; "": the training set's own, if it has some, as a model can have them.
- */
+/* ---- feature names and lists of features ---- */
+
+/* Returns in *out the feature names of the file `path` (--names). With path "" it copies the
+ * names of the training set, if it has names that a model can store. */
 int rw_names_take(struct rw_ctx *ctx, const char *path, const struct rw_dataset *train,
                   struct rw_feature_name **out, int32_t *n);
-/* Warns of names of features that the training set lacks: there may be a slip in the file. */
+/* Warns of names of features that the training set lacks: the names file may contain a typo. */
 void rw_names_warn(struct rw_ctx *ctx, const struct rw_training_features *set);
 
-/* Of a list of features to train on, and no others: marks those of the training set that it does
- * not name. ignore: [RW_FEATURE_IDS]. RW_ERR_ARGUMENT: the training set has none that it names. */
+/* Parses --features, the list of the only features to train on: marks the training set's
+ * features that the list does not name. ignore: [RW_FEATURE_IDS]. RW_ERR_ARGUMENT: the list
+ * names no feature of the training set. */
 int rw_features_limit(struct rw_ctx *ctx, const char *list, const struct rw_training_features *set,
                       uint8_t *ignore);
-/* The ignored ids as a list of ids and ranges: the same text for the same set. *out is owned by the
- * caller. */
+/* Writes the ignored ids as a list of ids and ranges. Equal sets give equal text. The caller
+ * owns *out. */
 int rw_ignore_text(struct rw_ctx *ctx, const uint8_t *ignore, char **out);
 
-/* Lists of ids, ranges of ids "3-7" and names, with commas, that give features something: 1 where
- * there is nothing but features (MARKS, GROUP), 1 or -1 by :+ or :- behind an item (MONOTONE), or a
- * number from 0 to RW_MOST_PENALTY behind its : (PENALTY). A feature that comes twice is an error.
- * value: [RW_FEATURE_IDS], 0 where the list does not have the feature. Of the set, names count. */
+/* Parses a comma-separated list of ids, ranges of ids such as "3-7", and names. Each kind
+ * assigns a value to the features of an item: 1 if items have no value (MARKS, GROUP), 1 or -1
+ * for a trailing :+ or :- (MONOTONE), or a number from 0 to RW_MOST_PENALTY after a colon
+ * (PENALTY). A feature that appears twice is an error. value: [RW_FEATURE_IDS], 0 for features
+ * not in the list. Only the names of `set` are used. */
 enum rw_list_kind { RW_LIST_MARKS, RW_LIST_MONOTONE, RW_LIST_PENALTY, RW_LIST_GROUP };
 #define RW_MOST_PENALTY 1e30
 int rw_list_values(struct rw_ctx *ctx, enum rw_list_kind kind, const char *list,
                    const struct rw_training_features *set, double *value);
-/* The same text for the same values. *out is owned by the caller. */
+/* Writes the values as a list. Equal values give equal text. The caller owns *out. */
 int rw_list_text(struct rw_ctx *ctx, enum rw_list_kind kind, const double *value, char **out);
 
-/* Groups of items, with ';' between groups. */
+/* Parses groups of items that are separated by ';' (--interactions). */
 int rw_interactions_parse(struct rw_ctx *ctx, struct rw_arena *arena, const char *list,
                           const struct rw_training_features *set, struct rw_interactions *out);
 int rw_interactions_text(struct rw_ctx *ctx, const struct rw_interactions *interactions,
                          char **out);
 
-/* Of a list that could be parsed, of a parameter: does training use what each item names, of a
- * range at least one? has_values: something stands behind each item's ':'. ignore: what training
- * leaves out; NULL: nothing. */
+/* Checks a parsed list: does training use the features of each item, or at least one feature of
+ * a range? has_values: each item has a value after its ':'. ignore: marks features that training
+ * leaves out; NULL: it uses all. */
 int rw_feature_list_check(struct rw_ctx *ctx, const char *parameter, int has_values,
                           const char *list, const struct rw_training_features *set,
                           const uint8_t *ignore);
 
-/* What parameters say of single features, by ids, as engines and the grower take it. */
+/* Per-feature parameters by feature id, in the form that engines and the grower read. */
 struct rw_feature_rules {
-    struct rw_arena arena; /* has the arrays */
-    uint8_t *ignore;       /* [RW_FEATURE_IDS] with what `features` does not name; NULL: none */
-    int8_t *monotone;      /* [RW_FEATURE_IDS] NULL: no feature has a direction */
-    double *penalty;       /* [RW_FEATURE_IDS] NULL: no feature has one */
-    struct rw_interactions interactions; /* without groups: all features may be used together */
+    struct rw_arena arena; /* owns the arrays */
+    uint8_t *ignore; /* [RW_FEATURE_IDS] includes the features that `features` leaves out; NULL: all
+                        are used */
+    int8_t *monotone;                    /* [RW_FEATURE_IDS] NULL: no monotone constraints */
+    double *penalty;                     /* [RW_FEATURE_IDS] NULL: no feature costs */
+    struct rw_interactions interactions; /* no groups: all features may be used together */
 };
 
-/* From here on the parameters have ids, as the model will. */
+/* Fills *out from the parameters. It also rewrites the lists in `params` with ids in place of
+ * names, as the model stores them. */
 int rw_feature_rules_init(struct rw_feature_rules *out, struct rw_ctx *ctx,
                           struct rw_params *params, const struct rw_training_features *set);
 
-/* Metrics by round, and when to stop. */
+/* The metrics of each round, the best round and early stopping. */
 struct rw_eval_sets {
-    struct rw_arena arena;              /* has the arrays */
+    struct rw_arena arena;              /* owns the arrays */
     struct rw_ctx *ctx;                 /* borrowed */
     const struct rw_params *params;     /* borrowed */
     const struct rw_train_hooks *hooks; /* borrowed; may be NULL */
     struct rw_gain_rule gains;
     struct rw_metric metric[RW_MAX_METRICS];
-    int n_metrics; /* of the table's */
-    /* Those that a device can measure, in the same order; rw_eval_sets_plan makes them. */
+    int n_metrics; /* metrics of the table, without the custom one */
+    /* The metrics that a device can compute, in the same order; written by rw_eval_sets_plan. */
     struct rw_metric on_device[RW_MAX_METRICS];
     int any_uses_gain;
-    int n_sets;                                 /* training set and validation sets */
+    int n_sets;                                 /* the training set and the validation sets */
     const struct rw_dataset *set[RW_MAX_SETS];  /* borrowed */
-    struct rw_judgments judgments[RW_MAX_SETS]; /* of the sets that are measured */
+    struct rw_judgments judgments[RW_MAX_SETS]; /* of the measured sets */
     double *scores;                             /* [most documents of a measured set] */
-    /* NULL: the engine has the scores; else they are here, [n_sets], and there is no engine. */
+    /* NULL: scores are in the engine. Otherwise [n_sets] arrays of scores, and there is no
+     * engine. */
     const double *const *given;
-    struct rw_metric_value *value; /* [n_values] this round's */
+    struct rw_metric_value *value; /* [n_values] values of the current round */
     const char **name;             /* [n_values] "valid1 ndcg@10" */
     int n_values;
-    int is_registered; /* the engine knows what will be measured */
-    int stop_value;    /* which value stops training; -1: none */
-    int stop_set;      /* whose value that is, from 1; 0: none */
+    int is_registered; /* the engine has the plan of metrics */
+    int stop_value;    /* index of the value that stops training; -1: off */
+    int stop_set;      /* the set of that value, from 1; 0: early stopping is off */
     int lower_is_better;
-    int best_round; /* 0: none yet */
+    int best_round; /* 0: no round measured yet */
     double best_value;
-    /* every round's values, for the model */
+    /* the values of every round, for the model */
     double *history;
     size_t history_room;
     int n_rounds;
 };
 
-/* sets[0] is the training set, measured only if params ask for it. */
+/* Initialises *eval. sets[0] is the training set, which is measured only if `params` request it. */
 int rw_eval_sets_init(struct rw_eval_sets *eval, struct rw_ctx *ctx, const struct rw_params *params,
                       const struct rw_train_hooks *hooks, const struct rw_dataset *const *sets,
                       int n_sets);
-/* From here on values are of all workers. All workers call it, and rw_eval_sets_round. */
+/* Makes later values the means over all workers' queries. All workers call it and
+ * rw_eval_sets_round. */
 int rw_eval_sets_share(struct rw_eval_sets *eval);
-/* What a device can measure of a set. Returns 0 if that is nothing. */
+/* Writes the metrics of a set that a device can compute. Returns 0 if there are no such metrics. */
 int rw_eval_sets_plan(struct rw_eval_sets *eval, int set, struct rw_metric_plan *plan);
-/* Decides which set stops training: the first validation set that is not the training set
- * (is_train: [n_sets], from 1 on). Without one, early stopping is off, with a warning. RW_ERR_DATA:
- * early stopping is on, and the metric of that set is the same for every ranking, or counts no
- * query. All workers call it, after rw_eval_sets_share. */
+/* Chooses the set for early stopping: the first validation set that differs from the training
+ * set (is_train: [n_sets], from 1 on). If all are the training set, it turns early stopping off
+ * with a warning. RW_ERR_DATA: early stopping is on, but the set's metric is equal for every
+ * ranking or counts no query. All workers call it, after rw_eval_sets_share. */
 int rw_eval_sets_choose(struct rw_eval_sets *eval, const unsigned char *is_train);
 void rw_eval_sets_release(struct rw_eval_sets *eval);
-/* Measures all measured sets after `round` (from 1). engine: NULL with scores that are given. */
+/* Measures all measured sets after `round` (from 1). engine: NULL if the caller gave the scores. */
 int rw_eval_sets_round(struct rw_eval_sets *eval, struct rw_engine *engine, int round);
-/* Goes on from the metrics and the best round of a model so far, whose metrics have these names. */
+/* Restores the metrics and the best round of the unfinished model `so_far`, whose metric names
+ * are equal to these. */
 int rw_eval_sets_restore(struct rw_eval_sets *eval, const struct rw_model *so_far);
-/* Do the scores give the metrics of the last round, but for a custom one? RW_ERR_DATA if not. */
+/* Checks that the scores give the stored metrics of the last round; a custom metric is not
+ * checked. RW_ERR_DATA: a metric differs. */
 int rw_eval_sets_verify(struct rw_eval_sets *eval, struct rw_engine *engine);
-/* Has the patience run out after `round`? */
+/* Returns 1 if `round` used up the patience of early stopping. */
 int rw_eval_sets_is_over(const struct rw_eval_sets *eval, int round);
-/* Writes names and history into the model. */
+/* Copies the metric names and the history into the model. */
 int rw_eval_sets_report(struct rw_eval_sets *eval, struct rw_model *model);
 
-/* What tells the data of a training from other data: the same whichever way they were read, on
- * every device, for any number of threads. */
-/* What tells sets apart: each part is a sum over documents or queries, modulo 2^64, so that those
- * of shares of a set can be added. */
+/* ---- fingerprints of data sets ---- */
+
+/* Parts of a fingerprint, which detects changed data when a training is resumed. A part is a sum
+ * over documents or queries, modulo 2^64, so the parts of shards can be added. It does not
+ * depend on the way the data was read, on the device or on the number of threads. */
 enum rw_print {
-    RW_PRINT_DOCUMENTS, /* their number; the same of queries */
+    RW_PRINT_DOCUMENTS, /* number of documents; the next part counts queries */
     RW_PRINT_QUERIES,
     RW_PRINT_QUERY_IDS,
     RW_PRINT_LABELS,
     RW_PRINT_WEIGHTS,
     RW_PRINT_VALUES,
-    RW_PRINT_SIDES, /* of side columns with parts of their own; 0: the set has none */
+    RW_PRINT_SIDES, /* of side columns with separate parts; 0: the set lacks the column */
     RW_PRINTS = RW_PRINT_SIDES + RW_SIDE_COLUMNS - RW_SIDE_PRINTED
 };
 struct rw_fingerprint {
@@ -148,261 +160,287 @@ struct rw_fingerprint {
 };
 const char *rw_print_name(int part); /* "query-ids" */
 
-/* Of a set that the engine has loaded. first_doc, first_query: how many others stand before these,
- * where the set is a share of one; the shares' parts, added, are those of all. */
+/* Computes the fingerprint of a set that the engine has loaded. first_doc, first_query: number
+ * of documents and queries in the shards before this one. The parts of all shards add up to
+ * those of the whole set. */
 int rw_fingerprint_make(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
                         uint64_t first_doc, uint64_t first_query, struct rw_fingerprint *out);
-/* The same of all workers' documents. All workers call it. */
+/* Computes the fingerprint of all workers' shards together. All workers call it. */
 int rw_fingerprint_of_all(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
                           struct rw_fingerprint *out);
-/* Of the boundaries of a training set's bins. */
+/* Computes the fingerprint of the bin boundaries of a training set. */
 uint64_t rw_fingerprint_boundaries(const struct rw_cuts *cuts);
 
-/* The sets of a training with features by categories: which words have codes, and views of the sets
- * with codes in place of those features' values. Without such features nothing is made. */
+/* Categorical features of a training: vocabularies, and views of the sets in which codes replace
+ * these features' values. It stays empty if no feature is categorical. */
 struct rw_category_sets {
-    struct rw_arena arena;           /* of codes and views */
+    struct rw_arena arena;           /* owns codes and views */
     struct rw_categories categories; /* owned */
-    uint16_t *codes; /* [RW_FEATURE_IDS] of each such feature, as struct rw_cut_rule has them; NULL:
-                        there are no such features */
-    char *text;      /* parameter 'categorical' by ids; owned */
+    uint16_t *codes; /* [RW_FEATURE_IDS] codes of each categorical feature, as in struct
+                        rw_cut_rule; NULL: no categorical features */
+    char *text;      /* the parameter 'categorical' with ids; owned */
     int absent_missing;
-    struct rw_model init; /* the model to go on from, with these codes: only its trees are owned */
+    struct rw_model
+        init; /* the model to continue from, recoded to these codes; only its trees are owned */
 };
 
-/* Which features training takes by categories, as all workers have it: those that are named, those
- * that the training set has by words, and those that `init` (or NULL) has. wanted:
- * [RW_FEATURE_IDS], zeroed; *any: there are some. All workers call it. */
+/* Marks the categorical features, equally on all workers. These are the features that the parameter
+ * names, those whose values the training set has as text, and those of `init` (may be NULL).
+ * wanted: [RW_FEATURE_IDS], zeroed; *any: 1 if a feature is marked. All workers call it. */
 int rw_category_features(struct rw_ctx *ctx, const struct rw_params *params,
                          const struct rw_dataset *documents, const struct rw_model *init,
                          uint8_t *wanted, int *any);
-/* *any: has some document of some worker no value of the feature? All workers call it. */
+/* Writes 1 to *any if the feature is missing in some document of any worker. All workers call
+ * it. */
 int rw_category_has_missing(struct rw_ctx *ctx, const struct rw_feature_categories *of,
                             const struct rw_dataset *documents, int absent_missing, int *any);
 
-/* The sets of a training, of which each of many workers has a part. All workers call these; with
- * one worker there is little to do. */
-/* Marks what any worker has marked. mark: [RW_FEATURE_IDS] */
+/* ---- the sets of a training, divided among workers ---- */
+
+/* Marks on every worker each feature that some worker has marked. mark: [RW_FEATURE_IDS]. All
+ * workers call it. */
 int rw_workers_any(struct rw_ctx *ctx, uint8_t *mark);
-/* How many documents the training set has on all workers. RW_ERR_DATA: too many. */
+/* Counts the documents of the training set on all workers. RW_ERR_DATA: too many. All workers
+ * call it. */
 int rw_workers_docs(struct rw_ctx *ctx, const struct rw_dataset *train, uint32_t *all_docs);
 
-/* The sets of a training. */
+/* The training set (index 0) and the validation sets of a training. Each worker has a shard of
+ * every set. */
 struct rw_sets {
-    const struct rw_dataset
-        *given[RW_MAX_SETS]; /* as the caller knows them, the training set first */
-    const struct rw_dataset *set[RW_MAX_SETS]; /* codes in place of categories */
+    const struct rw_dataset *given[RW_MAX_SETS]; /* as the caller passed them */
+    const struct rw_dataset *set[RW_MAX_SETS];   /* with codes in place of categories */
     int n_sets;
-    struct rw_binned train; /* borrowed parts; without bins: the values are in set[0] */
-    struct rw_binned made;  /* of many workers: bins, where there were values; owned */
-    uint32_t all_docs;      /* of the training set, on all workers */
+    struct rw_binned train; /* parts are borrowed; without bins, the values are in set[0] */
+    struct rw_binned made;  /* with several workers: bins made here from values; owned */
+    uint32_t all_docs;      /* documents of the training set on all workers */
     struct rw_training_features features; /* borrowed */
-    struct rw_column_rule columns; /* what validation sets fit; kind and width of the model */
-    const struct rw_model *init;   /* to go on from, with these sets' codes; NULL: none; borrowed */
+    struct rw_column_rule
+        columns; /* columns that validation sets must fit; kind and width of the model's input */
+    const struct rw_model *init; /* the model to continue from, recoded for these sets; borrowed;
+                                    NULL: start from nothing */
     struct rw_category_sets categories;
 };
-/* As the caller knows them: `given` and `set`. RW_ERR_ARGUMENT: too many validation sets. */
+/* Fills `given` and `set` with the caller's sets. RW_ERR_ARGUMENT: too many validation sets. */
 int rw_sets_init(struct rw_sets *sets, struct rw_ctx *ctx, const struct rw_dataset *train,
                  const struct rw_dataset *const *valid, int n_valid);
-/* Before anything else, by all workers and of all workers' sets: makes codes of categories, and
- * with them `set` and `init`; all_docs; and where many workers have values, `made` gets the codes
- * of this one's, with boundaries of all, and the features. init: the model to go on from, or NULL.
- */
+/* Encodes categories, which sets `set`, `init` and all_docs. If several workers have values, it
+ * also finds bin boundaries over all of them and writes this worker's codes to `made`, and the
+ * features. It must run before other functions read the sets. init: the model to continue from,
+ * or NULL. All workers call it. */
 int rw_sets_prepare(struct rw_ctx *ctx, const struct rw_params *params, struct rw_sets *sets,
                     const struct rw_model *init);
-/* Finds validation sets that are the training set: the same documents, labels, queries and codes.
- * The engine has loaded all sets. is_train: [n_sets]; written from 1 on. */
+/* Finds validation sets that are the training set: equal documents, labels, queries and codes.
+ * The engine has loaded all sets. is_train: [n_sets], written from 1 on. */
 int rw_sets_find_train(struct rw_engine *engine, const struct rw_sets *sets,
                        unsigned char *is_train);
-/* Sets that were read as codes are this training's: validation sets have the boundaries of the
- * training set, and what goes on from a model (init, NULL: none) has values, or the model's
- * scores. */
+/* Checks that sets read as codes belong to this training. Validation sets must have the bin
+ * boundaries of the training set. To continue from a model (init; may be NULL), the training set
+ * must have values or the model's scores. */
 int rw_sets_check(struct rw_ctx *ctx, const struct rw_sets *sets, const struct rw_model *init,
                   int measures_training, int on_gpu);
-/* Do the sets fit each other, and the model to go on from (NULL: none), counting the columns of all
- * workers? RW_ERR_DATA as rw_model_check_data has it. Writes `columns`: what the model has of them,
- * without names. All workers call it. */
+/* Checks that the sets, and the model to continue from (init; may be NULL), fit each other by
+ * the columns of all workers. Writes `columns`, the column rule of the model without names.
+ * RW_ERR_DATA: as in rw_model_check_data. All workers call it. */
 int rw_sets_columns(struct rw_ctx *ctx, struct rw_sets *sets, const struct rw_model *init);
-/* From here on `set` has codes in place of the values of these categories. */
+/* Replaces the values of these categorical features by codes in `set`. */
 int rw_sets_recode(struct rw_ctx *ctx, struct rw_sets *sets, int set,
                    const struct rw_categories *categories, int absent_missing);
 void rw_sets_release(struct rw_sets *sets);
 
-/* What training makes of side columns (dataset/dataset.h): whether they are there, and several
- * labels per document (parameter `label-weights`), for which the lambdas of a training on each
- * label alone are added, each times its weight (objective/objective.h). The first label is the data
- * set's own, which metrics see; the others are its further ones. */
-/* Do the training set's side columns agree with the parameters and the objective, which is NULL for
- * the caller's gradients? RW_ERR_ARGUMENT: a column is missing; a warning: one has no use. */
+/* ---- side columns ---- */
+
+/* Checks the training set's side columns (dataset/dataset.h) against the parameters and the
+ * objective, which is NULL for user gradients. RW_ERR_ARGUMENT: a column is missing. A column
+ * without use is a warning. */
 int rw_train_check_sides(struct rw_ctx *ctx, const struct rw_params *params,
                          const struct rw_objective *objective, const struct rw_dataset *train);
-/* Checks the labels alone, for a refit. */
+/* Checks only the labels, for a refit. With `label-weights`, a document has several labels: the
+ * lambdas of each label are computed separately and added, each times its weight
+ * (objective/objective.h). The first label is the data set's label, which metrics use; the
+ * others are its further labels. */
 int rw_labels_check(struct rw_ctx *ctx, const struct rw_params *params,
                     const struct rw_objective *objective, const struct rw_dataset *train);
-/* RW_ERR_ARGUMENT: parameters name the file of a column that the training set does not have. */
+/* RW_ERR_ARGUMENT: a parameter names the file of a side column that the training set does not
+ * have. */
 int rw_train_check_files(struct rw_ctx *ctx, const struct rw_params *params,
                          const struct rw_dataset *train);
-/* The gains of all labels that train, [n_labels or 1][n_docs], of an objective that ranks. */
+/* Returns in *out the gains of all labels that train, [n_labels or 1][n_docs], for an objective
+ * that ranks. */
 int rw_labels_gains(struct rw_ctx *ctx, struct rw_arena *arena, const struct rw_params *params,
                     const struct rw_gain_rule *gains, const struct rw_dataset *train, double **out);
-/* What a rule has of all workers' training sets: the largest gains, and how labels are summed
- * (rw_objective_sum). All workers call it. gains: NULL if the objective does not worker. */
+/* Completes the rule with the largest gains of all workers' training sets and with the way to
+ * sum the lambdas of several labels (rw_objective_sum). gains: NULL if the objective does not
+ * rank. All workers call it. */
 int rw_labels_rule(struct rw_ctx *ctx, const struct rw_objective *objective,
                    struct rw_objective_rule *rule, const double *gains,
                    const struct rw_dataset *train);
 
-/* Training that goes on from a model: its trees come first, scores begin as their sums. */
-/* RW_ERR_ARGUMENT: a split of the model does not keep a feature's direction, or uses features
- * together that may not be, so that training could only make scores that do not either. direction:
- * [RW_FEATURE_IDS] as in tree/grower.h, or NULL; interactions: without groups there are none. */
+/* ---- continuing from a model ---- */
+
+/* Checks the splits of the model against the constraints of the new training. RW_ERR_ARGUMENT: a
+ * split violates a monotone constraint, or a tree combines features across interaction groups.
+ * Adding trees could not repair either. direction: [RW_FEATURE_IDS] as in tree/grower.h, or
+ * NULL; interactions: without groups, all combinations are allowed. */
 int rw_continuation_check(struct rw_ctx *ctx, const struct rw_model *init, const int8_t *direction,
                           const struct rw_interactions *interactions);
-size_t rw_most_leaves(const struct rw_model *model); /* of a tree; at least 1 */
-/* Adds the trees of sets->init to all scores and to `model`, and says how its training differed.
- * eval: NULL where these rounds' metrics are known. RW_ERR_ARGUMENT: the model takes absent
- * features otherwise than training would. */
+size_t rw_most_leaves(const struct rw_model *model); /* leaves of the largest tree; at least 1 */
+/* Appends the trees of sets->init to `model`, adds them to all scores, and reports parameters
+ * that differ from the model's training. eval: NULL if the metrics of these rounds are known.
+ * RW_ERR_ARGUMENT: the model and the parameters disagree on the meaning of an absent feature. */
 int rw_continue(struct rw_engine *engine, const struct rw_sets *sets, struct rw_params *params,
                 struct rw_eval_sets *eval, struct rw_model *model, size_t *tree_room);
-/* What the finished model has of the one it goes on from: its features beside the training set's,
- * its names unless there are others, and its trainings. The model's own parameters are known. */
+/* Adds to the finished model, from the one that it continues: the features that the training set
+ * lacks, names if the training set has no names, and the earlier trainings. The parameters
+ * of this training are already set. */
 int rw_continuation_finish(struct rw_ctx *ctx, const struct rw_model *init, struct rw_model *model);
 
-/* Why no tree could be split: the likeliest cause and what to change, into `text`, by all workers
- * together. params: of the training, effective; gain: [n_docs], or NULL where the objective has
- * none; info: what the engine made of the data. */
+/* Writes to `text` the likeliest reason why no tree could be split, and a parameter or column to
+ * change. params: the effective ones; gain: [n_docs], or NULL if the objective has no gains;
+ * info: the engine's facts about the data. All workers call it. */
 int rw_explain_no_split(struct rw_ctx *ctx, const struct rw_params *params,
                         const struct rw_sets *sets, const double *gain,
                         const struct rw_engine_info *info, char *text, size_t size);
 
-/* What a training's model has besides trees: its parameters; and how large its file can be at most,
- * known while it grows, for those who reserve space before there is a model to write. */
-/* Appends a parameter; out->param has room for it. */
+/* ---- the parameters and the size of a model ---- */
+
+/* Appends a parameter to *out, whose array `param` must have room for it. */
 int rw_model_params_add(struct rw_ctx *ctx, const char *name, const char *value, int is_auto,
                         struct rw_model_params *out);
-/* The same of one that a training has. gains: those of its label-gain, since a file's path is no
- * part of the model; is_custom: gradients are the caller's. */
+/* Appends the parameter with index `at` of a training. gains: stored as the value of label-gain,
+ * because a model stores no file paths; is_custom: 1 for user gradients. */
 int rw_model_params_take(struct rw_ctx *ctx, struct rw_params *params, int at,
                          const struct rw_gain_rule *gains, int is_custom,
                          struct rw_model_params *out);
 
 struct rw_model_size {
-    uint64_t bytes;        /* of what has been added */
-    uint64_t longest_name; /* of a feature */
-    uint64_t round_bytes;  /* the metrics of a round */
+    uint64_t bytes;        /* of everything added so far */
+    uint64_t longest_name; /* of a feature name */
+    uint64_t round_bytes;  /* for the metrics of one round */
 };
 
-/* model: as it is before the first round; init: the one that training goes on from, or NULL. */
+/* Starts an upper bound of the size of the model's file, for callers that reserve disk space
+ * before the model exists. model: as before the first round; init: the model to continue from,
+ * or NULL. */
 void rw_model_size_init(struct rw_model_size *size, const struct rw_model *model,
                         const struct rw_eval_sets *eval, const struct rw_model *init);
-/* The bytes with one more round, whose tree has so many leaves. */
+/* Returns the bound with one more round, whose tree has n_leaves leaves. */
 uint64_t rw_model_size_with(const struct rw_model_size *size, int32_t n_leaves);
 
-/* A training set and a validation set as codes that are made once, for one training after another,
- * each on features of its own: those that it leaves out cost it nothing. */
+/* A training set and a validation set whose codes are made once and serve several trainings,
+ * each with its own choice of features. Features that a training leaves out cost no time. */
 struct rw_resident {
-    struct rw_binned train;  /* as rw_train_on takes it; parts are borrowed, but for: */
-    struct rw_bins *made;    /* train.bins, where the set came with values; owned */
-    struct rw_dataset valid; /* all borrowed, but codes */
+    struct rw_binned train;  /* as rw_train_on reads it; parts are borrowed, except `made` */
+    struct rw_bins *made;    /* train.bins, if the set had values; owned */
+    struct rw_dataset valid; /* all parts are borrowed, except the codes */
     struct rw_bins *codes;   /* valid.codes.bins; owned */
 };
-/* For trainings with these `params`, but for what they say of features. Both sets stay borrowed;
- * valid has values. Where a GPU may train, it bins the validation set each time, for it cannot take
- * codes. */
+/* Makes the codes for trainings with these `params`, whatever features they use. Both sets stay
+ * borrowed; `valid` has values. If a GPU may train, it bins the validation set in each training,
+ * because it cannot read these codes. */
 int rw_resident_init(struct rw_resident *r, struct rw_ctx *ctx, const struct rw_params *params,
                      const struct rw_binned *train, const struct rw_dataset *valid);
 void rw_resident_release(struct rw_resident *r);
 
-/* Checkpoints of a training: written beside it, and what one that is resumed takes from them.
- *
- * The file from which a training is resumed: a model so far, and what it lacks for that.
+/* ---- checkpoints ---- */
+
+/* A checkpoint file holds an unfinished model and the state to resume its training:
  *
  *   rankwood checkpoint 2
- *   program 0.2.0                     that wrote it
- *   ended yes|no                      yes: whoever trains ended it after the last round
- *   init none                         or: init HEX rounds N, the model that training continued from
- *                                     (its checksum), and the rounds that came with it
- *   note TEXT                         of whoever trains; or note alone
- *   sets N boundaries HEX             of the training set's bins; then N lines, it first:
+ *   program 0.2.0                     the version that wrote the file;
+ *   ended yes|no                      yes: the caller ended the training after the last round;
+ *   init none                         or "init HEX rounds N": checksum and rounds of the model that
+ *                                     training continued from;
+ *   note TEXT                         the caller's text, or "note" without text;
+ *   sets N boundaries HEX             fingerprint of the training set's bin boundaries; then a line
+ *                                     for each of the N sets, the training set first;
  *   documents HEX queries HEX query-ids HEX labels HEX weights HEX values HEX
- *                                     and, of sets that have some but 0, start-scores HEX, and of
- *                                     those that have them, positions HEX and more-labels HEX
- *   state NAME version V lines N      the objective's own; then N lines as it wrote them
+ *                                     followed by start-scores HEX if some are not 0, and by
+ *                                     positions HEX and more-labels HEX if the set has them;
+ *   state NAME version V lines N      the objective's state; then N lines in its own format.
  *
- *   and a model's lines from 'absent' to the last tree (model/model_text.h): all trees that were
- *   grown and the metrics of all rounds; best-round is the best one until then, finished is no.
+ *   The lines of a model from 'absent' to the last tree follow (model/model_text.h): all trees so
+ *   far and the metrics of all rounds. The best round is the best so far, and "finished" is no.
  *
  *   checksum 0badcafe
  *
- * A new version of the model's text makes a new one here. The first two lines stay as they are:
- * they say which program resumes it, and no other does. */
+ * A new version of the model's text needs a new version here. The first two lines never change:
+ * they name the program version that resumes the file, and other versions refuse it. */
+
 enum { RW_CHECKPOINT_VERSION = 2 };
 
-/* Read, it owns everything; to be written, it borrows. */
+/* A checkpoint. If it was read, it owns all parts; if it will be written, it borrows them. */
 struct rw_checkpoint {
     char *program;
     int is_ended;
     int has_init;
     uint64_t init_checksum;
     int32_t init_rounds;
-    char *note; /* "": none */
+    char *note; /* "": no note */
     uint64_t boundaries;
     int32_t n_sets;
     struct rw_fingerprint *set; /* [n_sets] the training set first */
     char *state_name;           /* the objective's */
     int32_t state_version;
-    char *state;            /* its lines; NULL: none */
+    char *state;            /* the lines of the state; NULL: no state */
     struct rw_model *model; /* as many trees as rounds */
 };
 void rw_checkpoint_release(struct rw_checkpoint *checkpoint); /* of one that was read, or zeroed */
 
-/* RW_ERR_FORMAT: the file is no checkpoint, cut or damaged; or of a version that is not read. */
+/* Reads a checkpoint. RW_ERR_FORMAT: the file is not a checkpoint, is truncated or damaged, or
+ * has another version. */
 int rw_checkpoint_read(struct rw_ctx *ctx, const char *path, struct rw_checkpoint *out);
-/* The same of a text in memory; path is for messages. */
+/* Parses the text of a checkpoint in memory. path: for messages only. */
 int rw_checkpoint_parse(struct rw_ctx *ctx, const char *path, const char *text, size_t n,
                         struct rw_checkpoint *out);
-/* Its text, not followed by 0; *out is owned by the caller (rw_mem_free). */
+/* Returns in *out the checkpoint as text, without a terminating 0. The caller owns it
+ * (rw_mem_free). */
 int rw_checkpoint_print(struct rw_ctx *ctx, const struct rw_checkpoint *checkpoint, char **out,
                         size_t *n);
 
-/* Zeroed, it does nothing: there are none. */
+/* Writes and resumes the checkpoints of one training. A zeroed struct has checkpoints turned
+ * off. */
 struct rw_checkpointer {
     struct rw_ctx *ctx;               /* borrowed */
-    const struct rw_checkpoints *how; /* NULL: nothing is written or read; borrowed */
-    void *user;                       /* of its functions */
-    struct rw_checkpoint resumed;     /* what was read; its model is NULL: nothing was */
-    /* what this training's checkpoints have in common, and the one that is written, or was last;
-     * its `set` is owned */
+    const struct rw_checkpoints *how; /* NULL: checkpoints are off; borrowed */
+    void *user;                       /* argument of the functions in `how` */
+    struct rw_checkpoint resumed; /* the checkpoint that was read; its model is NULL if there was no
+                                     file to resume */
+    /* The fields that all checkpoints of this training share, and those of the latest one. Its
+     * `set` is owned. */
     struct rw_checkpoint content;
-    const struct rw_model *model;         /* what grows; borrowed */
-    const struct rw_gradients *gradients; /* whose state is the objective's; NULL: none; borrowed */
-    /* One file after the other, written beside training. */
-    struct rw_ctx *writer; /* of its thread; NULL: no files are written; owned */
-    struct rw_arena arena; /* has what the snapshot does not borrow */
+    const struct rw_model *model; /* the growing model; borrowed */
+    const struct rw_gradients
+        *gradients; /* they print the objective's state; NULL: no state; borrowed */
+    /* ---- the writer: writes one file at a time while training continues ---- */
+
+    struct rw_ctx *writer; /* context of the writer's thread; NULL: no files are written; owned */
+    struct rw_arena arena; /* owns the parts of the snapshot that are not borrowed */
     struct rw_model snapshot;
     pthread_t thread;
     int is_running;
     int is_done; /* atomic: written by its thread */
     int status;
-    double ms; /* that the last one took */
-    /* since when the next one is waited for */
+    double ms; /* duration of the last write */
+    /* round and time of the last checkpoint, to find when the next one is due */
     int last_round;
     double last_ms;
-    int kept_round, kept_is_ended; /* of the file that is there; 0: none */
-    int has_failed;                /* the last one, and that was said */
-    /* in all */
+    int kept_round, kept_is_ended; /* of the file on disk; 0: no file yet */
+    int has_failed;                /* the last write failed and was reported */
+    /* totals */
     int n_written;
     double stopped_ms, written_ms;
 };
 
-/* Checks where they go, and reads the one to be resumed. hooks: may be NULL. Of many workers each
- * reads it, and worker 0 writes. */
+/* Checks that the checkpoint's path can be written, and reads the file to resume from. hooks:
+ * may be NULL. Each worker reads the file; worker 0 writes it. */
 int rw_checkpointer_init(struct rw_checkpointer *c, struct rw_ctx *ctx,
                          const struct rw_train_hooks *hooks);
-/* Waits for the one being written; in any state after being zeroed. */
+/* Waits for an unfinished write and frees everything. It may be called in any state after
+ * zeroing. */
 void rw_checkpointer_release(struct rw_checkpointer *c);
 
-/* Do all workers write, or wait for those who do, and resume from the same one? All workers call
- * it. */
+/* Checks that the workers agree: all write, or wait for the writer, and all resume from the same
+ * checkpoint. All workers call it. */
 int rw_checkpointer_agree(struct rw_checkpointer *c);
 
 static inline int rw_checkpointer_resumes(const struct rw_checkpointer *c)
@@ -410,30 +448,33 @@ static inline int rw_checkpointer_resumes(const struct rw_checkpointer *c)
     return c->resumed.model != NULL;
 }
 
-/* The training: `model` has its parameters, features and names, and will have its trees. init: the
- * model that it continues from, or NULL. RW_ERR_ARGUMENT, RW_ERR_DATA: it is another one than the
- * checkpoint's; the message names what differs. */
+/* Compares the training with the checkpoint, if one is resumed, and keeps `model` for later
+ * writes. `model` has its parameters, features and names, and will get the trees. init: the
+ * model to continue from, or NULL. RW_ERR_ARGUMENT, RW_ERR_DATA: the checkpoint is of a
+ * different training; the message names the difference. */
 int rw_checkpointer_take(struct rw_checkpointer *c, const struct rw_model *model,
                          const struct rw_eval_sets *eval, const struct rw_objective *objective,
                          const struct rw_model *init);
-/* The same of its data, which are loaded. All workers call it. */
+/* Compares the loaded data with the checkpoint's fingerprints. All workers call it. */
 int rw_checkpointer_take_data(struct rw_checkpointer *c, struct rw_engine *engine,
                               const struct rw_sets *sets);
-/* Appends the trees that the checkpoint has beyond those of the model, and adds them to all scores;
- * then the metrics by round, and the best one, are the checkpoint's. n_rounds: that there may be.
- */
+/* Appends the checkpoint's trees that `model` lacks and adds them to all scores. It also
+ * restores the metrics of each round and the best round. n_rounds: the maximum number of rounds
+ * of this training. */
 int rw_checkpointer_restore(struct rw_checkpointer *c, struct rw_engine *engine,
                             struct rw_eval_sets *eval, int n_rounds, struct rw_model *model,
                             size_t *tree_room);
-/* The gradients' state is the checkpoint's, and is written from now on; they stay borrowed. */
+/* Restores the state of the objective from the checkpoint, and saves it in later ones.
+ * `gradients` stays borrowed. */
 int rw_checkpointer_take_state(struct rw_checkpointer *c, struct rw_gradients *gradients);
-/* Was the training ended, after the rounds that it had, by whoever trained? */
+/* Returns 1 if the caller of the earlier run ended it after n_rounds rounds. */
 int rw_checkpointer_was_ended(const struct rw_checkpointer *c, int n_rounds);
 
-/* After n_rounds rounds, which all have a tree in the model: begins to write one, if it is time. */
+/* Starts to write a checkpoint if one is due. n_rounds: rounds so far, all of which have a tree
+ * in the model. */
 void rw_checkpointer_round(struct rw_checkpointer *c, const struct rw_eval_sets *eval,
                            int n_rounds);
-/* The last one, if the file does not say it yet; and says what all of them took. What cannot be
- * written is a warning: the model is not lost by it. */
+/* Writes the last checkpoint, unless the file is already up to date, and reports the total time
+ * of all writes. A failed write is a warning, because the model is not affected. */
 void rw_checkpointer_end(struct rw_checkpointer *c, const struct rw_eval_sets *eval, int n_rounds,
                          int is_ended);
