@@ -1,7 +1,7 @@
 #include "tree/category_split.h"
 
-/* Two runs that are in order, [0, middle) and [middle, n), as one; of equal keys those of the first
- * run come first. */
+/* Merges two sorted runs, [0, middle) and [middle, n). Of equal keys, those of the first run come
+ * first. */
 static void merge(const double *key, const uint16_t *from, uint32_t middle, uint32_t n,
                   uint16_t *to)
 {
@@ -9,7 +9,7 @@ static void merge(const double *key, const uint16_t *from, uint32_t middle, uint
         to[i] = b == n || (a < middle && key[from[a]] <= key[from[b]]) ? from[a++] : from[b++];
 }
 
-/* The codes that the node has, by ascending key, then code. Returns their number. */
+/* Sorts the codes that the node has by ascending key, then by code. Returns their number. */
 static uint32_t sort_codes(const struct rw_split_rule *rule, const struct rw_cell *cell,
                            uint32_t n_codes, uint16_t *sorted)
 {
@@ -59,7 +59,7 @@ void rw_category_split(const struct rw_split_rule *rule, double penalty, const s
     for (uint32_t k = 0; k < n; k++) {
         place[sorted[k]] = (uint16_t)k;
         rw_cell_add(&left, &cell[sorted[k]]);
-        if (k > 0 && k + 2 < n) /* of one code, and of all but one: tried already */
+        if (k > 0 && k + 2 < n) /* skips one code, and all but one: already tried */
             rw_category_try(&node, RW_CANDIDATE_FIRST + k, &left, &best);
     }
     if (!(best.gain > 0.0))

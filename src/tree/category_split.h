@@ -1,8 +1,8 @@
-/* The best split of a node by a feature whose values are categories: a set of codes that go left.
- * Engines differ in how they count cells and in who tries which candidate; what candidates are and
- * what is made of them is here, once, for the host and for devices (a GPU's
- * threads try them in gpu/split/category_block.h). docs/explanation/categories.md has
- * the rule in words, tests/oracle/categories.py follows that page. */
+/* Finds the best split of a node by a categorical feature: a set of codes that go left. Engines
+ * differ in how they sum cells and which thread tries which candidate. This file has the common
+ * part, for the host and for devices: the candidates, their order and their gains. The threads of a
+ * GPU try candidates in gpu/split/category_block.h. docs/explanation/categories.md states the rule
+ * in words, and tests/oracle/categories.py follows that page. */
 #pragma once
 
 #include "tree/numbers.h"
@@ -14,47 +14,49 @@ extern "C" {
 struct rw_category_split {
     struct rw_code_set left;
     int missing_left;
-    double gain; /* 0: there is no candidate */
+    double gain; /* 0: no candidate */
     uint64_t n_left;
 };
 
-/* penalty: what a split by the feature costs, taken from gains; 0: nothing. cell: [n_codes] sums of
- * the node's documents with each code, the last one that of all categories without a code of their
- * own; missing: of documents without a value. Writes *out. */
+/* Finds the best split and writes *out. penalty: the feature cost, subtracted from gains; 0: none.
+ * cell: [n_codes] sums of the node's documents with each code. The last code is shared by all
+ * categories without a code. missing: the sums of documents without a value. */
 void rw_category_split(const struct rw_split_rule *rule, double penalty, const struct rw_cell *cell,
                        uint32_t n_codes, const struct rw_cell *missing,
                        struct rw_category_split *out);
 
 /* ---- its parts ---- */
 
-/* Codes of a feature, at most; so many candidates are of each kind but the first. */
+/* The largest number of codes of a feature. Each kind of candidate except the first has at most
+ * this many. */
 enum { RW_MAX_CATEGORY_CODES = RW_MAX_CATEGORIES + 1 };
 
-/* What goes left, by numbers in the order in which the first of equal candidates counts: missing
- * values alone; RW_CANDIDATE_ONE + code: that category; RW_CANDIDATE_FIRST + k: the first k + 1 of
- * the categories that the node has, by rw_category_key, then code. */
+/* The numbers of candidates; of equal candidates the lowest number wins. RW_CANDIDATE_MISSING: only
+ * missing values go left. RW_CANDIDATE_ONE + code: that category goes left. RW_CANDIDATE_FIRST + k:
+ * the first k + 1 categories of the node go left, in the order of rw_category_key, then code. */
 enum {
     RW_CANDIDATE_MISSING = 0,
     RW_CANDIDATE_ONE = 1,
     RW_CANDIDATE_FIRST = RW_CANDIDATE_ONE + RW_MAX_CATEGORY_CODES
 };
 
-/* What all candidates are tried with. */
+/* The data that all candidates of a node share. */
 struct rw_category_node {
     const struct rw_split_rule *rule;
-    struct rw_cell all, missing; /* all: missing ones, too */
+    struct rw_cell all, missing; /* all: including missing values */
     double parent_gain, penalty;
-    uint32_t n_seen; /* categories that the node has */
+    uint32_t n_seen; /* number of categories in the node */
 };
 
 struct rw_category_found {
-    double gain; /* 0: there is no candidate */
+    double gain; /* 0: no candidate */
     uint64_t n_left;
     uint32_t candidate;
     int missing_left;
 };
 
-/* What codes are ordered by: a lambda a document, or a hessian, drawn towards 0 by the prior. */
+/* Returns the key by which codes are ordered: lambda per document, or per hessian, shrunk towards 0
+ * by the prior. */
 RW_HD double rw_category_key(const struct rw_split_rule *rule, const struct rw_cell *cell)
 {
     const double under =
@@ -62,7 +64,7 @@ RW_HD double rw_category_key(const struct rw_split_rule *rule, const struct rw_c
     return under > 0.0 ? (double)cell->lambda / under : 0.0;
 }
 
-/* Categories that a candidate has. */
+/* Returns the number of categories of a candidate. */
 RW_HD uint32_t rw_category_size(uint32_t candidate)
 {
     if (candidate >= RW_CANDIDATE_FIRST)
@@ -70,10 +72,10 @@ RW_HD uint32_t rw_category_size(uint32_t candidate)
     return candidate >= RW_CANDIDATE_ONE;
 }
 
-/* What a set of `size` of n_seen categories costs, for there are many and chance has its best. A
- * set of the share p is named by the entropy of p in bits for each category; (4 p (1 - p))^(3/4) is
- * that to 0.01, of correctly rounded operations. Two categories are free: those of a node that has
- * no more can be split in one way. */
+/* Returns the cost of a set of `size` of n_seen categories. Among many sets, the best one gains by
+ * chance. If the set has the share p of the categories, naming it takes the entropy of p, in bits,
+ * per category. (4 p (1 - p))^(3/4) approximates the entropy within 0.01 and uses only correctly
+ * rounded operations. Two categories are free, since they can be split in one way only. */
 RW_HD double rw_category_cost(const struct rw_split_rule *rule, uint32_t n_seen, uint32_t size)
 {
     if (n_seen <= 2)
@@ -83,8 +85,8 @@ RW_HD double rw_category_cost(const struct rw_split_rule *rule, uint32_t n_seen,
     return rule->category_cost * ((all - 2.0) * sqrt(even * sqrt(even)));
 }
 
-/* Tries a candidate, whose categories have the sums `left`, both ways for missing values, left
- * first, against what comes before it. */
+/* Tries a candidate and replaces *best if it is better. left: the sums of the candidate's
+ * categories. Missing values go left first, then right. */
 RW_HD void rw_category_try(const struct rw_category_node *node, uint32_t candidate,
                            const struct rw_cell *left, struct rw_category_found *best)
 {
@@ -108,15 +110,16 @@ RW_HD void rw_category_try(const struct rw_category_node *node, uint32_t candida
     }
 }
 
-/* Of two that were found apart: the higher gain, then the first candidate. */
+/* Returns 1 if `a` is better than `b`: higher gain, then lower candidate. Threads found them
+ * independently. */
 RW_HD int rw_category_beats(const struct rw_category_found *a, const struct rw_category_found *b)
 {
     return a->gain != b->gain ? a->gain > b->gain : a->candidate < b->candidate;
 }
 
-/* Does a code of the node's go left? n_all: documents of the node; is_seen: some of them have it;
- * place: where it stands in the order then. A code that none of them has goes with the larger side,
- * to the right if both are as large. */
+/* Returns 1 if a code goes left. n_all: documents of the node. is_seen: the node has documents with
+ * this code. place: its index in the order of codes, if is_seen. A code without documents goes to
+ * the larger side, or to the right if both are equal. */
 RW_HD int rw_category_goes_left(const struct rw_category_found *best, uint64_t n_all, uint32_t code,
                                 int is_seen, uint32_t place)
 {

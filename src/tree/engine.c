@@ -21,7 +21,7 @@ int rw_device_check(struct rw_ctx *ctx, const char *device)
     size_t length;
     const int number = rw_device_number(device, &length);
     if (length != 4 || strncmp(device, "cuda", 4) != 0)
-        return RW_OK; /* processors are there, and other names are refused where they are set */
+        return RW_OK; /* Always available; other names were refused when they were set. */
     return rw_device_check_cuda(ctx, number < 0 ? 0 : number);
 }
 
@@ -67,7 +67,8 @@ void rw_engine_close(struct rw_engine *engine)
         engine->ops->close(engine);
 }
 
-/* Where this worker's documents stand among those of all: engine->first_doc and the like. */
+/* Sets the position of this worker's documents among those of all workers: engine->first_doc,
+ * first_query and all_docs. */
 static int place(struct rw_engine *engine, const struct rw_dataset *train)
 {
     struct rw_ctx *ctx = engine->ctx;
@@ -102,7 +103,7 @@ int rw_engine_set_gradients(struct rw_engine *engine, const double *gradients,
     return engine->ops->set_gradients(engine, gradients, hessians);
 }
 
-/* Can the split of another worker be one of the slot? */
+/* Returns 1 if a split received from another worker is valid for the slot. */
 static int is_split_of(const struct rw_cuts *cuts, const struct rw_split *split, int32_t slot)
 {
     if (split->column < 0)
@@ -184,7 +185,7 @@ void rw_engine_set_split_rule(struct rw_engine *engine, const struct rw_root *ro
     rule->gain_scale = rw_pow2(2 * lambda_unit - (rules->newton ? hess_unit : 0));
     rule->l2 = rules->split.l2;
     rule->category_prior = rules->split.category_smoothing;
-    /* what a split that says nothing gains on average: Q^2 / n of a document */
+    /* The average gain of a random split: Q^2 / n of one document. */
     double chance = root->sum.n ? (double)sums->lambda_squares / (double)root->sum.n : 0.0;
     if (rules->newton && root->sum.n) {
         const double mean = (double)sums->hess / (double)root->sum.n;
@@ -200,8 +201,8 @@ int rw_workers_keep_one(struct rw_engine *engine, uint32_t n_kept, uint32_t lowe
 {
     struct rw_ctx *ctx = engine->ctx;
     uint64_t all_kept = n_kept;
-    /* by random number, then by its number among all; a worker without queries comes last,
-     * and if it has the number of one, it has none to keep */
+    /* Workers are ordered by random number, then by the query's number among all. A worker without
+     * queries comes last. If it still has the lowest key, it has no query to keep. */
     const uint64_t own = (uint64_t)lowest << 32 | number;
     uint64_t least = own;
     *keep = 0;
@@ -235,18 +236,20 @@ int rw_workers_best(struct rw_ctx *ctx, struct rw_split *splits, int n)
     return RW_OK;
 }
 
-/* The host's figures, for one thread of a server of 2023, from a profile of `train`, 360 thousand
- * documents of 136 features, 255 leaves: updates of histograms a second, and nanoseconds for a cell
- * of a node, a pair, and a document at a level. Threads beyond the first count for less. */
+/* Constants of the time model on the host, for one thread of a server of 2023. They come from a
+ * profile of `train` with 360 thousand documents, 136 features and 255 leaves. They are histogram
+ * updates per second, and nanoseconds per cell of a node, per pair, and per document and level.
+ * Each further thread counts for less than the first. */
 #define CPU_UPDATES 1.7e9
 #define CPU_CELL_NS 1.7
 #define CPU_PAIR_NS 4.2
 #define CPU_DOC_NS  3.5
 #define CPU_THREAD  0.8
-/* Milliseconds in which a GPU's driver is up and memory is there. */
+/* Milliseconds to start a GPU's driver and allocate its memory. */
 #define GPU_OPEN_MS 500.0
-/* Several GPUs, from 255- and 31-leaf trees on 3.8 and 30 million documents by one and two H200 of
- * one host: milliseconds a tree for waiting, and bytes sent in one. */
+/* Constants for several GPUs: milliseconds of waiting per tree, and bytes sent per millisecond.
+ * Measured with 255- and 31-leaf trees, 3.8 and 30 million documents, on one and two H200 of one
+ * host. */
 #define MANY_MS         0.4
 #define MANY_BYTES_A_MS 9e7
 
@@ -257,12 +260,12 @@ void rw_plan_add(struct rw_plan *plan, const char *name, uint64_t bytes)
     while (i < plan->n_parts && strcmp(plan->part[i].name, name) != 0)
         i++;
     if (i == most)
-        i--; /* the sum stays right */
+        i--; /* keeps the sum right */
     else if (i == plan->n_parts)
         plan->part[plan->n_parts++] = (struct rw_plan_part){name, 0};
     plan->part[i].bytes += bytes;
     plan->bytes += bytes;
-    if (plan->part[i].bytes == 0) /* all of it was taken back */
+    if (plan->part[i].bytes == 0) /* all of it was subtracted again */
         plan->part[i] = plan->part[--plan->n_parts];
 }
 
@@ -284,7 +287,8 @@ void rw_plan_work_of(struct rw_plan_work *work, const struct rw_engine_rules *ru
         work->other_docs += data->set[set]->n_docs;
     if (!rules->objective || rules->objective->device != RW_OBJECTIVE_PAIRS)
         return;
-    for (uint32_t q = 0; q < train->n_queries; q++) { /* pairs, of a document from above */
+    for (uint32_t q = 0; q < train->n_queries;
+         q++) { /* pairs, counted from the higher document of each */
         const double n = train->query_offset[q + 1] - train->query_offset[q];
         const double tops = rules->lambda.truncation ? rules->lambda.truncation : n;
         work->visits += n * (tops < n ? tops : n);
@@ -312,9 +316,9 @@ int rw_plan_gpu_pays(double cpu_ms, double gpu_ms, int rounds)
     return (cpu_ms - gpu_ms) * rounds > GPU_OPEN_MS;
 }
 
-/* A tree on n GPUs of one host, each with its part of the documents, and what of its time the
- * exchange of histograms takes: cells of 8 bytes, or 12 with hessians, of which each GPU sends all
- * but its own part. */
+/* Estimates a tree on n GPUs of one host, each with its shard of the documents, and the time to
+ * exchange histograms. Cells have 8 bytes, or 12 with hessians. Each GPU sends all cells except its
+ * own share. */
 static struct rw_plan_many plan_many(struct rw_engine *engine, const struct rw_plan_work *work,
                                      int n)
 {
@@ -344,11 +348,12 @@ int rw_engine_plan(struct rw_engine *engine, const struct rw_plan_data *data, st
     for (int i = 0; i < 3 && strcmp(engine->ops->name, "cuda") == 0; i++)
         out->many[i] = plan_many(engine, &work, 2 << i);
     const int status = engine->ops->plan.make(engine, data, out);
-    out->tree_ms = engine->ops->plan.tree_ms(engine, &work); /* it knows now where codes will be */
+    out->tree_ms =
+        engine->ops->plan.tree_ms(engine, &work); /* the plan has placed the codes by now */
     return status;
 }
 
-/* ------------------------------------------------------------------ where a training is done */
+/* ---- the choice of a device ---- */
 
 int rw_choose_device(struct rw_ctx *ctx, const char *device, struct rw_choice_of_device *choice,
                      struct rw_engine **out)
@@ -395,7 +400,7 @@ int rw_choose_agree(struct rw_ctx *ctx, struct rw_choice_of_device *choice,
     return rw_comm_agree(ctx, rw_engine_open(ctx, "cpu", choice->rules, engine));
 }
 
-/* The next larger size of a block, and of its documents' codes; 0: none. */
+/* Returns the next larger size of a block's codes, or 0. */
 static uint32_t next_size(const struct rw_code_place *place, int n, uint32_t size)
 {
     uint32_t next = 0;

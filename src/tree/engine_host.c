@@ -2,7 +2,7 @@
 
 #include "base/rng.h"
 
-/* Documents under which a parallel region costs more than it gains. */
+/* Below these numbers of documents a parallel region costs more than it gains. */
 enum { PARALLEL_DOCS = 16384, PARALLEL_PAIR_DOCS = 2048, CHUNK = 4096 };
 
 int rw_host_open(struct rw_ctx *ctx, const struct rw_engine_ops *ops, size_t bytes,
@@ -25,7 +25,7 @@ int rw_host_new(struct rw_host *host, void **out, size_t n, size_t size, int raw
 {
     struct rw_ctx *ctx = host->base.ctx;
     rw_host_count(host, n * size);
-    *out = host; /* a dry run's is never followed */
+    *out = host; /* pointers of a dry run are never followed */
     if (host->memory.plan)
         return RW_OK;
     *out = NULL;
@@ -121,8 +121,8 @@ static int load_training(struct rw_host *host, const struct rw_dataset *dataset,
                          rules->lambda.truncation, host->discount, host->ideal);
 }
 
-/* Cuts (of set 0) and codes of a set, in host->set[set].bins; and the engine's info. ready: as
- * `load` has it; its codes are shared, for twice is too much of them. */
+/* Makes a set's codes and, for set 0, its cuts, in host->set[set].bins, and sets the engine's info.
+ * ready: as in `load`. Its codes are shared rather than copied, to save memory. */
 static int make_bins(struct rw_host *host, int set, const struct rw_dataset *dataset,
                      const struct rw_bins *ready)
 {
@@ -143,7 +143,7 @@ static int make_bins(struct rw_host *host, int set, const struct rw_dataset *dat
     }
     struct rw_cuts *cuts = made ? made : host->set[0].bins->cuts;
     RW_TRY(rw_host_bins_of_cuts(host, cuts, made != NULL, ready->n_docs, bins));
-    if (RW_TAKE(made)) /* the bins' */
+    if (RW_TAKE(made)) /* the bins own it now */
         rw_host_count_features(host, cuts);
     (*bins)->codes_are_views = 1;
     for (uint32_t f = 0; f < cuts->n_features; f++)
@@ -151,7 +151,7 @@ static int make_bins(struct rw_host *host, int set, const struct rw_dataset *dat
     return RW_OK;
 }
 
-/* An array of codes in the engine's own memory. */
+/* Copies an array of codes to the engine's own memory. */
 static int own_array(struct rw_host *host, const void *from, size_t n, size_t size, void **out)
 {
     if (!from)
@@ -161,7 +161,7 @@ static int own_array(struct rw_host *host, const void *from, size_t n, size_t si
     return RW_OK;
 }
 
-/* Codes move into the engine's own memory, if it has its own, of which they are then views. */
+/* Moves codes to the engine's own memory, if it has some. The bins then only view them. */
 static int move_codes(struct rw_host *host, struct rw_bins *bins)
 {
     int status = RW_OK;
@@ -171,7 +171,8 @@ static int move_codes(struct rw_host *host, struct rw_bins *bins)
             host->base.info.bytes += rw_codes_bytes(bins->cuts, f, from->n, bins->n_docs);
             continue;
         }
-        if (status >= 0) /* after a failure the rest is dropped: it is no memory of the engine's */
+        if (status >= 0) /* after a failure the remaining codes are dropped, since the engine does
+                            not own them */
             status = own_array(host, from->code, from->n, rw_cuts_code_bytes(bins->cuts, f),
                                &moved.code);
         if (status >= 0)
@@ -197,7 +198,7 @@ int rw_host_load(struct rw_host *host, int set, const struct rw_dataset *dataset
     return load_training(host, dataset, gains);
 }
 
-/* Documents [first, end)'s weights multiply their real gradients. */
+/* Multiplies the real gradients of documents [first, end) by the documents' weights. */
 static void weigh_reals(struct rw_host *host, uint32_t first, uint32_t end)
 {
     for (uint32_t i = first; host->weight_doc && i < end; i++) {
@@ -267,16 +268,19 @@ int rw_host_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t *we
 
 /* ---- the start of a tree ---- */
 
-/* Threads that pay for the training set's documents. */
+/* Returns the number of threads that the training set's size pays for. */
 static int threads_of(const struct rw_host *host, uint32_t least_docs)
 {
     return host->base.n_docs[0] >= least_docs ? host->base.n_threads : 1;
 }
 
-/* ---- what a tree sees: queries, their documents, and features, drawn by number, so that it does
- * not matter who draws them ---- */
+/* ---- the sample of a tree ----
+ *
+ * Queries, their documents, and features are drawn by their numbers, so the result does not depend
+ * on which thread or worker draws them. */
 
-/* How many items are kept, and the one with the lowest random number, the first of equals. */
+/* The number of items that were kept, and the item with the lowest random number, the first of
+ * equals. */
 struct drawn {
     uint32_t n_kept, lowest, lowest_random;
 };
@@ -306,8 +310,9 @@ void rw_host_draw_features(const struct rw_engine *engine, uint32_t tree, uint8_
         kept[drawn.lowest] = 1;
 }
 
-/* Where no worker has kept an item, the lowest of all is. first: the number of this worker's first;
- * *item: which of this worker's is that one; UINT32_MAX: none. */
+/* If no worker has kept an item, keeps the lowest of all workers. first: the number of this
+ * worker's first item. Sets *item to the kept item's index in this worker. Sets it to UINT32_MAX if
+ * another worker has the item, or if workers had kept some. */
 static int keep_lowest(struct rw_engine *engine, const struct drawn *drawn, uint32_t first,
                        uint32_t *item)
 {
@@ -324,18 +329,19 @@ struct doc_job {
     struct drawn drawn;
 };
 
-/* Of the documents of queries that are kept. */
+/* Draws documents of the queries that were kept. */
 static int draw_some_docs(void *user, struct rw_share *share)
 {
     struct doc_job *job = user;
     const struct rw_host *host = job->host;
     const struct rw_engine_rules *rules = &host->base.rules;
     struct drawn own = none_drawn;
-    struct rw_philox four = {{0, 0, 0, 0}}; /* of documents 4 drawn to 4 drawn + 3 */
+    struct rw_philox four = {{0, 0, 0, 0}}; /* random numbers of documents 4 drawn to 4 drawn + 3 */
     uint64_t drawn = UINT64_MAX;
     for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
         for (; doc < end; doc++) {
-            const uint64_t number = host->base.first_doc + doc; /* among all workers' */
+            const uint64_t number =
+                host->base.first_doc + doc; /* number among all workers' documents */
             if (!host->sampled[doc])
                 continue;
             if (number / 4 != drawn) {
@@ -353,7 +359,7 @@ static int draw_some_docs(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* Lambdas are of whole queries, so which these are is kept. */
+/* Draws documents. Lambdas need whole queries, so query_sampled is kept. */
 static int draw_docs(struct rw_host *host)
 {
     struct doc_job job = {host, none_drawn};
@@ -376,7 +382,7 @@ static void sample_query(struct rw_host *host, uint32_t q, int keep)
     memset(host->sampled + first, keep, host->query_offset[q + 1] - first);
 }
 
-/* What the tree begun sees: sampled, query_sampled and feature_sampled. */
+/* Draws the sample of the tree: sampled, query_sampled and feature_sampled. */
 static int draw_samples(struct rw_host *host)
 {
     const struct rw_engine_rules *rules = &host->base.rules;
@@ -405,7 +411,7 @@ static int is_query_sampled(const struct rw_host *host, uint32_t q)
     return host->query_sampled ? host->query_sampled[q] : host->sampled[host->query_offset[q]];
 }
 
-/* Adds what documents [first, end) are to the extent. */
+/* Adds documents [first, end) to the extent. */
 static void add_extent(const struct rw_host *host, uint32_t first, uint32_t end,
                        struct rw_extent *extent)
 {
@@ -413,7 +419,7 @@ static void add_extent(const struct rw_host *host, uint32_t first, uint32_t end,
                   host->hess + first, extent);
 }
 
-/* What the objective makes of a query. order: [longest] scratch. */
+/* Computes the objective's gradients of one query. order: [longest] scratch. */
 static void gradients_of_query(const struct rw_host *host, uint32_t q, uint32_t *order,
                                struct rw_share *share)
 {
@@ -441,7 +447,7 @@ static void gradients_of_query(const struct rw_host *host, uint32_t q, uint32_t 
 
 struct gradient_job {
     const struct rw_host *host;
-    double lambda_scale, weight_scale; /* real gradients to fixed point */
+    double lambda_scale, weight_scale; /* factors from real gradients to fixed point */
     struct rw_extent *extent;
 };
 
@@ -468,7 +474,7 @@ static int fixed_of_queries(void *user, struct rw_share *share)
 
 struct magnitude_job {
     const struct rw_host *host;
-    double largest[2]; /* magnitudes of sampled documents' gradients and hessians */
+    double largest[2]; /* largest magnitudes of sampled documents' gradients and hessians */
 };
 
 static int find_largest(void *user, struct rw_share *share)
@@ -508,7 +514,7 @@ static int fixed_point(void *user, struct rw_share *share)
     const struct rw_host *host = job->host;
     struct rw_extent own = {0};
     for (uint64_t first, last, end; rw_share_next(share, &first, &last);) {
-        for (; first < last; first = end) { /* so many that they stay in the cache */
+        for (; first < last; first = end) { /* so many that they fit the cache */
             end = last - first < CHUNK ? last : first + CHUNK;
             for (uint64_t i = first; i < end; i++) {
                 if (host->sampled[i]) {
@@ -525,7 +531,7 @@ static int fixed_point(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* Real gradients and hessians to fixed point, at a scale of the tree's own. */
+/* Converts real gradients and hessians to fixed point, at a scale chosen for this tree. */
 static int real_gradients(struct rw_host *host, struct rw_extent *extent)
 {
     struct rw_ctx *ctx = host->base.ctx;
@@ -597,7 +603,7 @@ static struct quantise_job quantise(const struct rw_host *host, const int64_t *v
     return job;
 }
 
-/* The extent of all workers' documents. */
+/* Combines the extents of all workers. */
 static int all_extents(struct rw_engine *engine, struct rw_extent *extent)
 {
     struct rw_ctx *ctx = engine->ctx;
@@ -626,7 +632,7 @@ int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out)
     root->lambda_exponent = root->hess_exponent = RW_LAMBDA_EXPONENT;
     struct rw_extent extent = {0};
     struct gradient_job fixed = {.host = host, .extent = &extent};
-    if (host->is_fixed) /* computed or handed over */
+    if (host->is_fixed) /* computed here, or user gradients */
         RW_TRY(rw_parallel_long(host->base.ctx, threads_of(host, PARALLEL_PAIR_DOCS),
                                 host->n_queries, 4, fixed_of_queries, &fixed));
     else
@@ -728,13 +734,13 @@ int64_t rw_quantise_docs(enum rw_isa isa, const struct rw_rounding *rounding, ui
     return paths[isa](rounding, first, n, sampled, value, out);
 }
 
-/* ---- boundaries that came with the data set: those that are in use ---- */
+/* ---- boundaries that came with the data set: selects those in use ---- */
 
 struct selection {
     const struct rw_bins *from;
     const struct rw_cut_rule *rule;
     struct rw_feature_cuts *found; /* [n_features] views of `from` */
-    /* documents with each code, of all workers: feature f's from cuts->offset[f] + f on */
+    /* Documents with each code, over all workers. Feature f's begin at cuts->offset[f] + f. */
     uint32_t *count;
 };
 
@@ -806,7 +812,7 @@ int rw_host_ready_cuts(struct rw_host *host, const struct rw_bins *ready, struct
     select_features(&job);
     RW_TRY(rw_cuts_gather(ctx, &ids, found, &cuts));
     cuts->n_constant += from->n_constant;
-    cuts->n_few += from->n_few; /* in a cache: none */
+    cuts->n_few += from->n_few; /* 0 in a cache */
     RW_TRY(RW_NEW(ctx, *column, cuts->n_features));
     for (uint32_t f = 0, at = 0; f < from->n_features; f++) {
         if (found[f].reason == RW_CUT_IN_USE)
@@ -852,7 +858,7 @@ void rw_host_count_features(struct rw_host *host, const struct rw_cuts *cuts)
     host->base.cuts = cuts;
 }
 
-enum { SUMMED_DOCS = 1024 }; /* at a time: their weights stay in the cache */
+enum { SUMMED_DOCS = 1024 }; /* documents at a time; their weights fit the cache */
 
 struct code_sum_job {
     const struct rw_bins *bins;
@@ -860,7 +866,8 @@ struct code_sum_job {
     uint64_t *sums; /* [n_features] */
 };
 
-/* Of documents [begin, end). weight: theirs; all: their sum. */
+/* Returns the weighted sum of a column's codes over documents [begin, end). weight: of each
+ * document; all: their sum. */
 static uint64_t sum_column(const struct rw_bins *bins, uint32_t f, uint32_t begin, uint32_t end,
                            const uint64_t *weight, uint64_t all)
 {

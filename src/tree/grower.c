@@ -10,11 +10,11 @@
 struct rw_node_features {
     struct rw_engine *engine; /* borrowed */
     uint32_t tree;
-    uint8_t *sampled;  /* [n_features] of the tree */
+    uint8_t *sampled;  /* [n_features] 1: sampled for the tree */
     uint32_t *key;     /* [max_slots] */
-    int32_t *above;    /* [max_slots] feature of the split above; -1: the root */
+    int32_t *above;    /* [max_slots] feature of the parent's split; -1: the root */
     uint64_t *live;    /* [max_slots][n_words] groups that have all features used above */
-    uint32_t *allowed; /* [max_slots][words] for the engine */
+    uint32_t *allowed; /* [max_slots][words] the engine's argument of allow */
 };
 
 static size_t n_group_words(const struct rw_engine *engine)
@@ -22,7 +22,7 @@ static size_t n_group_words(const struct rw_engine *engine)
     return engine->rules.interactions ? engine->rules.interactions->n_words : 0;
 }
 
-/* Freed with the arena. */
+/* The arena frees *out. */
 static int node_features_new(struct rw_engine *engine, struct rw_arena *arena,
                              struct rw_node_features **out)
 {
@@ -42,7 +42,7 @@ static int node_features_new(struct rw_engine *engine, struct rw_arena *arena,
     return RW_OK;
 }
 
-/* The groups of `from` that have the feature, too. */
+/* Writes to `to` the groups of `from` that contain the feature. */
 static void keep_groups(const struct rw_interactions *interactions, uint32_t feature,
                         const uint64_t *from, uint64_t *to)
 {
@@ -50,8 +50,9 @@ static void keep_groups(const struct rw_interactions *interactions, uint32_t fea
         to[w] = from[w] & rw_groups_of(interactions, feature)[w];
 }
 
-/* above: the feature of the split above, which may be used again whatever its groups; -1: any may.
- * live: the groups that have all features used above. */
+/* Returns 1 if a feature may split a node. above: the feature of the parent's split, which may be
+ * used again whatever its groups; -1: any feature may split the root. live: the groups that contain
+ * all features used above. */
 static int may_follow(const struct rw_interactions *interactions, uint32_t feature, int32_t above,
                       const uint64_t *live)
 {
@@ -64,7 +65,7 @@ static int may_follow(const struct rw_interactions *interactions, uint32_t featu
     return 0;
 }
 
-/* The children of a split. */
+/* Sets the keys and groups of a split's children. */
 static void node_features_add(struct rw_node_features *nodes, const struct rw_split *split)
 {
     const struct rw_engine_rules *rules = &nodes->engine->rules;
@@ -88,7 +89,7 @@ static void allow_slot(const struct rw_node_features *nodes, int32_t slot, uint3
     const struct rw_cuts *cuts = nodes->engine->cuts;
     const uint64_t *live = nodes->live + (size_t)slot * n_group_words(nodes->engine);
     uint32_t lowest = 0, lowest_random = UINT32_MAX, drawn = UINT32_MAX;
-    struct rw_philox four = {{0, 0, 0, 0}}; /* of features 4 drawn to 4 drawn + 3 */
+    struct rw_philox four = {{0, 0, 0, 0}}; /* random numbers of features 4 drawn to 4 drawn + 3 */
     int n_candidates = 0, n_kept = 0;
     memset(allowed, 0, rw_feature_words(nodes->engine) * sizeof(*allowed));
     for (uint32_t f = 0; f < cuts->n_features; f++) {
@@ -117,76 +118,82 @@ static void allow_slot(const struct rw_node_features *nodes, int32_t slot, uint3
 
 /* ---- the state of the grower ---- */
 
-/* A node stands at its slot. It is known once its parent was expanded: partitioned, its children's
- * best splits found. It belongs to the tree, and has a number, once its parent was accepted, in the
- * order of one-at-a-time growth; what was expanded too much is left. */
+/* The state of a node, at the index of its slot. A node is known once its parent is expanded:
+ * partitioned, and the best splits of its children found. It belongs to the tree, and has a number,
+ * once its parent is accepted. Numbers follow the order of one-at-a-time growth. Speculative nodes
+ * that are never accepted are left out. */
 struct grow_node {
-    double gain;         /* of its best split, if it has one; by levels, how far up it is */
+    /* Of its best split, if it has one. When growing by levels: -depth. */
+    double gain;
     uint64_t n;          /* documents */
     int32_t left, right; /* slots of its children, once it is expanded */
     int32_t depth;
     int32_t index;       /* among the splits or among the leaves, at the end */
-    uint8_t has_split;   /* its best split is known */
-    uint8_t is_begun;    /* it has children */
-    uint8_t is_expanded; /* whose best splits are known */
-    uint8_t is_kept;     /* the engine keeps its histogram */
+    uint8_t has_split;   /* 1: its best split is known and exists */
+    uint8_t is_begun;    /* 1: its children exist */
+    uint8_t is_expanded; /* 1: its children's best splits are known */
+    uint8_t is_kept;     /* 1: the engine has its histogram */
     uint8_t may_follow;  /* scratch of frontier_forget */
 };
 
-/* An entry of a heap: highest gain first, then the lowest number, which is the order of acceptance.
- * Of the frontier; or a prospect, a node that may yet be accepted: one of the frontier, or below
- * one of its nodes that are expanded already, with the number that it would have. */
+/* An entry of a heap: the highest gain first, then the lowest number, which is the order of
+ * acceptance. It is a node of the frontier or a candidate. A candidate is a node that may be
+ * accepted later: a node of the frontier, or one below an expanded node of the frontier. Its number
+ * is the one that it would have. */
 struct grow_entry {
     double gain;
     int32_t number, slot;
-    int32_t heap_index; /* of a prospect: in the frontier's heap; -1: not of the frontier */
+    /* Of a candidate: its index in the frontier's heap; -1: it is not in the frontier. */
+    int32_t heap_index;
 };
 
-/* A prospect, in the order in which they would be accepted if no more became known. */
+/* A ranked candidate. Candidates are ranked by the order in which they would be accepted if no
+ * further splits became known. */
 struct grow_ranked {
     double gain;
     int32_t number, slot;
-    int32_t place;      /* among all prospects, once more are known */
-    uint8_t is_begun;   /* as the node is: it need not be looked at again */
+    int32_t place;      /* its rank among all candidates, once more splits are known */
+    uint8_t is_begun;   /* copy of the node's is_begun, to avoid reading the node */
     uint8_t is_awaited; /* its children's best splits are not known yet */
 };
 
 struct rw_grower {
     struct rw_ctx *ctx; /* borrowed */
     struct rw_grow_rules rules;
-    struct rw_engine *engine;    /* of the tree being grown; borrowed */
-    struct rw_grow_times *times; /* of it; borrowed */
-    uint32_t n_histograms;       /* that the engine keeps */
-    /* [max_slots] both. A batch is chosen while the engine waits: what is asked of all nodes then
-     * is apart from their splits, each of which is several lines of the cache. */
+    struct rw_engine *engine;    /* engine of the tree being grown; borrowed */
+    struct rw_grow_times *times; /* times of the tree being grown; borrowed */
+    uint32_t n_histograms;       /* histograms that the engine has */
+    /* [max_slots] both. The grower chooses a batch while the engine works, and then reads all
+     * nodes. Nodes are separate from splits because a split has several cache lines. */
     struct grow_node *node;
-    struct rw_split *split; /* the best; column -1: none */
+    struct rw_split *split; /* the best split; column -1: no split */
     int32_t n_slots;
-    int32_t *slot_of; /* [max_slots] of each number */
+    int32_t *slot_of; /* [max_slots] slot of each number */
     int32_t n_nodes;
     struct grow_entry *frontier; /* [max_slots] a heap */
     int32_t n_frontier;
     int32_t n_splits;
-    int has_sets; /* of splits by categories */
-    /* one batch */
+    int has_sets; /* 1: the tree has splits by categories */
+    /* The current batch. */
     struct grow_entry *prospect; /* [max_slots] a heap */
     struct grow_ranked *ranked;  /* [max_slots] */
     int32_t n_ranked;
-    int32_t n_left;         /* splits that the tree has room for since they were ranked */
+    int32_t n_left;         /* splits that the tree has room for, counted when they were ranked */
     struct rw_split *batch; /* [max_slots] */
     int n_batch;
-    struct rw_sum *sum;             /* [max_slots] of each leaf, at the end */
+    struct rw_sum *sum;             /* [max_slots] sums of each leaf, at the end */
     struct rw_sibling *sibling;     /* [max_slots] */
-    int32_t *search;                /* [max_slots] slots whose split is asked for */
+    int32_t *search;                /* [max_slots] slots whose best split is requested */
     struct rw_split *found;         /* [max_slots] */
     struct rw_monotone *monotone;   /* [max_slots] scratch; rules.monotone only */
-    struct rw_node_features *nodes; /* NULL: all nodes may be split by the same features */
+    struct rw_node_features *nodes; /* NULL: all nodes have the same features */
 };
 
 /* ---- the frontier ----
  *
- * The frontier of a tree that grows best-first: what is accepted, which nodes are expanded together
- * before it is their turn, and whose histograms are of use. */
+ * Best-first growth keeps a heap of the nodes that may be split next. This section decides which
+ * split is accepted, which nodes are expanded together before their turn, and which histograms are
+ * still useful. */
 
 static int before(const struct grow_entry *a, const struct grow_entry *b)
 {
@@ -217,9 +224,9 @@ static struct grow_entry pop(struct grow_entry *heap, int32_t *n)
     return top;
 }
 
-/* ---- what belongs to the tree ---- */
+/* ---- accepted nodes ---- */
 
-/* Makes a known node part of the tree: of its frontier, if it has a split. */
+/* Adds a known node to the tree, and to the frontier if it has a split. */
 static void frontier_add(struct rw_grower *g, int32_t slot)
 {
     const struct grow_node *node = &g->node[slot];
@@ -228,7 +235,8 @@ static void frontier_add(struct rw_grower *g, int32_t slot)
     g->slot_of[g->n_nodes++] = slot;
 }
 
-/* Accepts the best of the frontier, again and again, until its children are not known. */
+/* Accepts the best node of the frontier, repeatedly, until the children of the best node are
+ * unknown. */
 static void frontier_accept_known(struct rw_grower *g)
 {
     while (g->n_frontier > 0 && g->n_splits + 1 < g->rules.leaves &&
@@ -241,9 +249,9 @@ static void frontier_accept_known(struct rw_grower *g)
     }
 }
 
-/* ---- what is expanded next ---- */
+/* ---- the choice of the next nodes ---- */
 
-/* The children of a node that would be accepted behind `rank` others. */
+/* Adds the children of a candidate that would be accepted after `rank` others. */
 static void add_children(struct rw_grower *g, int32_t slot, int32_t rank, int32_t *n)
 {
     const struct grow_node *parent = &g->node[slot];
@@ -255,7 +263,7 @@ static void add_children(struct rw_grower *g, int32_t slot, int32_t rank, int32_
     }
 }
 
-/* The best of the frontier comes first. */
+/* Starts the heap of candidates with the best node of the frontier. */
 static void begin_prospects(struct rw_grower *g, int32_t *n)
 {
     *n = 0;
@@ -266,8 +274,8 @@ static void begin_prospects(struct rw_grower *g, int32_t *n)
     push(g->prospect, n, first);
 }
 
-/* Adds what comes into question only now that `seen` was taken as number `rank`: the nodes under it
- * in the frontier's heap, none of which comes before it, and, if it is expanded, its children. */
+/* Adds the candidates that follow `seen`, which was ranked `rank`. They are its two children in the
+ * frontier's heap, which cannot precede it, and, if its node is expanded, the node's children. */
 static void add_next(struct rw_grower *g, const struct grow_entry *seen, int32_t rank, int32_t *n)
 {
     for (int k = 1; seen->heap_index >= 0 && k <= 2; k++) {
@@ -282,9 +290,9 @@ static void add_next(struct rw_grower *g, const struct grow_entry *seen, int32_t
         add_children(g, seen->slot, rank, n);
 }
 
-/* Accepts what can be without knowing more, and ranks what may come then, while the engine finds
- * the best splits of other nodes: as many prospects as the tree has room for, or as a batch takes.
- */
+/* Accepts the splits that are certain, then ranks the nodes that may follow. It runs while the
+ * engine finds the best splits of other nodes. It ranks as many candidates as the tree has room
+ * for, or as fit a batch. */
 static void frontier_rank(struct rw_grower *g)
 {
     int32_t n, n_new = 0;
@@ -307,9 +315,10 @@ static void frontier_rank(struct rw_grower *g)
     g->times->n_prospects += g->n_ranked;
 }
 
-/* Tells the engine which histograms are of no use any more, if room is short. The tree has room for
- * so many splits more; of the nodes that are known, those that would be the next, in their order,
- * may be split. What becomes known later can only come between them, so no other one ever will. */
+/* Releases histograms that cannot be used again, if room is short. The tree has room for n_left
+ * more splits. Of the known nodes, only the first n_left in the order of acceptance can be split.
+ * Splits that become known later can only come between them, so no other known node will ever be
+ * split. */
 static int frontier_forget(struct rw_grower *g)
 {
     int32_t n, n_next = 0;
@@ -335,21 +344,22 @@ static int frontier_forget(struct rw_grower *g)
     return g->engine->ops->forget(g->engine, g->search, n_forgotten);
 }
 
-/* A ranked prospect among all: its number is counted anew if its parent is a prospect, too. */
+/* Returns a ranked candidate with its number among all candidates. If its parent is a candidate
+ * too, the number is computed again from the parent's rank. */
 static struct grow_entry among_all(const struct rw_grower *g, const struct grow_ranked *ranked)
 {
-    const int32_t behind = ranked->number - g->n_nodes; /* twice its parent's rank, and its side */
+    const int32_t behind = ranked->number - g->n_nodes; /* 2 x the parent's rank + side */
     struct grow_entry entry = {ranked->gain, ranked->number, ranked->slot, -1};
     if (behind >= 0)
         entry.number = g->n_nodes + 2 * g->ranked[behind / 2].place + behind % 2;
     return entry;
 }
 
-/* The next batch: the next to be accepted that is not expanded, and nodes that will probably be
- * accepted behind it, from the ranked ones and the children that were awaited, whose splits are
- * known now. A node behind which there is no leaf left for its children is chosen alone
- * (*is_last). Slots are kept for what must come; each node of a batch takes a histogram more than
- * its parent had. */
+/* Chooses the next batch. It starts with the next node to be accepted that is not expanded. Further
+ * nodes are those that will probably be accepted after it: ranked candidates, and awaited children
+ * whose splits are now known. A node whose split leaves no leaf for its children is chosen alone
+ * (*is_last). Slots are reserved for the nodes that must follow. Each node of a batch needs one
+ * histogram more than its parent had. */
 static void frontier_choose(struct rw_grower *g, int *is_last)
 {
     int64_t spare = 0;
@@ -404,7 +414,7 @@ uint32_t rw_grow_max_slots(const struct rw_grow_rules *rules)
 
 uint32_t rw_grow_max_histograms(const struct rw_grow_rules *rules)
 {
-    enum { MOST_SPARE = 64 }; /* a few batches */
+    enum { MOST_SPARE = 64 }; /* room for a few batches */
     const uint32_t leaves = most_leaves(rules);
     if (rules->levels || rules->batch == 1)
         return leaves;
@@ -422,7 +432,7 @@ int rw_grower_new(struct rw_ctx *ctx, const struct rw_grow_rules *rules, struct 
     grower->rules = *rules;
     if (rules->batch < 1)
         grower->rules.batch = 1;
-    if (rules->levels) { /* each is a batch, and nothing of it is in vain */
+    if (rules->levels) { /* each level is one batch, without speculative splits */
         grower->rules.leaves = (int32_t)most_leaves(rules);
         grower->rules.batch = grower->rules.leaves / 2;
     }
@@ -450,7 +460,7 @@ static int may_split(const struct rw_grower *g, const struct grow_node *node)
            (g->rules.depth == 0 || node->depth < g->rules.depth);
 }
 
-/* A node at the next slot. */
+/* Adds a node at the next slot. */
 static int32_t add_node(struct rw_grower *g, uint64_t n, int32_t depth)
 {
     g->node[g->n_slots] = (struct grow_node){.n = n, .depth = depth, .index = -1};
@@ -459,7 +469,7 @@ static int32_t add_node(struct rw_grower *g, uint64_t n, int32_t depth)
     return g->n_slots++;
 }
 
-/* What the engine keeps once it has made histograms. */
+/* Records which histograms the engine has after it built these. */
 static void keep(struct rw_grower *g, const struct rw_sibling *sibling)
 {
     if (sibling->parent >= 0) {
@@ -474,8 +484,8 @@ static void keep(struct rw_grower *g, const struct rw_sibling *sibling)
     }
 }
 
-/* Finds the best splits of the slots in g->search, with the histograms of g->sibling, and ranks
- * prospects meanwhile. */
+/* Finds the best splits of the slots in g->search, with the histograms of g->sibling. Ranks
+ * candidates while the engine works. */
 static int search(struct rw_grower *g, int n_siblings, int n_search)
 {
     struct rw_engine *engine = g->engine;
@@ -499,7 +509,8 @@ static int search(struct rw_grower *g, int n_siblings, int n_search)
     times->splits_ms += rw_clock_ms() - start;
     for (int i = 0; i < n_search; i++) {
         struct grow_node *node = &g->node[g->search[i]];
-        if (g->found[i].column >= 0 && g->found[i].n_left > node->n) /* another worker's */
+        if (g->found[i].column >= 0 &&
+            g->found[i].n_left > node->n) /* a split found by another worker */
             return rw_comm_nonsense(engine->ctx, "splits");
         node->has_split = g->found[i].column >= 0;
         node->gain = g->rules.levels ? -(double)node->depth : g->found[i].gain;
@@ -508,8 +519,8 @@ static int search(struct rw_grower *g, int n_siblings, int n_search)
     return RW_OK;
 }
 
-/* Splits the nodes of g->batch: partitions, and, if `look` is set, finds the children's best
- * splits. */
+/* Splits the nodes of g->batch. Partitions them and, if `look` is set, finds the best splits of
+ * their children. */
 static int expand(struct rw_grower *g, int look)
 {
     const int n_batch = g->n_batch;
@@ -634,7 +645,7 @@ static int leaf_values(struct rw_grower *g, const struct rw_root *root, const in
     return RW_OK;
 }
 
-/* The slots of leaves. Returns their number. */
+/* Writes the slots of the leaves. Returns their number. */
 static int32_t list_leaves(struct rw_grower *g, int32_t *leaf_slot)
 {
     int32_t n_leaves = 0;
@@ -648,7 +659,7 @@ static int32_t list_leaves(struct rw_grower *g, int32_t *leaf_slot)
     return n_leaves;
 }
 
-/* Splits, in order. */
+/* Writes the tree's splits in the order of their numbers. */
 static void make_tree(struct rw_grower *g, struct rw_tree *tree)
 {
     for (int32_t number = 0; number < g->n_nodes; number++) {
@@ -671,7 +682,7 @@ static void make_tree(struct rw_grower *g, struct rw_tree *tree)
     }
 }
 
-/* The splits and leaves of a tree that was grown, whose memory is there. */
+/* Writes the splits and leaf values of a grown tree. Its memory must be allocated. */
 static int finish_tree(struct rw_grower *g, const struct rw_root *root, const int32_t *leaf_slot,
                        struct rw_tree *out)
 {
@@ -723,7 +734,7 @@ int32_t rw_interactions_broken(const struct rw_interactions *interactions,
     return -1;
 }
 
-/* Where a child's sums and bounds are: splits come first. */
+/* Returns the index of a child's sums and bounds; splits come before leaves. */
 static int32_t index_of(const struct rw_tree *tree, int32_t child)
 {
     return child >= 0 ? child : tree->n_leaves - 1 + ~child;
@@ -734,7 +745,7 @@ static double within(const struct rw_bounds *bounds, double value)
     return value < bounds->low ? bounds->low : value > bounds->high ? bounds->high : value;
 }
 
-/* The bounds of a split's children. */
+/* Sets the bounds of a split's children. */
 static void divide(struct rw_monotone *room, const struct rw_leaf_rule *rule, int direction,
                    int32_t split, int32_t left, int32_t right)
 {
@@ -759,7 +770,8 @@ void rw_monotone_values(struct rw_monotone *room, const struct rw_leaf_rule *rul
         room[k].sum = room[index_of(tree, tree->left[k])].sum;
         rw_sum_merge(&room[k].sum, &room[index_of(tree, tree->right[k])].sum);
     }
-    room[0].bounds = (struct rw_bounds){-DBL_MAX, DBL_MAX}; /* so that no middle is infinite */
+    room[0].bounds =
+        (struct rw_bounds){-DBL_MAX, DBL_MAX}; /* finite, so that no mean is infinite */
     for (int32_t k = 0; k < n_splits; k++)
         divide(room, rule, direction[tree->feature[k]], k, index_of(tree, tree->left[k]),
                index_of(tree, tree->right[k]));

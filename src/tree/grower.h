@@ -1,61 +1,65 @@
-/* Grows one tree: the frontier is kept here, the engine does the work. Written once for all
- * engines. */
+/* Grows one tree. The grower holds the frontier, the nodes that may be split next; the engine does
+ * the work on documents. It is written once for all engines. docs/explanation/growth.md explains
+ * speculative growth in batches. */
 #pragma once
 
 #include "tree/engine.h"
 
 struct rw_grow_rules {
-    int levels;     /* 0: best-first to `leaves`; 1: whole levels to `depth` */
-    int32_t leaves; /* most leaves, >= 2 */
-    int32_t depth;  /* greatest depth; 0: no limit (not with levels) */
-    int32_t batch;  /* best-first: nodes expanded together, at most; the tree is the same for all. 0
-                       is for rw_grow_max_slots only: whatever will be chosen */
+    int levels;     /* 0: best-first, up to `leaves`; 1: whole levels, up to `depth` */
+    int32_t leaves; /* largest number of leaves, >= 2 */
+    int32_t depth;  /* largest depth; 0: unlimited (not with levels) */
+    /* Best-first: the largest number of nodes that are expanded together. It does not change the
+     * tree. 0, for rw_grow_max_slots only: any number that may be chosen later. */
+    int32_t batch;
     uint32_t min_docs;
     double rate, l2;
-    /* [RW_FEATURE_IDS] as in rw_monotone_values, below; NULL: no feature has a direction. Borrowed */
+    /* [RW_FEATURE_IDS] monotone constraints, as in rw_monotone_values; NULL: none. Borrowed. */
     const int8_t *monotone;
 };
 
-/* Milliseconds of the tree grown last, by stage, and what was asked of the engine. */
+/* Milliseconds per stage of the tree grown last, and counts of the requests to the engine. */
 struct rw_grow_times {
     double lambdas_ms, histograms_ms, splits_ms, partition_ms;
-    int n_batches;    /* calls of partition */
-    int n_histograms; /* built, and as many derived, but for the root's */
-    int n_prospects;  /* nodes looked at when batches were chosen */
-    int n_forgotten;  /* histograms that it was told to forget */
+    int n_batches; /* calls of partition */
+    /* Histograms that were built; as many were derived, less the root's. */
+    int n_histograms;
+    int n_prospects; /* speculative nodes that were ranked when batches were chosen */
+    int n_forgotten; /* histograms that the grower released */
 };
 
-/* Scratch for trees under one set of rules: [max nodes] arrays, made once. rw_free
- * frees them. */
+/* Makes the scratch memory for trees under one set of rules: arrays of [max nodes]. Free it with
+ * rw_free. */
 struct rw_grower;
 int rw_grower_new(struct rw_ctx *ctx, const struct rw_grow_rules *rules, struct rw_grower **out);
-/* Slots that the engine must have for these rules. */
+/* Returns the number of slots that the engine must have for these rules. */
 uint32_t rw_grow_max_slots(const struct rw_grow_rules *rules);
-/* Histograms that it must have room for. */
+/* Returns the number of histograms that the engine must have room for. */
 uint32_t rw_grow_max_histograms(const struct rw_grow_rules *rules);
-/* Of the trees grown from here on. */
+/* Sets the learning rate of the trees grown from now on. */
 void rw_grower_set_rate(struct rw_grower *grower, double rate);
 
-/* Grows tree number `tree` (of the training, from 0) and makes `out` of it; leaf_slot: [max
- * leaves], written, for rw_engine_add_tree. A tree of one leaf of value 0 means that no split was
- * possible. */
+/* Grows tree number `tree`, counted from 0 in the training, and writes it to `out`. leaf_slot: [max
+ * leaves], written, for rw_engine_add_tree. If no split is possible, the tree has one leaf of value
+ * 0. */
 int rw_grower_grow(struct rw_grower *grower, struct rw_engine *engine, uint32_t tree,
                    struct rw_tree *out, int32_t *leaf_slot, struct rw_grow_times *times);
 
-/* The features that a node may be split by, where that differs from node to node.
+/* ---- features that differ from node to node ----
  *
- * Interactions: features are put into groups, and all those that are used on a way from the root to
- * a leaf lie in one of them. A feature that is in no group is used with no other. At the root any
- * feature may be used; below it those of the groups that have all features used so far, and these
- * features themselves.
+ * Interaction constraints put features into groups. All features on a path from the root to a leaf
+ * must be in one group. A feature in no group is used with no other feature. The root may be split
+ * by any feature. A lower node may be split by the features of the groups that contain all features
+ * used above it, and by these features themselves.
  *
- * Samples of nodes: of the tree's features that interactions allow, each is kept iff its random
- * number, which depends on seed, tree, feature and the node's key, is under a threshold; if none
- * is, the one with the lowest number, the first of equals. A node's key is made of its parent's and
- * its side, so it depends on the way from the root, never on the order in which nodes grow. */
+ * Nodes can also sample features. The grower starts from the tree's features that interactions
+ * allow. Each is kept iff its random number, which depends on seed, tree, feature and the node's
+ * key, is under a threshold. If no number is, the feature with the lowest one is kept, the first of
+ * equals. A node's key is made from its parent's key and its side. So it depends on the path from
+ * the root, not on the order in which nodes grow. */
 struct rw_interactions {
     uint32_t n_groups, n_words; /* n_words: 64-bit words of a set of groups */
-    uint64_t *groups;           /* [RW_FEATURE_IDS][n_words] those that a feature is in; owned */
+    uint64_t *groups; /* [RW_FEATURE_IDS][n_words] groups that contain each feature; owned */
 };
 
 static inline const uint64_t *rw_groups_of(const struct rw_interactions *interactions,
@@ -64,41 +68,43 @@ static inline const uint64_t *rw_groups_of(const struct rw_interactions *interac
     return interactions->groups + (size_t)feature * interactions->n_words;
 }
 
-/* The first split that uses a feature which interactions do not allow there; -1: none does. live:
+/* Returns the first split that uses a feature which interactions do not allow there, or -1. live:
  * scratch, [n_leaves - 1][n_words]. */
 int32_t rw_interactions_broken(const struct rw_interactions *interactions,
                                const struct rw_tree *tree, uint64_t *live);
 
-/* Values of leaves that no document can break: along a feature with a direction, scores only rise
- * or only fall.
+/* ---- leaf values under monotone constraints ----
  *
- * A node's bounds hold for all leaves under it; the root has none. Where a feature with a direction
- * splits, the values of both children, made like a leaf's from the exact sums of all their
- * documents and kept within the node's bounds, are averaged: the average bounds the one child from
- * above and the other from below. Elsewhere children have the bounds of their parent. A leaf's
- * value is kept within its bounds before it is rounded to a float.
+ * Along a feature with a monotone constraint, scores only rise or only fall, for all documents.
  *
- * So a document on the lower side of such a split never has more of a rising tree than one on the
- * upper side, wherever both go further down. Documents that differ in other features, or of which
- * one misses the feature's value, are not compared: a missing value has no place in the order. Sums
- * of such trees keep the order, too, since rounding does. */
+ * A node's bounds hold for all leaves under it; the root has no bounds. At a split by a constrained
+ * feature, each child gets a value. It is computed as for a leaf, from the exact sums of all
+ * documents of the child, and clamped to the node's bounds. The mean of the two values bounds one
+ * child from above and the other from below. At other splits, children inherit the bounds of their
+ * parent. A leaf's value is clamped to its bounds before it is rounded to float.
+ *
+ * So a rising tree never gives a document on the lower side of such a split more than one on the
+ * upper side, whatever splits follow. The constraint does not compare documents that differ in
+ * other features, or documents without a value, since a missing value has no place in the order.
+ * Sums of such trees keep the order too, since rounding is monotone. */
 struct rw_bounds {
     double low, high;
 };
 
-/* Room for a node: an array of these is for splits, then leaves. */
+/* Scratch for one node. An array of these holds the splits first, then the leaves. */
 struct rw_monotone {
     struct rw_sum sum;
     struct rw_bounds bounds;
 };
 
-/* Writes tree->leaf. room: [2 n_leaves - 1] scratch. tree: its splits, children behind their
- * parents. direction: [RW_FEATURE_IDS] 1: values rise along the feature; -1: they fall; 0: they do
- * as they like. sum: [n_leaves] */
+/* Writes tree->leaf. room: [2 n_leaves - 1] scratch. tree: its splits are set, and children follow
+ * their parents. direction: [RW_FEATURE_IDS] 1: values rise along the feature; -1: they fall; 0: no
+ * constraint. sum: [n_leaves]. */
 void rw_monotone_values(struct rw_monotone *room, const struct rw_leaf_rule *rule,
                         const int8_t *direction, const struct rw_sum *sum, struct rw_tree *tree);
 
-/* The first split at which a tree of any training has a leaf on the one side that does not keep the
- * order with one on the other; -1: every split keeps it. room: [2 n_leaves - 1] scratch. */
+/* Returns the first split whose order is broken by a pair of leaves, one on each side, or -1 if the
+ * tree keeps all constraints. The tree may come from any training. room: [2 n_leaves - 1]
+ * scratch. */
 int32_t rw_monotone_broken(struct rw_monotone *room, const int8_t *direction,
                            const struct rw_tree *tree);

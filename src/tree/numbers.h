@@ -1,5 +1,6 @@
-/* The arithmetic of trees, once, for every engine and the grower: quantised lambdas, sums, gains
- * and leaf values (CONTRIBUTING.md, rule 1). */
+/* The arithmetic of trees: quantised lambdas, sums, gains and leaf values. Every engine and the
+ * grower use these functions, on the host and in kernels, so that all compute identical results
+ * (CONTRIBUTING.md, rule 1). docs/explanation/fixed-point.md explains the units with an example. */
 #pragma once
 
 #include <math.h>
@@ -35,15 +36,15 @@ RW_HD void rw_sum_merge(struct rw_sum *sum, const struct rw_sum *other)
     sum->hess_lo += other->hess_lo;
 }
 
-/* By which a document's codes are multiplied in sums that tell data apart: odd, so that no other
- * code has the same product. */
+/* The factor of a document's codes in checksums of the data. It is odd, so different codes have
+ * different products. */
 RW_HD uint64_t rw_code_weight(uint64_t doc)
 {
     return rw_mix(doc) | 1;
 }
 
-/* A pair of sums as a real number, units of 2^-exponent. The words are made canonical first, so
- * that the rounding depends on the total only. */
+/* Converts a pair of sums to a real number, from units of 2^-exponent. The words are made canonical
+ * first, so the rounding depends only on the total. */
 RW_HD double rw_sum_real(int64_t hi, int64_t lo, int exponent)
 {
     hi += lo >> 32;
@@ -51,7 +52,8 @@ RW_HD double rw_sum_real(int64_t hi, int64_t lo, int exponent)
     return ((double)hi * 4294967296.0 + (double)lo) * rw_pow2(-exponent);
 }
 
-/* The exponent that brings a largest magnitude into [2^60, 2^61), 400 at most; `none` for 0. */
+/* Returns the exponent that scales the largest magnitude into [2^60, 2^61), at most 400. Returns
+ * `none` for 0. */
 RW_HD int rw_fixed_exponent(double largest, int none)
 {
     if (largest == 0.0)
@@ -60,7 +62,7 @@ RW_HD int rw_fixed_exponent(double largest, int none)
     return 60 - e > 400 ? 400 : 60 - e;
 }
 
-/* Smallest s with (largest >> s) <= 2^(bits-1) - 2. largest >= 0. */
+/* Returns the smallest s with (largest >> s) <= 2^(bits-1) - 2. largest >= 0. */
 RW_HD int rw_quantise_shift(int64_t largest, int bits)
 {
     const int64_t most = ((int64_t)1 << (bits - 1)) - 2;
@@ -70,8 +72,9 @@ RW_HD int rw_quantise_shift(int64_t largest, int bits)
     return s;
 }
 
-/* (v + r mod 2^s) >> s with r random, or to nearest. `random` gives r's bits: its low s, or, for
- * s > 32, all 32 at the top of the s (else r would be under 2^32 and the rounding biased). */
+/* Quantises a value: (v + r) >> s. r is 2^(s-1) if `nearest`, else random in [0, 2^s). `random`
+ * supplies the bits of r: its low s bits. For s > 32 its 32 bits become the top bits of r;
+ * otherwise r would be under 2^32 and the rounding biased. */
 RW_HD int32_t rw_quantise(int64_t v, int s, int nearest, uint32_t random)
 {
     if (s == 0)
@@ -86,13 +89,13 @@ RW_HD int32_t rw_quantise(int64_t v, int s, int nearest, uint32_t random)
     return (int32_t)((v + r) >> s);
 }
 
-/* Largest magnitude that rw_quantise can give at `bits`. */
+/* Returns the largest magnitude that rw_quantise can return at `bits`. */
 RW_HD int32_t rw_quantise_limit(int bits)
 {
     return ((int32_t)1 << (bits - 1)) - 1;
 }
 
-/* Sums of a histogram cell, or of a side of a split. */
+/* The sums of a histogram cell, or of one side of a split. */
 struct rw_cell {
     uint64_t n;
     int64_t hess; /* newton only, else 0 */
@@ -113,24 +116,28 @@ RW_HD struct rw_cell rw_cell_less(const struct rw_cell *whole, const struct rw_c
     return rest;
 }
 
-/* What parameters say of splits, in their units. */
+/* The parameters of splits, in the units of the user. */
 struct rw_split_params {
-    double l2;                 /* k, in average documents */
-    double category_smoothing; /* the same, of the order of categories */
-    double category_penalty;   /* what a bit of a set's choice costs, in gains by chance */
+    double l2;                 /* in hessians of an average document */
+    double category_smoothing; /* in the same unit; for the order of categories */
+    /* Cost per bit of naming a set of categories, in units of the average gain of a random
+     * split. */
+    double category_penalty;
     double min_hessian, min_gain;
 };
 
-/* What decides a split; made once a tree (gain_scale and the rest depend on its shifts). */
+/* The rule by which a tree's splits are compared. It is made once per tree, since gain_scale and
+ * the fields after it depend on the tree's shifts. */
 struct rw_split_rule {
     struct rw_split_params given;
     int newton;
     double l2;         /* --split-l2, in documents (mart) or in quantised hessian (newton) */
-    double gain_scale; /* a power of two: gains compare across trees */
-    double hess_unit;  /* real hessian of a quantised hessian of 1 */
+    double gain_scale; /* a power of two; makes gains comparable across trees */
+    double hess_unit;  /* the real hessian that a quantised hessian of 1 represents */
     uint64_t min_docs;
     double category_prior; /* --category-smoothing, in the unit of l2 */
-    double category_cost;  /* --category-penalty, in gain: what a bit of a set's choice costs */
+    /* --category-penalty, as gain per bit of naming a set. */
+    double category_cost;
 };
 
 RW_HD double rw_side_gain(const struct rw_split_rule *rule, const struct rw_cell *side)
@@ -148,8 +155,8 @@ RW_HD int rw_side_allowed(const struct rw_split_rule *rule, const struct rw_cell
            (side->hess > 0 && (double)side->hess * rule->hess_unit >= rule->given.min_hessian);
 }
 
-/* Gain of a split, or 0 if it is no candidate (a gain that counts is over min_gain >= 0).
- * parent_gain = rw_side_gain of the whole node. */
+/* Returns the gain of a split, or 0 if it is no candidate. A candidate's gain is over min_gain >=
+ * 0. parent_gain: rw_side_gain of the whole node. */
 RW_HD double rw_split_gain(const struct rw_split_rule *rule, const struct rw_cell *left,
                            const struct rw_cell *right, double parent_gain)
 {
@@ -160,15 +167,16 @@ RW_HD double rw_split_gain(const struct rw_split_rule *rule, const struct rw_cel
     return gain > rule->given.min_gain ? gain : 0.0;
 }
 
-/* What a side's sums alone say of its value, but for a unit; of an allowed side. */
+/* Returns the value of an allowed side, up to a unit, from the side's sums alone. */
 RW_HD double rw_side_value(const struct rw_split_rule *rule, const struct rw_cell *side)
 {
     const double d = rule->newton ? (double)side->hess : (double)side->n;
     return (double)side->lambda / (d + rule->l2);
 }
 
-/* The same for a feature along which scores may only rise (direction 1), or only fall (-1): a split
- * is a candidate if its sides' values are in that order. 0: any feature. */
+/* Returns rw_split_gain under a monotone constraint. direction 1: scores may only rise along the
+ * feature; -1: they may only fall; 0: no constraint. A split is a candidate only if the values of
+ * its sides are in that order. */
 RW_HD double rw_ordered_gain(const struct rw_split_rule *rule, int direction,
                              const struct rw_cell *left, const struct rw_cell *right,
                              double parent_gain)
@@ -180,27 +188,28 @@ RW_HD double rw_ordered_gain(const struct rw_split_rule *rule, int direction,
     return (direction > 0 ? l <= r : l >= r) ? gain : 0.0;
 }
 
-/* What a gain is worth when the split costs `penalty`, 0 or more: 0 if it is no candidate then. */
+/* Returns the gain less the feature cost `penalty` (0 or more), or 0 if the split is then no
+ * candidate. */
 RW_HD double rw_net_gain(const struct rw_split_rule *rule, double gain, double penalty)
 {
     const double net = gain - penalty;
     return net > rule->given.min_gain ? net : 0.0;
 }
 
-/* Values of a split's two sides made in float, each wrong by at most 2^-20 of itself, are in the
- * order that rw_ordered_gain finds if they are further apart than this share of their magnitudes'
- * sum; else they may be in either. */
+/* A margin for comparing the values of two sides in float, where each value has a relative error of
+ * at most 2^-20. If the values differ by more than this share of the sum of their magnitudes, their
+ * order is the one that rw_ordered_gain finds. Otherwise it is uncertain. */
 #define RW_ORDER_MARGIN 0x1p-18f
 
-/* How a tree's leaves get their values. */
+/* The rule for the values of a tree's leaves. */
 struct rw_leaf_rule {
     double rate, l2;
-    double mean_hess; /* of a training document of this tree */
+    double mean_hess; /* per training document of this tree */
     int lambda_exponent, hess_exponent;
 };
 
-/* rate x lambda / (hessian + l2 x mean hessian), the denominator at least 2^-20 n w; 0 without
- * hessian. */
+/* Returns rate x lambda / (hessian + l2 x mean hessian). The denominator is at least 2^-20 x
+ * documents x mean hessian. Returns 0 if the hessian is not positive. */
 RW_HD double rw_leaf_real(const struct rw_leaf_rule *rule, const struct rw_sum *sum)
 {
     const double lambda = rw_sum_real(sum->lambda_hi, sum->lambda_lo, rule->lambda_exponent);
@@ -214,7 +223,7 @@ RW_HD double rw_leaf_real(const struct rw_leaf_rule *rule, const struct rw_sum *
     return rule->rate * lambda / under;
 }
 
-/* A leaf's value as trees have it: no -0. */
+/* Rounds a leaf's value to float; -0 becomes 0. */
 RW_HD float rw_leaf_float(double real)
 {
     const float value = (float)real;
@@ -226,7 +235,7 @@ RW_HD float rw_leaf_value(const struct rw_leaf_rule *rule, const struct rw_sum *
     return rw_leaf_float(rw_leaf_real(rule, sum));
 }
 
-/* The sum of hessians that a leaf's cover has. */
+/* Returns the sum of hessians that is stored as a leaf's cover. */
 RW_HD float rw_cover_hessian(const struct rw_sum *sum, int hess_exponent)
 {
     const float largest = 0x1.fffffep127f;
@@ -238,16 +247,18 @@ RW_HD float rw_cover_hessian(const struct rw_sum *sum, int hess_exponent)
 extern "C" {
 #endif
 
-/* What the start of a tree does with every document's fixed-point lambda and hessian: the largest
- * magnitudes and the sums, and the rounding to quantised integers. Every path gives the bits of
- * tree/numbers.h's arithmetic, document by document. */
-/* Of sampled documents. All zeros is the extent of none. */
+/* ---- the start of a tree ----
+ *
+ * Each tree starts with every document's fixed-point lambda and hessian. rw_extent_add finds the
+ * largest magnitudes and the sums. rw_quantise_docs rounds the values to quantised integers. Every
+ * path returns the bits of the scalar functions above. */
+/* The extent of the sampled documents. All zeros: no documents. */
 struct rw_extent {
     int64_t lambda, hess; /* largest magnitudes */
     struct rw_sum sum;
 };
 
-/* Adds documents [0, n) that are sampled. Magnitudes under 2^63. */
+/* Adds the sampled documents of [0, n) to the extent. Magnitudes are under 2^63. */
 typedef void rw_extent_fn(uint32_t n, const uint8_t *sampled, const int64_t *lambda,
                           const int64_t *hessian, struct rw_extent *extent);
 rw_extent_fn rw_extent_add_plain, rw_extent_add_avx2, rw_extent_add_avx512;
@@ -255,15 +266,16 @@ void rw_extent_add(enum rw_isa isa, uint32_t n, const uint8_t *sampled, const in
                    const int64_t *hessian, struct rw_extent *extent);
 void rw_extent_merge(struct rw_extent *extent, const struct rw_extent *other);
 
-/* rw_quantise of a tree's values. seed, tree, stream: for rw_random, unless `nearest`. */
+/* The arguments of rw_quantise for a tree's values. seed, tree, stream: for rw_random; unused if
+ * `nearest`. */
 struct rw_rounding {
     int shift, nearest; /* shift: 0 to 62 */
     uint64_t seed;
     uint32_t tree, stream;
 };
 
-/* Documents [first, first + n), of which the arrays are: [n]. out of documents outside the sample
- * may be written, with anything. Returns the sum of the sampled ones' out. */
+/* Quantises documents [first, first + n). The arrays start at document `first`: [n]. For documents
+ * outside the sample, `out` is unspecified. Returns the sum of `out` over the sampled documents. */
 typedef int64_t rw_quantise_fn(const struct rw_rounding *rounding, uint32_t first, uint32_t n,
                                const uint8_t *sampled, const int64_t *value, int32_t *out);
 rw_quantise_fn rw_quantise_docs_plain, rw_quantise_docs_avx2, rw_quantise_docs_avx512;

@@ -1,5 +1,5 @@
-/* The start of a tree, some documents at a time; compiled for each instruction set
- * (base/machine.h). */
+/* The start of a tree (tree/numbers.h), several documents at a time. This file is compiled once per
+ * instruction set (base/machine.h). */
 #include "base/rng.h"
 #include "tree/numbers.h"
 
@@ -9,7 +9,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Without a branch on the sample, for compilers to do many documents at once. */
+/* Has no branch on the sample, so that compilers can vectorise it. */
 void RW_TMPL_NAME(rw_extent_add)(uint32_t n, const uint8_t *sampled, const int64_t *lambda,
                                  const int64_t *hessian, struct rw_extent *extent)
 {
@@ -30,14 +30,14 @@ void RW_TMPL_NAME(rw_extent_add)(uint32_t n, const uint8_t *sampled, const int64
 }
 
 #if defined(RW_TMPL_AVX2) || defined(RW_TMPL_AVX512)
-/* Four documents at a time, each in 64 bits, of which Philox uses the low 32 only: _mm256_mul_epu32
- * ignores the rest. */
+/* Four documents at a time, each in 64 bits. Philox uses only the low 32 bits; _mm256_mul_epu32
+ * ignores the others. */
 enum { LANES = 4 };
 typedef uint64_t longs __attribute__((vector_size(LANES * 8)));
 typedef int64_t signed_longs __attribute__((vector_size(LANES * 8)));
 typedef int32_t ints __attribute__((vector_size(LANES * 4)));
 
-/* rw_random of documents `item`. key: of each round. */
+/* Returns rw_random of the documents `item`. key: the Philox keys of each round. */
 INLINE longs randoms(const struct rw_rounding *r, longs (*key)[2], longs item)
 {
     const longs by_a = (longs){0} + 0xD2511F53u, by_b = (longs){0} + 0xCD9E8D57u;
@@ -53,7 +53,7 @@ INLINE longs randoms(const struct rw_rounding *r, longs (*key)[2], longs item)
     return word0;
 }
 
-/* As many of n documents as are whole vectors. Returns how many. */
+/* Quantises the documents that fill whole vectors. Returns their number. */
 INLINE uint32_t quantise_vectors(const struct rw_rounding *r, uint32_t first, uint32_t n,
                                  const uint8_t *sampled, const int64_t *value, int32_t *out,
                                  int64_t *sum)

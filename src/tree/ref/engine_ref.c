@@ -1,5 +1,5 @@
-/* The oracle: every operation in its plainest form, one thread but for what all host engines share.
- * Never optimised. */
+/* The reference engine, with which tests compare all others. Every operation has its plainest form
+ * and one thread, except the steps that all host engines share. It is never optimised. */
 #include "tree/engine_host.h"
 
 static struct rw_ref *ref_of(struct rw_engine *engine)
@@ -51,7 +51,7 @@ static int ref_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_roo
     return RW_OK;
 }
 
-/* Algorithm 1 of weighted histogramming, a feature at a time. */
+/* Builds a histogram, one feature at a time: algorithm 1 of weighted histogramming. */
 static int build(struct rw_ref *ref, int32_t slot)
 {
     const uint64_t n_cells = ref->cell_offset[cuts_of(ref)->n_features];
@@ -83,7 +83,8 @@ static void keep(struct rw_ref *ref, int32_t slot, uint8_t is_kept)
     ref->n_kept += is_kept ? 1 : UINT32_MAX;
 }
 
-/* Children are built from their documents, but what other engines could not make is refused. */
+/* Builds the children's histograms from their documents. Refuses requests that other engines could
+ * not serve. */
 static int ref_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n)
 {
     struct rw_ref *ref = ref_of(engine);
@@ -111,7 +112,7 @@ static int ref_forget(struct rw_engine *engine, const int32_t *slots, int n)
     return RW_OK;
 }
 
-/* Tries the cut behind bin b both ways for the missing values, left before right. */
+/* Tries the threshold above bin b. Missing values go left first, then right. */
 static void try_cut(const struct rw_ref *ref, uint32_t f, uint32_t b, const struct rw_cell *left,
                     const struct rw_cell *missing, const struct rw_cell *all, struct rw_split *best)
 {
@@ -144,7 +145,7 @@ static void try_cut(const struct rw_ref *ref, uint32_t f, uint32_t b, const stru
     }
 }
 
-/* The same of a feature whose values are categories. */
+/* Tries sets of categories. */
 static void try_sets(const struct rw_ref *ref, uint32_t f, const struct rw_cell *cell,
                      const struct rw_cell *missing, struct rw_split *best)
 {
@@ -156,8 +157,8 @@ static void try_sets(const struct rw_ref *ref, uint32_t f, const struct rw_cell 
         *best = rw_host_set_split(cuts, best->slot, f, &found);
 }
 
-/* The best split of a node from its canonical histogram: cells [n_codes of each feature, adjoined];
- * the oracle of every split search. */
+/* Finds the best split of a node from its histogram in canonical order, [n_codes of each feature,
+ * one after the other]. Tests compare every split search with it. */
 static void best_split(const struct rw_ref *ref, const struct rw_cell *cells, int32_t slot,
                        struct rw_split *out)
 {

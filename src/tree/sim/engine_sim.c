@@ -1,9 +1,9 @@
-/* A pretended device: the plain engine behind memory that the host cannot touch.
- *
- * All that the engine keeps lives in a range of its own, poisoned when it is allocated and closed
- * to reading and writing but while an operation runs. A data set is copied, and the copy destroyed
- * after load; small inputs and outputs pass through poisoned buffers. So a grower that peeks, or an
- * engine that keeps a pointer of the host's, faults here, on a machine without a GPU. */
+/* A simulated device: the plain engine in memory that the host cannot touch. The engine's data is
+ * in a separate address range. The range is poisoned when it is allocated, and is readable and
+ * writable only while an operation runs. The engine copies a data set and destroys the copy after
+ * load. Small inputs and outputs pass through poisoned buffers. So if the grower reads the engine's
+ * memory, or the engine keeps a pointer of the host's, the program faults here, on a machine
+ * without a GPU. */
 #include <sys/mman.h>
 
 #include "tree/engine_host.h"
@@ -12,12 +12,12 @@
 enum { POISON = 0xA5, FENCE_BYTES = 64, PAGE = 4096 };
 
 struct sim {
-    struct rw_ref ref; /* whose operations run over this memory */
-    uint8_t *range;    /* reserved whole; [0, used) is the device's memory */
+    struct rw_ref ref; /* its operations run in this memory */
+    uint8_t *range;    /* all of it is reserved; [0, used) is the device's memory */
     size_t used;
     uint64_t *fence; /* offsets of the fences, in ordinary memory */
     size_t n_fences, fence_room;
-    /* copies of what the host gives an operation, until it leaves */
+    /* Copies of the inputs of an operation, until it ends. */
     struct {
         void *p;
         size_t bytes;
@@ -54,7 +54,7 @@ static int sim_alloc(struct rw_engine *engine, void **out, size_t bytes)
     return RW_OK;
 }
 
-/* Every byte after an allocation must still be poison. */
+/* Checks that every byte after an allocation still has the poison value. */
 static int check_fences(const struct sim *sim)
 {
     for (size_t i = 0; i < sim->n_fences; i++) {
@@ -67,8 +67,8 @@ static int check_fences(const struct sim *sim)
     return RW_OK;
 }
 
-/* A copy of [n] of `size` bytes, in memory of its own that is unmapped afterwards: later use of it
- * faults. */
+/* Makes a copy of [n] of `size` bytes in separate memory. The copy is unmapped after the operation,
+ * so any later use of it faults. */
 static int lend(struct rw_engine *engine, const void *from, size_t n, size_t size)
 {
     struct sim *sim = sim_of(engine);
@@ -104,7 +104,7 @@ static int leave(struct rw_engine *engine, int status)
     return status < 0 ? status : closed;
 }
 
-/* For an operation that is given [n] of `size` bytes: lent[0]. */
+/* Begins an operation with an input of [n] of `size` bytes, which becomes lent[0]. */
 static int enter_with(struct rw_engine *engine, const void *from, size_t n, size_t size)
 {
     RW_TRY(lend(engine, from, n, size));
