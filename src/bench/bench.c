@@ -15,7 +15,7 @@
 
 /* ---- names ---- */
 
-/* A bench's first suite is the one that runs where none is named. */
+/* The suites. The first suite of a bench is its default. */
 static const struct rw_bench_suite suites[] = {
     {"train", "trees", .run = rw_bench_trees},
     {"train", "grow", .run = rw_bench_growth},
@@ -46,7 +46,7 @@ int rw_bench_find_word(struct rw_ctx *ctx, const char *kind, const char *word,
                    kind, word, near ? near : list);
 }
 
-/* name: NULL is the bench's first. */
+/* Finds a suite by name. name: NULL for the bench's first. */
 static int find_suite(struct rw_ctx *ctx, const char *bench, const char *name,
                       const struct rw_bench_suite **out)
 {
@@ -127,7 +127,7 @@ static void add_training(struct rw_bench_line *line, const struct rw_bench_train
     rw_bench_add_real(line, "most_ms", training->most_ms, 3);
 }
 
-/* The field of one kind of rw_bench_send_row, whose value is the next argument. */
+/* Adds one field of rw_bench_send_row, whose value is the next argument. */
 static void add_next(struct rw_bench_line *line, const char *name, char kind, va_list *args)
 {
     const char *text = NULL;
@@ -195,7 +195,7 @@ int rw_bench_bar(struct rw_bench *bench, const struct rw_bench_bar *bar)
 
 /* ---- the scratch file ---- */
 
-/* A name that nobody can foresee. */
+/* Opens a scratch file with a random name, which other programs cannot predict. */
 static int open_scratch(struct rw_bench *bench)
 {
     const char *folder = getenv("TMPDIR");
@@ -226,7 +226,7 @@ void rw_bench_spread(double *ms, int n, struct rw_bench_times *out)
 
 /* ---- trainings, loading, scores ---- */
 
-/* A parameter that the suite does not take has no effect. */
+/* Reports parameters that the suite ignores as having no effect. */
 static int check_params(struct rw_bench *bench)
 {
     const struct rw_params *params = bench->options->params;
@@ -242,7 +242,7 @@ static int check_params(struct rw_bench *bench)
     return RW_OK;
 }
 
-/* Options are checked before data is made. */
+/* Checks all options, before any data is made. */
 static int check_options(struct rw_bench *bench, const char *name)
 {
     const struct rw_bench_options *o = bench->options;
@@ -268,8 +268,8 @@ static int check_options(struct rw_bench *bench, const char *name)
     return rw_params_check(ctx, o->params, RW_PARAMS_TRAIN);
 }
 
-/* The device's name, for a GPU with its model: a missing one is an error now, but where
- * opening it is measured. */
+/* Writes the name of the device, for a GPU with its model. Fails early on a missing GPU, except in
+ * suites that measure the opening of the device. */
 static int name_device(struct rw_bench *bench, char *name, size_t size)
 {
     const struct rw_bench_setting settings[] = {{"leaves", "7"}, {"rounds", "1"}};
@@ -378,7 +378,8 @@ int rw_bench_is_given(const struct rw_bench *bench, const char *name)
     return given && rw_params_origin(given, name) != RW_PARAM_DEFAULT;
 }
 
-/* Rounds are never auto here: figures are kept of each. */
+/* Returns whether the user set a parameter. `rounds=auto` does not count, as each round's figures
+ * need room in advance. */
 static int is_set(const struct rw_params *user, const char *name)
 {
     return user && rw_params_origin(user, name) != RW_PARAM_DEFAULT &&
@@ -396,8 +397,8 @@ int rw_bench_params_new(struct rw_bench *bench, const struct rw_bench_setting *s
         return rw_fail(ctx, RW_ERR_INTERNAL, "a suite has more than %d sets of parameters", MOST);
     RW_TRY(rw_params_new(ctx, &params));
     bench->made.params[bench->made.n_params++] = *out = params;
-    rw_params_on_no_effect(params, RW_NO_EFFECT_SILENT); /* the caller's were judged */
-    /* a tree's time is that of all features, and models are alike whatever their size */
+    rw_params_on_no_effect(params, RW_NO_EFFECT_SILENT); /* the caller's parameters were checked */
+    /* Trees are timed on all features, and at one rate for data of any size. */
     RW_TRY(rw_params_set(ctx, params, "sample-features", "1"));
     RW_TRY(rw_params_set(ctx, params, "rate", "0.1"));
     for (int i = 0; i < n_settings; i++) {
@@ -424,7 +425,7 @@ int rw_bench_send_params(struct rw_bench *bench, struct rw_params *const *params
             }
         }
         if (!(info->roles & ~(RW_ROLE_WEIGHTS | RW_ROLE_TABLE | RW_ROLE_EVALUATION)) ||
-            (info->roles & RW_ROLE_VALIDATION) || !*value) /* made data has no use for it */
+            (info->roles & RW_ROLE_VALIDATION) || !*value) /* not used with made data */
             continue;
         RW_TRY(rw_bench_send_row(bench, "parameters", "name:s value:s", name, value));
     }
@@ -450,7 +451,8 @@ static int on_round(void *user, const struct rw_round *round)
     if (rw_comm_sum(grown->ctx, &sent, 1) < 0)
         return 1;
     tree->sent_bytes = (double)sent;
-    /* The first tree is where methods are chosen, with memory that is given back. */
+    /* The first tree tries several methods and frees their memory, so memory is read after the
+     * second. */
     if (grown->gpu >= 0 && (round->round == 2 || round->n_rounds == 1)) {
         const uint64_t left = rw_device_free_bytes(grown->gpu);
         grown->device_bytes = grown->free_before > left ? grown->free_before - left : 0;
@@ -519,7 +521,7 @@ int rw_bench_plan(struct rw_bench *bench, struct rw_params *params,
     *out = (struct rw_plan){.n_parts = 0};
     snprintf(out->device, sizeof(out->device), "%s", params->device);
     if (strcmp(params->device, "ref") == 0 || strcmp(params->device, "sim") == 0)
-        return RW_OK; /* they have no plan */
+        return RW_OK; /* these devices have no plan */
     return rw_train_plan(bench->ctx, params, &(struct rw_training){.train = dataset}, out);
 }
 

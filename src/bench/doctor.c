@@ -1,5 +1,6 @@
-/* `rankwood doctor`: what this machine has, and whether its engines agree: a table for each
- * subject. To add a fact: a field in its table here, and its name in rankwood.h. */
+/* `rankwood doctor`: describes this machine and verifies that all engines train the same model,
+ * with a table for each subject. To add a fact, add a field to its table here and its name to
+ * rankwood.h. */
 #include "bench/bench.h"
 
 #include <stdlib.h>
@@ -14,7 +15,7 @@ enum { PATH_SIZE = 4096 };
 
 /* ---- fields ---- */
 
-/* 13.0 of 13000. */
+/* Formats a CUDA version: 13000 is 13.0. */
 static const char *version_text(int version, char text[16])
 {
     snprintf(text, 16, version > 0 ? "%d.%d" : "", version / 1000, version % 1000 / 10);
@@ -48,7 +49,7 @@ static int send_program(struct rw_bench *bench)
                              system);
 }
 
-/* Those of this processor, "plain avx2". */
+/* Lists the instruction sets of this processor, such as "plain avx2". */
 static const char *instruction_sets(char *text, size_t size)
 {
     *text = 0;
@@ -91,7 +92,8 @@ static int send_memory(struct rw_bench *bench)
 
 /* ---- GPUs ---- */
 
-/* The driver's version, 580.65.06, among the words of its own file; else "". */
+/* Finds the driver's version, such as 580.65.06, in the driver's own file. Returns "" if it is not
+ * there. */
 static const char *driver_version(char *line, int size)
 {
     const char *text = rw_bench_line_of("/proc/driver/nvidia/version", "NVRM version", line, size);
@@ -109,7 +111,7 @@ static const char *driver_version(char *line, int size)
 static int send_cuda(struct rw_bench *bench, const struct rw_cuda_facts *cuda)
 {
     char built[16], served[16], driver[512];
-    /* an empty CUDA_VISIBLE_DEVICES is known: it hides all of them */
+    /* an empty CUDA_VISIBLE_DEVICES counts as set: it hides all GPUs */
     return rw_bench_send_row(bench, "cuda",
                              "built_with:S oldest_driver:I driver:S driver_serves:S "
                              "CUDA_VISIBLE_DEVICES:s " RW_TUNING_VARIABLE ":S gpus:i why_none:S",
@@ -147,7 +149,7 @@ static int send_libraries(struct rw_bench *bench)
 
 /* ---- auto ---- */
 
-/* The first GPU, opened for what it expects of a tree; NULL: none that can be used. */
+/* Opens the first GPU, for its expected time per tree. *out: NULL if no GPU is usable. */
 static void open_gpu(struct rw_ctx *ctx, int n_gpus, struct rw_engine **out)
 {
     const uint64_t all = (uint64_t)1 << 32;
@@ -165,7 +167,8 @@ static void open_gpu(struct rw_ctx *ctx, int n_gpus, struct rw_engine **out)
         *out = NULL;
 }
 
-/* A training of such data under the defaults, without a validation set. */
+/* Sends the choices of `auto` for data of this size, with default parameters and no validation
+ * set. */
 static int send_auto(struct rw_bench *bench, struct rw_engine *gpu, double n_docs,
                      uint32_t n_features)
 {
@@ -208,20 +211,21 @@ static int send_choices(struct rw_bench *bench, int n_gpus)
 
 /* ---- engines ---- */
 
-/* Small trainings on everything there is, and the model's bytes against those of `ref`: some
- * thousand documents: all stages of an engine, with several batches of nodes, in a moment. */
+/* Made data for the checks: small trainings run on all devices, and their models are compared byte
+ * for byte with that of `ref`. Some thousand documents take a moment, yet reach all stages of an
+ * engine and several batches of nodes. */
 static const struct rw_synth_options made = {.shape = "mslr30k", .n_queries = 20, .seed = 1};
 
 enum { DOCTOR_TEXT = 256 };
 struct checks {
-    struct rw_bench *bench; /* whose context is the doctor's own */
+    struct rw_bench *bench; /* its context is the doctor's */
     struct rw_dataset *data;
-    char *expected[2]; /* of `ref`, by rule of splits; owned */
+    char *expected[2]; /* models of `ref`, one per rule of `splits`; owned */
     size_t n_expected[2];
     int n_wrong;
 };
 
-/* What of `given` is not as in `expected`: the first line that differs, cut to fit. */
+/* Describes the first line of `given` that differs from `expected`, shortened to fit. */
 static void differing_line(const char *expected, size_t n_expected, const char *given,
                            size_t n_given, char text[DOCTOR_TEXT])
 {
@@ -246,7 +250,7 @@ static void differing_line(const char *expected, size_t n_expected, const char *
              body[1], length[0], body[0]);
 }
 
-/* The model of two trees, the second of which sees the scores of the first. */
+/* Trains a model of two trees, the second of which depends on the scores of the first. */
 static int train(struct checks *c, const char *device, const char *split, char **text, size_t *n)
 {
     const char *const settings[][2] = {
@@ -263,7 +267,8 @@ static int train(struct checks *c, const char *device, const char *split, char *
 
 static const char *const splits[2] = {"mart", "newton"};
 
-/* Both rules of splits, until one is not as it should be. */
+/* Trains with both split rules, until a model differs. Returns 1 for a difference or a failure. A
+ * device that does not support the training is not a failure. */
 static int compare(struct checks *c, const char *device, char result[2 * DOCTOR_TEXT])
 {
     char what[DOCTOR_TEXT];
@@ -287,7 +292,7 @@ static int compare(struct checks *c, const char *device, char result[2 * DOCTOR_
     return 0;
 }
 
-/* isa: -1: the processor has no part in it. */
+/* Checks one device and sends its row. isa: the instruction set to force, or -1 for a GPU. */
 static int check(struct checks *c, const char *device, int isa)
 {
     char result[2 * DOCTOR_TEXT];
@@ -314,8 +319,8 @@ static int check_all(struct checks *c, int n_gpus)
     return RW_OK;
 }
 
-/* Rows of "check", by the context of `bench`, which has one worker. n_wrong: of those that differ
- * or failed. */
+/* Sends the rows of "check", with the context of `bench`, which has one worker. *n_wrong: rows that
+ * differ or failed. */
 static int send_checks(struct rw_bench *bench, int n_gpus, int *n_wrong)
 {
     struct checks c = {.bench = bench};
@@ -351,7 +356,7 @@ int rw_doctor(struct rw_ctx *ctx, rw_bench_row_fn row, void *user, int *n_wrong)
     RW_DEFAULT_FPENV;
     struct rw_bench bench = {.name = "doctor", .row = row, .user = user};
     *n_wrong = 0;
-    /* of its own: no workers, and nothing is logged of what is trained */
+    /* A separate context, without workers and logging. */
     int status = rw_ctx_new(&bench.ctx);
     if (status >= 0)
         status = rw_ctx_set_threads(bench.ctx, ctx->n_threads);

@@ -1,5 +1,5 @@
-/* Training sets that are made as codes, of a size whose values no memory would hold, and the suites
- * that train on them. */
+/* Made training sets in the form of codes, and the suites that train on them. As values, sets of
+ * this size would not fit in memory. */
 #include <float.h>
 #include <stddef.h>
 
@@ -11,11 +11,11 @@ enum { AT_ONCE = 8, TELLING = 4, PIECE = 4096, LABELS = 5 };
 
 struct make {
     struct rw_binned *binned;
-    uint64_t seed, first; /* document of the whole set */
-    uint32_t n_words;     /* a document's, of AT_ONCE features each */
+    uint64_t seed, first; /* first: the document's number in the whole set */
+    uint32_t n_words;     /* random words per document, each for AT_ONCE features */
 };
 
-/* Eight random bytes for a document and eight of its features (Steele, Lea and Flood, "Fast
+/* Returns eight random bytes for eight features of a document (Steele, Lea and Flood, "Fast
  * splittable pseudorandom number generators"). */
 static uint64_t bytes_of(uint64_t seed, uint64_t item)
 {
@@ -25,7 +25,7 @@ static uint64_t bytes_of(uint64_t seed, uint64_t item)
     return z ^ (z >> 31);
 }
 
-/* How good a document is, 0 to 255; its label, one in two a 0. */
+/* Returns a document's quality, 0 to 255, from which its label is drawn. One label in two is 0. */
 static uint32_t quality_of(uint64_t seed, uint64_t doc)
 {
     return (uint32_t)(bytes_of(~seed, doc) >> 56);
@@ -45,7 +45,7 @@ static int fill(void *user, struct rw_share *share)
 {
     const struct make *make = user;
     const struct rw_bins *bins = make->binned->bins;
-    /* documents are numbered as in the whole set */
+    /* Document numbers count over the whole set. */
     const uint64_t first = make->first;
     float *label = make->binned->documents->label;
     for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
@@ -78,7 +78,7 @@ static int make_documents(struct rw_ctx *ctx, uint32_t n_docs, struct rw_dataset
     RW_TRY(RW_NEW_RAW(ctx, set->label, n_docs));
     RW_TRY(RW_NEW(ctx, set->query_offset, (size_t)n_queries + 1));
     RW_TRY(RW_NEW(ctx, set->query_id.offset, (size_t)n_queries + 1));
-    RW_TRY(RW_NEW(ctx, set->query_id.text, (size_t)n_queries + 1)); /* ids of no letters */
+    RW_TRY(RW_NEW(ctx, set->query_id.text, (size_t)n_queries + 1)); /* empty ids */
     for (uint32_t q = 0; q <= n_queries; q++) {
         set->query_offset[q] = q < n_queries ? q * RW_BENCH_CODES_DOCS : n_docs;
         set->query_id.offset[q] = q;
@@ -124,7 +124,7 @@ static int make_bins(struct rw_ctx *ctx, const struct rw_cut_rule *rule, uint32_
     return RW_OK;
 }
 
-/* Queries [first, end) of a set with RW_BENCH_CODES_FEATURES features. */
+/* Returns the queries [first, end) of a set with RW_BENCH_CODES_FEATURES features. */
 static struct rw_bench_codes codes_of_queries(uint32_t first, uint32_t end, uint64_t seed)
 {
     return (struct rw_bench_codes){.first = first,
@@ -156,7 +156,7 @@ int rw_bench_codes_make(struct rw_ctx *ctx, const struct rw_bench_codes *codes,
     return RW_OK;
 }
 
-/* ---- what both suites train ---- */
+/* ---- the training of both suites ---- */
 
 enum { QUERIES = 250000 };
 
@@ -172,19 +172,20 @@ static int make_params(struct rw_bench *bench, struct rw_params **out)
 #define MEDIAN(grown, figure) rw_bench_median(grown, offsetof(struct rw_bench_tree, figure))
 
 /* ---- suite "far" ----
- * Codes that do not fit the GPU's memory, and what of the link's rate their reading reaches. A
- * quarter of the codes is on the GPU, or what --gpu-memory leaves room for. */
+ * Trains on host-resident codes: the GPU reads them from host memory. Measures the share of the
+ * link's rate that the reads reach. A quarter of the codes is on the GPU, or as many as
+ * --gpu-memory has room for. */
 
 struct far {
     struct rw_bench *bench;
     struct rw_binned *binned; /* borrowed */
     struct rw_params *params; /* borrowed */
     struct rw_plan plan;
-    double code_bytes;       /* of all, as the GPU has them */
-    double copied, gathered; /* bytes a second */
+    double code_bytes;       /* all codes, in the GPU's layout */
+    double copied, gathered; /* bytes per second */
 };
 
-/* The plan with so much memory; *fits 0: it is too little for anything. */
+/* Plans with so much GPU memory. *fits: 0 if training cannot run in it. */
 static int plan_with(struct far *s, uint64_t bytes, int *fits)
 {
     char text[32];
@@ -196,7 +197,7 @@ static int plan_with(struct far *s, uint64_t bytes, int *fits)
     return status == RW_ERR_MEMORY ? RW_OK : status;
 }
 
-/* As much memory as leaves a quarter of the codes on the GPU: found by halving. */
+/* Finds by bisection the GPU memory that leaves a quarter of the codes on the GPU. */
 static int find_memory(struct far *s)
 {
     uint64_t low = 1, high = s->plan.most_bytes;
@@ -222,7 +223,7 @@ static int send(struct far *s, struct rw_bench_grown *grown)
     const double ms = MEDIAN(grown, ms), hist_ms = MEDIAN(grown, far_hist_ms);
     const double hist_bytes = MEDIAN(grown, far_hist_bytes);
     const double rate = hist_bytes / (hist_ms / 1e3);
-    const double least_ms = hist_bytes / s->copied * 1e3; /* that the link must take */
+    const double least_ms = hist_bytes / s->copied * 1e3; /* the link's lower bound */
     RW_TRY(rw_bench_send_row(
         s->bench, "far",
         "device:s documents:u features:i mean_leaves:1 gpu_memory:s code_bytes:n share_on_gpu:3 "
@@ -286,26 +287,24 @@ int rw_bench_far(struct rw_bench *bench)
     return send(&s, &grown);
 }
 
-/* ---- suite "workers" ----
- * The same training by one worker and by several, each of which makes its own share of the
- * documents, as codes; the models are to be the same bytes. */
+/* ---- suite "workers": one training by one worker and by several, with identical models ---- */
 
 enum { WORKERS = 2 };
 
-/* A training by some workers. */
+/* A training by some number of workers. Each worker makes its shard of the documents as codes. */
 struct by_workers {
     struct rw_bench *bench;
     const struct rw_params *params;
     uint32_t n_queries;
     int n_workers;
-    /* worker 0's: */
+    /* of worker 0 */
     struct rw_bench_grown grown;
     double make_ms;
-    char *model; /* ended by rw_free */
+    char *model; /* freed with rw_free */
     size_t size;
 };
 
-/* The first query of a worker's share. */
+/* Returns the first query of a worker's shard. */
 static uint32_t share_of(const struct by_workers *t, int worker)
 {
     return (uint32_t)((uint64_t)t->n_queries * (uint32_t)worker / (uint32_t)t->n_workers);
@@ -345,7 +344,7 @@ static int train(struct by_workers *t)
         MEDIAN(&t->grown, sent_bytes), t->make_ms / 1e3);
 }
 
-/* t: by one worker, and by several. */
+/* Trains both. t: by one worker, and by several. */
 static int train_both(struct rw_bench *bench, struct by_workers t[2])
 {
     enum { QUICK_QUERIES = 200 };

@@ -1,5 +1,5 @@
-/* `rankwood bench load`: LETOR text, and the cache of it, to data and to codes that training can
- * begin with. */
+/* `rankwood bench load`: measures reading LETOR text, and the data cache made from it, into values
+ * and into codes that are ready for training. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -12,8 +12,8 @@
 
 enum { QUERIES = 3000, QUICK_QUERIES = 40, RUNS = 5 };
 
-/* MB of text a second that one thread has to read; and of peak memory: 1.5 times codes, labels, and
- * so much. */
+/* Bars: MB of text per second that one thread must read, and peak memory, at most 1.5 times the
+ * codes plus labels plus a constant. */
 static const double must_mb_s = 300.0, aim_mb_s = 700.0;
 static const double code_share = 1.5, spare_bytes = 67108864.0;
 
@@ -24,20 +24,21 @@ struct loading {
     int n_runs;
     struct rw_params *params; /* borrowed */
     double text_bytes, file_bytes;
-    double code_bytes;       /* 0: not asked for */
-    double read_mb_s;        /* of text, by one thread */
-    double ready_peak_bytes; /* of text, by all threads; NaN: not known */
+    double code_bytes;       /* 0: not measured */
+    double read_mb_s;        /* text, by one thread */
+    double ready_peak_bytes; /* text, by all threads; NaN: unknown */
 };
 
 /* ---- peak memory ---- */
 
-/* Makes the peak what the process holds now. 0, or -1 where the system cannot. What was freed is
- * not the next run's: large chunks go back to the system, as they do in a fresh process. */
+/* Resets the peak to the memory in use now. Frees large chunks to the system first, as in a fresh
+ * process, so that memory of the last run does not count. Returns 0, or -1 if the system cannot do
+ * this. */
 static int forget_peak(void)
 {
     const int file = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
 #ifdef __GLIBC__
-    enum { LARGE = 128 * 1024 }; /* the thresholds of a fresh process, which otherwise rise */
+    enum { LARGE = 128 * 1024 }; /* the initial thresholds; glibc raises them over time */
     mallopt(M_MMAP_THRESHOLD, LARGE);
     mallopt(M_TRIM_THRESHOLD, LARGE);
     malloc_trim(0);
@@ -49,7 +50,7 @@ static int forget_peak(void)
     return n == 1 ? 0 : -1;
 }
 
-/* NaN: not known. */
+/* Returns the peak memory of the process, NaN if unknown. */
 static double peak_bytes(void)
 {
     char line[256];
@@ -59,7 +60,8 @@ static double peak_bytes(void)
 
 /* ---- one method ---- */
 
-/* Training continues after the moment that is measured, which the end of a stage marks. */
+/* The time and peak memory when training could begin. Training continues after it, so the end of a
+ * stage marks the moment. */
 struct ready {
     double at_ms, peak;
 };
@@ -73,7 +75,7 @@ static void on_stage(void *user, const char *stage, double ms, size_t bytes)
         *ready = (struct ready){rw_clock_ms(), peak_bytes()};
 }
 
-/* Reads the file; with `is_ready`, until the first tree could be grown. */
+/* Reads the file once. is_ready: measures until the first tree could be grown. */
 static int load_once(struct loading *s, int is_ready, double *ms, double *peak)
 {
     struct rw_ctx *ctx = s->bench->ctx;
@@ -103,7 +105,7 @@ static int time_method(struct loading *s, const char *method, int is_ready, int 
     RW_TRY(rw_params_set(s->bench->ctx, s->params, "threads", number));
     RW_TRY(rw_ctx_set_threads(s->bench->ctx, n_threads));
     for (int i = 0; i < s->n_runs; i++) {
-        if (forget_peak() < 0) /* that of the training before */
+        if (forget_peak() < 0) /* forget the run before */
             peak = NAN;
         RW_TRY(load_once(s, is_ready, &ms[i], &one));
         peak = one > peak || isnan(one) ? one : peak;
@@ -122,7 +124,7 @@ static int time_method(struct loading *s, const char *method, int is_ready, int 
                              times.least_ms, times.most_ms, mb_s, peak / 1e6);
 }
 
-/* By one thread, then by all; the context has all of them again after it. */
+/* Measures one thread, then all threads. The context has all threads again afterwards. */
 static int time_both(struct loading *s, const char *method, int is_ready, int n_threads)
 {
     if (n_threads > 1)
@@ -132,7 +134,8 @@ static int time_both(struct loading *s, const char *method, int is_ready, int n_
 
 /* ---- the file ---- */
 
-/* What the text holds. The file is in the system's cache after this, as in all timed runs. */
+/* Sends the size of the data. Reading it also puts the file into the system's cache, where all
+ * timed runs find it. */
 static int send_data(struct loading *s)
 {
     RW_SCOPED(rw_dataset_free) struct rw_dataset *dataset = NULL;
@@ -156,7 +159,7 @@ static int send_bars(struct loading *s)
                                         s->ready_peak_bytes / allowed, 1.0, NAN, 1};
     const struct rw_bench_bar reading = {"reading text, one thread: MB/s", s->read_mb_s, must_mb_s,
                                          aim_mb_s, 0};
-    /* The longer name first: it makes the column. */
+    /* The longer name first, as it sets the width of the column. */
     if (s->n_docs > RW_CUT_SAMPLE_DOCS)
         RW_TRY(rw_bench_bar(s->bench, &memory));
     return rw_bench_bar(s->bench, &reading);
@@ -181,7 +184,7 @@ int rw_bench_loading(struct rw_bench *bench)
     RW_TRY(send_data(&s));
     RW_TRY(time_both(&s, "text, read", 0, n_threads));
     RW_TRY(time_both(&s, "text, ready to train", 1, n_threads));
-    /* The cache takes the text's name: what removes one removes the other. */
+    /* The cache replaces the text under the same name, so one removal covers both. */
     RW_TRY(rw_dataset_read(bench->ctx, &s.path, 1, &dataset));
     RW_TRY(rw_dataset_write_cache(bench->ctx, dataset, s.params, s.path));
     RW_TRY(rw_bench_file_bytes(bench, s.path, &s.file_bytes));

@@ -1,5 +1,5 @@
-/* `rankwood bench predict`: scores of dense documents in memory, by each method, and whether they
- * are the plain walk's. */
+/* `rankwood bench predict`: times the scoring of dense documents in memory by each method, and
+ * verifies that all scores equal those of the plain walk over the trees. */
 
 #include "base/machine.h"
 #include "bench/bench.h"
@@ -10,28 +10,28 @@ enum {
     QUICK_DOCS = 2000,
     TRAIN_QUERIES = 300,
     QUICK_TRAIN_QUERIES = 20,
-    ONE_DOCS = 2000, /* that are scored one at a time */
+    ONE_DOCS = 2000, /* documents scored one at a time */
     RUNS = 5
 };
 
-/* Microseconds of one document, at 500 trees of 31 leaves. */
+/* Bar: microseconds per document, with 500 trees of 31 leaves. */
 static const double must_one_us = 5.0;
 
 struct scoring {
     struct rw_bench *bench;
-    int n_runs, n_threads;    /* n_threads: all */
+    int n_runs, n_threads;    /* n_threads: all threads */
     struct rw_dataset *train; /* owned */
-    uint32_t n_docs, n_ids;   /* n_ids: the greatest feature id and one */
-    struct rw_arena arena;    /* of the arrays: */
-    float *value;             /* [n_docs][n_ids], so that a row is indexed by ids */
-    double *scores, *plain;   /* [n_docs] plain: by the trees as the model has them */
-    /* of the model at hand */
+    uint32_t n_docs, n_ids;   /* n_ids: the greatest feature id plus 1 */
+    struct rw_arena arena;    /* owns the arrays below */
+    float *value;             /* [n_docs][n_ids] rows are indexed by feature id */
+    double *scores, *plain;   /* [n_docs] plain: scores by the plain walk */
+    /* the current model */
     char name[64];
     double mean_leaves;
     struct rw_model *model;   /* owned */
     struct rw_scorer *scorer; /* owned */
-    double walk_ns;           /* of the walk with so many threads */
-    double one_us;            /* of the model of 31 leaves; NaN: not yet */
+    double walk_ns;           /* ns of the plain walk with this many threads */
+    double one_us;            /* time of the model of 31 leaves; NaN: not measured yet */
 };
 
 /* ---- data ---- */
@@ -118,7 +118,7 @@ enum method { WALK, PREDICT, ROWS, WALK_ONE, ONE };
 static const char *const names[] = {"walk", "rw_predict", "rw_scorer_rows", "walk",
                                     "rw_scorer_one"};
 
-/* Scores all documents at once, or the first n of them one at a time. */
+/* Scores all documents at once, or the first n one at a time. */
 static int score(struct scoring *s, enum method method, uint32_t n)
 {
     struct rw_ctx *ctx = s->bench->ctx;
@@ -136,8 +136,8 @@ static int score(struct scoring *s, enum method method, uint32_t n)
     return RW_OK;
 }
 
-/* Nanoseconds of a document, after a run that is not counted, and whether all scores of all runs
- * are the plain ones, by their bits. */
+/* Measures nanoseconds per document, after a warm-up run. *equal: whether all scores of all runs
+ * equal the plain ones, bit for bit. */
 static int time_method(struct scoring *s, enum method method, struct rw_bench_times *ns, int *equal)
 {
     const uint32_t n = method < WALK_ONE || s->n_docs < ONE_DOCS ? s->n_docs : ONE_DOCS;
@@ -151,7 +151,7 @@ static int time_method(struct scoring *s, enum method method, struct rw_bench_ti
             all[i] = (rw_clock_ms() - start) * 1e6 / n;
         *equal &= memcmp(s->scores, s->plain, n * sizeof(*s->scores)) == 0;
     }
-    rw_bench_spread(all, s->n_runs, ns); /* its fields are called milliseconds */
+    rw_bench_spread(all, s->n_runs, ns); /* here its fields are nanoseconds */
     return RW_OK;
 }
 

@@ -1,16 +1,16 @@
-/* Suites of trainings on made data: what a tree takes, how that grows with the data, and from text
- * to a model. */
+/* Suites of trainings on made data: time and memory per tree, growth of the time with the size of
+ * the data, and the way from text to a finished model. */
 #include <unistd.h>
 
 #include "bench/bench.h"
 
 enum { QUERIES = 31531 };
 
-/* ---- what the suites share ---- */
+/* ---- shared by the suites ---- */
 
 enum { FIRST_TREE = 10, DEFAULT_LEVELS = 6 };
 
-/* Do both grow the same trees, but for the seed? */
+/* Returns whether both parameter sets grow the same trees, apart from the seed. */
 static int are_same(struct rw_params *a, struct rw_params *b)
 {
     for (int i = 0; rw_param_info(i); i++) {
@@ -22,8 +22,8 @@ static int are_same(struct rw_params *a, struct rw_params *b)
     return 1;
 }
 
-/* What the suite names, and above it what the user did. *is_own: nothing of the suite was replaced
- * by an option. */
+/* Makes parameters from the suite's settings, which the user's replace. *is_own: 1 if the options
+ * changed nothing of the suite. */
 static int make_params(struct rw_bench *bench, const struct rw_bench_setting *setting,
                        int n_settings, struct rw_params **out, int *is_own)
 {
@@ -35,7 +35,7 @@ static int make_params(struct rw_bench *bench, const struct rw_bench_setting *se
     return RW_OK;
 }
 
-/* Most leaves of a tree. */
+/* Returns the largest number of leaves of a tree. */
 static int most_leaves(const struct rw_params *params, uint32_t n_docs)
 {
     if (params->grow == RW_GROW_LEVELS)
@@ -68,8 +68,8 @@ static void take_figures(struct rw_bench_training *t, int rounds)
     t->most_ms = times.most_ms;
 }
 
-/* What is not of out->plan. Trees from the tenth on count; of under 100, from the second tenth on,
- * but never the first. model: NULL, or to be ended by rw_model_free. */
+/* Trains and fills *out, except out->plan. Figures cover the trees from number rounds / 10 on, at
+ * least 2 and at most 10. model: NULL, or the caller frees it with rw_model_free. */
 static int time_training(struct rw_bench *bench, struct rw_params *params,
                          const struct rw_dataset *dataset, struct rw_bench_training *out,
                          struct rw_model **model)
@@ -89,14 +89,14 @@ static int time_training(struct rw_bench *bench, struct rw_params *params,
     return status;
 }
 
-/* ---- suite "trees": milliseconds and memory of a tree, on three shapes of data ---- */
+/* ---- suite "trees": milliseconds and memory per tree, on three shapes of data ---- */
 
 enum { MOST_ROWS = 7, QUICK_DOCS = 1500 };
 
-/* A row as the suite has it; the options replace parts of it. */
+/* A row of the suite, before options replace parts of it. */
 static const struct made {
     const char *shape;
-    uint32_t n_queries, n_docs; /* one of them */
+    uint32_t n_queries, n_docs; /* one of them is 0 */
     const char *leaves, *bins, *split;
     double must_ms, aim_ms; /* on one H200 */
 } made_rows[MOST_ROWS] = {
@@ -114,10 +114,10 @@ struct row {
     const char *shape;
     uint32_t n_queries, n_docs;
     struct rw_params *params; /* borrowed */
-    int is_own;               /* nothing of it was replaced */
+    int is_own;               /* 1: options replaced nothing */
     char name[96];
     uint64_t n_bins;
-    uint32_t n_used; /* features with a column of codes */
+    uint32_t n_used; /* features that have a column of codes */
     struct rw_bench_training training;
 };
 
@@ -197,8 +197,8 @@ static int measure_row(struct trees *s, struct row *row)
                              t->grown.load_ms / 1e3);
 }
 
-/* The bound on memory: 1.3 x padded codes + 80 bytes a document + leaves x total bins x 12 bytes +
- * 64 MiB. NaN where the codes' padding is not known: on the host. */
+/* Returns the memory bound: 1.3 x padded codes + 80 bytes per document + 12 bytes x leaves x total
+ * bins + 64 MiB. NaN on the CPU, where the padding of codes is unknown. */
 static double allowed_bytes(const struct row *row)
 {
     if (!row->training.plan.on_gpu)
@@ -224,7 +224,7 @@ static int send_memory(struct trees *s)
     return RW_OK;
 }
 
-/* Of rows that are as the suite has them, on a GPU. */
+/* Sends bars, for GPU rows without replaced settings. */
 static int send_bars(struct trees *s)
 {
     for (int i = 0; i < s->n_rows; i++) {
@@ -251,7 +251,7 @@ int rw_bench_trees(struct rw_bench *bench)
 {
     struct trees s = {.bench = bench};
     struct rw_params *params[MOST_ROWS];
-    for (int i = 0; i < MOST_ROWS; i++) { /* rows that the options have made the same are one */
+    for (int i = 0; i < MOST_ROWS; i++) { /* options may make rows equal; each runs once */
         RW_TRY(make_row(&s, &made_rows[i], &s.row[s.n_rows]));
         s.n_rows += !is_repeated(&s, &s.row[s.n_rows]);
     }
@@ -268,14 +268,14 @@ int rw_bench_trees(struct rw_bench *bench)
 
 enum { MOST_STEPS = 8, MOST_BARS = 32 };
 
-/* What is varied, while the others stay at 1x, all features, 255 bins and 255 leaves. */
+/* The varied quantity. The others stay at 1x the queries, all features, 255 bins and 255 leaves. */
 enum axis { DOCUMENTS, FEATURES, BINS, LEAVES, N_AXES };
 static const struct {
     const char *name;
     const char *step[MOST_STEPS]; /* NULL at the end */
 } axes[N_AXES] = {
     [DOCUMENTS] = {"documents", {"0.25", "0.5", "1", "2", "4", "8"}}, /* times the queries */
-    [FEATURES] = {"features", {"8", "4", "2", "1"}},                  /* one in so many */
+    [FEATURES] = {"features", {"8", "4", "2", "1"}},                  /* every n-th feature */
     [BINS] = {"bins", {"15", "31", "63", "127", "255", "511", "1023"}},
     [LEAVES] = {"leaves", {"15", "31", "63", "127", "255", "511", "1023"}},
 };
@@ -287,21 +287,21 @@ struct bar {
 
 struct grow {
     struct rw_bench *bench;
-    uint32_t n_queries; /* 1x */
+    uint32_t n_queries; /* at 1x */
     int n_bars;
     struct bar bar[MOST_BARS];
 };
 
 struct step {
     enum axis axis;
-    const char *text;         /* of the table above */
+    const char *text;         /* from the table above */
     struct rw_params *params; /* borrowed; NULL: no step yet */
     uint32_t n_queries, n_features;
-    double size; /* by which the time may grow */
+    double size; /* bound on the growth of the time */
     struct rw_bench_training training;
 };
 
-/* The ids of all features but every `keep`th, with commas; owned by the caller. */
+/* Lists the ids of all features except every `keep`th, with commas. The caller owns *text. */
 static int ignored(struct grow *s, uint32_t keep, char **text, uint32_t *n_kept)
 {
     const struct rw_dataset *dataset = s->bench->made.dataset;
@@ -359,14 +359,14 @@ static int measure_step(struct grow *s, struct step *step)
     return RW_OK;
 }
 
-/* last: the step before on the axis; NULL: this is the first. */
+/* Sends the row of a step. last: the step before it on the axis, or NULL for the first. */
 static int send_step(struct grow *s, const struct step *step, const struct step *last)
 {
     const uint32_t n_docs = rw_dataset_n_docs(s->bench->made.dataset);
     const double time_ratio =
         last ? step->training.median_ms / last->training.median_ms : (double)NAN;
     const double size_ratio = last ? step->size / last->size : (double)NAN;
-    /* A step that makes nothing larger (no tree has more leaves) is no measure of growth. */
+    /* A step with no growth in size (trees have no more leaves) measures nothing. */
     if (last && size_ratio > 1.0 && s->n_bars < MOST_BARS) {
         struct bar *bar = &s->bar[s->n_bars++];
         snprintf(bar->what, sizeof(bar->what), "%s, %.6g to %.6g: time by size",
@@ -382,7 +382,7 @@ static int send_step(struct grow *s, const struct step *step, const struct step 
                              size_ratio, time_ratio / size_ratio);
 }
 
-/* The axis is not varied if the user has fixed it. */
+/* Returns whether the user fixed the axis, which is then not varied. */
 static int is_fixed(const struct grow *s, enum axis axis)
 {
     const struct rw_params *given = s->bench->options->params;
@@ -420,7 +420,7 @@ int rw_bench_growth(struct rw_bench *bench)
 int rw_bench_text(struct rw_bench *bench)
 {
     enum { QUICK_QUERIES = 40 };
-    /* Of 500 trees, on one H200 with 16 cores; the program's start is not in these. */
+    /* Bars for 500 trees on one H200 with 16 cores. The program's start is not included. */
     static const double must_s = 8.0, aim_s = 4.0;
     const struct rw_bench_options *o = bench->options;
     const struct rw_bench_setting setting[] = {
@@ -443,12 +443,12 @@ int rw_bench_text(struct rw_bench *bench)
     RW_TRY(rw_dataset_read(bench->ctx, &path, 1, &dataset));
     const double read_ms = rw_clock_ms() - start;
     RW_TRY(time_training(bench, params, dataset, &t, &model));
-    unlink(path); /* the model takes the text's name; removing the text is not counted */
+    unlink(path); /* the model reuses the name; the removal is not timed */
     const double trained = rw_clock_ms();
     RW_TRY(rw_model_write(bench->ctx, model, path));
     const double write_ms = rw_clock_ms() - trained;
     const double sum_ms = read_ms + t.grown.total_ms + write_ms;
-    /* Asked for afterwards, as it opens the device, which is a part of what was measured. */
+    /* The plan opens the device, and the measurement includes that, so the plan comes after it. */
     RW_TRY(rw_bench_plan(bench, params, dataset, &plan));
     RW_TRY(rw_bench_send_row(
         bench, "text",

@@ -1,6 +1,6 @@
-/* The check of data: reads it, examines it, and says in words what was found. What a careful person
- * looks for in data before training on it; absent features are taken for 0 (as training does by
- * default), missing ones are left out. */
+/* Implements rw_check: reads data, looks for properties that spoil training, and reports findings
+ * in words. Among them are identifiers, leaks, duplicates and drift between two sets. Absent
+ * features count as 0, as in training by default. Missing values are left out. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,30 +14,31 @@
 #include "io/data_format.h"
 #include "metric/metric.h"
 
-/* From where on something is a finding. First guesses, on MQ2008, OHSUMED and made data. */
+/* Thresholds above which a property becomes a finding. They are first guesses, made on MQ2008,
+ * OHSUMED and made data. */
 #define RW_CHECK_DRIFT 0.1 /* distance of two distributions, 0 to 1 */
-/* share of documents, or queries, with a whole number of their own */
+/* share of documents, or of queries, with a unique whole number */
 #define RW_CHECK_DISTINCT   0.9
-#define RW_CHECK_LEAST_DOCS 50   /* fewer say nothing of identifiers */
-#define RW_CHECK_TIES_LEAK  0.05 /* what constant scores gain from the order of the input */
+#define RW_CHECK_LEAST_DOCS 50   /* with fewer, ids are not looked for */
+#define RW_CHECK_TIES_LEAK  0.05 /* gain of constant scores from the input order */
 #define RW_CHECK_MISSING    0.5  /* share of documents */
 
-/* A list of names for a message: "7, 9 and 2 more". */
+/* A list of names for a message, such as "7, 9 and 2 more". */
 struct names {
     uint32_t n;
     size_t at;
     char text[256];
 };
 
-/* A word of a feature by categories, in one of two sets. Numbers of words say nothing of their own,
- * and differ from set to set. */
+/* A category of a feature and its documents in each of two sets. Two sets are compared by the text
+ * of categories, as the numbers of one set mean nothing in the other. */
 struct counted {
     const char *word;
     uint32_t n_docs[2];
 };
 
-/* Adds the words that documents have, to *n that are there. The set has the feature by words, or
- * not at all. An absent value is the category 0. */
+/* Appends the categories of `feature` that occur in the set to words [*n]. An absent value counts
+ * as the category 0. The set stores the feature by categories or lacks it. */
 static void count_words(const struct rw_dataset *dataset, uint32_t feature, int set,
                         struct counted *words, size_t *n)
 {
@@ -66,8 +67,8 @@ static int by_word(const void *a, const void *b)
     return rw_words_by_bytes(&x->word, &y->word);
 }
 
-/* Of out->feature, which `dataset` has by words, and `other` by words or not at all: the word whose
- * share of the documents differs most, and its difference as drift. */
+/* Finds the category of out->feature whose share of the documents differs most between the sets,
+ * and stores the difference as the drift. `other` may lack the feature. */
 static int compare_words(const struct rw_dataset *dataset, const struct rw_dataset *other,
                          struct rw_feature_check *out)
 {
@@ -80,7 +81,7 @@ static int compare_words(const struct rw_dataset *dataset, const struct rw_datas
     count_words(other, out->feature, 1, words, &n_words);
     qsort(words, n_words, sizeof(*words), by_word);
     out->drift = 0.0;
-    for (size_t i = 0; i < n_words;) { /* of equal moves, the first word by its bytes */
+    for (size_t i = 0; i < n_words;) { /* of equal differences, the first category by its bytes */
         const struct counted *first = &words[i];
         uint32_t n[2] = {0, 0};
         for (; i < n_words && strcmp(words[i].word, first->word) == 0; i++) {
@@ -98,15 +99,16 @@ static int compare_words(const struct rw_dataset *dataset, const struct rw_datas
     return RW_OK;
 }
 
-/* Features of a data set, one at a time, and against another set's. */
+/* One data set, whose features are checked one at a time, and an optional second set to compare
+ * them with. */
 struct job {
     const struct rw_dataset *dataset, *other;
     uint32_t longest;
-    uint64_t *hash;                    /* [n_columns] of the values, to find duplicates */
+    uint64_t *hash;                    /* [n_columns] hashes of values, to find duplicates */
     struct rw_feature_check *features; /* [n_columns] */
 };
 
-/* A thread's arrays; of n_docs: the larger set's. */
+/* Scratch arrays of a thread. n_docs is that of the larger set. */
 struct space {
     float *value;                        /* [n_docs] */
     uint32_t *key, *other_key, *scratch; /* [n_docs] */
@@ -126,7 +128,7 @@ static int space_init(const struct job *job, struct rw_arena *arena, struct spac
     return RW_ARENA_NEW(NULL, arena, space->order, job->longest);
 }
 
-/* The values that are not missing, sorted. Returns how many. */
+/* Sorts the keys of the values that are not missing. Returns their number. */
 static size_t sort_values(const float *value, size_t n, uint32_t *key, uint32_t *scratch)
 {
     size_t kept = 0;
@@ -139,8 +141,8 @@ static size_t sort_values(const float *value, size_t n, uint32_t *key, uint32_t 
     return kept;
 }
 
-/* The largest difference of two distribution functions (Kolmogorov and Smirnov); a: [n], b: [m]
- * keys in rising order; NaN if either has none. */
+/* Returns the largest difference of two distribution functions (Kolmogorov and Smirnov). a: [n], b:
+ * [m] keys in rising order. Returns NaN if n or m is 0. */
 static double distance_of(const uint32_t *a, size_t n, const uint32_t *b, size_t m)
 {
     double most = 0.0;
@@ -158,8 +160,8 @@ static double distance_of(const uint32_t *a, size_t n, const uint32_t *b, size_t
     return most;
 }
 
-/* Does the feature put every query's documents in the order of their labels, or in the opposite
- * one, in queries that have two labels? A tie of documents of different labels is no order. */
+/* Returns whether the feature sorts the documents of every query by label, in either direction. At
+ * least ten queries must have two labels. A tie between different labels counts as unsorted. */
 static int orders_labels(const struct job *job, const float *value, const struct space *space)
 {
     const struct rw_dataset *dataset = job->dataset;
@@ -187,8 +189,8 @@ static int orders_labels(const struct job *job, const float *value, const struct
     return n_mixed >= 10 && (falls || rises);
 }
 
-/* Whole numbers that nearly each document has for itself, or each query; or that count the lines.
- */
+/* Returns whether the feature is an identifier: whole numbers that are nearly unique per document
+ * or per query, or that number the lines. */
 static int identifies(const struct job *job, const float *value, uint32_t n_distinct)
 {
     const struct rw_dataset *dataset = job->dataset;
@@ -196,7 +198,7 @@ static int identifies(const struct job *job, const float *value, uint32_t n_dist
     if (dataset->n_docs < RW_CHECK_LEAST_DOCS)
         return RW_IDENTIFIES_NOTHING;
     for (uint32_t i = 0; i < dataset->n_docs; i++) {
-        if (value[i] != floorf(value[i])) /* NaN too */
+        if (value[i] != floorf(value[i])) /* also true of NaN */
             return RW_IDENTIFIES_NOTHING;
     }
     for (uint32_t q = 0; q < dataset->n_queries; q++) {
@@ -222,21 +224,21 @@ static uint64_t hash_values(const float *value, uint32_t n)
     return hash;
 }
 
-/* keys: of the feature's values, [n_keys]. */
+/* Measures the drift of one feature. keys: [n_keys] sorted, of this set's values. */
 static int compare(const struct job *job, size_t n_keys, struct space *space,
                    struct rw_feature_check *out)
 {
     const struct rw_dataset *other = job->other;
     const int of_other = rw_vocabulary_has(other->vocabulary, out->feature);
     if (of_other != out->by_words && rw_dataset_column(other, out->feature))
-        return RW_OK; /* words against numbers */
+        return RW_OK; /* categories in one set, numbers in the other */
     rw_dataset_feature(other, out->feature, 0, space->value);
     const size_t m = sort_values(space->value, other->n_docs, space->other_key, space->scratch);
     if (out->by_words)
         RW_TRY(compare_words(job->dataset, other, out));
     else
         out->drift = distance_of(space->key, n_keys, space->other_key, m);
-    /* A feature that one set misses more often has moved, too. */
+    /* A change in the share of missing values is drift, too. */
     const double missing = fabs(out->missing - 1.0 + (double)m / other->n_docs);
     out->drift = out->drift >= missing ? out->drift : missing;
     return RW_OK;
@@ -252,7 +254,7 @@ static int check_feature(const struct job *job, uint32_t c, struct space *space,
     rw_column_values(&dataset->column[c], 0, n, rw_float_of_bits(RW_ABSENT_BITS), space->value);
     for (uint32_t i = 0; i < n; i++) {
         if (rw_is_absent(space->value[i])) {
-            space->value[i] = by_words ? -1.0f : 0.0f; /* no word */
+            space->value[i] = by_words ? -1.0f : 0.0f; /* an absent category */
             n_absent++;
         }
     }
@@ -273,7 +275,7 @@ static int check_feature(const struct job *job, uint32_t c, struct space *space,
         out->identifies = identifies(job, space->value, out->n_distinct);
         out->orders_labels = orders_labels(job, space->value, space);
     }
-    if (by_words) { /* numbers of words count those that differ, and that is all */
+    if (by_words) { /* numbers of categories have no order or range */
         out->least = out->most = NAN;
         out->orders_labels = 0;
         if (out->identifies == RW_IDENTIFIES_LINE)
@@ -282,7 +284,7 @@ static int check_feature(const struct job *job, uint32_t c, struct space *space,
     return job->other ? compare(job, kept, space, out) : RW_OK;
 }
 
-/* Names the first feature with the same values, bit by bit. */
+/* Records for each feature the first one with identical values, compared bit by bit. */
 static int find_duplicates(struct rw_ctx *ctx, const struct job *job,
                            struct rw_feature_check *features)
 {
@@ -315,8 +317,8 @@ static int check_some(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* features: [n_columns], written: a row for each feature that appears in `dataset`. other: NULL, or
- * what drift is measured against. */
+/* Writes features [n_columns], a row for each feature that appears in `dataset`. other: the set to
+ * measure drift against, or NULL. */
 static int check_features(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                           const struct rw_dataset *other, struct rw_feature_check *features)
 {
@@ -336,7 +338,7 @@ static int check_features(struct rw_ctx *ctx, const struct rw_dataset *dataset,
 
 /* ---- ids ---- */
 
-/* ids: [n_queries], sorted; the caller's. */
+/* Writes ids [n_queries] in sorted order. The caller frees the array. */
 static int sort_ids(struct rw_ctx *ctx, const struct rw_dataset *dataset, const char ***ids)
 {
     RW_TRY(RW_NEW(ctx, *ids, dataset->n_queries));
@@ -346,7 +348,7 @@ static int sort_ids(struct rw_ctx *ctx, const struct rw_dataset *dataset, const 
     return RW_OK;
 }
 
-/* Adds a name, of which 40 bytes are shown; `most` names are shown. */
+/* Adds a name, shortened to 40 bytes. Only the first `most` names are shown. */
 static void add_name(struct names *names, uint32_t most, const char *name)
 {
     char *const to = names->text + names->at;
@@ -357,14 +359,14 @@ static void add_name(struct names *names, uint32_t most, const char *name)
         snprintf(to, left, " and %u more", names->n - most);
 }
 
-/* Ids that come back after other queries. */
+/* Lists ids that appear again after other queries. */
 static int find_split(struct rw_ctx *ctx, const struct rw_dataset *dataset, struct names *split)
 {
     RW_FREED const char **id = NULL;
     RW_TRY(sort_ids(ctx, dataset, &id));
     for (uint32_t i = 1; i < dataset->n_queries; i++) {
         const int again = strcmp(id[i], id[i - 1]) == 0;
-        if (again && (i == 1 || strcmp(id[i - 1], id[i - 2]) != 0)) /* once an id */
+        if (again && (i == 1 || strcmp(id[i - 1], id[i - 2]) != 0)) /* list an id once */
             add_name(split, 5, id[i]);
     }
     return RW_OK;
@@ -372,7 +374,7 @@ static int find_split(struct rw_ctx *ctx, const struct rw_dataset *dataset, stru
 
 /* ---- documents ---- */
 
-/* A word as a number: its number in the vocabulary is no other set's. */
+/* Hashes the text of a category, since its number differs between sets. */
 static uint32_t hash_word(const char *word)
 {
     uint32_t hash = 2166136261u;
@@ -381,9 +383,9 @@ static uint32_t hash_word(const char *word)
     return hash;
 }
 
-/* Each document's values as one number: equal documents have equal ones; 0: no value but zeros. A
- * sum, so that columns may come in any order; 0 and an absent value hash alike. hashes: [n_docs],
- * written. */
+/* Writes a hash of each document's values to hashes [n_docs]. Equal documents have equal hashes.
+ * The hash is a sum, so that columns may come in any order. Zeros and absent values add 0, so 0
+ * means a document without other values. */
 static void hash_docs(const struct rw_dataset *dataset, uint64_t *hashes)
 {
     memset(hashes, 0, dataset->n_docs * sizeof(*hashes));
@@ -417,7 +419,8 @@ static int by_hash(const void *a, const void *b)
     return x->label < y->label ? -1 : x->label > y->label;
 }
 
-/* Documents of a query that are like another of it, and those of them that have another label. */
+/* Counts documents that repeat another document of their query, and those among them with a
+ * different label. */
 static int count_twins(struct rw_ctx *ctx, const struct rw_dataset *dataset, const uint64_t *hashes,
                        struct rw_check *out)
 {
@@ -444,7 +447,7 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Ids and documents that `other` has too. hashes: of the documents of `dataset`. */
+/* Counts the query ids and documents that `other` also has. hashes: those of `dataset`. */
 static int count_shared(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                         const uint64_t *hashes, const struct rw_dataset *other,
                         struct rw_check *out)
@@ -476,8 +479,8 @@ static int by_label(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The chance that labels in a random order are sorted by falling label: the product of their
- * factorials over n!. */
+/* Returns the probability that labels in random order fall: the product of their factorials over
+ * n!. */
 static double chance_to_fall(const float *sorted, uint32_t n)
 {
     double logarithm = -lgamma((double)n + 1.0);
@@ -511,7 +514,7 @@ static void check_query(const float *label, uint32_t n, float *sorted, struct rw
     out->falling_by_chance += chance_to_fall(sorted, n);
 }
 
-/* The labels that are there, and how often; the first RW_CHECK_LABELS of them. */
+/* Counts the documents of each label, for the first RW_CHECK_LABELS labels. */
 static void count_labels(const float *sorted, uint32_t n, struct rw_check *out)
 {
     out->least_label = sorted[0];
@@ -527,7 +530,7 @@ static void count_labels(const float *sorted, uint32_t n, struct rw_check *out)
     }
 }
 
-/* Queries, labels and documents: counts of the public struct that need no features. */
+/* Fills the counts of the public struct that need no features: queries, labels and documents. */
 static int check_queries(struct rw_ctx *ctx, const struct rw_dataset *dataset, struct rw_check *out)
 {
     const uint32_t n_docs = dataset->n_docs, n_queries = dataset->n_queries;
@@ -556,17 +559,17 @@ static int check_queries(struct rw_ctx *ctx, const struct rw_dataset *dataset, s
 
 enum { MOST_FINDINGS = 64, LINE = 320 };
 
-/* A struct rw_check, which is freed with it, and what it shows. */
+/* A struct rw_check and its parts, which are freed together. */
 struct checking {
     struct rw_check check;
-    struct rw_feature_check *feature; /* [n_features] in its arena */
+    struct rw_feature_check *feature; /* [n_features] in the result's arena */
     struct rw_finding finding[MOST_FINDINGS];
     char line[MOST_FINDINGS][LINE];
-    struct rw_dataset *dataset, *other; /* owned; other: NULL without one */
-    int warnings_now;                   /* which findings are added: 1: warnings; 0: notes */
-    uint32_t n_only_here, n_only_there; /* features of one set alone */
-    uint32_t n_by_one;                  /* features by words in one set, by numbers in the other */
-    struct names split;                 /* ids that come back */
+    struct rw_dataset *dataset, *other; /* owned; other: NULL if there is a single set */
+    int warnings_now;                   /* kind of finding added now: 1: warnings; 0: notes */
+    uint32_t n_only_here, n_only_there; /* features that one set lacks */
+    uint32_t n_by_one;  /* features by categories in one set, by numbers in the other */
+    struct names split; /* ids that appear again */
 };
 
 /* ---- findings ---- */
@@ -588,7 +591,7 @@ add_finding(struct checking *c, int is_warning, const char *kind, const char *fo
 
 enum fault { ORDERS_LABELS, OF_LINE, OF_DOCUMENT, OF_QUERY, MISSING, CONSTANT, DUPLICATE, DRIFT };
 
-/* Features with a fault. limit: of the drift. */
+/* Lists the features with a fault. limit: for drift. */
 static struct names list_features(const struct checking *c, enum fault fault, double limit)
 {
     struct names names = {0};
@@ -649,7 +652,7 @@ static void report_order(struct checking *c)
     } orders[] = {{check->n_falling, "labels-falling", "from high to low", "high"},
                   {check->n_rising, "labels-rising", "from low to high", "low"}};
     for (int i = 0; i < 2; i++) {
-        /* three deviations of a count by chance, and a tenth of the queries */
+        /* three deviations above chance, and a tenth of the queries */
         const double more = orders[i].n - chance;
         if (more > 3 * sqrt(chance + 1) && more > 0.1 * check->n_mixed)
             add_finding(c, 1, orders[i].kind,
@@ -666,7 +669,7 @@ static void report_order(struct checking *c)
             check->constant_file, check->constant_mean);
 }
 
-/* Findings that are a number of something, and `what`; of queries, with their share. */
+/* A finding that counts something, named by `what`. Counts of queries also show their share. */
 struct count {
     uint32_t n;
     int is_warning, of_queries;
@@ -722,7 +725,7 @@ static void report_queries(struct checking *c)
                     (double)check->least_label);
 }
 
-/* Categories of features that moved, with their shares of the documents here and there. */
+/* Lists the categories that moved, with their shares of the documents in both sets. */
 static struct names list_categories(const struct checking *c, double limit)
 {
     struct names names = {0};
@@ -743,9 +746,9 @@ static void report_shared(struct checking *c)
     const struct rw_check *check = &c->check;
     if (!c->other)
         return;
-    /* What a distance must pass to be a finding. Documents of one query are alike, so sets of few
-     * queries differ by chance as if they had as many documents: the 5 % point of the test by
-     * Kolmogorov and Smirnov. */
+    /* The drift that is reported. Documents of one query are alike, so chance differences depend on
+     * the number of queries. The limit is the 5 % point of the Kolmogorov-Smirnov test for that
+     * many values, and at least RW_CHECK_DRIFT. */
     const double n = check->n_queries, m = check->n_other_queries;
     const double limit = fmax(1.36 * sqrt((n + m) / (n * m)), RW_CHECK_DRIFT);
     const struct count counts[] = {
@@ -780,7 +783,7 @@ static void report_shared(struct checking *c)
 
 /* ---- the work ---- */
 
-/* What constant scores measure, by the order of the input and averaged. */
+/* Measures constant scores, with ties in input order and averaged. */
 static int measure_constant(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                             struct rw_check *out)
 {
@@ -864,7 +867,7 @@ static int check_all(struct rw_ctx *ctx, struct checking *c)
     return RW_OK;
 }
 
-/* Frees what the result's arena does not hold. */
+/* Frees the members that the result's arena does not own. */
 static void free_datasets(void *checking)
 {
     struct checking *c = checking;

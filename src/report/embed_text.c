@@ -1,5 +1,5 @@
-/* Run by the build: a file of ASCII as an array of C, ended by 0.
- *
+/* Writes an ASCII file as a C array that ends with 0. The build runs it:
+
  *   embed_text NAME FILE >array.c */
 #include <stdio.h>
 

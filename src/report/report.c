@@ -1,4 +1,5 @@
-/* A report's figures: how a model ranks a data set, query by query, by size, by label. */
+/* Computes the figures of a report: how a model ranks a data set, by query, by query size and by
+ * label, its features and its first trees. Then writes the page that shows them. */
 #include "report/report.h"
 
 #include <errno.h>
@@ -7,7 +8,7 @@
 #include "base/system.h"
 #include "evaluate/evaluate.h"
 
-static const double ties_matter = 0.001; /* as 'eval' has it */
+static const double ties_matter = 0.001; /* as in 'eval' */
 static const double shares[5] = {0.05, 0.25, 0.5, 0.75, 0.95};
 
 static int rising(const void *a, const void *b)
@@ -18,8 +19,9 @@ static int rising(const void *a, const void *b)
 
 /* ---- groups and bins ---- */
 
-/* Cuts [n] rising keys into groups, equal keys in one: each key its own if there are at most
- * `most`, else groups of about as many. Returns how many. */
+/* Divides [n] rising keys into groups and returns their number. Equal keys share a group. With at
+ * most `most` different keys each key has a group. With more keys it makes up to `most` groups of
+ * similar size. */
 static int cut_groups(const double *key, uint32_t n, int most, struct rw_report_group *group)
 {
     uint32_t n_different = n > 0;
@@ -29,7 +31,8 @@ static int cut_groups(const double *key, uint32_t n, int most, struct rw_report_
     for (uint32_t begin = 0, end; begin < n; begin = end) {
         end = begin + 1;
         if (n_different > (uint32_t)most) {
-            /* Up to the next of `most` even shares: rounded up, so that no share begins twice. */
+            /* Extends the group to the next of `most` even shares. Rounding up keeps two groups
+             * from beginning in one share. */
             const uint64_t share = (uint64_t)begin * (uint64_t)most / n + 1;
             end = (uint32_t)((share * n + (uint64_t)most - 1) / (uint64_t)most);
         }
@@ -49,18 +52,18 @@ static int group_of(const struct rw_report_group *group, int n_groups, double ke
     return g;
 }
 
-/* values: [n], sorted by this. */
+/* Sorts values [n] and writes the quantiles of `shares`. */
 static void spread(double *values, uint32_t n, double at[5])
 {
     if (n > 1)
         qsort(values, n, sizeof(*values), rising);
     for (int i = 0; i < 5; i++) {
-        const double rank = ceil(shares[i] * n); /* of the quantile, from 1 */
+        const double rank = ceil(shares[i] * n); /* the quantile's rank, from 1 */
         at[i] = n == 0 ? (double)NAN : values[rank < 1 ? 0 : (uint32_t)rank - 1];
     }
 }
 
-/* from < to. */
+/* Returns the bin of a value among n_bins of equal width; from < to. */
 static int bin_of(double value, double from, double to, int n_bins)
 {
     const int bin = (int)((value - from) / (to - from) * n_bins);
@@ -70,7 +73,7 @@ static int bin_of(double value, double from, double to, int n_bins)
 /* ---- by query ---- */
 
 struct ranked {
-    double key; /* the worse the smaller */
+    double key; /* smaller is worse */
     uint32_t query;
 };
 
@@ -131,12 +134,13 @@ static int evaluate(struct rw_ctx *ctx, const struct rw_eval_params *how,
     return rw_evaluate(ctx, &one, dataset, scores, out);
 }
 
-/* What eval says of the queries of one size alone. keep: [n_queries]; scores: scratch, [n_docs]. */
+/* Evaluates the queries of one size alone, as eval would. keep: [n_queries]; scores: scratch
+ * [n_docs]. */
 static int measure_size(struct rw_ctx *ctx, const struct rw_eval_params *how,
                         const struct rw_report *report, const uint8_t *keep, double *scores,
                         struct rw_report_group *group)
 {
-    struct rw_dataset bare = *report->dataset; /* features do not matter: all borrowed */
+    struct rw_dataset bare = *report->dataset; /* without features; borrows everything else */
     RW_SCOPED(rw_dataset_free) struct rw_dataset *part = NULL;
     RW_SCOPED(rw_free) struct rw_eval *eval = NULL;
     uint32_t n = 0;
@@ -199,7 +203,7 @@ static int count_labels(struct rw_ctx *ctx, struct rw_report *report)
         report->score_from = score < report->score_from ? score : report->score_from;
         report->score_to = score > report->score_to ? score : report->score_to;
     }
-    if (!(report->score_from < report->score_to)) { /* a range has a width */
+    if (!(report->score_from < report->score_to)) { /* a range needs a width */
         const double by = fmax(fabs(report->score_from) / 2, 0.5);
         report->score_from -= by;
         report->score_to += by;
@@ -230,7 +234,7 @@ static int keep_checksum(struct rw_ctx *ctx, struct rw_report *report)
     RW_FREED char *text = NULL;
     size_t n;
     RW_TRY(rw_model_print(ctx, report->model, &text, &n));
-    /* "checksum ", 8 digits, the line's end */
+    /* The last line: "checksum ", 8 digits, and the line's end. */
     memcpy(report->checksum, text + n - RW_CHECKSUM_DIGITS - 1, RW_CHECKSUM_DIGITS);
     return RW_OK;
 }
@@ -261,7 +265,7 @@ static int list_features(struct rw_ctx *ctx, struct rw_report *report)
 static int permute(struct rw_ctx *ctx, const struct rw_eval_params *how, struct rw_report *report)
 {
     RW_FREED struct rw_permuted *permuted = NULL;
-    RW_FREED int *index = NULL; /* in `permuted`, by id */
+    RW_FREED int *index = NULL; /* row of `permuted`, by feature id */
     RW_TRY(RW_NEW(ctx, permuted, (size_t)report->n_features));
     RW_TRY(RW_NEW(ctx, index, RW_FEATURE_IDS));
     RW_TRY(rw_permutation_importance(ctx, how, report->model, 0, report->dataset,
@@ -276,8 +280,8 @@ static int permute(struct rw_ctx *ctx, const struct rw_eval_params *how, struct 
 
 /* ---- trees ---- */
 
-/* Sums up from the leaves: a node's documents and leaves are those of its children, whose numbers
- * are larger. */
+/* Sums documents and leaves of all nodes from the leaves up. A node's children have larger numbers
+ * than the node. */
 static void sum_nodes(struct rw_report_tree *drawn)
 {
     const struct rw_tree *tree = drawn->tree;
@@ -366,9 +370,9 @@ void rw_report_release(struct rw_report *report)
 
 /* ---- the page's parts ---- */
 
-/* The page has no script and needs no other file: all of it is text, tables and drawings. Whatever
- * is not ours is written by rw_html's %s or %1s. */
-extern const char rw_report_css[]; /* report.css, by embed_text */
+/* The page has no script and needs no other file. It consists of text, tables and drawings. Text
+ * from the user, such as names, is written by rw_html's %s or %1s, which escape it. */
+extern const char rw_report_css[]; /* report.css, embedded by embed_text */
 
 enum { FEATURES_SHOWN = 20, ROUNDS_SHOWN = 50 };
 
@@ -377,9 +381,9 @@ static const char *metric_name(const struct rw_report *report)
     return report->eval->metrics[0].name;
 }
 
-/* A table in a box that scrolls. caption: HTML; names: with bars between them, of columns of text
- * with a '*' before; "-" is a column without a name. more: [n_more] of further columns of numbers.
- */
+/* Opens a table in a box that scrolls. caption: HTML. names: column names, separated by bars; '*'
+ * marks a column of text, and "-" is a column without a name. more: [n_more] further columns of
+ * numbers. */
 static void open_table(FILE *out, const char *label, const char *caption, const char *names,
                        const char *const *more, int n_more)
 {
@@ -407,7 +411,7 @@ static void close_table(FILE *out)
     fputs("</tbody></table></div>\n", out);
 }
 
-/* The lines of a text, each a paragraph. */
+/* Writes each line of a text as a paragraph. */
 static void paragraphs(FILE *out, const char *text)
 {
     char line[512];
@@ -442,7 +446,7 @@ static void metrics(const struct rw_report *report, FILE *out)
 
 /* ---- learning curves ---- */
 
-/* The metric's part of "valid1 ndcg@10". */
+/* Returns the metric's part of "valid1 ndcg@10". */
 static const char *curve_metric(const struct rw_model *model, int column)
 {
     const char *blank = strchr(model->metric_name[column], ' ');
@@ -466,7 +470,7 @@ static void curve_legend(const struct rw_curves *curves, FILE *out)
     fputs("</ul>\n", out);
 }
 
-/* Rounds at even steps, and those that matter. */
+/* Writes rounds at even steps, and the first, the last and the best. */
 static void curve_table(const struct rw_report *report, FILE *out)
 {
     const struct rw_model *model = report->model;
@@ -512,7 +516,7 @@ static void learning_curves(const struct rw_report *report, FILE *out)
             first++;
         if (first < i) /* drawn already */
             continue;
-        /* the sets that have the metric, at most as many as the chart takes */
+        /* the sets that have the metric, at most as many as the chart can draw */
         curves = (struct rw_curves){.model = model};
         for (int k = i; k < model->n_metrics && curves.n < RW_REPORT_LABELS; k++) {
             if (strcmp(curve_metric(model, k), curve_metric(model, i)) == 0)
@@ -585,7 +589,7 @@ static void queries(const struct rw_report *report, FILE *out)
     fputs("</div>\n</div>\n", out);
 }
 
-/* A row of a group: its range, counts, mean and spread. */
+/* Writes a group's row: its range, counts, mean and quantiles. */
 static void group_row(const struct rw_report_group *group, int with_counted, FILE *out)
 {
     char text[RW_HTML_ROOM];
@@ -775,7 +779,7 @@ static void trees(const struct rw_report *report, FILE *out)
     fputs(report->n_trees ? "</div>\n" : "", out);
 }
 
-/* A row whose value is of `format`; %1s is a text's. */
+/* A row whose value is formatted by `format`; texts use %1s. */
 #define VALUE_ROW(format) "<tr><th scope=\"row\">%s</th><td class=\"value\">" format "</td></tr>\n"
 
 static void model(const struct rw_report *report, FILE *out)
@@ -811,7 +815,8 @@ static void model(const struct rw_report *report, FILE *out)
 
 /* ---- the page ---- */
 
-/* title, link: in the section's head, where %s is the first metric, and in the list of sections. */
+/* A section of the page. title is its heading, where %s is the first metric; link is its entry in
+ * the list of sections. */
 static const struct section {
     const char *id, *title, *link;
     void (*write)(const struct rw_report *report, FILE *out);
@@ -859,7 +864,7 @@ static void head(const struct rw_report *report, FILE *out)
     fputs("</ul></nav>\n</header>\n<main>\n", out);
 }
 
-/* Failures are the stream's. The caller has set the "C" locale. */
+/* Writes the page. Errors stay in the stream's state. The caller has set the "C" locale. */
 static void write_page(const struct rw_report *report, FILE *out)
 {
     head(report, out);
@@ -885,7 +890,7 @@ int rw_report(struct rw_ctx *ctx, const struct rw_eval_params *how, const struct
     RW_DEFAULT_FPENV;
     struct rw_report report = {0};
     int status = RW_OK, tied = 0;
-    /* Of this thread only: a host program's locale may write 0,5. */
+    /* Sets the locale of this thread only: the host program's may write 0,5. */
     const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (!plain)
         return rw_fail(ctx, RW_ERR_MEMORY, "out of memory: no room for a locale");

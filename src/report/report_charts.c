@@ -6,21 +6,21 @@
 #include "base/ctx.h"
 #include "report/report.h"
 
-/* Values at which an axis has ticks: (first + i) * step. */
+/* The ticks of an axis, at the values (first + i) * step. */
 struct ticks {
     double first, step;
     int n;
-    int letters; /* of the longest label */
+    int letters; /* length of the longest label */
 };
 
-/* Data within the axes. A drawing takes whatever room the page gives it: positions are in percent
- * of the plot, sizes of text and lines in pixels. */
+/* A plot: data within axes. A drawing fills the width that the page gives it, so positions are in
+ * percent of the plot. Sizes of text and lines are in pixels. */
 struct plot {
     FILE *out;
     const struct rw_chart_words *words;
-    double x0, x1, y0, y1; /* data at the left, right, bottom, top; equal ends: no such axis */
+    double x0, x1, y0, y1; /* data at the left, right, bottom, top; equal ends: no axis */
     struct ticks x, y;
-    int least_height; /* pixels */
+    int least_height; /* in pixels */
 };
 
 static double at_x(const struct plot *plot, double x)
@@ -38,10 +38,10 @@ static void close_plot(const struct plot *plot)
     rw_html(plot->out, "<p class=\"axis mid\">%s</p>\n</div>\n", plot->words->x);
 }
 
-/* Paths cannot be in percent: they are in a drawing of 100 by 100 that is stretched. */
+/* SVG paths have no percentages. They are drawn in a box of 100 by 100 that is stretched. */
 static const char open_paths[] = "<svg viewBox=\"0 0 100 100\" preserveAspectRatio=\"none\">\n";
 
-/* 1, 2 or 5 times a power of ten: about `n` steps in the range. */
+/* Returns a step of 1, 2 or 5 times a power of ten that divides the range into about `n`. */
 static double nice_step(double range, int n)
 {
     static const double steps[] = {1, 2, 5, 10};
@@ -63,7 +63,7 @@ static const char *tick_text(double value, double step, char buffer[RW_HTML_ROOM
     return buffer;
 }
 
-/* about: how many. whole: only at whole numbers. */
+/* Chooses about `about` ticks. whole: 1 for whole numbers only. */
 static struct ticks ticks_of(double from, double to, int about, int whole)
 {
     char text[RW_HTML_ROOM];
@@ -79,7 +79,7 @@ static struct ticks ticks_of(double from, double to, int about, int whole)
     return ticks;
 }
 
-/* As many as do not run into each other in a narrow window. */
+/* Chooses as many ticks as fit without overlap in a narrow window. */
 static struct ticks x_ticks_of(const struct plot *plot, int whole)
 {
     enum { LETTERS = 38 };
@@ -91,11 +91,11 @@ static struct ticks x_ticks_of(const struct plot *plot, int whole)
     return ticks;
 }
 
-/* The axes that there are, with the ticks of y: whole: at whole numbers only. Beside the plot is
- * room for the letters of labels on the left, and half a label on the right. */
+/* Draws the axes of the plot and the ticks of y. whole_x, whole_y: 1 for ticks at whole numbers
+ * only. The left margin fits the labels of y, the right margin half a label of x. */
 static void open_plot(struct plot *plot, int whole_x, int whole_y)
 {
-    static const double letter = 7.7; /* pixels of a digit in the widest of common fonts */
+    static const double letter = 7.7; /* pixels per digit in the widest common font */
     FILE *out = plot->out;
     char text[RW_HTML_ROOM];
     if (plot->x0 < plot->x1)
@@ -131,7 +131,7 @@ static void draw_x_ticks(const struct plot *plot)
     }
 }
 
-/* A line from top to bottom and its label: in percent, and pixels from there. */
+/* Draws a vertical line at x percent. Its label is at y percent and dy pixels. */
 static void draw_mark(FILE *out, double x, int y, int dy, const char *text)
 {
     fprintf(out,
@@ -149,14 +149,15 @@ static double metric_at(const struct rw_curves *curves, int i, int32_t round)
         ->metric_value[(size_t)round * (size_t)model->n_metrics + (size_t)curves->column[i]];
 }
 
-/* A model's file may have any numbers: those whose differences may be none are left out. */
+/* Returns whether a value can be drawn. A model file may contain any numbers; differences of larger
+ * ones might overflow. */
 static int is_drawn(double value)
 {
     return fabs(value) <= 1e300;
 }
 
-/* A range of the values drawn with a little air; 0: there is none. A range so small that its steps
- * would be 0 is none. */
+/* Finds the range of the drawn values and widens it a little, more where it is too narrow for
+ * steps. Returns 0 if there is no value to draw. */
 static int value_range(const struct rw_curves *curves, double *from, double *to)
 {
     int any = 0;
@@ -179,7 +180,8 @@ static int value_range(const struct rw_curves *curves, double *from, double *to)
     return any;
 }
 
-/* Rounds without a value are gaps. Of very many rounds not all are drawn: nobody could see them. */
+/* Draws a line of up to about 800 rounds, as more are not visible. Rounds without a value are
+ * gaps. */
 static void draw_line(const struct plot *plot, const struct rw_curves *curves, int i)
 {
     const int32_t n = curves->model->n_rounds_run, every = (n + 799) / 800;
@@ -192,7 +194,7 @@ static void draw_line(const struct plot *plot, const struct rw_curves *curves, i
         else if (r % every == 0 || r == n - 1) {
             fprintf(plot->out, "%s%.2f %.2f", pen ? "L" : "M", at_x(plot, r + 1),
                     at_y(plot, value));
-            if (!pen) /* seen even if it stands alone */
+            if (!pen) /* makes a single point visible */
                 fputs("h0.01", plot->out);
             pen = 1;
         }
@@ -303,7 +305,7 @@ void rw_chart_sizes(FILE *out, const struct rw_chart_words *words, const struct 
 
 /* ---- scores by label ---- */
 
-/* As much of a label as there is room for. */
+/* Formats a label's range, shortened to the room for it. */
 static const char *short_range(const struct rw_report_group *group, char text[RW_HTML_ROOM])
 {
     if (group->least == group->most)
@@ -371,8 +373,8 @@ static void put_character(FILE *out, const unsigned char *c, int n)
         fwrite(c, 1, (size_t)n, out);
 }
 
-/* Returns the bytes to advance by. n_bytes: 0 for what is no character. n_letters: 2 for what is
- * twice as wide, as most are from U+3000 on. */
+/* Reads one UTF-8 character. Returns the number of bytes to advance. *n_bytes: 0 for an invalid
+ * one. *n_letters: 2 for wide characters, taken as those from U+3000 on. */
 static int next_character(const unsigned char *c, int *n_bytes, int *n_letters)
 {
     *n_bytes = rw_utf8_bytes(c);
@@ -380,7 +382,8 @@ static int next_character(const unsigned char *c, int *n_bytes, int *n_letters)
     return *n_bytes ? *n_bytes : 1;
 }
 
-/* 1: all of it is there. breaks: lines may end after '_'. */
+/* Writes a text of at most n letters. Returns 1 if all of it was written. breaks: 1 lets lines end
+ * after '_'. */
 static int put_text(FILE *out, const char *text, int n, int breaks)
 {
     const unsigned char *c = (const unsigned char *)text;
@@ -462,7 +465,7 @@ const char *rw_html_float(float value, char buffer[RW_HTML_ROOM])
     return buffer;
 }
 
-/* A size, or a label, which is a float. */
+/* Formats a size, or a label, which is a float. */
 static void write_number(double value, char buffer[RW_HTML_ROOM])
 {
     if (value == floor(value))
@@ -488,19 +491,19 @@ const char *rw_html_plural(uint64_t n)
 
 /* ---- trees ---- */
 
-/* The top of a tree, from left to right: the upper branch is the one of "yes". Boxes are elements
- * of HTML in a grid, so that the browser makes them as wide as the names in them. */
-enum { NAME = 80 }; /* letters; longer names are cut */
+/* The top of a tree, from left to right; "yes" is the upper branch. Boxes are HTML elements in a
+ * grid, so that the browser fits them to the names inside. */
+enum { NAME = 80 }; /* letters of a name that are shown */
 
 struct drawing {
     FILE *out;
     const struct rw_model *model;
     const struct rw_report_tree *drawn;
-    int line; /* of the grid, at the middle of the last box without branches */
+    int line; /* grid line at the middle of the last box without branches */
 };
 
-/* A box covers the row above and the row below its line. Columns of boxes and of branches take
- * turns. */
+/* Opens a box, which covers the row above and the row below its line. Columns of boxes alternate
+ * with columns of branches. */
 static void open_box(const struct drawing *d, const char *kind, int level, int line)
 {
     fprintf(d->out, "<div class=\"%s\" style=\"grid-area:%d/%d/%d\" title=\"", kind, line - 1,
@@ -546,7 +549,7 @@ static void draw_split(const struct drawing *d, int32_t node, int level, int lin
     fputs(" <span>", d->out);
     rw_chart_condition(d->out, d->model, tree, node, number);
     fputs("</span></b><small>", d->out);
-    if (*name && !whole) /* names that differ only where they are cut */
+    if (*name && !whole) /* the shortened name may be ambiguous */
         fprintf(d->out, "feature %u, ", tree->feature[node]);
     fprintf(d->out, "gain %.4g, %u doc%s</small></div>\n", tree->gain[node],
             d->drawn->node_docs[node], rw_html_plural(d->drawn->node_docs[node]));
@@ -572,7 +575,7 @@ static void draw_rest(const struct drawing *d, int32_t node, int level, int line
             rw_html_plural(d->drawn->node_docs[node]));
 }
 
-/* From the line of a split to that of its child. */
+/* Draws a branch from a split's line to its child's line. */
 static void draw_branch(const struct drawing *d, int level, int from, int to, int missing)
 {
     const int up = to < from;
@@ -582,7 +585,7 @@ static void draw_branch(const struct drawing *d, int level, int from, int to, in
             missing ? ", missing" : "");
 }
 
-/* Draws what is below and returns the child's line. At most RW_CHART_TREE_LEVELS deep. */
+/* Draws the subtree of a child, down to RW_CHART_TREE_LEVELS. Returns the child's line. */
 static int draw(struct drawing *d, int32_t child, int level)
 {
     const struct rw_tree *tree = d->drawn->tree;
