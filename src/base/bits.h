@@ -30,8 +30,8 @@ RW_HD uint32_t rw_bits_of_float(float value)
     return bits;
 }
 
-/* Of a binary16's bits. 2^112 between the two exponents' biases makes numbers of subnormals, too.
- */
+/* Converts the bits of a binary16 number. Multiplying by 2^112, the difference between the two
+ * exponent biases, also handles subnormal numbers. */
 RW_HD float rw_float_of_half(uint16_t half)
 {
     const uint32_t sign = (uint32_t)(half & 0x8000) << 16, rest = (uint32_t)(half & 0x7fff) << 13;
@@ -54,9 +54,9 @@ RW_HD uint64_t rw_bits_of_double(double value)
     return bits;
 }
 
-/* Mixing of 64-bit numbers, for fingerprints: each bit of the result depends on all bits of the
- * argument (the generator of Steele, Lea and Flood, "Fast splittable pseudorandom number
- * generators", OOPSLA 2014, one step from state x). */
+/* Mixes a 64-bit number, for fingerprints: each bit of the result depends on all bits of the
+ * argument. It is one step from state x of the generator of Steele, Lea and Flood ("Fast splittable
+ * pseudorandom number generators", OOPSLA 2014). */
 RW_HD uint64_t rw_mix(uint64_t x)
 {
     x += 0x9e3779b97f4a7c15u;
@@ -65,15 +65,17 @@ RW_HD uint64_t rw_mix(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* An item of a fingerprint that is the sum of its items, modulo 2^64: `what` stands at `index`. */
+/* Returns the term of item `what` at position `index`. A fingerprint is the sum of such terms
+ * modulo 2^64. */
 RW_HD uint64_t rw_mix_item(uint64_t index, uint64_t what)
 {
     return rw_mix(rw_mix(index) ^ what);
 }
 
-/* Binary search, on the host and on the device. */
-/* How many of n ascending numbers are under `limit`: the index of the first that is not. To count
- * those not above x, pass x + 1. Each number begins a record of `size` bytes. */
+/* ---- binary search, on the host and on the device ---- */
+/* Returns how many of n ascending numbers are below `limit`, which is also the index of the first
+ * that is not. To count those not above x, pass x + 1. Each number is the first field of a record
+ * of `size` bytes. */
 RW_HD uint32_t rw_records_under(const void *record, size_t size, uint32_t n, uint64_t limit)
 {
     uint32_t low = 0, high = n;
@@ -92,8 +94,8 @@ RW_HD uint32_t rw_numbers_under(const uint32_t *number, uint32_t n, uint64_t lim
     return rw_records_under(number, sizeof(*number), n, limit);
 }
 
-/* Sorting floats by value: least-significant-digit radix sort of order-keeping keys. */
-/* A key that orders as the float does; NaN must not occur. */
+/* ---- sorting floats by value: least-significant-digit radix sort of order-preserving keys ---- */
+/* Returns a key that has the same order as the float. NaN must not occur. */
 RW_HD uint32_t rw_key_of_float(float value)
 {
     const uint32_t bits = rw_bits_of_float(value);
@@ -107,7 +109,7 @@ RW_HD float rw_float_of_key(uint32_t key)
 
 #define RW_KEY_OF_ZERO 0x80000000u
 
-/* Sorts keys ascending; keys, scratch: [n]. The result is in keys. */
+/* Sorts `keys` in ascending order, in place. `scratch` has room for n keys, too. */
 static inline void rw_sort_keys(uint32_t *keys, uint32_t *scratch, size_t n)
 {
     size_t start[3][2048];

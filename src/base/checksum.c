@@ -1,8 +1,9 @@
-/* A message's remainder modulo P is that of any shorter one with the same remainder: 64 bytes are
- * folded into the 64 behind them, by multiplying each half of 16 bytes with x^n mod P for the
- * distance n in bits (Gopal, Ozturk, Guilford et al., "Fast CRC computation for generic polynomials
- * using PCLMULQDQ", Intel 2009). What is left in the end, 16 bytes, goes by tables, as all does
- * where the processor cannot multiply so. */
+/* CRC-32 by carry-less multiplication. A message may be replaced by any shorter one that has the
+ * same remainder modulo the polynomial P. Each step folds 64 bytes into the next 64. To do so, it
+ * multiplies each half of 16 bytes with x^n mod P, where n is the distance in bits. The method is
+ * that of Gopal, Ozturk, Guilford et al., "Fast CRC computation for generic polynomials using
+ * PCLMULQDQ", Intel 2009. Tables reduce the 16 bytes that remain. On processors without this
+ * instruction, tables do all the work. */
 #include "base/ctx.h"
 
 #include <pthread.h>
@@ -16,7 +17,8 @@
 enum { SLICES = 8 };
 #define POLYNOMIAL 0xEDB88320u /* P, bits reversed, without x^32 */
 
-/* [i][b]: what byte b does to the checksum, i bytes before the last one that is taken with it. */
+/* slice[i][b] is the change to the checksum by a byte b that is followed by i more bytes of the
+ * same step. */
 static uint32_t slice[SLICES][256];
 
 static void make_slices(void)
@@ -32,7 +34,7 @@ static void make_slices(void)
             slice[i][b] = slice[i - 1][b] >> 8 ^ slice[0][slice[i - 1][b] & 255];
 }
 
-/* Eight bytes at a time. */
+/* Updates the checksum by tables, eight bytes per step. */
 static uint32_t by_slices(uint32_t crc, const unsigned char *at, size_t n)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -53,8 +55,8 @@ static uint32_t by_slices(uint32_t crc, const unsigned char *at, size_t n)
 
 #define RW_CLMUL __attribute__((target("pclmul,sse4.1")))
 
-/* x^n mod P, bits reversed, as the multiplication wants it: one place up, for the product of two
- * reversed numbers lies one place down. */
+/* Returns x^n mod P with its bits reversed, as the multiplication expects it. It is shifted up by
+ * one bit, since the product of two reversed numbers is shifted down by one. */
 static int64_t power(int n)
 {
     uint32_t r = 0x80000000u; /* 1 */
@@ -63,7 +65,8 @@ static int64_t power(int n)
     return (int64_t)((uint64_t)r << 1);
 }
 
-/* keys: what moves a low and a high half by some distance. */
+/* Multiplies the halves of `sum` by `keys`, which moves them by a fixed distance, and adds `next`.
+ */
 RW_CLMUL static inline __m128i fold(__m128i sum, __m128i keys, __m128i next)
 {
     const __m128i low = _mm_clmulepi64_si128(sum, keys, 0x00);
@@ -76,7 +79,7 @@ RW_CLMUL static inline __m128i fetch(const unsigned char *at)
     return _mm_loadu_si128((const __m128i *)at);
 }
 
-/* n: at least 64; returns the checksum of the first n / 64 times 64 bytes. */
+/* Returns the checksum of the first n / 64 * 64 bytes. n is at least 64. */
 RW_CLMUL static uint32_t by_folding(uint32_t crc, const unsigned char *data, size_t n)
 {
     const __m128i far = _mm_set_epi64x(power(512 - 32), power(512 + 32)),
@@ -85,7 +88,7 @@ RW_CLMUL static uint32_t by_folding(uint32_t crc, const unsigned char *data, siz
     unsigned char left[16];
     for (int i = 0; i < 4; i++)
         sum[i] = fetch(data + 16 * i);
-    /* the register's beginning is as if xored to the first four bytes */
+    /* an initial register has the same effect as if it were xored into the first four bytes */
     sum[0] = _mm_xor_si128(sum[0], _mm_cvtsi32_si128((int)~crc));
     for (size_t at = 64; at + 64 <= n; at += 64) {
         for (int i = 0; i < 4; i++)
@@ -95,7 +98,7 @@ RW_CLMUL static uint32_t by_folding(uint32_t crc, const unsigned char *data, siz
     for (int i = 1; i < 4; i++)
         all = fold(all, near, sum[i]);
     _mm_storeu_si128((__m128i *)left, all);
-    return by_slices(0xFFFFFFFFu, left, sizeof(left)); /* from a register of 0 */
+    return by_slices(0xFFFFFFFFu, left, sizeof(left)); /* start from a register of 0 */
 }
 
 #endif

@@ -50,8 +50,9 @@ int rw_ctx_set_threads(struct rw_ctx *ctx, int n_threads)
     return RW_OK;
 }
 
-/* Messages quote names and data as they are: bytes that are no printable UTF-8 become \xHH, but for
- * the newlines before hints. What does not fit is cut. */
+/* Copies a message and escapes bytes that are not printable UTF-8 as \xHH, except the newlines
+ * before hints. Messages can thus quote names and data unchanged. A text longer than `size` is
+ * truncated. */
 static void put_readable(char *out, size_t size, const char *text)
 {
     const unsigned char *c = (const unsigned char *)text;
@@ -99,7 +100,7 @@ int rw_fail_memory(struct rw_ctx *ctx, int status, const char *format, ...)
     return status;
 }
 
-/* Full disks, failing ones, and what there is too little of for the moment. */
+/* Is the error a full or failing disk, or a temporary shortage of a resource? */
 static int is_machines_fault(int why)
 {
     static const int faults[] = {ENOSPC, EDQUOT, EIO,    ENOMEM,    EMFILE,
@@ -136,17 +137,18 @@ void rw_log(struct rw_ctx *ctx, enum rw_log_level level, const char *format, ...
     ctx->log(ctx->log_user, level, line);
 }
 
-/* How often a thread looks before it sleeps: some 50 to 150 microseconds, longer than the pauses
- * between the loops of a tree. */
+/* SPINS: how often a thread checks for work before it sleeps. This takes some 50 to 150
+ * microseconds, longer than the pauses between the loops of a tree. LINE: bytes of a cache line. */
 enum { SPINS = 3000, LINE = 64 };
-/* Pieces of a run, which are taken one at a time: a thread whose processor does something else
- * besides leaves some of its own to the others. */
+/* Without a chunk size, each thread's range is divided into this many chunks, taken one at a time.
+ * A thread whose processor is busy with other work thus leaves chunks to the other threads. */
 enum { PIECES = 4 };
 
-/* A loop's state in one word, from the lowest bit: how many threads of the pool are inside, whether
- * more may come, up to which thread they are wanted, the loop's number. A thread enters by adding
- * one to a word that says open. So nobody enters a loop that has ended, and while the word says
- * closed and empty the caller may write what the next loop is. */
+/* The state of a loop is one word. Its fields, from the lowest bit: the number of pool threads
+ * inside, whether more may enter, the highest thread that is wanted, and the loop's number. A
+ * thread enters by adding one to a word that is open, so no thread can enter a loop that has ended.
+ * While the word is closed and has no thread inside, the caller may write the next loop's fields.
+ */
 enum { OPEN_BIT = 13, WANTED_BIT = 14, NUMBER_BIT = 27 };
 #define INSIDE(state)  ((state) & (((uint64_t)1 << OPEN_BIT) - 1))
 #define IS_OPEN(state) ((state) >> OPEN_BIT & 1)
@@ -156,34 +158,37 @@ enum { OPEN_BIT = 13, WANTED_BIT = 14, NUMBER_BIT = 27 };
 
 struct rw_pool {
     _Alignas(LINE) _Atomic uint64_t state;
-    _Alignas(LINE) _Atomic uint64_t next;               /* items handed out; with chunks */
-    _Alignas(LINE) atomic_ushort taken[RW_MAX_THREADS]; /* chunks of each run, or more; without */
-    /* the loop */
+    _Alignas(LINE) _Atomic uint64_t next;               /* items taken so far; with a chunk size */
+    _Alignas(LINE) atomic_ushort taken[RW_MAX_THREADS]; /* chunks taken of each thread's range, or
+                                                           more; without */
+    /* the current loop */
     _Alignas(LINE) rw_share_fn *body;
     void *job;
-    struct rw_share share; /* of the caller */
-    atomic_int status;     /* the lowest */
+    struct rw_share share; /* the caller's share */
+    atomic_int status;     /* lowest status of any body */
     pthread_mutex_t merging;
-    /* who waits: each says so and looks once more before it sleeps */
+    /* Sleeping threads. A thread announces that it will sleep, then checks once more before it
+     * does. */
     atomic_int spins;
     pthread_mutex_t mutex;
     pthread_cond_t work, done;
     atomic_int n_asleep, caller_sleeps, is_ending;
-    /* the threads */
-    unsigned n_forks; /* as many as there had been when the pool was made */
+    /* the pool's threads */
+    unsigned n_forks; /* number of forks when the pool was made */
     int n_started;
     atomic_int n_numbered;
     pthread_t *id; /* [n_started] */
 };
 
-/* Nested loops are the thread's alone. */
+/* Set inside a loop's body. A nested loop runs on the calling thread alone. */
 static _Thread_local int in_loop;
 
-/* ------------------------------------------------------------------ processes and processors */
+/* ---- processes and processors ---- */
 
 static atomic_uint n_forks;
 
-/* In the child only the thread that forked goes on: what pools there are have no threads. */
+/* Runs in the child after a fork. There only the forking thread exists, so existing pools have no
+ * threads. */
 static void count_fork(void)
 {
     atomic_fetch_add(&n_forks, 1);
@@ -194,7 +199,7 @@ static void watch_forks(void)
     pthread_atfork(NULL, NULL, count_fork);
 }
 
-/* Files are read once: a server may have a context for each request. */
+/* The limits are read from the system once, since a server may make a context for each request. */
 static struct rw_cpu_limits first_limits;
 
 static void find_limits(void)
@@ -211,22 +216,22 @@ int rw_processors(void)
     return limits.threads < RW_MAX_THREADS ? limits.threads : RW_MAX_THREADS;
 }
 
-/* ------------------------------------------------------------------ what the caller wants */
+/* ---- progress and interruption ---- */
 
 enum { POLL_MS = 100 };
 
 struct rw_watch {
     rw_poll_fn poll;
     void *user;
-    int (*stop)(void *user); /* while it is held; NULL: not asked */
+    int (*stop)(void *user); /* set while the poll is held; NULL: not called */
     void *stop_user;
     int is_held;
-    const char *stage; /* NULL: nothing is counted */
+    const char *stage; /* NULL: no stage is counted */
     uint64_t total;
-    int of_loops; /* how it is counted */
+    int of_loops; /* 1: rw_share_poll counts the work; 0: rw_stage_add does */
     _Atomic uint64_t done;
     atomic_int is_stopped;
-    double asked; /* ms */
+    double asked; /* time of the last poll in milliseconds */
 };
 
 static int watch_of(struct rw_ctx *ctx, struct rw_watch **out)
@@ -250,7 +255,8 @@ int rw_ctx_set_poll(struct rw_ctx *ctx, rw_poll_fn poll, void *user)
     return RW_OK;
 }
 
-/* By the calling thread only. In a call that `poll` makes, loops are that thread's alone. */
+/* Polls the caller. Only the calling thread may do so. Loops in a call that `poll` makes run on
+ * that thread alone. */
 static void ask(struct rw_watch *watch)
 {
     if (!watch->poll && !watch->stop)
@@ -273,7 +279,7 @@ int rw_poll_is_stopped(const struct rw_ctx *ctx)
     return ctx->watch && atomic_load(&ctx->watch->is_stopped);
 }
 
-/* `status`, or that the caller wants no more. */
+/* Returns `status`, or RW_ERR_INTERRUPTED if the caller has stopped the call. */
 static int status_after(struct rw_ctx *ctx, int status, int may_stop)
 {
     if (!rw_poll_is_stopped(ctx) || (ctx->watch->is_held && !may_stop) ||
@@ -345,14 +351,15 @@ int rw_share_poll(struct rw_share *share, uint64_t n_done)
     return share->may_stop && atomic_load_explicit(&watch->is_stopped, memory_order_relaxed);
 }
 
-/* ------------------------------------------------------------------ sharing */
+/* ---- dividing the items among threads ---- */
 
 static unsigned n_chunks(const struct rw_share *share)
 {
     return share->n >= PIECES * (uint64_t)share->n_threads ? PIECES : 1;
 }
 
-/* Runs in the order t, t + 1, ..., so that each thread begins with its own. */
+/* Takes the next chunk. Thread t tries the ranges in the order t, t + 1, ..., so each thread begins
+ * with its own range. */
 static int next_chunk(struct rw_share *share, uint64_t *run, unsigned *chunk)
 {
     const uint64_t all = (uint64_t)share->n_threads;
@@ -370,7 +377,7 @@ static int next_of_runs(struct rw_share *share, uint64_t *begin, uint64_t *end)
 {
     uint64_t run;
     unsigned chunk;
-    if (!share->pool) { /* alone: all of them */
+    if (!share->pool) { /* a single thread takes all items */
         *begin = 0;
         *end = share->n;
         return share->n_taken++ == 0 && share->n > 0;
@@ -431,16 +438,16 @@ static void run_body(struct rw_pool *pool, int thread)
     }
 }
 
-/* ------------------------------------------------------------------ the pool's threads */
+/* ---- the pool's threads ---- */
 
-/* Is a loop open that this thread has not seen yet? Before the first one the state is 0: none is.
- */
+/* Is a loop open that this thread has not seen yet? Before the first loop the state is 0, which is
+ * closed. */
 static int is_new(uint64_t state, uint64_t last)
 {
     return IS_OPEN(state) && NUMBER(state) != last;
 }
 
-/* Waits for a new loop: its state, which is not 0; or 0, the pool ends. */
+/* Waits for a new loop and returns its state, which is not 0. Returns 0 when the pool ends. */
 static uint64_t wait_for_loop(struct rw_pool *pool, uint64_t last)
 {
     const int n_spins = atomic_load(&pool->spins);
@@ -485,7 +492,7 @@ static void leave(struct rw_pool *pool)
 static void *work(void *arg)
 {
     struct rw_pool *pool = arg;
-    const int thread = atomic_fetch_add(&pool->n_numbered, 1) + 1; /* 0 is the caller */
+    const int thread = atomic_fetch_add(&pool->n_numbered, 1) + 1; /* the caller is thread 0 */
     uint64_t state, last = 0;                                      /* loops are numbered from 1 */
     rw_fpenv_enter();
     in_loop = 1;
@@ -499,7 +506,8 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* Starts threads until there are n beside the caller, as far as that goes: loops do without. */
+/* Starts threads until the pool has n in addition to the caller. If the system refuses some, loops
+ * run on fewer threads. */
 static void start_threads(struct rw_pool *pool, int n)
 {
     sigset_t all, old;
@@ -508,7 +516,7 @@ static void start_threads(struct rw_pool *pool, int n)
         return;
     pool->id = id;
     sigfillset(&all);
-    if (pthread_sigmask(SIG_SETMASK, &all, &old) != 0) /* signals are the caller's affair */
+    if (pthread_sigmask(SIG_SETMASK, &all, &old) != 0) /* the application handles signals */
         return;
     while (pool->n_started < n && pthread_create(&pool->id[pool->n_started], NULL, work, pool) == 0)
         pool->n_started++;
@@ -535,7 +543,7 @@ void rw_pool_free(struct rw_pool *pool)
 {
     if (!pool)
         return;
-    if (pool->n_forks == atomic_load(&n_forks)) { /* else they were the parent's */
+    if (pool->n_forks == atomic_load(&n_forks)) { /* after a fork, the threads were the parent's */
         pthread_mutex_lock(&pool->mutex);
         atomic_store(&pool->is_ending, 1);
         pthread_cond_broadcast(&pool->work);
@@ -551,7 +559,7 @@ void rw_pool_free(struct rw_pool *pool)
     free(pool);
 }
 
-/* The context's pool with n_threads - 1 threads, or as many as could be started. */
+/* Returns the context's pool with n_threads - 1 threads, or as many as could be started. */
 static struct rw_pool *pool_of(struct rw_ctx *ctx, int n_threads)
 {
     if (ctx->pool && ctx->pool->n_forks != atomic_load(&n_forks)) {
@@ -567,7 +575,7 @@ static struct rw_pool *pool_of(struct rw_ctx *ctx, int n_threads)
     return ctx->pool;
 }
 
-/* ------------------------------------------------------------------ a loop */
+/* ---- running a loop ---- */
 
 static void open_loop(struct rw_pool *pool, int n_threads)
 {
@@ -581,7 +589,7 @@ static void open_loop(struct rw_pool *pool, int n_threads)
     pthread_mutex_unlock(&pool->mutex);
 }
 
-/* Nobody comes any more; waits for those who are inside. */
+/* Closes the loop to new threads and waits for those inside. */
 static void close_loop(struct rw_pool *pool)
 {
     const int n_spins = atomic_load(&pool->spins);

@@ -1,30 +1,30 @@
-/* exp, log2 and 2^x of the project's own: plain IEEE operations in a fixed order, so that gcc,
- * clang and nvcc, with contraction off, give the same bits. Not correctly rounded; errors stated.
- */
+/* exp, log2 and 2^x with reproducible results. They use plain IEEE operations in a fixed order, so
+ * gcc, clang and nvcc compute identical bits if contraction is off. Results are not correctly
+ * rounded; each function states its error. */
 #pragma once
 
 #include "base/bits.h"
 
-/* 2^e, e in [-1022, 1023]. */
+/* Returns 2^e, for e in [-1022, 1023]. */
 RW_HD double rw_pow2(int e)
 {
     return rw_double_of_bits((uint64_t)(e + 1023) << 52);
 }
 
-/* Does a double round to a finite float? What is half way from the largest to 2^128 does not. */
+/* Does a double round to a finite float? The midpoint of the largest float and 2^128 does not. */
 RW_HD int rw_fits_float(double v)
 {
     const double middle = 0x1.ffffffp127;
     return v > -middle && v < middle;
 }
 
-/* The nearest integer, halves to even; |v| < 2^63. */
+/* Returns the nearest integer, ties to even. |v| < 2^63. */
 RW_HD int64_t rw_round_int64(double v)
 {
 #ifdef __CUDA_ARCH__
     return __double2ll_rn(v); /* the same in one instruction */
 #else
-    const int64_t down = (int64_t)v; /* towards 0 */
+    const int64_t down = (int64_t)v; /* truncated towards 0 */
     const double rest = v - (double)down;
     if (rest > 0.5 || (rest == 0.5 && (down & 1)))
         return down + 1;
@@ -34,8 +34,8 @@ RW_HD int64_t rw_round_int64(double v)
 #endif
 }
 
-/* The nearest integer of a float, halves to even; |v| < 2^63. The device has it as one instruction.
- */
+/* Returns the integer nearest to a float, ties to even. |v| < 2^63. The device has one instruction
+ * for it. */
 RW_HD int64_t rw_round_float(float v)
 {
 #ifdef __CUDA_ARCH__
@@ -51,7 +51,7 @@ RW_HD int64_t rw_round_float(float v)
 #define EXP_LESS(c, a, b) ((c) - (a) * (b))
 #include "base/exp_tmpl.h"
 
-/* 2^n, as exp_tmpl.h has n. */
+/* Returns 2^n, where n is encoded as in exp_tmpl.h. */
 RW_HD float rw_expf_power(float shifted)
 {
     return rw_float_of_bits((rw_bits_of_float(shifted) << 23) + (127u << 23));
@@ -63,8 +63,8 @@ RW_HD float rw_expf_limited(float x)
     return x > 88.0f ? 88.0f : x;
 }
 
-/* exp in float for x in [-87, 88]; beyond, the value at the end. Error under 2 units in the last
- * place. */
+/* Computes exp in float for x in [-87, 88]. Beyond that range it returns the value at the nearer
+ * end. The error is under 2 units in the last place. */
 RW_HD float rw_expf(float x)
 {
     float shifted;
@@ -72,8 +72,9 @@ RW_HD float rw_expf(float x)
     return p * rw_expf_power(shifted);
 }
 
-/* log2 of a positive normal number; error under 1e-15 relative to the result, exact at powers of 2.
- * x = 2^e m, m in [sqrt(1/2), sqrt(2)); log m by the odd series in t = (m-1)/(m+1). */
+/* Computes log2 of a positive normal number, with a relative error under 1e-15, exact at powers of
+ * 2. It writes x as 2^e m with m in [sqrt(1/2), sqrt(2)), and computes log m by the odd series in t
+ * = (m-1)/(m+1). */
 RW_HD double rw_log2(double x)
 {
     const uint64_t bits = rw_bits_of_double(x);
@@ -91,7 +92,8 @@ RW_HD double rw_log2(double x)
     return (double)e + (t + t * s) * 2.8853900817779268;
 }
 
-/* 2^x for x in [-1000, 1000]; exact at whole numbers, else error under 1e-15 relative. */
+/* Computes 2^x for x in [-1000, 1000]: exact at integers, otherwise with a relative error under
+ * 1e-15. */
 RW_HD double rw_exp2(double x)
 {
     const double n = (x + 6755399441055744.0) - 6755399441055744.0;

@@ -1,9 +1,9 @@
-/* exp in float, to within 2 units in the last place for x in [-87, 88]: Cody-Waite reduction, then
- * the Taylor polynomial of degree 7 on [-ln2/2, ln2/2]. Written once for every vector type; no
- * guard, for it is included for each. The includer defines, and this file undefines:
+/* Template of exp in float, within 2 units in the last place for x in [-87, 88]. It uses Cody-Waite
+ * reduction, then the Taylor polynomial of degree 7 on [-ln2/2, ln2/2]. The file has no include
+ * guard, since it is included once per vector type. The includer defines, and this file undefines:
  *   EXP_FN, EXP_NAME, EXP_V  the function's specifiers and name; float, or a vector of floats
- *   EXP_LESS(c, a, b)        c - a b: the product is exact, so that fused or not is the same
- * The function returns p of exp(x) = p 2^n; n is in the low bits of *shifted, which is 1.5 x 2^23 +
+ *   EXP_LESS(c, a, b)        c - a b; the product is exact, so fusing does not change the result
+ * The function returns p of exp(x) = p 2^n. The low bits of *shifted, which is 1.5 x 2^23 + n, hold
  * n. */
 EXP_FN EXP_V EXP_NAME(EXP_V x, EXP_V *shifted)
 {

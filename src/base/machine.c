@@ -7,9 +7,9 @@
 
 enum { MOST_PROCESSORS = 1 << 20 };
 
-/* ------------------------------------------------------------------ text */
+/* ---- text ---- */
 
-/* Is there such a word among those that commas separate? */
+/* Does the comma-separated list contain the word? */
 static int has_word(const char *list, const char *word)
 {
     const size_t n = strlen(word);
@@ -28,7 +28,7 @@ static FILE *open_at(const char *root, const char *path)
     return n > 0 && (size_t)n < sizeof(whole) ? rw_system_fopen(whole, "r") : NULL;
 }
 
-/* A line without its end, cut to fit. */
+/* Reads a line without its newline, truncated to `size`. */
 static int next_line(FILE *file, char *line, int size)
 {
     if (!file || !fgets(line, size, file))
@@ -47,25 +47,25 @@ static void close_file(FILE *file)
         fclose(file);
 }
 
-/* ------------------------------------------------------------------ groups */
+/* ---- control groups ---- */
 
-/* Where the groups of a process are found in the file system. */
+/* Where the file system shows the groups of a process. */
 struct place {
     const char *root;
     const char *controller; /* "cpu" */
     int version;
-    char folder[RW_LIMIT_PATH]; /* of a group, without `root` */
+    char folder[RW_LIMIT_PATH]; /* path of the group's folder, without `root` */
 };
 typedef void look_fn(const struct place *place, void *out);
 
-/* A file of the group; NULL: there is none. */
+/* Opens a file of the group, or returns NULL. */
 static FILE *open_in(const struct place *place, const char *name, char path[RW_LIMIT_PATH])
 {
     const int n = snprintf(path, RW_LIMIT_PATH, "%s/%s", place->folder, name);
     return n < RW_LIMIT_PATH ? open_at(place->root, path) : NULL;
 }
 
-/* Its first line. */
+/* Reads the first line of a file of the group. */
 static int read_line(const struct place *place, const char *name, char *line, int size,
                      char path[RW_LIMIT_PATH])
 {
@@ -75,7 +75,7 @@ static int read_line(const struct place *place, const char *name, char *line, in
     return there;
 }
 
-/* mountinfo writes a blank in a path as \040. */
+/* Replaces \040, as which mountinfo writes a blank in a path. */
 static void unescape(char *text)
 {
     char *to = text;
@@ -88,8 +88,9 @@ static void unescape(char *text)
     *to = 0;
 }
 
-/* Where a group is under a mount whose top is the group `top`; NULL: it is not there. A container
- * without a name space of its own sees the host's paths, and mounts its own group. */
+/* Returns the path of a group below a mount whose top is the group `top`, or NULL if the group is
+ * elsewhere. A container without its own name space sees the host's paths, but mounts its own
+ * group. */
 static const char *below(const char *group, const char *top)
 {
     const size_t n = strcmp(top, "/") == 0 ? 0 : strlen(top);
@@ -97,10 +98,11 @@ static const char *below(const char *group, const char *top)
         return NULL;
     if (strncmp(group, top, n) == 0 && (group[n] == '/' || group[n] == 0))
         return group + n;
-    return strncmp(top, "/..", 3) == 0 ? "" : NULL; /* a group above, which limits this one, too */
+    return strncmp(top, "/..", 3) == 0 ? "" : NULL; /* a group above, which limits this one as
+                                                       well */
 }
 
-/* From the group itself up to the mount's top. */
+/* Calls `look` for the group itself and each group above it, up to the mount's top. */
 static void walk_up(struct place *place, const char *point, const char *group, look_fn *look,
                     void *out)
 {
@@ -118,7 +120,7 @@ static void walk_up(struct place *place, const char *point, const char *group, l
     look(place, out);
 }
 
-/* group: the path in /proc/self/cgroup. */
+/* Calls `look` for the group in each mount. `group` is the path in /proc/self/cgroup. */
 static void look_in_mounts(struct place *place, const char *group, look_fn *look, void *out)
 {
     char line[4096], top[RW_LIMIT_PATH], point[RW_LIMIT_PATH], type[32], options[1024];
@@ -141,7 +143,7 @@ static void look_in_mounts(struct place *place, const char *group, look_fn *look
     close_file(file);
 }
 
-/* Looks at each group that this process is in and that the controller may limit. */
+/* Calls `look` for each group of this process that the controller may limit. */
 static void look_at_groups(const char *root, const char *controller, look_fn *look, void *out)
 {
     char line[4096];
@@ -159,9 +161,10 @@ static void look_at_groups(const char *root, const char *controller, look_fn *lo
     close_file(file);
 }
 
-/* ------------------------------------------------------------------ processors */
+/* ---- processors ---- */
 
-/* "150000 100000" of version 2, with "max" for no limit; version 1 has a file for each, and -1. */
+/* Reads a group's quota. Version 2 has "150000 100000", or "max" for no limit. Version 1 has a file
+ * for each number, and -1 for no limit. */
 static void look_at_quota(const struct place *place, void *user)
 {
     enum { SIZE = 64 };
@@ -220,9 +223,10 @@ void rw_cpu_limits_find(const char *root, struct rw_cpu_limits *out)
     rw_cpu_limits_again(out);
 }
 
-/* ------------------------------------------------------------------ memory */
+/* ---- memory ---- */
 
-/* What a group's memory.stat counts of files, which the system drops when memory is wanted. */
+/* Returns the bytes of cached files in a group's memory.stat. The system frees them when memory is
+ * short. */
 static uint64_t file_bytes(const struct place *place)
 {
     static const char *const names[2][2] = {{"total_inactive_file ", "total_active_file "},
@@ -253,7 +257,7 @@ static void look_at_memory(const struct place *place, void *user)
     uint64_t limit, used = 0;
     if (!read_line(place, name[0], line, sizeof(line), path) ||
         !rw_number_digits(line, UINT64_MAX, &limit) ||
-        limit >= whole) /* version 1 says "no limit" by a number close to 2^63 */
+        limit >= whole) /* version 1 writes "no limit" as a number close to 2^63 */
         return;
     if (out->limit_bytes == 0 || limit < out->limit_bytes) {
         out->limit_bytes = limit ? limit : 1;

@@ -1,9 +1,10 @@
-/* How much of the machine this process may use: of its processors by affinity, control groups and
- * Slurm, of its memory by control groups, which is how containers are limited (cgroups, versions 1
- * and 2: a group is limited by those above it, too).
+/* The share of the machine that this process may use, and the processor's instruction sets.
+ * Processors are limited by affinity, control groups and Slurm; memory is limited by control
+ * groups. Containers are limited by these groups (cgroups, versions 1 and 2). A group is also
+ * limited by those above it.
  *
- * `root` stands before /proc and /sys: "", or, for tests, a folder with both. What is not there, or
- * is no number, limits nothing. */
+ * `root` is a prefix of /proc and /sys: "", or, in tests, a folder that contains both. A file that
+ * is missing or contains no number sets no limit. */
 #pragma once
 
 #include <stdint.h>
@@ -15,42 +16,47 @@ extern "C" {
 enum { RW_LIMIT_PATH = 1024 };
 
 struct rw_cpu_limits {
-    int online;                     /* processors of the system */
-    int affinity;                   /* of them, those that this process may run on; 0: not known */
-    double quota;                   /* processors whose time a group has; 0: no limit */
-    char quota_file[RW_LIMIT_PATH]; /* that says so, without `root`; "" */
+    int online;   /* processors of the system */
+    int affinity; /* processors that this process may run on; 0: unknown */
+    double quota; /* processors' worth of time that a group may use; 0: no limit */
+    char quota_file[RW_LIMIT_PATH]; /* file with that quota, without `root`, or "" */
     int slurm;                      /* SLURM_CPUS_PER_TASK; 0: not set */
-    int threads;      /* the least of them; of a quota's fraction a thread; 1 or more */
-    const char *from; /* "processors", "affinity", "cgroup", "SLURM_CPUS_PER_TASK" */
+    int threads;      /* the smallest limit; a fraction of a quota counts as a thread; at least 1 */
+    const char *from; /* the limit's name: "processors", "affinity", "cgroup",
+                         "SLURM_CPUS_PER_TASK" */
 };
 void rw_cpu_limits_find(const char *root, struct rw_cpu_limits *out);
-/* What may change from moment to moment, without reading a file: affinity, Slurm, and the outcome.
- */
+/* Updates affinity, Slurm and the result without reading files. These limits can change at any
+ * time. */
 void rw_cpu_limits_again(struct rw_cpu_limits *out);
 
 struct rw_memory_limits {
-    uint64_t system_bytes;          /* that there are; 0: not known */
-    uint64_t limit_bytes;           /* of a group, less than the system's; 0: no limit */
-    char limit_file[RW_LIMIT_PATH]; /* that says so, without `root`; "" */
-    uint64_t free_bytes; /* that this process could get now; 0: not known, else 1 or more */
-    char free_file[RW_LIMIT_PATH]; /* the limit that leaves no more; "": the system does not */
+    uint64_t system_bytes;          /* memory of the system; 0: unknown */
+    uint64_t limit_bytes;           /* a group's limit, if below the system's; 0: no limit */
+    char limit_file[RW_LIMIT_PATH]; /* file with that limit, without `root`, or "" */
+    uint64_t free_bytes; /* memory available to this process now, at least 1; 0: unknown */
+    char
+        free_file[RW_LIMIT_PATH]; /* file of the limit that leaves the least; "": the system does */
 };
 void rw_memory_limits_find(const char *root, struct rw_memory_limits *out);
-/* Can this process not get so much now? 1, and for a message "5.0 MB, and 2.0 MB are available",
- * with the limit's file if there is one. Reads files: not for what is small. */
+/* Is there less memory available now than `bytes`? Returns 1 and writes "5.0 MB, and 2.0 MB are
+ * available" for a message, with the limit's file if there is one. It reads files, so it is too
+ * slow for small allocations. */
 enum { RW_LIMIT_TEXT = RW_LIMIT_PATH + 128 };
 int rw_memory_lacks(uint64_t bytes, char text[RW_LIMIT_TEXT]);
 
-/* Which instructions the fast paths may use. Every path gives the same bits; RANKWOOD_ISA (plain,
- * avx2 or avx512) lowers the choice, so that tests can force each in turn. */
+/* ---- instruction sets for the fast paths ----
+ *
+ * All paths compute identical results. RANKWOOD_ISA (plain, avx2 or avx512) selects a lower one, so
+ * tests can force each path. */
 enum rw_isa {
     RW_ISA_PLAIN,
     RW_ISA_AVX2,  /* with bmi, bmi2 and popcnt */
-    RW_ISA_AVX512 /* f, bw, dq, vl; and all of avx2 */
+    RW_ISA_AVX512 /* f, bw, dq and vl, and all of avx2 */
 };
 
-/* The attributes of a function of each path; nothing where there is none. No contraction comes with
- * them: the whole project is compiled without. */
+/* Attributes of functions for each path, empty on other processors. The whole project is compiled
+ * without contraction, so these attributes do not enable it. */
 #if defined(__x86_64__) && defined(__GNUC__)
 #define RW_HAS_X86 1
 #define RW_AVX2    __attribute__((target("avx2,bmi,bmi2,popcnt")))
@@ -61,14 +67,14 @@ enum rw_isa {
 #define RW_AVX512
 #endif
 
-/* A NAME_tmpl.c is one text for several widths and instruction sets: src/meson.build compiles it
- * for each, with RW_TMPL_BITS where there are widths, RW_TMPL_AVX2 or RW_TMPL_AVX512 (neither:
- * plain), and these instructions for all of the file. RW_TMPL_NAME gives what it defines a name of
- * its own: name_plain_8, name_avx2_16. */
+/* A NAME_tmpl.c is compiled once per width and instruction set by src/meson.build. It gets
+ * RW_TMPL_BITS if there are widths, RW_TMPL_AVX2 or RW_TMPL_AVX512 (neither: plain), and these
+ * instructions for the whole file. RW_TMPL_NAME makes the names unique: name_plain_8, name_avx2_16.
+ */
 #define RW_TMPL_JOINED(a, b) a##b
 #define RW_TMPL_JOIN(a, b)   RW_TMPL_JOINED(a, b)
 #define RW_TMPL_NAME(name)   RW_TMPL_JOIN(name, RW_TMPL_SUFFIX)
-/* A table of it by enum rw_isa, where there are no widths. */
+/* A table of the variants, indexed by enum rw_isa, for templates without widths. */
 #if RW_HAS_X86
 #define RW_ISA_PATHS(name)                       \
     {                                            \
@@ -81,12 +87,13 @@ enum rw_isa {
     }
 #endif
 
-/* What this processor has, and RANKWOOD_ISA allows. Reads the environment: not for loops. */
+/* Returns the best instruction set that the processor has and RANKWOOD_ISA allows. It reads the
+ * environment, so call it outside of loops. */
 enum rw_isa rw_isa(void);
-/* What this processor has. */
+/* Returns the best instruction set of this processor. */
 enum rw_isa rw_isa_most(void);
-/* The calling thread gets `isa` from now on, one that the processor has, whatever RANKWOOD_ISA
- * says; -1: as at first. */
+/* Makes the calling thread use `isa`, which the processor must have, regardless of RANKWOOD_ISA. -1
+ * restores the default. */
 void rw_isa_force(int isa);
 const char *rw_isa_name(enum rw_isa isa);
 

@@ -6,14 +6,14 @@
 
 enum { ALIGNMENT = 64 };
 
-/* What is behind an array for its alignment is not there, for AddressSanitizer either. */
+/* The padding after an array is poisoned for AddressSanitizer. */
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
 #else
 #define ASAN_POISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))
 #endif
 
-static long fail_countdown; /* 0: off; tests only, single-threaded use */
+static long fail_countdown; /* 0: off; used by single-threaded tests only */
 static int fail_once;
 
 void rw_mem_fail_from(long n)
@@ -95,11 +95,11 @@ int rw_mem_copy_text(struct rw_ctx *ctx, char **out, const char *text)
 
 /* ---- arenas ---- */
 
-/* Before the memory that it holds, or alone, for an object. */
+/* Precedes the memory that the arena owns. For an object it is a separate allocation. */
 struct rw_arena_entry {
     struct rw_arena_entry *before;
     void *object;
-    void (*release)(void *object); /* NULL: there is none */
+    void (*release)(void *object); /* NULL: nothing to call */
 } __attribute__((aligned(ALIGNMENT)));
 
 static int add_entry(struct rw_ctx *ctx, struct rw_arena *arena, size_t n_bytes,
@@ -174,7 +174,7 @@ void rw_arena_free(struct rw_arena *arena)
     }
 }
 
-/* ---- results: behind their arena ---- */
+/* ---- results, each preceded by its arena ---- */
 
 int rw_result_new(struct rw_ctx *ctx, void **out, size_t size)
 {

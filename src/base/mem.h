@@ -1,5 +1,5 @@
-/* Checked allocation. Every array of the library is allocated here, so that sizes cannot overflow
- * and a test can make any allocation fail. Freed with rw_mem_free (free(NULL) is fine). */
+/* Checked allocation. Every array of the library is allocated here, so sizes cannot overflow, and a
+ * test can make any allocation fail. Memory is freed with rw_mem_free, which accepts NULL. */
 #pragma once
 
 #include <stddef.h>
@@ -7,61 +7,64 @@
 
 #include "base/ctx.h"
 
-/* `n` objects of `size` bytes, zeroed, 64-byte aligned; n = 0 gives a valid pointer.
- * *out is NULL after a failure (RW_ERR_MEMORY, the text says how many bytes). */
+/* Allocates `n` objects of `size` bytes, zeroed and 64-byte aligned. n = 0 yields a valid pointer.
+ * After a failure *out is NULL, the status is RW_ERR_MEMORY, and the text reports the number of
+ * bytes. */
 int rw_mem_new(struct rw_ctx *ctx, void **out, size_t n, size_t size);
-/* The same, not zeroed: for arrays that are written whole, so that the thread that writes first
- * also places the memory. */
+/* Like rw_mem_new, but not zeroed. For arrays that are written completely, so the thread that
+ * writes first also places the pages. */
 int rw_mem_new_raw(struct rw_ctx *ctx, void **out, size_t n, size_t size);
-/* Grows (or makes, when *out is NULL) an array to at least `n_needed` objects, geometrically;
- * *n_have is its room. The content is kept, also after a failure. */
+/* Grows an array geometrically to at least `n_needed` objects, or allocates it if *out is NULL.
+ * *n_have is its capacity. The content is preserved, also after a failure. */
 int rw_mem_grow(struct rw_ctx *ctx, void **out, size_t *n_have, size_t n_needed, size_t size);
-/* A copy of a text. */
+/* Copies a text. The caller frees the copy. */
 int rw_mem_copy_text(struct rw_ctx *ctx, char **out, const char *text);
 void rw_mem_free(void *p);
 
-/* What is freed together: first what it owns, the last one first, then its memory. Zeroed before
- * use, and used by one thread at a time. */
+/* An arena: memory and objects that are freed together. Objects are released first, in reverse
+ * order, then the memory. An arena must be zeroed before use, and only one thread at a time may use
+ * it. */
 struct rw_arena {
     struct rw_arena_entry *last;
 };
-/* As rw_mem_new. */
+/* Like rw_mem_new, in the arena. */
 int rw_arena_new(struct rw_ctx *ctx, struct rw_arena *arena, void **out, size_t n, size_t size);
-/* As rw_mem_grow; what is outgrown is freed with the arena. */
+/* Like rw_mem_grow, in the arena. Outgrown memory is freed with the arena. */
 int rw_arena_grow(struct rw_ctx *ctx, struct rw_arena *arena, void **out, size_t *room, size_t n,
                   size_t size);
-/* A copy of a text. */
+/* Copies a text into the arena. */
 int rw_arena_text(struct rw_ctx *ctx, struct rw_arena *arena, const char **out, const char *text);
-/* From now on `object`, if it is not NULL, is freed with the arena; at once if this fails. */
+/* Frees `object`, unless it is NULL, with the arena. If this fails, it frees the object at once. */
 int rw_arena_own(struct rw_ctx *ctx, struct rw_arena *arena, void *object,
                  void (*release)(void *object));
 void rw_arena_free(struct rw_arena *arena);
 
-/* A result for the caller of the library, zeroed, with an arena for what it points to: rw_free
- * (rankwood.h) frees both. */
+/* Allocates a zeroed result for the caller of the library, with an arena for the memory that it
+ * points to. rw_free (rankwood.h) frees both. */
 int rw_result_new(struct rw_ctx *ctx, void **out, size_t size);
 struct rw_arena *rw_result_arena(void *result);
 void rw_result_free(void *result);
 
-/* Large arrays of undefined content: a mapping of their own from RW_MEM_LARGE bytes on,
- * so that freeing them gives the memory back to the system at once. written_soon: the pages come
- * with the call, which is cheaper than one by one. */
+/* Allocates a large array of undefined content. From RW_MEM_LARGE bytes on it is a separate
+ * mapping, so freeing it returns the memory to the system at once. written_soon: allocate all pages
+ * in the call, which is cheaper than one by one. */
 enum { RW_MEM_LARGE = 1 << 17 };
 int rw_mem_new_large(struct rw_ctx *ctx, void **out, size_t n_bytes, int written_soon);
-/* n_bytes, or RW_MEM_LARGE if they are not far fewer: what many threads allocate and free in
- * smaller chunks does not go back to the system, and what is not written of a mapping costs
+/* Returns n_bytes, or RW_MEM_LARGE if n_bytes is not much smaller. Many threads that allocate and
+ * free smaller blocks do not return memory to the system, and unwritten pages of a mapping cost
  * nothing. */
 static inline size_t rw_mem_large_room(size_t n_bytes)
 {
     const size_t large = RW_MEM_LARGE;
     return n_bytes >= large / 8 && n_bytes < large ? large : n_bytes;
 }
-/* n_bytes: as given to rw_mem_new_large. */
+/* n_bytes: as passed to rw_mem_new_large. */
 void rw_mem_free_large(void *p, size_t n_bytes);
 
-/* Tests only: the n-th allocation from now on (1 = next), and all after it, fail; 0: none do. */
+/* Tests only: the n-th allocation from now on (1 = next), and all after it, fail. 0 turns this off.
+ */
 void rw_mem_fail_from(long n);
-/* Tests only: the n-th allocation from now on alone fails. */
+/* Tests only: just the n-th allocation from now on fails. */
 void rw_mem_fail_once(long n);
 
 #define RW_NEW(ctx, pointer, n) rw_mem_new((ctx), (void **)&(pointer), (n), sizeof(*(pointer)))
@@ -74,8 +77,8 @@ void rw_mem_fail_once(long n);
 #define RW_GROW(ctx, pointer, room, n) \
     rw_mem_grow((ctx), (void **)&(pointer), &(room), (n), sizeof(*(pointer)))
 
-/* The pointer, for whoever owns the object from now on: the variable, one of those below, is NULL
- * then. */
+/* Returns the pointer for its new owner, and sets the variable (declared with one of the macros
+ * below) to NULL. */
 static inline void *rw_take(void *variable)
 {
     void *p;
@@ -85,11 +88,12 @@ static inline void *rw_take(void *variable)
 }
 #define RW_TAKE(pointer) ((__typeof__(pointer))rw_take(&(pointer)))
 
-/* ---- variables that are freed where their block ends, however it ends ----
+/* ---- variables that are freed when control leaves their block ----
  *
- * RW_FREED: a pointer to memory of rw_mem_new and its kind, from NULL on. RW_RELEASED(f): a struct,
- * by f(&struct). RW_SCOPED(f): a pointer p of an object, from NULL on, by f(p), for which
- * RW_SCOPED_BY(f) stands once in a header. Whoever hands the object on does it by RW_TAKE. */
+ * RW_FREED: a pointer to memory of rw_mem_new and similar functions, initialised to NULL.
+ * RW_RELEASED(f): a struct, released by f(&struct). RW_SCOPED(f): a pointer p to an object,
+ * initialised to NULL and freed by f(p). A header must contain RW_SCOPED_BY(f) once. RW_TAKE passes
+ * ownership on. */
 #define RW_FREED       RW_SCOPED(rw_mem_free)
 #define RW_RELEASED(f) __attribute__((cleanup(f)))
 #define RW_SCOPED(f)   __attribute__((cleanup(f##_scoped)))

@@ -1,9 +1,9 @@
-/* Decimal text to the nearest float or double and back, whatever the locale.
+/* Converts decimal text to the nearest float or double and back, independent of the locale.
  *
- * A float is first computed in double. That takes at most three roundings (digits, power of ten,
- * product), each of 2^-53 relative, so it is within 4 units in the last place of the true value.
- * The float nearest to the true value is then known, unless the double lies that close to the
- * middle of two floats, or outside the normal floats; only those few texts go to strtof in the C
+ * A float is first computed in double. That needs at most three roundings (digits, power of ten,
+ * product), each with a relative error of 2^-53, so the double is within 4 units in the last place
+ * of the true value. It determines the nearest float, with two exceptions: it is that close to the
+ * middle of two floats, or it is outside the normal floats. Only such texts use strtof in the C
  * locale. */
 #include "base/ctx.h"
 
@@ -19,13 +19,13 @@ __extension__ typedef unsigned __int128 uint128;
 
 enum {
     MOST_POWER = 70,
-    EXACT_POWER = 22,  /* 10^22 is the largest power of ten that a double holds exactly */
-    EXACT_DIGITS = 19, /* decimal digits that always fit 64 bits */
-    /* Beyond these many digits the rest only says "a little more": the middle of two floats has at
-     * most 113 significant digits, of two doubles 768. */
+    EXACT_POWER = 22,  /* 10^22 is the largest power of ten that a double represents exactly */
+    EXACT_DIGITS = 19, /* number of decimal digits that always fit into 64 bits */
+    /* Digits after this many only mean "slightly more". The middle of two floats has at most 113
+     * significant digits, that of two doubles 768. */
     FLOAT_DIGITS = 120,
     DOUBLE_DIGITS = 780,
-    PLAIN_LEAD = 9 /* whole numbers up to so many digits and one are short without an exponent */
+    PLAIN_LEAD = 9 /* integers of up to one digit more than this are shorter without an exponent */
 };
 
 #define EXPONENT_LIMIT INT64_C(100000000000000000)
@@ -37,20 +37,20 @@ static const double power_of_ten[MOST_POWER + 1] = {
     1e45, 1e46, 1e47, 1e48, 1e49, 1e50, 1e51, 1e52, 1e53, 1e54, 1e55, 1e56, 1e57, 1e58, 1e59,
     1e60, 1e61, 1e62, 1e63, 1e64, 1e65, 1e66, 1e67, 1e68, 1e69, 1e70};
 
-/* 5^n; n: 0 to EXACT_POWER. */
+/* Returns 5^n, for n from 0 to EXACT_POWER. */
 static uint64_t power_of_five(int n)
 {
     return (uint64_t)(power_of_ten[n] * rw_pow2(-n));
 }
 
-/* digits x 10^exponent, and where the digits stand for a second, longer look. */
+/* The number digits x 10^exponent, and its text for the slow path. */
 struct decimal {
     uint64_t digits;
     int64_t exponent;
-    int64_t written_exponent; /* what stood after 'e' */
+    int64_t written_exponent; /* the exponent after 'e' */
     int negative;
-    int cut;                  /* nonzero digits did not fit into `digits` */
-    const char *first, *last; /* digits and point, as written */
+    int cut;                  /* nonzero digits that did not fit were dropped */
+    const char *first, *last; /* digits and decimal point as written */
 };
 
 static locale_t c_locale;
@@ -66,8 +66,8 @@ static inline int is_digit(char c)
     return (unsigned char)(c - '0') < 10;
 }
 
-/* The first n_most significant digits as text, and the power of ten that goes with them: returns
- * how many there are. *cut: digits that are not 0 were left out. text: [n_most]. */
+/* Writes the first n_most significant digits to text, [n_most], and their power of ten to
+ * *exponent. Returns the number of digits. *cut: nonzero digits were dropped. */
 static int first_digits(const struct decimal *d, int n_most, char *text, int64_t *exponent,
                         int *cut)
 {
@@ -131,7 +131,7 @@ static inline const char *scan(const char *p, const char *end, struct decimal *d
         p = scan_exponent(p, end, &d->written_exponent);
     d->digits = digits;
     d->exponent = d->written_exponent - n_fraction;
-    if (n_digits > EXACT_DIGITS) { /* more than 64 bits hold */
+    if (n_digits > EXACT_DIGITS) { /* more than fit into 64 bits */
         char text[EXACT_DIGITS + 1];
         text[first_digits(d, EXACT_DIGITS, text, &d->exponent, &d->cut)] = 0;
         d->digits = strtoull(text, NULL, 10);
@@ -139,8 +139,8 @@ static inline const char *scan(const char *p, const char *end, struct decimal *d
     return p;
 }
 
-/* Reads the decimal by the C library, as "digits e exponent" with at most n_most digits and, where
- * digits were left out, a last 1 that stands for them: as a float, or else as a double. */
+/* Reads the decimal by the C library, as "digits e exponent" with at most n_most digits. A final 1
+ * represents dropped digits. The result is rounded to float or to double. */
 static double read_slowly(const struct decimal *d, int n_most, int as_float)
 {
     char text[DOUBLE_DIGITS + 40];
@@ -158,13 +158,13 @@ static double read_slowly(const struct decimal *d, int n_most, int as_float)
     return c_locale ? strtod_l(text, NULL, c_locale) : strtod(text, NULL);
 }
 
-/* The float, if a double near it decides; 0 returned if not. digits > 0. */
+/* Finds the nearest float if a double near it determines it; otherwise returns 0. digits > 0. */
 static inline int float_fast(uint64_t digits, int64_t exponent, float *value)
 {
     double x;
     if (exponent < 0) {
         if (exponent < -MOST_POWER) {
-            *value = 0; /* under 2^64 x 10^-71, far under the smallest float */
+            *value = 0; /* under 2^64 x 10^-71, far below the smallest float */
             return 1;
         }
         x = (double)digits / power_of_ten[-exponent];
@@ -175,7 +175,7 @@ static inline int float_fast(uint64_t digits, int64_t exponent, float *value)
     }
     if (!(x >= 1.1755e-38 && x <= 3.4028e38))
         return 0;
-    /* what a float does not hold */
+    /* the bits that a float cannot represent */
     const uint32_t below = (uint32_t)(rw_bits_of_double(x) & 0x1fffffff);
     if (below - (0x10000000u - 8) <= 16)
         return 0;
@@ -202,20 +202,22 @@ const char *rw_number_parse(const char *text, const char *end, float *value, int
     return p;
 }
 
-/* The double nearest to digits / 10^power, a tie to the even one; digits > 0, power at most
- * EXACT_DIGITS. Of the digits, moved up to the highest bit, the quotient's first 64 bits and
- * whether anything is behind them are what it takes. */
+/* Returns the double nearest to digits / 10^power, ties to even. digits > 0, power at most
+ * EXACT_DIGITS. The digits are shifted up to the highest bit. The first 64 bits of the quotient and
+ * whether a remainder is left determine the result. */
 static double nearest_quotient(uint64_t digits, int power)
 {
     const uint64_t divisor = (uint64_t)power_of_ten[power];
     const int shift = __builtin_clzll(digits);
     const uint64_t high = (digits << shift) / divisor;
     const uint128 rest = (uint128)((digits << shift) % divisor) << 64, low = rest / divisor;
-    const uint128 all = ((uint128)high << 64) + low; /* the lowest bit is 2^(-64 - shift) */
+    const uint128 all = ((uint128)high << 64) + low; /* the lowest bit has the value 2^(-64 -
+                                                        shift) */
     const int extra = high ? 64 - __builtin_clzll(high) : 0;
     const uint64_t top = (uint64_t)(all >> extra);
     const int more = (uint128)top << extra != all || low * divisor != rest;
-    const uint64_t below = top & 0x7ff, half = 0x400, bits = top >> 11; /* bits: 53 */
+    const uint64_t below = top & 0x7ff, half = 0x400, bits = top >> 11; /* bits: the 53 bits of the
+                                                                           result */
     const int exponent = 11 + extra - 64 - shift;
     const int up = below > half || (below == half && (more || bits & 1));
     return (double)(bits + (uint64_t)up) * rw_double_of_bits((uint64_t)(1023 + exponent) << 52);
@@ -230,7 +232,7 @@ const char *rw_number_parse_double(const char *text, const char *end, double *va
         return NULL;
     double x = 0;
     if (d.digits != 0) {
-        /* Both factors exact: one rounding (Clinger 1990). */
+        /* both factors are exact, so there is one rounding (Clinger 1990) */
         if (d.digits <= UINT64_C(1) << 53 && !d.cut && d.exponent >= -EXACT_POWER &&
             d.exponent <= EXACT_POWER)
             x = d.exponent < 0 ? (double)d.digits / power_of_ten[-d.exponent]
@@ -248,8 +250,9 @@ const char *rw_number_parse_double(const char *text, const char *end, double *va
     return p;
 }
 
-/* digits x 10^exponent as text: plain where its first digit stands for 10^-4 to 10^most_lead, else
- * with an exponent. as_c: of two digits at least, and with its sign. */
+/* Writes digits x 10^exponent. If the first digit's power of ten is from -4 to most_lead, the text
+ * is plain, otherwise it has an exponent. as_c: the exponent has at least two digits and a sign, as
+ * in C. */
 static int write_decimal(int negative, uint64_t digits, int exponent, int most_lead, int as_c,
                          char *buffer)
 {
@@ -304,9 +307,10 @@ static float float_of(uint64_t digits, int exponent)
     return (float)read_slowly(&d, FLOAT_DIGITS, 1);
 }
 
-/* 6 digits always survive in a normal float, so nothing under 6 can be shorter than those without
- * their trailing zeros. Above, the nearest decimal is tried, and the one on the other side: next to
- * a power of two the floats stand closer below than above. */
+/* Every decimal of 6 digits survives in a normal float. Of fewer than 6 digits, nothing can thus be
+ * shorter than the 6 digits without trailing zeros. Above 6, the nearest decimal is tried, and the
+ * one on the other side, since next to a power of two floats are closer together below than above.
+ */
 int rw_number_write(float value, char *buffer)
 {
     if (isnan(value))
@@ -336,18 +340,18 @@ int rw_number_write(float value, char *buffer)
                 return write_decimal(negative, digits, exponent, PLAIN_LEAD, 0, buffer);
         }
     }
-    return snprintf(buffer, 16, "nan"); /* not reached: 9 digits tell all floats apart */
+    return snprintf(buffer, 16, "nan"); /* unreachable: 9 digits distinguish all floats */
 }
 
-/* The n digits of x, finite and over 0, as the C library rounds it: digits x 10^exponent. Does that
- * read back as x? */
+/* Rounds x, finite and positive, to n digits by the C library: digits x 10^exponent. Returns
+ * whether that reads back as x. */
 static int printed_digits(double x, int n, uint64_t *digits, int *exponent)
 {
     char text[40], digit_text[24];
     int n_digits = 0, clamped;
     double back;
     snprintf(text, sizeof(text), "%.*e", n - 1, x);
-    /* Only digits before 'e' are taken: the point is the locale's. */
+    /* take only the digits before 'e', since the decimal point depends on the locale */
     const char *p = text;
     for (; *p && *p != 'e'; p++) {
         if (is_digit(*p))
@@ -361,9 +365,9 @@ static int printed_digits(double x, int n, uint64_t *digits, int *exponent)
     return back == x && !clamped;
 }
 
-/* The nearest decimal of n digits, 15 to 17, to m x 2^e, whose first digit stands for 10^lead; a
- * tie goes to the even one. Scaled by 10^p it is m x 5^p / 2^shift, which 128 bits hold. *back: no
- * other double is nearer to the decimal, or as near. */
+/* Returns the decimal of n digits (15 to 17) nearest to m x 2^e, ties to even. 10^lead is the power
+ * of its first digit. Scaled by 10^p the value is m x 5^p / 2^shift, which fits into 128 bits.
+ * *back: no other double is nearer to the decimal, or as near. */
 static uint64_t nearest_digits(uint64_t m, int e, int lead, int n, int *back)
 {
     const int p = n - 1 - lead, shift = -(e + p);
@@ -372,16 +376,16 @@ static uint64_t nearest_digits(uint64_t m, int e, int lead, int n, int *back)
     const uint64_t below = (uint64_t)(scaled >> shift);
     const int up = rest * 2 > unit || (rest * 2 == unit && below % 2);
     const uint128 off = up ? unit - rest : rest;
-    /* The double below a power of two is half as far away; but those here, 2^-13 to 2^49, have at
-     * most 15 digits, so that nothing is off. */
+    /* the double below a power of two is half as far away; but those here, 2^-13 to 2^49, have at
+     * most 15 digits, so they are exact */
     *back = off * 2 < power_of_five(p);
     return below + (uint64_t)up;
 }
 
-/* The fewest digits, from `least` to 17, that read back as x, finite and over 0, which is then
- * digits x 10^exponent. Returns how many they are. Where digits and exponent are few enough, by
- * exact integers; 1e-4 to 1e-1, as doubles, are a little more than these powers of ten, and nothing
- * is between, so that `lead` is exact. */
+/* Finds the fewest digits, from `least` to 17, that read back as x, finite and positive: x is
+ * digits x 10^exponent. Returns the number of digits. It uses exact integers if digits and exponent
+ * are small enough. As doubles, 1e-4 to 1e-1 are slightly more than these powers of ten, with no
+ * double between, so `lead` is exact. */
 static int shortest_digits(double x, int least, uint64_t *digits, int *exponent)
 {
     enum { LEAST_LEAD = -4, MOST_LEAD = 14 };

@@ -1,5 +1,5 @@
-/* Files that are known by their first bytes, or by the look of their first line: what stands where
- * data is wanted and is not data, and where a model is wanted and is not a model. */
+/* Recognises files by their first bytes or their first line. Messages then name the kind of file
+ * that was passed instead of data or a model. */
 
 #include <ctype.h>
 #include <stdio.h>
@@ -10,18 +10,19 @@
 
 #define EXPECTED "LETOR text (LABEL qid:QUERY FEATURE:VALUE ...), gzip of it, or a cache"
 
-/* Bytes at an offset; the first row that fits is taken. */
+/* Bytes at an offset. The first matching row applies. */
 struct magic {
     size_t at, n;
     const char *bytes;
-    const char *holds; /* must stand somewhere behind them; NULL: nothing must */
-    int is_word;       /* letters may begin a word: a control character follows them, or nothing */
+    const char *holds; /* must occur somewhere after the bytes, unless NULL */
+    int is_word;       /* the bytes are letters that may begin a word: a control character or the
+                          end must follow */
     struct rw_recognised kind;
 };
 #define BYTES(text)   .n = sizeof(text) - 1, .bytes = text
 #define PIPE(command) .pipe = command, .filter = command
 #define WORKBOOK      "an Excel workbook, or another file of Office"
-/* Rows of Python's pickles, by the module that stands in them; first, what is called on the object.
+/* Rows for Python's pickles, by the module named in them; first, the method to call on the object.
  */
 #define PICKLE(module, program, call)                                                       \
     {                                                                                       \
@@ -97,7 +98,7 @@ static const struct magic magics[] = {
     {BYTES("\x08"), .holds = "TreeEnsembleRegressor", .kind = {.what = ONNX, .from = "onnx"}},
     {BYTES("\x08"), .holds = "TreeEnsembleClassifier", .kind = {.what = ONNX, .from = "onnx"}},
     {BYTES("\x08"), .holds = "TreeEnsemble", .kind = {.what = ONNX, .from = "onnx5"}},
-    /* zip archives, by the names that are in them */
+    /* zip archives, by the names of their members */
     {BYTES("PK\3\4"), .holds = "docProps/", .kind = {.what = WORKBOOK}},
     {BYTES("PK\3\4"), .holds = "[Content_Types].xml", .kind = {.what = WORKBOOK}},
     {BYTES("PK\3\4"), .holds = ".npy", .kind = {.what = "an archive of numpy arrays (.npz)"}},
@@ -105,7 +106,7 @@ static const struct magic magics[] = {
     {BYTES("ORC"), .is_word = 1, .kind = {.what = "an ORC file"}},
 };
 
-/* Text that other programs wrote. */
+/* Text written by other programs. */
 static const struct magic texts[] = {
     {BYTES("<"), .holds = "<ensemble>", .kind = {.what = "a model of RankLib", .from = "ranklib"}},
     {BYTES("<"), .holds = "<ranker>",
@@ -144,14 +145,14 @@ static struct rw_recognised find(const struct magic *row, size_t n_rows, const c
     return (struct rw_recognised){.what = NULL};
 }
 
-/* ------------------------------------------------------------------ text */
+/* ---- text ---- */
 
 enum { MOST_WORDS = 8 };
 struct word {
     const char *begin, *end;
 };
 
-/* The first words of a line; returns how many words it has. */
+/* Splits a line into its first words and returns the number of all its words. */
 static unsigned split(const char *p, const char *end, struct word word[MOST_WORDS])
 {
     unsigned n = 0;
@@ -183,7 +184,7 @@ static int is_whole(struct word word)
     return p == word.end;
 }
 
-/* "3:0.5" */
+/* Is the word an entry such as "3:0.5"? */
 static int is_entry(struct word word)
 {
     const char *colon = memchr(word.begin, ':', (size_t)(word.end - word.begin));
@@ -191,7 +192,7 @@ static int is_entry(struct word word)
            is_number(colon + 1, word.end);
 }
 
-/* A table, if such a character is in the line: it stands between columns. */
+/* Recognises a table by a character that separates its columns. */
 static struct rw_recognised table(const char *what, const char *line, const char *end, char between)
 {
     const char *first_end = memchr(line, between, (size_t)(end - line));
@@ -257,7 +258,7 @@ static struct rw_recognised by_text(const char *line, const char *end)
         return kind;
     }
     if (holds(line, end, "qid:"))
-        return kind; /* meant as LETOR text: what is wrong with the line says it all */
+        return kind; /* meant as LETOR text: the description of the line's error suffices */
     kind = table("CSV", line, end, ',');
     if (!kind.what)
         kind = table("CSV with semicolons", line, end, ';');
@@ -310,7 +311,7 @@ struct rw_recognised rw_recognise_head(const char *head, const char *end)
     return kind;
 }
 
-/* The lines behind the first one. */
+/* Appends the lines after the first one. */
 static void put_hints(const struct rw_recognised *kind, const char *name, int is_packed,
                       char *message, size_t size)
 {
@@ -359,7 +360,7 @@ int rw_fail_not_a_model(struct rw_ctx *ctx, const struct rw_recognised *kind, co
              expected);
     if (kind->is_data)
         about.hint = MODEL_FIRST;
-    else if (kind->is_text) /* how it becomes data does not matter here */
+    else if (kind->is_text) /* the way to convert it to data does not matter here */
         about.hint = NULL;
     about.pipe = about.filter = NULL;
     put_hints(&about, name, 0, message, sizeof(message));

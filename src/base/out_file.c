@@ -1,4 +1,5 @@
-/* Files written whole or not at all. */
+/* Writes files atomically: a file appears complete or not at all. The content is first written to a
+ * temporary file in the same folder, which is then renamed. */
 #include <dirent.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -9,12 +10,14 @@
 #include "base/system.h"
 
 enum { PROBE = 1 << 16, MOST_LIVE = 16, NAME_ROOM = 4352, N_NAMES = 100 };
-/* The longest name of a file, and of what open_temporary adds to it: ".tmp-4194304-99". */
+/* The longest file name, and the longest suffix that open_temporary adds to it: ".tmp-4194304-99".
+ */
 enum { LONGEST_NAME = 255, LONGEST_MARK = 15 };
 
-/* ------------------------------------------------------------------ what a signal removes */
+/* ---- temporary files that a signal removes ---- */
 
-/* Temporary files that are being written; what does not fit is only not removed by a signal. */
+/* The temporary files being written. A signal does not remove files that do not fit into this
+ * table. */
 enum { FREE, CLAIMED, LIVE };
 static struct {
     atomic_int state;
@@ -51,7 +54,7 @@ static void remove_all(void)
 
 /* ------------------------------------------------------------------ paths */
 
-static const char standard_output[] = "standard output"; /* is named without quotes */
+static const char standard_output[] = "standard output"; /* written without quotes in messages */
 
 static int cannot_write(struct rw_ctx *ctx, const char *path)
 {
@@ -65,7 +68,7 @@ static const char *name_in(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* The folder of a path: 0: it is too long. */
+/* Copies the folder of a path. Returns 0 if it is too long. */
 static int copy_folder(const char *path, char folder[NAME_ROOM])
 {
     const size_t n = (size_t)(name_in(path) - path);
@@ -76,7 +79,7 @@ static int copy_folder(const char *path, char folder[NAME_ROOM])
     return 1;
 }
 
-/* Returns whether the folder of a path is there. */
+/* Does the folder of a path exist? */
 static int folder_of(const char *path, struct stat *info)
 {
     char folder[NAME_ROOM];
@@ -107,7 +110,7 @@ int rw_check_apart(struct rw_ctx *ctx, const char *written, const char *read)
     return rw_fail(ctx, RW_ERR_ARGUMENT, "'%s' is read, so it cannot be written", written);
 }
 
-/* A link stays a link: what it points to is replaced. */
+/* Resolves a symbolic link, which remains a link: its target is replaced. */
 static int resolve(struct rw_ctx *ctx, const char *path, char **out)
 {
     struct stat info;
@@ -119,7 +122,7 @@ static int resolve(struct rw_ctx *ctx, const char *path, char **out)
     return status;
 }
 
-/* How many bytes of a file's name, in a path or alone, a name has that is longer by `added`: all
+/* Returns how many bytes of a file's name (in a path or alone) to keep if `added` bytes follow: all
  * of them, or as many whole characters as leave room. */
 static size_t kept_bytes(const char *name, size_t added)
 {
@@ -127,23 +130,23 @@ static size_t kept_bytes(const char *name, size_t added)
     if (n + added <= LONGEST_NAME)
         return n;
     n = LONGEST_NAME - added;
-    while (n > 1 && ((unsigned char)name[n] & 0xc0) == 0x80) /* within a character of UTF-8 */
+    while (n > 1 && ((unsigned char)name[n] & 0xc0) == 0x80) /* within a UTF-8 character */
         n--;
     return n;
 }
 
-/* The same for a path: the bytes of its folder and of what is kept of its name. */
+/* Returns the same for a path: the bytes of its folder plus those kept of its name. */
 static int kept_of_path(const char *path, size_t added)
 {
     const char *name = name_in(path);
     return (int)((size_t)(name - path) + kept_bytes(name, added));
 }
 
-/* ------------------------------------------------------------------ what was left behind */
+/* ---- temporary files of processes that ended early ---- */
 
-/* A temporary file is locked while it is written, and whoever gets the lock of one that was left
- * behind may remove it. 1: we have the lock, and the file is still there; 0: another process has
- * the lock, or has removed the file; -1: the file system has no locks. */
+/* Locks a temporary file. A file is locked while it is written, so whoever obtains the lock of an
+ * abandoned one may remove it. Returns 1 if we have the lock and the file still exists, 0 if
+ * another process has the lock or removed the file, and -1 if the file system has no locks. */
 static int lock_temporary(int fd)
 {
     struct stat info;
@@ -152,7 +155,7 @@ static int lock_temporary(int fd)
     return fstat(fd, &info) != 0 || info.st_nlink > 0;
 }
 
-/* Skips a number from 1 to `most` without leading zeros; 0: there is none. */
+/* Skips a number from 1 to `most` without leading zeros. Returns 0 if there is no such number. */
 static int skip_number(const char **text, uint64_t most)
 {
     uint64_t number;
@@ -161,7 +164,8 @@ static int skip_number(const char **text, uint64_t most)
     return end != NULL;
 }
 
-/* Is it a name that open_temporary gives: the file's, ".tmp-", a process and perhaps a number? */
+/* Is it a name that open_temporary makes: the file's, ".tmp-", a process id and perhaps a number?
+ */
 static int is_temporary_of(const char *name, const char *file)
 {
     static const char mark[] = ".tmp-";
@@ -175,8 +179,8 @@ static int is_temporary_of(const char *name, const char *file)
     return *at == 0 || (*at++ == '-' && skip_number(&at, N_NAMES - 1) && *at == 0);
 }
 
-/* Removed, unless a process has it locked. Whatever else has such a name stays, and is not waited
- * for, as a pipe would be. */
+/* Removes a temporary file unless a process has locked it. Anything else with such a name, such as
+ * a pipe, is left alone, and opening it must not wait. */
 static void sweep_one(int folder, const char *name)
 {
     struct stat info;
@@ -189,7 +193,7 @@ static void sweep_one(int folder, const char *name)
     close(fd);
 }
 
-/* path: what a link leads to. */
+/* Removes abandoned temporary files next to `path`, the target of any link. */
 static void sweep_beside(const char *path)
 {
     char text[NAME_ROOM];
@@ -204,19 +208,20 @@ static void sweep_beside(const char *path)
 
 /* ------------------------------------------------------------------ opening */
 
-/* A file that is replaced keeps its permissions and, as far as this process may give files away
- * (as root), its owner. */
+/* Gives the new file the permissions of the file that it replaces and, if this process may change
+ * owners (as root), its owner. */
 static void take_owner_and_mode(int fd, const struct stat *replaced)
 {
     if ((replaced->st_uid != geteuid() || replaced->st_gid != getegid()) &&
         fchown(fd, replaced->st_uid, replaced->st_gid) != 0 &&
         fchown(fd, (uid_t)-1, replaced->st_gid) != 0)
-        errno = 0; /* the file is ours, then */
+        errno = 0; /* then the file belongs to us */
     if (fchmod(fd, replaced->st_mode & 0777) != 0)
-        errno = 0; /* as the umask says, then */
+        errno = 0; /* then the umask applies */
 }
 
-/* path: as the caller has it, for messages. replaced: the file that is there; NULL: a new one. */
+/* path: as the caller passed it, for messages. replaced: the existing file; NULL: there is no file
+ * yet. */
 static int open_temporary(struct rw_ctx *ctx, struct rw_out_file *out, const char *path,
                           const struct stat *replaced)
 {
@@ -226,7 +231,7 @@ static int open_temporary(struct rw_ctx *ctx, struct rw_out_file *out, const cha
     int fd = -1;
     RW_TRY(RW_NEW(ctx, out->temporary, room));
     errno = EEXIST;
-    /* A name may be left over from a process of the same number, or in use by another thread. */
+    /* a name may be left over from a process with the same id, or in use by another thread */
     for (int i = 0; i < N_NAMES && fd < 0 && errno == EEXIST; i++) {
         const int n =
             snprintf(out->temporary, room, "%.*s.tmp-%ld", kept, out->path, (long)getpid());
@@ -240,7 +245,7 @@ static int open_temporary(struct rw_ctx *ctx, struct rw_out_file *out, const cha
         fd = rw_system_open(out->temporary, O_WRONLY | O_CREAT | O_EXCL, 0666);
         if (fd >= 0 && lock_temporary(fd) != 0)
             break;
-        const int why = fd < 0 ? errno : EEXIST; /* somebody took it for one that was left behind */
+        const int why = fd < 0 ? errno : EEXIST; /* another process considered it abandoned */
         if (fd >= 0)
             close(fd);
         fd = -1;
@@ -266,7 +271,7 @@ static int check_open(struct rw_ctx *ctx, const char *path)
 {
     struct rw_out_file out;
     struct stat info;
-    /* Opening a pipe waits for its reader. */
+    /* opening a pipe would wait for its reader */
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
         return access(path, W_OK) == 0 ? RW_OK : cannot_write(ctx, path);
     RW_TRY(rw_out_file_open(ctx, &out, path));
@@ -291,7 +296,7 @@ int rw_out_file_open(struct rw_ctx *ctx, struct rw_out_file *out, const char *pa
     if (exists && (S_ISDIR(info.st_mode) || access(out->path, W_OK) != 0)) {
         errno = S_ISDIR(info.st_mode) ? EISDIR : errno;
         status = cannot_write(ctx, path);
-    } else if (exists && !S_ISREG(info.st_mode)) { /* a device or a pipe is not to be replaced */
+    } else if (exists && !S_ISREG(info.st_mode)) { /* a device or a pipe must not be replaced */
         out->file = rw_system_fopen(out->path, "wbe");
         status = out->file ? RW_OK : cannot_write(ctx, path);
     } else {
@@ -304,14 +309,15 @@ out:
     return status;
 }
 
-/* ------------------------------------------------------------------ writing */
+/* ---- writing ---- */
 
 int rw_out_file_reserve(struct rw_ctx *ctx, struct rw_out_file *out, uint64_t n_bytes)
 {
     if (!out->temporary || n_bytes <= out->n_reserved)
         return RW_OK;
     errno = rw_system_reserve(fileno(out->file), 0, (off_t)n_bytes);
-    if (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL) /* not to be had here */
+    if (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL) /* not supported by this file
+                                                                      system */
         return RW_OK;
     if (errno)
         return cannot_write(ctx, out->path);
@@ -330,8 +336,9 @@ int rw_out_file_rename(struct rw_ctx *ctx, struct rw_out_file *out, const char *
     return RW_OK;
 }
 
-/* Why an earlier write failed, which nobody kept: it most likely fails again. Only where that does
- * no harm: to a file that will not stay, or to a device that is no terminal. */
+/* Finds the reason of an earlier failed write, whose errno was lost, by writing again. This most
+ * likely fails in the same way. It is tried only where it does no harm: on a temporary file, or on
+ * a device that is not a terminal. */
 static int why_earlier(const struct rw_out_file *out)
 {
     static const char zeros[PROBE];
@@ -349,8 +356,8 @@ static int why_earlier(const struct rw_out_file *out)
     return EIO;
 }
 
-/* Everything is on the disk, and nothing of what was reserved beyond. Else errno is that of the
- * call that failed. */
+/* Flushes everything to the disk and truncates reserved space beyond it. On failure errno is that
+ * of the failed call. */
 static int flush_all(struct rw_out_file *out)
 {
     const int fd = fileno(out->file), earlier = ferror(out->file);

@@ -1,5 +1,5 @@
-/* What Linux has and macOS has not, or calls otherwise; each with what does as well there.
- * RW_NOT_LINUX takes that on Linux, too, so that it can be tested here. */
+/* System calls that Linux has and macOS lacks or names differently, each with a replacement.
+ * RW_NOT_LINUX selects the replacements on Linux, too, for tests. */
 #pragma once
 
 #include <errno.h>
@@ -25,9 +25,9 @@
 #define RW_ON_LINUX 0
 #endif
 
-/* A descriptor that was just opened, or -1 with errno. Where standard input, output or error is
- * closed, files get these numbers, and messages would be written into them: such a descriptor is
- * replaced by one above them. */
+/* Replaces a descriptor that was just opened (or -1 with errno) if it is that of standard input,
+ * output or error. If one of these is closed, a file can get its number, and messages would be
+ * written into the file. */
 static inline int rw_system_above_standard(int fd)
 {
     if (fd < 0 || fd > STDERR_FILENO)
@@ -38,7 +38,7 @@ static inline int rw_system_above_standard(int fd)
     return above;
 }
 
-/* open() and fopen() with such descriptors. */
+/* open() and fopen() that return descriptors above the standard ones. */
 static inline int rw_system_open(const char *path, int flags, mode_t mode)
 {
     return rw_system_above_standard(open(path, flags | O_CLOEXEC, mode));
@@ -47,7 +47,8 @@ static inline int rw_system_open(const char *path, int flags, mode_t mode)
 static inline FILE *rw_system_fopen(const char *path, const char *mode)
 {
     FILE *file = fopen(path, mode);
-    if (!file || fileno(file) < 0 || fileno(file) > STDERR_FILENO) /* -1: without a descriptor */
+    if (!file || fileno(file) < 0 || fileno(file) > STDERR_FILENO) /* -1: the stream has no
+                                                                      descriptor */
         return file;
     const int above = fcntl(fileno(file), F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     FILE *moved = above < 0 ? NULL : fdopen(above, mode);
@@ -59,18 +60,19 @@ static inline FILE *rw_system_fopen(const char *path, const char *mode)
     return moved;
 }
 
-/* Processors that this process may run on; 0: not known. */
+/* Returns the number of processors that this process may run on, or 0 if unknown. */
 static inline long rw_system_affinity(void)
 {
 #if RW_ON_LINUX
-    cpu_set_t sets[64] = {0}; /* one holds 1,024 processors, and the system refuses what is short */
+    cpu_set_t sets[64] = {0}; /* one holds 1,024 processors, and the system rejects sets that are
+                                 too small */
     if (sched_getaffinity(0, sizeof(sets), sets) == 0)
         return CPU_COUNT_S(sizeof(sets), sets);
 #endif
     return 0;
 }
 
-/* The most memory that this process has held, in bytes. */
+/* Returns the peak resident memory of this process in bytes. */
 static inline size_t rw_system_peak_bytes(void)
 {
     struct rusage usage;
@@ -83,8 +85,8 @@ static inline size_t rw_system_peak_bytes(void)
 #endif
 }
 
-/* Private memory of zeros, in whole pages, to be freed by munmap(); or MAP_FAILED. written_soon:
- * its pages are wanted at once, if that can be. */
+/* Maps private zeroed memory, in whole pages, to be freed by munmap(). Returns MAP_FAILED on
+ * failure. written_soon: allocate the pages at once if the system can. */
 static inline void *rw_system_map(size_t n_bytes, int written_soon)
 {
     int flags = MAP_PRIVATE | MAP_ANONYMOUS;
@@ -96,8 +98,8 @@ static inline void *rw_system_map(size_t n_bytes, int written_soon)
     return mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
 }
 
-/* The same memory with another size, elsewhere perhaps if it grows; or, if it grows, MAP_FAILED,
- * and it is as it was. */
+/* Changes the size of a mapping, which may move if it grows. If it cannot grow, returns MAP_FAILED
+ * and leaves the mapping unchanged. */
 static inline void *rw_system_remap(void *map, size_t n_bytes, size_t n_wanted)
 {
 #if RW_ON_LINUX
@@ -119,7 +121,8 @@ static inline void *rw_system_remap(void *map, size_t n_bytes, size_t n_wanted)
 #endif
 }
 
-/* Advice: large pages would make fewer faults. The range is of whole pages. */
+/* Advises the system that large pages would cause fewer faults. The range consists of whole pages.
+ */
 static inline void rw_system_large_pages(void *p, size_t n_bytes)
 {
 #if RW_ON_LINUX && defined(MADV_HUGEPAGE)
@@ -129,7 +132,8 @@ static inline void rw_system_large_pages(void *p, size_t n_bytes)
 #endif
 }
 
-/* What is in the range is not needed any more: its whole pages go back. Of memory of no file. */
+/* Returns the whole pages of a range whose content is no longer needed. Only for memory that is not
+ * mapped from a file. */
 static inline void rw_system_forget(void *p, size_t n_bytes)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -143,8 +147,8 @@ static inline void rw_system_forget(void *p, size_t n_bytes)
 #endif
 }
 
-/* Room on the disk for n_bytes of a file, from `begin`. 0 or an errno; EOPNOTSUPP: not to be had.
- */
+/* Reserves n_bytes on the disk for a file, from `begin`. Returns 0 or an errno; EOPNOTSUPP means
+ * that the file system cannot reserve space. */
 static inline int rw_system_reserve(int fd, off_t begin, off_t n_bytes)
 {
 #if RW_ON_LINUX
@@ -155,7 +159,7 @@ static inline int rw_system_reserve(int fd, off_t begin, off_t n_bytes)
 #endif
 }
 
-/* The last `c` among n bytes, or NULL. */
+/* Returns the last `c` among n bytes, or NULL. */
 static inline const void *rw_system_last(const void *bytes, int c, size_t n)
 {
 #if RW_ON_LINUX

@@ -38,22 +38,26 @@ size_t rw_word_plain(const char *word, char *plain, size_t size)
     return n;
 }
 
-/* must: the nearest, however far; else one that a slip may have been meant for, or NULL. */
+/* Returns the nearest word. must: however distant; otherwise only a word from which a typing error
+ * may have led to `mistaken`, or NULL. */
 static const char *find_nearest(const char *mistaken, const char *const *words, int n_words,
                                 int must)
 {
     char plain[64];
     const char *nearest = NULL;
     const size_t n = rw_word_plain(mistaken, plain, sizeof(plain));
-    size_t best = must ? SIZE_MAX : n < 5 ? 1 : (n + 1) / 3; /* as many letters as a slip touches */
+    size_t best = must    ? SIZE_MAX
+                  : n < 5 ? 1
+                          : (n + 1) / 3; /* as many letters as a typing error
+                                            changes */
     for (int i = 0; i < n_words; i++) {
         const size_t length = strlen(words[i]), shared = n < length ? n : length;
         const int begins = !must && shared >= 3 && strncmp(plain, words[i], shared) == 0;
         if (!begins && n + length - 2 * shared > best)
-            continue; /* each letter more is a step */
+            continue; /* each further letter is an edit */
         size_t distance = rw_word_distance(plain, words[i]);
         if (begins && distance > 1)
-            distance = 1; /* one begins with the other: "evaluate" */
+            distance = 1; /* one word begins with the other: "evaluate" */
         if (distance < best || (distance == best && !nearest)) {
             best = distance;
             nearest = words[i];
@@ -78,18 +82,19 @@ int rw_words_by_bytes(const void *a, const void *b)
 }
 
 enum {
-    PART_BYTES = 1 << 16, /* of lines that one thread makes at a time; stays in its cache */
-    PARTS = 4             /* of each thread, until they are written */
+    PART_BYTES =
+        1 << 16, /* bytes of lines that one thread formats at a time; fits into its cache */
+    PARTS = 4    /* parts that each thread formats before they are written */
 };
 
 struct lines {
     rw_line_fn *line;
     const void *user;
-    uint64_t begin, n;   /* lines [begin, n) are left */
-    uint64_t part_lines; /* of a part; the last one may have fewer */
+    uint64_t begin, n;   /* lines [begin, n) remain */
+    uint64_t part_lines; /* lines per part; the last one may have fewer */
     size_t part_bytes;
     char *text;    /* [parts][part_bytes] */
-    size_t *bytes; /* [parts] that a part came to have */
+    size_t *bytes; /* [parts] bytes in each part */
 };
 
 static int make_parts(void *user, struct rw_share *share)
