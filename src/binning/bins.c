@@ -1,6 +1,6 @@
 #include "binning/bins.h"
 
-/* What a feature's values become. */
+/* The mapping of a feature's values to codes. */
 struct coder {
     struct rw_code_search search;
     uint32_t n_codes, absent; /* absent: the code of a document without an entry */
@@ -12,7 +12,8 @@ static void coder_of(const struct rw_cuts *cuts, uint32_t f, int absent_missing,
 {
     const struct rw_special_codes special = rw_cuts_special(cuts, f, absent_missing);
     const uint32_t n_bounds = rw_cuts_n_bins(cuts, f) - 1;
-    uint32_t bound[RW_MAX_BOUNDS]; /* as rw_bin_of has it: just above the cuts but the last */
+    uint32_t bound[RW_MAX_BOUNDS]; /* bin boundaries for rw_bin_of: the smallest value above each
+                                      threshold except the last */
     for (uint32_t k = 0; k < n_bounds; k++)
         bound[k] = rw_key_of_float(cuts->cut[cuts->offset[f] + k]) + 1;
     coder->bytes = rw_cuts_code_bytes(cuts, f);
@@ -37,7 +38,7 @@ static uint32_t most_frequent(const uint32_t *counts, uint32_t n_codes)
     return frequent;
 }
 
-/* Lists the n entries of a dense or (row) sparse list whose code is not `rest`. */
+/* Lists the n entries of a dense or sparse (`row` set) column whose code is not `rest`. */
 static int list_others(const uint32_t *row, const void *code, size_t bytes, uint32_t n,
                        uint32_t rest, struct rw_codes *out)
 {
@@ -51,7 +52,7 @@ static int list_others(const uint32_t *row, const void *code, size_t bytes, uint
     return RW_OK;
 }
 
-/* A list of entries becomes an array of all documents' codes; the list is freed. */
+/* Expands a list of entries to an array with the codes of all documents, and frees the list. */
 static int fill_up(const struct rw_column *column, uint32_t n_docs, size_t bytes, uint32_t absent,
                    void **code)
 {
@@ -66,8 +67,8 @@ static int fill_up(const struct rw_column *column, uint32_t n_docs, size_t bytes
     return status;
 }
 
-/* Makes *out of the codes of a column's entries (code: [column->n], taken). counts: [n_codes] of
- * each code over all documents. column may be NULL (absent everywhere). */
+/* Makes *out from the codes of a column's entries. code: [column->n], now owned by *out. counts:
+ * [n_codes], documents with each code. column may be NULL, which means absent everywhere. */
 static int keep_codes(const struct rw_column *column, uint32_t n_docs, void *code, size_t bytes,
                       const uint32_t *counts, uint32_t n_codes, uint32_t absent,
                       struct rw_codes *out)
@@ -92,12 +93,15 @@ static int keep_codes(const struct rw_column *column, uint32_t n_docs, void *cod
     return status;
 }
 
-/* Codes of a column's entries, and how often each occurs among all documents. codes: [column->n];
- * NULL: only counted. */
+/* Computes the codes of a column's entries, and how often each occurs among all documents. codes:
+ * [column->n]; NULL: count only. */
 static void code_entries(enum rw_isa isa, const struct rw_column *column, uint32_t n_docs,
                          const struct coder *coder, void *codes, uint32_t *counts)
 {
-    enum { BLOCK = 4096 }; /* values: the codes are counted while they are in the first cache */
+    enum {
+        BLOCK = 4096
+    }; /* number of values whose codes are counted while they are in the L1
+          cache */
     uint16_t scratch[BLOCK];
     const uint32_t n = column ? column->n : 0;
     memset(counts, 0, coder->n_codes * sizeof(*counts));
@@ -138,8 +142,8 @@ struct code_job {
     const struct rw_cuts *cuts;
     const struct rw_cut_rule *rule;
     enum rw_isa isa;
-    struct rw_codes *codes; /* [n_features] to make */
-    uint32_t *n;            /* [n_features] or to count */
+    struct rw_codes *codes; /* [n_features] the codes to make */
+    uint32_t *n;            /* [n_features] the entries to count, instead */
 };
 
 static int code_some(void *user, struct rw_share *share)
@@ -165,15 +169,16 @@ int rw_bins_make(struct rw_ctx *ctx, const struct rw_dataset *dataset, struct rw
     if (status < 0)
         return rw_fail_memory(ctx, status, "out of memory while coding %u documents",
                               dataset->n_docs);
-    bins->owns_cuts = owns_cuts; /* only now: a failure leaves the cuts to the caller */
+    bins->owns_cuts =
+        owns_cuts; /* set last: after a failure the caller still owns the thresholds */
     *out = RW_TAKE(bins);
     return RW_OK;
 }
 
-/* ---- cuts and codes together ---- */
+/* ---- thresholds and codes in one pass ---- */
 
-/* Intervals become codes: they are the bins unless two of them could not be told apart. count: of
- * each interval, and then of each code. */
+/* Turns bin indices into codes. They are identical unless two bins could not be separated by a
+ * float. count: documents of each bin, then of each code. */
 static int map_intervals(const struct rw_cut_intervals *intervals,
                          const struct rw_feature_cuts *found, uint32_t n, size_t width,
                          size_t bytes, uint32_t *count, void **code)
@@ -186,7 +191,7 @@ static int map_intervals(const struct rw_cut_intervals *intervals,
                      : rw_bin_of(found->cut, found->n_bins, rw_float_of_key(intervals->below[k]));
     map[intervals->n_bounds + 1] = found->n_bins;
     for (uint32_t k = 0; k <= intervals->n_bounds + 1; k++) {
-        const uint32_t n_docs = count[k]; /* a code is never above its interval */
+        const uint32_t n_docs = count[k]; /* a code is never above its bin index */
         count[k] = 0;
         count[map[k]] += n_docs;
     }
@@ -214,7 +219,8 @@ int rw_codes_of_intervals(struct rw_cut_intervals *intervals, const uint32_t *ow
     uint32_t count[RW_MAX_BOUNDS + 3];
     memcpy(count, own ? own : intervals->count, (intervals->n_bounds + 2) * sizeof(*count));
     if (!own)
-        count[intervals->n_bounds + 1] = intervals->n_missing; /* absent ones, too */
+        count[intervals->n_bounds + 1] = intervals->n_missing; /* includes absent values that
+                                                                  count as missing */
     RW_TRY_OUT(rw_cuts_of_intervals(NULL, intervals, rule, found));
     if (found->reason != RW_CUT_IN_USE)
         goto out;
@@ -259,7 +265,7 @@ void rw_codes_free(struct rw_codes *codes, uint32_t n)
     rw_mem_free(codes);
 }
 
-/* ---- bins of parts ---- */
+/* ---- joining bins of parts of a data set ---- */
 
 struct join_job {
     struct rw_bins **part;
@@ -267,7 +273,7 @@ struct join_job {
     struct rw_bins *bins;
 };
 
-/* A feature's codes of all parts, end to end; those of the parts are freed. */
+/* Concatenates a feature's codes of all parts, and frees those of the parts. */
 static void *join_feature(const struct join_job *job, uint32_t f, size_t bytes)
 {
     void *all;
@@ -340,7 +346,7 @@ static int count_some(void *user, struct rw_share *share)
         uint32_t counts[RW_MAX_CODES];
         coder_of(job->cuts, (uint32_t)f, job->rule->absent_missing, &coder);
         code_entries(job->isa, column, n_docs, &coder, NULL, counts);
-        /* as keep_codes decides */
+        /* same decision as in keep_codes */
         const uint32_t others = n_docs - counts[coder.absent];
         const uint32_t fewest = n_docs - counts[most_frequent(counts, coder.n_codes)];
         const int is_sparse = !column || column->row;
@@ -376,7 +382,7 @@ void rw_bins_free(struct rw_bins *bins)
     rw_mem_free(bins);
 }
 
-/* ---- with their documents ---- */
+/* ---- bins with their documents ---- */
 
 int rw_binned_take_features(struct rw_ctx *ctx, const struct rw_column *column, uint32_t n,
                             struct rw_binned *binned)
@@ -392,7 +398,7 @@ void rw_binned_release(struct rw_binned *binned)
     if (binned->keep && binned->keep->made)
         binned->keep->drop(&binned->keep->made);
     rw_mem_free(binned->keep);
-    rw_bins_free(binned->bins); /* its codes may be views of the documents' cache */
+    rw_bins_free(binned->bins); /* the codes may be views of the documents' cache */
     rw_dataset_free(binned->documents);
     rw_mem_free(binned->feature);
     rw_mem_free(binned->scores);

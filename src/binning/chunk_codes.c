@@ -1,26 +1,28 @@
-/* From values to intervals between boundaries, a chunk at a time, and from the intervals of all
- * chunks to the codes of one data set. */
+/* Turns values into intervals between boundaries, chunk by chunk, then the intervals of all chunks
+ * into the codes of one data set. chunks.h explains the method. */
 #include "binning/chunks.h"
 #include "comm/comm.h"
 
 /* ---- one feature ---- */
 
-/* A feature of the chunk at work: the entries of its held documents, and those of the others. */
+/* A feature of the current chunk: entries of its held documents (those sampled), and of the others.
+ */
 struct at_work {
     const struct rw_chunks *chunks;
     const struct rw_chunk *chunk;
     struct rw_chunk_scratch *s;
     struct rw_chunk_feature *feature;
-    uint32_t id;        /* of the feature */
-    const float *value; /* [n] of the documents row[n]; ascending */
+    uint32_t id;        /* the feature's id */
+    const float *value; /* [n] values of the documents row[n]; ascending */
     const uint32_t *row;
     uint32_t n;
-    struct rw_column held; /* entries of the chunk's sampled documents; none: no such column */
+    struct rw_column held; /* entries of the chunk's sampled documents; empty if it has no such
+                              column */
     size_t width;
     int32_t *most;
 };
 
-/* A held column with its values, in s->line unless they stand in the chunk as they are. */
+/* Returns a held column with its values, which are copied to s->line unless stored as floats. */
 static struct rw_column unpacked(const struct at_work *w, const struct rw_held *held)
 {
     struct rw_chunk_scratch *s = w->s;
@@ -36,7 +38,7 @@ static struct rw_column unpacked(const struct at_work *w, const struct rw_held *
     return (struct rw_column){.feature = held->feature, .n = w->chunk->n_sampled, .value = s->line};
 }
 
-/* Where the k-th held entry's document stands in the chunk. */
+/* Returns the row in the chunk of the k-th held entry's document. */
 static inline uint32_t held_row(const struct at_work *w, uint32_t k)
 {
     return w->s->held_row[w->held.row ? w->held.row[k] : k];
@@ -44,12 +46,12 @@ static inline uint32_t held_row(const struct at_work *w, uint32_t k)
 
 static void search(const struct at_work *w, const float *value, uint32_t n, void *intervals)
 {
-    enum { FEW = 64 }; /* vectors have more to prepare than these take */
+    enum { FEW = 64 }; /* for so few values, preparing vectors costs more than it saves */
     rw_code_search_run(n < FEW ? RW_ISA_PLAIN : w->chunks->isa, w->s->search, value, n, w->width,
                        intervals, w->most);
 }
 
-/* The values of all documents of the chunk, in s->all_values. */
+/* Collects the values of all documents of the chunk in s->all_values. */
 static void gather(const struct at_work *w)
 {
     const float absent = rw_float_of_bits(RW_ABSENT_BITS);
@@ -65,7 +67,7 @@ static void gather(const struct at_work *w)
         memcpy(&all[held_row(w, i)], &w->held.value[i], sizeof(*all));
 }
 
-/* The intervals of all documents of the chunk. */
+/* Writes the intervals of all documents of the chunk. */
 static int add_all(const struct at_work *w, void *intervals)
 {
     const struct rw_chunks *chunks = w->chunks;
@@ -77,8 +79,8 @@ static int add_all(const struct at_work *w, void *intervals)
                         : RW_OK;
 }
 
-/* The same of few, but listed: documents whose interval is not the absent one, ascending, in `row`
- * and `intervals`, which have room for all. Returns their number. */
+/* Does the same for few values, as a list: documents whose interval is not that of an absent value,
+ * ascending, in `row` and `intervals`, which have room for all. Returns their number. */
 static uint32_t list_few(const struct at_work *w, uint32_t *row, void *intervals)
 {
     const struct rw_chunk_scratch *s = w->s;
@@ -99,7 +101,7 @@ static uint32_t list_few(const struct at_work *w, uint32_t *row, void *intervals
     return n;
 }
 
-/* s->new_interval, of all documents, listed. */
+/* Lists s->new_interval, the intervals of all documents, in the same form. */
 static uint32_t list_others(const struct at_work *w, uint32_t *row, void *intervals)
 {
     uint32_t n = 0;
@@ -112,21 +114,22 @@ static uint32_t list_others(const struct at_work *w, uint32_t *row, void *interv
     return n;
 }
 
-/* The lists of the chunk so far, in the thread's memory. */
+/* The chunk's lists so far, in the thread's memory. */
 struct made {
     uint32_t n_lists, n_rows, n_bytes;
 };
 
 static int list_feature(const struct at_work *w, struct made *made)
 {
-    enum { FEW = 8 }; /* documents for each entry */
+    enum { FEW = 8 }; /* documents per entry */
     struct rw_chunk_scratch *s = w->s;
     const uint32_t n_docs = w->chunk->n_docs;
     const size_t most = made->n_bytes + w->width + (size_t)n_docs * w->width;
     RW_TRY(RW_GROW(NULL, s->list, s->list_room, (size_t)made->n_lists + 1));
     RW_TRY(RW_GROW(NULL, s->interval, s->interval_room, most));
     RW_TRY(RW_GROW(NULL, s->listed, s->listed_room, (size_t)made->n_rows + n_docs));
-    made->n_bytes += made->n_bytes % (uint32_t)w->width; /* two bytes begin at an even one */
+    made->n_bytes += made->n_bytes % (uint32_t)w->width; /* two-byte values start at an even
+                                                            offset */
     struct rw_chunk_list list = {
         .feature = (uint16_t)w->id, .interval_at = made->n_bytes, .row_at = made->n_rows};
     uint32_t *row = s->listed + list.row_at;
@@ -156,7 +159,7 @@ static int add_feature(const struct at_work *w, struct made *made)
 
 /* ---- a chunk ---- */
 
-/* What was made takes the place of what was held. */
+/* Replaces the chunk's held values by the lists. */
 static int keep_lists(struct rw_chunk *chunk, const struct rw_chunk_scratch *s,
                       const struct made *made)
 {
@@ -187,8 +190,9 @@ int rw_chunks_add(struct rw_chunks *chunks, uint32_t p, int thread,
     if (builder)
         RW_TRY(rw_chunk_sort(s, builder, row));
     for (uint32_t i = 0; i < chunk->n_sampled; i++)
-        s->held_row[i] =
-            sampled ? sampled[chunk->first_sampled + i] - chunk->first_doc : i; /* NULL: all are */
+        s->held_row[i] = sampled ? sampled[chunk->first_sampled + i] - chunk->first_doc
+                                 : i; /* NULL: all documents are
+                                         sampled */
     for (uint32_t i = 0, c = 0, k = 0;
          i < s->n_features || c < chunk->n_held || k < chunks->n_full;) {
         const uint32_t new_id = i < s->n_features ? s->feature[i] : UINT32_MAX;
@@ -221,14 +225,14 @@ int rw_chunks_add(struct rw_chunks *chunks, uint32_t p, int thread,
 
 struct join {
     struct rw_chunks *chunks; /* borrowed */
-    struct rw_arena arena;    /* of all arrays but `codes` */
-    struct rw_column *column; /* [n_columns] dense or sparse, as values would be */
+    struct rw_arena arena;    /* owns all arrays except `codes` */
+    struct rw_column *column; /* [n_columns] dense or sparse, like columns of values */
     uint32_t n_columns;
-    struct rw_feature_cuts *found; /* [n_columns] its cuts are owned */
+    struct rw_feature_cuts *found; /* [n_columns] its thresholds are owned */
     struct rw_codes *codes;        /* [n_columns] owned */
-    /* documents of each interval of a column, from its count_at on; [n_columns + 1], and [all] */
+    /* documents in each interval of a column, from its count_at on; [n_columns + 1], and [all] */
     uint64_t *count_at;
-    uint32_t *own, *count; /* on this worker, and on all */
+    uint32_t *own, *count; /* on this worker, and on all workers */
 };
 
 static void join_release(struct join *join)
@@ -239,7 +243,7 @@ static void join_release(struct join *join)
     rw_codes_free(join->codes, join->n_columns);
 }
 
-/* What the threads found, in the first one's memory. */
+/* Combines the threads' statistics in the first thread's memory. */
 static void add_threads(struct rw_chunks *chunks)
 {
     struct rw_chunk_scratch *sum = &chunks->scratch[0];
@@ -281,9 +285,9 @@ static int make_columns(struct join *join)
     return RW_ARENA_NEW(ctx, &join->arena, join->count, join->count_at[n_columns]);
 }
 
-/* ---- lists of chunks to lists of columns ---- */
+/* ---- joining the lists of chunks into columns ---- */
 
-/* The chunk's part of data set columns [first, end). */
+/* Copies the chunk's entries of data set columns [first, end). */
 static void join_chunk(const struct join *join, const struct rw_chunk *chunk, uint32_t first,
                        uint32_t end)
 {
@@ -303,8 +307,8 @@ static void join_chunk(const struct join *join, const struct rw_chunk *chunk, ui
 
 struct some_chunks {
     const struct join *join;
-    uint32_t first, end; /* chunks */
-    uint64_t n_parts;    /* of the columns */
+    uint32_t first, end; /* the current chunks */
+    uint64_t n_parts;    /* number of column ranges */
 };
 
 static int join_parts(void *job, struct rw_share *share)
@@ -320,8 +324,8 @@ static int join_parts(void *job, struct rw_share *share)
     return RW_OK;
 }
 
-/* Some chunks at a time, each thread some columns of them; then they are released, so that chunks
- * and columns never stand in memory whole. */
+/* Joins some chunks at a time, with a range of columns per thread, and then releases them. Chunks
+ * and columns are thus never both in memory as a whole. */
 static void join_chunks(const struct join *join)
 {
     enum { AT_A_TIME = 16, PARTS = 4 };
@@ -336,9 +340,9 @@ static void join_chunks(const struct join *join)
     }
 }
 
-/* ---- cuts and codes ---- */
+/* ---- thresholds and codes ---- */
 
-/* A feature's entries: of all documents, or listed ones. */
+/* Returns the number of a feature's entries: all documents, or the listed ones. */
 static uint32_t n_entries(const struct rw_chunks *chunks, const struct rw_chunk_feature *feature)
 {
     return feature->row ? feature->n_listed : chunks->n_docs;
@@ -358,7 +362,7 @@ static int count_columns(void *job, struct rw_share *share)
     return RW_OK;
 }
 
-/* Of all workers' documents. count: of each interval. */
+/* Fills the intervals of all workers' documents. count: documents in each interval. */
 static void intervals_of(const struct rw_chunks *chunks, uint32_t id,
                          const struct rw_chunk_feature *feature, const uint32_t *count,
                          struct rw_cut_intervals *intervals)
@@ -387,7 +391,7 @@ static int end_column(const struct join *join, uint32_t c)
     uint32_t none;
     column.row = column.n < chunks->sample->n_all_docs
                      ? &none
-                     : NULL; /* sparse or dense is all that is asked */
+                     : NULL; /* the result depends only on whether it is sparse or dense */
     if (rw_cuts_decided(&column, &chunks->rule, &join->found[c]))
         return RW_OK;
     column.n = n_entries(chunks, feature);
@@ -409,7 +413,7 @@ static int end_columns(void *job, struct rw_share *share)
     return RW_OK;
 }
 
-/* The features, and the bins of those in use. */
+/* Sets the features, and the bins of those in use. */
 static int end_bins(struct join *join, struct rw_binned *out)
 {
     const struct rw_chunks *chunks = join->chunks;
@@ -420,7 +424,7 @@ static int end_bins(struct join *join, struct rw_binned *out)
                           &out->bins);
 }
 
-/* Columns of intervals, and how many documents each interval has. */
+/* Joins the columns of intervals, and counts the documents in each interval. */
 static int count_all(struct join *join)
 {
     struct rw_chunks *chunks = join->chunks;

@@ -1,4 +1,5 @@
-/* The values of the sampled documents, held until they have decided the boundaries. */
+/* Holds the values of the sampled documents until they have determined the boundaries. chunks.h
+ * explains the method. */
 #include "binning/chunks.h"
 
 #include "comm/comm.h"
@@ -49,7 +50,7 @@ void rw_chunks_release(struct rw_chunks *chunks)
     rw_mem_free(chunks->full);
 }
 
-/* Sampled documents before `doc`. */
+/* Returns the number of sampled documents before `doc`. */
 static uint32_t sampled_under(const struct rw_cut_sample *sample, uint32_t doc)
 {
     return sample->row ? rw_numbers_under(sample->row, sample->n, doc) : doc;
@@ -85,10 +86,11 @@ int rw_chunks_init(struct rw_ctx *ctx, struct rw_chunks *chunks, const struct rw
     return RW_NEW(ctx, chunks->feature, RW_FEATURE_IDS);
 }
 
-/* ---- values with the most frequent one left out ---- */
+/* ---- packing values without the most frequent one ---- */
 
 #if RW_HAS_X86
-/* From the front; returns how many were taken, and in *n_out how many of them are kept. */
+/* Packs from the front. Returns how many values it processed, and in *n_out how many of them it
+ * stored. */
 RW_AVX512 static uint32_t pack_avx512(const float *value, uint32_t n, uint32_t rest, uint8_t *bits,
                                       float *out, uint32_t *n_out)
 {
@@ -114,7 +116,8 @@ RW_AVX512 static uint32_t unpack_avx512(const float *packed, const uint8_t *bits
     for (; i + 16 <= n; i += 16) {
         uint16_t mask;
         memcpy(&mask, bits + i / 8, sizeof(mask));
-        const __m512i some = _mm512_loadu_si512(packed + at); /* RW_PACK_PAD may be read, too */
+        const __m512i some = _mm512_loadu_si512(packed + at); /* up to RW_PACK_PAD values may be
+                                                                 read beyond the end */
         _mm512_storeu_si512(out + i, _mm512_mask_expand_epi32(most, mask, some));
         at += (uint32_t)__builtin_popcount(mask);
     }
@@ -159,14 +162,15 @@ void rw_chunk_unpack(enum rw_isa isa, const float *packed, const uint8_t *bits, 
 #endif
     for (; i < n; i++) {
         const uint32_t bit = bits[i / 8] >> (i % 8) & 1;
-        const uint32_t some = rw_bits_of_float(packed[at]); /* RW_PACK_PAD may be read, too */
+        const uint32_t some = rw_bits_of_float(packed[at]); /* up to RW_PACK_PAD values may be
+                                                               read beyond the end */
         const uint32_t one = bit ? some : rest;
         memcpy(&out[i], &one, sizeof(one));
         at += bit;
     }
 }
 
-/* ---- lines to features ---- */
+/* ---- sorting entries by feature ---- */
 
 static void sort_run(const struct rw_chunk_scratch *s, const uint16_t *feature,
                      const float *restrict from, size_t n, uint32_t n_docs)
@@ -179,7 +183,7 @@ static void sort_run(const struct rw_chunk_scratch *s, const uint16_t *feature,
     }
 }
 
-/* Documents doc .. doc + n_docs - 1 have these features: their rows, behind those so far. */
+/* Appends the rows of documents doc .. doc + n_docs - 1, which share these features. */
 static void sort_rows(const struct rw_chunk_scratch *s, const uint16_t *feature, size_t n,
                       uint32_t doc, uint32_t n_docs, const uint32_t *row)
 {
@@ -190,7 +194,8 @@ static void sort_rows(const struct rw_chunk_scratch *s, const uint16_t *feature,
     }
 }
 
-/* Where each feature's entries go; s->next: how many it has, then the first of them. */
+/* Computes where each feature's entries begin. s->next: first the number of its entries, then the
+ * index of the first one. */
 static int make_begins(struct rw_chunk_scratch *s, uint32_t n_ids)
 {
     uint32_t at = 0;
@@ -212,7 +217,10 @@ static int make_begins(struct rw_chunk_scratch *s, uint32_t n_ids)
 
 int rw_chunk_sort(struct rw_chunk_scratch *s, const struct rw_builder *builder, const uint32_t *row)
 {
-    enum { TILE = 64 }; /* documents that are sorted together: their lines fit the first cache */
+    enum {
+        TILE = 64
+    }; /* number of documents that are sorted together: their lines fit into the
+          L1 cache */
     const uint32_t n_ids = rw_builder_n_ids(builder);
     s->shares_rows = builder->n_runs <= 1;
     memset(s->next, 0, n_ids * sizeof(*s->next));
@@ -258,7 +266,7 @@ int rw_chunks_stage(struct rw_chunks *chunks, int thread, const uint32_t *featur
 
 /* ---- held values ---- */
 
-/* Bytes of a value: 1 or 2 if all are whole numbers that these hold. */
+/* Returns the bytes per value: 1 or 2 if all values are integers that fit. */
 static uint8_t width_of(const float *value, uint32_t n)
 {
     enum { TOGETHER = 64 };
@@ -267,7 +275,7 @@ static uint8_t width_of(const float *value, uint32_t n)
         const uint32_t end = n - first < TOGETHER ? n : first + TOGETHER;
         uint32_t differ = 0;
         for (uint32_t k = first; k < end; k++) {
-            const float above = value[k] > 0 ? value[k] : 0; /* of what is no number, too */
+            const float above = value[k] > 0 ? value[k] : 0; /* also handles NaN */
             const uint32_t whole = (uint32_t)(int32_t)(above < 65535 ? above : 65535);
             differ |= rw_bits_of_float((float)whole) ^ rw_bits_of_float(value[k]);
             most = whole > most ? whole : most;
@@ -278,7 +286,7 @@ static uint8_t width_of(const float *value, uint32_t n)
     return most < 256 ? 1 : 2;
 }
 
-/* How the i-th feature of the sorted entries is held; its place is to come. */
+/* Plans how to store the i-th feature of the sorted entries. Its offset is set later. */
 static struct rw_held plan_held(const struct rw_chunk_scratch *s, uint32_t i, uint32_t n_docs)
 {
     enum { ROW_BITS = 32 };
@@ -293,12 +301,12 @@ static struct rw_held plan_held(const struct rw_chunk_scratch *s, uint32_t i, ui
         held.n = n_docs - n_zeros;
     else
         held.has_rows = (uint64_t)n * ROW_BITS < n_docs;
-    /* absent values beside those that are 0 are written down, and are no numbers */
+    /* if absent values must be stored in addition to zeros, they are NaN and need floats */
     held.width = held.rest_is_zero && n < n_docs ? sizeof(float) : width_of(value, n);
     return held;
 }
 
-/* Of a column in the block, in units of 4 bytes: what says whose values these are, and they. */
+/* Returns the size, in units of 4 bytes, of the rows or bits that identify a column's documents. */
 static size_t whose_units(const struct rw_held *held, uint32_t n_docs)
 {
     return held->has_rows ? held->n : ((size_t)n_docs + 31) / 32;
@@ -323,7 +331,7 @@ const float *rw_held_values(const struct rw_chunk *chunk, const struct rw_held *
     return room;
 }
 
-/* n values to where they stay. */
+/* Writes n values with `width` bytes each. */
 static void write_values(const float *value, uint32_t n, uint32_t width, void *to)
 {
     uint8_t *bytes = to;
@@ -336,7 +344,7 @@ static void write_values(const float *value, uint32_t n, uint32_t width, void *t
         words[k] = (uint16_t)value[k];
 }
 
-/* The i-th feature, to its place in the block. */
+/* Stores the i-th feature in the chunk's block. */
 static void hold_column(enum rw_isa isa, const struct rw_chunk_scratch *s, uint32_t i,
                         const struct rw_chunk *chunk, const struct rw_held *held)
 {
@@ -392,7 +400,7 @@ static uint32_t held_zeros(const struct rw_chunk *chunk, const struct rw_held *h
 {
     return held->rest_is_zero ? chunk->n_sampled - held->n : 0;
 }
-/* Values of the sampled documents by feature, column by column: this worker's, or, of some
+/* The values of the sampled documents, feature by feature. They are this worker's or, for some
  * features, those of all workers. */
 struct held_at {
     uint32_t chunk, held;
@@ -400,8 +408,8 @@ struct held_at {
 struct all_held {
     struct rw_chunks *chunks;
     struct held_at *at;        /* this worker's; owned */
-    uint32_t *end;             /* [RW_FEATURE_IDS] behind each feature's; owned */
-    struct rw_cut_part *other; /* of all workers, in place of `at`; owned */
+    uint32_t *end;             /* [RW_FEATURE_IDS] end of each feature's; owned */
+    struct rw_cut_part *other; /* those of all workers, instead of `at`; owned */
     void *received;            /* their values; owned */
 };
 static uint32_t all_held_begin(const struct all_held *all, uint32_t f)
@@ -417,7 +425,7 @@ static void all_held_release(struct all_held *all)
     rw_mem_free(all->received);
 }
 
-/* How many each feature has become where its first one goes. Returns how many all have. */
+/* Replaces each feature's count by the index of its first one. Returns the total. */
 static uint32_t begins_of_counts(uint32_t *count)
 {
     uint32_t n = 0;
@@ -452,7 +460,7 @@ static int gather_held(struct all_held *all)
     return RW_OK;
 }
 
-/* A feature's values, part by part; `room` has those that are not written down as floats. */
+/* Collects a feature's values part by part. `room` receives those not stored as floats. */
 static int gather_parts(const struct all_held *all, uint32_t begin, uint32_t n, float *room,
                         struct rw_chunk_scratch *s)
 {
@@ -495,7 +503,7 @@ static int find_some(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* What follows from boundaries. A feature gets a full column if, by the sample, a list of the
+/* Plans each feature's storage. It gets a full column if, according to the sample, a list of the
  * documents whose interval is not that of an absent value would take more memory. */
 static int plan_features(struct rw_chunks *chunks)
 {
@@ -531,12 +539,12 @@ static int make_scratch(struct rw_chunks *chunks)
     return RW_OK;
 }
 
-/* Boundaries of the features of `all`, whose values are those of the whole sample. */
+/* Finds the boundaries of the features in `all`, which has the values of the whole sample. */
 static int find_bounds(struct all_held *all)
 {
     struct rw_chunks *chunks = all->chunks;
     struct rw_ctx *ctx = chunks->ctx;
-    /* each needs room for the whole sample of a feature, while all held values are in memory */
+    /* each needs room for one feature's whole sample, while all held values are in memory */
     enum { MOST_THREADS = 4 };
     const int n_threads = chunks->n_threads < MOST_THREADS ? chunks->n_threads : MOST_THREADS;
     for (int t = 0; t < n_threads; t++)
@@ -551,16 +559,16 @@ static int find_bounds(struct all_held *all)
     return RW_OK;
 }
 
-/* ---- what workers tell each other of their chunks: feature f is worker f mod P's ---- */
+/* ---- exchange among workers: worker f mod P processes feature f ---- */
 
 enum { HELD_GROUPS = 16 };
 
-/* A feature's held values as they are sent: this, then the values. */
+/* The header of a feature's held values in a message; the values follow. */
 struct held_header {
     uint32_t feature, n_values, n_zeros;
 };
 
-/* Writes the features of worker r and of a group, unless `to` is NULL. Returns their bytes. */
+/* Writes the features of worker r in a group, unless `to` is NULL. Returns their bytes. */
 static size_t write_held(const struct all_held *own, uint32_t r, uint32_t n_workers, uint32_t group,
                          char *to)
 {
@@ -605,8 +613,8 @@ static int pack_held(const struct all_held *own, uint32_t group, void **send, si
     return RW_OK;
 }
 
-/* All workers together hold no more values of a feature than they have sampled documents, for which
- * there is room. */
+/* Checks that the workers together hold no more values of a feature than they have sampled
+ * documents, since memory is allocated for that many. */
 static int check_held(const struct all_held *all)
 {
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
@@ -619,8 +627,8 @@ static int check_held(const struct all_held *all)
     return RW_OK;
 }
 
-/* all->other and all->end of what was received, in the order of workers, then features; none if
- * that is nothing. */
+/* Fills all->other and all->end from the received bytes, ordered by worker, then feature. Both stay
+ * empty if nothing was received. */
 static int list_received(struct all_held *all, size_t n_bytes)
 {
     struct rw_ctx *ctx = all->chunks->ctx;
@@ -652,10 +660,10 @@ static int list_received(struct all_held *all, size_t n_bytes)
     return check_held(all);
 }
 
-/* From what this worker holds to all that is held of those features of group `group`, of
- * HELD_GROUPS, whose boundaries this worker finds (without `end` if that is nothing): some features
- * at a time, for their values stand in memory beside those that are held. *all is zeroed, and
- * released by the caller. */
+/* Sends this worker's held values, and collects all workers' values of the features in `group`
+ * whose boundaries this worker finds. There are HELD_GROUPS groups, since received values need
+ * memory in addition to held ones. *all must be zeroed, and the caller releases it. all->end stays
+ * NULL if nothing was received. */
 static int exchange_held(const struct all_held *own, uint32_t group, struct all_held *all)
 {
     struct rw_ctx *ctx = all->chunks->ctx;
@@ -666,7 +674,7 @@ static int exchange_held(const struct all_held *own, uint32_t group, struct all_
     return rw_comm_agree(ctx, list_received(all, begin[rw_n_workers(ctx)]));
 }
 
-/* Features of this worker: each id, the number of its boundaries, and they. */
+/* Packs this worker's features: each id, the number of its boundaries, and the boundaries. */
 static int pack_bounds(const struct rw_chunks *chunks, uint32_t **send, size_t *n)
 {
     const uint32_t n_workers = (uint32_t)rw_n_workers(chunks->ctx);
@@ -714,7 +722,7 @@ static int take_bounds(struct rw_chunks *chunks, const uint32_t *told, size_t n)
     return RW_OK;
 }
 
-/* All features' boundaries to all workers. */
+/* Sends each feature's boundaries to all workers. */
 static int share_bounds(struct rw_chunks *chunks)
 {
     struct rw_ctx *ctx = chunks->ctx;
@@ -727,7 +735,8 @@ static int share_bounds(struct rw_chunks *chunks)
     return rw_comm_agree(ctx, take_bounds(chunks, told, begin[rw_n_workers(ctx)] / sizeof(*send)));
 }
 
-/* One worker finds them all; of several each finds those of some features, from what all hold. */
+/* Finds all boundaries. With several workers, each finds those of some features from the values
+ * that all of them hold. */
 static int find_all_bounds(struct all_held *own)
 {
     struct rw_ctx *ctx = own->chunks->ctx;
@@ -755,7 +764,7 @@ int rw_chunks_find_bounds(struct rw_chunks *chunks)
     return rw_comm_agree(chunks->ctx, status);
 }
 
-/* ---- what was found ---- */
+/* ---- sharing statistics ---- */
 
 int rw_chunks_share_found(struct rw_chunks *chunks)
 {
@@ -767,7 +776,7 @@ int rw_chunks_share_found(struct rw_chunks *chunks)
     const size_t n = chunks->n_most > RW_FEATURE_IDS ? chunks->n_most : RW_FEATURE_IDS;
     RW_TRY(rw_comm_agree(ctx, RW_NEW_RAW(ctx, number, n)));
     for (uint64_t k = 0; k < chunks->n_most; k++)
-        number[k] = (uint32_t)most[k] ^ 0x80000000u; /* orders as the signed number does */
+        number[k] = (uint32_t)most[k] ^ 0x80000000u; /* has the order of the signed number */
     RW_TRY(rw_comm_all_reduce(ctx, number, chunks->n_most, RW_COMM_U32, RW_COMM_MAX));
     for (uint64_t k = 0; k < chunks->n_most; k++)
         most[k] = (int32_t)(number[k] ^ 0x80000000u);

@@ -4,7 +4,7 @@
 #include <immintrin.h>
 #endif
 
-enum { LEAST_LEVELS = 5 }; /* what two vectors of AVX-512 hold */
+enum { LEAST_LEVELS = 5 }; /* number of halvings that fit into two AVX-512 vectors */
 
 void rw_code_search_init(struct rw_code_search *s, const uint32_t *bound, uint32_t n_bounds,
                          int absent_missing, uint32_t missing)
@@ -30,9 +30,9 @@ static inline int is_nan_bits(uint32_t bits)
     return (bits & 0x7fffffffu) > 0x7f800000u;
 }
 
-enum { LANES = 8 }; /* searches that go on side by side */
+enum { LANES = 8 }; /* number of searches that run interleaved */
 
-/* raise: into `most`. `bytes` is a constant where this is called. */
+/* raise: also update `most`. `bytes` is a constant at each call. */
 static inline __attribute__((always_inline)) void plain_lanes(const struct rw_code_search *s,
                                                               const float *value, size_t n,
                                                               size_t bytes, void *positions,
@@ -74,13 +74,13 @@ static void run_plain(const struct rw_code_search *s, const float *value, size_t
 
 /* ---- AVX2 ---- */
 
-/* The first three halvings look into one vector, the others into memory. Several vectors side by
- * side: the steps of one wait for each other. */
+/* The first three halvings look into one vector, the others into memory. Several vectors are
+ * interleaved, since each step of a search waits for the one before. */
 enum { VECTORS = 4, LANES_AVX2 = 8 * VECTORS, LANES_AVX512 = 16 * VECTORS };
 
 #define LOOKUP_AVX2 static inline __attribute__((always_inline)) RW_AVX2
 
-/* Keys of some lanes, by the mask's bits, into `most`. */
+/* Raises `most` by the keys of some lanes (elements of a vector), as the bits of `mask` select. */
 static inline void raise_most(unsigned mask, const int32_t *key, const int32_t *position,
                               int32_t *most)
 {
@@ -99,7 +99,7 @@ LOOKUP_AVX2 void raise_avx2(int mask, __m256i key, __m256i at, int32_t *most)
     raise_most((unsigned)mask, keys, positions, most);
 }
 
-/* The positions of VECTORS vectors of 8. */
+/* Finds the positions of VECTORS vectors of 8 values. */
 LOOKUP_AVX2 void search_avx2(const struct rw_code_search *s, __m256i top, const float *value,
                              __m256i *at, int32_t *most)
 {
@@ -153,7 +153,7 @@ RW_AVX2 static size_t run_avx2(const struct rw_code_search *s, const float *valu
     for (uint32_t k = 0; k < 8; k++)
         tops[k] = s->bound[((k + 1) << below_top) - 1];
     const __m256i top = _mm256_loadu_si256((const __m256i *)tops);
-    /* packing works within halves: this puts the 32 bytes in order */
+    /* packing works within halves, so this restores the order of the 32 bytes */
     const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
     size_t i = 0;
     for (; i + LANES_AVX2 <= n; i += LANES_AVX2) {
@@ -188,7 +188,8 @@ LOOKUP_AVX512 void raise_avx512(unsigned mask, __m512i key, __m512i at, int32_t 
     raise_most(mask, keys, positions, most);
 }
 
-/* The positions of VECTORS vectors of 16; the first five halvings look into two vectors. */
+/* Finds the positions of VECTORS vectors of 16 values. The first five halvings look into two
+ * vectors. */
 LOOKUP_AVX512 void search_avx512(const struct rw_code_search *s, __m512i top, __m512i top2,
                                  const float *value, __m512i *at, int32_t *most)
 {
@@ -276,7 +277,7 @@ void rw_code_search_run(enum rw_isa isa, const struct rw_code_search *s, const f
 #else
     (void)isa;
 #endif
-    if (done < n) /* where there is nothing, the arrays may be NULL */
+    if (done < n) /* the arrays may be NULL if n is 0 */
         run_plain(s, value + done, n - done, bytes, (uint8_t *)positions + done * bytes, most);
 }
 
@@ -289,7 +290,7 @@ void rw_code_count(const void *positions, size_t n, size_t bytes, uint32_t n_pos
             counts[((const uint16_t *)positions)[i]]++;
         return;
     }
-    /* several tables: equal neighbours need not wait for each other */
+    /* several tables, so equal neighbours need not wait for each other */
     uint32_t part[TABLES][FEW] = {0};
     const uint8_t *position = positions;
     size_t i = 0;

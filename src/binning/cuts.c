@@ -35,7 +35,7 @@ static int sample_queries(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* Some of the documents, by their hashes. */
+/* Selects documents for the sample by their hashes. */
 static int draw_sample(struct rw_ctx *ctx, struct rw_cut_sample *sample,
                        const struct rw_dataset *dataset)
 {
@@ -85,7 +85,7 @@ void rw_cut_sample_release(struct rw_cut_sample *sample)
 float rw_cut_between(float a, float b)
 {
     const float middle = (float)(((double)a + (double)b) * 0.5);
-    /* whatever is between them is nearer to the middle than they are */
+    /* anything between them is nearer to the middle than they are */
     if (middle > a && middle < b)
         return middle == 0.0f ? 0.0f : middle;
     return NAN;
@@ -128,8 +128,9 @@ int rw_cuts_of_intervals(struct rw_ctx *ctx, struct rw_cut_intervals *s,
     uint32_t n_bins = 0;
     int can_split, is_constant;
     for (uint32_t k = 0; k < s->n_bounds; k++) {
-        /* an interval is never empty: its lower bound is a value of the data; the first one holds
-         * the smallest sampled value. Every category has a cut, whatever documents have. */
+        /* an interval is never empty: its lower bound is a value in the data, and the first one
+         * holds the smallest sampled value. Every category has a threshold, even if no document has
+         * it. */
         const float cut = s->by_category ? (float)k + 0.5f
                                          : rw_cut_between(rw_float_of_key(s->below[k]),
                                                           rw_float_of_key(s->bound[k]));
@@ -251,7 +252,7 @@ void rw_cuts_free(struct rw_cuts *cuts)
 
 /* ---- on the host ---- */
 
-/* Documents that a list of rows leaves out. */
+/* Adds the documents without an entry in a sparse column. */
 static void add_absent(const struct rw_column *column, uint32_t n_docs, int absent_missing,
                        struct rw_cut_intervals *s)
 {
@@ -266,16 +267,19 @@ static void add_absent(const struct rw_column *column, uint32_t n_docs, int abse
         s->below[zero_at] = RW_KEY_OF_ZERO;
 }
 
-/* Goes through all values: fills the rest of *s. index: NULL, or [column->n] of `bytes` bytes, the
- * interval of each entry, and n_bounds + 1 for a missing one. */
+/* Passes over all values and fills the rest of *s. index: NULL, or [column->n] of `bytes` bytes,
+ * which receives the interval of each entry, n_bounds + 1 for a missing one. */
 static void exact_pass(const struct rw_cut_finder *finder, enum rw_isa isa,
                        const struct rw_column *column, struct rw_cut_intervals *s, size_t bytes,
                        void *index)
 {
-    enum { BLOCK = 4096 }; /* values: an index is counted while it is in the first cache */
+    enum {
+        BLOCK = 4096
+    }; /* number of values whose indices are counted while they are in the L1
+          cache */
     const uint32_t n_docs = finder->dataset->n_docs, missing = s->n_bounds + 1;
     const int absent_missing = finder->rule->absent_missing;
-    /* all have been ranked */
+    /* all values have been ranked */
     const int is_counted = !finder->sample.in && !column->row && !s->by_category;
     uint16_t scratch[BLOCK];
     int32_t most[RW_SEARCH_ROOM];
@@ -292,7 +296,7 @@ static void exact_pass(const struct rw_cut_finder *finder, enum rw_isa isa,
         void *to = index ? (uint8_t *)index + first * bytes : (void *)scratch;
         rw_code_search_run(isa, &search, column->value + first, n, bytes, to,
                            is_counted ? NULL : most);
-        if (!is_counted) /* else only the index is not known */
+        if (!is_counted) /* otherwise only the index is unknown */
             rw_code_count(to, n, bytes, missing + 1, s->count);
     }
     for (uint32_t k = 0; k <= s->n_bounds && !is_counted; k++)
@@ -376,17 +380,17 @@ int rw_bins_make_training(struct rw_ctx *ctx, const struct rw_dataset *dataset,
 }
 
 enum {
-    PAD = 16,        /* keys written behind the last one, a vector's */
-    MOST_BITS = 16,  /* buckets; finer ones leave the cache (2^14 and 2^15: a tenth slower) */
-    FEW_KEYS = 4096, /* up to so many are sorted as they are, in two buckets */
-    FEW_VALUES = RW_MAX_BINS, /* other than 0, counted one by one */
+    PAD = 16,        /* room for keys written after the last one by a vector */
+    MOST_BITS = 16,  /* of buckets; more buckets exceed the cache (2^14 and 2^15: a tenth slower) */
+    FEW_KEYS = 4096, /* up to this many keys are sorted directly, in two buckets */
+    FEW_VALUES = RW_MAX_BINS, /* most nonzero values that are counted one by one */
     TABLE_BITS = 12,
     TABLE = 1 << TABLE_BITS,
-    MOST_MARKED = 4 * RW_MAX_BINS, /* three buckets a rank at most */
+    MOST_MARKED = 4 * RW_MAX_BINS, /* at most three buckets per rank */
 };
 _Static_assert(TABLE > FEW_VALUES, "a free slot ends every search of the table");
 
-/* Distinct values, counted. A key is never 0. */
+/* A hash table that counts distinct values. A key is never 0. */
 struct rw_rank_counter {
     uint32_t key[TABLE], count[TABLE];
     uint32_t value[FEW_VALUES + 1], scratch[FEW_VALUES + 1];
@@ -400,17 +404,18 @@ int rw_rank_scratch_init(struct rw_ctx *ctx, struct rw_rank_scratch *s,
     RW_TRY(RW_ARENA_NEW(ctx, &s->arena, s->key, n_keys));
     RW_TRY(RW_ARENA_NEW(ctx, &s->arena, s->picked, n_keys));
     RW_TRY(RW_ARENA_NEW(ctx, &s->arena, s->count, (size_t)1 << MOST_BITS));
-    RW_TRY(RW_ARENA_NEW(ctx, &s->arena, s->mark, ((size_t)1 << MOST_BITS) + 1)); /* by twos */
+    RW_TRY(RW_ARENA_NEW(ctx, &s->arena, s->mark,
+                        ((size_t)1 << MOST_BITS) + 1)); /* cleared two at a time */
     return RW_ARENA_NEW(ctx, &s->arena, s->counter, 1);
 }
 
 /* ---- the sampled values ---- */
 
-/* Values other than 0, whose keys are in rw_rank_scratch.key, and how many are 0: one value is by
- * far the most frequent. */
+/* Nonzero values, whose keys are in rw_rank_scratch.key, and the number of zeros. Zero is usually
+ * by far the most frequent value. */
 struct values {
     uint32_t n, n_zeros;
-    uint32_t least, most; /* of the keys; UINT32_MAX and 0 at first */
+    uint32_t least, most; /* of the keys; initially UINT32_MAX and 0 */
 };
 
 static void add_value(struct values *v, uint32_t *key, uint32_t bits, uint32_t in,
@@ -429,7 +434,7 @@ static void add_value(struct values *v, uint32_t *key, uint32_t bits, uint32_t i
 }
 
 #if RW_HAS_X86
-/* Dense values from the front; returns how many were taken. */
+/* Processes dense values from the front. Returns how many it processed. */
 RW_AVX512 static uint32_t add_avx512(struct values *v, const float *value, uint32_t n,
                                      const uint8_t *in, int absent_missing, uint32_t *key)
 {
@@ -467,7 +472,7 @@ RW_AVX512 static uint32_t add_avx512(struct values *v, const float *value, uint3
 }
 #endif
 
-/* Adds a column's values, missing ones left out; in: NULL, or [n_docs] which documents' to take. */
+/* Adds a column's values except missing ones. in: NULL, or [n_docs], 1: include the document. */
 static void add_column(enum rw_isa isa, struct values *v, const struct rw_column *column,
                        const uint8_t *in, int absent_missing, struct rw_rank_scratch *s)
 {
@@ -484,16 +489,16 @@ static void add_column(enum rw_isa isa, struct values *v, const struct rw_column
                   absent_missing);
 }
 
-/* ---- boundaries, run by run ---- */
+/* ---- boundaries from runs of equal values ---- */
 
-/* Runs of equal values come in ascending order; those in which no rank falls, and before which no
- * boundary is due, may be left out, but for the one before a run in which one falls. */
+/* The state of a pass over runs of equal values, in ascending order. A run may be skipped if it
+ * holds no rank and no boundary is due before it, unless the next run holds a rank. */
 struct walk {
     struct rw_cut_intervals *out;
-    uint32_t last; /* the run before */
+    uint32_t last; /* key of the previous run */
     uint32_t n_counted, bins;
     uint32_t k;      /* the next rank is the k-th */
-    int is_first;    /* no run has come */
+    int is_first;    /* there was no run yet */
     int next_is_due; /* the next run's first value is a boundary */
 };
 
@@ -502,7 +507,7 @@ static uint32_t rank_of(const struct walk *w)
     return (uint32_t)((uint64_t)w->k * w->out->n_ranked / w->bins);
 }
 
-/* Ranks under `end` are passed; returns how many. */
+/* Advances over the ranks below `end` and returns their number. */
 static uint32_t pass_ranks(struct walk *w, uint32_t end)
 {
     uint32_t n = 0;
@@ -511,7 +516,7 @@ static uint32_t pass_ranks(struct walk *w, uint32_t end)
     return n;
 }
 
-/* Ends an interval, with n_under values up to its end. */
+/* Ends an interval. n_under: number of values up to its end. */
 static void end_interval(struct walk *w, uint32_t last, uint32_t n_under)
 {
     w->out->below[w->out->n_bounds] = last;
@@ -525,7 +530,7 @@ static void add_bound(struct walk *w, uint32_t key, uint32_t n_under)
     w->out->bound[w->out->n_bounds++] = key;
 }
 
-/* n values, `end` up to the run's end. */
+/* Adds a run of n values. end: number of values up to the run's end. */
 static void walk_run(struct walk *w, uint32_t key, uint32_t n, uint32_t end)
 {
     const uint32_t n_ranks = pass_ranks(w, end);
@@ -536,7 +541,7 @@ static void walk_run(struct walk *w, uint32_t key, uint32_t n, uint32_t end)
     w->last = key;
 }
 
-/* ---- few values ---- */
+/* ---- few distinct values ---- */
 
 static uint32_t slot_of(const struct rw_rank_counter *c, uint32_t key)
 {
@@ -546,8 +551,8 @@ static uint32_t slot_of(const struct rw_rank_counter *c, uint32_t key)
     return slot;
 }
 
-/* Counts the keys, and zeros. Returns the number of distinct ones, or UINT32_MAX when there are too
- * many. */
+/* Counts the keys and the zeros. Returns the number of distinct values, or UINT32_MAX if there are
+ * too many. */
 static uint32_t count_few(struct rw_rank_counter *c, const uint32_t *key, uint32_t n,
                           uint32_t n_zeros)
 {
@@ -586,12 +591,12 @@ static void bounds_of_few(const struct rw_rank_counter *c, uint32_t n_values, st
     }
 }
 
-/* ---- many values ---- */
+/* ---- many distinct values ---- */
 
-/* Buckets of equal width, of keys without the gaps on either side of 0, which most features have:
- * left in, they would leave few buckets to the values. */
+/* Buckets of equal width. Keys have gaps on either side of 0, which most features contain. The gaps
+ * are removed, since they would leave few buckets for the values. */
 struct buckets {
-    uint32_t least, least_above; /* taken off keys under 0, and above it */
+    uint32_t least, least_above; /* subtracted from keys below 0, and above it */
     uint32_t zero;               /* the bucket of 0 */
     uint32_t shift, n;
 };
@@ -601,10 +606,10 @@ static inline uint32_t bucket_of(const struct buckets *b, uint32_t key)
     return (key - (key > RW_KEY_OF_ZERO ? b->least_above : b->least)) >> b->shift;
 }
 
-/* bits: at least 1 */
+/* Divides the keys into 2^bits buckets. bits: at least 1. */
 static struct buckets make_buckets(const struct values *v, const uint32_t *key, uint32_t bits)
 {
-    uint32_t under = v->most, above = v->least; /* the nearest to 0 */
+    uint32_t under = v->most, above = v->least; /* the keys nearest to 0 */
     if (v->least < RW_KEY_OF_ZERO && v->most > RW_KEY_OF_ZERO) {
         under = 0;
         above = UINT32_MAX;
@@ -625,14 +630,14 @@ static struct buckets make_buckets(const struct values *v, const uint32_t *key, 
     return b;
 }
 
-/* Values under a bucket, and in it. */
+/* Number of values below a bucket, and in it. */
 struct marked {
     uint32_t before, n;
 };
 
-/* Marks the buckets that hold a rank, and the first with values after one that holds two: a run
- * with two ranks may end there; and the one with values before each of them. Returns their number.
- */
+/* Marks the buckets to sort: those that hold a rank, and for each of them the nearest bucket before
+ * it with values. If a bucket holds two ranks, a run with both may end there, so the first bucket
+ * with values after it is marked, too. Returns their number. */
 static uint32_t mark_buckets(const uint32_t *count, uint32_t n_buckets, struct walk ranks,
                              uint16_t *mark, struct marked *marked)
 {
@@ -662,7 +667,7 @@ static uint32_t mark_buckets(const uint32_t *count, uint32_t n_buckets, struct w
 }
 
 #if RW_HAS_X86
-/* From the front; returns how many keys were looked at. */
+/* Processes keys from the front. Returns how many it processed. */
 RW_AVX512 static uint32_t pick_avx512(const struct buckets *b, const uint32_t *key, uint32_t n,
                                       const uint16_t *mark, uint32_t *picked, uint32_t *n_picked)
 {
@@ -685,7 +690,7 @@ RW_AVX512 static uint32_t pick_avx512(const struct buckets *b, const uint32_t *k
 }
 #endif
 
-/* The keys of marked buckets. */
+/* Copies the keys of marked buckets. */
 static uint32_t pick(enum rw_isa isa, const struct buckets *b, const uint32_t *key, uint32_t n,
                      const uint16_t *mark, uint32_t *picked)
 {
@@ -751,7 +756,7 @@ static void find_bounds(enum rw_isa isa, const struct values *v, const struct rw
                  intervals->n_ranked);
 }
 
-/* Every category's smallest value, but for the first one's. */
+/* Sets a boundary at every category's value except the first one's. */
 static void bounds_of_categories(uint32_t n, struct rw_cut_intervals *intervals)
 {
     intervals->n_bounds = n - 1;

@@ -1,12 +1,12 @@
 #include "binning/bins.h"
 
 enum {
-    GROUP = RW_TABLE_COLUMNS, /* columns */
-    AT_A_TIME = 256,          /* columns whose intervals are in memory, of some kB each */
-    BLOCK = 2048,             /* documents: those of a group stay in the second cache */
-    STRIDE = BLOCK + 16,      /* so that columns do not share the sets of a cache */
-    RANGE = 16 * BLOCK,       /* documents that a thread does between two merges */
-    SAMPLED_GROUP = 8         /* columns whose sampled values a thread has at once */
+    GROUP = RW_TABLE_COLUMNS, /* columns that are read together */
+    AT_A_TIME = 256,          /* columns whose intervals are in memory, some kB each */
+    BLOCK = 2048,             /* documents: those of a column group fit into the L2 cache */
+    STRIDE = BLOCK + 16,      /* so columns do not compete for the same sets of a cache */
+    RANGE = 16 * BLOCK,       /* documents that a thread processes between two merges */
+    SAMPLED_GROUP = 8         /* columns whose sampled values a thread reads at once */
 };
 
 struct coding {
@@ -14,12 +14,12 @@ struct coding {
     struct rw_table_reader reader;
     enum rw_isa isa;
     struct rw_dataset seen;            /* the documents, with columns without values */
-    struct rw_arena arena;             /* of `column`, `interval` and `index` */
-    struct rw_column *column;          /* [n_columns] of seen */
+    struct rw_arena arena;             /* owns `column`, `interval` and `index` */
+    struct rw_column *column;          /* [n_columns] columns of `seen` */
     struct rw_codes *codes;            /* [n_columns] owned */
-    uint32_t first, end;               /* of dense: those at hand, AT_A_TIME at most */
-    struct rw_cut_intervals *interval; /* [AT_A_TIME] of columns first .. end - 1 */
-    void **index;                      /* [AT_A_TIME] the interval of each document; each owned */
+    uint32_t first, end;               /* current range in `dense`, at most AT_A_TIME */
+    struct rw_cut_intervals *interval; /* [AT_A_TIME] for columns first .. end - 1 */
+    void **index;                      /* [AT_A_TIME] intervals of each document; each is owned */
 };
 
 static void coding_release(struct coding *job)
@@ -107,7 +107,7 @@ static void end_group(const struct coding *job, uint32_t first, uint32_t n,
     }
 }
 
-/* Documents [doc, end) of n columns, from `first` of those at hand on. */
+/* Finds the intervals of documents [doc, end) in n columns, from `first` of the current ones on. */
 static void find_intervals(struct coding *job, uint32_t first, uint32_t n, uint32_t doc,
                            uint32_t end, struct group_scratch *s)
 {
@@ -156,7 +156,7 @@ static int code_some(void *user, struct rw_share *share)
         const uint32_t c = job->reader.dense[job->first + k];
         struct rw_cut_intervals *interval = &job->interval[k];
         void *index = job->index[k];
-        job->index[k] = NULL; /* taken */
+        job->index[k] = NULL; /* the codes own it now */
         interval->n_missing = interval->count[interval->n_bounds + 1];
         RW_TRY(rw_codes_of_intervals(interval, NULL, job->finder.rule, &column, column.n,
                                      rw_bytes_of_codes(interval->n_bounds + 2), index,
@@ -165,7 +165,7 @@ static int code_some(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* The dense columns first .. end - 1. */
+/* Computes the codes of the dense columns first .. end - 1. */
 static int code_dense(struct rw_ctx *ctx, struct coding *job)
 {
     const uint32_t n = job->end - job->first, n_docs = job->seen.n_docs;
@@ -184,7 +184,7 @@ static int code_dense(struct rw_ctx *ctx, struct coding *job)
     return rw_parallel_long(ctx, ctx->n_threads, n, 1, code_some, job);
 }
 
-/* ---- sparse columns, which are read whole, one by one ---- */
+/* ---- sparse columns, each read as a whole ---- */
 
 static int code_column(struct coding *job, uint32_t c, struct rw_rank_scratch *scratch)
 {
@@ -212,7 +212,7 @@ static int code_sparse(void *user, struct rw_share *share)
     return status;
 }
 
-/* ---- all ---- */
+/* ---- the whole table ---- */
 
 static int begin(struct rw_ctx *ctx, struct coding *job, const struct rw_dataset *documents,
                  const struct rw_cut_rule *rule)

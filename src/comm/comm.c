@@ -11,7 +11,7 @@
 
 static const size_t type_bytes[] = {[RW_COMM_U32] = 4, [RW_COMM_U64] = 8};
 
-/* What launchers say; 0 or more, or -1. */
+/* Returns the worker number that the launcher set in the environment, or -1. */
 static int launched_as(void)
 {
     static const char *const variables[] = {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK",
@@ -44,7 +44,8 @@ int rw_comm_new(struct rw_ctx *ctx, const struct rw_comm_functions *functions, v
     return RW_OK;
 }
 
-/* For rw_comm.close. The program's own are the same: 1, or 3 if trying again may help. */
+/* Returns the exit status for rw_comm.close, which is that of the program: 1, or 3 if a retry may
+ * help. */
 static int exit_status(const struct rw_comm *comm)
 {
     if (!comm->has_failed || comm->all_know)
@@ -70,15 +71,15 @@ int rw_ctx_set_comm(struct rw_ctx *ctx, struct rw_comm *comm)
     return RW_OK;
 }
 
-/* ---- a call ---- */
+/* ---- starting and ending a call ---- */
 
-/* Is there anybody to talk to? */
+/* Is this the only worker? */
 static int is_alone(const struct rw_ctx *ctx)
 {
     return rw_n_workers(ctx) == 1;
 }
 
-/* No more calls. */
+/* Marks the communicator as failed, so no further calls are made. Returns `status`. */
 static int fail(struct rw_comm *comm, int status)
 {
     comm->has_failed = 1;
@@ -86,7 +87,7 @@ static int fail(struct rw_comm *comm, int status)
     return status;
 }
 
-/* The result of a function of the communicator as a status. */
+/* Converts the result of a communicator's function to a status. */
 static int ended(struct rw_ctx *ctx, int result)
 {
     struct rw_comm *comm = ctx->comm;
@@ -97,8 +98,8 @@ static int ended(struct rw_ctx *ctx, int result)
                               comm->n_workers, comm->functions.name));
 }
 
-/* Counts bytes that this worker sends. A worker that was told of a failure may not go on; the
- * message stands if it says why. */
+/* Starts a call that sends `bytes` bytes, which it counts. Fails if another worker is known to have
+ * failed. The context's message is unchanged if it already gives the cause. */
 static int begun(struct rw_ctx *ctx, size_t bytes)
 {
     struct rw_comm *comm = ctx->comm;
@@ -108,7 +109,7 @@ static int begun(struct rw_ctx *ctx, size_t bytes)
     return comm->knows_cause ? comm->failure : ended(ctx, 1);
 }
 
-/* Is nothing to be sent? A worker alone gets its own bytes. */
+/* Is there nothing to send? A single worker receives its own bytes. */
 static int stays_here(const struct rw_ctx *ctx, const void *send, void *recv, size_t bytes)
 {
     if (is_alone(ctx) && bytes > 0)
@@ -242,7 +243,7 @@ int rw_comm_nonsense(struct rw_ctx *ctx, const char *what)
                    rw_n_workers(ctx), what);
 }
 
-/* What a worker tells of itself. */
+/* The status and message that a worker reports to the others. */
 struct outcome {
     int32_t status;
     char message[sizeof(((struct rw_ctx *)0)->error)];
@@ -259,7 +260,7 @@ int rw_comm_agree(struct rw_ctx *ctx, int status)
     RW_TRY(rw_comm_all_reduce(ctx, &failed, 1, RW_COMM_U32, RW_COMM_MIN));
     if (failed == UINT32_MAX)
         return status;
-    /* the others are silent, so that the sum of all is the message of one */
+    /* the other workers send zeros, so the sum over all workers is the message of one */
     struct outcome told = {0};
     if (failed == (uint32_t)comm->worker) {
         told.status = status;
@@ -281,7 +282,8 @@ int rw_comm_give_up(struct rw_ctx *ctx, int status)
     struct rw_comm *comm = ctx->comm;
     if (status >= 0 || is_alone(ctx) || comm->has_failed)
         return status;
-    if (rw_comm_has_failed(ctx)) { /* another worker was first: this is what it led to here */
+    if (rw_comm_has_failed(ctx)) { /* another worker failed first, and this failure follows from
+                                      it */
         fail(comm, status);
         return status;
     }
@@ -303,7 +305,7 @@ int rw_comm_has_failed(const struct rw_ctx *ctx)
            (comm->functions.has_failed && comm->functions.has_failed(comm->user));
 }
 
-/* ---- for callers of the library ---- */
+/* ---- functions of rankwood.h ---- */
 
 int rw_workers_count(const struct rw_ctx *ctx)
 {
@@ -338,9 +340,9 @@ int rw_workers_tells(const struct rw_ctx *ctx)
     return comm->all_know ? comm->worker == 0 : comm->knows_cause;
 }
 
-/* ---- the library by which workers meet through MPI ----
+/* ---- the library that connects workers through MPI ----
  *
- * It is opened at run time, so that nothing here is linked to an MPI. */
+ * It is opened at run time, so Rankwood itself is not linked to an MPI. */
 static const char mpi_file[] = "rankwood_comm_mpi.so";
 #define MPI_HINT                                                                         \
     "hint: it is built with Rankwood where an MPI and its headers are installed "        \
@@ -349,8 +351,8 @@ static const char mpi_file[] = "rankwood_comm_mpi.so";
 
 enum { PATH_SIZE = 4096 };
 
-/* Finds the library in the folder of a file, whose name is cut off, and where that folder would be
- * if it were the one of libraries or of programs of an installation, or of a build. */
+/* Finds the library near `file`, whose name is removed. It searches the file's folder and, in case
+ * that is a library or program folder of an installation or a build, the folders related to it. */
 static int find_beside(char *file, char *path, size_t size)
 {
     static const char *const beside[] = {"", "/rankwood", "/..", "/../" RW_LIBRARY_DIR "/rankwood"};
@@ -367,7 +369,7 @@ static int find_beside(char *file, char *path, size_t size)
 int rw_comm_find(char *path, size_t size)
 {
     char file[PATH_SIZE];
-    Dl_info own; /* of what this function is part of, the shared library or the program */
+    Dl_info own; /* the file that contains this function: the shared library or the program */
     const char *named = getenv("RANKWOOD_COMM_MPI");
     if (named && named[0])
         return (size_t)snprintf(path, size, "%s", named) < size;
@@ -390,7 +392,7 @@ static int open_library(struct rw_ctx *ctx, rw_comm_module_fn **out)
         return rw_fail(ctx, RW_ERR_UNSUPPORTED,
                        "cannot find '%s', without which workers cannot meet by mpi\n" MPI_HINT,
                        mpi_file);
-    /* MPI opens parts of its own that look for its names among all */
+    /* MPI opens components that look up its names among all global symbols */
     void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     if (!library) {
         const char *why = dlerror();
@@ -404,13 +406,13 @@ static int open_library(struct rw_ctx *ctx, rw_comm_module_fn **out)
                        path);
     }
     memcpy(out, &symbol, sizeof(symbol));
-    return RW_OK; /* MPI cannot be closed and opened again, so the library stays */
+    return RW_OK; /* MPI cannot be initialised twice, so the library stays open */
 }
 
 int rw_comm_launched(void)
 {
-    /* Open MPI; MPICH and Intel MPI; MVAPICH; srun, which alone sets its. SLURM_NTASKS is in the
-     * environment of a batch script, too, which is one process. */
+    /* Open MPI; MPICH and Intel MPI; MVAPICH; srun. Only srun sets the last one: SLURM_NTASKS is
+     * also set in a batch script, which is one process. */
     static const char *const variables[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
                                             "MV2_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"};
     for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
@@ -422,7 +424,8 @@ int rw_comm_launched(void)
     return 1;
 }
 
-/* srun with the wrong --mpi starts processes that are each alone: all would write one model. */
+/* Detects srun with the wrong --mpi. It starts processes that do not know each other, and all of
+ * them would write the same model. */
 static int check_meeting(struct rw_ctx *ctx, const struct rw_comm_module *met)
 {
     if (met->n_workers > 1 || rw_comm_launched() <= 1)
@@ -452,8 +455,8 @@ int rw_comm_open(struct rw_ctx *ctx, const char *name, struct rw_comm **out)
         met.close(met.user, 0);
         return status;
     }
-    /* if this fails it stays open: the launcher sees a process that leaves so, and ends the others
-     */
+    /* on failure the communicator stays open: the launcher sees the process exit and ends the
+     * others */
     RW_TRY(rw_comm_new(ctx, &met.functions, met.user, met.worker, met.n_workers, out));
     (*out)->close = met.close;
     (*out)->local_rank = met.local_rank;
@@ -462,17 +465,17 @@ int rw_comm_open(struct rw_ctx *ctx, const char *name, struct rw_comm **out)
 
 /* ---- workers that are threads of one process ----
  *
- * They see each other's buffers; a call is three steps
- * with a barrier between them: all buffers are shown, each worker computes its part, all parts are
- * there. */
+ * They read each other's buffers. A call has three steps with barriers between them: each worker
+ * publishes its buffer, each worker computes its part, and all parts are complete. */
 
-/* Some 50 to 150 microseconds: between the calls of a tree others are done sooner, as a rule. */
+/* Number of checks before a waiting worker sleeps, some 50 to 150 microseconds. Between the calls
+ * of a tree the other workers usually arrive sooner. */
 enum { SPINS = 3000 };
 
-/* What all workers have together. */
+/* State shared by all workers. */
 struct group {
     int n_workers;
-    int spins;             /* looks of a worker that waits before it sleeps */
+    int spins;             /* number of checks before a waiting worker sleeps */
     struct member *member; /* [n_workers] */
     /* the barrier */
     pthread_mutex_t mutex;
@@ -484,22 +487,22 @@ struct group {
 
 struct member {
     struct group *group;
-    struct rw_ctx *ctx; /* worker 0's is the caller's */
+    struct rw_ctx *ctx; /* worker 0 uses the caller's */
     struct rw_comm *comm;
     pthread_t thread;
     int worker, is_started;
-    int status; /* of the body */
+    int status; /* status of the body */
     atomic_int has_ended;
-    /* the call at hand */
+    /* the current call */
     const void *send;
     void *recv;
     const size_t *n_send;
-    /* of a group's run */
+    /* the function that the group runs */
     rw_worker_fn body;
     void *user;
 };
 
-/* 0 once all workers are here; 1: one of them will not come. */
+/* Waits at the barrier. Returns 0 once all workers have arrived, and 1 if one of them will not. */
 static int meet(struct group *group)
 {
     pthread_mutex_lock(&group->mutex);
@@ -548,7 +551,7 @@ static int thread_has_failed(void *user)
         }                                                                   \
     } while (0)
 
-/* `own`, [n], into `out`, [n]. */
+/* Combines `own`, [n], into `out`, [n]. */
 static void combine(void *out, const void *own, size_t n, enum rw_comm_type type,
                     enum rw_comm_op op)
 {
@@ -558,7 +561,7 @@ static void combine(void *out, const void *own, size_t n, enum rw_comm_type type
         COMBINE(uint32_t);
 }
 
-/* Elements [first, first + n) of all workers' buffers together: out, [n]. */
+/* Combines the elements [first, first + n) of all workers' buffers into out, [n]. */
 static void reduce(const struct group *group, size_t first, size_t n, enum rw_comm_type type,
                    enum rw_comm_op op, void *out)
 {
@@ -572,8 +575,8 @@ static void reduce(const struct group *group, size_t first, size_t n, enum rw_co
     }
 }
 
-/* Each worker writes its part of the elements into the buffers of all: nobody reads them any more.
- */
+/* After the last barrier, each worker writes its part of the result into all buffers, which are no
+ * longer read. */
 static int thread_all_reduce(void *user, void *buffer, size_t n, enum rw_comm_type type,
                              enum rw_comm_op op, void *stream)
 {
@@ -635,7 +638,7 @@ static int thread_all_to_all(void *user, const void *send, const size_t *n_send,
         size_t from = 0;
         for (int k = 0; k < me->worker; k++)
             from += other->n_send[k];
-        if (n_recv[r] > 0) /* else there may be no buffer */
+        if (n_recv[r] > 0) /* otherwise the buffer may be NULL */
             memcpy(recv, (const char *)other->send + from, n_recv[r]);
         recv = (char *)recv + n_recv[r];
     }
@@ -652,9 +655,10 @@ static const struct rw_comm_functions thread_functions = {
     .has_failed = thread_has_failed,
 };
 
-/* ---- a run ---- */
+/* ---- running a group ---- */
 
-/* The worker's part, from its first call to its end. Whoever waits for it then, waits in vain. */
+/* Runs a worker from its first call to its end. Afterwards the other workers must not wait for it.
+ */
 static void *run_member(void *user)
 {
     struct member *me = user;
@@ -664,7 +668,7 @@ static void *run_member(void *user)
     return NULL;
 }
 
-/* Contexts and communicators. */
+/* Makes the members' contexts and communicators. */
 static int make_members(struct group *group, struct rw_ctx *ctx, int n_threads)
 {
     for (int r = 0; r < group->n_workers; r++) {
@@ -694,7 +698,8 @@ static int start_members(struct group *group, struct rw_ctx *ctx)
     return RW_OK;
 }
 
-/* The lowest worker's that knows its cause: the others failed because of it. */
+/* Returns the failure to report: that of the lowest worker that knows its cause. The others failed
+ * as a consequence. */
 static int find_failure(const struct group *group, struct rw_ctx *ctx)
 {
     const struct member *found = NULL;
@@ -723,8 +728,8 @@ static void release_members(struct group *group, struct rw_ctx *ctx, int n_threa
     pthread_mutex_destroy(&group->mutex);
 }
 
-/* Waits until a thread has ended; the caller of the library is asked meanwhile, and its wish to
- * stop is seen by the threads. */
+/* Waits until a thread has ended. Meanwhile it polls the caller of the library, and passes an
+ * interruption on to the threads. */
 static void join(struct rw_ctx *ctx, struct member *member)
 {
     enum { TENTH = 100000000, SECOND = 1000000000 }; /* ns */
@@ -748,7 +753,7 @@ int rw_workers_run(struct rw_ctx *ctx, int n_workers, rw_worker_fn body, void *u
 {
     const int n_threads = ctx->n_threads;
     struct rw_comm *comm = ctx->comm;
-    /* where each worker has a processor */
+    /* spinning helps only if each worker has a processor */
     struct group group = {.n_workers = n_workers,
                           .spins = n_workers <= rw_processors() ? SPINS : 0};
     if (n_workers < 1 || n_workers > RW_MAX_WORKERS)
@@ -767,7 +772,7 @@ int rw_workers_run(struct rw_ctx *ctx, int n_workers, rw_worker_fn body, void *u
         thread_abort(&group.member[0]);
     else
         run_member(&group.member[0]);
-    memcpy(error, ctx->error, sizeof(error)); /* which a wish to stop would write over */
+    memcpy(error, ctx->error, sizeof(error)); /* an interruption would overwrite the message */
     for (int r = 1; r < n_workers; r++) {
         if (group.member[r].is_started)
             join(ctx, &group.member[r]);

@@ -1,14 +1,15 @@
-/* What workers do together: sums and exchanges over all of them. A worker is a thread or a process
- * that runs the whole program on its own part of the data; a context has the worker's communicator
- * (rw_ctx_set_comm), or none, and then all of these do what one worker alone would, at once.
+/* Communication among workers: sums and exchanges over all of them. A worker is a thread or a
+ * process that runs the whole program on its shard of the data. Its context holds its communicator
+ * (rw_ctx_set_comm). Without one, all functions here return at once with the result for a single
+ * worker.
  *
- * Every worker makes the same calls in the same order, with the same sizes. What a worker finds
- * wrong it keeps until all workers meet in rw_comm_agree, so that one message ends all of them; a
- * failure that cannot wait so long (rw_comm_give_up) makes the calls of the others fail.
+ * Every worker makes the same calls in the same order, with the same sizes. A worker that detects
+ * an error keeps it until all workers call rw_comm_agree, so one message ends all of them. A
+ * failure that cannot wait that long (rw_comm_give_up) makes the other workers' calls fail.
  *
- * To add what carries the bytes: a struct rw_comm_functions, like those of threads in comm.c; or a
- * library of its own with a struct rw_comm_module (below), which rw_comm_open finds as it does
- * MPI's. */
+ * To add a transport, implement a struct rw_comm_functions like that of the threads in comm.c. It
+ * may also be a separate library with a struct rw_comm_module (below), which rw_comm_open finds as
+ * it finds the one for MPI. */
 #pragma once
 
 #include <stdio.h>
@@ -22,17 +23,17 @@ extern "C" {
 
 struct rw_comm {
     struct rw_comm_functions functions;
-    void *user; /* of the functions; owned if there is a `close` */
-    /* NULL: nothing is to be done at the end. exit_status: 0; or there was a failure that other
-     * workers may not know of, so that they have to be ended, their launcher with this status. */
+    void *user; /* argument of the functions; owned if `close` is set */
+    /* Called at the end, unless NULL. exit_status: 0, or a status if a failure may be unknown to
+     * other workers. These must then be ended, and their launcher must report this status. */
     void (*close)(void *user, int exit_status);
     int worker, n_workers;
-    int local_rank;      /* its number among those of this machine */
-    int has_failed;      /* no more calls */
-    int knows_cause;     /* and the context's message says which worker failed, and why */
-    int all_know;        /* so do all workers */
-    int failure;         /* the status, below 0 */
-    uint64_t bytes_sent; /* by this worker, as the algorithms that need fewest would */
+    int local_rank;      /* this worker's number among those of the same machine */
+    int has_failed;      /* no further calls are allowed */
+    int knows_cause;     /* the context's message says which worker failed, and why */
+    int all_know;        /* all workers know that message */
+    int failure;         /* the failed status, below 0 */
+    uint64_t bytes_sent; /* by this worker, if each call used the algorithm that sends the fewest */
 };
 
 static inline int rw_n_workers(const struct rw_ctx *ctx)
@@ -50,8 +51,8 @@ static inline int rw_local_rank(const struct rw_ctx *ctx)
     return ctx->comm ? ctx->comm->local_rank : 0;
 }
 
-/* Follows the number of a document that is counted from this worker's first one: " of worker 2's
- * shard", or "" on worker 0, whose first document is the first of all. ctx may be NULL. */
+/* Returns a suffix for a document number that counts from this worker's first document: " of worker
+ * 2's shard". It is "" on worker 0, whose first document is the first of all. ctx may be NULL. */
 enum { RW_SHARD_TEXT = 40 };
 static inline const char *rw_comm_shard(const struct rw_ctx *ctx, char buffer[RW_SHARD_TEXT])
 {
@@ -61,14 +62,14 @@ static inline const char *rw_comm_shard(const struct rw_ctx *ctx, char buffer[RW
     return buffer;
 }
 
-/* By this worker to others, so far. */
+/* Returns the number of bytes that this worker has sent to others. */
 static inline uint64_t rw_comm_bytes_sent(const struct rw_ctx *ctx)
 {
     return ctx->comm ? ctx->comm->bytes_sent : 0;
 }
 
-/* Each element of the workers' buffers, [n], summed, or the least or greatest of them; in place.
- * Sums of signed integers wrap as two's complement. */
+/* Combines the workers' buffers, [n], element by element, and stores the sum, minimum or maximum in
+ * place. Sums of signed integers wrap as two's complement. */
 int rw_comm_all_reduce(struct rw_ctx *ctx, void *buffer, size_t n, enum rw_comm_type type,
                        enum rw_comm_op op);
 static inline int rw_comm_sum(struct rw_ctx *ctx, uint64_t *buffer, size_t n)
@@ -79,37 +80,40 @@ static inline int rw_comm_max(struct rw_ctx *ctx, uint64_t *buffer, size_t n)
 {
     return rw_comm_all_reduce(ctx, buffer, n, RW_COMM_U64, RW_COMM_MAX);
 }
-/* The greatest of the workers' numbers, [n], none of which is negative; in place. */
+/* Stores the maximum over all workers of each of n non-negative numbers, in place. */
 int rw_comm_max_doubles(struct rw_ctx *ctx, double *numbers, size_t n);
-/* send: [n_workers][n_each]; recv: [n_each], worker r's part of the sums over all workers' send. */
+/* Sums over all workers and distributes the result. send: [n_workers][n_each]; recv: [n_each], this
+ * worker's part of the sums. */
 int rw_comm_reduce_scatter(struct rw_ctx *ctx, const void *send, void *recv, size_t n_each,
                            enum rw_comm_type type);
-/* send: `bytes` bytes; recv: [n_workers][bytes], written. */
+/* Gathers `bytes` bytes of each worker. recv: [n_workers][bytes], written. */
 int rw_comm_all_gather(struct rw_ctx *ctx, const void *send, void *recv, size_t bytes);
-/* The same of any number of bytes from each worker. *out: all of them, worker after worker; *begin:
- * [n_workers + 1] where each one's are. Both are the caller's (rw_mem_free), NULL after a failure.
- */
+/* Gathers any number of bytes from each worker. *out: the bytes, worker after worker; *begin:
+ * [n_workers + 1], the offset of each worker's bytes. The caller frees both (rw_mem_free). They are
+ * NULL after a failure. */
 int rw_comm_gather_all(struct rw_ctx *ctx, const void *send, size_t bytes, void **out,
                        size_t **begin);
-/* Bytes to every worker and from every worker: send and *out stand by worker. Worker r gets
- * send[send_begin[r]] to send[send_begin[r + 1]]. send_begin: [n_workers + 1]; *out and *begin as
- * of rw_comm_gather_all. */
+/* Sends bytes to every worker and receives bytes from every worker. send and *out are ordered by
+ * worker: worker r receives send[send_begin[r]] to send[send_begin[r + 1]]. send_begin has
+ * n_workers + 1 elements. *out and *begin are as in rw_comm_gather_all. */
 int rw_comm_exchange(struct rw_ctx *ctx, const void *send, const size_t *send_begin, void **out,
                      size_t **begin);
 
-/* All workers meet. Returns `status` if no worker has failed; else the status of the lowest worker
- * that has, and its message in all contexts, "worker 2: ...". Called before anything that needs all
- * workers after anything that can fail on one. */
+/* Synchronises all workers. Returns `status` if no worker has failed. Otherwise it returns the
+ * status of the lowest failed worker and copies its message into all contexts: "worker 2: ...".
+ * Call it after any step that can fail on one worker, and before any step that needs all workers.
+ */
 int rw_comm_agree(struct rw_ctx *ctx, int status);
-/* A failure in the middle: other workers' calls fail from now on. Does nothing if status is not
- * below 0, or all workers know. Returns status. */
+/* Reports a failure without waiting for rw_comm_agree: other workers' calls fail from now on. Does
+ * nothing if status is not below 0, or if all workers know of the failure. Returns `status`. */
 int rw_comm_give_up(struct rw_ctx *ctx, int status);
 
-/* What another worker sent cannot be: "names of features", say. Returns RW_ERR_MACHINE. */
+/* Reports that the data sent by another worker is invalid. `what` names it, such as "names of
+ * features". Returns RW_ERR_MACHINE. */
 int rw_comm_nonsense(struct rw_ctx *ctx, const char *what);
 
-/* Of what another worker sent, [n] bytes: behind the text, ended by 0, that follows `head` bytes
- * from `at` on. 0: it has no end. */
+/* Finds a text terminated by 0 in n bytes sent by another worker. The text follows `head` bytes
+ * from `at` on. Returns the offset after the text, or 0 if it is not terminated. */
 static inline size_t rw_told_end(const char *bytes, size_t n, size_t at, size_t head)
 {
     const char *end =
@@ -117,22 +121,24 @@ static inline size_t rw_told_end(const char *bytes, size_t n, size_t at, size_t 
     return end ? (size_t)(end - bytes) + 1 : 0;
 }
 
-/* Has another worker failed, as far as is known without a call? */
+/* Has another worker failed, as far as this one knows without communication? */
 int rw_comm_has_failed(const struct rw_ctx *ctx);
 
-/* How many of something the workers before this one have, and all of them. RW_ERR_MACHINE: the sum
- * has no place in a size_t. */
+/* Sums numbers over the workers before this one, and over all workers. Fails with RW_ERR_MACHINE if
+ * the sum does not fit into a size_t. */
 int rw_comm_before(struct rw_ctx *ctx, uint64_t own, uint64_t *before, uint64_t *all);
 
-/* How many workers the launcher that started this process means it to be one of, by the
- * environment; 1: there is none. */
+/* Returns the number of workers that the launcher of this process started, according to the
+ * environment; 1: no launcher. */
 int rw_comm_launched(void);
-/* Where the library of MPI's communicator is, as rw_comm_open looks for it; 0: nowhere. */
+/* Finds the library of the MPI communicator, in the same places as rw_comm_open. Returns 0 if it is
+ * not installed. */
 int rw_comm_find(char *path, size_t size);
 
-/* What a library that carries bytes, one that rw_comm_open opens at run time, has in common with
- * this one. It is linked to an MPI, say, and not to Rankwood. */
-/* A communicator as the library makes it: see struct rw_comm. */
+/* ---- the interface of a transport library, which rw_comm_open opens at run time ----
+ *
+ * Such a library is linked to an MPI, for example, but not to Rankwood. */
+/* A communicator as made by the library; see struct rw_comm. */
 struct rw_comm_module {
     struct rw_comm_functions functions;
     void *user;
@@ -140,8 +146,8 @@ struct rw_comm_module {
     int worker, n_workers, local_rank;
 };
 
-/* What the library exports, under a name that changes with struct rw_comm_module. Returns 0, or 1
- * with the reason in `why`, [size]. */
+/* The function that the library exports. Its name changes whenever struct rw_comm_module changes.
+ * Returns 0, or 1 with the reason in `why`, [size]. */
 #define RW_COMM_MODULE_OPEN rankwood_comm_open_1
 typedef int rw_comm_module_fn(struct rw_comm_module *out, char *why, size_t size);
 RW_API rw_comm_module_fn RW_COMM_MODULE_OPEN;

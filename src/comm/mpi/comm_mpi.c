@@ -1,12 +1,12 @@
-/* Workers that are the processes of MPI_COMM_WORLD: a library of its own, the only one that is
- * linked to MPI, which rw_comm_open opens (comm.c).
+/* Workers that are the processes of MPI_COMM_WORLD. This file is a separate library, the only one
+ * linked to MPI, and rw_comm_open (comm.c) opens it.
  *
- * A worker that waits for the others gives its processor away: calls are begun and then tested,
- * more and more seldom. Large messages go between pairs of workers in parts, which keeps counts
- * under 2^31 and shows when something arrives.
+ * A waiting worker yields its processor: calls are started without blocking and then tested at
+ * growing intervals. Large messages are exchanged between pairs of workers in parts. This keeps
+ * counts under 2^31 and makes progress visible.
  *
- * A worker that has failed on its own is waited for by the others inside of MPI, which cannot be
- * told of it. So its communicator's end is MPI_Abort; the message has been printed by then. */
+ * When a worker fails by itself, the others wait for it inside MPI, which cannot notify them. Its
+ * communicator therefore ends with MPI_Abort, after the message has been printed. */
 #include <mpi.h>
 #include <sched.h>
 #include <stdio.h>
@@ -16,20 +16,20 @@
 
 #include "comm/comm.h"
 
-#ifndef RW_MPI_PART /* a test makes it small */
+#ifndef RW_MPI_PART /* a test sets a small one */
 #define RW_MPI_PART ((size_t)1 << 18)
 #endif
-/* Bytes of a message, a multiple of 8, and messages on their way in one direction. */
+/* PART: bytes of a message, a multiple of 8. PARTS: messages in flight in one direction. */
 enum { PART = RW_MPI_PART, PARTS = 8, WINDOW = PART * PARTS };
 
 struct mpi {
     MPI_Comm comm;
     int worker, n_workers;
-    char *window; /* [WINDOW] what is to be added to sums; owned */
+    char *window; /* [WINDOW] received terms of sums; owned */
 };
 
-/* Communicators that are not closed, or that ended badly: then MPI is not to be finalised, for
- * others may wait for this worker, and their launcher ends them when it sees this one go. */
+/* Number of communicators that are open or that failed. While there are any, MPI must not be
+ * finalised: other workers may wait for this one, and their launcher ends them when it exits. */
 static int n_open;
 
 /* ---- waiting ---- */
@@ -43,7 +43,7 @@ static double now_us(void)
     return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
 }
 
-/* A wait gets at most an eighth longer by this. */
+/* Sleeps a little. A wait becomes at most an eighth longer. */
 static void rest(double waited_us)
 {
     if (waited_us < WATCHFUL_US) {
@@ -54,7 +54,7 @@ static void rest(double waited_us)
     nanosleep(&(struct timespec){.tv_nsec = (long)(us * 1000)}, NULL);
 }
 
-/* Until all n are done; 1: one failed. */
+/* Waits until all n requests are complete. Returns 1 if one failed. */
 static int wait_for(int n, MPI_Request *request)
 {
     double begin = now_us();
@@ -83,7 +83,7 @@ static size_t lesser(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Sends up to a window to one worker while one comes from another; each knows how much comes. */
+/* Sends up to a window to one worker while receiving one from another. Both know the sizes. */
 static int swap_window(const struct mpi *mpi, int to, const char *send, size_t n_send, int from,
                        char *recv, size_t n_recv)
 {
@@ -113,7 +113,7 @@ static int swap(const struct mpi *mpi, int to, const char *send, size_t n_send, 
     return 0;
 }
 
-/* Step k of P - 1, in which each worker has another to send to and another to hear from. */
+/* In step k of P - 1, each worker sends to one worker and receives from another. */
 static int rank_to(const struct mpi *mpi, int k)
 {
     return (mpi->worker + k) % mpi->n_workers;
@@ -123,7 +123,7 @@ static int rank_from(const struct mpi *mpi, int k)
     return (mpi->worker + mpi->n_workers - k) % mpi->n_workers;
 }
 
-/* ---- the functions ---- */
+/* ---- functions of the communicator ---- */
 
 static int mpi_all_reduce(void *user, void *buffer, size_t n, enum rw_comm_type type,
                           enum rw_comm_op op, void *stream)
@@ -143,7 +143,8 @@ static int mpi_all_reduce(void *user, void *buffer, size_t n, enum rw_comm_type 
     return 0;
 }
 
-/* Every worker gets its part from each of the others and adds it up: nothing is sent twice. */
+/* Every worker receives its part from each of the others and adds it up, so nothing is sent twice.
+ */
 static int mpi_reduce_scatter(void *user, const void *send, void *recv, size_t n_each,
                               enum rw_comm_type type, void *stream)
 {
@@ -188,7 +189,7 @@ static int mpi_all_gather(void *user, const void *send, void *recv, size_t bytes
     return 0;
 }
 
-/* Where the part of a worker begins. */
+/* Returns the offset of a worker's bytes. */
 static size_t begin_of(const size_t *n_bytes, int worker)
 {
     size_t begin = 0;
@@ -215,7 +216,7 @@ static int mpi_all_to_all(void *user, const void *send, const size_t *n_send, vo
     return 0;
 }
 
-/* ---- beginning and end ---- */
+/* ---- initialisation and end ---- */
 
 static void finalise(void)
 {
@@ -235,7 +236,7 @@ static void mpi_close(void *user, int exit_status)
     n_open--;
 }
 
-/* Once in a process's life, and not where the program does so. */
+/* Initialises MPI once per process, unless the program has done so. */
 static int begin_mpi(char *why, size_t size)
 {
     int is_begun = 0, is_over = 0, provided;
