@@ -41,8 +41,9 @@ static inline struct rw_philox rw_random4(uint64_t seed, uint64_t item, uint32_t
     for (int round = 0; round < 10; round++) {
         const uint64_t a = (uint64_t)0xD2511F53u * w.word[0];
         const uint64_t b = (uint64_t)0xCD9E8D57u * w.word[2];
-        w = (struct rw_philox){{(uint32_t)(b >> 32) ^ w.word[1] ^ key0, (uint32_t)b,
-                                (uint32_t)(a >> 32) ^ w.word[3] ^ key1, (uint32_t)a}};
+        const struct rw_philox next = {{(uint32_t)(b >> 32) ^ w.word[1] ^ key0, (uint32_t)b,
+                                        (uint32_t)(a >> 32) ^ w.word[3] ^ key1, (uint32_t)a}};
+        w = next;
         key0 += 0x9E3779B9u;
         key1 += 0xBB67AE85u;
     }

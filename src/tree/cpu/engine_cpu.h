@@ -97,9 +97,8 @@ static inline struct rw_cell rw_cpu_decode(const struct rw_cpu_words *words, con
 {
     const int joint = words->newton && words->n_words == 1;
     const int64_t packed = joint ? rw_joint_packed(*w) : *w;
-    struct rw_cell cell = {(uint32_t)packed, 0, packed >> 32};
-    if (!words->packed)
-        cell = (struct rw_cell){(uint64_t)w[1], 0, w[0]};
+    struct rw_cell cell = {words->packed ? (uint32_t)packed : (uint64_t)w[1], 0,
+                           words->packed ? packed >> 32 : w[0]};
     if (words->newton)
         cell.hess = joint ? rw_joint_hessian(*w) : w[words->n_words - 1];
     return cell;
