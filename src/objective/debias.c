@@ -1,18 +1,19 @@
-/* Training on clicks: what the position at which a document was shown did to whether it was clicked
- * is estimated beside the trees, and taken out of the gradients. Two ways of lambdarank:
+/* Training on clicks without the bias of displayed positions. Users click more often on
+ * documents that are displayed higher. These variants of lambdarank estimate that effect
+ * together with the trees and remove it from the gradients:
  *
- *   additive  A document's score in training is its own and the bias of its position: pairs, ranks
- *             and norm alike. After each tree's gradients a Newton step moves the biases, with L2
- *             (LightGBM's `position`).
- *   ipw       A pair weighs 1 / (t+ of the better document's position x t- of the other's). After
- *             each tree's gradients, a position's t+ is the cost of pairs whose better document
- *             stood there, each divided by the other's t-, over that of the first position, to the
- *             power 1 / (1 + norm); t- likewise of the other documents (Hu, Wang, Peng and Li,
- *             "Unbiased LambdaMART", 2019, eq. 30 and 31; XGBoost's `lambdarank_unbiased`).
+ *   additive  A document's score in training is the model's score plus the bias of its position,
+ * for pairs, ranks and norm. After each tree's gradients, a Newton step with L2 updates the biases
+ * (LightGBM's `position`). ipw       Inverse propensity weights: a pair has the weight 1 / (t+ of
+ * the better document's position x t- of the other's). After each tree's gradients, t+ of a
+ * position becomes its cost divided by the first position's cost, to the power 1 / (1 + norm). The
+ * cost is that of all pairs whose better document is at the position, each divided by the other's
+ * t-. t- is the same for the other documents (Hu, Wang, Peng and Li, "Unbiased LambdaMART", 2019,
+ * eq. 30 and 31; XGBoost's `lambdarank_unbiased`).
  *
- * What is summed by position is integers: neither the order of threads nor workers can matter, and
- * one formula in double makes a tree's biases of them. A model does not have them; validation does
- * not use them. */
+ * Sums by position are integers, so they do not depend on the number of threads or workers. One
+ * formula in double turns them into biases after each tree. The model does not contain the
+ * biases, and validation does not use them. */
 #include "objective/objective.h"
 
 #include "comm/comm.h"
@@ -22,16 +23,16 @@
 /* The words of the parameter `debias`. */
 enum rw_debias_kind { RW_DEBIAS_OFF, RW_DEBIAS_ADDITIVE, RW_DEBIAS_IPW };
 
-enum { RW_DEBIAS_LEAST_EXPONENT = -10 }; /* t+ and t- are from 2^-10 to 2^10 */
-/* A pair weighs at most so much. */
+enum { RW_DEBIAS_LEAST_EXPONENT = -10 }; /* t+ and t- are limited to 2^-10 to 2^10 */
+/* The largest weight of a pair. */
 #define RW_DEBIAS_MOST_WEIGHT 1024.0
 
-/* A sum as hi x 2^32 + lo, lo in [0, 2^32). */
+/* A sum: hi x 2^32 + lo, lo in [0, 2^32). */
 struct rw_wide_sum {
     int64_t hi, lo;
 };
-/* Of the documents at a position. additive: of lambdas and hessians in units of 2^-40; ipw: of the
- * costs of pairs in which they are the better one, or the other, in units of 2^-24. */
+/* Sums over the documents at a position. additive: lambdas and hessians in units of 2^-40. ipw:
+ * costs of the pairs in which they are the better or the other document, in units of 2^-24. */
 struct rw_position_sums {
     struct rw_wide_sum of[2];
 };
@@ -41,23 +42,23 @@ struct rw_position_bias {
 };
 
 struct rw_debias {
-    struct rw_arena arena; /* has the arrays */
+    struct rw_arena arena; /* owns the arrays */
     struct rw_ctx *ctx;    /* borrowed */
     enum rw_debias_kind kind;
-    double sigma;             /* of the rule */
-    double l2, power;         /* additive: of a document; ipw: 1 / (1 + norm) */
-    int is_given;             /* the propensities are: they stay as they are */
+    double sigma;             /* from the rule */
+    double l2, power;         /* additive: L2 per document; ipw: 1 / (1 + norm) */
+    int is_given;             /* 1: the user gave the propensities, and they stay fixed */
     const uint16_t *position; /* [n_docs] borrowed */
-    uint32_t n_positions;     /* one more than the greatest, on all workers */
-    uint32_t first;           /* the least one that has documents: where t+ and t- are 1 */
-    uint64_t *n_docs;         /* [n_positions] of all workers */
-    /* [n_positions] those of the next tree's gradients, and those of the last tree's */
+    uint32_t n_positions;     /* one more than the largest position on all workers */
+    uint32_t first;           /* the smallest position that has documents, where t+ and t- are 1 */
+    uint64_t *n_docs;         /* [n_positions] on all workers */
+    /* [n_positions] for the next tree's gradients, and for the last tree's */
     struct rw_position_bias *bias, *before;
     int n_threads;
     struct rw_position_sums *sums; /* [n_threads][n_positions] */
 };
 
-/* Where they stand among the parameters of rw_objective_debias. */
+/* Indices among the parameters of rw_objective_debias. */
 enum { DEBIAS = 3, POSITION_L2 = 4, POSITION_NORM = 5 };
 enum { COST_EXPONENT = 24 };
 static const double ln2 = 0.6931471805599453;
@@ -121,7 +122,7 @@ static const uint16_t *positions_of(const struct rw_objective_query *query)
     return debias->position + query->first_row;
 }
 
-/* Of the calling thread, by position. */
+/* Returns the calling thread's sums by position. */
 static struct rw_position_sums *sums_of(const struct rw_objective_query *query)
 {
     const struct rw_debias *debias = query->state;
@@ -157,8 +158,8 @@ static double limited(double weight)
     return weight < RW_DEBIAS_MOST_WEIGHT ? weight : RW_DEBIAS_MOST_WEIGHT;
 }
 
-/* What a pair costs: the logistic loss of its scores, times what its exchange does to NDCG. lambda:
- * the pair's, before it is weighed and rounded. */
+/* Returns the cost of a pair: the logistic loss of its scores, times the change of NDCG. lambda:
+ * of the pair, before weight and rounding. */
 static double cost_of(double lambda, float sigma, float score_diff)
 {
     const double e = (double)rw_expf(sigma * score_diff);
@@ -173,7 +174,7 @@ static void add_cost(const struct rw_objective_query *query, uint32_t document, 
         rw_round_int64(cost * weight * rw_pow2(COST_EXPONENT)));
 }
 
-/* rw_lambda_add_pair, weighed, with the costs. */
+/* rw_lambda_add_pair with a weight; it also sums the costs. */
 static int64_t add_weighed_pair(const struct rw_objective_query *query, uint32_t a, uint32_t b,
                                 double discount_diff, float sigma, int norm, float scale)
 {
@@ -204,7 +205,8 @@ static int64_t add_weighed_pair(const struct rw_objective_query *query, uint32_t
     return lambda;
 }
 
-/* A pair's weight is what more documents would be, to the query's unit. */
+/* Returns the exponent of the query's unit. The weight of a pair raises sums as additional
+ * documents would. */
 static int shift_of(const struct rw_objective_query *query, const struct rw_lambda_rule *rule)
 {
     const struct rw_debias *debias = query->state;
@@ -248,7 +250,7 @@ static double total(const struct rw_wide_sum *sum, int exponent)
     return ((double)hi * 4294967296.0 + (double)lo) * rw_pow2(-exponent);
 }
 
-/* LightGBM's step, its 0.001 included. */
+/* Returns the bias after LightGBM's Newton step, which includes its constant 0.001. */
 static double moved(double bias, const struct rw_position_sums *sums, double l2, double rate)
 {
     const double lambda = total(&sums->of[0], RW_LAMBDA_EXPONENT) - bias * l2;
@@ -256,15 +258,15 @@ static double moved(double bias, const struct rw_position_sums *sums, double l2,
     return bias + rate * lambda / (hessian + 0.001);
 }
 
-/* 2^exponent, within the limits of t+ and t-. */
+/* Returns 2^exponent, limited to the range of t+ and t-. */
 static double limited_power(double exponent)
 {
     const double least = RW_DEBIAS_LEAST_EXPONENT;
     return rw_exp2(exponent < least ? least : exponent > -least ? -least : exponent);
 }
 
-/* How likely a click is at a position, as a multiple of the first one's, within the limits of t+.
- * bias: [n_positions], as of `debias`. */
+/* Returns the probability of a click at a position as a multiple of the first position's,
+ * limited to the range of t+. bias: [n_positions], from `debias`. */
 static double propensity_of(const struct rw_debias *debias, const struct rw_position_bias *bias,
                             uint32_t position)
 {
@@ -274,7 +276,7 @@ static double propensity_of(const struct rw_debias *debias, const struct rw_posi
                : limited_power(debias->sigma * (own - bias[debias->first].of[0]) / ln2);
 }
 
-/* (cost / first's)^power, within limits; what has no cost stays as it is. */
+/* Returns (cost / first's cost)^power, limited; without a cost, the old value. */
 static double ratio_of(double old, const struct rw_wide_sum *cost, const struct rw_wide_sum *first,
                        double power)
 {
@@ -338,8 +340,8 @@ static const char *parse_number(const char *p, const char *end, double least, do
     return p && !clamped && *value >= least && *value <= most ? skip_blanks(p, end) : NULL;
 }
 
-/* "3 0.25": a position and its bias, or "3 0.25 1", and its t+ and t-; without a t- it is 1. The
- * line is [text, end). Returns 0 for a malformed line. */
+/* Parses a line [text, end): a position and its bias, as in "3 0.25", or a position with t+ and
+ * t-, as in "3 0.25 1". Without t-, it is 1. Returns 0 for a malformed line. */
 static int parse_line(enum rw_debias_kind kind, const char *text, const char *end,
                       uint32_t *position, struct rw_position_bias *bias)
 {
@@ -389,7 +391,8 @@ static int debias_print(struct rw_ctx *ctx, const void *state, int is_before, ch
     return RW_OK;
 }
 
-/* Of [text, stop). found: [RW_MAX_POSITION + 1], not a number where nothing was said; written. */
+/* Reads the lines of [text, stop). found: [RW_MAX_POSITION + 1], written; NaN for positions
+ * without a line. */
 static int read_lines(const struct rw_debias *debias, const char *name, const char *text,
                       const char *stop, struct rw_position_bias *found)
 {
@@ -414,7 +417,8 @@ static int read_lines(const struct rw_debias *debias, const char *name, const ch
     return RW_OK;
 }
 
-/* Is there a bias for each position that has documents, and the one that was given? */
+/* Checks that each position with documents has a bias, and that fixed propensities have not
+ * changed. */
 static int check_found(const struct rw_debias *debias, int is_given,
                        const struct rw_position_bias *found)
 {
@@ -452,7 +456,7 @@ static int debias_read(void *state, int is_given, const char *name, const char *
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ what was found */
+/* ------------------------------------------------------------------ reporting the biases */
 
 static int debias_report(struct rw_ctx *ctx, const void *state, int is_before, int n_rounds,
                          const struct rw_train_hooks *hooks)
@@ -464,7 +468,7 @@ static int debias_report(struct rw_ctx *ctx, const void *state, int is_before, i
     struct rw_arena arena RW_RELEASED(rw_arena_free) = {NULL};
     uint32_t *position;
     uint64_t *n_docs;
-    double *found; /* of[0], propensities and of[1] of those positions */
+    double *found; /* of[0], then propensities and of[1] of those positions */
     if (!hooks->on_positions)
         return RW_OK;
     RW_TRY(RW_ARENA_NEW(ctx, &arena, position, debias->n_positions));
@@ -491,7 +495,7 @@ static int debias_report(struct rw_ctx *ctx, const void *state, int is_before, i
 
 /* ------------------------------------------------------------------ the objective */
 
-/* As if weights were larger by what a pair weighs at most. */
+/* Checks with weights that are multiplied by the largest weight of a pair. */
 static int check(struct rw_ctx *ctx, const struct rw_objective_rule *rule, uint32_t n_longest,
                  double max_weight)
 {

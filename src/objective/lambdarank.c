@@ -1,4 +1,6 @@
-/* LambdaRank, as a row of the table: what lambda.h says, fast, and by other deltas and pairs. */
+/* The objective lambdarank. The first part computes lambda.h's gradients of NDCG with vector
+ * instructions. The second part computes gradients with other deltas and other choices of pairs.
+ * The third part computes the deltas. */
 #include "objective/objective.h"
 
 #if RW_HAS_X86
@@ -12,7 +14,7 @@
 int rw_lambda_check(struct rw_ctx *ctx, const struct rw_objective_rule *rule, uint32_t n_longest,
                     double max_weight)
 {
-    /* with the norm a document's sum is at most log2(1 + S) / 2, and S is under 2^60 */
+    /* with the norm, a document's sum is at most log2(1 + S) / 2, and S is under 2^60 */
     const double sigma = (double)rule->pair.sigma;
     const double bound = (rule->pair.norm ? 30.0 : (double)n_longest) * sigma *
                          (sigma > 1.0 ? sigma : 1.0) * max_weight;
@@ -56,18 +58,19 @@ static void query_of(const struct rw_objective_rule *rule, const struct rw_objec
     (query->fast ? rw_lambda_query_fast : rw_lambda_query)(&rule->pair, query);
 }
 
-/* rw_lambda_query and rw_rank_query for most queries, by the instruction set's path of
- * lambdarank_tmpl.c. */
-/* Integers under it are rounded by adding 1.5 x 2^52. */
+/* ---- faster rw_lambda_query and rw_rank_query for most queries, with lambdarank_tmpl.c ---- */
+
+/* Smaller integers can be rounded by adding 1.5 x 2^52. */
 #define MOST_ROUND 0x1p50
 #define MOST_EASY  80.0
 
 struct range {
     double low, high;
-    double none; /* 0, unless a value is infinite or no number */
+    double none; /* 0, unless a value is infinite or NaN */
 };
 
-/* n >= 1. Four values at a time, for each waits for the one before. */
+/* Returns the range of n >= 1 values. It reads four values at a time, because each step would
+ * wait for the one before. */
 static struct range range_of(const double *value, uint32_t n)
 {
     struct range all = {value[0], value[0], 0.0};
@@ -94,9 +97,9 @@ static struct range range_of(const double *value, uint32_t n)
     return all;
 }
 
-/* Are all pairs' numbers small enough for the quick rounding, and does it not matter when the unit
- * is applied? Gains lie under the ideal, the ranking's best document being the ideal's first: as a
- * rule they are. */
+/* Returns 1 if all pairs' numbers are small enough for the quick rounding, and if the unit may
+ * be applied before or after the division. This is usually so: gains are below the ideal DCG,
+ * since the ranking's best document is the first of the ideal ranking. */
 static int is_bounded(const struct rw_lambda_rule *rule, const struct rw_objective_query *query,
                       double scale)
 {
@@ -105,11 +108,11 @@ static int is_bounded(const struct rw_lambda_rule *rule, const struct rw_objecti
     const double sigma = (double)rule->sigma;
     const double most = range * query->discounts[0] / query->ideal * (rule->norm ? 100.0 : 1.0) *
                         sigma * (sigma > 1.0 ? sigma : 1.0) * scale;
-    return most < MOST_ROUND / 4.0 /* roundings are far less than the 4 */
+    return most < MOST_ROUND / 4.0 /* a quarter covers rounding errors */
            && query->ideal > 0x1p-20 && query->ideal < 0x1p60 && range < query->ideal * 0x1p20;
 }
 
-/* rw_round_int64, by the processor's own where there is one. */
+/* Rounds as rw_round_int64 does, with the processor's instruction if it has one. */
 static int64_t round_double(double value)
 {
 #if RW_HAS_X86
@@ -119,7 +122,7 @@ static int64_t round_double(double value)
 #endif
 }
 
-/* Of a block's documents and the top ones above them. */
+/* Returns the number of pairs of a block's documents with the top documents above them. */
 static uint64_t pairs_of(uint32_t first, uint32_t n, uint32_t top)
 {
     uint64_t pairs = 0;
@@ -179,8 +182,9 @@ void rw_rank_query_fast(enum rw_isa isa, const double *scores, uint32_t n, uint3
 {
     enum { LONGEST = 1024 };
     static rw_rank_count_fn *const paths[] = RW_ISA_PATHS(rw_rank_count);
-    static const uint32_t longest[] = {256, 768, LONGEST}; /* beyond, sorting is faster */
-    const double most_key = 0x1p30;                        /* one more must not overflow */
+    static const uint32_t longest[] = {256, 768,
+                                       LONGEST}; /* sorting is faster for longer queries */
+    const double most_key = 0x1p30;              /* so that adding one does not overflow */
     int32_t key[LONGEST + RW_LAMBDA_ROOM];
     if (n == 0)
         return;
@@ -190,8 +194,8 @@ void rw_rank_query_fast(enum rw_isa isa, const double *scores, uint32_t n, uint3
         rw_rank_query(scores, n, 0, order);
         return;
     }
-    /* keys rise, or stay, where scores fall: positions are right but for those of other scores with
-     * equal keys */
+    /* Keys rise, or stay equal, as scores fall. Positions are right except for different scores
+     * with equal keys. */
     const double scale = range > 0x1p-500 ? most_key / range : 0.0;
     for (uint32_t i = 0; i < n; i++)
         key[i] = (int32_t)((of.high - scores[i]) * scale);
@@ -206,20 +210,23 @@ void rw_rank_query_fast(enum rw_isa isa, const double *scores, uint32_t n, uint3
     }
 }
 
-/* Lambdarank's lambdas by any delta (lambda.h) and of any pairs of a query's documents:
- *   topk     those with one among the top `truncation`, as lambdarank.c has them
- *   all      all of them
- *   mean:N   each document with N others of another grade, drawn with replacement anew for each
- *            tree: XGBoost's lambdarank_pair_method=mean
- *   given    those of the data set, whatever the grades say, each by weight x delta; with delta
- *            none this is CatBoost's PairLogit
- * A pair's lambda is lambda.h's, with the same norm, in float; a query's sums are taken in double
- * by one thread, in the order of positions or, of drawn pairs, of grades: there is but one result.
- * Engines scale them to fixed point by the largest of each tree, so that dcg's deltas, which reach
- * 2^31, and drawn pairs need no unit of their own. A document's |lambda| and hessian are at most
- * pairs x delta x sigma^2 x 100, 2^42 x 2^31 x 2^14 x 2^7 = 2^94: under the 1e30 that engines take.
- */
-/* Among its parameters. */
+/* ---- other deltas and other pairs ---- */
+
+/* Lambdarank's gradients with any delta (lambda.h). A query's pairs are one of these choices:
+ *   topk     pairs with a document in the top `truncation`, as in lambdarank;
+ *   all      all pairs;
+ *   mean:N   each document with N others of different grade, drawn with replacement for each tree:
+ *            XGBoost's lambdarank_pair_method=mean;
+ *   given    the pairs of the data set, whatever the grades, each with weight x delta; with delta
+ *            none this is CatBoost's PairLogit.
+ * A pair's lambda is that of lambda.h with the same norm, in float. One thread sums a query in
+ * double, in the order of positions, or of grades for drawn pairs. So there is only one result.
+ * Engines scale the sums to fixed point by the largest of each tree, so dcg's deltas, which
+ * reach 2^31, and drawn pairs need no separate unit. A document's |lambda| and hessian are at
+ * most pairs x delta x sigma^2 x 100, 2^42 x 2^31 x 2^14 x 2^7 = 2^94. This is under 1e30, the
+ * limit of the engines. */
+
+/* Indices among its parameters. */
 enum { DELTA = 2, PAIRS, RELEVANT };
 enum { MOST_DRAWN = 1000 };
 
@@ -236,12 +243,12 @@ double rw_pairs_number(const char *text)
     return RW_PAIRS_WRONG;
 }
 
-/* A query's documents by position, and their sums. */
+/* A query's documents by position, with their sums. */
 struct ranked {
     struct rw_delta_query delta;
     const uint32_t *order;
-    const double *scores;       /* by document, as the two that follow */
-    double *gradient, *hessian; /* the query's, which they will be */
+    const double *scores;       /* by document, as the next two fields */
+    double *gradient, *hessian; /* the arrays of the query, which get the result */
     float sigma;
     int norm;
     double sum; /* of the pairs' lambdas */
@@ -254,7 +261,7 @@ static double grade_of(const struct rw_objective_rule *rule, const struct rw_obj
                                           : query->gains[i];
 }
 
-/* Positions of the better and of the worse one. */
+/* Adds a pair with weight `delta`. better, worse: positions. */
 static void add_weighed(struct ranked *ranked, uint32_t better, uint32_t worse, float delta)
 {
     const uint32_t hi = ranked->order[better], lo = ranked->order[worse];
@@ -270,7 +277,7 @@ static void add_weighed(struct ranked *ranked, uint32_t better, uint32_t worse, 
     ranked->sum += (double)real.lambda;
 }
 
-/* Two positions, above < below, of which the grades say which is the better one. */
+/* Adds the pair of positions above < below; the grades decide which document is better. */
 static void add_pair(struct ranked *ranked, uint32_t above, uint32_t below)
 {
     const double *grade = ranked->delta.grade;
@@ -293,7 +300,8 @@ static void add_pairs_of_top(struct ranked *ranked, uint32_t truncation, struct 
     }
 }
 
-/* Of two positions, the weight of their pair; 0 if they have one grade, but for delta none. */
+/* Returns the weight of the pair of two positions. It is 0 for equal grades, unless the delta is
+ * none. */
 static double delta_of(struct ranked *ranked, uint32_t a, uint32_t b)
 {
     if (ranked->delta.grade[a] == ranked->delta.grade[b] && ranked->delta.kind != RW_DELTA_NONE)
@@ -301,7 +309,7 @@ static double delta_of(struct ranked *ranked, uint32_t a, uint32_t b)
     return rw_delta_of(&ranked->delta, a < b ? a : b, a < b ? b : a);
 }
 
-/* position: [n] by document, scratch. */
+/* Adds the given pairs. position: [n] by document, scratch. */
 static void add_given_pairs(const struct rw_objective_query *query, struct ranked *ranked,
                             uint32_t *position)
 {
@@ -317,14 +325,14 @@ static void add_given_pairs(const struct rw_objective_query *query, struct ranke
 
 /* ---- drawn pairs ---- */
 
-/* Documents by falling grade: at [begin, end) are those of one. */
+/* Documents by falling grade; [begin, end) are those of one grade. */
 struct drawn {
     const uint32_t *by_grade, *position;
     uint32_t begin, end;
 };
 
-/* Its partners are of the n - (end - begin) documents of other grades, all of which are equally
- * likely but for the rounding of a share of 2^32. */
+/* Draws the partners of a document from the n - (end - begin) documents of other grades. All are
+ * equally likely up to the rounding of a fraction of 2^32. */
 static void add_drawn_pairs_of(const struct rw_objective_rule *rule,
                                const struct rw_objective_query *query, struct ranked *ranked,
                                const struct drawn *drawn, uint32_t i)
@@ -342,7 +350,7 @@ static void add_drawn_pairs_of(const struct rw_objective_rule *rule,
     }
 }
 
-/* grade: [n] by document; by_grade, position: [n] scratch. */
+/* Adds drawn pairs. grade: [n] by document; by_grade, position: [n] scratch. */
 static void add_drawn_pairs(const struct rw_objective_rule *rule,
                             const struct rw_objective_query *query, struct ranked *ranked,
                             const double *grade, uint32_t *by_grade, uint32_t *position)
@@ -354,7 +362,7 @@ static void add_drawn_pairs(const struct rw_objective_rule *rule,
     for (; drawn.end < query->n; drawn.begin = drawn.end) {
         while (drawn.end < query->n && grade[by_grade[drawn.end]] == grade[by_grade[drawn.begin]])
             drawn.end++;
-        if (drawn.end - drawn.begin == query->n) /* there are no others */
+        if (drawn.end - drawn.begin == query->n) /* no document has another grade */
             return;
         for (uint32_t at = drawn.begin; at < drawn.end; at++)
             add_drawn_pairs_of(rule, query, ranked, &drawn, by_grade[at]);
@@ -363,8 +371,8 @@ static void add_drawn_pairs(const struct rw_objective_rule *rule,
 
 /* ---- a query ---- */
 
-/* Doubles a document: grades by position and by document, two prefixes, and two lists of indices.
- */
+/* Doubles per document: grades by position and by document, two prefixes, and two lists of
+ * indices. */
 enum { SCRATCH = 5 };
 
 static void query_by_delta(const struct rw_objective_rule *rule,
@@ -412,7 +420,8 @@ static void query_by_delta(const struct rw_objective_rule *rule,
 
 /* ---- the variants ---- */
 
-/* What grades and pairs do not need is not read, so that to set it is an error. */
+/* A variant does not read parameters that its delta and pairs do not use, so setting one of them
+ * is an error. */
 #define VARIANT(draws_pairs, words)                                              \
     {                                                                            \
         .name = "lambdarank", .params = words, .ranks = 1, .draws = draws_pairs, \
@@ -428,7 +437,7 @@ static void query_by_delta(const struct rw_objective_rule *rule,
 static const struct rw_objective *variant_of(const struct rw_objective_rule *rule)
 {
     enum { TOPK, ALL, DRAWN };
-    /* NDCG's delta of all pairs is what no truncation is. */
+    /* All pairs with NDCG's delta are lambdarank without truncation. */
     static const struct rw_objective of_all_pairs = ROW("sigma norm delta pairs", NULL);
     static const struct rw_objective variants[2][3] = {
         {VARIANT(0, "sigma norm delta pairs truncation"), VARIANT(0, "sigma norm delta pairs"),
@@ -448,7 +457,7 @@ static const struct rw_objective *variant_of(const struct rw_objective_rule *rul
 const struct rw_objective rw_objective_lambdarank =
     ROW("sigma norm delta pairs truncation", variant_of);
 
-/* ---- how many, and how long ---- */
+/* ---- number and duration of pairs ---- */
 
 uint64_t rw_lambda_count_pairs(const struct rw_objective *objective,
                                const struct rw_objective_rule *rule, const uint32_t *query_offset,
@@ -509,7 +518,7 @@ double rw_lambda_pair_seconds(struct rw_ctx *ctx, const struct rw_objective *obj
     return least;
 }
 
-/* A delta's number is its kind, and KINDS times the cutoff. */
+/* The number of a delta is its kind plus KINDS times the cutoff. */
 enum { KINDS = 16, MOST_CUTOFF = 1000000000 };
 
 double rw_delta_number(const char *text)
@@ -540,9 +549,9 @@ int rw_delta_is_of_relevance(enum rw_delta_kind kind)
     return kind == RW_DELTA_MAP || kind == RW_DELTA_MRR || kind == RW_DELTA_P;
 }
 
-/* ---- what is between two positions ---- */
+/* ---- documents between two positions ---- */
 
-/* err: a reader who gets to position r stops there with this probability, under 1. */
+/* err: returns the probability, under 1, that a reader who reaches position r stops there. */
 static double stop_of(const struct rw_delta_query *query, uint32_t r)
 {
     return query->grade[r] / (query->max_gain + 1.0);
@@ -582,14 +591,16 @@ static double of_dcg(const struct rw_delta_query *query, uint32_t above, uint32_
            (query->discounts[above] - query->discounts[below]);
 }
 
-/* The precision at the place of the one relevant document of the two, which is above, or would be
- * there; less that at the place below; and 1 / (1 + s) for each relevant document between, which
- * has one more above it if the relevant one is. */
+/* Returns the change of average precision, which is a sum over relevant documents. The one
+ * relevant document of the two moves between `above` and `below`, which changes its precision.
+ * For each relevant document in between, the number of relevant documents above changes by one,
+ * which is 1 / (1 + s). */
 static double of_map(const struct rw_delta_query *query, uint32_t above, uint32_t below)
 {
     const double *count = query->prefix[0], *sum = query->prefix[1];
     const int is_above = query->grade[above] > query->grade[below];
-    const double own = is_above ? 1.0 / (double)(above + 1) : 0.0; /* is in the sum at `below` */
+    const double own =
+        is_above ? 1.0 / (double)(above + 1) : 0.0; /* included in the sum at `below` */
     const double at_above = (count[above] + 1.0) / (double)(above + 1);
     const double at_below = (count[below] + (is_above ? 0.0 : 1.0)) / (double)(below + 1);
     return (at_above - at_below + (sum[below] - sum[above] - own)) / query->n_relevant;
@@ -599,16 +610,17 @@ static double of_mrr(const struct rw_delta_query *query, uint32_t above, uint32_
 {
     const uint32_t first = query->relevant[0], second = query->relevant[1];
     uint32_t then = first;
-    if (above < first) /* so the one below is relevant */
+    if (above < first) /* so the document below is relevant */
         then = above;
     else if (above == first)
         then = below < second ? below : second;
     return fabs(1.0 / (double)(then + 1) - 1.0 / (double)(first + 1));
 }
 
-/* With the two exchanged, readers stop at `above` with the other probability, and the more do, the
- * fewer get to those between and to `below`; who gets past `below` is the same. The products are of
- * the documents between, so that nothing is divided by those above. */
+/* Returns the change of expected reciprocal rank. After the swap, readers stop at `above` with
+ * the other document's probability. The more of them stop there, the fewer reach the positions
+ * in between and `below`. The number that passes `below` does not change. Products run over the
+ * documents in between, so no division by those above is needed. */
 static double of_err(struct rw_delta_query *query, uint32_t above, uint32_t below)
 {
     if (query->above != above || query->below > below) {

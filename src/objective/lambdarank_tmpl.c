@@ -1,8 +1,9 @@
-/* rw_lambda_query's pairs, many at a time: the same operations on each pair, in the same order, so
- * the same bits. But the unit divides the ideal first, where it was to multiply results: a power of
- * two, and whatever comes too near to 0 for that to be the same is far under half a unit. And the
- * positions of a ranking, by comparing each document with all. Compiled for each instruction set
- * (base/machine.h); what they do differently comes first. */
+/* The pairs of rw_lambda_query, many at a time, with the same operations per pair in the same
+ * order, so that results are identical. The only difference is the unit, which divides the ideal
+ * DCG first and does not multiply the results. The unit is a power of two, and values so small
+ * that this matters are far below half a unit. This file also finds the positions of a ranking,
+ * by comparing each document with all. It is compiled for each instruction set (base/machine.h).
+ * The parts that differ are first. */
 #include <math.h>
 #include <string.h>
 
@@ -24,18 +25,18 @@ typedef int32_t ints_at __attribute__((vector_size(LANES * 4), aligned(4), may_a
 typedef int64_t longs __attribute__((vector_size(LONGS * 8)));
 typedef int64_t longs_at __attribute__((vector_size(LONGS * 8), aligned(8), may_alias));
 
-/* The documents of a block whose gains are not `gain`: all that a row of that gain is paired with,
- * in the order of the ranking. Those past the end have no difference. */
+/* The documents of a block whose gains differ from `gain`, in ranked order: the partners of a
+ * row with that gain. Entries past the end have no difference. */
 struct list {
     double score[BLOCK + LANES], discount[BLOCK + LANES];
-    int64_t lambda[BLOCK + LANES], hessian[BLOCK + LANES]; /* what they lose, get */
-    float diff[BLOCK + LANES];                             /* gain less theirs */
-    uint32_t at[BLOCK + LANES];                            /* in the block */
-    uint8_t kept[BLOCK / 8]; /* avx512: a bit for each document of the block: is it listed? */
-    uint32_t n, next;        /* next: all before are above any row to come */
+    int64_t lambda[BLOCK + LANES], hessian[BLOCK + LANES]; /* to subtract, to add */
+    float diff[BLOCK + LANES];                             /* gain minus the document's gain */
+    uint32_t at[BLOCK + LANES];                            /* index in the block */
+    uint8_t kept[BLOCK / 8]; /* avx512: one bit per document of the block, 1: listed */
+    uint32_t n, next;        /* next: entries before it are above all further rows */
 };
 
-/* Added to an array, and to *sums. */
+/* Adds to an array and to *sums. */
 INLINE void add_longs(longs by, int64_t *to, longs *sums)
 {
     *(longs_at *)to += by;
@@ -54,15 +55,15 @@ INLINE floats differences(double a, const double *b)
         _mm512_castps256_ps512(_mm512_cvtpd_ps(_mm512_sub_pd(own, _mm512_loadu_pd(b)))), high, 1);
 }
 
-/* The nearest integers are added to LANES of an array, and to *sums. */
+/* Rounds to the nearest integers and adds them to LANES elements of an array and to *sums. */
 INLINE void add(floats real, int64_t *to, longs *sums)
 {
     add_longs((longs)_mm512_cvtps_epi64(_mm512_castps512_ps256(real)), to, sums);
     add_longs((longs)_mm512_cvtps_epi64(_mm512_extractf32x8_ps(real, 1)), to + 8, sums);
 }
 
-/* a / b, correctly rounded; y: 1 / b, correctly rounded. gpu/objective/lambda_bounded.h has the
- * proof, for a from 2^-80 on; smaller ones are nothing in units, for b is not under 2^-60. */
+/* Returns a / b, correctly rounded. y: 1 / b, correctly rounded. gpu/objective/lambda_bounded.h
+ * shows why, for a >= 2^-80. Smaller quotients round to 0 units, since b is at least 2^-60. */
 INLINE floats quotient(floats a, floats b, floats y)
 {
     const floats q = a * y;
@@ -74,7 +75,8 @@ INLINE floats limited(floats x)
     return _mm512_min_ps(_mm512_max_ps(x, _mm512_set1_ps(-87.0f)), _mm512_set1_ps(88.0f));
 }
 
-/* n and `diff` of those of the block's n documents that are not of the list's gain. */
+/* Lists those of the block's n documents whose gain differs from the list's: fills n, `diff` and
+ * the other arrays. */
 INLINE void keep_others(const struct rw_lambda_block *block, uint32_t n, double gain,
                         struct list *list)
 {
@@ -101,7 +103,7 @@ INLINE void keep_others(const struct rw_lambda_block *block, uint32_t n, double 
     list->n = m;
 }
 
-/* What listed documents lose and get goes to the block's n. */
+/* Applies the sums of listed documents to the block's n documents. */
 INLINE void give_back(const struct list *list, uint32_t n, struct rw_lambda_block *block)
 {
     const int64_t *lambda = list->lambda, *hessian = list->hessian;
@@ -137,8 +139,8 @@ INLINE floats differences(double a, const double *b)
     return __builtin_convertvector(a - *(const doubles_at *)b, floats);
 }
 
-/* 1.5 x 2^52: added to a number under 2^51, it leaves the nearest integer, halves to even, in the
- * low bits. */
+/* 1.5 x 2^52. After adding it to a number under 2^51, the low bits are the nearest integer, with
+ * halves rounded to even. */
 #define TO_INTEGER 6755399441055744.0
 
 INLINE void add(floats real, int64_t *to, longs *sums)
@@ -160,7 +162,7 @@ INLINE void keep_others(const struct rw_lambda_block *block, uint32_t n, double 
                         struct list *list)
 {
     uint32_t m = 0;
-    for (uint32_t i = 0; i < n; i++) { /* no branch, which would often be mispredicted */
+    for (uint32_t i = 0; i < n; i++) { /* without a branch, which would often be mispredicted */
         const double diff = gain - block->gain[i];
         list->at[m] = i;
         list->diff[m] = (float)diff;
@@ -196,7 +198,7 @@ INLINE int64_t total(longs sums)
 #define COUNT(a, b, n)     ((n) - ((a) < (b)))
 #endif
 
-/* ---- what they have in common: pairs ---- */
+/* ---- pairs, for all instruction sets ---- */
 
 INLINE floats magnitude(floats x)
 {
@@ -221,12 +223,12 @@ INLINE floats magnitude(floats x)
 #define PAIR_SIGMOID(p, shifted, e) (1.0f / (1.0f + (e)))
 #include "objective/pair_tmpl.h"
 
-/* The row against listed documents, from the next on. A negative difference of
- * gains makes lambdas negative: those of pairs whose better document is not the row's. mixed: a
- * document's are of both signs, in time. */
+/* Adds the pairs of the row with listed documents, from list->next on. A negative gain
+ * difference gives a negative lambda: the row is not the better document of the pair. mixed: a
+ * document's lambdas can have both signs in the course of the rows. */
 INLINE void add_row(struct rw_lambda_row *row, struct list *list, int norm, int easy, int mixed)
 {
-    const float sigma = easy ? 1.0f : row->sigma; /* x 1: nothing */
+    const float sigma = easy ? 1.0f : row->sigma; /* multiplying by 1 changes nothing */
     longs lambdas = {0}, hessians = {0}, sizes = {0};
     for (uint32_t i = list->next; i < list->n; i += LANES) {
         const ints g = *(const ints_at *)(list->diff + i);
@@ -255,19 +257,20 @@ static void make_list(const struct rw_lambda_block *block, uint32_t n, double ga
     for (uint32_t i = list->n; i < list->n + LANES; i++) {
         list->diff[i] = 0.0f;
         list->at[i] = UINT32_MAX;
-        list->score[i] = block->score[0]; /* a document's numbers, so that none is too large */
+        list->score[i] =
+            block->score[0]; /* repeats a real document, so that no number is too large */
         list->discount[i] = block->discount[0];
         list->lambda[i] = list->hessian[i] = 0;
     }
 }
 
-/* Adds the list's sums to the block's. */
+/* Adds the list's sums to the block's, and the magnitudes to the row's sums unless `mixed`. */
 static void drop_list(struct rw_lambda_row *row, const struct list *list, uint32_t n, int mixed,
                       struct rw_lambda_block *block)
 {
     int64_t hi = 0, lo = 0;
     for (uint32_t i = 0; i < list->n; i++) {
-        /* all of a document's pairs have one sign, if not mixed: the sum's magnitude is theirs */
+        /* if not mixed, a document's lambdas have one sign, so the sum has their magnitude */
         const int64_t size = list->lambda[i] < 0 ? -list->lambda[i] : list->lambda[i];
         hi += size >> 32;
         lo += size & 0xffffffff;
@@ -291,7 +294,8 @@ void RW_TMPL_NAME(rw_lambda_block)(struct rw_lambda_row *row, struct rw_lambda_b
         const uint32_t from = r < first ? 0 : r + 1 - first;
         const double gain = query->gains[doc];
         uint32_t found = 1u << (n_lists < LISTS ? n_lists : LISTS);
-        for (uint32_t i = 0; i < LISTS; i++) /* no branch, which would often be mispredicted */
+        for (uint32_t i = 0; i < LISTS;
+             i++) /* without a branch, which would often be mispredicted */
             found |= (uint32_t)(gains[i] == gain) << i;
         const uint32_t l = (uint32_t)__builtin_ctz(found);
         struct list *list = &lists[l];
@@ -325,8 +329,8 @@ void RW_TMPL_NAME(rw_lambda_block)(struct rw_lambda_row *row, struct rw_lambda_b
 
 /* ---- rankings ---- */
 
-/* Of equal keys those before a document count, those after don't: they are compared with one more,
- * or with the key itself. */
+/* Counts the smaller keys for each document. Equal keys before the document count and those
+ * after it do not: the first are compared with the key plus one, the others with the key. */
 void RW_TMPL_NAME(rw_rank_count)(const int32_t *key, uint32_t n, uint32_t *order)
 {
     ints lane;

@@ -1,11 +1,13 @@
-/* The table of objectives, and the gradients of those that are handed over. */
+/* The table of objectives, and the gradients of a training set that the host computes. For each
+ * query it calls the objective's `query`, in parallel. With several labels per document it sums
+ * their lambdas, and it passes the objective's state to and from checkpoints. */
 #include "objective/objective.h"
 
 #include "comm/comm.h"
 #include "dataset/dataset.h"
 #include "metric/metric.h"
 
-/* Documents under which sharing a loop costs more than it gains. */
+/* With fewer documents, starting a parallel loop costs more than it saves. */
 enum { PARALLEL_DOCS = 2048 };
 
 static const struct rw_objective *const objectives[] = {
@@ -43,7 +45,7 @@ const struct rw_objective *rw_objective_for(const struct rw_objective *objective
     return variant ? variant : objective;
 }
 
-/* The next of the objective's parameters, from *at on; 0: there is none. */
+/* Returns in `name` the objective's next parameter, from *at on; 0: there are no more. */
 static int next_param(const char **at, char name[32])
 {
     const size_t n = strcspn(*at, " "), kept = n < 31 ? n : 31;
@@ -118,7 +120,8 @@ int rw_objective_check(struct rw_ctx *ctx, const struct rw_objective *objective,
                             most_weight(dataset) * by);
 }
 
-/* What one label's bound is multiplied by: the weights' sum, or 1, for each label is made alone. */
+/* Returns the factor of one label's bound: the sum of the weights, but at least 1, since each
+ * label is also computed alone. */
 static double weight_of_labels(const struct rw_objective_rule *rule)
 {
     double sum = 0.0;
@@ -166,20 +169,22 @@ struct rw_gradients {
     const struct rw_objective *objective;
     struct rw_objective_rule rule;
     const struct rw_dataset *dataset; /* borrowed */
-    uint32_t first_doc;  /* the number of its first document among those of all workers */
-    const double *gains; /* borrowed */
+    uint32_t first_doc;               /* number of documents on the workers before this one */
+    const double *gains;              /* borrowed */
     enum rw_isa isa;
     int n_threads;
     uint32_t longest;
-    double *discount, *position;         /* [longest], [longest] or NULL */
-    double *ideal;                       /* [n_labels][n_queries] or NULL */
-    double *scratch;                     /* [n_threads][longest x scratch] */
-    uint32_t *order;                     /* [n_threads][longest] */
-    struct rw_user_gradients handed;     /* [n_docs] */
-    struct rw_user_gradients of_a_label; /* of one of several: [n_threads][longest] */
-    const struct rw_train_hooks *hooks;  /* of the caller's own gradients; else NULL */
-    void *state;                         /* of the objective; NULL: no state; owned */
-    /* of a run */
+    double *discount, *position;     /* [longest], [longest] or NULL */
+    double *ideal;                   /* [n_labels][n_queries] or NULL */
+    double *scratch;                 /* [n_threads][longest x scratch] */
+    uint32_t *order;                 /* [n_threads][longest] */
+    struct rw_user_gradients handed; /* [n_docs] the result */
+    struct rw_user_gradients
+        of_a_label; /* the result of one of several labels: [n_threads][longest] */
+    const struct rw_train_hooks *hooks; /* the hooks that compute user gradients; else NULL */
+    void *state;                        /* of the objective; NULL: no state; owned */
+    /* ---- of the current run ---- */
+
     uint32_t tree;
     const double *scores; /* borrowed */
 };
@@ -189,7 +194,8 @@ static int n_labels_of(const struct rw_gradients *g)
     return g->rule.n_labels ? g->rule.n_labels : 1;
 }
 
-/* Doubles that are handed over have no weights in them: those are the engine's to multiply. */
+/* Checks the range of the objective's numbers. Doubles do not include document weights, which
+ * the engine multiplies. */
 static int check_bound(struct rw_ctx *ctx, const struct rw_gradients *g)
 {
     struct rw_dataset bare = *g->dataset; /* borrows all */
@@ -211,7 +217,7 @@ static int make_ideals(struct rw_ctx *ctx, struct rw_gradients *g)
     return RW_OK;
 }
 
-/* Those of n documents: integers, or doubles. */
+/* Allocates the arrays for n documents: integers or doubles. */
 static int make_handed(struct rw_ctx *ctx, struct rw_gradients *g, int is_fixed, size_t n,
                        struct rw_user_gradients *out)
 {
@@ -288,7 +294,7 @@ void rw_gradients_free(struct rw_gradients *g)
     rw_mem_free(g);
 }
 
-/* From the document at `first` on. */
+/* Makes the query write to the arrays from the document at `first` on. */
 static void write_to(struct rw_objective_query *query, const struct rw_user_gradients *handed,
                      size_t first)
 {
@@ -298,7 +304,7 @@ static void write_to(struct rw_objective_query *query, const struct rw_user_grad
     query->hessian = handed->hessian ? handed->hessian + first : NULL;
 }
 
-/* A query by one of its documents' labels. */
+/* Returns the query with one of its documents' labels. */
 static struct rw_objective_query query_by(const struct rw_gradients *g, uint32_t q,
                                           struct rw_share *share, int label)
 {
@@ -332,7 +338,7 @@ static struct rw_objective_query query_by(const struct rw_gradients *g, uint32_t
     return query;
 }
 
-/* Adds a label's lambdas times its weight; an integer is rounded once a label. */
+/* Adds a label's lambdas times its weight. Integers are rounded once per label. */
 static void add_label(const struct rw_objective_query *sum, const struct rw_objective_query *query,
                       double weight)
 {
@@ -350,7 +356,7 @@ static void add_label(const struct rw_objective_query *sum, const struct rw_obje
     }
 }
 
-/* The labels' lambdas, each times its weight, in the labels' order. */
+/* Sums the labels' lambdas, each times its weight, in the order of the labels. */
 static void run_labels(const struct rw_gradients *g, uint32_t q, struct rw_share *share)
 {
     const struct rw_objective_query sum = query_by(g, q, share, 0);
@@ -405,9 +411,9 @@ int rw_gradients_run(struct rw_gradients *g, uint32_t tree, double rate, const d
     return state->end(g->state, rate);
 }
 
-/* ---- its state ---- */
+/* ---- the objective's state ---- */
 
-/* Was a tree's gradient run that is not one of n_trees? */
+/* Returns 1 if the last run was for a tree that is not one of n_trees. */
 static int is_before(const struct rw_gradients *g, uint32_t n_trees)
 {
     return n_trees <= g->tree;

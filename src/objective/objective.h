@@ -1,12 +1,15 @@
-/* Objectives: what training optimises, as gradients by document. To add one: (1) write
- * objective/<name>.c with its rw_objective_<name>; (2) give it a row in objectives.def, which the
- * build follows; (3) give parameters of its own rows in params/params.def, and name all that it
- * reads in `params`. Training on every engine, the checks of parameters and the messages read the
- * table; another weight of pairs is another objective. params/aliases.c may name it for those who
- * come from other programs. tests/recipes adds one in this way.
+/* Objectives: the losses that training minimises, in the form of a gradient and a hessian per
+ * document. To add one:
+ * (1) Write objective/<name>.c with its rw_objective_<name>.
+ * (2) Add a row to objectives.def, which the build follows.
+ * (3) Add new parameters to params/params.def, and name all parameters that it reads in
+ * `params`.
+ * The engines, the checks of parameters and the messages read the table. A new weight of pairs
+ * is a new objective. params/aliases.c may list the names that other programs use for it.
+ * tests/recipes adds an objective in this way.
  *
- * An objective that keeps state between rounds defines a struct rw_objective_state (below), which
- * training makes, saves in checkpoints and ends; debias.c is the example. */
+ * An objective that keeps state between rounds defines a struct rw_objective_state (below).
+ * Training creates the state, saves it in checkpoints and releases it. debias.c is an example. */
 #pragma once
 
 #include "base/mem.h"
@@ -18,49 +21,54 @@ extern "C" {
 
 enum { RW_OBJECTIVE_PARAMS = 8 };
 
-/* Of several labels a document: what the lambdas of one of them are multiplied by, and its largest
- * gain, all workers'. */
+/* One of several labels per document: the weight of its lambdas, and its largest gain on all
+ * workers. */
 struct rw_label_rule {
     double weight, max_gain;
 };
 
-/* What a training chose. */
+/* The settings of an objective in one training. */
 struct rw_objective_rule {
-    struct rw_lambda_rule pair;        /* sigma, truncation and norm, where it has them */
-    double value[RW_OBJECTIVE_PARAMS]; /* of its parameters, in their order; the words none and off
-                                          are 0 */
+    struct rw_lambda_rule pair;        /* sigma, truncation and norm, for objectives with pairs */
+    double value[RW_OBJECTIVE_PARAMS]; /* values of its parameters, in the order of `params`; the
+                                          words none and off are 0 */
     uint64_t seed;
-    double max_gain; /* the largest of the training set, all workers'; where gradients are handed
-                        over, and for RW_OBJECTIVE_NEIGHBOURS */
-    /* Several labels a document, whose lambdas are combined; 0: there is one. A run of gradients
-     * has them, an objective's `query` sees one label at a time. */
+    double max_gain; /* the largest gain of all workers' training sets; set if the host computes the
+                        gradients, and for RW_OBJECTIVE_NEIGHBOURS */
+    /* Number of labels per document whose lambdas are summed; 0: one label. rw_gradients_run
+     * combines them, and the objective's `query` gets one label at a time. */
     int n_labels;
     struct rw_label_rule label[RW_MAX_LABELS];
-    /* Their sum is made of doubles, for integers of 2^-40 might pass 2^62 (rw_objective_sum). */
+    /* 1: lambdas are summed in doubles, since integers in units of 2^-40 might exceed 2^62
+     * (rw_objective_sum). */
     int in_doubles;
 };
 
-/* One query of the training set. */
+/* The inputs and outputs of the gradients of one query. */
 struct rw_objective_query {
     uint32_t n, first_document, tree;
     enum rw_isa isa;
-    struct rw_share *share; /* of the loop over queries, which long ones poll; NULL: of none */
-    int fast;               /* 0: the reference's plain path, to the same bits */
-    const double *scores;   /* [n], in the order of the input, as all but the tables by position */
-    const float *labels;    /* [n] NULL if an engine computes what ranks */
-    const double *weights;  /* [n] the documents', NULL: all 1; for `is_fixed` */
-    /* Set for ranking objectives only; else NULL and 0. */
+    struct rw_share
+        *share; /* the loop over queries, which long queries poll for interruption; NULL: no loop */
+    int fast;   /* 0: use the plain reference code, with identical results */
+    const double
+        *scores;         /* [n] in the order of the input, as all arrays except those by position */
+    const float *labels; /* [n] NULL if an engine calls a ranking objective */
+    const double *weights; /* [n] document weights; NULL: all 1; for `is_fixed` */
+    /* ---- for ranking objectives only; else NULL and 0 ---- */
+
     const double *gains;     /* [n] */
     const double *discounts; /* [>= n] by position */
-    double ideal;            /* the ideal DCG of the top `truncation`; 0: contributes nothing */
-    uint32_t *order;         /* [n] scratch */
-    /* Set where gradients are handed over. */
-    const double *positions;           /* [>= n] filled by the callback `positions` */
-    const struct rw_given_pair *pairs; /* [n_pairs] the query's, if the data has any */
+    double ideal;    /* ideal DCG of the top `truncation`; 0: the query contributes nothing */
+    uint32_t *order; /* [n] positions to documents, scratch */
+    /* ---- set if the host computes the gradients ---- */
+
+    const double *positions;           /* [>= n] written by the callback `positions` */
+    const struct rw_given_pair *pairs; /* [n_pairs] the query's given pairs, if the data has them */
     size_t n_pairs;
-    uint32_t first_row; /* the number of the query's first document in its data set, for `pairs` */
-    double *scratch;    /* [n x `scratch`] */
-    /* Of an objective with state: what its `open` made, and the number of the calling thread. */
+    uint32_t first_row; /* index of the query's first document in its data set, for `pairs` */
+    double *scratch;    /* [n x the objective's `scratch`] */
+    /* For objectives with state: the result of `open`, and the index of the calling thread. */
     void *state;
     int thread;
 
@@ -68,16 +76,16 @@ struct rw_objective_query {
     double *gradient, *hessian; /* [n] written otherwise, without the documents' weights */
 };
 
-/* Adds a pair of documents to the query's sums and returns its lambda; the two may be swapped, and
- * a pair of equal gains adds nothing. scale: as in rw_lambda_of_pair. */
+/* Adds a pair of documents to the query's sums and returns its lambda. The two may be swapped; a
+ * pair of equal gains adds nothing. scale: as in rw_lambda_of_pair. */
 typedef int64_t rw_lambda_pair_fn(const struct rw_objective_query *query, uint32_t a, uint32_t b,
                                   double discount_diff, float sigma, int norm, float scale);
-/* Is a document's final sum under 2^22 for queries up to n_longest documents and weights up to
- * max_weight? RW_ERR_DATA, with what to change, if not. */
+/* Checks that a document's final sum is under 2^22 for queries of up to n_longest documents and
+ * weights of up to max_weight. RW_ERR_DATA: it is not; the message says what to change. */
 int rw_lambda_check(struct rw_ctx *ctx, const struct rw_objective_rule *rule, uint32_t n_longest,
                     double max_weight);
 
-/* The query's sums become its documents' final integers. */
+/* Turns the query's sums into its documents' final integers. */
 static inline void rw_lambda_finish(const struct rw_objective_query *query, double factor)
 {
     for (uint32_t i = 0; i < query->n; i++) {
@@ -87,7 +95,7 @@ static inline void rw_lambda_finish(const struct rw_objective_query *query, doub
     }
 }
 
-/* rw_lambda_query in units of 2^-40+e, with pairs added by the function. */
+/* Does the work of rw_lambda_query in units of 2^-40+e, with add_pair in place of NDCG's pairs. */
 static inline void rw_lambda_query_by(const struct rw_lambda_rule *rule,
                                       const struct rw_objective_query *query, int e,
                                       rw_lambda_pair_fn *add_pair)
@@ -118,63 +126,66 @@ static inline void rw_lambda_query_by(const struct rw_lambda_rule *rule,
     rw_lambda_finish(query, rw_lambda_factor(rule, sum_hi, sum_lo, e));
 }
 
-/* What a device computes by itself. */
+/* The gradients that a device can compute. */
 enum rw_objective_device {
-    RW_OBJECTIVE_HOST, /* nothing: the host computes the gradients and hands them over */
+    RW_OBJECTIVE_HOST, /* no gradients: the host computes them and copies them to the device */
     RW_OBJECTIVE_PAIRS,
     RW_OBJECTIVE_RESIDUALS,
-    RW_OBJECTIVE_NEIGHBOURS, /* yetirank's; RW_OBJECTIVE_HOST to engines that lack it */
+    RW_OBJECTIVE_NEIGHBOURS, /* for yetirank; engines without it use RW_OBJECTIVE_HOST */
 };
 
-/* What an objective carries from tree to tree beside the scores, such as the bias of displayed
- * positions; it needs RW_OBJECTIVE_HOST. `state` is what `open` made. */
+/* State that an objective keeps between trees in addition to the scores, such as the bias of
+ * displayed positions. It needs RW_OBJECTIVE_HOST. `state` is the result of `open`. */
 struct rw_objective_state {
-    int version; /* of its form in a checkpoint (train/train.h), from 1 */
-    /* All workers call it. The data set stays borrowed. *state: NULL at first; closed also after a
-     * failure. */
+    int version; /* of its text in a checkpoint (train/train.h), from 1 */
+    /* Creates the state. The data set stays borrowed. *state: NULL at first; `close` is called
+     * also after a failure. All workers call it. */
     int (*open)(struct rw_ctx *ctx, const struct rw_objective_rule *rule,
                 const struct rw_dataset *dataset, int n_threads, void **state);
-    void (*close)(void *state);           /* NULL is fine */
-    void (*begin)(void *state);           /* before the gradients of a tree */
-    int (*end)(void *state, double rate); /* after them, by all workers; rate: the tree's */
-    /* As lines of text, the caller's (rw_mem_free): the present state, or the one before the last
-     * tree's gradients. */
+    void (*close)(void *state); /* accepts NULL */
+    void (*begin)(void *state); /* called before the gradients of a tree */
+    int (*end)(
+        void *state,
+        double rate); /* called after them, by all workers; rate: learning rate of the tree */
+    /* Returns the state as lines of text, owned by the caller (rw_mem_free). is_before: the
+     * state before the gradients of the last tree. */
     int (*print)(struct rw_ctx *ctx, const void *state, int is_before, char **text);
-    /* Takes such lines, to the bit; or, with is_given, those of the user's file of known values,
-     * which stay. The text is [text, text + n). name: the text's, for messages. RW_ERR_PARSE: a
-     * malformed line; RW_ERR_DATA, RW_ERR_FORMAT: some are missing; RW_ERR_ARGUMENT: they
-     * contradict what was given. */
+    /* Restores a state exactly from such lines, [text, text + n). is_given: the lines are known
+     * values from the user's file, and training keeps them fixed. name: of the text, for
+     * messages. RW_ERR_PARSE: a malformed line; RW_ERR_DATA, RW_ERR_FORMAT: lines are missing;
+     * RW_ERR_ARGUMENT: they contradict given values. */
     int (*read)(void *state, int is_given, const char *name, const char *text, size_t n);
-    /* Calls the hook for what was learned in n_rounds rounds. */
+    /* Calls the hook that reports the values learned in n_rounds rounds. */
     int (*report)(struct rw_ctx *ctx, const void *state, int is_before, int n_rounds,
                   const struct rw_train_hooks *hooks);
 };
 
 struct rw_objective {
     const char *name;
-    const char *chosen_by; /* of a variant: the parameter; else NULL */
-    const char
-        *one_label;     /* why it takes one label a document: "debias, which ..."; NULL: several */
-    const char *params; /* "sigma decay": the parameters that it reads */
-    int ranks;          /* ranks a query's documents by their gains; else it fits labels */
-    int draws;          /* random numbers, by the seed */
-    int is_fixed; /* in units of 2^-40; else doubles, scaled to fixed point anew for each tree */
-    /* With RW_OBJECTIVE_HOST engines are handed the gradients, made on the host; otherwise each
+    const char *chosen_by; /* for a variant: the parameter that chooses it; else NULL */
+    const char *one_label; /* why it accepts only one label per document: "debias, which ..."; NULL:
+                              it accepts several */
+    const char *params;    /* names of the parameters that it reads: "sigma decay" */
+    int ranks;             /* 1: ranks a query's documents by gain; 0: fits labels */
+    int draws;             /* 1: uses random numbers, which depend on the seed */
+    int is_fixed; /* 1: integers in units of 2^-40; 0: doubles, scaled to fixed point for each tree
+                   */
+    /* With RW_OBJECTIVE_HOST the host computes the gradients for all engines. Otherwise each
      * engine computes them, by `query` or on its device. */
     enum rw_objective_device device;
-    int scratch;        /* doubles per document, where gradients are handed over */
+    int scratch;        /* doubles per document for `query`, if the host computes the gradients */
     int uses_positions; /* reads the side column of displayed positions */
     const struct rw_objective_state *state; /* NULL: no state */
-    /* RW_ERR_DATA if queries up to n_longest documents and weights up to max_weight would be too
-     * much for its numbers. NULL: nothing is. */
+    /* Checks the range of numbers. RW_ERR_DATA: queries of up to n_longest documents and weights
+     * of up to max_weight might exceed it. NULL: no limits. */
     int (*check)(struct rw_ctx *ctx, const struct rw_objective_rule *rule, uint32_t n_longest,
                  double max_weight);
-    /* Fills a table by position, [n], made once. NULL: it needs none. */
+    /* Fills a table by position, [n], once per training. NULL: it has no table. */
     void (*positions)(const struct rw_objective_rule *rule, double *position, uint32_t n);
     void (*query)(const struct rw_objective_rule *rule, const struct rw_objective_query *query);
-    /* Of a row of the table: the objective that takes its place for a rule that asks for what this
-     * one does not compute; it has the row's name, no row, and parameters of its own. Returns NULL
-     * where the row serves; NULL: for every rule. */
+    /* For a row of the table: returns the variant that replaces it under this rule, for settings
+     * that the row cannot compute, or NULL if the row can. A variant has the row's name but no
+     * row, and it may read different parameters. NULL: no variants. */
     const struct rw_objective *(*variant)(const struct rw_objective_rule *rule);
 };
 
@@ -183,67 +194,73 @@ struct rw_objective {
 #include "objective/objectives.def"
 #undef RW_OBJECTIVE
 
-/* Table, by index; NULL past the end. */
+/* Returns the objective at index i of the table; NULL past the end. */
 const struct rw_objective *rw_objective_at(int i);
-/* The variants of the table, in the same way. */
+/* Returns the variant at index i of the table; NULL past the end. */
 const struct rw_objective *rw_objective_variant_at(int i);
-/* What trains by the rule, which is of the objective's parameters: the objective or its variant. */
+/* Returns the objective, or the variant that the rule selects. rule: values of the objective's
+ * parameters. */
 const struct rw_objective *rw_objective_for(const struct rw_objective *objective,
                                             const struct rw_objective_rule *rule);
 /* "|lambdarank|regression|...": the words of the table. */
 extern const char rw_objective_words[];
-/* Where `name` stands among the objective's parameters; -1: it does not read it. */
+/* Returns the index of `name` among the objective's parameters; -1: it does not read it. */
 int rw_objective_param(const struct rw_objective *objective, const char *name);
-/* Asks for each of the objective's parameters. */
+/* Fills the rule with the objective's parameters, each from value_of. */
 void rw_objective_rule_init(struct rw_objective_rule *rule, const struct rw_objective *objective,
                             double (*value_of)(const void *user, const char *name),
                             const void *user);
 
-/* What trains where `row` is asked for, the row or a variant, and its rule, without a seed and
- * labels; value_of is asked for the parameters. */
+/* Returns the objective that trains under the name of `row`, the row or a variant, and fills its
+ * rule from value_of. Seed and labels are not set. */
 const struct rw_objective *
 rw_objective_choose(struct rw_objective_rule *rule, const struct rw_objective *row,
                     double (*value_of)(const void *user, const char *name), const void *user);
 
-/* The gradients of a training set, for an objective that is handed over. */
+/* ---- the gradients of a training set, if the host computes them ---- */
+
 struct rw_dataset;
 struct rw_gradients;
-/* The objective's `check` of a training set whose weights are all multiplied by `by`; of NULL
- * nothing is checked. */
+/* Runs the objective's `check` for a training set whose weights are all multiplied by `by`.
+ * objective: NULL: nothing is checked. */
 int rw_objective_check(struct rw_ctx *ctx, const struct rw_objective *objective,
                        const struct rw_objective_rule *rule, const struct rw_dataset *dataset,
                        double by);
-/* How the lambdas of several labels are summed: by the objective's `check` of all workers' training
- * sets, so that every number of workers chooses alike. All workers call it. */
+/* Decides how the lambdas of several labels are summed, in integers or doubles. It runs the
+ * objective's `check` for all workers' training sets, so that the choice does not depend on the
+ * number of workers. All workers call it. */
 int rw_objective_sum(struct rw_ctx *ctx, const struct rw_objective *objective,
                      struct rw_objective_rule *rule, const struct rw_dataset *dataset);
-/* Are gradients, [n_docs], what they must be? first_doc: documents of other workers before these.
- * objective: whose they are, for the message; NULL: the caller's own. RW_ERR_DATA: not. */
+/* Checks that gradients, [n_docs], are finite and in range. objective: its name for the message;
+ * NULL: user gradients. first_doc: number of documents on the workers before this one.
+ * RW_ERR_DATA: a value is invalid. */
 int rw_gradients_check(struct rw_ctx *ctx, const char *objective, uint32_t first_doc,
                        uint32_t n_docs, const double *gradients, const double *hessians);
-/* gains: [n_docs], of several labels [n_labels][n_docs], if the objective ranks; kept, borrowed, as
- * the dataset's offsets and labels. first_doc: documents of other workers before these. */
+/* Creates the gradients of an objective. gains: [n_docs], or [n_labels][n_docs] with several
+ * labels, if the objective ranks; borrowed until the end, as are the data set's offsets and
+ * labels. first_doc: number of documents on the workers before this one. */
 int rw_gradients_new(struct rw_ctx *ctx, const struct rw_objective *objective,
                      const struct rw_objective_rule *rule, const struct rw_dataset *dataset,
                      uint32_t first_doc, const double *gains, struct rw_gradients **out);
-/* Those that the hook `gradients` makes, of documents of this worker; the data set stays borrowed.
- */
+/* Creates user gradients, which the hook `gradients` computes for this worker's documents. The
+ * data set stays borrowed. */
 int rw_gradients_by_caller(struct rw_ctx *ctx, const struct rw_train_hooks *hooks,
                            const struct rw_dataset *dataset, struct rw_gradients **out);
-void rw_gradients_free(struct rw_gradients *gradients); /* NULL is fine */
+void rw_gradients_free(struct rw_gradients *gradients); /* accepts NULL */
 RW_SCOPED_BY(rw_gradients_free)
-/* What a run made, until the next one; [n_docs] each. */
+/* The result of a run, valid until the next one; arrays of [n_docs]. */
 struct rw_user_gradients {
-    int64_t *lambda, *hess;     /* `is_fixed`, and not `in_doubles`: in units of 2^-40; else NULL */
+    int64_t *lambda, *hess; /* in units of 2^-40, if `is_fixed` and not `in_doubles`; else NULL */
     double *gradient, *hessian; /* otherwise, without the documents' weights */
 };
-/* scores: [n_docs]; rate: the tree's. All workers call it. RW_ERR_INTERRUPTED: the caller wants no
- * more, and what was made is undefined. Objectives that keep state fail as their `end` does. */
+/* Computes the gradients of a tree. scores: [n_docs]; rate: learning rate of the tree.
+ * RW_ERR_INTERRUPTED: the caller interrupted the run, and the result is undefined. If `end` of
+ * the objective's state fails, its status is returned. All workers call it. */
 int rw_gradients_run(struct rw_gradients *gradients, uint32_t tree, double rate,
                      const double *scores, const struct rw_user_gradients **out);
-/* The objective's state after n_trees trees: all that were run, or one less; and reads one, as
- * struct rw_objective_state says. Nothing happens for objectives without state; *text is NULL. ctx:
- * for failures. */
+/* Prints the objective's state after n_trees trees, the number of trees that were run or one
+ * less, or reads it, as in struct rw_objective_state. For an objective without state they do
+ * nothing; *text is NULL. ctx: for failures. */
 int rw_gradients_print(struct rw_ctx *ctx, const struct rw_gradients *gradients, uint32_t n_trees,
                        char **text);
 int rw_gradients_read(struct rw_gradients *gradients, int is_given, const char *name,
@@ -253,27 +270,27 @@ int rw_gradients_report(struct rw_ctx *ctx, const struct rw_gradients *gradients
                         const struct rw_train_hooks *hooks);
 void *rw_gradients_state(struct rw_gradients *gradients); /* NULL: no state */
 
-/* lambdarank with other deltas and other pairs than engines compute: made on the host. */
-/* Which pairs count, a value of the parameter `pairs`, as one number: one of these, or the N of
- * mean:N. */
+/* ---- lambdarank with deltas and pairs that engines cannot compute: done on the host ---- */
+
+/* The parameter `pairs` as one number: one of these, or N for mean:N. */
 enum { RW_PAIRS_WRONG = -3, RW_PAIRS_GIVEN, RW_PAIRS_ALL, RW_PAIRS_TOPK };
-/* RW_PAIRS_WRONG: the text is none. */
+/* Returns the number for a value of `pairs`; RW_PAIRS_WRONG: invalid text. */
 double rw_pairs_number(const char *text);
 
-/* The pairs of a round, by the objective's parameters and the queries' sizes alone: 0 for
- * objectives without pairs, and for drawn or given ones. *longest: the documents of the longest
- * query; *most: its pairs. */
+/* Counts the pairs of a round from the objective's parameters and the sizes of the queries. It
+ * returns 0 for objectives without pairs, and for random or given pairs. *longest: documents of
+ * the longest query; *most: its pairs. */
 uint64_t rw_lambda_count_pairs(const struct rw_objective *objective,
                                const struct rw_objective_rule *rule, const uint32_t *query_offset,
                                uint32_t n_queries, uint32_t *longest, uint64_t *most);
-/* Seconds that a pair takes here, measured on a made query. */
+/* Measures the seconds per pair on this machine, with a made query. */
 double rw_lambda_pair_seconds(struct rw_ctx *ctx, const struct rw_objective *objective,
                               const struct rw_objective_rule *rule);
 
-/* What lambdarank.c and the paths that are compiled of lambdarank_tmpl.c share. A query's
- * documents stand in the order of the ranking, a block of them at a time; each row of the top meets
- * all of a block. */
-enum { RW_LAMBDA_BLOCK = 256, RW_LAMBDA_ROOM = 16 /* for lanes past the last document */ };
+/* Types that lambdarank.c shares with the code compiled from lambdarank_tmpl.c. A block is a
+ * range of a query's documents in ranked order. Each document of the top, a "row", is paired
+ * with all documents of a block. */
+enum { RW_LAMBDA_BLOCK = 256, RW_LAMBDA_ROOM = 16 /* for vector lanes past the last document */ };
 
 struct rw_lambda_block {
     double gain[RW_LAMBDA_BLOCK + RW_LAMBDA_ROOM], score[RW_LAMBDA_BLOCK + RW_LAMBDA_ROOM];
@@ -281,32 +298,33 @@ struct rw_lambda_block {
     int64_t lambda[RW_LAMBDA_BLOCK], hessian[RW_LAMBDA_BLOCK]; /* of the block's documents */
 };
 
-/* The document that is paired with a block's, and what does not change in a query. */
+/* The document that is paired with a block, and constants of the query. */
 struct rw_lambda_row {
     double score, discount;
-    float unit, reciprocal; /* the ideal in units: ideal / 2^(40-e), exact; 1 / unit */
+    float unit, reciprocal; /* the ideal DCG in units, ideal / 2^(40-e), exact; and 1 / unit */
     float sigma;
     int norm;
-    int easy; /* sigma is 1, and no score difference beyond what exp takes without limits */
+    int easy; /* sigma is 1, and all score differences are small enough for exp without limits */
     int64_t lambda, hessian;
     int64_t sum_hi, sum_lo; /* of the pairs' lambdas */
 };
 
-/* All pairs of the first `top` documents with the n of the block, which begins at rank `first`. */
+/* Adds all pairs of the first `top` documents with the n documents of the block, whose first
+ * rank is `first`. */
 typedef void rw_lambda_block_fn(struct rw_lambda_row *row, struct rw_lambda_block *block,
                                 uint32_t first, uint32_t n, uint32_t top,
                                 const struct rw_objective_query *query);
-/* order: documents by rising key, equal ones in the order of the input. key: [n], filled up by
- * RW_LAMBDA_ROOM; under 2^30. n^2 steps, but no branch that could be mispredicted. */
+/* Writes to `order` the documents by rising key; equal keys keep the order of the input. key:
+ * [n], filled up by RW_LAMBDA_ROOM; under 2^30. It takes n^2 steps, but has no branches that
+ * could be mispredicted. */
 typedef void rw_rank_count_fn(const int32_t *key, uint32_t n, uint32_t *order);
 rw_lambda_block_fn rw_lambda_block_plain, rw_lambda_block_avx2, rw_lambda_block_avx512;
 rw_rank_count_fn rw_rank_count_plain, rw_rank_count_avx2, rw_rank_count_avx512;
 
-/* The softmax of a query's scores, and the cross entropy that listwise objectives have with it:
- * that of a target t and p_i = exp(s_i) / sum exp(s_j) is -sum t_i log p_i; its gradient by a score
- * is p_i - t_i, its second derivative p_i (1 - p_i). Sums are taken in the order of the documents.
- */
-/* exp(score - the query's best), not under 2^-900: no score is too large or too small. */
+/* ---- softmax and cross entropy, for listwise objectives ---- */
+
+/* Returns exp(score - the query's best score), but at least 2^-900, so that no score overflows
+ * or underflows. */
 RW_HD double rw_softmax_power(double score, double best)
 {
     const double x = (score - best) * 1.4426950408889634;
@@ -322,7 +340,7 @@ static inline void rw_softmax_powers(const double *scores, uint32_t n, double *p
         power[i] = rw_softmax_power(scores[i], most);
 }
 
-/* Whether some order of the query's documents is better than another. */
+/* Returns 1 if some order of the query's documents is better than another. */
 static inline int rw_softmax_can_rank(const struct rw_objective_query *query)
 {
     for (uint32_t i = 1; i < query->n; i++) {
@@ -332,9 +350,12 @@ static inline int rw_softmax_can_rank(const struct rw_objective_query *query)
     return 0;
 }
 
-/* The gradients of a query whose target is the share of each document's amount in their sum. If no
- * order is better than another, the query contributes nothing, as in lambdarank.
- * amounts: [n], none negative, not all 0; power: [n] scratch. */
+/* Computes the gradients of the cross entropy -sum t_i log p_i, where p_i = exp(s_i) / sum
+ * exp(s_j) is the softmax of the scores and t_i is a document's share of the sum of amounts. The
+ * gradient by s_i is p_i - t_i, and its second derivative is p_i (1 - p_i). Sums are taken in
+ * the order of the documents. If no order is better than another, the query contributes nothing,
+ * as in lambdarank.
+ * amounts: [n], not negative and not all 0; power: [n] scratch. */
 static inline void rw_softmax_gradients(const struct rw_objective_query *query,
                                         const double *amounts, double *power)
 {

@@ -1,21 +1,23 @@
-/* The one formula of a pair of documents: the logistic loss of their scores, weighed by what their
- * exchange does to NDCG (Burges 2010), with the norm that LightGBM and XGBoost have. Written once
- * for every vector type and instruction set, to the same bits; no guard, for it is included for
- * each. The includer defines, and this file undefines:
- *   PAIR_FN, PAIR_V           the function's specifiers; float, or a vector of floats
- *   PAIR(name)                the function's and the struct's names
- *   PAIR_UNIT                 type of the ideal DCG, in units if results are to be
- *   PAIR_OVER(a, unit)        a / unit
- *   PAIR_NORMED(a, s, unit)   a / (0.01 + |s|)
- *   PAIR_LIMITED(x)           x, limited to [-87, 88]
- *   PAIR_EXP(x, &shifted)     made by base/exp_tmpl.h
- *   PAIR_SCALED(p, shifted)   p 2^n
- *   PAIR_SIGMOID(p, shifted, e)  1 / (1 + e), e = p 2^n
+/* The formula of a pair of documents: the logistic loss of their scores, weighed by the change
+ * of NDCG if they swap positions (Burges 2010), with the norm of LightGBM and XGBoost. This one
+ * text serves every vector type and instruction set, with identical results. It has no include
+ * guard, because it is included once for each.
  *
- * gain_diff: the larger gain less the smaller; discount_diff: 0 or more; score_diff: the score of
- * the larger gain less the other's. A negative gain_diff makes both results negative. Where toward
- * is -sigma, score_diff has the other sign. `limit` is needed where |sigma score_diff| may pass
- * what PAIR_EXP takes. */
+ * The includer defines these macros, and this file undefines them:
+ *   PAIR_FN, PAIR_V           specifiers of the function; float, or a vector of floats.
+ *   PAIR(name)                the names of the function and the struct.
+ *   PAIR_UNIT                 the type of the ideal DCG, in units if the results are in units.
+ *   PAIR_OVER(a, unit)        a / unit.
+ *   PAIR_NORMED(a, s, unit)   a / (0.01 + |s|).
+ *   PAIR_LIMITED(x)           x, limited to [-87, 88].
+ *   PAIR_EXP(x, &shifted)     a function from base/exp_tmpl.h.
+ *   PAIR_SCALED(p, shifted)   p 2^n.
+ *   PAIR_SIGMOID(p, shifted, e)  1 / (1 + e), where e = p 2^n.
+ *
+ * gain_diff: the larger gain minus the smaller; discount_diff: 0 or more; score_diff: the score
+ * of the document with the larger gain minus the other score. A negative gain_diff makes both
+ * results negative. If toward is -sigma, score_diff has the opposite sign. `limit` is needed if
+ * |sigma score_diff| may exceed the range of PAIR_EXP. */
 struct PAIR(real) {
     PAIR_V lambda, hessian; /* before rounding */
 };

@@ -1,13 +1,15 @@
-/* Squared error within queries (CatBoost's QueryRMSE): half the squares of what scores lack of
- * their labels, less the mean of that over the query, by the documents' weights. What a query's
- * scores have in common is free, so that only differences are fitted. The second derivative is
- * taken as 1, as if the mean were given. */
+/* Squared error within queries (CatBoost's QueryRMSE). The residual of a document is its label
+ * minus its score. The loss is half the squared difference between the residual and the query's
+ * mean residual, weighed by document weights. A constant added to all scores of a query does not
+ * change it, so only differences are fitted. The second derivative is taken as 1, as if the mean
+ * were fixed. */
 #include "objective/objective.h"
 
 static void query_of(const struct rw_objective_rule *rule, const struct rw_objective_query *query)
 {
     (void)rule;
-    /* less the first one's: if all lack the same, nothing is left, whatever rounding does */
+    /* Subtract the first residual: if all are equal, the differences are exactly 0, whatever the
+     * rounding. */
     const double first = (double)query->labels[0] - query->scores[0];
     double sum = 0.0, weights = 0.0;
     for (uint32_t i = 0; i < query->n; i++) {

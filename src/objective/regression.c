@@ -1,4 +1,4 @@
-/* Squared error: a document's gradient is what its score lacks of its label. */
+/* Squared error: the gradient of a document is its residual, label minus score. */
 #include "objective/objective.h"
 
 static void query_of(const struct rw_objective_rule *rule, const struct rw_objective_query *query)

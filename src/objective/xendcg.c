@@ -1,7 +1,7 @@
 /* XE-NDCG (Bruch, "An alternative cross entropy loss for learning-to-rank", 2021): the cross
- * entropy of the softmax of scores, with a target of 2^label - gamma, normalised over the query;
- * gamma, uniform in (0, 1), is drawn anew for each tree and document. 2^label is gain + 1 here, so
- * that other gains have a target, too. The gradients are the loss's own; LightGBM's rank_xendcg
+ * entropy of the softmax of scores with the target 2^label - gamma, normalised over the query.
+ * gamma is drawn from (0, 1) for each tree and document. 2^label is gain + 1 here, so that other
+ * gains have a target, too. These are the exact gradients of the loss. LightGBM's rank_xendcg
  * adds terms of an approximate inverse of the whole matrix of second derivatives. */
 #include "base/rng.h"
 #include "objective/objective.h"

@@ -1,18 +1,18 @@
 /* YetiRank's gradients (Gulin, Kuralenok and Pavlov, "Winning the transfer learning track of
  * Yahoo!'s learning to rank challenge with YetiRank", 2011, section 4), in fixed point.
  *
- * For a tree, each query is ranked several times by its scores with noise: score + log(u / (1 -
- * u)), u uniform in (0, 1). Documents that stand next to each other in such a ranking, at positions
- * r and r + 1 from 0, and whose gains differ, are a pair of weight decay^r |g_i - g_j| / IDCG, and
- * a pair's gradient is that of the logistic loss of their scores without noise: what lambda.h has,
- * summed over the rankings and divided by their number. The paper's weights of positions are 1 / (r
- * + 1); decay^r is what CatBoost has, with the same numbers. With another delta the weight is what
- * exchanging the two neighbours would change in that metric (Lyzhin, Ustimenko, Gulin and
- * Prokhorenkova, "Which tricks are important for learning to rank?", 2023): neighbours.h.
+ * For each tree, every query is ranked several times by noisy scores: score + log(u / (1 - u)),
+ * where u is uniform in (0, 1). Neighbours in such a ranking, at positions r and r + 1 from 0,
+ * form a pair if their gains differ. Its weight is decay^r |g_i - g_j| / IDCG, and its gradient
+ * is that of the logistic loss of the scores without noise (lambda.h). Gradients are summed over
+ * the rankings and divided by their number. The paper weighs positions by 1 / (r + 1). decay^r
+ * is CatBoost's weight, and the numbers are the same as CatBoost's. With another delta, the
+ * weight is the change of that metric if the two are swapped (Lyzhin, Ustimenko, Gulin and
+ * Prokhorenkova, "Which tricks are important for learning to rank?", 2023): see neighbours.h.
  *
- * The noise depends on (seed, tree, document, ranking) only, and contributions are rounded to
- * multiples of 2^-40 before they are summed: any number of threads gives the same gradients. The
- * same for devices is gpu/objective/cu_neighbours.cu. */
+ * The noise depends only on (seed, tree, document, ranking). Contributions are rounded to
+ * multiples of 2^-40 before they are summed. So the gradients do not depend on the number of
+ * threads. gpu/objective/cu_neighbours.cu does the same on a GPU. */
 #include "objective/objective.h"
 
 #include "base/rng.h"
@@ -20,10 +20,10 @@
 #include "objective/neighbours.h"
 
 enum { DRAWN = 4, FEW = 64 };
-/* Among its parameters, RELEVANT in place of DECAY of a variant's. */
+/* Indices among its parameters. A variant has RELEVANT in place of DECAY. */
 enum { PERMUTATIONS = 2, DELTA, DECAY, RELEVANT = DECAY };
 
-/* ---- neighbours.h ---- */
+/* ---- functions of neighbours.h ---- */
 
 void rw_neighbours_rule_init(struct rw_neighbours_rule *out, const struct rw_objective_rule *rule)
 {
@@ -88,7 +88,7 @@ double rw_neighbours_over(const struct rw_neighbours_rule *rule, const double *g
 
 /* ---- a query ---- */
 
-/* Keys of rankings p to p + 3, which share a document's draw. keys: [DRAWN][n]. */
+/* Writes the keys of rankings p to p + 3, which share a document's draw. keys: [DRAWN][n]. */
 static void draw_keys(const struct rw_objective_rule *rule, const struct rw_objective_query *query,
                       uint32_t p, const double *power, double *keys)
 {
@@ -100,7 +100,7 @@ static void draw_keys(const struct rw_objective_rule *rule, const struct rw_obje
     }
 }
 
-/* The first `top` positions of rw_rank_query. */
+/* Finds the first `top` positions of rw_rank_query. */
 static void rank_top(const double *keys, uint32_t n, uint32_t top, uint32_t *order)
 {
     uint32_t have = 0;
@@ -114,7 +114,7 @@ static void rank_top(const double *keys, uint32_t n, uint32_t top, uint32_t *ord
     }
 }
 
-/* The pairs of the ranking in `order`. */
+/* Adds the pairs of the ranking in `order`. */
 static void add_pairs(const struct rw_neighbours_rule *rule, const struct rw_objective_query *query,
                       const double *grade, double over, uint32_t top)
 {
@@ -169,15 +169,15 @@ static void positions_of(const struct rw_objective_rule *rule, double *position,
     rw_neighbours_weights(&own, rule->value[DECAY], position, n);
 }
 
-/* dcg's deltas are the only ones over 1. A ranking gives a document two pairs at most, each of less
- * than 0.37 times the largest gain. */
+/* Checks gains for dcg, the only delta that exceeds 1. A ranking gives a document at most two
+ * pairs, each of less than 0.37 times the largest gain. */
 static int check_gains(struct rw_ctx *ctx, const struct rw_objective_rule *rule, double max_weight)
 {
     const double sigma = (double)rule->pair.sigma;
     double gain = rule->max_gain;
     for (int k = 0; k < rule->n_labels; k++)
         gain = rule->label[k].max_gain > gain ? rule->label[k].max_gain : gain;
-    const double weight = max_weight > 1.0 ? max_weight : 1.0; /* sums are weighed in the end */
+    const double weight = max_weight > 1.0 ? max_weight : 1.0; /* sums are weighed at the end */
     if (gain * sigma * (sigma > 1.0 ? sigma : 1.0) * weight <= 4194304.0)
         return RW_OK;
     return rw_fail(ctx, RW_ERR_DATA,
@@ -187,8 +187,8 @@ static int check_gains(struct rw_ctx *ctx, const struct rw_objective_rule *rule,
                    sigma, gain, max_weight);
 }
 
-/* A ranking gives a document two pairs at most: sums stay under those that lambdarank's norm
- * bounds. */
+/* Checks the other deltas. A ranking gives a document at most two pairs, so sums are smaller
+ * than those that lambdarank's norm bounds. */
 static int check(struct rw_ctx *ctx, const struct rw_objective_rule *rule, uint32_t n_longest,
                  double max_weight)
 {
@@ -206,7 +206,8 @@ static int check(struct rw_ctx *ctx, const struct rw_objective_rule *rule, uint3
         .positions = positions_of, .query = query_of, .variant = by                 \
     }
 
-/* What grades and positions do not need is not read, so that to set it is an error. */
+/* A variant does not read parameters that its grades and positions do not use, so setting one of
+ * them is an error. */
 static const struct rw_objective by_gains = ROW("sigma truncation permutations delta", NULL);
 static const struct rw_objective by_relevance =
     ROW("sigma truncation permutations delta relevant", NULL);
