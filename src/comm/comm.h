@@ -93,9 +93,9 @@ int rw_comm_all_gather(struct rw_ctx *ctx, const void *send, void *recv, size_t 
  * NULL after a failure. */
 int rw_comm_gather_all(struct rw_ctx *ctx, const void *send, size_t bytes, void **out,
                        size_t **begin);
-/* Sends bytes to every worker and receives bytes from every worker. send and *out are ordered by
- * worker: worker r receives send[send_begin[r]] to send[send_begin[r + 1]]. send_begin has
- * n_workers + 1 elements. *out and *begin are as in rw_comm_gather_all. */
+/* Sends bytes to every worker and receives bytes from every worker. Both send and *out are ordered
+ * by worker: worker r receives send[send_begin[r]] to send[send_begin[r + 1]]. The array send_begin
+ * has n_workers + 1 elements. For *out and *begin see rw_comm_gather_all. */
 int rw_comm_exchange(struct rw_ctx *ctx, const void *send, const size_t *send_begin, void **out,
                      size_t **begin);
 

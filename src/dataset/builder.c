@@ -1,18 +1,21 @@
-/* Lines in, columns out. Where lines have the features of the line before, their ids are held once.
+/* Builders: they collect documents line by line, and are then turned into columns. Lines with the
+ * same features as the line before share one copy of the feature ids.
  *
- * A data set is made of many builders. Their documents, in order, are the data set's; so a group of
- * builders owns a range of documents, and groups write into the columns side by side without
- * meeting. Which thread does which group cannot be seen in the result. Threads take groups from the
- * front, and each builder is released once it is copied: what the columns have not yet filled, the
- * builders still hold, and both together are little more than either. */
+ * A data set is made of many builders, whose documents follow each other. A group of builders thus
+ * owns a range of documents, and threads fill the columns group by group without synchronisation.
+ * The result does not depend on which thread processes which group. Threads take groups from the
+ * front, and each builder is released once it is copied. Memory therefore peaks at little more than
+ * the size of the builders or of the columns: the columns fill as the builders empty. */
 #include <stdio.h>
 
 #include "dataset/dataset.h"
 
 enum {
-    ALIGN = 64,             /* of a column, in bytes */
-    CURSOR_BYTES = 8 << 20, /* of all groups' cursors, unless there are fewer groups than threads */
-    TILE = 64,              /* documents that are copied together: their lines fit L1 */
+    ALIGN = 64,             /* alignment of a column in bytes */
+    CURSOR_BYTES = 8 << 20, /* bytes of all groups' cursors, unless there would be fewer groups
+                               than threads */
+    TILE = 64,              /* number of documents that are copied together: their lines fit into
+                               the L1 cache */
 };
 
 void rw_builder_release(struct rw_builder *builder)
@@ -71,7 +74,7 @@ int rw_builder_more_labels(struct rw_ctx *ctx, struct rw_builder *builder, const
     return RW_OK;
 }
 
-/* Adds the i-th text. */
+/* Appends the i-th text. */
 static int add_text(struct rw_ctx *ctx, struct rw_texts *texts, size_t i, const char *text,
                     size_t n_bytes)
 {
@@ -97,7 +100,7 @@ int rw_builder_query(struct rw_ctx *ctx, struct rw_builder *builder, const char 
     return RW_OK;
 }
 
-/* Comments begin to cost memory with the first one: the documents before it get "" then. */
+/* Comments need memory only from the first one on: the documents before it then get "". */
 static int add_comment(struct rw_ctx *ctx, struct rw_builder *builder, const char *comment,
                        size_t n_bytes)
 {
@@ -211,7 +214,7 @@ void rw_builder_empty(struct rw_builder *builder)
     builder->is_placed = 0;
 }
 
-/* A copy of `n` objects. */
+/* Copies `n` objects. */
 static int copy_part(struct rw_ctx *ctx, void **to, size_t *room, const void *from, size_t n,
                      size_t size)
 {
@@ -307,29 +310,30 @@ int rw_builder_pack(struct rw_ctx *ctx, struct rw_builder *from, struct rw_build
     return status;
 }
 
-/* ---- columns of builders ---- */
+/* ---- from builders to columns ---- */
 
-/* Builders that one thread turns into columns: [first, end). */
+/* The builders [first, end), which one thread turns into columns. */
 struct group {
     int first, end;
-    uint32_t *cursor; /* [n_ids] entries of each feature; then where its next goes; a view */
+    uint32_t *cursor; /* [n_ids] number of entries of each feature, then the index of its next
+                         one; a view */
 };
 
 struct finish {
-    struct rw_early *early; /* NULL: there is none; borrowed */
-    int keeps_early;        /* its columns may be those of the data set */
+    struct rw_early *early; /* columns that were filled early, or NULL; borrowed */
+    int keeps_early;        /* 1: the data set may use the early columns */
     struct rw_builder *builders;
     int n_builders;
     uint32_t *first_doc;  /* [n_builders + 1] */
-    uint64_t *comment_at; /* [n_builders + 1] where each builder's comments go */
+    uint64_t *comment_at; /* [n_builders + 1] offset of each builder's comments */
     struct group *group;  /* [n_groups] */
     uint32_t *cursors;    /* [n_groups][n_ids] */
     uint32_t *column_of;  /* [n_ids] UINT32_MAX: no column */
     uint32_t *n_of;       /* [n_ids] entries */
     int n_groups, n_threads;
-    uint32_t n_ids;             /* the largest feature and 1 */
-    struct rw_arena arena;      /* of those arrays */
-    struct rw_dataset *dataset; /* owned until done */
+    uint32_t n_ids;             /* largest feature id plus 1 */
+    struct rw_arena arena;      /* owns these arrays */
+    struct rw_dataset *dataset; /* owned until it is complete */
 };
 
 static void finish_release(struct finish *finish)
@@ -340,7 +344,7 @@ static void finish_release(struct finish *finish)
     rw_dataset_free(finish->dataset);
 }
 
-/* Labels, queries, ids and comments: end to end. */
+/* Concatenates labels, queries, ids and comments. */
 static int join_queries(struct rw_ctx *ctx, struct finish *finish)
 {
     struct rw_dataset *dataset = finish->dataset;
@@ -377,7 +381,8 @@ static int join_queries(struct rw_ctx *ctx, struct finish *finish)
     return RW_OK;
 }
 
-/* Room for labels, weights, if any part has some, and comments, and where each builder's go. */
+/* Allocates labels, comments and, if any part has some, weights, and computes each builder's
+ * offsets. */
 static int make_docs(struct rw_ctx *ctx, struct finish *finish)
 {
     struct rw_dataset *dataset = finish->dataset;
@@ -408,7 +413,7 @@ static const char *name_of(const struct rw_builder *builder)
     return builder->file ? builder->file : "a table";
 }
 
-/* How the features of a part of the set are counted. */
+/* Describes how a part's features are numbered, for a message. */
 static const char *width_text(const struct rw_builder *builder, char text[24])
 {
     if (!builder->width)
@@ -417,9 +422,10 @@ static const char *width_text(const struct rw_builder *builder, char text[24])
     return text;
 }
 
-/* Parts of one set have as many labels, the same columns, and categories of one vocabulary: numbers
- * of words mean nothing beside those of another, or beside plain numbers. a: NULL, or a part before
- * with documents; named: NULL, or the first with names. */
+/* Checks that parts fit into one data set. They must have the same number of labels, the same
+ * columns, and categories of one vocabulary. A word's number has no meaning in another vocabulary
+ * or among plain numbers. `a` is an earlier part with documents, or NULL. `named` is the first part
+ * with feature names, or NULL. */
 static int check_alike(struct rw_ctx *ctx, const struct rw_builder *a,
                        const struct rw_builder *named, const struct rw_builder *b)
 {
@@ -450,7 +456,7 @@ static int check_alike(struct rw_ctx *ctx, const struct rw_builder *a,
     return RW_OK;
 }
 
-/* What all parts have in common. */
+/* Sets the properties that all parts share. */
 static int join_columns(struct rw_ctx *ctx, const struct finish *finish)
 {
     struct rw_dataset *dataset = finish->dataset;
@@ -478,7 +484,7 @@ static int join_columns(struct rw_ctx *ctx, const struct finish *finish)
     return n_labels ? RW_NEW_RAW(ctx, dataset->more_label, n_labels * dataset->n_docs) : RW_OK;
 }
 
-/* Labels, weights and comments of a part's documents. */
+/* Copies labels, weights and comments of a part's documents. */
 static void fill_docs(const struct finish *finish, int b)
 {
     struct rw_dataset *dataset = finish->dataset;
@@ -520,7 +526,8 @@ static int count_ids(void *job, struct rw_share *share)
     return RW_OK;
 }
 
-/* As many groups as cursors allow: small ones keep the threads at the front. */
+/* Makes as many groups as there is room for cursors. Small groups keep the threads near the front.
+ */
 static int make_groups(struct rw_ctx *ctx, struct finish *finish)
 {
     const size_t cursor_bytes = ((size_t)finish->n_ids + 1) * sizeof(uint32_t);
@@ -549,7 +556,7 @@ static size_t column_bytes(uint32_t n)
     return ((size_t)n * sizeof(float) + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-/* The early column that is a feature's column as it stands; NULL: there is none. */
+/* Returns the early column that can serve as the feature's column unchanged, or NULL. */
 static float *early_of(const struct finish *finish, uint32_t f)
 {
     return finish->keeps_early && rw_column_is_dense(finish->n_of[f], finish->dataset->n_docs)
@@ -557,7 +564,8 @@ static float *early_of(const struct finish *finish, uint32_t f)
                : NULL;
 }
 
-/* Turns the counts into where each group's first entry goes, decides columns from the totals. */
+/* Turns the counts into the index of each group's first entry, and creates the columns from the
+ * totals. */
 static int make_columns(struct rw_ctx *ctx, struct finish *finish)
 {
     struct rw_dataset *dataset = finish->dataset;
@@ -578,8 +586,8 @@ static int make_columns(struct rw_ctx *ctx, struct finish *finish)
                                                             : 2 * column_bytes(n);
     }
     RW_TRY(RW_NEW(ctx, dataset->column, dataset->n_columns));
-    /* Not in huge pages: one of every column would be touched early, while builders are full; and
-     * they made reading 4 GB three times slower (2 threads, a virtual machine, 2 MiB by madvise).
+    /* Huge pages are not used: one page per column would be touched early, while builders are full,
+     * and reading 4 GB took three times as long (2 threads, a virtual machine, 2 MiB by madvise).
      */
     RW_TRY(rw_mem_new_large(ctx, &dataset->column_block.p, bytes, 0));
     dataset->column_block.n_bytes = bytes;
@@ -618,12 +626,13 @@ static void fill_absent(const struct finish *finish, int b)
             continue;
         float *value = dataset->column[c].value + finish->first_doc[b];
         for (uint32_t i = 0; i < n_docs; i++)
-            memcpy(&value[i], &absent, sizeof(absent)); /* its bits, whatever the FPU does */
+            memcpy(&value[i], &absent, sizeof(absent)); /* copies the bits, whatever the FPU does
+                                                           with NaN */
     }
 }
 
-/* Where the values of n_docs documents from `first` on go, that have the feature; their rows, too,
- * if it is sparse. */
+/* Returns where the values of n_docs documents from `first` on are stored. All of them must have
+ * the feature. Also writes their rows if the column is sparse. */
 static float *place(const struct finish *finish, uint32_t *cursor, uint16_t feature, uint32_t first,
                     uint32_t n_docs)
 {
@@ -637,7 +646,7 @@ static float *place(const struct finish *finish, uint32_t *cursor, uint16_t feat
     return column->value + at;
 }
 
-/* A run of documents with the same features, of the b-th builder. */
+/* Copies a run of the b-th builder: documents with the same features. */
 static void fill_run(const struct finish *finish, uint32_t *cursor, int b, uint32_t r)
 {
     const struct rw_builder *builder = &finish->builders[b];
@@ -655,7 +664,7 @@ static void fill_run(const struct finish *finish, uint32_t *cursor, int b, uint3
     }
 }
 
-/* Values that are in early columns: most are where they should be. */
+/* Copies values that are in early columns. Most are already in place. */
 static void fill_placed(const struct finish *finish, uint32_t *cursor, int b)
 {
     const struct rw_builder *builder = &finish->builders[b];
@@ -679,12 +688,13 @@ static void fill_group(const struct finish *finish, const struct group *group)
             fill_placed(finish, group->cursor, b);
         for (uint32_t r = 0; r < builder->n_runs && !builder->is_placed; r++)
             fill_run(finish, group->cursor, b, r);
-        rw_builder_release(builder); /* so that entries and columns never stand in memory whole */
+        rw_builder_release(
+            builder); /* so entries and columns are never both in memory as a whole */
     }
 }
 
-/* Locations of all builders' lines, if all have them; those that go on from one to the next are
- * one. */
+/* Joins the locations of all builders' lines, if all builders have them. A location that continues
+ * in the next builder becomes one. */
 static int join_locations(struct rw_ctx *ctx, struct finish *finish)
 {
     struct rw_dataset *dataset = finish->dataset;
@@ -782,16 +792,17 @@ int rw_builder_finish(struct rw_ctx *ctx, struct rw_builder *builders, int n_bui
     return rw_early_finish(ctx, NULL, builders, n_builders, out);
 }
 
-/* ---- columns to lines again ---- */
+/* ---- from columns to lines ---- */
 
-/* First entry of a column at or after document `doc`. */
+/* Returns the first entry of a column at or after document `doc`. */
 static uint32_t first_entry(const struct rw_column *column, uint32_t doc)
 {
     return column->row ? rw_numbers_under(column->row, column->n, doc) : doc;
 }
 
-/* Columns to lines: counts each line's entries, then places them; columns ascend, so ids do too.
- * next: [end - begin + 1], zeroed; then first entry of each line. */
+/* Converts columns to lines. It counts the entries of each line, then places them. Columns ascend
+ * by feature, so the ids of a line do, too. next: [end - begin + 1], zeroed; afterwards the first
+ * entry of each line. */
 static int copy_entries(struct rw_ctx *ctx, struct rw_builder *to, const struct rw_dataset *dataset,
                         uint32_t begin, uint32_t end, uint64_t *next)
 {
@@ -854,8 +865,8 @@ int rw_builder_copy(struct rw_ctx *ctx, struct rw_builder *builder,
             RW_TRY(rw_builder_query(ctx, builder, id, strlen(id)));
         }
         const char *comment = rw_dataset_comment(dataset, i);
-        const uint64_t line_end = next[i - begin]; /* placing moved it there */
-        const int any = line_end > at;             /* else there may be no entries at all */
+        const uint64_t line_end = next[i - begin]; /* placing has advanced it to the line's end */
+        const int any = line_end > at;             /* otherwise the arrays may be NULL */
         if (dataset->weight)
             RW_TRY(rw_builder_weight(ctx, builder, dataset->weight[i]));
         if (dataset->n_more_labels)
@@ -875,7 +886,7 @@ int rw_dataset_select(struct rw_ctx *ctx, const struct rw_dataset *dataset, cons
     RW_SCOPED(rw_dataset_free) struct rw_dataset *made = NULL;
     uint32_t n = 0;
     *out = NULL;
-    /* Queries that stand together are copied together. */
+    /* adjacent queries are copied together */
     for (uint32_t q = 0, end; q < dataset->n_queries; q = end) {
         end = q + 1;
         if (!keep[q])

@@ -1,7 +1,7 @@
-/* Columns that fill while text is still read. A builder whose predecessors are all made is placed
- * from the memory that it was made in, which is in the cache. One that comes before them is packed,
- * and placed by whoever makes the last of them: else little would be placed where many threads are
- * at work. */
+/* Columns that are filled while text is still being read. Once all earlier builders are complete, a
+ * builder's place is known, and its values are copied to the columns while they are in the cache. A
+ * builder that is complete before its predecessors is packed, and the thread that completes the
+ * last of these copies it. Without this, little could be copied early when many threads work. */
 #include <pthread.h>
 
 #include "base/machine.h"
@@ -12,23 +12,23 @@
 #endif
 
 enum {
-    ALIGN = 64, /* of a column, in bytes */
-    TILE = 64,  /* documents that are copied together: their lines fit L1 */
+    ALIGN = 64, /* alignment of a column in bytes */
+    TILE = 64, /* number of documents that are copied together: their lines fit into the L1 cache */
 };
 
 struct rw_early {
-    struct rw_arena arena;        /* of all arrays but `block` */
-    uint64_t n_builders, n_known; /* first[n_known] is known, and all before it */
-    uint64_t *first;              /* [n_builders + 1] documents before each */
-    uint32_t *n_docs;             /* [n_builders] and 1; 0: not made yet */
-    struct rw_builder **waits;    /* [n_builders] packed, till those before it are made */
-    uint64_t n_looked;            /* of builders before this one none waits */
+    struct rw_arena arena;        /* owns all arrays except `block` */
+    uint64_t n_builders, n_known; /* first[i] is known for i up to n_known */
+    uint64_t *first;              /* [n_builders + 1] documents before each builder */
+    uint32_t *n_docs;             /* [n_builders] number of documents plus 1; 0: not complete yet */
+    struct rw_builder **waits;    /* [n_builders] packed builders that wait for earlier ones */
+    uint64_t n_looked;            /* no builder before this one waits */
     uint64_t room;
-    uint32_t n_columns; /* 0: not known yet */
+    uint32_t n_columns; /* 0: unknown yet */
     uint16_t *feature;  /* [n_columns] ascending */
-    char *block;        /* [n_columns] columns, `stride` bytes apart; owned */
+    char *block;        /* [n_columns] columns at a distance of `stride` bytes; owned */
     size_t stride;
-    pthread_mutex_t lock; /* of all above: builders are packed by several threads */
+    pthread_mutex_t lock; /* protects all members above, since several threads pack builders */
 };
 
 static size_t early_bytes(const struct rw_early *early)
@@ -47,8 +47,7 @@ int rw_early_new(struct rw_ctx *ctx, uint64_t n_builders, uint64_t room, struct 
     RW_TRY(RW_ARENA_NEW(ctx, &early->arena, early->waits, n_builders));
     early->n_builders = n_builders;
     early->room = room < RW_MAX_DOCS ? room : RW_MAX_DOCS;
-    /* an odd number of lines: the same row of all columns does not fall on the same line of the
-     * cache */
+    /* an odd number of cache lines, so one row of all columns is spread over the cache's sets */
     early->stride = ((size_t)early->room * sizeof(float) / ALIGN | 1) * ALIGN + 2 * ALIGN;
     *out = RW_TAKE(early);
     return RW_OK;
@@ -64,7 +63,7 @@ void rw_early_free(struct rw_early *early)
     rw_mem_free(early);
 }
 
-/* The first builder's features are those of the columns. */
+/* Creates the columns for the features of the first builder. */
 static int make_early(struct rw_early *early, const struct rw_builder *builder)
 {
     const struct rw_run *run = builder->run;
@@ -75,21 +74,22 @@ static int make_early(struct rw_early *early, const struct rw_builder *builder)
     return RW_OK;
 }
 
-/* May the values be placed? One thread at a time; early->first[i] is known. */
+/* Can the values be copied to the columns? Only one thread at a time may call it; early->first[i]
+ * must be known. */
 static int may_place(struct rw_early *early, uint64_t i, const struct rw_builder *builder)
 {
     const struct rw_run *run = builder->run;
     if (builder->n_runs != 1 || run->n == 0 || early->first[i] + builder->n_docs > early->room)
         return 0;
     if (early->n_columns == 0 && (early->feature || make_early(early, builder) < 0))
-        return 0; /* packed, as it would be without: if there is no memory, that will say so */
+        return 0; /* packed as usual; if memory is short, that step reports it */
     return run->n == early->n_columns && memcmp(builder->entry_feature + run->feature,
                                                 early->feature, run->n * sizeof(uint16_t)) == 0;
 }
 
 enum fate { PLACE, PACK, WAIT };
 
-/* What is to become of a builder that is made. */
+/* Decides how to continue with a builder that is complete. */
 static enum fate fate_of(struct rw_early *early, uint64_t i, const struct rw_builder *builder)
 {
     early->n_docs[i] = builder->n_docs + 1;
@@ -101,7 +101,7 @@ static enum fate fate_of(struct rw_early *early, uint64_t i, const struct rw_bui
     return may_place(early, i, builder) ? PLACE : PACK;
 }
 
-/* One that need wait no more, and *i; NULL: there is none. */
+/* Returns a builder that need not wait any longer, and its number in *i; or NULL. */
 static struct rw_builder *take_waiting(struct rw_early *early, uint64_t *i)
 {
     for (; early->n_looked < early->n_known; early->n_looked++) {
@@ -115,7 +115,8 @@ static struct rw_builder *take_waiting(struct rw_early *early, uint64_t *i)
     return NULL;
 }
 
-/* n_docs lines of n values each to columns, a few lines at a time, which stay in the cache. */
+/* Transposes n_docs lines of n values into columns, a few lines at a time, which stay in the cache.
+ */
 static void turn_lines(const float *from, uint32_t n_docs, size_t n, char *to, size_t stride)
 {
     size_t k = 0;
@@ -124,7 +125,8 @@ static void turn_lines(const float *from, uint32_t n_docs, size_t n, char *to, s
     for (; k + 4 <= n; k += 4) {
         float *const column = (float *)(void *)(to + k * stride);
         const size_t next = stride / sizeof(float);
-        for (uint32_t i = 0; i < n_fours; i += 4) { /* values are moved as they are, NaN too */
+        for (uint32_t i = 0; i < n_fours;
+             i += 4) { /* values are copied bit by bit, including NaN */
             const float *line = from + i * n + k;
             __m128 a = _mm_loadu_ps(line), b = _mm_loadu_ps(line + n);
             __m128 c = _mm_loadu_ps(line + 2 * n), d = _mm_loadu_ps(line + 3 * n);
@@ -175,7 +177,8 @@ int rw_early_pack(struct rw_early *early, uint64_t i, struct rw_builder *from,
         other = NULL;
         if (fate == WAIT && i >= early->n_looked)
             early->waits[i] = to;
-        else if (fate == WAIT && may_place(early, i, to)) /* those before it are made now */
+        else if (fate == WAIT && may_place(early, i, to)) /* the builders before it are complete
+                                                             by now */
             other = to;
         if (!other)
             other = take_waiting(early, &i);

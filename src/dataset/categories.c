@@ -24,7 +24,8 @@ int rw_categories_copy(struct rw_ctx *ctx, const struct rw_categories *from,
     RW_TRY(RW_NEW(ctx, to->of, from->n));
     while (to->n < from->n) {
         const struct rw_feature_categories *one = &from->of[to->n];
-        struct rw_feature_categories *copy = &to->of[to->n++]; /* half of one is released, too */
+        struct rw_feature_categories *copy = &to->of[to->n++]; /* counted first, so a partial copy
+                                                                  is released, too */
         copy->feature = one->feature;
         RW_TRY(RW_NEW(ctx, copy->word, one->n));
         for (; copy->n < one->n; copy->n++)

@@ -1,5 +1,5 @@
-/* The words of a training set, of all workers: each sends what its documents have, and all keep the
- * same ones. */
+/* Finds the categories of a training set over all workers. Each sends the words that its documents
+ * have, and all select the same ones. */
 #include <stdlib.h>
 
 #include "comm/comm.h"
@@ -8,16 +8,15 @@
 _Static_assert((int)RW_MAX_CATEGORIES + 1 == (int)RW_MAX_BINS,
                "with the code of the rest, a bin each");
 
-/* One word of a feature, and how many documents have it. The empty one only says that a worker has
- * the feature. */
+/* A word of a feature, and the number of documents with it. The empty word only records that a
+ * worker has the feature. */
 struct counted {
     uint32_t feature;
     uint64_t n;
     const char *word; /* borrowed */
 };
 
-/* What a worker sends: the feature (4 bytes), the count (8), the word and a 0; one after another.
- */
+/* A worker's message: for each word the feature (4 bytes), the count (8), the word and a 0. */
 struct message {
     char *bytes; /* owned */
     size_t n, room;
@@ -41,7 +40,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Numbers, sorted, that documents have. */
+/* Adds the distinct numbers that documents have, sorted. */
 static int put_numbers(struct rw_ctx *ctx, struct message *m, uint32_t feature,
                        struct rw_vocabulary *vocabulary, float *values, uint32_t n)
 {
@@ -60,7 +59,7 @@ static int put_numbers(struct rw_ctx *ctx, struct message *m, uint32_t feature,
     return RW_OK;
 }
 
-/* values: [n_docs] scratch. */
+/* Adds the words of a feature. values: [n_docs] scratch. */
 static int count_feature(struct rw_ctx *ctx, const struct rw_dataset *dataset, uint32_t feature,
                          int absent_missing, float *values, struct message *m)
 {
@@ -69,7 +68,9 @@ static int count_feature(struct rw_ctx *ctx, const struct rw_dataset *dataset, u
     struct rw_vocabulary *vocabulary =
         rw_vocabulary_has(dataset->vocabulary, feature) ? dataset->vocabulary : NULL;
     uint32_t n = 0, n_present = 0;
-    RW_TRY(rw_categories_codes(ctx, &none, dataset, absent_missing, values)); /* are they some? */
+    RW_TRY(
+        rw_categories_codes(ctx, &none, dataset, absent_missing, values)); /* checks that all values
+                                                                              are categories */
     if (column)
         RW_TRY(put(ctx, m, feature, 0, ""));
     for (uint32_t i = 0; column && i < column->n; i++) {
@@ -96,7 +97,7 @@ static int count_all(struct rw_ctx *ctx, const uint8_t *wanted, const struct rw_
     return RW_OK;
 }
 
-/* ---- of all workers ---- */
+/* ---- combining the workers' words ---- */
 
 static int by_word(const void *a, const void *b)
 {
@@ -114,7 +115,7 @@ static int by_count(const void *a, const void *b)
     return strcmp(x->word, y->word);
 }
 
-/* By feature and word, each once; *n_out: how many. */
+/* Reads the messages, sorts by feature and word, and merges duplicates. *n_out: how many remain. */
 static int unpack(struct rw_ctx *ctx, const char *bytes, size_t n_bytes, struct counted *out,
                   size_t *n_out)
 {
@@ -142,7 +143,7 @@ static int unpack(struct rw_ctx *ctx, const char *bytes, size_t n_bytes, struct 
     return RW_OK;
 }
 
-/* Moves those that `kept` lacks to the front, without the empty one. Returns how many. */
+/* Moves the words that `kept` lacks to the front, except the empty one. Returns their number. */
 static size_t new_words(const struct rw_feature_categories *kept, struct counted *words, size_t n)
 {
     size_t n_new = 0;
@@ -166,7 +167,7 @@ static void add_shared(struct rw_shared_codes *shared, const struct rw_feature_c
     }
 }
 
-/* words: [n] of the feature; kept: what a model has of it, or NULL. */
+/* Selects the words of a feature. words: [n]; kept: a model's words of the feature, or NULL. */
 static int keep_words(struct rw_ctx *ctx, const struct rw_feature_categories *kept,
                       struct counted *words, size_t n, uint32_t most,
                       struct rw_feature_categories *of, struct rw_shared_codes *shared)
@@ -203,13 +204,13 @@ static int keep_all(struct rw_ctx *ctx, const char *bytes, size_t n_bytes, uint3
         n_features += i == 0 || words[i].feature != words[i - 1].feature;
     RW_TRY(RW_NEW(ctx, out->of, n_features));
     uint32_t k = 0;
-    for (size_t i = 0, end; i < n || (kept && k < kept->n); i = end) { /* both ascend */
+    for (size_t i = 0, end; i < n || (kept && k < kept->n); i = end) { /* both are sorted */
         const int is_kept =
             kept && k < kept->n && (i == n || kept->of[k].feature <= words[i].feature);
         const uint32_t feature = is_kept ? kept->of[k].feature : words[i].feature;
         for (end = i; end < n && words[end].feature == feature;)
             end++;
-        if (is_kept || !words[i].word[0]) { /* or no worker has the feature */
+        if (is_kept || !words[i].word[0]) { /* or only the record that a worker has the feature */
             out->of[out->n].feature = feature;
             out->n++;
             RW_TRY(keep_words(ctx, is_kept ? &kept->of[k] : NULL, words + i, end - i, most,
@@ -256,7 +257,8 @@ static int no_category(struct rw_ctx *ctx, const struct rw_dataset *dataset, uin
                    where, rw_feature_text(dataset->name, dataset->n_names, feature, text), number);
 }
 
-/* In a column of words an absent value is the number 0, as it is in others, and not word 0. */
+/* Is the document's value absent? In a column of words an absent value is the number 0, as in other
+ * columns, and not word 0. */
 static int is_absent(const struct rw_column *column, uint32_t *entry, uint32_t doc)
 {
     if (!column)
@@ -341,7 +343,7 @@ int rw_categories_recode(struct rw_ctx *ctx, struct rw_arena *arena,
     return RW_OK;
 }
 
-/* The numbers of words in the data set's vocabulary; RW_MAX_WORDS: missing. */
+/* Returns the numbers of words in the data set's vocabulary; RW_MAX_WORDS means missing. */
 static int add_words(struct rw_ctx *ctx, struct rw_dataset *dataset, uint32_t feature,
                      const char *const *words, uint32_t n_words, uint32_t *number)
 {

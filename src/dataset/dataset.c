@@ -12,7 +12,8 @@ void rw_dataset_drop_values(struct rw_dataset *dataset)
     for (uint32_t i = 0; dataset->column && !dataset->column_block.p && i < dataset->n_columns;
          i++) {
         struct rw_column *column = &dataset->column[i];
-        if (dataset->cache.p) { /* they stand in its map, beside what is needed */
+        if (dataset->cache.p) { /* they are part of its mapping, next to arrays that are still
+                                   needed */
             rw_system_forget(column->row, column->row ? column->n * sizeof(*column->row) : 0);
             rw_system_forget(column->value, column->n * sizeof(*column->value));
         } else {
@@ -36,7 +37,8 @@ static void **array_of(const struct rw_side_column *column, struct rw_dataset *d
 static void free_side_columns(struct rw_dataset *dataset)
 {
     for (int i = 0; i < RW_SIDE_COLUMNS; i++) {
-        if (!rw_side_columns[i].by_query) /* whose array is that of the documents' weights */
+        if (!rw_side_columns[i].by_query) /* a column by query uses the array of the documents'
+                                             weights */
             rw_mem_free(*array_of(&rw_side_columns[i], dataset));
     }
     rw_mem_free(dataset->pairs.offset);
@@ -165,7 +167,8 @@ static int is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* Where "docid" is a word of its own, followed by '=' or ':'; NULL if nowhere. */
+/* Finds the first "docid" that is a whole word and is followed by '=' or ':'. Returns the text
+ * after that character and blanks, or NULL. */
 static const char *doc_id_in(const char *comment)
 {
     for (const char *p = comment; (p = strstr(p, "docid")) != NULL; p++) {
@@ -244,7 +247,7 @@ void rw_dataset_feature(const struct rw_dataset *dataset, uint32_t feature, floa
         values[i] = absent;
 }
 
-/* ---- given pairs ---- */
+/* ---- pairs given by the user ---- */
 
 static uint32_t query_of(const struct rw_dataset *dataset, uint32_t doc)
 {
@@ -283,7 +286,7 @@ int rw_dataset_set_pairs(struct rw_ctx *ctx, struct rw_dataset *dataset,
         offset[query_of(dataset, pairs[i].better) + 2]++;
     for (uint32_t q = 0; q < dataset->n_queries; q++)
         offset[q + 2] += offset[q + 1];
-    for (size_t i = 0; i < n; i++) /* afterwards each query's begin stands where its end would */
+    for (size_t i = 0; i < n; i++) /* afterwards each query's begin has advanced to its end */
         sorted[offset[query_of(dataset, pairs[i].better) + 1]++] = pairs[i];
     rw_mem_free(dataset->pairs.item);
     rw_mem_free(dataset->pairs.offset);
@@ -294,7 +297,7 @@ int rw_dataset_set_pairs(struct rw_ctx *ctx, struct rw_dataset *dataset,
     return RW_OK;
 }
 
-/* With the numbers that the documents have now. */
+/* Copies the pairs of selected queries, with new document numbers. */
 static int select_pairs(struct rw_ctx *ctx, const struct rw_dataset *dataset, const uint8_t *keep,
                         struct rw_dataset *out)
 {
@@ -315,7 +318,7 @@ static int select_pairs(struct rw_ctx *ctx, const struct rw_dataset *dataset, co
     return rw_dataset_set_pairs(ctx, out, pairs, n);
 }
 
-/* ---- the table ---- */
+/* ---- the table of side columns ---- */
 
 #define WEIGHTS                                                                            \
     .one = "weight", .plural = "weights", .least = 0, .most = RW_MAX_WEIGHT,               \
@@ -377,8 +380,8 @@ const void *rw_side_column_of(const struct rw_side_column *column, const struct 
     return *(const void *const *)(const void *)((const char *)dataset + column->member);
 }
 
-/* n_columns numbers of each document or query, in range, become the column's array: double, float
- * or uint16_t by its size, without -0. */
+/* Stores n_columns numbers per document or query, which are in range, as double, float or uint16_t
+ * according to the column's size. -0 becomes 0. */
 static int set_numbers(struct rw_ctx *ctx, const struct rw_side_column *column,
                        struct rw_dataset *dataset, const double *values, size_t n_columns)
 {
@@ -445,7 +448,7 @@ int rw_side_column_check(struct rw_ctx *ctx, const struct rw_side_column *column
                    hint);
 }
 
-/* Are the numbers in range? Those of a file were checked, line by line. */
+/* Are the numbers in range? Those of a file have been checked line by line. */
 static int check_range(struct rw_ctx *ctx, const struct rw_side_column *column,
                        const double *values, size_t n, int n_columns)
 {
@@ -481,7 +484,7 @@ int rw_dataset_set_side_column(struct rw_ctx *ctx, struct rw_dataset *dataset, c
     return set_numbers(ctx, column, dataset, values, (size_t)n_columns);
 }
 
-/* The rows of the queries with `keep`. */
+/* Copies the rows of the queries with `keep`. */
 static int select_rows(struct rw_ctx *ctx, const struct rw_side_column *column,
                        const struct rw_dataset *dataset, const uint8_t *keep,
                        struct rw_dataset *out)

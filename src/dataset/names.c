@@ -39,7 +39,7 @@ int rw_name_for_model(struct rw_ctx *ctx, const char *name, char **out)
     return RW_OK;
 }
 
-/* A copy; for a model's file if `of_model`. */
+/* Copies names, in the form for a model's file if `of_model`. */
 static int copy_names(struct rw_ctx *ctx, const struct rw_feature_name *from, int32_t n,
                       int of_model, struct rw_feature_name **out)
 {
@@ -177,7 +177,8 @@ void rw_query_ids_release(struct rw_query_ids *ids)
     *ids = (struct rw_query_ids){.slot = NULL};
 }
 
-/* FNV-1a, 64 bits, and a last mix, for some bits choose the slot. */
+/* Computes a hash: FNV-1a, 64 bits, with a final mix, since only some of the bits select the slot.
+ */
 static uint64_t hash_of(const char *id, size_t n)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -187,7 +188,7 @@ static uint64_t hash_of(const char *id, size_t n)
     return hash * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* The slot of an id, or the free one where it belongs. */
+/* Returns the slot of an id, or the free slot where it belongs. */
 static struct rw_query_id_slot *slot_of(const struct rw_query_ids *ids, uint64_t hash,
                                         const char *id, size_t n)
 {
@@ -240,12 +241,12 @@ int rw_query_ids_find(const struct rw_query_ids *ids, const char *id, size_t n, 
 enum { BLOCK_BYTES = 1 << 16 };
 
 struct rw_vocabulary {
-    pthread_mutex_t mutex; /* of all below */
+    pthread_mutex_t mutex; /* protects all members below */
     int n_owners;
-    struct rw_query_ids ids; /* of the words */
-    const char **word;       /* [ids.n] in blocks; owned */
+    struct rw_query_ids ids; /* set of the words */
+    const char **word;       /* [ids.n] the words in their blocks; owned */
     size_t word_room;
-    char **block; /* [n_blocks] words, each ended by 0; owned */
+    char **block; /* [n_blocks] words, each terminated by 0; owned */
     size_t block_room, n_blocks, used, block_bytes;
     uint8_t marked[RW_FEATURE_IDS];
 };
@@ -286,7 +287,7 @@ void rw_vocabulary_free(struct rw_vocabulary *vocabulary)
     rw_mem_free(vocabulary);
 }
 
-/* Room for n bytes at the end of the last block. */
+/* Makes room for n bytes at the end of the last block. */
 static int word_room_for(struct rw_vocabulary *l, size_t n)
 {
     const size_t bytes = n > BLOCK_BYTES ? n : BLOCK_BYTES;

@@ -3,12 +3,12 @@
 #include "comm/comm.h"
 
 enum {
-    TILE = 64, /* rows: those of row-major arrays stay in the first cache while columns are read; at
-                  most 64, for the bits of a word */
+    TILE = 64, /* number of rows: those of row-major arrays stay in the L1 cache while columns are
+                  read; at most 64, the bits of a word */
     FOUND_INFINITE = 1,
     FOUND_INEXACT = 2
 };
-#define MOST_EXACT (UINT64_C(1) << 24) /* whole numbers up to it are float32 numbers */
+#define MOST_EXACT (UINT64_C(1) << 24) /* integers up to this are exact in float32 */
 
 /* ---- values of an array ---- */
 
@@ -22,7 +22,7 @@ static inline uint32_t element_of(const uint32_t *element, uint32_t first, uint3
     return element ? element[i] : first + i;
 }
 
-/* How far a whole number is from 0. */
+/* Returns the absolute value of an integer. */
 static uint64_t magnitude_of(const struct rw_array *a, uint32_t element)
 {
     const char *at = (const char *)a->data + (ptrdiff_t)element * a->stride;
@@ -39,7 +39,7 @@ static uint64_t magnitude_of(const struct rw_array *a, uint32_t element)
     return a->type != RW_VALUE_U64 && wide < 0 ? 0 - (uint64_t)wide : (uint64_t)wide;
 }
 
-/* Is any of the whole numbers that are valid no float32 number? */
+/* Is there a valid integer that float32 cannot represent? */
 static unsigned any_inexact(const struct rw_array *a, const uint32_t *element, uint32_t first,
                             uint32_t n)
 {
@@ -53,8 +53,7 @@ static unsigned any_inexact(const struct rw_array *a, const uint32_t *element, u
     return 0;
 }
 
-/* to[i] = the i-th element. The two loops differ in that the compiler knows the first one's
- * stride. */
+/* Stores the i-th element in to[i]. In the first loop the compiler knows the stride. */
 #define CONVERT(type, note, as)                                                      \
     do {                                                                             \
         type one;                                                                    \
@@ -75,7 +74,7 @@ static unsigned any_inexact(const struct rw_array *a, const uint32_t *element, u
         }                                                                            \
     } while (0)
 
-/* Types of numbers: name, C type, what is noted of each one, how it becomes a float. */
+/* Types of numbers: name, C type, what to record of each one, conversion to float. */
 #define VALUE_TYPES(ROW)                                              \
     ROW(F32, float, (void)0, (float))                                 \
     ROW(F64, double, (void)0, (float))                                \
@@ -93,11 +92,11 @@ static unsigned any_inexact(const struct rw_array *a, const uint32_t *element, u
         CONVERT(type, note, as);           \
         break;
 
-/* Elements element[i], or first + i, as they are: as float32. n: at most TILE. */
+/* Converts elements element[i], or first + i, to float32 without cleaning. n: at most TILE. */
 static unsigned convert(const struct rw_array *a, const uint32_t *element, uint32_t first,
                         uint32_t n, float *to)
 {
-    uint64_t high = 0; /* bits of all magnitudes, or somewhat more */
+    uint64_t high = 0; /* bits of all magnitudes, or slightly more */
     switch (a->type) {
         VALUE_TYPES(CONVERT_CASE)
     case RW_VALUE_BITS:
@@ -108,7 +107,7 @@ static unsigned convert(const struct rw_array *a, const uint32_t *element, uint3
     return high >= MOST_EXACT ? any_inexact(a, element, first, n) : 0;
 }
 
-/* Bits [at, at + n), the first one lowest; higher bits are any. n: at most 64. */
+/* Returns bits [at, at + n), the first one lowest. Higher bits are undefined. n: at most 64. */
 static uint64_t bits_of(const uint8_t *bits, size_t at, uint32_t n)
 {
     const uint8_t *from = bits + at / 8;
@@ -119,7 +118,7 @@ static uint64_t bits_of(const uint8_t *bits, size_t at, uint32_t n)
     return out;
 }
 
-/* n: at most TILE. */
+/* Replaces null elements by missing values. n: at most TILE. */
 static void clear_invalid(const struct rw_array *a, const uint32_t *element, uint32_t first,
                           uint32_t n, float *to)
 {
@@ -131,14 +130,15 @@ static void clear_invalid(const struct rw_array *a, const uint32_t *element, uin
             memcpy(&to[__builtin_ctzll(invalid)], &missing, sizeof(missing));
         return;
     }
-    for (uint32_t i = 0; i < n; i++) { /* without a branch: where nulls are, cannot be foreseen */
+    for (uint32_t i = 0; i < n; i++) { /* without a branch, since the positions of nulls are
+                                          unpredictable */
         uint32_t bits = rw_bits_of_float(to[i]);
         bits = bit_of(a->valid, a->valid_bit + element[i]) ? bits : missing;
         memcpy(&to[i], &bits, sizeof(bits));
     }
 }
 
-/* Elements as a data set holds values; what was found. */
+/* Reads elements as data sets store values. Returns the properties found. */
 static unsigned read_elements(const struct rw_table_reader *r, const struct rw_array *a,
                               const uint32_t *element, uint32_t first, uint32_t n, float *to)
 {
@@ -160,7 +160,7 @@ static unsigned read_elements(const struct rw_table_reader *r, const struct rw_a
     return found;
 }
 
-/* The same of the documents of rows row[i], or first + i, of a list of values. */
+/* Does the same for the documents of rows row[i], or first + i, of a list of values. */
 static unsigned read_listed(const struct rw_table_reader *r, const struct rw_array *a,
                             const uint32_t *row, uint32_t first, uint32_t n, float *to)
 {
@@ -202,12 +202,12 @@ static const struct rw_array *array_of(const struct rw_table *table, uint32_t ch
     return &table->column[(size_t)chunk * table->n_columns + i];
 }
 
-/* A tile's rows, in runs of one chunk each. */
+/* A tile's rows, in runs that belong to one chunk. */
 struct tile {
     uint32_t n_runs;
     uint32_t chunk[TILE], end[TILE]; /* [n_runs] */
-    uint32_t first[TILE];   /* [n_runs] the first row's element, where rows are not listed */
-    uint32_t element[TILE]; /* of each row, in its chunk's arrays, where rows are listed */
+    uint32_t first[TILE];            /* [n_runs] the first row's element, if rows are not listed */
+    uint32_t element[TILE]; /* element of each row in its chunk's arrays, if rows are listed */
 };
 
 static void split_tile(const struct rw_table *table, const uint32_t *row, uint32_t first,
@@ -233,7 +233,7 @@ static void split_tile(const struct rw_table *table, const uint32_t *row, uint32
     tile->n_runs = n_runs;
 }
 
-/* One column's values of a tile. */
+/* Reads one column's values of a tile. */
 static unsigned read_tile(const struct rw_table_reader *r, uint32_t index, const struct tile *tile,
                           int listed, float *to)
 {
@@ -278,8 +278,8 @@ uint32_t rw_table_n_entries(const struct rw_table_reader *r, uint32_t c)
     return r->table->column[r->column[c].index].n;
 }
 
-/* row: the documents of the entries, sorted. A row is there once, so that its entry can be found
- * again. */
+/* Sorts row, the documents of the entries. A row occurs only once, so its entry can be found again.
+ */
 static int sort_rows(const struct rw_table_reader *r, const struct rw_array *a, uint32_t *row)
 {
     RW_FREED uint32_t *scratch = NULL;
@@ -310,9 +310,9 @@ int rw_table_entries(struct rw_table_reader *r, uint32_t c, uint32_t *row, float
     return RW_OK;
 }
 
-/* ---- what is wrong ---- */
+/* ---- checks of values ---- */
 
-/* The row of the first infinite value. */
+/* Returns the row of the first infinite value. */
 static uint32_t first_infinite(const struct rw_table_reader *r, uint32_t c)
 {
     const struct rw_table *table = r->table;
@@ -402,10 +402,10 @@ static int take_order(struct rw_ctx *ctx, struct rw_table_reader *r)
 
 struct index_job {
     const struct rw_table *table;
-    uint32_t column; /* the first whose index is wrong; UINT32_MAX: none */
+    uint32_t column; /* first column with a wrong index; UINT32_MAX: all are right */
 };
 
-/* Do they ascend from 0 on, and stay under n_docs? */
+/* Do the indices ascend from 0 or more, and stay below n_docs? */
 static int index_is_right(const struct rw_array *a, uint32_t n_docs)
 {
     int64_t last = -1;
@@ -491,7 +491,8 @@ static int check_columns(struct rw_ctx *ctx, const struct rw_table *table)
     return RW_OK;
 }
 
-/* Do n queries or chunks have documents each, and all of them? offset: [n + 1]. */
+/* Checks that each of n queries or chunks has documents, and that they cover all documents. offset:
+ * [n + 1]. */
 static int check_offsets(struct rw_ctx *ctx, const char *what, const uint32_t *offset, uint32_t n,
                          uint32_t n_docs)
 {
@@ -509,7 +510,7 @@ static int check_queries(struct rw_ctx *ctx, const struct rw_table *table)
 {
     const uint32_t n_docs = table->n_docs, n_queries = table->n_queries;
     const uint32_t *offset = table->query_offset;
-    const int may_be_empty = rw_n_workers(ctx) > 1; /* others have documents */
+    const int may_be_empty = rw_n_workers(ctx) > 1; /* other workers have documents */
     if (!may_be_empty && (n_docs == 0 || n_queries == 0))
         return rw_fail(ctx, RW_ERR_DATA, "no documents: the data set is empty");
     if (n_docs > RW_MAX_DOCS)
@@ -546,7 +547,7 @@ static int open_documents(struct rw_ctx *ctx, struct rw_table_reader *r,
     return RW_ARENA_NEW(ctx, &r->arena, r->sparse, table->n_columns);
 }
 
-/* Column i of the table is the next column. */
+/* Adds column i of the table as the next column. */
 static void take_column(struct rw_table_reader *r, uint32_t i, int is_sparse)
 {
     const uint32_t c = r->n_columns++;
@@ -591,7 +592,7 @@ int rw_table_open(struct rw_ctx *ctx, struct rw_table_reader *r, const struct rw
     return RW_OK;
 }
 
-/* ---- values that come in batches, again in each pass ---- */
+/* ---- values that arrive in batches, again in each pass ---- */
 
 int rw_table_is_streamed(const struct rw_table *table)
 {
@@ -650,7 +651,7 @@ static int take_labels(struct rw_ctx *ctx, const struct rw_table *table, struct 
     return RW_OK;
 }
 
-/* The numbers from 0 as ids. */
+/* Makes the numbers from 0 on the query ids. */
 static int number_queries(struct rw_ctx *ctx, uint32_t n_queries, char **text, uint64_t *offset)
 {
     enum { ID_BYTES = 11 };
@@ -716,8 +717,8 @@ struct copy_job {
     struct rw_table_reader *reader;
     struct rw_dataset *dataset;
     uint32_t n_groups;
-    size_t stride;       /* floats from one dense column to the next */
-    uint32_t first, end; /* documents at hand */
+    size_t stride;       /* floats between the starts of two dense columns */
+    uint32_t first, end; /* the current documents */
 };
 
 enum { DOCS_AT_A_TIME = 1 << 14 };
@@ -749,7 +750,7 @@ static int copy_sparse(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* Columns in one block: the dense ones' values, then entries of the others. */
+/* Allocates columns in one block: the dense ones' values, then the entries of the others. */
 static int make_columns(struct rw_ctx *ctx, struct copy_job *job)
 {
     const struct rw_table_reader *reader = job->reader;
@@ -764,7 +765,7 @@ static int make_columns(struct rw_ctx *ctx, struct copy_job *job)
                                .n = is_sparse ? rw_table_n_entries(reader, c) : dataset->n_docs};
         room += is_sparse ? 2 * (size_t)dataset->column[c].n : 0;
     }
-    job->stride = ((size_t)dataset->n_docs + 15) / 16 * 16; /* whole cache lines */
+    job->stride = ((size_t)dataset->n_docs + 15) / 16 * 16; /* a multiple of a cache line */
     job->n_groups = (reader->n_dense + RW_TABLE_COLUMNS - 1) / RW_TABLE_COLUMNS;
     room += reader->n_dense * job->stride;
     dataset->column_block.n_bytes = room * sizeof(float);
@@ -784,7 +785,10 @@ static int make_columns(struct rw_ctx *ctx, struct copy_job *job)
 
 static int copy_values(struct rw_ctx *ctx, struct copy_job *job)
 {
-    enum { FEW = 1 << 15 }; /* values: waking threads up costs more */
+    enum {
+        FEW = 1 << 15
+    }; /* number of values below which waking threads costs more than it
+          saves */
     const uint32_t n_docs = job->end - job->first;
     const uint64_t n_ranges = ((uint64_t)n_docs + DOCS_AT_A_TIME - 1) / DOCS_AT_A_TIME;
     const int n_threads = (uint64_t)n_docs * job->reader->n_dense < FEW ? 1 : ctx->n_threads;
@@ -855,6 +859,7 @@ int rw_dataset_from_memory(struct rw_ctx *ctx, const float *values, const float 
                                    .n_queries = n_queries,
                                    .query_offset = query_offsets,
                                    .query_id_text = text,
-                                   .query_id_offset = offset + 1}; /* from "1" on */
+                                   .query_id_offset =
+                                       offset + 1}; /* skips "0", so ids start at "1" */
     return rw_dataset_from_table(ctx, &table, out);
 }

@@ -1,5 +1,5 @@
-/* Made data, query by query; synth.h says how. All arithmetic here decides bytes that are pinned by
- * tests: keep the order of operations. */
+/* Generates synthetic data, query by query; synth.h describes the model. Tests pin the output byte
+ * for byte, and all arithmetic here affects it: keep the order of operations. */
 #include "synth/synth.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "base/rng.h"
 #include "io/cache/cache.h"
 
-/* What a random number is for: the third word of the generator's counter. */
+/* The purpose of a random number: the third word of the generator's counter. */
 enum purpose {
     FOR_SIZE = 0,
     FOR_LABEL = 1,
@@ -21,19 +21,19 @@ enum purpose {
     FOR_FEATURE = 1024 /* + feature / 4 */
 };
 
-/* Documents of a query are numbered from 0; this one stands for the query itself. */
+/* A query's documents are numbered from 0. OF_QUERY is the number of the query itself. */
 enum { OF_QUERY = 0xfffff, DOC_BITS = 20, N_TERM_STEPS = 6 };
 
 /* Normal scores between queries of 1, 2, .., 7 terms. */
 static const double term_step[N_TERM_STEPS] = {-0.954, -0.050, 0.706, 1.227, 1.645, 2.054};
 
-/* What is fixed within a query. */
+/* The properties that are constant within a query. */
 struct query_state {
     const struct rw_synth_shape *shape;
     uint64_t seed;
     uint32_t query;
     int n_terms;
-    double latent[RW_N_LATENTS];                         /* those of the query are set */
+    double latent[RW_N_LATENTS];                         /* the query's latents are set */
     double any[RW_SYNTH_STREAMS], all[RW_SYNTH_STREAMS]; /* the query's part of the gates */
     float noise[RW_SYNTH_MAX_FEATURES];
 };
@@ -43,7 +43,7 @@ static uint64_t item_of(uint32_t query, uint32_t doc)
     return ((uint64_t)query << DOC_BITS) | doc;
 }
 
-/* Standard normal, nearly: eight halfwords summed (range +-4.9). */
+/* Draws a nearly standard normal number: the sum of eight halfwords (range +-4.9). */
 static double normal(const struct query_state *s, uint32_t doc, uint32_t purpose)
 {
     const struct rw_philox r =
@@ -54,7 +54,7 @@ static double normal(const struct query_state *s, uint32_t doc, uint32_t purpose
     return ((double)sum - 262140.0) / 53509.91;
 }
 
-/* A rougher and cheaper one: the four bytes of a word summed. */
+/* Draws a coarser and cheaper one: the sum of the four bytes of a word. */
 static float normal_of_word(uint32_t word)
 {
     const uint32_t pairs = (word & 0x00ff00ffu) + ((word >> 8) & 0x00ff00ffu);
@@ -62,7 +62,7 @@ static float normal_of_word(uint32_t word)
     return ((float)sum - 510.0f) / 147.8f;
 }
 
-/* x / sqrt(1 + x^2), in (-1, 1). */
+/* Returns x / sqrt(1 + x^2), in (-1, 1). */
 static double squash(double x)
 {
     return x / sqrt(1.0 + x * x);
@@ -73,7 +73,7 @@ static double positive(double x)
     return x > 0.0 ? x : 0.0;
 }
 
-/* The nearest whole number, halves up; |x| < 2^62. */
+/* Returns the nearest integer, halves rounded up. |x| < 2^62. */
 static double nearest(double x)
 {
     const double y = x + 0.5;
@@ -81,7 +81,7 @@ static double nearest(double x)
     return cut > y ? cut - 1.0 : cut;
 }
 
-/* Linear between the knots, which stand at -3, -2, .., 4. */
+/* Interpolates linearly between the knots, which are at -3, -2, .., 4. */
 static double bent(const double *knot, double z)
 {
     if (z < -3.0)
@@ -102,7 +102,7 @@ uint32_t rw_synth_query_docs(const struct rw_synth_shape *shape, uint64_t seed, 
     return size > (double)shape->traits->max_docs ? shape->traits->max_docs : (uint32_t)size;
 }
 
-/* The id of a query: different for seeds that differ modulo 100, so that sets can be joined. */
+/* Returns the id of a query. Ids differ for seeds that differ modulo 100, so sets can be joined. */
 static unsigned long long id_of(uint64_t seed, uint32_t query)
 {
     return seed % 100 * RW_SYNTH_MAX_QUERIES + query + 1;
@@ -130,7 +130,8 @@ static void begin_query(struct query_state *s)
     }
 }
 
-/* The document's latents; weights' squares sum to 1 with the correlations counted. */
+/* Draws the document's latents. The weights are chosen so that, with correlations counted, the
+ * variance is 1. */
 static void draw_latents(struct query_state *s, uint32_t doc)
 {
     static const double sees[RW_SYNTH_STREAMS] = {0.50, 0.40, 0.60, 0.45, 0.0};
@@ -150,18 +151,19 @@ static void draw_latents(struct query_state *s, uint32_t doc)
         double *all = latent + RW_LATENT_ALL;
         match[k] = sees[k] * relevance + sqrt(1.0 - sees[k] * sees[k]) * own;
         any[k] = 0.3 * relevance + 0.45 * s->any[k] + 0.841130 * normal(s, doc, purpose++);
-        if (k == RW_SYNTH_STREAMS - 1) { /* the whole document is mostly its body */
+        if (k == RW_SYNTH_STREAMS - 1) { /* the whole document consists mostly of its body */
             match[k] = 0.85 * match[0] + 0.15 * relevance + 0.357071 * own;
             any[k] = 0.9 * any[0] + 0.435890 * normal(s, doc, purpose++);
         }
         all[k] = 0.7 * any[k] + 0.2 * relevance + 0.35 * s->all[k] +
                  0.513323 * normal(s, doc, purpose++);
-        if (s->n_terms == 1) /* any term is all terms */
+        if (s->n_terms == 1) /* with one term, "any" and "all" are the same */
             all[k] = any[k] + (s->shape->all_from[k] - s->shape->any_from[k]);
     }
 }
 
-/* What makes a document relevant, the same for every set of a shape. */
+/* Draws the score that makes a document relevant. The formula is the same for every set of a shape.
+ */
 static double draw_score(const struct query_state *s, uint32_t doc)
 {
     const struct rw_synth_shape *shape = s->shape;
@@ -260,7 +262,7 @@ static void draw_values(const struct query_state *s, uint32_t doc, float *value)
     }
 }
 
-/* Each feature of the query to [0, 1], as LETOR 4.0 has it; 0 where all values are equal. */
+/* Scales each feature to [0, 1] within the query, as in LETOR 4.0; 0 if all values are equal. */
 static void normalise(float *value, uint32_t n_docs, int n_features)
 {
     for (int f = 0; f < n_features; f++) {
@@ -279,7 +281,7 @@ static void normalise(float *value, uint32_t n_docs, int n_features)
     }
 }
 
-/* A query's documents. label: [n_docs]; value: [n_docs][n_features]; both written. */
+/* Makes a query's documents. label: [n_docs]; value: [n_docs][n_features]; both written. */
 static void make_query(const struct rw_synth_shape *shape, uint64_t seed, uint32_t query,
                        uint32_t n_docs, float *label, float *value)
 {
@@ -302,8 +304,8 @@ static void write_comment(const struct rw_synth_shape *shape, uint64_t seed, uin
              r.word[0] % 273, r.word[1] % 100, r.word[2] % 10000000, r.word[3] % 1000000);
 }
 
-/* Calls `take` with each document of queries [begin, end), in order; ends early when that is
- * negative. RW_OK, or what was negative. */
+/* Calls `take` with each document of queries [begin, end), in order, until it returns a negative
+ * status. Returns RW_OK or that status. */
 static int docs_of(const struct rw_synth_shape *shape, uint64_t seed, uint32_t begin, uint32_t end,
                    int (*take)(void *user, const struct rw_synth_doc *doc), void *user)
 {
@@ -325,13 +327,15 @@ static int docs_of(const struct rw_synth_shape *shape, uint64_t seed, uint32_t b
     return RW_OK;
 }
 
-/* The shapes of made data: which latents each feature sees, how sizes and labels are distributed.
- * Thresholds of labels are fixed numbers, found on 20,000 queries of seed 12345. To add a shape:
- * write its make function, give it a row in `shapes`, name it in rankwood.h and in test_synth.c. */
+/* ---- the shapes of synthetic data ----
+ *
+ * A shape defines which latents each feature sees, and the distributions of query sizes and labels.
+ * Label thresholds are fixed numbers, found on 20,000 queries of seed 12345. To add a shape, write
+ * its make function, give it a row in `shapes`, and name it in rankwood.h and in test_synth.c. */
 enum { BODY, ANCHOR, TITLE, URL, WHOLE };
 enum { NO_GATE, IF_ANY, IF_ALL, IF_VARIANCE };
 
-/* phi(x) (x + x^3/3 + x^5/15 + ...) + 1/2. */
+/* Computes phi(x) (x + x^3/3 + x^5/15 + ...) + 1/2. */
 double rw_synth_normal_share(double x)
 {
     double term = x, sum = x;
@@ -361,8 +365,9 @@ static double gate_of_zeros(double zero)
     return zero <= 0.0 ? -8.0 : rw_synth_normal_quantile(zero);
 }
 
-/* Room for noise: what the squares of the weights leave of 1, split so that `between` of the whole
- * lies between queries as far as the noise can see to it. */
+/* Sets the weights of the noise: the remainder when the squares of the other weights are subtracted
+ * from 1. It is split such that the share `between` of the total variance is between queries, as
+ * far as noise can achieve that. */
 static void fill_noise(struct rw_synth_feature *f, double between)
 {
     double query = 0.0, doc = 0.0;
@@ -394,12 +399,11 @@ static void load(struct rw_synth_feature *f, int k, int latent, double weight)
     f->weight[k] = weight;
 }
 
-/* ---------------------------------------------------------------- mslr30k: 25 statistics of 5
- * streams */
+/* ---- mslr30k: 25 statistics of 5 streams ---- */
 
 struct family {
     uint8_t kind, gate;
-    float match, length, rarity; /* weights, of what lies within and between queries */
+    float match, length, rarity; /* weights of the latents within and between queries */
 };
 
 static const struct family families[25] = {
@@ -412,7 +416,7 @@ static const struct family families[25] = {
     {RW_SYNTH_VALUE, IF_ANY, 0.45f, 0.5f, -0.5f},     /* max, */
     {RW_SYNTH_VALUE, IF_ANY, 0.55f, 0.45f, -0.5f},    /* mean, */
     {RW_SYNTH_VALUE, IF_VARIANCE, 0.2f, 0.5f, -0.5f}, /* variance */
-    {RW_SYNTH_VALUE, IF_ANY, 0.6f, -0.4f, -0.5f},     /* the same by length */
+    {RW_SYNTH_VALUE, IF_ANY, 0.6f, -0.4f, -0.5f},     /* the same five, divided by length */
     {RW_SYNTH_VALUE, IF_ALL, 0.55f, -0.3f, -0.5f},
     {RW_SYNTH_VALUE, IF_ANY, 0.55f, -0.45f, -0.5f},
     {RW_SYNTH_VALUE, IF_ANY, 0.6f, -0.4f, -0.5f},
@@ -429,7 +433,7 @@ static const struct family families[25] = {
     {RW_SYNTH_VALUE, NO_GATE, 0.5f, 0.2f, -0.8f},
     {RW_SYNTH_VALUE, NO_GATE, 0.6f, -0.1f, -0.8f}};
 
-/* The features of no stream: 126 to 136. */
+/* The features without a stream: 126 to 136. */
 struct single {
     int8_t gate;
     uint8_t load[2];
@@ -439,18 +443,22 @@ struct single {
 static const struct single singles[11] = {
     {-1, {RW_LATENT_SPAM, RW_LATENT_FREE}, {0.6f, 0.3f}}, /* slashes in the url */
     {-1, {RW_LATENT_SPAM, RW_LATENT_FREE}, {0.7f, 0.2f}}, /* length of the url */
-    {RW_LATENT_LINKS, {RW_LATENT_FREE + 1, RW_LATENT_QUALITY}, {0.4f, 0.3f}},   /* links in */
-    {RW_LATENT_FREE + 2, {RW_LATENT_FREE + 1, RW_LATENT_LENGTH}, {0.4f, 0.3f}}, /* links out */
-    {-1, {RW_LATENT_QUALITY, RW_LATENT_POPULAR}, {0.5f, 0.4f}},                 /* page rank */
-    {-1, {RW_LATENT_QUALITY, RW_LATENT_POPULAR}, {0.4f, 0.3f}},                 /* site rank */
-    {-1, {RW_LATENT_QUALITY, RW_LATENT_SPAM}, {-0.5f, 0.4f}},                   /* quality scores */
+    {RW_LATENT_LINKS,
+     {RW_LATENT_FREE + 1, RW_LATENT_QUALITY},
+     {0.4f, 0.3f}}, /* links to the page */
+    {RW_LATENT_FREE + 2,
+     {RW_LATENT_FREE + 1, RW_LATENT_LENGTH},
+     {0.4f, 0.3f}},                                             /* links from the page */
+    {-1, {RW_LATENT_QUALITY, RW_LATENT_POPULAR}, {0.5f, 0.4f}}, /* page rank */
+    {-1, {RW_LATENT_QUALITY, RW_LATENT_POPULAR}, {0.4f, 0.3f}}, /* site rank */
+    {-1, {RW_LATENT_QUALITY, RW_LATENT_SPAM}, {-0.5f, 0.4f}},   /* quality scores */
     {-1, {RW_LATENT_QUALITY, RW_LATENT_SPAM}, {-0.4f, 0.3f}},
-    /* Clicks for this query: the gate knows the quality already. */
+    /* clicks for this query: the gate already depends on quality */
     {RW_LATENT_CLICK, {RW_LATENT_FREE + 1, RW_LATENT_SPAM}, {0.3f, -0.3f}},
     {RW_LATENT_LINKS, {RW_LATENT_CLICK, RW_LATENT_FREE + 1}, {0.4f, 0.3f}}, /* clicks, any */
     {RW_LATENT_LINKS, {RW_LATENT_CLICK, RW_LATENT_QUALITY}, {0.4f, 0.3f}}}; /* time spent */
 
-static const double single_share = 0.17; /* queries of one term */
+static const double single_share = 0.17; /* share of queries with one term */
 
 static void mslr_stream_feature(struct rw_synth_feature *f, const struct family *family, int stream,
                                 const struct rw_synth_mslr_row *row)
@@ -463,12 +471,12 @@ static void mslr_stream_feature(struct rw_synth_feature *f, const struct family 
     load(f, 0, RW_LATENT_MATCH + stream, within * family->match);
     load(f, 1, long_stream ? RW_LATENT_LENGTH : RW_LATENT_FREE + 3,
          within * (long_stream ? family->length : family->length * 0.7));
-    /* Short streams tell what kind of query it is; long ones, how rare its terms are. */
+    /* short streams reflect the kind of query; long ones, how rare its terms are */
     load(f, 2, stream == TITLE || stream == URL ? RW_LATENT_QUERY_INTENT : RW_LATENT_QUERY_RARITY,
          over * family->rarity);
     f->gate_from = gate_of_zeros(row->zero);
     if (family->kind == RW_SYNTH_VALUE && family->gate == NO_GATE && !long_stream) {
-        /* A language model of a stream in which no term occurs knows the query only. */
+        /* if no term occurs in a stream, its language model depends on the query only */
         f->gate = (int8_t)(RW_LATENT_ANY + stream);
         f->gate_from = gate_of_zeros(rw_synth_mslr_rows[20 + stream].zero);
         f->query_if_closed = 1;
@@ -485,11 +493,12 @@ static void mslr_stream_feature(struct rw_synth_feature *f, const struct family 
 
 static void make_mslr30k(struct rw_synth_shape *shape)
 {
-    shape->size_knot[RW_SYNTH_KNOTS - 1] = 1700.0; /* the longest of 30,000 has 1,251 */
+    shape->size_knot[RW_SYNTH_KNOTS - 1] = 1700.0; /* the longest of 30,000 queries has 1,251
+                                                      documents */
     for (int k = 0; k < RW_SYNTH_STREAMS; k++) {
         const double any = rw_synth_mslr_rows[20 + k].zero, all = rw_synth_mslr_rows[25 + k].zero;
         shape->any_from[k] = gate_of_zeros(any);
-        /* Queries of one term open this gate as often as the other one. */
+        /* queries of one term open this gate as often as the "any" gate */
         shape->all_from[k] = gate_of_zeros((all - single_share * any) / (1.0 - single_share));
     }
     for (int i = 0; i < 136; i++) {
@@ -515,9 +524,9 @@ static void make_mslr30k(struct rw_synth_shape *shape)
     }
 }
 
-/* ---------------------------------------------------------------- letor: MQ2008's 46 features */
+/* ---- letor: MQ2008's 46 features ---- */
 
-/* Stream and family of ids 1 to 46; no stream: -1. */
+/* Sets stream and family of ids 1 to 46. Stream -1: the feature has no stream. */
 static void letor_loads(struct rw_synth_feature *f, int id)
 {
     static const float match[] = {0.5f, 0, 0.5f, 0.05f}; /* tf, idf, tf idf, length */
@@ -569,16 +578,17 @@ static void make_letor(struct rw_synth_shape *shape)
     }
 }
 
-/* ---------------------------------------------------------------- drawn shapes: yahoo and istella
- */
+/* ---- shapes with random features: yahoo and istella ---- */
 
-/* The i-th number in [0, 1) that describes a feature; belongs to the shape, not to a seed. */
+/* Returns the i-th number in [0, 1) that describes a feature. It depends on the shape, not on a
+ * seed. */
 static double draw(const struct rw_synth_shape *shape, int feature, uint32_t i)
 {
     return (double)rw_random(0, (uint64_t)feature, i, shape->stream + 16) / 4294967296.0;
 }
 
-/* One feature in ten is of the query; of the others some see a stream's match, some the rest. */
+/* Chooses latents. One feature in ten depends on the query only. Of the others, some see a stream's
+ * match, and some see other latents. */
 static void drawn_loads(const struct rw_synth_shape *shape, struct rw_synth_feature *f, int i)
 {
     static const int other[] = {RW_LATENT_QUALITY, RW_LATENT_LENGTH, RW_LATENT_POPULAR,
@@ -604,8 +614,8 @@ static void drawn_loads(const struct rw_synth_shape *shape, struct rw_synth_feat
     fill_noise(f, 0.2 * draw(shape, i, 7));
 }
 
-/* A new feature with one of five shares of zeros, and a gate for them that features of one stream
- * share. Returns the share. */
+/* Adds a feature with one of five shares of zeros, and a gate for the zeros, which features of one
+ * stream share. Returns the share. */
 static double drawn_feature(struct rw_synth_shape *shape, int id, const double *zeros)
 {
     struct rw_synth_feature *f = add_feature(shape, id);
@@ -629,10 +639,11 @@ static void drawn_streams(struct rw_synth_shape *shape)
 
 static void make_yahoo(struct rw_synth_shape *shape)
 {
-    /* Zeros of a fifth of the features each, as it happens about half of all values. */
+    /* shares of zeros, each for a fifth of the features; together about half of all values are zero
+     */
     static const double zeros[] = {0.0, 0.3, 0.7, 0.87, 0.98};
     drawn_streams(shape);
-    for (int id = 1, left = 519; id <= 700; id++) { /* 519 of 700, each set equally likely */
+    for (int id = 1, left = 519; id <= 700; id++) { /* 519 of 700, each subset equally likely */
         if (draw(shape, id, 20) * (double)(701 - id) >= (double)left)
             continue;
         left--;
@@ -652,11 +663,11 @@ static void make_istella(struct rw_synth_shape *shape)
     for (int id = 1; id <= 220; id++) {
         struct rw_synth_feature *f = &shape->feature[shape->n_features];
         const double zero = drawn_feature(shape, id, zeros);
-        if (draw(shape, id, 11) < 0.06) { /* not known for some documents */
+        if (draw(shape, id, 11) < 0.06) { /* unknown for some documents */
             f->unknown = RW_LATENT_FREE;
             f->unknown_from = gate_of_zeros(0.5 + 0.5 * draw(shape, id, 12));
         }
-        /* Booleans, counts (some large), and real numbers. */
+        /* booleans, counts (some large), and real numbers */
         const double kind = draw(shape, id, 13), size = draw(shape, id, 14);
         f->decimals = kind < 0.6 ? 0 : 6;
         for (int k = 0; k < RW_SYNTH_KNOTS; k++) {
@@ -670,7 +681,7 @@ static void make_istella(struct rw_synth_shape *shape)
     }
 }
 
-/* ---------------------------------------------------------------- by name */
+/* ---- shapes by name ---- */
 
 static const struct rw_synth_traits shapes[] = {
     {"mslr30k", make_mslr30k, 0, 0, 1251, 100, 0.8, 1.8, 0.9, {-0.2303, 2.1838, 4.6176, 5.8408}},
@@ -698,10 +709,10 @@ int rw_synth_shape_new(struct rw_ctx *ctx, const char *name, struct rw_synth_sha
                    "shape: expected mslr30k, yahoo, istella or letor, found '%s'", name);
 }
 
-/* ---------------------------------------------------------------- made queries together */
+/* ---- generating queries in parallel ---- */
 
-/* A part of the queries, made by one thread: as lines of a data set, or as text, which is
- * compressed as a member of its own. */
+/* A part of the queries, generated by one thread: as lines of a data set, or as text, which is
+ * compressed as a separate gzip member. */
 struct part {
     const struct made *made;
     uint32_t begin, end; /* queries */
@@ -718,7 +729,7 @@ struct made {
     int gzip;
     uint32_t n_parts;
     struct part *part;        /* [n_parts] owned */
-    struct rw_builder *lines; /* [n_parts] of a data set; owned */
+    struct rw_builder *lines; /* [n_parts] for a data set; owned */
 };
 
 static int pack(struct part *part)
@@ -755,8 +766,8 @@ static int make_some(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* The next parts of queries_each queries, from *query on, n_queries at the end. Returns how many
- * parts have some, or a status. */
+/* Starts the next parts of queries_each queries, from *query up to n_queries. Returns how many
+ * parts have queries, or a status. */
 static int make_parts(struct rw_ctx *ctx, struct made *made, uint32_t queries_each, uint32_t *query,
                       uint32_t n_queries)
 {
@@ -833,7 +844,7 @@ static int make_dataset(struct rw_ctx *ctx, const struct rw_synth_shape *shape,
 
 /* ---- text ---- */
 
-enum { NUMBER_BYTES = 32 }; /* ' ' id ':' value, and room for what rw_number_write asks */
+enum { NUMBER_BYTES = 32 }; /* ' ' id ':' value, with the room that rw_number_write needs */
 
 static int write_line(void *user, const struct rw_synth_doc *doc)
 {
@@ -849,7 +860,7 @@ static int write_line(void *user, const struct rw_synth_doc *doc)
         *to++ = ' ';
         to += rw_number_write(shape->feature[f].id, to);
         *to++ = ':';
-        if (doc->value[f] == FLT_MAX) /* as Istella writes what is not known */
+        if (doc->value[f] == FLT_MAX) /* as Istella writes an unknown value */
             to += snprintf(to, NUMBER_BYTES, "1.79769313486e+308");
         else
             to += rw_number_write(doc->value[f], to);
@@ -861,8 +872,8 @@ static int write_line(void *user, const struct rw_synth_doc *doc)
     return RW_OK;
 }
 
-/* Text in parts of a fixed number of queries, written in order: the bytes do not depend on threads,
- * and memory does not grow with the set. */
+/* Writes text in parts of a fixed number of queries, in order. The output does not depend on
+ * threads, and memory does not grow with the set. */
 static int write_text(struct rw_ctx *ctx, const struct rw_synth_shape *shape,
                       const struct rw_synth_options *options, const char *path, int gzip)
 {
@@ -890,7 +901,7 @@ static int write_text(struct rw_ctx *ctx, const struct rw_synth_shape *shape,
     return rw_out_file_commit(ctx, &file);
 }
 
-/* ---- by what is wanted ---- */
+/* ---- entry points ---- */
 
 static int ends_with(const char *path, const char *end)
 {

@@ -1,14 +1,16 @@
-/* What the made data takes from real sets: shares and quantiles of one feature each, to three
- * digits; no document of any set stands here. MSLR-WEB: measured on the heads of fold 1 (9,189
- * documents, 90 queries). MQ2008: fitted to the quantiles after normalisation (15,211 documents,
- * 784 queries). Measured once; the bytes of made data depend on them, so they never change. */
+/* Statistics of real sets on which the synthetic data is based: shares and quantiles of single
+ * features, to three digits. No document of any set is included. MSLR-WEB was measured on the
+ * beginning of fold 1 (9,189 documents, 90 queries). MQ2008 was fitted to the quantiles after
+ * normalisation (15,211 documents, 784 queries). The bytes of synthetic data depend on these
+ * numbers, so they must not change. */
 #include "synth/synth.h"
 
 enum { PER_TERM = RW_SYNTH_PER_TERM, PER_TERM_2 = RW_SYNTH_PER_TERM_2 };
 
 /* clang-format off */
-/* Share of zeros, share of variance between queries, decimals, knots of the nonzero values at the
- * shares of a standard normal under -3, -2, .., 3, and the largest. Ids 1 to 136. */
+/* Share of zeros, share of variance between queries, decimals, knots of the nonzero values. The
+ * knots are at the shares of a standard normal distribution below -3, -2, .., 3, and the largest
+ * value. Ids 1 to 136. */
 const struct rw_synth_mslr_row rw_synth_mslr_rows[136] = {
     {0.105f, 0.67f, 0, {1, 1, 1, 2, 3, 4, 7, 7}}, /* 1 */
     {0.865f, 0.06f, 0, {1, 1, 1, 1, 2, 3, 4, 4}}, /* 2 */
