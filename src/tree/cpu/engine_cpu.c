@@ -1,6 +1,6 @@
-/* The engine for processors: row-major codes, histogram cells packed into one 64-bit word where the
- * sums allow, the larger sibling by subtraction, documents of a node kept together. Every
- * integer is ref's. */
+/* The engine for processors. It stores codes row by row, and packs histogram cells into one 64-bit
+ * word if the sums allow it. It gets the larger sibling's histogram by subtraction, and keeps the
+ * documents of a node together. Every integer is identical to ref's. */
 #include "base/system.h"
 #include "tree/cpu/engine_cpu.h"
 
@@ -16,8 +16,8 @@ static void cpu_close(struct rw_engine *engine)
 
 /* ---- loading ---- */
 
-/* Asks for large pages where there is room for some: rows are read here and there, and most of that
- * time would go to finding their pages. */
+/* Requests large pages for arrays of 2 MiB or more. Rows are read in scattered order, and most of
+ * that time would be spent on finding their pages. */
 void rw_cpu_large_pages(void *p, size_t bytes)
 {
     const uintptr_t page = (uintptr_t)1 << 21;
@@ -27,8 +27,8 @@ void rw_cpu_large_pages(void *p, size_t bytes)
         rw_system_large_pages((void *)from, end - from);
 }
 
-/* Sparse features stay so where they are most; few of them are as quick with the others, and then
- * no cells need be kept for them. */
+/* Allocates sparse features. They are kept sparse if most features are. A few of them are as fast
+ * among the others, and then need no cells that are kept. */
 static int allocate_sparse(struct rw_cpu *cpu)
 {
     struct rw_cpu_sparse *sparse = &cpu->sparse;
@@ -57,7 +57,8 @@ static void load_sparse(struct rw_cpu *cpu)
             sparse->column[n++] = f;
     }
     uint64_t *begin =
-        sparse->offset + 1; /* where the next cell goes: the offset, when all are in */
+        sparse->offset +
+        1; /* index of the next cell of each document; equal to offset once all are in */
     for (uint32_t c = 0; c < sparse->n; c++) {
         const struct rw_codes *codes = &bins->codes[sparse->column[c]];
         for (uint32_t i = 0; i < codes->n; i++)
@@ -75,15 +76,15 @@ static void load_sparse(struct rw_cpu *cpu)
     }
 }
 
-/* Fewest documents of a node whose cells are kept, so that those of its larger child can be had by
- * subtraction: of fewer, building both children costs less than the way to memory and back. Those
- * of sparse features are always kept. */
+/* The smallest node whose cells are kept so that its larger child can be had by subtraction. For
+ * smaller nodes, building both children costs less than the transfer to memory and back. Cells of
+ * sparse features are always kept. */
 enum { LEAST_KEPT = 768 };
 
-/* Idle documents are set apart where they are at least one of so many. */
+/* Idle documents are separated if they are at least one in this many documents. */
 enum { WORTH_APART = 16 };
 
-/* What growing trees takes; codes and the host's part aside. */
+/* Allocates the memory for growing trees, except codes and the host's part. */
 static int allocate(struct rw_cpu *cpu)
 {
     struct rw_host *host = &cpu->host;
@@ -92,19 +93,19 @@ static int allocate(struct rw_cpu *cpu)
     const size_t n_slots = rules->max_slots, n_docs = bins->n_docs;
     const size_t n_threads = (size_t)host->base.n_threads;
     cpu->workers = rw_n_workers(host->base.ctx) > 1 ? &cpu->many : NULL;
-    /* a node's documents are those of all workers where their cells are added up */
+    /* with many workers, a node's cells count the documents of all workers */
     const size_t all_docs = cpu->workers ? host->base.all_docs : n_docs;
     const int may_be_wide = !rw_cpu_is_packed(rules, all_docs), newton = rules->newton != 0;
-    const size_t words = (size_t)(1 + newton + may_be_wide); /* of a cell that is kept, at most */
+    const size_t words = (size_t)(1 + newton + may_be_wide); /* of a kept cell, at most */
     RW_TRY(allocate_sparse(cpu));
     RW_TRY(rw_cpu_allocate_rows(cpu));
     RW_TRY(RW_HOST_NEW(host, cpu->cell_at, (size_t)bins->cuts->n_features + 1));
     for (uint32_t f = 0; f < bins->cuts->n_features && !host->memory.plan; f++)
         cpu->cell_at[f + 1] = cpu->cell_at[f] + rw_cpu_n_cells(bins->cuts, f);
     cpu->kept.at = cpu->cell_at;
-    /* what workers add up is never made again */
+    /* sums over workers are never computed twice */
     cpu->kept.least = cpu->sparse.n || cpu->workers ? 0 : LEAST_KEPT;
-    /* nodes that keep histograms share no documents */
+    /* nodes that keep histograms have no documents in common */
     const uint32_t least = rules->min_docs > cpu->kept.least ? rules->min_docs : cpu->kept.least;
     const size_t most = rw_rules_histograms(rules), kept = all_docs / least + 2;
     cpu->kept.n_buffers = (int32_t)(kept < most ? kept : most);
@@ -158,8 +159,8 @@ static int cpu_load(struct rw_engine *engine, int set, const struct rw_dataset *
 
 /* ---- the plan ---- */
 
-/* A set's codes and scores. ready: NULL, or the codes, each feature's at code_of[f]. n:
- * [n_features], written: entries. */
+/* Plans a set's codes and scores. ready: the codes, each feature's at code_of[f]; or NULL. n:
+ * [n_features], written: number of entries. */
 static void plan_set(struct rw_host *host, const struct rw_dataset *dataset,
                      const struct rw_cuts *cuts, const struct rw_bins *ready,
                      const uint32_t *code_of, uint32_t *n)
@@ -176,7 +177,7 @@ static void plan_set(struct rw_host *host, const struct rw_dataset *dataset,
     rw_host_count(host, dataset->n_docs * sizeof(double));
 }
 
-/* A dry run of loading. */
+/* Makes a plan by a dry run of loading. */
 static int cpu_plan(struct rw_engine *engine, const struct rw_plan_data *data, struct rw_plan *out)
 {
     const uint32_t n_docs = data->set[0]->n_docs;
@@ -206,22 +207,25 @@ static double cpu_tree_ms(struct rw_engine *engine, const struct rw_plan_work *w
     return rw_plan_cpu_ms(work, engine->n_threads);
 }
 
-/* ---- the documents of nodes: one array, of which a node has a run; a split divides it in two ----
- */
+/* ---- the documents of nodes ----
+ *
+ * One array holds all documents, and each node has a range of it. A split divides the range in
+ * two. */
 
-/* Where documents of a split's node go. */
+/* Decides on which side of a split each document goes. */
 struct router {
-    const uint32_t *row; /* sparse columns: their entries' documents, [n]; else NULL */
-    const uint8_t *code; /* of each document, or entry */
+    const uint32_t *row; /* of a sparse column: the documents of its entries, [n]; else NULL */
+    const uint8_t *code; /* of each document, or of each entry */
     size_t bytes, stride;
     struct rw_coded_node node;
-    uint8_t left[RW_MAX_CODES]; /* of each code */
-    /* all documents are listed, split by their sample, or by whether they are idle; else NULL */
+    uint8_t left[RW_MAX_CODES]; /* 1: the code goes left */
+    /* For listing all documents, divided by whether they are sampled or idle; else NULL. */
     const uint8_t *sampled; /* [n_docs] */
     const int64_t *word;    /* [n_docs] */
 };
 
-/* A column of listed entries stands in the rows, too, unless the engine lists it. */
+/* Finds a column of listed entries in the rows. Columns that the engine itself lists are not
+ * there. */
 static void find_in_rows(const struct rw_cpu *cpu, uint32_t column, struct router *router)
 {
     for (int g = 0; g < 2; g++) {
@@ -237,7 +241,7 @@ static void find_in_rows(const struct rw_cpu *cpu, uint32_t column, struct route
     }
 }
 
-/* Where a column's codes are read. */
+/* Sets where a column's codes are read. */
 static void set_column(const struct rw_cpu *cpu, uint32_t column, struct router *router)
 {
     const struct rw_bins *bins = cpu->host.set[0].bins;
@@ -261,7 +265,7 @@ static void set_router(const struct rw_cpu *cpu, const struct rw_split *split,
         router->left[code] = (uint8_t)rw_coded_goes_left(&node, code);
 }
 
-/* The code of a document in a column that is not listed. */
+/* Returns the code of a document in a column that is not listed. */
 static inline uint32_t code_of(const struct router *router, size_t bytes, size_t stride,
                                uint32_t doc)
 {
@@ -271,12 +275,12 @@ static inline uint32_t code_of(const struct router *router, size_t bytes, size_t
     return code;
 }
 
-/* How a split's documents are told apart: by codes of each document, by those of entries, or, of
- * all documents as they are numbered, by the router's lists. */
+/* How a split divides documents. DENSE: by the code of each document. SPARSE: by the codes of
+ * entries. LISTED: all documents in order, by the router's lists. */
 enum how { DENSE, SPARSE, LISTED };
 
-/* Documents [n], in order, those that go left to the front of `left`, which may be `doc` itself,
- * the others to `right`. Returns how many go left. */
+/* Divides documents [n] and keeps their order. Writes those that go left to `left`, which may be
+ * `doc` itself, and the others to `right`. Returns how many go left. */
 static inline __attribute__((always_inline)) uint32_t
 part_by(enum how how, const struct rw_cpu *cpu, const struct router *router, size_t bytes,
         size_t stride, const uint32_t *doc, uint32_t n, uint32_t *left, uint32_t *right)
@@ -303,9 +307,9 @@ part_by(enum how how, const struct rw_cpu *cpu, const struct router *router, siz
 }
 
 #if RW_HAS_X86
-/* Which of sixteen documents go left. Four bytes are read for each, of which the document's is the
- * last: so none is read past the column's end, and the first ALONE documents are read one by one.
- */
+/* Returns which of sixteen documents go left. It reads four bytes for each, and the document's byte
+ * is the last. So it never reads past the column's end, and the first ALONE documents are read one
+ * by one. */
 enum { LANES = 16, ALONE = 3 };
 RW_AVX512 static inline __mmask16 goes_left(const struct router *router, __m512i docs)
 {
@@ -318,8 +322,9 @@ RW_AVX512 static inline __mmask16 goes_left(const struct router *router, __m512i
            (_mm512_cmpeq_epi32_mask(code, missing) & missing_left);
 }
 
-/* The same of columns of bytes, sixteen documents at a time, of numbers under 2^31. What is stored
- * past the last one of either side has been read before, or will be written again. */
+/* Divides documents by a column of bytes, sixteen at a time. Document numbers are under 2^31. It
+ * may store past the last document of either side, but only where the input was already read or
+ * where later stores follow. */
 RW_AVX512 static uint32_t part_avx512(const struct rw_cpu *cpu, const struct router *router,
                                       const uint32_t *doc, uint32_t n, uint32_t *left,
                                       uint32_t *right)
@@ -362,16 +367,16 @@ static uint32_t part(const struct rw_cpu *cpu, const struct router *router, cons
 
 /* ---- runs ---- */
 
-/* The runs of a call, cpu->run, are cut into parts, which threads take one by one. A run that is
- * one part is divided where it is. Of others both sides of each part wait in the scratch memory
- * until all parts' sizes are known. */
+/* The ranges of a call, cpu->run, are cut into parts, which threads take one by one. A range that
+ * is one part is divided in place. For other ranges, both sides of each part are stored in scratch
+ * memory until the sizes of all parts are known. */
 struct dividing {
     struct rw_cpu *cpu;
-    int counts;                   /* without moving documents: for n_left alone */
-    const struct rw_split *split; /* of the runs; NULL: as `router` says */
+    int counts;                   /* 1: only counts n_left, without moving documents */
+    const struct rw_split *split; /* splits of the ranges; NULL: `router` decides */
     const struct router *router;
     int n_runs;
-    uint32_t n_parts; /* of all runs */
+    uint32_t n_parts; /* of all ranges */
 };
 
 static uint32_t part_begin(const struct rw_cpu_run *run, uint32_t part)
@@ -379,8 +384,8 @@ static uint32_t part_begin(const struct rw_cpu_run *run, uint32_t part)
     return run->first + (uint32_t)((uint64_t)run->n * part / run->parts);
 }
 
-/* The run that a part is of: the last that begins with it or before, since runs without documents
- * have no parts. */
+/* Returns the range that contains a part. It is the last range that begins at the part or before,
+ * since ranges without documents have no parts. */
 static const struct rw_cpu_run *run_of(const struct dividing *d, uint64_t part)
 {
     const struct rw_cpu_run *run = d->cpu->run;
@@ -434,7 +439,7 @@ static int join_parts(void *job, struct rw_share *share)
     return RW_OK;
 }
 
-/* Divides the first d.n_runs of cpu->run. */
+/* Divides the first d.n_runs ranges of cpu->run. */
 static void divide_runs(struct dividing d)
 {
     struct rw_cpu *cpu = d.cpu;
@@ -463,7 +468,7 @@ static void divide_runs(struct dividing d)
         rw_parallel(ctx, n_threads, d.n_parts, 1, join_parts, &d);
 }
 
-/* By what a router says, documents [first, first + n). Returns how many go left. */
+/* Divides documents [first, first + n) by a router. Returns how many go left. */
 static uint32_t divide_listed(struct rw_cpu *cpu, const struct router *router, uint32_t first,
                               uint32_t n)
 {
@@ -472,7 +477,7 @@ static uint32_t divide_listed(struct rw_cpu *cpu, const struct router *router, u
     return cpu->run[0].n_left;
 }
 
-/* Those that are set apart stand last, behind those that are not sampled. */
+/* Lists the documents: sampled ones, then those outside the sample, then idle ones. */
 static void list_docs(struct rw_cpu *cpu, uint32_t n_sampled, uint32_t n_idle)
 {
     const uint32_t n_docs = cpu->host.base.n_docs[0];
@@ -487,14 +492,14 @@ static void list_docs(struct rw_cpu *cpu, uint32_t n_sampled, uint32_t n_idle)
     cpu->n_idle[0] = n_idle;
     if (n_idle == 0 || n_sampled == n_docs)
         return;
-    /* as if it were a column, whose code 0 goes left */
+    /* treats `sampled` as a column whose code 0 goes left */
     router = (struct router){.code = cpu->host.sampled, .bytes = 1, .stride = 1, .left = {1}};
     divide_listed(cpu, &router, cpu->n[0], n_docs - cpu->n[0]);
 }
 
 /* ---- nodes ---- */
 
-/* Says where the children's documents are. How many go left is known. */
+/* Sets the ranges of the children. The split's n_left is known. */
 static void set_places(const struct rw_split *split, uint32_t *begin, uint32_t *n)
 {
     begin[split->left] = begin[split->slot];
@@ -531,7 +536,8 @@ static int cpu_partition(struct rw_engine *engine, const struct rw_split *splits
 
 /* ---- idle documents ---- */
 
-/* Splits were found when the histograms were made, but for idle documents that go left. */
+/* Returns the splits that were found when the histograms were made. Adds the idle documents that go
+ * left to their n_left. */
 static int cpu_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
                            struct rw_split *out)
 {
@@ -563,7 +569,7 @@ void rw_cpu_count_idle(const struct rw_cpu *cpu, int32_t slot, uint32_t f, uint3
 
 struct words_job {
     struct rw_cpu *cpu;
-    uint64_t n_idle; /* sampled documents */
+    uint64_t n_idle; /* sampled idle documents */
 };
 
 static int make_words(void *user, struct rw_share *share)
@@ -587,8 +593,8 @@ static int make_words(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* May idle documents be left out of histograms? Where a document counts only for the least number
- * of them on a side of a cut. */
+/* Returns 1 if idle documents may be left out of histograms. That requires that a document counts
+ * only towards the smallest number of documents on a side of a split. */
 static int may_set_apart(const struct rw_cpu *cpu)
 {
     return cpu->words.newton && cpu->words.packed && !cpu->workers && !cpu->sparse.n &&
@@ -631,7 +637,8 @@ struct leaf_sums {
     struct rw_sum *sum; /* [n] */
 };
 
-/* Adds what of `doc` is in [begin, begin + n) and in [first, last). Is there any? */
+/* Adds the documents of `doc` that are in [begin, begin + n) and in [first, last) to *sum. Returns
+ * 1 if there are any. */
 static int sum_run(const struct rw_cpu *cpu, uint64_t begin, uint64_t n, uint64_t first,
                    uint64_t last, struct rw_sum *sum)
 {
@@ -642,8 +649,8 @@ static int sum_run(const struct rw_cpu *cpu, uint64_t begin, uint64_t n, uint64_
     return from < to;
 }
 
-/* Of each leaf what is in some positions of `doc`. A partitioned node's are those of the nodes
- * below it. */
+/* Adds up each leaf's documents in some positions of `doc`. The documents of a partitioned node are
+ * those of the nodes below it. */
 static int sum_leaves(void *job, struct rw_share *share)
 {
     const struct leaf_sums *l = job;
@@ -678,12 +685,12 @@ static int cpu_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int
 struct added_tree {
     const struct rw_cpu *cpu;
     const struct rw_tree *tree;
-    const int32_t *leaf_slot; /* [n_leaves] NULL: not grown here */
+    const int32_t *leaf_slot; /* [n_leaves]; NULL: the tree was not grown here */
     int set;
-    double *score; /* of the set */
+    double *score; /* scores of the set */
 };
 
-/* To the scores of those of documents [n], in order, that are in [least, most). */
+/* Adds `value` to the scores of the documents in [least, most). doc: [n], ascending. */
 static void add_value(const struct added_tree *a, const uint32_t *doc, uint32_t n, uint64_t least,
                       uint64_t most, double value)
 {
@@ -692,7 +699,8 @@ static void add_value(const struct added_tree *a, const uint32_t *doc, uint32_t 
         a->score[doc[i]] += value;
 }
 
-/* Of every leaf the documents of a part of the scores: no two parts write to one cache line. */
+/* Adds every leaf's value to the scores of one part of the documents. No two parts write to one
+ * cache line. */
 static int add_leaves(void *job, struct rw_share *share)
 {
     enum { LINE_SCORES = 8 };
@@ -713,7 +721,7 @@ static int add_leaves(void *job, struct rw_share *share)
     return RW_OK;
 }
 
-/* By walking the tree. */
+/* Adds the tree's values by walking the tree for each document. */
 static int add_walked(void *job, struct rw_share *share)
 {
     const struct added_tree *a = job;
@@ -750,8 +758,8 @@ static int cpu_add_tree(struct rw_engine *engine, int set, const struct rw_tree 
 
 static const struct rw_engine_ops cpu_ops = {
     .name = "cpu",
-    /* work for many threads: each call waits for the slowest of them */
-    .batch = 8, /* of one-at-a-time growth 1 in 100 is built in vain */
+    /* Enough work for many threads: each call waits for the slowest of them. */
+    .batch = 8, /* 1 in 100 histograms is built without need */
     .large_batch = 24,
     .close = cpu_close,
     .load = cpu_load,

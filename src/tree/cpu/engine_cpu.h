@@ -1,18 +1,21 @@
-/* State of the engine for processors; engine_cpu.c loads, keeps scores and divides nodes'
- * documents, engine_cpu_rows.c makes rows of codes, engine_cpu_hist.c divides histograms and splits
- * among the threads and adds up those of many workers, engine_cpu_build.c adds documents to cells,
- * engine_cpu_split.c finds the best cut of a feature. */
+/* State of the engine for processors. The file engine_cpu.c loads data, keeps scores and divides
+ * the documents of nodes. Rows of codes are made in engine_cpu_rows.c. Threads divide histograms
+ * and splits in engine_cpu_hist.c, which also adds up those of workers. Documents are added to
+ * histogram cells in engine_cpu_build.c, and engine_cpu_split.c finds the best split of a
+ * feature. */
 #pragma once
 
 #include "tree/engine_host.h"
 
-/* Work (updates, documents) under which a parallel region costs more than it gains; documents for
- * which one more thread is woken up, and which it takes at a time. */
+/* Thresholds in units of work. A parallel region costs more than it gains below PARALLEL_UPDATES
+ * histogram updates or PARALLEL_DOCS documents. Each further thread pays from THREAD_DOCS documents
+ * on. WALKED_DOCS: documents that a thread takes at a time. */
 enum { PARALLEL_UPDATES = 65536, PARALLEL_DOCS = 16384, THREAD_DOCS = 4096, WALKED_DOCS = 4096 };
 
-/* Bundles that one pass over documents adds to, their cells in the nearest cache; documents, and
- * passes, whose codes are gathered at once; cells to whose multiples a feature's are filled up, so
- * that vectors never reach another feature; features of a bundle, at most. */
+/* Sizes of a pass. RW_CPU_PASS_BUNDLES: bundles to which one pass over documents adds; their cells
+ * fit the nearest cache. RW_CPU_DOCS, RW_CPU_PASSES: documents and passes whose codes are gathered
+ * at once. RW_CPU_CELLS: a feature's cells are rounded up to a multiple of this, so that vectors
+ * never reach the next feature. RW_CPU_BUNDLE_FEATURES: largest number of features of a bundle. */
 enum {
     RW_CPU_PASS_BUNDLES = 8,
     RW_CPU_DOCS = 1024,
@@ -20,30 +23,37 @@ enum {
     RW_CPU_CELLS = 8,
     RW_CPU_BUNDLE_FEATURES = 8
 };
-/* 64-bit words of a thread's gathered codes: 8 codes each, a pass's documents adjoined. Eight words
- * more a pass, so that not all of them fall into the same sets of the cache. */
+/* 64-bit words of a thread's gathered codes. Each word has 8 codes, and the documents of a pass
+ * follow one another. Each pass has eight more words, so that passes do not fall into the same sets
+ * of the cache. */
 enum { RW_CPU_GATHERED = RW_CPU_DOCS + 8 };
-/* Codes of a feature that may share a bundle. */
+/* The largest number of codes of a feature that may share a bundle. */
 enum { RW_CPU_SHARED = 64 };
-/* Cells of a bundle in a thread's own histogram: equal codes of neighbours must not be a multiple
- * of 4 KiB apart, or processors take them for the same address. `built` holds RW_CPU_PASSES narrow
- * passes, or as many wide ones as have room. */
+/* Cells of a bundle in a thread's own histogram. The distance between equal codes of neighbouring
+ * bundles must not be a multiple of 4 KiB, or processors take them for the same address. `built`
+ * holds RW_CPU_PASSES narrow passes, or as many wide ones as fit. */
 enum { RW_CPU_NARROW = 256 + RW_CPU_CELLS, RW_CPU_WIDE = RW_MAX_BINS + 2 * RW_CPU_CELLS };
 enum { RW_CPU_BUILT = RW_CPU_PASSES * RW_CPU_PASS_BUNDLES * RW_CPU_NARROW };
 
-/* A document's contribution is one 64-bit word, added up as it is while the parts of a sum cannot
- * reach each other, in at most `most_docs` documents:
- *   mart:   lambda * 2^32 + count
- *   newton: lambda * 2^39 + hessian * 2^16 + count (joint)
- * Cells that are kept, or sent to other workers, are joint where the node's can be (newton, of one
- * word), or hold any node, in n_words words:
- *   packed: lambda * 2^32 + count [, hessian]     while count and |lambda| sums stay under 2^31
- *   wide:   lambda, count [, hessian] */
+/* The layout of words. A document's contribution is one 64-bit word. The parts of a sum of words
+ * cannot overflow into each other for up to `most_docs` documents.
+ *
+ *   mart:    lambda * 2^32 + count.
+ *   newton:  lambda * 2^39 + hessian * 2^16 + count (joint).
+ *
+ * Cells that are kept or sent to other workers are joint if the node's cells can be (newton, one
+ * word). Otherwise they have n_words words:
+ *
+ *   packed:  lambda * 2^32 + count [, hessian]   while sums of counts and |lambda| are under 2^31.
+ *   wide:    lambda, count [, hessian]           for any node. */
 struct rw_cpu_words {
     int n_words, packed, newton;
     uint32_t most_docs;
 };
-enum { RW_JOINT_COUNT = 16, RW_JOINT_HESSIAN = 23 }; /* bits; a sign and 24 are the lambda's */
+enum {
+    RW_JOINT_COUNT = 16,
+    RW_JOINT_HESSIAN = 23
+}; /* bits; the lambda has the other 24 and a sign */
 
 static inline int64_t rw_joint_of(int32_t lambda, int32_t hessian)
 {
@@ -62,7 +72,7 @@ static inline int64_t rw_joint_hessian(int64_t joint)
     return joint >> RW_JOINT_COUNT & ((1 << RW_JOINT_HESSIAN) - 1);
 }
 
-/* The joint word of a packed one and a hessian that it has room for. */
+/* Returns the joint word of a packed word and a hessian. The hessian must fit. */
 static inline int64_t rw_joint_from(int64_t packed, int64_t hessian)
 {
     return (packed >> 32) * ((int64_t)1 << (RW_JOINT_COUNT + RW_JOINT_HESSIAN)) +
@@ -72,7 +82,8 @@ static inline int64_t rw_joint_from(int64_t packed, int64_t hessian)
 /* The joint word of an idle document. */
 #define RW_CPU_IDLE ((int64_t)1)
 
-/* Documents whose joint words may be added up. largest: magnitude of a lambda, or hessian. */
+/* Returns the number of documents whose joint words may be added up. largest: the largest magnitude
+ * of a lambda or hessian. */
 static inline uint32_t rw_joint_most(int32_t largest)
 {
     const uint32_t most = (1u << RW_JOINT_COUNT) - 1;
@@ -80,19 +91,20 @@ static inline uint32_t rw_joint_most(int32_t largest)
     return heavy < most ? heavy : most;
 }
 
-/* Can cells of so many documents be packed? */
+/* Returns 1 if cells of n_docs documents can be packed. */
 static inline int rw_cpu_is_packed(const struct rw_engine_rules *rules, uint64_t n_docs)
 {
     return n_docs * (uint64_t)rw_quantise_limit(rules->bits) < (uint64_t)1 << 31;
 }
 
-/* Are a node's cells searched as they were added up, and not as they are kept? */
+/* Returns 1 if a node's cells are searched in the layout in which they were added up, rather than
+ * the one in which they are kept. */
 static inline int rw_cpu_is_joint(const struct rw_cpu_words *words, uint32_t n_docs)
 {
     return words->packed && words->newton && n_docs <= words->most_docs;
 }
 
-/* The cell that words are, and the words of a cell. */
+/* Converts words to a cell. */
 static inline struct rw_cell rw_cpu_decode(const struct rw_cpu_words *words, const int64_t *w)
 {
     const int joint = words->newton && words->n_words == 1;
@@ -116,7 +128,7 @@ static inline void rw_cpu_encode(const struct rw_cpu_words *words, const struct 
         w[words->n_words - 1] = cell->hess;
 }
 
-/* Adds sums of documents' words, [n], to cells as they are kept. */
+/* Adds n sums of documents' words to n cells in the kept layout. */
 static inline void rw_cpu_widen(const struct rw_cpu_words *words, const int64_t *sum, uint64_t n,
                                 int64_t *cells)
 {
@@ -131,44 +143,50 @@ static inline void rw_cpu_widen(const struct rw_cpu_words *words, const int64_t 
     }
 }
 
-/* What has one code in a row: a feature, or a few narrow ones that have few codes together. */
+/* A bundle has one code in each row. It holds one feature, or a few narrow features that have few
+ * codes together. */
 struct rw_cpu_bundle {
     uint32_t n; /* features */
     uint32_t feature[RW_CPU_BUNDLE_FEATURES];
-    uint32_t n_codes, frequent; /* codes of the bundle, and the most frequent one */
-    uint8_t *code_of;           /* [n][n_codes] each feature's code; NULL: the bundle's. Borrowed */
-    uint8_t *made; /* [n_docs] while data is loaded: a shared bundle's codes; NULL: it is none */
+    uint32_t n_codes, frequent; /* number of codes of the bundle, and its most frequent code */
+    /* [n][n_codes] each feature's code; NULL: the same as the bundle's. Borrowed. */
+    uint8_t *code_of;
+    /* [n_docs] while data is loaded: the codes of a shared bundle; NULL: the bundle is not
+     * shared. */
+    uint8_t *made;
 };
 
-struct rw_cpu_group { /* bundles whose codes have one width */
+struct rw_cpu_group { /* bundles whose codes have the same width */
     uint32_t n;
     struct rw_cpu_bundle *bundle; /* [n] */
     uint8_t *row;                 /* [n_docs][stride] codes of `bytes` bytes */
-    size_t stride;                /* bytes */
-    int bytes;                    /* 1 or 2 */
+    size_t stride;                /* bytes per row */
+    int bytes;                    /* per code: 1 or 2 */
     uint32_t n_active;
-    uint32_t *active; /* [n_active] bundles with a feature of this tree's sample */
-    /* where documents' active bundles are read: in the rows, or packed */
+    uint32_t *active; /* [n_active] bundles with a sampled feature */
+    /* Where the active bundles of documents are read: in the rows, or in packed copies of them. */
     struct rw_cpu_view {
         const uint8_t *row;
         size_t stride;
-        int in_order; /* active bundle c stands at c; else at active[c] */
+        int in_order; /* 1: active bundle c is at index c; 0: at active[c] */
     } view;
-    uint8_t *packed; /* [n_docs][row of n_packed] active bundles' codes alone; NULL: never */
+    /* [n_docs][row of n_packed] only the codes of active bundles; NULL: never packed. */
+    uint8_t *packed;
     uint32_t n_packed;
     uint64_t *mask;       /* [stride / 8] the active codes of a row: scratch */
     uint8_t *shared_code; /* [features][256] codes of features that share a bundle */
 };
 
-/* Bundles that documents are added to together. Where most documents have all bundles' frequent
- * codes, they are passed over, and what is left of all goes to these codes' cells (weighted
- * histogramming, section 4.4.2, with eight features instead of one). */
+/* Bundles to which documents are added together. If most documents have the frequent codes of all
+ * these bundles, those documents are left out. Their sum is derived from the total and added to the
+ * cells of the frequent codes (weighted histogramming, section 4.4.2, with eight features instead
+ * of one). */
 struct rw_cpu_pass {
     const struct rw_cpu_group *group;
     uint32_t first, n; /* of the group's `active` */
-    uint64_t frequent; /* the codes as gathered */
+    uint64_t frequent; /* the frequent codes, in the layout of gathered codes */
     int skips;
-    uint32_t step; /* cells of a bundle */
+    uint32_t step; /* cells per bundle */
 };
 
 static inline const struct rw_cpu_bundle *rw_cpu_bundle_of(const struct rw_cpu_pass *pass,
@@ -177,96 +195,105 @@ static inline const struct rw_cpu_bundle *rw_cpu_bundle_of(const struct rw_cpu_p
     return &pass->group->bundle[pass->group->active[pass->first + c]];
 }
 
-/* Sparse features: the cells that a document adds to, their rest left out. The cell of a feature's
- * frequent code is derived from the node's total (weighted histogramming, section 4.4.2). */
+/* Sparse features. For each document, the cells that it adds to, without those of frequent codes.
+ * The cell of a feature's frequent code is derived from the node's total (weighted histogramming,
+ * section 4.4.2). */
 struct rw_cpu_sparse {
     uint32_t n;       /* columns */
-    uint32_t *column; /* [n] the engine's feature */
-    uint64_t *offset; /* [n_docs + 1] into cell */
-    uint32_t *cell;   /* [entries] a document's cells */
+    uint32_t *column; /* [n] the engine's features */
+    uint64_t *offset; /* [n_docs + 1] first entry of each document in `cell` */
+    uint32_t *cell;   /* [entries] cells of each document */
 };
 
-/* With many workers, each searches some of a tree's features, neighbours, and keeps their cells.
- * Histograms of this worker's documents are made apart, some nodes at a time, then summed over all
- * workers. */
+/* Many workers. Each worker searches a contiguous range of the tree's sampled features and keeps
+ * their cells. Each builds histograms of its own documents for a few nodes at a time, in separate
+ * memory; they are then summed over all workers. */
 enum { RW_CPU_WORKER_JOBS = 8 };
 struct rw_cpu_workers {
-    uint32_t *first;       /* [n_workers + 1] features of each worker */
-    uint32_t *owner;       /* [n_features] the worker of each, in this tree */
-    uint64_t *wire_at;     /* [n_features] first cell in its worker's part of a node */
-    uint64_t *kept_at;     /* [n_features] this worker's cells in a histogram that is kept */
-    uint64_t *n_cells;     /* [n_workers] with which each worker's part of a node ends */
-    uint64_t part_cells;   /* of each worker's part: the longest's */
-    uint32_t *all_n;       /* [max_slots] documents of all workers in each node */
-    int64_t *sparse;       /* [RW_CPU_WORKER_JOBS][all cells][words] for sparse columns */
-    uint64_t sparse_words; /* of one of them */
-    int64_t *send, *recv;  /* [n_workers][a call's words], [its words] */
-    /* the nodes of a call, in the order of all workers */
-    int n_jobs, n_parts;                              /* n_parts: of a node's search */
-    const struct rw_sibling *job[RW_CPU_WORKER_JOBS]; /* in rw_cpu.job */
-    int index[RW_CPU_WORKER_JOBS];                    /* of each of rw_cpu.job */
-    struct rw_cpu_words wire[RW_CPU_WORKER_JOBS];     /* how its cells go over the wire */
-    size_t begin[RW_CPU_WORKER_JOBS + 1];             /* words in a part */
+    uint32_t *first;       /* [n_workers + 1] first feature of each worker */
+    uint32_t *owner;       /* [n_features] the worker of each feature, in this tree */
+    uint64_t *wire_at;     /* [n_features] first cell in its worker's part of a message */
+    uint64_t *kept_at;     /* [n_features] first cell in a kept histogram of this worker */
+    uint64_t *n_cells;     /* [n_workers] end of each worker's part of a node */
+    uint64_t part_cells;   /* cells of the longest part */
+    uint32_t *all_n;       /* [max_slots] documents of each node, over all workers */
+    int64_t *sparse;       /* [RW_CPU_WORKER_JOBS][all cells][words] of sparse columns */
+    uint64_t sparse_words; /* words per job */
+    int64_t *send, *recv;  /* [n_workers][words of a call], [words of a call] */
+    /* The nodes of a call, in the same order on all workers. */
+    int n_jobs, n_parts;                              /* n_parts: parts of a node's search */
+    const struct rw_sibling *job[RW_CPU_WORKER_JOBS]; /* entries of rw_cpu.job */
+    int index[RW_CPU_WORKER_JOBS];                    /* index of each entry of rw_cpu.job */
+    struct rw_cpu_words wire[RW_CPU_WORKER_JOBS];     /* layout of its cells in messages */
+    size_t begin[RW_CPU_WORKER_JOBS + 1];             /* words within a worker's part */
 };
 
-/* What a thread has built of a node that all threads build. */
+/* The cells that one thread has built of a node that all threads build. */
 struct rw_cpu_own {
-    const int64_t *cells; /* NULL: it took no documents */
-    int narrow;           /* are the cells? */
-    int64_t sum[3];       /* of its documents, as cells are kept */
-    int64_t unused[3];    /* fills up a line of the cache: threads write beside one another */
+    const int64_t *cells; /* NULL: the thread took no documents */
+    int narrow;           /* 1: the cells are narrow */
+    int64_t sum[3];       /* sum of its documents, in the kept layout */
+    /* Fills up a cache line, so that threads write to different lines. */
+    int64_t unused[3];
 };
 
-/* A range of rw_cpu.doc that one split divides, cut into parts, each of which one thread takes. */
+/* A range of rw_cpu.doc that one split divides. It is cut into parts, and one thread takes each
+ * part. */
 struct rw_cpu_run {
-    uint32_t part, parts; /* the first of the call's, by which runs are searched, and how many */
-    uint32_t first, n;    /* documents */
-    int split;            /* of the call */
-    uint32_t n_left;      /* documents, when they were divided */
+    /* The first part of the range, counted in the call, and the number of parts. Ranges are
+     * searched by part. */
+    uint32_t part, parts;
+    uint32_t first, n; /* documents */
+    int split;         /* index of the split in the call */
+    uint32_t n_left;   /* documents that went left, once divided */
 };
-/* Parts of all runs of a call for each thread. */
+/* Parts per thread, over all ranges of a call. */
 enum { RW_CPU_PARTS = 4 };
 
 struct rw_cpu {
     struct rw_host host;
     struct rw_cpu_group group[2];
     uint32_t n_passes;
-    struct rw_cpu_pass *pass; /* [n_passes] of this tree */
+    struct rw_cpu_pass *pass; /* [n_passes] passes of this tree */
     struct rw_cpu_sparse sparse;
-    uint32_t *doc, *doc_scratch; /* [n_docs] documents by node */
-    uint32_t *begin, *n;         /* [max_slots] each node's part of `doc`; idle ones aside */
-    /* The same of idle documents, whose quantised lambda and hessian are 0: they add to counts
-     * alone, and no histogram has them. They are counted where a cut depends on it. */
+    uint32_t *doc, *doc_scratch; /* [n_docs] documents, grouped by node */
+    uint32_t *begin, *n; /* [max_slots] each node's range of `doc`, without idle documents */
+    /* The ranges of idle documents. Their quantised lambda and hessian are 0, so they add to counts
+     * only, and histograms leave them out. They are counted if a split depends on it. */
     uint32_t *idle_begin, *n_idle;
-    int64_t *word; /* [n_docs] contributions */
+    int64_t *word; /* [n_docs] contribution of each document */
     struct rw_cpu_words words;
-    struct rw_cpu_workers *workers; /* NULL: one worker */
+    struct rw_cpu_workers *workers; /* NULL: there is one worker */
     struct rw_cpu_workers many;
-    uint64_t *cell_at;      /* [n_features + 1] first cell of each feature in a histogram */
-    struct {                /* histograms that are kept */
-        const uint64_t *at; /* [n_features] as cell_at: cell_at, or many.kept_at; borrowed */
-        int64_t *pool;      /* [n_buffers][n_cells][3] */
+    uint64_t *cell_at; /* [n_features + 1] first cell of each feature in a histogram */
+    struct {           /* kept histograms */
+        const uint64_t
+            *at; /* [n_features] first cell of each feature: cell_at or workers.kept_at; borrowed */
+        int64_t *pool; /* [n_buffers][n_cells][3] */
         uint64_t buffer_words;
         uint8_t
-            *cell_words;    /* [n_buffers] from one kept cell's place to the next one's, at least */
-        int joint;          /* are joint cells kept as they are? */
-        int32_t *buffer_of; /* [max_slots] -1: none */
-        int32_t *free_buffer; /* [n_buffers] stack */
+            /* [n_buffers] distance in words from one kept cell to the next, at least. */
+            *cell_words;
+        int joint;            /* 1: joint cells are kept as they are */
+        int32_t *buffer_of;   /* [max_slots] buffer of each slot; -1: its histogram is not kept */
+        int32_t *free_buffer; /* [n_buffers] stack of free buffers */
         int32_t n_free, n_buffers;
-        uint32_t least; /* documents */
+        uint32_t least; /* documents of the smallest node that is kept */
     } kept;
-    struct rw_sibling *job;     /* [max_slots] of a call */
-    uint32_t *first_task;       /* [max_slots + 1] of each job; [0] is 0 */
-    struct rw_cell *total;      /* [max_slots] */
-    struct rw_split *best;      /* [max_slots] found while histograms are made */
-    struct rw_cpu_run *run;     /* [2 * max_slots] that a call divides */
-    uint32_t *part_left;        /* [2 * max_slots + RW_CPU_PARTS * n_threads] scratch of it */
+    struct rw_sibling *job; /* [max_slots] jobs of a call */
+    uint32_t *first_task;   /* [max_slots + 1] first task of each job; [0] is 0 */
+    struct rw_cell *total;  /* [max_slots] total of each node */
+    struct rw_split *best;  /* [max_slots] best splits, found while histograms are made */
+    struct rw_cpu_run *run; /* [2 * max_slots] ranges that a call divides */
+    uint32_t *part_left;    /* [2 * max_slots + RW_CPU_PARTS * n_threads] scratch: documents of each
+                               part that go left */
     struct rw_coded_node *node; /* [max_slots] scratch */
-    /* of each thread */
+    /* Scratch of each thread. */
     uint64_t *gathered;     /* [n_threads][RW_CPU_PASSES][RW_CPU_GATHERED] codes */
     struct rw_cpu_own *own; /* [n_threads] */
-    int64_t *built; /* [n_threads][RW_CPU_BUILT][built_words] cells being made; behind them, words
-                       being added up */
+    /* [n_threads][RW_CPU_BUILT][built_words] cells being built, followed by words being added
+     * up. */
+    int64_t *built;
     size_t built_words;
 };
 
@@ -280,13 +307,13 @@ static inline uint64_t rw_cpu_filled_up(uint32_t n_cells)
     return ((uint64_t)n_cells + RW_CPU_CELLS - 1) / RW_CPU_CELLS * RW_CPU_CELLS;
 }
 
-/* Cells of a feature, filled up. */
+/* Returns the cells of a feature, rounded up to whole vectors. */
 static inline uint64_t rw_cpu_n_cells(const struct rw_cuts *cuts, uint32_t f)
 {
     return rw_cpu_filled_up(rw_cuts_n_codes(cuts, f));
 }
 
-/* A feature's kept cells; NULL: none are. */
+/* Returns a feature's kept cells, or NULL if the slot keeps no histogram. */
 static inline int64_t *rw_cpu_cells(const struct rw_cpu *cpu, int32_t slot, uint32_t f)
 {
     if (cpu->kept.buffer_of[slot] < 0)
@@ -295,15 +322,15 @@ static inline int64_t *rw_cpu_cells(const struct rw_cpu *cpu, int32_t slot, uint
            cpu->kept.at[f] * cpu->kept.cell_words[cpu->kept.buffer_of[slot]];
 }
 
-/* Are a node's cells kept as joint ones? A larger sibling's may be while its parent's are not: they
- * then take up a part of the parent's places. */
+/* Returns 1 if a node's cells are kept in the joint layout. A larger sibling's may be joint while
+ * its parent's are not; they then use a part of the parent's memory. */
 static inline int rw_cpu_keeps_joint(const struct rw_cpu *cpu, int32_t slot)
 {
     return cpu->kept.joint && rw_cpu_is_joint(&cpu->words, cpu->n[slot]);
 }
 
-/* Where sparse columns' cells of a job's smaller node are made: where they are kept, or, of many
- * workers, apart. */
+/* Returns where the cells of sparse columns of a job's smaller node are made. That is where they
+ * are kept, or, with many workers, separate memory. */
 static inline int64_t *rw_cpu_made_cells(const struct rw_cpu *cpu, const struct rw_sibling *job,
                                          uint32_t f)
 {
@@ -313,14 +340,15 @@ static inline int64_t *rw_cpu_made_cells(const struct rw_cpu *cpu, const struct 
            cpu->cell_at[f] * (uint64_t)cpu->words.n_words;
 }
 
-/* The bundles of set 0's features, and their rows (engine_cpu_rows.c): memory, then contents. */
+/* Make the bundles of set 0's features and their rows (engine_cpu_rows.c): first the memory, then
+ * the contents. */
 int rw_cpu_allocate_rows(struct rw_cpu *cpu);
 int rw_cpu_load_rows(struct rw_cpu *cpu);
-/* The passes of a tree, after its features were drawn. */
+/* Lists the passes of a tree, after its features were sampled. */
 void rw_cpu_list_passes(struct rw_cpu *cpu);
 void rw_cpu_large_pages(void *p, size_t bytes);
 
-/* Threads that pay for so many documents. */
+/* Returns the number of threads that n_docs documents pay for. */
 static inline int rw_cpu_threads(const struct rw_cpu *cpu, uint64_t n_docs)
 {
     const int n_threads = cpu->host.base.n_threads;
@@ -330,37 +358,39 @@ static inline int rw_cpu_threads(const struct rw_cpu *cpu, uint64_t n_docs)
     return worth < (uint64_t)n_threads ? (int)worth : n_threads;
 }
 
-/* A node's idle documents: adds to count, [RW_MAX_CODES], how many have each code of column f. */
+/* Counts a node's idle documents by their code in column f. Adds to count: [RW_MAX_CODES]. */
 void rw_cpu_count_idle(const struct rw_cpu *cpu, int32_t slot, uint32_t f, uint32_t *count);
 
-/* Where the passes from `from` on end whose cells have room together: a slice. */
+/* Returns the end of a slice: the passes from `from` on whose cells fit the thread's memory
+ * together. */
 uint32_t rw_cpu_slice_end(const struct rw_cpu *cpu, uint32_t from, uint32_t end);
-/* A slice's cells of some documents, made by one thread in its part of `built`: added up in narrow
- * cells, a document's word as it is, which go to wide ones, as cells are kept, before a sum's parts
- * could reach each other. Packed words of mart are both. */
+/* The cells of a slice that one thread builds for some documents, in its part of `built`. The
+ * thread adds documents' words to narrow cells. Before a sum could overflow, it moves them to wide
+ * cells, which have the kept layout. For packed words of mart, narrow and wide cells are the
+ * same. */
 struct rw_cpu_building {
-    int thread;         /* whose scratch is used */
+    int thread;         /* index of the thread whose scratch is used */
     uint32_t from, end; /* passes */
     int64_t *narrow, *wide;
-    uint32_t n_narrow; /* documents in narrow cells */
-    int is_wide;       /* are there others, in wide cells? */
-    int64_t sum[3];    /* of all documents, as cells are kept */
+    uint32_t n_narrow; /* documents in the narrow cells */
+    int is_wide;       /* 1: wide cells hold further documents */
+    int64_t sum[3];    /* sum of all documents, in the kept layout */
 };
-/* Without documents. [from, end): a slice. */
+/* Starts a slice [from, end) without documents. */
 void rw_cpu_build_start(const struct rw_cpu *cpu, int thread, uint32_t from, uint32_t end,
                         struct rw_cpu_building *b);
 void rw_cpu_build_add(const struct rw_cpu *cpu, struct rw_cpu_building *b, const uint32_t *doc,
                       uint32_t n);
-/* The cells. narrow: may they be, unless b->is_wide? */
+/* Returns the cells. narrow: they may be narrow, unless b->is_wide. */
 const int64_t *rw_cpu_build_end(const struct rw_cpu *cpu, struct rw_cpu_building *b, int narrow);
-/* Do the vectors' integers and floats hold what this tree's cells reach? */
+/* Returns 1 if the integers and floats of vectors can hold the values of this tree's cells. */
 static inline int rw_cpu_searches_packed(const struct rw_cpu *cpu)
 {
     return cpu->words.packed && cpu->host.base.split_rule.l2 < 0x1p60;
 }
 
-/* A cut whose rough score may be the best, but whose sides may have too few documents: its column's
- * idle documents are counted only if nothing better is found. */
+/* A split whose rough score may be the best, but whose sides may have too few documents. The idle
+ * documents of its column are counted only if no better split is found. */
 struct rw_cpu_later {
     uint32_t column, bin;
     float score;
@@ -370,60 +400,63 @@ enum { RW_CPU_LATER = 48 };
 
 /* The search for a node's best split, column by column. */
 struct rw_cpu_search {
-    int joint, from_joint, to_joint; /* are the cells that are given, taken from them, kept? */
+    int joint, from_joint, to_joint; /* 1: the input, subtracted or kept cells are joint */
     struct rw_cell all;
     double parent_gain;
-    float rough;         /* the largest rough score so far (engine_cpu_split.c) */
-    int32_t min_hessian; /* least quantised hessian of a side (newton) */
+    float rough;         /* largest rough score so far (engine_cpu_split.c) */
+    int32_t min_hessian; /* smallest quantised hessian of a side (newton) */
     struct rw_split best;
     uint32_t n_later;
-    struct rw_cpu_later later[RW_CPU_LATER]; /* columns together, bins in order */
+    /* Entries of one column follow each other, in the order of bins. */
+    struct rw_cpu_later later[RW_CPU_LATER];
 };
 void rw_cpu_search_start(const struct rw_cpu *cpu, int32_t slot, const struct rw_cell *all,
                          struct rw_cpu_search *search);
-/* from: NULL, or cells that are taken from the column's first, then a parent's. to: NULL, or where
- * the result is kept, which may be `cells`. */
+/* Searches one column. from: cells to subtract from `cells` first, which are then a parent's; or
+ * NULL. to: where the result is kept, which may be `cells`; or NULL. */
 void rw_cpu_search_column(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f,
                           const int64_t *cells, const int64_t *from, int64_t *to);
-/* When all columns were searched. */
+/* Ends a search, after all columns. */
 void rw_cpu_search_end(const struct rw_cpu *cpu, struct rw_cpu_search *search);
 
-/* How a column's cells are searched: packed words; each with its hessian; or both in one, if all
- * are joint. */
+/* The layout of a column's cells in a search: packed words; packed words, each with its hessian; or
+ * joint words, if all cells are joint. */
 enum rw_cpu_cells { RW_CELL_COUNTS, RW_CELL_PAIRS, RW_CELL_JOINT };
 enum { RW_CPU_MOST_CELLS = RW_MAX_CODES + RW_CPU_CELLS };
 
-/* A column of a node, packed. */
+/* A packed column of a node. */
 struct rw_cpu_column {
     const int64_t *cells;            /* [n]; n a multiple of RW_CPU_CELLS */
-    const int64_t *from;             /* taken from them first; or NULL */
-    int64_t *to;                     /* where the result goes; or NULL */
-    int joint, from_joint, to_joint; /* of pairs: are these joint? */
+    const int64_t *from;             /* subtracted from `cells` first; or NULL */
+    int64_t *to;                     /* where the result is written; or NULL */
+    int joint, from_joint, to_joint; /* of pairs: 1 if these are joint */
     uint32_t n, n_cuts;
-    int64_t missing[2], all[2]; /* the cell of missing values, as it will be; and the node */
+    int64_t missing[2],
+        all[2]; /* the cell of missing values after subtraction, and the node's sums */
     int32_t min_docs, min_hessian;
-    int32_t n_idle; /* of the node: documents that are in no cell */
+    int32_t n_idle; /* the node's idle documents, which are in no cell */
     float l2;
-    float direction; /* 1, -1, or 0: the feature has none */
+    float direction; /* monotone constraint: 1, -1, or 0 */
 };
 
-/* Sums of cells up to each bin, and rough scores of the cuts behind them. */
+/* Sums of cells up to each bin, and rough scores of the splits at the bins' upper boundaries. */
 struct rw_cpu_scores {
-    int64_t left[RW_CPU_MOST_CELLS], hessian[RW_CPU_MOST_CELLS]; /* hessian: of pairs */
-    float score[RW_CPU_MOST_CELLS]; /* the better of both sides for missing values */
-    /* The largest of those that are surely candidates; -1: there is none. Of columns with a
-     * direction, and of nodes with idle documents, only: of others all are. */
+    int64_t left[RW_CPU_MOST_CELLS], hessian[RW_CPU_MOST_CELLS]; /* hessian: only for pairs */
+    float score[RW_CPU_MOST_CELLS]; /* the better score of both directions of missing values */
+    /* The largest score of the splits that are certainly candidates; -1: no such split. Used only
+     * for columns with a monotone constraint and for nodes with idle documents. Elsewhere all
+     * splits are certain. */
     float sure;
 };
 
-/* Returns the largest score. */
+/* Scores a column. Returns the largest score. */
 typedef float rw_cpu_score_fn(const struct rw_cpu_column *column, struct rw_cpu_scores *out,
                               enum rw_cpu_cells kind);
 rw_cpu_score_fn rw_cpu_score_plain, rw_cpu_score_avx2, rw_cpu_score_avx512;
 
 int rw_cpu_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n);
 int rw_cpu_forget(struct rw_engine *engine, const int32_t *slots, int n);
-/* Room for at most `max_slots` nodes; which features are whose, when those of a tree were
- * drawn. */
+/* Allocates memory for up to `max_slots` nodes, and divides a tree's sampled features among
+ * workers. */
 int rw_cpu_allocate_workers(struct rw_cpu *cpu, size_t words);
 void rw_cpu_divide_features(struct rw_cpu *cpu, const struct rw_root *root);

@@ -1,8 +1,8 @@
-/* Histogram cells of the engine for processors: what most of a tree's time goes to. A thread
- * gathers documents' codes and words, and adds them to cells of its own, which stay in the nearest
- * cache: a pass has few bundles. A processor stores to one address a cycle, so the number of
- * additions decides: documents that have the frequent codes of all bundles are left out, and a
- * document's contribution is one word. */
+/* Builds histogram cells on processors, where most of a tree's time is spent. A thread gathers the
+ * codes and words of documents and adds them to its own cells. A pass has few bundles, so its cells
+ * stay in the nearest cache. A processor stores to one address per cycle, so the number of
+ * additions decides the speed. Therefore documents that have the frequent codes of all bundles are
+ * left out, and each document's contribution is one word. */
 #include "tree/cpu/engine_cpu.h"
 
 #if RW_HAS_X86
@@ -13,19 +13,21 @@
 
 /* ---- a pass ---- */
 
-/* Rows that will be gathered next: asked for, a line at a time, while others are added. */
+/* Prefetches rows that will be gathered next, one cache line at a time, while other documents are
+ * added. */
 struct asking {
-    const uint8_t *row; /* of document 0, from the first code on */
+    const uint8_t *row; /* row of document 0, from the first code on */
     size_t stride;
     const uint32_t *doc;           /* [n] */
-    uint32_t at, n, line, n_lines; /* of them document `at`'s line `line` is the next to ask for */
+    uint32_t at, n, line, n_lines; /* next prefetch: line `line` of document `at` */
 };
 
-/* Documents to be added to the cells of a pass. */
+/* Documents to add to the cells of a pass. */
 struct addition {
     const struct rw_cpu_pass *pass;
-    uint64_t *codes;     /* [n] 8 codes of a byte each, the first the lowest; overwritten, and up
-                            to 8 more */
+    /* [n] 8 codes of one byte each, the first in the lowest byte. They are overwritten, and so are
+     * up to 8 more. */
+    uint64_t *codes;
     const uint32_t *doc; /* [n] */
     uint32_t n;
     enum rw_isa isa;
@@ -44,7 +46,7 @@ INLINE void ask_for_lines(struct asking *asking)
         __builtin_prefetch(row + (size_t)line * LINE, 0, 2);
 }
 
-/* All bundles of n documents, codes [n]. */
+/* Adds n documents to all bundles. */
 INLINE void add_bundles(const struct addition *add, const int64_t *word, uint32_t n,
                         uint32_t n_bundles)
 {
@@ -60,8 +62,8 @@ INLINE void add_bundles(const struct addition *add, const int64_t *word, uint32_
     }
 }
 
-/* The documents with other codes than the frequent ones move to the front of `codes`, their words
- * to `kept`; rest: what the others' words add up to. Returns how many are left. */
+/* Moves the documents that differ from the frequent codes to the front of `codes`, and their words
+ * to `kept`. *rest: the sum of the other documents' words. Returns how many documents are left. */
 static uint32_t keep_plain(const struct addition *add, int64_t *kept, int64_t *rest)
 {
     const uint64_t frequent = add->pass->frequent;
@@ -78,7 +80,8 @@ static uint32_t keep_plain(const struct addition *add, int64_t *kept, int64_t *r
 }
 
 #if RW_HAS_X86
-/* Eight documents at once. What is stored past the last of them has been read before. */
+/* The same for eight documents at once. It may store past the last one, but only where the input
+ * was already read. */
 RW_AVX512 static uint32_t keep_avx512(const struct addition *add, int64_t *kept, int64_t *rest)
 {
     const __m512i frequent = _mm512_set1_epi64((int64_t)add->pass->frequent);
@@ -100,7 +103,8 @@ RW_AVX512 static uint32_t keep_avx512(const struct addition *add, int64_t *kept,
 }
 #endif
 
-/* What the documents with the frequent codes add goes to each bundle's cell of them. */
+/* Leaves out the documents with the frequent codes, and adds their sum to the cell of the frequent
+ * code of each bundle. Returns how many documents are left. */
 static uint32_t pass_over(const struct addition *add, int64_t *kept)
 {
     const struct rw_cpu_pass *pass = add->pass;
@@ -119,7 +123,7 @@ static uint32_t pass_over(const struct addition *add, int64_t *kept)
 
 static void add_narrow(const struct addition *add)
 {
-    int64_t kept[RW_CPU_DOCS + 8]; /* vectors reach past the last one */
+    int64_t kept[RW_CPU_DOCS + 8]; /* vectors store past the last one */
     const int64_t *word = add->word;
     uint32_t n = add->n;
     if (add->pass->skips) {
@@ -157,12 +161,12 @@ struct gathering {
     const uint32_t *active;
     const uint32_t *doc; /* [n] */
     uint32_t n;
-    uint32_t first, last; /* of the active bundles: those of the passes */
-    size_t at, end;       /* of a row: where they stand */
+    uint32_t first, last; /* range of the active bundles of the passes */
+    size_t at, end;       /* bytes of a row that are read */
     uint64_t *to;         /* [passes][RW_CPU_GATHERED] */
 };
 
-/* Of narrow passes [from, end). */
+/* Returns the gathering of narrow passes [from, end). */
 static struct gathering gathering_of(const struct rw_cpu *cpu, uint32_t from, uint32_t end)
 {
     const struct rw_cpu_group *group = &cpu->group[0];
@@ -175,7 +179,7 @@ static struct gathering gathering_of(const struct rw_cpu *cpu, uint32_t from, ui
     return g;
 }
 
-/* Asks for the row of a document that comes a little later than i. */
+/* Prefetches the row of a document a little after i. */
 INLINE void ask_for_row(const struct gathering *g, uint32_t i)
 {
     enum { AHEAD = 12, LINE = 64 };
@@ -185,7 +189,7 @@ INLINE void ask_for_row(const struct gathering *g, uint32_t i)
     __builtin_prefetch(row + g->end - 1);
 }
 
-/* Documents from `from` on. */
+/* Gathers documents from `from` on. */
 static void gather_plain(const struct gathering *g, uint32_t from)
 {
     for (uint32_t i = from; i < g->n; i++) {
@@ -206,7 +210,7 @@ static void gather_plain(const struct gathering *g, uint32_t from)
 }
 
 #if RW_HAS_X86
-/* Words of eight rows become eight rows of words. */
+/* Transposes an 8 x 8 matrix of words. */
 RW_AVX512 static inline void turn(__m512i *a)
 {
     __m512i b[8];
@@ -226,7 +230,7 @@ RW_AVX512 static inline void turn(__m512i *a)
     }
 }
 
-/* n words of eight documents, from word w of their rows on. */
+/* Gathers n words of eight documents, from word w of their rows on. */
 RW_AVX512 INLINE void gather_words(const struct gathering *g, uint32_t i, uint32_t w, uint32_t n)
 {
     const uint8_t *row = g->view.row + g->first + 8 * (size_t)w;
@@ -242,7 +246,8 @@ RW_AVX512 INLINE void gather_words(const struct gathering *g, uint32_t i, uint32
     }
 }
 
-/* Eight documents at a time, where active bundles stand in order. Returns how many were done. */
+/* Gathers eight documents at a time, if the active bundles are in order. Returns how many documents
+ * it gathered. */
 RW_AVX512 static uint32_t gather_avx512(const struct gathering *g)
 {
     const uint32_t n_words = (g->last - g->first + 7) / 8, rest = (g->last - g->first) % 8;
@@ -257,7 +262,7 @@ RW_AVX512 static uint32_t gather_avx512(const struct gathering *g)
             gather_words(g, i, w, 8);
         if (w < n_words)
             gather_words(g, i, w, n_words - w);
-        if (rest) /* or what stands behind them would hide the frequent codes */
+        if (rest) /* clears later bytes, which would hide the frequent codes */
             _mm512_storeu_si512(last + i,
                                 _mm512_and_si512(_mm512_loadu_si512(last + i), last_codes));
     }
@@ -265,8 +270,8 @@ RW_AVX512 static uint32_t gather_avx512(const struct gathering *g)
 }
 #endif
 
-/* The codes of narrow passes [from, end) of documents [n], 8 in a word, pass by pass: rows are read
- * once, and asked for in time; what the passes read then lies together. */
+/* Gathers the codes of documents [n] for narrow passes [from, end): 8 codes per word, pass by pass.
+ * Each row is prefetched and read once. The codes that a pass reads are then contiguous. */
 static void gather(const struct rw_cpu *cpu, const uint32_t *doc, uint32_t n, uint32_t from,
                    uint32_t end, uint64_t *gathered)
 {
@@ -282,7 +287,7 @@ static void gather(const struct rw_cpu *cpu, const uint32_t *doc, uint32_t n, ui
     gather_plain(&g, done);
 }
 
-/* Where the passes from `from` on end whose cells have room together. */
+/* Returns the end of the passes from `from` on whose cells fit together. */
 uint32_t rw_cpu_slice_end(const struct rw_cpu *cpu, uint32_t from, uint32_t end)
 {
     uint32_t cells = 0, at = from;
@@ -305,7 +310,7 @@ static void clear_cells(const struct rw_cpu *cpu, uint32_t from, uint32_t end, s
     }
 }
 
-/* Adds documents' words to narrow cells. Returns the sum of all of them. */
+/* Adds documents' words to narrow cells. Returns the sum of all words. */
 static int64_t add_docs(const struct rw_cpu *cpu, const struct rw_cpu_building *b,
                         const uint32_t *doc, uint32_t n)
 {
@@ -350,7 +355,7 @@ static int64_t add_docs(const struct rw_cpu *cpu, const struct rw_cpu_building *
     return sum;
 }
 
-/* The cells of a slice as they are kept take up sums of words. */
+/* Adds sums of words to a slice's cells in the kept layout. */
 static void widen_passes(const struct rw_cpu *cpu, uint32_t from, uint32_t end, const int64_t *sum,
                          int64_t *cells)
 {
@@ -368,7 +373,7 @@ static void widen_passes(const struct rw_cpu *cpu, uint32_t from, uint32_t end, 
     }
 }
 
-/* Are a slice's words cells as they are kept, however many are added up? */
+/* Returns 1 if a slice's words already have the kept layout, for any number of documents. */
 static int are_kept(const struct rw_cpu_words *words)
 {
     return words->packed && !words->newton;
@@ -385,7 +390,7 @@ void rw_cpu_build_start(const struct rw_cpu *cpu, int thread, uint32_t from, uin
     clear_cells(cpu, from, end, 1, b->narrow);
 }
 
-/* What narrow cells have goes to wide ones. */
+/* Moves the sums of narrow cells to wide ones. */
 static void widen_cells(const struct rw_cpu *cpu, struct rw_cpu_building *b)
 {
     if (!b->is_wide)

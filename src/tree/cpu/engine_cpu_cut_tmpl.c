@@ -1,6 +1,6 @@
-/* Sums of a column's cells up to each bin, and rough scores of the cuts behind them, in float,
- * eight at a time. Compiled for each instruction set (base/machine.h). Vectors go by address: not
- * every one has them as arguments. */
+/* Sums a column's cells up to each bin, and scores the splits roughly, in float, eight at a time.
+ * This file is compiled once per instruction set (base/machine.h). Vectors are passed by address,
+ * because not every instruction set can pass them as arguments. */
 
 #include "tree/cpu/engine_cpu.h"
 
@@ -24,7 +24,7 @@ typedef int64_t signed_longs __attribute__((vector_size(LANES * 8)));
 #define HIGH_INTS(vector) __builtin_convertvector((vector) >> 32, ints)
 #define FLOATS(vector)    __builtin_convertvector(vector, floats)
 
-/* A joint word's lambda is a packed one's so many bits further on, with its sign. */
+/* Shift between the lambda of a joint word and that of a packed one, sign included. */
 enum { JOINT_LAMBDA = RW_JOINT_COUNT + RW_JOINT_HESSIAN - 32 };
 #define LAMBDA 0xffffffff00000000
 
@@ -40,7 +40,7 @@ INLINE void store(int64_t *to, const longs *words)
     memcpy(to, words, sizeof(*words));
 }
 
-/* Packed words and hessians of the cells from b on. */
+/* Loads packed words and hessians of the cells from b on. */
 INLINE void load_pairs(const int64_t *cells, uint32_t b, int joint, longs *words, longs *hessians)
 {
     if (joint) {
@@ -70,7 +70,8 @@ INLINE void store_pairs(int64_t *cells, uint32_t b, int joint, const longs *word
     store(cells + 2 * b + LANES, &high);
 }
 
-/* The cells from b on, less those of `from`, and kept. hessians: of pairs. */
+/* Loads the cells from b on, subtracts those of column->from, and stores the result in column->to.
+ * hessians: of pairs. */
 INLINE void take_cells(const struct rw_cpu_column *column, uint32_t b, enum rw_cpu_cells kind,
                        longs *words, longs *hessians)
 {
@@ -93,8 +94,8 @@ INLINE void take_cells(const struct rw_cpu_column *column, uint32_t b, enum rw_c
         store_pairs(column->to, b, column->to_joint, words, hessians);
 }
 
-/* Sums of each cell and those before it: of one, two, four of them; and of all before, to which
- * these are added. */
+/* Makes prefix sums over the vectors, by steps of one, two and four cells. Adds the sum of all
+ * earlier cells, *before, and updates it. */
 INLINE void add_up(longs *sums, longs *before)
 {
     const longs none = {0};
@@ -106,12 +107,13 @@ INLINE void add_up(longs *sums, longs *before)
     *before += whole;
 }
 
-/* What of cuts is told apart: nothing; where idle documents may make up the least number of a side;
- * where a column's direction may not be kept to, either. */
+/* Which splits are uncertain. ALL_SURE: no split. IDLE: splits where idle documents may decide
+ * whether a side has enough documents. ORDERED: also splits that may break the column's monotone
+ * constraint. */
 enum asked { ALL_SURE, IDLE, ORDERED };
 
-/* Of cuts that are allowed but for the column's direction: those that may keep to it and those that
- * surely do. l, r: the sides' values, times both denominators. */
+/* Checks the monotone constraint of allowed splits. Keeps in `allowed` those that may satisfy it,
+ * and in `sure` those that certainly do. l, r: values of the sides, times both denominators. */
 INLINE void keep_ordered(const struct rw_cpu_column *column, const floats *l, const floats *r,
                          ints *allowed, ints *sure)
 {
@@ -123,7 +125,8 @@ INLINE void keep_ordered(const struct rw_cpu_column *column, const floats *l, co
     *allowed &= above >= -margin;
 }
 
-/* Counts, lambdas and hessians (of counts: these) of words, as `kind` has them. */
+/* Extracts counts, lambdas and hessians from words in the layout `kind`. For counts, the hessians
+ * are the counts. */
 INLINE void take_apart(enum rw_cpu_cells kind, const longs *words, const longs *heavy, ints *n,
                        ints *lambda, ints *hessian)
 {
@@ -137,9 +140,10 @@ INLINE void take_apart(enum rw_cpu_cells kind, const longs *words, const longs *
     }
 }
 
-/* What a cut's sides add to its gain, roughly: seven roundings of at most 2^-24 each; -1 where the
- * split is not allowed. left, heavy: packed words and hessians on the left. sure: the same of cuts
- * that surely are candidates, if that is asked; then score has those that may be. */
+/* Computes the rough gain of splits, without the parent's share. There are seven roundings of at
+ * most 2^-24 each. The score is -1 if the split is not allowed. left, heavy: packed words and
+ * hessians on the left. sure: scores of the splits that are certain, if asked for; then `score` has
+ * those that are possible. */
 INLINE void score_cuts(const struct rw_cpu_column *column, const longs *left, const longs *heavy,
                        enum rw_cpu_cells kind, enum asked asked, floats *score, floats *sure)
 {
@@ -175,8 +179,7 @@ INLINE void keep_larger(floats *largest, const floats *other)
 #endif
 }
 
-/* Scores of the cuts from b on: what stands behind the last cut, sums that have the missing values
- * already, is none. */
+/* Removes the scores after the last threshold. Sums there already include the missing values. */
 INLINE void keep_cuts(const struct rw_cpu_column *column, uint32_t b, floats *score)
 {
     const ints inside = (ints){0, 1, 2, 3, 4, 5, 6, 7} < (int32_t)column->n_cuts - (int32_t)b;
@@ -194,7 +197,7 @@ INLINE float largest_of(const floats *values)
 INLINE float score_cells(const struct rw_cpu_column *given, struct rw_cpu_scores *out,
                          enum rw_cpu_cells kind, enum asked asked)
 {
-    const struct rw_cpu_column own = *given, *column = &own; /* nothing that is stored changes it */
+    const struct rw_cpu_column own = *given, *column = &own; /* a copy that no store changes */
     longs before = {0}, hessian_before = {0};
     floats largest = (floats){0} - 1.0f, sure = largest;
     for (uint32_t b = 0; b < column->n; b += LANES) {

@@ -1,22 +1,22 @@
-/* Histograms and splits of the engine for processors. The work of a call is a list of tasks, one
- * for each (pair of siblings, range of passes): it builds the smaller sibling's cells in the
- * thread's own memory, puts them where they stay, takes them from the parent's, and searches both
- * while they are near. A pair with much of the work is done by all threads together: a part of its
- * documents each, then some of the passes each. No two tasks write the same cell. */
+/* Builds histograms and finds splits on processors. A call's work is a list of tasks, one for each
+ * pair of siblings and range of passes. A task builds the smaller sibling's cells in the thread's
+ * own memory, stores them, and subtracts them from the parent's. It searches both siblings while
+ * the cells are in the cache. If a pair has much of the work, all threads build it together: first
+ * each takes some of the documents, then some of the passes. No two tasks write the same cell. */
 #include "tree/cpu/engine_cpu.h"
 
 /* ---- tasks ---- */
 
-/* How a call's work is divided: cpu->job, of which the first so many are done by all threads
- * together, and cpu->first_task, which divides the others into ranges of passes. */
+/* The division of a call's work. All threads together do the first n_shared jobs of cpu->job.
+ * cpu->first_task divides the other jobs into ranges of passes. */
 struct tasks {
     struct rw_cpu *cpu;
     int n_jobs, n_shared;
     uint32_t n_built;         /* jobs with sparse columns to build */
-    uint32_t n_sparse_ranges; /* of each of them */
+    uint32_t n_sparse_ranges; /* ranges per such job */
 };
 
-/* Searches of both siblings. joint: the smaller one's cells will be joint ones. */
+/* Starts the searches of both siblings. joint: the smaller one's cells will be joint. */
 static void start_searches(const struct rw_cpu *cpu, const struct rw_sibling *s,
                            const struct rw_cell *smaller, int joint, struct rw_cpu_search *search)
 {
@@ -32,8 +32,8 @@ static void start_searches(const struct rw_cpu *cpu, const struct rw_sibling *s,
     }
 }
 
-/* cells: the smaller one's; kept for its children, if that is worth it, as are those of the larger
- * one, which take over the parent's memory. */
+/* Searches both siblings. cells: of the smaller one. They are kept for its children if the node is
+ * large enough. The larger one's are kept in the parent's memory. */
 static void search_both(const struct rw_cpu *cpu, const struct rw_sibling *s, uint32_t f,
                         const int64_t *cells, struct rw_cpu_search *search)
 {
@@ -44,7 +44,7 @@ static void search_both(const struct rw_cpu *cpu, const struct rw_sibling *s, ui
                              rw_cpu_cells(cpu, s->larger, f));
 }
 
-/* What a task has found; within a feature there is one task. */
+/* Keeps the best split that a task has found. Each feature has one task. */
 static void keep_best(struct rw_cpu *cpu, struct rw_share *share, const struct rw_sibling *s,
                       struct rw_cpu_search *search)
 {
@@ -60,7 +60,7 @@ static void keep_best(struct rw_cpu *cpu, struct rw_share *share, const struct r
     rw_share_unlock(share);
 }
 
-/* smaller: the smaller node's, which is known. */
+/* Stores the totals of both siblings. smaller: the total of the smaller node, which is known. */
 static void keep_totals(struct rw_cpu *cpu, const struct rw_sibling *s,
                         const struct rw_cell *smaller)
 {
@@ -71,18 +71,18 @@ static void keep_totals(struct rw_cpu *cpu, const struct rw_sibling *s,
 
 /* ---- histograms of many workers ----
  *
- * Each worker adds up its own documents' cells; what goes over the wire is,
- * for each worker, the cells of the features that it searches, of a few nodes at a time, in as few
- * bits as their sums over all workers need. A worker keeps its features' sums, takes them from the
- * parent's, and searches both. */
+ * Each worker adds up the cells of its own documents, for a few nodes at a time. It sends to each
+ * worker the cells of the features that the worker searches. A message uses as few bits as the sums
+ * over all workers need. A worker keeps the sums of its features, subtracts them from the parent's,
+ * and searches both. */
 static int is_joint(const struct rw_cpu_words *words)
 {
     return words->newton && words->n_words == 1;
 }
 
-/* ---- memory, and what is whose ---- */
+/* ---- memory, and the division of features ---- */
 
-/* A part begins with the node's total, alone in a vector of cells. */
+/* A part begins with the node's total, in a whole vector of cells. */
 enum { TOTAL_CELLS = RW_CPU_CELLS };
 
 int rw_cpu_allocate_workers(struct rw_cpu *cpu, size_t words)
@@ -98,7 +98,7 @@ int rw_cpu_allocate_workers(struct rw_cpu *cpu, size_t words)
         all += n;
         most = n > most ? n : most;
     }
-    /* a worker has at most one feature more than its part */
+    /* a worker has at most one feature more than its share */
     const uint64_t of_rank = all / n_workers + most + 1;
     const size_t room = (size_t)RW_CPU_WORKER_JOBS * (of_rank + TOTAL_CELLS);
     cpu->kept.buffer_words = of_rank * words;
@@ -116,7 +116,7 @@ int rw_cpu_allocate_workers(struct rw_cpu *cpu, size_t words)
     return RW_OK;
 }
 
-/* Sampled features in turn, to each worker about as many cells. */
+/* Divides the sampled features among workers, in order, with about equal numbers of cells. */
 void rw_cpu_divide_features(struct rw_cpu *cpu, const struct rw_root *root)
 {
     struct rw_cpu_workers *workers = cpu->workers;
@@ -150,9 +150,9 @@ void rw_cpu_divide_features(struct rw_cpu *cpu, const struct rw_root *root)
     workers->all_n[0] = (uint32_t)root->sum.n;
 }
 
-/* ---- to the wire ---- */
+/* ---- sending ---- */
 
-/* Where a worker's part of node i begins. */
+/* Returns the start of a worker's part of node i. */
 static int64_t *part_of(const struct rw_cpu_workers *workers, uint32_t worker, int i)
 {
     return workers->send + worker * workers->begin[workers->n_jobs] + workers->begin[i];
@@ -178,12 +178,12 @@ static void begin_ranks(struct rw_cpu *cpu, const struct rw_sibling *siblings, i
     }
 }
 
-/* n cells in other words. */
+/* Converts n cells from one layout to another. */
 static void convert(const struct rw_cpu_words *from, const int64_t *cells, uint64_t n,
                     const struct rw_cpu_words *to, int64_t *out)
 {
     const size_t n_words = (size_t)from->n_words;
-    if (from->n_words == to->n_words) { /* which tells them apart */
+    if (from->n_words == to->n_words) { /* the number of words identifies the layout */
         memcpy(out, cells, n * n_words * sizeof(*out));
         return;
     }
@@ -205,7 +205,7 @@ static void put_column(const struct rw_cpu *cpu, const struct rw_sibling *job, u
             part_of(workers, workers->owner[f], i) + workers->wire_at[f] * (size_t)wire->n_words);
 }
 
-/* The beginning and the end of a worker's part of node i. */
+/* Writes the beginning and the end of a worker's part of node i. */
 static void put_rest(const struct rw_cpu *cpu, uint32_t worker, int i)
 {
     const struct rw_cpu_workers *workers = cpu->workers;
@@ -217,15 +217,15 @@ static void put_rest(const struct rw_cpu *cpu, uint32_t worker, int i)
     rw_cpu_encode(&workers->wire[i], &cpu->total[workers->job[i]->smaller], to);
 }
 
-/* ---- from the wire ---- */
+/* ---- receiving ---- */
 
-/* All workers' sums for node i. */
+/* Returns the sum of node i over all workers. */
 static struct rw_cell received(const struct rw_cpu_workers *workers, int i)
 {
     return rw_cpu_decode(&workers->wire[i], workers->recv + workers->begin[i]);
 }
 
-/* n cells, joint or as they are kept: where they are, or in `room`. */
+/* Returns n received cells in the joint or the kept layout, converted in `room` if necessary. */
 static const int64_t *take(const struct rw_cpu *cpu, int i, uint64_t at, uint64_t n, int64_t *room)
 {
     const struct rw_cpu_words *wire = &cpu->workers->wire[i];
@@ -237,7 +237,7 @@ static const int64_t *take(const struct rw_cpu *cpu, int i, uint64_t at, uint64_
     return room;
 }
 
-/* One of the parts of this worker's features of node i. */
+/* Searches one part of this worker's features of node i. */
 static void search_part(struct rw_cpu *cpu, struct rw_share *share, int i, uint64_t part)
 {
     const struct rw_cpu_workers *workers = cpu->workers;
@@ -281,7 +281,7 @@ static int search_ranks(struct rw_cpu *cpu)
     }
     RW_TRY(
         rw_comm_reduce_scatter(ctx, workers->send, workers->recv, workers->begin[n], RW_COMM_U64));
-    for (int i = 0; i < n; i++) { /* before a search looks at the parent's */
+    for (int i = 0; i < n; i++) { /* before a search reads the parent's cells */
         const struct rw_cell total = received(workers, i);
         keep_totals(cpu, workers->job[i], &total);
     }
@@ -307,8 +307,8 @@ static inline __attribute__((always_inline)) void add_sparse_words(const struct 
     }
 }
 
-/* The cells of all sparse columns of a job's smaller node, but for those that no document is added
- * to. */
+/* Builds the cells of all sparse columns of a job's smaller node, except the cells of frequent
+ * codes. */
 static void build_sparse(const struct rw_cpu *cpu, const struct rw_sibling *job)
 {
     const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
@@ -327,7 +327,7 @@ static void build_sparse(const struct rw_cpu *cpu, const struct rw_sibling *job)
         add_sparse_words(cpu, doc, n, cells, 3);
 }
 
-/* The cells that no document is added to: what is left of the node's words, `sum`. */
+/* Derives the cell of the frequent code: the node's words `sum` less the other cells. */
 static void derive_rest(const struct rw_cpu *cpu, const struct rw_sibling *job, uint32_t f,
                         const int64_t *sum)
 {
@@ -344,9 +344,9 @@ static void derive_rest(const struct rw_cpu *cpu, const struct rw_sibling *job, 
         rest[k] = sum[k] - others[k];
 }
 
-/* ---- the work of a task ---- */
+/* ---- tasks on passes ---- */
 
-/* What becomes of a column's cells when they are made. */
+/* Stores and searches a column's finished cells. */
 static void finish_column(const struct rw_cpu *cpu, const struct rw_sibling *s, uint32_t f,
                           const int64_t *cells, struct rw_cpu_search *search)
 {
@@ -356,7 +356,8 @@ static void finish_column(const struct rw_cpu *cpu, const struct rw_sibling *s, 
         search_both(cpu, s, f, cells, search);
 }
 
-/* The cells of a bundle's k-th feature from the bundle's: these, or taken together in `scratch`. */
+/* Returns the cells of a bundle's k-th feature: the bundle's own, or their sums by feature code, in
+ * `scratch`. */
 static const int64_t *cells_of(const struct rw_cpu *cpu, const struct rw_cpu_bundle *bundle,
                                uint32_t k, const int64_t *built, size_t n_words, int64_t *scratch)
 {
@@ -373,7 +374,7 @@ static const int64_t *cells_of(const struct rw_cpu *cpu, const struct rw_cpu_bun
     return scratch;
 }
 
-/* Puts a bundle's cells where they stay, and searches them and the sibling's. */
+/* Stores a bundle's cells, and searches them and the sibling's. */
 static void finish_bundle(const struct rw_cpu *cpu, const struct rw_sibling *s,
                           const struct rw_cpu_bundle *bundle, const int64_t *built,
                           struct rw_cpu_search *search)
@@ -387,7 +388,7 @@ static void finish_bundle(const struct rw_cpu *cpu, const struct rw_sibling *s,
     }
 }
 
-/* A range of the passes, of n_ranges; the first says what the nodes' totals are. */
+/* Does one of n_ranges ranges of the passes. The first range also stores the nodes' totals. */
 static void dense_task(struct rw_cpu *cpu, struct rw_share *share, const struct rw_sibling *s,
                        uint32_t range, uint32_t n_ranges)
 {
@@ -399,7 +400,7 @@ static void dense_task(struct rw_cpu *cpu, struct rw_share *share, const struct 
     const size_t n_words = joint ? 1 : (size_t)cpu->words.n_words;
     struct rw_cpu_search search[2];
     uint32_t first = from;
-    do { /* once, if there is no pass */
+    do { /* once, even without a pass */
         const uint32_t last = rw_cpu_slice_end(cpu, first, end);
         struct rw_cpu_building building;
         rw_cpu_build_start(cpu, share->thread, first, last, &building);
@@ -423,14 +424,14 @@ static void dense_task(struct rw_cpu *cpu, struct rw_share *share, const struct 
     keep_best(cpu, share, s, search);
 }
 
-/* A pair that all threads do together: a slice of its passes is built by each of what documents it
- * takes, in a buffer of its own, then merged bundle by bundle. */
+/* A pair that all threads do together. Each thread builds a slice of the passes for the documents
+ * that it takes, in its own buffer. The buffers are then merged bundle by bundle. */
 struct shared_pair {
     struct rw_cpu *cpu;
     const struct rw_sibling *sibling;
     int n_threads;
-    uint32_t first, last;           /* the slice */
-    struct rw_cpu_search search[2]; /* as each thread begins them */
+    uint32_t first, last;           /* passes of the slice */
+    struct rw_cpu_search search[2]; /* initial state for each thread */
 };
 
 static int build_own(void *job, struct rw_share *share)
@@ -454,8 +455,8 @@ static int build_own(void *job, struct rw_share *share)
     return RW_OK;
 }
 
-/* Documents are handed out so many at a time that threads end together, whatever else a processor
- * does meanwhile. */
+/* Builds the slice. Threads take few documents at a time, so that they end together even if a
+ * processor does other work. */
 static void build_shared(struct shared_pair *pair)
 {
     enum { TURNS = 8 };
@@ -468,7 +469,7 @@ static void build_shared(struct shared_pair *pair)
                 pair);
 }
 
-/* The sum of all threads' cells from `at` on, n of them. */
+/* Adds up n cells from `at` on over all threads. */
 static void merge_cells(const struct shared_pair *pair, size_t at, size_t n, int64_t *sum)
 {
     const struct rw_cpu *cpu = pair->cpu;
@@ -533,7 +534,7 @@ static void run_shared(struct rw_cpu *cpu, const struct rw_sibling *s, int n_thr
     keep_totals(cpu, s, &pair.search[0].all);
 }
 
-/* One range of the sparse columns, whose cells are all there but one of each. */
+/* Does one range of the sparse columns. All their cells exist except one per column. */
 static void sparse_task(const struct tasks *tasks, struct rw_share *share, uint32_t task)
 {
     struct rw_cpu *cpu = tasks->cpu;
@@ -557,7 +558,7 @@ static void sparse_task(const struct tasks *tasks, struct rw_share *share, uint3
     keep_best(cpu, share, s, search);
 }
 
-/* What is indivisible, the cells of sparse columns, comes first. */
+/* Runs the tasks. Cells of sparse columns cannot be divided, so they come first. */
 static int run_dense(void *job, struct rw_share *share)
 {
     const struct tasks *tasks = job;
@@ -593,8 +594,9 @@ static void run_tasks(struct tasks *tasks, int n_threads)
     rw_parallel(ctx, n_threads, tasks->n_built * tasks->n_sparse_ranges, 1, run_sparse, tasks);
 }
 
-/* Few jobs are ordered, those with most documents first; how many of them all threads do together:
- * each is a good part of the work, and large enough that merging costs little beside building. */
+/* Orders a few jobs by their documents, largest first, and decides how many all threads do
+ * together. Such a job is a large part of the work, and large enough that merging costs little
+ * compared with building. */
 static void order_jobs(struct tasks *tasks, uint64_t docs, int n_threads)
 {
     enum { MOST_ORDERED = 64, DOCS_A_THREAD = 1024 };
@@ -612,8 +614,8 @@ static void order_jobs(struct tasks *tasks, uint64_t docs, int n_threads)
     }
 }
 
-/* The others' ranges: a task is a part of the work that no thread waits long for. Searching a node
- * costs about as much as so many documents. */
+/* Divides the other jobs into ranges, small enough that no thread waits long for a task. Searching
+ * a node costs about as much as adding SEARCH documents. */
 static void divide_jobs(const struct tasks *tasks, int n_threads)
 {
     enum { SEARCH = 1000, TASKS = 3 };
@@ -632,7 +634,8 @@ static void divide_jobs(const struct tasks *tasks, int n_threads)
 
 /* ---- the calls ---- */
 
-/* What is to be built: pairs whose parent's cells were kept as they are, of others both alone. */
+/* Lists the jobs. If the parent's cells were kept, a pair is one job; otherwise each child is a
+ * job. */
 static int list_jobs(struct rw_cpu *cpu, const struct rw_sibling *siblings, int n)
 {
     int n_jobs = 0;
@@ -653,7 +656,7 @@ static int list_jobs(struct rw_cpu *cpu, const struct rw_sibling *siblings, int 
     return n_jobs;
 }
 
-/* Room for the cells that are worth keeping; the larger one's are in the parent's. */
+/* Allocates buffers for the cells that are kept. The larger sibling uses the parent's buffer. */
 static int take_buffers(struct rw_cpu *cpu, int n_jobs)
 {
     for (int i = 0; i < n_jobs; i++) {

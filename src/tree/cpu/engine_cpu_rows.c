@@ -1,8 +1,8 @@
-/* Rows of codes for the engine for processors. Narrow features that have few codes together (a
- * count, its ratio, whether it is all) form a bundle: one addition serves all of them, and their
- * cells are taken from the bundle's; any other feature is a bundle of its own. Bundles that have
- * their frequent codes in the same documents stand together, so that a pass can leave these out.
- * Neither can change a sum. */
+/* Makes rows of codes for the engine for processors. Narrow features that have few codes together
+ * form a bundle; an example is a count, its ratio, and whether it is complete. One addition serves
+ * all features of a bundle, and their cells are derived from the bundle's. Any other feature is a
+ * bundle by itself. Bundles with the frequent codes in the same documents are adjacent, so that a
+ * pass can leave those documents out. Neither step changes a sum. */
 #include "tree/cpu/engine_cpu.h"
 
 #if RW_HAS_X86
@@ -10,12 +10,12 @@
 #endif
 
 enum {
-    TRIES = 32,     /* features that are tried with a bundle */
-    TOGETHER = 256, /* codes of a shared bundle, at most; documents for each of them, at least */
-    SAMPLE = 4096   /* documents that a choice is made by */
+    TRIES = 32,     /* features that are tried with each bundle */
+    TOGETHER = 256, /* largest number of codes of a shared bundle; fewest documents per code */
+    SAMPLE = 4096   /* documents on which a choice is based */
 };
 
-/* Of n bundles of `bytes` each. */
+/* Returns the bytes of a row of n bundles of `bytes` each. */
 static size_t row_bytes(uint32_t n, int bytes)
 {
     enum { LINE = 64 };
@@ -29,8 +29,8 @@ static size_t row_bytes(uint32_t n, int bytes)
 /* A bundle being made. */
 struct bundling {
     const struct rw_bins *bins;
-    uint8_t *code, *next; /* [n_docs] the bundle's codes; scratch */
-    uint32_t most;        /* codes of a bundle */
+    uint8_t *code, *next; /* [n_docs] the bundle's codes, and scratch */
+    uint32_t most;        /* largest number of codes of a bundle */
     uint8_t code_of[RW_CPU_BUNDLE_FEATURES][256];
 };
 
@@ -39,15 +39,15 @@ static int may_share(const struct rw_bins *bins, uint32_t f)
     return !bins->codes[f].row && rw_cuts_n_codes(bins->cuts, f) <= RW_CPU_SHARED;
 }
 
-/* Codes of the n_codes of a bundle with one more feature, in `next`. Returns their number, or 0:
- * more than `most`. Documents here and there come first, for features that do not fit show it in a
- * few of them. */
+/* Writes to `next` the codes of a bundle of n_codes joined with one more feature. Returns the
+ * number of codes, or 0 if it is more than `most`. It tries a scattered sample of documents first,
+ * since a few of them show that features do not fit. */
 static uint32_t join(const struct bundling *b, uint32_t n_codes, const uint8_t *more,
                      uint8_t pair[256][2])
 {
     enum { RUN = 16, RUNS = 256 };
     const size_t n_docs = b->bins->n_docs, step = (n_docs / (RUN * RUNS) + 1) * RUN;
-    uint16_t number[256][RW_CPU_SHARED]; /* of each pair that was met */
+    uint16_t number[256][RW_CPU_SHARED]; /* new code of each pair; 0: not seen yet */
     uint32_t n_joint = 0;
     memset(number, 0xff, n_codes * sizeof(number[0]));
     for (size_t first = 0; first < step; first += RUN) {
@@ -68,7 +68,7 @@ static uint32_t join(const struct bundling *b, uint32_t n_codes, const uint8_t *
     return n_joint;
 }
 
-/* Takes the feature into the bundle if they have few codes together. */
+/* Adds the feature to the bundle if they have few codes together. */
 static void try_feature(struct bundling *b, struct rw_cpu_bundle *bundle, uint32_t f)
 {
     uint8_t pair[256][2], code_of[RW_CPU_BUNDLE_FEATURES][256];
@@ -138,11 +138,11 @@ static int bundle_features(struct rw_cpu *cpu, struct rw_arena *arena, struct rw
 
 /* ---- the order of bundles ---- */
 
-/* Eighths of all documents that are worth being left out of a pass, by path: looking for them takes
- * time, too. */
+/* Eighths of the documents that must have the frequent codes for a pass to leave them out, by
+ * instruction set. Finding them takes time, too. */
 static const uint32_t worth[] = {5, 5, 1};
 
-/* Sampled documents with a bundle's most frequent code. */
+/* A bitmap of the sampled documents with a bundle's most frequent code. */
 enum { BITS = SAMPLE / 64 };
 struct frequent {
     uint32_t n;
@@ -177,9 +177,9 @@ static uint32_t n_common(const uint64_t *a, const uint64_t *b)
     return n;
 }
 
-/* One pass after the other: the bundle whose frequent code is the most frequent, then those that
- * share the most documents with all before. What is left, that has no such code, keeps its order.
- */
+/* Orders the bundles for one pass after another. A pass starts with the bundle whose frequent code
+ * has the most documents. Then come the bundles that share the most documents with all before.
+ * Bundles without such a code keep their order at the end. */
 static void order_bundles(struct rw_cpu_group *group, uint32_t sample, struct frequent *frequent)
 {
     enum { AMONG = 512 };
@@ -240,9 +240,10 @@ static int find_order(struct rw_cpu *cpu, struct rw_cpu_group *group)
 
 /* ---- rows ---- */
 
-enum { BLOCK = 256 }; /* documents whose rows are made together, so that they stay in the cache */
+enum { BLOCK = 256 }; /* documents whose rows are made together, so that they fit the cache */
 
-/* A bundle's codes of documents [first, last): where they stand, or put together in `room`. */
+/* Returns a bundle's codes of documents [first, last): the stored ones, or a copy made in
+ * `room`. */
 static const uint8_t *bundle_codes(const struct rw_bins *bins, const struct rw_cpu_bundle *bundle,
                                    size_t bytes, uint32_t first, uint32_t last, uint16_t *room)
 {
@@ -275,7 +276,7 @@ static void put_rows(const struct rw_bins *bins, const struct rw_cpu_group *grou
         for (uint32_t i = 0; i < n; i++)
             column[i] = bundle_codes(bins, &group->bundle[c + i], bytes, first, last, room[i]);
         for (uint32_t doc = 0; doc < last - first; doc++, row += group->stride) {
-            uint64_t codes = 0; /* of eight bundles, the first the lowest */
+            uint64_t codes = 0; /* codes of eight bundles, the first in the lowest byte */
             for (uint32_t i = 0; i < 8 && n == 8; i++)
                 codes |= (uint64_t)column[i][doc] << (8 * i);
             if (n == 8)
@@ -303,7 +304,7 @@ static int put_blocks(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* Is the feature one of the group's? */
+/* Returns 1 if the feature is in the group. */
 static int is_of(const struct rw_cpu *cpu, const struct rw_cpu_group *group, uint32_t f)
 {
     const struct rw_bins *bins = cpu->host.set[0].bins;
@@ -311,7 +312,8 @@ static int is_of(const struct rw_cpu *cpu, const struct rw_cpu_group *group, uin
            (!cpu->sparse.n || !bins->codes[f].row);
 }
 
-/* Room for the bundles of nearly every tree: where more are drawn, they are read in the rows. */
+/* Allocates packed rows large enough for nearly every tree. A tree that samples more bundles reads
+ * the full rows. */
 static int allocate_packed(struct rw_host *host, struct rw_cpu_group *group, uint32_t n)
 {
     const double share = (double)host->base.rules.feature_threshold * 0x1p-32;
@@ -345,7 +347,7 @@ int rw_cpu_allocate_rows(struct rw_cpu *cpu)
         if (g == 0)
             RW_TRY(allocate_packed(host, group, n));
     }
-    /* both groups may have a pass that is not full */
+    /* each of the two groups may have a pass that is not full */
     return RW_HOST_NEW(host, cpu->pass, bins->cuts->n_features / RW_CPU_PASS_BUNDLES + 2);
 }
 
@@ -381,8 +383,8 @@ int rw_cpu_load_rows(struct rw_cpu *cpu)
 
 /* ---- rows of a tree's sample ---- */
 
-/* Codes of active bundles, document by document: a tree reads each row some times, so that it pays
- * to take them out of the rows once. */
+/* Packs the codes of active bundles, document by document. A tree reads each row several times, so
+ * it pays to extract them once. */
 struct packing {
     const struct rw_cpu_group *group;
     enum rw_isa isa;
@@ -401,8 +403,9 @@ static void pack_plain(const struct packing *p, uint32_t doc, uint32_t end)
 }
 
 #if RW_HAS_X86
-/* Eight codes of a row at a time, of which the active ones move together. What is stored behind
- * them is written again, by the next codes or the next document, but for the last one's. */
+/* Packs eight codes of a row at a time and moves the active ones together. It may store bytes past
+ * the end, which the next codes or the next document overwrite. The last document is packed without
+ * such stores. */
 RW_AVX512 static void pack_avx512(const struct packing *p, uint32_t doc, uint32_t end)
 {
     const struct rw_cpu_group *group = p->group;
@@ -436,7 +439,7 @@ static int pack_some(void *job, struct rw_share *share)
     return RW_OK;
 }
 
-/* Where the tree's active bundles are read. */
+/* Sets where the tree's active bundles are read. */
 static void set_view(struct rw_cpu *cpu, struct rw_cpu_group *group)
 {
     const uint32_t n_docs = cpu->host.base.n_docs[0];
@@ -490,7 +493,7 @@ void rw_cpu_list_passes(struct rw_cpu *cpu)
         }
         is_new |= group->n_active != group->n || n_before != group->n;
     }
-    if (!is_new) /* all bundles, as before */
+    if (!is_new) /* all bundles, as in the previous tree */
         return;
     cpu->n_passes = 0;
     set_view(cpu, &cpu->group[0]);

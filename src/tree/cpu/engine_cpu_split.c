@@ -1,11 +1,13 @@
-/* The best cut of a feature in a node, for the engine for processors. Cuts are first ranked
- * roughly, in float (engine_cpu_cut_tmpl.c); those that may be the best have their gains made by
- * the functions of tree/numbers.h from exact sums. So the choice is the plain one's, to the bit. */
+/* Finds the best split of a feature in a node, for the engine for processors. Splits are first
+ * scored roughly, in float (engine_cpu_cut_tmpl.c). The gains of those that may be the best are
+ * then computed by tree/numbers.h from exact sums. So the choice is identical to the plain
+ * engine's. */
 
 #include "tree/cpu/engine_cpu.h"
 
-/* Of equal gains the lower feature's, then the lower cut's counts, then missing values go left:
- * columns, and cuts that are tried later, are not in their order. */
+/* Returns 1 if a split is better. Of equal gains the lower feature wins, then the lower threshold,
+ * then missing values to the left. The order must be checked, because columns and postponed splits
+ * are not tried in order. */
 static int is_better(const struct rw_split *best, double gain, int32_t column, uint32_t bin,
                      int missing_left)
 {
@@ -16,14 +18,14 @@ static int is_better(const struct rw_split *best, double gain, int32_t column, u
     return bin != best->bin ? bin < best->bin : missing_left > best->missing_left;
 }
 
-/* Idle documents of a node in a column. */
+/* Idle documents of a node, counted by a column. */
 struct idle {
-    uint64_t all, left, missing; /* left: of a cut, missing values aside */
+    uint64_t all, left, missing; /* left: of a threshold, without missing values */
 };
 
-/* The gain of the cut behind bin b, both ways for missing values. idle: not in the cells, nor in
- * the split's n_left. Returns 0 if all documents are on its left, so that no cut behind it is any.
- */
+/* Tries the threshold above bin b with missing values on either side. idle: documents that are
+ * neither in the cells nor in the split's n_left. Returns 0 if all documents are on the left, so
+ * that higher thresholds need not be tried. */
 static int try_cut(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f, uint32_t b,
                    const struct rw_cell *left, const struct rw_cell *missing,
                    const struct idle *idle)
@@ -31,7 +33,7 @@ static int try_cut(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint3
     const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
     const struct rw_split_rule *rule = &cpu->host.base.split_rule;
     const struct rw_cell *all = &search->all;
-    const struct rw_cell others = rw_cell_less(all, left); /* missing ones among them */
+    const struct rw_cell others = rw_cell_less(all, left); /* includes missing values */
     const int direction = rw_host_direction(&cpu->host, f);
     const float cut = cuts->cut[cuts->offset[f] + b];
     const int zero_left = 0.0f <= cut;
@@ -64,9 +66,9 @@ static int try_cut(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint3
     return others.n > 0;
 }
 
-/* Every cut's gain. A cut at an empty bin separates as the cut before it does, and ties go to the
- * lower cut: empty bins are passed over. Not so the first: with missing values left, it parts these
- * from all others. */
+/* Computes the gain of every threshold. A threshold above an empty bin separates the same documents
+ * as the one before, and ties go to the lower one, so empty bins are skipped. The first bin is not
+ * skipped, because with missing values left it separates them from all others. */
 static void try_all(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f,
                     const int64_t *cells)
 {
@@ -87,7 +89,7 @@ static void try_all(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint
     }
 }
 
-/* The best set of codes of a column by categories. */
+/* Finds the best set of codes of a categorical column. */
 static void try_sets(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f,
                      const int64_t *cells)
 {
@@ -107,17 +109,17 @@ static void try_sets(const struct rw_cpu *cpu, struct rw_cpu_search *search, uin
         search->best = split;
 }
 
-/* Under the largest rough score by so much, a cut cannot have the largest gain, nor an equal one:
- * a score is wrong by at most 2^-20 of itself, and by what float cannot hold. */
+/* Returns the lowest rough score that can still have the largest gain, or an equal one. A score has
+ * a relative error of at most 2^-20, plus values that float cannot represent. */
 static float least_score(float largest)
 {
     const float least = largest * (1.0f - 0x1p-16f) - 0x1p-100f;
     return least > 0.0f ? least : 0.0f;
 }
 
-/* The same where features have penalties: `rough` is then the largest of rough scores less the
- * penalty, made a little too low, and a cut is compared with it by its own feature's. What is under
- * -1 has no gain, so the most that a float penalty can be changes nothing. */
+/* The same with feature costs. `rough` is then the largest rough score less its cost, made slightly
+ * too low. A split's score is compared with `rough` plus the cost of its own feature. Scores under
+ * -1 have no gain, so limiting a cost to the range of float changes nothing. */
 static float least_net_score(struct rw_cpu_search *search, double penalty, float sure)
 {
     const float most = 0x1p100f, margin = 0x1p-16f;
@@ -128,7 +130,7 @@ static float least_net_score(struct rw_cpu_search *search, double penalty, float
     return least_score(search->rough + cost * (1.0f - margin));
 }
 
-/* Of a word of a search, and of pairs the hessian. */
+/* Converts a search's word, and for pairs its hessian, to a cell. */
 static struct rw_cell cell_of(enum rw_cpu_cells kind, int64_t word, int64_t hessian)
 {
     const struct rw_cpu_words words = {
@@ -136,7 +138,8 @@ static struct rw_cell cell_of(enum rw_cpu_cells kind, int64_t word, int64_t hess
     return rw_cpu_decode(&words, (const int64_t[]){word, hessian});
 }
 
-/* Adds a cell, with its sign, to the words of a search. joint: of pairs, is the cell? */
+/* Adds a cell to, or by `sign` subtracts it from, the words of a search. joint: of pairs, the cell
+ * is joint. */
 static void add_cell(const int64_t *cells, enum rw_cpu_cells kind, int joint, uint32_t cell,
                      int sign, int64_t *out)
 {
@@ -148,8 +151,8 @@ static void add_cell(const int64_t *cells, enum rw_cpu_cells kind, int joint, ui
     out[1] += sign * (joint ? rw_joint_hessian(cells[cell]) : cells[2 * (size_t)cell + 1]);
 }
 
-/* Does a cut that may be the best depend on idle documents: are there too few others on a side, or
- * have they alone missing values? */
+/* Returns 1 if a split that may be the best depends on idle documents. That is so if a side has too
+ * few others, or if only idle documents have missing values. */
 static int depends_on_idle(const struct rw_cpu *cpu, const struct rw_cpu_search *search, uint32_t f,
                            const struct rw_cell *left, const struct rw_cell *missing)
 {
@@ -159,7 +162,7 @@ static int depends_on_idle(const struct rw_cpu *cpu, const struct rw_cpu_search 
             (missing->n == 0 && cpu->host.set[0].bins->cuts->has_missing[f]));
 }
 
-/* The n cuts of a column whose idle documents were not counted. */
+/* Tries the n postponed splits of a column, with its idle documents counted. */
 static void try_counted(const struct rw_cpu *cpu, struct rw_cpu_search *search,
                         const struct rw_cpu_later *later, uint32_t n)
 {
@@ -179,7 +182,7 @@ static void try_counted(const struct rw_cpu *cpu, struct rw_cpu_search *search,
 
 void rw_cpu_search_end(const struct rw_cpu *cpu, struct rw_cpu_search *search)
 {
-    /* what a penalty takes was taken from `rough`, but not from these scores */
+    /* `rough` is less the feature cost, but these scores are not */
     const float least = cpu->host.penalty ? -1.0f : least_score(search->rough);
     for (uint32_t from = 0, end; from < search->n_later; from = end) {
         int may_be_best = 0;
@@ -193,8 +196,8 @@ void rw_cpu_search_end(const struct rw_cpu *cpu, struct rw_cpu_search *search)
     search->n_later = 0;
 }
 
-/* A cut that depends on idle documents waits; so many of a column's that there is no room are tried
- * with counts of their own. */
+/* Postpones a split that depends on idle documents. If RW_CPU_LATER splits wait already, it tries
+ * those first. */
 static void try_later(const struct rw_cpu *cpu, struct rw_cpu_search *search,
                       const struct rw_cpu_later *cut)
 {
@@ -203,8 +206,8 @@ static void try_later(const struct rw_cpu *cpu, struct rw_cpu_search *search,
     search->later[search->n_later++] = *cut;
 }
 
-/* Cuts whose rough scores are `least` and more. Where one is equal to that before, which counts, it
- * has no documents of its own, but idle ones. */
+/* Tries the splits whose rough scores are `least` or more. A split with the same sums as the one
+ * before adds only idle documents, and the earlier one counts. */
 static void try_best(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f,
                      const struct rw_cpu_scores *sums, enum rw_cpu_cells kind, float least,
                      const struct rw_cell *missing)
@@ -271,7 +274,7 @@ static void search_packed(const struct rw_cpu *cpu, struct rw_cpu_search *search
     try_best(cpu, search, f, &sums, kind, least, &missing);
 }
 
-/* Least quantised hessian of a side: what rw_side_allowed asks for. */
+/* Returns the smallest quantised hessian of a side that rw_side_allowed accepts. */
 static int32_t least_hessian(const struct rw_split_rule *rule)
 {
     int32_t low = 1, high = INT32_MAX;
@@ -297,7 +300,7 @@ void rw_cpu_search_start(const struct rw_cpu *cpu, int32_t slot, const struct rw
                                      .best = {.slot = slot, .column = -1}};
 }
 
-/* Cells of n_words words each less others, in `out`; either may be joint. */
+/* Writes to `out` the cells, of n_words words each, less those of `from`. Either may be joint. */
 static void take_wide(const struct rw_cpu *cpu, const struct rw_cpu_search *search, uint64_t n,
                       const int64_t *cells, const int64_t *from, int64_t *out)
 {
