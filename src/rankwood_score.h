@@ -1,22 +1,39 @@
-/* Rankwood's scoring: reads a model's file and scores documents with it. This part of the public
- * interface is also a library of its own, librankwood-score, which needs libc and libm alone; the
- * rest is rankwood.h, which includes this file.
+/* Rankwood scoring: reads a model file and scores documents with it. To serve a model, this header
+ * and the library librankwood-score suffice. The library depends on libc and libm alone. rankwood.h
+ * includes this header and adds everything else, such as training and evaluation.
  *
- * Rules that hold everywhere, said once:
- * - A function that can fail returns RW_OK (0) or a negative `enum rw_status`; the text stands in
- *   the context: rw_last_error(ctx). Results come by pointers named `out`; after a failure *out is
- *   NULL and nothing needs freeing. The library never prints and never exits.
- * - `_new`/`_read`/`_open` give an object to the caller, who ends it with `_free`/`_close`; these
- *   take NULL. Every other pointer is borrowed for the duration of the call, unless it says so.
- * - A pointer must not be NULL unless its description says what NULL means.
- * - Documents ("docs", rows) are numbered from 0 in the order of the input. Feature ids are those of
- *   the data, 0 to 65,535.
- * - Arrays are row-major; their shape stands beside them: [n_docs].
- * - Thread-safety: a context belongs to one thread at a time. Models and scorers do not change
- *   after they are made and may be used by several threads at once.
- * - Functions that compute take the default floating-point environment (to nearest, no flushing to
- *   zero, no traps) for the call and put the caller's back: results do not depend on it.
- */
+ * An example that scores one document of three features:
+ *
+ *     struct rw_ctx *ctx = NULL;
+ *     struct rw_model *model = NULL;
+ *     struct rw_scorer *scorer = NULL;
+ *     const float values[3] = {0.5f, 12, NAN};
+ *     if (rw_ctx_new(&ctx) == RW_OK && rw_model_read(ctx, "model.txt", &model) == RW_OK &&
+ *         rw_scorer_new(ctx, model, 0, &scorer) == RW_OK)
+ *         printf("%g\n", rw_scorer_one(scorer, values, 3, 0));
+ *     else if (ctx)
+ *         fprintf(stderr, "%s\n", rw_last_error(ctx));
+ *     rw_scorer_free(scorer);
+ *     rw_model_free(model);
+ *     rw_ctx_free(ctx);
+ *
+ * Rules for both headers:
+ * - Errors: a function that can fail returns RW_OK (0) or a negative `enum rw_status`. The context
+ *   keeps the message, which rw_last_error returns. The library never prints and never exits.
+ * - Results: a function writes its result through a pointer named `out`. After a failure *out is
+ *   NULL and there is nothing to free.
+ * - Memory: the caller owns objects that `_new`, `_read` and `_open` return. `_free` and `_close`
+ *   free them and accept NULL. Other pointers are borrowed for the call, unless the comment
+ *   differs. The context owns its messages.
+ * - NULL: an argument may be NULL only where its comment explains what NULL means.
+ * - Numbering: documents (rows) are numbered from 0 in input order. Feature ids are those of the
+ *   data, 0 to 65,535.
+ * - Arrays are row-major. Comments give their shape in brackets, such as [n_docs].
+ * - Threads: use a context in one thread at a time. Models and scorers never change, so several
+ *   threads may share them.
+ * - Floating point: functions that compute switch to the default environment for the call and then
+ *   restore the caller's. The default rounds to nearest, keeps subnormal numbers and raises no
+ *   traps. Results therefore do not depend on the caller's environment. */
 #ifndef RANKWOOD_SCORE_H
 #define RANKWOOD_SCORE_H
 
@@ -35,9 +52,9 @@ extern "C" {
 
 #define RW_VERSION "0.2.0"
 
-/* Limits. Feature ids are 0 to RW_MAX_FEATURE, so an array by id has RW_FEATURE_IDS elements. */
-#define RW_MAX_DOCS    2147483647u /* of a data set, or of a call */
-#ifndef RW_MAX_FEATURE /* a library that is fuzzed has fewer */
+/* Limits. An array with an element for every feature id has RW_FEATURE_IDS elements. */
+#define RW_MAX_DOCS 2147483647u /* documents of a data set or call */
+#ifndef RW_MAX_FEATURE          /* fuzzed builds have a lower limit */
 #define RW_MAX_FEATURE 65535
 #endif
 #define RW_FEATURE_IDS (RW_MAX_FEATURE + 1)
@@ -45,108 +62,123 @@ extern "C" {
 
 enum rw_status {
     RW_OK = 0,
-    RW_ERR_MEMORY = -1,      /* an allocation failed; nothing else changed */
-    RW_ERR_IO = -2,          /* the operating system refused: file, reason */
-    RW_ERR_PARSE = -3,       /* text that is not what it should be: file, line, column, expected */
-    RW_ERR_FORMAT = -4,      /* a cache or model that is damaged, of another version, or hostile */
-    RW_ERR_DATA = -5,        /* well-formed data that cannot be used as asked */
-    RW_ERR_ARGUMENT = -6,    /* misuse: a parameter out of range or unknown */
+    RW_ERR_MEMORY = -1, /* an allocation failed; nothing else changed */
+    RW_ERR_IO = -2,     /* an operating-system error; the message has the file and the reason */
+    /* malformed text; the message has the file, line, column and the expected text */
+    RW_ERR_PARSE = -3,
+    RW_ERR_FORMAT = -4,      /* a cache or model that is damaged, hostile or of another version */
+    RW_ERR_DATA = -5,        /* well-formed data that does not suit the call */
+    RW_ERR_ARGUMENT = -6,    /* an unknown parameter, or a value out of range */
     RW_ERR_UNSUPPORTED = -7, /* not built in, or the engine cannot do it */
-    RW_ERR_INTERRUPTED = -8, /* a callback asked to give up */
-    RW_ERR_INTERNAL = -9,    /* a broken promise of the library; please report */
-    RW_ERR_MACHINE = -10     /* a disk is full or fails, a GPU failed: trying again may help */
+    RW_ERR_INTERRUPTED = -8, /* a callback ended the call */
+    RW_ERR_INTERNAL = -9,    /* a bug in the library; please report it */
+    RW_ERR_MACHINE = -10     /* a full or failing disk, or a failed GPU; a retry may help */
 };
 
-struct rw_ctx;   /* errors, log, threads */
-struct rw_model; /* a trained ensemble; needs nothing else */
+struct rw_ctx;   /* holds errors, log function, threads and settings */
+struct rw_model; /* a trained ensemble; independent of data and context */
 
 RW_API int rw_ctx_new(struct rw_ctx **out);
 RW_API void rw_ctx_free(struct rw_ctx *ctx);
-/* The text of the last failure; valid until the next call with this context. */
+/* Returns the message of the last failure. It is valid until the next call with this context. */
 RW_API const char *rw_last_error(const struct rw_ctx *ctx);
 enum rw_log_level { RW_LOG_DEBUG = 0, RW_LOG_NOTE = 1, RW_LOG_WARNING = 2 };
-/* One line without a newline. Called from the calling thread only. */
+/* Receives one line of the log, without a newline. The library calls it from the calling thread
+ * only. */
 typedef void (*rw_log_fn)(void *user, enum rw_log_level level, const char *line);
 RW_API void rw_ctx_set_log(struct rw_ctx *ctx, rw_log_fn log, void *user);
-/* What a call is doing. */
+/* The progress of a call. */
 struct rw_progress {
-    const char *stage;    /* "cross-validation", "lambdas", ...; static; NULL: nothing that is counted */
-    uint64_t done, total; /* of its work */
+    /* "cross-validation", "lambdas", ...; static; NULL if the call counts nothing */
+    const char *stage;
+    uint64_t done, total; /* units of work */
 };
-/* Nonzero: the call shall end. */
+/* Returns nonzero to end the call. */
 typedef int (*rw_poll_fn)(void *user, const struct rw_progress *progress);
-/* Functions that read or compute call `poll` about ten times a second, from the calling thread only; NULL:
- * never. A call that shall end returns RW_ERR_INTERRUPTED as soon as it can, and so does every later one with
- * this context, until `poll` is set again. A training whose hooks have should_stop ends as if that had said
- * so. `poll` must not use the context. RW_ERR_MEMORY. */
+/* Sets a function that long calls run about ten times per second, from the calling thread only.
+ * NULL removes it. When `poll` returns nonzero, the call returns RW_ERR_INTERRUPTED as soon as it
+ * can. Later calls with this context return it too, until `poll` is set again. A training with a
+ * should_stop hook ends as if that hook had returned nonzero. `poll` must not use the context.
+ * Returns RW_OK or RW_ERR_MEMORY. */
 RW_API int rw_ctx_set_poll(struct rw_ctx *ctx, rw_poll_fn poll, void *user);
-/* 0: as many as processors, affinity, control groups and SLURM_CPUS_PER_TASK allow, as at first. Never changes a result. A training goes on with those it began with. */
+/* Sets the number of threads, 0 to RW_MAX_THREADS. 0, the default, uses as many as processors,
+ * affinity, control groups and SLURM_CPUS_PER_TASK allow. The number never changes a result. A
+ * running training keeps the threads it started with. */
 RW_API int rw_ctx_set_threads(struct rw_ctx *ctx, int n_threads);
 
-/* --- models --- */
+/* ---- models ---- */
 RW_API int rw_model_read(struct rw_ctx *ctx, const char *path, struct rw_model **out);
-/* A model of a file's bytes. text: [n_bytes]; `name` stands for the file's in messages. */
+/* Reads a model from memory. text: [n_bytes], the contents of a model file. `name` replaces the
+ * file name in messages. */
 RW_API int rw_model_read_memory(struct rw_ctx *ctx, const char *name, const char *text,
                                 size_t n_bytes, struct rw_model **out);
 RW_API void rw_model_free(struct rw_model *model);
 RW_API int rw_model_n_trees(const struct rw_model *model);
 struct rw_feature_use {
     uint32_t feature;
-    const char *name; /* "" without a name; the model's */
+    const char *name; /* owned by the model; "" for a feature without a name */
     uint64_t n_splits;
-    double gain;      /* sum of its splits' gains */
+    double gain; /* sum of the gains of its splits */
 };
-/* Features in use by falling gain: returns how many there are, or RW_ERR_MEMORY; writes at most `room`. */
+/* Writes the features that the trees use to uses: [room], largest gain first. Returns the number of
+ * such features, which may exceed `room`, or RW_ERR_MEMORY. */
 RW_API int rw_model_features(const struct rw_model *model, struct rw_feature_use *uses, int room);
-/* The name of a feature; "" without one. */
+/* Returns the name of a feature, or "" for a feature without a name. */
 RW_API const char *rw_model_feature_name(const struct rw_model *model, uint32_t feature);
 
-/* --- from scores to probabilities --- */
-/* The map that a model was given (rw_model_calibrate in rankwood.h): the probability that a document's
- * label is at least `relevant`, by its score. It never falls as the score rises, but for the rounding of
- * a logistic one. */
+/* ---- from scores to probabilities ---- */
+/* A calibration maps scores to probabilities (rw_model_calibrate in rankwood.h adds one to a
+ * model). It returns the probability that a document with this score has a label of at least
+ * `relevant`. Higher scores never get lower probabilities, except through rounding in the logistic
+ * map. */
 struct rw_calibration {
     const char *method; /* "isotonic" or "logistic"; static */
     double relevant;
-    double slope, intercept; /* logistic: 1 / (1 + exp(-(slope x score + intercept))) */
-    /* Isotonic: straight lines between knots, constant beyond the first and the last; the model's */
+    double slope, intercept; /* logistic: 1 / (1 + exp(-(slope * score + intercept))) */
+    /* Isotonic: linear between knots, and constant outside them. The model owns the arrays. */
     int n_knots;
     const double *score;       /* [n_knots] ascending */
     const double *probability; /* [n_knots] */
 };
-/* 1; or 0 if the model has none, where *out is zeroed. */
+/* Copies the calibration of a model to *out and returns 1. Returns 0 and zeroes *out if the model
+ * has no calibration. */
 RW_API int rw_model_calibration(const struct rw_model *model, struct rw_calibration *out);
-/* Probabilities of scores by all trees. scores: [n]; probabilities: [n], written, and may be `scores`
- * itself. RW_ERR_DATA: the model has no map. */
+/* Converts scores to probabilities. scores: [n], computed with all trees. probabilities: [n],
+ * written; may be the same array as `scores`. RW_ERR_DATA: the model has no calibration. */
 RW_API int rw_model_probabilities(struct rw_ctx *ctx, const struct rw_model *model,
                                   const double *scores, size_t n, double *probabilities);
 
-/* --- scoring rows in memory --- */
-/* A model made ready to score rows on the CPU, by any number of threads at once. All the work of
- * making it ready is done when it is made, none in the calls that score: in a server, load and
- * prepare the next model aside, then swap the pointer that the threads take theirs from. */
+/* ---- scoring rows in memory ---- */
+/* A scorer is a model prepared for fast scoring on the CPU. Any number of threads may use it at
+ * once. Preparation happens only in rw_scorer_new. To replace the model of a running server, create
+ * the new scorer first. Then swap the pointer that the threads read. */
 struct rw_scorer;
-/* The first `n_trees` trees; 0 takes all. Context and model are borrowed for the call only.
- * RW_ERR_ARGUMENT: the model has not so many trees. */
+/* Prepares the first `n_trees` trees; 0 means all. The scorer keeps no reference to the context
+ * or the model. The caller frees it with rw_scorer_free. RW_ERR_ARGUMENT: the model has fewer
+ * trees. */
 RW_API int rw_scorer_new(struct rw_ctx *ctx, const struct rw_model *model, int n_trees,
                          struct rw_scorer **out);
 RW_API void rw_scorer_free(struct rw_scorer *scorer);
-/* Dense documents, values [n_docs][n_features] of features first_feature, first_feature + 1, ...
- * NaN is missing, other features are absent. scores: [n_docs], written: the doubles of rw_predict.
- * ctx: its threads share the documents, and it takes the text of an error; NULL: all is done by the
- * calling thread, as a server with threads of its own wants it. RW_ERR_ARGUMENT: features or
- * documents beyond what ids and data sets have; RW_ERR_DATA: the columns are not those that the
- * model was trained on (with first_feature 0, their number differs from the model's; else, the last
- * feature is beyond its columns); RW_ERR_MEMORY. */
+/* Scores dense documents.
+ *
+ * - values: [n_docs][n_features] of features first_feature, first_feature + 1, ... NaN is missing.
+ *   All other features are absent.
+ * - scores: [n_docs], written; the same doubles as rw_predict.
+ * - ctx: its threads share the documents, and it receives error messages. With NULL the calling
+ *   thread does all the work, which suits servers with their own threads.
+ *
+ * RW_ERR_ARGUMENT: too many features or documents, or a feature id above RW_MAX_FEATURE.
+ * RW_ERR_DATA: the columns do not match the model's. With first_feature 0, their number must be the
+ * model's. Otherwise the last feature must be among its columns. RW_ERR_MEMORY: out of memory. */
 RW_API int rw_scorer_rows(struct rw_ctx *ctx, const struct rw_scorer *scorer, const float *values,
                           uint32_t n_docs, uint32_t n_features, uint32_t first_feature,
                           double *scores);
-/* One document. values: [n_values] of features first_feature, ..., which are not checked: as many
- * as rw_scorer_rows accepts. */
+/* Returns the score of one document. values: [n_values] of features first_feature, first_feature +
+ * 1, ... They are not checked; the limits of rw_scorer_rows apply. */
 RW_API double rw_scorer_one(const struct rw_scorer *scorer, const float *values, size_t n_values,
                             uint32_t first_feature);
-/* The probability of a score of these, as rw_model_probabilities has it; NaN where the model has no map,
- * or the scorer not all of its trees. */
+/* Returns the probability for a score of this scorer, as rw_model_probabilities computes it.
+ * Returns NaN if the model has no calibration, or if the scorer does not use all trees. */
 RW_API double rw_scorer_probability(const struct rw_scorer *scorer, double score);
 
 #ifdef __cplusplus
