@@ -300,8 +300,8 @@ static void add_pairs_of_top(struct ranked *ranked, uint32_t truncation, struct 
     }
 }
 
-/* Returns the weight of the pair of two positions. It is 0 for equal grades, unless the delta is
- * none. */
+/* Returns the weight of the pair of two positions. It is 0 for equal grades, unless all pairs have
+ * equal weight (RW_DELTA_NONE). */
 static double delta_of(struct ranked *ranked, uint32_t a, uint32_t b)
 {
     if (ranked->delta.grade[a] == ranked->delta.grade[b] && ranked->delta.kind != RW_DELTA_NONE)

@@ -3,7 +3,7 @@
  *
  * Two neighbours are at positions r and r + 1, counted from 0. The effect of a swap on a metric
  * depends only on the two and on the documents above them. It is rw_delta_of (lambda.h) with no
- * documents in between, with w(r) = 1 / (1 + r) - 1 / (2 + r) for map, mrr and err:
+ * documents in between. For map, mrr and err, w(r) = 1 / (1 + r) - 1 / (2 + r).
  *   ndcg  |g_i - g_j| w(r) / IDCG, w(r) = decay^r in place of D(r) - D(r + 1);
  *   dcg   |g_i - g_j| w(r),        w(r) = D(r) - D(r + 1);
  *   map   (1 + relevant documents above) w(r) / relevant documents;

@@ -350,12 +350,11 @@ static inline int rw_softmax_can_rank(const struct rw_objective_query *query)
     return 0;
 }
 
-/* Computes the gradients of the cross entropy -sum t_i log p_i, where p_i = exp(s_i) / sum
- * exp(s_j) is the softmax of the scores and t_i is a document's share of the sum of amounts. The
- * gradient by s_i is p_i - t_i, and its second derivative is p_i (1 - p_i). Sums are taken in
- * the order of the documents. If no order is better than another, the query contributes nothing,
- * as in lambdarank.
- * amounts: [n], not negative and not all 0; power: [n] scratch. */
+/* Computes the gradients of the cross entropy -sum t_i log p_i. Here p_i = exp(s_i) / sum
+ * exp(s_j) is the softmax of the scores, and the target t_i is a document's share of the sum of
+ * amounts. The gradient by s_i is p_i - t_i, and its second derivative is p_i (1 - p_i). Sums are
+ * taken in the order of the documents. If no order is better than another, the query contributes
+ * nothing, as in lambdarank. amounts: [n], not negative and not all 0; power: [n] scratch. */
 static inline void rw_softmax_gradients(const struct rw_objective_query *query,
                                         const double *amounts, double *power)
 {

@@ -1,14 +1,17 @@
-/* Other trainers' words for what is ours, and for what we have not. */
+/* Names of options, parameters and values in other programs (LightGBM, XGBoost, CatBoost,
+ * RankLib), with the Rankwood names or the reason why there is no counterpart. Hints in messages
+ * use this table. */
 #include <string.h>
 
 #include "base/ctx.h"
 #include "rankwood.h"
 
-/* To add a word: a row, or the word in one. Lower case, '-' for '_', blanks around each. A word may
- * stand in several rows of names, if their targets are taken by different commands; the reason why
- * there is none comes last. "@lxc" says who lists the names that follow it as parameters, up to the
- * next '@': LightGBM 4.7 (with its aliases), XGBoost 3.2, CatBoost 1.2; "@": none of them.
- * tests/unit/test_aliases.c walks over all of it. */
+/* To add a word, add a row, or add the word to a row. Words are in lower case with '-' in place
+ * of '_' and a blank on both sides. A word may be in several rows if different commands accept
+ * the targets. A row that only gives the reason for a missing counterpart comes last. "@lxc"
+ * marks the names after it, up to the next '@', as parameters of LightGBM 4.7 including aliases
+ * (l), XGBoost 3.2 (x) or CatBoost 1.2 (c). "@" alone marks names of other programs.
+ * tests/unit/test_aliases.c checks the whole table. */
 #define VALUE(parameter, ours, note, words) \
     {                                       \
         parameter, words, ours, note        \
@@ -181,7 +184,8 @@ static const struct rw_alias aliases[] = {
     NAME("log", NULL, " log-file json-log train-log learn-error-log test-error-log logfile "),
     NAME("top", NULL, " max-num-features "),
 
-    /* ---- what is done otherwise ---- */
+    /* ---- replaced by a different way ---- */
+
     NONE("files of data are named without an option: rankwood train DATA",
          " @l data train train-data train-data-file data-filename @ train-file training-data"
          " learn-set train-set dtrain "),
@@ -434,7 +438,7 @@ static const struct rw_alias aliases[] = {
 };
 enum { N_ALIASES = sizeof(aliases) / sizeof(aliases[0]) };
 
-/* Is `word`, with a blank on both sides, one of the row's? */
+/* Returns 1 if the row contains `word`, which has a blank on both sides. */
 static int has_word(const struct rw_alias *row, const char *parameter, const char *word)
 {
     const int is_kind =

@@ -1,4 +1,6 @@
-/* Judges which parameters have no effect (see params.h), and whether they agree. */
+/* Finds parameters that have no effect and parameters that contradict each other. Conditions are
+ * in the column `needs` of params.def; params.h explains their use. A condition either has a
+ * name in the table below or compares another parameter with values. */
 #include "params/params.h"
 
 #include <stdatomic.h>
@@ -7,22 +9,22 @@
 #include "base/mem.h"
 #include "comm/comm.h"
 
-/* By parameter: was there a warning in this process? */
+/* Indexed by parameter: 1 after a warning in this process. */
 static atomic_uchar is_warned[RW_N_PARAMS];
 
 enum { MOST_WHY = 256 };
 
 struct judging {
     struct rw_ctx *ctx;
-    struct rw_params *params; /* those judged already have an effect, or their defaults */
+    struct rw_params *params; /* parameters judged already have an effect or their defaults */
     const struct rw_facts *facts;
     uint8_t is_judged[RW_N_PARAMS];
-    char why[MOST_WHY]; /* of the last condition that is not met: "with pairs all" */
+    char why[MOST_WHY]; /* the last condition that is not met, such as "with pairs all" */
 };
 
 /* ------------------------------------------------------------------ conditions by name */
 
-/* Each returns 1 if the condition is met or depends on an unknown fact. */
+/* Each returns 1 if the condition holds or depends on an unknown fact. */
 static int is_measured(const struct judging *j)
 {
     return j->facts->n_valid != 0 || j->params->metric_on_train;
@@ -41,7 +43,7 @@ static int has_gpu(const struct judging *j)
     return strcmp(device, "auto") == 0 || strncmp(device, "cuda", 4) == 0;
 }
 
-/* What the metrics that are measured look at. */
+/* The inputs of the measured metrics, as bits. */
 enum metric_use { USES_GAIN = 1, USES_RELEVANCE = 2, USES_ORDER = 4 };
 
 static int metric_uses(const struct judging *j)
@@ -51,7 +53,7 @@ static int metric_uses(const struct judging *j)
     if (!is_measured(j))
         return 0;
     if (rw_metrics_parse(NULL, j->params->metric, j->params->relevant, metrics, &n) < 0)
-        return USES_GAIN | USES_RELEVANCE | USES_ORDER; /* an error where they are measured */
+        return USES_GAIN | USES_RELEVANCE | USES_ORDER; /* invalid names are an error later */
     for (int i = 0; i < n; i++) {
         const struct rw_metric_kind *kind = metrics[i].kind;
         uses |= (kind->uses_gain ? USES_GAIN : 0) | (kind->uses_relevance ? USES_RELEVANCE : 0) |
@@ -60,7 +62,7 @@ static int metric_uses(const struct judging *j)
     return uses;
 }
 
-/* Does the library's own objective train? */
+/* Returns 1 if the library computes the gradients. */
 static int has_objective(const struct judging *j)
 {
     return j->facts->trains != 0 && j->facts->is_custom != 1;
@@ -101,12 +103,12 @@ static int uses_chance(const struct judging *j)
 
 static const char no_table[] = "on data that is neither CSV nor TSV";
 static const struct {
-    const char *name;                       /* in params.def; "": of a role */
-    int role;                               /* which has this condition */
-    int (*is_met)(const struct judging *j); /* NULL: it is, unless the fact has this value */
+    const char *name;                       /* in params.def; "": the condition belongs to a role */
+    int role;                               /* the role that has this condition */
+    int (*is_met)(const struct judging *j); /* NULL: met, unless the fact has the value below */
     size_t fact;
     int unless;
-    const char *why; /* there is no effect where it is not met */
+    const char *why; /* the reason to report if it is not met */
 } conditions[] = {
     {"", RW_ROLE_TREES, NULL, FACT(grows), 0, "on a refit: its trees are the model's"},
     {"refit", 0, NULL, FACT(grows), 1, "without a model to refit"},
@@ -124,7 +126,7 @@ static const struct {
 
 static int judge(struct judging *j, int at);
 
-/* Does the objective that trains read the parameter? */
+/* Returns 1 if the objective that trains reads the parameter. */
 static int objective_reads(struct judging *j, int at)
 {
     const struct rw_objective *own = rw_params_objective(j->params);
@@ -138,7 +140,8 @@ static int objective_reads(struct judging *j, int at)
     return 0;
 }
 
-/* Is `value` one of "a|b", or anything else than "!a", or not empty ("set"), or empty ("unset")? */
+/* Returns 1 if `value` matches `wanted`: it is one of "a|b", differs from "!a", is not empty
+ * ("set") or is empty ("unset"). */
 static int is_among(const char *value, const char *wanted)
 {
     if (strcmp(wanted, "set") == 0)
@@ -148,7 +151,7 @@ static int is_among(const char *value, const char *wanted)
     return *wanted == '!' ? strcmp(value, wanted + 1) != 0 : rw_param_word(wanted, value) >= 0;
 }
 
-/* "pairs topk" */
+/* Evaluates a condition such as "pairs topk". */
 static int other_has(struct judging *j, const char *name, const char *wanted, int *is_met)
 {
     const int other = rw_param_find(name);
@@ -166,7 +169,8 @@ static int other_has(struct judging *j, const char *name, const char *wanted, in
     return RW_OK;
 }
 
-/* One of the conditions with that name, or of those of the roles where the name is "". */
+/* Evaluates the conditions with that name; "": those of the parameter's roles. *is_met is 1 if
+ * one of them is met. */
 static int one_is_met(struct judging *j, int at, const char *name, int *is_met)
 {
     const int roles = *name ? 0 : rw_param_rows[at].info.roles;
@@ -192,7 +196,7 @@ static int one_is_met(struct judging *j, int at, const char *name, int *is_met)
     return RW_OK;
 }
 
-/* All of "objective; pairs topk". */
+/* Evaluates all conditions of a parameter, such as "objective; pairs topk". */
 static int all_are_met(struct judging *j, int at, int *is_met)
 {
     char needs[128], *rest, *word;
@@ -206,7 +210,7 @@ static int all_are_met(struct judging *j, int at, int *is_met)
     return RW_OK;
 }
 
-/* Judges a parameter, after those that its conditions depend on. */
+/* Judges a parameter, after the parameters that its conditions depend on. */
 static int judge(struct judging *j, int at)
 {
     int is_met;
@@ -215,7 +219,8 @@ static int judge(struct judging *j, int at)
         return RW_OK;
     j->is_judged[at] = 1;
     RW_TRY(all_are_met(j, at, &is_met));
-    if (is_met || (j->facts->grows == 0 && !j->params->is_set[at])) /* it is the model's */
+    if (is_met ||
+        (j->facts->grows == 0 && !j->params->is_set[at])) /* in a refit, it has the model's value */
         return RW_OK;
     j->params->is_idle[at] |= rw_params_origin(j->params, name) == RW_PARAM_CHANGED;
     RW_TRY(rw_params_no_effect(j->ctx, j->params, name, j->why));
@@ -223,12 +228,13 @@ static int judge(struct judging *j, int at)
     return rw_param_assign(j->ctx, j->params, at, rw_param_rows[at].info.default_value);
 }
 
-/* ------------------------------------------------------------------ what others call */
+/* ------------------------------------------------------------------ functions for other files */
 
 int rw_params_drop_idle(struct rw_ctx *ctx, struct rw_params *params, const struct rw_facts *facts)
 {
     struct judging j = {.ctx = ctx, .params = params, .facts = facts};
-    /* what conditions by name look at: the objective, its variants and the metrics */
+    /* judged first, since conditions by name depend on them: the objective, its variants and the
+     * metrics */
     static const enum rw_param_at first[] = {RW_AT_PARAM_delta,
                                              RW_AT_PARAM_pairs,
                                              RW_AT_PARAM_metric,
@@ -287,9 +293,9 @@ const char *rw_log_parameter(const struct rw_ctx *ctx)
     return ctx ? ctx->idle_param : NULL;
 }
 
-/* ------------------------------------------------------------------ do they agree? */
+/* ------------------------------------------------------------------ contradictions */
 
-/* Reports what names columns, where no data has any. */
+/* Reports parameters that name columns if no data has columns. */
 static int check_columns(struct rw_ctx *ctx, const struct rw_params *params)
 {
     for (int at = 0; at < RW_N_PARAMS; at++) {
@@ -300,7 +306,8 @@ static int check_columns(struct rw_ctx *ctx, const struct rw_params *params)
     return RW_OK;
 }
 
-/* Labels that would be read from two places, or cannot be used together with other parameters. */
+/* Fails if labels come from two sources, or if several labels cannot be combined with other
+ * parameters. */
 static int check_labels(struct rw_ctx *ctx, const struct rw_params *params)
 {
     const int has_more_columns = strchr(params->label_columns, ',') != NULL;
@@ -327,7 +334,7 @@ static int check_labels(struct rw_ctx *ctx, const struct rw_params *params)
     return RW_OK;
 }
 
-/* Do those that training reads contradict one another? */
+/* Fails if parameters of training contradict each other. */
 static int check_training(struct rw_ctx *ctx, const struct rw_params *params)
 {
     if (rw_objective_param(rw_params_objective(params), "permutations") >= 0 &&
@@ -358,7 +365,7 @@ int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params, enum rw_
         facts.trains = 0;
     else
         RW_TRY(check_training(ctx, params));
-    /* errors are found before data is read, as far as what is known then tells */
+    /* reports errors before data is read, as far as the facts are known */
     if (use == RW_PARAMS_MEASURE || params->on_no_effect == RW_NO_EFFECT_ERROR)
         RW_TRY(rw_params_judge(ctx, params, &facts));
     if (use == RW_PARAMS_TRAIN_ALONE && params->early_stop != 0 &&

@@ -1,4 +1,6 @@
-/* Parameters: the table, defaults, values as text, and what is chosen by the size of the data. */
+/* The table of parameters: defaults, conversion to and from text, parameter files, and the
+ * values that `auto` gets from the size of the data. params.def has the rows, and no_effect.c
+ * judges them. */
 #include "params/params.h"
 
 #include <ctype.h>
@@ -65,7 +67,7 @@ int rw_params_new(struct rw_ctx *ctx, struct rw_params **out)
     return RW_OK;
 }
 
-/* The field of a TEXT parameter. */
+/* Returns the field of a TEXT parameter. */
 static const char **text_field(struct rw_params *params, int at)
 {
     return (const char **)(void *)((char *)params + rw_param_rows[at].offset);
@@ -93,7 +95,7 @@ void rw_params_free(struct rw_params *params)
     rw_mem_free(params);
 }
 
-/* Does a number's field hold the word that may stand for it? */
+/* Returns 1 if the field has the value of the row's word, such as `auto`. */
 static int is_word(const struct rw_param_row *row, const void *field)
 {
     return row->word &&
@@ -101,7 +103,7 @@ static int is_word(const struct rw_param_row *row, const void *field)
                                            : *(const double *)field == row->word_value);
 }
 
-/* The value as text: in `text`, or where it stands already. */
+/* Returns the value as text: a pointer to the stored text, or to `text`, which it fills. */
 static const char *text_of(const struct rw_params *params, int at, char text[RW_PARAM_ROOM])
 {
     const struct rw_param_row *row = &rw_param_rows[at];
@@ -182,7 +184,8 @@ int rw_params_check_apart(struct rw_ctx *ctx, const struct rw_params *params, co
     return RW_OK;
 }
 
-/* Defaults chosen by the size of the training set: docs/benchmarks/quality.md, "Defaults". */
+/* Constants of the defaults that depend on the size of the training set:
+ * docs/benchmarks/quality.md, "Defaults". */
 enum { DOCS_A_LEAF = 1200, LEAST_LEAVES = 8, MOST_LEAVES = 255 };
 enum { LARGE_DOCS = 10800, SOME_FEATURES = 32, MANY_FEATURES = 100 };
 enum { ROUNDS = 2000, ROUNDS_WITHOUT_VALID = 300, DEFAULT_LEVELS = 6 };
@@ -214,7 +217,7 @@ double rw_params_rate_of_round(const struct rw_params *params, uint32_t round)
     return params->rate * rw_exp2(share * rw_log2(schedule->last / params->rate));
 }
 
-/* A parameter that objectives read as a number; "none" and "off" are 0. */
+/* Returns a parameter that objectives read, as a number; "none" and "off" are 0. */
 static double number_of(const void *params, const char *name)
 {
     const int at = rw_param_find(name);
@@ -246,12 +249,12 @@ const struct rw_objective *rw_params_objective(const struct rw_params *params)
     return rw_params_objective_rule(params, &rule);
 }
 
-/* What `auto` is by the size of the training set, and is noted in the model. */
+/* Parameters whose `auto` depends on the size of the training set. The model stores the choices. */
 static const enum rw_param_at by_size[] = {RW_AT_PARAM_leaves, RW_AT_PARAM_rate, RW_AT_PARAM_split,
                                            RW_AT_PARAM_sample_features};
 enum { N_BY_SIZE = sizeof(by_size) / sizeof(by_size[0]) };
 
-/* May it be left to the size of the training set, which the model then notes? */
+/* Returns 1 if the size of the training set chooses the value and the model stores the choice. */
 static int is_by_size(int at)
 {
     int found = 0;
@@ -262,7 +265,7 @@ static int is_by_size(int at)
 
 void rw_params_choose(struct rw_params *params, uint32_t n_docs, uint32_t n_features)
 {
-    /* without ranking, hessians are counts: newton would only take longer */
+    /* without ranking, hessians are counts, so newton would only be slower */
     const int is_large = rw_params_objective(params)->ranks && n_docs >= LARGE_DOCS;
     const int has_many = n_features >= MANY_FEATURES;
     if (params->split == RW_SPLIT_AUTO)
@@ -274,12 +277,12 @@ void rw_params_choose(struct rw_params *params, uint32_t n_docs, uint32_t n_feat
     const double last = params->schedule.n_rounds > 0 ? params->schedule.last : params->rate;
     params->sample_features = 1.0;
     if (is_large && has_many && last <= low_rate)
-        params->sample_features = 0.25; /* pays after many rounds only, which a low rate takes */
+        params->sample_features = 0.25; /* pays off only after the many rounds of a low rate */
     else if (is_large && n_features >= SOME_FEATURES)
         params->sample_features = 0.5;
 }
 
-/* Chooses what is `auto`, and notes it. */
+/* Replaces `auto` by values and logs them. */
 static void choose(struct rw_ctx *ctx, struct rw_params *params, uint32_t n_docs,
                    uint32_t n_features)
 {
@@ -331,7 +334,7 @@ int rw_params_trains_on_relevance(const struct rw_params *params)
 
 const struct rw_eval_params *rw_params_eval(struct rw_params *params)
 {
-    /* a refit takes the model's where none is set */
+    /* a refit uses the model's value unless the user sets one */
     const int is_gain_set =
         params->is_set[RW_AT_PARAM_label_gain] ||
         strcmp(params->label_gain, rw_param_rows[RW_AT_PARAM_label_gain].info.default_value) != 0;
@@ -346,8 +349,8 @@ const struct rw_eval_params *rw_params_eval(struct rw_params *params)
 
 /* ------------------------------------------------------------------ values from text */
 
-/* What another trainer's value is here, or a 0 where a word is meant, as a hint; "" if it is not
- * known. "YetiRank:mode=DCG" is looked up without its own parameters. */
+/* Writes a hint for an invalid value: the counterpart of another program's value, or a suggested
+ * 0 for a word. "": no suggestion. "YetiRank:mode=DCG" is looked up without its parameters. */
 static void value_hint(const struct rw_param_row *param, const char *value, char *hint, size_t size)
 {
     const struct rw_param_info *info = &param->info;
@@ -387,7 +390,7 @@ static int refuse(struct rw_ctx *ctx, const struct rw_param_row *row, const char
                    row->info.name, expected, value, hint);
 }
 
-/* A number of the row's range, all of text [begin, end). */
+/* Parses a number in the row's range; it must use the whole text [begin, end). */
 static int number_within(const struct rw_param_row *row, const char *begin, const char *end,
                          double *number)
 {
@@ -396,7 +399,7 @@ static int number_within(const struct rw_param_row *row, const char *begin, cons
            *number >= row->least && *number <= row->most;
 }
 
-/* A:B:N, which has a colon. */
+/* Parses a schedule A:B:N. */
 static int assign_schedule(struct rw_ctx *ctx, struct rw_params *params, const char *value)
 {
     enum { MOST_ROUNDS = 1000000 };
@@ -444,7 +447,7 @@ static int assign_number(struct rw_ctx *ctx, const struct rw_param_row *row, voi
 
 int rw_params_bytes(const char *text, uint64_t *bytes)
 {
-    static const char units[] = "KMGT"; /* each a thousand of the one before */
+    static const char units[] = "KMGT"; /* each unit is 1000 times the one before */
     const size_t length = strlen(text);
     const char *unit = length > 0 ? strchr(units, text[length - 1]) : NULL;
     char digits[24];
@@ -480,7 +483,7 @@ int rw_label_weights(const char *text, double *weight)
     return 0;
 }
 
-/* Texts that have a form of their own; files and lists are looked at where they are used. */
+/* Checks texts with a defined form. Files and lists are checked where they are used. */
 static int check_text(struct rw_ctx *ctx, int at, const char *value)
 {
     const struct rw_param_row *row = &rw_param_rows[at];
@@ -568,7 +571,8 @@ static int unknown_name(struct rw_ctx *ctx, const char *name)
     }
     for (const struct rw_alias *row = NULL;
          !near && !option && (row = rw_alias_next(row, NULL, NULL)) != NULL;) {
-        if (!row->parameter && row->ours && strcmp(row->ours, name) == 0) /* the program's own */
+        if (!row->parameter && row->ours &&
+            strcmp(row->ours, name) == 0) /* an option of the program */
             option = row->ours;
     }
     if (near)
@@ -583,8 +587,8 @@ static int unknown_name(struct rw_ctx *ctx, const char *name)
                    note ? "; there is no such parameter here\nhint: " : "", note ? note : "");
 }
 
-/* is_strict: see rw_params.is_strict. A file's "auto 0.05" is what rw_params_write makes of a
- * chosen rate. */
+/* Sets a parameter by name. is_strict: see rw_params.is_strict. Files contain "auto 0.05" for a
+ * chosen rate, as rw_params_write writes it. */
 static int set_by_name(struct rw_ctx *ctx, struct rw_params *params, const char *name,
                        const char *value, int is_strict)
 {
@@ -620,7 +624,7 @@ static char *trim(char *text)
     return text;
 }
 
-/* A comment starts at a '#' that begins the line or follows a blank. */
+/* Removes a comment: it starts at a '#' at the beginning of the line or after a blank. */
 static void cut_comment(char *line)
 {
     for (char *c = line; (c = strchr(c, '#')) != NULL; c++) {
@@ -631,7 +635,7 @@ static void cut_comment(char *line)
     }
 }
 
-/* One line; is_seen: [RW_N_PARAMS] what the file has set so far. */
+/* Reads a line. is_seen: [RW_N_PARAMS] marks parameters that the file has already set. */
 static int read_line(struct rw_ctx *ctx, struct rw_params *params, char *line, uint8_t *is_seen)
 {
     cut_comment(line);
@@ -680,14 +684,14 @@ int rw_params_read(struct rw_ctx *ctx, struct rw_params *params, const char *pat
             break;
         }
     }
-    if (status >= 0 && !feof(file)) /* getline failed, for want of memory perhaps */
+    if (status >= 0 && !feof(file)) /* getline failed, perhaps for lack of memory */
         status = rw_fail_io(ctx, errno, "cannot read '%s'", path);
     free(line);
     fclose(file);
     return status;
 }
 
-/* Does a file give back what is written to it? */
+/* Checks that a value can be read back from a file. */
 static int check_line(struct rw_ctx *ctx, const char *name, const char *value)
 {
     const size_t n = strlen(value);
@@ -703,7 +707,8 @@ static int check_line(struct rw_ctx *ctx, const char *name, const char *value)
     return RW_OK;
 }
 
-/* Not what its default gives anyway, nor what changes no byte of a model. */
+/* Returns 1 if the file needs the parameter. It omits parameters of the machine, empty texts,
+ * and defaults that models omit. */
 static int is_written(struct rw_params *params, int at)
 {
     const struct rw_param_info *info = &rw_param_rows[at].info;
@@ -751,7 +756,8 @@ const char *rw_params_nearest(const char *name)
         is_known = 1;
     }
     if (is_known)
-        return NULL; /* what only looks like it is not what is meant */
+        return NULL; /* a known name of another program without a counterpart: a similar name would
+                        mislead */
     const char *words[RW_N_PARAMS];
     for (int i = 0; i < RW_N_PARAMS; i++)
         words[i] = rw_param_rows[i].info.name;
