@@ -1,4 +1,4 @@
-/* Record batches of another program as columns of a table. */
+/* Reads Arrow record batches of another program as columns of a table. */
 #include "io/arrow.h"
 
 #include <ctype.h>
@@ -9,16 +9,16 @@
 #include "base/mem.h"
 #include "comm/comm.h"
 
-#define MOST (INT64_MAX / 64) /* elements of an array: bytes and bits are counted in int64 */
+#define MOST (INT64_MAX / 64) /* elements of an array, so its bits fit into int64 */
 
 struct arrow {
-    struct rw_arrow columns;   /* first: rw_arrow_free gets its address */
+    struct rw_arrow columns;   /* must be first: rw_arrow_free receives its address */
     struct ArrowSchema schema; /* owned */
-    struct rw_arena arena;     /* of the arrays */
-    struct ArrowArray *batch;  /* [n_chunks] each of a document or more; owned */
+    struct rw_arena arena;     /* owns the arrays */
+    struct ArrowArray *batch;  /* [n_chunks] batches, each with at least one document; owned */
     uint32_t *chunk_offset;
     const char **name;       /* [n_columns] */
-    struct rw_arrow_ids ids; /* those last read */
+    struct rw_arrow_ids ids; /* those of the last column read as ids */
     size_t batch_room, offset_room, run_room, text_offset_room, text_room;
 };
 
@@ -26,13 +26,13 @@ struct arrow {
 
 enum id_type { ID_NONE, ID_INTEGER, ID_STRING, ID_LARGE_STRING, ID_STRING_VIEW };
 
-/* Elements whose format is, or begins with, some letters. */
+/* A type of elements, by its format string or the beginning of it. */
 struct kind {
     const char *format, *name; /* name: for messages */
     enum id_type id;
     int is_number;
-    enum rw_value_type type; /* of a number */
-    int bytes;               /* of a number; 0: of a bit, and of "n", of which there are none */
+    enum rw_value_type type; /* type of a number */
+    int bytes;               /* bytes per number; 0: bits, or "n", whose elements are all null */
 };
 
 static const struct kind *kind_of(const struct ArrowSchema *schema)
@@ -75,7 +75,7 @@ static const struct kind *kind_of(const struct ArrowSchema *schema)
         return &categories;
     for (;; kind++) {
         const size_t n = strlen(kind->format);
-        const int whole = n == 1 && kind->format[0] != '+'; /* no parameters follow */
+        const int whole = n == 1 && kind->format[0] != '+'; /* the format has no parameters */
         if (whole ? strcmp(schema->format, kind->format) == 0
                   : strncmp(schema->format, kind->format, n) == 0)
             return kind;
@@ -116,7 +116,7 @@ static int check_schema(struct rw_ctx *ctx, const struct ArrowSchema *schema)
     return RW_OK;
 }
 
-/* Are the lengths of a batch, and those of its columns, such as can be? */
+/* Are the lengths of a batch and of its columns valid? */
 static int check_batch(struct rw_ctx *ctx, const struct arrow *arrow,
                        const struct ArrowArray *batch)
 {
@@ -146,7 +146,7 @@ static int check_batch(struct rw_ctx *ctx, const struct arrow *arrow,
     return RW_OK;
 }
 
-/* Takes the batch: it is arrow's, or, after a failure and if it has no documents, released. */
+/* Takes ownership of the batch. It is released after a failure, or if it has no documents. */
 static int take_batch(struct rw_ctx *ctx, struct arrow *arrow, struct ArrowArray *batch)
 {
     struct rw_arrow *columns = &arrow->columns;
@@ -172,14 +172,14 @@ out:
     return status;
 }
 
-/* Reads all batches of the stream, or, if it is NULL, takes `batch`, whose schema is there. */
+/* Reads all batches of the stream. If it is NULL, takes `batch`, whose schema is already set. */
 static int read_batches(struct rw_ctx *ctx, struct ArrowArrayStream *stream,
                         struct ArrowArray *batch, struct arrow *arrow)
 {
     struct rw_arrow *columns = &arrow->columns;
     int code = stream ? stream->get_schema(stream, &arrow->schema) : 0;
     if (code != 0) {
-        arrow->schema.release = NULL; /* what a failure leaves there is not ours */
+        arrow->schema.release = NULL; /* after a failure the content is not ours */
         return stream_failed(ctx, stream, code);
     }
     RW_TRY(check_schema(ctx, &arrow->schema));
@@ -212,7 +212,7 @@ int rw_arrow_read(struct rw_ctx *ctx, struct ArrowArrayStream *stream, struct Ar
     struct arrow *arrow = NULL;
     int status;
     *out = NULL;
-    if (stream) { /* all are moved, as the interface has it */
+    if (stream) { /* all are moved, as the interface requires */
         my_stream = *stream;
         stream->release = NULL;
     } else {
@@ -257,16 +257,16 @@ void rw_arrow_free(struct rw_arrow *columns)
     rw_mem_free(arrow);
 }
 
-/* ---- what was read ---- */
+/* ---- values of an array ---- */
 
-/* Elements of one array. */
+/* The elements of one array. */
 struct values {
     const struct ArrowArray *array;
-    const uint8_t *valid; /* NULL: all are */
+    const uint8_t *valid; /* NULL: all are valid */
     const struct kind *kind;
 };
 
-/* name: of the column. */
+/* Opens an array's elements. name: the column's. */
 static int open_values(struct rw_ctx *ctx, const char *name, const struct kind *kind,
                        const struct ArrowArray *array, struct values *out)
 {
@@ -298,7 +298,7 @@ int rw_arrow_column(struct rw_ctx *ctx, const struct rw_arrow *columns, uint32_t
         struct rw_array *to = &array[k * stride];
         struct values values;
         *to = (struct rw_array){.data = &missing,
-                                .type = kind->type}; /* of a null column, again and again */
+                                .type = kind->type}; /* one element, repeated for a null column */
         if (kind->format[0] == 'n')
             continue;
         RW_TRY(open_values(ctx, columns->name[column], kind, of, &values));
@@ -315,9 +315,9 @@ int rw_arrow_column(struct rw_ctx *ctx, const struct rw_arrow *columns, uint32_t
 /* ---- query ids ---- */
 
 struct id {
-    const char *text; /* [n] or NULL: a number */
+    const char *text; /* [n] bytes, or NULL: a number */
     size_t n;
-    uint64_t number; /* of 64-bit two's complement, if the type has a sign */
+    uint64_t number; /* 64-bit two's complement, if the type is signed */
 };
 
 static uint64_t integer_at(const void *data, int64_t i, int bytes, int has_sign)
@@ -333,7 +333,7 @@ static int has_sign(const struct kind *kind)
     return islower((unsigned char)kind->format[0]) != 0;
 }
 
-/* A string between two offsets; 0: they are none that can be. */
+/* Reads a string between two offsets. Returns 0 if they are invalid. */
 static int string_at(const struct values *v, int64_t i, struct id *out)
 {
     const int bytes = v->kind->id == ID_STRING ? 4 : 8;
@@ -346,7 +346,7 @@ static int string_at(const struct values *v, int64_t i, struct id *out)
     return 1;
 }
 
-/* A string of up to 12 bytes in its view, or a part of one of several buffers. */
+/* Reads a string of up to 12 bytes from its view, or a longer one from one of several buffers. */
 static int view_at(const struct values *v, int64_t i, struct id *out)
 {
     enum { VIEW = 16, SHORT = 12 };
@@ -369,7 +369,8 @@ static int view_at(const struct values *v, int64_t i, struct id *out)
     return 1;
 }
 
-/* Element i, counted with the offset. 1; 0: it is null; negative: it is none that can be. */
+/* Reads element i, counted with the offset. Returns 1, or 0 if it is null, or a negative number if
+ * it is invalid. */
 static int value_at(const struct values *v, int64_t i, struct id *out)
 {
     if (v->valid && !bit_of(v->valid, i))
@@ -382,7 +383,7 @@ static int value_at(const struct values *v, int64_t i, struct id *out)
     return (v->kind->id == ID_STRING_VIEW ? view_at(v, i, out) : string_at(v, i, out)) ? 1 : -1;
 }
 
-/* One batch of a column: values, or indices into a dictionary of them. */
+/* One batch of a column: values, or indices into a dictionary. */
 struct ids {
     struct values own, listed; /* listed.array NULL: there is no dictionary */
 };
@@ -393,14 +394,14 @@ static int id_at(const struct ids *ids, int64_t i, struct id *out)
     if (status <= 0 || !ids->listed.array)
         return status;
     if (out->number >= (uint64_t)ids->listed.array->length)
-        return -1; /* of an index below 0, too */
+        return -1; /* also for a negative index */
     return value_at(&ids->listed, ids->listed.array->offset + (int64_t)out->number, out);
 }
 
 static int open_ids(struct rw_ctx *ctx, const char *name, const struct ArrowSchema *schema,
                     const struct ArrowArray *array, struct ids *out)
 {
-    const struct ArrowSchema values = {.format = schema->format}; /* or the indices */
+    const struct ArrowSchema values = {.format = schema->format}; /* or the type of the indices */
     const struct ArrowSchema *of = schema->dictionary ? schema->dictionary : schema;
     const struct kind *own = kind_of(&values), *listed = kind_of(of);
     out->listed.array = NULL;

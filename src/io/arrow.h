@@ -1,7 +1,7 @@
-/* Arrow's C data interface: structs with a fixed layout, which every consumer declares for itself
+/* Arrow's C data interface: structs with a fixed layout, which every consumer declares itself
  * (https://arrow.apache.org/docs/format/CDataInterface.html, CStreamInterface.html). Lengths,
- * offsets, numbers of buffers and indices are checked before they are used. The interface does not
- * say how large buffers are: there the producer is trusted. */
+ * offsets, numbers of buffers and indices are checked before use. The interface does not tell the
+ * size of buffers, so the producer is trusted in this respect. */
 #pragma once
 
 #include <stdint.h>

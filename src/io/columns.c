@@ -38,7 +38,7 @@ static int copy_list(struct rw_ctx *ctx, struct rw_arena *arena, const char *con
     return RW_OK;
 }
 
-/* in_use: [RW_FEATURE_IDS] features that must be there; NULL: all. */
+/* Sets the feature names. in_use: [RW_FEATURE_IDS] features that files must have; NULL: all. */
 static int take_names(struct rw_ctx *ctx, struct rw_table_columns *columns,
                       const struct rw_feature_name *names, int32_t n, const uint8_t *in_use)
 {
@@ -52,7 +52,7 @@ static int take_names(struct rw_ctx *ctx, struct rw_table_columns *columns,
     return RW_OK;
 }
 
-/* The names of a model; none, if a feature that its trees ask for has none. */
+/* Takes the names from a model. If a feature used by its trees has no name, no names are set. */
 static int take_model(struct rw_ctx *ctx, struct rw_table_columns *columns,
                       const struct rw_model *model)
 {
@@ -69,7 +69,7 @@ static int take_model(struct rw_ctx *ctx, struct rw_table_columns *columns,
     return has_all ? take_names(ctx, columns, model->name, model->n_names, in_use) : RW_OK;
 }
 
-/* Names that the caller gives, by id. */
+/* Takes the names that the caller passed, by id. */
 static int take_given(struct rw_ctx *ctx, const struct rw_columns *from,
                       struct rw_table_columns *to)
 {
@@ -89,7 +89,7 @@ static int take_given(struct rw_ctx *ctx, const struct rw_columns *from,
     return take_names(ctx, to, names, n, needed);
 }
 
-/* Whose values are words: those of a list, and those of a model. */
+/* Sets the categorical features: those of a list, and those of a model. */
 static int take_categorical(struct rw_ctx *ctx, const struct rw_columns *from,
                             struct rw_table_columns *to)
 {

@@ -1,5 +1,5 @@
-/* CSV and TSV: records of fields between commas or tabs, quoted or not, as RFC 4180 has them. A
- * quote inside a field that does not begin with one is a character as any other. */
+/* Reads CSV and TSV: records of fields separated by commas or tabs, quoted or not, according to RFC
+ * 4180. A quote within a field that does not begin with a quote is an ordinary character. */
 #include "io/text.h"
 
 #include <stdarg.h>
@@ -9,39 +9,39 @@
 #include "comm/comm.h"
 #include "io/data_format.h"
 
-/* The longest record: one that does not end has lost a quote. */
+/* The longest record. A longer one is most likely missing a closing quote. */
 enum { MOST_RECORD = 1 << 26 };
 
 enum role { FEATURE, IGNORED, LABEL, MORE_LABEL, QUERY, WEIGHT };
 struct column {
     enum role role;
-    /* of a feature: its index among those that are read, by ascending id; of a further label: which
-     * one it is, from 0 */
+    /* feature: its index among those that are read, ascending by id; further label: its number from
+     * 0 */
     uint32_t slot;
-    int is_word;    /* of a feature: its values are words */
-    int is_ignored; /* 'ignore' names it */
-    int64_t id;     /* of a feature; -1: it is not read */
-    char *title;    /* NULL: no header */
+    int is_word;    /* feature: its values are words */
+    int is_ignored; /* 1: named by the parameter 'ignore' */
+    int64_t id;     /* feature id; -1: not read */
+    char *title;    /* name in the header; NULL: there is no header */
 };
-/* What the header says, and what the context asks for. */
+/* The columns of a file, according to its header and the context's settings. */
 struct rw_csv_layout {
-    struct rw_arena arena; /* of what follows */
+    struct rw_arena arena; /* owns the members below */
     char separator;
     int has_header, n_more_labels;
     uint32_t n_columns, n_slots;
     struct column *column;        /* [n_columns] */
     uint16_t *feature;            /* [n_slots] ids, ascending */
     struct rw_feature_name *name; /* [n_slots] by ascending id; NULL: no header */
-    int by_name; /* features are found by the names of a model, or of another data set */
-    struct rw_vocabulary *vocabulary; /* of the words; NULL: there are none; the context's */
+    int by_name; /* 1: features are found by the names in a model or in another data set */
+    struct rw_vocabulary *vocabulary; /* vocabulary of the context; NULL: no feature has words */
 };
 
-/* One field, and what stands behind it. */
+/* A field. */
 struct field {
-    const char *begin, *end; /* without the quotes round it */
+    const char *begin, *end; /* without surrounding quotes */
     int is_quoted;
-    const char *next;  /* at the separator, at the line's end, or at the end of the text */
-    const char *wrong; /* NULL, or where what is wrong stands */
+    const char *next;  /* the separator, the end of the line, or the end of the text */
+    const char *wrong; /* position of an error, or NULL */
     const char *expected, *found;
 };
 
@@ -96,7 +96,8 @@ static struct field field_at(const char *p, const char *end, char separator)
     return field;
 }
 
-/* The end of the record at p, behind its line's end; NULL: it does not end before `end`. */
+/* Returns the end of the record at p, after its newline, or NULL if it does not end before `end`.
+ */
 static const char *record_end(const char *p, const char *end, char separator)
 {
     const char *newline = p < end ? memchr(p, '\n', (size_t)(end - p)) : NULL;
@@ -111,7 +112,7 @@ static const char *record_end(const char *p, const char *end, char separator)
     }
 }
 
-/* What separates the columns: a tab, if one is behind the first field, or else a comma. */
+/* Detects the separator: a tab if one follows the first field, otherwise a comma. */
 static char separator_of(const char *p, const char *end)
 {
     if (p < end && *p == '"')
@@ -121,19 +122,20 @@ static char separator_of(const char *p, const char *end)
     return p < end && *p == '\t' ? '\t' : ',';
 }
 
-/* The field's text, with "" as ". to: [end - begin + 1], ended by 0. Returns its length. */
+/* Copies the field's text, with "" replaced by ". to: [end - begin + 1], terminated by 0. Returns
+ * its length. */
 static size_t field_text(const struct field *field, char *to)
 {
     char *begin = to;
     for (const char *p = field->begin; p < field->end; p++) {
         *to++ = *p;
-        p += field->is_quoted && *p == '"'; /* of two, one */
+        p += field->is_quoted && *p == '"'; /* skip the second of two quotes */
     }
     *to = 0;
     return (size_t)(to - begin);
 }
 
-/* Without blanks at either end. */
+/* Removes blanks at both ends. */
 static struct field trimmed(const struct field *field)
 {
     struct field inner = *field;
@@ -150,13 +152,13 @@ static int is_word(const struct field *field, const char *word)
     return n == strlen(word) && strncasecmp(field->begin, word, n) == 0;
 }
 
-/* An empty field, NA or NaN, without blanks around. */
+/* Is the trimmed field empty, NA or NaN? */
 static int is_missing(const struct field *inner)
 {
     return inner->begin == inner->end || is_word(inner, "NA") || is_word(inner, "NaN");
 }
 
-/* Is there a number, and nothing else? */
+/* Is the field a number? */
 static int is_number(const struct field *field)
 {
     const struct field inner = trimmed(field);
@@ -169,10 +171,10 @@ static int is_number(const struct field *field)
 
 struct header {
     struct rw_ctx *ctx;
-    const char *name;                 /* of the file; borrowed */
+    const char *name;                 /* name of the file; borrowed */
     struct rw_table_columns *columns; /* borrowed, or the defaults */
     struct rw_csv_layout *layout;
-    const char *text, *end; /* of the record */
+    const char *text, *end; /* text of the record */
     struct field *field;    /* [layout->n_columns] in the layout's arena */
     size_t field_room;
 };
@@ -207,7 +209,7 @@ static int split(struct header *h)
     return RW_ARENA_NEW(h->ctx, &layout->arena, layout->column, layout->n_columns);
 }
 
-/* "3", or "3-7": 1, and numbers from 1. */
+/* Parses "3" or "3-7", with numbers from 1. Returns 1 on success. */
 static int parse_range(const char *text, unsigned long *first, unsigned long *last)
 {
     char *end;
@@ -227,8 +229,8 @@ static int are_numbers(const char *const *texts, int n)
     return n <= 0;
 }
 
-/* Is there a header? By the caller's columns, all of which are numbers, and the fields: names are
- * no numbers. */
+/* Decides whether there is a header. It is missing if the caller gives all columns as numbers and
+ * the fields contain a number. */
 static int find_header(struct header *h)
 {
     const struct rw_columns *given = &h->columns->given;
@@ -253,7 +255,7 @@ static int find_header(struct header *h)
     return RW_OK;
 }
 
-/* Names that look like a document's fields. */
+/* Do the names look like the fields of a document? */
 static int is_no_header(const struct header *h)
 {
     int any_number = 0;
@@ -269,7 +271,7 @@ static int is_no_header(const struct header *h)
 
 /* ---- roles of columns ---- */
 
-/* A few of the names, for a message. */
+/* Lists some of the names, for a message. */
 static const char *some_names(const struct header *h, char *text, size_t size)
 {
     const uint32_t n_columns = h->layout->n_columns;
@@ -282,7 +284,7 @@ static const char *some_names(const struct header *h, char *text, size_t size)
     return text;
 }
 
-/* The columns [*first, *end) that a text means: one by its name, or else by their numbers. */
+/* Finds the columns [*first, *end) for a text: a name or, if no column has it, numbers. */
 static int find_columns(const struct header *h, const char *text, uint32_t *first, uint32_t *end)
 {
     const struct rw_csv_layout *layout = h->layout;
@@ -301,7 +303,7 @@ static int find_columns(const struct header *h, const char *text, uint32_t *firs
     return 1;
 }
 
-/* The column that a text means; NULL: there is none. */
+/* Returns the column for a text, or NULL. */
 static struct column *find_column(const struct header *h, const char *text)
 {
     uint32_t first, end;
@@ -319,7 +321,8 @@ static int no_column(const struct header *h, const char *text, const char *what)
                h->layout->n_columns, "the first line is taken for a document, as it has numbers");
 }
 
-/* given: NULL: the column is called `name`. may_lack: it is no error if there is none. */
+/* Assigns a role to a column. given: NULL: the column has the default name `name`. may_lack: the
+ * column is optional. */
 static int take_role(struct header *h, const char *given, const char *name, enum role role,
                      int may_lack)
 {
@@ -345,13 +348,14 @@ static int take_role(struct header *h, const char *given, const char *name, enum
     return RW_OK;
 }
 
-/* Nothing but what has a name is read, and numbers are another file's. */
+/* Are columns read only by the names of a model or a training set? Column numbers in the parameters
+ * then refer to the training file, and are not used. */
 static int reads_names_only(const struct header *h)
 {
     return h->columns->n_names && h->columns->first_other < 0;
 }
 
-/* They are a training set's. */
+/* Assigns further labels, which only a training set has. */
 static int take_more_labels(struct header *h)
 {
     const struct rw_columns *given = &h->columns->given;
@@ -397,8 +401,7 @@ static int take_roles(struct header *h)
         if (column->is_ignored && column->role == FEATURE)
             column->role = IGNORED;
     }
-    /* a column of the name that query ids have is never a feature, of whatever the training reads
-     */
+    /* a column with the name for query ids is never a feature, whichever file is read */
     const struct column *second = given->qid && !h->columns->n_names ? find_column(h, "qid") : NULL;
     if (second && second->role == FEATURE)
         return bad(h, (uint32_t)(second - h->layout->column),
@@ -409,7 +412,7 @@ static int take_roles(struct header *h)
     return RW_OK;
 }
 
-/* Features have different names, as a model has them. */
+/* Checks that features have different names, in the form that a model stores. */
 static int check_names_in_model(const struct header *h)
 {
     const struct rw_csv_layout *layout = h->layout;
@@ -429,7 +432,7 @@ static int check_names_in_model(const struct header *h)
     return rw_fail(h->ctx, RW_ERR_DATA, "%s:1: %s", h->name, why);
 }
 
-/* Columns have different names. */
+/* Checks that columns have different names. */
 static int check_titles(const struct header *h)
 {
     struct rw_query_ids seen RW_RELEASED(rw_query_ids_release) = {0}; /* a set of texts */
@@ -458,7 +461,7 @@ static int no_name(const struct header *h, uint32_t column)
                column + 1);
 }
 
-/* A column that the caller has ignored, or whose name is of labels or query ids. */
+/* Is it a column that the caller ignores, or that has a name for labels or query ids? */
 static int is_expected(const struct header *h, uint32_t column)
 {
     const struct rw_columns *given = &h->columns->given;
@@ -472,7 +475,7 @@ static int is_expected(const struct header *h, uint32_t column)
     return !*title || strcmp(title, "label") == 0 || strcmp(title, "qid") == 0;
 }
 
-/* Once for each data set: columns that are not read, for they have no feature's name. */
+/* Reports columns that are skipped because no feature has their name, once per data set. */
 static void note_extra(const struct header *h)
 {
     enum { FEW = 3 };
@@ -495,7 +498,7 @@ static void note_extra(const struct header *h)
            n > FEW ? ", ..." : "");
 }
 
-/* Ids of the columns that the names of a model, or of another data set, have. */
+/* Sets the ids of columns by the names in a model or in another data set. */
 static int find_by_name(struct header *h)
 {
     const struct rw_table_columns *columns = h->columns;
@@ -553,11 +556,11 @@ static int number_features(struct header *h)
     return RW_OK;
 }
 
-/* Slots by ascending id. */
+/* Numbers the slots, ascending by id. */
 static int make_slots(struct header *h)
 {
     struct rw_csv_layout *layout = h->layout;
-    struct column **of RW_FREED = NULL; /* by id */
+    struct column **of RW_FREED = NULL; /* sorted by id */
     uint32_t n = 0;
     int64_t last = -1;
     for (uint32_t c = 0; c < layout->n_columns; c++) {
@@ -623,7 +626,7 @@ static int make_layout(struct header *h)
 
 /* ---- records ---- */
 
-/* The record at hand, and what it says besides its values. */
+/* The current record, and its data except the values. */
 struct record {
     struct rw_text_chunk *chunk;
     struct rw_text_worker *worker;
@@ -631,7 +634,8 @@ struct record {
     const char *begin;
     float label, more_label[RW_MAX_LABELS];
     double weight;
-    const char *id, *id_at; /* the query's id: in the text, or in the worker's; where it stands */
+    const char *id,
+        *id_at; /* the query's id, in the text or in the worker's memory; its position */
     size_t id_bytes;
 };
 
@@ -640,7 +644,7 @@ static struct rw_text_found found_in(const struct field *field)
     return rw_text_found(field->begin, (size_t)(field->end - field->begin), "an empty field");
 }
 
-/* Ends the chunk: `at` is in place of what was expected. Returns NULL. */
+/* Ends the chunk with an error: the text at `at` is not as expected. Returns NULL. */
 static const char *wrong_field(const struct record *record, const struct field *field,
                                const char *at, const char *expected)
 {
@@ -663,7 +667,7 @@ static const char *wrong_value(const struct record *record, const struct field *
                          *hint ? hint : "\nhint: 'ignore' leaves columns out that are no numbers");
 }
 
-/* Each of these takes a field: where it ends; NULL if it is wrong. */
+/* Each of these functions parses a field. It returns the field's end, or NULL after an error. */
 static const char *take_value(const struct record *record, const struct field *field,
                               const struct column *column, float *value)
 {
@@ -704,7 +708,8 @@ static const char *take_weight(struct record *record, const struct field *field)
     return field->next;
 }
 
-/* A field's text, "" in it as ", kept as the thread's `which`-th. 0: memory is short. */
+/* Copies a field's text, with "" replaced by ", to the thread's `which`-th buffer. Returns 0 if
+ * memory is short. */
 static int unquote(const struct record *record, int which, const struct field *field,
                    const char **text, size_t *n)
 {
@@ -736,7 +741,7 @@ static const char *take_query(struct record *record, const struct field *field)
     return unquote(record, 0, &inner, &record->id, &record->id_bytes) ? field->next : NULL;
 }
 
-/* A feature's word, as its number. */
+/* Parses a feature's word and returns its number as the value. */
 static const char *take_word(const struct record *record, const struct field *field, float *value)
 {
     const struct field inner = trimmed(field);
@@ -766,7 +771,7 @@ static const char *take_word(const struct record *record, const struct field *fi
     return field->next;
 }
 
-/* A plain number that ends its field; where it ends, or NULL. */
+/* Parses a plain number that fills its field. Returns its end, or NULL. */
 static inline const char *plain_number(const char *p, const char *end, char separator, float *value,
                                        uint64_t *n_clamped)
 {
@@ -778,7 +783,7 @@ static inline const char *plain_number(const char *p, const char *end, char sepa
     return q;
 }
 
-/* The field of a column at p; where it ends, or NULL. */
+/* Parses the field of a column at p. Returns its end, or NULL. */
 static const char *take_field(struct record *record, const char *p, const struct column *column)
 {
     struct rw_text_chunk *chunk = record->chunk;
@@ -829,7 +834,7 @@ static int add_doc(const struct record *record)
                           layout->n_slots, NULL, 0);
 }
 
-/* Where the record at p ends; NULL if it is wrong. */
+/* Parses the record at p. Returns its end, or NULL after an error. */
 static const char *parse_record(struct rw_text_chunk *chunk, const char *p)
 {
     const struct rw_csv_layout *layout = chunk->text->layout;
@@ -882,7 +887,7 @@ static int parse(struct rw_text_chunk *chunk)
     return RW_OK;
 }
 
-/* Where the last whole record ends. */
+/* Returns the length of all complete records. */
 static size_t whole_records(const char *text, const char *end, char separator)
 {
     const char *p = text;
@@ -891,8 +896,8 @@ static size_t whole_records(const char *text, const char *end, char separator)
     return (size_t)(p - text);
 }
 
-/* The file begins with the header, which tells what separates the columns, and perhaps with a byte
- * order mark. */
+/* Returns the length of complete records in a block. A file begins with the header, which
+ * determines the separator, and perhaps with a byte order mark. */
 static size_t ready(struct rw_text *text, const char *block, size_t n, int is_first)
 {
     static const char mark[] = "\xef\xbb\xbf";
@@ -913,7 +918,7 @@ static const char *line_end(const struct rw_text *text, const char *begin, const
     return begin ? begin : end;
 }
 
-/* Finds what the columns are; the file continues after its header. */
+/* Determines the columns. Reading continues after the header. */
 static int open_text(struct rw_ctx *ctx, struct rw_text *text)
 {
     struct rw_table_columns none = {.first_other = -1};
@@ -949,7 +954,7 @@ static void close_text(struct rw_text *text)
     rw_mem_free(text->layout);
 }
 
-/* The file's names are in its first builder. */
+/* Moves the feature names of the file into its first builder. */
 static int finish(struct rw_ctx *ctx, const struct rw_text *text, struct rw_builder *builder)
 {
     const struct rw_csv_layout *layout = text->layout;
@@ -970,7 +975,7 @@ const struct rw_text_kind rw_csv_text = {.most_line = MOST_RECORD,
                                          .close = close_text,
                                          .finish = finish};
 
-/* Where columns are given: does the first line look like a table's? */
+/* If columns are given, checks whether the first line looks like a table's. */
 static int probe(const unsigned char *head, size_t n_bytes)
 {
     const char *text = (const char *)head;

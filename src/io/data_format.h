@@ -1,6 +1,6 @@
-/* Readers of data. To add one: (1) write io/<name>.c with its rw_data_format_<name>; (2) give it a
- * row in data_formats.def, before letor, which takes everything. The build follows the table, and a
- * file is recognised by its first bytes, or by its name, so every command and the library read the
+/* Readers of data formats. To add one, write io/<name>.c with its rw_data_format_<name>, and add a
+ * row to data_formats.def, before letor, which accepts everything. The build follows that table. A
+ * file is recognised by its first bytes or by its name, so every command and the library read the
  * new format. */
 #pragma once
 
@@ -14,118 +14,124 @@ struct rw_text_kind;
 
 /* A part of a file. */
 struct rw_range {
-    uint64_t begin, end; /* documents, or bytes of text; end: UINT64_MAX is the file's */
-    uint64_t n_lines;    /* written at the end: lines that text has there */
+    uint64_t begin, end; /* documents, or bytes of text; end: UINT64_MAX is the end of the file */
+    uint64_t n_lines;    /* output: number of lines of text in the range */
 };
 
-/* How a file that can be read anywhere is divided where queries begin, so that several workers can
- * read it. */
+/* How a file that allows random access is divided at query boundaries, so several workers can read
+ * it. */
 struct rw_divided {
-    /* NULL, or a check of the whole file before it is divided, which all workers make together. */
+    /* Checks the whole file before it is divided. All workers call it. NULL: no check. */
     int (*check)(struct rw_ctx *ctx, struct rw_input *input);
-    /* The first place, as a range has it, from byte `at` of the file on where a document of another
-     * query than *query begins; UINT64_MAX: there is none. *query: of the document before, in an
-     * earlier file, and `at` is 0; or NULL: that becomes the first document's query. */
+    /* Finds the first document from byte `at` of the file on with a query other than *query. Sets
+     * *place to its position in the units of a range, or to UINT64_MAX. After an earlier file,
+     * *query is the query of its last document, and `at` is 0. If *query is NULL, it is set to the
+     * first document's query. */
     int (*next_query)(struct rw_ctx *ctx, struct rw_input *input, uint64_t at, char **query,
                       uint64_t *place);
 };
 
-/* A format of data files: text that is parsed in chunks, or what is read at once. */
+/* A format of data files: text that is parsed in chunks, or a format that is read at once. */
 struct rw_data_format {
     const char *name;
-    int (*probe)(const unsigned char *head,
-                 size_t n_bytes); /* 1: a file that begins so is its own; NULL: all are */
-    /* NULL: looked for by probe alone; else how the names of its files end, with or without ".gz",
-     * a NULL behind the last; where columns are given (rw_ctx_set_columns), files of other names
-     * are its own, too, if probe takes the beginning of their content, unpacked */
+    int (*probe)(const unsigned char *head, size_t n_bytes); /* 1: a file with this beginning has
+                                                                the format; NULL: every file has */
+    /* Endings of file names, with or without ".gz", terminated by NULL. If it is NULL, only `probe`
+     * recognises files. If columns are given (rw_ctx_set_columns), files with other names have the
+     * format, too, if `probe` accepts the beginning of their unpacked content. */
     const char *const *endings;
-    const struct rw_text_kind *text; /* NULL: no text; else how its chunks are parsed (io/text.h) */
-    /* Of what is no text: reads the whole file, or its range, into the empty `out`, and bins it if
-     * there is a rule. Documents that have lines (rw_builder_line) have the file's name, too. */
+    const struct rw_text_kind *text; /* NULL: not text; otherwise how to parse its chunks
+                                        (io/text.h) */
+    /* For formats that are not text: reads the whole file, or its range, into the empty `out`, and
+     * bins it if there is a rule. Documents with lines (rw_builder_line) must also have the file's
+     * name. */
     int (*whole)(struct rw_ctx *ctx, struct rw_input *input, const struct rw_range *range,
                  const struct rw_cut_rule *rule, struct rw_binned *out);
-    int notices_queries;              /* `whole` refuses a query that comes back */
+    int notices_queries;              /* `whole` rejects repeated queries */
     const struct rw_divided *divided; /* NULL: each file is read as a whole, by one worker */
 };
 #define RW_DATA_FORMAT(name) extern const struct rw_data_format rw_data_format_##name;
 #include "io/data_formats.def"
 #undef RW_DATA_FORMAT
-/* The format of a file; never NULL, for what is nothing else is taken for text. */
+/* Returns the format of a file, never NULL: a file that is not recognised is read as text. */
 const struct rw_data_format *rw_data_format_of(const struct rw_ctx *ctx,
                                                const struct rw_input *input);
-/* The note about decimals beyond float's range, if there were any. */
+/* Warns of decimals beyond float's range, if there were any. */
 void rw_data_format_note_clamped(struct rw_ctx *ctx, uint64_t n_clamped);
-/* Gets some documents at a time, in order, with their values and without ids or comments. */
+/* Receives some documents at a time, in order, with their values and without ids or comments. */
 typedef int rw_take_values_fn(void *user, const struct rw_dataset *some);
-/* What becomes of the features' values. */
+/* How the features' values are used. */
 struct rw_read_goal {
-    const struct rw_cut_rule *rule; /* NULL: they are kept; else codes of it may take their place */
-    /* NULL, or asked when the files are seen to be large text, and also when a pipe is, which is
-     * then kept: 1: it is binned while it is read, by the rule then. May open what only such text
-     * needs, once. */
+    const struct rw_cut_rule *rule; /* NULL: keep the values; otherwise codes of this rule may
+                                       replace them */
+    /* Called when files turn out to be large text, and for a pipe, which is then stored. Returns 1
+     * to bin the text with `rule` while it is read. May open, once, files that only such text
+     * needs. NULL: never. */
     int (*bins_text)(struct rw_ctx *ctx, struct rw_read_goal *goal);
-    const void *user;               /* for bins_text; borrowed */
-    struct rw_cache_values *values; /* NULL, or what gets the values of text that is binned */
-    rw_take_values_fn
-        *take;         /* NULL, or what gets the values, which are not kept; then `rule` is NULL */
-    void *take_user;   /* borrowed */
-    int may_come_back; /* 1: a query id that reappears after others is one more query of that id */
+    const void *user;               /* argument for bins_text; borrowed */
+    struct rw_cache_values *values; /* receives the values of text that is binned; NULL: not
+                                       stored */
+    rw_take_values_fn *take; /* receives the values, which are not kept; requires `rule` NULL. NULL:
+                                not called */
+    void *take_user;         /* borrowed */
+    int may_come_back; /* 1: a query id that reappears after others is a new query with the same
+                          id */
 };
-/* Reads all that commands and the library read: rw_dataset_read, as it suits the goal. out: empty;
- * after a failure, too. */
+/* Reads all data for commands and the library, like rw_dataset_read, as the goal requires. out:
+ * must be empty, and is empty after a failure. */
 int rw_files_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                   struct rw_read_goal *goal, struct rw_binned *out);
-/* The same of a goal without codes. *out: the documents, without features if the goal takes them.
- */
+/* Does the same for a goal without codes. *out: the documents, without features if the goal takes
+ * them. */
 int rw_files_read_documents(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                             struct rw_read_goal goal, struct rw_dataset **out);
 
-/* How tables (CSV, TSV) are read: what rw_ctx_set_columns was given, and what the library itself
- * asks for. */
+/* Settings for reading tables (CSV, TSV): those passed to rw_ctx_set_columns, and those of the
+ * library. */
 struct rw_table_columns {
     struct rw_arena arena;
-    struct rw_columns given; /* its texts and lists are copies; nothing else is looked at */
-    /* Features by name; n_names 0: they are numbered. */
+    struct rw_columns given; /* texts and lists are copies; the other members are unused */
+    /* Features by name; n_names 0: features are numbered. */
     int32_t n_names;
     struct rw_feature_name *name; /* [n_names] by name; owned */
-    uint8_t *needed;              /* [n_names] 1: must be there; owned */
-    int has_noted_extra;          /* there was a note of columns that have none of these names */
-    int64_t first_other; /* the id of the first column that has none by its name; -1: such columns
-                            are not read */
-    /* Features whose values are words, of any text, besides those of given.categorical: */
+    uint8_t *needed;              /* [n_names] 1: the file must have it; owned */
+    int has_noted_extra;          /* columns without one of these names have been reported */
+    int64_t first_other; /* id for the first column whose name is unknown; -1: skip such columns */
+    /* Features whose values are words, in any text, in addition to given.categorical: */
     int32_t n_called;
     struct rw_feature_name
-        *called;          /* [n_called] by ascending id: names that the list may have; owned */
-    uint8_t *by_category; /* [RW_FEATURE_IDS] those of a model; NULL: it has none */
+        *called;          /* [n_called] ascending by id: names that the list may contain; owned */
+    uint8_t *by_category; /* [RW_FEATURE_IDS] those of a model; NULL: no model */
     struct rw_vocabulary *vocabulary; /* NULL: no feature's values are words; owned */
 };
 
-/* What a file is read with, whose columns have these names; NULL: `called` has them. *out: NULL if
- * no feature's values are words; the context's. */
+/* Returns the vocabulary for reading a file whose columns have these names. NULL: the names in
+ * `called`. *out is NULL if no feature's values are words. The context owns it. */
 int rw_columns_vocabulary(struct rw_ctx *ctx, const struct rw_feature_name *names, int32_t n_names,
                           struct rw_vocabulary **out);
-/* Has the data set, which was read so, what each item of the list of categorical features names, of
- * a range at least one? (Training sees to that itself.) */
+/* Does the data set, which was read with these settings, have every item of the list of categorical
+ * features? Of a range, one feature suffices. (Training checks this itself.) */
 int rw_columns_check_categorical(struct rw_ctx *ctx, const struct rw_dataset *dataset);
 
-/* 1: by the caller, so that text which looks like a table may be taken for one. */
+/* Returns 1 if the caller set the columns, so text that looks like a table may be read as one. */
 int rw_columns_are_given(const struct rw_table_columns *columns);
-/* The index in `name` of a column of this name, as it is or as a model's file has it; -1: none. */
+/* Returns the index in `name` of a column with this name, as written or as a model's file stores
+ * it, or -1. */
 int rw_columns_find(struct rw_ctx *ctx, const struct rw_table_columns *columns, const char *name,
                     int32_t *index);
-/* RW_ERR_DATA: a feature of the file, which is read as it is, has another id than its name has in
- * ctx->columns. */
+/* Fails with RW_ERR_DATA if a feature of the file, which is read with its own ids, has an id that
+ * differs from the one for its name in ctx->columns. */
 int rw_columns_agree(struct rw_ctx *ctx, const char *file, const struct rw_dataset *dataset);
-/* From now on features are found by the names of `like`, if it has some; NULL: they are numbered.
+/* From now on, features are found by the names of `like`, if it has names. NULL: they are numbered.
  */
 int rw_columns_like(struct rw_ctx *ctx, const struct rw_dataset *like);
 
-/* The part of some files that a worker reads: whole queries, in order, of about as many bytes as
- * any other worker's. Text and caches are divided where queries begin, which all workers find
- * alike, each for itself; what cannot be divided (gzip, tables) is given to workers a file at a
- * time.
- */
-/* From here on, in files one after the other; `at` is of a range. */
+/* ---- shards: the part of the files that a worker reads ----
+ *
+ * A shard has whole queries, in order, with about the same number of bytes as any other shard. Text
+ * and caches are divided at query boundaries. Each worker computes the same boundaries
+ * independently. Files that cannot be divided (gzip, tables) are assigned to workers as a whole. */
+/* A position in a sequence of files; `at` is in the units of a range. */
 struct rw_place {
     int32_t file;
     uint64_t at;
@@ -134,76 +140,79 @@ struct rw_place {
 struct rw_shard {
     struct rw_place begin, end;
     int is_text;           /* all files are LETOR text, plain or gzip */
-    int is_cache;          /* there is one file, a cache */
-    struct rw_range range; /* of the file at work, and at last of the last one */
+    int is_cache;          /* the only file is a cache */
+    struct rw_range range; /* range in the current file; finally, in the last one */
 };
 
-/* Finds the part of the context's worker. All workers call it together, and fail together. */
+/* Finds the shard of the context's worker. All workers call it, and fail together. */
 int rw_shard_find(struct rw_ctx *ctx, const char *const *paths, int n_paths, struct rw_shard *part);
-/* Files [first, end) have something of it. */
+/* Files [first, end) contain parts of the shard. */
 void rw_shard_files(const struct rw_shard *part, int *first, int *end);
-/* What it has of a file. */
+/* Returns the shard's range of a file. */
 struct rw_range rw_shard_range(const struct rw_shard *part, int file);
 
-/* Of several workers: opening a pipe on each of them would lose what is in it. */
+/* Rejects pipes if there are several workers: opening one on each worker would lose its data. */
 int rw_shard_check_path(struct rw_ctx *ctx, const char *path);
 
-/* --- what workers have read, taken together --- */
+/* ---- checking the workers' shards together ---- */
 
-/* Checks that the workers' documents are one data set: parts of these files that follow each other,
- * no query in two of them, features of the same names, as many labels a document. Each worker's
- * documents get what only other workers know: numbers of lines that count from the beginning of a
- * file, names of features, weights of 1 where other documents have some. notice: a query that comes
- * back, in any worker's part, is an error. All workers call it together, and fail together. */
+/* Checks that the workers' documents are one data set: consecutive parts of these files, no query
+ * in two of them, the same feature names, and the same number of labels per document. Each worker's
+ * documents receive data that only other workers know: line numbers from the beginning of a file,
+ * feature names, and weights of 1 if other documents have weights. notice: a repeated query, on any
+ * worker, is an error. All workers call it, and fail together. */
 int rw_together_check(struct rw_ctx *ctx, const char *const *paths, const struct rw_shard *part,
                       int notice, struct rw_dataset *documents);
-/* rw_data_format_note_clamped of all workers' numbers, by worker 0. */
+/* Like rw_data_format_note_clamped, for the sum over all workers; worker 0 warns. */
 int rw_together_note_clamped(struct rw_ctx *ctx, uint64_t n_clamped);
 
-/* --- files that are read line by line, and are in memory as a whole: side columns, names of
- * features, scores, and TREC's judgments and runs (side_files.c) --- */
+/* ---- files that are read line by line and are in memory as a whole: side columns, feature names,
+ * scores, and TREC's judgments and runs (side_files.c) ---- */
 
 struct rw_line_reader {
-    struct rw_input *input; /* owned; open for its name */
-    const char *name;       /* of the file, for messages */
-    char *text, *text_end;  /* without the blank lines at its end; owned */
-    char *next;             /* the line after the one at hand */
-    uint64_t number;        /* of the line at hand, from 1; 0: none yet */
-    char *begin, *end;      /* the line at hand, without its newline; a 0 is at `end` */
+    struct rw_input *input; /* open because it has the name; owned */
+    const char *name;       /* the file's name, for messages */
+    char *text, *text_end;  /* without blank lines at the end; owned */
+    char *next;             /* the line after the current one */
+    uint64_t number;        /* number of the current line, from 1; 0: before the first */
+    char *begin, *end;      /* the current line without its newline; *end is 0 */
 };
-/* Reads all of the file. Closed also after a failure. */
+/* Reads the whole file. Close the reader also after a failure. */
 int rw_line_reader_open(struct rw_ctx *ctx, const char *path, struct rw_line_reader *lines);
-/* Goes on to the next line. 0: there are no more. */
+/* Advances to the next line. Returns 0 at the end. */
 int rw_line_reader_next(struct rw_line_reader *lines);
 void rw_line_reader_close(struct rw_line_reader *lines);
 
-/* A part of a line. */
+/* A word of a line. */
 struct rw_word {
     char *text;
     size_t n;
 };
-/* The first `most` words of [at, end), blanks or tabs between them; returns how many there are. */
+/* Finds the first `most` words of [at, end), separated by blanks or tabs. Returns the number of
+ * words. */
 int rw_line_words(char *at, const char *end, struct rw_word *words, int most);
-/* RW_ERR_PARSE: what was expected in place of a word of the line at hand. */
+/* Fails with RW_ERR_PARSE: a word of the current line is not as expected. */
 int rw_line_wrong(struct rw_ctx *ctx, const struct rw_line_reader *lines,
                   const struct rw_word *found, const char *expected);
 
-/* The lines of TREC's two files: "query iteration document label", whose iteration is not looked
- * at, and "query Q0 document rank score tag", of which Q0, rank and what follows are not. */
+/* The lines of TREC's two files. Judgments have "query iteration document label", where iteration
+ * is ignored. Runs have "query Q0 document rank score tag", where Q0, rank and all after the score
+ * are ignored. */
 enum rw_trec_file { RW_TREC_QRELS, RW_TREC_RUN };
 struct rw_trec_line {
     struct rw_word query, document;
-    double value; /* a label, at least 0: others count as 0; or a score, finite */
+    double value; /* label of at least 0 (negative ones count as 0), or finite score */
 };
-/* Reads the line at hand. 1; 0 if it is empty; RW_ERR_PARSE. */
+/* Parses the current line. Returns 1, 0 if it is empty, or RW_ERR_PARSE. */
 int rw_trec_line_of(struct rw_ctx *ctx, const struct rw_line_reader *lines, enum rw_trec_file file,
                     struct rw_trec_line *out);
 
-/* A score a line, of n documents. */
+/* Reads one score per line, for n documents. */
 int rw_scores_of_lines(struct rw_ctx *ctx, struct rw_line_reader *lines, uint32_t n,
                        double *scores);
 
 /* Compares names, for qsort. */
 int rw_names_by_name(const void *a, const void *b);
-/* Lines "ID NAME", '#' comments; by ascending id in *out, owned by the caller (rw_names_free). */
+/* Reads lines "ID NAME" with '#' comments. *out is ascending by id, and the caller frees it
+ * (rw_names_free). */
 int rw_names_read(struct rw_ctx *ctx, const char *path, struct rw_feature_name **out, int32_t *n);

@@ -19,17 +19,18 @@ struct rw_input {
     char *name; /* owned */
     int fd;     /* -1: bytes in memory */
     int close_fd;
-    const unsigned char *memory; /* [memory_bytes] fetched up to memory_at; borrowed */
+    const unsigned char *memory; /* [memory_bytes] read up to memory_at; borrowed */
     size_t memory_at, memory_bytes;
-    unsigned char *raw; /* [raw_room] file bytes not yet used: [raw_at, raw_n); owned */
+    unsigned char *raw; /* [raw_room] file bytes that are read but not used yet: [raw_at, raw_n);
+                           owned */
     size_t raw_at, raw_n, raw_room;
-    uint64_t n_raw_read; /* file bytes fetched into `raw` so far */
-    int raw_end;         /* the file has no more */
+    uint64_t n_raw_read; /* number of file bytes read into `raw` so far */
+    int raw_end;         /* 1: the end of the file has been read */
     int gzip;
-    int stream_open; /* `stream` is inside a member */
+    int stream_open; /* 1: `stream` is inside a gzip member */
     int stream_made;
     z_stream stream;
-    int failed; /* status to give on the next call */
+    int failed; /* status that the next call returns */
     char error[1024];
 };
 
@@ -50,7 +51,7 @@ static int fail_errno(struct rw_input *input, int why)
     return fail_later(input, rw_fail_io(NULL, why, "%s", ""), "cannot read ", strerror(why));
 }
 
-/* Fetches raw bytes behind those not yet used; at the end sets raw_end. */
+/* Reads more raw bytes after those not used yet. Sets raw_end at the end of the file. */
 static int fetch(struct rw_input *input)
 {
     if (input->raw_at == input->raw_n)
@@ -79,7 +80,7 @@ static int fetch(struct rw_input *input)
     return RW_OK;
 }
 
-/* 1, or a status: *out is a kept pipe, opened; 0: the path is none. */
+/* Opens a path that is a stored pipe. Returns 1, 0 if it is not one, or a negative status. */
 static int open_kept(struct rw_ctx *ctx, const char *path, struct rw_input **out);
 
 static int drop(struct rw_input **input, int status)
@@ -97,13 +98,13 @@ static int new_input(struct rw_ctx *ctx, const char *name, struct rw_input **out
     return status < 0 ? drop(out, status) : RW_OK;
 }
 
-/* RW_OK, or what fail_later noted. */
+/* Returns RW_OK, or the failure recorded by fail_later. */
 static int failure_of(struct rw_ctx *ctx, const struct rw_input *input)
 {
     return input->failed ? rw_fail(ctx, input->failed, "%s", input->error) : RW_OK;
 }
 
-/* Fetches until n_bytes or more are at hand, or all that there are. */
+/* Reads ahead until at least n_bytes are available, or the file ends. */
 static int fetch_ahead(struct rw_ctx *ctx, struct rw_input *input, size_t n_bytes)
 {
     RW_TRY(RW_GROW(ctx, input->raw, input->raw_room, n_bytes));
@@ -112,12 +113,12 @@ static int fetch_ahead(struct rw_ctx *ctx, struct rw_input *input, size_t n_byte
     return failure_of(ctx, input);
 }
 
-/* Looks at the beginning: two magic bytes begin a gzip file. */
+/* Detects gzip by its first two bytes. */
 static int open_content(struct rw_ctx *ctx, struct rw_input **out)
 {
     struct rw_input *input = *out;
     input->raw_room = RAW_BYTES;
-    if (input->fd < 0 && input->memory_bytes < RAW_BYTES) /* no more will come */
+    if (input->fd < 0 && input->memory_bytes < RAW_BYTES) /* the size is known, and small */
         input->raw_room = input->memory_bytes < RW_INPUT_HEAD ? RW_INPUT_HEAD : input->memory_bytes;
     int status = RW_NEW_RAW(ctx, input->raw, input->raw_room);
     status = status < 0 ? status : fetch_ahead(ctx, input, RW_INPUT_HEAD);
@@ -174,7 +175,7 @@ const unsigned char *rw_input_head(const struct rw_input *input, size_t *n_bytes
     return input->raw;
 }
 
-/* Unpacks the gzip data that begins at `from`; returns what inflate does, or Z_MEM_ERROR. */
+/* Unpacks the gzip data at `from`. Returns the result of inflate, or Z_MEM_ERROR. */
 static int unpack(z_stream *stream, unsigned char *from, size_t n_from, unsigned char *to,
                   size_t room, int flush)
 {
@@ -199,7 +200,7 @@ size_t rw_input_peek(const struct rw_input *input, unsigned char *buffer, size_t
     z_stream stream;
     if (unpack(&stream, input->raw, input->raw_n, buffer, room, Z_NO_FLUSH) == Z_MEM_ERROR)
         return 0;
-    *n_raw = stream.total_in; /* what is damaged is found when it is read */
+    *n_raw = stream.total_in; /* damage is reported when the data is read */
     return stream.total_out;
 }
 
@@ -220,7 +221,7 @@ static size_t read_plain(struct rw_input *input, unsigned char *buffer, size_t r
     return n;
 }
 
-/* Begins the next member, if there is one. 1: begun, 0: the file ends, negative: failed. */
+/* Starts the next member. Returns 1, 0 at the end of the file, or a negative status. */
 static int next_member(struct rw_input *input)
 {
     while (input->raw_n - input->raw_at < 2 && !input->raw_end) {
@@ -291,7 +292,8 @@ int rw_input_read(struct rw_ctx *ctx, struct rw_input *input, void *buffer, size
     return *got == 0 ? failure_of(ctx, input) : RW_OK;
 }
 
-/* Standard input may begin in the middle of its file. Some files say 0 and are not empty. */
+/* Is it a regular file that is read from its beginning? Standard input may begin within a file, and
+ * some files report size 0 but are not empty. */
 static int is_regular(const struct rw_input *input, uint64_t *n_bytes)
 {
     struct stat info;
@@ -323,8 +325,7 @@ int rw_input_is_gzip(const struct rw_input *input)
     return input->gzip;
 }
 
-/* Reading goes on with the gzip member that begins at raw byte `at`; only where
- * rw_input_is_packed. */
+/* Continues reading with the gzip member at raw byte `at`. Requires rw_input_is_packed. */
 static void go_to_member(struct rw_input *input, uint64_t at)
 {
     input->raw_at = input->raw_n = 0;
@@ -359,7 +360,7 @@ int rw_input_read_at(const struct rw_input *input, uint64_t at, void *buffer, si
     return 0;
 }
 
-/* What is left out is whole slices of the file. */
+/* Sets the sizes. Only whole slices of the file are left out. */
 static void set_size(struct rw_loaded *loaded, size_t n_bytes)
 {
     const size_t end = loaded->left_out_end < n_bytes ? loaded->left_out_end : n_bytes;
@@ -369,17 +370,17 @@ static void set_size(struct rw_loaded *loaded, size_t n_bytes)
     loaded->left_out = begin < loaded->left_out_end ? begin : loaded->left_out_end;
 }
 
-/* File bytes [begin, end) are summed, and kept but for what `loaded` leaves out. */
+/* Sums and loads file bytes [begin, end), except those that `loaded` leaves out. */
 struct load_job {
     const struct rw_input *input;
     const struct rw_loaded *loaded;
     uint64_t begin, end;
-    uint32_t *sums; /* [chunks] */
-    int read_errno; /* of any chunk; 0: the file has become shorter */
+    uint32_t *sums; /* [chunks] checksum of each */
+    int read_errno; /* errno of any chunk; 0: the file has become shorter */
 };
 
-/* Slice by slice, so that what is summed is still in the nearest caches. left_out: [SLICE_BYTES]
- * for what is not kept. */
+/* Loads a chunk slice by slice, so each is summed while it is in the nearest caches. left_out:
+ * [SLICE_BYTES] scratch for data that is not kept. */
 static int load_chunk(struct load_job *job, uint64_t chunk, unsigned char *left_out, int *why)
 {
     const struct rw_loaded *l = job->loaded;
@@ -434,13 +435,12 @@ static int fail_no_room(struct rw_ctx *ctx, const struct rw_input *input)
 int rw_input_check_room(struct rw_ctx *ctx, const struct rw_input *input, size_t bytes)
 {
     char lack[RW_LIMIT_TEXT];
-    if (bytes <= PIECE_BYTES ||
-        !rw_memory_lacks(bytes, lack)) /* of a chunk it is not worth asking */
+    if (bytes <= PIECE_BYTES || !rw_memory_lacks(bytes, lack)) /* small sizes are not checked */
         return RW_OK;
     return rw_fail(ctx, RW_ERR_MEMORY, "out of memory: '%s' needs %s", input->name, lack);
 }
 
-/* Bytes [begin, end) of a regular file, by all threads. */
+/* Loads bytes [begin, end) of a regular file with all threads. */
 static int load_range(struct rw_ctx *ctx, const struct rw_input *input, uint64_t begin,
                       uint64_t end, const struct rw_loaded *loaded, uint32_t *crc)
 {
@@ -481,7 +481,7 @@ static int load_file(struct rw_ctx *ctx, struct rw_input *input, struct rw_loade
     return status;
 }
 
-/* What comes in one stream is in memory as a whole before anything is left out. */
+/* Loads a stream. It must be in memory as a whole before parts can be left out. */
 static int load_stream(struct rw_ctx *ctx, struct rw_input *input, struct rw_loaded *loaded)
 {
     size_t room = input->fd < 0 ? input->memory_bytes + 1 : RAW_BYTES, n = 0;
@@ -507,7 +507,7 @@ static int load_stream(struct rw_ctx *ctx, struct rw_input *input, struct rw_loa
     }
     set_size(loaded, n);
     rw_system_forget(map + loaded->left_out, loaded->left_out_end - loaded->left_out);
-    /* shrinks in place, so that munmap(n_bytes) frees all */
+    /* shrinks in place, so munmap(n_bytes) frees everything */
     loaded->data = rw_system_remap(map, room, loaded->n_bytes);
     return RW_OK;
 }
@@ -551,10 +551,10 @@ int rw_input_read_all(struct rw_ctx *ctx, struct rw_input *input, char **text, s
 struct rw_spool {
     struct rw_spool *next; /* owned */
     char *path, *name;     /* as given, and for messages; owned */
-    unsigned char *little; /* [n_bytes] all of it, if `fd` is -1; owned */
-    int fd;                /* a temporary file with all of it; -1: none */
+    unsigned char *little; /* [n_bytes] content, if `fd` is -1; owned */
+    int fd;                /* a temporary file with the content, or -1 */
     uint64_t n_bytes;
-    struct rw_input *input; /* NULL, or the pipe, to be read once; owned */
+    struct rw_input *input; /* the pipe itself, if it can be read only once, or NULL; owned */
 };
 
 static void spool_free(struct rw_spool *spool)
@@ -596,7 +596,7 @@ static int is_pipe(const char *path)
 
 /* ---- a temporary file ---- */
 
-/* A file without a name; `path` gets the one it had. */
+/* Opens a file without a name. `path` receives the name that it had. */
 static int open_temporary(char *path, size_t size)
 {
     const char *folder = getenv("TMPDIR");
@@ -623,7 +623,7 @@ static int write_all(int fd, const unsigned char *from, size_t n)
     return 0;
 }
 
-/* What was fetched of the pipe, and all that is left of it, to the file. */
+/* Copies the pipe's content to the file: bytes already read, and all that follow. */
 static int fill_temporary(struct rw_ctx *ctx, struct rw_spool *spool, const char *path)
 {
     struct rw_input *input = spool->input;
@@ -644,7 +644,7 @@ static int fill_temporary(struct rw_ctx *ctx, struct rw_spool *spool, const char
 
 /* ---- a pipe ---- */
 
-/* Standard input that is a file, from its beginning on, need not be copied. */
+/* Is it standard input from a regular file, at its beginning? Such a file need not be copied. */
 static int is_plain_file(const char *path, uint64_t *n_bytes)
 {
     struct stat info;
@@ -655,10 +655,13 @@ static int is_plain_file(const char *path, uint64_t *n_bytes)
     return 1;
 }
 
-/* Keeps it, or leaves it as it is. */
+/* Stores the content of a pipe, or leaves the pipe to be read once. */
 static int keep(struct rw_ctx *ctx, struct rw_spool *spool, struct rw_read_goal *goal)
 {
-    enum { LEAST_LINE = 8 }; /* what cannot be more documents than are sampled stays in memory */
+    enum {
+        LEAST_LINE = 8
+    }; /* content with at most as many documents as the sample stays in
+          memory */
     struct rw_input *input = spool->input;
     char path[4096] = "";
     if (rw_data_format_of(ctx, input) != &rw_data_format_letor)
@@ -670,7 +673,7 @@ static int keep(struct rw_ctx *ctx, struct rw_spool *spool, struct rw_read_goal 
     } else {
         spool->fd = goal->bins_text(ctx, goal) ? open_temporary(path, sizeof(path)) : -1;
         if (spool->fd < 0)
-            return RW_OK; /* then once will do */
+            return RW_OK; /* then reading it once suffices */
         RW_TRY(fill_temporary(ctx, spool, path));
     }
     rw_input_close(input);
@@ -716,7 +719,7 @@ int rw_spool_begin(struct rw_ctx *ctx, const char *const *paths, int n_paths,
     return begun;
 }
 
-/* ---- what was kept ---- */
+/* ---- reading stored pipes ---- */
 
 int rw_spool_size(const struct rw_ctx *ctx, const char *path, uint64_t *n_bytes)
 {
@@ -733,7 +736,7 @@ int rw_spool_is_once(const struct rw_ctx *ctx, const char *path)
     return spool && spool->fd < 0 && !spool->little;
 }
 
-/* The temporary file from its beginning; one input at a time may have it. */
+/* Opens the temporary file from its beginning. Only one input at a time may use it. */
 static int open_again(struct rw_ctx *ctx, const struct rw_spool *spool, struct rw_input **out)
 {
     RW_TRY(new_input(ctx, spool->name, out));
@@ -761,22 +764,22 @@ static int open_kept(struct rw_ctx *ctx, const char *path, struct rw_input **out
 }
 
 enum {
-    LEAST_MEMBER = 18,      /* a header, a trailer; the content has at least two more */
-    FIRST_WINDOW = 1 << 20, /* file bytes looked at */
+    LEAST_MEMBER = 18,      /* header and trailer; the content has at least two more bytes */
+    FIRST_WINDOW = 1 << 20, /* file bytes to search */
     MOST_WINDOW = 1 << 24,  /* a larger member is unpacked in sequence */
-    MOST_OUT = 1 << 27,     /* unpacked at a time */
+    MOST_OUT = 1 << 27,     /* most bytes to unpack at a time */
     MOST_MEMBERS = 1 << 12,
 };
 
-/* Could a member begin here? RFC 1952: magic, deflate, no reserved flag, and the two bytes
- * about the packer as packers write them. */
+/* Could a member begin here? It needs the magic bytes, deflate and no reserved flag (RFC 1952), and
+ * the two bytes about the packer must have the usual values. */
 static int may_begin(const unsigned char *p)
 {
     return p[0] == 0x1f && p[1] == 0x8b && p[2] == 8 && (p[3] & 0xe0) == 0 &&
            (p[8] == 0 || p[8] == 2 || p[8] == 4) && (p[9] <= 13 || p[9] == 255);
 }
 
-/* The next offset from `at` on where one may; n if there is none. */
+/* Returns the next offset from `at` on where a member may begin, or n. */
 static size_t next_begin(const unsigned char *raw, size_t at, size_t n)
 {
     while (at + LEAST_MEMBER <= n) {
@@ -791,14 +794,14 @@ static size_t next_begin(const unsigned char *raw, size_t at, size_t n)
     return n;
 }
 
-/* The size of the content, modulo 2^32, is the member's end. */
+/* Returns the content's size modulo 2^32, which a member ends with. */
 static size_t size_before(const unsigned char *end)
 {
     return (size_t)end[-4] | (size_t)end[-3] << 8 | (size_t)end[-2] << 16 | (size_t)end[-1] << 24;
 }
 
-/* Lists members of the first n bytes of `raw`; the last one may be cut short unless is_all.
- * Returns 1 if there are as many as are wanted, or more would be too much. */
+/* Lists the members in the first n bytes of `raw`. The last one may be incomplete unless is_all.
+ * Returns 1 if enough are found, or if more would exceed a limit. */
 static int list(struct rw_members *m, size_t n, int is_all, size_t wanted_out, int wanted_n)
 {
     m->n = 0;
@@ -852,7 +855,7 @@ int rw_members_open(struct rw_ctx *ctx, struct rw_input *input, size_t wanted_ou
     m->input = input;
     m->n_file = n_bytes;
     if (rw_members_next(m, wanted_out, wanted_n) > 1) {
-        m->raw_used = 0; /* they come again */
+        m->raw_used = 0; /* they will be listed again */
         *out = m;
     } else {
         rw_members_close(m);
@@ -872,7 +875,7 @@ void rw_members_close(struct rw_members *m)
 int rw_members_unpack(const struct rw_members *m, int i, void *content)
 {
     const struct rw_member *member = &m->member[i];
-    unsigned char nothing; /* room for the end to be seen, where there is no content */
+    unsigned char nothing; /* one byte, so inflate can detect the end of an empty member */
     z_stream stream;
     const int z = unpack(&stream, m->raw + member->at, member->n_bytes,
                          member->n_out ? (unsigned char *)content + member->out : &nothing,

@@ -39,9 +39,9 @@ int rw_cache_layout(const struct rw_cache_header *h, uint64_t most_bytes,
     return layout->file_bytes <= most_bytes ? RW_OK : RW_ERR_FORMAT;
 }
 
-/* --- reading --- */
+/* ---- reading the header ---- */
 
-/* RW_ERR_FORMAT, with what is damaged. */
+/* Fails with RW_ERR_FORMAT. `what` names the damaged part. */
 static int damaged(const struct rw_cache_file *f, const char *what)
 {
     return rw_fail(f->ctx, RW_ERR_FORMAT, "'%s' is damaged: %s", f->name, what);
@@ -84,7 +84,7 @@ int rw_cache_check_sum(const struct rw_cache_file *f, uint32_t crc, uint32_t wri
                : damaged(f, "its checksum does not match");
 }
 
-/* Behind a checksum that is right, counts that are wrong are no accident. */
+/* Checks the counts. With a correct checksum, wrong counts must be deliberate. */
 int rw_cache_check_counts(struct rw_cache_file *f)
 {
     const struct rw_cache_header *h = &f->h;
@@ -121,10 +121,10 @@ int rw_cache_block(const uint32_t head[2], uint32_t n_docs, size_t width, uint64
     return RW_OK;
 }
 
-/* --- what its arrays promise, checked element by element: a file may be hostile and carry a
- * checksum that is right --- */
+/* ---- checking arrays, element by element: a file may be hostile and have a correct checksum ----
+ */
 
-/* A finite number other than -0. */
+/* Is it a finite number and not -0? */
 static int is_clean(float value)
 {
     const uint32_t bits = rw_bits_of_float(value);
@@ -138,7 +138,8 @@ static uint64_t offset_of(const void *data, size_t size, uint64_t i)
     return size == sizeof(uint32_t) ? ((const uint32_t *)data)[i] : ((const uint64_t *)data)[i];
 }
 
-/* end: the length of the axis that the elements are positions on. */
+/* Does a section satisfy its invariant? end: length of the axis on which its elements are
+ * positions. */
 static int section_is_good(const struct rw_cache_row *row, const void *data, uint64_t n,
                            uint64_t end)
 {
@@ -182,7 +183,7 @@ static int check_sections(const struct rw_cache_file *f)
 
 /* ---- columns and codes ---- */
 
-/* Documents of a list: they ascend, and are under n_docs. row: NULL: all are there. */
+/* Is the list of documents ascending and below n_docs? row NULL: all documents. */
 static int rows_are_good(const uint32_t *row, uint32_t n, uint32_t n_docs)
 {
     for (uint32_t k = 0; row && k < n; k++) {
@@ -194,7 +195,7 @@ static int rows_are_good(const uint32_t *row, uint32_t n, uint32_t n_docs)
 
 static int column_is_good(const struct rw_column *column, uint32_t n_docs, int may_be_empty)
 {
-    /* without a branch, so that it is done at the memory's pace */
+    /* without a branch, so it runs at memory speed */
     const uint32_t absent = column->row ? RW_MISSING_BITS : RW_ABSENT_BITS;
     uint32_t n_absent = 0, n_bad = 0;
     for (uint32_t k = 0; k < column->n; k++) {
@@ -234,10 +235,10 @@ static int codes_are_good(const struct rw_bins *bins, uint32_t f)
            rows_are_good(codes->row, codes->n, bins->n_docs);
 }
 
-/* Are all columns, or all codes (of bins), good? */
+/* Checks all columns, or all codes of bins. */
 struct checking {
     const struct rw_cache_file *file;
-    const struct rw_bins *bins; /* NULL: columns */
+    const struct rw_bins *bins; /* NULL: check columns */
     int n_bad;
 };
 
@@ -264,7 +265,7 @@ static int check_all(const struct rw_cache_file *f, const struct rw_bins *bins, 
     return job.n_bad ? damaged(f, wrong) : RW_OK;
 }
 
-/* Numbers of cuts have been checked when the codes' places were found. */
+/* The numbers of thresholds have been checked when the codes were located. */
 static int check_bins(const struct rw_cache_file *f)
 {
     const struct rw_cuts *cuts = f->out->bins->cuts;
@@ -285,7 +286,8 @@ static int check_bins(const struct rw_cache_file *f)
 
 /* ---- texts ---- */
 
-/* n texts end to end, each ended by 0; offsets: [n + 1]. Bytes of `never` may not occur. */
+/* Checks n concatenated texts, each terminated by 0. offset: [n + 1]. No byte of `never` may occur.
+ */
 static int texts_are_good(const uint64_t *offset, uint64_t n, const char *text, int may_be_empty,
                           const char *never)
 {
@@ -326,14 +328,14 @@ static int check_ids(const struct rw_cache_file *f)
     return status;
 }
 
-/* --- a view of a cache --- */
+/* ---- using a cache in memory ---- */
 
 static void *section_at(const struct rw_cache_file *f, enum rw_cache_section section)
 {
     return f->map + f->layout.offset[section];
 }
 
-/* The block of a section that begins at byte *at of it, which becomes that of the next block. */
+/* Finds a section's block at byte *at, and advances *at to the next block. */
 static int next_block(const struct rw_cache_file *f, enum rw_cache_section section, size_t width,
                       uint64_t *at, struct rw_cache_block *block)
 {
@@ -346,7 +348,7 @@ static int next_block(const struct rw_cache_file *f, enum rw_cache_section secti
     return RW_OK;
 }
 
-/* After the last block. */
+/* Checks that the last block ends the section. */
 static int end_blocks(const struct rw_cache_file *f, enum rw_cache_section section, uint64_t at)
 {
     return at == f->layout.n[section] ? RW_OK : damaged(f, rw_cache_row[section].wrong);
@@ -388,8 +390,8 @@ static int view_codes(const struct rw_cache_file *f, struct rw_bins *bins)
     return end_blocks(f, RW_CACHE_CODE, at);
 }
 
-/* A section's elements, for what is freed with the arena or, if it is NULL, like any other array.
- */
+/* Copies a section's elements into the arena, or, if it is NULL, into an array to be freed
+ * separately. */
 static int copy_section(const struct rw_cache_file *f, enum rw_cache_section section,
                         struct rw_arena *arena, void **out)
 {
@@ -414,7 +416,7 @@ int rw_cache_serves(const struct rw_cache_header *h, const struct rw_cut_rule *r
     return rule && h->has_bins && rw_cut_rule_serves(&has, rule);
 }
 
-/* Cuts are copied, codes stay in the file's bytes. */
+/* Copies the thresholds. Codes remain in the file's bytes. */
 static int view_bins(const struct rw_cache_file *f)
 {
     const struct rw_cache_header *h = &f->h;
@@ -468,14 +470,14 @@ static int take_side_columns(const struct rw_cache_file *f)
 
 /* ---- names and words ---- */
 
-/* What is wrong with a section, if RW_ERR_FORMAT. */
+/* Adds the damaged section's name to RW_ERR_FORMAT. */
 static int say_damage(const struct rw_cache_file *f, enum rw_cache_section section, int status)
 {
     return status == RW_ERR_FORMAT ? damaged(f, rw_cache_row[section].wrong) : status;
 }
 
-/* The texts of a section, [n], which hold all of its bytes; each ended by 0, and not empty.
- * RW_ERR_FORMAT, without a message: they do not. out: the caller's. */
+/* Finds the n texts of a section, which must fill it; each is terminated by 0 and not empty.
+ * Otherwise returns RW_ERR_FORMAT without a message. The caller frees *out. */
 static int find_texts(const struct rw_cache_file *f, enum rw_cache_section section, uint64_t n,
                       const char ***out)
 {
@@ -511,7 +513,7 @@ static int take_names(const struct rw_cache_file *f)
     return RW_OK;
 }
 
-/* Values are numbers of these words, or missing. */
+/* Are the column's values numbers of these words, or missing? */
 static int values_are_words(const struct rw_column *column, uint32_t n_words)
 {
     for (uint32_t i = 0; i < column->n; i++) {
@@ -522,8 +524,8 @@ static int values_are_words(const struct rw_column *column, uint32_t n_words)
     return 1;
 }
 
-/* The context's vocabulary, if this file has by words what the context reads so, and no more: else
- * numbers would stand beside those of another file that mean something else. */
+/* Uses the context's vocabulary, if the features with words in this file are exactly those that the
+ * context reads as words. Otherwise numbers would have different meanings in different files. */
 static int take_vocabulary(const struct rw_cache_file *f)
 {
     struct rw_dataset *dataset = f->out->documents;
@@ -574,7 +576,7 @@ static int take_words(const struct rw_cache_file *f)
     return RW_OK;
 }
 
-/* ---- all ---- */
+/* ---- the whole cache ---- */
 
 int rw_cache_view(const struct rw_cache_file *f)
 {
@@ -604,7 +606,7 @@ int rw_cache_view(const struct rw_cache_file *f)
     RW_TRY(say_damage(f, RW_CACHE_NAME_FEATURE, take_names(f)));
     RW_TRY(say_damage(f, RW_CACHE_WORD_FEATURE, take_words(f)));
     RW_TRY(rw_columns_agree(f->ctx, f->name, dataset));
-    if (f->view == RW_CACHE_CODES) { /* columns whose values are left out are their features */
+    if (f->view == RW_CACHE_CODES) { /* columns whose values are left out provide the features */
         RW_TRY(rw_binned_take_features(f->ctx, dataset->column, dataset->n_columns, f->out));
         dataset->n_columns = 0;
         return RW_OK;
@@ -614,8 +616,8 @@ int rw_cache_view(const struct rw_cache_file *f)
     return RW_OK;
 }
 
-/* 1: training by `rule` needs only codes, and the cache has them: the values, and the documents
- * that they are of, are left out. h: what its header is before it is read. */
+/* Returns 1 if training by `rule` needs only codes and the cache has them. Then the values, and the
+ * documents that they belong to, are left out. h: the header, before it is read. */
 static int leave_out_values(const struct rw_input *input, const struct rw_cut_rule *rule,
                             struct rw_cache_header *h, struct rw_loaded *loaded)
 {
@@ -667,9 +669,9 @@ out:
     return status;
 }
 
-/* --- as a format --- */
+/* ---- the data format ---- */
 
-/* A cache whose first bytes are damaged is still no text. */
+/* Recognises a cache. Even with damaged first bytes it must not be read as text. */
 static int probe(const unsigned char *head, size_t n_bytes)
 {
     int n_same = 0;

@@ -1,5 +1,5 @@
-/* A part of a cache: a range of its documents, read to memory as a cache of those alone would
- * stand there, so that it is checked and used like one. */
+/* Reads a range of a cache's documents. The result in memory has the format of a cache with just
+ * these documents, so it is checked and used in the same way. */
 #include <sys/mman.h>
 #include <zlib.h>
 
@@ -14,7 +14,7 @@ static int changed(const struct rw_cache_file *whole)
                    whole->name);
 }
 
-/* n_bytes of the file, all of them. */
+/* Reads exactly n_bytes of the file. */
 static int get(const struct rw_cache_file *whole, uint64_t at, void *to, size_t n_bytes)
 {
     size_t got;
@@ -24,7 +24,7 @@ static int get(const struct rw_cache_file *whole, uint64_t at, void *to, size_t 
     return got < n_bytes ? changed(whole) : RW_OK;
 }
 
-/* n elements of a section, from `first` on. */
+/* Reads n elements of a section, from `first` on. */
 static int get_some(const struct rw_cache_file *whole, enum rw_cache_section section,
                     uint64_t first, uint64_t n, void *to)
 {
@@ -32,7 +32,7 @@ static int get_some(const struct rw_cache_file *whole, enum rw_cache_section sec
     return get(whole, whole->layout.offset[section] + first * size, to, n * size);
 }
 
-/* How many of the n ascending numbers from byte `at` on are under `value`. */
+/* Counts how many of the n ascending numbers from byte `at` on are below `value`. */
 static int count_under(const struct rw_cache_file *whole, uint64_t at, uint32_t n, uint32_t value,
                        uint32_t *out)
 {
@@ -52,7 +52,7 @@ static int count_under(const struct rw_cache_file *whole, uint64_t at, uint32_t 
 
 /* ---- where queries begin ---- */
 
-/* Without its counts. */
+/* Reads the header without checking its counts. */
 static int take_header(struct rw_ctx *ctx, struct rw_input *input, struct rw_cache_file *whole)
 {
     size_t n_bytes;
@@ -63,7 +63,7 @@ static int take_header(struct rw_ctx *ctx, struct rw_input *input, struct rw_cac
     return rw_cache_take_header(whole, head, n_bytes, file_bytes);
 }
 
-/* Queries that begin before a document. */
+/* Counts the queries that begin before a document. */
 static int queries_under(const struct rw_cache_file *whole, uint32_t doc, uint32_t *q)
 {
     return count_under(whole, whole->layout.offset[RW_CACHE_QUERY_OFFSET], whole->h.n_queries, doc,
@@ -76,12 +76,13 @@ static int query_text(const struct rw_cache_file *whole, uint32_t q, char **quer
     RW_TRY(get_some(whole, RW_CACHE_QUERY_ID_OFFSET, q, 2, offset));
     if (offset[0] >= offset[1] || offset[1] > whole->h.query_id_bytes)
         return changed(whole);
-    const size_t n = (size_t)(offset[1] - offset[0]) - 1; /* without the 0 */
+    const size_t n = (size_t)(offset[1] - offset[0]) - 1; /* without the terminating 0 */
     RW_TRY(RW_NEW(whole->ctx, *query, n + 1));
     return get_some(whole, RW_CACHE_QUERY_ID_TEXT, offset[0], n, *query);
 }
 
-/* Bytes are shared out, but documents divided. */
+/* Finds a query boundary. Files are divided by bytes, so `at` is converted to a proportional
+ * document number. */
 static int next_query(struct rw_ctx *ctx, struct rw_input *input, uint64_t at, char **query,
                       uint64_t *place)
 {
@@ -91,7 +92,7 @@ static int next_query(struct rw_ctx *ctx, struct rw_input *input, uint64_t at, c
     RW_TRY(take_header(ctx, input, &whole));
     RW_TRY(rw_cache_check_counts(&whole));
     const struct rw_cache_header *h = &whole.h;
-    if (*query) { /* the file before may have ended inside of it */
+    if (*query) { /* the previous file may have ended within this query */
         char *first RW_FREED = NULL;
         RW_TRY(query_text(&whole, 0, &first));
         q = strcmp(*query, first) == 0;
@@ -107,7 +108,7 @@ static int next_query(struct rw_ctx *ctx, struct rw_input *input, uint64_t at, c
     return RW_OK;
 }
 
-/* The checksum: each worker reads its part of the bytes. */
+/* Verifies the checksum together: each worker reads a part of the bytes. */
 static int check_together(struct rw_ctx *ctx, struct rw_input *input)
 {
     const uint64_t n_workers = (uint64_t)rw_n_workers(ctx), worker = (uint64_t)rw_worker(ctx);
@@ -134,29 +135,29 @@ static int check_together(struct rw_ctx *ctx, struct rw_input *input)
 
 const struct rw_divided rw_cache_divided = {.check = check_together, .next_query = next_query};
 
-/* ---- what is read, and where it goes ---- */
+/* ---- measuring the parts to read ---- */
 
-/* What the part has of a block. */
+/* The entries of a block that belong to the part. */
 struct entries {
-    struct rw_cache_block block; /* in the file */
+    struct rw_cache_block block; /* as in the file */
     size_t width;
-    uint32_t first, n; /* the part's entries, from which one on */
-    uint64_t to;       /* where its own block begins, among all of them */
+    uint32_t first, n; /* the part's entries: the first, and their number */
+    uint64_t to;       /* offset of the new block in the part's blocks */
 };
 
 struct part {
     struct rw_cache_file whole;
-    struct rw_cache_file *own;       /* what its own cache would have; borrowed */
-    uint32_t begin, end;             /* documents */
-    uint64_t first[RW_CACHE_N_AXES]; /* of the file's, the part's own first one */
-    struct rw_arena arena;           /* of the arrays here */
-    struct entries *entry;           /* [n_entries] of columns, or of features with cuts */
+    struct rw_cache_file *own;       /* the resulting cache; borrowed */
+    uint32_t begin, end;             /* range of documents */
+    uint64_t first[RW_CACHE_N_AXES]; /* the part's first element on each axis of the file */
+    struct rw_arena arena;           /* owns the arrays here */
+    struct entries *entry;           /* [n_entries] for columns, or for features with thresholds */
     uint32_t n_entries;
-    int read_errno; /* of any read that failed; 0: the file is shorter */
+    int read_errno; /* errno of any failed read; 0: the file is too short */
 };
 
-/* Where the part's stretch of a text begins and how long it is; from, end: its elements of the
- * offsets' section. */
+/* Finds the start and length of the part's range of a text. from, end: its elements in the section
+ * of offsets. */
 static int measure_text(struct part *p, enum rw_cache_section section, uint32_t from, uint32_t end,
                         uint64_t n_bytes, uint64_t *n)
 {
@@ -174,7 +175,7 @@ static int measure_text(struct part *p, enum rw_cache_section section, uint32_t 
 
 static int measure_lines(struct part *p)
 {
-    struct rw_cache_header *h = &p->own->h; /* of the whole file so far */
+    struct rw_cache_header *h = &p->own->h; /* still has the counts of the whole file */
     uint32_t doc, first, end;
     RW_TRY(queries_under(&p->whole, p->begin, &first));
     RW_TRY(queries_under(&p->whole, p->end, &end));
@@ -192,7 +193,7 @@ static int measure_lines(struct part *p)
                         &h->comment_bytes);
 }
 
-/* at: of the block in the file; afterwards, of the next one. */
+/* at: offset of the block in the file; advanced to the next block. */
 static int measure_block(const struct part *p, uint64_t *at, uint64_t end, struct entries *e)
 {
     const struct rw_cache_block *block = &e->block;
@@ -207,14 +208,14 @@ static int measure_block(const struct part *p, uint64_t *at, uint64_t end, struc
         RW_TRY(count_under(&p->whole, block->rows, block->n, p->begin, &e->first));
         RW_TRY(count_under(&p->whole, block->rows, block->n, p->end, &stop));
     }
-    if (stop < e->first) /* rows that do not ascend */
+    if (stop < e->first) /* the rows do not ascend */
         return changed(&p->whole);
     e->n = stop - e->first;
     *at = block->end;
     return RW_OK;
 }
 
-/* Bytes of a code of each feature with cuts. */
+/* Computes the bytes per code of each feature with thresholds. */
 static int code_widths(struct part *p)
 {
     const uint32_t n = p->n_entries;
@@ -229,13 +230,13 @@ static int code_widths(struct part *p)
     return RW_OK;
 }
 
-/* The section whose blocks the part takes. */
+/* Returns the section whose blocks the part needs. */
 static enum rw_cache_section blocks_of(const struct part *p)
 {
     return p->own->view == RW_CACHE_CODES ? RW_CACHE_CODE : RW_CACHE_VALUE;
 }
 
-/* *n_bytes: of the part's blocks. */
+/* Measures all blocks of the part. *n_bytes: their size. */
 static int measure_blocks(struct part *p, uint64_t *n_bytes)
 {
     const struct rw_cache_layout *layout = &p->whole.layout;
@@ -270,10 +271,10 @@ static int measure(struct part *p)
     return RW_OK;
 }
 
-/* ---- copies ---- */
+/* ---- copying ---- */
 
-/* Bytes of the file to memory; of each number of `width` bytes (0: they are no numbers) `minus` is
- * subtracted. */
+/* Copies bytes of the file to memory, and subtracts `minus` from each number of `width` bytes (0:
+ * not numbers). */
 static int copy(struct part *p, uint64_t from, char *to, uint64_t n_bytes, uint64_t minus,
                 size_t width)
 {
@@ -290,7 +291,7 @@ static int copy(struct part *p, uint64_t from, char *to, uint64_t n_bytes, uint6
     return RW_OK;
 }
 
-/* Nothing of a section of blocks. */
+/* Copies the part's range of a section. Sections of blocks are skipped. */
 static int copy_section(struct part *p, enum rw_cache_section section)
 {
     const struct rw_cache_row *row = &rw_cache_row[section];
@@ -317,7 +318,7 @@ static int copy_block(struct part *p, const struct entries *e)
     return copy(p, e->block.data + e->first * e->width, to, n_bytes, 0, 0);
 }
 
-/* Sections, then blocks. */
+/* Copies sections, then blocks. */
 static int copy_some(void *user, struct rw_share *share)
 {
     struct part *p = user;
@@ -347,9 +348,9 @@ static int copy_all(struct part *p)
                          : changed(&p->whole);
 }
 
-/* ---- all ---- */
+/* ---- the whole part ---- */
 
-/* Has any document a value? */
+/* Does any document have a value? */
 static int has_values(const struct rw_column *column)
 {
     for (uint32_t i = 0; i < column->n; i++) {

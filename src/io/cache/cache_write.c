@@ -1,5 +1,5 @@
-/* A data set, with bins or without, as a cache file. Values of dense columns can also go straight
- * into the file, in any order, before the rest is written around them. */
+/* Writes a data set, with or without bins, as a cache file. Values of dense columns can be written
+ * first, directly and in any order. The other sections are then written around them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@ struct cache_out {
     struct rw_out_file file;
     uint32_t crc;
     uint64_t at;
-    FILE *written; /* NULL, or the same file to read */
+    FILE *written; /* NULL, or the same file opened for reading */
     int status;
 };
 
@@ -22,7 +22,7 @@ static void put(struct cache_out *out, const void *data, uint64_t n_bytes)
 {
     const unsigned char *from = data;
     out->at += n_bytes;
-    while (n_bytes) { /* failures stay in the FILE: commit sees them */
+    while (n_bytes) { /* errors are recorded in the FILE, and the commit checks them */
         const size_t n = n_bytes < CRC_PIECE ? (size_t)n_bytes : CRC_PIECE;
         fwrite(from, 1, n, out->file.file);
         out->crc = rw_checksum(out->crc, from, n);
@@ -37,7 +37,7 @@ static void pad(struct cache_out *out)
     put(out, zeros, rw_cache_aligned(out->at) - out->at);
 }
 
-/* What begins at a multiple of 64 bytes, and what follows does. */
+/* Writes data that begins at a multiple of 64 bytes, and pads it to the next one. */
 static void put_part(struct cache_out *out, const void *data, uint64_t n_bytes)
 {
     put(out, data, n_bytes);
@@ -48,21 +48,21 @@ static void put_part(struct cache_out *out, const void *data, uint64_t n_bytes)
 
 /* A word, and its number in the data set's vocabulary. */
 struct used_word {
-    const char *text; /* the vocabulary's */
+    const char *text; /* owned by the vocabulary */
     uint32_t number;
 };
 
-/* What is written. Of features whose values are words, the words that documents have, by their
- * bytes; values are their numbers in that order, from 0, whatever numbers they have in memory, so
- * the file depends on the data alone. */
+/* The content to write. If a feature's values are words, only words that documents have are stored,
+ * sorted by their bytes, and values are numbers in that order, from 0. The file thus depends on the
+ * data alone, not on numbers in memory. */
 struct content {
-    struct rw_dataset dataset;  /* borrowed, but for columns with words */
-    const struct rw_bins *bins; /* or NULL */
-    struct rw_arena arena;      /* of the arrays here, and of those columns */
+    struct rw_dataset dataset;  /* borrowed, except columns with words */
+    const struct rw_bins *bins; /* NULL: no bins */
+    struct rw_arena arena;      /* owns the arrays here, and those columns */
     uint32_t n_word_features;
-    uint32_t *word_feature, *n_words; /* [n_word_features] ascending ids */
+    uint32_t *word_feature, *n_words; /* [n_word_features] feature ids, ascending; words of each */
     size_t n_all_words, word_room;
-    struct used_word *word; /* [n_all_words] each feature's */
+    struct used_word *word; /* [n_all_words] feature by feature */
 };
 
 static int by_text(const void *a, const void *b)
@@ -70,7 +70,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(((const struct used_word *)a)->text, ((const struct used_word *)b)->text);
 }
 
-/* Gathers a column's words, and gives it their numbers. number: [n_vocabulary] scratch. */
+/* Collects a column's words, and renumbers its values. number: [n_vocabulary] scratch. */
 static int renumber(struct rw_ctx *ctx, struct rw_column *column, uint32_t n_vocabulary,
                     uint32_t *number, struct content *content)
 {
@@ -107,7 +107,7 @@ static int renumber(struct rw_ctx *ctx, struct rw_column *column, uint32_t n_voc
     return RW_OK;
 }
 
-/* Puts the words of a data set in order. */
+/* Sorts the words of a data set. */
 static int take_words(struct rw_ctx *ctx, struct content *content)
 {
     struct rw_dataset *dataset = &content->dataset;
@@ -136,7 +136,7 @@ int rw_cache_has_words(const struct rw_dataset *dataset)
     return 0;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole file ---- */
 
 static void fill_header(const struct content *content, struct rw_cache_header *h)
 {
@@ -163,7 +163,7 @@ static void fill_header(const struct content *content, struct rw_cache_header *h
     if (dataset->weight)
         h->weights = dataset->weight_by_query ? RW_CACHE_OF_QUERIES : RW_CACHE_OF_DOCUMENTS;
     h->n_more_labels = (uint32_t)dataset->n_more_labels;
-    h->width = dataset->n_names ? 0 : dataset->width; /* names say how many there are */
+    h->width = dataset->n_names ? 0 : dataset->width; /* with names, their number implies it */
     if (!bins)
         return;
     h->has_bins = 1;
@@ -180,13 +180,14 @@ static void fill_header(const struct content *content, struct rw_cache_header *h
     h->n_ignored = bins->cuts->n_ignored;
 }
 
-/* Bytes that are in the file already (struct rw_cache_values). */
+/* Skips bytes that are already in the file (struct rw_cache_values), and adds them to the checksum.
+ */
 static void pass_over(struct cache_out *out, uint64_t n_bytes)
 {
     FILE *file = out->file.file;
     char *text = NULL;
     size_t got = 1;
-    if (!out->written) { /* what is written cannot be read through the same descriptor */
+    if (!out->written) { /* the descriptor for writing cannot read */
         out->written = rw_system_fopen(out->file.temporary, "rbe");
         out->status = out->written ? RW_OK : RW_ERR_MACHINE;
     }
@@ -209,7 +210,7 @@ static void put_text(struct cache_out *out, const char *text)
     put(out, text, strlen(text) + 1);
 }
 
-/* row: if the block has any. data: NULL if it is in the file already. */
+/* Writes a block. row: NULL if it has no rows. data: NULL if the data is already in the file. */
 static void put_block(struct cache_out *out, uint32_t n, uint32_t rest, uint32_t n_docs,
                       const uint32_t *row, const void *data, size_t width)
 {
@@ -224,7 +225,7 @@ static void put_block(struct cache_out *out, uint32_t n, uint32_t rest, uint32_t
     pad(out);
 }
 
-/* What is not an array in memory: columns, codes, names and words. */
+/* Writes a section that is not an array in memory: columns, codes, names and words. */
 static void put_made(struct cache_out *out, const struct content *content,
                      enum rw_cache_section section)
 {
@@ -295,7 +296,7 @@ static int write_file(struct rw_ctx *ctx, const struct content *content, struct 
     return rw_out_file_commit(ctx, file);
 }
 
-/* Values that a column does not hold are in the file already. */
+/* Writes the file. Columns without values in memory have them in the file already. */
 static int write_content(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                          const struct rw_bins *bins, struct rw_out_file *file)
 {
@@ -318,15 +319,15 @@ int rw_cache_write(struct rw_ctx *ctx, const struct rw_dataset *dataset, const s
     return status;
 }
 
-/* ---- values first ---- */
+/* ---- writing values first ---- */
 
 struct rw_cache_values {
     struct rw_out_file file;
     uint32_t n_docs, n_columns;
-    uint64_t at;         /* of the values in the file */
-    uint32_t *column_of; /* [RW_FEATURE_IDS] UINT32_MAX: not expected; owned */
-    uint64_t n_taken;    /* values, by all threads */
-    int write_errno;     /* of a write that failed */
+    uint64_t at;         /* offset of the values in the file */
+    uint32_t *column_of; /* [RW_FEATURE_IDS] column of a feature; UINT32_MAX: not expected; owned */
+    uint64_t n_taken;    /* number of values written by all threads */
+    int write_errno;     /* errno of a failed write */
 };
 
 int rw_cache_values_open(struct rw_ctx *ctx, const char *path, struct rw_cache_values **out)
