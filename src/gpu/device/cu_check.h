@@ -1,14 +1,14 @@
-/* Every CUDA call is checked here: its failure becomes an error of the context, and the sticky
- * error is cleared. */
+/* Checks CUDA calls. A failure becomes an error of the context, and CUDA's sticky error is
+ * cleared. */
 #pragma once
 
 #include <cuda_runtime_api.h>
 
 #include "base/ctx.h"
 
-/* The error's text, with what was being done, and how much memory is free if that ran out; returns
- * RW_ERR_MEMORY if memory ran out, RW_ERR_UNSUPPORTED if this GPU or driver never will, else
- * RW_ERR_MACHINE. */
+/* Reports a CUDA error. The message names the operation that failed and, if memory ran out, the
+ * free memory. Returns RW_ERR_MEMORY if memory ran out, RW_ERR_UNSUPPORTED if this GPU or driver
+ * can never do it, else RW_ERR_MACHINE. */
 int rw_cu_fail(struct rw_ctx *ctx, cudaError_t error, const char *what);
 
 #define RW_CU(ctx, call)                                  \
@@ -18,7 +18,8 @@ int rw_cu_fail(struct rw_ctx *ctx, cudaError_t error, const char *what);
             return rw_cu_fail((ctx), rw_cu_error, #call); \
     } while (0)
 
-/* A call whose failure changes nothing. Its error is cleared: the next launch would be blamed. */
+/* Makes a call that may fail without consequence. Clears its error, which the next launch would
+ * report otherwise. */
 #define RW_CU_MAY_FAIL(call)          \
     do {                              \
         if ((call) != cudaSuccess)    \

@@ -1,7 +1,7 @@
-/* Why: the rate of the link to the host's memory, read as histograms read rows of codes that are
- * not on the device (gpu/hist/hist_lanes_far.cu): what these reach is measured by it.
+/* Measures the rate of the link to host memory. The kernel reads it as histograms read
+ * host-resident rows (gpu/hist/hist_lanes_far.cu), so it measures the rate that they can reach.
  *
- * Decomposition: a warp a row of ROW_BYTES, UNROLL of them at a time; one in STEP is read. */
+ * Decomposition: a warp reads rows of ROW_BYTES, UNROLL of them at a time, and one row in STEP. */
 #include <cuda_runtime.h>
 
 #include "gpu/device/device.h"
@@ -25,7 +25,7 @@ static __global__ void __launch_bounds__(THREADS)
         for (int u = 0; u < UNROLL; u++)
             sum ^= word[u];
     }
-    d_to[warp * WARP + lane] = sum; /* or else nothing would be read */
+    d_to[warp * WARP + lane] = sum; /* otherwise the compiler would remove the reads */
 }
 
 extern "C" size_t rw_cuda_link_bytes(int n_multiprocessors)

@@ -15,10 +15,10 @@
 
 /* The oldest compute capability that the kernels are compiled for. */
 enum { LEAST_MAJOR = 7, LEAST_MINOR = 5 };
-/* What CUDA itself takes of a GPU for a process, about. */
+/* Memory that CUDA itself uses on a GPU per process, approximately. */
 #define CONTEXT_BYTES ((size_t)600000000)
 
-/* This GPU or driver never will. */
+/* Returns 1 if this GPU or driver can never do it. */
 static int is_unsupported(cudaError_t error)
 {
     return error == cudaErrorNoDevice || error == cudaErrorInsufficientDriver ||
@@ -31,7 +31,8 @@ static int is_unsupported(cudaError_t error)
     "\nhint: if other programs hold the rest, another GPU ('--device cuda:N') and the CPU " \
     "('--device cpu') give the same model"
 
-/* needed: bytes that `what` asked for; 0: not known. is_open: the device is the thread's. */
+/* Reports a lack of memory. needed: bytes that `what` requested; 0: unknown. is_open: the device is
+ * the thread's current one. */
 static int fail_full(struct rw_ctx *ctx, int number, int is_open, size_t needed, const char *what)
 {
     size_t free_bytes = 0, all_bytes = 0;
@@ -50,7 +51,7 @@ static int fail_full(struct rw_ctx *ctx, int number, int is_open, size_t needed,
 int rw_cu_fail(struct rw_ctx *ctx, cudaError_t error, const char *what)
 {
     int number = 0;
-    (void)cudaGetLastError(); /* clears it */
+    (void)cudaGetLastError(); /* clears the error */
     if (error == cudaErrorMemoryAllocation && cudaGetDevice(&number) == cudaSuccess)
         return fail_full(ctx, number, 1, 0, what);
     const int status = error == cudaErrorMemoryAllocation ? RW_ERR_MEMORY
@@ -77,8 +78,8 @@ static int describe(struct rw_ctx *ctx, const struct cudaDeviceProp *properties,
     return rw_device_stream(ctx, &device->arena, 0, &device->stream);
 }
 
-/* The first kernel waits for the driver's compiler, unless its cache has the kernels: once a
- * process, the user is told why. */
+/* Prints a notice, once per process, that the first kernel will wait for the driver's compiler,
+ * unless the driver's cache has the kernels. */
 static void announce_compilation(struct rw_ctx *ctx, const struct cudaDeviceProp *properties)
 {
     static atomic_flag is_announced = ATOMIC_FLAG_INIT;
@@ -103,7 +104,7 @@ int rw_device_open(struct rw_ctx *ctx, int number, struct rw_device **out)
             "GPU '%s' is too old: its compute capability is %d.%d; expected %d.%d or newer",
             properties.name, properties.major, properties.minor, LEAST_MAJOR, LEAST_MINOR);
     announce_compilation(ctx, &properties);
-    /* makes it the thread's, which takes memory for what CUDA itself needs there */
+    /* This makes it the thread's current device, which allocates CUDA's own memory there. */
     const cudaError_t error = cudaSetDevice(number);
     if (error == cudaErrorMemoryAllocation)
         return fail_full(ctx, number, 0, CONTEXT_BYTES, "CUDA itself");
@@ -137,7 +138,7 @@ int rw_device_alloc(struct rw_ctx *ctx, void **out, size_t bytes)
         if (error == cudaSuccess)
             return RW_OK;
         *out = NULL;
-        if (error != cudaErrorMemoryAllocation) /* a GPU that is lost, for one */
+        if (error != cudaErrorMemoryAllocation) /* a lost GPU, for example */
             return rw_cu_fail(ctx, error, "cudaMalloc");
         (void)cudaGetLastError();
         number = -1;
@@ -169,7 +170,7 @@ static void free_stream(void *stream)
 int rw_device_stream(struct rw_ctx *ctx, struct rw_arena *arena, int urgent, void **out)
 {
     int least = 0, most = 0;
-    cudaStream_t stream; /* a call that fails for want of memory may write to it all the same */
+    cudaStream_t stream; /* a call that fails for lack of memory may still write to it */
     if (urgent)
         RW_CU(ctx, cudaDeviceGetStreamPriorityRange(&least, &most));
     RW_CU(ctx, cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, most));
@@ -260,13 +261,13 @@ double rw_device_bandwidth(const struct rw_device *device)
 {
     const int clock_khz = attribute(cudaDevAttrMemoryClockRate, device->number);
     const int bus_bits = attribute(cudaDevAttrGlobalMemoryBusWidth, device->number);
-    const double bandwidth = 2e3 * clock_khz * bus_bits / 8; /* two transfers a clock and wire */
+    const double bandwidth = 2e3 * clock_khz * bus_bits / 8; /* two transfers per clock and wire */
     return bandwidth > 0.0 ? bandwidth : RW_TUNE_PLAN_BANDWIDTH;
 }
 
-/* The oldest driver for all of a major version's programs, as NVIDIA's "CUDA Compatibility" has it.
- * A GPU newer than all that were compiled for needs one as new as the build's CUDA, to compile the
- * kernels. */
+/* Returns the oldest driver that runs all programs of a CUDA major version, by NVIDIA's "CUDA
+ * Compatibility". If the GPU is newer than all GPUs that the kernels were compiled for, the driver
+ * must be as new as the build's CUDA, to compile the kernels. */
 static int oldest_driver(int runtime)
 {
     static const struct {
@@ -388,11 +389,11 @@ int rw_device_find(int number, struct rw_device_facts *out)
     }
     out->clock_mhz = attribute(cudaDevAttrClockRate, number) / 1000;
     out->memory_clock_mhz = attribute(cudaDevAttrMemoryClockRate, number) / 1000;
-    out->is_mig = strstr(out->name, " MIG ") != NULL; /* so the driver names them */
+    out->is_mig = strstr(out->name, " MIG ") != NULL; /* the driver names them so */
     return 1;
 }
 
-/* How fast the device reads the host's memory. */
+/* Measures how fast the device reads host memory. */
 enum { RUNS = 5 };
 #define COPIED_BYTES   ((size_t)1 << 25)
 #define GATHERED_BYTES ((size_t)1 << 30)
@@ -419,7 +420,7 @@ static int gather(void *user)
     return RW_OK;
 }
 
-/* from_bytes: of the host's memory; bytes: that a run reads of them. */
+/* Times reads of host memory. from_bytes: size of that memory; bytes: read per run. */
 static int time_link(struct rw_ctx *ctx, const struct rw_device *device, size_t from_bytes,
                      size_t bytes, size_t to_bytes, int (*run)(void *user), double *rate)
 {
@@ -457,7 +458,7 @@ int rw_device_link(struct rw_ctx *ctx, int number, double *copied, double *gathe
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct rw_device_cache *first;
 
-/* With the mutex held. */
+/* Removes an entry. The caller holds the mutex. */
 static void forget(struct rw_device_cache *spare)
 {
     struct rw_device_cache **at = &first;

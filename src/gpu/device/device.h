@@ -1,4 +1,4 @@
-/* The device: picking one, its figures, streams and memory. */
+/* The interface to a GPU: choosing one, its properties, streams, memory, copies and NCCL. */
 #pragma once
 
 #include <stddef.h>
@@ -18,188 +18,199 @@ struct rw_device {
     int number;
     char name[128];
     const struct rw_tuning_row *tuning; /* a constant of device_tuning.c */
-    /* as many as it has, or less where a row is forced */
+    /* The number that it has, or less if a tuning row is forced. */
     int n_multiprocessors;
-    int n_threads;         /* that a multiprocessor holds at once */
-    size_t shared_bytes;   /* that a block may ask for */
-    struct rw_arena arena; /* of what is below */
+    int n_threads;         /* threads that a multiprocessor holds at once */
+    size_t shared_bytes;   /* largest shared memory of a block */
+    struct rw_arena arena; /* memory and streams that live as long as the device */
     void *stream;          /* a cudaStream_t */
     struct rw_transfer_counts *counts;
-    /* Asked from time to time by waits, which end with its failure: of what may never be done, as
-     * what waits for other workers. NULL: nothing is. */
+    /* Called from time to time during waits, which end with its failure. It is for work that may
+     * never complete, such as work that needs other workers. NULL: not called. */
     int (*watch)(void *user, struct rw_ctx *ctx, double waited_s);
     void *watch_user;
 };
 
-/* RW_ERR_UNSUPPORTED if there is no such device, or one too old for the kernels; RW_ERR_ARGUMENT
- * where RANKWOOD_TUNING names no row. */
+/* Opens a device. Fails with RW_ERR_UNSUPPORTED if there is no such device or it is too old for the
+ * kernels, and with RW_ERR_ARGUMENT if RANKWOOD_TUNING names no row. */
 int rw_device_open(struct rw_ctx *ctx, int number, struct rw_device **out);
 void rw_device_close(struct rw_device *device);
 
-/* Device memory; the failure says what is needed and what is free. Freed with rw_device_free (NULL
- * is fine). */
+/* Allocates device memory. The error message states the needed and the free memory. Free it with
+ * rw_device_free, which ignores NULL. */
 int rw_device_alloc(struct rw_ctx *ctx, void **out, size_t bytes);
 void rw_device_free(void *p);
-/* A stream (urgent: it comes before others) and an event (timed: it takes the time), which go with
- * the arena, as does memory. */
+/* Make a stream or an event, which the arena frees with its memory. urgent: the stream has priority
+ * over others. timed: the event records the time. */
 int rw_device_stream(struct rw_ctx *ctx, struct rw_arena *arena, int urgent, void **out);
 int rw_device_event(struct rw_ctx *ctx, struct rw_arena *arena, int timed, void **out);
 int rw_device_alloc_in(struct rw_ctx *ctx, struct rw_arena *arena, void **out, size_t bytes);
-/* Free memory of a device; 0 where it is not known, and without CUDA. */
+/* Returns the free memory of a device; 0 if it is unknown, and without CUDA. */
 uint64_t rw_device_free_bytes(int number);
-/* Bytes a second that a plain copy of page-locked memory to the device takes, measured. */
+/* Measures the bytes per second of a plain copy from page-locked memory to the device. */
 int rw_device_link_rate(struct rw_ctx *ctx, const struct rw_device *device, double *rate);
-/* Opens the device and measures that, and the rate at which a kernel reads rows of 128 bytes of
- * such memory, at a fixed distance from each other. */
+/* Opens the device and measures the same. Also measures the rate at which a kernel reads rows of
+ * 128 bytes of page-locked memory, at a fixed distance from each other. */
 int rw_device_link(struct rw_ctx *ctx, int number, double *copied, double *gathered);
-/* Bytes a second that its memory moves, by its clock and wires; RW_TUNE_PLAN_BANDWIDTH where it
- * does not say. */
+/* Returns the bytes per second of the device's memory, from its clock and bus width. Returns
+ * RW_TUNE_PLAN_BANDWIDTH if the device does not report them. */
 double rw_device_bandwidth(const struct rw_device *device);
-/* Milliseconds that `run` takes on the stream, by events: the median of n_runs after one warm-up.
- */
+/* Measures the milliseconds that `run` takes on the stream, by events: the median of n_runs after
+ * one warm-up. */
 int rw_device_time(struct rw_ctx *ctx, const struct rw_device *device, int n_runs,
                    int (*run)(void *user), void *user, double *median_ms, double *least_ms,
                    double *most_ms);
-/* Of one run, without a warm-up. */
+/* The same for one run, without a warm-up. */
 int rw_device_time_once(struct rw_ctx *ctx, const struct rw_device *device, int (*run)(void *user),
                         void *user, double *ms);
 
-/* What is known of CUDA, its driver and each GPU, without opening one: for people. */
+/* Facts about CUDA, its driver and each GPU, for people to read. No device is opened. */
 struct rw_cuda_facts {
-    int runtime;       /* that the program was built with, 13000 for 13.0; 0: built without */
-    int oldest_driver; /* that serves it, 580 for 580.x; 0: not known */
-    int driver;        /* the newest runtime that the driver serves; 0: there is none */
+    /* CUDA runtime that the program was built with, 13000 for 13.0; 0: built without CUDA. */
+    int runtime;
+    /* The oldest driver that runs it, 580 for 580.x; 0: unknown. */
+    int oldest_driver;
+    int driver; /* newest runtime that the driver supports; 0: no driver */
     int n_devices;
-    char why_not[256]; /* there is no GPU that can be used; "" */
+    char why_not[256]; /* why no GPU can be used; "" if one can */
 };
 void rw_cuda_find(struct rw_cuda_facts *out);
-/* Is there a GPU of this number? What is wrong is said as doctor says it. */
+/* Checks that there is a usable GPU of this number. The message is the one that `doctor` prints. */
 int rw_device_check_cuda(struct rw_ctx *ctx, int number);
-/* A GPU's memory, which NVIDIA's library reports where CUDA cannot begin on it; 0: not known. */
+/* Reads a GPU's memory through NVIDIA's library, which works even if CUDA cannot start on the GPU;
+ * 0: unknown. */
 int rw_device_memory(int number, size_t *free_bytes, size_t *all_bytes);
-int rw_cuda_runtime(void); /* facts.runtime, without asking the driver */
+int rw_cuda_runtime(void); /* facts.runtime, without calling the driver */
 
 struct rw_device_facts {
     char name[128];
     int major, minor; /* compute capability */
     uint64_t memory_bytes;
     int n_multiprocessors;
-    uint64_t shared_bytes;  /* that a block may ask for */
-    const char *tuning;     /* the row of device_tuning.c; NULL: RANKWOOD_TUNING names none */
-    int is_tuning_measured; /* on such a GPU */
-    int clock_mhz, memory_clock_mhz; /* at most; 0: not known */
-    int is_mig;                      /* a part of a GPU, a device by itself */
+    uint64_t shared_bytes; /* largest shared memory of a block */
+    /* The row of device_tuning.c; NULL: RANKWOOD_TUNING names no row. */
+    const char *tuning;
+    int is_tuning_measured;          /* 1: measured on such a GPU */
+    int clock_mhz, memory_clock_mhz; /* highest clocks; 0: unknown */
+    int is_mig;                      /* 1: a MIG part of a GPU, which is a separate device */
 };
-/* 0: there is no such device. */
+/* Writes the facts of a device. Returns 0 if there is no such device. */
 int rw_device_find(int number, struct rw_device_facts *out);
 
-/* What of the launch constants depends on the GPU; tuning.h has those that do not. A table of rows
- * by compute capability, and one for those that are newer than all of them. How much there is of a
- * GPU's multiprocessors, of a block's shared memory and of memory is asked of the device, whatever
- * its row. No row changes a result.
+/* Launch constants that depend on the GPU; tuning.h has the others. The table has one row per
+ * compute capability, and one for newer GPUs. The numbers of multiprocessors, and the sizes of
+ * shared memory and device memory, come from the device rather than the row. No row changes a
+ * result.
  *
- * To measure a row on a GPU that has it: a line of it in device_tuning.c's table, with is_measured
- * 1, and its numbers in the comment there. docs/reference/devices.md lists the rows, and
- * tests/gpu.sh forces each. */
-#define RW_TUNING_VARIABLE "RANKWOOD_TUNING" /* the name of a row: it is taken on any GPU */
+ * To measure a row on its GPU, add its line to the table in device_tuning.c, with is_measured 1.
+ * Put the measurements in the comment there. docs/reference/devices.md lists the rows, and
+ * tests/gpu.sh forces each of them. */
+/* Names a row, which is then used on any GPU. */
+#define RW_TUNING_VARIABLE "RANKWOOD_TUNING"
 
 struct rw_tuning_row {
-    const char *name; /* its first compute capability; or "newer" */
-    int from;         /* the same as 10 * major + minor; a row ends where the next one begins */
-    int is_measured;  /* else derived, as device_tuning.c says */
-    /* What a GPU of the row has, at the least that is common: where the row is forced, as much is
-     * used of one that has more. 0: all. */
+    const char *name; /* its lowest compute capability; or "newer" */
+    /* The same as 10 * major + minor. A row ends where the next one begins. */
+    int from;
+    int is_measured; /* 0: derived, as device_tuning.c explains */
+    /* The smallest common GPU of the row. If the row is forced on a larger GPU, only this much of
+     * it is used. 0: all. */
     int n_multiprocessors;
-    int n_threads;       /* that a multiprocessor holds at once */
-    size_t shared_bytes; /* that a block may ask for */
-    /* Nodes that the engine is asked for at once, at most. */
+    int n_threads;       /* threads that a multiprocessor holds at once */
+    size_t shared_bytes; /* largest shared memory of a block */
+    /* Largest number of nodes that the grower requests at once. */
     int growth_batch;
-    /* Blocks a multiprocessor: of 256 threads that quantise; and of a search's warps, past which
-     * features share fewer. */
+    /* Blocks per multiprocessor: of 256 threads that quantise; and of a search's warps, beyond
+     * which features share fewer warps. */
     int quantise_blocks, split_blocks;
 };
 
-/* By index; NULL past the end. */
+/* Returns a row by index; NULL after the last. */
 const struct rw_tuning_row *rw_tuning_row_at(int i);
 
-/* What is found of a GPU; then, what is used of it. */
+/* Properties of a GPU. rw_tuning_find reduces them to those that are used. */
 struct rw_tuning_facts {
     int capability; /* 10 * major + minor */
     int n_multiprocessors, n_threads;
     size_t shared_bytes;
 };
-/* The row of the capability, or the one that the variable names, which lowers *facts. row: a
- * constant. RW_ERR_ARGUMENT: it names none. */
+/* Finds the row of the capability, or the row that RANKWOOD_TUNING names, which reduces *facts.
+ * *row is a constant. Fails with RW_ERR_ARGUMENT if there is no such row. */
 int rw_tuning_find(struct rw_ctx *ctx, struct rw_tuning_facts *facts,
                    const struct rw_tuning_row **row);
 
-/* Do names like "sm_80 sm_90 compute_90" include machine code for GPUs of this capability? If not,
- * the driver compiles kernels when they are first used. */
+/* Returns 1 if names like "sm_80 sm_90 compute_90" include machine code for GPUs of this
+ * capability. Otherwise the driver compiles kernels at their first use. */
 int rw_has_gpu_code(const char *archs, int major, int minor);
 
-/* Device memory that stays in case that it is of use again. What nobody uses goes as soon as an
- * allocation finds too little (rw_device_alloc). Any thread may call these. */
-/* Extended by embedding it first. Its contents never change while it is known here. */
+/* ---- the device-memory cache ----
+ *
+ * Caches device memory for later use. Unused entries are freed as soon as an allocation finds too
+ * little memory (rw_device_alloc). Any thread may call these functions. */
+/* An entry. Embed it as the first member. Its contents never change while it is in the cache. */
 struct rw_device_cache {
     struct rw_device_cache *next;
-    void **owner; /* holds the only pointer to it; NULL is written there when it goes */
+    /* Holds the only pointer to the entry. It is set to NULL when the entry is freed. */
+    void **owner;
     int device, n_users;
     void (*free)(struct rw_device_cache *spare);
 };
 
-/* Puts back what was taken; or hands it over to the owner, who must live longer: it goes if the
- * owner has another. */
+/* Puts an entry back, or gives a new one to `owner`, which must live longer. If the owner has a
+ * different entry, the new one is freed. */
 void rw_device_cache_leave(struct rw_device_cache *spare, void **owner);
-/* The owner's, if it serves, which then stays until it is put back; else NULL, and if nobody uses
- * it, it goes. */
+/* Takes the owner's entry if `serves` accepts it; it then stays until it is put back. Otherwise
+ * returns NULL, and frees the entry if it is unused. */
 struct rw_device_cache *rw_device_cache_take(void **owner,
                                              int (*serves)(const struct rw_device_cache *spare,
                                                            const void *user),
                                              const void *user);
 void rw_device_cache_drop(void **owner);
-/* What nobody uses on this device goes. Returns 1 if anything did. */
+/* Frees unused entries on this device. Returns 1 if it freed any. */
 int rw_device_cache_drop_unused(int device);
 
-/* Launchers of cu_link.cu. */
+/* ---- launchers of cu_link.cu ---- */
 enum { RW_LINK_ROW_BYTES = 128, RW_LINK_STEP = 4 };
 
-/* Of d_to. */
+/* Returns the bytes of d_to. */
 size_t rw_cuda_link_bytes(int n_multiprocessors);
-/* Reads n_rows rows, one in RW_LINK_STEP. from: page-locked. A cudaError_t. */
+/* Reads n_rows rows, one in RW_LINK_STEP. from: page-locked. Returns a cudaError_t. */
 int rw_cuda_link_gather(const void *from, uint64_t n_rows, int n_multiprocessors, void *d_to,
                         void *stream);
 
-/* Every copy between the host and the device, and every wait of the host for it, goes through here.
- * Copies are counted.
+/* ---- transfers ----
  *
- * Plain copies go through the device's stream and wait. A pipe sends data in chunks over several
- * streams, each with a pinned buffer on the host and one on the device, so that one chunk travels
+ * Every copy between host and device, and every wait of the host for the device, uses these
+ * functions. They count the copies.
+ *
+ * Plain copies use the device's stream, and wait. A pipe sends data in chunks over several streams.
+ * Each stream has a pinned buffer on the host and a buffer on the device. So one chunk is copied
  * while the kernels of another run (Milic et al., "Parallelizing general histogram application for
  * CUDA architectures", section IV-G). */
-/* Since the device was opened; one thread at a time uses a device. */
+/* Counts since the device was opened. One thread at a time may use a device. */
 struct rw_transfer_counts {
-    uint64_t copies; /* between host and device, either way */
+    uint64_t copies; /* between host and device, in both directions */
     uint64_t bytes_to_device, bytes_to_host;
 };
 
-/* Copies through the device's stream, and waits for it; the host's memory may be any. 0 bytes: does
- * nothing. */
+/* Copy through the device's stream, and wait. The host's memory may be of any kind. 0 bytes: they
+ * do nothing. */
 int rw_transfer_write(struct rw_ctx *ctx, const struct rw_device *device, void *d_to,
                       const void *from, size_t bytes);
 int rw_transfer_read(struct rw_ctx *ctx, const struct rw_device *device, void *to,
                      const void *d_from, size_t bytes);
-/* The same without waiting: through the device's stream; the host's memory is pinned, and is left
- * alone until rw_transfer_wait. */
+/* Copy through the device's stream without waiting. The host's memory must be pinned, and must not
+ * change until rw_transfer_wait returns. */
 int rw_transfer_write_pinned(struct rw_ctx *ctx, const struct rw_device *device, void *d_to,
                              const void *from, size_t bytes);
 int rw_transfer_read_pinned(struct rw_ctx *ctx, const struct rw_device *device, void *to,
                             const void *d_from, size_t bytes);
-/* Waits until everything on the device's stream is done; says what a kernel did wrong. */
+/* Waits until all work on the device's stream is complete. Reports errors of kernels. */
 int rw_transfer_wait(struct rw_ctx *ctx, const struct rw_device *device);
 
-/* Waits until kernels have written `value` to each of n words of page-locked memory, the first of
- * `step` each, and `bytes` bytes in all: shorter than a copy and a wait for the stream.
- * What was enqueued before those kernels is done then, too. */
+/* Waits until kernels have written `value` to each of n words of page-locked memory. The words are
+ * `step` apart, and the reply has `bytes` bytes in all. This takes less time than a copy and a wait
+ * for the stream. Work that was enqueued before those kernels is complete then, too. */
 struct rw_transfer_reply {
     const uint32_t *word; /* [n * step] */
     size_t step, n, bytes;
@@ -208,19 +219,20 @@ struct rw_transfer_reply {
 int rw_transfer_await(struct rw_ctx *ctx, const struct rw_device *device,
                       const struct rw_transfer_reply *reply);
 
-/* Page-locked memory of the host, not zeroed; freed with rw_transfer_pinned_free (NULL is fine). */
+/* Allocates page-locked host memory, not zeroed. Free it with rw_transfer_pinned_free, which
+ * ignores NULL. */
 int rw_transfer_pinned_alloc(struct rw_ctx *ctx, void **out, size_t bytes);
 void rw_transfer_pinned_free(void *p);
-/* Such memory that goes with the arena; out: the address of a pointer. */
+/* The same, freed with the arena. out: the address of a pointer. */
 int rw_transfer_pinned_in(struct rw_ctx *ctx, struct rw_arena *arena, void *out, size_t bytes);
 
-/* memcpy on the context's threads: what fills a pinned buffer. */
+/* Copies with the context's threads. Used to fill pinned buffers. */
 void rw_transfer_copy_host(struct rw_ctx *ctx, void *to, const void *from, size_t bytes);
 
 /* ---- Tables ---- */
 
 /* Device memory of one owner, freed with the arena. Without a device nothing is allocated, only
- * counted, so that what allocates also says beforehand how much. */
+ * counted, so that the same code computes the memory in advance. */
 struct rw_device_tables {
     struct rw_ctx *ctx;             /* borrowed */
     const struct rw_device *device; /* borrowed, or NULL */
@@ -228,8 +240,9 @@ struct rw_device_tables {
     uint64_t bytes;
 };
 
-/* d: the address of a pointer, which becomes that of `bytes` bytes on the device, filled from the
- * host (from NULL: not filled); without a device, not NULL and not to be followed. */
+/* Allocates a table of `bytes` bytes. d: the address of a pointer, which is set to it. from: its
+ * contents on the host; NULL: not filled. Without a device the pointer is not NULL and must not be
+ * followed. */
 int rw_device_table(struct rw_device_tables *tables, void *d, const void *from, size_t bytes);
 #define RW_DEVICE_TABLE(tables, d, from, n) \
     rw_device_table((tables), &(d), (from), (n) * sizeof(*(d)))
@@ -238,57 +251,64 @@ int rw_device_table(struct rw_device_tables *tables, void *d, const void *from, 
 
 enum { RW_TRANSFER_MOST_STREAMS = 8 };
 
-/* A chunk that will have arrived when what is enqueued on `stream` runs. */
+/* A chunk. Its data has arrived when work that is enqueued on `stream` runs. */
 struct rw_transfer_chunk {
-    const void *d_data; /* 256-byte aligned; another chunk's after this stream's next one */
+    /* Aligned to 256 bytes. Valid until this stream's next chunk. */
+    const void *d_data;
     size_t bytes;
-    uint64_t offset;  /* bytes that went through the pipe before, since its beginning */
-    uint32_t place;   /* which of the pipe's streams: 0 to n_streams - 1, for scratch apart */
+    uint64_t offset; /* bytes that went through the pipe before, since rw_transfer_pipe_begin */
+    /* Index of the pipe's stream, 0 to n_streams - 1; for separate scratch. */
+    uint32_t place;
     void *stream;     /* a cudaStream_t */
-    const void *note; /* what rw_transfer_pipe_send was given */
+    const void *note; /* argument of rw_transfer_pipe_send */
 };
-/* Enqueues what is to be done with the chunk on its stream. Chunks on other streams are worked on
- * at the same time. */
+/* Enqueues the work on a chunk, on the chunk's stream. Chunks on other streams are processed at the
+ * same time. */
 typedef int (*rw_transfer_use_fn)(void *user, const struct rw_transfer_chunk *chunk);
 
 struct rw_transfer_pipe;
 
-/* chunk_bytes: of a chunk, at least 1. n_streams: 2 or more overlap copies and kernels; 1 does not.
- * ctx and device are borrowed for the pipe's life. */
+/* Makes a pipe. chunk_bytes: size of a chunk, at least 1. n_streams: 2 or more overlap copies and
+ * kernels; 1 does not. ctx and device are borrowed while the pipe exists. */
 int rw_transfer_pipe_new(struct rw_ctx *ctx, const struct rw_device *device, size_t chunk_bytes,
                          uint32_t n_streams, struct rw_transfer_pipe **out);
-/* Waits for what was sent. NULL is fine. */
+/* Waits for all chunks, and frees the pipe. Ignores NULL. */
 void rw_transfer_pipe_free(struct rw_transfer_pipe *pipe);
 
-/* What is sent from now on comes after everything on the device's stream so far; offsets begin at 0
- * again. */
+/* Begins a transfer: later chunks follow all work on the device's stream so far. Offsets restart at
+ * 0. */
 int rw_transfer_pipe_begin(struct rw_transfer_pipe *pipe);
-/* A pinned buffer of chunk_bytes to be filled; waits until its last copy is done. */
+/* Returns a pinned buffer of chunk_bytes for the caller to fill. Waits until its last copy is
+ * complete. */
 int rw_transfer_pipe_room(struct rw_transfer_pipe *pipe, void **chunk);
-/* Sends a chunk, and enqueues what is done with it. from: page-locked; the buffer that
- * rw_transfer_pipe_room gave, or memory that is left alone until the pipe's work was waited for. */
+/* Sends a chunk, and enqueues the work on it. from: page-locked memory. It is the buffer of
+ * rw_transfer_pipe_room, or memory that does not change until the pipe's work is complete. */
 int rw_transfer_pipe_send(struct rw_transfer_pipe *pipe, const void *from, size_t bytes,
                           rw_transfer_use_fn use, void *user, const void *note);
-/* What comes on the device's stream from now on comes after everything that was sent. Does not
- * wait: rw_transfer_wait does. */
+/* Ends a transfer: later work on the device's stream follows all chunks. It does not wait;
+ * rw_transfer_wait does. */
 int rw_transfer_pipe_end(struct rw_transfer_pipe *pipe);
 
-/* Workers that each have a GPU of their own, through NCCL: a communicator of the device. The
- * library is opened when it is wanted, so that nothing here is linked to it; what is known of it
- * stands in its documentation (docs.nvidia.com/deeplearning/nccl), "API" and "types".
+/* ---- workers through NCCL ----
  *
- * NCCL waits for workers that are gone. So all waits are bounded: the beginning by a time, and what
- * is enqueued by rw_nccl_watch, which whoever waits for the device asks from time to time. */
-/* All workers of the context's communicator call it, each with its device, on the thread that uses
- * the device. RW_ERR_UNSUPPORTED, on all of them: a worker has no NCCL, or two have one GPU. NVLink
- * multicast stays off unless NCCL_NVLS_ENABLE is set. RANKWOOD_NCCL=FILE: the library. */
+ * A communicator of the device for workers that each have their own GPU. The library is opened at
+ * run time, so the program is not linked to it. Its documentation
+ * (docs.nvidia.com/deeplearning/nccl) describes it under "API" and "types".
+ *
+ * NCCL waits for workers that have ended. So all waits are bounded. The start has a time limit. For
+ * enqueued work, each wait for the device calls rw_nccl_watch from time to time. */
+/* Connects the GPUs. All workers of the context's communicator call it, each with its device, on
+ * the thread that uses the device. Fails with RW_ERR_UNSUPPORTED on all of them if a worker has no
+ * NCCL or two share a GPU. NVLink multicast stays off unless NCCL_NVLS_ENABLE is set.
+ * RANKWOOD_NCCL=FILE names the library. */
 int rw_nccl_open(struct rw_ctx *ctx, const struct rw_device *device, struct rw_comm **out);
 
-/* For a wait that has taken so long: RW_OK, or, once a worker is known to have failed, or too much
- * time has passed, RW_ERR_MACHINE, after which nothing that was enqueued is waited for any more. */
+/* Checks a wait that has taken waited_s seconds. Fails with RW_ERR_MACHINE once a worker is known
+ * to have failed, or too much time has passed. After that no wait waits for enqueued work. */
 int rw_nccl_watch(struct rw_ctx *ctx, struct rw_comm *comm, double waited_s);
 
-/* Is there an NCCL? text: the file that it was read from, or why there is none. */
+/* Returns 1 if NCCL is available. text: the file that it was loaded from, or the reason why it is
+ * missing. */
 int rw_nccl_find(char *text, size_t size);
 
 RW_SCOPED_BY(rw_device_free)

@@ -1,5 +1,5 @@
-/* The small kernels of the engine, each with its page below: what the host waits for, columns from
- * tiles, histograms that change their place, scores. */
+/* The small kernels of the engine. They answer the host, copy columns from tiles, move histograms
+ * and add to scores. Each section below explains its kernels. */
 #include <cuda_runtime.h>
 
 #include "gpu/device/kernel.cuh"
@@ -8,8 +8,9 @@
 #include "gpu/hist/hist.h"
 
 /* ---- answers ----
- * What the host waits for is a few words. A kernel that writes them where the host looks takes
- * less than a copy and a wait for the stream.
+ *
+ * The host waits for a few words at a time. A kernel that writes them to page-locked memory of the
+ * host takes less time than a copy and a wait for the stream.
  *
  * Shapes: words of 32 bits. Decomposition: one block. */
 enum { ANSWER_THREADS = 256 };
@@ -24,7 +25,7 @@ static __global__ void __launch_bounds__(ANSWER_THREADS)
         if (clear)
             d_from[i] = 0;
     }
-    __threadfence_system(); /* who sees the word sees the rest */
+    __threadfence_system(); /* a reader who sees the word sees all earlier writes */
     __syncthreads();
     if (threadIdx.x == 0)
         *word = value;
@@ -39,13 +40,15 @@ extern "C" int rw_cuda_copy_answer(void *d_from, uint32_t n, int clear, uint32_t
 }
 
 /* ---- columns ----
- * A partition of many documents by one feature reads 32 bytes a document from tiles, and one
- * or two from a column: features that split large nodes again and again are worth a copy.
- * And sums over columns, which tell data apart.
  *
- * Decomposition: copy_kernel: a block takes DOCS documents of a column, a thread every THREADS-th
- * of them; blocks of the same documents are neighbours, so that what they share is read once.
- * sum_kernel: as many blocks a column as SUM_BLOCKS, each every SUM_BLOCKS-th run of THREADS. */
+ * A partition of many documents by one feature reads 32 bytes per document from tiles, but only one
+ * or two from a column. So features that split large nodes repeatedly are worth a copy. The sums
+ * over columns are checksums that differ when the data differ.
+ *
+ * Decomposition of copy_kernel: a block takes DOCS documents of a column, and a thread every
+ * THREADS-th of them. Blocks with the same documents are neighbours, so that common sectors are
+ * read once. Decomposition of sum_kernel: each column has SUM_BLOCKS blocks, and each takes every
+ * SUM_BLOCKS-th run of THREADS documents. */
 enum {
     COLUMNS_THREADS = RW_TUNE_COLUMNS_THREADS,
     UNROLL = 8,
@@ -53,7 +56,8 @@ enum {
     SUM_BLOCKS = 64
 };
 
-/* Tiles have words of narrow codes, or a code of 16 bits in 2 bytes. */
+/* Copies a block of documents. An element of a tile is a word of narrow codes, or a code of 16 bits
+ * in 2 bytes. */
 template <class ELEMENT, class CODE>
 static __device__ __forceinline__ void copy_block(const struct rw_cuda_column &from,
                                                   uint32_t n_docs, uint64_t first, CODE *d_to)
@@ -114,14 +118,14 @@ extern "C" int rw_cuda_sum_columns(const struct rw_cuda_column *d_column, uint32
                        n_docs, first_doc, d_sum);
 }
 
-/* ---- histograms that move ----
- * A batch's histograms stand in buffers in a row, and most of those before them are of use.
- * When there is no such row at the end any more, the last ones move into the places of those that
- * are not.
+/* ---- moving histograms ----
+ *
+ * The histograms of a batch need consecutive buffers, after those that are still useful. When there
+ * is no such range left at the end, the last histograms move into the buffers of useless ones.
  *
  * Shapes: cells [buffer][n_cells] of a group, moved as words of 32 bits.
  *
- * Decomposition: grid y = a move, whose words are dealt to BLOCKS blocks. */
+ * Decomposition: grid y is a move, whose words are divided among BLOCKS blocks. */
 enum { MOVE_THREADS = RW_TUNE_MOVE_THREADS, MOVE_BLOCKS = RW_TUNE_MOVE_BLOCKS };
 
 static __device__ void move_words(void *d_words, uint64_t n, uint32_t from, uint32_t to)
@@ -154,16 +158,19 @@ extern "C" int rw_cuda_move(const struct rw_cuda_cells *cells, const struct rw_c
 }
 
 /* ---- scores ----
- * A finished tree's values added to scores: for the documents it was grown on by the leaves
- * that the sums of leaves have noted, for all others by walking down with their codes.
  *
- * Shapes: scores [n_docs] in double; a document gets one addition a tree, so the order of threads
- * cannot matter.
+ * These kernels add a finished tree's values to scores. For the documents that it was grown on,
+ * they use the leaves that the sums of leaves recorded. For all others they walk down the tree by
+ * the documents' codes.
  *
- * Decomposition: values_kernel: a thread two documents; walk_kernel: a thread a document. */
+ * Shapes: scores [n_docs] in double. Each tree adds once to each document, so the order of threads
+ * does not matter.
+ *
+ * Decomposition: values_kernel has one thread per two documents; walk_kernel has one thread per
+ * document. */
 enum { SCORES_THREADS = RW_TUNE_SCORES_THREADS };
 
-/* Two documents are one word of leaves and 16 bytes of scores. */
+/* Two documents have one word of leaves and 16 bytes of scores. */
 static __global__ void __launch_bounds__(SCORES_THREADS)
     values_kernel(const uint16_t *d_leaf_of, const float *d_value, const uint8_t *d_sampled,
                   uint32_t n_docs, double *d_score)
@@ -192,7 +199,7 @@ extern "C" int rw_cuda_add_values(const uint16_t *d_leaf_of, const float *d_valu
                        stream, d_leaf_of, d_value, d_sampled, n_docs, d_score);
 }
 
-/* BY_SET: some nodes may have sets. */
+/* Walks the tree. BY_SET: 1 if some nodes may have sets. */
 template <int BY_SET>
 static __global__ void __launch_bounds__(SCORES_THREADS) walk_kernel(const struct rw_cuda_walk a)
 {

@@ -1,12 +1,12 @@
-/* Why: the start of a tree on the device: which documents it sees, their lambdas as small integers
- * and the sums of the root, the integers of rw_host_begin_tree.
+/* The start of a tree on the device: the documents of its sample, their lambdas as small integers,
+ * and the sums of the root. All integers are identical to those of rw_host_begin_tree.
  *
- * Shapes: by document; one struct rw_cuda_begin.
+ * Shapes: arrays by document; one struct rw_cuda_begin.
  *
- * Decomposition: sample_kernel: a thread a query; sample_docs_kernel: threads stride over
- * documents; spread_kernel: a warp a query, lanes over its documents; quantise_kernel: threads
- * stride over documents, a block adds up its sums before it touches the record. All sums are of
- * integers, so the order of blocks cannot matter. */
+ * Decomposition: sample_kernel has one thread per query. In sample_docs_kernel threads stride over
+ * documents. In spread_kernel a warp takes a query, with lanes over its documents. In
+ * quantise_kernel threads stride over documents, and a block adds up its sums before it touches the
+ * record. All sums are of integers, so the order of blocks does not matter. */
 #include <cub/block/block_reduce.cuh>
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
@@ -32,7 +32,8 @@ static __global__ void sample_kernel(const struct rw_cuda_sample a)
     }
 }
 
-/* If none is kept, the one with the lowest number is, the first of equals. */
+/* Marks the documents of the kept queries. If no query is kept, it keeps the one with the lowest
+ * number, the first of equals. */
 static __global__ void spread_kernel(const struct rw_cuda_sample a)
 {
     const uint32_t lane = threadIdx.x % WARP;
@@ -84,8 +85,9 @@ static __global__ void keep_doc_kernel(const struct rw_cuda_sample a)
 extern "C" int rw_cuda_draw(const struct rw_cuda_sample *sample, int of_docs, void *stream)
 {
     const uint32_t n = of_docs ? sample->n_docs : sample->n_queries;
-    TRY_CUDA(cudaMemsetAsync(&sample->d_lowest[0], 0xff, sizeof(*sample->d_lowest),
-                             (cudaStream_t)stream)); /* no lowest, none kept */
+    TRY_CUDA(
+        cudaMemsetAsync(&sample->d_lowest[0], 0xff, sizeof(*sample->d_lowest),
+                        (cudaStream_t)stream)); /* clears the lowest and the number of kept items */
     TRY_CUDA(
         cudaMemsetAsync(&sample->d_lowest[1], 0, sizeof(*sample->d_lowest), (cudaStream_t)stream));
     return launch_grid(of_docs ? sample_docs_kernel : sample_kernel,

@@ -1,9 +1,10 @@
-/* Why: workers add up each other's histograms, and what is sent should be little: a cell's numbers
- * go in as few bits as their sums over all workers can need.
+/* Packs histograms into messages between workers and unpacks their sums. Messages should be small,
+ * so a cell's numbers have only as many bits as their sums over all workers can need.
  *
- * Shapes: struct rw_cuda_exchange; parts are padded, so that all workers' are of one length.
+ * Shapes: struct rw_cuda_exchange. Parts are padded, so that those of all workers have the same
+ * length.
  *
- * Decomposition: a thread a cell; grid y = node, z = the worker that it goes to. */
+ * Decomposition: a thread per cell; grid y is the node, z is the worker that receives it. */
 #include <cuda_runtime.h>
 
 #include "gpu/device/kernel.cuh"
@@ -18,7 +19,7 @@ struct cell {
     int64_t lambda, hess;
 };
 
-/* The group of cell `c` of a part. */
+/* Returns the group of cell `c` of a part. */
 static __device__ int group_of(const struct rw_cuda_exchange &a, uint32_t c)
 {
     int g = 0;
@@ -50,7 +51,8 @@ static __device__ void put(const struct rw_cuda_exchange &a, const struct rw_cud
         d64[2 * (uint64_t)a.n_cells] = (uint64_t)cell.hess;
 }
 
-/* The numbers of `bits` bits that a word holds, the lowest first; what is above them is signed. */
+/* Splits a word into numbers of `bits` bits, the lowest first. The bits above them are a signed
+ * number. */
 static __device__ struct cell apart(int64_t word, const struct rw_cuda_wire &wire)
 {
     struct cell cell;

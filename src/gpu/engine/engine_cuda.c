@@ -1,4 +1,4 @@
-/* The engine for GPUs: the start of a tree, documents and scores. */
+/* The engine for GPUs: starts trees, divides the documents of nodes, and keeps scores. */
 #include "gpu/engine/engine_cuda.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/rng.h"
 #include "gpu/device/device.h"
 
-/* ---- the stage, by which small pieces go to the device, and its answers ---- */
+/* ---- the stage, by which small data goes to the device, and answers ---- */
 
 int rw_cuda_room(struct rw_cuda *cuda, size_t n_bytes, struct rw_cuda_piece *out)
 {
@@ -63,7 +63,7 @@ static int take_answer(struct rw_cuda *cuda)
                                             .bytes = cuda->asked_bytes,
                                             .value = cuda->n_answers};
     RW_TRY(rw_transfer_await(cuda->host.base.ctx, cuda->device, &reply));
-    cuda->stage.used = 0; /* what was enqueued behind the question sends nothing */
+    cuda->stage.used = 0; /* work enqueued after the request sends nothing */
     return RW_OK;
 }
 
@@ -77,7 +77,7 @@ int rw_cuda_await(struct rw_cuda *cuda, uint32_t n)
 {
     const struct rw_transfer_reply reply = {.word =
                                                 (const uint32_t *)(const void *)cuda->search.reply,
-                                            .step = 2, /* low halves */
+                                            .step = 2, /* words that are the low halves */
                                             .n = (size_t)n * RW_CUDA_REPLY_WORDS,
                                             .bytes = n * sizeof(cuda->search.reply->word[0]),
                                             .value = cuda->search.launch};
@@ -88,7 +88,7 @@ int rw_cuda_await(struct rw_cuda *cuda, uint32_t n)
 
 /* ---- the start of a tree ---- */
 
-/* Which features are of this tree, group by group. */
+/* Sends the flags of the tree's sampled features, group by group. */
 static int sample_features(struct rw_cuda *cuda, uint32_t tree, struct rw_root *root)
 {
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
@@ -108,11 +108,11 @@ static int sample_features(struct rw_cuda *cuda, uint32_t tree, struct rw_root *
             root->n_features += *kept++ = drawn[cuda->group[g].column[f]];
     }
     cuda->knows_features = root->n_features == n_features && rules->feature_threshold > UINT32_MAX;
-    piece.d = cuda->d_feature_sampled; /* it stays for the whole tree */
+    piece.d = cuda->d_feature_sampled; /* it is valid for the whole tree */
     return rw_cuda_send(cuda, &piece, n_features);
 }
 
-/* Samples queries, or documents of those that are sampled so far. */
+/* Samples queries, or documents of the queries sampled so far. */
 static int draw_sample(struct rw_cuda *cuda, uint32_t tree, int of_docs)
 {
     const struct rw_engine *engine = &cuda->host.base;
@@ -127,8 +127,8 @@ static int draw_sample(struct rw_cuda *cuda, uint32_t tree, int of_docs)
     return RW_OK;
 }
 
-/* Do lambdas move with the documents: does each group take them by position, or, maybe, may it once
- * it has chosen a method? */
+/* Returns 1 if lambdas move with the documents, which requires that each group reads them by
+ * position. maybe: also 1 if a group may do so after it has chosen a method. */
 static int takes_moved(const struct rw_cuda *cuda, int maybe)
 {
     int takes = cuda->d_moved != NULL;
@@ -140,7 +140,7 @@ static int takes_moved(const struct rw_cuda *cuda, int maybe)
     return takes;
 }
 
-/* The documents of the tree, in the first half of the list. */
+/* Lists the documents of the tree in the first half of the list. */
 static int list_root(struct rw_cuda *cuda)
 {
     RW_CUDA_TRY(cuda,
@@ -151,7 +151,7 @@ static int list_root(struct rw_cuda *cuda)
     return RW_OK;
 }
 
-/* Lambdas, quantised, and the root's sums, on their way to the host. */
+/* Computes and quantises lambdas, and sends the root's sums to the host. */
 static int make_integers(struct rw_cuda *cuda, uint32_t tree)
 {
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
@@ -165,7 +165,7 @@ static int make_integers(struct rw_cuda *cuda, uint32_t tree)
         RW_TRY(draw_sample(cuda, tree, 1));
     rw_cuda_lambda_set_tree(cuda->lambda, tree, cuda->host.base.first_doc);
     RW_TRY(rw_cuda_lambdas_run(cuda->lambda, &run, rw_cuda_stream(cuda)));
-    if (some_docs && of_queries) { /* pairs are of whole queries */
+    if (some_docs && of_queries) { /* pairs need whole queries */
         RW_TRY(draw_sample(cuda, tree, 1));
         RW_TRY(rw_cuda_lambdas_largest(cuda->lambda, &run, rw_cuda_stream(cuda)));
     }
@@ -214,7 +214,7 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
             rw_quantise_shift((int64_t)begin.info.largest_hessian, engine->rules.bits);
     rw_engine_set_split_rule(engine, &root, &begin.quantised);
     *out = root;
-    if (cuda->sample.d_sampled && takes_moved(cuda, 1)) /* those of the sample, by position */
+    if (cuda->sample.d_sampled && takes_moved(cuda, 1)) /* by position, of the sampled documents */
         RW_CUDA_TRY(cuda,
                     rw_cuda_gather(cuda->partition.d_list, cuda->n[0], cuda->quantise.d_lambda_q,
                                    cuda->quantise.d_hess_q, cuda->partition.moved, cuda->d_moved,
@@ -235,7 +235,7 @@ static int cuda_set_lambdas(struct rw_engine *engine, const int64_t *lambda, con
 
 /* ---- partition ---- */
 
-/* The same positions in the other half. */
+/* Returns the same position in the other half. */
 static uint64_t other_half(const struct rw_cuda *cuda, uint64_t position)
 {
     return position < cuda->half ? position + cuda->half : position - cuda->half;
@@ -273,14 +273,14 @@ int rw_cuda_flush_parts(struct rw_cuda *cuda)
     return cuda->workers ? rw_cuda_workers_flush(cuda, cuda->waiting) : rw_cuda_flush(cuda);
 }
 
-/* Words of its set that a launch carries. */
+/* Returns the words of a split's set that a launch carries. */
 static uint32_t part_words(const struct rw_cuda *cuda, const struct rw_split *split)
 {
     const struct rw_cuts *cuts = cuda->host.set[0].bins->cuts;
     return split->is_set ? rw_set_words(rw_cuts_n_bins(cuts, (uint32_t)split->column)) : 0;
 }
 
-/* Where the next part finds its split's set. */
+/* Adds a split's set to the launch. Returns the index of its first word. */
 static int32_t add_part_set(struct rw_cuda *cuda, const struct rw_split *split)
 {
     const uint32_t first = cuda->n_part_words, n_words = part_words(cuda, split);
@@ -295,7 +295,7 @@ static int cuda_partition(struct rw_engine *engine, const struct rw_split *split
     struct rw_cuda_partition *partition = &cuda->partition;
     RW_TRY(rw_cuda_flush(cuda));
     if (cuda->moves < 0)
-        cuda->moves = takes_moved(cuda, 0); /* its first histograms are done */
+        cuda->moves = takes_moved(cuda, 0); /* the first histograms are complete */
     for (int i = 0; i < n; i++) {
         const int32_t slot = splits[i].slot;
         const uint32_t column = (uint32_t)splits[i].column;
@@ -330,7 +330,8 @@ static int cuda_partition(struct rw_engine *engine, const struct rw_split *split
 
 /* ---- leaves and scores ---- */
 
-/* A leaf's documents are where those of the slots below it are. Returns the pieces so far. */
+/* Lists a leaf's positions, which are those of the slots below it. Returns the number of pieces so
+ * far. */
 static uint32_t list_leaf(const struct rw_cuda *cuda, int32_t slot, uint32_t leaf,
                           struct rw_cuda_leaf *piece, uint32_t n_pieces, uint32_t *n_chunks)
 {
@@ -392,19 +393,19 @@ static int cuda_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, in
     cuda->asked_leaves.n_leaves = 0;
     RW_TRY(take_answer(cuda));
     memcpy(sums, cuda->answer, (size_t)n_leaves * sizeof(*sums));
-    for (uint32_t i = 0; i < cuda->asked_leaves.n; i++) /* the stage is not filled anew yet */
+    for (uint32_t i = 0; i < cuda->asked_leaves.n; i++) /* the stage has not been reused yet */
         sums[cuda->asked_leaves.leaf[i].leaf].n += cuda->asked_leaves.leaf[i].n;
     return RW_OK;
 }
 
-/* Words of a node's set. */
+/* Returns the words of a node's set. */
 static uint32_t set_words(const struct rw_coded_node *node)
 {
     return node->set ? rw_set_words(node->missing_code) : 0;
 }
 
-/* Copies the sets to `to`, one behind another; nodes then know them by where that is on the device.
- */
+/* Copies the sets to `to`, one after another. Each node's set then points to the copy on the
+ * device. */
 static void place_sets(struct rw_coded_node *nodes, size_t n_nodes, uint32_t *to, const uint32_t *d)
 {
     for (size_t k = 0; k < n_nodes; k++) {
@@ -418,8 +419,8 @@ static void place_sets(struct rw_coded_node *nodes, size_t n_nodes, uint32_t *to
     }
 }
 
-/* A finished tree as walks read it, on its way to the device: columns, where it has a piece of them
- * each, its nodes, of 8-byte words, which are in cuda->coded, their sets, and leaves. */
+/* Sends a finished tree to the device, in the form that walks read: nodes of 8-byte words (from
+ * cuda->coded), their sets, and the leaves. has_columns: also the columns of the piece. */
 static int send_tree(struct rw_cuda *cuda, const struct rw_tree *tree, int has_columns,
                      struct rw_cuda_walk *walk)
 {
@@ -450,8 +451,8 @@ static int send_tree(struct rw_cuda *cuda, const struct rw_tree *tree, int has_c
     return rw_cuda_send(cuda, &piece, at_leaves + leaf_bytes);
 }
 
-/* Where a piece has the columns of the features that a tree splits: one after another. Returns the
- * documents of a piece. */
+/* Lays out the columns of the features that a tree splits, one after another in a piece. Returns
+ * the number of documents of a piece. */
 static uint32_t lay_out_walk(struct rw_cuda *cuda, int set, int n_nodes)
 {
     const struct rw_coded_node *node = cuda->coded;
@@ -479,7 +480,7 @@ static uint32_t lay_out_walk(struct rw_cuda *cuda, int set, int n_nodes)
     return (uint32_t)docs;
 }
 
-/* Documents [first, first + n) of the columns. */
+/* Sends documents [first, first + n) of the columns. */
 static int send_piece(struct rw_cuda *cuda, int set, uint32_t first, uint32_t n)
 {
     for (uint32_t f = 0; f < cuda->host.base.info.n_features; f++) {
@@ -496,8 +497,8 @@ static int send_piece(struct rw_cuda *cuda, int set, uint32_t first, uint32_t n)
     return RW_OK;
 }
 
-/* Adds the tree to the scores of a set's documents but those with d_skip not 0; NULL: of all. Codes
- * in the host's memory come piece by piece. */
+/* Adds the tree to the scores of a set's documents. It skips documents with d_skip not 0; NULL:
+ * none are skipped. Codes in host memory are sent piece by piece. */
 static int add_walk(struct rw_cuda *cuda, int set, const struct rw_tree *tree,
                     const uint8_t *d_skip)
 {
@@ -528,7 +529,7 @@ static int cuda_add_tree(struct rw_engine *engine, int set, const struct rw_tree
         tree->n_leaves > RW_MAX_LEAVES ||
         memcmp(leaf_slot, cuda->summed, (size_t)tree->n_leaves * sizeof(*leaf_slot)) != 0)
         return add_walk(cuda, set, tree, NULL);
-    /* each sampled document's leaf is known */
+    /* The leaf of each sampled document is known. */
     RW_TRY(rw_cuda_send_two(cuda, tree->leaf, (size_t)tree->n_leaves * sizeof(*tree->leaf), "", 0,
                             &d_value));
     RW_CUDA_TRY(cuda, rw_cuda_add_values(cuda->leaf_sums.d_leaf_of, d_value, cuda->sample.d_sampled,
@@ -594,10 +595,12 @@ static int cuda_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t
 }
 
 /* ---- codes that outlive the engine ----
- * The next training on the same set finds them on the device and neither bins nor sends anything.
- * They serve a training whose own would be the same. */
+ *
+ * The next training on the same set finds its codes on the device, and neither bins nor sends them
+ * again. It can use them only if it would make the same codes. */
 
-/* Would a training with this min_docs leave out the same features? More of them, with more. */
+/* Returns 1 if a training with this min_docs leaves out the same features. A higher min_docs leaves
+ * out more of them. */
 static int splits_the_same(const struct rw_cuda_codes *codes, uint32_t min_docs)
 {
     const struct rw_cuts *cuts = codes->cuts;
@@ -633,9 +636,10 @@ static int serves(const struct rw_device_cache *spare, const void *user)
            splits_the_same(codes, rule->min_docs);
 }
 
-/* A method that is forced may need columns of codes that no other training wants. Memory that the
- * user limits is not to be kept, and codes that are not all on the device are of no use to others;
- * nor are those of categories, which a training numbers for itself. */
+/* Returns the cache that may own the codes, or NULL. A forced method may need columns of codes that
+ * no other training wants. If the user limits the memory, it should not stay in use. Codes that are
+ * not all on the device cannot be reused. Nor can those of categories, since each training numbers
+ * its own. */
 static void **owner_of(const struct rw_cuda *cuda)
 {
     struct rw_keep *keep = cuda->host.base.keep;
@@ -671,7 +675,7 @@ static struct rw_cuda_codes *detach_codes(struct rw_cuda *cuda)
     uint8_t *ignore = NULL;
     if (cuda->taken)
         return cuda->taken;
-    /* not settled: loading failed, or there are columns of no use */
+    /* Not settled: loading failed, or there are unneeded columns. */
     if (!owner_of(cuda) || !cuda->is_settled ||
         (rule->ignore && RW_ARENA_NEW(ctx, &cuda->codes_arena, ignore, RW_FEATURE_IDS) < 0) ||
         RW_NEW(ctx, codes, 1) < 0)
@@ -707,7 +711,7 @@ static int cuda_alloc(struct rw_engine *engine, void **out, size_t bytes)
 static void cuda_close(struct rw_engine *engine)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
-    rw_cuda_workers_part(cuda); /* after a failure, the device may be waiting for others */
+    rw_cuda_workers_part(cuda); /* after a failure, the device may be waiting for other workers */
     if (cuda->device)
         (void)rw_transfer_wait(NULL, cuda->device);
     struct rw_cuda_codes *codes = detach_codes(cuda);
@@ -757,7 +761,7 @@ int rw_engine_open_cuda(struct rw_ctx *ctx, int device, struct rw_engine **out)
     cuda->host.base.ctx = ctx;
     cuda->host.base.ops = &cuda_ops;
     cuda->host.memory.alloc = cuda_alloc;
-    if (device == RW_DEVICE_OF_WORKER) { /* one of its own, where there are as many */
+    if (device == RW_DEVICE_OF_WORKER) { /* a GPU for each worker, if there are enough */
         struct rw_cuda_facts facts;
         rw_cuda_find(&facts);
         device = facts.n_devices > 0 ? rw_local_rank(ctx) % facts.n_devices : 0;

@@ -1,12 +1,12 @@
-/* Codes that do not fit the device: they stay in page-locked memory of the host.
+/* Codes that do not fit the device are host-resident: they stay in page-locked host memory.
  *
- * Of the training set, tiles: the device holds those of the first documents, and histograms gather
- * the others' rows (gpu/hist/hist_lanes_far.cu). And columns, for partitions and walks,
- * a second copy: a code of a row would cost 32 bytes of the link, a column's is one byte when the
- * column is copied to the device, which keeps some. So a level of a tree
- * takes a byte a document for each feature that splits its large nodes, once a tree if there is
- * room for the columns, beside 32 for each document. Of the other sets, columns alone: a walk
- * reads those that the tree splits, piece by piece. */
+ * The training set has tiles and columns. The device holds the tiles of the first documents, and
+ * histograms gather the rows of the others (gpu/hist/hist_lanes_far.cu). Columns are a second copy,
+ * for partitions and walks. One code of a row would take 32 bytes of the link, but one code of a
+ * column takes one byte when the column is copied to the device, which caches some columns. So each
+ * level of a tree takes one byte per document for each feature that splits its large nodes, or once
+ * per tree if the columns fit, in addition to 32 bytes per document. The other sets have columns
+ * only. A walk reads the columns that the tree splits, piece by piece. */
 #include "gpu/engine/engine_cuda.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ static uint32_t code_bytes(const struct rw_cuda *cuda, uint32_t feature)
     return (uint32_t)rw_cuts_code_bytes(cuda->host.set[0].bins->cuts, feature);
 }
 
-/* Bytes of a document's codes in the training set's tiles. */
+/* Returns the bytes per document in the training set's tiles. */
 static uint64_t row_bytes(const struct rw_cuda *cuda)
 {
     uint64_t bytes = 0;
@@ -34,9 +34,10 @@ static uint64_t row_bytes(const struct rw_cuda *cuda)
     return bytes;
 }
 
-/* ---- which codes go where ---- */
+/* ---- the division of codes between device and host ---- */
 
-/* Tiles of all groups, without codes, and how many documents of each are on the device. */
+/* Makes the tiles of all groups, without codes, and decides how many documents of each are on the
+ * device. */
 static int plan_tiles(struct rw_cuda *cuda)
 {
     struct rw_code_place place[RW_CUDA_GROUPS * RW_HIST_MAX_TILES];
@@ -65,7 +66,7 @@ static int plan_tiles(struct rw_cuda *cuda)
 
 int rw_cuda_is_set_far(const struct rw_cuda *cuda, uint32_t n_docs)
 {
-    enum { LOADING_BYTES = 18, SCORE_BYTES = 8 }; /* a document's, beside its codes */
+    enum { LOADING_BYTES = 18, SCORE_BYTES = 8 }; /* bytes per document, in addition to its codes */
     const uint64_t doc_bytes = LOADING_BYTES + SCORE_BYTES + row_bytes(cuda);
     const uint64_t given_back = cuda->hist_scratch_bytes - cuda->least_scratch_bytes;
     const uint64_t reserved =
@@ -73,11 +74,11 @@ int rw_cuda_is_set_far(const struct rw_cuda *cuda, uint32_t n_docs)
     return n_docs * doc_bytes + reserved + given_back > rw_cuda_left_bytes(cuda);
 }
 
-/* Page-locked memory, in a dry run only counted. */
+/* Allocates page-locked memory. A dry run only counts it. */
 static int new_far(struct rw_cuda *cuda, void *out, uint64_t bytes)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
-    void *p = cuda; /* of a dry run: not to be followed */
+    void *p = cuda; /* for a dry run; must not be followed */
     if (rw_cuda_is_dry(cuda)) {
         cuda->host.memory.plan->far_bytes += bytes;
     } else {
@@ -102,12 +103,12 @@ static int new_far(struct rw_cuda *cuda, void *out, uint64_t bytes)
 
 struct column_job {
     const struct rw_bins *from;
-    const uint32_t *code_of; /* NULL: features are those of `from` */
+    const uint32_t *code_of; /* NULL: the features are those of `from` */
     const struct rw_cuda_far *far;
     uint32_t n_docs, n_pieces;
 };
 
-/* Codes of documents [first, end), listed or not. */
+/* Writes the codes of documents [first, end). The column may be listed or not. */
 static void put_codes(const struct rw_codes *codes, size_t bytes, uint32_t first, uint32_t end,
                       char *to)
 {
@@ -122,7 +123,7 @@ static void put_codes(const struct rw_codes *codes, size_t bytes, uint32_t first
         rw_codes_put(to, bytes, codes->row[i] - first, rw_codes_entry(codes, bytes, i));
 }
 
-/* An item is a piece of a feature. */
+/* Writes columns. An item is a piece of a feature. */
 static int put_columns(void *user, struct rw_share *share)
 {
     const struct column_job *job = user;
@@ -140,7 +141,7 @@ static int put_columns(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* From ready codes, or from those that the host makes of the values. */
+/* Fills the columns from ready codes, or from codes that the host makes from the values. */
 static int fill_columns(struct rw_cuda *cuda, const struct rw_cuda_source *source,
                         const struct rw_cuda_far *far)
 {
@@ -189,11 +190,11 @@ struct row_job {
     const struct rw_hist_tile *tile;
     uint32_t first; /* document of the first row */
     uint32_t doc_bytes;
-    int wide; /* codes of 16 bits */
+    int wide; /* 1: codes of 16 bits */
     char *to;
 };
 
-/* One feature's codes of n documents, where rows of 0 stand. */
+/* Writes one feature's codes of n documents into rows that are 0. */
 static void put_feature(const struct row_job *job, uint32_t feature, uint32_t first, uint32_t n,
                         char *to)
 {
@@ -230,7 +231,7 @@ static int put_rows(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* Rows of documents [first, first + n) of a tile, out of the columns. */
+/* Makes rows of documents [first, first + n) of a tile from the columns. */
 static void make_rows(const struct rw_cuda *cuda, struct row_job *job, uint32_t first, uint32_t n,
                       char *to)
 {
@@ -240,7 +241,7 @@ static void make_rows(const struct rw_cuda *cuda, struct row_job *job, uint32_t 
     rw_parallel(ctx, ctx->n_threads, n, 4096, put_rows, job);
 }
 
-/* Those that are on the device, by way of `stage`. */
+/* Sends the rows that are on the device, through the buffer `stage`. */
 static int send_rows(struct rw_cuda *cuda, struct row_job *job, char *stage)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
@@ -302,14 +303,14 @@ static int make_tiles(struct rw_cuda *cuda)
 
 uint64_t rw_cuda_far_walk_bytes(uint32_t n_docs, uint32_t n_features)
 {
-    const uint64_t least = /* a tree of all */
+    const uint64_t least = /* a tree of all features */
         (uint64_t)n_features * sizeof(uint16_t) * RW_CUDA_WALK_ALIGNED;
     uint64_t bytes = (uint64_t)n_docs * n_features / RW_TUNE_FAR_WALK_SHARE;
     bytes = bytes < RW_TUNE_FAR_MOST_WALK ? bytes : RW_TUNE_FAR_MOST_WALK;
     return bytes > least ? bytes : least;
 }
 
-/* For what walks read. */
+/* Allocates the memory that walks read. */
 static int make_walk(struct rw_cuda *cuda)
 {
     const uint64_t bytes = rw_cuda_far_walk_bytes(cuda->n_docs, cuda->host.base.info.n_features);
@@ -322,7 +323,8 @@ static int make_walk(struct rw_cuda *cuda)
                         cuda->host.base.info.n_features);
 }
 
-/* What histograms read rows with: a piece holds a share of them, and the order of all documents. */
+/* Allocates the buffers with which histograms read rows: one for a share of the rows, and the order
+ * of all documents. */
 static int make_pieces(struct rw_cuda *cuda)
 {
     const int log_window = RW_TUNE_FAR_LOG_WINDOW;
@@ -355,7 +357,8 @@ int rw_cuda_far_make(struct rw_cuda *cuda, int set, const struct rw_cuda_source 
 
 /* ---- figures ---- */
 
-/* The time of the histograms before, which are done: their splits have been waited for. */
+/* Adds the time of the histograms before. They are complete, since the engine has waited for their
+ * splits. */
 static int add_time(struct rw_cuda *cuda)
 {
     float ms = 0.0f;
@@ -374,7 +377,7 @@ int rw_cuda_far_clock(struct rw_cuda *cuda, int is_end)
     if (!cuda->place.is_far)
         return RW_OK;
     if (!is_end) {
-        RW_TRY(rw_cuda_flush(cuda)); /* it is no histogram */
+        RW_TRY(rw_cuda_flush(cuda)); /* a partition is not part of a histogram */
         RW_TRY(add_time(cuda));
     }
     RW_CU(cuda->host.base.ctx,
@@ -392,10 +395,12 @@ int rw_cuda_far_reads(struct rw_engine *engine, struct rw_far_reads *out)
     return RW_OK;
 }
 
-/* Columns of the engine for GPUs. Methods that read columns are timed in the first tree; where none
- * of them was chosen their columns, as large as the codes, are given back. Partitions of many
- * documents like columns, too: a few are kept of the features that split large nodes most, and made
- * from the tiles. What is kept changes no result. */
+/* ---- columns on the device ----
+ *
+ * Methods that read columns are timed in the first tree. If none of them was chosen, their columns,
+ * which are as large as the codes, are freed. Partitions of many documents are also faster with
+ * columns. A few columns are cached for the features that split large nodes most often, and made
+ * from the tiles. The cache changes no result. */
 enum { EMPTY = -1 };
 _Static_assert(RW_TUNE_COLUMNS_A_TREE <= RW_CUDA_MOST_COPIES, "copies between two trees");
 
@@ -411,17 +416,19 @@ static uint64_t give_back(struct rw_cuda *cuda, int g)
         const uint32_t feature = cuda->group[g].column[f];
         cuda->split_column[feature] = cuda->tile_column[feature];
     }
-    return cuda->taken ? 0 : rw_cuda_columns_bytes(matrix); /* another's are not counted */
+    return cuda->taken
+               ? 0
+               : rw_cuda_columns_bytes(matrix); /* columns owned by a cache entry are not counted */
 }
 
-/* As many columns as a share of the codes' bytes holds. */
+/* Allocates as many columns as a share of the codes' bytes holds. */
 static int make_kept(struct rw_cuda *cuda, uint64_t bytes)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
     struct rw_cuda_kept *kept = &cuda->kept;
     const uint32_t n_features = cuda->host.base.info.n_features;
     kept->column_bytes = rw_cuda_column_bytes(cuda->host.set[0].bins->cuts, cuda->n_docs);
-    if (cuda->n_docs == 0) /* of a worker */
+    if (cuda->n_docs == 0) /* of a worker without documents */
         return RW_OK;
     uint64_t n = (uint64_t)((double)bytes * RW_TUNE_COLUMNS_SHARE) / kept->column_bytes;
     n = n < RW_TUNE_COLUMNS_MOST ? n : RW_TUNE_COLUMNS_MOST;
@@ -449,7 +456,7 @@ int rw_cuda_settle_columns(struct rw_cuda *cuda)
     for (int g = 0; g < cuda->n_groups; g++) {
         const struct rw_hist_matrix *matrix = cuda->set[0].matrix[g];
         if (cuda->group[g].chosen && !cuda->group[g].choice.method->reads_tiles)
-            continue; /* the method that was chosen reads them */
+            continue; /* the chosen method reads them */
         given_back += give_back(cuda, g);
         for (uint32_t t = 0; t < matrix->n_tiles; t++)
             bytes += rw_cuda_tile_bytes(matrix, t);
@@ -464,8 +471,8 @@ static int has_column(const struct rw_cuda *cuda, uint32_t feature)
     return cuda->split_column[feature].d_word != cuda->tile_column[feature].d_word;
 }
 
-/* The tree's feature whose column would be of most use, of those without one; EMPTY: none was used.
- */
+/* Returns the tree's feature without a column whose column would be most useful; EMPTY: no feature
+ * was used. */
 static int32_t most_wanted(const struct rw_cuda *cuda)
 {
     const struct rw_cuda_kept *kept = &cuda->kept;
@@ -478,7 +485,7 @@ static int32_t most_wanted(const struct rw_cuda *cuda)
     return best;
 }
 
-/* Free room, or that of the column of least use. */
+/* Returns a free column, or the least useful one. */
 static uint32_t least_useful(const struct rw_cuda_kept *kept)
 {
     uint32_t least = 0;
@@ -499,7 +506,7 @@ static int copy_columns(struct rw_cuda *cuda, struct rw_cuda_copies *copies)
     return RW_OK;
 }
 
-/* What is on the device is copied later: with `copies`. */
+/* Caches a feature's column. Copies from the device are postponed: added to `copies`. */
 static int keep_at(struct rw_cuda *cuda, uint32_t at, int32_t feature,
                    struct rw_cuda_copies *copies)
 {
@@ -524,9 +531,9 @@ static int keep_at(struct rw_cuda *cuda, uint32_t at, int32_t feature,
     return RW_OK;
 }
 
-/* Is a copy, which costs as much as a partition of all documents, worth what it will save? It saves
- * a partition of `now` documents at once. Of codes in the host's memory it costs as much as the
- * reading of a few documents' there. */
+/* Returns 1 if a copy saves more time than it costs. A copy costs as much as a partition of all
+ * documents. It saves a partition of `now` documents at once. With codes in host memory it costs as
+ * much as reading a few documents' codes there. */
 static int is_worth_it(const struct rw_cuda *cuda, int32_t wanted, uint32_t at, uint32_t now)
 {
     const struct rw_cuda_kept *kept = &cuda->kept;
@@ -537,7 +544,7 @@ static int is_worth_it(const struct rw_cuda *cuda, int32_t wanted, uint32_t at, 
     return kept->use[wanted] - instead >= RW_TUNE_COLUMNS_WORTH * cost;
 }
 
-/* Does the partition that waits read the column that stands there? */
+/* Returns 1 if the pending partition reads the column at this index. */
 static int is_awaited(const struct rw_cuda *cuda, uint32_t at)
 {
     const struct rw_cuda_kept *kept = &cuda->kept;
@@ -549,10 +556,10 @@ static int is_awaited(const struct rw_cuda *cuda, uint32_t at)
     return 0;
 }
 
-/* With codes in the host's memory a partition reads no rows there, 32 bytes of them for a code, but
- * columns: those that it finds on the device, or one that is copied there whole, which others in
- * the tree have a use for, too; or, for a small node, the codes of its documents out of a column in
- * the host's memory. */
+/* Prepares the codes that a partition reads. With codes in host memory a partition does not read
+ * rows, where each code takes 32 bytes of the link. It reads a column on the device if there is
+ * one. For a large node a column is copied to the device, where later nodes of the tree can use it
+ * too. For a small node the partition reads its documents' codes from the column in host memory. */
 int rw_cuda_use_column(struct rw_cuda *cuda, uint32_t feature, uint32_t n)
 {
     enum { SECTOR_BYTES = 32 };
@@ -571,7 +578,8 @@ int rw_cuda_use_column(struct rw_cuda *cuda, uint32_t feature, uint32_t n)
         return RW_OK;
     }
     if (is_far)
-        RW_TRY(rw_cuda_flush_parts(cuda)); /* a partition that waits may read what goes */
+        RW_TRY(rw_cuda_flush_parts(
+            cuda)); /* the pending partition may read the column that is replaced */
     else if (!is_worth || is_awaited(cuda, at))
         return RW_OK;
     RW_TRY(keep_at(cuda, at, (int32_t)feature, &copies));

@@ -1,4 +1,5 @@
-/* Histograms and splits of the engine for GPUs. */
+/* Builds histograms and finds splits on GPUs. Chooses the histogram method, and combines the
+ * histograms of many workers. */
 #include "gpu/engine/engine_cuda.h"
 
 #include <string.h>
@@ -9,7 +10,8 @@
 
 /* ---- the choice of a method ---- */
 
-/* A histogram call of a group over nodes at positions of the list; NULL list: over documents. */
+/* Returns a group's histogram call for nodes at positions of the list. d_list NULL: positions are
+ * document numbers. */
 static struct rw_hist_call hist_call(const struct rw_cuda *cuda, int g,
                                      const struct rw_hist_node *node, uint32_t n_nodes,
                                      const uint32_t *d_list)
@@ -47,10 +49,10 @@ int rw_cuda_may_choose(const struct rw_cuda *cuda, const struct rw_cuda_group *g
     return !group->chosen || (cuda->n_trees == RW_TUNE_HYBRID_AGAIN && !group->is_looked_at);
 }
 
-/* ---- scratch, and which methods are asked ---- */
+/* ---- scratch, and the candidate methods ---- */
 
-/* Scratch of a method for calls like this one of one node, whatever its documents, and of several
- * nodes while there is a little to spare. */
+/* Returns a method's scratch for calls of one node of any size, and for calls of several nodes if
+ * little more is enough. */
 static size_t scratch_bytes(const struct rw_cuda *cuda, int g, const struct rw_hist_method *method,
                             const struct rw_hist_call *call)
 {
@@ -68,12 +70,12 @@ static size_t scratch_bytes(const struct rw_cuda *cuda, int g, const struct rw_h
             most = bytes > most ? bytes : most;
         }
     }
-    /* a job more than the sizes above happen to have */
+    /* Adds room for one job more than the sizes above have. */
     return most + most / 16 + (size_t)cuda->group[g].n_features * cuda->group[g].n_bins * 24 + 4096;
 }
 
-/* Candidates that need more scratch than may be spent on a choice are left out; *small: the scratch
- * that the favourite needs, *large: that any of them may. */
+/* Leaves out candidates that need more scratch than a choice may use. *small: scratch of the
+ * preferred method. *large: the largest scratch of any candidate. */
 static int plan_group(struct rw_cuda *cuda, int g, size_t most_bytes, size_t *small, size_t *large)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
@@ -82,12 +84,12 @@ static int plan_group(struct rw_cuda *cuda, int g, size_t most_bytes, size_t *sm
     struct rw_hist_call call = hist_call(cuda, g, &root, 1, NULL);
     struct rw_hist_candidates kept = {.n = 0, .favourite = group->candidates.favourite};
     call.d_node = &root;
-    call.d_scratch = &call; /* only whether they are there is looked at */
+    call.d_scratch = &call; /* only tested for NULL */
     if (cuda->host.base.rules.hist || cuda->place.is_far) {
         RW_TRY(rw_hist_force(ctx, &call, group->candidates.method[0], &group->choice));
         group->chosen = 1;
     }
-    if (!cuda->host.base.rules.hist && group->chosen) /* to time it would take many readings */
+    if (!cuda->host.base.rules.hist && group->chosen) /* timing it would take many readings */
         group->choice.how = RW_HIST_BY_RULE;
     for (int i = 0; i < group->candidates.n; i++) {
         const struct rw_hist_method *method = group->candidates.method[i];
@@ -105,7 +107,8 @@ static int plan_group(struct rw_cuda *cuda, int g, size_t most_bytes, size_t *sm
     return RW_OK;
 }
 
-/* Scratch of the favourite method for a call of n nodes, the first of `longest` documents. */
+/* Adds the preferred method's scratch for a call of n nodes. longest: documents of the first
+ * one. */
 static void plan_nodes(struct rw_cuda *cuda, uint32_t n, uint64_t longest, size_t *small)
 {
     struct rw_hist_node node[RW_TUNE_ENGINE_NODES];
@@ -122,8 +125,9 @@ static void plan_nodes(struct rw_cuda *cuda, uint32_t n, uint64_t longest, size_
     }
 }
 
-/* As many small nodes as a call takes, and a batch with a large one, whose cells may be wider: it
- * is worth more than its scratch not to build it in two calls. */
+/* Plans scratch for two calls: as many small nodes as a call takes, and a batch with a large node,
+ * whose cells may be wider. The second is worth its scratch, since it avoids building the batch in
+ * two calls. */
 static void plan_calls(struct rw_cuda *cuda, size_t *small)
 {
     enum { MOST = RW_TUNE_ENGINE_NODES, LARGE = 8 };
@@ -161,7 +165,8 @@ int rw_cuda_list_candidates(struct rw_cuda *cuda)
     else
         rw_hist_candidates_of_training(&all);
     *kept = (struct rw_hist_candidates){.favourite = all.favourite};
-    for (int i = 0; i < all.n; i++) { /* a forced one that takes no far codes was refused */
+    for (int i = 0; i < all.n;
+         i++) { /* a forced method that cannot read host-resident codes was refused */
         if (all.method[i]->reads_far || !cuda->place.is_far)
             kept->method[kept->n++] = all.method[i];
     }
@@ -170,8 +175,9 @@ int rw_cuda_list_candidates(struct rw_cuda *cuda)
     return RW_OK;
 }
 
-/* In the first tree, at the root; and some trees later, at the root, again: another choice than
- * before is the favourite, for which scratch was planned, and which leaves it clean. */
+/* Chooses a method at the root of the first tree, and again some trees later. If the second choice
+ * differs, the preferred method is used: scratch was planned for it, and it leaves scratch
+ * clean. */
 static int choose(struct rw_cuda *cuda, int g, const struct rw_hist_call *root)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
@@ -189,7 +195,7 @@ static int choose(struct rw_cuda *cuda, int g, const struct rw_hist_call *root)
     return RW_OK;
 }
 
-/* Scratch is made smaller if that is enough for the methods chosen. */
+/* Makes scratch smaller if that is enough for the chosen methods. */
 static int shrink_scratch(struct rw_cuda *cuda)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
@@ -207,7 +213,7 @@ static int shrink_scratch(struct rw_cuda *cuda)
     return rw_device_alloc(ctx, &cuda->d_hist_scratch, cuda->hist_scratch_bytes);
 }
 
-/* When all groups have chosen. */
+/* Ends the choice, once all groups have chosen. */
 static int settle(struct rw_cuda *cuda)
 {
     if (cuda->is_settled)
@@ -218,7 +224,7 @@ static int settle(struct rw_cuda *cuda)
     cuda->clean_scratch = 1;
     for (int g = 0; g < cuda->n_groups; g++)
         cuda->clean_scratch &= cuda->group[g].choice.method->leaves_clean;
-    if (cuda->clean_scratch) /* once, since every method leaves it as it was */
+    if (cuda->clean_scratch) /* once, since every method leaves scratch as it was */
         RW_CU(cuda->host.base.ctx,
               cudaMemsetAsync(cuda->d_hist_scratch, 0, cuda->hist_scratch_bytes,
                               (cudaStream_t)rw_cuda_stream(cuda)));
@@ -243,15 +249,16 @@ int rw_cuda_tell(struct rw_engine *engine, char *text, size_t size, double *ms)
 }
 
 /* ---- many workers ----
- * Each has its documents' codes on its GPU, and of histograms the cells of the features that are
- * its own, of all workers' documents.
  *
- * A worker adds up its documents of the nodes asked for, in buffers that serve one call; workers
- * send each other what is not their own, and each takes the sums from its own part of the parents'.
- * Between GPUs, NCCL carries them; where it cannot (a library that is missing, a GPU that two
- * workers share), they go through the hosts. */
+ * Each worker has the codes of its documents on its GPU. Of the histograms it keeps the cells of
+ * the features that it owns, summed over the documents of all workers.
+ *
+ * A worker adds up its documents of the requested nodes, in buffers that serve one call. Workers
+ * send each other the cells of features that they do not own. Each subtracts the sums from its
+ * cells of the parents. NCCL carries the cells between GPUs. Where it cannot, they go through the
+ * hosts. That happens if the library is missing or two workers share a GPU. */
 
-/* Bytes that the buffers of one call may take, and so how many nodes it has. */
+/* Bytes of the buffers of one call, at most. They limit the number of its nodes. */
 enum { CALL_BYTES = 1 << 28 };
 
 static struct rw_ctx *ctx_of(const struct rw_cuda *cuda)
@@ -259,7 +266,7 @@ static struct rw_ctx *ctx_of(const struct rw_cuda *cuda)
     return cuda->host.base.ctx;
 }
 
-/* ---- NCCL or the hosts ---- */
+/* ---- the connection: NCCL or the hosts ---- */
 
 static int watch(void *user, struct rw_ctx *ctx, double waited_s)
 {
@@ -293,16 +300,15 @@ void rw_cuda_workers_part(struct rw_cuda *cuda)
     rw_comm_free(cuda->comm);
 }
 
-/* Allocating and freeing may wait for another worker's GPU, if NCCL connects the two; and that
- * would wait for this worker, if it were in a call of NCCL's. So nobody calls it before all have
- * come here.
- */
+/* Synchronises the workers. If NCCL connects two GPUs, allocating and freeing may wait for the
+ * other GPU. That would wait for this worker if it were in an NCCL call. So no worker starts an
+ * NCCL call before all have reached this point. */
 int rw_cuda_workers_ready(struct rw_cuda *cuda)
 {
     return cuda->comm ? rw_comm_agree(ctx_of(cuda), RW_OK) : RW_OK;
 }
 
-/* What a call of the device's communicator says. */
+/* Converts the result of a call of the device's communicator to a status. */
 static int called(struct rw_cuda *cuda, int result)
 {
     if (result == 0)
@@ -349,10 +355,10 @@ static int reduce_scatter(struct rw_cuda *cuda, const void *d_send, void *d_recv
     return rw_transfer_write(ctx, cuda->device, d_recv, (char *)workers->staged + all_bytes, bytes);
 }
 
-/* ---- whose features are whose ---- */
+/* ---- the division of features among workers ---- */
 
-/* Each group's, in runs of about as many cells. row: [n_features + 1]; first: [n_workers + 1],
- * written. */
+/* Divides a group's features into ranges of about equal numbers of cells. row: [n_features + 1];
+ * first: [n_workers + 1], written. */
 static void divide(const uint32_t *row, uint32_t n_features, uint32_t n_workers, uint32_t *first)
 {
     uint32_t f = 0;
@@ -389,7 +395,7 @@ int rw_cuda_workers_divide(struct rw_cuda *cuda, int g, const uint32_t *row)
     RW_TRY(RW_CUDA_TABLE(cuda, exchange->d_first[g], cell, (size_t)n_workers + 1));
     exchange->begin[g] = exchange->n_cells;
     exchange->n_cells += most;
-    /* this worker's, as a histogram of its own */
+    /* This worker's features, as a separate histogram. */
     group->first_own = first[worker];
     group->cells.n_features = first[worker + 1] - first[worker];
     group->cells.n_cells = cell[worker + 1] - cell[worker];
@@ -403,7 +409,7 @@ int rw_cuda_workers_divide(struct rw_cuda *cuda, int g, const uint32_t *row)
 
 int rw_cuda_workers_allocate(struct rw_cuda *cuda)
 {
-    enum { WORDS = 3 }; /* of a cell, at most */
+    enum { WORDS = 3 }; /* per cell, at most */
     struct rw_ctx *ctx = ctx_of(cuda);
     struct rw_host *host = &cuda->host;
     struct rw_cuda_workers *workers = cuda->workers;
@@ -456,7 +462,8 @@ int rw_cuda_workers_keep_one(struct rw_cuda *cuda, uint32_t first)
     memcpy(low, cuda->answer, sizeof(low));
     RW_TRY(rw_workers_keep_one(engine, (uint32_t)low[1], (uint32_t)(low[0] >> 32),
                                first + (low[0] == ~0ull ? 0 : (uint32_t)low[0]), &keep));
-    /* another worker's are kept, or one of its is: nothing stands in for a sample of none here */
+    /* Another worker keeps items, or one of its items is chosen. So this worker must not choose a
+     * replacement. */
     return keep || low[1] > 0 ? RW_OK
                               : rw_transfer_write(engine->ctx, cuda->device,
                                                   &cuda->sample.d_lowest[1], &some, sizeof(some));
@@ -495,7 +502,7 @@ int rw_cuda_workers_flush(struct rw_cuda *cuda, const struct rw_split *splits)
 
 /* ---- histograms ---- */
 
-/* The call on buffers from `buffer` on. */
+/* Runs the call with buffers from `buffer` on. */
 static int run_group(struct rw_cuda *cuda, int g, const struct rw_hist_call *nodes, int32_t buffer)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
@@ -513,7 +520,7 @@ static int run_group(struct rw_cuda *cuda, int g, const struct rw_hist_call *nod
     return rw_hist_run(ctx, group->choice.method, &call, rw_cuda_stream(cuda));
 }
 
-/* How many of the nodes scratch holds at once. */
+/* Returns the number of nodes for which scratch has room at once. */
 static uint32_t nodes_that_fit(const struct rw_cuda *cuda, uint32_t n, const uint32_t *d_list)
 {
     for (; n > 1; n = n / 2) {
@@ -531,8 +538,8 @@ static uint32_t nodes_that_fit(const struct rw_cuda *cuda, uint32_t n, const uin
     return n;
 }
 
-/* Nodes of cuda->node and their parents, on the device for the next kernels: with the partition
- * that waits, which is launched then, or in a copy of their own. */
+/* Sends the nodes of cuda->node and their parents to the device for the next kernels. The pending
+ * partition carries them and is launched; otherwise a separate copy does. */
 static int send_nodes(struct rw_cuda *cuda, uint32_t n, const struct rw_hist_node **d_node,
                       const uint32_t **d_parent)
 {
@@ -556,8 +563,8 @@ static int send_nodes(struct rw_cuda *cuda, uint32_t n, const struct rw_hist_nod
     return rw_cuda_flush(cuda);
 }
 
-/* Builds the histograms of the nodes in cuda->node, into buffers from `buffer` on, and takes them
- * from their parents', if they have any, which become the siblings'. */
+/* Builds the histograms of the nodes in cuda->node, in buffers from `buffer` on. Subtracts them
+ * from those of their parents, if they have parents, which become the siblings'. */
 static int build(struct rw_cuda *cuda, uint32_t n, const uint32_t *d_list, int have_parents,
                  int32_t buffer)
 {
@@ -584,8 +591,9 @@ static int build(struct rw_cuda *cuda, uint32_t n, const uint32_t *d_list, int h
     return RW_OK;
 }
 
-/* What is sent of the n nodes in cuda->node, whose sums go into the next buffers. Returns how many
- * of them this worker has documents of; those come first in cuda->node afterwards. */
+/* Lists the messages of the n nodes in cuda->node, whose sums are stored in the next buffers.
+ * Returns the number of nodes of which this worker has documents, and moves those to the front of
+ * cuda->node. */
 static uint32_t list_wires(struct rw_cuda *cuda, const struct rw_sibling *siblings, uint32_t n,
                            struct rw_cuda_wire *wire)
 {
@@ -614,8 +622,8 @@ static uint32_t list_wires(struct rw_cuda *cuda, const struct rw_sibling *siblin
     return n_built;
 }
 
-/* Of siblings whose nodes and parents are in cuda->node and cuda->parent; launches the partition
- * that waits. */
+/* Builds the histograms of siblings, whose nodes and parents are in cuda->node and cuda->parent.
+ * Launches the pending partition. */
 static int workers_histograms(struct rw_cuda *cuda, const struct rw_sibling *siblings, uint32_t n,
                               const uint32_t *d_list)
 {
@@ -655,14 +663,14 @@ static int move(struct rw_cuda *cuda, struct rw_cuda_moves *moves)
     return RW_OK;
 }
 
-/* Histograms that are of use move down to the buffers of those that are not, so that a batch's can
- * stand in a row behind them. */
+/* Moves useful histograms down to the buffers of useless ones, so that a batch's histograms fit in
+ * consecutive buffers after them. */
 static int close_up(struct rw_cuda *cuda)
 {
     const int32_t n_slots = (int32_t)cuda->host.base.rules.max_slots;
     struct rw_cuda_moves moves = {.n = 0};
     int32_t n_kept = 0, hole = 0;
-    int32_t *slot_of = cuda->stack; /* by buffer */
+    int32_t *slot_of = cuda->stack; /* slot of each buffer */
     for (int32_t buffer = 0; buffer < cuda->n_used; buffer++)
         slot_of[buffer] = -1;
     for (int32_t slot = 0; slot < n_slots; slot++) {
@@ -686,7 +694,7 @@ static int close_up(struct rw_cuda *cuda)
     return move(cuda, &moves);
 }
 
-/* The smaller child takes the next buffer, the larger its parent's. */
+/* Gives the smaller child the next buffer and the larger one its parent's. */
 static void take_buffers(struct rw_cuda *cuda, const struct rw_sibling *s, int i)
 {
     cuda->node[i].first = cuda->first[s->smaller];
@@ -725,11 +733,12 @@ int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblin
                 return rw_fail(engine->ctx, RW_ERR_INTERNAL, "a parent without a histogram");
             take_buffers(cuda, &s[i], i);
         }
-        /* the root of a tree that sees all documents needs no list */
+        /* The root of a tree that has all documents needs no list. */
         const int root = s[0].parent < 0, whole = root && !cuda->sample.d_sampled;
         const uint32_t *d_list = whole ? NULL : cuda->partition.d_list;
         if (cuda->workers) {
-            /* the order of far rows waits for what came before, and no watch is kept there */
+            /* The order of host-resident rows waits for earlier work, and that wait is not
+             * watched. */
             if (first > 0 && cuda->place.is_far)
                 RW_TRY(rw_transfer_wait(engine->ctx, cuda->device));
             RW_TRY(workers_histograms(cuda, s, (uint32_t)some, d_list));
@@ -758,7 +767,7 @@ int rw_cuda_begin_root(struct rw_cuda *cuda, uint32_t n_features)
 
 /* ---- splits ---- */
 
-/* What a search replied about node i. */
+/* Returns the result of a search for node i. */
 static struct rw_cuda_found found_of(const struct rw_cuda_reply *reply, uint32_t i)
 {
     uint32_t number[RW_CUDA_REPLY_WORDS];
@@ -774,7 +783,8 @@ static struct rw_cuda_found found_of(const struct rw_cuda_reply *reply, uint32_t
     return found;
 }
 
-/* set: what goes left, of a feature by categories. A split by bin leaves its own as it is. */
+/* Converts a result to a split. set: the codes that go left, for a categorical feature. A split by
+ * bin leaves the split's own set unchanged. */
 static void take_split(const struct rw_cuts *cuts, int32_t slot, const struct rw_cuda_found *found,
                        const struct rw_code_set *set, struct rw_split *split)
 {
@@ -799,8 +809,8 @@ static void take_split(const struct rw_cuts *cuts, int32_t slot, const struct rw
     split->n_left = found->n_left;
 }
 
-/* The least sums that rw_side_allowed allows. least_n is too much for any side if no hessian that a
- * node's sums can be is enough. */
+/* Sets the smallest sums that rw_side_allowed accepts. If no possible hessian of a node is enough,
+ * least_n is set too high for any side. */
 static void set_least(struct rw_cuda_search *search, int narrow)
 {
     const struct rw_split_rule *rule = &search->rule;
@@ -819,8 +829,9 @@ static void set_least(struct rw_cuda_search *search, int narrow)
                                            : 1;
 }
 
-/* Searches of all features, those by categories last: cu_category.cu says why. Rough scores come
- * behind what blocks note, which leaves them room: it is of one block, in place of two or more. */
+/* Launches searches of all features, categorical ones last (cu_category.cu explains why). Rough
+ * scores are stored after the blocks' results. There is room, since a rough search has one block
+ * per node in place of two or more. */
 static int launch_search(struct rw_cuda *cuda, struct rw_cuda_search *search)
 {
     uint32_t first_block = 0;
@@ -846,7 +857,7 @@ static int launch_search(struct rw_cuda *cuda, struct rw_cuda_search *search)
     return RW_OK;
 }
 
-/* What searches of these slots are told they may be split by. */
+/* Sends the sets of features that may split these slots. */
 static int send_allowed(struct rw_cuda *cuda, const int32_t *slots, uint32_t n,
                         struct rw_cuda_search *search)
 {

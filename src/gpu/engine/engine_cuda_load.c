@@ -1,5 +1,5 @@
-/* Data of the engine for GPUs: codes and tables onto the device, and all memory of training; what
- * it will hold by a dry run of loading, so that plan and load cannot disagree. */
+/* Loads data for GPUs: sends codes and tables to the device, and allocates all memory of a
+ * training. A dry run of loading computes the plan, so that plan and loading always agree. */
 #include "gpu/engine/engine_cuda.h"
 
 #include <math.h>
@@ -12,8 +12,8 @@
 
 /* ---- groups ---- */
 
-/* A feature goes to the group of its codes' width; narrow ones to those of 8 bits, if there are
- * any: one launch for both. */
+/* Puts each feature in the group of its codes' width. Narrow features join the group of 8 bits if
+ * it is not empty, so that one launch serves both. */
 static int make_groups(struct rw_cuda *cuda)
 {
     static const int group_bits[RW_CUDA_GROUPS] = {4, 8, 16};
@@ -39,7 +39,7 @@ static int make_groups(struct rw_cuda *cuda)
                 group->n_bins = n_codes > group->n_bins ? n_codes : group->n_bins;
             }
         }
-        const uint32_t fours = (group->n_bins + 3) / 4 * 4; /* searches read four at a time */
+        const uint32_t fours = (group->n_bins + 3) / 4 * 4; /* searches read four cells at a time */
         if (fours <= RW_HIST_MOST_BINS)
             group->n_bins = fours;
         cuda->n_groups += group->n_features > 0;
@@ -49,8 +49,8 @@ static int make_groups(struct rw_cuda *cuda)
 
 /* ---- codes ---- */
 
-/* Columns are for methods that read them: made if a quarter of what is free holds them, or if a
- * forced method needs them. */
+/* Returns the layouts of a group's matrix. Columns are for methods that read them. They are made if
+ * they fit a quarter of the free memory, or if a forced method needs them. */
 static int layouts_of(const struct rw_cuda *cuda, int g, uint32_t n_docs)
 {
     const struct rw_cuda_group *group = &cuda->group[g];
@@ -105,7 +105,7 @@ static int clear(struct rw_cuda *cuda, void *d, size_t bytes)
     return RW_OK;
 }
 
-/* The most frequent code of each feature. */
+/* Sends the most frequent code of each feature. */
 static int send_frequent(struct rw_cuda *cuda, int g)
 {
     struct rw_cuda_group *group = &cuda->group[g];
@@ -154,13 +154,13 @@ static int make_matrix(struct rw_cuda *cuda, int set, int g, const struct rw_cud
     return RW_OK;
 }
 
-/* A group's codes of the training set, and what is known of them. */
+/* Makes a group's codes of the training set, and their counts. */
 static int make_training_matrix(struct rw_cuda *cuda, int g, const struct rw_cuda_source *source)
 {
     struct rw_hist_matrix **matrix = &cuda->set[0].matrix[g];
     if (cuda->set[0].is_far) {
-        count_matrix(cuda, *matrix); /* rw_cuda_far_make has made it */
-    } else if (cuda->taken) {        /* it is the engine's but for the codes */
+        count_matrix(cuda, *matrix); /* made by rw_cuda_far_make */
+    } else if (cuda->taken) {        /* the engine owns it, except the codes */
         RW_TRY(RW_NEW(cuda->host.base.ctx, *matrix, 1));
         **matrix = *cuda->taken->matrix[g];
     } else {
@@ -171,8 +171,8 @@ static int make_training_matrix(struct rw_cuda *cuda, int g, const struct rw_cud
     return send_frequent(cuda, g);
 }
 
-/* Where each feature's codes are in a set's tiles; of the training set, where partitions read them:
- * in columns, if there are any. */
+/* Sets where each feature's codes are in a set's tiles. For the training set, also sets where
+ * partitions read them: in columns, if there are any. */
 static int make_columns(struct rw_cuda *cuda, int set)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
@@ -215,7 +215,7 @@ static int make_columns(struct rw_cuda *cuda, int set)
     return RW_CUDA_TABLE(cuda, cuda->set[set].d_column, column, n_features);
 }
 
-/* A set's codes, and its scores at 0. */
+/* Makes a set's codes, and its scores of 0. */
 static int make_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source *source)
 {
     const size_t n_docs = source->dataset->n_docs;
@@ -235,7 +235,7 @@ static int make_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source *
 
 /* ---- tables of the training set ---- */
 
-/* Of a feature by categories searches of cuts know none. */
+/* Returns the record of a feature. A categorical one has no bins for the search of thresholds. */
 static struct rw_cuda_feature feature_of(const struct rw_cuts *cuts, uint32_t column)
 {
     const uint32_t n_bins = rw_cuts_n_bins(cuts, column);
@@ -251,7 +251,7 @@ static struct rw_cuda_feature feature_of(const struct rw_cuts *cuts, uint32_t co
                                     .zero_bin = zero_bin};
 }
 
-/* What searches know of each feature. */
+/* Makes the tables of features that searches read. */
 static int make_tables(struct rw_cuda *cuda)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
@@ -276,9 +276,9 @@ static int make_tables(struct rw_cuda *cuda)
     return RW_OK;
 }
 
-/* ---- what searches know of the rules ---- */
+/* ---- constraints and costs ---- */
 
-/* Features' directions and penalties. */
+/* Sends the features' monotone constraints and costs. */
 static int send_rules(struct rw_cuda *cuda)
 {
     struct rw_host *host = &cuda->host;
@@ -296,7 +296,8 @@ static int send_rules(struct rw_cuda *cuda)
     return penalty ? RW_CUDA_TABLE(cuda, cuda->search.d_penalty, penalty, n_features) : RW_OK;
 }
 
-/* Those of a group that are this worker's, by their places in its histograms. */
+/* Sends the categorical features of a group that this worker owns, by their index in its
+ * histograms. */
 static int send_categories(struct rw_cuda *cuda, struct rw_cuda_group *group)
 {
     const struct rw_cuts *cuts = cuda->host.set[0].bins->cuts;
@@ -334,8 +335,8 @@ int rw_cuda_new_cells(struct rw_cuda *cuda, struct rw_cuda_cells *cells, uint64_
     return rules->newton ? rw_host_new(&cuda->host, &cells->d_hess, n, size, 1) : RW_OK;
 }
 
-/* Nodes that keep histograms share no documents, and one that may be searched has 2 x min_docs of
- * them. */
+/* Allocates histograms. Nodes that keep one have no documents in common, and a node that may be
+ * searched has at least 2 x min_docs of them. */
 static int make_pools(struct rw_cuda *cuda)
 {
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
@@ -355,7 +356,7 @@ static int make_pools(struct rw_cuda *cuda)
     return cuda->workers ? rw_cuda_workers_allocate(cuda) : RW_OK;
 }
 
-/* May each group's histograms take lambdas by position? */
+/* Returns 1 if each group's histograms may read lambdas by position. */
 static int moves_have_a_use(const struct rw_cuda *cuda)
 {
     int use = !cuda->place.is_far;
@@ -369,7 +370,7 @@ static int moves_have_a_use(const struct rw_cuda *cuda)
     return use;
 }
 
-/* Quantised lambdas and hessians by document, and by position. */
+/* Allocates quantised lambdas and hessians, by document and by position. */
 static int make_integers(struct rw_cuda *cuda)
 {
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
@@ -420,7 +421,7 @@ static int make_lists(struct rw_cuda *cuda)
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->sample.d_lowest, 2));
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->sample.d_sampled, n));
     RW_TRY(clear(cuda, cuda->quantise.d_pair,
-                 n * sizeof(*cuda->quantise.d_pair))); /* for who reads them all */
+                 n * sizeof(*cuda->quantise.d_pair))); /* for readers of all documents */
     RW_TRY(clear(cuda, cuda->quantise.d_lambda_q, n * sizeof(*cuda->quantise.d_lambda_q)));
     if (cuda->quantise.d_hess_q)
         RW_TRY(clear(cuda, cuda->quantise.d_hess_q, n * sizeof(*cuda->quantise.d_hess_q)));
@@ -428,7 +429,7 @@ static int make_lists(struct rw_cuda *cuda)
     return rw_host_new(&cuda->host, &cuda->d_list_scratch, cuda->list_scratch_bytes, 1, 1);
 }
 
-/* What the host keeps, and what goes back and forth. */
+/* Allocates the host's memory, and the buffers for exchange with the device. */
 static int make_host_side(struct rw_cuda *cuda)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
@@ -461,12 +462,12 @@ static int make_host_side(struct rw_cuda *cuda)
     return RW_OK;
 }
 
-/* Of searches, and of what goes back and forth. */
+/* Allocates the memory of searches, and their buffers for exchange. */
 static int make_search(struct rw_cuda *cuda)
 {
     const size_t n_slots = cuda->host.base.rules.max_slots;
     const size_t n_features = cuda->host.base.info.n_features;
-    const size_t n_blocks = n_features + cuda->search.n_sets; /* of a node */
+    const size_t n_blocks = n_features + cuda->search.n_sets; /* per node */
     uint64_t searched = RW_TUNE_ENGINE_SEARCH_BYTES / sizeof(*cuda->search.d_best) / (n_blocks + 1);
     searched = searched < 1 ? 1 : searched;
     searched = searched < RW_CUDA_MOST_SEARCHED ? searched : RW_CUDA_MOST_SEARCHED;
@@ -477,15 +478,15 @@ static int make_search(struct rw_cuda *cuda)
         RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->search.d_set, searched * cuda->search.n_sets));
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->search.d_done, searched));
     RW_TRY(clear(cuda, cuda->search.d_done, searched * sizeof(*cuda->search.d_done)));
-    /* the largest pieces: a leaf, a coded node and its set (172 bytes, most of them for a thousand
-     * categories), the columns of a walk; several at a time */
+    /* The largest pieces are a leaf, a coded node with its set, and the columns of a walk; several
+     * are sent at a time. A set has 172 bytes, most of them for a thousand categories. */
     cuda->stage.bytes =
         (n_slots + 1) * 192 + n_features * (2 + sizeof(struct rw_cuda_column)) + 65536;
     cuda->stage.bytes += searched * rw_cuda_allowed_bytes(cuda);
     return rw_host_new(&cuda->host, (void **)&cuda->stage.d, cuda->stage.bytes, 1, 1);
 }
 
-/* What launches of all trees are given. */
+/* Sets the arguments that the launches of all trees share. */
 static void set_arguments(struct rw_cuda *cuda)
 {
     const struct rw_engine *engine = &cuda->host.base;
@@ -529,7 +530,7 @@ static int make_lambdas(struct rw_cuda *cuda, const struct rw_cuda_source *sourc
     return RW_OK;
 }
 
-/* Everything of a data set but cuts, which are there. */
+/* Loads a data set, except its cuts, which exist already. */
 static int load_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source *source)
 {
     const struct rw_dataset *dataset = source->dataset;
@@ -558,15 +559,15 @@ static int load_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source *
     RW_TRY(rw_cuda_plan_histograms(cuda));
     if (rw_cuda_is_dry(cuda))
         return rw_cuda_settle_columns(cuda);
-    /* in the first tree; other sets, which are placed before it, are planned after it */
+    /* Done in the first tree. Other sets are placed before it and planned after it. */
     cuda->to_settle = (int64_t)(cuda->place.settled_bytes - cuda->host.base.info.bytes);
     return RW_OK;
 }
 
 /* ---- dry runs ---- */
 
-/* What loading would take, under other cuts or rules than the engine's own, too. data: the sets
- * beside the training set, which is the source; NULL: none. */
+/* Counts the memory that loading would take. The cuts and rules may differ from the engine's. data:
+ * the sets except the training set, which is `source`; NULL: none. */
 static int dry_run(struct rw_cuda *cuda, const struct rw_engine_rules *rules, struct rw_cuts *cuts,
                    const struct rw_cuda_source *source, const struct rw_plan_data *data,
                    struct rw_plan *out)
@@ -588,8 +589,8 @@ static int dry_run(struct rw_cuda *cuda, const struct rw_engine_rules *rules, st
         rw_host_bins_of_cuts(&dry->host, cuts, 0, source->dataset->n_docs, &dry->host.set[0].bins));
     RW_TRY_OUT(load_set(dry, 0, source));
     cuda->place.settled_bytes = dry->host.base.info.bytes;
-    /* what the training set's loading takes and gives back, it gives back in the first tree only:
-     * the other sets come on top */
+    /* The training set's loading frees some memory, but only in the first tree. The other sets are
+     * added to it before that. */
     const uint64_t given_back = dry->most_bytes > out->bytes ? dry->most_bytes - out->bytes : 0;
     dry->most_bytes = 0;
     for (int set = 1; data && set < data->n_sets; set++) {
@@ -613,7 +614,8 @@ out:
     return status;
 }
 
-/* The largest number of bins, or of leaves, under today's that would fit; 0: none. */
+/* Finds the largest number of bins, or of leaves, under the current one that would fit; 0: none
+ * fits. */
 static int search_fit(struct rw_cuda *cuda, const struct rw_cuts *cuts, int by_leaves,
                       const struct rw_cuda_source *source, uint32_t *found)
 {
@@ -648,7 +650,8 @@ static int search_fit(struct rw_cuda *cuda, const struct rw_cuts *cuts, int by_l
     return RW_OK;
 }
 
-/* What is needed, what there is, and what would fit. */
+/* Fails with a message that states the needed memory, the free memory, and settings that would
+ * fit. */
 static int fail_room(struct rw_cuda *cuda, const struct rw_cuts *cuts,
                      const struct rw_cuda_source *source, uint64_t needed)
 {
@@ -678,12 +681,12 @@ static int fail_room(struct rw_cuda *cuda, const struct rw_cuts *cuts,
                    cuda->is_limited ? "allowed by --gpu-memory" : "free", hint);
 }
 
-/* The memory that is free from here on decides what is made; it is asked for once. */
+/* Determines the free memory, on which later decisions depend. Asks the device only once. */
 static int ask_free(struct rw_cuda *cuda)
 {
     const uint64_t allowed = cuda->host.base.rules.device_bytes;
     size_t free_bytes = 0, all_bytes = 0;
-    if (allowed) /* what other trainings have left would be beyond it */
+    if (allowed) /* cached memory of other trainings would exceed it */
         rw_device_cache_drop_unused(cuda->device->number);
     RW_CU(cuda->host.base.ctx, cudaMemGetInfo(&free_bytes, &all_bytes));
     cuda->is_limited = allowed && allowed < free_bytes;
@@ -703,7 +706,7 @@ uint64_t rw_cuda_others_bytes(const struct rw_cuda *cuda, uint32_t n_docs, uint3
            (has_walk ? 0 : rw_cuda_far_walk_bytes(n_docs, n_features));
 }
 
-/* Bytes that training with these cuts takes of the device, other sets' too. */
+/* Computes the device memory that training with these cuts takes, including other sets. */
 static int find_needed(struct rw_cuda *cuda, struct rw_cuts *cuts,
                        const struct rw_cuda_source *source, uint64_t *needed)
 {
@@ -714,7 +717,8 @@ static int find_needed(struct rw_cuda *cuda, struct rw_cuts *cuts,
     return RW_OK;
 }
 
-/* Rows are padded, so that they may take a little more than they were given. */
+/* Reduces the rows on the device until they fit. Rows are padded, so they may take slightly more
+ * memory than planned. */
 static int fit_rows(struct rw_cuda *cuda, struct rw_cuts *cuts, const struct rw_cuda_source *source)
 {
     enum { PADDING = 128 };
@@ -728,8 +732,9 @@ static int fit_rows(struct rw_cuda *cuda, struct rw_cuts *cuts, const struct rw_
     }
 }
 
-/* Not all codes fit: what is left beside everything else is given to columns for partitions, at
- * least one, and to tiles. needed: by training with all codes on the device, other sets' too. */
+/* Places codes that do not all fit. The memory that is left after all other uses is divided between
+ * columns for partitions, at least one, and tiles. needed: memory of training with all codes on the
+ * device, including other sets. */
 static int place_far(struct rw_cuda *cuda, struct rw_cuts *cuts,
                      const struct rw_cuda_source *source, uint64_t needed)
 {
@@ -747,7 +752,7 @@ static int place_far(struct rw_cuda *cuda, struct rw_cuts *cuts,
     cuda->place.least_bytes = taken;
     if (taken > cuda->free_bytes)
         return fail_room(cuda, cuts, source, taken);
-    /* what is free is given out in large pages: not all of it is to be had in pieces */
+    /* The device allocates memory in large pages, so small allocations cannot use all of it. */
     const uint64_t pages = cuda->is_limited ? 0 : cuda->free_bytes / RW_TUNE_FAR_PAGES_SHARE;
     const uint64_t left = cuda->free_bytes - taken > pages ? cuda->free_bytes - taken - pages : 0;
     uint64_t more = (uint64_t)((double)left * RW_TUNE_FAR_COLUMNS_SHARE) / bytes;
@@ -757,7 +762,7 @@ static int place_far(struct rw_cuda *cuda, struct rw_cuts *cuts,
     return fit_rows(cuda, cuts, source);
 }
 
-/* Where the training set's codes go, in the memory that was asked for. */
+/* Decides where the training set's codes are stored, within the free memory. */
 static int find_place(struct rw_cuda *cuda, struct rw_cuts *cuts,
                       const struct rw_cuda_source *source)
 {
@@ -799,12 +804,12 @@ int rw_cuda_plan(struct rw_engine *engine, const struct rw_plan_data *data, stru
     out->free_bytes = cuda->free_bytes;
     if (place < 0 && cuda->place.least_bytes > out->most_bytes)
         out->most_bytes = cuda->place.least_bytes;
-    if (!data->bins) { /* before anything is loaded; where they do not fit, the host finds cuts */
+    if (!data->bins) { /* before anything is loaded; if they do not fit, the host makes the cuts */
         const uint64_t bytes = rw_cuda_cuts_bytes(data->set[0], engine->rules.cut.bins);
         if (bytes > out->most_bytes && bytes <= cuda->free_bytes)
             out->most_bytes = bytes;
     }
-    /* without room for that, it is as any link */
+    /* Without room for that, assumes a common link. */
     if (cuda->place.is_far &&
         rw_device_link_rate(cuda->host.base.ctx, cuda->device, &cuda->place.link_rate) < 0)
         cuda->place.link_rate = RW_TUNE_FAR_LINK_RATE;
@@ -823,8 +828,8 @@ static double cell_bytes(const struct rw_cuda *cuda, const struct rw_plan_work *
     return (double)rw_hist_cell_bytes(work->newton, rw_hist_is_narrow((uint64_t)work->docs, most));
 }
 
-/* Bytes of a document's codes in the host's memory: as they were placed, or, before that is known,
- * what of them does not fit beside about as many bytes as the rest takes. */
+/* Returns the bytes per document of host-resident codes. Before they are placed, assumes that other
+ * data takes about as much memory as codes leave for it. */
 static double far_doc_bytes(struct rw_cuda *cuda, const struct rw_plan_work *work)
 {
     const double docs = work->docs + work->other_docs;
@@ -835,11 +840,12 @@ static double far_doc_bytes(struct rw_cuda *cuda, const struct rw_plan_work *wor
     if (cuda->free_bytes || docs < 1.0 || ask_free(cuda) < 0)
         return 0.0;
     const double far = (needed - (double)cuda->free_bytes) / docs;
-    cuda->free_bytes = 0; /* it is asked for again when data is loaded */
+    cuda->free_bytes = 0; /* determined again when data is loaded */
     return fmin(fmax(far, 0.0), work->row_bytes);
 }
 
-/* What histograms read of the host's memory, and a column for each split, as far as features go. */
+/* Estimates the time to read host memory: rows for histograms, and a column for each split, at most
+ * one per feature. */
 static double far_ms(struct rw_cuda *cuda, const struct rw_plan_work *work)
 {
     const double doc_bytes = far_doc_bytes(cuda, work);
@@ -872,14 +878,15 @@ double rw_cuda_tree_ms(struct rw_engine *engine, const struct rw_plan_work *work
 
 /* ---- loading ---- */
 
-/* The training set's cuts: an earlier training's, ready ones, or made on the device. */
+/* Makes the training set's cuts: those of an earlier training, ready ones, or new ones made on the
+ * device. */
 static int make_cuts(struct rw_cuda *cuda, struct rw_cuda_source *source, uint32_t **column)
 {
     struct rw_host *host = &cuda->host;
     const struct rw_dataset *dataset = source->dataset;
     struct rw_cuts *cuts;
     if (rw_n_workers(host->base.ctx) > 1) {
-        host->base.keep = NULL; /* whether codes are taken would have to be agreed on */
+        host->base.keep = NULL; /* workers would have to agree on reusing codes */
         if (!source->codes)
             return rw_fail(host->base.ctx, RW_ERR_INTERNAL, "a worker without ready boundaries");
     }
@@ -905,7 +912,7 @@ static int make_cuts(struct rw_cuda *cuda, struct rw_cuda_source *source, uint32
     return status;
 }
 
-/* Of set 0 the host keeps cuts, of the others nothing. */
+/* Loads a set. The host keeps the cuts of set 0 and nothing of other sets. */
 int rw_cuda_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
                  const struct rw_bins *bins, const double *gains)
 {
