@@ -241,7 +241,7 @@ def features(suites, options, pictures):
     lines = []
     for skip in ("", " zero-skip"):
         a, b = "collision-reduced" + skip, "collision" + skip
-        lines.append([f"`{a}` beside `{b}`", wins(a, b, 1), wins(a, b, 2), wins(a, b, 10)])
+        lines.append([f"`{a}` against `{b}`", wins(a, b, 1), wins(a, b, 2), wins(a, b, 10)])
     lines.append(["the document's, without zero-skip", "80 %", "", "\"above 50 %\", about one order of magnitude"])
     picture = pictures.lines({**options, "xlabel": "feature, by the time of `collision`",
                               "ylabel": "GB/s of codes", "ylog": "1"}, cells, columns)
