@@ -96,18 +96,18 @@ void rw_bench_add_real(struct rw_bench_line *line, const char *name, double numb
 void rw_bench_add_none(struct rw_bench_line *line, const char *name);
 /* Sends a row. Returns RW_ERR_INTERRUPTED if the caller wants to stop. */
 int rw_bench_send(struct rw_bench *bench, const char *table, const struct rw_bench_line *line);
-/* Sends a row. fields is "name:kind name:kind ...", and each field takes an argument of its kind:
- *   s  Text.
- *   b  An int, written as "yes" or "no".
- *   i  An int.
- *   u  A uint32_t.
- *   l  A uint64_t.
- *   n  A whole number as a double.
- *   0 to 9   A double with that many decimals.
- *   S, I, L  As s, i and l, but an empty or zero value is unknown.
- *   t  A struct rw_bench_training *. Its name is ignored, and it adds the fields mean_leaves,
- *      first_tree, last_tree, median_ms, least_ms, q1_ms, q3_ms and most_ms.
- * NULL and NaN are unknown values. */
+/* Sends a row. The text `fields` is "name:kind name:kind ...", and each field takes an argument of
+ * its kind. NULL and NaN are unknown values.
+ *   Kind s: text.
+ *   Kind b: an int, written as "yes" or "no".
+ *   Kind i: an int.
+ *   Kind u: a uint32_t.
+ *   Kind l: a uint64_t.
+ *   Kind n: a whole number as a double.
+ *   Kinds 0 to 9: a double with that many decimals.
+ *   Kinds S, I, L: as s, i and l, but an empty or zero value is unknown.
+ *   Kind t: a struct rw_bench_training *. Its name is ignored, and it adds the fields mean_leaves,
+ *   first_tree, last_tree, median_ms, least_ms, q1_ms, q3_ms and most_ms. */
 int rw_bench_send_row(struct rw_bench *bench, const char *table, const char *fields, ...);
 
 /* A row of "bars": what, must, aim, figure and met ("yes" or "no"). */

@@ -1,11 +1,11 @@
-/* rankwood bench: measures this machine; rankwood doctor: what it has, and whether all of it gives
- * the same model. Both print the rows of the library: as tables, as they come, or in another format
- * at the end. */
+/* `rankwood bench` measures this machine. `rankwood doctor` describes it and verifies that all its
+ * devices train the same model. Both print the rows that the library sends: as tables while they
+ * arrive, or in another format at the end. */
 #include "cli/cli.h"
 
 /* ---- rows ---- */
 
-/* Sets the row's fields of an object, which is returned. */
+/* Sets the fields of the row in an object, and returns the object. */
 static json_t *set_row(json_t *json, const struct rw_bench_row *row)
 {
     for (int i = 0; i < row->n_fields; i++) {
@@ -19,13 +19,13 @@ static json_t *set_row(json_t *json, const struct rw_bench_row *row)
     return json;
 }
 
-/* The row's columns, with their decimals, as rw_result_rows takes them. */
+/* Returns the columns of the row with their decimals, in the syntax of rw_result_rows. */
 static const char *columns_of(const struct rw_bench_row *row)
 {
     const char *columns = "";
     for (int i = 0; i < row->n_fields; i++) {
         const struct rw_bench_field *field = &row->field[i];
-        /* whichever row comes first, the longest must fit */
+        /* the longest value must fit, whichever row comes first */
         const int least = strcmp(field->name, "method") == 0 ? 21
                           : strcmp(field->name, "row") == 0  ? 37
                           : strcmp(field->name, "name") == 0 ? 20
@@ -43,7 +43,7 @@ static const char *field_text(const struct rw_bench_field *field)
                                           : rw_text("%.*f", field->decimals, field->number);
 }
 
-/* rw_result_show of the row. */
+/* Prints the row by rw_result_show. */
 static int show_row(struct rw_result_stream *stream, const struct rw_bench_row *row)
 {
     return rw_result_show(stream, row->table, set_row(json_object(), row), columns_of(row));
@@ -53,10 +53,10 @@ static int show_row(struct rw_result_stream *stream, const struct rw_bench_row *
 
 struct bench {
     enum rw_format format;
-    struct rw_result_stream stream; /* of text */
-    json_t *document, *rows;        /* of the other formats */
-    json_t *table;                  /* LaTeX's last one: it has a table for each of the bench's */
-    const char *columns;            /* CSV's: those of all rows, ";table;row;" */
+    struct rw_result_stream stream; /* text */
+    json_t *document, *rows;        /* other formats */
+    json_t *table;                  /* LaTeX: its current table */
+    const char *columns;            /* CSV: the columns of all rows, ";table;row;" */
 };
 
 static int show_device(const struct rw_bench_row *row)
@@ -97,7 +97,7 @@ static int take(void *user, const struct rw_bench_row *row)
     return 0;
 }
 
-/* A row a line: the head without its closing brace, then the rows. */
+/* Prints JSON with a row per line: first the head without its closing brace, then the rows. */
 static void print_json(const struct bench *bench)
 {
     enum { FLAGS = JSON_COMPACT | JSON_REAL_PRECISION(9) };
@@ -123,7 +123,7 @@ int rw_bench_rows(struct rw_cli *cli, const char *name, rw_bench_fn run,
     bench.document =
         rw_result_row("bench:s suite:s version:s quick:b", name, "", RW_VERSION, options->quick);
     const int status = run(cli->ctx, name, options, take, &bench);
-    if (status == RW_ERR_INTERRUPTED) /* the reader closed it */
+    if (status == RW_ERR_INTERRUPTED) /* the reader closed the pipe */
         return rw_output_end(RW_EXIT_OK);
     RW_STEP(status);
     if (cli->format == RW_FORMAT_CSV)
@@ -211,13 +211,13 @@ const struct rw_command rw_cmd_bench = {
 
 /* ---- doctor ---- */
 
-/* Tables of any number of rows; the others have one. */
+/* Returns whether the table has any number of rows. Other tables have one. */
 static int is_list(const char *table)
 {
     return strcmp(table, "gpu") == 0 || strcmp(table, "check") == 0 || strcmp(table, "auto") == 0;
 }
 
-/* A field a line, but bytes as gigabytes, and text in full. */
+/* Prints a field per line. Bytes are shown as gigabytes, and text in full. */
 static int print_fields(struct rw_result_stream *stream, const struct rw_bench_row *row)
 {
     printf("%s%s\n", stream->title[0] ? "\n" : "", row->table);
@@ -236,7 +236,7 @@ static int show(void *user, const struct rw_bench_row *row)
     return is_list(row->table) ? show_row(user, row) : print_fields(user, row);
 }
 
-/* Adds a row to the document, and each of its fields as a row of one table. */
+/* Adds a row to the document, and each field as a row of one table. */
 static int keep(void *user, const struct rw_bench_row *row)
 {
     json_t *document = user, *fields = set_row(json_object(), row), *value, *rows = json_array();
@@ -262,7 +262,7 @@ static int run_doctor(struct rw_cli *cli)
     int n_wrong;
     const int status =
         rw_doctor(cli->ctx, is_text ? show : keep, is_text ? (void *)&stream : document, &n_wrong);
-    if (status == RW_ERR_INTERRUPTED) /* the reader closed it */
+    if (status == RW_ERR_INTERRUPTED) /* the reader closed the pipe */
         return rw_output_end(RW_EXIT_OK);
     RW_STEP(status);
     json_object_set_new(document, "wrong", json_integer(n_wrong));

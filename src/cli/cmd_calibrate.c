@@ -1,4 +1,4 @@
-/* rankwood calibrate: a map of a model's scores to probabilities, kept in the model. */
+/* `rankwood calibrate` fits a map of scores to probabilities and stores it in the model. */
 #include "cli/cli.h"
 
 static const char *output;

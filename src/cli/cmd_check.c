@@ -1,4 +1,4 @@
-/* rankwood check: what is wrong with data. */
+/* `rankwood check` looks for properties of data that spoil training. */
 #include "cli/cli.h"
 
 enum { SHOWN_DRIFT = 10 };
@@ -52,7 +52,7 @@ static json_t *document_of(const struct rw_check *check, json_t *findings, json_
     return all;
 }
 
-/* Adds a line, and returns their JSON. */
+/* Adds the line of labels and returns them as JSON. */
 static json_t *add_labels(const struct rw_check *check)
 {
     const char *line = "labels    ";
@@ -70,7 +70,7 @@ static json_t *add_labels(const struct rw_check *check)
     return labels;
 }
 
-/* The features that moved most. */
+/* Adds a table of the features that moved most. */
 static void add_drift(const struct rw_check *check)
 {
     json_t *rows = json_array();

@@ -1,14 +1,14 @@
-/* rankwood compare: rankings of the same data, models' or files': two, or several and a baseline.
- */
+/* `rankwood compare` compares rankings of the same data, by models or from files: two of them, or
+ * several with a baseline. */
 #include "cli/cli.h"
 
 enum { SHOWN_MOVED = 10 };
 
-static const char *sides[2]; /* a, b: models or scores */
+static const char *sides[2]; /* --a and --b: models or scores */
 static const char *groups_file, *qrels, *like;
 enum { HOLM, NONE }; /* the words of --correct */
 static int correct = HOLM;
-static double least; /* of --fail-below */
+static double least; /* the limit of --fail-below */
 static struct rw_list baseline, runs;
 #define OPERANDS "DATA... --a MODEL|SCORES --b MODEL|SCORES"
 static const struct rw_option options[] = {
@@ -42,15 +42,15 @@ static const struct rw_option options[] = {
 
 /* ---- the work ---- */
 
-/* What is compared: the first with each of the others. */
+/* The compared rankings. The first is compared with each of the others. */
 static struct rw_list systems;
-static int *is_model;            /* [systems.n] 0: scores; NULL with judgments */
-static struct rw_model **models; /* [systems.n] NULL: scores */
+static int *is_model;            /* [systems.n] 0: a file of scores; NULL with judgments */
+static struct rw_model **models; /* [systems.n] NULL: a file of scores */
 static const double **scores;    /* [systems.n][documents] */
 static const struct rw_dataset *dataset;
-static struct rw_qrels *judged; /* owns the data set and the scores; NULL: there is DATA */
+static struct rw_qrels *judged; /* owns dataset and scores; NULL: DATA was read */
 
-/* One system's scores, [n_docs]. */
+/* Fills one system's scores [n_docs]. */
 static int score(struct rw_cli *cli, int i)
 {
     double *made = rw_need(rw_dataset_n_docs(cli->dataset), sizeof(double));
@@ -87,7 +87,7 @@ static int load_and_score(struct rw_cli *cli)
     for (int i = 0; i < systems.n; i++) {
         if (is_model[i])
             RW_STEP(rw_load_model(cli, systems.text[i], &models[i]));
-        cli->model = cli->model ? cli->model : models[i]; /* its names are a table's columns */
+        cli->model = cli->model ? cli->model : models[i]; /* names a table's columns */
     }
     RW_STEP(rw_load_weighted(cli, &cli->operands));
     for (int i = 0; i < systems.n; i++)
@@ -138,7 +138,7 @@ static int check(struct rw_cli *cli)
         return rw_load_check_qrels(cli, &like);
     is_model = rw_need((size_t)systems.n, sizeof(*is_model));
     for (int i = 0; i < systems.n; i++) {
-        struct rw_file_kind kind; /* what cannot be read is found when it is */
+        struct rw_file_kind kind; /* An unreadable file is reported later, by the reader. */
         is_model[i] = rw_file_recognise(cli->ctx, systems.text[i], &kind) && kind.is_model;
         n_models += is_model[i];
     }
@@ -149,10 +149,10 @@ static int check(struct rw_cli *cli)
 /* ---- the work ---- */
 
 static struct rw_comparison **comparison; /* [n_metrics][n_others] */
-static int n_metrics, n_others;           /* n_others: all systems but the first */
+static int n_metrics, n_others;           /* n_others: all systems except the first */
 
-/* Compares by each metric alone, with the same seed: a metric's figures do not depend on which
- * others there are. */
+/* Compares by each metric alone with the same seed, so that a metric's figures do not depend on the
+ * other metrics. */
 static int compare_all(struct rw_cli *cli)
 {
     const struct rw_list metrics = rw_list_of(rw_params_get(cli->params, "metric"));
@@ -187,7 +187,7 @@ static void warn_ties(void)
 #define INTERVAL "=+;low=2.5 %=+;high=97.5 %=+;p==%.4f;"
 #define COUNTS   "better;equal;worse"
 
-/* Adds a row as CSV and people have it: with the metric and its queries. */
+/* Adds a row for CSV and text, with the metric and its queries. */
 static void add_row(json_t *rows, json_t *row, const struct rw_comparison *of, unsigned queries)
 {
     json_object_update(rw_result_add(rows, "metric:s queries:u", of->metric, queries), row);
@@ -207,8 +207,8 @@ static json_t *compared_row(const struct rw_compared *row)
         row->low, row->high, row->p, row->n_wins, row->n_ties, row->n_losses);
 }
 
-/* One metric's object. rows: its rows are added; first: the rows of the first SHOWN_MOVED queries
- * are added. */
+/* Returns one metric's object. Its rows are added to `rows`, and those of the first SHOWN_MOVED
+ * queries to `first`. */
 static json_t *compared_document(const struct rw_comparison *of, json_t *rows, json_t *first)
 {
     json_t *all = compared_row(&of->all), *groups = json_array(), *moved = json_array();
@@ -259,7 +259,7 @@ static json_t *add_two(void)
     return n_metrics == 1 ? json_array_get(all, 0) : all;
 }
 
-/* A row a system, a column a metric, as a paper has it. */
+/* Adds a table with a row per system and a column per metric, as papers print it. */
 static void add_pivot(const double *p)
 {
     const char *columns = "system";
@@ -285,7 +285,7 @@ static void add_pivot(const double *p)
                    comparison[0]->all.n_queries);
 }
 
-/* Adds the baseline's row and the others', which are returned. */
+/* Adds the row of the baseline and the rows of the others. Returns the latter as JSON. */
 static json_t *others_of(json_t *rows, const double *p, int metric)
 {
     const struct rw_comparison *first = comparison[metric * n_others];
@@ -304,12 +304,12 @@ static json_t *others_of(json_t *rows, const double *p, int metric)
     return others;
 }
 
-/* Returns the document. */
+/* Makes the document of several systems. */
 static int add_many(const struct rw_cli *cli, json_t **document)
 {
     const int n_tests = n_others * n_metrics;
     double *p = rw_need((size_t)n_tests, sizeof(*p)); /* [n_metrics][n_others] corrected or not */
-    static json_t *rows;                              /* LaTeX has none of them */
+    static json_t *rows;                              /* not printed in LaTeX */
     json_t *metrics = json_array();
     rows = json_array();
     for (int i = 0; i < n_tests; i++)
@@ -345,8 +345,9 @@ static int add_many(const struct rw_cli *cli, json_t **document)
     return 0;
 }
 
-/* RW_EXIT_BELOW, and an error for each, where the interval of an improvement begins below `least`.
- * An improvement is the difference, or its opposite where lower is better. */
+/* Implements --fail-below. Returns RW_EXIT_BELOW, after an error for each failing metric, if the
+ * interval of an improvement reaches below `least`. An improvement is the difference, negated where
+ * lower is better. */
 static int gate(void)
 {
     int code = RW_EXIT_OK;

@@ -1,12 +1,12 @@
-/* rankwood cv: cross-validation by query. Writes DIR/fold-N.txt (models), DIR/scores.txt,
- * DIR/folds.tsv and DIR/results.json. */
+/* `rankwood cv` runs a cross-validation by query. It writes the models to DIR/fold-N.txt, and
+ * DIR/scores.txt, DIR/folds.tsv and DIR/results.json. */
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
 
 enum { MOST_FOLDS = 1000 };
-/* What is written besides the models. */
+/* The written files, in addition to the models. */
 enum { SCORES, FOLDS, RESULTS, N_FILES };
 static const char *const files[] = {"scores.txt", "folds.tsv", "results.json"};
 
@@ -20,11 +20,11 @@ static const struct rw_option options[] = {
     {0},
 };
 
-/* ---- what it prints ---- */
+/* ---- printing ---- */
 
 static json_t *results_json(const struct rw_cv *cv, struct rw_params *params)
 {
-    const struct rw_model *model = cv->folds[0].model; /* all folds trained with its parameters */
+    const struct rw_model *model = cv->folds[0].model; /* all folds have its parameters */
     const struct rw_run_view last = rw_model_run(model, rw_model_info(model).n_runs - 1);
     json_t *folds = json_array(), *used = json_object(), *given = json_object();
     for (int i = 0; i < last.n_params; i++)
@@ -48,7 +48,7 @@ static json_t *results_json(const struct rw_cv *cv, struct rw_params *params)
                          rw_load_json_metrics(cv->pooled), cv->pooled->conventions);
 }
 
-/* Mean and deviation of the folds' means, of those that have one. */
+/* Computes mean and deviation of the folds' means. Folds without a mean are skipped. */
 static void spread(const struct rw_cv *cv, int metric, double *mean, double *deviation)
 {
     double sum = 0, squares = 0;
@@ -66,7 +66,7 @@ static void spread(const struct rw_cv *cv, int metric, double *mean, double *dev
     *deviation = n > 1 ? sqrt(squares / (n - 1)) : (double)NAN;
 }
 
-/* A row a fold and a column a metric, then mean, deviation and pooled. */
+/* Prints a row per fold and a column per metric, then mean, deviation and pooled value. */
 static void print_results(const struct rw_cli *cli, const struct rw_cv *cv, const json_t *document)
 {
     static const char *const sums[] = {"mean", "deviation", "pooled"};
@@ -99,20 +99,20 @@ static void print_results(const struct rw_cli *cli, const struct rw_cv *cv, cons
     rw_result_print(cli, document);
 }
 
-/* ---- what it writes ---- */
+/* ---- writing ---- */
 
 static const char *path_in(const char *name)
 {
     return rw_text("%s/%s", folder, name);
 }
 
-/* The file of a fold's model; fold: from 1. */
+/* Returns the path of a fold's model. fold: from 1. */
 static const char *path_of(int fold)
 {
     return rw_text("%s/fold-%d.txt", folder, fold);
 }
 
-/* No file of the folder that will be written, or removed, may be one that is read. */
+/* Fails if a file that is read would be written or removed in the folder. */
 static int check_written(const struct rw_cli *cli)
 {
     for (int i = 0; i < N_FILES; i++)
@@ -146,7 +146,8 @@ static int write_all(struct rw_cli *cli, const struct rw_cv *cv, const json_t *r
         }
         RW_STEP(rw_out_file_commit(cli->ctx, out));
     }
-    /* models of an earlier cross-validation of more folds; its other files are replaced */
+    /* Removes models of an earlier cross-validation with more folds. Its other files are
+     * replaced. */
     for (int f = (int)n_folds + 1; f <= MOST_FOLDS; f++) {
         if (unlink(path_of(f)) != 0)
             return errno == ENOENT ? 0 : rw_msg_errno(errno, "cannot remove '%s'", path_of(f));
@@ -192,7 +193,7 @@ static int run(struct rw_cli *cli)
     const int code = validate(cli);
     if (code != 0 && made_folder) {
         rw_out_file_abandon(&cli->out);
-        (void)rmdir(folder); /* it goes if it is still empty */
+        (void)rmdir(folder); /* removes the folder if it is empty */
     }
     return code;
 }

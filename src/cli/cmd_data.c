@@ -1,4 +1,4 @@
-/* rankwood bin: data as a cache; rankwood synth: made ranking data. */
+/* `rankwood bin` writes data as a binned-data cache. `rankwood synth` makes ranking data. */
 #include "cli/cli.h"
 
 static const char *output;
@@ -8,7 +8,8 @@ static const struct rw_option options[] = {
     {0},
 };
 
-/* Of two that name labels one would have no effect; training says so in rw_params_check. */
+/* Fails if two parameters name labels, as one would have no effect. In training, rw_params_check
+ * reports this. */
 static int check(struct rw_cli *cli)
 {
     const int has_columns = rw_params_origin(cli->params, "label-columns") == RW_PARAM_CHANGED;

@@ -1,4 +1,4 @@
-/* rankwood eval: measures scores, a model's or a file's. */
+/* `rankwood eval` measures the scores of a model or a file. */
 #include "cli/cli.h"
 
 static const char *model, *scores_file, *per_query, *like, *trees, *qrels;
@@ -47,8 +47,8 @@ static void print(const struct rw_cli *cli, const struct rw_eval *eval)
                                   eval->n_single, eval->conventions));
 }
 
-/* A line a query: its id and the metrics' values, "nan" where the query does not count; of runs,
- * [n], their names before it. */
+/* Writes a line per query: its id and the metrics' values, "nan" where the query does not count.
+ * With several runs, the run's name comes first. */
 static int write_per_query(struct rw_cli *cli, const struct rw_dataset *dataset,
                            struct rw_eval *const *evals, int n)
 {
@@ -74,7 +74,7 @@ static int write_per_query(struct rw_cli *cli, const struct rw_dataset *dataset,
     return rw_out_file_commit(cli->ctx, &cli->out);
 }
 
-/* All programs' figures, those of one metric together. */
+/* Prints the figures of all programs, sorted by metric. */
 static void print_audit(const struct rw_cli *cli, const struct rw_audit *audit)
 {
     json_t *rows = json_array(), *shown = json_array();
@@ -102,8 +102,8 @@ static void print_audit(const struct rw_cli *cli, const struct rw_audit *audit)
                                        audit->n_rising));
 }
 
-/* Reads the data, and scores each document: *scores, [n_docs]. The model is read first: reading the
- * data may take long. */
+/* Reads the data and scores each document into *scores [n_docs]. Reads the model first, because
+ * reading the data may take long. */
 static int score(struct rw_cli *cli, double **scores)
 {
     int n_trees;

@@ -1,5 +1,5 @@
-/* rankwood export: a model in another program's format, and the check that it is the same model;
- * rankwood import: a model that another program trained. */
+/* `rankwood export` writes a model in another program's format and verifies that it gives the same
+ * scores. `rankwood import` reads a model that another program trained. */
 #include "cli/cli.h"
 
 extern const struct rw_command rw_cmd_export;
@@ -31,7 +31,7 @@ static const struct rw_option options[] = {
     {0},
 };
 
-/* 1234567 as 1,234,567. */
+/* Formats 1234567 as 1,234,567. */
 static const char *grouped(unsigned long long number)
 {
     const char *low = "";
@@ -40,7 +40,8 @@ static const char *grouped(unsigned long long number)
     return rw_text("%llu%s", number, low);
 }
 
-/* Where the first document parts that does; its row gets the place. */
+/* Describes the first node at which a differing document takes another path, with tree and feature.
+ * Stores the place in the row. */
 static void add_first(const struct rw_cli *cli, json_t *row, const struct rw_verify_by *by)
 {
     const uint32_t *offset = rw_dataset_query_offsets(cli->dataset);
@@ -64,7 +65,7 @@ static void add_first(const struct rw_cli *cli, json_t *row, const struct rw_ver
                   position, where);
 }
 
-/* The exit code. */
+/* Prints the verification. Returns the exit code. */
 static int print_verified(const struct rw_cli *cli, const struct rw_verify *verified)
 {
     json_t *rows = json_array();

@@ -1,4 +1,5 @@
-/* rankwood explain: why scores are what they are. */
+/* `rankwood explain` attributes scores to features: over all documents, per document, or for one
+ * document or a pair of them. */
 #include "cli/cli.h"
 
 enum { TOP = 20, PIECE_DOCS = 4096 };
@@ -25,25 +26,25 @@ static const struct rw_option options[] = {
 };
 
 struct explained_feature {
-    double mean; /* of |SHAP| */
+    double mean; /* mean of |SHAP| */
     double gain;
     uint64_t n_splits;
 };
 
 static struct {
-    int n_trees, n_top; /* n_top 0: all */
-    int has_covers;     /* the model's own */
+    int n_trees, n_top; /* n_top: 0 for all */
+    int has_covers;     /* 1: the model has document counts of its nodes */
     struct rw_explainer *explainer;
-    struct explained_feature *feature; /* [n] of explainer->features, by id */
+    struct explained_feature *feature; /* [n] features of explainer->features, by id */
     int n;
-    double most;                  /* difference of sums of SHAP values from scores */
-    struct rw_permuted *permuted; /* [n] if values are */
+    double most; /* largest difference between a sum of SHAP values and the score */
+    struct rw_permuted *permuted; /* [n] set if values are permuted */
     double *scores;               /* [documents] */
 } job;
 
-/* ---- what it prints ---- */
+/* ---- printing ---- */
 
-/* Where the counts of documents at each node come from. */
+/* Names the source of the document counts at each node. */
 static const char *covers(void)
 {
     return job.has_covers
@@ -59,16 +60,16 @@ static void add_base(const struct rw_cli *cli)
     rw_result_line("covers  %s", covers());
 }
 
-/* Adds the first rows, which --top says. */
+/* Adds a table with the first rows, as many as --top allows. */
 static void add_rows(const char *title, json_t *rows, const char *columns)
 {
     rw_result_rows(title, rows, columns);
     rw_result_most(job.n_top, "--top %zu");
 }
 
-/* ---- before ---- */
+/* ---- preparation ---- */
 
-/* Gains and splits of each feature in use, in the first trees. */
+/* Lists the gains and splits of each feature that the first trees use. */
 static void list_features(const struct rw_model *model)
 {
     const uint32_t *id = job.explainer->features;
@@ -107,7 +108,7 @@ static int prepare(struct rw_cli *cli)
 
 /* ---- sums ---- */
 
-/* |base + values - score| */
+/* Returns |base + values - score|. */
 static double off_by(const double *shap, double score)
 {
     double sum = job.explainer->base;
@@ -116,7 +117,7 @@ static double off_by(const double *shap, double score)
     return fabs(sum - score);
 }
 
-/* A sum that is too far off is a bug, and reported as one. */
+/* Fails if a sum is too far from the score, which would be a bug. */
 static int check_sums(void)
 {
     if (job.most <= job.explainer->bound)
@@ -126,9 +127,9 @@ static int check_sums(void)
     return RW_EXIT_FAILURE;
 }
 
-/* ---- a line a document ---- */
+/* ---- a line per document ---- */
 
-/* The id that 'predict --trec' writes. */
+/* Formats the document id that 'predict --trec' writes. */
 static void doc_id(const struct rw_cli *cli, uint32_t query, uint32_t doc, char *id, size_t size)
 {
     const uint32_t first = rw_dataset_query_offsets(cli->dataset)[query];
@@ -137,7 +138,7 @@ static void doc_id(const struct rw_cli *cli, uint32_t query, uint32_t doc, char 
         snprintf(id, size, "%s-%u", rw_dataset_query_id(cli->dataset, query), doc - first + 1);
 }
 
-/* The features with the largest values, "id:value". shap: [n], changed. */
+/* Writes the features with the largest values as "id:value". shap: [n], changed. */
 static void write_top(const struct rw_cli *cli, double *shap)
 {
     for (int k = 0; k < job.n_top && k < job.n; k++) {
@@ -204,7 +205,7 @@ static void write_doc(const struct rw_cli *cli, uint32_t query, uint32_t doc, do
     fputc('\n', out);
 }
 
-/* Writes each document, or adds it to the means. */
+/* Writes each document, or adds its values to the means. */
 static int explain_all(struct rw_cli *cli)
 {
     const uint32_t *offset = rw_dataset_query_offsets(cli->dataset);
@@ -244,7 +245,7 @@ static int each_document(struct rw_cli *cli)
 
 /* ---- all documents ---- */
 
-/* value: of the metric. */
+/* Prints the summary of all documents. value: of the metric. */
 static int print_summary(struct rw_cli *cli, double value)
 {
     const double base = job.explainer->base, bound = job.explainer->bound;
@@ -315,7 +316,7 @@ static int find_query(const struct rw_cli *cli, uint32_t *query)
     return RW_EXIT_FAILURE;
 }
 
-/* By id, else by position in the query. */
+/* Finds a document by id, else by its position in the query. */
 static int find_doc(const struct rw_cli *cli, uint32_t query, const char *text, uint32_t *doc)
 {
     const uint32_t *offset = rw_dataset_query_offsets(cli->dataset) + query;
@@ -336,10 +337,10 @@ static int find_doc(const struct rw_cli *cli, uint32_t query, const char *text, 
     return RW_EXIT_FAILURE;
 }
 
-/* One document, or two of a query and why the first is above the second. */
+/* One document. Two of a query are compared to explain why the first ranks above the second. */
 struct side {
     char id[512];
-    uint32_t doc, position; /* in the query, from 1 */
+    uint32_t doc, position; /* position in the query, from 1 */
     double score;
     double *shap;  /* [n] */
     float *value;  /* [n] NaN: absent or missing */
@@ -366,7 +367,7 @@ static double leaf_of(const struct rw_cli *cli, int s, int tree)
     return (double)rw_model_tree(cli->model, tree).leaf[side[s].leaf[tree]];
 }
 
-/* Of one document without what is B's. */
+/* Removes the columns of document B. */
 static void without_b(json_t *row)
 {
     if (docs.n == 2)
@@ -376,7 +377,8 @@ static void without_b(json_t *row)
     json_object_del(row, "leaf_b");
 }
 
-/* Adds rows with a share, in order of its size, and the sum. of: what they are numbered by. */
+/* Adds a table of rows with a share, sorted by its size, and their sum. of: the column that
+ * identifies a row. */
 static json_t *add_shares(const char *title, const char *of, json_t *rows, const char *columns)
 {
     double sum = 0.0;
@@ -389,7 +391,7 @@ static json_t *add_shares(const char *title, const char *of, json_t *rows, const
     return rows;
 }
 
-/* Adds the features that have a share. */
+/* Adds the features that contribute a share. */
 static json_t *add_features(const struct rw_cli *cli)
 {
     const uint32_t *id = job.explainer->features;
@@ -409,7 +411,8 @@ static json_t *add_features(const struct rw_cli *cli)
             : "share==+;-a;value_a=value=%.6g;feature;name");
 }
 
-/* Adds the trees in which two documents fall into different leaves, all trees of one document. */
+/* Adds the trees: those in which two documents fall into different leaves, or all trees for one
+ * document. */
 static json_t *add_trees(const struct rw_cli *cli)
 {
     const int two = docs.n == 2, b = docs.n - 1;
@@ -478,7 +481,7 @@ static int explain_pair(struct rw_cli *cli)
 
 /* ---- the command ---- */
 
-/* Options that have no effect under the others. */
+/* Fails on options without an effect in combination with the others. */
 static int check(struct rw_cli *cli)
 {
     const struct rw_param_info *info;

@@ -1,4 +1,4 @@
-/* rankwood info: what is in a model. */
+/* `rankwood info` describes a model. */
 #include "cli/cli.h"
 
 enum { MOST_SHOWN = 20 };
@@ -15,7 +15,7 @@ static void add_features(const char *title, json_t *features)
     rw_result_most(all ? 0 : MOST_SHOWN, "--all");
 }
 
-/* The parameters of a training, and a line each. */
+/* Returns the parameters of a training, and adds a line for each. */
 static json_t *run_json(const struct rw_model *model, int run)
 {
     const int n_runs = rw_model_info(model).n_runs;

@@ -1,4 +1,4 @@
-/* rankwood predict: scores, chunk by chunk, so that memory does not grow with the input. */
+/* `rankwood predict` scores data chunk by chunk, so that memory does not grow with the input. */
 #include "cli/cli.h"
 
 static const char *output, *run_output, *trees;
@@ -19,7 +19,8 @@ static const struct rw_option options[] = {
 
 /* ---- a TREC run ---- */
 
-/* "qid Q0 docid rank score tag" lines, each query by falling score. */
+/* A document of a TREC run. Lines are "qid Q0 docid rank score tag", sorted by falling score in
+ * each query. */
 struct trec_doc {
     double score;
     size_t position; /* in the query, from 0 */
@@ -28,18 +29,18 @@ struct trec_doc {
 
 static struct {
     int n_trees;
-    struct rw_out_file trec; /* the scores go to cli->out */
-    char *query;             /* of the run that is being read: its id; owned; NULL: none yet */
-    struct trec_doc *doc;    /* [n_docs] owned */
+    struct rw_out_file trec; /* the TREC run; scores are written to cli->out */
+    char *query;             /* id of the current query of the run; owned; NULL before the first */
+    struct trec_doc *doc;    /* [n_docs] the current query's documents; owned */
     size_t n_docs, room;
-    double *number; /* [n_numbers] of a chunk: probabilities, or scores beside leaves */
+    double *number; /* [n_numbers] of a chunk: probabilities, or scores if leaves are written */
     uint32_t n_numbers;
-    unsigned char seen[RW_FEATURE_IDS]; /* 1: a chunk had it */
+    unsigned char seen[RW_FEATURE_IDS]; /* 1: a chunk had the feature */
     uint64_t n_read;
     uint32_t width; /* of the chunks */
 } job;
 
-/* Falling score, then the order of the input. */
+/* Sorts by falling score, then by input order. */
 static int by_rank(const void *a, const void *b)
 {
     const struct trec_doc *x = a, *y = b;
@@ -61,7 +62,7 @@ static void finish_query(void)
     job.n_docs = 0;
 }
 
-/* Adds a document after those before it; a new query writes out the one before. */
+/* Adds a document to the current query. The first document of a new query writes the last query. */
 static void add_to_run(const struct rw_dataset *chunk, uint32_t query, uint32_t doc, double score)
 {
     const char *query_id = rw_dataset_query_id(chunk, query);
@@ -108,7 +109,7 @@ static void make_room(uint32_t n)
     job.n_numbers = n;
 }
 
-/* Leaves are found by values, which chunks do not have once their lines are scored. */
+/* Writes a chunk's predictions. Leaves need values, which a chunk lacks once it is scored. */
 static int take_chunk(void *user, const struct rw_dataset *chunk, const double *scores)
 {
     struct rw_cli *cli = user;
@@ -156,7 +157,7 @@ static int run(struct rw_cli *cli)
     struct rw_ctx *ctx = cli->ctx;
     RW_STEP(rw_load_model(cli, cli->operands.text[0], &cli->model));
     RW_STEP(rw_load_n_trees(cli, trees, &job.n_trees));
-    if (probability) /* before the data is read */
+    if (probability) /* checks the model before the data is read */
         RW_STEP(rw_model_probabilities(ctx, cli->model, NULL, 0, NULL));
     if (!leaf_ids || run_output)
         RW_STEP(rw_scorer_open(ctx, cli->model, job.n_trees, rw_params_get(cli->params, "device"),

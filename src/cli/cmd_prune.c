@@ -1,4 +1,4 @@
-/* rankwood prune: a model of fewer trees. */
+/* `rankwood prune` removes trees that hardly change a metric. */
 #include "cli/cli.h"
 
 static const char *output;

@@ -1,4 +1,4 @@
-/* rankwood report: a model and its ranking of data, as one web page. */
+/* `rankwood report` writes a model and its ranking of data as one web page. */
 #include "cli/cli.h"
 
 static struct rw_list valid;

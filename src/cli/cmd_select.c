@@ -1,11 +1,11 @@
-/* rankwood select: the fewest features within a loss. */
+/* `rankwood select` selects the smallest feature set within a metric tolerance. */
 #include "cli/cli.h"
 
 static struct {
     struct rw_dataset *valid, *test;
     struct rw_select_options how;
     struct rw_selected *selected;
-    struct rw_out_file list; /* --output; the model's is the command's own */
+    struct rw_out_file list; /* --output; the model is written to cli->out */
 } job = {.how = {.most_loss = 0.002}};
 
 static struct rw_list valid_files, test_files;
@@ -33,7 +33,7 @@ static const struct rw_option options[] = {
     {0},
 };
 
-/* ---- on the way ---- */
+/* ---- progress ---- */
 
 static int say_row(void *user, int at, const struct rw_select_row *row)
 {
@@ -52,7 +52,7 @@ static int say_row(void *user, int at, const struct rw_select_row *row)
     return 0;
 }
 
-/* ---- what it prints ---- */
+/* ---- printing ---- */
 
 static json_t *compared_json(const struct rw_compared *compared)
 {
@@ -107,9 +107,10 @@ static void print(const struct rw_cli *cli, const struct rw_selected *selected)
                                   selected->list, test ? compared_json(test) : json_null()));
 }
 
-/* ---- what it writes ---- */
+/* ---- writing ---- */
 
-/* The list is parameters for --config, below what it was chosen by. */
+/* Writes the list of features, which is a parameter file for --config. Comments above it describe
+ * the selection. */
 static int write_all(struct rw_cli *cli, const struct rw_selected *selected)
 {
     const struct rw_compared *chosen = &selected->rows[selected->chosen].compared;

@@ -1,4 +1,4 @@
-/* rankwood show: one tree. */
+/* `rankwood show` prints one tree, or the map of scores to probabilities. */
 #include "cli/cli.h"
 
 static unsigned long long tree;
@@ -13,7 +13,7 @@ static const struct rw_option options[] = {
     {0},
 };
 
-/* A knot a line; in other formats a table. */
+/* Prints the map's knots, a line each, or as a table in other formats. */
 static int show_calibration(const struct rw_cli *cli)
 {
     struct rw_calibration map;
@@ -35,13 +35,13 @@ static int show_calibration(const struct rw_cli *cli)
     return 0;
 }
 
-/* "node 3", or "leaf 0". */
+/* Formats a child as "node 3" or "leaf 0". */
 static const char *child(int at)
 {
     return rw_text(at < 0 ? "leaf %d" : "node %d", at < 0 ? ~at : at);
 }
 
-/* A table of the tree's nodes and leaves. */
+/* Adds a table of the tree's nodes and leaves. */
 static void show_tree(const struct rw_cli *cli)
 {
     static const char columns[] =

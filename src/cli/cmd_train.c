@@ -1,4 +1,5 @@
-/* rankwood train. */
+/* `rankwood train`: options, the --log file, progress and messages, workers, checkpoints, and the
+ * writing of the model. The training itself is rw_train_on in the library. */
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/file.h>
@@ -10,7 +11,7 @@
 static const char *output, *log_path, *init_path, *refit_path, *checkpoint_path, *checkpoint_every,
     *resume_path;
 static struct rw_list valid_files;
-/* Side columns of validation sets: --valid-weights and so on, a file of each set. */
+/* Side columns of validation sets: --valid-weights and so on, with a file per set. */
 enum { WEIGHTS, QUERY_WEIGHTS, START_SCORES, N_SIDES };
 static const char *const sides[] = {"weights", "query-weights", "start-scores"};
 static struct rw_list side_files[N_SIDES];
@@ -70,20 +71,22 @@ static const struct rw_option options[] = {
 
 /* ---- the log ---- */
 
-/* train --log: one JSON object a line, whose "record" is its kind: "params" once (what was used,
- * and what was given), "metrics" and "timing" each round, "timing" each stage. A training that
- * resumes adds to the log: "resume", with the round that it goes on from, and "params" again. What
- * differs between machines stands in "timing" and "params" only, so "metrics" lines compare. */
+/* train --log writes one JSON object per line. Its "record" is its kind. "params" occurs once, with
+ * the values used and the values given. "metrics" and "timing" occur each round, "timing" also each
+ * stage. A training that resumes appends "resume", with the round after which it continues, and
+ * "params" again. Values that depend on the machine are in "timing" and "params" only, so "metrics"
+ * lines can be compared between machines. */
 
-/* Every function does nothing on a log that is not open. */
+/* The state of the log. Every function below does nothing if the log is not open. */
 static struct {
     FILE *file;
-    int resumes, is_waiting; /* waiting: for log_begin; nothing is written */
-    int resumed_round;       /* 0: it began with this training */
-    int error;               /* errno of the first write that failed; 0: none */
+    int resumes, is_waiting; /* waiting: nothing is written before log_begin */
+    int resumed_round;       /* 0: the log began with this training */
+    int error;               /* errno of the first failed write, or 0 */
 } train_log;
 
-/* While it is written, for the system takes the lock from a process that ends, however it ends. */
+/* Locks the log while it is written. The system releases the lock when the process ends, however it
+ * ends. */
 static int lock(void)
 {
     if (flock(fileno(train_log.file), LOCK_EX | LOCK_NB) == 0)
@@ -92,14 +95,15 @@ static int lock(void)
         rw_msg_line("'%s' is not locked: its file system has no locks", log_path);
         return 0;
     }
-    fclose(train_log.file); /* it is not ours, and stays */
+    fclose(train_log.file); /* the file of the other training is left as it is */
     train_log.file = NULL;
     rw_msg_error("'%s' is the log of a training that is still running", log_path);
     rw_msg_hint("wait for it, end it, or give another '--log'");
     return RW_EXIT_FAILURE;
 }
 
-/* resumes: what is there stays until log_begin. 0, or the exit code of an error. */
+/* Opens the log. resumes: keeps its content until log_begin. Returns 0, or the exit code after an
+ * error message. */
 static int log_open(int resumes)
 {
     struct stat about;
@@ -108,7 +112,7 @@ static int log_open(int resumes)
         train_log.file = stdout;
         return 0;
     }
-    /* What is there stays until the file is known to be ours alone. */
+    /* The content is kept until the file is locked. */
     const int is_pipe = stat(log_path, &about) == 0 && !S_ISREG(about.st_mode);
     const int fd = open(log_path, (is_pipe ? O_WRONLY : O_RDWR | O_CREAT) | O_CLOEXEC, 0666);
     train_log.file = fd < 0 ? NULL : fdopen(fd, is_pipe ? "w" : "r+");
@@ -121,15 +125,16 @@ static int log_open(int resumes)
                : rw_msg_errno(errno, "cannot write '%s'", log_path);
 }
 
-/* Is it a file that can be cut? */
+/* Returns whether the log is a file that can be truncated. */
 static int is_regular(struct stat *about)
 {
     return train_log.file && train_log.file != stdout &&
            fstat(fileno(train_log.file), about) == 0 && S_ISREG(about->st_mode);
 }
 
-/* Of a training that resumes after `round`: goes on from there, dropping what was written later; if
- * the note is of no log, or of a longer one, from the beginning. */
+/* Starts the log of a training that resumes after `round`. Removes lines written after the
+ * checkpoint. Starts from an empty file if the note is not from a log, or if it is from a longer
+ * one. */
 static void log_begin(const char *note, int round)
 {
     struct stat about = {.st_mode = S_IFREG};
@@ -138,7 +143,7 @@ static void log_begin(const char *note, int round)
     train_log.is_waiting = 0;
     if (!is_regular(&about)) {
         if (S_ISREG(about.st_mode) && train_log.file && train_log.file != stdout)
-            train_log.error = errno; /* it could not be asked */
+            train_log.error = errno; /* fstat failed */
         return;
     }
     if (sscanf(note, "log %lld", &bytes) != 1 || bytes < 0 || bytes > about.st_size) {
@@ -151,7 +156,7 @@ static void log_begin(const char *note, int round)
         train_log.error = errno;
 }
 
-/* Each line is complete when it is there, so that a run can be followed. */
+/* Writes a line and flushes it, so that other programs can follow the log. */
 static void write_line(json_t *record)
 {
     if (train_log.file && !train_log.is_waiting) {
@@ -182,7 +187,7 @@ static json_t *values_json(struct rw_params *params)
     return values;
 }
 
-/* "train", "valid1", ...: the sets' names, as in the model file. */
+/* Returns the name of a set, as in the model file: "train", "valid1", ... */
 static const char *log_set(int set, char buffer[32])
 {
     if (set == 0)
@@ -191,7 +196,7 @@ static const char *log_set(int set, char buffer[32])
     return buffer;
 }
 
-/* Adds an array, if there is one. */
+/* Adds an array, unless values is NULL. */
 static void add_reals(json_t *record, const char *key, const double *values, int n)
 {
     json_t *array = values ? json_array() : NULL;
@@ -201,7 +206,8 @@ static void add_reals(json_t *record, const char *key, const double *values, int
         json_object_set_new(record, key, array);
 }
 
-/* 0, or the exit code of an error. The log of a run that failed is removed, unless it resumed. */
+/* Closes the log. Removes the log of a failed training, unless it resumed. Returns 0, or the exit
+ * code after an error message. */
 static int log_close(int run_failed)
 {
     struct stat about;
@@ -218,9 +224,9 @@ static int log_close(int run_failed)
     return rw_msg_errno(train_log.error, "cannot write '%s'", log_path);
 }
 
-/* ---- for people ---- */
+/* ---- messages ---- */
 
-/* What was found of the positions at which documents were shown: a line each, of the first ones. */
+/* Prints the propensities of the first displayed positions, with a line each. */
 static void print_positions(const struct rw_positions *found)
 {
     enum { MOST_LINES = 20 };
@@ -233,7 +239,7 @@ static void print_positions(const struct rw_positions *found)
         rw_msg_line("and %d more positions, which a log has (--log)", found->n - MOST_LINES);
 }
 
-/* note: NULL: none. */
+/* Adds a row of the plan. note: may be NULL. */
 static void add_amount(json_t *rows, const char *what, json_t *amount, const char *unit,
                        const char *note)
 {
@@ -270,7 +276,7 @@ static void print_plan(const struct rw_cli *cli, const struct rw_plan *plan)
     if (plan->far_bytes)
         add_amount(rows, "link", rw_result_real(plan->link_rate / 1e9), "GB/s", "between them");
     add_amount(rows, "a tree", rw_result_real(plan->tree_ms), "ms", "expected");
-    for (int i = 0; i < 3 && plan->many[i].n_gpus; i++) { /* whether they are there or not */
+    for (int i = 0; i < 3 && plan->many[i].n_gpus; i++) { /* present or not */
         const struct rw_plan_many *of = &plan->many[i];
         add_amount(rows, rw_text("  on %d GPUs", of->n_gpus), rw_result_real(of->tree_ms), "ms",
                    rw_text("by a model, %.3g of them for what they exchange", of->exchange_ms));
@@ -292,12 +298,13 @@ static void print_plan(const struct rw_cli *cli, const struct rw_plan *plan)
 static struct {
     struct rw_checkpoints checkpoints;
     int rounds_run;
-    int is_kept;   /* the model, what there is of it, or a checkpoint is written: the log is kept */
-    int disk_full; /* a status: no space for one more tree */
+    int is_kept;   /* the model, a partial model or a checkpoint is written, so the log is kept */
+    int disk_full; /* a status: no disk space for one more tree */
     uint64_t size[2]; /* documents and queries of the training set, on all workers */
 } job;
 
-/* Space for the model with one more tree is taken in time, more than that if there is enough. */
+/* Reserves disk space for the model with one more tree before it is needed, and half as much again
+ * if there is room. */
 static void reserve(struct rw_cli *cli, const struct rw_round *round)
 {
     struct rw_ctx *ctx = cli->ctx;
@@ -311,13 +318,13 @@ static void reserve(struct rw_cli *cli, const struct rw_round *round)
         rw_msg_error("no space for more trees: %s", rw_last_error(ctx));
 }
 
-/* Only the worker that writes knows of its disk. */
+/* Only the worker that writes the model knows of a full disk. */
 static int should_stop(void *user)
 {
     return rw_interrupted() || (rw_workers_leads(user) && job.disk_full);
 }
 
-/* What ended training early, on whatever worker: the exit code, 0 for nothing. */
+/* Finds the reason for an early end on any worker. *code: the exit code, 0 for a regular end. */
 static int share_end(struct rw_cli *cli, int *code)
 {
     enum { INTERRUPT, TERMINATE, DISK, ENDS };
@@ -332,7 +339,7 @@ static int share_end(struct rw_cli *cli, int *code)
     return 0;
 }
 
-/* Sets' names for people: "valid" when there is only one. */
+/* Returns the name of a set for messages: "valid" if there is only one. */
 static const char *set_name(int set, char buffer[32])
 {
     return set == 1 && valid_files.n == 1 ? "valid" : log_set(set, buffer);
@@ -382,7 +389,7 @@ static int on_round(void *user, const struct rw_round *round)
     return 0;
 }
 
-/* How much of the log there is, "log 1234", for a checkpoint; "" if it is no file. */
+/* Returns the size of the log, as "log 1234", for the checkpoint; "" if the log is not a file. */
 static const char *note(void *user)
 {
     static char text[32];
@@ -403,7 +410,7 @@ static void on_resume(void *user, const struct rw_resumed *resumed)
     log_begin(resumed->note, resumed->round);
 }
 
-/* used: what training takes; cli->params: as given, before anything was chosen. */
+/* used: the parameters in use; cli->params: as given, with `auto` unresolved. */
 static void on_start(void *user, struct rw_params *used)
 {
     const struct rw_cli *cli = user;
@@ -427,7 +434,7 @@ static void on_stage(void *user, const char *stage, double ms, size_t peak_bytes
                              (uint64_t)peak_bytes));
 }
 
-/* After the last round of a training with --debias. */
+/* Called after the last round of a training with --debias. */
 static void on_positions(void *user, const struct rw_positions *found)
 {
     json_t *position = json_array(), *documents = json_array();
@@ -445,9 +452,9 @@ static void on_positions(void *user, const struct rw_positions *found)
     write_line(record);
 }
 
-/* ---- before ---- */
+/* ---- checks ---- */
 
-/* The file of a side column of a validation set, from 0; NULL: none. */
+/* Returns the file of a validation set's side column, or NULL. set: from 0. */
 static const char *side_file(int side, int set)
 {
     const struct rw_list *files = &side_files[side];
@@ -494,15 +501,15 @@ static int check_checkpoints(struct rw_cli *cli)
                                            .note = note,
                                            .on_resume = on_resume};
     const char *from = checkpoints->resume;
-    /* other workers say what they miss when all of them read it */
+    /* other workers report a missing file when all of them read it */
     if (from && rw_workers_leads(cli) && access(from, R_OK) != 0 &&
         (!resumes_auto() || errno != ENOENT))
         return rw_msg_errno(errno, "cannot open '%s'", from);
     return 0;
 }
 
-/* --device cuda:all: a worker for each GPU, unless somebody else has started the workers. Without a
- * GPU there is one, for which it is an error. */
+/* Implements --device cuda:all: starts a worker per GPU, unless a launcher has started the workers.
+ * Without a GPU it starts one worker, which reports the missing GPU. */
 static int take_all_gpus(struct rw_cli *cli)
 {
     char device[16] = "cuda:0";
@@ -535,7 +542,7 @@ static int check(struct rw_cli *cli)
                         plan_only ? "plan" : "print-config");
     if (made_for.format) {
         struct rw_exchange how = made_for;
-        how.name = how.featureset ? "model" : NULL; /* export asks for one */
+        how.name = how.featureset ? "model" : NULL; /* export needs a name */
         RW_STEP(rw_exchange_check(cli->ctx, &how, NULL, NULL, NULL));
     }
     if (refit_path && init_path)
@@ -547,7 +554,7 @@ static int check(struct rw_cli *cli)
     RW_STEP(check_checkpoints(cli));
     RW_STEP(take_all_gpus(cli));
     RW_STEP(check_side_files(cli));
-    if (refit_path) /* what that takes of its model is not known yet */
+    if (refit_path) /* the model's parameters are not known yet */
         return 0;
     return rw_params_check(cli->ctx, cli->params,
                            valid_files.n > 0 ? RW_PARAMS_TRAIN : RW_PARAMS_TRAIN_ALONE);
@@ -575,7 +582,7 @@ static int read_sets(struct rw_cli *cli)
     if (refit_path)
         RW_STEP(rw_refit_params(cli->ctx, cli->params, cli->init));
     RW_STEP(refit_path ? rw_load_weighted(cli, &cli->operands) : rw_train_read(cli));
-    /* an initial model's rounds are measured by values */
+    /* an initial model is scored on values */
     const int by_codes = !plan_only && cli->binned && !cli->init;
     for (int i = 0; i < n_valid; i++) {
         const struct rw_list files = rw_list_of(valid_files.text[i]);
@@ -589,8 +596,8 @@ static int read_sets(struct rw_cli *cli)
     return 0;
 }
 
-/* Would the format of --for refuse the model? Before the first round. The worker that leads prints;
- * the others, which found the same, only say that they did. */
+/* Checks before the first round that the format of --for can represent the model. All workers find
+ * the same result, and the leading worker prints it. */
 static int check_format(struct rw_cli *cli)
 {
     if (!made_for.format)
@@ -618,7 +625,7 @@ static int read_data(struct rw_cli *cli)
     return check_format(cli);
 }
 
-/* What is trained on. */
+/* Returns the training's inputs. */
 static struct rw_training training_of(const struct rw_cli *cli)
 {
     return (struct rw_training){.binned = cli->binned,
@@ -627,9 +634,9 @@ static struct rw_training training_of(const struct rw_cli *cli)
                                 .n_valid = valid_files.n};
 }
 
-/* ---- after ---- */
+/* ---- results ---- */
 
-/* The validation figures of the model that was kept, as 'eval' gives them. */
+/* Prints the validation figures of the kept model, as 'eval' does. */
 static void report(const struct rw_model *model)
 {
     const char *name;
@@ -648,8 +655,8 @@ static int write_model(struct rw_cli *cli, const char *path)
     return rw_out_file_commit(cli->ctx, &cli->out);
 }
 
-/* The model that could not be written goes where there is room, which is said: it is never lost.
- * Returns the exit code. */
+/* Writes the model to TMPDIR if its own file cannot be written, so that it is not lost, and prints
+ * the path. Returns the exit code of the first failure. */
 static int write_elsewhere(struct rw_cli *cli, int status)
 {
     const char *folder = getenv("TMPDIR"), *name = strrchr(output, '/');
@@ -670,8 +677,8 @@ static int write_elsewhere(struct rw_cli *cli, int status)
     return code;
 }
 
-/* The best until a signal or a full disk ended training goes beside MODEL, which a job that waits
- * for a finished model must not find changed. */
+/* Writes the best model so far to MODEL.interrupted, after a signal or a full disk has ended
+ * training. MODEL itself stays unchanged, because a job may wait for the finished model. */
 static void keep_interrupted(struct rw_cli *cli)
 {
     struct rw_out_file *out = &cli->out;
@@ -694,7 +701,7 @@ static void keep_interrupted(struct rw_cli *cli)
     job.is_kept = 1;
 }
 
-/* What comes of a training, on the worker that prints and writes. */
+/* Writes the model and prints the results, on the worker that leads. */
 static int finish(struct rw_cli *cli, double start, int end)
 {
     const int n_trees = rw_model_n_trees(cli->model), n = job.rounds_run;
@@ -714,7 +721,7 @@ static int finish(struct rw_cli *cli, double start, int end)
     return info.is_finished ? 0 : end ? end : RW_EXIT_FAILURE;
 }
 
-/* Before training, where something is printed or written. */
+/* Prints and opens the log before training, on the worker that leads. */
 static int begin(struct rw_cli *cli)
 {
     char conventions[512];
@@ -731,7 +738,7 @@ static int begin(struct rw_cli *cli)
     return log_path ? log_open(resumes) : 0;
 }
 
-/* A worker of a training: the only one, or one of many. Only one tells of it. */
+/* Trains in one worker, alone or as one of several. Only the leading worker prints. */
 static int train(struct rw_cli *cli)
 {
     const int leads = rw_workers_leads(cli);
@@ -795,7 +802,7 @@ static int print_config(struct rw_cli *cli)
 {
     const char *ignore = rw_copy(rw_params_get(cli->params, "ignore"));
     RW_STEP(read_data(cli));
-    /* once a table is read, its columns to ignore are forgotten */
+    /* Reading a table clears the parameter, so it is set again. */
     RW_STEP(rw_params_set(cli->ctx, cli->params, "ignore", ignore));
     RW_STEP(rw_params_resolve(cli->ctx, cli->params, rw_dataset_n_docs(cli->dataset),
                               rw_load_n_features(cli), valid_files.n));
@@ -809,7 +816,8 @@ static int run(struct rw_cli *cli)
         return plan(cli);
     if (config_only)
         return print_config(cli);
-    /* The model's file, with a first block of the disk: a full one is found before the work. */
+    /* Opens the model's file and reserves its first disk block, so that a full disk is reported
+     * before the training. */
     int code = rw_workers_leads(cli) ? rw_out_file_open(cli->ctx, &cli->out, output) : 0;
     if (code == 0 && rw_workers_leads(cli))
         code = rw_out_file_reserve(cli->ctx, &cli->out, BLOCK);

@@ -1,5 +1,5 @@
-/* rankwood <command> [options]. To add a command: write cmd_<name>.c with its rw_cmd_<name>, which
- * prints results by cli/cli.h, name it below and in meson.build, and give it a section in
+/* The commands of `rankwood`. To add a command, write cmd_<name>.c with its rw_cmd_<name>, which
+ * prints results by cli/cli.h. Then add it to the table below, to meson.build, and as a section to
  * docs/rankwood.1.in. */
 #include "cli/cli.h"
 

@@ -1,4 +1,4 @@
-/* The text of --help. */
+/* Prints the text of --help. */
 #include "cli/cli.h"
 
 enum { COLUMNS = 79, DOC = 29, GAP = 2 };
@@ -8,9 +8,9 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct rw_option *)a)->name, ((const struct rw_option *)b)->name);
 }
 
-/* Prints words of text [n], which begins at column `at`, with later lines from column `indent` on.
- * Several blanks stay, so that columns do; after: a letter that ends a word, too, or 0. Returns the
- * column at the end. */
+/* Prints text [n] with line breaks between words. The text begins at column `at`, later lines at
+ * column `indent`. Several blanks in a row are kept, so that columns stay aligned. after: a further
+ * letter that ends a word, or 0. Returns the column at the end. */
 static size_t wrap(FILE *out, const char *text, size_t n, size_t at, size_t indent, char after)
 {
     const char *end = text + n;
@@ -36,7 +36,8 @@ static size_t wrap(FILE *out, const char *text, size_t n, size_t at, size_t inde
     return at;
 }
 
-/* Where the second column of a line "  name    text" begins; without one, where its text does. */
+/* Returns where the second column of a line " name text" begins, or where its text begins if it has
+ * one column. */
 static size_t second_column(const char *line, size_t n)
 {
     size_t begin = 0;
@@ -83,7 +84,7 @@ static void print_option(FILE *out, const struct rw_option *option)
     fputc('\n', out);
 }
 
-/* By name, after a blank line and a heading, if there is one. */
+/* Prints options by name, after a blank line and the heading, if there is one. */
 static void print_options(FILE *out, struct rw_option *option, int n, const char *heading)
 {
     if (n == 0)

@@ -11,7 +11,7 @@ void rw_load_stage(const char *stage, double ms, size_t peak_bytes)
                     (double)peak_bytes / 1e6);
 }
 
-static _Thread_local double last_stage; /* when it ended */
+static _Thread_local double last_stage; /* the time at which it ended */
 
 void rw_load_stage_end(const char *stage)
 {
@@ -28,7 +28,8 @@ void rw_load_say_read(const struct rw_list *files)
     rw_load_stage_end(rw_text("read %.250s%s", files->text[0], files->n > 1 ? " ..." : ""));
 }
 
-/* A parameter, as it was given at first, part by part. */
+/* Splits a list parameter into `list`. Later calls return the first value, as reading a table
+ * changes the parameter. */
 static const struct rw_list *list_of(const struct rw_cli *cli, const char *param,
                                      struct rw_list *list)
 {
@@ -87,7 +88,7 @@ int rw_load_dataset(struct rw_cli *cli, const struct rw_list *files, int by_code
 int rw_load_side_columns(struct rw_cli *cli)
 {
     const char *name;
-    if (rw_ctx_n_tables(cli->ctx) > 0) /* columns to ignore were not read: none are left out */
+    if (rw_ctx_n_tables(cli->ctx) > 0) /* ignored columns are left out already */
         RW_STEP(rw_params_set(cli->ctx, cli->params, "ignore", ""));
     for (int i = 0; (name = rw_side_column_name(i)) != NULL; i++) {
         const char *path = given(cli, name);
@@ -100,12 +101,12 @@ int rw_load_side_columns(struct rw_cli *cli)
 int rw_load_weighted(struct rw_cli *cli, const struct rw_list *files)
 {
     RW_STEP(rw_load_dataset(cli, files, 0, &cli->dataset));
-    if (strcmp(cli->command->params, "*") != 0) /* trainings judge them */
+    if (strcmp(cli->command->params, "*") != 0) /* trainings check them later */
         RW_STEP(rw_load_check_columns(cli));
     return rw_load_side_columns(cli);
 }
 
-/* "a.txt, b.txt", or the first few and how many more. */
+/* Returns "a.txt, b.txt", or the first few names and the number of the rest. */
 static const char *names_of(const struct rw_list *files)
 {
     enum { MOST = 4 };
@@ -196,7 +197,7 @@ int rw_load_check_like(const struct rw_cli *cli, const char *like)
     char conventions[512];
     how.like = like;
     RW_STEP(check_conventions(cli, " with '--like': the program's conventions decide"));
-    /* the library's error, before the data is read */
+    /* Reports the library's error before the data is read. */
     return rw_eval_conventions(cli->ctx, &how, conventions, sizeof(conventions));
 }
 
@@ -306,7 +307,7 @@ int rw_workers_join(struct rw_cli *cli)
 
 int rw_workers_meet(struct rw_cli *cli, int code)
 {
-    /* an exit code comes with a message that is printed already */
+    /* An exit code means that a message is printed already. */
     const int status = rw_workers_agree(cli->ctx, code > 0 ? RW_ERR_ARGUMENT : code);
     return code > 0 ? code : status;
 }
@@ -328,10 +329,10 @@ int rw_workers_leads(const struct rw_cli *cli)
 /* ---- threads ---- */
 
 struct threads {
-    struct rw_cli *cli;  /* worker 0's */
-    struct rw_cli *copy; /* [n_workers] of the others */
+    struct rw_cli *cli;  /* of worker 0 */
+    struct rw_cli *copy; /* [n_workers] of the other workers */
     int (*body)(struct rw_cli *cli);
-    int code; /* worker 0's */
+    int code; /* of worker 0 */
 };
 
 static int run_worker(void *user, struct rw_ctx *ctx, int worker)
@@ -343,11 +344,11 @@ static int run_worker(void *user, struct rw_ctx *ctx, int worker)
     const int code = t->body(cli);
     if (worker == 0)
         t->code = code;
-    /* one that ends with an exit code has told the others, or they are to end, too */
+    /* A worker that ends with an exit code has informed the others, or they must end, too. */
     return code > 0 && code < 128 ? RW_ERR_INTERRUPTED : code < 0 ? code : 0;
 }
 
-/* Of the threads that were asked for each worker has its share. */
+/* Divides the requested threads among the workers. */
 static int share_threads(struct rw_cli *cli, int n_workers)
 {
     char text[16];

@@ -1,5 +1,5 @@
-/* The program: its command line, read into the options and parameters of one command, which then
- * runs. What is wrong with a line is said before anything is read or written. */
+/* Parses the command line into the options and parameters of one command, and runs the command. All
+ * errors of a line are reported before anything is read or written. */
 #include "cli/cli.h"
 
 #include <ctype.h>
@@ -8,12 +8,12 @@
 struct parsing {
     struct rw_cli *cli;
     struct rw_list metrics;
-    /* DATA that follows an option which follows DATA: `train a --valid b c` */
-    const char *apart;               /* the operand; NULL: all DATA is in one place */
-    const char *apart_of;            /* the operand before it */
-    const struct rw_option *between; /* the last option, since the last operand; NULL: none */
+    /* DATA given in two places, as `b` and `c` around an option in `train a --valid b c` */
+    const char *apart;    /* the first operand after the option; NULL: all DATA is in one place */
+    const char *apart_of; /* the operand before the option */
+    const struct rw_option *between; /* last option after the last operand, or NULL */
     const char *between_value;
-    struct rw_list *behind; /* where operands go now; NULL: they are the command's */
+    struct rw_list *behind; /* receives operands from now on; NULL: they are the command's */
     int format, quiet, verbose, strict, is_json, is_help;
 };
 
@@ -41,7 +41,7 @@ int rw_wrong(const struct rw_cli *cli, const char *format, ...)
     return rw_msg_usage(cli->command->name);
 }
 
-/* The option of this name, of n bytes; NULL: there is none. */
+/* Returns the option with this name of n bytes, or NULL. */
 static struct rw_option *find(const struct rw_cli *cli, const char *name, size_t n)
 {
     for (int i = 0; i < cli->n_options; i++) {
@@ -67,7 +67,7 @@ int rw_is_given(const struct rw_cli *cli, const char *option)
 
 /* ---- the table ---- */
 
-/* Does `words` (between blanks, or "*") hold `word`? */
+/* Returns whether `words` (separated by blanks, or "*" for all) contains `word`. */
 static int holds(const char *words, const char *word)
 {
     char between[80];
@@ -139,9 +139,9 @@ static void make_table(struct parsing *p)
         (struct rw_option){"help", NULL, "print this", RW_OPTION_FLAG, .value = &p->is_help});
 }
 
-/* ---- names that are not known ---- */
+/* ---- unknown names ---- */
 
-/* Our way of writing a name of n bytes: in lower case, '-' for '_'. */
+/* Converts a name of n bytes to lower case, with '-' for '_'. */
 static const char *plain_name(const char *text, size_t n)
 {
     char *name = rw_text("%.*s", (int)n, text);
@@ -150,11 +150,11 @@ static const char *plain_name(const char *text, size_t n)
     return name;
 }
 
-/* What another trainer's name is here. */
+/* Rankwood's equivalents of another trainer's name. */
 struct elsewhere {
-    const struct rw_alias *option; /* one that the command takes; NULL: none */
-    const struct rw_alias *none;   /* why there is none; NULL: not known */
-    const char *other;             /* an option or a parameter that only other commands take */
+    const struct rw_alias *option; /* an option of this command, or NULL */
+    const struct rw_alias *none;   /* the reason why Rankwood lacks it; NULL: unknown name */
+    const char *other;             /* an option or a parameter of other commands */
 };
 
 static struct elsewhere find_elsewhere(const struct rw_cli *cli, const char *name)
@@ -171,7 +171,7 @@ static struct elsewhere find_elsewhere(const struct rw_cli *cli, const char *nam
     return found;
 }
 
-/* An error's second line: the note, else a hint to the help. */
+/* Prints an error's second line: the note, or else a hint to the help. */
 static int hint_or_usage(const struct rw_cli *cli, const char *note)
 {
     if (!note)
@@ -180,7 +180,8 @@ static int hint_or_usage(const struct rw_cli *cli, const char *note)
     return RW_EXIT_USAGE;
 }
 
-/* Reports an unknown option ("--num_leaves=31"), and what it is called here; the exit code. */
+/* Reports an unknown option such as "--num_leaves=31", with Rankwood's name for it. Returns the
+ * exit code. */
 static int unknown(const struct rw_cli *cli, const char *token)
 {
     const int n_token = (int)strcspn(token, "=");
@@ -208,7 +209,7 @@ static int unknown(const struct rw_cli *cli, const char *token)
                                                 : NULL);
 }
 
-/* How `name` is given this value, which may be another trainer's. */
+/* Shows how to give `name` this value, which may be written as another trainer writes it. */
 static void say_as_option(const struct rw_cli *cli, const char *name, const char *value)
 {
     const struct rw_option *option = find_name(cli, name);
@@ -228,8 +229,9 @@ static void say_as_option(const struct rw_cli *cli, const char *name, const char
                 option->argument ? value : "");
 }
 
-/* An operand that is no file but a parameter as other programs take them, "num_leaves=31": says how
- * it is written and returns the exit code; 0 for any other operand. */
+/* Checks for an operand such as "num_leaves=31", which is not a file but a parameter in another
+ * program's syntax. Shows the option and returns the exit code. Returns 0 for all other
+ * operands. */
 static int check_bare(const struct rw_cli *cli, const char *operand)
 {
     const char *equals = strchr(operand, '=');
@@ -257,7 +259,7 @@ static int check_bare(const struct rw_cli *cli, const char *operand)
 
 /* ---- reading ---- */
 
-/* The place of a word among those of "a|b|c". */
+/* Returns the index of a word among those of "a|b|c". */
 static int take_choice(const struct rw_cli *cli, const struct rw_option *option, const char *text)
 {
     const char *before = "";
@@ -286,7 +288,7 @@ static int take_real(const struct rw_cli *cli, const struct rw_option *option, c
     return 0;
 }
 
-/* text: NULL for an option without a value. */
+/* Stores the value of an option. text: NULL for an option without a value. */
 static int take(struct parsing *p, struct rw_option *option, const char *text)
 {
     struct rw_cli *cli = p->cli;
@@ -329,7 +331,8 @@ static int take(struct parsing *p, struct rw_option *option, const char *text)
     }
 }
 
-/* argv[*i] is "--name", "--name=value" or "--name" with its value behind it. */
+/* Parses argv[*i], which is "--name", "--name=value", or "--name" with its value in the next
+ * word. */
 static int take_long(struct parsing *p, char **argv, int *i)
 {
     const char *token = argv[*i];
@@ -347,12 +350,13 @@ static int take_long(struct parsing *p, char **argv, int *i)
     return take(p, option, value);
 }
 
-/* argv[*i] is letters, the last with its value in it or behind it. */
+/* Parses argv[*i], which is one or more option letters. The last one may have a value, directly
+ * after it or in the next word. */
 static int take_letters(struct parsing *p, char **argv, int *i)
 {
     const char *token = argv[*i];
     const size_t n_word = strcspn(token + 1, "=");
-    if (n_word > 1 && find(p->cli, token + 1, n_word)) /* "-output", which is no "-o utput" */
+    if (n_word > 1 && find(p->cli, token + 1, n_word)) /* "-output" is a mistake, not "-o utput" */
         return unknown(p->cli, token);
     for (const char *c = token + 1; *c; c++) {
         struct rw_option *option = p->cli->option, *end = option + p->cli->n_options;
@@ -380,7 +384,7 @@ static void take_operand(struct parsing *p, const char *text)
 {
     const struct rw_cli *cli = p->cli;
     const char *operands = cli->command->operands ? cli->command->operands : "";
-    const int data_from = strncmp(operands, "MODEL", 5) == 0; /* the first is not */
+    const int data_from = strncmp(operands, "MODEL", 5) == 0; /* 1: the first operand is a MODEL */
     if (!p->behind && p->between && !p->apart && cli->operands.n > data_from) {
         p->apart = text;
         p->apart_of = cli->operands.text[cli->operands.n - 1];
@@ -434,18 +438,18 @@ static int set_params(const struct parsing *p)
 
 /* ---- files ---- */
 
-/* "--log", or "-o". */
+/* Returns "--log", or "-o". */
 static const char *option_name(const struct rw_option *option)
 {
     return rw_option_letter(option) ? rw_text("-%c", rw_option_letter(option))
                                     : rw_text("--%s", option->name);
 }
 
-/* A file that a command reads, and what is wanted where it stands in the line. */
+/* A file that a command reads, and the kind of file that its place in the line requires. */
 struct input {
     const char *path;
     const struct rw_option *option; /* NULL: an operand or a parameter */
-    const char *replaced_by;        /* NULL, or the output that may replace it */
+    const char *replaced_by;        /* the output that may replace the file, or NULL */
     int wants_model, wants_data;
 };
 struct inputs {
@@ -459,13 +463,13 @@ static void add_input(struct inputs *inputs, struct input input)
     inputs->input[inputs->n++] = input;
 }
 
-/* "MODEL" or "MODEL|SCORES"; "DATA" or "DATA...". */
+/* Returns whether an argument such as "MODEL|SCORES" or "DATA..." begins with the word. */
 static int begins(const char *text, const char *word)
 {
     return text && strncmp(text, word, strlen(word)) == 0;
 }
 
-/* But for what is no file: `option->no_file`, or 'none'. */
+/* Adds files, except values that are not files: `option->no_file`, or 'none'. */
 static void add_files(struct inputs *inputs, const struct rw_option *option,
                       const struct rw_list *files)
 {
@@ -515,16 +519,16 @@ static struct inputs inputs_of(const struct rw_cli *cli)
     return inputs;
 }
 
-/* ---- what files are ---- */
+/* ---- kinds of files ---- */
 
-/* A file of the line that may stand where another is wanted. */
+/* A file of the line whose kind may not fit its place. */
 struct slot {
     struct input input;
     struct rw_file_kind kind;
 };
 enum { MOST_SLOTS = 64 };
 
-/* Operands, where they are files, and the first file of each option. */
+/* Lists the operands that are files, and the first file of each option. */
 static int find_slots(const struct rw_cli *cli, struct slot slot[MOST_SLOTS])
 {
     const struct inputs inputs = inputs_of(cli);
@@ -542,7 +546,8 @@ static int find_slots(const struct rw_cli *cli, struct slot slot[MOST_SLOTS])
     return n;
 }
 
-/* The option, not given yet, that takes the file of an operand for which there is no place. */
+/* Returns an option, not given yet, that accepts the file of an operand which does not fit.
+ * n_before: matching options to skip. */
 static const struct rw_option *option_for(const struct rw_cli *cli, const struct slot *slot,
                                           int n_before)
 {
@@ -555,7 +560,8 @@ static const struct rw_option *option_for(const struct rw_cli *cli, const struct
     return NULL;
 }
 
-/* The line with other texts in place of two, and an option before each operand that has one. */
+/* Prints the corrected line: `one` and `other` are exchanged, and operands get the option of
+ * `before`. */
 static void say_call(int argc, char **argv, const struct slot *slot, int n_slots,
                      const struct rw_option *const *before, const char *one, const char *other)
 {
@@ -580,7 +586,7 @@ static void say_call(int argc, char **argv, const struct slot *slot, int n_slots
     rw_msg_hint("%s", call);
 }
 
-/* A model where data is wanted, and data where a model is. */
+/* Finds a model in the place of data together with data in the place of a model. */
 static int check_exchanged(int argc, char **argv, const struct slot *slot, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -600,8 +606,8 @@ static int check_exchanged(int argc, char **argv, const struct slot *slot, int n
     return 0;
 }
 
-/* Checks by their contents that the files of a line, argv [argc], stand where a model or data is
- * wanted. 0, or the code of an error with a hint that is the right call. */
+/* Checks by file contents that models and data in argv [argc] are in their places. Returns 0, or
+ * the exit code after an error, with the corrected call as a hint. */
 static int check_kinds(const struct rw_cli *cli, int argc, char **argv)
 {
     struct slot slot[MOST_SLOTS];
@@ -619,7 +625,7 @@ static int check_kinds(const struct rw_cli *cli, int argc, char **argv)
             continue;
         before[i] = option_for(cli, &slot[i], n_before++);
         if (!before[i])
-            return 0; /* what reads it says what it is */
+            return 0; /* the reader will report its kind */
         first = first < 0 ? i : first;
     }
     if (first < 0)
@@ -630,9 +636,10 @@ static int check_kinds(const struct rw_cli *cli, int argc, char **argv)
     return RW_EXIT_USAGE;
 }
 
-/* ---- what is written ---- */
+/* ---- written files ---- */
 
-/* output: the name of the option that `path` is of; NULL: it is another file that is written. */
+/* Checks a written file against the files that are read. output: the option of `path`, or NULL if
+ * an option implies the file. */
 static int check_written(const struct rw_cli *cli, const struct inputs *inputs, const char *path,
                          const char *output)
 {
@@ -652,7 +659,7 @@ int rw_options_check_written(const struct rw_cli *cli, const char *path)
     return check_written(cli, &inputs, path, NULL);
 }
 
-/* A file that an option writes: its own, or the one with the suffix. */
+/* A file that an option writes: its value, or the second file with the suffix. */
 struct output {
     const char *path;
     const struct rw_option *option;
@@ -675,7 +682,8 @@ static int find_outputs(const struct rw_cli *cli, struct output output[MOST_OUTP
     return n;
 }
 
-/* Do two options write to one file? Two results on one standard output would be mixed. */
+/* Fails if two options write to one file, or both to standard output, where results would be
+ * mixed. */
 static int check_pair(const struct rw_cli *cli, const struct output *a, const struct output *b)
 {
     if (a->option == b->option)
@@ -705,7 +713,7 @@ static int check_files(const struct rw_cli *cli)
         for (int k = 0; k < i; k++)
             RW_STEP(check_pair(cli, &output[k], &output[i]));
     }
-    for (int i = 0; i < n && rw_workers_leads(cli); i++) { /* who alone writes */
+    for (int i = 0; i < n && rw_workers_leads(cli); i++) { /* only this worker writes */
         if (!output[i].has_suffix)
             RW_STEP(rw_out_file_open(cli->ctx, NULL, output[i].path));
     }
@@ -714,7 +722,7 @@ static int check_files(const struct rw_cli *cli)
 
 /* ---- the whole line ---- */
 
-/* Operands after an option may be meant as more of its files. */
+/* Fails if DATA is in two places: operands after an option may be meant as more of its files. */
 static int check_apart(const struct parsing *p)
 {
     if (!p->apart)
@@ -728,8 +736,8 @@ static int check_apart(const struct parsing *p)
     return RW_EXIT_USAGE;
 }
 
-/* How many operands "MODEL DATA... -o MODEL" has room for, before its first option. No line needs
- * any if one has none. */
+/* Compares the number of operands with that of "MODEL DATA... -o MODEL" before its first option.
+ * With several lines of operands, all are optional. */
 static int check_operands(const struct rw_cli *cli)
 {
     const struct rw_command *command = cli->command;
@@ -774,7 +782,8 @@ static int check_line(struct parsing *p, int argc, char **argv)
     return 0;
 }
 
-/* Options that have no effect with others, or without any of some. */
+/* Fails on options without an effect, because of another option, or because a required one is
+ * missing. */
 static int check_idle(const struct rw_cli *cli)
 {
     for (int i = 0; i < cli->n_options; i++) {
@@ -811,14 +820,14 @@ static int check(struct rw_cli *cli)
         RW_STEP(cli->command->check(cli));
     RW_STEP(rw_device_check(cli->ctx, rw_params_get(cli->params, "device")));
     const int trains = params && strcmp(params, "*") == 0;
-    if (trains && !rw_is_given(cli, "refit")) /* what that takes of its model is not known yet */
+    if (trains && !rw_is_given(cli, "refit")) /* the model's parameters are not known yet */
         RW_STEP(rw_params_check(cli->ctx, cli->params, RW_PARAMS_TRAIN));
     else if (!trains && (cli->command->roles & RW_ROLE_EVALUATION))
         RW_STEP(rw_params_check(cli->ctx, cli->params, RW_PARAMS_MEASURE));
     return check_files(cli);
 }
 
-/* The command line, as far as nothing is done yet. */
+/* Parses and checks the command line without changing anything. */
 static int prepare(struct parsing *p, int argc, char **argv)
 {
     RW_STEP(read_line(p, argc, argv));
@@ -842,7 +851,8 @@ static int run(struct parsing *p, int argc, char **argv)
 
 static int run_command(const struct rw_command *command, int argc, char **argv);
 
-/* The index of the first word that names a part, else of the first operand; 0: there is none. */
+/* Returns the index of the first word that names a subcommand, else of the first operand, else
+ * 0. */
 static int find_part(const struct rw_command *command, int argc, char **argv, int *part)
 {
     const size_t n = strlen(command->name) + 1;
@@ -888,9 +898,8 @@ static int run_part(const struct rw_command *command, int argc, char **argv)
     return code;
 }
 
-/* Reads a command line, argv[0] being the command; checks that what is read can be read, once, and
- * that what is written can be written over nothing that is read; runs the command. The exit code.
- */
+/* Parses a command line, whose argv[0] is the command, and runs the command. First it checks that
+ * all inputs can be read, and that outputs do not overwrite inputs. Returns the exit code. */
 static int run_command(const struct rw_command *command, int argc, char **argv)
 {
     if (command->parts)
@@ -928,7 +937,8 @@ int rw_options_number(const struct rw_cli *cli, const char *option, const char *
     return 0;
 }
 
-/* What is printed as JSON is made by calls that go on without what they could not get. */
+/* Allocates memory for JSON. The JSON library continues after a failed allocation, so this
+ * exits. */
 static void *json_memory(size_t n)
 {
     void *made = malloc(n);

@@ -1,4 +1,5 @@
-/* Messages on standard error, memory that stays, the progress bar, outputs and signals. */
+/* Messages on standard error, memory that lives until the program ends, the progress bar, outputs
+ * and signals. */
 #include "cli/cli.h"
 
 #include <fcntl.h>
@@ -42,8 +43,8 @@ void rw_msg_put(FILE *out, const char *text)
         fputc(moves_the_cursor(*text) ? '?' : *text, out);
 }
 
-/* Names and values come from the user: bytes that would move the cursor are shown as '?'. A text of
- * several lines keeps its newlines. */
+/* Prints a message. Names and values in it come from the user, so bytes that would move the cursor
+ * become '?'. Newlines within the message are kept. */
 static void print(const char *kind, const char *format, va_list args)
 {
     char text[4096];
@@ -96,7 +97,7 @@ void rw_no_memory(void)
     exit(RW_EXIT_MACHINE);
 }
 
-/* What rw_need gave, reachable from here for checkers of leaks. */
+/* A block of rw_need. The list keeps blocks reachable for leak checkers. */
 struct kept {
     struct kept *before;
     max_align_t bytes[];
@@ -175,7 +176,7 @@ int rw_msg_failed(const struct rw_ctx *ctx, int status, const char *command)
     verbosity.silent = !rw_workers_tells(ctx);
     snprintf(text, sizeof(text), "%s", rw_last_error(ctx));
     rw_msg_error("%s", strsep(&rest, "\n"));
-    /* The library sets its hints on lines of their own, after the error's. */
+    /* The library puts hints on lines after the error's. */
     const int hinted = rest != NULL;
     while ((line = strsep(&rest, "\n")) != NULL)
         rw_msg_hint("%s", strncmp(line, "hint: ", 6) == 0 ? line + 6 : line);
@@ -198,7 +199,7 @@ void rw_msg_log(void *user, enum rw_log_level level, const char *line)
 }
 
 enum { BAR = 24, LEAST_BAR = 5 };
-static const double first_after = 1, between = 1.0 / 6; /* seconds */
+static const double first_after = 1, between = 1.0 / 6; /* in seconds */
 
 static struct {
     int on, visible;
@@ -240,10 +241,9 @@ static int columns(void)
     return 80;
 }
 
-/* "[####....] what  1:02:03 left after" of the share that is done, at the pace until now and at
- * most so often; limit: before the time. A narrow terminal shows less of the bar, then less of the
- * text.
- */
+/* Draws "[####....] what 1:02:03 left after" for the finished share. The time left assumes the pace
+ * so far. limit: a text before the time, such as "at most ". A narrow terminal gets a shorter bar,
+ * then a shorter text. */
 static void draw(double share, double spent, const char *what, const char *limit, const char *after)
 {
     const double now = rw_progress_clock();
@@ -280,11 +280,11 @@ void rw_progress_show(int done, int total, uint32_t n_docs)
     const double shown = rate >= 1e6 ? rate / 1e6 : rate >= 1e3 ? rate / 1e3 : rate;
     snprintf(what, sizeof(what), "%d/%d", done, total);
     snprintf(after, sizeof(after), "  %.1f%s docs/s", shown, unit);
-    /* early stopping may end it sooner */
+    /* early stopping may end it earlier */
     draw((double)done / (double)total, spent, what, "at most ", after);
 }
 
-/* What a call has done of its work, since it began. */
+/* Shows the progress of a library call since it began. */
 static void show_call(const struct rw_progress *call)
 {
     static uint64_t last;
@@ -300,7 +300,7 @@ static void show_call(const struct rw_progress *call)
     draw(share, rw_progress_clock() - began, what, "", "");
 }
 
-/* signal_ends: not NULL: a signal ends the call. */
+/* signal_ends: not NULL if a signal ends the call. */
 static int on_poll(void *signal_ends, const struct rw_progress *call)
 {
     show_call(call);
@@ -317,7 +317,7 @@ void rw_output_open_standard(void)
 {
     static const int contrary[] = {O_WRONLY, O_RDONLY, O_RDONLY};
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-        /* the lowest number that is free, thus this one */
+        /* open returns the lowest free number, which is fd */
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", contrary[fd]) != fd)
             _exit(RW_EXIT_FAILURE);
     }
@@ -330,7 +330,7 @@ static void end_by(int number)
     raise(number);
 }
 
-/* Handles the first n signals that end a program, but for those that it was started to ignore
+/* Handles the first n signals that end a program, except those that were ignored at its start
  * (nohup, &). */
 static void catch_signals(int n, void (*handler)(int number))
 {
@@ -346,7 +346,7 @@ static void catch_signals(int n, void (*handler)(int number))
 void rw_output_catch_signals(void)
 {
     catch_signals(4, end_by);
-    /* A file over the limit on its size (ulimit -f) is then an error like a full disk. */
+    /* A file over the size limit (ulimit -f) is then an error, as a full disk is. */
     signal(SIGXFSZ, SIG_IGN);
 }
 
@@ -354,7 +354,7 @@ int rw_output_end(int code)
 {
     rw_progress_end();
     errno = 0;
-    /* An earlier failure has been reported, and may be this one. */
+    /* An earlier failure has been reported, and may have caused this one. */
     if ((code != RW_EXIT_OK && code != RW_EXIT_BELOW) || (fflush(stdout) == 0 && !ferror(stdout)))
         return code;
     return rw_msg_errno(errno ? errno : EIO, "cannot write standard output");
@@ -362,11 +362,11 @@ int rw_output_end(int code)
 
 /* ---- work in rounds ---- */
 
-static volatile sig_atomic_t asked, n_ctrl_c; /* the first signal's number */
+static volatile sig_atomic_t asked, n_ctrl_c; /* asked: number of the first signal */
 static int is_aloud;
 
-/* SIGTERM comes more than once: timeout(1) sends it to the process and to its group, and
- * schedulers repeat it. Only a second Ctrl-C gives up the round. */
+/* Handles a signal. SIGTERM may arrive several times: timeout(1) sends it to the process and to its
+ * group, and schedulers repeat it. Only a second Ctrl-C abandons the round. */
 static void ask_to_stop(int number)
 {
     static const char by_key[] =
@@ -379,7 +379,7 @@ static void ask_to_stop(int number)
         const int by_user = number == SIGINT;
         const ssize_t n = write(STDERR_FILENO, by_user ? by_key : by_signal,
                                 by_user ? sizeof(by_key) - 1 : sizeof(by_signal) - 1);
-        (void)n; /* standard error is closed: stop anyway */
+        (void)n; /* standard error may be closed */
     }
     asked = asked ? asked : number;
     errno = saved;

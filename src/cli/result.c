@@ -2,7 +2,7 @@
 
 /* ---- values ---- */
 
-/* The next of some buffers, which takes turns. */
+/* Returns the next of several buffers, which are reused in turn. */
 static char *next_figure(void)
 {
     static _Thread_local char room[RW_FIGURES][RW_EXACT_ROOM];
@@ -164,10 +164,10 @@ void rw_result_sort(json_t *rows, const char *size, const char *then)
 
 /* The result: its parts, in the order of the text. */
 static struct part {
-    const char *text; /* a line, or the title of rows; NULL: it has none */
+    const char *text; /* a line, or the title of a table, which may be NULL */
     json_t *rows;     /* NULL: a line */
     const char *columns;
-    int most; /* 0: all */
+    int most; /* 0: all rows */
     const char *option;
 } * part; /* [n_parts] */
 static int n_parts;
@@ -184,14 +184,14 @@ void rw_result_rows(const char *title, json_t *rows, const char *columns)
         .text = title ? rw_copy(title) : NULL, .rows = rows, .columns = rw_copy(columns)});
 }
 
-/* A column of a list, which is cut up. */
+/* A column of a list, whose text is split in place. */
 struct column {
     const char *key, *title;
-    char *format; /* NULL: figures */
-    char where;   /* '-': in CSV only; '+': not there */
+    char *format; /* NULL: rw_figure */
+    char where;   /* '-': in CSV only; '+': not in CSV */
 };
 
-/* The next column; 0: there is none. */
+/* Parses the next column. Returns 0 at the end. */
 static int next_column(char **list, struct column *column)
 {
     char *text = strsep(list, ";");
@@ -223,7 +223,8 @@ void rw_result_line(const char *format, ...)
 
 /* ---- text and LaTeX ---- */
 
-/* A figure that a test marks has its stars raised. */
+/* Writes a text with LaTeX's special characters escaped. The stars that a test puts after a figure
+ * are raised. */
 static void put_latex(FILE *out, const char *text)
 {
     static const char special[] = "\\~^<>|&%$#_{}";
@@ -242,7 +243,7 @@ static void put_latex(FILE *out, const char *text)
         fprintf(out, "$^{%s}$", text + n);
 }
 
-enum { GAP = 2 }; /* between columns */
+enum { GAP = 2 }; /* blanks between columns */
 
 static void put_line(FILE *out, int is_latex, const char *line)
 {
@@ -271,9 +272,9 @@ static char *cell_text(const struct column *column, const json_t *value, double 
     return rw_copy(figure_as(column->format, real + 0.0));
 }
 
-/* One column's cells, and how they are set. */
+/* A column's cells as text, and their alignment. */
 struct set_column {
-    char **cell; /* [1 + rows] the title first */
+    char **cell; /* [1 + rows] the title is first */
     int width, is_left, has_text;
 };
 
@@ -296,7 +297,7 @@ static struct set_column set_column(const struct column *column, const json_t *r
 static void put_row(FILE *out, int is_latex, const struct set_column *columns, int n_columns,
                     size_t row)
 {
-    int blanks = 0; /* that are due before the next text */
+    int blanks = 0; /* blanks to print before the next text */
     for (int c = 0; c < n_columns; c++) {
         const struct set_column *column = &columns[c];
         const char *text = column->cell[row];
@@ -313,7 +314,7 @@ static void put_row(FILE *out, int is_latex, const struct set_column *columns, i
     fputs(is_latex ? " \\\\\n" : "\n", out);
 }
 
-/* Columns without a value are left out. */
+/* Prints a table. Columns without any value are left out. */
 static void print_rows(FILE *out, int is_latex, const struct part *of)
 {
     const size_t n = json_array_size(of->rows), most = (size_t)of->most;
@@ -397,7 +398,7 @@ void rw_result_put_csv(FILE *out, const char *text)
     fputs(quoted ? "\"" : "", out);
 }
 
-/* Nothing where there is no value. */
+/* Writes a value, or nothing for null. */
 static void put_csv(FILE *out, const json_t *value)
 {
     if (json_is_integer(value))
@@ -453,7 +454,7 @@ const char *rw_prints_all(const struct rw_cli *cli)
 
 void rw_result_print(const struct rw_cli *cli, const json_t *document)
 {
-    static const json_t *printed; /* reachable from here for checkers of leaks */
+    static const json_t *printed; /* keeps it reachable for leak checkers */
     FILE *out = cli->out.file ? cli->out.file : stdout;
     printed = document;
     rw_progress_end();

@@ -79,12 +79,12 @@ void rw_report_release(struct rw_report *report);
 
 /* ---- HTML: text from files, always shown as text, and figures ---- */
 /* Writes HTML, as fprintf with these conversions:
- *   %s   Text, escaped. It may also be an attribute's value between double quotes.
- *   %1s  A name or an id from a file. As %s, but isolated from the writing direction around it,
- *        and a line may end after '_'.
- *   %-s  HTML, written as it is.
- *   %f   A figure, as rw_html_figure formats it.
- *   %d, %u, %lu (a uint64_t) and %g, also with a precision, are as in fprintf.
+ *   Use %s for text, which is escaped. It may be an attribute's value between double quotes.
+ *   Use %1s for a name or an id from a file. It is as %s, but isolated from the writing direction
+ *   around it, and a line may end after '_'.
+ *   Use %-s for HTML, written as it is.
+ *   Use %f for a figure, formatted as by rw_html_figure.
+ *   The conversions %d, %u, %lu (a uint64_t) and %g, also with a precision, are as in fprintf.
  * Characters with a meaning in HTML become references. Control characters and invalid UTF-8 become
  * U+FFFD. */
 void rw_html(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
