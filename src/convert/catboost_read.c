@@ -1,19 +1,19 @@
-/* Reads CatBoost's models: to_catboost.c says what is in them; its tests for categories are
- * values to be compared with, and statistics as to_catboost.c writes them. */
+/* Reads CatBoost's models; to_catboost.c describes the format. Of categorical splits it reads two
+ * kinds: comparisons with one value, and statistics in the form that to_catboost.c writes. */
 #include <float.h>
 
 #include "convert/convert.h"
 
-enum { DEEPEST = 24 }; /* of oblivious trees, which have 2^depth leaves; CatBoost grows 16 levels */
+enum { DEEPEST = 24 }; /* levels of oblivious trees, with 2^levels leaves; CatBoost grows 16 */
 
-/* What a number in a tree (split_index) stands for: a border of a float, one value of a category,
- * or a statistic. */
+/* The meaning of a split's number (split_index): a border of a float, one value of a category, or a
+ * statistic. */
 struct numbered {
     enum kind { BORDER, ONE, SET } kind;
-    int64_t said;            /* the border's feature_index; the value's hash, an int */
+    int64_t said;            /* the border's feature_index, or the value's hash, an int */
     struct rw_ens_node node; /* the split, without its children */
 };
-/* Categories that are listed by a test. */
+/* The categories that a test lists. */
 struct set {
     uint32_t column, n;
     int has_missing;
@@ -22,24 +22,24 @@ struct set {
 /* A word of cat_features_hash. */
 struct known {
     uint32_t hash;
-    const char *text; /* borrowed of the file's value */
+    const char *text; /* borrowed from the file's JSON */
 };
 /* An entry of categorical_features. */
 struct entry {
-    int64_t index; /* as splits and statistics name it */
+    int64_t index; /* the index by which splits and statistics name it */
     uint32_t column;
 };
 struct reading {
     struct rw_source *source;
     struct numbered *number; /* [n] */
     size_t n, room;
-    struct known *word; /* [n_words] by hash */
+    struct known *word; /* [n_words] sorted by hash */
     uint32_t n_words;
     struct entry *entry; /* [n_entries] */
     size_t n_entries;
 };
 
-/* An array, or NULL for null, as CatBoost writes one without elements. */
+/* Returns an array, or NULL for null, which CatBoost writes for an empty array. */
 static const json_t *optional_array(struct rw_source *source, const json_t *object,
                                     const char *name)
 {
@@ -47,7 +47,8 @@ static const json_t *optional_array(struct rw_source *source, const json_t *obje
     return !value || json_is_null(value) ? NULL : rw_json_array(source, object, name, -1);
 }
 
-/* Losses whose prediction is the sum of the leaves. A model of another program has none. */
+/* Accepts losses whose prediction is the sum of the leaves. Models of other programs have no
+ * loss. */
 static void check_loss(struct rw_source *source, const json_t *root)
 {
     static const char plain[] =
@@ -76,7 +77,7 @@ static void check_kinds(struct rw_source *source, const json_t *info)
     }
 }
 
-/* The entry's feature_id, if it has one. */
+/* Reads the entry's feature_id, if it has one. */
 static void read_name(struct reading *r, const json_t *entry, uint32_t column)
 {
     const json_t *id = json_object_get(entry, "feature_id");
@@ -161,7 +162,7 @@ static void add_set(struct reading *r, enum kind kind, int64_t said, struct set 
 
 /* ---- values ---- */
 
-/* All columns by categories have the words of the file, which tests list by their numbers. */
+/* Gives a categorical column the words of the file. Tests list them by index. */
 static void name_words(struct reading *r, uint32_t column)
 {
     struct rw_ens_categories *categories = r->source->out->categories;
@@ -210,8 +211,8 @@ static const struct entry *find_entry(struct reading *r, int64_t index)
     return NULL;
 }
 
-/* The entry whose categories it counts: of one feature, by classes, above 0 where there are some.
- */
+/* Returns the entry whose categories a statistic counts. The statistic must be of one feature and
+ * count by class, and its test must mean "above 0". */
 static const struct entry *check_statistic(struct reading *r, const json_t *from)
 {
     static const struct {
@@ -239,7 +240,7 @@ static const struct entry *check_statistic(struct reading *r, const json_t *from
     return source->status == RW_OK ? find_entry(r, index) : NULL;
 }
 
-/* The table's rows: a key, and a count for each class. */
+/* Returns the rows of the statistic's table: a key, and a count for each class. */
 static const json_t *find_table(struct reading *r, const json_t *root, const json_t *from,
                                 const struct entry *entry, size_t *stride)
 {
@@ -313,7 +314,7 @@ static void read_floats(struct reading *r, const json_t *entry)
         const double at = rw_json_number_at(source, borders, "borders", i);
         if (!(fabs(at) <= (double)FLT_MAX))
             rw_refuse(source, "feature %u: border %zu is %g, which is no float", column, i, at);
-        /* CatBoost finds a value's bin by counting the borders below it. */
+        /* CatBoost counts the borders below a value to find its bin. */
         else if ((double)(float)at < before)
             rw_refuse(source, "feature %u: border %zu is below the one before it", column, i);
         before = (double)(float)at;
@@ -353,7 +354,8 @@ static void read_features(struct reading *r, const json_t *root)
 
 /* ---- trees ---- */
 
-/* A member of a split, which must say what its number does: CatBoost goes by the number alone. */
+/* Checks a member of a split that repeats the meaning of its number. CatBoost uses the number
+ * alone. */
 static void check_said(struct reading *r, const json_t *split, int64_t index,
                        const struct numbered *number)
 {
@@ -419,8 +421,8 @@ static void read_node(struct rw_source *source, const void *from, struct rw_ens_
     child[1] = rw_json_object(source, from, "right");
 }
 
-/* All 2^depth leaves, those that no document can reach too. Level by level, the last split on top:
- * it decides the highest bit of a leaf's number. */
+/* Reads all 2^depth leaves, including unreachable ones. The last split is the root and decides the
+ * highest bit of a leaf's number. */
 static void read_oblivious(struct reading *r, const json_t *from)
 {
     struct rw_source *source = r->source;
@@ -468,7 +470,8 @@ static void read_trees(struct reading *r, const json_t *root)
     }
 }
 
-/* [scale, [bias]], or [scale, bias] of earlier versions: the bias is added to the scaled sum. */
+/* Reads [scale, [bias]], or [scale, bias] in earlier versions. The bias is added to the scaled
+ * sum. */
 static void read_scale(struct rw_source *source, const json_t *root)
 {
     static const char name[] = "scale_and_bias";
@@ -491,7 +494,7 @@ static void read_scale(struct rw_source *source, const json_t *root)
 int rw_catboost_parse(struct rw_source *source)
 {
     struct reading r = {.source = source};
-    /* Parameters that nobody set are 2^64 - 1 there. */
+    /* Parameters that were not set are 2^64 - 1. */
     RW_SCOPED(json_decref) json_t *root = rw_json_load(source, JSON_DECODE_INT_AS_REAL);
     if (root) {
         check_loss(source, root);

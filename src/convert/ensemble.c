@@ -1,5 +1,5 @@
-/* Ensembles in other programs' terms: how they are made and checked, how their rules compare, and
- * the model of one. */
+/* Makes and checks ensembles, compares the rules of programs, and converts an ensemble to a
+ * model. */
 #include <float.h>
 
 #include "base/exact.h"
@@ -13,7 +13,7 @@ void rw_ensemble_release(struct rw_ensemble *ensemble)
     memset(ensemble, 0, sizeof(*ensemble));
 }
 
-/* Makes the tree's nodes from the first-th on leaves. */
+/* Turns the tree's nodes from index `first` on into leaves. */
 static void make_leaves(struct rw_ens_tree *tree, int32_t first)
 {
     for (int32_t i = first; i < tree->n_nodes; i++)
@@ -104,16 +104,16 @@ int rw_ensemble_name(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint32_t 
 
 enum { NOT_REACHED = INT32_MIN };
 
-/* A tree as it is checked, and its nodes' numbers in a model. */
+/* A tree that is being checked, and the model's numbers of its nodes. */
 struct numbering {
     struct rw_ctx *ctx;
     const char *path;
     const struct rw_ensemble *ensemble;
     int32_t t;       /* the tree's index */
-    int32_t *number; /* [n_nodes] ours: a split's, or ~ a leaf's; NOT_REACHED */
-    int32_t *stack;  /* [n_nodes] those reached, breadth first */
+    int32_t *number; /* [n_nodes] of a split, or ~ of a leaf, in the model; NOT_REACHED */
+    int32_t *stack;  /* [n_nodes] the reached nodes, breadth first */
     int32_t n_leaves;
-    struct rw_arena arena; /* of these arrays */
+    struct rw_arena arena; /* owns these arrays */
 };
 
 static void numbering_release(struct numbering *c)
@@ -126,7 +126,7 @@ static int wrong(const struct numbering *c, int32_t at, const char *what)
     return rw_fail(c->ctx, RW_ERR_FORMAT, "%s: tree %d, node %d: %s", c->path, c->t + 1, at, what);
 }
 
-/* Categories that ascend, and of a column by words have one. */
+/* Checks that listed categories ascend, and have words in a column of words. */
 static int check_listed(const struct numbering *c, int32_t at)
 {
     const struct rw_ens_node *node = &c->ensemble->tree[c->t].node[at];
@@ -144,7 +144,7 @@ static int check_listed(const struct numbering *c, int32_t at)
     return RW_OK;
 }
 
-/* Reaches the children of a split, the end-th and the next of the stack. */
+/* Pushes the children of a split onto the stack, as its elements end and end + 1. */
 static int reach(struct numbering *c, int32_t at, int32_t end)
 {
     const struct rw_ens_tree *tree = &c->ensemble->tree[c->t];
@@ -165,8 +165,9 @@ static int reach(struct numbering *c, int32_t at, int32_t end)
     return RW_OK;
 }
 
-/* Checks a tree and numbers its splits and leaves: in the order in which they stand if every child
- * stands after its parent, so that what we wrote comes back as it was; else breadth first. */
+/* Checks a tree and numbers its splits and leaves. If every child follows its parent, numbers
+ * follow the order of the file, so that an exported model keeps its order. Otherwise they are
+ * breadth first. */
 static int number_nodes(struct numbering *c)
 {
     const struct rw_ens_tree *tree = &c->ensemble->tree[c->t];
@@ -180,7 +181,7 @@ static int number_nodes(struct numbering *c)
     RW_TRY(RW_ARENA_NEW(c->ctx, &c->arena, c->stack, (size_t)tree->n_nodes));
     for (int32_t i = 0; i < tree->n_nodes; i++) {
         c->number[i] = i ? NOT_REACHED : 0;
-        /* those that no split leads to, too: all lists are read */
+        /* unreachable nodes, too: all lists are read */
         if (tree->node[i].left >= 0 && tree->node[i].by_category)
             RW_TRY(check_listed(c, i));
     }
@@ -194,7 +195,7 @@ static int number_nodes(struct numbering *c)
         if (isnan(node->threshold))
             return wrong(c, at, "its threshold is NaN");
         RW_TRY(reach(c, at, end));
-        /* Splits only: leaves have numbers of their own. */
+        /* Leaves have separate numbers, so only splits matter. */
         is_ordered &= (tree->node[node->left].left < 0 || node->left > at) &&
                       (tree->node[node->right].left < 0 || node->right > at);
         end += 2;
@@ -219,7 +220,7 @@ int rw_ensemble_check(struct rw_ctx *ctx, const struct rw_ensemble *ensemble, co
     return RW_OK;
 }
 
-/* The threshold that values are really compared with. */
+/* Returns the number with which values are compared. */
 static double effective(const struct rw_rules *rules, double threshold)
 {
     double t = rules->threshold == RW_F32 ? (double)(float)threshold : threshold;
@@ -232,12 +233,12 @@ int rw_rules_left(const struct rw_rules *rules, const struct rw_ens_node *node, 
 {
     const enum rw_nan nan = rules->nan_by_node ? (enum rw_nan)node->nan : rules->nan;
     const int is_zero_missing = nan == RW_NAN_ZERO_LEFT || nan == RW_NAN_ZERO_RIGHT;
-    /* A float is the same number in double: the width of values only matters to a reader of data.
-     */
+    /* A float is exact as a double, so the width of values matters only to readers of data. */
     double x = (double)value;
     if (node->by_category && isnan(x))
         return rules->missing_unlisted ? rules->listed_right : node->nan == RW_NAN_LEFT;
-    if (node->by_category) { /* a fraction is dropped, as LightGBM and XGBoost do; ours have none */
+    if (node->by_category) { /* LightGBM and XGBoost drop fractions; exported data has no fractions
+                              */
         const int is_one = x >= 0 && x <= (double)UINT32_MAX;
         return (is_one && rw_ens_lists(node, (uint32_t)x)) != rules->listed_right;
     }
@@ -252,13 +253,13 @@ int rw_rules_left(const struct rw_rules *rules, const struct rw_ens_node *node, 
 
 int rw_rules_threshold(const struct rw_rules *rules, float cut, double *threshold)
 {
-    /* Values are floats, so the next float above the cut splits them in any width. */
+    /* Values are floats, so the float after the cut is a valid threshold in any width. */
     const float goal = rules->less ? nextafterf(cut, INFINITY) : cut;
     *threshold = (double)goal;
     if (!(rules->slack > 0))
         return isfinite(goal);
-    /* The float that gives the goal when the slack is added to it is near their difference; where
-     * the goal is smaller than the slack there may be none. */
+    /* The threshold is near goal - slack. If the goal is smaller than the slack, no float may give
+     * it. */
     float near = goal - rules->slack;
     for (int i = 0; i < 4; i++)
         near = nextafterf(near, -INFINITY);
@@ -298,8 +299,8 @@ const char *rw_rules_cut(const struct rw_rules *rules, const struct rw_ens_node 
             return "sends 0 right, but larger values left (zero_as_missing)";
         *cut = *cut > below_band ? below_band : *cut;
     }
-    /* LightGBM's own thresholds lie on the band's ends; one inside it parts nothing there, but may
-     * be a cut of ours that comes back. */
+    /* LightGBM's thresholds never lie inside the band. A threshold inside it splits no value there,
+     * but may come from an exported model. */
     if (rules->band_is_zero && *cut == -band)
         *cut = below_band;
     if (!isfinite(*cut))
@@ -334,11 +335,11 @@ struct raising {
     const struct rw_model_format *format;
     const struct rw_rules *rules;
     int base;
-    uint8_t *had;                           /* [RW_FEATURE_IDS] */
-    const struct rw_categories *categories; /* the model's */
-    uint64_t n_rounded;                     /* leaves that are not floats */
-    const int32_t *number;                  /* of the tree at hand; as numbering has it */
-    struct rw_arena *arena;                 /* of all arrays but those of a tree */
+    uint8_t *had;                           /* [RW_FEATURE_IDS] 1: the feature is in use */
+    const struct rw_categories *categories; /* of the model */
+    uint64_t n_rounded;                     /* leaves that are not exact as floats */
+    const int32_t *number;                  /* numbering of the current tree */
+    struct rw_arena *arena;                 /* owns all arrays except those of a tree */
 };
 
 int64_t rw_column_feature(const struct rw_rules *rules, int base, uint32_t column)
@@ -350,7 +351,7 @@ int64_t rw_column_feature(const struct rw_rules *rules, int base, uint32_t colum
 
 /* ---- categories ---- */
 
-/* A column by categories: those that some node lists. */
+/* The categories of a column that its nodes list. */
 struct listed {
     int is_one;
     uint32_t n, *number; /* [n] ascending */
@@ -363,7 +364,7 @@ static int refuse_feature(const struct raising *r, uint32_t column, const char *
                    what);
 }
 
-/* of_column: [n_columns] */
+/* Collects the listed categories. of_column: [n_columns]. */
 static int gather_categories(struct raising *r, struct listed *of_column)
 {
     for (int32_t t = 0; t < r->from->n_trees; t++) {
@@ -444,8 +445,7 @@ static int raise_set(struct raising *r, const struct rw_ens_node *node,
     char decimal[16];
     RW_TRY(rw_tree_add_sets(r->ctx, to));
     to->by_set[i] = 1;
-    if (!node->by_category) { /* a threshold that parts none of them, or none can say what it does
-                               */
+    if (!node->by_category) { /* only a threshold outside all categories is valid */
         const float cut = to->cut[i];
         to->cut[i] = 0;
         if (cut >= 0.0f && cut < (float)RW_MAX_CATEGORY_ID)
@@ -490,7 +490,7 @@ static int raise_split(struct raising *r, const struct rw_ens_tree *tree, int32_
     return RW_OK;
 }
 
-/* Covers are taken if all leaves have one and some documents are counted. */
+/* Returns whether the tree has covers: each leaf has one, and some documents are counted. */
 static int has_covers(const struct raising *r, const struct rw_ens_tree *tree)
 {
     double sum = 0.0;
@@ -555,7 +555,7 @@ static int raise_columns(struct raising *r, struct rw_model *model)
     int32_t last = RW_MAX_FEATURE;
     while (last >= 0 && !r->had[last])
         last--;
-    if (from->n_columns == 0) { /* the format does not count them: all up to the last used */
+    if (from->n_columns == 0) { /* without a count of columns: all up to the last used */
         for (int32_t f = (int32_t)rw_column_feature(r->rules, r->base, r->rules->first_column);
              f <= last; f++)
             r->had[f] = 1;
@@ -604,7 +604,7 @@ int rw_raise(struct rw_ctx *ctx, const struct rw_ensemble *from,
     model->absent_missing = r.rules->absent == RW_ABSENT_NAN;
     if (has_base && !rw_fits_float(from->base))
         return rw_fail(ctx, RW_ERR_FORMAT, "%s: a base score of %g", path, from->base);
-    if (has_base) { /* a tree of one leaf, the first */
+    if (has_base) { /* a first tree with a single leaf */
         RW_TRY(rw_tree_init(ctx, &model->tree[0], 1));
         model->tree[0].leaf[0] = (float)from->base;
         r.n_rounded += (double)(float)from->base != from->base;

@@ -1,4 +1,4 @@
-/* The public functions: files in other programs' formats out, in, and checked. */
+/* The public functions for files of other programs: export, import and verification. */
 #include "binning/bins.h"
 #include "convert/convert.h"
 #include "io/input.h"
@@ -73,7 +73,7 @@ static int check_set(struct rw_ctx *ctx, const struct rw_exchange *how,
     return RW_OK;
 }
 
-/* ---- out ---- */
+/* ---- export ---- */
 
 static int has_feature_0(const struct rw_model *model)
 {
@@ -88,7 +88,8 @@ static int has_feature_0(const struct rw_model *model)
     return 0;
 }
 
-/* The base for rw_lowering. By names a feature's id decides nothing, so that none is left out. */
+/* Returns the base for rw_lowering. With names a feature's id does not matter, so that no id is
+ * left out. */
 static int export_base(struct rw_ctx *ctx, const struct rw_model *model,
                        const struct rw_exchange *how, const struct rw_model_format *format,
                        int *base)
@@ -113,7 +114,8 @@ static int export_base(struct rw_ctx *ctx, const struct rw_model *model,
     return RW_OK;
 }
 
-/* The model in the format's terms; the set stays, since the ensemble borrows of `how` only. */
+/* Lowers the model to the format. The ensemble borrows from `how` only, so the feature set is
+ * kept. */
 static int lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_exchange *how,
                  const struct rw_model_format *format, int *base, struct rw_ensemble *out)
 {
@@ -129,8 +131,8 @@ static int lower(struct rw_ctx *ctx, const struct rw_model *model, const struct 
     return rw_lower(ctx, model, format, &lowering, out);
 }
 
-/* May it matter whether a feature that a document lacks is 0 or missing? Of categorical splits, it
- * is not asked where category 0 goes. */
+/* Returns whether it can matter that an absent feature is 0 or missing. Categorical splits always
+ * count, whichever way category 0 goes. */
 static int absent_matters(const struct rw_model *model)
 {
     for (int32_t t = 0; t < model->n_trees; t++) {
@@ -144,7 +146,7 @@ static int absent_matters(const struct rw_model *model)
     return 0;
 }
 
-/* What a model reads where a document lacks a feature, if the file cannot keep that. */
+/* Notes how the model reads absent features, if the file cannot represent it. */
 static void note_absent_out(struct rw_ctx *ctx, const struct rw_model *model,
                             const struct rw_model_format *format)
 {
@@ -185,9 +187,9 @@ int rw_model_export(struct rw_ctx *ctx, const struct rw_model *model, const stru
     return RW_OK;
 }
 
-/* ---- in ---- */
+/* ---- import ---- */
 
-/* After a failure: what the file is, if that is known and is another format. */
+/* After a failure, reports the format of the file if it is a known one. */
 static int other_format(struct rw_ctx *ctx, const struct rw_model_format *format,
                         const struct rw_source *source, int status)
 {
@@ -212,7 +214,7 @@ static int parse(struct rw_ctx *ctx, const struct rw_model_format *format, const
     RW_TRY(rw_input_read_all(ctx, input, &text, &n));
     struct rw_source source = {ctx, rw_input_name(input), text, n, names, RW_OK, format, out};
     const int status = format->parse(&source);
-    if (status == RW_ERR_FORMAT && !names) /* of an export, which is in the format, not asked */
+    if (status == RW_ERR_FORMAT && !names) /* an exported file has the format for certain */
         return other_format(ctx, format, &source, status);
     RW_TRY(status);
     return rw_ensemble_check(ctx, out, source.path);
@@ -227,8 +229,8 @@ static int has_names(const struct rw_ensemble *ensemble, const struct rw_model_f
     return 0;
 }
 
-/* How the model counts its features, and, of columns without names that count from 0, what that was
- * taken for: LETOR text counts from 1, and a model that was trained on it may look just so. */
+/* Sets how the model counts its columns. If columns count from 0 and have no names, a note states
+ * the assumption: LETOR text counts from 1, and a model trained on it may look the same. */
 static void set_columns(struct rw_ctx *ctx, const struct rw_ensemble *ensemble,
                         const struct rw_model_format *format, const struct rw_exchange *how,
                         int base, struct rw_model *model)
@@ -261,8 +263,8 @@ int rw_model_import(struct rw_ctx *ctx, const char *path, const struct rw_exchan
     if (!path)
         return RW_OK;
     RW_TRY(parse(ctx, format, path, NULL, &ensemble));
-    /* The first column is feature 1, as LETOR text counts, also where a format counts from 0, but
-     * not where columns have names: those of a table are numbered from 0 here, too. */
+    /* The first column becomes feature 1, as in LETOR text, even if the format counts from 0.
+     * Columns with names keep their numbers from 0, as tables have them here. */
     const uint32_t first = format->consumer[0].rules.first_column;
     const int is_auto = how->feature_base == RW_FEATURE_BASE_AUTO;
     const int base = !is_auto ? how->feature_base : first == 1 || !has_names(&ensemble, format);
@@ -278,43 +280,43 @@ int rw_model_import(struct rw_ctx *ctx, const char *path, const struct rw_exchan
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ checked: by data that both
- * sides score */
+/* ---- verification: both sides score the same data ---- */
 
-enum { BLOCK = 256 }; /* documents whose values are looked up together */
+enum { BLOCK = 256 }; /* documents whose values are loaded together */
 
-/* A document's scores. */
+/* The two scores of a document. */
 struct two {
     double ours, theirs;
 };
 
 struct verifying {
     struct rw_ctx *ctx;
-    const struct rw_model *model, *written; /* the same, but for parted trees */
+    const struct rw_model *model, *written; /* equal, except trees rewritten by rw_part_missing */
     const struct rw_ensemble *theirs;
     const struct rw_rules *rules;
     int base;
-    float absent; /* what they are given of a feature that a document does not mention */
+    float absent; /* value of absent features for the other side */
     const struct rw_dataset *dataset;
     struct rw_verify_by *by;
-    struct rw_dataset coded; /* the data as our trees ask for them */
-    float **given_as; /* [n_used] NULL: no categories; else what they are given of [n_docs] */
+    struct rw_dataset coded; /* the data with the codes of the model's trees */
+    float **given_as; /* [n_used] values [n_docs] of categorical features for the other side, else
+                         NULL */
     uint32_t n_used;
-    uint32_t *used; /* [n_used] features that either side asks for */
-    /* of all threads, each of which has a part of its own */
-    float *block[2];        /* [n_threads][n_used][BLOCK] for us, and for them */
-    float *ours, *given;    /* [n_threads][RW_FEATURE_IDS] a document for us, and for them */
-    struct two *score;      /* [n_docs]; in the end, sorted in each query */
-    struct rw_arena *arena; /* of all arrays */
+    uint32_t *used; /* [n_used] features that either side uses */
+    /* buffers of all threads, a slice each */
+    float *block[2];        /* [n_threads][n_used][BLOCK] for the model, and for the other side */
+    float *ours, *given;    /* [n_threads][RW_FEATURE_IDS] a document for each side */
+    struct two *score;      /* [n_docs]; finally sorted within each query */
+    struct rw_arena *arena; /* owns all arrays */
 };
 
-/* ---- the same leaf? ---- */
+/* ---- comparing leaves ---- */
 
 struct pair {
     int32_t ours, theirs;
 };
 
-/* Have both trees a split where the other has one? */
+/* Checks that both trees have splits and leaves at the same places. */
 static int match_tree(struct verifying *v, int32_t t, struct pair *stack)
 {
     const struct rw_tree *tree = &v->written->tree[t];
@@ -397,8 +399,8 @@ static void load_block(struct verifying *v, uint32_t begin, uint32_t end)
     }
 }
 
-/* A category as they are given it: an index of the column's words, or a number. NaN: missing; -1:
- * none that the file could list. */
+/* Converts a category for the other side: an index of the column's words, or a number. Returns NaN
+ * for a missing value, and -1 for a category that the file cannot list. */
 static float given_category(const struct verifying *v, const struct rw_ens_categories *of,
                             struct rw_vocabulary *vocabulary, float value)
 {
@@ -422,7 +424,7 @@ static float given_category(const struct verifying *v, const struct rw_ens_categ
     return is_number ? (float)number : -1.0f;
 }
 
-/* What they are given of the features by categories; and the data with our codes. */
+/* Computes the other side's values of categorical features, and the data with the model's codes. */
 static int give_categories(struct verifying *v)
 {
     const uint32_t n = v->dataset->n_docs;
@@ -449,15 +451,15 @@ static int give_categories(struct verifying *v)
     return RW_OK;
 }
 
-/* Does the document at hand go left there? */
+/* Returns whether the current document goes left at the other side's node. */
 static int their_left(const struct verifying *v, const struct rw_ens_node *node)
 {
     const int64_t f = rw_column_feature(v->rules, v->base, node->column);
     return rw_rules_left(v->rules, node, f < 0 ? NAN : v->given[f]);
 }
 
-/* The node of ours that a node of the written tree stands for: the first on the document's way that
- * asks for the same feature. */
+/* Returns the model's node for a node of the written tree: the first on the document's path with
+ * the same feature. */
 static int32_t node_of_ours(const struct verifying *v, int32_t t, int32_t written)
 {
     const struct rw_tree *tree = &v->model->tree[t];
@@ -471,8 +473,8 @@ static int32_t node_of_ours(const struct verifying *v, int32_t t, int32_t writte
     return at < 0 ? 0 : at;
 }
 
-/* Walks both trees until they part, and theirs to its leaf. at: the written node where they part,
- * or ~ the leaf that they both come to. */
+/* Walks both trees until they differ, and the other side's tree to its leaf. *at: the written node
+ * at which they differ, or ~ the leaf that both reach. */
 static const struct rw_ens_node *walk_both(const struct verifying *v, int32_t t, int32_t *at)
 {
     const struct rw_tree *tree = &v->written->tree[t];
@@ -535,7 +537,7 @@ static void score_doc(struct verifying *v, uint32_t doc)
 
 /* ---- pairs that change order ---- */
 
-/* What ties for us falls by theirs, so that no pair of it rises. */
+/* Sorts by our score. Ties fall by the other score, so that no pair among them rises. */
 static int by_ours_then_falling(const void *a, const void *b)
 {
     const struct two *x = a, *y = b;
@@ -544,7 +546,7 @@ static int by_ours_then_falling(const void *a, const void *b)
     return x->theirs > y->theirs ? -1 : x->theirs < y->theirs;
 }
 
-/* Sorts by theirs; how many pairs rose strictly before. */
+/* Sorts by the other score. Returns the number of pairs that rose strictly before. */
 static uint64_t rising(struct two *all, struct two *scratch, size_t n)
 {
     if (n < 2)
@@ -568,8 +570,8 @@ static uint64_t pairs_of(uint64_t n)
     return n * (n - 1) / 2;
 }
 
-/* Pairs ordered one way by one side and not so by the other: inverted, or a tie on one side only.
- * The others rise by both sides, or are ties of both. */
+/* Counts the pairs whose order differs: inverted ones, and ties on one side only. All other pairs
+ * rise on both sides or tie on both. */
 static uint64_t moved(struct two *all, struct two *scratch, size_t n)
 {
     uint64_t ties = 0;
@@ -632,7 +634,7 @@ static int score_blocks(void *job, struct rw_share *share)
     return RW_OK;
 }
 
-/* What is found does not depend on how many threads there are. */
+/* Scores all documents. The result does not depend on the number of threads. */
 static int score_docs(struct verifying *v)
 {
     const uint32_t n_blocks = (v->dataset->n_docs + BLOCK - 1) / BLOCK;
@@ -645,7 +647,7 @@ static int score_docs(struct verifying *v)
     return rw_parallel(v->ctx, (int)n_threads, n_blocks, 1, score_blocks, v);
 }
 
-/* Scores the data by our trees and by theirs under one consumer's rules. v: what it is made of. */
+/* Scores the data by the model and by one consumer's rules. v: the shared inputs, copied. */
 static int verify_by(struct verifying v, const struct rw_consumer *consumer,
                      struct rw_verify_by *into)
 {
@@ -683,7 +685,7 @@ int rw_model_verify(struct rw_ctx *ctx, const struct rw_model *model, const stru
     RW_TRY(begin(ctx, how, &format));
     lossy.lossy = 1;
     const rw_log_fn log = ctx->log;
-    ctx->log = NULL; /* what is lost, and shifted, was reported when the file was written */
+    ctx->log = NULL; /* the export has reported losses and shifted ids already */
     const int status = lower(ctx, model, &lossy, format, &base, &made);
     ctx->log = log;
     RW_TRY(status);
@@ -722,7 +724,7 @@ const char *rw_feature_set_find(const struct rw_feature_set *set, const char *na
     return at ? rw_feature_set_name(set, (uint32_t)json_integer_value(at)) : NULL;
 }
 
-/* From what the plugin answers down to the set: the hit of a search, the document, the set. */
+/* Unwraps a response of the plugin: the hit of a search, then the document, then the set. */
 static const json_t *unwrap(struct rw_source *source, const json_t *at)
 {
     const json_t *found = json_object_get(at, "found");
@@ -748,7 +750,8 @@ static void put_index(struct rw_source *source, struct rw_feature_set *set, cons
         rw_source_no_memory(source);
 }
 
-/* A table's names lose blanks and commas in a model (dataset/names.h), not so in a set. */
+/* Adds the name as a model stores it. Names of a table lose blanks and commas in a model
+ * (dataset/names.h), but not in a feature set. */
 static void put_model_name(struct rw_source *source, struct rw_feature_set *set, uint32_t i)
 {
     const char *known = rw_feature_set_name(set, i);
@@ -803,16 +806,15 @@ int rw_feature_set_read(struct rw_ctx *ctx, const char *path, struct rw_feature_
     return source.status;
 }
 
-/* What a format would refuse of the model that a training is about to make: a model of stumps, one
- * for each kind of split that trees may have, is given to the exporter, which says so in its own
- * words. */
+/* Predicts whether a format would refuse the model of a training. A model of stumps, one for each
+ * kind of split that trees may contain, is exported, so that the exporter reports the reason. */
 struct stumps {
     struct rw_ctx *ctx;
     const struct rw_params *params;
     const struct rw_binned *train;
     const struct rw_rules *rules;
     struct rw_model *model;
-    size_t room; /* for its trees */
+    size_t room; /* allocated trees */
 };
 
 static int add_stump(struct stumps *s, uint32_t feature, float cut, int missing_left)
@@ -830,9 +832,10 @@ static int add_stump(struct stumps *s, uint32_t feature, float cut, int missing_
     return RW_OK;
 }
 
-/* Of a feature's cuts one on each side of 0, and those that the format has no threshold for. The
- * last one, which parts missing values from all others, only where there is no other. A missing
- * value goes where 0 does, unless training sees some: then either way. */
+/* Adds stumps of a numerical feature: a cut on each side of 0, and all cuts that the format cannot
+ * represent. The last cut, which separates missing values from all others, is used only if it is
+ * the only one. A missing value goes where 0 goes. If training sees missing values, a second stump
+ * sends them the other way. */
 static int add_feature(struct stumps *s, const struct rw_cuts *cuts, uint32_t f)
 {
     const float *cut = cuts->cut + cuts->offset[f];
@@ -851,7 +854,7 @@ static int add_feature(struct stumps *s, const struct rw_cuts *cuts, uint32_t f)
     return RW_OK;
 }
 
-/* The features that training has, and what they are called. */
+/* Sets the features of the training and their names. */
 static int take_features(struct stumps *s)
 {
     const struct rw_dataset *data = s->train->documents;
@@ -866,8 +869,9 @@ static int take_features(struct stumps *s)
     return rw_names_take(s->ctx, s->params->names, data, &model->name, &model->n_names);
 }
 
-/* Of each feature by categories a word against all others, a missing value with the others or, if
- * training sees some, with the word. All workers call it. */
+/* Adds stumps of categorical features: one category against all others, with missing values among
+ * the others. If training sees missing values, a second stump sends them with the category. All
+ * workers call it. */
 static int add_categories(struct stumps *s, const uint8_t *categorical,
                           const struct rw_categories *kept)
 {
@@ -879,7 +883,7 @@ static int add_categories(struct stumps *s, const uint8_t *categorical,
     for (uint32_t i = 0; i < model->categories.n; i++) {
         const struct rw_feature_categories *of = &model->categories.of[i];
         int missing;
-        if (!categorical[of->feature]) /* of the model to go on from, and ignored now */
+        if (!categorical[of->feature]) /* of the initial model, and ignored now */
             continue;
         RW_TRY(rw_category_has_missing(s->ctx, of, data, model->absent_missing, &missing));
         for (int left = 0; left <= missing && of->n > 0; left++) {
@@ -893,7 +897,7 @@ static int add_categories(struct stumps *s, const uint8_t *categorical,
     return RW_OK;
 }
 
-/* A model that asks for whatever training may ask for. */
+/* Makes a model with all kinds of splits that training may produce. */
 static int make_stumps(struct stumps *s, const struct rw_model *init)
 {
     struct rw_ctx *ctx = s->ctx;
@@ -921,12 +925,12 @@ static int make_stumps(struct stumps *s, const struct rw_model *init)
         if (!ignore[cuts->feature[f]])
             RW_TRY(add_feature(s, cuts, f));
     }
-    if (any && !s->train->bins) /* else training says why it cannot begin */
+    if (any && !s->train->bins) /* otherwise training reports the reason */
         RW_TRY(add_categories(s, categorical, init ? &init->categories : NULL));
     return RW_OK;
 }
 
-/* Lowers and writes, and keeps nothing. */
+/* Lowers and writes the model, and discards the result. */
 static int try_export(struct rw_ctx *ctx, const struct rw_model *model,
                       const struct rw_model_format *format, const struct rw_lowering *how)
 {
@@ -952,16 +956,16 @@ int rw_exchange_check(struct rw_ctx *ctx, const struct rw_exchange *how,
     RW_TRY(rw_model_new(ctx, &model));
     struct stumps stumps = {ctx, params, train, &format->consumer[0].rules, model, 0};
     RW_TRY(make_stumps(&stumps, init));
-    const int from_1 = !has_feature_0(model) && !(init && has_feature_0(init)); /* as AUTO */
+    const int from_1 = !has_feature_0(model) && !(init && has_feature_0(init)); /* as with AUTO */
     if (how->featureset) {
         RW_TRY(rw_feature_set_read(ctx, how->featureset, &set));
         lowering.set = &set;
     }
     lowering.base = from_1 && !(lowering.set && model->n_names > 0);
-    if (model->n_trees > 0) /* else training says why it cannot begin */
+    if (model->n_trees > 0) /* otherwise training reports the reason */
         RW_TRY(try_export(ctx, model, format, &lowering));
     lowering.of_features = 0;
-    lowering.set = NULL; /* the data's features were found there; these may have other names */
+    lowering.set = NULL; /* checked for the data's features; these may have other names */
     lowering.base = from_1;
     if (init && init->n_trees > 0)
         RW_TRY(try_export(ctx, init, format, &lowering));
