@@ -1,5 +1,5 @@
-/* Our trees in another program's terms. What the format cannot represent exactly is refused here,
- * by name. */
+/* Lowers a model's trees to another program's rules. It refuses, by name, all properties that the
+ * format cannot represent exactly. */
 #include <stdarg.h>
 
 #include "convert/convert.h"
@@ -11,11 +11,11 @@ struct lowering {
     const struct rw_rules *rules;
     int64_t base;
     const struct rw_lowering *how;
-    const char *lossy_by;                         /* what hints say that `how->lossy` is had by */
-    uint8_t *had;                                 /* [RW_FEATURE_IDS] known, or in a split */
-    uint8_t *asked;                               /* [RW_FEATURE_IDS] in a split */
-    uint64_t n_directions, n_thresholds, n_names; /* left out */
-    int32_t n_without_covers;                     /* trees */
+    const char *lossy_by; /* the name of `how->lossy` in hints */
+    uint8_t *had;         /* [RW_FEATURE_IDS] in the training set, or used by a split */
+    uint8_t *asked;       /* [RW_FEATURE_IDS] used by a split */
+    uint64_t n_directions, n_thresholds, n_names; /* properties left out */
+    int32_t n_without_covers;                     /* number of trees */
 };
 
 /* ---- trees ---- */
@@ -26,7 +26,7 @@ static const char *feature_text(const struct lowering *l, uint32_t feature,
     return rw_feature_text(l->model->name, l->model->n_names, feature, text);
 }
 
-/* A node, or what stands for all the nodes that may ask for a feature. */
+/* Refuses a node, or a feature if a node represents all nodes that may use it. */
 static int refuse_split(const struct lowering *l, int32_t t, int32_t i, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 static int refuse_split(const struct lowering *l, int32_t t, int32_t i, const char *format, ...)
@@ -45,7 +45,7 @@ static int refuse_split(const struct lowering *l, int32_t t, int32_t i, const ch
 
 /* ---- categories ---- */
 
-/* Above any category: values at or below it are all that are not missing. */
+/* Above any category: every value that is not missing is at or below it. */
 #define ABOVE_CATEGORIES 2147483648.0f
 
 static const struct rw_feature_categories *categories_at(const struct rw_model *model,
@@ -54,7 +54,7 @@ static const struct rw_feature_categories *categories_at(const struct rw_model *
     return rw_categories_find(&model->categories, tree->feature[node]);
 }
 
-/* Does the split list categories of the side that our tree calls the left one? */
+/* Returns whether the file lists the categories of the left child. */
 static int lists_left(const struct rw_model *model, const struct rw_tree *tree, int32_t node)
 {
     return !rw_set_has(&tree->set[node], categories_at(model, tree, node)->n);
@@ -68,7 +68,7 @@ int rw_is_turned(const struct rw_model *model, const struct rw_tree *tree, int32
     return lists_left(model, tree, node) == (!by_category || rules->listed_right);
 }
 
-/* Is every word a number that the format's readers can be given? Else one that is not. */
+/* Returns NULL if every word is a number that the format's readers accept, else such a word. */
 static const char *word_not_number(const struct rw_model_format *format,
                                    const struct rw_feature_categories *of)
 {
@@ -83,13 +83,15 @@ static const char *word_not_number(const struct rw_model_format *format,
     return NULL;
 }
 
-/* Where a format says both, words are for features whose own are not all numbers. */
+/* Returns whether the format stores words for a feature. It does if it supports both and not all
+ * words are numbers. */
 static int by_words(const struct rw_model_format *format, const struct rw_feature_categories *of)
 {
     return format->categories == RW_SAYS_WORDS && word_not_number(format, of) != NULL;
 }
 
-/* Begins a message that is not said of the feature as it is: what it is said of, and `after`. */
+/* Begins a message about a feature in general: returns the feature's name and `after`, or "" if the
+ * message names the feature elsewhere. */
 static const char *of_feature(const struct lowering *l, uint32_t feature, const char *after,
                               char text[RW_FEATURE_TEXT + 8])
 {
@@ -113,7 +115,8 @@ static int check_categories(const struct lowering *l, int32_t t, int32_t i)
     return RW_OK;
 }
 
-/* The codes that are not on the side of those without a code, as the format has them. */
+/* Lists the categories of the side that excludes categories without a code, in the format's
+ * numbers. */
 static uint32_t list_categories(const struct lowering *l, const struct rw_tree *tree, int32_t i,
                                 uint32_t listed[RW_MAX_CATEGORIES])
 {
@@ -121,14 +124,15 @@ static uint32_t list_categories(const struct lowering *l, const struct rw_tree *
     const int left = lists_left(l->model, tree, i);
     const int words = by_words(l->format, of);
     uint32_t n = 0;
-    for (uint32_t k = 0; k < of->n; k++) { /* n_numbers is n where there are no words */
+    for (uint32_t k = 0; k < of->n; k++) { /* without words n_numbers equals n */
         if (rw_set_has(&tree->set[i], words ? k : of->number[k].code) == left)
             listed[n++] = words ? k : of->number[k].number;
     }
     return n;
 }
 
-/* The format's readers may send unseen words where they send missing values: do ours go apart? */
+/* The format's readers may treat unseen words as missing values. Finds out whether the model
+ * sends the two to different children, and if so refuses the split or counts it. */
 static int check_unknown(struct lowering *l, int32_t t, int32_t i, int *apart)
 {
     const struct rw_tree *tree = &l->model->tree[t];
@@ -207,8 +211,8 @@ static int lower_split(struct lowering *l, int32_t t, int32_t i, struct rw_ens_n
     if (l->rules->nan_by_node)
         return RW_OK;
     node->nan = (uint8_t)l->rules->nan;
-    /* Where training saw no missing value, missing goes where 0 does: no direction worth carrying.
-     */
+    /* Without missing values in training, missing goes where 0 goes. That direction is not worth
+     * keeping. */
     const int carried = l->rules->nan == RW_NAN_FALSE && !tree->missing_left[i];
     if (!carried && tree->missing_left[i] != (0.0f <= tree->cut[i])) {
         if (!l->how->lossy)
@@ -222,8 +226,8 @@ static int lower_split(struct lowering *l, int32_t t, int32_t i, struct rw_ens_n
     return RW_OK;
 }
 
-/* Programs that compute SHAP values divide by a leaf's cover. So a leaf without documents counts as
- * one, and each leaf of a tree without covers does. */
+/* Sets the covers of nodes. Programs divide by a leaf's cover to compute SHAP values. Leaves
+ * without documents therefore count as one, as do all leaves of a tree without covers. */
 static void lower_covers(struct lowering *l, const struct rw_tree *tree, struct rw_ens_tree *to)
 {
     const int32_t n_splits = tree->n_leaves - 1;
@@ -270,7 +274,7 @@ static int name_fits(const struct rw_model_format *format, const char *name)
 {
     const unsigned char *c = (const unsigned char *)name;
     for (int n; *c; c += n) {
-        n = rw_utf8_bytes(c); /* 0: not UTF-8, which all their readers expect */
+        n = rw_utf8_bytes(c); /* 0: invalid UTF-8, which all readers refuse */
         if (n == 0 || *c < 32 || *c == 127 ||
             (format->name_forbids && strchr(format->name_forbids, *c)))
             return 0;
@@ -278,8 +282,8 @@ static int name_fits(const struct rw_model_format *format, const char *name)
     return 1;
 }
 
-/* The set's name of a column that trees ask for: by the feature's name where the model has names,
- * else by its place. */
+/* Finds the set's name of a column that trees use: by the feature's name if the model has names,
+ * else by its position. */
 static int find_in_set(const struct lowering *l, uint32_t column, const char **found)
 {
     const struct rw_feature_set *set = l->how->set;
@@ -305,7 +309,8 @@ static int find_in_set(const struct lowering *l, uint32_t column, const char **f
     return RW_OK;
 }
 
-/* What the format calls a column; NULL: it has no name. made: room for one that is made up. */
+/* Finds the format's name of a column. *out: NULL if it has no name. made: room for a generated
+ * name. */
 static int name_column(struct lowering *l, uint32_t i, char made[64], const char **out)
 {
     const uint32_t feature = (uint32_t)((int64_t)i + l->base);
@@ -354,8 +359,8 @@ static int lower_names(struct lowering *l, struct rw_ensemble *out)
     return RW_OK;
 }
 
-/* Of features that trees ask for, whose categories have been checked; and of the others where words
- * can stand, since LightGBM goes by how many features have some. */
+/* Adds the categories of the features that trees use, which have been checked. Formats with words
+ * also get those of other features, because LightGBM counts the features with categories. */
 static int lower_categories(struct lowering *l, struct rw_ensemble *out)
 {
     for (uint32_t i = 0; i < l->model->categories.n; i++) {
@@ -421,43 +426,45 @@ int rw_lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_m
     return RW_OK;
 }
 
-/* Trees for programs in which, at a split by categories, missing values go where the categories go
- * that are not listed. Where ours go the other way, a split of its own parts missing values from
- * all others before: behind it, the branch of those others may send missing values anywhere, and in
- * the branch of missing values the feature's splits are decided, so it keeps one side of each. A
- * feature is parted once on a path at most. */
-/* What documents of a copied branch count as: so few that they hardly move the shares of others,
- * and enough for theirs to be right where LightGBM rounds them to whole numbers. */
+/* ---- trees for programs that send missing values where unlisted categories go ---- */
+/* Some programs send missing values at a categorical split to the side of unlisted categories. If a
+ * tree sends them to the other side, an added split first separates the missing values of the
+ * feature. Its left branch has present values, so splits there may send missing values anywhere.
+ * Its right branch has missing values, so each split on the feature is replaced by one of its
+ * children. A path separates a feature at most once. COPY_SHARE scales the documents of the copied
+ * branch: it barely changes the shares of other branches, but keeps its shares right after
+ * LightGBM's rounding to whole numbers. */
 #define COPY_SHARE 0x1p-13
 
-enum { MOST_LEAVES = 1 << 20 }; /* of a tree that is parted: each feature may double a branch */
+enum { MOST_LEAVES = 1 << 20 }; /* limit of a rewritten tree; each feature may double a branch */
 
-/* A branch of ours that is to be a child of a new node; the root has none above it (-1). */
+/* A branch of the tree that becomes a child of a new node. above: the new node, -1 for the root. */
 struct todo {
     int32_t from, above;
     int is_right;
 };
-/* A new node: one of ours, or one that parts the missing values of its feature, which go right. */
+/* A new node: a copy, or a split that separates the missing values of its feature, which go
+ * right. */
 struct made {
     int32_t node, left, right;
     int parts;
-    struct todo at; /* where it stands */
+    struct todo at; /* its place in the new tree */
 };
 
 struct parting {
     struct rw_ctx *ctx;
     const struct rw_model *model;
     const struct rw_model_format *format;
-    const struct rw_tree *tree; /* at hand */
+    const struct rw_tree *tree; /* the current tree */
     struct todo *todo;
     struct made *made;
-    /* Ours, of each new leaf; ~ of it in a branch of missing values, which is a copy. */
+    /* The original leaf of each new leaf; ~ of it in a copied branch of missing values. */
     int32_t *leaf;
     size_t n_todo, todo_room, n_made, made_room, n_leaves, leaves_room;
-    struct rw_arena *arena; /* of all arrays */
+    struct rw_arena *arena; /* owns all arrays */
 };
 
-/* Do missing values go another way than unlisted categories, which are some? */
+/* Returns whether missing values and unlisted categories go to different children. */
 static int conflicts(const struct parting *p, const struct rw_tree *tree, int32_t node)
 {
     if (!rw_tree_by_set(tree, node))
@@ -470,8 +477,8 @@ static int conflicts(const struct parting *p, const struct rw_tree *tree, int32_
     return lists_any && tree->missing_left[node] != unlisted_left && !by_words(p->format, of);
 }
 
-/* What is known of a feature's value below the nodes that part missing values; -1 for the feature:
- * of any. */
+/* Returns the state of a feature's value below the added splits of its path. feature: -1 for any
+ * feature that was separated. */
 enum known { UNKNOWN, PRESENT, ABSENT };
 static enum known known_of(const struct parting *p, struct todo at, int64_t feature)
 {
@@ -503,7 +510,7 @@ static int add_node(struct parting *p, struct todo at)
     return RW_OK;
 }
 
-/* The new tree's nodes and leaves. */
+/* Makes the new tree's nodes and leaves. */
 static int part_tree(struct parting *p, int32_t number)
 {
     const struct rw_tree *tree = p->tree;
@@ -543,7 +550,7 @@ static int finish_tree(struct parting *p, struct rw_tree *to)
         to->feature[i] = from->feature[node];
         if (!p->made[i].parts) {
             to->cut[i] = from->cut[node];
-            /* where it conflicts, no missing value comes */
+            /* a conflicting node never gets missing values */
             to->missing_left[i] = from->missing_left[node] != conflicts(p, from, node);
             to->gain[i] = from->gain[node];
             to->by_set[i] = from->by_set[node];
@@ -562,7 +569,7 @@ static int finish_tree(struct parting *p, struct rw_tree *to)
         to->leaf[i] = from->leaf[leaf];
         if (!from->hessian)
             continue;
-        /* How many values were missing is not known. */
+        /* The number of missing values is unknown. */
         to->docs[i] = is_copy ? from->docs[leaf] * COPY_SHARE : from->docs[leaf];
         to->hessian[i] = is_copy ? 0.0f : from->hessian[leaf];
     }

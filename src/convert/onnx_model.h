@@ -1,26 +1,27 @@
-/* ONNX-ML's tree ensembles: a model whose graph is one node, TreeEnsembleRegressor (operator set 3
- * of ai.onnx.ml, and the earlier ones that it grew from) or TreeEnsemble (5). Floats; a node's mode
- * says how it compares, nodes_missing_value_tracks_true that NaN goes where true does.
+/* ONNX-ML's tree ensembles. The graph of a model is one node. It is TreeEnsembleRegressor (operator
+ * set 3 of ai.onnx.ml, and its predecessors) or TreeEnsemble (operator set 5). Values are floats.
+ * The mode of a tree node is its comparison, and nodes_missing_value_tracks_true sends NaN where a
+ * true comparison goes.
  *
- * Files are in Protocol Buffers' wire format: messages are runs of (number, type, value). It is
- * written and read here since the C libraries of it (protobuf-c, nanopb) want a compiler of their
- * own at build time and code that it makes of ONNX's whole schema, for a dozen fields; the format
- * itself is four kinds of values. */
+ * Files have the wire format of Protocol Buffers, in which messages are sequences of fields with
+ * number, type and value. It is written and read here. The C libraries for it (protobuf-c, nanopb)
+ * need a compiler at build time and code generated from ONNX's whole schema, for a dozen fields.
+ * The format itself has four kinds of values. */
 #pragma once
 
 #include "convert/convert.h"
 
 enum rw_pb_type { PB_VARINT = 0, PB_FIXED64 = 1, PB_BYTES = 2, PB_FIXED32 = 5 };
-/* A number alone, as packed arrays hold them. */
+/* Append a number without a field, as in packed arrays. */
 void rw_pb_put_number(struct rw_put *put, uint64_t number);
 void rw_pb_put_fixed32(struct rw_put *put, uint32_t bits);
-/* Fields; a message or a packed array is bytes. */
+/* Append fields. Messages and packed arrays are bytes. */
 void rw_pb_put_varint(struct rw_put *put, uint32_t field, uint64_t number);
 void rw_pb_put_bytes(struct rw_put *put, uint32_t field, const void *bytes, size_t n);
 void rw_pb_put_text(struct rw_put *put, uint32_t field, const char *text);
 
 #define ONNX_DOMAIN "ai.onnx.ml"
-/* Numbers of fields in onnx.proto, a line or more for each message. */
+/* Field numbers of onnx.proto, with one or more lines per message. */
 enum { ONNX_MODEL_IR = 1, ONNX_MODEL_PRODUCER = 2, ONNX_MODEL_GRAPH = 7, ONNX_MODEL_OPSET = 8 };
 enum { ONNX_OPSET_DOMAIN = 1, ONNX_OPSET_VERSION = 2 };
 enum { ONNX_GRAPH_NODE = 1, ONNX_GRAPH_NAME = 2, ONNX_GRAPH_INPUT = 11, ONNX_GRAPH_OUTPUT = 12 };
@@ -35,11 +36,11 @@ enum { ONNX_TENSOR_RAW = 9, ONNX_TENSOR_DOUBLES = 10 };
 enum { ONNX_VALUE_NAME = 1, ONNX_VALUE_TYPE = 2 };
 enum { ONNX_TYPE_TENSOR = 1, ONNX_TENSOR_TYPE_ELEMENT = 1, ONNX_TENSOR_TYPE_SHAPE = 2 };
 enum { ONNX_SHAPE_DIM = 1, ONNX_DIM_VALUE = 1, ONNX_DIM_NAME = 2 };
-/* Types of attributes, of one value and of several; of tensors' elements. */
+/* Types of attributes with one value and with several, and of tensor elements. */
 enum { ONNX_INT = 2, ONNX_STRING = 3, ONNX_TENSOR = 4 };
 enum { ONNX_FLOATS = 6, ONNX_INTS = 7, ONNX_STRINGS = 8 };
 enum { ONNX_FLOAT32 = 1, ONNX_UINT8 = 2, ONNX_FLOAT64 = 11 };
-/* Modes of nodes, as TreeEnsemble 5 numbers them; LEAF: TreeEnsembleRegressor's only. */
+/* Modes of nodes, with TreeEnsemble's numbers. LEAF exists in TreeEnsembleRegressor only. */
 enum rw_onnx_mode {
     ONNX_LEQ,
     ONNX_LT,
@@ -50,13 +51,13 @@ enum rw_onnx_mode {
     ONNX_MEMBER,
     ONNX_LEAF
 };
-/* The regressor's words for them. */
+/* TreeEnsembleRegressor's words for the modes. */
 static const char *const rw_onnx_words[] = {"BRANCH_LEQ", "BRANCH_LT",  "BRANCH_GTE", "BRANCH_GT",
                                             "BRANCH_EQ",  "BRANCH_NEQ", NULL,         "LEAF"};
 
-/* The lists that attributes of both operators are read into and written from, by what they mean: of
- * the model, of nodes from TREE on, of leaves from LEAF_TREE on. IGNORED: hit rates, which change
- * no score. */
+/* The lists that attributes of both operators are read into and written from, named by meaning. The
+ * first are of the model, those from TREE on of nodes, those from LEAF_TREE on of leaves. IGNORED
+ * attributes are hit rates, which do not change scores. */
 enum rw_onnx_list {
     ONNX_AGGREGATE,
     ONNX_POST,
@@ -81,18 +82,18 @@ enum rw_onnx_list {
     ONNX_IGNORED,
     ONNX_LISTS
 };
-/* A row for each attribute of an operator, in the order in which they are written; the rows end
- * with a NULL name. */
+/* An attribute of an operator. A table lists them in the order of the file, and a NULL name ends
+ * it. */
 struct rw_onnx_attribute {
     const char *name;
     enum rw_onnx_list list;
     int type;
-    const char *word; /* of a text: the only one taken */
+    const char *word; /* of a text: the only accepted value */
     int only_read;
 };
 const struct rw_onnx_attribute *rw_onnx_attributes(int five);
 
-/* A model's one node. Zero-initialise; free the arena. */
+/* A model's one node. Initialise it with zeros, and free the arena. */
 struct rw_onnx {
     int five; /* 1: TreeEnsemble */
     int64_t n_columns;
@@ -110,6 +111,7 @@ static inline int rw_onnx_add(struct rw_ctx *ctx, struct rw_onnx *onnx, enum rw_
     onnx->list[to].value[onnx->list[to].n++] = value;
     return RW_OK;
 }
-/* onnx_read.c: the node as it stands in the file; the format's `parse`. */
+/* rw_onnx_read reads the node into lists as they are in the file. rw_onnx_parse is the format's
+ * `parse` (onnx_read.c). */
 int rw_onnx_read(struct rw_source *source, int five, struct rw_onnx *out);
 int rw_onnx_parse(struct rw_source *source);

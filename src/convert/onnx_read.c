@@ -1,19 +1,19 @@
-/* Reads ONNX-ML's tree ensembles: the node's attributes into lists (onnx_model.h),
- * TreeEnsembleRegressor numbered as TreeEnsemble is, and then trees of either. */
+/* Reads ONNX-ML's tree ensembles. It reads the node's attributes into lists (onnx_model.h),
+ * renumbers TreeEnsembleRegressor's as TreeEnsemble's, and makes the trees. */
 
 #include "convert/onnx_model.h"
 
 /* ---- protobuf ---- */
 
-/* A message, or a text. */
+/* The bytes of a message or a text. */
 struct pb {
     const char *at, *end;
 };
 struct pb_field {
     uint32_t number;
     enum rw_pb_type type;
-    uint64_t value;  /* of a varint, or the bits of a fixed one */
-    struct pb bytes; /* of PB_BYTES; part of the source */
+    uint64_t value;  /* a varint, or the bits of a fixed value */
+    struct pb bytes; /* of PB_BYTES; points into the source */
 };
 
 static void wrong(struct rw_source *source, const char *at, const char *what)
@@ -40,7 +40,7 @@ static uint64_t read_number(struct rw_source *source, struct pb *from)
     return 0;
 }
 
-/* The next field of a message: 1; 0 at its end, and after a failure. */
+/* Reads the next field of a message. Returns 0 at its end and after a failure. */
 static int next_field(struct rw_source *source, struct pb *from, struct pb_field *field)
 {
     const char *begin = from->at;
@@ -72,7 +72,7 @@ static int next_field(struct rw_source *source, struct pb *from, struct pb_field
     return 1;
 }
 
-/* The field as a message of its own, or as a text; refused if it is a number. */
+/* Returns the field as a message or text, and refuses a number. */
 static struct pb message_of(struct rw_source *source, const struct pb_field *field)
 {
     if (field->type != PB_BYTES)
@@ -80,7 +80,7 @@ static struct pb message_of(struct rw_source *source, const struct pb_field *fie
     return field->bytes;
 }
 
-/* The last field of that number; zeros: not there. */
+/* Returns the last field with this number, or zeros if it is missing. */
 static struct pb_field find_field(struct rw_source *source, struct pb message, uint32_t number)
 {
     struct pb_field field, found = {.type = PB_BYTES};
@@ -109,7 +109,7 @@ static int is_word(struct pb text, const char *word)
     return n == strlen(word) && (n == 0 || memcmp(text.at, word, n) == 0);
 }
 
-/* For "%.*s": how much of a text a message shows, and the text. */
+/* The arguments of "%.*s" that show at most 60 bytes of a text. */
 #define SHOWN(text) \
     ((text).end - (text).at < 60 ? (int)((text).end - (text).at) : 60), ((text).at ? (text).at : "")
 
@@ -128,14 +128,14 @@ static void add(struct reading *r, enum rw_onnx_list to, uint64_t value)
         rw_keep(r->source, rw_onnx_add(r->source->ctx, r->out, to, (int64_t)value));
 }
 
-/* size: as below. */
+/* size: as for add_numbers. */
 static void add_number(struct reading *r, uint64_t bits, size_t size, enum rw_onnx_list to)
 {
     add(r, to, size == 4 ? rw_bits_of_double((double)rw_float_of_bits((uint32_t)bits)) : bits);
 }
 
-/* Adds a field of one number or of packed ones. size: bytes of a real, 4 or 8; 1: raw bytes; 0:
- * whole numbers of any length. */
+/* Adds a field of one number or of packed numbers. size: 4 or 8 bytes of a real, 1 for raw bytes, 0
+ * for varints. */
 static void add_numbers(struct reading *r, const struct pb_field *field, size_t size,
                         enum rw_onnx_list to)
 {
@@ -154,7 +154,8 @@ static void add_numbers(struct reading *r, const struct pb_field *field, size_t 
     }
 }
 
-/* The elements lie in a field of their type's, or raw; the type may stand behind them. */
+/* Reads a tensor. Its elements are in the field of their type or in the raw field. The type may
+ * follow them. */
 static void read_tensor(struct reading *r, const struct pb_field *from, struct pb name,
                         enum rw_onnx_list to)
 {
@@ -184,11 +185,12 @@ static void read_tensor(struct reading *r, const struct pb_field *from, struct p
     }
 }
 
-/* A mode's number, or 1 and 0 for the only aggregate function and post transform taken. */
+/* Returns a mode's number. For the aggregate function and the post transform, returns 1 and 0 for
+ * the only accepted word. */
 static uint64_t number_of_word(struct reading *r, const struct rw_onnx_attribute *row,
                                struct pb text)
 {
-    if (row->word) /* -1 is refused later */
+    if (row->word) /* UINT64_MAX is -1, which is refused later */
         return !is_word(text, row->word) ? UINT64_MAX : row->list == ONNX_AGGREGATE;
     for (uint64_t k = 0; k <= ONNX_LEAF; k++) {
         if (rw_onnx_words[k] && is_word(text, rw_onnx_words[k]))
@@ -250,12 +252,12 @@ static void read_node(struct reading *r, struct pb message)
     while (next_field(r->source, &message, &field)) {
         if (field.number == ONNX_NODE_ATTRIBUTE)
             read_attribute(r, &field);
-        else if (field.number == ONNX_NODE_INPUT && !r->node_input.at) /* the first */
+        else if (field.number == ONNX_NODE_INPUT && !r->node_input.at) /* the first one */
             r->node_input = message_of(r->source, &field);
     }
 }
 
-/* The number of columns: the last dimension of the type's shape, where there are two. */
+/* Returns the number of columns: the last dimension of the type's shape, if it has two. */
 static int64_t read_shape(struct rw_source *source, struct pb type)
 {
     const struct pb tensor = find_message(source, type, ONNX_TYPE_TENSOR);
@@ -310,23 +312,23 @@ int rw_onnx_read(struct rw_source *source, int five, struct rw_onnx *out)
 
 /* ---- checks ---- */
 
-enum { NONE = -1 }; /* the position of what is in no tree yet; the next of no test */
+enum { NONE = -1 }; /* no position in a tree yet; no further test */
 
-/* A tree's nodes and leaves are items: all nodes by their numbers, then the leaves of TreeEnsemble;
- * those of TreeEnsembleRegressor are nodes. */
+/* The state of making trees. The nodes and leaves of a tree are called items: all nodes by number,
+ * then the leaves of TreeEnsemble. The leaves of TreeEnsembleRegressor are nodes. */
 struct making {
     struct rw_source *source;
     struct rw_onnx *onnx;
     size_t n_nodes, n_items;
     struct links {
-        int32_t child[2]; /* items, of a node that a tree has */
-        int32_t next;     /* NONE, or the next of tests in a row for categories */
-        size_t members;   /* of TreeEnsemble: where its set begins */
+        int32_t child[2]; /* items; set once a tree has the node */
+        int32_t next;     /* the next in a row of tests for categories, or NONE */
+        size_t members;   /* TreeEnsemble: where its set begins */
     } * node;             /* [n_nodes] */
-    uint32_t *category;   /* of the split at hand */
+    uint32_t *category;   /* of the current split */
     size_t n_categories, room, n_folded;
-    int32_t *position; /* [n_items] in the tree */
-    uint32_t *item;    /* [n_of_tree] of the tree at hand: the root, then ascending */
+    int32_t *position; /* [n_items] position in the tree */
+    uint32_t *item;    /* [n_of_tree] of the current tree: the root, then ascending */
     size_t n_of_tree;
 };
 
@@ -345,7 +347,7 @@ static double real_at(const struct making *m, enum rw_onnx_list list, size_t i)
     return rw_double_of_bits((uint64_t)int_at(m, list, i));
 }
 
-/* At most one number, the default one. */
+/* Checks that a list is empty or contains only the default number. */
 static void check_word(struct making *m, enum rw_onnx_list list, const char *name, const char *word,
                        int64_t number)
 {
@@ -405,7 +407,8 @@ static void add_category(struct making *m, size_t node, double value)
         m->category[m->n_categories++] = (uint32_t)value;
 }
 
-/* What a node tests for: a set of TreeEnsemble, or values, one or of several tests in a row. */
+/* Makes a categorical split. Its categories are a set of TreeEnsemble, or the values of one or
+ * several tests in a row. */
 static void make_set(struct making *m, size_t at, struct rw_ens_node *node)
 {
     const size_t n_members = n_of(m, ONNX_MEMBERS);
@@ -430,9 +433,9 @@ static void make_set(struct making *m, size_t at, struct rw_ens_node *node)
     rw_read_set(m->source, node, m->category, m->n_categories);
 }
 
-/* x >= t and x > t are x < t and x <= t with the children swapped. NaN: false, whichever child that
- * is, unless it goes where true does. A double that is no float parts floats where `<=` the float
- * below does. */
+/* Makes a numerical split. x >= t and x > t become x < t and x <= t with the children swapped. NaN
+ * goes where a false comparison goes, unless the node sends it where true goes. A threshold that is
+ * not a float becomes `<=` the next lower float. */
 static void make_split(struct making *m, size_t at, struct rw_ens_node *node)
 {
     const int64_t mode = mode_of(m, at), column = int_at(m, ONNX_FEATURE, at);
@@ -467,7 +470,7 @@ static int is_leaf(const struct making *m, int32_t item)
     return (size_t)item >= m->n_nodes || mode_of(m, (size_t)item) == ONNX_LEAF;
 }
 
-/* Notes that the tree has an item. */
+/* Records that the tree has an item. */
 static void take(struct making *m, int32_t item)
 {
     const int32_t n = (int32_t)m->n_nodes;
@@ -499,8 +502,8 @@ static void find_children(struct making *m, int32_t node)
     }
 }
 
-/* TreeEnsembleRegressor: tests in a row of one feature that lead to the same child are one split.
- */
+/* Merges a row of TreeEnsembleRegressor's tests into one split, if they test one feature and share
+ * a child. */
 static void fold(struct making *m, int32_t node)
 {
     for (int32_t last = node, at; m->source->status == RW_OK; last = at) {
@@ -519,7 +522,8 @@ static void fold(struct making *m, int32_t node)
     }
 }
 
-/* Nodes come in the order of their numbers, so that what we wrote comes back as it was. */
+/* Makes a tree with nodes in the order of their numbers, so that an exported model keeps its
+ * order. */
 static void make_tree(struct making *m, int32_t root)
 {
     m->n_of_tree = m->n_folded = 0;
@@ -556,10 +560,10 @@ static void make_tree(struct making *m, int32_t root)
 
 /* ---- TreeEnsembleRegressor ---- */
 
-/* A node as others name it. */
+/* A node by tree and id, as children and leaves refer to it. */
 struct key {
     int64_t tree, id;
-    size_t at; /* in the lists as the file has them */
+    size_t at; /* index in the file's lists */
 };
 
 static int by_key(const void *a, const void *b)
@@ -570,7 +574,7 @@ static int by_key(const void *a, const void *b)
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* Sorts the lists of nodes by their keys: [n_nodes]. */
+/* Sorts the lists of nodes by their keys [n_nodes]. */
 static void sort_nodes(struct making *m, struct key *key)
 {
     const size_t n = m->n_nodes;
@@ -603,7 +607,7 @@ static size_t find(struct making *m, const struct key *key, int64_t tree, int64_
     return found ? (size_t)(found - key) : 0;
 }
 
-/* Sorts the weights of leaves as the nodes are. */
+/* Sorts the weights of leaves in the order of the nodes. */
 static void sort_weights(struct making *m, const struct key *key)
 {
     unsigned char *has;
@@ -630,7 +634,7 @@ static void sort_weights(struct making *m, const struct key *key)
     m->onnx->list[ONNX_LEAF_WEIGHT].value = weight;
 }
 
-/* The tree of the keys from begin to end, whose children have been numbered. */
+/* Makes the tree of the keys from begin to end, whose children have been numbered. */
 static void link_tree(struct making *m, const struct key *key, size_t begin, size_t end,
                       const unsigned char *has_parent)
 {
@@ -645,7 +649,7 @@ static void link_tree(struct making *m, const struct key *key, size_t begin, siz
     if (m->source->status < 0)
         return;
     make_tree(m, (int32_t)root);
-    if (m->n_of_tree + m->n_folded != end - begin) /* some of them go round in a circle */
+    if (m->n_of_tree + m->n_folded != end - begin) /* some of them form a cycle */
         rw_refuse(m->source, "tree %lld has nodes that its root does not reach", number);
 }
 
@@ -678,9 +682,9 @@ static void make_regressor(struct making *m)
 
 /* ---- TreeEnsemble ---- */
 
-/* A root with two children of one number stands for a tree of one leaf. ONNX Runtime reads it
- * differently where the leaf has another number than the node, so that such a file means two
- * things. */
+/* Makes a tree. A root whose two children have one number means a single leaf. ONNX Runtime reads
+ * such a root differently if leaf and node numbers differ, so that case is ambiguous and
+ * refused. */
 static void make_root(struct making *m, int64_t number)
 {
     const int32_t root = (int32_t)number, n = (int32_t)m->n_nodes;
@@ -704,7 +708,8 @@ static void make_root(struct making *m, int64_t number)
     make_tree(m, left);
 }
 
-/* Sets stand in the order of their nodes, parted by NaN. */
+/* Finds where the set of each node begins. Sets are in the order of their nodes, and NaN separates
+ * them. */
 static void find_members(struct making *m)
 {
     const size_t n_members = n_of(m, ONNX_MEMBERS);
@@ -721,7 +726,7 @@ static void find_members(struct making *m)
     }
 }
 
-/* ---- the whole ---- */
+/* ---- the parser ---- */
 
 static void make(struct making *m)
 {

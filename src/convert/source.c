@@ -1,4 +1,5 @@
-/* What the parsers and the writers of all formats share. */
+/* Functions that the parsers and writers of all formats share: messages, trees, JSON, UBJSON, XML,
+ * and formatted output. */
 #include <expat.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -13,7 +14,7 @@ int rw_refuse_line(struct rw_source *source, uint64_t line, const char *format, 
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     for (char *c = text; *c; c++) {
-        if (*c == '\n') /* else a hint */
+        if (*c == '\n') /* newlines begin a hint */
             *c = '?';
     }
     if (line > 0)
@@ -143,8 +144,8 @@ struct rw_ens_tree *rw_read_tree(struct rw_source *source, const void *root, rw_
     return source->status == RW_OK ? tree : NULL;
 }
 
-/* What jansson could not get. It takes its memory through two functions for the whole process: ours
- * ask whatever was there before, and note what failed, for each thread. */
+/* Failed allocations of jansson. It allocates through two functions per process. The function here
+ * calls the previous one and records failures, for each thread. */
 static json_malloc_t asked;
 static _Thread_local int has_failed;
 
@@ -162,9 +163,9 @@ static void stand_before(void)
     json_set_alloc_funcs(ask, given_back);
 }
 
-/* Where jansson lacks memory it says what it says of text that is not UTF-8, or of a file that ends
- * too soon; or its parser leaves out a byte, and goes on. So who asks it looks: from now on, in
- * this thread, did it lack any? */
+/* Starts to watch for failed allocations in this thread. After one, jansson reports invalid UTF-8
+ * or an early end of the file, or its parser drops a byte and continues. Callers must therefore
+ * check for a failure. */
 static void watch(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -324,14 +325,14 @@ struct reading {
 
 static json_t *ubjson_value(struct reading *r, int type);
 
-/* Always NULL: the value that could not be read. */
+/* Records an error. Returns NULL, as the value could not be read. */
 static json_t *ubjson_wrong(struct reading *r, const char *what)
 {
     rw_refuse(r->source, "not UBJSON: byte %zu: %s", r->source->n - (size_t)(r->end - r->at), what);
     return NULL;
 }
 
-/* Steps over a byte if it is the next one. */
+/* Skips a byte if it is the expected one. Returns whether it did. */
 static int ubjson_skip(struct reading *r, int expected)
 {
     const int is_next = r->at < r->end && *r->at == expected;
@@ -339,7 +340,7 @@ static int ubjson_skip(struct reading *r, int expected)
     return is_next;
 }
 
-/* The next n bytes as a number, the highest first. */
+/* Reads the next n bytes as a number, the highest byte first. */
 static uint64_t ubjson_bytes(struct reading *r, size_t n)
 {
     uint64_t bits = 0;
@@ -350,7 +351,7 @@ static uint64_t ubjson_bytes(struct reading *r, size_t n)
     return bits;
 }
 
-/* Bytes of a number; 0: the type is not one's. */
+/* Returns the bytes of a number type, 0 for other types. */
 static size_t ubjson_size_of(int type)
 {
     return type == 'i' || type == 'U'   ? 1
@@ -372,7 +373,7 @@ static int64_t ubjson_integer(struct reading *r, int type)
                          : (int64_t)bits;
 }
 
-/* A length or a count: nothing is longer than the bytes that remain. */
+/* Reads a length or a count, which cannot exceed the remaining bytes. */
 static size_t ubjson_length(struct reading *r)
 {
     const int64_t n = ubjson_integer(r, (int)ubjson_bytes(r, 1));
@@ -395,13 +396,13 @@ static json_t *ubjson_text(struct reading *r)
     return out;
 }
 
-/* The elements of an array, or the members of an object. "$ type # count" may come first: without a
- * type each element has its own, without a count they go up to the end mark. */
+/* Reads the elements of an array or the members of an object. "$ type # count" may come first.
+ * Without a type each element has one. Without a count they end with the end mark. */
 static void ubjson_elements(struct reading *r, json_t *into)
 {
     const int is_object = json_is_object(into), has_type = ubjson_skip(r, '$');
     const int type = has_type ? (int)ubjson_bytes(r, 1) : 0;
-    /* A type without bytes of its own would make any count possible. */
+    /* With a type without bytes, a count would not be limited by the file's size. */
     if (has_type && ubjson_size_of(type) == 0 && type != 'S')
         ubjson_wrong(r, "a container of an unknown type");
     const int counted = ubjson_skip(r, '#');
@@ -423,7 +424,7 @@ static void ubjson_elements(struct reading *r, json_t *into)
     }
 }
 
-/* NULL after a failure. */
+/* Reads a value. Returns NULL after a failure. */
 static json_t *ubjson_value(struct reading *r, int type)
 {
     json_t *out = NULL;
@@ -480,7 +481,7 @@ struct parsing {
     struct rw_source *source;
     XML_Parser parser;
     uint64_t line;
-    struct rw_xml *root, *open; /* open: the innermost element that has not ended */
+    struct rw_xml *root, *open; /* open: the innermost open element */
 };
 
 static uint64_t line_of(const struct parsing *p)
@@ -497,7 +498,7 @@ static void XMLCALL on_begin(void *user, const char *name, const char **attribut
 {
     struct parsing *p = user;
     struct rw_xml *parent = p->open, *made = NULL;
-    size_t n = strlen(name) + 2; /* of the name, then each attribute and its value, then "" */
+    size_t n = strlen(name) + 2; /* of the name, each attribute and its value, and "" */
     for (const char **at = attribute; *at; at++)
         n += strlen(*at) + 1;
     if (p->source->status < 0 || RW_READ_NEW(p->source, made, 1) < 0 ||
@@ -741,7 +742,7 @@ int rw_walk_tree(const struct rw_walk *walk, const struct rw_ensemble *ensemble,
     const struct rw_ens_tree *from = &ensemble->tree[tree];
     struct step *stack;
     size_t n = 1;
-    int32_t next = 1; /* the next free number */
+    int32_t next = 1; /* the next unused number */
     if (put->status == RW_OK)
         put->status = RW_NEW_RAW(put->ctx, stack, 2 * (size_t)from->n_nodes + 4);
     RW_TRY(put->status);

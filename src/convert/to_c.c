@@ -1,12 +1,12 @@
-/* The model as C: one file that includes nothing and defines one function, double score(const float
- * *x). Tables, not nested ifs: a compiler takes them at any size. Cuts and leaves are written as
- * whole numbers times powers of two, which every C99 compiler reads to the bit. Where features are
- * split by categories, nodes have a part of a table of those that go left; where those are words, a
- * second function, float category(unsigned feature, const char *word), gives their numbers. */
+/* Writes the model as C: one file without includes that defines double score(const float *x). It
+ * consists of tables, because compilers accept them at any size, unlike nested ifs. Cuts and leaves
+ * are written as whole numbers times powers of two, which every C99 compiler reads exactly.
+ * Categorical splits use a table of the categories that go left. For words, a second function,
+ * float category(unsigned feature, const char *word), returns their numbers. */
 
 #include "convert/convert.h"
 
-/* The whole number times a power of two that a float is. */
+/* Writes a float as a whole number times a power of two. */
 static void put_exact(struct rw_put *put, float value)
 {
     int exponent;
@@ -20,8 +20,8 @@ static void put_exact(struct rw_put *put, float value)
     rw_put_format(put, "%s0x%xp%df", signbit(value) ? "-" : "", whole, whole ? exponent : 0);
 }
 
-/* The t-th tree's child: an index of `node`, or ~ an index of `leaf`, where each tree before it has
- * a leaf more than splits. */
+/* Writes a child of tree t: an index of `node`, or ~ an index of `leaf`. Each earlier tree has one
+ * leaf more than splits. */
 static void put_index(struct rw_put *put, const struct rw_ensemble *ensemble, int32_t t,
                       int32_t child, int32_t splits_before)
 {
@@ -32,7 +32,7 @@ static void put_index(struct rw_put *put, const struct rw_ensemble *ensemble, in
         rw_put_format(put, "~%d", splits_before + t + child - n_splits);
 }
 
-/* The elements of the four tables. */
+/* Writes the elements of the four tables. */
 static void put_trees(const struct rw_ensemble *ensemble, struct rw_put *nodes,
                       struct rw_put *leaves, struct rw_put *roots, struct rw_put *listed)
 {
@@ -69,7 +69,7 @@ static void put_trees(const struct rw_ensemble *ensemble, struct rw_put *nodes,
         rw_put_refuse(nodes, "categories in splits are more than an int counts");
 }
 
-/* A table, unless it is empty, which C does not have. */
+/* Writes a table unless it is empty, as C has no empty arrays. */
 static void put_table(struct rw_put *put, const char *type, const char *name,
                       struct rw_put *elements)
 {
@@ -83,7 +83,7 @@ static void put_table(struct rw_put *put, const char *type, const char *name,
     rw_mem_free(elements->text);
 }
 
-/* A word as a C string: what is not plain in octal. */
+/* Writes a word as a C string, with special characters in octal. */
 static void put_word(struct rw_put *put, const char *word)
 {
     rw_put_text(put, "\"");
@@ -217,7 +217,7 @@ static int write_c(const struct rw_ensemble *ensemble, struct rw_put *put)
                          "float category(unsigned feature, const char *word);\n\n");
     put_trees(ensemble, &nodes, &leaves, &roots, &listed);
     if (put->status == RW_OK)
-        put->status = listed.status; /* which is looked at only where it has some */
+        put->status = listed.status; /* its status matters only if it has elements */
     const int lists = listed.n > 0;
     put_table(
         put,
@@ -242,7 +242,7 @@ static int write_c(const struct rw_ensemble *ensemble, struct rw_put *put)
     return put->status;
 }
 
-/* Nothing is read back, since nothing but a compiler reads C: tests compile what is written. */
+/* C is not parsed, so `parse` is NULL. Tests compile the file. */
 const struct rw_model_format rw_to_c = {
     .name = "c",
     .about = "C: one file, double score(const float *x)",
@@ -250,6 +250,6 @@ const struct rw_model_format rw_to_c = {
                   .rules = {.sum = RW_F64, .nan_by_node = 1, .absent = RW_ABSENT_AS_MODEL}}},
     .names = RW_NAMES_NONE,
     .categories = RW_SAYS_WORDS,
-    .most_category = 16777215, /* whole in float */
+    .most_category = 16777215, /* exact in float */
     .write = write_c,
 };

@@ -1,54 +1,56 @@
-/* CatBoost's model as save_model(format="json") writes it. A float feature is an entry of
- * float_features with ascending borders, a categorical one an entry of categorical_features with
- * `values`, each to be compared with (one-hot); `ctrs` are statistics of categories, with borders.
- * All borders of all entries, then all values, then all borders of statistics have a number each,
- * one after the other (split_index).
+/* CatBoost's model, as save_model(format="json") writes it.
  *
- * A float goes right when it is greater than the border. NaN is minus infinity (AsFalse), infinity
- * (AsTrue), or compared, which is false (AsIs, and without has_nans): a direction for the entry,
- * not for the node. Two entries may name the same column, so a feature whose nodes disagree about
- * NaN is two. Trees are "oblivious_trees" (a split for each level, the last one that of the root)
- * or "trees" (nodes inside one another); leaves are doubles, added in the order of the trees, then
- * scaled, then the bias is added.
+ * A numerical feature is an entry of float_features with ascending borders. A categorical one is an
+ * entry of categorical_features with `values` for one-hot tests. `ctrs` are statistics of
+ * categories, with borders. A test is identified by a number (split_index). Numbers count all
+ * borders of floats, then all values, then all borders of statistics.
  *
- * A category is known by its word's hash; features_info.cat_features_hash has the words. It goes
- * right when it is the value. Where a split of ours lists several, a chain of such tests would need
- * a copy of the branch for each. It is one test of a statistic instead: `Buckets` counts for each
- * category how many documents of a class had it, and ours is of a class where the set is listed:
- * 1 document, else none, so that (count + 0) / (all counts + 1) is above 0 where the category is
- * listed, and 0 where it is not, or not in the table. The time that reading a table's row takes
- * grows with its classes: a feature by categories is several entries of at most
- * RW_CATBOOST_CLASSES sets each. What is missing is the empty text. */
+ * A float goes right if it is greater than the border. NaN is minus infinity (AsFalse), infinity
+ * (AsTrue), or compared, which is false (AsIs, and without has_nans). This is a direction of the
+ * entry, not of the node. Two entries may have the same column, so a feature whose nodes disagree
+ * about NaN becomes two entries. Trees are "oblivious_trees" (a split for each level, the root's
+ * is the last) or "trees" (nested nodes). Leaves are doubles. They are added in the order of the
+ * trees, the sum is scaled, and the bias is added.
+ *
+ * A category is identified by the hash of its word; features_info.cat_features_hash has the words.
+ * It goes right if it equals the value. A split that lists several categories would need a chain of
+ * such tests, with a copy of the branch for each. It is written as one test of a statistic instead.
+ * `Buckets` counts for each category its documents of each class. The written table has one class
+ * for each listed set: 1 document if the set lists the category, else 0. The statistic (count + 0)
+ * / (all counts + 1) is then above 0 for listed categories. It is 0 for others, and for categories
+ * outside the table. The time to read a row grows with the number of classes. A categorical feature
+ * therefore becomes several entries with at most RW_CATBOOST_CLASSES sets each. A missing value is
+ * the empty text. */
 
 #include "convert/convert.h"
 
 enum {
-    MOST_LEFT = 65534, /* nodes: the step over them to the right child has 16 bits there */
+    MOST_LEFT = 65534, /* nodes: the offset to the right child has 16 bits */
     MOST_BUCKETS = 65536
 };
 
 /* A category that some test of its column lists. */
 struct word {
     uint32_t column, hash;
-    uint32_t category; /* as nodes list it; MISSING */
+    uint32_t category; /* as in nodes; or MISSING */
 };
-/* What a split of some tree asks. CatBoost's number of it is its index. */
+/* A test of some split. Its index is CatBoost's number. */
 struct split {
-    const struct rw_ens_node *node; /* the first that asks it */
-    uint32_t entry;                 /* of its column among the floats, or among the categories */
-    uint32_t class_of;              /* of a set: of the entry's statistic */
+    const struct rw_ens_node *node; /* the first node with this test */
+    uint32_t entry;                 /* of its column, among float or among categorical entries */
+    uint32_t class_of;              /* of a set: its class in the entry's statistic */
 };
 struct writing {
     const struct rw_ensemble *ensemble;
-    /* Each once: the comparisons of floats, the tests for one category, those for a set; in each by
-     * column. */
+    /* Each test once: comparisons of floats, tests for one category, tests for a set. Each kind is
+     * sorted by column. */
     struct split *split;
     size_t n_floats, n_singles, n_sets;
-    uint32_t *column_of; /* [n_entries] of categories: a column has one or more */
+    uint32_t *column_of; /* [n_entries] categorical entries; a column may have several */
     uint32_t n_entries;
-    struct word *word; /* [n_words] those that tests list, by column and hash */
+    struct word *word; /* [n_words] listed by tests, by column and hash */
     uint32_t n_words;
-    struct rw_arena *arena; /* of all arrays */
+    struct rw_arena *arena; /* owns all arrays */
 };
 
 /* ---- categories ---- */
@@ -125,7 +127,7 @@ static int gather_splits(struct rw_ctx *ctx, struct writing *w)
     return RW_OK;
 }
 
-/* A missing value is among the words of each column that has a test. */
+/* Collects the words of each column with a test. A missing value is one of them. */
 static int gather_words(struct rw_ctx *ctx, struct writing *w)
 {
     const size_t end = w->n_floats + w->n_singles + w->n_sets;
@@ -153,11 +155,12 @@ static int gather_words(struct rw_ctx *ctx, struct writing *w)
     return RW_OK;
 }
 
-/* A column of floats is an entry, a column by categories one for each RW_CATBOOST_CLASSES sets. */
+/* Numbers the entries: one per numerical column, and one for each RW_CATBOOST_CLASSES sets of a
+ * categorical column. */
 static int number_entries(struct rw_ctx *ctx, struct writing *w)
 {
     const size_t n = w->n_floats + w->n_singles + w->n_sets;
-    uint32_t *first, *n_sets, n_float_entries = 0; /* [n_columns] its first entry, its sets */
+    uint32_t *first, *n_sets, n_float_entries = 0; /* [n_columns] first entry; sets */
     size_t room = 0;
     RW_TRY(RW_ARENA_NEW(ctx, w->arena, first, w->ensemble->n_columns));
     RW_TRY(RW_ARENA_NEW(ctx, w->arena, n_sets, w->ensemble->n_columns));
@@ -179,7 +182,7 @@ static int number_entries(struct rw_ctx *ctx, struct writing *w)
     return RW_OK;
 }
 
-/* Do two nodes compare values of one entry with its borders, or with its values? */
+/* Returns whether two nodes use the borders, or the values, of one entry. */
 static int same_bucket_list(const struct rw_ens_node *a, const struct rw_ens_node *b)
 {
     return a->by_category == b->by_category && a->column == b->column &&
@@ -202,7 +205,7 @@ static int check_buckets(const struct writing *w, struct rw_put *put)
     return put->status;
 }
 
-/* The hash of the only category that a test lists, as CatBoost writes it: an int. */
+/* Returns the hash of the single category that a test lists, as an int, as CatBoost writes it. */
 static int value_of(const struct writing *w, const struct rw_ens_node *node)
 {
     const uint32_t category = lists_missing(node) ? MISSING : node->listed[0];
@@ -274,7 +277,7 @@ static void put_tests(const struct writing *w, struct rw_put *put)
     put_words(w, put);
 }
 
-/* The table of an entry: its n sets, by category. */
+/* Writes the table of an entry: its n sets, by category. */
 static void put_table(const struct writing *w, const struct split *set, size_t n,
                       struct rw_put *put)
 {
@@ -312,7 +315,7 @@ static void put_tables(const struct writing *w, struct rw_put *put)
 
 /* ---- floats ---- */
 
-/* An entry for a column, with the borders from `begin` on that are of it; returns their end. */
+/* Writes an entry of a column with its borders, which start at `begin`. Returns their end. */
 static size_t put_float(const struct writing *w, uint32_t column, uint32_t entry, size_t begin,
                         struct rw_put *put)
 {
@@ -385,10 +388,10 @@ static void begin_node(struct rw_put *put, const struct rw_visit *at, const void
                       : "OnlineCtr");
 }
 
-/* Is no left child the root of more nodes than can be stepped over? */
+/* Refuses a tree if a left child has more nodes below it than the offset can skip. */
 static int check_left(const struct rw_ens_tree *tree, int32_t t, struct rw_put *put)
 {
-    int32_t *size = NULL; /* [n_nodes] nodes from each on down; parents stand before children */
+    int32_t *size = NULL; /* [n_nodes] nodes of each subtree; parents precede children */
     if (tree->n_nodes <= MOST_LEFT)
         return RW_OK;
     put->status = RW_NEW(put->ctx, size, (size_t)tree->n_nodes);
@@ -405,7 +408,7 @@ static int check_left(const struct rw_ens_tree *tree, int32_t t, struct rw_put *
 
 static int put_trees(const struct writing *w, struct rw_put *put)
 {
-    /* CatBoost's reader recurses; jansson takes 2,048 levels. */
+    /* CatBoost's reader recurses; jansson allows 2,048 levels. */
     static const struct rw_walk walk = {begin_node, ",\"right\":", "}", .deepest = 1000};
     rw_put_text(put, "\"trees\":[");
     for (int32_t t = 0; t < w->ensemble->n_trees; t++) {
@@ -421,7 +424,7 @@ static int write_catboost(const struct rw_ensemble *ensemble, struct rw_put *put
 {
     RW_RELEASED(rw_arena_free) struct rw_arena arena = {0};
     struct writing w = {.ensemble = ensemble, .arena = &arena};
-    if (ensemble->n_trees == 0) /* loaded there, but not applied: "Empty tree range [0, 0)" */
+    if (ensemble->n_trees == 0) /* loaded, but not applied: "Empty tree range [0, 0)" */
         return rw_put_refuse(
             put, "a model without trees is none in CatBoost, which needs one to predict");
     RW_TRY(gather_splits(put->ctx, &w));
@@ -436,7 +439,7 @@ static int write_catboost(const struct rw_ensemble *ensemble, struct rw_put *put
     return put->status;
 }
 
-/* Its trees read floats and add doubles; who calls it hands over every column. */
+/* CatBoost's trees read floats and add doubles. Its callers pass every column. */
 const struct rw_model_format rw_to_catboost = {
     .name = "catboost",
     .about = "CatBoost's saved model, JSON",
@@ -447,7 +450,7 @@ const struct rw_model_format rw_to_catboost = {
                             .listed_right = 1,
                             .lists_none = 1}}},
     .names = RW_NAMES_GIVEN,
-    .name_prefix = "", /* a feature without a name is called by its number there */
+    .name_prefix = "", /* a feature without a name is called by its number */
     .imports = 1,
     .covers = 1,
     .categories = RW_SAYS_WORDS,
@@ -456,11 +459,11 @@ const struct rw_model_format rw_to_catboost = {
     .parse = rw_catboost_parse,
 };
 
-/* Numbers of CatBoost's models: hashes of words, and decimals that its reader takes for the double
- * that was meant. */
+/* ---- numbers in CatBoost's models: hashes of words, and decimals that its reader parses exactly
+ * ---- */
 /* ---- hashes ---- */
 
-/* The function's constants, in the order of its authors. */
+/* Constants of the hash function, in its authors' order. */
 #define K0 UINT64_C(0xc3a5c85c97cb3127)
 #define K1 UINT64_C(0xb492b66fbe98f273)
 #define K2 UINT64_C(0x9ae16a3b2f90404f)
@@ -471,7 +474,7 @@ static uint64_t at8(const char *at)
     return rw_bits_at(at, 8);
 }
 
-/* by: 1 to 63. */
+/* Rotates a number. by: 1 to 63. */
 static uint64_t turn(uint64_t value, int by)
 {
     return value >> by | value << (64 - by);
@@ -515,7 +518,7 @@ struct pair {
     uint64_t low, high;
 };
 
-/* Of 32 bytes, and two numbers. */
+/* Mixes 32 bytes and two numbers. */
 static struct pair mix_32(const char *text, uint64_t a, uint64_t b)
 {
     const uint64_t first = a + at8(text), last = at8(text + 24);
@@ -560,7 +563,7 @@ static uint64_t over_64(const char *text, size_t n)
     return join(join(v.low, w.low) + fold(y) * K1 + z, join(v.high, w.high) + x);
 }
 
-/* CityHash64 of version 1.0 (Pike and Alakuijala, 2011). */
+/* CityHash64, version 1.0 (Pike and Alakuijala, 2011). */
 uint32_t rw_catboost_hash(const char *word)
 {
     const size_t n = strlen(word);
@@ -570,7 +573,8 @@ uint32_t rw_catboost_hash(const char *word)
                                 : over_64(word, n));
 }
 
-/* As CatBoost mixes the hash, which is an int to it, into an empty combination of features. */
+/* Returns the factor by which CatBoost mixes a hash, as an int, into an empty combination of
+ * features. */
 static uint64_t key_factor(void)
 {
     const uint64_t once = UINT64_C(0x4906ba494954cb65);
@@ -582,7 +586,8 @@ uint64_t rw_catboost_key(uint32_t hash)
     return key_factor() * (uint64_t)(int64_t)(int32_t)hash;
 }
 
-/* The factor is odd, so that it has an inverse modulo 2^64; each step doubles the right bits. */
+/* The factor is odd, so it has an inverse modulo 2^64. Each step doubles the number of correct
+ * bits. */
 int rw_catboost_hash_of_key(uint64_t key, uint32_t *hash)
 {
     uint64_t inverse = 1;
@@ -594,14 +599,13 @@ int rw_catboost_hash_of_key(uint64_t key, uint32_t *hash)
 
 /* ---- decimals ---- */
 
-/* Doubles for CatBoost's JSON reader. It (rapidjson without full precision) takes the digits as one
- * double and multiplies it by, or divides it by, a power of ten: two roundings, so that one in
- * eight of the shortest decimals comes out a unit in the last place away. Among the decimals that a
- * right reader takes for the number there is nearly always one that comes out right there as well:
- * with 17 to 19 digits somewhere within half a unit, or with zeros behind them, which bring in
- * other powers. One float in 15,000 or so has none. */
+/* Decimals for CatBoost's JSON reader, rapidjson without full precision. It reads the digits as one
+ * double and multiplies or divides it by a power of ten. These two roundings change one in eight of
+ * the shortest decimals by a unit in the last place. Other decimals of the same double may be read
+ * exactly: those with 17 to 19 digits within half a unit, or with zeros after them, which use other
+ * powers. About one float in 15,000 has no such decimal. */
 enum {
-    MOST_DIGITS = 17, /* with a point: it counts no more */
+    MOST_DIGITS = 17, /* with a point, its limit of digits */
     MOST_ZEROS = 24
 };
 
@@ -611,11 +615,11 @@ static double right_reader(const char *text)
     return rw_is_number(text, strlen(text), &value) ? value : NAN;
 }
 
-/* digits x 10^exponent, as it is computed there. */
+/* Returns digits x 10^exponent, computed as by that reader. */
 static double scaled(double digits, int exponent)
 {
     char power[16];
-    if (exponent < -308) { /* denormal numbers, in two steps */
+    if (exponent < -308) { /* denormal numbers need two steps */
         digits /= 1e308;
         exponent += 308;
     }
@@ -623,9 +627,9 @@ static double scaled(double digits, int exponent)
     return exponent < 0 ? digits / right_reader(power) : digits * right_reader(power);
 }
 
-/* What that reader makes of a decimal; NaN for more digits than it takes. Digits add up to a whole
- * number as long as it is below a limit (of 64 bits with the sign, of 2^53 after the point), then
- * to a double, rounded at each. */
+/* Returns the double that CatBoost's reader makes of a decimal, NaN for more digits than it
+ * accepts. Digits form a whole number up to a limit (64 bits with the sign, 2^53 after the point).
+ * Further digits form a double, with a rounding for each. */
 static double their_reader(const char *text, int is_negative)
 {
     uint64_t whole = 0, limit = is_negative ? INT64_MAX / 10 : UINT64_MAX / 10;
@@ -650,13 +654,13 @@ static double their_reader(const char *text, int is_negative)
     return scaled(digits, (*text ? (int)strtol(text + 1, NULL, 10) : 0) - n_after);
 }
 
-/* Looks for n digits and some zeros without a point, from the nearest on, in steps that reach every
- * double. */
+/* Searches for a decimal of n digits and some zeros without a point. It starts from the nearest, in
+ * steps that reach every double. */
 static int find_digits(double value, int is_negative, int n, int n_zeros, char text[64])
 {
     char near[48]; /* d.ddde-xx */
     snprintf(near, sizeof(near), "%.*e", n - 1, value);
-    near[1] = near[0]; /* over the point */
+    near[1] = near[0]; /* overwrites the point */
     const uint64_t digits = strtoull(near + 1, NULL, 10);
     const int exponent = (int)strtol(strchr(near, 'e') + 1, NULL, 10) - (n - 1);
     const uint64_t step = n == 17 ? 1 : n == 18 ? 8 : 64;

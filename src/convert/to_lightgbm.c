@@ -1,21 +1,22 @@
-/* LightGBM's text model (version 4; 2 and 3 are read too). A header of key=value lines, then a
- * block a tree, then "end of trees". Doubles, `value <= threshold` left; decision_type: bit 0
- * categorical, bit 1 missing goes left, bits 2 and 3 what is missing: nothing (NaN is read as 0),
- * zero, or NaN. Child c < 0 is leaf ~c. Leaves include shrinkage. Of a row, values within 1e-35 of
- * 0 are dropped before it is scored, which makes them 0.
+/* LightGBM's text model (version 4; 2 and 3 are also read). It has a header of key=value lines, a
+ * block per tree, and "end of trees". Thresholds are doubles, and `value <= threshold` goes left.
+ * In decision_type, bit 0 means categorical, and bit 1 means that missing values go left. Bits 2
+ * and 3 define missing values: no values (NaN is read as 0), zero, or NaN. A child c < 0 is leaf
+ * ~c. Leaves include shrinkage. Before a row is scored, its values within 1e-35 of 0 are dropped,
+ * which makes them 0.
  *
- * A categorical split's threshold is an index k: numbers cat_boundaries[k] to cat_boundaries[k + 1]
- * of cat_threshold are 32 bits each, one for each category from 0 on; those that are set go left,
- * all else, missing values too, right. The last line, pandas_categorical, has lists of words, one
- * for each categorical column of a data frame: categories are indexes of them, and a word that is
- * not there is missing. */
+ * A categorical split's threshold is an index k. Numbers cat_boundaries[k] to cat_boundaries[k + 1]
+ * of cat_threshold have 32 bits each, one bit per category from 0 on. Categories with a set bit go
+ * left. All others go right, as do missing values. The last line, pandas_categorical, has a list of
+ * words for each categorical column of a data frame. Categories are indexes of this list, and an
+ * unknown word is missing. */
 
 #include "convert/convert.h"
 
 /* Bits of decision_type. */
 enum { CATEGORICAL = 1, DEFAULT_LEFT = 2, MISSING_ZERO = 4, MISSING_NAN = 8 };
 
-/* ---- out ---- */
+/* ---- writing ---- */
 
 static void put_header(const struct rw_ensemble *e, const double *low, const double *high,
                        const size_t *tree_bytes, struct rw_put *put)
@@ -33,8 +34,8 @@ static void put_header(const struct rw_ensemble *e, const double *low, const dou
     }
     for (uint32_t i = 0; i < e->n_columns; i++) {
         rw_put_text(put, i ? " " : "\nfeature_infos=");
-        /* The values in training are not known, but thresholds lie among them, and categories are
-         * listed. */
+        /* The range of values in training is unknown, but it contains the thresholds. Categories
+         * are listed. */
         const struct rw_ens_categories *of = rw_ens_categories_of(e, i);
         const int is_used = low[i] <= high[i];
         if (!e->column_had[i])
@@ -50,11 +51,12 @@ static void put_header(const struct rw_ensemble *e, const double *low, const dou
     rw_put_text(put, "\n\n");
 }
 
-/* Counts are integers there. Those that are not, or too large, are scaled: only their ratios
- * matter. A leaf has 1 or more, a split the sum of its leaves. count: [n_nodes], written. */
+/* Writes the documents of each node to count [n_nodes]. LightGBM's counts are integers. Fractional
+ * or larger ones are scaled, as only their ratios matter. A leaf has at least 1, and a split the
+ * sum of its leaves. */
 static void count_docs(const struct rw_ens_tree *tree, int32_t *count)
 {
-    enum { MOST = INT32_MAX / 4 }; /* of the root, but for rounding */
+    enum { MOST = INT32_MAX / 4 }; /* of the root, up to rounding */
     int is_whole = tree->node[0].docs <= MOST;
     for (int32_t i = 0; i < tree->n_nodes; i++)
         is_whole &= tree->node[i].left >= 0 || tree->node[i].docs == floor(tree->node[i].docs);
@@ -69,7 +71,7 @@ static void count_docs(const struct rw_ens_tree *tree, int32_t *count)
     }
 }
 
-/* A tree's lists, in order. Trees of a leaf only have those of leaves. */
+/* The lists of a tree, in order. A tree of a single leaf has the lists of leaves only. */
 static const struct list {
     const char *key;
     enum { COLUMN, GAIN_OF, CUT, TYPE, LEFT_OF, RIGHT_OF, LEAF_OF, HESSIAN, COUNT } what;
@@ -115,7 +117,7 @@ static void put_list(const struct rw_ens_tree *tree, const int32_t *count, const
     rw_put_text(put, "\n");
 }
 
-/* Bits up to the last category that is listed. */
+/* Returns the 32-bit numbers of a set, up to its last category. */
 static uint32_t words_of(const struct rw_ens_node *node)
 {
     return node->by_category ? node->listed[node->n_listed - 1] / 32 + 1 : 0;
@@ -146,7 +148,7 @@ static void put_sets(const struct rw_ens_tree *tree, struct rw_put *put)
     rw_put_text(put, "\n");
 }
 
-/* The lowering puts splits before leaves, which is LightGBM's order too. */
+/* Writes a tree. Lowered trees have splits before leaves, as in LightGBM. */
 static int put_tree(const struct rw_ens_tree *tree, int32_t number, struct rw_put *put)
 {
     int32_t n_sets = 0;
@@ -184,8 +186,8 @@ static void threshold_ranges(const struct rw_ensemble *e, double *low, double *h
     }
 }
 
-/* The words of columns by words, a list for each; null without one, as LightGBM has it, for some
- * readers of its models (lleaves) expect the line. */
+/* Writes the words of columns, a list each. Without words it writes null, as LightGBM does, because
+ * some readers (lleaves) expect the line. */
 static void put_words(const struct rw_ensemble *e, struct rw_put *put)
 {
     const char *before = "\npandas_categorical:[";
@@ -205,7 +207,7 @@ static void put_words(const struct rw_ensemble *e, struct rw_put *put)
 static int write_lightgbm(const struct rw_ensemble *e, struct rw_put *put)
 {
     RW_RELEASED(rw_put_release)
-    struct rw_put trees = {.ctx = put->ctx}; /* the trees' sizes stand before them */
+    struct rw_put trees = {.ctx = put->ctx}; /* their sizes precede the trees */
     RW_RELEASED(rw_arena_free) struct rw_arena arena = {0};
     size_t *tree_bytes;
     double *low, *high;
@@ -227,24 +229,24 @@ static int write_lightgbm(const struct rw_ensemble *e, struct rw_put *put)
     return put->status;
 }
 
-/* ---- in ---- */
+/* ---- reading ---- */
 
 struct slice {
-    const char *text; /* NULL: not there */
+    const char *text; /* NULL: missing */
     size_t n;
 };
 enum { MOST_KEYS = 14 };
 struct reading {
     struct rw_source *source;
-    struct slice rest; /* of the file */
-    int32_t number;    /* of the tree, from 1; 0: the header */
-    /* of the block at hand: keys, ended by NULL, and their values */
+    struct slice rest; /* the unread part of the file */
+    int32_t number;    /* of the tree, from 1; 0 for the header */
+    /* The keys of the current block, ended by NULL, and their values. */
     const char *const *key;
     struct slice value[MOST_KEYS];
-    double *list[MOST_KEYS]; /* of the block at hand: numbers that have been read */
-    struct rw_arena arena;   /* of them */
+    double *list[MOST_KEYS]; /* numbers of the current block that have been read */
+    struct rw_arena arena;   /* owns these numbers */
     int64_t n_sets;
-    const json_t *words; /* lists of pandas_categorical; NULL: there are none */
+    const json_t *words; /* lists of pandas_categorical, or NULL */
 };
 
 static int begins(struct slice line, const char *with)
@@ -252,7 +254,7 @@ static int begins(struct slice line, const char *with)
     return line.n >= strlen(with) && memcmp(line.text, with, strlen(with)) == 0;
 }
 
-/* Takes a part up to `end`, or all; 0: nothing is left. */
+/* Takes the part up to `end`, or all the rest. Returns 0 if nothing is left. */
 static int next_part(struct slice *from, char end, struct slice *part)
 {
     *part = (struct slice){NULL, 0};
@@ -273,7 +275,7 @@ static int next_line(struct reading *r, struct slice *line)
     return is_one;
 }
 
-/* The next blank-separated word; 0 at the end. */
+/* Takes the next word between blanks. Returns 0 at the end. */
 static int next_word(struct slice *list, struct slice *word)
 {
     int is_one;
@@ -283,7 +285,8 @@ static int next_word(struct slice *list, struct slice *word)
     return is_one;
 }
 
-/* Reads key=value lines up to one that begins a tree or ends them all, which is left. */
+/* Reads key=value lines, up to the line that begins a tree or ends all trees. That line is not
+ * consumed. */
 static int read_block(struct reading *r, const char *const *keys)
 {
     struct slice line;
@@ -313,8 +316,8 @@ static int read_block(struct reading *r, const char *const *keys)
     return rw_refuse(r->source, "no 'end of trees': the file is truncated");
 }
 
-/* Reads a value of n numbers: finite, and, if least <= most, whole ones from least to most. A
- * number takes two bytes at least, so that a made-up count allocates nothing. */
+/* Reads a value of n finite numbers. If least <= most, they must be whole and in this range. Each
+ * number needs at least two bytes, so a forged count cannot cause a large allocation. */
 static const double *read_list(struct reading *r, int k, int64_t n, int64_t least, int64_t most)
 {
     struct slice list = r->value[k], word = {NULL, 0};
@@ -350,7 +353,7 @@ static int64_t one_whole(struct reading *r, int k, int64_t least, int64_t most)
 
 enum { N_CLASS, N_PER_ROUND, MAX_FEATURE, OBJECTIVE, NAMES, INFOS, VERSION };
 
-/* Those whose prediction is the sum of the leaves. */
+/* Returns whether the objective's prediction is the sum of the leaves. */
 static int objective_fits(struct slice objective)
 {
     static const char plain[] = "lambdarank rank_xendcg regression regression_l1 huber fair "
@@ -364,7 +367,7 @@ static int objective_fits(struct slice objective)
     return fits;
 }
 
-/* The words of the list-th categorical column: texts, or whole numbers. */
+/* Reads the words of a categorical column from list number `list`: texts, or whole numbers. */
 static void read_words(struct reading *r, size_t list, uint32_t column)
 {
     json_t *from = json_array_get(r->words, list);
@@ -385,10 +388,10 @@ static void read_words(struct reading *r, size_t list, uint32_t column)
     rw_read_words(r->source, column, word, n);
 }
 
-/* Columns whose info is a list of categories; with words where the file has them. */
+/* Finds the columns whose info is a list of categories, and their words if the file has them. */
 static void read_categories(struct reading *r, unsigned char *is_one)
 {
-    enum { BY_WORDS = 2 }; /* has a list: all have one, unless what was written says otherwise */
+    enum { BY_WORDS = 2 }; /* columns with a list: all, unless the written model tells otherwise */
     const struct rw_ensemble *written = r->source->names;
     const uint32_t n_columns = r->source->out->n_columns;
     uint32_t n = 0;
@@ -417,7 +420,7 @@ static void read_columns(struct reading *r, int64_t n)
     struct slice names = r->value[NAMES], infos = r->value[INFOS], word;
     struct rw_source *source = r->source;
     struct rw_ensemble *out = source->out;
-    unsigned char *is_one = NULL; /* [n] categorical */
+    unsigned char *is_one = NULL; /* [n] 1: categorical */
     if (rw_set_columns(source, (uint64_t)n) < 0 ||
         rw_keep(source, RW_ARENA_NEW(source->ctx, &r->arena, is_one, (size_t)n)) < 0)
         return;
@@ -475,7 +478,7 @@ static void read_header(struct reading *r)
 enum { LEAVES, N_SETS, FEATURE, THRESHOLD, DECISION, LEFT, RIGHT, VALUE, LINEAR };
 enum { GAIN = LINEAR + 1, BOUNDARIES, BITS, LEAF_WEIGHT, LEAF_COUNT };
 
-/* Where sets begin, and their bits. */
+/* Reads where sets begin, and their bits. */
 static void read_sets(struct reading *r)
 {
     const double *boundary = read_list(r, BOUNDARIES, r->n_sets + 1, 0, INT32_MAX);
@@ -488,7 +491,7 @@ static void read_sets(struct reading *r)
         read_list(r, BITS, (int64_t)boundary[r->n_sets], 0, UINT32_MAX);
 }
 
-/* The node's threshold is the number of its set. */
+/* Reads a node's set, whose number is the node's threshold. */
 static void read_set(struct reading *r, struct rw_ens_node *node)
 {
     uint32_t *category = NULL, n = 0;
@@ -508,10 +511,10 @@ static void read_set(struct reading *r, struct rw_ens_node *node)
             continue;
         category[n++] = k;
     }
-    rw_read_set(r->source, node, category, n); /* its info may not say that it is one */
+    rw_read_set(r->source, node, category, n); /* the column's info may lack categories */
 }
 
-/* Splits stand before leaves. */
+/* Returns the index of a child. Splits precede leaves. */
 static int32_t child_of(double child, int64_t n_leaves)
 {
     return (int32_t)(child >= 0 ? child : (double)n_leaves - 2 - child);
@@ -543,7 +546,7 @@ static void read_tree(struct reading *r)
         "left_child",     "right_child",   "leaf_value",    "is_linear",  "split_gain",
         "cat_boundaries", "cat_threshold", "leaf_weight",   "leaf_count", NULL};
     struct slice line;
-    next_line(r, &line); /* Tree=... */
+    next_line(r, &line); /* the line Tree=... */
     if (read_block(r, keys) < 0)
         return;
     const int64_t n_leaves = one_whole(r, LEAVES, 1, INT32_MAX / 2), n_splits = n_leaves - 1;
@@ -583,7 +586,7 @@ static void read_tree(struct reading *r)
     }
 }
 
-/* The lists of words, which stand at the end. */
+/* Finds the lists of words at the end of the file. */
 static json_t *find_words(struct rw_source *source)
 {
     static const char key[] = "\npandas_categorical:";
@@ -635,16 +638,15 @@ const struct rw_model_format rw_to_lightgbm = {
     .imports = 1,
     .covers = 1,
     .categories = RW_SAYS_WORDS,
-    .most_category = 1048575, /* each set has a bit for every number up to its last one */
+    .most_category = 1048575, /* a set has a bit for each number up to its last */
     .write = write_lightgbm,
     .parse = parse_lightgbm,
 };
 
-/* LightGBM's dump_model JSON, as Vespa's importer reads it: the importer makes `feature <
- * threshold` of every numerical split (and `!(feature >= threshold)` where missing goes left),
- * although LightGBM means
- * `<=`; so thresholds are the next float up, and the file is for Vespa only. pandas_categorical
- * must be there. */
+/* LightGBM's dump_model JSON, for Vespa only. Vespa's importer reads a numerical split as `feature
+ * < threshold`, or as `!(feature >= threshold)` if missing values go left, although LightGBM means
+ * `<=`. Thresholds are therefore the next higher float. The importer requires
+ * pandas_categorical. */
 static void begin_node(struct rw_put *put, const struct rw_visit *at, const void *user)
 {
     const struct rw_ens_node *node = at->node;
@@ -662,7 +664,7 @@ static void begin_node(struct rw_put *put, const struct rw_visit *at, const void
 
 static int write_vespa(const struct rw_ensemble *ensemble, struct rw_put *put)
 {
-    /* Jackson takes 1,000 levels, of which the trees' own start at the fourth. */
+    /* Jackson allows 1,000 levels, and trees start at the fourth. */
     static const struct rw_walk walk = {begin_node, ",\"right_child\":", "}", .deepest = 980};
     if (ensemble->n_trees == 0)
         return rw_put_refuse(put, "a model without trees is no expression in Vespa");

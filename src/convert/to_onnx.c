@@ -1,7 +1,7 @@
-/* Writes ONNX-ML's tree ensembles, TreeEnsembleRegressor (as operator set 3 of ai.onnx.ml has it)
- * and TreeEnsemble (5): one node a model, a matrix of floats in and a score a document out. The
- * nodes and leaves of all trees are laid out once, as the operator numbers them, in a list for each
- * attribute; then each attribute is a row of a table. */
+/* Writes ONNX-ML's tree ensembles, TreeEnsembleRegressor (operator set 3 of ai.onnx.ml) and
+ * TreeEnsemble (5). The graph has a single node, which maps a matrix of floats to one score per
+ * document. First the nodes and leaves of all trees are laid out in a list for each attribute, with
+ * the operator's numbers. Then each attribute is written by its row of a table. */
 
 #include "convert/onnx_model.h"
 
@@ -94,7 +94,7 @@ void rw_pb_put_text(struct rw_put *put, uint32_t field, const char *text)
     rw_pb_put_bytes(put, field, text, strlen(text));
 }
 
-/* A message, or a packed array, which is freed. */
+/* Appends a message or a packed array, and frees it. */
 static void put_message(struct rw_put *put, uint32_t field, struct rw_put *message)
 {
     rw_pb_put_bytes(put, field, message->text, message->n);
@@ -111,7 +111,7 @@ static void put_attribute(struct rw_put *node, const struct rw_onnx *onnx,
     const int64_t *value = onnx->list[row->list].value;
     const size_t n = onnx->list[row->list].n;
     const int is_mode = row->list == ONNX_MODE;
-    if (row->list == ONNX_MEMBERS && n == 0) /* readers take no empty arrays */
+    if (row->list == ONNX_MEMBERS && n == 0) /* readers refuse empty arrays */
         return;
     rw_pb_put_text(&attribute, ONNX_ATTRIBUTE_NAME, row->name);
     for (size_t i = 0; i < n && row->type >= ONNX_TENSOR; i++) {
@@ -149,7 +149,7 @@ static void put_attribute(struct rw_put *node, const struct rw_onnx *onnx,
 struct writing {
     const struct rw_ensemble *ensemble;
     struct rw_onnx onnx;
-    struct rw_put *put; /* its status is that of all lists, too */
+    struct rw_put *put; /* its status covers all lists */
 };
 
 static void add(struct writing *w, enum rw_onnx_list to, int64_t value)
@@ -168,7 +168,7 @@ static int64_t n_nodes(const struct writing *w)
     return (int64_t)w->onnx.list[ONNX_MODE].n;
 }
 
-/* A node by its numbers in the lists of nodes. split: NULL, or what it compares. */
+/* Adds a node by its numbers in the lists of nodes. split: the comparison, or NULL. */
 static void add_node(struct writing *w, const struct rw_ens_node *split, double value,
                      int64_t number[ONNX_LEAF_TREE])
 {
@@ -189,9 +189,9 @@ static void add_leaf(struct writing *w, const struct rw_ens_node *leaf, int64_t 
     add_real(w, ONNX_LEAF_WEIGHT, leaf->value);
 }
 
-/* The k-th test of a split. Those for the categories that it lists stand in a row, and where one
- * holds all go to the same child: TreeEnsembleRegressor has no word for sets, but ONNX Runtime
- * takes a child with several parents. */
+/* Adds the k-th test of a split. TreeEnsembleRegressor has no sets, so each listed category has a
+ * test, in a row, and all lead to the same child if they hold. ONNX Runtime accepts a child with
+ * several parents. */
 static void add_test(struct writing *w, const struct rw_ens_node *node, int32_t t, int64_t id,
                      uint32_t k, int64_t next)
 {
@@ -205,7 +205,8 @@ static void add_test(struct writing *w, const struct rw_ens_node *node, int32_t 
              });
 }
 
-/* TreeEnsembleRegressor: a tree's own nodes, then the further tests of its splits by categories. */
+/* TreeEnsembleRegressor: adds the nodes of a tree, then the further tests of its categorical
+ * splits. */
 static void lay_out_regressor(struct writing *w, int32_t t)
 {
     const struct rw_ens_tree *tree = &w->ensemble->tree[t];
@@ -231,11 +232,11 @@ static void lay_out_regressor(struct writing *w, int32_t t)
     }
 }
 
-/* TreeEnsemble: every tree must have a node. One of a leaf only gets a node both of whose children
- * are that leaf, which the operator's text has no word for; ONNX Runtime takes it (to 1.31: takes
- * any root whose children have the same number, be they a leaf and a node) for a leaf of the root's
- * own number. So these nodes and their leaves stand first, numbered alike, and no other root has
- * such children: two leaves of a tree may have to swap numbers. */
+/* TreeEnsemble: adds a tree, which needs at least one node. A tree of a single leaf gets a node
+ * with this leaf as both children, which the operator's specification does not mention. ONNX
+ * Runtime up to 1.31 accepts any root whose two children have one number, and uses the leaf with
+ * the root's number. These nodes and their leaves therefore come first, with equal numbers. No
+ * other root may have such children, so two leaves of a tree may have to swap numbers. */
 static void lay_out_ensemble(struct writing *w, int32_t t)
 {
     const struct rw_ens_tree *tree = &w->ensemble->tree[t];
@@ -247,7 +248,7 @@ static void lay_out_ensemble(struct writing *w, int32_t t)
     int32_t swap[2] = {-1, -1};
     if (n_splits > 1 && low < n_splits && leaf >= 0 && first_node + low == first_leaf + leaf) {
         swap[0] = leaf;
-        swap[1] = leaf == 0; /* of three leaves at least */
+        swap[1] = leaf == 0; /* with at least three leaves */
     }
     for (int32_t i = 0; i < n_splits; i++) {
         const struct rw_ens_node *node = &tree->node[i];
@@ -271,7 +272,7 @@ static void lay_out_ensemble(struct writing *w, int32_t t)
     }
 }
 
-/* Adds a node that is none of ours, both of whose children are the leaf of its number. */
+/* Adds an artificial node, both children of which are the leaf with its number. */
 static void add_only_leaf(struct writing *w, const struct rw_ens_node *leaf)
 {
     const int64_t id = n_nodes(w);
@@ -281,7 +282,8 @@ static void add_only_leaf(struct writing *w, const struct rw_ens_node *leaf)
     add_leaf(w, leaf, 0, id);
 }
 
-/* A model without trees has a node too, which is no root: readers take no empty arrays. */
+/* Lays out all trees. A model without trees gets a node that is not a root, as readers refuse empty
+ * arrays. */
 static void lay_out(struct writing *w, int five)
 {
     static const struct rw_ens_node zero = {.left = -1, .right = -1};
@@ -306,9 +308,9 @@ static void lay_out(struct writing *w, int five)
     }
 }
 
-/* ---- the model around it ---- */
+/* ---- the surrounding model ---- */
 
-/* A graph's input or output: a matrix of floats with a row a document. */
+/* Writes a graph's input or output: a matrix of floats with a row per document. */
 static void put_matrix(struct rw_put *graph, uint32_t field, const char *name, uint64_t n_columns)
 {
     struct rw_put dim = {.ctx = graph->ctx}, shape = dim, tensor = dim, type = dim, value = dim;
@@ -324,7 +326,7 @@ static void put_matrix(struct rw_put *graph, uint32_t field, const char *name, u
     put_message(graph, field, &value);
 }
 
-/* The versions of the format that came with the operators: ONNX 1.8 and 1.16. */
+/* The format versions that introduced the operators: those of ONNX 1.8 and 1.16. */
 enum { IR_OF_3 = 7, IR_OF_5 = 10 };
 
 static void put_model(const struct writing *w, int five, struct rw_put *put)
@@ -366,7 +368,7 @@ static int write_onnx(const struct rw_ensemble *ensemble, struct rw_put *put)
 
 /* ---- the formats ---- */
 
-/* Categories are whole numbers in float. */
+/* Categories are whole numbers, stored as floats. */
 #define ENSEMBLE                                                                               \
     .consumer = {{.name = "ONNX", .rules = {.nan_by_node = 1, .absent = RW_ABSENT_AS_MODEL}}}, \
     .names = RW_NAMES_NONE, .imports = 1, .categories = RW_SAYS_NUMBERS,                       \

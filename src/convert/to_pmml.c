@@ -1,28 +1,30 @@
-/* PMML 4.4: a regression MiningModel that sums TreeModels, for JPMML, PMML4S and whatever else
- * reads PMML. Fields are floats, and thresholds are written with the digits of a double: a reader
- * that compares floats and one that makes doubles of everything part values where we do. A missing
- * value goes to the node's defaultChild; each child states its own comparison, so the order of
- * children means nothing. Leaf values are doubles, summed in the order of the trees. Nodes are
- * called n0, n1, ... and leaves l0, l1, ... by their numbers in the model, which is what a reader's
- * entityId tells. A feature by categories is a field of texts, or of doubles, for PMML4S knows no
- * missing value of a field of integers; a node asks whether its value is in an array, and where a
- * missing value goes is no question of the array. --verify reads back
- * what was written; there is no import: PMML says far more than we take in. */
+/* PMML 4.4, for JPMML, PMML4S and other readers: a regression MiningModel that sums TreeModels.
+ *
+ * Fields are floats. Thresholds are written with the digits of a double, so that readers which
+ * compare floats and readers which convert all numbers to doubles split values alike. A missing
+ * value goes to the node's defaultChild. Each child has a comparison, so the order of children does
+ * not matter. Leaf values are doubles, summed in the order of the trees. Nodes are called n0,
+ * n1, ... and leaves l0, l1, ... by their numbers in the model, which readers return as entityId.
+ *
+ * A categorical feature is a field of texts or of doubles, because PMML4S does not support missing
+ * values in fields of integers. A node tests whether the value is in an array. The array does not
+ * affect missing values. Option --verify reads the written file. There is no import, because PMML
+ * can represent far more than a model. */
 
 #include "convert/convert.h"
 
 #define PMML_NAMESPACE "http://www.dmg.org/PMML-4_4"
 
-/* ---- out ---- */
+/* ---- writing ---- */
 
 struct writing {
     const struct rw_ensemble *ensemble;
     struct rw_put *put;
-    char target[32];  /* a name that no feature has */
-    uint8_t *is_used; /* [n_columns] by the trees whose schema is written; owned */
+    char target[32];  /* a name that differs from all features */
+    uint8_t *is_used; /* [n_columns] used by the trees whose schema is written; owned */
 };
 
-/* "score", or "score2", ...: n_columns + 1 names cannot all be taken. */
+/* Names the target "score", "score2" and so on. One of n_columns + 1 names is always free. */
 static void name_target(struct writing *w)
 {
     const struct rw_ensemble *e = w->ensemble;
@@ -38,9 +40,9 @@ static void name_target(struct writing *w)
     }
 }
 
-/* The fields of the t-th tree, or (-1) of all. A MiningSchema has a field at least; that of a tree
- * that uses none has the target, too. The model's own says that NaN is missing, where JPMML would
- * refuse it. */
+/* Writes the schema of tree t, or of all trees (-1). A MiningSchema needs a field, so that of a
+ * tree without splits has the target. The model's schema declares NaN as missing, because JPMML
+ * would refuse it. */
 static void put_schema(struct writing *w, int32_t t)
 {
     const struct rw_ensemble *e = w->ensemble;
@@ -85,7 +87,8 @@ static void put_id(struct rw_put *put, const struct rw_ens_tree *tree, int32_t n
     rw_put_format(put, "\"%c%d\"", leaf < 0 ? 'n' : 'l', leaf < 0 ? node : leaf);
 }
 
-/* A text of an array stands in quotes; readers differ about quotes and backslashes inside. */
+/* Writes a text of an array in quotes. Readers treat quotes and backslashes inside differently, so
+ * these are refused. */
 static void put_word(struct rw_put *put, const char *field, const char *word)
 {
     for (const char *c = word; *c; c++) {
@@ -99,7 +102,7 @@ static void put_word(struct rw_put *put, const char *field, const char *word)
     rw_put_format(put, "%-s", word);
 }
 
-/* Categories of the left child, or all others: those of the right one. */
+/* Writes the set of the left child, or that of the right child, which has all other categories. */
 static void put_set(struct rw_put *put, const struct writing *w, const struct rw_ens_node *split,
                     int is_left)
 {
@@ -156,8 +159,8 @@ static void begin_node(struct rw_put *put, const struct rw_visit *at, const void
 
 static int write_pmml(const struct rw_ensemble *e, struct rw_put *put)
 {
-    /* XML parsers count levels: Java's takes 200 elements inside one another (since Java 24),
-     * libxml2 256, and a leaf's comparison is seven further in than its depth. */
+    /* XML parsers limit nested elements: Java's to 200 (since Java 24), libxml2's to 256. A leaf's
+     * comparison is seven levels deeper than the leaf's depth. */
     static const struct rw_walk walk = {begin_node, "", "</Node>\n", .deepest = 190};
     struct writing w = {.ensemble = e, .put = put};
     if (e->n_trees == 0)
@@ -188,9 +191,9 @@ static int write_pmml(const struct rw_ensemble *e, struct rw_put *put)
     return put->status;
 }
 
-/* ---- in ---- */
+/* ---- reading ---- */
 
-/* What may stand in an element; nothing in others. The root stands in "". */
+/* The elements that are allowed inside an element. The root is inside "". */
 static const struct {
     const char *name, *inside;
 } places[] = {
@@ -208,7 +211,7 @@ static const struct {
 };
 enum { N_PLACES = sizeof(places) / sizeof(places[0]) };
 
-/* Attributes that decide how a document is scored. */
+/* Attributes that affect scores. */
 static const struct {
     const char *of, *name, *value;
 } fixed[] = {
@@ -222,11 +225,11 @@ static const struct {
 
 struct reading {
     struct rw_source *source;
-    struct rw_query_ids column; /* names; of the fields so far, or of all that there were */
+    struct rw_query_ids column; /* names of the fields so far, or of the written model */
     uint32_t n_targets;
 };
 
-/* 1: there is a field of that name, and *of is what is known of its categories. name: or NULL. */
+/* Returns whether a field has this name, and its categories in *of. name: may be NULL. */
 static int find_column(const struct reading *r, const char *name, uint32_t *column,
                        const struct rw_ens_categories **of)
 {
@@ -278,14 +281,14 @@ static void read_field(struct reading *r, const struct rw_xml *at)
         add_column(r, name);
 }
 
-/* "n7", or "l7" */
+/* Returns whether it is an id such as "n7" or "l7". */
 static int is_id(const char *id)
 {
     return id && (*id == 'n' || *id == 'l') && id[1] && id[1 + strspn(id + 1, "0123456789")] == 0;
 }
 
-/* The next of an array's elements, whose place it moves: an index of the column's words, or a
- * number. 0: there is none. */
+/* Reads an array's next element and advances *at: an index of the column's words, or a number.
+ * Returns 0 at the end. */
 static int next_category(const struct rw_ens_categories *of, const char **at, uint32_t *out)
 {
     uint64_t number;
@@ -310,7 +313,7 @@ static int next_category(const struct rw_ens_categories *of, const char **at, ui
     return is_word;
 }
 
-/* The categories of an array. Returns how many. */
+/* Reads the categories of an array. Returns their number. */
 static uint32_t read_array(const struct reading *r, const struct rw_xml *array,
                            const struct rw_ens_categories *of, uint32_t out[RW_MAX_CATEGORIES])
 {
@@ -323,8 +326,8 @@ static uint32_t read_array(const struct reading *r, const struct rw_xml *array,
     return n;
 }
 
-/* The comparison of a split's first child is the split; the second's must be the contrary. What
- * stands for a set without categories is isMissing and isNotMissing. */
+/* Reads a child's comparison. The first child's is that of the split; the second's must be its
+ * opposite. A set without categories is written as isMissing and isNotMissing. */
 static void read_predicate(const struct reading *r, const struct rw_xml *child, int is_second,
                            struct rw_ens_node *split)
 {
@@ -332,7 +335,7 @@ static void read_predicate(const struct reading *r, const struct rw_xml *child, 
         {"lessOrEqual", "greaterThan"}, {"isMissing", "isNotMissing"}, {"isIn", "isNotIn"}};
     const struct rw_xml *set = rw_xml_child(child, "SimpleSetPredicate");
     const struct rw_xml *at = set ? set : rw_xml_child(child, "SimplePredicate");
-    if (!at) /* refused with the child */
+    if (!at) /* the child is refused as well */
         return;
     const char *field = rw_xml_attribute(at, "field");
     const char *value = rw_xml_attribute(at, "value");
@@ -368,7 +371,7 @@ static void read_predicate(const struct reading *r, const struct rw_xml *child, 
         rw_keep(r->source, rw_ensemble_list(r->source->ctx, r->source->out, split, category, n));
 }
 
-/* A comparison, or <True/> in a root; then the two children of a split. */
+/* Reads a comparison, or <True/> in a root, and then the two children of a split. */
 static int read_children(const struct reading *r, const struct rw_xml *node, int is_leaf,
                          const void *child[2])
 {
@@ -436,10 +439,10 @@ static void read_tree(struct reading *r, const struct rw_xml *at)
     if (root)
         rw_read_tree(r->source, root, read_node, r);
     else
-        rw_add_tree(r->source, 0); /* refused by rw_ensemble_check */
+        rw_add_tree(r->source, 0); /* rw_ensemble_check refuses the empty tree */
 }
 
-/* May it stand here, and has it the attributes that decide how a document is scored? */
+/* Checks that the element is allowed at its place and has the expected attributes. */
 static void check_element(struct reading *r, const struct rw_xml *at)
 {
     const char *in = at->parent ? at->parent->name : "";
@@ -457,7 +460,7 @@ static void check_element(struct reading *r, const struct rw_xml *at)
     }
 }
 
-/* The element that begins next in the file. */
+/* Returns the element that begins next in the file. */
 static const struct rw_xml *following(const struct rw_xml *at)
 {
     if (at->child)
@@ -467,13 +470,13 @@ static const struct rw_xml *following(const struct rw_xml *at)
     return at ? at->next : NULL;
 }
 
-/* Reads what write_pmml writes. Whatever else PMML can say is refused. */
+/* Reads a file of write_pmml, and refuses all other PMML. */
 static int parse_pmml(struct rw_source *source)
 {
     const struct rw_ensemble *names = source->names;
     struct rw_ensemble *out = source->out;
     struct reading r = {.source = source};
-    /* Indexes by name: those of what the file was written from, else in the order of the fields. */
+    /* Columns are found by name: those of the written model, else in the order of the fields. */
     for (uint32_t i = 0; names && i < names->n_columns && source->status == RW_OK; i++)
         add_column(&r, names->column_name[i]);
     const struct rw_xml *root = rw_xml_parse(source, source->text, source->n, 1);
@@ -486,7 +489,7 @@ static int parse_pmml(struct rw_source *source)
         if (is(at, "TreeModel"))
             read_tree(&r, at);
     }
-    if (names && names->categories) { /* the fields have been compared with them; borrowed */
+    if (names && names->categories) { /* borrowed; the fields were compared with them */
         out->n_columns = names->n_columns;
         out->categories = names->categories;
     }
@@ -502,7 +505,7 @@ const struct rw_model_format rw_to_pmml = {
     .consumer =
         {{.name = "PMML",
           .rules = {.sum = RW_F64, .nan_by_node = 1, .lists_none = 1, .absent = RW_ABSENT_NAN}},
-         /* no number is a float there */
+         /* PMML4S has doubles only */
          {.name = "PMML4S",
           .rules = {.value = RW_F64,
                     .threshold = RW_F64,

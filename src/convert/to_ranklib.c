@@ -1,14 +1,15 @@
-/* The formats of RankLib and of QuickRank, whose trees are the same XML: <ensemble><tree id
- * weight><split>... In RankLib's, which Elasticsearch and OpenSearch LTR take as "model/ranklib",
- * lines that begin with ## come first, of which only "## LambdaMART" must be there; QuickRank's is
- * <ranker><info>...</info><ensemble>...</ensemble></ranker>. Floats, `value <= threshold` left, ids
- * from 1; what is absent is 0. */
+/* The formats of RankLib and QuickRank, which share the XML of trees: <ensemble><tree id
+ * weight><split>... RankLib's format begins with lines that start with ##, and only "## LambdaMART"
+ * is required. Elasticsearch and OpenSearch LTR read it as "model/ranklib". QuickRank's format is
+ * <ranker><info>...</info><ensemble>...</ensemble></ranker>. Values are floats, `value <=
+ * threshold` goes left, ids start from 1, and absent features are 0. */
 
 #include "convert/convert.h"
 
-/* ---- out ---- */
+/* ---- writing ---- */
 
-/* As many as a line has at most: those of a chain would otherwise grow with its length. */
+/* Returns the indentation, up to a limit, so that the lines of a chain do not grow with its
+ * length. */
 static const char *tabs(int32_t depth)
 {
     static const char all[] = "\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t"
@@ -37,8 +38,8 @@ static void end_split(struct rw_put *put, const struct rw_visit *at, const void 
     rw_put_format(put, "%s%s</split>\n", (const char *)user, tabs(at->depth + 2));
 }
 
-/* Every tag on a line of its own, since RankLib counts the blanks between tags of a line as
- * children. */
+/* Writes the trees, with each tag on a separate line: RankLib counts blanks between tags of a line
+ * as children. */
 static int put_forest(const struct rw_ensemble *ensemble, const char *indent, struct rw_put *put)
 {
     static const struct rw_walk walk = {begin_split, "", "", .finish = end_split};
@@ -83,7 +84,7 @@ static int write_quickrank(const struct rw_ensemble *ensemble, struct rw_put *pu
     return put->status;
 }
 
-/* ---- in ---- */
+/* ---- reading ---- */
 
 static uint32_t read_column(struct rw_source *source, const struct rw_xml *element)
 {
@@ -96,8 +97,8 @@ static uint32_t read_column(struct rw_source *source, const struct rw_xml *eleme
     return (uint32_t)number;
 }
 
-/* The element, if it has the name and stands on that side (NULL: on none), and goes on to the next
- * one; else NULL. */
+/* Returns the element and advances *at if the element has the name and the side. side: NULL for an
+ * element without a side. Otherwise returns NULL. */
 static const struct rw_xml *take(const struct rw_xml **at, const char *name, const char *side)
 {
     const struct rw_xml *found = *at;
@@ -108,8 +109,8 @@ static const struct rw_xml *take(const struct rw_xml **at, const char *name, con
     return found;
 }
 
-/* A leaf is an output alone. The parts of a split stand in a fixed order: RankLib takes its
- * children by position. */
+/* Reads a node. A leaf has an output only. The parts of a split have a fixed order, because RankLib
+ * finds its children by position. */
 static void read_split(struct rw_source *source, const void *from, struct rw_ens_node *node,
                        const void *child[2], void *user)
 {

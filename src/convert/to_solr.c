@@ -1,17 +1,17 @@
-/* Solr's MultipleAdditiveTreesModel: features by name, numbers as texts, floats. A value goes left
- * when it is at most threshold + 1e-6 (in float), so the threshold written is the float that gives
- * our cut when the slack is added. What a document has no value of is 0, unless isNullSameAsZero is
- * false (since Solr 9.2), when each node's `missing` says where it goes: written only where some
- * node needs it, so that the others load in every version. */
+/* Solr's MultipleAdditiveTreesModel. It has features by name, numbers as texts, and floats. A value
+ * goes left if it is at most threshold + 1e-6 (in float), so the written threshold is the float
+ * that gives the model's threshold in this sum. A feature without a value is 0, unless
+ * isNullSameAsZero is false (since Solr 9.2). Each node's `missing` then sets the direction. It is
+ * written only if some node needs it, so that other models load in every version. */
 
 #include "convert/convert.h"
 
 #define SOLR_CLASS "org.apache.solr.ltr.model.MultipleAdditiveTreesModel"
 #define SOLR_SLACK 1e-6f
 
-/* ---- out ---- */
+/* ---- writing ---- */
 
-/* user: NULL, or nodes say where a missing value goes */
+/* user: not NULL if nodes have a direction for missing values */
 static void begin_node(struct rw_put *put, const struct rw_visit *at, const void *user)
 {
     const struct rw_ens_node *node = at->node;
@@ -26,7 +26,7 @@ static void begin_node(struct rw_put *put, const struct rw_visit *at, const void
                                              : ",\"missing\":\"right\"");
 }
 
-/* Does a missing value go to another child than 0 at some node? */
+/* Returns whether some node sends a missing value and 0 to different children. */
 static int needs_missing(const struct rw_ensemble *ensemble)
 {
     for (int32_t t = 0; t < ensemble->n_trees; t++) {
@@ -43,7 +43,7 @@ static int needs_missing(const struct rw_ensemble *ensemble)
 
 static int write_solr(const struct rw_ensemble *ensemble, struct rw_put *put)
 {
-    /* Solr's reader and its trees recurse; Java's stack takes some thousand levels. */
+    /* Solr's reader and its trees recurse. Java's stack allows a few thousand levels. */
     static const struct rw_walk walk = {begin_node, ",\"right\":", "}", .deepest = 1000};
     const char *missing = needs_missing(ensemble) ? "\"isNullSameAsZero\":\"false\"," : NULL;
     rw_put_text(put, "{\"class\":\"" SOLR_CLASS "\",\"name\":\"rankwood\",\n\"features\":[");
@@ -59,15 +59,15 @@ static int write_solr(const struct rw_ensemble *ensemble, struct rw_put *put)
     return put->status;
 }
 
-/* ---- in ---- */
+/* ---- reading ---- */
 
-/* What nodes are read with. */
+/* The state of reading nodes. */
 struct reading {
     struct rw_query_ids column; /* names, in the order of "features" */
     int null_is_zero;
 };
 
-/* A float, as a number or as a text, which may end in Java's f. */
+/* Reads a float, written as a number or as a text, which may end in Java's f. */
 static double read_float(struct rw_source *source, const json_t *object, const char *name)
 {
     const char *text = json_string_value(json_object_get(object, name));

@@ -1,30 +1,31 @@
-/* XGBoost's formats. Its saved model: xgboost (JSON), xgboost-ubj (UBJSON), and eslr-raw,
- * as which Elasticsearch and OpenSearch LTR take it ("model/xgboost+json+raw"): they know a feature
- * by its index among all, want all names, and leave base_score out. Floats, `value < threshold`
- * left, NaN and what is absent by default_left, base_score added first. A node is an index into
- * parallel arrays; children of -1 make a leaf, whose value stands in split_conditions and, for
- * Elasticsearch LTR, in base_weights.
+/* XGBoost's formats.
  *
- * A split by categories has split_type 1: its categories are categories_sizes numbers of
- * `categories` from categories_segments on, and those go right; all others, unseen ones too, go
- * left.
+ * Its saved model has three variants: xgboost (JSON), xgboost-ubj (UBJSON) and eslr-raw. The last
+ * is for Elasticsearch and OpenSearch LTR ("model/xgboost+json+raw"), which identify a feature by
+ * its index among all names, require all names, and ignore base_score. Values are floats, `value <
+ * threshold` goes left, NaN and absent features follow default_left, and base_score is added first.
+ * A node is an index into parallel arrays. Children of -1 mark a leaf. Its value is in
+ * split_conditions and, for Elasticsearch LTR, in base_weights. A categorical split has split_type
+ * 1. It has categories_sizes numbers of `categories`, starting at categories_segments. These
+ * categories go right. All others go left, including unseen ones.
  *
- * Its dump, dump_model(dump_format="json"): an array of trees, features by name, no base score.
- * Taken by Elasticsearch and OpenSearch LTR ("model/xgboost+json") and by Vespa, which rounds
- * thresholds to float but compares and adds in double. opensearch and elasticsearch are the body of
- * a request to their learning-to-rank plugin that makes a model of a feature set, POST
- * _ltr/_featureset/SET/_createmodel: {"model":{"name","model":{"type","definition"}}}. The
- * definition is the dump, as a text: of the plugin's types the one that asks for features by name
- * and says where a missing value goes. A name that the set lacks fails the request, so that what is
- * written names the set's features only. */
+ * Its dump, dump_model(dump_format="json"), is an array of trees, with features by name and without
+ * a base score. Elasticsearch and OpenSearch LTR read it ("model/xgboost+json"), as does Vespa,
+ * which rounds thresholds to float but compares and adds in double.
+ *
+ * The formats opensearch and elasticsearch are the body of a request to the learning-to-rank
+ * plugin, which makes a model of a feature set: POST _ltr/_featureset/SET/_createmodel with
+ * {"model":{"name","model":{"type","definition"}}}. The definition is the dump, as a text. Of the
+ * plugin's types it is the one with features by name and a direction for missing values. A name
+ * that the set lacks fails the request, so the file only has names of the set. */
 #include <float.h>
 
 #include "convert/convert.h"
 
-/* The arrays of a tree, in the order in which they are written. */
+/* The arrays of a tree, in the order of the file. */
 enum member {
     BASE_WEIGHT,
-    CATEGORY, /* these four: of splits by categories, one after the other */
+    CATEGORY, /* these four: of categorical splits, concatenated */
     SET_NODE,
     SET_BEGIN,
     SET_SIZE,
@@ -42,7 +43,7 @@ enum member {
 };
 static const struct {
     const char *key;
-    char type; /* of UBJSON's elements */
+    char type; /* of elements in UBJSON */
     enum { IGNORED, OPTIONAL, NEEDED } read;
 } members[N_MEMBERS] = {
     [BASE_WEIGHT] = {"base_weights", 'd', IGNORED},
@@ -62,14 +63,15 @@ static const struct {
     [COVER] = {"sum_hessian", 'd', OPTIONAL},
 };
 
-/* ---- out ---- */
+/* ---- writing ---- */
 
-/* XGBoost's order: siblings stand side by side, since it finds the right one at left + 1. */
+/* A node in XGBoost's order. Siblings are adjacent, because the right child must be at left + 1. */
 struct place {
-    int32_t node, parent, left; /* ours; XGBoost's, left: -1: a leaf */
+    int32_t node, parent, left; /* node: of the ensemble; left: -1 for a leaf */
 };
 
-/* at: [n_nodes], written; those of deleted nodes are not. Returns how many are. */
+/* Writes the nodes in XGBoost's order to at [n_nodes], without deleted nodes. Returns their
+ * number. */
 static int32_t lay_out(const struct rw_ens_tree *tree, struct place *at)
 {
     int32_t n = 1;
@@ -85,7 +87,8 @@ static int32_t lay_out(const struct rw_ens_tree *tree, struct place *at)
     return n;
 }
 
-/* The k-th element of XGBoost's i-th node, before which nodes have listed `before` categories. */
+/* Returns the k-th element of node i in XGBoost's order. before: categories that earlier nodes
+ * list. */
 static double element(const struct rw_ens_tree *tree, const struct place *at, enum member member,
                       int32_t i, uint32_t k, size_t before)
 {
@@ -99,14 +102,14 @@ static double element(const struct rw_ens_tree *tree, const struct place *at, en
         [SET_SIZE] = node->n_listed,
         [DEFAULT] = !is_leaf && node->nan == RW_NAN_LEFT,
         [LEFT] = at[i].left,
-        [GAIN] = is_leaf ? 0 : fmax(-FLT_MAX, fmin(node->gain, FLT_MAX)), /* a float there */
+        [GAIN] = is_leaf ? 0 : fmax(-FLT_MAX, fmin(node->gain, FLT_MAX)), /* a float in XGBoost */
         [PARENT] = at[i].parent,
         [RIGHT] = is_leaf ? -1 : at[i].left + 1,
         [CONDITION] = is_leaf ? leaf : node->threshold,
         [COLUMN] = is_leaf ? 0 : node->column,
         [TYPE] = !is_leaf && node->by_category,
         [COVER] =
-            fmin(node->docs, FLT_MAX), /* XGBoost's SHAP values share by it, ours by documents */
+            fmin(node->docs, FLT_MAX), /* weighs XGBoost's SHAP values; Rankwood's use documents */
     };
     return member == CATEGORY ? node->listed[k] : value[member];
 }
@@ -154,7 +157,7 @@ static int put_model(const struct rw_ensemble *ensemble, struct rw_put *put)
     for (uint32_t i = 0; ensemble->column_name && i < n; i++)
         rw_put_format(put, "%s%1s", i ? "," : "", ensemble->column_name[i]);
     rw_put_text(put, "],\"feature_types\":[");
-    /* where there are neither names nor categories, nothing asks for types */
+    /* without names and categories, types are not needed */
     for (uint32_t i = 0; (ensemble->column_name || ensemble->categories) && i < n; i++)
         rw_put_format(put, "%s\"%s\"", i ? "," : "",
                       rw_ens_categories_of(ensemble, i) ? "c" : "float");
@@ -188,7 +191,7 @@ static int write_json(const struct rw_ensemble *ensemble, struct rw_put *put)
     return put->status;
 }
 
-/* n bytes of a number, the highest first. */
+/* Writes n bytes of a number, the highest byte first. */
 static void put_bits(struct rw_put *put, uint64_t bits, int n)
 {
     unsigned char bytes[8];
@@ -203,8 +206,8 @@ static void put_length(struct rw_put *put, const char *before, size_t n)
     put_bits(put, n, 8);
 }
 
-/* The model in JSON as UBJSON. type: the array's elements', of which each has none of its own; 0:
- * it has. key: of the array. */
+/* Writes the model's JSON as UBJSON. type: of the enclosing array's elements, which then have no
+ * type marks; 0 if the value needs a mark. key: of the array. */
 static void put_ubjson(struct rw_put *put, const char *key, const json_t *value, char type)
 {
     const char *name;
@@ -255,19 +258,19 @@ static int write_ubj(const struct rw_ensemble *ensemble, struct rw_put *put)
     return put->status;
 }
 
-/* ---- in ---- */
+/* ---- reading ---- */
 
 enum { LONGEST_NUMBER = 24 };
 
 struct reading {
     struct rw_source *source;
-    enum member leaf;               /* the array that has the leaves */
-    const json_t *array[N_MEMBERS]; /* of the tree at hand; NULL: not there */
-    size_t next_set;                /* behind the one read last */
+    enum member leaf;               /* the array with the leaves' values */
+    const json_t *array[N_MEMBERS]; /* of the current tree; NULL: missing */
+    size_t next_set;                /* after the last one read */
     int32_t number;                 /* of the tree, from 1 */
 };
 
-/* XGBoost's parameters are texts: "0", "5E-1", "[5E-1]". */
+/* Parses a parameter, which XGBoost writes as a text: "0", "5E-1", "[5E-1]". */
 static double number_of(struct rw_source *source, const char *name, const char *text)
 {
     const char *begin = text;
@@ -295,7 +298,7 @@ static double param(struct rw_source *source, const json_t *object, const char *
     return least;
 }
 
-/* Those whose prediction is base_score and the sum of the leaves. */
+/* Accepts objectives whose prediction is base_score plus the sum of the leaves. */
 static void check_objective(struct rw_source *source, const json_t *learner)
 {
     static const char plain[] =
@@ -323,10 +326,10 @@ static void read_columns(struct rw_source *source, const json_t *learner, uint32
     }
 }
 
-/* XGBoost 3.1 and later: dictionaries of a data frame's columns, whose places are the categories
- * in splits. Texts stand one after the other, `offsets` says where. XGBoost 3.2 counts the
- * characters of those in pandas' frames, and their bytes in others, so only texts in which these
- * are the same are sure. */
+/* Reads the dictionaries of XGBoost 3.1 and later: the words of a data frame's columns. Splits list
+ * indexes of words. The texts are concatenated, and `offsets` has their ends. XGBoost 3.2 counts
+ * characters for pandas' frames and bytes for others, so only ASCII texts are accepted, in which
+ * both are equal. */
 static void read_words(struct rw_source *source, const json_t *from, uint32_t column)
 {
     const json_t *values = rw_json_array(source, from, "values", -1);
@@ -334,7 +337,7 @@ static void read_words(struct rw_source *source, const json_t *from, uint32_t co
     const size_t n_values = json_array_size(values), n_offsets = json_array_size(offsets);
     const size_t n = !offsets ? n_values : n_offsets > 0 ? n_offsets - 1 : 0;
     const char **word = NULL;
-    char *text = NULL; /* the words, one after the other */
+    char *text = NULL; /* the words, concatenated */
     if (n == 0 || n > UINT32_MAX || RW_READ_NEW(source, word, n) < 0 ||
         RW_READ_NEW(source, text, offsets ? n_values + n : n * LONGEST_NUMBER) < 0)
         return;
@@ -385,14 +388,14 @@ static double number_at(struct reading *r, enum member of, size_t i)
     return rw_json_number_at(r->source, r->array[of], members[of].key, i);
 }
 
-/* Sets stand in the order of their nodes. */
+/* Reads a node's set. Sets are in the order of their nodes. */
 static void read_set(struct reading *r, size_t i, struct rw_ens_node *node)
 {
     const size_t n_sets = json_array_size(r->array[SET_NODE]);
     const size_t n_all = json_array_size(r->array[CATEGORY]);
     uint32_t *category = NULL;
     int64_t of = -1;
-    /* those of nodes that were pruned to leaves may stand between */
+    /* sets of nodes that were pruned to leaves may come between */
     while (r->next_set < n_sets && of < (int64_t)i && r->source->status == RW_OK)
         of = integer_at(r, SET_NODE, r->next_set++, 0, INT32_MAX);
     if (of != (int64_t)i)
@@ -456,7 +459,7 @@ static void read_tree(struct reading *r, const json_t *tree)
     }
 }
 
-/* dart: a factor for each tree; only 1 leaves the leaves as they are. */
+/* Checks dart's factors of trees: all must be 1, which leaves the leaves unchanged. */
 static void check_weights(struct rw_source *source, const json_t *booster, size_t n)
 {
     const json_t *weights = rw_json_array(source, booster, "weight_drop", (int64_t)n);
@@ -467,8 +470,8 @@ static void check_weights(struct rw_source *source, const json_t *booster, size_
     }
 }
 
-/* Returns how many of the n trees its own predict uses. XGBModel's (XGBRanker's) ends with the best
- * iteration of a training that stopped early; Booster's uses all. */
+/* Returns the number of the n trees that XGBoost's predict uses. That of XGBModel (XGBRanker) ends
+ * with the best iteration if training stopped early. Booster's uses all trees. */
 static size_t trees_in_use(struct rw_source *source, const json_t *learner, const json_t *model,
                            size_t n)
 {
@@ -572,7 +575,7 @@ static void begin_node(struct rw_put *put, const struct rw_visit *at, const void
 
 static int put_dump(const struct rw_ensemble *ensemble, struct rw_put *put)
 {
-    /* Jackson, which both readers use, takes 1,000 levels; a node is two. */
+    /* Jackson, which both readers use, allows 1,000 levels, and a node takes two. */
     static const struct rw_walk walk = {begin_node, ",", "]}", .deepest = 480};
     if (ensemble->n_trees == 0)
         return rw_put_refuse(put, "a model without trees: no reader takes an empty dump");
@@ -669,12 +672,12 @@ static int parse_body(struct rw_source *source)
 
 /* ---- the formats ---- */
 
-/* XGBoost itself, and the plugins that took over its rules. */
+/* The rules of XGBoost and of the plugins that copied them. */
 #define RW_XGBOOST_RULES .less = 1, .nan_by_node = 1, .listed_right = 1, .absent = RW_ABSENT_NAN
-/* A category is a float there, below this one and one more. */
+/* Categories are floats in XGBoost, below this number plus one. */
 #define RW_XGBOOST_MOST_CATEGORY 16777215
-/* peers: a missing child was not looked at by OpenSearch's plugin until July 2026, and what a
- * document does not have was 0. */
+/* Peers for verification: OpenSearch's plugin ignored the missing child until July 2026, and read
+ * absent features as 0. */
 #define RW_OPENSEARCH_OLD_NAME  "OpenSearch LTR before July 2026"
 #define RW_OPENSEARCH_OLD_RULES .less = 1
 
