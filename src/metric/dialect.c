@@ -1,6 +1,6 @@
-/* The table of dialects, and the evaluation that it drives. What stands here was read in the
- * programs' sources or documents and, for all but RankLib and QuickRank, compared with what the
- * programs print: tests/peers/dialects.py. */
+/* The table of dialects, and the evaluation by a row of the table. The conventions are from the
+ * programs' sources or documentation. tests/peers/dialects.py compares the results with the
+ * programs' output, except for RankLib and QuickRank. */
 #include "metric/metric.h"
 
 #include <float.h>
@@ -11,9 +11,10 @@
 
 #include "dataset/dataset.h"
 
-/* ------------------------------------------------------------------ metrics that only they have */
+/* ------------------------------------------------------------------ metrics of other programs
+ * only */
 
-/* Average precision over all relevant documents, even those past the cutoff. */
+/* Returns the average precision over all relevant documents, including those past the cutoff. */
 static double map_over_relevant(const struct rw_metric *metric, const struct rw_ranked_query *query)
 {
     const double value = rw_map_of(metric, query);
@@ -22,7 +23,7 @@ static double map_over_relevant(const struct rw_metric *metric, const struct rw_
     return n > over ? value * (double)over / (double)n : value;
 }
 
-/* Average precision over the relevant documents above the cutoff. */
+/* Returns the average precision over the relevant documents above the cutoff. */
 static double map_over_found(const struct rw_metric *metric, const struct rw_ranked_query *query)
 {
     const uint32_t n = rw_count_all_relevant(metric, query);
@@ -32,17 +33,17 @@ static double map_over_found(const struct rw_metric *metric, const struct rw_ran
     return rw_map_of(metric, query) * (double)rw_map_divisor(metric, query, n) / (double)found;
 }
 
-/* Precision over the list where that is shorter than k. */
+/* Returns the precision, over the length of the list if it is shorter than k. */
 static double precision_of_list(const struct rw_metric *metric, const struct rw_ranked_query *query)
 {
-    if (query->n == 0) /* nothing found; NaN if there is nothing to be found */
+    if (query->n == 0) /* no document is ranked; NaN if no document is relevant */
         return rw_p_of(metric, query);
     return rw_p_of(metric, query) * (double)metric->at / (double)rw_metric_top(metric, query->n);
 }
 
 /* ------------------------------------------------------------------ the table */
 
-#define OVER_HALF 0.50000000000000011102 /* the least double over 1/2: "label > 0.5" */
+#define OVER_HALF 0.50000000000000011102 /* the least double above 1/2: "label > 0.5" */
 #define OVER_NONE 4.9406564584124654e-324
 
 #define OVER_RELEVANT .query = map_over_relevant, .query_says = "over all relevant documents"
@@ -71,7 +72,7 @@ static const struct rw_dialect_metric catboost[] = {
     {"dcg", "DCG:top=", .ties = RW_PUT_LOW_FIRST, .weights = RW_WEIGHED, .gain = "linear"},
     {"map", "MAP:top=", .ties = RW_PUT_LOW_FIRST, .relevant = OVER_HALF},
     {"mrr", "MRR:top=", .ties = RW_PUT_LOW_FIRST, .weights = RW_WEIGHED, .relevant = OVER_HALF},
-    /* its labels are the chances to stop themselves: label / (0 + 1) */
+    /* the labels are the probabilities to stop: label / (0 + 1) */
     {"err", "ERR:top=", .ties = RW_PUT_LOW_FIRST, .weights = RW_WEIGHED, .gain = "linear",
      .err_ceiling = 1, .most_label = 1},
 };
@@ -183,7 +184,7 @@ int rw_dialect_metric_find(struct rw_ctx *ctx, const struct rw_dialect *dialect,
                    dialect->program, metric->name, all);
 }
 
-/* ------------------------------------------------------------------ words */
+/* ------------------------------------------------------------------ conventions as text */
 
 void rw_dialect_doc_id(const struct rw_dataset *dataset, uint32_t query, uint32_t index,
                        char *buffer, size_t size)
@@ -243,11 +244,11 @@ void rw_dialect_conventions(const struct rw_dialect *dialect, const struct rw_di
 
 /* ------------------------------------------------------------------ evaluation */
 
-/* Documents of a query in the order in which ties stand: by falling id, or else by rising key. */
+/* A document of a query, for sorting ties: by falling id, or else by rising key. */
 struct tied_doc {
     uint32_t index;
     float key;
-    const char *id; /* NULL: not wanted */
+    const char *id; /* NULL: sort by key */
 };
 
 static int by_tie_order(const void *a, const void *b)
@@ -259,7 +260,8 @@ static int by_tie_order(const void *a, const void *b)
 
 enum { ID_ROOM = 512 };
 
-/* order: [n_docs], written: the document at each index once each query is sorted. */
+/* Writes the order in which ties are broken, query by query. order: [n_docs], the document at
+ * each index. */
 static int order_ties(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                       enum rw_dialect_ties ties, uint32_t longest, uint32_t *order)
 {
@@ -290,7 +292,7 @@ static int check_labels(struct rw_ctx *ctx, const struct rw_dialect *dialect,
                         const struct rw_dialect_metric *row, const char *label_gain,
                         const struct rw_dataset *dataset)
 {
-    /* A linear gain or a table lifts the limit that the exponential one sets. */
+    /* A linear gain or a table removes the limit that exponential gains set on labels. */
     const int is_lifted =
         label_gain && row->gain && strcmp(label_gain, "exp") != 0 && row->most_label > 1;
     const double any = 2147483648.0;
@@ -309,13 +311,13 @@ static int check_labels(struct rw_ctx *ctx, const struct rw_dialect *dialect,
     return RW_OK;
 }
 
-/* Everything an evaluation holds. */
+/* The state of an evaluation. */
 struct job {
     struct rw_gain_rule gains;
     struct rw_judgments judgments;
-    struct rw_arena arena; /* of what follows */
-    uint32_t *order;       /* [n_docs]; NULL: as in the input */
-    double *scores;        /* [n_docs] in that order, rounded if need be */
+    struct rw_arena arena; /* owns the arrays below */
+    uint32_t *order;       /* [n_docs]; NULL: input order */
+    double *scores;        /* [n_docs] in that order, rounded to float if the program does so */
 };
 
 static void job_release(struct job *job)
@@ -325,8 +327,8 @@ static void job_release(struct job *job)
     rw_arena_free(&job->arena);
 }
 
-/* Those that no float is near are tied at either end; below, -infinity is left to documents that
- * are not ranked. */
+/* Rounds a score to float. Scores beyond the range of float are tied at either end. The lower
+ * end is above -infinity, which marks unranked documents. */
 static double as_float(double score)
 {
     if (rw_fits_float(score))
@@ -358,7 +360,8 @@ static int prepare(struct rw_ctx *ctx, const struct rw_dialect *dialect,
         for (uint32_t i = 0; i < n; i++)
             label[i] = dataset->label[job->order[i]];
         judgments->label = label;
-        if (row->gain) { /* of the labels as they stand now: each has one, as was found above */
+        if (row->gain) { /* gains of the labels in their new order; an earlier check found all
+                            labels valid */
             struct rw_dataset view = *dataset;
             view.label = label;
             RW_TRY(rw_gains(ctx, &job->gains, &view, judgments->gain));
@@ -371,7 +374,7 @@ static int prepare(struct rw_ctx *ctx, const struct rw_dialect *dialect,
     return RW_OK;
 }
 
-/* Queries that are empty add 1 each to the sum, and their weights to its divisor. */
+/* Adds 1 per empty query to the sum, and its weight to the divisor. */
 static void add_empty(const struct rw_judgments *judgments, double *per_query,
                       struct rw_metric_result *result, const double *values)
 {

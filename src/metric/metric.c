@@ -11,7 +11,7 @@
 #include "comm/comm.h"
 #include "dataset/dataset.h"
 
-/* A row's function, where host and device share one. */
+/* The function of a row that the host and devices share. */
 #define HOST(name)
 #define DEVICE(name)                                                                            \
     double rw_query_##name(const struct rw_metric *metric, const struct rw_ranked_query *query) \
@@ -49,10 +49,10 @@ static const char all_metrics[] =
 
 enum { LONGEST_NAME = 31 };
 
-/* What a name that is none was meant to be. */
+/* The likely meaning of an unknown metric name. */
 struct meant {
-    char name[LONGEST_NAME + 32]; /* "ndcg@10"; "": there is none like it */
-    const char *note;             /* NULL: none */
+    char name[LONGEST_NAME + 32]; /* "ndcg@10"; "": no suggestion */
+    const char *note;             /* NULL: no note */
 };
 
 static const struct rw_metric_kind *find_kind(const char *name)
@@ -63,7 +63,8 @@ static const struct rw_metric_kind *find_kind(const char *name)
     return NULL;
 }
 
-/* Always some kind: the list is short, and the message gives all of them anyway. */
+/* Returns the nearest metric. It always suggests one, since the message lists all metrics
+ * anyway. */
 static const struct rw_metric_kind *nearest_kind(const char *word)
 {
     const char *names[N_KINDS];
@@ -72,8 +73,8 @@ static const struct rw_metric_kind *nearest_kind(const char *word)
     return find_kind(rw_word_nearest_always(word, names, N_KINDS));
 }
 
-/* The digits of a cutoff behind a name, in any program's style (":top=10", "_cut_10", "@10-"); ""
- * if there are none. */
+/* Finds the digits of a cutoff after a name, in any program's style (":top=10", "_cut_10",
+ * "@10-"); "": no cutoff. */
 static void find_cut(const char *behind, char digits[10])
 {
     const char *top = strstr(behind, "top=");
@@ -88,7 +89,7 @@ static struct meant what_is_meant(const char *text)
 {
     struct meant meant = {"", NULL};
     char word[LONGEST_NAME + 1], digits[10];
-    if (text[0] >= '0' && text[0] <= '9') { /* what is left of LightGBM's "ndcg@5,10" */
+    if (text[0] >= '0' && text[0] <= '9') { /* the rest of LightGBM's "ndcg@5,10" */
         find_cut(text, digits);
         snprintf(meant.name, sizeof(meant.name), "ndcg@%s", *digits ? digits : "10");
         meant.note = "each metric has its own cutoff: 'ndcg@5,ndcg@10'";
@@ -97,7 +98,8 @@ static struct meant what_is_meant(const char *text)
     size_t n = strcspn(text, "@:");
     snprintf(word, sizeof(word), "%.*s", (int)(n < LONGEST_NAME ? n : LONGEST_NAME), text);
     const struct rw_alias *row = rw_alias_next(NULL, "metric", word);
-    if (!row) { /* digits may be a cutoff, "ndcg_cut_10", and a last '-' no part of the name */
+    if (!row) { /* digits may be a cutoff, as in "ndcg_cut_10", and a trailing '-' is not part of
+                   the name */
         for (n = 0; n < LONGEST_NAME && (isalpha((unsigned char)word[n]) || word[n] == '_' ||
                                          word[n] == '-' || word[n] == ' ');)
             n++;
@@ -121,7 +123,8 @@ static struct meant what_is_meant(const char *text)
     return meant;
 }
 
-/* XGBoost's "ndcg@10-" counts a query without a relevant document 0. */
+/* Returns a hint for XGBoost's "ndcg@10-", which counts a query without a relevant document as
+ * 0. */
 static const char *minus_hint(const char *text)
 {
     const size_t n = strlen(text);
@@ -161,7 +164,7 @@ static int parse_cut(struct rw_ctx *ctx, const char *text, const char *digits,
     return RW_OK;
 }
 
-/* A decimal between 0 and 1, of 15 digits at most. */
+/* Parses a decimal between 0 and 1 with at most 15 digits. */
 static int parse_persistence(struct rw_ctx *ctx, const char *text, const char *digits,
                              struct rw_metric *out)
 {
@@ -246,7 +249,7 @@ int rw_metrics_parse(struct rw_ctx *ctx, const char *text, double relevant,
 
 struct ranking {
     const double *score;
-    uint32_t flip; /* all ones: ties by falling index */
+    uint32_t flip; /* all ones: break ties by falling index */
 };
 
 static int comes_before(const struct ranking *ranking, uint32_t a, uint32_t b)
@@ -256,7 +259,8 @@ static int comes_before(const struct ranking *ranking, uint32_t a, uint32_t b)
     return key_a != key_b ? key_a < key_b : (a ^ ranking->flip) < (b ^ ranking->flip);
 }
 
-/* Sorts those that are `gap` apart, for falling gaps down to 1 (Shell): at 1 by insertion. */
+/* Shell sort. It sorts elements at distance `gap`, for falling gaps down to 1, which is an
+ * insertion sort. */
 static void sort_by_gaps(const struct ranking *ranking, uint32_t *order, uint32_t n, uint32_t gap)
 {
     for (; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11) {
@@ -270,7 +274,8 @@ static void sort_by_gaps(const struct ranking *ranking, uint32_t *order, uint32_
     }
 }
 
-/* Quicksort in place; the order is total, so it need not be stable. `depth` bounds bad luck. */
+/* Quicksort in place. The order is total, so the sort need not be stable. `depth` limits the
+ * recursion for bad inputs. */
 static void sort_order(const struct ranking *ranking, uint32_t *order, uint32_t n, int depth)
 {
     while (n > 24) {
@@ -288,7 +293,7 @@ static void sort_order(const struct ranking *ranking, uint32_t *order, uint32_t 
             middle = a;
         else if (comes_before(ranking, c, middle))
             middle = c;
-        /* Hoare's partition: the median stands in the array, so both scans stop at it. */
+        /* Hoare's partition: the median is an element of the array, so both scans stop at it. */
         uint32_t i = 0, j = n - 1;
         for (;; i++, j--) {
             while (comes_before(ranking, order[i], middle))
@@ -320,7 +325,8 @@ void rw_rank_query(const double *scores, uint32_t n, int reversed, uint32_t *ord
     sort_order(&ranking, order, n, depth);
 }
 
-/* Metrics over a whole set: what is prepared once, one query's value, and the exact mean. */
+/* ---- metrics over a whole set ---- */
+
 __extension__ typedef __int128 int128;
 __extension__ typedef unsigned __int128 uint128;
 
@@ -425,13 +431,13 @@ struct measure_job {
     double *values; /* [n_queries] */
 };
 
-/* Doubles that a thread needs for queries of n documents. */
+/* Returns the doubles that a thread needs for queries of n documents. */
 static size_t room_of(size_t n)
 {
     return 6 * n + 1;
 }
 
-/* The metric of query `q`; NaN if it is empty. */
+/* Returns the metric of query `q`; NaN if it is empty. */
 static double measure_query(const struct measure_job *job, uint32_t q, double *room)
 {
     const struct rw_judgments *judgments = job->judgments;
@@ -475,8 +481,8 @@ static double measure_query(const struct measure_job *job, uint32_t q, double *r
 
 /* ------------------------------------------------------------------ the mean */
 
-/* The weight of a query's value, before scaling to a whole number under 2^40; of metrics by
- * document, times the number of its documents. */
+/* Returns the weight of a query's value before it is scaled to a whole number under 2^40. For
+ * metrics by document, it is multiplied by the number of documents. */
 static double query_weight(const struct rw_metric_kind *kind, const struct rw_judgments *judgments,
                            uint32_t q)
 {
@@ -486,8 +492,9 @@ static double query_weight(const struct rw_metric_kind *kind, const struct rw_ju
     return weight * (double)(judgments->query_offset[q + 1] - judgments->query_offset[q]);
 }
 
-/* A power of two that makes the largest weight a number of [2^39, 2^40), or 1 where all weights are
- * whole numbers already: weights become integers, so that the order of queries cannot matter. */
+/* Returns the factor that turns weights into integers, so that the order of queries does not
+ * matter. It is 1 if all weights are whole numbers. Otherwise it is the power of two that brings
+ * the largest weight into [2^39, 2^40). */
 static double weight_scale(const struct rw_metric_kind *kind, const struct rw_judgments *judgments)
 {
     const double largest = judgments->most_weight[kind->by_document != 0];
@@ -507,7 +514,8 @@ void rw_metric_weights(const struct rw_metric_kind *kind, const struct rw_judgme
 
 static int128 joined(int64_t high, uint64_t low)
 {
-    return (int128)((uint128)(uint64_t)high << 64 | low); /* no sign is shifted */
+    return (int128)((uint128)(uint64_t)high << 64 |
+                    low); /* shifted as unsigned, because shifting a negative number is undefined */
 }
 
 double rw_metric_mean(const struct rw_metric_kind *kind, const struct rw_metric_sums *sums)
@@ -524,13 +532,13 @@ static int too_large(struct rw_ctx *ctx, const struct rw_metric *metric, uint32_
                    q + 1, metric->kind->root ? sqrt(value) : value);
 }
 
-/* Of the queries that count. */
+/* Sums over the counted queries. */
 struct sums {
     int128 value, weight;
     uint32_t n_counted, n_empty;
 };
 
-/* Takes the queries' raw values (NaN: empty), leaves what was averaged. */
+/* Adds up the values of queries (NaN: empty) and replaces them by the values that were averaged. */
 static int add_up(struct rw_ctx *ctx, const struct rw_metric *metric,
                   const struct rw_judgments *judgments, enum rw_empty empty, double *values,
                   struct sums *out)
@@ -560,8 +568,8 @@ static int add_up(struct rw_ctx *ctx, const struct rw_metric *metric,
     return RW_OK;
 }
 
-/* One worker's sums and queries to those of all workers, which all call it: in parts of 32 bits, of
- * which many may be added up. */
+/* Adds the sums and queries of all workers, which all call it. It splits numbers into parts of
+ * 32 bits, so that adding them cannot overflow. */
 static int add_workers(struct rw_ctx *ctx, struct rw_metric_sums *sums, uint32_t *n_counted,
                        uint32_t *n_empty)
 {
@@ -608,7 +616,7 @@ static int average(struct rw_ctx *ctx, const struct rw_metric *metric,
     return RW_OK;
 }
 
-/* Documents under which sharing a loop costs more than it gains. */
+/* With fewer documents, starting a parallel loop costs more than it saves. */
 enum { PARALLEL_DOCS = 2048 };
 
 static int measure_queries(void *user, struct rw_share *share)
@@ -692,15 +700,15 @@ void rw_metrics_conventions(const struct rw_metric *metrics, int n_metrics,
 /* ------------------------------------------------------------------ gains */
 
 enum {
-    MAX_TABLE = 65536, /* gains in a file */
-    MAX_LINE = 256,    /* bytes of a line of it */
-    GAINS_CHUNK = 4096 /* documents that a thread takes at a time */
+    MAX_TABLE = 65536, /* gains per file */
+    MAX_LINE = 256,    /* bytes per line of such a file */
+    GAINS_CHUNK = 4096 /* documents per chunk of a thread */
 };
 
-/* Gains up to 2^31 keep every sum of a metric inside 128 bits. */
+/* With gains up to 2^31, every sum of a metric fits into 128 bits. */
 static const double max_gain = 2147483648.0;
 
-/* One number >= 0 alone on a line. `text` has lost its end of line. */
+/* Parses a number >= 0 that fills its line. `text` has no line end. */
 static int parse_gain(const char *text, double *gain)
 {
     const char *begin = text + strspn(text, " \t");
@@ -727,7 +735,7 @@ static int read_table(struct rw_ctx *ctx, struct rw_gain_rule *rule, FILE *file,
         if (rule->n_table == MAX_TABLE)
             return rw_fail(ctx, RW_ERR_PARSE, "%s: expected at most %d gains", path, MAX_TABLE);
         RW_TRY(RW_GROW(ctx, rule->table, room, (size_t)rule->n_table + 1));
-        rule->table[rule->n_table++] = gain + 0.0; /* -0 is 0 */
+        rule->table[rule->n_table++] = gain + 0.0; /* -0 becomes 0 */
     }
     if (ferror(file))
         return rw_fail_io(ctx, errno, "%s", path);
@@ -737,13 +745,13 @@ static int read_table(struct rw_ctx *ctx, struct rw_gain_rule *rule, FILE *file,
     return RW_OK;
 }
 
-/* "table 0 1 3". */
+/* Returns 1 for a spec such as "table 0 1 3". */
 static int is_inline(const char *spec)
 {
     return strncmp(spec, "table ", 6) == 0 && spec[6];
 }
 
-/* The same, as a file has it. */
+/* Returns the gains of such a spec as the text of a file. */
 static int lines_of(struct rw_ctx *ctx, const char *spec, char **out)
 {
     RW_TRY(rw_mem_copy_text(ctx, out, spec + 6));
@@ -802,7 +810,8 @@ void rw_gain_rule_release(struct rw_gain_rule *rule)
     rule->n_table = 0;
 }
 
-/* A label's gain; or 0 and, in `wrong`, what is wrong with it. */
+/* Computes a label's gain. For an invalid label, it writes the reason to `wrong` and the gain is
+ * 0. */
 static int gain_of(const struct rw_gain_rule *rule, double label, double *gain, char *wrong,
                    size_t size)
 {
@@ -836,7 +845,7 @@ struct gains_job {
     const struct rw_gain_rule *rule;
     const float *label;
     double *gains;
-    uint32_t wrong; /* the first document without a gain; n_docs: none */
+    uint32_t wrong; /* the first document with an invalid label; n_docs: all are valid */
 };
 
 static int find_gains(void *user, struct rw_share *share)
@@ -878,8 +887,8 @@ static int by_falling_value(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* Sorts values of which few are distinct, as gains are, by counting them. Returns 0, and leaves
- * them, if there are more. */
+/* Sorts values with few distinct ones, such as gains, by counting. If there are more, it returns
+ * 0 and leaves the values as they are. */
 static int sort_few(double *values, uint32_t n)
 {
     enum { MOST = 16 };

@@ -1,38 +1,46 @@
-/* Words, as everywhere in the library:
- *   query, document  what is asked (q); what is ranked for it (doc), from 0 in the whole set
- *   feature, bin     a column of the data; its values between two bin boundaries. The code is the
- *                    small number that stands for a bin; a tree splits at a threshold
- *   node, leaf       of a tree; an engine keeps a node of the tree being grown in a slot
- *   label, gain      the judgment; what it is worth
- *   score            what the model says; the order is by falling score, then as in the input
- *   lambda, hessian  first and second derivatives of the loss, by document; a weight is a sample's
- *   position         in the ranking, from 0 (rank_hi, r); an index names a document (doc_hi, i)
- *   n_x counts, x_bytes sizes, x_ms times */
+/* Terms of the whole library:
+ *   query, document  a search query (q), and an item that is ranked for it (doc, a set's index).
+ *   feature, bin     a column of the data, and its values between two bin boundaries. The code is
+ *                    the stored number of a bin. A tree splits at a threshold.
+ *   node, leaf       parts of a tree. An engine keeps each node of the growing tree in a slot.
+ *   label, gain      a relevance judgment, and its value for metrics.
+ *   score            the output of a model. Rankings are by falling score, then by input order.
+ *   lambda, hessian  first and second derivatives of the loss per document. A weight is a factor
+ *                    that the user assigns to a document or a query.
+ *   position         index in a ranking, from 0 (rank_hi, r). A document's index is doc_hi or i.
+ *   n_x, x_bytes, x_ms   counts, sizes and durations. */
 
-/* Metrics of a ranked query. To add one: (1) write rw_query_<name> in metric/<name>.c, (2) give it
- * a row in metrics.def, with the device HOST, which the build follows, (3) give it a spelling and
- * its definition in tests/unit/naive_metrics.h. The command line, training on any engine, eval and
- * the property tests read the table; tests/recipes adds one in this way. A metric that GPUs are to
- * measure by themselves is written as rw_<name>_of below instead, with the device
- * DEVICE in its row.
+/* Metrics of ranked queries. To add one:
+ * (1) Write rw_query_<name> in metric/<name>.c.
+ * (2) Add a row with the device HOST to metrics.def, which the build follows.
+ * (3) Add its spelling and its definition to tests/unit/naive_metrics.h.
+ * The command line, training on any engine, eval and the property tests read the table.
+ * tests/recipes adds a metric in this way. A metric that GPUs compute is written as rw_<name>_of
+ * below instead, and has the device DEVICE in its row.
  *
- * A query's metric is summed in rank order in double; the mean over queries is taken over values
- * rounded to multiples of 2^-40 and summed as integers, so that no order of summation changes it.
+ * A query's value is summed in rank order in double. For the mean over queries, values are
+ * rounded to multiples of 2^-40 and summed as integers, so the order of summation does not
+ * change the result.
  *
- * What is counted:
- * - ndcg, dcg: the ideal has the same cutoff. map: precisions at relevant documents over
- *   min(relevant, k). p: over k even where the list is shorter. mrr: 0 past the cutoff. err: stops
- *   with probability gain / (largest gain of the data set + 1). rbp: without residual.
- * - A query is empty if nothing in it has a gain (ndcg, dcg, err) or is relevant (map, mrr, p,
- *   recall, rbp); it counts 0, 1 or not at all, the same for all of these.
- * - rmse, logloss: means over documents, whatever their query; no query is empty. logloss takes
- *   labels >= relevant as 1, and 1 / (1 + exp(-score)) as the probability.
- * - Weights one a query weigh queries (and all their documents in the losses). Weights one a
- *   document weigh documents in the losses; elsewhere a query has the mean of its documents'.
- * - Ties averaged: the exact mean over all orders within groups of equal scores, in closed form,
- * for every metric; err takes n x min(n, k) steps for a group of n.
- * - Judgments apart from runs (io/side_files.c): a ranking may leave documents out. Ideals and
- * numbers of relevant documents are of all of them, all else of those ranked. */
+ * Definitions.
+ * - ndcg, dcg: the ideal DCG has the same cutoff.
+ * - map: the sum of precisions at relevant documents is divided by min(relevant, k).
+ * - p: divided by k, even if the list is shorter.
+ * - mrr: 0 if the first relevant document is past the cutoff.
+ * - err: the reader stops with probability gain / (largest gain of the data set + 1).
+ * - rbp: without residual.
+ * - A query is empty if no document has a gain (ndcg, dcg, err) or is relevant (map, mrr, p,
+ * recall, rbp). For all of these metrics alike, empty queries count 0 or 1 or are left out.
+ * - rmse, logloss: means over documents, independent of queries, so no query is empty. logloss
+ * treats labels >= relevant as 1, and 1 / (1 + exp(-score)) as the probability.
+ * - Query weights multiply the values of queries, and in the losses those of all their
+ * documents. Document weights multiply documents in the losses. In other metrics, a query has
+ * the mean weight of its documents.
+ * - Averaged ties: every metric is the exact mean over all orders within groups of equal scores,
+ * in closed form. err takes n x min(n, k) steps for a group of n.
+ * - Separate judgments and runs (io/side_files.c): a ranking may leave out judged documents.
+ * Ideals and numbers of relevant documents include them, and all other terms use the ranked
+ * documents only. */
 #pragma once
 
 #include <math.h>
@@ -46,60 +54,62 @@ extern "C" {
 
 struct rw_dataset;
 
-/* ---- gains, discounts and the ideal DCG: tables made once, on the host ---- */
+/* ---- gains, discounts and the ideal DCG: tables that the host computes once ---- */
 
-/* D(r) = 1 / log2(2 + r), r from 0 (Burges 2010, section 1). */
+/* Returns the discount D(r) = 1 / log2(2 + r), r from 0 (Burges 2010, section 1). */
 RW_HD double rw_discount(uint32_t r)
 {
     return 1.0 / rw_log2(2.0 + (double)r);
 }
 
-/* How a label becomes a gain. */
+/* How labels become gains. */
 struct rw_gain_rule {
     enum { RW_GAIN_EXP, RW_GAIN_LINEAR, RW_GAIN_TABLE } kind;
-    double *table; /* [n_table] gain of label 0, 1, ..., for RW_GAIN_TABLE; owned */
+    double *table; /* [n_table] gains of labels 0, 1, ..., for RW_GAIN_TABLE; owned */
     uint32_t n_table;
-    char text[64]; /* "2^l - 1", "l", "from FILE": for the conventions line */
+    char text[64]; /* "2^l - 1", "l", "from FILE": for rw_metrics_conventions */
 };
 
-/* spec: "exp", "linear", or a file with one gain of 0 to 2^31 a line, for labels 0, 1, 2, ...; or
- * "table 0 1 3", the gains of such a file, as a model has them. RW_ERR_IO, RW_ERR_PARSE
- * (file:line:column). The rule is released after a failure. */
+/* Initialises the rule. spec: "exp", "linear", or a file with one gain from 0 to 2^31 per line,
+ * for labels 0, 1, 2, and so on. "table 0 1 3" gives the gains directly, as a model stores them.
+ * The caller releases the rule, unless it fails: RW_ERR_IO, RW_ERR_PARSE (file:line:column). */
 int rw_gain_rule_init(struct rw_ctx *ctx, struct rw_gain_rule *rule, const char *spec);
-/* `spec`, but of a file "table 0 1 3": so it stands in a model, since a path is no part of one.
- * *out is the caller's. */
+/* Returns in *out the spec that a model stores: `spec`, or for a file its gains as "table 0 1
+ * 3", since models store no paths. The caller owns *out. */
 int rw_gain_rule_spec(struct rw_ctx *ctx, const struct rw_gain_rule *rule, const char *spec,
                       char **out);
 void rw_gain_rule_release(struct rw_gain_rule *rule);
 
-/* Gains of a data set's labels: [n_docs], written. A label that the rule cannot take (over 31 with
- * exp; not whole or past the table's end) is RW_ERR_DATA and names where it stands. */
+/* Writes the gains of a data set's labels, [n_docs]. RW_ERR_DATA: the rule does not allow a
+ * label (over 31 with exp; with a table, not a whole number or past its end). The message names
+ * its document. */
 int rw_gains(struct rw_ctx *ctx, const struct rw_gain_rule *rule, const struct rw_dataset *dataset,
              double *gains);
 
-/* values: [n], sorted in place by falling value; no NaN. */
+/* Sorts values, [n] without NaN, in falling order in place. */
 void rw_sort_falling(double *values, uint32_t n);
 
 uint32_t rw_longest_query(const uint32_t *query_offset, uint32_t n_queries);
-void rw_discounts(double *discounts, uint32_t n); /* rw_discount of 0 to n - 1 */
+void rw_discounts(double *discounts, uint32_t n); /* writes D(0) to D(n - 1) */
 
-/* Best DCG of the top `truncation` (0: all) of a query. gains: [n]; discounts: [>= n];
+/* Returns the best DCG of a query's top `truncation` (0: all). gains: [n]; discounts: [>= n];
  * scratch: [n] doubles. Terms are added in falling order of gain. */
 double rw_ideal_dcg(const double *gains, uint32_t n, uint32_t truncation, const double *discounts,
                     double *scratch);
-/* rw_ideal_dcg of each query. gains: by document; ideal: [n_queries], written. */
+/* Computes rw_ideal_dcg of each query. gains: by document; ideal: [n_queries], written. */
 int rw_ideal_dcgs(struct rw_ctx *ctx, const double *gains, const uint32_t *query_offset,
                   uint32_t n_queries, uint32_t truncation, const double *discounts, double *ideal);
 
-/* Unsigned integers that rise where scores fall: -0 as +0, and an order even for NaN, so that no
- * input can run a sort out of its array. */
+/* Returns an unsigned integer that rises as the score falls. -0 and +0 give the same key. NaN
+ * also has a defined key, so that no input can make a sort leave its array. */
 RW_HD uint64_t rw_falling_key(double score)
 {
     const uint64_t bits = rw_bits_of_double(score + 0.0);
     return bits >> 63 ? bits : ~(bits | 0x8000000000000000ull);
 }
 
-/* Position after the last score equal to the one at a position; end: [n]; score: [n], falling. */
+/* Writes for each position the position after the last equal score. end: [n]; score: [n],
+ * falling. */
 RW_HD void rw_tie_ends(const double *score, uint32_t n, uint32_t *end)
 {
     for (uint32_t r = n; r-- > 0;)
@@ -110,99 +120,101 @@ RW_HD void rw_tie_ends(const double *score, uint32_t n, uint32_t *end)
 
 enum { RW_MAX_METRICS = 16 };
 
-/* One query, ranked. All arrays: [n], in rank order, unless they say otherwise. */
+/* A ranked query. Arrays have [n] elements in rank order, unless noted otherwise. */
 struct rw_ranked_query {
     uint32_t n;
-    uint32_t n_unranked; /* judged documents that the ranking leaves out: they count in the ideal,
-                            among the relevant ones, and nowhere else */
+    uint32_t n_unranked; /* judged documents that the ranking leaves out; they count in the ideal
+                            and among the relevant documents only */
     const double *gain;  /* NULL if the metric does not use gains */
-    const float *label;  /* [n + n_unranked] those left out are last */
+    const float *label;  /* [n + n_unranked] unranked documents are last */
     const double *score;
     const double *discount; /* D(r), by position; [n + n_unranked] */
-    const double *ideal;    /* [n + n_unranked] gains by falling order; NULL as gain */
-    const double *weight;   /* documents' weights, for means over documents; NULL: all 1 */
-    /* Position after the last document with the score of this one: the value wanted is the mean
-     * over all orders within such groups. NULL: the order given is the one that counts. */
+    const double *ideal;    /* [n + n_unranked] gains in falling order; NULL if `gain` is */
+    const double *weight;   /* document weights, for means over documents; NULL: all 1 */
+    /* For each position, the position after the last document with an equal score: the value is
+     * the mean over all orders within such groups. NULL: the given order counts. */
     const uint32_t *tie_end;
-    double *scratch; /* [n + 1] for the function's own use */
-    double max_gain; /* largest gain of the data set, for err */
+    double *scratch; /* [n + 1] for use by the metric's function */
+    double max_gain; /* err: largest gain of the data set */
 };
 
-/* By these kernels select a metric. */
+/* Indices of the metrics that GPU kernels compute. */
 enum rw_metric_device {
-    RW_METRIC_HOST, /* none: the host measures it */
+    RW_METRIC_HOST, /* computed by the host */
 #define RW_METRIC(name, device, ...) RW_METRIC_##name,
 #include "metric/metrics.def"
 #undef RW_METRIC
 };
 
-struct rw_metric; /* one asked for: kind + cutoff */
+struct rw_metric; /* a metric with its arguments: kind and cutoff */
 struct rw_metric_kind {
     const char *name;
     int uses_gain, uses_relevance;
-    int uses_discount, uses_max_gain; /* of the gains: for the line of conventions */
+    int uses_discount, uses_max_gain; /* which inputs rw_metrics_conventions mentions */
     int lower_is_better;
-    int by_document;  /* the mean is over documents, not queries, and the order does not matter */
-    int root;         /* values are squares; the root is taken of their mean */
-    int ties_scratch; /* its mean over the orders of ties needs the scratch */
+    int by_document;  /* the mean is over documents and does not depend on their order */
+    int root;         /* values are squares; the result is the root of their mean */
+    int ties_scratch; /* averaging over the orders of ties needs the scratch */
     enum rw_metric_device device;
     enum { RW_AT_NONE, RW_AT_OPTIONAL, RW_AT_REQUIRED, RW_AT_PERSISTENCE } at;
-    /* The value (squared if `root`); NaN if the query is empty for this metric (nothing relevant:
-     * no ideal). */
+    /* Returns the value (squared if `root`), or NaN if the query is empty for this metric. */
     double (*query)(const struct rw_metric *metric, const struct rw_ranked_query *query);
     const char *help;
 };
 struct rw_metric {
     const struct rw_metric_kind *kind;
-    char name[32];      /* as asked for: "ndcg@10", "rbp:0.8" */
-    uint32_t at;        /* 0: the whole list */
+    char name[32];      /* canonical spelling: "ndcg@10", "rbp:0.8" */
+    uint32_t at;        /* cutoff; 0: the whole list */
     double persistence; /* rbp */
     double relevant;    /* label from which a document is relevant */
 };
-/* text: a row's name, with "@k" or ":P" where the row takes it. Else RW_ERR_ARGUMENT, which names
- * the nearest metric. `out->name` is the canonical spelling. */
+/* Parses a metric: a row's name, with "@k" or ":P" if the row allows it. `out->name` is the
+ * canonical spelling. RW_ERR_ARGUMENT: unknown or malformed; the message suggests the nearest
+ * metric. */
 int rw_metric_parse(struct rw_ctx *ctx, const char *text, double relevant, struct rw_metric *out);
-/* Several, with commas between them, at most RW_MAX_METRICS. */
+/* Parses up to RW_MAX_METRICS metrics, separated by commas. */
 int rw_metrics_parse(struct rw_ctx *ctx, const char *text, double relevant,
                      struct rw_metric out[RW_MAX_METRICS], int *n);
 
-/* What every evaluation needs of a data set, made once. */
+/* The parts of an evaluation that depend on the data set only, computed once. */
 struct rw_judgments {
-    struct rw_arena arena; /* of all arrays that are not borrowed */
+    struct rw_arena arena; /* owns the arrays that are not borrowed */
     uint32_t n_docs, n_queries;
     const uint32_t *query_offset; /* [n_queries + 1] borrowed */
     const float *label;           /* [n_docs] borrowed */
     double *gain;                 /* [n_docs]; NULL if no metric uses gains */
-    double *ideal;                /* [n_docs] each query's gains in falling order; NULL likewise */
-    double *discount;             /* [longest] D(r) */
-    double *weight;           /* [n_queries]; NULL: all 1. With a weight a document: the mean of the
-                                 query's documents' */
+    double *ideal;    /* [n_docs] each query's gains in falling order; NULL if `gain` is */
+    double *discount; /* [longest] D(r) */
+    double *weight; /* [n_queries] weights of queries; NULL: all 1. With document weights, the mean
+                       of the query's documents. */
     const double *doc_weight; /* [n_docs]; NULL: all 1; borrowed; for means over documents */
     double max_gain;
-    double most_weight[2]; /* of a query; of a query, times its documents */
-    int leaves_out;        /* a score of RW_UNRANKED is none: the run does not have the document */
-    int is_shared;         /* with all workers: rw_judgments_share */
+    double most_weight[2]; /* largest weight of a query, and largest weight times number of
+                              documents */
+    int leaves_out; /* 1: a score of RW_UNRANKED means that the ranking leaves the document out */
+    int is_shared;  /* 1: means are over all workers (rw_judgments_share) */
     uint32_t longest;
 };
-/* Released by the caller, also after a failure. */
+/* Computes *judgments. The caller releases it, also after a failure. */
 int rw_judgments_init(struct rw_ctx *ctx, struct rw_judgments *judgments,
                       const struct rw_dataset *dataset, const struct rw_gain_rule *gains,
                       int any_uses_gain);
 void rw_judgments_release(struct rw_judgments *judgments);
-/* These are one worker's; means will be of all workers' queries from now on. All workers call it,
- * and rw_metric_eval afterwards. */
+/* Makes later means cover the queries of all workers, of which this one has a shard. All workers
+ * call it, and then rw_metric_eval. */
 int rw_judgments_share(struct rw_ctx *ctx, struct rw_judgments *judgments);
 
-/* order[r]: the index within the query of the document at position r, by falling score, then by
- * rising index, or by falling index if `reversed`. order: [n]. */
+/* Ranks a query. order: [n], written; order[r] is the index within the query of the document at
+ * position r. Documents are by falling score, then by rising index, or by falling index if
+ * `reversed`. */
 void rw_rank_query(const double *scores, uint32_t n, int reversed, uint32_t *order);
 
-/* One metric over a set. scores: [n_docs], finite; per_query: [n_queries] or NULL: the values that
- * were averaged (roots of them where the metric is a root), NaN where a query does not count. A
- * weighted mean, NaN if no query counts; empty queries are left out (skip) or count 0 or 1 by
- * `empty`, whatever the metric. A value too large to average (rmse of huge scores) is RW_ERR_DATA.
- * Parallel, exact. `reversed` breaks ties by the reversed order of input (to measure how much ties
- * matter). */
+/* The result of rw_metric_eval, which computes one metric over a set in parallel and exactly.
+ * scores: [n_docs], finite. per_query: [n_queries] or NULL; the averaged values, or their roots
+ * if the metric is a root, and NaN for queries that do not count. The result is a weighted mean,
+ * NaN if no query counts. Empty queries are left out (skip) or count 0 or 1, by `empty`.
+ * `reversed` breaks ties by reversed input order, to measure their effect. RW_ERR_DATA: a value
+ * is too large to average, as rmse of huge scores is. */
 struct rw_metric_result {
     double mean;
     uint32_t n_counted, n_empty;
@@ -211,58 +223,61 @@ int rw_metric_eval(struct rw_ctx *ctx, const struct rw_metric *metric,
                    const struct rw_judgments *judgments, const double *scores, enum rw_empty empty,
                    enum rw_ties ties, int reversed, double *per_query,
                    struct rw_metric_result *out);
-/* By the input's order, and how far the mean moves where that is reversed: 0 where no order of ties
- * has a say. moved: NULL: not wanted. */
+/* Evaluates with ties in input order, and writes to *moved the change of the mean if that order
+ * is reversed, or 0 if the order of ties has no effect. moved: may be NULL. */
 int rw_metric_eval_ties(struct rw_ctx *ctx, const struct rw_metric *metric,
                         const struct rw_judgments *judgments, const double *scores,
                         enum rw_empty empty, enum rw_ties ties, double *per_query,
                         struct rw_metric_result *out, double *moved);
 
-/* What is to be measured of a set, for engines that measure by themselves. */
+/* The metrics of a set that an engine computes by itself. */
 struct rw_metric_plan {
     const struct rw_judgments *judgments;
-    const struct rw_metric *metric; /* [n_metrics] none whose kind's device is RW_METRIC_HOST */
+    const struct rw_metric
+        *metric; /* [n_metrics] only metrics whose device is not RW_METRIC_HOST */
     int n_metrics;
     enum rw_empty empty;
     enum rw_ties ties;
 };
-/* Sums over the queries that count, 128 bits each: of value x weight in 2^-40 and of weights. */
+/* Sums over the counted queries, 128 bits each: of value x weight in units of 2^-40, and of
+ * weights. */
 struct rw_metric_sums {
     uint64_t value_lo;
     int64_t value_hi;
     uint64_t weight_lo;
     int64_t weight_hi;
 };
-/* The queries' weights as whole numbers. weights: [n_queries], written. */
+/* Writes the queries' weights as whole numbers. weights: [n_queries]. */
 void rw_metric_weights(const struct rw_metric_kind *kind, const struct rw_judgments *judgments,
                        int64_t *weights);
-/* The mean that rw_metric_eval gives for these sums. */
+/* Returns the mean that rw_metric_eval would return for these sums. */
 double rw_metric_mean(const struct rw_metric_kind *kind, const struct rw_metric_sums *sums);
 
-/* The line that says what is counted, e.g. "gain 2^l - 1, discount 1/log2(1 + rank), queries
- * without a relevant document left out, ties in input order": only what touches one of the metrics,
- * and which labels are relevant. gains may be NULL if none uses them. is_qrels: of the data set. */
+/* Writes a line of conventions, for example "gain 2^l - 1, discount 1/log2(1 + rank), queries
+ * without a relevant document left out". It mentions only conventions that affect one of the
+ * metrics, the order of ties, and which labels are relevant. gains: may be NULL if no metric
+ * uses them. is_qrels: the judgments come from a separate file. */
 void rw_metrics_conventions(const struct rw_metric *metrics, int n_metrics,
                             const struct rw_gain_rule *gains, enum rw_empty empty,
                             enum rw_ties ties, int is_qrels, char *buffer, size_t size);
 
-/* The rows' functions. */
+/* Declares the function of each row. */
 #define RW_METRIC(name, ...) \
     double rw_query_##name(const struct rw_metric *metric, const struct rw_ranked_query *query);
 #include "metric/metrics.def"
 #undef RW_METRIC
 
-/* Documents that can be in the ideal, and be relevant. */
+/* Returns the number of judged documents, which count in the ideal and as relevant. */
 RW_HD uint32_t rw_n_judged(const struct rw_ranked_query *query)
 {
     return query->n + query->n_unranked;
 }
-/* Positions that count: the cutoff, or the whole list. */
+/* Returns the number of positions that count: the cutoff or the whole list. */
 RW_HD uint32_t rw_metric_top(const struct rw_metric *metric, uint32_t n)
 {
     return metric->at && metric->at < n ? metric->at : n;
 }
-/* The end of the group of positions, from `begin`, over whose orders the mean is taken. */
+/* Returns the end of the tied group that starts at `begin`; the mean is over its orders. */
 RW_HD uint32_t rw_group_end(const struct rw_ranked_query *query, uint32_t begin)
 {
     return query->tie_end ? query->tie_end[begin] : begin + 1;
@@ -272,22 +287,23 @@ RW_HD uint32_t rw_group_end(const struct rw_ranked_query *query, uint32_t begin)
 }
 #endif
 
-/* The mathematics of the metrics: one ranked query's value, once for host and device. metric.c's
- * table and the kernels make their calls of these from metrics.def.
+/* ---- values of metrics for one ranked query, shared by the host and devices ---- */
+
+/* metrics.def tells metric.c and the kernels to call these functions. DCG and NDCG are those of
+ * Jarvelin and Kekalainen 2002, with the discount of Burges et al. 2005. The other metrics,
+ * except err, only distinguish relevant documents (label >= L) from others.
  *
- * DCG and NDCG: Jarvelin and Kekalainen 2002, with the discount of Burges et al. 2005. Of the
- * others all but err know only "relevant" (label >= L) and not.
- *
- * With ties to be averaged each gives the exact mean over all orders of the documents within each
- * group of equal scores: the group at positions [begin, end) has n documents, m of them relevant.
- */
-/* Over all orders of a tied group every position expects the group's mean gain (McSherry and Najork
- * 2008, "Computing information retrieval performance measures efficiently in the presence of tied
- * scores"). */
+ * With averaged ties, each function returns the exact mean over all orders within each group of
+ * equal scores. The comments call such a group [begin, end), with n documents, m of them
+ * relevant. */
+
+/* Returns the DCG. Over all orders of a tied group, the expected gain of each position is the
+ * group's mean gain (McSherry and Najork 2008, "Computing information retrieval performance
+ * measures efficiently in the presence of tied scores"). */
 RW_HD double rw_dcg_of_order(const struct rw_ranked_query *query, uint32_t top)
 {
     double sum = 0.0;
-    if (!query->tie_end) { /* groups of one: the same terms without a division */
+    if (!query->tie_end) { /* groups of one document: the same terms without a division */
         for (uint32_t r = 0; r < top; r++)
             sum += query->gain[r] * query->discount[r];
         return sum;
@@ -327,7 +343,7 @@ RW_HD double rw_ndcg_of(const struct rw_metric *metric, const struct rw_ranked_q
            rw_dcg_of_ideal(query, rw_metric_top(metric, rw_n_judged(query)));
 }
 
-/* ---- relevant or not ---- */
+/* ---- metrics of relevance ---- */
 
 RW_HD int rw_is_relevant(const struct rw_metric *metric, const struct rw_ranked_query *query,
                          uint32_t r)
@@ -344,14 +360,14 @@ RW_HD uint32_t rw_count_relevant(const struct rw_metric *metric,
     return m;
 }
 
-/* Ranked or not. */
+/* Returns the number of relevant documents, ranked or not. */
 RW_HD uint32_t rw_count_all_relevant(const struct rw_metric *metric,
                                      const struct rw_ranked_query *query)
 {
     return rw_count_relevant(metric, query, 0, rw_n_judged(query));
 }
 
-/* Relevant documents expected among the first `top`. */
+/* Returns the expected number of relevant documents among the first `top`. */
 RW_HD double rw_relevant_in_top(const struct rw_metric *metric, const struct rw_ranked_query *query,
                                 uint32_t top)
 {
@@ -365,7 +381,7 @@ RW_HD double rw_relevant_in_top(const struct rw_metric *metric, const struct rw_
     return sum;
 }
 
-/* Over k even where the list is shorter, as trec_eval counts. */
+/* Precision, divided by k even if the list is shorter, as in trec_eval. */
 RW_HD double rw_p_of(const struct rw_metric *metric, const struct rw_ranked_query *query)
 {
     if (rw_count_all_relevant(metric, query) == 0)
@@ -381,7 +397,7 @@ RW_HD double rw_recall_of(const struct rw_metric *metric, const struct rw_ranked
     return rw_relevant_in_top(metric, query, rw_metric_top(metric, query->n)) / (double)n_relevant;
 }
 
-/* Rank-biased precision (Moffat and Zobel 2008). Persistence p; the residual is not added. */
+/* Rank-biased precision (Moffat and Zobel 2008) with persistence p, without the residual. */
 RW_HD double rw_rbp_of(const struct rw_metric *metric, const struct rw_ranked_query *query)
 {
     if (rw_count_all_relevant(metric, query) == 0)
@@ -399,7 +415,7 @@ RW_HD double rw_rbp_of(const struct rw_metric *metric, const struct rw_ranked_qu
     return sum * (1.0 - metric->persistence);
 }
 
-/* What average precision is over: min(relevant, k). */
+/* Returns the divisor of average precision, min(relevant, k). */
 RW_HD uint32_t rw_map_divisor(const struct rw_metric *metric, const struct rw_ranked_query *query,
                               uint32_t n_relevant)
 {
@@ -407,9 +423,9 @@ RW_HD uint32_t rw_map_divisor(const struct rw_metric *metric, const struct rw_ra
     return n_relevant < top ? n_relevant : top;
 }
 
-/* Average precision over min(relevant, k), so that a perfect list has 1. The document j positions
- * into a group is relevant with probability m/n, and then expects j (m-1)/(n-1) relevant ones of
- * the group above it. */
+/* Average precision divided by min(relevant, k), so that a perfect list has 1. In a tied group,
+ * the document at index j is relevant with probability m/n. It then expects j (m-1)/(n-1)
+ * relevant documents of the group above it. */
 RW_HD double rw_map_of(const struct rw_metric *metric, const struct rw_ranked_query *query)
 {
     const uint32_t n_relevant = rw_count_all_relevant(metric, query);
@@ -430,7 +446,7 @@ RW_HD double rw_map_of(const struct rw_metric *metric, const struct rw_ranked_qu
     return sum / (double)rw_map_divisor(metric, query, n_relevant);
 }
 
-/* One over the rank of the first relevant document; 0 if it is past the cutoff, or not ranked. */
+/* Returns 1 / rank of the first relevant document; 0 if it is past the cutoff or not ranked. */
 RW_HD double rw_mrr_of(const struct rw_metric *metric, const struct rw_ranked_query *query)
 {
     if (rw_count_all_relevant(metric, query) == 0)
@@ -440,8 +456,8 @@ RW_HD double rw_mrr_of(const struct rw_metric *metric, const struct rw_ranked_qu
         begin = end;
         end = rw_group_end(query, begin);
     }
-    /* none: the chance that no relevant document stands before position r. It reaches 0 when only
-     * relevant ones are left. */
+    /* `none` is the probability that no relevant document is above position r. It reaches 0 when
+     * only relevant documents remain. */
     const uint32_t n = end - begin, top = rw_metric_top(metric, query->n);
     double sum = 0.0, none = 1.0;
     for (uint32_t r = begin; r < end && r < top && none > 0.0; r++) {
@@ -452,9 +468,10 @@ RW_HD double rw_mrr_of(const struct rw_metric *metric, const struct rw_ranked_qu
     return sum;
 }
 
-/* scratch[j], j = 0 .. most: the mean over all orders of the group of the product of (1 - R) over
- * its first j documents. Adding a document to a set of i: it is among the first j of i + 1 with
- * probability j / (i + 1). Terms are positive, so nothing cancels; n x most steps. */
+/* Writes to scratch[j], j = 0 .. most, the mean over all orders of the group of the product of
+ * (1 - R) over its first j documents. It adds documents to the group one by one. A document
+ * added to i others is among the first j of i + 1 with probability j / (i + 1). All terms are
+ * positive, so there is no cancellation. It takes n x most steps. */
 RW_HD void rw_mean_products(const struct rw_ranked_query *query, uint32_t begin, uint32_t end,
                             uint32_t most)
 {
@@ -471,9 +488,9 @@ RW_HD void rw_mean_products(const struct rw_ranked_query *query, uint32_t begin,
     }
 }
 
-/* Expected reciprocal rank (Chapelle, Metzler, Zhang and Grinspan 2009): a reader going down stops
- * at a document with probability R = gain / (largest gain of the data set + 1), which is their
- * (2^l - 1) / 2^max under exponential gains. */
+/* Expected reciprocal rank (Chapelle, Metzler, Zhang and Grinspan 2009). A reader going down the
+ * list stops at a document with probability R = gain / (largest gain of the data set + 1). With
+ * exponential gains, this is the paper's (2^l - 1) / 2^max. */
 RW_HD double rw_err_of(const struct rw_metric *metric, const struct rw_ranked_query *query)
 {
     if (rw_n_judged(query) == 0 || !(query->ideal[0] > 0.0))
@@ -499,13 +516,14 @@ RW_HD double rw_err_of(const struct rw_metric *metric, const struct rw_ranked_qu
 
 /* ---- losses ---- */
 
-/* The losses of one document. */
+/* Losses of one document. */
 RW_HD double rw_squared_error(double score, double label)
 {
     return (score - label) * (score - label);
 }
 
-/* -log of the probability that 1 / (1 + exp(-score)) gives to what the document is. */
+/* Returns -log of the probability of the document's class; a document is relevant with
+ * probability 1 / (1 + exp(-score)). */
 RW_HD double rw_log_loss(double score, double label, double relevant)
 {
     const double wrong = label >= relevant ? -score : score;
@@ -514,7 +532,7 @@ RW_HD double rw_log_loss(double score, double label, double relevant)
     return (wrong > 0.0 ? wrong : 0.0) + rw_log2(1.0 + small) * 0.6931471805599453;
 }
 
-/* A mean over the query's documents, weighted if they are. */
+/* Returns the mean over the query's documents, weighted if they have weights. */
 RW_HD double rw_rmse_of(const struct rw_metric *metric, const struct rw_ranked_query *query)
 {
     (void)metric;
@@ -540,94 +558,105 @@ RW_HD double rw_logloss_of(const struct rw_metric *metric, const struct rw_ranke
 
 /* ---- the mean over queries ---- */
 
-/* Values and weights are whole numbers of 1 / unit: 2^-40. */
+/* Values and weights are integers in units of 2^-40; this is 1 / unit. */
 #define RW_METRIC_UNIT 1099511627776.0
-/* A value from here on is too large to be averaged: it would be 2^120 units. */
+/* From 2^80 on, a value is too large to average: it would be 2^120 units. */
 #define RW_METRIC_MOST 1208925819614629174706176.0
 
-/* The nearest whole number, ties to even: adding 1.5 x 2^52 leaves no room for a fraction. */
+/* Rounds to the nearest integer, ties to even: after adding 1.5 x 2^52, a double has no
+ * fraction. */
 RW_HD double rw_to_whole(double x)
 {
     if (x < -2251799813685248.0 || x > 2251799813685248.0)
-        return x; /* from 2^51 on the sum would not fit; rounding to halves is harmless there */
+        return x; /* from 2^51 on the sum would not fit; such values have at most one binary digit
+                     after the point */
     return (x + 6755399441055744.0) - 6755399441055744.0;
 }
 
-/* Metrics as other programs print them. Each program is a row of dialect.c's table: how it reads
- * scores, which labels it takes, and for each of its metrics what ties, gains, cutoffs, weights
- * and queries without a relevant document do there. To add a program: a row in dialect.c, a
- * function in tests/peers/dialect_peers.py that asks the program itself, and the name in
+/* ---- dialects: metrics as other programs print them ---- */
+
+/* Each program is a row of the table in dialect.c. The row says how the program reads scores and
+ * which labels it accepts. For each metric, it has the program's treatment of ties, gains,
+ * cutoffs, weights and queries without a relevant document. To add a program: add a row in
+ * dialect.c, a function in tests/peers/dialect_peers.py that runs the program, and the name in
  * docs/rankwood.1.in. */
-/* Where a program puts documents of equal scores. */
+
+/* How a program orders documents of equal scores. */
 enum rw_dialect_ties {
-    RW_PUT_FILE,      /* in the order of the input */
-    RW_PUT_MEAN,      /* the mean over all orders */
+    RW_PUT_FILE,      /* by input order */
+    RW_PUT_MEAN,      /* averages over all orders */
     RW_PUT_BY_ID,     /* by falling document id, as text (trec_eval's rule) */
     RW_PUT_LOW_FIRST, /* lower labels first */
     RW_PUT_HIGH_FIRST /* higher labels first */
 };
 enum rw_dialect_cut { RW_CUT_MAY, RW_CUT_MUST, RW_CUT_NEVER };
-/* What weights of queries do. */
-enum rw_dialect_weights { RW_WEIGHED_NOT, RW_WEIGHED, RW_WEIGHED_BUT_EMPTY /* those add 1 each */ };
+/* How a program uses query weights. */
+enum rw_dialect_weights {
+    RW_WEIGHED_NOT,
+    RW_WEIGHED,
+    RW_WEIGHED_BUT_EMPTY /* empty queries have weight 1 */
+};
 
-/* A program's metric. What a row leaves out is 0. */
+/* A metric of a program. Fields that a row leaves out are 0. */
 struct rw_dialect_metric {
-    const char *name;   /* ours: "ndcg" */
-    const char *theirs; /* "NDCG:top=", the cutoff follows; NULL: the same as ours */
+    const char *name;   /* Rankwood's name: "ndcg" */
+    const char *theirs; /* the program's name, followed by the cutoff: "NDCG:top="; NULL: the same
+                           as ours */
     enum rw_dialect_cut cut;
-    uint32_t whole_at; /* what the metric without a cutoff is cut at; 0: not at all */
+    uint32_t whole_at; /* default cutoff; 0: the whole list */
     enum rw_empty empty;
     enum rw_dialect_ties ties;
     enum rw_dialect_weights weights;
-    const char *gain;   /* "exp", "linear"; NULL: none */
-    double err_ceiling; /* err: what gains are divided by; 0: the data's largest and 1 */
-    double relevant;    /* label from which a document is relevant; 0: 1 */
-    double most_label;  /* largest label that it takes; 0: any */
-    /* NULL: as the metric's own row in metrics.def */
+    const char *gain;   /* "exp", "linear"; NULL: uses no gains */
+    double err_ceiling; /* err: divisor of gains; 0: the data's largest gain plus 1 */
+    double relevant;    /* label from which a document is relevant; 0: the default, 1 */
+    double most_label;  /* largest label that it accepts; 0: any */
+    /* NULL: the function of the metric's row in metrics.def */
     double (*query)(const struct rw_metric *metric, const struct rw_ranked_query *query);
-    const char *query_says; /* what that function does otherwise; NULL with it */
+    const char
+        *query_says; /* description of that function for the conventions; NULL if it is NULL */
 };
 
 struct rw_dialect {
     const char *name;    /* "lightgbm" */
     const char *program; /* "LightGBM" */
     int float_scores;    /* scores are rounded to float before they are compared */
-    int whole_labels;    /* other labels are refused */
-    int gain_choice;     /* its user may choose the gain: 1 exp or linear, 2 a table too */
+    int whole_labels;    /* labels must be whole numbers */
+    int gain_choice;     /* the user may choose the gain: 1 exp or linear, 2 also a table */
     const struct rw_dialect_metric *metric; /* [n_metrics] */
     int n_metrics;
 };
 
-/* The table, by index; NULL past the end. */
+/* Returns row i of the table; NULL past the end. */
 const struct rw_dialect *rw_dialect_at(int i);
-/* By name, else RW_ERR_ARGUMENT, which names the nearest. */
+/* Finds a dialect by name. RW_ERR_ARGUMENT: unknown; the message suggests the nearest name. */
 int rw_dialect_find(struct rw_ctx *ctx, const char *name, const struct rw_dialect **out);
-/* Does it let its user choose this gain of labels? */
+/* Returns 1 if the program lets its user choose this gain of labels. */
 int rw_dialect_has_gain(const struct rw_dialect *dialect, const char *label_gain);
-/* The program's own row for a metric of ours, or RW_ERR_ARGUMENT: it has none, or none with (or
- * without) a cutoff. */
+/* Finds the program's row for one of Rankwood's metrics. RW_ERR_ARGUMENT: the program lacks this
+ * metric, or lacks it with (or without) a cutoff. */
 int rw_dialect_metric_find(struct rw_ctx *ctx, const struct rw_dialect *dialect,
                            const struct rw_metric *metric, const struct rw_dialect_metric **out);
 
 struct rw_dialect_value {
-    const struct rw_dialect_metric *row; /* the program's own */
+    const struct rw_dialect_metric *row; /* the row of the program */
     struct rw_metric_result result;
-    double ties_moved; /* mean with the input's order reversed minus the mean; 0 where that has no
-                          say */
+    double ties_moved; /* mean with reversed input order minus the mean; 0 if the order of ties has
+                          no effect */
 };
-/* The mean that the program prints. label_gain: NULL, or what its user chose instead of its own
- * default (RW_ERR_ARGUMENT if there is no choice). scores: [n_docs], finite. per_query: [n_queries]
- * or NULL, as rw_metric_eval has it. A label that the program refuses is RW_ERR_DATA. */
+/* Computes the mean that the program prints. label_gain: the gain that its user chose; NULL: its
+ * default (RW_ERR_ARGUMENT if there is no choice). scores: [n_docs], finite. per_query:
+ * [n_queries] or NULL, as in rw_metric_eval. RW_ERR_DATA: the program refuses a label. */
 int rw_dialect_eval(struct rw_ctx *ctx, const struct rw_dialect *dialect,
                     const struct rw_metric *metric, const char *label_gain,
                     const struct rw_dataset *dataset, const double *scores, double *per_query,
                     struct rw_dialect_value *out);
-/* What it counts, in one line. */
+/* Writes a line of the conventions that the program uses for the metric. */
 void rw_dialect_conventions(const struct rw_dialect *dialect, const struct rw_dialect_metric *row,
                             const char *label_gain, uint32_t at, const struct rw_dataset *dataset,
                             char *buffer, size_t size);
 
-/* A document's id as predict --trec writes it: what its comment says, else the query's id, '-', and
- * its number in the query from 1. index: in the query, from 0. */
+/* Writes a document's id as predict --trec does: the id in its comment, or the query's id, '-'
+ * and its number in the query from 1. index: in the query, from 0. */
 void rw_dialect_doc_id(const struct rw_dataset *dataset, uint32_t query, uint32_t index,
                        char *buffer, size_t size);

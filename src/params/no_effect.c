@@ -170,7 +170,7 @@ static int other_has(struct judging *j, const char *name, const char *wanted, in
 }
 
 /* Evaluates the conditions with that name; "": those of the parameter's roles. *is_met is 1 if
- * one of them is met. */
+ * one of them holds. */
 static int one_is_met(struct judging *j, int at, const char *name, int *is_met)
 {
     const int roles = *name ? 0 : rw_param_rows[at].info.roles;
