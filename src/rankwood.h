@@ -64,7 +64,7 @@ RW_API void rw_dataset_free(struct rw_dataset *dataset);
 
 /* Parameters have the names and values of the command line, such as "leaves" and "31". They start
  * at their defaults. "auto" lets training choose the number. The caller frees them with
- * rw_params_free. */
+ * rw_params_free. RW_ERR_ARGUMENT: unknown name, or invalid value. */
 RW_API int rw_params_new(struct rw_ctx *ctx, struct rw_params **out);
 RW_API int rw_params_set(struct rw_ctx *ctx, struct rw_params *params, const char *name,
                          const char *value);
@@ -178,6 +178,7 @@ RW_API uint32_t rw_dataset_n_features(const struct rw_dataset *dataset);
 RW_API const float *rw_dataset_labels(const struct rw_dataset *dataset);          /* [n_docs] */
 /* Returns the first document of each query, then n_docs: [n_queries + 1]. */
 RW_API const uint32_t *rw_dataset_query_offsets(const struct rw_dataset *dataset);
+/* Returns the id of a query, numbered from 0. The data set owns the text. */
 RW_API const char *rw_dataset_query_id(const struct rw_dataset *dataset, uint32_t query);
 /* Returns the column name of a feature in the CSV or TSV header, or "". */
 RW_API const char *rw_dataset_feature_name(const struct rw_dataset *dataset, uint32_t feature);
@@ -253,7 +254,12 @@ struct rw_file_kind {
  * or cannot be read. */
 RW_API int rw_file_recognise(struct rw_ctx *ctx, const char *path, struct rw_file_kind *out);
 
-/* ---- CSV and TSV: file names that end in .csv, .tsv, .csv.gz or .tsv.gz ---- */
+/* ---- CSV and TSV: file names that end in .csv, .tsv, .csv.gz or .tsv.gz ----
+ *
+ *     struct rw_columns columns = {.label = "grade", .qid = "query"};
+ *     int status = rw_ctx_set_columns(ctx, &columns);
+ *     const char *path = "train.csv";
+ *     status = status ? status : rw_dataset_read(ctx, &path, 1, &train); */
 /* The role of each column. A column is given by its name in the header, or by its number from 1.
  * All other columns are features. They get the ids 0, 1, ... in file order, or the ids of `model`
  * or `like` by name. A model trained on such data keeps the names of the header. Unused members are
@@ -296,7 +302,14 @@ RW_API int rw_ctx_set_columns(struct rw_ctx *ctx, const struct rw_columns *colum
 /* Returns the number of tables that this context has opened. */
 RW_API int rw_ctx_n_tables(const struct rw_ctx *ctx);
 
-/* ---- data in memory: arrays, data-frame columns, sparse matrices ---- */
+/* ---- data in memory: arrays, data-frame columns, sparse matrices ----
+ *
+ * Two queries, of two documents and one, with two features:
+ *
+ *     const float values[3][2] = {{1, 20}, {0, NAN}, {1, 5}};
+ *     const float labels[3] = {2, 0, 1};
+ *     const uint32_t offsets[3] = {0, 2, 3};
+ *     int status = rw_dataset_from_memory(ctx, values[0], labels, offsets, 3, 2, 2, 0, &train); */
 enum rw_value_type {
     RW_VALUE_F32,
     RW_VALUE_F64,
@@ -1161,7 +1174,18 @@ struct rw_plan {
 RW_API int rw_train_plan(struct rw_ctx *ctx, const struct rw_params *params,
                          const struct rw_training *training, struct rw_plan *out);
 
-/* ---- workers: distributed training in threads, processes or machines ---- */
+/* ---- workers: distributed training in threads, processes or machines ----
+ *
+ * One process under mpirun or srun:
+ *
+ *     struct rw_comm *comm = NULL;
+ *     int status = rw_comm_open(ctx, "mpi", &comm);
+ *     status = status ? status : rw_ctx_set_comm(ctx, comm);
+ *     status = status ? status : rw_dataset_read(ctx, &path, 1, &shard);
+ *     status = status ? status : rw_train(ctx, params, shard, NULL, 0, NULL, &model);
+ *     if (status && rw_workers_tells(ctx))
+ *         fprintf(stderr, "%s\n", rw_last_error(ctx));
+ *     rw_comm_free(comm); */
 /* Each of n_workers workers makes the same calls, with its own context and its own shard of the
  * data. Every worker gets the same model. It is identical to the model of one worker with all
  * documents.
@@ -1356,7 +1380,17 @@ RW_API int rw_model_check_rows(struct rw_ctx *ctx, const struct rw_model *model,
 RW_API void rw_model_warn_lacking(struct rw_ctx *ctx, const struct rw_model *model,
                                   uint64_t n_docs, const unsigned char *seen);
 
-/* ---- explanations: SHAP values and importance ---- */
+/* ---- explanations: SHAP values and importance ----
+ *
+ *     struct rw_explainer *explainer = NULL;
+ *     double *values = NULL;
+ *     int status = rw_explainer_new(ctx, model, 0, NULL, &explainer);
+ *     if (status == RW_OK)
+ *         values = malloc(n_docs * explainer->n_features * sizeof(*values));
+ *     if (values)
+ *         status = rw_explainer_run(ctx, explainer, dataset, 0, n_docs, values, NULL);
+ *     free(values);
+ *     rw_free(explainer); */
 /* SHAP values: the contribution of each feature to the score of a document, so that base + values =
  * score. Source: Lundberg, Erion and Lee, "Consistent Individualized Feature Attribution for Tree
  * Ensembles", 2018, the path-dependent variant. If the feature of a split is unknown, the document
@@ -1457,7 +1491,10 @@ RW_API int rw_report(struct rw_ctx *ctx, const struct rw_eval_params *how,
                      const struct rw_model *model, const struct rw_dataset *dataset,
                      const struct rw_report_options *options, FILE *out);
 
-/* ---- models of other programs ---- */
+/* ---- models of other programs ----
+ *
+ *     struct rw_exchange how = {.format = "xgboost", .feature_base = RW_FEATURE_BASE_AUTO};
+ *     int status = rw_model_export(ctx, model, &how, "model.json"); */
 struct rw_model_format_info {
     const char *name;  /* "ranklib" */
     const char *about; /* one line */

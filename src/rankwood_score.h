@@ -78,6 +78,8 @@ enum rw_status {
 struct rw_ctx;   /* holds errors, log function, threads and settings */
 struct rw_model; /* a trained ensemble; independent of data and context */
 
+/* Makes a context with default settings. The caller frees it with rw_ctx_free. RW_ERR_MEMORY: out
+ * of memory. */
 RW_API int rw_ctx_new(struct rw_ctx **out);
 RW_API void rw_ctx_free(struct rw_ctx *ctx);
 /* Returns the message of the last failure. It is valid until the next call with this context. */
@@ -107,6 +109,8 @@ RW_API int rw_ctx_set_poll(struct rw_ctx *ctx, rw_poll_fn poll, void *user);
 RW_API int rw_ctx_set_threads(struct rw_ctx *ctx, int n_threads);
 
 /* ---- models ---- */
+/* Reads a model file. The caller frees *out with rw_model_free. RW_ERR_IO: the file cannot be read.
+ * RW_ERR_FORMAT: it is damaged or no Rankwood model. */
 RW_API int rw_model_read(struct rw_ctx *ctx, const char *path, struct rw_model **out);
 /* Reads a model from memory. text: [n_bytes], the contents of a model file. `name` replaces the
  * file name in messages. */
