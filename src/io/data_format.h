@@ -23,7 +23,7 @@ struct rw_range {
 struct rw_divided {
     /* Checks the whole file before it is divided. All workers call it. NULL: no check. */
     int (*check)(struct rw_ctx *ctx, struct rw_input *input);
-    /* Finds the first document from byte `at` of the file on with a query other than *query. Sets
+    /* Finds the first document from byte `at` of the file on whose query differs from *query. Sets
      * *place to its position in the units of a range, or to UINT64_MAX. After an earlier file,
      * *query is the query of its last document, and `at` is 0. If *query is NULL, it is set to the
      * first document's query. */

@@ -1,7 +1,8 @@
-/* LETOR text: label qid:ID feature:value ... # comment.
+/* Reads LETOR text: label qid:ID feature:value ... # comment.
  *
- * Most entries go through the fast path (letor_fast.c), where there is one. It takes only what is
- * surely right and leaves the rest to the careful path here; so every message comes from here. */
+ * On processors that support it, the fast path (letor_fast.c) parses most entries. It accepts only
+ * text that is certainly valid, and leaves the rest to the careful path in this file, which thus
+ * writes every message. */
 #include "io/text.h"
 
 #include <strings.h>
@@ -10,7 +11,7 @@
 #include "dataset/categories.h"
 #include "io/data_format.h"
 
-/* A carriage return is a blank, so lines may end with CR LF. */
+/* A carriage return counts as a blank, so lines may end with CR LF. */
 static inline int is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r';
@@ -30,7 +31,7 @@ static const char *word_end(const char *p, const char *end)
     return p;
 }
 
-/* The word at `p` for a message. */
+/* Returns the word at `p` for a message. */
 static struct rw_text_found found_at(const char *p, const char *end)
 {
     return rw_text_found(p, (size_t)(word_end(p, end) - p),
@@ -116,7 +117,7 @@ static const char *bad_value(struct rw_text_chunk *chunk, const char *line, cons
             "the parameter 'absent' is missing"));
 }
 
-/* A category: its decimal is the word, whose number is the value. */
+/* Parses a category. Its decimal is the word, and the word's number becomes the value. */
 static const char *parse_category(struct rw_text_chunk *chunk, const char *line, const char *p,
                                   const char *end, uint32_t feature, float *value)
 {
@@ -150,7 +151,7 @@ static const char *parse_category(struct rw_text_chunk *chunk, const char *line,
     return q;
 }
 
-/* feature:value; *last is the feature before, -1 at first. */
+/* Parses feature:value. *last is the previous feature, -1 at first. */
 static inline const char *parse_entry(struct rw_text_chunk *chunk, const char *line, const char *p,
                                       const char *end, int32_t *last, float *value)
 {
@@ -222,12 +223,12 @@ static int make_room(struct rw_letor_entries *entries)
     return RW_OK;
 }
 
-/* Bytes of a line that hold no 0 for sure: the fast path took them. */
+/* A part of a line that the fast path has parsed, so it contains no byte 0. */
 struct proven {
     const char *begin, *end;
 };
 
-/* The entries from p on, up to the comment; where they end, or NULL. */
+/* Parses the entries from p on, up to the comment. Returns their end, or NULL. */
 static const char *parse_entries(struct rw_text_chunk *chunk, const char *line, const char *p,
                                  const char *end, struct proven *proven)
 {
@@ -250,7 +251,8 @@ static const char *parse_entries(struct rw_text_chunk *chunk, const char *line, 
             if (n == 0)
                 *proven = (struct proven){begin, p};
             if (entries->n - n < WORTH)
-                fast = NULL; /* a line of another style: looking again would cost more */
+                fast = NULL; /* a line of a different style, on which further attempts would cost
+                                more */
             if (entries->n > n)
                 continue;
         }
@@ -270,7 +272,7 @@ static int changed(struct rw_text_chunk *chunk)
     return chunk->status;
 }
 
-/* A document that is picked: its entries, and where it stands. */
+/* Adds a selected document: its entries and its location. */
 static int add_picked(struct rw_text_chunk *chunk, float label)
 {
     struct rw_builder *builder = &chunk->worker->builder;
@@ -302,8 +304,8 @@ static int add_doc(struct rw_text_chunk *chunk, float label, const char *comment
     return RW_OK;
 }
 
-/* The entries are passed over: the comment begins at the first '#' behind the query, if the line is
- * as it should be, which another pass finds out. */
+/* Skips the entries. The comment begins at the first '#' after the query if the line is valid,
+ * which another pass checks. */
 static const char *skip_entries(struct rw_text_chunk *chunk, const char *p, const char *end,
                                 struct proven *proven)
 {
@@ -313,7 +315,7 @@ static const char *skip_entries(struct rw_text_chunk *chunk, const char *p, cons
     return proven->end;
 }
 
-/* [line, end): without its newline. */
+/* Parses [line, end), a line without its newline. */
 static int parse_fields(struct rw_text_chunk *chunk, const char *line, const char *end)
 {
     struct rw_text_pick *pick = &chunk->worker->pick;
@@ -333,7 +335,7 @@ static int parse_fields(struct rw_text_chunk *chunk, const char *line, const cha
     p = parse_label(chunk, line, p, end, &label);
     if (!p)
         return chunk->status;
-    if (is_picked) /* the label was counted when it was skimmed */
+    if (is_picked) /* skimming has already counted the label */
         chunk->worker->builder.n_clamped = n_clamped;
     p = parse_query(chunk, line, skip_blanks(p, end), end, &id);
     if (!p)
@@ -354,8 +356,8 @@ static int parse_fields(struct rw_text_chunk *chunk, const char *line, const cha
     return status < 0 ? rw_text_chunk_fail(chunk, status) : add_doc(chunk, label, comment, end);
 }
 
-/* What a file is whose first document stands in no line before this one: a model is known by more
- * than its first line. */
+/* Recognises the kind of a file in which no document precedes this line. A model is recognised by
+ * more than its first line. */
 static struct rw_recognised kind_of(const struct rw_text *text, const char *line, const char *end)
 {
     size_t n;
@@ -364,7 +366,7 @@ static struct rw_recognised kind_of(const struct rw_text *text, const char *line
     return kind.from || (kind.what && kind.hint && !kind.is_text) ? kind : rw_recognise(line, end);
 }
 
-/* A byte 0 is what is wrong with a line, whatever else is. */
+/* Parses a line. A byte 0 takes precedence over any other error in it. */
 static int parse_line(struct rw_text_chunk *chunk, const char *line, const char *end)
 {
     const int status = parse_fields(chunk, line, end);
@@ -394,7 +396,7 @@ static int parse_letor_lines(struct rw_text_chunk *chunk)
     return RW_OK;
 }
 
-/* ---- a kind of text ---- */
+/* ---- the kind of text ---- */
 
 static size_t ready(struct rw_text *text, const char *block, size_t n, int is_first)
 {
@@ -429,9 +431,10 @@ const struct rw_text_kind rw_letor_text = {.in_ranges = 1,
 
 /* ---- queries ---- */
 
-/* Looks at whole lines of [p, end); is_all: its last line is whole without its end, too. 1: *at is
- * the first one whose query is not *query, which the first document's becomes if it is NULL; 0:
- * there is none, and *at is where the line that is left over begins. */
+/* Examines complete lines of [p, end). is_all: the last line is complete even without a newline.
+ * Returns 1 if a line's query differs from *query, with that line in *at. If *query is NULL, it is
+ * set to the first document's query. Otherwise returns 0, with the start of the incomplete line in
+ * *at. */
 static int other_query(struct rw_ctx *ctx, const char *p, const char *end, int is_all, char **query,
                        const char **at)
 {
@@ -460,8 +463,8 @@ static int next_query(struct rw_ctx *ctx, struct rw_input *input, uint64_t at, c
     enum { WINDOW_BYTES = 1 << 16 };
     RW_FREED char *text = NULL;
     size_t room = 0, n = 0, got = 0;
-    uint64_t begin =
-        at ? at - 1 : 0; /* of `text`: its first byte tells whether a line begins at `at` */
+    uint64_t begin = at ? at - 1 : 0; /* start of `text`: the byte before `at` tells whether a line
+                                         begins at `at` */
     int found = 0;
     for (int is_all = 0, begins = at == 0; !found && !is_all;) {
         RW_TRY(RW_GROW(ctx, text, room, n + WINDOW_BYTES));
@@ -484,7 +487,7 @@ static int next_query(struct rw_ctx *ctx, struct rw_input *input, uint64_t at, c
 
 static const struct rw_divided divided = {.next_query = next_query};
 
-/* ---- a format of data ---- */
+/* ---- the data format ---- */
 
 const struct rw_data_format rw_data_format_letor = {
     .name = "letor", .text = &rw_letor_text, .divided = &divided};

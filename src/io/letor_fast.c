@@ -1,15 +1,16 @@
-/* Fast paths through a line's entries, for x86-64 with AVX2, better with AVX-512.
+/* Fast paths for the entries of a line, for x86-64 with AVX2, or better with AVX-512.
  *
- * First the positions of all ':' and ' ' of some 2 KiB of text are listed, 64 bytes at a time.
- * Between two positions stands a feature or a value, and neither is looped over: a feature is known
- * by comparing its text with that of the line before, and a value of up to 16 bytes is loaded so
- * that its last digit is the vector's last byte, and the point is shuffled away. Then four values
- * at a time become numbers: pairs of digits, of pairs, of fours are summed by multiply-and-add. So
- * no branch depends on how long anything is: such branches cost more than all the rest, for lengths
- * cannot be foreseen. With AVX-512 features are compared, and values loaded, eight at a time.
+ * They first list the positions of all ':' and ' ' in about 2 KiB of text, 64 bytes at a time.
+ * Between two positions is a feature or a value, and neither needs a loop. A feature is recognised
+ * by comparing its text with that of the previous line. A value of up to 16 bytes is loaded such
+ * that its last digit is the vector's last byte, and a shuffle removes the decimal point. Then four
+ * values at a time are converted: multiply-add combines digits to pairs, pairs to fours, and so on.
+ * No branch thus depends on a length. Lengths are unpredictable, and such branches would cost more
+ * than all the rest. With AVX-512, eight features are compared and eight values loaded at a time.
  *
- * The value is computed in double as in number.c and under the same bounds; what they do not decide
- * goes to rw_number_parse, as do exponents, signs other than '-' and long decimals. */
+ * A value is computed in double, as in number.c and under the same bounds. rw_number_parse converts
+ * values that the bounds do not decide, as well as exponents, signs except '-', and long decimals.
+ */
 #include "io/text.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -24,33 +25,33 @@
 enum {
     VALUE_BYTES = 16,
     FEATURE_BYTES = 7,
-    MOST_POSITIONS = RW_LETOR_SPAN + 72, /* lists are written ahead */
+    MOST_POSITIONS = RW_LETOR_SPAN + 72, /* lists are written beyond the last position */
     MOST_VALUES = RW_LETOR_SPAN / 4 + 8
 };
 
-/* What is known of a span of text. */
+/* The data about a span of text. */
 struct span {
     const char *begin;
     size_t n_positions;
-    int odd;                           /* the positions end where ':' and ' ' do not alternate */
-    uint16_t position[MOST_POSITIONS]; /* of ':' and ' ' in turn, from `begin` */
-    uint8_t digits[MOST_VALUES][VALUE_BYTES]; /* the last stands last; above 9: no decimal */
-    uint32_t flags[MOST_VALUES];              /* NEGATIVE, or NO_DIGITS */
-    double scale[MOST_VALUES];                /* by which the digits are multiplied */
+    int odd;                           /* 1: the positions end where ':' and ' ' do not alternate */
+    uint16_t position[MOST_POSITIONS]; /* alternating ':' and ' ', relative to `begin` */
+    uint8_t digits[MOST_VALUES][VALUE_BYTES]; /* right-aligned; a byte above 9: not a decimal */
+    uint32_t flags[MOST_VALUES];              /* NEGATIVE or NO_DIGITS */
+    double scale[MOST_VALUES];                /* factor for the digits */
 };
-enum { NO_DIGITS = 1 }; /* and not a short decimal */
+enum { NO_DIGITS = 1 }; /* the text is not a short decimal */
 #define NEGATIVE 0x80000000u
 
-/* 10^-i. Rounded to nearest. */
+/* 10^-i, rounded to nearest. */
 static const double scale_of_digits[VALUE_BYTES] = {1e0,   1e-1,  1e-2,  1e-3, 1e-4,  1e-5,
                                                     1e-6,  1e-7,  1e-8,  1e-9, 1e-10, 1e-11,
                                                     1e-12, 1e-13, 1e-14, 1e-15};
 
-/* Of the positions `in_colon` and `in_blank`, those before the first that is not in turn. */
+/* Selects the positions of `in_colon` and `in_blank` that precede the first one out of turn. */
 AVX2 static inline uint64_t in_turn(struct span *span, uint64_t in_colon, uint64_t in_blank)
 {
     const uint64_t mask = in_colon | in_blank;
-    /* Bit i: whether the number of positions up to i is odd; then i must be ':'. */
+    /* bit i: whether the number of positions up to i is odd; if so, i must be ':' */
     const __m128i sums =
         _mm_clmulepi64_si128(_mm_cvtsi64_si128((long long)mask), _mm_set1_epi8(-1), 0);
     const uint64_t before = 0 - (uint64_t)(span->n_positions & 1);
@@ -60,12 +61,12 @@ AVX2 static inline uint64_t in_turn(struct span *span, uint64_t in_colon, uint64
     return wrong ? mask & (_blsi_u64(wrong) - 1) : mask;
 }
 
-/* Lists the bits of `mask`, which are positions from `at` on. */
+/* Lists the bits of `mask` as positions from `at` on. */
 AVX2 static inline void list_bits(struct span *span, uint64_t mask, size_t at)
 {
     uint16_t *to = span->position + span->n_positions;
     const size_t n = (size_t)_mm_popcnt_u64(mask);
-    for (size_t i = 0; i < 24; i++) { /* mostly all of them */
+    for (size_t i = 0; i < 24; i++) { /* usually enough for all of them */
         to[i] = (uint16_t)(at + _tzcnt_u64(mask));
         mask = _blsr_u64(mask);
     }
@@ -76,7 +77,7 @@ AVX2 static inline void list_bits(struct span *span, uint64_t mask, size_t at)
     span->n_positions += n;
 }
 
-/* Lists the positions in n_bytes of text; up to 63 more are read. */
+/* Lists the positions in n_bytes of text. Up to 63 more bytes are read. */
 AVX2 static void list_avx2(struct span *span, const char *text, size_t n_bytes)
 {
     const __m256i colon = _mm256_set1_epi8(':'), blank = _mm256_set1_epi8(' ');
@@ -98,7 +99,7 @@ AVX2 static void list_avx2(struct span *span, const char *text, size_t n_bytes)
     }
 }
 
-/* The same: the positions of 64 bytes are compressed at once. */
+/* Does the same, and compresses the positions of 64 bytes at once. */
 AVX512 static void list_avx512(struct span *span, const char *text, size_t n_bytes)
 {
     static const uint8_t count[64] = {
@@ -127,7 +128,8 @@ AVX512 static void list_avx512(struct span *span, const char *text, size_t n_byt
     }
 }
 
-/* The k-th value, n bytes that end at `end` (16 before are read), without its sign and point. */
+/* Loads the k-th value, n bytes that end at `end` (16 bytes before it are read), without sign and
+ * decimal point. */
 AVX2 static inline void take_value(struct span *span, size_t k, const char *end, size_t n)
 {
     const __m128i text = _mm_loadu_si128((const __m128i *)(end - VALUE_BYTES));
@@ -138,7 +140,8 @@ AVX2 static inline void take_value(struct span *span, size_t k, const char *end,
     const __m128i points = _mm_and_si128(_mm_cmpeq_epi8(text, _mm_set1_epi8('.')), inside);
     const uint32_t point = _tzcnt_u32((uint32_t)_mm_movemask_epi8(points) | 1u << VALUE_BYTES);
     const int has_point = point < VALUE_BYTES;
-    /* up to the point's byte, each takes the one before: 255, in place of the first, gives 0 */
+    /* up to the decimal point, each byte takes the previous one; index 255 makes the first byte 0
+     */
     const __m128i moves = _mm_cmpgt_epi8(_mm_set1_epi8(has_point ? (char)(point + 1) : 0), byte);
     const __m128i digits = _mm_shuffle_epi8(
         _mm_and_si128(_mm_sub_epi8(text, _mm_set1_epi8('0')), inside), _mm_add_epi8(byte, moves));
@@ -147,7 +150,7 @@ AVX2 static inline void take_value(struct span *span, size_t k, const char *end,
     span->scale[k] = scale_of_digits[has_point ? VALUE_BYTES - 1 - point : 0];
 }
 
-/* A value for the careful path. */
+/* Leaves a value to the careful path. */
 static void leave_value(struct span *span, size_t k)
 {
     memset(span->digits[k], 0, VALUE_BYTES);
@@ -155,7 +158,7 @@ static void leave_value(struct span *span, size_t k)
     span->scale[k] = 0;
 }
 
-/* Values k to k + 3; returns all four as bits, if one is for the careful path. */
+/* Converts values k to k + 3. Returns a mask of all four if one of them needs the careful path. */
 AVX2 static inline uint32_t make_values(const struct span *span, size_t k, float *value)
 {
     const __m256i a = _mm256_loadu_si256((const __m256i *)span->digits[k]);
@@ -168,15 +171,15 @@ AVX2 static inline uint32_t make_values(const struct span *span, size_t k, float
     const __m256i four_b = _mm256_madd_epi16(_mm256_maddubs_epi16(b, tens), hundreds);
     const __m256i eight =
         _mm256_madd_epi16(_mm256_packus_epi32(four_a, four_b), _mm256_set1_epi32(1 << 16 | 10000));
-    /* Upper eight digits of the four values, then the lower. */
+    /* the upper eight digits of the four values, then the lower eight */
     const __m256i sorted =
         _mm256_permutevar8x32_epi32(eight, _mm256_setr_epi32(0, 4, 2, 6, 1, 5, 3, 7));
     const __m256d upper = _mm256_cvtepi32_pd(_mm256_castsi256_si128(sorted));
     const __m256d lower = _mm256_cvtepi32_pd(_mm256_extracti128_si256(sorted, 1));
     const __m256d whole = _mm256_add_pd(_mm256_mul_pd(upper, _mm256_set1_pd(1e8)), lower);
     const __m256d x = _mm256_mul_pd(whole, _mm256_loadu_pd(span->scale + k));
-    /* What a float does not hold, less the middle and 8: up to 16 is too near to the middle. The
-     * upper halves are made large. */
+    /* the bits that a float cannot represent, minus the middle and 8: up to 16 is too close to the
+     * middle; the upper halves are made large */
     const __m256i rest =
         _mm256_sub_epi32(_mm256_and_si256(_mm256_castpd_si256(x), _mm256_set1_epi64x(0x1fffffff)),
                          _mm256_set1_epi64x((INT64_C(1) << 32) + 0x10000000 - 8));
@@ -192,7 +195,7 @@ AVX2 static inline uint32_t make_values(const struct span *span, size_t k, float
     return _mm256_testz_si256(bad, bad) ? 0 : 15;
 }
 
-/* A feature's text as one number: its bytes, at most 7, and their count above them. */
+/* Returns a feature's text as one number: at most 7 bytes, with their count above them. */
 static inline uint64_t feature_text(const char *colon, size_t n)
 {
     uint64_t text;
@@ -200,7 +203,7 @@ static inline uint64_t feature_text(const char *colon, size_t n)
     return text >> (64 - 8 * n) | (uint64_t)n << 56;
 }
 
-/* The feature that a text says; RW_FEATURE_IDS: none. */
+/* Parses a feature's text. Returns RW_FEATURE_IDS if it is invalid. */
 static uint32_t feature_of(uint64_t text)
 {
     uint32_t feature = 0;
@@ -213,7 +216,8 @@ static uint32_t feature_of(uint64_t text)
     return feature > RW_MAX_FEATURE ? RW_FEATURE_IDS : feature;
 }
 
-/* Of n values from the k-th on, the `bad` ones by the careful path; returns how many are good. */
+/* Converts the `bad` ones of n values from the k-th on by the careful path. Returns how many values
+ * from the first on are valid. */
 static size_t careful_values(struct rw_letor_entries *entries, const struct span *span, size_t k,
                              size_t n, uint32_t bad, float *value)
 {
@@ -229,8 +233,8 @@ static size_t careful_values(struct rw_letor_entries *entries, const struct span
     return n;
 }
 
-/* Features, and digits of values, between the positions listed; the number of entries that are good
- * as far as that shows. */
+/* Parses features and digits of values between the listed positions. Returns the number of entries
+ * that are valid as far as this step can tell. */
 AVX2 static size_t take_entries(const struct rw_letor_entries *entries, struct span *span)
 {
     uint16_t *const feature = entries->feature + entries->n;
@@ -266,13 +270,13 @@ AVX2 static size_t take_entries(const struct rw_letor_entries *entries, struct s
     return k;
 }
 
-/* Appends the entries of a span; returns how many. */
+/* Appends the entries of a span and returns their number. */
 AVX2 static size_t span_avx2(struct rw_letor_entries *entries, struct span *span)
 {
     const size_t n = take_entries(entries, span);
     float *const value = entries->value + entries->n;
     size_t k = 0;
-    for (size_t i = n; i < n + 3; i++) { /* so that they come in fours */
+    for (size_t i = n; i < n + 3; i++) { /* pads to a multiple of four */
         leave_value(span, i);
         span->flags[i] = 0;
     }
@@ -294,27 +298,29 @@ AVX2 static size_t span_avx2(struct rw_letor_entries *entries, struct span *span
 
 /* ---- AVX-512: eight entries at a time ---- */
 
-/* Values as they are read: digits, the last stands last, of eight and of the eight before. */
+/* Eight values as they are read: digits, right-aligned, the last eight of each and the eight
+ * before. */
 struct eight {
-    __m512i low, high; /* high: only where one is so long */
+    __m512i low, high; /* high: used only if a value is that long */
     __m512d scale;
     __mmask8 negative, bad;
 };
 
-/* The last n of 8 bytes each, the others 0. */
+/* Keeps the last n of 8 bytes in each element, and sets the others to 0. */
 AVX512 static inline __m512i keep_last(__m512i bytes, __m512i n)
 {
     const __m512i bits = _mm512_slli_epi64(_mm512_sub_epi64(_mm512_set1_epi64(8), n), 3);
     return _mm512_and_si512(bytes, _mm512_sllv_epi64(_mm512_set1_epi64(-1), bits));
 }
 
-/* 255 where a point stands. */
+/* Returns 255 in each byte that is a decimal point. */
 AVX512 static inline __m512i points_of(__m512i digits)
 {
     return _mm512_movm_epi8(_mm512_cmpeq_epi8_mask(digits, _mm512_set1_epi8('.' - '0')));
 }
 
-/* Takes the first point out: what stands before it moves up by a byte, and `before` comes first. */
+/* Removes the first decimal point: the bytes before it move up by one, and `before` enters first.
+ */
 AVX512 static inline __m512i close_up(__m512i digits, __m512i points, __m512i before)
 {
     const __m512i one = _mm512_set1_epi64(1);
@@ -326,8 +332,8 @@ AVX512 static inline __m512i close_up(__m512i digits, __m512i points, __m512i be
     return _mm512_or_si512(_mm512_or_si512(upper, moved), before);
 }
 
-/* Values of n bytes (`of` them) that end at end + at; is_long: some have more than 8 bytes, of
- * which those of more than 16 are bad. */
+/* Reads values of n bytes (for the elements in `of`) that end at end + at. is_long: some have more
+ * than 8 bytes. Those with more than 16 are marked bad. */
 AVX512 __attribute__((always_inline)) static inline void
 read_values(struct eight *v, const char *end, __m512i at, __m512i n, __mmask8 of, int is_long)
 {
@@ -371,7 +377,7 @@ read_values(struct eight *v, const char *end, __m512i at, __m512i n, __mmask8 of
              _mm512_cmple_epu64_mask(n, _mm512_maskz_mov_epi64((__mmask8)(has | has2), one));
 }
 
-/* Eight digits, the first in the lowest byte, as a number. */
+/* Converts eight digits, the first in the lowest byte, to a number. */
 AVX512 static inline __m512d number_of(__m512i digits)
 {
     const __m512i two = _mm512_maddubs_epi16(digits, _mm512_set1_epi16(1 << 8 | 10));
@@ -380,7 +386,7 @@ AVX512 static inline __m512d number_of(__m512i digits)
                                                _mm512_srli_epi64(four, 32)));
 }
 
-/* Writes the values; those that are bad then are for the careful path. */
+/* Converts the values. Those marked bad afterwards need the careful path. */
 AVX512 static inline void make_eight(struct eight *v, int is_long, float *value)
 {
     const __m512i beyond = _mm512_subs_epu8(v->low, _mm512_set1_epi8(9));
@@ -399,7 +405,8 @@ AVX512 static inline void make_eight(struct eight *v, int is_long, float *value)
                         _mm256_mask_or_epi32(bits, minus, bits, _mm256_set1_epi32((int)NEGATIVE)));
 }
 
-/* Features that are not those of the line before, of eight; returns which of `good` still are. */
+/* Parses those of eight features that differ from the previous line's. Returns which of `good` are
+ * still valid. */
 static uint32_t take_features(uint32_t good, uint32_t others, const uint64_t *this_text,
                               uint16_t *feature, uint64_t *text)
 {
@@ -414,7 +421,7 @@ static uint32_t take_features(uint32_t good, uint32_t others, const uint64_t *th
     return good;
 }
 
-/* As span_avx2. */
+/* Like span_avx2. */
 AVX512 static size_t span_avx512(struct rw_letor_entries *entries, struct span *span)
 {
     const size_t n = span->n_positions / 2;
@@ -463,7 +470,7 @@ AVX512 static size_t span_avx512(struct rw_letor_entries *entries, struct span *
         else
             read_values(&v, span->begin, at, length, some, 0);
         make_eight(&v, is_long, value + k);
-        /* not by adding what was found: the next eight need not wait for these */
+        /* this is not an addition of the number found, so the next eight need not wait for it */
         if (good == 0xff && v.bad == 0) {
             k += 8;
         } else {

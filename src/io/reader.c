@@ -1,4 +1,4 @@
-/* Files as one data set, or in chunks: some chunks of text, or all of a cache. */
+/* Reads files as one data set, or in chunks: some chunks of text, or a whole cache. */
 #include "io/data_format.h"
 
 #include <strings.h>
@@ -34,7 +34,7 @@ static int has_ending(const char *name, const char *const *endings)
     return *endings != NULL;
 }
 
-/* Its own by the name, or by what is in it where columns are given. */
+/* Does the format accept the file by its name or, if columns are given, by its content? */
 static int is_named(const struct rw_ctx *ctx, const struct rw_data_format *format,
                     const struct rw_input *input)
 {
@@ -83,25 +83,25 @@ void rw_data_format_note_clamped(struct rw_ctx *ctx, uint64_t n_clamped)
                (unsigned long long)n_clamped, n_clamped == 1 ? "" : "s");
 }
 
-/* ---- files one after the other ---- */
+/* ---- a sequence of files ---- */
 
-/* A file that is open. */
+/* An open file. */
 struct file {
-    struct rw_input *input; /* NULL: none is; owned */
+    struct rw_input *input; /* NULL: no file is open; owned */
     const struct rw_data_format *format;
-    struct rw_text *text; /* NULL: its reading has not begun, or it is no text; owned */
+    struct rw_text *text; /* NULL: reading has not begun, or the file is not text; owned */
 };
 
 struct reader {
     const char *const *path; /* [n_paths]; borrowed */
     int n_paths, next_path, end_path;
-    struct rw_shard *part; /* NULL: all of all files is read; borrowed */
-    struct file file;      /* the one being read */
-    struct rw_seen *seen;  /* NULL: queries that come back are not noticed; owned */
-    size_t chunk_bytes;    /* of text; 0: as it suits the file */
+    struct rw_shard *part; /* NULL: read all files as a whole; borrowed */
+    struct file file;      /* the current file */
+    struct rw_seen *seen;  /* NULL: repeated queries are not detected; owned */
+    size_t chunk_bytes;    /* bytes per chunk of text; 0: chosen for the file */
 };
 
-/* At least one, and standard input at most once. */
+/* Checks that there is at least one path, and standard input at most once. */
 static int check_paths(struct rw_ctx *ctx, const char *const *paths, int n_paths)
 {
     int n_stdin = 0;
@@ -136,7 +136,7 @@ static int has_more(const struct reader *reader)
     return reader->file.input || reader->next_path < reader->end_path;
 }
 
-/* The file at work, or the next one. */
+/* Opens the next file unless one is open. */
 static int open_next(struct rw_ctx *ctx, struct reader *reader)
 {
     struct file *file = &reader->file;
@@ -147,7 +147,7 @@ static int open_next(struct rw_ctx *ctx, struct reader *reader)
     return RW_OK;
 }
 
-/* What the part has of the file at work; NULL: all of it. */
+/* Returns the part's range of the current file, or NULL for the whole file. */
 static struct rw_range *range_of(const struct reader *reader)
 {
     struct rw_shard *part = reader->part;
@@ -159,7 +159,7 @@ static struct rw_range *range_of(const struct reader *reader)
     return &part->range;
 }
 
-/* The file at work, which is text, from its beginning. */
+/* Starts reading the current file, which is text. */
 static int begin_text(struct rw_ctx *ctx, struct reader *reader)
 {
     struct file *file = &reader->file;
@@ -167,7 +167,7 @@ static int begin_text(struct rw_ctx *ctx, struct reader *reader)
                         reader->chunk_bytes, &file->text);
 }
 
-/* Notes the queries of a file that has no lines. */
+/* Records the queries of a file without lines. */
 static int note_queries(struct rw_ctx *ctx, struct reader *reader, const uint64_t *offset,
                         const char *ids, uint32_t n_queries)
 {
@@ -177,7 +177,7 @@ static int note_queries(struct rw_ctx *ctx, struct reader *reader, const uint64_
     return RW_OK;
 }
 
-/* What is no text, as one builder. */
+/* Reads a file that is not text as one builder. */
 static int copy_whole(struct rw_ctx *ctx, struct reader *reader, struct rw_builder_list *list)
 {
     const struct file *file = &reader->file;
@@ -195,7 +195,8 @@ static int copy_whole(struct rw_ctx *ctx, struct reader *reader, struct rw_build
                         builder->n_queries);
 }
 
-/* Adds the next builders, in order, to `list`: chunks of text, or all of a file that is none. */
+/* Appends the next builders, in order, to `list`: chunks of text, or a whole file that is not text.
+ */
 static int next_chunk(struct rw_ctx *ctx, struct reader *reader, struct rw_builder_list *list)
 {
     struct file *file = &reader->file;
@@ -210,15 +211,15 @@ static int next_chunk(struct rw_ctx *ctx, struct reader *reader, struct rw_build
     return RW_OK;
 }
 
-/* ---- chunk by chunk, and their scores ---- */
+/* ---- reading in chunks, and computing scores ---- */
 
 struct scoring {
     struct rw_scorer *scorer;       /* borrowed; NULL: no scores */
-    const struct rw_packed *packed; /* NULL, or what scores lines; borrowed */
+    const struct rw_packed *packed; /* scores lines as they are read, or NULL; borrowed */
     unsigned char *seen;            /* [RW_FEATURE_IDS] borrowed */
-    double *score;                  /* [room] of the chunk at hand; owned */
+    double *score;                  /* [room] scores of the current chunk; owned */
     size_t room;
-    uint32_t n_lines; /* documents of the last chunk that were scored while it was read */
+    uint32_t n_lines; /* number of documents in the last chunk that were scored while being read */
 };
 
 static int score_lines(void *user, struct rw_builder *lines)
@@ -232,7 +233,7 @@ static int score_lines(void *user, struct rw_builder *lines)
     return RW_OK;
 }
 
-/* Those that lines left behind, end to end. They are of all builders, or of none. */
+/* Concatenates the scores of lines. Either all builders have them, or no builder does. */
 static int join_scores(struct rw_ctx *ctx, struct scoring *job, const struct rw_builder_list *list)
 {
     job->n_lines = 0;
@@ -245,7 +246,7 @@ static int join_scores(struct rw_ctx *ctx, struct scoring *job, const struct rw_
     return RW_OK;
 }
 
-/* Of documents whose lines were not scored; start: when their reading began. */
+/* Scores documents whose lines were not scored. start: when reading them began. */
 static int score_chunk(struct rw_ctx *ctx, struct scoring *job, double start,
                        const struct rw_dataset *chunk)
 {
@@ -258,7 +259,7 @@ static int score_chunk(struct rw_ctx *ctx, struct scoring *job, double start,
     return RW_OK;
 }
 
-/* Does what lines had fit the model? The data set has no features any more. */
+/* Checks that the features of the lines match the model. The data set has no features any more. */
 static int check_seen(struct rw_ctx *ctx, const struct scoring *job, const struct rw_dataset *chunk)
 {
     struct rw_column_view view = rw_column_view_of(chunk);
@@ -267,7 +268,7 @@ static int check_seen(struct rw_ctx *ctx, const struct scoring *job, const struc
     return rw_column_rule_check(ctx, &job->packed->flat->columns, &view);
 }
 
-/* The next documents: of text those of some chunks, else a file. *out is NULL at the end. */
+/* Reads the next documents: some chunks of text, or a file. *out is NULL at the end. */
 static int read_chunk(struct rw_ctx *ctx, struct reader *reader, struct scoring *job,
                       struct rw_dataset **out)
 {
@@ -324,9 +325,9 @@ out:
     return status;
 }
 
-/* ---- all documents ---- */
+/* ---- reading all documents ---- */
 
-/* The builders' values to the goal; their documents go to `documents`. */
+/* Passes the builders' values to the goal, and their documents to `documents`. */
 static int take_values(struct rw_ctx *ctx, struct rw_builder_list *list,
                        const struct rw_read_goal *goal, struct rw_builder_list *documents)
 {
@@ -346,7 +347,7 @@ static int take_values(struct rw_ctx *ctx, struct rw_builder_list *list,
 out:
     for (size_t i = 0; i < list->n; i++) {
         rw_builder_release(&values[i]);
-        rw_builder_release(&list->builder[i]); /* after a failure; else it has moved */
+        rw_builder_release(&list->builder[i]); /* after a failure; otherwise it was moved */
     }
     rw_mem_free(values);
     rw_dataset_free(some);
@@ -354,8 +355,8 @@ out:
     return status;
 }
 
-/* The only file, if it is no text: it has what copies would lose, also where the part has no
- * documents of it. */
+/* Reads the only file, which is not text. It has data that copies would lose, even if the part has
+ * no documents of it. */
 static int read_whole(struct rw_ctx *ctx, struct reader *reader, const struct rw_read_goal *goal,
                       struct rw_binned *out)
 {
@@ -379,7 +380,7 @@ static int read_whole(struct rw_ctx *ctx, struct reader *reader, const struct rw
     return RW_OK;
 }
 
-/* What the reader has: to be released also after a failure. */
+/* Reads everything that remains. *out must be released also after a failure. */
 static int read_all(struct rw_ctx *ctx, struct reader *reader, const struct rw_read_goal *goal,
                     struct rw_binned *out)
 {
@@ -400,15 +401,15 @@ static int read_all(struct rw_ctx *ctx, struct reader *reader, const struct rw_r
                : rw_early_finish(ctx, list.early, list.builder, (int)list.n, &out->documents);
 }
 
-/* Reads files, or a worker's part of them, as the goal says, but does not bin text. out: to be
- * released, also after a failure. */
+/* Reads files, or a worker's part of them, as the goal requires, but does not bin text. out must be
+ * released also after a failure. */
 static int read_values(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                        struct rw_shard *part, const struct rw_read_goal *goal,
                        struct rw_binned *out)
 {
     struct reader reader = {.path = paths, .n_paths = n_paths, .end_path = n_paths, .part = part};
     int status = RW_OK;
-    if (part) /* whose queries are compared with the other workers' */
+    if (part) /* their queries are compared with those of the other workers */
         rw_shard_files(part, &reader.next_path, &reader.end_path);
     else if (!goal->may_come_back)
         status = rw_seen_new(ctx, &reader.seen);
@@ -418,28 +419,32 @@ static int read_values(struct rw_ctx *ctx, const char *const *paths, int n_paths
     return status;
 }
 
-/* ---- LETOR text as codes ----
+/* ---- reading LETOR text as codes ----
  *
- * Files are opened again for each pass. Any thread reads any chunk of a plain one. */
+ * Files are opened again for each pass. Any thread reads any chunk of a plain file. */
 
 struct text_source {
     struct rw_source source;
-    struct reader reader; /* of all files, or of the part's */
+    struct reader reader; /* reads all files, or the part's */
     int first_path;
-    uint32_t *first_chunk;     /* [n_files + 1] of all files' chunks, those of each file; owned */
+    uint32_t *first_chunk;     /* [n_files + 1] number of the first chunk of each file; owned */
     struct rw_read_goal *goal; /* borrowed */
-    struct rw_cache_values *values; /* the goal's, or NULL */
-    uint64_t n_clamped;             /* by all threads */
+    struct rw_cache_values *values; /* those of the goal, or NULL */
+    uint64_t n_clamped;             /* counted by all threads */
     struct rw_binned *out;          /* borrowed */
 };
 
-/* 0: so small, or of such a kind, that they need not be opened. */
+/* Returns 0 if the files are so small, or of such a kind, that they need not be opened. */
 static int may_be_large(const struct rw_ctx *ctx, const char *const *paths, int n_paths)
 {
-    enum { LEAST_LINE = 8, MOST_PACKED = 40 }; /* "0 qid:1" and the line's end; times, by gzip */
+    enum {
+        LEAST_LINE = 8,
+        MOST_PACKED = 40
+    }; /* bytes of "0 qid:1" and a newline; highest
+          compression ratio */
     struct stat info;
     uint64_t n_bytes = 0, n_kept = 0;
-    /* opening a pipe and closing it again would lose what is in it, unless it is kept */
+    /* opening and closing a pipe would lose its data, unless it is stored */
     for (int i = 0; i < n_paths; i++) {
         if (rw_spool_size(ctx, paths[i], &n_kept)) {
             n_bytes += n_kept;
@@ -452,8 +457,8 @@ static int may_be_large(const struct rw_ctx *ctx, const char *const *paths, int 
     return n_bytes * MOST_PACKED / LEAST_LINE > rw_cut_sample_docs;
 }
 
-/* Opens the next file, in place of the one at work. Returns 0 if it is no LETOR text, or can be
- * read but once. */
+/* Opens the next file instead of the current one. Returns 0 if it is not LETOR text, or can be read
+ * only once. */
 static int open_letor(struct text_source *t)
 {
     struct rw_ctx *ctx = t->source.ctx;
@@ -474,7 +479,7 @@ static int fail_changed(const struct text_source *t)
                    t->reader.path[0], t->reader.n_paths > 1 ? " or another" : "");
 }
 
-/* The data set but for its features, and how many documents its chunks have. */
+/* Reads the data set without its features, and counts the documents of each chunk. */
 static int skim(struct text_source *t)
 {
     struct rw_source *source = &t->source;
@@ -505,12 +510,12 @@ static int skim(struct text_source *t)
     return RW_OK;
 }
 
-/* ---- a pass ---- */
+/* ---- one pass over the files ---- */
 
 struct pass_job {
     struct text_source *text;
-    uint32_t first_chunk, n_chunks; /* of the file at work, as it was skimmed */
-    uint32_t n_read;                /* of these, by all threads */
+    uint32_t first_chunk, n_chunks; /* chunks of the current file, as it was skimmed */
+    uint32_t n_read;                /* number of them that all threads have read */
 };
 
 static int pick_chunk(void *user, uint64_t number, int thread)
@@ -536,7 +541,7 @@ static int pick_chunk(void *user, uint64_t number, int thread)
     return status;
 }
 
-/* first_chunk: of the file, and of the one behind it. */
+/* Reads a file's chunks. first_chunk: that of the file and of the next one. */
 static int pick_file(struct text_source *t, const uint32_t *first_chunk)
 {
     struct pass_job job = {
@@ -545,10 +550,10 @@ static int pick_file(struct text_source *t, const uint32_t *first_chunk)
     if (is_text <= 0)
         return is_text < 0 ? is_text : RW_ERR_DATA;
     RW_TRY(rw_text_each(t->source.ctx, t->reader.file.text, pick_chunk, &job));
-    return job.n_read == job.n_chunks ? RW_OK : RW_ERR_DATA; /* it became shorter */
+    return job.n_read == job.n_chunks ? RW_OK : RW_ERR_DATA; /* the file became shorter */
 }
 
-/* Of several failures any. */
+/* Runs a pass. If several files fail, any of the failures is returned. */
 static int pick_pass(struct rw_source *source)
 {
     struct text_source *t = source->self;
@@ -558,7 +563,7 @@ static int pick_pass(struct rw_source *source)
     const uint32_t *first_chunk = t->first_chunk;
     for (reader->next_path = t->first_path; reader->next_path < reader->end_path && worst >= 0;)
         worst = pick_file(t, first_chunk++);
-    close_file(&reader->file); /* while boundaries are found, memory is at its peak */
+    close_file(&reader->file); /* memory use is highest while boundaries are found */
     if (worst == RW_ERR_DATA)
         return fail_changed(t);
     if (worst == RW_ERR_MEMORY)
@@ -567,9 +572,10 @@ static int pick_pass(struct rw_source *source)
     return worst == RW_ERR_IO && t->values ? rw_cache_values_fail(ctx, t->values) : worst;
 }
 
-/* ---- values on their way to a cache ---- */
+/* ---- writing values to a cache ---- */
 
-/* Where the cache has the values is to be known before they are. Returns 0 if it is not. */
+/* Prepares the cache, whose layout must be known before the values are. Returns 0 if it cannot be
+ * known. */
 static int begin_values(struct rw_source *source)
 {
     struct text_source *t = source->self;
@@ -594,8 +600,8 @@ static int begin_values(struct rw_source *source)
     return status;
 }
 
-/* There are codes. Returns 0 if not all values are in the cache, or not all columns of the kind
- * that it expects. */
+/* Finishes after the codes are made. Returns 0 if not all values are in the cache, or if a column
+ * is not of the expected kind. */
 static int end_text(struct rw_source *source)
 {
     const struct text_source *t = source->self;
@@ -615,7 +621,7 @@ static int open_all(struct rw_source *source)
 {
     struct text_source *t = source->self;
     struct reader *reader = &t->reader;
-    uint64_t n_lines = 0; /* enough, so that the pass that counts them is not for nothing? */
+    uint64_t n_lines = 0; /* enough lines to justify the pass that counts them? */
     RW_TRY(rw_seen_new(source->ctx, &reader->seen));
     while (reader->next_path < reader->end_path) {
         const int is_text = open_letor(t);
@@ -632,8 +638,8 @@ static int open_all(struct rw_source *source)
     return source->documents->n_docs > rw_cut_sample_docs;
 }
 
-/* All workers meet. Text that is wrong is read again with its values: that finds the first mistake
- * of this worker's text, and the words for it. */
+/* Synchronises all workers. Invalid text is read again with its values, which finds the first error
+ * in this worker's text and its message. */
 static int explain(struct rw_source *source, int status)
 {
     const struct text_source *t = source->self;
@@ -692,14 +698,14 @@ int rw_text_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths,
     rw_mem_free(t.first_chunk);
     if (status <= 0)
         rw_binned_release(out);
-    /* a text that is wrong is read again as a whole, for the first mistake is to be reported */
+    /* invalid text is read again as a whole, since the first error must be reported */
     return status < 0 && (part || status == RW_ERR_MEMORY || status == RW_ERR_DATA ||
                           status == RW_ERR_INTERRUPTED)
                ? status
                : RW_OK;
 }
 
-/* ---- one worker ---- */
+/* ---- reading with one worker ---- */
 
 static int read_files(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                       struct rw_read_goal *goal, struct rw_binned *out)
@@ -724,7 +730,8 @@ static int read_parts(struct rw_ctx *ctx, const char *const *paths, int n_paths,
         return rw_text_codes(ctx, paths, n_paths, goal, &part, RW_TEXT_CHUNK_BYTES, out);
     RW_TRY(rw_comm_agree(ctx, read_values(ctx, paths, n_paths, &part, goal, out)));
     RW_TRY(rw_together_check(ctx, paths, &part, !goal->may_come_back, out->documents));
-    by_words = out->documents->vocabulary != NULL; /* words become codes when all are known */
+    by_words = out->documents->vocabulary != NULL; /* words become codes once all of them are
+                                                      known */
     RW_TRY(rw_comm_max(ctx, &by_words, 1));
     if (goal->rule && !out->bins && !by_words) {
         RW_TRY(rw_dataset_codes(ctx, out->documents, goal->rule, out));
@@ -733,7 +740,7 @@ static int read_parts(struct rw_ctx *ctx, const char *const *paths, int n_paths,
     return RW_OK;
 }
 
-/* ---- files ---- */
+/* ---- entry points ---- */
 
 int rw_files_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                   struct rw_read_goal *goal, struct rw_binned *out)

@@ -1,4 +1,4 @@
-/* The part of some files that each worker reads, and what workers have read, taken together. */
+/* Divides files among workers, and checks that the shards that they read form one data set. */
 #include "io/data_format.h"
 
 #include <sys/stat.h>
@@ -6,7 +6,7 @@
 #include "comm/comm.h"
 #include "io/input.h"
 
-/* A file, and where it stands among the bytes of all. */
+/* A file, and its offset in the concatenation of all files. */
 struct file {
     const char *path;                 /* borrowed */
     const struct rw_divided *divided; /* NULL: it is read as a whole */
@@ -18,10 +18,10 @@ struct survey {
     struct file *file;  /* [n_files] borrowed */
     int n_files;
     uint64_t n_bytes;
-    int can_divide; /* all of them */
+    int can_divide; /* 1: all files can be divided */
 };
 
-/* ---- what there is ---- */
+/* ---- examining the files ---- */
 
 int rw_shard_check_path(struct rw_ctx *ctx, const char *path)
 {
@@ -30,7 +30,7 @@ int rw_shard_check_path(struct rw_ctx *ctx, const char *path)
     if (rw_n_workers(ctx) == 1)
         return RW_OK;
     if (!is_stdin && (stat(path, &info) != 0 || S_ISREG(info.st_mode)))
-        return RW_OK; /* if it is not there, opening it says so */
+        return RW_OK; /* if it does not exist, opening it reports that */
     return rw_fail(ctx, RW_ERR_ARGUMENT,
                    "%s%s%s cannot be divided among %d workers\n"
                    "hint: each worker reads its own part of a file; a pipe can be read once",
@@ -57,7 +57,7 @@ static int look_at(struct survey *survey, int i, struct rw_shard *part)
     return RW_OK;
 }
 
-/* What workers do next depends on what they saw. */
+/* Checks that all workers see the same files, since their next steps depend on this. */
 static int check_same(const struct survey *survey)
 {
     uint64_t seen[2];
@@ -78,7 +78,7 @@ static int check_same(const struct survey *survey)
                                  "differ"));
 }
 
-/* Where files are divided, nobody reads one as a whole. */
+/* Checks the files as a whole, since a worker reads only a part of a divided file. */
 static int check_files(const struct survey *survey)
 {
     for (int i = 0; i < survey->n_files; i++) {
@@ -95,10 +95,9 @@ static int check_files(const struct survey *survey)
     return RW_OK;
 }
 
-/* ---- where queries begin ---- */
+/* ---- query boundaries ---- */
 
-/* Where the first query begins after a document that stands at byte `at` of all files, or behind
- * it. */
+/* Finds the first query that begins after the document at byte `at` of all files. */
 static int find_query(const struct survey *survey, uint64_t at, struct rw_place *place)
 {
     char *query RW_FREED = NULL;
@@ -118,7 +117,7 @@ static int find_query(const struct survey *survey, uint64_t at, struct rw_place 
     return RW_OK;
 }
 
-/* The byte where a worker's part begins, if bytes were all that mattered. */
+/* Returns the byte where a worker's part would begin if only bytes mattered. */
 static uint64_t even_byte(const struct survey *survey, int worker)
 {
     const uint64_t n = (uint64_t)rw_n_workers(survey->ctx), r = (uint64_t)worker;
@@ -133,10 +132,10 @@ static int divide(const struct survey *survey, int worker, struct rw_place *plac
     return find_query(survey, even_byte(survey, worker), place);
 }
 
-/* ---- whole files ---- */
+/* ---- files that are not divided ---- */
 
-/* The first file of a worker: the one that begins nearest to its share of the bytes, if each worker
- * before it and from it on can have a file. */
+/* Returns a worker's first file. It is the one that begins nearest to the worker's share of the
+ * bytes, such that each worker before it, and each from it on, can have a file. */
 static int first_file(const struct survey *survey, int worker)
 {
     const int n_workers = rw_n_workers(survey->ctx), n = survey->n_files;
@@ -176,7 +175,7 @@ static void give_files(const struct survey *survey, struct rw_shard *part)
             n_idle == 1 ? " gets" : "s get");
 }
 
-/* ---- the part ---- */
+/* ---- finding the shard ---- */
 
 int rw_shard_find(struct rw_ctx *ctx, const char *const *paths, int n_paths, struct rw_shard *part)
 {
@@ -219,9 +218,9 @@ struct rw_range rw_shard_range(const struct rw_shard *part, int file)
     return range;
 }
 
-/* ---- all workers' documents ---- */
+/* ---- checking the documents of all workers ---- */
 
-/* What each worker tells all others. */
+/* The data that each worker sends to all others. */
 struct told {
     struct rw_place begin, end;
     uint64_t n_docs, n_lines;
@@ -254,7 +253,8 @@ static int tell(struct joint *j)
     return rw_comm_all_gather(j->ctx, &own, j->told, sizeof(own));
 }
 
-/* Files that differ between machines, or that change, would be divided elsewhere by each worker. */
+/* Checks that the parts are adjacent. If files differ between machines, or change, workers divide
+ * them differently. */
 static int check_parts(const struct joint *j)
 {
     for (int r = 0; r + 1 < j->n_workers; r++) {
@@ -269,8 +269,8 @@ static int check_parts(const struct joint *j)
     return RW_OK;
 }
 
-/* Counts the documents, and lines of the first file, that workers before this one have, so that
- * errors name documents and lines as a reader of all the data counts them. */
+/* Counts the documents of earlier workers, and their lines of this worker's first file. Errors then
+ * number documents and lines from the beginning of the data. */
 static void count_before(const struct joint *j)
 {
     struct rw_dataset *documents = j->documents;
@@ -305,7 +305,8 @@ static int weigh(const struct joint *j)
     return RW_OK;
 }
 
-/* All documents have as many further labels as those of the first worker that has some. */
+/* Checks that all documents have as many further labels as those of the first worker that has some.
+ */
 static int check_more_labels(const struct joint *j)
 {
     const struct told *first = j->told, *own = &j->told[j->worker];
@@ -322,7 +323,7 @@ static int check_more_labels(const struct joint *j)
 
 /* ---- names of features ---- */
 
-/* Ids and names, each name ended by 0. text: the caller's. */
+/* Writes ids and names, each name terminated by 0. The caller frees *text. */
 static int write_names(const struct joint *j, char **text, size_t *n_bytes)
 {
     const struct rw_dataset *documents = j->documents;
@@ -345,7 +346,7 @@ static int read_names(const struct joint *j, const char *text, size_t n_bytes)
 {
     struct rw_dataset *documents = j->documents;
     size_t n = 0;
-    uint32_t least = 0; /* they ascend */
+    uint32_t least = 0; /* ids ascend */
     for (size_t at = 0, next; at < n_bytes; at = next, n++) {
         uint32_t feature;
         next = rw_told_end(text, n_bytes, at, sizeof(feature));
@@ -367,7 +368,7 @@ static int read_names(const struct joint *j, const char *text, size_t n_bytes)
     return RW_OK;
 }
 
-/* Those of the first worker that has some are all workers'. */
+/* Gives all workers the names of the first worker that has some. */
 static int share_names(const struct joint *j)
 {
     struct rw_dataset *documents = j->documents;
@@ -394,21 +395,25 @@ static int share_names(const struct joint *j)
 
 /* ---- queries ---- */
 
-/* One of all queries; numbers compare as the queries follow each other. */
+/* Returns a number for each query of all workers, ascending in their order. */
 static uint64_t number_of(int worker, uint32_t query)
 {
     return (uint64_t)worker << 32 | query;
 }
 
-enum { WHERE_WORDS = 64, WHERE_BYTES = WHERE_WORDS * 8 }; /* a text of where a document stands */
+enum {
+    WHERE_WORDS = 64,
+    WHERE_BYTES = WHERE_WORDS * 8
+}; /* bytes of a text with a document's
+      location */
 
-/* A query that comes back: its number, and that of the one before it of the same id. */
+/* A repeated query: its number, and that of the previous one with the same id. */
 struct twice {
-    uint64_t first, again; /* again: UINT64_MAX: there is none */
+    uint64_t first, again; /* again: UINT64_MAX: no query is repeated */
 };
 
-/* The first of all workers' ids that comes back. ids: end to end, each ended by 0; begin:
- * [n_workers + 1], where each worker's begin. */
+/* Finds the first repeated id of all workers. ids: concatenated, each terminated by 0; begin:
+ * [n_workers + 1], offset of each worker's ids. */
 static int find_twice(const struct joint *j, const char *all, const size_t *begin,
                       struct twice *found)
 {
@@ -436,7 +441,8 @@ static int find_twice(const struct joint *j, const char *all, const size_t *begi
     return RW_OK;
 }
 
-/* Does the query `again` go on from the worker before, where no file should end inside of one? */
+/* Does the query `again` continue that of the previous worker? This happens only if a file ends
+ * within a query. */
 static int goes_on(const struct joint *j, const struct twice *twice)
 {
     const int worker = (int)(twice->again >> 32);
@@ -446,7 +452,7 @@ static int goes_on(const struct joint *j, const struct twice *twice)
     return (uint32_t)twice->again == 0 && (int)(twice->first >> 32) == before;
 }
 
-/* The worker of the second one says what is wrong. began: where the first one is. */
+/* Reports the error on the worker with the second query. began: location of the first one. */
 static int fail_twice(const struct joint *j, const struct twice *twice, int is_last,
                       const char *began)
 {
@@ -466,8 +472,8 @@ static int fail_twice(const struct joint *j, const struct twice *twice, int is_l
                    here, id, began);
 }
 
-/* The text of where the first one is, from its worker to all; and whether it is that worker's last.
- */
+/* Sends the location of the first query from its worker to all, and whether it is that worker's
+ * last. */
 static int tell_where(const struct joint *j, const struct twice *twice, char *began, int *is_last)
 {
     uint64_t text[WHERE_WORDS + 1] = {0};
@@ -477,14 +483,14 @@ static int tell_where(const struct joint *j, const struct twice *twice, char *be
                          WHERE_BYTES);
         text[WHERE_WORDS] = query + 1 == j->documents->n_queries;
     }
-    RW_TRY(rw_comm_sum(j->ctx, text, WHERE_WORDS + 1)); /* the others' are 0 */
+    RW_TRY(rw_comm_sum(j->ctx, text, WHERE_WORDS + 1)); /* the other workers' texts are 0 */
     memcpy(began, text, WHERE_BYTES);
     began[WHERE_BYTES - 1] = 0;
     *is_last = text[WHERE_WORDS] != 0;
     return RW_OK;
 }
 
-/* No id may be in two queries, of whatever workers. */
+/* Checks that no id occurs in two queries, on any workers. */
 static int check_ids(const struct joint *j)
 {
     const struct rw_dataset *documents = j->documents;

@@ -1,5 +1,5 @@
-/* Files that are read line by line: side columns (one number per line, several per line, or pairs),
- * scores, names of features, and TREC's judgments and runs. */
+/* Reads files line by line: side columns (one number per line, several per line, or pairs), scores,
+ * feature names, and TREC's judgments and runs. */
 #include "io/data_format.h"
 
 #include <ctype.h>
@@ -65,7 +65,7 @@ int rw_line_words(char *at, const char *end, struct rw_word *words, int most)
     }
 }
 
-/* Says what is wrong at `at` of the line at hand. */
+/* Fails with an error at `at` of the current line. */
 __attribute__((format(printf, 4, 5))) static int line_fail(struct rw_ctx *ctx,
                                                            const struct rw_line_reader *lines,
                                                            const char *at, const char *format, ...)
@@ -86,7 +86,7 @@ int rw_line_wrong(struct rw_ctx *ctx, const struct rw_line_reader *lines,
                      (int)(found->n < 40 ? found->n : 40), found->text);
 }
 
-/* Is the word a number, all of it? */
+/* Is the whole word a number? */
 static int number_of(const struct rw_word *word, double *number)
 {
     const char *end = word->text + word->n;
@@ -100,7 +100,7 @@ int rw_trec_line_of(struct rw_ctx *ctx, const struct rw_line_reader *lines, enum
     enum { WORDS = 6 };
     static const struct {
         const char *words, *value;
-        int n_words, may_have_more, at; /* at: of the value */
+        int n_words, may_have_more, at; /* at: index of the value */
         double most;
     } of[] = {{"query iteration document label", "a label (a number up to 2147483648)", 4, 0, 3,
                2147483648.0},
@@ -130,7 +130,7 @@ static const char *skip_blanks(const char *p, const char *end)
     return p;
 }
 
-/* What is at p of the line at hand. */
+/* Fails because of the text at p of the current line. */
 static int bad_number(struct rw_ctx *ctx, const struct rw_line_reader *lines, const char *p,
                       const char *expected)
 {
@@ -146,7 +146,7 @@ static int bad_number(struct rw_ctx *ctx, const struct rw_line_reader *lines, co
                      n ? found : "an empty line", n ? "'" : "");
 }
 
-/* What was read of a file. */
+/* The numbers of a file. */
 struct numbers {
     double *value; /* [n_lines][n_columns]; owned */
     size_t room, n_lines;
@@ -158,7 +158,7 @@ static void numbers_release(struct numbers *numbers)
     rw_mem_free(numbers->value);
 }
 
-/* The numbers of the line at hand. */
+/* Parses the numbers of the current line. */
 static int read_line(struct rw_ctx *ctx, const struct rw_line_reader *lines,
                      const struct rw_side_column *kind, struct numbers *numbers)
 {
@@ -176,7 +176,7 @@ static int read_line(struct rw_ctx *ctx, const struct rw_line_reader *lines,
         p = next;
         n++;
     } while (p < end && n < (expected ? expected : MOST));
-    if (p < end && expected == 1) /* where the line began: it is no number by itself */
+    if (p < end && expected == 1) /* at the start of the line: the text is not a number at all */
         return bad_number(ctx, lines, first, kind->expected);
     if (p < end || (expected && n != expected))
         return line_fail(ctx, lines, p, "expected %s%d numbers, found %s",
@@ -188,8 +188,8 @@ static int read_line(struct rw_ctx *ctx, const struct rw_line_reader *lines,
     return RW_OK;
 }
 
-/* The numbers of lines first .. first + most - 1, from 0; blank lines at the end do not count.
- * all: the lines after them are counted, too. */
+/* Reads the numbers of lines first .. first + most - 1, counted from 0. Blank lines at the end do
+ * not count. all: count the lines after them, too. */
 static int read_numbers(struct rw_ctx *ctx, struct rw_line_reader *lines,
                         const struct rw_side_column *kind, uint64_t first, uint64_t most, int all,
                         struct numbers *numbers)
@@ -219,14 +219,14 @@ int rw_scores_of_lines(struct rw_ctx *ctx, struct rw_line_reader *lines, uint32_
     return RW_OK;
 }
 
-/* Of a file for all workers' documents, or queries, the numbers of this worker's, from the number
- * `begin` on. all: has the numbers of all workers' documents and queries. */
+/* Reads a file with numbers for the documents or queries of all workers, and stores this worker's,
+ * from number `begin` on. all: has the numbers of documents and queries of all workers. */
 static int take_numbers(struct rw_ctx *ctx, struct rw_dataset *dataset,
                         const struct rw_side_column *side, const char *path, uint64_t begin,
                         const struct rw_dataset *all)
 {
     const uint32_t own = side->by_query ? dataset->n_queries : dataset->n_docs;
-    /* the last worker also looks at what is too much */
+    /* the last worker also detects surplus lines */
     const uint64_t most = rw_worker(ctx) + 1 < rw_n_workers(ctx) ? own : UINT64_MAX;
     RW_RELEASED(rw_line_reader_close) struct rw_line_reader lines = {.input = NULL};
     RW_RELEASED(numbers_release) struct numbers numbers = {.n_columns = !side->has_several};
@@ -240,22 +240,22 @@ static int take_numbers(struct rw_ctx *ctx, struct rw_dataset *dataset,
                                       side->has_several ? numbers.n_columns : 1);
 }
 
-/* ---- pairs: "query better worse [weight]" a line ---- */
+/* ---- pairs: lines of "query better worse [weight]" ---- */
 
 enum { QUERY, BETTER, WORSE, WEIGHT, WORDS };
 
 struct pair_file {
     struct rw_ctx *ctx;
     const struct rw_dataset *dataset;
-    struct rw_query_ids ids; /* of this worker's queries */
+    struct rw_query_ids ids; /* ids of this worker's queries */
     struct rw_line_reader lines;
     struct rw_given_pair *pair; /* [n_pairs] owned */
     size_t n_pairs, pair_room;
-    uint32_t *is_known; /* [lines.number] 1: of a query that a worker has, or of none; owned */
+    uint32_t *is_known; /* [lines.number] 1: the line is empty, or a worker has its query; owned */
     size_t known_room;
 };
 
-/* A document's number among those of a query. */
+/* Parses a document's number within a query. */
 static int take_document(const struct pair_file *pairs, const struct rw_word *word, size_t query,
                          uint32_t *doc)
 {
@@ -273,7 +273,7 @@ static int take_document(const struct pair_file *pairs, const struct rw_word *wo
     return rw_line_wrong(pairs->ctx, &pairs->lines, word, expected);
 }
 
-/* A line with its words, of which there are n. */
+/* Adds the pair of a line with n words. */
 static int take_pair(struct pair_file *pairs, const struct rw_word *word, int n)
 {
     const struct rw_line_reader *lines = &pairs->lines;
@@ -318,8 +318,8 @@ static int read_pair_lines(struct pair_file *pairs, const char *path)
     return RW_OK;
 }
 
-/* Is each line's query one of some worker's, and is there a pair at all? The same on all workers.
- */
+/* Checks that each line's query belongs to a worker, and that there is a pair. The result is the
+ * same on all workers. */
 static int check_known(struct pair_file *pairs)
 {
     const struct rw_line_reader *lines = &pairs->lines;
@@ -383,7 +383,7 @@ static int by_id(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of the line at hand. */
+/* Parses the current line. */
 static int read_name(struct rw_ctx *ctx, const struct rw_line_reader *lines,
                      struct rw_feature_name *out)
 {
@@ -415,7 +415,7 @@ int rw_names_by_name(const void *a, const void *b)
                   ((const struct rw_feature_name *)b)->name);
 }
 
-/* Sorts the names by id; a feature named twice, or two with one name, is an error. */
+/* Sorts the names by id. A feature with two names, or a name of two features, is an error. */
 static int order_names(struct rw_ctx *ctx, const char *path, struct rw_feature_name *names,
                        int32_t n)
 {
@@ -463,24 +463,25 @@ out:
     return status;
 }
 
-/* ---- judgments and runs of TREC's files, as one data set ----
+/* ---- judgments and runs from TREC's files, as one data set ----
  *
- * The lines of all files become records, those of a query are brought together and sorted by
- * document, and equal documents become one. */
+ * The lines of all files become records. These are grouped by query and sorted by document, and
+ * records of the same document become one document. */
 
-/* A document's id and its end fit where ids are printed and compared. */
+/* The longest document id: it fits, with the terminating 0, where ids are printed and compared. */
 enum { MOST_ID = 511, JUDGMENTS = 0 };
 static const char expected_id[] = "a document's id of at most 511 bytes, none of them 0";
 
 struct record {
-    const char *document; /* in the file's text */
+    const char *document; /* part of the file's text */
     uint64_t line;
-    double value; /* label or score */
+    double value; /* a label or a score */
     uint32_t query;
-    uint32_t file; /* JUDGMENTS, else 1 + the run */
+    uint32_t file; /* JUDGMENTS, or 1 + the run */
 };
 
-/* A struct rw_qrels, which is freed with it, and what it shows; the arrays are in its arena. */
+/* A struct rw_qrels with the data that it points to, which is freed with it. The arrays are in its
+ * arena. */
 struct made {
     struct rw_qrels qrels;
     struct rw_dataset *dataset; /* owned */
@@ -494,24 +495,25 @@ struct reading {
     int n_runs;
     struct rw_line_reader *file; /* [1 + n_runs] owned */
     struct rw_query_ids ids;
-    const char **query; /* [ids.n] in a text; owned */
+    const char **query; /* [ids.n] parts of a text; owned */
     size_t query_room;
     struct record *record; /* [n_records] owned */
     size_t n_records, record_room;
-    size_t *query_begin; /* [ids.n + 1] of the sorted records; owned */
+    size_t *query_begin; /* [ids.n + 1] start of each query in the sorted records; owned */
     struct rw_builder builder;
 };
 
-/* lines to records */
+/* ---- from lines to records ---- */
 
-/* A word as a text: a 0 ends it. */
+/* Terminates a word by 0 and returns it. */
 static const char *end_word(const struct rw_word *word)
 {
     word->text[word->n] = 0;
     return word->text;
 }
 
-/* The number of the query; a new one if these are judgments, else UINT32_MAX. */
+/* Finds the number of a query. Judgments add new queries; for runs, unknown ones yield UINT32_MAX.
+ */
 static int number_query(struct reading *reading, const char *id, int is_new, uint32_t *query)
 {
     size_t index = UINT32_MAX;
@@ -529,7 +531,7 @@ static int number_query(struct reading *reading, const char *id, int is_new, uin
     return RW_OK;
 }
 
-/* Makes a record of the line at hand, unless it is empty or of a query without judgments. */
+/* Makes a record of the current line, unless it is empty or its query has no judgments. */
 static int take_line(struct reading *reading, uint32_t file)
 {
     struct rw_ctx *ctx = reading->ctx;
@@ -573,9 +575,9 @@ static int read_file(struct reading *reading, uint32_t file, const char *path)
                    lines->name, reading->file[JUDGMENTS].name);
 }
 
-/* records to documents */
+/* ---- from records to documents ---- */
 
-/* By falling id, then in the order of the files and their lines. */
+/* Orders by descending id, then by file and line. */
 static int by_document(const void *a, const void *b)
 {
     const struct record *x = a, *y = b;
@@ -600,14 +602,14 @@ static int sort_queries(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* Brings together what is of one query, then sorts each. */
+/* Groups the records by query, then sorts each group. */
 static int sort_records(struct reading *reading)
 {
     struct rw_ctx *ctx = reading->ctx;
     const size_t n_queries = reading->ids.n;
     struct record *sorted = NULL;
     RW_TRY(RW_NEW(ctx, reading->query_begin, n_queries + 2));
-    size_t *next = reading->query_begin + 1; /* moves on to the query's end, where it is to stay */
+    size_t *next = reading->query_begin + 1; /* advances to the query's end, its final value */
     RW_TRY(RW_NEW_RAW(ctx, sorted, reading->n_records));
     for (size_t i = 0; i < reading->n_records; i++)
         next[reading->record[i].query + 1]++;
@@ -621,7 +623,7 @@ static int sort_records(struct reading *reading)
     return RW_OK;
 }
 
-/* Records of the same document, [begin, end): no file may have it twice. */
+/* Checks that no file contains a document twice. Records [begin, end) are those of one document. */
 static int check_once(const struct reading *reading, size_t begin, size_t end)
 {
     for (size_t i = begin + 1; i < end; i++) {
@@ -643,7 +645,7 @@ static size_t end_of_document(const struct reading *reading, size_t begin, size_
     return i;
 }
 
-/* The document of records [begin, end); its number is the builder's count. */
+/* Adds the document of the records from `begin` on. Its number is the builder's count. */
 static int add_document(struct reading *reading, size_t begin)
 {
     static const char is_id[] = "docid = ";
@@ -682,10 +684,10 @@ static int make_dataset(struct reading *reading)
     return RW_OK;
 }
 
-/* the runs */
+/* ---- scores of runs ---- */
 
-/* One query's records, [begin, end), whose documents are from `doc` on; returns the one after them.
- * answered: [n_runs], written. */
+/* Sets the scores of one query's records, [begin, end), whose documents are numbered from `doc` on.
+ * Returns the next document. answered: [n_runs], written. */
 static uint32_t score_query(struct reading *reading, size_t begin, size_t query_end, uint32_t doc,
                             unsigned char *answered)
 {
@@ -725,7 +727,7 @@ static int make_scores(struct reading *reading)
     return RW_OK;
 }
 
-/* all of it */
+/* ---- the whole data set ---- */
 
 static void reading_release(struct reading *reading)
 {
@@ -739,7 +741,7 @@ static void reading_release(struct reading *reading)
     rw_builder_release(&reading->builder);
 }
 
-/* Frees what the result's arena does not hold. */
+/* Frees the data set, which the result's arena does not contain. */
 static void free_dataset(void *made)
 {
     rw_dataset_free(((struct made *)made)->dataset);

@@ -1,9 +1,9 @@
-/* From any source to codes. */
+/* Runs any source and makes codes of its values. */
 #include "io/source.h"
 
 #include "comm/comm.h"
 
-/* The chunks of n_docs documents: chunk_docs in each but the last. */
+/* Divides n_docs documents into chunks of chunk_docs; the last one may be smaller. */
 static int even_chunks(struct rw_source *source, uint32_t n_docs, uint32_t chunk_docs)
 {
     source->n_chunks = n_docs ? (n_docs - 1) / chunk_docs + 1 : 0;
@@ -15,12 +15,12 @@ static int even_chunks(struct rw_source *source, uint32_t n_docs, uint32_t chunk
     return RW_OK;
 }
 
-/* Does the pass at work read the document? */
+/* Does the current pass read the document? */
 static int wants(const struct rw_source *source, uint32_t doc)
 {
     return (source->sample.in ? source->sample.in[doc] : 1) == source->sampled;
 }
-/* How many documents of a chunk it reads. */
+/* Returns the number of documents of a chunk that it reads. */
 static uint32_t count_wanted(const struct rw_source *source, uint32_t chunk)
 {
     const struct rw_chunk *held = &source->chunks.chunk[chunk];
@@ -88,39 +88,39 @@ out:
     return status;
 }
 
-/* Tables whose values come in batches, and are never in memory as a whole.
+/* ---- tables whose values arrive in batches, and are never in memory as a whole ----
  *
- * Batches may be of any size, so documents are put together again in chunks of one size, as many at
- * a time as there are threads. If all documents are sampled there is one pass. */
+ * Batches may have any size, so their documents are combined into chunks of one size, as many at a
+ * time as there are threads. If all documents are sampled, there is one pass. */
 #define MOST_STAGED \
-    ((size_t)128 << 20) /* bytes of values of all chunks at hand, if more than one */
+    ((size_t)128 << 20) /* most bytes of values of all current chunks, if more than one */
 
-/* Documents of the batch at hand that go to one chunk. */
+/* The documents of the current batch that belong to one chunk. */
 struct segment {
-    uint32_t slot;     /* of the chunk */
-    uint32_t first, n; /* in struct streamed's `row` */
-    uint32_t at;       /* in the chunk: after those of earlier batches */
+    uint32_t slot;     /* slot of the chunk */
+    uint32_t first, n; /* range in struct streamed's `row` */
+    uint32_t at;       /* position in the chunk, after documents of earlier batches */
 };
 
 struct streamed {
     struct rw_source source;
-    struct rw_arena arena;        /* of the arrays here */
+    struct rw_arena arena;        /* owns the arrays here */
     const struct rw_table *table; /* borrowed */
     struct rw_table_reader reader;
-    uint32_t *feature; /* [n_columns] ids */
+    uint32_t *feature; /* [n_columns] feature ids */
     uint32_t n_columns, chunk_docs;
     struct rw_binned *out; /* borrowed */
-    /* the chunks at hand: slot k has chunk `chunk` + k */
+    /* the current chunks: slot k has chunk `chunk` + k */
     uint32_t chunk, n_slots, room;
-    uint32_t *staged;        /* [room] documents there so far */
-    struct segment *segment; /* [room] of the documents at hand */
+    uint32_t *staged;        /* [room] number of documents staged so far */
+    struct segment *segment; /* [room] documents of the current batch */
     uint32_t n_segments;
     uint32_t *row; /* [chunk_docs * room] documents of the batch */
 };
 
-/* ---- documents to chunks ---- */
+/* ---- from documents to chunks ---- */
 
-/* The next chunks take the place of those at hand. */
+/* Replaces the current chunks by the next ones. */
 static int begin_chunks(struct streamed *b, uint32_t chunk)
 {
     b->chunk = chunk;
@@ -142,7 +142,7 @@ static int end_some(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* What all documents of the chunks at hand are staged for. */
+/* Processes the current chunks once all their documents are staged. */
 static int end_chunks(struct streamed *b)
 {
     const int status =
@@ -168,8 +168,8 @@ static int stage_some(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* Documents [first, end), all of the chunks at hand and in the batch, which begins with document
- * `batch`. */
+/* Stages documents [first, end) of the batch, which belong to the current chunks. The batch begins
+ * with document `batch`. */
 static void stage_batch(struct streamed *b, uint32_t batch, uint32_t first, uint32_t end)
 {
     uint32_t n = 0;
@@ -191,7 +191,10 @@ static void stage_batch(struct streamed *b, uint32_t batch, uint32_t first, uint
             b->segment[b->n_segments++] = one;
     }
     const uint32_t n_groups = (b->n_columns + RW_TABLE_COLUMNS - 1) / RW_TABLE_COLUMNS;
-    enum { FEW = 1 << 12 }; /* values: waking threads up costs more */
+    enum {
+        FEW = 1 << 12
+    }; /* number of values below which waking threads costs more than it
+          saves */
     const int n_threads = (uint64_t)n * b->n_columns < FEW ? 1 : b->source.ctx->n_threads;
     rw_parallel(b->source.ctx, n_threads, (uint64_t)b->n_segments * n_groups, 1, stage_some, b);
 }
@@ -218,13 +221,13 @@ static int read_stream(struct rw_source *source)
             if (done < n_docs)
                 RW_TRY(begin_chunks(b, b->chunk + b->n_slots));
         }
-        /* in the last pass all documents before these are known to be right */
+        /* in the last pass, all documents before these have already been checked */
         if (!source->sampled || !source->sample.in)
             RW_TRY(rw_table_check(source->ctx, &b->reader));
     }
 }
 
-/* ---- all ---- */
+/* ---- entry points ---- */
 
 static int make_room(struct streamed *b)
 {
@@ -274,7 +277,7 @@ int rw_stream_codes(struct rw_ctx *ctx, const struct rw_table *table,
     return status < 0 ? status : RW_OK;
 }
 
-/* The values of a data set, of which each worker has its own documents. */
+/* ---- the values of a data set in memory, which has the documents of its worker ---- */
 enum { CHUNK_DOCS = 1 << 14 };
 
 static int open_documents(struct rw_source *source)
@@ -283,8 +286,8 @@ static int open_documents(struct rw_source *source)
     return status < 0 ? status : 1;
 }
 
-/* What the wanted documents of a chunk are called: their places in it, or, where they are sampled,
- * among those. number: [CHUNK_DOCS], written; UINT32_MAX: not wanted. */
+/* Numbers the wanted documents of a chunk: by position in the chunk or, if they are sampled, among
+ * the sampled ones. number: [CHUNK_DOCS], written; UINT32_MAX: not wanted. */
 static void number_wanted(const struct rw_source *source, uint32_t chunk, uint32_t *number)
 {
     const uint32_t first = source->first_doc[chunk], n = source->first_doc[chunk + 1] - first;
@@ -296,8 +299,8 @@ static void number_wanted(const struct rw_source *source, uint32_t chunk, uint32
     }
 }
 
-/* The entries of their documents [first, end), behind the n that are in the thread's memory.
- * Returns how many there are then. */
+/* Appends the entries of documents [first, end) to the n in the thread's memory. Returns the new
+ * number of entries. */
 static uint32_t stage_column(const struct rw_column *column, uint32_t first, uint32_t end,
                              const uint32_t *number, struct rw_chunk_scratch *s, uint32_t n)
 {

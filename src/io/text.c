@@ -1,5 +1,5 @@
-/* Text in chunks: by ranges of a plain file, or by blocks. A block ends at the end of a line; the
- * line that is left over begins the next one. */
+/* Reads text in chunks: by ranges of a plain file, or by blocks. A block ends with a complete line,
+ * and the incomplete line after it begins the next block. */
 #include "io/text.h"
 
 #include <stdarg.h>
@@ -10,9 +10,10 @@
 
 enum {
     LEAST_AT_ONCE = 4,
-    MOST_AT_ONCE = 64,   /* chunks that are wanted soon */
-    TIMES_THREADS = 16,  /* so few of a batch of chunks wait for the last one to end */
-    LINE_BYTES = 1 << 12 /* read at first after a range, for its last line */
+    MOST_AT_ONCE = 64,   /* chunks whose values are needed soon */
+    TIMES_THREADS = 16,  /* at the end of a batch of chunks, only a few threads wait for the last
+                            one */
+    LINE_BYTES = 1 << 12 /* bytes read at first after a range, to complete its last line */
 };
 
 void rw_builder_list_release(struct rw_builder_list *list)
@@ -44,7 +45,7 @@ const char *rw_text_wrong(struct rw_text_chunk *chunk, const char *line, const c
     chunk->status = RW_ERR_PARSE;
     chunk->error_location.line = chunk->n_lines;
     for (const char *p = line; p < at; p++) {
-        if (*p == '\n') { /* in a quoted field */
+        if (*p == '\n') { /* within a quoted field */
             chunk->error_location.line++;
             line = p + 1;
         }
@@ -143,20 +144,20 @@ size_t rw_text_chunk_bytes(const struct rw_ctx *ctx, size_t most)
     return bytes > LEAST ? bytes : LEAST;
 }
 
-/* ---- query ids seen so far, and where they were ---- */
+/* ---- query ids so far, and their locations ---- */
 
 struct entry {
     const char *file;
-    uint64_t line; /* from 1; 0: none */
+    uint64_t line; /* from 1; 0: unknown */
 };
 
 struct rw_seen {
     struct rw_query_ids ids;
-    struct entry *entry; /* [ids.n] where each began; owned */
+    struct entry *entry; /* [ids.n] where each query began; owned */
     size_t entry_room;
     const char *last;      /* id of the last query */
-    const char *file;      /* NULL, or the name of its file */
-    struct rw_arena files; /* their names, copied once */
+    const char *file;      /* name of its file, or NULL */
+    struct rw_arena files; /* owns the file names, each copied once */
 };
 
 int rw_seen_new(struct rw_ctx *ctx, struct rw_seen **out)
@@ -202,9 +203,9 @@ int rw_seen_add(struct rw_ctx *ctx, struct rw_seen *seen, const char *id, const 
     return RW_OK;
 }
 
-/* ---- ranges of a plain file ---- */
+/* ---- reading ranges of a plain file ---- */
 
-/* Bytes of the range, or of the whole file. */
+/* Returns the bytes of the range, or of the whole file. */
 static uint64_t range_bytes(const struct rw_text *text, uint64_t n_bytes)
 {
     const uint64_t end = n_bytes < text->end ? n_bytes : text->end;
@@ -225,23 +226,24 @@ static int grow_text(struct rw_text_worker *worker, size_t n)
     return RW_OK;
 }
 
-/* Up to n bytes of the text from byte `at` of the file on, as rw_input_read_at. */
+/* Reads up to n bytes of the text from byte `at` of the file on, like rw_input_read_at. */
 static int read_at(const struct rw_text *text, uint64_t at, char *buffer, size_t n, size_t *got)
 {
     const uint64_t left = at < text->end ? text->end - at : 0;
     return rw_input_read_at(text->input, at, buffer, n < left ? n : (size_t)left, got);
 }
 
-/* Reads a chunk: the lines that begin in its range of bytes; the last one's range ends with the
- * text. The byte before the range tells whether a line begins with it. */
+/* Reads a chunk: the lines that begin in its range of bytes. The last range ends with the text. The
+ * byte before the range tells whether a line begins at its start. */
 static int read_range(const struct rw_text *text, uint64_t number, struct rw_text_worker *worker,
                       struct rw_text_chunk *chunk)
 {
     const uint64_t from = text->begin + (number ? number * text->chunk_bytes - 1 : 0);
     const int is_last = number + 1 == text->n_chunks;
-    const size_t owned = text->chunk_bytes + (number != 0); /* bytes to the end of the range */
+    const size_t owned = text->chunk_bytes + (number != 0); /* number of bytes up to the end of
+                                                               the range */
     size_t n = 0, begin = 0, wanted = owned + LINE_BYTES;
-    const char *newline = NULL; /* of the last line */
+    const char *newline = NULL; /* end of the last line */
     char *to;
     while (1) {
         size_t got;
@@ -251,7 +253,7 @@ static int read_range(const struct rw_text *text, uint64_t number, struct rw_tex
         if (n == 0 && number) {
             const char *before = memchr(to, '\n', got < owned - 1 ? got : owned - 1);
             if (!before)
-                return RW_OK; /* no line begins here: one long line covers the range */
+                return RW_OK; /* no line begins here, since one long line covers the range */
             begin = (size_t)(before - to) + 1;
         }
         const size_t look = n < owned - 1 ? owned - 1 : n;
@@ -262,7 +264,8 @@ static int read_range(const struct rw_text *text, uint64_t number, struct rw_tex
             break;
         wanted *= 2;
     }
-    if (!newline && chunk->read_errno) { /* whole lines count before the failure does */
+    if (!newline &&
+        chunk->read_errno) { /* complete lines are used before the failure is reported */
         newline = rw_system_last(to, '\n', n);
         if (!newline || newline < to + begin)
             return RW_OK;
@@ -274,7 +277,8 @@ static int read_range(const struct rw_text *text, uint64_t number, struct rw_tex
     return RW_OK;
 }
 
-/* Words are no values yet, and a table's columns are checked as a whole. */
+/* Can values be passed on directly? Words are not values yet, and a table's columns are checked as
+ * a whole. */
 static int takes_values(const struct rw_text *text)
 {
     return text->list && text->list->take && !text->vocabulary && !text->layout;
@@ -315,7 +319,7 @@ static void parse_range(const struct rw_text *text, uint64_t number, struct rw_t
         chunk->status = RW_ERR_IO;
 }
 
-/* ---- how many lines there are ---- */
+/* ---- counting lines ---- */
 
 uint64_t rw_text_newlines(const char *text, size_t n)
 {
@@ -328,7 +332,7 @@ uint64_t rw_text_newlines(const char *text, size_t n)
     return n_lines;
 }
 
-/* Lines that end in bytes [at, at + n_bytes); *n_read: bytes that could be read. */
+/* Counts the lines that end in bytes [at, at + n_bytes). *n_read: bytes that could be read. */
 static uint64_t count_at(const struct rw_input *input, uint64_t at, uint64_t n_bytes,
                          uint64_t *n_read)
 {
@@ -377,15 +381,16 @@ uint64_t rw_text_guess_lines(const struct rw_text *text)
     return n_seen ? (uint64_t)((double)n_lines * ((double)n_bytes / (double)n_seen)) : 0;
 }
 
-/* ---- blocks ---- */
+/* ---- reading blocks ---- */
 
-/* Bytes that are fetched at a time. */
+/* Returns the number of bytes to fetch at a time. */
 static size_t block_bytes(const struct rw_text *text)
 {
     return text->chunk_bytes * (size_t)text->at_once;
 }
 
-/* Members of gzip that are fetched at a time: so many that threads end at about the same time. */
+/* Returns the number of gzip members to fetch at a time, large enough that threads end at about the
+ * same time. */
 static int wanted_members(const struct rw_text *text)
 {
     return 2 * text->n_threads;
@@ -401,7 +406,7 @@ static size_t ready_bytes(struct rw_text *text, const struct rw_text_block *bloc
     return text->kind->ready(text, block->text + RW_TEXT_PAD, block->n_held, !text->blocks.begun);
 }
 
-/* What `before` left over begins `next`, with room for n_more bytes after it. */
+/* Begins `next` with the incomplete line of `before`, with room for n_more bytes after it. */
 static void begin_block(const struct rw_text_block *before, struct rw_text_block *next,
                         size_t n_more)
 {
@@ -418,8 +423,8 @@ static void begin_block(const struct rw_text_block *before, struct rw_text_block
     next->n_held = n_over;
 }
 
-/* Fills a block that has begun with what the input gives. A line longer than a block makes the
- * block grow. Never touches the context: another thread may be at work. */
+/* Fills a block that has begun from the input. A line longer than the block makes it grow. Never
+ * uses the context, since another thread may be running. */
 static void fill(struct rw_text *text, struct rw_text_block *next)
 {
     const size_t most = text->kind->most_line;
@@ -433,7 +438,7 @@ static void fill(struct rw_text *text, struct rw_text_block *next)
         }
         next->n_ready = ready_bytes(text, next);
         if (next->status >= 0 && got == 0)
-            next->n_ready = next->n_held; /* the last line may lack its end */
+            next->n_ready = next->n_held; /* the last line may lack a newline */
         if (next->status < 0 || got == 0 || next->n_ready > 0)
             return;
         next->status = most && next->n_held > most ? RW_ERR_PARSE : grow_block(next, room * 2);
@@ -447,7 +452,7 @@ static void fetch(struct rw_text *text, const struct rw_text_block *before,
     fill(text, next);
 }
 
-/* From the i-th on, all is fetched in sequence. */
+/* Continues in sequence from the i-th member on. */
 static void leave_members(struct rw_text *text, int i)
 {
     rw_members_leave(text->members, i);
@@ -455,7 +460,7 @@ static void leave_members(struct rw_text *text, int i)
     text->members = NULL;
 }
 
-/* The members of the next block; 0: it is fetched in sequence, and so are all later ones. */
+/* Finds the members of the next block. Returns 0 to fetch it, and all later blocks, in sequence. */
 static int find_members(struct rw_text *text, const struct rw_text_block *before,
                         struct rw_text_block *next)
 {
@@ -470,7 +475,7 @@ static int find_members(struct rw_text *text, const struct rw_text_block *before
     return 0;
 }
 
-/* Ends a block of members, of which those from the n_good-th on are none. */
+/* Completes a block of members. Those from the n_good-th on are invalid. */
 static void end_members(struct rw_text *text, struct rw_text_block *next, int n_good)
 {
     const struct rw_members *members = text->members;
@@ -487,10 +492,10 @@ static void end_members(struct rw_text *text, struct rw_text_block *next, int n_
     fill(text, next);
 }
 
-/* Cuts the block's lines into chunks of about equal size; returns how many. */
+/* Divides the block's lines into chunks of about equal size, and returns their number. */
 static int cut(struct rw_text *text, const struct rw_text_block *block)
 {
-    if (block->n_ready <= text->blocks.first) /* there may be no text at all */
+    if (block->n_ready <= text->blocks.first) /* the block may be empty */
         return 0;
     const char *p = block->text + RW_TEXT_PAD + text->blocks.first;
     const char *end = block->text + RW_TEXT_PAD + block->n_ready;
@@ -510,8 +515,8 @@ struct parse_job {
     struct rw_text *text;
     const struct rw_text_block *block;
     struct rw_text_block *next;
-    int n_members, n_fetches; /* members of gzip in `next`, or one fetch */
-    int n_good;               /* members before the first that is damaged */
+    int n_members, n_fetches; /* gzip members in `next`, or one fetch */
+    int n_good;               /* number of members before the first damaged one */
 };
 
 static void take_chunk(struct rw_text *text, int i, int thread)
@@ -546,7 +551,7 @@ static int parse_or_fetch(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* Parses the n chunks at hand while `next` is fetched. */
+/* Parses the n current chunks while `next` is fetched. */
 static int parse_and_fetch(struct rw_ctx *ctx, struct rw_text *text, int n,
                            const struct rw_text_block *block, struct rw_text_block *next)
 {
@@ -560,7 +565,7 @@ static int parse_and_fetch(struct rw_ctx *ctx, struct rw_text *text, int n,
     return status;
 }
 
-/* Says why there is no more, if that is so. */
+/* Reports why the text has ended, if it ended with an error. */
 static int check_block(struct rw_ctx *ctx, const struct rw_text *text)
 {
     const int status = text->blocks.block[text->blocks.current].status;
@@ -573,7 +578,7 @@ static int check_block(struct rw_ctx *ctx, const struct rw_text *text)
                        "%s:%llu:1: expected a line of at most %zu bytes\n"
                        "hint: a '\"' at the beginning of a field may lack the one that ends it",
                        name, (unsigned long long)text->n_lines + 1, text->kind->most_line);
-    RW_TRY(rw_input_read(ctx, text->input, NULL, 0, &got)); /* it says the same once more */
+    RW_TRY(rw_input_read(ctx, text->input, NULL, 0, &got)); /* fails again with the same message */
     return rw_fail(ctx, status, "out of memory: a block of '%s' does not fit", name);
 }
 
@@ -585,16 +590,16 @@ int rw_text_begin(struct rw_ctx *ctx, struct rw_text *text)
     return text->blocks.block[0].n_ready > 0 ? RW_OK : check_block(ctx, text);
 }
 
-/* ---- what chunks have ---- */
+/* ---- collecting the results of chunks ---- */
 
-/* What is wrong with a chunk's line, or with the whole file if no document came before. */
+/* Reports the error in a chunk's line, or in the whole file if no document preceded it. */
 static int bad_line(struct rw_ctx *ctx, const struct rw_text *text,
                     const struct rw_text_chunk *chunk)
 {
     const char *name = rw_input_name(text->input);
     char line_text[1024], message[2048];
     uint64_t n_read;
-    /* lines before a range are counted where something is wrong */
+    /* only after an error are the lines before a range counted */
     const uint64_t line = count_at(text->input, 0, text->begin, &n_read) + text->n_lines +
                           chunk->error_location.line + 1;
     snprintf(line_text, sizeof(line_text), "%.400s:%llu:%zu: %s", name, (unsigned long long)line,
@@ -606,7 +611,7 @@ static int bad_line(struct rw_ctx *ctx, const struct rw_text *text,
     return rw_fail(ctx, chunk->status, "%s", message);
 }
 
-/* Checks one chunk's outcome and hands its builder over. */
+/* Checks one chunk's result and passes its builder on. */
 static int collect(struct rw_ctx *ctx, struct rw_text *text, struct rw_text_chunk *chunk,
                    struct rw_builder_list *list)
 {
@@ -621,7 +626,8 @@ static int collect(struct rw_ctx *ctx, struct rw_text *text, struct rw_text_chun
         if (text->kind->finish)
             RW_TRY(text->kind->finish(ctx, text, builder));
         for (uint32_t i = 0; i < builder->n_locations; i++)
-            builder->location[i].line += text->n_lines + 1; /* in the chunk, from 0, until here */
+            builder->location[i].line += text->n_lines + 1; /* until here relative to the chunk,
+                                                               from 0 */
         text->n_docs += builder->n_docs;
         for (uint32_t q = 0; text->seen && q < builder->n_queries; q++)
             RW_TRY(rw_seen_add(ctx, text->seen, rw_builder_query_id(builder, q), name,
@@ -638,8 +644,8 @@ static int collect(struct rw_ctx *ctx, struct rw_text *text, struct rw_text_chun
     return RW_OK;
 }
 
-/* The same of the first n chunks; of those that were not parsed, the status of the first that
- * failed. */
+/* Does the same for the first n chunks. If some were not parsed, returns the status of the first
+ * failure. */
 static int collect_all(struct rw_ctx *ctx, struct rw_text *text, int n,
                        struct rw_builder_list *list)
 {
@@ -658,9 +664,9 @@ static int collect_all(struct rw_ctx *ctx, struct rw_text *text, int n,
     return status;
 }
 
-/* ---- the next chunks ---- */
+/* ---- parsing the next chunks ---- */
 
-/* Columns for values that are read from here on, if all of the file is. */
+/* Creates columns for the values that follow, if the whole file is read. */
 static int open_early(struct rw_ctx *ctx, struct rw_text *text, struct rw_builder_list *list)
 {
     enum { LEAST_CHUNKS = 2 };
@@ -727,7 +733,7 @@ int rw_text_next(struct rw_ctx *ctx, struct rw_text *text, struct rw_builder_lis
     return RW_OK;
 }
 
-/* ---- open and close ---- */
+/* ---- opening and closing ---- */
 
 static void set_at_once(const struct rw_ctx *ctx, struct rw_text *text, uint64_t n_bytes)
 {
@@ -737,7 +743,7 @@ static void set_at_once(const struct rw_ctx *ctx, struct rw_text *text, uint64_t
     if (!text->by_ranges)
         return;
     text->n_chunks = (range_bytes(text, n_bytes) + text->chunk_bytes - 1) / text->chunk_bytes;
-    /* they take no room for text, so there may be many */
+    /* chunks of ranges need no memory for text, so there may be many */
     text->few_at_once = text->at_once;
     text->at_once = TIMES_THREADS * ctx->n_threads;
     if (text->seen || text->range)
@@ -759,9 +765,9 @@ int rw_text_open(struct rw_ctx *ctx, const struct rw_text_kind *kind, struct rw_
     text->kind = kind;
     text->input = input;
     text->seen = seen;
-    /* A chunk's text and values stay in the processor's cache. Where its values need not be kept,
-     * and any thread reads it, it need not be smaller for many threads: the more documents of a
-     * chunk, the quicker they are scored. */
+    /* A chunk's text and values should stay in the processor's cache. If its values need not be
+     * kept, and any thread can read it, its size need not shrink with the number of threads: larger
+     * chunks are scored faster. */
     text->chunk_bytes = chunk_bytes ? chunk_bytes
                         : seen || range || !kind->in_ranges
                             ? rw_text_chunk_bytes(ctx, RW_TEXT_CHUNK_BYTES / 2)
@@ -799,7 +805,7 @@ void rw_text_close(struct rw_text *text)
     rw_mem_free(text);
 }
 
-/* ---- a file that is read several times ---- */
+/* ---- reading a file several times ---- */
 
 int rw_text_pick(const struct rw_text *text, uint64_t number, struct rw_text_worker *worker)
 {
