@@ -48,7 +48,8 @@ void rw_log(struct rw_ctx *ctx, enum rw_log_level level, const char *format, ...
 #define RW_TEXT_OF_VALUE(value) #value
 
 /* Records the text of an error and returns `status`, for `return rw_fail(ctx, RW_ERR_IO, ...)`.
- * The first text of a failing call is kept by forwarding the code with RW_TRY. ctx may be NULL. */
+ * Callers that forward the status with RW_TRY preserve the first text of a failing call. ctx may be
+ * NULL. */
 int rw_fail(struct rw_ctx *ctx, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -58,8 +59,7 @@ int rw_fail_memory(struct rw_ctx *ctx, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Reports a failed system call: adds ": " and the reason for `why`, an errno. Returns
- * RW_ERR_MACHINE if the machine is the cause, such as a full disk, and RW_ERR_IO if the request is.
- */
+ * RW_ERR_MACHINE if the machine is the cause, such as a full disk, and RW_ERR_IO otherwise. */
 int rw_fail_io(struct rw_ctx *ctx, int why, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

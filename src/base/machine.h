@@ -35,8 +35,7 @@ struct rw_memory_limits {
     uint64_t limit_bytes;           /* a group's limit, if below the system's; 0: no limit */
     char limit_file[RW_LIMIT_PATH]; /* file with that limit, without `root`, or "" */
     uint64_t free_bytes; /* memory available to this process now, at least 1; 0: unknown */
-    char
-        free_file[RW_LIMIT_PATH]; /* file of the limit that leaves the least; "": the system does */
+    char free_file[RW_LIMIT_PATH]; /* file of the smallest limit; "": the system's */
 };
 void rw_memory_limits_find(const char *root, struct rw_memory_limits *out);
 /* Is there less memory available now than `bytes`? Returns 1 and writes "5.0 MB, and 2.0 MB are

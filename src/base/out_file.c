@@ -52,7 +52,7 @@ static void remove_all(void)
     }
 }
 
-/* ------------------------------------------------------------------ paths */
+/* ---- paths ---- */
 
 static const char standard_output[] = "standard output"; /* written without quotes in messages */
 
@@ -206,7 +206,7 @@ static void sweep_beside(const char *path)
         closedir(folder);
 }
 
-/* ------------------------------------------------------------------ opening */
+/* ---- opening ---- */
 
 /* Gives the new file the permissions of the file that it replaces and, if this process may change
  * owners (as root), its owner. */

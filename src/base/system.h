@@ -132,8 +132,8 @@ static inline void rw_system_large_pages(void *p, size_t n_bytes)
 #endif
 }
 
-/* Returns the whole pages of a range whose content is no longer needed. Only for memory that is not
- * mapped from a file. */
+/* Returns the whole pages of a range to the system, so their content is lost. The memory must not
+ * be mapped from a file. */
 static inline void rw_system_forget(void *p, size_t n_bytes)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);

@@ -46,10 +46,7 @@ static const char *find_nearest(const char *mistaken, const char *const *words, 
     char plain[64];
     const char *nearest = NULL;
     const size_t n = rw_word_plain(mistaken, plain, sizeof(plain));
-    size_t best = must    ? SIZE_MAX
-                  : n < 5 ? 1
-                          : (n + 1) / 3; /* as many letters as a typing error
-                                            changes */
+    size_t best = must ? SIZE_MAX : n < 5 ? 1 : (n + 1) / 3; /* letters that one typo changes */
     for (int i = 0; i < n_words; i++) {
         const size_t length = strlen(words[i]), shared = n < length ? n : length;
         const int begins = !must && shared >= 3 && strncmp(plain, words[i], shared) == 0;
@@ -82,9 +79,8 @@ int rw_words_by_bytes(const void *a, const void *b)
 }
 
 enum {
-    PART_BYTES =
-        1 << 16, /* bytes of lines that one thread formats at a time; fits into its cache */
-    PARTS = 4    /* parts that each thread formats before they are written */
+    PART_BYTES = 1 << 16, /* bytes that one thread formats at a time; fits its cache */
+    PARTS = 4             /* parts that each thread formats before they are written */
 };
 
 struct lines {

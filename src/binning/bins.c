@@ -98,10 +98,7 @@ static int keep_codes(const struct rw_column *column, uint32_t n_docs, void *cod
 static void code_entries(enum rw_isa isa, const struct rw_column *column, uint32_t n_docs,
                          const struct coder *coder, void *codes, uint32_t *counts)
 {
-    enum {
-        BLOCK = 4096
-    }; /* number of values whose codes are counted while they are in the L1
-          cache */
+    enum { BLOCK = 4096 }; /* values whose codes are counted while in the L1 cache */
     uint16_t scratch[BLOCK];
     const uint32_t n = column ? column->n : 0;
     memset(counts, 0, coder->n_codes * sizeof(*counts));
@@ -169,8 +166,7 @@ int rw_bins_make(struct rw_ctx *ctx, const struct rw_dataset *dataset, struct rw
     if (status < 0)
         return rw_fail_memory(ctx, status, "out of memory while coding %u documents",
                               dataset->n_docs);
-    bins->owns_cuts =
-        owns_cuts; /* set last: after a failure the caller still owns the thresholds */
+    bins->owns_cuts = owns_cuts; /* set last: on failure the caller owns them */
     *out = RW_TAKE(bins);
     return RW_OK;
 }

@@ -129,11 +129,11 @@ static inline struct rw_special_codes rw_cuts_special(const struct rw_cuts *cuts
     return special;
 }
 
-/* ---- bins ---- */
-
-/* The binned matrix replaces each value by a small code per (document, feature). The code is the
- * value's bin index (value <= cut[bin]). A missing value has the number of value bins as its code
- * if the training set has missing values of this feature; otherwise it has the code of 0. */
+/* ---- the binned matrix ----
+ *
+ * It replaces each value by a small code per (document, feature). The code is the value's bin index
+ * (value <= cut[bin]). A missing value has the number of value bins as its code if the training set
+ * has missing values of this feature. Otherwise it has the code of 0. */
 
 /* The codes of one feature. They are stored sparsely, as a list without the most frequent code, if
  * that takes less memory. */
@@ -269,20 +269,20 @@ int rw_binned_take_features(struct rw_ctx *ctx, const struct rw_column *column, 
 /* Frees the members, but not the struct. */
 void rw_binned_release(struct rw_binned *binned);
 
-/* Computes the codes of a table in memory. Only labels and ids are copied.
+/* ---- the codes of a table in memory ----
  *
- * In most tables a feature's values are not contiguous in document order, so dense columns are read
- * several at a time. The first pass reads the sampled documents, which determine the boundaries.
- * The second pass reads all documents in blocks and finds their bin indices. The codes are those of
- * rw_bins_make_training. */
-/* rule->ignore must be NULL and *out zeroed. Release *out also after a failure. Errors are those of
- * rw_dataset_from_table. */
+ * Only labels and ids are copied. In most tables a feature's values are not contiguous in document
+ * order, so dense columns are read several at a time. The first pass reads the sampled documents,
+ * which determine the boundaries. The second pass reads all documents in blocks and finds their bin
+ * indices. The codes are those of rw_bins_make_training. */
+/* Computes the codes. rule->ignore must be NULL and *out zeroed. Release *out also after a failure.
+ * Errors are those of rw_dataset_from_table. */
 int rw_table_codes(struct rw_ctx *ctx, const struct rw_table *table, const struct rw_cut_rule *rule,
                    struct rw_binned *out);
 
-/* ---- finding thresholds ---- */
-
-/* The host and a device each pass over the values in their own way, and return the intervals of
+/* ---- finding thresholds ----
+ *
+ * The host and a device each pass over the values in their own way, and return the intervals of
  * each column. An interval is a range of values between two boundaries, and becomes a bin. The
  * steps that do not need values are shared: they turn intervals into thresholds (cuts.c). */
 

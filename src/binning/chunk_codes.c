@@ -190,9 +190,8 @@ int rw_chunks_add(struct rw_chunks *chunks, uint32_t p, int thread,
     if (builder)
         RW_TRY(rw_chunk_sort(s, builder, row));
     for (uint32_t i = 0; i < chunk->n_sampled; i++)
-        s->held_row[i] = sampled ? sampled[chunk->first_sampled + i] - chunk->first_doc
-                                 : i; /* NULL: all documents are
-                                         sampled */
+        s->held_row[i] =
+            sampled ? sampled[chunk->first_sampled + i] - chunk->first_doc : i; /* NULL: all */
     for (uint32_t i = 0, c = 0, k = 0;
          i < s->n_features || c < chunk->n_held || k < chunks->n_full;) {
         const uint32_t new_id = i < s->n_features ? s->feature[i] : UINT32_MAX;

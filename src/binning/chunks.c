@@ -217,10 +217,7 @@ static int make_begins(struct rw_chunk_scratch *s, uint32_t n_ids)
 
 int rw_chunk_sort(struct rw_chunk_scratch *s, const struct rw_builder *builder, const uint32_t *row)
 {
-    enum {
-        TILE = 64
-    }; /* number of documents that are sorted together: their lines fit into the
-          L1 cache */
+    enum { TILE = 64 }; /* documents sorted together: their lines fit into the L1 cache */
     const uint32_t n_ids = rw_builder_n_ids(builder);
     s->shares_rows = builder->n_runs <= 1;
     memset(s->next, 0, n_ids * sizeof(*s->next));

@@ -273,10 +273,7 @@ static void exact_pass(const struct rw_cut_finder *finder, enum rw_isa isa,
                        const struct rw_column *column, struct rw_cut_intervals *s, size_t bytes,
                        void *index)
 {
-    enum {
-        BLOCK = 4096
-    }; /* number of values whose indices are counted while they are in the L1
-          cache */
+    enum { BLOCK = 4096 }; /* values whose indices are counted while in the L1 cache */
     const uint32_t n_docs = finder->dataset->n_docs, missing = s->n_bounds + 1;
     const int absent_missing = finder->rule->absent_missing;
     /* all values have been ranked */
@@ -330,7 +327,7 @@ int rw_cuts_find_column(struct rw_cut_finder *finder, enum rw_isa isa,
 struct host_search {
     struct rw_cut_finder *finder;
     enum rw_isa isa;
-    struct rw_codes *codes;          /* [n_columns]; NULL: cuts only */
+    struct rw_codes *codes;          /* [n_columns]; NULL: thresholds only */
     struct rw_rank_scratch *scratch; /* [n_threads]; owned */
 };
 
@@ -404,8 +401,7 @@ int rw_rank_scratch_init(struct rw_ctx *ctx, struct rw_rank_scratch *s,
     RW_TRY(RW_ARENA_NEW(ctx, &s->arena, s->key, n_keys));
     RW_TRY(RW_ARENA_NEW(ctx, &s->arena, s->picked, n_keys));
     RW_TRY(RW_ARENA_NEW(ctx, &s->arena, s->count, (size_t)1 << MOST_BITS));
-    RW_TRY(RW_ARENA_NEW(ctx, &s->arena, s->mark,
-                        ((size_t)1 << MOST_BITS) + 1)); /* cleared two at a time */
+    RW_TRY(RW_ARENA_NEW(ctx, &s->arena, s->mark, ((size_t)1 << MOST_BITS) + 1)); /* by twos */
     return RW_ARENA_NEW(ctx, &s->arena, s->counter, 1);
 }
 

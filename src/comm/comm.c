@@ -11,7 +11,7 @@
 
 static const size_t type_bytes[] = {[RW_COMM_U32] = 4, [RW_COMM_U64] = 8};
 
-/* Returns the worker number that the launcher set in the environment, or -1. */
+/* Returns this worker's number on its machine, as the launcher set it in the environment, or -1. */
 static int launched_as(void)
 {
     static const char *const variables[] = {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK",

@@ -688,8 +688,7 @@ static void fill_group(const struct finish *finish, const struct group *group)
             fill_placed(finish, group->cursor, b);
         for (uint32_t r = 0; r < builder->n_runs && !builder->is_placed; r++)
             fill_run(finish, group->cursor, b, r);
-        rw_builder_release(
-            builder); /* so entries and columns are never both in memory as a whole */
+        rw_builder_release(builder); /* so entries and columns are never both in memory */
     }
 }
 

@@ -125,8 +125,7 @@ static void turn_lines(const float *from, uint32_t n_docs, size_t n, char *to, s
     for (; k + 4 <= n; k += 4) {
         float *const column = (float *)(void *)(to + k * stride);
         const size_t next = stride / sizeof(float);
-        for (uint32_t i = 0; i < n_fours;
-             i += 4) { /* values are copied bit by bit, including NaN */
+        for (uint32_t i = 0; i < n_fours; i += 4) { /* copies bits, also of NaN */
             const float *line = from + i * n + k;
             __m128 a = _mm_loadu_ps(line), b = _mm_loadu_ps(line + n);
             __m128 c = _mm_loadu_ps(line + 2 * n), d = _mm_loadu_ps(line + 3 * n);

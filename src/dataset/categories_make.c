@@ -68,9 +68,7 @@ static int count_feature(struct rw_ctx *ctx, const struct rw_dataset *dataset, u
     struct rw_vocabulary *vocabulary =
         rw_vocabulary_has(dataset->vocabulary, feature) ? dataset->vocabulary : NULL;
     uint32_t n = 0, n_present = 0;
-    RW_TRY(
-        rw_categories_codes(ctx, &none, dataset, absent_missing, values)); /* checks that all values
-                                                                              are categories */
+    RW_TRY(rw_categories_codes(ctx, &none, dataset, absent_missing, values)); /* a check only */
     if (column)
         RW_TRY(put(ctx, m, feature, 0, ""));
     for (uint32_t i = 0; column && i < column->n; i++) {

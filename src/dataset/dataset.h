@@ -57,15 +57,14 @@ struct rw_dataset {
      * ids, as in LETOR text, or the ids of other data, by their names. */
     uint32_t width;
     int by_name; /* 1: ids follow from the names in a model or in other data; width is 0 */
-    struct rw_column *column; /* [n_columns] ascending by feature id; owned */
-    struct rw_block
-        column_block;            /* memory of all columns' arrays, if they share one block; owned */
-    struct rw_block early_block; /* the same for columns that were filled early; owned */
-    float *label;                /* [n_docs]; owned */
-    uint32_t *query_offset;      /* [n_queries + 1]; owned */
-    struct rw_texts query_id;    /* offset: [n_queries + 1]; owned */
-    struct rw_texts comment;     /* offset: [n_docs + 1]; NULL: no document has a comment; owned */
-    double *weight;              /* [n_docs]; NULL: all 1; owned */
+    struct rw_column *column;     /* [n_columns] ascending by feature id; owned */
+    struct rw_block column_block; /* memory of all columns, if in one block; owned */
+    struct rw_block early_block;  /* the same for columns that were filled early; owned */
+    float *label;                 /* [n_docs]; owned */
+    uint32_t *query_offset;       /* [n_queries + 1]; owned */
+    struct rw_texts query_id;     /* offset: [n_queries + 1]; owned */
+    struct rw_texts comment;      /* offset: [n_docs + 1]; NULL: no document has a comment; owned */
+    double *weight;               /* [n_docs]; NULL: all 1; owned */
     int weight_by_query; /* 1: weights were given per query (metrics weight queries by them) */
     double *start_score; /* [n_docs] scores with which training starts; NULL: all 0; owned */
     uint16_t *position;  /* [n_docs] displayed positions; NULL: unknown; owned */

@@ -785,10 +785,7 @@ static int make_columns(struct rw_ctx *ctx, struct copy_job *job)
 
 static int copy_values(struct rw_ctx *ctx, struct copy_job *job)
 {
-    enum {
-        FEW = 1 << 15
-    }; /* number of values below which waking threads costs more than it
-          saves */
+    enum { FEW = 1 << 15 }; /* fewer values are not worth waking threads */
     const uint32_t n_docs = job->end - job->first;
     const uint64_t n_ranges = ((uint64_t)n_docs + DOCS_AT_A_TIME - 1) / DOCS_AT_A_TIME;
     const int n_threads = (uint64_t)n_docs * job->reader->n_dense < FEW ? 1 : ctx->n_threads;
@@ -859,7 +856,6 @@ int rw_dataset_from_memory(struct rw_ctx *ctx, const float *values, const float 
                                    .n_queries = n_queries,
                                    .query_offset = query_offsets,
                                    .query_id_text = text,
-                                   .query_id_offset =
-                                       offset + 1}; /* skips "0", so ids start at "1" */
+                                   .query_id_offset = offset + 1}; /* ids start at "1" */
     return rw_dataset_from_table(ctx, &table, out);
 }

@@ -634,8 +634,7 @@ struct record {
     const char *begin;
     float label, more_label[RW_MAX_LABELS];
     double weight;
-    const char *id,
-        *id_at; /* the query's id, in the text or in the worker's memory; its position */
+    const char *id, *id_at; /* the query's id, in the text or the worker's memory; its position */
     size_t id_bytes;
 };
 

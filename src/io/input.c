@@ -658,10 +658,7 @@ static int is_plain_file(const char *path, uint64_t *n_bytes)
 /* Stores the content of a pipe, or leaves the pipe to be read once. */
 static int keep(struct rw_ctx *ctx, struct rw_spool *spool, struct rw_read_goal *goal)
 {
-    enum {
-        LEAST_LINE = 8
-    }; /* content with at most as many documents as the sample stays in
-          memory */
+    enum { LEAST_LINE = 8 }; /* content that cannot exceed the sample stays in memory */
     struct rw_input *input = spool->input;
     char path[4096] = "";
     if (rw_data_format_of(ctx, input) != &rw_data_format_letor)

@@ -437,11 +437,7 @@ struct text_source {
 /* Returns 0 if the files are so small, or of such a kind, that they need not be opened. */
 static int may_be_large(const struct rw_ctx *ctx, const char *const *paths, int n_paths)
 {
-    enum {
-        LEAST_LINE = 8,
-        MOST_PACKED = 40
-    }; /* bytes of "0 qid:1" and a newline; highest
-          compression ratio */
+    enum { LEAST_LINE = 8, MOST_PACKED = 40 }; /* bytes of "0 qid:1\n"; highest compression ratio */
     struct stat info;
     uint64_t n_bytes = 0, n_kept = 0;
     /* opening and closing a pipe would lose its data, unless it is stored */

@@ -401,11 +401,7 @@ static uint64_t number_of(int worker, uint32_t query)
     return (uint64_t)worker << 32 | query;
 }
 
-enum {
-    WHERE_WORDS = 64,
-    WHERE_BYTES = WHERE_WORDS * 8
-}; /* bytes of a text with a document's
-      location */
+enum { WHERE_WORDS = 64, WHERE_BYTES = WHERE_WORDS * 8 }; /* bytes of a document's location */
 
 /* A repeated query: its number, and that of the previous one with the same id. */
 struct twice {

@@ -191,10 +191,7 @@ static void stage_batch(struct streamed *b, uint32_t batch, uint32_t first, uint
             b->segment[b->n_segments++] = one;
     }
     const uint32_t n_groups = (b->n_columns + RW_TABLE_COLUMNS - 1) / RW_TABLE_COLUMNS;
-    enum {
-        FEW = 1 << 12
-    }; /* number of values below which waking threads costs more than it
-          saves */
+    enum { FEW = 1 << 12 }; /* fewer values are not worth waking threads */
     const int n_threads = (uint64_t)n * b->n_columns < FEW ? 1 : b->source.ctx->n_threads;
     rw_parallel(b->source.ctx, n_threads, (uint64_t)b->n_segments * n_groups, 1, stage_some, b);
 }

@@ -264,8 +264,7 @@ static int read_range(const struct rw_text *text, uint64_t number, struct rw_tex
             break;
         wanted *= 2;
     }
-    if (!newline &&
-        chunk->read_errno) { /* complete lines are used before the failure is reported */
+    if (!newline && chunk->read_errno) { /* use complete lines first */
         newline = rw_system_last(to, '\n', n);
         if (!newline || newline < to + begin)
             return RW_OK;

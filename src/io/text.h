@@ -113,8 +113,7 @@ struct rw_text_chunk {
     uint64_t number;               /* number of the chunk, for `early` */
     struct rw_text_worker *worker; /* borrowed during parsing */
     struct rw_builder builder;     /* packed; without selected documents */
-    struct rw_text_location
-        *query_location; /* [builder.n_queries] location of each query's first id */
+    struct rw_text_location *query_location; /* [builder.n_queries] of each query's first id */
     size_t query_location_room;
     uint64_t n_lines;
     int status;     /* status of the first invalid line; the builder has the documents before it */

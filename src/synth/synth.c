@@ -443,15 +443,11 @@ struct single {
 static const struct single singles[11] = {
     {-1, {RW_LATENT_SPAM, RW_LATENT_FREE}, {0.6f, 0.3f}}, /* slashes in the url */
     {-1, {RW_LATENT_SPAM, RW_LATENT_FREE}, {0.7f, 0.2f}}, /* length of the url */
-    {RW_LATENT_LINKS,
-     {RW_LATENT_FREE + 1, RW_LATENT_QUALITY},
-     {0.4f, 0.3f}}, /* links to the page */
-    {RW_LATENT_FREE + 2,
-     {RW_LATENT_FREE + 1, RW_LATENT_LENGTH},
-     {0.4f, 0.3f}},                                             /* links from the page */
-    {-1, {RW_LATENT_QUALITY, RW_LATENT_POPULAR}, {0.5f, 0.4f}}, /* page rank */
-    {-1, {RW_LATENT_QUALITY, RW_LATENT_POPULAR}, {0.4f, 0.3f}}, /* site rank */
-    {-1, {RW_LATENT_QUALITY, RW_LATENT_SPAM}, {-0.5f, 0.4f}},   /* quality scores */
+    {RW_LATENT_LINKS, {RW_LATENT_FREE + 1, RW_LATENT_QUALITY}, {0.4f, 0.3f}},   /* inlinks */
+    {RW_LATENT_FREE + 2, {RW_LATENT_FREE + 1, RW_LATENT_LENGTH}, {0.4f, 0.3f}}, /* outlinks */
+    {-1, {RW_LATENT_QUALITY, RW_LATENT_POPULAR}, {0.5f, 0.4f}},                 /* page rank */
+    {-1, {RW_LATENT_QUALITY, RW_LATENT_POPULAR}, {0.4f, 0.3f}},                 /* site rank */
+    {-1, {RW_LATENT_QUALITY, RW_LATENT_SPAM}, {-0.5f, 0.4f}},                   /* quality scores */
     {-1, {RW_LATENT_QUALITY, RW_LATENT_SPAM}, {-0.4f, 0.3f}},
     /* clicks for this query: the gate already depends on quality */
     {RW_LATENT_CLICK, {RW_LATENT_FREE + 1, RW_LATENT_SPAM}, {0.3f, -0.3f}},

@@ -134,7 +134,7 @@ struct rw_cache_file {
  */
 int rw_cache_take_header(struct rw_cache_file *file, const void *head, size_t n_bytes,
                          uint64_t file_bytes);
-/* Checks the checksum. crc: of all bytes including the last four, which are `written`. */
+/* Compares the checksum. crc: of all bytes including the last four, which are `written`. */
 int rw_cache_check_sum(const struct rw_cache_file *file, uint32_t crc, uint32_t written);
 /* Checks the counts and computes the layout. */
 int rw_cache_check_counts(struct rw_cache_file *file);
