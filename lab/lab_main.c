@@ -11,7 +11,7 @@ enum { MOST_SUITES = 16 };
 static void help(FILE *out)
 {
     fputs(
-        "Measures histogram methods on the first GPU: medians with their spread, beside the rate\n"
+        "Measures histogram methods on the first GPU: medians with their spread, and the rate\n"
         "at which the same run reads the device's memory.\n"
         "\n"
         "usage: rankwood-lab SUITE [OPTION...]\n"

@@ -16,9 +16,9 @@ static const struct {
     const char *method, *what;
     double must;
     int at_most;
-} bars[] = {{"packed-private", "lowest row beside 256 values", 0.95, 0},
-            {"lanes", "lowest row beside 256 values", 0.95, 0},
-            {"global-atomic", "collapses, lowest row beside 256 values", 0.5, 1}};
+} bars[] = {{"packed-private", "lowest row against 256 values", 0.95, 0},
+            {"lanes", "lowest row against 256 values", 0.95, 0},
+            {"global-atomic", "collapses, lowest row against 256 values", 0.5, 1}};
 
 struct contention {
     struct rw_lab *lab;

@@ -547,7 +547,7 @@ static int send_bars(struct generalized *g, double n_same)
          .figure = g->n_points ? (double)g->n_close / g->n_points : NAN,
          .must = 0.95,
          .aim = NAN},
-        {.what = "lowest speed beside CUB's where the hardware's atomic serves",
+        {.what = "lowest speed against CUB's where the hardware's atomic serves",
          .figure = g->least_beside_cub,
          .must = 0.97,
          .aim = NAN}};
@@ -591,7 +591,7 @@ static const char *const methods[] = {"hardware", "cas", "lock", NULL};
 
 const struct rw_lab_suite rw_lab_generalized = {
     .name = "generalized",
-    .about = "any operator, 31 to 1.5 million bins: automatic and fixed M and S, CUB beside",
+    .about = "any operator, 31 to 1.5 million bins: automatic and fixed M and S, against CUB",
     .run = run,
     .methods = methods,
     .unused = RW_LAB_NO_FEATURES,

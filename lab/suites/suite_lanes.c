@@ -108,7 +108,7 @@ static int send_bars(struct lanes *s)
         }
     }
     return rw_bench_bar(&s->lab->rows,
-                        &(struct rw_bench_bar){.what = "lowest distribution beside uniform",
+                        &(struct rw_bench_bar){.what = "lowest distribution against uniform",
                                                .figure = lowest_of(s),
                                                .must = 0.95,
                                                .aim = NAN});

@@ -51,15 +51,15 @@ static int send_bars(struct rw_weighted *w)
     const struct rw_weighted_figures *f = &w->figures;
     /* The document claims its hybrid's gain for what it summed, floats; exact sums are ours. */
     const struct rw_bench_bar bars[] = {
-        {"hybrid of the document's three beside the best single one, the document's float weights "
+        {"hybrid of the document's three against the best single one, the document's float weights "
          "(its claim)",
          f->hybrid_float, 1.1, NAN, 0},
-        {"hybrid of the document's three beside the best single one, our exact weights (not its "
+        {"hybrid of the document's three against the best single one, our exact weights (not its "
          "claim)",
          f->hybrid_exact, 1.1, NAN, 0},
-        {"hybrid of all methods beside the best single one, lowest row, exact weights",
+        {"hybrid of all methods against the best single one, lowest row, exact weights",
          f->lanes_lowest, 0.98, NAN, 0},
-        {"collision-reduced beside collision, equal float values, 1024 bins", f->reduced_equal,
+        {"collision-reduced against collision, equal float values, 1024 bins", f->reduced_equal,
          10.0, NAN, 0},
     };
     for (size_t i = 0; i < sizeof(bars) / sizeof(bars[0]); i++)
