@@ -1,3 +1,6 @@
+/* Runs the suites of `rankwood bench`: finds a suite, checks its options, makes its data and
+ * parameters, times trainings, and sends rows to the caller. The suites are in suite_<name>.c.
+ */
 #include "bench/bench.h"
 
 #include <ctype.h>

@@ -334,7 +334,7 @@ static int send_checks(struct rw_bench *bench, int n_gpus, int *n_wrong)
     return status;
 }
 
-/* ---- all of it ---- */
+/* ---- the doctor ---- */
 
 static int send_all(struct rw_bench *bench, int *n_wrong)
 {

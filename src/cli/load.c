@@ -1,3 +1,5 @@
+/* Code that several commands share: reading models and data, warnings about them, and the workers
+ * that run a command together. */
 #include "cli/cli.h"
 
 #include <sys/resource.h>

@@ -1,3 +1,5 @@
+/* The result of a command: its values, its parts, and how they are printed as text, LaTeX, CSV and
+ * JSON. cli.h describes results. */
 #include "cli/cli.h"
 
 /* ---- values ---- */
@@ -443,7 +445,7 @@ static void print_csv(FILE *out)
     }
 }
 
-/* ---- all of it ---- */
+/* ---- the document and the output ---- */
 
 const char *rw_prints_all(const struct rw_cli *cli)
 {

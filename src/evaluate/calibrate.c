@@ -143,7 +143,7 @@ static int measure_all(struct calibration *c, const struct rw_score_map *map,
     return c->n_folds > 0 ? measure_held_out(c, &out->held_out) : RW_OK;
 }
 
-/* ---- the whole ---- */
+/* ---- the calibration ---- */
 
 int rw_calibrate_check(struct rw_ctx *ctx, const struct rw_calibrate *how)
 {

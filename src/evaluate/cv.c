@@ -159,7 +159,7 @@ static int run_fold(struct validation *v, int fold, struct rw_ctx *ctx)
     return score_fold(v, fold, ctx, out->model, test, &out->eval);
 }
 
-/* ---- all of them ---- */
+/* ---- all folds ---- */
 
 static int has_stopped(void *user, const struct rw_progress *progress)
 {

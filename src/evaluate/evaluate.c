@@ -1,5 +1,6 @@
-/* Metrics of one ranking: by the parameters, as another program measures them, and as all programs
- * do, side by side. */
+/* Measures one ranking: by Rankwood's parameters, by the conventions of another program, or by
+ * those of all programs in one table. It also reads scores from files, which are numbers or TREC
+ * runs. */
 #include "evaluate/evaluate.h"
 
 #include <math.h>
@@ -232,7 +233,7 @@ int rw_evaluate_into(struct rw_ctx *ctx, const struct rw_eval_params *how,
     return rw_arena_own(ctx, arena, eval, rw_free);
 }
 
-/* ---- all programs side by side ---- */
+/* ---- the conventions of all programs, in one table ---- */
 
 /* Returns whether documents of different labels share a score. order: [n] scratch. */
 static int is_tied(const float *label, const double *score, uint32_t n, uint32_t *order)
