@@ -65,8 +65,8 @@ int rw_bench_predicting(struct rw_bench *bench);
  * not there. */
 int rw_bench_find_word(struct rw_ctx *ctx, const char *kind, const char *word,
                        const char *const *words, int n, int *at);
-/* Returns the option's number if it is set, else the suite's default; `quick` replaces the latter
- * by a smaller one. */
+/* Returns the option's number if it is set. Otherwise returns `quick` in a quick run, and `own`,
+ * the suite's default, in a full run. */
 uint32_t rw_bench_number(const struct rw_bench *bench, uint32_t option, uint32_t own,
                          uint32_t quick);
 

@@ -384,8 +384,8 @@ int rw_load_n_trees(struct rw_cli *cli, const char *text, int *n_trees);
 int rw_load_check_like(const struct rw_cli *cli, const char *like);
 
 /* Checks the options for TREC files, --qrels and --run, which replace data. Fails on options
- * without an effect on judgments. *like: the program as given, or NULL. It becomes trec_eval if it
- * was NULL, or NULL, for Rankwood's parameters, if it was "rankwood". */
+ * without an effect on judgments. *like: the program as given, or NULL. NULL becomes "trec", for
+ * trec_eval's conventions. "rankwood" becomes NULL, for Rankwood's parameters. */
 int rw_load_check_qrels(const struct rw_cli *cli, const char **like);
 /* Reads the files. Warns of queries that a run lacks, and of those without judgments. */
 int rw_load_qrels(const struct rw_cli *cli, const char *qrels, const struct rw_list *runs,

@@ -241,9 +241,10 @@ static int columns(void)
     return 80;
 }
 
-/* Draws "[####....] what 1:02:03 left after" for the finished share. The time left assumes the pace
- * so far. limit: a text before the time, such as "at most ". A narrow terminal gets a shorter bar,
- * then a shorter text. */
+/* Draws "[####....] what 1:02:03 left after" for the finished share. The time left assumes the
+ * pace so far. It draws at most 6 times per second, and not in the first second. limit: a text
+ * before the time, such as "at most ". A narrow terminal gets a shorter bar, then a shorter
+ * text. */
 static void draw(double share, double spent, const char *what, const char *limit, const char *after)
 {
     const double now = rw_progress_clock();

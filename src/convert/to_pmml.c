@@ -102,7 +102,7 @@ static void put_word(struct rw_put *put, const char *field, const char *word)
     rw_put_format(put, "%-s", word);
 }
 
-/* Writes the set of the left child, or that of the right child, which has all other categories. */
+/* Writes the test of the left child, or the opposite test for the right child. */
 static void put_set(struct rw_put *put, const struct writing *w, const struct rw_ens_node *split,
                     int is_left)
 {

@@ -177,7 +177,7 @@ static int evaluate_theirs(const struct asked *asked, const struct rw_dialect *d
     return RW_OK;
 }
 
-/* Fails on metrics that need predicted labels, because a run has only ranks. */
+/* Fails on metrics of the scores themselves, because a run only ranks documents. */
 static int check_ranks(struct rw_ctx *ctx, const struct rw_metric *metric, int n_metrics)
 {
     for (int i = 0; i < n_metrics; i++) {

@@ -71,8 +71,8 @@ static int train(struct selecting *s, struct rw_model **out)
     return status;
 }
 
-/* Returns the loss on which a trial is decided. With fewer than two queries it is NaN, which is
- * never small enough. */
+/* Returns the loss that decides a trial: the difference, or with is_sure the worse end of its
+ * interval. With fewer than two queries it is NaN, which is never small enough. */
 static double loss_of(const struct selecting *s, const struct rw_compared *compared)
 {
     const int is_sure = s->options->is_sure;
@@ -206,7 +206,7 @@ static int try_first(struct selecting *s, uint32_t n, int *is_within)
 
 /* ---- all features ---- */
 
-/* Collects the features that the model's training used as candidates. */
+/* Collects the candidates: the features of the model's training data, except ignored ones. */
 static int take_candidates(struct selecting *s, const struct rw_model *model)
 {
     const struct rw_run_param *ignored = rw_model_params_find(&model->params, "ignore");
