@@ -208,9 +208,9 @@ int rw_transfer_read_pinned(struct rw_ctx *ctx, const struct rw_device *device, 
 /* Waits until all work on the device's stream is complete. Reports errors of kernels. */
 int rw_transfer_wait(struct rw_ctx *ctx, const struct rw_device *device);
 
-/* Waits until kernels have written `value` to each of n words of page-locked memory. The words are
- * `step` apart, and the reply has `bytes` bytes in all. This takes less time than a copy and a wait
- * for the stream. Work that was enqueued before those kernels is complete then, too. */
+/* Waits until kernels have written `value` to each of n words of page-locked memory. The distance
+ * between words is `step`, and the reply has `bytes` bytes in all. This takes less time than a copy
+ * and a wait for the stream. Work that was enqueued before those kernels is complete then, too. */
 struct rw_transfer_reply {
     const uint32_t *word; /* [n * step] */
     size_t step, n, bytes;

@@ -4,19 +4,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 9.0, on an H200 with mslr30k (3.77 M documents, 136 features): the builds of a tree of 255 leaves
- * in batches of 16 | 24 | 32 | 64 nodes 1.033 | 0.996 | 1.013 | 1.089 ms, for too many are expanded
- * in vain. Eight blocks that quantise are one wave there; searches were not measured.
+/* How the rows were found. Row 9.0 was measured on an H200 with mslr30k (3.77 M documents, 136
+ * features). The builds of a tree of 255 leaves took 1.033 | 0.996 | 1.013 | 1.089 ms in batches of
+ * 16 | 24 | 32 | 64 nodes, since larger batches have too many useless speculative splits. Eight
+ * blocks that quantise are one wave there. Searches were not measured.
  *
- * The other rows were not measured. Blocks a multiprocessor are as many more or less as threads
- * that it holds. What a batch saves is waits, which take the same time everywhere, what it wastes
- * is bytes of the memory, so that the best one grows as the root of the bandwidth: from 24 at 4.8
- * TB/s to 0.32 TB/s (T4), 1.6 (A100), 0.3 to 1.0 (8.6 and 8.9), 8 (B200) and 0.45 to 1.8 (12.0).
- * What a forced row has: T4, A100, RTX 3060, H200, B200, RTX 5060. */
+ * The other rows are derived. Their blocks per multiprocessor are proportional to its number of
+ * threads. A batch saves waits, which take the same time everywhere, and wastes memory bandwidth.
+ * So the best batch grows as the square root of the bandwidth. It is 24 at 4.8 TB/s. The bandwidths
+ * in TB/s are 0.32 (T4), 1.6 (A100), 0.3 to 1.0 (8.6 and 8.9), 8 (B200) and 0.45 to 1.8 (12.0). The
+ * GPUs that forced rows represent are T4, A100, RTX 3060, H200, B200 and RTX 5060. */
 #define MEASURED 1
 #define DERIVED  0
 static const struct rw_tuning_row rows[] = {
-    /* multiprocessors, threads, bytes of a forced row; batch, blocks that quantise, that search */
+    /* Columns: multiprocessors, threads and bytes of a forced row; batch, blocks that quantise,
+     * blocks that search. */
     {"7.5", 75, DERIVED, 40, 1024, 64 * 1024, 6, 4, 4},
     {"8.0", 80, DERIVED, 108, 2048, 163 * 1024, 14, 8, 9},
     {"8.6", 86, DERIVED, 28, 1536, 99 * 1024, 8, 6, 6},
@@ -74,7 +76,7 @@ int rw_tuning_find(struct rw_ctx *ctx, struct rw_tuning_facts *facts,
 
 int rw_has_gpu_code(const char *archs, int major, int minor)
 {
-    /* Code for 8.0 runs on 8.6, but code for 8.6 not on 8.0, and neither on 9.0. */
+    /* Code for 8.0 runs on 8.6, but code for 8.6 does not run on 8.0 or 9.0. */
     for (const char *at = strstr(archs, "sm_"); at; at = strstr(at + 1, "sm_")) {
         const int arch = atoi(at + strlen("sm_"));
         if (arch / 10 == major && arch % 10 <= minor)

@@ -1,6 +1,9 @@
-/* Launches that begin while the one before them in the stream ends: what such a kernel does before
- * wait_for_launch_before() may touch nothing that the launch before writes, and what it does after
- * reads that without __ldg, which is for what nobody writes while the kernel is there. */
+/* Helpers for kernels: launches that overlap, grids, and random numbers.
+ *
+ * Launches can begin while the launch before them in the stream ends. Before
+ * wait_for_launch_before(), such a kernel must not touch memory that the launch before writes.
+ * After it, the kernel must read that memory without __ldg, which is only for memory that does not
+ * change while the kernel runs. */
 #pragma once
 
 #include <atomic>
@@ -12,7 +15,7 @@
 
 enum { MOST_DEVICES = 64 };
 
-/* Waits for the launch before this one, where the two overlap. */
+/* Waits for the launch before this one, if the two overlap. */
 static __device__ __forceinline__ void wait_for_launch_before()
 {
 #if __CUDA_ARCH__ >= 900
@@ -27,7 +30,8 @@ static __device__ __forceinline__ void let_next_launch_begin()
 #endif
 }
 
-/* A thread's first item, and how many the grid takes at once; THREADS: of a block. */
+/* A thread's first item, and the number of items that the grid takes at once. THREADS: threads per
+ * block. */
 template <int THREADS> static __device__ __forceinline__ uint64_t grid_first()
 {
     return (uint64_t)blockIdx.x * THREADS + threadIdx.x;
@@ -37,7 +41,7 @@ template <int THREADS> static __device__ __forceinline__ uint64_t grid_step()
     return (uint64_t)gridDim.x * THREADS;
 }
 
-/* In functions that return a cudaError_t, or an int that is one. */
+/* For functions that return a cudaError_t, or an int that is one. */
 #define TRY_CUDA(call)                  \
     do {                                \
         const int failed = (int)(call); \
@@ -45,8 +49,8 @@ template <int THREADS> static __device__ __forceinline__ uint64_t grid_step()
             return (cudaError_t)failed; \
     } while (0)
 
-/* Blocks of `threads` threads for n items: at least so many threads; or no more than `most` blocks
- * (1 at least), which stride over the items. */
+/* Returns the blocks of `threads` threads for n items. The first has at least n threads. The second
+ * has at most `most` blocks (at least 1), which stride over the items. */
 static inline unsigned blocks_for(uint64_t n, unsigned threads)
 {
     return (unsigned)((n + threads - 1) / threads);
@@ -68,8 +72,9 @@ static int launch_grid(void (*kernel)(TYPES...), dim3 grid, unsigned threads, vo
     return cudaGetLastError();
 }
 
-/* May a launch begin while the one before it ends? Where kernels wait: not on a newer GPU, if they
- * were compiled for older ones. Asked once a device, for they all were for the same. */
+/* Returns true if a launch may begin while the one before it ends. Kernels that were compiled for
+ * older GPUs do not wait, so it returns false for them on a newer GPU. The answer is found once per
+ * device, since all kernels were compiled for the same GPUs. */
 template <class KERNEL> static bool launches_overlap(int device, KERNEL *kernel)
 {
     static std::atomic<int8_t> known[MOST_DEVICES]; /* 0: not yet; 1: no; 2: yes */
@@ -79,7 +84,7 @@ template <class KERNEL> static bool launches_overlap(int device, KERNEL *kernel)
     if (cudaFuncGetAttributes(&about, kernel) == cudaSuccess)
         known[device] = about.ptxVersion >= 90 ? 2 : 1;
     else
-        (void)cudaGetLastError(); /* the launch would be blamed */
+        (void)cudaGetLastError(); /* clears the error, which the next launch would report */
     return known[device] == 2;
 }
 
@@ -87,11 +92,11 @@ static inline int current_device()
 {
     int device = 0;
     if (cudaGetDevice(&device) != cudaSuccess)
-        (void)cudaGetLastError(); /* as above */
+        (void)cudaGetLastError(); /* clears the error */
     return device < MOST_DEVICES ? device : 0;
 }
 
-/* Launches a kernel that waits by itself for the one before it. */
+/* Launches a kernel that waits itself for the launch before it. */
 template <class... TYPES, class... ARGUMENTS>
 static cudaError_t launch_after(void (*kernel)(TYPES...), dim3 grid, dim3 block, size_t shared,
                                 cudaStream_t stream, ARGUMENTS... arguments)
@@ -109,7 +114,7 @@ static cudaError_t launch_after(void (*kernel)(TYPES...), dim3 grid, dim3 block,
     return cudaLaunchKernelEx(&config, kernel, arguments...);
 }
 
-/* What GPUs of some compute capabilities have and others have not, as kernels see it. */
+/* ---- differences between GPUs, at compile time ---- */
 /* Threads that a multiprocessor holds at once. */
 #if __CUDA_ARCH__ == 750
 #define RW_MULTIPROCESSOR_THREADS 1024
@@ -118,14 +123,13 @@ static cudaError_t launch_after(void (*kernel)(TYPES...), dim3 grid, dim3 block,
 #else
 #define RW_MULTIPROCESSOR_THREADS 2048
 #endif
-/* Of the blocks wanted on a multiprocessor, as many as it has threads for: for __launch_bounds__.
- */
+/* Limits the blocks wanted on a multiprocessor to its number of threads, for __launch_bounds__. */
 #define RW_BLOCKS_HELD(threads, blocks)                           \
     ((threads) * (blocks) <= RW_MULTIPROCESSOR_THREADS ? (blocks) \
                                                        : RW_MULTIPROCESSOR_THREADS / (threads))
 
-/* The sum, modulo 2^32, and the largest over a whole warp, in all lanes: one instruction from 8.0
- * on. */
+/* Return the sum, modulo 2^32, and the largest value over a whole warp, in all lanes. They take one
+ * instruction from 8.0 on. */
 __device__ __forceinline__ uint32_t rw_warp_add(uint32_t v)
 {
 #if __CUDA_ARCH__ >= 800
@@ -150,9 +154,9 @@ __device__ __forceinline__ uint32_t rw_warp_max(uint32_t v)
 #endif
 }
 
-/* The random words of the device: cuRAND's Philox4x32-10, keyed as on the host (base/rng.h), which
- * `check_hist` holds equal. */
-/* All four words for (seed, item, tree, stream): rw_random4. */
+/* ---- random words: cuRAND's Philox4x32-10, with the keys of base/rng.h; `check_hist` tests that
+ * they are equal ---- */
+/* Returns all four words for (seed, item, tree, stream), like rw_random4. */
 static __device__ __forceinline__ uint4 rw_cuda_random4(uint64_t seed, uint64_t item, uint32_t tree,
                                                         uint32_t stream)
 {
@@ -160,7 +164,7 @@ static __device__ __forceinline__ uint4 rw_cuda_random4(uint64_t seed, uint64_t 
                                 make_uint2((uint32_t)seed, (uint32_t)(seed >> 32)));
 }
 
-/* The first word: rw_random. */
+/* Returns the first word, like rw_random. */
 static __device__ __forceinline__ uint32_t rw_cuda_random(uint64_t seed, uint64_t item,
                                                           uint32_t tree, uint32_t stream)
 {

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "gpu/device/cu_check.h"
 
-enum { BEGIN_S = 60, WAIT_S = 25 }; /* at most */
+enum { BEGIN_S = 60, WAIT_S = 25 }; /* upper limits in seconds */
 
 /* ---- the library ---- */
 
@@ -22,7 +22,7 @@ enum { NCCL_SUCCESS = 0, NCCL_IN_PROGRESS = 7 };
 enum { NCCL_UINT8 = 1, NCCL_UINT32 = 3, NCCL_UINT64 = 5 };
 enum { NCCL_SUM = 0, NCCL_MAX = 2, NCCL_MIN = 3 };
 
-/* Handles are pointers, results, types and operations are ints. */
+/* Functions of the library. Handles are pointers; results, types and operations are ints. */
 static struct {
     int (*get_id)(struct nccl_id *out);
     int (*init)(void **out, int n_workers, struct nccl_id id, int worker);
@@ -36,7 +36,7 @@ static struct {
                           cudaStream_t stream);
     int (*all_gather)(const void *send, void *recv, size_t n, int type, void *comm,
                       cudaStream_t stream);
-    char why_not[512]; /* empty: it is there */
+    char why_not[512]; /* empty: the library is available */
 } nccl;
 
 static const struct {
@@ -94,7 +94,8 @@ int rw_nccl_find(char *text, size_t size)
     return there;
 }
 
-/* ---- the functions ----
+/* ---- the functions of the communicator ----
+ *
  * `user` is NCCL's communicator; NULL: it was given up. */
 
 static int type_of(enum rw_comm_type type)
@@ -167,11 +168,11 @@ int rw_nccl_watch(struct rw_ctx *ctx, struct rw_comm *comm, double waited_s)
 
 /* ---- the beginning ---- */
 
-/* What a thread of its own does, since it may never end. */
+/* The work of a separate thread, since it may never end. */
 struct beginning {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
-    int is_done, is_left; /* left: nobody waits for it any more, and the thread frees it */
+    int is_done, is_left; /* is_left: the caller no longer waits, and the thread frees it */
     int device, worker, n_workers;
     struct nccl_id id;
     void *comm;
@@ -188,8 +189,9 @@ static void beginning_free(struct beginning *b)
 
 enum { WARM_WORDS = 1024 };
 
-/* Memory is there before workers wait for each other: allocating could wait for another's GPU. The
- * first call of each kind makes connections: done here, with few words. */
+/* Connects to the other workers. Memory is allocated before workers wait for each other, since
+ * allocating could wait for another worker's GPU. The first call of each kind makes connections, so
+ * it is made here, with few words. */
 static void meet(struct beginning *b)
 {
     const size_t n = (size_t)b->n_workers * WARM_WORDS, bytes = 2 * n * sizeof(uint64_t);
@@ -233,8 +235,8 @@ static void *begin(void *user)
     return NULL;
 }
 
-/* Waits for it, but not for workers that have failed. Returns whether it is done; else it is left.
- */
+/* Waits for the thread, unless a worker has failed. Returns 1 if it is done; otherwise the thread
+ * is left alone. */
 static int await(struct rw_ctx *ctx, struct beginning *b)
 {
     enum { LOOKS_A_SECOND = 20 };
@@ -282,14 +284,14 @@ static int make(struct rw_ctx *ctx, const struct rw_device *device, const struct
                          "NCCL does not begin: %s\nhint: NCCL_DEBUG=WARN has it "
                          "say more",
                          nccl.error_text(b->result));
-    *out = b->comm; /* also where it failed: the caller gives it up, once */
+    *out = b->comm; /* even after a failure: the caller gives it up, once */
     beginning_free(b);
     return status;
 }
 
-/* ---- who has what ---- */
+/* ---- the workers' libraries and GPUs ---- */
 
-/* What workers tell each other. */
+/* A message between workers about their library and GPU. */
 struct card {
     int32_t has_nccl, unused;
     char gpu[16]; /* its UUID */
@@ -310,7 +312,7 @@ static int fill_card(struct rw_ctx *ctx, const struct rw_device *device, struct 
                : rw_fail(ctx, RW_ERR_MACHINE, "NCCL gives no id: %s", nccl.error_text(result));
 }
 
-/* The same on all workers. */
+/* Checks all cards; has the same result on all workers. */
 static int check_cards(struct rw_ctx *ctx, const struct card *card)
 {
     const int n = rw_n_workers(ctx);
@@ -339,7 +341,7 @@ int rw_nccl_open(struct rw_ctx *ctx, const struct rw_device *device, struct rw_c
     RW_TRY(rw_comm_all_gather(ctx, &mine, card, sizeof(mine)));
     RW_TRY(check_cards(ctx, card));
     status = make(ctx, device, &card[0].id, &worker);
-    status = rw_comm_give_up(ctx, status); /* others may wait for this one in NCCL */
+    status = rw_comm_give_up(ctx, status); /* other workers may wait for this one in NCCL */
     if (status >= 0)
         status = rw_comm_agree(
             ctx, rw_comm_new(ctx, &nccl_functions, worker, rw_worker(ctx), rw_n_workers(ctx), out));
@@ -348,7 +350,7 @@ int rw_nccl_open(struct rw_ctx *ctx, const struct rw_device *device, struct rw_c
         return RW_OK;
     }
     nccl_close(worker, 1);
-    rw_comm_free(*out); /* which has no `close` yet */
+    rw_comm_free(*out); /* it has no `close` yet */
     *out = NULL;
     return status;
 }

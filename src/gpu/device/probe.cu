@@ -1,6 +1,6 @@
-// Compiled when the build is set up, to see whether nvcc and the host compiler get on. It includes
-// what kernels will: the C and C++ libraries' headers are what an nvcc too old for its gcc trips
-// over.
+/* Compiled when the build is set up, to test whether nvcc works with the host compiler. It includes
+ * the headers that kernels include, because an nvcc that is too old for its gcc fails on the
+ * headers of the C and C++ libraries. */
 #include <cstdint>
 #include <cstdio>
 #include <algorithm>

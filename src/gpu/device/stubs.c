@@ -1,4 +1,4 @@
-/* Stands in for what is made for CUDA, so that nobody above needs an #if. */
+/* Replaces the CUDA files in builds without CUDA, so that their callers need no #if. */
 #include <stdio.h>
 
 #include "base/ctx.h"

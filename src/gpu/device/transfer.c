@@ -10,7 +10,7 @@ enum { PIECE = 1 << 20 };
 
 /* ---- Counted copies ---- */
 
-/* 0 bytes: nothing. */
+/* Enqueues a copy. 0 bytes: does nothing. */
 static int enqueue(struct rw_ctx *ctx, const struct rw_device *device, void *to, const void *from,
                    size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream)
 {
@@ -53,7 +53,7 @@ int rw_transfer_read(struct rw_ctx *ctx, const struct rw_device *device, void *t
     return bytes ? rw_transfer_wait(ctx, device) : RW_OK;
 }
 
-/* A wait that is watched. */
+/* A wait during which the device's `watch` is called. */
 struct watch {
     struct rw_ctx *ctx;
     const struct rw_device *device;
@@ -90,7 +90,7 @@ int rw_transfer_wait(struct rw_ctx *ctx, const struct rw_device *device)
     return RW_OK;
 }
 
-/* How many of the words are there, from `first` on. */
+/* Returns how many of the words have arrived, from `first` on. */
 static size_t words_there(const struct rw_transfer_reply *reply, size_t first)
 {
     for (; first < reply->n; first++) {
@@ -103,7 +103,9 @@ static size_t words_there(const struct rw_transfer_reply *reply, size_t first)
 int rw_transfer_await(struct rw_ctx *ctx, const struct rw_device *device,
                       const struct rw_transfer_reply *reply)
 {
-    enum { LOOKS = 1 << 16 }; /* between questions to the driver, which says when a kernel failed */
+    enum {
+        LOOKS = 1 << 16
+    }; /* polls between two queries of the driver, which reports failed kernels */
     struct watch watch = {.ctx = ctx, .device = device};
     size_t there = 0;
     device->counts->bytes_to_host += reply->bytes;
@@ -172,7 +174,7 @@ int rw_device_table(struct rw_device_tables *tables, void *d, const void *from, 
 struct slot {
     void *stream;  /* a cudaStream_t */
     void *copied;  /* a cudaEvent_t: the last copy out of `pinned` is done */
-    void *pinned;  /* [chunk_bytes]; made when it is asked for */
+    void *pinned;  /* [chunk_bytes]; allocated at its first use */
     void *d_chunk; /* [chunk_bytes] */
 };
 
@@ -182,7 +184,7 @@ struct rw_transfer_pipe {
     size_t chunk_bytes;
     uint64_t offset;
     uint32_t n_slots, next;
-    struct rw_arena arena; /* of what slots have, and of `order` */
+    struct rw_arena arena; /* owns the memory of slots, and `order` */
     void *order;           /* a cudaEvent_t: between the device's stream and the pipe's */
     struct slot slot[RW_TRANSFER_MOST_STREAMS];
 };
@@ -243,8 +245,8 @@ int rw_transfer_pipe_begin(struct rw_transfer_pipe *pipe)
 
 int rw_transfer_pipe_end(struct rw_transfer_pipe *pipe)
 {
-    /* Waiting for an event means its last record at the time of the call, so that one event serves
-     * all streams in turn. */
+    /* Waiting for an event means waiting for its last record at the time of the call, so one event
+     * serves all streams in turn. */
     for (uint32_t i = 0; i < pipe->n_slots; i++) {
         RW_CU(pipe->ctx,
               cudaEventRecord((cudaEvent_t)pipe->order, (cudaStream_t)pipe->slot[i].stream));
@@ -260,8 +262,8 @@ int rw_transfer_pipe_room(struct rw_transfer_pipe *pipe, void **chunk)
     *chunk = NULL;
     if (!slot->pinned)
         RW_TRY(rw_transfer_pinned_in(pipe->ctx, &pipe->arena, &slot->pinned, pipe->chunk_bytes));
-    RW_CU(pipe->ctx,
-          cudaEventSynchronize((cudaEvent_t)slot->copied)); /* at once if it was never recorded */
+    RW_CU(pipe->ctx, cudaEventSynchronize(
+                         (cudaEvent_t)slot->copied)); /* returns at once if it was never recorded */
     *chunk = slot->pinned;
     return RW_OK;
 }

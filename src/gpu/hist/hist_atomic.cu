@@ -58,9 +58,9 @@ const struct rw_hist_method rw_hist_global_atomic =
 
 /* ---- a histogram a block ---- */
 
-/* Adds the job's documents to hist, at bin_of(code), and drains it after every a.chunk of them,
- * which is as many as its words hold. All threads of the block; what they wrote to shared memory
- * before is seen by all. */
+/* Adds the job's documents to hist, at bin_of(code). Drains it after every a.chunk documents, which
+ * is as many as its words can hold. All threads of the block take part. They all see earlier writes
+ * to shared memory. */
 template <int BITS, int SUMS, class BinOf>
 __device__ __forceinline__ void hist_shared_job(const struct rw_hist_args &a,
                                                 const struct hist_work &work,
@@ -94,10 +94,12 @@ static struct rw_hist_launch hist_shared_launch(const struct rw_hist_args *args,
 }
 
 /* ---- collision ----
- * One histogram a block in shared memory, [sums][n_bins] of 32 bits, filled by shared atomics.
- * Weighted histogramming, section 4.3: with many bins a histogram a thread does not fit. Fast on
- * even data; documents of one code in a warp queue. The paper's own floats (RW_HIST_FLOAT) fall
- * apart then, since the hardware has no float atomic on shared memory; integers suffer less. */
+ *
+ * Each block has one histogram in shared memory, [sums][n_bins] of 32 bits, filled by shared
+ * atomics (weighted histogramming, section 4.3). With many bins, a histogram per thread does not
+ * fit. This method is fast on evenly distributed data; documents of a warp with the same code
+ * queue. The paper's own floats (RW_HIST_FLOAT) are much slower then, since the hardware has no
+ * float atomic on shared memory; integers suffer less. */
 
 template <int BITS, int SUMS>
 __global__ void __launch_bounds__(RW_TUNE_HIST_WHOLE_THREADS)
@@ -121,8 +123,9 @@ const struct rw_hist_method rw_hist_collision =
     atomic_method("collision", 1024, hist_in_place<collision_launch, 1>, 1);
 
 /* ---- privatized ----
- * The same, but the bin is found by binary search over the edges 0 .. n_bins - 1 behind the
- * histogram, as if a code were any value: Milic et al., "Parallelizing general histogram
+ *
+ * The same, but finds the bin by binary search over the edges 0 .. n_bins - 1 stored after the
+ * histogram, as if a code were any value. See Milic et al., "Parallelizing general histogram
  * application for CUDA architectures", section III-B and Listing 2, for edges of any width.
  * Privatisation is from "Parallel computation patterns (histogram)". */
 
@@ -153,17 +156,18 @@ const struct rw_hist_method rw_hist_privatized =
     atomic_method("privatized", RW_HIST_MOST_BINS, hist_in_place<privatized_launch, 1>, 1);
 
 /* ---- multi ----
- * M histograms a block in shared memory, [sums][n_bins][M] of 32 bits: the copies of a bin lie side
- * by side, each in its own bank, and thread t adds to copy t % M.
  *
- * Henriksen et al., "Compiling generalized histograms for GPU": documents of one code in a warp
- * queue at one cell unless the cell has copies, and M is as many as fit and as the documents of a
- * block pay for (equations 1 and 2; M x bins is no more than the documents of the block). A
+ * Each block has M histograms in shared memory, [sums][n_bins][M] of 32 bits. The copies of a bin
+ * are adjacent, each in a different bank, and thread t adds to copy t % M.
+ *
+ * Henriksen et al., "Compiling generalized histograms for GPU": documents of a warp with the same
+ * code queue at one cell, unless the cell has copies. M is as large as fits and as the block's
+ * documents pay for (equations 1 and 2): M x bins is at most the documents of the block. A
  * document's (count, lambda) or (count, lambda, hessian) is a vector, added number by number
- * (section IV-D). With at most 1024 bins one pass always does (equation 3). Batched histograms
- * (section IV-C): the jobs of a node are its K blocks. A block folds its copies into the result
- * after every `chunk` documents, which is as many as a 32-bit sum holds if all have one code and
- * the largest lambda, and at the end. */
+ * (section IV-D). With at most 1024 bins one pass is always enough (equation 3). Batched histograms
+ * (section IV-C): the jobs of a node are its K blocks. A block adds its copies to the result after
+ * every `chunk` documents and at the end. That is as many documents as a 32-bit sum holds if all
+ * have the same code and the largest lambda. */
 
 enum {
     HIST_MULTI_THREADS = RW_TUNE_MULTI_HIST_THREADS,
@@ -179,8 +183,8 @@ template <int SUMS> __device__ __forceinline__ int32_t hist_multi_sum(int32_t nu
     return number;
 }
 
-/* Adds the copies of each bin to the result and clears them. A lane a cell: whole warps go on,
- * those behind the last cell with zeros. Barriers before and after are the caller's. */
+/* Adds the copies of each bin to the result and clears them, one cell per lane. Whole warps take
+ * part; lanes after the last cell add zeros. The caller has barriers before and after. */
 template <int SUMS>
 __device__ __forceinline__ void hist_multi_fold(const struct rw_hist_args &a,
                                                 const struct hist_work &work,
@@ -229,9 +233,9 @@ __global__ void __launch_bounds__(HIST_MULTI_THREADS)
     }
 }
 
-/* M of the model for one block's share of the documents, in half of a multiprocessor's memory: as
- * many as there are cells for, a power of 2 so that the lanes of a warp keep to their banks, and no
- * more than a warp has lanes: the hardware's own atomics gain nothing from more. */
+/* Returns M by the model, for one block's share of the documents and half of a multiprocessor's
+ * memory. It is the largest power of 2 for which there are cells, so that the lanes of a warp keep
+ * to their banks. It is at most 32, because the hardware's own atomics gain nothing from more. */
 static uint32_t copies(const struct rw_hist_call *call, const struct rw_hist_args *args,
                        uint32_t cell_bytes)
 {

@@ -1,5 +1,5 @@
-/* What the methods of the papers share: a call's arguments for a kernel, the split of the nodes
- * into jobs, the walk over a job's documents in the column layout, the launch, and the kernels
+/* The common part of the papers' methods: a call's arguments for a kernel, the division of nodes
+ * into jobs, the loop over a job's documents in the column layout, the launch, and the kernels
  * around the histograms (hist_common.cu). */
 #pragma once
 
@@ -98,7 +98,7 @@ struct rw_hist_launch {
     unsigned threads;
     size_t bytes; /* of shared memory a block */
 };
-/* What a method launches for a call; may set args->copies. */
+/* Returns a method's launch for a call; may set args->copies. */
 typedef struct rw_hist_launch (*rw_hist_launch_fn)(const struct rw_hist_call *call,
                                                    struct rw_hist_args *args);
 int rw_cuda_hist_launch(const struct rw_hist_args *args, const struct rw_hist_launch *launch,
@@ -136,14 +136,14 @@ int hist_in_place(const struct rw_hist_call *call, void *stream)
     return rw_cuda_hist_in_place(call, LAUNCH, KNOWS_WHOLE, stream);
 }
 
-/* Bytes of the parts of all jobs; sets where they lie, from d_scratch on. */
+/* Returns the bytes of the parts of all jobs, and sets their addresses from d_scratch on. */
 size_t rw_hist_parts_bytes(const struct rw_hist_call *call, struct rw_hist_args *args,
                            void *d_scratch);
 /* The result from the parts of all jobs; writes every cell, so nothing need be cleared. */
 int rw_cuda_hist_merge(const struct rw_hist_call *call, const struct rw_hist_args *args,
                        cudaStream_t stream);
 
-/* Numbers of a document that a call sums, beside counting it. */
+/* Returns how many numbers per document a call sums, in addition to the count. */
 __host__ __device__ constexpr int hist_numbers(int sums)
 {
     return sums == RW_HIST_COUNT ? 0 : sums == RW_HIST_NEWTON ? 2 : 1;
@@ -184,7 +184,7 @@ struct hist_item {
     int32_t number[RW_HIST_NUMBERS];
 };
 
-/* What a sum of many documents needs. */
+/* The type of a sum over many documents. */
 template <int SUMS> struct hist_wide {
     using type = unsigned long long; /* two's complement makes it the signed sum */
 };
@@ -249,10 +249,10 @@ __device__ __forceinline__ void hist_store_sum(void *d_sum, size_t cell, int nar
         hist_set_sum(d_sum, cell, narrow, (long long)sum);
 }
 
-/* What a block works on: documents at positions [lo, hi) of the list, or those documents. */
+/* The work of a block: documents at positions [lo, hi) of the list, or with these numbers. */
 struct hist_work {
     uint32_t job, node, feature;
-    uint32_t skip; /* the code left out; no code if none is */
+    uint32_t skip; /* the code left out; a value that is no code if none is left out */
     uint64_t lo, hi;
 };
 
@@ -350,7 +350,7 @@ __device__ __forceinline__ void hist_add_word(const struct rw_hist_args &a, uint
     }
 }
 
-/* One document, wherever it lies in its word. */
+/* Returns the code of one document from its word. */
 template <int BITS>
 __device__ __forceinline__ uint32_t hist_code_at(const uint32_t *column, uint64_t doc)
 {
@@ -370,9 +370,9 @@ __device__ __forceinline__ void hist_visit_each(const struct rw_hist_args &a,
     }
 }
 
-/* A range of documents: whole words, UNROLL of them in flight a thread, then what is left over at
- * both ends. A thread sees at most K * ceil((hi - lo) / (K * blockDim.x)) + 2 documents, K codes a
- * word, as long as a block has K threads. */
+/* Visits a range of documents: whole words, UNROLL of them in flight per thread, then the rest at
+ * both ends. A thread sees at most K * ceil((hi - lo) / (K * blockDim.x)) + 2 documents, with K
+ * codes per word, if a block has at least K threads. */
 template <int BITS, int SUMS, int UNROLL, class Add>
 __device__ __forceinline__ void hist_visit_range(const struct rw_hist_args &a,
                                                  const uint32_t *column, uint32_t skip, uint64_t lo,
@@ -565,7 +565,8 @@ __device__ __forceinline__ uint32_t rw_edge_search(const E *edge, uint32_t n, ui
     return at;
 }
 
-/* What `sort-search` over codes and that over raw values, of the laboratory, share. */
+/* ---- `sort-search`: the part shared by the searches over codes and, in lab, over raw values
+ * ---- */
 enum { SORT_SEARCH_THREADS = 256 };
 
 /* Parts of a scratch, one after the other. base NULL: sizes only. */

@@ -1,27 +1,26 @@
-/* Why: a histogram whose speed does not depend on the data. A lane of a warp owns the codes of its
- * word, and its cells stand in its own bank of shared memory: no two lanes of a warp ever meet, in
- * a bank or in a cell. Warps meet rarely, in atomics on 32-bit integers, which the hardware has,
- * one warp's a clock. What is scarce then is instructions, so a cell's address takes one: a code of
- * 8 bits is put into the second byte of the lane's offset.
+/* The method `lanes`, whose speed does not depend on the data. A lane of a warp owns the codes of
+ * its word, and its cells are in its own bank of shared memory. So two lanes of a warp never
+ * collide in a bank or cell. Warps collide rarely, in 32-bit integer atomics; the hardware does one
+ * warp's per clock. Instructions are then the limit, so a cell's address takes one: a code of 8
+ * bits is put into the second byte of the lane's offset.
  *
- * Shapes: a tile's words [n_docs][lanes]; cells in shared memory as struct layout says, packed:
- * count in the high bits, lambda + largest in the low ones. Drained cells in scratch [node][plan
- * row][bin] [code][lane], in planes that struct plan says, then put into the shape of hist.h.
+ * Shapes: a tile's words are [n_docs][lanes]. Cells in shared memory have the order of struct
+ * layout. They are packed: the count in the high bits, lambda + largest in the low ones. Drained
+ * cells are in scratch, [node][plan row][bin][code][lane], in planes as struct plan describes. They
+ * are then converted to the layout of hist.h.
  *
- * Decomposition: a block = a row of the plan (a tile, some of the codes of its words, some of its
- * bins) and a chunk of a node's documents. Rows of few cells, whose time beside other rows' nobody
- * can foretell (a few bytes of scattered documents), are carried: the blocks of the first row add
- * them, too. A warp takes UNROLL documents at a time. Their places
- * and lambdas come through shared memory, read two turns ahead; of a list, the words too are read
- * while those before are added.
+ * Decomposition: a block has a row of the plan (a tile, some of the codes of its words, some of its
+ * bins) and a chunk of a node's documents. Rows of few cells read a few bytes of scattered
+ * documents, so their time is hard to predict. They are carried: the blocks of the first row add
+ * them, too. A warp takes UNROLL documents at a time. Their positions and lambdas come through
+ * shared memory, read two turns ahead. For a list, the words are read one turn ahead, too.
  *
- * A packed cell may overflow after `room` documents in one bin. A block never adds more than
- * room - (its fullest cell) documents before it looks at the cells again; those that are more than
- * 1 / RW_TUNE_LANES_FULL full are drained then. With even data that is a look every 4,000 documents
- * and no drain before the end. A look costs the time in which memory has nothing to do more than
- * its own: what is read next is asked for before it.
+ * A packed cell may overflow after `room` documents in one bin. A block adds at most room - (its
+ * fullest cell) documents before it checks the cells again. It then drains the cells that are more
+ * than 1 / RW_TUNE_LANES_FULL full. With evenly distributed data it checks every 4,000 documents
+ * and drains only at the end. Prefetches keep memory busy during a check.
  *
- * Codes in the host's memory are added in pieces: hist_lanes_far.cu. */
+ * Codes in host memory are added in pieces: see hist_lanes_far.cu. */
 #include <atomic>
 #include <cuda_runtime.h>
 
@@ -384,8 +383,8 @@ static struct finished finished_of(const struct rw_hist_call *call)
 
 /* ---- launching ---- */
 
-/* The first launch of a call. What is before it in the stream may be anything; of a graph that is
- * being captured, something that launches cannot overlap. */
+/* Launches the first kernel of a call. Earlier work in the stream may be anything. In a graph that
+ * is being captured, launches cannot overlap with it. */
 template <class... TYPES, class... ARGUMENTS>
 static cudaError_t launch_first(void (*kernel)(TYPES...), unsigned grid, unsigned block,
                                 size_t shared, cudaStream_t stream, ARGUMENTS... arguments)
@@ -478,7 +477,7 @@ static void set_numbers(const struct rw_hist_call *call, struct plan *plan)
     plan->hess_down = newton && !plan->d_hess ? 8 : 16;
 }
 
-/* What all launches of a call share. */
+/* Sets the part of the plan that all launches of a call share. */
 static void init_plan(const struct rw_hist_call *call, const struct layout &layout,
                       struct plan *plan)
 {
@@ -500,7 +499,7 @@ static void init_plan(const struct rw_hist_call *call, const struct layout &layo
     plan->one = (1u << plan->shift) + (uint32_t)plan->largest;
 }
 
-/* ---- codes in the host's memory ---- */
+/* ---- codes in host memory ---- */
 
 /* Adds a piece: a range of documents, with all that belongs to them. */
 static cudaError_t add_piece(const struct rw_hist_call *call, const struct layout &layout,
@@ -516,7 +515,7 @@ static cudaError_t add_piece(const struct rw_hist_call *call, const struct layou
     return launch_bits(call, layout, plan, stream);
 }
 
-/* plan: the rows of a tile, of which the device has documents. */
+/* Adds the documents that are on the device. plan: the rows of a tile. */
 static cudaError_t add_here(const struct rw_hist_call *call, const struct layout &layout,
                             const struct lanes_order &order, struct plan plan, cudaStream_t stream)
 {

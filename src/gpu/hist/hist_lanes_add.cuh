@@ -1,5 +1,5 @@
-/* The adding of documents to the cells of a block: the inner part of hist_lanes.cu, which says how
- * its work is cut and where the cells stand. */
+/* Adds documents to the cells of a block. This is the inner part of hist_lanes.cu, which explains
+ * the division of work and the layout of cells. */
 #pragma once
 
 #include <cuda_runtime.h>
@@ -17,8 +17,8 @@ static __host__ __device__ constexpr bool has_hessians(int sums)
 }
 enum : uint32_t { NO_DOC = 0xffffffffu };
 
-/* What a kernel is compiled for. BINS: that a code has room for, 4 and 8 bits. IN_PART: codes of
- * 16 bits are tested against the row's bins. */
+/* The parameters for which a kernel is compiled. BINS: bins per code that fit, for 4 and 8 bits.
+ * IN_PART: codes of 16 bits are tested against the row's bins. */
 template <int BITS_, int CODES_, int BINS_, bool IN_PART_> struct shape {
     static constexpr int BITS = BITS_, CODES = CODES_, BINS = BINS_;
     static constexpr bool IN_PART = IN_PART_;
@@ -31,9 +31,9 @@ template <class S, int SUMS> static __device__ constexpr bool in_halves()
     return SUMS == RW_HIST_NEWTON && S::BITS == 8 && S::CODES * S::BINS == HALVES_CELLS;
 }
 
-/* Cells stand in shared memory as [code][bin][32] words, 4 and 8 bits of newton as
- * [code][cell, hess][bin][32], codes of 16 bits of newton as [bin][cell, hess][32]; in halves as
- * [code][bin][32] and, behind all of these, [pair of codes][bin][32], the even code's hess low. */
+/* The layout of cells in shared memory: [code][bin][32] words, 4 and 8 bits of newton as
+ * [code][cell, hess][bin][32], codes of 16 bits of newton as [bin][cell, hess][32]; in halves
+ * [code][bin][32] followed by [pair of codes][bin][32], the even code's hess low. */
 template <class S, int SUMS> static __device__ __forceinline__ uint32_t cell_at(uint32_t bin, int j)
 {
     constexpr int WORDS = SUMS == RW_HIST_NEWTON && !in_halves<S, SUMS>() ? 2 : 1;
@@ -179,7 +179,8 @@ static __device__ __forceinline__ struct lane_doc fetched(const struct plan &pla
     return out;
 }
 
-/* What is added for it. No document: document 0, adding nothing. */
+/* Returns the numbers to add for a document. Without a document it returns document 0 and adds
+ * nothing. */
 template <int SUMS>
 static __device__ __forceinline__ struct lane_doc settled(const struct plan &plan,
                                                           struct lane_doc doc)
@@ -206,7 +207,7 @@ template <> struct lane_word<16> {
     using type = uint16_t;
 };
 
-/* Where a lane's words begin. The compiler is kept from taking the sum apart again. */
+/* Returns the start of a lane's words. Keeps the compiler from splitting the sum again. */
 template <class S>
 static __device__ __forceinline__ const char *lane_words(const struct plan_row &row, uint32_t slot)
 {
@@ -252,9 +253,10 @@ template <class S, int SUMS> struct stage {
     }
 };
 
-/* Those that add the documents of a chunk. pause: where to stop after at most so many documents
- * from `from`; add: adds those of [from, until), as it said, or fewer; is it done with all of them?
- */
+/* ---- the loops over a chunk ----
+ *
+ * pause: where to stop, after at most so many documents from `from`. add: adds the documents [from,
+ * until) that pause returned, or fewer; returns whether it is done with all of them. */
 
 /* All documents of a chunk that is a range, by whole warps: words at fixed offsets. */
 template <class S, int SUMS> struct ranged {
@@ -312,10 +314,10 @@ template <class S, int SUMS> struct ranged {
     }
 };
 
-/* The documents of a chunk of a list or (not LIST) a range, by whole warps. Words are read a turn
- * ahead, over the looks at the cells too, where these are far enough apart. In halves, a warp also
- * stops when its documents' hessians might fill its share of a half; warps are then at different
- * places. */
+/* Adds the documents of a chunk of a list or (not LIST) a range, by whole warps. Words are read a
+ * turn ahead, also across checks of the cells if these are far enough from each other. In halves, a
+ * warp also stops when its documents' hessians might fill its share of a half; warps are then at
+ * different positions. */
 template <class S, int SUMS, bool LIST> struct listed {
     using word_type = typename lane_word<S::BITS>::type;
     static constexpr int N = S::UNROLL;
@@ -327,7 +329,7 @@ template <class S, int SUMS, bool LIST> struct listed {
     uint32_t lane_at;
     uint32_t begin, n;
     bool steady;                 /* each run but the last is of whole pairs of turns */
-    uint32_t at, end, turn;      /* the warp's place; the end of what may be read */
+    uint32_t at, end, turn;      /* the warp's position; the end of the readable documents */
     struct lane_doc next;        /* of this lane's place, one turn ahead */
     uint32_t next_doc;           /* two turns ahead */
     uint32_t heavy, heavy_ahead; /* of turns since the last look; of the one that is staged */
@@ -465,8 +467,10 @@ template <class S, int SUMS> struct narrow {
     }
 };
 
-/* The draining of a block's cells: looks for full ones while documents are being added, and all of
- * them at the end. hist_lanes.cu takes what was drained on from there. */
+/* ---- draining ----
+ *
+ * Checks for full cells while documents are being added, and drains all cells at the end.
+ * hist_lanes.cu processes the drained cells. */
 /* Rows of cells are dealt to the warps in turn, so a warp keeps to one code of a word. */
 enum { WARPS = THREADS / WARP };
 /* Rows that a warp reads at once when it looks for full cells. */
@@ -480,7 +484,7 @@ template <class T> static __device__ T sum_copies(T v, uint32_t lanes)
     return v;
 }
 
-/* What a packed cell holds, or all 32 copies of it: lambda stays under 2^29. */
+/* The content of a packed cell, or of all its 32 copies: lambda stays under 2^29. */
 struct drained {
     uint32_t count;
     int32_t lambda;

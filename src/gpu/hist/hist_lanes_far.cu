@@ -1,18 +1,18 @@
-/* Why: more codes than the device has memory for. The rows of a call's documents that it does not
- * have are gathered into a piece of its memory, whence hist_lanes.cu adds them as ranges of
- * documents, while the next piece is being gathered: so a row crosses the link once, whatever reads
- * it after, and only those that a node needs do. They come in the order below,
- * without which they crossed it at 34 GB/s. Failed: histograms that read the host's memory
- * themselves (34 to 37 GB/s, and newton read the rows of 256 bins twice); huge pages, and pages of
- * 2 MB by cuMemCreate (no difference). What is left: a call of 10,000 to 500,000 documents takes
- * 0.2 to 0.5 ms more than its bytes would.
+/* Adds codes that do not fit the device. The rows of a call's documents that are in host memory are
+ * gathered into a piece of device memory. hist_lanes.cu adds them from there as ranges of
+ * documents, while the next piece is gathered. So a row crosses the link once, however often it is
+ * read, and only if a node needs it. The order below makes the reads fast; without it they reached
+ * 34 GB/s. Two alternatives failed: histograms that read host memory themselves (34 to 37 GB/s, and
+ * newton read the rows of 256 bins twice), and huge pages or pages of 2 MB by cuMemCreate (no
+ * difference). A call of 10,000 to 500,000 documents still takes 0.2 to 0.5 ms more than its bytes
+ * would.
  *
  * Shapes: struct lanes_order, struct lanes_piece.
  *
- * Decomposition: a warp takes 32 documents of the order: a lane finds where one goes and copies
- * what belongs to it; then all lanes copy the rows, UNROLL words in flight each. So few blocks
- * fill the link, and more made calls of few documents slower; the other multiprocessors are left to
- * the histograms of the piece before. */
+ * Decomposition: a warp takes 32 documents of the order. Each lane finds where one document goes
+ * and copies its numbers. Then all lanes copy the rows, with UNROLL words in flight each. Few
+ * blocks fill the link, and more made calls of few documents slower. The other multiprocessors are
+ * left to the histograms of the piece before. */
 #include "gpu/hist/hist_lanes_far.cuh"
 
 #include <string.h>
@@ -22,10 +22,10 @@
 enum { WARP = 32, THREADS = 1024, UNROLL = 8 };
 #define ALL_LANES 0xffffffffu
 
-/* What gather_kernel is given. */
+/* The arguments of gather_kernel. */
 struct gather {
     struct lanes_piece piece;
-    struct lanes_order order; /* of which only what the device has is followed */
+    struct lanes_order order; /* only its device pointers are used */
     const struct rw_hist_node *d_node;
     const int32_t *d_lambda, *d_hess;
     const char *far; /* as if it had all documents */
@@ -33,8 +33,8 @@ struct gather {
     int log_units; /* of a document, a power of two, 32 at most */
 };
 
-/* shift[i]: what is added to the number of a document among node i's to get its place in the piece,
- * modulo 2^32; by the first warp. The first block writes the piece's nodes. */
+/* Computes shift[i], which is added to the number of a document among node i's to get its position
+ * in the piece, modulo 2^32. The first warp does it. The first block writes the piece's nodes. */
 static __device__ void find_shifts(const struct gather &g, uint32_t *shift)
 {
     const struct lanes_order &order = g.order;
@@ -128,7 +128,7 @@ struct lanes_piece rw_lanes_piece(const struct rw_hist_call *call, uint32_t tile
     if (far->piece_bytes > nodes + rounding)
         docs = (far->piece_bytes - nodes - rounding) / doc_bytes;
     docs = docs < 1u << 30 ? docs : 1u << 30;
-    /* the last piece's histograms have no gather to run beside: the smaller, the better */
+    /* No gather runs during the last piece's histograms, so a smaller piece is better. */
     const uint64_t share = n_far / RW_TUNE_FAR_LEAST_PIECES + 1;
     const uint64_t enough = share > RW_TUNE_FAR_LEAST_DOCS ? share : RW_TUNE_FAR_LEAST_DOCS;
     docs = docs < enough ? docs : enough;
@@ -166,19 +166,20 @@ cudaError_t rw_cuda_lanes_gather(const struct rw_hist_call *call, const struct l
 }
 
 /* ---- the order ----
- * Rows of the host's memory are read fast if those that are read at about the same time are
- * near each other: on an H200 random rows of 128 bytes came at 51 GB/s out of 128 MB, at 8 to 35
- * out of 2.9 GB. The documents of a node are everywhere, and after a partition they stand in no
- * order. So the documents of a call's nodes are counted by window and node, then written window by
- * window: 12 bytes of the device's memory a document, where its row takes up to 128 of the link.
- * Those that are on the device come first, by node: they are read as any list is. The order within
- * a run changes no sum.
  *
- * Shapes: struct lanes_order. The table of far->table: nodes, `start`, `before`, and on the device
- * where the next document of each run goes.
+ * Reads of host memory are fast if rows that are read at about the same time are near each other.
+ * On an H200, random rows of 128 bytes came at 51 GB/s out of 128 MB, and at 8 to 35 GB/s out of
+ * 2.9 GB. The documents of a node are scattered, and after a partition they are unordered. So the
+ * documents of a call's nodes are counted by window and node, then written window by window. That
+ * takes 12 bytes of device memory per document, where its row takes up to 128 bytes of the link.
+ * Documents on the device come first, by node, and are read like any list. The order within a run
+ * changes no sum.
  *
- * Decomposition: a warp takes SPAN documents. Most spans lie in one run, since lists are nearly
- * ascending: one atomic then; else one for each run among 32 documents. */
+ * Shapes: struct lanes_order. The table far->table has nodes, `start` and `before`, and on the
+ * device the next position of each run.
+ *
+ * Decomposition: a warp takes SPAN documents. Most spans are in one run, since lists are nearly
+ * ascending; that needs one atomic. Others need one for each run among 32 documents. */
 enum { ORDER_THREADS = 256, TURNS = 16, SPAN = WARP * TURNS };
 #define NO_RUN UINT32_MAX
 

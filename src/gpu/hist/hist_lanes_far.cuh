@@ -8,9 +8,9 @@
 #include "gpu/device/kernel.cuh"
 #include "gpu/hist/hist.h"
 
-/* The documents of a call's nodes in the order in which they are read: first those whose rows of a
- * tile are on the device, then the others by window, and within these by node. A run is what one of
- * them has of a node; run w * n_nodes + i is that of node i. */
+/* The documents of a call's nodes in the order in which they are read. First come those whose rows
+ * of a tile are on the device, then the others by window, and within a window by node. A run is the
+ * part of one node in one window; run w * n_nodes + i belongs to node i. */
 struct lanes_order {
     uint32_t n_docs, n_here, n_runs;
     /* Documents before each run: of all runs, [n_runs + 1]; of its node, [n_runs + n_nodes], the
@@ -22,8 +22,8 @@ struct lanes_order {
     const struct rw_hist_node *here, *d_here;
 };
 
-/* Of tiles of which the device has documents [0, n_here). Begins when all that the stream has to do
- * is done, waits for it, and lets the stream wait for the order. */
+/* Makes the order for tiles whose documents [0, n_here) are on the device. It starts after all work
+ * of the stream so far, waits for it, and makes the stream wait for the order. */
 cudaError_t rw_lanes_order(const struct rw_hist_call *call, uint32_t n_here, cudaStream_t stream,
                            struct lanes_order *out);
 
@@ -38,10 +38,11 @@ struct lanes_piece {
 struct lanes_piece rw_lanes_piece(const struct rw_hist_call *call, uint32_t tile, uint32_t n_far,
                                   int which);
 
-/* The part of each node in documents [first, first + n) of the order: what a piece's d_node has. */
+/* Finds the part of each node in documents [first, first + n) of the order: the content of a
+ * piece's d_node. */
 void rw_lanes_cut_nodes(const struct lanes_order &order, uint32_t n_nodes, uint32_t first,
                         uint32_t n, struct rw_hist_node *node);
-/* Fills it with these documents, none of which is on the device. */
+/* Fills the piece with these documents, which must all be in host memory. */
 cudaError_t rw_cuda_lanes_gather(const struct rw_hist_call *call, const struct lanes_order &order,
                                  uint32_t tile, const struct lanes_piece &piece, uint32_t first,
                                  uint32_t n, cudaStream_t stream);
@@ -55,7 +56,8 @@ static inline __host__ __device__ uint32_t lanes_run_of(const uint32_t *start, u
     return rw_numbers_under(start, n_runs + 1, (uint64_t)at + 1) - 1;
 }
 
-/* The sum of the numbers of lower lanes and of what was carried, which grows by all. */
+/* Returns the sum of the numbers of lower lanes plus *carried. Adds the sum of all lanes to
+ * *carried. */
 static inline __device__ uint32_t lanes_add_before(uint32_t n, uint32_t *carried)
 {
     const uint32_t lane = threadIdx.x % 32;

@@ -32,11 +32,11 @@ struct plan {
     struct plan_row row[MOST_ROWS];
     const uint32_t *d_list;
     const struct rw_hist_node *d_node;
-    /* Lambdas and newton's hessians, read as 16 bits wherever they stand, so that no read waits for
-     * a branch: so many bytes from one to the next. d_lambda NULL: counts only. d_hess NULL,
-     * newton: both are in the 16 bits at d_lambda, RW_MOVED_BYTES. Of such a word, 16 bits in 32,
-     * the lambda is what shifting up and down again by lambda_up leaves; the hess, or 0 if it
-     * stands elsewhere, what is hess_down bits up. */
+    /* Lambdas and newton's hessians, read as 16 bits from any layout, so that no read waits for a
+     * branch. The distance between numbers is number_bytes. If d_lambda is NULL, only counts are
+     * needed. If d_hess is NULL with newton, both are in the 16 bits at d_lambda, RW_MOVED_BYTES.
+     * To decode such a word, 16 bits in 32: the lambda is the word shifted up and down by
+     * lambda_up. The hessian is the bits from hess_down up, or 0 if it is stored elsewhere. */
     const char *d_lambda, *d_hess;
     int lambda_up, hess_down;
     uint32_t number_bytes;
@@ -46,14 +46,14 @@ struct plan {
     uint64_t node_cells;
     uint32_t n_nodes, n_blocks;
     uint32_t n_rows;    /* with blocks of their own */
-    uint32_t n_carried; /* behind them, which the blocks of the first one add, too */
+    uint32_t n_carried; /* narrow rows after them, which the blocks of the first row add, too */
     uint32_t room;      /* documents that fit into a packed cell */
     int shift, largest;
     int clean; /* drained cells are 0, and are left so */
     /* A drained cell has a word of 64 bits in each plane: lambda * 2^lambda_at + hess * 2^hess_at +
-     * count; if hess_at is 0, newton's hess stands in a plane of words of 32 bits; wide, where sums
-     * may pass 2^31, in planes of their own all three of count, lambda and hess. Planes, so that
-     * what a warp adds to one fills whole sectors, by which the L2 cache counts atomics. */
+     * count. If hess_at is 0, newton's hessian is in a plane of words of 32 bits. wide: sums may
+     * exceed 2^31, so count, lambda and hessian have a plane each. With planes, the words that a
+     * warp adds to one plane fill whole sectors, by which the L2 cache counts atomics. */
     int wide, n_planes, lambda_at, hess_at;
     uint32_t count_mask;
     long long hess_mask;
@@ -67,8 +67,9 @@ static __host__ __device__ uint64_t chunks_of_node(const struct rw_hist_node &no
     return (node.n + docs_a_chunk - 1) / docs_a_chunk;
 }
 
-/* Where cells of newton have hessians in halves of words: so many of 32 lanes; what a look leaves
- * in a half at most; and what a warp may add between two looks, however few cells it meets. */
+/* For cells of newton with hessians in halves of words. HALVES_CELLS: cells of 32 lanes.
+ * HALVES_LEFT: the most that a check leaves in a half. HALVES_WARP: the most that a warp may add
+ * between two checks, however few cells it adds to. */
 enum { HALVES_CELLS = 4 * 256, HALVES_LEFT = 511 };
 enum : uint32_t { HALVES_WARP = (65535 - HALVES_LEFT) / (THREADS / WARP) };
 
@@ -249,16 +250,16 @@ static uint32_t chunks_of(const struct rw_hist_call *call, uint64_t docs_a_chunk
     return (uint32_t)chunks;
 }
 
-/* What a document of a row costs beside one of a row of 32 lanes: its own loads do not shrink with
- * the lanes. */
+/* Returns the cost of a row's document compared with a row of 32 lanes. Its own loads do not shrink
+ * with the lanes. */
 static double cost_of(const struct rw_hist_call *call, const struct plan_row *row)
 {
     const double own = call->d_list ? RW_TUNE_LANES_NARROW_LISTED : RW_TUNE_LANES_NARROW;
     return row->lanes == WARP ? 1 : own + (1 - own) * row->lanes / WARP;
 }
 
-/* Moves narrow rows behind the others, to be carried by the first of these, if it will hardly be
- * felt that more blocks clear and drain their cells. */
+/* Moves narrow rows after the others, so that the first of these carries them, unless clearing and
+ * draining their cells in more blocks would cost too much. */
 static void carry_rows(struct plan *plan)
 {
     struct plan_row narrow[MOST_ROWS];
@@ -291,9 +292,9 @@ static double chunks_about(const double *node_docs, uint32_t n_nodes, double doc
     return (double)chunks + n_nodes;
 }
 
-/* How long a launch takes with pieces of `size` documents of 32 lanes, in such documents: with a
- * block for each multiprocessor the largest piece, else what all take together and half of the
- * largest, for the blocks that begin last. */
+/* Returns the time of a launch with pieces of `size` documents of 32 lanes, in units of such
+ * documents. With a block for each multiprocessor it is the largest piece. Otherwise it is the
+ * shared total plus half of the largest, for the blocks that begin last. */
 static double time_of(const struct rw_hist_call *call, const double *node_docs, double longest,
                       const double *cost, uint32_t n_rows, double size, double docs)
 {

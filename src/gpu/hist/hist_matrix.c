@@ -11,8 +11,9 @@ static uint32_t element_codes(int bits)
     return bits == 16 ? 1 : 32 / (uint32_t)bits;
 }
 
-/* Lanes of the next tile for what needs `left` lanes. A tile with a quarter of its lanes empty is
- * better than two: each is a row of its own to be read for every document. */
+/* Returns the lanes of the next tile, if `left` lanes are still needed. A tile with a quarter of
+ * its lanes empty is better than two tiles, since each tile has a separate row to read for every
+ * document. */
 static uint32_t lanes_of_next(uint32_t left, uint32_t most)
 {
     uint32_t lanes = most;
@@ -21,7 +22,7 @@ static uint32_t lanes_of_next(uint32_t left, uint32_t most)
     return lanes < most && left >= lanes + (lanes + 1) / 2 && left > lanes ? 2 * lanes : lanes;
 }
 
-/* Tiles of `bits` for features up to n; from there on, what the last one has room for. */
+/* Adds tiles of `bits` for features up to n, and for further features that fit the last tile. */
 static int add_tiles(struct rw_ctx *ctx, struct rw_hist_matrix *m, int bits, uint32_t *first,
                      uint32_t n)
 {
@@ -77,15 +78,15 @@ void rw_hist_matrix_free(struct rw_hist_matrix *matrix)
     rw_mem_free(matrix);
 }
 
-/* What methods read codes of the host's memory with. */
+/* ---- codes in host memory ---- */
 static uint32_t windows_of(uint32_t n_docs, int log_window)
 {
     const uint64_t docs = (uint64_t)1 << log_window;
     return (uint32_t)((n_docs + docs - 1) >> log_window);
 }
 
-/* Three words for each node of each window and of what is on the device, five more for each node:
- * hist_lanes_far.cu. */
+/* Returns the words of far->table. It has three words for each node of each window, and for each
+ * node of the documents on the device. It has five more for each node (hist_lanes_far.cu). */
 static uint64_t table_words(uint32_t n_windows)
 {
     return (3 * ((uint64_t)n_windows + 1) + 5) * RW_HIST_MAX_NODES + 1;
@@ -98,7 +99,7 @@ uint64_t rw_hist_far_bytes(uint64_t piece_bytes, uint32_t n_docs, int log_window
            rw_hist_round_up(table_words(windows_of(n_docs, log_window)) * sizeof(uint32_t));
 }
 
-/* The stream comes before others: what it fills is waited for. */
+/* The stream has priority, since other work waits for the data that it fills. */
 int rw_hist_far_open(struct rw_ctx *ctx, void *d_memory, uint64_t piece_bytes, uint32_t n_docs,
                      int log_window, uint64_t *bytes, struct rw_hist_far *out)
 {

@@ -1,4 +1,4 @@
-/* The table of methods, and what a call may ask of one. */
+/* The table of methods, the checks of calls, and the choice between methods. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <string.h>

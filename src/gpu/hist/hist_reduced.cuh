@@ -1,18 +1,18 @@
-/* `collision-reduced`: a small hash buffer a thread in front of the block's shared histogram.
+/* `collision-reduced`: each thread has a small hash buffer before the block's shared histogram.
  *
- * Why: weighted histogramming, section 4.4 and Algorithm 2: documents of one code are first added
- * up in the thread's own buffer, and neighbouring threads hold one code in different rows, so that
- * a warp that empties its buffers seldom meets in one cell. For clustered data and the paper's
- * floats. Algorithm 2 as printed loses lambdas (line 28 must add), shifts by the wrong amount (line
- * 24) and cuts the count; here it is as meant.
+ * See weighted histogramming, section 4.4 and algorithm 2. Documents of the same code are first
+ * added up in the thread's own buffer. Neighbouring threads hold a code in different rows, so a
+ * warp that empties its buffers seldom collides in one cell. The method is for clustered data and
+ * the paper's floats. Algorithm 2 as printed loses lambdas (line 28 must add), shifts by the wrong
+ * amount (line 24) and truncates the count. This file has the intended algorithm.
  *
  * Shapes: buffers [N_BUFFER][threads] of (code << 16 | count) and of each other sum, then the
  * histogram [sums][n_bins], all of 32 bits; result [n_nodes][n_features][n_bins].
  *
- * Decomposition: a block a (job, feature), so that a job's histogram is a sub-histogram of its
- * node's; these are added up in the result. A thread empties its buffers after N_BUFFER documents
- * of its own: so many always find a free slot. No barrier is needed for that, as a buffer is one
- * thread's. */
+ * Decomposition: a block has a (job, feature), so a job's histogram is a sub-histogram of its
+ * node's; they are added up in the result. A thread empties its buffer after N_BUFFER of its
+ * documents, which always find a free slot. That needs no barrier, as a buffer belongs to one
+ * thread. */
 #pragma once
 
 #include "gpu/hist/hist_block.cuh"
@@ -27,8 +27,8 @@ static inline int hist_reduced_buffer(uint32_t n_bins)
 {
     return n_bins <= 128 ? 10 : n_bins <= 256 ? 8 : n_bins <= 512 ? 5 : 16;
 }
-/* The launch of a kernel of so many. At most 3 * 4 * (16 * 192 + 1024) = 49,152 bytes of shared
- * memory: what a block has without asking. */
+/* Returns the launch of a kernel of this size. It needs at most 3 * 4 * (16 * 192 + 1024) = 49,152
+ * bytes of shared memory, which a block has by default. */
 static inline struct rw_hist_launch hist_reduced_launch(const struct rw_hist_call *call,
                                                         rw_hist_kernel_fn kernel, int n_warps,
                                                         int n_buffer)
@@ -40,9 +40,9 @@ static inline struct rw_hist_launch hist_reduced_launch(const struct rw_hist_cal
 
 enum { HIST_REDUCED_UNROLL = 2, HIST_REDUCED_MOST_THREADS = 192 };
 
-/* Adds the thread's buffer to the block's histogram and clears it. A call, not inlined: it stands
- * behind each of the many places where a document is added. It finds the shared memory by itself,
- * so that the compiler knows whose atomics these are. */
+/* Adds the thread's buffer to the block's histogram and clears it. It is not inlined, because it is
+ * called from each of the many places where a document is added. It finds the shared memory by
+ * itself, so that the compiler knows which memory the atomics use. */
 template <int N_BUFFER, int SUMS> __device__ __noinline__ void buffer_empty(uint32_t n_bins)
 {
     extern __shared__ uint32_t memory[];

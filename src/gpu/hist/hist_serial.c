@@ -5,7 +5,7 @@
 
 #include "gpu/hist/hist.h"
 
-/* Bins whose double sums stand on the stack at once. */
+/* Number of bins whose double sums are on the stack at once. */
 enum { SECTION = 1024 };
 
 static uint64_t document(const struct rw_hist_serial *job, uint64_t place)

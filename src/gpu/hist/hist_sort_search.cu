@@ -1,15 +1,16 @@
-/* `sort-search` over codes: sort, then search for the cells' bounds among what is sorted.
+/* `sort-search` over codes: sorts them, then searches the sorted codes for the boundaries of cells.
  *
- * Why: Milic et al., "Parallelizing general histogram application for CUDA architectures", section
- * III-C and Listing 3: no atomics, so no distribution is bad. Values of any width:
- * values_sort_search.cu.
+ * See Milic et al., "Parallelizing general histogram application for CUDA architectures", section
+ * III-C and Listing 3. It has no atomics, so its speed does not depend on the distribution. For
+ * values of any width see values_sort_search.cu.
  *
- * Shapes: columns [n_features][column_words]; keys [group][documents of all nodes]; the key of a
- * document is its cell of the group's result, (node, feature, bin) in order; bounds [cells + 1];
- * prefix sums of what travels with the keys; result [n_nodes][n_features][n_bins].
+ * Shapes: columns [n_features][column_words]; keys [group][documents of all nodes]. The key of a
+ * document is its cell of the group's result, (node, feature, bin) in order. Also boundaries [cells
+ * + 1]; prefix sums of the items that move with the keys; result [n_nodes][n_features][n_bins].
  *
- * Decomposition: as many features at a time as a budget of documents allows: a block a job makes
- * keys, CUB sorts and scans, a thread a cell searches, a thread a cell takes the differences. */
+ * Decomposition: as many features at a time as a budget of documents allows. A block per job makes
+ * keys, CUB sorts and scans, a thread per cell searches, and a thread per cell computes the
+ * differences. */
 #include <cub/block/block_reduce.cuh>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
@@ -17,7 +18,7 @@
 
 #include "gpu/hist/hist_block.cuh"
 
-/* What travels with a key. */
+/* The numbers that move with a key. */
 template <int SUMS> struct code_item {
     int32_t number[hist_numbers(SUMS) ? hist_numbers(SUMS) : 1];
 };
@@ -118,7 +119,8 @@ template <int SUMS> struct number_of {
     }
 };
 
-/* Inclusive sums of the items' k-th number; `bytes` is asked for when d_temp is NULL. */
+/* Computes inclusive sums of the items' k-th number. If d_temp is NULL, it only returns the needed
+ * `bytes`. */
 template <int SUMS>
 static cudaError_t scan_numbers(void *d_temp, size_t &bytes, const void *d_item, int k,
                                 long long *d_prefix, uint64_t n, cudaStream_t stream)
@@ -238,7 +240,7 @@ static size_t codes_bytes(const struct rw_hist_call *call)
 {
     static struct code_parts (*const parts_of[])(const struct rw_hist_call *, void *) = {
         code_parts_of<RW_HIST_COUNT>, code_parts_of<RW_HIST_MART>, code_parts_of<RW_HIST_NEWTON>};
-    if (rw_hist_n_cells(call) == 0 || call->sums == RW_HIST_FLOAT) /* it is asked before checks */
+    if (rw_hist_n_cells(call) == 0 || call->sums == RW_HIST_FLOAT) /* called before the checks */
         return 0;
     return parts_of[call->sums](call, NULL).bytes;
 }
