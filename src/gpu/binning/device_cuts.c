@@ -83,7 +83,7 @@ static size_t most_bytes(const struct rw_dataset *dataset, const struct rw_bins 
 struct cut_search {
     const struct rw_device *device;
     struct rw_cut_finder *finder;
-    struct rw_cuda_cut_job job; /* but for a slot's memory */
+    struct rw_cuda_cut_job job; /* without a slot's memory */
     struct rw_device_tables tables;
     void *d_key[SLOTS], *d_scratch[SLOTS];
     struct rw_cut_intervals *d_out; /* [BATCH] */
@@ -257,7 +257,7 @@ struct coder {
     uint16_t *d_code[SLOTS]; /* [n_docs] */
 };
 
-/* What a chunk is of. */
+/* A chunk's data. */
 struct coded {
     struct entries entries; /* values, or codes that were found before */
     uint32_t f;             /* of the matrix */

@@ -1,15 +1,15 @@
-/* Cuts and codes from raw values.
+/* Makes cuts and codes from raw values.
  *
- * Why: see device_cuts.h; the rules are those of binning/bins.h (ranks over sampled values, true
- * neighbours over all values).
+ * See device_cuts.h. The rules are those of binning/bins.h: ranks over sampled values, true
+ * neighbours over all values.
  *
- * Shapes: a column's keys [n_docs], dense whatever the column was; sorted keys [n_docs], sorted
- * keys of the sample [n_sample], its distinct ones; intervals as in bins.h. Codes [n_docs] of 16
+ * Shapes: a column's keys [n_docs], dense even if the column was not; sorted keys [n_docs]; sorted
+ * keys of the sample [n_sample], and its distinct ones; the record of bins.h. Codes [n_docs] of 16
  * bits, then in the elements of a tile or the words of a column.
  *
- * Decomposition: a thread a value or a document; CUB sorts and selects; one block of a thread a
- * rank finds the boundaries. Ranks fall into runs of equal values: the first rank of a run gives
- * the run's value, further ones the value after it; what comes twice is taken once. */
+ * Decomposition: a thread per value or document. CUB sorts and selects. One block of a thread per
+ * rank finds the boundaries. Ranks form runs of equal values. The first rank of a run gives the
+ * run's value, further ones the value after it; duplicates are taken once. */
 #include <cub/block/block_scan.cuh>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_select.cuh>
@@ -19,8 +19,8 @@
 #include "gpu/device/kernel.cuh"
 
 enum { THREADS = 256, RANKS = RW_MAX_BOUNDS + 1, BLOCKS_MOST = 4096 };
-/* A block that counts codes takes at least so many, so that clearing and adding its cells is little
- * beside them. */
+/* Minimum documents of a block that counts codes, so that clearing and adding its cells costs
+ * little in comparison. */
 enum { COUNTED_DOCS = 8192 };
 
 static unsigned blocks_of(uint64_t n)
@@ -73,12 +73,13 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 struct cut_sorted {
-    const uint32_t *d_all, *d_sample, *d_unique; /* ascending; what is missing last */
+    const uint32_t *d_all, *d_sample, *d_unique; /* ascending; missing values last */
     const uint32_t *d_n_unique;
     uint32_t n_docs, n_sample, bins;
 };
 
-/* The boundary that rank k gives, 1 <= k < bins; 0 for none. n: sampled values. */
+/* Returns the boundary that rank k gives, 1 <= k < bins; 0 if it gives no boundary. n: number of
+ * sampled values. */
 __device__ __forceinline__ uint32_t bound_of_rank(const struct cut_sorted &s, uint32_t n,
                                                   uint32_t k)
 {
@@ -114,7 +115,7 @@ __global__ void __launch_bounds__(RANKS)
     } else if (k >= 1 && k < s.bins) {
         bound = bound_of_rank(s, n_sampled, k);
     }
-    /* bounds do not descend, but for the nones between them */
+    /* Boundaries do not descend, apart from the zeros between them. */
     uint32_t before, at, n_bounds;
     scan(shared).ExclusiveScan(bound, before, 0u,
                                [](uint32_t a, uint32_t b) { return a > b ? a : b; });

@@ -1,9 +1,9 @@
-/* Cuts and codes made on the device from raw values that stream through it: to the bit those of
- * binning/bins.h, at no cost of time on the host.
+/* Makes cuts and codes on the device from raw values that are sent through it. They are identical
+ * to those of binning/bins.h, and take no time on the host.
  *
- * Why: finding cuts is sorting and searching: a column's values are sorted; ranks, true neighbours
- * and counts are positions in the sorted column. Codes are found by binary search over the cuts,
- * and counted in a histogram a block. */
+ * Finding cuts is sorting and searching. A column's values are sorted; ranks, true neighbours and
+ * counts are positions in the sorted column. Codes are found by binary search over the cuts, and
+ * counted in a histogram per block. */
 #pragma once
 
 #include "binning/bins.h"
@@ -14,7 +14,8 @@
 extern "C" {
 #endif
 
-/* rw_cuts_make: the same result in every byte. Takes about 20 bytes of device memory a document. */
+/* Makes the same cuts as rw_cuts_make, byte for byte. Needs about 20 bytes of device memory per
+ * document. */
 int rw_cuda_cuts_make(struct rw_ctx *ctx, const struct rw_device *device,
                       const struct rw_dataset *dataset, const struct rw_cut_rule *rule,
                       struct rw_cuts **out);
@@ -25,30 +26,31 @@ struct rw_cuda_coding {
     int absent_missing;
     struct rw_hist_matrix_spec matrix;
     const uint32_t *feature; /* [matrix.n_features] indices into `cuts` */
-    /* NULL: from values. Else codes under the same cuts, which are fewer bytes to send: of feature
-     * code_of[f] for the cuts' feature f. */
+    /* NULL: codes are made from values. Otherwise from these codes under the same cuts, which have
+     * fewer bytes to send. The cuts' feature f has the codes of feature code_of[f]. */
     const struct rw_bins *codes;
     const uint32_t *code_of;
 };
-/* The codes that rw_bins_make finds; freed with rw_hist_matrix_free. counts: NULL, or
+/* Makes the codes that rw_bins_make finds. Free them with rw_hist_matrix_free. counts: NULL, or
  * [n_features][n_bins], written: documents of each code. */
 int rw_cuda_bins_make(struct rw_ctx *ctx, const struct rw_device *device,
                       const struct rw_cuda_coding *coding, uint64_t *counts,
                       struct rw_hist_matrix **out);
 
-/* A matrix of ready codes: [n_features] of [n_docs], each under n_bins. */
+/* Makes a matrix of ready codes: [n_features] of [n_docs], each under n_bins. */
 int rw_cuda_matrix_make(struct rw_ctx *ctx, const struct rw_device *device,
                         const struct rw_hist_matrix_spec *spec, const uint16_t *const *codes,
                         struct rw_hist_matrix **out);
 
-/* Device memory that the first two take and give back again, at most, beside the matrix. */
+/* Return the largest temporary device memory of the first two functions, in addition to the
+ * matrix. */
 uint64_t rw_cuda_cuts_bytes(const struct rw_dataset *dataset, int bins);
 uint64_t rw_cuda_bins_bytes(const struct rw_cuda_coding *coding);
 
 /* ---- Launchers (device_cuts.cu); each returns a cudaError_t. `stream` is a cudaStream_t. ---- */
 
-/* A column's values or codes as they came: [n], of the documents d_row, or of all if that is NULL.
- * Both may be NULL if n is 0. */
+/* A column's values or codes as they were sent: [n], of the documents d_row, or of all if d_row is
+ * NULL. Both may be NULL if n is 0. */
 struct rw_cuda_entries {
     const void *d_data;
     const uint32_t *d_row;
@@ -77,9 +79,9 @@ struct rw_cuda_code_job {
     uint16_t *d_code;                /* [n_docs] written */
 };
 int rw_cuda_code(const struct rw_cuda_code_job *job, void *stream);
-/* Codes of feature f into the matrix's tiles and column, where code 0 stands; features may be
- * written at the same time. d_count: NULL, or [n_bins], to which the documents of each code are
- * added. */
+/* Writes the codes of feature f to the matrix's tiles and column, which must have code 0 there.
+ * Different features may be written at the same time. d_count: NULL, or [n_bins], to which the
+ * documents of each code are added. */
 int rw_cuda_code_put(const uint16_t *d_code, const struct rw_hist_matrix *matrix, uint32_t f,
                      uint64_t *d_count, void *stream);
 

@@ -1,11 +1,13 @@
-// Why: validation each round must not bring the scores to the host. The values are those of the
-// host's own inline functions, and sums are exact, so that the means are the host's by ==.
-//
-// Shapes: metric_cuda.h.
-//
-// Decomposition: a thread a document gathers what the metrics need into rank order; a thread a
-// query (of all metrics: the grid's second axis) adds its terms in that order, as the contract
-// wants it, the longest queries in the same warps; blocks add up, then one block a metric.
+/* Computes metrics on the device, so that validation in each round need not copy the scores to the
+ * host. The values come from the host's own inline functions and sums are exact, so the means equal
+ * the host's by ==.
+ *
+ * Shapes: metric_cuda.h.
+ *
+ * Decomposition: a thread per document gathers the metrics' inputs in rank order. A thread per
+ * query (the grid's second axis is the metric) adds its terms in that order, as the contract
+ * requires, with the longest queries in the same warps. Blocks add up, then one block per
+ * metric. */
 #include "gpu/device/kernel.cuh"
 #include "gpu/metric/metric_cuda.h"
 #include "metric/metric.h"
@@ -52,7 +54,7 @@ __device__ __forceinline__ void metric_product(struct rw_cuda_metric_part &part,
     const uint64_t bits = rw_bits_of_double(whole);
     const int shift = (int)(bits >> 52 & 2047) - 1075;
     const uint64_t mantissa = (bits & 0xfffffffffffffull) | 0x10000000000000ull;
-    metric_wide v = 0; /* 0 and what is under 1 */
+    metric_wide v = 0; /* 0, or a value under 1 */
     if (shift >= 0)
         v = (metric_wide)mantissa << shift;
     else if (shift > -53)
@@ -136,7 +138,7 @@ template <class T> __device__ __forceinline__ T *metric_at(T *p, uint64_t i)
     return p ? p + i : NULL;
 }
 
-/* What a query adds: `average` of metric/metric.c. */
+/* Returns a query's contribution, as `average` of metric/metric.c. */
 __device__ __forceinline__ struct rw_cuda_metric_part
 metric_of_query(const struct rw_cuda_metric_args &a, const struct rw_cuda_metric &m, uint32_t q)
 {

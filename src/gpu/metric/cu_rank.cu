@@ -1,8 +1,8 @@
 // Why: a document's lambda and a query's metric need every document's position. The order is total
 // (falling score, -0 as +0, then index), so any sort gives the host's. A block's and the long
-// queries' are CUB's, stable, over integer keys that rise where scores fall (metric/metric.h), of 32
-// bits where those suffice. A warp sorts words in its registers that hold a document's index under
-// a key of the bits left, by a network of shuffles; by CUB where such keys do not suffice.
+// queries' are CUB's, stable, over integer keys that rise where scores fall (metric/metric.h), of
+// 32 bits where those suffice. A warp sorts words in its registers that hold a document's index
+// under a key of the bits left, by a network of shuffles; by CUB where such keys do not suffice.
 //
 // Shapes: d_scores, d_order [n_docs], query by query; d_query [n_block + n_warp] by falling size.
 //
@@ -175,7 +175,7 @@ __device__ __forceinline__ void rank_sort_words(uint32_t (&word)[ITEMS])
     }
 }
 
-/* Item k of thread t is index t * ITEMS + k; what is past the end sorts last. */
+/* Loads the keys: item k of thread t has the index t * ITEMS + k. Items past the end sort last. */
 template <class KEY, int ITEMS>
 __device__ __forceinline__ void rank_load(const double *d_scores, struct rank_query query,
                                           uint32_t thread, KEY (&key)[ITEMS],
@@ -211,7 +211,7 @@ __device__ __forceinline__ bool rank_is_open(const double *d_scores, struct rank
                rw_falling_key(d_scores[query.first + b.index]);
 }
 
-/* Among a thread's sorted documents and the one behind them. */
+/* Tests a thread's sorted documents and the one after them. */
 template <int ITEMS>
 __device__ __forceinline__ bool
 rank_any_open(const double *d_scores, struct rank_query query, const uint32_t (&key)[ITEMS],

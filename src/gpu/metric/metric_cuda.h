@@ -19,9 +19,9 @@ uint64_t rw_cuda_metrics_bytes(const struct rw_cuda_metrics *metrics);
 /* Enqueues all metrics of the plan on the cudaStream_t. d_scores: [n_docs], finite. Allocates
  * nothing, waits for nothing. One run at a time of an object. */
 int rw_cuda_metrics_run(struct rw_cuda_metrics *metrics, const double *d_scores, void *stream);
-/* After a run on the device's own stream: brings the sums, a few words a metric, and waits. out:
- * [n_metrics]. Returns 1; or 0: a value is too large to be averaged, and the host, which says so,
- * has to measure. */
+/* Reads the sums after a run on the device's own stream: a few words per metric. It waits. out:
+ * [n_metrics]. Returns 1. Returns 0 if a value is too large to be averaged; the host must then
+ * measure, and reports it. */
 int rw_cuda_metrics_read(struct rw_cuda_metrics *metrics, struct rw_metric_result *out);
 
 /* Every query's documents in the order of their scores, on the device: rw_rank_query's order. */
@@ -83,7 +83,7 @@ struct rw_cuda_metric {
                           NULL */
 };
 
-/* What a block, or all of them, found. 128-bit sums as in struct rw_metric_sums. */
+/* The result of a block, or of all of them. 128-bit sums as in struct rw_metric_sums. */
 struct rw_cuda_metric_part {
     struct rw_metric_sums sums;
     uint32_t n_counted, n_empty;

@@ -70,8 +70,8 @@ __global__ void gradient_round_kernel(const __grid_constant__ struct rw_gradient
     }
 }
 
-/* The largest magnitudes of final integers; HANDED: of those that were handed over in fixed point,
- * which stay as they are. */
+/* Finds the largest magnitudes of final integers. HANDED: of user gradients in fixed point, which
+ * do not change. */
 template <bool HANDED>
 __global__ void pair_largest_kernel(const __grid_constant__ struct rw_gradient_args a)
 {

@@ -1,20 +1,21 @@
-// Why: LambdaRank's gradients, the integers of rw_lambda_query to the bit. Pairs are computed by
-// the same inline functions, or by lambda_bounded.h's, and added as integers, so any order will do.
-//
-// Shapes: rw_lambda_args in lambda_cuda.h. A document's slot is its rank by falling gain, which
-// never changes. A tree's places are the upper documents (positions under the truncation) by slot,
-// then the others by slot. A run is the upper documents of one gain; those that it has pairs with
-// are at the places behind it but for one hole, the others of its gain: no thread meets a pair of
-// equal gains, none is met twice, and which document of a pair has the larger gain is known by its
-// place.
-//
-// Decomposition: a block a query over 256 documents, else a warp a query; both, and a warp's
-// queries of up to 128 documents, in launches of their own, which differ in shared memory. Run by
-// run, a thread has SLOTS other documents, keeps their sums in registers, and meets all upper
-// documents of the run in turn; the upper document's sum is added over the warp. bounded queries
-// (lambda_bounded.h) have a loop of their own. Shared memory a document: score and discount,
-// lambda, hessian, slot, the end of a gain, and two for the way to its place. Queries with very
-// many pairs are spread: see below.
+/* LambdaRank's gradients, identical to the integers of rw_lambda_query. Pairs are computed by the
+ * same inline functions, or by those of lambda_bounded.h, and added as integers, so the order does
+ * not matter.
+ *
+ * Shapes: rw_lambda_args in lambda_cuda.h. A document's slot is its rank by falling gain, which
+ * never changes. For each tree the documents get places: first the upper documents (positions under
+ * the truncation) by slot, then the others by slot. A run is the upper documents of one gain. Their
+ * partners are at the places after the run, except a hole: the other documents of the same gain. So
+ * no thread sees a pair of equal gains or sees a pair twice, and the places decide which document
+ * has the larger gain.
+ *
+ * Decomposition: a block per query over 256 documents, else a warp per query. Blocks, warps, and
+ * warps with queries of up to 128 documents have separate launches, which differ in shared memory.
+ * Run by run, a thread has SLOTS other documents, keeps their sums in registers, and adds all upper
+ * documents of the run in turn. The upper document's sum is added over the warp. Bounded queries
+ * (lambda_bounded.h) have a separate loop. Shared memory per document: score and discount, lambda,
+ * hessian, slot, the end of a gain, and two numbers to find its place. Queries with very many pairs
+ * are spread over blocks, as described below. */
 #include "gpu/objective/lambda_cuda.h"
 #include "gpu/objective/lambda_block.cuh"
 #include "gpu/objective/lambda_bounded.h"
@@ -61,8 +62,8 @@ template <bool BLOCK> struct lambda_group {
     }
 };
 
-/* Documents of a thread that are asked for before the first is looked at: memory is waited for
- * once. */
+/* Documents of a thread that are loaded before the first is used, so that the thread waits for
+ * memory once. */
 enum { AT_ONCE = 4 };
 
 /* The places of positions, from the positions of slots; and where gains end. By one warp. */
@@ -178,8 +179,8 @@ struct lambda_run {
     double gain;
 };
 
-/* The run from run.begin on, of the gain of slots [above, below); it may have none. Every lane
- * calls. */
+/* Finds the run from run.begin on, for the gain of slots [above, below); it may be empty. Every
+ * lane calls it. */
 __device__ __forceinline__ void lambda_find_run(const struct lambda_query &query, uint32_t above,
                                                 uint32_t below, struct lambda_run &run)
 {
@@ -263,7 +264,7 @@ struct bounded_own {
     struct rw_bounded_parts lambda, hessian; /* sums, with biases */
 };
 
-/* What is cheap to make is not made again for each pair. */
+/* Keeps the compiler from computing cheap values again for each pair. */
 __device__ __forceinline__ void bounded_keep(struct bounded_own &own)
 {
 #ifdef __CUDA_ARCH__
@@ -529,8 +530,8 @@ __device__ __forceinline__ void lambda_job(const struct rw_lambda_args &a,
     lambda_of_query<BLOCK>(a, query, total);
 }
 
-/* Launches of other queries may run beside this one; each ends after the one before it, so that
- * what follows the last follows them all. */
+/* Launches of other queries may run at the same time. Each ends after the one before it, so that
+ * work after the last follows them all. */
 template <bool BLOCK>
 __global__ void __launch_bounds__(THREADS, RW_TUNE_LAMBDA_BLOCKS)
     lambda_kernel(const __grid_constant__ struct rw_lambda_args a, const struct lambda_jobs jobs)

@@ -1,16 +1,16 @@
-// Why: YetiRank's gradients, the integers of yetirank.c to the bit: the words are those of the
-// host's generator, keys, deltas and pairs come from the same inline functions, and pairs are added
-// as integers.
-//
-// Shapes: rw_neighbours_args in lambda_cuda.h.
-//
-// Decomposition: a block a query finds the best score; a thread a document makes powers, and the
-// keys of each ranking, which cu_rank.cu sorts. Pairs: a warp a query takes 32 positions at a time,
-// a lane each, which adds its document's pairs with the neighbours above and below to the
-// document's sums. So each pair is computed twice, but each sum is one lane's: no atomics. What is
-// above a position is built from the top downwards, one position after another, as on the host; all
-// lanes go through those of the 32 together. Where deltas do not look up, a large query's positions
-// are shared among many warps.
+/* YetiRank's gradients, identical to the integers of yetirank.c. The random words are those of the
+ * host's generator. Keys, deltas and pairs come from the same inline functions, and pairs are added
+ * as integers.
+ *
+ * Shapes: rw_neighbours_args in lambda_cuda.h.
+ *
+ * Decomposition: a block per query finds the best score. A thread per document makes powers, and
+ * the keys of each ranking, which cu_rank.cu sorts. For pairs, a warp per query takes 32 positions
+ * at a time, one per lane. A lane adds its document's pairs with the neighbours above and below to
+ * the document's sums. So each pair is computed twice, but each sum belongs to one lane and needs
+ * no atomics. The sums above a position are built from the top down, one position after another, as
+ * on the host; all lanes go through those of the 32 together. If deltas do not depend on the
+ * positions above, a large query's positions are shared among many warps. */
 #include "gpu/device/kernel.cuh"
 #include "gpu/objective/lambda_cuda.h"
 #include "gpu/objective/lambda_block.cuh"
@@ -26,7 +26,7 @@ enum {
 
 /* ---- Keys ---- */
 
-/* The best score of its query stands at each document's place of d_power. */
+/* Writes the best score of its query to each document's place of d_power. */
 __global__ void __launch_bounds__(QUERY_THREADS)
     neighbours_best_kernel(const __grid_constant__ struct rw_neighbours_args a)
 {
@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(DOC_THREADS)
 
 /* ---- Pairs ---- */
 
-/* What is above a lane's position, and above the one before it. */
+/* The sums above a lane's position, and above the one before it. */
 struct neighbours_above {
     double own, before;
 };

@@ -62,7 +62,7 @@ struct lambda_query {
     uint16_t *slot;                       /* [n] */
     uint16_t *to_place;                   /* [n] by document; positions by slot before */
     uint16_t *place_at;                   /* [n] by position */
-    uint16_t *gain_end;                   /* [n at most] a gain's: the slot behind its last */
+    uint16_t *gain_end;                   /* [n at most] the slot after the last one of a gain */
 };
 
 /* The documents of a thread. */

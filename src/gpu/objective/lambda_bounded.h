@@ -1,23 +1,30 @@
 /* The pair of objective/lambda.h in fewer instructions and without a branch, for queries whose
- * numbers are bounded: the same integers, not only nearly.
+ * numbers are bounded. The integers are identical.
  *
- * Bounded (rw_bounded_rule, rw_bounded_scores): sigma in [2^-20, 1.25], gains in [0, 2^31] at least
- * 2^-40 apart, at most 2,048 documents, scores within 2^20 and within 40 / sigma of one another.
- * Then no operation overflows or comes near the denormal numbers, exp needs no clamp, a unit is
- * 2^-40, and a pair's lambda and hessian are under 64: delta <= 1 / 0.01 (the ideal DCG is no less
- * than the largest gain), and rho / (0.01 + |s|) <= 50 for such a sigma.
+ * A query is bounded (rw_bounded_rule, rw_bounded_scores) under these conditions. sigma is in
+ * [2^-20, 1.25]. Gains are in [0, 2^31] and differ by at least 2^-40. There are at most 2,048
+ * documents. Scores are within 2^20 and within 40 / sigma of one another. Then no operation
+ * overflows or comes near the denormal numbers. exp needs no clamp, and a unit is 2^-40. A pair's
+ * lambda and hessian are under 64, because delta <= 1 / 0.01 (the ideal DCG is at least the largest
+ * gain) and rho / (0.01 + |s|) <= 50 for such a sigma.
  *
- * Why the integers are the same:
- * - Quotients: with y = 1 / b correctly rounded, q = a y, then q + y (a - b q) with two fused
- *   multiply-adds is a / b correctly rounded. Its error before the last rounding is under 2^-45 of
- *   the result, and of all pairs of 24-bit numbers those with a quotient that near to the middle
- *   between two floats were tried, all 68 million; lambda_bounded's test tries the worst of them.
- * - The unit 2^-40 multiplies the ideal's reciprocal in place of the results: powers of two.
- * - n x 355/512 is exact for |n| <= 58, and so is p 2^n: fused or not is the same.
- * - Rounding to an integer in two parts by additions of powers of two: differences are exact but
- *   the last, which rounds a float from 2^23 to 2^24.
+ * Why the integers are identical:
  *
- * The host's functions are for tests: fmaf is slow there. */
+ * Quotients: with y = 1 / b correctly rounded, q = a y, then q + y (a - b q) with two fused
+ * multiply-adds is a / b correctly rounded. Its error before the last rounding is under 2^-45 of
+ * the result. All 68 million pairs of 24-bit numbers whose quotient is that near to the middle
+ * between two floats were tried. The test of lambda_bounded tries the worst of them.
+ *
+ * Units: the unit 2^-40 multiplies the ideal's reciprocal in place of the results. These are powers
+ * of two.
+ *
+ * Exponentials: n x 355/512 is exact for |n| <= 58, and so is p 2^n. Fused or not, the results are
+ * the same.
+ *
+ * Rounding: an integer is rounded in two parts by additions of powers of two. Differences are exact
+ * except the last, which rounds a float from 2^23 to 2^24.
+ *
+ * The host's functions are for tests, since fmaf is slow there. */
 #pragma once
 
 #include <math.h>
@@ -26,7 +33,7 @@
 #include "base/exact.h"
 #include "objective/lambda.h"
 
-/* What is the same for all pairs of a query. */
+/* The values that all pairs of a query share. */
 struct rw_bounded_query {
     float unit, unit_reciprocal; /* the ideal in units, 1 / that */
     float near, slope;           /* the divisor of delta is near + slope |score_diff| */
@@ -37,8 +44,8 @@ struct rw_bounded_parts {
     uint32_t high, low;
 };
 
-#define RW_BOUNDED_HIGH_BIAS 0x56800000u /* 2^46: its neighbours are 2^23 apart */
-#define RW_BOUNDED_LOW_BIAS  0x4b000000u /* 2^23: 1 apart */
+#define RW_BOUNDED_HIGH_BIAS 0x56800000u /* 2^46: its neighbours differ by 2^23 */
+#define RW_BOUNDED_LOW_BIAS  0x4b000000u /* 2^23: neighbours differ by 1 */
 enum { RW_BOUNDED_HIGH_SHIFT = 23 };
 
 struct rw_bounded_pair {

@@ -11,7 +11,7 @@
 
 struct objective;
 struct rw_cuda_lambda {
-    struct rw_device_tables tables; /* without a device: what a load would take is counted */
+    struct rw_device_tables tables; /* without a device: counts the memory of a load */
     const struct objective *objective;
     struct rw_cuda_rank rank;     /* lambdas and neighbours only */
     struct rw_lambda_args lambda; /* its pointers are the tables below, but those of a run */
@@ -21,7 +21,7 @@ struct rw_cuda_lambda {
     void *largest_user;
 };
 
-/* What the lists of work are made from, and the lists, whose lengths args have. */
+/* The inputs of the lists of work, and the lists. args has their lengths. */
 struct work {
     struct rw_ctx *ctx;
     struct rw_arena *arena; /* of the lists */
@@ -52,8 +52,8 @@ static int is_spread(const struct work *work, uint32_t n)
            (n > RW_LAMBDA_WARP_DOCS && (uint64_t)n * tops_of(work, n) > RW_TUNE_LAMBDA_MOST_VISITS);
 }
 
-/* A spread query's tiles, and its jobs: those that have a pair, of which the lower document is
- * below the first of the upper ones. */
+/* Adds a spread query's tiles and jobs. A job has at least one pair: its lower document is below
+ * the first of the upper ones. */
 static int add_spread(struct work *work, uint32_t q, uint32_t n)
 {
     struct rw_lambda_args *args = work->args;

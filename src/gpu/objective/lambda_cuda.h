@@ -1,10 +1,10 @@
-/* Gradients of the training set on the device: LambdaRank's, YetiRank's, residuals, and custom
- * ones, the integers of rw_host_begin_tree to the bit.
+/* Gradients of the training set on the device: LambdaRank's, YetiRank's, residuals and user
+ * gradients. The integers are identical to those of rw_host_begin_tree.
  *
- * The object holds what does not change over a training: offsets, gains, ideal DCGs, weights,
- * discounts, and the lists of work; all is made by the host at load, from the functions that the
- * engines on the host use. A run allocates nothing and waits for nothing; it may be captured into a
- * graph, and run again. */
+ * The object holds the data that does not change during a training: offsets, gains, ideal DCGs,
+ * weights, discounts, and the lists of work. The host makes all of it at load, with the functions
+ * of the host's engines. A run neither allocates nor waits. It may be captured into a graph and run
+ * again. */
 #pragma once
 
 #include "gpu/device/tuning.h"
@@ -18,7 +18,7 @@ extern "C" {
 
 struct rw_cuda_lambda;
 
-/* What a run says about its integers; on the device. */
+/* A run's report about its integers, on the device. */
 struct rw_cuda_lambda_info {
     /* Largest magnitudes over the sampled documents: what rw_quantise_shift takes. */
     uint64_t largest_lambda, largest_hessian;
@@ -28,7 +28,7 @@ struct rw_cuda_lambda_info {
     uint64_t gradient_bits, hessian_bits;
 };
 
-/* What a run reads and writes; pointers of the device. */
+/* The inputs and outputs of a run; pointers of the device. */
 struct rw_cuda_lambda_run {
     const double *d_scores; /* [n_docs] finite (not read for custom gradients) */
     /* [n_docs] by document, the same within a query; not 0: in the sample. NULL: all are */
@@ -59,8 +59,8 @@ int rw_cuda_lambda_set_gradients(struct rw_cuda_lambda *lambda, const void *grad
  * workers have before these. */
 void rw_cuda_lambda_set_tree(struct rw_cuda_lambda *lambda, uint32_t tree, uint32_t first_doc);
 
-/* Enqueues one tree's gradients on the cudaStream_t. One run at a time of an object: it has scratch
- * of its own. Returns RW_OK or what a launch said. */
+/* Enqueues one tree's gradients on the cudaStream_t. An object has one run at a time, because it
+ * has only one scratch memory. Returns RW_OK or the error of a launch. */
 int rw_cuda_lambdas_run(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambda_run *run,
                         void *stream);
 /* After a run, where fewer documents than it saw are to count: d_info's largest magnitudes, of
@@ -142,13 +142,13 @@ int rw_cuda_gradients_find(const struct rw_gradient_args *args, int n_multiproce
                            void *stream);
 int rw_cuda_gradients_round(const struct rw_gradient_args *args, int n_multiprocessors,
                             void *stream);
-/* The largest magnitudes of sampled documents' final integers, anew. Of the arguments, these are
- * read: n_docs, d_sampled, d_pair, d_info. */
+/* Finds the largest magnitudes of sampled documents' final integers again. Reads only n_docs,
+ * d_sampled, d_pair and d_info of the arguments. */
 int rw_cuda_gradients_largest(const struct rw_gradient_args *args, int n_multiprocessors,
                               void *stream);
 
-/* What the host hands to the kernels of cu_neighbours.cu: for each ranking with noise, keys, the
- * order of each query's documents by them (metric_cuda.h), and pairs of neighbours. */
+/* The arguments of the kernels of cu_neighbours.cu. For each ranking with noise they compute keys,
+ * the order of each query's documents by them (metric_cuda.h), and pairs of neighbours. */
 struct rw_neighbours_args {
     struct rw_neighbours_rule rule;
     uint64_t seed;

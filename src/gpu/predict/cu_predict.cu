@@ -1,12 +1,12 @@
-/* Why: every tree sends every document down; gpu/predict/cu_predict.h says how a block goes about
- * it, and has what its threads do between barriers.
+/* Walks every document down every tree. gpu/predict/cu_predict.h explains how a block works, and
+ * has the work of its threads between barriers.
  *
  * Shapes: values [n_used][n_docs] of a chunk, scores [n_docs] in double.
  *
- * Decomposition: a block a tile of documents; a thread a document and every n-th tree of a batch,
- * so that a warp walks 32 documents down one tree; the first threads then add a document's
- * leaves in tree order while the others fetch the next batch. look_up_kernel: a thread a document,
- * grid y slots. */
+ * Decomposition: a block has a tile of documents. A thread has a document and every n-th tree of a
+ * batch, so that a warp walks 32 documents down one tree. The first threads then add a document's
+ * leaves in tree order while the others fetch the next batch. look_up_kernel has a thread per
+ * document; grid y is the slot. */
 #include <cuda_runtime.h>
 
 #include "gpu/device/kernel.cuh"

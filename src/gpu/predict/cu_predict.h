@@ -1,12 +1,12 @@
-/* Scores on the device: how a model lies there, how a block's shared memory is laid out, and the
+/* Scores on the device: the layout of a model, the layout of a block's shared memory, and the
  * launcher.
  *
- * A block takes a tile of documents, which keep their values in shared memory, and all trees, a
- * batch at a time: the batch's nodes and leaves come to shared memory, every (document, tree) finds
+ * A block takes a tile of documents, whose values stay in shared memory, and all trees, one batch
+ * at a time. The batch's nodes and leaves are copied to shared memory. Every (document, tree) finds
  * its leaf's value, and then each document's values are added in tree order.
  *
- * Of a model with sets of categories (model/scorer.h) a feature's codes come once, and become the
- * values of its sets' slots on the device, by a kernel of their own. */
+ * If a model has sets of categories (model/scorer.h), a feature's codes are sent once. A separate
+ * kernel converts them to the values of its sets' slots on the device. */
 #pragma once
 
 #include "base/mem.h"
@@ -30,7 +30,8 @@ struct rw_predict_batch {
     uint64_t first_node, first_leaf; /* of its first tree */
     uint32_t first_tree, n_trees;
     uint32_t n_nodes, n_leaves;
-    int32_t in_shared; /* 0: one tree that shared memory cannot hold, read where it is */
+    int32_t
+        in_shared; /* 0: a single tree that does not fit shared memory, read from device memory */
 };
 
 struct rw_predict_args {
@@ -40,7 +41,8 @@ struct rw_predict_args {
     const struct rw_predict_batch *d_batch; /* [n_batches] in tree order */
     uint32_t n_batches, n_used;
     uint32_t
-        tile_docs; /* documents of a block: a multiple of 32 that divides RW_TUNE_PREDICT_THREADS */
+        /* Documents per block: a multiple of 32 that divides RW_TUNE_PREDICT_THREADS. */
+        tile_docs;
     uint32_t
         tree_bytes; /* of shared memory, for a batch's nodes, then its leaves; a multiple of 16 */
     uint32_t most_trees; /* of a batch */
@@ -50,9 +52,9 @@ struct rw_predict_args {
     double *d_score; /* [n_docs] written */
 };
 
-/* Where a slot's values come from. */
+/* The source of a slot's values. */
 struct rw_predict_slot {
-    uint32_t column, set_of; /* of those that are sent; 1 + the set, 0: none */
+    uint32_t column, set_of; /* column among those sent; 1 + the set, or 0 without a set */
 };
 
 /* A chunk's values by slots, out of those that were sent. */
@@ -73,13 +75,13 @@ struct rw_predict_plan {
     struct rw_predict_tree *tree;   /* [n_trees] */
     struct rw_predict_batch *batch; /* [args.n_batches] */
     struct rw_predict_args args;    /* without pointers and documents */
-    /* What is sent: features, each once. Without sets they are the slots. */
+    /* The features that are sent, each once. Without sets they are the slots. */
     uint32_t n_columns;
     uint32_t *first_slot;         /* [n_columns] a slot of each */
     struct rw_predict_slot *slot; /* [n_used] NULL: no slot has a set */
 };
-/* shared_bytes: that a block may ask for; threads: that a multiprocessor holds at once. Released
- * after a failure, too. */
+/* Makes a plan. shared_bytes: largest shared memory of a block; threads: number that a
+ * multiprocessor holds at once. The plan must be released after a failure, too. */
 int rw_predict_plan_init(struct rw_ctx *ctx, struct rw_predict_plan *plan,
                          const struct rw_flat *flat, size_t shared_bytes, int threads);
 void rw_predict_plan_release(struct rw_predict_plan *plan);
@@ -92,9 +94,11 @@ int rw_cuda_predict_look_up(const struct rw_predict_look_up *look_up, void *stre
 }
 #endif
 
-/* What the threads of a block do between two barriers, one function a phase: the kernel calls them
- * with its own thread, and tests/check/check_predict.c on the host for each thread in turn. In a
- * phase no thread reads what another one writes, so that their order cannot matter. */
+/* ---- phases ----
+ *
+ * Each function is the work of a block's thread between two barriers. The kernel calls it with its
+ * own thread, and tests/check/check_predict.c on the host for each thread in turn. In a phase no
+ * thread reads data that another one writes, so their order does not matter. */
 enum { PREDICT_THREADS = RW_TUNE_PREDICT_THREADS };
 
 struct predict_block {
@@ -117,7 +121,7 @@ RW_HD struct predict_block predict_block_of(const struct rw_predict_args *args,
     return b;
 }
 
-/* Of a slot and a document: before any block of the kernel begins. */
+/* Makes a slot's value of a document. Runs before any block of the scoring kernel begins. */
 RW_HD void predict_look_up(const struct rw_predict_look_up *l, uint32_t slot, uint32_t doc)
 {
     const struct rw_predict_slot from = l->d_slot[slot];
@@ -127,7 +131,7 @@ RW_HD void predict_look_up(const struct rw_predict_look_up *l, uint32_t slot, ui
                     : value;
 }
 
-/* Neighbouring threads take neighbouring documents of one feature. */
+/* Loads values. Neighbouring threads take neighbouring documents of one feature. */
 RW_HD void predict_load_values(const struct rw_predict_args *args, const struct predict_block *b,
                                uint32_t thread)
 {
@@ -139,7 +143,7 @@ RW_HD void predict_load_values(const struct rw_predict_args *args, const struct 
         b->value[(size_t)slot * args->tile_docs + doc] = from[(size_t)slot * args->n_docs];
 }
 
-/* A batch's nodes and leaves, by n_threads threads. */
+/* Loads a batch's nodes and leaves with n_threads threads. */
 RW_HD void predict_load_trees(const struct rw_predict_args *args, const struct predict_block *b,
                               const struct rw_predict_batch *batch, uint32_t thread,
                               uint32_t n_threads)
@@ -154,8 +158,8 @@ RW_HD void predict_load_trees(const struct rw_predict_args *args, const struct p
         leaf[i] = args->d_leaf[batch->first_leaf + i];
 }
 
-/* A thread's trees of a batch for its document. A warp has 32 documents of one tree: their values
- * lie in 32 banks, whatever the features. value, stride: of the thread's document. */
+/* Walks a thread's document down its trees of a batch. A warp has 32 documents of one tree: their
+ * values are in 32 banks, whatever the features. value, stride: of the thread's document. */
 RW_HD void predict_find(const struct rw_predict_args *args, const struct predict_block *b,
                         const struct rw_predict_batch *batch, const struct rw_walk_node *node,
                         const float *leaf, const float *value, uint32_t stride, uint32_t thread)
@@ -187,7 +191,8 @@ RW_HD void predict_find_batch(const struct rw_predict_args *args, const struct p
                      args->d_leaf + batch->first_leaf, value, stride, thread);
 }
 
-/* A document's score after the batch: thread < tile_docs is the document. */
+/* Returns a document's score after the batch. The thread's index is the document, under
+ * tile_docs. */
 RW_HD double predict_add(const struct rw_predict_args *args, const struct predict_block *b,
                          const struct rw_predict_batch *batch, uint32_t thread, double score)
 {

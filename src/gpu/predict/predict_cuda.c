@@ -1,5 +1,6 @@
-/* Scores on a GPU: the columns that the model uses travel in chunks of documents through a pipe,
- * one chunk's copy beside another's kernel; trees and scores stay on the device meanwhile. */
+/* Computes scores on a GPU. The columns that the model uses are sent in chunks of documents through
+ * a pipe, so that one chunk is copied while the kernel of another runs. Trees and scores stay on
+ * the device. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -75,7 +76,7 @@ static int fill_pieces(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* What was sent becomes the slots' values first, where some of these are of sets. */
+/* Scores a chunk. If some slots have sets, first converts the chunk to the slots' values. */
 static int score_chunk(void *user, const struct rw_transfer_chunk *chunk)
 {
     const struct chunk_note *note = user;
@@ -185,7 +186,7 @@ static int load(struct scorer_cuda *s)
     const size_t docs = RW_TUNE_PREDICT_CHUNK_BYTES / doc_bytes;
     const uint32_t tile = s->args.tile_docs;
     s->chunk_docs = docs < tile ? tile : (uint32_t)(docs / tile * tile);
-    if (s->plan.slot) { /* where slots find their sets, and room for what they make of chunks */
+    if (s->plan.slot) { /* tables of the slots' sets, and memory for the slots' values */
         struct rw_predict_look_up *look_up = &s->look_up;
         look_up->n_used = flat->n_used;
         look_up->set_words = flat->set_words;

@@ -81,7 +81,7 @@ size_t rw_predict_shared_bytes(const struct rw_predict_args *args)
     return args->tree_bytes + rows * args->tile_docs * sizeof(float);
 }
 
-/* Slots of a feature stand in a row. */
+/* Lists the features to send. The slots of a feature are consecutive. */
 static int plan_columns(struct rw_ctx *ctx, struct rw_predict_plan *plan,
                         const struct rw_flat *flat)
 {

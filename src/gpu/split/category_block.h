@@ -1,10 +1,11 @@
-/* The best split of a node by a feature whose values are categories, by a block of a thread a code:
- * what its threads do between two barriers, one function a phase. The kernel calls them with its
- * own thread, and tests/check/check_category.c on the host for each thread in turn. In a phase no
- * thread reads what another one writes, so that their order cannot matter.
+/* Finds the best split of a node by a categorical feature, with a block of one thread per code. It
+ * has one function per phase: the work of a thread between two barriers. The kernel calls them with
+ * its own thread. tests/check/check_category.c calls them on the host for each thread in turn. In a
+ * phase no thread reads data that another one writes, so their order does not matter.
  *
- * A thread counts how many codes stand before its own, which is its place in the order; sums are
- * added up along the order; a thread tries its own code, and the categories up to its place. */
+ * A thread counts how many codes come before its own, which is its place in the order. Sums are
+ * added up along the order. A thread tries its own code alone, and the categories up to its
+ * place. */
 #pragma once
 
 #include "tree/category_split.h"
@@ -13,14 +14,13 @@
 /* Threads of a block: a power of two, at least the codes of its feature. */
 enum { CATEGORY_FEW_THREADS = 256, CATEGORY_THREADS = RW_MAX_CATEGORY_CODES };
 
-/* A block's shared memory. Sums take the place of cells, and what was found that of sums: else
- * CATEGORY_THREADS would need more than small devices have. A thread knows the cell of its own
- * code.
- */
+/* A block's shared memory. Sums reuse the memory of cells, and the best candidates that of sums.
+ * Otherwise CATEGORY_THREADS would need more than small devices have. A thread knows the cell of
+ * its own code. */
 struct category_alone {
     struct rw_cell missing;
     struct rw_code_set left;
-    uint32_t n_seen; /* codes that documents have */
+    uint32_t n_seen; /* codes that the node's documents have */
 };
 struct category_block {
     uint32_t n_threads;
@@ -31,7 +31,7 @@ struct category_block {
     double *key;                     /* [n_threads] by code */
     uint16_t *place;                 /* [n_threads] */
 };
-/* Of a thread. */
+/* Bytes per thread. */
 #define CATEGORY_THREAD_BYTES (2 * sizeof(struct rw_cell) + sizeof(double) + sizeof(uint16_t))
 #define CATEGORY_BYTES(n_threads) \
     (sizeof(struct category_alone) + (n_threads)*CATEGORY_THREAD_BYTES)
@@ -53,7 +53,7 @@ RW_HD struct category_block category_block_of(unsigned char *shared, uint32_t n_
     return b;
 }
 
-/* 1: cell: of the thread's code, {0} from n_codes on. missing: of thread 0. */
+/* Phase 1. cell: of the thread's code, {0} from n_codes on. missing: of thread 0. */
 RW_HD void category_load(const struct category_block *b, const struct rw_split_rule *rule,
                          const struct rw_cell *cell, const struct rw_cell *missing, uint32_t thread)
 {
@@ -63,7 +63,7 @@ RW_HD void category_load(const struct category_block *b, const struct rw_split_r
         b->alone->missing = *missing;
 }
 
-/* 2: codes that no document has come last. */
+/* Phase 2. Codes without documents come last. */
 RW_HD void category_place(const struct category_block *b, uint32_t n_codes, uint32_t thread)
 {
     const int is_seen = b->cell[thread].n > 0;
@@ -85,7 +85,7 @@ RW_HD void category_place(const struct category_block *b, uint32_t n_codes, uint
         b->alone->n_seen = n_seen;
 }
 
-/* 3: for step = 1, 2, 4, ... under n_threads, from sum[from] to the other one. */
+/* Phase 3, for step = 1, 2, 4, ... under n_threads: from sum[from] to the other one. */
 RW_HD void category_add_up(const struct category_block *b, int from, uint32_t step, uint32_t thread)
 {
     struct rw_cell sum = b->sum[from][thread];
@@ -94,7 +94,8 @@ RW_HD void category_add_up(const struct category_block *b, int from, uint32_t st
     b->sum[!from][thread] = sum;
 }
 
-/* 4: a thread's candidates. cell: as in 1; from: the sums that were written last. */
+/* Phase 4: tries a thread's candidates. cell: as in phase 1. from: the sums that were written
+ * last. */
 RW_HD void category_try(const struct category_block *b, const struct rw_split_rule *rule,
                         double penalty, const struct rw_cell *cell, int from, uint32_t thread)
 {
@@ -113,14 +114,14 @@ RW_HD void category_try(const struct category_block *b, const struct rw_split_ru
     b->found[thread] = best;
 }
 
-/* 5: for step = n_threads / 2, ..., 2, 1. */
+/* Phase 5, for step = n_threads / 2, ..., 2, 1. */
 RW_HD void category_pick(const struct category_block *b, uint32_t step, uint32_t thread)
 {
     if (thread < step && rw_category_beats(&b->found[thread + step], &b->found[thread]))
         b->found[thread] = b->found[thread + step];
 }
 
-/* 6: the set of the best one, a word a thread. from: as in 4. */
+/* Phase 6: writes the set of the best candidate, one word per thread. from: as in phase 4. */
 RW_HD void category_mark(const struct category_block *b, uint32_t n_codes, int from,
                          uint32_t thread)
 {
@@ -136,7 +137,7 @@ RW_HD void category_mark(const struct category_block *b, uint32_t n_codes, int f
     }
 }
 
-/* 7: by any thread. */
+/* Phase 7, by any thread. */
 RW_HD struct rw_category_split category_result(const struct category_block *b, uint32_t n_codes)
 {
     struct rw_category_split split = {{{0}}, 0, 0.0, 0};

@@ -1,14 +1,14 @@
-/* Why: the best splits of features whose values are categories. They are few beside the others, and
- * a split takes a sort of its codes, so that a kernel of their own leaves that of the others,
- * cu_split.cu, as it is.
+/* Finds the best splits by categorical features. These features are few compared with the others,
+ * and each split sorts its codes, so they have a separate kernel that leaves the one of cu_split.cu
+ * unchanged.
  *
- * Shapes: cells as cu_split.cu has them; the best of each (node, block), as there, and its set.
+ * Shapes: cells as in cu_split.cu; the best split of each (node, block), and its set.
  *
- * Decomposition: a block a feature, grid y = a node; a thread a code. What the threads do between
- * barriers is in category_block.h. Blocks have CATEGORY_FEW_THREADS where that is enough for all
- * features of a launch. It is launched behind the searches of all other features, so
- * that the block that is the last of its node to finish is one of these, if there are any: no other
- * kernel knows of sets. */
+ * Decomposition: a block per feature, grid y is the node; a thread per code. category_block.h has
+ * the work of threads between barriers. Blocks have CATEGORY_FEW_THREADS if that is enough for all
+ * features of a launch. The kernel is launched after the searches of all other features. So if
+ * there are any categorical features, the last block of a node to finish is one of these, and no
+ * other kernel handles sets. */
 #include <cuda_runtime.h>
 
 #include "gpu/device/kernel.cuh"
@@ -31,7 +31,7 @@ static __device__ struct rw_cell cell_at(const struct rw_cuda_cells &cells, uint
     return cell;
 }
 
-/* All threads of a block call it. */
+/* Searches one feature. All threads of a block call it. */
 template <int THREADS>
 static __device__ struct rw_category_split
 search_codes(const struct rw_cuda_search &a, const struct rw_cuda_cells &cells,
@@ -67,7 +67,7 @@ search_codes(const struct rw_cuda_search &a, const struct rw_cuda_cells &cells,
     return category_result(b, n_codes);
 }
 
-/* Some words at a time: the reads need not wait for each other. */
+/* Copies several words at a time, so that the reads overlap. */
 static __device__ void copy_set(const volatile struct rw_code_set *from,
                                 volatile struct rw_code_set *to)
 {
@@ -97,7 +97,7 @@ static __global__ void __launch_bounds__(THREADS)
     const uint32_t number = of.first + blockIdx.x;
     struct rw_code_set *const d_set = a.d_set + (uint64_t)blockIdx.y * a.n_sets;
     struct rw_cuda_found best = {0.0, INT32_MAX, 0, 0, 0};
-    wait_for_launch_before(); /* its cells, and what the others noted */
+    wait_for_launch_before(); /* for its cells, and the other blocks' results */
     if (cells.d_sampled[category.feature] && allows(a, category.column)) {
         const struct rw_category_split split = search_codes<THREADS>(a, cells, category, &b);
         best = rw_cuda_found{split.gain, (int32_t)category.column, RW_CUDA_BY_SET | number,

@@ -1,17 +1,16 @@
-/* Why: the documents of many nodes divided between their children, and with them what histograms
- * read of each document, in one pass over memory; and the exact sums of a finished
- * tree's leaves.
+/* Divides the documents of many nodes between their children in one pass over memory, with the data
+ * that histograms read of each document. Also computes the exact sums of a finished tree's leaves.
  *
- * Shapes: the list of documents by position; nodes are ranges of places, cut into chunks of
- * RW_CUDA_CHUNK. Children go to the places of their own that the host names, so that nothing is
- * read after it was written over. How many documents go left is known from the histograms; or not,
- * if those are of many workers.
+ * Shapes: the list of documents by position. Nodes are ranges of positions, cut into chunks of
+ * RW_CUDA_CHUNK. Children are written to separate positions that the host chooses, so nothing is
+ * overwritten before it is read. The number of documents that go left is known from the histograms,
+ * except with many workers.
  *
- * Decomposition: a block a chunk. partition_kernel: a chunk's documents keep their order, and go
- * behind those of the chunks of their node that were done before: one atomic a block says where.
- * Which chunk is first changes no result, since all sums are exact, and nobody waits. In a chunk
- * the items of a thread are THREADS apart, so bit i of word w is the item at 32 w + i. sums_kernel:
- * a block a chunk of a leaf. */
+ * Decomposition: a block per chunk. In partition_kernel, a chunk's documents keep their order and
+ * follow those of the node's chunks that finished earlier; one atomic per block decides the
+ * position. The order of chunks changes no result, since all sums are exact, and no block waits. In
+ * a chunk a thread takes every THREADS-th item, so bit i of word w is the item at 32 w + i. In
+ * sums_kernel, a block has a chunk of a leaf. */
 #include <cuda_runtime.h>
 
 #include "gpu/device/kernel.cuh"
@@ -32,9 +31,9 @@ static_assert(sizeof(struct rw_cuda_partition) + sizeof(struct rw_cuda_part_sets
 static_assert((int)THREADS >= (int)RW_CUDA_CARRIED, "a thread a word that is carried");
 static_assert(WORDS % WARP == 0, "each lane of the warp that adds bits up has as many words");
 
-/* The last of the parts whose first_chunk is not above the chunk: nodes without documents share
- * their first_chunk with the next. Whole warps call it: their lanes look at 32 parts at once, since
- * what this takes is the time of loads that wait for one another. */
+/* Returns the last part whose first_chunk is at most the chunk. Nodes without documents have the
+ * same first_chunk as the next. Whole warps call it: their lanes read 32 parts at once, since
+ * dependent loads take most of its time. */
 template <class PART>
 static __device__ uint32_t find_chunk(const PART *d_part, uint32_t n_parts, uint32_t chunk)
 {
@@ -52,8 +51,8 @@ static __device__ uint32_t find_chunk(const PART *d_part, uint32_t n_parts, uint
 
 /* ---- partition ---- */
 
-/* The sets of a launch; or none, so that nothing looks for them where no feature is split by
- * categories. */
+/* The sets of a launch; or no sets, so that the kernel has no code for them if no feature is
+ * categorical. */
 struct with_sets : rw_cuda_part_sets {
     enum { BY_SET = 1 };
 };
@@ -61,8 +60,8 @@ struct no_sets {
     enum { BY_SET = 0 };
 };
 
-/* The part's set, to where all threads of the block read it; NULL: it has none. What stands behind
- * it comes too: nobody asks for such codes. */
+/* Copies the part's set to memory that all threads of the block read; NULL: it has no set. The copy
+ * includes words after the set, but no document has their codes. */
 static __device__ const struct rw_code_set *
 take_set(const struct with_sets &sets, const struct rw_cuda_part &part, struct rw_code_set *shared)
 {
@@ -81,7 +80,8 @@ take_set(const struct no_sets &, const struct rw_cuda_part &, struct rw_code_set
     return NULL;
 }
 
-/* Bit r: item r goes left. The codes of all items are asked for before the first is looked at. */
+/* Returns a word whose bit r is 1 if item r goes left. Loads the codes of all items before it tests
+ * the first. */
 template <class ELEMENT, int BY_SET>
 static __device__ uint32_t goes_left(const struct rw_cuda_part &part, const struct rw_code_set *set,
                                      const uint32_t (&doc)[ITEMS], uint32_t n)
@@ -125,7 +125,8 @@ static __device__ uint32_t add_up(const uint32_t *flags, uint32_t *before)
     return __shfl_sync(ALL_LANES, up_to, WARP - 1);
 }
 
-/* What moves with the items: of a whole part, made of what stands by document. */
+/* Reads the numbers that move with the items. Those of a whole part are made from the arrays by
+ * document. */
 static __device__ void read_moved(const struct rw_cuda_partition &a,
                                   const struct rw_cuda_part &part, uint64_t from, uint32_t n,
                                   const uint32_t (&doc)[ITEMS], uint32_t (&word)[ITEMS])
@@ -156,7 +157,7 @@ static __global__ void __launch_bounds__(THREADS)
     const uint32_t number = find_chunk(a.part, a.n_parts, blockIdx.x);
     const struct rw_cuda_part part = a.part[number];
     const uint32_t begin = (blockIdx.x - part.first_chunk) * RW_CUDA_CHUNK;
-    const uint32_t n = part.n - begin; /* more than a chunk, or what is left */
+    const uint32_t n = part.n - begin; /* a chunk, or the rest */
     const uint64_t from = part.from + begin;
     uint32_t doc[ITEMS], word[ITEMS];
     if (blockIdx.x == 0 && threadIdx.x < a.n_carried)
@@ -183,7 +184,7 @@ static __global__ void __launch_bounds__(THREADS)
     if (threadIdx.x < WARP) {
         const uint32_t n_left = add_up(flags, before);
         const uint32_t n_here = n < RW_CUDA_CHUNK ? n : RW_CUDA_CHUNK;
-        if (lane == 0) /* behind so many left ones and right ones, in the low and the high half */
+        if (lane == 0) /* position after the left ones (low half) and the right ones (high half) */
             placed = atomicAdd(&a.d_placed[a.launch % 2][number],
                                (unsigned long long)(n_here - n_left) << 32 | n_left);
     }
@@ -247,7 +248,7 @@ static __global__ void __launch_bounds__(THREADS)
     const uint32_t lane = threadIdx.x % WARP;
     const struct rw_cuda_leaf leaf = a.d_leaf[find_chunk(a.d_leaf, a.n_leaves, blockIdx.x)];
     const uint32_t begin = (blockIdx.x - leaf.first_chunk) * RW_CUDA_CHUNK;
-    const uint32_t n = leaf.n - begin; /* more than a chunk, or what is left */
+    const uint32_t n = leaf.n - begin; /* a chunk, or the rest */
     const uint64_t from = leaf.from + begin;
     uint32_t doc[ITEMS];
 #pragma unroll
@@ -255,7 +256,7 @@ static __global__ void __launch_bounds__(THREADS)
         const uint32_t i = r * THREADS + threadIdx.x;
         doc[r] = i < n ? a.d_list[from + i] : 0;
     }
-    struct rw_lambda_pair pair[ITEMS]; /* all asked for before the first is added */
+    struct rw_lambda_pair pair[ITEMS]; /* all loaded before the first is added */
 #pragma unroll
     for (int r = 0; r < ITEMS; r++) {
         pair[r].lambda = pair[r].hessian = 0;

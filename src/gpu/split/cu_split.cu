@@ -1,17 +1,16 @@
-/* Why: the best split of some nodes in one launch a group of features. Histograms are in the
- * device's cache by then, so what this takes is the time of gains and of steps that wait for one
- * another.
+/* Finds the best splits of some nodes, in one launch per group of features. Histograms are in the
+ * device's cache by then, so gains and dependent steps take most of the time.
  *
- * Shapes: cells [buffer][cell] of a group, a feature's bins in a row; the best of each (node,
- * block), then of each node.
+ * Shapes: cells [buffer][cell] of a group, with the bins of a feature in a row; the best split of
+ * each (node, block), then of each node.
  *
- * Decomposition: search_kernel: grid y = a node; 1 to WARPS warps a feature, BINS neighbouring bins
- * a thread. Threads add up their bins, warps and then the warps of a feature the threads'. A
- * block's cuts are first told apart roughly, in float; those that may be its best have their gains
- * made by the functions of tree/numbers.h from exact sums, missing values left and then right. How
- * blocks end is in search_end.cuh.
+ * Decomposition: in search_kernel, grid y is the node. Each feature has 1 to WARPS warps, and each
+ * thread BINS neighbouring bins. Threads add up their bins; warps, and then the warps of a feature,
+ * add up those sums. A block first scores its splits roughly, in float. For those that may be its
+ * best, tree/numbers.h computes gains from exact sums, with missing values left and then right.
+ * search_end.cuh has the end of a block.
  *
- * The choice is by (gain, feature, bin), so that no order of threads matters. */
+ * The choice is by (gain, feature, bin), so the order of threads does not matter. */
 #include <cuda_runtime.h>
 
 #include "gpu/device/kernel.cuh"
@@ -61,7 +60,7 @@ static __device__ void load_sums(const long long *d_sum, long long *sum)
     sum[3] = high.y;
 }
 
-/* Four cells that stand on a multiple of four. */
+/* Loads four cells whose index is a multiple of four. */
 template <class S>
 static __device__ void load_four(const struct rw_cuda_cells &cells, uint64_t at, tally<S> *cell)
 {
@@ -123,8 +122,8 @@ template <class S> static __device__ tally<S> of_lane(const tally<S> &cell, int 
             S::NEWTON ? __shfl_sync(ALL_LANES, cell.hess, lane) : 0};
 }
 
-/* About (lambda sum)^2 / (n + l2), or its like of newton: what a side adds to a gain. Each of its
- * seven roundings is at most 2^-22 of it. */
+/* Returns approximately (lambda sum)^2 / (n + l2), or its equivalent for newton: a side's
+ * contribution to a gain. Each of its seven roundings is at most 2^-22 of it. */
 template <class S>
 static __device__ float rough_side(const struct rw_cuda_search &a, const tally<S> &side)
 {
@@ -140,7 +139,8 @@ static __device__ int is_allowed(const struct rw_cuda_search &a, const tally<S> 
     return side.n >= a.least_n && (!S::NEWTON || side.hess >= (typename S::sum)a.least_hess);
 }
 
-/* About the gain of a cut, without the parent's part; -1 if it is not allowed. */
+/* Returns the approximate gain of a split, without the parent's contribution; -1 if it is not
+ * allowed. */
 template <class S>
 static __device__ float rough_gain(const struct rw_cuda_search &a, const tally<S> &left,
                                    const tally<S> &right)
@@ -150,7 +150,7 @@ static __device__ float rough_gain(const struct rw_cuda_search &a, const tally<S
                : -1.0f;
 }
 
-/* Of the better cut behind a bin: missing values right, or left. */
+/* Returns the better rough gain at a bin's upper boundary, with missing values right or left. */
 template <class S>
 static __device__ float rough_score(const struct rw_cuda_search &a, const tally<S> &left,
                                     const tally<S> &right, const tally<S> &missing)
@@ -176,14 +176,14 @@ template <int WARPS> static __device__ float largest_of_block(float largest, flo
     return largest;
 }
 
-/* Under the largest rough score of some cuts by so much, a cut cannot have the largest gain, nor an
- * equal one: a score is wrong by at most 2^-19 of itself, and by what float cannot hold. */
+/* Returns the lowest rough score that can still have the largest gain, or an equal one. A score has
+ * a relative error of at most 2^-19, plus values that float cannot represent. */
 static __device__ float least_score(float largest)
 {
     return fmaxf(largest * (1.0f - 0x1p-16f) - 0x1p-100f, 0.0f);
 }
 
-/* Tries the cut behind bin `bin`, missing values left before right. */
+/* Tries the threshold above bin `bin`, with missing values left before right. */
 template <class S>
 static __device__ void try_cut(const struct rw_split_rule &rule, int direction, double penalty,
                                const tally<S> &left, const tally<S> &all, const tally<S> &missing,
@@ -212,16 +212,17 @@ static __device__ void try_cut(const struct rw_split_rule &rule, int direction, 
 }
 
 /* ---- many nodes ----
- * A search of many nodes is the time of its blocks' barriers, at which seven warps wait for
- * one that makes gains in double. Here no warp waits for another before all rough gains are known,
- * and gains in double are asked for once a node, not once a block.
  *
- * Shapes: cells as cu_split.cu has them; rough scores [node][feature].
+ * For many nodes, most of a search's time would be barriers, at which seven warps wait for one that
+ * computes gains in double. Here no warp waits for another until all rough gains are known, and
+ * gains in double are computed once per node rather than once per block.
  *
- * Decomposition: rough_kernel: a warp a feature, grid y = a node; four neighbouring bins a lane, in
- * each of CHUNKS chunks of 128. It notes the largest rough score of the feature's cuts.
- * exact_kernel: a block a node; its warps read the features again whose score may be the best, one
- * or two as a rule, and make the gains of their cuts that may be. */
+ * Shapes: cells as above; rough scores [node][feature].
+ *
+ * Decomposition: rough_kernel has a warp per feature, grid y is the node. A lane has four
+ * neighbouring bins in each of CHUNKS chunks of 128. It writes the largest rough score of the
+ * feature's splits. exact_kernel has a block per node. Its warps read again the features whose
+ * score may be the best, usually one or two, and compute the gains of their splits that may be. */
 enum {
     ROUGH_WARPS = RW_TUNE_SPLIT_ROUGH_WARPS,
     EXACT_WARPS = RW_TUNE_SPLIT_EXACT_WARPS,
@@ -256,7 +257,7 @@ static __device__ struct place place_of(const struct rw_cuda_cells &cells, uint3
     return place;
 }
 
-/* What a lane knows of a feature: the sums of all bins up to each of its own. */
+/* A lane's sums for a feature: of all bins up to each of its own. */
 template <class S, int CHUNKS> struct sums_up_to {
     tally<S> left[CHUNKS][LANE_BINS];
     tally<S> all, missing; /* all: without missing values */
@@ -305,7 +306,7 @@ static __device__ void add_up(const struct rw_cuda_cells &cells, uint64_t first,
     }
 }
 
-/* The rough score of the cut behind bin i of a chunk. */
+/* Returns the rough score of the threshold above bin i of a chunk. */
 template <class S, int CHUNKS>
 static __device__ float score_of(const struct rw_cuda_search &a, const struct place &place,
                                  const struct sums_up_to<S, CHUNKS> &sums, int chunk, int i)
@@ -361,7 +362,7 @@ static __device__ struct rw_cuda_found best_of_feature(const struct rw_cuda_sear
     struct rw_split_rule rule = a.rule;
     rule.newton = S::NEWTON; /* known when this is compiled */
     add_up<S, CHUNKS>(cells, (uint64_t)a.buffer[blockIdx.y] * cells.n_cells, place, &sums);
-    uint32_t worth = 0; /* bit i: its gain is asked for */
+    uint32_t worth = 0; /* bit i: its gain must be computed */
 #pragma unroll
     for (int i = 0; i < BINS; i++)
         worth |=
@@ -525,10 +526,9 @@ static __device__ float rough_ordered_score(const struct rw_cuda_search &a, int 
                  rough_ordered_gain<S>(a, direction, l, right, sure));
 }
 
-/* The same where features have penalties: what is compared is a score less the feature's penalty,
- * made a little too low, and the largest of these by each feature's own penalty again. What is
- * negative has no gain, so the most that a float penalty can be changes nothing. All threads of a
- * block call it. */
+/* The same with feature costs. Scores less the feature's cost are compared, slightly too low. The
+ * largest of these is then compared using each feature's own cost. Negative values have no gain, so
+ * limiting a cost to the range of float changes nothing. All threads of a block call it. */
 static __device__ float least_net_score(const struct rw_split_rule &rule, double penalty,
                                         float largest, float *of_warp)
 {
@@ -562,7 +562,7 @@ static __device__ void search_bins(const struct rw_cuda_search &a,
         length = min(length, cells.d_row[f + 1] - begin);
     }
     wait_for_launch_before(); /* its cells */
-    /* all that is read is asked for before any of it is looked at */
+    /* All data is loaded before any of it is used. */
     load_bins<S, BINS>(cells, first + begin, bin, length, cell);
     int direction = 0;
     double penalty = 0.0;
@@ -613,7 +613,7 @@ static __device__ void search_bins(const struct rw_cuda_search &a,
     }
     const float least = S::SHAPED ? least_net_score(rule, penalty, largest, largest_of)
                                   : least_score(largest_of_block<WARPS>(largest, largest_of));
-    uint32_t worth = 0; /* bit i: its gain is asked for */
+    uint32_t worth = 0; /* bit i: its gain must be computed */
 #pragma unroll
     for (int i = 0; i < BINS; i++)
         worth |= (uint32_t)(score[i] >= least) << i;

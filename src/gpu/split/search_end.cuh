@@ -1,6 +1,6 @@
-/* How the blocks of a search end: a block notes its best split of a node; the one that is the last
- * of the node to finish picks the best of all blocks, and writes it where the host looks. A node is
- * grid y; its blocks may be of several launches. */
+/* The end of the blocks of a search. A block writes its best split of a node. The last block of the
+ * node to finish picks the best of all blocks and writes it to host memory. The node is grid y; its
+ * blocks may be from several launches. */
 #pragma once
 
 #include "gpu/engine/cu_engine.h"
@@ -8,7 +8,8 @@
 enum { WARP = 32 };
 #define ALL_LANES 0xffffffffu
 
-/* Higher gain, then lower column, then lower bin. Within one (column, bin) there is one thread. */
+/* Returns 1 if `a` is better: higher gain, then lower column, then lower bin. Each (column, bin)
+ * has one thread. */
 static __device__ int beats(const struct rw_cuda_found &a, const struct rw_cuda_found &b)
 {
     if (a.gain != b.gain)
@@ -16,7 +17,8 @@ static __device__ int beats(const struct rw_cuda_found &a, const struct rw_cuda_
     return a.column != b.column ? a.column < b.column : a.bin < b.bin;
 }
 
-/* The best of a block: thread 0's is right. A warp that has none has little to do. */
+/* Finds the best split of a block; only thread 0's result is valid. A warp without a split has
+ * little to do. */
 template <int WARPS>
 static __device__ struct rw_cuda_found best_of_block(struct rw_cuda_found best,
                                                      struct rw_cuda_found *of_warp)
@@ -43,15 +45,15 @@ static __device__ struct rw_cuda_found best_of_block(struct rw_cuda_found best,
     return best;
 }
 
-/* Does the node leave a feature in? */
+/* Returns 1 if the node may be split by a feature. */
 static __device__ int allows(const struct rw_cuda_search &a, uint32_t column)
 {
     return !a.d_allowed ||
            (a.d_allowed[(uint64_t)blockIdx.y * a.n_allowed_words + column / 32] >> column % 32 & 1);
 }
 
-/* Notes this block's best, which is thread 0's; block: its number among its node's. Is it the last
- * of them? All threads of the block call it. */
+/* Writes this block's best, which thread 0 has. block: its number among its node's blocks. Returns
+ * 1 if it is the last of them to finish. All threads of the block call it. */
 static __device__ int is_last_of_node(const struct rw_cuda_search &a,
                                       const struct rw_cuda_found &best, uint32_t block)
 {
@@ -65,7 +67,7 @@ static __device__ int is_last_of_node(const struct rw_cuda_search &a,
     return n_done == a.n_blocks;
 }
 
-/* The best of all blocks, by the last one: thread 0's is right. */
+/* Finds the best split of all blocks, in the last one; only thread 0's result is valid. */
 template <int WARPS>
 static __device__ struct rw_cuda_found best_of_node(const struct rw_cuda_search &a,
                                                     struct rw_cuda_found *of_warp)
@@ -87,14 +89,14 @@ static __device__ struct rw_cuda_found best_of_node(const struct rw_cuda_search 
     return best_of_block<WARPS>(best, of_warp);
 }
 
-/* To the host, with all that this thread wrote there before. */
+/* Writes the result to the host, together with everything that this thread wrote there before. */
 static __device__ void reply(const struct rw_cuda_search &a, struct rw_cuda_found best)
 {
     if (!(best.gain > 0.0))
         best.column = -1;
     a.d_done[blockIdx.y] = 0;
     if (a.n_sets > 0)
-        __threadfence_system(); /* who sees the reply sees the set */
+        __threadfence_system(); /* a reader who sees the reply sees the set */
     unsigned long long gain;
     memcpy(&gain, &best.gain, sizeof(gain));
     const uint32_t number[RW_CUDA_REPLY_WORDS] = {
