@@ -174,7 +174,7 @@ struct rw_grower {
     int32_t n_frontier;
     int32_t n_splits;
     int has_sets; /* 1: the tree has splits by categories */
-    /* The current batch. */
+    /* ---- the current batch ---- */
     struct grow_entry *prospect; /* [max_slots] a heap */
     struct grow_ranked *ranked;  /* [max_slots] */
     int32_t n_ranked;

@@ -218,8 +218,8 @@
 /* ---- lambdas and ranks ---- Measured by check_lambda --bench. */
 /* Threads that sort a query of 257 to 2,048 documents; the same number of warps sort a shorter
  * query each. Blocks per multiprocessor for which registers must leave room: 48 registers, no
- * spills. A sort in shared memory took 90 % of the time that memory allows. Counting for queries of
- * up to 128 documents took 3 % less time for 31,531 queries, and 36 % more for 6,306. */
+ * spills. A sort in shared memory used 90 % of that memory's throughput. Counting for queries of up
+ * to 128 documents took 3 % less time for 31,531 queries, and 36 % more for 6,306. */
 #define RW_TUNE_RANK_THREADS 256
 #define RW_TUNE_RANK_BLOCKS  5
 /* Warps of a block of pairs. They share a query over 256 documents, or have one each. */

@@ -124,7 +124,7 @@ struct rw_cuda {
     int is_limited;    /* 1: the user limits device memory */
     int64_t to_settle; /* bytes that the choice of methods will add; dry runs only */
     struct rw_cuda_place place;
-    /* Reads from host memory. */
+    /* ---- reads from host memory ---- */
     /* Arguments with which histograms read it, if place.is_far; owned. */
     struct rw_hist_far hist_far;
     struct rw_far_reads reads; /* reads of the tree so far; `bytes` excludes the histograms' */
@@ -141,7 +141,7 @@ struct rw_cuda {
     uint32_t *answer_word; /* follows `answer`: the number of the last answer that arrived */
     uint32_t n_answers;
     size_t asked_bytes; /* of the last answer */
-    /* The training set. */
+    /* ---- the training set ---- */
     /* The cache entry that holds its codes; NULL: the engine owns them. */
     struct rw_cuda_codes *taken;
     struct rw_arena codes_arena;      /* of counts, and of the groups' columns */
@@ -150,7 +150,7 @@ struct rw_cuda {
     struct rw_cuda_sample sample; /* d_sampled NULL: all documents */
     uint8_t *d_feature_sampled;   /* [n_features] group by group */
     int knows_features;           /* 1: d_feature_sampled is the same for all trees */
-    /* The tree. */
+    /* ---- the tree ---- */
     struct rw_cuda_quantise quantise;
     /* The quantised values by position, [2][half] words; NULL if no histogram method reads them so.
      * They move with the documents if all groups read them: moves is then 1, else 0, and -1 before
@@ -165,7 +165,7 @@ struct rw_cuda {
     int32_t (*child)[2]; /* [max_slots] slots; -1: not partitioned */
     int32_t *stack;      /* [max_slots] scratch */
     int32_t n_buffers, n_used;
-    /* Scratch. */
+    /* ---- scratch ---- */
     struct rw_hist_node *node; /* [most_nodes] of one histogram call */
     uint32_t *parent;          /* [most_nodes] their parents' buffers */
     uint32_t most_nodes;
