@@ -22,23 +22,23 @@
  * rounded to multiples of 2^-40 and summed as integers, so the order of summation does not
  * change the result.
  *
- * Definitions.
- * - ndcg, dcg: the ideal DCG has the same cutoff.
- * - map: the sum of precisions at relevant documents is divided by min(relevant, k).
- * - p: divided by k, even if the list is shorter.
- * - mrr: 0 if the first relevant document is past the cutoff.
- * - err: the reader stops with probability gain / (largest gain of the data set + 1).
- * - rbp: without residual.
- * - A query is empty if no document has a gain (ndcg, dcg, err) or is relevant (map, mrr, p,
+ * Definitions:
+ * `ndcg`, `dcg`: the ideal DCG has the same cutoff.
+ * `map`: the sum of precisions at relevant documents is divided by min(relevant, k).
+ * `p`: divided by k, even if the list is shorter.
+ * `mrr`: 0 if the first relevant document is past the cutoff.
+ * `err`: the reader stops with probability gain / (largest gain of the data set + 1).
+ * `rbp`: without residual.
+ * A query is empty if no document has a gain (ndcg, dcg, err) or is relevant (map, mrr, p,
  * recall, rbp). For all of these metrics alike, empty queries count 0 or 1 or are left out.
- * - rmse, logloss: means over documents, independent of queries, so no query is empty. logloss
+ * `rmse`, `logloss`: means over documents, independent of queries, so no query is empty. logloss
  * treats labels >= relevant as 1, and 1 / (1 + exp(-score)) as the probability.
- * - Query weights multiply the values of queries, and in the losses those of all their
+ * Query weights multiply the values of queries, and in the losses those of all their
  * documents. Document weights multiply documents in the losses. In other metrics, a query has
  * the mean weight of its documents.
- * - Averaged ties: every metric is the exact mean over all orders within groups of equal scores,
+ * Averaged ties: every metric is the exact mean over all orders within groups of equal scores,
  * in closed form. err takes n x min(n, k) steps for a group of n.
- * - Separate judgments and runs (io/side_files.c): a ranking may leave out judged documents.
+ * Separate judgments and runs (io/side_files.c): a ranking may leave out judged documents.
  * Ideals and numbers of relevant documents include them, and all other terms use the ranked
  * documents only. */
 #pragma once
@@ -644,7 +644,8 @@ struct rw_dialect_value {
     double ties_moved; /* mean with reversed input order minus the mean; 0 if the order of ties has
                           no effect */
 };
-/* Computes the mean that the program prints. label_gain: the gain that its user chose; NULL: its
+/* Computes the mean that the program prints.
+ * `label_gain`: the gain that its user chose; NULL: its
  * default (RW_ERR_ARGUMENT if there is no choice). scores: [n_docs], finite. per_query:
  * [n_queries] or NULL, as in rw_metric_eval. RW_ERR_DATA: the program refuses a label. */
 int rw_dialect_eval(struct rw_ctx *ctx, const struct rw_dialect *dialect,

@@ -1,4 +1,6 @@
-/* Scores of data sets: by the CPU, down the trees or by the packed model, or on a device. */
+/* Scores data sets, on the CPU by walking down the trees or with the packed model, or on a GPU.
+ * It estimates the time of each way and chooses the fastest. It also formats scores and leaves
+ * as text. */
 #include "model/scorer.h"
 
 #include <string.h>
@@ -6,15 +8,15 @@
 #include "dataset/dataset.h"
 #include "model/model_text.h"
 
-/* One thread of a server of 2023: a node that a document passes takes 1.3 to 3 ns, more in a model
- * that is larger than the caches or splits what is hard to foresee; and a value that is gathered.
- */
+/* Nanoseconds of one thread of a server of 2023. A node that a document passes takes 1.3 to 3,
+ * with more in models that are larger than the caches or have unpredictable splits. The other
+ * constant is per gathered value. */
 #define WALK_STEP_NS  2.0
 #define WALK_VALUE_NS 1.0
 
-/* Threads beyond the first count for less. */
+/* The speed of each further thread compared with the first. */
 #define CPU_THREAD 0.8
-/* Milliseconds in which a GPU's driver is up and memory is there. */
+/* Milliseconds to start a GPU's driver and to allocate memory. */
 #define GPU_OPEN_MS 500.0
 
 static const struct {
@@ -35,7 +37,7 @@ static int settle(struct rw_ctx *ctx, struct rw_scorer *scorer, uint32_t n_docs)
 {
     const struct rw_flat *flat = &scorer->flat;
     const double walk_ns = walk_doc_ns(flat);
-    /* Documents are shared by threads, packing is not. */
+    /* Threads share the documents, but one thread packs the model. */
     scorer->walked_ns += n_docs * walk_ns / ctx->n_threads;
     if (scorer->walked_ns < rw_packed_make_ns(flat))
         return RW_OK;
@@ -78,7 +80,7 @@ int rw_predict(struct rw_ctx *ctx, const struct rw_model *model, const struct rw
 
 /* ---- a device ---- */
 
-/* *out is NULL if it is the CPU. */
+/* Opens the device. *out is NULL for the CPU. */
 static int open_device(struct rw_ctx *ctx, const struct rw_scorer *scorer, const char *device,
                        struct rw_device_scorer **out)
 {
@@ -114,16 +116,16 @@ const char *rw_scorer_device(const struct rw_scorer *scorer)
     return scorer->device ? scorer->device->ops->name : "cpu";
 }
 
-/* Expected nanoseconds of one of very many documents, by one thread. */
+/* Returns the expected nanoseconds per document for one thread and many documents. */
 static double cpu_doc_ns(const struct rw_flat *flat)
 {
     const double walk_ns = walk_doc_ns(flat), ns = rw_packed_doc_ns(flat, rw_packed_ops(rw_isa()));
     return ns < walk_ns ? ns : walk_ns;
 }
 
-/* How much is still to come is not known: data may be read in chunks. So a GPU is opened once the
- * CPU, this run included, will have had as much to do as opening one takes: whatever comes, the
- * choice costs at most twice the better one's time. */
+/* Chooses the CPU or a GPU. The number of further documents is unknown, because data may be read
+ * in chunks. So a GPU is opened once the CPU's work so far, with this run, would take as long as
+ * opening one. The choice then costs at most twice the time of the better device. */
 static void choose(struct rw_ctx *ctx, struct rw_scorer *scorer, uint32_t n_docs)
 {
     struct rw_device_scorer *gpu;
@@ -181,7 +183,7 @@ const struct rw_packed *rw_scorer_packed(struct rw_ctx *ctx, struct rw_scorer *s
 struct infinite_job {
     const float *value;
     uint32_t n_features;
-    uint64_t first; /* the first infinite value's index, or UINT64_MAX */
+    uint64_t first; /* index of the first infinite value, or UINT64_MAX */
 };
 
 static int find_infinite(void *user, struct rw_share *share)
@@ -208,7 +210,7 @@ int rw_rows_infinite(struct rw_ctx *ctx, const float *values, uint32_t n_docs, u
                      uint32_t *doc, uint32_t *feature)
 {
     RW_DEFAULT_FPENV;
-    enum { FEW = 1 << 17 }; /* values that are looked at before other threads have come */
+    enum { FEW = 1 << 17 }; /* values that are checked before other threads start */
     struct infinite_job job = {values, n_features, UINT64_MAX};
     const int n_threads = (uint64_t)n_docs * n_features < FEW ? 1 : ctx->n_threads;
     (void)rw_parallel(ctx, n_threads, n_docs, 0, find_infinite, &job);
@@ -219,10 +221,10 @@ int rw_rows_infinite(struct rw_ctx *ctx, const float *values, uint32_t n_docs, u
     return 1;
 }
 
-/* ---- a data set, or lines that are none yet, by a packed model ---- */
+/* ---- a data set, or lines that were just read, by a packed model ---- */
 
-/* A column of all the blocks at a time, for memory is read best in order. Documents past `end` are
- * like others before them: what they are does not matter. */
+/* Encodes several blocks, one column at a time, because memory is fastest in sequential order.
+ * Documents past `end` get arbitrary codes, which are ignored. */
 static void encode_blocks(const struct rw_packed_job *job, uint32_t begin, uint32_t end,
                           const struct rw_packed_room *room)
 {
@@ -234,7 +236,7 @@ static void encode_blocks(const struct rw_packed_job *job, uint32_t begin, uint3
         const struct rw_packed_column *to = &p->column[i];
         const struct rw_column *column = job->column[to->slot];
         if (i > 0 && to->slot == to[-1].slot)
-            ; /* its values are there */
+            ; /* the data set has the column */
         else if (column)
             rw_column_values(column, begin, end, p->flat->absent, room->value);
         else
@@ -258,8 +260,8 @@ int rw_packed_scores(struct rw_ctx *ctx, const struct rw_packed *packed,
     return rw_packed_run(ctx, &job, dataset->n_docs, scores);
 }
 
-/* Some lines of a run; all their features in turn, so that the lines stay in the first-level cache.
- * Features ascend in both, and no slot is for a set of categories. */
+/* Encodes some lines of a run feature by feature, so that the lines stay in the first-level
+ * cache. Features ascend in both, and no slot is for a set of categories. */
 static void turn_run(const struct rw_flat *flat, const uint16_t *feature, uint32_t n,
                      const float *line, uint32_t n_docs, float *value)
 {
@@ -322,7 +324,7 @@ double rw_model_score(const struct rw_model *model, int n_trees, const float *va
     return score;
 }
 
-/* The leaf of a document whose categories are numbers. */
+/* Returns the leaf of a document whose categories are numbers. */
 static int32_t leaf_of_row(const struct rw_model *model, const struct rw_tree *tree,
                            const float *values, size_t n_values, float absent)
 {
@@ -399,12 +401,11 @@ void rw_flat_gather(const struct rw_flat *flat, const struct rw_column *const *c
     }
 }
 
-/* The plain walk takes documents in blocks: the values of the features
- * that the model uses are gathered row by row, so that memory does not grow with the data and a
- * document's values lie together; then each tree sends the block's documents down, in tree order.
- */
+/* The plain walk handles documents in blocks. It gathers the values that the model uses row by
+ * row, so a document's values are adjacent and memory does not grow with the data. Then it walks
+ * the block down each tree, in tree order. */
 enum {
-    BLOCK_FLOATS = 32768, /* 128 KiB a thread: stays in the second-level cache beside a tree */
+    BLOCK_FLOATS = 32768, /* 128 KiB per thread, which fits the second-level cache with a tree */
     BLOCK_DOCS_LEAST = 16,
     BLOCK_DOCS_MOST = 1024
 };
@@ -414,9 +415,9 @@ struct walk_job {
     const struct rw_column *const *column;
     uint32_t begin, end; /* documents */
     uint32_t block_docs;
-    size_t buffer_floats; /* of a thread */
+    size_t buffer_floats; /* per thread */
     float *buffer;        /* [n_threads][buffer_floats]: [block_docs][n_used], a column */
-    /* where the leaves go: two are NULL */
+    /* The output: two of the three are NULL. */
     double *scores;
     int32_t *leaves; /* [end - begin][n_trees] */
     uint32_t *counts;
@@ -467,7 +468,7 @@ static int walk(struct rw_ctx *ctx, struct walk_job *job)
     const int64_t n_blocks = ((int64_t)(job->end - job->begin) + docs - 1) / docs;
     const int n_threads = ctx->n_threads < n_blocks ? ctx->n_threads : (int)n_blocks;
     job->block_docs = docs;
-    /* The last 16 floats keep two threads out of one cache line. */
+    /* The last 16 floats keep threads on different cache lines. */
     job->buffer_floats = (size_t)docs * n_used + docs + 16;
     RW_FREED float *buffer = NULL;
     RW_TRY(RW_NEW_RAW(ctx, buffer, (size_t)n_threads * job->buffer_floats));
@@ -501,9 +502,9 @@ int rw_predict_leaves(struct rw_ctx *ctx, const struct rw_model *model,
 /* ---- scores and leaves as lines of text ---- */
 
 enum {
-    NUMBER_BYTES = 32,     /* of a double, with its newline */
-    LEAF_BYTES = 11,       /* of a leaf's number and what parts it from the next */
-    BLOCK_LEAVES = 1 << 22 /* of a block of documents */
+    NUMBER_BYTES = 32,     /* a double with its newline */
+    LEAF_BYTES = 11,       /* a leaf's number and a separator */
+    BLOCK_LEAVES = 1 << 22 /* per block of documents */
 };
 
 int rw_exact_text(double value, char buffer[RW_EXACT_ROOM])

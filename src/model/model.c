@@ -81,8 +81,8 @@ void rw_model_free(struct rw_model *model)
 
 /* ------------------------------------------------------------------ checks */
 
-/* A value that a user gave must not read as one that was chosen. Names and the rest are those of
- * params.def, or a reader has seen to them. */
+/* Checks the parameters. A value set by the user must not read as one chosen by the program.
+ * Names and other properties come from params.def or were checked by a reader. */
 static int check_params(struct rw_ctx *ctx, const struct rw_model_params *params)
 {
     if (params->n > RW_MODEL_MAX_PARAMS)
@@ -126,7 +126,7 @@ static int check_features(struct rw_ctx *ctx, const struct rw_model *model)
     return RW_OK;
 }
 
-/* Features by categories are split by sets of their codes, and others by thresholds. */
+/* Checks that categorical features are split by sets of codes and other features by thresholds. */
 static int check_sets(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_tree *tree,
                       const char *where)
 {
@@ -193,7 +193,7 @@ int rw_model_check(struct rw_ctx *ctx, const struct rw_model *model)
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ what scoring asks for */
+/* ------------------------------------------------------------------ features that scoring needs */
 
 int rw_model_n_trees(const struct rw_model *model)
 {
@@ -212,7 +212,7 @@ const char *rw_model_feature_name(const struct rw_model *model, uint32_t feature
     return at < n && model->name[at].feature == feature ? model->name[at].name : "";
 }
 
-/* ------------------------------------------------------------------ its calibration */
+/* ------------------------------------------------------------------ calibration */
 
 int rw_model_calibration(const struct rw_model *model, struct rw_calibration *out)
 {
@@ -246,7 +246,8 @@ int rw_model_probabilities(struct rw_ctx *ctx, const struct rw_model *model, con
     return RW_OK;
 }
 
-/* What a model asks of columns without names, also of single rows, which librankwood-score has. */
+/* Returns a model's rule for columns without names. librankwood-score uses it for single rows,
+ * too. */
 struct rw_column_rule rw_column_rule_of(const struct rw_model *model, uint32_t n_needed)
 {
     struct rw_column_rule rule = {
@@ -263,7 +264,7 @@ struct rw_column_view rw_column_view_rows(uint32_t n_features, uint32_t first_fe
                                    .n_ids = first_feature ? first_feature + n_features : 0};
 }
 
-/* An array, for ids 1 to m: column 0 may be id 0 or id 1. */
+/* Checks an array against ids 1 to m: its column 0 may be id 0 or id 1. */
 static int check_array_for_ids(struct rw_ctx *ctx, const struct rw_column_rule *rule,
                                const struct rw_column_view *view)
 {
@@ -400,7 +401,7 @@ int rw_score_map_copy(struct rw_ctx *ctx, const struct rw_score_map *from, struc
 
 double rw_sigmoid(double x)
 {
-    const double most = 600.0; /* beyond, exp(-|x|) is nothing beside 1 */
+    const double most = 600.0; /* beyond, exp(-|x|) is negligible compared with 1 */
     const double size = fabs(x);
     const double small = size < most ? rw_exp2(size * -1.4426950408889634) : 0.0;
     return (x < 0.0 ? small : 1.0) / (1.0 + small);
@@ -408,7 +409,8 @@ double rw_sigmoid(double x)
 
 static double between_knots(const struct rw_score_map *map, double score)
 {
-    int32_t low = 0, high = map->n_knots; /* knots below `low` are at or below the score */
+    int32_t low = 0,
+            high = map->n_knots; /* the scores of knots below `low` are at most the score */
     while (low < high) {
         const int32_t middle = low + (high - low) / 2;
         if (map->score[middle] <= score)
@@ -427,12 +429,12 @@ double rw_score_map_of(const struct rw_score_map *map, double score)
 {
     if (score != score || map->kind == RW_SCORE_MAP_NONE)
         return (double)NAN;
-    if (map->kind == RW_SCORE_MAP_LOGISTIC) /* 0 x infinity is no number */
+    if (map->kind == RW_SCORE_MAP_LOGISTIC) /* 0 x infinity is NaN */
         return rw_sigmoid((map->slope > 0.0 ? map->slope * score : 0.0) + map->intercept);
     return between_knots(map, score);
 }
 
-/* Of a node's values, and of a leaf's: gains first, which is the address of the block. */
+/* Bytes per node, and per leaf. The gains are first, so their address is that of the allocation. */
 enum { NODE_BYTES = 8 + 4 * 4 + 1, LEAF_BYTES = 4 };
 
 int rw_tree_init(struct rw_ctx *ctx, struct rw_tree *tree, int32_t n_leaves)
@@ -505,8 +507,8 @@ int rw_tree_copy(struct rw_ctx *ctx, const struct rw_tree *from, struct rw_tree 
     return status;
 }
 
-/* Marks a child of `node` as reached. Since a child's number is larger than its parent's, one pass
- * in order of numbers sees every parent before its children, and a cycle cannot be. */
+/* Marks a child of `node` as reached. A child's number is larger than its parent's, so one pass
+ * in the order of numbers sees every parent before its children, and there are no cycles. */
 static int reach(struct rw_ctx *ctx, const struct rw_tree *tree, int32_t node, int32_t child,
                  const char *side, uint8_t *node_seen, uint8_t *leaf_seen)
 {
@@ -573,8 +575,8 @@ int rw_tree_check(struct rw_ctx *ctx, const struct rw_tree *tree)
         RW_TRY(reach(ctx, tree, i, tree->left[i], "left", seen, leaf_seen));
         RW_TRY(reach(ctx, tree, i, tree->right[i], "right", seen, leaf_seen));
     }
-    /* by now each leaf has a parent: none has two, and there are as many children as other nodes
-     * and leaves */
+    /* each leaf has a parent, and none has two, because the number of children equals the number
+     * of nodes without the root plus leaves */
     for (int32_t i = 0; i < tree->n_leaves; i++)
         RW_TRY(check_leaf(ctx, tree, i));
     return RW_OK;

@@ -1,4 +1,6 @@
-/* Trees, the ensemble and what is written beside it. */
+/* A model: trees, the trainings that made them, the metrics of each round, and the map of scores
+ * to probabilities. The rest of the library reads models through this file; model_text.h defines
+ * their file format. */
 #pragma once
 
 #include <stddef.h>
@@ -9,17 +11,17 @@
 #include "dataset/categories.h"
 #include "dataset/names.h"
 
-/* One document's path down one tree, compiled for the host and for the device: the comparison of a
- * value with a threshold by which every faster method is checked. A node has 16
- * bytes, so that it is one load. */
+/* The walk of one document down one tree, compiled for the host and for devices. It compares
+ * values with thresholds, and it is the reference for every faster method. A node has 16 bytes,
+ * so that it is one load. */
 struct rw_walk_node {
     float cut;
     uint32_t slot;       /* 2 * slot of the feature + (missing goes left) */
-    int32_t left, right; /* >= 0: node of the same tree; < 0: ~leaf */
+    int32_t left, right; /* >= 0: a node of the same tree; < 0: leaf ~child */
 } __attribute__((aligned(16)));
 
-/* The leaf. root: 0, or ~0 in a tree of one leaf, whose nodes are not looked at. The value of slot
- * s is value[s * stride]; NaN is missing, nothing is absent. */
+/* Returns the leaf. root: 0, or ~0 in a tree of one leaf, whose nodes are not read. The value of
+ * slot s is value[s * stride]. NaN is missing; absent features must already have a value. */
 RW_HD int32_t rw_walk(const struct rw_walk_node *nodes, int32_t root, const float *value,
                       uint32_t stride)
 {
@@ -33,48 +35,49 @@ RW_HD int32_t rw_walk(const struct rw_walk_node *nodes, int32_t root, const floa
     return ~at;
 }
 
-/* A tree as parallel arrays: what training leaves behind. Internal nodes are numbered in the order
- * in which they were split, 0 = root, so a child's number is always larger than its parent's; a
- * child < 0 means leaf ~child. A tree of one leaf has no nodes. Leaves are numbered in the order of
- * their node ids in one-at-a-time growth. */
+/* A tree as parallel arrays, in the form that training produces. Internal nodes are numbered in
+ * the order of their splits, with the root as 0, so a child's number is larger than its
+ * parent's. A child < 0 is leaf ~child. A tree of one leaf has no nodes. Leaves are numbered in
+ * the order of their node ids when nodes are expanded one at a time. */
 struct rw_tree {
     int32_t n_leaves; /* >= 1; internal nodes: n_leaves - 1 */
     int32_t *left,
-        *right;        /* [n_leaves - 1]; arrays up to `leaf` are one block; owned, as are all */
-    uint32_t *feature; /* [n_leaves - 1] ids of the data */
-    float *cut;        /* [n_leaves - 1] left when value <= cut */
+        *right; /* [n_leaves - 1]; arrays up to `leaf` share one allocation; all arrays are owned */
+    uint32_t *feature;     /* [n_leaves - 1] feature ids of the data */
+    float *cut;            /* [n_leaves - 1] thresholds: left when value <= cut */
     uint8_t *missing_left; /* [n_leaves - 1] */
     double *gain;          /* [n_leaves - 1] */
     float *leaf;           /* [n_leaves] */
-    /* NULL, or a pair: */
-    uint8_t *by_set;         /* [n_leaves - 1] 1: left when the category's code is in `set` */
-    struct rw_code_set *set; /* [n_leaves - 1] of the others: empty; and their cuts are 0 */
-    /* The covers: NULL, or a pair. Trained and refitted trees with a split have them; a tree of a
-     * model of version 1 to 5, or of a format that stores no covers, has none. */
-    double *docs;   /* [n_leaves] sampled documents of the leaf, a whole number; in an imported tree
-                       what the other program counts, which XGBoost and CatBoost weight */
-    float *hessian; /* [n_leaves] sum of their hessians, rounded once; FLT_MAX where it is larger */
+    /* Categorical splits: both arrays, or both NULL. */
+    uint8_t *by_set; /* [n_leaves - 1] 1: left when the category's code is in `set` */
+    struct rw_code_set
+        *set; /* [n_leaves - 1] empty for nodes with thresholds; if by_set is 1, `cut` is 0 */
+    /* Covers: both arrays, or both NULL. Trained and refitted trees with a split have them.
+     * Trees from models of version 1 to 5, or from formats without covers, lack them. */
+    double *docs; /* [n_leaves] sampled documents of the leaf, a whole number; in an imported tree,
+                     the other program's count, which XGBoost and CatBoost multiply by weights */
+    float *hessian; /* [n_leaves] sum of their hessians, rounded once; at most FLT_MAX */
 };
 
-/* Arrays for n_leaves leaves, zeroed. */
+/* Allocates the arrays for n_leaves leaves, zeroed. */
 int rw_tree_init(struct rw_ctx *ctx, struct rw_tree *tree, int32_t n_leaves);
-/* Makes by_set and set, zeroed, unless they are there. */
+/* Allocates by_set and set, zeroed, unless they exist. */
 int rw_tree_add_sets(struct rw_ctx *ctx, struct rw_tree *tree);
-/* Makes docs and hessian, zeroed, unless the tree has them or has no split. */
+/* Allocates docs and hessian, zeroed, unless they exist or the tree has no split. */
 int rw_tree_add_covers(struct rw_ctx *ctx, struct rw_tree *tree);
 void rw_tree_release(struct rw_tree *tree);
 int rw_tree_copy(struct rw_ctx *ctx, const struct rw_tree *from, struct rw_tree *to);
-/* Is it a tree: children in range, each node and leaf reached exactly once from the root, children
- * after parents, thresholds and leaves finite, covers 0 or more? RW_ERR_FORMAT with what is wrong.
- */
+/* Checks the tree. Children must be in range and follow their parents, and each node and leaf
+ * must be reached exactly once from the root. Thresholds and leaves must be finite, and covers
+ * not negative. RW_ERR_FORMAT: it is invalid; the message names the fault. */
 int rw_tree_check(struct rw_ctx *ctx, const struct rw_tree *tree);
-/* The same; the message begins with `where`. */
+/* Checks the tree; the message begins with `where`. */
 int rw_tree_check_at(struct rw_ctx *ctx, const struct rw_tree *tree, const char *where);
 
-/* Of a leaf's documents, at most, so that no sum of them is infinite. */
+/* Maximum documents per leaf, so that no sum of them is infinite. */
 #define RW_MOST_COVER_DOCS 9007199254740992.0
 
-/* Do the covers say where the documents of each split go? */
+/* Returns 1 if the tree has covers. */
 static inline int rw_tree_has_covers(const struct rw_tree *tree)
 {
     double sum = tree->n_leaves == 1;
@@ -88,7 +91,7 @@ static inline int rw_tree_by_set(const struct rw_tree *tree, int32_t node)
     return tree->by_set && tree->by_set[node];
 }
 
-/* value: as below. */
+/* Returns 1 if the document goes left at the node. value: as in rw_tree_leaf. */
 static inline int rw_tree_goes_left(const struct rw_tree *tree, int32_t node, float value)
 {
     if (value != value)
@@ -97,9 +100,9 @@ static inline int rw_tree_goes_left(const struct rw_tree *tree, int32_t node, fl
                                       : value <= tree->cut[node];
 }
 
-/* The leaf of a document. values: [n_values] by feature id, absent and missing already resolved
- * (NaN = missing), categories as their codes (dataset/categories.h); ids past the end are `absent`.
- */
+/* Returns a document's leaf. values: [n_values] by feature id, with NaN for missing values and
+ * codes for categories (dataset/categories.h). Absent features must already have a value; ids
+ * past the end have the value `absent`. */
 static inline int32_t rw_tree_leaf(const struct rw_tree *tree, const float *values, size_t n_values,
                                    float absent)
 {
@@ -114,34 +117,36 @@ static inline int32_t rw_tree_leaf(const struct rw_tree *tree, const float *valu
     return ~node;
 }
 
-/* The map of a model's scores to the probability that a document's label is at least so much. It is
- * fitted by evaluate/calibrate.c, and stands behind the trees in the model's file. */
+/* The map from a model's scores to the probability that a document's label is at least
+ * `relevant`. evaluate/calibrate.c fits it. In the model's file it follows the trees. */
 enum rw_score_map_kind { RW_SCORE_MAP_NONE, RW_SCORE_MAP_ISOTONIC, RW_SCORE_MAP_LOGISTIC };
 
 struct rw_score_map {
-    enum rw_score_map_kind kind; /* NONE: the model has no map, and all else is 0 */
-    double relevant;             /* labels from which a document counts */
+    enum rw_score_map_kind kind; /* NONE: no map, and all other fields are 0 */
+    double relevant;             /* labels from this one on count as relevant */
     double slope, intercept;     /* LOGISTIC: 1 / (1 + exp(-(slope x score + intercept))) */
-    /* ISOTONIC: straight lines between knots, constant beyond the ends; at least one */
+    /* ISOTONIC: linear between knots, constant beyond the first and last; at least one knot */
     int32_t n_knots;
     double *score;       /* [n_knots] ascending strictly; owned */
     double *probability; /* [n_knots] never falling; owned */
 };
 
 void rw_score_map_release(struct rw_score_map *map);
-/* Notes that a model made from the one with this map has none: its scores are others. */
+/* Logs a note that a model derived from the one with this map has no map, because its scores
+ * differ. */
 void rw_score_map_leave_out(struct rw_ctx *ctx, const struct rw_score_map *map);
 int rw_score_map_copy(struct rw_ctx *ctx, const struct rw_score_map *from, struct rw_score_map *to);
 
-/* 1 / (1 + exp(-x)), from the project's own exponential: the same bits everywhere. */
+/* Returns 1 / (1 + exp(-x)). It uses the project's exponential, so results are identical
+ * everywhere. */
 double rw_sigmoid(double x);
-/* The probability of a score. Isotonic maps never fall, not by a bit: each operation is monotone,
- * and so is its rounding. NaN without a map. */
+/* Returns the probability of a score; NaN without a map. Isotonic maps never fall, because each
+ * operation and its rounding are monotone. */
 double rw_score_map_of(const struct rw_score_map *map, double score);
 
 enum {
-    RW_MODEL_MAX_PARAMS = 1000, /* of a training: they are compared with one another */
-    RW_MODEL_MAX_RUNS = 1000    /* before the last */
+    RW_MODEL_MAX_PARAMS = 1000, /* per training; limited because they are compared pairwise */
+    RW_MODEL_MAX_RUNS = 1000    /* trainings before the last */
 };
 
 /* The parameters of one training. */
@@ -149,9 +154,9 @@ struct rw_model_params {
     int32_t n;
     struct rw_run_param *param; /* [n] in params.def's order; owned, with the texts */
 };
-/* A training that a later one went on from. */
+/* A training that a later one continued. */
 struct rw_model_run {
-    int32_t n_trees; /* the trees that it added */
+    int32_t n_trees; /* number of trees that it added */
     struct rw_model_params params;
 };
 
@@ -159,94 +164,99 @@ struct rw_model {
     int32_t n_trees;
     struct rw_tree *tree;          /* [n_trees]; owned */
     int32_t best_round;            /* 0: no validation set; else n_trees */
-    int32_t empty_rounds;          /* rounds after the last tree that could split nothing */
-    int is_interrupted;            /* training was ended from outside */
-    int absent_missing;            /* what an absent feature is: 0 or missing */
+    int32_t empty_rounds;          /* rounds after the last tree in which no tree could be split */
+    int is_interrupted;            /* the caller ended training early */
+    int absent_missing;            /* meaning of an absent feature; 0: the value 0, 1: missing */
     struct rw_model_params params; /* of the last training */
     int32_t n_earlier;
-    struct rw_model_run *earlier; /* [n_earlier] trainings before it, the first one first; owned */
-    enum rw_columns_kind columns; /* how the training set counted its features */
-    uint32_t width;               /* its columns, if they were numbered or named; else 0 */
+    struct rw_model_run *earlier; /* [n_earlier] earlier trainings, in order; owned */
+    enum rw_columns_kind columns; /* how the training set identified its features */
+    uint32_t width;               /* its number of columns if they were numbered or named; else 0 */
     uint32_t n_features;
-    uint32_t *feature; /* [n_features] ids that the training set had, ascending; owned */
+    uint32_t *feature; /* [n_features] feature ids of the training set, ascending; owned */
     int32_t n_names;
     struct rw_feature_name *name;    /* [n_names] by ascending id; owned */
-    struct rw_categories categories; /* of features that are split by sets of codes; owned */
-    /* Metrics by round, all rounds run: value of metric m in round r at [r * n_metrics + m]. */
+    struct rw_categories categories; /* vocabularies of the categorical features; owned */
+    /* Metrics of all rounds that ran: the value of metric m in round r is at [r * n_metrics +
+     * m]. */
     int32_t n_metrics, n_rounds_run;
     char **metric_name;   /* [n_metrics] "valid1 ndcg@10"; owned */
     double *metric_value; /* [n_rounds_run][n_metrics]; owned */
-    /* Of the sum of these trees and no others: what makes a model of other trees leaves it out. */
+    /* Valid only for the sum of exactly these trees. A model with other trees is made without
+     * it. */
     struct rw_score_map map;
 };
 
-/* A zeroed model; filled by the booster or a reader. */
+/* Allocates a zeroed model, which the booster or a reader fills. */
 int rw_model_new(struct rw_ctx *ctx, struct rw_model **out);
-/* A copy, by way of the model's text: equal models have equal texts. */
+/* Copies a model by printing and parsing it: equal models have equal texts. */
 int rw_model_copy(struct rw_ctx *ctx, const struct rw_model *from, struct rw_model **out);
-/* *out: the model with the trees t that keep[t] names, [n_trees], or all of them (NULL); without
- * metrics by round and the best round, which are those of a training, and without the map of
- * scores. It is never freed: all that it points to is `from`'s or in the arena. */
+/* Makes a model of the trees t for which keep[t] is set, [n_trees], or of all of them (NULL). It
+ * drops the metrics and the best round, which belong to a training, and the map of scores. `out`
+ * must not be freed, since its parts belong to `from` or to the arena. */
 int rw_model_some(struct rw_ctx *ctx, const struct rw_model *from, const uint8_t *keep,
                   struct rw_arena *arena, struct rw_model *out);
-/* The same as a model of its own. */
+/* Makes such a model as a separate copy that the caller owns. */
 int rw_model_select(struct rw_ctx *ctx, const struct rw_model *from, const uint8_t *keep,
                     struct rw_model **out);
 
-/* Trees of the last training. */
+/* Returns the number of trees of the last training. */
 int32_t rw_model_last_trees(const struct rw_model *model);
-/* NULL: there is no such parameter. */
+/* Returns the parameter with this name, or NULL. */
 const struct rw_run_param *rw_model_params_find(const struct rw_model_params *params,
                                                 const char *name);
 int rw_model_params_copy(struct rw_ctx *ctx, const struct rw_model_params *from,
                          struct rw_model_params *to);
 void rw_model_params_release(struct rw_model_params *params);
 
-/* Is it whole: every tree is one, ids ascend, names and values of parameters can stand in a file?
- * RW_ERR_FORMAT with what is wrong. Writers check before, readers make only such models. */
+/* Checks the whole model: every tree is valid, ids ascend, and names and values of parameters
+ * can be written to a file. Writers check before they write; readers only produce such models.
+ * RW_ERR_FORMAT: it is invalid; the message names the fault. */
 int rw_model_check(struct rw_ctx *ctx, const struct rw_model *model);
 
-/* One more than the greatest feature id that a split asks for. */
+/* Returns the largest feature id of a split plus 1. */
 uint32_t rw_model_n_ids(const struct rw_model *model);
-/* Splits and gains of the features of all ids up to that: returns how many; *out is the caller's.
- * Gains are added in the order of trees and nodes, so that the sums are the same everywhere. */
+/* Returns the number of ids below rw_model_n_ids. *out gets the splits and gains of each id; the
+ * caller owns it. Gains are added in the order of trees and nodes, so the sums are identical
+ * everywhere. */
 int rw_model_uses(struct rw_ctx *ctx, const struct rw_model *model, struct rw_feature_use **out);
 
-/* The value of a feature that a document does not mention: 0 or NaN, missing. */
+/* Returns the value of a feature that a document does not mention: 0, or NaN for missing. */
 float rw_model_absent(const struct rw_model *model);
 
-/* The sum of a document's leaves in tree order, in double. values as in rw_tree_leaf. */
+/* Returns the sum of a document's leaves in tree order, in double. values: as in rw_tree_leaf. */
 double rw_model_score(const struct rw_model *model, int n_trees, const float *values,
                       size_t n_values);
-/* One document by the plain walk down all trees, the reference of every scorer: values as above,
- * but categories as whole numbers. */
+/* Scores one document by the plain walk down all trees, the reference of every scorer. values:
+ * as in rw_tree_leaf, but categories are whole numbers. */
 double rw_predict_one(const struct rw_model *model, const float *values, size_t n_values);
 
-/* Which data fits a model, or a training set. One rule for all who ask: rw_model_check_data
- * (rankwood.h) lists what it refuses. Columns of an array mean something by their position, columns
- * with names by their name, and features of LETOR text by their id. */
-/* What data has to fit. */
+/* ---- which data fits a model or a training set ---- */
+
+/* The columns that data must fit. rw_model_check_data (rankwood.h) lists the conditions. Columns
+ * of an array are identified by position, named columns by name, and features of LETOR text by
+ * id. */
 struct rw_column_rule {
     const char *of; /* for messages: "the model" */
     enum rw_columns_kind kind;
     uint32_t width;
-    uint32_t n_ids;    /* one more than the greatest id that its training set had */
-    uint32_t n_needed; /* one more than the greatest id that a tree asks for */
+    uint32_t n_ids;    /* largest id of its training set plus 1 */
+    uint32_t n_needed; /* largest id that a tree needs plus 1 */
 };
-/* What the rule sees of data. */
+/* The properties of data that the rule checks. */
 struct rw_column_view {
     const char *what; /* for messages: "the data" */
-    uint32_t width;   /* as of struct rw_dataset, as is */
+    uint32_t width;   /* as in struct rw_dataset */
     int by_name;
-    uint32_t n_ids; /* one more than its greatest id */
+    uint32_t n_ids; /* largest id of the data plus 1 */
 };
 
 struct rw_column_rule rw_column_rule_of(const struct rw_model *model, uint32_t n_needed);
 struct rw_column_view rw_column_view_of(const struct rw_dataset *dataset);
 int rw_column_rule_check(struct rw_ctx *ctx, const struct rw_column_rule *rule,
                          const struct rw_column_view *view);
-/* The same of a model. */
+/* Checks data against a model's columns. */
 int rw_model_check_view(struct rw_ctx *ctx, const struct rw_model *model,
                         const struct rw_column_view *view);
-/* The features of dense rows: columns if they begin with feature 0, else ids. */
+/* Describes dense rows: as columns of an array if they begin with feature 0, else as ids. */
 struct rw_column_view rw_column_view_rows(uint32_t n_features, uint32_t first_feature);

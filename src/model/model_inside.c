@@ -1,4 +1,5 @@
-/* What a model is made of, for whoever looks inside (rankwood.h). */
+/* Functions of rankwood.h that inspect a model: copies, uses of features, trees as text, and the
+ * check of data against a model. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -86,7 +87,7 @@ int rw_model_some(struct rw_ctx *ctx, const struct rw_model *from, const uint8_t
             out->earlier[k] =
                 (struct rw_model_run){out->n_trees - n_before, from->earlier[k].params};
     }
-    /* rounds after the last tree follow it no more where that is gone */
+    /* these rounds only follow the last tree if it is still there */
     out->empty_rounds = out->n_trees == from->n_trees ? from->empty_rounds : 0;
     return RW_OK;
 }
@@ -110,10 +111,11 @@ int rw_model_select(struct rw_ctx *ctx, const struct rw_model *from, const uint8
     return rw_model_copy(ctx, &some, out);
 }
 
-/* ------------------------------------------------------------------ what a split asks, in words */
+/* ------------------------------------------------------------------ conditions of splits as
+ * text */
 
-/* Where text goes, without what would break a line: into a file, where dot has labels in quotes, or
- * into a buffer, which cuts it. */
+/* The destination of text: a file or a buffer, which truncates it. Characters that would break a
+ * line, or a quoted label of dot, are replaced. */
 struct sink {
     FILE *file; /* NULL: the buffer */
     int dot;
@@ -135,7 +137,7 @@ static void put(struct sink *to, const char *text)
     }
 }
 
-/* The words on one side, of which those without a code of their own are not. */
+/* Writes the categories on one side. Categories without a separate code are not listed. */
 static void put_words(struct sink *to, const struct rw_feature_categories *of,
                       const struct rw_code_set *set)
 {
@@ -199,7 +201,7 @@ void rw_dataset_note_features(const struct rw_dataset *dataset, unsigned char *s
 /* ------------------------------------------------------------------ a tree for people */
 
 enum {
-    /* Deeper nodes are not moved further right: the text of a tree that is a chain would grow with
+    /* Deeper nodes have no further indentation: otherwise the text of a chain would grow with
      * the square of its leaves. */
     MAX_INDENT = 40
 };
@@ -291,7 +293,7 @@ int rw_model_show(struct rw_ctx *ctx, const struct rw_model *model, int tree, in
         return rw_fail(ctx, RW_ERR_ARGUMENT, "tree is %d; expected 0 to %d", tree,
                        model->n_trees - 1);
     const struct rw_tree *shown = &model->tree[tree];
-    /* one entry a level and one more: never above the number of leaves */
+    /* one entry per level and one more, which is at most the number of leaves */
     RW_FREED struct pending *stack = NULL;
     RW_TRY(RW_NEW(ctx, stack, (size_t)shown->n_leaves + 1));
     errno = 0;
@@ -306,15 +308,15 @@ int rw_model_show(struct rw_ctx *ctx, const struct rw_model *model, int tree, in
     return failed ? rw_fail_io(ctx, errno, "cannot write tree %d", tree + 1) : RW_OK;
 }
 
-enum { FEW_DOCS = 1000 };           /* in fewer documents a feature may well be absent */
-static const double matters = 0.01; /* of the gain of all trees */
+enum { FEW_DOCS = 1000 };           /* with fewer documents, an absent feature is not suspicious */
+static const double matters = 0.01; /* as a share of the gain of all trees */
 
 uint32_t rw_dataset_width(const struct rw_dataset *dataset)
 {
     return dataset->width;
 }
 
-/* ------------------------------------------------------------------ the rule */
+/* ------------------------------------------------------------------ checking data */
 
 struct rw_column_view rw_column_view_of(const struct rw_dataset *dataset)
 {
@@ -327,7 +329,7 @@ struct rw_column_view rw_column_view_of(const struct rw_dataset *dataset)
     return view;
 }
 
-/* RW_ERR_DATA: a feature that a tree asks for has a name in the data other than the model's. */
+/* RW_ERR_DATA: the data has a different name for a feature that a tree needs. */
 static int check_names(struct rw_ctx *ctx, const struct rw_model *model, const char *what,
                        const struct rw_dataset *dataset)
 {
@@ -380,7 +382,7 @@ int rw_model_check_rows(struct rw_ctx *ctx, const struct rw_model *model, uint32
 /* ------------------------------------------------------------------ features that no document has
  */
 
-/* Appends the feature's name, if there is room for it. */
+/* Appends the feature's name if there is room for it. */
 static void add_name(const struct rw_model *model, uint32_t feature, char *text, size_t size)
 {
     const size_t n = strlen(text);
@@ -405,7 +407,8 @@ void rw_model_warn_lacking(struct rw_ctx *ctx, const struct rw_model *model, uin
     const int end = rw_model_uses(NULL, model, &use);
     for (int f = 0; f < end; f++)
         all += use[f].gain;
-    for (int f = 0, by_splits = !(all > 0); f < end; f++) { /* of trees without gains */
+    for (int f = 0, by_splits = !(all > 0); f < end;
+         f++) { /* second pass by splits, for trees without gains */
         use[f].gain = by_splits ? (double)use[f].n_splits : use[f].gain;
         all += by_splits ? use[f].gain : 0;
     }
@@ -425,7 +428,7 @@ void rw_model_warn_lacking(struct rw_ctx *ctx, const struct rw_model *model, uin
 static int print(struct rw_words *w, const struct rw_model *model)
 {
     char line[RW_CHECKSUM_LINE_BYTES + 1];
-    struct rw_model written = *model; /* whose arrays stay as they are */
+    struct rw_model written = *model; /* a shallow copy */
     RW_TRY(rw_words_number(w, RW_MODEL_HEADER, w->version));
     RW_TRY(rw_words_newline(w));
     RW_TRY(rw_model_grammar(w, &written));

@@ -10,12 +10,12 @@
 #include "base/system.h"
 #include "dataset/dataset.h"
 
-/* A zeroed array to read into; when writing, it is there. */
+/* Allocates a zeroed array when reading; when writing, the array exists. */
 #define MAKE(w, array, n) ((w)->is_writing ? RW_OK : RW_NEW((w)->ctx, array, (size_t)(n)))
 
 /* ---- categories ---- */
 
-/* An id that is at least `next`. */
+/* Reads or writes an id that is at least `next`. */
 static int ascending_id(struct rw_words *w, const char *before, uint32_t next, uint32_t *id)
 {
     const char *begin = w->at;
@@ -25,7 +25,7 @@ static int ascending_id(struct rw_words *w, const char *before, uint32_t next, u
 
 static int words_of_feature(struct rw_words *w, struct rw_feature_categories *of, uint32_t next)
 {
-    enum { LEAST_BYTES = 11 }; /* category a */
+    enum { LEAST_BYTES = 11 }; /* bytes of "category a" */
     int32_t n = (int32_t)of->n;
     RW_TRY(ascending_id(w, "feature ", next, &of->feature));
     RW_TRY(rw_words_count_of(w, " words ", "the number of words", LEAST_BYTES, &n));
@@ -50,7 +50,7 @@ static int words_of_feature(struct rw_words *w, struct rw_feature_categories *of
 
 static int categories_grammar(struct rw_words *w, struct rw_categories *categories)
 {
-    enum { LEAST_BYTES = 18 }; /* feature 0 words 0 */
+    enum { LEAST_BYTES = 18 }; /* bytes of "feature 0 words 0" */
     int32_t n = (int32_t)categories->n;
     RW_TRY(rw_words_count_of(w, "categories ", "the number of features with categories",
                              LEAST_BYTES, &n));
@@ -108,7 +108,7 @@ static int child_of(struct rw_words *w, const char *side, int32_t n_leaves, int3
     int is_leaf = *child < 0;
     int32_t number = is_leaf ? ~*child : *child;
     RW_TRY(rw_words_choice(w, side, "leaf ", "node ", &is_leaf));
-    if (!is_leaf && n_leaves < 3) /* node 0 is nobody's child */
+    if (!is_leaf && n_leaves < 3) /* node 0 cannot be a child */
         return rw_words_fail(w, "a leaf");
     RW_TRY(rw_words_count(w, "", is_leaf ? "a leaf" : "a node", n_leaves - (is_leaf ? 1 : 2),
                           &number));
@@ -117,7 +117,7 @@ static int child_of(struct rw_words *w, const char *side, int32_t n_leaves, int3
     return RW_OK;
 }
 
-/* What the node asks of its feature: a threshold, or codes. */
+/* Reads or writes a node's condition: a threshold, or codes. */
 static int condition(struct rw_words *w, const struct rw_model *model, struct rw_tree *tree,
                      int32_t node)
 {
@@ -151,7 +151,8 @@ static int node_line(struct rw_words *w, const struct rw_model *model, struct rw
     return rw_words_newline(w);
 }
 
-/* The covers stand in all leaves of a tree or in none; the first one says which. */
+/* Reads or writes a leaf. Either all leaves of a tree have covers or all lack them; the first
+ * leaf decides. */
 static int leaf_line(struct rw_words *w, struct rw_tree *tree, int32_t leaf)
 {
     int has_covers = tree->hessian != NULL;
@@ -200,7 +201,7 @@ static int tree_section(struct rw_words *w, struct rw_model *model, int32_t numb
 
 enum { PART_BYTES = 1 << 16, MOST_PARTS = 256 };
 
-/* Trees [first, first of the next part) begin at `begin`. */
+/* Trees from `first` up to that of the next part. Their text starts at `begin`. */
 struct part {
     struct rw_words words;
     const char *begin;
@@ -209,11 +210,11 @@ struct part {
 
 struct parts {
     struct rw_model *model;
-    struct part part[MOST_PARTS + 1]; /* one behind the last, for its `first` */
+    struct part part[MOST_PARTS + 1]; /* one more than there are parts, for its `first` */
     int n;
 };
 
-/* Cuts the text into parts of about as many bytes. Only the first line of a part is looked at. */
+/* Divides the text into parts of similar size. It reads only the first line of each part. */
 static void find_parts(const struct rw_words *w, struct parts *parts)
 {
     static const char begin[] = "\ntree ";
@@ -247,8 +248,8 @@ static int read_parts(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* 1: done. 0: the text is short, or not as it should be; then there are no trees, and whoever reads
- * them one after the other says what is wrong. */
+/* Reads trees with several threads. Returns 1 if it succeeded. Returns 0 and leaves no trees if
+ * the text is short or malformed; the sequential reader then reports the fault. */
 static int read_by_threads(struct rw_words *w, struct rw_model *model)
 {
     struct parts parts = {.model = model};
@@ -265,7 +266,7 @@ static int read_by_threads(struct rw_words *w, struct rw_model *model)
     for (int i = 0; i < parts.n; i++) {
         const struct rw_words *after = &parts.part[i].words;
         is_good &= i + 1 == parts.n || after->at == parts.part[i + 1].begin;
-        n_lines += after->line - w->line; /* all began with this one's number */
+        n_lines += after->line - w->line; /* every part counted from this line */
     }
     for (int32_t i = 0; !is_good && i < model->n_trees; i++)
         rw_tree_release(&model->tree[i]);
@@ -291,7 +292,7 @@ enum { FIRST_READ_BYTES = 65536 };
 /* ------------------------------------------------------------------ the grammar, read and written
  */
 
-/* The name of the i-th parameter. */
+/* Reads or writes the name of parameter i. */
 static int param_name(struct rw_words *w, struct rw_model_params *params, int32_t i)
 {
     char **name = &params->param[i].name;
@@ -307,7 +308,7 @@ static int param_name(struct rw_words *w, struct rw_model_params *params, int32_
     RW_TRY(RW_NEW(w->ctx, *name, n + 2));
     memcpy(*name, w->at, n);
     if (w->version == 1 && strcmp(*name, "min-weight") == 0)
-        strcpy(*name, "min-hessian"); /* what it is called today */
+        strcpy(*name, "min-hessian"); /* its present name */
     for (int32_t j = 0; j < i; j++)
         if (strcmp(params->param[j].name, *name) == 0)
             return rw_words_fail(w, "a parameter that did not stand before");
@@ -327,7 +328,7 @@ static int param_value(struct rw_words *w, struct rw_run_param *param)
     return w->is_writing ? RW_OK : rw_mem_copy_text(w->ctx, &param->value, "");
 }
 
-/* From the word `params` on, without the empty line after them. */
+/* Reads or writes the section `params`, without the empty line after it. */
 static int params_section(struct rw_words *w, struct rw_model_params *params)
 {
     RW_TRY(rw_words_count_of(w, "params ", "the number of parameters", 4, &params->n));
@@ -346,7 +347,7 @@ static int params_section(struct rw_words *w, struct rw_model_params *params)
 
 static int earlier_section(struct rw_words *w, struct rw_model *model)
 {
-    enum { LEAST_BYTES = 23 }; /* run 1 trees 0 params 0 */
+    enum { LEAST_BYTES = 23 }; /* bytes of "run 1 trees 0 params 0" */
     RW_TRY(rw_words_count_of(w, "earlier ", "the number of trainings before the last", LEAST_BYTES,
                              &model->n_earlier));
     if (model->n_earlier > RW_MODEL_MAX_RUNS)
@@ -364,7 +365,8 @@ static int earlier_section(struct rw_words *w, struct rw_model *model)
     return rw_words_newline(w);
 }
 
-/* Ids first to last; read, it has `most` ids at most, from `least` on. */
+/* Reads or writes a range of ids, first to last. When reading, it has at most `most` ids, from
+ * `least` on. */
 static int id_range(struct rw_words *w, uint32_t least, uint32_t most, uint32_t *first,
                     uint32_t *last)
 {
@@ -389,7 +391,7 @@ static int features_section(struct rw_words *w, struct rw_model *model)
     RW_TRY(MAKE(w, model->feature, n_features));
     const uint32_t n = model->n_features = (uint32_t)n_features;
     for (uint32_t i = 0, first = 0, last = 0, least = 0; i < n; least = last + 2) {
-        if (w->is_writing) { /* neighbours make one range */
+        if (w->is_writing) { /* a range covers neighbouring ids */
             first = last = model->feature[i];
             while (i + last - first + 1 < n && model->feature[i + last - first + 1] == last + 1)
                 last++;
@@ -446,7 +448,7 @@ static int metrics_section(struct rw_words *w, struct rw_model *model)
 static int trees_section(struct rw_words *w, struct rw_model *model, const struct rw_words *best,
                          const struct rw_words *earlier)
 {
-    enum { LEAST_BYTES = 26 }; /* tree 1 leaves 1, leaf 0 0, and an empty line */
+    enum { LEAST_BYTES = 26 }; /* bytes of "tree 1 leaves 1", "leaf 0 0" and an empty line */
     RW_TRY(rw_words_count_of(w, "trees ", "the number of trees", LEAST_BYTES, &model->n_trees));
     if (!w->is_writing && model->best_round > model->n_trees) {
         *w = *best;
@@ -465,7 +467,8 @@ static int trees_section(struct rw_words *w, struct rw_model *model, const struc
     return trees_grammar(w, model);
 }
 
-/* What was expected in place of knot i, whose neighbour before it is right; NULL: nothing else. */
+/* Returns the text expected in place of knot i, or NULL if the knot is valid. The knot before it
+ * is valid. */
 static const char *knot_fault(const struct rw_score_map *map, int32_t i)
 {
     const double score = map->score[i], probability = map->probability[i];
@@ -494,7 +497,7 @@ static int knot_line(struct rw_words *w, struct rw_score_map *map, int32_t i)
 
 static int knots_section(struct rw_words *w, struct rw_score_map *map)
 {
-    enum { LEAST_BYTES = 9 }; /* knot 0 0 */
+    enum { LEAST_BYTES = 9 }; /* bytes of "knot 0 0" */
     RW_TRY(rw_words_count_of(w, " knots ", "the number of knots", LEAST_BYTES, &map->n_knots));
     if (map->n_knots == 0)
         return rw_words_fail_at(w, w->at - 1, "1 knot or more");
@@ -531,7 +534,7 @@ static int map_section(struct rw_words *w, struct rw_score_map *map)
     return is_isotonic ? knots_section(w, map) : slope_of(w, map);
 }
 
-/* How the training set counted its features. */
+/* Reads or writes the line that says how the training set identified its features. */
 static int columns_line(struct rw_words *w, struct rw_model *model)
 {
     static const char *const word[] = {[RW_COLUMNS_UNKNOWN] = "unknown",
@@ -568,7 +571,8 @@ static int ending_lines(struct rw_words *w, struct rw_model *model)
     return rw_words_newline(w);
 }
 
-/* Versions 4 and 5 have the section, if only to say that it is empty. */
+/* Reads or writes the section of categories. Versions 4 and 5 always have it, even if it is
+ * empty. */
 static int optional_categories(struct rw_words *w, struct rw_categories *categories)
 {
     const struct rw_words before = *w;
@@ -614,18 +618,18 @@ int rw_model_grammar(struct rw_words *w, struct rw_model *model)
 
 /* ------------------------------------------------------------------ reading */
 
-/* Are most of the first bytes those of the header? */
+/* Returns 1 if most of the first bytes equal the header. */
 static int is_damaged_header(const struct rw_words *w)
 {
     const size_t n = strlen(RW_MODEL_HEADER);
     size_t n_equal = 0;
     for (size_t i = 0; i < n && w->at + i < w->end; i++)
         n_equal += w->at[i] == RW_MODEL_HEADER[i];
-    return n_equal + 3 > n; /* a bit or two */
+    return n_equal + 3 > n; /* one or two flipped bits */
 }
 
-/* The first line: recognised before anything else, so that a file of another kind or version is
- * called that and not damaged. */
+/* Reads the first line before anything else, so that a file of a different kind or version is
+ * not reported as damaged. */
 static int read_header(struct rw_words *w)
 {
     char expected[48];
@@ -727,12 +731,12 @@ int rw_model_file_read(struct rw_ctx *ctx, const char *path, const char *what,
         n += got;
         if (ferror(file))
             return rw_fail_io(ctx, errno, "cannot read '%s'", path);
-        /* A file of another kind may be huge: its first bytes are enough to say so. */
+        /* A file of a different kind may be huge, so it is recognised by its first bytes. */
         struct rw_words words = rw_words_of(ctx, path, all, n);
         RW_TRY(header(&words));
         if (feof(file))
             break;
-        if (n == room) /* one byte more than the file has, to see its end */
+        if (n == room) /* one byte more than the file has, to detect its end */
             RW_TRY(RW_GROW(ctx, all, room, n < n_file ? n_file + 1 : n + 1));
     }
     *out = RW_TAKE(all);

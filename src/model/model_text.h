@@ -1,157 +1,162 @@
-/* The model's own format, which rw_model_write and rw_model_read (rankwood.h) put in a file.
+/* Rankwood's format of models, which rw_model_write and rw_model_read (rankwood.h) use for
+ * files.
  *
- * The grammar, one line each; sections are parted by an empty line:
+ * The lines of a file, with notes to the right. An empty line separates two sections:
  *
  *   rankwood model 6
  *   absent zero|missing
- *   columns KIND                      numbered W, named W, letor or unknown: enum rw_columns_kind
+ *   columns KIND                      "numbered W", "named W", letor or unknown (rw_columns_kind);
  *   best-round N
- *   finished yes|no                   no: ended from outside
- *   empty-rounds N                    after the last tree; no tree could be split in them
+ *   finished yes|no                   no: the caller ended training early;
+ *   empty-rounds N                    rounds after the last tree in which no tree could be split;
  *
- *   params N                          then N lines:   name = value, or name = auto value where it
- *                                     was chosen by the size of the training set
- *   earlier N                         trainings before the last, each: run 1 trees 30 params N,
- *                                     and its parameters
- *   features N                        then ranges:    1-136        of ids, N in all
- *   names N                           then N lines:   id name
- *   categories N                      only with features by categories, see below
- *   metrics N rounds R                then N lines:   metric name  and R lines:  round value ...
+ *   params N                          then N lines: "name = value", or "name = auto value" if the
+ *                                     size of the training set chose the value;
+ *   earlier N                         earlier trainings, each "run 1 trees 30 params N" with its
+ *                                     parameters;
+ *   features N                        then ranges of ids such as 1-136, N ids in all;
+ *   names N                           then N lines "id name";
+ *   categories N                      only in models with categorical features, see below;
+ *   metrics N rounds R                then N lines "metric name" and R lines "round value ...";
  *   trees N                           then N trees:
  *
- *   tree 1 leaves 3                  trees count from 1, as rounds do
+ *   tree 1 leaves 3                   trees are numbered from 1, as rounds are;
  *   node 0 feature 12 <= 0.5 left node 1 right leaf 2 missing left gain 34.5 # name
- *   leaf 0 0.01 docs 123 hessian 4.5  docs and hessian: the leaf's covers (model/model.h), in all
- *                                     leaves of a tree or in none of them
+ *   leaf 0 0.01 docs 123 hessian 4.5  docs and hessian are covers (model/model.h). Either all
+ *                                     leaves of a tree have them or no leaf has them;
  *
- *   calibration ...                   only with a map of scores to probabilities, see below
+ *   calibration ...                   only with a map of scores to probabilities, see below;
  *
- *   checksum 0badcafe                 zlib's crc32 of every byte above
+ *   checksum 0badcafe                 zlib's crc32 of all bytes above.
  *
  * Numbers are the shortest decimals that read back as the same float or double. Texts run to the
- * end of the line; in them a backslash is \\ and a control character \xHH. A model has one
- * text, so equal models are equal files. Models are written in version 6 and read in all versions.
+ * end of the line. In them, a backslash is \\ and a control character \xHH. A model has only one
+ * text, so equal models give equal files. Models are written in version 6 and read in all
+ * versions.
  *
- * A later version may add a line to the head, a word to a tree's or a leaf's line, or a section. A
- * reader refuses a word that it does not know, and says that a newer program may have written it.
+ * A later version may add a line to the head, a word to a tree's or a leaf's line, or a section.
+ * A reader refuses unknown words and says that a newer program may have written the file.
  *
- * The map of scores to probabilities is one of
+ * The map of scores to probabilities has one of these forms:
  *
- *   calibration isotonic relevant 1 knots N       then N lines, score and probability:
+ *   calibration isotonic relevant 1 knots N       then N lines with a score and a probability;
  *   knot -0.5 0.125
  *   calibration logistic relevant 1 slope 2.5 intercept -0.75
  *
- * A model with features by categories has one more section after the names,
+ * A model with categorical features has this section after the names:
  *
- *   categories N                      then N features, each:
- *   feature 7 words 2                 and its words, which have codes 0, 1, ... in this order; all
- *   category shoes                    other words share the next code
+ *   categories N                      then N features, each with its vocabulary;
+ *   feature 7 words 2                 the categories have codes 0, 1, ... in this order;
+ *   category shoes                    all other categories share the next code.
  *   category socks
  *
- * and nodes that ask for those features have, in place of <= and a threshold, the codes that go
- * left:
+ * Nodes that split such features list the codes that go left. The codes replace <= and a threshold:
  *
  *   node 0 feature 7 in 0,2-5 left node 1 right leaf 2 missing left gain 34.5
  *   node 1 feature 7 in none left ...
  *
- * Versions 1 to 5 are read for ever. They have neither covers nor the line `columns`, whose kind is
- * unknown then. Version 5 always has the section of categories, of up to 1023 words a feature;
- * version 4 has up to 255. Version 3 has a map and no categories, version 2 neither. Version 1 has
- * neither the lines finished and empty-rounds nor the section `earlier`, and it calls min-hessian
- * min-weight. */
+ * Versions 1 to 5 will always be readable. They lack covers and the line `columns`, whose kind
+ * is then unknown. Version 5 always has the section of categories, with up to 1023 categories
+ * per feature. Version 4 allows up to 255. Version 3 has a map and no categories, and version 2
+ * lacks both. Version 1 also lacks the lines finished and empty-rounds and the section
+ * `earlier`, and it calls min-hessian min-weight. */
 #pragma once
 
 #include "model/model.h"
 
-/* The words of a model's text, read or written: each function here does both, so that the grammar
- * (model/model_text.c) stands once. Reading takes what stands at the reader's position, or refuses
- * it with file, line, column and what was expected (RW_ERR_FORMAT). Writing appends the value that
- * is given and changes nothing else. before: the text that comes first. */
+/* Functions that read and write the words of a model's text. Each does both, so that the grammar
+ * (model/model_text.c) is written once. When reading, a function consumes the text at the
+ * reader's position. If it does not match, it fails with RW_ERR_FORMAT, with file, line, column
+ * and the expected text. When writing, it appends the value and changes nothing else. before:
+ * text that precedes the value. */
 enum {
-    RW_MODEL_VERSION = 6, /* of what is written */
-    /* Older ones that are read. */
+    RW_MODEL_VERSION = 6, /* the version that is written */
+    /* Older versions that are read. */
     RW_MODEL_VERSION_WITH_MAP = 3,
-    RW_MODEL_VERSION_WITH_CATEGORIES = 4, /* and with a map, or without */
-    RW_MODEL_VERSION_WITH_MANY = 5,       /* the same, and features may have more words than: */
+    RW_MODEL_VERSION_WITH_CATEGORIES = 4, /* with or without a map */
+    RW_MODEL_VERSION_WITH_MANY = 5, /* as version 4, with more categories per feature than this: */
     RW_MODEL_FEW_CATEGORIES = 255,
     RW_CHECKSUM_DIGITS = 8,
     RW_CHECKSUM_LINE_BYTES = 18
 };
 
-/* A number's digits, at the end of the room, and a 0. */
+/* Writes a number's digits to the end of the room, with a terminating 0. */
 enum { RW_DIGITS_ROOM = 11 };
 const char *rw_digits_of(uint32_t number, char room[RW_DIGITS_ROOM]);
 
 struct rw_words {
     struct rw_ctx *ctx;
-    /* reading */
+    /* ---- for reading ---- */
+
     const char *path;
     const char *at, *line_begin, *end; /* end: before the checksum's line */
-    const char *after;                 /* what stands at `end`, in words */
+    const char *after;                 /* description of the text at `end` */
     uint32_t line;                     /* from 1 */
-    int version;                       /* of the format */
-    /* writing */
+    int version;                       /* version of the format */
+    /* ---- for writing ---- */
+
     int is_writing;
     char *text; /* [n_bytes] owned by the caller */
     size_t n_bytes, room;
 };
 
-/* Reading: text [n], from its first byte on. */
+/* Returns a reader of text [n]. */
 struct rw_words rw_words_of(struct rw_ctx *ctx, const char *path, const char *text, size_t n);
 int rw_words_fail(struct rw_words *w, const char *expected);
-/* In place of what stands from `at` on, in the line at hand. */
+/* Fails: `expected` was expected in the current line at `at`. */
 int rw_words_fail_at(struct rw_words *w, const char *at, const char *expected);
-/* Exactly this text of one line. */
+/* Reads or writes exactly this text, without a line end. */
 int rw_words_take(struct rw_words *w, const char *text);
-/* This text if *is_there. */
+/* Reads or writes this text if *is_there; reading sets *is_there. */
 int rw_words_option(struct rw_words *w, const char *text, int *is_there);
-/* One of two texts: `yes` if *is_yes. */
+/* Reads or writes one of two texts: `yes` if *is_yes. */
 int rw_words_choice(struct rw_words *w, const char *before, const char *yes, const char *no,
                     int *is_yes);
 int rw_words_newline(struct rw_words *w);
-/* A whole number without leading zeros, at most `most`. */
+/* Reads or writes a whole number without leading zeros, up to `most`. */
 int rw_words_count(struct rw_words *w, const char *before, const char *what, int32_t most,
                    int32_t *value);
-/* The id of a feature. */
+/* Reads or writes a feature id. */
 int rw_words_id(struct rw_words *w, const char *before, uint32_t *id);
-/* A count of things that take at least `bytes` bytes each: a file cannot ask for more memory than
- * its own size warrants. */
+/* Reads or writes a number of items of at least `bytes` bytes each. A count that is too large
+ * for the file is refused, so memory stays in proportion to the file's size. */
 int rw_words_count_of(struct rw_words *w, const char *before, const char *what, size_t bytes,
                       int32_t *value);
-/* In hexadecimal, without leading zeros, in lower case. */
+/* Reads or writes a hexadecimal number in lower case without leading zeros. */
 int rw_words_hex(struct rw_words *w, const char *before, const char *what, uint64_t *value);
-/* The number that must stand here: rows are numbered. */
+/* Reads or writes a row's number, which must be `number`. */
 int rw_words_number(struct rw_words *w, const char *before, int32_t number);
 int rw_words_real(struct rw_words *w, const char *before, const char *what, double *value);
-/* The same, but nan, inf and -inf are numbers, too. */
+/* Reads or writes a number; nan, inf and -inf are allowed. */
 int rw_words_any_real(struct rw_words *w, const char *before, const char *what, double *value);
 int rw_words_float(struct rw_words *w, const char *before, const char *what, float *value);
-/* The rest of the line, at least one byte of it, escapes undone; read, it is the caller's
- * (rw_mem_free). */
+/* Reads or writes the rest of the line, at least one byte, with escapes. The caller owns a text
+ * that was read (rw_mem_free). */
 int rw_words_text(struct rw_words *w, const char *before, const char *what, char **value);
-/* The text that must be the rest of the line. */
+/* Reads or writes the rest of the line, which must be `text`. */
 int rw_words_text_is(struct rw_words *w, const char *before, const char *what, const char *text);
 
-/* All between the first line and the checksum, read or written (model/model_text.h). */
+/* Reads or writes everything between the first line and the checksum. */
 int rw_model_grammar(struct rw_words *w, struct rw_model *model);
 
-/* Reads a model from memory. text: [n], not changed; `path` is for messages. Anything that
- * rw_model_write would not have written is RW_ERR_FORMAT. */
+/* Reads a model from memory. text: [n], not changed; path: for messages. RW_ERR_FORMAT:
+ * rw_model_write would not have written the text. */
 int rw_model_parse(struct rw_ctx *ctx, const char *path, const char *text, size_t n,
                    struct rw_model **out);
 
-/* The model's text, not followed by 0; *out is owned by the caller (rw_mem_free). */
+/* Returns in *out the model's text without a terminating 0. The caller owns it (rw_mem_free). */
 int rw_model_print(struct rw_ctx *ctx, const struct rw_model *model, char **out, size_t *n);
 
-/* At most so many bytes are a node's line and a leaf's without the feature's name, and a metric's
- * value: for space that is reserved before there is a model. */
+/* Maximum bytes of a node's line and of a leaf's line without the feature's name, and of a
+ * metric's value. They serve to reserve space before the model exists. */
 enum { RW_MODEL_NODE_BYTES = 160, RW_MODEL_LEAF_BYTES = 96, RW_MODEL_VALUE_BYTES = 40 };
 
-/* A whole file, *out the caller's (rw_mem_free). header: refuses another kind's first line, as soon
- * as that is read; what: for messages. */
+/* Reads a whole file. The caller owns *out (rw_mem_free). header: the file is refused as soon as
+ * its first line differs; what: the kind of file, for messages. */
 int rw_model_file_read(struct rw_ctx *ctx, const char *path, const char *what,
                        int (*header)(struct rw_words *w), char **out, size_t *n_bytes);
-/* Is the last line the checksum of those above? RW_ERR_FORMAT: the file is cut or damaged. */
+/* Checks that the last line is the checksum of the lines above. RW_ERR_FORMAT: the file is
+ * truncated or damaged. */
 int rw_model_checksum_check(struct rw_ctx *ctx, const char *path, const char *text, size_t n);
-/* The last line of a model whose text so far is `text`: [n]; a 0 follows it. */
+/* Writes the last line of a model whose text so far is `text`: [n]. A terminating 0 follows it. */
 void rw_model_checksum_line(const char *text, size_t n, char line[RW_CHECKSUM_LINE_BYTES + 1]);

@@ -46,7 +46,7 @@ static int put_number(struct rw_words *w, uint32_t number)
     return put(w, rw_digits_of(number, room));
 }
 
-/* What stands at the reader's position, up to a blank, as a person can read it. */
+/* Describes the text at the reader's position, up to a blank, for a message. */
 static void describe(const struct rw_words *w, char *buffer, size_t size)
 {
     if (w->at == w->end) {
@@ -85,7 +85,7 @@ int rw_words_fail_at(struct rw_words *w, const char *at, const char *expected)
     return rw_words_fail(w, expected);
 }
 
-/* Words are short: this is quicker than strlen and memcmp. */
+/* Faster than strlen and memcmp, since words are short. */
 static int accept(struct rw_words *w, const char *text)
 {
     const char *c = w->at;
@@ -129,7 +129,7 @@ int rw_words_choice(struct rw_words *w, const char *before, const char *yes, con
     return *is_yes ? RW_OK : rw_words_take(w, no);
 }
 
-/* A word where the line should end may be one that a later version of the format has. */
+/* Fails at an unknown word before the line's end: a later version of the format may have it. */
 static int fail_line_end(struct rw_words *w)
 {
     const int is_later = w->version >= RW_MODEL_VERSION;
@@ -194,7 +194,7 @@ int rw_words_count_of(struct rw_words *w, const char *before, const char *what, 
     return rw_words_count(w, "", what, most < INT32_MAX ? (int32_t)most : INT32_MAX, value);
 }
 
-/* 0 to 15, or -1. */
+/* Returns 0 to 15; -1: not a digit. */
 static int hex_digit(char c)
 {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;

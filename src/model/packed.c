@@ -1,31 +1,32 @@
-/* Makes a packed model of a flat one, and scores blocks of documents by it. */
+/* Makes a packed model (model/scorer.h) from a flat one, and scores blocks of documents with it. */
 #include "model/scorer.h"
 
 #include <math.h>
 #include <string.h>
 
 enum {
-    MOST_COLUMNS = 16384,   /* their codes are 2 or 4 MiB a thread */
-    MOST_STEPS = 1 << 30,   /* of a tree; in 32 bits */
-    BATCH_BYTES = 128 << 10 /* of nodes: a part of the second-level cache */
+    MOST_COLUMNS = 16384,   /* their codes take 2 or 4 MiB per thread */
+    MOST_STEPS = 1 << 30,   /* per tree, so that indices fit into 32 bits */
+    BATCH_BYTES = 128 << 10 /* nodes of a batch: a part of the second-level cache */
 };
 
 struct maker {
     struct rw_ctx *ctx; /* borrowed */
     const struct rw_flat *flat;
     struct rw_packed *packed;
-    struct rw_arena arena; /* of all that is needed until it is made */
+    struct rw_arena arena; /* memory that is only needed until the packed model exists */
     struct rw_thresholds thresholds;
-    uint32_t *column_of; /* [2 * n_used] of a node's slot */
-    /* a thread's, one after the other, for a tree of the most leaves */
+    uint32_t *column_of; /* [2 * n_used] the column of a node's slot */
+    /* Per thread, for one tree after another of up to `most` leaves. */
     uint32_t *below; /* [most] leaves below a node */
-    uint32_t *last;  /* [most] of a node of two leaves: its number; or RW_PACKED_LAST */
+    uint32_t *last;  /* [most] number of a node of two leaves; else RW_PACKED_LAST */
     int32_t *stack;  /* [3 * most + 3] */
 };
 
 /* ---- columns ---- */
 
-/* Numbers the columns that nodes have. 0: one has too many thresholds, or they are too many. */
+/* Numbers the columns of the nodes. Returns 0 if a column has too many thresholds, or if there
+ * are too many columns. */
 static int make_columns(struct maker *m)
 {
     struct rw_packed *p = m->packed;
@@ -60,7 +61,7 @@ static int make_columns(struct maker *m)
         const uint32_t n = m->thresholds.n[s], rest = column->levels - RW_PACKED_TOP;
         float *pivot = p->cut + column->first_cut, *cut = pivot + RW_PACKED_PIVOTS;
         for (uint32_t j = 0; n > 0 && j < RW_PACKED_PIVOTS; j++) {
-            const uint32_t at = (j << rest) - 1; /* of j = 0: far beyond */
+            const uint32_t at = (j << rest) - 1; /* for j = 0, far past the end */
             pivot[j] = at < n ? rw_threshold(&m->thresholds, s, at) : INFINITY;
         }
         for (uint32_t j = 0; n > 0 && rest > 0 && j < 1u << column->levels; j++)
@@ -86,7 +87,8 @@ static int is_last(const struct maker *m, int32_t child)
     return child >= 0 && m->last[child] < RW_PACKED_LAST;
 }
 
-/* The buffer of a child that is worked out at `depth`; that of leaves holds zeros. */
+/* Returns the buffer of a child that is evaluated at `depth`. The buffer of leaves contains
+ * zeros. */
 static uint16_t buffer_of(const struct maker *m, int32_t child, int32_t depth)
 {
     const uint32_t buffer = child < 0           ? 0
@@ -104,8 +106,8 @@ static struct rw_packed_node node_of(const struct maker *m, const struct rw_walk
                                    .skip = fill_word(m->packed, leaves_below(m, node->left))};
 }
 
-/* Nodes of two leaves, but for the root, whose leaf number is where every root's is; returns how
- * many there are. */
+/* Writes the nodes of two leaves and returns their number. The root is not among them, because
+ * the results of all roots are in one place. */
 static uint32_t order_last(struct maker *m, int32_t tree, struct rw_packed_node *to)
 {
     const struct rw_flat *flat = m->flat;
@@ -122,9 +124,9 @@ static uint32_t order_last(struct maker *m, int32_t tree, struct rw_packed_node 
     return n;
 }
 
-/* Nodes in the order of work: the larger subtree first, which then waits in one buffer, so that a
- * tree needs no more buffers than log2 of its leaves. The stack holds node, depth and whether its
- * children are done. */
+/* Writes the nodes in the order of evaluation. The larger subtree is first and then waits in one
+ * buffer, so a tree needs at most log2(leaves) buffers. The stack holds a node, its depth, and
+ * whether its children are done. */
 static void order_nodes(struct maker *m, int32_t tree, struct rw_packed_node *to)
 {
     const struct rw_flat *flat = m->flat;
@@ -139,7 +141,7 @@ static void order_nodes(struct maker *m, int32_t tree, struct rw_packed_node *to
         const int left_first = leaves_below(m, node->left) >= leaves_below(m, node->right);
         const int32_t first = left_first ? node->left : node->right;
         const int32_t second = left_first ? node->right : node->left;
-        /* If the first is a leaf, so is the second. */
+        /* If the first child is a leaf, so is the second. */
         if (!top[2]) {
             top[2] = 1;
             if (second >= 0 && !is_last(m, second))
@@ -156,7 +158,7 @@ static void order_nodes(struct maker *m, int32_t tree, struct rw_packed_node *to
     }
 }
 
-/* Leaves from left to right; the others of the padded array are 0. */
+/* Writes the leaves from left to right. Padding is 0. */
 static void order_leaves(struct maker *m, int32_t tree, float *to)
 {
     const struct rw_flat *flat = m->flat;
@@ -175,12 +177,12 @@ static void order_leaves(struct maker *m, int32_t tree, float *to)
     }
 }
 
-/* Steps by levels, so that the first ones, which all documents pass, lie together. */
+/* Writes the steps by levels, so that the first ones, which all documents pass, are adjacent. */
 static void order_steps(struct maker *m, int32_t tree, struct rw_packed_step *to)
 {
     const struct rw_flat *flat = m->flat;
     const struct rw_walk_node *nodes = flat->node + flat->first_node[tree];
-    int32_t *queue = m->stack; /* what each step is */
+    int32_t *queue = m->stack; /* the node or leaf of each step */
     uint32_t n = 0;
     queue[n++] = rw_flat_root(flat, tree);
     for (uint32_t i = 0; i < n; i++) {
@@ -202,7 +204,7 @@ static uint32_t padded(uint32_t n_leaves)
     return (n_leaves + RW_PACKED_SMALL - 1) / RW_PACKED_SMALL * RW_PACKED_SMALL;
 }
 
-/* Where everything of each tree lies. */
+/* Computes the offsets of all parts of each tree. */
 static int lay_out(struct maker *m)
 {
     struct rw_packed *p = m->packed;
@@ -300,8 +302,8 @@ int rw_packed_new(struct rw_ctx *ctx, const struct rw_flat *flat, const struct r
     return RW_OK;
 }
 
-/* One thread of a server of 2023: a node of the flat model that is sorted and ordered, and one that
- * a document passes on a walk. */
+/* Nanoseconds of one thread of a server of 2023: to sort and order a node of the flat model, and
+ * for a document to pass a node in a walk. */
 #define MAKE_NODE_NS 115.0
 #define WALK_STEP_NS 1.0
 
@@ -322,13 +324,13 @@ double rw_packed_doc_ns(const struct rw_flat *flat, const struct rw_packed_ops *
 
 /* ------------------------------------------------------------------ scoring */
 
-/* Some blocks of documents are encoded, then meet the trees a batch at a time: a batch stays in the
- * second-level cache for all of them, and a block's codes in the first-level cache for all the
- * batch's trees. */
+/* Several blocks of documents are encoded and then go through the trees, one batch of trees at a
+ * time. A batch stays in the second-level cache for all blocks. A block's codes stay in the
+ * first-level cache for all trees of the batch. */
 enum {
-    MOST_BLOCKS = 8,            /* that are encoded together */
-    MOST_CODES_BYTES = 1 << 19, /* of them, but one block's are as many as they are */
-    PARTS = 4                   /* of a thread's work, so that none waits long for another one */
+    MOST_BLOCKS = 8,            /* blocks that are encoded together */
+    MOST_CODES_BYTES = 1 << 19, /* of the codes of these blocks, unless one block needs more */
+    PARTS = 4                   /* parts per thread, so that no thread waits long for another */
 };
 
 const struct rw_packed_ops *rw_packed_ops(enum rw_isa isa)
@@ -354,8 +356,8 @@ static struct rw_packed_room room_of(const struct rw_packed_job *job, int thread
     return room;
 }
 
-/* Columns of a block of rows. Some documents at a time, whose values stay in the first-level cache
- * until all their features are taken. */
+/* Transposes a block of rows. It handles some documents at a time, whose values stay in the
+ * first-level cache until all their features are read. */
 static void turn_rows(const struct rw_packed_job *job, uint32_t begin, uint32_t end, float *value)
 {
     enum { DOCS = 16 };
@@ -365,7 +367,8 @@ static void turn_rows(const struct rw_packed_job *job, uint32_t begin, uint32_t 
         const uint32_t n = end - from < DOCS ? end - from : DOCS;
         const float *row = rows->value + (size_t)from * rows->n_features;
         for (uint32_t slot = 0; slot < flat->n_used; slot++) {
-            const uint32_t f = flat->feature[slot] - rows->first; /* before it: very large */
+            const uint32_t f = flat->feature[slot] -
+                               rows->first; /* features before the first give a very large number */
             float *to = value + (size_t)slot * RW_PACKED_DOCS + (from - begin);
             if (f >= rows->n_features)
                 for (uint32_t d = 0; d < n; d++)
@@ -416,10 +419,10 @@ static void score_blocks(const struct rw_packed_job *job, uint32_t begin, uint32
     memcpy(scores + begin, room.score, (end - begin) * sizeof(*scores));
 }
 
-/* Runs of a job's blocks, dealt out to threads. */
+/* Runs of a job's blocks, which threads take one by one. */
 struct runs {
     struct rw_packed_job *job;
-    uint32_t n_docs, docs; /* of all, of a run */
+    uint32_t n_docs, docs; /* of the job; of one run */
     double *scores;
 };
 

@@ -1,6 +1,7 @@
-/* A packed model's documents by one instruction set, with codes of one width: Meson compiles this
- * file for each pair of them (base/machine.h). First the operations on vectors of values and of
- * codes, in which instruction sets differ; then what all do with them. */
+/* Scores documents with a packed model (model/scorer.h), for one instruction set and one width
+ * of codes. Meson compiles this file for each pair of them (base/machine.h). Operations on
+ * vectors of values and codes, which differ between instruction sets, are first. Common code
+ * follows. */
 #include "model/scorer.h"
 
 #define FOR_BITS(name) RW_TMPL_JOIN(name, RW_TMPL_BITS)
@@ -12,7 +13,8 @@ typedef RW_TMPL_JOIN(FOR_BITS(uint), _t) code_type;
 
 #include <immintrin.h>
 
-/* VALUES of a vector; vectors TOGETHER, so that one's loads are under way during another's. */
+/* VALUES per vector. TOGETHER vectors are processed in turn, so that the loads of one overlap
+ * with the work on others. */
 enum { VALUES = 16, TOGETHER = 4 };
 typedef __m512 values;
 typedef __m512i ints;
@@ -23,7 +25,7 @@ INLINE values load_values(const float *from)
     return _mm512_loadu_ps(from);
 }
 
-/* Thresholds below each value; 0 of a NaN. The pivots stay in registers. */
+/* Counts the thresholds below each value; 0 for NaN. The pivots stay in registers. */
 INLINE void rank_all(const float *pivot, uint32_t rest, const values *value, ints *at)
 {
     const float *cut = pivot + RW_PACKED_PIVOTS - 1;
@@ -81,7 +83,7 @@ INLINE void look_at_last_node(const void *code, codes cut, void *to)
     _mm512_store_si512(to, FOR_BITS(_mm512_maskz_set1_epi)(FOR_MASK(_mm512_cmpgt_epu)(c, cut), 1));
 }
 
-/* Leaves' values of a vector's documents. */
+/* Returns the leaf values of a vector of documents. */
 INLINE __m512 leaves_of(const float *leaf, uint32_t n_leaves, __m512i number)
 {
     if (n_leaves > 2 * RW_PACKED_SMALL)
@@ -124,7 +126,7 @@ INLINE values load_values(const float *from)
     return _mm256_loadu_ps(from);
 }
 
-/* Advances by `step` to where the threshold is below the value. */
+/* Advances by `step` where the threshold is below the value. */
 INLINE __m256i resume(__m256i at, __m256i next, __m256 cut, __m256 value)
 {
     const __m256 is_below = _mm256_cmp_ps(cut, value, _CMP_LT_OQ);
@@ -132,7 +134,7 @@ INLINE __m256i resume(__m256i at, __m256i next, __m256 cut, __m256 value)
         _mm256_blendv_ps(_mm256_castsi256_ps(at), _mm256_castsi256_ps(next), is_below));
 }
 
-/* Every fourth pivot stays in a register for the first three steps. */
+/* As above, but only every fourth pivot stays in a register, for the first three steps. */
 INLINE void rank_all(const float *pivot, uint32_t rest, const values *value, ints *at)
 {
     const float *cut = pivot + RW_PACKED_PIVOTS - 1;
@@ -217,7 +219,7 @@ INLINE void add_leaves(double *score, const float *leaf, uint32_t n_leaves, cons
     _mm256_storeu_pd(score + 4, _mm256_add_pd(_mm256_loadu_pd(score + 4), second));
 }
 
-#else /* plain: the compiler's vectors */
+#else /* plain: the compiler's vector types */
 
 enum { VALUES = 1, TOGETHER = 1 };
 typedef float values;
@@ -270,11 +272,12 @@ INLINE void add_leaves(double *score, const float *leaf, uint32_t n_leaves, cons
     *score += (double)leaf[*number];
 }
 
-/* The same for all instruction sets: steps depend on each other. */
+/* Walks down a tree. It is the same for all instruction sets, because each step depends on the
+ * one before. */
 void FOR_BITS(rw_packed_walk_)(const struct rw_packed *packed, const struct rw_packed_tree *tree,
                                const void *block, double *score, uint32_t n_docs)
 {
-    enum { CHAINS = 8 }; /* documents that go down a tree side by side */
+    enum { CHAINS = 8 }; /* documents that go down a tree in parallel */
     const struct rw_packed_step *step = packed->step + tree->first;
     const float *leaf = packed->leaf + tree->first_leaf;
     for (uint32_t d = 0; d < RW_PACKED_DOCS && d < n_docs; d += CHAINS) {
@@ -313,7 +316,8 @@ static void encode(const struct rw_packed *packed, const struct rw_packed_column
     }
 }
 
-/* docs: how many of the block's; known when this is compiled. */
+/* Evaluates all nodes of a tree. docs: documents of the block to evaluate, a compile-time
+ * constant. */
 INLINE void look_at_nodes(const struct rw_packed_node *node, uint32_t n_last, uint32_t n,
                           const char *block, char *buffers, uint32_t docs)
 {

@@ -8,19 +8,19 @@
 
 /* ------------------------------------------------------------------ the flat form */
 
-/* Levels of a tree, of log2 of its leaves. */
+/* Depth of a tree, as a multiple of log2 of its leaves. */
 #define DEEPER 1.4
 
-/* How slots are numbered: a feature's own first, then those of its sets. */
+/* The numbering of slots: the slot of a feature's value, then the slots of its category sets. */
 struct numbering {
-    struct rw_arena arena; /* of all arrays */
-    uint32_t *slot_of;     /* [RW_FEATURE_IDS] of features that are compared with thresholds */
-    uint64_t n_by_set;     /* nodes that ask for sets */
+    struct rw_arena arena; /* owns all arrays */
+    uint32_t *slot_of; /* [RW_FEATURE_IDS] slots of features that are compared with thresholds */
+    uint64_t n_by_set; /* nodes that split by sets */
     struct set_node {
         uint32_t feature;
         const struct rw_code_set *set;
-        uint64_t node; /* of all trees */
-    } * by_set;        /* [n_by_set] by feature, then set */
+        uint64_t node; /* index among the nodes of all trees */
+    } * by_set;        /* [n_by_set] sorted by feature, then set */
 };
 
 static void numbering_release(struct numbering *numbering)
@@ -36,7 +36,7 @@ static int by_feature_and_set(const void *a, const void *b)
     return memcmp(x->set, y->set, sizeof(*x->set));
 }
 
-/* Nodes of one feature and set have one slot. */
+/* Returns 1 if entry i has a new set. Nodes with equal feature and set share a slot. */
 static int is_new_set(const struct numbering *numbering, uint64_t i)
 {
     return i == 0 || by_feature_and_set(&numbering->by_set[i - 1], &numbering->by_set[i]) != 0;
@@ -68,8 +68,8 @@ static int list_sets(struct rw_ctx *ctx, const struct rw_flat *flat, const struc
     return RW_OK;
 }
 
-/* Slots of a feature's sets from entry i on, noted at the nodes. Returns where the next feature's
- * begin. */
+/* Numbers the slots of a feature's sets from entry i on and stores them in the nodes. Returns
+ * the first entry of the next feature. */
 static uint64_t number_sets(struct rw_flat *flat, struct numbering *numbering, uint32_t feature,
                             uint64_t i, uint32_t *slot)
 {
@@ -85,9 +85,8 @@ static uint64_t number_sets(struct rw_flat *flat, struct numbering *numbering, u
     return i;
 }
 
-/* Words that the widest set needs: of categories whose codes the caller has made, all that there
- * are.
- */
+/* Returns the words that the widest set needs; if the caller encoded the categories, enough for
+ * all of them. */
 static uint32_t most_set_words(const struct rw_categories *categories,
                                const struct numbering *numbering)
 {
@@ -200,7 +199,8 @@ double rw_flat_score(const struct rw_flat *flat, const float *values, size_t n_v
         int32_t at = rw_flat_root(flat, i);
         while (at >= 0) {
             const struct rw_walk_node node = nodes[at];
-            const uint32_t f = flat->feature[node.slot >> 1] - first; /* before it: very large */
+            const uint32_t f = flat->feature[node.slot >> 1] -
+                               first; /* features before `first` give a very large number */
             const float v =
                 rw_flat_of_row(flat, node.slot >> 1, f < n_values ? values[f] : flat->absent);
             const int go_left = v != v ? (int)(node.slot & 1) : v <= node.cut;
@@ -226,13 +226,14 @@ double rw_flat_steps(const struct rw_flat *flat)
 
 int rw_flat_threads(const struct rw_ctx *ctx, const struct rw_flat *flat)
 {
-    enum { FEW = 1 << 14 }; /* leaves: a millisecond or two */
+    enum { FEW = 1 << 14 }; /* in leaves: a millisecond or two of work */
     return ctx && flat->first_leaf[flat->n_trees] > FEW ? ctx->n_threads : 1;
 }
 
 /* ------------------------------------------------------------------ thresholds */
 
-/* Returns how many are distinct: the first of the array. scratch: [n], not needed up to FEW. */
+/* Sorts the keys, moves the distinct ones to the front and returns their number. scratch: [n],
+ * not needed up to FEW. */
 static uint32_t sort_keys(uint32_t *key, uint32_t *scratch, size_t n)
 {
     enum { FEW = 128 };
@@ -278,11 +279,13 @@ int rw_thresholds_init(struct rw_ctx *ctx, struct rw_arena *arena, struct rw_thr
 
 /* ------------------------------------------------------------------ a scorer */
 
-/* What half a block takes, of a whole one: much of a node's work is the same for any documents. */
+/* The time for half a block as a share of that for a whole one. Much of a node's work does not
+ * depend on the number of documents. */
 #define HALF_BLOCK 0.6
 
-/* How many of the documents the packed form takes, the first ones; the others are scored one at a
- * time. It takes whole blocks, and of what is left nothing, half a block or all, as expected. */
+/* Returns the number of documents, from the first on, for the packed form; the others are scored
+ * one at a time. It uses whole blocks. For the rest it uses nothing, half a block or a whole
+ * one, whichever should be fastest. */
 static uint32_t packed_docs(const struct rw_scorer *scorer, uint32_t n_docs)
 {
     const uint32_t rest = n_docs % RW_PACKED_DOCS;
@@ -403,22 +406,23 @@ double rw_scorer_probability(const struct rw_scorer *scorer, double score)
 
 /* ------------------------------------------------------------------ all nodes */
 
-/* One thread of a server of 2024: nanoseconds of a group's node, with AVX2 also for each 16
- * columns; of a column. */
+/* Nanoseconds of one thread of a server of 2024: per node of a group, with AVX2 also for each 16
+ * columns; and per column. */
 #define NODE_NS            2.5
 #define NODE_TABLE_NS_AVX2 0.7
 #define COLUMN_NS          1.5
 
-enum { MOST_NODES = 1 << 20 }; /* of groups: 256 MiB; leaves then have 32-bit numbers */
+enum { MOST_NODES = 1 << 20 }; /* nodes of all groups: 256 MiB; leaves then have 32-bit numbers */
 
 static uint32_t leaves_of(const struct rw_flat *flat, int32_t tree)
 {
     return (uint32_t)(flat->first_leaf[tree + 1] - flat->first_leaf[tree]);
 }
 
-/* ---- what it takes ---- */
+/* ---- expected time ---- */
 
-/* *table_ns: what a node takes for each 16 columns. NULL: there is none. */
+/* Returns the function for an instruction set, or NULL. table_ns: nanoseconds per node for each
+ * 16 columns. */
 static rw_lanes_fn function_of(enum rw_isa isa, double *table_ns)
 {
     *table_ns = 0.0;
@@ -433,7 +437,8 @@ static rw_lanes_fn function_of(enum rw_isa isa, double *table_ns)
     return NULL;
 }
 
-/* Nodes of all groups, a group's as many as its largest tree has; 0 if a tree is too large. */
+/* Returns the nodes of all groups, padded to the largest tree of each group; 0 if a tree is too
+ * large. */
 static uint64_t count_nodes(const struct rw_flat *flat)
 {
     uint64_t n = 0;
@@ -451,7 +456,7 @@ static uint64_t count_nodes(const struct rw_flat *flat)
     return n;
 }
 
-/* Nanoseconds that a document is expected to take; infinity where the model is not of the kind. */
+/* Returns the expected nanoseconds per document; infinity if the model cannot have this form. */
 static double lanes_doc_ns(const struct rw_flat *flat, enum rw_isa isa)
 {
     double table_ns;
@@ -463,13 +468,13 @@ static double lanes_doc_ns(const struct rw_flat *flat, enum rw_isa isa)
 
 /* ---- columns ---- */
 
-/* While a model is made. */
+/* State while the form is made. */
 struct maker {
     const struct rw_flat *flat;
     struct rw_lanes *lanes;
-    struct rw_arena arena;           /* of all that is needed until it is made */
+    struct rw_arena arena;           /* memory that is only needed until then */
     struct rw_thresholds thresholds; /* by slot */
-    uint32_t *first_column;          /* [n_used] of a slot */
+    uint32_t *first_column;          /* [n_used] first column of a slot */
 };
 
 RW_SCOPED_BY(rw_result_free)
@@ -479,7 +484,7 @@ static void maker_release(struct maker *m)
     rw_arena_free(&m->arena);
 }
 
-/* 0: there are too many. */
+/* Counts the columns. Returns 0 if there are too many. */
 static int count_columns(struct maker *m)
 {
     uint64_t n = 0;
@@ -493,8 +498,8 @@ static int count_columns(struct maker *m)
     return 1;
 }
 
-/* Blocks of all columns. A search goes past the last pivot that is below a value, so there is a
- * block after each threshold that is a pivot. */
+/* Makes the blocks of thresholds of all columns. A search continues after the last pivot below a
+ * value, so a block follows each threshold that is a pivot. */
 static int make_columns(struct rw_ctx *ctx, struct maker *m)
 {
     struct rw_lanes *l = m->lanes;
@@ -536,7 +541,8 @@ static void put_node(const struct maker *m, struct rw_lanes_node *to, uint64_t *
     *missing_left |= (uint64_t)(node->slot & 1) << lane;
 }
 
-/* A tree's nodes, each before those below it and its left side before its right one. */
+/* Writes a tree's nodes: each before the nodes below it, and its left side before its right
+ * side. */
 static void put_tree(const struct maker *m, int32_t tree, struct rw_lanes_node *to,
                      uint64_t *missing_left, float *leaf)
 {
@@ -546,7 +552,7 @@ static void put_tree(const struct maker *m, int32_t tree, struct rw_lanes_node *
     const uint32_t lane = (uint32_t)tree % RW_LANES;
     struct {
         int32_t at;
-        int32_t parent; /* of which it is the right side; or -1 */
+        int32_t parent; /* the node whose right side this is; or -1 */
     } stack[RW_LANES_LEAVES];
     uint32_t n = 1, n_nodes = 0, n_leaves = 0;
     stack[0].at = rw_flat_root(flat, tree);
@@ -591,7 +597,7 @@ static int make_trees(struct rw_ctx *ctx, struct maker *m, uint64_t n_nodes)
     RW_TRY(RW_ARENA_NEW(ctx, rw_result_arena(l), l->first_node, l->n_groups + 1));
     RW_TRY(RW_ARENA_NEW(ctx, rw_result_arena(l), l->first_leaf, (size_t)l->n_groups * RW_LANES));
     RW_TRY(RW_ARENA_NEW(ctx, rw_result_arena(l), l->leaf,
-                        (size_t)n_leaves + 1)); /* the last one of what is no tree */
+                        (size_t)n_leaves + 1)); /* the last one is for lanes without a tree */
     for (uint32_t group = 0; group < l->n_groups; group++) {
         uint32_t most = 1;
         for (uint32_t lane = 0; lane < RW_LANES; lane++) {
@@ -606,12 +612,13 @@ static int make_trees(struct rw_ctx *ctx, struct maker *m, uint64_t n_nodes)
     return RW_OK;
 }
 
-/* Whether every sum of some trees' leaves is a double, whatever they are: all are multiples of one
- * power of two, and 2^52 of it are more than the largest sum. */
+/* Returns 1 if every sum of some trees' leaves is exact in double, so that any order gives the
+ * same sum. This is so if all leaves are multiples of one power of two, and 2^52 times it
+ * exceeds the largest sum. */
 static int is_any_order(const struct rw_flat *flat)
 {
     double sum = 0.0;
-    int unit = 128; /* its exponent; no leaf is so large */
+    int unit = 128; /* its exponent, initially above that of any leaf */
     for (int32_t i = 0; i < flat->n_trees; i++) {
         float most = 0.0f;
         for (uint64_t j = flat->first_leaf[i]; j < flat->first_leaf[i + 1]; j++) {
@@ -620,7 +627,8 @@ static int is_any_order(const struct rw_flat *flat)
             most = size > most ? size : most;
             if (bits == 0)
                 continue;
-            const uint32_t exponent = bits >> 23; /* 0 of the smallest: then without the 2^23 */
+            const uint32_t exponent =
+                bits >> 23; /* 0 for subnormal numbers, which lack the implicit 2^23 */
             const uint32_t mantissa = (bits & 0x7fffff) | (exponent ? 0x800000 : 0);
             const int lowest = (int)(exponent ? exponent : 1) - 150 + __builtin_ctz(mantissa);
             unit = lowest < unit ? lowest : unit;
@@ -630,7 +638,7 @@ static int is_any_order(const struct rw_flat *flat)
     return sum < ldexp(1.0, unit + 52);
 }
 
-/* 1: done; 0: the model is not of the kind. */
+/* Makes the form. Returns 1 if it is done; 0: the model cannot have this form. */
 static int make_lanes(struct rw_ctx *ctx, struct rw_lanes *l, const struct rw_flat *flat,
                       uint64_t n_nodes)
 {
@@ -668,19 +676,21 @@ int rw_lanes_new(struct rw_ctx *ctx, const struct rw_flat *flat, enum rw_isa isa
 
 /* ------------------------------------------------------------------ walking */
 
-/* One thread of a server of 2024: nanoseconds of a node that is passed, in a model that is not
- * larger than the caches. */
+/* Nanoseconds of one thread of a server of 2024 for a document to pass a node, in a model that
+ * fits the caches. */
 #define STEP_NS 1.0
 
 enum {
     MOST_DEPTH = 255,
-    LOOK = 3 /* steps until it is looked whether all are at leaves: of 2, 3, 4, 6 the best */
+    LOOK = 3 /* steps between checks whether all walks have reached leaves; the best of 2, 3, 4 and
+                6 */
 };
 
 /* ---- making ---- */
 
-/* A tree's nodes and leaves by levels. queue: what each is, [2 * leaves - 1]; level: scratch of as
- * many. Returns the depth, or -1 if there is a child too far off. */
+/* Orders a tree's nodes and leaves by levels. queue: [2 * leaves - 1], written, the node or leaf
+ * of each entry; level: scratch of the same size. Returns the depth, or -1 if a child is too far
+ * away. */
 static int32_t order_tree(const struct rw_flat *flat, int32_t tree, struct rw_single_node *to,
                           int32_t *queue, int32_t *level)
 {
@@ -706,7 +716,7 @@ static int32_t order_tree(const struct rw_flat *flat, int32_t tree, struct rw_si
     return level[n - 1];
 }
 
-/* 1: done; 0: the model is not of the kind. */
+/* Makes the form. Returns 1 if it is done; 0: the model cannot have this form. */
 static int make(struct rw_ctx *ctx, struct rw_single *s, const struct rw_flat *flat)
 {
     const size_t n_trees = (size_t)flat->n_trees;
@@ -722,7 +732,7 @@ static int make(struct rw_ctx *ctx, struct rw_single *s, const struct rw_flat *f
     RW_TRY(RW_ARENA_NEW(ctx, rw_result_arena(s), s->steps, n_groups));
     RW_TRY(RW_NEW_RAW(ctx, queue, 4 * most));
     for (int32_t first = 0; first < flat->n_trees; first += RW_SINGLE_TREES) {
-        /* depth * RW_SINGLE_TREES + tree: trees of like depths are walked together */
+        /* depth * RW_SINGLE_TREES + tree; trees of similar depths are walked together */
         uint32_t start[RW_SINGLE_TREES];
         const int32_t rest = flat->n_trees - first;
         const int32_t n = rest < RW_SINGLE_TREES ? rest : RW_SINGLE_TREES;
@@ -768,7 +778,7 @@ int rw_single_new(struct rw_ctx *ctx, const struct rw_flat *flat, enum rw_isa is
 
 /* ---- scoring ---- */
 
-/* found: [RW_SINGLE_TOGETHER] leaves' values. */
+/* Walks down RW_SINGLE_TOGETHER trees. found: [RW_SINGLE_TOGETHER] leaf values, written. */
 static void walk_together(const struct rw_single *s, const uint32_t *root, uint32_t steps,
                           const float *value, float *found)
 {
@@ -798,7 +808,9 @@ static double score_by_walk(const struct rw_single *s, const float *values, size
     float value[RW_SINGLE_VALUES];
     double score = 0.0;
     for (uint32_t i = 0; i < flat->n_used; i++) {
-        const uint32_t f = flat->feature[i] - first_feature; /* before it: very large */
+        const uint32_t f =
+            flat->feature[i] -
+            first_feature; /* features before `first_feature` give a very large number */
         const float v = f < n_values ? values[f] : flat->absent;
         value[2 * i] = v != v ? INFINITY : v;
         value[2 * i + 1] = v != v ? -INFINITY : v;

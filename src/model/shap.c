@@ -1,22 +1,22 @@
-/* SHAP values of trees: how much each feature of a document moves its score away from the mean
- * score, such that they add up to it.
+/* SHAP values of trees: the effect of each feature of a document on its score, compared with the
+ * mean score. They add up to the score minus the mean.
  *
- * Path-dependent values, as Lundberg, Erion and Lee define them ("Consistent individualized feature
- * attribution for tree ensembles", 2018, algorithms 1 and 2): with only the features of a set S
- * known, a document goes to both sides of a split on another feature, in the shares in which the
- * documents of the covers do. Their algorithm 2 adds up weights of sets by recurrences, whose
- * subtractions cancel in deep trees (it takes a feature out of a path by dividing what was added
- * before). Here a leaf's share is an integral of positive products: with z_j the share of documents
- * that pass feature j's splits on the way to the leaf, and o_j = 1 if the document itself does,
- * else 0, feature i gets from a leaf of value v
+ * The values are path-dependent, as Lundberg, Erion and Lee define them ("Consistent
+ * individualized feature attribution for tree ensembles", 2018, algorithms 1 and 2). Only the
+ * features of a set S are known. At a split on another feature, a document goes to both sides,
+ * in the proportions of the covers. Their algorithm 2 adds up weights of sets by recurrences. It
+ * removes a feature from a path by division, and its subtractions cancel in deep trees. Here the
+ * weight of a leaf is an integral of positive products. Let z_j be the share of documents that
+ * pass the splits of feature j on the way to the leaf. Let o_j be 1 if the document itself
+ * passes them, else 0. A leaf of value v gives to feature i
  *
  *     v (o_i - z_i) integral over t in [0, 1] of the product over j != i of ((1 - t) z_j + t o_j),
  *
- * since the integral of t^k (1 - t)^m is the Shapley weight k! m! / (k + m + 1)!. The product is a
- * polynomial of t, and Gauss and Legendre's rule for n / 2 points is exact for one of n features.
- * Products of all leaves below a split are added up before they are divided by the split's own
- * factor, so a tree takes leaves x points steps (the idea of Yu et al., "Linear TreeShap", 2022).
- */
+ * since the integral of t^k (1 - t)^m is the Shapley weight k! m! / (k + m + 1)!. The product is
+ * a polynomial of t, and the Gauss-Legendre rule for n / 2 points is exact for n features.
+ * Products of all leaves below a split are added up before they are divided by the split's
+ * factor. So a tree takes leaves x points steps (the idea of Yu et al., "Linear TreeShap",
+ * 2022). */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -25,46 +25,46 @@
 #include "model/scorer.h"
 
 enum {
-    BLOCK_DOCS = 32,     /* a tree's edges are read once for so many */
-    MOST_ROOM = 1 << 25, /* doubles of a thread */
-    RULE_STEPS = 100     /* Newton's method needs 3 to 6 */
+    BLOCK_DOCS = 32,     /* documents per pass over a tree's edges */
+    MOST_ROOM = 1 << 25, /* doubles per thread */
+    RULE_STEPS = 100     /* iterations of Newton's method, which needs 3 to 6 */
 };
 
-/* The edge into a node or leaf from the one above it. In the order of a walk, left before right. */
+/* The edge that leads into a node or leaf. Edges are in the order of a walk, left before right. */
 struct edge {
-    double share;     /* z of the feature: of all edges from the root to here that ask for it */
-    float cut;        /* of the node above */
-    float leaf;       /* its value, if this leads to one */
-    uint32_t slot;    /* of the node above: 2 * slot of the feature + (missing goes left) */
-    uint32_t feature; /* its index among the explainer's */
-    uint32_t above;   /* the nearest edge above that asks for the same feature; NO_EDGE: none */
-    uint32_t end;     /* the edge after all those below this one */
-    uint32_t depth;   /* from 0 */
+    double share;     /* z of the feature: product over all its edges from the root to here */
+    float cut;        /* threshold of the node above */
+    float leaf;       /* value of the leaf, if the edge leads to one */
+    uint32_t slot;    /* from the node above: 2 * slot of the feature + (missing goes left) */
+    uint32_t feature; /* index of the feature in the explainer's list */
+    uint32_t above;   /* nearest edge above with the same feature; NO_EDGE: none above */
+    uint32_t end;     /* the first edge after the subtree of this one */
+    uint32_t depth;   /* depth from 0 */
     uint8_t is_left, is_leaf;
 };
 #define NO_EDGE UINT32_MAX
 
 struct explained_tree {
-    uint64_t first;   /* edge; all `above` and `end` count from it */
-    uint32_t n_edges; /* 0: one leaf */
+    uint64_t first;   /* index of its first edge; `above` and `end` count from there */
+    uint32_t n_edges; /* 0: the tree has one leaf */
     uint32_t depth;
-    uint32_t n_points; /* of the rule: at least half of the features on any path */
-    uint64_t rule;     /* its index in point and weight */
+    uint32_t
+        n_points;  /* points of the integration rule: at least half of the features on any path */
+    uint64_t rule; /* index of the rule in point and weight */
 };
 
-/* A struct rw_explainer, which is freed with it, and what it is made of; all arrays are in its
- * arena. */
+/* The state of a struct rw_explainer, which is freed with it. All arrays are in its arena. */
 struct explainer {
     struct rw_explainer shown;
     struct rw_flat flat; /* owned */
     uint32_t n_features;
-    uint32_t *feature;    /* [n_features] ids, ascending, each once */
-    uint32_t *feature_of; /* [flat.n_used] of each slot, an index there */
+    uint32_t *feature;    /* [n_features] ids, ascending, without duplicates */
+    uint32_t *feature_of; /* [flat.n_used] index in `feature` of each slot */
     struct edge *edge;
     struct explained_tree *tree; /* [flat.n_trees] */
     double *point, *weight;      /* of all rules in use */
     size_t room;                 /* doubles that a thread needs for the deepest tree's products */
-    uint32_t most_edges;         /* of a tree */
+    uint32_t most_edges;         /* edges of the largest tree */
 };
 
 void rw_gauss_legendre(uint32_t n, double *point, double *weight)
@@ -73,7 +73,7 @@ void rw_gauss_legendre(uint32_t n, double *point, double *weight)
     for (uint32_t i = 0; i < (n + 1) / 2; i++) {
         double x = 2 * i + 1 == n ? 0.0 : cos(pi * (i + 0.75) / (n + 0.5)), slope = 1.0;
         for (int step = 0; step < RULE_STEPS; step++) {
-            double p = x, before = 1.0; /* Legendre's polynomials of degree 1 and 0 */
+            double p = x, before = 1.0; /* Legendre polynomials of degree 1 and 0 */
             for (uint32_t k = 2; k <= n; k++) {
                 const double next = ((2.0 * k - 1.0) * x * p - (k - 1.0) * before) / k;
                 before = p;
@@ -94,19 +94,19 @@ void rw_gauss_legendre(uint32_t n, double *point, double *weight)
 /* ------------------------------------------------------------------ trees as edges */
 
 struct pending {
-    int32_t node; /* above the edge */
+    int32_t node; /* the node above the edge */
     uint32_t depth;
     int is_left;
 };
 
-/* Scratch for a tree. */
+/* Scratch memory to prepare one tree. */
 struct making {
     const double *leaf_count;   /* of the tree */
     double *node_count;         /* [nodes] */
     const uint32_t *feature_of; /* of the explainer */
-    uint32_t *last;   /* [n_features] the open edge nearest to the leaf that asks for the feature */
-    uint32_t *open;   /* [leaves] edges, from the root down */
-    uint32_t *unlike; /* [leaves] different features of the open edges up to each */
+    uint32_t *last;             /* [n_features] lowest open edge with the feature */
+    uint32_t *open;             /* [leaves] open edges from the root down */
+    uint32_t *unlike;        /* [leaves] number of distinct features in the open edges up to each */
     struct pending *pending; /* [leaves + 1] */
     uint32_t n_open;
 };
@@ -132,8 +132,8 @@ static void close_edges(struct making *making, struct edge *edges, uint32_t dept
     }
 }
 
-/* Writes the edge and returns where it leads. A node that no document comes to sends half of them
- * either way: any shares would do, as long as they are the same for all. */
+/* Writes the edge and returns the node or leaf that it leads to. A node without documents in the
+ * cover divides them equally. Any shares would do, if they are the same for all documents. */
 static int32_t open_edge(struct making *making, const struct rw_walk_node *nodes,
                          const struct pending *from, struct edge *edges, uint32_t at)
 {
@@ -221,7 +221,8 @@ static int make_trees(struct rw_ctx *ctx, struct explainer *e, const double *cou
     return RW_OK;
 }
 
-/* The rule of n points is the n-th of a triangle; only those in use are made. */
+/* Computes the rules that are in use. Rule n has n points, and the rules are stored one after
+ * another as in a triangle. */
 static int make_rules(struct rw_ctx *ctx, struct explainer *e)
 {
     size_t most = 0;
@@ -240,9 +241,9 @@ static int make_rules(struct rw_ctx *ctx, struct explainer *e)
     return RW_OK;
 }
 
-/* The mean score by the covers, and how far sums may be off. What a tree's values add
- * up to is within its depth's square in roundings: each comes of as many factors, and there are as
- * many on a path. */
+/* Computes the mean score by the covers, and a bound of rounding errors. The sum of a tree's
+ * values is exact up to its depth squared in roundings: each value has as many factors as the
+ * depth, and a path has as many values. */
 static void sum_up(struct explainer *e, const double *counts)
 {
     const struct rw_flat *flat = &e->flat;
@@ -264,7 +265,7 @@ static void sum_up(struct explainer *e, const double *counts)
     e->shown.bound = 2 * DBL_EPSILON * largest * (flat->n_trees + (depth + 4.0) * (depth + 4.0));
 }
 
-/* Sets of one feature's categories are one feature. */
+/* Numbers the features. All category sets of one feature count as one feature. */
 static int number_features(struct rw_ctx *ctx, struct explainer *e)
 {
     const struct rw_flat *flat = &e->flat;
@@ -278,7 +279,7 @@ static int number_features(struct rw_ctx *ctx, struct explainer *e)
     return RW_OK;
 }
 
-/* The trees' own covers. */
+/* Uses the covers of the trees. */
 static int take_counts(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_flat *flat,
                        double *counts)
 {
@@ -297,7 +298,7 @@ static int take_counts(struct rw_ctx *ctx, const struct rw_model *model, const s
     return RW_OK;
 }
 
-/* Those of documents that go down the trees. */
+/* Counts covers with the documents of a data set. */
 static int count_cover(struct rw_ctx *ctx, const struct rw_flat *flat,
                        const struct rw_dataset *cover, double *counts)
 {
@@ -320,7 +321,7 @@ int rw_model_has_covers(const struct rw_model *model, int n_trees)
     return has_all;
 }
 
-/* Frees what the result's arena does not hold. */
+/* Frees the parts that are not in the result's arena. */
 static void free_flat(void *explainer)
 {
     rw_flat_release(&((struct explainer *)explainer)->flat);
@@ -363,23 +364,24 @@ int rw_explainer_new(struct rw_ctx *ctx, const struct rw_model *model, int n_tre
 
 /* ------------------------------------------------------------------ values */
 
-/* One document and one tree. */
+/* The walk of one document through one tree. */
 struct walk {
     const struct edge *edge;      /* of the tree */
     const double *point, *weight; /* [n] */
     uint32_t n;
     const float *value; /* [n_used] of the document */
     double *shap;       /* [n_features] */
-    uint8_t *passes; /* [edges] o: the document passes this edge and those above of its feature */
-    uint32_t *open;  /* [depth] */
+    uint8_t *
+        passes; /* [edges] o: 1 if the document passes this edge and those above with its feature */
+    uint32_t *open; /* [depth] */
     uint32_t n_open;
-    /* [depth][n]: the edge's factor at the rule's points; the product of the factors down to it,
-     * one a feature; the sum of value x product of the leaves below */
+    /* [depth][n] at the points of the rule: the edge's factor; the product of the factors down
+     * to it, one per feature; and the sum of value x product over the leaves below. */
     double *factor, *product, *sum;
 };
 
-/* Fills the edge's arrays. 0: nothing below it counts for this document, as it does not come here,
- * and none of the covers' documents does. */
+/* Fills the edge's arrays. Returns 0 if its subtree contributes nothing: the document does not
+ * reach it and the covers are empty. */
 static int enter(struct walk *w, uint32_t at)
 {
     const struct edge *edge = &w->edge[at];
@@ -408,7 +410,7 @@ static int enter(struct walk *w, uint32_t at)
     return 1;
 }
 
-/* (o - z) x the integral of the sum without the edge's own factor. */
+/* Returns (o - z) x the integral of the sum without the edge's factor. */
 static double integral(const struct walk *w, uint32_t at, const double *sum)
 {
     const double *factor = w->factor + (size_t)w->edge[at].depth * w->n;
@@ -418,8 +420,8 @@ static double integral(const struct walk *w, uint32_t at, const double *sum)
     return (w->passes[at] - w->edge[at].share) * total;
 }
 
-/* All below is summed: the feature gets its share, in place of what the edge above of the same
- * feature will give it for the same leaves. */
+/* Adds the edge's share to its feature when the subtree has been summed. It subtracts the share
+ * that the edge above with the same feature will add for these leaves. */
 static void leave(struct walk *w)
 {
     const uint32_t at = w->open[--w->n_open];
@@ -449,10 +451,10 @@ struct explain_job {
     const struct explainer *e;
     const struct rw_column *const *columns;
     char *scratch;        /* [threads][scratch_bytes] */
-    size_t scratch_bytes; /* room, rows, open, passes: see explain_block */
+    size_t scratch_bytes; /* see explain_block for the layout: room, rows, open, passes */
     uint32_t begin, n;    /* documents */
     double *values;
-    int32_t *leaves; /* [n][n_trees]; NULL: not wanted */
+    int32_t *leaves; /* [n][n_trees]; NULL: not needed */
 };
 
 static void explain_block(const struct explain_job *job, uint32_t from, uint32_t n, char *scratch)
@@ -460,7 +462,7 @@ static void explain_block(const struct explain_job *job, uint32_t from, uint32_t
     const struct explainer *e = job->e;
     const size_t n_used = e->flat.n_used;
     double *room = (double *)scratch;        /* factor, product, sum */
-    float *rows = (float *)(room + e->room); /* [BLOCK_DOCS][n_used], and a column */
+    float *rows = (float *)(room + e->room); /* [BLOCK_DOCS][n_used], plus one column */
     uint32_t *open = (uint32_t *)(rows + BLOCK_DOCS * (n_used + 1)); /* [most edges] */
     const size_t n_features = e->n_features;
     double *values = job->values + from * n_features;
@@ -517,7 +519,7 @@ int rw_explainer_run(struct rw_ctx *ctx, const struct rw_explainer *explainer,
     if (n > dataset->n_docs || begin > dataset->n_docs - n)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "documents %u to %u of %u", begin, begin + n,
                        dataset->n_docs);
-    job.scratch_bytes = (bytes + 127) / 64 * 64; /* two threads write to no line of the cache */
+    job.scratch_bytes = (bytes + 127) / 64 * 64; /* threads share no cache line */
     RW_TRY(rw_flat_columns(ctx, &e->flat, dataset, &columns));
     RW_TRY(RW_NEW_RAW(ctx, scratch, job.scratch_bytes * (size_t)ctx->n_threads));
     job.scratch = scratch;

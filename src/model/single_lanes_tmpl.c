@@ -1,5 +1,6 @@
-/* One document by all nodes (model/scorer.h), for each instruction set that has the
- * instructions (base/machine.h). First what differs, then what both do with it. */
+/* Scores one document by evaluating all nodes (struct rw_lanes in model/scorer.h). It is
+ * compiled for each instruction set that can do so (base/machine.h). The functions that differ
+ * are first, and common code follows. */
 #include "model/scorer.h"
 
 #if defined(RW_TMPL_AVX512) || defined(RW_TMPL_AVX2)
@@ -10,12 +11,12 @@
 
 #ifdef RW_TMPL_AVX512 /* a group's trees are one vector */
 
-enum { TABLE = 64, TABLES = RW_LANES_COLUMNS / TABLE }; /* columns of a table; tables */
+enum { TABLE = 64, TABLES = RW_LANES_COLUMNS / TABLE }; /* columns per table; number of tables */
 struct codes {
     __m512i table[TABLES];
 };
 
-/* Thresholds of a block below the value. */
+/* Returns the number of thresholds in a block that are below the value. */
 INLINE uint32_t count_below(const float *cut, float value)
 {
     return (uint32_t)_mm_popcnt_u32(
@@ -30,7 +31,7 @@ INLINE struct codes load_codes(const uint8_t *code, uint32_t n_columns)
     return codes;
 }
 
-/* leaf: [RW_LANES] the number of the leaf that a group's trees reach. */
+/* Finds the leaves of a group's trees. leaf: [RW_LANES] leaf numbers. */
 INLINE void look_at_group(const struct rw_lanes *l, uint32_t group, const struct codes *codes,
                           uint32_t n_tables, int with_missing, uint8_t *leaf)
 {
@@ -54,7 +55,7 @@ INLINE void look_at_group(const struct rw_lanes *l, uint32_t group, const struct
     _mm512_store_si512(leaf, at);
 }
 
-/* The leaves' sum, in any order. */
+/* Returns the sum of the leaves, in any order. */
 INLINE double add_leaves(const float *leaves, const uint32_t *first_leaf, const uint8_t *leaf)
 {
     __m512d sum = _mm512_setzero_pd();
@@ -69,10 +70,10 @@ INLINE double add_leaves(const float *leaves, const uint32_t *first_leaf, const 
     return _mm512_reduce_add_pd(sum);
 }
 
-#else /* they are two vectors */
+#else /* a group's trees are two vectors */
 
 enum { TABLE = 16, TABLES = RW_LANES_COLUMNS / TABLE, HALF = TABLES / 2 };
-struct codes { /* each table's difference from the one before */
+struct codes { /* difference of each table from the previous one */
     __m128i difference[TABLES];
 };
 
@@ -96,7 +97,7 @@ INLINE struct codes load_codes(const uint8_t *code, uint32_t n_columns)
     return codes;
 }
 
-/* All bits of a byte for each of 32 bits. */
+/* Expands each of 32 bits to a byte of equal bits. */
 INLINE __m256i bytes_of(uint32_t bits)
 {
     const __m256i which =
@@ -106,7 +107,7 @@ INLINE __m256i bytes_of(uint32_t bits)
     return _mm256_cmpeq_epi8(_mm256_and_si256(spread, bit), bit);
 }
 
-/* A half of a group's lanes, h, after one node of each. c: codes of the nodes' columns. */
+/* Returns half h of a group's lanes after one node per tree. c: codes of the nodes' columns. */
 INLINE __m256i resume(const struct rw_lanes *l, uint32_t i, int h, __m256i at, __m256i c,
                       int with_missing)
 {
@@ -123,8 +124,8 @@ INLINE __m256i resume(const struct rw_lanes *l, uint32_t i, int h, __m256i at, _
     return _mm256_blendv_epi8(at, right, goes);
 }
 
-/* Adds to c, by exclusive or, the differences of all tables up to the column's: x is the column
- * less the first table's first one; once that is negative, a table adds nothing. */
+/* Combines c by exclusive or with the differences of all tables up to the column's. x is the
+ * column minus the first column of the table; once it is negative, a table adds nothing. */
 INLINE void look_up(const __m128i *difference, uint32_t n_tables, __m256i *x, __m256i *c)
 {
     const __m256i step = _mm256_set1_epi8(TABLE);
@@ -138,7 +139,8 @@ INLINE void look_up(const __m128i *difference, uint32_t n_tables, __m256i *x, __
     }
 }
 
-/* Codes of a node's columns. A byte has a sign, so columns from 128 on have tables of their own. */
+/* Looks up the codes of the nodes' columns. Bytes are signed, so columns from 128 on have
+ * separate tables. */
 INLINE void codes_of(const struct rw_lanes_node *node, const __m128i *difference, uint32_t n_tables,
                      __m256i *c)
 {
@@ -180,13 +182,14 @@ INLINE double add_leaves(const float *leaves, const uint32_t *first_leaf, const 
 
 #endif
 
-/* code: [RW_LANES_COLUMNS]. Returns whether a value is missing. */
+/* Encodes a document. code: [RW_LANES_COLUMNS], written. Returns 1 if a value is missing. */
 INLINE int encode(const struct rw_lanes *l, const float *values, size_t n_values, uint32_t first,
                   uint8_t *code)
 {
     int is_any_missing = 0;
     for (uint32_t i = 0; i < l->n_columns; i++) {
-        const uint32_t f = l->feature[i] - first; /* before it: very large */
+        const uint32_t f =
+            l->feature[i] - first; /* features before `first` give a very large number */
         const float v = f < n_values ? values[f] : l->absent;
         const uint32_t block =
             RW_LANES_PIVOTS * count_below(l->pivot + (size_t)i * RW_LANES_PIVOTS, v);
@@ -198,7 +201,7 @@ INLINE int encode(const struct rw_lanes *l, const float *values, size_t n_values
     return is_any_missing;
 }
 
-/* Adds the leaves of all trees. */
+/* Adds up the leaves of all trees. */
 INLINE double look(const struct rw_lanes *l, const struct codes *codes, uint32_t n_tables,
                    int with_missing)
 {
@@ -217,7 +220,7 @@ INLINE double look(const struct rw_lanes *l, const struct codes *codes, uint32_t
     return score;
 }
 
-/* The compiler makes a loop of its own for one table and for two. */
+/* A constant number of tables makes the compiler emit separate loops for one and two tables. */
 INLINE double look_by_tables(const struct rw_lanes *l, const struct codes *codes, int with_missing)
 {
     const uint32_t n_tables = (l->n_columns + TABLE - 1) / TABLE;
