@@ -1,6 +1,7 @@
-/* A model made ready to score (rankwood_score.h, rankwood.h): its forms for the plain walk
- * (rw_flat), for blocks of documents (rw_packed) and for one document (rw_single, rw_lanes), and
- * the device that data sets go to. */
+/* A model prepared for scoring (rankwood_score.h, rankwood.h). It has several forms, and the
+ * scorer uses the one that is expected to be fastest. rw_flat serves the plain walk, rw_packed
+ * serves blocks of documents, and rw_single and rw_lanes serve one document at a time. Data sets
+ * may also be scored on a device. */
 #pragma once
 
 #include "base/bits.h"
@@ -16,31 +17,33 @@ struct rw_lanes;
 struct rw_packed_job;
 struct rw_packed_ops;
 
-/* The first trees of a model in the form that scoring reads: nodes of 16 bytes one tree after
- * another, leaves in one array, features numbered by slots. The model may be freed. */
+/* The first trees of a model in the form that scoring reads. Nodes of 16 bytes are stored tree
+ * after tree, leaves are in one array, and features are numbered by slots. The model may be
+ * freed. */
 struct rw_flat {
-    struct rw_arena arena; /* of all arrays */
+    struct rw_arena arena; /* owns all arrays */
     int32_t n_trees;
-    float absent;                  /* what an absent feature is: 0 or NaN */
-    struct rw_column_rule columns; /* which data it is for */
-    uint32_t n_used;               /* features that some node asks for */
-    uint32_t *feature;         /* [n_used] their ids, ascending: a slot is an index here; one for
-                                  each set of categories */
+    float absent;                  /* value of an absent feature, 0 or NaN */
+    struct rw_column_rule columns; /* the columns that data must fit */
+    uint32_t n_used;               /* number of slots */
+    uint32_t *feature; /* [n_used] feature ids, ascending; a slot is an index here; each set of
+                          categories has a separate slot */
     struct rw_walk_node *node; /* [first_node[n_trees]] */
     float *leaf;               /* [first_leaf[n_trees]] */
-    uint64_t *first_node;      /* [n_trees + 1] of a tree in node */
-    uint64_t *first_leaf;      /* [n_trees + 1] of a tree in leaf */
-    uint32_t most_leaves;      /* of a tree */
-    /* Splits by categories: each different set of codes has a slot of its own, whose value is 0 for
-     * a category in the set and 1 for others, so that a node compares it with 1/2 like any. */
-    struct rw_categories categories; /* the model's; owned */
-    uint32_t *set_of; /* [n_used] 1 + the slot's set, 0: none; NULL: no slot has one */
+    uint64_t *first_node;      /* [n_trees + 1] index of a tree's first node */
+    uint64_t *first_leaf;      /* [n_trees + 1] index of a tree's first leaf */
+    uint32_t most_leaves;      /* of the largest tree */
+    /* Categorical splits. Each distinct set of codes has a slot, whose value is 0 for a category
+     * in the set and 1 for others. A node compares it with 1/2 like any other value. */
+    struct rw_categories categories; /* a copy of the model's; owned */
+    uint32_t *set_of; /* [n_used] 1 + index of the slot's set, 0: a plain value; NULL: no slot has a
+                         set */
     uint32_t n_sets;
-    uint32_t set_words; /* of a set: as many as the feature with most categories needs */
+    uint32_t set_words; /* words per set, for the feature with the most categories */
     uint32_t *set_word; /* [n_sets][set_words] */
 };
 
-/* A slot's value from the code of the feature's category, or from the feature's own value. */
+/* Returns a slot's value from the code of the feature's category, or from the feature's value. */
 static inline float rw_flat_of_code(const struct rw_flat *flat, uint32_t slot, float value)
 {
     return flat->set_of && flat->set_of[slot]
@@ -48,58 +51,61 @@ static inline float rw_flat_of_code(const struct rw_flat *flat, uint32_t slot, f
                               value)
                : value;
 }
-/* The same of a row's value: a category is a whole number there. */
+/* Returns a slot's value from a row, in which a category is a whole number. */
 float rw_flat_of_row(const struct rw_flat *flat, uint32_t slot, float value);
 
-/* n_trees: the first so many; 0: all. RW_ERR_ARGUMENT if the model has not so many. Released by the
- * caller, also after a failure. */
+/* Makes the flat form of the first n_trees trees; 0: all. RW_ERR_ARGUMENT: the model has fewer.
+ * The caller releases it, also after a failure. */
 int rw_flat_init(struct rw_ctx *ctx, struct rw_flat *flat, const struct rw_model *model,
                  int n_trees);
-void rw_flat_release(struct rw_flat *flat); /* in any state after being zeroed */
+void rw_flat_release(struct rw_flat *flat); /* in any state after zeroing */
 
-/* Is the slot its feature's first? The sets of a feature's categories have a slot each. */
+/* Returns 1 if the slot is the first one of its feature. Each set of a feature's categories has
+ * a separate slot. */
 static inline int rw_flat_is_next_feature(const struct rw_flat *flat, uint32_t slot)
 {
     return slot == 0 || flat->feature[slot] != flat->feature[slot - 1];
 }
 
-/* Where a walk down the tree begins. */
+/* Returns the root for a walk down the tree, as in rw_walk. */
 static inline int32_t rw_flat_root(const struct rw_flat *flat, int32_t tree)
 {
     return flat->first_node[tree + 1] > flat->first_node[tree] ? 0 : ~0;
 }
 
-/* Documents as a matrix [n_docs][n_features] of features first, first + 1, ...; others are absent,
- * NaN is missing. */
+/* Documents as a matrix [n_docs][n_features] of features first, first + 1, and so on. Other
+ * features are absent; NaN is missing. */
 struct rw_rows {
     const float *value; /* borrowed */
     uint32_t n_docs, n_features, first;
 };
 
-/* One document's score. values: [n_values] of features first, first + 1, ...; as above. */
+/* Returns one document's score. values: [n_values] of features first, first + 1, and so on, as
+ * in struct rw_rows. */
 double rw_flat_score(const struct rw_flat *flat, const float *values, size_t n_values,
                      uint32_t first);
 
-/* Nodes that a document is expected to pass in all trees: a tree of n leaves grown best-first is
- * deeper than log2(n). For estimates of time. */
+/* Returns the expected number of nodes that a document passes in all trees, to estimate times. A
+ * tree of n leaves grown best-first is deeper than log2(n). */
 double rw_flat_steps(const struct rw_flat *flat);
-double rw_flat_tree_steps(double n_leaves); /* of one tree */
-/* Threads that it pays to share the trees among, while another form of the model is made. */
+double rw_flat_tree_steps(double n_leaves); /* the same for one tree */
+/* Returns the number of threads among which to divide the trees while another form of the model
+ * is made. */
 int rw_flat_threads(const struct rw_ctx *ctx, const struct rw_flat *flat);
 
-/* --- distinct thresholds by column: what turns a value into the number of thresholds below it ---
- */
-/* A node's column is its slot >> shift: with 0 a feature has a column for each treatment of missing
- * values, with 1 one for both. */
+/* ---- distinct thresholds by column, which give the number of thresholds below a value ---- */
+
+/* A node's column is its slot >> shift. With shift 0, a feature has a column for each direction
+ * of missing values; with 1, it has one for both. */
 struct rw_thresholds {
-    uint32_t n_columns; /* some of which no node may have */
+    uint32_t n_columns; /* columns, including some that may have no nodes */
     int shift;
-    uint64_t *first; /* [n_columns + 1] of a column in key */
-    uint32_t *n;     /* [n_columns] distinct ones */
-    uint32_t *key;   /* of a column: numbers that order as the thresholds do; 0 and -0 are one */
+    uint64_t *first; /* [n_columns + 1] index in `key` of a column's first threshold */
+    uint32_t *n;     /* [n_columns] number of distinct thresholds */
+    uint32_t *key; /* keys of the thresholds by column, which sort like them; 0 and -0 are equal */
 };
 
-/* In the arena. */
+/* Computes the thresholds; the arrays are in the arena. */
 int rw_thresholds_init(struct rw_ctx *ctx, struct rw_arena *arena, struct rw_thresholds *thresholds,
                        const struct rw_flat *flat, int shift);
 
@@ -108,14 +114,14 @@ static inline uint32_t rw_threshold_key(float threshold)
     return rw_key_of_float(threshold == 0.0f ? 0.0f : threshold);
 }
 
-/* The column's i-th. */
+/* Returns threshold i of a column. */
 static inline float rw_threshold(const struct rw_thresholds *thresholds, uint32_t column,
                                  uint32_t i)
 {
     return rw_float_of_key(thresholds->key[thresholds->first[column] + i]);
 }
 
-/* Which one of its column a node has. */
+/* Returns the index of a node's threshold in its column. */
 static inline uint32_t rw_threshold_of(const struct rw_thresholds *thresholds,
                                        const struct rw_walk_node *node)
 {
@@ -124,66 +130,71 @@ static inline uint32_t rw_threshold_of(const struct rw_thresholds *thresholds,
                             rw_threshold_key(node->cut));
 }
 
-/* Walks down every tree for one of three, of which two are NULL. scores: [n_docs], written. leaves:
- * [n_docs][n_trees], written. counts: [leaves of all trees], to which the documents that fall into
- * each are added. */
+/* Walks down every tree for one of three results; the other two arguments are NULL. scores:
+ * [n_docs], written. leaves: [n_docs][n_trees], written. counts: [leaves of all trees], each of
+ * them increased by the number of its documents. */
 int rw_flat_walk(struct rw_ctx *ctx, const struct rw_flat *flat, const struct rw_dataset *dataset,
                  double *scores, int32_t *leaves, uint32_t *counts);
 
-/* The data's columns by slot, [n_used]; NULL where the data does not have the feature. Those of
- * features by categories have codes, which rw_flat_of_code takes, and lie behind the array, which
- * is the caller's (rw_mem_free); the others are the dataset's. */
+/* Returns in *out the data's columns by slot, [n_used]; NULL for features that the data lacks.
+ * Columns of categorical features have codes, for rw_flat_of_code, and are stored in the same
+ * allocation after the array. The caller owns it (rw_mem_free); other columns belong to the data
+ * set. */
 int rw_flat_columns(struct rw_ctx *ctx, const struct rw_flat *flat,
                     const struct rw_dataset *dataset, const struct rw_column ***out);
-/* Values of documents [begin, end) by row: [end - begin][n_used], written. scratch: [end - begin].
- */
+/* Writes the values of documents [begin, end) by row: [end - begin][n_used]. scratch: [end -
+ * begin]. */
 void rw_flat_gather(const struct rw_flat *flat, const struct rw_column *const *columns,
                     uint32_t begin, uint32_t end, float *rows, float *scratch);
 
-/* Gauss and Legendre's rule over [0, 1]: exact for polynomials up to degree 2 n - 1. point, weight:
- * [n], written. (shap.c) */
+/* Computes the Gauss-Legendre rule over [0, 1], which is exact for polynomials up to degree 2 n
+ * - 1. point, weight: [n], written. (shap.c) */
 void rw_gauss_legendre(uint32_t n, double *point, double *weight);
 
-/* A model made ready for scoring many documents on the CPU, 128 at a time.
+/* A model prepared for scoring many documents on the CPU, 128 at a time.
  *
- * A column is a feature and a direction of missing values. Its distinct thresholds are
- * sorted; a value's code is the number of thresholds below it, so value <= threshold j is the same
- * as code <= j. A missing value's code is 0 where missing goes left and the number of thresholds
- * where it goes right. So codes decide as walk.h does, and are small integers: one byte if no
- * column has more than 255 thresholds, else two.
+ * A column is a feature with a direction of missing values. Its distinct thresholds are sorted,
+ * and a value's code is the number of thresholds below it. So value <= threshold j is equivalent
+ * to code <= j. A missing value's code is 0 if missing goes left, and the number of thresholds
+ * if it goes right. Codes therefore decide as rw_walk does, and they are small integers: one
+ * byte if no column has more than 255 thresholds, else two.
  *
- * A tree of few leaves is not walked. All its nodes are looked at, children before parents, for all
- * documents of a block at once: with leaves numbered from left to right within a subtree, a
- * document's leaf below a node is its leaf below the left child, or that below the right child and
- * as many leaves as the left child has. There is no branch, and with vectors 64 documents of a node
- * cost a comparison and an addition. (QuickScorer, Lucchese et al. 2015, also looks at all nodes,
- * and removes the leaves that a document cannot reach from a set; a number takes fewer bits.) A
- * tree of many leaves is walked by code, some documents side by side. Nodes of two leaves, a third
- * of all, come first, as a kind of their own: nothing below them needs to be loaded. */
+ * A tree of few leaves is not walked. Instead, all its nodes are evaluated, children before
+ * parents, for all documents of a block at once. Leaves are numbered from left to right within a
+ * subtree. A document's leaf below a node is its leaf below the left child, or its leaf below
+ * the right child plus the number of leaves of the left child. There are no branches, and with
+ * vectors 64 documents of a node take one comparison and one addition. (QuickScorer, Lucchese et
+ * al. 2015, also evaluates all nodes, and removes unreachable leaves from a set; a number takes
+ * fewer bits.) A tree of many leaves is walked by code, several documents in parallel. Nodes of
+ * two leaves, a third of all nodes, are first and have separate code, because they load nothing
+ * from below. */
 
 enum {
-    RW_PACKED_DOCS = 128, /* of a block; codes of a column lie together */
+    RW_PACKED_DOCS = 128, /* documents per block; a block's codes of a column are adjacent */
     RW_PACKED_HALF = 64,
-    RW_PACKED_PIVOTS = 32,  /* pivots of a column, evenly among its thresholds, looked at first */
-    RW_PACKED_TOP = 5,      /* log2 of it */
-    RW_PACKED_BUFFERS = 20, /* of leaf numbers below nodes that wait for their parents */
-    RW_PACKED_LAST = 128,   /* and of nodes of two leaves; what more there are go with the others */
-    RW_PACKED_SMALL = 32    /* leaves are padded to so many */
+    RW_PACKED_PIVOTS =
+        32,            /* pivots per column, evenly spaced among its thresholds, compared first */
+    RW_PACKED_TOP = 5, /* log2 of RW_PACKED_PIVOTS */
+    RW_PACKED_BUFFERS = 20, /* buffers of leaf numbers of nodes that wait for their parents */
+    RW_PACKED_LAST =
+        128, /* buffers of nodes of two leaves; further such nodes are handled like other nodes */
+    RW_PACKED_SMALL = 32 /* leaves are padded to this number */
 };
 
 struct rw_packed_column {
-    uint32_t slot; /* of the flat model */
+    uint32_t slot; /* slot in the flat model */
     uint32_t n_cuts;
-    uint32_t missing;   /* the code of a missing value */
-    uint32_t levels;    /* of the search: 2^levels > n_cuts; at least RW_PACKED_TOP */
+    uint32_t missing;   /* code of a missing value */
+    uint32_t levels;    /* levels of the search: 2^levels > n_cuts; at least RW_PACKED_TOP */
     uint64_t first_cut; /* [RW_PACKED_PIVOTS] pivots, the first one unused; [2^levels] thresholds if
-                           that is more; what is past the last threshold is infinity */
+                           that is more; infinity after the last threshold */
 };
 
-/* A node of a tree that is looked at whole. left, right and to: buffers, as offsets in bytes. */
+/* A node of a tree that is evaluated as a whole. left, right and to: buffers, as offsets in
+ * bytes. */
 struct rw_packed_node {
-    uint32_t column; /* offset in bytes of its codes in the block's */
-    uint32_t cut;    /* greatest code that goes left; repeated to fill the word, like `skip` */
+    uint32_t column; /* offset in bytes of its codes within the block's codes */
+    uint32_t cut;    /* largest code that goes left; repeated to fill the word, like `skip` */
     uint32_t skip;   /* leaves below the left child */
     uint16_t left, right, to;
 };
@@ -191,105 +202,111 @@ struct rw_packed_node {
 /* A node or a leaf of a tree that is walked. */
 struct rw_packed_step {
     uint32_t column;
-    uint32_t cut;  /* of a leaf: all codes go left */
-    uint32_t left; /* a step of the tree, the right child is the next one; of a leaf: itself */
-    uint32_t leaf; /* its number in the tree */
+    uint32_t cut;  /* for a leaf: all codes go left */
+    uint32_t left; /* the left child, a step of the tree; the right child is the next step; for a
+                      leaf: itself */
+    uint32_t leaf; /* number of the leaf in the tree */
 };
 
 struct rw_packed_tree {
-    uint64_t first; /* node or step */
+    uint64_t first; /* index of its first node or step */
     uint64_t first_leaf;
     uint32_t n_leaves;
-    uint32_t n_last; /* nodes of two leaves, the first ones; the root is none */
+    uint32_t n_last; /* number of nodes of two leaves, which are first; the root does not count */
     uint32_t walked;
 };
 
 struct rw_packed {
     const struct rw_flat *flat; /* borrowed */
     const struct rw_packed_ops *ops;
-    double doc_ns;       /* expected of a document of a whole block */
+    double doc_ns;       /* expected nanoseconds per document of a whole block */
     uint32_t code_bytes; /* 1 or 2 */
     uint32_t n_columns;
     int32_t n_trees;
     int32_t n_batches;
     struct rw_packed_column *column; /* [n_columns]; all arrays are in its arena (base/mem.h) */
     float *cut;                      /* see first_cut */
-    struct rw_packed_node *node;     /* of all trees that are not walked, in the order of work */
+    struct rw_packed_node
+        *node; /* nodes of all trees that are not walked, in the order of evaluation */
     struct rw_packed_step *step;
     struct rw_packed_tree *tree; /* [n_trees] */
-    int32_t *batch; /* [n_batches + 1] first trees of what a block's codes meet at once */
-    float *leaf;    /* from left to right; of a walked tree, as the tree numbers them */
+    int32_t *batch; /* [n_batches + 1] first tree of each batch; a block's codes go through one
+                       batch at a time */
+    float *leaf;    /* from left to right; for a walked tree, in the tree's numbering */
 };
 
-/* *out is NULL, and nothing failed, if the model is not of a kind that can be packed: a column has
- * more than 65535 thresholds, or columns or a tree are too many for the numbers here. flat stays
- * borrowed. Freed with rw_result_free. */
+/* Makes the packed form. *out is NULL, without a failure, if the model cannot be packed: a
+ * column has more than 65535 thresholds, or there are too many columns, or a tree is too large.
+ * `flat` stays borrowed. Free it with rw_result_free. */
 int rw_packed_new(struct rw_ctx *ctx, const struct rw_flat *flat, const struct rw_packed_ops *ops,
                   struct rw_packed **out);
 
-/* Bytes of a block's codes; a multiple of 64. */
+/* Returns the bytes of a block's codes, a multiple of 64. */
 static inline size_t rw_packed_codes_bytes(const struct rw_packed *packed)
 {
     return (size_t)packed->n_columns * RW_PACKED_DOCS * packed->code_bytes;
 }
-/* Bytes of the buffers. The first one holds zeros. */
+/* Returns the bytes of the buffers. The first buffer contains zeros. */
 static inline size_t rw_packed_buffers_bytes(const struct rw_packed *packed)
 {
     return (size_t)(RW_PACKED_BUFFERS + RW_PACKED_LAST) * RW_PACKED_DOCS * packed->code_bytes;
 }
 
-/* What is done with codes of one width (packed_tmpl.c). */
+/* Functions for codes of one width (packed_tmpl.c). */
 struct rw_packed_width {
-    /* A column's codes [RW_PACKED_DOCS] of values; absent is resolved, NaN is missing. */
+    /* Computes a column's codes [RW_PACKED_DOCS] from values, in which absent features have a
+     * value and NaN is missing. */
     void (*encode)(const struct rw_packed *packed, const struct rw_packed_column *column,
                    const float *values, void *codes);
-    /* Adds trees [first, end) to score [RW_PACKED_DOCS], of which the first n_docs matter: where
-     * half of them are enough, it is quicker. All but `score` are 64-byte aligned. */
+    /* Adds trees [first, end) to score [RW_PACKED_DOCS]. Only the first n_docs scores are
+     * needed; if they are at most half of the block, it is faster. All arrays except `score` are
+     * 64-byte aligned. */
     void (*add)(const struct rw_packed *packed, int32_t first, int32_t end, const void *codes,
                 void *buffers, double *score, uint32_t n_docs);
 };
 
-/* What an instruction set does; the array's index: 0 for codes of one byte, 1 of two. */
+/* Functions and costs of an instruction set. Arrays have index 0 for codes of one byte, 1 for
+ * two. */
 struct rw_packed_ops {
     const char *name;
-    uint32_t most[2]; /* leaves of a tree that is looked at whole; others are walked */
-    double column_ns; /* a document's code of one column, about */
-    double node_ns;   /* a document's share of a node that is looked at, codes of one byte */
+    uint32_t
+        most[2]; /* maximum leaves of a tree that is evaluated as a whole; larger ones are walked */
+    double column_ns; /* approximate nanoseconds per document to encode one column */
+    double node_ns;   /* nanoseconds per document and evaluated node, with codes of one byte */
     const struct rw_packed_width *width[2];
 };
 
-/* For a processor that has these instructions. */
+/* Returns the functions for a processor with these instructions. */
 const struct rw_packed_ops *rw_packed_ops(enum rw_isa isa);
 extern const struct rw_packed_width rw_packed_plain_8, rw_packed_plain_16, rw_packed_avx2_8,
     rw_packed_avx2_16, rw_packed_avx512_8, rw_packed_avx512_16;
 
-/* Walks the tree for the first n_docs documents of a block, or some more. For all instruction sets.
- */
+/* Walks down a tree for at least the first n_docs documents of a block. It is the same for all
+ * instruction sets. */
 void rw_packed_walk_8(const struct rw_packed *packed, const struct rw_packed_tree *tree,
                       const void *codes, double *score, uint32_t n_docs);
 void rw_packed_walk_16(const struct rw_packed *packed, const struct rw_packed_tree *tree,
                        const void *codes, double *score, uint32_t n_docs);
 
-/* scores: [n_docs], written. */
+/* Scores a data set. scores: [n_docs], written. */
 int rw_packed_scores(struct rw_ctx *ctx, const struct rw_packed *packed,
                      const struct rw_dataset *dataset, double *scores);
 
 int rw_packed_rows(struct rw_ctx *ctx, const struct rw_packed *packed, const struct rw_rows *rows,
                    double *scores);
 
-/* The same of lines that are no data set yet, by the calling thread, of a model without categories.
- */
+/* Scores lines that are not yet a data set, in the calling thread. The model has no categorical
+ * features. */
 int rw_packed_lines(const struct rw_packed *packed, const struct rw_builder *lines, double *scores);
 
-/* Expected of a model before it is packed: nanoseconds of a document by one thread, and of packing.
- */
+/* Returns, before a model is packed, the expected nanoseconds per document in one thread, and of
+ * packing. */
 double rw_packed_doc_ns(const struct rw_flat *flat, const struct rw_packed_ops *ops);
 double rw_packed_make_ns(const struct rw_flat *flat);
 
-/* --- blocks of documents, wherever their values are: rows, or data sets (packed.c,
- * device_scorer.c) --- */
+/* ---- blocks of documents from rows or data sets (packed.c, device_scorer.c) ---- */
 
-/* A thread's room. */
+/* Memory of a thread. */
 struct rw_packed_room {
     char *codes; /* [n_blocks][codes] */
     char *buffers;
@@ -297,101 +314,106 @@ struct rw_packed_room {
     float *value;  /* [n_blocks * RW_PACKED_DOCS + more_values] */
 };
 
-/* The codes of documents [begin, end), at most n_blocks blocks of them. */
+/* Encodes documents [begin, end), at most n_blocks blocks. */
 typedef void rw_packed_encode_fn(const struct rw_packed_job *job, uint32_t begin, uint32_t end,
                                  const struct rw_packed_room *room);
 
-/* The values of documents [begin, end), at most one block: value [n_used][RW_PACKED_DOCS]. */
+/* Reads the values of documents [begin, end), at most one block, into value
+ * [n_used][RW_PACKED_DOCS]. */
 typedef void rw_packed_turn_fn(const struct rw_packed_job *job, uint32_t begin, uint32_t end,
                                float *value);
 
 struct rw_packed_job {
-    const struct rw_packed *packed;  /* borrowed, as all */
-    rw_packed_encode_fn *encode;     /* and what it reads: */
-    const struct rw_column **column; /* [n_used] of slots; NULL: the data does not have it */
-    rw_packed_turn_fn *turn;         /* or, with rw_packed_encode_turned, this, which reads */
-    const struct rw_rows *rows;      /* these */
-    const struct rw_builder *lines;  /* or these */
-    size_t more_values; /* that `encode` wants room for, beside one for each document */
-    /* the run's own */
-    uint32_t n_blocks; /* encoded together */
-    size_t room_bytes; /* of a thread */
+    const struct rw_packed *packed; /* borrowed, as all pointers here */
+    rw_packed_encode_fn *encode;    /* reads the next field */
+    const struct rw_column *
+        *column;                    /* [n_used] columns by slot; NULL: the data lacks the feature */
+    rw_packed_turn_fn *turn;        /* with rw_packed_encode_turned instead, reads one of these: */
+    const struct rw_rows *rows;     /* rows */
+    const struct rw_builder *lines; /* lines */
+    size_t more_values;             /* values that `encode` needs in addition to one per document */
+    /* ---- set by rw_packed_run ---- */
+
+    uint32_t n_blocks; /* blocks that are encoded together */
+    size_t room_bytes; /* per thread */
     char *room;        /* [n_threads][room_bytes] */
 };
 
-/* By way of columns of a block, n_used * RW_PACKED_DOCS more values. */
+/* Encodes after transposing a block; it needs n_used * RW_PACKED_DOCS more values. */
 rw_packed_encode_fn rw_packed_encode_turned;
-/* scores: [n_docs], written. ctx NULL: by the calling thread. */
+/* Runs the job. scores: [n_docs], written. ctx NULL: uses only the calling thread. */
 int rw_packed_run(struct rw_ctx *ctx, struct rw_packed_job *job, uint32_t n_docs, double *scores);
 
 struct rw_scorer {
     struct rw_flat flat;
-    struct rw_single *single; /* owned; NULL: the model is not of the kind */
-    struct rw_packed *packed; /* owned; NULL: not made, or it does not pay */
-    struct rw_score_map map;  /* of all trees; NONE where the scorer has fewer */
-    /* Of data sets (device_scorer.c). Documents are walked until so many have come that it would
-     * have paid to pack the model, if it ever does: then the choice costs at most twice the better
-     * one's time, whatever comes. */
-    double walked_ns; /* by this time, as expected; of one thread */
+    struct rw_single *single; /* owned; NULL: the model cannot have this form */
+    struct rw_packed *packed; /* owned; NULL: not made, or not worthwhile */
+    struct rw_score_map map;  /* for the sum of all trees; NONE if the scorer has fewer */
+    /* For data sets (device_scorer.c). Documents are walked until packing the model would have
+     * paid off for those so far. So the choice costs at most twice the time of the better form,
+     * however many documents follow. */
+    double walked_ns; /* expected time of the walks so far, in one thread */
     int settled;
     struct rw_device_scorer *device; /* owned; NULL: the CPU */
-    int is_auto;                     /* nobody chose the device */
-    int undecided;                   /* auto: whether a GPU pays is yet to be seen */
-    double cpu_ms;                   /* auto: what all runs so far should have taken on the CPU */
+    int is_auto;                     /* the caller left the choice of the device open */
+    int undecided;                   /* auto: it is not yet decided whether a GPU is worthwhile */
+    double cpu_ms;                   /* auto: expected time of all runs so far on the CPU */
 };
 
-/* All but `packed`. */
+/* Makes everything except `packed`. */
 int rw_scorer_make(struct rw_ctx *ctx, const struct rw_model *model, int n_trees,
                    struct rw_scorer **out);
 
-/* What scores lines as they are read, when it is known that this is the quickest; else NULL: data
- * sets are scored. n_docs: documents that it has scored since the last call. Valid until the
- * scorer's next call. (device_scorer.c) */
+/* Returns the packed form if it should score lines as they are read, because it is known to be
+ * the fastest; else NULL, and data sets are scored. n_docs: documents scored since the last
+ * call. Valid until the next call with the scorer. (device_scorer.c) */
 const struct rw_packed *rw_scorer_packed(struct rw_ctx *ctx, struct rw_scorer *scorer,
                                          uint32_t n_docs);
-/* The device that the last run was on, or the next one will begin on: "cpu" or "cuda". */
+/* Returns the device of the last run, or the first device of the next one: "cpu" or "cuda". */
 const char *rw_scorer_device(const struct rw_scorer *scorer);
 
-/* A model made ready for scoring one document at a time on the CPU: by looking at all nodes
- * (struct rw_lanes), if that is expected to be quicker, else some trees are walked side by
- * side without a branch: a leaf is a node that leads to itself. Missing values become the infinity
- * that lies on the node's side of every threshold, so each feature has two values, by the direction
- * of missing.
- */
-/* All nodes of 64 trees are looked at side by side, each tree in a lane of one byte.
+/* ---- one document at a time on the CPU ---- */
+
+/* A document is scored in the faster of two ways. One evaluates all nodes (struct rw_lanes). The
+ * other walks several trees in parallel without branches: a leaf is a node that leads to itself.
+ * A missing value becomes the infinity that takes the node's direction at every threshold. So
+ * each feature has two values, one per direction of missing values. */
+
+/* Evaluates all nodes of 64 trees in parallel. Each tree has a lane of one byte.
  *
- * A column is a feature and up to RW_LANES_CUTS of its distinct thresholds, sorted; the document's
- * code of a column is the number of its thresholds below the value, so value > threshold j is the
- * same as code > j. A tree's leaves are numbered from left to right. A lane holds the leftmost leaf
- * that the document can still reach, 0 at first. A node that splits the leaves [start, end) at
- * `right` is on the document's path if and only if the lane holds `start` once all nodes above it
- * have been looked at: had the path left the node to the right above it, the lane would hold more;
- * had it left to the left, less, for ever. So a node costs two comparisons of bytes and a move
- * under their mask, there is no branch, and what the lane holds in the end is the document's leaf.
+ * A column is a feature with up to RW_LANES_CUTS of its distinct thresholds, sorted. The
+ * document's code of a column is the number of its thresholds below the value, so value >
+ * threshold j is equivalent to code > j. A tree's leaves are numbered from left to right. A lane
+ * contains the leftmost leaf that the document can still reach, 0 at first. Take a node that
+ * splits the leaves [start, end) at `right`, after all nodes above it. It is on the document's
+ * path if and only if the lane contains `start`. If the path has left this subtree to the right,
+ * the lane has a larger value. If it has left to the left, the lane has a smaller value until
+ * the end. So a node takes two comparisons of bytes and a masked move. There are no branches,
+ * and the last value of a lane is the document's leaf.
  *
- * (QuickScorer, Lucchese et al. 2015, also looks at nodes in an order of its own and removes
- * leaves from a set, RapidScorer, Ye et al. 2018, does so for many documents; here the set is a
+ * (QuickScorer, Lucchese et al. 2015, also evaluates nodes in a different order and removes
+ * leaves from a set. RapidScorer, Ye et al. 2018, does so for many documents. Here the set is a
  * number, and the lanes are trees.) */
 enum {
-    RW_LANES = 64,          /* trees side by side */
-    RW_LANES_COLUMNS = 256, /* at most: a byte names one */
-    RW_LANES_CUTS = 254,    /* of a column, at most */
-    RW_LANES_LEAVES = 256,  /* of a tree, at most */
-    RW_LANES_MISSING = 255, /* the code of a missing value */
+    RW_LANES = 64,          /* trees in parallel */
+    RW_LANES_COLUMNS = 256, /* maximum, since a byte is a column's index */
+    RW_LANES_CUTS = 254,    /* maximum per column */
+    RW_LANES_LEAVES = 256,  /* maximum per tree */
+    RW_LANES_MISSING = 255, /* code of a missing value */
     RW_LANES_PIVOTS =
-        16 /* every 16th threshold of a column, and the thresholds between two of them */
+        16 /* every 16th threshold of a column, and the number of thresholds per block */
 };
 
-/* The n-th node of each tree of a group, a node after those above it. Of what is no node all is 0:
- * where the lane holds 0, that stays. */
+/* Node n of each tree of a group; nodes follow those above them. Lanes without a node are all 0,
+ * which leaves a lane of 0 as it is. */
 struct rw_lanes_node {
     uint8_t column[RW_LANES];
-    uint8_t cut[RW_LANES]; /* its index in the column's */
+    uint8_t cut[RW_LANES]; /* index of its threshold in the column */
     uint8_t start[RW_LANES];
-    uint8_t right[RW_LANES]; /* the first leaf of the right side */
+    uint8_t right[RW_LANES]; /* first leaf of the right side */
 };
 
-/* A document's score by an instruction set. */
+/* Returns a document's score with one instruction set. */
 typedef double (*rw_lanes_fn)(const struct rw_lanes *lanes, const float *values, size_t n_values,
                               uint32_t first);
 
@@ -399,81 +421,85 @@ struct rw_lanes {
     rw_lanes_fn score;
     float absent;
     int32_t n_trees;
-    uint32_t n_groups; /* of RW_LANES trees */
+    uint32_t n_groups; /* groups of RW_LANES trees */
     uint32_t n_columns;
-    int any_order; /* all partial sums of leaves are exact, so any order gives the same sum */
-    uint32_t
-        *feature; /* [n_columns] ids, ascending; all arrays are in its arena, 64-byte aligned */
+    int any_order; /* 1: all partial sums of leaves are exact, so any order gives the same sum */
+    uint32_t *feature; /* [n_columns] feature ids, ascending; all arrays are in its arena, 64-byte
+                          aligned */
     float *pivot; /* [n_columns][RW_LANES_PIVOTS] the last threshold of each block, or infinity */
-    uint32_t *first_cut;        /* [n_columns] in `cut` */
-    float *cut;                 /* blocks of RW_LANES_PIVOTS; past a column's last: infinity */
+    uint32_t *first_cut; /* [n_columns] index in `cut` */
+    float *cut;          /* blocks of RW_LANES_PIVOTS; infinity after a column's last threshold */
     struct rw_lanes_node *node; /* [first_node[n_groups]] */
-    uint64_t *missing_left;     /* beside node: a bit a lane */
+    uint64_t *missing_left;     /* for each element of `node`, one bit per lane */
     uint32_t *first_node;       /* [n_groups + 1] */
-    uint32_t *first_leaf;       /* [n_groups][RW_LANES] in leaf; of no tree: a leaf of 0 */
-    float *leaf;                /* from left to right */
+    uint32_t *first_leaf; /* [n_groups][RW_LANES] index in `leaf`; a lane without a tree has a leaf
+                             of 0 */
+    float *leaf;          /* from left to right */
 };
 
-/* *out is NULL, and nothing failed, if the model is not of a kind that can be so (too many columns,
- * nodes or leaves, or no nodes), or the processor, of which `isa` may be used, has not the
- * instructions. Needs the flat model no more. Freed with rw_result_free, as are the others. */
+/* Makes the form. *out is NULL, without a failure, if the model has too many columns, nodes or
+ * leaves, or no nodes. It is also NULL if `isa`, the instructions that may be used, is not
+ * sufficient. The flat model is no longer needed. Free it with rw_result_free, like the other
+ * forms. */
 int rw_lanes_new(struct rw_ctx *ctx, const struct rw_flat *flat, enum rw_isa isa,
                  struct rw_lanes **out);
 
-/* Of the instruction sets that have one (single_lanes_tmpl.c). AVX-512 here is with the permutation
- * of bytes (vbmi), of 2019: without it AVX2 is quicker. */
+/* Functions of the instruction sets that have one (single_lanes_tmpl.c). AVX-512 includes the
+ * byte permutation of 2019 (vbmi); without it, AVX2 is faster. */
 double rw_lanes_score_avx2(const struct rw_lanes *lanes, const float *values, size_t n_values,
                            uint32_t first);
 double rw_lanes_score_avx512(const struct rw_lanes *lanes, const float *values, size_t n_values,
                              uint32_t first);
 
 enum {
-    RW_SINGLE_VALUES = 4096, /* two of each feature that the model uses, and one more, at most */
-    RW_SINGLE_TOGETHER = 16, /* trees that are walked side by side */
-    RW_SINGLE_TREES = 64     /* whose leaves are found in any order, then added in the trees' */
+    RW_SINGLE_VALUES = 4096, /* at most two values per feature that the model uses, and one more */
+    RW_SINGLE_TOGETHER = 16, /* trees that are walked in parallel */
+    RW_SINGLE_TREES =
+        64 /* trees whose leaves are found in any order and then added in tree order */
 };
 
 struct rw_single_node {
-    float cut;      /* of a leaf: what it is worth */
-    uint16_t value; /* 2 * slot of the feature + (missing goes left); of a leaf: 2 * slots, which is
-                       -infinity, so that nothing is added */
-    uint16_t skip;  /* nodes to the left child, the right one is the next; of a leaf: 0 */
+    float cut;      /* for a leaf: its value */
+    uint16_t value; /* 2 * slot of the feature + (missing goes left); for a leaf: 2 * slots, whose
+                       value is -infinity, so that nothing is added */
+    uint16_t skip; /* distance to the left child; the right child is the next node; for a leaf: 0 */
 };
 
 struct rw_single {
     const struct rw_flat *flat; /* borrowed */
-    double doc_ns;              /* expected of a document */
-    struct rw_lanes
-        *lanes; /* in its arena, as the arrays; not NULL: by these, and they are not there */
+    double doc_ns;              /* expected nanoseconds per document */
+    struct rw_lanes *lanes; /* in its arena, as the arrays; if not NULL, it is used and the arrays
+                               below do not exist */
     struct rw_single_node *node;
-    uint32_t *root;   /* [n_trees rounded up] nodes, in the order of work; the last ones are 0 */
-    uint8_t *tree_at; /* beside root: the tree's index among the RW_SINGLE_TREES */
-    uint8_t *steps;   /* the depth of the deepest of each RW_SINGLE_TOGETHER */
+    uint32_t *root; /* [n_trees rounded up] index of the root in the order of work; 0 for padding */
+    uint8_t *tree_at; /* for each element of `root`, the tree's index among the RW_SINGLE_TREES */
+    uint8_t *steps;   /* depth of the deepest tree of each RW_SINGLE_TOGETHER */
 };
 
-/* isa: instructions that may be used. *out is NULL, and nothing failed, if the model is not of a
- * kind that can be so: it asks for categories, uses too many features, has too large or deep a tree
- * or too many nodes. flat stays borrowed. */
+/* Makes the form. isa: instructions that may be used. *out is NULL, without a failure, if the
+ * model has categorical features, too many features or nodes, or a tree that is too large or too
+ * deep. `flat` stays borrowed. */
 int rw_single_new(struct rw_ctx *ctx, const struct rw_flat *flat, enum rw_isa isa,
                   struct rw_single **out);
 
-/* values: [n_values] of features first, first + 1, ..., NaN is missing; others are absent. By any
- * number of threads at once. */
+/* Returns a document's score. values: [n_values] of features first, first + 1, and so on; NaN is
+ * missing, and other features are absent. Several threads may call it at once. */
 double rw_single_score(const struct rw_single *single, const float *values, size_t n_values,
                        uint32_t first);
 
-/* Scores of many documents on a device: the same doubles everywhere. A document's leaves are found
- * by model/model.h and added in tree order, in double.
+/* Scoring of many documents on a device, with results identical on all devices. A document's
+ * leaves are found by rw_walk (model/model.h) and added in tree order, in double.
  *
- * To add a device: (1) fill a `struct rw_device_scorer_ops` (as gpu/predict/predict_cuda.c does),
- * (2) declare its open function here, (3) give it a row in device_scorer.c's table. */
+ * To add a device: (1) fill a `struct rw_device_scorer_ops` as gpu/predict/predict_cuda.c does,
+ * (2) declare its open function here, (3) add a row to the table in device_scorer.c. */
 
 struct rw_device_scorer_ops {
     const char *name;
     void (*close)(struct rw_device_scorer *);
-    /* scores: [n_docs], written. RW_ERR_MEMORY: the device has too little, and nothing was lost. */
+    /* Scores a data set. scores: [n_docs], written. RW_ERR_MEMORY: the device has too little
+     * memory; the scorer remains usable. */
     int (*run)(struct rw_device_scorer *, const struct rw_dataset *, double *scores);
-    /* Milliseconds that a run over so many documents is expected to take. */
+    /* Returns the expected milliseconds of a run with n_docs documents. */
     double (*run_ms)(const struct rw_device_scorer *, uint32_t n_docs);
 };
 
@@ -483,6 +509,6 @@ struct rw_device_scorer {
     const struct rw_flat *flat; /* borrowed */
 };
 
-/* `device` counts GPUs. */
+/* Opens a GPU; `device` is its index. */
 int rw_device_scorer_open_cuda(struct rw_ctx *ctx, const struct rw_flat *flat, int device,
                                struct rw_device_scorer **out);

@@ -10,9 +10,9 @@
  * pass the splits of feature j on the way to the leaf. Let o_j be 1 if the document itself
  * passes them, else 0. A leaf of value v gives to feature i
  *
- *     v (o_i - z_i) integral over t in [0, 1] of the product over j != i of ((1 - t) z_j + t o_j),
+ *     v (o_i - z_i) integral over t in [0, 1] of the product over j != i of ((1 - t) z_j + t o_j).
  *
- * since the integral of t^k (1 - t)^m is the Shapley weight k! m! / (k + m + 1)!. The product is
+ * The integral of t^k (1 - t)^m is the Shapley weight k! m! / (k + m + 1)!. The product is
  * a polynomial of t, and the Gauss-Legendre rule for n / 2 points is exact for n features.
  * Products of all leaves below a split are added up before they are divided by the split's
  * factor. So a tree takes leaves x points steps (the idea of Yu et al., "Linear TreeShap",
