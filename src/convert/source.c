@@ -567,11 +567,13 @@ struct rw_xml *rw_xml_parse(struct rw_source *source, const char *text, size_t n
     enum { PIECE = 1 << 20 };
     struct parsing p = {.source = source, .line = line};
     enum XML_Status status = XML_STATUS_OK;
-    p.parser = XML_ParserCreate(NULL);
-    if (!p.parser)
-        rw_source_no_memory(source);
     if (source->status < 0)
         return NULL;
+    p.parser = XML_ParserCreate(NULL);
+    if (!p.parser) {
+        rw_source_no_memory(source);
+        return NULL;
+    }
     XML_SetUserData(p.parser, &p);
     XML_SetElementHandler(p.parser, on_begin, on_end);
     XML_SetCharacterDataHandler(p.parser, on_text);
