@@ -248,6 +248,8 @@ static int take_line(struct rw_ctx *ctx, struct rw_line_reader *lines,
         return RW_OK;
     if (n == 1)
         return rw_line_wrong(ctx, lines, &word[0], "'QUERY GROUP'");
+    if (!*word[1].text)
+        return rw_line_wrong(ctx, lines, &word[1], "a group, which is text");
     while (lines->end[-1] && strchr(" \t\r", lines->end[-1]))
         *--lines->end = 0;
     if (!rw_query_ids_find(ids, word[0].text, word[0].n, &query))
