@@ -218,7 +218,7 @@ int rw_processors(void)
 
 /* ---- progress and interruption ---- */
 
-enum { POLL_MS = 100 };
+int rw_poll_ms = 100;
 
 struct rw_watch {
     rw_poll_fn poll;
@@ -262,7 +262,7 @@ static void ask(struct rw_watch *watch)
     if (!watch->poll && !watch->stop)
         return;
     const double now = rw_clock_ms();
-    if (now - watch->asked < POLL_MS)
+    if (now - watch->asked < rw_poll_ms)
         return;
     const struct rw_progress progress = {watch->stage, atomic_load(&watch->done), watch->total};
     const int was_in_loop = in_loop;
@@ -607,7 +607,7 @@ static void close_loop(struct rw_pool *pool)
         }
         struct timespec until;
         clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += POLL_MS * 1000000L;
+        until.tv_nsec += rw_poll_ms * 1000000L;
         until.tv_sec += until.tv_nsec / 1000000000L;
         until.tv_nsec %= 1000000000L;
         pthread_cond_timedwait(&pool->done, &pool->mutex, &until);

@@ -144,6 +144,7 @@ void rw_share_add(struct rw_share *share, uint64_t *sum, uint64_t more);
 
 /* Polls the caller, if enough time has passed. Must be called outside of loops. Returns
  * RW_ERR_INTERRUPTED if the call should end. */
+extern int rw_poll_ms; /* at least so many ms between two questions; tests lower it */
 int rw_poll(struct rw_ctx *ctx);
 /* Starts counting a stage's work, until rw_stage_end. Work is counted by rw_share_poll (of_loops:
  * 1) or by rw_stage_add (0). Returns 0 if this is part of a stage that has already begun. Such a

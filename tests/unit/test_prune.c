@@ -290,15 +290,17 @@ static int note(void *user, const struct rw_progress *progress)
     return told->ends;
 }
 
-/* The caller is asked every 100 ms: long enough to be asked some times. A round drops a quarter of
- * the trees from 8 trees on, and below that one: by the number of documents that trees score. */
+/* The caller is asked every millisecond here: long enough to be asked some times. A round drops a
+ * quarter of the trees from 8 trees on, and below that one: by the number of documents that trees
+ * score. */
 Test(prune, progress)
 {
     static const struct {
         int n_trees, n_weighed;
     } cases[] = {
         {7, 7 + 6 + 5 + 4 + 3 + 2}, {8, 8 + 6 + 5 + 4 + 3 + 2}, {9, 9 + 7 + 6 + 5 + 4 + 3 + 2}};
-    struct rw_dataset *large = fixture_data(scratch_ctx, 2, 2000, 9, 5);
+    struct rw_dataset *large = fixture_data(scratch_ctx, 2, 300, 9, 5);
+    rw_poll_ms = 1;
     how.metric = "ndcg@10";
     for (int i = 0; i < 3; i++) {
         uint8_t keep[N_TREES];
