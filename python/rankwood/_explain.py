@@ -104,7 +104,9 @@ class Explanation:
 def shap_values(model: Scorer, data: Dataset, cover: Dataset | None) -> tuple[Floats, float, list[int]]:
     """See Model.shap_values."""
     out, c = ffi.new("struct rw_explainer **"), model._values_of(data)
-    if cover is None and not lib.rw_model_has_covers(model._c, 0):
+    if cover is not None:
+        need(cover, Dataset, "cover")
+    elif not lib.rw_model_has_covers(model._c, 0):
         cover = data
     of = ffi.NULL if cover is None else c if cover is data else model._values_of(cover)
     explainer = made(lib.rw_explainer_new(context(), model._c, 0, of, out), out, lib.rw_free)
@@ -120,8 +122,6 @@ def shap_values(model: Scorer, data: Dataset, cover: Dataset | None) -> tuple[Fl
 def explain(model: Scorer, data: Dataset, cover: Dataset | None) -> Explanation:
     """See Model.explain."""
     need(data, Dataset, "data")
-    if cover is not None:
-        need(cover, Dataset, "cover")
     values, base, features = shap_values(model, data, cover)
     names = [model._name(feature) for feature in features]
     return Explanation(values, base, features, names, feature_values(model, data, features))
@@ -290,7 +290,7 @@ def nodes_of(model: Scorer) -> list[dict[str, Any]]:
                     "node": i,
                     "leaf": None,
                     "feature": model._name(c.feature[i]),
-                    "threshold": _condition(model._c, tree, i) if by_category else c.cut[i],
+                    "threshold": condition(model._c, tree, i) if by_category else c.cut[i],
                     "missing_left": bool(c.missing_left[i]),
                     "left": c.left[i],
                     "right": c.right[i],
@@ -304,7 +304,8 @@ def nodes_of(model: Scorer) -> list[dict[str, Any]]:
     return out
 
 
-def _condition(model: Any, tree: int, node: int) -> str:
+def condition(model: Any, tree: int, node: int) -> str:
+    """Returns a split's condition as text, such as "in {a, b}"."""
     size = lib.rw_model_condition(model, tree, node, ffi.NULL, 0) + 1
     buffer = ffi.new("char[]", size)
     lib.rw_model_condition(model, tree, node, buffer, size)

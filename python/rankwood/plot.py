@@ -6,6 +6,7 @@ Each function draws on the axes ``ax`` and returns them. Without ``ax`` it creat
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,7 +17,7 @@ from rankwood._columns import Floats
 from rankwood._core import DataError, ParameterError, lib, need, whole
 from rankwood._dataset import Dataset
 from rankwood._evaluate import evaluate
-from rankwood._explain import Explanation, feature_values
+from rankwood._explain import Explanation, condition, feature_values
 from rankwood._model import Model
 
 
@@ -342,7 +343,10 @@ def tree(model: Model, index: int = 0, *, depth: int | None = 4, ax: Any = None)
         left, right = draw(c.left[node], level + 1), draw(c.right[node], level + 1)
         name = model._name(c.feature[node])
         shown = name if isinstance(name, str) else f"feature {name}"
-        return drawing.split(f"{shown}\n<= {c.cut[node]:.5g}", left, right, bool(c.missing_left[node]))
+        by_category = c.by_category and c.by_category[node]
+        where = condition(model._c, index, node) if by_category else f"<= {c.cut[node]:.5g}"
+        label = f"{shown}\n{textwrap.shorten(where, 40, placeholder=' ...')}"
+        return drawing.split(label, left, right, bool(c.missing_left[node]))
 
     draw(0 if c.n_leaves > 1 else ~0, 0)
     ax = _axes(ax, drawing.size())
@@ -354,7 +358,7 @@ def tree(model: Model, index: int = 0, *, depth: int | None = 4, ax: Any = None)
     ax.set_axis_off()
     ax.set_xlim(-0.75, drawing.n_places - 0.25)
     ax.set_ylim(0.5 - drawing.n_levels, 0.5)
-    ax.set_title(f"tree {index} (left: value <= threshold; solid: missing values go this way)", fontsize=9)
+    ax.set_title(f"tree {index} (left: the condition holds; solid: missing values go this way)", fontsize=9)
     return ax
 
 

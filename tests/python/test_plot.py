@@ -114,6 +114,19 @@ def test_labels_of_a_large_tree_stand_apart(axes: Any, depth: int | None) -> Non
         assert not any(box.overlaps(other) for other in boxes[:i]), own.texts[i]
 
 
+def test_a_split_by_categories_shows_its_set(axes: Any) -> None:
+    x, y, qid = make_arrays(60)
+    x[:, 0] = y  # whole numbers that decide the label
+    data = rw.Dataset(x, y, qid=qid, categorical_features=[0])
+    model = rw.train({"rounds": 1, "leaves": 3, "min_docs": 3}, data)
+    condition = model.trees()[0]["threshold"]
+    assert isinstance(condition, str) and "in {" in condition
+    rw.plot.tree(model, ax=axes)
+    shown = [one.split("\n")[1] for one in texts(axes) if "\n" in one]
+    assert any(condition.startswith(one.removesuffix(" ...")) for one in shown)
+    assert "<= 0" not in shown
+
+
 def test_plot_of_partial_dependence(dataset: rw.Dataset, measured: rw.Model, axes: Any) -> None:
     assert rw.plot.partial_dependence(measured, dataset, "a", points=5, ax=axes) is axes
     x, _, _ = make_arrays()
