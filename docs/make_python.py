@@ -32,7 +32,8 @@ SECTIONS: list[tuple[str, str, str]] = [
      "Evaluation Measured Comparison Compared Comparisons Audit AuditRow Explanation Permuted Calibration Pruned "
      "PrunedRow CrossValidation Fold Selected SelectedRow SelectedDifference PositionBias Round DataCheck FeatureCheck "
      "Finding"),
-    ("Errors", "Every error is a `RankwoodError` and the builtin exception that fits it.",
+    ("Errors", "Rankwood's own errors are `RankwoodError` and the builtin exception that fits them. A missing optional "
+     "package is an `ImportError`, and Ctrl-C a `KeyboardInterrupt`.",
      "RankwoodError DataError DataTypeError ParameterError ParameterTypeError FormatError FileError OutOfMemoryError "
      "UnsupportedError WorkerError InternalError NoEffectWarning"),
 ]  # fmt: skip
@@ -160,16 +161,14 @@ def _body(doc: str, members: list[str]) -> str:
 
 def _signature(name: str, node: ast.FunctionDef) -> str:
     """Returns the call with its defaults, without types."""
-    given = ast.parse(ast.unparse(node.args).join(("def f(", "): pass"))).body[0]
-    assert isinstance(given, ast.FunctionDef)
-    for argument in ast.walk(given.args):
+    for argument in ast.walk(node.args):
         if isinstance(argument, ast.arg):
             argument.annotation = None
-    text = re.sub(r"^(self|cls)(, )?", "", ast.unparse(given.args)).replace("=", " = ").replace(" =  ", " = ")
-    call = f"{name}({text.replace(' = ', '=')})"
+    text = re.sub(r"^(self|cls)(, )?", "", ast.unparse(node.args))
+    call = f"{name}({text})"
     if len(call) <= 100:
         return f"```text\n{call}\n```"
-    arguments = re.split(r", (?![^(\[]*[)\]])", text.replace(" = ", "="))
+    arguments = re.split(r", (?![^(\[]*[)\]])", text)
     return "```text\n" + f"{name}(\n    " + ",\n    ".join(arguments) + ",\n)\n```"
 
 

@@ -30,7 +30,7 @@ logger = logging.getLogger("rankwood")
 
 
 class RankwoodError(Exception):
-    """Base class of all errors that rankwood raises.
+    """Base class of Rankwood's own errors.
 
     Each subclass is also the builtin exception that fits it, so ``except ValueError`` catches a
     :class:`ParameterError`.

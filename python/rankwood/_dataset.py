@@ -27,6 +27,11 @@ from rankwood._handles import Handles, locked
 from rankwood._params import Params
 
 
+def _check_weights(weight: Any, query_weight: Any) -> None:
+    if weight is not None and query_weight is not None:
+        raise DataError("weight and query_weight are both given; expected one of them")
+
+
 class Dataset(Handles):
     """Documents with features and, for training and measuring, labels and queries.
 
@@ -133,8 +138,7 @@ class Dataset(Handles):
         self._begin()
         self._feature_base = _columns.feature_base_of(feature_base)
         categorical = _columns.given_features(categorical_features)
-        if weight is not None and query_weight is not None:
-            raise DataError("weight and query_weight are both given; expected one of them")
+        _check_weights(weight, query_weight)
         label, more_labels = one_label(label, more_labels)
         if _tables.is_paths(data):
             if feature_base is not None or n_features is not None:
@@ -337,9 +341,8 @@ class Dataset(Handles):
     ) -> Dataset:
         ignored = frozenset([ignore] if isinstance(ignore, str) else ignore)
         named = ignored.union(name for name in (label, qid, weight) if isinstance(name, str))
+        _check_weights(weight, query_weight)
         source = make_source(_tables.Roles(named, ignored, _columns.given_names(categorical_features, named)))
-        if weight is not None and query_weight is not None:
-            raise DataError("weight and query_weight are both given; expected one of them")
         apart = set(ignored)
         for what, name in {"label": label, "qid": qid, "weight": weight}.items():
             if name is None and what != "qid":

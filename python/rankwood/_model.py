@@ -193,7 +193,8 @@ class Model(Scorer):
     position_bias : PositionBias | None
         Position bias that training with ``debias`` estimated; otherwise None.
     calibration_figures : dict[str, dict[str, float]]
-        Measurements of the :meth:`calibrate` call that made this model; otherwise empty.
+        Measurements of the :meth:`calibrate` call that returned this model; otherwise empty, also
+        after loading or unpickling.
 
     Examples
     --------
@@ -753,7 +754,7 @@ class Model(Scorer):
         figures, out = ffi.new("struct rw_calibrated *"), ffi.new("struct rw_model **")
         status = lib.rw_model_calibrate(context(), self._c, self._values_of(data), how, figures, out)
         new = Model(made(status, out, lib.rw_model_free))
-        new.feature_names = self.feature_names
+        new.feature_names = None if self.feature_names is None else list(self.feature_names)
         for kind in ("before", "fitted", "held_out"):
             one = getattr(figures, kind)
             new.calibration_figures[kind] = {"log_loss": one.log_loss, "brier": one.brier, "error": one.error}

@@ -476,8 +476,7 @@ class _Migration:
         else:
             self.tell(name, IN_PYTHON["task"])
 
-    def _name_device(self, name: str, value: Any) -> None:
-        self._name_device_type(name, value)
+    _name_device = _name_device_type
 
     def _name_max_leaves(self, name: str, value: Any) -> None:
         if not _is_number(value, 0):  # 0 means no limit in XGBoost
