@@ -268,8 +268,8 @@ struct rw_cli {
     const char *config;            /* --config, or NULL */
     struct rw_list ignore, labels; /* columns of --ignore and --label-columns */
     struct rw_option
-        *option; /* [n_options] the command's options, common options, then --help and parameters */
-    int n_options, n_first; /* n_first: options before --help and parameters */
+        *option; /* [n_options] the command's options, common ones, parameters, and --help last */
+    int n_options, n_first; /* n_first: index of the first parameter */
     enum rw_format format;
     struct rw_model *model;
     struct rw_model *init;     /* train: the model that training continues, or NULL */

@@ -1,5 +1,5 @@
-/* Parses the command line into the options and parameters of one command, and runs the command. All
- * errors of a line are reported before anything is read or written. */
+/* Parses the command line into the options and parameters of one command, and runs the command. A
+ * line is checked before the command reads or writes anything. */
 #include "cli/cli.h"
 
 #include <ctype.h>
@@ -898,8 +898,9 @@ static int run_part(const struct rw_command *command, int argc, char **argv)
     return code;
 }
 
-/* Parses a command line, whose argv[0] is the command, and runs the command. First it checks that
- * all inputs can be read, and that outputs do not overwrite inputs. Returns the exit code. */
+/* Parses a command line, whose argv[0] is the command, and runs the command. First it checks
+ * that models and data are in their places, that outputs can be written, and that they do not
+ * overwrite inputs. Returns the exit code. */
 static int run_command(const struct rw_command *command, int argc, char **argv)
 {
     if (command->parts)

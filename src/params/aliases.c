@@ -313,7 +313,8 @@ static const struct rw_alias aliases[] = {
          " @lx importance-type @ feature-importance-type fstr-file @l"
          " saved-feature-importance-type "),
     NONE("unknown parameters are always errors", " @x validate-parameters "),
-    NONE("one GPU is chosen: 'device' is 'cuda:N'", " @l gpu-device-id-list @c device-config "),
+    NONE("'device' is one GPU ('cuda:N') or all GPUs ('cuda:all')",
+         " @l gpu-device-id-list @c device-config "),
     NONE("a score is of the first trees ('trees'), from the first one on",
          " @l start-iteration-predict "),
     NONE("there is no voting among machines, and no linear booster",
