@@ -590,9 +590,9 @@ RW_API int rw_params_read(struct rw_ctx *ctx, struct rw_params *params, const ch
  * level-wise growth. */
 RW_API int rw_params_resolve(struct rw_ctx *ctx, struct rw_params *params, uint32_t n_docs,
                              uint32_t n_features, int n_valid);
-/* Writes a file for rw_params_read. It has all parameters except those that never change a model:
- * threads, device, hist and batch. After rw_params_resolve, `rate = auto 0.05` is a chosen value.
- * RW_ERR_ARGUMENT: a file name that such a line cannot hold. RW_ERR_IO, RW_ERR_MACHINE: the write
+/* Writes a file for rw_params_read. It has all parameters except those that never change a model
+ * (threads, device, hist, gpu-memory and batch), empty texts, and defaults that model files omit.
+ * After rw_params_resolve, `rate = auto 0.05` is a chosen value. RW_ERR_ARGUMENT: a file name that such a line cannot hold. RW_ERR_IO, RW_ERR_MACHINE: the write
  * failed. */
 RW_API int rw_params_write(struct rw_ctx *ctx, struct rw_params *params, FILE *out);
 /* The purpose of parameters that are checked. */
@@ -1652,16 +1652,14 @@ RW_API int rw_bench(struct rw_ctx *ctx, const char *bench, const struct rw_bench
  *   program    Version, build and operating system.
  *   cpu        Name, processors and their limits (affinity, control group and its file, Slurm).
  *              Threads of 'auto' and the reason. Instruction sets and the one in use.
- *   memory     System memory, the control group's limit and its file. Memory that this process
- *              can
- *              still get.
+ *   memory     System memory, the control group's limit and its file. Memory that this
+ *              process can still get.
  *   cuda       CUDA version of the build and the oldest driver for it. The driver and the newest
  *              CUDA version it supports. CUDA_VISIBLE_DEVICES and RANKWOOD_TUNING. Number of
  *              visible GPUs, or the reason why no GPU is visible.
- *   gpu        Per GPU: name, compute capability, memory, multiprocessors, clocks and shared
- *              memory
- *              per block. The tuning constants in use and whether they were measured. Whether it is
- *              a MIG part.
+ *   gpu        Per GPU: name, compute capability, memory, multiprocessors, clocks and
+ *              shared memory per block. The tuning constants in use and whether they were
+ *              measured. Whether it is a MIG part.
  *   libraries  Files of the MPI module and NCCL, or why they are missing.
  *   check      Two trees of generated data on each instruction set and GPU. "ok" means a model
  *              identical to the reference. Other results are "differs: ...", "failed: ...", and

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Finds English that readers stop at, in everything that people read.
 
-    python3 tests/words.py [--only PART[,PART]] [--count] [--program PROGRAM]
+    python3 tests/words.py [--only PART[,PART]] [--files PATTERN] [--count] [--program PROGRAM]
 
 Parts:
   readme      README.md
-  docs        docs/*.md and the pages in its folders, but for docs/benchmarks
+  docs        docs/*.md and the pages in its folders, except docs/benchmarks
   repo        CONTRIBUTING.md, CHANGELOG.md and the README of every other folder
   help        the help of every command (needs --program)
   messages    strings of src that have three words or more: messages, hints, help
@@ -15,7 +15,7 @@ Parts:
 Each part is checked for the habits below and, in prose, for sentences that are too long. A place that is right as it
 is has a line in tests/words_allowed.txt: file, text that the line contains, and the reason, separated by tabs.
 --count prints the number of findings of each part instead of the findings, and the mean words of a sentence.
-Exit 1 if something was found.
+--files limits them to files whose names match a regular expression. Exits with 1 if it finds something.
 """
 import argparse
 import collections
@@ -297,7 +297,7 @@ def main():
         if chosen.count:
             print(f'{part}: {sum(n.values())} findings{mean}')
         status = status or int(bool(n))
-    if not chosen.only and not chosen.files:
+    if not chosen.only and not chosen.files and chosen.program:
         for row in unused:
             print(f'{ALLOWED}: nothing needs "{row[0]}: {row[1]}"')
             status = 1

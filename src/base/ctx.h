@@ -93,7 +93,8 @@ int rw_out_file_write(struct rw_ctx *ctx, struct rw_out_file *out, const void *b
  * more than the loops. In addition, a child forked after the first use can wait for threads that it
  * does not have.
  *
- * Here a thread without work spins for some microseconds and then sleeps. A loop never waits for a
+ * Here a thread without work spins for about 0.1 ms, or not at all if there are more threads than
+ * processors, and then sleeps. A loop never waits for a
  * thread that has not woken up, since the other threads take its items. A child starts new threads.
  *
  * Each context has a pool, which is made by the first loop with more than one thread. Threads start
@@ -142,19 +143,21 @@ void rw_share_add(struct rw_share *share, uint64_t *sum, uint64_t more);
 
 /* ---- progress and interruption by the caller (rw_ctx_set_poll) ---- */
 
-/* Polls the caller, if enough time has passed. Must be called outside of loops. Returns
+/* The least time between two polls, in milliseconds. Tests lower it. */
+extern int rw_poll_ms;
+/* Polls the caller, if enough time has passed; does nothing inside a loop. Returns
  * RW_ERR_INTERRUPTED if the call should end. */
-extern int rw_poll_ms; /* at least so many ms between two questions; tests lower it */
 int rw_poll(struct rw_ctx *ctx);
 /* Starts counting a stage's work, until rw_stage_end. Work is counted by rw_share_poll (of_loops:
  * 1) or by rw_stage_add (0). Returns 0 if this is part of a stage that has already begun. Such a
- * part is not counted separately. */
+ * part is not counted separately. Returns 0 also if nothing is polled, or inside a loop. */
 int rw_stage_begin(struct rw_ctx *ctx, const char *stage, uint64_t total, int of_loops);
 void rw_stage_end(struct rw_ctx *ctx, int has_begun);
 /* Counts work. Any thread may call it. */
 void rw_stage_add(struct rw_ctx *ctx, uint64_t n_done);
 /* Until rw_poll_release, an interruption by the caller or by `stop` ends only loops started with
- * rw_parallel_long. All other work is completed. */
+ * rw_parallel_long. All other work is completed. With stop NULL no loop ends either: the
+ * interruption is only recorded (rw_poll_is_stopped). */
 int rw_poll_hold(struct rw_ctx *ctx, int (*stop)(void *user), void *user);
 void rw_poll_release(struct rw_ctx *ctx);
 /* Has the caller, or `stop`, interrupted the call? Any thread may call it. */

@@ -50,9 +50,9 @@ void rw_result_free(void *result);
  * in the call, which is cheaper than one by one. */
 enum { RW_MEM_LARGE = 1 << 17 };
 int rw_mem_new_large(struct rw_ctx *ctx, void **out, size_t n_bytes, int written_soon);
-/* Returns n_bytes, or RW_MEM_LARGE if n_bytes is not much smaller. Many threads that allocate and
- * free smaller blocks do not return memory to the system, and unwritten pages of a mapping cost
- * nothing. */
+/* Returns n_bytes, or RW_MEM_LARGE if n_bytes is from an eighth of it up to it. Many threads that
+ * allocate and free smaller blocks do not return memory to the system, and unwritten pages of a
+ * mapping cost nothing. */
 static inline size_t rw_mem_large_room(size_t n_bytes)
 {
     const size_t large = RW_MEM_LARGE;

@@ -1,6 +1,6 @@
 /* Runs the suites of `rankwood bench`: finds a suite, checks its options, makes its data and
- * parameters, times trainings, and sends rows to the caller. The suites are in suite_<name>.c.
- */
+ * parameters, times trainings, and sends rows to the caller. The suites are in
+ * suite_trees.c, suite_codes.c, suite_load.c and suite_predict.c. */
 #include "bench/bench.h"
 
 #include <ctype.h>

@@ -31,7 +31,7 @@ struct rw_cut_rule {
                               of a split */
     const uint8_t *ignore; /* [RW_FEATURE_IDS] 1: ignore the feature; NULL: use all; borrowed */
     /* [RW_FEATURE_IDS] number of codes of a categorical feature, whose values are 0, 1, ...
-     * (dataset/ categories.h), each a separate bin; 0: its values are numbers. NULL: all are
+     * (dataset/categories.h), each a separate bin; 0: its values are numbers. NULL: all are
      * numbers; borrowed. */
     const uint16_t *categories;
 };

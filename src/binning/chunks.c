@@ -773,10 +773,10 @@ int rw_chunks_share_found(struct rw_chunks *chunks)
     const size_t n = chunks->n_most > RW_FEATURE_IDS ? chunks->n_most : RW_FEATURE_IDS;
     RW_TRY(rw_comm_agree(ctx, RW_NEW_RAW(ctx, number, n)));
     for (uint64_t k = 0; k < chunks->n_most; k++)
-        number[k] = (uint32_t)most[k] ^ 0x80000000u; /* has the order of the signed number */
+        number[k] = rw_key_of_ordered(most[k]);
     RW_TRY(rw_comm_all_reduce(ctx, number, chunks->n_most, RW_COMM_U32, RW_COMM_MAX));
     for (uint64_t k = 0; k < chunks->n_most; k++)
-        most[k] = (int32_t)(number[k] ^ 0x80000000u);
+        most[k] = rw_ordered_of_key(number[k]);
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
         number[f] = chunks->feature[f].n_present;
     RW_TRY(rw_comm_all_reduce(ctx, number, RW_FEATURE_IDS, RW_COMM_U32, RW_COMM_SUM));

@@ -161,12 +161,14 @@ static inline const uint32_t *rw_chunk_rows(const struct rw_chunk_scratch *s, ui
     return s->shares_rows ? s->row : s->row + s->begin[i];
 }
 
-/* Returns [n_held] rows of the sampled documents, or bits, 32 of them in 4 bytes. */
+/* Returns the rows, [held->n], of the sampled documents that have a value, or (has_rows 0) one bit
+ * per sampled document, 32 of them in 4 bytes. */
 static inline uint32_t *rw_held_rows(const struct rw_chunk *chunk, const struct rw_held *held)
 {
     return (uint32_t *)chunk->block + held->at;
 }
-/* Returns [n] values: where they are stored, or copied to `room` if they have fewer than 4 bytes.
+/* Returns [held->n] values: where they are stored, or copied to `room` if they have fewer than 4
+ * bytes.
  */
 const float *rw_held_values(const struct rw_chunk *chunk, const struct rw_held *held, float *room);
 

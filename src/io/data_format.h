@@ -56,7 +56,7 @@ struct rw_data_format {
 /* Returns the format of a file, never NULL: a file that is not recognised is read as text. */
 const struct rw_data_format *rw_data_format_of(const struct rw_ctx *ctx,
                                                const struct rw_input *input);
-/* Warns of decimals beyond float's range, if there were any. */
+/* Logs a note about decimals beyond float's range, if there were any. */
 void rw_data_format_note_clamped(struct rw_ctx *ctx, uint64_t n_clamped);
 /* Receives some documents at a time, in order, with their values and without ids or comments. */
 typedef int rw_take_values_fn(void *user, const struct rw_dataset *some);
@@ -163,7 +163,7 @@ int rw_shard_check_path(struct rw_ctx *ctx, const char *path);
  * worker, is an error. All workers call it, and fail together. */
 int rw_together_check(struct rw_ctx *ctx, const char *const *paths, const struct rw_shard *part,
                       int notice, struct rw_dataset *documents);
-/* Like rw_data_format_note_clamped, for the sum over all workers; worker 0 warns. */
+/* Like rw_data_format_note_clamped, for the sum over all workers; worker 0 logs it. */
 int rw_together_note_clamped(struct rw_ctx *ctx, uint64_t n_clamped);
 
 /* ---- files that are read line by line and are in memory as a whole: side columns, feature names,

@@ -47,7 +47,7 @@ enum { RW_LARGE_TREE = 128 };
 
 /* Settings that stay the same for a whole training. */
 struct rw_engine_rules {
-    struct rw_cut_rule cut; /* `ignore` is borrowed until the training set is loaded */
+    struct rw_cut_rule cut; /* `ignore` is borrowed while the engine is open */
     /* The name of an objective whose gradients the caller computes; for messages. */
     const char *gradients_by;
     /* An objective that the engine computes. NULL: the caller sets user gradients (set_gradients,

@@ -630,7 +630,7 @@ static int leaf_values(struct rw_grower *g, const struct rw_root *root, const in
     RW_TRY(rw_engine_leaf_sums(g->engine, leaf_slot, tree->n_leaves, g->sum));
     for (int32_t leaf = 0; leaf < tree->n_leaves; leaf++) {
         if (g->sum[leaf].n != g->node[leaf_slot[leaf]].n)
-            return rw_fail(g->ctx, RW_ERR_INTERNAL, "a leaf of other documents than its node's");
+            return rw_fail(g->ctx, RW_ERR_INTERNAL, "leaf and node document counts differ");
         tree->leaf[leaf] = rw_leaf_value(&rule, &g->sum[leaf]);
         rw_tree_set_cover(tree, leaf, &g->sum[leaf], root->hess_exponent);
     }

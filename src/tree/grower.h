@@ -22,7 +22,8 @@ struct rw_grow_rules {
 struct rw_grow_times {
     double lambdas_ms, histograms_ms, splits_ms, partition_ms;
     int n_batches; /* calls of partition */
-    /* Histograms that were built; as many were derived, less the root's. */
+    /* Requests for the histograms of a pair of siblings, or of one node. In a pair, the larger
+     * sibling's can be derived. */
     int n_histograms;
     int n_prospects; /* speculative nodes that were ranked when batches were chosen */
     int n_forgotten; /* histograms that the grower released */

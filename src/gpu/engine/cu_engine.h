@@ -99,7 +99,7 @@ struct rw_cuda_sample {
 };
 /* Draw a sample in two steps. The first writes d_lowest, and d_kept for queries or d_sampled for
  * documents. The second writes d_sampled. If no item was kept, it keeps the query or document with
- * the lowest number. */
+ * the lowest random number, the first of equals. */
 int rw_cuda_draw(const struct rw_cuda_sample *sample, int of_docs, void *stream);
 int rw_cuda_finish_sample(const struct rw_cuda_sample *sample, int of_docs, void *stream);
 

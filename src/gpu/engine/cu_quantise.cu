@@ -33,7 +33,7 @@ static __global__ void sample_kernel(const struct rw_cuda_sample a)
 }
 
 /* Marks the documents of the kept queries. If no query is kept, it keeps the one with the lowest
- * number, the first of equals. */
+ * random number, the first of equals. */
 static __global__ void spread_kernel(const struct rw_cuda_sample a)
 {
     const uint32_t lane = threadIdx.x % WARP;

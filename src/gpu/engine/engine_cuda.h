@@ -1,8 +1,8 @@
 /* State of the engine for GPUs. The file engine_cuda.c starts trees and keeps documents and scores.
  * Data is sent to the device in engine_cuda_load.c. Histograms are built and splits found in
  * engine_cuda_hist.c, also with many workers. Host memory for data that does not fit the device,
- * and columns of codes for partitions, are in engine_cuda_far.c. All memory is allocated when data
- * is loaded.
+ * and columns of codes for partitions, are in engine_cuda_far.c. Memory is allocated when data is
+ * loaded and, once more, in the first tree, when histogram methods are chosen.
  *
  * The list of documents has two halves. The documents of a node's children are written to the same
  * positions of the other half. A histogram is a buffer in each group's pool. A split takes one more
@@ -271,7 +271,8 @@ struct rw_cuda_piece {
 };
 int rw_cuda_room(struct rw_cuda *cuda, size_t bytes, struct rw_cuda_piece *out);
 int rw_cuda_send(struct rw_cuda *cuda, const struct rw_cuda_piece *piece, size_t bytes);
-/* sums by leaf; the launch adds to all fields except n, which it does not change */
+/* Sends two pieces of data, one directly after the other. *d: address of the first on the device.
+ */
 int rw_cuda_send_two(struct rw_cuda *cuda, const void *first, size_t first_bytes,
                      const void *second, size_t second_bytes, void **d);
 /* Waits for the first n replies of the search launched last, and so for all work before it. */

@@ -1,5 +1,6 @@
-/* Loads data for GPUs: sends codes and tables to the device, and allocates all memory of a
- * training. A dry run of loading computes the plan, so that plan and loading always agree. */
+/* Loads data for GPUs: sends codes and tables to the device, and allocates the memory of a
+ * training, except columns that are cached once histogram methods are chosen. A dry run of loading
+ * computes the plan, so that plan and loading always agree. */
 #include "gpu/engine/engine_cuda.h"
 
 #include <math.h>
@@ -478,8 +479,8 @@ static int make_search(struct rw_cuda *cuda)
         RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->search.d_set, searched * cuda->search.n_sets));
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->search.d_done, searched));
     RW_TRY(clear(cuda, cuda->search.d_done, searched * sizeof(*cuda->search.d_done)));
-    /* The largest pieces are a leaf, a coded node with its set, and the columns of a walk; several
-     * are sent at a time. A set has 172 bytes, most of them for a thousand categories. */
+    /* The largest pieces are the leaves, a tree (per node a coded node, a set of at most 128 bytes
+     * and a leaf value), and the columns of a walk; several are sent at a time. */
     cuda->stage.bytes =
         (n_slots + 1) * 192 + n_features * (2 + sizeof(struct rw_cuda_column)) + 65536;
     cuda->stage.bytes += searched * rw_cuda_allowed_bytes(cuda);

@@ -14,7 +14,7 @@ struct rw_cuda_lambda {
     struct rw_device_tables tables; /* without a device: counts the memory of a load */
     const struct objective *objective;
     struct rw_cuda_rank rank;     /* lambdas and neighbours only */
-    struct rw_lambda_args lambda; /* its pointers are the tables below, but those of a run */
+    struct rw_lambda_args lambda; /* its pointers, except those of a run, are of `tables` */
     struct rw_gradient_args real;
     struct rw_neighbours_args neighbours;
     rw_cuda_largest_fn largest; /* NULL: one worker */

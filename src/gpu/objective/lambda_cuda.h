@@ -3,8 +3,9 @@
  *
  * The object holds the data that does not change during a training: offsets, gains, ideal DCGs,
  * weights, discounts, and the lists of work. The host makes all of it at load, with the functions
- * of the host's engines. A run neither allocates nor waits. It may be captured into a graph and run
- * again. */
+ * of the host's engines. A run allocates nothing. With one worker it does not wait either, and may
+ * be captured into a graph and run again. With many workers rw_cuda_lambda_share may make it wait.
+ */
 #pragma once
 
 #include "gpu/device/tuning.h"
