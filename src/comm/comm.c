@@ -209,11 +209,11 @@ int rw_comm_gather_all(struct rw_ctx *ctx, const void *send, size_t bytes, void 
     RW_FREED char *padded = NULL, *all = NULL;
     RW_FREED void *got = NULL;
     size_t most = 0;
-    int fits = 1;
     *out = NULL;
     *begin = NULL;
     RW_TRY(rw_comm_agree(ctx, RW_NEW(ctx, at, n + 1)));
     RW_TRY(rw_comm_all_gather(ctx, &bytes, at + 1, sizeof(bytes)));
+    int fits = at[rw_worker(ctx) + 1] == bytes;
     for (size_t r = 0; r < n; r++) {
         most = at[r + 1] > most ? at[r + 1] : most;
         fits &= at[r + 1] <= SIZE_MAX / 2 - at[r];
