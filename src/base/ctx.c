@@ -255,11 +255,11 @@ int rw_ctx_set_poll(struct rw_ctx *ctx, rw_poll_fn poll, void *user)
     return RW_OK;
 }
 
-/* Polls the caller. Only the calling thread may do so. Loops in a call that `poll` makes run on
- * that thread alone. */
+/* Polls the caller, unless it has stopped the call already. Only the calling thread may do so.
+ * Loops in a call that `poll` makes run on that thread alone. */
 static void ask(struct rw_watch *watch)
 {
-    if (!watch->poll && !watch->stop)
+    if ((!watch->poll && !watch->stop) || atomic_load(&watch->is_stopped))
         return;
     const double now = rw_clock_ms();
     if (now - watch->asked < rw_poll_ms)
