@@ -2,6 +2,7 @@
 """Finds English that readers stop at, in everything that people read.
 
     python3 tests/words.py [--only PART[,PART]] [--files PATTERN] [--count] [--program PROGRAM]
+    python3 tests/words.py --subjects
 
 Parts:
   readme      README.md
@@ -12,14 +13,17 @@ Parts:
   python      docstrings, comments and messages of the Python package
   header      comments of the public headers
   comments    other comments of src
+  tests       comments, docstrings and file heads of tests
 Each part is checked for the habits below and, in prose, for sentences that are too long. A place that is right as it
-is has a line in tests/words_allowed.txt: file, text that the line contains, and the reason, separated by tabs.
+is has a line in tests/words_allowed.txt: file, text of the sentence, and the reason, separated by tabs. A line there
+that allows nothing is an error.
 --count prints the number of findings of each part instead of the findings, and the mean words of a sentence.
---files limits them to files whose names match a regular expression. Exits with 1 if it finds something.
+--files limits them to files whose names match a regular expression. --subjects checks the subjects of commits instead;
+without --only and --files, both are checked. Exits with 1 if it finds something.
 """
 import argparse
 import collections
-import glob
+import functools
 import io
 import os
 import re
@@ -30,9 +34,15 @@ import tokenize
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ALLOWED = 'tests/words_allowed.txt'
 MOST_ALLOWED = 40
-PARTS = ('readme', 'docs', 'repo', 'help', 'messages', 'python', 'header', 'comments')
+PARTS = ('readme', 'docs', 'repo', 'help', 'messages', 'python', 'header', 'comments', 'tests')
+OFF = ('docs', 'help', 'messages', 'tests')  # checked only when --only names them
 # Words a sentence may have; nothing for parts that are not prose.
-LONGEST = {'readme': 25, 'docs': 35, 'repo': 35, 'help': 30, 'python': 35, 'header': 35, 'comments': 40}
+LONGEST = {'readme': 25, 'docs': 35, 'repo': 35, 'help': 30, 'python': 35, 'header': 35, 'comments': 40, 'tests': 40}
+# Commits after this one have subjects of the form `area: imperative summary`.
+SUBJECTS_SINCE = '3c03494f'
+LONGEST_SUBJECT = 72
+SUBJECT = re.compile(r'[\w./+-]+(?:, [\w./+-]+)*: ([a-z][a-z-]*)\b')
+NOT_IMPERATIVE = re.compile(r'(?!pass|process|bypass|express|embed|need|feed|speed|bring|string)\w+(?:ed|ing|[^s]s)$')
 
 # What readers stopped at, by the number of the habit in the writing guide, and what to write.
 HABITS = [(name, re.compile(pattern, re.I), cure) for name, pattern, cure in (
@@ -64,10 +74,28 @@ WORD = re.compile(r"[A-Za-z][A-Za-z'-]*|\d[\d.,]*")
 C_TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 
 
-def listed(*patterns):
-    out = subprocess.run(['git', '-C', ROOT, 'ls-files', '--cached', '--others', '--exclude-standard', *patterns],
-                         capture_output=True, text=True, check=True).stdout.split('\n')
-    return [name for name in out if name and os.path.exists(os.path.join(ROOT, name))]
+def git(*arguments):
+    """The lines that git prints, or nothing where there is no git or no repository."""
+    try:
+        done = subprocess.run(['git', '-C', ROOT, *arguments], capture_output=True, text=True)
+    except FileNotFoundError:
+        return []
+    return done.stdout.split('\n')[:-1] if done.returncode == 0 else []
+
+
+@functools.cache
+def all_files():
+    """The files of the tree: from git, or else all of them except those of build folders and hidden folders."""
+    names = git('ls-files', '--cached', '--others', '--exclude-standard') if os.path.exists(os.path.join(ROOT, '.git')) else []
+    if not names:
+        for folder, folders, files in os.walk(ROOT):
+            folders[:] = [name for name in folders if not name.startswith(('.', 'build'))]
+            names += [os.path.relpath(os.path.join(folder, name), ROOT) for name in files]
+    return [name for name in names if os.path.exists(os.path.join(ROOT, name))]
+
+
+def listed(folder, *endings):
+    return [name for name in all_files() if name.startswith(folder) and name.endswith(endings)]
 
 
 def read(name):
@@ -169,6 +197,27 @@ def of_python(text):
         yield begin, ' '.join(comment), True
 
 
+def of_tests(name, text):
+    """The comments of a test in C, Python, shell or Meson's language."""
+    read_as = of_python if name.endswith('.py') else of_shell if name.endswith(('.sh', 'meson.build')) else lambda text: of_c(text, False)
+    return (piece for piece in read_as(text) if piece[2])
+
+
+def of_shell(text):
+    """A piece for each paragraph of comments; a line indented within a comment, such as a usage line, ends a paragraph."""
+    piece, begin = [], 0
+    for number, line in enumerate([*text.split('\n'), ''], 1):
+        found = re.match(r'^((?:[^#\'"]|"[^"]*"|\'[^\']*\')*(?:^|\s))# ?(?!!)(.*)$', line)
+        comment = found and found.group(2)
+        inside = piece and found and not found.group(1).strip() and comment.strip() and not comment.startswith('  ')
+        if not inside and piece:
+            yield begin, ' '.join(piece), True
+            piece = []
+        if comment and comment.strip():
+            begin = begin if piece else number
+            piece.append(comment.strip())
+
+
 def of_docstring(value):
     """(line from 0, lines) of each paragraph, without examples; a description of numpydoc is a paragraph."""
     lines, piece, begin = value.split('\n'), [], 0
@@ -219,19 +268,21 @@ def pieces(part, program):
             for piece in of_help(text):
                 yield (name, *piece)
         return
+    code = ('.c', '.h', '.def', '.cu', '.cuh')
     names, reader = {
         'readme': (['README.md'], of_markdown),
-        'docs': ([name for name in listed('docs/*.md', 'docs/**/*.md') if not name.startswith('docs/benchmarks/')], of_markdown),
-        'repo': ([name for name in listed('*.md') if name != 'README.md' and not name.startswith('docs/')], of_markdown),
-        'messages': (listed('src/*.c', 'src/**/*.c', 'src/**/*.h', 'src/**/*.def', 'src/**/*.cu'), lambda text: of_c(text, True)),
-        'python': (listed('python/**/*.py', 'python/*.py'), of_python),
+        'docs': ([name for name in listed('docs/', '.md') if not name.startswith('docs/benchmarks/')], of_markdown),
+        'repo': ([name for name in listed('', '.md') if name != 'README.md' and not name.startswith('docs/')], of_markdown),
+        'messages': (listed('src/', *code), lambda text: of_c(text, True)),
+        'python': (listed('python/', '.py'), of_python),
         'header': (['src/rankwood.h', 'src/rankwood_score.h'], lambda text: of_c(text, False)),
-        'comments': (listed('src/*.c', 'src/**/*.c', 'src/**/*.h', 'src/**/*.def', 'src/**/*.cu', 'src/**/*.cuh'), lambda text: of_c(text, False)),
+        'comments': (listed('src/', *code), lambda text: of_c(text, False)),
+        'tests': (listed('tests/', '.py', '.sh', '.cpp', 'meson.build', *code), None),
     }[part]
     for name in sorted(set(names)):
         if part == 'comments' and name in ('src/rankwood.h', 'src/rankwood_score.h'):
             continue
-        for line, text, prose in reader(read(name)):
+        for line, text, prose in (reader(read(name)) if reader else of_tests(name, read(name))):
             if part == 'messages' and len(WORD.findall(text)) < 3:
                 continue
             yield name, line, text, prose
@@ -261,14 +312,32 @@ def findings(part, program, lengths):
                     yield name, line, f'{n} words, at most {LONGEST[part]}: "{sentence[:70]}..."', text
 
 
+def subjects():
+    """(commit, what is wrong) of each subject that is not `area: imperative summary`."""
+    if not git('cat-file', '-t', SUBJECTS_SINCE):
+        return  # a release's tarball, or a clone without its history
+    for line in git('log', '--no-merges', '--format=%h %s', f'{SUBJECTS_SINCE}..HEAD'):
+        commit, _, subject = line.partition(' ')
+        found = SUBJECT.match(subject)
+        if len(subject) > LONGEST_SUBJECT:
+            yield commit, f'{len(subject)} characters, at most {LONGEST_SUBJECT}: "{subject}"'
+        elif not found:
+            yield commit, f'expected "area: imperative summary": "{subject}"'
+        elif NOT_IMPERATIVE.match(found.group(1)):
+            yield commit, f'expected an imperative, not "{found.group(1)}": "{subject}"'
+
+
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.split('\n')[0])
     arguments.add_argument('--only', metavar='PART', help='of ' + ', '.join(PARTS))
     arguments.add_argument('--files', metavar='PATTERN', help='findings in files whose names match this regular expression alone')
     arguments.add_argument('--count', action='store_true')
     arguments.add_argument('--program', metavar='PROGRAM')
+    arguments.add_argument('--subjects', action='store_true', help='check the subjects of commits only')
     chosen = arguments.parse_args()
-    parts = chosen.only.split(',') if chosen.only else [part for part in PARTS if part != 'help' or chosen.program]
+    everything = not chosen.only and not chosen.files and not chosen.subjects
+    parts = chosen.only.split(',') if chosen.only else [part for part in PARTS if part not in OFF and (part != 'help' or chosen.program)]
+    parts = [] if chosen.subjects else parts
     if set(parts) - set(PARTS) or ('help' in parts and not chosen.program):
         arguments.error('parts are ' + ', '.join(PARTS) + '; help needs --program')
     allowed, unused = [], set()
@@ -297,7 +366,10 @@ def main():
         if chosen.count:
             print(f'{part}: {sum(n.values())} findings{mean}')
         status = status or int(bool(n))
-    if not chosen.only and not chosen.files and chosen.program:
+    for commit, wrong in subjects() if everything or chosen.subjects else ():
+        print(f'commit {commit}: {wrong}')
+        status = 1
+    if everything and (chosen.program or 'help' in OFF):
         for row in unused:
             print(f'{ALLOWED}: nothing needs "{row[0]}: {row[1]}"')
             status = 1
