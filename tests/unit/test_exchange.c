@@ -184,7 +184,7 @@ Test(exchange, out_of_memory)
     for (int i = 0; rw_model_format_at(i, &info); i++) {
         const struct rw_exchange how = convert_exchange(info.name, 0);
         long n = 1;
-        for (int status = RW_ERR_MEMORY; status != RW_OK; n += EACH(5)) {
+        for (int status = RW_ERR_MEMORY; status != RW_OK; n += EACH(11)) {
             rw_mem_fail_from(n);
             status = all_three(model, &how, info.imports, data);
             rw_mem_fail_from(0);

@@ -113,7 +113,7 @@ Test(reader_scores, text)
     make_file("a", 0, N_DOCS);
     for (int absent_missing = 0; absent_missing < 2; absent_missing++) {
         struct rw_model *model = make_model(absent_missing);
-        for (int n_threads = 1; n_threads < 8; n_threads += 3 * EACH(2))
+        for (int n_threads = EACH(4); n_threads < 8; n_threads += 3)
             cr_assert_gt(assert_scores(model, (const char *const[]){"a"}, 1, n_threads), 0);
         rw_model_free(model);
     }
@@ -133,7 +133,7 @@ Test(reader_scores, other_formats_and_several_files)
     cr_assert_eq(rw_cache_write(scratch_ctx, some, NULL, "c.rwb"), RW_OK);
     rw_dataset_free(some);
     make_csv("d.csv");
-    for (int n_threads = 1; n_threads < 4; n_threads += 2) {
+    for (int n_threads = EACH(3); n_threads < 4; n_threads += 2) {
         for (int i = 0; i < 4; i++) {
             const int n = assert_scores(model, files + i, 1, n_threads);
             cr_assert_eq(n > 0, i == 0 || i == 3, "file %s", files[i]);

@@ -77,7 +77,7 @@ Test(score_lines, leaves)
 /* A block of documents has 4,191 of them. */
 Test(score_lines, leaves_of_several_blocks)
 {
-    struct rw_model *model = fixture_random_model(ctx, MANY_TREES, 120, N_FEATURES, 3);
+    struct rw_model *model = fixture_random_model(ctx, MANY_TREES, 20, N_FEATURES, 3);
     rw_ctx_set_threads(ctx, 2);
     assert_leaves(model, 4191, MANY_TREES);
     assert_leaves(model, 4192, MANY_TREES);

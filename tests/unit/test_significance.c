@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "each.h"
+
 #include "base/mem.h"
 #include "base/rng.h"
 #include "evaluate/evaluate.h"
@@ -159,6 +161,8 @@ Test(significance, many_queries, .init = setup, .fini = teardown)
 Test(significance, chance, .init = setup, .fini = teardown)
 {
     enum { N = 30, TESTS = 300 };
+    if (SLOW_HERE)
+        cr_skip_test("takes long");
     int under = 0, outside = 0;
     for (uint32_t t = 0; t < TESTS; t++) {
         double a[N], b[N];
