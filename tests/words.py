@@ -241,10 +241,10 @@ def of_docstring(value):
 
 
 def of_help(text):
-    """A piece for each option or paragraph: what begins at a line's start or at two spaces."""
+    """A piece for each option or paragraph. An option begins at two to six spaces, its text at 29."""
     piece, begin = [], 0
     for number, line in enumerate(text.split('\n'), 1):
-        if not line.strip() or re.match(r' {0,3}\S', line):
+        if not line.strip() or re.match(r' {0,3}\S| {6}--', line):
             if piece:
                 yield begin, ' '.join(piece), True
             piece, begin = [], number

@@ -139,23 +139,24 @@ int rw_bench_rows(struct rw_cli *cli, const char *name, rw_bench_fn run,
 static struct rw_bench_options how = {.seed = 1};
 static unsigned long long queries, workers;
 static const struct rw_option of_training[] = {
-    {"suite", "NAME", "what to measure [default: the first]", RW_OPTION_TEXT, .value = &how.suite},
-    {"shape", "S", "shape of all data, as of 'synth', in place of the suite's", RW_OPTION_TEXT,
-     .value = &how.shape},
-    {"queries", "N", "queries of all data, in place of the suite's", RW_OPTION_NUMBER,
+    {"suite", "NAME", "suite of measurements [default: trees]", RW_OPTION_TEXT,
+     .value = &how.suite},
+    {"shape", "S", "shape of the made data, as in 'synth' [default: that of the suite]",
+     RW_OPTION_TEXT, .value = &how.shape},
+    {"queries", "N", "queries of the made data [default: those of the suite]", RW_OPTION_NUMBER,
      .value = &queries, .range = {1, 10000000}},
-    {"workers", "N", "suite 'workers': how many besides one [default 2]", RW_OPTION_NUMBER,
-     .value = &workers, .range = {1, RW_WORKERS_MOST_THREADS}, .former = "ranks"},
-    {"quick", NULL, "small data and few trees: to see that it works", RW_OPTION_FLAG,
+    {"workers", "N", "suite 'workers': number of workers to compare with one [default: 2]",
+     RW_OPTION_NUMBER, .value = &workers, .range = {1, RW_WORKERS_MOST_THREADS}, .former = "ranks"},
+    {"quick", NULL, "use small data and few trees, as a test of the command", RW_OPTION_FLAG,
      .value = &how.quick},
     {0},
 };
 static const struct rw_option of_others[] = {
-    {"shape", "S", "shape of the made data, as of 'synth' [default mslr30k]", RW_OPTION_TEXT,
+    {"shape", "S", "shape of the made data, as in 'synth' [default: mslr30k]", RW_OPTION_TEXT,
      .value = &how.shape},
     {"queries", "N", "queries of the made data", RW_OPTION_NUMBER, .value = &queries,
      .range = {1, 10000000}},
-    {"quick", NULL, "small data and few runs: to see that it works", RW_OPTION_FLAG,
+    {"quick", NULL, "use small data and few runs, as a test of the command", RW_OPTION_FLAG,
      .value = &how.quick},
     {0},
 };
@@ -170,10 +171,9 @@ static int run(struct rw_cli *cli)
 
 static const struct rw_command bench_train = {
     .name = "bench train",
-    .about =
-        "Measures training on made data, on the device that --device names. Parameters "
-        "replace those of the suite; rows that are the same then are one. Suites: trees, grow, "
-        "text, far, workers.",
+    .about = "Measures training on made data, on the device of --device. Parameters replace those "
+             "of the suite; rows that become identical are printed once. Suites: trees, grow, "
+             "text, far, workers.",
     .has_results = 1,
     .options = of_training,
     .roles = RW_ROLE_TREES | RW_ROLE_LEAVES | RW_ROLE_MACHINE,
@@ -182,9 +182,9 @@ static const struct rw_command bench_train = {
 };
 static const struct rw_command bench_load = {
     .name = "bench load",
-    .about = "Measures loading made data on the CPU, from LETOR text (written to TMPDIR and "
-             "removed) and from the cache of it: reading alone, and until training can begin; with "
-             "one thread and with all.",
+    .about = "Measures loading made data on the CPU, from LETOR text (a temporary file in TMPDIR) "
+             "and from its cache. Reports the time for reading, and the time until training can "
+             "begin, with one thread and with all threads.",
     .has_results = 1,
     .options = of_others,
     .params = " bins threads ",
@@ -192,9 +192,9 @@ static const struct rw_command bench_load = {
 };
 static const struct rw_command bench_predict = {
     .name = "bench predict",
-    .about = "Measures scores of dense documents in memory, by models of trees of 31 and of 255 "
-             "leaves, on the CPU: the plain walk and what 'predict' does, with one thread and with "
-             "all, and one document at a time.",
+    .about = "Measures prediction on the CPU, for dense documents in memory and models with trees "
+             "of 31 and of 255 leaves. Compares a plain tree walk with the code of 'predict', with "
+             "one thread, with all threads, and for one document at a time.",
     .has_results = 1,
     .options = of_others,
     .params = " threads ",
@@ -204,7 +204,7 @@ static const struct rw_command *const parts[] = {&bench_train, &bench_load, &ben
 
 const struct rw_command rw_cmd_bench = {
     .name = "bench",
-    .brief = "measure loading, training and scores",
+    .brief = "measure loading, training and prediction",
     .operands = "train, load or predict",
     .parts = parts,
 };
@@ -277,11 +277,11 @@ static int run_doctor(struct rw_cli *cli)
 
 const struct rw_command rw_cmd_doctor = {
     .name = "doctor",
-    .brief = "what this machine has, and whether all of it gives one model",
-    .about = "Prints what Rankwood finds on this machine: processors, memory and what limits "
-             "them, GPUs and their driver, libraries. Then trains two small trees on every "
-             "instruction set and GPU, and compares the models' bytes with the reference's: the "
-             "exit code is 1 if one differs. Last, what '--device auto' would choose.",
+    .brief = "check this machine and verify reproducibility",
+    .about = "Prints the processors, memory, limits, GPUs, drivers and libraries that Rankwood "
+             "finds on this machine. Then it trains two small trees on every instruction set and "
+             "GPU, and compares the models byte for byte with a reference: the exit code is 1 if "
+             "one differs. Finally it prints the choices of '--device auto'.",
     .has_results = 1,
     .run = run_doctor,
 };

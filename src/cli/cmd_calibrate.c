@@ -5,11 +5,11 @@ static const char *output;
 static struct rw_calibrate how = RW_CALIBRATE_DEFAULTS;
 static const struct rw_option options[] = {
     {"method", "METHOD",
-     "isotonic: any map that never falls, as near to the labels as can be; logistic: "
-     "1 / (1 + exp(-(a x score + b))), Platt's, for few documents [default: isotonic]",
+     "isotonic: the closest fit that never falls; logistic: Platt scaling, 1 / (1 + exp(-(a x "
+     "score + b))), for few documents [default: isotonic]",
      RW_OPTION_TEXT, .value = &how.method},
-    {"output", "MODEL", "where the model goes, with its map (needed)", RW_OPTION_OUTPUT,
-     .value = &output, .needed = 1},
+    {"output", "MODEL", "write the model with its calibration to this file (required)",
+     RW_OPTION_OUTPUT, .value = &output, .needed = 1},
     {0},
 };
 
@@ -70,13 +70,13 @@ static int run(struct rw_cli *cli)
 
 const struct rw_command rw_cmd_calibrate = {
     .name = "calibrate",
-    .brief = "give a model probabilities: a map of its scores",
+    .brief = "map the scores of a model to probabilities",
     .operands = "MODEL DATA... -o MODEL",
-    .about = "Fits a map of the model's scores to the probability that a document's label is at "
-             "least --relevant, and writes the model with it; 'predict --probability' prints its "
-             "values. DATA should not be what the model was trained on. A pairwise objective "
-             "(lambdarank) makes scores that compare the documents of one query; across queries "
-             "the map is as good as the figures say.",
+    .about = "Adds a calibration to a model: a map from its scores to the probability that a label "
+             "is at least --relevant. 'predict --probability' prints these probabilities. Use data "
+             "that the model was not trained on. Pairwise objectives such as lambdarank make "
+             "scores that compare documents of one query. Check the printed errors before you "
+             "compare documents of different queries.",
     .has_results = 1,
     .options = options,
     .roles = RW_ROLE_WEIGHTS | RW_ROLE_TABLE,

@@ -5,7 +5,7 @@ enum { SHOWN_DRIFT = 10 };
 
 static struct rw_list against;
 static const struct rw_option options[] = {
-    {"against", "DATA", "a second set, what is tested on: files with commas between them",
+    {"against", "DATA", "second data set, such as the test set: a file, or several as a.txt,b.txt",
      RW_OPTION_INPUTS, .value = &against},
     {0},
 };
@@ -138,11 +138,12 @@ static int run(struct rw_cli *cli)
 
 const struct rw_command rw_cmd_check = {
     .name = "check",
-    .brief = "what is wrong with the data",
+    .brief = "find problems in data before training",
     .operands = "DATA...",
-    .about = "Looks data through before it is trained on: queries that are split or sorted by "
-             "label, features that are constant, the same or identifiers, and with --against what "
-             "two sets share and where they differ.",
+    .about = "Finds problems in data before training: queries whose documents are not together or "
+             "are sorted by label, and features that are constant, duplicates or identifiers. With "
+             "--against, reports the queries and documents that two sets share, and the features "
+             "and labels that are distributed differently.",
     .has_results = 1,
     .options = options,
     .roles = RW_ROLE_TABLE,

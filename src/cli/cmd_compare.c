@@ -12,31 +12,32 @@ static double least; /* the limit of --fail-below */
 static struct rw_list baseline, runs;
 #define OPERANDS "DATA... --a MODEL|SCORES --b MODEL|SCORES"
 static const struct rw_option options[] = {
-    {"a", "MODEL|SCORES", "a model, a file of scores, or a TREC run", RW_OPTION_INPUT,
+    {"a", "MODEL|SCORES", "first ranking: a model, a file of scores or a TREC run", RW_OPTION_INPUT,
      .value = &sides[0], .idle_with = " baseline run "},
-    {"b", "MODEL|SCORES", "the one that is compared with it", RW_OPTION_INPUT, .value = &sides[1],
-     .idle_with = " baseline run "},
-    {"baseline", "A B...", "compare each of B... with A; behind DATA, if there is any",
-     RW_OPTION_INPUTS_BEHIND, .value = &baseline},
+    {"b", "MODEL|SCORES", "second ranking; differences are b - a", RW_OPTION_INPUT,
+     .value = &sides[1], .idle_with = " baseline run "},
+    {"baseline", "A B...", "compare each of B... with A; comes after DATA", RW_OPTION_INPUTS_BEHIND,
+     .value = &baseline},
     {"correct", "holm|none",
-     "with --baseline: the p of all systems and metrics by Holm's step-down [default: holm]",
+     "with --baseline: also print p-values corrected for the number of systems and metrics, by "
+     "Holm's method [default: holm]",
      RW_OPTION_CHOICE, .value = &correct, .idle_without = " baseline run "},
     {"fail-below", "X",
-     "exit with 4 if the 95 % interval of the difference reaches below X, such as -0.002: if a "
-     "loss "
-     "of more than 0.002 is not ruled out",
+     "fail (exit 4) if a loss larger than X cannot be ruled out at 95 %; -0.002 allows a loss of "
+     "0.002",
      RW_OPTION_REAL, .value = &least},
     {"qrels", "FILE",
-     "compare TREC runs by these judgments in place of DATA, as eval does; --a, --b and --baseline "
-     "are runs then",
+     "compare TREC runs with these judgments instead of DATA, as 'eval' does; --a, --b and "
+     "--baseline are then runs",
      RW_OPTION_INPUT, .value = &qrels},
-    {"run", "FILE...", "with --qrels: runs; without --baseline, the first is the baseline",
+    {"run", "FILE...",
+     "with --qrels: runs to compare; without --baseline, the first one is the baseline",
      RW_OPTION_INPUTS_BEHIND, .value = &runs},
     {"like", "PROGRAM",
-     "with --qrels: by this program's conventions [default: trec], or rankwood's own",
+     "with --qrels: measure as this program does, or as rankwood does [default: trec]",
      RW_OPTION_TEXT, .value = &like},
-    {"groups", "FILE", "compare by groups of queries, too: QUERY GROUP lines", RW_OPTION_INPUT,
-     .value = &groups_file, .idle_with = " baseline run "},
+    {"groups", "FILE", "also compare each group of queries; the file has lines of QUERY GROUP",
+     RW_OPTION_INPUT, .value = &groups_file, .idle_with = " baseline run "},
     {0},
 };
 
@@ -387,12 +388,11 @@ static int run(struct rw_cli *cli)
 
 const struct rw_command rw_cmd_compare = {
     .name = "compare",
-    .brief = "is one model better than another, or is it chance",
+    .brief = "test whether one model is better than another",
     .operands = OPERANDS "\nDATA... --baseline A B...\n--qrels FILE --baseline A B...",
-    .about =
-        "Compares two rankings of the same queries: the difference of each metric with a 95 % "
-        "bootstrap interval, a paired randomisation test, the queries that moved most. Or several "
-        "with one baseline.",
+    .about = "Compares two rankings of the same queries. Prints the difference of each metric with "
+             "a 95 % bootstrap interval, the p-value of a paired randomisation test, and the "
+             "queries that changed most. With --baseline, compares several rankings with one.",
     .has_results = 1,
     .options = options,
     .roles = RW_ROLE_EVALUATION | RW_ROLE_WEIGHTS | RW_ROLE_TABLE,

@@ -13,9 +13,9 @@ static const char *const files[] = {"scores.txt", "folds.tsv", "results.json"};
 static const char *folder;
 static unsigned long long n_folds;
 static const struct rw_option options[] = {
-    {"folds", "K", "how many parts the queries are divided into (needed)", RW_OPTION_NUMBER,
-     .value = &n_folds, .range = {2, MOST_FOLDS}, .needed = 1},
-    {"output", "DIR", "where models, scores and results go (needed)", RW_OPTION_TEXT,
+    {"folds", "K", "number of folds: 3 or more, or 2 with --early-stop 0 (required)",
+     RW_OPTION_NUMBER, .value = &n_folds, .range = {2, MOST_FOLDS}, .needed = 1},
+    {"output", "DIR", "write models, scores and results to this folder (required)", RW_OPTION_TEXT,
      .value = &folder, .needed = 1},
     {0},
 };
@@ -200,12 +200,12 @@ static int run(struct rw_cli *cli)
 
 const struct rw_command rw_cmd_cv = {
     .name = "cv",
-    .brief = "train and measure by folds of the queries",
+    .brief = "cross-validate by query",
     .operands = "DATA... --folds K -o DIR",
-    .about = "Cross-validation by query: a model for each fold, measured on it, trained on the "
-             "others; under early stopping the next fold is left out of these and stops training, "
-             "so that what is measured decides nothing. What is 'auto' is chosen once, for all of "
-             "DATA.",
+    .about =
+        "Cross-validates by query: measures each fold with a model trained on the other folds. "
+        "With early stopping, the next fold decides when to stop and is not trained on, so that "
+        "the measured fold has no influence. 'auto' values are chosen once, for all of DATA.",
     .has_results = 1,
     .options = options,
     .params = "*",

@@ -3,8 +3,8 @@
 
 static const char *output;
 static const struct rw_option options[] = {
-    {"output", "FILE.rwb", "where the cache goes (needed)", RW_OPTION_OUTPUT, .value = &output,
-     .needed = 1},
+    {"output", "FILE.rwb", "write the cache to this file (required)", RW_OPTION_OUTPUT,
+     .value = &output, .needed = 1},
     {0},
 };
 
@@ -35,10 +35,10 @@ const struct rw_command rw_cmd_bin = {
     .name = "bin",
     .brief = "write data as a cache that loads at once",
     .operands = "DATA... -o FILE.rwb",
-    .about = "Writes data as a cache: everything that was read, and bin boundaries and codes for "
-             "one setting of --bins and --absent. It is accepted wherever text is. With "
-             "--categorical it keeps those features' words in place of codes, with --labels or "
-             "--label-columns several labels a document.",
+    .about = "Writes data as a cache, which loads at once and is accepted wherever text is. The "
+             "cache contains the input, and the bin boundaries and codes for one setting of --bins "
+             "and --absent. Features of --categorical are stored by their categories instead of "
+             "codes. With --labels or --label-columns, the cache has several labels per document.",
     .options = options,
     .roles = RW_ROLE_TABLE,
     .params = " bins absent label-columns labels categorical threads ",
@@ -51,13 +51,15 @@ const struct rw_command rw_cmd_bin = {
 static const char *shape;
 static unsigned long long queries, seed = 1;
 static const struct rw_option synth_options[] = {
-    {"shape", "S", "whose sizes and values: mslr30k, yahoo, istella or letor", RW_OPTION_TEXT,
-     .value = &shape, .needed = 1},
-    {"queries", "N", "number of queries, 1 to 10000000", RW_OPTION_NUMBER, .value = &queries,
-     .range = {1, 10000000}, .needed = 1},
-    {"seed", "S", "seed of the random numbers [default 1]", RW_OPTION_NUMBER, .value = &seed,
+    {"shape", "S", "public data set to imitate: mslr30k, yahoo, istella or letor (required)",
+     RW_OPTION_TEXT, .value = &shape, .needed = 1},
+    {"queries", "N", "number of queries, 1 to 10000000 (required)", RW_OPTION_NUMBER,
+     .value = &queries, .range = {1, 10000000}, .needed = 1},
+    {"seed", "S", "seed of the random numbers [default: 1]", RW_OPTION_NUMBER, .value = &seed,
      .range = {0, ~0ull}},
-    {"output", "FILE", "where to: LETOR text, gzip if the name ends in .gz, a cache if in .rwb",
+    {"output", "FILE",
+     "write to this file: LETOR text, gzip if the name ends in .gz, a cache if it ends in .rwb "
+     "(required)",
      RW_OPTION_OUTPUT, .value = &output, .needed = 1},
     {0},
 };
@@ -72,7 +74,8 @@ const struct rw_command rw_cmd_synth = {
     .name = "synth",
     .brief = "make ranking data",
     .operands = "--shape S --queries N -o FILE",
-    .about = "Makes ranking data like a public set's, the same bytes on every machine.",
+    .about = "Makes ranking data with the sizes and values of a public data set. The output is "
+             "identical on every machine.",
     .options = synth_options,
     .run = synth_run,
 };

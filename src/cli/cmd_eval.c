@@ -6,25 +6,25 @@ static struct rw_list runs;
 static int all_programs;
 #define OPERANDS "DATA... (--model MODEL | --scores FILE)"
 static const struct rw_option options[] = {
-    {"model", "MODEL", "measure this model's scores", RW_OPTION_INPUT, .value = &model,
+    {"model", "MODEL", "measure the scores of this model", RW_OPTION_INPUT, .value = &model,
      .idle_with = " qrels "},
-    {"scores", "FILE", "measure these: a number a line, or a TREC run", RW_OPTION_INPUT,
+    {"scores", "FILE", "measure these scores: one number per line, or a TREC run", RW_OPTION_INPUT,
      .value = &scores_file, .idle_with = " qrels "},
     {"qrels", "FILE",
-     "measure runs by these judgments in place of DATA: TREC's 'query iteration document label' "
-     "lines. Ideals are of all judged documents; as --like trec does, unless that is given",
+     "measure TREC runs with these judgments instead of DATA: lines of 'query iteration document "
+     "label'; --like is trec by default",
      RW_OPTION_INPUT, .value = &qrels},
-    {"run", "FILE...", "with --qrels: TREC runs, 'query Q0 document rank score tag' lines",
+    {"run", "FILE...", "with --qrels: TREC runs, lines of 'query Q0 document rank score tag'",
      RW_OPTION_INPUTS_BEHIND, .value = &runs},
-    {"trees", "N", "measure the scores of the model's first N trees [default: all]", RW_OPTION_TEXT,
+    {"trees", "N", "measure only the first N trees of the model [default: all]", RW_OPTION_TEXT,
      .value = &trees, .idle_with = " scores qrels "},
-    {"per-query", "FILE", "write each query's values, separated by tabs", RW_OPTION_OUTPUT,
+    {"per-query", "FILE", "write the values of each query, separated by tabs", RW_OPTION_OUTPUT,
      .value = &per_query, .idle_with = " audit "},
     {"like", "PROGRAM",
-     "the figures that lightgbm, xgboost, xgboost-, catboost, ranklib, quickrank, ydf, trec, "
-     "gdeval or ranx would print; with --qrels, rankwood's own, too",
+     "measure as another program does: lightgbm, xgboost, xgboost-, catboost, ranklib, quickrank, "
+     "ydf, trec, gdeval or ranx; with --qrels also rankwood",
      RW_OPTION_TEXT, .value = &like},
-    {"audit", NULL, "all programs' figures side by side, and what makes them differ",
+    {"audit", NULL, "print the values of all programs of --like, and why they differ",
      RW_OPTION_FLAG, .value = &all_programs, .idle_with = " qrels "},
     {0},
 };
@@ -218,10 +218,10 @@ static int run(struct rw_cli *cli)
 
 const struct rw_command rw_cmd_eval = {
     .name = "eval",
-    .brief = "measure a model, or a file of scores",
+    .brief = "measure a model or a file of scores",
     .operands = OPERANDS "\n--qrels FILE --run FILE...",
-    .about = "Measures a ranking: the mean of each metric over the queries that count, and what "
-             "was counted.",
+    .about = "Measures a ranking. Prints the mean of each metric over the queries that count, the "
+             "number of these queries, and the number of queries without a relevant document.",
     .has_results = 1,
     .options = options,
     .roles = RW_ROLE_EVALUATION | RW_ROLE_WEIGHTS | RW_ROLE_TABLE,

@@ -9,25 +9,26 @@ enum { BASE_0, BASE_1, BASE_AUTO }; /* the words of --feature-base */
 static int base = -1;
 static struct rw_list verify;
 static const struct rw_option options[] = {
-    {"to", "FORMAT", "which format (needed)", RW_OPTION_TEXT, .value = &how.format, .needed = 1},
+    {"to", "FORMAT", "format to write (required)", RW_OPTION_TEXT, .value = &how.format,
+     .needed = 1},
     {"verify", "DATA",
-     "score these documents under the rules of the format's readers, and list those that reach "
-     "another leaf; exit 1 if any does",
+     "score these documents by the rules of the programs that read the format, and fail (exit 1) "
+     "if one reaches a different leaf",
      RW_OPTION_INPUTS, .value = &verify},
     {"featureset", "FILE.json",
-     "to opensearch, elasticsearch (needed): the feature set, as GET _ltr/_featureset/NAME gives "
-     "it; its features are found by name if the model has names, else by place",
+     "feature set for opensearch and elasticsearch (required there), as GET _ltr/_featureset/NAME "
+     "returns it; features match by name, or by position if the model has no names",
      RW_OPTION_INPUT, .value = &how.featureset},
-    {"name", "NAME", "to opensearch, elasticsearch (needed): what the model is called there",
+    {"name", "NAME", "name of the model for opensearch and elasticsearch (required there)",
      RW_OPTION_TEXT, .value = &how.name},
     {"feature-base", "0|1|auto",
-     "the feature that has the format's first id; auto: 0 if the model has a feature 0, else 1 "
-     "[default: ids stay as they are]",
+     "feature that gets the first id of the format; auto: 0 if the model has a feature 0, else 1 "
+     "[default: ids do not change]",
      RW_OPTION_CHOICE, .value = &base},
-    {"lossy", NULL, "leave out, with a warning, what the format cannot express", RW_OPTION_FLAG,
-     .value = &how.lossy},
-    {"output", "FILE", "where the model goes (needed)", RW_OPTION_OUTPUT, .value = &output,
-     .needed = 1},
+    {"lossy", NULL, "leave out properties that the format cannot represent, with a warning",
+     RW_OPTION_FLAG, .value = &how.lossy},
+    {"output", "FILE", "write the result to this file (required)", RW_OPTION_OUTPUT,
+     .value = &output, .needed = 1},
     {0},
 };
 
@@ -139,10 +140,11 @@ static int run(struct rw_cli *cli)
 
 const struct rw_command rw_cmd_export = {
     .name = "export",
-    .brief = "write a model in another program's format, and verify it",
+    .brief = "convert a model to another program's format",
     .operands = "MODEL --to FORMAT -o FILE",
-    .about = "Writes a model for another program, so that it sends every document to the same leaf "
-             "of every tree. What the format cannot express is refused, by tree and node.",
+    .about = "Writes a model in the format of another program, which then sends every document to "
+             "the same leaf of every tree. If the format cannot represent the model, the error "
+             "names the tree and the node.",
     .more = list_formats,
     .has_results = 1,
     .options = options,
@@ -154,13 +156,14 @@ const struct rw_command rw_cmd_export = {
 /* ---- import ---- */
 
 static const struct rw_option import_options[] = {
-    {"from", "FORMAT", "which format (needed)", RW_OPTION_TEXT, .value = &how.format, .needed = 1},
-    {"feature-base", "0|1|auto",
-     "the feature that the format's first id becomes; auto: 1, but 0 for columns with names from 0 "
-     "[default: ids stay as they are]",
-     RW_OPTION_CHOICE, .value = &base},
-    {"output", "MODEL", "where the model goes (needed)", RW_OPTION_OUTPUT, .value = &output,
+    {"from", "FORMAT", "format to read (required)", RW_OPTION_TEXT, .value = &how.format,
      .needed = 1},
+    {"feature-base", "0|1|auto",
+     "feature that the first id of the format becomes; auto: 1, or 0 if the format has column "
+     "names and counts from 0 [default: ids do not change]",
+     RW_OPTION_CHOICE, .value = &base},
+    {"output", "MODEL", "write the model to this file (required)", RW_OPTION_OUTPUT,
+     .value = &output, .needed = 1},
     {0},
 };
 
@@ -178,11 +181,10 @@ static int import_run(struct rw_cli *cli)
 
 const struct rw_command rw_cmd_import = {
     .name = "import",
-    .brief = "read a model that another program trained",
+    .brief = "convert a model of another program",
     .operands = "FILE --from FORMAT -o MODEL",
-    .about = "Reads another program's model, which then scores as it did there: every document "
-             "reaches the same leaf of every tree. What our trees cannot express is refused, by "
-             "name.",
+    .about = "Reads a model of another program. Every document reaches the same leaf of every tree "
+             "as it did there. If Rankwood cannot represent the model, the error names the reason.",
     .more = list_formats,
     .options = import_options,
     .check = import_check,

@@ -12,16 +12,19 @@ static const struct rw_option options[] = {
     {"query", "ID", "explain documents of this query, given by --doc", RW_OPTION_TEXT,
      .value = &query_id},
     {"doc", "DOC",
-     "a document's id, or its position in the query; given twice, A and B: why A is above B",
+     "id of a document, or its position in the query; give two, A and B, to explain why A ranks "
+     "above B",
      RW_OPTION_LIST, .value = &docs},
-    {"documents", NULL, "print SHAP values, a line a document", RW_OPTION_FLAG, .value = &documents,
-     .idle_with = " query "},
-    {"top", "N", "the first N features and trees [default: 20; --documents: all features]",
+    {"documents", NULL, "print the SHAP values of each document, one document per line",
+     RW_OPTION_FLAG, .value = &documents, .idle_with = " query "},
+    {"top", "N", "print the first N features and trees [default: 20; --documents: all features]",
      RW_OPTION_NUMBER, .value = &top, .range = {1, RW_FEATURE_IDS}},
-    {"repeats", "N", "permutations of each feature; 0: none [default: 5]", RW_OPTION_NUMBER,
-     .value = &repeats, .idle_with = " query documents ", .range = {0, 1000}},
-    {"trees", "N", "explain the first N trees [default: all]", RW_OPTION_TEXT, .value = &trees},
-    {"output", "FILE", "where to [default: standard output]", RW_OPTION_OUTPUT, .value = &output},
+    {"repeats", "N", "permutations per feature; 0: no permutation importance [default: 5]",
+     RW_OPTION_NUMBER, .value = &repeats, .idle_with = " query documents ", .range = {0, 1000}},
+    {"trees", "N", "explain only the first N trees [default: all]", RW_OPTION_TEXT,
+     .value = &trees},
+    {"output", "FILE", "write to this file [default: standard output]", RW_OPTION_OUTPUT,
+     .value = &output},
     {0},
 };
 
@@ -516,13 +519,13 @@ static int run(struct rw_cli *cli)
 
 const struct rw_command rw_cmd_explain = {
     .name = "explain",
-    .brief = "which features matter, and why a document is above another",
+    .brief = "explain features, or why one document ranks above another",
     .operands = "MODEL DATA... [--query ID --doc A [--doc B]]",
-    .about = "Explains which features matter: by SHAP values, by gain, by splits, and by what a "
-             "metric loses when their values are permuted; and why a document is above another. "
-             "SHAP values of a document and the base add up to its score. They need the number of "
-             "training documents at each node, which the model file has; for a model of an older "
-             "version, or imported without them, the documents of DATA are counted.",
+    .about = "Explains a model or a ranking. Prints the importance of each feature by SHAP values, "
+             "gain, splits and permutation; or explains why one document ranks above another. The "
+             "SHAP values of a document and the base add up to its score. SHAP values use the "
+             "number of training documents per node. If a model has no such numbers, because it is "
+             "imported or of version 0.2.0 or earlier, the documents of DATA are counted.",
     .has_results = 1,
     .options = options,
     .roles = RW_ROLE_EVALUATION | RW_ROLE_WEIGHTS | RW_ROLE_TABLE,

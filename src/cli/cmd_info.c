@@ -5,7 +5,7 @@ enum { MOST_SHOWN = 20 };
 
 static int all;
 static const struct rw_option options[] = {
-    {"all", NULL, "all features, not the first 20", RW_OPTION_FLAG, .value = &all},
+    {"all", NULL, "list all features instead of the first 20", RW_OPTION_FLAG, .value = &all},
     {0},
 };
 
@@ -96,9 +96,10 @@ static int run(struct rw_cli *cli)
 
 const struct rw_command rw_cmd_info = {
     .name = "info",
-    .brief = "what is in a model: trees, parameters, features",
+    .brief = "summarise a model: trees, parameters, features",
     .operands = "MODEL",
-    .about = "Prints what is in a model: trees, parameters, features by gain and by use.",
+    .about = "Summarises a model: its trees, its parameters, and its features by gain and number "
+             "of splits.",
     .has_results = 1,
     .options = options,
     .check = check,

@@ -4,15 +4,15 @@
 static const char *output, *run_output, *trees;
 static int leaf_ids, probability;
 static const struct rw_option options[] = {
-    {"output", "SCORES", "where the scores go [default: standard output]", RW_OPTION_OUTPUT,
-     .value = &output},
-    {"trees", "N", "use the first N trees [default: all]", RW_OPTION_TEXT, .value = &trees},
+    {"output", "SCORES", "write the scores to this file [default: standard output]",
+     RW_OPTION_OUTPUT, .value = &output},
+    {"trees", "N", "use only the first N trees [default: all]", RW_OPTION_TEXT, .value = &trees},
     {"probability", NULL,
-     "print the probability that the model's map gives the score ('calibrate' makes it) instead",
+     "print probabilities instead of scores; needs a model with a calibration (see 'calibrate')",
      RW_OPTION_FLAG, .value = &probability, .idle_with = " leaf-ids "},
-    {"leaf-ids", NULL, "print each tree's leaf instead of the score", RW_OPTION_FLAG,
+    {"leaf-ids", NULL, "print the leaf number in each tree instead of the score", RW_OPTION_FLAG,
      .value = &leaf_ids},
-    {"trec", "RUN", "write a TREC run (and no scores, unless -o names a file for them)",
+    {"trec", "RUN", "write a TREC run to this file; scores are then written only if -o is given",
      RW_OPTION_OUTPUT, .value = &run_output},
     {0},
 };
@@ -188,9 +188,9 @@ const struct rw_command rw_cmd_predict = {
     .name = "predict",
     .brief = "score documents with a model",
     .operands = "MODEL DATA...",
-    .about = "Scores documents: one score a line, in the order of the input. A score printed and "
-             "read back is the same number, and the same on every device. With --probability, what "
-             "'calibrate' has found that a score means.",
+    .about = "Scores documents and prints one score per line, in the order of the input. Scores "
+             "are identical on every device, and are printed with all the digits needed to read "
+             "back the same number.",
     .options = options,
     .roles = RW_ROLE_TABLE,
     .params = " threads device ",

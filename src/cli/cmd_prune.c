@@ -6,12 +6,12 @@ static int order = RW_PRUNE_ANY;
 static double most_loss = 0.001;
 #define OPERANDS "MODEL DATA... -o MODEL"
 static const struct rw_option options[] = {
-    {"output", "MODEL", "where the smaller model goes (needed)", RW_OPTION_OUTPUT, .value = &output,
-     .needed = 1},
-    {"loss", "X", "the most that the metric may lose, 0 or more [default: 0.001]", RW_OPTION_LOSS,
+    {"output", "MODEL", "write the smaller model to this file (required)", RW_OPTION_OUTPUT,
+     .value = &output, .needed = 1},
+    {"loss", "X", "maximum loss of the metric, 0 or more [default: 0.001]", RW_OPTION_LOSS,
      .value = &most_loss},
     {"order", "any|last",
-     "which trees go: those that are missed least, or the last ones [default: any]",
+     "trees to remove: any, least important first, or only the last ones [default: any]",
      RW_OPTION_CHOICE, .value = &order},
     {0},
 };
@@ -60,12 +60,12 @@ static int run(struct rw_cli *cli)
 
 const struct rw_command rw_cmd_prune = {
     .name = "prune",
-    .brief = "drop trees that a metric does not miss",
+    .brief = "remove trees that hardly change a metric",
     .operands = OPERANDS,
-    .about = "Writes the smallest model, of some of MODEL's trees, whose metric on DATA is within "
-             "--loss of the whole model's, and prints what other numbers of trees would lose. The "
-             "data decide which trees go: take none that were trained on, and measure what is "
-             "written on a third set.",
+    .about = "Writes the smallest model, made of some trees of MODEL, whose metric on DATA is "
+             "within --loss of the whole model. Also prints the loss of other numbers of trees. "
+             "DATA must not be the training set, since it decides which trees remain. Measure the "
+             "result on a third set.",
     .replaced_by = "output",
     .has_results = 1,
     .options = options,

@@ -6,19 +6,19 @@ static const char *output;
 static unsigned long long trees = 3, repeats = 1;
 static struct rw_report_options how;
 static const struct rw_option options[] = {
-    {"valid", "DATA", "what is ranked and measured (needed): files with commas between them",
+    {"valid", "DATA", "data to rank and measure: a file, or several as a.txt,b.txt (required)",
      RW_OPTION_INPUTS, .value = &valid, .needed = 1},
-    {"output", "FILE", "where the page goes (needed)", RW_OPTION_OUTPUT, .value = &output,
+    {"output", "FILE", "write the page to this file (required)", RW_OPTION_OUTPUT, .value = &output,
      .needed = 1},
-    {"title", "TEXT", "the page's title [default: Ranking report]", RW_OPTION_TEXT,
+    {"title", "TEXT", "title of the page [default: Ranking report]", RW_OPTION_TEXT,
      .value = &how.title},
     {"trees", "N", "draw the top of the first N trees, 0 to 100 [default: 3]", RW_OPTION_NUMBER,
      .value = &trees, .range = {0, 100}},
-    {"repeats", "N", "permutations of each feature; 0: none [default: 1]", RW_OPTION_NUMBER,
-     .value = &repeats, .range = {0, 1000}},
+    {"repeats", "N", "permutations per feature; 0: no permutation importance [default: 1]",
+     RW_OPTION_NUMBER, .value = &repeats, .range = {0, 1000}},
     {"like", "PROGRAM",
-     "measure as lightgbm, xgboost, xgboost-, catboost, ranklib, quickrank, ydf, trec, gdeval or "
-     "ranx do (permutations: by the parameters)",
+     "measure as another program does: lightgbm, xgboost, xgboost-, catboost, ranklib, quickrank, "
+     "ydf, trec, gdeval or ranx; permutation importance does not use it",
      RW_OPTION_TEXT, .value = &how.like},
     {0},
 };
@@ -47,11 +47,11 @@ static int run(struct rw_cli *cli)
 
 const struct rw_command rw_cmd_report = {
     .name = "report",
-    .brief = "learning curves, metrics by query, features, trees: a web page",
+    .brief = "write a web page about a model",
     .operands = "MODEL --valid DATA -o FILE.html",
-    .about = "Writes one web page, which needs no network and no other file: learning curves, the "
-             "first metric by query and by query size, scores by label, features by gain and by "
-             "permutation, the first trees, and the parameters.",
+    .about = "Writes a web page about a model, in one file that needs no network. It shows "
+             "learning curves, the first metric by query and by query size, scores by label, "
+             "features by gain and permutation, the first trees, and the parameters.",
     .options = options,
     .roles = RW_ROLE_EVALUATION | RW_ROLE_WEIGHTS | RW_ROLE_TABLE,
     .params = " seed threads ",

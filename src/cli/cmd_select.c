@@ -14,21 +14,21 @@ static unsigned long long repeats = 5;
 #define OPERANDS "DATA... --valid DATA"
 static const struct rw_option options[] = {
     {"valid", "DATA",
-     "what stops trainings; half of its queries rank features, half tell what they lose (needed): "
-     "files with commas between them",
+     "validation set: a file, or several as a.txt,b.txt (required); half of its queries rank "
+     "features, the other half measures the loss",
      RW_OPTION_INPUTS, .value = &valid_files, .needed = 1},
-    {"test", "DATA", "measured once, with all features and with those that were chosen",
+    {"test", "DATA", "data to measure once, with all features and with the selected ones",
      RW_OPTION_INPUTS, .value = &test_files},
-    {"loss", "X", "the most that the metric may lose, 0 or more [default: 0.002]", RW_OPTION_LOSS,
+    {"loss", "X", "maximum loss of the metric, 0 or more [default: 0.002]", RW_OPTION_LOSS,
      .value = &job.how.most_loss},
-    {"sure", NULL,
-     "what may be so much is not the difference, but the far end of its 95 % interval",
+    {"sure", NULL, "require the whole 95 % interval, not only the mean, to stay within --loss",
      RW_OPTION_FLAG, .value = &job.how.is_sure},
-    {"repeats", "N", "permutations of each feature, 1 to 1000 [default: 5]", RW_OPTION_NUMBER,
+    {"repeats", "N", "permutations per feature, 1 to 1000 [default: 5]", RW_OPTION_NUMBER,
      .value = &repeats, .range = {1, 1000}},
-    {"output", "FILE", "where the list of features goes, for 'train --config FILE'",
+    {"output", "FILE",
+     "write the list of selected features to this file, for 'train --config FILE'",
      RW_OPTION_OUTPUT, .value = &output},
-    {"model", "MODEL", "where the model of these features goes", RW_OPTION_OUTPUT,
+    {"model", "MODEL", "write the model of the selected features to this file", RW_OPTION_OUTPUT,
      .value = &model_path},
     {0},
 };
@@ -165,13 +165,13 @@ static int run(struct rw_cli *cli)
 
 const struct rw_command rw_cmd_select = {
     .name = "select",
-    .brief = "find the fewest features that a metric can do with",
+    .brief = "select the smallest feature set within a metric tolerance",
     .operands = OPERANDS,
-    .about = "Trains on all features, ranks them by what the metric loses with their values "
-             "shuffled, and trains again on the first half, and so on, while the metric on --valid "
-             "is within --loss of what all features give; then on numbers between. DATA is read "
-             "and binned once. Prints what each number of features loses, and those of the fewest "
-             "that are within.",
+    .about = "Selects the smallest feature set whose metric on --valid is within --loss of the "
+             "model of all features. It ranks features by permutation importance and trains on the "
+             "first half of them, again and again while the loss is small enough. Then it tries "
+             "numbers in between. DATA is read and binned once. Prints the loss of each set tried, "
+             "and the selected features.",
     .has_results = 1,
     .options = options,
     .params = "*",

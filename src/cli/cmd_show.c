@@ -4,12 +4,12 @@
 static unsigned long long tree;
 static int dot, calibration;
 static const struct rw_option options[] = {
-    {"tree", "N", "which tree, from 1", RW_OPTION_NUMBER, .value = &tree, .range = {1, 2147483647}},
-    {"dot", NULL, "in the dot language of Graphviz", RW_OPTION_FLAG, .value = &dot,
+    {"tree", "N", "number of the tree, from 1", RW_OPTION_NUMBER, .value = &tree,
+     .range = {1, 2147483647}},
+    {"dot", NULL, "print the tree in Graphviz's dot language", RW_OPTION_FLAG, .value = &dot,
      .idle_with = " calibration "},
-    {"calibration", NULL,
-     "the map of scores to probabilities that 'calibrate' made, in place of a tree", RW_OPTION_FLAG,
-     .value = &calibration},
+    {"calibration", NULL, "print the calibration that 'calibrate' added, instead of a tree",
+     RW_OPTION_FLAG, .value = &calibration},
     {0},
 };
 
@@ -93,10 +93,10 @@ static int run(struct rw_cli *cli)
 
 const struct rw_command rw_cmd_show = {
     .name = "show",
-    .brief = "print a tree, or the map to probabilities",
+    .brief = "print a tree or the calibration of a model",
     .operands = "MODEL (--tree N | --calibration)",
-    .about = "Prints a tree of a model, or the map of its scores to probabilities: for each knot "
-             "the score and the probability.",
+    .about =
+        "Prints a tree of a model, or its calibration: the score and the probability at each knot.",
     .has_results = 1,
     .options = options,
     .check = check,

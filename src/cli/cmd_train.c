@@ -19,52 +19,52 @@ static int plan_only, config_only;
 static struct rw_exchange made_for; /* --for */
 static unsigned long long n_workers = 1;
 static const struct rw_option options[] = {
-    {"valid", "DATA", "a validation set: files with commas between them (repeatable)",
+    {"valid", "DATA", "validation set: a file, or several as a.txt,b.txt (repeatable)",
      RW_OPTION_INPUT_SETS, .value = &valid_files},
-    {"output", "MODEL", "where the model goes (needed)", RW_OPTION_OUTPUT, .value = &output,
-     .also = ".interrupted"},
-    {"log", "FILE.jsonl", "write parameters, metrics and timings, a JSON object a line",
+    {"output", "MODEL", "write the model to this file (required)", RW_OPTION_OUTPUT,
+     .value = &output, .also = ".interrupted"},
+    {"log", "FILE.jsonl", "write parameters, metrics and timings, one JSON object per line",
      RW_OPTION_OUTPUT, .value = &log_path, .idle_with = " plan print-config "},
-    {"init", "MODEL", "continue from this model: --rounds more trees after its own",
+    {"init", "MODEL", "continue training from this model, with up to --rounds more trees",
      RW_OPTION_INPUT, .value = &init_path, .idle_with = " plan ", .replaced_by = "output"},
     {"refit", "MODEL",
-     "give the leaves of this model's trees new values from DATA, by --refit-decay; what shapes "
-     "leaves and is not given is as the model was trained",
+     "keep the trees of this model and fit their leaf values to DATA (see --refit-decay); "
+     "parameters default to those of its training",
      RW_OPTION_INPUT, .value = &refit_path, .replaced_by = "output"},
-    {"for", "FORMAT",
-     "refuse to begin, with exit code 2, where the model may be one that 'export --to FORMAT' "
-     "refuses",
+    {"for", "FORMAT", "refuse to train (exit 2) if 'export --to FORMAT' might refuse the model",
      RW_OPTION_TEXT, .value = &made_for.format},
-    {"featureset", "FILE.json", "of --for opensearch, elasticsearch (needed): as export has it",
+    {"featureset", "FILE.json",
+     "feature set for --for opensearch or elasticsearch (required there), as in 'export'",
      RW_OPTION_INPUT, .value = &made_for.featureset, .idle_without = " for "},
-    {"checkpoint", "FILE", "write what training can be resumed from, at intervals and when it ends",
+    {"checkpoint", "FILE", "write checkpoints to this file, at intervals and when training ends",
      RW_OPTION_OUTPUT, .value = &checkpoint_path, .idle_with = " plan print-config refit "},
     {"checkpoint-every", "N|TIME",
-     "after N rounds, or a time such as 30s, 10m or 2h; by default 60s, or longer if writing takes "
-     "more than 1 % of the time",
+     "interval: N rounds, or a time such as 30s, 10m or 2h [default: 60s, or longer if writing is "
+     "slow]",
      RW_OPTION_TEXT, .value = &checkpoint_every, .idle_without = " checkpoint "},
     {"resume", "FILE|auto",
-     "resume from this checkpoint, to the model of a training that never stopped; auto: from that "
-     "of --checkpoint, if it is there",
+     "resume from a checkpoint and reach the model of an uninterrupted training; auto: from the "
+     "--checkpoint file, if it exists",
      RW_OPTION_INPUT, .value = &resume_path, .idle_with = " plan print-config refit ",
      .replaced_by = "checkpoint", .no_file = "auto"},
     {"valid-weights", "FILE",
-     "a weight for each document of the validation set that has the same number, or 'none' "
-     "(repeatable)",
+     "document weights of the validation set in the same position, or 'none' (repeatable)",
      RW_OPTION_INPUTS_OR_NONE, .value = &side_files[WEIGHTS], .idle_without = " valid "},
-    {"valid-query-weights", "FILE", "the same for each of its queries (repeatable)",
+    {"valid-query-weights", "FILE",
+     "query weights of the validation set in the same position, or 'none' (repeatable)",
      RW_OPTION_INPUTS_OR_NONE, .value = &side_files[QUERY_WEIGHTS], .idle_without = " valid "},
-    {"valid-start-scores", "FILE", "start scores of its documents (repeatable)",
+    {"valid-start-scores", "FILE",
+     "start scores of the validation set in the same position, or 'none' (repeatable)",
      RW_OPTION_INPUTS_OR_NONE, .value = &side_files[START_SCORES], .idle_without = " valid "},
     {"workers", "N",
-     "train with N workers, threads of this process with a shard of DATA each; the model is that "
-     "of one worker",
+     "train with N threads as workers, each with a shard of DATA; the model does not change",
      RW_OPTION_NUMBER, .value = &n_workers, .range = {1, RW_WORKERS_MOST_THREADS},
      .former = "ranks"},
-    {"plan", NULL, "print the bytes of each part and the expected time of a tree, and stop",
+    {"plan", NULL, "print the memory that training needs and the expected time per tree, then exit",
      RW_OPTION_FLAG, .value = &plan_only, .idle_with = " refit "},
     {"print-config", NULL,
-     "print parameters for --config that train the same model, with numbers for 'auto', and stop",
+     "print all parameters as a --config file for the same model, with numbers for 'auto', then "
+     "exit",
      RW_OPTION_FLAG, .value = &config_only, .idle_with = " refit "},
     {0},
 };
@@ -834,11 +834,11 @@ const struct rw_command rw_cmd_train = {
     .name = "train",
     .brief = "train a model",
     .operands = "DATA... [--valid DATA]... -o MODEL",
-    .about = "Trains a model. The first metric on the first validation set that is not DATA stops "
-             "training (--early-stop), and the model ends at its best round. Ctrl-C and SIGTERM "
-             "end after "
-             "the round: the best model so far goes to MODEL.interrupted, MODEL stays as it was, "
-             "and the exit code is 130 or 143.",
+    .about = "Trains a model. Training stops when the first metric on the first validation set no "
+             "longer improves (--early-stop), and the model keeps its best round. A validation set "
+             "that is DATA itself is measured, but does not stop training. After Ctrl-C or "
+             "SIGTERM, training ends with the current round: the best model so far is written to "
+             "MODEL.interrupted, MODEL does not change, and the exit code is 130 or 143.",
     .has_results = 1,
     .options = options,
     .params = "*",

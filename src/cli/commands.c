@@ -18,7 +18,7 @@ enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
 static void help(FILE *out)
 {
-    fputs("Rankwood trains gradient-boosted trees that rank (LambdaMART) and measures them.\n"
+    fputs("Rankwood trains and evaluates ranking models (LambdaMART).\n"
           "\n"
           "usage: rankwood COMMAND [OPTION...]\n"
           "\n",
@@ -26,16 +26,18 @@ static void help(FILE *out)
     for (int i = 0; i < N_COMMANDS; i++)
         fprintf(out, "  %-10s%s\n", commands[i]->name, commands[i]->brief);
     fputs("\n"
-          "  'rankwood COMMAND --help' lists a command's options; 'rankwood --version'\n"
-          "  prints the version and how it was built. Data are files of LETOR text\n"
-          "  ('label qid:N i:v ...'), plain or gzip, CSV or TSV tables, or caches made by\n"
-          "  'bin'; '-' is standard input. Results go to standard output, messages to\n"
-          "  standard error.\n"
-          "  The exit code is 0; 1 for a failure; 2 for wrong usage; 3 if memory, a disk\n"
-          "  or a GPU failed and trying again may help; 4 where compare's --fail-below\n"
-          "  says so; 130 or 143 after a signal.\n"
+          "'rankwood COMMAND --help' lists the options of a command. 'rankwood --version'\n"
+          "prints the version and the build.\n"
           "\n"
-          "  For example:\n"
+          "DATA is one or more files, or '-' for standard input: LETOR text, plain or gzip\n"
+          "('label qid:N i:v ...'), CSV or TSV tables, or caches written by 'bin'. Results\n"
+          "are printed on standard output, messages on standard error.\n"
+          "\n"
+          "Exit codes: 0 success; 1 wrong data, model or parameter, or a failed check;\n"
+          "2 wrong usage; 3 failure of memory, a disk or a GPU, where a retry may help;\n"
+          "4 loss found by 'compare --fail-below'; 130 or 143 ended by a signal.\n"
+          "\n"
+          "Examples:\n"
           "    rankwood train train.txt --valid vali.txt -o model.txt\n"
           "    rankwood eval test.txt --model model.txt\n"
           "    rankwood predict model.txt test.txt -o scores.txt\n",

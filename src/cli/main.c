@@ -99,7 +99,7 @@ static void add_params(struct parsing *p)
         const int is_list = strcmp(info->name, "metric") == 0;
         char *help =
             rw_text("%s [%s%s%s%s]", info->help, numeric ? info->range : "", numeric ? "; " : "",
-                    *info->default_value ? "default " : "default: none", info->default_value);
+                    *info->default_value ? "default: " : "default: none", info->default_value);
         add(p->cli, (struct rw_option){
                         info->name, info->argument, help, is_list ? RW_OPTION_LIST : RW_OPTION_TEXT,
                         .value = is_list ? (void *)&p->metrics : rw_need(1, sizeof(const char *))});
@@ -110,17 +110,18 @@ static void make_table(struct parsing *p)
 {
     const struct rw_option of_results[] = {
         {"format", "text|json|csv|latex",
-         "how results are printed; csv: the first table [default: text]", RW_OPTION_CHOICE,
+         "output format; csv prints only the first table [default: text]", RW_OPTION_CHOICE,
          .value = &p->format},
-        {"json", NULL, "--format json: all that was found, with every digit", RW_OPTION_FLAG,
-         .value = &p->is_json},
+        {"json", NULL, "same as --format json: the complete result, with every digit",
+         RW_OPTION_FLAG, .value = &p->is_json},
         {0}};
     const struct rw_option of_params[] = {
-        {"config", "FILE", "read parameters from 'name = value' lines", RW_OPTION_INPUT,
-         .value = &p->cli->config},
+        {"config", "FILE", "read parameters from 'name = value' lines; options override them",
+         RW_OPTION_INPUT, .value = &p->cli->config},
         {"quiet", NULL, "print only warnings and errors", RW_OPTION_FLAG, .value = &p->quiet},
-        {"verbose", NULL, "print more", RW_OPTION_FLAG, .value = &p->verbose},
-        {"strict", NULL, "make a parameter without effect an error", RW_OPTION_FLAG,
+        {"verbose", NULL, "also print details, such as time and memory per stage", RW_OPTION_FLAG,
+         .value = &p->verbose},
+        {"strict", NULL, "treat a parameter without effect as an error", RW_OPTION_FLAG,
          .value = &p->strict},
         {0}};
     const struct rw_command *command = p->cli->command;
@@ -136,7 +137,7 @@ static void make_table(struct parsing *p)
     if (takes_params)
         add_params(p);
     add(p->cli,
-        (struct rw_option){"help", NULL, "print this", RW_OPTION_FLAG, .value = &p->is_help});
+        (struct rw_option){"help", NULL, "print this help", RW_OPTION_FLAG, .value = &p->is_help});
 }
 
 /* ---- unknown names ---- */

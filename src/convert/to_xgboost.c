@@ -696,7 +696,7 @@ const struct rw_model_format rw_to_xgboost = {
 
 const struct rw_model_format rw_to_xgboost_ubj = {
     .name = "xgboost-ubj",
-    .about = "the same, UBJSON",
+    .about = "XGBoost's saved model, UBJSON",
     SAVED_MODEL,
     .write = write_ubj,
     .parse = parse_model,
@@ -704,7 +704,7 @@ const struct rw_model_format rw_to_xgboost_ubj = {
 
 const struct rw_model_format rw_to_eslr_raw = {
     .name = "eslr-raw",
-    .about = "XGBoost's JSON as Elasticsearch and OpenSearch LTR take it",
+    .about = "XGBoost's JSON as Elasticsearch and OpenSearch LTR read it",
     .consumer = {{.name = "Elasticsearch and OpenSearch LTR",
                   .rules = {RW_XGBOOST_RULES, .base_ignored = 1}},
                  {.name = RW_OPENSEARCH_OLD_NAME,
@@ -735,7 +735,7 @@ const struct rw_model_format rw_to_xgboost_dump = {
 
 const struct rw_model_format rw_to_opensearch = {
     .name = "opensearch",
-    .about = "OpenSearch LTR: the whole body of _createmodel (--featureset, --name)",
+    .about = "OpenSearch LTR: complete body for _createmodel (--featureset, --name)",
     .consumer = {{.name = "OpenSearch LTR", .rules = {RW_XGBOOST_RULES, .first_column = 1}},
                  {.name = RW_OPENSEARCH_OLD_NAME,
                   .rules = {RW_OPENSEARCH_OLD_RULES, .first_column = 1},
@@ -747,7 +747,7 @@ const struct rw_model_format rw_to_opensearch = {
 
 const struct rw_model_format rw_to_elasticsearch = {
     .name = "elasticsearch",
-    .about = "Elasticsearch LTR: the whole body of _createmodel (--featureset, --name)",
+    .about = "Elasticsearch LTR: complete body for _createmodel (--featureset, --name)",
     .consumer = {{.name = "Elasticsearch LTR", .rules = {RW_XGBOOST_RULES, .first_column = 1}}},
     .names = RW_NAMES_SET,
     .write = write_body,

@@ -8,5 +8,5 @@ say many test "$(wc -l <names)" -ge 30
 while read -r name; do
     grep -q -e " --$name=[^ ]* [^[]*\[[^]]*default[^]]*\]" help || echo "no default of $name"
 done <names
-grep -o -e '--leaves=N|auto [^[]*\[2 to 65536; default auto\]' help | wc -l
-grep -o -e '--bins=N [^[]*\[2 to 1024; default [0-9]*\]' help | wc -l
+grep -o -e '--leaves=N|auto [^[]*\[2 to 65536; default: auto\]' help | wc -l
+grep -o -e '--bins=N [^[]*\[2 to 1024; default: [0-9]*\]' help | wc -l
