@@ -1,11 +1,11 @@
 #!/bin/sh
-# The binary interfaces of librankwood and librankwood-score against those of earlier releases that have the same number
-# in the library's name, tests/abi/LIBRARY.so.NUMBER/VERSION.abi.gz: functions may be added, but what is there must stay,
-# or programs that were built for it break (docs/reference/compatibility.md); and what was added since has the version of a later
-# release (src/librankwood.map). Needs a build with debugging information, and abidw and abidiff (apt: abigail-tools).
-# Exit 77: skipped.
+# Compares the binary interfaces of librankwood and librankwood-score with those of earlier releases that have the same
+# number in the library's name, tests/abi/LIBRARY.so.NUMBER/VERSION.abi.gz. Functions may be added. Existing ones must
+# not change, or programs built for them break (docs/reference/compatibility.md). New functions have the version of a
+# later release in src/librankwood.map. Needs a build with debugging information, abidw and abidiff (apt:
+# abigail-tools). Exit 77: skipped.
 #
-#   sh tests/abi.sh BUILD [--write]      --write: once a release is made, keeps the build's as that version's
+#   sh tests/abi.sh BUILD [--write]      --write: once a release is made, stores the build's interface as that version's
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 version=$(sed -n 's/^#define RW_VERSION "\(.*\)"$/\1/p' "$root/src/rankwood_score.h")

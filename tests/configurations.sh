@@ -1,6 +1,7 @@
-# The trainings that scripts compare files of, to be sourced: makes data and the table `configurations` in the
-# folder at hand. $program makes it; $scale multiplies the queries of the made data. NAMES, an extended regular
-# expression, picks some of them; COVER=1 those that between them cover all of the table ($root/tests/cover.py).
+# The configurations whose models other scripts compare. This file is sourced: it makes data and the table
+# `configurations` in the current folder. $program makes the data; $scale multiplies their queries. NAMES, an extended
+# regular expression, selects configurations; COVER=1 selects a subset that covers all of the table
+# ($root/tests/cover.py).
 synth() { # shape queries seed name
     "$program" synth --shape "$1" --queries $(($2 * scale)) --seed "$3" -o "$4" || exit 2
 }
@@ -120,14 +121,14 @@ for set in l lv; do
            print $0 " 101:" c " 102:" (NR % 7 ? 3 * l + NR % 5 : "nan") (NR % 3 ? "" : " 103:" 2147483000 + NR % 11) \
                " 104:" int(c / 100) " 105:" NR % 2 " 106:" (NR % 11 ? (NR * NR + 41 * l) % 700 : "nan") }' "$set.txt" >"${set}c.txt"
 done
-# Several hundred: 107, of which a few are frequent, with missing values, and 108; 109 has more than there are codes,
-# and missing values.
+# Features with several hundred categories: 107 has a few frequent ones and missing values, 108 has neither. 109 has
+# more categories than codes, and missing values.
 for set in l lv; do
     awk '{ sub(/ *#.*/, ""); l = int($1) + 0; c = NR * 7919 % 1009; d = NR * NR % 641
            print $0 " 107:" (NR % 13 ? (NR % 3 ? c : c % 40) + 3 * l : "nan") " 108:" (d * 31 + 2 * l) % 700 \
                " 109:" (NR % 53 ? NR * 6007 % 1283 : "nan") }' "${set}c.txt" >"${set}w.txt"
 done
-# Without thresholds, which a GPU cannot go on from if its cuts lack them.
+# A model without thresholds: a GPU cannot continue from one whose thresholds are not bin boundaries.
 "$program" train lvc.txt --rounds 4 --leaves 15 --min-docs 3 --categorical 101-104 --features 101-104 --quiet -o c.model || exit 2
 cat >>configurations <<'END'
 categories    |lc.txt|lvc.txt|--rounds 8 --leaves 31 --min-docs 3 --split mart --categorical 101-105

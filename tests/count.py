@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Turns what `meson test` left behind (meson-logs/testlog.json) into one line a test:
-'ok NAME', 'not ok NAME: how' or 'skip NAME: why'. Tests that speak TAP give a line a subtest.
+"""Turns the log of `meson test` (meson-logs/testlog.json) into one line per test: 'ok NAME', 'not ok NAME: how' or
+'skip NAME: why'. TAP tests give a line per subtest.
 
     python3 count.py BUILD PREFIX
 """
@@ -59,7 +59,7 @@ def main():
                 if not children:
                     print(f'skip {name}: {last_line(record)}')
             elif not failures:
-                # A crash, a timeout or a bad exit of which no subtest tells.
+                # A crash, a timeout or a bad exit status that no subtest reports.
                 print(f'not ok {name}: {result}: {last_line(record)}')
     if n == 0:
         print(f'not ok {prefix}: no test ran')

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A covering array of the rows of tests/configurations.sh: as few as a greedy choice finds that between them have every
-data set, every option, every value of an option whose values are words or widths, and every pair of kinds of options
-that any row has.
+"""Prints a covering array of the rows of tests/configurations.sh. A greedy search chooses few rows that together
+contain every data set and every option. They also contain every value of options with a fixed set of values, and every
+pair of kinds of options that occurs.
 
     python3 tests/cover.py <configurations     prints the chosen rows, in their order
 """

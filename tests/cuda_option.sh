@@ -1,7 +1,6 @@
 #!/bin/sh
-# -Dcuda=auto falls back where there is no nvcc, or one that does not work; enabled makes that an
-# error. Where nvcc works, auto takes it (the release build
-# of run.sh is the CUDA build). And which GPUs kernels are compiled for.
+# Tests the option -Dcuda. `auto` builds without CUDA if nvcc is missing or does not work; `enabled` fails then. The
+# release build of run.sh tests `auto` with a working nvcc. The last cases check for which GPUs kernels are compiled.
 #
 #   sh tests/cuda_option.sh BUILDS
 set -u
@@ -30,8 +29,8 @@ else
     no "enabled with an nvcc that does not work is no error"
 fi
 
-# An nvcc that says which GPUs it knows and compiles nothing, and machines with and without a GPU. (What comes
-# after the line about CUDA does not matter: there are no libraries of CUDA for such an nvcc.)
+# A fake nvcc that lists its GPUs and compiles nothing, on machines with and without a GPU. Setup fails after the line
+# about CUDA, because this nvcc has no CUDA libraries; the test reads that line only.
 cat >"$dir/knows" <<'END'
 #!/bin/sh
 [ "$1" = --list-gpu-code ] && printf 'sm_%s\n' 75 80 86 90 100

@@ -1,12 +1,12 @@
 #!/bin/sh
-# README.md and the pages of docs against the tree and the program: README fits on a page, links lead to files,
-# and every command of a ```console block prints what the block shows below it. The blocks of a page are one session,
-# which begins with the files that README's commands made.
-# '...' stands for lines that are left out, times may differ, and examples/quickstart.sh runs nothing that
-# no page shows. Other blocks with commands must stand in tests/docs_not_run.tsv, with what runs them, or why
-# nothing does; and options of rankwood, wherever a page names them, are those of the command.
+# Compares README.md and the pages of docs with the tree and the program. README fits on a page, links lead to files,
+# and every command of a ```console block prints the lines below it. The blocks of a page are one session, which begins
+# with the files that README's commands made. '...' replaces omitted lines, and times may differ. examples/quickstart.sh
+# runs only commands that a page shows. Other blocks with commands need a row in tests/docs_not_run.tsv that names the
+# test that runs them, or the reason why they are not run. Options of rankwood that a page names must be options of that
+# command.
 #
-#   sh tests/docs.sh RANKWOOD      of a build: C programs are compiled with the library beside it
+#   sh tests/docs.sh RANKWOOD      the program of a build: C programs are linked with that build's library
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 rankwood=$(realpath "$1") || exit 2
@@ -15,7 +15,7 @@ mkdir "$dir/session" "$dir/bin" && ln -s "$rankwood" "$dir/bin/rankwood" || exit
 cd "$root" || exit 2
 export LC_ALL=C CUDA_VISIBLE_DEVICES=
 PATH=$dir/bin:$PATH
-# Commands are run in the tree, as it were, after Rankwood was installed.
+# Commands find the files of the tree and an installed Rankwood.
 build=$(cd "$(dirname "$rankwood")/../.." && pwd)
 export PKG_CONFIG_PATH="$build/meson-uninstalled" LD_LIBRARY_PATH="$build/src${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 # With a library under AddressSanitizer programs have its runtime, too.
@@ -30,7 +30,7 @@ found=$dir/found
 lines=$(wc -l <README.md)
 [ "$lines" -le 120 ] || echo "README.md: $lines lines; expected at most 120" >>"$found"
 
-# One version, wherever it stands. (CHANGELOG.md may begin with what is not released yet.)
+# Every file names the same version. CHANGELOG.md may begin with an unreleased one.
 version=$(sed -n "s/^ *version: '\(.*\)', license.*/\1/p" meson.build)
 while read -r file pattern; do
     sed -n "s/$pattern/\1/p" "$file" | head -n 1 | grep -qxF "$version" || echo "$file: another version than meson.build's $version"
@@ -67,7 +67,7 @@ sed -n 's/^run //p' examples/quickstart.sh | while read -r command; do
         echo "examples/quickstart.sh: no page shows '$command'"
 done >>"$found"
 
-# --- blocks that are not run: PAGE, and the first line that is a command; of Python the first line, behind "python: "
+# --- blocks that are not run: the page and the first command; for Python "python: " and the first line
 awk '
 /^```/ {
     if (in_block) { in_block = 0; next }

@@ -1,5 +1,5 @@
-# The files that commands of docs/*.md read and that no command of theirs makes: small ones, made in the folder at hand.
-# To be sourced by tests/docs.sh.
+# Makes small input files, in the current folder, for commands of docs that read files which no earlier command made.
+# Sourced by tests/docs.sh.
 
 # docs/reference/data.md, docs/how-to/categories.md, docs/reference/objectives.md: tables
 table() { # header: rows of `queries` queries of 12 documents, values from their numbers

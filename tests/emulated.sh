@@ -1,10 +1,10 @@
 #!/bin/sh
-# The GPU engine on a machine without a GPU: kernels compiled for the processor (emulator/README.md), whose models
-# must be the CPU's, byte for byte. Prints a line a test: ok, not ok or skip.
+# Tests the GPU engine on a machine without a GPU. Kernels are compiled for the CPU (emulator/README.md), and their
+# models must be identical to the CPU engine's. Prints a line per test: ok, not ok or skip.
 #
 #   sh tests/emulated.sh BUILDS [all | faults]    BUILDS: a folder for the build; all: every configuration, method and
 #                                                 check, which takes an hour; faults: calls of CUDA that fail
-#                                                 (faults/faults.py), of which otherwise few do
+#                                                 (faults/faults.py); few of them fail otherwise
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd) || exit 2
 mkdir -p "$1" && builds=$(cd "$1" && pwd) || exit 2
@@ -106,10 +106,11 @@ same() { # what, environment...
     fi
 }
 same models EMULATED_GPUS=1
-# As on compute capability 7.5, where newton's histograms take two launches; and other methods than `lanes` chosen.
+# As on compute capability 7.5, where newton's histograms need two launches and auto chooses methods that differ from
+# `lanes`.
 same shared EMULATED_GPU_SHARED_KIB=64 EMULATED_GPU_CAPABILITY=75 EMULATED_GPU_KHZ=1 \
     NAMES='^letor-weights-n *\|' PARTS=configurations
-# With what each row of src/gpu/device/device_tuning.c has: a tree of counts, and newton's.
+# With the constants of each row of src/gpu/device/device_tuning.c: one tree with count leaves and one with newton.
 same rows NAMES="^(letor-linear|categories-all${all:+|mslr-1023|letor-weights-n}) *\\|" PARTS=rows
 for check in $checks; do
     case $check in

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds of examples/*.c run, on made data, and give what they promise.
+# Runs the programs of examples/*.c on made data and checks their output.
 #
 #   sh examples.sh RANKWOOD QUICKSTART CUSTOM_OBJECTIVE
 set -u

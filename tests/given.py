@@ -1,4 +1,4 @@
-"""Paths that a command line of the tests names. Where one is not there, a line says so and the script ends with 2."""
+"""Checks the paths on a test's command line. A missing one is reported in a line, and the script exits with 2."""
 
 from __future__ import annotations
 

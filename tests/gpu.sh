@@ -1,11 +1,12 @@
 #!/bin/sh
-# All that only a machine with a GPU can check, in one go: the checks of kernels, CPU and GPU models by cmp, and
-# with two GPUs or more the ranks. Checks run beside one another, two GPUs share them: times say nothing.
+# Runs all tests that need a GPU: the checks of kernels, the comparison of CPU and GPU models by cmp, and, with two GPUs
+# or more, the comparison of numbers of workers. Two GPUs share the checks, which run in parallel, so their times mean
+# nothing.
 #
 #   sh tests/gpu.sh BUILD [OUT]      BUILD: a release build; OUT: a folder for the logs (gpu-logs)
 #
-# CHECKS names those wanted ("memory keep check ..."; all of them but sanitize, which is alone in taking long). Prints a
-# line a check: ok, not ok or skip, its seconds and the last line of what it said. Exit 77 without a GPU.
+# CHECKS selects checks ("memory keep check ..."). The default is all except sanitize, which takes long. Prints a line
+# per check: ok, not ok or skip, its seconds and the last line of its output. Exit 77 without a GPU.
 set -u
 tests=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "$1" && pwd) || exit 2
@@ -36,8 +37,9 @@ begin() { # GPUs name command...
 }
 rm -f "$out"/*.result
 
-# NVIDIA's compute-sanitizer over checks in small, its four tools beside one another. The method is named, since times
-# under it would choose another. Racecheck takes 150 s for 70 comparisons of `check`, and more than 170 s for lambdas.
+# Small checks under NVIDIA's compute-sanitizer, its four tools in parallel. The histogram method is fixed, because the
+# sanitizer distorts the times by which auto chooses. Racecheck takes 150 s for 70 comparisons of `check`, and more than
+# 170 s for lambdas.
 sanitize() {
     command -v compute-sanitizer >/dev/null || {
         echo "compute-sanitizer is not here"
@@ -63,7 +65,7 @@ case " $checks " in
     ;;
 esac
 
-# Those that look at how much of the device's memory is free, with nothing beside them.
+# Checks that read the device's free memory run alone.
 begin 0 memory "$check/check_memory"
 [ "$second" = 1 ] || wait
 begin $second keep "$check/check_keep"

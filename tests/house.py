@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints how large and how tangled src is, as a table of bars: today's value, what it must be, what it should be.
+"""Prints the size and the dependencies of src as a table: today's value, the required value and the goal.
 
     python3 tests/house.py [--rooms] [--bars]           counts files and lines; --bars: exit 1 if a bar is missed
     python3 tests/house.py --walk PROGRAM                also runs gdb on PROGRAM, a build of this tree with symbols and

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Installs, through apt, what is missing for a build (with "python": of the package, in a virtual
-# environment; with "test": and for the tests), and prints what it installs. When nothing is missing,
-# it needs neither the network nor root.
+# Installs the missing dependencies of a build with apt, and prints their names. "python" installs those of the Python
+# package, in a virtual environment; "test" adds those of the tests. If nothing is missing, the script needs neither the
+# network nor root.
 #
 #   sh tests/install_deps.sh [build|python|test]
 #
-# Exit 0: everything that a build needs is there (a missing test tool is only a note: what needs it
-# is skipped). Exit 1: something that a build needs is missing and could not be installed.
+# Exit 0: everything that a build needs is installed. A missing test tool is only noted, and the tests that need it are
+# skipped. Exit 1: a dependency of the build is missing and could not be installed.
 set -u
 what=${1:-build}
 
@@ -37,8 +37,7 @@ missing_of() {
     done
 }
 
-# clang's fuzzing runtime lies in a package that is named after clang's version (where it is not
-# part of clang itself).
+# clang's fuzzing runtime may have a package of its own, whose name contains clang's version.
 clang_runtime() {
     command -v clang >/dev/null 2>&1 || return 0
     runtime=$(clang -print-file-name="libclang_rt.fuzzer-$(uname -m).a" 2>/dev/null)
@@ -88,7 +87,7 @@ test) wanted=$(missing_of $test_packages) ;;
 esac
 needed=$(missing_of $build_packages)
 
-# All at once is quicker; if that fails, what a build needs comes first.
+# Installing all at once is fastest. If that fails, the dependencies of the build are installed first.
 if [ -n "$needed$wanted" ] && ! install $needed $wanted; then
     install $needed || exit 1
     for package in $wanted; do

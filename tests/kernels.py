@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Have the kernels changed since they were last compiled? Compiling them takes longest of all that tests/run.sh builds,
-so it leaves CUDA out while tests/kernels.txt has the hash of what they are made of: src/gpu with its build file, the checks
-and unit tests that include something of it, and every header that one of these includes. Comments do not count.
+"""Reports whether the kernels have changed since they were last compiled. Compiling them is the slowest step of
+tests/run.sh, which skips CUDA while tests/kernels.txt has the hash of their sources. The hash covers src/gpu with its
+build file, the checks and unit tests that include its headers, and every header included by these. It ignores comments.
 
     python3 tests/kernels.py            exit 0: as recorded; 1: changed
     python3 tests/kernels.py --write    records the hash; `sh tests/run.sh --kernels` does so once all of them compile

@@ -1,17 +1,18 @@
 #!/bin/sh
-# Training that is killed at random moments (kill -9), again and again, and resumed each time with the same
-# command line, until it ends: the model, and the metrics in the log, are those of a training that never was.
+# Kills a training (kill -9) at random moments and resumes it with the same command line until it ends. The model and
+# the metrics in the log must be identical to those of an uninterrupted training.
 #
-#   sh tests/kills.sh PROGRAM [KILLS]       20 if not named
+#   sh tests/kills.sh PROGRAM [KILLS]       default 20
 #
-# DEVICE    where the killed ones train (cpu); the one that never is killed trains on REFERENCE (cpu)
-# RUN       what a training is started with, 'mpirun -n 2': all that it starts is killed with it
+# DEVICE    device of the killed trainings (cpu); the uninterrupted one trains on REFERENCE (cpu)
+# RUN       command that starts a training, such as 'mpirun -n 2': all its processes are killed
 # SEED      of the moments (1)
 # QUERIES   of the made data (40)
 # ROUNDS    of a training (120)
-# KEEP      a folder for what is left after a failure
+# KEEP      folder in which files are kept after a failure
 #
-# Prints a line a configuration, then how many of the kills were survived. Exit 77 if the device is not there.
+# Prints a line per configuration, then the number of kills after which training resumed. Exit 77 if the device is
+# missing.
 set -u
 program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 kills=${2:-20} device=${DEVICE:-cpu} reference=${REFERENCE:-cpu} run=${RUN:+setsid $RUN}
@@ -36,7 +37,7 @@ next_random() {
     exit 77
 }
 
-# What is trained, by turns: data, then parameters.
+# The trainings, in turn: data, then parameters.
 configuration() {
     case $1 in
     0) echo "train.txt --valid valid.txt --leaves 15 --early-stop 30" ;;
@@ -54,7 +55,7 @@ now() {
     date +%s%3N
 }
 
-# Until a training ends: kills it at a moment drawn from [0, 1.3 x what a whole one took).
+# Until a training ends: kills it at a random moment within 1.3 times the duration of a whole training.
 #   killed NAME MILLISECONDS ARGUMENTS...
 killed() {
     name=$1 whole_ms=$2

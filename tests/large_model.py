@@ -1,10 +1,10 @@
-"""A model whose file has more than 2^31 bytes: is it read, scored and gone on with as a small one is?
+"""Tests that a model file of more than 2^31 bytes is read, scored and continued like a small one.
 
     python3 tests/large_model.py PROGRAM [--folder FOLDER] [--trees N]
 
-Trains a tree of 65,536 leaves, and writes a model of 310 such trees. `info` must count them, `predict` must give what
-adding the tree's score so many times gives, and `train --init` must write them all, byte for byte, and one more. Takes
-some minutes, 5 GB of the disk and 7 GB of memory. The last line is 'N passed, M failed'."""
+Trains a tree of 65,536 leaves, and writes a model of 310 such trees. `info` must count them, `predict` must return the
+tree's score added that many times, and `train --init` must write all of them unchanged and add one. Takes some minutes,
+5 GB of the disk and 7 GB of memory. The last line is 'N passed, M failed'."""
 import argparse
 import os
 import re

@@ -1,13 +1,13 @@
 #!/bin/sh
-# Checks what CONTRIBUTING.md says about the tree: which folder may include which, unique file names,
-# length of files, no paths of somebody's machine. Prints each offender; exit 1 if there is one.
+# Checks CONTRIBUTING.md's rules for the tree: which folder may include which, unique file names, length of files, no
+# paths of one developer's machine. Prints each violation; exit 1 if there is one.
 #
 #   sh tests/layering.sh [ROOT]
 set -u
 cd "${1:-$(dirname "$0")/..}" || exit 2
 found=$(mktemp) && trap 'rm -f "$found" "$found.files"' EXIT
 
-# The files of the tree: git's where there is a repository, else all but build folders.
+# The files of the tree: those of git, or without a repository all except build folders.
 tree_files() {
     if [ -e .git ] && git ls-files >/dev/null 2>&1; then
         git ls-files --cached --others --exclude-standard
@@ -21,8 +21,9 @@ tree_files() {
 tree_files >"$found.files"
 
 # Dependencies point one way: base <- comm <- {dataset, binning} <- {model, metric} <- objective <- {params, tree} <- train <-
-# {evaluate, check} <- report <- cli; gpu and bench stand beside. lab, a program apart, sees everything, tests see all of src,
-# and nobody sees lab. rankwood.h is everybody's; any other "..." include is looked up in its own folder, then in src/.
+# {evaluate, check} <- report <- cli; gpu and bench are outside this order. lab, a separate program, may include
+# everything, and tests may include all of src. No file outside lab may include lab. Every file may include rankwood.h;
+# any other "..." include is resolved in the file's folder, then in src/.
 grep '^\(src/[a-z]*/.*\|examples/.*\|docs/.*\|tests/.*\)\.\(c\|h\|cu\|cuh\|def\)$' "$found.files" |
     xargs grep -Hn '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' | awk -F : -v files="$found.files" '
     BEGIN {

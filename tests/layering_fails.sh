@@ -1,5 +1,5 @@
 #!/bin/sh
-# Shows that tests/layering.sh can fail: breaks a copy of the tree in every way, and each must be told of.
+# Shows that tests/layering.sh can fail: breaks a copy of the tree in every way, and expects a report of each.
 #
 #   sh tests/layering_fails.sh [ROOT]
 set -u
@@ -19,8 +19,8 @@ must_tell() { # a pattern of a line
     n=$((n + 1))
 }
 
-# an include that FILE may not have, and what is said of it
-may_not() { # file, what it includes, the message
+# adds an include that FILE may not have, and expects the message
+may_not() { # file, its include, the message
     printf '#  include "%s"\n' "$2" >>"$1"
     must_tell "^$1:[0-9]*: $3"
 }

@@ -1,12 +1,12 @@
-"""Runs a test, and ends it where it hangs, not where the machine is slow: Meson's limits are of the clock, which goes
-on while other programs have the processors.
+"""Runs a test and ends it if it hangs, but not if the machine is slow. Meson's limits are wall-clock times, which pass
+while other programs use the processors.
 
     python3 tests/limit.py BUILD COMMAND...
 
-From the build's list of tests comes the command's timeout of T seconds. It is ended
-  - after T seconds in which none of its processes used a processor;
+The build's list of tests has the command's timeout, T seconds. The test is ended
+  - after T seconds in which its processes used no processor;
   - after more processor time than all processors have in T seconds;
-  - after 20 T seconds on the clock, which is for processes that wait in a loop.
+  - after 20 T seconds of wall-clock time, for processes that wait in a loop.
 RANKWOOD_TEST_PATIENCE multiplies T. The exit status is that of the command; 124 if it was ended."""
 
 import contextlib

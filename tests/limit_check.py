@@ -1,4 +1,4 @@
-"""What limit.py lets pass, and what it ends.
+"""Tests which programs limit.py ends.
 
     python3 tests/limit_check.py"""
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 LIMIT = Path(__file__).with_name("limit.py")
 WORK = "x = 0\nfor i in range(20000): x += i\n"
-CASES = [  # what it is, a program, what limit.py ends with, what it says
+CASES = [  # case, program, exit status and message of limit.py
     ("an exit status", "raise SystemExit(77)", 77, ""),
     ("a signal", "import os; os.kill(os.getpid(), 15)", -15, ""),
     ("works slowly, for three times its limit",

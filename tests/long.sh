@@ -1,16 +1,16 @@
 #!/bin/sh
-# What takes longer than `sh tests/run.sh` may: minutes to hours each. Whatever it names can be had alone.
+# Runs the tests that take too long for `sh tests/run.sh`: minutes to hours each. Each stage can be run alone.
 #
-#   sh tests/long.sh [STAGE]...    all of these if none is named:
+#   sh tests/long.sh [STAGE]...    default all of these:
 #     faults      every allocation and every system call of every command fails once (tests/faults/faults.py)
 #     disks       full and read-only disks (tests/faults/disks.py)
 #     library     every allocation of calls of the library fails once, under AddressSanitizer and LeakSanitizer
 #     sanitizers  all tests under AddressSanitizer and UBSan, with every case of them
 #     threads     all cases under ThreadSanitizer (tests/threads.sh)
-#     mutate      300 lines of the library are changed, one at a time, and the tests see it (tests/mutate/mutate.py)
-#     kills       500 trainings killed and resumed; ranks killed at every stage of a training
+#     mutate      300 lines of the library are changed, one at a time, and a test must fail (tests/mutate/mutate.py)
+#     kills       500 trainings killed and resumed; workers killed at every stage of a training
 #     compilers   one model from every compiler, at more of their optimisations, in all configurations (tests/same_bytes.sh)
-#     kernels     every kernel, the laboratory's too, compiled as for use, and the unit tests of that build, with every case
+#     kernels     every kernel, the laboratory's too, in an optimised build, and that build's unit tests, with every case
 #     numbers     10^8 decimals read as strtof reads them
 #     cuda_faults every call of CUDA of commands and of calls of the library fails once, on an emulated GPU
 #     emulated    every kernel, configuration, method and check of the GPU engine, on the processor
@@ -21,7 +21,7 @@
 #     packages    Debian's, built and installed in a clean root; two builds give the same bytes; the library's
 #                 interface; the site
 #     fresh       README's commands on a bare Debian 12, Debian 13 and Ubuntu 24.04 (packaging/fresh.sh)
-#     peers       quality and speed beside other programs (tests/peers/run.sh), which are built or installed first
+#     peers       quality and speed compared with other programs (tests/peers/run.sh), which are built or installed first
 #
 # RANKWOOD_BUILDS, RANKWOOD_DATA, FUZZ_SECONDS as for run.sh; soak's figures are left in RANKWOOD_BUILDS/soak. The last
 # line is 'N passed, M failed, K skipped'; exit 1 if M is not 0.
@@ -35,7 +35,7 @@ stages=${*:-faults disks library sanitizers threads mutate kills compilers kerne
 program=$builds/release/src/cli/rankwood
 passed=0 failed=0 skipped=0
 
-# name command...: what it prints goes to a log, and its last lines are shown
+# name command...: writes the command's output to a log and prints the last lines
 step() {
     name=$1 log=$builds/long-$1.log
     shift

@@ -1,14 +1,14 @@
-"""What Rankwood gives must not change unless a change says so: models, scores, exports, keys of JSON, exit codes, and
-which bad input fails where. Compares everything with tests/pin.txt, a row each.
+"""Compares Rankwood's results with tests/pin.txt, one row each, so that no change alters them by accident. Covers
+models, scores, exports, JSON keys, exit codes, and the line at which each bad input fails.
 
     python3 tests/pin.py PROGRAM [--emulated PROGRAM] [--python INTERPRETER] [--quick] [--only REGEX] [--write]
 
-What gives the same model is one row, however it is trained: by cpu, sim, two workers and the emulated GPU
-(--emulated, a program of tests/emulated.sh), from files, gzip, pipes, caches, arrays and batches (--python, an
-interpreter that imports rankwood; PYTHONPATH may name a folder), at once and resumed. --quick leaves out workers, a few
-slow rows, and the configurations that tests/cover.py does not choose. --only takes the jobs whose names match. --write
-pins what is not pinned yet or differs and, where all jobs ran, forgets rows that are gone. Prints what differs, and a
-count; exit 1 if anything differs.
+Trainings that must give the same model share one row: by cpu, sim, two workers and the emulated GPU; from files, gzip,
+pipes, caches, arrays and batches; in one run and resumed. --emulated names a program of tests/emulated.sh. --python
+names an interpreter that imports rankwood; PYTHONPATH may name a folder. --quick leaves out workers, a few slow rows,
+and the configurations that tests/cover.py does not choose. --only runs the jobs whose names match. --write stores new
+and changed results and, if all jobs ran, removes rows that no job has any more. Prints the differences and a count;
+exit 1 if anything differs.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def keys(value: Any, at: str = "") -> set[str]:
 
 
 def keys_of(text: bytes) -> str:
-    """What a GPU would add to doctor's is left out."""
+    """Leaves out doctor's lines about a GPU."""
     return " ".join(sorted(one.replace(" ", "_") for one in keys(json.loads(text)) if not one.startswith("gpu[]")))
 
 

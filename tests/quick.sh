@@ -1,13 +1,14 @@
 #!/bin/sh
-# Tests what a change touches, in about a minute. A room is a folder of src. For the rooms of the changed files: unit
-# tests, checks, commands and Python tests. For rooms that include a changed header: their unit tests. One training by
-# two engines. For src/gpu: its kernels compiled for the processor (emulator/README.md), one check and one training.
+# Tests the parts that a change affects, in about a minute. A room is a folder of src. The rooms of the changed files
+# run their unit tests, checks, commands and Python tests. Rooms that include a changed header run their unit tests. One
+# training runs on two engines. Changes in src/gpu compile its kernels for the CPU (emulator/README.md) and run one
+# check and one training.
 #
-#   sh tests/quick.sh [FILE...]     without a FILE: what differs from the last commit, and new files
+#   sh tests/quick.sh [FILE...]     without a FILE: files that differ from the last commit, and new files
 #
-# RANKWOOD_BUILD is the build (build-dev), RANKWOOD_EMULATED that for src/gpu (build-emulated). They are set up, and
-# built, if they are not there: that takes minutes, once. Prints a line per test; the last is
-# 'N passed, M failed, K skipped in S s'. Exit 1 if M is not 0.
+# RANKWOOD_BUILD is the build (build-dev), RANKWOOD_EMULATED that for src/gpu (build-emulated). Missing ones are set up
+# and built, which takes minutes, once. Prints a line per test; the last is 'N passed, M failed, K skipped in S s'. Exit
+# 1 if M is not 0.
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd) || exit 2
 cd "$root" || exit 2
@@ -22,7 +23,7 @@ meson_of() {
     found=$(sed -n 's,^ command = \(/[^ ]*/meson\) --internal regenerate .*,\1,p' "$1/build.ninja")
     echo "${found:-meson}"
 }
-# Prints the results of `meson test` with these arguments, but for what passed.
+# Runs `meson test` with these arguments and prints the results, except passes.
 tested() { # build, what to test...
     folder=$1
     shift
@@ -120,7 +121,7 @@ ninja -C "$build" src/cli/rankwood >"$work/log" 2>&1 || {
 does 'same bytes: cpu and sim' same_bytes "$build/src/cli/rankwood" 200 cpu sim
 known=$("$(meson_of "$build")" test -C "$build" --list 2>/dev/null | sed 's/.*[:/] *//')
 tests=
-for name in $(printf '%s\n' $names | sort -u); do # what this build lacks is skipped
+for name in $(printf '%s\n' $names | sort -u); do # rooms that this build lacks are skipped
     if printf '%s\n' "$known" | grep -qx "$name"; then
         tests="$tests $name"
     else

@@ -1,19 +1,20 @@
 #!/bin/sh
-# One rank of several is killed (kill -9) at each stage of a training: all ranks end within 30 seconds, with a
-# message, nothing half-written is left under the model's name, and the same command line, started again, ends
-# with the bytes of a training that never was killed.
+# Kills one of several workers (kill -9) at each stage of a training. All workers must end within 30 seconds, with a
+# message, and leave no incomplete file under the model's name. The same command line, started again, must write a model
+# identical to that of an uninterrupted training.
 #
 #   sh tests/rank_kills.sh PROGRAM
 #
 # RANKS     how many, by mpirun (2)
-# DEVICE    where they train (cpu)
+# DEVICE    device of the trainings (cpu)
 # QUERIES   of the made data (400)
 # ROUNDS    of a training (12)
-# STAGES    after which a rank is killed: "log" (it has begun), what the log has on a line, a dot for a space (all)
+# STAGES    stages after which a worker is killed: "log" (training has begun), or text of a log line with a dot for each
+#           space (all)
 #
-# The first is the log's first line, for which every rank is through MPI_Init: Open MPI 4.1's mpirun may wait for
-# ever for a process that dies while the two make each other's acquaintance (PMIX ERROR: UNREACHABLE), whatever
-# the program is.
+# The first stage is the log's first line, at which all workers have returned from MPI_Init. Before that, Open MPI 4.1's
+# mpirun may wait forever for a process that dies while the two connect (PMIX ERROR: UNREACHABLE), whatever the program
+# is.
 #
 # Prints a line a stage and rank. Exit 77 if there is no mpirun, or the program cannot be run by it.
 set -u
@@ -28,7 +29,7 @@ limit=30
 "$program" synth --shape mslr30k --queries "$queries" --seed 5 -o train.txt || exit 2
 "$program" synth --shape mslr30k --queries 40 --seed 6 -o valid.txt || exit 2
 
-# Starts the training; the process of rank R stands in pid.R.
+# Starts the training; pid.R holds the process id of worker R.
 start() {
     # shellcheck disable=SC2016
     setsid mpirun -n "$ranks" sh -c 'echo $$ >pid.$OMPI_COMM_WORLD_RANK; exec "$@"' sh \
@@ -37,7 +38,7 @@ start() {
     job=$!
 }
 
-# A stage has ended when the log says so.
+# A stage has ended when the log has its line.
 has_ended() {
     case $1 in
     log) [ -s log ] ;;
@@ -56,7 +57,7 @@ wait $job || {
     echo "skip rank_kills: $(head -n 1 err)"
     exit 77
 }
-# what a stage's record has in brackets is of one run: times
+# the brackets of a stage's record hold times, which differ in each run
 stages="log $(sed -n 's/.*"stage": *"\([^"(]*\).*/\1/p' log | tr ' ' '.' | sort -u | tr '\n' ' ')"
 stages="$stages \"round\":1, \"round\":$((rounds / 2)), \"round\":$rounds,"
 n_killed=0

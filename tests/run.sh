@@ -1,23 +1,23 @@
 #!/bin/sh
-# Builds Rankwood in every way that matters and passes every test, from a clean clone, with nothing
-# installed. What cannot run here is skipped and says so. The last line is
-# 'N passed, M failed, K skipped'; exit 1 if M is not 0.
+# Builds Rankwood in all supported ways and runs all tests, from a clean clone, with nothing installed. Tests that
+# cannot run on this machine are reported as skipped. The last line is 'N passed, M failed, K skipped'; exit 1 if M is
+# not 0.
 #
 #   sh tests/run.sh [--kernels] [STAGE]...    stages: release kills faults quality recipes threads same_bytes
 #                                           sanitizers fuzz cuda python, by default; emulated
 #
-# CUDA is compiled if the kernels, or what they include, have changed since tests/kernels.txt was written (kernels.py);
-# --kernels compiles it in any case, and writes that file if its tests pass, to be committed.
+# CUDA is compiled if the kernels or their headers have changed since tests/kernels.txt was written (kernels.py).
+# --kernels always compiles it, and writes that file if the tests pass. Commit the file.
 #
-# Stages of one process at a time (kills to same_bytes) go on beside those that keep all processors busy, and
-# what they found is printed when they are done. A table of seconds comes last.
+# Stages that use one process at a time (kills to same_bytes) run in parallel with stages that use all processors. Their
+# results are printed when they end. A table of seconds comes last.
 #
-# What takes longer is tests/long.sh.
+# tests/long.sh has the longer tests.
 #
-# RANKWOOD_DATA   folder with real data sets; default ../shared/data beside the tree
-# RANKWOOD_BUILDS where the builds go; default build-tests in the tree
+# RANKWOOD_DATA   folder with real data sets; default ../shared/data, next to the tree
+# RANKWOOD_BUILDS folder for the builds; default build-tests in the tree
 # FUZZ_SECONDS    seconds of fuzzing new inputs, all targets together; default 60
-# FUZZ_PLAIN      1: without sanitizers, so that there are more inputs; both kinds share a corpus
+# FUZZ_PLAIN      1: without sanitizers, which allows more inputs; both kinds share a corpus
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd) || exit 2
 cd "$root" || exit 2
@@ -35,7 +35,7 @@ unset CFLAGS LDFLAGS CC MAKEFLAGS 2>/dev/null
 # The release build and the Python package's compile the same files alike: where there is a ccache, once. Meson
 # calls it by itself only where CC is not set.
 export CCACHE_DIR="$builds/ccache" CCACHE_BASEDIR="$root" CCACHE_NOHASHDIR=1
-# Kernels that no GPU here will run are compiled, but hardly optimised, in a quarter of the time.
+# Without a GPU, kernels are compiled with little optimisation, in a quarter of the time.
 command -v nvidia-smi >/dev/null 2>&1 || export NVCC_APPEND_FLAGS="-Xptxas=-O0 -Xcicc=-O1"
 
 note() {
@@ -161,8 +161,8 @@ stage_faults() {
     fi
 }
 
-# One build for the tests under sanitizers, the fuzzer, the package's leaks and same_bytes.sh, which has clang's code for
-# this processor here: by gcc, and without a fuzzer, where clang has none.
+# One build serves the tests under sanitizers, the fuzzer, the package's leaks and same_bytes.sh, for which it is
+# clang's code for this processor. Where clang has no fuzzer, gcc makes it, without one.
 build_sanitizers() { # targets...
     rm -f "$builds/sanitizers/built"
     if has_fuzzer; then
@@ -184,8 +184,7 @@ stage_sanitizers() {
         return
     fi
     result "ok sanitizers: builds"
-    : >"$builds/sanitizers/built" # same_bytes.sh may take the program
-    # one process after the other, beside the tests
+    : >"$builds/sanitizers/built" # same_bytes.sh may use the program, one process at a time, in parallel with the tests
     case " $stages " in
     *" fuzz "*) begin_beside fuzz ;;
     esac
@@ -248,8 +247,8 @@ stage_quality() {
     fi
 }
 
-# The package in an environment of its own, built by pip from the tree; its tools come through pip. Most of
-# the time one process works or waits for the network, so it goes on beside the other stages.
+# Tests the package in a separate environment, built by pip from the tree, with tools from pip. This stage mostly uses
+# one process or waits for the network, so it runs in parallel with the others.
 begin_python() {
     CC=$shared_gcc AFTER=$builds/compiled sh tests/python/python.sh "$builds/python" >"$builds/python.out" 2>&1
     echo $? >"$builds/python.status"
@@ -257,7 +256,7 @@ begin_python() {
 stage_python() {
     wait "$python"
     script python sh -c 'cat "$1.out" && exit "$(cat "$1.status")"' sh "$builds/python"
-    # here, and not beside the others, for the library that stage sanitizers built
+    # not in parallel with the others: it needs the library of stage sanitizers
     "$builds/python/venv/bin/python" -c 'import rankwood' 2>/dev/null || return
     [ -e "$builds/sanitizers/built" ] || build_sanitizers src/librankwood.a
     sanitizing=gcc
@@ -285,8 +284,8 @@ sh tests/install_deps.sh test || {
 }
 shared_gcc=gcc shared_clang=clang
 ! has ccache || shared_gcc="ccache gcc" shared_clang="ccache clang"
-# Sanitized code stops at the first finding anyway (tests/meson.build): without what would go on behind it, and
-# with no more of debugging than the lines of a report, it is compiled in three quarters of the time.
+# Sanitized code stops at the first finding (tests/meson.build). Without recovery code, and with only the debugging
+# information that a report needs, it compiles in three quarters of the time.
 lean_args="-g1 -fno-sanitize-recover=undefined"
 quick_ld=bfd
 ! has ld.lld || quick_ld=lld
@@ -310,7 +309,7 @@ run_stages() { # stages...
             "$(($(number_of skip) - skipped)) skipped in $took s"
     done
 }
-# A group of stages beside others, with results and output of their own until end_beside.
+# Begins a group of stages that runs in parallel with others, with separate results and output until end_beside.
 begin_beside() { # stages...
     : >"$results.$1"
     (
@@ -353,7 +352,7 @@ case " $stages " in
     python=$!
     ;;
 esac
-# Those beside need the program of release; same_bytes, the last of them, takes those of threads and sanitizers.
+# The parallel stages need the program of release; same_bytes, the last one, uses those of threads and sanitizers.
 case $front in
 *" release"*)
     run_stages release

@@ -1,11 +1,11 @@
 #!/bin/sh
-# One model, any threads: the same data, parameters and seed must give the same model file, whatever
-# the engine, the number of threads, the form of the input and the compiler. Every comparison is cmp.
-# What is pinned is in pin.txt, which pin.py compares, so that a change that moves models has to say so.
+# Tests that the same data, parameters and seed give an identical model file, whatever the engine, the number of
+# threads, the input format and the compiler. Every comparison is cmp. pin.py compares the results with pin.txt, so that
+# every change of a model is deliberate.
 #
-#   [ALL=1] sh tests/same_bytes.sh BUILDS      builds what it needs in BUILDS/bytes-*
+#   [ALL=1] sh tests/same_bytes.sh BUILDS      builds its programs in BUILDS/bytes-*
 #
-# ALL=1: all configurations, and the whole pin; else those that tests/cover.py chooses.
+# ALL=1: all configurations and all of pin.txt; otherwise those that tests/cover.py chooses.
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$1" && builds=$(cd "$1" && pwd) || exit 2
@@ -97,7 +97,7 @@ for run in mart newton wide residual yeti; do
 done
 cmp -s mart.model newton.model && no "two different runs give one model: nothing is compared"
 
-# --- what tests/pin.txt has: engines, threads, instructions, forms of input, and what all commands give
+# --- tests/pin.txt: engines, threads, instruction sets, input formats, and the output of all commands
 quick=--quick cover=1
 [ -z "${ALL:-}" ] || quick= cover=
 if python3 "$root/tests/pin.py" "$base" $quick >pin; then
@@ -133,7 +133,7 @@ else
     echo "skip same_bytes: real data: no '$real'"
 fi
 
-# --- compilers: models, and what goes in and comes out
+# --- compilers: models, inputs and exports
 "$base" predict mart.model valid.txt -o scores 2>/dev/null || no "predict fails"
 same_program() { # name; of $program
     for run in mart newton wide residual yeti; do
@@ -167,7 +167,7 @@ for way in 'gcc-O0 gcc -Doptimization=0' 'gcc-native gcc --buildtype=release -Dc
         built="clang-O1-native, under AddressSanitizer"
         ;;
     esac
-    # (ThreadSanitizer does not start everywhere, and without clang gcc builds what is under AddressSanitizer.)
+    # (ThreadSanitizer does not start everywhere, and without clang gcc makes the build with AddressSanitizer.)
     if [ -x "$program" ] && "$program" --version 2>/dev/null | grep -q "^build: .* by ${name%-*} "; then
         same_program "$built"
     elif build "$@"; then

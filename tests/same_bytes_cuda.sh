@@ -1,6 +1,6 @@
 #!/bin/sh
-# One model, any device: trains each configuration below on two devices and compares the model files and
-# the log's metrics records, by cmp. Parts:
+# Tests that all devices give identical models: trains each configuration below on two devices and compares the model
+# files and the log's metrics records, by cmp. Parts:
 #
 #   configurations   the second device twice, and hosts with 1 and 2 threads
 #   methods          a GPU again with each histogram method forced
@@ -10,7 +10,7 @@
 #   rows             a GPU again with the constants, multiprocessors and shared memory of each row of
 #                    src/gpu/device/device_tuning.c forced; only if it is named in PARTS
 #
-#   sh tests/same_bytes_cuda.sh PROGRAM [DEVICE DEVICE]      cpu cuda, if none are named
+#   sh tests/same_bytes_cuda.sh PROGRAM [DEVICE DEVICE]      default cpu cuda
 #
 # Exit 77 if a device is not there. PARTS names the parts wanted (all but rows), NAMES, an extended regular
 # expression, the configurations; SCALE (1) multiplies the queries of the made data; JOBS is how many trainings run at once (the processors, at most 8).
@@ -88,7 +88,7 @@ run_jobs() {
     wait
     : >jobs
 }
-same() { # name, what it is: compared with the configuration's first training
+same() { # name, description: compared with the configuration's first training
     if [ ! -s "$1.metrics" ]; then
         no "$2: $(head -n 3 "$1.err")"
     elif cmp "$config.model" "$1.model" && cmp "$config.metrics" "$1.metrics"; then
@@ -98,8 +98,8 @@ same() { # name, what it is: compared with the configuration's first training
         no "$2: not as on $one"
     fi
 }
-# What a method cannot hold, it says, and the configuration must be so: more codes than it takes, of no
-# more than --bins, one of all other categories and a missing one, counted in fours.
+# A method refuses too many codes. The configuration must then really have more codes than the method allows: at most
+# --bins, one for all other categories and one for missing values, in multiples of four.
 refused() { # name method most
     set -- "$3" $(sed -n "s/^.*histogram method '$2' takes at most \([0-9]*\) bins, not \([0-9]*\).*/\1 \2/p" "$1.err")
     [ $# = 3 ] && [ "$3" -gt "$2" ] && [ "$3" -le $((($1 + 5) / 4 * 4)) ]
@@ -206,10 +206,10 @@ case $parts in *batches*)
 esac
 
 # --- memory
-plan() { # options: what the plan says of the second device
+plan() { # options: prints the plan's lines about the second device
     "$program" train "$data" --valid "$valid" $rest --quiet --device "$two" --plan "$@" 2>plan.err
 }
-# The least memory with which a plan has codes in the host's, from what one needs without any.
+# The minimum memory of a plan with host-resident codes, derived from the needs of a plan without them.
 least_memory() {
     needed=$(plan --gpu-memory 1 | sed -n 's/^at most *\([0-9]*\).*/\1/p')
     for more in 1000 4000 16000 64000 256000; do

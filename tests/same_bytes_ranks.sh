@@ -1,16 +1,16 @@
 #!/bin/sh
-# One model, any number of ranks: trains each configuration below as one rank, then as several, and compares
-# the model files and the log's metrics records, by cmp.
+# Tests that any number of workers gives identical models: trains each configuration below by one worker, then by
+# several, and compares the model files and the log's metrics records, by cmp.
 #
-#   sh tests/same_bytes_ranks.sh PROGRAM [DEVICE]       cpu, if none is named; a GPU stands for all of them
+#   sh tests/same_bytes_ranks.sh PROGRAM [DEVICE]       default cpu; a GPU means all of them
 #
-# Ranks are threads of one process (RANKS, "1 2 3 4 5 6 7 8" unless given) and processes of mpirun (MPI_RANKS,
-# "1 2 4"; none where there is no mpirun or rankwood_comm_mpi.so). NAMES, an extended regular expression, picks
-# configurations, COVER=1 those that tests/cover.py chooses. EACH=1 takes one of each for a configuration, in turn, in
-# place of all. SCALE (1) multiplies the queries of the made data; JOBS is how many
-# trainings run at once (the processors, at most 8). MORE are options for the trainings by several ranks alone,
-# '--threads 3'. FAR=1 gives each of several ranks the least memory of its GPU that will do, so that codes stay
-# in the host's. Exit 77 if the device is not there.
+# Workers are threads of one process (RANKS, default "1 2 3 4 5 6 7 8") and processes of mpirun (MPI_RANKS, default "1 2
+# 4"; skipped where mpirun or rankwood_comm_mpi.so is missing). NAMES, an extended regular expression, selects
+# configurations; COVER=1 selects those that tests/cover.py chooses. EACH=1 runs one number of workers of each kind per
+# configuration, in turn, instead of all. SCALE (1) multiplies the queries of the made data. JOBS is the number of
+# parallel trainings (the processors, at most 8). MORE holds options for trainings by several workers only, such as
+# '--threads 3'. FAR=1 gives each of several workers the minimum memory of its GPU, so that codes are host-resident.
+# Exit 77 if the device is missing.
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
@@ -32,7 +32,7 @@ tiny="train tiny.txt --rounds 1 --min-docs 1 --quiet -o tiny.model"
     echo "skip same_bytes_ranks: $device: $(head -n 1 tiny.err)"
     exit 77
 }
-# As root, and with more ranks than processors, Open MPI wants to be told; others take no notice.
+# Open MPI needs these settings as root and with more workers than processors; other MPIs ignore them.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMPI_MCA_hwloc_base_binding_policy=none
 if [ -n "$mpi_ranks" ] && ! mpirun -n 2 "$program" $tiny 2>tiny.err; then

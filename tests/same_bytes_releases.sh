@@ -1,11 +1,11 @@
 #!/bin/sh
-# Which trainings have other trees than those of an earlier release: every configuration of tests/configurations.sh is
-# trained by both programs, on data made by the older one, and the model files are compared. What differs stands first in
-# CHANGELOG.md. Exit 1 if a training fails; a difference is no failure here.
+# Lists the trainings whose trees differ from those of an earlier release. Both programs train every configuration of
+# tests/configurations.sh, on data made by the older one, and the model files are compared. CHANGELOG.md lists
+# differences first. Exit 1 if a training fails; a difference is not a failure.
 #
-# What a newer format adds to every model is taken out before the comparison (`as_older`), so that equal trees compare
-# equal: the covers of leaves, the kind of columns, the version and the checksum. The largest ratio of the files' sizes is
-# printed.
+# `as_older` removes the additions of a newer format before the comparison, so that equal trees compare equal: the
+# covers of leaves, the kind of columns, the version and the checksum. The script prints the largest ratio of the files'
+# sizes.
 #
 #   sh tests/same_bytes_releases.sh PROGRAM OLDER_PROGRAM
 set -u

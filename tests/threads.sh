@@ -1,12 +1,12 @@
 #!/bin/sh
-# No race: the loops that threads share, each engine and the commands under ThreadSanitizer. Trainings
-# with two threads, which find each other awake; the rest with four. Unit tests are not among them:
-# Criterion does not start under it.
+# Detects data races: runs parallel loops, each engine and the commands under ThreadSanitizer. Trainings use two
+# threads, which then seldom sleep; everything else uses four. Unit tests are excluded, because Criterion does not start
+# under ThreadSanitizer.
 #
-#   [ALL=1] sh tests/threads.sh BUILDS      builds what it needs in BUILDS/threads, for the instructions of this
-#                                         processor: same_bytes.sh trains by this program, too
+#   [ALL=1] sh tests/threads.sh BUILDS      builds its programs in BUILDS/threads, for the instruction set of this
+#                                         processor; same_bytes.sh also trains with them
 #
-# ALL=1: also the cases of checks and commands whose loops over documents and queries others share.
+# ALL=1: also the checks and commands whose parallel loops other cases already cover.
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$1" && build=$(cd "$1" && pwd)/threads || exit 2

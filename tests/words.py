@@ -14,12 +14,14 @@ Parts:
   header      comments of the public headers
   comments    other comments of src
   tests       comments, docstrings and file heads of tests
-Each part is checked for the habits below and, in prose, for sentences that are too long. A place that is right as it
-is has a line in tests/words_allowed.txt: file, text of the sentence, and the reason, separated by tabs. A line there
-that allows nothing is an error.
---count prints the number of findings of each part instead of the findings, and the mean words of a sentence.
---files limits them to files whose names match a regular expression. --subjects checks the subjects of commits instead;
-without --only and --files, both are checked. Exits with 1 if it finds something.
+
+Each part is checked for the habits below, and prose also for sentences that are too long. tests/words_allowed.txt lists
+exceptions, one per line: file, text of the sentence and reason, separated by tabs. A line that allows no finding is an
+error. Exits with 1 if it finds something.
+
+  --count     prints the number of findings of each part, and its mean words per sentence, instead of the findings
+  --files     reports only findings in files whose names match a regular expression
+  --subjects  checks the subjects of commits only; without --only and --files, they are checked too
 """
 import argparse
 import collections
@@ -155,17 +157,22 @@ def of_c(text, strings):
                 begin = text.count('\n', 0, found.start()) + 1
             parts.append(token[1:-1].replace('\\n', ' ').replace('\\"', '"'))
             previous_end = found.end()
+        elif not strings and token.startswith('/*'):
+            if parts:
+                yield begin, ' '.join(parts), True
+                parts = []
+            for line, lines in of_docstring(re.sub(r'^[ \t]*\*/? ?', '', token[2:-2], flags=re.M)):
+                yield text.count('\n', 0, found.start()) + 1 + line, ' '.join(lines), True
+            previous_end = found.end()
         elif not strings and token[0] == '/':
-            lines = token[2:].removesuffix('*/').split('\n')
-            clean = ' '.join(line.strip().lstrip('*').strip() for line in lines).strip()
             line = text.count('\n', 0, found.start()) + 1
+            listing = re.match(r'//(?: {3}|.*\S {2,}\S)', token)  # a line of a usage or a table
             # a comment of several // lines is one
-            if token.startswith('//') and parts and not text[previous_end:found.start()].strip():
-                parts.append(clean)
-            else:
+            if not parts or listing or text[previous_end:found.start()].strip():
                 if parts:
                     yield begin, ' '.join(parts), True
-                begin, parts = line, [clean]
+                begin, parts = line, []
+            parts.append(token[2:].strip())
             previous_end = found.end()
     if parts:
         yield begin, ''.join(parts) if strings else ' '.join(parts), not strings
@@ -177,8 +184,11 @@ def of_python(text):
         tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
     except (tokenize.TokenError, SyntaxError):
         return
-    comment, begin = [], 0
+    comment, begin, previous = [], 0, tokenize.NEWLINE
     for token in tokens:
+        starts = previous in (tokenize.NEWLINE, tokenize.INDENT)
+        if token.type not in (tokenize.COMMENT, tokenize.NL):
+            previous = token.type
         if token.type == tokenize.COMMENT:
             if comment and token.start[0] != at + 1:
                 yield begin, ' '.join(comment), True
@@ -188,7 +198,7 @@ def of_python(text):
             comment.append(token.string.lstrip('# ').strip())
         elif token.type == tokenize.STRING:
             value = re.sub(r'^[rbfuRBFU]*("""|\'\'\'|"|\')|("""|\'\'\'|"|\')$', '', token.string)
-            if token.string.lstrip('rbfuRBFU').startswith(('"""', "'''")):
+            if starts and token.string.lstrip('rbfuRBFU').startswith(('"""', "'''")):
                 for first, lines in of_docstring(value):
                     yield token.start[0] + first, re.sub(r'`+[^`]*`+', 'CODE', ' '.join(lines)), True
             else:
@@ -209,7 +219,8 @@ def of_shell(text):
     for number, line in enumerate([*text.split('\n'), ''], 1):
         found = re.match(r'^((?:[^#\'"]|"[^"]*"|\'[^\']*\')*(?:^|\s))# ?(?!!)(.*)$', line)
         comment = found and found.group(2)
-        inside = piece and found and not found.group(1).strip() and comment.strip() and not comment.startswith('  ')
+        is_listing = found and re.match(r'  |.*\S {2,}\S', comment)
+        inside = piece and found and not found.group(1).strip() and comment.strip() and not is_listing
         if not inside and piece:
             yield begin, ' '.join(piece), True
             piece = []
@@ -228,7 +239,11 @@ def of_docstring(value):
     for i, line in enumerate(lines):
         in_example = bool(line.strip()) and (in_example or line.lstrip().startswith('>>>'))
         is_entry = i > 0 and indent(i + 1) > indent(i) and (' : ' in line or not re.search(r'[^,] ', line.strip()))
+        is_listing = re.search(r'\S {2,}\S', line.strip()) or re.match(r'\s*(?:- |python3? |sh )', line)
         is_title = i + 1 < len(lines) and re.fullmatch(r'\s*-{3,}', lines[i + 1])
+        if is_listing and piece:
+            yield begin, piece
+            piece = []
         if in_example or is_entry or is_title or not line.strip() or re.fullmatch(r'\s*[-=]{3,}', line):
             if piece:
                 yield begin, piece
@@ -289,7 +304,7 @@ def pieces(part, program):
 
 
 def sentences(text):
-    for sentence in re.split(r'(?<=[.!?])["\')]*\s+(?=[A-Z"\'(`0-9])|;\s+(?=[a-z])|:\s*$', text):
+    for sentence in re.split(r'(?<=[.!?])["\')]*\s+(?=[A-Z"\'(`0-9$-])|;\s+(?=[a-z])|:\s*$', text):
         words = WORD.findall(sentence)
         if words:
             yield sentence, len(words)
@@ -299,7 +314,7 @@ def findings(part, program, lengths):
     for name, line, text, prose in pieces(part, program):
         for habit, pattern, cure in HABITS:
             for found in pattern.finditer(text):
-                if not prose and found.start() == 0 and part in MARKDOWN:  # a heading: "What is stable"
+                if not prose and found.start() == 0 and part in MARKDOWN:  # a heading may begin with What
                     continue
                 if part == 'python' and 'None' in found.group():  # Python's value
                     continue
@@ -313,7 +328,7 @@ def findings(part, program, lengths):
 
 
 def subjects():
-    """(commit, what is wrong) of each subject that is not `area: imperative summary`."""
+    """(commit, problem) of each subject that is not `area: imperative summary`."""
     if not git('cat-file', '-t', SUBJECTS_SINCE):
         return  # a release's tarball, or a clone without its history
     for line in git('log', '--no-merges', '--format=%h %s', f'{SUBJECTS_SINCE}..HEAD'):

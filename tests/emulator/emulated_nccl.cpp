@@ -1,7 +1,7 @@
-/* An NCCL of emulated devices, whose ranks are threads of one process: RANKWOOD_NCCL names it. A
- * collective is over when its call returns, as all that a stream is given here. It waits for all
- * ranks; the last one to come computes what each of them gets. Calls that do not belong together
- * are errors on every rank, as is a rank that gave up, or that does not come for a while. */
+/* NCCL for emulated devices, whose workers are threads of one process. RANKWOOD_NCCL names this
+ * library. Every call completes before it returns, as all work of an emulated stream does. It
+ * waits for all workers, and the last one to arrive computes the results. If calls do not match,
+ * or a worker gave up or does not arrive in time, every worker gets an error. */
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -40,7 +40,7 @@ struct group {
 
     std::mutex lock;
     std::condition_variable changed;
-    std::vector<call> calls; /* [ranks] of the collective that is going on */
+    std::vector<call> calls; /* [workers] of the current collective */
     size_t n_come = 0;
     uint64_t n_done = 0;
     int result = SUCCESS; /* of the last one that is done */
@@ -138,7 +138,7 @@ int meet(const communicator &comm, const call &mine)
     }
     of.changed.wait_for(guard, PATIENCE, [&] { return of.n_done != turn || of.is_broken; });
     if (of.n_done != turn)
-        return of.result; /* nobody has begun another without this rank */
+        return of.result; /* no other worker has begun another collective without this one */
     of.is_broken = true;
     of.changed.notify_all();
     return REMOTE_ERROR;

@@ -1,5 +1,5 @@
-/* The runtime's interface: devices, memory, streams and graphs, whose work is done when it is asked
- * for. Each call may fail on demand, where tests/faults is in the process. */
+/* CUDA's runtime interface: devices, memory, streams and graphs. Work completes before the call
+ * that requests it returns. Calls fail on demand in a process with tests/faults. */
 #include <chrono>
 #include <cstdlib>
 #include <dlfcn.h>
@@ -124,7 +124,7 @@ cudaError_t made()
     return cudaSuccess;
 }
 
-/* What is given back is gone, even where that call tells of an earlier failure. */
+/* Freed memory is gone, even if the call reports an earlier failure. */
 cudaError_t given_back()
 {
     hold(-1);

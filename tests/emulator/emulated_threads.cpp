@@ -58,7 +58,8 @@ asm(".text\n.type emulated_switch,@function\nemulated_switch:\n"
 void begin(coroutine &at, void (*body)())
 {
     void **top =
-        (void **)((char *)at.stack + STACK) - 3; /* behind `ret` as behind a call: 8 off from 16 */
+        (void **)((char *)at.stack + STACK) - 3; /* after `ret`, as after a call: 8 bytes off a
+                                                  * multiple of 16 */
     *--top = (void *)body;
     for (int i = 0; i < 6; i++)
         *--top = nullptr;

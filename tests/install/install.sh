@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs into an empty folder and uses what lies there as a stranger would: the example is compiled
-# with pkg-config's flags as C and as C++, against the shared and the static library, and run.
+# Installs Rankwood into an empty folder and uses it as a new user would. The example is compiled with pkg-config's
+# flags as C and as C++, linked with the shared and the static library, and run.
 #
 #   sh install.sh SOURCE BUILD
 set -u
@@ -86,7 +86,7 @@ if command -v g++ >/dev/null 2>&1; then
 else
     echo "no g++ here: the header is not tried from C++"
 fi
-# Where there is an MPI, its part of the library is found beside it.
+# With MPI, the library finds its MPI plugin in its own folder.
 if [ -n "$(find . -name rankwood_comm_mpi.so)" ]; then
     cat >ranks.c <<'END'
 #include <rankwood.h>

@@ -1,7 +1,7 @@
 #!/bin/sh
-# librankwood-score as a stranger has it: installed into an empty folder, it needs libc and libm alone, is
-# small, exports what its header declares and nothing else, and serves examples/serve_cpp, built by CMake and
-# by one line with pkg-config, with the doubles of `rankwood predict`.
+# Tests librankwood-score as a new user gets it, installed into an empty folder. It needs libc and libm only, is small,
+# and exports exactly the functions of its header. examples/serve_cpp, built by CMake and by one line with pkg-config,
+# must print the same doubles as `rankwood predict`.
 #
 #   sh score.sh SOURCE BUILD
 set -u
@@ -20,7 +20,7 @@ shared=$(find "$root" -name librankwood-score.so) static=$(find "$root" -name li
 pc=$(find "$root" -name rankwood-score.pc)
 [ -e "$shared" ] && [ -e "$static" ] && [ -e "$pc" ] || fail "not installed: $(find . -type f)"
 
-# What it needs. The loader is libc's own: variables of a thread's are found by it.
+# The libraries it needs. The loader belongs to libc: it finds thread-local variables.
 needed=$(objdump -p "$shared" | awk '/NEEDED/ { print $2 }')
 [ -n "$needed" ] || fail "nothing is needed, which cannot be"
 for name in $needed; do

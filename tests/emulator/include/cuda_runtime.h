@@ -1,5 +1,4 @@
-/* cuda_runtime_api.h, and for kernels what the language CUDA C has more than C++: see README.md
- * beside it. */
+/* cuda_runtime_api.h and, for kernels, CUDA C's additions to C++: see the emulator's README.md. */
 #pragma once
 
 #include "cuda_runtime_api.h"

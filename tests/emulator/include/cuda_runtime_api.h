@@ -1,6 +1,6 @@
-/* The part of CUDA's runtime interface that Rankwood calls, for devices that this machine's
- * processor stands in for: launches and copies are done before the call returns. For tests; see
- * README.md beside it. */
+/* The part of CUDA's runtime interface that Rankwood calls, for devices emulated by this
+ * machine's CPU: launches and copies complete before the call returns. For tests; see the
+ * emulator's README.md. */
 #pragma once
 
 #include <stddef.h>
