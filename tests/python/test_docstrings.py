@@ -142,6 +142,17 @@ def test_training_parameters() -> None:
     assert sorted(listed) == sorted(inspect.signature(ranker).parameters)
 
 
+def test_c_reference_page() -> None:
+    """docs/reference/c-api.md is made from the headers of today."""
+    docs = Path(__file__).parents[2] / "docs"
+    made = runpy.run_path(str(docs / "make_c_api.py"))["page"]()
+    in_tree = (docs / "reference/c-api.md").read_text("utf-8")
+    assert made == in_tree, "run python docs/make_c_api.py > docs/reference/c-api.md"
+    headers = "".join(path.read_text("utf-8") for path in (docs.parent / "src").glob("rankwood*.h"))
+    functions = re.findall(r"^RW_API [^(]*?(rw_\w+)\(", headers, re.M)
+    assert len(functions) > 100 and all(re.search(rf"^###.*`{name}`", made, re.M) for name in functions)
+
+
 def test_reference_page() -> None:
     """docs/reference/python.md is made from the docstrings of today, and shows each public name."""
     docs = Path(__file__).parents[2] / "docs"
