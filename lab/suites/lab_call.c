@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "gpu/binning/device_cuts.h"
 #include "gpu/hist/hist.h"
 
 enum { LARGEST = 127 }; /* lambdas of 8 bits, the default of training */
@@ -102,7 +101,7 @@ int rw_lab_matrix_init(struct rw_lab *lab, struct rw_lab_matrix *m, int bits, in
                                              .n_docs = columns->n_docs,
                                              .n_bins = columns->n_bins,
                                              .layouts = layouts};
-    RW_TRY_OUT(rw_cuda_matrix_make(lab->ctx, lab->device, &spec, columns->column, &m->matrix));
+    RW_TRY_OUT(rw_made_matrix(lab->ctx, lab->device, &spec, columns, &m->matrix));
     RW_TRY_OUT(device_copy(lab, &m->d_frequent, frequent, n_features * sizeof(*frequent)));
     RW_TRY_OUT(rw_device_alloc(lab->ctx, &m->d_count, cells * sizeof(uint32_t)));
     RW_TRY_OUT(rw_device_alloc(lab->ctx, &m->d_lambda_sum, cells * sizeof(int64_t)));

@@ -10,7 +10,6 @@
 #include "lab/suites/nodes_record.h"
 #include "gpu/device/cu_check.h"
 #include "gpu/device/device.h"
-#include "gpu/binning/device_cuts.h"
 #include "gpu/hist/hist.h"
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
@@ -58,7 +57,7 @@ static int init_group(struct nodes *s, int g, const struct rw_hist_method *metho
         spec.n_docs = columns.n_docs;
         spec.n_bins = columns.n_bins;
         spec.layouts = method->reads_tiles ? RW_HIST_TILES : RW_HIST_COLUMNS;
-        status = rw_cuda_matrix_make(ctx, s->lab->device, &spec, columns.column, &group->matrix);
+        status = rw_made_matrix(ctx, s->lab->device, &spec, &columns, &group->matrix);
         group->n_features = columns.n_features;
         group->n_bins = columns.n_bins;
         s->n_features += columns.n_features;

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "lab/suites/weighted.h"
 #include "gpu/hist/hist.h"
+#include "tests/check/hist_serial.h"
 
 /* Groups of 2, 4, ... 1024 bins. */
 enum { MOST_GROUPS = 10, MOST_CALLS = 2 * RW_HIST_MOST_CANDIDATES, CPU_RUNS = 3 };

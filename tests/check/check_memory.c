@@ -78,8 +78,6 @@ cudaError_t __real_cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned f
 cudaError_t __wrap_cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int priority);
 cudaError_t __real_cudaStreamDestroy(cudaStream_t stream);
 cudaError_t __wrap_cudaStreamDestroy(cudaStream_t stream);
-cudaError_t __real_cudaEventCreate(cudaEvent_t *event);
-cudaError_t __wrap_cudaEventCreate(cudaEvent_t *event);
 cudaError_t __real_cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags);
 cudaError_t __wrap_cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags);
 cudaError_t __real_cudaEventDestroy(cudaEvent_t event);
@@ -128,13 +126,6 @@ cudaError_t __wrap_cudaStreamDestroy(cudaStream_t stream)
 {
     n_streams--;
     return __real_cudaStreamDestroy(stream);
-}
-
-cudaError_t __wrap_cudaEventCreate(cudaEvent_t *event)
-{
-    const cudaError_t error = denied() ? cudaErrorMemoryAllocation : __real_cudaEventCreate(event);
-    n_events += error == cudaSuccess;
-    return error;
 }
 
 cudaError_t __wrap_cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)

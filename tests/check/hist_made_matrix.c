@@ -1,6 +1,5 @@
 #include "hist_made_matrix.h"
 
-#include "gpu/binning/device_cuts.h"
 #include "hist_tools.h"
 
 /* Every other matrix of 8 bits ends in features of at most 16 codes. */
@@ -81,7 +80,7 @@ int hist_matrix_make(struct hist_run *run)
                                              .n_bins = m->n_bins,
                                              .n_narrow = n_narrow(m),
                                              .layouts = RW_HIST_TILES | RW_HIST_COLUMNS};
-    if (rw_cuda_matrix_make(run->ctx, run->device, &spec, run->columns.column, &run->matrix) < 0 ||
+    if (rw_made_matrix(run->ctx, run->device, &spec, &run->columns, &run->matrix) < 0 ||
         use_rows(run) < 0)
         return -1;
     return hist_buffer_fill(run, &run->d_frequent, run->frequent,

@@ -11,6 +11,7 @@
 #include "hist_run.h"
 
 #include "hist_far.h"
+#include "hist_serial.h"
 #include "hist_siblings.h"
 #include "hist_tools.h"
 

@@ -69,6 +69,10 @@ struct rw_bins;
 int rw_made_columns_of_bins(struct rw_ctx *ctx, const struct rw_bins *bins, int bits,
                             uint32_t *n_narrow, struct rw_made_columns *out);
 void rw_made_columns_release(struct rw_made_columns *columns);
+/* Puts the columns on the device, as training does with codes that are ready. */
+int rw_made_matrix(struct rw_ctx *ctx, const struct rw_device *device,
+                   const struct rw_hist_matrix_spec *spec, const struct rw_made_columns *columns,
+                   struct rw_hist_matrix **out);
 
 /* Made MSLR data, all its features, each with as many codes as it has. */
 struct rw_made_set {

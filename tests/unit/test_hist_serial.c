@@ -1,7 +1,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "gpu/hist/hist.h"
+#include "../check/hist_serial.h"
 
 /* Two features, six documents. */
 static const uint16_t first[] = {0, 2, 2, 1, 0, 2}, second[] = {3, 3, 3, 3, 0, 1};

@@ -203,49 +203,6 @@ static int zeros(struct rw_ctx *ctx, const struct rw_device *device, void **d, u
     return RW_OK;
 }
 
-/* A matrix with code 0 everywhere. */
-static int matrix_new(struct rw_ctx *ctx, const struct rw_device *device,
-                      const struct rw_hist_matrix_spec *spec, struct rw_hist_matrix **out)
-{
-    RW_TRY(rw_hist_matrix_plan(ctx, spec, out));
-    struct rw_hist_matrix *m = *out;
-    for (uint32_t t = 0; t < m->n_tiles; t++)
-        RW_TRY(zeros(ctx, device, (void **)(uintptr_t)&m->tile[t].d_word,
-                     (uint64_t)m->n_docs * rw_hist_tile_doc_bytes(m, t)));
-    return m->column_words ? zeros(ctx, device, (void **)&m->d_column,
-                                   m->column_words * m->n_features * sizeof(*m->d_column))
-                           : RW_OK;
-}
-
-static int put_codes(struct rw_ctx *ctx, const struct rw_device *device,
-                     const uint16_t *const *codes, uint16_t *d_code, struct rw_hist_matrix *m)
-{
-    for (uint32_t f = 0; f < m->n_features; f++) {
-        RW_TRY(rw_transfer_write(ctx, device, d_code, codes[f], m->n_docs * sizeof(*d_code)));
-        RW_CU(ctx, (cudaError_t)rw_cuda_code_put(d_code, m, f, NULL, device->stream));
-    }
-    return rw_transfer_wait(ctx, device);
-}
-
-int rw_cuda_matrix_make(struct rw_ctx *ctx, const struct rw_device *device,
-                        const struct rw_hist_matrix_spec *spec, const uint16_t *const *codes,
-                        struct rw_hist_matrix **out)
-{
-    void *d_code = NULL;
-    *out = NULL;
-    int status = matrix_new(ctx, device, spec, out);
-    if (status >= 0)
-        status = rw_device_alloc(ctx, &d_code, spec->n_docs * sizeof(uint16_t));
-    if (status >= 0)
-        status = put_codes(ctx, device, codes, d_code, *out);
-    rw_device_free(d_code);
-    if (status < 0) {
-        rw_hist_matrix_free(*out);
-        *out = NULL;
-    }
-    return status;
-}
-
 struct coder {
     struct rw_ctx *ctx;
     const struct rw_device *device;
@@ -291,7 +248,14 @@ static int coder_init(struct coder *c, int counted)
     const struct rw_cuts *cuts = coding->cuts;
     const struct rw_hist_matrix_spec *spec = &coding->matrix;
     c->tables = (struct rw_device_tables){.ctx = c->ctx, .device = c->device};
-    RW_TRY(matrix_new(c->ctx, c->device, spec, &c->matrix));
+    RW_TRY(rw_hist_matrix_plan(c->ctx, spec, &c->matrix));
+    struct rw_hist_matrix *m = c->matrix; /* code 0 everywhere */
+    for (uint32_t t = 0; t < m->n_tiles; t++)
+        RW_TRY(zeros(c->ctx, c->device, (void **)(uintptr_t)&m->tile[t].d_word,
+                     (uint64_t)m->n_docs * rw_hist_tile_doc_bytes(m, t)));
+    if (m->column_words)
+        RW_TRY(zeros(c->ctx, c->device, (void **)&m->d_column,
+                     m->column_words * m->n_features * sizeof(*m->d_column)));
     RW_TRY(RW_DEVICE_TABLE(&c->tables, c->d_cut, cuts->cut, cuts->offset[cuts->n_features]));
     for (int i = 0; i < SLOTS; i++)
         RW_TRY(RW_DEVICE_TABLE(&c->tables, c->d_code[i], NULL, spec->n_docs));

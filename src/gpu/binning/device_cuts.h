@@ -37,12 +37,7 @@ int rw_cuda_bins_make(struct rw_ctx *ctx, const struct rw_device *device,
                       const struct rw_cuda_coding *coding, uint64_t *counts,
                       struct rw_hist_matrix **out);
 
-/* Makes a matrix of ready codes: [n_features] of [n_docs], each under n_bins. */
-int rw_cuda_matrix_make(struct rw_ctx *ctx, const struct rw_device *device,
-                        const struct rw_hist_matrix_spec *spec, const uint16_t *const *codes,
-                        struct rw_hist_matrix **out);
-
-/* Return the largest temporary device memory of the first two functions, in addition to the
+/* Return the largest temporary device memory of these two functions, in addition to the
  * matrix. */
 uint64_t rw_cuda_cuts_bytes(const struct rw_dataset *dataset, int bins);
 uint64_t rw_cuda_bins_bytes(const struct rw_cuda_coding *coding);

@@ -4,7 +4,7 @@
  * A method processes each node (a list of documents) and each feature of a matrix. It adds every
  * document's count, quantised lambda and hessian to the cell of the document's code. This is
  * algorithm 1 of Xu et al., "Efficient weighted histogramming on GPUs with CUDA", in exact
- * integers. All methods give the integers of `serial`.
+ * integers. All methods give the integers of tests/check/hist_serial.c.
  *
  * To add a method: (1) write hist_<name>.cu, which defines `const struct rw_hist_method
  * rw_hist_<name>`; (2) add the row RW_HIST_METHOD(<name>) to methods.def. The build, `--hist`, the
@@ -428,24 +428,6 @@ RW_HD void rw_moved_set(enum rw_moved moved, void *words, uint64_t i, uint32_t w
     else
         ((uint16_t *)words)[i] = (uint16_t)word;
 }
-
-/* ---- the reference: algorithm 1 on the host, which every method must equal ---- */
-/* Arguments, all on the host. codes: [n_features] of [n_docs]. list: documents; NULL: nodes are
- * ranges. node: [n_nodes]. Results have the layouts above and are cleared first; NULL results are
- * left out. Floats are summed in double, in the order of the documents, and rounded once. */
-struct rw_hist_serial {
-    uint32_t n_features, n_bins;
-    const uint16_t *const *codes;
-    const uint32_t *list;
-    const struct rw_hist_node *node;
-    uint32_t n_nodes;
-    const int32_t *lambda, *hess;
-    const float *value;
-    uint32_t *count;
-    int64_t *lambda_sum, *hess_sum;
-    float *float_sum;
-};
-void rw_hist_serial_run(const struct rw_hist_serial *job);
 
 #ifdef __cplusplus
 }

@@ -1,9 +1,9 @@
 /* Algorithm 1 of Xu et al., "Efficient weighted histogramming on GPUs with CUDA": for each
  * document, its hessians are added to the bin of its code. Plain on purpose: everything else is
  * compared with it. */
-#include <string.h>
+#include "hist_serial.h"
 
-#include "gpu/hist/hist.h"
+#include <string.h>
 
 /* Number of bins whose double sums are on the stack at once. */
 enum { SECTION = 1024 };
