@@ -168,7 +168,7 @@ static void make_wires(struct rw_cuda_exchange *x, int newton, int bits, int nar
         wire[i].at64 = (uint32_t)x->n_each64;
         wire[i].at32 = (uint32_t)x->n_each32;
         x->n_each64 += (uint64_t)wire[i].words * x->n_cells;
-        x->n_each32 += wire[i].words == 0 || wire[i].hess_apart ? x->n_cells : 0;
+        x->n_each32 += wire[i].words == 0 || wire[i].separate_hess ? x->n_cells : 0;
         wire[i].built = i;
         wire[i].to = i;
         wire[i].parent = i == 2 || i == 6 ? NODES + (i == 6) : RW_HIST_NO_PARENT;
@@ -341,7 +341,8 @@ static int check(int newton, int bits, int narrow)
         RW_TRY(unpack_one(&r, k));
     double bytes = 0.0;
     for (int i = 0; i < NODES; i++)
-        bytes += 8.0 * r.wire[i].words + (r.wire[i].words == 0 || r.wire[i].hess_apart ? 4.0 : 0.0);
+        bytes +=
+            8.0 * r.wire[i].words + (r.wire[i].words == 0 || r.wire[i].separate_hess ? 4.0 : 0.0);
     printf("%s, %2d bits%s: %.1f bytes a cell\n", newton ? "newton" : "mart  ", bits,
            narrow ? ", narrow" : "", bytes / NODES);
     for (int g = 0; g < GROUPS; g++) {

@@ -1,6 +1,6 @@
-/* Algorithm 1 of Xu et al., "Efficient weighted histogramming on GPUs with CUDA": for each
- * document, its hessians are added to the bin of its code. Plain on purpose: everything else is
- * compared with it. */
+/* Algorithm 1 of Xu et al., "Efficient weighted histogramming on GPUs with CUDA": adds the numbers
+ * of each document to the bin of its code. It is simple on purpose, because the tests compare all
+ * methods with it. */
 #include "hist_serial.h"
 
 #include <string.h>

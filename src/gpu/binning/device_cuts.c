@@ -1,3 +1,4 @@
+/* Sends the columns of a data set to the device, and runs the kernels of device_cuts.cu on them. */
 #include "gpu/binning/device_cuts.h"
 
 #include <string.h>
@@ -7,22 +8,23 @@
 #include "gpu/device/device.h"
 #include "gpu/hist/hist.h"
 
-/* Columns in flight; columns whose intervals wait on the device before they are read. */
+/* SLOTS: columns in flight at once. BATCH: columns whose intervals stay on the device until they
+ * are read together. */
 enum { SLOTS = 3, BATCH = 1024 };
 
 /* ---- columns through a pipe ---- */
 
-/* A column's values, or a feature's codes. */
+/* The values of a column, or the codes of a feature. */
 struct entries {
-    const uint32_t *row; /* [n]; NULL: of all documents */
+    const uint32_t *row; /* [n] documents; NULL: all documents */
     const void *data;    /* [n] */
-    uint32_t n, bytes;   /* bytes: of one */
+    uint32_t n, bytes;   /* bytes: size of one value or code */
 };
 
 static struct entries entries_of(const struct rw_column *column)
 {
     struct entries entries = {.bytes = sizeof(float)};
-    if (column) /* else no document has a value */
+    if (column) /* otherwise no document has a value */
         entries = (struct entries){column->row, column->value, column->n, sizeof(float)};
     return entries;
 }
@@ -37,7 +39,7 @@ static size_t entries_bytes(const struct entries *entries)
     return row_bytes(entries) + (size_t)entries->n * entries->bytes;
 }
 
-/* As one chunk: the documents if they are listed, then the data. */
+/* Sends one chunk: the document numbers, if the entries are listed, then the data. */
 static int send(struct rw_ctx *ctx, struct rw_transfer_pipe *pipe, const struct entries *entries,
                 rw_transfer_use_fn use, void *user, const void *note)
 {
@@ -65,7 +67,7 @@ static struct entries code_entries(const struct rw_bins *bins, uint32_t f)
     return (struct entries){codes->row, codes->code, codes->n, bytes};
 }
 
-/* Of the largest column, or, where there are codes, feature. */
+/* Returns the bytes of the largest column or, if there are codes, of the largest feature. */
 static size_t most_bytes(const struct rw_dataset *dataset, const struct rw_bins *codes)
 {
     const uint32_t n = codes ? codes->cuts->n_features : dataset->n_columns;
@@ -83,13 +85,13 @@ static size_t most_bytes(const struct rw_dataset *dataset, const struct rw_bins 
 struct cut_search {
     const struct rw_device *device;
     struct rw_cut_finder *finder;
-    struct rw_cuda_cut_job job; /* without a slot's memory */
+    struct rw_cuda_cut_job job; /* each chunk sets the memory of its slot */
     struct rw_device_tables tables;
     void *d_key[SLOTS], *d_scratch[SLOTS];
     struct rw_cut_intervals *d_out; /* [BATCH] */
     struct rw_cut_intervals *out;   /* [BATCH] */
-    uint32_t column[BATCH];         /* of the data set */
-    uint32_t n;                     /* in the batch */
+    uint32_t column[BATCH];         /* columns of the data set */
+    uint32_t n;                     /* number of columns in the batch */
 };
 
 static int find_chunk(void *user, const struct rw_transfer_chunk *chunk)
@@ -104,7 +106,7 @@ static int find_chunk(void *user, const struct rw_transfer_chunk *chunk)
     return RW_OK;
 }
 
-/* The cuts of the columns that were sent. */
+/* Reads the intervals of the columns sent so far and computes their cuts. */
 static int finish_batch(struct cut_search *s, struct rw_transfer_pipe *pipe)
 {
     const struct rw_cut_finder *finder = s->finder;
@@ -148,7 +150,7 @@ static int find_on_device(void *user, struct rw_cut_finder *finder)
     RW_RELEASED(search_release) struct cut_search s = {.device = user, .finder = finder};
     const struct rw_dataset *dataset = finder->dataset;
     RW_SCOPED(rw_transfer_pipe_free)
-    struct rw_transfer_pipe *pipe = NULL; /* freed first: it waits */
+    struct rw_transfer_pipe *pipe = NULL; /* freed first, because freeing waits for the device */
     if (dataset->n_docs == 0)
         return rw_cuts_find_on_host(NULL, finder);
     RW_TRY(search_init(&s));
@@ -159,7 +161,7 @@ static int find_on_device(void *user, struct rw_cut_finder *finder)
         if (rw_cuts_decided(&dataset->column[c], finder->rule, &finder->found[c]))
             continue;
         if (rw_cut_rule_categories(finder->rule, dataset->column[c].feature)) {
-            /* its cuts are known: what documents have of it is left to count */
+            /* The cuts are known, so the host only counts the documents of each category. */
             const int status =
                 rw_cuts_find_column(finder, rw_isa(), &dataset->column[c], c, NULL, NULL);
             if (status < 0)
@@ -185,16 +187,17 @@ uint64_t rw_cuda_cuts_bytes(const struct rw_dataset *dataset, int bins)
 {
     const uint32_t n = dataset->n_docs, sampled = n < RW_CUT_SAMPLE_DOCS ? n : RW_CUT_SAMPLE_DOCS;
     struct rw_cuda_cut_job job = {.n_docs = n,
-                                  .n_sample = sampled + sampled / 16, /* about so many are drawn */
+                                  /* approximate size of a drawn sample */
+                                  .n_sample = sampled + sampled / 16,
                                   .bins = (uint32_t)bins,
-                                  .d_sample_row = &n /* only whether it is there is looked at */};
+                                  .d_sample_row = &n /* only tested for NULL */};
     return SLOTS * (most_bytes(dataset, NULL) + n * sizeof(uint32_t) + rw_cuda_cut_bytes(&job)) +
            job.n_sample * sizeof(uint32_t) + BATCH * sizeof(struct rw_cut_intervals);
 }
 
 /* ---- codes ---- */
 
-/* Device memory of zeros, a multiple of 128 bytes. */
+/* Allocates zeroed device memory, rounded up to a multiple of 128 bytes. */
 static int zeros(struct rw_ctx *ctx, const struct rw_device *device, void **d, uint64_t bytes)
 {
     const uint64_t padded = (bytes + 127) / 128 * 128;
@@ -209,15 +212,15 @@ struct coder {
     const struct rw_cuda_coding *coding;
     struct rw_hist_matrix *matrix;
     struct rw_device_tables tables;
-    float *d_cut;            /* all cuts */
-    void *d_count;           /* [n_features][n_bins]; NULL: not wanted; owned */
+    float *d_cut;            /* cuts of all features */
+    void *d_count;           /* [n_features][n_bins]; NULL: no counts; owned */
     uint16_t *d_code[SLOTS]; /* [n_docs] */
 };
 
-/* A chunk's data. */
+/* The feature that a chunk contains. */
 struct coded {
-    struct entries entries; /* values, or codes that were found before */
-    uint32_t f;             /* of the matrix */
+    struct entries entries; /* values, or existing codes */
+    uint32_t f;             /* index of the feature in the matrix */
     struct rw_special_codes special;
 };
 
@@ -272,7 +275,7 @@ uint64_t rw_cuda_bins_bytes(const struct rw_cuda_coding *coding)
            (uint64_t)coding->matrix.n_features * coding->matrix.n_bins * sizeof(uint64_t);
 }
 
-/* One feature of the matrix, from its values or from its codes. */
+/* Sends one feature of the matrix, as values or as existing codes. */
 static int send_feature(struct coder *c, struct rw_transfer_pipe *pipe, uint32_t f)
 {
     const struct rw_cuda_coding *coding = c->coding;
@@ -302,7 +305,7 @@ int rw_cuda_bins_make(struct rw_ctx *ctx, const struct rw_device *device,
 {
     RW_RELEASED(coder_release) struct coder c = {.ctx = ctx, .device = device, .coding = coding};
     RW_SCOPED(rw_transfer_pipe_free)
-    struct rw_transfer_pipe *pipe = NULL; /* freed first: it waits */
+    struct rw_transfer_pipe *pipe = NULL; /* freed first, because freeing waits for the device */
     *out = NULL;
     RW_TRY(coder_init(&c, counts != NULL));
     RW_TRY(rw_transfer_pipe_new(ctx, device, most_bytes(coding->dataset, coding->codes), SLOTS,

@@ -7,9 +7,9 @@
  * keys of the sample [n_sample], and its distinct ones; the record of bins.h. Codes [n_docs] of 16
  * bits, then in the elements of a tile or the words of a column.
  *
- * Decomposition: a thread per value or document. CUB sorts and selects. One block of a thread per
+ * Decomposition: a thread per value or document. CUB sorts and selects. One block with a thread per
  * rank finds the boundaries. Ranks form runs of equal values. The first rank of a run gives the
- * run's value, further ones the value after it; duplicates are taken once. */
+ * run's value, further ones the value after it, and duplicates are removed. */
 #include <cub/block/block_scan.cuh>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_select.cuh>
@@ -28,7 +28,7 @@ static unsigned blocks_of(uint64_t n)
     return blocks_up_to(BLOCKS_MOST, n, THREADS);
 }
 
-/* Documents without an entry. */
+/* Writes `rest` for all documents. */
 template <typename T>
 __global__ void __launch_bounds__(THREADS) fill_kernel(T rest, uint32_t n_docs, T *d_to)
 {
@@ -47,7 +47,7 @@ static void fill_rest(const struct rw_cuda_entries *entries, uint32_t rest, T *d
 
 /* ---- keys ---- */
 
-/* The key of a missing value: after those of all floats. */
+/* The key of a missing value is above those of all floats. */
 enum : uint32_t { NO_KEY = UINT32_MAX };
 
 __global__ void __launch_bounds__(THREADS)
@@ -115,7 +115,7 @@ __global__ void __launch_bounds__(RANKS)
     } else if (k >= 1 && k < s.bins) {
         bound = bound_of_rank(s, n_sampled, k);
     }
-    /* Boundaries do not descend, apart from the zeros between them. */
+    /* Boundaries ascend over the ranks, except that ranks without a boundary have 0. */
     uint32_t before, at, n_bounds;
     scan(shared).ExclusiveScan(bound, before, 0u,
                                [](uint32_t a, uint32_t b) { return a > b ? a : b; });
@@ -251,7 +251,8 @@ extern "C" int rw_cuda_code(const struct rw_cuda_code_job *job, void *stream)
                        THREADS, stream, *job);
 }
 
-/* Two codes of 4 bits share a byte, and their features may be written at the same time. */
+/* Writes one feature's codes into a tile. Two codes of 4 bits share a byte, and their features may
+ * be written at the same time, so these use atomics. */
 __global__ void __launch_bounds__(THREADS)
     code_tile_kernel(const uint16_t *d_code, uint32_t n_docs, int bits, uint32_t lanes,
                      uint32_t lane, uint32_t shift, void *d_word)
@@ -281,7 +282,8 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* Shared: a counter a code, of 32 bits as a block has fewer documents. */
+/* Counts the documents of each code. A block has fewer than 2^32 documents, so its counters in
+ * shared memory have 32 bits. */
 __global__ void __launch_bounds__(THREADS)
     code_count_kernel(const uint16_t *d_code, uint32_t n_docs, uint32_t n_bins,
                       unsigned long long *d_count)

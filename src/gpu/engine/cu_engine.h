@@ -238,8 +238,8 @@ struct rw_cuda_wire {
     uint32_t built;
     /* Buffers of the sums over all workers. parent: may be RW_HIST_NO_PARENT. */
     uint32_t to, parent;
-    uint8_t words;      /* 64-bit words per cell: 0 (one number of 32 bits), 1, 2 or 3 */
-    uint8_t hess_apart; /* 1: words is 1, and hessians are separate numbers of 32 bits */
+    uint8_t words;         /* 64-bit words per cell: 0 (one number of 32 bits), 1, 2 or 3 */
+    uint8_t separate_hess; /* 1: words is 1, and hessians are separate numbers of 32 bits */
     uint8_t n_bits, hess_bits;
 };
 #define RW_CUDA_NOT_BUILT UINT32_MAX
@@ -259,8 +259,8 @@ static inline struct rw_cuda_wire rw_cuda_wire_of(int newton, int bits, uint32_t
     if (n_bits + hess_bits + lambda_bits <= 64)
         return wire;
     wire.hess_bits = 0;
-    wire.hess_apart = newton && n_bits + lambda_bits <= 64 && hess_bits <= 32;
-    if (!wire.hess_apart)
+    wire.separate_hess = newton && n_bits + lambda_bits <= 64 && hess_bits <= 32;
+    if (!wire.separate_hess)
         wire.words = newton ? 3 : 2;
     return wire;
 }

@@ -41,7 +41,7 @@ static __device__ void put(const struct rw_cuda_exchange &a, const struct rw_cud
         d32[0] = (uint32_t)together;
     if (wire.words == 1)
         d64[0] = together;
-    if (wire.hess_apart)
+    if (wire.separate_hess)
         d32[0] = (uint32_t)cell.hess;
     if (wire.words > 1) {
         d64[0] = (uint64_t)cell.lambda;
@@ -51,9 +51,9 @@ static __device__ void put(const struct rw_cuda_exchange &a, const struct rw_cud
         d64[2 * (uint64_t)a.n_cells] = (uint64_t)cell.hess;
 }
 
-/* Splits a word into numbers of `bits` bits, the lowest first. The bits above them are a signed
- * number. */
-static __device__ struct cell apart(int64_t word, const struct rw_cuda_wire &wire)
+/* Splits a word into the count, the hessian and the lambda, from the lowest bits up. The lambda is
+ * signed. */
+static __device__ struct cell unpacked(int64_t word, const struct rw_cuda_wire &wire)
 {
     struct cell cell;
     cell.n = (uint32_t)(word & (((int64_t)1 << wire.n_bits) - 1));
@@ -69,8 +69,8 @@ static __device__ struct cell get(const struct rw_cuda_exchange &a, const struct
     const uint32_t *const d32 = a.d_recv32 + wire.at32 + c;
     struct cell cell;
     if (wire.words <= 1) {
-        cell = apart(wire.words == 0 ? (int32_t)d32[0] : (int64_t)d64[0], wire);
-        if (wire.hess_apart)
+        cell = unpacked(wire.words == 0 ? (int32_t)d32[0] : (int64_t)d64[0], wire);
+        if (wire.separate_hess)
             cell.hess = d32[0];
         return cell;
     }

@@ -60,7 +60,7 @@ struct rw_cuda_group {
     struct rw_hist_choice choice;
     int chosen;
     int is_looked_at; /* 1: the choice is checked again, in a later tree */
-    int is_told;      /* 1: the choice was reported */
+    int is_reported;  /* 1: the choice was reported */
 };
 
 /* Columns of the features that split large nodes most often. */
@@ -361,7 +361,7 @@ int rw_cuda_may_choose(const struct rw_cuda *cuda, const struct rw_cuda_group *g
 int rw_cuda_tell(struct rw_engine *engine, char *text, size_t size, double *ms);
 
 /* ---- many workers; with one worker, these functions do nothing ---- */
-int rw_cuda_workers_meet(struct rw_cuda *cuda); /* before anything is loaded */
+int rw_cuda_workers_connect(struct rw_cuda *cuda); /* before anything is loaded */
 void rw_cuda_workers_part(struct rw_cuda *cuda);
 /* Divides a group's features among workers: sets group->cells from group->built, and
  * workers->exchange. row: [n_features + 1]. */

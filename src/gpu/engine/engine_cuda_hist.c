@@ -191,7 +191,7 @@ static int choose(struct rw_cuda *cuda, int g, const struct rw_hist_call *root)
         rw_hist_choose_again(ctx, cuda->device, root, &group->candidates, &group->choice);
     RW_TRY(changed);
     group->is_looked_at = 1;
-    group->is_told &= !changed;
+    group->is_reported &= !changed;
     return RW_OK;
 }
 
@@ -235,9 +235,9 @@ int rw_cuda_tell(struct rw_engine *engine, char *text, size_t size, double *ms)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
     for (int g = 0; g < cuda->n_groups; g++) {
-        if (!cuda->group[g].chosen || cuda->group[g].is_told)
+        if (!cuda->group[g].chosen || cuda->group[g].is_reported)
             continue;
-        cuda->group[g].is_told = 1;
+        cuda->group[g].is_reported = 1;
         const size_t at = (size_t)snprintf(text, size, "histograms: ");
         if (size > at)
             rw_hist_choice_text(&cuda->group[g].choice, cuda->set[0].matrix[g], text + at,
@@ -273,7 +273,7 @@ static int watch(void *user, struct rw_ctx *ctx, double waited_s)
     return rw_nccl_watch(ctx, user, waited_s);
 }
 
-int rw_cuda_workers_meet(struct rw_cuda *cuda)
+int rw_cuda_workers_connect(struct rw_cuda *cuda)
 {
     struct rw_ctx *ctx = ctx_of(cuda);
     if (rw_n_workers(ctx) == 1)
@@ -607,7 +607,7 @@ static uint32_t list_wires(struct rw_cuda *cuda, const struct rw_sibling *siblin
         wire[i].at64 = (uint32_t)at64;
         wire[i].at32 = (uint32_t)at32;
         at64 += (uint64_t)wire[i].words * exchange->n_cells;
-        at32 += wire[i].words == 0 || wire[i].hess_apart ? exchange->n_cells : 0;
+        at32 += wire[i].words == 0 || wire[i].separate_hess ? exchange->n_cells : 0;
         wire[i].to = (uint32_t)cuda->n_used + i;
         wire[i].parent = cuda->parent[i];
         wire[i].built = RW_CUDA_NOT_BUILT;

@@ -921,7 +921,7 @@ int rw_cuda_load(struct rw_engine *engine, int set, const struct rw_dataset *dat
     struct rw_cuda_source source = {.dataset = dataset, .gains = gains, .codes = bins};
     RW_FREED uint32_t *column = NULL;
     if (set == 0) {
-        RW_TRY(rw_cuda_workers_meet(cuda));
+        RW_TRY(rw_cuda_workers_connect(cuda));
         RW_TRY(ask_free(cuda));
         RW_TRY(make_cuts(cuda, &source, &column));
         RW_TRY(find_place(cuda, cuda->host.set[0].bins->cuts, &source));

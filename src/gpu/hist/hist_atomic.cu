@@ -1,16 +1,16 @@
 /* The papers' methods whose blocks add to a histogram by atomics: `global-atomic`, `collision`,
- * `privatized`, `multi` and `collision-reduced`. Each has its page below.
+ * `privatized`, `multi` and `collision-reduced`. Each section below explains one method.
  *
  * Shapes: columns [n_features][column_words]; result [n_nodes][n_features][n_bins].
  *
- * Decomposition: a block a (job, feature), see hist_block.cuh; threads over words of codes, or over
- * positions of the list. */
+ * Decomposition: a block per (job, feature), as in hist_block.cuh. Its threads divide the words of
+ * codes, or the positions of the list. */
 #include "gpu/device/kernel.cuh"
 #include "gpu/device/tuning.h"
 #include "gpu/hist/hist_block.cuh"
 #include "gpu/hist/hist_reduced.cuh"
 
-/* The entry of such a method. */
+/* Returns the table entry of such a method. */
 static constexpr struct rw_hist_method
 atomic_method(const char *name, uint32_t most_bins, int (*run)(const struct rw_hist_call *, void *),
               int subtracts = 0, int is_baseline = 0)
@@ -68,14 +68,15 @@ __device__ __forceinline__ void hist_shared_job(const struct rw_hist_args &a,
 {
     hist_shared_clear<SUMS>(hist, a.n_bins);
     __syncthreads();
-    for (uint64_t lo = work.lo; lo < work.hi; lo += a.chunk) { /* alike for the whole block */
+    /* the bounds are the same for the whole block */
+    for (uint64_t lo = work.lo; lo < work.hi; lo += a.chunk) {
         const uint64_t hi = work.hi - lo < a.chunk ? work.hi : lo + a.chunk;
         hist_visit<BITS, SUMS, RW_TUNE_COLLISION_UNROLL>(
             a, work, lo, hi, [&](uint32_t code, const struct hist_item &item) {
                 hist_shared_add<SUMS>(hist, bin_of(code), 1u, item);
             });
         __syncthreads();
-        if (a.whole) { /* one turn */
+        if (a.whole) { /* the node is one chunk */
             hist_shared_write<SUMS>(a, work, hist);
             return;
         }
@@ -84,8 +85,9 @@ __device__ __forceinline__ void hist_shared_job(const struct rw_hist_args &a,
     }
 }
 
-/* The launch of such a kernel, with bin_words words of shared memory a bin; under 48 KiB. Whole
- * nodes have no other block to share the work with. */
+/* Returns the launch of a kernel that keeps a histogram in shared memory, with bin_words words per
+ * bin, below 48 KiB in all. A whole node has only one block per feature, so that block has more
+ * threads. */
 static struct rw_hist_launch hist_shared_launch(const struct rw_hist_args *args,
                                                 rw_hist_kernel_fn kernel, uint32_t bin_words)
 {
@@ -106,7 +108,8 @@ __global__ void __launch_bounds__(RW_TUNE_HIST_WHOLE_THREADS)
     hist_collision_kernel(const __grid_constant__ struct rw_hist_args a)
 {
     extern __shared__ uint32_t memory[];
-    let_next_launch_begin(); /* small trees take this method, and wait for launches */
+    /* small trees use this method, and the time between launches matters to them */
+    let_next_launch_begin();
     const struct hist_work work = hist_work_of(a, blockIdx.x, a.n_features);
     const struct hist_shared hist = hist_shared_at(memory, a.n_bins);
     hist_shared_job<BITS, SUMS>(a, work, hist, [](uint32_t code) { return code; });
@@ -219,7 +222,8 @@ __global__ void __launch_bounds__(HIST_MULTI_THREADS)
     const struct hist_work work = hist_work_of(a, blockIdx.x, a.n_features);
     const struct hist_shared hist = hist_shared_at(memory, a.n_bins * m);
     const uint32_t copy = threadIdx.x & (m - 1);
-    for (uint64_t lo = work.lo; lo < work.hi; lo += a.chunk) { /* alike for the whole block */
+    /* the bounds are the same for the whole block */
+    for (uint64_t lo = work.lo; lo < work.hi; lo += a.chunk) {
         const uint64_t hi = work.hi - lo < a.chunk ? work.hi : lo + a.chunk;
         hist_shared_clear<SUMS>(hist, a.n_bins * m);
         __syncthreads();
@@ -239,9 +243,9 @@ __global__ void __launch_bounds__(HIST_MULTI_THREADS)
 static uint32_t copies(const struct rw_hist_call *call, const struct rw_hist_args *args,
                        uint32_t cell_bytes)
 {
-    const uint64_t reserved = 1024; /* of each block, for the device */
+    const uint64_t reserved = 1024; /* reserved by the driver in each block */
     const uint64_t bytes = (call->shared_bytes + reserved) / HIST_MULTI_AT_ONCE - reserved;
-    uint64_t cells = rw_hist_docs(call) / rw_hist_n_jobs(args); /* no more than its documents */
+    uint64_t cells = rw_hist_docs(call) / rw_hist_n_jobs(args); /* at most the block's documents */
     cells = bytes / cell_bytes < cells ? bytes / cell_bytes : cells;
     uint32_t m = 1;
     while (m < HIST_MULTI_LANES && (uint64_t)m * 2 * args->n_bins <= cells)

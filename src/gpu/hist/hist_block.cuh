@@ -12,91 +12,94 @@
 #include "gpu/device/tuning.h"
 #include "gpu/hist/hist.h"
 
-/* Numbers of a document that are summed, at most. */
+/* The most numbers per document that a histogram sums. */
 enum { RW_HIST_NUMBERS = 2 };
 
-/* A job is a segment of one node's documents: job j of node i has the positions
- * [first + (j - first_job[i]) * segment, ...) of `segment` documents, the node's last one fewer. */
+/* A job is a segment of one node's documents. Job j of node i has `segment` documents from position
+ * first + (j - first_job[i]) * segment on. The last job of a node has the rest. */
 struct rw_hist_jobs {
     uint64_t segment; /* documents; a multiple of 32 */
     uint32_t n_nodes;
     uint32_t first_job[RW_HIST_MAX_NODES + 1]; /* [n_nodes + 1]; the last is the number of jobs */
 };
 
-/* Histograms of jobs: [n_jobs][n_cells] of each sum; those a call has not are NULL. */
+/* Histograms of jobs: [n_jobs][n_cells] for each sum. Sums that the call does not need are NULL. */
 struct rw_hist_parts {
     uint32_t *d_count;
-    void *d_sum[RW_HIST_NUMBERS]; /* of int64_t, or of float */
+    void *d_sum[RW_HIST_NUMBERS]; /* int64_t or float */
 };
 
-/* A call as a kernel sees it, passed by value: all pointers are the device's. The numbers of a
- * document are its lambda and its hessian, or the one float of RW_HIST_FLOAT, whose bits travel in
+/* The arguments of a kernel, passed by value. All pointers are to device memory. The numbers of a
+ * document are its lambda and its hessian, or the float of RW_HIST_FLOAT, whose bits are stored in
  * an int32_t. */
 struct rw_hist_args {
     const uint32_t *d_column; /* [n_features][column_words] */
     uint64_t column_words;
     uint32_t n_features, n_bins;
-    const uint32_t *d_row; /* as the matrix has it */
-    uint32_t n_cells;      /* of a histogram */
+    const uint32_t *d_row; /* as in struct rw_hist_matrix */
+    uint32_t n_cells;      /* cells of a histogram */
     int bits;
-    int wide; /* numbers may be read by 16 bytes */
+    int wide; /* 1: numbers are aligned for loads of 16 bytes */
     const uint32_t *d_list;
     const struct rw_hist_node *d_node; /* [n_nodes] */
     const int32_t *d_number[RW_HIST_NUMBERS];
     const uint16_t *d_frequent; /* [n_features]; NULL: no zero-skip */
-    uint32_t *d_count;          /* [n_nodes][n_cells], as the sums */
+    uint32_t *d_count;          /* [n_nodes][n_cells], as are the sums */
     void *d_sum[RW_HIST_NUMBERS];
-    int narrow;      /* these sums, and the parents', as the call has it */
-    uint64_t chunk;  /* documents of one block that its 32-bit sums can hold; a multiple of 32 */
-    uint32_t copies; /* of a block's histogram: `multi` */
-    int whole; /* 1: a job is a whole node; its block writes all cells, and takes them from the
-                  parent's */
-    const uint32_t *d_parent; /* [n_nodes]; NULL: no node has one; whole jobs only */
+    int narrow;      /* 1: these sums and the parents' are int32_t */
+    uint64_t chunk;  /* documents of one block that fit into its 32-bit sums; a multiple of 32 */
+    uint32_t copies; /* `multi` only: copies of a block's histogram */
+    /* 1: a job is a whole node, and its block writes all cells and subtracts them from the parent's
+     */
+    int whole;
+    const uint32_t *d_parent; /* [n_nodes]; NULL: no node has a parent; only with whole */
     uint32_t *d_parent_count;
     void *d_parent_sum[RW_HIST_NUMBERS];
-    struct rw_hist_parts parts; /* `collision-free` */
+    struct rw_hist_parts parts; /* `collision-free` only */
     struct rw_hist_jobs jobs;
 };
 
-/* Sums of one node's documents, for the cell that zero-skip leaves out: integers modulo 2^64, or
- * doubles. */
+/* The sums of one node's documents, from which the cell that zero-skip leaves out is derived. They
+ * are integers modulo 2^64, or doubles. */
 struct rw_hist_total {
     unsigned long long sum[RW_HIST_NUMBERS];
 };
 
 /* ---- Host ---- */
 
-/* Fills `args` from the call, its jobs cut so that jobs x n_features is about n_blocks, no job
- * under `least` or over `most` documents (both multiples of 32). 0, or a cudaError_t if the grid
- * would be too large. */
+/* Fills `args` from the call. Divides nodes into jobs so that jobs x n_features is about n_blocks.
+ * A job has at least `least` and at most `most` documents, both multiples of 32. Returns 0, or a
+ * cudaError_t if the grid would be too large. */
 int rw_hist_args_init(const struct rw_hist_call *call, uint32_t n_features, uint64_t n_blocks,
                       uint64_t least, uint64_t most, struct rw_hist_args *args);
 static inline uint32_t rw_hist_n_jobs(const struct rw_hist_args *args)
 {
     return args->jobs.first_job[args->jobs.n_nodes];
 }
-/* Documents in one bin that a 32-bit sum of their numbers holds; a multiple of 32. */
+/* Returns the number of documents in one bin for which a 32-bit sum cannot overflow; a multiple of
+ * 32. */
 uint64_t rw_hist_most_documents(const struct rw_hist_call *call);
 static inline size_t rw_hist_n_cells(const struct rw_hist_call *call)
 {
     return (size_t)call->n_nodes * rw_hist_matrix_cells(call->matrix);
 }
 
-/* Zeros in the result. */
+/* Clears the result. */
 int rw_cuda_hist_clear(const struct rw_hist_call *call, cudaStream_t stream);
 
-/* Bytes at the front of the scratch that rw_cuda_hist_derive takes: 0 without zero-skip. */
+/* Returns the bytes at the start of the scratch that rw_cuda_hist_derive needs; 0 without
+ * zero-skip. */
 size_t rw_hist_derive_bytes(const struct rw_hist_call *call);
-/* With zero-skip: the cells of the frequent codes, from the totals of the nodes. Last of a method's
- * launches. */
+/* With zero-skip, computes the cells of the frequent codes from the totals of the nodes. It must be
+ * the last launch of a method. */
 int rw_cuda_hist_derive(const struct rw_hist_call *call, cudaStream_t stream);
 
-/* A method's kernel, run by a block a (job, feature). */
+/* A method's kernel, which has a block per (job, feature). */
 typedef void (*rw_hist_kernel_fn)(const struct rw_hist_args a);
 struct rw_hist_launch {
     rw_hist_kernel_fn kernel;
     unsigned threads;
-    size_t bytes; /* of shared memory a block */
+    size_t bytes; /* shared memory per block */
 };
 /* Returns a method's launch for a call; may set args->copies. */
 typedef struct rw_hist_launch (*rw_hist_launch_fn)(const struct rw_hist_call *call,
@@ -104,8 +107,9 @@ typedef struct rw_hist_launch (*rw_hist_launch_fn)(const struct rw_hist_call *ca
 int rw_cuda_hist_launch(const struct rw_hist_args *args, const struct rw_hist_launch *launch,
                         cudaStream_t stream);
 
-/* A table of instances: by enum rw_hist_sums; of a first parameter and those; of 4, 8 and 16 bits
- * (hist_width) and those. */
+/* Tables of kernel instances. RW_HIST_ALL_SUMS has one per enum rw_hist_sums. RW_HIST_WITH_SUMS
+ * does the same after a fixed first parameter. RW_HIST_ALL_WIDTHS has a row for each of 4, 8 and 16
+ * bits (hist_width). */
 #define RW_HIST_ALL_SUMS(kernel)                                                                   \
     {                                                                                              \
         kernel<RW_HIST_COUNT>, kernel<RW_HIST_MART>, kernel<RW_HIST_NEWTON>, kernel<RW_HIST_FLOAT> \
@@ -124,12 +128,12 @@ static inline int hist_width(const struct rw_hist_call *call)
     return call->matrix->bits == 4 ? 0 : call->matrix->bits == 8 ? 1 : 2;
 }
 
-/* The whole of a method whose blocks add to the result in place: clears it, launches, and derives
- * what zero-skip left out. knows_whole: of a method that knows whole jobs, siblings too; where all
- * nodes are small one launch is all. */
+/* Runs a method whose blocks add to the result in place. It clears the result, launches the kernel,
+ * and derives the cells that zero-skip left out. knows_whole: the kernel can process whole nodes
+ * and their siblings. If all nodes are small, that one launch is enough. */
 int rw_cuda_hist_in_place(const struct rw_hist_call *call, rw_hist_launch_fn launch,
                           int knows_whole, void *stream);
-/* As the `run` of a method that launches LAUNCH. */
+/* The same as the `run` of a method, for the kernel that LAUNCH returns. */
 template <rw_hist_launch_fn LAUNCH, int KNOWS_WHOLE = 0>
 int hist_in_place(const struct rw_hist_call *call, void *stream)
 {
@@ -139,7 +143,8 @@ int hist_in_place(const struct rw_hist_call *call, void *stream)
 /* Returns the bytes of the parts of all jobs, and sets their addresses from d_scratch on. */
 size_t rw_hist_parts_bytes(const struct rw_hist_call *call, struct rw_hist_args *args,
                            void *d_scratch);
-/* The result from the parts of all jobs; writes every cell, so nothing need be cleared. */
+/* Adds up the histograms of all jobs. Writes every cell of the result, so the result need not be
+ * cleared. */
 int rw_cuda_hist_merge(const struct rw_hist_call *call, const struct rw_hist_args *args,
                        cudaStream_t stream);
 
@@ -148,7 +153,7 @@ __host__ __device__ constexpr int hist_numbers(int sums)
 {
     return sums == RW_HIST_COUNT ? 0 : sums == RW_HIST_NEWTON ? 2 : 1;
 }
-/* 32-bit words that the cell of one bin has in shared memory. */
+/* Returns the number of 32-bit words per bin in shared memory. */
 __host__ __device__ constexpr uint32_t hist_words(int sums)
 {
     return 1 + (uint32_t)hist_numbers(sums);
@@ -156,8 +161,8 @@ __host__ __device__ constexpr uint32_t hist_words(int sums)
 
 /* ---- Device ---- */
 
-/* Sums of lambdas or hessians in histograms' cells: of 64 bits, or of 32 where no node's can pass
- * them (struct rw_hist_call says which). */
+/* Read, write and subtract a sum in a histogram's cell. Sums have 64 bits, or 32 bits if `narrow`.
+ */
 static __device__ __forceinline__ long long hist_sum_at(const void *d_sum, uint64_t at, int narrow)
 {
     return narrow ? ((const int32_t *)d_sum)[at] : ((const int64_t *)d_sum)[at];
@@ -172,21 +177,21 @@ static __device__ __forceinline__ void hist_set_sum(void *d_sum, uint64_t at, in
         ((int64_t *)d_sum)[at] = sum;
 }
 
-/* Takes a sum from one. */
+/* Subtracts `sum` from a cell. */
 static __device__ __forceinline__ void hist_take_sum(void *d_sum, uint64_t at, int narrow,
                                                      long long sum)
 {
     hist_set_sum(d_sum, at, narrow, hist_sum_at(d_sum, at, narrow) - sum);
 }
 
-/* One document's numbers. */
+/* The numbers of one document. */
 struct hist_item {
     int32_t number[RW_HIST_NUMBERS];
 };
 
 /* The type of a sum over many documents. */
 template <int SUMS> struct hist_wide {
-    using type = unsigned long long; /* two's complement makes it the signed sum */
+    using type = unsigned long long; /* sums modulo 2^64 are correct for signed numbers, too */
 };
 template <> struct hist_wide<RW_HIST_FLOAT> {
     using type = double;
@@ -207,7 +212,7 @@ template <int SUMS> __device__ __forceinline__ int32_t hist_plus(int32_t a, int3
                                  : (int32_t)((uint32_t)a + (uint32_t)b);
 }
 
-/* Adds to a cell of a block. */
+/* Adds to a cell in shared memory. */
 template <int SUMS> __device__ __forceinline__ void hist_add(int32_t *cell, int32_t number)
 {
     if constexpr (SUMS == RW_HIST_FLOAT)
@@ -216,7 +221,7 @@ template <int SUMS> __device__ __forceinline__ void hist_add(int32_t *cell, int3
         atomicAdd(cell, number);
 }
 
-/* Adds to a cell of the result, of the k-th number. */
+/* Adds to the k-th sum of a cell of the result. */
 template <int SUMS>
 __device__ __forceinline__ void hist_add_result(const struct rw_hist_args &a, int k, size_t cell,
                                                 int32_t number)
@@ -229,7 +234,7 @@ __device__ __forceinline__ void hist_add_result(const struct rw_hist_args &a, in
         atomicAdd((unsigned long long *)a.d_sum[k] + cell, hist_widen<SUMS>(number));
 }
 
-/* Sums in cells of the result, or, not narrow, of parts. */
+/* Read and write sums in the result or, if not narrow, in the histograms of jobs. */
 template <int SUMS>
 __device__ __forceinline__ typename hist_wide<SUMS>::type hist_load_sum(const void *d_sum,
                                                                         size_t cell, int narrow)
@@ -249,10 +254,11 @@ __device__ __forceinline__ void hist_store_sum(void *d_sum, size_t cell, int nar
         hist_set_sum(d_sum, cell, narrow, (long long)sum);
 }
 
-/* The work of a block: documents at positions [lo, hi) of the list, or with these numbers. */
+/* The work of a block: the documents at positions [lo, hi) of the list or, without a list,
+ * documents lo to hi - 1. */
 struct hist_work {
     uint32_t job, node, feature;
-    uint32_t skip; /* the code left out; a value that is no code if none is left out */
+    uint32_t skip; /* the code to leave out; UINT32_MAX: leave out none */
     uint64_t lo, hi;
 };
 
@@ -275,7 +281,7 @@ __device__ __forceinline__ struct hist_work hist_work_of(const struct rw_hist_ar
     return work;
 }
 
-/* A feature's first cell in a histogram, and how many it has. */
+/* Return a feature's first cell in a histogram, and its number of cells. */
 __device__ __forceinline__ uint32_t hist_first(const struct rw_hist_args &a, uint32_t feature)
 {
     return a.d_row ? __ldg(a.d_row + feature) : feature * a.n_bins;
@@ -304,7 +310,7 @@ __device__ __forceinline__ struct hist_item hist_item_at(const struct rw_hist_ar
     return item;
 }
 
-/* K numbers of documents from `from` on, by the widest loads that K allows. */
+/* Loads the numbers of K documents, with the widest loads that K allows. */
 template <int K>
 __device__ __forceinline__ void hist_load(const int32_t *from, int wide, int32_t *to)
 {
@@ -328,7 +334,7 @@ __device__ __forceinline__ void hist_load(const int32_t *from, int wide, int32_t
     }
 }
 
-/* The documents of one whole word. */
+/* Calls add for the documents of one word. */
 template <int BITS, int SUMS, class Add>
 __device__ __forceinline__ void hist_add_word(const struct rw_hist_args &a, uint32_t skip,
                                               uint32_t word, uint64_t doc, Add add)
@@ -400,8 +406,7 @@ __device__ __forceinline__ void hist_visit_range(const struct rw_hist_args &a,
     hist_visit_each<BITS, SUMS>(a, column, skip, tail, hi, add);
 }
 
-/* Documents of a list: each thread fetches HIST_GATHER of them before it adds any. A thread sees at
- * most ceil((hi - lo) / blockDim.x) documents. */
+/* Documents of a list that each thread loads before it adds any of them. */
 enum { HIST_GATHER = 4 };
 
 template <int BITS, int SUMS, class Add>
@@ -435,8 +440,8 @@ __device__ __forceinline__ void hist_visit_list(const struct rw_hist_args &a,
     }
 }
 
-/* add(code, item) for every document at positions [lo, hi) whose code is not left out, by the
- * threads of a block. No barrier inside. */
+/* Calls add(code, item) for every document at positions [lo, hi) whose code is not left out. All
+ * threads of the block call it. It has no barrier. */
 template <int BITS, int SUMS, int UNROLL, class Add>
 __device__ __forceinline__ void hist_visit(const struct rw_hist_args &a,
                                            const struct hist_work &work, uint64_t lo, uint64_t hi,
@@ -449,8 +454,7 @@ __device__ __forceinline__ void hist_visit(const struct rw_hist_args &a,
         hist_visit_range<BITS, SUMS, UNROLL>(a, column, work.skip, lo, hi, add);
 }
 
-/* The same where the width of the codes is no template parameter of the kernel: one branch that all
- * threads take alike. */
+/* The same for kernels that are not compiled per code width. All threads take the same branch. */
 template <int SUMS, int UNROLL, class Add>
 __device__ __forceinline__ void hist_visit_any(const struct rw_hist_args &a,
                                                const struct hist_work &work, uint64_t lo,
@@ -464,8 +468,8 @@ __device__ __forceinline__ void hist_visit_any(const struct rw_hist_args &a,
         hist_visit<16, SUMS, UNROLL>(a, work, lo, hi, add);
 }
 
-/* A histogram of a block in shared memory: `n_bins` counts, then as many of each other sum. The
- * 32-bit sums hold a.chunk documents. */
+/* A block's histogram in shared memory: `n_bins` counts, then as many cells of each sum. The 32-bit
+ * sums cannot overflow within a.chunk documents. */
 struct hist_shared {
     uint32_t *count;
     int32_t *sum[RW_HIST_NUMBERS];
@@ -483,7 +487,7 @@ __device__ __forceinline__ void hist_shared_clear(const struct hist_shared &hist
         hist.count[b] = 0;
 #pragma unroll
         for (int k = 0; k < hist_numbers(SUMS); k++)
-            hist.sum[k][b] = 0; /* of a float, too */
+            hist.sum[k][b] = 0; /* also the float 0 */
     }
 }
 
@@ -497,8 +501,8 @@ __device__ __forceinline__ void hist_shared_add(const struct hist_shared &hist, 
         hist_add<SUMS>(hist.sum[k] + code, item.number[k]);
 }
 
-/* Adds the block's histogram to the result and clears it. Each thread has its own bins, the same as
- * in hist_shared_clear; barriers before and after are the caller's. */
+/* Adds the block's histogram to the result and clears it. Each thread has the same bins as in
+ * hist_shared_clear. The caller needs barriers before and after. */
 template <int SUMS>
 __device__ __forceinline__ void hist_shared_drain(const struct rw_hist_args &a,
                                                   const struct hist_work &work,
@@ -519,7 +523,8 @@ __device__ __forceinline__ void hist_shared_drain(const struct rw_hist_args &a,
     }
 }
 
-/* The block's histogram, of a whole node, becomes the result, and is taken from the parent's. */
+/* Writes the block's histogram of a whole node to the result, and subtracts it from the parent's.
+ */
 template <int SUMS>
 __device__ __forceinline__ void hist_shared_write(const struct rw_hist_args &a,
                                                   const struct hist_work &work,
@@ -537,14 +542,16 @@ __device__ __forceinline__ void hist_shared_write(const struct rw_hist_args &a,
 #pragma unroll
         for (int k = 0; k < hist_numbers(SUMS); k++) {
             hist_store_sum<SUMS>(a.d_sum[k], row + b, a.narrow, hist_widen<SUMS>(hist.sum[k][b]));
-            if (takes) /* never floats */
+            if (takes) /* floats never have parents */
                 hist_take_sum(a.d_parent_sum[k], from + b, a.narrow, hist.sum[k][b]);
         }
     }
 }
 
-/* Binary search among the ascending edges of bins, on the device. */
-/* Where the search over n ascending numbers begins: the largest power of 2 under n; 0 if n is 1. */
+/* Binary search over the ascending edges of bins, on the device.
+ *
+ * Returns the first step of a search over n numbers: the largest power of 2 below n; 0 if n is 1.
+ */
 __host__ __device__ __forceinline__ uint32_t rw_edge_top(uint32_t n)
 {
     uint32_t top = 0;
@@ -553,8 +560,8 @@ __host__ __device__ __forceinline__ uint32_t rw_edge_top(uint32_t n)
     return top;
 }
 
-/* The last of n ascending edges that is not over x; the first one is not. Every thread takes the
- * same number of steps, so that a warp does not part. */
+/* Returns the last of n ascending edges that is at most x; edge[0] must be. Every thread takes the
+ * same number of steps, so the lanes of a warp do not diverge. */
 template <class E>
 __device__ __forceinline__ uint32_t rw_edge_search(const E *edge, uint32_t n, uint32_t top, E x)
 {
@@ -569,7 +576,7 @@ __device__ __forceinline__ uint32_t rw_edge_search(const E *edge, uint32_t n, ui
  * ---- */
 enum { SORT_SEARCH_THREADS = 256 };
 
-/* Parts of a scratch, one after the other. base NULL: sizes only. */
+/* Consecutive parts of a scratch memory. base NULL: only computes the size. */
 struct sort_search_layout {
     char *base;
     size_t bytes;

@@ -1,19 +1,20 @@
-/* `collision-free`: a private histogram a thread in shared memory, no atomics.
+/* `collision-free` gives each thread a private histogram in shared memory, so it needs no atomics.
  *
- * Why: weighted histogramming, section 4.2: with few bins each thread can have a histogram of its
- * own, so the speed does not depend on the data. Few threads fit then, so each keeps several words
- * of codes in flight (4.2.3: columns are padded and the loop is unrolled by hand).
+ * With few bins, private histograms fit, and the speed does not depend on the data (weighted
+ * histogramming, section 4.2). Few threads fit then, so each has several words of codes in flight.
+ * Columns are padded, and the loop is unrolled by hand (section 4.2.3).
  *
- * Shapes: columns [n_features][column_words]; shared [sums][n_bins][threads] of 32 bits: a thread's
- * column is a bank of its own; parts [n_jobs][n_cells] in scratch; result [n_nodes][n_cells].
+ * Shapes: columns [n_features][column_words]. Shared memory has [sums][n_bins][threads] words of 32
+ * bits, so that each thread has its own bank. Scratch has the histograms of jobs,
+ * [n_jobs][n_cells]. The result is [n_nodes][n_cells].
  *
- * Decomposition: a block a (job, feature): documents in segments (4.2.2); threads over words of
- * codes, or over places of the list. Then each thread takes charge of a bin and adds it up over the
- * threads, starting at its own number so that a warp touches 32 banks (Figure 1, step 2). A second
- * kernel merges the parts of a node's jobs.
+ * Decomposition: a block per (job, feature), where a job is a segment of a node's documents
+ * (section 4.2.2). Threads divide the words of codes, or the positions of the list. Then each
+ * thread adds up one bin over all threads. It starts at its own number, so that a warp reads 32
+ * banks at once (figure 1, step 2). A second kernel adds up the jobs of a node.
  *
- * 32-bit sums of a thread hold rw_hist_most_documents() documents; a job is kept so short that no
- * thread sees more. */
+ * A thread's 32-bit sums cannot overflow within rw_hist_most_documents() documents. Jobs are so
+ * short that no thread has more. */
 #include "gpu/hist/hist_block.cuh"
 #include "gpu/device/tuning.h"
 
@@ -28,7 +29,7 @@ __global__ void __launch_bounds__(RW_TUNE_FREE_FEW_THREADS)
     extern __shared__ uint32_t memory[];
     const struct hist_work work = hist_work_of(a, blockIdx.x, a.n_features);
     const uint32_t n_threads = blockDim.x;
-    const uint32_t plane = a.n_bins * n_threads; /* of one kind of number */
+    const uint32_t plane = a.n_bins * n_threads; /* words of one sum */
     uint32_t *const own = memory + threadIdx.x;
     for (uint32_t i = 0; i < hist_words(SUMS) * a.n_bins; i++)
         own[i * n_threads] = 0;
@@ -65,7 +66,7 @@ __global__ void __launch_bounds__(RW_TUNE_FREE_FEW_THREADS)
     }
 }
 
-/* How a call runs: its jobs, threads a block, shared memory; the kernel is left out. */
+/* Plans a call: its jobs, threads per block and shared memory. The caller chooses the kernel. */
 static int plan_make(const struct rw_hist_call *call, struct rw_hist_args *args,
                      struct rw_hist_launch *launch)
 {
@@ -76,7 +77,7 @@ static int plan_make(const struct rw_hist_call *call, struct rw_hist_args *args,
     while (threads > 32 && threads * thread_bytes > call->shared_bytes)
         threads -= 32;
     *launch = {NULL, threads, threads * thread_bytes};
-    /* A thread sees at most segment / threads + 10 documents: hist_visit_range. */
+    /* A thread has at most segment / threads + 10 documents (hist_visit_range). */
     uint64_t most = (rw_hist_most_documents(call) - 32) * threads;
     most = most < RW_TUNE_HIST_MOST_SEGMENT ? most : RW_TUNE_HIST_MOST_SEGMENT;
     return rw_hist_args_init(call, call->matrix->n_features,

@@ -1,16 +1,16 @@
-/* The launch of a method, and the kernels around it: clearing the result, merging the histograms of
- * jobs, siblings, and the cells that zero-skip left out.
+/* Launches a method, and has the kernels that methods share. They clear the result, merge the
+ * histograms of jobs, subtract siblings, and derive the cells that zero-skip left out.
  *
- * Why: a method that skips the most frequent code of a feature (weighted histogramming, section
- * 4.4.2) gets that cell as the node's total less the other cells; and a method whose blocks write
- * one histogram a job (sections 4.2.2 and 4.4.1) needs them added up.
+ * A method that skips the most frequent code of a feature (weighted histogramming, section 4.4.2)
+ * gets that cell as the node's total minus the other cells. A method whose blocks write one
+ * histogram per job (sections 4.2.2 and 4.4.1) needs them added up.
  *
- * Shapes: totals [n_nodes]; parts [n_jobs][n_cells]; the result [n_nodes][n_cells].
+ * Shapes: totals [n_nodes]; histograms of jobs [n_jobs][n_cells]; result [n_nodes][n_cells].
  *
- * Decomposition: totals: a block a job, all its features being alike. Derive: a block a (node,
- * feature), threads over bins. Merge: a block has HIST_MERGE_THREADS / n_slices cells in a row; its
- * slice l adds jobs l, l + n_slices, ... of the cell's node, so that few cells of many jobs keep a
- * device as busy as many cells of few. */
+ * Decomposition: the totals have a block per job, since all features have the same totals. The
+ * derivation has a block per (node, feature), with threads over bins. In the merge, a block has
+ * HIST_MERGE_THREADS / n_slices neighbouring cells. Its slice l adds jobs l, l + n_slices, ... of
+ * the cell's node. So few cells of many jobs use the device as well as many cells of few jobs. */
 #include <cub/block/block_reduce.cuh>
 #include <string.h>
 
@@ -18,7 +18,8 @@
 #include "gpu/device/tuning.h"
 
 enum { HIST_TOTALS_THREADS = 256, HIST_DERIVE_THREADS = 128, HIST_MERGE_THREADS = 256 };
-enum { UNASKED_SHARED_BYTES = 48 * 1024 }; /* that a block has without asking */
+/* shared memory of a block without cudaFuncSetAttribute */
+enum { DEFAULT_SHARED_BYTES = 48 * 1024 };
 
 /* ---- Host: a call's arguments ---- */
 
@@ -110,7 +111,7 @@ __global__ void hist_totals_kernel(const __grid_constant__ struct rw_hist_args a
         const wide total = reduce(shared).Sum(sum[k]);
         if (threadIdx.x == 0)
             atomicAdd((wide *)&d_total[work.node].sum[k], total);
-        __syncthreads(); /* the reduction's memory is used again */
+        __syncthreads(); /* before the next reduction reuses the memory */
     }
 }
 
@@ -129,7 +130,7 @@ __global__ void hist_derive_kernel(const __grid_constant__ struct rw_hist_args a
     const uint32_t node = blockIdx.x / a.n_features, feature = blockIdx.x % a.n_features;
     const size_t row = (size_t)node * a.n_cells + hist_first(a, feature);
     const uint32_t n_bins = hist_length(a, feature), frequent = a.d_frequent[feature];
-    if (frequent >= n_bins) /* no document was left out; the same for the whole block */
+    if (frequent >= n_bins) /* no document was left out; the whole block returns */
         return;
     unsigned long long count = 0;
     wide sum[RW_HIST_NUMBERS] = {};
@@ -146,7 +147,7 @@ __global__ void hist_derive_kernel(const __grid_constant__ struct rw_hist_args a
         a.d_count[row + frequent] = (uint32_t)(a.d_node[node].n - count);
 #pragma unroll
     for (int k = 0; k < hist_numbers(SUMS); k++) {
-        __syncthreads(); /* the reduction's memory is used again */
+        __syncthreads(); /* before the next reduction reuses the memory */
         sum[k] = reduce_sum(shared.sum).Sum(sum[k]);
         if (threadIdx.x == 0)
             hist_store_sum<SUMS>(a.d_sum[k], row + frequent, a.narrow,
@@ -191,20 +192,21 @@ int rw_cuda_hist_launch(const struct rw_hist_args *args, const struct rw_hist_la
     const unsigned grid = rw_hist_n_jobs(args) * args->n_features;
     if (grid == 0)
         return cudaSuccess;
-    if (launch->bytes > UNASKED_SHARED_BYTES)
+    if (launch->bytes > DEFAULT_SHARED_BYTES)
         TRY_CUDA(cudaFuncSetAttribute(launch->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                       (int)launch->bytes));
     launch->kernel<<<grid, launch->threads, launch->bytes, stream>>>(*args);
     return cudaGetLastError();
 }
 
-/* Nodes that a block of their own takes at once. */
+/* Returns 1 if each node is small enough for one block per feature. */
 static int are_small(const struct rw_hist_call *call)
 {
     uint64_t most = rw_hist_most_documents(call);
     most = most < RW_TUNE_HIST_WHOLE_NODE ? most : RW_TUNE_HIST_WHOLE_NODE;
     for (uint32_t i = 0; i < call->n_nodes; i++) {
-        if (call->node[i].n == 0 || call->node[i].n > most) /* no job would clear an empty one */
+        /* an empty node has no job to clear its cells */
+        if (call->node[i].n == 0 || call->node[i].n > most)
             return 0;
     }
     return !call->zero_skip;
@@ -242,7 +244,7 @@ int rw_cuda_hist_in_place(const struct rw_hist_call *call, rw_hist_launch_fn lau
 
 /* ---- Siblings ---- */
 
-/* Block: cells of a node in a row; grid y = node. */
+/* Subtracts nodes from their parents. A block has neighbouring cells; grid y is the node. */
 static __global__ void hist_subtract_kernel(const __grid_constant__ struct rw_hist_call call,
                                             uint64_t n_cells)
 {
@@ -337,7 +339,7 @@ int rw_cuda_hist_merge(const struct rw_hist_call *call, const struct rw_hist_arg
 {
     static void (*const kernel[])(const struct rw_hist_args, uint32_t) =
         RW_HIST_ALL_SUMS(hist_merge_kernel);
-    uint32_t most = 1; /* jobs of a node */
+    uint32_t most = 1; /* largest number of jobs of a node */
     for (uint32_t i = 0; i < args->jobs.n_nodes; i++) {
         const uint32_t n = args->jobs.first_job[i + 1] - args->jobs.first_job[i];
         most = n > most ? n : most;

@@ -33,8 +33,8 @@
 
 __global__ void lanes_clear_kernel(unsigned long long *d_cell, uint64_t n_cells)
 {
-    /* In this order: the launches after read what those before this one wrote, and wait for this
-     * one alone. */
+    /* The order matters: the next launch waits only for this one, and reads memory that earlier
+     * launches wrote. */
     wait_for_launch_before();
     let_next_launch_begin();
     for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < n_cells;
@@ -42,8 +42,8 @@ __global__ void lanes_clear_kernel(unsigned long long *d_cell, uint64_t n_cells)
         d_cell[i] = 0;
 }
 
-/* The row of the plan that a block belongs to: the last one that begins at it or before. There is
- * one, which saves a step of base/bits.h's search. */
+/* Returns the row of the plan that a block works on: the last row whose first block is not above
+ * it. There is always one, so this saves a step of the search in base/bits.h. */
 static __device__ __forceinline__ uint32_t row_of_block(const struct plan &plan)
 {
     uint32_t low = 0, high = plan.n_rows;
@@ -57,15 +57,15 @@ static __device__ __forceinline__ uint32_t row_of_block(const struct plan &plan)
     return low;
 }
 
-/* Which node and which part of it is this block's? A thread looks at a node: `node`. All that the
- * block wrote to its cells before can be read after. */
+/* Finds the chunk of the block. Thread i has node i in `node`, and counts its chunks. After the
+ * call, all threads see the cells that the block wrote before. */
 static __device__ struct chunk find_chunk(const struct plan_row &row, struct rw_hist_node node)
 {
     __shared__ uint32_t warp_chunks[WARPS];
     __shared__ struct chunk found;
     const uint32_t lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     const uint32_t block = blockIdx.x - row.first_block;
-    const uint32_t chunks = (uint32_t)chunks_of_node(node, row.docs_a_chunk);
+    const uint32_t chunks = (uint32_t)chunks_of_node(node, row.docs_per_chunk);
     uint32_t upto = chunks;
     for (int step = 1; step < WARP; step *= 2) {
         const uint32_t other = __shfl_up_sync(0xffffffffu, upto, step);
@@ -80,23 +80,24 @@ static __device__ struct chunk find_chunk(const struct plan_row &row, struct rw_
     for (uint32_t w = 0; w < warp; w++)
         from += warp_chunks[w];
     if (block >= from && block - from < chunks) {
-        const uint64_t done = (uint64_t)(block - from) * row.docs_a_chunk;
+        const uint64_t done = (uint64_t)(block - from) * row.docs_per_chunk;
         found.node = threadIdx.x;
         found.begin = (uint32_t)(node.first + done);
-        found.n = (uint32_t)(node.n - done < row.docs_a_chunk ? node.n - done : row.docs_a_chunk);
+        found.n =
+            (uint32_t)(node.n - done < row.docs_per_chunk ? node.n - done : row.docs_per_chunk);
     }
     __syncthreads();
     return found;
 }
 
-/* A block's documents, with looks at the cells so often that none overflows. What `add` is: see
- * hist_lanes_add.cuh. */
+/* Adds a block's documents, and checks the cells often enough that none overflows. add: an object
+ * of hist_lanes_add.cuh that adds a range of documents. */
 template <class S, int SUMS, class ADD>
 static __device__ __forceinline__ void add_all(const struct plan &plan, const struct plan_row &row,
                                                const struct chunk &chunk, ADD &add)
 {
     __shared__ uint32_t fullest_of[2];
-    /* a cell is one of 32 / lanes copies, each with its share of any run of documents */
+    /* In a narrow tile a cell has 32 / lanes copies, which share the documents equally. */
     const uint32_t copies = WARP / row.lanes;
     uint32_t fullest = 0, from = 0;
     if (threadIdx.x == 0)
@@ -117,7 +118,8 @@ static __device__ __forceinline__ void add_all(const struct plan &plan, const st
     drain_all<S, SUMS>(plan, row, chunk.node);
 }
 
-/* Of a list, or (not LIST) a range. */
+/* Adds a chunk while the words of the next turn are loaded. LIST: the chunk is part of a list, else
+ * a range. */
 template <class S, int SUMS, bool LIST>
 static __device__ __forceinline__ void
 add_ahead(const struct plan &plan, const struct plan_row &row, const struct chunk &chunk,
@@ -127,12 +129,14 @@ add_ahead(const struct plan &plan, const struct plan_row &row, const struct chun
         plan, row, stage, first, lane_at, chunk.begin, chunk.n
     };
     add.heavy = add.heavy_ahead = 0;
-    /* a look leaves cells of room / FULL, and the next is one document short of the room */
+    /* A check leaves cells of at most room / FULL, and the next check comes when a cell may be
+     * full. */
     add.steady = plan.room - plan.room / RW_TUNE_LANES_FULL - 1 >= 2 * add.STEP;
     add_all<S, SUMS>(plan, row, chunk, add);
 }
 
-/* NARROW: tiles of under 32 lanes only. */
+/* Adds a chunk, in the way that suits its tile. NARROW: compiled for tiles of fewer than 32 lanes
+ * only. */
 template <class S, int SUMS, bool NARROW>
 static __device__ __forceinline__ void
 add_chunk(const struct plan &plan, const struct plan_row &row, const struct chunk &chunk)
@@ -165,7 +169,7 @@ add_chunk(const struct plan &plan, const struct plan_row &row, const struct chun
     }
 }
 
-/* Of the row's cells, so many bytes. */
+/* Clears the bytes of shared memory that the row's cells need. */
 template <class S, int SUMS>
 static __device__ __forceinline__ void clear_cells(const struct plan &plan,
                                                    const struct plan_row &row)
@@ -182,9 +186,10 @@ __global__ void __launch_bounds__(THREADS) lanes_kernel(const __grid_constant__ 
     const uint32_t first = row_of_block(plan);
     struct rw_hist_node node = {0, 0};
     clear_cells<S, SUMS>(plan, plan.row[first]);
-    if (plan.clean) /* the launch before may have written all that is read from here on */
+    if (plan.clean) /* the launch before may have written all the memory that is read below */
         wait_for_launch_before();
-    let_next_launch_begin(); /* not sooner: it looks for parents, which that launch wrote, too */
+    /* not earlier, because the next launch reads parents that the launch before this one wrote */
+    let_next_launch_begin();
     if (threadIdx.x < plan.n_nodes)
         node = plan.d_node[threadIdx.x];
     const struct chunk chunk = find_chunk(plan.row[first], node);
@@ -196,12 +201,12 @@ __global__ void __launch_bounds__(THREADS) lanes_kernel(const __grid_constant__ 
         } else {
             add_chunk<S, SUMS, false>(plan, row, chunk);
         }
-        if (!in_halves<S, SUMS>()) /* others carry nothing: this is no loop */
+        if (!in_halves<S, SUMS>()) /* only plans in halves carry rows */
             break;
         r = r == 0 ? plan.n_rows : r + 1;
         if (first != 0 || r >= plan.n_rows + plan.n_carried)
             break;
-        __syncthreads(); /* the cells are others now */
+        __syncthreads(); /* the cells are now those of the next row */
         clear_cells<S, SUMS>(plan, plan.row[r]);
         __syncthreads();
     }
@@ -211,24 +216,25 @@ __global__ void __launch_bounds__(THREADS) lanes_kernel(const __grid_constant__ 
 
 enum : uint64_t { NO_CELL = UINT64_MAX };
 
-/* What finish_kernel writes to. */
+/* The outputs of finish_kernel. */
 struct finished {
     uint32_t n_bins;
-    const uint32_t *d_row; /* as the matrix has it */
-    uint64_t n_cells;      /* of a histogram */
+    const uint32_t *d_row; /* as in struct rw_hist_matrix */
+    uint64_t n_cells;      /* cells of a histogram */
     struct rw_hist_pool result, parents;
-    const uint32_t *d_parent; /* NULL: no siblings */
-    const uint8_t *d_asked;   /* as the call has it */
+    const uint32_t *d_parent; /* [n_nodes]; NULL: no siblings */
+    const uint8_t *d_asked;   /* as in struct rw_hist_call */
 };
 
-/* A cell of a parent, and where it is. */
+/* The contents of a parent's cell, and its index. */
 struct parent_cell {
     uint64_t at;
     uint32_t count;
     long long lambda, hess;
 };
 
-/* WEIGHTS: there are hessians. SUM: int32_t of narrow sums, else int64_t. */
+/* Loads a parent's cell. WEIGHTS: the call has hessians. SUM: the type of sums, int32_t or int64_t.
+ */
 template <bool WEIGHTS, class SUM>
 static __device__ __forceinline__ struct parent_cell parent_of(const struct finished &out,
                                                                uint32_t parent, uint64_t cell)
@@ -263,10 +269,11 @@ put_cell(const struct finished &out, uint32_t node, uint64_t cell, bool sibling,
     }
 }
 
-/* Siblings too: parents are read while the launch before ends. Drained cells are [bin][column]
- * in each plane, a column a code and a lane, in the order of the tile's features. Block: 32 x 8
- * threads; grid x = 32 bins, y = row of the plan and 32 columns, z = node. The square is turned in
- * shared memory. */
+/* Converts drained cells to the layout of hist.h, and subtracts them from the parents. Parents are
+ * loaded while the launch before ends. In each plane, the drained cells of a row are [bin][column].
+ * A column is a (code, lane), in the order of the tile's features. A block of 32 x 8 threads has 32
+ * bins and 32 columns, which it transposes in shared memory. Grid x is the bins, y is the row of
+ * the plan and the columns, z is the node. */
 template <bool WEIGHTS, class SUM>
 __global__ void __launch_bounds__(256, RW_BLOCKS_HELD(256, WEIGHTS ? 4 : 5))
     finish_kernel(const __grid_constant__ struct plan plan,
@@ -276,14 +283,16 @@ __global__ void __launch_bounds__(256, RW_BLOCKS_HELD(256, WEIGHTS ? 4 : 5))
     const struct plan_row &row = plan.row[blockIdx.y / most_groups];
     const uint32_t columns = row.n_codes * row.lanes, node = blockIdx.z;
     const uint32_t first = blockIdx.x * 32, first_column = blockIdx.y % most_groups * 32;
-    const uint32_t first_feature = row.first_code * row.lanes + first_column; /* of the tile */
-    /* a narrow tile has no documents in the bins from row.n_bins on */
+    /* index in the tile */
+    const uint32_t first_feature = row.first_code * row.lanes + first_column;
+    /* A narrow tile has no documents in bins from row.n_bins on, but these cells are written, too.
+     */
     const uint32_t n_bins = row.in_part ? row.n_bins : out.n_bins;
     const uint32_t parent = out.d_parent ? out.d_parent[node] : RW_HIST_NO_PARENT;
     const uint32_t my_bin = first + threadIdx.x;
     struct parent_cell before[4];
     int any = 0;
-    uint32_t asked = 0; /* bit i: for cell i */
+    uint32_t asked = 0; /* bit i: cell i is needed */
     const auto cell_of = [&](uint32_t k) -> uint64_t {
         const uint32_t feature = row.first_feature + first_feature + k;
         const bool there = first_column + k < columns && first_feature + k < row.n_features;
@@ -295,7 +304,7 @@ __global__ void __launch_bounds__(256, RW_BLOCKS_HELD(256, WEIGHTS ? 4 : 5))
         const uint32_t cell = begin + row.first_bin + my_bin;
         return cell < end ? cell : NO_CELL;
     };
-    /* of a feature that is there */
+    /* Returns whether the call needs feature k, which must exist. */
     const auto is_asked = [&](uint32_t k) -> bool {
         return !out.d_asked || __ldg(out.d_asked + row.first_feature + first_feature + k);
     };
@@ -313,11 +322,12 @@ __global__ void __launch_bounds__(256, RW_BLOCKS_HELD(256, WEIGHTS ? 4 : 5))
     let_next_launch_begin();
     if (first >= n_bins || first_column >= columns)
         return;
-    /* No document has a code here. Only bin 0 has something to clear that is of no feature. */
+    /* Skip squares without any cell of a feature, except from bin 0 on, where cells of padding may
+     * have to be cleared. */
     if (!__syncthreads_or(any || first == 0))
         return;
     const uint64_t from = drained_to(plan, row, node), plane = plane_cells(plan);
-    const bool wide = sizeof(SUM) == sizeof(int64_t) && plan.wide; /* narrow sums never are */
+    const bool wide = sizeof(SUM) == sizeof(int64_t) && plan.wide; /* narrow sums never need it */
     const bool half_plane = WEIGHTS && !wide && plan.hess_at == 0;
     const int whole_planes = wide ? WEIGHTS ? 3 : 2 : 1;
     const bool is_read = first_column + threadIdx.x < columns &&
@@ -333,10 +343,10 @@ __global__ void __launch_bounds__(256, RW_BLOCKS_HELD(256, WEIGHTS ? 4 : 5))
         for (int p = 1; p < whole_planes; p++)
             square[32 * p + y][threadIdx.x] = counted ? (long long)plan.d_cell[p * plane + at] : 0;
     }
-    for (uint32_t y = threadIdx.y; y < 32 && plan.clean; y += 8) { /* those of no feature, too */
+    for (uint32_t y = threadIdx.y; y < 32 && plan.clean; y += 8) { /* also the cells of padding */
         const uint32_t bin = first + y, column = first_column + threadIdx.x;
         if (is_read && square[y][threadIdx.x] == 0)
-            continue; /* clean, then, as it is in other planes: no document was counted */
+            continue; /* no document was counted, so the other planes are 0, too */
         if (bin >= row.n_bins || column >= columns)
             continue;
         const uint64_t at = from + ((uint64_t)bin * columns + column);
@@ -353,7 +363,8 @@ __global__ void __launch_bounds__(256, RW_BLOCKS_HELD(256, WEIGHTS ? 4 : 5))
         if (!(asked >> i & 1))
             continue;
         const long long value = square[threadIdx.x][k];
-        const bool is_sibling = parent != RW_HIST_NO_PARENT && value != 0; /* 0 changes nothing */
+        /* subtracting 0 changes nothing */
+        const bool is_sibling = parent != RW_HIST_NO_PARENT && value != 0;
         const uint32_t count = (uint32_t)value & (WEIGHTS ? plan.count_mask : UINT32_MAX);
         const long long lambda =
             wide ? square[32 + threadIdx.x][k] : value >> (WEIGHTS ? plan.lambda_at : 32);
@@ -383,8 +394,8 @@ static struct finished finished_of(const struct rw_hist_call *call)
 
 /* ---- launching ---- */
 
-/* Launches the first kernel of a call. Earlier work in the stream may be anything. In a graph that
- * is being captured, launches cannot overlap with it. */
+/* Launches the first kernel of a call. It may overlap with earlier work in the stream, except while
+ * a graph is captured. */
 template <class... TYPES, class... ARGUMENTS>
 static cudaError_t launch_first(void (*kernel)(TYPES...), unsigned grid, unsigned block,
                                 size_t shared, cudaStream_t stream, ARGUMENTS... arguments)
@@ -399,7 +410,7 @@ static cudaError_t launch_first(void (*kernel)(TYPES...), unsigned grid, unsigne
 
 template <class S, int SUMS> static cudaError_t launch(const struct plan &plan, cudaStream_t stream)
 {
-    static std::atomic<uint32_t> allowed[MOST_DEVICES]; /* bytes that this kernel may take */
+    static std::atomic<uint32_t> allowed[MOST_DEVICES]; /* shared memory that this kernel may use */
     const uint32_t shared = plan.cell_bytes + (uint32_t)stage_bytes(SUMS == RW_HIST_NEWTON);
     std::atomic<uint32_t> &bytes = allowed[current_device()];
     if (bytes < shared) {
@@ -412,13 +423,13 @@ template <class S, int SUMS> static cudaError_t launch(const struct plan &plan, 
                : launch_after(lanes_kernel<S, SUMS>, plan.n_blocks, THREADS, shared, stream, plan);
 }
 
-/* Newton in one launch, or its hessians in a second one, for the shapes that need it. */
+/* Launches a plan. If lambdas and hessians do not fit together, newton takes two launches. */
 template <class S>
 static cudaError_t launch_sums(const struct rw_hist_call *call, const struct layout &layout,
                                struct plan &plan, cudaStream_t stream)
 {
     if constexpr (S::CODES == 1) {
-        if (layout.apart) {
+        if (layout.takes_two) {
             const cudaError_t lambdas = launch<S, ONLY_LAMBDAS>(plan, stream);
             const uint32_t room = plan.room;
             plan.room = UINT32_MAX / (uint32_t)call->largest;
@@ -453,12 +464,12 @@ static cudaError_t launch_bits(const struct rw_hist_call *call, const struct lay
         return launch_sums<shape<8, 2, 256, false>>(call, layout, plan, stream);
     case 1256:
         return launch_sums<shape<8, 1, 256, false>>(call, layout, plan, stream);
-    default: /* a block shares too little for lambdas alone: under 48 KB */
+    default: /* a block has less than 48 KB, too little even for lambdas alone */
         return cudaErrorInvalidConfiguration;
     }
 }
 
-/* Where a document's numbers are. */
+/* Sets the addresses and the encoding of the documents' lambdas and hessians. */
 static void set_numbers(const struct rw_hist_call *call, struct plan *plan)
 {
     const int newton = call->sums == RW_HIST_NEWTON;
@@ -491,8 +502,8 @@ static void init_plan(const struct rw_hist_call *call, const struct layout &layo
     plan->clean = call->clean_scratch;
     set_planes(call, plan);
     plan->cell_bytes = (uint32_t)layout.cell_bytes;
-    /* b bits hold lambda + largest: n of them and a count of n share 32 bits up to 2^((32 - b) / 2)
-     */
+    /* b = bits of lambda + largest. A sum of n of them and a count of n share 32 bits if n is below
+     * 2^((32 - b) / 2). */
     plan->largest = counts ? 0 : call->largest;
     plan->shift = (WARP + (int)rw_hist_bits_of(2 * (uint64_t)plan->largest) + 1) / 2;
     plan->room = (1u << (WARP - plan->shift)) - 1;
@@ -501,7 +512,7 @@ static void init_plan(const struct rw_hist_call *call, const struct layout &layo
 
 /* ---- codes in host memory ---- */
 
-/* Adds a piece: a range of documents, with all that belongs to them. */
+/* Adds a piece, which is a range of gathered rows with their lambdas and hessians. */
 static cudaError_t add_piece(const struct rw_hist_call *call, const struct layout &layout,
                              const struct lanes_piece &piece, struct plan plan, cudaStream_t stream)
 {
@@ -515,7 +526,7 @@ static cudaError_t add_piece(const struct rw_hist_call *call, const struct layou
     return launch_bits(call, layout, plan, stream);
 }
 
-/* Adds the documents that are on the device. plan: the rows of a tile. */
+/* Adds the documents whose rows are on the device. plan: the rows of one tile. */
 static cudaError_t add_here(const struct rw_hist_call *call, const struct layout &layout,
                             const struct lanes_order &order, struct plan plan, cudaStream_t stream)
 {
@@ -527,7 +538,8 @@ static cudaError_t add_here(const struct rw_hist_call *call, const struct layout
     return plan.n_blocks ? launch_bits(&part, layout, plan, stream) : cudaSuccess;
 }
 
-/* The others. While a piece is added the next one is gathered. turn: of the call. */
+/* Adds the documents whose rows are in host memory. The next piece is gathered while one is added.
+ * *turn counts the pieces of a call. */
 static cudaError_t add_far(const struct rw_hist_call *call, const struct layout &layout,
                            const struct lanes_order &order, const struct plan &plan,
                            cudaStream_t stream, int *turn)
@@ -559,15 +571,17 @@ static cudaError_t add_far(const struct rw_hist_call *call, const struct layout 
     return cudaSuccess;
 }
 
-/* Codes that are not all on the device: a call's order of them, and the pieces gathered so far. */
+/* The state of a call with host-resident codes: the order of its documents, and the number of
+ * pieces so far. */
 struct far_state {
     struct lanes_order order;
-    uint64_t n_here; /* that it was made for; UINT64_MAX: it was not */
+    /* documents on the device for which `order` was made; UINT64_MAX: no order yet */
+    uint64_t n_here;
     int turn;
 };
 
-/* Adds the rows of a plan: together those whose codes are on the device, then, tile by tile, the
- * others. */
+/* Adds all rows of a plan. Tiles on the device are added in one launch. Each other tile is then
+ * added by itself. */
 static cudaError_t add_rows(const struct rw_hist_call *call, const struct layout &layout,
                             struct plan &plan, cudaStream_t stream, struct far_state *state)
 {
@@ -591,7 +605,7 @@ static cudaError_t add_rows(const struct rw_hist_call *call, const struct layout
         const struct rw_hist_tile *of = &tile[plan.row[r].tile];
         struct plan far = plan;
         far.n_rows = 0;
-        far.clean = 1; /* its launches begin when all before them is done */
+        far.clean = 1; /* its launches wait for all earlier work */
         for (end = r; end < plan.n_rows && plan.row[end].tile == plan.row[r].tile; end++)
             far.row[far.n_rows++] = plan.row[end];
         if (!of->far_word)
@@ -614,7 +628,7 @@ static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
     static void (*const finish[2][2])(const struct plan, const struct finished, uint32_t) = {
         {finish_kernel<false, int64_t>, finish_kernel<false, int32_t>},
         {finish_kernel<true, int64_t>, finish_kernel<true, int32_t>}};
-    uint32_t most_bins = 1, most_groups = 1; /* of 32 columns */
+    uint32_t most_bins = 1, most_groups = 1; /* most_groups: groups of 32 columns */
     static thread_local struct plan_row rows[RW_HIST_MAX_TILES * 16];
     const uint32_t n_rows = make_rows(call, &layout, rows);
     struct plan plan = {};
@@ -630,7 +644,7 @@ static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
     for (uint32_t first = 0, n; first < n_rows; first += n) {
         n = n_rows - first < MOST_ROWS ? n_rows - first : MOST_ROWS;
         while (call->far && first + n < n_rows && rows[first + n].tile == rows[first + n - 1].tile)
-            n--; /* a tile is gathered once */
+            n--; /* keep the rows of a tile together, so that it is gathered once */
         for (uint32_t r = 0; r < n; r++) {
             const struct plan_row *row = &rows[first + r];
             const uint32_t n_bins = row->in_part ? row->n_bins : out.n_bins;

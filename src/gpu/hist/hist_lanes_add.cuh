@@ -9,7 +9,8 @@
 
 extern __shared__ uint4 shared_cells[];
 
-/* Sums beyond those of hist.h: newton's in two launches, where its cells do not fit one. */
+/* Newton in two launches, for shapes whose cells do not fit together. These follow the sums of
+ * hist.h. */
 enum { ONLY_LAMBDAS = RW_HIST_FLOAT + 1, ONLY_HESSIANS };
 static __host__ __device__ constexpr bool has_hessians(int sums)
 {
@@ -25,15 +26,17 @@ template <int BITS_, int CODES_, int BINS_, bool IN_PART_> struct shape {
     static constexpr int UNROLL = BITS == 16 ? RW_TUNE_LANES_UNROLL_16 : RW_TUNE_LANES_UNROLL;
 };
 
-/* Hessians are halves of words: the four codes of a word fit a block in no other way. */
+/* Returns whether hessians take only half a word. Otherwise the cells of four codes of 256 bins
+ * would not fit. */
 template <class S, int SUMS> static __device__ constexpr bool in_halves()
 {
     return SUMS == RW_HIST_NEWTON && S::BITS == 8 && S::CODES * S::BINS == HALVES_CELLS;
 }
 
-/* The layout of cells in shared memory: [code][bin][32] words, 4 and 8 bits of newton as
- * [code][cell, hess][bin][32], codes of 16 bits of newton as [bin][cell, hess][32]; in halves
- * [code][bin][32] followed by [pair of codes][bin][32], the even code's hess low. */
+/* Returns the index of a cell in shared memory. The words are [code][bin][32]. For newton with
+ * codes of 4 or 8 bits they are [code][cell, hess][bin][32], with codes of 16 bits [bin][cell,
+ * hess][32]. In halves they are [code][bin][32], then [pair of codes][bin][32] with the hessian of
+ * the even code in the low half. */
 template <class S, int SUMS> static __device__ __forceinline__ uint32_t cell_at(uint32_t bin, int j)
 {
     constexpr int WORDS = SUMS == RW_HIST_NEWTON && !in_halves<S, SUMS>() ? 2 : 1;
@@ -42,7 +45,7 @@ template <class S, int SUMS> static __device__ __forceinline__ uint32_t cell_at(
     return (WORDS * j * S::BINS + bin) * WARP;
 }
 
-/* The hess of a code's cell. */
+/* Access to the hessian of a code's cell. */
 template <class S, int SUMS> struct heavy_cell {
     static __device__ __forceinline__ uint32_t *word(uint32_t *cell)
     {
@@ -69,8 +72,8 @@ template <class S, int SUMS> struct heavy_cell {
 
 /* ---- adding ---- */
 
-/* Adds to a word of shared memory; `at` and OFFSET in bytes. The address is the hardware's own, for
- * the compiler would add the array's to each. */
+/* Adds to a word of shared memory. at, OFFSET: bytes. The address is that of the hardware, because
+ * the compiler would otherwise add the array's address each time. */
 template <int OFFSET> static __device__ __forceinline__ void add_cell(uint32_t at, uint32_t value)
 {
     asm volatile("red.shared.add.u32 [%0+%2], %1;" ::"r"(at), "r"(value), "n"(OFFSET));
@@ -81,7 +84,7 @@ static __device__ __forceinline__ void add_code(uint32_t lane_at, uint32_t codes
                                                 uint32_t packed, uint32_t heavy)
 {
     constexpr int LINE = WARP * 4, PLANE = S::BINS * LINE;
-    /* code * LINE + lane_at, in one instruction: the dot product with one byte of LINE */
+    /* code * LINE + lane_at in one instruction, as the dot product with one byte of LINE */
     const uint32_t at = __dp4a(codes, (uint32_t)LINE << (8 * byte), lane_at);
     if (SUMS == RW_HIST_NEWTON) {
         add_cell<2 * J * PLANE>(at, packed);
@@ -91,8 +94,8 @@ static __device__ __forceinline__ void add_code(uint32_t lane_at, uint32_t codes
     }
 }
 
-/* The four codes of a word with hessians in halves. A hessian of 0, as many documents have, is not
- * added: one branch, which all lanes of a wide tile take alike. */
+/* Adds the four codes of a word, with hessians in halves. Many documents have a hessian of 0, which
+ * is skipped by one branch. All lanes of a wide tile take the same branch. */
 template <class S>
 static __device__ __forceinline__ void add_four(uint32_t lane_at, uint32_t codes, uint32_t packed,
                                                 uint32_t heavy)
@@ -114,7 +117,7 @@ static __device__ __forceinline__ void add_four(uint32_t lane_at, uint32_t codes
     add_cell<5 * PLANE>(at[3], heavy << 16);
 }
 
-/* Adds the codes of a lane's word. lane_at: of the lane's bank, in bytes. */
+/* Adds the codes of a lane's word. lane_at: address of the lane's bank in shared memory. */
 template <class S, int SUMS>
 static __device__ __forceinline__ void add_word(uint32_t lane_at, uint32_t word, uint32_t packed,
                                                 uint32_t heavy, const struct plan_row &row)
@@ -152,18 +155,19 @@ static __device__ __forceinline__ void add_word(uint32_t lane_at, uint32_t word,
     }
 }
 
-/* What belongs to a document on its way to the cells. */
+/* A document and its packed numbers. */
 struct lane_doc {
-    uint32_t doc; /* NO_DOC: none */
+    uint32_t doc; /* NO_DOC: no document */
     uint32_t packed, heavy;
 };
 
-/* A chunk of documents: those at places [begin, begin + n). */
+/* A chunk of documents: positions begin to begin + n - 1. */
 struct chunk {
     uint32_t node, n, begin;
 };
 
-/* Reads what belongs to a document, and nothing else: whoever waits for it is `settled`. */
+/* Starts to load a document's numbers. Only `settled` uses them, so that nothing waits for the load
+ * before. */
 template <int SUMS>
 static __device__ __forceinline__ struct lane_doc fetched(const struct plan &plan, uint32_t place,
                                                           uint32_t doc)
@@ -171,7 +175,8 @@ static __device__ __forceinline__ struct lane_doc fetched(const struct plan &pla
     const char *d_first = SUMS == ONLY_HESSIANS && plan.d_hess ? plan.d_hess : plan.d_lambda;
     const uint64_t at = (uint64_t)(plan.by_position ? place : doc) * plan.number_bytes;
     struct lane_doc out = {doc, 0, 0};
-    /* none of counts only; newton has them, and asks for no register to know it */
+    /* With counts only there are no numbers. Newton always has them, so it needs no register for
+     * this test. */
     if (doc != NO_DOC && (SUMS != RW_HIST_MART || d_first))
         out.packed = *(const uint16_t *)(d_first + at);
     if (SUMS == RW_HIST_NEWTON && doc != NO_DOC && plan.d_hess)
@@ -179,8 +184,7 @@ static __device__ __forceinline__ struct lane_doc fetched(const struct plan &pla
     return out;
 }
 
-/* Returns the numbers to add for a document. Without a document it returns document 0 and adds
- * nothing. */
+/* Returns the numbers to add for a document. For NO_DOC it returns document 0 and numbers of 0. */
 template <int SUMS>
 static __device__ __forceinline__ struct lane_doc settled(const struct plan &plan,
                                                           struct lane_doc doc)
@@ -188,7 +192,8 @@ static __device__ __forceinline__ struct lane_doc settled(const struct plan &pla
     const bool none = doc.doc == NO_DOC;
     const int up = SUMS == RW_HIST_MART ? 16 : plan.lambda_up;
     uint32_t word = doc.packed;
-    asm volatile("" : "+r"(word)); /* not looked at, and so not waited for, where it is read */
+    /* keeps the compiler from using the word where it is loaded, which would wait */
+    asm volatile("" : "+r"(word));
     if (SUMS == RW_HIST_NEWTON)
         doc.heavy |= word >> plan.hess_down;
     if (SUMS == ONLY_HESSIANS)
@@ -199,7 +204,7 @@ static __device__ __forceinline__ struct lane_doc settled(const struct plan &pla
     return doc;
 }
 
-/* A lane's words: one code of 16 bits, or 32 bits of smaller ones. */
+/* The type of a lane's words: one code of 16 bits, or 32 bits of smaller codes. */
 template <int BITS> struct lane_word {
     using type = uint32_t;
 };
@@ -233,7 +238,7 @@ template <class S, int SUMS> struct stage {
         }
         __syncwarp();
     }
-    /* Four documents' field, u a multiple of 4. */
+    /* Returns a field of four documents; u must be a multiple of 4. */
     __device__ __forceinline__ uint4 four(uint32_t turn, int field, int u) const
     {
         return *(const uint4 *)(word + turn % RW_TUNE_LANES_RING * (FIELDS * N) + field * N + u);
@@ -255,10 +260,11 @@ template <class S, int SUMS> struct stage {
 
 /* ---- the loops over a chunk ----
  *
- * pause: where to stop, after at most so many documents from `from`. add: adds the documents [from,
- * until) that pause returned, or fewer; returns whether it is done with all of them. */
+ * Each struct has two functions. `pause` returns the position at which to check the cells, at most
+ * `most` documents after `from`. `add` adds documents [from, until), or fewer, and returns whether
+ * the chunk is done. */
 
-/* All documents of a chunk that is a range, by whole warps: words at fixed offsets. */
+/* Adds a chunk that is a range of documents, by whole warps. Words are at fixed offsets. */
 template <class S, int SUMS> struct ranged {
     using word_type = typename lane_word<S::BITS>::type;
     static constexpr int N = S::UNROLL;
@@ -296,11 +302,12 @@ template <class S, int SUMS> struct ranged {
             stage.add(turn, lane_at, word, row);
         }
         if (until < n && threadIdx.x == 0)
-            ask_for_rows(until);
+            prefetch_rows(until);
         return until == n;
     }
-    /* Memory is kept busy while the cells are looked at: the rows after go to the L2 cache. */
-    __device__ __forceinline__ void ask_for_rows(uint32_t from) const
+    /* Prefetches the next rows into the L2 cache, so that memory stays busy during a check of the
+     * cells. */
+    __device__ __forceinline__ void prefetch_rows(uint32_t from) const
     {
 #if __CUDA_ARCH__ >= 900
         const uint32_t docs = n - from < RW_TUNE_LANES_AHEAD ? n - from : RW_TUNE_LANES_AHEAD;
@@ -314,9 +321,9 @@ template <class S, int SUMS> struct ranged {
     }
 };
 
-/* Adds the documents of a chunk of a list or (not LIST) a range, by whole warps. Words are read a
- * turn ahead, also across checks of the cells if these are far enough from each other. In halves, a
- * warp also stops when its documents' hessians might fill its share of a half; warps are then at
+/* Adds the documents of a chunk of a list or (not LIST) a range, by whole warps. Words are loaded
+ * one turn ahead, also across checks if these are separated by enough documents. In halves, a warp
+ * also stops when its documents' hessians might fill its share of a half; warps are then at
  * different positions. */
 template <class S, int SUMS, bool LIST> struct listed {
     using word_type = typename lane_word<S::BITS>::type;
@@ -328,12 +335,12 @@ template <class S, int SUMS, bool LIST> struct listed {
     const char *first; /* the lane's words */
     uint32_t lane_at;
     uint32_t begin, n;
-    bool steady;                 /* each run but the last is of whole pairs of turns */
+    bool steady;                 /* there are whole pairs of turns between checks */
     uint32_t at, end, turn;      /* the warp's position; the end of the readable documents */
-    struct lane_doc next;        /* of this lane's place, one turn ahead */
-    uint32_t next_doc;           /* two turns ahead */
-    uint32_t heavy, heavy_ahead; /* of turns since the last look; of the one that is staged */
-    uint32_t even[N];            /* words of this turn */
+    struct lane_doc next;        /* the lane's document of the next turn */
+    uint32_t next_doc;           /* the lane's document number two turns ahead */
+    uint32_t heavy, heavy_ahead; /* sums of hessians since the last check; and of the staged turn */
+    uint32_t even[N];            /* words of the current turn */
 
     __device__ __forceinline__ uint32_t pause(uint32_t from, uint64_t most) const
     {
@@ -348,7 +355,7 @@ template <class S, int SUMS, bool LIST> struct listed {
             return NO_DOC;
         return LIST ? plan.d_list[begin + mine] : begin + mine;
     }
-    /* Puts the next turn's documents where all lanes read them, and starts on those after. */
+    /* Stores the next turn's documents for all lanes, and starts to load those after it. */
     __device__ __forceinline__ void turn_over()
     {
         turn++;
@@ -378,7 +385,7 @@ template <class S, int SUMS, bool LIST> struct listed {
             word[u + 3] = word_of(doc.w);
         }
     }
-    /* One turn: words of the next one are read while these are added. */
+    /* Adds one turn's documents while the words of the next turn are loaded. */
     __device__ __forceinline__ void step(uint32_t *word_next, const uint32_t *word)
     {
         turn_over();
@@ -387,7 +394,7 @@ template <class S, int SUMS, bool LIST> struct listed {
         stage.add(turn - 1, lane_at, word, row);
         at += STEP;
     }
-    /* Reads the first turn's words, and what belongs to the two after. */
+    /* Loads the words of the first turn, and the documents of the two turns after it. */
     __device__ __forceinline__ void start(uint32_t from, uint32_t upto)
     {
         at = from + threadIdx.x / WARP * N;
@@ -396,7 +403,7 @@ template <class S, int SUMS, bool LIST> struct listed {
             return;
         next = fetched<SUMS>(plan, begin + (at + stage.lane), doc_of(at));
         next_doc = doc_of(at + STEP);
-        at -= STEP; /* as if the turn before were being added */
+        at -= STEP; /* as if the turn before were the current one */
         turn_over();
         at += STEP;
         load(even);
@@ -421,7 +428,8 @@ template <class S, int SUMS, bool LIST> struct listed {
     }
 };
 
-/* A tile of fewer lanes: several documents a warp, each lane on its own. */
+/* Adds a chunk of a tile with fewer than 32 lanes. A warp takes several documents at once, and each
+ * lane loads its own. */
 template <class S, int SUMS> struct narrow {
     using word_type = typename lane_word<S::BITS>::type;
     static constexpr int N = S::UNROLL / (SUMS == RW_HIST_NEWTON ? 2 : 1);
@@ -441,7 +449,7 @@ template <class S, int SUMS> struct narrow {
     __device__ __forceinline__ bool add(uint32_t from, uint32_t until) const
     {
         const uint32_t lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, lanes = row.lanes;
-        const uint32_t docs_a_warp = WARP / lanes, step = docs_a_warp * N;
+        const uint32_t docs_per_warp = WARP / lanes, step = docs_per_warp * N;
         const char *first = lane_words<S>(row, lane & (lanes - 1));
         const uint32_t doc_bytes = lanes * (uint32_t)sizeof(word_type);
         for (uint32_t at = from + warp * step + lane / lanes; at < until;
@@ -450,10 +458,10 @@ template <class S, int SUMS> struct narrow {
             struct lane_doc doc[N];
 #pragma unroll
             for (int u = 0; u < N; u++)
-                id[u] = doc_of(at + u * docs_a_warp, until);
+                id[u] = doc_of(at + u * docs_per_warp, until);
 #pragma unroll
             for (int u = 0; u < N; u++) {
-                doc[u] = fetched<SUMS>(plan, begin + (at + u * docs_a_warp), id[u]);
+                doc[u] = fetched<SUMS>(plan, begin + (at + u * docs_per_warp), id[u]);
                 word[u] = *(const word_type *)(first +
                                                (uint64_t)(id[u] == NO_DOC ? 0 : id[u]) * doc_bytes);
             }
@@ -471,12 +479,12 @@ template <class S, int SUMS> struct narrow {
  *
  * Checks for full cells while documents are being added, and drains all cells at the end.
  * hist_lanes.cu processes the drained cells. */
-/* Rows of cells are dealt to the warps in turn, so a warp keeps to one code of a word. */
+/* The warps take rows of cells in turn, so that a warp always has the same code of a word. */
 enum { WARPS = THREADS / WARP };
-/* Rows that a warp reads at once when it looks for full cells. */
+/* Rows that a warp loads at once when it checks for full cells. */
 enum { LOOK_ROWS = 4 };
 
-/* Sums over the lanes that own the same features. */
+/* Sums a value over the lanes that own the same features. */
 template <class T> static __device__ T sum_copies(T v, uint32_t lanes)
 {
     for (uint32_t step = lanes; step < WARP; step *= 2)
@@ -484,7 +492,7 @@ template <class T> static __device__ T sum_copies(T v, uint32_t lanes)
     return v;
 }
 
-/* The content of a packed cell, or of all its 32 copies: lambda stays under 2^29. */
+/* The contents of a packed cell, or the sum of its 32 copies; |lambda| stays below 2^29. */
 struct drained {
     uint32_t count;
     int32_t lambda;
@@ -507,19 +515,19 @@ template <int SUMS> static __device__ __forceinline__ bool holds_any(const struc
     return SUMS == ONLY_HESSIANS ? d.hess != 0 : d.count != 0;
 }
 
-/* Cells from plane to plane. */
+/* Returns the number of cells in a plane. */
 static __device__ __forceinline__ uint64_t plane_cells(const struct plan &plan)
 {
     return plan.node_cells * plan.n_nodes;
 }
 
-/* The plane of hessians in words of 32 bits. */
+/* Returns the plane of 32-bit hessians. */
 static __device__ __forceinline__ uint32_t *hess_plane(const struct plan &plan)
 {
     return (uint32_t *)(plan.d_cell + plane_cells(plan));
 }
 
-/* Adds it to the drained cell `at`, as struct plan says. */
+/* Adds to the drained cell `at`, in the format that struct plan describes. */
 template <int SUMS>
 static __device__ __forceinline__ void add_drained(const struct plan &plan, const struct drained &d,
                                                    uint64_t at)
@@ -543,14 +551,14 @@ static __device__ __forceinline__ void add_drained(const struct plan &plan, cons
     }
 }
 
-/* Where a node's drained cells of a row begin. */
+/* Returns the index of the first drained cell of a node in a row. */
 static __device__ __forceinline__ uint64_t drained_to(const struct plan &plan,
                                                       const struct plan_row &row, uint32_t node)
 {
     return node * plan.node_cells + row.cells;
 }
 
-/* The first cell of a thread; the next one is NEXT_CELL words on. */
+/* Returns a thread's first cell; next_cell is the distance in words to its next one. */
 template <class S, int SUMS> static __device__ __forceinline__ uint32_t *first_cell()
 {
     const uint32_t warp = threadIdx.x / WARP;
@@ -564,10 +572,9 @@ template <class S, int SUMS> static __device__ constexpr uint32_t next_cell()
     return BINS * WARP * (S::BITS == 16 && SUMS == RW_HIST_NEWTON ? 2 : 1);
 }
 
-/* Drains the cells that are more than 1 / RW_TUNE_LANES_FULL full, or of a half that holds more
- * than HALVES_LEFT. Returns the largest count that is left, the same for all threads, by way of
- * *fullest, which is 0 before; *fullest_next is 0 after. All threads have added when this is
- * called, and may add again when it returns. */
+/* Drains the cells that are more than 1 / RW_TUNE_LANES_FULL full, or whose half has more than
+ * HALVES_LEFT. Returns the largest count that is left, to all threads. *fullest must be 0;
+ * *fullest_next is set to 0. Call it when all threads have added; after it they may add again. */
 template <class S, int SUMS>
 static __device__ uint32_t drain_full(const struct plan &plan, const struct plan_row &row,
                                       uint32_t node, uint32_t *fullest, uint32_t *fullest_next)
@@ -618,7 +625,7 @@ static __device__ uint32_t drain_full(const struct plan &plan, const struct plan
     return *fullest;
 }
 
-/* Drains all cells, copies added up first. */
+/* Drains all cells, after adding up their copies. */
 template <class S, int SUMS>
 static __device__ void drain_all(const struct plan &plan, const struct plan_row &row, uint32_t node)
 {

@@ -28,9 +28,9 @@ struct gather {
     struct lanes_order order; /* only its device pointers are used */
     const struct rw_hist_node *d_node;
     const int32_t *d_lambda, *d_hess;
-    const char *far; /* as if it had all documents */
+    const char *far; /* address at which the rows of all documents would start */
     uint32_t first, n, n_nodes;
-    int log_units; /* of a document, a power of two, 32 at most */
+    int log_units; /* log2 of the units per row, at most 5 */
 };
 
 /* Computes shift[i], which is added to the number of a document among node i's to get its position
@@ -62,7 +62,8 @@ static __device__ void find_shifts(const struct gather &g, uint32_t *shift)
     __syncthreads();
 }
 
-/* The rows of the warp's n documents; each lane's document, and its place in the piece. */
+/* Copies the rows of a warp's n documents. doc, place: each lane's document and its position in the
+ * piece. */
 template <class UNIT>
 static __device__ __forceinline__ void copy_rows(const struct gather &g, uint32_t n, uint32_t doc,
                                                  uint32_t place)
@@ -188,11 +189,11 @@ struct ordering {
     const uint32_t *d_list;
     uint32_t n_nodes, n_docs, n_here;
     int log_window;
-    uint32_t *d_next; /* [n_runs] counts, or where the next document of a run goes */
-    uint32_t *d_doc;  /* [n_docs] NULL: only counts */
+    uint32_t *d_next; /* [n_runs] counts, or the position of the next document of a run */
+    uint32_t *d_doc;  /* [n_docs]; NULL: only count */
 };
 
-/* Documents of the nodes before each; by the first warp. */
+/* Computes the number of documents in all nodes before each one. The first warp does it. */
 static __device__ void count_before(const struct ordering &o, uint32_t *before)
 {
     const uint32_t lane = threadIdx.x % WARP;
@@ -208,7 +209,7 @@ static __device__ void count_before(const struct ordering &o, uint32_t *before)
     __syncthreads();
 }
 
-/* The run of the i-th of all nodes' documents, and which one it is. */
+/* Returns the run of the i-th document of all nodes, and its number in *doc. */
 static __device__ __forceinline__ uint32_t run_of(const struct ordering &o, const uint32_t *before,
                                                   uint32_t i, uint32_t *doc)
 {
@@ -220,7 +221,7 @@ static __device__ __forceinline__ uint32_t run_of(const struct ordering &o, cons
     return window * o.n_nodes + node;
 }
 
-/* Each lane's place in the run that it names: lanes of one run take_places it together. */
+/* Takes a position in the run of each lane. Lanes with the same run share one atomic. */
 static __device__ __forceinline__ uint32_t take_places(const struct ordering &o, uint32_t run)
 {
     const uint32_t lane = threadIdx.x % WARP, same = __match_any_sync(ALL_LANES, run);
@@ -231,7 +232,7 @@ static __device__ __forceinline__ uint32_t take_places(const struct ordering &o,
     return __shfl_sync(ALL_LANES, at, first) + (uint32_t)__popc(same & ((1u << lane) - 1));
 }
 
-/* Counts the documents of each run, or writes them there. */
+/* Counts the documents of each run or, with d_doc, writes them in order. */
 static __global__ void __launch_bounds__(ORDER_THREADS)
     order_kernel(const __grid_constant__ struct ordering o)
 {
@@ -275,7 +276,7 @@ static cudaError_t launch_order(const struct ordering &o, int n_multiprocessors,
                                     ORDER_THREADS, stream, o);
 }
 
-/* count: of each run; may be where `start` goes. */
+/* Computes prefix sums. count: documents of each run; may be the same array as `start`. */
 static void add_up(const uint32_t *count, uint32_t n_runs, uint32_t n_nodes, uint32_t *start,
                    uint32_t *before)
 {
@@ -290,7 +291,7 @@ static void add_up(const uint32_t *count, uint32_t n_runs, uint32_t n_nodes, uin
     start[n_runs] = docs;
 }
 
-/* Counts of nodes that are ranges: here, and in one window. */
+/* Counts the documents of nodes that are ranges: on the device, and in one window. */
 static void count_ranges(const struct rw_hist_call *call, uint32_t n_here, uint32_t *count)
 {
     for (uint32_t i = 0; i < call->n_nodes; i++) {
@@ -329,7 +330,7 @@ cudaError_t rw_lanes_order(const struct rw_hist_call *call, uint32_t n_here, cud
         TRY_CUDA(cudaMemcpyAsync(start, o.d_next, run_bytes, cudaMemcpyDeviceToHost, gathering));
         TRY_CUDA(cudaEventRecord((cudaEvent_t)far->event[RW_FAR_ORDERED], gathering));
     }
-    /* of the order before, at least: the table is not being read any more */
+    /* The last order has been made at least, so the table is no longer being read. */
     TRY_CUDA(cudaEventSynchronize((cudaEvent_t)far->event[RW_FAR_ORDERED]));
     if (!call->d_list)
         count_ranges(call, n_here, start);

@@ -1,5 +1,5 @@
-/* Codes in the host's memory, for hist_lanes.cu: in which order they are read,
- * and the pieces into which they are gathered (hist_lanes_far.cu). */
+/* Codes in host memory, for hist_lanes.cu: the order in which they are read, and the pieces into
+ * which they are gathered (hist_lanes_far.cu). */
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,12 +13,14 @@
  * part of one node in one window; run w * n_nodes + i belongs to node i. */
 struct lanes_order {
     uint32_t n_docs, n_here, n_runs;
-    /* Documents before each run: of all runs, [n_runs + 1]; of its node, [n_runs + n_nodes], the
-     * last ones those of whole nodes. */
+    /* Prefix sums over the runs. start: documents in all runs before each, [n_runs + 1]. before:
+     * documents of the same node in earlier runs, [n_runs + n_nodes]; the last n_nodes are the
+     * sizes of whole nodes. */
     const uint32_t *start, *before;
     const uint32_t *d_start, *d_before; /* the same on the device */
-    const uint32_t *d_doc;              /* [n_docs] NULL: nodes are ranges of documents */
-    /* [n_nodes] the part of each node that is on the device, as a range of d_doc or of documents */
+    const uint32_t *d_doc;              /* [n_docs]; NULL: nodes are ranges of documents */
+    /* [n_nodes] the part of each node whose rows are on the device, as a range of d_doc or of
+     * document numbers */
     const struct rw_hist_node *here, *d_here;
 };
 
@@ -27,14 +29,14 @@ struct lanes_order {
 cudaError_t rw_lanes_order(const struct rw_hist_call *call, uint32_t n_here, cudaStream_t stream,
                            struct lanes_order *out);
 
-/* A piece of the device's memory: what belongs to some documents of the order, by node. */
+/* A piece of device memory with the rows, lambdas and hessians of some documents, by node. */
 struct lanes_piece {
-    struct rw_hist_node *d_node; /* [n_nodes] the part of each node */
-    char *d_row;                 /* [docs] of a tile */
+    struct rw_hist_node *d_node; /* [n_nodes] range of each node in the piece */
+    char *d_row;                 /* [docs] rows of the tile */
     int32_t *d_lambda, *d_hess;  /* [docs] */
-    uint32_t docs;               /* to put there, at most; 0: there is no room for any */
+    uint32_t docs;               /* room for so many documents; 0: no room */
 };
-/* Of a call with so many documents in the host's memory. */
+/* Returns the layout of a piece, for a call with n_far documents in host memory. */
 struct lanes_piece rw_lanes_piece(const struct rw_hist_call *call, uint32_t tile, uint32_t n_far,
                                   int which);
 
@@ -49,7 +51,7 @@ cudaError_t rw_cuda_lanes_gather(const struct rw_hist_call *call, const struct l
 
 /* ---- of the order, on both sides ---- */
 
-/* The run of document `at` of the order; n_runs for the end. */
+/* Returns the run that contains document `at` of the order; n_runs for the end. */
 static inline __host__ __device__ uint32_t lanes_run_of(const uint32_t *start, uint32_t n_runs,
                                                         uint32_t at)
 {
@@ -71,7 +73,7 @@ static inline __device__ uint32_t lanes_add_before(uint32_t n, uint32_t *carried
     return before;
 }
 
-/* Documents of a node before document `at` of the order, which is in that run. */
+/* Returns the number of a node's documents before document `at` of the order, which is in `run`. */
 static inline __host__ __device__ uint32_t lanes_node_before(const uint32_t *start,
                                                              const uint32_t *before, uint32_t run,
                                                              uint32_t at, uint32_t n_nodes,

@@ -1,5 +1,5 @@
-/* Who does what in hist_lanes.cu: the rows of a launch and the chunks of documents, planned on the
- * host and read by the kernels. */
+/* The plan of a launch of hist_lanes.cu: the rows of cells and the chunks of documents. The host
+ * makes it and the kernels read it. */
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,19 +12,19 @@ enum { WARP = 32, THREADS = RW_TUNE_LANES_THREADS };
 enum { MOST_ROWS = 64 };
 static_assert((int)THREADS >= (int)RW_HIST_MAX_NODES, "a thread a node finds a block's chunk");
 
-/* One row of the plan. */
+/* One row of the plan: the cells that a block keeps in shared memory. */
 struct plan_row {
-    const void *d_word; /* of uint32_t, or of uint16_t for codes of 16 bits */
-    uint64_t cells;     /* where its drained cells begin within a node's */
-    uint32_t docs_a_chunk;
-    uint32_t first_block; /* of the launch; a block takes a chunk */
+    const void *d_word; /* uint32_t, or uint16_t for codes of 16 bits */
+    uint64_t cells;     /* index of the row's drained cells among those of a node */
+    uint32_t docs_per_chunk;
+    uint32_t first_block; /* the row's first block in the launch; each block has a chunk */
     uint16_t first_bin;
     uint16_t n_bins;
-    uint16_t first_feature; /* of the tile, in the matrix */
-    uint16_t n_features;    /* of the tile */
+    uint16_t first_feature; /* the tile's first feature in the matrix */
+    uint16_t n_features;    /* number of features of the tile */
     uint8_t lanes, first_code, n_codes;
-    uint8_t bits;    /* the tile's */
-    uint8_t in_part; /* some of the tile's bins only: codes are tested */
+    uint8_t bits;    /* bits of the tile's codes */
+    uint8_t in_part; /* 1: the row has only some of the tile's bins, so codes must be tested */
     uint8_t tile;
 };
 
@@ -40,16 +40,17 @@ struct plan {
     const char *d_lambda, *d_hess;
     int lambda_up, hess_down;
     uint32_t number_bytes;
-    int by_position; /* they are by position in the list, not by document */
-    /* Drained cells, [n_planes][n_nodes][node_cells]: count and lambda, then newton's hess. */
+    int by_position; /* 1: numbers are by position in the list; 0: by document */
+    /* Drained cells, [n_planes][n_nodes][node_cells]: count and lambda, then the hessian for
+     * newton. */
     unsigned long long *d_cell;
     uint64_t node_cells;
     uint32_t n_nodes, n_blocks;
-    uint32_t n_rows;    /* with blocks of their own */
-    uint32_t n_carried; /* narrow rows after them, which the blocks of the first row add, too */
+    uint32_t n_rows;    /* rows with separate blocks */
+    uint32_t n_carried; /* narrow rows after those, which the blocks of the first row add, too */
     uint32_t room;      /* documents that fit into a packed cell */
     int shift, largest;
-    int clean; /* drained cells are 0, and are left so */
+    int clean; /* 1: drained cells are 0 before the launch, and are cleared again */
     /* A drained cell has a word of 64 bits in each plane: lambda * 2^lambda_at + hess * 2^hess_at +
      * count. If hess_at is 0, newton's hessian is in a plane of words of 32 bits. wide: sums may
      * exceed 2^31, so count, lambda and hessian have a plane each. With planes, the words that a
@@ -57,35 +58,36 @@ struct plan {
     int wide, n_planes, lambda_at, hess_at;
     uint32_t count_mask;
     long long hess_mask;
-    uint32_t one;        /* a document of lambda 0, packed */
-    uint32_t cell_bytes; /* of a block */
+    uint32_t one;        /* a packed document with a lambda of 0 */
+    uint32_t cell_bytes; /* shared memory for the cells of a block */
 };
 
 static __host__ __device__ uint64_t chunks_of_node(const struct rw_hist_node &node,
-                                                   uint64_t docs_a_chunk)
+                                                   uint64_t docs_per_chunk)
 {
-    return (node.n + docs_a_chunk - 1) / docs_a_chunk;
+    return (node.n + docs_per_chunk - 1) / docs_per_chunk;
 }
 
-/* For cells of newton with hessians in halves of words. HALVES_CELLS: cells of 32 lanes.
- * HALVES_LEFT: the most that a check leaves in a half. HALVES_WARP: the most that a warp may add
- * between two checks, however few cells it adds to. */
+/* Constants for newton with hessians in halves of words. HALVES_CELLS: cells per lane. HALVES_LEFT:
+ * the largest value that a check leaves in a half. HALVES_WARP: the most that the hessians of a
+ * warp may add between two checks, even if all of them go to one cell. */
 enum { HALVES_CELLS = 4 * 256, HALVES_LEFT = 511 };
 enum : uint32_t { HALVES_WARP = (65535 - HALVES_LEFT) / (THREADS / WARP) };
 
-/* Codes of a lane's word. */
+/* Returns the number of codes in a lane's word. */
 static int code_words(int bits)
 {
     return bits == 16 ? 1 : WARP / bits;
 }
 
-/* How much of the codes a block holds in its cells; where they stand: hist_lanes_add.cuh. */
+/* The part of the codes whose cells a block holds. hist_lanes_add.cuh describes the layout of the
+ * cells. */
 struct layout {
-    int n_codes;        /* of a word, in one row of the plan */
-    uint32_t room_bins; /* that a code has room for */
-    uint32_t n_bins;    /* of a row */
-    int apart;          /* newton: hessians in a launch of their own */
-    int halves;         /* newton: hessians in halves of words */
+    int n_codes;        /* codes of a word that one row of the plan has */
+    uint32_t room_bins; /* bins for which each code has room */
+    uint32_t n_bins;    /* bins of a row */
+    int takes_two;      /* 1: newton takes two launches, for lambdas and for hessians */
+    int halves;         /* 1: newton with hessians in halves of words */
     size_t cell_bytes;
 };
 
@@ -94,13 +96,14 @@ static size_t cell_bytes_of(int newton, int n_codes, uint32_t bins)
     return (size_t)n_codes * bins * WARP * sizeof(uint32_t) * (newton ? 2 : 1);
 }
 
-/* Of a tile of 4 bits in a matrix of 8. */
+/* Returns the bytes of the cells of a tile of 4 bits in a matrix of 8 bits. */
 static __host__ __device__ constexpr size_t narrow_cell_bytes(int newton)
 {
     return (size_t)WARP / 4 * 16 * WARP * sizeof(uint32_t) * (newton ? 2 : 1);
 }
 
-/* Documents and lambdas on their way from global memory, for all warps of a block. */
+/* Returns the shared memory through which documents and lambdas come from global memory, for all
+ * warps of a block. */
 static __host__ __device__ constexpr size_t stage_bytes(int newton)
 {
     return (size_t)THREADS / WARP * RW_TUNE_LANES_RING * RW_TUNE_LANES_UNROLL_16 *
@@ -112,11 +115,12 @@ static struct layout layout_of(const struct rw_hist_call *call)
     const int bits = call->matrix->bits;
     int newton = call->sums == RW_HIST_NEWTON;
     const size_t room =
-        call->shared_bytes - 1024 - stage_bytes(newton); /* the kernel's own: 1024 */
+        /* the kernel itself uses up to 1024 bytes */
+        call->shared_bytes - 1024 - stage_bytes(newton);
     struct layout l = {code_words(bits), 16, call->matrix->n_bins, 0, 0, 0};
     if (bits == 8) {
         l.room_bins = l.n_bins <= 64 ? 64 : l.n_bins <= 128 ? 128 : 256;
-        /* where a block shares 64 KB, one code alone in each of two launches */
+        /* A block with 64 KB can hold one code, in each of two launches. */
         const size_t in_halves = (size_t)HALVES_CELLS * WARP * sizeof(uint32_t) * 3 / 2;
         const bool may_halve = /* two turns of a warp must fit */
             2u * RW_TUNE_LANES_UNROLL * (uint32_t)call->largest <= HALVES_WARP;
@@ -126,16 +130,16 @@ static struct layout layout_of(const struct rw_hist_call *call)
             l.halves = 1;
             return l;
         }
-        l.apart = newton && cell_bytes_of(newton, 256 / (int)l.room_bins, l.room_bins) > room;
-        if (l.apart) {
+        l.takes_two = newton && cell_bytes_of(newton, 256 / (int)l.room_bins, l.room_bins) > room;
+        if (l.takes_two) {
             newton = 0;
             l.n_codes = 1;
             l.room_bins = 256;
         }
     }
     if (bits == 16) {
-        l.apart = newton && cell_bytes_of(newton, 1, l.n_bins) > room;
-        newton = newton && !l.apart;
+        l.takes_two = newton && cell_bytes_of(newton, 1, l.n_bins) > room;
+        newton = newton && !l.takes_two;
         while (cell_bytes_of(newton, 1, l.n_bins) > room)
             l.n_bins = (l.n_bins + 1) / 2;
         l.room_bins = l.n_bins;
@@ -154,7 +158,7 @@ static uint64_t longest_node(const struct rw_hist_call *call)
     return longest;
 }
 
-/* The planes of drained cells. */
+/* Chooses the planes of drained cells. */
 static void set_planes(const struct rw_hist_call *call, struct plan *plan)
 {
     const uint64_t n = longest_node(call);
@@ -170,13 +174,13 @@ static void set_planes(const struct rw_hist_call *call, struct plan *plan)
     plan->hess_mask = ((long long)1 << sum_bits) - 1;
 }
 
-/* Bins that a tile's codes can have. */
+/* Returns the number of bins that codes of a tile may have. */
 static uint32_t bins_of_tile(const struct rw_hist_matrix *matrix, uint32_t t)
 {
     return matrix->tile[t].bits == 4 && matrix->n_bins > 16 ? 16 : matrix->n_bins;
 }
 
-/* Drained cells of one node over all tiles. */
+/* Returns the number of drained cells of one node in all tiles. */
 static uint64_t node_cells(const struct rw_hist_call *call)
 {
     uint64_t cells = 0;
@@ -186,7 +190,7 @@ static uint64_t node_cells(const struct rw_hist_call *call)
     return cells;
 }
 
-/* Bytes of all planes, whole words. */
+/* Returns the bytes of all planes, in whole words. */
 static size_t drained_bytes(const struct plan &plan)
 {
     const bool half = plan.n_planes == 2 && !plan.wide;
@@ -205,7 +209,7 @@ static size_t lanes_scratch(const struct rw_hist_call *call)
     return drained_bytes(plan);
 }
 
-/* All rows of the plan; returns their number. */
+/* Makes all rows of the plan. Returns their number. */
 static uint32_t make_rows(const struct rw_hist_call *call, const struct layout *layout,
                           struct plan_row *row)
 {
@@ -242,16 +246,16 @@ static uint32_t make_rows(const struct rw_hist_call *call, const struct layout *
     return n;
 }
 
-static uint32_t chunks_of(const struct rw_hist_call *call, uint64_t docs_a_chunk)
+static uint32_t chunks_of(const struct rw_hist_call *call, uint64_t docs_per_chunk)
 {
     uint64_t chunks = 0;
     for (uint32_t i = 0; i < call->n_nodes; i++)
-        chunks += chunks_of_node(call->node[i], docs_a_chunk);
+        chunks += chunks_of_node(call->node[i], docs_per_chunk);
     return (uint32_t)chunks;
 }
 
-/* Returns the cost of a row's document compared with a row of 32 lanes. Its own loads do not shrink
- * with the lanes. */
+/* Returns the cost of a document in this row, relative to a row of 32 lanes. Part of the cost does
+ * not depend on the number of lanes. */
 static double cost_of(const struct rw_hist_call *call, const struct plan_row *row)
 {
     const double own = call->d_list ? RW_TUNE_LANES_NARROW_LISTED : RW_TUNE_LANES_NARROW;
@@ -280,13 +284,12 @@ static void carry_rows(struct plan *plan)
     plan->n_carried = n_narrow;
 }
 
-/* About chunks_of: one more for a node that is whole chunks. node_docs: as set_chunks has them. No
- * division a node, and nothing that keeps several from being done at once, since many sizes are
- * looked at. */
-static double chunks_about(const double *node_docs, uint32_t n_nodes, double docs_a_chunk)
+/* Returns about chunks_of: one too many for each node that has only full chunks. node_docs: as in
+ * set_chunks. Many sizes are tried, so this avoids divisions, and the loop can be vectorised. */
+static double chunks_about(const double *node_docs, uint32_t n_nodes, double docs_per_chunk)
 {
-    const double share = 1.0 / docs_a_chunk;
-    int32_t chunks = 0; /* of RW_TUNE_LANES_LEAST_DOCS each */
+    const double share = 1.0 / docs_per_chunk;
+    int32_t chunks = 0; /* a call has fewer than 2^31 */
     for (uint32_t i = 0; i < n_nodes; i++)
         chunks += (int32_t)(node_docs[i] * share);
     return (double)chunks + n_nodes;
@@ -314,10 +317,11 @@ static double time_of(const struct rw_hist_call *call, const double *node_docs, 
     return shared + largest / 2 > largest ? shared + largest / 2 : largest;
 }
 
-/* The size of chunks with which a launch should be done first: from half of a multiprocessor's
- * share up, since a few steps beyond its share all rounding is gone; in large steps first, then in
- * small ones down from the best of these, for at so many blocks as there are multiprocessors the
- * time jumps. Few looks, because the device may be waiting. */
+/* Returns the chunk size for which a launch should end earliest. It tries sizes from half of a
+ * multiprocessor's share of the documents up. Beyond that share, a few steps suffice, since
+ * rounding no longer matters. Large steps come first, then small steps down from the best of these,
+ * because the time jumps where the number of blocks equals the number of multiprocessors. It tries
+ * few sizes, because the device may be waiting. */
 static double best_size(const struct rw_hist_call *call, const double *node_docs,
                         const double *cost, uint32_t n_rows, double share, double docs)
 {
@@ -339,7 +343,7 @@ static double best_size(const struct rw_hist_call *call, const double *node_docs
     return best;
 }
 
-/* Chunks of that size. Returns their number, of all rows together. */
+/* Divides the documents into chunks of that size. Returns the number of chunks of all rows. */
 static uint32_t set_chunks(const struct rw_hist_call *call, struct plan *plan)
 {
     double node_docs[RW_HIST_MAX_NODES];
@@ -358,9 +362,9 @@ static uint32_t set_chunks(const struct rw_hist_call *call, struct plan *plan)
                                   docs * all_cost / call->n_multiprocessors, docs);
     for (uint32_t r = 0; r < plan->n_rows; r++) {
         const double chunk = size / cost[r];
-        plan->row[r].docs_a_chunk = (uint32_t)(chunk > 2e9 ? 2e9 : chunk) + 1;
+        plan->row[r].docs_per_chunk = (uint32_t)(chunk > 2e9 ? 2e9 : chunk) + 1;
         plan->row[r].first_block = (uint32_t)blocks;
-        blocks += chunks_of(call, plan->row[r].docs_a_chunk);
+        blocks += chunks_of(call, plan->row[r].docs_per_chunk);
     }
     return (uint32_t)blocks;
 }

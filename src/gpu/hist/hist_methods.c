@@ -30,7 +30,7 @@ const struct rw_hist_method *rw_hist_method_find(const char *name)
     return NULL;
 }
 
-/* A call that no method could take. */
+/* Returns the reason why no method can take the call, or NULL. */
 static const char *misuse(const struct rw_hist_call *call)
 {
     const struct rw_hist_matrix *matrix = call->matrix;
@@ -176,7 +176,7 @@ static int time_once(void *user, const struct rw_hist_timing *contestant, double
     return rw_device_time_once(one.ctx, one.device, run_timed, &one, ms);
 }
 
-/* By times of the choice's contestants. */
+/* Times the listed contestants and chooses one of them. */
 static int choose_among(struct rw_ctx *ctx, const struct rw_device *device,
                         const struct rw_hist_call *call, const struct rw_hist_method *favourite,
                         struct rw_hist_choice *out)
@@ -292,7 +292,7 @@ int rw_hist_time_in_turns(struct rw_hist_timing *timing, int n,
                           const struct rw_hist_method *favourite, rw_hist_time *time, void *user)
 {
     for (int turn = 0; turn < RW_TUNE_HYBRID_TURNS; turn++) {
-        double best = 0.0; /* by the turns before */
+        double best = 0.0; /* shortest time in earlier turns */
         for (int i = 0; i < n && turn > 0; i++)
             best = i == 0 || timing[i].ms < best ? timing[i].ms : best;
         for (int i = 0; i < n; i++) {

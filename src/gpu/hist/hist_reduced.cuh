@@ -17,8 +17,9 @@
 
 #include "gpu/hist/hist_block.cuh"
 
-/* The method's own warps a block and documents of a thread's buffer. Table 6, but 16 instead of 10
- * from 513 bins on: with all floats in one bin there is less to wait for. */
+/* Returns the numbers of warps per block, and of documents in a thread's buffer. They are from
+ * table 6, except 16 in place of 10 documents from 513 bins on: with all floats in one bin, threads
+ * wait less. */
 static inline int hist_reduced_warps(uint32_t n_bins)
 {
     return n_bins <= 256 ? 2 : n_bins <= 512 ? 3 : 6;
@@ -48,7 +49,7 @@ template <int N_BUFFER, int SUMS> __device__ __noinline__ void buffer_empty(uint
     extern __shared__ uint32_t memory[];
     uint32_t *const buffer = memory;
     const uint32_t n_threads = blockDim.x;
-    const uint32_t plane = N_BUFFER * n_threads; /* of one kind of number */
+    const uint32_t plane = N_BUFFER * n_threads; /* words of one sum */
     const struct hist_shared hist = hist_shared_at(memory + hist_words(SUMS) * plane, n_bins);
 #pragma unroll
     for (int i = 0; i < N_BUFFER; i++) {
@@ -103,7 +104,8 @@ static __global__ void __launch_bounds__(HIST_REDUCED_MOST_THREADS)
         buffer[i * blockDim.x + threadIdx.x] = 0;
     hist_shared_clear<SUMS>(hist, a.n_bins);
     __syncthreads();
-    for (uint64_t lo = work.lo; lo < work.hi; lo += a.chunk) { /* alike for the whole block */
+    /* the bounds are the same for the whole block */
+    for (uint64_t lo = work.lo; lo < work.hi; lo += a.chunk) {
         const uint64_t hi = work.hi - lo < a.chunk ? work.hi : lo + a.chunk;
         int n_held = 0; /* documents in this thread's buffer */
         hist_visit_any<SUMS, HIST_REDUCED_UNROLL>(

@@ -28,8 +28,9 @@ struct code_group {
     uint64_t n_docs;   /* of all nodes */
 };
 
-/* A block's documents follow those of earlier nodes and of earlier jobs of its node; a feature of
- * the group follows the one before. The key is the cell among those of the group. */
+/* Makes the keys of a block's documents. They follow those of earlier nodes, and of earlier jobs of
+ * the node. The features of the group follow each other. A key is the index of the document's cell
+ * among the group's cells. */
 template <int SUMS>
 __global__ void __launch_bounds__(SORT_SEARCH_THREADS)
     codes_key_kernel(const __grid_constant__ struct rw_hist_args a, struct code_group group,
@@ -79,7 +80,7 @@ __device__ __forceinline__ uint64_t first_not_under(const uint32_t *d_key, uint6
     return low;
 }
 
-/* Where each cell of the group begins; the last bound is the end. */
+/* Finds the first key of each cell of the group, and the end of the last cell. */
 __global__ void __launch_bounds__(SORT_SEARCH_THREADS)
     codes_bounds_kernel(const uint32_t *d_key, uint64_t n, uint32_t n_cells, uint64_t *d_bound)
 {
@@ -88,7 +89,7 @@ __global__ void __launch_bounds__(SORT_SEARCH_THREADS)
         d_bound[i] = i == n_cells ? n : first_not_under(d_key, n, (uint32_t)i);
 }
 
-/* Counts, or one of the sums, from bounds; every cell of the group is written. */
+/* Computes the counts or one of the sums from these positions. Writes every cell of the group. */
 __global__ void __launch_bounds__(SORT_SEARCH_THREADS)
     codes_difference_kernel(const __grid_constant__ struct rw_hist_args a, struct code_group group,
                             const uint64_t *d_bound, const long long *d_prefix, void *d_sum)
@@ -131,7 +132,7 @@ static cudaError_t scan_numbers(void *d_temp, size_t &bytes, const void *d_item,
 }
 
 struct code_parts {
-    uint32_t group; /* features at a time */
+    uint32_t group; /* features per group */
     uint64_t n_docs;
     uint64_t *d_bound;
     uint32_t *d_key, *d_sorted;
@@ -180,7 +181,7 @@ static struct code_parts code_parts_of(const struct rw_hist_call *call, void *d_
         p.d_prefix = sort_search_take<long long>(&at, n);
         (void)scan_numbers<SUMS>(NULL, scan_bytes, NULL, 0, NULL, n, NULL);
     }
-    struct code_parts sizes = {}; /* d_temp NULL: asks for the size */
+    struct code_parts sizes = {}; /* d_temp NULL: only returns the size */
     (void)sort_codes<SUMS>(&sizes, n, 32, NULL);
     p.temp_bytes = sizes.temp_bytes < scan_bytes ? scan_bytes : sizes.temp_bytes;
     p.d_temp = sort_search_take<char>(&at, p.temp_bytes);
@@ -188,7 +189,7 @@ static struct code_parts code_parts_of(const struct rw_hist_call *call, void *d_
     return p;
 }
 
-/* One launch a cell; d_sum NULL: counts. */
+/* Launches one thread per cell. d_sum NULL: computes counts. */
 static int differences(const struct rw_hist_args *args, const struct code_group *group,
                        const struct code_parts *p, void *d_sum, cudaStream_t stream)
 {
@@ -240,7 +241,8 @@ static size_t codes_bytes(const struct rw_hist_call *call)
 {
     static struct code_parts (*const parts_of[])(const struct rw_hist_call *, void *) = {
         code_parts_of<RW_HIST_COUNT>, code_parts_of<RW_HIST_MART>, code_parts_of<RW_HIST_NEWTON>};
-    if (rw_hist_n_cells(call) == 0 || call->sums == RW_HIST_FLOAT) /* called before the checks */
+    /* this may be called before the checks of rw_hist_run */
+    if (rw_hist_n_cells(call) == 0 || call->sums == RW_HIST_FLOAT)
         return 0;
     return parts_of[call->sums](call, NULL).bytes;
 }

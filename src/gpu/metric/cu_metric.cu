@@ -23,7 +23,7 @@ __device__ __forceinline__ metric_wide metric_join(uint64_t lo, int64_t hi)
     return (metric_wide)(uint64_t)hi << 64 | lo;
 }
 
-/* Adds; says if the sum of two that are not negative does not fit. */
+/* Adds two numbers. Returns 1 if both are at least 0 and their sum does not fit. */
 __device__ __forceinline__ uint32_t metric_add(uint64_t &lo, int64_t &hi, uint64_t by_lo,
                                                int64_t by_hi)
 {
@@ -47,14 +47,14 @@ __device__ __forceinline__ void metric_merge(struct rw_cuda_metric_part &part,
     part.n_empty += other.n_empty;
 }
 
-/* A whole number under 2^120 in a double times a weight of 0 to 2^62, both exact. */
+/* Multiplies a whole number below 2^120 by a weight of 0 to 2^62, exactly. */
 __device__ __forceinline__ void metric_product(struct rw_cuda_metric_part &part, double whole,
                                                uint64_t weight)
 {
     const uint64_t bits = rw_bits_of_double(whole);
     const int shift = (int)(bits >> 52 & 2047) - 1075;
     const uint64_t mantissa = (bits & 0xfffffffffffffull) | 0x10000000000000ull;
-    metric_wide v = 0; /* 0, or a value under 1 */
+    metric_wide v = 0; /* stays 0 for values below 1 */
     if (shift >= 0)
         v = (metric_wide)mantissa << shift;
     else if (shift > -53)
@@ -74,7 +74,7 @@ __device__ __forceinline__ void metric_product(struct rw_cuda_metric_part &part,
     part.sums.weight_lo = weight;
 }
 
-/* The block's parts added up, in thread 0. */
+/* Adds up the parts of a block; only thread 0's result is valid. */
 template <int THREADS>
 __device__ __forceinline__ struct rw_cuda_metric_part
 metric_block_sum(struct rw_cuda_metric_part part)
@@ -127,7 +127,7 @@ __device__ double metric_value(const struct rw_cuda_metric &m, const struct rw_r
         return rw_##name##_of(&m.metric, &query);
 #define RW_METRIC(name, device, ...) device(name)
 #include "metric/metrics.def"
-    default: /* the host's, which are in no plan */
+    default: /* metrics of the host only, which no plan contains */
         break;
     }
     return (double)NAN;
@@ -138,7 +138,7 @@ template <class T> __device__ __forceinline__ T *metric_at(T *p, uint64_t i)
     return p ? p + i : NULL;
 }
 
-/* Returns a query's contribution, as `average` of metric/metric.c. */
+/* Returns a query's contribution, like `average` in metric/metric.c. */
 __device__ __forceinline__ struct rw_cuda_metric_part
 metric_of_query(const struct rw_cuda_metric_args &a, const struct rw_cuda_metric &m, uint32_t q)
 {

@@ -1,14 +1,18 @@
-// Why: a document's lambda and a query's metric need every document's position. The order is total
-// (falling score, -0 as +0, then index), so any sort gives the host's. A block's and the long
-// queries' are CUB's, stable, over integer keys that rise where scores fall (metric/metric.h), of
-// 32 bits where those suffice. A warp sorts words in its registers that hold a document's index
-// under a key of the bits left, by a network of shuffles; by CUB where such keys do not suffice.
-//
-// Shapes: d_scores, d_order [n_docs], query by query; d_query [n_block + n_warp] by falling size.
-//
-// Decomposition: one launch for all queries of up to 2,048 documents: first a block a query, then
-// a warp a query, the longest first, so that the short ones fill the end. Longer queries are
-// sorted together: by score, then, stable, by query.
+/* Ranks the documents of every query by score, for lambdas and metrics. The order is total: falling
+ * score (-0 equals +0), then index. So any correct sort gives the order of the host.
+ *
+ * Blocks and the long queries use CUB's stable sorts, with integer keys that rise where scores fall
+ * (metric/metric.h). Keys have 32 bits where these suffice. A warp sorts words in its registers
+ * with a network of shuffles. A word has a document's index in its low bits and a short key in the
+ * others. If short keys do not suffice, the warp uses CUB, too.
+ *
+ * Shapes: d_scores and d_order [n_docs], query by query; d_query [n_block + n_warp] by falling
+ * size.
+ *
+ * Decomposition: one launch sorts all queries of up to 2,048 documents. First come blocks with one
+ * query each, then warps with one query each. The longest are first, so that short ones fill the
+ * end. Longer queries are sorted together, first by score and then, with a stable sort, by query.
+ */
 #include <cub/block/block_merge_sort.cuh>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/warp/warp_merge_sort.cuh>
@@ -44,12 +48,12 @@ enum {
     RANK_BLOCK_ITEMS = RW_RANK_BLOCK_DOCS / RANK_THREADS
 };
 
-/* A document of a sorted list. */
+/* A document in a sorted list. */
 struct rank_item {
     uint32_t key, index;
 };
 
-/* Sorted indices of a lane: few stores. */
+/* The sorted indices of a lane, aligned so that few stores write them. */
 template <int ITEMS> struct alignas(ITEMS < 4 ? 4 * ITEMS : 16) rank_lane {
     uint32_t index[ITEMS];
 };
@@ -59,23 +63,23 @@ union rank_warp_shared {
     struct rank_lane<RANK_WARP_ITEMS> sorted[32];
 };
 
-/* The largest of each kind; smaller sorts fit into the same room. */
+/* Shared memory for the largest sort of each kind. Smaller sorts need less. */
 union rank_shared {
     union rank_warp_shared warp[RANK_WARPS];
     typename rank_block_sort<uint64_t, RANK_BLOCK_ITEMS>::TempStorage block;
     struct rank_item first[RANK_THREADS];
 };
 
-/* A query's documents in the set. */
+/* A query's range of documents. */
 struct rank_query {
     uint32_t first, n;
 };
 
-/* rw_falling_key of the score as a float: rises where scores fall, but scores that are near are the
- * same. */
+/* Returns rw_falling_key of the score rounded to float. It rises where scores fall, but similar
+ * scores have equal keys. */
 __device__ __forceinline__ uint32_t rank_short_key(double score)
 {
-    const uint32_t bits = __float_as_uint((float)score + 0.0f); /* -0 as +0 */
+    const uint32_t bits = __float_as_uint((float)score + 0.0f); /* -0 becomes +0 */
     return bits >> 31 ? bits : ~bits ^ 0x80000000u;
 }
 
@@ -90,7 +94,7 @@ __device__ __forceinline__ void rank_key_of(double score, uint32_t *key)
 
 /* ---- A warp's words ---- */
 
-/* The least and the largest score of a query, as floats. */
+/* The lowest and the highest score of a query, as floats. */
 struct rank_range {
     float lowest, highest;
 };
@@ -112,8 +116,9 @@ __device__ __forceinline__ struct rank_range rank_range_of(const float (&score)[
     return range;
 }
 
-/* Buckets of one width that a query's scores fall into: numbers that rise where scores fall, all
- * roundings being monotone. None is 2^bits - 1, and all are 0 if the range is no use for it. */
+/* Maps a query's scores to buckets of equal width. Bucket numbers rise where scores fall, because
+ * all roundings are monotone. They are below 2^bits - 1. If the range is too narrow or too wide,
+ * all are 0. */
 struct rank_buckets {
     float highest, scale;
 };
@@ -130,9 +135,9 @@ __device__ __forceinline__ uint32_t rank_bucket(const struct rank_buckets &bucke
     return buckets.scale > 0.0f ? (uint32_t)((buckets.highest - score) * buckets.scale) : 0;
 }
 
-/* The step of a bitonic network in which item i meets item i ^ WITH. Item k of lane l is number
- * l * ITEMS + k. */
-template <int ITEMS, int WITH> __device__ __forceinline__ void rank_meet(uint32_t (&word)[ITEMS])
+/* One step of a bitonic network: compares item i with item i ^ WITH. Item k of lane l has the
+ * number l * ITEMS + k. */
+template <int ITEMS, int WITH> __device__ __forceinline__ void rank_step(uint32_t (&word)[ITEMS])
 {
     constexpr int lanes = WITH / ITEMS, items = WITH % ITEMS;
     if constexpr (lanes == 0) {
@@ -145,7 +150,8 @@ template <int ITEMS, int WITH> __device__ __forceinline__ void rank_meet(uint32_
             word[k ^ items] = max(a, b);
         }
     } else {
-        const bool is_lower = (threadIdx.x & lanes & ~(lanes >> 1)) == 0; /* its highest bit */
+        /* tests the highest bit of `lanes` */
+        const bool is_lower = (threadIdx.x & lanes & ~(lanes >> 1)) == 0;
         uint32_t other[ITEMS];
 #pragma unroll
         for (int k = 0; k < ITEMS; k++)
@@ -156,21 +162,22 @@ template <int ITEMS, int WITH> __device__ __forceinline__ void rank_meet(uint32_
     }
 }
 
-template <int ITEMS, int STEP> __device__ __forceinline__ void rank_meet_on(uint32_t (&word)[ITEMS])
+template <int ITEMS, int STEP> __device__ __forceinline__ void rank_steps(uint32_t (&word)[ITEMS])
 {
     if constexpr (STEP > 0) {
-        rank_meet<ITEMS, STEP>(word);
-        rank_meet_on<ITEMS, STEP / 2>(word);
+        rank_step<ITEMS, STEP>(word);
+        rank_steps<ITEMS, STEP / 2>(word);
     }
 }
 
-/* Runs of SIZE / 2 are sorted, and merged: each meets the next one from its end first. */
+/* Merges sorted runs of SIZE / 2 items. The first step compares each run with the next one in
+ * reverse. */
 template <int ITEMS, int SIZE = 2>
 __device__ __forceinline__ void rank_sort_words(uint32_t (&word)[ITEMS])
 {
     if constexpr (SIZE <= 32 * ITEMS) {
-        rank_meet<ITEMS, SIZE - 1>(word);
-        rank_meet_on<ITEMS, SIZE / 4>(word);
+        rank_step<ITEMS, SIZE - 1>(word);
+        rank_steps<ITEMS, SIZE / 4>(word);
         rank_sort_words<ITEMS, 2 * SIZE>(word);
     }
 }
@@ -202,7 +209,7 @@ __device__ __forceinline__ void rank_store(uint32_t *d_order, struct rank_query 
     }
 }
 
-/* Two neighbours that stand the wrong way round, for their short keys are the same. */
+/* Returns true if two neighbours with equal short keys are in the wrong order. */
 __device__ __forceinline__ bool rank_is_open(const double *d_scores, struct rank_query query,
                                              const struct rank_item &a, const struct rank_item &b)
 {
@@ -211,21 +218,22 @@ __device__ __forceinline__ bool rank_is_open(const double *d_scores, struct rank
                rw_falling_key(d_scores[query.first + b.index]);
 }
 
-/* Tests a thread's sorted documents and the one after them. */
+/* Returns true if any of a thread's sorted documents and the one after them are in the wrong order.
+ */
 template <int ITEMS>
 __device__ __forceinline__ bool
 rank_any_open(const double *d_scores, struct rank_query query, const uint32_t (&key)[ITEMS],
-              const uint32_t (&index)[ITEMS], const struct rank_item &behind)
+              const uint32_t (&index)[ITEMS], const struct rank_item &following)
 {
-    bool any = rank_is_open(d_scores, query, {key[ITEMS - 1], index[ITEMS - 1]}, behind);
+    bool any = rank_is_open(d_scores, query, {key[ITEMS - 1], index[ITEMS - 1]}, following);
 #pragma unroll
     for (int k = 0; k + 1 < ITEMS; k++)
         any |= rank_is_open(d_scores, query, {key[k], index[k]}, {key[k + 1], index[k + 1]});
     return any;
 }
 
-/* Of a block's query: by keys of 32 bits, which are sorted in less; again by keys of 64 bits where
- * scores are too near. */
+/* Sorts a block's query by 32-bit keys, which is faster. If two similar scores are then in the
+ * wrong order, sorts it again by 64-bit keys. */
 template <int ITEMS>
 __device__ __forceinline__ void rank_by_block(const double *d_scores, struct rank_query query,
                                               union rank_shared &shared, uint32_t *d_order)
@@ -239,13 +247,13 @@ __device__ __forceinline__ void rank_by_block(const double *d_scores, struct ran
     void *const storage = &shared.block;
     rank_load<uint32_t, ITEMS>(d_scores, query, threadIdx.x, key, index);
     short_sort(*(typename short_sort::TempStorage *)storage).StableSort(key, index, rank_less());
-    struct rank_item behind = {0, UINT32_MAX};
+    struct rank_item following = {0, UINT32_MAX};
     __syncthreads();
     shared.first[threadIdx.x] = {key[0], index[0]};
     __syncthreads();
     if (threadIdx.x + 1 < RANK_THREADS)
-        behind = shared.first[threadIdx.x + 1];
-    if (__syncthreads_or(rank_any_open<ITEMS>(d_scores, query, key, index, behind))) {
+        following = shared.first[threadIdx.x + 1];
+    if (__syncthreads_or(rank_any_open<ITEMS>(d_scores, query, key, index, following))) {
         uint64_t whole[ITEMS];
         rank_load<uint64_t, ITEMS>(d_scores, query, threadIdx.x, whole, index);
         long_sort(*(typename long_sort::TempStorage *)storage)
@@ -254,8 +262,8 @@ __device__ __forceinline__ void rank_by_block(const double *d_scores, struct ran
     rank_store<ITEMS>(d_order, query, threadIdx.x, index);
 }
 
-/* Of a warp's: by words of a bucket and an index; by keys of 64 bits where two scores of a bucket
- * differ. */
+/* Sorts a warp's query by words of a bucket and an index. If two scores of a bucket are then in the
+ * wrong order, sorts it again by 64-bit keys. */
 template <int ITEMS>
 __device__ __forceinline__ void rank_by_warp(const double *d_scores, struct rank_query query,
                                              union rank_shared &shared, uint32_t *d_order)
@@ -269,7 +277,7 @@ __device__ __forceinline__ void rank_by_warp(const double *d_scores, struct rank
     const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     float score[ITEMS];
 #pragma unroll
-    for (int k = 0; k < ITEMS; k++) { /* past the end: any of the query's */
+    for (int k = 0; k < ITEMS; k++) { /* past the end, uses the query's first document */
         const uint32_t i = 32 * k + lane;
         score[k] = (float)d_scores[query.first + (i < query.n ? i : 0)];
     }
@@ -286,17 +294,17 @@ __device__ __forceinline__ void rank_by_warp(const double *d_scores, struct rank
         index[k] = key[k] % MOST;
         key[k] /= MOST;
     }
-    struct rank_item behind = {__shfl_down_sync(~0u, key[0], 1),
-                               __shfl_down_sync(~0u, index[0], 1)};
+    struct rank_item following = {__shfl_down_sync(~0u, key[0], 1),
+                                  __shfl_down_sync(~0u, index[0], 1)};
     if (lane == 31)
-        behind.index = UINT32_MAX;
-    if (__any_sync(~0u, rank_any_open<ITEMS>(d_scores, query, key, index, behind))) {
+        following.index = UINT32_MAX;
+    if (__any_sync(~0u, rank_any_open<ITEMS>(d_scores, query, key, index, following))) {
         uint64_t whole[ITEMS];
         rank_load<uint64_t, ITEMS>(d_scores, query, lane, whole, index);
         long_sort(*(typename long_sort::TempStorage *)&shared.warp[warp].sort)
             .StableSort(whole, index, rank_less());
     }
-    __syncwarp(); /* the sort's memory is used again, so that neighbours are written together */
+    __syncwarp(); /* before the sort's memory is reused, so that neighbours are written together */
     struct rank_lane<ITEMS> mine;
 #pragma unroll
     for (int k = 0; k < ITEMS; k++)
@@ -318,7 +326,7 @@ __global__ void __launch_bounds__(RANK_THREADS, RW_BLOCKS_HELD(RANK_THREADS, RW_
         by_block ? blockIdx.x
                  : rank.n_block + (blockIdx.x - rank.n_block) * RANK_WARPS + threadIdx.x / 32;
     if (job >= rank.n_block + rank.n_warp)
-        return; /* a whole warp, in a block of warps that go their own ways */
+        return; /* the whole warp returns; no barrier of the block follows */
     const uint32_t q = rank.d_query[job];
     struct rank_query query;
     query.first = rank.d_offset[q];
@@ -343,8 +351,8 @@ __global__ void __launch_bounds__(RANK_THREADS, RW_BLOCKS_HELD(RANK_THREADS, RW_
 
 /* ---- Long queries ---- */
 
-/* Which of the large queries item i of their list belongs to: the last that begins at or before it.
- */
+/* Returns the large query that contains item i of the list: the last one that begins at or before
+ * it. */
 __device__ __forceinline__ uint32_t rank_part(const struct rw_cuda_rank_large &large, uint32_t i)
 {
     return rw_numbers_under(large.d_begin, large.n, (uint64_t)i + 1) - 1;
@@ -358,10 +366,10 @@ __global__ void rank_keys_kernel(const __grid_constant__ struct rw_cuda_rank_lar
         return;
     const uint32_t part = rank_part(large, i);
     large.d_key[0][i] = rw_falling_key(d_scores[large.d_first[part] + (i - large.d_begin[part])]);
-    large.d_doc[0][i] = i; /* its index in the list */
+    large.d_doc[0][i] = i; /* index in the list */
 }
 
-/* From documents by score to the queries that they belong to. */
+/* Finds the query of each document in the order of scores. */
 __global__ void rank_parts_kernel(const __grid_constant__ struct rw_cuda_rank_large large,
                                   const uint32_t *d_doc)
 {
@@ -376,7 +384,7 @@ __global__ void rank_spread_kernel(const __grid_constant__ struct rw_cuda_rank_l
     const uint32_t i = blockIdx.x * RANK_LARGE_THREADS + threadIdx.x;
     if (i >= large.n_docs)
         return;
-    /* both the position and the document are of the query in which item i of the list lies */
+    /* Item i of the list has a position and a document of this query. */
     const uint32_t part = rank_part(large, i);
     const uint32_t from_list = large.d_first[part] - large.d_begin[part]; /* modulo 2^32 */
     d_order[from_list + i] = from_list + d_doc[i];

@@ -1,3 +1,4 @@
+/* Makes the tables of a set's metrics on the device, and reads the results. */
 #include "gpu/metric/metric_cuda.h"
 
 #include <string.h>
@@ -7,14 +8,14 @@
 #include "gpu/device/device.h"
 
 struct rw_cuda_metrics {
-    struct rw_device_tables tables; /* without a device: they are only counted */
+    struct rw_device_tables tables; /* without a device, only counts their bytes */
     struct rw_cuda_rank rank;
     struct rw_cuda_metric_args args;
-    struct rw_metric *metric;         /* [n_metrics] in the tables' arena, as part */
-    struct rw_cuda_metric_part *part; /* [n_metrics] room for the results */
+    struct rw_metric *metric;         /* [n_metrics] in the tables' arena, as is `part` */
+    struct rw_cuda_metric_part *part; /* [n_metrics] receives the results */
 };
 
-/* The tables by document, and room for them in rank order. */
+/* Makes the tables by document, and the memory for the same data in rank order. */
 static int upload_documents(struct rw_cuda_metrics *metrics, const struct rw_metric_plan *plan)
 {
     struct rw_device_tables *tables = &metrics->tables;
@@ -49,7 +50,7 @@ static int upload_documents(struct rw_cuda_metrics *metrics, const struct rw_met
     return RW_DEVICE_TABLE(tables, args->d_discount, judgments->discount, judgments->longest);
 }
 
-/* Queries' weights: one table for the means over queries, one for those over documents. */
+/* Makes the tables of query weights: one for means over queries, one for means over documents. */
 static int upload_weights(struct rw_device_tables *tables, const struct rw_judgments *judgments,
                           const struct rw_metric_kind *kind, const int64_t **d_weight)
 {
@@ -176,11 +177,13 @@ static uint32_t size_of(const uint32_t *query_offset, uint32_t q)
     return query_offset[q + 1] - query_offset[q];
 }
 
-/* query: [n_queries], written. Counting sort: the sizes that differ are small ones. */
+/* Sorts queries by falling size, large ones first, with a counting sort. query: [n_queries],
+ * written. */
 static void sort_by_size(const uint32_t *query_offset, uint32_t n_queries,
                          struct rw_cuda_rank *rank, uint32_t *query)
 {
-    uint32_t position[RW_RANK_BLOCK_DOCS + 3] = {0}; /* of large ones, then of falling size, to 0 */
+    /* begin of the large queries, then of each size from the largest to 0 */
+    uint32_t position[RW_RANK_BLOCK_DOCS + 3] = {0};
     for (uint32_t q = 0; q < n_queries; q++) {
         const uint32_t n = size_of(query_offset, q);
         position[n > RW_RANK_BLOCK_DOCS ? 1 : RW_RANK_BLOCK_DOCS - n + 2]++;

@@ -1,6 +1,6 @@
-/* Metrics of a set on the device: rw_metric_eval's, to the bit, from scores that stay there. One
- * query's value comes from the inline functions of metric/metric.h; values are rounded to
- * 2^-40, weighted by whole numbers, and summed in 128 bits. */
+/* Metrics of a set on the device, from scores in its memory. The results are identical to those of
+ * rw_metric_eval. The value of a query comes from the inline functions of metric/metric.h. Values
+ * are rounded to multiples of 2^-40, weighted by whole numbers, and summed in 128 bits. */
 #pragma once
 
 #include "gpu/device/device.h"
@@ -8,42 +8,42 @@
 
 struct rw_cuda_metrics;
 
-/* Nothing of the plan is kept. Copies go through the device's stream and are waited for. device
- * NULL: its bytes are only counted. */
+/* Makes the tables of a plan. Does not keep the plan. Waits for the copies, which use the device's
+ * stream. device NULL: only counts the bytes of the tables. */
 int rw_cuda_metrics_new(struct rw_ctx *ctx, struct rw_device *device,
                         const struct rw_metric_plan *plan, struct rw_cuda_metrics **out);
-void rw_cuda_metrics_free(struct rw_cuda_metrics *metrics); /* NULL is fine */
-/* Bytes of device memory that it holds. */
+void rw_cuda_metrics_free(struct rw_cuda_metrics *metrics); /* accepts NULL */
+/* Returns the bytes of device memory of the object. */
 uint64_t rw_cuda_metrics_bytes(const struct rw_cuda_metrics *metrics);
 
-/* Enqueues all metrics of the plan on the cudaStream_t. d_scores: [n_docs], finite. Allocates
- * nothing, waits for nothing. One run at a time of an object. */
+/* Enqueues all metrics of the plan on `stream`, a cudaStream_t. d_scores: [n_docs], finite. It
+ * neither allocates nor waits. An object has one run at a time. */
 int rw_cuda_metrics_run(struct rw_cuda_metrics *metrics, const double *d_scores, void *stream);
-/* Reads the sums after a run on the device's own stream: a few words per metric. It waits. out:
- * [n_metrics]. Returns 1. Returns 0 if a value is too large to be averaged; the host must then
- * measure, and reports it. */
+/* Waits for a run on the device's stream and reads the sums, a few words per metric. out:
+ * [n_metrics]. Returns 1, or 0 if a value is too large for a mean. The host must then measure, and
+ * it reports the error. */
 int rw_cuda_metrics_read(struct rw_cuda_metrics *metrics, struct rw_metric_result *out);
 
-/* Every query's documents in the order of their scores, on the device: rw_rank_query's order. */
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 enum {
-    RW_RANK_WARP_DOCS = 256,   /* queries up to here are sorted by a warp */
-    RW_RANK_BLOCK_DOCS = 2048, /* up to here by a block; beyond, all together by the whole device */
+    RW_RANK_WARP_DOCS = 256, /* up to this size, a warp sorts a query */
+    /* up to this size, a block; larger queries are sorted together by the whole device */
+    RW_RANK_BLOCK_DOCS = 2048,
 };
 
-/* Queries beyond a block's size. Their documents stand one after another in a list of their own,
- * query by query. All pointers are of the device, and the tables' owner's. */
+/* Queries that are too large for a block. Their documents form a list, query after query. All
+ * pointers are to device memory, which rw_cuda_rank_init's tables own. */
 struct rw_cuda_rank_large {
-    uint32_t n;          /* queries */
-    uint32_t n_docs;     /* of all of them */
-    uint32_t *d_begin;   /* [n + 1] where each begins in the list */
-    uint32_t *d_first;   /* [n] its first document in the set */
+    uint32_t n;          /* number of these queries */
+    uint32_t n_docs;     /* number of their documents */
+    uint32_t *d_begin;   /* [n + 1] the first item of each query in the list */
+    uint32_t *d_first;   /* [n] the first document of each query in the set */
     uint64_t *d_key[2];  /* [n_docs] keys of scores */
     uint32_t *d_doc[2];  /* [n_docs] */
-    uint32_t *d_part[2]; /* [n_docs] which query; NULL if there is one only */
+    uint32_t *d_part[2]; /* [n_docs] query of each document; NULL for a single query */
     void *d_scratch;
     size_t scratch_bytes;
 };
@@ -51,67 +51,68 @@ struct rw_cuda_rank_large {
 struct rw_cuda_rank {
     uint32_t n_docs, n_queries;
     uint32_t *d_offset;  /* [n_queries + 1] */
-    uint32_t *d_by_size; /* [n_queries] all queries: the large ones, then by falling size */
-    /* In it, those of 1 to RW_RANK_BLOCK_DOCS documents: n_block that a block sorts, then n_warp.
-     */
+    uint32_t *d_by_size; /* [n_queries] the large queries, then the others by falling size */
+    /* The part of d_by_size with queries of 1 to RW_RANK_BLOCK_DOCS documents: n_block queries for
+     * blocks, then n_warp for warps. */
     const uint32_t *d_query;
     uint32_t n_block, n_warp;
-    uint32_t *d_order; /* [n_docs] the document of the set at each position, query by query */
+    uint32_t *d_order; /* [n_docs] query by query, the documents of the set in rank order */
     struct rw_cuda_rank_large large;
 };
 
-/* Its memory is the tables'. query_offset: [n_queries + 1], not kept. */
+/* Ranks the documents of each query as rw_rank_query does. The tables own its memory. query_offset:
+ * [n_queries + 1], not kept. */
 int rw_cuda_rank_init(struct rw_device_tables *tables, uint32_t n_docs, uint32_t n_queries,
                       const uint32_t *query_offset, struct rw_cuda_rank *rank);
 
-/* Enqueues the ranking into rank->d_order. d_scores: [n_docs], finite. d_sampled: [n_docs], by
- * document, or NULL; queries whose first document has 0 may be left out. Allocates nothing, waits
- * for nothing. Returns a cudaError_t, as all launchers. */
+/* Enqueues the ranking, which writes rank->d_order. d_scores: [n_docs], finite. d_sampled: [n_docs]
+ * by document, or NULL; queries whose first document has 0 may be skipped. It neither allocates nor
+ * waits. Returns a cudaError_t. */
 int rw_cuda_rank_run(const struct rw_cuda_rank *rank, const double *d_scores,
                      const uint8_t *d_sampled, void *stream);
 
-/* Scratch of the large queries' sorts. */
+/* Returns the scratch for sorting the large queries. */
 size_t rw_cuda_rank_scratch_bytes(uint32_t n_docs, uint32_t n_large);
 
-/* What metric_cuda.c hands to the kernels of cu_metric.cu. Pointers are of the device. */
+/* A metric, for the kernels of cu_metric.cu. Pointers are to device memory. */
 struct rw_cuda_metric {
     enum rw_metric_device kind;
     int by_document;
-    struct rw_metric metric; /* its `kind` is NULL: a pointer of the host */
-    const int64_t *d_weight; /* [n_queries] whole numbers; NULL: all 1 */
-    double *d_scratch; /* [n_docs + n_queries], with ties averaged, where the metric needs it; else
-                          NULL */
+    struct rw_metric metric; /* `kind` is NULL, because it would point to host memory */
+    const int64_t *d_weight; /* [n_queries] whole numbers; NULL: all are 1 */
+    /* [n_docs + n_queries] for metrics that need it with averaged ties; else NULL */
+    double *d_scratch;
 };
 
-/* The result of a block, or of all of them. 128-bit sums as in struct rw_metric_sums. */
+/* The sums of a block or of all blocks, in 128 bits as in struct rw_metric_sums. */
 struct rw_cuda_metric_part {
     struct rw_metric_sums sums;
     uint32_t n_counted, n_empty;
-    uint32_t too_large; /* not 0: the sums mean nothing */
+    uint32_t too_large; /* not 0: the sums are not valid */
     uint32_t unused;
 };
 
 struct rw_cuda_metric_args {
-    uint32_t n_docs, n_queries, n_metrics, n_parts; /* n_parts: blocks of a metric */
+    uint32_t n_docs, n_queries, n_metrics, n_parts; /* n_parts: blocks per metric */
     enum rw_empty empty;
     double max_gain;
     const uint32_t *d_offset, *d_order, *d_by_size;
     const struct rw_cuda_metric *d_metric; /* [n_metrics] */
     const double *d_discount;              /* [longest] */
-    const double *d_ideal;                 /* [n_docs] gains of each query by falling size */
-    /* By document, and what becomes of it in rank order; those that no metric needs are NULL. */
+    const double *d_ideal;                 /* [n_docs] each query's gains in falling order */
+    /* Inputs by document, and the same in rank order. Arrays that no metric needs are NULL. */
     const double *d_gain, *d_doc_weight;
     const float *d_label;
     double *d_ranked_gain, *d_ranked_weight, *d_ranked_score;
     float *d_ranked_label;
-    uint32_t *d_tie_end;                  /* [n_docs]; NULL: ties by position */
+    uint32_t *d_tie_end;                  /* [n_docs]; NULL: ties are in input order */
     struct rw_cuda_metric_part *d_part;   /* [n_metrics][n_parts] */
     struct rw_cuda_metric_part *d_result; /* [n_metrics] */
-    const double *d_scores;               /* of a run */
+    const double *d_scores;               /* [n_docs] of the current run */
 };
 
-enum { RW_METRIC_QUERIES = 64 }; /* of a block */
-/* After the ranking. Returns a cudaError_t. */
+enum { RW_METRIC_QUERIES = 64 }; /* queries per block */
+/* Enqueues the metrics, after the ranking. Returns a cudaError_t. */
 int rw_cuda_metric_launch(const struct rw_cuda_metric_args *args, void *stream);
 
 #ifdef __cplusplus

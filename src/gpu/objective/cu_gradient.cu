@@ -1,11 +1,12 @@
-// Why: residuals and custom gradients have no natural unit: a tree's is the power of two that
-// brings the largest magnitude into [2^60, 2^61), as real_gradients of engine_host.c has it.
-//
-// Shapes: everything [n_docs].
-//
-// Decomposition: a grid strides over the documents, twice: the largest magnitudes (doubles of 0 or
-// more order as their bits do), then the integers. Recomputing a gradient is cheaper than keeping
-// it.
+/* Gradients of residuals and user gradients on the device. They have no natural unit. The unit of a
+ * tree is the power of two that brings the largest magnitude into [2^60, 2^61), as in
+ * real_gradients of tree/engine_host.c.
+ *
+ * Shapes: all arrays are [n_docs].
+ *
+ * Decomposition: a grid strides over the documents twice. The first pass finds the largest
+ * magnitudes, since doubles of 0 or more are ordered like their bits. The second pass makes the
+ * integers. It computes the gradients again, which is cheaper than storing them. */
 #include "gpu/objective/lambda_cuda.h"
 #include "gpu/objective/lambda_block.cuh"
 #include "tree/numbers.h"
@@ -70,19 +71,19 @@ __global__ void gradient_round_kernel(const __grid_constant__ struct rw_gradient
     }
 }
 
-/* Finds the largest magnitudes of final integers. HANDED: of user gradients in fixed point, which
- * do not change. */
-template <bool HANDED>
+/* Finds the largest magnitudes of the final integers. FIXED: they are user gradients in fixed
+ * point, which do not change. */
+template <bool FIXED>
 __global__ void pair_largest_kernel(const __grid_constant__ struct rw_gradient_args a)
 {
     uint64_t lambda = 0, hessian = 0;
-    if (HANDED && blockIdx.x == 0 && threadIdx.x == 0)
+    if (FIXED && blockIdx.x == 0 && threadIdx.x == 0)
         a.run.d_info->lambda_exponent = a.run.d_info->hessian_exponent = RW_LAMBDA_EXPONENT;
     for (uint64_t doc = grid_first<GRADIENT_THREADS>(); doc < a.n_docs;
          doc += grid_step<GRADIENT_THREADS>()) {
         if (a.run.d_sampled && !a.run.d_sampled[doc])
             continue;
-        if (HANDED)
+        if (FIXED)
             a.run.d_pair[doc] = {reinterpret_cast<const int64_t *>(a.d_gradient)[doc],
                                  reinterpret_cast<const int64_t *>(a.d_hessian)[doc]};
         const struct rw_lambda_pair pair = a.run.d_pair[doc];

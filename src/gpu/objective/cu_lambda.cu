@@ -26,7 +26,8 @@
 enum {
     WARPS = RW_TUNE_LAMBDA_WARPS,
     THREADS = 32 * WARPS,
-    SLOTS = RW_TUNE_LAMBDA_SLOTS, /* of bounded queries; else 1: such pairs take more registers */
+    /* for bounded queries; pairs of others need more registers, so they have 1 */
+    SLOTS = RW_TUNE_LAMBDA_SLOTS,
 };
 
 /* ---- A query in shared memory ---- */
@@ -34,7 +35,7 @@ enum {
 enum { LAMBDA_DOC_BYTES = sizeof(struct lambda_item) + 16 + 8 };
 static_assert(RW_LAMBDA_BLOCK_DOCS * LAMBDA_DOC_BYTES + 2048 <= 65536, "any GPU has room for them");
 
-/* Who works on a query: a warp, or the block. */
+/* The threads that work on one query: a warp or the block. */
 template <bool BLOCK> struct lambda_group {
     static constexpr uint32_t warps = BLOCK ? WARPS : 1;
     static constexpr uint32_t size = 32 * warps;
@@ -62,11 +63,11 @@ template <bool BLOCK> struct lambda_group {
     }
 };
 
-/* Documents of a thread that are loaded before the first is used, so that the thread waits for
- * memory once. */
+/* Documents that a thread loads before it uses the first, so that it waits for memory only once. */
 enum { AT_ONCE = 4 };
 
-/* The places of positions, from the positions of slots; and where gains end. By one warp. */
+/* Computes the place of each position from the positions of slots, and the ends of gains. One warp
+ * calls it. */
 __device__ __forceinline__ void lambda_find_places(const struct lambda_query &query,
                                                    const double *d_gain)
 {
@@ -103,7 +104,7 @@ __device__ __forceinline__ void lambda_find_places(const struct lambda_query &qu
     }
 }
 
-/* Documents to their places, sums cleared. */
+/* Writes the documents to their places, and clears their sums. */
 template <bool BLOCK>
 __device__ __forceinline__ void lambda_fill(const struct rw_lambda_args &a,
                                             const struct lambda_query &query)
@@ -111,7 +112,7 @@ __device__ __forceinline__ void lambda_fill(const struct rw_lambda_args &a,
     using group = lambda_group<BLOCK>;
     const uint32_t *d_order = a.d_order + query.first;
     for (uint32_t begin = group::thread(); begin < query.n; begin += group::size * AT_ONCE) {
-        uint32_t slot[AT_ONCE]; /* of positions begin, begin + size, ... */
+        uint32_t slot[AT_ONCE]; /* slots of positions begin, begin + size, ... */
 #pragma unroll
         for (int k = 0; k < AT_ONCE; k++) {
             const uint32_t r = begin + group::size * k;
@@ -158,8 +159,8 @@ __device__ __forceinline__ void lambda_fill(const struct rw_lambda_args &a,
     group::sync();
 }
 
-/* The end of the run of upper documents from place `begin` on: those of slots under `below`. Every
- * lane calls. */
+/* Returns the end of the run of upper documents that starts at place `begin` and has slots below
+ * `below`. Every lane calls it. */
 __device__ __forceinline__ uint32_t lambda_run_end(const struct lambda_query &query, uint32_t begin,
                                                    uint32_t below)
 {
@@ -172,7 +173,8 @@ __device__ __forceinline__ uint32_t lambda_run_end(const struct lambda_query &qu
     return query.n_top;
 }
 
-/* Upper documents of one gain: places, and those that hold the others of it. */
+/* A run: the places of the upper documents of one gain, and those of the other documents with that
+ * gain (the hole). */
 struct lambda_run {
     uint32_t begin, end;
     uint32_t hole, hole_docs;
@@ -189,15 +191,15 @@ __device__ __forceinline__ void lambda_find_run(const struct lambda_query &query
     run.hole_docs = below - above - (run.end - run.begin);
 }
 
-/* How many documents a run's have pairs with. */
+/* Returns the number of documents that have a pair with each document of the run. */
 __device__ __forceinline__ uint32_t lambda_others(const struct lambda_query &query,
                                                   const struct lambda_run &run)
 {
     return query.n - run.end - run.hole_docs;
 }
 
-/* Own document k of a lane is the (base + 32 warps k + lane)-th of those. Its place, or query.n or
- * more past the end. */
+/* Returns the place of a lane's k-th document, which is number base + 32 * warps * k + lane of
+ * these. The result is query.n or more past the end. */
 template <bool BLOCK>
 __device__ __forceinline__ uint32_t lambda_own_place(const struct lambda_run &run, uint32_t base,
                                                      int k)
@@ -206,18 +208,20 @@ __device__ __forceinline__ uint32_t lambda_own_place(const struct lambda_run &ru
     return place < run.hole ? place : place + run.hole_docs;
 }
 
-/* Has the document at a place, not of the run's gain, a larger one? */
+/* Returns true if the gain of the document at a place is larger than that of the run. It must not
+ * be equal. */
 __device__ __forceinline__ bool lambda_is_above(const struct lambda_query &query,
                                                 const struct lambda_run &run, uint32_t place)
 {
     return place >= query.n_top && place < run.hole;
 }
 
-/* All pairs of a run's upper documents with the thread's; the sum of lambdas goes to hi and lo. */
+/* Adds all pairs between the run's upper documents and those of the thread. The sum of lambdas is
+ * added to hi and lo. */
 template <bool BLOCK>
-__device__ __forceinline__ void lambda_meet(const struct lambda_query &query, float sigma,
-                                            const double *d_gain, const struct lambda_run &run,
-                                            uint32_t base, long long &hi, long long &lo)
+__device__ __forceinline__ void lambda_add_pairs(const struct lambda_query &query, float sigma,
+                                                 const double *d_gain, const struct lambda_run &run,
+                                                 uint32_t base, long long &hi, long long &lo)
 {
     const uint32_t place = lambda_own_place<BLOCK>(run, base, 0);
     const bool any = place < query.n;
@@ -238,7 +242,7 @@ __device__ __forceinline__ void lambda_meet(const struct lambda_query &query, fl
             lambda_group<BLOCK>::add(&query.hessian[j], hessian);
         }
     }
-    __syncwarp(); /* sums that lane 0 wrote are added to by others now */
+    __syncwarp(); /* other lanes now add to the sums that lane 0 wrote */
     if (any) {
         lambda_group<BLOCK>::add(&query.lambda[place], own_lambda);
         lambda_group<BLOCK>::add(&query.hessian[place], own_hessian);
@@ -256,15 +260,15 @@ struct lambda_bounded {
     float sigma;
 };
 
-/* A document of a thread. */
+/* A document of the thread. */
 struct bounded_own {
     struct lambda_item item;
-    float gain_diff, toward;                 /* as rw_bounded_pair_of has them */
-    int side;                                /* 1 if its gain is the larger, else -1 */
+    float gain_diff, toward;                 /* as in rw_bounded_pair_of */
+    int side;                                /* 1: its gain is larger; -1: smaller */
     struct rw_bounded_parts lambda, hessian; /* sums, with biases */
 };
 
-/* Keeps the compiler from computing cheap values again for each pair. */
+/* Keeps the compiler from computing these values again for each pair. */
 __device__ __forceinline__ void bounded_keep(struct bounded_own &own)
 {
 #ifdef __CUDA_ARCH__
@@ -272,7 +276,8 @@ __device__ __forceinline__ void bounded_keep(struct bounded_own &own)
 #endif
 }
 
-/* Past the end: any document, without a gain. */
+/* Loads a document of the thread. Past the end, it loads any document and sets its gain difference
+ * to 0. */
 template <bool BLOCK>
 __device__ __forceinline__ void bounded_take(const struct lambda_query &query, float sigma,
                                              const double *d_gain, const struct lambda_run &run,
@@ -287,7 +292,8 @@ __device__ __forceinline__ void bounded_take(const struct lambda_query &query, f
     bounded_keep(own);
 }
 
-/* One upper document against the lane's K: their sums and, with their biases, its own. */
+/* Adds the pairs of one upper document with the lane's K documents to their sums, and to the upper
+ * document's sums, which include biases. */
 template <int K>
 __device__ __forceinline__ void
 bounded_pairs(const struct lambda_bounded &bounded, const struct lambda_item &upper,
@@ -310,7 +316,7 @@ bounded_pairs(const struct lambda_bounded &bounded, const struct lambda_item &up
     }
 }
 
-/* The lane's own sums of n pairs each go to shared memory and to hi and lo. */
+/* Adds a document's sums of n pairs to shared memory, and to hi and lo. */
 template <bool BLOCK>
 __device__ __forceinline__ void bounded_add(const struct lambda_query &query, uint32_t place,
                                             uint32_t n, const struct bounded_own &own,
@@ -328,13 +334,14 @@ __device__ __forceinline__ void bounded_add(const struct lambda_query &query, ui
     lo += lambda & 0xffffffff;
 }
 
-/* All pairs of a run's upper documents with K of each lane. Upper documents are taken 32 at a time,
- * lane j keeps the j-th's sums: the parts of 32 K pairs stay under 2^31. */
+/* Adds all pairs of the run's upper documents with K documents of each lane. Upper documents are
+ * taken 32 at a time, and lane j keeps the sums of the j-th. So the parts of 32 K pairs stay below
+ * 2^31. */
 template <bool BLOCK, int K>
-__device__ __forceinline__ void bounded_meet(const struct lambda_query &query,
-                                             const struct lambda_bounded &bounded,
-                                             const double *d_gain, const struct lambda_run &run,
-                                             uint32_t base, long long &hi, long long &lo)
+__device__ __forceinline__ void
+bounded_add_pairs(const struct lambda_query &query, const struct lambda_bounded &bounded,
+                  const double *d_gain, const struct lambda_run &run, uint32_t base, long long &hi,
+                  long long &lo)
 {
     static_assert(K <= 4, "sums of parts");
     const uint32_t lane = threadIdx.x % 32;
@@ -376,29 +383,29 @@ __device__ __forceinline__ void bounded_meet(const struct lambda_query &query,
             lambda_group<BLOCK>::add(&query.hessian[begin + lane],
                                      rw_bounded_join(hessian_sum.high, hessian_sum.low));
         }
-        __syncwarp(); /* the next ones may be other lanes' */
+        __syncwarp(); /* the next upper documents may be those of other lanes */
     }
 }
 
-/* The same with as many documents of a lane as the warp has, up to K. */
+/* The same with as many documents per lane as the warp needs, at most K. */
 template <bool BLOCK, int K>
 __device__ __forceinline__ void
-bounded_meet_up_to(const struct lambda_query &query, const struct lambda_bounded &bounded,
-                   const double *d_gain, const struct lambda_run &run, uint32_t base, long long &hi,
-                   long long &lo)
+bounded_add_up_to(const struct lambda_query &query, const struct lambda_bounded &bounded,
+                  const double *d_gain, const struct lambda_run &run, uint32_t base, long long &hi,
+                  long long &lo)
 {
     if constexpr (K > 1) {
         if (base + 32 * lambda_group<BLOCK>::warps * (K - 1) >= lambda_others(query, run)) {
-            bounded_meet_up_to<BLOCK, K - 1>(query, bounded, d_gain, run, base, hi, lo);
+            bounded_add_up_to<BLOCK, K - 1>(query, bounded, d_gain, run, base, hi, lo);
             return;
         }
     }
-    bounded_meet<BLOCK, K>(query, bounded, d_gain, run, base, hi, lo);
+    bounded_add_pairs<BLOCK, K>(query, bounded, d_gain, run, base, hi, lo);
 }
 
 /* ---- A query ---- */
 
-/* The final integers of the query, and their largest magnitudes. */
+/* Writes the final integers of the query, and updates the largest magnitudes. */
 template <bool BLOCK>
 __device__ __forceinline__ void lambda_finish(const struct rw_lambda_args &a,
                                               const struct lambda_query &query, double factor)
@@ -422,7 +429,7 @@ __device__ __forceinline__ void lambda_finish(const struct rw_lambda_args &a,
     lambda_raise(&a.run.d_info->largest_hessian, largest_hessian);
 }
 
-/* Pairs of all runs. */
+/* Adds the pairs of all runs. */
 template <bool BLOCK, bool BOUNDED>
 __device__ __forceinline__ void
 lambda_runs(const struct rw_lambda_args &a, const struct lambda_query &query,
@@ -442,15 +449,15 @@ lambda_runs(const struct rw_lambda_args &a, const struct lambda_query &query,
         const uint32_t step = group::size * (BOUNDED ? SLOTS : 1);
         for (uint32_t base = 32 * group::warp(); base < n; base += step) {
             if (BOUNDED)
-                bounded_meet_up_to<BLOCK, SLOTS>(query, bounded, d_gain, run, base, hi, lo);
+                bounded_add_up_to<BLOCK, SLOTS>(query, bounded, d_gain, run, base, hi, lo);
             else
-                lambda_meet<BLOCK>(query, a.rule.sigma, d_gain, run, base, hi, lo);
+                lambda_add_pairs<BLOCK>(query, a.rule.sigma, d_gain, run, base, hi, lo);
         }
         run.begin = run.end;
     }
 }
 
-/* A query of a warp or of the block. total: two words of shared memory of a block. */
+/* Computes a query of a warp or a block. total: two words of shared memory, for blocks. */
 template <bool BLOCK>
 __device__ __forceinline__ void lambda_of_query(const struct rw_lambda_args &a,
                                                 struct lambda_query &query,
@@ -470,7 +477,7 @@ __device__ __forceinline__ void lambda_of_query(const struct rw_lambda_args &a,
     const float sigma = a.rule.sigma;
     if (!a.bounded || !rw_bounded_scores(highest - lowest, sigma))
         lambda_runs<BLOCK, false>(a, query, {numbers, sigma}, hi, lo);
-    else if (sigma == 1.0f) /* the same: products by 1 are not computed */
+    else if (sigma == 1.0f) /* the same, but compiled without products by 1 */
         lambda_runs<BLOCK, true>(a, query, {numbers, 1.0f}, hi, lo);
     else
         lambda_runs<BLOCK, true>(a, query, {numbers, sigma}, hi, lo);
@@ -489,7 +496,8 @@ __device__ __forceinline__ void lambda_of_query(const struct rw_lambda_args &a,
     lambda_finish<BLOCK>(a, query, rw_lambda_factor(&a.rule, hi, lo, query.shift));
 }
 
-/* Queries d_query[begin, end), of a block or a warp each; room: documents of the longest. */
+/* Queries d_query[begin, end), each for a block or a warp. room: documents for which shared memory
+ * has room. */
 struct lambda_jobs {
     uint32_t begin, end, room;
 };
@@ -503,7 +511,7 @@ __device__ __forceinline__ void lambda_job(const struct rw_lambda_args &a,
     const uint32_t warp = threadIdx.x / 32;
     const uint32_t job = jobs.begin + (BLOCK ? blockIdx.x : blockIdx.x * WARPS + warp);
     if (job >= jobs.end)
-        return; /* a whole warp, in a block of warps that go their own ways */
+        return; /* the whole warp returns; no barrier of the block follows */
     const uint32_t q = a.d_query[job];
     struct lambda_query query;
     query.first = a.d_offset[q];
@@ -530,8 +538,8 @@ __device__ __forceinline__ void lambda_job(const struct rw_lambda_args &a,
     lambda_of_query<BLOCK>(a, query, total);
 }
 
-/* Launches of other queries may run at the same time. Each ends after the one before it, so that
- * work after the last follows them all. */
+/* Launches of different queries may overlap. Each ends after the launch before it, so that work
+ * after the last one follows all of them. */
 template <bool BLOCK>
 __global__ void __launch_bounds__(THREADS, RW_TUNE_LAMBDA_BLOCKS)
     lambda_kernel(const __grid_constant__ struct rw_lambda_args a, const struct lambda_jobs jobs)
@@ -554,8 +562,8 @@ extern "C" int rw_cuda_lambda_prepare(void)
     return cudaSuccess;
 }
 
-/* Queries of a block, then those of a warp, the wide ones first: from scores and order to the final
- * integers. */
+/* Launches the queries of blocks, then those of warps, wide ones first. They compute the final
+ * integers from scores and order. */
 static int launch_queries(const struct rw_lambda_args *args, cudaStream_t stream)
 {
     const uint32_t end = args->n_block + args->n_warp, narrow = end - args->n_narrow;
@@ -564,10 +572,10 @@ static int launch_queries(const struct rw_lambda_args *args, cudaStream_t stream
     const struct lambda_jobs all[] = {{0, args->n_block, args->block_docs},
                                       {args->n_block, narrow, args->warp_docs},
                                       {narrow, end, narrow_docs}};
-    bool is_first = true; /* it waits for the ranks, and so all do */
+    bool is_first = true; /* the first launch waits for the ranks, and the others follow it */
     for (const struct lambda_jobs &jobs : all) {
         auto *const kernel = &jobs == all ? lambda_kernel<true> : lambda_kernel<false>;
-        const unsigned each = &jobs == all ? 1 : WARPS; /* queries of a block */
+        const unsigned each = &jobs == all ? 1 : WARPS; /* queries per block */
         const unsigned grid = blocks_for(jobs.end - jobs.begin, each);
         const size_t bytes = (size_t)each * jobs.room * LAMBDA_DOC_BYTES;
         if (grid == 0)
@@ -581,9 +589,8 @@ static int launch_queries(const struct rw_lambda_args *args, cudaStream_t stream
     return (int)cudaGetLastError();
 }
 
-/* ---- Spread queries ----
- * LambdaRank's gradients for queries of so many pairs that blocks share them: the integers of
- * rw_lambda_query to the bit, as cu_lambda.cu's.
+/* ---- Spread queries ---- Queries with so many pairs that several blocks share each of them. The
+ * integers are identical to those of rw_lambda_query.
  *
  * Gains are by document.
  *
@@ -624,15 +631,16 @@ struct spread_shared {
     unsigned long long total[2];
 };
 
-/* Upper documents at positions [top, end) against the thread's: adds to their sums in shared memory
- * and to the thread's own. The pairs' lambdas come as hi and lo. */
-__device__ __forceinline__ void spread_meet(const struct lambda_query &query, float sigma,
-                                            struct spread_shared &shared, uint32_t top,
-                                            uint32_t end, const double (&gain)[SPREAD_SLOTS],
-                                            struct lambda_own<SPREAD_SLOTS> &own, long long &hi,
-                                            long long &lo)
+/* Adds the pairs of upper documents at positions [top, end) with those of the thread. It adds to
+ * the upper documents' sums in shared memory and to the thread's own. The sum of the pairs' lambdas
+ * is added to hi and lo. */
+__device__ __forceinline__ void spread_add_pairs(const struct lambda_query &query, float sigma,
+                                                 struct spread_shared &shared, uint32_t top,
+                                                 uint32_t end, const double (&gain)[SPREAD_SLOTS],
+                                                 struct lambda_own<SPREAD_SLOTS> &own,
+                                                 long long &hi, long long &lo)
 {
-    long long sum = 0; /* at most SPREAD_SLOTS x 128 of n pairs, all of which stay under 2^62 */
+    long long sum = 0; /* at most SPREAD_SLOTS x 128 pairs; sums of n pairs stay below 2^62 */
     for (uint32_t j = 0; j < end - top; j++) {
         const struct spread_top upper = shared.top[j];
         long long lambda = 0, hessian = 0;
@@ -666,7 +674,7 @@ __device__ __forceinline__ void spread_add(int64_t *d_sum, unsigned long long v)
         atomicAdd(reinterpret_cast<unsigned long long *>(d_sum), v);
 }
 
-/* The thread's documents of a job. */
+/* Loads the thread's documents of a job. */
 __device__ __forceinline__ void spread_take(const struct rw_lambda_args &a,
                                             const struct lambda_query &query, uint32_t low,
                                             double (&gain)[SPREAD_SLOTS],
@@ -725,7 +733,7 @@ __global__ void __launch_bounds__(THREADS)
             shared.lambda[j] = shared.hessian[j] = 0;
         }
         __syncthreads();
-        spread_meet(query, a.rule.sigma, shared, top, end, gain, own, hi, lo);
+        spread_add_pairs(query, a.rule.sigma, shared, top, end, gain, own, hi, lo);
         __syncthreads();
         for (uint32_t j = threadIdx.x; j < end - top; j += THREADS) {
             const uint32_t doc = a.d_order[query.first + top + j];

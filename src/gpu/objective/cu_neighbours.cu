@@ -20,20 +20,20 @@ enum {
     QUERY_THREADS = 128,
     QUERY_WARPS = QUERY_THREADS / 32,
     DOC_THREADS = 256,
-    FINISH_BLOCKS = 8, /* of a multiprocessor */
-    LARGE_WARPS = 64,  /* of a large query */
+    FINISH_BLOCKS = 8, /* per multiprocessor */
+    LARGE_WARPS = 64,  /* per large query */
 };
 
 /* ---- Keys ---- */
 
-/* Writes the best score of its query to each document's place of d_power. */
+/* Writes the best score of the query to d_power of each of its documents. */
 __global__ void __launch_bounds__(QUERY_THREADS)
     neighbours_best_kernel(const __grid_constant__ struct rw_neighbours_args a)
 {
     __shared__ double best_of_warp[QUERY_WARPS];
     const uint64_t first = a.d_offset[blockIdx.x], end = a.d_offset[blockIdx.x + 1];
     if (first == end)
-        return; /* the whole block */
+        return; /* the whole block returns */
     double best = a.run.d_scores[first];
     for (uint64_t doc = first + threadIdx.x; doc < end; doc += QUERY_THREADS)
         best = a.run.d_scores[doc] > best ? a.run.d_scores[doc] : best;
@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(DOC_THREADS)
     a.run.d_pair[doc].lambda = a.run.d_pair[doc].hessian = 0;
 }
 
-/* Rankings p to p + 3 share a document's draw. */
+/* Computes the keys of ranking p. Rankings p to p + 3 share one draw per document. */
 __global__ void __launch_bounds__(DOC_THREADS)
     neighbours_key_kernel(const __grid_constant__ struct rw_neighbours_args a, uint32_t p)
 {
@@ -77,13 +77,13 @@ __global__ void __launch_bounds__(DOC_THREADS)
 
 /* ---- Pairs ---- */
 
-/* The sums above a lane's position, and above the one before it. */
+/* The sums over the positions above a lane's, and above the position before it. */
 struct neighbours_above {
     double own, before;
 };
 
-/* From the 32 positions' steps, in order. next: above the first of the 32, and above the one before
- * it; then those of the next 32. Every lane calls. */
+/* Computes these sums from the steps of 32 positions, in order. next: the sums above the first of
+ * the 32; set to those for the next 32. Every lane calls it. */
 __device__ __forceinline__ struct neighbours_above
 neighbours_look_up(const struct rw_neighbours_rule &rule, double step,
                    struct neighbours_above &next)
@@ -106,7 +106,8 @@ __device__ __forceinline__ struct rw_neighbour neighbours_at(const struct rw_nei
     return at;
 }
 
-/* The pairs that the document at position r has with its neighbours. order: the query's. */
+/* Returns the sum of the pairs of the document at position r with its neighbours. order: the
+ * query's. */
 __device__ __forceinline__ struct rw_lambda_pair
 neighbours_sum(const struct rw_neighbours_args &a, const uint32_t *order, uint32_t r, uint32_t top,
                double over, const struct neighbours_above &above)
@@ -128,14 +129,15 @@ neighbours_sum(const struct rw_neighbours_args &a, const uint32_t *order, uint32
     return sum;
 }
 
-/* Queries d_query[begin, end), a warp each; or gridDim.y warps, if deltas do not look up. */
+/* Adds the pairs of queries d_query[begin, end). Each has one warp, or gridDim.y warps if its
+ * deltas do not depend on the positions above. */
 __global__ void __launch_bounds__(QUERY_THREADS)
     neighbours_add_kernel(const __grid_constant__ struct rw_neighbours_args a, uint32_t begin,
                           uint32_t end)
 {
     const uint64_t job = begin + (uint64_t)blockIdx.x * QUERY_WARPS + threadIdx.x / 32;
     if (job >= end)
-        return; /* a whole warp, as below */
+        return; /* the whole warp returns, here and below */
     const uint32_t q = a.d_query[job], first = a.d_offset[q];
     const uint32_t top = rw_neighbours_top(&a.rule, a.d_offset[q + 1] - first);
     const double over = a.d_over[q];
@@ -144,7 +146,7 @@ __global__ void __launch_bounds__(QUERY_THREADS)
     const uint32_t *order = a.d_order + first;
     const int looks_up = rw_neighbours_look_up(&a.rule);
     struct neighbours_above next = {rw_neighbours_first(&a.rule), 0.0};
-    /* positions 0 to top have pairs */
+    /* Positions 0 to top have pairs. */
     for (uint64_t base = (uint64_t)32 * blockIdx.y; base <= top; base += (uint64_t)32 * gridDim.y) {
         const uint64_t r = base + threadIdx.x % 32;
         struct neighbours_above above = next;

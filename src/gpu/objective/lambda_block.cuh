@@ -1,4 +1,4 @@
-/* Device helpers of the kernels of lambdas. */
+/* Functions for kernels of lambdas: sums over a warp, atomics, and one pair of LambdaRank. */
 #pragma once
 
 #include <stdint.h>
@@ -7,8 +7,8 @@
 #include "gpu/objective/lambda_cuda.h"
 #include "objective/lambda.h"
 
-/* The sum over a whole warp, modulo 2^64, in all lanes. Parts of 27 bits: 32 of them fit into the
- * 32 bits that the hardware adds. */
+/* Returns the sum over a whole warp, modulo 2^64, in all lanes. It adds parts of 27 bits, since the
+ * sum of 32 of these fits into the 32 bits that the hardware adds. */
 __device__ __forceinline__ long long lambda_warp_sum(long long v)
 {
     const unsigned long long bits = (unsigned long long)v;
@@ -20,8 +20,9 @@ __device__ __forceinline__ long long lambda_warp_sum(long long v)
                        ((unsigned long long)high << 54));
 }
 
-/* Adds to 64 bits of shared memory by two native atomics of 32 bits (64-bit ones are loops): each
- * addition that wraps the low word carries into the high one, in whatever order. */
+/* Adds to 64 bits of shared memory by two atomics of 32 bits, because atomics of 64 bits are loops
+ * there. Each addition that wraps the low word carries into the high one, so their order does not
+ * matter. */
 __device__ __forceinline__ void lambda_shared_add(unsigned long long *sum, long long v)
 {
     uint32_t *word = reinterpret_cast<uint32_t *>(sum);
@@ -32,8 +33,8 @@ __device__ __forceinline__ void lambda_shared_add(unsigned long long *sum, long 
         atomicAdd(&word[1], high);
 }
 
-/* The largest over a whole warp goes to *largest; most warps find that it is not needed. Every lane
- * calls. */
+/* Raises *largest to the largest value of a whole warp. Most warps find it large enough. Every lane
+ * calls it. */
 __device__ __forceinline__ void lambda_raise(uint64_t *largest, uint64_t v)
 {
     const uint32_t high = (uint32_t)(v >> 32), most = rw_warp_max(high);
@@ -49,7 +50,7 @@ __device__ __forceinline__ uint64_t lambda_magnitude(int64_t v)
 
 /* ---- Queries and pairs ---- */
 
-struct alignas(16) lambda_item { /* one load */
+struct alignas(16) lambda_item { /* loaded at once */
     double score, discount;
 };
 
@@ -57,26 +58,26 @@ struct lambda_query {
     uint32_t first, n, n_top;
     float ideal, scale;
     int shift, norm;
-    struct lambda_item *item;             /* [n] by place, as the sums and slots */
+    struct lambda_item *item;             /* [n] by place, as are the sums and slots */
     unsigned long long *lambda, *hessian; /* [n] sums */
     uint16_t *slot;                       /* [n] */
-    uint16_t *to_place;                   /* [n] by document; positions by slot before */
-    uint16_t *place_at;                   /* [n] by position */
-    uint16_t *gain_end;                   /* [n at most] the slot after the last one of a gain */
+    uint16_t *to_place; /* [n] places by document; before that, positions by slot */
+    uint16_t *place_at; /* [n] by position */
+    uint16_t *gain_end; /* [at most n] the end of each gain's slots */
 };
 
-/* The documents of a thread. */
+/* A thread's documents. */
 template <int SLOTS> struct lambda_own {
     struct lambda_item item[SLOTS];
-    float gain_diff[SLOTS]; /* own less the upper one's */
+    float gain_diff[SLOTS]; /* own gain minus that of the upper document */
     uint32_t position[SLOTS];
     long long lambda[SLOTS], hessian[SLOTS];
 };
 
-/* One pair: an upper document and one of the thread's, at whatever positions, whose gain is larger
- * by gain_diff (or, if that is negative, smaller). lambda: the own document's, with its sign.
- * Negating an operand of a difference, a product or a rounding negates the result: nothing else
- * differs from the host's. */
+/* Computes one pair of an upper document and a document of the thread, at any positions. gain_diff:
+ * own gain minus the upper document's. lambda: that of the own document, with its sign. Negating an
+ * operand of a difference, a product or a rounding negates the result, so the result equals the
+ * host's. */
 __device__ __forceinline__ struct rw_lambda_pair
 lambda_pair(const struct lambda_query &query, float sigma, const struct lambda_item &upper,
             const struct lambda_item &own, float gain_diff)

@@ -35,17 +35,17 @@
 
 /* The values that all pairs of a query share. */
 struct rw_bounded_query {
-    float unit, unit_reciprocal; /* the ideal in units, 1 / that */
+    float unit, unit_reciprocal; /* the ideal DCG in units, and its reciprocal */
     float near, slope;           /* the divisor of delta is near + slope |score_diff| */
 };
 
-/* Integers in two parts: high x 2^23 + low, without the biases below, modulo 2^32. */
+/* An integer in two parts: high x 2^23 + low, without the biases below, modulo 2^32. */
 struct rw_bounded_parts {
     uint32_t high, low;
 };
 
-#define RW_BOUNDED_HIGH_BIAS 0x56800000u /* 2^46: its neighbours differ by 2^23 */
-#define RW_BOUNDED_LOW_BIAS  0x4b000000u /* 2^23: neighbours differ by 1 */
+#define RW_BOUNDED_HIGH_BIAS 0x56800000u /* bits of 2^46, which has a spacing of 2^23 */
+#define RW_BOUNDED_LOW_BIAS  0x4b000000u /* bits of 2^23, which has a spacing of 1 */
 enum { RW_BOUNDED_HIGH_SHIFT = 23 };
 
 struct rw_bounded_pair {
@@ -61,8 +61,8 @@ RW_HD float rw_bounded_fma(float a, float b, float c)
 #endif
 }
 
-/* 1 / x correctly rounded, x in [2^-100, 2^100]: on the device what 1.0f / x becomes there, less
- * its test of the range. */
+/* Returns 1 / x, correctly rounded. x must be in [2^-100, 2^100]. On the device this is the code of
+ * 1.0f / x without its test of the range. */
 RW_HD float rw_bounded_reciprocal(float x)
 {
 #ifdef __CUDA_ARCH__
@@ -74,22 +74,22 @@ RW_HD float rw_bounded_reciprocal(float x)
 #endif
 }
 
-/* a / b, correctly rounded; y: 1 / b, correctly rounded. a: 0 or in [2^-80, 2^80], as b; the
- * quotient is in [2^-80, 2^80] too. */
+/* Returns a / b, correctly rounded. y is 1 / b, correctly rounded. b and the quotient must be in
+ * [2^-80, 2^80], and so must a unless it is 0. */
 RW_HD float rw_bounded_quotient(float a, float b, float y)
 {
     const float q = a * y;
     return rw_bounded_fma(rw_bounded_fma(-b, q, a), y, q);
 }
 
-/* For |x| <= 40; rw_expf_power gives the power. */
+/* rw_bounded_exp is exp_tmpl.h for |x| <= 40; rw_expf_power returns the power of two. */
 #define EXP_FN            RW_HD
 #define EXP_NAME          rw_bounded_exp
 #define EXP_V             float
 #define EXP_LESS(c, a, b) rw_bounded_fma((a), -(b), (c))
 #include "base/exp_tmpl.h"
 
-/* v + 2^46, rounded down: v in [0, 2^46). */
+/* Returns v + 2^46, rounded down. v must be in [0, 2^46). */
 RW_HD float rw_bounded_high(float v)
 {
 #ifdef __CUDA_ARCH__
@@ -100,7 +100,8 @@ RW_HD float rw_bounded_high(float v)
 #endif
 }
 
-/* The nearest integer of v in [0, 2^46), halves to even. Both parts are from 0 to 2^23. */
+/* Returns the integer nearest to v, ties to even. v must be in [0, 2^46). Both parts are 0 to 2^23.
+ */
 RW_HD struct rw_bounded_parts rw_bounded_round(float v)
 {
     struct rw_bounded_parts parts;
@@ -111,7 +112,7 @@ RW_HD struct rw_bounded_parts rw_bounded_round(float v)
     return parts;
 }
 
-/* high and low: sums of parts without biases, each under 2^31 in magnitude. */
+/* Returns the sum. high, low: sums of parts without biases, each below 2^31 in magnitude. */
 RW_HD int64_t rw_bounded_join(uint32_t high, uint32_t low)
 {
     return (int64_t)(int32_t)high * (1 << RW_BOUNDED_HIGH_SHIFT) + (int64_t)(int32_t)low;
@@ -122,7 +123,7 @@ RW_HD int rw_bounded_rule(const struct rw_lambda_rule *rule)
     return rule->sigma >= 0x1p-20f && rule->sigma <= 1.25f;
 }
 
-/* range: the largest score less the smallest. */
+/* Returns 1 if the scores are bounded. range: largest minus smallest score. */
 RW_HD int rw_bounded_scores(double range, float sigma)
 {
     return range <= 0x1p20 && range * (double)sigma <= 40.0;
@@ -131,14 +132,14 @@ RW_HD int rw_bounded_scores(double range, float sigma)
 RW_HD struct rw_bounded_query rw_bounded_query_of(float ideal, int norm)
 {
     struct rw_bounded_query query;
-    query.unit = ideal * 0x1p-40f; /* RW_LAMBDA_EXPONENT */
+    query.unit = ideal * 0x1p-40f; /* 2^-RW_LAMBDA_EXPONENT */
     query.unit_reciprocal = 1.0f / query.unit;
     query.near = norm ? 0.01f : 1.0f;
     query.slope = norm ? 1.0f : 0.0f;
     return query;
 }
 
-/* a / (near + slope |score_diff|) */
+/* Returns a / (near + slope |score_diff|). */
 RW_HD float rw_bounded_normed(const struct rw_bounded_query *query, float a, float score_diff)
 {
     const float divisor = rw_bounded_fma(fabsf(score_diff), query->slope, query->near);
@@ -158,9 +159,10 @@ RW_HD float rw_bounded_normed(const struct rw_bounded_query *query, float a, flo
     rw_bounded_reciprocal(rw_bounded_fma((p), rw_expf_power(shifted), 1.0f))
 #include "objective/pair_tmpl.h"
 
-/* A pair. gain_diff: its magnitude, or 0: no pair. discount_diff: either way round. score_diff: of
- * the two scores either way; toward: sigma, negative if score_diff is the lower gain's score less
- * the higher's. */
+/* Computes a pair. gain_diff: the magnitude of the difference, or 0 for no pair. discount_diff: the
+ * difference, with either sign. score_diff: the difference of the two scores, in either order.
+ * toward: sigma or -sigma. It is negative if score_diff is the lower gain's score minus the
+ * higher's. */
 RW_HD struct rw_bounded_pair rw_bounded_pair_of(const struct rw_bounded_query *query,
                                                 float gain_diff, float discount_diff,
                                                 float score_diff, float toward, float sigma)

@@ -1,3 +1,5 @@
+/* Makes the tables of an objective on the device, and starts its kernels. The table `objectives`
+ * has two functions for each kind of objective. */
 #include "gpu/objective/lambda_cuda.h"
 
 #include <string.h>
@@ -11,25 +13,25 @@
 
 struct objective;
 struct rw_cuda_lambda {
-    struct rw_device_tables tables; /* without a device: counts the memory of a load */
+    struct rw_device_tables tables; /* without a device, only counts their bytes */
     const struct objective *objective;
-    struct rw_cuda_rank rank;     /* lambdas and neighbours only */
-    struct rw_lambda_args lambda; /* its pointers, except those of a run, are of `tables` */
+    struct rw_cuda_rank rank;     /* for lambdas and neighbours only */
+    struct rw_lambda_args lambda; /* pointers belong to `tables`, except those of a run */
     struct rw_gradient_args real;
     struct rw_neighbours_args neighbours;
     rw_cuda_largest_fn largest; /* NULL: one worker */
     void *largest_user;
 };
 
-/* The inputs of the lists of work, and the lists. args has their lengths. */
+/* The inputs of the lists of work, and the lists. `args` has the lengths of the lists. */
 struct work {
     struct rw_ctx *ctx;
-    struct rw_arena *arena; /* of the lists */
+    struct rw_arena *arena; /* owns the lists */
     const uint32_t *query_offset;
     uint32_t n_queries, truncation;
-    const double *ideal;         /* [n_queries]; NULL: all count */
-    struct rw_lambda_args *args; /* counts of the lists, written */
-    uint32_t *spread;            /* [n_spread] */
+    const double *ideal;         /* [n_queries]; NULL: all queries count */
+    struct rw_lambda_args *args; /* lengths of the lists, written */
+    uint32_t *spread;            /* [n_spread] the spread queries */
     struct rw_lambda_job *job;
     struct rw_lambda_tile *tile;
     size_t spread_room, job_room, tile_room;
@@ -45,7 +47,7 @@ static uint32_t tops_of(const struct work *work, uint32_t n)
     return work->truncation && work->truncation < n ? work->truncation : n;
 }
 
-/* If it is of a query of n documents, it is of all larger ones. */
+/* Returns 1 if queries of n documents are spread over blocks. All larger queries are, too. */
 static int is_spread(const struct work *work, uint32_t n)
 {
     return n > RW_LAMBDA_BLOCK_DOCS ||
@@ -77,7 +79,8 @@ static int add_spread(struct work *work, uint32_t q, uint32_t n)
     return RW_OK;
 }
 
-/* Upper documents of a job: as few as make no more than a bounded number of jobs. */
+/* Returns the number of upper documents per job: the smallest for which the number of jobs is
+ * limited. */
 static uint32_t choose_spread_tops(const struct work *work)
 {
     uint64_t jobs = 0;
@@ -91,7 +94,7 @@ static uint32_t choose_spread_tops(const struct work *work)
     return (uint32_t)(times < (1u << 20) ? times : 1u << 20) * RW_LAMBDA_SPREAD_TOPS;
 }
 
-/* Fills the lists, and counts the queries of a block or a warp. */
+/* Fills the lists, and counts the queries for blocks and for warps. */
 static int list_work(struct work *work)
 {
     struct rw_lambda_args *args = work->args;
@@ -120,12 +123,12 @@ static int list_work(struct work *work)
 struct order_job {
     const struct work *work;
     const double *gains;
-    double *gain;   /* [n_docs] written as struct rw_lambda_args has it, like slot */
+    double *gain;   /* [n_docs] written, in the form of struct rw_lambda_args, like `slot` */
     uint16_t *slot; /* [n_docs] */
-    int n_wild;     /* queries of a block or a warp whose gains are not bounded */
+    int n_wild;     /* queries of blocks or warps whose gains are not bounded */
 };
 
-/* Returns whether the query's gains are bounded, or need not be. */
+/* Sorts a query by gain. Returns 1 if its gains are bounded, or if that does not matter. */
 static int order_query(const struct order_job *job, uint32_t q)
 {
     uint32_t order[RW_LAMBDA_BLOCK_DOCS];
@@ -141,7 +144,8 @@ static int order_query(const struct order_job *job, uint32_t q)
         gain[r] = job->gains[first + order[r]];
         job->slot[first + order[r]] = (uint16_t)r;
     }
-    int bounded = n == 0 || (gain[0] <= 0x1p31 && gain[n - 1] >= 0.0); /* lambda_bounded.h */
+    /* the conditions of lambda_bounded.h */
+    int bounded = n == 0 || (gain[0] <= 0x1p31 && gain[n - 1] >= 0.0);
     for (uint32_t r = 1; r < n; r++)
         bounded &= gain[r] == gain[r - 1] || gain[r - 1] - gain[r] >= 0x1p-40;
     return bounded;
@@ -161,7 +165,7 @@ static int order_queries(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* Discounts and ideal DCGs. */
+/* Computes discounts and ideal DCGs. */
 static int make_ideals(struct rw_ctx *ctx, struct rw_arena *arena, const struct rw_dataset *dataset,
                        const double *gains, uint32_t truncation, double **discount, double **ideal)
 {
@@ -216,12 +220,13 @@ static int load_lambdas(struct rw_cuda_lambda *lambda, const struct rw_engine_ru
     RW_TRY(RW_DEVICE_TABLE(tables, args->d_slot, job.slot, dataset->n_docs));
     RW_TRY(init_rank(lambda, dataset));
     args->d_offset = lambda->rank.d_offset;
-    args->d_query = lambda->rank.d_by_size + args->n_spread; /* these are the largest */
+    /* the spread queries are the largest */
+    args->d_query = lambda->rank.d_by_size + args->n_spread;
     args->d_order = lambda->rank.d_order;
     return RW_OK;
 }
 
-/* Over all workers. */
+/* Replaces the numbers by their largest values over all workers. */
 static int share(const struct rw_cuda_lambda *lambda, uint64_t *d_numbers, uint32_t n)
 {
     return lambda->largest ? lambda->largest(lambda->largest_user, d_numbers, n) : RW_OK;
@@ -236,7 +241,7 @@ static int run_lambdas(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambd
     return share(lambda, &run->d_info->largest_lambda, 2);
 }
 
-/* ---- Real gradients: residuals, and those that the host hands over ---- */
+/* Real gradients: residuals and user gradients */
 
 static int load_residuals(struct rw_cuda_lambda *lambda, const struct rw_engine_rules *rules,
                           const struct rw_dataset *dataset, const double *gains,
@@ -323,8 +328,8 @@ static int run_neighbours(struct rw_cuda_lambda *lambda, const struct rw_cuda_la
 /* ---- The table ---- */
 
 struct objective {
-    /* Without a device only the tables' bytes are counted, and gains are NULL. The arena is freed
-     * after it. */
+    /* Makes the tables. Without a device it only counts their bytes, and gains are NULL. The arena
+     * is freed after the call. */
     int (*load)(struct rw_cuda_lambda *, const struct rw_engine_rules *, const struct rw_dataset *,
                 const double *gains, struct rw_arena *);
     int (*run)(struct rw_cuda_lambda *, const struct rw_cuda_lambda_run *, void *stream);

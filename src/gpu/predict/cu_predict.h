@@ -21,17 +21,18 @@ extern "C" {
 struct rw_flat;
 
 struct rw_predict_tree {
-    uint64_t first_node, first_leaf; /* in all trees' */
-    int32_t root;                    /* 0; ~0: a tree of one leaf */
+    uint64_t first_node, first_leaf; /* index among the nodes and leaves of all trees */
+    int32_t root;                    /* 0; or ~0 for a tree of one leaf */
 };
 
 /* Trees that a block works on at once. */
 struct rw_predict_batch {
-    uint64_t first_node, first_leaf; /* of its first tree */
+    uint64_t first_node, first_leaf; /* those of its first tree */
     uint32_t first_tree, n_trees;
     uint32_t n_nodes, n_leaves;
     int32_t
-        in_shared; /* 0: a single tree that does not fit shared memory, read from device memory */
+        /* 0: a single tree that does not fit into shared memory and is read from device memory */
+        in_shared;
 };
 
 struct rw_predict_args {
@@ -43,9 +44,8 @@ struct rw_predict_args {
     uint32_t
         /* Documents per block: a multiple of 32 that divides RW_TUNE_PREDICT_THREADS. */
         tile_docs;
-    uint32_t
-        tree_bytes; /* of shared memory, for a batch's nodes, then its leaves; a multiple of 16 */
-    uint32_t most_trees; /* of a batch */
+    uint32_t tree_bytes; /* shared memory for a batch's nodes and leaves; a multiple of 16 */
+    uint32_t most_trees; /* largest number of trees in a batch */
     int32_t values_in_shared;
     const float *d_value; /* [n_used][n_docs] of a chunk; absent is resolved, NaN is missing */
     uint32_t n_docs;
@@ -66,12 +66,12 @@ struct rw_predict_look_up {
     float *d_to; /* [n_used][n_docs] written */
 };
 
-/* The shared memory of a block: nodes and leaves, found values [most_trees][tile_docs], values
- * [n_used][tile_docs] if they are there. */
+/* Returns the shared memory of a block. It has nodes and leaves, then the found values
+ * [most_trees][tile_docs] and, if values_in_shared, the values [n_used][tile_docs]. */
 size_t rw_predict_shared_bytes(const struct rw_predict_args *args);
 
 struct rw_predict_plan {
-    struct rw_arena arena;          /* of the arrays */
+    struct rw_arena arena;          /* owns the arrays */
     struct rw_predict_tree *tree;   /* [n_trees] */
     struct rw_predict_batch *batch; /* [args.n_batches] */
     struct rw_predict_args args;    /* without pointers and documents */
@@ -104,7 +104,7 @@ enum { PREDICT_THREADS = RW_TUNE_PREDICT_THREADS };
 struct predict_block {
     unsigned char *trees; /* [tree_bytes] nodes of the batch, then its leaves */
     float *found;         /* [most_trees][tile_docs] */
-    float *value;         /* [n_used][tile_docs]; NULL: values stay where they are */
+    float *value;         /* [n_used][tile_docs]; NULL: values stay in device memory */
     uint32_t begin;       /* first document of the chunk */
     uint32_t n_docs;      /* 1 to tile_docs */
 };
@@ -158,8 +158,9 @@ RW_HD void predict_load_trees(const struct rw_predict_args *args, const struct p
         leaf[i] = args->d_leaf[batch->first_leaf + i];
 }
 
-/* Walks a thread's document down its trees of a batch. A warp has 32 documents of one tree: their
- * values are in 32 banks, whatever the features. value, stride: of the thread's document. */
+/* Walks a thread's document down its trees of a batch. The 32 documents of a warp walk down one
+ * tree. Their values are in 32 banks, whatever the features. value, stride: the document's values.
+ */
 RW_HD void predict_find(const struct rw_predict_args *args, const struct predict_block *b,
                         const struct rw_predict_batch *batch, const struct rw_walk_node *node,
                         const float *leaf, const float *value, uint32_t stride, uint32_t thread)

@@ -15,9 +15,9 @@
 enum { PIECE_DOCS = 8192 };
 
 struct scorer_cuda {
-    struct rw_device_scorer base; /* first: handed out by its address */
+    struct rw_device_scorer base; /* first member, so that both have one address */
     struct rw_device *device;
-    struct rw_device_tables tables; /* of the model, and d_looked_up */
+    struct rw_device_tables tables; /* owns the model's tables and d_looked_up */
     struct rw_predict_plan plan;    /* owned */
     struct rw_predict_args args;
     struct rw_predict_look_up look_up;
@@ -38,7 +38,7 @@ struct chunk_note {
 static void close_cuda(struct rw_device_scorer *base)
 {
     struct scorer_cuda *s = (struct scorer_cuda *)base;
-    rw_transfer_pipe_free(s->pipe); /* waits, so that nothing below is in use */
+    rw_transfer_pipe_free(s->pipe); /* waits, so that the memory below is no longer in use */
     rw_arena_free(&s->tables.arena);
     rw_device_free(s->d_score);
     rw_predict_plan_release(&s->plan);

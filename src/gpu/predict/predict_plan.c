@@ -1,5 +1,5 @@
-/* How trees are cut into batches and shared memory is spent; host only, so that it is tested
- * without a GPU. */
+/* Divides trees into batches, and shared memory between values and trees. It runs on the host only,
+ * so that tests need no GPU. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -7,15 +7,16 @@
 #include "gpu/device/tuning.h"
 #include "model/scorer.h"
 
-/* That the driver keeps of a block's shared memory. */
+/* Bytes that the driver reserves in the shared memory of a block. */
 enum { KEPT_BYTES = 1024 };
 
-/* Documents of a block, and where values lie: the first layout that leaves trees a fair share, or
- * the last one. A multiprocessor that has no threads for two blocks gives its memory to one. */
+/* Chooses the documents per block and the memory of their values. It takes the first layout that
+ * leaves a fair share to the trees, or the last one. If a multiprocessor has too few threads for
+ * two blocks, one block gets all the memory. */
 static void choose_tile(struct rw_predict_args *args, size_t shared_bytes, int threads)
 {
     static const struct {
-        uint32_t blocks, tile_docs; /* blocks of a multiprocessor */
+        uint32_t blocks, tile_docs; /* blocks per multiprocessor */
         int32_t values_in_shared;
     } layouts[] = {{2, RW_TUNE_PREDICT_DOCS, 1},
                    {1, RW_TUNE_PREDICT_DOCS, 1},
@@ -44,7 +45,7 @@ static size_t bytes_of(uint64_t n_nodes, uint64_t n_leaves)
     return n_nodes * sizeof(struct rw_walk_node) + n_leaves * sizeof(float);
 }
 
-/* Trees in order, as many as fit. batch: [n_trees] room. */
+/* Puts the trees in order into batches, each as large as fits. batch: room for [n_trees]. */
 static void cut_batches(struct rw_predict_plan *plan, const struct rw_flat *flat)
 {
     struct rw_predict_args *args = &plan->args;

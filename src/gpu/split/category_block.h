@@ -53,7 +53,8 @@ RW_HD struct category_block category_block_of(unsigned char *shared, uint32_t n_
     return b;
 }
 
-/* Phase 1. cell: of the thread's code, {0} from n_codes on. missing: of thread 0. */
+/* Phase 1: loads the cells. cell: that of the thread's code, {0} from n_codes on. missing: used by
+ * thread 0. */
 RW_HD void category_load(const struct category_block *b, const struct rw_split_rule *rule,
                          const struct rw_cell *cell, const struct rw_cell *missing, uint32_t thread)
 {
@@ -63,12 +64,12 @@ RW_HD void category_load(const struct category_block *b, const struct rw_split_r
         b->alone->missing = *missing;
 }
 
-/* Phase 2. Codes without documents come last. */
+/* Phase 2: finds the places of codes. Codes without documents come last. */
 RW_HD void category_place(const struct category_block *b, uint32_t n_codes, uint32_t thread)
 {
     const int is_seen = b->cell[thread].n > 0;
     const double own = b->key[thread];
-    uint32_t n_seen = 0, n_unseen = 0, n_before = 0; /* n_unseen: of lower codes */
+    uint32_t n_seen = 0, n_unseen = 0, n_before = 0; /* n_unseen: lower codes without documents */
     for (uint32_t code = 0; code < n_codes; code++) {
         const double key = b->key[code];
         if (b->cell[code].n == 0) {
@@ -85,7 +86,8 @@ RW_HD void category_place(const struct category_block *b, uint32_t n_codes, uint
         b->alone->n_seen = n_seen;
 }
 
-/* Phase 3, for step = 1, 2, 4, ... under n_threads: from sum[from] to the other one. */
+/* Phase 3: adds up sums along the order. Call it for step = 1, 2, 4, ... below n_threads. It reads
+ * sum[from] and writes the other array. */
 RW_HD void category_add_up(const struct category_block *b, int from, uint32_t step, uint32_t thread)
 {
     struct rw_cell sum = b->sum[from][thread];
@@ -114,7 +116,7 @@ RW_HD void category_try(const struct category_block *b, const struct rw_split_ru
     b->found[thread] = best;
 }
 
-/* Phase 5, for step = n_threads / 2, ..., 2, 1. */
+/* Phase 5: finds the best candidate. Call it for step = n_threads / 2, ..., 2, 1. */
 RW_HD void category_pick(const struct category_block *b, uint32_t step, uint32_t thread)
 {
     if (thread < step && rw_category_beats(&b->found[thread + step], &b->found[thread]))
@@ -137,7 +139,7 @@ RW_HD void category_mark(const struct category_block *b, uint32_t n_codes, int f
     }
 }
 
-/* Phase 7, by any thread. */
+/* Phase 7: returns the result. Any thread may call it. */
 RW_HD struct rw_category_split category_result(const struct category_block *b, uint32_t n_codes)
 {
     struct rw_category_split split = {{{0}}, 0, 0.0, 0};

@@ -102,7 +102,7 @@ static __device__ uint32_t goes_left(const struct rw_cuda_part &part, const stru
     return left;
 }
 
-/* flags -> how many bits are set in the words before each; returns the sum. A whole warp. */
+/* Counts the flags that are set before each word. Returns their sum. A whole warp calls it. */
 static __device__ uint32_t add_up(const uint32_t *flags, uint32_t *before)
 {
     enum { EACH = WORDS / WARP };

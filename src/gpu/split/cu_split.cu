@@ -18,11 +18,11 @@
 #include "gpu/hist/hist.h"
 #include "gpu/split/search_end.cuh"
 
-/* ---- bins, rough gains and exact ones: of both searches ---- */
+/* bins, rough gains and exact gains, for both kinds of search */
 
-/* What sums a search adds up: SUM is the cells', int32_t of narrow ones. ORDERED: features may have
- * directions. SHAPED, which is ORDERED, too: and penalties, and nodes features that may not split
- * them. */
+/* The kind of sums of a search. SUM: the type of the cells' sums, int32_t for narrow ones. ORDERED:
+ * features may have monotone constraints. SHAPED, which implies ORDERED: there are also feature
+ * costs, and sets of features that may split a node. */
 template <class SUM, int NEWTON_, int ORDERED_, int SHAPED_ = 0> struct sums {
     typedef SUM sum;
     enum { NEWTON = NEWTON_, ORDERED = ORDERED_, SHAPED = SHAPED_ };
@@ -76,7 +76,7 @@ static __device__ void load_four(const struct rw_cuda_cells &cells, uint64_t at,
     cell[3] = tally<S>{n.w, lambda[3], hess[3]};
 }
 
-/* A side of a split: some bins, and the missing values or not. */
+/* Returns a side of a split: the sums of some bins, with or without missing values. */
 template <class S>
 static __device__ struct rw_cell side_of(const tally<S> &cell, const tally<S> *missing)
 {
@@ -100,7 +100,7 @@ template <class S> static __device__ tally<S> without(const tally<S> &from, cons
     return {from.n - cell.n, from.lambda - cell.lambda, from.hess - cell.hess};
 }
 
-/* The sum over the lanes up to this one. */
+/* Returns the sum over all lanes up to this one. */
 template <class S> static __device__ tally<S> sum_up_to(tally<S> cell, uint32_t lane)
 {
     for (uint32_t step = 1; step < WARP; step *= 2) {
@@ -132,7 +132,7 @@ static __device__ float rough_side(const struct rw_cuda_search &a, const tally<S
     return __fdividef(q * q, d);
 }
 
-/* rw_side_allowed of a side with documents, in integers. */
+/* Returns the result of rw_side_allowed for a side that has documents, in integers. */
 template <class S>
 static __device__ int is_allowed(const struct rw_cuda_search &a, const tally<S> &side)
 {
@@ -163,7 +163,7 @@ static __device__ float rough_score(const struct rw_cuda_search &a, const tally<
     return fmaxf(rough_gain<S>(a, left, r), rough_gain<S>(a, l, right));
 }
 
-/* All threads of a block of WARPS warps call it. */
+/* Returns the largest value of a block of WARPS warps. All of its threads call it. */
 template <int WARPS> static __device__ float largest_of_block(float largest, float *of_warp)
 {
     for (uint32_t step = WARP / 2; step > 0; step /= 2)
@@ -231,15 +231,15 @@ enum {
     MOST_CHUNKS = 2
 };
 
-/* A feature of a tree: its cells in a histogram, and of those the ones of values. */
+/* A feature of the tree: its cells in a histogram. */
 struct place {
     uint32_t begin, n_bins;
-    int has_missing; /* their cell comes next */
+    int has_missing; /* 1: the cell of missing values follows the bins */
     uint32_t column, zero_bin;
 };
 
-/* Nothing of it is written by the launch_rough before. n_bins is 0 if there is nothing to search.
- */
+/* Finds a feature's cells. It reads nothing that the launch before writes. n_bins is 0 if there is
+ * nothing to search. */
 static __device__ struct place place_of(const struct rw_cuda_cells &cells, uint32_t f)
 {
     struct place place = {0, 0, 0, 0, 0};
@@ -257,10 +257,10 @@ static __device__ struct place place_of(const struct rw_cuda_cells &cells, uint3
     return place;
 }
 
-/* A lane's sums for a feature: of all bins up to each of its own. */
+/* A lane's sums for a feature: for each of its bins, the sum of all bins up to it. */
 template <class S, int CHUNKS> struct sums_up_to {
     tally<S> left[CHUNKS][LANE_BINS];
-    tally<S> all, missing; /* all: without missing values */
+    tally<S> all, missing; /* all: sum of all bins, without missing values */
 };
 
 static __device__ uint32_t bin_of(int chunk, int i)
@@ -268,7 +268,7 @@ static __device__ uint32_t bin_of(int chunk, int i)
     return chunk * CHUNK_BINS + threadIdx.x % WARP * LANE_BINS + i;
 }
 
-/* A whole warp. first: of the histogram's cells. */
+/* Computes these sums. A whole warp calls it. first: the first cell of the histogram. */
 template <class S, int CHUNKS>
 static __device__ void add_up(const struct rw_cuda_cells &cells, uint64_t first,
                               const struct place &place, struct sums_up_to<S, CHUNKS> *sums)
@@ -298,7 +298,7 @@ static __device__ void add_up(const struct rw_cuda_cells &cells, uint64_t first,
         }
         const tally<S> up_to = sum_up_to<S>(left[LANE_BINS - 1], lane);
         tally<S> before = without<S>(up_to, left[LANE_BINS - 1]);
-        add_cell<S>(&before, sums->all); /* the chunks before */
+        add_cell<S>(&before, sums->all); /* the sum of earlier chunks */
 #pragma unroll
         for (int i = 0; i < LANE_BINS; i++)
             add_cell<S>(&left[i], before);
@@ -329,7 +329,7 @@ static __global__ void __launch_bounds__(ROUGH_WARPS *WARP,
     const uint32_t f = blockIdx.x * ROUGH_WARPS + threadIdx.x / WARP;
     const struct place place = place_of(cells, f);
     let_next_launch_begin();
-    wait_for_launch_before(); /* its cells */
+    wait_for_launch_before(); /* the launch before writes the cells */
     if (f >= cells.n_features)
         return;
     float largest = -1.0f;
@@ -349,8 +349,8 @@ static __global__ void __launch_bounds__(ROUGH_WARPS *WARP,
         a.d_score[(uint64_t)blockIdx.y * cells.n_features + f] = largest;
 }
 
-/* The best cut of a feature, of those whose score is `least` or more; each lane's own. A whole
- * warp. */
+/* Finds each lane's best threshold of a feature, among those with a score of at least `least`. A
+ * whole warp calls it. */
 template <class S, int CHUNKS>
 static __device__ struct rw_cuda_found best_of_feature(const struct rw_cuda_search &a,
                                                        const struct rw_cuda_cells &cells,
@@ -360,7 +360,7 @@ static __device__ struct rw_cuda_found best_of_feature(const struct rw_cuda_sear
     struct sums_up_to<S, CHUNKS> sums;
     struct rw_cuda_found best = {0.0, (int32_t)place.column, 0, 0, 0};
     struct rw_split_rule rule = a.rule;
-    rule.newton = S::NEWTON; /* known when this is compiled */
+    rule.newton = S::NEWTON; /* a constant, so that the compiler can use it */
     add_up<S, CHUNKS>(cells, (uint64_t)a.buffer[blockIdx.y] * cells.n_cells, place, &sums);
     uint32_t worth = 0; /* bit i: its gain must be computed */
 #pragma unroll
@@ -371,7 +371,7 @@ static __device__ struct rw_cuda_found best_of_feature(const struct rw_cuda_sear
     tally<S> node = sums.all;
     add_cell<S>(&node, sums.missing);
     const struct rw_cell whole = side_of<S>(node, NULL);
-    while (worth) { /* few are */
+    while (worth) { /* seldom more than a few */
         const uint32_t at = (uint32_t)__ffs((int)worth) - 1;
         const uint32_t bin = bin_of(at / LANE_BINS, at % LANE_BINS);
         worth &= worth - 1;
@@ -394,11 +394,11 @@ static __global__ void __launch_bounds__(EXACT_WARPS *WARP)
 {
     __shared__ struct rw_cuda_found of_warp[EXACT_WARPS];
     __shared__ float largest_of[EXACT_WARPS];
-    __shared__ uint32_t worth_of[EXACT_WARPS]; /* bit f: the feature's score may be the best */
+    __shared__ uint32_t worth_of[EXACT_WARPS]; /* bit f: the best split may be by the feature */
     const float *const score = a.d_score + (uint64_t)blockIdx.y * cells.n_features;
     struct rw_cuda_found best = {0.0, INT32_MAX, 0, 0, 0};
     float largest = -1.0f;
-    wait_for_launch_before(); /* its scores */
+    wait_for_launch_before(); /* the launch before writes the scores */
     for (uint32_t f = threadIdx.x; f < cells.n_features; f += EXACT_WARPS * WARP)
         largest = fmaxf(largest, score[f]);
     const float least = least_score(largest_of_block<EXACT_WARPS>(largest, largest_of));
@@ -408,7 +408,7 @@ static __global__ void __launch_bounds__(EXACT_WARPS *WARP)
         if (threadIdx.x % WARP == 0)
             worth_of[threadIdx.x / WARP] = worth;
         __syncthreads();
-        uint32_t turn = 0; /* a warp takes one of EXACT_WARPS */
+        uint32_t turn = 0; /* warps take the features in turn */
         for (uint32_t w = 0; w < EXACT_WARPS; w++) {
             for (uint32_t left = worth_of[w]; left; left &= left - 1, turn++) {
                 if (turn % EXACT_WARPS != threadIdx.x / WARP)
@@ -458,8 +458,8 @@ enum { WARPS = RW_TUNE_SPLIT_WARPS, THREADS = WARPS * WARP, MOST_BINS = 8 };
 static_assert((WARPS & (WARPS - 1)) == 0, "features share a block evenly");
 static_assert(THREADS * MOST_BINS >= RW_HIST_MOST_BINS, "a block holds a feature");
 
-/* The cells of bins `bin` to bin + BINS of the row at `base`, without those from `end` on, asked
- * for at once. */
+/* Loads the cells of bins `bin` to bin + BINS - 1, all at once. base: index of bin 0. Bins from
+ * `end` on are 0. */
 template <class S, int BINS>
 static __device__ void load_bins(const struct rw_cuda_cells &cells, uint64_t base, uint32_t bin,
                                  uint32_t end, tally<S> (&cell)[BINS])
@@ -488,7 +488,7 @@ static __device__ void load_bins(const struct rw_cuda_cells &cells, uint64_t bas
     }
 }
 
-/* About a side's value. Each of its five roundings is at most 2^-22 of it. */
+/* Returns the approximate value of a side. Each of its five roundings is at most 2^-22 of it. */
 template <class S>
 static __device__ float rough_value(const struct rw_split_rule &rule, const tally<S> &side)
 {
@@ -496,8 +496,9 @@ static __device__ float rough_value(const struct rw_split_rule &rule, const tall
     return __fdividef((float)side.lambda, d);
 }
 
-/* rough_gain of a cut of a feature with a direction, or 0 for one without; -1 if it surely does not
- * keep to it. *sure rises to that of a cut that surely does. */
+/* Returns the rough gain of a threshold of a feature with a monotone constraint, or with direction
+ * 0 of any feature. Returns -1 if the threshold certainly breaks the constraint. Raises *sure to
+ * the gain if the threshold certainly satisfies it. */
 template <class S>
 static __device__ float rough_ordered_gain(const struct rw_cuda_search &a, int direction,
                                            const tally<S> &left, const tally<S> &right, float *sure)
@@ -511,7 +512,7 @@ static __device__ float rough_ordered_gain(const struct rw_cuda_search &a, int d
     return r - l >= -margin ? gain : -1.0f;
 }
 
-/* rough_score in the same way. */
+/* The same as rough_score, for constrained features. */
 template <class S>
 static __device__ float rough_ordered_score(const struct rw_cuda_search &a, int direction,
                                             const tally<S> &left, const tally<S> &right,
@@ -539,8 +540,8 @@ static __device__ float least_net_score(const struct rw_split_rule &rule, double
     return least_score(largest_of_block<WARPS>(net, of_warp) + cost * (1.0f - margin));
 }
 
-/* The best cut at this thread's bins; `warps` warps have the feature's. Nothing if it is not of
- * this tree. All threads of a block call it. */
+/* Finds the best threshold at this thread's bins. `warps` warps share the feature. Finds nothing if
+ * the tree does not use the feature. All threads of a block call it. */
 template <class S, int BINS>
 static __device__ void search_bins(const struct rw_cuda_search &a,
                                    const struct rw_cuda_cells &cells, uint32_t f, uint32_t warps,
@@ -561,7 +562,7 @@ static __device__ void search_bins(const struct rw_cuda_search &a,
         begin = cells.d_row[f];
         length = min(length, cells.d_row[f + 1] - begin);
     }
-    wait_for_launch_before(); /* its cells */
+    wait_for_launch_before(); /* the launch before writes the cells */
     /* All data is loaded before any of it is used. */
     load_bins<S, BINS>(cells, first + begin, bin, length, cell);
     int direction = 0;
@@ -595,7 +596,7 @@ static __device__ void search_bins(const struct rw_cuda_search &a,
         add_cell<S>(&all, of_warp[w]);
     }
     struct rw_split_rule rule = a.rule;
-    rule.newton = S::NEWTON; /* known when this is compiled */
+    rule.newton = S::NEWTON; /* a constant, so that the compiler can use it */
     const tally<S> before = left;
     float score[BINS], largest = -1.0f;
 #pragma unroll
@@ -618,7 +619,7 @@ static __device__ void search_bins(const struct rw_cuda_search &a,
     for (int i = 0; i < BINS; i++)
         worth |= (uint32_t)(score[i] >= least) << i;
     const struct rw_cell whole = side_of<S>(all, NULL);
-    while (worth) { /* few are */
+    while (worth) { /* seldom more than a few */
         const uint32_t at = (uint32_t)__ffs((int)worth) - 1;
         worth &= worth - 1;
         left = before;
@@ -652,8 +653,8 @@ static __global__ void __launch_bounds__(THREADS, sizeof(typename S::sum) > 4 ? 
         reply(a, best);
 }
 
-/* Warps that share a feature: no more than it has bins for, while there are not too many blocks for
- * them to run at once; but so many that a thread has MOST_BINS at most. */
+/* Returns the number of warps that share a feature. More warps than the bins need are never used,
+ * and no more than can run at once. But a thread has at most MOST_BINS bins. */
 static uint32_t warps_of(const struct rw_cuda_search *search, const struct rw_cuda_cells *cells)
 {
     uint32_t warps = 1;
@@ -670,7 +671,7 @@ extern "C" uint32_t rw_cuda_search_blocks(const struct rw_cuda_search *search,
 {
     if (rw_cuda_is_rough(search, cells))
         return 1;
-    const uint32_t features = WARPS / warps_of(search, cells); /* of a block */
+    const uint32_t features = WARPS / warps_of(search, cells); /* features per block */
     return (cells->n_features + features - 1) / features;
 }
 
