@@ -14,24 +14,24 @@ from rankwood._params import alias_rows, infos, meaning, pythonic, string_of
 
 _HEAD = """# Parameters of other programs
 
-## From LightGBM in ten lines
+Keep the parameters that you tuned elsewhere: `from_lightgbm` translates those of LightGBM.
 ```python
 {code}
 ```
-The notes list parameters with another unit, parameters without a counterpart, wrong names, and defaults that differ.
-`from_xgboost` and `from_catboost` translate parameters of XGBoost and CatBoost. The
-[tutorial](../tutorials/from-lightgbm.md) explains the steps;
+It also returns notes on unknown parameters, missing counterparts, other units and different defaults.
+`from_xgboost` and `from_catboost` do the same for XGBoost and CatBoost. The
+[tutorial](../tutorials/from-lightgbm.md) explains each step.
 [from_lightgbm.py](../../examples/python/from_lightgbm.py) is the complete script.
 
-This page is made from that script and from the library's table:
-`python docs/make_migrating.py > docs/reference/migrating.md`.
+The tables below list the counterparts. `python docs/make_migrating.py > docs/reference/migrating.md` makes this page.
 
-| there | Rankwood |
+## Functions
+| LightGBM, XGBoost, CatBoost | Rankwood |
 |---|---|
 | `valid_sets`, `evals`, `eval_set` | `train(..., valid={"name": Dataset})` |
 | `early_stopping(50)`, `early_stopping_rounds=50` | `{"early_stop": 50}` |
 | `record_evaluation`, `evals_result` | `Model.evals_result` |
-| an objective, a metric that is a function | `{"objective": f, "metric": g}`, with the signs of LightGBM and XGBoost |
+| a function as objective or metric | `{"objective": f, "metric": g}`, with the sign conventions of LightGBM and XGBoost |
 | `YetiRank:decay=0.9;permutations=5` | `{"objective": "yetirank", "decay": 0.9, "permutations": 5}` |
 | `YetiRank:mode=MAP`, also DCG, MRR and ERR | `{"objective": "yetirank", "delta": "map"}`, without a decay |
 | `LGBMRanker`, `XGBRanker`, `CatBoostRanker` | `Ranker`; `fit` takes `qid`, `group` or a frame with a column `qid` |
@@ -40,13 +40,13 @@ This page is made from that script and from the library's table:
 | `feature_importance`, `get_score`, `get_feature_importance` | `Model.importance` |
 | `save_model`, `load_model` | `Model.save`, `Model.load` |
 | `Booster.refit`, `refresh_leaf` | `Model.refit` |
-| a model that was trained there | `Model.import_from(path, "lightgbm")`, also `"xgboost"`, `"catboost"` |
+| a trained model | `Model.import_from(path, "lightgbm")`, also `"xgboost"`, `"catboost"` |
 
 ## Parameters"""
 
 
 def _head() -> str:
-    """With what from_lightgbm.py has in LightGBM and in Rankwood."""
+    """Returns the head of the page, with the code of from_lightgbm.py for both programs."""
     script = (Path(__file__).parents[1] / "examples/python/from_lightgbm.py").read_text("utf-8")
     lightgbm, rankwood = (re.search(f"^# ---- {of}\n.*?(?=\n\n#)", script, re.M | re.S) for of in _SECTIONS)
     assert lightgbm and rankwood
@@ -68,7 +68,7 @@ class _Row:
 
 
 def _page_rows() -> tuple[dict[str, _Row], dict[str, _Row]]:
-    """By our parameter, and by the reason why there is none."""
+    """Returns rows by Rankwood's parameter, and rows by the reason for a missing counterpart."""
     taken: dict[str, _Row] = {}
     without: dict[str, _Row] = {}
     for program, names in migrate._NAMES.items():
@@ -100,11 +100,11 @@ def page() -> str:
     for alias in alias_rows():
         if alias.parameter != ffi.NULL:
             words = ", ".join(f"`{word}`" for word in text(alias.names).split())
-            target = "none" if alias.ours == ffi.NULL else f"`{text(alias.ours)}`"
+            target = "no counterpart" if alias.ours == ffi.NULL else f"`{text(alias.ours)}`"
             note = pythonic(string_of(alias.note) or "")
             lines.append(f"| `{text(alias.parameter).replace('-', '_')}` | {words} | {target} | {note} |")
-    heads = "| because, or where it is | LightGBM | XGBoost | CatBoost |"
-    lines += ["", "## No parameter here", heads, "|---|---|---|---|"]
+    heads = "| reason or replacement | LightGBM | XGBoost | CatBoost |"
+    lines += ["", "## Parameters without counterpart", heads, "|---|---|---|---|"]
     for why, row in without.items():
         lines.append("| " + " | ".join([why, *row.cells()]) + " |")
     return "\n".join(lines) + "\n"

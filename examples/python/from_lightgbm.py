@@ -36,7 +36,7 @@ scores = booster.predict(X_test)
 
 # ---- Rankwood
 our_params, notes = rankwood.from_lightgbm(params)
-print("\n".join(notes))  # what changes its unit, what has no match and why
+print("\n".join(notes))  # changed units, missing counterparts and other differences
 train_set = rankwood.Dataset(X, y, group=group)
 valid_set = rankwood.Dataset(X_valid, y_valid, group=group_valid)
 model = rankwood.train(our_params, train_set, valid=valid_set)
@@ -48,7 +48,7 @@ won = rankwood.compare(test_set, scores, our_scores, "ndcg@10")
 print(f"ndcg@10: LightGBM {won.mean_a:.4f}, Rankwood {won.mean_b:.4f}")
 print(f"difference {won.difference:+.4f}, 95 % interval {won.low:+.4f} to {won.high:+.4f}")
 
-# ---- a model that is there already: its trees, scored here, explained, exported or gone on from
+# ---- import the LightGBM model, to score, explain, export or continue it here
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "lightgbm.txt"
     booster.save_model(path)

@@ -89,7 +89,7 @@ def test_xgboost_parameters() -> None:
     }
     told = {note.split(":")[0]: note for note in notes}
     assert "no counterpart of 'auc'" in told["eval_metric"]
-    assert "there is no L1" in told["alpha"]
+    assert "L1 regularisation is not supported" in told["alpha"]
     assert "lambda" not in told
     assert "grow_policy" in told
 
@@ -144,7 +144,7 @@ def test_catboost_parameters() -> None:
         "seed": 7,
     }
     assert any("mode=NDCG" in note for note in notes)
-    assert any(note.startswith("one_hot_max_size: no counterpart: categories are split by sets") for note in notes)
+    assert any(note.startswith("one_hot_max_size: no counterpart: 'categorical' features are split by sets") for note in notes)
     assert any("label_gain='linear'" in note for note in notes)
     params, notes = rw.from_catboost({"loss_function": "YetiRank:mode=MAP;decay=0.9;permutations=5"})
     assert params == {"objective": "yetirank", "delta": "map", "permutations": 5, "grow": "levels"}
@@ -158,7 +158,7 @@ def test_catboost_parameters() -> None:
         ({"rsm": 0.5}, "rsm: not a parameter of LightGBM, but of CatBoost; left out"),
         ({"num_leaves": 1}, "expected a whole number, 2 to 65536"),
         ({"learning_rate": "fast"}, "learning_rate: left out: "),
-        ({"boosting": "dart"}, "there is no dart"),
+        ({"boosting": "dart"}, "dart, rf and gblinear are not supported"),
         ({"objective": "multiclass"}, "objective: no counterpart of 'multiclass': labels are grades"),
         ({"bagging_fraction": 0.5}, "without a bagging_freq LightGBM samples nothing"),
         ({"valid": "x.txt"}, "valid: use train(..., valid="),

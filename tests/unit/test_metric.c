@@ -134,12 +134,11 @@ Test(metric, refused_names, .init = setup, .fini = teardown)
          "hint: XGBoost's '-' is the parameter 'empty' with the value 0\nhint: metrics are"},
         {"10", "unknown metric '10'; did you mean 'ndcg@10'?\nhint: each metric has its own "
                "cutoff: 'ndcg@5,ndcg@10'\nhint: metrics are"},
-        {"auc",
-         "unknown metric 'auc'; there is no such metric here\nhint: rankings are measured by "
-         "ndcg, map, mrr, p@k, recall@k and others\nhint: metrics are"},
+        {"auc", "unknown metric 'auc'; there is no such metric here\nhint: ranking metrics are "
+                "ndcg, map, mrr, p@k, recall@k and others\nhint: metrics are"},
         {"AUC:type=Ranking",
          "unknown metric 'AUC:type=Ranking'; there is no such metric here\nhint: "
-         "rankings are measured by ndcg, map, mrr, p@k, recall@k and others\n"
+         "ranking metrics are ndcg, map, mrr, p@k, recall@k and others\n"
          "hint: metrics are"},
         UNKNOWN("mse", "rmse"),
         UNKNOWN("log-loss", "logloss"),

@@ -147,26 +147,26 @@ Test(params_set, values_of_other_trainers)
             OBJECTIVE "'YetiRank:mode=DCG'\nhint: 'YetiRank:mode=DCG' is 'yetirank' here");
     refused("objective", "rank:pairwise",
             OBJECTIVE
-            "'rank:pairwise'\nhint: the nearest to 'rank:pairwise' is 'lambdarank': its pairs "
-            "weigh what they change in NDCG; with 'delta' none all count alike");
+            "'rank:pairwise'\nhint: the nearest to 'rank:pairwise' is 'lambdarank': a pair "
+            "is weighted by its change of NDCG; with 'delta' none, all pairs have equal weights");
     refused("delta", "rank:map",
             "parameter 'delta': expected ndcg, dcg, map, mrr, err, p@K or none, found "
             "'rank:map'\nhint: 'rank:map' is 'map' here");
     refused("pairs", "mean",
             "parameter 'pairs': expected topk, all, given or mean:N, N from 1 to 1000, found "
-            "'mean'\nhint: the nearest to 'mean' is 'mean:1': 1 is the N of mean:N, "
-            "lambdarank_num_pair_per_sample there");
+            "'mean'\nhint: the nearest to 'mean' is 'mean:1': N in mean:N is "
+            "lambdarank_num_pair_per_sample");
     refused("objective", "binary:logistic",
             OBJECTIVE "'binary:logistic'\nhint: the nearest to 'binary:logistic' is 'logistic': "
-                      "labels from 'relevant' on are relevant; a score is the log of the odds");
+                      "a label of at least 'relevant' is positive; a score is the log odds");
     refused("objective", "multi:softmax",
             OBJECTIVE "'multi:softmax'\nhint: there is none like 'multi:softmax' here: labels are "
-                      "grades: lambdarank ranks by them, logistic takes them as relevant or not, "
-                      "regression fits them");
+                      "grades: use lambdarank to rank, logistic for relevant or not, regression "
+                      "to fit them");
     refused("objective", "QuerySoftMax:beta=1",
             OBJECTIVE "'QuerySoftMax:beta=1'\nhint: the nearest to 'QuerySoftMax:beta=1' is "
-                      "'listnet': a query's targets are the shares of its gains: 'label-gain' "
-                      "linear takes the labels");
+                      "'listnet': targets are proportional to gains; with 'label-gain' linear, "
+                      "to labels");
     refused("objective", "rank_xendcg",
             OBJECTIVE "'rank_xendcg'\nhint: 'rank_xendcg' is 'xendcg' here");
     refused("objective", "frobnicate", OBJECTIVE "'frobnicate'");
@@ -204,15 +204,15 @@ Test(params_set, unknown_names_say_the_nearest)
     refused("num_leaves", "31", "unknown parameter 'num_leaves'; the nearest is 'leaves'");
     refused("xyzzy", "1", "unknown parameter 'xyzzy'");
     refused("lambda_l2", "1",
-            "unknown parameter 'lambda_l2'; the nearest is 'l2'\nhint: it is counted in average "
-            "documents: the same number is another strength than elsewhere");
+            "unknown parameter 'lambda_l2'; the nearest is 'l2'\nhint: its unit is the "
+            "average document's hessian, so values of other programs do not carry over");
     refused(
         "boosting", "dart",
-        "unknown parameter 'boosting'; there is no such parameter here\nhint: trees are boosted by "
-        "gradients (gbdt, gbtree, Plain); there is no dart, rf or gblinear");
+        "unknown parameter 'boosting'; there is no such parameter here\nhint: boosting is always "
+        "gbdt (gbtree, Plain); dart, rf and gblinear are not supported");
     refused("Bagging_Freq", "1",
             "unknown parameter 'Bagging_Freq'; there is no such parameter here\nhint: "
-            "samples are drawn for each tree anew ('sample-queries', 'sample-docs')");
+            "each tree gets a new sample ('sample-queries', 'sample-docs')");
     refused("valid_data", "v.txt",
             "unknown parameter 'valid_data'\nhint: it is not a parameter, but the option '--valid' "
             "of the program");
