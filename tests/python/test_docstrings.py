@@ -142,25 +142,33 @@ def test_training_parameters() -> None:
     assert sorted(listed) == sorted(inspect.signature(ranker).parameters)
 
 
-def test_c_reference_page() -> None:
-    """docs/reference/c-api.md is made from the headers of today."""
+def names_of_script(name: str) -> dict[str, Any]:
+    """Returns the names in the script of a page of docs/reference, which is what the script prints today."""
     docs = Path(__file__).parents[2] / "docs"
-    made = runpy.run_path(str(docs / "make_c_api.py"))["page"]()
-    in_tree = (docs / "reference/c-api.md").read_text("utf-8")
-    assert made == in_tree, "run python docs/make_c_api.py > docs/reference/c-api.md"
-    headers = "".join(path.read_text("utf-8") for path in (docs.parent / "src").glob("rankwood*.h"))
+    script = docs / f"make_{name.replace('-', '_')}.py"
+    names = runpy.run_path(str(script))
+    in_tree = (docs / f"reference/{name}.md").read_text("utf-8")
+    assert names["page"]() == in_tree, f"run python docs/{script.name} > docs/reference/{name}.md"
+    return names
+
+
+def test_parameters_page() -> None:
+    """docs/reference/parameters.md is made from the table of parameters of today."""
+    names_of_script("parameters")
+
+
+def test_c_reference_page() -> None:
+    """docs/reference/c-api.md is made from the headers of today, and shows each function."""
+    made = names_of_script("c-api")["page"]()
+    headers = "".join(path.read_text("utf-8") for path in (Path(__file__).parents[2] / "src").glob("rankwood*.h"))
     functions = re.findall(r"^RW_API [^(]*?(rw_\w+)\(", headers, re.M)
     assert len(functions) > 100 and all(re.search(rf"^###.*`{name}`", made, re.M) for name in functions)
 
 
 def test_reference_page() -> None:
     """docs/reference/python.md is made from the docstrings of today, and shows each public name."""
-    docs = Path(__file__).parents[2] / "docs"
-    made = runpy.run_path(str(docs / "make_python.py"))
-    in_tree = (docs / "reference/python.md").read_text("utf-8")
-    assert made["page"]() == in_tree, "run python docs/make_python.py > docs/reference/python.md"
     old = {"RankError", "Ranks", "ranks", "migrate", "plot"}  # earlier names, and modules
-    shown = set(made["SHOWN"])
+    shown = set(names_of_script("python")["SHOWN"])
     assert set(rankwood.__all__) - old <= shown and {f"plot.{name}" for name in PLOTS} <= shown
 
 
