@@ -506,7 +506,7 @@ double rw_lambda_pair_seconds(struct rw_ctx *ctx, const struct rw_objective *obj
         label[i] = (float)(i % 5);
         gain[i] = (double)((1u << i % 5) - 1);
     }
-    if (rw_gradients_new(ctx, objective, &of_all, &made, 0, gain, &gradients) < 0)
+    if (rw_gradients_new(ctx, objective, &of_all, &made, 0, gain, NULL, &gradients) < 0)
         return 0.0;
     for (uint32_t time = 0; time < TIMES; time++) {
         const double start = rw_clock_ms();

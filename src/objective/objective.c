@@ -171,7 +171,7 @@ struct rw_gradients {
     const struct rw_dataset *dataset; /* borrowed */
     uint32_t first_doc;               /* number of documents on the workers before this one */
     const double *gains;              /* borrowed */
-    enum rw_isa isa;
+    struct rw_gradients_engine engine;
     int n_threads;
     uint32_t longest;
     double *discount, *position;     /* [longest], [longest] or NULL */
@@ -236,7 +236,8 @@ static int make(struct rw_ctx *ctx, struct rw_gradients *g)
     g->longest = rw_longest_query(dataset->query_offset, dataset->n_queries);
     const size_t room = (size_t)g->n_threads * g->longest;
     RW_TRY(check_bound(ctx, g));
-    RW_TRY(make_handed(ctx, g, is_fixed && !g->rule.in_doubles, dataset->n_docs, &g->handed));
+    if (!g->handed.lambda && !g->handed.gradient)
+        RW_TRY(make_handed(ctx, g, is_fixed && !g->rule.in_doubles, dataset->n_docs, &g->handed));
     if (g->rule.n_labels)
         RW_TRY(make_handed(ctx, g, is_fixed, room, &g->of_a_label));
     RW_TRY(RW_ARENA_NEW(ctx, &g->arena, g->order, room));
@@ -252,8 +253,10 @@ static int make(struct rw_ctx *ctx, struct rw_gradients *g)
 
 int rw_gradients_new(struct rw_ctx *ctx, const struct rw_objective *objective,
                      const struct rw_objective_rule *rule, const struct rw_dataset *dataset,
-                     uint32_t first_doc, const double *gains, struct rw_gradients **out)
+                     uint32_t first_doc, const double *gains,
+                     const struct rw_gradients_engine *engine, struct rw_gradients **out)
 {
+    const struct rw_gradients_engine fastest = {.isa = rw_isa()};
     RW_SCOPED(rw_gradients_free) struct rw_gradients *g = NULL;
     *out = NULL;
     RW_TRY(RW_NEW(ctx, g, 1));
@@ -263,11 +266,19 @@ int rw_gradients_new(struct rw_ctx *ctx, const struct rw_objective *objective,
                                .dataset = dataset,
                                .first_doc = first_doc,
                                .gains = gains,
-                               .isa = rw_isa(),
+                               .engine = engine ? *engine : fastest,
                                .n_threads = dataset->n_docs >= PARALLEL_DOCS ? ctx->n_threads : 1};
+    g->handed = g->engine.into;
     RW_TRY(make(ctx, g));
     *out = RW_TAKE(g);
     return RW_OK;
+}
+
+uint64_t rw_gradients_bytes(const struct rw_dataset *dataset, int n_threads)
+{
+    const uint64_t longest = rw_longest_query(dataset->query_offset, dataset->n_queries);
+    return (dataset->n_queries + longest) * sizeof(double) +
+           (uint64_t)n_threads * longest * sizeof(uint32_t);
 }
 
 int rw_gradients_by_caller(struct rw_ctx *ctx, const struct rw_train_hooks *hooks,
@@ -310,15 +321,16 @@ static struct rw_objective_query query_by(const struct rw_gradients *g, uint32_t
 {
     const size_t own = (size_t)share->thread * g->longest;
     const uint32_t first = g->dataset->query_offset[q];
+    const float *labels = rw_dataset_labels_of(g->dataset, label);
     struct rw_objective_query query = {
         .n = g->dataset->query_offset[q + 1] - first,
         .first_document = g->first_doc + first,
         .tree = g->tree,
-        .isa = g->isa,
+        .isa = g->engine.isa,
         .share = share,
-        .fast = 1,
+        .fast = !g->engine.is_plain,
         .scores = g->scores + first,
-        .labels = rw_dataset_labels_of(g->dataset, label) + first,
+        .labels = labels ? labels + first : NULL,
         .weights = g->dataset->weight ? g->dataset->weight + first : NULL,
         .gains = g->gains ? g->gains + (size_t)label * g->dataset->n_docs + first : NULL,
         .discounts = g->discount,
@@ -382,6 +394,8 @@ static int run_queries(void *user, struct rw_share *share)
     const struct rw_gradients *g = user;
     for (uint64_t q, end; rw_share_next(share, &q, &end);) {
         for (; q < end; q++) {
+            if (g->engine.keep && !g->engine.keep[q])
+                continue;
             const struct rw_objective_query query = query_by(g, (uint32_t)q, share, 0);
             if (g->rule.n_labels)
                 run_labels(g, (uint32_t)q, share);

@@ -236,23 +236,34 @@ int rw_objective_sum(struct rw_ctx *ctx, const struct rw_objective *objective,
  * RW_ERR_DATA: a value is invalid. */
 int rw_gradients_check(struct rw_ctx *ctx, const char *objective, uint32_t first_doc,
                        uint32_t n_docs, const double *gradients, const double *hessians);
+/* The result of a run, valid until the next one; arrays of [n_docs]. */
+struct rw_user_gradients {
+    int64_t *lambda, *hess; /* in units of 2^-40, if `is_fixed` and not `in_doubles`; else NULL */
+    double *gradient, *hessian; /* otherwise, without the documents' weights */
+};
+/* How an engine computes the gradients of its objective. */
+struct rw_gradients_engine {
+    enum rw_isa isa;
+    int is_plain;                  /* 1: by the plain reference code, with identical results */
+    const uint8_t *keep;           /* [n_queries] queries to compute, read in each run; borrowed */
+    struct rw_user_gradients into; /* arrays that receive the result; borrowed */
+};
 /* Creates the gradients of an objective. gains: [n_docs], or [n_labels][n_docs] with several
  * labels, if the objective ranks; borrowed until the end, as are the data set's offsets and
- * labels. first_doc: number of documents on the workers before this one. */
+ * labels. first_doc: number of documents on the workers before this one. engine: NULL to compute
+ * all queries as fast as possible, into arrays of their own. */
 int rw_gradients_new(struct rw_ctx *ctx, const struct rw_objective *objective,
                      const struct rw_objective_rule *rule, const struct rw_dataset *dataset,
-                     uint32_t first_doc, const double *gains, struct rw_gradients **out);
+                     uint32_t first_doc, const double *gains,
+                     const struct rw_gradients_engine *engine, struct rw_gradients **out);
+/* Returns the bytes of the arrays that ranking one label takes. */
+uint64_t rw_gradients_bytes(const struct rw_dataset *dataset, int n_threads);
 /* Creates user gradients, which the hook `gradients` computes for this worker's documents. The
  * data set stays borrowed. */
 int rw_gradients_by_caller(struct rw_ctx *ctx, const struct rw_train_hooks *hooks,
                            const struct rw_dataset *dataset, struct rw_gradients **out);
 void rw_gradients_free(struct rw_gradients *gradients); /* accepts NULL */
 RW_SCOPED_BY(rw_gradients_free)
-/* The result of a run, valid until the next one; arrays of [n_docs]. */
-struct rw_user_gradients {
-    int64_t *lambda, *hess; /* in units of 2^-40, if `is_fixed` and not `in_doubles`; else NULL */
-    double *gradient, *hessian; /* otherwise, without the documents' weights */
-};
 /* Computes the gradients of a tree. scores: [n_docs]; rate: learning rate of the tree.
  * RW_ERR_INTERRUPTED: the caller interrupted the run, and the result is undefined. If `end` of
  * the objective's state fails, its status is returned. All workers call it. */

@@ -310,7 +310,7 @@ static int prepare_own_gradients(struct booster *b)
     if (!objective_of(b))
         return rw_gradients_by_caller(b->ctx, b->hooks, b->in.given[0], &b->gradients);
     RW_TRY(rw_gradients_new(b->ctx, objective_of(b), &b->rule, b->in.set[0], b->engine->first_doc,
-                            b->gain, &b->gradients));
+                            b->gain, NULL, &b->gradients));
     int status = give_propensities(b);
     if (status >= 0)
         status = rw_checkpointer_take_state(&b->checkpointer, b->gradients);

@@ -355,8 +355,9 @@ static int start_run(struct refit *r, const struct rw_model_params *was)
     rw_params_objective_rule(r->run_params, &rule);
     const struct rw_objective *objective = rw_params_objective(r->run_params);
     RW_TRY(rw_labels_rule(r->ctx, objective, &rule, r->gain, r->in.set[0]));
-    return rw_comm_agree(r->ctx, rw_gradients_new(r->ctx, objective, &rule, r->in.set[0],
-                                                  (uint32_t)r->first_doc, r->gain, &r->gradients));
+    return rw_comm_agree(r->ctx,
+                         rw_gradients_new(r->ctx, objective, &rule, r->in.set[0],
+                                          (uint32_t)r->first_doc, r->gain, NULL, &r->gradients));
 }
 
 /* Stores the parameters of the refitted training in the model. */

@@ -3,7 +3,7 @@
 #include "base/rng.h"
 
 /* Below these numbers of documents a parallel region costs more than it gains. */
-enum { PARALLEL_DOCS = 16384, PARALLEL_PAIR_DOCS = 2048, CHUNK = 4096 };
+enum { PARALLEL_DOCS = 16384, PARALLEL_DRAWN = 2048, CHUNK = 4096 };
 
 int rw_host_open(struct rw_ctx *ctx, const struct rw_engine_ops *ops, size_t bytes,
                  struct rw_engine **out)
@@ -43,6 +43,7 @@ void rw_host_release(struct rw_host *host)
 {
     for (int i = RW_MAX_SETS - 1; i >= 0; i--)
         rw_bins_free(host->set[i].bins);
+    rw_gradients_free(host->gradients);
     rw_arena_free(&host->memory.arena);
 }
 
@@ -55,7 +56,6 @@ int rw_host_allocate(struct rw_host *host, const struct rw_dataset *dataset)
     const size_t n = dataset->n_docs;
     host->memory.part = "lambdas";
     host->n_queries = dataset->n_queries;
-    host->longest = rw_longest_query(dataset->query_offset, dataset->n_queries);
     RW_TRY(RW_HOST_NEW_RAW(host, host->query_offset, (size_t)host->n_queries + 1));
     if (dataset->weight)
         RW_TRY(RW_HOST_NEW_RAW(host, host->weight_doc, n));
@@ -65,9 +65,7 @@ int rw_host_allocate(struct rw_host *host, const struct rw_dataset *dataset)
     }
     if (rw_rules_rank(rules)) {
         RW_TRY(RW_HOST_NEW_RAW(host, host->gain, n));
-        RW_TRY(RW_HOST_NEW_RAW(host, host->ideal, host->n_queries));
-        RW_TRY(RW_HOST_NEW_RAW(host, host->discount, host->longest));
-        RW_TRY(RW_HOST_NEW_RAW(host, host->order, (size_t)host->base.n_threads * host->longest));
+        rw_host_count(host, rw_gradients_bytes(dataset, host->base.n_threads));
     } else if (objective)
         RW_TRY(RW_HOST_NEW_RAW(host, host->label, n));
     RW_TRY(RW_HOST_NEW_RAW(host, host->lambda, n));
@@ -80,8 +78,7 @@ int rw_host_allocate(struct rw_host *host, const struct rw_dataset *dataset)
         RW_TRY(RW_HOST_NEW_RAW(host, host->direction, host->base.info.n_features));
     if (rules->penalty)
         RW_TRY(RW_HOST_NEW_RAW(host, host->penalty, host->base.info.n_features));
-    if (rules->doc_threshold <= UINT32_MAX)
-        RW_TRY(RW_HOST_NEW_RAW(host, host->query_sampled, host->n_queries));
+    RW_TRY(RW_HOST_NEW_RAW(host, host->query_sampled, host->n_queries));
     if (rw_rules_by_node(rules))
         RW_TRY(RW_HOST_NEW(host, host->allowed, rules->max_slots * rw_feature_words(&host->base)));
     return RW_HOST_NEW_RAW(host, host->feature_sampled, host->base.info.n_features);
@@ -96,6 +93,7 @@ void rw_host_set_rules(const struct rw_host *host, int8_t *direction, double *pe
         penalty[f] = host->base.rules.penalty[cuts->feature[f]];
 }
 
+/* Copies the training set, and starts the objective on the copy. */
 static int load_training(struct rw_host *host, const struct rw_dataset *dataset,
                          const double *gains)
 {
@@ -109,16 +107,26 @@ static int load_training(struct rw_host *host, const struct rw_dataset *dataset,
         memcpy(host->weight_doc, dataset->weight, n * sizeof(*host->weight_doc));
     rw_host_set_rules(host, host->direction, host->penalty);
     host->is_fixed = objective && objective->is_fixed;
-    const struct rw_objective_rule rule = {.pair = rules->lambda};
-    RW_TRY(rw_objective_check(host->base.ctx, objective, &rule, dataset, 1.0));
+    if (!objective)
+        return RW_OK;
     if (host->label)
         memcpy(host->label, dataset->label, n * sizeof(*host->label));
-    if (!rw_rules_rank(rules))
-        return RW_OK;
-    memcpy(host->gain, gains, n * sizeof(*gains));
-    rw_discounts(host->discount, host->longest);
-    return rw_ideal_dcgs(host->base.ctx, gains, dataset->query_offset, host->n_queries,
-                         rules->lambda.truncation, host->discount, host->ideal);
+    else
+        memcpy(host->gain, gains, n * sizeof(*gains));
+    host->documents = (struct rw_dataset){.n_docs = dataset->n_docs,
+                                          .n_queries = host->n_queries,
+                                          .query_offset = host->query_offset,
+                                          .label = host->label,
+                                          .weight = host->weight_doc};
+    const struct rw_objective_rule rule = {.pair = rules->lambda};
+    const struct rw_gradients_engine own = {.isa = host->isa,
+                                            .is_plain = !host->fast,
+                                            .keep = host->query_sampled,
+                                            .into = {host->is_fixed ? host->lambda : NULL,
+                                                     host->is_fixed ? host->hess : NULL,
+                                                     host->gradient, host->hessian}};
+    return rw_gradients_new(host->base.ctx, objective, &rule, &host->documents,
+                            host->base.first_doc, host->gain, &own, &host->gradients);
 }
 
 /* Makes a set's codes and, for set 0, its cuts, in host->set[set].bins, and sets the engine's info.
@@ -187,24 +195,17 @@ static int move_codes(struct rw_host *host, struct rw_bins *bins)
     return status;
 }
 
-int rw_host_load(struct rw_host *host, int set, const struct rw_dataset *dataset,
+int rw_host_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
                  const struct rw_bins *bins, const double *gains)
 {
+    struct rw_host *host = (struct rw_host *)engine;
     RW_TRY(make_bins(host, set, dataset, bins));
     RW_TRY(move_codes(host, host->set[set].bins));
     RW_TRY(RW_HOST_NEW(host, host->set[set].score, dataset->n_docs));
     if (set > 0)
         return RW_OK;
-    return load_training(host, dataset, gains);
-}
-
-/* Multiplies the real gradients of documents [first, end) by the documents' weights. */
-static void weigh_reals(struct rw_host *host, uint32_t first, uint32_t end)
-{
-    for (uint32_t i = first; host->weight_doc && i < end; i++) {
-        host->gradient[i] *= host->weight_doc[i];
-        host->hessian[i] *= host->weight_doc[i];
-    }
+    RW_TRY(load_training(host, dataset, gains));
+    return host->prepare(engine);
 }
 
 /* ---- operations ---- */
@@ -214,7 +215,6 @@ int rw_host_set_gradients(struct rw_engine *engine, const double *gradients, con
     struct rw_host *host = (struct rw_host *)engine;
     memcpy(host->gradient, gradients, engine->n_docs[0] * sizeof(*gradients));
     memcpy(host->hessian, hessians, engine->n_docs[0] * sizeof(*hessians));
-    weigh_reals(host, 0, engine->n_docs[0]);
     host->is_fixed = 0;
     return RW_OK;
 }
@@ -359,16 +359,12 @@ static int draw_some_docs(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* Draws documents. Lambdas need whole queries, so query_sampled is kept. */
+/* Draws documents of the sampled queries. */
 static int draw_docs(struct rw_host *host)
 {
     struct doc_job job = {host, none_drawn};
     uint32_t lowest;
-    if (!host->query_sampled)
-        return RW_OK;
-    for (uint32_t q = 0; q < host->n_queries; q++)
-        host->query_sampled[q] = host->sampled[host->query_offset[q]];
-    rw_parallel(host->base.ctx, threads_of(host, PARALLEL_PAIR_DOCS), host->base.n_docs[0], 0,
+    rw_parallel(host->base.ctx, threads_of(host, PARALLEL_DRAWN), host->base.n_docs[0], 0,
                 draw_some_docs, &job);
     RW_TRY(keep_lowest(&host->base, &job.drawn, host->base.first_doc, &lowest));
     if (lowest != UINT32_MAX)
@@ -376,106 +372,50 @@ static int draw_docs(struct rw_host *host)
     return RW_OK;
 }
 
-static void sample_query(struct rw_host *host, uint32_t q, int keep)
-{
-    const uint32_t first = host->query_offset[q];
-    memset(host->sampled + first, keep, host->query_offset[q + 1] - first);
-}
-
-/* Draws the sample of the tree: sampled, query_sampled and feature_sampled. */
-static int draw_samples(struct rw_host *host)
+/* Draws queries. */
+static int draw_queries(struct rw_host *host)
 {
     const struct rw_engine_rules *rules = &host->base.rules;
-    rw_host_draw_features(&host->base, host->tree, host->feature_sampled);
-    if (rules->query_threshold > UINT32_MAX) {
-        memset(host->sampled, 1, host->base.n_docs[0]);
-        return draw_docs(host);
-    }
     struct drawn drawn = none_drawn;
     uint32_t lowest;
     for (uint32_t q = 0; q < host->n_queries; q++) {
         const uint32_t random =
             rw_random(rules->seed, host->base.first_query + q, host->tree, RW_STREAM_SAMPLE_QUERY);
-        const int keep = random < rules->query_threshold;
-        sample_query(host, q, keep);
-        add_drawn(&drawn, (uint32_t)keep, q, random);
+        host->query_sampled[q] = random < rules->query_threshold;
+        add_drawn(&drawn, host->query_sampled[q], q, random);
     }
     RW_TRY(keep_lowest(&host->base, &drawn, host->base.first_query, &lowest));
     if (lowest != UINT32_MAX)
-        sample_query(host, lowest, 1);
-    return draw_docs(host);
+        host->query_sampled[lowest] = 1;
+    return RW_OK;
 }
 
-static int is_query_sampled(const struct rw_host *host, uint32_t q)
-{
-    return host->query_sampled ? host->query_sampled[q] : host->sampled[host->query_offset[q]];
-}
-
-/* Adds documents [first, end) to the extent. */
-static void add_extent(const struct rw_host *host, uint32_t first, uint32_t end,
-                       struct rw_extent *extent)
-{
-    rw_extent_add(host->isa, end - first, host->sampled + first, host->lambda + first,
-                  host->hess + first, extent);
-}
-
-/* Computes the objective's gradients of one query. order: [longest] scratch. */
-static void gradients_of_query(const struct rw_host *host, uint32_t q, uint32_t *order,
-                               struct rw_share *share)
+/* Draws the sample of the tree: feature_sampled, query_sampled and sampled. Lambdas need whole
+ * queries, so they are computed for the sampled queries, whichever of their documents are
+ * sampled. */
+static int draw_samples(struct rw_host *host)
 {
     const struct rw_engine_rules *rules = &host->base.rules;
-    const struct rw_objective_rule rule = {.pair = rules->lambda};
-    const size_t first = host->query_offset[q];
-    const struct rw_objective_query query = {
-        .n = host->query_offset[q + 1] - host->query_offset[q],
-        .isa = host->isa,
-        .share = share,
-        .fast = host->fast,
-        .scores = host->set[0].score + first,
-        .labels = host->label ? host->label + first : NULL,
-        .weights = host->weight_doc ? host->weight_doc + first : NULL,
-        .gains = host->gain ? host->gain + first : NULL,
-        .discounts = host->discount,
-        .ideal = host->ideal ? host->ideal[q] : 0.0,
-        .order = order,
-        .lambda = host->lambda + first,
-        .hess = host->hess + first,
-        .gradient = host->gradient ? host->gradient + first : NULL,
-        .hessian = host->hessian ? host->hessian + first : NULL};
-    rules->objective->query(&rule, &query);
-}
-
-struct gradient_job {
-    const struct rw_host *host;
-    double lambda_scale, weight_scale; /* factors from real gradients to fixed point */
-    struct rw_extent *extent;
-};
-
-static int fixed_of_queries(void *user, struct rw_share *share)
-{
-    const struct gradient_job *job = user;
-    const struct rw_host *host = job->host;
-    uint32_t *order = host->order ? host->order + (size_t)share->thread * host->longest : NULL;
-    struct rw_extent own = {0};
-    for (uint64_t q, end; rw_share_next(share, &q, &end);) {
-        for (; q < end; q++) {
-            if (!is_query_sampled(host, (uint32_t)q))
-                continue;
-            if (host->base.rules.objective)
-                gradients_of_query(host, (uint32_t)q, order, share);
-            add_extent(host, host->query_offset[q], host->query_offset[q + 1], &own);
-        }
-    }
-    rw_share_lock(share);
-    rw_extent_merge(job->extent, &own);
-    rw_share_unlock(share);
-    return RW_OK;
+    const uint32_t *offset = host->query_offset;
+    rw_host_draw_features(&host->base, host->tree, host->feature_sampled);
+    memset(host->query_sampled, 1, host->n_queries);
+    if (rules->query_threshold <= UINT32_MAX)
+        RW_TRY(draw_queries(host));
+    for (uint32_t q = 0; q < host->n_queries; q++)
+        memset(host->sampled + offset[q], host->query_sampled[q], offset[q + 1] - offset[q]);
+    return rules->doc_threshold <= UINT32_MAX ? draw_docs(host) : RW_OK;
 }
 
 struct magnitude_job {
     const struct rw_host *host;
     double largest[2]; /* largest magnitudes of sampled documents' gradients and hessians */
 };
+
+/* Returns a document's real gradient or hessian times the document's weight. */
+static double weighed(const struct rw_host *host, const double *values, uint64_t doc)
+{
+    return host->weight_doc ? values[doc] * host->weight_doc[doc] : values[doc];
+}
 
 static int find_largest(void *user, struct rw_share *share)
 {
@@ -484,7 +424,8 @@ static int find_largest(void *user, struct rw_share *share)
     double own[2] = {0.0, 0.0};
     for (uint64_t i, end; rw_share_next(share, &i, &end);) {
         for (; i < end; i++) {
-            const double g = fabs(host->gradient[i]), h = fabs(host->hessian[i]);
+            const double g = fabs(weighed(host, host->gradient, i));
+            const double h = fabs(weighed(host, host->hessian, i));
             own[0] = host->sampled[i] && g > own[0] ? g : own[0];
             own[1] = host->sampled[i] && h > own[1] ? h : own[1];
         }
@@ -496,50 +437,47 @@ static int find_largest(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-static int reals_of_queries(void *user, struct rw_share *share)
-{
-    struct rw_host *host = user;
-    for (uint64_t q, end; rw_share_next(share, &q, &end);) {
-        for (; q < end; q++) {
-            gradients_of_query(host, (uint32_t)q, NULL, share);
-            weigh_reals(host, host->query_offset[q], host->query_offset[q + 1]);
-        }
-    }
-    return RW_OK;
-}
+/* The conversion of a tree's gradients. The factors turn real numbers into fixed point. */
+struct gradient_job {
+    const struct rw_host *host;
+    double lambda_scale, weight_scale;
+    struct rw_extent extent;
+};
 
+/* Converts real gradients to fixed point, and adds the documents to the extent. */
 static int fixed_point(void *user, struct rw_share *share)
 {
-    const struct gradient_job *job = user;
+    struct gradient_job *job = user;
     const struct rw_host *host = job->host;
     struct rw_extent own = {0};
     for (uint64_t first, last, end; rw_share_next(share, &first, &last);) {
         for (; first < last; first = end) { /* so many that they fit the cache */
             end = last - first < CHUNK ? last : first + CHUNK;
-            for (uint64_t i = first; i < end; i++) {
+            for (uint64_t i = first; i < end && !host->is_fixed; i++) {
                 if (host->sampled[i]) {
-                    host->lambda[i] = rw_round_int64(host->gradient[i] * job->lambda_scale);
-                    host->hess[i] = rw_round_int64(host->hessian[i] * job->weight_scale);
+                    host->lambda[i] =
+                        rw_round_int64(weighed(host, host->gradient, i) * job->lambda_scale);
+                    host->hess[i] =
+                        rw_round_int64(weighed(host, host->hessian, i) * job->weight_scale);
                 }
             }
-            add_extent(host, (uint32_t)first, (uint32_t)end, &own);
+            rw_extent_add(host->isa, (uint32_t)(end - first), host->sampled + first,
+                          host->lambda + first, host->hess + first, &own);
         }
     }
     rw_share_lock(share);
-    rw_extent_merge(job->extent, &own);
+    rw_extent_merge(&job->extent, &own);
     rw_share_unlock(share);
     return RW_OK;
 }
 
-/* Converts real gradients and hessians to fixed point, at a scale chosen for this tree. */
-static int real_gradients(struct rw_host *host, struct rw_extent *extent)
+/* Chooses the scale at which this tree's real gradients are converted to fixed point. */
+static int choose_scale(struct rw_host *host)
 {
     struct rw_ctx *ctx = host->base.ctx;
-    const int n_threads = threads_of(host, PARALLEL_DOCS);
-    if (host->base.rules.objective)
-        RW_TRY(rw_parallel_long(ctx, n_threads, host->n_queries, 0, reals_of_queries, host));
     struct magnitude_job of_all = {host, {0.0, 0.0}};
-    rw_parallel(ctx, n_threads, host->base.n_docs[0], 0, find_largest, &of_all);
+    rw_parallel(ctx, threads_of(host, PARALLEL_DOCS), host->base.n_docs[0], 0, find_largest,
+                &of_all);
     const struct magnitude_job own = of_all;
     RW_TRY(rw_comm_max_doubles(ctx, of_all.largest, 2));
     for (int k = 0; k < 2; k++) {
@@ -549,11 +487,6 @@ static int real_gradients(struct rw_host *host, struct rw_extent *extent)
     }
     host->root.lambda_exponent = rw_fixed_exponent(of_all.largest[0], RW_LAMBDA_EXPONENT);
     host->root.hess_exponent = rw_fixed_exponent(of_all.largest[1], RW_LAMBDA_EXPONENT);
-    struct gradient_job job = {.host = host,
-                               .lambda_scale = rw_pow2(host->root.lambda_exponent),
-                               .weight_scale = rw_pow2(host->root.hess_exponent),
-                               .extent = extent};
-    rw_parallel(ctx, n_threads, host->base.n_docs[0], 0, fixed_point, &job);
     return RW_OK;
 }
 
@@ -625,27 +558,30 @@ static int all_extents(struct rw_engine *engine, struct rw_extent *extent)
 int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out)
 {
     const struct rw_engine_rules *rules = &host->base.rules;
+    const struct rw_user_gradients *made;
     struct rw_root *root = &host->root;
     memset(root, 0, sizeof(*root));
     host->tree = tree;
     RW_TRY(draw_samples(host));
     root->lambda_exponent = root->hess_exponent = RW_LAMBDA_EXPONENT;
-    struct rw_extent extent = {0};
-    struct gradient_job fixed = {.host = host, .extent = &extent};
-    if (host->is_fixed) /* computed here, or user gradients */
-        RW_TRY(rw_parallel_long(host->base.ctx, threads_of(host, PARALLEL_PAIR_DOCS),
-                                host->n_queries, 4, fixed_of_queries, &fixed));
-    else
-        RW_TRY(real_gradients(host, &extent));
-    RW_TRY(all_extents(&host->base, &extent));
-    root->sum = extent.sum;
-    root->lambda_shift = rw_quantise_shift(extent.lambda, rules->bits);
+    if (host->gradients)
+        RW_TRY(rw_gradients_run(host->gradients, tree, 1.0, host->set[0].score, &made));
+    if (!host->is_fixed)
+        RW_TRY(choose_scale(host));
+    struct gradient_job job = {.host = host,
+                               .lambda_scale = rw_pow2(root->lambda_exponent),
+                               .weight_scale = rw_pow2(root->hess_exponent)};
+    rw_parallel(host->base.ctx, threads_of(host, PARALLEL_DOCS), host->base.n_docs[0], 0,
+                fixed_point, &job);
+    RW_TRY(all_extents(&host->base, &job.extent));
+    root->sum = job.extent.sum;
+    root->lambda_shift = rw_quantise_shift(job.extent.lambda, rules->bits);
     struct rw_quantised_sums sums = {0};
     sums.lambda_squares = quantise(host, host->lambda, root->lambda_shift, RW_STREAM_ROUND_LAMBDA,
                                    host->lambda_q, host->base.cuts->by_category != NULL)
                               .squares;
     if (rules->newton) {
-        root->hess_shift = rw_quantise_shift(extent.hess, rules->bits);
+        root->hess_shift = rw_quantise_shift(job.extent.hess, rules->bits);
         sums.hess = (int64_t)quantise(host, host->hess, root->hess_shift, RW_STREAM_ROUND_HESS,
                                       host->hess_q, 0)
                         .sum;

@@ -32,31 +32,29 @@ struct rw_host {
     struct rw_host_set set[RW_MAX_SETS];
     /* 1: gradients are in fixed point, from the objective or from set_lambdas. */
     int is_fixed;
-    /* 1: lambdas by the fast path, with the same bits. ref uses the plain path. */
-    int fast;
+    int fast; /* 0: the objective's plain code, for ref; the results are identical */
+    /* Makes the engine's own memory, once the training set is loaded. */
+    int (*prepare)(struct rw_engine *engine);
     enum rw_isa isa; /* instruction set; ref uses the plain one */
     /* the training set */
     uint32_t n_queries;
     uint32_t *query_offset; /* [n_queries + 1] */
     float *label;           /* [n_docs] if the objective does not rank, else NULL */
     double *gain;       /* [n_docs] if the objective ranks, else NULL; in the order of documents */
-    double *ideal;      /* [n_queries] ideal DCG of the top `truncation` */
     double *weight_doc; /* [n_docs] NULL: all 1 */
-    double *discount;   /* [longest query] */
-    int8_t *direction;  /* [n_features] monotone constraints; NULL: no feature has one */
-    double *penalty;    /* [n_features] feature costs; NULL: splits are free */
+    struct rw_dataset documents;    /* views of these arrays, for the objective */
+    struct rw_gradients *gradients; /* of the objective; NULL: user gradients; owned */
+    int8_t *direction;          /* [n_features] monotone constraints; NULL: no feature has one */
+    double *penalty;            /* [n_features] feature costs; NULL: splits are free */
     double *gradient, *hessian; /* [n_docs] real numbers; NULL if is_fixed */
     /* the tree */
     uint32_t tree;
     int64_t *lambda, *hess;     /* [n_docs] fixed point, unrounded */
     int32_t *lambda_q, *hess_q; /* [n_docs] quantised; hess_q newton only */
     uint8_t *sampled;           /* [n_docs] */
-    uint8_t *query_sampled;     /* [n_queries] if documents are sampled too, else NULL */
+    uint8_t *query_sampled;     /* [n_queries] */
     uint8_t *feature_sampled;   /* [n_features] */
     uint32_t *allowed;          /* [max_slots][rw_feature_words] of rw_rules_by_node, else NULL */
-    /* scratch of one query for each thread */
-    uint32_t *order; /* [n_threads][longest] */
-    uint32_t longest;
     struct rw_root root;
 };
 
@@ -94,8 +92,6 @@ void rw_host_count_features(struct rw_host *host,
  * is, it draws the feature with the lowest one, the first of equals. kept: [n_features],
  * written. */
 void rw_host_draw_features(const struct rw_engine *engine, uint32_t tree, uint8_t *kept);
-int rw_host_load(struct rw_host *host, int set, const struct rw_dataset *dataset,
-                 const struct rw_bins *bins, const double *gains);
 /* Allocates memory for the start of a tree, given set 0's bins. This is the first step of loading,
  * and of a plan. */
 int rw_host_allocate(struct rw_host *host, const struct rw_dataset *dataset);
@@ -103,6 +99,9 @@ int rw_host_allocate(struct rw_host *host, const struct rw_dataset *dataset);
 int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out);
 
 /* ---- operations that all host engines share (tree/engine.h) ---- */
+/* Ends with `prepare` for set 0. */
+int rw_host_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
+                 const struct rw_bins *bins, const double *gains);
 int rw_host_set_gradients(struct rw_engine *engine, const double *gradients,
                           const double *hessians);
 int rw_host_set_lambdas(struct rw_engine *engine, const int64_t *lambda, const int64_t *hessian);
@@ -195,6 +194,7 @@ struct rw_ref {
     struct rw_coded_node *node; /* [max_slots] scratch */
 };
 
+int rw_ref_prepare(struct rw_engine *engine);
 extern const struct rw_engine_ops rw_ref_ops;
 
 #ifdef __cplusplus

@@ -13,7 +13,7 @@ int lambda_expect_neighbours(struct rw_ctx *ctx, const struct lambda_set *set,
     const struct rw_user_gradients *handed;
     const size_t bytes = set->data.n_docs * sizeof(*lambda);
     RW_TRY(rw_gradients_new(ctx, rules->objective, rules->rule, &set->data, LAMBDA_FIRST_DOC,
-                            set->gain, &gradients));
+                            set->gain, NULL, &gradients));
     const int status = rw_gradients_run(gradients, LAMBDA_TREE, 0.1, set->score, &handed);
     if (status >= 0) {
         memcpy(lambda, handed->lambda, bytes);

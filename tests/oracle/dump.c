@@ -242,7 +242,7 @@ static int gradients_new(struct rw_ctx *ctx, const struct job *job, const struct
     rule.n_labels = of_params.n_labels;
     memcpy(rule.label, of_params.label, sizeof(rule.label));
     RW_TRY(rw_labels_rule(ctx, job->handed, &rule, gains, data));
-    return rw_gradients_new(ctx, job->handed, &rule, data, 0, gains, out);
+    return rw_gradients_new(ctx, job->handed, &rule, data, 0, gains, NULL, out);
 }
 
 /* One tree: grown, told, added. The integers stay the tree's until the next one begins. */

@@ -63,8 +63,8 @@ static struct rw_objective_rule rule_of(enum rw_debias_kind kind, int norm, doub
 static struct rw_gradients *made(struct rw_ctx *ctx, const struct rw_objective_rule *rule)
 {
     struct rw_gradients *out;
-    cr_assert_eq(rw_gradients_new(ctx, &rw_objective_debias, rule, clicks, 0, gains, &out), RW_OK,
-                 "%s", rw_last_error(ctx));
+    cr_assert_eq(rw_gradients_new(ctx, &rw_objective_debias, rule, clicks, 0, gains, NULL, &out),
+                 RW_OK, "%s", rw_last_error(ctx));
     return out;
 }
 

@@ -330,7 +330,8 @@ static void gradients_of(struct rw_ctx *ctx, const char *delta, const char *pair
         .pair = {.sigma = 1.0f, .norm = 1}, .seed = 5, .max_gain = 31.0};
     const struct rw_objective *objective = objective_of(delta, pairs, &rule);
     struct rw_gradients *made;
-    cr_assert_eq(rw_gradients_new(ctx, objective, &rule, data, first_doc, gains, &made), RW_OK);
+    cr_assert_eq(rw_gradients_new(ctx, objective, &rule, data, first_doc, gains, NULL, &made),
+                 RW_OK);
     const struct rw_user_gradients *handed;
     cr_assert_eq(rw_gradients_run(made, TREE, 0.1, scores, &handed), RW_OK);
     memcpy(gradient, handed->gradient, data->n_docs * sizeof(*gradient));

@@ -77,8 +77,9 @@ static void run(const struct set *set, const struct rw_objective_rule *rule,
     struct rw_gradients *made;
     const struct rw_user_gradients *handed;
     const size_t n = data->n_docs;
-    cr_assert_eq(rw_gradients_new(scratch_ctx, set->objective, rule, data, first, gains, &made),
-                 RW_OK);
+    cr_assert_eq(
+        rw_gradients_new(scratch_ctx, set->objective, rule, data, first, gains, NULL, &made),
+        RW_OK);
     cr_assert_eq(rw_gradients_run(made, TREE, 0.1, set->scores + first, &handed), RW_OK);
     if (handed->lambda) {
         memcpy(out->lambda, handed->lambda, n * sizeof(int64_t));
@@ -180,12 +181,12 @@ Test(labels, bound_of_the_integers)
                      RW_OK);
         cr_expect_eq(rule.in_doubles, cases[i].in_doubles, "%zu", i);
         cr_assert_eq(rw_gradients_new(scratch_ctx, &rw_objective_lambdarank, &rule, set.data, 0,
-                                      set.gains[0], &made),
+                                      set.gains[0], NULL, &made),
                      RW_OK);
         rw_gradients_free(made);
         rule.in_doubles = 0; /* not as integers */
         cr_assert_eq(rw_gradients_new(scratch_ctx, &rw_objective_lambdarank, &rule, set.data, 0,
-                                      set.gains[0], &made),
+                                      set.gains[0], NULL, &made),
                      cases[i].in_doubles ? RW_ERR_DATA : RW_OK);
         rw_gradients_free(made);
     }
@@ -194,7 +195,7 @@ Test(labels, bound_of_the_integers)
     cr_assert_eq(rw_objective_sum(scratch_ctx, &rw_objective_lambdarank, &rule, set.data), RW_OK);
     struct rw_gradients *made;
     cr_assert_eq(rw_gradients_new(scratch_ctx, &rw_objective_lambdarank, &rule, set.data, 0,
-                                  set.gains[0], &made),
+                                  set.gains[0], NULL, &made),
                  RW_ERR_DATA);
     /* An objective that needs no check, and a training on one label. */
     cr_assert_eq(rw_objective_sum(scratch_ctx, &rw_objective_listnet, &rule, set.data), RW_OK);

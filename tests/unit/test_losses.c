@@ -291,7 +291,8 @@ static void gradients_of(struct rw_ctx *ctx, const struct rw_objective *objectiv
 {
     struct rw_gradients *made;
     const struct rw_objective_rule rule = {.pair = {.sigma = 1.0f}, .value = {1.0}, .seed = 9};
-    cr_assert_eq(rw_gradients_new(ctx, objective, &rule, data, first_doc, gains, &made), RW_OK);
+    cr_assert_eq(rw_gradients_new(ctx, objective, &rule, data, first_doc, gains, NULL, &made),
+                 RW_OK);
     const struct rw_user_gradients *handed;
     cr_assert_eq(rw_gradients_run(made, TREE, 0.1, scores, &handed), RW_OK);
     for (int k = 0; k < 2; k++) {

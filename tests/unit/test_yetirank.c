@@ -202,7 +202,8 @@ static void gradients_of(struct rw_ctx *ctx, const struct rw_objective_rule *rul
                          const double *scores, int64_t *lambdas, int64_t *hessians)
 {
     struct rw_gradients *made;
-    cr_assert_eq(rw_gradients_new(ctx, &rw_objective_yetirank, rule, data, 0, gains, &made), RW_OK);
+    cr_assert_eq(rw_gradients_new(ctx, &rw_objective_yetirank, rule, data, 0, gains, NULL, &made),
+                 RW_OK);
     const struct rw_user_gradients *handed;
     cr_assert_eq(rw_gradients_run(made, tree, 0.1, scores, &handed), RW_OK);
     memcpy(lambdas, handed->lambda, data->n_docs * sizeof(*lambdas));

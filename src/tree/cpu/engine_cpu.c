@@ -27,9 +27,9 @@ void rw_cpu_large_pages(void *p, size_t bytes)
         rw_system_large_pages((void *)from, end - from);
 }
 
-/* Allocates sparse features. They are kept sparse if most features are. A few of them are as fast
+/* Lists the sparse features. They are kept sparse if most features are. A few of them are as fast
  * among the others, and then need no cells that are kept. */
-static int allocate_sparse(struct rw_cpu *cpu)
+static int list_sparse(struct rw_cpu *cpu)
 {
     struct rw_cpu_sparse *sparse = &cpu->sparse;
     const struct rw_bins *bins = cpu->host.set[0].bins;
@@ -40,25 +40,28 @@ static int allocate_sparse(struct rw_cpu *cpu)
     }
     if (2 * (uint64_t)sparse->n <= bins->cuts->n_features)
         sparse->n = 0;
+    if (sparse->n == 0)
+        return RW_OK;
+    RW_TRY(RW_HOST_NEW(&cpu->host, sparse->column, sparse->n));
     cpu->host.memory.part = "rows";
     RW_TRY(RW_HOST_NEW(&cpu->host, sparse->offset, (size_t)bins->n_docs + 2));
-    RW_TRY(RW_HOST_NEW_RAW(&cpu->host, sparse->cell, sparse->n ? n_cells : 0));
-    cpu->host.memory.part = "tables";
-    return RW_HOST_NEW(&cpu->host, sparse->column, bins->cuts->n_features);
-}
-
-static void load_sparse(struct rw_cpu *cpu)
-{
-    struct rw_cpu_sparse *sparse = &cpu->sparse;
-    const struct rw_bins *bins = cpu->host.set[0].bins;
-    uint32_t n = 0;
-    for (uint32_t f = 0; sparse->n && f < bins->cuts->n_features; f++) {
+    RW_TRY(RW_HOST_NEW_RAW(&cpu->host, sparse->cell, n_cells));
+    for (uint32_t f = 0, n = 0; f < bins->cuts->n_features && !cpu->host.memory.plan; f++) {
         if (bins->codes[f].row)
             sparse->column[n++] = f;
     }
-    uint64_t *begin =
-        sparse->offset +
-        1; /* index of the next cell of each document; equal to offset once all are in */
+    return RW_OK;
+}
+
+/* Sorts the cells of the sparse features by document. */
+static void load_sparse(struct rw_cpu *cpu)
+{
+    const struct rw_cpu_sparse *sparse = &cpu->sparse;
+    const struct rw_bins *bins = cpu->host.set[0].bins;
+    if (sparse->n == 0)
+        return;
+    /* the next cell of each document; equal to offset once all are in */
+    uint64_t *begin = sparse->offset + 1;
     for (uint32_t c = 0; c < sparse->n; c++) {
         const struct rw_codes *codes = &bins->codes[sparse->column[c]];
         for (uint32_t i = 0; i < codes->n; i++)
@@ -97,7 +100,8 @@ static int allocate(struct rw_cpu *cpu)
     const size_t all_docs = cpu->workers ? host->base.all_docs : n_docs;
     const int may_be_wide = !rw_cpu_is_packed(rules, all_docs), newton = rules->newton != 0;
     const size_t words = (size_t)(1 + newton + may_be_wide); /* of a kept cell, at most */
-    RW_TRY(allocate_sparse(cpu));
+    cpu->host.memory.part = "tables";
+    RW_TRY(list_sparse(cpu));
     RW_TRY(rw_cpu_allocate_rows(cpu));
     RW_TRY(RW_HOST_NEW(host, cpu->cell_at, (size_t)bins->cuts->n_features + 1));
     for (uint32_t f = 0; f < bins->cuts->n_features && !host->memory.plan; f++)
@@ -140,15 +144,11 @@ static int allocate(struct rw_cpu *cpu)
                            (size_t)cpu->kept.n_buffers * cpu->kept.buffer_words);
 }
 
-static int cpu_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
-                    const struct rw_bins *bins, const double *gains)
+static int cpu_prepare(struct rw_engine *engine)
 {
     struct rw_cpu *cpu = rw_cpu_of(engine);
-    RW_TRY(rw_host_load(&cpu->host, set, dataset, bins, gains));
-    if (set > 0)
-        return RW_OK;
     RW_TRY(allocate(cpu));
-    rw_cpu_large_pages(cpu->word, dataset->n_docs * sizeof(*cpu->word));
+    rw_cpu_large_pages(cpu->word, cpu->host.set[0].bins->n_docs * sizeof(*cpu->word));
     rw_cpu_large_pages(cpu->kept.pool, (size_t)cpu->kept.n_buffers * cpu->kept.buffer_words *
                                            sizeof(*cpu->kept.pool));
     rw_cpu_large_pages(cpu->built, (size_t)engine->n_threads * RW_CPU_BUILT * cpu->built_words *
@@ -762,7 +762,7 @@ static const struct rw_engine_ops cpu_ops = {
     .batch = 8, /* 1 in 100 histograms is built without need */
     .large_batch = 24,
     .close = cpu_close,
-    .load = cpu_load,
+    .load = rw_host_load,
     .set_gradients = rw_host_set_gradients,
     .set_lambdas = rw_host_set_lambdas,
     .begin_tree = cpu_begin_tree,
@@ -786,6 +786,7 @@ int rw_engine_open_cpu(struct rw_ctx *ctx, int device, struct rw_engine **out)
     RW_TRY(rw_host_open(ctx, &cpu_ops, sizeof(struct rw_cpu), out));
     struct rw_host *host = &rw_cpu_of(*out)->host;
     host->fast = 1;
+    host->prepare = cpu_prepare;
     host->isa = rw_isa();
     return RW_OK;
 }

@@ -99,9 +99,9 @@ int rw_cpu_allocate_workers(struct rw_cpu *cpu, size_t words)
         most = n > most ? n : most;
     }
     /* a worker has at most one feature more than its share */
-    const uint64_t of_rank = all / n_workers + most + 1;
-    const size_t room = (size_t)RW_CPU_WORKER_JOBS * (of_rank + TOTAL_CELLS);
-    cpu->kept.buffer_words = of_rank * words;
+    const uint64_t of_worker = all / n_workers + most + 1;
+    const size_t room = (size_t)RW_CPU_WORKER_JOBS * (of_worker + TOTAL_CELLS);
+    cpu->kept.buffer_words = of_worker * words;
     workers->sparse_words = cpu->sparse.n ? all * words : 0;
     RW_TRY(RW_HOST_NEW(host, workers->first, n_workers + 1));
     RW_TRY(RW_HOST_NEW(host, workers->n_cells, n_workers));
@@ -158,7 +158,7 @@ static int64_t *part_of(const struct rw_cpu_workers *workers, uint32_t worker, i
     return workers->send + worker * workers->begin[workers->n_jobs] + workers->begin[i];
 }
 
-static void begin_ranks(struct rw_cpu *cpu, const struct rw_sibling *siblings, int n)
+static void begin_workers(struct rw_cpu *cpu, const struct rw_sibling *siblings, int n)
 {
     struct rw_cpu_workers *workers = cpu->workers;
     workers->n_jobs = n;
@@ -270,7 +270,7 @@ static int search_some(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-static int search_ranks(struct rw_cpu *cpu)
+static int search_workers(struct rw_cpu *cpu)
 {
     struct rw_ctx *ctx = cpu->host.base.ctx;
     struct rw_cpu_workers *workers = cpu->workers;
@@ -722,10 +722,10 @@ static int make_histograms(struct rw_engine *engine, const struct rw_sibling *si
     order_jobs(&tasks, docs, n_threads);
     divide_jobs(&tasks, n_threads);
     if (cpu->workers)
-        begin_ranks(cpu, siblings, n_siblings);
+        begin_workers(cpu, siblings, n_siblings);
     run_tasks(&tasks, n_threads);
     if (cpu->workers)
-        RW_TRY(search_ranks(cpu));
+        RW_TRY(search_workers(cpu));
     drop_parents(cpu, n);
     return RW_OK;
 }

@@ -18,15 +18,11 @@ static void ref_close(struct rw_engine *engine)
     rw_mem_free(engine);
 }
 
-static int ref_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
-                    const struct rw_bins *bins, const double *gains)
+int rw_ref_prepare(struct rw_engine *engine)
 {
     struct rw_ref *ref = ref_of(engine);
-    RW_TRY(rw_host_load(&ref->host, set, dataset, bins, gains));
-    if (set > 0)
-        return RW_OK;
     const struct rw_cuts *cuts = cuts_of(ref);
-    RW_TRY(RW_HOST_NEW_RAW(&ref->host, ref->slot_of_doc, dataset->n_docs));
+    RW_TRY(RW_HOST_NEW_RAW(&ref->host, ref->slot_of_doc, ref->host.set[0].bins->n_docs));
     RW_TRY(RW_HOST_NEW_RAW(&ref->host, ref->parent, engine->rules.max_slots));
     RW_TRY(RW_HOST_NEW_RAW(&ref->host, ref->leaf_of, engine->rules.max_slots));
     RW_TRY(RW_HOST_NEW_RAW(&ref->host, ref->is_kept, engine->rules.max_slots));
@@ -262,7 +258,7 @@ static int ref_code_sums(struct rw_engine *engine, int set, uint64_t first_doc, 
 const struct rw_engine_ops rw_ref_ops = {
     .name = "ref",
     .close = ref_close,
-    .load = ref_load,
+    .load = rw_host_load,
     .set_gradients = rw_host_set_gradients,
     .set_lambdas = rw_host_set_lambdas,
     .begin_tree = ref_begin_tree,
@@ -282,5 +278,7 @@ const struct rw_engine_ops rw_ref_ops = {
 int rw_engine_open_ref(struct rw_ctx *ctx, int device, struct rw_engine **out)
 {
     (void)device;
-    return rw_host_open(ctx, &rw_ref_ops, sizeof(struct rw_ref), out);
+    RW_TRY(rw_host_open(ctx, &rw_ref_ops, sizeof(struct rw_ref), out));
+    ref_of(*out)->host.prepare = rw_ref_prepare;
+    return RW_OK;
 }

@@ -272,5 +272,6 @@ int rw_engine_open_sim(struct rw_ctx *ctx, int device, struct rw_engine **out)
         return rw_fail(ctx, RW_ERR_MEMORY, "sim: cannot reserve the device's range");
     }
     sim->ref.host.memory.alloc = sim_alloc;
+    sim->ref.host.prepare = rw_ref_prepare;
     return RW_OK;
 }
