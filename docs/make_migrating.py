@@ -31,7 +31,7 @@ The tables below list the counterparts. `python docs/make_migrating.py > docs/re
 | `valid_sets`, `evals`, `eval_set` | `train(..., valid={"name": Dataset})` |
 | `early_stopping(50)`, `early_stopping_rounds=50` | `{"early_stop": 50}` |
 | `record_evaluation`, `evals_result` | `Model.evals_result` |
-| a function as objective or metric | `{"objective": f, "metric": g}`, with the sign conventions of LightGBM and XGBoost |
+| a function as objective or metric | `{"objective": f, "metric": g}`, with LightGBM's and XGBoost's signs |
 | `YetiRank:decay=0.9;permutations=5` | `{"objective": "yetirank", "decay": 0.9, "permutations": 5}` |
 | `YetiRank:mode=MAP`, also DCG, MRR and ERR | `{"objective": "yetirank", "delta": "map"}`, without a decay |
 | `LGBMRanker`, `XGBRanker`, `CatBoostRanker` | `Ranker`; `fit` takes `qid`, `group` or a frame with a column `qid` |

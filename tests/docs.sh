@@ -27,6 +27,8 @@ pages=$(find docs -name "*.md" | sort)
 found=$dir/found
 : >"$found"
 
+python3 docs/make_commands.py "$rankwood" | cmp - docs/reference/commands.md >>"$found" 2>&1 ||
+    echo "docs/reference/commands.md is out of date: python3 docs/make_commands.py PROGRAM > docs/reference/commands.md" >>"$found"
 lines=$(wc -l <README.md)
 [ "$lines" -le 120 ] || echo "README.md: $lines lines; expected at most 120" >>"$found"
 
