@@ -202,73 +202,39 @@ static const struct rw_array *array_of(const struct rw_table *table, uint32_t ch
     return &table->column[(size_t)chunk * table->n_columns + i];
 }
 
-/* A tile's rows, in runs that belong to one chunk. */
-struct tile {
-    uint32_t n_runs;
-    uint32_t chunk[TILE], end[TILE]; /* [n_runs] */
-    uint32_t first[TILE];            /* [n_runs] the first row's element, if rows are not listed */
-    uint32_t element[TILE]; /* element of each row in its chunk's arrays, if rows are listed */
-};
-
-static void split_tile(const struct rw_table *table, const uint32_t *row, uint32_t first,
-                       uint32_t n, struct tile *tile)
+/* Returns the row of document doc[i], or first + i, in all chunks' arrays. */
+static uint32_t row_of(const struct rw_table *table, const uint32_t *doc, uint32_t first,
+                       uint32_t i)
 {
-    const uint32_t *offset = table->chunk_offset;
-    uint32_t n_runs = 0, chunk = UINT32_MAX;
-    for (uint32_t i = 0; i < n;) {
-        const uint32_t at = element_of(row, first, i);
-        if (chunk == UINT32_MAX || at < offset[chunk] || at >= offset[chunk + 1]) {
-            chunk = rw_numbers_under(offset + 1, table->n_chunks, at + 1);
-            tile->chunk[n_runs] = chunk;
-            tile->first[n_runs++] = at - offset[chunk];
-        }
-        if (row) {
-            tile->element[i++] = at - offset[chunk];
-        } else {
-            const uint32_t left = offset[chunk + 1] - at;
-            i = left < n - i ? i + left : n;
-        }
-        tile->end[n_runs - 1] = i;
-    }
-    tile->n_runs = n_runs;
-}
-
-/* Reads one column's values of a tile. */
-static unsigned read_tile(const struct rw_table_reader *r, uint32_t index, const struct tile *tile,
-                          int listed, float *to)
-{
-    unsigned found = 0;
-    for (uint32_t k = 0, begin = 0; k < tile->n_runs; begin = tile->end[k++])
-        found |= read_elements(r, array_of(r->table, tile->chunk[k], index),
-                               listed ? tile->element + begin : NULL, tile->first[k],
-                               tile->end[k] - begin, to + begin);
-    return found;
+    const uint32_t at = element_of(doc, first, i);
+    return table->order ? table->order[at] : at;
 }
 
 void rw_table_values(struct rw_table_reader *r, const uint32_t *column, uint32_t n_columns,
                      const uint32_t *doc, uint32_t first, uint32_t n, float *values, size_t stride)
 {
     const struct rw_table *table = r->table;
-    const uint32_t *order = table->order;
-    const int in_chunks = n_chunks_of(table) > 1;
-    struct tile tile;
-    for (uint32_t at = 0; at < n; at += TILE) {
-        const uint32_t now = n - at < TILE ? n - at : TILE;
-        const uint32_t *row = doc ? doc + at : NULL;
-        uint32_t moved[TILE];
-        for (uint32_t i = 0; order && i < now; i++)
-            moved[i] = order[element_of(row, first + at, i)];
-        row = order ? moved : row;
-        if (in_chunks)
-            split_tile(table, row, first + at, now, &tile);
+    const int is_listed = doc || table->order;
+    uint32_t chunk = 0, begin = 0, end = n_chunks_of(table) > 1 ? 0 : table->n_docs;
+    for (uint32_t at = 0, now; at < n; at += now) { /* rows of one chunk, [begin, end) */
+        const uint32_t row = row_of(table, doc, first, at), most = n - at < TILE ? n - at : TILE;
+        uint32_t element[TILE];
+        if (row < begin || row >= end) {
+            chunk = rw_numbers_under(table->chunk_offset + 1, table->n_chunks, (uint64_t)row + 1);
+            begin = table->chunk_offset[chunk];
+            end = table->chunk_offset[chunk + 1];
+        }
+        now = is_listed ? 0 : most < end - row ? most : end - row;
+        for (; is_listed && now < most; now++) {
+            element[now] = row_of(table, doc, first, at + now) - begin;
+            if (element[now] >= end - begin)
+                break;
+        }
         for (uint32_t k = 0; k < n_columns; k++) {
-            const uint32_t index = r->column[column[k]].index;
-            const struct rw_array *a = &table->column[index];
-            float *to = values + k * stride + at;
+            const struct rw_array *a = array_of(table, chunk, r->column[column[k]].index);
             note(r, column[k],
-                 in_chunks  ? read_tile(r, index, &tile, row != NULL, to)
-                 : a->index ? read_listed(r, a, row, first + at, now, to)
-                            : read_elements(r, a, row, first + at, now, to));
+                 (a->index ? read_listed : read_elements)(
+                     r, a, is_listed ? element : NULL, row - begin, now, values + k * stride + at));
         }
     }
 }
