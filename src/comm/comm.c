@@ -205,32 +205,18 @@ int rw_comm_gather_all(struct rw_ctx *ctx, const void *send, size_t bytes, void 
                        size_t **begin)
 {
     const size_t n = (size_t)rw_n_workers(ctx);
-    RW_FREED size_t *at = NULL;
-    RW_FREED char *padded = NULL, *all = NULL;
-    RW_FREED void *got = NULL;
-    size_t most = 0;
+    RW_FREED size_t *send_begin = NULL;
+    RW_FREED char *copies = NULL; /* one for each worker */
     *out = NULL;
     *begin = NULL;
-    RW_TRY(rw_comm_agree(ctx, RW_NEW(ctx, at, n + 1)));
-    RW_TRY(rw_comm_all_gather(ctx, &bytes, at + 1, sizeof(bytes)));
-    int fits = at[rw_worker(ctx) + 1] == bytes;
-    for (size_t r = 0; r < n; r++) {
-        most = at[r + 1] > most ? at[r + 1] : most;
-        fits &= at[r + 1] <= SIZE_MAX / 2 - at[r];
-        at[r + 1] += at[r];
-    }
-    int status = fits ? rw_mem_new(ctx, (void **)&padded, most, 1) : rw_comm_nonsense(ctx, "sizes");
-    status = status < 0 ? status : rw_mem_new_raw(ctx, (void **)&all, most, n);
-    status = status < 0 ? status : rw_mem_new_raw(ctx, &got, at[n], 1);
+    int status = RW_NEW_RAW(ctx, send_begin, n + 1);
+    status = status < 0 ? status : rw_mem_new_raw(ctx, (void **)&copies, n, bytes);
     RW_TRY(rw_comm_agree(ctx, status));
-    if (bytes)
-        memcpy(padded, send, bytes);
-    RW_TRY(rw_comm_all_gather(ctx, padded, all, most));
-    for (size_t r = 0; r < n; r++)
-        memcpy((char *)got + at[r], all + r * most, at[r + 1] - at[r]);
-    *out = RW_TAKE(got);
-    *begin = RW_TAKE(at);
-    return RW_OK;
+    for (size_t r = 0; r <= n; r++)
+        send_begin[r] = r * bytes;
+    for (size_t r = 0; bytes && r < n; r++)
+        memcpy(copies + send_begin[r], send, bytes);
+    return rw_comm_exchange(ctx, copies, send_begin, out, begin);
 }
 
 /* ---- failures ---- */
