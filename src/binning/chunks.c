@@ -671,30 +671,6 @@ static int exchange_held(const struct all_held *own, uint32_t group, struct all_
     return rw_comm_agree(ctx, list_received(all, begin[rw_n_workers(ctx)]));
 }
 
-/* Packs this worker's features: each id, the number of its boundaries, and the boundaries. */
-static int pack_bounds(const struct rw_chunks *chunks, uint32_t **send, size_t *n)
-{
-    const uint32_t n_workers = (uint32_t)rw_n_workers(chunks->ctx);
-    for (int writes = 0; writes <= 1; writes++) {
-        size_t at = 0;
-        for (uint32_t f = (uint32_t)rw_worker(chunks->ctx); f < RW_FEATURE_IDS; f += n_workers) {
-            const struct rw_chunk_feature *feature = &chunks->feature[f];
-            if (!feature->n_bounds)
-                continue;
-            if (writes) {
-                (*send)[at] = f;
-                (*send)[at + 1] = feature->n_bounds;
-                memcpy(*send + at + 2, feature->bound, feature->n_bounds * sizeof(**send));
-            }
-            at += 2 + feature->n_bounds;
-        }
-        *n = at;
-        if (!writes)
-            RW_TRY(rw_mem_new_raw(chunks->ctx, (void **)send, at, sizeof(**send)));
-    }
-    return RW_OK;
-}
-
 static int ascend(const uint32_t *bound, uint32_t n)
 {
     for (uint32_t k = 1; k < n; k++)
@@ -703,33 +679,48 @@ static int ascend(const uint32_t *bound, uint32_t n)
     return 1;
 }
 
-static int take_bounds(struct rw_chunks *chunks, const uint32_t *told, size_t n)
+/* Replaces the boundaries by those of all workers. n: [RW_FEATURE_IDS] their numbers; bound: all of
+ * them, feature by feature. */
+static int take_bounds(struct rw_chunks *chunks, const uint32_t *n, const uint32_t *bound)
 {
-    for (size_t at = 0; at < n; at += 2 + told[at + 1]) {
-        if (n - at < 2 || told[at] > RW_MAX_FEATURE || told[at + 1] > n - at - 2 ||
-            told[at + 1] > RW_MAX_BOUNDS || !ascend(told + at + 2, told[at + 1]))
+    for (uint32_t f = 0; f < RW_FEATURE_IDS; bound += n[f++]) {
+        struct rw_chunk_feature *feature = &chunks->feature[f];
+        if (n[f] == 0)
+            continue;
+        if (!ascend(bound, n[f]))
             return rw_comm_nonsense(chunks->ctx, "boundaries");
-        struct rw_chunk_feature *feature = &chunks->feature[told[at]];
-        feature->n_bounds = told[at + 1];
         rw_mem_free(feature->bound);
-        feature->bound = NULL;
-        RW_TRY(RW_NEW_RAW(chunks->ctx, feature->bound, feature->n_bounds));
-        memcpy(feature->bound, told + at + 2, feature->n_bounds * sizeof(*feature->bound));
+        RW_TRY(RW_NEW_RAW(chunks->ctx, feature->bound, n[f]));
+        memcpy(feature->bound, bound, n[f] * sizeof(*bound));
+        feature->n_bounds = n[f];
     }
     return RW_OK;
 }
 
-/* Sends each feature's boundaries to all workers. */
+/* Gives each feature's boundaries to all workers. One of them has found them, and the others have
+ * none, so a maximum collects them. */
 static int share_bounds(struct rw_chunks *chunks)
 {
     struct rw_ctx *ctx = chunks->ctx;
-    RW_FREED uint32_t *send = NULL;
-    RW_FREED void *told = NULL;
-    RW_FREED size_t *begin = NULL;
-    size_t n = 0;
-    RW_TRY(rw_comm_agree(ctx, pack_bounds(chunks, &send, &n)));
-    RW_TRY(rw_comm_gather_all(ctx, send, n * sizeof(*send), &told, &begin));
-    return rw_comm_agree(ctx, take_bounds(chunks, told, begin[rw_n_workers(ctx)] / sizeof(*send)));
+    RW_FREED uint32_t *n = NULL, *bound = NULL;
+    size_t n_all = 0, at = 0;
+    int fits = 1;
+    RW_TRY(rw_comm_agree(ctx, RW_NEW_RAW(ctx, n, RW_FEATURE_IDS)));
+    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
+        n[f] = chunks->feature[f].n_bounds;
+    RW_TRY(rw_comm_all_reduce(ctx, n, RW_FEATURE_IDS, RW_COMM_U32, RW_COMM_MAX));
+    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
+        fits &= n[f] <= RW_MAX_BOUNDS && n[f] >= chunks->feature[f].n_bounds;
+        n_all += n[f];
+    }
+    RW_TRY(
+        rw_comm_agree(ctx, fits ? RW_NEW(ctx, bound, n_all) : rw_comm_nonsense(ctx, "boundaries")));
+    for (uint32_t f = 0; f < RW_FEATURE_IDS; at += n[f++])
+        if (chunks->feature[f].n_bounds)
+            memcpy(bound + at, chunks->feature[f].bound,
+                   chunks->feature[f].n_bounds * sizeof(*bound));
+    RW_TRY(rw_comm_all_reduce(ctx, bound, n_all, RW_COMM_U32, RW_COMM_MAX));
+    return rw_comm_agree(ctx, take_bounds(chunks, n, bound));
 }
 
 /* Finds all boundaries. With several workers, each finds those of some features from the values
