@@ -40,7 +40,7 @@ int rw_comm_new(struct rw_ctx *ctx, const struct rw_comm_functions *functions, v
     (*out)->user = user;
     (*out)->worker = worker;
     (*out)->n_workers = n_workers;
-    (*out)->local_rank = launched_as() >= 0 ? launched_as() : worker;
+    (*out)->local_worker = launched_as() >= 0 ? launched_as() : worker;
     return RW_OK;
 }
 
@@ -445,7 +445,7 @@ int rw_comm_open(struct rw_ctx *ctx, const char *name, struct rw_comm **out)
      * others */
     RW_TRY(rw_comm_new(ctx, &met.functions, met.user, met.worker, met.n_workers, out));
     (*out)->close = met.close;
-    (*out)->local_rank = met.local_rank;
+    (*out)->local_worker = met.local_worker;
     return RW_OK;
 }
 
@@ -664,7 +664,7 @@ static int make_members(struct group *group, struct rw_ctx *ctx, int n_threads)
             return rw_fail(ctx, RW_ERR_MEMORY, "out of memory for %d workers", group->n_workers);
         RW_TRY(rw_ctx_set_threads(member->ctx, n_threads));
         RW_TRY(rw_comm_new(ctx, &thread_functions, member, r, group->n_workers, &member->comm));
-        member->comm->local_rank = r;
+        member->comm->local_worker = r;
         RW_TRY(rw_ctx_set_comm(member->ctx, member->comm));
     }
     return RW_OK;

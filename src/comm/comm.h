@@ -28,7 +28,7 @@ struct rw_comm {
      * other workers. These must then be ended, and their launcher must report this status. */
     void (*close)(void *user, int exit_status);
     int worker, n_workers;
-    int local_rank;      /* this worker's number among those of the same machine */
+    int local_worker;    /* this worker's number among those of the same machine */
     int has_failed;      /* no further calls are allowed */
     int knows_cause;     /* the context's message says which worker failed, and why */
     int all_know;        /* all workers know that message */
@@ -46,9 +46,9 @@ static inline int rw_worker(const struct rw_ctx *ctx)
     return ctx->comm ? ctx->comm->worker : 0;
 }
 
-static inline int rw_local_rank(const struct rw_ctx *ctx)
+static inline int rw_local_worker(const struct rw_ctx *ctx)
 {
-    return ctx->comm ? ctx->comm->local_rank : 0;
+    return ctx->comm ? ctx->comm->local_worker : 0;
 }
 
 /* Returns a suffix for a document number that counts from this worker's first document: " of worker
@@ -143,7 +143,7 @@ struct rw_comm_module {
     struct rw_comm_functions functions;
     void *user;
     void (*close)(void *user, int exit_status);
-    int worker, n_workers, local_rank;
+    int worker, n_workers, local_worker;
 };
 
 /* The function that the library exports. Its name changes whenever struct rw_comm_module changes.

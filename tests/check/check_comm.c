@@ -1,14 +1,14 @@
-/* The calls of ranks: threads of this process, or this process as one rank of many.
+/* The calls of workers: threads of this process, or this process as one worker of many.
  *
  *   check_comm                      1 to 8 threads
  *   mpirun -n N check_comm mpi      every call, twice over
- *   mpirun -n N check_comm agree    rank 1 fails and says so where ranks meet: exit 1, one message
- *   mpirun -n N check_comm give-up  rank 1 fails while others wait for it: exit 1
- *   mpirun -n N check_comm leave    rank 1 ends without a word: the launcher ends the others
+ *   mpirun -n N check_comm agree    worker 1 fails and says so where all meet: exit 1, one message
+ *   mpirun -n N check_comm give-up  worker 1 fails while others wait for it: exit 1
+ *   mpirun -n N check_comm leave    worker 1 ends without a word: the launcher ends the others
  *   mpirun -n N check_comm killed   the same by SIGKILL
  *   mpirun -n N check_comm rest     who waits does not keep its processor busy
  *   mpirun -n N check_comm over     MPI that the program itself has ended cannot begin again
- *   check_comm launched             how many ranks the launcher has started
+ *   check_comm launched             how many workers the launcher has started
  */
 #include <dlfcn.h>
 #include <signal.h>
@@ -36,20 +36,21 @@ struct checked {
     char what[8][100];
 };
 
-static int check_rank(void *user, struct rw_ctx *mine, int rank)
+static int check_worker(void *user, struct rw_ctx *mine, int worker)
 {
     struct checked *checked = user;
-    checked->n_wrong[rank] = comm_calls(mine, checked->what[rank], sizeof(checked->what[rank]));
-    return checked->n_wrong[rank] < 0 ? checked->n_wrong[rank] : RW_OK;
+    checked->n_wrong[worker] =
+        comm_calls(mine, checked->what[worker], sizeof(checked->what[worker]));
+    return checked->n_wrong[worker] < 0 ? checked->n_wrong[worker] : RW_OK;
 }
 
-/* One rank gives up while the others are somewhere in their calls. */
-static int give_up_at(void *user, struct rw_ctx *mine, int rank)
+/* One worker gives up while the others are somewhere in their calls. */
+static int give_up_at(void *user, struct rw_ctx *mine, int worker)
 {
     uint64_t one[3] = {1, 2, 3};
     const int last = *(int *)user;
     for (int i = 0; i < 20; i++) {
-        if (rank == 1 && i == last)
+        if (worker == 1 && i == last)
             return rw_comm_give_up(mine, rw_fail(mine, RW_ERR_DATA, "bad data"));
         RW_TRY(rw_comm_sum(mine, one, 3));
     }
@@ -60,7 +61,7 @@ static int check_threads(void)
 {
     for (int n_workers = 1; n_workers <= 8; n_workers++) {
         struct checked checked = {.n_wrong = {0}};
-        if (rw_workers_run(ctx, n_workers, check_rank, &checked) < 0)
+        if (rw_workers_run(ctx, n_workers, check_worker, &checked) < 0)
             return complain(1);
         for (int r = 0; r < n_workers; r++) {
             if (checked.n_wrong[r] != 0) {
@@ -141,7 +142,7 @@ static int rest(struct rw_comm *comm)
         return complain(1);
     const double used = cpu_seconds() - before;
     if (used > 0.4)
-        printf("not ok: rank %d used %.2f s of its processor in 2 s of waiting\n", comm->worker,
+        printf("not ok: worker %d used %.2f s of its processor in 2 s of waiting\n", comm->worker,
                used);
     return used > 0.4;
 }

@@ -2,7 +2,7 @@
  * that the host makes; how long they take; and that nobody waits for a worker that has failed. With
  * fewer GPUs: that workers are told so. Exit 77: there is no GPU.
  *
- *   check_nccl [RANKS]
+ *   check_nccl [WORKERS]
  */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
@@ -172,7 +172,7 @@ static int time_calls(struct worker *r)
     return RW_OK;
 }
 
-/* Rank 1 fails where the others wait for it on their devices. */
+/* Worker 1 fails where the others wait for it on their devices. */
 static int fail_waiting(struct worker *r)
 {
     const struct rw_comm_functions *f = &r->comm->functions;

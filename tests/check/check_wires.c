@@ -12,12 +12,12 @@
 #include "gpu/engine/cu_engine.h"
 #include "gpu/hist/hist.h"
 
-enum { RANKS = 3, GROUPS = 2, NODES = 9, BUFFERS = NODES + 2 };
+enum { WORKERS = 3, GROUPS = 2, NODES = 9, BUFFERS = NODES + 2 };
 /* A worker without documents of a node. */
-enum { NOT_BUILT_NODE = 3, NOT_BUILT_RANK = 0 };
+enum { NOT_BUILT_NODE = 3, NOT_BUILT_WORKER = 0 };
 static const uint32_t group_cells[GROUPS] = {52, 1000};
 /* the first cell of each worker's features; worker 1 has none of the first group */
-static const uint32_t first_cell[GROUPS][RANKS + 1] = {{0, 24, 24, 52}, {0, 300, 700, 1000}};
+static const uint32_t first_cell[GROUPS][WORKERS + 1] = {{0, 24, 24, 52}, {0, 300, 700, 1000}};
 static const uint32_t most_own[GROUPS] = {28, 400};
 static const uint32_t all_n[NODES] = {1,       100,      4095,      4096,      65535,
                                       3000000, 16900000, 200000000, 2147483647};
@@ -178,7 +178,7 @@ static void make_wires(struct rw_cuda_exchange *x, int newton, int bits, int nar
 struct run {
     int newton, bits, narrow;
     struct rw_cuda_exchange x;
-    struct table all[GROUPS], part[GROUPS][RANKS]; /* [BUFFERS or NODES][group's cells] */
+    struct table all[GROUPS], part[GROUPS][WORKERS]; /* [BUFFERS or NODES][group's cells] */
     uint64_t *sum64, *got64;
     uint32_t *sum32, *got32;
     struct rw_cuda_wire wire[NODES];
@@ -191,7 +191,7 @@ static int fill(struct run *r)
     const int64_t limit = rw_quantise_limit(r->bits);
     for (int g = 0; g < GROUPS; g++) {
         RW_TRY(table_new(&r->all[g], (size_t)BUFFERS * group_cells[g]));
-        for (int k = 0; k < RANKS; k++)
+        for (int k = 0; k < WORKERS; k++)
             RW_TRY(table_new(&r->part[g][k], (size_t)NODES * group_cells[g]));
         for (size_t at = 0; at < r->all[g].n; at++) {
             const size_t node = at / group_cells[g];
@@ -199,12 +199,12 @@ static int fill(struct run *r)
             struct cell cell =
                 cell_of(n, limit, r->newton, (uint32_t)(at % group_cells[g]) + 2 * (node >= NODES));
             set(&r->all[g], at, &cell);
-            for (int k = 0; k < RANKS && node < NODES; k++) {
-                if (node == NOT_BUILT_NODE && k == NOT_BUILT_RANK) {
+            for (int k = 0; k < WORKERS && node < NODES; k++) {
+                if (node == NOT_BUILT_NODE && k == NOT_BUILT_WORKER) {
                     set(&r->part[g][k], at, &(struct cell){77, -77, 77});
                     continue;
                 }
-                const struct cell own = share_of(&cell, k + 1 == RANKS);
+                const struct cell own = share_of(&cell, k + 1 == WORKERS);
                 set(&r->part[g][k], at, &own);
             }
         }
@@ -216,9 +216,9 @@ static int fill(struct run *r)
 static int pack_all(struct run *r)
 {
     struct rw_cuda_exchange *x = &r->x;
-    const size_t n64 = x->n_each64 * RANKS, n32 = x->n_each32 * RANKS;
-    for (uint32_t k = 0; k < RANKS; k++) {
-        r->wire[NOT_BUILT_NODE].built = k == NOT_BUILT_RANK ? RW_CUDA_NOT_BUILT : NOT_BUILT_NODE;
+    const size_t n64 = x->n_each64 * WORKERS, n32 = x->n_each32 * WORKERS;
+    for (uint32_t k = 0; k < WORKERS; k++) {
+        r->wire[NOT_BUILT_NODE].built = k == NOT_BUILT_WORKER ? RW_CUDA_NOT_BUILT : NOT_BUILT_NODE;
         RW_TRY(rw_transfer_write(ctx, device, (void *)x->d_wire, r->wire, sizeof(r->wire)));
         for (int g = 0; g < GROUPS; g++)
             RW_TRY(send(&r->part[g][k], &x->built[g]));
@@ -252,7 +252,7 @@ static struct cell right_cell(const struct run *r, int g, uint32_t buffer, uint3
     return cell;
 }
 
-/* Rank `k` takes its part, and every one of its cells is looked at. */
+/* Worker `k` takes its part, and every one of its cells is looked at. */
 static int unpack_one(struct run *r, uint32_t k)
 {
     struct rw_cuda_exchange *x = &r->x;
@@ -307,7 +307,7 @@ static int make_exchange(struct run *r)
 {
     struct rw_cuda_exchange *x = &r->x;
     *x = (struct rw_cuda_exchange){
-        .n_groups = GROUPS, .newton = r->newton, .n_workers = RANKS, .n_nodes = NODES};
+        .n_groups = GROUPS, .newton = r->newton, .n_workers = WORKERS, .n_nodes = NODES};
     for (int g = 0; g < GROUPS; g++) {
         x->begin[g] = x->n_cells;
         x->n_cells += most_own[g];
@@ -321,14 +321,14 @@ static int make_exchange(struct run *r)
     RW_TRY(rw_device_alloc(ctx, (void **)&x->d_wire, sizeof(r->wire)));
     RW_TRY(rw_transfer_write(ctx, device, (void *)x->d_wire, r->wire, sizeof(r->wire)));
     const size_t n = (size_t)NODES * x->n_cells * 3;
-    RW_TRY(rw_device_alloc(ctx, (void **)&x->d_send64, n * RANKS * 8));
+    RW_TRY(rw_device_alloc(ctx, (void **)&x->d_send64, n * WORKERS * 8));
     RW_TRY(rw_device_alloc(ctx, (void **)&x->d_recv64, n * 8));
-    RW_TRY(rw_device_alloc(ctx, (void **)&x->d_send32, n * RANKS * 4));
+    RW_TRY(rw_device_alloc(ctx, (void **)&x->d_send32, n * WORKERS * 4));
     RW_TRY(rw_device_alloc(ctx, (void **)&x->d_recv32, n * 4));
-    RW_TRY(RW_NEW(ctx, r->sum64, n * RANKS));
-    RW_TRY(RW_NEW(ctx, r->got64, n * RANKS));
-    RW_TRY(RW_NEW(ctx, r->sum32, n * RANKS));
-    return RW_NEW(ctx, r->got32, n * RANKS);
+    RW_TRY(RW_NEW(ctx, r->sum64, n * WORKERS));
+    RW_TRY(RW_NEW(ctx, r->got64, n * WORKERS));
+    RW_TRY(RW_NEW(ctx, r->sum32, n * WORKERS));
+    return RW_NEW(ctx, r->got32, n * WORKERS);
 }
 
 static int check(int newton, int bits, int narrow)
@@ -337,7 +337,7 @@ static int check(int newton, int bits, int narrow)
     RW_TRY(make_exchange(&r));
     RW_TRY(fill(&r));
     RW_TRY(pack_all(&r));
-    for (uint32_t k = 0; k < RANKS; k++)
+    for (uint32_t k = 0; k < WORKERS; k++)
         RW_TRY(unpack_one(&r, k));
     double bytes = 0.0;
     for (int i = 0; i < NODES; i++)
@@ -350,7 +350,7 @@ static int check(int newton, int bits, int narrow)
         free_cells(&r.x.own[g]);
         rw_device_free((void *)r.x.d_first[g]);
         table_free(&r.all[g]);
-        for (int k = 0; k < RANKS; k++)
+        for (int k = 0; k < WORKERS; k++)
             table_free(&r.part[g][k]);
     }
     rw_device_free((void *)r.x.d_wire);

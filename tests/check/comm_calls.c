@@ -11,14 +11,14 @@ enum { N_SIZES = sizeof(sizes) / sizeof(sizes[0]) };
 
 struct calls {
     struct rw_ctx *ctx;
-    int rank, n_workers, n_wrong;
+    int worker, n_workers, n_wrong;
     char *what;
     size_t what_size;
     uint64_t salt;     /* of the call */
     char *send, *recv; /* [MOST * 8 * n_workers + FENCE] */
 };
 
-/* Element i of what rank r brings; all bits are used, so that sums wrap. */
+/* Element i of what worker r brings; all bits are used, so that sums wrap. */
 static uint64_t element(const struct calls *c, int r, size_t i)
 {
     uint64_t x = c->salt * 0x9e3779b97f4a7c15u + (uint64_t)r * 0xd1342543de82ef95u + i;
@@ -30,7 +30,7 @@ static uint64_t element(const struct calls *c, int r, size_t i)
 static void expect(struct calls *c, int holds, const char *call, size_t size)
 {
     if (!holds && c->n_wrong++ == 0)
-        snprintf(c->what, c->what_size, "rank %d of %d: %s of %zu", c->rank, c->n_workers, call,
+        snprintf(c->what, c->what_size, "worker %d of %d: %s of %zu", c->worker, c->n_workers, call,
                  size);
 }
 
@@ -67,7 +67,7 @@ static int fence_stands(const struct calls *c, size_t bytes)
     return 1;
 }
 
-/* What all ranks have together, as numbers of so many bits. */
+/* What all workers have together, as numbers of so many bits. */
 static uint64_t together(const struct calls *c, size_t i, enum rw_comm_type type,
                          enum rw_comm_op op)
 {
@@ -89,7 +89,7 @@ static uint64_t together(const struct calls *c, size_t i, enum rw_comm_type type
 static int all_reduce(struct calls *c, size_t n, enum rw_comm_type type, enum rw_comm_op op)
 {
     for (size_t i = 0; i < n; i++)
-        put(c->recv, i, type, element(c, c->rank, i));
+        put(c->recv, i, type, element(c, c->worker, i));
     raise_fence(c, n * width(type));
     RW_TRY(rw_comm_all_reduce(c->ctx, c->recv, n, type, op));
     int holds = fence_stands(c, n * width(type));
@@ -103,9 +103,9 @@ static int all_reduce(struct calls *c, size_t n, enum rw_comm_type type, enum rw
 
 static int reduce_scatter(struct calls *c, size_t n_each, enum rw_comm_type type)
 {
-    const size_t n = n_each * (size_t)c->n_workers, first = n_each * (size_t)c->rank;
+    const size_t n = n_each * (size_t)c->n_workers, first = n_each * (size_t)c->worker;
     for (size_t i = 0; i < n; i++)
-        put(c->send, i, type, element(c, c->rank, i));
+        put(c->send, i, type, element(c, c->worker, i));
     raise_fence(c, n_each * width(type));
     RW_TRY(rw_comm_reduce_scatter(c->ctx, c->send, c->recv, n_each, type));
     int holds = fence_stands(c, n_each * width(type));
@@ -119,7 +119,7 @@ static int all_gather(struct calls *c, size_t bytes)
 {
     const size_t n = (size_t)c->n_workers;
     for (size_t i = 0; i < bytes; i++)
-        c->send[i] = (char)element(c, c->rank, i);
+        c->send[i] = (char)element(c, c->worker, i);
     raise_fence(c, bytes * n);
     RW_TRY(rw_comm_all_gather(c->ctx, c->send, c->recv, bytes));
     int holds = fence_stands(c, bytes * n);
@@ -129,14 +129,14 @@ static int all_gather(struct calls *c, size_t bytes)
     return RW_OK;
 }
 
-/* How many bytes rank `from` has for rank `to`: none, one, odd numbers, and once many. */
+/* How many bytes worker `from` has for worker `to`: none, one, odd numbers, and once many. */
 static size_t n_bytes(const struct calls *c, int from, int to)
 {
     static const size_t some[] = {0, 1, 3, 0, 700, 65537};
     return some[element(c, from, (size_t)to) % 6];
 }
 
-/* Are these the bytes of rank `from`, from its byte `first` on? */
+/* Are these the bytes of worker `from`, from its byte `first` on? */
 static int are_bytes(const struct calls *c, const char *bytes, size_t n, int from, size_t first)
 {
     for (size_t i = 0; i < n; i++) {
@@ -150,9 +150,9 @@ static int gather_all(struct calls *c)
 {
     size_t *begin, at = 0;
     void *all;
-    const size_t mine = n_bytes(c, c->rank, 0);
+    const size_t mine = n_bytes(c, c->worker, 0);
     for (size_t i = 0; i < mine; i++)
-        c->send[i] = (char)element(c, c->rank, i);
+        c->send[i] = (char)element(c, c->worker, i);
     RW_TRY(rw_comm_gather_all(c->ctx, mine ? c->send : NULL, mine, &all, &begin));
     int holds = 1;
     for (int r = 0; r < c->n_workers; r++) {
@@ -167,7 +167,7 @@ static int gather_all(struct calls *c)
     return RW_OK;
 }
 
-/* The bytes of rank `from` stand by rank, so those for rank `to` begin here. */
+/* The bytes of worker `from` stand by worker, so those for worker `to` begin here. */
 static size_t first_byte(const struct calls *c, int from, int to)
 {
     size_t first = 0;
@@ -181,16 +181,16 @@ static int exchange(struct calls *c)
     size_t send_begin[9], *begin, at = 0;
     void *got;
     for (int r = 0; r <= c->n_workers; r++)
-        send_begin[r] = first_byte(c, c->rank, r);
+        send_begin[r] = first_byte(c, c->worker, r);
     const size_t n_send = send_begin[c->n_workers];
     for (size_t i = 0; i < n_send; i++)
-        c->send[i] = (char)element(c, c->rank, i);
+        c->send[i] = (char)element(c, c->worker, i);
     RW_TRY(rw_comm_exchange(c->ctx, n_send ? c->send : NULL, send_begin, &got, &begin));
     int holds = 1;
     for (int r = 0; r < c->n_workers; r++) {
-        const size_t n = n_bytes(c, r, c->rank);
+        const size_t n = n_bytes(c, r, c->worker);
         holds = holds && begin[r] == at && begin[r + 1] == at + n &&
-                are_bytes(c, (char *)got + at, n, r, first_byte(c, r, c->rank));
+                are_bytes(c, (char *)got + at, n, r, first_byte(c, r, c->worker));
         at += n;
     }
     rw_mem_free(got);
@@ -202,12 +202,12 @@ static int exchange(struct calls *c)
 static int before(struct calls *c)
 {
     uint64_t first, all, expected = 0, sum = 0;
-    RW_TRY(rw_comm_before(c->ctx, n_bytes(c, c->rank, 1), &first, &all));
+    RW_TRY(rw_comm_before(c->ctx, n_bytes(c, c->worker, 1), &first, &all));
     for (int r = 0; r < c->n_workers; r++) {
-        expected += r < c->rank ? n_bytes(c, r, 1) : 0;
+        expected += r < c->worker ? n_bytes(c, r, 1) : 0;
         sum += n_bytes(c, r, 1);
     }
-    expect(c, first == expected && all == sum, "before", n_bytes(c, c->rank, 1));
+    expect(c, first == expected && all == sum, "before", n_bytes(c, c->worker, 1));
     return RW_OK;
 }
 
@@ -235,7 +235,7 @@ static int run(struct calls *c)
 int comm_calls(struct rw_ctx *ctx, char *what, size_t size)
 {
     struct calls c = {.ctx = ctx,
-                      .rank = rw_worker(ctx),
+                      .worker = rw_worker(ctx),
                       .n_workers = rw_n_workers(ctx),
                       .what = what,
                       .what_size = size};

@@ -10,7 +10,7 @@ command -v mpirun >/dev/null 2>&1 || {
     echo "no mpirun here"
     exit 77
 }
-# Open MPI asks twice before it runs as root, and for every rank without a processor of its own. Others
+# Open MPI asks twice before it runs as root, and for every worker without a processor of its own. Others
 # do not know these variables.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
     PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
@@ -20,10 +20,10 @@ no() {
     cat "$dir/out" "$dir/err"
     failed=1
 }
-ranks() { # N what: within two minutes, since ranks wait by turns where there are more of them than processors
+workers() { # N what: within two minutes, since workers wait by turns where there are more of them than processors
     timeout 120 mpirun -n "$1" "$check" "$2" >"$dir/out" 2>"$dir/err"
     status=$?
-    [ "$status" = 124 ] && no "$2 of $1 ranks: still there after 120 s"
+    [ "$status" = 124 ] && no "$2 of $1 workers: still there after 120 s"
 }
 says() { # text
     grep -qF "$1" "$dir/out" "$dir/err"
@@ -32,34 +32,34 @@ says() { # text
 for RANKWOOD_COMM_MPI in "$module" "$small"; do
     export RANKWOOD_COMM_MPI
     for n in 1 2 3 4; do
-        ranks "$n" mpi
+        workers "$n" mpi
         { [ "$status" = 0 ] && [ "$(grep -c "mpi: all calls of $n workers" "$dir/out")" = 2 ]; } || no "calls of $n workers"
     done
 done
 export RANKWOOD_COMM_MPI="$module"
 
-# What one rank finds ends all of them, by a message that is said once.
+# What one worker finds ends all of them, by a message that is said once.
 for n in 2 4; do
-    ranks "$n" agree
+    workers "$n" agree
     { [ "$status" = 1 ] && [ "$(cat "$dir/out" "$dir/err" | grep -c '^error: worker 1: label 7 is bad$')" = 1 ]; } ||
         no "agree: exit $status"
     says MPI_ABORT && no "agree: aborts what could end by itself"
-    ranks "$n" give-up
+    workers "$n" give-up
     { [ "$status" = 1 ] && [ "$(cat "$dir/out" "$dir/err" | grep -c '^error: ')" = 1 ] && says 'error: worker 1: label 7 is bad'; } ||
         no "give-up: exit $status"
     for how in leave killed; do
-        ranks "$n" "$how"
+        workers "$n" "$how"
         [ "$status" != 0 ] || no "$how: exit 0"
     done
 done
 
 for n in 1 2; do
-    ranks "$n" over
+    workers "$n" over
     [ "$status" = 0 ] || no "MPI that is over: exit $status"
 done
 
-ranks 2 rest
-[ "$status" = 0 ] || no "a rank that waits keeps its processor busy"
+workers 2 rest
+[ "$status" = 0 ] || no "a worker that waits keeps its processor busy"
 
 # What is not there, and what is not what it should be.
 unsupported() { # file, text
@@ -74,9 +74,9 @@ check=$dir/alone
 unsupported "" "cannot find 'rankwood_comm_mpi.so', without which workers cannot meet by mpi"
 
 # A launcher that MPI knows nothing of would make each process train alone.
-OMPI_COMM_WORLD_SIZE='' SLURM_STEP_NUM_TASKS=3 RANKWOOD_COMM_MPI=$module "$check" mpi >"$dir/out" 2>"$dir/err" && no "three ranks that are alone"
-says '3 processes were started, but mpi sees one' || no "three ranks that are alone: another message"
-launched() { # variable=value, ranks
+OMPI_COMM_WORLD_SIZE='' SLURM_STEP_NUM_TASKS=3 RANKWOOD_COMM_MPI=$module "$check" mpi >"$dir/out" 2>"$dir/err" && no "three workers that are alone"
+says '3 processes were started, but mpi sees one' || no "three workers that are alone: another message"
+launched() { # variable=value, workers
     [ "$(env "$1" "$check" launched)" = "$2" ] || no "launched by $1: $(env "$1" "$check" launched)"
 }
 launched NONE=1 1

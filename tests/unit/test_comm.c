@@ -161,7 +161,7 @@ Test(comm, nobody_waits_for_a_rank_that_failed, .init = setup, .fini = teardown)
 static int look(void *user, struct rw_ctx *mine, int rank)
 {
     atomic_int *n_looking = user;
-    cr_assert_eq(rw_local_rank(mine), rank);
+    cr_assert_eq(rw_local_worker(mine), rank);
     cr_assert_eq(rw_comm_has_failed(mine), 0);
     ++*n_looking;
     while (rank == 1 && *n_looking < 3)

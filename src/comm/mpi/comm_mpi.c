@@ -114,11 +114,11 @@ static int swap(const struct mpi *mpi, int to, const char *send, size_t n_send, 
 }
 
 /* In step k of P - 1, each worker sends to one worker and receives from another. */
-static int rank_to(const struct mpi *mpi, int k)
+static int worker_to(const struct mpi *mpi, int k)
 {
     return (mpi->worker + k) % mpi->n_workers;
 }
-static int rank_from(const struct mpi *mpi, int k)
+static int worker_from(const struct mpi *mpi, int k)
 {
     return (mpi->worker + mpi->n_workers - k) % mpi->n_workers;
 }
@@ -154,7 +154,7 @@ static int mpi_reduce_scatter(void *user, const void *send, void *recv, size_t n
     (void)stream;
     memcpy(recv, parts + bytes * (size_t)mpi->worker, bytes);
     for (int k = 1; k < mpi->n_workers; k++) {
-        const int to = rank_to(mpi, k), from = rank_from(mpi, k);
+        const int to = worker_to(mpi, k), from = worker_from(mpi, k);
         for (size_t at = 0; at < bytes; at += WINDOW) {
             const size_t some = lesser(WINDOW, bytes - at);
             if (swap_window(mpi, to, parts + bytes * (size_t)to + at, some, from, mpi->window,
@@ -182,8 +182,8 @@ static int mpi_all_gather(void *user, const void *send, void *recv, size_t bytes
     }
     memcpy(all + bytes * (size_t)mpi->worker, send, bytes);
     for (int k = 1; k < mpi->n_workers; k++) {
-        const int from = rank_from(mpi, k);
-        if (swap(mpi, rank_to(mpi, k), send, bytes, from, all + bytes * (size_t)from, bytes))
+        const int from = worker_from(mpi, k);
+        if (swap(mpi, worker_to(mpi, k), send, bytes, from, all + bytes * (size_t)from, bytes))
             return 1;
     }
     return 0;
@@ -208,7 +208,7 @@ static int mpi_all_to_all(void *user, const void *send, const size_t *n_send, vo
         memcpy(all + begin_of(n_recv, mpi->worker), parts + begin_of(n_send, mpi->worker),
                n_send[mpi->worker]);
     for (int k = 1; k < mpi->n_workers; k++) {
-        const int to = rank_to(mpi, k), from = rank_from(mpi, k);
+        const int to = worker_to(mpi, k), from = worker_from(mpi, k);
         if (swap(mpi, to, parts + begin_of(n_send, to), n_send[to], from,
                  all + begin_of(n_recv, from), n_recv[from]))
             return 1;
@@ -256,7 +256,7 @@ static int begin_mpi(char *why, size_t size)
     return 0;
 }
 
-static int local_rank(MPI_Comm comm, int worker)
+static int local_worker(MPI_Comm comm, int worker)
 {
     MPI_Comm machine;
     int local = worker;
@@ -296,7 +296,7 @@ int RW_COMM_MODULE_OPEN(struct rw_comm_module *out, char *why, size_t size)
                                    .close = mpi_close,
                                    .worker = mpi->worker,
                                    .n_workers = mpi->n_workers,
-                                   .local_rank = local_rank(mpi->comm, mpi->worker)};
+                                   .local_worker = local_worker(mpi->comm, mpi->worker)};
     return 0;
 fail:
     free(window);

@@ -764,7 +764,7 @@ int rw_engine_open_cuda(struct rw_ctx *ctx, int device, struct rw_engine **out)
     if (device == RW_DEVICE_OF_WORKER) { /* a GPU for each worker, if there are enough */
         struct rw_cuda_facts facts;
         rw_cuda_find(&facts);
-        device = facts.n_devices > 0 ? rw_local_rank(ctx) % facts.n_devices : 0;
+        device = facts.n_devices > 0 ? rw_local_worker(ctx) % facts.n_devices : 0;
     }
     const int status = rw_device_open(ctx, device, &cuda->device);
     if (status < 0) {
