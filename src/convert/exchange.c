@@ -377,25 +377,17 @@ static int find_used(struct verifying *v)
     return RW_OK;
 }
 
-static void load_values(const struct rw_dataset *dataset, uint32_t feature, uint32_t begin,
-                        uint32_t end, float absent, float *values)
-{
-    const struct rw_column *column = rw_dataset_column(dataset, feature);
-    if (column)
-        rw_column_values(column, begin, end, absent, values);
-    for (uint32_t d = 0; !column && d < end - begin; d++)
-        values[d] = absent;
-}
-
 static void load_block(struct verifying *v, uint32_t begin, uint32_t end)
 {
     for (uint32_t i = 0; i < v->n_used; i++) {
         float *ours = v->block[0] + (size_t)i * BLOCK, *given = v->block[1] + (size_t)i * BLOCK;
-        load_values(&v->coded, v->used[i], begin, end, rw_model_absent(v->model), ours);
+        rw_column_values(rw_dataset_column(&v->coded, v->used[i]), begin, end,
+                         rw_model_absent(v->model), ours);
         if (v->given_as[i])
             memcpy(given, v->given_as[i] + begin, (end - begin) * sizeof(*given));
         else
-            load_values(v->dataset, v->used[i], begin, end, v->absent, given);
+            rw_column_values(rw_dataset_column(v->dataset, v->used[i]), begin, end, v->absent,
+                             given);
     }
 }
 
@@ -441,7 +433,8 @@ static int give_categories(struct verifying *v)
         struct rw_vocabulary *vocabulary =
             rw_vocabulary_has(v->dataset->vocabulary, v->used[i]) ? v->dataset->vocabulary : NULL;
         RW_TRY(RW_ARENA_NEW(v->ctx, v->arena, v->given_as[i], n));
-        load_values(v->dataset, v->used[i], 0, n, rw_float_of_bits(RW_ABSENT_BITS), v->given_as[i]);
+        rw_dataset_feature(v->dataset, v->used[i], rw_float_of_bits(RW_ABSENT_BITS),
+                           v->given_as[i]);
         for (uint32_t d = 0; d < n; d++) {
             const int is_absent = rw_is_absent(v->given_as[i][d]);
             const float value = is_absent ? v->absent : v->given_as[i][d];

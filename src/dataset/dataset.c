@@ -211,7 +211,7 @@ const struct rw_column *rw_dataset_column(const struct rw_dataset *dataset, uint
 void rw_column_values(const struct rw_column *column, uint32_t begin, uint32_t end, float absent,
                       float *values)
 {
-    if (!column->row) {
+    if (column && !column->row) {
         for (uint32_t i = begin; i < end; i++) {
             const float value = column->value[i];
             values[i - begin] = rw_is_absent(value) ? absent : value;
@@ -220,31 +220,21 @@ void rw_column_values(const struct rw_column *column, uint32_t begin, uint32_t e
     }
     for (uint32_t i = begin; i < end; i++)
         values[i - begin] = absent;
-    for (uint32_t k = rw_numbers_under(column->row, column->n, begin);
-         k < column->n && column->row[k] < end; k++)
+    for (uint32_t k = column ? rw_numbers_under(column->row, column->n, begin) : 0;
+         column && k < column->n && column->row[k] < end; k++)
         values[column->row[k] - begin] = column->value[k];
 }
 
 const char *rw_dataset_feature_name(const struct rw_dataset *dataset, uint32_t feature)
 {
-    const uint32_t at = rw_records_under(dataset->name, sizeof(*dataset->name),
-                                         (uint32_t)dataset->n_names, feature);
-    return at < (uint32_t)dataset->n_names && dataset->name[at].feature == feature
-               ? dataset->name[at].name
-               : "";
+    return rw_name_of(dataset->name, dataset->n_names, feature);
 }
 
 void rw_dataset_feature(const struct rw_dataset *dataset, uint32_t feature, float absent,
                         float *values)
 {
     RW_DEFAULT_FPENV;
-    const struct rw_column *column = rw_dataset_column(dataset, feature);
-    if (column) {
-        rw_column_values(column, 0, dataset->n_docs, absent, values);
-        return;
-    }
-    for (uint32_t i = 0; i < dataset->n_docs; i++)
-        values[i] = absent;
+    rw_column_values(rw_dataset_column(dataset, feature), 0, dataset->n_docs, absent, values);
 }
 
 /* ---- pairs given by the user ---- */

@@ -150,7 +150,8 @@ static inline int rw_column_is_dense(uint32_t n, uint32_t n_docs)
 /* Returns the column of a feature id, or NULL. */
 const struct rw_column *rw_dataset_column(const struct rw_dataset *dataset, uint32_t feature);
 
-/* Writes the values of documents [begin, end). values: [end - begin]; `absent` is 0 or NaN. */
+/* Writes the values of documents [begin, end). values: [end - begin]; `absent` is 0 or NaN. All
+ * values of a column that the data lacks (NULL) are absent. */
 void rw_column_values(const struct rw_column *column, uint32_t begin, uint32_t end, float absent,
                       float *values);
 

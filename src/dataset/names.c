@@ -85,11 +85,9 @@ int rw_names_for_model(struct rw_ctx *ctx, const struct rw_feature_name *from, i
 const char *rw_feature_text(const struct rw_feature_name *names, int32_t n, uint32_t feature,
                             char text[RW_FEATURE_TEXT])
 {
-    int32_t i = 0;
-    while (i < n && names[i].feature != feature)
-        i++;
-    if (i < n && names[i].name[0])
-        snprintf(text, RW_FEATURE_TEXT, "feature '%.140s'", names[i].name);
+    const char *name = rw_name_of(names, n, feature);
+    if (*name)
+        snprintf(text, RW_FEATURE_TEXT, "feature '%.140s'", name);
     else
         snprintf(text, RW_FEATURE_TEXT, "feature %u", feature);
     return text;

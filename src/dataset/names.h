@@ -1,12 +1,20 @@
 /* Texts with numbers: feature names, feature lists, query ids, and the words of categories. */
 #pragma once
 
+#include "base/bits.h"
 #include "base/ctx.h"
 
 struct rw_feature_name {
     uint32_t feature;
     char *name; /* owned */
 };
+/* Returns a feature's name, or "" for a feature without one. names: [n] by ascending id. */
+static inline const char *rw_name_of(const struct rw_feature_name *names, int32_t n,
+                                     uint32_t feature)
+{
+    const uint32_t at = rw_records_under(names, sizeof(*names), (uint32_t)n, feature);
+    return at < (uint32_t)n && names[at].feature == feature ? names[at].name : "";
+}
 enum { RW_FEATURE_TEXT = 160 };
 /* Writes a feature's name for messages: "feature 'title'", or "feature 7" without a name. */
 const char *rw_feature_text(const struct rw_feature_name *names, int32_t n, uint32_t feature,

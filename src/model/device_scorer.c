@@ -234,17 +234,11 @@ static void encode_blocks(const struct rw_packed_job *job, uint32_t begin, uint3
     const size_t codes_bytes = rw_packed_codes_bytes(p);
     for (uint32_t i = 0; i < p->n_columns; i++) {
         const struct rw_packed_column *to = &p->column[i];
-        const struct rw_column *column = job->column[to->slot];
-        if (i > 0 && to->slot == to[-1].slot)
-            ; /* the data set has the column */
-        else if (column)
-            rw_column_values(column, begin, end, p->flat->absent, room->value);
-        else
-            for (uint32_t d = 0; d < end - begin; d++)
-                room->value[d] = p->flat->absent;
-        if (p->flat->set_of && !(i > 0 && to->slot == to[-1].slot))
-            for (uint32_t d = 0; d < end - begin; d++)
-                room->value[d] = rw_flat_of_code(p->flat, to->slot, room->value[d]);
+        const int is_new = i == 0 || to->slot != to[-1].slot; /* else its values are loaded */
+        if (is_new)
+            rw_column_values(job->column[to->slot], begin, end, p->flat->absent, room->value);
+        for (uint32_t d = 0; is_new && p->flat->set_of && d < end - begin; d++)
+            room->value[d] = rw_flat_of_code(p->flat, to->slot, room->value[d]);
         for (uint32_t d = 0, b = 0; d < end - begin; d += RW_PACKED_DOCS, b++)
             width->encode(p, to, room->value + d, room->codes + b * codes_bytes + i * column_bytes);
     }
@@ -312,43 +306,24 @@ int rw_packed_lines(const struct rw_packed *packed, const struct rw_builder *lin
 
 /* ---- a document by the model's own trees ---- */
 
-double rw_model_score(const struct rw_model *model, int n_trees, const float *values,
-                      size_t n_values)
-{
-    const float absent = rw_model_absent(model);
-    double score = 0.0;
-    for (int i = 0; i < n_trees; i++) {
-        const struct rw_tree *tree = &model->tree[i];
-        score += (double)tree->leaf[rw_tree_leaf(tree, values, n_values, absent)];
-    }
-    return score;
-}
-
-/* Returns the leaf of a document whose categories are numbers. */
-static int32_t leaf_of_row(const struct rw_model *model, const struct rw_tree *tree,
-                           const float *values, size_t n_values, float absent)
-{
-    int32_t node = tree->n_leaves == 1 ? ~0 : 0;
-    while (node >= 0) {
-        const uint32_t f = tree->feature[node];
-        float value = f < n_values ? values[f] : absent;
-        if (rw_tree_by_set(tree, node) && value == value)
-            value = (float)rw_category_of_number(rw_categories_find(&model->categories, f), value);
-        node = rw_tree_goes_left(tree, node, value) ? tree->left[node] : tree->right[node];
-    }
-    return ~node;
-}
-
 double rw_predict_one(const struct rw_model *model, const float *values, size_t n_values)
 {
     RW_DEFAULT_FPENV;
     const float absent = rw_model_absent(model);
     double score = 0.0;
-    if (!model->categories.n)
-        return rw_model_score(model, model->n_trees, values, n_values);
-    for (int i = 0; i < model->n_trees; i++)
-        score += (double)model->tree[i]
-                     .leaf[leaf_of_row(model, &model->tree[i], values, n_values, absent)];
+    for (int i = 0; i < model->n_trees; i++) {
+        const struct rw_tree *tree = &model->tree[i];
+        int32_t at = tree->n_leaves == 1 ? ~0 : 0;
+        while (at >= 0) {
+            const uint32_t f = tree->feature[at];
+            float value = f < n_values ? values[f] : absent;
+            if (rw_tree_by_set(tree, at) && value == value)
+                value =
+                    (float)rw_category_of_number(rw_categories_find(&model->categories, f), value);
+            at = rw_tree_goes_left(tree, at, value) ? tree->left[at] : tree->right[at];
+        }
+        score += (double)tree->leaf[~at];
+    }
     return score;
 }
 
@@ -390,10 +365,6 @@ void rw_flat_gather(const struct rw_flat *flat, const struct rw_column *const *c
 {
     const size_t n_used = flat->n_used;
     for (size_t slot = 0; slot < n_used; slot++) {
-        for (uint32_t doc = begin; !columns[slot] && doc < end; doc++)
-            rows[(doc - begin) * n_used + slot] = flat->absent;
-        if (!columns[slot])
-            continue;
         rw_column_values(columns[slot], begin, end, flat->absent, scratch);
         for (uint32_t doc = begin; doc < end; doc++)
             rows[(doc - begin) * n_used + slot] =

@@ -207,9 +207,7 @@ float rw_model_absent(const struct rw_model *model)
 
 const char *rw_model_feature_name(const struct rw_model *model, uint32_t feature)
 {
-    const uint32_t n = (uint32_t)model->n_names;
-    const uint32_t at = rw_records_under(model->name, sizeof(*model->name), n, feature);
-    return at < n && model->name[at].feature == feature ? model->name[at].name : "";
+    return rw_name_of(model->name, model->n_names, feature);
 }
 
 /* ------------------------------------------------------------------ calibration */

@@ -224,11 +224,9 @@ int rw_model_uses(struct rw_ctx *ctx, const struct rw_model *model, struct rw_fe
 /* Returns the value of a feature that a document does not mention: 0, or NaN for missing. */
 float rw_model_absent(const struct rw_model *model);
 
-/* Returns the sum of a document's leaves in tree order, in double. values: as in rw_tree_leaf. */
-double rw_model_score(const struct rw_model *model, int n_trees, const float *values,
-                      size_t n_values);
-/* Scores one document by the plain walk down all trees, the reference of every scorer. values:
- * as in rw_tree_leaf, but categories are whole numbers. */
+/* Scores one document by the plain walk down all trees, the reference of every scorer: the sum of
+ * its leaves in tree order, in double. values: as in rw_tree_leaf, but categories are whole
+ * numbers. */
 double rw_predict_one(const struct rw_model *model, const float *values, size_t n_values);
 
 /* ---- which data fits a model or a training set ---- */

@@ -90,9 +90,9 @@ static int add_trees(struct rw_engine *engine, const struct rw_sets *sets, int s
     return rw_engine_set_scores(engine, set, scores);
 }
 
-/* Adds all trees to the scores of every set in the order of rw_model_score. These trees are
- * rounds like any other, with metrics of the present sets. Only the last of them can become the
- * best round, so that no tree of the earlier model is dropped. */
+/* Adds all trees to the scores of every set in tree order. These trees are rounds like any other,
+ * with metrics of the present sets. Only the last of them can become the best round, so that no
+ * tree of the earlier model is dropped. */
 static int replay(struct rw_engine *engine, const struct rw_sets *sets, struct rw_eval_sets *eval)
 {
     const struct rw_model *init = sets->init;

@@ -174,7 +174,13 @@ static double plain_one(const void *user, const float *values, size_t n_values)
         codes_of_row(plain->model, coded);
         values = coded;
     }
-    return rw_model_score(plain->model, plain->n_trees, values, n_values);
+    double score = 0.0;
+    for (int t = 0; t < plain->n_trees; t++) {
+        const struct rw_tree *tree = &plain->model->tree[t];
+        const float absent = rw_model_absent(plain->model);
+        score += (double)tree->leaf[rw_tree_leaf(tree, values, n_values, absent)];
+    }
+    return score;
 }
 
 int score_plainly(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_dataset *data,

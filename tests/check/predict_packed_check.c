@@ -33,7 +33,9 @@ static double cut_out_one(const void *user, const float *values, size_t n_values
     const size_t bytes = cut->n_features * sizeof(float);
     memcpy(cut->all + cut->first, values + cut->first, bytes);
     memcpy(cut->value + (size_t)(*cut->n_docs)++ * cut->n_features, values + cut->first, bytes);
-    return rw_model_score(cut->model, cut->n_trees, cut->all, n_values);
+    struct rw_model some = *cut->model;
+    some.n_trees = cut->n_trees;
+    return rw_predict_one(&some, cut->all, n_values);
 }
 
 static int check_part(struct rw_ctx *ctx, const struct spec *spec, const struct rw_model *model,

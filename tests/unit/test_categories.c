@@ -83,7 +83,9 @@ static void plain_scores(const struct rw_model *model, const struct rw_dataset *
         for (uint32_t f = 1; f <= 3; f++)
             rw_column_values(rw_dataset_column(&coded, f), i, i + 1, 0.0f, &values[f]);
         values[0] = 0.0f;
-        out[i] = rw_model_score(model, model->n_trees, values, 4);
+        out[i] = 0;
+        for (int32_t t = 0; t < model->n_trees; t++)
+            out[i] += (double)model->tree[t].leaf[rw_tree_leaf(&model->tree[t], values, 4, 0.0f)];
     }
     rw_arena_free(&arena);
 }

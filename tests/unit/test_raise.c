@@ -40,9 +40,9 @@ Test(raise, any_order_of_nodes)
         struct rw_model *model = raised(ctx, &e);
         const float values[4] = {0, -5, 0, 0}, right[4] = {0, 0, 0, 5}, last[4] = {0, 0, 0, 0};
         cr_assert_eq(model->tree[0].n_leaves, 3);
-        cr_assert_eq(rw_model_score(model, 1, values, 4), 3);
-        cr_assert_eq(rw_model_score(model, 1, right, 4), 2);
-        cr_assert_eq(rw_model_score(model, 1, last, 4), reversed ? 1 : 4);
+        cr_assert_eq(rw_predict_one(model, values, 4), 3);
+        cr_assert_eq(rw_predict_one(model, right, 4), 2);
+        cr_assert_eq(rw_predict_one(model, last, 4), reversed ? 1 : 4);
         cr_assert_eq(model->absent_missing, 1);
         cr_assert_eq(model->n_features,
                      4); /* the file does not count them: up to the last in use */
@@ -61,7 +61,7 @@ Test(raise, a_base_score_is_a_first_tree)
     struct rw_model *model = raised(ctx, &e);
     const float right[4] = {0, 0, 0, 5};
     cr_assert_eq(model->n_trees, 2);
-    cr_assert_eq(rw_model_score(model, 2, right, 4), 1.5);
+    cr_assert_eq(rw_predict_one(model, right, 4), 1.5);
     rw_model_free(model);
     rw_ensemble_release(&e);
     rw_ctx_free(ctx);

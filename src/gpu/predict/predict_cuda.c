@@ -67,10 +67,7 @@ static int fill_pieces(void *user, struct rw_share *share)
             const struct rw_column *column = job->column[job->scorer->plan.first_slot[c]];
             const float absent = job->scorer->base.flat->absent;
             float *values = job->chunk + (size_t)c * n + from;
-            if (column)
-                rw_column_values(column, job->begin + from, job->begin + to, absent, values);
-            for (uint32_t i = 0; !column && i < to - from; i++)
-                values[i] = absent;
+            rw_column_values(column, job->begin + from, job->begin + to, absent, values);
         }
     }
     return RW_OK;
