@@ -342,11 +342,6 @@ enum { ID_ROOM = 512 };
 /* The score of documents that a run leaves out: they rank after all others. */
 static const double lowest = -1.7976931348623157e308;
 
-struct known_doc {
-    char id[ID_ROOM];
-    uint32_t doc;
-};
-
 struct run {
     struct rw_ctx *ctx;
     struct rw_line_reader lines;
@@ -356,38 +351,31 @@ struct run {
     struct rw_arena arena;   /* owns all arrays */
     uint8_t *done;           /* [n_docs] 1: the score was read */
     uint8_t *seen;           /* [n_queries] */
-    /* The documents of the current query, by id. A run keeps the lines of a query together. */
-    uint32_t query;        /* UINT32_MAX: no query yet */
-    struct known_doc *doc; /* [n_here] */
-    uint32_t n_here;
+    /* The documents of the current query. A run keeps the lines of a query together. */
+    uint32_t query;           /* UINT32_MAX: no query yet */
+    char (*doc_id)[ID_ROOM];  /* [longest] */
+    struct rw_query_ids docs; /* these ids; owned */
     struct rw_run_match match;
 };
 
 /* ---- ids of the data ---- */
 
-static int by_id(const void *a, const void *b)
-{
-    return strcmp(((const struct known_doc *)a)->id, ((const struct known_doc *)b)->id);
-}
-
 static int list_docs(struct run *run, uint32_t query)
 {
     const struct rw_dataset *dataset = run->dataset;
-    const uint32_t begin = dataset->query_offset[query];
-    const uint32_t n = dataset->query_offset[query + 1] - begin;
+    const uint32_t n = dataset->query_offset[query + 1] - dataset->query_offset[query];
+    size_t first;
     run->query = UINT32_MAX;
-    run->n_here = n;
+    rw_query_ids_release(&run->docs);
     for (uint32_t i = 0; i < n; i++) {
-        rw_dialect_doc_id(dataset, query, i, run->doc[i].id, ID_ROOM);
-        run->doc[i].doc = begin + i;
-    }
-    qsort(run->doc, n, sizeof(*run->doc), by_id);
-    for (uint32_t i = 1; i < n; i++) {
-        if (strcmp(run->doc[i].id, run->doc[i - 1].id) == 0)
+        rw_dialect_doc_id(dataset, query, i, run->doc_id[i], ID_ROOM);
+        const int is_known = rw_query_ids_add(run->ctx, &run->docs, run->doc_id[i], &first);
+        RW_TRY(is_known);
+        if (is_known)
             return rw_fail(run->ctx, RW_ERR_DATA,
                            "query '%s' of the data has two documents '%s': a run cannot tell them "
                            "apart",
-                           rw_dataset_query_id(dataset, query), run->doc[i].id);
+                           rw_dataset_query_id(dataset, query), run->doc_id[i]);
     }
     run->query = query;
     return RW_OK;
@@ -421,26 +409,25 @@ static int take_line(struct run *run)
     if (query != run->query)
         RW_TRY(list_docs(run, query));
     run->seen[query] = 1;
-    struct known_doc key;
-    const char *id = key.id;
-    snprintf(key.id, ID_ROOM, "%.*s",
-             (int)(has.document.n < ID_ROOM ? has.document.n : ID_ROOM - 1), has.document.text);
-    const struct known_doc *known = bsearch(&key, run->doc, run->n_here, sizeof(*run->doc), by_id);
-    if (!known)
+    const char *id = has.document.text;
+    const size_t n = strnlen(id, has.document.n < ID_ROOM ? has.document.n : ID_ROOM - 1);
+    size_t i;
+    if (!rw_query_ids_find(&run->docs, id, n, &i))
         return rw_fail(run->ctx, RW_ERR_DATA,
-                       "%s:%llu:%zu: query '%s' of the data has no document '%s'\n"
+                       "%s:%llu:%zu: query '%s' of the data has no document '%.*s'\n"
                        "hint: documents are matched by 'docid = ID' in the data's comments, else "
                        "by QUERY-POSITION",
                        run->lines.name, (unsigned long long)run->lines.number,
-                       (size_t)(has.document.text - run->lines.begin) + 1,
-                       rw_dataset_query_id(run->dataset, query), id);
-    if (run->done[known->doc])
-        return rw_fail(run->ctx, RW_ERR_DATA, "%s:%llu:%zu: document '%s' of query '%s' again",
+                       (size_t)(id - run->lines.begin) + 1,
+                       rw_dataset_query_id(run->dataset, query), (int)n, id);
+    const size_t doc = run->dataset->query_offset[query] + i;
+    if (run->done[doc])
+        return rw_fail(run->ctx, RW_ERR_DATA, "%s:%llu:%zu: document '%.*s' of query '%s' again",
                        run->lines.name, (unsigned long long)run->lines.number,
-                       (size_t)(has.document.text - run->lines.begin) + 1, id,
+                       (size_t)(id - run->lines.begin) + 1, (int)n, id,
                        rw_dataset_query_id(run->dataset, query));
-    run->done[known->doc] = 1;
-    run->scores[known->doc] = has.value;
+    run->done[doc] = 1;
+    run->scores[doc] = has.value;
     return RW_OK;
 }
 
@@ -468,7 +455,7 @@ static int read_run(struct run *run)
     const uint32_t longest = rw_longest_query(dataset->query_offset, dataset->n_queries);
     RW_TRY(RW_ARENA_NEW(run->ctx, &run->arena, run->done, dataset->n_docs));
     RW_TRY(RW_ARENA_NEW(run->ctx, &run->arena, run->seen, dataset->n_queries));
-    RW_TRY(RW_ARENA_NEW(run->ctx, &run->arena, run->doc, longest));
+    RW_TRY(RW_ARENA_NEW(run->ctx, &run->arena, run->doc_id, longest));
     while (rw_line_reader_next(&run->lines))
         RW_TRY(take_line(run));
     return finish(run);
@@ -498,6 +485,7 @@ int rw_dataset_read_scores(struct rw_ctx *ctx, const struct rw_dataset *dataset,
         *match = status < 0 ? (struct rw_run_match){0} : run.match;
     rw_arena_free(&run.arena);
     rw_query_ids_release(&run.ids);
+    rw_query_ids_release(&run.docs);
     rw_line_reader_close(&run.lines);
     return status;
 }
