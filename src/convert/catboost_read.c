@@ -87,7 +87,7 @@ static void read_name(struct reading *r, const json_t *entry, uint32_t column)
     if (!name)
         rw_refuse(r->source, "feature %u: wrong 'feature_id'; expected a text", column);
     else
-        rw_read_name(r->source, column, name);
+        rw_add_name(r->source, column, name);
 }
 
 /* ---- words ---- */
@@ -156,7 +156,7 @@ static void add_set(struct reading *r, enum kind kind, int64_t said, struct set 
                                .column = set->column,
                                .nan = set->has_missing ? RW_NAN_RIGHT : RW_NAN_LEFT};
     rw_sort_numbers(set->category, set->n);
-    rw_read_set(r->source, &node, set->category, set->n);
+    rw_add_set(r->source, &node, set->category, set->n);
     add_number(r, kind, said, node);
 }
 
@@ -173,7 +173,7 @@ static void name_words(struct reading *r, uint32_t column)
         return;
     for (uint32_t i = 0; i < r->n_words; i++)
         text[i] = r->word[i].text;
-    rw_read_words(r->source, column, text, r->n_words);
+    rw_add_categories(r->source, column, NULL, text, r->n_words);
 }
 
 static void read_entry(struct reading *r, const json_t *from)

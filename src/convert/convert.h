@@ -134,11 +134,12 @@ static inline int32_t rw_ens_n_splits(const struct rw_ens_tree *tree)
     return tree->n_nodes / 2;
 }
 
-/* A file during parsing. The first failure is stored in `status`. After it, all reading functions
- * return 0, NULL or "" and report nothing more, so loops must end by themselves. */
+/* An ensemble that is being made, from a file or from a model. The first failure is stored in
+ * `status`. After it, all reading functions return 0, NULL or "" and report nothing more, so loops
+ * must end by themselves. */
 struct rw_source {
     struct rw_ctx *ctx;
-    const char *path; /* begins each message */
+    const char *path; /* begins each message; NULL, as is `text`, for a model */
     const char *text; /* [n], followed by a 0 */
     size_t n;
     /* The ensemble from which the file was written, or NULL. It has the columns for formats that
@@ -209,26 +210,8 @@ int rw_model_format_find(struct rw_ctx *ctx, const char *name, const struct rw_m
 /* ---- ensembles (ensemble.c) ---- */
 /* Releases an ensemble in any state. One that is initialised with zeros is empty. */
 void rw_ensemble_release(struct rw_ensemble *ensemble);
-/* Adds a tree of n_nodes leaves, all zero, with weight 1. *out is valid until the next tree is
- * added. */
-int rw_ensemble_add_tree(struct rw_ctx *ctx, struct rw_ensemble *ensemble, int32_t n_nodes,
-                         struct rw_ens_tree **out);
-/* Turns the leaf at an index into a split with two zeroed leaves. */
-int rw_ensemble_split(struct rw_ctx *ctx, struct rw_ensemble *ensemble, struct rw_ens_tree *tree,
-                      int32_t at);
-/* Copies n ascending numbers to a node's list of categories. */
-int rw_ensemble_list(struct rw_ctx *ctx, struct rw_ensemble *ensemble, struct rw_ens_node *node,
-                     const uint32_t *category, uint32_t n);
-/* Adds the categories of a column, unless it has some: ascending numbers [n], or words, which are
- * copied; the other argument is NULL. The columns must exist. */
-int rw_ensemble_categories(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint32_t column,
-                           const uint32_t *number, const char *const *word, uint32_t n);
 /* Returns the word of a category. decimal: room for the text of a number. of: NULL for numbers. */
 const char *rw_ens_word(const struct rw_ens_categories *of, uint32_t category, char decimal[16]);
-/* Makes room for the names and flags of n columns. */
-int rw_ensemble_set_columns(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint32_t n);
-int rw_ensemble_name(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint32_t column,
-                     const char *name);
 /* Checks that the trees are valid: all children exist, each node is reached at most once from the
  * root, and thresholds and leaves are numbers. Returns RW_ERR_FORMAT with "PATH: tree 3, node 4:
  * ...". */
@@ -374,14 +357,26 @@ int rw_is_number(const char *text, size_t n, double *out);
 #define RW_READ_GROW(source, pointer, room, n) \
     rw_keep((source), RW_ARENA_GROW((source)->ctx, &(source)->out->arena, pointer, room, n))
 
+/* ---- ensembles that are being made (source.c) ---- */
+/* Adds a tree of n_nodes leaves, all zero, with weight 1. The result is valid until the next tree
+ * is added, and NULL after a failure. */
+struct rw_ens_tree *rw_add_tree(struct rw_source *source, int32_t n_nodes);
+/* Turns the leaf at an index into a split with two zeroed leaves. */
+int rw_add_split(struct rw_source *source, struct rw_ens_tree *tree, int32_t at);
+/* Makes room for the names and flags of n columns, at most RW_MAX_FEATURE + 2. */
+int rw_set_columns(struct rw_source *source, uint64_t n);
+int rw_add_name(struct rw_source *source, uint32_t column, const char *name);
+/* Adds the categories of a column, unless it has some: ascending numbers [n], or words, which are
+ * copied; the other argument is NULL. The columns must exist. */
+int rw_add_categories(struct rw_source *source, uint32_t column, const uint32_t *number,
+                      const char *const *word, size_t n);
+/* Copies n ascending numbers to a node's list of categories. */
+int rw_add_list(struct rw_source *source, struct rw_ens_node *node, const uint32_t *category,
+                size_t n);
 /* Makes a node a split by n ascending categories. A column without categories gets categories by
  * numbers. */
-void rw_read_set(struct rw_source *source, struct rw_ens_node *node, const uint32_t *category,
-                 size_t n);
-/* Sets the words of a categorical column, which are copied. word: NULL if its categories are
- * numbers. */
-void rw_read_words(struct rw_source *source, uint32_t column, const char *const *word, size_t n);
-void rw_read_name(struct rw_source *source, uint32_t column, const char *name);
+void rw_add_set(struct rw_source *source, struct rw_ens_node *node, const uint32_t *category,
+                size_t n);
 void rw_sort_numbers(uint32_t *number, size_t n);
 int rw_by_number(const void *a, const void *b);
 /* Sorts records and removes duplicates. Returns the remaining number. */
@@ -394,10 +389,6 @@ typedef void (*rw_read_node_fn)(struct rw_source *source, const void *from,
  * failure. */
 struct rw_ens_tree *rw_read_tree(struct rw_source *source, const void *root, rw_read_node_fn read,
                                  void *user);
-/* For parsers: as rw_ensemble_add_tree, and as rw_ensemble_set_columns with a limit of
- * RW_MAX_FEATURE + 2. They return NULL and a status after a failure. */
-struct rw_ens_tree *rw_add_tree(struct rw_source *source, int32_t n_nodes);
-int rw_set_columns(struct rw_source *source, uint64_t n);
 
 /* ---- JSON from untrusted files; look-ups report the expected type through the source's status
  * ---- */

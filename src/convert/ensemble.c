@@ -1,11 +1,9 @@
-/* Makes and checks ensembles, compares the rules of programs, and converts an ensemble to a
+/* Checks ensembles, compares the rules of programs, and converts an ensemble to a
  * model. */
 #include <float.h>
 
 #include "base/exact.h"
 #include "convert/convert.h"
-
-/* ---- trees and columns ---- */
 
 void rw_ensemble_release(struct rw_ensemble *ensemble)
 {
@@ -13,91 +11,10 @@ void rw_ensemble_release(struct rw_ensemble *ensemble)
     memset(ensemble, 0, sizeof(*ensemble));
 }
 
-/* Turns the tree's nodes from index `first` on into leaves. */
-static void make_leaves(struct rw_ens_tree *tree, int32_t first)
-{
-    for (int32_t i = first; i < tree->n_nodes; i++)
-        tree->node[i] = (struct rw_ens_node){.left = -1, .right = -1};
-}
-
-int rw_ensemble_add_tree(struct rw_ctx *ctx, struct rw_ensemble *ensemble, int32_t n_nodes,
-                         struct rw_ens_tree **out)
-{
-    struct rw_ens_tree tree = {.n_nodes = n_nodes, .room = (size_t)n_nodes, .weight = 1};
-    *out = NULL;
-    if (ensemble->n_trees == INT32_MAX)
-        return rw_fail(ctx, RW_ERR_FORMAT, "more than %d trees", INT32_MAX);
-    RW_TRY(RW_ARENA_GROW(ctx, &ensemble->arena, ensemble->tree, ensemble->room,
-                         (size_t)ensemble->n_trees + 1));
-    RW_TRY(RW_ARENA_NEW(ctx, &ensemble->arena, tree.node, (size_t)n_nodes));
-    make_leaves(&tree, 0);
-    *out = &ensemble->tree[ensemble->n_trees++];
-    **out = tree;
-    return RW_OK;
-}
-
-int rw_ensemble_split(struct rw_ctx *ctx, struct rw_ensemble *ensemble, struct rw_ens_tree *tree,
-                      int32_t at)
-{
-    const int32_t left = tree->n_nodes;
-    if (left > INT32_MAX - 2)
-        return rw_fail(ctx, RW_ERR_FORMAT, "a tree of more than %d nodes", INT32_MAX);
-    RW_TRY(RW_ARENA_GROW(ctx, &ensemble->arena, tree->node, tree->room, (size_t)left + 2));
-    tree->n_nodes += 2;
-    make_leaves(tree, left);
-    tree->node[at].left = left;
-    tree->node[at].right = left + 1;
-    return RW_OK;
-}
-
-int rw_ensemble_list(struct rw_ctx *ctx, struct rw_ensemble *ensemble, struct rw_ens_node *node,
-                     const uint32_t *category, uint32_t n)
-{
-    RW_TRY(RW_ARENA_NEW(ctx, &ensemble->arena, node->listed, n));
-    if (n > 0)
-        memcpy(node->listed, category, n * sizeof(*category));
-    node->n_listed = n;
-    return RW_OK;
-}
-
-int rw_ensemble_categories(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint32_t column,
-                           const uint32_t *number, const char *const *word, uint32_t n)
-{
-    struct rw_arena *arena = &ensemble->arena;
-    if (!ensemble->categories)
-        RW_TRY(RW_ARENA_NEW(ctx, arena, ensemble->categories, ensemble->n_columns));
-    struct rw_ens_categories *of = &ensemble->categories[column - ensemble->first_column];
-    if (of->is_one)
-        return RW_OK;
-    of->is_one = 1;
-    RW_TRY(RW_ARENA_NEW(ctx, arena, of->number, n));
-    if (!number)
-        RW_TRY(RW_ARENA_NEW(ctx, arena, of->word, n));
-    for (; of->n < n; of->n++) {
-        of->number[of->n] = number ? number[of->n] : of->n;
-        if (!number)
-            RW_TRY(rw_arena_text(ctx, arena, &of->word[of->n], word[of->n]));
-    }
-    return RW_OK;
-}
-
 const char *rw_ens_word(const struct rw_ens_categories *of, uint32_t category, char decimal[16])
 {
     snprintf(decimal, 16, "%u", category);
     return of && of->word ? of->word[category] : decimal;
-}
-
-int rw_ensemble_set_columns(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint32_t n)
-{
-    RW_TRY(RW_ARENA_NEW(ctx, &ensemble->arena, ensemble->column_name, n));
-    ensemble->n_columns = n;
-    return RW_ARENA_NEW(ctx, &ensemble->arena, ensemble->column_had, n);
-}
-
-int rw_ensemble_name(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint32_t column,
-                     const char *name)
-{
-    return rw_arena_text(ctx, &ensemble->arena, &ensemble->column_name[column], name);
 }
 
 /* ---- checks ---- */

@@ -11,6 +11,7 @@ struct lowering {
     const struct rw_rules *rules;
     int64_t base;
     const struct rw_lowering *how;
+    struct rw_source to;  /* the ensemble that is being made */
     const char *lossy_by; /* the name of `how->lossy` in hints */
     uint8_t *had;         /* [RW_FEATURE_IDS] in the training set, or used by a split */
     uint8_t *asked;       /* [RW_FEATURE_IDS] used by a split */
@@ -153,8 +154,7 @@ static int check_unknown(struct lowering *l, int32_t t, int32_t i, int *apart)
     return RW_OK;
 }
 
-static int lower_set(struct lowering *l, int32_t t, int32_t i, struct rw_ens_node *node,
-                     struct rw_ensemble *out)
+static int lower_set(struct lowering *l, int32_t t, int32_t i, struct rw_ens_node *node)
 {
     const struct rw_tree *tree = &l->model->tree[t];
     uint32_t listed[RW_MAX_CATEGORIES];
@@ -172,11 +172,10 @@ static int lower_set(struct lowering *l, int32_t t, int32_t i, struct rw_ens_nod
     node->nan = (tree->missing_left[i] != apart) != turned ? RW_NAN_LEFT : RW_NAN_RIGHT;
     if (!node->by_category)
         rw_rules_threshold(l->rules, ABOVE_CATEGORIES, &node->threshold);
-    return rw_ensemble_list(l->ctx, out, node, listed, n);
+    return rw_add_list(&l->to, node, listed, n);
 }
 
-static int lower_split(struct lowering *l, int32_t t, int32_t i, struct rw_ens_node *node,
-                       struct rw_ensemble *out)
+static int lower_split(struct lowering *l, int32_t t, int32_t i, struct rw_ens_node *node)
 {
     const struct rw_tree *tree = &l->model->tree[t];
     const int32_t n_splits = tree->n_leaves - 1;
@@ -197,7 +196,7 @@ static int lower_split(struct lowering *l, int32_t t, int32_t i, struct rw_ens_n
     node->less = (uint8_t)l->rules->less;
     node->gain = tree->gain[i];
     if (rw_tree_by_set(tree, i))
-        return lower_set(l, t, i, node, out);
+        return lower_set(l, t, i, node);
     if (!rw_rules_threshold(l->rules, tree->cut[i], &node->threshold)) {
         const int may_lose = l->rules->slack > 0;
         if (!l->how->lossy || !may_lose)
@@ -247,16 +246,16 @@ static void lower_covers(struct lowering *l, const struct rw_tree *tree, struct 
     l->n_without_covers += !tree->hessian && n_splits > 0;
 }
 
-static int lower_tree(struct lowering *l, int32_t t, struct rw_ensemble *out)
+static int lower_tree(struct lowering *l, int32_t t)
 {
     const struct rw_tree *tree = &l->model->tree[t];
     const int32_t n_splits = tree->n_leaves - 1;
-    struct rw_ens_tree *to;
     if (tree->n_leaves > INT32_MAX / 2)
         return rw_fail(l->ctx, RW_ERR_UNSUPPORTED, "tree %d: %d leaves", t + 1, tree->n_leaves);
-    RW_TRY(rw_ensemble_add_tree(l->ctx, out, n_splits + tree->n_leaves, &to));
+    struct rw_ens_tree *to = rw_add_tree(&l->to, n_splits + tree->n_leaves);
+    RW_TRY(l->to.status);
     for (int32_t i = 0; i < n_splits; i++)
-        RW_TRY(lower_split(l, t, i, &to->node[i], out));
+        RW_TRY(lower_split(l, t, i, &to->node[i]));
     for (int32_t i = 0; i < tree->n_leaves; i++)
         to->node[n_splits + i].value = (double)tree->leaf[i];
     lower_covers(l, tree, to);
@@ -333,8 +332,9 @@ static int name_column(struct lowering *l, uint32_t i, char made[64], const char
     return RW_OK;
 }
 
-static int lower_names(struct lowering *l, struct rw_ensemble *out)
+static int lower_names(struct lowering *l)
 {
+    struct rw_ensemble *out = l->to.out;
     const enum rw_names names = l->format->names;
     if (names == RW_NAMES_NONE || (names == RW_NAMES_GIVEN && l->model->n_names == 0)) {
         out->column_name = NULL;
@@ -348,7 +348,7 @@ static int lower_names(struct lowering *l, struct rw_ensemble *out)
         RW_TRY(name_column(l, i, made, &name));
         if (!name)
             continue;
-        RW_TRY(rw_ensemble_name(l->ctx, out, i, name));
+        RW_TRY(rw_add_name(&l->to, i, name));
         const int is_known = rw_query_ids_add(l->ctx, &seen, out->column_name[i], &first);
         RW_TRY(is_known);
         if (is_known)
@@ -361,7 +361,7 @@ static int lower_names(struct lowering *l, struct rw_ensemble *out)
 
 /* Adds the categories of the features that trees use, which have been checked. Formats with words
  * also get those of other features, because LightGBM counts the features with categories. */
-static int lower_categories(struct lowering *l, struct rw_ensemble *out)
+static int lower_categories(struct lowering *l)
 {
     for (uint32_t i = 0; i < l->model->categories.n; i++) {
         const struct rw_feature_categories *of = &l->model->categories.of[i];
@@ -369,12 +369,13 @@ static int lower_categories(struct lowering *l, struct rw_ensemble *out)
         uint32_t number[RW_MAX_CATEGORIES];
         if (!l->asked[of->feature] &&
             (l->format->categories != RW_SAYS_WORDS || (int64_t)of->feature < l->base ||
-             column - l->rules->first_column >= out->n_columns))
+             column - l->rules->first_column >= l->to.out->n_columns))
             continue;
         for (uint32_t k = 0; k < of->n_numbers; k++)
             number[k] = of->number[k].number;
-        RW_TRY(rw_ensemble_categories(l->ctx, out, column, by_words(l->format, of) ? NULL : number,
-                                      (const char *const *)of->word, of->n));
+        const int words = by_words(l->format, of);
+        RW_TRY(rw_add_categories(&l->to, column, words ? NULL : number,
+                                 words ? (const char *const *)of->word : NULL, of->n));
     }
     return RW_OK;
 }
@@ -393,6 +394,7 @@ int rw_lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_m
                          .format = format,
                          .rules = rules,
                          .how = how,
+                         .to = {.ctx = ctx, .out = out},
                          .base = how->base < 0 ? (int64_t)rules->first_column : how->base,
                          .lossy_by = how->lossy_by ? how->lossy_by : "--lossy"};
     int64_t last = RW_MAX_FEATURE;
@@ -405,15 +407,15 @@ int rw_lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_m
     RW_TRY(RW_ARENA_NEW(ctx, &out->arena, l.had, RW_FEATURE_IDS));
     RW_TRY(RW_ARENA_NEW(ctx, &out->arena, l.asked, RW_FEATURE_IDS));
     for (int32_t t = 0; t < l.model->n_trees; t++)
-        RW_TRY(lower_tree(&l, t, out));
+        RW_TRY(lower_tree(&l, t));
     for (uint32_t i = 0; i < l.model->n_features; i++)
         l.had[l.model->feature[i]] = 1;
     while (last >= l.base && !l.had[last])
         last--;
-    RW_TRY(rw_ensemble_set_columns(ctx, out, (uint32_t)(last - l.base + 1)));
+    RW_TRY(rw_set_columns(&l.to, (uint64_t)(last - l.base + 1)));
     memcpy(out->column_had, l.had + l.base, out->n_columns);
-    RW_TRY(lower_categories(&l, out));
-    RW_TRY(lower_names(&l, out));
+    RW_TRY(lower_categories(&l));
+    RW_TRY(lower_names(&l));
     warn(&l, l.n_directions, "nodes lose the direction of missing values");
     warn(&l, l.n_thresholds, "thresholds are the nearest that the format has");
     warn(&l, l.n_names, "feature names are left out");

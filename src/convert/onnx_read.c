@@ -430,7 +430,7 @@ static void make_set(struct making *m, size_t at, struct rw_ens_node *node)
         rw_refuse(m->source, "node %zu: a categorical split, but the input's width is not known",
                   at);
     rw_sort_numbers(m->category, m->n_categories);
-    rw_read_set(m->source, node, m->category, m->n_categories);
+    rw_add_set(m->source, node, m->category, m->n_categories);
 }
 
 /* Makes a numerical split. x >= t and x > t become x < t and x <= t with the children swapped. NaN

@@ -48,12 +48,41 @@ int rw_is_number(const char *text, size_t n, double *out)
 
 /* ---- trees ---- */
 
+/* Turns the tree's nodes from index `first` on into leaves. */
+static void make_leaves(struct rw_ens_tree *tree, int32_t first)
+{
+    for (int32_t i = first; i < tree->n_nodes; i++)
+        tree->node[i] = (struct rw_ens_node){.left = -1, .right = -1};
+}
+
 struct rw_ens_tree *rw_add_tree(struct rw_source *source, int32_t n_nodes)
 {
-    struct rw_ens_tree *tree = NULL;
-    if (source->status == RW_OK)
-        source->status = rw_ensemble_add_tree(source->ctx, source->out, n_nodes, &tree);
-    return source->status == RW_OK ? tree : NULL;
+    struct rw_ensemble *to = source->out;
+    struct rw_ens_tree tree = {.n_nodes = n_nodes, .room = (size_t)n_nodes, .weight = 1};
+    if (to->n_trees == INT32_MAX)
+        rw_keep(source, rw_fail(source->ctx, RW_ERR_FORMAT, "more than %d trees", INT32_MAX));
+    if (source->status < 0 ||
+        RW_READ_GROW(source, to->tree, to->room, (size_t)to->n_trees + 1) < 0 ||
+        RW_READ_NEW(source, tree.node, (size_t)n_nodes) < 0)
+        return NULL;
+    make_leaves(&tree, 0);
+    to->tree[to->n_trees] = tree;
+    return &to->tree[to->n_trees++];
+}
+
+int rw_add_split(struct rw_source *source, struct rw_ens_tree *tree, int32_t at)
+{
+    const int32_t left = tree->n_nodes;
+    if (left > INT32_MAX - 2)
+        rw_keep(source,
+                rw_fail(source->ctx, RW_ERR_FORMAT, "a tree of more than %d nodes", INT32_MAX));
+    if (source->status < 0 || RW_READ_GROW(source, tree->node, tree->room, (size_t)left + 2) < 0)
+        return source->status;
+    tree->n_nodes += 2;
+    make_leaves(tree, left);
+    tree->node[at].left = left;
+    tree->node[at].right = left + 1;
+    return RW_OK;
 }
 
 int rw_set_columns(struct rw_source *source, uint64_t n)
@@ -61,8 +90,9 @@ int rw_set_columns(struct rw_source *source, uint64_t n)
     if (n > RW_MAX_FEATURE + 2)
         rw_refuse(source, "%llu features; expected at most %d", (unsigned long long)n,
                   RW_FEATURE_IDS);
-    if (source->status == RW_OK)
-        source->status = rw_ensemble_set_columns(source->ctx, source->out, (uint32_t)n);
+    if (source->status == RW_OK && RW_READ_NEW(source, source->out->column_name, n) == RW_OK &&
+        RW_READ_NEW(source, source->out->column_had, n) == RW_OK)
+        source->out->n_columns = (uint32_t)n;
     return source->status;
 }
 
@@ -91,28 +121,51 @@ void rw_sort_numbers(uint32_t *number, size_t n)
         qsort(number, n, sizeof(*number), rw_by_number);
 }
 
-void rw_read_name(struct rw_source *source, uint32_t column, const char *name)
+int rw_add_name(struct rw_source *source, uint32_t column, const char *name)
 {
+    struct rw_ensemble *to = source->out;
     if (source->status == RW_OK)
-        source->status = rw_ensemble_name(source->ctx, source->out, column, name);
+        source->status = rw_arena_text(source->ctx, &to->arena, &to->column_name[column], name);
+    return source->status;
 }
 
-void rw_read_words(struct rw_source *source, uint32_t column, const char *const *word, size_t n)
+int rw_add_categories(struct rw_source *source, uint32_t column, const uint32_t *number,
+                      const char *const *word, size_t n)
 {
-    const uint32_t numbers[] = {0};
-    if (source->status == RW_OK)
-        source->status = rw_ensemble_categories(source->ctx, source->out, column,
-                                                word ? NULL : numbers, word, (uint32_t)n);
+    struct rw_ensemble *to = source->out;
+    if (source->status < 0 ||
+        (!to->categories && RW_READ_NEW(source, to->categories, to->n_columns) < 0))
+        return source->status;
+    struct rw_ens_categories *of = &to->categories[column - to->first_column];
+    if (of->is_one || RW_READ_NEW(source, of->number, n) < 0 ||
+        (word && RW_READ_NEW(source, of->word, n) < 0))
+        return source->status;
+    of->is_one = 1;
+    for (; of->n < n && source->status == RW_OK; of->n++) {
+        of->number[of->n] = word ? of->n : number[of->n];
+        if (word)
+            rw_keep(source, rw_arena_text(source->ctx, &to->arena, &of->word[of->n], word[of->n]));
+    }
+    return source->status;
 }
 
-void rw_read_set(struct rw_source *source, struct rw_ens_node *node, const uint32_t *category,
-                 size_t n)
+int rw_add_list(struct rw_source *source, struct rw_ens_node *node, const uint32_t *category,
+                size_t n)
+{
+    if (source->status < 0 || n == 0 || RW_READ_NEW(source, node->listed, n) < 0)
+        return source->status;
+    memcpy(node->listed, category, n * sizeof(*category));
+    node->n_listed = (uint32_t)n;
+    return RW_OK;
+}
+
+void rw_add_set(struct rw_source *source, struct rw_ens_node *node, const uint32_t *category,
+                size_t n)
 {
     node->by_category = 1;
     node->threshold = 0;
-    if (source->status == RW_OK && n > 0)
-        source->status = rw_ensemble_list(source->ctx, source->out, node, category, (uint32_t)n);
-    rw_read_words(source, node->column, NULL, 0);
+    rw_add_list(source, node, category, n);
+    rw_add_categories(source, node->column, NULL, NULL, 0);
 }
 
 struct pending {
@@ -133,8 +186,7 @@ struct rw_ens_tree *rw_read_tree(struct rw_source *source, const void *root, rw_
         const struct pending now = stack[--n];
         const void *child[2] = {NULL, NULL};
         read(source, now.from, &tree->node[now.node], child, user);
-        if (source->status < 0 || !child[0] ||
-            rw_keep(source, rw_ensemble_split(source->ctx, source->out, tree, now.node)) < 0 ||
+        if (source->status < 0 || !child[0] || rw_add_split(source, tree, now.node) < 0 ||
             rw_keep(source, RW_GROW(source->ctx, stack, room, n + 2)) < 0)
             continue;
         stack[n++] = (struct pending){child[1], tree->node[now.node].right};

@@ -385,7 +385,7 @@ static void read_words(struct reading *r, size_t list, uint32_t column)
         if (!word[k])
             rw_refuse(r->source, "'pandas_categorical': expected texts and whole numbers");
     }
-    rw_read_words(r->source, column, word, n);
+    rw_add_categories(r->source, column, NULL, word, n);
 }
 
 /* Finds the columns whose info is a list of categories, and their words if the file has them. */
@@ -411,7 +411,7 @@ static void read_categories(struct reading *r, unsigned char *is_one)
         if (is_one[i] == BY_WORDS)
             read_words(r, list++, i);
         else if (is_one[i])
-            rw_read_words(r->source, i, NULL, 0);
+            rw_add_categories(r->source, i, NULL, NULL, 0);
     }
 }
 
@@ -435,7 +435,7 @@ static void read_columns(struct reading *r, int64_t n)
                  word.n ? word.text : "");
         if (strlen(name) != word.n)
             rw_refuse(source, "a feature name with a 0 byte");
-        rw_read_name(source, (uint32_t)i, name);
+        rw_add_name(source, (uint32_t)i, name);
         if (!next_word(&infos, &word))
             rw_refuse(source, "'feature_infos' has %lld entries; expected %lld", (long long)i,
                       (long long)n);
@@ -511,7 +511,7 @@ static void read_set(struct reading *r, struct rw_ens_node *node)
             continue;
         category[n++] = k;
     }
-    rw_read_set(r->source, node, category, n); /* the column's info may lack categories */
+    rw_add_set(r->source, node, category, n); /* the column's info may lack categories */
 }
 
 /* Returns the index of a child. Splits precede leaves. */

@@ -367,8 +367,8 @@ static void read_predicate(const struct reading *r, const struct rw_xml *child, 
     split->column = index;
     split->threshold = threshold;
     split->by_category = kind > 0;
-    if (!is_second && n > 0 && r->source->status == RW_OK)
-        rw_keep(r->source, rw_ensemble_list(r->source->ctx, r->source->out, split, category, n));
+    if (!is_second)
+        rw_add_list(r->source, split, category, n);
 }
 
 /* Reads a comparison, or <True/> in a root, and then the two children of a split. */

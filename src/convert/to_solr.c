@@ -125,7 +125,7 @@ static void read_feature(struct rw_source *source, struct reading *r, const json
     if (is_known == 1)
         rw_refuse(source, "two features '%.60s'", name);
     rw_keep(source, is_known);
-    rw_read_name(source, column, name);
+    rw_add_name(source, column, name);
     source->out->column_had[column] = 1;
 }
 

@@ -322,7 +322,7 @@ static void read_columns(struct rw_source *source, const json_t *learner, uint32
         if (!name)
             rw_refuse(source, "'feature_names': element %u is not a text", i);
         else
-            rw_read_name(source, i, name);
+            rw_add_name(source, i, name);
     }
 }
 
@@ -364,7 +364,7 @@ static void read_words(struct rw_source *source, const json_t *from, uint32_t co
         }
         *text++ = 0;
     }
-    rw_read_words(source, column, word, n);
+    rw_add_categories(source, column, NULL, word, n);
 }
 
 static void read_dictionaries(struct rw_source *source, const json_t *model)
@@ -410,7 +410,7 @@ static void read_set(struct reading *r, size_t i, struct rw_ens_node *node)
         return;
     for (int64_t k = 0; k < n && r->source->status == RW_OK; k++)
         category[k] = (uint32_t)integer_at(r, CATEGORY, (size_t)(begin + k), 0, INT32_MAX);
-    rw_read_set(r->source, node, category, (size_t)n);
+    rw_add_set(r->source, node, category, (size_t)n);
 }
 
 static void read_split(struct reading *r, size_t i, struct rw_ens_node *node)

@@ -65,11 +65,12 @@ static void input_end(void)
 static void make_names(struct rw_ctx *ctx, struct rw_ensemble *names)
 {
     static const char *const texts[] = {"f0", "f1", "f2", "f3"};
-    if (rw_ensemble_set_columns(ctx, names, 4) < 0)
-        abort();
+    struct rw_source source = {.ctx = ctx, .out = names};
+    rw_set_columns(&source, 4);
     for (uint32_t i = 0; i < 4; i++)
-        if (rw_ensemble_name(ctx, names, i, texts[i]) < 0)
-            abort();
+        rw_add_name(&source, i, texts[i]);
+    if (source.status < 0)
+        abort();
 }
 
 static int parse(struct rw_ctx *ctx, const struct rw_model_format *format, struct rw_source *source,

@@ -7,8 +7,9 @@
 static struct rw_ensemble chain(struct rw_ctx *ctx, int reversed)
 {
     struct rw_ensemble e = {0};
-    struct rw_ens_tree *tree;
-    cr_assert_eq(rw_ensemble_add_tree(ctx, &e, 5, &tree), RW_OK);
+    struct rw_source source = {.ctx = ctx, .out = &e};
+    struct rw_ens_tree *tree = rw_add_tree(&source, 5);
+    cr_assert_eq(source.status, RW_OK);
     for (int i = 0; i < 5; i++)
         tree->node[i] = (struct rw_ens_node){.left = -1, .right = -1, .value = i};
     const int second = reversed ? 4 : 1;

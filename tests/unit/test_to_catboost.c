@@ -359,16 +359,16 @@ Test(to_catboost, numbers_for_its_reader)
 /* A tree whose root has 2n + 1 nodes on its left. */
 static void left_heavy(struct rw_ctx *ctx, struct rw_ensemble *ensemble, int32_t n)
 {
-    struct rw_ens_tree *tree;
-    cr_assert_eq(rw_ensemble_set_columns(ctx, ensemble, 1), RW_OK);
+    struct rw_source source = {.ctx = ctx, .out = ensemble};
+    cr_assert_eq(rw_set_columns(&source, 1), RW_OK);
     ensemble->column_name = NULL;
-    cr_assert_eq(rw_ensemble_add_tree(ctx, ensemble, 1, &tree), RW_OK);
-    cr_assert_eq(rw_ensemble_split(ctx, ensemble, tree, 0), RW_OK);
+    struct rw_ens_tree *tree = rw_add_tree(&source, 1);
+    cr_assert_eq(rw_add_split(&source, tree, 0), RW_OK);
     int32_t *open = malloc((2 * (size_t)n + 4) * sizeof(*open)), first = 0, last = 1;
     open[0] = tree->node[0].left;
     for (; n > 0; n--) {
         const int32_t at = open[first++];
-        cr_assert_eq(rw_ensemble_split(ctx, ensemble, tree, at), RW_OK);
+        cr_assert_eq(rw_add_split(&source, tree, at), RW_OK);
         open[last++] = tree->node[at].left;
         open[last++] = tree->node[at].right;
     }
@@ -396,8 +396,9 @@ Test(to_catboost, steps_of_16_bits)
 
 static void add_split(struct rw_ctx *ctx, struct rw_ensemble *ensemble, int32_t column, int32_t cut)
 {
-    struct rw_ens_tree *tree;
-    cr_assert_eq(rw_ensemble_add_tree(ctx, ensemble, 3, &tree), RW_OK);
+    struct rw_source source = {.ctx = ctx, .out = ensemble};
+    struct rw_ens_tree *tree = rw_add_tree(&source, 3);
+    cr_assert_eq(source.status, RW_OK);
     tree->node[0] = (struct rw_ens_node){
         .left = 1, .right = 2, .column = (uint32_t)column, .threshold = (double)cut};
     tree->node[1].left = tree->node[2].left = -1;
@@ -422,7 +423,8 @@ Test(to_catboost, buckets_of_16_bits)
     for (int32_t n_cuts = 254; n_cuts <= 255; n_cuts++) {
         struct rw_ensemble ensemble = {0};
         struct rw_put put = {.ctx = ctx};
-        cr_assert_eq(rw_ensemble_set_columns(ctx, &ensemble, 65536), RW_OK);
+        cr_assert_eq(rw_set_columns(&(struct rw_source){.ctx = ctx, .out = &ensemble}, 65536),
+                     RW_OK);
         ensemble.column_name = NULL;
         for (int32_t i = 65535; i > 0; i--)
             add_split(ctx, &ensemble, i, 0);
