@@ -59,22 +59,22 @@ enum check_column {
     COLUMN_DENORMAL,
     COLUMN_EXTREME,    /* +-FLT_MAX and every size between */
     COLUMN_HOT,        /* 99 of 100 values in one bin */
-    COLUMN_SPARSE,     /* absent but for a few */
-    COLUMN_NEIGHBOURS, /* adjacent floats: some cuts cannot be */
+    COLUMN_SPARSE,     /* absent in most documents */
+    COLUMN_NEIGHBOURS, /* adjacent floats: some boundaries are impossible */
     COLUMN_BINARY_MISSING,
     COLUMN_HIGH_WITH_MISSING, /* few values; nodes often lack the low ones but not the missing */
     COLUMN_RAMP,              /* rises with the document */
     COLUMN_SPARSE_MISSING,
     N_COLUMNS,
     COLUMN_CATEGORIES = N_COLUMNS, /* spec.categories codes; every other column, if that is not 0 */
-    COLUMN_CATEGORIES_MISSING,     /* and in every second of these some documents have none */
+    COLUMN_CATEGORIES_MISSING,     /* and in every second of these some values are missing */
 };
 
 enum check_objective { CHECK_LAMBDARANK, CHECK_REGRESSION, CHECK_HANDED_OVER };
 
 struct check_spec {
     const char *name;
-    uint32_t n_queries, query_min, query_max; /* documents a query */
+    uint32_t n_queries, query_min, query_max; /* documents per query */
     uint32_t n_features, first_feature, feature_gap;
     uint32_t columns;  /* set of kinds, 1 << enum check_column; 0: all */
     uint32_t distinct; /* of COLUMN_DISTINCT */
@@ -85,9 +85,9 @@ struct check_spec {
     int newton, bits, nearest, bins, absent_missing, norm, cached, ignore;
     int monotone;   /* 1: some features rise or fall; 2: all do */
     int groups;     /* of features that may be used together; 0: all may */
-    int categories; /* codes of features by categories, 2 to 1024; 0: there are none */
+    int categories; /* codes of features by categories, 2 to 1024; 0: no such features */
     double sigma, split_l2, min_hessian, min_gain, sample_queries, sample_features;
-    double penalty;                  /* of a feature, at most; 0: none has one */
+    double penalty;                  /* largest feature penalty; 0: no penalties */
     double sample_docs, sample_node; /* 0: all */
     uint32_t truncation, min_docs, leaves, n_trees;
     int n_threads;
@@ -161,8 +161,8 @@ int check_same_sum(const struct rw_sum *a, const struct rw_sum *b);
 int check_same_split(const struct rw_split *a, const struct rw_split *b);
 
 void check_load(struct check_run *run);
-/* In the first tree, after a histogram: the plan that was made before loading says what the engine
- * holds. */
+/* In the first tree, after a histogram: the memory plan made before loading must agree with the
+ * engine's buffers. */
 void check_plan(struct check_run *run);
 void check_gradients(struct check_run *run, uint32_t tree);
 /* Returns 0 if no tree was begun. */

@@ -1,11 +1,11 @@
 /* check_big [--docs N] [--shape NAME | --codes FEATURES] [--trees N] [--leaves N] [--seed N]
  *           [--set NAME VALUE]... [DEVICE [DEVICE]]
  *
- * One model, any device, when numbers leave 32 bits: trains on made data on two devices (cpu cuda,
- * if none are named; or on one alone) and compares model files and training metrics byte by byte.
- * By default there are more than 2^25 documents and more than 2^32 codes, for which the host takes
- * about 30 GB and the GPU about 15; run by hand. --codes makes codes in place of values, by which
- * as many documents as a set may have fit into memory: --docs 2147483647 --codes 4. Every
+ * Tests that all devices give identical models when numbers exceed 32 bits. Trains on made data
+ * on two devices (default cpu cuda; or on one) and compares model files and training metrics.
+ * The default is more than 2^25 documents and more than 2^32 codes, which need about 30 GB in
+ * the host and 15 on the GPU, so this check is run by hand. --codes makes codes instead of
+ * values, so that the largest possible set fits into memory: --docs 2147483647 --codes 4. Every
  * parameter of training can be set. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,13 +32,13 @@ struct options {
     int n_set;
 };
 
-/* What is trained on. */
+/* The training data. */
 struct data {
     struct rw_dataset *set;   /* binned's documents where that is */
     struct rw_binned *binned; /* NULL: the set has values */
 };
 
-/* What a training leaves behind. */
+/* The results of a training. */
 struct outcome {
     char *model; /* the file's text; owned */
     size_t bytes;

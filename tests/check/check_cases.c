@@ -5,7 +5,7 @@
 
 #include "check.h"
 
-/* What a row does not name: */
+/* Defaults of every row: */
 #define BASE                                                                                      \
     .n_queries = 12, .query_min = 5, .query_max = 40, .n_features = 16, .first_feature = 1,       \
     .feature_gap = 1, .distinct = 20, .bits = 8, .bins = 255, .norm = 1, .sigma = 1.0,            \
@@ -226,8 +226,8 @@ static const struct check_spec table[] = {
     {BASE, .name = "penalty/custom", .penalty = 1e6, .objective = CHECK_HANDED_OVER,
      .gradients = GRADIENTS_HUGE, .newton = 1},
     {BASE, .name = "penalty/min-gain", .penalty = 0.02, .min_gain = 0.01},
-    /* categories: a code a bit of a set's words, their number beside a power of two, and one more
-     * than 8 bits hold, for missing values */
+    /* categories: each code is a bit of a set's words; numbers of categories next to a power of
+     * two; and one code for missing values that exceeds 8 bits */
     {BASE, .name = "categories", .categories = 20},
     {BASE, .name = "categories/newton", .categories = 20, .newton = 1, .n_queries = 60,
      .leaves = 40, .min_docs = 1},

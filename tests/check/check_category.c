@@ -1,8 +1,8 @@
 /* check_category [--seed N]
  *
- * The best sets of made nodes as a block of a GPU finds them (gpu/split/category_block.h), run on
- * the host, each phase thread by thread, first to last and last to first, in poisoned memory: by ==
- * those of rw_category_split, whose rule tests/oracle follows. */
+ * Compares the best category sets found by a GPU block (gpu/split/category_block.h) with those
+ * of rw_category_split, whose rule tests/oracle follows, on made nodes. The block runs on the
+ * host, each phase thread by thread, first to last and last to first, in poisoned memory. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

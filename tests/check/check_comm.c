@@ -1,14 +1,14 @@
-/* The calls of workers: threads of this process, or this process as one worker of many.
+/* Tests the calls of workers: threads of this process, or this process as one of several workers.
  *
  *   check_comm                      1 to 8 threads
  *   mpirun -n N check_comm mpi      every call, twice over
- *   mpirun -n N check_comm agree    worker 1 fails and says so where all meet: exit 1, one message
+ *   mpirun -n N check_comm agree    worker 1 fails before an exchange: exit 1, one message
  *   mpirun -n N check_comm give-up  worker 1 fails while others wait for it: exit 1
- *   mpirun -n N check_comm leave    worker 1 ends without a word: the launcher ends the others
+ *   mpirun -n N check_comm leave    worker 1 exits without a report: the launcher ends the others
  *   mpirun -n N check_comm killed   the same by SIGKILL
- *   mpirun -n N check_comm rest     who waits does not keep its processor busy
- *   mpirun -n N check_comm over     MPI that the program itself has ended cannot begin again
- *   check_comm launched             how many workers the launcher has started
+ *   mpirun -n N check_comm rest     a waiting worker does not keep its processor busy
+ *   mpirun -n N check_comm over     MPI that the program has finalized cannot start again
+ *   check_comm launched             the number of workers that the launcher has started
  */
 #include <dlfcn.h>
 #include <signal.h>

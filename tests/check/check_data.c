@@ -66,7 +66,7 @@ static float value_of(struct check_random *random, enum check_column kind, uint3
         return check_chance(random, share) ? missing
                                            : category_of(random, distinct, label, other_set);
     }
-    /* other sets have what the training set has not: missing values, values out of its range */
+    /* other sets have missing values and values outside the training set's range */
     if (other_set && check_chance(random, 0.05))
         return check_chance(random, 0.5) ? missing : extreme(random);
     switch (kind) {

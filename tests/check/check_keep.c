@@ -1,10 +1,10 @@
 /* check_keep
  *
- * Codes that stay on the GPU between trainings on one binned set (rw_binned): each training's model
- * must be that of a training on the values, byte for byte, whether its codes were there or not;
- * device memory must be back when the set is freed, and codes that nobody uses must go when memory
- * is short. Allocations are seen by way of the linker's --wrap. One GPU, used by nobody else;
- * without one it skips. */
+ * Tests the cache of codes on the GPU between trainings on one binned set (rw_binned). Each
+ * model must be identical to that of a training on the values, whether its codes were cached or
+ * not. Freeing the set must return its device memory, and unused codes must be evicted when
+ * memory is short. The linker's --wrap counts allocations. Needs a GPU that no other program
+ * uses; skips without one. */
 #include <cuda_runtime_api.h>
 #include <math.h>
 #include <pthread.h>
@@ -18,7 +18,7 @@
 enum { SKIPPED = 77, N_DOCS = 400000, N_FEATURES = 40, QUERY = 80, FEW_DOCS = 400 };
 enum { N_QUERIES = N_DOCS / QUERY, CODE_BYTES = N_DOCS * N_FEATURES / 2, N_THREADS = 3 };
 
-/* ---- what is allocated ---- */
+/* ---- counts of allocations ---- */
 
 /* clang-format off */
 cudaError_t __real_cudaMalloc(void **p, size_t bytes);
@@ -282,8 +282,8 @@ static int fill(void **chunk, int most, size_t but)
     return n;
 }
 
-/* Another training finds the device fuller and fuller. It goes on, for what is kept goes; and is
- * made anew when it is wanted. */
+/* Trainings with less and less free device memory. Each succeeds, because the cache is evicted,
+ * and refilled when needed. */
 static void stage_full(struct check *check)
 {
     enum { MOST = 256 };

@@ -73,7 +73,7 @@ void lambda_check_gradients(struct lambda_run *run, struct lambda_set *set,
 /* 0: around every size, 1: tiny queries, 2: as public sets have them, 3: one giant, 4: giants. */
 enum { LAMBDA_SHAPES = 5 };
 void lambda_make_set(struct lambda_run *run, struct lambda_set *set, int shape);
-/* check_lambda_neighbours.c: the stage of YetiRank's gradients, and what is expected of them:
+/* check_lambda_neighbours.c: the stage of YetiRank's gradients, and their expected values:
  * [n_docs] each, written. */
 enum { LAMBDA_TREE = 5, LAMBDA_FIRST_DOC = 123456789 };
 void lambda_stage_neighbours(struct lambda_run *run);

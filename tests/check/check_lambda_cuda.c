@@ -1,8 +1,9 @@
 /* check_lambda [--seed N] [--stage NAME] [--quick] [--bench]
  *
- * Gradients and metrics on the device against the host's functions, by ==: queries around every
- * size at which another kernel takes over, every kind of label, gain and score, truncations, norm,
- * sigma, weights, samples. Outputs are poisoned and fenced. One GPU; without one it skips. */
+ * Compares gradients and metrics of the device with the host's functions, by ==. Covers queries
+ * around every size at which the kernel changes, and every kind of label, gain and score;
+ * truncations, norm, sigma, weights and samples. Outputs are poisoned and fenced. Needs a GPU;
+ * skips without one. */
 #include <cuda_runtime_api.h>
 #include <math.h>
 #include <stdio.h>
@@ -82,7 +83,7 @@ static int fenced_read(struct lambda_run *run, const struct fenced *f, void *out
     return good;
 }
 
-/* ---- what is expected ---- */
+/* ---- expected results ---- */
 
 struct integers {
     int64_t *lambda, *weight; /* [n_docs] */
@@ -394,7 +395,7 @@ void lambda_check_gradients(struct lambda_run *run, struct lambda_set *set,
 
 /* ---- stages ---- */
 
-/* objective: NULL if gradients are handed over. */
+/* objective: NULL for user gradients. */
 static struct rw_engine_rules rules_of(const struct rw_objective *objective, float sigma,
                                        uint32_t truncation, int norm)
 {

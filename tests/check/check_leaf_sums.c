@@ -1,4 +1,4 @@
-/* leaf_sums: of trees as they are, and of such whose nodes stand for all that is below them. */
+/* leaf_sums: of complete trees, and of trees whose inner nodes act as leaves. */
 #include <stdlib.h>
 
 #include "check.h"

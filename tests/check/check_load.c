@@ -1,5 +1,5 @@
-/* load: cuts and codes are the engine's own; what it tells of them must agree, and so must the sums
- * by which data are told apart. */
+/* load: each engine has its own boundaries and codes. The numbers that it reports must agree
+ * with ref's, and so must the checksums of the data. */
 #include <string.h>
 
 #include "check.h"
@@ -93,7 +93,7 @@ void check_load(struct check_run *run)
         const int ref_status = rw_engine_load(run->ref, s, c->set[s], NULL, gains);
         const int status =
             rw_engine_load(run->engine, s, c->set[s], s == 0 ? c->bins : NULL, gains);
-        if (c->rules.hist && status == RW_ERR_UNSUPPORTED) /* what the method cannot hold */
+        if (c->rules.hist && status == RW_ERR_UNSUPPORTED) /* more codes than the method allows */
             return;
         if (!check_status(run, OP_LOAD, ref_status, status) || status < 0)
             return;
@@ -107,8 +107,8 @@ void check_load(struct check_run *run)
                b->n_features, a->n_features);
     check_that(run, OP_LOAD, a->n_bins == b->n_bins, "%llu bins, ref has %llu",
                (unsigned long long)b->n_bins, (unsigned long long)a->n_bins);
-    /* why a feature is left out: a cache knows constant ones before what the rules ignore or find
-     * too few documents of */
+    /* the reasons for excluding a feature: a cache detects constant features before the rules
+     * exclude ignored ones and those with too few documents */
     check_that(
         run, OP_LOAD,
         a->n_constant + a->n_ignored + a->n_few == b->n_constant + b->n_ignored + b->n_few &&

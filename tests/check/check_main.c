@@ -99,7 +99,7 @@ static int run_case(struct rw_ctx *ctx, const struct check_spec *spec, const str
         totals->failed++;
         return 0;
     }
-    c.rules.hist = o->hist; /* of cuda; the others have none to choose */
+    c.rules.hist = o->hist; /* of cuda; other engines have one method only */
     c.far = o->far;
     for (int e = 0; e < N_ENGINES; e++) {
         if (!open[e])

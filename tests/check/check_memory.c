@@ -1,10 +1,10 @@
 /* check_memory [--times N]
  *
- * Trains and predicts again and again on the GPU in one process: device memory, page-locked memory,
- * streams and events must be back where they were, after trainings that end well, that are stopped,
- * and in which the n-th allocation fails, for every n. Allocations are seen by way of the linker's
- * --wrap; that the driver has all memory back is asked of cudaMemGetInfo, by ==. One GPU, used by
- * nobody else; without one it skips. */
+ * Trains and predicts repeatedly on the GPU in one process. Device memory, page-locked memory,
+ * streams and events must all be freed after trainings that succeed, that are stopped, and in
+ * which the n-th allocation fails, for every n. The linker's --wrap counts allocations;
+ * cudaMemGetInfo must report the same free memory, by ==. Needs a GPU that no other program
+ * uses; skips without one. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 
 enum { SKIPPED = 77, MOST_LIVE = 4096, MOST_LISTED = 20 };
 
-/* ---- what is allocated ---- */
+/* ---- counts of allocations ---- */
 
 struct live {
     const void *p;
@@ -256,7 +256,7 @@ static void see_back(struct check *check, const char *what, int ask_driver)
 
 /* ---- stages ---- */
 
-/* What the driver keeps once kernels have run, it takes here: with every method. */
+/* Runs every method once, so that the driver allocates its permanent memory here. */
 static void stage_warm(struct check *check)
 {
     int n_trees;

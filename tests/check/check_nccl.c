@@ -1,6 +1,6 @@
-/* NCCL's calls on two GPUs or more, whose workers are threads of this process, against the sums
- * that the host makes; how long they take; and that nobody waits for a worker that has failed. With
- * fewer GPUs: that workers are told so. Exit 77: there is no GPU.
+/* Compares NCCL's calls on two GPUs or more, whose workers are threads of this process, with sums
+ * computed by the host, and times them. No worker may wait for one that has failed. With fewer
+ * GPUs, workers must get an error. Exit 77: no GPU.
  *
  *   check_nccl [WORKERS]
  */
@@ -60,7 +60,7 @@ static void close_worker(struct worker *r)
     rw_mem_free(r->right);
 }
 
-/* Fills what this worker sends, on the host and on the device. */
+/* Fills this worker's send buffers, on the host and on the device. */
 static int fill(struct worker *r, size_t bytes)
 {
     for (size_t i = 0; i < bytes / 4; i++) {

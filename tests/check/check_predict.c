@@ -1,10 +1,10 @@
 /* check_predict [--device NAME] [--seed N] [--filter TEXT] [--most-docs N]
  *
- * Scores of made models on made data, by ==, against a plain walk down the model's own trees: those
- * of the device (the CPU, unless one is named; exit 77 if it is not there), and always those of
- * packed models and of those for one document under each instruction set, and of the GPU's kernel
- * run on the host, each phase thread by thread, first to last and last to first, in poisoned shared
- * memory of several sizes. Data of more than N documents is left out. */
+ * Compares scores of made models on made data, by ==, with a plain walk down the model's own
+ * trees. Tests the scores of the device (default the CPU; exit 77 if it is missing). Always
+ * tests packed models and models for one document, under each instruction set. The GPU's kernel
+ * also runs on the host, each phase thread by thread, first to last and last to first, in
+ * poisoned shared memory of several sizes. Data of more than N documents is left out. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,7 +111,7 @@ static void run_block(const struct rw_predict_args *args, uint32_t block, int ba
         args->d_score[h.b.begin + doc] = h.score[doc];
 }
 
-/* What the device makes of a chunk's columns before the kernel runs. */
+/* Prepares a chunk's columns as the device does before the kernel runs. */
 static void look_up(const struct rw_predict_plan *plan, const struct rw_flat *flat,
                     const float *from, uint32_t n_docs, int backward, float *to)
 {
@@ -321,7 +321,7 @@ out:
     rw_model_free(model);
 }
 
-/* Does the device open? What is not there is said if `aloud`. */
+/* Whether the device opens. A missing device is reported if `aloud`. */
 static int is_there(struct rw_ctx *ctx, const char *device, int aloud)
 {
     struct rw_model *model;

@@ -65,7 +65,7 @@ static void add(struct check_run *run, int set, const struct rw_tree *tree,
     compare(run, set);
 }
 
-/* What the next tree's gradients are made from. */
+/* The scores from which the next tree's gradients are computed. */
 static void set_some(struct check_run *run, int set)
 {
     const size_t n = run->ref->n_docs[set];

@@ -16,7 +16,7 @@ enum { WORKERS = 3, GROUPS = 2, NODES = 9, BUFFERS = NODES + 2 };
 /* A worker without documents of a node. */
 enum { NOT_BUILT_NODE = 3, NOT_BUILT_WORKER = 0 };
 static const uint32_t group_cells[GROUPS] = {52, 1000};
-/* the first cell of each worker's features; worker 1 has none of the first group */
+/* the first cell of each worker's features; worker 1 has no feature of the first group */
 static const uint32_t first_cell[GROUPS][WORKERS + 1] = {{0, 24, 24, 52}, {0, 300, 700, 1000}};
 static const uint32_t most_own[GROUPS] = {28, 400};
 static const uint32_t all_n[NODES] = {1,       100,      4095,      4096,      65535,
@@ -53,7 +53,7 @@ static struct cell cell_of(uint32_t n, int64_t limit, int newton, uint32_t at)
     return cell;
 }
 
-/* What of it a worker has; the last one the rest. */
+/* A worker's part; the last one has the rest. */
 static struct cell share_of(struct cell *rest, int is_last)
 {
     struct cell part = *rest;
@@ -150,7 +150,7 @@ static void free_cells(struct rw_cuda_cells *cells)
     rw_device_free(cells->d_hess);
 }
 
-/* Of a node or, behind these, a parent: no more than narrow sums hold. */
+/* Documents of a node or, after all nodes, of a parent: no more than narrow sums can represent. */
 static uint32_t documents(size_t node, int bits, int narrow)
 {
     const uint32_t n = node < NODES ? all_n[node] : 2147483647;
@@ -184,8 +184,8 @@ struct run {
     struct rw_cuda_wire wire[NODES];
 };
 
-/* Each worker's cells of each node, and all workers'. A worker without documents of a node is told
- * by the wire alone: its buffer has other numbers. */
+/* Each worker's cells of each node, and those of all workers. Only the wire format shows that a
+ * worker has no documents of a node: its buffer holds unrelated numbers. */
 static int fill(struct run *r)
 {
     const int64_t limit = rw_quantise_limit(r->bits);
@@ -212,7 +212,7 @@ static int fill(struct run *r)
     return RW_OK;
 }
 
-/* All workers pack in turn; the sums of what they send, part after part. */
+/* All workers pack in turn; checks the sums of their messages, part by part. */
 static int pack_all(struct run *r)
 {
     struct rw_cuda_exchange *x = &r->x;

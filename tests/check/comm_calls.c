@@ -67,7 +67,7 @@ static int fence_stands(const struct calls *c, size_t bytes)
     return 1;
 }
 
-/* What all workers have together, as numbers of so many bits. */
+/* The expected result of all workers, as numbers of the type's width. */
 static uint64_t together(const struct calls *c, size_t i, enum rw_comm_type type,
                          enum rw_comm_op op)
 {
@@ -167,7 +167,8 @@ static int gather_all(struct calls *c)
     return RW_OK;
 }
 
-/* The bytes of worker `from` stand by worker, so those for worker `to` begin here. */
+/* The first byte for worker `to` among those that worker `from` sends, which are ordered by
+ * receiver. */
 static size_t first_byte(const struct calls *c, int from, int to)
 {
     size_t first = 0;

@@ -1,5 +1,5 @@
-/* Every call of comm/comm.h on one worker, in many sizes, against what the workers' inputs, which
- * all of them can compute, make together. */
+/* Runs every call of comm/comm.h on one worker, in many sizes. Every worker can compute all
+ * inputs, and compares the result with that of the inputs. */
 #pragma once
 
 #include "comm/comm.h"

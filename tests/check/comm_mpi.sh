@@ -38,7 +38,7 @@ for RANKWOOD_COMM_MPI in "$module" "$small"; do
 done
 export RANKWOOD_COMM_MPI="$module"
 
-# What one worker finds ends all of them, by a message that is said once.
+# An error of one worker ends all of them, with one message.
 for n in 2 4; do
     workers "$n" agree
     { [ "$status" = 1 ] && [ "$(cat "$dir/out" "$dir/err" | grep -c '^error: worker 1: label 7 is bad$')" = 1 ]; } ||
@@ -61,7 +61,7 @@ done
 workers 2 rest
 [ "$status" = 0 ] || no "a worker that waits keeps its processor busy"
 
-# What is not there, and what is not what it should be.
+# Missing and unsuitable MPI plugins.
 unsupported() { # file, text
     RANKWOOD_COMM_MPI=$1 "$check" mpi >"$dir/out" 2>"$dir/err" && no "'$1' is taken"
     { says "$2" && says 'hint: it is built with Rankwood where an MPI'; } || no "'$1': another message"

@@ -25,7 +25,7 @@ enum column_kind {
     COLUMN_UNIFORM,
     COLUMN_ZEROS,
     COLUMN_SORTED,
-    COLUMN_NEIGHBOURS, /* floats with none between them, and with one */
+    COLUMN_NEIGHBOURS, /* adjacent floats, and floats with one between them */
     COLUMN_DENORMAL,
     COLUMN_EXTREME,
     COLUMN_SKEWED,

@@ -1,7 +1,7 @@
 /* check_hist [--seed N] [--method NAME] [--stage NAME] [--quick] [--every N] [--big]
  *
- * Every histogram method over everything that it declares, against serial by ==; what it does not
- * declare it must refuse. One GPU. The list is fixed but for the seed. */
+ * Compares every histogram method with serial, by ==, in every case that it declares; it must
+ * refuse all other cases. Needs a GPU. Only the seed changes the list. */
 #include "base/rng.h"
 #include "hist_philox_check.h"
 #include "hist_cuts_check.h"

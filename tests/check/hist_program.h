@@ -8,5 +8,5 @@ struct hist_stage {
     void (*run)(struct hist_run *run);
     int only_big; /* of --big, or when it is named */
 };
-/* Runs what the options ask for; returns the exit status. */
+/* Runs the stages that the options select; returns the exit status. */
 int hist_program(int argc, char **argv, const struct hist_stage *stages, int n_stages);

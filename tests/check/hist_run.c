@@ -45,7 +45,7 @@ int hist_buffer_make(struct hist_run *run, struct hist_buffer *buffer, size_t by
         buffer->room = room;
     }
     buffer->bytes = bytes;
-    /* The fence stands right behind the content, the room behind it is not looked at. */
+    /* The fence follows the content directly; the space after it is not checked. */
     return cudaMemsetAsync(buffer->d, POISON, bytes + 2 * FENCE, run->device->stream) == cudaSuccess
                ? 0
                : -1;
@@ -267,13 +267,13 @@ int hist_run_prepare(struct hist_run *run, const struct hist_call_spec *spec)
     call->largest = spec->largest;
     call->zero_skip = spec->zero_skip;
     call->d_frequent = spec->zero_skip ? hist_buffer_at(&run->d_frequent) : NULL;
-    /* What a method does with many documents a multiprocessor is seen with few of these. */
+    /* Few multiprocessors give many documents per multiprocessor. */
     call->n_multiprocessors = run->n_calls % 2 ? 2 : run->device->n_multiprocessors;
     call->shared_bytes = run->device->shared_bytes;
     return 0;
 }
 
-/* ---- what is expected ---- */
+/* ---- expected results ---- */
 
 int hist_run_may(const struct hist_run *run, const struct rw_hist_method *method)
 {
@@ -439,7 +439,7 @@ static int scratch_kept(struct hist_run *run)
     return poisoned(fence[0], FENCE) && poisoned(fence[1], FENCE);
 }
 
-/* What a method that leaves clean scratch left of it. */
+/* Checks that the method left its scratch memory cleared, if it promises that. */
 static int scratch_clean(struct hist_run *run)
 {
     const struct hist_buffer *s = &run->d_scratch;

@@ -43,7 +43,7 @@ struct hist_run {
     uint64_t seed;
     uint64_t every;   /* only one call of so many, chosen by seed */
     uint64_t n_calls; /* asked for so far */
-    int dead;         /* the device failed: nothing more can be said */
+    int dead;         /* the device failed: no further checks */
     int capture;      /* calls are captured into a graph, which is run twice */
     const char *stage;
     struct hist_tally tally[HIST_MOST_METHODS];

@@ -1,4 +1,5 @@
-/* Siblings by subtraction: parents of any numbers, of which the nodes' histograms are taken. */
+/* Siblings by subtraction: parents of any numbers, from which the nodes' histograms are
+ * subtracted. */
 #include "hist_siblings.h"
 
 #include <stdio.h>
@@ -76,7 +77,7 @@ int hist_siblings_make(struct hist_run *run)
     return status;
 }
 
-/* What a parent's cell must be now. taken: the node of each parent, or -1. */
+/* The expected value of a parent's cell. taken: the node of each parent, or -1. */
 static int64_t after(const struct hist_run *run, const int32_t *taken, int r, uint64_t i)
 {
     const uint64_t n_cells = node_cells(run);

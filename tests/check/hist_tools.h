@@ -1,11 +1,13 @@
-/* What the parts of check_hist share: memory of the host, failures, calls captured into a graph. */
+/* Functions that the files of check_hist share: host memory, failures, calls captured into a
+ * graph. */
 #pragma once
 
 #include <stdarg.h>
 
 #include "hist_run.h"
 
-/* Zeroed memory of the host, ended by free; exits when there is none. n = 0 gives a valid pointer.
+/* Allocates zeroed host memory; the caller frees it. Exits when memory runs out. n = 0 gives a
+ * valid pointer.
  */
 void *hist_need(uint64_t n, size_t size);
 
@@ -15,8 +17,8 @@ void *hist_need(uint64_t n, size_t size);
 int hist_failed(const struct hist_run *run, struct hist_tally *tally);
 void hist_failed_why(const struct hist_tally *tally, const char *format, va_list list);
 
-/* Runs a call, then captured into a graph that is launched twice: it may neither allocate nor wait,
- * and must clear what it left. Waits; returns a status. */
+/* Runs a call, then captures it into a graph that is launched twice. The call may neither
+ * allocate nor wait, and must clear its scratch memory. Waits; returns a status. */
 int hist_captured(const struct hist_run *run, int (*call)(void *user), void *user);
 
 /* n numbers of 32 bits become as many of 64. */

@@ -1,4 +1,5 @@
-/* Codes come from a table of 65,536 slots, so that any distribution costs 16 random bits a code. */
+/* Codes come from a table of 65,536 slots, so that any distribution costs 16 random bits per
+ * code. */
 #include "made_codes.h"
 
 #include <math.h>

@@ -22,7 +22,7 @@ enum rw_made_codes {
     RW_CODES_CLUSTERED, /* 80 % zeros, in runs of documents */
     RW_CODES_SORTED,
     RW_CODES_HOT,      /* 99 % in one bin, the rest everywhere */
-    RW_CODES_DISTINCT, /* `distinct` codes, evenly apart, equally likely */
+    RW_CODES_DISTINCT, /* `distinct` codes, evenly spaced, equally likely */
     RW_CODES_NORMAL,   /* any sigma */
     RW_CODES_MIXED,    /* feature by feature, one of those above */
     RW_CODES_SYNTH,    /* columns of `synth --shape mslr30k` that have this width (made_synth.c) */
@@ -76,11 +76,11 @@ int rw_made_matrix(struct rw_ctx *ctx, const struct rw_device *device,
 
 /* Made MSLR data, all its features, each with as many codes as it has. */
 struct rw_made_set {
-    struct rw_made_columns columns; /* n_bins: the most that were asked for */
+    struct rw_made_columns columns; /* n_bins: the requested maximum */
     uint32_t *n_codes;              /* [n_features] owned */
     uint32_t *feature;              /* [n_features] ids in the set; owned */
 };
-/* n_bins: value bins, 2 to 1024 (nothing is missing in this data). About 119.6 documents a query.
+/* n_bins: value bins, 2 to 1024 (nothing is missing in this data). About 119.6 documents per query.
  */
 int rw_made_set_init(struct rw_ctx *ctx, struct rw_made_set *out, int n_bins, uint32_t n_queries,
                      uint64_t seed);

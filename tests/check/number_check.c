@@ -1,8 +1,8 @@
-/* rw_number_parse and the fast paths of LETOR's reader beside strtof, over random and adversarial
- * decimals; the answers must be the same bits but for what the reader does on purpose: no -0, and
- * the largest float for what is beyond.
+/* Compares rw_number_parse and the fast paths of LETOR's reader with strtof, over random and
+ * adversarial decimals. Results must have the same bits, with two deliberate exceptions: the reader
+ * returns no -0, and the largest float instead of infinity.
  *
- *   number_check [COUNT [SEED]]        COUNT: 1000000 unless given */
+ *   number_check [COUNT [SEED]]        COUNT: default 1000000 */
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -67,7 +67,8 @@ static void printed_float(struct source *source, char *text)
     sprintf(text, "%.*e", (int)below(source, 20), (double)random_float(source));
 }
 
-/* The middle of two neighbouring floats, whole or cut, or a hair beside it: where rounding decides.
+/* The midpoint of two adjacent floats, exact or truncated, or a number next to it: where rounding
+ * decides.
  */
 static void near_middle(struct source *source, char *text)
 {
@@ -117,7 +118,7 @@ static void near_ends(struct source *source, char *text)
                 3.4028234663852886e38 * (1 + ((int)below(source, 41) - 20) * 1e-8));
 }
 
-/* Zeros that mean nothing, before and behind the digits, and an exponent that makes up for them. */
+/* Insignificant zeros, before and after the digits, and an exponent that compensates for them. */
 static void many_zeros(struct source *source, char *text)
 {
     const int before = (int)below(source, 60), behind = (int)below(source, 60);

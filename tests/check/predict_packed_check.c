@@ -7,8 +7,7 @@
 #include "model/scorer.h"
 #include "predict_made.h"
 
-/* What the maker of the model promises about how it can be packed. Returns 0 if packing did
- * something else. */
+/* Whether the packed model matches the specification. */
 static int is_as_expected(const struct spec *spec, const struct rw_packed *packed)
 {
     const int refused = spec->distinct > 65535 || spec->n_features > 16384;
@@ -17,11 +16,11 @@ static int is_as_expected(const struct spec *spec, const struct rw_packed *packe
     return packed->code_bytes == (spec->distinct > 255 ? 2 : 1);
 }
 
-/* Documents as rows of some of the features, and what they score then. */
+/* Documents as rows of some of the features, with their expected scores. */
 struct cut_out {
     const struct rw_model *model;
     int n_trees;
-    float *all; /* [RW_FEATURE_IDS] absent but for the part */
+    float *all; /* [RW_FEATURE_IDS] absent except the selected features */
     float *value;
     uint32_t n_features, first;
     uint32_t *n_docs;

@@ -40,7 +40,7 @@ static int32_t most_leaves(const struct rw_flat *flat)
     return (int32_t)most;
 }
 
-/* What the maker of the model promises about how it can be looked at. Returns 0 if it is not so. */
+/* Whether the model matches its specification. */
 static int is_as_expected(const struct spec *spec, const struct rw_flat *flat,
                           const struct rw_lanes *lanes, enum rw_isa isa)
 {

@@ -41,7 +41,7 @@ struct count {
     uint32_t *times;          /* [n] of each item */
     uint64_t most;            /* items handed out at once */
     int n_bodies, n_bad;      /* bodies that ran; thread numbers out of range or in use */
-    int n_empty;              /* times that no item was handed out */
+    int n_empty;              /* calls that got no item */
     uint8_t in_use[64];       /* of each thread number */
     struct rw_ctx *inner_ctx; /* a nested loop's; NULL: none */
     uint64_t n_nested;
@@ -229,7 +229,8 @@ static void ends_well(pid_t child)
            "a child ends well");
 }
 
-/* A child has none of its parent's threads: it starts its own, and may free what it was given. */
+/* A child process has no threads of its parent: it starts its own, and may free the inherited
+ * context. */
 static void after_fork(void)
 {
     struct rw_ctx *ctx = ctx_of(4);
@@ -243,7 +244,7 @@ static void after_fork(void)
             rw_ctx_free(ctx);
             _exit(n_failed > before);
         }
-        run(ctx, 4, 1000, 1); /* the parent's go on */
+        run(ctx, 4, 1000, 1); /* the parent's threads continue */
         ends_well(child);
     }
     const pid_t child = fork(); /* freed without having been used */

@@ -24,7 +24,7 @@ say() {
     if "$@"; then echo "$what: yes"; else echo "$what: no"; fi
 }
 
-# until_said PATTERN: waits until a line of `talk`, what a program in the background has said, matches; a minute at most.
+# until_said PATTERN: waits until a line of `talk`, the messages of a background program, matches; a minute at most.
 until_said() {
     tries=0
     until grep -q "$1" talk || [ $tries -gt 1200 ]; do

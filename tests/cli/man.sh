@@ -1,5 +1,5 @@
 #!/bin/sh
-# man.sh PROGRAM PAGE: does every command and option stand in --help and in the man page?
+# man.sh PROGRAM PAGE: tests that every command and option is in --help and in the man page.
 program=$1
 page=$(sed 's/\\-/-/g' "$2")
 bad=0
@@ -12,7 +12,7 @@ for command in $commands; do
     [ -n "$section" ] || { echo "the man page has no section on '$command'"; bad=1; }
     for option in $(printf '%s\n' "$help" | sed -n 's/^  [ -][o ]*[, ] *\(--[a-z][a-z0-9-]*\).*/\1/p'); do
         case $option in --help) continue ;; esac
-        # A parameter of training is told of once, in a section of its own.
+        # A training parameter is described once, in a separate section.
         printf '%s\n' "$section" "$(printf '%s\n' "$page" | sed -n '/^\.SH PARAMETERS/,/^\.SH EXIT/p')" \
             "$(printf '%s\n' "$page" | sed -n '/^\.SH OPTIONS/,/^\.SH PARAM/p')" |
             grep -q -e "[^a-z-]$option\([^a-z0-9-]\|$\)" ||

@@ -1,14 +1,14 @@
 #!/bin/sh
 # Command-line tests: run_cli.sh PROGRAM [CASE... | --room ROOM]
 #
-# --room: the cases with a line '# room: ROOM', that of src which they have most to do with; for `cli`, those without.
-# A case is cases/NAME.sh, run by sh in an empty folder of its own with lib.sh read and $RANKWOOD set.
-# What it must do stands beside it:
+# --room: the cases with a line '# room: ROOM', the folder of src that they mainly test; for `cli`, those without. A
+# case is cases/NAME.sh. sh runs it in an empty folder, after lib.sh, with $RANKWOOD set. Its expected results are in
+# the same folder:
 #   NAME.stdout.exact   standard output, byte for byte    (no file: nothing)
-#   NAME.stderr.glob    standard error, a shell pattern a line; "..." stands for any lines
+#   NAME.stderr.glob    standard error, a shell pattern per line; "..." matches any lines
 #                                                         (no file: nothing)
 #   NAME.exit           exit status                       (no file: 0; 77 always means skipped)
-# And no case may leave a temporary file (*.tmp-*) behind.
+# A case may not leave a temporary file (*.tmp-*).
 #
 # RANKWOOD_SHORT=1 leaves out the cases with a line '# long': whole trainings, of code that unit tests run as well.
 set -u

@@ -1,5 +1,5 @@
 # room: io
-# What a hint says of missing values: 'nan' is missing; what is left out is 0, unless '--absent missing'.
+# The hint about missing values: 'nan' is missing; an omitted value is 0, unless '--absent missing'.
 i=0
 while [ $i -lt 60 ]; do
     printf '%d qid:%d 1:%d 2:%d\n' $((i % 3)) $((i / 6)) $((i * 7 % 11 - 5)) $((i * 5 % 13))

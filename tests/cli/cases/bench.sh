@@ -1,6 +1,6 @@
 # room: bench
-# What is wrong with the line is said first; here there is no GPU to be seen. bench_train.sh and
-# bench_load_predict.sh are about what is measured.
+# Errors of the command line come first; the GPU is hidden. bench_train.sh and bench_load_predict.sh test the
+# measurements.
 export CUDA_VISIBLE_DEVICES=-1
 
 # wrong EXIT PATTERN ARGUMENTS...: one line on standard error, nothing on standard output. After wrong

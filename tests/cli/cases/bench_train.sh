@@ -1,9 +1,9 @@
 # room: bench
 # long
-# Trainings are measured on any device. Times are not looked at; the rest is the same everywhere.
+# Measures trainings on any device. Times are not compared; everything else is the same on all machines.
 export CUDA_VISIBLE_DEVICES=-1
 
-# Rows of a JSON document: the fields named, a row a line. Each row stands on a line of its own.
+# Prints the named fields of each row of a JSON document, a line per row. The document has each row on a separate line.
 fields() { # TABLE NAME...
     table=$1 && shift
     grep "^{\"table\":\"$table\"" out | while IFS= read -r row; do

@@ -58,7 +58,7 @@ say checkpointed cmp whole other
 "$RANKWOOD" train train.txt --categorical 1 --leaves 15 --min-docs 3 --rounds 5 --early-stop 0 --quiet --checkpoint ck -o first
 train train.txt --categorical 1 --resume ck -o other
 say resumed cmp whole other
-# A model to go on from: its trees stay what they are, and new words get codes where there are some left.
+# Continues a model: its trees are unchanged, and new categories get the remaining codes.
 awk '{ sub(/ 1:/, " 1:7"); print }' test.txt | sed 's/ 1:7nan/ 1:nan/' >new.txt
 scores_of() { # model data trees
     "$RANKWOOD" predict "$1" "$2" --trees "$3" --quiet -o -
@@ -94,7 +94,7 @@ train new.txt --init few --rounds 9 --checkpoint ck -o other
 train new.txt --init few --rounds 4 --checkpoint ck -o first
 train new.txt --init few --rounds 9 --resume ck -o other
 say 'gone on from, and resumed' cmp straight other
-# Refitted: by word, and what has no documents keeps its value.
+# Refits match categories by name, and leaves without documents keep their values.
 "$RANKWOOD" train train.txt --refit few --refit-decay 1 --quiet -o other
 say 'the old values all the same' sh -c 'for m in few other; do grep "^leaf\|^node" $m | sed "s/ docs.*//" >$m.trees; done; cmp few.trees other.trees'
 "$RANKWOOD" train train.txt --refit whole --refit-decay 0 --quiet -o other
@@ -120,7 +120,7 @@ try import whole.catboost --from catboost -o back --feature-base 0
 say 'the same scores' cmp a b
 train train.txt --categorical 1 --for catboost --rounds 12 -o other
 say 'for CatBoost' cmp whole other
-# What is wrong.
+# Errors.
 for value in 2147483648 -1 1.5 shop; do
     printf '1 qid:1 1:5 2:1\n0 qid:1 1:%s 2:1\n' "$value" >wrong.txt
     try train wrong.txt --categorical 1 -o no

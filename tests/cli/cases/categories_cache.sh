@@ -87,7 +87,7 @@ END
 train ids.txt --categorical 1 --min-docs 1 -o text.ids
 train ids.rwb --min-docs 1 -o cached
 say 'large ids' sh -c 'cmp text.ids cached && grep -q "^category 2147483006" cached'
-# What is wrong.
+# Errors.
 try train a.rwb b.rwb --quiet -o no
 try train a.rwb b.csv --categorical shop --quiet -o no
 sed 's/1:2147/1:/' ids.txt >small.txt

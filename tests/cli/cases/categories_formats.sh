@@ -4,7 +4,7 @@ awk 'function unit() { s = (s * 16807) % 2147483647; return s / 2147483647 }
     BEGIN { s = 7; for (q = 1; q <= 120; q++) for (d = 0; d < 12; d++) {
         shop = int(40 * unit()); x = unit()
         print int((shop * 17 % 40) / 10) " qid:" q " 1:" (unit() < 0.1 ? "nan" : shop) sprintf(" 2:%.3f", x) } }' >train.txt
-words() { # of missing ones: what is printed for them
+words() { # text for missing values
     echo 'label,qid,shop,x'
     awk -v none="$1" '{ for (i = 2; i <= 4; i++) sub(/.*:/, "", $i)
         print $1 "," $2 "," ($3 == "nan" ? none : "\"shop " $3 "\"") "," $4 }' train.txt
@@ -31,11 +31,11 @@ train whole.csv --categorical shop -o no_missing
 say 'lightgbm, words' verified no_missing lightgbm test.csv
 say 'lightgbm has the words' grep -q '^pandas_categorical:\[\["none", "shop 0", "shop 1", "shop 10"' out.lightgbm
 try export no_missing --to xgboost -o no | sed 's/tree [0-9]*, node [0-9]*/tree N, node N/'
-# The same is told before training.
+# The same is reported before training.
 try train train.csv --categorical shop --for lightgbm --quiet -o no
 try train train.csv --categorical shop --for onnx --quiet -o no
 try train train.csv --categorical shop --for vespa --quiet -o no
-# Of two ranks the second alone has a missing value.
+# Only the second of two workers has a missing value.
 { sed '$d' whole.csv && echo 1,120,,0.4; } >last.csv
 "$RANKWOOD" bin last.csv --categorical shop --quiet -o last.rwb
 try train last.rwb --for lightgbm --ranks 2 --quiet -o no

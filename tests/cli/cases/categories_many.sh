@@ -11,7 +11,7 @@ awk '{ print > (substr($2, 5) + 0 <= 170 ? "train.txt" : "test.txt") }' all.txt
 train() {
     "$RANKWOOD" train --leaves 31 --min-docs 2 --rounds 8 --early-stop 0 "$@" 2>said || echo "not trained: $(cat said)"
 }
-# Who shares a code is said, once.
+# One message reports which categories share a code.
 for bins in 255 700 1023; do
     train train.txt --categorical 1,3 --bins $bins -o whole.$bins >/dev/null
     grep 'share one' said
@@ -47,7 +47,7 @@ done
 printf '1 qid:1 1:999 2:0.5 3:7\n0 qid:1 1:2147483647 2:0.5 3:7\n' >unseen.txt
 "$RANKWOOD" predict whole unseen.txt --quiet -o scores
 say 'unseen ones are alike' sh -c 'test $(sort -u scores | wc -l) = 1'
-# A model to go on from; a refit.
+# A continued model; a refit.
 train train.txt --rounds 3 -o first
 train test.txt --rounds 2 --init first -o longer
 "$RANKWOOD" predict first test.txt --quiet -o a

@@ -20,6 +20,6 @@ done
 "$RANKWOOD" train train.txt --rounds 5 --leaves 7 -o made <&- >&- 2>&-
 echo "all: exit $?"
 cmp made model.txt
-# What is asked of a closed descriptor fails, as ever.
+# Reading or writing a closed descriptor fails.
 "$RANKWOOD" predict model.txt train.txt 2>&1 >&- | cut -d: -f1-3
 "$RANKWOOD" predict model.txt - 2>&1 <&- | cut -d: -f1-3

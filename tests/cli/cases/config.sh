@@ -21,7 +21,7 @@ printf '\n\nleaves = 1\n' >c4
 for c in c1 c2 c3 c4 nothing .; do
     try train train.txt --config $c -o m
 done
-# One file serves searching, the final fit and measuring: what it sets may have no effect, an option may not.
+# One file serves tune, train and eval: a parameter in the file may have no effect, an option may not.
 cat >one <<'END'
 leaves = 7
 rounds = 3

@@ -109,7 +109,8 @@ try train equal.csv --quiet -o m
 try check equal.csv
 "$RANKWOOD" train equal.csv --ignore 'a b' --rounds 1 --leaves 2 --min-docs 1 --split mart --quiet -o equal.model
 grep a_b equal.model | head -n 1
-# Columns without names count from 0, LETOR text from 1: neither is taken for the other, of a cache either.
+# Columns without names count from 0, features of LETOR text from 1: using one for the other is an error, also from a
+# cache.
 "$RANKWOOD" bin no_header.csv --label-column 49 --qid-column 1 --ignore 2,50 -o numbers.rwb
 "$RANKWOOD" train train.txt --rounds 2 --leaves 3 --quiet -o ids.model
 try train numbers.rwb --valid valid.txt --rounds 2 --quiet -o m

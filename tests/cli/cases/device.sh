@@ -7,7 +7,7 @@ same() {
         "$RANKWOOD" eval valid.txt.gz --model model.txt --json --device "$1" --quiet >figures.1 2>/dev/null &&
         cmp scores scores.1 && cmp figures figures.1
 }
-# What a command says on a machine without that device.
+# The error of each command on a machine without that device.
 refused() {
     "$RANKWOOD" "$@" >out 2>err
     [ $? -eq 1 ] && [ ! -s out ] && [ "$(grep -c '^rankwood: error: ' err)" -eq 1 ] && ! grep -qv '^rankwood: [eh]' err
@@ -32,7 +32,7 @@ try predict model.txt valid.txt.gz --device gpu
 try predict model.txt valid.txt.gz --leaf-ids --device cuda
 try predict model.txt valid.txt.gz --leaf-ids --device cpu -o leaves
 try eval --strict valid.txt.gz --scores scores --device cpu
-# A device that is not there is said before data are read.
+# A missing device is reported before data are read.
 before_data() {
     "$RANKWOOD" "$@" --device cuda:255 2>&1 | head -n 1 | grep -q "device cuda:255; this\|no GPU can be used: \|built without CUDA"
 }

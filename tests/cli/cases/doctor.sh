@@ -1,5 +1,5 @@
 # room: bench
-# What this machine has. Here there is no GPU to be seen; what is wrong with a model is tests/unit/test_doctor.c's.
+# The report about this machine. The GPU is hidden; tests/unit/test_doctor.c tests reports of wrong models.
 export CUDA_VISIBLE_DEVICES=-1
 unset SLURM_CPUS_PER_TASK RANKWOOD_ISA
 "$RANKWOOD" doctor >out
@@ -12,7 +12,7 @@ grep -E '^  (gpus|CUDA_VISIBLE_DEVICES)' out
 say 'why there is no GPU' grep -q '^  why_none  *[a-zA-Z]' out
 say 'all give one model' eval 'test "$(grep -c "^cpu .* ok$" out)" = "$(sed -n "s/^  instructions  *//p" out | wc -w)"'
 say 'auto takes the processor' eval 'test "$(grep -c "cpu  *there is no GPU to use$" out)" = 4'
-# What is taken may be lowered; checked is all that there is.
+# The instruction set and the number of threads can be lowered; all instruction sets are still checked.
 RANKWOOD_ISA=plain SLURM_CPUS_PER_TASK=1 "$RANKWOOD" doctor >lowered
 grep -E '^  (instructions_taken|RANKWOOD_ISA|slurm_cpus_per_task|threads_auto) ' lowered
 say 'all are checked' test "$(grep -c ' ok$' out)" = "$(grep -c ' ok$' lowered)"

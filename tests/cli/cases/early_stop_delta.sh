@@ -1,5 +1,5 @@
 # room: train
-# --early-stop-delta X: only what is better by more than X is better.
+# --early-stop-delta X: a metric improves only if it rises by more than X.
 small_data
 train() {
     "$RANKWOOD" train train.txt --valid valid.txt.gz --leaves 7 --min-docs 3 --rounds 60 --early-stop 6 --quiet "$@"

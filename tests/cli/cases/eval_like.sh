@@ -1,5 +1,5 @@
 # room: metric
-# The queries by which programs are told apart; two documents of the last are closer than floats are.
+# Queries for which the dialects of programs differ; the scores of two documents of the last one are equal as floats.
 cat >data.txt <<'END'
 1 qid:1 1:0 # docid = a
 0 qid:1 1:1 # docid = b

@@ -1,7 +1,7 @@
 # room: model
-# The first trees of a model: those that predict --trees scores by.
+# eval --trees uses the same first trees as predict --trees.
 small_model
-measure() { # what it says of tied documents is another matter
+measure() { # without the warning about tied documents
     "$RANKWOOD" eval valid.txt.gz "$@" --metric ndcg@10,map 2>/dev/null
 }
 for n in 1 2 5; do

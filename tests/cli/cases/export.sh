@@ -10,7 +10,7 @@ cat >train.txt <<'END'
 0 qid:2 1:0.25 2:-2 3:2
 0 qid:2 2:1
 END
-# A model of ours: node 1 sends what is missing right, but 0 left.
+# A Rankwood model: node 1 sends missing values right, but 0 left.
 cat >body <<'END'
 rankwood model 1
 absent zero

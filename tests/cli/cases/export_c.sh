@@ -39,7 +39,7 @@ END
 "$RANKWOOD" predict model.txt missing.txt -o scores
 sed 's/#.*//' missing.txt | paste -d ' ' scores - >both
 for compiler in gcc clang; do
-    # One that is not here says what the other would.
+    # If one compiler is missing, cc replaces it.
     command -v $compiler >/dev/null || compiler=cc
     $compiler -std=c99 -Wall -Wextra -Wpedantic -Werror -c model.c && $compiler main.c model.o -o main -lm &&
         ./main nan <both

@@ -34,7 +34,7 @@ sum=$(gzip -c body | tail -c 8 | od -An -N4 -tx4 | tr -d ' ')
 printf '1 qid:1 1:0.1 2:2\n0 qid:1 1:nan 2:3\n0 qid:1 1:0.11 2:nan\n2 qid:1 1:0.5 2:2\n' >missing.txt
 try export model.txt --to pmml --verify missing.txt -o model.pmml
 cat model.pmml
-# What is absent is missing in PMML, and 0 in this model: at node 1 that is not the same.
+# An absent value is missing in PMML, and 0 in this model; node 1 sends the two to different sides.
 printf '1 qid:1 1:0.1 2:2\n0 qid:1 1:0.5\n' >absent.txt
 try export model.txt --to pmml --verify absent.txt -o model.pmml
 try import model.pmml --from pmml -o x

@@ -33,8 +33,7 @@ limited train train.txt --rounds 200 --leaves 2 --quiet -o limited.txt --log log
 (ulimit -f 1 && "$RANKWOOD" predict model.txt train.txt 2>&1 >printed; echo "[$?]") | cat
 rm printed
 ls
-# The limit is met by a model that grows: the trees for which there was space are kept, as whole as
-# those of any training, and what was there before stays.
+# A growing model reaches the limit: the complete trees that fit are saved, and the previous file stays.
 echo yesterday >grown.txt
 (ulimit -f 256 && "$RANKWOOD" train train.txt --rounds 100000 --leaves 31 --quiet -o grown.txt 2>&1; echo "[$?]") | cat
 cat grown.txt

@@ -1,4 +1,4 @@
-# Help that was asked for is a result; help that was not is a message.
+# Requested help is written to standard output; help after an error, to standard error.
 "$RANKWOOD" --help
 "$RANKWOOD" help >again && "$RANKWOOD" --help | cmp - again
 "$RANKWOOD" eval --help >eval && "$RANKWOOD" help eval | cmp - eval

@@ -1,5 +1,5 @@
 # room: params
-# Every parameter stands in the help with its default, the numbers with their range.
+# The help lists every parameter with its default, and the range of numbers.
 small_data
 "$RANKWOOD" train --help | tr -s ' \n' ' ' >help
 "$RANKWOOD" train train.txt --rounds 1 --quiet -o m --log log

@@ -141,7 +141,7 @@ for path in sorted(glob.glob("*.json") + glob.glob("*.xgboost") + glob.glob("*.x
     print(path, SCRIPT in strings(json.load(open(path, encoding="utf-8"))))
 for path in sorted(glob.glob("*.dot")):
     text = open(path, encoding="utf-8").read()
-    bare = re.sub(r'"(\\.|[^"\\])*"', '""', text)  # what is left without its strings
+    bare = re.sub(r'"(\\.|[^"\\])*"', '""', text)  # the line without its strings
     print(path, "pwned" in bare, "script" in bare, text.count("\n"))
 PYTHON
 python3 read.py

@@ -1,5 +1,5 @@
 # room: model
-# What is in a model, and one tree of it.
+# The contents of a model, and one of its trees.
 small_model
 "$RANKWOOD" info model.txt >info
 grep -e '^trees' -e '^leaves' -e '^splits' info

@@ -1,6 +1,6 @@
 # room: train
 # long
-# Going on from a model: the bytes of one training, on every engine; from an imported model, too.
+# Continuing a model gives the model of one training, on every engine; also for an imported model.
 small_data
 train() { "$RANKWOOD" train train.txt --leaves 7 --quiet "$@"; }
 resume() {
@@ -22,7 +22,8 @@ echo '3 three' >names
 train --rounds 2 --names names -o model.txt
 train --rounds 2 --init model.txt -o model.txt
 grep -e '^rounds = ' -e '^trees ' -e '^3 three' model.txt
-# Cuts that are none of the data's, and what was there is not dropped, whatever is best.
+# Thresholds that differ from the data's boundaries. Early stopping never drops the initial trees, whichever round is
+# best.
 "$RANKWOOD" import "$CLI_TESTS/../golden/convert/lgb_rank.lightgbm" --from lightgbm --feature-base 1 -o theirs.txt 2>/dev/null
 absent=$(sed -n 's/^absent //p' theirs.txt)
 n=$(sed -n 's/^trees //p' theirs.txt)

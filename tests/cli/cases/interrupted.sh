@@ -21,7 +21,7 @@ ls
 "$RANKWOOD" info model.txt.interrupted | grep '^finished'
 "$RANKWOOD" info model.txt.interrupted --json | grep '"finished"'
 tail -n 1 log.jsonl | grep -c '^{.*}$'
-# Whoever uses it is told; what goes on from it is finished.
+# Commands that use an interrupted model warn; a continued model is finished.
 try predict model.txt.interrupted train.txt -o scores
 try train train.txt --init model.txt.interrupted --rounds 1 --quiet -o on.txt
 "$RANKWOOD" info on.txt | grep '^finished'

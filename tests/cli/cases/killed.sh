@@ -19,15 +19,15 @@ killed() {
 }
 killed . "$RANKWOOD" synth --shape mslr30k --queries 10000000 --seed 1 -o made.txt
 mkfifo pipe
-exec 3<>pipe # a reader of it waits, and opening it waits for nobody
+exec 3<>pipe # opening the pipe does not block, reading from it does
 killed . "$RANKWOOD" predict model.txt pipe -o scores
-# The temporary file stands beside what a link leads to, whoever writes it.
+# The temporary file is in the folder of the link's target, for every command.
 mkdir d
 echo old >d/target
 ln -s d/target link
 killed d "$RANKWOOD" synth --shape mslr30k --queries 10000000 --seed 1 -o link
 killed d "$RANKWOOD" predict model.txt pipe -o link
-# Names already taken, by files that somebody holds: the next one is removed, those are not.
+# Temporary names already in use, by locked files: the next name is used and removed, the locked files stay.
 cat >taken.sh <<'END'
 exec 8>"$1.tmp-$$" 9>"$1.tmp-$$-1"
 flock 8
@@ -52,7 +52,7 @@ taken() {
 }
 taken d/target "$RANKWOOD" synth --shape mslr30k --queries 10000000 --seed 1 -o link
 taken d/target "$RANKWOOD" predict model.txt pipe -o link
-# What nobody holds any more goes.
+# Temporary files that no process locks are removed.
 echo left >d/target.tmp-12345
 echo left >d/target.tmp-12345-6
 echo mine >d/target.tmp-x

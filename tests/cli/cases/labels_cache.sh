@@ -39,7 +39,7 @@ say 'labels given beside the cache count' cmp text cached
 "$RANKWOOD" cv train.txt --labels two $weights --folds 3 --rounds 3 --quiet -o folds >by.text 2>said
 "$RANKWOOD" cv train.rwb $weights --folds 3 --rounds 3 --quiet -o folds >by.cache 2>said
 say cross-validated cmp by.text by.cache
-# Tables: names, weights and words beside the labels.
+# Tables: names, weights and categories in addition to the labels.
 awk 'BEGIN { print "click,qid,buy,f1,town,w,long" }
      NR == FNR { label[NR] = $0; next }
      { split(label[FNR], l, " "); split($3, a, ":"); split($4, b, ":"); split($2, q, ":")
@@ -55,7 +55,7 @@ for given in '--categorical town' '--ignore town'; do
     done
     same_model three.rwb $weights
     say '  as of the table' cmp text whole
-    case $given in --ignore*) given= ;; esac # what is left out is not in the cache
+    case $given in --ignore*) given= ;; esac # excluded columns are not in the cache
     train begin.rwb end.rwb $given $weights --rounds 6 -o cached
     say '  two caches' cmp text cached
     train begin.rwb end.rwb $given $weights --rounds 6 --ranks 3 -o cached
@@ -63,7 +63,7 @@ for given in '--categorical town' '--ignore town'; do
 done
 train begin.rwb end.csv $columns --ignore town $weights --rounds 6 -o cached
 say 'a cache and a table' cmp text cached
-# What is wrong.
+# Errors.
 rm -f no
 try train train.rwb --label-weights 1,0.5 --quiet -o no
 try train plain.rwb $weights --quiet -o no

@@ -6,7 +6,7 @@ unset SLURM_CPUS_PER_TASK
 small_data
 cpu=$(taskset -pc $$ | sed 's/.*[:,-] *//') # one that this shell may run on
 
-# under NAME COMMAND...: what the plan says with the program behind the command, and what the log of a training does
+# under NAME COMMAND...: runs the program under the command; prints the threads of the plan and of a training's log
 under() {
     name=$1
     shift
@@ -25,6 +25,6 @@ under slurm env SLURM_CPUS_PER_TASK=1
 echo 'no number is no limit:'
 under word env SLURM_CPUS_PER_TASK=1x | cmp - threads
 say 'same bytes' eval 'cmp all one && cmp all slurm && cmp all word'
-# What was asked for is what starts.
+# A requested number of threads is started.
 SLURM_CPUS_PER_TASK=1 taskset -c "$cpu" "$RANKWOOD" train train.txt --rounds 3 --leaves 7 --device cpu --threads 3 --quiet --plan |
     grep '^threads'

@@ -1,6 +1,7 @@
 # room: base
-# Under a control group of 2 processors and 2 GB, then of half a processor and little memory: how many threads
-# 'auto' starts, what a plan says is available, and what does not fit. Where this machine lets one make groups.
+# Limits of a control group: 2 processors and 2 GB, then half a processor and little memory. Tests how many threads
+# 'auto' starts, the available memory in a plan, and refusals. Skipped where this machine does not permit control
+# groups.
 # long
 unset SLURM_CPUS_PER_TASK
 not_here() {
@@ -57,7 +58,7 @@ within() {
 
 small_data
 "$RANKWOOD" train train.txt --valid valid.txt.gz --rounds 5 --leaves 15 --device cpu --quiet -o whole || exit 1
-least() { # the lesser of what the group has and what there is without
+least() { # the smaller of the group's memory and the machine's
     if [ "$1" -lt "$2" ]; then echo "$1"; else echo "$2"; fi
 }
 threads=$("$RANKWOOD" train train.txt --rounds 3 --leaves 7 --device cpu --quiet --plan | awk '$1 == "threads" { print $2 }')
@@ -82,7 +83,7 @@ check 2 2000000000
 echo 'half a processor, 40 MB'
 limit 50000 40000000
 check 1 40000000
-# What does not fit is said before it is tried: the cache is read into memory as a whole.
+# Insufficient memory is reported before any allocation: the cache is read into memory as a whole.
 "$RANKWOOD" synth --shape mslr30k --queries 400 --seed 1 -o large.rwb 2>made
 [ "$(wc -c <large.rwb)" -gt 20000000 ] || echo "the cache is too small"
 limit 50000 20000000

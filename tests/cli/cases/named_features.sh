@@ -13,7 +13,8 @@ train --feature-penalty title:1,0:2
 try train data.csv --qid-column query --quiet --init m --categorical bm25 -o more
 try train data.csv --qid-column query --quiet --init m --monotone bm25:+ -o more
 try export m --to ranklib -o out
-# What is absent: said where a format cannot say it, and a split sends a missing value elsewhere than 0.
+# Absent values: reported where a format cannot represent them and a split sends missing values and 0 to different
+# sides.
 try train data.csv --qid-column query --quiet --rounds 2 --absent missing -o missing
 try export missing --to lightgbm --feature-base 0 -o out.lightgbm
 try import out.lightgbm --from lightgbm --feature-base 0 -o back

@@ -66,7 +66,7 @@ small_data
 plain() {
     "$RANKWOOD" train train.txt --rounds 3 --leaves 7 --quiet "$@"
 }
-same() { # what stays, then what has no effect
+same() { # arguments that stay, then those that have no effect
     plain $1 -o without
     try train train.txt --rounds 3 --leaves 7 --quiet $1 $2 -o with
     say '  the same model' cmp with without

@@ -1,7 +1,7 @@
 # room: objective
 # long
-# Objectives whose gradients the host makes: the same model on every engine and any number of threads; what each
-# reads matters, and what it does not read is refused.
+# Objectives whose gradients the host computes give the same model on every engine and any number of threads. Each
+# parameter of an objective changes the model, and parameters of other objectives are refused.
 "$RANKWOOD" synth --shape letor --queries 120 --seed 1 -o a.txt
 awk '{ if ($2 != q) { q = $2; print n++ % 3 } }' a.txt >weights
 one() { # objective model options...

@@ -1,12 +1,12 @@
 # room: base
-# Files of other formats are named for what they are: from standard input, inside gzip, for every command.
+# Errors name the format of unsupported files: from standard input, inside gzip, for every command.
 bad=$CLI_TESTS/../golden/bad
 for name in letor.xz letor.zip letor.tar.gz xz.gz csv.gz bom.txt svmlight.txt table.parquet; do
     echo "\$ rankwood train - <$name"
     "$RANKWOOD" train - -o m <"$bad/$name" 2>&1
     echo "[$?]"
 done
-# What the hints say works.
+# The commands in the hints work.
 for name in letor.tar.gz bom.txt utf16.txt; do
     cp "$bad/$name" .
     hint=$("$RANKWOOD" check $name 2>&1 | sed -n 's/^rankwood: hint: \(.*\) | rankwood \.\.\. -$/\1/p')

@@ -1,4 +1,4 @@
-# Where nothing can be written, that is said before the work, and nothing is left behind.
+# An output that cannot be written is reported before the work, and no files are left.
 small_model
 mkdir folder
 for to in folder nowhere/m train.txt/m; do

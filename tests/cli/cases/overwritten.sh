@@ -1,4 +1,4 @@
-# What is read is never written, but where replacing it is the purpose; two outputs are never one file.
+# An input file is never overwritten, except where replacing it is the purpose; two outputs are never one file.
 small_model
 T='--rounds 2 --leaves 5 --quiet'
 printf 'rounds = 2\nleaves = 5\n' >config

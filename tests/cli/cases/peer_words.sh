@@ -1,5 +1,5 @@
 # room: params
-# What other trainers call it: names, values, and parameters without dashes.
+# Other trainers' names of parameters and values, and parameters without dashes.
 echo '1 qid:1 1:1' >a.txt
 t() {
     try train a.txt -o m "$@"

@@ -13,7 +13,7 @@ try train train.txt -o shut/m
 try train train.txt -o kept
 try predict model.txt train.txt -o shut/s
 cat kept
-# What counts is the folder of what a link leads to.
+# The permissions of the folder of a link's target decide.
 try train train.txt -o to_shut
 try train train.txt --rounds 1 --quiet -o shut/to_free
 "$RANKWOOD" info free/old >/dev/null && echo a model

@@ -1,12 +1,12 @@
 # room: train
-# What a training would take.
+# The memory and time that a training would need.
 small_data
 "$RANKWOOD" train train.txt --valid valid.txt.gz --device cpu --threads 1 --rounds 5 --leaves 7 --plan |
     sed 's/[0-9][0-9.e+]*  ms/TIME/; s/ *[1-9][0-9]*  bytes/ N bytes/' | tr -s ' '
-# The parts are what is said of all of them.
+# The parts add up to the total.
 "$RANKWOOD" train train.txt --rounds 5 --leaves 7 --plan --quiet --device cpu |
     awk '$1 == "in" { all = $3; next } $1 != "available" && $3 == "bytes" { sum += $2 } END { print (sum == all && sum > 0 ? "adds up" : "does not add up") }'
-# (What is available changes from moment to moment.) Nothing is written, whatever is named.
+# (Available memory changes from moment to moment.) A plan writes no files, whichever are named.
 "$RANKWOOD" train train.txt --rounds 5 --leaves 7 --plan --quiet --device cpu -o model.txt | grep -v '^available' | tr -s ' ' >plan.txt
 say model test -e model.txt
 # A cache has the same plan.

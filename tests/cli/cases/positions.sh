@@ -22,7 +22,7 @@ gzip -kf shown
 train clicks.txt --positions shown.gz --debias additive --rounds 6 -o whole
 train clicks.txt --positions - --debias additive --rounds 6 -o other <shown
 say 'gzip and a pipe' cmp whole other
-# What is found: at the end, and in the log.
+# The estimated position bias: at the end, and in the log.
 try train clicks.txt --positions shown --debias additive --rounds 1 --leaves 2 --log log -o other | grep position
 try train clicks.txt --positions shown --debias ipw --propensities known --rounds 1 --leaves 2 -o other | grep position
 say 'the log has it' grep -q '"record":"positions","round":1,"given":false,"position":\[1,2,3,4,5,6,7,8,9\],"documents":\[40,' log

@@ -1,7 +1,7 @@
 # room: model
 # long
-# Data of many pieces, whose lines are scored by the threads that read them: as the same lines in files of one
-# piece, of which each is a data set first.
+# Input of many chunks, whose lines are scored by the threads that read them, gets the same scores as files of one chunk
+# each.
 "$RANKWOOD" synth --shape letor --queries 700 --seed 5 -o text
 "$RANKWOOD" train text --rounds 60 --leaves 31 --quiet -o model
 "$RANKWOOD" calibrate model text -o mapped >/dev/null

@@ -1,6 +1,6 @@
 # room: evaluate
 # long
-# A model of fewer trees, and what other numbers of trees would lose.
+# prune writes a model of fewer trees, and reports the loss of other numbers of trees.
 small_data
 "$RANKWOOD" train train.txt --rounds 24 --leaves 5 --min-docs 3 --quiet -o model
 "$RANKWOOD" prune model train.txt --loss 0.01 -o any
@@ -10,7 +10,7 @@ for n in 1 3; do
     say "with $n threads" cmp any other
 done
 say 'the same table' cmp table.1 table.3
-# What is written measures what the table says, and is a beginning of the model with --order last.
+# The written model has the metric of the table and, with --order last, the first trees of the model.
 figure() { # of the row that was written
     awk '$NF == "yes" { print $4 }' "$1"
 }
@@ -23,7 +23,7 @@ say 'one tree' test "$(grep -c '^tree ' one)" = 1
 say 'can be refitted' test -s refitted
 "$RANKWOOD" prune model valid.txt.gz --loss 0 --json -o other >json
 say 'JSON' grep -q '"written": true' json
-# What is wrong.
+# Errors.
 try prune model
 try prune model train.txt
 try prune model train.txt --loss -1 -o no

@@ -1,5 +1,5 @@
 # room: io
-# Judgments and runs: figures by hand, ideals of what no run has, files that are none.
+# Judgments and runs: figures computed by hand, ideal rankings with documents that no run has, invalid files.
 printf '1 0 A 3\n1 0 B 2\n1 0 C 1\n2 0 A 1\n3\t0\tA\t0\n2 0 B -1\n' >qrels
 printf '1 Q0 X 1 3 t\n1 Q0 B 2 2 t\n1 Q0 A 3 2 t\n2 Q0 A 1 1 t\n9 Q0 A 1 1 t\n' >one
 printf '2 Q0 B 1 1 t\n1 Q0 A 1 0.5 t\n2 Q0 A 1 1e1 t\n3 Q0 A 1 1 t\n' >two
@@ -15,7 +15,7 @@ say 'packed, and from standard input' test "$(tr -d ' -' <same)" = "$(cat packed
 "$RANKWOOD" eval --qrels qrels --run two --like gdeval --metric err@3 --json
 "$RANKWOOD" compare --qrels qrels --a one --b two --metric mrr | sed -n '1,5p'
 "$RANKWOOD" compare --qrels qrels --run one two --metric mrr
-# What has no effect, and what is missing.
+# Options without effect, and missing ones.
 try eval --qrels qrels
 try eval --run one
 try eval one --qrels qrels --run one
@@ -29,7 +29,7 @@ try eval --qrels qrels --run one --metric err@5 --quiet
 try eval --qrels qrels --run one --metric rmse --like rankwood --quiet
 try compare --run one two
 try compare data --a one --b two --like trec
-# What is wrong with a file stands on one line, and nothing is written.
+# An invalid file gives a one-line error and no output.
 try eval --qrels one --run qrels --per-query none.tsv
 try eval --qrels qrels --run qrels --per-query none.tsv
 printf '1 0 A 1\n1 0 B 1\n1 0 A 2\n' >bad

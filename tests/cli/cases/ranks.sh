@@ -18,7 +18,7 @@ for n in 2 5; do
 done
 "$RANKWOOD" $train --ranks 2 --verbose -o many.txt 2>&1 | grep -c 'MB sent to other workers'
 
-# What is wrong in one share, every rank ends with.
+# An error in one shard ends every worker.
 awk 'NR == 500 { $1 = "x" } 1' train.txt >bad.txt
 try train bad.txt --ranks 3 --quiet -o bad.model
 awk 'NR == 500 { $1 = 40 } 1' train.txt >bad.txt

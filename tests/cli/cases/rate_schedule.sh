@@ -1,5 +1,5 @@
 # room: train
-# --rate A:B:N: what a round's rate is depends on its number alone.
+# --rate A:B:N: the rate of a round depends only on its number.
 small_data
 train() {
     "$RANKWOOD" train train.txt --leaves 7 --min-docs 3 --quiet "$@"

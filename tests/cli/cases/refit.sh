@@ -55,7 +55,7 @@ printf 'qid,a,b,label,c\n1,1,2,0,7\n1,2,1,1,7\n1,0,3,2,7\n' >u.csv
 "$RANKWOOD" info refitted | grep 'objective\|refit-decay'
 printf 'qid,b,label\n1,2,0\n1,1,1\n' >v.csv
 try train v.csv --refit imported -o no
-# What is wrong.
+# Errors.
 try train valid.txt --refit nothing -o no
 try train valid.txt --refit valid.txt -o no
 try train valid.txt --refit model --refit-decay 1.5 -o no

@@ -1,5 +1,5 @@
 # room: train
-# Checkpoints: a training that is ended goes on to the same bytes, and its log to the same rounds.
+# Checkpoints: a resumed training gives an identical model, and its log has the same rounds.
 small_data
 set -- --valid valid.txt.gz --leaves 7 --early-stop 0 --sample-queries 0.6
 "$RANKWOOD" train train.txt "$@" --rounds 12 --quiet -o whole.txt --log whole.log
@@ -18,7 +18,7 @@ n=$(sed -n 's/^trees //p' ck)
 say 'all its rounds are in the checkpoint' test "$n" = "$(rounds log | wc -l)"
 ls
 "$RANKWOOD" train train.txt "$@" --rounds "$((n + 3))" --quiet -o more.txt --log more.log
-# What a killed training wrote behind its checkpoint.
+# Log lines that a killed training wrote after its checkpoint.
 awk 'BEGIN { for (i = 0; i < 2000; i++) print "{\"record\":\"metrics\",\"round\":" i ",\"late\":true}" }' >>log
 "$RANKWOOD" train train.txt "$@" --rounds "$((n + 3))" --device sim $auto 2>talk
 echo "exit $?"
@@ -35,7 +35,7 @@ say 'the same model again' cmp -s model.txt more.txt
 rounds log >a
 say 'the same rounds again' cmp -s a b
 rm ck
-# Other roads; other parameters, other data, another log.
+# Input from a cache; changed parameters, data and log.
 "$RANKWOOD" bin train.txt -o train.rwb 2>/dev/null
 "$RANKWOOD" train train.txt "$@" --rounds 5 --quiet --checkpoint ck -o part.txt --log log
 "$RANKWOOD" train train.rwb "$@" --rounds 12 --quiet --resume ck -o model.txt --threads 1 --batch 3
@@ -55,7 +55,7 @@ head -c 2000 ck >cut
 try train train.txt "$@" --rounds 12 --quiet --resume cut -o model.txt
 try train train.txt "$@" --rounds 12 --quiet --resume part.txt -o model.txt
 try info ck
-# One that another version wrote, whatever stands in its lines below.
+# A checkpoint of another version, whatever its other lines contain.
 for version in 1 2; do
     sed "1s/1\$/$version/; 2s/.*/program 0.0.9/; \$d" ck >body
     sum=$(gzip -c body | tail -c 8 | od -An -N4 -tx4 | tr -d ' ')
@@ -64,7 +64,7 @@ for version in 1 2; do
 done
 rm body old
 try train train.txt "$@" --rounds 5 --quiet --checkpoint ck -o model.txt
-# How it is said.
+# The wording of errors.
 try train train.txt -o model.txt --resume nothing
 try train train.txt -o model.txt --resume auto
 try train train.txt -o model.txt --checkpoint-every 5
@@ -75,6 +75,6 @@ try train train.txt -o ck --resume ck
 try train train.txt --checkpoint ck --plan
 try train train.txt --resume ck --print-config
 try train train.txt --rounds 1 --quiet -o model.txt --checkpoint no/folder/ck
-# What cannot be written is said, and training goes on.
+# A checkpoint that cannot be written is reported, and training continues.
 try train train.txt --rounds 2 --quiet -o model.txt --checkpoint /dev/full
 ls

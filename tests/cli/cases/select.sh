@@ -25,11 +25,11 @@ say 'of a cache' cmp model.1 cached
 "$RANKWOOD" select train.txt --valid valid.txt --test test.txt $fit --loss 0.01 --json --quiet >json
 grep -e '"list"' -e '"chosen": true' json
 say 'JSON' grep -q '"mean_all"' json
-# What it might lose at worst, in 19 samples of 20.
+# The largest loss at 95 % confidence.
 "$RANKWOOD" select train.txt --valid valid.txt $fit --loss 0.01 --sure --quiet | sed -n '1,/^$/p'
-# What it says on the way.
+# Progress lines.
 "$RANKWOOD" select train.txt --valid valid.txt $fit --features 1-4 --loss 1000 2>&1 >/dev/null | sed -n '/features/p'
-# A table: by name, and nothing that is no feature.
+# A table: features are listed by name, and other columns are not listed.
 table() {
     awk 'BEGIN { printf "label,qid,title"; for (f = 1; f <= 46; f++) printf ",f%d", f; print "" }
     { line = $1 "," substr($2, 5) ",shoes"
@@ -42,7 +42,7 @@ table valid.txt >valid.csv
 sed -n 's/^features = //p' csv.list
 "$RANKWOOD" train train.csv --valid valid.csv --ignore title $fit --config csv.list --quiet -o again
 say 'trained again by name' cmp csv.model again
-# What is wrong.
+# Errors.
 try select train.txt
 try select train.txt --valid valid.txt --loss -1
 try select train.txt --valid valid.txt --loss x

@@ -50,7 +50,7 @@ for model in groups free; do
         END { print (n > 20 ? "ways:" : "few ways:"), (broken ? "some of no group" : "each of one group") }'
 done
 
-# A penalty that no gain reaches, and one that is none.
+# A penalty that no gain reaches, and a penalty of 0.
 train --feature-penalty 1-24:1e30,26-46:1e30 --rounds 2 -o one
 "$RANKWOOD" info one | grep '^features  '
 train --feature-penalty 1-46:0 --rounds 6 -o none

@@ -1,7 +1,8 @@
 # room: io
 # long
-# The largest that may be, each on data that is small otherwise: all features, leaves, documents of a query, trees. What is larger says
-# the limit. 2,147,483,648 documents are refused in tests/unit/test_arrow.c, without being there.
+# The largest number of features, leaves, documents per query and trees, each on data that is small otherwise. Errors
+# about larger numbers name the limit. tests/unit/test_arrow.c tests the refusal of 2,147,483,648 documents, without
+# storing them.
 command -v awk >/dev/null || exit 77
 size() { # lines of info that say how large a model is
     "$RANKWOOD" info "$1" | grep -E '^(trees|leaves) '

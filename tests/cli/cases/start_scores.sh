@@ -25,7 +25,7 @@ train - --valid valid.txt --start-scores t.start --valid-start-scores v.start --
 say 'with a pipe of documents' cmp whole other
 train train.txt --valid valid.txt --start-scores - --valid-start-scores v.start --rounds 6 -o other <t.start
 say 'with a pipe of scores' cmp whole other
-# What was trained in two parts is what was trained in one.
+# Training in two steps gives the same model as in one.
 train train.txt $starts --rounds 3 --init first -o other
 say 'goes on from a model' cmp whole other
 train train.txt $starts --rounds 3 --init first --ranks 3 -o other
@@ -34,8 +34,8 @@ try train train.txt --valid valid.txt --start-scores t.start --leaves 7 --min-do
 try train train.txt --valid valid.txt --start-scores v.start --rounds 2 --quiet -o no
 sed '3s/.*/0.25/' t.start >t.other
 try train train.txt --valid valid.txt --start-scores t.other --valid-start-scores v.start --leaves 7 --min-docs 3 --early-stop 0 --quiet --resume ck -o no
-# Where they are the whole of what a model predicts, training goes on as it would from that model: the
-# last metric is that of both together, and the model has its own trees alone.
+# Start scores that are all predictions of a model continue its training. The last metric is that of both models
+# together, and the new model has only its own trees.
 alike="--valid valid.txt --rounding nearest" # chance goes by a tree's number
 train train.txt $alike --rounds 5 -o before
 for set in train valid; do

@@ -23,9 +23,9 @@ for row in rows:
 print([row["round"] for row in rows if row["record"] == "timing" and "round" in row])
 print(any("stage" in row for row in rows))
 END
-grep '"record":"params"' l1 | grep -o '"[a-z-]*":"auto"' # given: what has a value is no word
+grep '"record":"params"' l1 | grep -o '"[a-z-]*":"auto"' # given: resolved values, not 'auto'
 grep '"record":"metrics"' l >a
 grep '"record":"metrics"' l1 | cmp - a
-# The log of a run that fails is not left behind.
+# A failed training leaves no log.
 TMPDIR=/nowhere "$RANKWOOD" train train.txt --rounds 1 --quiet -o /dev/full --log l2
 say none test ! -e l2

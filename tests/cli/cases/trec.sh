@@ -1,5 +1,5 @@
 # room: io
-# Runs out and in: documents by their ids, or by query and place where there are none.
+# Writes and reads runs: documents have their ids or, without ids, query and rank.
 cat >data <<'END'
 2 qid:5 1:1 # docid = GX-1 inc = 1
 0 qid:5 1:2 # docid = GX-2

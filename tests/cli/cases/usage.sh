@@ -1,4 +1,4 @@
-# Wrong usage: what is wrong, where to look, exit status 2, and no file made.
+# Wrong usage: the error, a reference to the help, exit status 2, and no output file.
 echo '1 qid:1 1:1' >a.txt
 try trian
 try evaluate a.txt

@@ -1,6 +1,6 @@
 # room: train
 # long
-# Weights of the validation sets: they change what is measured there, and so what is best.
+# Weights of the validation sets change the metrics, and so the best round.
 small_data
 "$RANKWOOD" synth --shape letor --queries 25 --seed 6 -o valid.txt
 awk '{ print NR % 5 }' valid.txt >docs.w
@@ -22,7 +22,7 @@ weighted=$(figures --valid valid.txt --valid-query-weights queries.w)
 say 'a weight a query' test "$weighted" = "$(evals valid --query-weights queries.w)"
 say 'changes the figure' test "$weighted" != "$plain"
 say 'a weight a document' test "$(figures --valid valid.txt --valid-weights docs.w)" = "$(evals valid --weights docs.w)"
-# Each file is of the set in the same place; sets without one have none.
+# Each file belongs to the set at the same position; sets without a file have no weights.
 figures --valid valid.txt --valid valid.txt --valid-query-weights none --valid-query-weights queries.w >both
 evals valid1 >expected
 evals valid2 --query-weights queries.w >>expected

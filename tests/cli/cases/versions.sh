@@ -1,7 +1,7 @@
 # room: model
-# Models of every version that was ever written score as they did when they were: tests/golden/versions.
+# Models of every version score as they did when they were written: tests/golden/versions.
 cp "$CLI_TESTS"/../golden/versions/* .
-# The last version that is read is what a later one's refusal names.
+# The error about a later version names the last supported one.
 sed '1s/.*/rankwood model 99/' 1.model >later.model
 "$RANKWOOD" predict later.model documents.txt 2>said
 last=$(sed -n 's/.*a model of version 99; expected version 1 to \([0-9]*\)$/\1/p' said)
