@@ -316,7 +316,7 @@ def findings(part, program, lengths):
             for found in pattern.finditer(text):
                 if not prose and found.start() == 0 and part in MARKDOWN:  # a heading may begin with What
                     continue
-                if part == 'python' and 'None' in found.group():  # Python's value
+                if part in ('python', 'tests') and 'None' in found.group():  # Python's value
                     continue
                 around = text[max(0, found.start() - 40):found.end() + 40]
                 yield name, line, f'{habit} ({cure}): "...{around}..."', text

@@ -1,6 +1,6 @@
-/* malloc and its kin, of which the n-th call fails. What the C library allocates for itself
- * (streams, qsort, locales) comes through here, too. Compiled into a program with
- * -fsanitize=address it stands before the sanitizer's, which does the work. */
+/* Replaces malloc and related functions, and makes the n-th call fail. Allocations of the C
+ * library itself (streams, qsort, locales) are included. In a program with -fsanitize=address,
+ * these functions call the sanitizer's. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>

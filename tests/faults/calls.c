@@ -1,6 +1,6 @@
-/* System calls of which the n-th fails, wherever in the process they are made: in the program, in
- * zlib, in the C library's streams. A filter of seccomp sends each call of one kind to a handler of
- * SIGSYS, which makes it, or does not. x86-64 only. */
+/* Makes the n-th system call of a kind fail, anywhere in the process: in the program, in zlib,
+ * in the C library's streams. A seccomp filter sends each such call to a SIGSYS handler, which
+ * makes it or fails. x86-64 only. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@ struct faults_plan faults_calls;
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 
-/* What a filter does not see: it knows the call by where it comes from. */
+/* The filter recognises this call by its address and lets it pass. */
 long faults_raw_call(long number, long a, long b, long c, long d, long e, long f);
 extern const char faults_raw_call_end[];
 __asm__(".text\n"
@@ -63,7 +63,7 @@ static int moves_bytes(long number)
            number == SYS_pread64;
 }
 
-/* Standard error always works: what is said there is looked at. */
+/* Writing to standard error never fails: the test reads the messages. */
 static int is_exempt(long number, long fd)
 {
     return (number == SYS_write || number == SYS_writev || number == SYS_close) &&

@@ -20,10 +20,11 @@ ONE = "--threads 1 --quiet"
 
 @dataclass(frozen=True)
 class Command:
-    """A line for the program, in a folder of its own. Of files that it writes:
+    """A command line, run in a separate folder. Its output files:
 
-    `files` are the old ones or the new ones, whole; `lines` may end anywhere, as logs may. `before` are there when
-    it starts, by name, from the folder of the data. `again`: what a fault leaves is where the same line goes on."""
+    after a fault, `files` are complete, old or new; `lines` may end anywhere, as logs may. `before` names the files
+    that are copied from the data folder before it starts. `again`: after a fault, the same line continues from the
+    files that are left."""
 
     name: str
     line: str
@@ -32,8 +33,8 @@ class Command:
     before: dict[str, str] = field(default_factory=dict)
     stdin: str = ""
     again: bool = False
-    varies: bool = False  # its output is of the machine: only failures are looked at
-    slow: bool = False  # never more than 40 faults of a kind; none where fewer than 10 are asked for
+    varies: bool = False  # its output depends on the machine: only failures are compared
+    slow: bool = False  # at most 40 faults of a kind; skipped if --most is below 10
 
 
 def levels(train: str, on: str) -> Command:
@@ -251,7 +252,7 @@ def make_far(program: str, data: Path) -> None:
 
 
 def make_data(program: str, data: Path, has_cuda: bool = False) -> None:
-    """What the commands read, in the folder `data`, by commands without faults."""
+    """Makes the input files of the commands in the folder `data`, without faults."""
 
     def run(line: str, to: str = "") -> None:
         done = subprocess.run([program, *line.split()], cwd=data, capture_output=True, text=True, check=False)

@@ -1,5 +1,5 @@
-/* Calls of CUDA of which the n-th fails. The runtime of the emulated GPU (tests/emulator) asks here
- * before each, and tells what the process holds. */
+/* Makes the n-th call of CUDA fail. The runtime of the emulated GPU (tests/emulator) queries
+ * this file before each call, and reports the resources that the process holds. */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>

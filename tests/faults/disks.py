@@ -1,10 +1,10 @@
-"""Every command that writes a file, on a disk that is full after the first page, after the second, and so on until
-all fits; and on one that is read-only.
+"""Runs every command that writes a file on a disk that is full after the first page, after the second, and so on until
+everything fits; and on a read-only disk.
 
     python3 tests/faults/disks.py --program BUILD/src/cli/rankwood
 
-The disks are file systems in memory, mounted where only this process sees them, which takes the rights to do so:
-without these the test is skipped. What must hold is as in faults.py. Prints a line a command."""
+The disks are file systems in memory, mounted in a private namespace. Without the permission to mount, the test is
+skipped. The requirements are those of faults.py. Prints a line per command."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def unmount(place: Place) -> None:
 
 
 def prepare(bench: Bench, command: Command, place: Place, has_old: bool) -> bool:
-    """False: not even what stands there before fits."""
+    """False: not even the previous files fit."""
     try:
         (place.work / "tmp").mkdir()
         for name, source in command.before.items():
@@ -49,7 +49,7 @@ def prepare(bench: Bench, command: Command, place: Place, has_old: bool) -> bool
 
 
 def full(bench: Bench, command: Command, place: Place, whole: Outcome) -> tuple[int, int, list[str]]:
-    """Disks, those on which all fitted, what is wrong."""
+    """(number of disks, number of those with enough space, errors)."""
     n, found = 0, []
     for pages in range(1, 10_000):
         has_old = pages % 2 == 0 and not command.before

@@ -1,26 +1,29 @@
 /* Faults on demand, for tests: an allocation, a system call or a call of CUDA that fails at its
  * n-th call.
  *
- * Compiled into a library to be preloaded, it takes what to do from the environment, and counts
- * from main() on:
+ * As a preloaded library, it reads its task from the environment, and counts from main() on:
  *
- *   RANKWOOD_FAULT   "KIND N FAULT", such as "memory 17 ENOMEM" or "write 3 ENOSPC"; "N+" means the
- * N-th call and all after it. KIND is memory, thread, one of the system calls in calls.c, or
- * cuda-... (below); FAULT an errno's name, "short": half of what was asked for is read or written,
- * "killed" and "killed-after": SIGKILL in place of a system call, and once it is made, of a writing
- * one by half, or the name of CUDA's error. RANKWOOD_FAULT_REPORT a file of sizeof(struct
- * faults_report) bytes, in which the numbers are left
+ *   RANKWOOD_FAULT         "KIND N FAULT", such as "memory 17 ENOMEM" or "write 3 ENOSPC"
+ *   RANKWOOD_FAULT_REPORT  a file of sizeof(struct faults_report) bytes, for the counts
  *
- * A debugger finds who asked by a breakpoint at faults_happened. */
+ * "N+" means the N-th call and all after it. KIND is memory, thread, a system call of calls.c, or a
+ * kind of CUDA call such as cuda-copy. FAULT is the name of an errno or of a CUDA error, or one of
+ * these:
+ *
+ *   short         reads or writes half of the bytes
+ *   killed        SIGKILL instead of the system call
+ *   killed-after  SIGKILL after the system call; a write writes half
+ *
+ * A breakpoint at faults_happened shows the call that failed. */
 #pragma once
 
 #include <stdatomic.h>
 
 struct faults_report {
-    _Atomic long n_calls;  /* of the kind, that could have failed */
-    _Atomic long n_faults; /* of these, that did */
-    _Atomic long is_ready; /* 1: the library was there, and could do what was asked */
-    _Atomic long n_held;   /* of a GPU's, as faults_cuda_holds was told */
+    _Atomic long n_calls;  /* calls of the kind that could have failed */
+    _Atomic long n_faults; /* calls of the kind that failed */
+    _Atomic long is_ready; /* 1: the library was loaded and could do its task */
+    _Atomic long n_held;   /* GPU resources held, as reported to faults_cuda_holds */
     _Atomic long n_blamed; /* launches that found an error of another call */
 };
 
@@ -48,8 +51,8 @@ void faults_happened(void);
 void faults_arm(struct faults_plan *plan, long n, int goes_on);
 /* How many of these failed since then. */
 long faults_injected(const struct faults_plan *plan);
-/* Only what the code of one loaded object asks for counts, by a part of its file's name, "" being
- * the program; NULL: all. 0: there is none. */
+/* Counts only calls from one loaded object, named by a part of its file's name. "" is the
+ * program; NULL: all objects. Returns 0 if there is no such object. */
 int faults_only_from(const char *object);
 /* What its code asks for does not count: of C++'s library, which only the emulated GPU needs. */
 int faults_never_from(const char *object);
@@ -58,12 +61,12 @@ int faults_never_from(const char *object);
  */
 int faults_catch_calls(const char *kind);
 
-/* faults_cuda is of the calls of a kind from now on, such as cuda-copy, which tests/emulator names,
- * and the error named; 0: there is none such. */
+/* From now on faults_cuda counts calls of the named kind, such as cuda-copy (tests/emulator
+ * names them), and returns the named error. Returns 0 for an unknown name. */
 int faults_plan_cuda(const char *kind, const char *name);
-/* The emulated GPU's runtime asks: the error of CUDA that a call of the kind is to fail with, 0, or
- * FAULTS_LATER: it does nothing and succeeds, and calls after it fail. A lost GPU fails all but
- * cuda-find, what is known without it. */
+/* Called by the emulated GPU's runtime before a call. Returns 0, the CUDA error with which the
+ * call must fail, or FAULTS_LATER: the call does nothing and succeeds, and later calls fail. On
+ * a lost GPU, every kind fails except cuda-find, which needs no GPU. */
 enum { FAULTS_LATER = -1 };
 int faults_of_cuda(const char *kind);
 /* ... and tells: so many more allocations, streams, events and graphs are there, or fewer. */
@@ -71,5 +74,5 @@ void faults_cuda_holds(int change);
 /* ... and that a launch begins where an error of another call is left, which would be blamed on it.
  */
 void faults_cuda_blames(void);
-/* Both, of a program that has it inside: what is held now, and blamed since the beginning. */
+/* For a program linked with this code: the resources held now, and the launches blamed so far. */
 long faults_held_of_cuda(void), faults_blamed_by_cuda(void);

@@ -1,27 +1,27 @@
-"""Every allocation, every system call and every call of CUDA of the program fails once, and nothing is lost.
+"""Makes every allocation, system call and CUDA call of the program fail once, and checks that nothing is lost.
 
     python3 tests/faults/faults.py --program BUILD/src/cli/rankwood --library BUILD/tests/faults/librankwood-faults.so
 
-Each command of commands.py runs once without a fault; then again and again, with a fault at the first call of a
-kind, at the second, and so on until the command meets no fault any more. Each time it must
-  - end with 0 and the output of the first run, or with an exit status that is documented and one line of error;
+Each command of commands.py runs once without a fault. Then it runs with a fault at the first call of a kind, at the
+second, and so on until the fault no longer occurs. Each time it must
+  - exit with 0 and the output of the first run, or with a documented exit status and one line of error;
   - not crash, nor take more than a minute;
-  - leave each file that it writes as it was before or as it is after, nothing temporary, and its input alone;
-  - give back all that it holds of a GPU.
-In place of a call that changes files, or after it, the process is killed (SIGKILL), too. Each file is then as it was
-before or as it is after, but for temporary ones; and the same line in the same folder does what it does without
-a fault, and leaves nothing of those.
+  - leave each output file as it was before or as it is after, no temporary file, and its input unchanged;
+  - free all resources of a GPU.
+Further runs kill the process (SIGKILL) instead of a call that changes files, or after it. Each file must then be as it
+was before or as it is after, except temporary files. The same command in the same folder must then behave as without a
+fault and remove those.
 
---most N     at most so many faults of each kind a command (0: all): some at the beginning, others drawn evenly
---only TEXT  commands that have it in their names
---every N    of these, every N-th alone
---kind LIST  memory, thread, write, ..., with commas between them
---cuda       commands that use a GPU, and its kinds: BUILD has the emulated one (tests/emulator)
---fault "memory 17 ENOMEM"   that one alone, of the commands of --only, with all that it prints
+--most N     largest number of faults of each kind per command (0: all): some at the beginning, others drawn evenly
+--only TEXT  commands whose names contain TEXT
+--every N    only every N-th of these
+--kind LIST  kinds separated by commas: memory, thread, write, ...
+--cuda       commands and kinds of a GPU: BUILD has the emulated one (tests/emulator)
+--fault "memory 17 ENOMEM"   only this fault, in the commands of --only, with their output
 --jobs N     processes at a time
 
-Prints a line a command: calls of each kind, faults, how often the command went on in spite of one; exits 1 if any
-run is wrong."""
+Prints a line per command: calls of each kind, faults, and how often the command succeeded despite a fault. Exits with 1
+if any run is wrong."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ CUDA_FAULTS = {
     "cuda-order": ("MemoryAllocation", "IllegalAddress"),
     "cuda-free": ("InvalidValue", "IllegalAddress"),
 }
-# What the line of error says of it.
+# The text that the line of error contains.
 CUDA_TEXTS = {
     "InsufficientDriver": b"driver version is insufficient",
     "Unknown": b"unknown error",
@@ -87,10 +87,10 @@ CUDA_TEXTS = {
     "LaunchOutOfResources": b"too many resources",
     "EccUncorrectable": b"uncorrectable ECC error",
 }
-# Exit status 3, "trying again may help", is for what the machine lacks (docs of the exit codes: rankwood help).
+# Exit status 3, "trying again may help", is for missing resources of the machine (exit codes: rankwood help).
 OF_THE_MACHINE = ("ENOMEM", "EIO", "ENOSPC", "EMFILE", "EAGAIN")
 OF_THE_MACHINE += ("MemoryAllocation", "IllegalAddress", "EccUncorrectable")
-TEMPORARY = re.compile(r"(.*)\.tmp-\d+(-\d+)?")  # beside the file that it was to be
+TEMPORARY = re.compile(r"(.*)\.tmp-\d+(-\d+)?")  # in the folder of the file that it replaces
 TIMES = re.compile(rb"\b\d+(\.\d+)?(e[-+]?\d+)? ?(s|ms|us|MB|GB|KiB)\b")
 FAR = 10**9  # no command calls so often
 LIMIT_S = 60
@@ -207,10 +207,10 @@ class Bench:
 
 
 def same(command: Command, name: str, a: bytes, b: bytes) -> bool:
-    """Are these the same outputs, but for times?"""
+    """Whether these are the same outputs, ignoring times."""
     if name in command.lines:
         if name == "ck":
-            return True  # its proof is what goes on from it
+            return True  # tested by the training that resumes from it
 
         def lines(text: bytes) -> list[bytes]:
             return [line for line in text.splitlines() if b'"timing"' not in line]
@@ -225,7 +225,7 @@ def is_temporary(command: Command, name: str) -> bool:
 
 
 def wrong_afterwards(command: Command, whole: Outcome, after: Outcome) -> str:
-    """What is wrong with a run where one was killed; "": nothing."""
+    """The error of a run after one that was killed; "" if it is right."""
     if after.code != 0:
         return "does not work afterwards: " + after.err[-300:].decode(errors="replace")
     for name in command.files:
@@ -237,7 +237,7 @@ def wrong_afterwards(command: Command, whole: Outcome, after: Outcome) -> str:
 
 
 def wrong(command: Command, whole: Outcome, got: Outcome, fault: str, has_old: bool) -> str:
-    """What is wrong with it; "": nothing."""
+    """The error of a run; "" if it is right."""
     kind, _, what = fault.split()
     if got.code == -999:
         return f"hangs for {LIMIT_S} s"

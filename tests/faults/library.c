@@ -1,14 +1,13 @@
-/* Every allocation that calls of the library make fails once, in one process: each time the call
- * fails with RW_ERR_MEMORY or does without, and the same calls with the same context then give what
- * they gave before. Under AddressSanitizer nothing is left that nobody points to.
+/* Makes every allocation of library calls fail once, in one process. Each time the call must fail
+ * with RW_ERR_MEMORY or work without the memory. The same calls with the same context must then
+ * give the same result as before. AddressSanitizer must find no leak.
  *
  *   library_faults [--step N] [--device cuda] [SCENARIO]      every N-th allocation (1)
  *
  * On the emulated GPU (tests/emulator) every call of CUDA fails, too, and nothing of the GPU is
  * left.
  *
- * Prints a line a scenario: ok or not ok. What allocates is allocations.c, which stands before
- * malloc. */
+ * Prints a line per scenario: ok or not ok. allocations.c replaces malloc. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,7 +73,7 @@ static void show(const struct fault *fault, long n, const char *when, int status
            status == RW_OK ? "another result" : why);
 }
 
-/* One fault, and the same calls once more without. Prints what is wrong. */
+/* Runs the calls with one fault, then without. Prints errors. */
 static int strike(struct rw_ctx *ctx, const struct scenario *scenario, const struct fault *fault,
                   long n, uint64_t whole, long *injected)
 {
@@ -90,7 +89,7 @@ static int strike(struct rw_ctx *ctx, const struct scenario *scenario, const str
         show(fault, n, "", status, why);
         n_wrong++;
     }
-    if (fault->is_lost && *injected) { /* nothing brings the GPU back: each call says so */
+    if (fault->is_lost && *injected) { /* the GPU stays lost: each call returns its error */
         status = run(ctx, scenario);
         if (status == RW_OK ? scenario_sum != whole
                             : !is_what_happened(fault, status, rw_last_error(ctx))) {

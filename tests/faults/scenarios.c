@@ -1,4 +1,4 @@
-/* Sequences of calls of the library, each of which tells by a sum what it computed. */
+/* Sequences of library calls. Each returns a checksum of its results. */
 #include "scenarios.h"
 
 #include <fcntl.h>
@@ -18,7 +18,7 @@ enum { N_QUERIES = 8, LENGTH = 6, N_DOCS = N_QUERIES * LENGTH, N_FEATURES = 5 };
             goto out;    \
     } while (0)
 
-/* ------------------------------------------------------------------ what the calls are about */
+/* ------------------------------------------------------------------ data of the calls */
 
 char scenario_folder[PATH_ROOM - 64];
 static float values[N_DOCS * N_FEATURES], labels[N_DOCS];

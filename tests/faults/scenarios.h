@@ -14,16 +14,16 @@ struct scenario {
 };
 extern const struct scenario scenarios[];
 
-/* Where they read and write: set before scenarios_begin. */
+/* Folder of their files: set before scenarios_begin. */
 extern char scenario_folder[PATH_ROOM - 64];
-/* What one computed: the same each time, begun with 0. */
+/* Checksum of a scenario's results, the same in each run; starts with 0. */
 extern uint64_t scenario_sum;
-/* Why a context of its own failed; "": it had none. */
+/* The error of a scenario's separate context; "": it has no such context. */
 extern char scenario_error[256];
 
-/* Where they train and score; "cpu" at first. Ranks are for processors alone. */
+/* Device of training and scoring; "cpu" at first. Several workers use CPUs only. */
 extern const char *scenario_device;
 
-/* What they share, made before anything fails. */
+/* Makes the data that scenarios share, before any fault. */
 int scenarios_begin(struct rw_ctx *ctx);
 void scenarios_end(void);

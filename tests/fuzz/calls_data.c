@@ -115,7 +115,7 @@ void dataset_from_text(struct machine *m)
     fuzz_file_close(&file);
 }
 
-/* Numbers beside the documents; some of the wrong count. */
+/* Side columns; some have the wrong length. */
 void side_data(struct machine *m)
 {
     struct rw_dataset *dataset = a_dataset(m);

@@ -3,16 +3,16 @@
   python3 tests/fuzz/fuzz.py BUILD [--seconds S] [--targets A,B] [--corpus FOLDER] [--found FOLDER]
   python3 tests/fuzz/fuzz.py BUILD --show [--corpus FOLDER]                 the counts of all runs, of both kinds
 
-A build with sanitizers sees more in an input, one without them has several times as many inputs (and knows fewer
-feature ids): what one keeps in the corpus, the other begins with. Each kind has its own counts. Targets that have found
-an edge in the later half of their inputs have four times the time of others.
+A build with sanitizers detects more bugs per input; one without runs several times as many inputs (with fewer feature
+ids). Both share the corpus, and each has separate counts. Targets that found a new edge in the later half of their
+inputs get four times the time of others.
 
-The corpus, seeds made of real data (RANKWOOD_DATA) and counts over all runs stay in the corpus' folder
-(default: the build's fuzz-corpus, none of it in the tree), so that a later run goes on. An input that crashes, leaks,
-hangs or eats memory is left in FOUND and makes this fail; save it in tests/fuzz/corpus/TARGET/ once it is mended.
+The corpus folder (default: the build's fuzz-corpus, outside the tree) keeps the corpus, seeds made of real data
+(RANKWOOD_DATA) and the counts of all runs for later runs. An input that crashes, leaks, hangs or uses too much memory
+is written to FOUND, and the run fails. Save it in tests/fuzz/corpus/TARGET/ when you fix the bug.
 
-Prints a table, of this run and of all: inputs; of these the share that was read to its end; edges of the code that
-were reached; after how many inputs the last new one was.
+Prints a table, of this run and of all runs: inputs, the share of inputs read to their end, the covered edges of the
+code, and the number of inputs before the last new edge.
 """
 
 import argparse
@@ -35,9 +35,9 @@ COMMON = ["-timeout=60", "-entropic=0", "-print_final_stats=1", "-verbosity=1"]
 # Formats with much around what matters need long inputs.
 MOST_BYTES = {"cache": 16384, "import": 16384}
 MOST_BYTES_ELSE = 4096
-PLAIN_MEMORY = 512 << 20  # of the address space, where no sanitizer limits what is asked for
+PLAIN_MEMORY = 512 << 20  # limit of the address space without sanitizers, which limit allocations themselves
 LIMITS = ["-rss_limit_mb=2048", "-malloc_limit_mb=1024"]
-# What a rank asks for may be as large as another one says; there is an error if it is not to be had.
+# The sizes of a worker's allocations may come from another worker; a failed allocation is an error.
 LIMITS_OF = {"ranks": ["-rss_limit_mb=4096", "-malloc_limit_mb=1000000"]}
 ASAN_OF = {"ranks": ":max_allocation_size_mb=256"}
 # Some need more time than others for as many inputs.
@@ -67,7 +67,7 @@ def limit_memory():
 
 
 def read_log(path, counts):
-    """Adds what a run's log says to the counts over all runs. Returns this run's."""
+    """Adds the counts of a run's log to those of all runs. Returns this run's."""
     run = {"inputs": 0, "taken": 0, "edges": 0}
     known = counts.get("edges", 0)
     begun = None
@@ -75,7 +75,7 @@ def read_log(path, counts):
         for line in log:
             if event := EVENT.match(line):
                 number, kind, edges = int(event[1]), event[2], int(event[3])
-                if kind == "INITED":  # what was saved is no news
+                if kind == "INITED":  # saved inputs are not new
                     begun, known = number, max(known, edges)
                 elif begun is not None and edges > known:
                     known = edges

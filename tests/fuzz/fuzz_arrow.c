@@ -1,8 +1,8 @@
-/* Arrow's C data interface: a producer made of the input hands over a schema and batches, whose
- * lengths, offsets, numbers of buffers and of children may be any. Buffers are as long as the
- * producer's type needs them for the rows that it declares, since the interface does not say how
- * long they are; what stands in them is the input's. Whatever comes: an error of one line, or
- * columns, query ids and a data set; all is released once. */
+/* Fuzzes Arrow's C data interface. A producer built from the input passes a schema and batches
+ * with any lengths, offsets, and numbers of buffers and children. The interface does not pass
+ * the size of buffers, so they are as long as the declared rows need; their contents come from
+ * the input. The result must be an error of one line, or columns, query ids and a data set.
+ * Every object is released once. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -90,7 +90,7 @@ static void make_schema(struct producer *p, int c)
 
 /* ---- buffers ---- */
 
-/* Of exactly so many bits, so that a sanitizer sees what is read past them. */
+/* A buffer of exactly this many bits, so that a sanitizer detects reads past its end. */
 static void *make_buffer(struct producer *p, size_t bits)
 {
     const size_t n = (bits + 7) / 8;
@@ -123,7 +123,7 @@ static void make_strings(struct producer *p, struct made_array *made, int64_t n,
     made->buffer[2] = make_buffer(p, LETTERS * 8);
 }
 
-/* Short strings, and some in a chunk, whose size is said. */
+/* Short strings, and some in a chunk with its size. */
 static void make_views(struct producer *p, struct made_array *made, int64_t n)
 {
     char *views = (char *)(uintptr_t)made->buffer[1];
@@ -169,7 +169,7 @@ static void make_array(struct producer *p, struct made_array *made,
         make_array(p, made->listed, schema->dictionary, fuzz_below(&p->bytes, ROWS));
         array->dictionary = &made->listed->array;
     }
-    /* What is too small for the buffers, or is no size at all. */
+    /* Sizes too small for the buffers, and invalid ones. */
     if (is_odd(p) && is_odd(p)) {
         switch (fuzz_below(&p->bytes, 6)) {
         case 0:
@@ -282,7 +282,7 @@ static const char *get_last_error(struct ArrowArrayStream *stream)
     return is_odd(p) ? NULL : "the producer's error";
 }
 
-/* ---- what is made of it ---- */
+/* ---- data set ---- */
 
 static void check_error(struct rw_ctx *ctx, int status)
 {

@@ -89,7 +89,7 @@ static uint32_t read_chunks(struct rw_ctx *ctx, const char *path)
     return n_docs;
 }
 
-/* The queries behind the middle, as a rank reads them. */
+/* The queries after the middle, as the last worker reads them. */
 static void read_part(struct rw_ctx *ctx, const char *path, const struct rw_dataset *whole)
 {
     const struct rw_range range = {.begin = whole->query_offset[whole->n_queries / 2],

@@ -1,4 +1,5 @@
-/* What makes the calls of fuzz_calls.c: objects that earlier calls made, and numbers of the input.
+/* Arguments for the calls of fuzz_calls.c: objects that earlier calls made, and numbers from the
+ * input.
  */
 #pragma once
 
@@ -50,7 +51,7 @@ static inline double a_number(struct machine *m)
     return is_odd(m) ? odd[below(m, sizeof(odd) / sizeof(odd[0]))] : below(m, 5);
 }
 
-/* What every call keeps: 1 if it was done. */
+/* Checks the rules that hold after every call; returns 1 if the call succeeded. */
 static inline int done(struct machine *m, int status)
 {
     fuzz_check(status <= RW_OK && status != RW_ERR_INTERNAL);

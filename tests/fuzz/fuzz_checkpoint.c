@@ -1,6 +1,6 @@
-/* The reader of checkpoints. What it accepts is written back as bytes that read as the same bytes
- * again. Inputs are tried as they are, and with a valid checksum put after them, since no mutation
- * would ever find one. */
+/* Fuzzes the reader of checkpoints. An accepted checkpoint must be written back as text that is
+ * read and written as the same text. Each input is also tried with a valid checksum appended,
+ * since mutation would never find one. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ static void print(struct rw_ctx *ctx, const struct rw_checkpoint *checkpoint, ch
         abort();
 }
 
-/* But for a hint. */
+/* One line, and perhaps a hint. */
 static int is_one_line(const char *message)
 {
     const char *end = strchr(message, '\n');

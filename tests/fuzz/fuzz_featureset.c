@@ -1,5 +1,5 @@
-/* The reader of feature sets. What it accepts has names, each of which is found by itself; what it
- * refuses is told in one line that names the file. */
+/* Fuzzes the reader of feature sets. Every name of an accepted set must be found by a lookup; a
+ * refusal is one line that names the file. */
 #include <stdlib.h>
 #include <string.h>
 

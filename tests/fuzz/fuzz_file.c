@@ -1,5 +1,6 @@
-/* Inputs as files. The linker has rw_input_open and fopen of the library come here (--wrap): a path
- * of fuzz_file_open is given the bytes at once, all others go on to the system. */
+/* Inputs as files. The linker redirects the library's rw_input_open and fopen to this file
+ * (--wrap): a path of fuzz_file_open returns the bytes directly, all others are passed to the
+ * system. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* The readers of other programs' models: every one over every input. What one accepts must be a
- * whole model, which scores, and which its own writer writes so that it is read again as the same
- * trees (or refuses to, by name). */
+/* Fuzzes the readers of other programs' models, each with every input. An accepted model must be
+ * complete and must score. Its format's writer must write text that is read as the same trees,
+ * or refuse with a reason. */
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,12 +10,12 @@
 #include "convert/convert.h"
 #include "fuzz_input.h"
 
-/* ---- what is JSON is parsed once for all readers ---- */
+/* ---- JSON is parsed once for all readers ---- */
 
-/* The linker has json_loadb of the library come here (--wrap). Readers leave what they are given as
- * it is. */
+/* The linker redirects the library's json_loadb to this function (--wrap). Readers do not change
+ * the parsed document. */
 static struct {
-    const char *text; /* [n] of the input; NULL: what is read is something else */
+    const char *text; /* [n] bytes of the input; NULL: the text is not the input */
     size_t n;
     struct {
         int is_known;

@@ -39,7 +39,7 @@ const uint8_t *fuzz_taken(uint32_t random, size_t *n)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    if (fuzz_counts.n_inputs == 0) { /* what an input frees stays for the next one */
+    if (fuzz_counts.n_inputs == 0) { /* the memory that an input frees is reused for the next one */
         mallopt(M_MMAP_THRESHOLD, 1 << 26);
         mallopt(M_TRIM_THRESHOLD, 1 << 28);
         mallopt(M_TOP_PAD, 1 << 22);

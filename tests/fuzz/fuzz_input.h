@@ -1,6 +1,5 @@
-/* How targets use a fuzzer's bytes, and what they have in common: a count of the inputs that were
- * read to their end, and words of the format, from which fuzz_mutate.c makes inputs that are nearly
- * right. */
+/* Functions that targets share: reading a fuzzer's bytes, a count of the inputs that were read
+ * to their end, and words of the format, from which fuzz_mutate.c makes nearly valid inputs. */
 #pragma once
 
 #include <stddef.h>
@@ -25,7 +24,7 @@ struct fuzz_counts {
     uint64_t n_inputs, n_taken;
 };
 extern struct fuzz_counts fuzz_counts;
-/* One of the last inputs that were taken, in bytes[*n]; NULL: there is none. */
+/* One of the last accepted inputs, in bytes[*n]; NULL if there is no such input. */
 const uint8_t *fuzz_taken(uint32_t random, size_t *n);
 
 /* Ends the process if a promise is broken. */

@@ -1,7 +1,6 @@
-/* The model reader. What it accepts must be a whole model that is written back as bytes which read
- * as the same bytes again, and that scores, shows, counts and is explained without a fault. Inputs
- * are tried as they are, and with a valid checksum put after them, since no mutation would ever
- * find one. */
+/* Fuzzes the model reader. An accepted model must be complete and be written back as text that
+ * is read and written as the same text. Scoring, show, info and explain must work on it. Each
+ * input is also tried with a valid checksum appended, since mutation would never find one. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* Mutations that know words, numbers and lines, so that a good part of all inputs is read to its
- * end; the bytes of what is no text are changed in place. Beside them libFuzzer's own. Where too
- * few inputs are taken, one that was is changed a little in place of what libFuzzer offers. */
+/* Mutations that know words, numbers and lines, so that many inputs are read to their end; bytes
+ * of binary formats are changed in place. libFuzzer's mutations are used too. If too few inputs
+ * are accepted, a small change of an accepted one replaces libFuzzer's input. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);
 
-/* At least a fifth of all inputs is to be read to its end; libFuzzer's saved ones and others take
- * away. */
+/* At least a fifth of all inputs must be read to their end; libFuzzer's saved inputs lower the
+ * share. */
 enum { GOAL_PER_CENT = 40 };
 
 #ifdef FUZZ_PLAIN
@@ -63,7 +63,7 @@ static int is_between(uint8_t c)
     return c <= ' ' || strchr(",:;=<>[]{}()\"'/#", c) != NULL;
 }
 
-/* The word at a byte, or the next one; of no length if there is none. */
+/* The word at a byte, or the next one; of length 0 at the end. */
 static struct span word_at(const struct input *in, size_t at)
 {
     struct span word = {at, at};
@@ -170,7 +170,7 @@ static void repeat_line(struct input *in)
     replace(in, (struct span){line.end, line.end}, scratch, n);
 }
 
-/* Some bytes of what is no text: a bit, a sum, a small number. */
+/* Changes some bytes of a binary format: flips a bit, adds to a byte, stores a small number. */
 static void change_bytes(struct input *in)
 {
     const size_t at = draw(in->size);

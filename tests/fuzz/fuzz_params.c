@@ -1,5 +1,5 @@
-/* Parameters: lines as a file of them has, read as a file, and set one by one. What is taken,
- * checked and written is read again as the same; what is refused is told in one line and a hint. */
+/* Fuzzes parameters: lines of a parameter file, read as a file and set one by one. Accepted
+ * parameters must be the same after writing and reading; a refusal is one line and a hint. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

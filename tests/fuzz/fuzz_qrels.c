@@ -1,5 +1,5 @@
-/* Judgments and a run of TREC files: what stands before the first byte 1, and what stands behind
- * it. Any bytes give rankings whose metrics are shares, or an error of one line. */
+/* Fuzzes TREC files: judgments before the first byte 1 of the input, and a run after it. Any
+ * bytes give rankings whose metrics are between 0 and 1, or an error of one line. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

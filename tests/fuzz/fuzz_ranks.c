@@ -1,7 +1,7 @@
-/* The boundary between ranks: one rank of several, to which the others send nonsense where the
- * input says so. What honest ranks sent it in each call was recorded once, of ranks that are
- * threads; the input changes bytes and sizes of it, fails calls, or gives those of another call.
- * The rank ends, with a model or with a message. */
+/* Fuzzes the messages between workers: the other workers send nonsense to one of them as the
+ * input decides. Valid messages were recorded once, from workers that are threads. The input
+ * changes their bytes and sizes, fails calls, or replays the messages of another call. The
+ * worker must end, with a model or with an error. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +12,11 @@
 
 enum { LIES = 4, MOST_RANKS = 3, JOBS = 14, DOCS = 36 };
 
-/* ---- what honest ranks send ---- */
+/* ---- messages of correct workers ---- */
 
 enum call_kind { ALL_REDUCE, REDUCE_SCATTER, ALL_GATHER, ALL_TO_ALL };
 
-/* What a rank got in a call. */
+/* The bytes that a worker received in a call. */
 struct call {
     enum call_kind kind;
     size_t n_bytes;
@@ -109,7 +109,7 @@ static void record_abort(void *user)
 enum lie_kind { BYTE, NUMBER, LONG_NUMBER, FILL, SWAP, SHORTER, FAILS, OTHER_CALL, LIE_KINDS };
 
 struct lie {
-    uint32_t call; /* the number of the call that it is told in */
+    uint32_t call; /* the number of the call in which it is sent */
     enum lie_kind kind;
     uint32_t at, number;
 };
@@ -147,9 +147,9 @@ static void lie_about(const struct lie *lie, uint8_t *bytes, size_t n)
         memmove(bytes, bytes + lie->at % n, n - lie->at % n);
 }
 
-/* What is got in this call, into `to`, [n], which has this rank's own as long as nothing is known
- * of others. After another call than the one that was recorded the carrier fails, as one does that
- * sees sizes, or goes on. */
+/* Copies the bytes received in this call into `to`, [n], which initially has this worker's own
+ * bytes. If the call differs from the recorded one, the carrier fails, as one that checks sizes
+ * does, or continues. */
 static int get(struct carrier *c, enum call_kind kind, void *to, size_t n)
 {
     const struct lie *lie = NULL;
@@ -212,7 +212,7 @@ static int all_to_all(void *user, const void *send, const size_t *n_send, void *
     return get(user, ALL_TO_ALL, recv, n);
 }
 
-/* ---- what the ranks do ---- */
+/* ---- tasks of the workers ---- */
 
 struct job {
     int n_workers, what;
@@ -304,7 +304,7 @@ static int record_body(void *user, struct rw_ctx *ctx, int rank)
     return status;
 }
 
-/* The same documents for all inputs: what is under test is between the ranks. */
+/* The same documents for all inputs: only the messages are tested. */
 static size_t make_text(const struct job *job, char *text, size_t room)
 {
     size_t n = 0;

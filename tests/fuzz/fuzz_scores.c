@@ -1,5 +1,5 @@
-/* Files beside the data: scores or TREC runs, and groups of queries. Any bytes give every document
- * a finite score, and every query a group that is there, or an error of one line. */
+/* Fuzzes files of scores or TREC runs, and of groups of queries. Any bytes give every document a
+ * finite score and every query an existing group, or an error of one line. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

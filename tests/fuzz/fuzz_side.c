@@ -1,6 +1,6 @@
-/* Files beside the data, each read as all that it could be: weights of documents and of queries,
- * start scores, positions, further labels, names of features, a feature list, gains of labels. Any
- * bytes give numbers within their range, as many as there should be, or an error of one line and a
+/* Fuzzes side files. Each input is read as every kind: weights of documents and of queries,
+ * start scores, positions, further labels, names of features, a feature list, gains of labels.
+ * Any bytes give the expected number of values within their range, or an error of one line and a
  * hint. */
 #include <math.h>
 #include <stdlib.h>
@@ -89,7 +89,7 @@ static int read_names(struct rw_ctx *ctx, const char *path)
     return taken && n > 0;
 }
 
-/* Gains of labels, and what is measured with them. */
+/* Gains of labels, and metrics computed with them. */
 static int read_gains(struct rw_ctx *ctx, const char *path)
 {
     static const double scores[DOCS] = {1, 2, 3, 4, 5};

@@ -1,5 +1,5 @@
-/* Runs a fuzz target over saved inputs, with any compiler: files, or folders of files. Prints the
- * name before each, so that a crash says which; exit 1 if there was none. */
+/* Runs a fuzz target over saved inputs, with any compiler: files, or folders of files. Prints
+ * the name before each, so that a crash shows the input; exit 1 if there was no input. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ int main(int argc, char **argv)
 {
     long n = 0;
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && defined(RLIMIT_AS)
-    /* What an input asks for without having it is refused, not filled for a minute. */
+    /* An allocation far larger than the input fails at once; filling it would take a minute. */
     const struct rlimit most = {1u << 30, 1u << 30};
     setrlimit(RLIMIT_AS, &most);
 #endif

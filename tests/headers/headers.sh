@@ -27,7 +27,8 @@ without_cuda=
 
 # A template (*_tmpl.h) is text that is included for each of its types, not a header by itself.
 for header in $(cd "$src" && find . -name '*.h' ! -name '*_tmpl.h' | sed 's|^\./||' | sort) $(cd "$src/.." && find lab -name '*.h' | sort); do
-    # C's own <math.h> and the like: through libstdc++'s, which bring half of it, a header takes twice as long.
+    # C's own <math.h> and similar headers: libstdc++'s versions include half of that library and double the time of a
+    # header.
     define=-D_GNU_SOURCE cxx_define=-nostdinc++
     case $header in
     rankwood.h | rankwood_score.h) define= cxx_define= ;;

@@ -1,7 +1,7 @@
-"""Mutants of C sources: what else a line could have been, had its author been mistaken.
+"""Mutants of C sources: plausible mistakes in a line.
 
-Sources are taken apart into tokens; only what stands in the body of a function can change, and no comment, text,
-preprocessor line, assertion or message does."""
+Sources are split into tokens. Only the bodies of functions change; comments, texts, preprocessor lines, assertions and
+messages do not."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TOKEN = re.compile(
       |(?P<operator><<=|>>=|->|\+\+|--|<<|>>|&&|\|\||[-+*/%&|^<>=!]=|[^\s\w])""",
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
-# What takes the place of an operator or a word. + - * & are left alone where they have one operand.
+# Replacements of an operator or a word. Unary + - * & are not replaced.
 INSTEAD = {
     "<": ("<=", ">="), "<=": ("<", ">"), ">": (">=", "<="), ">=": (">", "<"), "==": ("!=",), "!=": ("==",),
     "&&": ("||",), "||": ("&&",), "!": ("",),
@@ -32,11 +32,11 @@ INSTEAD = {
     "true": ("false",), "false": ("true",), "break": ("continue",), "continue": ("break",),
 }  # fmt: skip
 BINARY = {"+", "-", "*", "&"}
-# What a mutant would change in these calls, people would read, or nobody.
+# Calls whose arguments are read by people only, or have no effect.
 SILENT = re.compile(r"assert|static_assert|_Static_assert|\w*fail\w*|\w*refuse\w*|\w*printf|\w*progress\w*|rw_log\w*")
 KEYWORDS = {"return", "case", "else", "do", "sizeof", "goto", "if", "while", "for", "switch"}
 DECLARED = re.compile(r"(const|static|struct|enum|unsigned)\b|\w+ \**\w+(\[.*\])?( =|;|,)")
-# What a statement that can be left out does not begin with.
+# First words of statements that cannot be removed.
 NOT_DROPPED = KEYWORDS | {"default", "typedef", "static", "const", "struct", "enum"}
 
 
@@ -51,13 +51,13 @@ class Token:
 class Mutant:
     path: str  # of the source, in the tree
     function: str
-    before: str  # the line, and what it is in the mutant
+    before: str  # the line, without and with the mutation
     after: str
     line: int  # from 1
     indent: str
 
     def key(self) -> str:
-        """What says which it is as long as its line does not change, whatever else does."""
+        """Identifies the mutant as long as its line does not change."""
         return "\n".join((self.path, self.function, self.before, self.after))
 
     def rank(self, seed: int) -> bytes:
@@ -92,8 +92,8 @@ def opening(tokens: list[Token], at: int) -> int:
 class Body:
     name: str  # of the function
     begin: int  # its first token
-    end: int  # the one behind it
-    early: str  # what returning from it early is; "": nothing
+    end: int  # the token after the last
+    early: str  # statement that returns early; "": not possible
 
 
 def bodies(tokens: list[Token]) -> Iterator[Body]:

@@ -1,30 +1,30 @@
-"""Would the tests see a mistake? Changes one line of the library at a time and runs them.
+"""Mutation testing: changes one line of the library at a time and expects a test to fail.
 
     python3 tests/mutate/mutate.py [--seed 1] [--count 300] [--folders tree,io] [--jobs 2] [--only FILE:LINE]
 
-Works in copies of the tree with builds of their own, never in the tree. A mutant (mutants.py) that does not compile,
-or whose objects are those of the tree, is passed over. Of the others, what should see them runs (FOLDERS, CHECKS,
-LAST), the quickest first, until a test fails: then the mutant was seen. Taking too long is failing, that is fifteen
-times the processor's time that it takes without a mutant, or twenty times the time and a minute; "(time)" says so, for
-on a busy machine it may mean nothing. What no test sees has survived. The list `answered` has survivors that change
-nothing that anyone could see, each with the reason.
+Works in copies of the tree with separate builds, never in the tree. A mutant (mutants.py) that does not compile, or
+that compiles to the same objects, is skipped. For others, the tests of the changed code run (FOLDERS, CHECKS, LAST),
+the fastest first, until one fails: the mutant is detected. A timeout is a failure: fifteen times the processor time of
+an unchanged run, or twenty times its duration and a minute. "(time)" marks it, since it may be due to a busy machine. A
+mutant that no test detects has survived. The list `answered` has survivors that change no observable behaviour, each
+with the reason.
 
 --seed N       which mutants, and in which order
---count N      how many that compile to something else
---skip N       not the first N, whether they compile or not
---folders LIST of src, with commas between them
---only PLACES  FILE or FILE:LINE, with commas between them: every mutant of that line, instead of one
+--count N      number of mutants that compile to different objects
+--skip N       skips the first N, whether they compile or not
+--folders LIST folders of src, separated by commas
+--only PLACES  FILE or FILE:LINE, separated by commas: every mutant of that line, instead of one
 --again FILE   the survivors that an earlier run listed at its end, where their lines are still there
---jobs N       copies of the tree that work beside each other (the processors)
---work FOLDER  where they are (mutate in RANKWOOD_BUILDS, which is build-tests if not set)
---stages LIST  of near, last, pins, sanitized, which are all: the tests of file and folder; those of the whole; the
-               bytes of models; the unit tests of file and folder, sanitized. What near does not see takes minutes more
---most N       only tests that take at most so many seconds without a mutant
---trust        does not run the tests without a mutant first, where an earlier run has
+--jobs N       parallel copies of the tree (the processors)
+--work FOLDER  folder of the copies (mutate in RANKWOOD_BUILDS, by default build-tests)
+--stages LIST  of near, last, pins, sanitized (default all): the tests of file and folder; all other tests; pinned
+               models; the unit tests of file and folder, sanitized. Mutants that near does not detect take minutes more
+--most N       only tests that take at most N seconds without a mutant
+--trust        skips the first run without a mutant, if an earlier run did it
 --list         only prints the mutants
 
-Prints a line a mutant, then a table, then the survivors as `answered` has them. Exits 1 if one of them is not in it,
-or if an entry there is of a line that is no more."""
+Prints a line per mutant, then a table, then the survivors in the format of `answered`. Exits with 1 if one is not in
+that list, or if the line of an entry no longer exists."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ class Tree:
     def configure(self, build: Path, options: list[str]) -> None:
         if not (build / "build.ninja").is_file():
             needed(["meson", "setup", str(build), str(self.root), *options], self.env)
-        needed(["ninja", "-C", str(build), "build.ninja"], self.env)  # where meson.build is not what it was
+        needed(["ninja", "-C", str(build), "build.ninja"], self.env)  # where meson.build has changed
 
     def libraries(self) -> list[str]:
         targets = json.loads((self.build / "meson-info/intro-targets.json").read_text())
@@ -315,7 +315,7 @@ class Tree:
 
 
 def stages_of(path: str, tests: set[str]) -> tuple[list[list[str]], list[str]]:
-    """What should see a mutant of a source: what is of its folder, in this order, and the rest."""
+    """The tests that should detect a mutant of a source: those of its folder, in this order, and the others."""
     folder, stem = path.split("/")[1], Path(path).stem
     own = sorted(t for t in tests if t == stem or t.startswith(stem + "_") or stem.startswith(t + "_"))
     units = [t for t in FOLDERS[folder].split() if t not in own]

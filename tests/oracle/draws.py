@@ -1,11 +1,11 @@
-"""What is drawn at random, for oracle.py: samples, and how lambdas become integers."""
+"""Random draws for oracle.py: samples, and the rounding of lambdas to integers."""
 
 from philox import draw
 
 
 def sample(opt, share, numbers, tree, stream, words=1, key=0):
-    """Which are kept: those under the threshold, or the lowest one. numbers: what is drawn for, so
-    many of a drawing's words at a time."""
+    """Which items are kept: those below the threshold, or the lowest one. numbers: the items, drawn with as many words
+    of a draw at a time."""
     threshold = int(share * 2 ** 32 + 0.5)
     drawn = [draw(opt['seed'], number // words + (key << 32), tree, stream, number % words)
              for number in numbers]

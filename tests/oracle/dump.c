@@ -1,5 +1,5 @@
-/* Trains a few trees and prints what the engine works with, as one JSON object a line: the integers
- * of every document, the tree, the scores. Real numbers are printed with 17 digits, and so exactly.
+/* Trains a few trees and prints the engine's intermediate results, one JSON object per line: the
+ * integers of every document, the tree, the scores. Real numbers have 17 digits, which is exact.
  *
  *   dump ENGINE DATA NAME=VALUE...      the names: see `option` below; weights=FILE,
  * query-weights=FILE, start-scores=FILE, labels=FILE */

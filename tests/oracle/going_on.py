@@ -1,10 +1,11 @@
-"""going_on.py PROGRAM [--seed N]: `train --init` and `--refit` of models with categories, written a second time from
-docs/explanation/categories.md and docs/reference/parameters.md, apart from the engines: from two tables and the text of three models.
+"""going_on.py PROGRAM [--seed N]: Implements `train --init` and `--refit` of models with categories again, from
+docs/explanation/categories.md and docs/reference/parameters.md, without the engines: from two tables and the text of
+three models.
 
-Of what goes on: which words the model has, in which order; that the trees of the first are still those, by words and
-not by codes; scores of both, ==; and the values of new leaves. Of a refit: words and trees, and every leaf's value.
-Leaves are computed in double arithmetic and agree to 1e-5 relative: lambdas of pairs are made in float. Standard
-library only."""
+Checks of a continued model: its categories and their order; the first model's trees, unchanged by category if not by
+code; scores of both models, ==; and the values of new leaves. Checks of a refit: categories, trees, and every leaf's
+value. Leaves are computed in double arithmetic and agree to a relative error of 1e-5, since lambdas of pairs are
+floats. Standard library only."""
 
 import collections
 import csv
@@ -156,7 +157,7 @@ def need(holds, what):
 
 class Case:
     def __init__(self, program, rng, folder, objective, bins):
-        """bins: the most words of the first training, and of the one that goes on."""
+        """bins: the largest number of categories of the first training and of the continued one."""
         self.program, self.folder, self.objective, self.bins, self.n = program, folder, objective, bins, 0
         write_table(rng, folder / "old.csv", 60 if bins[0] <= 255 else 250, 1, 0)
         write_table(rng, folder / "new.csv", rng.choice([3, 50]), 1000, 1)

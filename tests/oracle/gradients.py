@@ -51,8 +51,7 @@ def of_logistic(opt, label, score, weight, drawn):
     return [(y >= opt['relevant']) - q for y, q in zip(label, p)], [q * (1 - q) for q in p]
 
 
-# With exp and sums, of which the last bits are an implementation's own: compared to so much of the
-# largest gradient.
+# Gradients with exp and sums, whose last bits depend on the implementation: tolerance relative to the largest gradient.
 REAL = {'regression': (of_regression, 0.0), 'custom': (of_custom, 0.0),
         'queryrmse': (of_queryrmse, 1e-12), 'listnet': (of_listnet, 1e-12),
         'xendcg': (of_xendcg, 1e-12), 'logistic': (of_logistic, 1e-12)}

@@ -1,13 +1,13 @@
-"""Training, written a second time, straight from the formulas, apart from the engines.
+"""A second implementation of training, directly from the formulas, without the engines.
 
     python3 oracle.py DUMP [--seed N] [--filter TEXT] [--engine NAME]
 
-DUMP trains trees on a text file and tells the integers it works with. From the same text this
-program computes, in double arithmetic:
-  - every document's lambda and weight (Burges 2010, with the normalisation), compared to 1e-5
-    relative, above a floor for what rounding costs: half a unit of 2^-40 a pair, and, where a
-    document's pairs cancel, 2e-6 of the sum of their magnitudes (pairs are computed in float);
-  - how the lambdas become integers, with random numbers of its own (Philox4x32-10): ==;
+DUMP trains trees on a text file and prints its integers. From the same text this program computes, in double
+arithmetic:
+  - every document's lambda and hessian (Burges 2010, with the normalisation), to a relative error
+    of 1e-5, above a floor for rounding: half a unit of 2^-40 per pair. Where a document's pairs
+    cancel, the floor is 2e-6 of the sum of their magnitudes, since pairs are floats;
+  - how the lambdas become integers, with separate random numbers (Philox4x32-10): ==;
   - from these integers, the tree: every split of every node by a search over the raw values
     (features have at most 255 of them, so every two neighbours may be separated), and over sets of
     categories: ==;
@@ -97,7 +97,7 @@ class Data:
             self.value[f] = column
         for f in by_category:
             self.value[f], self.n_codes[f] = categories.codes(path, f, absent_is_missing, bins)
-        # the values that can be told apart, and the cut after each
+        # the distinct values, and the boundary after each
         self.cut = {}
         for f in self.features:
             if f in by_category:

@@ -1,4 +1,4 @@
-"""Random numbers by what they are for: Philox4x32-10, for oracle.py."""
+"""Random numbers keyed by their purpose: Philox4x32-10, for oracle.py."""
 
 
 def philox(counter, key0, key1):

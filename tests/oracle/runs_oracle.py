@@ -1,5 +1,5 @@
-"""runs_oracle.py PROGRAM [--seed N]: trec_eval's metrics of random judgments and runs, from their
-definitions, beside `eval --qrels`, query by query; and Holm's p beside those of `compare`.
+"""runs_oracle.py PROGRAM [--seed N]: computes trec_eval's metrics of random judgments and runs, and
+Holm's p, from their definitions. Compares them with `eval --qrels`, query by query, and `compare`.
 
 The program rounds a query's value to multiples of 2^-40, so that figures agree to 1e-12; the
 corrected p of `compare` are made of the printed ones, by the definition of Holm 1979 rather than by
@@ -27,8 +27,8 @@ def random_id(rng):
 
 
 def make(rng):
-    """{query: {document: label}}, [{query: {document: score}}]: with documents that nobody judged, queries that a
-    run lacks and such that only runs have, ties, scores that are one as floats."""
+    """{query: {document: label}}, [{query: {document: score}}]: with unjudged documents, queries that a run lacks and
+    queries that only runs have, ties, and scores that are equal as floats."""
     judged, runs = {}, [{} for _ in range(3)]
     for i in range(rng.choice([3, 30])):
         query = f"q{i}" if rng.random() < 0.5 else str(100 - i)

@@ -214,7 +214,7 @@ def lightgbm_left(doc, feature, threshold, decision):
     if decision & 1:
         return not math.isnan(value) and value >= 0 and int(value) in threshold
     if abs(value) <= f32(1e-35):
-        value = 0.0  # rows are handed on without such values
+        value = 0.0  # rows are passed without such values
     if math.isnan(value) and missing != 2:
         value = 0.0
     if missing == 1 and abs(value) <= f32(1e-35) or missing == 2 and math.isnan(value):
@@ -254,7 +254,7 @@ def lightgbm(text):
 
 
 def solr(text):
-    """MultipleAdditiveTreesModel: a feature that is not listed would end the tree with 0, so there must be none."""
+    """MultipleAdditiveTreesModel: a feature that is not listed would end the tree with 0, so all must be listed."""
     model = json.loads(text)
     assert model["class"] == "org.apache.solr.ltr.model.MultipleAdditiveTreesModel" and model["name"]
     names = [feature["name"] for feature in model["features"]]

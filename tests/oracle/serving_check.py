@@ -1,6 +1,6 @@
 """serving_check.py PROGRAM: exports models to every format that serving.py reads, and compares each
-document's leaf in every tree, and its score, with Rankwood's: random documents and such that stand on cuts. What
-`export --verify` says of the same documents must agree. Standard library only."""
+document's leaf in every tree, and its score, with Rankwood's: random documents and some at
+thresholds. `export --verify` must report the same. Standard library only."""
 import os
 import subprocess
 import sys
@@ -80,7 +80,7 @@ def check_categories(program, train, absent, why):
             raise SystemExit("by_category.model has few splits by categories")
     docs = data.make_docs(40, N_FEATURES, 18, absent=0.2, missing=0.1)
     docs = data.with_categories(docs, 4, 40)
-    if absent == "zero":  # category 0, which those do not know who take what is absent for missing
+    if absent == "zero":  # category 0, unknown to formats in which absent values are missing
         docs = [(q, label, {11: 0, 12: 0, **doc}) for q, label, doc in docs]
     data.write_docs("docs.txt", docs)
     for name in ("ranklib", "quickrank", "solr", "xgboost-dump", "eslr-raw"):

@@ -1,5 +1,5 @@
-"""Data and documents for comparing models across programs: LETOR text, and documents that stand on, just below
-and just above every cut. Standard library only."""
+"""Data and documents for comparing models across programs: LETOR text, and documents at, just below and just above
+every threshold. Standard library only."""
 import json
 import math
 import random

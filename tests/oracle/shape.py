@@ -1,4 +1,4 @@
-"""Which features may split a node, and what they cost, for oracle.py."""
+"""The features that may split a node, and their costs, for oracle.py."""
 
 from draws import sample
 from philox import draw

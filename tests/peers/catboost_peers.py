@@ -30,7 +30,7 @@ def outwards(c, model, docs_path, what, x):
 
 
 def with_words(columns, **more):
-    """A pool of columns: numbers, and words, of which a missing one is the empty text."""
+    """A pool of columns: numbers and words; a missing word is the empty text."""
     words = [i for i, column in enumerate(columns) if isinstance(column[0], str)]
     return catboost.Pool([list(row) for row in zip(*columns)], cat_features=words, **more)
 
@@ -73,7 +73,7 @@ def borders_of(path):
 
 
 def inwards(c, documents, matrix_of, x, y, group):
-    """documents(cuts) writes in.docs; matrix_of(docs) has 0 for what a document does not mention."""
+    """documents(cuts) writes in.docs; matrix_of(docs) has 0 for values absent from a document."""
     for what in MODELS:
         model = train(what, x, y, group, 20)
         model.save_model("in.catboost", format="json")
@@ -94,7 +94,7 @@ def golden(folder, training, documents, write_case):
         model.save_model(path, format="json", pool=pool)
         with open(path, encoding="utf-8") as file:
             text = json.load(file)
-        # Times, ids and the computer's threads are nobody's business.
+        # Removes times, ids and the number of threads.
         text["model_info"] = {"params": {"loss_function": text["model_info"]["params"]["loss_function"]}}
         with open(path, "w", encoding="utf-8") as out:
             json.dump(text, out, separators=(",", ":"), sort_keys=True)
@@ -103,7 +103,7 @@ def golden(folder, training, documents, write_case):
     for name, what in (("cat_yetirank", "YetiRank"), ("cat_nan_high", "RMSE, NaN high"),
                        ("cat_lossguide", "lossguide"), ("cat_depthwise", "depthwise")):
         model = train(what, x, y, group, 6)
-        # Borders may be the smallest float, which parts what is missing from all else.
+        # A border may be the smallest float, which separates missing values from all others.
         docs = np.clip(documents(borders_of(save(model, name))), *most)
         write_case(name, docs, model.predict(docs), False)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""NDCG@10 of Rankwood, LightGBM, XGBoost and CatBoost on two made sets with categories: in `matters` what a
-document is worth follows its shop (one of 2,000, or of --shops; some are far more common than others) and its brand
-(one of 60), in `matters-not` the same columns say nothing.
+"""NDCG@10 of Rankwood, LightGBM, XGBoost and CatBoost on two made sets with categories: in `matters` a document's
+relevance depends on its shop (one of 2,000, or of --shops; some are far more common than others) and its brand (one of
+60), in `matters-not` the same columns have no effect.
 
 Each trainer runs at its own defaults for ranking and its own way with categories, stops by validation queries after
 50 rounds without a better NDCG@10, and is measured on others. `codes` are rows of Rankwood to whom the categories

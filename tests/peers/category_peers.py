@@ -1,6 +1,6 @@
-"""Splits by categories for formats.py, both ways. Features 11 and 12 are categories, known ones, others and missing
-ones: whole numbers, or words, which C takes by a function of its own, and LightGBM, XGBoost and PMML from data
-frames; CatBoost knows words alone, a number's decimal and for a missing one the empty text."""
+"""Splits by categories for formats.py, exported and imported. Features 11 and 12 are categorical, with known, unknown
+and missing categories: whole numbers, or words. The C export reads words by a separate function; LightGBM, XGBoost and
+PMML read them from data frames. CatBoost reads words only: a number's decimal, and the empty text for a missing one."""
 import ctypes
 import os
 import random
@@ -83,7 +83,7 @@ def numbers_out(c, train, docs, matrix):
         c.run("export", "m.txt", "--to", "c", "--feature-base", "0", "--verify", "docs.txt", "-o", "out.c")
         c.add(f"c, {what}", "a C compiler", "m.txt", "docs.txt", Compiled("out.c").scores(x), None, True, 53)
         catboost_peers.outwards_words(c, "m.txt", "docs.txt", what, columns_of(x))
-        if absent == "zero":  # those who take what is absent for missing would be given zeros
+        if absent == "zero":  # formats in which absent values are missing would get zeros
             continue
         for name, ending in KINDS:
             c.run("export", "m.txt", "--to", name, "--verify", "docs.txt", "-o", "out." + ending)
@@ -164,8 +164,8 @@ def words_out(c, train, docs, matrix):
 
 
 def words_in(c, train, docs, matrix):
-    """LightGBM takes words that it does not know for missing ones, which it sends where these go here; XGBoost refuses
-    them, and others than ASCII's."""
+    """LightGBM treats unknown words as missing, and sends them to the same side as Rankwood does; XGBoost refuses them,
+    and words that are not ASCII."""
     y, group = labels(train)
     booster = lgb.train(TO_LIGHTGBM, lgb.Dataset(frame(train, matrix), y, group=group), 20)
     booster.save_model("in.lightgbm")

@@ -1,25 +1,24 @@
 #!/usr/bin/env python3
-"""Training on simulated clicks: how much of NDCG their position bias costs, and what gets it back.
+"""Training on simulated clicks: the loss of NDCG from position bias, and its correction.
 
 A weak ranker orders the documents of each training query, and users see the first ones, `--sessions`
 times each. A user clicks a document that he examines with probability noise + (1 - noise) (2^label -
 1) / (2^most - 1). Who is examined depends on the user:
 
   position  position k is examined with probability 1 / k^eta, whatever else is clicked
-  cascade   from the top on; after a click he goes on with probability 0.5, after none with 0.9
+  cascade   from the top; the user continues with probability 0.5 after a click, else with 0.9
 
-Every trainer then has the same queries, one a session, with the same documents and settings; only
-labels and what is done about positions differ. NDCG@10 is that of held-out queries, by their true
-labels. `loss` is what is lacking to the same trainer's model of true labels in place of clicks, with two
-standard errors: over --seeds, each of which has users and trainings of its own on the same queries, and
-over held-out queries (of each one's mean over seeds), which seeds without end would not make 0.
+Every trainer then has the same queries, one per session, with the same documents and settings; only labels and the
+treatment of positions differ. NDCG@10 is that of held-out queries, by their true labels. `loss` is the difference to
+the same trainer's model of true labels, with two standard errors. One is over --seeds, each with its users and
+trainings on the same queries. The other is over held-out queries (of each query's mean over seeds), and more seeds do
+not reduce it to 0.
 
     python3 tests/peers/clicks.py --rankwood build/src/cli/rankwood --library build/src/librankwood.so
 
-Rankwood's rows: additive; ipw, which estimates propensities beside the trees; ipw as additive found,
-two trainings, of which the first says the odds of positions to the second; and ipw as it is, with the
-true ones: of `cascade` users, the share of sessions in which a position was examined. ipw is without
-the norm, which would even out what it weighs.
+Rankwood's rows: additive; ipw, which estimates propensities during training; ipw with the propensities that a first
+training with additive found; and ipw with the true ones. For `cascade` users, the true propensity is the share of
+sessions in which a position was examined. ipw is without the norm, which would cancel part of its weights.
 
 The interpreter needs numpy; LightGBM and XGBoost are measured if they can be imported. --bars exits
 with 1 if one of Rankwood's rows misses: at most .005 lost where plain clicks lose .02 or more.
@@ -129,8 +128,8 @@ def propensities(args, n):
 
 
 def sessions_of(args, user, data, ranking_scores, seed):
-    """((values, true labels, clicks, positions, sizes), propensity): what was shown, a query a session that has a
-    click, documents by position from 1; and of each position the share of all sessions that examined it."""
+    """((values, true labels, clicks, positions, sizes), propensity): the displayed documents, one query per session
+    with a click, ordered by position from 1; and for each position the share of all sessions that examined it."""
     values, labels, sizes = data
     random = np.random.default_rng(seed)
     most = 2.0 ** labels.max() - 1

@@ -1,5 +1,5 @@
-"""The example of docs/tutorials/click-log.md over many seeds: what a model of clicks loses to a model of judged labels
-when it is trained on the clicks as they are, with additive, and twice (additive, then ipw with the
+"""Runs the example of docs/tutorials/click-log.md over many seeds. Measures the loss of models of clicks compared with
+a model of judged labels: of uncorrected clicks, with additive, and with two trainings (additive, then ipw with the
 propensities that additive found).
 
     python3 tests/peers/clicks_example.py --rankwood build/src/cli/rankwood --seeds 20

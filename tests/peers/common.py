@@ -1,5 +1,5 @@
-"""What the scripts against other trainers share: running programs, the peers' environment, and
-librankwood through ctypes. Standard library only."""
+"""Functions that the comparisons with other trainers share: running programs, the peers' environment, and librankwood
+through ctypes. Standard library only."""
 import ctypes
 import json
 import math
@@ -136,9 +136,9 @@ class Library:
         return [f for f in range(65536) if self.lib.rw_dataset_has_feature(data, f)]
 
     def arrays(self, data, ids=None):
-        """(values [n_docs, n_features], labels, documents of each query); ends the dataset. ids:
-        the features wanted, 0 where the dataset has none of one; all it has, if not given. With
-        numpy, so for scripts in the peers' environment."""
+        """(values [n_docs, n_features], labels, documents of each query); frees the dataset. ids: the features to
+        return, default all; the value is 0 if the dataset lacks a feature. Needs numpy, so for scripts in the peers'
+        environment."""
         import numpy
 
         n_docs = self.lib.rw_dataset_n_docs(data)

@@ -1,7 +1,7 @@
-"""What other programs print for given labels and scores. Run in the peers' environment: reads sets as
-JSON from standard input, [{"queries": [[labels, scores, ids], ...], "weights": null or [one a query],
-"gain": null, "exp" or "linear"}], and writes, for each, {program: {metric: value}} under Rankwood's names; a program that refuses a set
-has {"refused": why}. Missing programs are left out; {"versions": {...}} comes last."""
+"""Prints other programs' metrics for given labels and scores. Run in the peers' environment: reads sets as JSON from
+standard input, [{"queries": [[labels, scores, ids], ...], "weights": null or [one per query], "gain": null, "exp" or
+"linear"}], and writes, for each, {program: {metric: value}} under Rankwood's names; a program that refuses a set has
+{"refused": why}. Missing programs are left out; {"versions": {...}} comes last."""
 import json
 import math
 import os

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""What a metric means: the same labels and scores measured by other programs and by
-`rankwood eval --like`.
+"""Dialects of metrics: measures the same labels and scores by other programs and by `rankwood eval --like`.
 
-Makes sets (random, tied, adversarial, weighted, refused), gives every program the same scores, and
-compares each figure of each with ours: prints the table of README (one set, NDCG@10 by all) and one of
-the largest differences, and exits with 1 if one is too large, or if only one of the two refuses a set.
+Makes sets (random, tied, adversarial, weighted, refused), passes every program the same scores, and compares each
+figure with Rankwood's. Prints a table of one set's NDCG@10 by all programs and one of the largest differences. Exits
+with 1 if a difference is too large, or if only one of the two refuses a set.
 
   python3 tests/peers/dialects.py [--program build/src/cli/rankwood]
   python3 tests/peers/dialects.py --golden tests/golden/dialects     # writes the offline tests' data
@@ -214,7 +213,7 @@ def compare(program, folder, name, work, theirs, worst):
 
 
 def ask(args, works):
-    """What each program says of each set, and the versions."""
+    """Each program's metrics of each set, and the versions."""
     make_venv(args.venv)
     python = os.path.join(args.venv, "bin", "python")
     run([python, "-m", "pip", "install", "-q", "-r", os.path.join(HERE, "dialect-requirements.txt")])

@@ -1,9 +1,9 @@
-"""formats.py: models out and in, against the programs themselves. Rankwood's models go to every format and are
-loaded by the package of the program where there is one (LightGBM, XGBoost, CatBoost, ONNX, PMML), else by its rules
-(tests/oracle/serving.py); models that the packages train come in. Each pair scores the same documents, random ones and
-such that stand on, just below and just above the cuts, and a document differs if it comes to another leaf in any
-tree, or if its score is further away than trees x 2^-24 x the sum of its leaves' magnitudes (2^-53 where doubles go to
-CatBoost). Prints a table.
+"""formats.py: compares exported and imported models with the programs of the formats. Rankwood's models are exported to
+every format and loaded by the program's package (LightGBM, XGBoost, CatBoost, ONNX, PMML) or, without a package, scored
+by its rules (tests/oracle/serving.py). Models trained by the packages are imported. Each pair scores the same
+documents: random ones, and some at, just below and just above the thresholds. A document differs if it reaches another
+leaf in any tree, or if its score differs by more than trees x 2^-24 x the sum of its leaves' magnitudes (2^-53 for
+CatBoost's doubles). Prints a table.
 
     python3 tests/peers/formats.py [--rankwood PROGRAM] [--venv FOLDER] [--docs 100000] [--categories]
 
@@ -247,7 +247,7 @@ def by_thresholds(c, args, train, rankeval):
         with open("edge.txt", "w", encoding="ascii") as out:
             out.write(model_text(trees))
         docs = data.boundary_docs({3: [0.0], 12: [data.f32(-1e-30)]}, N_FEATURES, 1000, 3)
-        # LightGBM takes what is within 1e-35 of 0 for 0, which a cut at 0 can tell apart.
+        # LightGBM treats values within 1e-35 of 0 as 0, which a threshold at 0 can distinguish.
         docs = [(q, label, {f: 0.0 if abs(v) <= 1.1e-35 else v for f, v in doc.items()})
                 for q, label, doc in docs]
         data.write_docs("docs.txt", docs)

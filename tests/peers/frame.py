@@ -1,16 +1,16 @@
-"""frame.py: how long from a data frame, or from a Parquet file, to a model that was exported and found to score the
-same there? Rankwood beside LightGBM and XGBoost, wall time, each in a process of its own, by turns on the same data.
+"""frame.py: measures the wall time from a data frame or a Parquet file to an exported model whose scores were verified.
+Compares Rankwood with LightGBM and XGBoost, each in a separate process, in turn on the same data.
 
     python3 tests/peers/frame.py [--queries N] [--rounds N] [--leaves N] [--threads N] [--reps N] [--folder FOLDER]
                                  [--peers LIST] [--bars]
 
-Makes documents of the mslr30k shape and writes them as Parquet. Then, by turns:
+Makes documents of the mslr30k shape and writes them as Parquet. The input, in turn:
   frame    a pandas data frame in memory, float32 columns, label and query among them
   parquet  the file; a peer reads it by pyarrow
-to a data set, a model of --rounds trees (255 bins, rate 0.1, 20 documents a leaf, every feature in every tree, each
-one's defaults besides), its file, the model read from that file, and scores of all documents by both, which must be
-equal. Rankwood's file is the one that LightGBM reads, and what is read back is that. Making the frame, imports and
-starting Python are not in it.
+
+The steps: a data set, a model of --rounds trees (255 bins, rate 0.1, 20 documents per leaf, every feature in every
+tree, otherwise defaults), its file, and the model read from that file. Both must give equal scores for all documents.
+Rankwood writes and reads a LightGBM file. The time excludes making the frame, imports and starting Python.
 
 Needs the package, numpy, pandas, pyarrow and the peers. The figures are medians of --reps turns (3); --bars: exit 1 if
 LightGBM takes less than 2.5 times as long."""

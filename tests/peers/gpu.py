@@ -1,24 +1,26 @@
 #!/usr/bin/env python3
-"""Training on a GPU, ours and the peers', measured in one run on the same data.
+"""Training on a GPU by Rankwood and the peers, measured in one run on the same data.
 
 Four tables:
-  trees    milliseconds a tree (median of trees 10 to 100), leaves a tree and memory: the rows of
-           `rankwood bench train`, beside XGBoost, LightGBM and CatBoost on the same device
+  trees    milliseconds per tree (median of trees 10 to 100), leaves per tree and memory: the rows of
+           `rankwood bench train`, and XGBoost, LightGBM and CatBoost on the same device
   text     LETOR text to a finished model, the program's start included
-  quality  NDCG@10 on held-out queries after 50 trees of 255 leaves, rate 0.1, 255 bins, on made data
-           of `rankwood synth` and, with --like, of another generator: a Python file with
-           make(n_queries, seed) -> (values, labels, documents of each query, ...). All scores are
-           measured by `rankwood eval`. Peers that cannot use the device train on the CPU here. With
-           --patience N all stop after N trees without a better NDCG@10 on a set of its own
-           (--stop-queries; `synth` alone), after --quality-trees at most
+  quality  NDCG@10 on held-out queries after 50 trees of 255 leaves, rate 0.1, 255 bins. Data are made by
+           `rankwood synth` or, with --like, by another generator: a Python file with make(n_queries,
+           seed) -> (values, labels, documents of each query, ...).
+           `rankwood eval` measures all scores.
+           Peers that cannot use the device train on the CPU of this machine.
+           With --patience N all stop
+           after N trees without a better NDCG@10 on a separate set (--stop-queries; `synth` only),
+           after --quality-trees at most
   race     seconds of training until NDCG@10 of held-out queries is that of the worse of the two
            sides' best: ours, and XGBoost's by each way of growing and on each number of GPUs
            (--gpus). Reading and binning are not in it
 
-What cannot be measured is shown as 'not measured: ' and why; no figure comes from elsewhere.
+Missing figures are shown as 'not measured: ' and the reason; no figure comes from elsewhere.
 
-Peers run by --python, an interpreter that has numpy and those peers that are to be measured, or in
-the environment of quality.py, made if it is missing. To see that it works, without a GPU:
+Peers run by --python, an interpreter with numpy and the peers, or in the environment of quality.py, which is made if it
+is missing. A short run without a GPU:
 
   python3 tests/peers/gpu.py --device cpu --bench=--quick --text-queries 50 --text-trees 10 \\
       --train-queries 200 --test-queries 100 --race-trees 20
@@ -54,7 +56,7 @@ AS_PEERS = "split=newton l2=0"
 
 
 class Peers:
-    """The interpreter that has them, and what each can do there."""
+    """The peers' interpreter, and each peer's devices."""
 
     def __init__(self, args, folder):
         self.args, self.folder, self.known, self.reason = args, folder, {}, None
@@ -202,7 +204,7 @@ def measured(args, test, scores, folder):
 
 
 def our_scores(args, params, train, stop, test, folder):
-    """Path of scores, and what is told of the model; or a reason."""
+    """Path of scores, and a description of the model; or a reason."""
     model, scores = os.path.join(folder, "quality.model"), os.path.join(folder, "scores")
     given = dict(p.split("=", 1) for p in params.split())
     settings = {"rounds": str(args.quality_trees), "leaves": "255", "bins": "255", "rate": "0.1",

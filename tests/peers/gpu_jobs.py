@@ -28,9 +28,9 @@ FIRST_TREE = 10
 
 
 # ---------------------------------------------------------------- peers
-# Each: train(data, setting, device, threads, n_trees, stop) -> (predict, seconds a tree, leaves a tree).
-# Equal settings where a peer has them: lambdarank, leaves, rate 0.1, bins, 20 documents a leaf.
-# stop: (data to stop by, trees to wait for a better NDCG@10), or None. The trees until the best are used.
+# Each: train(data, setting, device, threads, n_trees, stop) -> (predict, seconds per tree, leaves per tree). Equal
+# settings where a peer has them: lambdarank, leaves, rate 0.1, bins, 20 documents per leaf. stop: (data to stop by,
+# trees to wait for a better NDCG@10), or None. The trees until the best are used.
 
 
 class Best:
@@ -72,7 +72,7 @@ def lightgbm_train(data, setting, device, threads, n_trees, stop=None):
 
 
 def xgboost_params(setting, device, threads):
-    """setting["grow"]: its grow_policy, lossguide if there is none."""
+    """setting["grow"]: its grow_policy, default lossguide."""
     grow = setting.get("grow", "lossguide")
     depth = 0 if grow == "lossguide" else int(numpy.ceil(numpy.log2(setting["leaves"])))
     return {"objective": "rank:ndcg", "tree_method": "hist", "device": device,
@@ -107,7 +107,7 @@ def xgboost_train(data, setting, device, threads, n_trees, stop=None):
         if stop and best.is_past(i + 1, float(model.eval(held).rsplit(":", 1)[1])):
             break
     used = json.loads(model.save_config())["learner"]["generic_param"]["device"]
-    if used.split(":")[0] != device:  # it goes on without a GPU, with a warning
+    if used.split(":")[0] != device:  # it continues without a GPU, with a warning
         raise SystemExit(f"XGBoost trained on '{used}'")
     n_used = best.trees if stop else n_trees
     leaves = [tree.count("leaf=") for tree in model.get_dump()[:n_used]]

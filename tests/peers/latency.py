@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Latency of scoring requests of 200 documents x 136 features by 500 trees of 255 leaves, on 8 threads, while
-models are read anew and swapped under them: Rankwood beside LightGBM and treelite, from Python and from C++.
+"""Latency of scoring requests of 200 documents x 136 features by 500 trees of 255 leaves, on 8 threads, while models
+are reloaded and swapped: Rankwood, LightGBM and treelite, from Python and from C++.
 
 Rankwood trains two models on made data (`rankwood synth`); LightGBM and treelite read what `rankwood export`
 makes of them, so all walk the same trees, and the sums of their scores are compared. Each engine scores a
@@ -16,7 +16,7 @@ and makes it ready before it swaps it in. Two tables for each language:
     python3 tests/peers/latency.py [--quick] [--python INTERPRETER] [--compile]
 
 The interpreter needs numpy, the rankwood package (pip install .), lightgbm, treelite and, with --compile,
-tl2cgen, whose C compiler takes minutes for a model; what it has not is not measured. C++ needs g++.
+tl2cgen, whose C compiler needs minutes per model; missing packages are not measured. C++ needs g++.
 """
 import argparse
 import json
@@ -96,7 +96,7 @@ class FromPython:
         job = {"engine": engine, "models": models, "values": self.values, "docs": self.args.docs,
                "features": FEATURES, "threads": self.args.threads, "seconds": self.args.seconds,
                "swap_ms": self.args.swap_ms, "rate": rate}
-        # A thread of numpy's algebra, which nobody uses, would take part in the times.
+        # Threads of numpy's linear algebra, which is unused, would disturb the times.
         return attempt([self.args.python, os.path.join(HERE, "latency_jobs.py"), json.dumps(job)],
                        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
 
@@ -152,7 +152,7 @@ def table(args, language, title, models, rate):
 
 
 def check(all_figures):
-    """Engines have the same trees, and nobody's answer was a mixture of models."""
+    """Engines have the same trees, and each answer is from one model."""
     sums = {engine: figures["sum"] for engine, figures in all_figures.items()}
     failed = [engine for engine, figures in all_figures.items() if figures["wrong"]]
     failed += [engine for engine, total in sums.items() if abs(total - sums["rankwood"]) > 1e-3 * abs(sums["rankwood"])]

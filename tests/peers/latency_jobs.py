@@ -64,7 +64,7 @@ class Server:
         self.latencies = []
 
     def ready(self, path):
-        """A model that has scored once: what the first call prepares is prepared."""
+        """A model that has scored once, so that the work of the first call is done."""
         predict = self.make(path)
         predict(self.requests[0])
         return predict

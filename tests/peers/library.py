@@ -1,7 +1,7 @@
-"""library.py: is a program over the library as fast as ours, on a quiet machine and on one that others use? Builds
-library_train.c, trains by it and by `rankwood train` in turn on the same data, compares the models by bytes, and prints
-the seconds (median, least, most) and the ratio of the medians; once with the processors to themselves and once beside
-busy processes.
+"""library.py: compares the speed of a program that uses the library with `rankwood train`, on an idle and on a busy
+machine. Builds library_train.c, trains by both in turn on the same data, and compares the model files. Prints the
+seconds (median, least, most) and the ratio of the medians, once on idle processors and once with busy processes in
+parallel.
 
     python3 tests/peers/library.py [--build FOLDER] [--queries N] [--rounds N] [--turns N] [--busy N]
 

@@ -1,5 +1,5 @@
-/* What `rankwood train DATA --rounds N -o MODEL` does, by a program over the library: library.py
- * times one beside the other. */
+/* Does the work of `rankwood train DATA --rounds N -o MODEL` through the library: library.py
+ * compares the two. */
 #include <stdio.h>
 #include <stdlib.h>
 

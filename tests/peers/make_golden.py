@@ -1,6 +1,6 @@
-"""make_golden.py: makes tests/golden/convert with the real packages: models that LightGBM, XGBoost and CatBoost trained and onnx wrote,
-documents on and beside their thresholds, and the scores that the packages give them; and models of theirs
-that Rankwood must refuse, with the message beside them (run tests/unit/test_convert --filter 'golden_convert/*' and look at what is new).
+"""make_golden.py: makes tests/golden/convert with the real packages: models that LightGBM, XGBoost and CatBoost trained
+and onnx wrote, documents at and next to their thresholds, and the packages' scores. Also makes models that Rankwood
+must refuse, each with its message (run tests/unit/test_convert --filter 'golden_convert/*' and check the new ones).
 
     python3 tests/peers/make_golden.py [--venv FOLDER]
 
@@ -173,7 +173,7 @@ def inside():
     catboost_peers.golden(OUT, training, documents, write_case)
 
     def frame(x, words):
-        """As a data frame, categories times 10 with the dictionary `words`; what it lacks is missing."""
+        """As a data frame, categories times 10 with the dictionary `words`; other values are missing."""
         columns = {f"f{i}": x[:, i] for i in range(N_FEATURES)}
         for i in (1, 4):
             columns[f"f{i}"] = pd.Categorical([None if np.isnan(v) else int(10 * v) for v in x[:, i]], words)

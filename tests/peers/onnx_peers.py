@@ -125,7 +125,7 @@ def outwards(c, model, docs_path, what, x):
 
 
 def inwards(c, documents, matrix_of, n_features):
-    """documents(cuts) writes in.docs; matrix_of(docs) has 0 for what a document does not mention."""
+    """documents(cuts) writes in.docs; matrix_of(docs) has 0 for values absent from a document."""
     rng = np.random.default_rng(3)
     cuts = {f: [np.float32(v) for v in rng.normal(size=9)] + [np.float32(0)] for f in range(n_features)}
     docs = documents(cuts)
@@ -137,7 +137,7 @@ def inwards(c, documents, matrix_of, n_features):
 
 
 def golden(folder, n_features, n_docs):
-    """name.format, name.docs and name.scores of small ensembles; the documents stand on cuts and beside them."""
+    """name.format, name.docs and name.scores of small ensembles; the documents are at thresholds and next to them."""
     rng = np.random.default_rng(17)
     cuts = {f: [np.float32(v) for v in rng.normal(size=4)] for f in range(n_features)}
     x = rng.normal(size=(n_docs, n_features)).astype(np.float32)

@@ -1,7 +1,7 @@
-"""parquet.py: how much memory does it take to make codes of Parquet files that are larger than memory allows? Writes
-the files, of a third each of few-valued, continuous and mostly zero float32 columns; then, in a process of its own,
-makes a data set of them and its codes, and prints the peak of resident memory over what it was after the imports, in
-bytes and as a multiple of what remains: codes and labels.
+"""parquet.py: measures the memory needed to bin Parquet files that are larger than memory. Writes the files: a third
+each of few-valued, continuous and mostly zero float32 columns. A separate process then makes a data set of them and its
+codes. Prints the increase of peak resident memory after the imports, in bytes and as a multiple of the result: codes
+and labels.
 
     python3 tests/peers/parquet.py [--documents N] [--features N] [--files N] [--row-group N] [--folder FOLDER] [--threads N]
                                    [--table] [--train ROUNDS] [--most X]
@@ -33,7 +33,7 @@ def column(rng, kind, n):
 
 
 def write_file(job):
-    """One of the files: documents [first, end), whatever query the first one goes on with."""
+    """One of the files: documents [first, end); the first one may continue a query."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -1,5 +1,5 @@
-"""PMML for formats.py: what Rankwood exports is held against the schema of the standard and scored by JPMML
-(jpmml_evaluator, leaf by leaf) and PMML4S (pypmml). Both need Java; without it the rows say so."""
+"""PMML for formats.py: checks Rankwood's exports with the schema of the standard and scores them by JPMML
+(jpmml_evaluator, leaf by leaf) and PMML4S (pypmml). Both need Java; without it the rows show the reason."""
 import json
 import os
 import re
@@ -28,7 +28,7 @@ def rows_of(x):
 
 
 def validate(path):
-    """By the schema that JPMML has with it; Java raises what is wrong."""
+    """Checks with JPMML's copy of the schema; Java raises errors."""
     import jpype
 
     schema = jpype.JClass("org.dmg.pmml.PMML").class_.getResource("/pmml.xsd")

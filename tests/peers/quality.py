@@ -1,19 +1,18 @@
 #!/usr/bin/env python3
 """Ranking quality of Rankwood and its peers on the same data, under one evaluator.
 
-NDCG@10 with gain 2^l - 1, discount 1 / log2(1 + rank), a query without a relevant document counting
-0 and ties in input order: measured by `rankwood eval` for every trainer, and by a few lines of this
-script's own, which must agree to 1e-9. Sets: quality_sets.py; the mean over a set's tasks (folds)
-weighs them equally. Settings (of the peers: quality_jobs.py):
+NDCG@10 has gain 2^l - 1 and discount 1 / log2(1 + rank). A query without a relevant document counts 0, and ties are in
+input order. `rankwood eval` measures every trainer, and a few lines of this script must agree to 1e-9. Sets:
+quality_sets.py; the mean over a set's tasks (folds) weighs them equally. Settings (of the peers: quality_jobs.py):
 
   defaults  the trainer's own, stopped by the stop part
-  equal     31 leaves, rate 0.1, 20 documents a leaf, 255 bins, l2 0, splits by second-order sums, 50
-            rounds of patience
-  fixed     made sets only: 50 trees of 255 leaves, rate 0.1, 20 documents a leaf, 255 bins, no
-            stopping; Rankwood at its defaults but for that
+  equal     31 leaves, rate 0.1, 20 documents per leaf, 255 bins, l2 0, splits by second-order
+            sums, 50 rounds of patience
+  fixed     made sets only: 50 trees of 255 leaves, rate 0.1, 20 documents per leaf, 255 bins, no
+            stopping; Rankwood's other parameters have their defaults
   tuned     --tuned N: each trainer's parameters chosen by N trials on stop parts (quality_tuned.py)
   (--constraints LIST: rows of constraints and samples, the same for all trainers: quality_constraints.py)
-  (--params, --variants: Rankwood's own)
+  (--params, --variants: Rankwood only)
 
 Printed: the standard error over seeds (of means over tasks), that over queries (how much the choice
 of queries moves the figure), and the difference to the best row of the set with the p value of a
@@ -27,7 +26,7 @@ compared with the same trainer's row without it.
                  measured on the other, both ways
 
 Standard library only; the peers run in a virtual environment that --peers makes.
-Real data: environment variable RANKWOOD_DATA, default ../shared/data beside the repository.
+Real data: environment variable RANKWOOD_DATA, default ../shared/data next to the repository.
 """
 import argparse
 import concurrent.futures

@@ -10,7 +10,7 @@ Jobs (`job`):
 
 Settings of a peer:
   defaults  its own for ranking by NDCG: LightGBM's lambdarank, XGBoost's rank:ndcg, CatBoost's YetiRank
-  equal     31 leaves, rate 0.1, 20 documents a leaf, 255 bins
+  equal     31 leaves, rate 0.1, 20 documents per leaf, 255 bins
   fixed     the same with 255 leaves, exactly 50 trees
 The first two stop after 50 rounds without a better NDCG@10 on the task's stop part and keep the best
 round, at most `most` of them. Where a peer has no such setting, its default stays: XGBoost limits no
@@ -165,7 +165,7 @@ def main():
         print(json.dumps(run[job["job"]](job)))
         return
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1) # what a peer prints is no answer
+    os.dup2(2, 1) # a peer's output is not part of the answer
     for line in sys.stdin:
         job = json.loads(line)
         print(json.dumps(run[job["job"]](job)), file=answers, flush=True)

@@ -114,7 +114,7 @@ def find_public(data, name):
 
 
 def present(folder, file):
-    """Its path, with .gz if that is there; None if neither is, or file is None."""
+    """Its path, with .gz if that file exists; None if neither exists, or file is None."""
     paths = [os.path.join(folder, file + end) for end in ("", ".gz")] if file else []
     return next((p for p in paths if os.path.isfile(p)), None)
 

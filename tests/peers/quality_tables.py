@@ -31,7 +31,7 @@ def show(row):
 
 
 def short(value, text=".4f"):
-    """.5062 for 0.5062; - for None."""
+    """Prints `.5062` for 0.5062, `-` for None."""
     return "-" if value is None else f"{value:{text}}".replace("0.", ".", 1)
 
 

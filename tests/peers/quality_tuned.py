@@ -1,12 +1,11 @@
 """quality.py --tuned N: every trainer's parameters are chosen by as many trials on stop parts. Standard
 library only.
 
-Trial 1 is a trainer's defaults. Trial i is point i of the unit cube, the same for all trainers, whose six
-numbers SPACES makes parameters of: the tree's size, rate, least leaf, l2, and the shares of features and
-of queries or documents that a tree sees. What one trainer lacks has the nearest thing that it has in its
-place: CatBoost's symmetric trees have no least leaf, but scores of splits with noise. A trial trains,
-stopped by the stop part as ever, and counts by its NDCG@10 there; the best one's parameters (the
-earlier one's, if equal) are what the measure part is ranked with, for each task by itself.
+Trial 1 is a trainer's defaults. Trial i is point i of the unit cube, the same for all trainers. SPACES maps its six
+numbers to parameters: the tree's size, rate, smallest leaf, l2, and the shares of features and of queries or documents
+per tree. If a trainer lacks a parameter, the nearest one replaces it: CatBoost's symmetric trees have no smallest leaf,
+but noisy split scores. A trial trains with early stopping on the stop part and counts by its NDCG@10 there. The
+parameters of the best trial (the first of equal ones) rank the measure part, separately for each task.
 """
 import random
 
@@ -56,7 +55,7 @@ def trials(trainer, n):
 
 
 def choose(trainer, n, value_of):
-    """(the best trial's parameters, its value), value_of(parameters) being what a trial reaches."""
+    """(the best trial's parameters, its value); value_of(parameters) is a trial's result."""
     best, reached = "", -1.0
     for params in trials(trainer, n):
         value = value_of(params)

@@ -1,4 +1,4 @@
-"""quality.py --part valid: what a variant reaches on validation parts alone. Standard library only.
+"""quality.py --part valid: NDCG of a variant on validation parts only. Standard library only.
 
 One training serves all ways of dealing the validation queries into halves: the library hands out its
 scores after every round, here through ctypes."""

@@ -1,6 +1,6 @@
-"""QuickRank's XML for formats.py, read and scored by RankEval, which the makers of QuickRank wrote. Its last release
-wants an older setuptools and numpy than the other packages do, so it has an environment of its own, beside theirs, and
-its rows are left out, with the reason on standard error, where that cannot be made."""
+"""QuickRank's XML for formats.py, read and scored by RankEval, a library by QuickRank's authors. Its last release needs
+older setuptools and numpy, so it has a separate environment. If that cannot be made, its rows are left out, with the
+reason on standard error."""
 import os
 import subprocess
 import sys

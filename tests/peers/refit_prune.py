@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""NDCG@10 of refitted and of pruned models on held-out folds of MQ2008 or OHSUMED, refits beside LightGBM's.
+"""NDCG@10 of refitted and of pruned models on held-out folds of MQ2008 or OHSUMED, compared with LightGBM's refits.
 
 Refit: 100 trees of one fold, whose leaves get new values from two others. Prune: a model of three folds, by a fourth,
 with which its training stopped, too. The fifth fold measures; the figures are means over the five turns.

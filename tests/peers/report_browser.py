@@ -1,5 +1,5 @@
-"""What report_page.py asks headless Chromium: the document that it makes of a page, where its texts come to stand, and
-the colours that it paints. Standard library only."""
+"""Queries headless Chromium for report_page.py: the document of a page, the positions of its texts, and the painted
+colours. Standard library only."""
 import html
 import json
 import os
@@ -14,7 +14,7 @@ WIDTHS = (390, 768, 1280, 1440, 1920, 2560)
 WHOLE = 80  # letters of a name
 LEAST_FILLED = 0.9  # of the width of a window, or of a section, where charts are; from 1280 pixels on
 SECONDS = 60
-# Of report.css: behind the page, and the bars.
+# Colours of report.css: the page's background, and the bars.
 LIGHT, DARK = ("#f6f7f9", "#1f6feb"), ("#10141b", "#6ca8ff")
 
 MEASURE = """

@@ -1,15 +1,14 @@
-"""report_page.py: is a page of `rankwood report` what it should be? Trains a small model, writes its page, and reads it
-with a parser of its own: elements are closed as they were opened, ids are there once and where they are named, nothing
-outside the page is asked for, no script is in it; and every figure is what eval, explain, show, predict and the
-training's log say.
+"""report_page.py: tests the page of `rankwood report`. Trains a small model, writes its page, and parses it: elements
+are closed in order, ids are unique and every reference has one, the page loads nothing from outside and has no script.
+Every figure must be that of eval, explain, show, predict and the training's log.
 
     python3 tests/peers/report_page.py [--rankwood PROGRAM] [--browser]
 
---browser    the same of the page as headless Chromium has it after reading, and of the drawings that it makes, for this
-             model and for hostile ones, in windows of 390 to 2560 pixels: names of features are whole, texts do not
-             overlap or leave their drawing, nothing is wider than what it is in, charts fill the width of wide windows;
-             light and dark differ as they should. Exit 77 if no Chromium starts here.
-Exit 1, and the first thing that is wrong, if one is. Standard library only."""
+--browser    tests the page in headless Chromium, and its drawings, for this model and for hostile ones, in windows of
+             390 to 2560 pixels. Names of features are complete, texts do not overlap or leave their drawing, no element
+             is wider than its parent, charts fill the width of wide windows, and light and dark modes differ. Exit 77 if
+             Chromium is missing.
+Prints the first error and exits with 1. Standard library only."""
 import argparse
 import gzip
 import html.parser
@@ -49,7 +48,7 @@ def figure(value):
 
 
 class Page(html.parser.HTMLParser):
-    """Tables by section (rows of texts), texts of drawings, ids; complains of what is not well-formed."""
+    """Tables by section (rows of texts), texts of drawings, ids; reports malformed HTML."""
 
     def __init__(self, text):
         super().__init__(convert_charrefs=True)
@@ -138,7 +137,7 @@ def check_alone(text):
 
 
 class Made:
-    """A model and data, and what the other commands say of them."""
+    """A model and data, and the output of the other commands for them."""
 
     def __init__(self, program, folder):
         self.program, self.folder = program, folder
@@ -251,7 +250,7 @@ def check_queries(page, made):
 
 
 def check_sizes(page, made):
-    """A file of the queries of each group: eval says what the page does."""
+    """A file of the queries of each group: eval must agree with the page."""
     seen = 0
     for row in page.tables["sizes"][0][1:]:
         low, high = (row[0].split("\u2013") * 2)[:2]

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The tables of MSLR-WEB30K, Yahoo's LTRC set 1 and Istella LETOR from a copy that you have: all four trainers
-# at their defaults, every fold, three seeds, NDCG@10 with 95 % intervals, as Markdown. What is not there is
-# printed as "not measured". README.md says where files must be, and what it takes.
+# at their defaults, every fold, three seeds, NDCG@10 with 95 % intervals, as Markdown. Missing data are printed as "not
+# measured". README.md describes where files must be, and the time and memory.
 #
 #   sh tests/peers/reproduce.sh --data DIR [OPTION of quality.py]...
 #

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""reproduce.sh on tiny made copies of the public sets, Rankwood alone: it finds the publishers' files, prints what `train` and
-`eval` say of them, splits Istella's training part by queries, and says what it did not measure. Standard library only.
+"""Tests reproduce.sh with Rankwood only, on tiny made copies of the public sets. It must find the publishers' files,
+print the figures of `train` and `eval`, split Istella's training part by queries, and list the sets that it did not
+measure. Standard library only.
 
     python3 tests/peers/reproduce_check.py --build FOLDER
 """

@@ -1,20 +1,20 @@
 #!/bin/sh
-# Every comparison with other trainers in one run: makes a Python environment with the newest LightGBM,
-# XGBoost, CatBoost and scikit-learn in it, builds Rankwood if there is no program, and prints all tables.
+# Every comparison with other trainers in one run: makes a Python environment with the newest LightGBM, XGBoost,
+# CatBoost and scikit-learn, builds Rankwood if the program is missing, and prints all tables.
 #
 #   sh tests/peers/run.sh [--quick] [--parts LIST] [--like PATH] [--json FILE] [--python INTERPRETER]
 #
-# --quick    everything small: to see that it works
-# --parts    of train, load, predict (speed.py), latency, quality, formats, dialects, report, with commas; all by
-#            default, but latency, whose interpreter needs the rankwood package, too
+# --quick    everything small, as a test of the scripts
+# --parts    of train, load, predict (speed.py), latency, quality, formats, dialects, report, with commas; default: all
+#            except latency, whose interpreter also needs the rankwood package
 # --like     another generator, for train and quality (as of gpu.py)
-# --json     every figure as a JSON record a line, in FILE (written anew)
+# --json     every figure as a JSON record per line, in FILE (overwritten)
 # --python   an interpreter that has the peers, in place of the environment; formats and dialects make
 #            that all the same
 # --threads  of training, with commas; 1 and all by default
 #
 # RANKWOOD_BUILD  the build; default build in the tree
-# RANKWOOD_DATA   folder with real data sets, for quality; default ../shared/data beside the tree
+# RANKWOOD_DATA   folder with real data sets, for quality; default ../shared/data, next to the tree
 # Exit 1 if a part could not run, or models or metrics differ; missed bars are only shown.
 set -u
 here=$(cd "$(dirname "$0")" && pwd) || exit 2

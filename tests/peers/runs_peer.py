@@ -1,11 +1,11 @@
-"""runs_peer.py PROGRAM: eval --qrels beside pytrec_eval, query by query, and beside ir_measures' means, for the
+"""runs_peer.py PROGRAM: compares eval --qrels with pytrec_eval, query by query, and with ir_measures' means, for the
 random judgments and runs of tests/oracle/runs_oracle.py.
 
     python3 -m venv venv && venv/bin/pip install pytrec_eval-terrier ir_measures
     venv/bin/python tests/peers/runs_peer.py build/src/cli/rankwood
 
-pytrec_eval is asked about the queries that a run has; it is given labels below 0 as 0, for some of them end
-its process. ir_measures counts queries that a run lacks as 0, as Rankwood does."""
+pytrec_eval evaluates the queries of a run. Labels below 0 are passed as 0, because some of them crash it. ir_measures
+counts queries that a run lacks as 0, as Rankwood does."""
 
 import csv
 import json

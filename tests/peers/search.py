@@ -1,17 +1,16 @@
 #!/usr/bin/env python3
-"""A search of parameters on data that is binned once: the Python package beside XGBoost and LightGBM.
+"""A search of parameters on data that is binned once: the Python package, XGBoost and LightGBM.
 
   python3 tests/peers/search.py [--device cuda] [--queries 31531] [--valid-queries 2000]
       [--trials 100] [--trees 300] [--jobs 1,2,3] [--peers xgboost,lightgbm] [--peer-trials 3]
 
-Each trial takes its leaves, rate, l2 and documents a leaf from fixed lists, all features, all its trees;
-NDCG@10 of the validation set is measured after every tree. The time of a search is that of all trials,
-with the one binning, without making the data. --jobs: so many trials at a time, in threads of one
-process. Peers keep their binned data, too; they run a few trials of the same leaves, whose time is scaled
-to the search and labelled so. LightGBM's wheel trains on the CPU. Models of two trials are trained alone
-again and compared: they must be equal.
+Each trial takes its leaves, rate, l2 and documents per leaf from fixed lists, and uses all features and trees. NDCG@10
+of the validation set is measured after every tree. The time of a search includes all trials and the binning, but not
+making the data. --jobs: number of parallel trials, in threads of one process. Peers also reuse their binned data. They
+run a few trials with the same leaves; the table shows and labels their time scaled to the search. LightGBM's wheel
+trains on the CPU. Models of two trials are trained alone again and compared: they must be equal.
 
-Needs the packages rankwood and numpy, and those peers that are to be measured.
+Needs the packages rankwood and numpy, and the peers.
 """
 import argparse
 import json

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""NDCG@10 on held-out queries before and after `rankwood select`, with --peer beside CatBoost's select_features of as
-many features.
+"""NDCG@10 on held-out queries before and after `rankwood select`, with --peer compared with CatBoost's select_features
+of as many features.
 
 A folder has S1.txt.gz to S5.txt.gz, of which three train, the fourth validates and the fifth is tested, in five turns; or
 train.txt.gz, vali.txt.gz and test.txt.gz. Differences are of all tested queries, paired, with 95 % bootstrap intervals.

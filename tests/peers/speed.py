@@ -1,27 +1,26 @@
 #!/usr/bin/env python3
-"""Speed on a plain CPU, ours and the peers', measured by turns in one run on the same data.
+"""Speed of Rankwood and the peers on a CPU, measured in turn in one run on the same data.
 
 Three parts, each with its bars:
-  train    milliseconds a tree (mean of the trees after the first; binning is not in it) of 50 trees of 255
-           and of 31 leaves, 255 bins, rate 0.1, 20 documents a leaf, each one's defaults besides, on made
-           data of `rankwood synth` and, with --like, of another generator (as gpu.py has it), by one
-           thread and by all; NDCG@10 on held-out queries by `rankwood eval`, empty queries 0
-  load     LETOR text to data that training can begin with: MB of text a second, and memory on top of what
-           the process held before; a fresh process each time, the file in the system's cache
+  train    milliseconds per tree (mean of the trees after the first, without binning) of 50 trees of 255 and
+           of 31 leaves, 255 bins, rate 0.1, 20 documents per leaf, otherwise each trainer's defaults. Data are
+           made by `rankwood synth` and, with --like, by another generator (as in gpu.py). With one thread and
+           with all; NDCG@10 on held-out queries by `rankwood eval`, empty queries 0
+  load     LETOR text to data that are ready for training: MB of text per second, and additional memory; a new
+           process each time, the file in the system's cache
   predict  dense documents in memory, one core, 500 trees that Rankwood trained and LightGBM read from
-           `rankwood export`: nanoseconds a document, and microseconds of one document at a time
+           `rankwood export`: nanoseconds per document, and microseconds for one document at a time
 
-Every figure is the median of --reps turns, in each of which all are measured one after the other; the
-least and the most stand beside it. `ratio` is how many times longer than Rankwood's first row of the table
-it took. Bars stand under each table; `met` is '-' where the size is not the full one.
+Every figure is the median of --reps turns, with the least and the most. Each turn measures all trainers, one after
+the other. `ratio` is the time divided by that of Rankwood's first row. The bars follow each table; `met` is
+'-' for smaller sizes.
 
-Rankwood's rows of training see all features in every tree, as the peers do, but for its defaults, of
-which only leaves, bins, rate and documents of a leaf are given. A peer counts for the bar of training if
-its trees have as many leaves as ours or its NDCG is as good; and ours must be no more than 0.002 behind the
-fastest of those with as many leaves in NDCG.
+Rankwood's rows of training use all features in every tree, as the peers do. The row of its defaults sets only leaves,
+bins, rate and documents per leaf. A peer counts for the bar of training if its trees have as many leaves as Rankwood's
+or its NDCG is as good. Rankwood's NDCG may be at most 0.002 below that of the fastest peer with as many leaves.
 
-What cannot be measured is shown as 'not measured: ' and why; no figure comes from elsewhere. The peers run
-by --python, or in the environment of quality.py, made if it is missing.
+Missing figures are shown as 'not measured: ' and the reason; no figure comes from elsewhere. The peers run by --python,
+or in the environment of quality.py, made if it is missing.
 """
 import argparse
 import json
@@ -70,8 +69,7 @@ class Worker:
         self.process = subprocess.Popen(
             [args.python, os.path.join(HERE, "speed_jobs.py")], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=self.errors, text=True, cwd=folder,
-            # numpy's linear algebra, which nobody here uses, would start threads that take part in
-            # everyone's times
+            # numpy's linear algebra, which is unused, would start threads that disturb the times
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
 
     def ask(self, **job):

@@ -7,7 +7,7 @@ Jobs (`do`):
   versions  of the packages that can be imported: {name: version}
   open      makes a peer's training data, binned, to be trained on again and again
   train     trains on that: {"ms": of a tree, after the first, "leaves": of a tree}, and writes scores
-  load      a file to data: {"ms", "documents", "peak": bytes above what the process held before}
+  load      a file to data: {"ms", "documents", "peak": bytes above the process's memory before}
   predict   dense documents in memory, ours and LightGBM's by turns: {"many", "one", "documents", ...}
 """
 import ctypes
@@ -28,8 +28,8 @@ MIN_DOCS, RATE, MOST_CATBOOST = 20, 0.1, 64
 
 
 def ms_a_tree(stamps):
-    """stamps: seconds, before the first tree and after each. The first tree, in which some still prepare
-    what they keep, is left out."""
+    """stamps: seconds, before the first tree and after each. The first tree, which includes the setup of some trainers,
+    is left out."""
     return (stamps[-1] - stamps[1]) * 1e3 / (len(stamps) - 2)
 
 
@@ -150,7 +150,7 @@ def memory(name):
 
 
 def forget_peak():
-    """Makes the peak what the process holds now."""
+    """Resets the peak to the current memory."""
     try:
         with open("/proc/self/clear_refs", "w") as file:
             file.write("5")
@@ -160,7 +160,7 @@ def forget_peak():
 
 
 def load_rankwood(job):
-    """With `ready`, until the first tree could be grown; that is told by the stage that ends there."""
+    """With `ready`, until the first tree can be grown, which is the end of a stage."""
     library = Library(job["library"], job["threads"])
     params, model, end = ctypes.c_void_p(), ctypes.c_void_p(), []
     library.call("rw_params_new", ctypes.byref(params))

@@ -1,4 +1,4 @@
-"""How speed.py shows what it measured: tables and bars as text, and records. Standard library only."""
+"""Prints the measurements of speed.py: tables and bars as text, and records. Standard library only."""
 import statistics
 
 from common import write_record

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""From a table in memory to data that is ready to train: rankwood.Dataset beside LightGBM's and XGBoost's.
+"""From a table in memory to data that is ready to train: rankwood.Dataset compared with LightGBM's and XGBoost's.
 
   python3 tests/peers/tables.py [--docs 1000000] [--threads N] [--turns 3] [--what LIST] [--json FILE]
 
-Each measurement runs in a process of its own: documents of `rankwood synth`, shape mslr30k (136 features), as
-the table that is named; then what makes it ready to train, timed, with 255 bins (XGBoost's 256) on the CPU.
-`peak` is the most memory meanwhile over what was held before, as a share of a float32 array of the values.
-Turns go round: all of them once, then again; the median is shown.
+Each measurement runs in a separate process: it makes documents of `rankwood synth`, shape mslr30k (136 features), as
+the named table, then times the preparation for training, with 255 bins (XGBoost's 256) on the CPU. `peak` is the
+additional memory at its maximum, as a share of a float32 array of the values. All are measured once per turn; the
+median is shown.
 
-Needs the packages rankwood, numpy, and those that are to be measured.
+Needs the packages rankwood and numpy, and the measured ones.
 """
 import argparse
 import json
@@ -33,7 +33,7 @@ def frame(X, y, qid):
 
 
 def table(kind, X, y, qid):
-    """What the user has."""
+    """The user's table."""
     if kind == "numpy, rows":
         return np.ascontiguousarray(X)
     if kind == "numpy, columns":

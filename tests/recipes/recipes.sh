@@ -1,14 +1,13 @@
 #!/bin/sh
-# The recipes are true: a made member of each table is added to a copy of the tree by the steps that the
-# table's header states, and no others; what they touch is compiled and linked with the objects of
-# BUILDS/release (link.py), and what judges every member judges the made ones, too. Prints the files
-# that each recipe touched.
+# Tests the recipes: adds an example member of each table to a copy of the tree by the steps in the table's header, and
+# no others. The changed files are compiled and linked with the objects of BUILDS/release (link.py), and the tests of
+# every member also run on the new one. Prints the files that each recipe touched.
 #
 #   sh tests/recipes/recipes.sh BUILDS          builds in BUILDS/recipes; BUILDS/release is run.sh's
 #
-# A recipe is a folder: its new files, where they go in the tree, and `rows`: a file and, behind a tab,
-# the sed command that gives it a row. The histogram method is compiled where there is nvcc; its results
-# are judged on a GPU: `check_hist --method made`, built from BUILDS/recipes/tree.
+# A recipe is a folder with its new files, in their places in the tree, and `rows`: a file name, a tab, and the sed
+# command that adds a row. The histogram method is compiled if nvcc exists; a GPU is needed to check its results:
+# `check_hist --method made`, built from BUILDS/recipes/tree.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)

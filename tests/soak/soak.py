@@ -1,27 +1,26 @@
-"""Days of retraining in small, and a server that answers all the while.
+"""Simulates days of retraining while a server answers requests.
 
     python3 tests/soak/soak.py --program BUILD/src/cli/rankwood --server BUILD/tests/soak/soak_server FOLDER
-    python3 tests/soak/soak.py --show FOLDER       the figures so far, of a run that goes on or that ended
+    python3 tests/soak/soak.py --show FOLDER       the figures so far, of a current or finished run
 
-Each day, with new made data: trains a model, from text and from a cache, to the same bytes; trains on from
-yesterday's (--init); trains with checkpoints, kills that at random moments and resumes it, to the bytes of a
-training that never was; exports to some of the formats, verifies, imports, and compares scores; evaluates; and
-hands the model to the server (soak_server.c), whose 8 threads answer 10,000 requests a second, by a link that is
-renamed.
+Each day, with new made data: trains a model from text and from a cache, which must be identical, and continues
+yesterday's (--init). Trains with checkpoints, kills that training at random moments and resumes it; the model must be
+identical to an uninterrupted one. Exports to some of the formats, verifies, imports and compares scores, and evaluates.
+Then passes the model, by renaming a link, to the server (soak_server.c), whose 8 threads answer 10,000 requests per
+second.
 
---seconds N     the run ends with the day that is going on then (7200), but has two at least
---day N         seconds that a day takes, or more where the machine is slow (25)
+--seconds N     the run ends with the day in progress after N seconds (7200), after two days at least
+--day N         seconds per day, or more if the machine is slow (25)
 --queries N     of a day's training data, or up to a third more (450)
---rate N, --swap MS, --every MS, --fault NAME   of the server (10000, 500, 5000); the faults,
-                which have to be seen, are `free`, `answer`, `leak` and `descriptor`
---bound N       memory is flat if the server's grows in the second half, by least squares, by at most so many KiB an
-                hour (512), or by 1 MiB in all; and what malloc has given out by a quarter of that
---no-memory     do not judge memory: a sanitizer keeps what is freed
+--rate N, --swap MS, --every MS, --fault NAME   of the server (10000, 500, 5000); the test must detect the
+                faults `free`, `answer`, `leak` and `descriptor`
+--bound N       memory is flat if the server's grows in the second half, by least squares, by at most N KiB per hour
+                (512) or by 1 MiB in all; malloc's allocations may grow by a quarter of that
+--no-memory     do not check memory: a sanitizer does not reuse freed memory
 --seed N        of data and moments (1)
 
-FOLDER gets days.jsonl, a line a day; server.jsonl, a line every 5 seconds; summary.json. Without one, all is in a
-temporary folder. Exits with 1 if a command
-failed, an answer was wrong, or memory, descriptors or threads grew."""
+FOLDER gets days.jsonl, a line per day; server.jsonl, a line every 5 seconds; summary.json. The default is a temporary
+folder. Exits with 1 if a command failed, an answer was wrong, or memory, descriptors or threads grew."""
 
 from __future__ import annotations
 
@@ -44,8 +43,8 @@ import given  # noqa: E402
 
 ROUNDS, MORE_ROUNDS, LONG_ROUNDS = 80, 20, 300
 FEWEST_DAYS = 2
-FLOOR_KIB = 1024  # of what RSS moves by where nothing grows
-# What is trained, by turns: anew and on; and killed.
+FLOOR_KIB = 1024  # normal variation of RSS
+# The trainings, in turn: new, continued and killed ones.
 TRAINED: tuple[list[str], ...] = (
     [],
     ["--split", "newton", "--min-docs", "30"],
@@ -65,12 +64,12 @@ FORMATS_A_DAY = 4
 
 
 class Wrong(Exception):
-    """What a day cannot go on from."""
+    """An error that ends a day."""
 
 
 class Commands:
-    """Runs the program in a folder; adds up what it took. The most KiB of a command are the kernel's figure, which
-    is never below what this process has."""
+    """Runs the program in a folder and adds up its time and memory. The largest KiB of a command are the kernel's
+    figure, which is never below this process's memory."""
 
     def __init__(self, program: str, folder: Path) -> None:
         self.program, self.folder = program, folder
@@ -285,7 +284,7 @@ class Soak:
             self.server = subprocess.Popen([str(w) for w in words], stdin=subprocess.DEVNULL, stdout=out, stderr=said)
 
     def wait_for(self, day: int) -> dict[str, Any]:
-        """Until the server says that it serves that day; what it says then."""
+        """Waits until the server reports that it serves that day; returns the report."""
         assert self.server
         until = time.monotonic() + 600
         while self.server.poll() is None and time.monotonic() < until:
@@ -308,7 +307,7 @@ class Soak:
                 self.start_server()
             record["server"] = self.wait_for(day)
             self.kept.append(place)
-            while len(self.kept) > 2:  # what is served, and what was before
+            while len(self.kept) > 2:  # the served model and the previous one
                 shutil.rmtree(self.kept.pop(0))
         except (Wrong, OSError) as why:
             record["error"] = str(why) or repr(why)

@@ -8,7 +8,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 failed=0
 
-# fault, what is to be said
+# fault, expected message
 sees() {
     python3 "$here/soak.py" --program "$program" --server "$server" --seconds 3 --day 1 --queries 60 --rate 2000 --swap 20 \
         --every 200 --fault "$1" "$dir/$1" >"$dir/log" 2>&1

@@ -2,16 +2,17 @@
  *
  *   soak_server POOL FOLDER [--threads N] [--rate N] [--swap MS] [--every MS] [--fault NAME]
  *
- * POOL is LETOR text; a request is one of its queries. FOLDER/current is a link to a folder of a
- * model.txt and a scores.txt: what `rankwood predict` says of POOL. Whenever the link leads
- * elsewhere, that model is loaded and swapped in; and every --swap milliseconds the one before it,
- * or it again, is read anew and swapped in, too. Threads make --rate requests a second in all, each
- * at its moment; one that comes late is made at once, none is left out. An answer is wrong if any
- * score is not (==) that of the file, or if its model was not current during the request.
+ * POOL is LETOR text; a request is one of its queries. FOLDER/current is a link to a folder with a
+ * model.txt and a scores.txt, the output of `rankwood predict` for POOL. When the link changes, its
+ * model is loaded and swapped in. Every --swap milliseconds the previous model, or the current one
+ * again, is reloaded and swapped in. Threads make --rate requests per second in all, each at its
+ * scheduled time; a late one is made at once. An answer is wrong if any score differs (==) from the
+ * file's, or if its model was not current during the request.
  *
- * Prints a line of JSON every --every milliseconds and, after SIGTERM or when its parent is gone, a
- * last one; exits with 1 if there was a wrong answer or an error. --fault makes the mistakes that
- * soak.py must see: `free` (a model that is in use is freed), `answer`, `leak`, `descriptor`. */
+ * Prints a line of JSON every --every milliseconds and, after SIGTERM or when its parent is
+ * gone, a last one; exits with 1 if there was a wrong answer or an error. --fault injects faults
+ * that soak.py must detect: `free` (a model that is in use is freed), `answer`, `leak`,
+ * `descriptor`. */
 #include <rankwood.h>
 
 #include <dirent.h>
@@ -107,7 +108,7 @@ static bool is_fault(const struct server *s, const char *name)
     return s->fault && strcmp(s->fault, name) == 0;
 }
 
-/* --- what is served --- */
+/* --- served models --- */
 
 static void *grown(void *old, size_t n, size_t size)
 {
@@ -119,9 +120,9 @@ static void *grown(void *old, size_t n, size_t size)
     return new;
 }
 
-/* The features of a line's document, row [n_features]; those that are not there are 0, as in
- * training. Returns the query's id, or -1 where the text is not LETOR's. With row NULL only
- * *n_features grows to what the line has. */
+/* Reads the features of a line's document into row [n_features]; absent ones are 0, as in
+ * training. Returns the query's id, or -1 for invalid text. With row NULL, only raises
+ * *n_features to the number of the line. */
 static long read_line(const char *line, float *row, uint32_t *n_features)
 {
     char *at;
@@ -222,7 +223,7 @@ static struct version *load_version(struct server *s, const char *name)
     return NULL;
 }
 
-/* Frees what was current as soon as no request has it. */
+/* Frees the previous model as soon as no request uses it. */
 static void swap_in(struct server *s, struct version *next)
 {
     next->number = atomic_load(&s->begun);
@@ -339,7 +340,7 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* --- what is said of it --- */
+/* --- reports --- */
 
 /* Entries of a folder of /proc, without the one that reading it makes. */
 static int count_entries(const char *path, int n_own)

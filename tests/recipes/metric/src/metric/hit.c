@@ -5,7 +5,8 @@ double rw_query_hit(const struct rw_metric *metric, const struct rw_ranked_query
 {
     const uint32_t top = rw_metric_top(metric, query->n);
     int any = 0;
-    double miss = 1.0; /* the chance, over the orders of ties, that the top has none */
+    double miss = 1.0; /* the probability, over the orders of ties, that the top has no relevant
+                        * document */
     for (uint32_t r = 0; r < query->n; r++)
         any |= rw_is_relevant(metric, query, r);
     if (!any)

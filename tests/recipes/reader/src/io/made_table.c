@@ -1,5 +1,5 @@
-/* A table of text behind a first line that names it: label, query and a value of each feature from
- * 1 on, with tabs between them. A reader that is added to a copy of the tree. */
+/* Reads a text table whose first line is its name: label, query and a value of each feature from
+ * 1 on, separated by tabs. This reader is added to a copy of the tree. */
 #include "base/mem.h"
 #include "binning/bins.h"
 #include "io/data_format.h"
@@ -25,7 +25,7 @@ static int bad(struct rw_ctx *ctx, const struct state *s, const char *expected)
                    (unsigned long long)s->n_lines, (size_t)(s->at - s->line) + 1, expected);
 }
 
-/* The next field, a number; behind it is a tab or the end of the line. */
+/* The next field, a number, followed by a tab or the end of the line. */
 static int number(struct rw_ctx *ctx, struct state *s, struct rw_builder *builder, float *value)
 {
     int clamped;
