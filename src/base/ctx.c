@@ -212,7 +212,7 @@ int rw_processors(void)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, find_limits);
     struct rw_cpu_limits limits = first_limits;
-    rw_cpu_limits_again(&limits);
+    rw_cpu_limits_update(&limits);
     return limits.threads < RW_MAX_THREADS ? limits.threads : RW_MAX_THREADS;
 }
 

@@ -196,7 +196,7 @@ static void lower(struct rw_cpu_limits *out, int threads, const char *from)
     out->from = from;
 }
 
-void rw_cpu_limits_again(struct rw_cpu_limits *out)
+void rw_cpu_limits_update(struct rw_cpu_limits *out)
 {
     const char *slurm = getenv("SLURM_CPUS_PER_TASK");
     const long affinity = rw_system_affinity();
@@ -220,7 +220,7 @@ void rw_cpu_limits_find(const char *root, struct rw_cpu_limits *out)
     memset(out, 0, sizeof(*out));
     out->online = online > 0 && online < MOST_PROCESSORS ? (int)online : 1;
     look_at_groups(root, "cpu", look_at_quota, out);
-    rw_cpu_limits_again(out);
+    rw_cpu_limits_update(out);
 }
 
 /* ---- memory ---- */

@@ -28,7 +28,7 @@ struct rw_cpu_limits {
 void rw_cpu_limits_find(const char *root, struct rw_cpu_limits *out);
 /* Updates affinity, Slurm and the result without reading files. These limits can change at any
  * time. */
-void rw_cpu_limits_again(struct rw_cpu_limits *out);
+void rw_cpu_limits_update(struct rw_cpu_limits *out);
 
 struct rw_memory_limits {
     uint64_t system_bytes;          /* memory of the system; 0: unknown */

@@ -103,7 +103,7 @@ int rw_same_file(const char *a, const char *b)
            same_inode(&first, &second) && strcmp(name_in(a), name_in(b)) == 0;
 }
 
-int rw_check_apart(struct rw_ctx *ctx, const char *written, const char *read)
+int rw_check_not_input(struct rw_ctx *ctx, const char *written, const char *read)
 {
     if (!written || !read || !rw_same_file(written, read))
         return RW_OK;
@@ -194,7 +194,7 @@ static void sweep_one(int folder, const char *name)
 }
 
 /* Removes abandoned temporary files next to `path`, the target of any link. */
-static void sweep_beside(const char *path)
+static void sweep_folder(const char *path)
 {
     char text[NAME_ROOM];
     DIR *folder = copy_folder(path, text) ? opendir(text) : NULL;
@@ -300,7 +300,7 @@ int rw_out_file_open(struct rw_ctx *ctx, struct rw_out_file *out, const char *pa
         out->file = rw_system_fopen(out->path, "wbe");
         status = out->file ? RW_OK : cannot_write(ctx, path);
     } else {
-        sweep_beside(out->path);
+        sweep_folder(out->path);
         status = open_temporary(ctx, out, path, exists ? &info : NULL);
     }
 out:

@@ -15,7 +15,7 @@ enum { QUERIES = 3000, QUICK_QUERIES = 40, RUNS = 5 };
 /* Bars: MB of text per second that one thread must read, and peak memory, at most 1.5 times the
  * codes plus labels plus a constant. */
 static const double must_mb_s = 300.0, aim_mb_s = 700.0;
-static const double code_share = 1.5, spare_bytes = 67108864.0;
+static const double code_share = 1.5, constant_bytes = 67108864.0;
 
 struct loading {
     struct rw_bench *bench;
@@ -154,7 +154,7 @@ static int send_data(struct loading *s)
 
 static int send_bars(struct loading *s)
 {
-    const double allowed = code_share * s->code_bytes + 4.0 * s->n_docs + spare_bytes;
+    const double allowed = code_share * s->code_bytes + 4.0 * s->n_docs + constant_bytes;
     const struct rw_bench_bar memory = {"peak memory, of 1.5 x codes + labels + 64 MiB",
                                         s->ready_peak_bytes / allowed, 1.0, NAN, 1};
     const struct rw_bench_bar reading = {"reading text, one thread: MB/s", s->read_mb_s, must_mb_s,

@@ -724,12 +724,12 @@ static void bounds_of_many(enum rw_isa isa, const struct values *v, struct rw_ra
     rw_sort_keys(s->picked, s->key, n_picked);
     const uint32_t *at = s->picked;
     for (uint32_t m = 0; m < n_marked; m++) {
-        const uint32_t behind = marked[m].before + marked[m].n;
+        const uint32_t end_of_bucket = marked[m].before + marked[m].n;
         w->is_first &= marked[m].before == 0;
-        for (uint32_t end = marked[m].before; end < behind;) {
+        for (uint32_t end = marked[m].before; end < end_of_bucket;) {
             const uint32_t key = *at;
             uint32_t n = key == RW_KEY_OF_ZERO ? n_zeros : 0;
-            for (at += n > 0; end + n < behind && *at == key; at++)
+            for (at += n > 0; end + n < end_of_bucket && *at == key; at++)
                 n++;
             end += n;
             walk_run(w, key, n, end);

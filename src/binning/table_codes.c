@@ -259,7 +259,7 @@ int rw_table_codes(struct rw_ctx *ctx, const struct rw_table *table, const struc
     RW_TRY(begin(ctx, &job, out->documents, rule));
     RW_TRY(code_columns(ctx, &job));
     RW_TRY(rw_table_check(ctx, &job.reader));
-    rw_table_tell(ctx, &job.reader);
+    rw_table_warn_inexact(ctx, &job.reader);
     RW_TRY(rw_binned_take_features(ctx, job.column, job.seen.n_columns, out));
     return rw_bins_gather(ctx, &job.seen, rule, job.finder.found, job.codes, &out->bins);
 }

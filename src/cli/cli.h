@@ -191,10 +191,10 @@ struct rw_list {
 };
 
 enum rw_option_kind {
-    RW_OPTION_FLAG,          /* int *; this kind and those before RW_OPTION_ONCE may be repeated */
-    RW_OPTION_LIST,          /* struct rw_list * */
-    RW_OPTION_INPUT_SETS,    /* struct rw_list *: input files, with commas between those of a set */
-    RW_OPTION_INPUTS_BEHIND, /* struct rw_list *: input files, which include the operands after the
+    RW_OPTION_FLAG,         /* int *; this kind and those before RW_OPTION_ONCE may be repeated */
+    RW_OPTION_LIST,         /* struct rw_list * */
+    RW_OPTION_INPUT_SETS,   /* struct rw_list *: input files, with commas between those of a set */
+    RW_OPTION_INPUTS_AFTER, /* struct rw_list *: input files, which include the operands after the
                                 option */
     RW_OPTION_INPUTS_OR_NONE, /* struct rw_list *: input files; 'none' is not a file */
     RW_OPTION_TEXT,           /* const char ** */
@@ -325,7 +325,7 @@ enum { RW_WORKERS_MOST_THREADS = 64 }; /* workers of one process */
  * All workers except 0 are silent from now on. Otherwise it does nothing. */
 int rw_workers_join(struct rw_cli *cli);
 /* Waits for all workers and combines their return values, so that they all continue or all end. */
-int rw_workers_meet(struct rw_cli *cli, int code);
+int rw_workers_sync(struct rw_cli *cli, int code);
 /* Ends the workers of a command. Messages are printed again. */
 void rw_workers_leave(struct rw_cli *cli, int code);
 
@@ -368,11 +368,11 @@ int rw_train_read(struct rw_cli *cli);
 /* Reads the side columns of cli->dataset. */
 int rw_load_side_columns(struct rw_cli *cli);
 /* Ends the stage of reading these files. */
-void rw_load_say_read(const struct rw_list *files);
+void rw_load_end_reading(const struct rw_list *files);
 /* Reports the number of documents and queries of all workers together, and of features for
  * cli->dataset. size: receives documents and queries, or NULL. */
-int rw_load_say_size(struct rw_cli *cli, const char *set, const struct rw_list *files,
-                     const struct rw_dataset *data, uint64_t size[2]);
+int rw_load_report_size(struct rw_cli *cli, const char *set, const struct rw_list *files,
+                        const struct rw_dataset *data, uint64_t size[2]);
 /* Returns the number of features of the training set. */
 uint32_t rw_load_n_features(const struct rw_cli *cli);
 /* Reads scores [documents] for cli->dataset from a file of numbers or a TREC run. Warns of

@@ -16,7 +16,7 @@ static const struct rw_option options[] = {
      .value = &sides[0], .idle_with = " baseline run "},
     {"b", "MODEL|SCORES", "second ranking; differences are b - a", RW_OPTION_INPUT,
      .value = &sides[1], .idle_with = " baseline run "},
-    {"baseline", "A B...", "compare each of B... with A; comes after DATA", RW_OPTION_INPUTS_BEHIND,
+    {"baseline", "A B...", "compare each of B... with A; comes after DATA", RW_OPTION_INPUTS_AFTER,
      .value = &baseline},
     {"correct", "holm|none",
      "with --baseline: also print p-values corrected for the number of systems and metrics, by "
@@ -32,7 +32,7 @@ static const struct rw_option options[] = {
      RW_OPTION_INPUT, .value = &qrels},
     {"run", "FILE...",
      "with --qrels: runs to compare; without --baseline, the first one is the baseline",
-     RW_OPTION_INPUTS_BEHIND, .value = &runs},
+     RW_OPTION_INPUTS_AFTER, .value = &runs},
     {"like", "PROGRAM",
      "with --qrels: measure as this program does, or as rankwood does [default: trec]",
      RW_OPTION_TEXT, .value = &like},

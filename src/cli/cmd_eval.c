@@ -15,7 +15,7 @@ static const struct rw_option options[] = {
      "label'; --like is trec by default",
      RW_OPTION_INPUT, .value = &qrels},
     {"run", "FILE...", "with --qrels: TREC runs, lines of 'query Q0 document rank score tag'",
-     RW_OPTION_INPUTS_BEHIND, .value = &runs},
+     RW_OPTION_INPUTS_AFTER, .value = &runs},
     {"trees", "N", "measure only the first N trees of the model [default: all]", RW_OPTION_TEXT,
      .value = &trees, .idle_with = " scores qrels "},
     {"per-query", "FILE", "write the values of each query, separated by tabs", RW_OPTION_OUTPUT,

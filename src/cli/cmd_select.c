@@ -138,9 +138,9 @@ static int read_sets(struct rw_cli *cli)
     if (test_files.n)
         RW_STEP(rw_load_dataset(cli, &test_files, 0, &job.test));
     RW_STEP(rw_load_check_columns(cli));
-    RW_STEP(rw_load_say_size(cli, "train", &cli->operands, cli->dataset, NULL));
-    RW_STEP(rw_load_say_size(cli, "valid", &valid_files, job.valid, NULL));
-    return job.test ? rw_load_say_size(cli, "test", &test_files, job.test, NULL) : 0;
+    RW_STEP(rw_load_report_size(cli, "train", &cli->operands, cli->dataset, NULL));
+    RW_STEP(rw_load_report_size(cli, "valid", &valid_files, job.valid, NULL));
+    return job.test ? rw_load_report_size(cli, "test", &test_files, job.test, NULL) : 0;
 }
 
 static int run(struct rw_cli *cli)

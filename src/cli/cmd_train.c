@@ -568,7 +568,7 @@ int rw_train_read(struct rw_cli *cli)
     RW_STEP(rw_load_columns(cli, NULL, cli->init, RW_LOAD_ALL));
     RW_STEP(rw_binned_read(cli->ctx, cli->params, cli->init, files->text, files->n, &cli->binned));
     cli->dataset = rw_binned_documents(cli->binned);
-    rw_load_say_read(files);
+    rw_load_end_reading(files);
     return rw_load_side_columns(cli);
 }
 
@@ -578,7 +578,7 @@ static int read_sets(struct rw_cli *cli)
     const int n_valid = valid_files.n;
     cli->valid = rw_need((size_t)n_valid, sizeof(struct rw_dataset *));
     if (model)
-        RW_STEP(rw_workers_meet(cli, rw_model_read(cli->ctx, model, &cli->init)));
+        RW_STEP(rw_workers_sync(cli, rw_model_read(cli->ctx, model, &cli->init)));
     if (refit_path)
         RW_STEP(rw_refit_params(cli->ctx, cli->params, cli->init));
     RW_STEP(refit_path ? rw_load_weighted(cli, &cli->operands) : rw_train_read(cli));
@@ -607,7 +607,7 @@ static int check_format(struct rw_cli *cli)
         rw_msg_failed(cli->ctx, code, NULL);
         code = RW_EXIT_USAGE;
     }
-    return rw_workers_meet(cli, code);
+    return rw_workers_sync(cli, code);
 }
 
 static int read_data(struct rw_cli *cli)
@@ -615,12 +615,13 @@ static int read_data(struct rw_cli *cli)
     const int leads = rw_workers_leads(cli);
     char set[32];
     RW_STEP(read_sets(cli));
-    RW_STEP(rw_load_say_size(cli, "train", &cli->operands, cli->dataset, leads ? job.size : NULL));
+    RW_STEP(
+        rw_load_report_size(cli, "train", &cli->operands, cli->dataset, leads ? job.size : NULL));
     if (leads && rw_workers_count(cli->ctx) > 1)
         rw_msg_line("workers: %d", rw_workers_count(cli->ctx));
     for (int i = 0; i < valid_files.n; i++) {
         const struct rw_list files = rw_list_of(valid_files.text[i]);
-        RW_STEP(rw_load_say_size(cli, set_name(i + 1, set), &files, cli->valid[i], NULL));
+        RW_STEP(rw_load_report_size(cli, set_name(i + 1, set), &files, cli->valid[i], NULL));
     }
     return check_format(cli);
 }
@@ -743,7 +744,7 @@ static int train(struct rw_cli *cli)
 {
     const int leads = rw_workers_leads(cli);
     RW_STEP(read_data(cli));
-    RW_STEP(rw_workers_meet(cli, leads ? begin(cli) : 0));
+    RW_STEP(rw_workers_sync(cli, leads ? begin(cli) : 0));
     struct rw_checkpoints checkpoints = job.checkpoints;
     struct rw_train_hooks hooks = {.user = cli, .should_stop = should_stop};
     if (checkpoint_path || checkpoints.resume)
@@ -821,7 +822,7 @@ static int run(struct rw_cli *cli)
     int code = rw_workers_leads(cli) ? rw_out_file_open(cli->ctx, &cli->out, output) : 0;
     if (code == 0 && rw_workers_leads(cli))
         code = rw_out_file_reserve(cli->ctx, &cli->out, BLOCK);
-    code = rw_workers_meet(cli, code);
+    code = rw_workers_sync(cli, code);
     if (code == 0)
         code = n_workers > 1 ? rw_workers_in_threads(cli, (int)n_workers, train) : train(cli);
     if (code < 0)

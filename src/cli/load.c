@@ -25,7 +25,7 @@ void rw_load_stage_end(const char *stage)
     last_stage = now;
 }
 
-void rw_load_say_read(const struct rw_list *files)
+void rw_load_end_reading(const struct rw_list *files)
 {
     rw_load_stage_end(rw_text("read %.250s%s", files->text[0], files->n > 1 ? " ..." : ""));
 }
@@ -83,7 +83,7 @@ int rw_load_dataset(struct rw_cli *cli, const struct rw_list *files, int by_code
     RW_STEP(by_codes ? rw_binned_read_valid(cli->ctx, cli->params, cli->binned, files->text,
                                             files->n, out)
                      : rw_dataset_read(cli->ctx, files->text, files->n, out));
-    rw_load_say_read(files);
+    rw_load_end_reading(files);
     return 0;
 }
 
@@ -118,8 +118,8 @@ static const char *names_of(const struct rw_list *files)
     return files->n > MOST ? rw_text("%s and %d more", names, files->n - MOST) : names;
 }
 
-int rw_load_say_size(struct rw_cli *cli, const char *set, const struct rw_list *files,
-                     const struct rw_dataset *data, uint64_t size[2])
+int rw_load_report_size(struct rw_cli *cli, const char *set, const struct rw_list *files,
+                        const struct rw_dataset *data, uint64_t size[2])
 {
     uint64_t n[2] = {rw_dataset_n_docs(data), rw_dataset_n_queries(data)};
     const int trains = data == cli->dataset;
@@ -307,7 +307,7 @@ int rw_workers_join(struct rw_cli *cli)
     return 0;
 }
 
-int rw_workers_meet(struct rw_cli *cli, int code)
+int rw_workers_sync(struct rw_cli *cli, int code)
 {
     /* An exit code means that a message is printed already. */
     const int status = rw_workers_agree(cli->ctx, code > 0 ? RW_ERR_ARGUMENT : code);

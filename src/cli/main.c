@@ -9,11 +9,12 @@ struct parsing {
     struct rw_cli *cli;
     struct rw_list metrics;
     /* DATA given in two places, as `b` and `c` around an option in `train a --valid b c` */
-    const char *apart;    /* the first operand after the option; NULL: all DATA is in one place */
-    const char *apart_of; /* the operand before the option */
+    const char
+        *elsewhere_operand; /* the first operand after the option; NULL: all DATA is in one place */
+    const char *last_together;       /* the operand before the option */
     const struct rw_option *between; /* last option after the last operand, or NULL */
     const char *between_value;
-    struct rw_list *behind; /* receives operands from now on; NULL: they are the command's */
+    struct rw_list *operand_list; /* receives operands from now on; NULL: they are the command's */
     int format, quiet, verbose, strict, is_json, is_help;
 };
 
@@ -211,7 +212,7 @@ static int unknown(const struct rw_cli *cli, const char *token)
 }
 
 /* Shows how to give `name` this value, which may be written as another trainer writes it. */
-static void say_as_option(const struct rw_cli *cli, const char *name, const char *value)
+static void show_as_option(const struct rw_cli *cli, const char *name, const char *value)
 {
     const struct rw_option *option = find_name(cli, name);
     const struct rw_alias *row = rw_alias_next(NULL, name, value);
@@ -252,7 +253,7 @@ static int check_bare(const struct rw_cli *cli, const char *operand)
                     elsewhere.other ? elsewhere.other : name);
         return RW_EXIT_USAGE;
     }
-    say_as_option(cli, ours, equals + 1);
+    show_as_option(cli, ours, equals + 1);
     if (elsewhere.option && elsewhere.option->note)
         rw_msg_hint("%s", elsewhere.option->note);
     return RW_EXIT_USAGE;
@@ -293,7 +294,7 @@ static int take_real(const struct rw_cli *cli, const struct rw_option *option, c
 static int take(struct parsing *p, struct rw_option *option, const char *text)
 {
     struct rw_cli *cli = p->cli;
-    if (!p->apart) {
+    if (!p->elsewhere_operand) {
         p->between = option;
         p->between_value = text;
     }
@@ -306,8 +307,8 @@ static int take(struct parsing *p, struct rw_option *option, const char *text)
     case RW_OPTION_FLAG:
         *(int *)option->value = 1;
         return 0;
-    case RW_OPTION_INPUTS_BEHIND:
-        p->behind = option->value;
+    case RW_OPTION_INPUTS_AFTER:
+        p->operand_list = option->value;
         list_add(option->value, text);
         return 0;
     case RW_OPTION_LIST:
@@ -386,13 +387,13 @@ static void take_operand(struct parsing *p, const char *text)
     const struct rw_cli *cli = p->cli;
     const char *operands = cli->command->operands ? cli->command->operands : "";
     const int data_from = strncmp(operands, "MODEL", 5) == 0; /* 1: the first operand is a MODEL */
-    if (!p->behind && p->between && !p->apart && cli->operands.n > data_from) {
-        p->apart = text;
-        p->apart_of = cli->operands.text[cli->operands.n - 1];
+    if (!p->operand_list && p->between && !p->elsewhere_operand && cli->operands.n > data_from) {
+        p->elsewhere_operand = text;
+        p->last_together = cli->operands.text[cli->operands.n - 1];
     }
-    if (!p->apart)
+    if (!p->elsewhere_operand)
         p->between = NULL;
-    list_add(p->behind ? p->behind : &p->cli->operands, text);
+    list_add(p->operand_list ? p->operand_list : &p->cli->operands, text);
 }
 
 static int read_line(struct parsing *p, int argc, char **argv)
@@ -489,7 +490,7 @@ static void add_option(struct inputs *inputs, const struct rw_option *option)
     const struct rw_list *sets = option->value;
     if (option->kind == RW_OPTION_INPUT)
         add_files(inputs, option, &(struct rw_list){option->value, 1});
-    else if (option->kind == RW_OPTION_INPUTS || option->kind == RW_OPTION_INPUTS_BEHIND ||
+    else if (option->kind == RW_OPTION_INPUTS || option->kind == RW_OPTION_INPUTS_AFTER ||
              option->kind == RW_OPTION_INPUTS_OR_NONE)
         add_files(inputs, option, option->value);
     for (int k = 0; option->kind == RW_OPTION_INPUT_SETS && k < sets->n; k++) {
@@ -563,8 +564,9 @@ static const struct rw_option *option_for(const struct rw_cli *cli, const struct
 
 /* Prints the corrected line: `one` and `other` are exchanged, and operands get the option of
  * `before`. */
-static void say_call(int argc, char **argv, const struct slot *slot, int n_slots,
-                     const struct rw_option *const *before, const char *one, const char *other)
+static void show_corrected(int argc, char **argv, const struct slot *slot, int n_slots,
+                           const struct rw_option *const *before, const char *one,
+                           const char *other)
 {
     char *call = rw_text("%s %s", rw_msg_program, argv[0]);
     for (int i = 1; i < argc; i++) {
@@ -600,7 +602,7 @@ static int check_exchanged(int argc, char **argv, const struct slot *slot, int n
                          slot[i].kind.what, model, slot[k].kind.what);
             if (slot[k].kind.from)
                 rw_msg_hint("rankwood import '%s' --from %s -o MODEL", model, slot[k].kind.from);
-            say_call(argc, argv, slot, n, NULL, data, model);
+            show_corrected(argc, argv, slot, n, NULL, data, model);
             return RW_EXIT_USAGE;
         }
     }
@@ -633,7 +635,7 @@ static int check_kinds(const struct rw_cli *cli, int argc, char **argv)
         return 0;
     rw_msg_error("'%s' is %s; it is given by '--%s'", slot[first].input.path, slot[first].kind.what,
                  before[first]->name);
-    say_call(argc, argv, slot, n, before, NULL, NULL);
+    show_corrected(argc, argv, slot, n, before, NULL, NULL);
     return RW_EXIT_USAGE;
 }
 
@@ -724,16 +726,16 @@ static int check_files(const struct rw_cli *cli)
 /* ---- the whole line ---- */
 
 /* Fails if DATA is in two places: operands after an option may be meant as more of its files. */
-static int check_apart(const struct parsing *p)
+static int check_one_place(const struct parsing *p)
 {
-    if (!p->apart)
+    if (!p->elsewhere_operand)
         return 0;
-    rw_msg_error("'%s': DATA is given in two places, before and after '--%s'", p->apart,
+    rw_msg_error("'%s': DATA is given in two places, before and after '--%s'", p->elsewhere_operand,
                  p->between->name);
     if (p->between->kind == RW_OPTION_INPUT_SETS || p->between->kind == RW_OPTION_INPUTS)
         rw_msg_hint("two files of '--%s' are given as --%s %s,%s", p->between->name,
-                    p->between->name, p->between_value, p->apart);
-    rw_msg_hint("more of DATA is given directly after '%s'", p->apart_of);
+                    p->between->name, p->between_value, p->elsewhere_operand);
+    rw_msg_hint("more of DATA is given directly after '%s'", p->last_together);
     return RW_EXIT_USAGE;
 }
 
@@ -768,7 +770,7 @@ static int check_line(struct parsing *p, int argc, char **argv)
             return rw_wrong(cli, "the name of a file is empty");
         RW_STEP(check_bare(cli, cli->operands.text[i]));
     }
-    RW_STEP(check_apart(p));
+    RW_STEP(check_one_place(p));
     if (p->quiet && p->verbose)
         return rw_wrong(cli, "'--verbose' has no effect with '--quiet'");
     if (p->is_json && rw_is_given(cli, "format"))
@@ -842,7 +844,7 @@ static int prepare(struct parsing *p, int argc, char **argv)
 
 static int run(struct parsing *p, int argc, char **argv)
 {
-    RW_STEP(rw_workers_meet(p->cli, prepare(p, argc, argv)));
+    RW_STEP(rw_workers_sync(p->cli, prepare(p, argc, argv)));
     if (!p->is_help)
         return p->cli->command->run(p->cli);
     if (rw_workers_leads(p->cli))

@@ -247,19 +247,19 @@ int rw_comm_agree(struct rw_ctx *ctx, int status)
     if (failed == UINT32_MAX)
         return status;
     /* the other workers send zeros, so the sum over all workers is the message of one */
-    struct outcome told = {0};
+    struct outcome sent = {0};
     if (failed == (uint32_t)comm->worker) {
-        told.status = status;
-        snprintf(told.message, sizeof(told.message), "worker %d: %.4000s", comm->worker,
+        sent.status = status;
+        snprintf(sent.message, sizeof(sent.message), "worker %d: %.4000s", comm->worker,
                  ctx->error);
     }
-    const int heard = rw_comm_all_reduce(ctx, &told, sizeof(told) / 4, RW_COMM_U32, RW_COMM_SUM);
+    const int heard = rw_comm_all_reduce(ctx, &sent, sizeof(sent) / 4, RW_COMM_U32, RW_COMM_SUM);
     if (heard < 0)
         return heard;
     comm->knows_cause = comm->all_know = 1;
-    told.message[sizeof(told.message) - 1] = 0;
-    const int is_failure = told.status < 0 && told.message[0];
-    return fail(comm, is_failure ? rw_fail(ctx, told.status, "%s", told.message)
+    sent.message[sizeof(sent.message) - 1] = 0;
+    const int is_failure = sent.status < 0 && sent.message[0];
+    return fail(comm, is_failure ? rw_fail(ctx, sent.status, "%s", sent.message)
                                  : rw_comm_nonsense(ctx, "a failure"));
 }
 
@@ -339,7 +339,7 @@ enum { PATH_SIZE = 4096 };
 
 /* Finds the library near `file`, whose name is removed. It searches the file's folder and, in case
  * that is a library or program folder of an installation or a build, the folders related to it. */
-static int find_beside(char *file, char *path, size_t size)
+static int find_near(char *file, char *path, size_t size)
 {
     static const char *const beside[] = {"", "/rankwood", "/..", "/../" RW_LIBRARY_DIR "/rankwood"};
     char *slash = strrchr(file, '/');
@@ -361,11 +361,11 @@ int rw_comm_find(char *path, size_t size)
         return (size_t)snprintf(path, size, "%s", named) < size;
     snprintf(file, sizeof(file), "%s",
              dladdr(mpi_file, &own) && own.dli_fname ? own.dli_fname : "");
-    if (find_beside(file, path, size))
+    if (find_near(file, path, size))
         return 1;
     const ssize_t n = readlink("/proc/self/exe", file, sizeof(file) - 1);
     file[n > 0 ? n : 0] = 0;
-    if (find_beside(file, path, size))
+    if (find_near(file, path, size))
         return 1;
     return (size_t)snprintf(path, size, "%s/%s", RW_INSTALLED_MODULES, mpi_file) < size &&
            access(path, R_OK) == 0;
@@ -489,7 +489,7 @@ struct member {
 };
 
 /* Waits at the barrier. Returns 0 once all workers have arrived, and 1 if one of them will not. */
-static int meet(struct group *group)
+static int wait_at_barrier(struct group *group)
 {
     pthread_mutex_lock(&group->mutex);
     const unsigned turn = group->turn;
@@ -576,7 +576,7 @@ static int thread_all_reduce(void *user, void *buffer, size_t n, enum rw_comm_ty
     uint64_t sums[BLOCK];
     (void)stream;
     me->send = me->recv = buffer;
-    if (meet(group))
+    if (wait_at_barrier(group))
         return 1;
     for (size_t at = first; at < end; at += BLOCK) {
         const size_t some = end - at < BLOCK ? end - at : BLOCK;
@@ -584,7 +584,7 @@ static int thread_all_reduce(void *user, void *buffer, size_t n, enum rw_comm_ty
         for (int r = 0; r < group->n_workers; r++)
             memcpy((char *)group->member[r].recv + at * bytes, sums, some * bytes);
     }
-    return meet(group);
+    return wait_at_barrier(group);
 }
 
 static int thread_reduce_scatter(void *user, const void *send, void *recv, size_t n_each,
@@ -593,10 +593,10 @@ static int thread_reduce_scatter(void *user, const void *send, void *recv, size_
     struct member *me = user;
     (void)stream;
     me->send = send;
-    if (meet(me->group))
+    if (wait_at_barrier(me->group))
         return 1;
     reduce(me->group, n_each * (size_t)me->worker, n_each, type, RW_COMM_SUM, recv);
-    return meet(me->group);
+    return wait_at_barrier(me->group);
 }
 
 static int thread_all_gather(void *user, const void *send, void *recv, size_t bytes, void *stream)
@@ -604,11 +604,11 @@ static int thread_all_gather(void *user, const void *send, void *recv, size_t by
     struct member *me = user;
     (void)stream;
     me->send = send;
-    if (meet(me->group))
+    if (wait_at_barrier(me->group))
         return 1;
     for (int r = 0; r < me->group->n_workers; r++)
         memcpy((char *)recv + (size_t)r * bytes, me->group->member[r].send, bytes);
-    return meet(me->group);
+    return wait_at_barrier(me->group);
 }
 
 static int thread_all_to_all(void *user, const void *send, const size_t *n_send, void *recv,
@@ -617,7 +617,7 @@ static int thread_all_to_all(void *user, const void *send, const size_t *n_send,
     struct member *me = user;
     me->send = send;
     me->n_send = n_send;
-    if (meet(me->group))
+    if (wait_at_barrier(me->group))
         return 1;
     for (int r = 0; r < me->group->n_workers; r++) {
         const struct member *other = &me->group->member[r];
@@ -628,7 +628,7 @@ static int thread_all_to_all(void *user, const void *send, const size_t *n_send,
             memcpy(recv, (const char *)other->send + from, n_recv[r]);
         recv = (char *)recv + n_recv[r];
     }
-    return meet(me->group);
+    return wait_at_barrier(me->group);
 }
 
 static const struct rw_comm_functions thread_functions = {

@@ -114,7 +114,7 @@ int rw_comm_nonsense(struct rw_ctx *ctx, const char *what);
 
 /* Finds a text terminated by 0 in n bytes sent by another worker. The text follows `head` bytes
  * from `at` on. Returns the offset after the text, or 0 if it is not terminated. */
-static inline size_t rw_told_end(const char *bytes, size_t n, size_t at, size_t head)
+static inline size_t rw_received_end(const char *bytes, size_t n, size_t at, size_t head)
 {
     const char *end =
         n - at > head ? (const char *)memchr(bytes + at + head, 0, n - at - head) : NULL;

@@ -10,7 +10,7 @@ enum { DEEPEST = 24 }; /* levels of oblivious trees, with 2^levels leaves; CatBo
  * statistic. */
 struct numbered {
     enum kind { BORDER, ONE, SET } kind;
-    int64_t said;            /* the border's feature_index, or the value's hash, an int */
+    int64_t stated;            /* the border's feature_index, or the value's hash, an int */
     struct rw_ens_node node; /* the split, without its children */
 };
 /* The categories that a test lists. */
@@ -143,13 +143,13 @@ static void add_category(struct reading *r, uint32_t hash, struct set *to)
         to->category[to->n++] = low;
 }
 
-static void add_number(struct reading *r, enum kind kind, int64_t said, struct rw_ens_node node)
+static void add_number(struct reading *r, enum kind kind, int64_t stated, struct rw_ens_node node)
 {
     if (RW_READ_GROW(r->source, r->number, r->room, r->n + 1) == RW_OK)
-        r->number[r->n++] = (struct numbered){kind, said, node};
+        r->number[r->n++] = (struct numbered){kind, stated, node};
 }
 
-static void add_set(struct reading *r, enum kind kind, int64_t said, struct set *set)
+static void add_set(struct reading *r, enum kind kind, int64_t stated, struct set *set)
 {
     struct rw_ens_node node = {.left = -1,
                                .right = -1,
@@ -157,7 +157,7 @@ static void add_set(struct reading *r, enum kind kind, int64_t said, struct set 
                                .nan = set->has_missing ? RW_NAN_RIGHT : RW_NAN_LEFT};
     rw_sort_numbers(set->category, set->n);
     rw_add_set(r->source, &node, set->category, set->n);
-    add_number(r, kind, said, node);
+    add_number(r, kind, stated, node);
 }
 
 /* ---- values ---- */
@@ -356,16 +356,16 @@ static void read_features(struct reading *r, const json_t *root)
 
 /* Checks a member of a split that repeats the meaning of its number. CatBoost uses the number
  * alone. */
-static void check_said(struct reading *r, const json_t *split, int64_t index,
+static void check_stated(struct reading *r, const json_t *split, int64_t index,
                        const struct numbered *number)
 {
     struct rw_source *source = r->source;
     if (number->kind == BORDER && json_object_get(split, "float_feature_index")) {
         const int64_t feature =
             rw_json_integer(source, split, "float_feature_index", 0, RW_MAX_FEATURE);
-        if (feature != number->said)
+        if (feature != number->stated)
             rw_refuse(source, "'split_index' %lld is of feature %lld, not %lld", (long long)index,
-                      (long long)number->said, (long long)feature);
+                      (long long)number->stated, (long long)feature);
     }
     if (number->kind == BORDER && json_object_get(split, "border")) {
         const double at = rw_json_number(source, split, "border");
@@ -375,9 +375,9 @@ static void check_said(struct reading *r, const json_t *split, int64_t index,
     }
     if (number->kind == ONE && json_object_get(split, "value")) {
         const int64_t value = rw_json_integer(source, split, "value", INT32_MIN, INT32_MAX);
-        if (value != number->said)
+        if (value != number->stated)
             rw_refuse(source, "'split_index' %lld is the value %lld, not %lld", (long long)index,
-                      (long long)number->said, (long long)value);
+                      (long long)number->stated, (long long)value);
     }
 }
 
@@ -397,7 +397,7 @@ static void read_split(struct reading *r, const json_t *split, struct rw_ens_nod
     if (type && strcmp(kind, types[number->kind]) != 0)
         rw_refuse(source, "a split of type '%.40s'; expected '%s'", kind, types[number->kind]);
     else
-        check_said(r, split, index, number);
+        check_stated(r, split, index, number);
     *node = number->node;
 }
 

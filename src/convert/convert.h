@@ -276,8 +276,8 @@ int rw_part_missing(struct rw_ctx *ctx, const struct rw_model *model,
                     const struct rw_model_format *format, struct rw_model **out);
 /* Returns whether the children of a lowered node are in reverse order. by_category: 1 if the node
  * lists categories, 0 if it has a threshold. */
-int rw_is_turned(const struct rw_model *model, const struct rw_tree *tree, int32_t node,
-                 const struct rw_rules *rules, int by_category);
+int rw_is_swapped(const struct rw_model *model, const struct rw_tree *tree, int32_t node,
+                  const struct rw_rules *rules, int by_category);
 /* Generates the name of a column without a name. */
 void rw_made_up_name(const struct rw_model_format *format, uint32_t column, char *name,
                      size_t size);

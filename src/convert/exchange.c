@@ -173,7 +173,7 @@ int rw_model_export(struct rw_ctx *ctx, const struct rw_model *model, const stru
     RW_RELEASED(rw_out_file_abandon) struct rw_out_file file = {0};
     int base;
     RW_TRY(begin(ctx, how, &format));
-    RW_TRY(rw_check_apart(ctx, path, how->featureset));
+    RW_TRY(rw_check_not_input(ctx, path, how->featureset));
     RW_TRY(lower(ctx, model, how, format, &base, &ensemble));
     RW_TRY(format->write(&ensemble, &put));
     RW_TRY(rw_out_file_open(ctx, &file, path));
@@ -333,7 +333,7 @@ static int match_tree(struct verifying *v, int32_t t, struct pair *stack)
                            node->left < 0 ? "leaf" : "split");
         if (at.ours < 0)
             continue;
-        const int turned = rw_is_turned(v->written, tree, at.ours, v->rules, node->by_category);
+        const int turned = rw_is_swapped(v->written, tree, at.ours, v->rules, node->by_category);
         stack[n++] = (struct pair){tree->left[at.ours], turned ? node->right : node->left};
         stack[n++] = (struct pair){tree->right[at.ours], turned ? node->left : node->right};
     }
@@ -480,8 +480,8 @@ static const struct rw_ens_node *walk_both(const struct verifying *v, int32_t t,
         const int32_t ours = *at;
         if (!has_parted) {
             const int left = rw_tree_goes_left(tree, ours, v->ours[tree->feature[ours]]);
-            has_parted = (left != rw_is_turned(v->written, tree, ours, v->rules,
-                                               node->by_category)) != expected;
+            has_parted = (left != rw_is_swapped(v->written, tree, ours, v->rules,
+                                                node->by_category)) != expected;
             if (!has_parted)
                 *at = left ? tree->left[ours] : tree->right[ours];
         }
@@ -515,11 +515,11 @@ static void score_doc(struct verifying *v, uint32_t doc)
     if (in_float)
         theirs = (double)theirs_float;
     const double bound = v->model->n_trees * ldexp(magnitude, in_float ? -24 : -53);
-    const double apart = fabs(theirs - ours);
-    if (apart > v->by->most)
-        v->by->most = apart;
+    const double distance = fabs(theirs - ours);
+    if (distance > v->by->most)
+        v->by->most = distance;
     v->score[doc] = (struct two){ours, theirs};
-    if (differs < 0 && apart <= bound)
+    if (differs < 0 && distance <= bound)
         return;
     if (v->by->n_differ++ == 0) {
         v->by->doc = doc;

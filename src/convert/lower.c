@@ -61,8 +61,8 @@ static int lists_left(const struct rw_model *model, const struct rw_tree *tree, 
     return !rw_set_has(&tree->set[node], categories_at(model, tree, node)->n);
 }
 
-int rw_is_turned(const struct rw_model *model, const struct rw_tree *tree, int32_t node,
-                 const struct rw_rules *rules, int by_category)
+int rw_is_swapped(const struct rw_model *model, const struct rw_tree *tree, int32_t node,
+                  const struct rw_rules *rules, int by_category)
 {
     if (!rw_tree_by_set(tree, node))
         return 0;
@@ -134,14 +134,14 @@ static uint32_t list_categories(const struct lowering *l, const struct rw_tree *
 
 /* The format's readers may treat unseen words as missing values. Finds out whether the model
  * sends the two to different children, and if so refuses the split or counts it. */
-static int check_unknown(struct lowering *l, int32_t t, int32_t i, int *apart)
+static int check_unknown(struct lowering *l, int32_t t, int32_t i, int *differ)
 {
     const struct rw_tree *tree = &l->model->tree[t];
     const struct rw_feature_categories *of = categories_at(l->model, tree, i);
     char text[RW_FEATURE_TEXT + 8];
-    *apart = l->rules->unknown_missing && by_words(l->format, of) &&
-             tree->missing_left[i] == lists_left(l->model, tree, i);
-    if (!*apart)
+    *differ = l->rules->unknown_missing && by_words(l->format, of) &&
+              tree->missing_left[i] == lists_left(l->model, tree, i);
+    if (!*differ)
         return RW_OK;
     if (!l->how->lossy)
         return refuse_split(l, t, i,
@@ -158,18 +158,18 @@ static int lower_set(struct lowering *l, int32_t t, int32_t i, struct rw_ens_nod
 {
     const struct rw_tree *tree = &l->model->tree[t];
     uint32_t listed[RW_MAX_CATEGORIES];
-    int apart = 0;
+    int differ = 0;
     RW_TRY(check_categories(l, t, i));
-    RW_TRY(check_unknown(l, t, i, &apart));
+    RW_TRY(check_unknown(l, t, i, &differ));
     const uint32_t n = list_categories(l, tree, i, listed);
     node->by_category = n > 0 || l->rules->lists_none;
-    const int turned = rw_is_turned(l->model, tree, i, l->rules, node->by_category);
+    const int turned = rw_is_swapped(l->model, tree, i, l->rules, node->by_category);
     if (turned) {
         const int32_t left = node->left;
         node->left = node->right;
         node->right = left;
     }
-    node->nan = (tree->missing_left[i] != apart) != turned ? RW_NAN_LEFT : RW_NAN_RIGHT;
+    node->nan = (tree->missing_left[i] != differ) != turned ? RW_NAN_LEFT : RW_NAN_RIGHT;
     if (!node->by_category)
         rw_rules_threshold(l->rules, ABOVE_CATEGORIES, &node->threshold);
     return rw_add_list(&l->to, node, listed, n);

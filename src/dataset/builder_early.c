@@ -117,7 +117,7 @@ static struct rw_builder *take_waiting(struct rw_early *early, uint64_t *i)
 
 /* Transposes n_docs lines of n values into columns, a few lines at a time, which stay in the cache.
  */
-static void turn_lines(const float *from, uint32_t n_docs, size_t n, char *to, size_t stride)
+static void transpose_lines(const float *from, uint32_t n_docs, size_t n, char *to, size_t stride)
 {
     size_t k = 0;
 #if RW_HAS_X86
@@ -153,8 +153,8 @@ static void place(const struct rw_early *early, uint64_t i, struct rw_builder *b
     const size_t n = builder->run[0].n;
     for (uint32_t doc = 0; doc < builder->n_docs; doc += TILE) {
         const uint32_t n_docs = builder->n_docs - doc < TILE ? builder->n_docs - doc : TILE;
-        turn_lines(builder->entry_value + doc * n, n_docs, n,
-                   early->block + (early->first[i] + doc) * sizeof(float), early->stride);
+        transpose_lines(builder->entry_value + doc * n, n_docs, n,
+                        early->block + (early->first[i] + doc) * sizeof(float), early->stride);
     }
     builder->is_placed = 1;
     builder->placed = (uint32_t)early->first[i];

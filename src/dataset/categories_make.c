@@ -120,7 +120,7 @@ static int unpack(struct rw_ctx *ctx, const char *bytes, size_t n_bytes, struct 
     enum { HEAD = sizeof(out->feature) + sizeof(out->n) };
     size_t n = 0, n_different = 0;
     for (size_t at = 0, next; at < n_bytes; at = next, n++) {
-        next = rw_told_end(bytes, n_bytes, at, HEAD);
+        next = rw_received_end(bytes, n_bytes, at, HEAD);
         if (!next)
             return rw_comm_nonsense(ctx, "categories");
         memcpy(&out[n].feature, bytes + at, sizeof(out[n].feature));

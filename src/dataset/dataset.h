@@ -369,7 +369,7 @@ int rw_table_entries(struct rw_table_reader *reader, uint32_t c, uint32_t *row, 
  * read. */
 int rw_table_check(struct rw_ctx *ctx, const struct rw_table_reader *reader);
 /* Warns of integers that float32 cannot represent, once all values are read. */
-void rw_table_tell(struct rw_ctx *ctx, const struct rw_table_reader *reader);
+void rw_table_warn_inexact(struct rw_ctx *ctx, const struct rw_table_reader *reader);
 
 /* Returns 1 if the table's values are not in memory, but arrive in batches of documents, again in
  * each pass. */

@@ -321,7 +321,7 @@ int rw_table_check(struct rw_ctx *ctx, const struct rw_table_reader *r)
     return RW_OK;
 }
 
-void rw_table_tell(struct rw_ctx *ctx, const struct rw_table_reader *r)
+void rw_table_warn_inexact(struct rw_ctx *ctx, const struct rw_table_reader *r)
 {
     uint32_t n_inexact = 0, inexact = 0;
     for (uint32_t c = 0; c < r->n_columns; c++) {
@@ -786,7 +786,7 @@ int rw_dataset_from_table(struct rw_ctx *ctx, const struct rw_table *table, stru
     struct copy_job job = {.reader = &reader, .dataset = dataset, .end = table->n_docs};
     RW_TRY(make_columns(ctx, &job));
     RW_TRY(reader.whole ? copy_stream(ctx, &job) : copy_values(ctx, &job));
-    rw_table_tell(ctx, &reader);
+    rw_table_warn_inexact(ctx, &reader);
     *out = RW_TAKE(dataset);
     return RW_OK;
 }

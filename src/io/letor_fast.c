@@ -355,22 +355,22 @@ read_values(struct eight *v, const char *end, __m512i at, __m512i n, __mmask8 of
     const __m512i low = keep_last(_mm512_sub_epi8(text, ascii), n_low);
     const __m512i points = points_of(low);
     const __mmask8 has = _mm512_test_epi64_mask(points, points);
-    __m512i behind = _mm512_maskz_srli_epi64(has, _mm512_lzcnt_epi64(points), 3);
+    __m512i n_decimals = _mm512_maskz_srli_epi64(has, _mm512_lzcnt_epi64(points), 3);
     if (!is_long) {
         v->low = _mm512_mask_mov_epi64(low, has, close_up(low, points, zero));
-        v->scale = _mm512_permutexvar_pd(behind, _mm512_loadu_pd(scale_of_digits));
+        v->scale = _mm512_permutexvar_pd(n_decimals, _mm512_loadu_pd(scale_of_digits));
         v->bad = _mm512_cmple_epu64_mask(n, _mm512_maskz_mov_epi64(has, one));
         return;
     }
     const __m512i high = keep_last(_mm512_sub_epi8(text2, ascii), _mm512_sub_epi64(n, n_low));
     const __m512i points2 = points_of(high);
     const __mmask8 has2 = _mm512_mask_test_epi64_mask((__mmask8)~has, points2, points2);
-    behind = _mm512_mask_add_epi64(behind, has2, _mm512_srli_epi64(_mm512_lzcnt_epi64(points2), 3),
-                                   eight);
+    n_decimals = _mm512_mask_add_epi64(n_decimals, has2,
+                                       _mm512_srli_epi64(_mm512_lzcnt_epi64(points2), 3), eight);
     v->low = _mm512_mask_mov_epi64(low, has, close_up(low, points, _mm512_srli_epi64(high, 56)));
     v->high = _mm512_mask_slli_epi64(high, has, high, 8);
     v->high = _mm512_mask_mov_epi64(v->high, has2, close_up(high, points2, zero));
-    v->scale = _mm512_permutex2var_pd(_mm512_loadu_pd(scale_of_digits), behind,
+    v->scale = _mm512_permutex2var_pd(_mm512_loadu_pd(scale_of_digits), n_decimals,
                                       _mm512_loadu_pd(scale_of_digits + 8));
     const __m512i nine = _mm512_set1_epi8(9), beyond = _mm512_subs_epu8(v->high, nine);
     v->bad = too_long | _mm512_test_epi64_mask(beyond, beyond) |

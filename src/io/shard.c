@@ -221,7 +221,7 @@ struct rw_range rw_shard_range(const struct rw_shard *part, int file)
 /* ---- checking the documents of all workers ---- */
 
 /* The data that each worker sends to all others. */
-struct told {
+struct summary {
     struct rw_place begin, end;
     uint64_t n_docs, n_lines;
     uint32_t has_weight, weight_by_query;
@@ -233,14 +233,14 @@ struct joint {
     const char *const *paths;     /* [n_paths] borrowed */
     const struct rw_shard *part;  /* borrowed */
     struct rw_dataset *documents; /* borrowed */
-    struct told *told;            /* [n_workers] borrowed */
+    struct summary *summary;      /* [n_workers] borrowed */
     int worker, n_workers;
 };
 
-static int tell(struct joint *j)
+static int exchange_summaries(struct joint *j)
 {
     const struct rw_dataset *documents = j->documents;
-    struct told own;
+    struct summary own;
     memset(&own, 0, sizeof(own));
     own.begin = j->part->begin;
     own.end = j->part->end;
@@ -250,7 +250,7 @@ static int tell(struct joint *j)
     own.weight_by_query = (uint32_t)documents->weight_by_query;
     own.n_tables = j->ctx->n_tables;
     own.n_more_labels = documents->n_more_labels;
-    return rw_comm_all_gather(j->ctx, &own, j->told, sizeof(own));
+    return rw_comm_all_gather(j->ctx, &own, j->summary, sizeof(own));
 }
 
 /* Checks that the parts are adjacent. If files differ between machines, or change, workers divide
@@ -258,7 +258,7 @@ static int tell(struct joint *j)
 static int check_parts(const struct joint *j)
 {
     for (int r = 0; r + 1 < j->n_workers; r++) {
-        const struct rw_place *end = &j->told[r].end, *begin = &j->told[r + 1].begin;
+        const struct rw_place *end = &j->summary[r].end, *begin = &j->summary[r + 1].begin;
         if (end->file != begin->file || end->at != begin->at)
             return rw_fail(
                 j->ctx, RW_ERR_DATA,
@@ -277,9 +277,9 @@ static void count_before(const struct joint *j)
     uint64_t n_lines = 0;
     documents->first_doc = 0;
     for (int r = 0; r < j->worker; r++) {
-        documents->first_doc += j->told[r].n_docs;
-        if (j->told[r].end.file == j->part->begin.file && j->told[r].end.at > 0)
-            n_lines += j->told[r].n_lines;
+        documents->first_doc += j->summary[r].n_docs;
+        if (j->summary[r].end.file == j->part->begin.file && j->summary[r].end.at > 0)
+            n_lines += j->summary[r].n_lines;
     }
     for (uint32_t i = 0; j->part->begin.at > 0 && i < documents->origin.n_locations; i++) {
         if (documents->origin.location[i].file == 0)
@@ -292,10 +292,10 @@ static int weigh(const struct joint *j)
     struct rw_dataset *documents = j->documents;
     int any = 0;
     for (int r = 0; r < j->n_workers; r++) {
-        any |= j->told[r].has_weight != 0;
-        documents->weight_by_query |= (int)j->told[r].weight_by_query;
-        if (j->told[r].n_tables > j->ctx->n_tables)
-            j->ctx->n_tables = j->told[r].n_tables;
+        any |= j->summary[r].has_weight != 0;
+        documents->weight_by_query |= (int)j->summary[r].weight_by_query;
+        if (j->summary[r].n_tables > j->ctx->n_tables)
+            j->ctx->n_tables = j->summary[r].n_tables;
     }
     if (!any || documents->weight)
         return RW_OK;
@@ -309,7 +309,7 @@ static int weigh(const struct joint *j)
  */
 static int check_more_labels(const struct joint *j)
 {
-    const struct told *first = j->told, *own = &j->told[j->worker];
+    const struct summary *first = j->summary, *own = &j->summary[j->worker];
     while (first < own && first->n_docs == 0)
         first++;
     if (own->n_docs == 0 || own->n_more_labels == first->n_more_labels)
@@ -349,7 +349,7 @@ static int read_names(const struct joint *j, const char *text, size_t n_bytes)
     uint32_t least = 0; /* ids ascend */
     for (size_t at = 0, next; at < n_bytes; at = next, n++) {
         uint32_t feature;
-        next = rw_told_end(text, n_bytes, at, sizeof(feature));
+        next = rw_received_end(text, n_bytes, at, sizeof(feature));
         if (!next)
             return rw_comm_nonsense(j->ctx, "names of features");
         memcpy(&feature, text + at, sizeof(feature));
@@ -439,11 +439,11 @@ static int find_twice(const struct joint *j, const char *all, const size_t *begi
 
 /* Does the query `again` continue that of the previous worker? This happens only if a file ends
  * within a query. */
-static int goes_on(const struct joint *j, const struct twice *twice)
+static int continues_previous(const struct joint *j, const struct twice *twice)
 {
     const int worker = (int)(twice->again >> 32);
     int before = worker - 1;
-    while (before >= 0 && j->told[before].n_docs == 0)
+    while (before >= 0 && j->summary[before].n_docs == 0)
         before--;
     return (uint32_t)twice->again == 0 && (int)(twice->first >> 32) == before;
 }
@@ -456,7 +456,7 @@ static int fail_twice(const struct joint *j, const struct twice *twice, int is_l
     const char *id = rw_dataset_query_id(j->documents, query);
     char here[WHERE_BYTES];
     rw_dataset_where(j->ctx, j->documents, j->documents->query_offset[query], here, sizeof(here));
-    if (goes_on(j, twice) && is_last)
+    if (continues_previous(j, twice) && is_last)
         return rw_fail(j->ctx, RW_ERR_DATA,
                        "%s: query '%.200s' began in the files of another worker, at %s\n"
                        "hint: a query's documents must be in files of one worker; plain text, or a "
@@ -470,7 +470,8 @@ static int fail_twice(const struct joint *j, const struct twice *twice, int is_l
 
 /* Sends the location of the first query from its worker to all, and whether it is that worker's
  * last. */
-static int tell_where(const struct joint *j, const struct twice *twice, char *began, int *is_last)
+static int send_location(const struct joint *j, const struct twice *twice, char *began,
+                         int *is_last)
 {
     uint64_t text[WHERE_WORDS + 1] = {0};
     const uint32_t query = (uint32_t)twice->first;
@@ -501,7 +502,7 @@ static int check_ids(const struct joint *j)
     RW_TRY(rw_comm_agree(j->ctx, find_twice(j, all, begin, &twice)));
     if (twice.again == UINT64_MAX)
         return RW_OK;
-    RW_TRY(tell_where(j, &twice, began, &is_last));
+    RW_TRY(send_location(j, &twice, began, &is_last));
     if (twice.again >> 32 == (uint64_t)j->worker)
         status = (uint32_t)twice.again >= documents->n_queries
                      ? rw_comm_nonsense(j->ctx, "a query")
@@ -512,16 +513,16 @@ static int check_ids(const struct joint *j)
 int rw_together_check(struct rw_ctx *ctx, const char *const *paths, const struct rw_shard *part,
                       int notice, struct rw_dataset *documents)
 {
-    struct told *told RW_FREED = NULL;
+    struct summary *summary RW_FREED = NULL;
     struct joint j = {.ctx = ctx,
                       .paths = paths,
                       .part = part,
                       .documents = documents,
                       .worker = rw_worker(ctx),
                       .n_workers = rw_n_workers(ctx)};
-    RW_TRY(rw_comm_agree(ctx, RW_NEW(ctx, told, (size_t)j.n_workers)));
-    j.told = told;
-    RW_TRY(tell(&j));
+    RW_TRY(rw_comm_agree(ctx, RW_NEW(ctx, summary, (size_t)j.n_workers)));
+    j.summary = summary;
+    RW_TRY(exchange_summaries(&j));
     RW_TRY(rw_comm_agree(ctx, check_parts(&j)));
     count_before(&j);
     RW_TRY(rw_comm_agree(ctx, weigh(&j)));

@@ -254,7 +254,7 @@ static int open_stream(struct rw_source *source)
 static int end_stream(struct rw_source *source)
 {
     const struct streamed *b = source->self;
-    rw_table_tell(source->ctx, &b->reader);
+    rw_table_warn_inexact(source->ctx, &b->reader);
     return 1;
 }
 

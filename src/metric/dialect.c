@@ -421,15 +421,15 @@ int rw_dialect_eval(struct rw_ctx *ctx, const struct rw_dialect *dialect,
     if (row->query)
         kind.query = row->query;
     RW_TRY(prepare(ctx, dialect, row, label_gain, dataset, scores, &job));
-    const int apart = row->weights == RW_WEIGHED_BUT_EMPTY && job.judgments.weight;
-    const enum rw_empty empty = apart ? RW_EMPTY_ZERO : row->empty;
+    const int empty_weigh_one = row->weights == RW_WEIGHED_BUT_EMPTY && job.judgments.weight;
+    const enum rw_empty empty = empty_weigh_one ? RW_EMPTY_ZERO : row->empty;
     const enum rw_ties ties = row->ties == RW_PUT_MEAN ? RW_TIES_MEAN : RW_TIES_FILE;
     double *moved = row->ties == RW_PUT_FILE ? &out->ties_moved : NULL;
-    if (apart)
+    if (empty_weigh_one)
         RW_TRY(RW_ARENA_NEW(ctx, &job.arena, values, dataset->n_queries));
     RW_TRY(rw_metric_eval_ties(ctx, &theirs, &job.judgments, job.scores, empty, ties,
-                               apart ? values : per_query, &out->result, moved));
-    if (apart)
+                               empty_weigh_one ? values : per_query, &out->result, moved));
+    if (empty_weigh_one)
         add_empty(&job.judgments, per_query, &out->result, values);
     return RW_OK;
 }

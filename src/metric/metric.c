@@ -75,14 +75,14 @@ static const struct rw_metric_kind *nearest_kind(const char *word)
 
 /* Finds the digits of a cutoff after a name, in any program's style (":top=10", "_cut_10",
  * "@10-"); "": no cutoff. */
-static void find_cut(const char *behind, char digits[10])
+static void find_cut(const char *after_name, char digits[10])
 {
-    const char *top = strstr(behind, "top=");
+    const char *top = strstr(after_name, "top=");
     size_t n;
-    behind = top ? top : behind;
-    behind += strcspn(behind, "0123456789");
-    n = strspn(behind, "0123456789");
-    snprintf(digits, 10, "%.*s", n <= 9 && *behind != '0' ? (int)n : 0, behind);
+    after_name = top ? top : after_name;
+    after_name += strcspn(after_name, "0123456789");
+    n = strspn(after_name, "0123456789");
+    snprintf(digits, 10, "%.*s", n <= 9 && *after_name != '0' ? (int)n : 0, after_name);
 }
 
 static struct meant what_is_meant(const char *text)

@@ -256,8 +256,8 @@ int rw_packed_scores(struct rw_ctx *ctx, const struct rw_packed *packed,
 
 /* Encodes some lines of a run feature by feature, so that the lines stay in the first-level
  * cache. Features ascend in both, and no slot is for a set of categories. */
-static void turn_run(const struct rw_flat *flat, const uint16_t *feature, uint32_t n,
-                     const float *line, uint32_t n_docs, float *value)
+static void transpose_run(const struct rw_flat *flat, const uint16_t *feature, uint32_t n,
+                          const float *line, uint32_t n_docs, float *value)
 {
     for (uint32_t k = 0, slot = 0; k < n && slot < flat->n_used;) {
         if (feature[k] < flat->feature[slot]) {
@@ -273,7 +273,8 @@ static void turn_run(const struct rw_flat *flat, const uint16_t *feature, uint32
     }
 }
 
-static void turn_lines(const struct rw_packed_job *job, uint32_t begin, uint32_t end, float *value)
+static void transpose_lines(const struct rw_packed_job *job, uint32_t begin, uint32_t end,
+                            float *value)
 {
     enum { DOCS = 16 };
     const struct rw_flat *flat = job->packed->flat;
@@ -287,9 +288,9 @@ static void turn_lines(const struct rw_packed_job *job, uint32_t begin, uint32_t
         const uint32_t last = run_end < end ? run_end : end;
         for (uint32_t n; doc < last; doc += n) {
             n = last - doc < DOCS ? last - doc : DOCS;
-            turn_run(flat, lines->entry_feature + run->feature, run->n,
-                     lines->entry_value + run->value + (size_t)(doc - run->doc) * run->n, n,
-                     value + (doc - begin));
+            transpose_run(flat, lines->entry_feature + run->feature, run->n,
+                          lines->entry_value + run->value + (size_t)(doc - run->doc) * run->n, n,
+                          value + (doc - begin));
         }
     }
 }
@@ -297,8 +298,8 @@ static void turn_lines(const struct rw_packed_job *job, uint32_t begin, uint32_t
 int rw_packed_lines(const struct rw_packed *packed, const struct rw_builder *lines, double *scores)
 {
     struct rw_packed_job job = {.packed = packed,
-                                .encode = rw_packed_encode_turned,
-                                .turn = turn_lines,
+                                .encode = rw_packed_encode_transposed,
+                                .transpose = transpose_lines,
                                 .lines = lines,
                                 .more_values = (size_t)packed->flat->n_used * RW_PACKED_DOCS};
     return rw_packed_run(NULL, &job, lines->n_docs, scores);

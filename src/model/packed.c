@@ -358,7 +358,8 @@ static struct rw_packed_room room_of(const struct rw_packed_job *job, int thread
 
 /* Transposes a block of rows. It handles some documents at a time, whose values stay in the
  * first-level cache until all their features are read. */
-static void turn_rows(const struct rw_packed_job *job, uint32_t begin, uint32_t end, float *value)
+static void transpose_rows(const struct rw_packed_job *job, uint32_t begin, uint32_t end,
+                           float *value)
 {
     enum { DOCS = 16 };
     const struct rw_flat *flat = job->packed->flat;
@@ -385,16 +386,16 @@ static void turn_rows(const struct rw_packed_job *job, uint32_t begin, uint32_t 
     }
 }
 
-void rw_packed_encode_turned(const struct rw_packed_job *job, uint32_t begin, uint32_t end,
-                             const struct rw_packed_room *room)
+void rw_packed_encode_transposed(const struct rw_packed_job *job, uint32_t begin, uint32_t end,
+                                 const struct rw_packed_room *room)
 {
     const struct rw_packed *p = job->packed;
     const struct rw_packed_width *width = p->ops->width[p->code_bytes - 1];
     const size_t column_bytes = (size_t)RW_PACKED_DOCS * p->code_bytes;
     char *codes = room->codes;
     for (uint32_t from = begin; from < end; from += RW_PACKED_DOCS) {
-        job->turn(job, from, end - from < RW_PACKED_DOCS ? end : from + RW_PACKED_DOCS,
-                  room->value);
+        job->transpose(job, from, end - from < RW_PACKED_DOCS ? end : from + RW_PACKED_DOCS,
+                       room->value);
         for (uint32_t i = 0; i < p->n_columns; i++, codes += column_bytes)
             width->encode(p, &p->column[i],
                           room->value + (size_t)p->column[i].slot * RW_PACKED_DOCS, codes);
@@ -472,8 +473,8 @@ int rw_packed_rows(struct rw_ctx *ctx, const struct rw_packed *packed, const str
                    double *scores)
 {
     struct rw_packed_job job = {.packed = packed,
-                                .encode = rw_packed_encode_turned,
-                                .turn = turn_rows,
+                                .encode = rw_packed_encode_transposed,
+                                .transpose = transpose_rows,
                                 .rows = rows,
                                 .more_values = (size_t)packed->flat->n_used * RW_PACKED_DOCS};
     return rw_packed_run(ctx, &job, rows->n_docs, scores);

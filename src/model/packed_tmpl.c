@@ -318,8 +318,8 @@ static void encode(const struct rw_packed *packed, const struct rw_packed_column
 
 /* Evaluates all nodes of a tree. docs: documents of the block to evaluate, a compile-time
  * constant. */
-INLINE void look_at_nodes(const struct rw_packed_node *node, uint32_t n_last, uint32_t n,
-                          const char *block, char *buffers, uint32_t docs)
+INLINE void evaluate_nodes(const struct rw_packed_node *node, uint32_t n_last, uint32_t n,
+                           const char *block, char *buffers, uint32_t docs)
 {
     for (uint32_t i = 0; i < n_last; i++, node++) {
         const codes cut = repeated(node->cut);
@@ -352,11 +352,11 @@ static void add(const struct rw_packed *packed, int32_t first, int32_t end, cons
         const code_type *number = (code_type *)buffers + (n > 0 ? RW_PACKED_DOCS : 0);
         const float *leaf = packed->leaf + tree->first_leaf;
         if (docs == RW_PACKED_DOCS)
-            look_at_nodes(packed->node + tree->first, tree->n_last, n, block, buffers,
-                          RW_PACKED_DOCS);
+            evaluate_nodes(packed->node + tree->first, tree->n_last, n, block, buffers,
+                           RW_PACKED_DOCS);
         else
-            look_at_nodes(packed->node + tree->first, tree->n_last, n, block, buffers,
-                          RW_PACKED_HALF);
+            evaluate_nodes(packed->node + tree->first, tree->n_last, n, block, buffers,
+                           RW_PACKED_HALF);
         for (uint32_t d = 0; d < docs; d += VALUES)
             add_leaves(score + d, leaf, tree->n_leaves, number + d);
     }

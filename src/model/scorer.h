@@ -320,16 +320,17 @@ typedef void rw_packed_encode_fn(const struct rw_packed_job *job, uint32_t begin
 
 /* Reads the values of documents [begin, end), at most one block, into value
  * [n_used][RW_PACKED_DOCS]. */
-typedef void rw_packed_turn_fn(const struct rw_packed_job *job, uint32_t begin, uint32_t end,
-                               float *value);
+typedef void rw_packed_transpose_fn(const struct rw_packed_job *job, uint32_t begin, uint32_t end,
+                                    float *value);
 
 struct rw_packed_job {
     const struct rw_packed *packed; /* borrowed, as all pointers here */
     rw_packed_encode_fn *encode;    /* reads the next field */
     const struct rw_column *
-        *column;                    /* [n_used] columns by slot; NULL: the data lacks the feature */
-    rw_packed_turn_fn *turn;        /* with rw_packed_encode_turned instead, reads one of these: */
-    const struct rw_rows *rows;     /* rows */
+        *column; /* [n_used] columns by slot; NULL: the data lacks the feature */
+    rw_packed_transpose_fn
+        *transpose;             /* with rw_packed_encode_transposed instead, reads one of these: */
+    const struct rw_rows *rows; /* rows */
     const struct rw_builder *lines; /* lines */
     size_t more_values;             /* values that `encode` needs in addition to one per document */
     /* ---- set by rw_packed_run ---- */
@@ -340,7 +341,7 @@ struct rw_packed_job {
 };
 
 /* Encodes after transposing a block; it needs n_used * RW_PACKED_DOCS more values. */
-rw_packed_encode_fn rw_packed_encode_turned;
+rw_packed_encode_fn rw_packed_encode_transposed;
 /* Runs the job. scores: [n_docs], written. ctx NULL: uses only the calling thread. */
 int rw_packed_run(struct rw_ctx *ctx, struct rw_packed_job *job, uint32_t n_docs, double *scores);
 

@@ -32,8 +32,8 @@ INLINE struct codes load_codes(const uint8_t *code, uint32_t n_columns)
 }
 
 /* Finds the leaves of a group's trees. leaf: [RW_LANES] leaf numbers. */
-INLINE void look_at_group(const struct rw_lanes *l, uint32_t group, const struct codes *codes,
-                          uint32_t n_tables, int with_missing, uint8_t *leaf)
+INLINE void evaluate_group(const struct rw_lanes *l, uint32_t group, const struct codes *codes,
+                           uint32_t n_tables, int with_missing, uint8_t *leaf)
 {
     const __m512i *table = codes->table, missing = _mm512_set1_epi8((char)RW_LANES_MISSING);
     const uint32_t end = l->first_node[group + 1];
@@ -157,8 +157,8 @@ INLINE void codes_of(const struct rw_lanes_node *node, const __m128i *difference
     look_up(difference + HALF, n_tables - HALF, y, c);
 }
 
-INLINE void look_at_group(const struct rw_lanes *l, uint32_t group, const struct codes *codes,
-                          uint32_t n_tables, int with_missing, uint8_t *leaf)
+INLINE void evaluate_group(const struct rw_lanes *l, uint32_t group, const struct codes *codes,
+                           uint32_t n_tables, int with_missing, uint8_t *leaf)
 {
     __m256i at0 = _mm256_setzero_si256(), at1 = at0;
     const uint32_t end = l->first_node[group + 1];
@@ -211,7 +211,7 @@ INLINE double look(const struct rw_lanes *l, const struct codes *codes, uint32_t
         const uint32_t *first_leaf = l->first_leaf + (size_t)group * RW_LANES;
         const uint32_t rest = (uint32_t)l->n_trees - group * RW_LANES;
         const uint32_t n = rest < RW_LANES ? rest : RW_LANES;
-        look_at_group(l, group, codes, n_tables, with_missing, leaf);
+        evaluate_group(l, group, codes, n_tables, with_missing, leaf);
         if (l->any_order)
             score += add_leaves(l->leaf, first_leaf, leaf);
         for (uint32_t lane = 0; !l->any_order && lane < n; lane++)
@@ -221,7 +221,7 @@ INLINE double look(const struct rw_lanes *l, const struct codes *codes, uint32_t
 }
 
 /* A constant number of tables makes the compiler emit separate loops for one and two tables. */
-INLINE double look_by_tables(const struct rw_lanes *l, const struct codes *codes, int with_missing)
+INLINE double score_by_tables(const struct rw_lanes *l, const struct codes *codes, int with_missing)
 {
     const uint32_t n_tables = (l->n_columns + TABLE - 1) / TABLE;
     if (n_tables == 1)
@@ -235,7 +235,7 @@ double RW_TMPL_NAME(rw_lanes_score)(const struct rw_lanes *l, const float *value
     uint8_t code[RW_LANES_COLUMNS] __attribute__((aligned(64)));
     const int with_missing = encode(l, values, n_values, first, code);
     const struct codes codes = load_codes(code, l->n_columns);
-    return with_missing ? look_by_tables(l, &codes, 1) : look_by_tables(l, &codes, 0);
+    return with_missing ? score_by_tables(l, &codes, 1) : score_by_tables(l, &codes, 0);
 }
 
 #endif

@@ -464,7 +464,7 @@ static int debias_report(struct rw_ctx *ctx, const void *state, int is_before, i
     const struct rw_debias *debias = state;
     const struct rw_position_bias *bias = bias_of(debias, is_before);
     const int additive = debias->kind == RW_DEBIAS_ADDITIVE;
-    struct rw_positions told = {.round = n_rounds, .is_given = debias->is_given};
+    struct rw_positions found_positions = {.round = n_rounds, .is_given = debias->is_given};
     struct rw_arena arena RW_RELEASED(rw_arena_free) = {NULL};
     uint32_t *position;
     uint64_t *n_docs;
@@ -478,18 +478,18 @@ static int debias_report(struct rw_ctx *ctx, const void *state, int is_before, i
     for (uint32_t p = 0; p < debias->n_positions; p++) {
         if (debias->n_docs[p] == 0)
             continue;
-        position[told.n] = p;
-        n_docs[told.n] = debias->n_docs[p];
-        found[told.n] = bias[p].of[0];
-        propensity[told.n] = propensity_of(debias, bias, p);
-        other[told.n++] = bias[p].of[1];
+        position[found_positions.n] = p;
+        n_docs[found_positions.n] = debias->n_docs[p];
+        found[found_positions.n] = bias[p].of[0];
+        propensity[found_positions.n] = propensity_of(debias, bias, p);
+        other[found_positions.n++] = bias[p].of[1];
     }
-    told.position = position;
-    told.n_docs = n_docs;
-    told.bias = additive ? found : NULL;
-    told.propensity = propensity;
-    told.unclicked = additive ? NULL : other;
-    hooks->on_positions(hooks->user, &told);
+    found_positions.position = position;
+    found_positions.n_docs = n_docs;
+    found_positions.bias = additive ? found : NULL;
+    found_positions.propensity = propensity;
+    found_positions.unclicked = additive ? NULL : other;
+    hooks->on_positions(hooks->user, &found_positions);
     return RW_OK;
 }
 

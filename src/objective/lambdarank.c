@@ -495,7 +495,7 @@ double rw_lambda_pair_seconds(struct rw_ctx *ctx, const struct rw_objective *obj
     double gain[DOCS], score[DOCS], least = 0.0;
     const struct rw_dataset made = {
         .n_docs = DOCS, .n_queries = 1, .query_offset = query, .label = label};
-    const struct rw_user_gradients *handed;
+    const struct rw_user_gradients *result;
     RW_SCOPED(rw_gradients_free) struct rw_gradients *gradients = NULL;
     struct rw_objective_rule of_all = *rule;
     of_all.pair.truncation = 0;
@@ -510,7 +510,7 @@ double rw_lambda_pair_seconds(struct rw_ctx *ctx, const struct rw_objective *obj
         return 0.0;
     for (uint32_t time = 0; time < TIMES; time++) {
         const double start = rw_clock_ms();
-        if (rw_gradients_run(gradients, time, 1.0, score, &handed) < 0)
+        if (rw_gradients_run(gradients, time, 1.0, score, &result) < 0)
             return 0.0;
         const double took = (rw_clock_ms() - start) * 1e-3 / (double)n_pairs;
         least = time == 0 || took < least ? took : least;

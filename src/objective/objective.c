@@ -174,13 +174,13 @@ struct rw_gradients {
     struct rw_gradients_engine engine;
     int n_threads;
     uint32_t longest;
-    double *discount, *position;     /* [longest], [longest] or NULL */
-    double *ideal;                   /* [n_labels][n_queries] or NULL */
-    double *scratch;                 /* [n_threads][longest x scratch] */
-    uint32_t *order;                 /* [n_threads][longest] */
-    struct rw_user_gradients handed; /* [n_docs] the result */
+    double *discount, *position;   /* [longest], [longest] or NULL */
+    double *ideal;                 /* [n_labels][n_queries] or NULL */
+    double *scratch;               /* [n_threads][longest x scratch] */
+    uint32_t *order;               /* [n_threads][longest] */
+    struct rw_user_gradients made; /* [n_docs] the result */
     struct rw_user_gradients
-        of_a_label; /* the result of one of several labels: [n_threads][longest] */
+        of_one_label; /* the result of one of several labels: [n_threads][longest] */
     const struct rw_train_hooks *hooks; /* the hooks that compute user gradients; else NULL */
     void *state;                        /* of the objective; NULL: no state; owned */
     /* ---- of the current run ---- */
@@ -218,7 +218,7 @@ static int make_ideals(struct rw_ctx *ctx, struct rw_gradients *g)
 }
 
 /* Allocates the arrays for n documents: integers or doubles. */
-static int make_handed(struct rw_ctx *ctx, struct rw_gradients *g, int is_fixed, size_t n,
+static int make_arrays(struct rw_ctx *ctx, struct rw_gradients *g, int is_fixed, size_t n,
                        struct rw_user_gradients *out)
 {
     if (is_fixed) {
@@ -236,10 +236,10 @@ static int make(struct rw_ctx *ctx, struct rw_gradients *g)
     g->longest = rw_longest_query(dataset->query_offset, dataset->n_queries);
     const size_t room = (size_t)g->n_threads * g->longest;
     RW_TRY(check_bound(ctx, g));
-    if (!g->handed.lambda && !g->handed.gradient)
-        RW_TRY(make_handed(ctx, g, is_fixed && !g->rule.in_doubles, dataset->n_docs, &g->handed));
+    if (!g->made.lambda && !g->made.gradient)
+        RW_TRY(make_arrays(ctx, g, is_fixed && !g->rule.in_doubles, dataset->n_docs, &g->made));
     if (g->rule.n_labels)
-        RW_TRY(make_handed(ctx, g, is_fixed, room, &g->of_a_label));
+        RW_TRY(make_arrays(ctx, g, is_fixed, room, &g->of_one_label));
     RW_TRY(RW_ARENA_NEW(ctx, &g->arena, g->order, room));
     RW_TRY(RW_ARENA_NEW(ctx, &g->arena, g->scratch, room * (size_t)g->objective->scratch));
     if (g->objective->state)
@@ -268,7 +268,7 @@ int rw_gradients_new(struct rw_ctx *ctx, const struct rw_objective *objective,
                                .gains = gains,
                                .engine = engine ? *engine : fastest,
                                .n_threads = dataset->n_docs >= PARALLEL_DOCS ? ctx->n_threads : 1};
-    g->handed = g->engine.into;
+    g->made = g->engine.into;
     RW_TRY(make(ctx, g));
     *out = RW_TAKE(g);
     return RW_OK;
@@ -290,7 +290,7 @@ int rw_gradients_by_caller(struct rw_ctx *ctx, const struct rw_train_hooks *hook
     RW_TRY(RW_NEW(ctx, g, 1));
     *g = (struct rw_gradients){
         .ctx = ctx, .objective = &callers, .dataset = dataset, .hooks = hooks};
-    RW_TRY(make_handed(ctx, g, 0, dataset->n_docs, &g->handed));
+    RW_TRY(make_arrays(ctx, g, 0, dataset->n_docs, &g->made));
     *out = RW_TAKE(g);
     return RW_OK;
 }
@@ -306,13 +306,13 @@ void rw_gradients_free(struct rw_gradients *g)
 }
 
 /* Makes the query write to the arrays from the document at `first` on. */
-static void write_to(struct rw_objective_query *query, const struct rw_user_gradients *handed,
+static void write_to(struct rw_objective_query *query, const struct rw_user_gradients *made,
                      size_t first)
 {
-    query->lambda = handed->lambda ? handed->lambda + first : NULL;
-    query->hess = handed->hess ? handed->hess + first : NULL;
-    query->gradient = handed->gradient ? handed->gradient + first : NULL;
-    query->hessian = handed->hessian ? handed->hessian + first : NULL;
+    query->lambda = made->lambda ? made->lambda + first : NULL;
+    query->hess = made->hess ? made->hess + first : NULL;
+    query->gradient = made->gradient ? made->gradient + first : NULL;
+    query->hessian = made->hessian ? made->hessian + first : NULL;
 }
 
 /* Returns the query with one of its documents' labels. */
@@ -346,7 +346,7 @@ static struct rw_objective_query query_by(const struct rw_gradients *g, uint32_t
         .scratch = g->scratch + own * (size_t)g->objective->scratch,
         .state = g->state,
         .thread = share->thread};
-    write_to(&query, &g->handed, first);
+    write_to(&query, &g->made, first);
     return query;
 }
 
@@ -383,7 +383,7 @@ static void run_labels(const struct rw_gradients *g, uint32_t q, struct rw_share
         struct rw_objective_rule rule = g->rule;
         rule.max_gain = rule.label[k].max_gain;
         query.weights = rule.in_doubles ? NULL : query.weights;
-        write_to(&query, &g->of_a_label, (size_t)share->thread * g->longest);
+        write_to(&query, &g->of_one_label, (size_t)share->thread * g->longest);
         g->objective->query(&rule, &query);
         add_label(&sum, &query, rule.label[k].weight);
     }
@@ -411,10 +411,10 @@ int rw_gradients_run(struct rw_gradients *g, uint32_t tree, double rate, const d
 {
     g->tree = tree;
     g->scores = scores;
-    *out = &g->handed;
+    *out = &g->made;
     const struct rw_objective_state *state = g->objective->state;
-    if (g->hooks && g->hooks->gradients(g->hooks->user, g->dataset, scores, g->handed.gradient,
-                                        g->handed.hessian))
+    if (g->hooks &&
+        g->hooks->gradients(g->hooks->user, g->dataset, scores, g->made.gradient, g->made.hessian))
         return rw_fail(g->ctx, RW_ERR_INTERRUPTED, "the custom objective gave up");
     if (g->hooks)
         return RW_OK;

@@ -176,17 +176,18 @@ enum rw_param_origin rw_params_origin(const struct rw_params *params, const char
                : RW_PARAM_CHANGED;
 }
 
-int rw_params_check_apart(struct rw_ctx *ctx, const struct rw_params *params, const char *written)
+int rw_params_check_not_input(struct rw_ctx *ctx, const struct rw_params *params,
+                              const char *written)
 {
     struct rw_params shallow = *params; /* texts are borrowed */
     for (int i = 0; i < RW_N_PARAMS; i++)
-        RW_TRY(rw_check_apart(ctx, written, rw_params_file(&shallow, i)));
+        RW_TRY(rw_check_not_input(ctx, written, rw_params_file(&shallow, i)));
     return RW_OK;
 }
 
 /* Constants of the defaults that depend on the size of the training set:
  * docs/benchmarks/quality.md, "Defaults". */
-enum { DOCS_A_LEAF = 1200, LEAST_LEAVES = 8, MOST_LEAVES = 255 };
+enum { DOCS_PER_LEAF = 1200, LEAST_LEAVES = 8, MOST_LEAVES = 255 };
 enum { LARGE_DOCS = 10800, SOME_FEATURES = 32, MANY_FEATURES = 100 };
 enum { ROUNDS = 2000, ROUNDS_WITHOUT_VALID = 300, DEFAULT_LEVELS = 6 };
 static const double low_rate = 0.05, high_rate = 0.1;
@@ -202,7 +203,7 @@ int rw_params_leaves(const struct rw_params *params, uint32_t n_docs)
 {
     if (params->leaves != RW_AUTO)
         return params->leaves;
-    const uint32_t leaves = n_docs / DOCS_A_LEAF;
+    const uint32_t leaves = n_docs / DOCS_PER_LEAF;
     return leaves < LEAST_LEAVES ? LEAST_LEAVES : leaves > MOST_LEAVES ? MOST_LEAVES : (int)leaves;
 }
 

@@ -75,7 +75,8 @@ int rw_params_in_model(struct rw_params *params, int at);
 int rw_params_trains_on_relevance(const struct rw_params *params);
 /* Fails with RW_ERR_ARGUMENT if `written` is a file that a parameter names. NULL: no file is
  * written. */
-int rw_params_check_apart(struct rw_ctx *ctx, const struct rw_params *params, const char *written);
+int rw_params_check_not_input(struct rw_ctx *ctx, const struct rw_params *params,
+                              const char *written);
 
 /* ---- the rows of params.def as data, for code that handles all parameters alike ---- */
 

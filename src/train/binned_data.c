@@ -61,9 +61,9 @@ int rw_dataset_cache_files(struct rw_ctx *ctx, const struct rw_params *params,
     if (rw_n_workers(ctx) > 1)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "a cache is made by one worker, not by %d",
                        rw_n_workers(ctx));
-    RW_TRY(rw_params_check_apart(ctx, params, path));
+    RW_TRY(rw_params_check_not_input(ctx, params, path));
     for (int i = 0; i < n_paths; i++)
-        RW_TRY(rw_check_apart(ctx, path, paths[i]));
+        RW_TRY(rw_check_not_input(ctx, path, paths[i]));
     RW_TRY_OUT(rw_files_read(ctx, paths, n_paths, &goal, &binned));
     RW_TRY_OUT(rw_ctx_n_tables(ctx) > n_before ? RW_OK
                                                : rw_params_check(ctx, params, RW_PARAMS_NO_TABLE));

@@ -72,7 +72,7 @@ static const struct rw_objective *objective_of(const struct booster *b)
 }
 
 /* Returns 1 if gradients are computed on the host, from scores that the engine returns. */
-static int hands_gradients(const struct booster *b)
+static int host_gradients(const struct booster *b)
 {
     return !b->engine->rules.objective;
 }
@@ -281,7 +281,7 @@ static int prepare_checkpoints(struct booster *b)
 {
     struct rw_checkpointer *c = &b->checkpointer;
     if (b->hooks && b->hooks->checkpoints)
-        RW_TRY(rw_params_check_apart(b->ctx, b->params, b->hooks->checkpoints->path));
+        RW_TRY(rw_params_check_not_input(b->ctx, b->params, b->hooks->checkpoints->path));
     RW_TRY(rw_checkpointer_init(c, b->ctx, b->hooks));
     RW_TRY(describe(b));
     if (!c->how)
@@ -303,7 +303,7 @@ static int give_propensities(struct booster *b)
 
 static int prepare_own_gradients(struct booster *b)
 {
-    if (!hands_gradients(
+    if (!host_gradients(
             b)) /* only this worker: the engine of another worker may use host gradients */
         return rw_comm_agree(b->ctx, RW_OK);
     RW_TRY(RW_ARENA_NEW(b->ctx, &b->arena, b->scores, b->in.set[0]->n_docs));
@@ -353,7 +353,7 @@ static void tell_start(struct booster *b)
 
 /* Reports a large number of pairs before training, because one long query can make a round take
  * minutes. */
-static void tell_pairs(struct booster *b)
+static void report_pairs(struct booster *b)
 {
     enum { MANY = 100000000, MANY_OF_A_QUERY = 10000000, BILLION = 1000000000, LONG_SECONDS = 10 };
     const struct rw_objective *objective = objective_of(b);
@@ -367,7 +367,7 @@ static void tell_pairs(struct booster *b)
         return;
     b->run.n_pairs = n;
     char expected[96] = "";
-    const int on_gpu = trains_on_gpu(b) && !hands_gradients(b);
+    const int on_gpu = trains_on_gpu(b) && !host_gradients(b);
     double seconds = 0;
     if (!on_gpu) {
         const double one = rw_lambda_pair_seconds(b->ctx, objective, &b->rule);
@@ -423,7 +423,7 @@ static int prepare(struct booster *b, const struct rw_params *params)
            "--min-docs on both sides, %u ignored",
            b->engine->ops->name, info->n_features, (unsigned long long)info->n_bins,
            info->n_constant, info->n_few, info->n_ignored);
-    tell_pairs(b);
+    report_pairs(b);
     tell_start(b);
     return RW_OK;
 }
@@ -481,7 +481,7 @@ static int tell_round(struct booster *b, const struct rw_grow_times *times,
 }
 
 /* Reports the choices that the engine made in this round. */
-static void tell_choices(struct booster *b)
+static void report_choices(struct booster *b)
 {
     char text[1024];
     double ms;
@@ -544,7 +544,7 @@ static int end_within(struct booster *b, int status, int *more)
 static int grow(struct booster *b, struct rw_tree *tree, struct rw_grow_times *times)
 {
     const int counts = b->run.n_pairs ? rw_stage_begin(b->ctx, "pairs", b->run.n_pairs, 1) : 0;
-    int status = hands_gradients(b) ? own_gradients(b) : RW_OK;
+    int status = host_gradients(b) ? own_gradients(b) : RW_OK;
     if (status >= 0) {
         rw_grower_set_rate(b->grower, rw_params_rate_of_round(b->params, (uint32_t)b->run.round));
         status =
@@ -568,7 +568,7 @@ static int run_round(struct booster *b, int *more)
     const int status = grow(b, tree, &times);
     if (status < 0)
         return end_within(b, status, more);
-    tell_choices(b);
+    report_choices(b);
     const int may_change = next_may_split(b);
     b->run.n_empty_trees = tree->n_leaves > 1 ? 0 : b->run.n_empty_trees + 1;
     if (b->run.n_empty_trees >= (may_change && b->engine->info.n_features ? MOST_EMPTY_TREES : 1)) {

@@ -543,7 +543,7 @@ static int tell_round(struct refit *r, int32_t number, double start)
 
 /* Reports progress. An interrupted refit is an error, because a partly refitted model is
  * useless. */
-static int go_on(struct refit *r, int32_t number, int ends)
+static int report_progress(struct refit *r, int32_t number, int ends)
 {
     const struct rw_train_hooks *hooks = r->hooks;
     uint64_t wish = ends != 0;
@@ -569,7 +569,7 @@ static int run_tree(struct refit *r, int32_t number)
     for (int set = 0; set < r->in.n_sets; set++)
         RW_TRY(add_tree(r, set, tree));
     RW_TRY(rw_eval_sets_round(&r->eval, NULL, number + 1));
-    return go_on(r, number, tell_round(r, number, start));
+    return report_progress(r, number, tell_round(r, number, start));
 }
 
 static int run(struct refit *r)

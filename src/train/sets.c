@@ -119,11 +119,12 @@ static int view_of_all(struct rw_ctx *ctx, const struct rw_dataset *set, uint32_
                        struct rw_column_view *out)
 {
     struct rw_column_view view = rw_column_view_of(set);
-    uint64_t told[3] = {view.width, view.n_ids > n_ids ? view.n_ids : n_ids,
-                        (uint64_t)view.by_name};
-    RW_TRY(rw_comm_max(ctx, told, 3));
-    *out = (struct rw_column_view){
-        .width = (uint32_t)told[0], .n_ids = (uint32_t)told[1], .by_name = told[2] != 0};
+    uint64_t columns_of_all[3] = {view.width, view.n_ids > n_ids ? view.n_ids : n_ids,
+                                  (uint64_t)view.by_name};
+    RW_TRY(rw_comm_max(ctx, columns_of_all, 3));
+    *out = (struct rw_column_view){.width = (uint32_t)columns_of_all[0],
+                                   .n_ids = (uint32_t)columns_of_all[1],
+                                   .by_name = columns_of_all[2] != 0};
     return RW_OK;
 }
 
@@ -597,7 +598,7 @@ static int recode_sets(struct rw_ctx *ctx, struct rw_sets *all)
 }
 
 /* Counts the documents of all workers, and makes codes of values that are divided among workers. */
-static int meet(struct rw_ctx *ctx, const struct rw_params *params, struct rw_sets *sets)
+static int combine_workers(struct rw_ctx *ctx, const struct rw_params *params, struct rw_sets *sets)
 {
     uint64_t kinds[2] = {sets->train.bins != NULL, sets->train.bins == NULL};
     RW_TRY(rw_workers_docs(ctx, sets->set[0], &sets->all_docs));
@@ -625,7 +626,7 @@ int rw_sets_prepare(struct rw_ctx *ctx, const struct rw_params *params, struct r
     sets->init = sets->categories.init.tree ? &sets->categories.init : init;
     if (sets->categories.codes)
         RW_TRY(rw_comm_agree(ctx, recode_sets(ctx, sets)));
-    return meet(ctx, params, sets);
+    return combine_workers(ctx, params, sets);
 }
 
 /* Returns 1 if some query has a pair of documents with different gains or, with `relevant`, a

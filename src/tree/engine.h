@@ -193,7 +193,7 @@ struct rw_engine_ops {
     /* Starts the work that best_splits waits for. best_splits must be the next call and must have
      * the same slots. The caller can do other work between the two. NULL: best_splits does all the
      * work. */
-    int (*ask_splits)(struct rw_engine *, const int32_t *slots, int n);
+    int (*start_splits)(struct rw_engine *, const int32_t *slots, int n);
     /* Finds the best split of each slot. Higher gain less the feature's cost wins, then lower
      * feature id, lower threshold, and missing values to the left. A split by a feature with a
      * monotone constraint must satisfy it (rw_ordered_gain). */
@@ -202,8 +202,8 @@ struct rw_engine_ops {
      * count fail with RW_ERR_INTERNAL if it is wrong; others rely on it. With many workers no
      * engine checks it. */
     int (*partition)(struct rw_engine *, const struct rw_split *, int n);
-    /* Starts the work of leaf_sums, as ask_splits does for best_splits. */
-    int (*ask_leaf_sums)(struct rw_engine *, const int32_t *leaf_slot, int n);
+    /* Starts the work of leaf_sums, as start_splits does for best_splits. */
+    int (*start_leaf_sums)(struct rw_engine *, const int32_t *leaf_slot, int n);
     /* Computes the sums over the documents of each leaf. Leaves share no documents. leaf_slot: [n];
      * sums: [n]. If a leaf was partitioned, its documents are those of the slots below it. */
     int (*leaf_sums)(struct rw_engine *, const int32_t *leaf_slot, int n, struct rw_sum *sums);

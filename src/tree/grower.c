@@ -133,7 +133,7 @@ struct grow_node {
     uint8_t is_begun;    /* 1: its children exist */
     uint8_t is_expanded; /* 1: its children's best splits are known */
     uint8_t is_kept;     /* 1: the engine has its histogram */
-    uint8_t may_follow;  /* scratch of frontier_forget */
+    uint8_t may_follow;  /* scratch of frontier_release */
 };
 
 /* An entry of a heap: the highest gain first, then the lowest number, which is the order of
@@ -175,8 +175,8 @@ struct rw_grower {
     int32_t n_splits;
     int has_sets; /* 1: the tree has splits by categories */
     /* ---- the current batch ---- */
-    struct grow_entry *prospect; /* [max_slots] a heap */
-    struct grow_ranked *ranked;  /* [max_slots] */
+    struct grow_entry *candidate; /* [max_slots] a heap */
+    struct grow_ranked *ranked;   /* [max_slots] */
     int32_t n_ranked;
     int32_t n_left;         /* splits that the tree has room for, counted when they were ranked */
     struct rw_split *batch; /* [max_slots] */
@@ -258,20 +258,20 @@ static void add_children(struct rw_grower *g, int32_t slot, int32_t rank, int32_
     for (int side = 0; side < 2; side++) {
         const int32_t child = side ? parent->right : parent->left;
         if (g->node[child].has_split)
-            push(g->prospect, n,
+            push(g->candidate, n,
                  (struct grow_entry){g->node[child].gain, g->n_nodes + 2 * rank + side, child, -1});
     }
 }
 
 /* Starts the heap of candidates with the best node of the frontier. */
-static void begin_prospects(struct rw_grower *g, int32_t *n)
+static void begin_candidates(struct rw_grower *g, int32_t *n)
 {
     *n = 0;
     if (g->n_frontier == 0)
         return;
     struct grow_entry first = g->frontier[0];
     first.heap_index = 0;
-    push(g->prospect, n, first);
+    push(g->candidate, n, first);
 }
 
 /* Adds the candidates that follow `seen`, which was ranked `rank`. They are its two children in the
@@ -283,7 +283,7 @@ static void add_next(struct rw_grower *g, const struct grow_entry *seen, int32_t
         if (index < g->n_frontier) {
             struct grow_entry found = g->frontier[index];
             found.heap_index = index;
-            push(g->prospect, n, found);
+            push(g->candidate, n, found);
         }
     }
     if (g->node[seen->slot].is_expanded)
@@ -299,9 +299,9 @@ static void frontier_rank(struct rw_grower *g)
     g->n_ranked = 0;
     frontier_accept_known(g);
     g->n_left = g->rules.leaves - 1 - g->n_splits;
-    begin_prospects(g, &n);
+    begin_candidates(g, &n);
     while (n > 0 && g->n_ranked < g->n_left && n_new < g->rules.batch) {
-        const struct grow_entry next = pop(g->prospect, &n);
+        const struct grow_entry next = pop(g->candidate, &n);
         const struct grow_node *node = &g->node[next.slot];
         g->ranked[g->n_ranked] =
             (struct grow_ranked){.gain = next.gain,
@@ -312,22 +312,22 @@ static void frontier_rank(struct rw_grower *g)
         n_new += !node->is_begun;
         add_next(g, &next, g->n_ranked++, &n);
     }
-    g->times->n_prospects += g->n_ranked;
+    g->times->n_speculative += g->n_ranked;
 }
 
 /* Releases histograms that cannot be used again, if room is short. The tree has room for n_left
  * more splits. Of the known nodes, only the first n_left in the order of acceptance can be split.
  * Splits that become known later can only come between them, so no other known node will ever be
  * split. */
-static int frontier_forget(struct rw_grower *g)
+static int frontier_release(struct rw_grower *g)
 {
     int32_t n, n_next = 0;
-    int n_forgotten = 0;
+    int n_released = 0;
     if (g->n_histograms + (uint32_t)g->rules.batch <= rw_grow_max_histograms(&g->rules))
         return RW_OK;
-    begin_prospects(g, &n);
+    begin_candidates(g, &n);
     while (n > 0 && n_next < g->n_left) {
-        const struct grow_entry next = pop(g->prospect, &n);
+        const struct grow_entry next = pop(g->candidate, &n);
         g->node[next.slot].may_follow = !g->node[next.slot].is_expanded;
         add_next(g, &next, n_next++, &n);
     }
@@ -335,23 +335,23 @@ static int frontier_forget(struct rw_grower *g)
         struct grow_node *node = &g->node[slot];
         if (node->is_kept && !node->may_follow) {
             node->is_kept = 0;
-            g->search[n_forgotten++] = slot;
+            g->search[n_released++] = slot;
         }
         node->may_follow = 0;
     }
-    g->n_histograms -= (uint32_t)n_forgotten;
-    g->times->n_forgotten += n_forgotten;
-    return g->engine->ops->forget(g->engine, g->search, n_forgotten);
+    g->n_histograms -= (uint32_t)n_released;
+    g->times->n_released += n_released;
+    return g->engine->ops->forget(g->engine, g->search, n_released);
 }
 
 /* Returns a ranked candidate with its number among all candidates. If its parent is a candidate
  * too, the number is computed again from the parent's rank. */
 static struct grow_entry among_all(const struct rw_grower *g, const struct grow_ranked *ranked)
 {
-    const int32_t behind = ranked->number - g->n_nodes; /* 2 x the parent's rank + side */
+    const int32_t after_frontier = ranked->number - g->n_nodes; /* 2 x the parent's rank + side */
     struct grow_entry entry = {ranked->gain, ranked->number, ranked->slot, -1};
-    if (behind >= 0)
-        entry.number = g->n_nodes + 2 * g->ranked[behind / 2].place + behind % 2;
+    if (after_frontier >= 0)
+        entry.number = g->n_nodes + 2 * g->ranked[after_frontier / 2].place + after_frontier % 2;
     return entry;
 }
 
@@ -362,19 +362,19 @@ static struct grow_entry among_all(const struct rw_grower *g, const struct grow_
  * histogram more than its parent had. */
 static void frontier_choose(struct rw_grower *g, int *is_last)
 {
-    int64_t spare = 0;
-    const int64_t spare_histograms = (int64_t)rw_grow_max_histograms(&g->rules) - g->n_histograms;
+    int64_t free_slots = 0;
+    const int64_t free_histograms = (int64_t)rw_grow_max_histograms(&g->rules) - g->n_histograms;
     int32_t n = 0, n_ranked = 0;
     *is_last = 0;
     g->n_batch = 0;
     for (int32_t place = 0;
-         place < g->n_left && g->n_batch < g->rules.batch && g->n_batch < spare_histograms;
+         place < g->n_left && g->n_batch < g->rules.batch && g->n_batch < free_histograms;
          place++) {
         struct grow_entry next = {.slot = -1};
         if (n_ranked < g->n_ranked)
             next = among_all(g, &g->ranked[n_ranked]);
-        if (n > 0 && (next.slot < 0 || before(&g->prospect[0], &next)))
-            next = pop(g->prospect, &n);
+        if (n > 0 && (next.slot < 0 || before(&g->candidate[0], &next)))
+            next = pop(g->candidate, &n);
         else if (next.slot >= 0) {
             struct grow_ranked *ranked = &g->ranked[n_ranked++];
             ranked->place = place;
@@ -386,9 +386,9 @@ static void frontier_choose(struct rw_grower *g, int *is_last)
             return;
         if (g->n_batch == 0) {
             *is_last = place == g->n_left - 1;
-            spare = (int64_t)rw_grow_max_slots(&g->rules) - g->n_slots -
-                    2 * (int64_t)(g->n_left - place);
-        } else if (!g->rules.levels && (place == g->n_left - 1 || 2 * g->n_batch > spare)) {
+            free_slots = (int64_t)rw_grow_max_slots(&g->rules) - g->n_slots -
+                         2 * (int64_t)(g->n_left - place);
+        } else if (!g->rules.levels && (place == g->n_left - 1 || 2 * g->n_batch > free_slots)) {
             return;
         }
         rw_split_copy(&g->batch[g->n_batch++], &g->split[next.slot]);
@@ -414,11 +414,11 @@ uint32_t rw_grow_max_slots(const struct rw_grow_rules *rules)
 
 uint32_t rw_grow_max_histograms(const struct rw_grow_rules *rules)
 {
-    enum { MOST_SPARE = 64 }; /* room for a few batches */
+    enum { MOST_EXTRA = 64 }; /* room for a few batches */
     const uint32_t leaves = most_leaves(rules);
     if (rules->levels || rules->batch == 1)
         return leaves;
-    return leaves + (2 * leaves < MOST_SPARE ? 2 * leaves : MOST_SPARE);
+    return leaves + (2 * leaves < MOST_EXTRA ? 2 * leaves : MOST_EXTRA);
 }
 
 int rw_grower_new(struct rw_ctx *ctx, const struct rw_grow_rules *rules, struct rw_grower **out)
@@ -440,7 +440,7 @@ int rw_grower_new(struct rw_ctx *ctx, const struct rw_grow_rules *rules, struct 
     RW_TRY(RW_ARENA_NEW(ctx, arena, grower->split, n));
     RW_TRY(RW_ARENA_NEW(ctx, arena, grower->slot_of, n));
     RW_TRY(RW_ARENA_NEW(ctx, arena, grower->frontier, n));
-    RW_TRY(RW_ARENA_NEW(ctx, arena, grower->prospect, n));
+    RW_TRY(RW_ARENA_NEW(ctx, arena, grower->candidate, n));
     RW_TRY(RW_ARENA_NEW(ctx, arena, grower->ranked, n));
     RW_TRY(RW_ARENA_NEW(ctx, arena, grower->batch, n));
     RW_TRY(RW_ARENA_NEW(ctx, arena, grower->sum, n));
@@ -502,8 +502,8 @@ static int search(struct rw_grower *g, int n_siblings, int n_search)
     times->histograms_ms += rw_clock_ms() - start;
     times->n_histograms += n_siblings;
     start = rw_clock_ms();
-    if (engine->ops->ask_splits)
-        RW_TRY(engine->ops->ask_splits(engine, g->search, n_search));
+    if (engine->ops->start_splits)
+        RW_TRY(engine->ops->start_splits(engine, g->search, n_search));
     frontier_rank(g);
     RW_TRY(rw_engine_best_splits(engine, g->search, n_search, g->found));
     times->splits_ms += rw_clock_ms() - start;
@@ -596,7 +596,7 @@ static int grow_nodes(struct rw_grower *g)
     int is_last;
     frontier_rank(g);
     for (;;) {
-        RW_TRY(frontier_forget(g));
+        RW_TRY(frontier_release(g));
         frontier_choose(g, &is_last);
         if (g->n_batch == 0)
             break;
@@ -705,8 +705,8 @@ int rw_grower_grow(struct rw_grower *grower, struct rw_engine *engine, uint32_t 
     RW_TRY(start_tree(grower, tree, &root));
     RW_TRY(grow_nodes(grower));
     const int32_t n_leaves = list_leaves(grower, leaf_slot);
-    if (n_leaves > 1 && engine->ops->ask_leaf_sums)
-        RW_TRY(engine->ops->ask_leaf_sums(engine, leaf_slot, n_leaves));
+    if (n_leaves > 1 && engine->ops->start_leaf_sums)
+        RW_TRY(engine->ops->start_leaf_sums(engine, leaf_slot, n_leaves));
     RW_TRY(rw_tree_init(grower->ctx, out, grower->n_splits + 1));
     const int status = finish_tree(grower, &root, leaf_slot, out);
     if (status < 0)

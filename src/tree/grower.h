@@ -25,8 +25,8 @@ struct rw_grow_times {
     /* Requests for the histograms of a pair of siblings, or of one node. In a pair, the larger
      * sibling's can be derived. */
     int n_histograms;
-    int n_prospects; /* speculative nodes that were ranked when batches were chosen */
-    int n_forgotten; /* histograms that the grower released */
+    int n_speculative; /* speculative nodes that were ranked when batches were chosen */
+    int n_released;    /* histograms that the grower released */
 };
 
 /* Makes the scratch memory for trees under one set of rules: arrays of [max nodes]. Free it with

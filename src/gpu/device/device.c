@@ -459,55 +459,55 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct rw_device_cache *first;
 
 /* Removes an entry. The caller holds the mutex. */
-static void forget(struct rw_device_cache *spare)
+static void drop_entry(struct rw_device_cache *entry)
 {
     struct rw_device_cache **at = &first;
-    while (*at != spare)
+    while (*at != entry)
         at = &(*at)->next;
-    *at = spare->next;
-    *spare->owner = NULL;
-    spare->free(spare);
+    *at = entry->next;
+    *entry->owner = NULL;
+    entry->free(entry);
 }
 
-void rw_device_cache_leave(struct rw_device_cache *spare, void **owner)
+void rw_device_cache_leave(struct rw_device_cache *entry, void **owner)
 {
     pthread_mutex_lock(&mutex);
-    if (spare->owner) {
-        spare->n_users--;
+    if (entry->owner) {
+        entry->n_users--;
     } else if (*owner) {
-        spare->free(spare);
+        entry->free(entry);
     } else {
-        spare->owner = owner;
-        spare->next = first;
-        first = spare;
-        *owner = spare;
+        entry->owner = owner;
+        entry->next = first;
+        first = entry;
+        *owner = entry;
     }
     pthread_mutex_unlock(&mutex);
 }
 
 struct rw_device_cache *rw_device_cache_take(void **owner,
-                                             int (*serves)(const struct rw_device_cache *spare,
+                                             int (*serves)(const struct rw_device_cache *entry,
                                                            const void *user),
                                              const void *user)
 {
     pthread_mutex_lock(&mutex);
-    struct rw_device_cache *spare = *owner;
-    if (spare && serves(spare, user)) {
-        spare->n_users++;
+    struct rw_device_cache *entry = *owner;
+    if (entry && serves(entry, user)) {
+        entry->n_users++;
     } else {
-        if (spare && spare->n_users == 0)
-            forget(spare);
-        spare = NULL;
+        if (entry && entry->n_users == 0)
+            drop_entry(entry);
+        entry = NULL;
     }
     pthread_mutex_unlock(&mutex);
-    return spare;
+    return entry;
 }
 
 void rw_device_cache_drop(void **owner)
 {
     pthread_mutex_lock(&mutex);
     if (*owner)
-        forget(*owner);
+        drop_entry(*owner);
     pthread_mutex_unlock(&mutex);
 }
 
@@ -515,11 +515,11 @@ int rw_device_cache_drop_unused(int device)
 {
     int n = 0;
     pthread_mutex_lock(&mutex);
-    for (struct rw_device_cache *spare = first, *next; spare; spare = next) {
-        next = spare->next;
-        if (spare->device != device || spare->n_users > 0)
+    for (struct rw_device_cache *entry = first, *next; entry; entry = next) {
+        next = entry->next;
+        if (entry->device != device || entry->n_users > 0)
             continue;
-        forget(spare);
+        drop_entry(entry);
         n++;
     }
     pthread_mutex_unlock(&mutex);

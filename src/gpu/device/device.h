@@ -153,16 +153,16 @@ struct rw_device_cache {
     /* Holds the only pointer to the entry. It is set to NULL when the entry is freed. */
     void **owner;
     int device, n_users;
-    void (*free)(struct rw_device_cache *spare);
+    void (*free)(struct rw_device_cache *entry);
 };
 
 /* Puts an entry back, or gives a new one to `owner`, which must live longer. If the owner has a
  * different entry, the new one is freed. */
-void rw_device_cache_leave(struct rw_device_cache *spare, void **owner);
+void rw_device_cache_leave(struct rw_device_cache *entry, void **owner);
 /* Takes the owner's entry if `serves` accepts it; it then stays until it is put back. Otherwise
  * returns NULL, and frees the entry if it is unused. */
 struct rw_device_cache *rw_device_cache_take(void **owner,
-                                             int (*serves)(const struct rw_device_cache *spare,
+                                             int (*serves)(const struct rw_device_cache *entry,
                                                            const void *user),
                                              const void *user);
 void rw_device_cache_drop(void **owner);

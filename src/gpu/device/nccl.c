@@ -192,7 +192,7 @@ enum { WARM_WORDS = 1024 };
 /* Connects to the other workers. Memory is allocated before workers wait for each other, since
  * allocating could wait for another worker's GPU. The first call of each kind makes connections, so
  * it is made here, with few words. */
-static void meet(struct beginning *b)
+static void connect_workers(struct beginning *b)
 {
     const size_t n = (size_t)b->n_workers * WARM_WORDS, bytes = 2 * n * sizeof(uint64_t);
     uint64_t *d = NULL; /* [2][n] */
@@ -224,7 +224,7 @@ static void meet(struct beginning *b)
 static void *begin(void *user)
 {
     struct beginning *b = user;
-    meet(b);
+    connect_workers(b);
     pthread_mutex_lock(&b->mutex);
     b->is_done = 1;
     const int is_left = b->is_left;

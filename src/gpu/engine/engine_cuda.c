@@ -623,15 +623,15 @@ static int splits_the_same(const struct rw_cuda_codes *codes, uint32_t min_docs)
     return n_columns == cuts->n_features;
 }
 
-static int serves(const struct rw_device_cache *spare, const void *user)
+static int serves(const struct rw_device_cache *entry, const void *user)
 {
-    const struct rw_cuda_codes *codes = (const struct rw_cuda_codes *)spare;
+    const struct rw_cuda_codes *codes = (const struct rw_cuda_codes *)entry;
     const struct rw_cuda *cuda = user;
     const struct rw_cut_rule *rule = &cuda->host.base.rules.cut;
     const int ignores_the_same = codes->ignore && rule->ignore
                                      ? memcmp(codes->ignore, rule->ignore, RW_FEATURE_IDS) == 0
                                      : !codes->ignore && !rule->ignore;
-    return spare->device == cuda->device->number && codes->rule.bins == rule->bins &&
+    return entry->device == cuda->device->number && codes->rule.bins == rule->bins &&
            codes->rule.absent_missing == rule->absent_missing && ignores_the_same &&
            splits_the_same(codes, rule->min_docs);
 }
@@ -657,9 +657,9 @@ void rw_cuda_take_codes(struct rw_cuda *cuda)
         cuda->taken = (struct rw_cuda_codes *)rw_device_cache_take(owner, serves, cuda);
 }
 
-static void free_codes(struct rw_device_cache *spare)
+static void free_codes(struct rw_device_cache *entry)
 {
-    struct rw_cuda_codes *codes = (struct rw_cuda_codes *)spare;
+    struct rw_cuda_codes *codes = (struct rw_cuda_codes *)entry;
     for (int g = 0; g < codes->n_groups; g++)
         rw_hist_matrix_free(codes->matrix[g]);
     rw_cuts_free(codes->cuts);
@@ -682,7 +682,7 @@ static struct rw_cuda_codes *detach_codes(struct rw_cuda *cuda)
         return NULL;
     if (ignore)
         memcpy(ignore, rule->ignore, RW_FEATURE_IDS);
-    *codes = (struct rw_cuda_codes){.spare = {.device = cuda->device->number, .free = free_codes},
+    *codes = (struct rw_cuda_codes){.entry = {.device = cuda->device->number, .free = free_codes},
                                     .rule = *rule,
                                     .ignore = ignore,
                                     .cuts = cuda->host.set[0].bins->cuts,
@@ -721,7 +721,7 @@ static void cuda_close(struct rw_engine *engine)
     rw_device_close(cuda->device);
     if (codes) {
         keep->drop = rw_device_cache_drop;
-        rw_device_cache_leave(&codes->spare, &keep->made);
+        rw_device_cache_leave(&codes->entry, &keep->made);
     }
     rw_mem_free(cuda);
 }
@@ -737,10 +737,10 @@ static const struct rw_engine_ops cuda_ops = {
     .allow = rw_host_allow,
     .histograms = rw_cuda_histograms,
     .forget = rw_cuda_forget,
-    .ask_splits = rw_cuda_ask_splits,
+    .start_splits = rw_cuda_ask_splits,
     .best_splits = rw_cuda_best_splits,
     .partition = cuda_partition,
-    .ask_leaf_sums = cuda_ask_leaf_sums,
+    .start_leaf_sums = cuda_ask_leaf_sums,
     .leaf_sums = cuda_leaf_sums,
     .add_tree = cuda_add_tree,
     .read_scores = cuda_read_scores,

@@ -88,7 +88,7 @@ struct rw_cuda_stage {
 
 /* The codes of a training set, cached for the next training on it. They never change. */
 struct rw_cuda_codes {
-    struct rw_device_cache spare;
+    struct rw_device_cache entry;
     struct rw_cut_rule rule;
     struct rw_cuts *cuts; /* owned */
     /* Memory of the fields below, except matrices. */

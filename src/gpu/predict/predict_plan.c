@@ -55,11 +55,11 @@ static void cut_batches(struct rw_predict_plan *plan, const struct rw_flat *flat
         const uint32_t n_nodes = (uint32_t)(flat->first_node[i + 1] - flat->first_node[i]);
         const uint32_t n_leaves = (uint32_t)(flat->first_leaf[i + 1] - flat->first_leaf[i]);
         const int fits = bytes_of(n_nodes, n_leaves) <= args->tree_bytes;
-        const int goes_on = batch && batch->in_shared && fits &&
-                            batch->n_trees < RW_TUNE_PREDICT_TREES &&
-                            bytes_of((uint64_t)batch->n_nodes + n_nodes,
-                                     (uint64_t)batch->n_leaves + n_leaves) <= args->tree_bytes;
-        if (!goes_on) {
+        const int continues = batch && batch->in_shared && fits &&
+                              batch->n_trees < RW_TUNE_PREDICT_TREES &&
+                              bytes_of((uint64_t)batch->n_nodes + n_nodes,
+                                       (uint64_t)batch->n_leaves + n_leaves) <= args->tree_bytes;
+        if (!continues) {
             batch = &plan->batch[args->n_batches++];
             *batch = (struct rw_predict_batch){.first_node = flat->first_node[i],
                                                .first_leaf = flat->first_leaf[i],

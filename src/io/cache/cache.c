@@ -471,7 +471,7 @@ static int take_side_columns(const struct rw_cache_file *f)
 /* ---- names and words ---- */
 
 /* Adds the damaged section's name to RW_ERR_FORMAT. */
-static int say_damage(const struct rw_cache_file *f, enum rw_cache_section section, int status)
+static int name_damage(const struct rw_cache_file *f, enum rw_cache_section section, int status)
 {
     return status == RW_ERR_FORMAT ? damaged(f, rw_cache_row[section].wrong) : status;
 }
@@ -603,8 +603,8 @@ int rw_cache_view(const struct rw_cache_file *f)
     if (f->h.has_bins)
         RW_TRY(check_bins(f));
     RW_TRY(take_side_columns(f));
-    RW_TRY(say_damage(f, RW_CACHE_NAME_FEATURE, take_names(f)));
-    RW_TRY(say_damage(f, RW_CACHE_WORD_FEATURE, take_words(f)));
+    RW_TRY(name_damage(f, RW_CACHE_NAME_FEATURE, take_names(f)));
+    RW_TRY(name_damage(f, RW_CACHE_WORD_FEATURE, take_words(f)));
     RW_TRY(rw_columns_agree(f->ctx, f->name, dataset));
     if (f->view == RW_CACHE_CODES) { /* columns whose values are left out provide the features */
         RW_TRY(rw_binned_take_features(f->ctx, dataset->column, dataset->n_columns, f->out));

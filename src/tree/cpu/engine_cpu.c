@@ -85,7 +85,7 @@ static void load_sparse(struct rw_cpu *cpu)
 enum { LEAST_KEPT = 768 };
 
 /* Idle documents are separated if they are at least one in this many documents. */
-enum { WORTH_APART = 16 };
+enum { WORTH_SEPARATING = 16 };
 
 /* Allocates the memory for growing trees, except codes and the host's part. */
 static int allocate(struct rw_cpu *cpu)
@@ -595,7 +595,7 @@ static int make_words(void *user, struct rw_share *share)
 
 /* Returns 1 if idle documents may be left out of histograms. That requires that a document counts
  * only towards the smallest number of documents on a side of a split. */
-static int may_set_apart(const struct rw_cpu *cpu)
+static int may_separate(const struct rw_cpu *cpu)
 {
     return cpu->words.newton && cpu->words.packed && !cpu->workers && !cpu->sparse.n &&
            !cpu->host.base.cuts->by_category && rw_cpu_searches_packed(cpu);
@@ -618,8 +618,8 @@ static int cpu_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_roo
     struct words_job words = {cpu, 0};
     rw_parallel(engine->ctx, rw_cpu_threads(cpu, engine->n_docs[0]), engine->n_docs[0], 0,
                 make_words, &words);
-    const int apart = may_set_apart(cpu) && words.n_idle * WORTH_APART >= out->sum.n;
-    list_docs(cpu, (uint32_t)out->sum.n, apart ? (uint32_t)words.n_idle : 0);
+    const int separate = may_separate(cpu) && words.n_idle * WORTH_SEPARATING >= out->sum.n;
+    list_docs(cpu, (uint32_t)out->sum.n, separate ? (uint32_t)words.n_idle : 0);
     for (uint32_t s = 0; s < engine->rules.max_slots; s++)
         cpu->kept.buffer_of[s] = -1;
     cpu->kept.n_free = cpu->kept.n_buffers;

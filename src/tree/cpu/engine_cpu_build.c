@@ -15,7 +15,7 @@
 
 /* Prefetches rows that will be gathered next, one cache line at a time, while other documents are
  * added. */
-struct asking {
+struct prefetching {
     const uint8_t *row; /* row of document 0, from the first code on */
     size_t stride;
     const uint32_t *doc;           /* [n] */
@@ -33,16 +33,17 @@ struct addition {
     enum rw_isa isa;
     const int64_t *word; /* [n] */
     int64_t *cell;       /* [bundles][step] */
-    struct asking *asking;
+    struct prefetching *prefetching;
 };
 
-INLINE void ask_for_lines(struct asking *asking)
+INLINE void ask_for_lines(struct prefetching *prefetching)
 {
     enum { LINE = 64 };
-    if (asking->at == asking->n)
+    if (prefetching->at == prefetching->n)
         return;
-    const uint8_t *row = asking->row + asking->doc[asking->at++] * asking->stride;
-    for (uint32_t line = 0; line < asking->n_lines; line++)
+    const uint8_t *row =
+        prefetching->row + prefetching->doc[prefetching->at++] * prefetching->stride;
+    for (uint32_t line = 0; line < prefetching->n_lines; line++)
         __builtin_prefetch(row + (size_t)line * LINE, 0, 2);
 }
 
@@ -54,7 +55,7 @@ INLINE void add_bundles(const struct addition *add, const int64_t *word, uint32_
     int64_t *const cell = add->cell;
     for (uint32_t i = 0; i < n; i++) {
         if (i % 8 == 0)
-            ask_for_lines(add->asking);
+            ask_for_lines(add->prefetching);
         const uint64_t codes = add->codes[i];
         const int64_t own = word[i];
         for (uint32_t c = 0; c < n_bundles; c++)
@@ -180,7 +181,7 @@ static struct gathering gathering_of(const struct rw_cpu *cpu, uint32_t from, ui
 }
 
 /* Prefetches the row of a document a little after i. */
-INLINE void ask_for_row(const struct gathering *g, uint32_t i)
+INLINE void prefetch_row(const struct gathering *g, uint32_t i)
 {
     enum { AHEAD = 12, LINE = 64 };
     const uint8_t *row = g->view.row + g->doc[i + AHEAD < g->n ? i + AHEAD : i] * g->view.stride;
@@ -194,7 +195,7 @@ static void gather_plain(const struct gathering *g, uint32_t from)
 {
     for (uint32_t i = from; i < g->n; i++) {
         const uint8_t *row = g->view.row + g->doc[i] * g->view.stride;
-        ask_for_row(g, i);
+        prefetch_row(g, i);
         uint64_t *to = g->to + i;
         uint32_t c = g->first;
         for (; g->view.in_order && c + RW_CPU_PASS_BUNDLES <= g->last;
@@ -256,7 +257,7 @@ RW_AVX512 static uint32_t gather_avx512(const struct gathering *g)
     uint32_t i = 0;
     for (; i + 8 <= g->n; i += 8) {
         for (uint32_t k = 0; k < 8; k++)
-            ask_for_row(g, i + k);
+            prefetch_row(g, i + k);
         uint32_t w = 0;
         for (; w + 8 <= n_words; w += 8)
             gather_words(g, i, w, 8);
@@ -318,16 +319,16 @@ static int64_t add_docs(const struct rw_cpu *cpu, const struct rw_cpu_building *
     const uint32_t from = b->from, end = b->end;
     uint64_t *gathered = cpu->gathered + (size_t)b->thread * RW_CPU_PASSES * RW_CPU_GATHERED;
     int64_t word[RW_CPU_DOCS], sum = 0;
-    struct asking asking = {0};
-    struct addition add = {.isa = cpu->host.isa, .word = word, .asking = &asking};
+    struct prefetching prefetching = {0};
+    struct addition add = {.isa = cpu->host.isa, .word = word, .prefetching = &prefetching};
     uint32_t narrow = from;
     for (uint32_t p = from; p < end; p++)
         narrow += cpu->pass[p].group->bytes == 1;
     if (narrow > from) {
         const struct gathering g = gathering_of(cpu, from, narrow);
-        asking.row = g.view.row + g.at;
-        asking.n_lines = (uint32_t)((g.end - g.at + 63) / 64);
-        asking.stride = g.view.stride;
+        prefetching.row = g.view.row + g.at;
+        prefetching.n_lines = (uint32_t)((g.end - g.at + 63) / 64);
+        prefetching.stride = g.view.stride;
     }
     for (uint32_t first = 0; first < n; first += RW_CPU_DOCS) {
         add.n = n - first < RW_CPU_DOCS ? n - first : RW_CPU_DOCS;
@@ -340,9 +341,9 @@ static int64_t add_docs(const struct rw_cpu *cpu, const struct rw_cpu_building *
         if (narrow > from) {
             gather(cpu, add.doc, add.n, from, narrow, gathered);
             const uint32_t next = n - first - add.n;
-            asking.doc = add.doc + add.n;
-            asking.at = 0;
-            asking.n = next < RW_CPU_DOCS ? next : RW_CPU_DOCS;
+            prefetching.doc = add.doc + add.n;
+            prefetching.at = 0;
+            prefetching.n = next < RW_CPU_DOCS ? next : RW_CPU_DOCS;
         }
         add.cell = b->narrow;
         for (uint32_t p = from; p < end; p++) {

@@ -127,8 +127,8 @@ INLINE void keep_ordered(const struct rw_cpu_column *column, const floats *l, co
 
 /* Extracts counts, lambdas and hessians from words in the layout `kind`. For counts, the hessians
  * are the counts. */
-INLINE void take_apart(enum rw_cpu_cells kind, const longs *words, const longs *heavy, ints *n,
-                       ints *lambda, ints *hessian)
+INLINE void split_words(enum rw_cpu_cells kind, const longs *words, const longs *heavy, ints *n,
+                        ints *lambda, ints *hessian)
 {
     *n = LOW_INTS(*words);
     *lambda = HIGH_INTS(*words);
@@ -151,8 +151,8 @@ INLINE void score_cuts(const struct rw_cpu_column *column, const longs *left, co
     const longs right = (uint64_t)column->all[0] - *left;
     const longs right_heavy = (uint64_t)column->all[1] - *heavy;
     ints nl, nr, l, r, wl, wr;
-    take_apart(kind, left, heavy, &nl, &l, &wl);
-    take_apart(kind, &right, &right_heavy, &nr, &r, &wr);
+    split_words(kind, left, heavy, &nl, &l, &wl);
+    split_words(kind, &right, &right_heavy, &nr, &r, &wr);
     const floats ql = FLOATS(l), qr = FLOATS(r);
     ints allowed = (nl >= least) & (nr >= least);
     if (kind != RW_CELL_COUNTS)
