@@ -64,7 +64,7 @@ const struct rw_command rw_cmd_prune = {
     .operands = OPERANDS,
     .about = "Writes the smallest model, made of some trees of MODEL, whose metric on DATA is "
              "within --loss of the whole model. Also prints the loss of other numbers of trees. "
-             "DATA must not be the training set, since it decides which trees remain. Measure the "
+             "DATA should not be the training set, since it decides which trees remain. Measure the "
              "result on a third set.",
     .replaced_by = "output",
     .has_results = 1,
