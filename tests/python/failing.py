@@ -26,14 +26,14 @@ class NoStream:
 
 
 def damaged(X: np.ndarray[Any, Any], part: str, value: int) -> Any:
-    """A sparse matrix whose insides say what cannot be."""
+    """A sparse matrix with an impossible internal array."""
     out = sp.csr_matrix(X)
     getattr(out, part)[1] = value
     return out
 
 
 def failing(made: Made, model: Model) -> dict[str, Callable[[], Any]]:
-    """Calls by what is wrong with them; most fail in the library, after it has allocated something."""
+    """Failing calls by their error; most fail in the library, after an allocation."""
     X, y, qid, n = made.X, made.y, made.qid, len(made.y)
     data, data_of_one = made.dataset(), Dataset(X[:, :1], y, qid=qid)
     other = Dataset(X[::-1], y, qid=qid)

@@ -1,4 +1,5 @@
-"""What children in test_fork.py do. One that starts anew imports this, and not scikit-learn, which takes long."""
+"""The work of child processes in test_fork.py. A spawned child imports this module, and not scikit-learn, which is
+slow."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""10,000 failing calls, those of failing.py in turn, take no memory.
+"""Tests that 10,000 failing calls, those of failing.py in turn, leak no memory.
 
-    python tests/python/leaks.py              of any build: what the process holds after 2,000 calls, and at the end
+    python tests/python/leaks.py              any build: the process's memory after 2,000 calls and at the end
     python tests/python/leaks.py --sanitizer  a build with -Db_sanitize=address, whose libasan is preloaded
-                                              (tests/python/python_leaks.sh): what nothing points to any more, too
+                                              (tests/python/python_leaks.sh): also unreachable memory
 
-Prints what it measured; exits 1 if there is a leak.
+Prints the figures; exits with 1 if there is a leak.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MOST_HEAP_KIB, MOST_OBJECTS, MOST_RESIDENT_KIB = 64, 2000, 8192
 
 
 class Heap(ctypes.Structure):
-    """glibc's struct mallinfo2, of which only two are read."""
+    """glibc's struct mallinfo2; two members are read."""
 
     _fields_ = [
         ("not_read", ctypes.c_size_t * 4),
@@ -56,7 +56,7 @@ def heap_kib() -> float:
 
 
 def measure() -> tuple[float, int, int]:
-    """Of the heap, in KiB; Python's objects; what is resident, in KiB."""
+    """(KiB of heap, Python's objects, resident KiB)."""
     gc.collect()
     return heap_kib(), sys.getallocatedblocks(), resident_kib()
 
@@ -79,7 +79,7 @@ def main() -> int:
         return 1
     heap, objects, resident = (after - first for after, first in zip(measure(), before, strict=True))
     done = f"{CALLS} failing calls of {len(calls)} kinds in {time.monotonic() - begin:.1f} s"
-    if with_sanitizer:  # its allocator keeps what is freed for a while, and Python's is off
+    if with_sanitizer:  # its allocator delays the reuse of freed memory, and Python's is off
         print(done)
         return int(ctypes.CDLL(None).__lsan_do_recoverable_leak_check() != 0)
     print(f"{done}; from call {FIRST} on {heap:.1f} KiB of heap, {objects} objects and {resident} KiB resident more")

@@ -1,7 +1,7 @@
 """For test_memory.py, which preloads tests/faults: every allocation that the library makes for a call fails once.
 
-Each time the call raises OutOfMemoryError or does without, and the same call then gives what it gave before. Python's
-own allocations do not fail here: only those of the package's module count. Prints how many failed."""
+Each time the call raises OutOfMemoryError or succeeds without the memory, and the same call then gives the same result
+as before. Only allocations of the package's module fail, not Python's. Prints the number of failures."""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
 #!/bin/sh
-# The Python package as a stranger gets it: pip builds and installs it from the tree in an empty environment,
-# with what it fetches itself. Then its wheel, complete with the libraries that not every machine has, is
-# installed beside ruff, mypy and pytest, for those. Prints a line a test: ok, not ok or skip.
+# Tests the Python package as a new user gets it: pip builds and installs it from the tree in an empty environment, with
+# dependencies that pip downloads. Then the repaired wheel, which includes less common libraries, is installed in an
+# environment with ruff, mypy and pytest, which run on it. Prints a line per test: ok, not ok or skip.
 #
 #   [AFTER=FILE] sh tests/python/python.sh FOLDER
 #
-# FOLDER: for the environment, FOLDER.build for the build; made anew. AFTER: a file that pip waits for before it builds.
+# FOLDER: for the environment, FOLDER.build for the build; both are replaced. AFTER: a file that pip waits for before it
+# builds.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd) || exit 2
 mkdir -p "$1" && folder=$(cd "$1" && pwd) || exit 2
@@ -20,7 +21,7 @@ if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; 
     exit 0
 fi
 rm -rf "$folder/venv" "$folder/empty" "$folder.build" "$folder/wheel" "$folder/complete" "$folder/pycache"
-# Not into the tree; and with --no-compile, only what is imported is compiled.
+# Bytecode is not written to the tree; with --no-compile, only imported modules are compiled.
 PYTHONPYCACHEPREFIX=$folder/pycache
 export PYTHONPYCACHEPREFIX PIP_DISABLE_PIP_VERSION_CHECK=1
 if ! python3 -m venv "$folder/venv" || ! python3 -m venv "$folder/empty"; then
@@ -29,7 +30,7 @@ if ! python3 -m venv "$folder/venv" || ! python3 -m venv "$folder/empty"; then
 fi
 PATH=$folder/venv/bin:$PATH
 export PATH
-# The index is asked first, so that only its absence is a skip, and nothing that goes wrong after it.
+# Checks the index first, so that only an unreachable index skips the test; later errors are failures.
 if ! pip install -q --no-compile $tools; then
     echo "skip python: pip cannot fetch packages here"
     exit 0
@@ -37,7 +38,7 @@ fi
 if ! pip install -q --no-compile $for_examples; then
     echo "skip python: pip cannot fetch what the examples need"
 fi
-# Another build of the same may be going on: once this file is there, a ccache has its objects.
+# Another build of the same files may be in progress: once this file exists, a ccache has its objects.
 while [ -n "${AFTER:-}" ] && [ ! -e "$AFTER" ]; do
     sleep 1
 done
@@ -98,7 +99,7 @@ if ! pip install -q --no-compile "$1"; then
     exit 1
 fi
 check "ruff" ruff check --no-cache python tests/python examples docs
-# of what was installed, outside of the tree
+# from the installed package, outside the tree
 check "mypy --strict" sh -c 'cd "$1" && mypy --config-file "$2/pyproject.toml" --cache-dir "$1/mypy" -p rankwood' \
     sh "$folder" "$root"
 

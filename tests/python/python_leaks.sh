@@ -1,7 +1,7 @@
 #!/bin/sh
-# Failing calls of the Python package lose no memory: leaks.py on the package that python.sh installed, and on the
-# same over a library under AddressSanitizer, which looks for what nothing points to any more, and for reading
-# and writing where nothing is. Prints a line a test: ok, not ok or skip.
+# Tests that failing calls of the Python package leak no memory. leaks.py runs on the package that python.sh installed,
+# and on the same package with a library built with AddressSanitizer, which detects leaks and invalid accesses. Prints a
+# line per test: ok, not ok or skip.
 #
 #   sh tests/python/python_leaks.sh FOLDER LIBRARY [COMPILER]
 #
@@ -27,7 +27,7 @@ esac
 has_asan() {
     [ -e "$asan" ] && LD_PRELOAD=$asan ASAN_OPTIONS=detect_leaks=0 python -c '' 2>/dev/null
 }
-# The package as it is installed, but for its module.
+# The installed package without its module.
 make_package() {
     installed=$(python -c 'import os, rankwood; print(os.path.dirname(rankwood.__file__))') || return 1
     rm -rf "$folder/asan" && mkdir "$folder/asan" && cp -R "$installed" "$folder/asan" || return 1
@@ -46,8 +46,8 @@ elif ! make_package >"$folder/asan.log" 2>&1; then
     echo "not ok python: does not build under AddressSanitizer"
     failed=1
 else
-    # Python's own allocator hides what it holds from the sanitizer. What the interpreter and other packages
-    # lose, some objects made once, is not ours.
+    # Python's own allocator hides its memory from the sanitizer. The interpreter and other packages leak some objects
+    # once; these are ignored.
     LD_PRELOAD=$asan PYTHONMALLOC=malloc PYTHONPATH=$folder/asan \
         ASAN_OPTIONS=detect_leaks=1:leak_check_at_exit=0:malloc_context_size=12 \
         python "$root/tests/python/leaks.py" --sanitizer >"$folder/asan.log" 2>&1

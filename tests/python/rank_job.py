@@ -29,7 +29,7 @@ JOBS: dict[str, dict[str, Any]] = {
 
 
 def part(made: Made, rank: int, n_ranks: int) -> rankwood.Dataset:
-    """Whole queries in order; of three ranks, the second has none."""
+    """Whole queries in order; of three workers, the second has an empty shard."""
     takers = [r for r in range(n_ranks) if r != 1 or n_ranks < 3]
     queries = np.unique(made.qid)
     mine = np.array_split(queries, len(takers))[takers.index(rank)] if rank in takers else queries[:0]
@@ -42,7 +42,7 @@ def digest(model: rankwood.Model) -> str:
 
 
 def alone() -> dict[str, str]:
-    """What the jobs' models are."""
+    """Identifies the jobs' models."""
     made, other = make(1), make(2, 20)
     return {
         name: digest(rankwood.train({**PARAMS, **more}, made.dataset(), valid=other.dataset()))

@@ -12,7 +12,7 @@ import rankwood
 
 
 class Group:
-    """What the workers share: a slot for each, and a barrier."""
+    """State shared by the workers: a slot for each, and a barrier."""
 
     def __init__(self, n_ranks: int) -> None:
         self.barrier = threading.Barrier(n_ranks)
@@ -28,7 +28,7 @@ class InThreads(rankwood.Carrier):
         self.group, self.rank, self.n_ranks = group, rank, len(group.slot)
 
     def _show(self, one: Any) -> list[Any]:
-        """What all workers show, until `_done`."""
+        """The values of all workers, until `_done`."""
         self.group.slot[self.rank] = one
         self.group.calls += self.rank == 0
         self._meet()
@@ -64,7 +64,7 @@ class InThreads(rankwood.Carrier):
 
 
 def run(n_ranks: int, body: Callable[[rankwood.Ranks], Any]) -> list[Any]:
-    """What each worker returns, or the exception that it raised."""
+    """Returns each worker's result, or the exception that it raised."""
     group = Group(n_ranks)
     out: list[Any] = [None] * n_ranks
 

@@ -226,7 +226,7 @@ def test_sort():
         rankwood.train(PARAMS, rankwood.Dataset(table, "y", qid="q"))
 
 
-# ---- what is wrong ----
+# ---- errors ----
 
 
 def refused(message, table, label=None, qid="q", **options):
@@ -364,7 +364,7 @@ def test_capsule_of_something_else():
 
 
 def test_columns_by_name():
-    """Prediction finds columns by name; what it does not need may hold anything, or be elsewhere."""
+    """Prediction finds columns by name, in any order; the contents of unused columns do not matter."""
     columns, label, qid = made()
     model = model_of(values_of(columns), label, qid, feature_names=list(columns))
     scores = model.predict(values_of(columns))

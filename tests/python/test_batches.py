@@ -125,7 +125,7 @@ def test_polars():
 
 
 def test_a_stream_comes_in_batches():
-    """What is no iterator, but has a stream: a table of duckdb's is not read as a whole."""
+    """An object with a stream that is no iterator: a duckdb table is not read as a whole."""
     pa = pytest.importorskip("pyarrow")
     columns = without_weight(made())
     batches = [pa.RecordBatch.from_pydict(part) for part in cut(columns, 100)]
@@ -208,7 +208,7 @@ def test_weights():
         rankwood.Dataset.from_batches(lambda: cut(columns, 50), **COLUMNS, query_weight=[1, 2, 3])
 
 
-# ---- what needs values ----
+# ---- uses that need values ----
 
 
 def test_measuring_and_scoring():
@@ -361,7 +361,7 @@ def test_changed_file(files):
         rankwood.train(PARAMS, data)
 
 
-# ---- what is wrong ----
+# ---- errors ----
 
 
 def from_dicts(*parts, **more):
@@ -455,7 +455,7 @@ class MyError(Exception):
 
 @pytest.mark.parametrize("kind", [MyError, KeyboardInterrupt])
 def test_what_a_reader_raises(kind):
-    """Is raised as it was; and the next training is none the worse."""
+    """A reader's exception is raised unchanged, and the next training succeeds."""
     columns = without_weight(made())
     wrong = [None]
 
@@ -496,7 +496,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024, 4 * 
 
 
 def test_peak():
-    """Values, 288 MB, are never there as a whole: codes are a quarter, and a sample's values stand beside them."""
+    """The values, 288 MB, are never in memory as a whole: only codes, a quarter of that, and a sample's values."""
     out = subprocess.run([sys.executable, "-c", PEAK], capture_output=True, text=True, check=False)
     assert out.returncode == 0, out.stderr
     peak, values = map(int, re.findall(r"\d+", out.stdout))

@@ -1,5 +1,5 @@
 # room: io
-"""CSV and TSV: what a data frame of the same file gives, and the program, byte for byte."""
+"""CSV and TSV give models identical to those of a data frame of the same file and of the program."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_scored_by_name(table: Path, valid: Path, other: Made, small: dict[str, 
 def test_columns_without_a_feature_are_noted(
     table: Path, valid: Path, other: Made, small: dict[str, Any], caplog: Any
 ) -> None:
-    """Once for each data set, unless they are named as what they are."""
+    """Once for each data set, unless the columns are declared."""
     model = train(small, Dataset(table, **{**COLUMNS, "ignore": ["title", "weight", 0]}))
     sides: dict[str, Any] = {"label": "relevance", "qid": "query"}
     named: dict[str, Any] = {"weight": "weight"}

@@ -11,7 +11,7 @@ import pytest
 
 import rankwood
 
-# What each call works on is made first; then the signal comes while C runs.
+# The arguments of each call are made first; the signal arrives while C runs.
 _SETUP = """
 import os, signal, sys, threading, time
 import numpy as np

@@ -21,7 +21,7 @@ distributed = pytest.importorskip("distributed", reason="distributed is not inst
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 
-from rankwood import _cluster  # noqa: E402 (after what may be absent)
+from rankwood import _cluster  # noqa: E402 (after an optional import)
 from rankwood import dask as ours  # noqa: E402
 
 PARAMS: dict[str, Any] = {"rounds": 10, "leaves": 7, "min_docs": 2, "l2": 5, "early_stop": 4}

@@ -50,7 +50,7 @@ class Tensor:
 )
 def test_forms_of_floats(made: Made, small: dict[str, Any], form: Callable[..., Any], dtype: Any) -> None:
     data = Dataset(form(made.X.astype(dtype)), made.y, qid=made.qid)
-    if form is pd.DataFrame:  # its names are no text, so it has none
+    if form is pd.DataFrame:  # its names are not text, so they are ignored
         assert data.feature_names is None
     assert trained(data, small) == trained(made.dataset(), small)
 
@@ -254,7 +254,7 @@ def test_sort(
 ) -> None:
     rng = np.random.default_rng(5)
     of_query = {one: rng.random() for one in made.qid}
-    # queries come in another order, and their documents apart, in the order that they had
+    # queries are in another order, their documents interleaved, each query's in the same order
     mixed = np.argsort([of_query[one] + 10 * rng.random() for one in made.qid], kind="stable")
     first = {one: i for i, one in reversed(list(enumerate(made.qid[mixed])))}
     together = np.array(sorted(mixed, key=lambda i: first[made.qid[i]]))

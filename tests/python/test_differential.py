@@ -51,7 +51,7 @@ def nearest(values: Any) -> Floats:
 
 
 class Read:
-    """What the library made of a file."""
+    """The library's data set of a file."""
 
     def __init__(self, path: Path, n_features: int, **how: Any) -> None:
         data = rankwood.Dataset(path, **how)

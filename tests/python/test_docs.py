@@ -26,7 +26,7 @@ def blocks_of(page: str) -> list[str]:
 
 
 def run(page: str, blocks: list[str], names: dict[str, Any]) -> dict[str, Any]:
-    """What the names stand for after the blocks."""
+    """Returns the variables after the blocks."""
     for block in blocks:
         exec(compile(block, page, "exec"), names)
     return names
@@ -49,7 +49,7 @@ def test_page(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         table[700:].to_parquet(tmp_path / "data" / "b.parquet")
     else:
         blocks = [block for block in blocks if "parquet" not in block and "pyarrow" not in block]
-    with sklearn.config_context():  # what a page sets is put back
+    with sklearn.config_context():  # restores the page's settings
         names = run(page, blocks, {})
     scores = names["table"]["score"] if page == "README.md" else names["scores"]
     assert np.corrcoef(scores, names["table"]["label"])[0, 1] > 0.5

@@ -143,7 +143,8 @@ def test_training_parameters() -> None:
 
 
 def names_of_script(name: str) -> dict[str, Any]:
-    """Returns the names in the script of a page of docs/reference, which is what the script prints today."""
+    """Returns the names in the script of a page of docs/reference. The page must be identical to the script's
+    output."""
     docs = Path(__file__).parents[2] / "docs"
     script = docs / f"make_{name.replace('-', '_')}.py"
     names = runpy.run_path(str(script))

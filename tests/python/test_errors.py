@@ -130,7 +130,7 @@ BAD: dict[str, Case] = {
 @pytest.mark.parametrize("name", BAD)
 def test_data(made: Made, name: str) -> None:
     make, message = BAD[name]
-    for _ in range(2):  # and again: a failure leaves nothing behind
+    for _ in range(2):  # twice: a failure leaves no state
         with pytest.raises(DataError, match=message) as raised:
             train({"rounds": 1}, make(made))
         assert isinstance(raised.value, ValueError)
@@ -146,7 +146,7 @@ def test_objects_that_are_no_numbers(made: Made) -> None:
 
 
 def forced(made: Made, small: dict[str, Any], call: Callable[..., Any], caplog: Any) -> str:
-    """All that a call says: its notes, its warnings, and what it raises."""
+    """A call's log lines, its warnings and its exception."""
     caplog.set_level(logging.INFO, logger="rankwood")
     caplog.clear()
     try:

@@ -69,7 +69,7 @@ def test_a_callback_trains(made: Made) -> None:
 def test_multiprocessing(expected: Any, method: str) -> None:
     """`expected` was made before: threads had run in this process when it forks."""
     context = multiprocessing.get_context(method)
-    n_workers = 2 if method == "fork" else 1  # the others import everything anew
+    n_workers = 2 if method == "fork" else 1  # the others import everything again
     with ProcessPoolExecutor(n_workers, mp_context=context) as pool:
         assert set(pool.map(job, range(3), timeout=SECONDS)) == {expected}
 

@@ -1,4 +1,4 @@
-"""What nobody should hand in, and somebody will: one clear error of ours, never a crash or a silent guess."""
+"""Hostile arguments give one clear error of the package, never a crash or a silent guess."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Call = Callable[[Made, Model], Any]
 
 
 def test_every_kind_of_failure_is_ours(made: Made, model: Model) -> None:
-    """Those that leaks.py repeats; again and again, for a failure leaves nothing behind."""
+    """The calls that leaks.py repeats; repeated, since a failure must leave no state."""
     for name, call in failing(made, model).items():
         texts = set()
         for _ in range(3):
@@ -349,7 +349,7 @@ def test_threads_train_predict_and_fail(made: Made, model: Model, small: dict[st
 
 
 def test_made_in_a_thread_that_has_ended(made: Made, model: Model, small: dict[str, Any]) -> None:
-    """A thread's context is gone with it; what was made with it is not."""
+    """A thread's context is freed when the thread ends; objects made with it remain valid."""
     out: list[Any] = []
 
     def make() -> None:
@@ -365,7 +365,7 @@ def test_made_in_a_thread_that_has_ended(made: Made, model: Model, small: dict[s
 
 
 def test_one_thread_makes_what_all_use(made: Made) -> None:
-    """Two that come at once would free what the other one uses."""
+    """Two threads at once must not free each other's object."""
     for _ in range(20):
         data, start, seen = made.dataset(), threading.Barrier(6), set()
 

@@ -358,7 +358,7 @@ def test_trees_as_a_data_frame(named: Model) -> None:
 
 
 def test_pickle_of_clusters(model: rankwood.Model) -> None:
-    """As Ray, Spark and joblib make it: what is not found by its name goes as code."""
+    """Pickles as made by Ray, Spark and joblib, which store classes as code if they cannot import them."""
     cloudpickle = pytest.importorskip("cloudpickle")
     assert pickle.loads(cloudpickle.dumps(model)).to_bytes() == model.to_bytes()
 
@@ -528,7 +528,7 @@ def test_features_that_become_one(made: Made) -> None:
         Dataset(frame, made.y, qid=made.qid)
     with pytest.raises(rankwood.DataError, match="are both named 'a_b'"):
         made.dataset(feature_names=names)
-    # columns that are no features may be called what they like
+    # columns that are not features may have any name
     data = Dataset(frame, made.y, qid=made.qid, ignore=["a b"])
     model = train({"rounds": 3, "leaves": 6, "min_docs": 2}, data)
     assert np.array_equal(model.predict(frame), model.predict(data))

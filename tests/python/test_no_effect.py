@@ -46,7 +46,7 @@ LEFT_OUT = {"debias", "label-weights", "names", "label-column", "label-columns",
 
 
 def rows() -> list[Any]:
-    """Parameters that can be drawn; a new one is to be added above."""
+    """Parameters that can be drawn; add a new one to the tables above."""
     out, i = [], 0
     params = ffi.new("struct rw_params **")
     assert lib.rw_params_new(ffi.NULL, params) == 0
@@ -75,7 +75,7 @@ def draw(rng: np.random.Generator, info: Any) -> Any:
 
 
 def contradicts(given: dict[str, Any], has_valid: bool) -> bool:
-    """The errors that stay: what was asked for cannot happen."""
+    """Contradictions that remain errors."""
     top = given.get("truncation", 30)
     delta = given.get("delta", "ndcg")
     return (
@@ -86,7 +86,7 @@ def contradicts(given: dict[str, Any], has_valid: bool) -> bool:
 
 
 def fit(made: Made, given: dict[str, Any], valid: Made | None) -> tuple[rankwood.Model, dict[str, str]]:
-    """The model, and what was warned of: by parameter, why."""
+    """The model, and the warning of each parameter."""
     lib.rw_no_effect_again()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

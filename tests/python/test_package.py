@@ -1,4 +1,4 @@
-"""The package as it is installed: its version, what it needs, and what it shows other modules."""
+"""The installed package: its version, its dependencies and its public names."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def test_shows_no_symbol_but_its_own() -> None:
 
 
 def test_a_start_imports_little() -> None:
-    """Names are imported when they are asked for."""
+    """Names are imported when they are used."""
     program = "import rankwood, sys; print([one for one in sys.modules if one in ('numpy', 'rankwood._dataset')])"
     assert subprocess.check_output([sys.executable, "-c", program], text=True) == "[]\n"
 
 
 def test_modules_import_one_way() -> None:
-    """Also within functions, and for types alone. The package itself imports all of them, when a name is asked for."""
+    """Also within functions, and for type annotations only. The package imports all of them when a name is used."""
     files = {path.stem: path for path in Path(rankwood.__file__).parent.glob("*.py") if path.stem != "__init__"}
     imports: dict[str, set[str]] = {name: set() for name in files}
     for name, path in files.items():

@@ -19,7 +19,7 @@ def axes() -> Any:
 
     figure, ax = pyplot.subplots()
     yield ax
-    figure.canvas.draw()  # what was drawn can be
+    figure.canvas.draw()  # the drawing can be rendered
     pyplot.close("all")
 
 
@@ -204,7 +204,7 @@ def test_names_are_shown_as_they_are(axes: Any) -> None:
     data = rw.Dataset(x, y, qid=qid, feature_names=["$a", "b$", "$_{$", "d", "e", "f"])
     model = rw.train({**OF_ARRAYS, "train_metric": True}, data, valid={"$x_{$": data})
     rw.plot.tree(model, ax=axes)
-    axes.figure.canvas.draw()  # a formula that is none would be an error here
+    axes.figure.canvas.draw()  # names are not formulas, which would fail here
     rw.plot.learning_curves(model).figure.canvas.draw()
     rw.plot.importance(model).figure.canvas.draw()
     rw.plot.partial_dependence(model, data, "$_{$").figure.canvas.draw()

@@ -1,5 +1,5 @@
 # room: objective
-"""Training on clicks: positions of documents, and what is found of them."""
+"""Training on clicks: positions of documents, and the estimated position bias."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The package and the command line make the same model of the same values, but for the kind of its columns."""
+"""The package and the command line make the same model of the same values, except the kind of its columns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rankwood import Dataset, Ranker, train
 
 
 def letor(of: Made, path: Path, present: Any = None) -> Path:
-    """LETOR text, features from 0; NaN is written, what is not `present` is left out."""
+    """LETOR text, features from 0; NaN is written, values that are not `present` are omitted."""
     with path.open("w", encoding="utf-8") as file:
         for i, row in enumerate(of.X):
             values = (f"{j}:{x!s}" for j, x in enumerate(row) if present is None or present[i, j])

@@ -40,7 +40,7 @@ INTRO = "'second' stops training: ndcg@10, after 4 rounds without a better value
 
 
 def in_terminal(seconds: float, press: bool = False) -> tuple[list[str], str]:
-    """What goes to a terminal, and standard output."""
+    """The text written to a terminal, and standard output."""
     mine, its = pty.openpty()
     program = PROGRAM.format(folder=str(Path(__file__).parent), seconds=seconds, press=press)
     with subprocess.Popen([sys.executable, "-c", program], stderr=its, stdout=subprocess.PIPE, text=True) as child:

@@ -272,7 +272,7 @@ def divmod_of(i: int, grid: dict[str, list[Any]]) -> tuple[Any, Any]:
 
 
 def test_scorer_without_qid(made: Made) -> None:
-    """Without routing scikit-learn passes none on; the scorer says so, whatever the size."""
+    """Without metadata routing scikit-learn passes no query ids; the scorer reports it for data of any size."""
     ranker = Ranker(**PARAMS).fit(made.X, made.y, qid=made.qid)
     with pytest.raises(rankwood.DataError, match=r"the scorer has no query ids\nhint: sklearn\.set_config"):
         scorer()(ranker, made.X, made.y)

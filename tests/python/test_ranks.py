@@ -24,7 +24,7 @@ MORE = {
 
 
 def share(made: Made, rank: int, n_ranks: int, empty: int | None = None) -> Any:
-    """Whole queries of `made`, in order; rank `empty` has none."""
+    """Whole queries of `made`, in order; worker `empty` has an empty shard."""
     queries = np.unique(made.qid)
     takers = [r for r in range(n_ranks) if r != empty]
     mine = np.array_split(queries, len(takers))[takers.index(rank)] if rank != empty else queries[:0]
@@ -180,7 +180,7 @@ def test_arguments_that_differ(made: Made, other: Made) -> None:
 
 
 def test_documents_of_a_shard(made: Made) -> None:
-    """Errors number them from the shard's first one only where they say so."""
+    """Errors number documents within the shard only where they mention the shard."""
     first = int(np.flatnonzero(share(made, 1, 3))[0])
 
     def wrong(what: str, value: float) -> rankwood.Dataset:
@@ -226,7 +226,7 @@ def test_arguments_that_are_wrong_everywhere(made: Made) -> None:
 
 
 def test_functions_that_raise(made: Made) -> None:
-    """On one worker; it raises what they did, and the others say so."""
+    """A function raises on one worker: that worker raises the same exception, the others a WorkerError."""
 
     def body(here: rankwood.Ranks, of_objective: bool) -> None:
         def callback(done: rankwood.Round) -> None:

@@ -390,7 +390,7 @@ def test_shap_reads_trees_of_one_leaf(tmp_path: Path) -> None:
     assert float(np.ravel(other.expected_value)[0]) == pytest.approx(why.base_value, abs=1e-6)
 
 
-# ---- what is imported ----
+# ---- imports ----
 
 
 def test_nothing_heavy_is_imported_before_it_is_used() -> None:
@@ -443,7 +443,8 @@ def test_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_threads_of_a_process(tmp_path: Path) -> None:
-    """What a process is limited to when it starts is what its trainings take; the model does not depend on it."""
+    """Trainings use the processors to which a process is limited when it starts; the model does not depend on their
+    number."""
     script = """if True:
         import os, sys
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})

@@ -83,7 +83,7 @@ def test_a_callback_that_stops_is_the_end(made: Made, params: dict[str, Any], tm
 
 
 def test_arrays_files_and_names(made: Made, params: dict[str, Any], tmp_path: Path) -> None:
-    """The same documents, whichever way they come; but names stand in the model."""
+    """The same documents from any input; names are part of the model."""
     path = tmp_path / "train.txt"
     with open(path, "w") as file:
         for row, label, query in zip(made.X, made.y, made.qid, strict=True):

@@ -53,7 +53,7 @@ def alone(table: pd.DataFrame) -> bytes:
 
 
 class Tasks:
-    """What the tasks of a barrier stage share."""
+    """State shared by the tasks of a barrier stage."""
 
     def __init__(self, n: int) -> None:
         self.n = n

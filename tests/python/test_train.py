@@ -152,7 +152,7 @@ def squares(scores: Any, data: rankwood.Dataset) -> tuple[Any, Any]:
 
 
 def trees_of(model: rankwood.Model) -> list[bytes]:
-    """A model's file, but for the objective's name and the checksum."""
+    """A model's file without the objective's name and the checksum."""
     lines = model.to_bytes().splitlines()
     assert lines[-1].startswith(b"checksum ")
     return [line for line in lines[:-1] if not line.startswith(b"objective =")]

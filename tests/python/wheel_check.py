@@ -1,9 +1,10 @@
-"""What a wheel holds: the package of this tree and nothing else, for all Pythons from 3.11 on, in few bytes.
+"""Checks a wheel: it must have the package of this tree and no other files, work with Python 3.11 and later, and be
+small.
 
     python3 tests/python/wheel_check.py FOLDER MEGABYTES [LIBRARY...]
 
-FOLDER has one wheel, of at most MEGABYTES (10^6 bytes), with each LIBRARY beside the package. Prints each
-difference; exit status 1 if there is one.
+FOLDER has one wheel, of at most MEGABYTES (10^6 bytes), with each LIBRARY next to the package. Prints each difference;
+exit status 1 if there is one.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 
 SOURCES = Path(__file__).parents[2] / "python" / "rankwood"
 INFO = r"rankwood-[0-9.]+\.dist-info/"
-# auditwheel and delocate put the libraries that not every machine has beside the package.
+# auditwheel and delocate put less common libraries next to the package.
 GRAFTED = r"rankwood\.libs/lib(jansson|expat)[^/]*|rankwood/\.dylibs/lib(jansson|expat)[^/]*"
 
 

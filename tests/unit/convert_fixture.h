@@ -1,4 +1,5 @@
-/* What the tests of src/convert share: models through a format and back, in memory. */
+/* Functions that the tests of src/convert share: writes models in a format and reads them back,
+ * in memory. */
 #pragma once
 
 #include "convert/convert.h"
@@ -29,7 +30,7 @@ static inline struct rw_exchange convert_exchange(const char *name, int lossy)
     return how;
 }
 
-/* The model as a file of the format, a 0 behind it: [*n], rw_mem_free. */
+/* Returns the model as a file of the format, [*n] and a terminating 0; free with rw_mem_free. */
 static inline char *convert_write(struct rw_ctx *ctx, const struct rw_model *model,
                                   const struct rw_model_format *format, int base, size_t *n)
 {
@@ -83,7 +84,8 @@ static inline void convert_plain_directions(struct rw_model *model)
     }
 }
 
-/* Are they the same trees but for the numbers of nodes and leaves? with_gain: as floats. */
+/* Asserts that the trees are the same, whatever the numbers of nodes and leaves. with_gain: also
+ * the gains, as floats. */
 static inline void convert_same_tree(const struct rw_tree *a, const struct rw_tree *b, int32_t i,
                                      int32_t j, int with_gain)
 {
@@ -126,7 +128,8 @@ static inline int convert_needs_trees(struct rw_ctx *ctx, const struct rw_model 
     return status == RW_ERR_UNSUPPORTED;
 }
 
-/* Leaves of a random model what the format can say: directions of a missing value, thresholds. */
+/* Restricts a random model to the capabilities of the format: directions of missing values,
+ * thresholds. */
 static inline void convert_fit(struct rw_model *model, const struct rw_rules *rules)
 {
     if (!rules->nan_by_node)

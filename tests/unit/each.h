@@ -1,6 +1,5 @@
-/* Loops over many cases of a kind go through every nth of them, and with -DRW_TEST_ALL through all.
- * What a case is made of often depends on its number modulo something small: n has no factor in
- * common with that. */
+/* Loops over many cases run every nth of them, and all with -DRW_TEST_ALL. A case often depends
+ * on its number modulo a small number, with which n has no common factor. */
 #pragma once
 
 #ifdef RW_TEST_ALL
@@ -9,7 +8,7 @@
 #define EACH(n) (n)
 #endif
 
-/* What takes minutes under AddressSanitizer is left to other builds. */
+/* Tests that need minutes under AddressSanitizer run in other builds only. */
 #if defined(__SANITIZE_ADDRESS__) && !defined(RW_TEST_ALL)
 #define SLOW_HERE 1
 #else

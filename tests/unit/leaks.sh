@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs a Criterion program built with a sanitizer. Criterion drops what the process of a test writes to
-# standard error, and its exit status once the test itself passed, so that a leak would pass: the
-# sanitizers write to files here, and any such file is a failed test.
+# Runs a Criterion program built with a sanitizer. Criterion ignores standard error of a test's process, and its exit
+# status once the test itself passed, so it would miss leaks. The sanitizers therefore write to files, and any such file
+# fails the test.
 #
 #   sh leaks.sh PROGRAM ARGS...
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT

@@ -22,7 +22,7 @@ struct made {
     struct rw_table table;
     struct rw_array column[MOST_COLUMNS];
     uint32_t feature[MOST_COLUMNS];
-    double *number[MOST_COLUMNS]; /* [elements] what was stored */
+    double *number[MOST_COLUMNS]; /* [elements] stored values */
     uint8_t *known[MOST_COLUMNS]; /* [elements] 0: not valid */
     void *owned[8 * MOST_COLUMNS];
     int n_owned;
@@ -146,7 +146,7 @@ static void make_values(struct made *m, uint32_t c, uint32_t seed, uint32_t n)
         else
             store(a->type, (char *)(uintptr_t)a->data + (ptrdiff_t)k * a->stride, number);
     }
-    const uint32_t null = random >> 21 & 3; /* 0: none; 1: nobody; 2, 3: some */
+    const uint32_t null = random >> 21 & 3; /* 0: no value is null; 1: all are; 2, 3: some are */
     if (null == 0)
         return;
     a->valid_bit = random >> 24 & 31;

@@ -1,11 +1,11 @@
-/* Texts of a model, and what is asked of every text: for the tests of the format. */
+/* Texts of models, and checks of every text: for the tests of the format. */
 #pragma once
 
 #include "model_fixture.h"
 
 static struct rw_ctx *ctx; /* of the test that runs */
 
-/* Most of what can be wrong is wrong in all versions alike. */
+/* Most errors are the same in all versions. */
 #define HEAD  "rankwood model 1\nabsent zero\nbest-round 1\n\n"
 #define HEAD2 "rankwood model 2\nabsent zero\nbest-round 1\nfinished no\nempty-rounds 3\n\n"
 #define HEAD6                                                                                   \

@@ -3,7 +3,7 @@
 
 #include "model/model.h"
 
-/* A parameter of the last training; NULL: there is none. */
+/* A parameter of the last training, or NULL. */
 static inline const char *param_of(const struct rw_model *model, const char *name)
 {
     const struct rw_run_param *param = rw_model_params_find(&model->params, name);

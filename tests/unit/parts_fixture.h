@@ -1,4 +1,5 @@
-/* Files read by ranks that are threads, and what they read compared with what one rank reads. */
+/* Reads files by workers that are threads, and compares their shards with the data of one
+ * worker. */
 #pragma once
 
 #include "params/params.h"
@@ -94,7 +95,7 @@ static void assert_same_documents(const struct rw_dataset *whole, uint32_t first
         cr_assert_not_null(rw_dataset_column(whole, part->column[c].feature));
 }
 
-/* The parts, one behind the other, are the whole, and no query is in two of them. */
+/* Asserts that the parts, in order, are the whole, and that no query is in two of them. */
 __attribute__((unused)) static void assert_parts_are(const struct rw_dataset *whole,
                                                      const struct parts *parts, const char *what)
 {

@@ -64,7 +64,7 @@ __attribute__((unused)) static void scratch_gzip(const char *name, const char *m
     cr_assert_eq(gzclose(file), Z_OK);
 }
 
-/* The whole file, a 0 behind it; freed by the test's end. */
+/* Returns the whole file and a terminating 0; freed at the end of the test. */
 __attribute__((unused)) static char *scratch_read(const char *name, size_t *n_bytes)
 {
     FILE *file = fopen(name, "rb");

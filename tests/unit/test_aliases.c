@@ -130,7 +130,7 @@ Test(aliases, no_word_stands_twice_in_a_row)
     }
 }
 
-/* Each mark has some of three letters, in their order, and names behind it. */
+/* Each mark is some of three letters, in their order, followed by names. */
 Test(aliases, marks_say_which_programs_list_the_names)
 {
     int n = 0;
@@ -172,7 +172,7 @@ Test(aliases, words_are_found_however_they_are_written)
     cr_expect_null(rw_alias_next(NULL, NULL, longer));
 }
 
-/* What the documents of these programs list, but for what has the same name here. */
+/* Parameters in the documents of these programs whose names differ from Rankwood's. */
 static const char *const documented[] = {
     /* LightGBM, Parameters.rst */
     "task task_type objective_type app application boosting boosting_type boost "

@@ -8,7 +8,7 @@
 
 TestSuite(arrow, .init = scratch_begin, .fini = scratch_end, .timeout = 60);
 
-/* ---- a producer that counts what it has handed out ---- */
+/* ---- a producer that counts its objects ---- */
 
 enum { MOST_COLUMNS = 4, MOST_BATCHES = 4 };
 
@@ -132,7 +132,7 @@ static void assert_refused(struct producer *p, const char *error)
     assert_released();
 }
 
-/* The stream is read; its column q is none. */
+/* The stream is read; its column q is invalid. */
 static void assert_column_refused(struct producer *p, int as_ids, const char *error)
 {
     struct rw_arrow *arrow;
@@ -147,7 +147,7 @@ static void assert_column_refused(struct producer *p, int as_ids, const char *er
     assert_released();
 }
 
-/* ---- what is right ---- */
+/* ---- accepted tables ---- */
 
 Test(arrow, table)
 {
@@ -201,7 +201,7 @@ Test(arrow, table)
     rw_arrow_free(NULL);
 }
 
-/* ---- what is wrong ---- */
+/* ---- refused tables ---- */
 
 Test(arrow, streams_refused)
 {

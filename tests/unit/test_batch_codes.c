@@ -129,7 +129,8 @@ Test(batch_codes, same)
     cr_assert_str_eq(scratch_log, ""); /* there are flags instead */
 }
 
-/* Mostly 0 at the beginning only, or at the end only: what the sample takes for sparse is not. */
+/* Mostly 0 at the beginning only, or at the end only: the sample wrongly suggests a sparse
+ * column. */
 Test(batch_codes, sparse)
 {
     enum { N_DOCS = 6000, N_COLUMNS = 4 };
@@ -211,7 +212,7 @@ Test(batch_codes, model)
     release(&m);
 }
 
-/* ---- what is wrong ---- */
+/* ---- errors ---- */
 
 static void assert_batches_refused(struct source source, const struct rw_table *table, int status,
                                    const char *error)

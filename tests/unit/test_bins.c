@@ -101,7 +101,7 @@ static void check(int n_bins, int absent_missing, uint32_t n_docs)
         if (bins->codes[f].row)
             cr_assert_leq(bins->codes[f].n, n_docs / RW_SPARSE_SHARE);
     }
-    if (n_docs > 200 && n_bins > 2) /* both forms are met; one rank sees no rare values */
+    if (n_docs > 200 && n_bins > 2) /* both forms occur; one worker sees no rare values */
         cr_assert(n_sparse >= 1 && n_sparse < (int)cuts->n_features, "%d", n_sparse);
     rw_bins_free(other_bins);
     rw_bins_free(bins);

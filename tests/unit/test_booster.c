@@ -200,8 +200,8 @@ BOOSTER_TEST(going_on_drops_nothing_that_was_there)
     rw_model_free(on);
 }
 
-/* Every allocation of a training fails in its turn: an error, and nothing left behind (leaks are
- * found where the sanitizers run). */
+/* Each allocation of a training fails in turn: an error, and no leaks (sanitized builds detect
+ * those). */
 static void fail_every_allocation(const char *device, int n_valid)
 {
     set("rounds", "2");
@@ -434,7 +434,7 @@ BOOSTER_TEST(empty_trees_at_the_end_are_dropped)
     rw_model_free(model);
 }
 
-/* ---- what is said ---- */
+/* ---- messages ---- */
 
 static struct rw_model *trained_on_sets(const struct rw_dataset *first,
                                         const struct rw_dataset *second)

@@ -1,4 +1,4 @@
-/* Trees that cannot be split because of an unlucky draw, while training goes on (train/booster.c).
+/* Trees that cannot be split because of an unlucky draw: training continues (train/booster.c).
  */
 #include <stdio.h>
 
@@ -81,8 +81,8 @@ static uint64_t seed_of_draws(uint32_t *lucky)
     return 0;
 }
 
-/* Trees of one query each, of which only three can be split: after 49 empty trees there is one more
- * tree; after 50 training is over, whatever would have come. */
+/* Trees of one query each; only three queries can be split. After 49 empty trees there is one
+ * more tree; after 50 training ends, even if later trees could be split. */
 Test(booster_empty, by_sampled_queries, .init = setup, .fini = teardown)
 {
     uint32_t lucky[3];
@@ -133,7 +133,7 @@ Test(booster_empty, by_sampled_queries, .init = setup, .fini = teardown)
     rw_model_free(longer);
 }
 
-/* Trees of one feature each, of which only feature 1 has a gain that is large enough. */
+/* Trees of one feature each; only feature 1 has a large enough gain. */
 Test(booster_empty, by_sampled_features, .init = setup, .fini = teardown)
 {
     enum { FEATURES = 5, ROUNDS = 200 };
@@ -178,7 +178,7 @@ static uint32_t n_empty_trees(void)
     return n;
 }
 
-/* Nodes of one feature each, of which only feature 1 has a gain that is large enough. */
+/* Nodes of one feature each; only feature 1 has a large enough gain. */
 Test(booster_empty, by_features_of_nodes, .init = setup, .fini = teardown)
 {
     train = fixture_data(ctx, 1, 30, 12, 5);

@@ -113,8 +113,8 @@ Test(cache, everything_comes_back)
     rw_dataset_free(c);
 }
 
-/* What the next tests damage. Documents 0, 20, 40 ... 380 have feature 9: its values and its codes
- * are listed with them. Feature 1 has a code of two bytes for each document. */
+/* The file that the next tests damage. Documents 0, 20, 40 ... 380 have feature 9: its values
+ * and its codes are listed with them. Feature 1 has a code of two bytes for each document. */
 #define LISTED_DOCS 20
 
 static char *make_listed_cache(size_t *n)
@@ -149,10 +149,10 @@ Test(cache, listed_documents_ascend)
     const struct {
         size_t at;
         const char *error;
-    } list[] = {/* behind the values of feature 1 and the head of feature 9 */
+    } list[] = {/* after the values of feature 1 and the head of feature 9 */
                 {layout.offset[RW_CACHE_VALUE] + 64 + 1600 + 64,
                  "'bad.rwb' is damaged: a feature's values or rows are wrong"},
-                /* behind the codes of feature 1 and the head of feature 9 */
+                /* after the codes of feature 1 and the head of feature 9 */
                 {layout.offset[RW_CACHE_CODE] + 64 + 832 + 64,
                  "'bad.rwb' is damaged: a code or its document is out of range"}};
     for (int i = 0; i < 2; i++) {
@@ -183,7 +183,7 @@ Test(cache, listed_documents_ascend)
     free(data);
 }
 
-/* The first code that stands for nothing, of one byte and of two, wherever it stands. */
+/* The first code without a meaning, of one byte and of two, at every place. */
 Test(cache, codes_in_range)
 {
     static const char error[] = "'bad.rwb' is damaged: a code or its document is out of range";
@@ -461,7 +461,7 @@ Test(cache, hostile_contents_by_several_changes)
     for (size_t i = 0; i < 5; i++)
         none[i] = (struct change){values + i * 4, 4, RW_ABSENT_BITS};
     assert_changes_refused(data, n, none, "a feature's values or rows are wrong");
-    /* text behind the last one */
+    /* text after the last one */
     const struct change ids_longer[5] = {
         {offsetof(struct rw_cache_header, query_id_bytes), 8, header.query_id_bytes + 1}};
     assert_changes_refused(data, n, ids_longer, "a query's id is wrong");
@@ -530,7 +530,7 @@ Test(cache, random_damage_with_a_right_checksum)
         const char *const path[] = {"bad.rwb"};
         struct rw_dataset *dataset;
         if (rw_dataset_read(scratch_ctx, path, 1, &dataset) == RW_OK) {
-            float values[5]; /* what is accepted can be used */
+            float values[5]; /* accepted data can be used */
             for (uint32_t c = 0; c < dataset->n_columns; c++)
                 rw_column_values(&dataset->column[c], 0, dataset->n_docs, 0, values);
             rw_dataset_free(dataset);

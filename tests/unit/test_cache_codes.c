@@ -60,7 +60,7 @@ Test(cache_codes, values_are_left_out)
         rw_binned_release(&codes);
     }
     rw_bins_free(bins);
-    /* a cache without codes, and what comes in a stream */
+    /* a cache without codes, and streams */
     cr_assert_eq(rw_cache_write(scratch_ctx, whole.documents, NULL, "bare.rwb"), RW_OK);
     cr_assert_eq(read_by("bare.rwb", &rule[0], &codes), RW_OK);
     cr_assert_null(codes.bins);
@@ -76,7 +76,7 @@ Test(cache_codes, values_are_left_out)
     free(data);
 }
 
-/* What is left out is damaged, or not there. */
+/* Excluded features are damaged or missing. */
 Test(cache_codes, damaged_file)
 {
     static const struct rw_cut_rule rule = {.bins = 1000, .min_docs = 1};

@@ -1,5 +1,5 @@
-/* Further labels in caches: they come back, beside codes, words and weights, whole and in parts;
- * what is read is checked. */
+/* Further labels in caches: they are read back, with codes, categories and weights, whole and in
+ * parts; the reader checks them. */
 #include <float.h>
 
 #include "cache_fixture.h"

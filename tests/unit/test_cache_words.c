@@ -1,5 +1,5 @@
-/* Words in caches: what is written depends on words and not on their numbers; what is read is
- * checked. */
+/* Categories in caches: the file depends on the categories and not on their codes; the reader
+ * checks them. */
 #include "dataset/names.h"
 #include "cache_fixture.h"
 

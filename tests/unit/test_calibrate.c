@@ -1,5 +1,5 @@
-/* Maps that are fitted: against the formula that defines an isotonic fit, against a logistic fit by
- * another method, and what they are worth by plain sums. */
+/* Fitted maps: compared with the formula that defines an isotonic fit and with a logistic fit by
+ * another method; their quality is compared with plain sums. */
 #include <math.h>
 
 #include "base/mem.h"
@@ -109,7 +109,7 @@ Test(calibrate, isotonic_by_its_definition)
     }
 }
 
-/* Shares that doubles cannot tell apart, and even order the other way: each block keeps its knots,
+/* Shares that are equal as doubles, or even in the opposite order: each block keeps its knots,
  * and the second one is not below the first. */
 Test(calibrate, isotonic_compares_exactly)
 {
@@ -158,7 +158,7 @@ Test(calibrate, logistic_is_where_the_loss_is_least)
         for (int i = 0; i < n; i++) {
             const uint32_t item = round * 64 + (uint32_t)i;
             const int weight = 1 + (int)(fixture_unit(2, item) * 9);
-            /* from none to all relevant: separable where `round` says so */
+            /* from 0 to all relevant; separable for some values of `round` */
             const double share =
                 round % 4 == 0 ? i >= n / 2 : 0.2 + 0.6 * i / n + 0.2 * fixture_unit(3, item);
             const int relevant = (int)(weight * share + 0.5);
@@ -182,7 +182,7 @@ Test(calibrate, logistic_is_where_the_loss_is_least)
     }
 }
 
-/* Weights and distances as far apart as they can be: a map all the same. */
+/* Weights and distances of the most extreme sizes still give a map. */
 Test(calibrate, logistic_of_extremes)
 {
     const rw_uint128 most = (rw_uint128)1 << 86, least = 1;
@@ -414,7 +414,7 @@ Test(calibrate, what_cannot_be_fitted)
     refused(RW_ERR_ARGUMENT, "");
 }
 
-/* Labels the wrong way round: nothing rises, and that is said. */
+/* Reversed labels: the map is constant, with a warning. */
 Test(calibrate, a_constant_map_is_warned_of)
 {
     int notes[3] = {0};
@@ -454,7 +454,7 @@ Test(calibrate, few_queries)
     }
 }
 
-/* Each allocation fails in turn: an error, and nothing is left behind. */
+/* Each allocation fails in turn: an error, and no leaks. */
 Test(calibrate, no_memory)
 {
     struct rw_calibrated figures;

@@ -1,4 +1,4 @@
-/* Maps of scores to probabilities: what a map gives for a score, and who asks it. */
+/* Maps of scores to probabilities: the value of a map for a score, and the commands that use it. */
 #include <float.h>
 
 #include "model_bodies.h"
@@ -142,4 +142,3 @@ Test(calibration, a_scorer_of_fewer_trees_has_none)
     rw_scorer_free(three);
     rw_model_free(model);
 }
-

@@ -68,7 +68,8 @@ static void has(const char *codes, const char *missing, const char *part)
     rw_ctx_free(ctx);
 }
 
-/* What goes right is listed; codes are of "1", "35", "4", and 3 of all others. */
+/* The set lists the categories that go right; codes 0 to 2 are "1", "35", "4", and 3 means all
+ * others. */
 Test(catboost_sets, values)
 {
     static const char entry[] =

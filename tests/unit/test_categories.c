@@ -193,7 +193,8 @@ Test(categories, words_count_and_not_their_numbers)
     struct rw_dataset *plain = made_data(3, rows), *data = made_data(3, turned);
     struct rw_model *model = trained(plain);
     for (uint32_t i = 0; i < N_WORDS; i++) {
-        snprintf(text[i], sizeof(text[i]), "%u", (i * 7 + 3) % N_WORDS); /* i stands for this */
+        snprintf(text[i], sizeof(text[i]), "%u", (i * 7 + 3) % N_WORDS); /* the category of code
+                                                                          * i */
         words[i] = text[i];
     }
     words[N_WORDS] = "not in the data";
@@ -326,7 +327,7 @@ Test(categories, hostile_sets_and_words)
     }
 }
 
-/* What was copied until memory ended is released: the sanitizers see it if not. */
+/* Copies made before memory ran out are freed: the sanitizers detect leaks. */
 Test(categories, copies_that_lack_memory)
 {
     char first[] = "7", second[] = "shoes";

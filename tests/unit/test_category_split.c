@@ -1,4 +1,4 @@
-/* Splits by sets of categories: what the choice among many sets costs. */
+/* Splits by sets of categories: the penalty for choosing among many sets. */
 #include <criterion/criterion.h>
 #include <math.h>
 
@@ -82,7 +82,7 @@ Test(category_split, a_larger_set_has_to_gain_more)
     cr_assert_eq(split.gain, 0.0);
 }
 
-/* As many codes as there can be, in an order in which none stands where its number says, and ties.
+/* The largest number of codes, in an order in which no code is at its own index, and ties.
  */
 Test(category_split, of_1024_codes)
 {

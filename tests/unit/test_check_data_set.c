@@ -63,14 +63,14 @@ Test(check_data_set, queries_and_labels)
     cr_expect(out->findings[0].is_warning && !out->findings[out->n_findings - 1].is_warning);
     rw_free(out);
     rw_free(NULL);
-    /* what a data set may not be is not loosened elsewhere */
+    /* limits of a data set are the same elsewhere */
     const char *paths[] = {"d"};
     struct rw_dataset *dataset;
     cr_expect_eq(rw_dataset_read(scratch_ctx, paths, 1, &dataset), RW_ERR_PARSE, "%s",
                  rw_last_error(scratch_ctx));
 }
 
-/* 60 queries of 4: features by what they are. */
+/* 60 queries of 4 documents: features of every kind. */
 static void write_features(const char *name, uint32_t seed, double shift, int sorted)
 {
     FILE *file = fopen(name, "w");
@@ -177,8 +177,8 @@ Test(check_data_set, few_queries_in_order_say_nothing)
     rw_free(out);
 }
 
-/* Ten queries of two labels, in the order of feature 1, say something; nine do not; nor do ten of
- * which one has a tie of two labels. */
+/* Ten queries with two labels, in the order of feature 1, are enough for a finding. Nine are
+ * not, nor are ten if one of them has a tie of two labels. */
 Test(check_data_set, order_of_labels_in_ten_queries)
 {
     for (int kind = 0; kind < 6; kind++) {
@@ -269,7 +269,7 @@ Test(check_data_set, each_document_its_own_query)
                      "each of the 3 documents has a query id (qid) of its own; documents that are "
                      "ranked together must share theirs");
     cr_expect(out->findings[0].is_warning && strcmp(out->findings[0].kind, "own-queries") == 0);
-    cr_expect_null(found(out, "nothing-to-learn")); /* it has been said why */
+    cr_expect_null(found(out, "nothing-to-learn")); /* the reason was reported */
     cr_expect_null(found(out, "single-queries"));
     rw_free(out);
     scratch_text("d",

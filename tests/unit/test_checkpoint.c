@@ -100,7 +100,7 @@ Test(checkpoint, own_gradients_and_metric)
     resume_everywhere(&run, "custom objective");
 }
 
-/* Of a few features a sample often has none that can be split. */
+/* A sample of few features often has no feature that can be split. */
 Test(checkpoint, empty_trees)
 {
     set("leaves 6 min-docs 20 rounds 30 sample-queries 0.15 early-stop 0");
@@ -175,7 +175,7 @@ static void set_positions(void)
     free(positions);
 }
 
-/* The biases go on from what they were, also where training ends between two trees. */
+/* The biases continue from their values, also if training ends between two trees. */
 Test(checkpoint, bias_of_positions)
 {
     set_positions();
@@ -330,7 +330,7 @@ Test(checkpoint, every_round_has_one)
     cr_assert_geq(atoi(said), 2, "%s", said); /* as many as there was time for */
 }
 
-/* What cannot be written is said, and costs nothing else. */
+/* A checkpoint that cannot be written is reported, and training continues. */
 Test(checkpoint, one_that_cannot_be_written)
 {
     set("leaves 6 min-docs 5 rounds 4");
@@ -371,7 +371,7 @@ Test(checkpoint, intervals)
                      bad[i]);
 }
 
-/* Whatever allocation fails: an error, or no checkpoint; and what is there is whole. */
+/* If any allocation fails: an error, or no checkpoint. Existing checkpoints are complete. */
 Test(checkpoint, too_little_memory)
 {
     set("leaves 6 min-docs 5 rounds 3 threads 1 device cpu");

@@ -1,4 +1,4 @@
-/* The file of a checkpoint: what was written reads back, and nothing else does. */
+/* The file of a checkpoint: written checkpoints are read back, all other text is refused. */
 #include "train/train.h"
 #include "model_fixture.h"
 
@@ -94,8 +94,8 @@ Test(checkpoint_text, the_least_one)
     rw_mem_free(again);
 }
 
-/* Of a set without start scores or positions nothing is said, as by versions that did not know of
- * them. */
+/* A set without start scores or positions has no lines for them, as in versions that did not
+ * support them. */
 static void may_be_there(enum rw_print part, const char *line)
 {
     size_t n, n_again;

@@ -88,7 +88,7 @@ Test(classic, second_implementation, .init = setup, .fini = teardown)
     }
 }
 
-/* --ties mean is the mean over every order of the ties, and lies between worst and best. */
+/* --ties mean is the mean over every order of the ties, between worst and best. */
 Test(classic, mean_over_all_orders, .init = setup, .fini = teardown)
 {
     uint64_t random = 2;

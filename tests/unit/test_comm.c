@@ -275,7 +275,7 @@ Test(comm, no_memory_for_ranks, .init = setup, .fini = teardown)
 
 /* ---- the caller's own functions ---- */
 
-/* What a caller hands in: here, another communicator's, a count of calls, and a call that fails. */
+/* A caller's functions: those of another communicator, with a count of calls and a failing call. */
 struct own {
     struct rw_comm *inner;
     int n_calls, failing;
@@ -401,7 +401,7 @@ static void keep_status(void *user, int exit_status)
     *(int *)user = exit_status;
 }
 
-/* What a launcher is told: 3 if trying again may help, 0 if each rank ends by itself. */
+/* The exit status for a launcher: 3 if trying again may help, 0 if each worker ends by itself. */
 Test(comm, exit_statuses, .init = setup, .fini = teardown)
 {
     static const int cases[][4] = {/* has_failed, all_know, failure, status */

@@ -1,6 +1,6 @@
-/* Training that goes on from a model, on data that miss values. Engines on the host add a tree's
- * leaves by the documents' values; one that has codes only, as a GPU's, is made of them by taking
- * away what sets scores. */
+/* Continued training on data with missing values. Host engines add a tree's leaves by the
+ * documents' values. Removing the function that sets scores makes an engine that has codes only,
+ * like a GPU's. */
 #include <math.h>
 
 #include "base/mem.h"
@@ -73,7 +73,7 @@ static void assert_same_bytes(const struct rw_model *a, const struct rw_model *b
     free(text_b);
 }
 
-/* ---- what the scores become ---- */
+/* ---- scores ---- */
 
 /* Adds the model's trees to the scores of a new engine, and compares them with predictions. */
 static int replay(const struct rw_model *init, const char *device, uint32_t max_slots)
@@ -124,9 +124,9 @@ static double chance(uint64_t seed, uint32_t doc, uint32_t k)
     return fixture_unit(seed, 1000 + doc * 10 + k);
 }
 
-/* Queries of 10 documents. Feature 1 is there always; 3 in one document of ten and 12 in one of
- * three, some of which say NaN (sparse columns); 5 in two of three and 8 nearly always, with NaN
- * (dense columns). All follow the label, and so does what is missing. */
+/* Queries of 10 documents. Feature 1 is always present. 3 is in one document of ten and 12 in
+ * one of three, some with NaN (sparse columns). 5 is in two of three and 8 nearly always, with
+ * NaN (dense columns). All depend on the label, and so do missing values. */
 static void write_data(const char *name, uint64_t seed, uint32_t n_docs)
 {
     FILE *file = fopen(name, "w");
@@ -152,7 +152,7 @@ static void write_data(const char *name, uint64_t seed, uint32_t n_docs)
     fclose(file);
 }
 
-/* The scores that an engine has are handed to a metric: they must be the model's so far. */
+/* The engine passes its scores to a metric: they must be those of the model so far. */
 struct watched {
     const struct rw_model *model;
     int n_calls;
@@ -171,7 +171,7 @@ static int scores_are_the_models(void *user, const struct rw_dataset *dataset, c
     return 0;
 }
 
-/* Nodes that send what is missing where 0 would not go: the others cannot tell the two apart. */
+/* Counts the nodes that send missing values and 0 to different sides. */
 static int n_nodes_that_tell(const struct rw_model *model, uint32_t feature)
 {
     int n = 0;
@@ -268,7 +268,7 @@ static struct rw_dataset *data_of_case(const struct column_case *c)
     return dataset;
 }
 
-/* One tree that asks feature 7 twice. 0 goes left; what is missing goes with it in the first node
+/* One tree that splits by feature 7 twice. 0 goes left; missing values go left in the first node
  * if missing_left & 1, in the second if missing_left & 2. */
 static struct rw_model *model_that_asks(int absent_missing, int missing_left)
 {
@@ -347,7 +347,7 @@ Test(continuation, zero_at_the_threshold)
     rw_model_free(init);
 }
 
-/* ---- what the model says of its data ---- */
+/* ---- the model's record of its data ---- */
 
 static void assert_features(const struct rw_model *model, const uint32_t *feature, uint32_t n)
 {
@@ -395,7 +395,7 @@ Test(continuation, features_and_names_of_both)
     memcpy(own, column, sizeof(column));
 }
 
-/* ---- the size that rounds are told ---- */
+/* ---- the size that rounds report ---- */
 
 static int keep_size(void *user, const struct rw_round *round)
 {

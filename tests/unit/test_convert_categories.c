@@ -61,7 +61,7 @@ Test(convert_categories, out_and_in_again)
     }
 }
 
-/* A split of feature 3 by 1,023 words, 1000 to 2022, of which every third goes left. */
+/* A split of feature 3 by 1,023 categories, 1000 to 2022; every third one goes left. */
 static struct rw_model *many_words(void)
 {
     static char body[65536];
@@ -191,7 +191,7 @@ static void has(const char *format, const char *codes, const char *missing, cons
     rw_mem_free(text);
 }
 
-/* What goes left is listed, so that all else, and what is missing, goes right. */
+/* The categories that go left are listed, so all others, and missing values, go right. */
 Test(convert_categories, lightgbm_text)
 {
     has("lightgbm", "1-2", "right",
@@ -208,13 +208,13 @@ Test(convert_categories, lightgbm_text)
     has("lightgbm", "0-3", "right",
         "num_cat=0\nsplit_feature=0\nsplit_gain=1.0\nthreshold=2147483648.0\ndecision_type=8\n"
         "left_child=-1\nright_child=-2\n");
-    /* They go where what is listed goes: a split of their own comes first. */
+    /* Missing values go to the side of the listed categories: a separate split precedes. */
     has("lightgbm", "1-2", "left",
         "num_leaves=3\nnum_cat=1\nsplit_feature=0 0\nsplit_gain=0.0 1.0\nthreshold=2147483648.0 0\n"
         "decision_type=8 9\nleft_child=1 -1\nright_child=-3 -2\nleaf_value=1.0 2.0 1.0\n");
 }
 
-/* What goes right is listed. */
+/* The categories that go right are listed. */
 Test(convert_categories, xgboost_text)
 {
     has("xgboost", "1-2", "left",
@@ -376,7 +376,7 @@ Test(convert_categories, lightgbm_beside_the_tree)
                     "file: tree 1, node 1: category 2 of a feature that has 1 words");
 }
 
-/* Categories 4 and 35 of feature 0 go right in XGBoost, and `cats` says what they are. */
+/* Categories 4 and 35 of feature 0 go right in XGBoost; `cats` has their values. */
 static char *xgboost_with(const char *cats)
 {
     static const char before[] = "\"gbtree_model_param\"";
@@ -520,7 +520,8 @@ Test(convert_categories, pmml_refused)
                 "a split by categories that parts nothing, which 'pmml' cannot say");
 }
 
-/* What is left out is found, at a node of our tree, though the written one has others. */
+/* A missing category is found, at a node of Rankwood's tree, though the written tree has
+ * different nodes. */
 Test(convert_categories, lossy_differs)
 {
     struct rw_dataset *data = documents();

@@ -1,4 +1,4 @@
-/* CSV and TSV: what is read, which columns are what, and every message. */
+/* CSV and TSV: values, roles of columns, and every message. */
 #include "io/text.h"
 
 #include "base/mem.h"
@@ -101,7 +101,7 @@ Test(csv, what_is_read)
     rw_dataset_free(a);
 }
 
-/* LETOR text with the same numbers is the same data set, but for names and places. */
+/* LETOR text with the same numbers gives the same data set, except names and line numbers. */
 /* Of a record, both are kept until its end. */
 Test(csv, quoted_id_and_quoted_category)
 {
@@ -150,7 +150,7 @@ Test(csv, by_number)
     rw_dataset_free(a);
 }
 
-/* Another file's columns are found by the names of the first, and what it has not is not read. */
+/* Columns of a second file are found by the names of the first, and others are not read. */
 Test(csv, like_another)
 {
     struct rw_dataset *a = read_any("label,qid,x,a b\n1,7,1,2\n");

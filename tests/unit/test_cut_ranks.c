@@ -122,7 +122,7 @@ static uint32_t plain_bounds(const uint32_t *key, uint32_t n, uint32_t bins, uin
     for (uint32_t i = 1; i < n; i++) {
         if (key[i] == key[i - 1])
             continue;
-        /* runs [before, begin) and [begin, i) are behind; the one from i on is at hand */
+        /* [before, begin) and [begin, i) are the previous two runs; the current one begins at i */
         before = begin;
         begin = i;
         uint32_t end = i + 1;

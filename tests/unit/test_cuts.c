@@ -173,7 +173,7 @@ CUTS_TEST(ranks_against_the_plain_rule)
 
 CUTS_TEST(features_without_a_column)
 {
-    /* constant; all missing; one odd document; constant but for missing; plain */
+    /* constant; all missing; one odd document; constant with missing values; plain */
     float values[100][5];
     const float missing = rw_float_of_bits(RW_MISSING_BITS);
     for (int i = 0; i < 100; i++) {

@@ -135,8 +135,8 @@ Test(cv, the_same_as_by_hand)
     rw_dataset_free(dataset);
 }
 
-/* What is `auto` goes by the whole set: 16 of 24 queries of 600 documents are below 10,800, all are
- * not. */
+/* `auto` depends on the whole set: 16 of 24 queries of 600 documents are below 10,800 documents,
+ * all 24 are above. */
 Test(cv, auto_is_of_the_whole_set)
 {
     struct rw_dataset *dataset = fixture_data(scratch_ctx, 6, 24, 600, 4);

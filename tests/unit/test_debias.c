@@ -68,7 +68,7 @@ static struct rw_gradients *made(struct rw_ctx *ctx, const struct rw_objective_r
     return out;
 }
 
-/* Scores as trees make them, more and more apart. */
+/* Scores as trees make them, with growing differences. */
 static void scores_of(uint32_t tree, double *scores)
 {
     for (uint32_t i = 0; i < DOCS; i++)
@@ -219,7 +219,7 @@ Test(debias, ipw_as_the_plain_procedure)
 
 /* ------------------------------------------------------------------ exactly */
 
-/* The step of additive from the integers that were handed out, whose sums fit a __int128. */
+/* The step of additive from the engine's integers, whose sums fit a __int128. */
 Test(debias, additive_is_one_step_from_exact_sums)
 {
     double scores[DOCS], expected[POSITIONS] = {0};
@@ -331,7 +331,7 @@ Test(debias, weights_of_pairs_are_limited)
     }
 }
 
-/* What is written after all trees, or before the last one, is read to the bit. */
+/* The state written after all trees, or before the last one, is read back exactly. */
 Test(debias, state)
 {
     double scores[DOCS];

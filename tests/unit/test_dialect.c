@@ -49,7 +49,7 @@ static double mean_of(const char *like, const char *name, const struct rw_datase
     return value.result.mean;
 }
 
-/* ------------------------------------------------------------------ what the programs printed */
+/* ------------------------------------------------------------------ output of the programs */
 
 /* The set of a name: tests/golden/dialects/NAME.txt, .scores and perhaps .weights. */
 static struct rw_dataset *read_set(const char *name, double **scores)
@@ -159,7 +159,8 @@ Test(dialect, weights, .init = setup, .fini = teardown)
     cr_expect_float_eq(mean_of("xgboost-", "ndcg@3", dataset, zeros), 0.6, 1e-11);
     cr_expect_float_eq(mean_of("lightgbm", "map@3", dataset, zeros), (1 + 4 / 3.0 + 2 + 3) / 10,
                        1e-11);
-    cr_expect_float_eq(mean_of("trec", "ndcg@3", dataset, zeros), 2.5 / 4, 1e-11); /* it has none */
+    cr_expect_float_eq(mean_of("trec", "ndcg@3", dataset, zeros), 2.5 / 4, 1e-11); /* no relevant
+                                                                                    * document */
     rw_dataset_free(dataset);
 }
 

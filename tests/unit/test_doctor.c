@@ -1,5 +1,5 @@
-/* The checks of `rankwood doctor`, with models that can be spoiled on their way: what it is for
- * must not be rare. */
+/* The checks of `rankwood doctor`, with models that the test corrupts, since real differences
+ * are rare. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>

@@ -81,7 +81,7 @@ ENGINE_TEST(devices)
     rw_engine_close(NULL);
 }
 
-/* What a checkpoint may hold. */
+/* Trees that a checkpoint may contain. */
 ENGINE_TEST(tree_of_too_many_leaves)
 {
     static const char *const devices[] = {"ref", "cpu", "sim"};
@@ -183,7 +183,7 @@ ENGINE_TEST(lambdas_handed_over)
     uint8_t sampled[80];
     struct rw_root root;
     for (int i = 0; i < 80; i++) {
-        lambda[i] = ((int64_t)1 << 61) + i * 7 - 280; /* what no double holds */
+        lambda[i] = ((int64_t)1 << 61) + i * 7 - 280; /* no double represents these */
         hessian[i] = ((int64_t)1 << 60) + i;
         weights[i] = i % 3;
     }

@@ -11,7 +11,7 @@
 static struct rw_ctx *ctx;
 static struct rw_dataset *train;
 static struct rw_cuda *cuda;
-/* Where there is a GPU its link is measured, for what no plan can tell. */
+/* With a GPU, its link is measured, since no plan knows its speed. */
 static struct rw_transfer_counts counts;
 static struct rw_device device = {
     .name = "made up", .n_multiprocessors = 132, .shared_bytes = 232448, .counts = &counts};
@@ -71,7 +71,7 @@ PLAN_TEST(parts)
     cr_assert_eq(plan.on_gpu, 1);
     cr_assert_eq(part_of(&plan, "codes"), 4000 * 16); /* 3 lanes of 4 codes: a tile of 4 lanes */
     cr_assert_eq(part_of(&plan, "scores"), 4000 * 8);
-    /* 382 nodes of 12 features, 8 bytes a cell; one feature has missing values */
+    /* 382 nodes of 12 features, 8 bytes per cell; one feature has missing values */
     cr_assert_eq(part_of(&plan, "histograms"), (uint64_t)382 * 12 * 256 * 8);
     cr_assert_geq(plan.most_bytes, plan.bytes);
     cr_assert_eq(plan_of(2, &both), RW_OK);
@@ -106,7 +106,7 @@ PLAN_TEST(scratch_of_a_batch)
     cr_assert_gt(part_of(&plan[2], "scratch"), part_of(&plan[0], "scratch"));
 }
 
-/* The least that a training needs beside its codes. */
+/* The minimum memory of a training without its codes. */
 static uint64_t least_bytes(int n_sets)
 {
     struct rw_plan plan;
@@ -139,7 +139,7 @@ PLAN_TEST(codes_that_do_not_fit)
     const uint64_t least = least_bytes(1), step = (all - least) / 40;
     cuda->is_limited = 1;
     uint64_t before = 0;
-    /* rows, and columns of 12 features a byte a document, each a multiple of 256 bytes */
+    /* rows, and columns of 12 features one byte per document, each a multiple of 256 bytes */
     const uint64_t most_far = codes + 12 * 4096;
     int n_parts = 0;
     cr_assert_gt(step, 0);
@@ -164,7 +164,7 @@ PLAN_TEST(codes_that_do_not_fit)
     cr_assert_eq(part_of(&plan, "codes"), codes);
 }
 
-/* Time grows with what is read of the host's memory. */
+/* Time grows with the bytes read from host memory. */
 PLAN_TEST(time_of_codes_that_do_not_fit)
 {
     const struct rw_plan_data data = {.set = set, .n_sets = 1, .n_features = train->n_columns};
@@ -225,7 +225,7 @@ PLAN_TEST(small_other_set)
     rw_dataset_free(small);
 }
 
-/* Without codes all memory is needed for something else, and no more than was told. */
+/* Without codes, all memory has other uses, and the plan does not exceed its limit. */
 PLAN_TEST(no_features)
 {
     struct rw_plan plan;
@@ -241,7 +241,7 @@ PLAN_TEST(no_features)
     rw_dataset_free(one);
 }
 
-/* A method that cannot read them is an error, and which could be said. */
+/* A method that cannot read host-resident codes is an error that names the methods that can. */
 PLAN_TEST(method_that_needs_all_codes)
 {
     struct rw_plan plan;
@@ -344,7 +344,7 @@ PLAN_TEST(what_would_fit)
     cr_assert(strstr(rw_last_error(ctx), want), "%s", rw_last_error(ctx));
     cr_assert(strstr(rw_last_error(ctx), "--bins 127 or --leaves 127 would fit"), "%s",
               rw_last_error(ctx));
-    cr_assert_gt(plan.n_parts, 3); /* it is told all the same */
+    cr_assert_gt(plan.n_parts, 3); /* the plan is reported nevertheless */
     cuda->free_bytes = 100000;
     cr_assert_eq(plan_of(1, &plan), RW_ERR_MEMORY);
     cr_assert(strstr(rw_last_error(ctx), "no --bins and no --leaves would fit"), "%s",

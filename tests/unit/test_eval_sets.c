@@ -104,7 +104,7 @@ static int made_measure(struct rw_engine *own, int set_of, const struct rw_metri
     return RW_OK;
 }
 
-/* What an engine with a device would answer, told apart from the host's by its value. */
+/* The results of an engine with a device, whose values differ from the host's. */
 static int made_metrics(struct rw_engine *own, int set_of, struct rw_metric_result *out)
 {
     (void)own;

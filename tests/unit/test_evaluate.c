@@ -9,7 +9,7 @@ static struct rw_ctx *ctx;
 static struct rw_params *params;
 static struct rw_dataset *dataset;
 
-/* The queries by which tools are told apart, and one of two documents. */
+/* Queries for which tools give different metrics, and one of two documents. */
 static const float labels[] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 1, 2, 2};
 static const uint32_t offsets[] = {0, 3, 6, 9, 10, 12};
 static const double zeros[12];

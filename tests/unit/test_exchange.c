@@ -197,7 +197,7 @@ Test(exchange, out_of_memory)
     rw_model_free(model);
 }
 
-/* What a tree counts goes into the file and comes back; where a leaf has no documents it is 1. */
+/* A tree's counts are written to the file and read back; a leaf without documents has 1. */
 Test(exchange, covers_travel)
 {
     static const char head[] =

@@ -125,7 +125,8 @@ static struct rw_model *trained_on(const char *features)
     return model;
 }
 
-/* order: [n], made anew: used ones by falling loss, the others by id. Returns how many are used. */
+/* order: [n], overwritten: used features by falling loss, the others by id. Returns the number
+ * of used ones. */
 static int ranked(const struct rw_model *model, uint32_t *order, int n)
 {
     struct rw_permuted permuted[N_FEATURES];
@@ -275,7 +276,7 @@ Test(feature_selection, directions)
     expect_plain();
 }
 
-/* ------------------------------------------------------------------ what it finds */
+/* ------------------------------------------------------------------ selected features */
 
 Test(feature_selection, those_that_matter)
 {
@@ -292,7 +293,7 @@ Test(feature_selection, those_that_matter)
     rw_free(selected);
 }
 
-/* What is left out from the first never comes back. */
+/* Features excluded at first are never selected. */
 Test(feature_selection, of_those_given)
 {
     set("ignore", "5");
@@ -386,7 +387,8 @@ static int at_once(void *user, const struct rw_progress *progress)
 
 Test(feature_selection, interrupted)
 {
-    const struct timespec interval = {.tv_nsec = 110000000}; /* after which a caller is asked */
+    const struct timespec interval = {.tv_nsec = 110000000}; /* after which the callback is
+                                                              * called */
     struct rw_selected *selected = (struct rw_selected *)&how;
     how.user = &n_told;
     how.on_row = end_some_time;

@@ -1,4 +1,4 @@
-/* What the learning-to-rank plugin says of a feature set. */
+/* Feature sets in the format of the learning-to-rank plugin. */
 #include "convert/convert.h"
 #include "model_fixture.h"
 #include "scratch_file.h"

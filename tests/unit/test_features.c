@@ -274,7 +274,7 @@ FEATURES_TEST(limits)
     memset(ignore, 0, sizeof(ignore));
     ignore[4] = 1;
     cr_assert_eq(rw_features_limit(ctx, "f5,f-2,3-4", called(present, 5), ignore), RW_OK);
-    for (int f = 0; f <= RW_MAX_FEATURE; f++) /* what the set lacks is nothing to leave out */
+    for (int f = 0; f <= RW_MAX_FEATURE; f++) /* features that the set lacks are not excluded */
         cr_assert_eq(ignore[f], f == 1 || f == 4 || f == 5, "%d", f);
     cr_assert_eq(rw_features_limit(ctx, "3,6-8", called(present, 5), ignore), RW_ERR_ARGUMENT);
     cr_assert_str_eq(rw_last_error(ctx),

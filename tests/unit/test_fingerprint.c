@@ -240,7 +240,8 @@ Test(fingerprint, text_cache_and_memory)
 
 /* ---- shares of a set ---- */
 
-/* The parts of three shares, a query, none and the rest, are those of the whole. */
+/* The fingerprints of three shards (one query, an empty one, the rest) add up to that of the
+ * whole. */
 Test(fingerprint, fingerprints_add_up)
 {
     const uint32_t first_query[] = {0, 1, 1, train->n_queries};

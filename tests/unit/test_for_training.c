@@ -1,4 +1,4 @@
-/* What a format will refuse is told before the first round, and what it will not is not. */
+/* Refusals of a format are reported before the first round, and only those. */
 #include "convert_fixture.h"
 #include "scratch_file.h"
 

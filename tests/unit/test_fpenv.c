@@ -13,11 +13,11 @@
 enum { FLUSH = 0x8040 }; /* flush to zero, and subnormal operands taken for zero */
 #endif
 
-/* What an environment is, as far as a caller can set it. */
+/* The settings of a floating-point environment that a caller can change. */
 static unsigned settings(void)
 {
 #if defined(__SSE2__)
-    return _mm_getcsr() & ~0x3fu; /* but for what has happened */
+    return _mm_getcsr() & ~0x3fu; /* without the exception flags */
 #else
     return (unsigned)fegetround();
 #endif
@@ -205,7 +205,7 @@ static void use_table(struct rw_params *params)
     rw_dataset_free(data);
 }
 
-/* All of it; what comes out is in `trace`. */
+/* Runs all of it; the results are in `trace`. */
 static void use_everything(void)
 {
     const char *paths[] = {"data.txt"}, *cached[] = {"data.rwb"};

@@ -1,5 +1,6 @@
-/* Models that LightGBM, XGBoost, RankLib and QuickRank made (tests/peers/make_golden.py) give their
- * scores here, and what they made that our trees cannot be is refused with the message beside it.
+/* Models of LightGBM, XGBoost, RankLib and QuickRank (tests/peers/make_golden.py) give the same
+ * scores in Rankwood. Models that Rankwood cannot represent are refused with the message in the
+ * file next to them.
  */
 #include <dirent.h>
 #include <unistd.h>

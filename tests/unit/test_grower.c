@@ -293,10 +293,10 @@ GROWER_TEST(the_largest_tree)
     cr_expect_leq(times.n_speculative, 10 * RW_MAX_LEAVES, "%d looked at", times.n_speculative);
 }
 
-/* A few documents have nearly all of the labels' sum: gains grow below a node, and what seemed
- * likely is expanded in vain. There are slots for what must come all the same, and room for
- * histograms, for those of what cannot come any more are forgotten ('ref' says if one of them is
- * wanted, or if too many are kept). */
+/* A few documents have nearly all of the labels' sum, so gains grow below a node and speculative
+ * expansions are useless. Slots remain for necessary nodes, and room for histograms, because
+ * those of impossible nodes are dropped ('ref' reports if one of them is needed, or if too many
+ * are kept). */
 GROWER_TEST(batches_that_guess_badly)
 {
     int n_released = 0;

@@ -45,7 +45,7 @@ static const struct row rows[] = {
 static int takes(const struct rw_hist_method *method, int bits, uint32_t n_bins,
                  enum rw_hist_sums sums)
 {
-    static uint32_t room; /* what is missing, or not */
+    static uint32_t room; /* with or without missing values */
     const struct rw_hist_matrix matrix = {
         .bits = bits, .n_bins = n_bins, .n_features = 3, .n_docs = 0};
     const struct rw_hist_call call = {.matrix = &matrix,
@@ -64,8 +64,8 @@ static int takes(const struct rw_hist_method *method, int bits, uint32_t n_bins,
     return rw_hist_check(NULL, method, &call) == RW_OK;
 }
 
-/* Of each row of the table: a method that is found by its file's name and that takes what it
- * declares, and nothing else. */
+/* For each row of the table: the method is found by its file's name, and accepts exactly the
+ * cases that it declares. */
 Test(hist_hybrid, rows)
 {
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

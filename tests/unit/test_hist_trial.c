@@ -11,7 +11,7 @@ static const struct rw_hist_method favourite = {.name = "favourite"}, other = {.
 
 enum { N = 3, MOST_TURNS = 8 };
 
-/* What the clock says of each, turn by turn. */
+/* The time of each method, turn by turn. */
 struct clock {
     double ms[N][MOST_TURNS];
     int n_runs[N];
@@ -53,7 +53,7 @@ Test(hist_trial, in_turns_and_the_least_counts)
     cr_expect_eq(pick, &timing[1]);
 }
 
-/* Two runs show that the third is hopeless; the favourite, of which they say the same, goes on. */
+/* After two runs the third method is hopeless; the favourite continues, despite equal times. */
 Test(hist_trial, the_hopeless_run_no_more)
 {
     struct clock clock = {.ms = {{50, 50, 50, 1}, {2, 1, 1, 1}, {9, 9, 9, 9}}};

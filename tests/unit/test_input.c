@@ -172,7 +172,7 @@ Test(input, what_cannot_be_opened)
 
 enum { SLICE_BYTES = 1 << 17 };
 
-/* Loads it but for bytes [left_out, left_out_end), from a file or from memory. */
+/* Loads it without bytes [left_out, left_out_end), from a file or from memory. */
 static void assert_loaded(const char *bytes, size_t n, size_t left_out, size_t left_out_end,
                           int in_memory)
 {
@@ -229,7 +229,7 @@ Test(input, loaded)
     rw_input_close(input);
 }
 
-/* A descriptor that cannot be read takes the place of the file's: all threads fail, and go on. */
+/* An unreadable descriptor replaces the file's: reading fails in all threads, which continue. */
 Test(input, threads_that_cannot_read)
 {
     enum { N_BYTES = 3 << 22 };

@@ -45,8 +45,8 @@ static struct rw_metric_result eval(const char *text, const struct rw_dataset *d
     return result;
 }
 
-/* Constant scores, NDCG@3, on the queries by which tools are told apart: LightGBM prints 1, .5, 1,
- * 1; XGBoost's ndcg@3- 1, .5, 0, 1; RankLib .5 and 0 for the second and third. */
+/* Constant scores, NDCG@3, on queries for which tools differ: LightGBM prints 1, .5, 1, 1;
+ * XGBoost's ndcg@3- 1, .5, 0, 1; RankLib .5 and 0 for the second and third. */
 static float peer_label[] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 1};
 static uint32_t peer_offset[] = {0, 3, 6, 9, 10};
 static const double peer_score[10];

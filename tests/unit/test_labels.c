@@ -64,7 +64,7 @@ static double most_of(const double *gains)
     return most;
 }
 
-/* What an objective hands over: doubles or integers, and their exponent. */
+/* The gradients of an objective: doubles or integers, and their exponent. */
 struct handed {
     double gradient[DOCS], hessian[DOCS];
     int64_t lambda[DOCS], hess[DOCS];
@@ -91,7 +91,7 @@ static void run(const struct set *set, const struct rw_objective_rule *rule,
     rw_gradients_free(made);
 }
 
-/* The sum over labels of what a training on each alone is handed. */
+/* The sum over labels of the gradients of a training on each label alone. */
 static void check_sum(struct set *set, const double *weight)
 {
     static struct handed own, sum, all;
@@ -190,7 +190,7 @@ Test(labels, bound_of_the_integers)
                      cases[i].in_doubles ? RW_ERR_DATA : RW_OK);
         rw_gradients_free(made);
     }
-    /* What is too much for one label alone stays so. */
+    /* An overflow of a single label remains an error. */
     rule.pair.sigma = 1000.0f;
     cr_assert_eq(rw_objective_sum(scratch_ctx, &rw_objective_lambdarank, &rule, set.data), RW_OK);
     struct rw_gradients *made;

@@ -255,7 +255,7 @@ Test(lambda, every_path_gives_the_same_integers)
                 score[i] = -0.0;
             weights[i] = 0.5 + fixture_unit(seed, 2 * LONGEST + i);
         }
-        if (seed % 13 == 2) /* beside it the others are the same, roughly */
+        if (seed % 13 == 2) /* compared with it, the others are roughly equal */
             score[n / 2] = seed % 26 == 2 ? 1e12 : -1e30;
         const struct rw_objective_query query = {
             .n = n,

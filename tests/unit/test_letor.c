@@ -180,8 +180,8 @@ Test(letor, chunks_and_threads_do_not_show)
     free(text);
 }
 
-/* Lines that all have the same features, but those from `from` on, every `step`-th of which has
- * others, or lacks most of them: columns fill early, and are not, or not only, what is wanted. */
+/* All lines have the same features until line `from`. From then on, every `step`-th line has
+ * others, or lacks most of them: columns fill early, and later lines need different ones. */
 Test(letor, columns_that_fill_early)
 {
     enum { DOCS = 400, ENTRY = 24, FEATURES = 9 };
@@ -363,7 +363,7 @@ Test(letor, every_allocation_may_fail)
     cr_assert_fail("it never succeeded");
 }
 
-/* What one chunk lacked is not missed later. */
+/* Memory that one chunk failed to get does not affect later ones. */
 Test(letor, one_allocation_may_fail)
 {
     const char *text = "1 qid:1 1:1 2:3 # x\n0 qid:2 3:1\n";

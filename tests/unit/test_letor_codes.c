@@ -16,7 +16,7 @@ TestSuite(letor_codes, .init = scratch_begin, .fini = scratch_end, .timeout = 30
 
 enum { LIMIT = 300 };
 
-/* How often it is asked whether text is binned while it is read. */
+/* Calls of the function that decides whether text is binned while it is read. */
 static int n_asked;
 
 static int bins_text(struct rw_ctx *ctx, struct rw_read_goal *goal)
@@ -171,7 +171,7 @@ Test(letor_codes, same)
     }
 }
 
-/* Packs a file in so many members; a line may go on behind the end of one. */
+/* Compresses a file into several members; a line may continue in the next one. */
 static void pack(const char *from, const char *to, size_t n_members)
 {
     size_t n;
@@ -186,7 +186,7 @@ static void pack(const char *from, const char *to, size_t n_members)
     free(text);
 }
 
-/* gzip is unpacked in each pass; plain files may stand between. */
+/* gzip is decompressed in each pass; uncompressed files may be in between. */
 Test(letor_codes, same_of_gzip)
 {
     static const size_t chunk_bytes[] = {40, 700, RW_TEXT_CHUNK_BYTES};
@@ -208,7 +208,7 @@ Test(letor_codes, same_of_gzip)
     }
 }
 
-/* What comes through a pipe, plain or packed, is kept, and read like a file. */
+/* Input from a pipe, compressed or not, is stored and read like a file. */
 Test(letor_codes, same_of_a_pipe)
 {
     static const char *const sources[] = {"a.txt", "a.gz", "many.gz", "small.txt"};
@@ -238,7 +238,7 @@ Test(letor_codes, same_of_a_pipe)
         rw_binned_free(of_pipe);
         rw_binned_free(of_file);
     }
-    /* few documents of a pipe, and many of a file behind it */
+    /* few documents of a pipe, then many of a file */
     const char *const both[] = {pipe, "a.txt"};
     struct rw_binned *binned;
     cr_assert_eq(system("echo 1 qid:before 1:2 > pipe &"), 0);
@@ -247,7 +247,7 @@ Test(letor_codes, same_of_a_pipe)
     cr_assert_not_null(binned->bins);
     cr_assert_eq(binned->documents->n_docs, 4001);
     rw_binned_free(binned);
-    /* a text that is wrong, far behind what is kept in memory, and no room to keep it */
+    /* invalid text far after the part kept in memory, and no space for the rest */
     cr_assert_eq(system("(cat a.txt; echo; echo 1 qid:z 1:x) > pipe &"), 0);
     cr_assert_eq(rw_binned_read(scratch_ctx, params, NULL, &pipe, 1, &binned), RW_ERR_PARSE);
     cr_assert_not_null(strstr(rw_last_error(scratch_ctx), "expected a number after '1:'"), "%s",
@@ -277,7 +277,7 @@ Test(letor_codes, instructions)
     }
 }
 
-/* Few documents are none of these functions' business, nor is what cannot be read twice. */
+/* These functions do not handle few documents, nor input that cannot be read twice. */
 Test(letor_codes, left_alone)
 {
     const struct rw_cut_rule rule = {.bins = 255, .min_docs = 1};
@@ -303,7 +303,7 @@ Test(letor_codes, left_alone)
     }
 }
 
-/* ---- what is wrong is said as ever ---- */
+/* ---- the same errors ---- */
 
 static void same_error(const struct rw_params *params, const char *const *paths, int n_paths)
 {
@@ -354,7 +354,8 @@ Test(letor_codes, errors)
     rw_params_free(params);
 }
 
-/* A document more or less, or one of another label, is none of the text that was skimmed. */
+/* One document more or less, or a changed label, shows that the text differs from the first
+ * pass. */
 Test(letor_codes, changed)
 {
     static const char text[] = "1 qid:1 1:1\n0 qid:1 1:2\n2 qid:1 1:3\n";

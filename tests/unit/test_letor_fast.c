@@ -43,8 +43,8 @@ static void assert_paths_agree(const char *text, size_t n)
     rw_dataset_free(careful);
 }
 
-/* Every value and every feature that is near to what the fast path takes, in every place of a four,
- * alone in its line, and where the line before had another one. */
+/* Every value and feature close to the limits of the fast path: at each of four places, alone in
+ * its line, and after a line with another feature. */
 Test(letor_fast, agrees_with_the_careful_path)
 {
     static const char *const values[] = {"0",
@@ -167,8 +167,8 @@ Test(letor_fast, agrees_on_long_lines)
     free(text);
 }
 
-/* Slower would be as right, and nobody would notice: what is written plainly is taken, up to what
- * is not. */
+/* The slow path gives the same results, so no other test notices its use: the fast path must
+ * accept plain text up to the first exception. */
 Test(letor_fast, takes_what_is_plain)
 {
     enum { N = 40, ROOM = RW_LETOR_SPAN_ENTRIES + N };

@@ -144,7 +144,7 @@ LIMITS_TEST(groups_above_limit_too)
     put("/sys/fs/cgroup/a/b/c/memory.max", "max\n");
     put("/sys/fs/cgroup/a/b/memory.max", "3000000\n");
     put("/sys/fs/cgroup/a/b/memory.current", "1000000\n");
-    put("/sys/fs/cgroup/a/memory.max", "4000000\n"); /* most of which a neighbour has */
+    put("/sys/fs/cgroup/a/memory.max", "4000000\n"); /* a neighbour uses most of it */
     put("/sys/fs/cgroup/a/memory.current", "3900000\n");
     cr_assert_eq(cpu_of_tree().quota, 5.0);
     cr_assert_str_eq(cpu_of_tree().quota_file, "/sys/fs/cgroup/a/cpu.max");

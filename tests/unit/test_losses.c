@@ -187,7 +187,7 @@ Test(losses, queryrmse_by_hand)
     cr_assert(q.hessian[0] == 1 && q.hessian[1] == 1 && q.hessian[2] == 1);
 }
 
-/* What all of a query lack alike is nothing, without a rest of rounding. */
+/* Equal residuals of a query give exactly 0, without rounding errors. */
 Test(losses, queryrmse_of_equal_residuals)
 {
     struct query q = {.n = 3, .is_weighted = 1, .weight = {0.1, 0.7, 0.3}};

@@ -1,5 +1,5 @@
-/* Gzip files of several members: what all threads unpack against what comes through a pipe, byte
- * for byte and error for error. */
+/* Gzip files of several members: all threads together must give the same bytes and errors as a
+ * pipe. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "io/text.h"
@@ -86,7 +86,7 @@ static int parse_file(const char *path, size_t chunk_bytes, struct rw_dataset **
     return status;
 }
 
-/* Through a pipe, which nobody can look ahead in; n: what a pipe holds at most. */
+/* Reads through a pipe, without lookahead; n: at most a pipe's capacity. */
 static int parse_pipe(const void *data, size_t n, size_t chunk_bytes, struct rw_dataset **out)
 {
     int ends[2];
@@ -164,7 +164,7 @@ Test(members, are_found_and_proved)
     rw_input_close(input);
 }
 
-/* The same outcome as through a pipe, but for the name. */
+/* The same result as through a pipe, except the name. */
 static void compare_damaged(const unsigned char *packed, size_t n, const char *what, size_t i)
 {
     struct rw_dataset *one, *other;

@@ -79,7 +79,7 @@ Test(metric, names, .init = setup, .fini = teardown)
     }
 }
 
-/* What "hint: metrics are" goes on with: the table's spellings. */
+/* The list after "hint: metrics are": the table's spellings. */
 static const char listed[] =
 #define RW_METRIC(name, device, at, spelling, ...) " " spelling
 #include "metric/metrics.def"

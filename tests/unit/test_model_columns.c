@@ -262,7 +262,7 @@ Test(model_columns, training)
                      "features by id, up to 5, as LETOR text has them");
     cr_assert_str_eq(train(NULL, ids5, array6, &on), "");
     rw_model_free(on);
-    /* a model to go on from, whose kind the new one has */
+    /* a continued model, whose kind the new one inherits */
     cr_assert_str_eq(train(numbered, array4, NULL, &none),
                      "the training set has 4 features; the model expects 5");
     cr_assert_str_eq(train(letor, array5, NULL, &none),

@@ -173,7 +173,7 @@ Test(model_text, every_flipped_bit_is_refused)
     }
 }
 
-/* The same behind a valid checksum: what is accepted is a model all the same. */
+/* The same with a valid checksum: an accepted text is still a valid model. */
 Test(model_text, every_flipped_bit_behind_a_valid_checksum)
 {
     for (int version = 0; version < N_BODIES; version++) {
@@ -247,7 +247,7 @@ Test(model_text, other_files)
                      "'m' looks like a gzip file; expected a model of Rankwood");
 }
 
-/* --- hostile files behind a valid checksum --- */
+/* --- hostile files with a valid checksum --- */
 
 Test(model_text, hostile_counts)
 {
@@ -385,7 +385,7 @@ Test(model_text, hostile_covers)
     refused(TREE_OF(NODE0, NODE1, COVERED), "m:25:9: expected the end of the line, found ' docs'");
 }
 
-/* What a later version may add: a line of the head, a word of a tree or a leaf. */
+/* Additions of a later version: a line of the head, a word of a tree or a leaf. */
 Test(model_text, words_of_later_versions)
 {
     refused("rankwood model 6\nabsent zero\ncolumns letor\nbest-round 1\nfinished no\nempty-rounds "

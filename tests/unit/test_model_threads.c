@@ -73,7 +73,7 @@ Test(model_threads, the_same_error)
     free(text);
 }
 
-/* Trees that stand twice, in another order, or are missing, and text behind the last one. */
+/* Duplicate, reordered or missing trees, and text after the last one. */
 Test(model_threads, trees_out_of_place)
 {
     size_t n;

@@ -1,4 +1,4 @@
-/* What the versions of a model's text say of how it was trained. */
+/* The record of a model's training in each version of the format. */
 #include "model_looks.h"
 #include "model_bodies.h"
 
@@ -28,7 +28,7 @@ Test(model_versions, the_shortest_trees)
     }
 }
 
-/* What version 2 says beside version 1. */
+/* The additions of version 2. */
 Test(model_versions, trainings_and_how_they_ended)
 {
     struct rw_model *model = fixture_model(ctx, body), *old = fixture_model(ctx, old_body);

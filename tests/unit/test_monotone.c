@@ -98,8 +98,8 @@ static float value_at(uint64_t seed, uint32_t item)
     return (float)(fixture_unit(seed, item + 1) * 12.0);
 }
 
-/* Two documents of which the second has as much of what rises, and as little of what falls, as the
- * first, or more, or less; they are equal in all else. */
+/* Draws two documents that differ only in constrained features: `high` is at least `low`
+ * wherever scores must rise, and at most `low` wherever they must fall. */
 static void draw_pair(uint64_t seed, uint32_t pair, float *low, float *high)
 {
     for (uint32_t f = 0; f < N_FEATURES; f++) {
@@ -262,12 +262,13 @@ static void expect_values(const struct rw_sum *sum, float a, float b, float c)
 
 Test(monotone, bounds_of_leaves)
 {
-    /* the left node is worth (9 - 1) / (1 + 1) = 4, the leaf on the right 6: 5 lies between */
+    /* the left node has value (9 - 1) / (1 + 1) = 4, the right leaf 6: the bound is 5, between
+     * them */
     const struct rw_sum rising[] = {sum_of(9, 1), sum_of(-1, 1), sum_of(6, 1)};
     expect_values(rising, 9.0f, -1.0f, 6.0f);
     direction[1] = 1;
     expect_values(rising, 5.0f, -1.0f, 6.0f);
-    /* below it, the bound holds for both children's values, and so for what lies between them */
+    /* below it, the bound holds for both children's values, and so for all values between them */
     direction[2] = -1;
     expect_values(rising, 5.0f, -1.0f, 6.0f);
     direction[2] = 1; /* 5 and -1 in the wrong order: both are worth 2 */

@@ -184,8 +184,9 @@ Test(neighbours, gradients_are_of_what_the_exchange_changes)
     }
 }
 
-/* What is above a position is built alike by all; deltas are lambda.h's of two positions, to the bit
- * but for map's, which has no sums of reciprocals to take the difference of. */
+/* All functions build the part above a position in the same way. Deltas are those of lambda.h
+ * for two positions, with the same bits, except for map, which has no differences of sums of
+ * reciprocals. */
 Test(neighbours, deltas_are_those_of_two_positions)
 {
     static struct query q;

@@ -110,7 +110,7 @@ Test(node_features, ways_stay_in_a_group)
     rw_model_free(model);
 }
 
-/* Larger penalties, fewer splits by the feature; gains are what is left. */
+/* Larger penalties give fewer splits by the feature; gains are reduced by the penalty. */
 Test(node_features, penalties_are_taken_from_gains)
 {
     static const char *const lists[] = {"1:0", "1:0.5", "1:4", "1:1e9"};

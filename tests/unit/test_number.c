@@ -152,7 +152,7 @@ Test(number, double_as_strtod)
         "0.1", "1e22", "1e23", "9007199254740993", "1.7976931348623157e308", "4.9e-324",
         "2.4703282292062327e-324", "2.2250738585072014e-308", "0.30000000000000004",
         "123456789012345678901234567890e-20",
-        /* ties of doubles, and what is next to them */
+        /* ties of doubles, and numbers next to them */
         "9007199254740995", "18014398509481982", "18014398509481986", "18014398509481986.1",
         "18014398509481985.9", "4503599627370497.5", "4503599627370498.5", "4503599627370498.501",
         "18446744073709551615", "9999999999999999999", "9223372036854775807e-19", "1e-19",
@@ -172,7 +172,7 @@ Test(number, double_as_strtod)
     cr_assert_eq(clamped, 1);
 }
 
-/* Any 16 to 20 digits with up to 21 of them behind the point. */
+/* Any 16 to 20 digits with up to 21 of them after the point. */
 Test(number, long_doubles_as_strtod)
 {
     for (uint64_t i = 0; i < 300000; i += EACH(10)) {

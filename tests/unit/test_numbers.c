@@ -104,7 +104,8 @@ Test(numbers, sums_are_rounded_once)
     }
 }
 
-/* Largest magnitudes come into [2^60, 2^61), but for those that a scale of 2^400 leaves under it.
+/* The largest magnitudes are scaled into [2^60, 2^61), except those that a scale of 2^400 leaves
+ * below it.
  */
 Test(numbers, exponents_of_a_tree)
 {

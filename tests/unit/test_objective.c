@@ -110,7 +110,7 @@ static void integers(const struct rw_objective *objective, const double *gradien
     free(scores);
 }
 
-/* What an engine computes and what the host hands over are the same integers. */
+/* Gradients computed by an engine and user gradients give the same integers. */
 Test(objective, computed_or_handed_over)
 {
     enum { QUERIES = 300, LENGTH = 9, DOCS = QUERIES * LENGTH };

@@ -1,5 +1,5 @@
-/* What a file seems to be: tests/golden/bad has one of each kind; here is what must not be
- * mistaken, and where a guess is made at all. */
+/* Recognition of other formats: tests/golden/bad has one file of each. This file tests text that
+ * must not be mistaken for one, and which errors name a format. */
 #include "scratch_file.h"
 
 #include "base/ctx.h"
@@ -78,7 +78,7 @@ Test(other_formats, what_is_not_known_is_not_guessed)
     is("", NULL);
     is("\n", NULL);
     is("good qid:1 1:2", NULL);
-    is("1 qid:1 1:0,5 2:3", NULL); /* LETOR text: the line says what is wrong */
+    is("1 qid:1 1:0,5 2:3", NULL); /* LETOR text: the error of the line is enough */
     is("1,5 qid:1 1:0", NULL);
     is("foo", NULL);
     is("foo bar baz", NULL);
@@ -148,7 +148,7 @@ Test(other_formats, messages_fit)
     cr_expect(strstr(large, "\nhint: gzip -dc 'x' | cat | rankwood ... -"), "%s", large);
     rw_recognised_message(&kind, "standard input", 1, "wrong", large, sizeof(large));
     cr_expect(strstr(large, "\nhint: ... | gzip -dc | cat | rankwood ... -"), "%s", large);
-    kind.filter = NULL; /* what needs a file */
+    kind.filter = NULL; /* the command needs a file */
     rw_recognised_message(&kind, "standard input", 0, "wrong", large, sizeof(large));
     cr_expect_null(strstr(large, "| rankwood"), "%s", large);
 }

@@ -119,7 +119,7 @@ Test(out_file, same_file)
         cr_assert_not(rw_same_file(apart[i][0], apart[i][1]), "%s %s", apart[i][0], apart[i][1]);
 }
 
-/* What one call reads, it does not write. */
+/* A call does not overwrite its own input. */
 Test(out_file, a_cache_of_itself)
 {
     const char *const paths[] = {"data", "more"};
@@ -281,7 +281,7 @@ Test(out_file, a_signal_removes_what_is_being_written)
     assert_holds(name, "somebody else's");
 }
 
-/* What was left by processes that are gone goes, what is being written and all else stays. */
+/* Files of processes that have ended are removed; files being written and all others stay. */
 Test(out_file, swept)
 {
     struct rw_out_file out;
@@ -308,7 +308,7 @@ Test(out_file, swept)
         scratch_text(left[i], "left");
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
         scratch_text(others[i], "stays");
-    cr_assert_eq(symlink("b.tmp-1", "a.tmp-5"), 0); /* nobody made it here */
+    cr_assert_eq(symlink("b.tmp-1", "a.tmp-5"), 0); /* not made by this program */
     cr_assert_eq(mkfifo("a.tmp-6", 0666), 0);
     const int reader = open("a.tmp-6", O_RDONLY | O_NONBLOCK); /* now it can be written to */
     cr_assert_eq(mkfifo("a.tmp-7", 0666), 0);

@@ -39,7 +39,7 @@ Test(own_part, every_byte)
     }
 }
 
-/* All lengths of what stands before, and all numbers of ranks. */
+/* All lengths of the text before, and all numbers of workers. */
 Test(own_part, every_length)
 {
     char all[2 * sizeof(text) + 8];
@@ -53,8 +53,8 @@ Test(own_part, every_length)
     }
 }
 
-/* Where a file ends cannot be seen, also if a query goes on behind it; and a text cut anywhere is
- * the text. */
+/* The result does not depend on the ends of files, even within a query: text split anywhere into
+ * files gives the same data. */
 Test(own_part, two_files)
 {
     struct parts parts = {.paths = (const char *const[]){"a.txt", "b.txt"}, .n_paths = 2};
@@ -160,7 +160,7 @@ Test(own_part, weights)
         check_parts(&parts, "weights of queries");
 }
 
-/* ---- what cannot be divided ---- */
+/* ---- inputs that cannot be divided ---- */
 
 Test(own_part, whole_files)
 {

@@ -36,7 +36,7 @@ Test(params, table_is_whole)
         cr_expect(info->name && *info->name && info->help && *info->help);
         cr_expect(info->argument && *info->argument && info->range && info->default_value);
         cr_expect_eq(rw_param_find(info->name), n, "'%s' stands twice", info->name);
-        /* as the value is written: what was set is compared with it */
+        /* as written: values are compared with it */
         cr_expect_str_eq(rw_params_get(params, info->name), info->default_value);
     }
     cr_expect_eq(n, RW_N_PARAMS);
@@ -126,7 +126,7 @@ Test(params, rate_schedules)
     set("rate", "0.3:0.3:5");
     for (uint32_t round = 0; round < 7; round++)
         cr_expect_eq(rw_params_rate_of_round(params, round), 0.3);
-    /* What was refused changes nothing; a plain rate ends a schedule. */
+    /* A refused value changes nothing; a plain rate ends a schedule. */
     cr_expect_lt(rw_params_set(NULL, params, "rate", "0.1:0.2"), 0);
     cr_expect_lt(rw_params_set(NULL, params, "rate", "2"), 0);
     cr_expect_str_eq(rw_params_get(params, "rate"), "0.3:0.3:5");
@@ -136,7 +136,7 @@ Test(params, rate_schedules)
     set("rate", "0.3:0.1:5");
     set("rate", "auto");
     cr_expect_str_eq(rw_params_get(params, "rate"), "auto");
-    /* What goes by the rate goes by the last one. */
+    /* Defaults that depend on the rate use the last one. */
     set("rate", "0.3:0.05:5");
     cr_expect_eq(chosen(20000, 200).sample_features, 0.25);
     set("rate", "0.05:0.3:5");
@@ -245,7 +245,8 @@ Test(params, rule_of_the_objective)
     cr_expect_eq(rule.pair.sigma, 1.0f);
 }
 
-/* What trains by lambdarank's name is engines' own, or another objective with what that reads. */
+/* Trainings named lambdarank use the engines' objective, or another objective with its
+ * parameters. */
 Test(params, variants_of_lambdarank)
 {
     struct rw_objective_rule rule;
@@ -395,7 +396,7 @@ static void set_all(const char *settings)
 /* A training by the host, with a validation set. */
 static const struct rw_facts training = {.grows = 1, .trains = 1, .n_valid = 1};
 
-/* settings: "name=value name=value", of which one has no effect; NULL: all have one. */
+/* settings: "name=value name=value", `idle` has no effect; NULL: all have an effect. */
 static void check(const char *settings, const char *idle)
 {
     end();
@@ -615,7 +616,7 @@ Test(params, needs_are_known)
     cr_expect_eq(rw_params_judge(ctx, params, &unknown), RW_OK, "%s", rw_last_error(ctx));
 }
 
-/* Each parameter's default, set on purpose, is told from any other value. */
+/* Each parameter's default, set explicitly, is distinguished from any other value. */
 Test(params, defaults_need_not_matter)
 {
     static const char *const others[] = {
@@ -647,7 +648,7 @@ Test(params, conventions_name_what_is_counted)
     cr_expect_str_neq(line, other);
     set("label-gain", "/nowhere/gains");
     cr_expect_lt(rw_eval_conventions(ctx, rw_params_eval(params), other, sizeof(other)), 0);
-    set("metric", "map"); /* no gains needed, so no file is asked for */
+    set("metric", "map"); /* no gains needed, so no file is required */
     cr_expect_eq(rw_eval_conventions(ctx, rw_params_eval(params), other, sizeof(other)), RW_OK);
 }
 

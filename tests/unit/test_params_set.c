@@ -364,7 +364,7 @@ Test(params_set, auto_by_listed_features)
     }
 }
 
-/* What is written is read again, and written the same. */
+/* Written parameters are read back, and written the same. */
 Test(params_set, written_and_read)
 {
     char *text, *again;
@@ -395,7 +395,7 @@ Test(params_set, written_and_read)
         cr_expect(strstr(text, lines[i]), "%s", lines[i]);
     cr_expect_null(strstr(text, "device"));
     cr_expect_null(strstr(text, "weights"));
-    /* a value that is set anew is no more chosen */
+    /* a value set again is no longer chosen */
     cr_expect_eq(params->is_chosen[rw_param_find("rate")], 1);
     cr_assert_eq(rw_params_set(ctx, params, "rate", "0.1"), RW_OK);
     cr_expect_eq(params->is_chosen[rw_param_find("rate")], 0);
@@ -429,8 +429,7 @@ Test(params_set, failed_allocations_leave_the_old_value)
     for (long n = 1; n < 60; n++) {
         struct rw_params *other;
         int n_made = 0;
-        for (int copies = 0; copies < 2;
-             copies++) { /* what was made of it is lost to no sanitizer */
+        for (int copies = 0; copies < 2; copies++) { /* sanitizers detect a leaked copy */
             rw_mem_fail_from(n);
             const int status =
                 copies ? rw_params_copy(ctx, params, &other) : rw_params_new(ctx, &other);

@@ -230,7 +230,7 @@ Test(parts_codes, cache_values)
     check_parts(&parts, "cache");
 }
 
-/* Weights and names stand in a cache, too. */
+/* A cache also has weights and names. */
 Test(parts_codes, cache_of_a_table)
 {
     const char *const table = "t.csv", *const path = "t.rwb";
@@ -250,7 +250,7 @@ Test(parts_codes, cache_of_a_table)
         check_parts(&parts, "cache of a table");
 }
 
-/* A byte that is not what it was, wherever it is, and a file that is cut short. */
+/* A changed byte at any place, and a truncated file. */
 Test(parts_codes, damaged_cache)
 {
     size_t n;

@@ -54,7 +54,7 @@ Test(permutation, what_matters_loses_most)
     cr_assert(of[0].deviation > 0.0 && of[0].deviation < of[0].loss);
 }
 
-/* The data with the values of one feature dealt anew, by the draws of the first repeat. */
+/* The data with the values of one feature permuted, by the draws of the first repeat. */
 static struct rw_dataset *dealt_by_hand(uint32_t feature)
 {
     enum { DOCS = 720, FEATURES = 5 };
@@ -120,8 +120,8 @@ Test(permutation, mean_and_deviation_of_the_repeats)
     cr_expect_gt(two[0].deviation, 0);
 }
 
-/* Positive: the feature helps, whichever way is better. What falls when it gets better loses what
- * it rises by. */
+/* Positive: the feature helps, whether the metric should rise or fall. For a falling metric, the
+ * loss is its increase. */
 Test(permutation, loss_of_metrics_that_fall)
 {
     static const char *const metrics[] = {"rmse", "logloss"};

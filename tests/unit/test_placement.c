@@ -2,7 +2,7 @@
 
 #include "tree/engine.h"
 
-/* Sum of what is placed. */
+/* Sum of the placed bytes. */
 static uint64_t placed(const struct rw_code_place *place, int n)
 {
     uint64_t bytes = 0;

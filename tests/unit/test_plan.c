@@ -40,7 +40,7 @@ PLAN_TEST(parts_add_up)
     cr_assert_eq(plan.bytes, 27);
 }
 
-/* Half a second is what a GPU takes to open. */
+/* A GPU needs half a second to open. */
 PLAN_TEST(when_a_gpu_pays)
 {
     cr_assert(!rw_plan_gpu_pays(1.0, 0.0, 500));

@@ -15,7 +15,7 @@ Test(pointwise, rmse)
 {
     const float label[] = {2, 0, 1};
     const double score[] = {1.5, 0.5, -1}, weight[] = {1, 0, 3};
-    /* what is averaged is the square */
+    /* the mean is that of squares */
     cr_assert_float_eq(query_value("rmse", 1, label, score, NULL, 3), (0.25 + 0.25 + 4) / 3, 1e-15);
     cr_assert_float_eq(query_value("rmse", 1, label, score, weight, 3), (0.25 + 12) / 4, 1e-15);
 }

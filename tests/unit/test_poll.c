@@ -14,7 +14,7 @@ enum { ITEMS = 800 };
 struct items {
     _Atomic int n_done;
     struct rw_ctx *ctx;
-    int n_polls, n_before; /* as many polls say that the loop may go on */
+    int n_polls, n_before; /* number of polls that let the loop continue */
     pthread_t caller;
     struct rw_progress last;
 };

@@ -1,5 +1,5 @@
-/* Models of fewer trees: each row is what its own model measures, and which trees go is what a
- * plain search finds. */
+/* Models of fewer trees: each row has the metric of its own model, and the removed trees are
+ * those that a plain search finds. */
 #include <math.h>
 
 #include "dataset/dataset.h"
@@ -192,8 +192,8 @@ static int tells_of(const struct rw_dataset *chooses, const struct rw_dataset *m
     return n_trees;
 }
 
-/* Each half of the queries tells what is lost by the other's choice: here of the one tree that is
- * left at the end. */
+/* Each half of the queries measures the loss of the other's choice: here of the one tree that
+ * remains at the end. */
 Test(prune, held_out)
 {
     struct rw_pruned *pruned;
@@ -290,9 +290,8 @@ static int note(void *user, const struct rw_progress *progress)
     return told->ends;
 }
 
-/* The caller is asked every millisecond here: long enough to be asked some times. A round drops a
- * quarter of the trees from 8 trees on, and below that one: by the number of documents that trees
- * score. */
+/* The callback is called every millisecond, so several times. A round removes a quarter of the
+ * trees if there are 8 or more, else one: progress counts the documents that trees score. */
 Test(prune, progress)
 {
     static const struct {

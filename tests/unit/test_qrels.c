@@ -83,7 +83,7 @@ Test(qrels, documents_of_all_files)
     cr_expect_eq(made->runs[1].n_unanswered, 1u);
 }
 
-/* Four relevant documents, of which the run has the last, behind one that nobody judged. */
+/* Four relevant documents; the run has the last one, after an unjudged document. */
 static const char one_query[] = "1 0 A 3\n1 0 B 2\n1 0 C 1\n1 0 D 1\n1 0 E 0\n";
 static const char one_run[] = "1 Q0 X 1 2 t\n1 Q0 D 2 1 t\n";
 
@@ -135,7 +135,7 @@ Test(qrels, queries_that_a_run_leaves_out)
     }
 }
 
-/* By falling id, also where a float cannot tell two scores apart. */
+/* By falling id, also for two scores that are equal as floats. */
 Test(qrels, ties_are_by_falling_id)
 {
     cr_assert_eq(read_files("1 0 A 1\n1 0 B 0\n1 0 b 0\n",

@@ -354,7 +354,7 @@ static int towards_labels(void *user, const struct rw_dataset *data, const doubl
     return 0;
 }
 
-/* An objective of the caller's is called custom, and every other parameter what it was. */
+/* A user objective is called custom, and all other parameters are unchanged. */
 Test(refit, custom_objective)
 {
     const struct rw_train_hooks hooks = {.gradients = towards_labels};
@@ -373,7 +373,7 @@ Test(refit, custom_objective)
     }
 }
 
-/* ---- what is refused ---- */
+/* ---- refusals ---- */
 
 #define ASSERT_REFUSED(data, status, text)                    \
     do {                                                      \
@@ -445,7 +445,7 @@ Test(refit, other_features)
     rw_dataset_free(strange);
     cr_assert_eq(rw_dataset_from_memory(scratch_ctx, values, labels, offsets, 2, 1, 1, 1, &strange),
                  RW_OK);
-    refit_on(strange); /* absent in every document, of which there are too few to warn of it */
+    refit_on(strange); /* absent in every document, but too few documents for a warning */
     cr_assert_null(strstr(scratch_log, "no document has"));
     rw_dataset_free(strange);
 }

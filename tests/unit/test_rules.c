@@ -104,7 +104,7 @@ Test(rules, doubles_between_floats)
     cr_assert_not_null(rw_rules_cut(&rules, &node, &cut, &left));
 }
 
-/* LightGBM's Zero: what is within the band goes the default way. */
+/* LightGBM's Zero: values within the band go the default way. */
 Test(rules, zero_is_missing)
 {
     const struct rw_rules rules = {.value = RW_F64, .threshold = RW_F64, .nan_by_node = 1};

@@ -1,5 +1,5 @@
-/* SHAP values against their definition, all subsets of features (algorithm 1 of Lundberg, Erion and
- * Lee 2018), and against what the shap package gave (tests/peers/shap_peer.py). */
+/* Compares SHAP values with their definition, over all subsets of features (algorithm 1 of
+ * Lundberg, Erion and Lee 2018), and with values of the shap package (tests/peers/shap_peer.py). */
 #include "model/scorer.h"
 #include "model_fixture.h"
 
@@ -88,9 +88,9 @@ static struct rw_explainer *explainer_of(struct rw_ctx *ctx, const struct rw_mod
     return explainer;
 }
 
-/* Few documents, so that many nodes are empty; features come back on a path; values are missing and
- * absent, under both meanings. Random leaves are below 0.11: 13 digits stand for a bound of
- * rounding, 64 subsets of 6 roundings each. */
+/* Few documents, so that many nodes are empty; features repeat on a path; values are missing and
+ * absent, under both meanings. Random leaves are below 0.11: 13 digits bound the rounding error
+ * of 64 subsets with 6 roundings each. */
 static void assert_subsets(int32_t n_trees, int32_t n_leaves, uint32_t n_columns, uint32_t n_cover,
                            uint64_t seed)
 {
@@ -156,7 +156,7 @@ static void make_chain(struct rw_ctx *ctx, struct rw_tree *tree, int32_t n_leave
         tree->left[i] = left ? on : ~i;
         tree->right[i] = left ? ~i : on;
         tree->feature[i] = 2 * ((uint32_t)i % 150) + 1;
-        tree->cut[i] = left ? 1.9f : -1.9f; /* most values go on */
+        tree->cut[i] = left ? 1.9f : -1.9f; /* most values pass */
         tree->missing_left[i] = (uint8_t)left;
         tree->gain[i] = 1.0;
     }
@@ -341,7 +341,7 @@ static void count_into(struct rw_ctx *ctx, struct rw_model *model, const struct 
     free(rows);
 }
 
-/* Few documents, so that many nodes have none. */
+/* Few documents, so that many nodes are empty. */
 Test(shap, own_counts_are_those_of_the_same_documents)
 {
     for (uint64_t seed = 1; seed <= 4; seed++) {
@@ -376,7 +376,7 @@ Test(shap, own_counts_are_those_of_the_same_documents)
     }
 }
 
-/* The first trees may have counts where later ones have none; a tree of one leaf needs none. */
+/* The first trees may have counts and later ones not; a tree of one leaf needs no counts. */
 Test(shap, trees_without_counts)
 {
     struct rw_ctx *ctx = fixture_ctx();

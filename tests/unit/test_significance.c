@@ -74,7 +74,7 @@ static uint32_t count_hits(const double *difference, uint32_t n, uint64_t seed)
     return hits;
 }
 
-/* What was found is one of the patterns, so p is (1 + hits) / (1 + patterns), and never 0. */
+/* The observed signs are one of the patterns, so p is (1 + hits) / (1 + patterns), and never 0. */
 Test(significance, p_of_drawn_signs, .init = setup, .fini = teardown)
 {
     enum { N = 200 };

@@ -224,7 +224,7 @@ Test(synth, mslr30k_has_the_marginals_of_the_sample)
             near(zero_share(value, n), row->zero, 0.04, what);
         else /* language models: the table counts the few zeros among the values */
             cr_expect_leq(zero_share(value, n), 0.06);
-        /* Half of what is not zero lies under the middle knot: a step of ties apart. */
+        /* Half of the nonzero values are below the middle knot, apart from a step of ties. */
         uint32_t n_under = 0, n_over = 0, n_not_zero = 0;
         const int lm = id > 110 && id <= 125;
         for (uint32_t i = 0; i < n; i++) {
@@ -401,7 +401,7 @@ static double gap_of(const struct rw_dataset *set, uint32_t feature)
     return sum[1] / n[1] - sum[0] / n[0];
 }
 
-/* The best feature tells documents apart, and leaves much to the others. */
+/* The best feature separates documents, and leaves much to the others. */
 Test(synth, features_know_of_labels)
 {
     static const double least[N_SHAPES] = {0.2, 0.2, 0.05, 0.2};
@@ -491,7 +491,7 @@ Test(synth, streams_of_shapes)
     }
 }
 
-/* What a feature sees sums to a variance of 1, or its knots would not stand where they should. */
+/* The inputs of a feature sum to a variance of 1; otherwise its knots would be misplaced. */
 Test(synth, weights_of_a_feature)
 {
     for (int k = 0; k < N_SHAPES; k++) {

@@ -49,7 +49,7 @@ static int same(const struct rw_dataset *a, const struct rw_dataset *b)
     }
     float *x = malloc(a->n_docs * sizeof(*x)), *y = malloc(a->n_docs * sizeof(*y));
     int equal = 1;
-    for (uint32_t f = 0; f <= 700 && equal; f++) { /* absent and 0 are told apart by NaN */
+    for (uint32_t f = 0; f <= 700 && equal; f++) { /* NaN distinguishes absent from 0 */
         rw_dataset_feature(a, f, NAN, x);
         rw_dataset_feature(b, f, NAN, y);
         for (uint32_t i = 0; i < a->n_docs; i++)

@@ -1,4 +1,4 @@
-/* The half of base/system.h that Linux does not take: what stands in for calls of its own. */
+/* The half of base/system.h that Linux does not use: replacements of Linux calls. */
 #define RW_NOT_LINUX
 #include "base/system.h"
 

@@ -305,7 +305,7 @@ Test(table, model_in_memory)
     release(&m);
 }
 
-/* ---- what is wrong ---- */
+/* ---- refused tables ---- */
 
 Test(table, refused)
 {
@@ -409,7 +409,7 @@ Test(table, refused)
         assert_refused(&t, RW_ERR_DATA,
                        "value of document 1 (from 0), feature 9 is infinite; expected a number, or "
                        "NaN for missing");
-        a[1].valid = valid; /* what is not valid may be anything */
+        a[1].valid = valid; /* invalid elements may have any contents */
         assert_refused(&t, RW_ERR_DATA,
                        "value of document 2 (from 0), feature 3 is infinite, or too large for "
                        "float32; expected a number, or NaN for missing");

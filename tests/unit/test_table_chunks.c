@@ -170,7 +170,7 @@ Test(table_chunks, no_offsets)
     cr_assert_str_eq(rw_last_error(scratch_ctx), "a table of 2 chunks without chunk offsets");
 }
 
-/* Each pointer of a table in turn: what must not be NULL is refused, and nothing crashes. */
+/* Sets each pointer of a table to NULL in turn: it is refused if required, and nothing crashes. */
 Test(table_chunks, each_null_in_turn)
 {
     static const double x[4] = {1, 2, 3, 4};

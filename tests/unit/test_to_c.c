@@ -17,7 +17,7 @@ static int has(const char *compiler)
     return system(command) == 0;
 }
 
-/* Values on cuts, beside them, odd ones, and missing ones. */
+/* Values at thresholds, next to them, special ones, and missing ones. */
 static float value_at(const struct rw_model *model, uint64_t i)
 {
     static const float odd[] = {0.0f, -0.0f, 1e-45f, -1e-45f, 3.4028235e38f, -3.4028235e38f};

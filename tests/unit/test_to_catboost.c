@@ -48,7 +48,7 @@ Test(to_catboost, its_text)
     convert_damaged("catboost", text, n);
     rw_mem_free(text);
     rw_model_free(model);
-    /* Nodes that disagree about what is missing: the feature has two entries. */
+    /* Nodes that send missing values to different sides: the feature has two entries. */
     model = small(ctx, "right");
     text = convert_write(ctx, model, convert_format("catboost"), -1, &n);
     cr_assert_str_eq(text, HEAD "]},\n{\"feature_index\":2,\"flat_feature_index\":2,\"feature_id\":"

@@ -1,4 +1,4 @@
-/* Bodies of _createmodel: the names of a set, and what is not one. */
+/* Bodies of _createmodel: the names of a set, and invalid names. */
 #include "convert_fixture.h"
 #include "scratch_file.h"
 

@@ -169,7 +169,7 @@ Test(to_onnx, roots_of_tree_ensembles)
     rw_ctx_free(ctx);
 }
 
-/* Modes other than <=, thresholds of double: bytes made by hand. */
+/* Modes that differ from <=, and double thresholds: bytes made by hand. */
 struct hand {
     const char *mode;
     double threshold;

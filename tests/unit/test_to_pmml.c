@@ -61,7 +61,7 @@ Test(to_pmml, its_text)
     rw_ctx_free(ctx);
 }
 
-/* As --verify reads: with the names of what was written. */
+/* Reads as --verify does: with the names of the written model. */
 static struct rw_model *through(struct rw_ctx *ctx, const struct rw_model *model, int base,
                                 char **text, size_t *n)
 {
@@ -107,8 +107,8 @@ Test(to_pmml, round_trip)
     rw_ctx_free(ctx);
 }
 
-/* A reader that makes doubles of everything parts floats as one that compares floats: the digits
- * are the cut's own in both, also at the ends of what a float can be. */
+/* Comparing as doubles splits floats like comparing as floats: the digits are exact in both,
+ * also at the ends of a float's range. */
 Test(to_pmml, thresholds_in_both_widths)
 {
     static const float cuts[] = {0.1f,  -0.3f,  1e-45f,     -1e-45f,  1.17549435e-38f,

@@ -76,7 +76,7 @@ static void same_text(const struct rw_model *a, const struct rw_model *b)
     rw_mem_free(text_b);
 }
 
-/* With the same parameters it is one training, also in what the model says of it. */
+/* With the same parameters it is one training, also in the model's record. */
 TRAININGS_TEST(two_halves_are_one)
 {
     struct rw_model *half = more(NULL, 7, NULL), *both = more(half, 5, NULL);
@@ -89,7 +89,7 @@ TRAININGS_TEST(two_halves_are_one)
     rw_model_free(whole);
 }
 
-/* Rounds at the end that split nothing are no trees, but they count when training goes on. */
+/* Final rounds without a split add no trees, but count when training continues. */
 TRAININGS_TEST(two_halves_are_one_over_empty_rounds)
 {
     int n_empty = 0;
@@ -137,7 +137,7 @@ static int stop_after_2(void *user)
     return ++*(int *)user == 2;
 }
 
-/* What was interrupted had more rounds to come: going on from it is a training of its own. */
+/* An interrupted training had more rounds to run: continuing from it is a separate training. */
 TRAININGS_TEST(an_interrupted_training_is_not_continued_as_one)
 {
     int n = 0;
@@ -219,8 +219,8 @@ TRAININGS_TEST(custom_gradients_may_change)
     cr_assert_eq(script.calls, 50);
 }
 
-/* Draws differ in what the best split gains: between the first one's gain and a later one's there
- * is a threshold that only the later one passes. */
+/* Draws differ in the gain of their best split: some minimum gain is above the first one's and
+ * below a later one's. */
 TRAININGS_TEST(yetirank_draws_again)
 {
     set("objective", "yetirank");
@@ -257,8 +257,7 @@ static void keep_used(void *user, struct rw_params *used)
     }
 }
 
-/* What was auto is told as what is used; those of the model to continue from are no rounds of this
- * one. */
+/* 'auto' is recorded as the value used; the rounds of the initial model are not counted. */
 Test(trainings, start_tells_what_is_used, .init = setup, .fini = teardown)
 {
     char text[256] = "";

@@ -16,8 +16,8 @@ static uint32_t random_of(uint32_t seed, uint32_t doc, uint32_t feature)
     return rw_random(seed, doc, feature, RW_STREAM_CUT_SAMPLE);
 }
 
-/* A validation set also has what the training set has not: missing values of feature 2, values
- * beyond all others, feature 9; it lacks feature 5. */
+/* Unlike the training set, a validation set has missing values of feature 2, values beyond all
+ * others, and feature 9; it lacks feature 5. */
 static void write_docs(FILE *file, uint32_t seed, uint32_t n, int is_valid)
 {
     for (uint32_t doc = 0; doc < n; doc++) {
@@ -257,9 +257,10 @@ Test(valid_codes, memory)
     rw_params_free(params);
 }
 
-/* ---- to go on from a model ---- */
+/* ---- continuing a model ---- */
 
-/* One of other data: its thresholds are none of these boundaries, and missing values go elsewhere.
+/* A model of other data: its thresholds differ from these boundaries, and missing values go to
+ * other sides.
  */
 static struct rw_model *make_init(const char *absent)
 {
@@ -408,7 +409,7 @@ Test(valid_codes, cannot_go_on)
     cr_assert_null(scored->bins);
     cr_assert_eq(rw_train_on(scratch_ctx, params,
                              &(struct rw_training){.binned = scored, .init = init}, &model),
-                 RW_ERR_ARGUMENT); /* there are none */
+                 RW_ERR_ARGUMENT); /* there are no values */
     rw_binned_free(scored);
     cr_assert_eq(rw_params_set(scratch_ctx, params, "start-scores", ""), RW_OK);
     cr_assert_eq(rw_params_set(scratch_ctx, params, "train-metric", "on"), RW_OK);

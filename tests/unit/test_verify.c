@@ -1,4 +1,4 @@
-/* What is written is read back, and every document that goes elsewhere is found. */
+/* A written model is read back, and every document that reaches another leaf is found. */
 #include "convert_fixture.h"
 #include "scratch_file.h"
 
@@ -148,8 +148,8 @@ Test(verify, directions_that_were_left_out)
     rw_model_free(model);
 }
 
-/* Both nodes send what is missing where they do not send 0. Ours, with what is absent as 0 and as
- * missing: leaf 1 or 2, leaf 2, leaf 0 or 2, leaf 2, leaf 0, leaf 1. */
+/* Both nodes send missing values and 0 to different sides. Rankwood's leaves, with absent values
+ * as 0 and as missing: 1 or 2, 2, 0 or 2, 2, 0, 1. */
 Test(verify, missing_and_absent_values)
 {
     static const char docs[] = "0 qid:1 1:nan\n0 qid:1 1:nan 2:1\n0 qid:1 2:nan\n"

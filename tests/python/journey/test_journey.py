@@ -85,9 +85,9 @@ def test_pandas_frame_with_nan_and_string_qids(table: Any, unseen: Any) -> None:
     test_set = rankwood.Dataset(unseen, "label", qid="query", ignore=["title", "score"])
     measured = rankwood.evaluate(test_set, model, "ndcg@10")["ndcg@10"]
     assert measured == pytest.approx(ndcg(unseen, unseen["score"]), rel=1e-12)
-    assert measured > ndcg(unseen, unseen["clicks"]) + 0.03  # what a shop without a model might sort by
+    assert measured > ndcg(unseen, unseen["clicks"]) + 0.03  # a shop without a model may sort by clicks
 
-    # NaN is a value of its own: not 0, nor what fills it
+    # NaN is a separate value: it differs from 0 and from any replacement
     unrated = unseen["rating"].isna()
     filled = model.predict(unseen.fillna({"rating": 5.0}))
     assert np.array_equal(filled[~unrated], unseen["score"][~unrated])
@@ -253,7 +253,7 @@ def test_onnx_export_is_scored(unseen: Any, trained: rankwood.Model, tmp_path: P
     assert np.isnan(values).any()
     (scores,) = session.run(["score"], {"features": values})
     assert scores.shape == (len(unseen), 1) and scores.dtype == np.float32
-    # It sums floats: each tree may add half of a float's last digit, of what was summed so far.
+    # It sums floats: each tree may add a rounding error of half the sum's last digit.
     leaves = [abs(node["value"]) for node in trained.trees() if node["value"] is not None]
     assert np.abs(scores[:, 0] - trained.predict(unseen)).max() <= trained.n_trees**2 * 2.0**-24 * max(leaves)
 
