@@ -697,8 +697,8 @@ static int take_bounds(struct rw_chunks *chunks, const uint32_t *n, const uint32
     return RW_OK;
 }
 
-/* Gives each feature's boundaries to all workers. One of them has found them, and the others have
- * none, so a maximum collects them. */
+/* Gives each feature's boundaries to all workers. One of them has found them, and the others
+ * have zeros, so a maximum collects them. */
 static int share_bounds(struct rw_chunks *chunks)
 {
     struct rw_ctx *ctx = chunks->ctx;

@@ -193,8 +193,7 @@ Test(categories, words_count_and_not_their_numbers)
     struct rw_dataset *plain = made_data(3, rows), *data = made_data(3, turned);
     struct rw_model *model = trained(plain);
     for (uint32_t i = 0; i < N_WORDS; i++) {
-        snprintf(text[i], sizeof(text[i]), "%u", (i * 7 + 3) % N_WORDS); /* the category of code
-                                                                          * i */
+        snprintf(text[i], sizeof(text[i]), "%u", (i * 7 + 3) % N_WORDS); /* category of code i */
         words[i] = text[i];
     }
     words[N_WORDS] = "not in the data";

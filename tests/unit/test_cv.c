@@ -135,8 +135,8 @@ Test(cv, the_same_as_by_hand)
     rw_dataset_free(dataset);
 }
 
-/* `auto` depends on the whole set: 16 of 24 queries of 600 documents are below 10,800 documents,
- * all 24 are above. */
+/* `auto` depends on the whole set: 16 of the 24 queries of 600 documents are fewer than
+ * 10,800 documents, all 24 are more. */
 Test(cv, auto_is_of_the_whole_set)
 {
     struct rw_dataset *dataset = fixture_data(scratch_ctx, 6, 24, 600, 4);

@@ -396,7 +396,7 @@ static void set_all(const char *settings)
 /* A training by the host, with a validation set. */
 static const struct rw_facts training = {.grows = 1, .trains = 1, .n_valid = 1};
 
-/* settings: "name=value name=value", `idle` has no effect; NULL: all have an effect. */
+/* settings: "name=value name=value". idle: the one without effect; NULL: all have an effect. */
 static void check(const char *settings, const char *idle)
 {
     end();

@@ -395,7 +395,7 @@ Test(params_set, written_and_read)
         cr_expect(strstr(text, lines[i]), "%s", lines[i]);
     cr_expect_null(strstr(text, "device"));
     cr_expect_null(strstr(text, "weights"));
-    /* a value set again is no longer chosen */
+    /* setting a value clears is_chosen */
     cr_expect_eq(params->is_chosen[rw_param_find("rate")], 1);
     cr_assert_eq(rw_params_set(ctx, params, "rate", "0.1"), RW_OK);
     cr_expect_eq(params->is_chosen[rw_param_find("rate")], 0);
