@@ -36,7 +36,6 @@ struct booster {
     struct rw_engine *engine;
     struct rw_engine_rules rules;
     struct rw_objective_rule rule; /* for the objective */
-    struct rw_choice_of_device choice;
     struct rw_grower *grower;
     int32_t *leaf_slot;          /* [max leaves] */
     const struct rw_model *init; /* the model to continue from, or NULL */
@@ -65,6 +64,12 @@ static int trains_on_gpu(const struct booster *b)
     return strcmp(b->engine->ops->name, "cuda") == 0;
 }
 
+/* Returns 1 if the user did not choose the device. */
+static int is_auto(const struct booster *b)
+{
+    return strcmp(b->params->device, "auto") == 0;
+}
+
 /* Returns the objective, or NULL if the caller computes the gradients. */
 static const struct rw_objective *objective_of(const struct booster *b)
 {
@@ -80,21 +85,21 @@ static int host_gradients(const struct booster *b)
 /* Replaces names in the parameter 'categorical' by ids. The sets already have codes. */
 static int prepare_categorical(struct booster *b)
 {
-    struct rw_category_sets *sets = &b->in.categories;
     const struct rw_training_features *features = &b->in.features;
-    if (!sets->codes)
+    if (!b->in.category_codes)
         return RW_OK;
     RW_TRY(rw_feature_list_check(b->ctx, "categorical", 0, b->params->categorical, features,
                                  b->params->features[0] ? NULL : b->features.ignore));
     char text[RW_FEATURE_TEXT];
     for (uint32_t f = 0; b->features.monotone && f < features->n_features; f++) {
         const uint32_t id = features->feature[f];
-        if (b->features.monotone[id] && sets->codes[id])
+        if (b->features.monotone[id] && b->in.category_codes[id])
             return rw_fail(b->ctx, RW_ERR_ARGUMENT,
                            "monotone: %s is categorical, and categories have no order",
                            rw_feature_text(features->name, features->n_names, id, text));
     }
-    return rw_params_own_text(b->ctx, b->params, RW_AT_PARAM_categorical, RW_TAKE(sets->text));
+    return rw_params_own_text(b->ctx, b->params, RW_AT_PARAM_categorical,
+                              RW_TAKE(b->in.categorical));
 }
 
 static int prepare_features(struct booster *b)
@@ -157,7 +162,7 @@ static void set_engine_rules(struct booster *b)
         .interactions = b->features.interactions.groups ? &b->features.interactions : NULL,
         .n_other_sets = (uint32_t)b->in.n_sets - 1};
     b->rules.cut.ignore = b->features.ignore;
-    b->rules.cut.categories = b->in.categories.codes;
+    b->rules.cut.categories = b->in.category_codes;
     for (int set = 1; set < b->in.n_sets; set++)
         b->rules.other_docs += b->in.set[set]->n_docs;
     rw_params_bytes(p->gpu_memory, &b->rules.device_bytes);
@@ -166,10 +171,8 @@ static void set_engine_rules(struct booster *b)
 static int open_engine(struct booster *b, const char *device)
 {
     set_engine_rules(b);
-    b->choice.rules = &b->rules;
-    b->choice.data = plan_data(b, NULL);
-    b->choice.rounds = b->params->rounds;
-    return rw_choose_device(b->ctx, device, &b->choice, &b->engine);
+    const struct rw_plan_data data = plan_data(b, NULL);
+    return rw_choose_device(b->ctx, device, &b->rules, &data, b->params->rounds, &b->engine);
 }
 
 static int load_sets(struct booster *b)
@@ -198,7 +201,7 @@ static int load_engine(struct booster *b)
     if (objective_of(b))
         RW_TRY(rw_labels_rule(b->ctx, objective_of(b), &b->rule, b->gain, b->in.set[0]));
     status = load_sets(b);
-    const int took_gpu = b->choice.is_auto && trains_on_gpu(b);
+    const int took_gpu = is_auto(b) && trains_on_gpu(b);
     /* with several workers, all of them know of the failure, so it ends training */
     if (status != RW_ERR_MEMORY || !took_gpu || rw_n_workers(b->ctx) > 1)
         return status;
@@ -273,7 +276,7 @@ static int describe(struct booster *b)
     model->absent_missing = b->params->absent;
     model->columns = b->in.columns.kind;
     model->width = b->in.columns.width;
-    RW_TRY(rw_categories_copy(b->ctx, &b->in.categories.categories, &model->categories));
+    RW_TRY(rw_categories_copy(b->ctx, &b->in.categories, &model->categories));
     return model_params(b, &model->params);
 }
 
@@ -346,7 +349,7 @@ static void tell_start(struct booster *b)
     if (b->in.n_sets > 1 && !b->eval_sets.stop_set)
         used.early_stop = 0;
     used.batch = b->grow_rules.batch;
-    if (b->choice.is_auto)
+    if (is_auto(b))
         used.device = (char *)b->engine->ops->name;
     b->hooks->on_start(b->hooks->user, &used);
 }
@@ -395,7 +398,7 @@ static int prepare(struct booster *b, const struct rw_params *params)
     status = status < 0 ? status : open_engine(b, b->params->device);
     RW_TRY(rw_comm_agree(b->ctx, status));
     RW_TRY(rw_checkpointer_agree(&b->checkpointer));
-    RW_TRY(rw_choose_agree(b->ctx, &b->choice, &b->engine));
+    RW_TRY(rw_choose_agree(b->ctx, b->params->device, &b->rules, &b->engine));
     RW_TRY(rw_eval_sets_share(&b->eval_sets));
     RW_TRY(load_engine(b));
     RW_TRY(rw_sets_find_train(b->engine, &b->in, is_train));
@@ -729,26 +732,28 @@ int rw_train_plan(struct rw_ctx *ctx, const struct rw_params *params,
     return rw_engine_plan(b->engine, &data, out);
 }
 
+static int train(struct booster *b, const struct rw_params *params,
+                 const struct rw_training *training)
+{
+    RW_TRY(take_sets(b, params, training));
+    RW_TRY(prepare(b, params));
+    double start = rw_clock_ms();
+    RW_TRY(run_rounds(b));
+    tell_stage(b, "rounds", &start);
+    RW_TRY(rw_gradients_report(b->ctx, b->gradients, b->run.n_complete, b->hooks));
+    return rw_comm_agree(b->ctx, finish_model(b));
+}
+
 int rw_train_on(struct rw_ctx *ctx, const struct rw_params *params,
                 const struct rw_training *training, struct rw_model **out)
 {
     RW_DEFAULT_FPENV;
-    struct booster booster = {.ctx = ctx, .hooks = training->hooks, .init = training->init};
-    struct booster *b = &booster;
-    int status = RW_OK;
+    struct booster b RW_RELEASED(booster_release) = {
+        .ctx = ctx, .hooks = training->hooks, .init = training->init};
     *out = NULL;
-    RW_TRY_OUT(take_sets(b, params, training));
-    RW_TRY_OUT(prepare(b, params));
-    double start = rw_clock_ms();
-    RW_TRY_OUT(run_rounds(b));
-    tell_stage(b, "rounds", &start);
-    RW_TRY_OUT(rw_gradients_report(ctx, b->gradients, b->run.n_complete, b->hooks));
-    RW_TRY_OUT(rw_comm_agree(ctx, finish_model(b)));
-    *out = RW_TAKE(b->model);
-out:
-    status = rw_comm_give_up(ctx, status);
-    booster_release(b);
-    return status;
+    RW_TRY(rw_comm_give_up(ctx, train(&b, params, training)));
+    *out = RW_TAKE(b.model);
+    return RW_OK;
 }
 
 int rw_train(struct rw_ctx *ctx, const struct rw_params *params, const struct rw_dataset *train,

@@ -172,7 +172,8 @@ static int measure_set(struct rw_eval_sets *eval, struct rw_engine *engine, int 
     const struct rw_params *params = eval->params;
     struct rw_metric_result result[RW_MAX_METRICS];
     const double *scores = eval->given ? eval->given[set] : eval->scores;
-    const int by_engine = eval->given ? 0 : rw_engine_metrics(engine, set, result);
+    const int by_engine =
+        eval->by_engine[set] ? engine->ops->measure.results(engine, set, result) : 0;
     int by_host = has_custom(eval), n_measured = 0;
     RW_TRY(by_engine);
     for (int m = 0; m < eval->n_metrics; m++)
@@ -211,14 +212,17 @@ int rw_eval_sets_plan(struct rw_eval_sets *eval, int set, struct rw_metric_plan 
     return is_measured(eval, set) && plan->n_metrics > 0 && rw_n_workers(eval->ctx) == 1;
 }
 
-/* Measures all measured sets. On the first call, the engine gets the plan of metrics. *v:
- * incremented by the number of values. */
+/* Measures all measured sets. On the first call, an engine that computes metrics gets the plan.
+ * *v: incremented by the number of values. */
 static int measure_all(struct rw_eval_sets *eval, struct rw_engine *engine, int *v)
 {
     struct rw_metric_plan plan;
-    for (int set = 0; set < eval->n_sets && !eval->is_registered && !eval->given; set++) {
-        if (rw_eval_sets_plan(eval, set, &plan))
-            RW_TRY(rw_engine_measure(engine, set, &plan));
+    const int begins = !eval->is_registered && !eval->given && engine->ops->measure.begin;
+    for (int set = 0; set < eval->n_sets && begins; set++) {
+        if (!rw_eval_sets_plan(eval, set, &plan))
+            continue;
+        RW_TRY(engine->ops->measure.begin(engine, set, &plan));
+        eval->by_engine[set] = 1;
     }
     eval->is_registered = 1;
     for (int k = 1; k <= eval->n_sets; k++) {

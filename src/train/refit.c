@@ -591,18 +591,15 @@ int rw_refit(struct rw_ctx *ctx, const struct rw_params *params, const struct rw
              const struct rw_train_hooks *hooks, struct rw_model **out)
 {
     RW_DEFAULT_FPENV;
-    struct refit r = {.ctx = ctx, .hooks = hooks, .given = params, .from = model};
-    int status = RW_OK;
+    struct refit r RW_RELEASED(release) = {
+        .ctx = ctx, .hooks = hooks, .given = params, .from = model};
     *out = NULL;
     const double start = rw_clock_ms();
-    RW_TRY_OUT(rw_sets_init(&r.in, ctx, train, valid, n_valid));
-    RW_TRY_OUT(prepare(&r));
-    RW_TRY_OUT(run(&r));
+    int status = rw_sets_init(&r.in, ctx, train, valid, n_valid);
+    status = status < 0 ? status : prepare(&r);
+    RW_TRY(rw_comm_give_up(ctx, status < 0 ? status : run(&r)));
     if (hooks && hooks->on_stage)
         hooks->on_stage(hooks->user, "refit", rw_clock_ms() - start, rw_system_peak_bytes());
     *out = RW_TAKE(r.model);
-out:
-    status = rw_comm_give_up(ctx, status);
-    release(&r);
-    return status;
+    return RW_OK;
 }

@@ -39,16 +39,15 @@ int rw_sets_init(struct rw_sets *sets, struct rw_ctx *ctx, const struct rw_datas
     return RW_OK;
 }
 
-void rw_sets_release(struct rw_sets *all)
+void rw_sets_release(struct rw_sets *sets)
 {
-    struct rw_category_sets *sets = &all->categories;
-    for (int32_t t = 0; sets->init.tree && t < sets->init.n_trees; t++)
-        rw_tree_release(&sets->init.tree[t]);
-    rw_mem_free(sets->init.tree);
+    for (int32_t t = 0; sets->recoded.tree && t < sets->recoded.n_trees; t++)
+        rw_tree_release(&sets->recoded.tree[t]);
+    rw_mem_free(sets->recoded.tree);
     rw_categories_release(&sets->categories);
-    rw_mem_free(sets->text);
+    rw_mem_free(sets->categorical);
     rw_arena_free(&sets->arena);
-    rw_binned_release(&all->made);
+    rw_binned_release(&sets->made);
 }
 
 /* Returns 1 if documents, labels, queries and values are equal. Side columns and query ids may
@@ -491,10 +490,10 @@ static void recode_set(const struct rw_feature_categories *from,
     }
 }
 
-static int recode_init(struct rw_ctx *ctx, struct rw_category_sets *sets,
-                       const struct rw_model *init)
+static int recode_init(struct rw_ctx *ctx, struct rw_sets *sets, const struct rw_model *init)
 {
-    struct rw_model *view = &sets->init;
+    struct rw_model *view = &sets->recoded;
+    sets->init = view;
     *view = *init;
     view->categories = sets->categories;
     view->n_trees = 0;
@@ -531,16 +530,16 @@ static void note_shared(struct rw_ctx *ctx, const struct rw_dataset *data,
 }
 
 /* Checks this worker's categorical features. wanted: as on all workers. */
-static int check(struct rw_ctx *ctx, const struct rw_binned *train, const uint8_t *wanted,
-                 const struct rw_model *init, struct rw_category_sets *sets)
+static int check(struct rw_ctx *ctx, struct rw_sets *sets, const uint8_t *wanted,
+                 const struct rw_model *init)
 {
-    if (train->bins)
+    if (sets->train.bins)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "categorical: expected a training set with values, and found codes of "
                        "another training");
     RW_TRY(check_init_features(ctx, wanted, init));
-    RW_TRY(RW_ARENA_NEW(ctx, &sets->arena, sets->codes, RW_FEATURE_IDS));
-    return rw_ignore_text(ctx, wanted, &sets->text);
+    RW_TRY(RW_ARENA_NEW(ctx, &sets->arena, sets->category_codes, RW_FEATURE_IDS));
+    return rw_ignore_text(ctx, wanted, &sets->categorical);
 }
 
 int rw_category_features(struct rw_ctx *ctx, const struct rw_params *params,
@@ -553,48 +552,50 @@ int rw_category_features(struct rw_ctx *ctx, const struct rw_params *params,
     return RW_OK;
 }
 
-static int make_codes(struct rw_ctx *ctx, const struct rw_params *params, struct rw_sets *all,
+int rw_sets_recode(struct rw_ctx *ctx, struct rw_sets *sets, int set,
+                   const struct rw_categories *categories, int absent_missing)
+{
+    struct rw_dataset *view;
+    RW_TRY(RW_ARENA_NEW(ctx, &sets->arena, view, 1));
+    sets->set[set] = view;
+    return rw_categories_recode(ctx, &sets->arena, categories, sets->given[set], absent_missing,
+                                view);
+}
+
+static int recode_sets(struct rw_ctx *ctx, struct rw_sets *sets, int absent_missing)
+{
+    for (int set = 0; set < sets->n_sets; set++) {
+        if (sets->given[set]->codes.bins)
+            return rw_fail(ctx, RW_ERR_ARGUMENT,
+                           "categorical: expected validation sets with values, and found codes");
+        RW_TRY(rw_sets_recode(ctx, sets, set, &sets->categories, absent_missing));
+    }
+    return RW_OK;
+}
+
+/* Replaces categories by codes in all sets and in the model to continue from. */
+static int make_codes(struct rw_ctx *ctx, const struct rw_params *params, struct rw_sets *sets,
                       const struct rw_model *init)
 {
-    struct rw_category_sets *sets = &all->categories;
     const struct rw_categories *kept = init ? &init->categories : NULL;
+    const int absent_missing = params->absent == 1;
     struct rw_shared_codes shared;
     uint8_t *wanted RW_FREED = NULL;
     int any = 0;
     RW_TRY(rw_comm_agree(ctx, RW_NEW(ctx, wanted, RW_FEATURE_IDS)));
-    RW_TRY(rw_category_features(ctx, params, all->given[0], init, wanted, &any));
+    RW_TRY(rw_category_features(ctx, params, sets->given[0], init, wanted, &any));
     if (!any)
         return RW_OK;
-    sets->absent_missing = params->absent == 1;
-    RW_TRY(rw_comm_agree(ctx, check(ctx, &all->train, wanted, init, sets)));
-    RW_TRY(rw_categories_make(ctx, wanted, all->given[0], (uint32_t)params->bins,
-                              sets->absent_missing, kept, &sets->categories, &shared));
-    note_shared(ctx, all->given[0], &shared);
+    RW_TRY(rw_comm_agree(ctx, check(ctx, sets, wanted, init)));
+    RW_TRY(rw_categories_make(ctx, wanted, sets->given[0], (uint32_t)params->bins, absent_missing,
+                              kept, &sets->categories, &shared));
+    note_shared(ctx, sets->given[0], &shared);
     for (uint32_t i = 0; i < sets->categories.n; i++)
-        sets->codes[sets->categories.of[i].feature] = (uint16_t)(sets->categories.of[i].n + 1);
-    return kept && kept->n ? rw_comm_agree(ctx, recode_init(ctx, sets, init)) : RW_OK;
-}
-
-int rw_sets_recode(struct rw_ctx *ctx, struct rw_sets *sets, int set,
-                   const struct rw_categories *categories, int absent_missing)
-{
-    struct rw_arena *arena = &sets->categories.arena;
-    struct rw_dataset *view;
-    RW_TRY(RW_ARENA_NEW(ctx, arena, view, 1));
-    sets->set[set] = view;
-    return rw_categories_recode(ctx, arena, categories, sets->given[set], absent_missing, view);
-}
-
-static int recode_sets(struct rw_ctx *ctx, struct rw_sets *all)
-{
-    struct rw_category_sets *sets = &all->categories;
-    for (int set = 0; set < all->n_sets; set++) {
-        if (all->given[set]->codes.bins)
-            return rw_fail(ctx, RW_ERR_ARGUMENT,
-                           "categorical: expected validation sets with values, and found codes");
-        RW_TRY(rw_sets_recode(ctx, all, set, &sets->categories, sets->absent_missing));
-    }
-    return RW_OK;
+        sets->category_codes[sets->categories.of[i].feature] =
+            (uint16_t)(sets->categories.of[i].n + 1);
+    if (kept && kept->n)
+        RW_TRY(rw_comm_agree(ctx, recode_init(ctx, sets, init)));
+    return rw_comm_agree(ctx, recode_sets(ctx, sets, absent_missing));
 }
 
 /* Counts the documents of all workers, and makes codes of values that are divided among workers. */
@@ -612,7 +613,7 @@ static int combine_workers(struct rw_ctx *ctx, const struct rw_params *params, s
     if (kinds[0])
         return RW_OK;
     struct rw_cut_rule rule = rw_params_cut_rule(params);
-    rule.categories = sets->categories.codes;
+    rule.categories = sets->category_codes;
     RW_TRY(rw_dataset_codes(ctx, sets->set[0], &rule, &sets->made));
     if (sets->made.bins)
         sets->train = sets->made;
@@ -622,10 +623,8 @@ static int combine_workers(struct rw_ctx *ctx, const struct rw_params *params, s
 int rw_sets_prepare(struct rw_ctx *ctx, const struct rw_params *params, struct rw_sets *sets,
                     const struct rw_model *init)
 {
+    sets->init = init;
     RW_TRY(make_codes(ctx, params, sets, init));
-    sets->init = sets->categories.init.tree ? &sets->categories.init : init;
-    if (sets->categories.codes)
-        RW_TRY(rw_comm_agree(ctx, recode_sets(ctx, sets)));
     return combine_workers(ctx, params, sets);
 }
 

@@ -100,9 +100,10 @@ struct rw_eval_sets {
     struct rw_metric_value *value; /* [n_values] values of the current round */
     const char **name;             /* [n_values] "valid1 ndcg@10" */
     int n_values;
-    int is_registered; /* the engine has the plan of metrics */
-    int stop_value;    /* index of the value that stops training; -1: off */
-    int stop_set;      /* the set of that value, from 1; 0: early stopping is off */
+    int is_registered;              /* the engine has the plan of metrics, if it computes some */
+    uint8_t by_engine[RW_MAX_SETS]; /* 1: the engine measures the set */
+    int stop_value;                 /* index of the value that stops training; -1: off */
+    int stop_set;                   /* the set of that value, from 1; 0: early stopping is off */
     int lower_is_better;
     int best_round; /* 0: no round measured yet */
     double best_value;
@@ -171,18 +172,7 @@ int rw_fingerprint_of_all(struct rw_engine *engine, int set, const struct rw_dat
 /* Computes the fingerprint of the bin boundaries of a training set. */
 uint64_t rw_fingerprint_boundaries(const struct rw_cuts *cuts);
 
-/* Categorical features of a training: vocabularies, and views of the sets in which codes replace
- * these features' values. It stays empty if no feature is categorical. */
-struct rw_category_sets {
-    struct rw_arena arena;           /* owns codes and views */
-    struct rw_categories categories; /* owned */
-    uint16_t *codes; /* [RW_FEATURE_IDS] codes of each categorical feature, as in struct
-                        rw_cut_rule; NULL: no categorical features */
-    char *text;      /* the parameter 'categorical' with ids; owned */
-    int absent_missing;
-    struct rw_model
-        init; /* the model to continue from, recoded to these codes; only its trees are owned */
-};
+/* ---- categorical features ---- */
 
 /* Marks the categorical features, equally on all workers. These are the features that the parameter
  * names, those whose values the training set has as text, and those of `init` (may be NULL).
@@ -207,6 +197,7 @@ int rw_workers_docs(struct rw_ctx *ctx, const struct rw_dataset *train, uint32_t
 /* The training set (index 0) and the validation sets of a training. Each worker has a shard of
  * every set. */
 struct rw_sets {
+    struct rw_arena arena;                       /* owns category_codes and the views in `set` */
     const struct rw_dataset *given[RW_MAX_SETS]; /* as the caller passed them */
     const struct rw_dataset *set[RW_MAX_SETS];   /* with codes in place of categories */
     int n_sets;
@@ -218,7 +209,13 @@ struct rw_sets {
         columns; /* columns that validation sets must fit; kind and width of the model's input */
     const struct rw_model *init; /* the model to continue from, recoded for these sets; borrowed;
                                     NULL: start from nothing */
-    struct rw_category_sets categories;
+    /* ---- vocabularies; empty if no feature is categorical ---- */
+
+    struct rw_categories categories; /* owned */
+    uint16_t *category_codes;        /* [RW_FEATURE_IDS] codes of each categorical feature, as in
+                                        struct rw_cut_rule; NULL: no categorical features */
+    char *categorical;               /* the parameter of this name with ids; owned */
+    struct rw_model recoded;         /* `init` with these codes; only its trees are owned */
 };
 /* Fills `given` and `set` with the caller's sets. RW_ERR_ARGUMENT: too many validation sets. */
 int rw_sets_init(struct rw_sets *sets, struct rw_ctx *ctx, const struct rw_dataset *train,

@@ -156,21 +156,6 @@ int rw_engine_set_scores(struct rw_engine *engine, int set, const double *scores
     return engine->ops->set_scores(engine, set, scores);
 }
 
-int rw_engine_measure(struct rw_engine *engine, int set, const struct rw_metric_plan *plan)
-{
-    engine->measured[set] = 0;
-    if (!engine->ops->measure.begin)
-        return RW_OK;
-    RW_TRY(engine->ops->measure.begin(engine, set, plan));
-    engine->measured[set] = 1;
-    return RW_OK;
-}
-
-int rw_engine_metrics(struct rw_engine *engine, int set, struct rw_metric_result *out)
-{
-    return engine->measured[set] ? engine->ops->measure.results(engine, set, out) : 0;
-}
-
 void rw_engine_set_split_rule(struct rw_engine *engine, const struct rw_root *root,
                               const struct rw_quantised_sums *sums)
 {
@@ -355,19 +340,17 @@ int rw_engine_plan(struct rw_engine *engine, const struct rw_plan_data *data, st
 
 /* ---- the choice of a device ---- */
 
-int rw_choose_device(struct rw_ctx *ctx, const char *device, struct rw_choice_of_device *choice,
-                     struct rw_engine **out)
+int rw_choose_device(struct rw_ctx *ctx, const char *device, const struct rw_engine_rules *rules,
+                     const struct rw_plan_data *data, int rounds, struct rw_engine **out)
 {
     struct rw_plan_work work;
     if (strcmp(device, "auto") != 0)
-        return rw_engine_open(ctx, device, choice->rules, out);
-    choice->is_auto = 1;
-    rw_plan_work_of(&work, choice->rules, &choice->data);
+        return rw_engine_open(ctx, device, rules, out);
+    rw_plan_work_of(&work, rules, data);
     const double cpu_ms = rw_plan_cpu_ms(&work, ctx->n_threads);
-    if (rw_plan_gpu_pays(cpu_ms, 0.0, choice->rounds) &&
-        rw_engine_open(ctx, "cuda", choice->rules, out) >= 0) {
+    if (rw_plan_gpu_pays(cpu_ms, 0.0, rounds) && rw_engine_open(ctx, "cuda", rules, out) >= 0) {
         const double gpu_ms = (*out)->ops->plan.tree_ms(*out, &work);
-        const int pays = rw_plan_gpu_pays(cpu_ms, gpu_ms, choice->rounds);
+        const int pays = rw_plan_gpu_pays(cpu_ms, gpu_ms, rounds);
         rw_log(ctx, RW_LOG_NOTE,
                "device %s: a tree is expected to take %.3g ms on the GPU and %.3g ms on %d "
                "thread%s (--device changes it)",
@@ -378,10 +361,10 @@ int rw_choose_device(struct rw_ctx *ctx, const char *device, struct rw_choice_of
         rw_engine_close(*out);
         *out = NULL;
     }
-    return rw_engine_open(ctx, "cpu", choice->rules, out);
+    return rw_engine_open(ctx, "cpu", rules, out);
 }
 
-int rw_choose_agree(struct rw_ctx *ctx, struct rw_choice_of_device *choice,
+int rw_choose_agree(struct rw_ctx *ctx, const char *device, const struct rw_engine_rules *rules,
                     struct rw_engine **engine)
 {
     const uint64_t is_gpu = strcmp((*engine)->ops->name, "cuda") == 0;
@@ -389,7 +372,7 @@ int rw_choose_agree(struct rw_ctx *ctx, struct rw_choice_of_device *choice,
     RW_TRY(rw_comm_max(ctx, seen, 2));
     if (!seen[0] || !seen[1])
         return RW_OK;
-    if (!choice->is_auto)
+    if (strcmp(device, "auto") != 0)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "some workers train on a GPU and others on processors; expected the same "
                        "device on all");
@@ -397,7 +380,7 @@ int rw_choose_agree(struct rw_ctx *ctx, struct rw_choice_of_device *choice,
         return rw_comm_agree(ctx, RW_OK);
     rw_engine_close(*engine);
     *engine = NULL;
-    return rw_comm_agree(ctx, rw_engine_open(ctx, "cpu", choice->rules, engine));
+    return rw_comm_agree(ctx, rw_engine_open(ctx, "cpu", rules, engine));
 }
 
 /* Returns the next larger size of a block's codes, or 0. */

@@ -263,7 +263,6 @@ struct rw_engine {
     /* Of the training set: the documents and queries of the workers before this one, and the
      * documents of all workers. Known once an operation loads the set. */
     uint32_t first_doc, first_query, all_docs;
-    uint8_t measured[RW_MAX_SETS];   /* 1: measure succeeded */
     struct rw_split_rule split_rule; /* of the tree that was begun last */
 };
 
@@ -318,10 +317,6 @@ int rw_engine_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int 
 int rw_engine_add_tree(struct rw_engine *engine, int set, const struct rw_tree *tree,
                        const int32_t *leaf_slot);
 int rw_engine_set_scores(struct rw_engine *engine, int set, const double *scores);
-/* Does nothing if the engine cannot compute metrics. */
-int rw_engine_measure(struct rw_engine *engine, int set, const struct rw_metric_plan *plan);
-/* Returns 1 if `out` is written, 0 if the host must compute the metrics. */
-int rw_engine_metrics(struct rw_engine *engine, int set, struct rw_metric_result *out);
 
 /* Opens one kind of engine. device: the number of a GPU, or RW_DEVICE_OF_WORKER: each worker uses
  * one GPU of its machine. */
@@ -415,21 +410,13 @@ int rw_plan_gpu_pays(double cpu_ms, double gpu_ms, int rounds);
 /* Makes the engine's plan. Fails with RW_ERR_UNSUPPORTED if the engine has no plan. */
 int rw_engine_plan(struct rw_engine *engine, const struct rw_plan_data *data, struct rw_plan *out);
 
-/* The training for which an engine is chosen. */
-struct rw_choice_of_device {
-    const struct rw_engine_rules *rules; /* borrowed */
-    struct rw_plan_data data;
-    int rounds;
-    int is_auto; /* written: 1 if the user did not choose the device */
-};
-
-/* Opens the engine of `device`. `auto` opens a GPU's engine if training is expected to take less
- * time there, else the host's. */
-int rw_choose_device(struct rw_ctx *ctx, const char *device, struct rw_choice_of_device *choice,
-                     struct rw_engine **out);
+/* Opens the engine of `device`. `auto` opens a GPU's engine if training with this data is expected
+ * to take less time there, else the host's. */
+int rw_choose_device(struct rw_ctx *ctx, const char *device, const struct rw_engine_rules *rules,
+                     const struct rw_plan_data *data, int rounds, struct rw_engine **out);
 /* Makes all workers use one kind of engine. If `auto` chose different kinds, *engine becomes the
  * host's. All workers must call it. */
-int rw_choose_agree(struct rw_ctx *ctx, struct rw_choice_of_device *choice,
+int rw_choose_agree(struct rw_ctx *ctx, const char *device, const struct rw_engine_rules *rules,
                     struct rw_engine **engine);
 
 /* ---- codes in host memory ----

@@ -380,7 +380,7 @@ int main(int argc, char **argv)
         RW_TRY_OUT(rw_dataset_read_side_column(ctx, data, "labels", job.labels));
     RW_TRY_OUT(rw_sets_init(&sets, ctx, data, NULL, 0));
     RW_TRY_OUT(rw_sets_prepare(ctx, job.params, &sets, NULL));
-    job.rules.cut.categories = sets.categories.codes;
+    job.rules.cut.categories = sets.category_codes;
     RW_TRY_OUT(train(ctx, &job, argv[1], sets.set[0]));
 out:
     if (status < 0)
