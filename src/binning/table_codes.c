@@ -254,7 +254,7 @@ int rw_table_codes(struct rw_ctx *ctx, const struct rw_table *table, const struc
                    struct rw_binned *out)
 {
     RW_RELEASED(coding_release) struct coding job = {.isa = rw_isa()};
-    RW_TRY(rw_table_open(ctx, &job.reader, table));
+    RW_TRY(rw_table_open(ctx, &job.reader, table, NULL));
     RW_TRY(rw_table_documents(ctx, table, &out->documents));
     RW_TRY(begin(ctx, &job, out->documents, rule));
     RW_TRY(code_columns(ctx, &job));

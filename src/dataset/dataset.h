@@ -332,6 +332,10 @@ struct rw_table_column {
     uint8_t found; /* properties of the values read so far; any thread may add to it */
 };
 
+/* Reads the next n documents of a pass over a table, after `done` documents; 0 begins a pass. Fills
+ * `array`, which is zeroed. */
+typedef int rw_table_next_fn(struct rw_ctx *ctx, const struct rw_table *table, uint32_t done,
+                             struct rw_array *array, uint32_t *n);
 struct rw_table_reader {
     const struct rw_table *table;   /* borrowed */
     struct rw_arena arena;          /* owns these arrays */
@@ -344,16 +348,20 @@ struct rw_table_reader {
     uint32_t hole;      /* bits for a dense column without a value */
     /* for a streamed table: */
     const struct rw_table *whole; /* borrowed */
-    struct rw_table some;         /* the current documents; `table` points to it */
-    struct rw_array *array;       /* [n_columns] its arrays; owned */
-    uint32_t first_doc;           /* the first of them, or 0 */
+    rw_table_next_fn *next;
+    struct rw_table some;   /* the current documents; `table` points to it */
+    struct rw_array *array; /* [n_columns] its arrays; owned */
+    uint32_t first_doc;     /* the first of them, or 0 */
 };
-/* Opens a table and checks everything except the values. The reader must not be moved. Close it
- * also after a failure. */
-int rw_table_open(struct rw_ctx *ctx, struct rw_table_reader *reader, const struct rw_table *table);
+/* Opens a table and checks everything except the values. next: NULL if the values are in memory.
+ * The reader must not be moved. Close it also after a failure. */
+int rw_table_open(struct rw_ctx *ctx, struct rw_table_reader *reader, const struct rw_table *table,
+                  rw_table_next_fn *next);
 void rw_table_close(struct rw_table_reader *reader);
 /* Makes a data set of the table's documents without features. Labels and ids are checked, too. */
 int rw_table_documents(struct rw_ctx *ctx, const struct rw_table *table, struct rw_dataset **out);
+/* Makes a data set of the table. */
+int rw_table_read(struct rw_ctx *ctx, struct rw_table_reader *reader, struct rw_dataset **out);
 /* Returns the number of entries of a sparse column. */
 uint32_t rw_table_n_entries(const struct rw_table_reader *reader, uint32_t c);
 
@@ -371,9 +379,6 @@ int rw_table_check(struct rw_ctx *ctx, const struct rw_table_reader *reader);
 /* Warns of integers that float32 cannot represent, once all values are read. */
 void rw_table_warn_inexact(struct rw_ctx *ctx, const struct rw_table_reader *reader);
 
-/* Returns 1 if the table's values are not in memory, but arrive in batches of documents, again in
- * each pass. */
-int rw_table_is_streamed(const struct rw_table *table);
 /* Reads the next documents of a pass over a streamed table, after `done` documents; 0 begins a
  * pass. They become the reader's table, numbered from 0. *n: their number; 0 at the end. */
 int rw_table_next(struct rw_ctx *ctx, struct rw_table_reader *reader, uint32_t done, uint32_t *n);

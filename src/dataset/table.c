@@ -525,24 +525,20 @@ static void take_column(struct rw_table_reader *r, uint32_t i, int is_sparse)
         r->dense[r->n_dense++] = c;
 }
 
-static int open_stream(struct rw_ctx *ctx, struct rw_table_reader *r, const struct rw_table *table)
-{
-    if (table->order)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "documents in batches cannot be put in another order");
-    for (uint32_t i = 0; i < table->n_columns; i++)
-        take_column(r, i, 0);
-    r->whole = table;
-    r->some = *table;
-    r->some.n_chunks = 0;
-    r->table = &r->some;
-    return RW_NEW(ctx, r->array, table->n_columns);
-}
-
-int rw_table_open(struct rw_ctx *ctx, struct rw_table_reader *r, const struct rw_table *table)
+int rw_table_open(struct rw_ctx *ctx, struct rw_table_reader *r, const struct rw_table *table,
+                  rw_table_next_fn *next)
 {
     RW_TRY(open_documents(ctx, r, table));
-    if (table->batches)
-        return open_stream(ctx, r, table);
+    if (next) {
+        for (uint32_t i = 0; i < table->n_columns; i++)
+            take_column(r, i, 0);
+        r->whole = table;
+        r->some = *table;
+        r->some.n_chunks = 0;
+        r->table = &r->some;
+        r->next = next;
+        return RW_NEW(ctx, r->array, table->n_columns);
+    }
     if (table->n_columns && !table->column)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "a table without columns");
     RW_TRY(check_chunks(ctx, table));
@@ -558,35 +554,12 @@ int rw_table_open(struct rw_ctx *ctx, struct rw_table_reader *r, const struct rw
     return RW_OK;
 }
 
-/* ---- values that arrive in batches, again in each pass ---- */
-
-int rw_table_is_streamed(const struct rw_table *table)
-{
-    return table->batches != NULL;
-}
+/* ---- values that arrive in parts, again in each pass ---- */
 
 int rw_table_next(struct rw_ctx *ctx, struct rw_table_reader *r, uint32_t done, uint32_t *n)
 {
-    const struct rw_batches *batches = r->whole->batches;
-    const uint32_t n_docs = r->whole->n_docs;
-    *n = 0;
-    if (done == 0 && batches->rewind(batches->user))
-        return rw_fail(ctx, RW_ERR_INTERRUPTED, "a pass over the batches could not begin");
     memset(r->array, 0, r->n_columns * sizeof(*r->array));
-    if (batches->next(batches->user, r->array, n))
-        return rw_fail(ctx, RW_ERR_INTERRUPTED,
-                       "the batch that begins with document %u was not given", done);
-    if (*n > n_docs - done)
-        return rw_fail(ctx, RW_ERR_DATA,
-                       "a pass over the batches gives more than %u documents; expected the same "
-                       "ones in every pass",
-                       n_docs);
-    if (*n == 0 && done < n_docs)
-        return rw_fail(
-            ctx, RW_ERR_DATA,
-            "a pass over the batches gives %u documents, of %u; expected the same ones in "
-            "every pass",
-            done, n_docs);
+    RW_TRY(r->next(ctx, r->whole, done, r->array, n));
     r->first_doc = done;
     r->some.n_docs = *n;
     r->some.column = r->array;
@@ -775,18 +748,16 @@ static int copy_stream(struct rw_ctx *ctx, struct copy_job *job)
     return RW_OK;
 }
 
-int rw_dataset_from_table(struct rw_ctx *ctx, const struct rw_table *table, struct rw_dataset **out)
+int rw_table_read(struct rw_ctx *ctx, struct rw_table_reader *reader, struct rw_dataset **out)
 {
-    RW_DEFAULT_FPENV;
-    RW_RELEASED(rw_table_close) struct rw_table_reader reader = {.table = table};
+    const struct rw_table *table = reader->whole ? reader->whole : reader->table;
     RW_SCOPED(rw_dataset_free) struct rw_dataset *dataset = NULL;
     *out = NULL;
-    RW_TRY(rw_table_open(ctx, &reader, table));
     RW_TRY(rw_table_documents(ctx, table, &dataset));
-    struct copy_job job = {.reader = &reader, .dataset = dataset, .end = table->n_docs};
+    struct copy_job job = {.reader = reader, .dataset = dataset, .end = table->n_docs};
     RW_TRY(make_columns(ctx, &job));
-    RW_TRY(reader.whole ? copy_stream(ctx, &job) : copy_values(ctx, &job));
-    rw_table_warn_inexact(ctx, &reader);
+    RW_TRY(reader->whole ? copy_stream(ctx, &job) : copy_values(ctx, &job));
+    rw_table_warn_inexact(ctx, reader);
     *out = RW_TAKE(dataset);
     return RW_OK;
 }

@@ -9,7 +9,7 @@
  * second pass is skipped if all documents were sampled.
  *
  * To add a source, write a struct rw_source_kind and a function that runs it in the file of its
- * format (reader.c and source_codes.c are examples), and declare that function here. */
+ * format (reader.c and batches.c are examples), and declare that function here. */
 #pragma once
 
 #include "binning/chunks.h"
@@ -47,6 +47,19 @@ struct rw_source {
     int sampled; /* 1: the current pass reads the sampled documents; 0: the others */
 };
 
+/* Divides n_docs documents into chunks of chunk_docs; the last one may be smaller. */
+int rw_source_even_chunks(struct rw_source *source, uint32_t n_docs, uint32_t chunk_docs);
+/* Does the current pass read the document? */
+static inline int rw_source_wants(const struct rw_source *source, uint32_t doc)
+{
+    return (source->sample.in ? source->sample.in[doc] : 1) == source->sampled;
+}
+/* Returns the number of documents of a chunk that it reads. */
+static inline uint32_t rw_source_n_wanted(const struct rw_source *source, uint32_t chunk)
+{
+    const struct rw_chunk *held = &source->chunks.chunk[chunk];
+    return source->sampled ? held->n_sampled : held->n_docs - held->n_sampled;
+}
 /* Takes a chunk's wanted documents. `builder` contains them, and `row` [builder->n_docs] has their
  * row in the chunk. If it is NULL, rw_chunks_stage has stored them in the memory of `slot`. Several
  * threads may call it, each with a different slot from 0 to ctx->n_threads - 1. Never uses the
@@ -77,10 +90,13 @@ int rw_text_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                   struct rw_read_goal *goal, struct rw_shard *part, size_t chunk_bytes,
                   struct rw_binned *out);
 
-/* Reads a streamed table (source_codes.c). Its documents are combined into chunks of chunk_docs
+/* Reads a streamed table (batches.c). Its documents are combined into chunks of chunk_docs
  * documents, as many at a time as there are threads. rule->ignore must be NULL and *out zeroed.
  * Release *out also after a failure. Errors are those of rw_dataset_from_table. */
 enum { RW_STREAM_CHUNK_DOCS = 1 << 14 };
+/* Returns 1 if the table's values are not in memory, but arrive in batches of documents, again in
+ * each pass. */
+int rw_table_is_streamed(const struct rw_table *table);
 int rw_stream_codes(struct rw_ctx *ctx, const struct rw_table *table,
                     const struct rw_cut_rule *rule, uint32_t chunk_docs, struct rw_binned *out);
 
