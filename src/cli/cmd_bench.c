@@ -204,7 +204,7 @@ static const struct rw_command *const parts[] = {&bench_train, &bench_load, &ben
 
 const struct rw_command rw_cmd_bench = {
     .name = "bench",
-    .brief = "measure loading, training and prediction",
+    .brief = "measure the speed of loading, training and prediction",
     .operands = "train, load or predict",
     .parts = parts,
 };

@@ -181,7 +181,7 @@ static int import_run(struct rw_cli *cli)
 
 const struct rw_command rw_cmd_import = {
     .name = "import",
-    .brief = "convert a model of another program",
+    .brief = "convert a model from another program's format",
     .operands = "FILE --from FORMAT -o MODEL",
     .about = "Reads a model of another program. Every document reaches the same leaf of every tree "
              "as it did there. If Rankwood cannot represent the model, the error names the reason.",

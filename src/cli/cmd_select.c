@@ -168,10 +168,10 @@ const struct rw_command rw_cmd_select = {
     .brief = "select the smallest feature set within a metric tolerance",
     .operands = OPERANDS,
     .about = "Selects the smallest feature set whose metric on --valid is within --loss of the "
-             "model of all features. It ranks features by permutation importance and trains on the "
-             "first half of them, again and again while the loss is small enough. Then it tries "
-             "numbers in between. DATA is read and binned once. Prints the loss of each set tried, "
-             "and the selected features.",
+             "model of all features. It trains on the half of the features with the highest "
+             "permutation importance, and halves again as long as the loss is small enough. Then "
+             "it tries numbers in between. DATA is read and binned once. Prints the loss of each "
+             "set, and the selected features.",
     .has_results = 1,
     .options = options,
     .params = "*",
