@@ -238,8 +238,8 @@ static int prepare_rules(struct booster *b, const struct rw_params *given, doubl
     if (b->in.all_docs == 0)
         return rw_fail(b->ctx, RW_ERR_DATA, "the training set has no documents");
     RW_TRY(prepare_features(b));
-    RW_TRY(
-        rw_eval_sets_init(&b->eval_sets, b->ctx, b->params, b->hooks, b->in.given, b->in.n_sets));
+    RW_TRY(rw_eval_sets_init(&b->eval_sets, b->ctx, b->params, b->hooks, b->in.given, b->in.n_sets,
+                             b->model));
     tell_stage(b, "metrics", start);
     b->grow_rules = (struct rw_grow_rules){.levels = b->params->grow == RW_GROW_LEVELS,
                                            .leaves = rw_params_leaves(b->params, b->in.all_docs),
@@ -414,7 +414,7 @@ static int prepare(struct booster *b, const struct rw_params *params)
     RW_TRY(rw_grower_new(b->ctx, &b->grow_rules, &b->grower));
     RW_TRY(RW_ARENA_NEW(b->ctx, &b->arena, b->leaf_slot, rw_grow_max_slots(&b->grow_rules)));
     RW_TRY(prepare_own_gradients(b));
-    rw_model_size_init(&b->size, b->model, &b->eval_sets, b->init);
+    rw_model_size_init(&b->size, b->model, b->init);
     tell_stage(b, "cuts and codes", &start);
     const struct rw_facts facts = facts_of(b);
     RW_TRY(rw_comm_agree(
@@ -675,9 +675,7 @@ static int finish_model(struct booster *b)
     struct rw_model *model = b->model;
     RW_TRY(keep_trees(b));
     model->is_interrupted = b->run.is_interrupted;
-    if (b->init)
-        RW_TRY(rw_continuation_finish(b->ctx, b->in.init, model));
-    return rw_eval_sets_report(&b->eval_sets, model);
+    return b->init ? rw_continuation_finish(b->ctx, b->in.init, model) : RW_OK;
 }
 
 /* Moves the list of features to the model. */

@@ -390,12 +390,12 @@ static int check_features(struct rw_checkpointer *c)
     return RW_OK;
 }
 
-static int check_metrics(struct rw_checkpointer *c, const struct rw_eval_sets *eval)
+static int check_metrics(struct rw_checkpointer *c)
 {
     const struct rw_model *was = c->resumed.model;
-    for (int i = 0; i < was->n_metrics || i < eval->n_values; i++) {
+    for (int i = 0; i < was->n_metrics || i < c->model->n_metrics; i++) {
         const char *theirs = i < was->n_metrics ? was->metric_name[i] : "nothing";
-        const char *ours = i < eval->n_values ? eval->name[i] : "nothing";
+        const char *ours = i < c->model->n_metrics ? c->model->metric_name[i] : "nothing";
         if (strcmp(theirs, ours) != 0)
             return rw_fail(c->ctx, RW_ERR_ARGUMENT,
                            "cannot resume from '%s': its training measured '%s' where this one "
@@ -502,7 +502,7 @@ int rw_checkpointer_take(struct rw_checkpointer *c, const struct rw_model *model
     RW_TRY(check_params(c));
     RW_TRY(check_init(c));
     RW_TRY(check_state(c));
-    RW_TRY(check_metrics(c, eval));
+    RW_TRY(check_metrics(c));
     return check_features(c);
 }
 
@@ -524,13 +524,13 @@ static void tell_resumed(const struct rw_checkpointer *c, const struct rw_eval_s
     if (!c->how->on_resume)
         return;
     const struct rw_resumed resumed = {.path = c->how->resume,
-                                       .round = eval->n_rounds,
+                                       .round = c->model->n_trees,
                                        .best_round = eval->best_round,
                                        .best_value = eval->best_value,
                                        .note = c->resumed.note,
                                        .n_metrics = eval->n_values,
                                        .metrics = eval->value,
-                                       .values = eval->history};
+                                       .values = c->model->metric_value};
     c->how->on_resume(c->user, &resumed);
 }
 
@@ -555,7 +555,7 @@ int rw_checkpointer_restore(struct rw_checkpointer *c, struct rw_engine *engine,
         model->tree[model->n_trees++] = was->tree[t];
         was->tree[t] = (struct rw_tree){0};
     }
-    RW_TRY(rw_eval_sets_restore(eval, was));
+    rw_eval_sets_restore(eval, was);
     RW_TRY(rw_eval_sets_verify(eval, engine));
     tell_resumed(c, eval);
     c->last_round = model->n_trees;
@@ -601,14 +601,12 @@ static int take_snapshot(struct rw_checkpointer *c, const struct rw_eval_sets *e
     s->n_trees = n_rounds;
     s->best_round = eval->best_round;
     s->is_interrupted = 1;
-    s->n_metrics = eval->n_values;
-    s->metric_name = (char **)(uintptr_t)eval->name;
     s->n_rounds_run = eval->n_values ? n_rounds : 0;
     RW_TRY(RW_ARENA_NEW(c->writer, &c->arena, s->tree, n_trees));
     memcpy(s->tree, c->model->tree, n_trees * sizeof(*s->tree));
     RW_TRY(RW_ARENA_NEW(c->writer, &c->arena, s->metric_value, n_values));
     if (n_values)
-        memcpy(s->metric_value, eval->history, n_values * sizeof(*s->metric_value));
+        memcpy(s->metric_value, c->model->metric_value, n_values * sizeof(*s->metric_value));
     c->content.model = s;
     c->content.is_ended = is_ended;
     c->content.note = no_note;

@@ -305,12 +305,12 @@ uint64_t rw_model_size_with(const struct rw_model_size *size, int32_t n_leaves)
 }
 
 void rw_model_size_init(struct rw_model_size *size, const struct rw_model *model,
-                        const struct rw_eval_sets *eval, const struct rw_model *init)
+                        const struct rw_model *init)
 {
     *size = (struct rw_model_size){
-        .bytes = HEAD, .round_bytes = LINE + RW_MODEL_VALUE_BYTES * (uint64_t)eval->n_values};
-    for (int v = 0; v < eval->n_values; v++)
-        size->bytes += text_line(eval->name[v]);
+        .bytes = HEAD, .round_bytes = LINE + RW_MODEL_VALUE_BYTES * (uint64_t)model->n_metrics};
+    for (int v = 0; v < model->n_metrics; v++)
+        size->bytes += text_line(model->metric_name[v]);
     add_model(size, model);
     if (init)
         add_model(size, init);

@@ -21,7 +21,7 @@ static int name_values(struct rw_eval_sets *eval)
         n_measured_sets += is_measured(eval, set);
     const size_t n = (size_t)(n_measured_sets * per_set);
     RW_TRY(RW_ARENA_NEW(eval->ctx, &eval->arena, eval->value, n));
-    RW_TRY(RW_ARENA_NEW(eval->ctx, &eval->arena, eval->name, n));
+    RW_TRY(RW_NEW(eval->ctx, eval->model->metric_name, n));
     for (int k = 1; k <= eval->n_sets; k++) {
         const int set = k % eval->n_sets; /* 1, 2, ..., 0 */
         for (int m = 0; is_measured(eval, set) && m < per_set; m++) {
@@ -34,8 +34,9 @@ static int name_values(struct rw_eval_sets *eval)
                 snprintf(text, sizeof(text), "train %.100s", metric);
             else
                 snprintf(text, sizeof(text), "valid%d %.100s", set, metric);
-            const char **name = &eval->name[eval->n_values];
-            RW_TRY(rw_arena_text(eval->ctx, &eval->arena, name, text));
+            char **name = &eval->model->metric_name[eval->n_values];
+            RW_TRY(rw_mem_copy_text(eval->ctx, name, text));
+            eval->model->n_metrics++;
             eval->value[eval->n_values++] =
                 (struct rw_metric_value){.set = set, .name = strchr(*name, ' ') + 1};
         }
@@ -45,10 +46,18 @@ static int name_values(struct rw_eval_sets *eval)
 
 int rw_eval_sets_init(struct rw_eval_sets *eval, struct rw_ctx *ctx, const struct rw_params *params,
                       const struct rw_train_hooks *hooks, const struct rw_dataset *const *sets,
-                      int n_sets)
+                      int n_sets, struct rw_model *model)
 {
-    *eval = (struct rw_eval_sets){
-        .ctx = ctx, .params = params, .hooks = hooks, .n_sets = n_sets, .stop_value = -1};
+    *eval = (struct rw_eval_sets){.ctx = ctx,
+                                  .params = params,
+                                  .hooks = hooks,
+                                  .n_sets = n_sets,
+                                  .model = model,
+                                  .stop_value = -1};
+    rw_mem_free(model->metric_name); /* a copied model has empty arrays here */
+    rw_mem_free(model->metric_value);
+    model->metric_name = NULL;
+    model->metric_value = NULL;
     RW_TRY(rw_metrics_parse(ctx, params->metric, params->relevant, eval->metric, &eval->n_metrics));
     for (int m = 0; m < eval->n_metrics; m++)
         eval->any_uses_gain |= eval->metric[m].kind->uses_gain;
@@ -236,12 +245,11 @@ int rw_eval_sets_round(struct rw_eval_sets *eval, struct rw_engine *engine, int 
 {
     int v = 0;
     RW_TRY(measure_all(eval, engine, &v));
-    RW_TRY(RW_ARENA_GROW(eval->ctx, &eval->arena, eval->history, eval->history_room,
-                         (size_t)round * (size_t)eval->n_values));
+    const size_t n = (size_t)eval->n_values, before = (size_t)(round - 1) * n;
+    RW_TRY(RW_GROW(eval->ctx, eval->model->metric_value, eval->value_room, before + n));
     for (int i = 0; i < v; i++)
-        eval->history[(size_t)(round - 1) * (size_t)eval->n_values + (size_t)i] =
-            eval->value[i].value;
-    eval->n_rounds = round;
+        eval->model->metric_value[before + (size_t)i] = eval->value[i].value;
+    eval->model->n_rounds_run = n ? round : 0;
     if (eval->stop_value < 0)
         return RW_OK;
     const double value = eval->value[eval->stop_value].value;
@@ -262,33 +270,33 @@ int rw_eval_sets_round(struct rw_eval_sets *eval, struct rw_engine *engine, int 
     return RW_OK;
 }
 
-int rw_eval_sets_restore(struct rw_eval_sets *eval, const struct rw_model *so_far)
+void rw_eval_sets_restore(struct rw_eval_sets *eval, struct rw_model *so_far)
 {
-    const size_t n = (size_t)eval->n_values * (size_t)so_far->n_trees;
-    RW_TRY(RW_ARENA_GROW(eval->ctx, &eval->arena, eval->history, eval->history_room, n));
-    if (n)
-        memcpy(eval->history, so_far->metric_value, n * sizeof(double));
-    eval->n_rounds = so_far->n_trees;
+    struct rw_model *model = eval->model;
+    rw_mem_free(model->metric_value);
+    model->metric_value = RW_TAKE(so_far->metric_value);
+    model->n_rounds_run = so_far->n_rounds_run;
+    eval->value_room = (size_t)eval->n_values * (size_t)model->n_rounds_run;
     eval->best_round = so_far->best_round;
     if (eval->best_round > 0 && eval->stop_value >= 0)
-        eval->best_value = eval->history[(size_t)(eval->best_round - 1) * (size_t)eval->n_values +
-                                         (size_t)eval->stop_value];
-    return RW_OK;
+        eval->best_value =
+            model->metric_value[(eval->best_round - 1) * eval->n_values + eval->stop_value];
 }
 
 int rw_eval_sets_verify(struct rw_eval_sets *eval, struct rw_engine *engine)
 {
     int v = 0;
-    if (has_custom(eval) || eval->n_values == 0 || eval->n_rounds == 0)
+    const int round = eval->model->n_rounds_run;
+    if (has_custom(eval) || round == 0)
         return RW_OK;
     RW_TRY(measure_all(eval, engine, &v));
-    const double *was = &eval->history[(size_t)(eval->n_rounds - 1) * (size_t)v];
+    const double *was = &eval->model->metric_value[(size_t)(round - 1) * (size_t)v];
     for (int i = 0; i < v; i++) {
         const double is = eval->value[i].value;
         if (is != was[i] && (is == is || was[i] == was[i]))
             return rw_fail(eval->ctx, RW_ERR_DATA,
                            "%s after round %d was %.17g, and is %.17g now: the data are others",
-                           eval->name[i], eval->n_rounds, was[i], is);
+                           eval->model->metric_name[i], round, was[i], is);
     }
     return RW_OK;
 }
@@ -297,22 +305,4 @@ int rw_eval_sets_is_over(const struct rw_eval_sets *eval, int round)
 {
     return eval->params->early_stop > 0 && eval->best_round > 0 &&
            round - eval->best_round >= eval->params->early_stop;
-}
-
-int rw_eval_sets_report(struct rw_eval_sets *eval, struct rw_model *model)
-{
-    const size_t n = (size_t)eval->n_values * (size_t)eval->n_rounds;
-    rw_mem_free(model->metric_name); /* a copied model has empty arrays here */
-    rw_mem_free(model->metric_value);
-    model->metric_value = NULL;
-    RW_TRY(RW_NEW(eval->ctx, model->metric_name, (size_t)eval->n_values));
-    for (int v = 0; v < eval->n_values; v++) {
-        RW_TRY(rw_mem_copy_text(eval->ctx, &model->metric_name[v], eval->name[v]));
-        model->n_metrics = v + 1;
-    }
-    RW_TRY(RW_NEW(eval->ctx, model->metric_value, n));
-    if (n)
-        memcpy(model->metric_value, eval->history, n * sizeof(double));
-    model->n_rounds_run = eval->n_values ? eval->n_rounds : 0;
-    return RW_OK;
 }

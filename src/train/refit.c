@@ -282,7 +282,8 @@ static int prepare_own(struct refit *r)
     rw_score_map_leave_out(r->ctx, &r->from->map);
     RW_TRY(rw_model_select(r->ctx, r->from, NULL, &r->model));
     r->model->is_interrupted = 0;
-    RW_TRY(rw_eval_sets_init(&r->eval, r->ctx, r->params, r->hooks, r->in.given, r->in.n_sets));
+    RW_TRY(rw_eval_sets_init(&r->eval, r->ctx, r->params, r->hooks, r->in.given, r->in.n_sets,
+                             r->model));
     r->eval.given = (const double *const *)r->score;
     RW_TRY(recode(r));
     return make_room(r);
@@ -583,7 +584,7 @@ static int run(struct refit *r)
             RW_TRY(run_tree(r, number));
         RW_TRY(end_run(r, k));
     }
-    return rw_eval_sets_report(&r->eval, r->model);
+    return RW_OK;
 }
 
 int rw_refit(struct rw_ctx *ctx, const struct rw_params *params, const struct rw_model *model,

@@ -98,8 +98,10 @@ struct rw_eval_sets {
      * engine. */
     const double *const *given;
     struct rw_metric_value *value; /* [n_values] values of the current round */
-    const char **name;             /* [n_values] "valid1 ndcg@10" */
     int n_values;
+    struct rw_model *model; /* receives the names, "valid1 ndcg@10", and the values of every round;
+                               borrowed */
+    size_t value_room;
     int is_registered;              /* the engine has the plan of metrics, if it computes some */
     uint8_t by_engine[RW_MAX_SETS]; /* 1: the engine measures the set */
     int stop_value;                 /* index of the value that stops training; -1: off */
@@ -107,16 +109,13 @@ struct rw_eval_sets {
     int lower_is_better;
     int best_round; /* 0: no round measured yet */
     double best_value;
-    /* the values of every round, for the model */
-    double *history;
-    size_t history_room;
-    int n_rounds;
 };
 
-/* Initialises *eval. sets[0] is the training set, which is measured only if `params` request it. */
+/* Initialises *eval. sets[0] is the training set, which is measured only if `params` request it.
+ * model: has no metrics yet. */
 int rw_eval_sets_init(struct rw_eval_sets *eval, struct rw_ctx *ctx, const struct rw_params *params,
                       const struct rw_train_hooks *hooks, const struct rw_dataset *const *sets,
-                      int n_sets);
+                      int n_sets, struct rw_model *model);
 /* Makes later values the means over all workers' queries. All workers call it and
  * rw_eval_sets_round. */
 int rw_eval_sets_share(struct rw_eval_sets *eval);
@@ -131,15 +130,13 @@ void rw_eval_sets_release(struct rw_eval_sets *eval);
 /* Measures all measured sets after `round` (from 1). engine: NULL if the caller gave the scores. */
 int rw_eval_sets_round(struct rw_eval_sets *eval, struct rw_engine *engine, int round);
 /* Restores the metrics and the best round of the unfinished model `so_far`, whose metric names
- * are equal to these. */
-int rw_eval_sets_restore(struct rw_eval_sets *eval, const struct rw_model *so_far);
+ * are equal to these. It moves the values. */
+void rw_eval_sets_restore(struct rw_eval_sets *eval, struct rw_model *so_far);
 /* Checks that the scores give the stored metrics of the last round; a custom metric is not
  * checked. RW_ERR_DATA: a metric differs. */
 int rw_eval_sets_verify(struct rw_eval_sets *eval, struct rw_engine *engine);
 /* Returns 1 if `round` used up the patience of early stopping. */
 int rw_eval_sets_is_over(const struct rw_eval_sets *eval, int round);
-/* Copies the metric names and the history into the model. */
-int rw_eval_sets_report(struct rw_eval_sets *eval, struct rw_model *model);
 
 /* ---- fingerprints of data sets ---- */
 
@@ -319,7 +316,7 @@ struct rw_model_size {
  * before the model exists. model: as before the first round; init: the model to continue from,
  * or NULL. */
 void rw_model_size_init(struct rw_model_size *size, const struct rw_model *model,
-                        const struct rw_eval_sets *eval, const struct rw_model *init);
+                        const struct rw_model *init);
 /* Returns the bound with one more round, whose tree has n_leaves leaves. */
 uint64_t rw_model_size_with(const struct rw_model_size *size, int32_t n_leaves);
 

@@ -96,9 +96,9 @@ static int replay(const struct rw_model *init, const char *device, uint32_t max_
     cr_assert_eq(rw_engine_open(scratch_ctx, device, &rules, &engine), RW_OK);
     for (int set = 0; set < 2; set++)
         cr_assert_eq(rw_engine_load(engine, set, sets[set], NULL, NULL), RW_OK);
-    cr_assert_eq(rw_eval_sets_init(&eval_sets, scratch_ctx, params, NULL, sets, 2), RW_OK);
-    cr_assert_eq(rw_sets_init(&in, scratch_ctx, train, others, 1), RW_OK);
     cr_assert_eq(rw_model_new(scratch_ctx, &model), RW_OK);
+    cr_assert_eq(rw_eval_sets_init(&eval_sets, scratch_ctx, params, NULL, sets, 2, model), RW_OK);
+    cr_assert_eq(rw_sets_init(&in, scratch_ctx, train, others, 1), RW_OK);
     params->absent = init->absent_missing;
     in.init = init;
     const int status = rw_continue(engine, &in, params, &eval_sets, model, &room);

@@ -10,6 +10,7 @@ static struct rw_params *params;
 static struct rw_dataset *sets[3];
 static struct rw_engine *engine;
 static struct rw_eval_sets eval_sets;
+static struct rw_model *model; /* of the training that is measured */
 static int n_warnings;
 
 static void on_log(void *user, enum rw_log_level level, const char *line)
@@ -37,12 +38,14 @@ static void setup(void)
         sets[s] = fixture_data(ctx, (uint64_t)s, 5, 6, 2);
         cr_assert_eq(rw_engine_load(engine, s, sets[s], NULL, NULL), RW_OK);
     }
+    model = NULL;
     n_warnings = 0;
 }
 
 static void teardown(void)
 {
     rw_eval_sets_release(&eval_sets);
+    rw_model_free(model);
     rw_engine_close(engine);
     for (int s = 0; s < 3; s++)
         rw_dataset_free(sets[s]);
@@ -59,8 +62,10 @@ static void set(const char *name, const char *value)
 
 static void init(const struct rw_train_hooks *hooks, int n_sets)
 {
+    rw_model_free(model);
+    cr_assert_eq(rw_model_new(ctx, &model), RW_OK);
     cr_assert_eq(rw_eval_sets_init(&eval_sets, ctx, params, hooks,
-                                   (const struct rw_dataset *const *)sets, n_sets),
+                                   (const struct rw_dataset *const *)sets, n_sets, model),
                  RW_OK, "%s", rw_last_error(ctx));
 }
 
@@ -73,23 +78,19 @@ EVAL_TEST(values_and_their_order)
                                         "valid2 map",    "train ndcg@5", "train map"};
     cr_assert_eq(eval_sets.n_values, 6);
     for (int v = 0; v < 6; v++)
-        cr_assert_str_eq(eval_sets.name[v], names[v]);
+        cr_assert_str_eq(model->metric_name[v], names[v]);
     cr_assert_eq(eval_sets.stop_value, 0);
     cr_assert_eq(eval_sets.value[4].set, 0);
     cr_assert_str_eq(eval_sets.value[3].name, "map");
     for (int round = 1; round <= 3; round++)
         cr_assert_eq(rw_eval_sets_round(&eval_sets, engine, round), RW_OK);
     cr_assert_eq(eval_sets.best_round, 1); /* scores stay equal: a tie keeps the earlier round */
-    struct rw_model *model;
-    cr_assert_eq(rw_model_new(ctx, &model), RW_OK);
-    cr_assert_eq(rw_eval_sets_report(&eval_sets, model), RW_OK);
     cr_assert_eq(model->n_metrics, 6);
     cr_assert_eq(model->n_rounds_run, 3);
     for (int v = 0; v < 6; v++) {
         cr_assert(model->metric_value[v] > 0.0 && model->metric_value[v] <= 1.0);
         cr_assert_eq(model->metric_value[12 + v], model->metric_value[v]);
     }
-    rw_model_free(model);
 }
 
 static const struct rw_metric *planned;
@@ -169,12 +170,8 @@ EVAL_TEST(nothing_to_measure)
     cr_assert_eq(eval_sets.stop_value, -1);
     cr_assert_eq(rw_eval_sets_round(&eval_sets, engine, 1), RW_OK);
     cr_assert(!rw_eval_sets_is_over(&eval_sets, 1000));
-    struct rw_model *model;
-    cr_assert_eq(rw_model_new(ctx, &model), RW_OK);
-    cr_assert_eq(rw_eval_sets_report(&eval_sets, model), RW_OK);
     cr_assert_eq(model->n_metrics, 0);
     cr_assert_eq(model->n_rounds_run, 0);
-    rw_model_free(model);
 }
 
 struct script {
@@ -198,7 +195,7 @@ EVAL_TEST(patience_counts_from_the_first_best)
     const struct rw_train_hooks hooks = {.user = &script, .metric = scripted};
     set("early-stop", "3");
     init(&hooks, 2);
-    cr_assert_str_eq(eval_sets.name[0], "valid1 custom");
+    cr_assert_str_eq(model->metric_name[0], "valid1 custom");
     static const int best[] = {1, 2, 2, 2, 2}, over[] = {0, 0, 0, 0, 1};
     for (int round = 1; round <= 5; round++) {
         cr_assert_eq(rw_eval_sets_round(&eval_sets, engine, round), RW_OK);
@@ -351,9 +348,11 @@ EVAL_TEST(no_memory)
     int status = RW_ERR_MEMORY;
     long n = 0;
     while (status != RW_OK) {
+        rw_model_free(model);
+        cr_assert_eq(rw_model_new(ctx, &model), RW_OK);
         rw_mem_fail_from(++n);
         status = rw_eval_sets_init(&eval_sets, ctx, params, NULL,
-                                   (const struct rw_dataset *const *)sets, 3);
+                                   (const struct rw_dataset *const *)sets, 3, model);
         if (status == RW_OK)
             status = rw_eval_sets_round(&eval_sets, engine, 1);
         rw_mem_fail_from(0);
