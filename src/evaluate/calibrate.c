@@ -14,8 +14,8 @@ static const double log_of_2 = 0.6931471805599453;
 #define LEAST_PROBABILITY 0x1p-50 /* keeps the logarithm finite */
 
 struct calibration {
-    struct rw_ctx *ctx;    /* borrowed, as are all const pointers */
-    struct rw_arena arena; /* owns all arrays below */
+    struct rw_ctx *ctx;     /* borrowed, as are all const pointers */
+    struct rw_arena *arena; /* owns all arrays below */
     const struct rw_calibrate *how;
     const struct rw_dataset *dataset;
     double *score;                /* [n_docs] by document */
@@ -25,11 +25,6 @@ struct calibration {
     unsigned char *fold;          /* [n_docs] fold of the document's query */
     int n_folds;                  /* 0: a single query, which cannot be held out */
 };
-
-static void release(struct calibration *c)
-{
-    rw_arena_free(&c->arena);
-}
 
 static double weight_of(const struct calibration *c, uint32_t doc)
 {
@@ -177,11 +172,11 @@ static int prepare(struct calibration *c, const struct rw_model *model)
     const uint32_t n_docs = dataset->n_docs, n_queries = dataset->n_queries;
     RW_SCOPED(rw_scorer_free) struct rw_scorer *scorer = NULL;
     RW_TRY(check_labels(c));
-    RW_TRY(RW_ARENA_NEW(c->ctx, &c->arena, c->score, n_docs));
-    RW_TRY(RW_ARENA_NEW(c->ctx, &c->arena, c->order, n_docs));
-    RW_TRY(RW_ARENA_NEW(c->ctx, &c->arena, c->group, n_docs));
-    RW_TRY(RW_ARENA_NEW(c->ctx, &c->arena, c->probability, n_docs));
-    RW_TRY(RW_ARENA_NEW(c->ctx, &c->arena, c->fold, n_docs));
+    RW_TRY(RW_ARENA_NEW(c->ctx, c->arena, c->score, n_docs));
+    RW_TRY(RW_ARENA_NEW(c->ctx, c->arena, c->order, n_docs));
+    RW_TRY(RW_ARENA_NEW(c->ctx, c->arena, c->group, n_docs));
+    RW_TRY(RW_ARENA_NEW(c->ctx, c->arena, c->probability, n_docs));
+    RW_TRY(RW_ARENA_NEW(c->ctx, c->arena, c->fold, n_docs));
     RW_TRY(rw_scorer_open(c->ctx, model, 0, c->how->device ? c->how->device : "cpu", &scorer));
     RW_TRY(rw_scorer_run(c->ctx, scorer, dataset, c->score));
     c->n_folds = n_queries < 2 ? 0 : n_queries < FOLDS ? (int)n_queries : FOLDS;
@@ -225,7 +220,8 @@ int rw_model_calibrate(struct rw_ctx *ctx, const struct rw_model *model,
                        struct rw_calibrated *figures, struct rw_model **out)
 {
     RW_DEFAULT_FPENV;
-    RW_RELEASED(release) struct calibration c = {.ctx = ctx, .how = how, .dataset = dataset};
+    RW_RELEASED(rw_arena_free) struct rw_arena arena = {0};
+    struct calibration c = {.ctx = ctx, .arena = &arena, .how = how, .dataset = dataset};
     RW_RELEASED(rw_score_map_release) struct rw_score_map map = {0};
     *out = NULL;
     RW_TRY(rw_calibrate_check(ctx, how));

@@ -187,7 +187,7 @@ int rw_model_check(struct rw_ctx *ctx, const struct rw_model *model)
     for (int32_t i = 0; i < model->n_trees; i++) {
         char where[32];
         snprintf(where, sizeof(where), "tree %d: ", i + 1);
-        RW_TRY(rw_tree_check_at(ctx, &model->tree[i], where));
+        RW_TRY(rw_tree_check(ctx, &model->tree[i], where));
         RW_TRY(check_sets(ctx, model, &model->tree[i], where));
     }
     return RW_OK;
@@ -507,60 +507,66 @@ int rw_tree_copy(struct rw_ctx *ctx, const struct rw_tree *from, struct rw_tree 
 
 /* Marks a child of `node` as reached. A child's number is larger than its parent's, so one pass
  * in the order of numbers sees every parent before its children, and there are no cycles. */
-static int reach(struct rw_ctx *ctx, const struct rw_tree *tree, int32_t node, int32_t child,
-                 const char *side, uint8_t *node_seen, uint8_t *leaf_seen)
+static int reach(struct rw_ctx *ctx, const struct rw_tree *tree, const char *where, int32_t node,
+                 int32_t child, const char *side, uint8_t *node_seen, uint8_t *leaf_seen)
 {
     const int32_t n_nodes = tree->n_leaves - 1;
     const int is_leaf = child < 0;
     const int32_t number = is_leaf ? ~child : child;
     const char *kind = is_leaf ? "leaf" : "node";
     if (number >= (is_leaf ? tree->n_leaves : n_nodes))
-        return rw_fail(ctx, RW_ERR_FORMAT, "node %d: its %s child is %s %d; expected one below %d",
-                       node, side, kind, number, is_leaf ? tree->n_leaves : n_nodes);
+        return rw_fail(ctx, RW_ERR_FORMAT,
+                       "%snode %d: its %s child is %s %d; expected one below %d", where, node, side,
+                       kind, number, is_leaf ? tree->n_leaves : n_nodes);
     if (!is_leaf && number <= node)
         return rw_fail(ctx, RW_ERR_FORMAT,
-                       "node %d: its %s child is node %d; expected a larger number", node, side,
-                       number);
+                       "%snode %d: its %s child is node %d; expected a larger number", where, node,
+                       side, number);
     uint8_t *seen = is_leaf ? &leaf_seen[number] : &node_seen[number];
     if (*seen)
         return rw_fail(ctx, RW_ERR_FORMAT,
-                       "node %d: its %s child is %s %d, which has a parent already", node, side,
-                       kind, number);
+                       "%snode %d: its %s child is %s %d, which has a parent already", where, node,
+                       side, kind, number);
     *seen = 1;
     return RW_OK;
 }
 
-static int check_node(struct rw_ctx *ctx, const struct rw_tree *tree, int32_t node)
+static int check_node(struct rw_ctx *ctx, const struct rw_tree *tree, const char *where,
+                      int32_t node)
 {
     if (tree->feature[node] > RW_MAX_FEATURE)
-        return rw_fail(ctx, RW_ERR_FORMAT, "node %d: feature %u; expected at most %d", node,
-                       tree->feature[node], RW_MAX_FEATURE);
+        return rw_fail(ctx, RW_ERR_FORMAT, "%snode %d: feature %u; expected at most %d", where,
+                       node, tree->feature[node], RW_MAX_FEATURE);
     if (!isfinite(tree->cut[node]))
-        return rw_fail(ctx, RW_ERR_FORMAT, "node %d: its threshold is not a finite number", node);
+        return rw_fail(ctx, RW_ERR_FORMAT, "%snode %d: its threshold is not a finite number", where,
+                       node);
     if (!isfinite(tree->gain[node]))
-        return rw_fail(ctx, RW_ERR_FORMAT, "node %d: its gain is not a finite number", node);
+        return rw_fail(ctx, RW_ERR_FORMAT, "%snode %d: its gain is not a finite number", where,
+                       node);
     if (tree->missing_left[node] > 1)
-        return rw_fail(ctx, RW_ERR_FORMAT, "node %d: missing goes neither left nor right", node);
+        return rw_fail(ctx, RW_ERR_FORMAT, "%snode %d: missing goes neither left nor right", where,
+                       node);
     return RW_OK;
 }
 
-static int check_leaf(struct rw_ctx *ctx, const struct rw_tree *tree, int32_t leaf)
+static int check_leaf(struct rw_ctx *ctx, const struct rw_tree *tree, const char *where,
+                      int32_t leaf)
 {
     if (!isfinite(tree->leaf[leaf]))
-        return rw_fail(ctx, RW_ERR_FORMAT, "leaf %d: not a finite number", leaf);
+        return rw_fail(ctx, RW_ERR_FORMAT, "%sleaf %d: not a finite number", where, leaf);
     if (tree->hessian && !(tree->docs[leaf] >= 0.0 && tree->docs[leaf] <= RW_MOST_COVER_DOCS))
-        return rw_fail(ctx, RW_ERR_FORMAT, "leaf %d: its documents are not a number from 0 to 2^53",
-                       leaf);
+        return rw_fail(ctx, RW_ERR_FORMAT,
+                       "%sleaf %d: its documents are not a number from 0 to 2^53", where, leaf);
     if (tree->hessian && !(isfinite(tree->hessian[leaf]) && tree->hessian[leaf] >= 0.0f))
-        return rw_fail(ctx, RW_ERR_FORMAT, "leaf %d: its hessian is not a finite number, 0 or more",
-                       leaf);
+        return rw_fail(ctx, RW_ERR_FORMAT,
+                       "%sleaf %d: its hessian is not a finite number, 0 or more", where, leaf);
     return RW_OK;
 }
 
-int rw_tree_check(struct rw_ctx *ctx, const struct rw_tree *tree)
+int rw_tree_check(struct rw_ctx *ctx, const struct rw_tree *tree, const char *where)
 {
     if (tree->n_leaves < 1)
-        return rw_fail(ctx, RW_ERR_FORMAT, "a tree of %d leaves; expected 1 or more",
+        return rw_fail(ctx, RW_ERR_FORMAT, "%sa tree of %d leaves; expected 1 or more", where,
                        tree->n_leaves);
     const int32_t n_nodes = tree->n_leaves - 1;
     RW_FREED uint8_t *seen = NULL; /* [n_nodes] nodes, then [n_leaves] leaves */
@@ -568,24 +574,15 @@ int rw_tree_check(struct rw_ctx *ctx, const struct rw_tree *tree)
     uint8_t *leaf_seen = seen + n_nodes;
     for (int32_t i = 0; i < n_nodes; i++) {
         if (i > 0 && !seen[i])
-            return rw_fail(ctx, RW_ERR_FORMAT, "node %d: no earlier node has it as a child", i);
-        RW_TRY(check_node(ctx, tree, i));
-        RW_TRY(reach(ctx, tree, i, tree->left[i], "left", seen, leaf_seen));
-        RW_TRY(reach(ctx, tree, i, tree->right[i], "right", seen, leaf_seen));
+            return rw_fail(ctx, RW_ERR_FORMAT, "%snode %d: no earlier node has it as a child",
+                           where, i);
+        RW_TRY(check_node(ctx, tree, where, i));
+        RW_TRY(reach(ctx, tree, where, i, tree->left[i], "left", seen, leaf_seen));
+        RW_TRY(reach(ctx, tree, where, i, tree->right[i], "right", seen, leaf_seen));
     }
     /* each leaf has a parent, and none has two, because the number of children equals the number
      * of nodes without the root plus leaves */
     for (int32_t i = 0; i < tree->n_leaves; i++)
-        RW_TRY(check_leaf(ctx, tree, i));
+        RW_TRY(check_leaf(ctx, tree, where, i));
     return RW_OK;
-}
-
-int rw_tree_check_at(struct rw_ctx *ctx, const struct rw_tree *tree, const char *where)
-{
-    char what[256];
-    const int status = rw_tree_check(ctx, tree);
-    if (status != RW_ERR_FORMAT || !ctx)
-        return status;
-    snprintf(what, sizeof(what), "%.255s", ctx->error);
-    return rw_fail(ctx, status, "%s%s", where, what);
 }

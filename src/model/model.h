@@ -69,10 +69,9 @@ void rw_tree_release(struct rw_tree *tree);
 int rw_tree_copy(struct rw_ctx *ctx, const struct rw_tree *from, struct rw_tree *to);
 /* Checks the tree. Children must be in range and follow their parents, and each node and leaf
  * must be reached exactly once from the root. Thresholds and leaves must be finite, and covers
- * not negative. RW_ERR_FORMAT: it is invalid; the message names the fault. */
-int rw_tree_check(struct rw_ctx *ctx, const struct rw_tree *tree);
-/* Checks the tree; the message begins with `where`. */
-int rw_tree_check_at(struct rw_ctx *ctx, const struct rw_tree *tree, const char *where);
+ * not negative. RW_ERR_FORMAT: it is invalid; the message begins with `where` and names the fault.
+ */
+int rw_tree_check(struct rw_ctx *ctx, const struct rw_tree *tree, const char *where);
 
 /* Maximum documents per leaf, so that no sum of them is infinite. */
 #define RW_MOST_COVER_DOCS 9007199254740992.0

@@ -192,7 +192,7 @@ static int tree_section(struct rw_words *w, struct rw_model *model, int32_t numb
     if (!w->is_writing) {
         char where[1024];
         snprintf(where, sizeof(where), "%.900s:%u: tree %d: ", w->path, line, number + 1);
-        RW_TRY(rw_tree_check_at(w->ctx, tree, where));
+        RW_TRY(rw_tree_check(w->ctx, tree, where));
     }
     return rw_words_newline(w);
 }

@@ -25,31 +25,32 @@ INLINE values load_values(const float *from)
     return _mm512_loadu_ps(from);
 }
 
+/* Adds `step` to each `at` whose threshold there is below the value, for falling steps. cut: the
+ * thresholds; NULL: low and high have them. */
+INLINE void search(int step, __m512 low, __m512 high, const float *cut, const values *value,
+                   ints *at)
+{
+    for (; step > 0; step /= 2) {
+        _Pragma("GCC unroll 4") for (int v = 0; v < TOGETHER; v++)
+        {
+            const __m512i next = _mm512_or_si512(at[v], _mm512_set1_epi32(step));
+            const __m512 c =
+                cut ? _mm512_i32gather_ps(next, cut, 4) : _mm512_permutex2var_ps(low, next, high);
+            at[v] = _mm512_mask_mov_epi32(at[v], _mm512_cmp_ps_mask(c, value[v], _CMP_LT_OQ), next);
+        }
+    }
+}
+
 /* Counts the thresholds below each value; 0 for NaN. The pivots stay in registers. */
 INLINE void rank_all(const float *pivot, uint32_t rest, const values *value, ints *at)
 {
-    const float *cut = pivot + RW_PACKED_PIVOTS - 1;
     const __m512 low = _mm512_loadu_ps(pivot), high = _mm512_loadu_ps(pivot + 16);
     for (int v = 0; v < TOGETHER; v++)
         at[v] = _mm512_setzero_si512();
-    for (int step = RW_PACKED_PIVOTS / 2; step > 0; step /= 2) {
-        _Pragma("GCC unroll 4") for (int v = 0; v < TOGETHER; v++)
-        {
-            const __m512i next = _mm512_or_si512(at[v], _mm512_set1_epi32(step));
-            const __m512 c = _mm512_permutex2var_ps(low, next, high);
-            at[v] = _mm512_mask_mov_epi32(at[v], _mm512_cmp_ps_mask(c, value[v], _CMP_LT_OQ), next);
-        }
-    }
+    search(RW_PACKED_PIVOTS / 2, low, high, NULL, value, at);
     for (int v = 0; v < TOGETHER; v++)
         at[v] = _mm512_sll_epi32(at[v], _mm_cvtsi32_si128((int)rest));
-    for (int step = (1 << rest) / 2; step > 0; step /= 2) {
-        _Pragma("GCC unroll 4") for (int v = 0; v < TOGETHER; v++)
-        {
-            const __m512i next = _mm512_or_si512(at[v], _mm512_set1_epi32(step));
-            const __m512 c = _mm512_i32gather_ps(next, cut, 4);
-            at[v] = _mm512_mask_mov_epi32(at[v], _mm512_cmp_ps_mask(c, value[v], _CMP_LT_OQ), next);
-        }
-    }
+    search((1 << rest) / 2, low, high, pivot + RW_PACKED_PIVOTS - 1, value, at);
 }
 
 INLINE void store_codes(code_type *code, ints rank, values value, uint32_t missing)
@@ -126,47 +127,37 @@ INLINE values load_values(const float *from)
     return _mm256_loadu_ps(from);
 }
 
-/* Advances by `step` where the threshold is below the value. */
-INLINE __m256i resume(__m256i at, __m256i next, __m256 cut, __m256 value)
+/* As above; `top` has eight thresholds. Code without peeled steps is a tenth faster. */
+INLINE void search(int step, __m256 top, const float *cut, const values *value, ints *at)
 {
-    const __m256 is_below = _mm256_cmp_ps(cut, value, _CMP_LT_OQ);
-    return _mm256_castps_si256(
-        _mm256_blendv_ps(_mm256_castsi256_ps(at), _mm256_castsi256_ps(next), is_below));
+    _Pragma("GCC unroll 1") for (; step > 0; step /= 2)
+    {
+        _Pragma("GCC unroll 4") for (int v = 0; v < TOGETHER; v++)
+        {
+            const __m256i next = _mm256_or_si256(at[v], _mm256_set1_epi32(step));
+            const __m256 c =
+                cut ? _mm256_i32gather_ps(cut, next, 4) : _mm256_permutevar8x32_ps(top, next);
+            const __m256 is_below = _mm256_cmp_ps(c, value[v], _CMP_LT_OQ);
+            at[v] = _mm256_castps_si256(
+                _mm256_blendv_ps(_mm256_castsi256_ps(at[v]), _mm256_castsi256_ps(next), is_below));
+        }
+    }
 }
 
 /* As above, but only every fourth pivot stays in a register, for the first three steps. */
 INLINE void rank_all(const float *pivot, uint32_t rest, const values *value, ints *at)
 {
-    const float *cut = pivot + RW_PACKED_PIVOTS - 1;
     const __m256 top =
         _mm256_i32gather_ps(pivot, _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28), 4);
     for (int v = 0; v < TOGETHER; v++)
         at[v] = _mm256_setzero_si256();
-    for (int step = 4; step > 0; step /= 2) {
-        _Pragma("GCC unroll 4") for (int v = 0; v < TOGETHER; v++)
-        {
-            const __m256i next = _mm256_or_si256(at[v], _mm256_set1_epi32(step));
-            at[v] = resume(at[v], next, _mm256_permutevar8x32_ps(top, next), value[v]);
-        }
-    }
+    search(4, top, NULL, value, at);
     for (int v = 0; v < TOGETHER; v++)
         at[v] = _mm256_slli_epi32(at[v], 2);
-    for (int step = 2; step > 0; step /= 2) {
-        _Pragma("GCC unroll 4") for (int v = 0; v < TOGETHER; v++)
-        {
-            const __m256i next = _mm256_or_si256(at[v], _mm256_set1_epi32(step));
-            at[v] = resume(at[v], next, _mm256_i32gather_ps(pivot, next, 4), value[v]);
-        }
-    }
+    search(2, top, pivot, value, at);
     for (int v = 0; v < TOGETHER; v++)
         at[v] = _mm256_sll_epi32(at[v], _mm_cvtsi32_si128((int)rest));
-    for (int step = (1 << rest) / 2; step > 0; step /= 2) {
-        _Pragma("GCC unroll 4") for (int v = 0; v < TOGETHER; v++)
-        {
-            const __m256i next = _mm256_or_si256(at[v], _mm256_set1_epi32(step));
-            at[v] = resume(at[v], next, _mm256_i32gather_ps(cut, next, 4), value[v]);
-        }
-    }
+    search((1 << rest) / 2, top, pivot + RW_PACKED_PIVOTS - 1, value, at);
 }
 
 INLINE void store_codes(code_type *code, ints rank, values value, uint32_t missing)

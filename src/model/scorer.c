@@ -13,7 +13,7 @@
 
 /* The numbering of slots: the slot of a feature's value, then the slots of its category sets. */
 struct numbering {
-    struct rw_arena arena; /* owns all arrays */
+    struct rw_arena *arena; /* owns all arrays */
     uint32_t *slot_of; /* [RW_FEATURE_IDS] slots of features that are compared with thresholds */
     uint64_t n_by_set; /* nodes that split by sets */
     struct set_node {
@@ -22,11 +22,6 @@ struct numbering {
         uint64_t node; /* index among the nodes of all trees */
     } * by_set;        /* [n_by_set] sorted by feature, then set */
 };
-
-static void numbering_release(struct numbering *numbering)
-{
-    rw_arena_free(&numbering->arena);
-}
 
 static int by_feature_and_set(const void *a, const void *b)
 {
@@ -47,7 +42,7 @@ static int list_sets(struct rw_ctx *ctx, const struct rw_flat *flat, const struc
                      struct numbering *numbering)
 {
     size_t room = 0;
-    RW_TRY(RW_ARENA_NEW(ctx, &numbering->arena, numbering->slot_of, RW_FEATURE_IDS));
+    RW_TRY(RW_ARENA_NEW(ctx, numbering->arena, numbering->slot_of, RW_FEATURE_IDS));
     for (int32_t i = 0; i < flat->n_trees; i++) {
         const struct rw_tree *tree = &model->tree[i];
         for (int32_t node = 0; node < tree->n_leaves - 1; node++) {
@@ -56,7 +51,7 @@ static int list_sets(struct rw_ctx *ctx, const struct rw_flat *flat, const struc
                 numbering->slot_of[feature] = 1;
                 continue;
             }
-            RW_TRY(RW_ARENA_GROW(ctx, &numbering->arena, numbering->by_set, room,
+            RW_TRY(RW_ARENA_GROW(ctx, numbering->arena, numbering->by_set, room,
                                  numbering->n_by_set + 1));
             numbering->by_set[numbering->n_by_set++] =
                 (struct set_node){feature, &tree->set[node], flat->first_node[i] + (uint64_t)node};
@@ -157,7 +152,8 @@ float rw_flat_of_row(const struct rw_flat *flat, uint32_t slot, float value)
 int rw_flat_init(struct rw_ctx *ctx, struct rw_flat *flat, const struct rw_model *model,
                  int n_trees)
 {
-    RW_RELEASED(numbering_release) struct numbering numbering = {0};
+    RW_RELEASED(rw_arena_free) struct rw_arena arena = {0};
+    struct numbering numbering = {.arena = &arena};
     memset(flat, 0, sizeof(*flat));
     if (n_trees < 0 || n_trees > model->n_trees)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "%d trees were asked for; the model has %d", n_trees,
@@ -472,17 +468,11 @@ static double lanes_doc_ns(const struct rw_flat *flat, enum rw_isa isa)
 struct maker {
     const struct rw_flat *flat;
     struct rw_lanes *lanes;
-    struct rw_arena arena;           /* memory that is only needed until then */
     struct rw_thresholds thresholds; /* by slot */
     uint32_t *first_column;          /* [n_used] first column of a slot */
 };
 
 RW_SCOPED_BY(rw_result_free)
-
-static void maker_release(struct maker *m)
-{
-    rw_arena_free(&m->arena);
-}
 
 /* Counts the columns. Returns 0 if there are too many. */
 static int count_columns(struct maker *m)
@@ -642,13 +632,14 @@ static int is_any_order(const struct rw_flat *flat)
 static int make_lanes(struct rw_ctx *ctx, struct rw_lanes *l, const struct rw_flat *flat,
                       uint64_t n_nodes)
 {
-    RW_RELEASED(maker_release) struct maker m = {.flat = flat, .lanes = l};
+    RW_RELEASED(rw_arena_free) struct rw_arena scratch = {0};
+    struct maker m = {.flat = flat, .lanes = l};
     l->absent = flat->absent;
     l->n_trees = flat->n_trees;
     l->n_groups = ((uint32_t)flat->n_trees + RW_LANES - 1) / RW_LANES;
     l->any_order = is_any_order(flat);
-    RW_TRY(rw_thresholds_init(ctx, &m.arena, &m.thresholds, flat, 1));
-    RW_TRY(RW_ARENA_NEW(ctx, &m.arena, m.first_column, flat->n_used));
+    RW_TRY(rw_thresholds_init(ctx, &scratch, &m.thresholds, flat, 1));
+    RW_TRY(RW_ARENA_NEW(ctx, &scratch, m.first_column, flat->n_used));
     if (!count_columns(&m))
         return 0;
     RW_TRY(make_columns(ctx, &m));

@@ -44,7 +44,7 @@ static int make_tree(struct check_run *run, struct rw_tree *tree, int32_t *leaf_
             tree->set[s] = run->split[s].set;
         }
     }
-    return rw_tree_check(run->ref_ctx, tree);
+    return rw_tree_check(run->ref_ctx, tree, "");
 }
 
 static void compare(struct check_run *run, int set)

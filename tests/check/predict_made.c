@@ -67,7 +67,7 @@ static int make_tree(struct rw_ctx *ctx, struct rw_tree *tree, int32_t n_leaves,
     for (int32_t i = 0; i < n_leaves; i++)
         tree->leaf[i] = pick_leaf(spec, random);
     rw_mem_free(open);
-    return rw_tree_check(ctx, tree);
+    return rw_tree_check(ctx, tree, "");
 }
 
 int make_model(struct rw_ctx *ctx, const struct spec *spec, struct random *random,

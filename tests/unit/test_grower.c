@@ -49,7 +49,7 @@ static int grow(const struct rw_grow_rules *rules, double min_gain, const char *
     RW_TRY_OUT(rw_engine_load(engine, 0, train, NULL, NULL));
     RW_TRY_OUT(rw_grower_new(ctx, rules, &grower));
     RW_TRY_OUT(rw_grower_grow(grower, engine, 0, &tree, leaf_slot, &times));
-    RW_TRY_OUT(rw_tree_check(ctx, &tree));
+    RW_TRY_OUT(rw_tree_check(ctx, &tree, ""));
 out:
     rw_free(grower);
     rw_engine_close(engine);

@@ -27,23 +27,23 @@ TestSuite(tree, .init = setup, .fini = teardown);
 
 static void refused(const char *expected)
 {
-    cr_assert_eq(rw_tree_check(ctx, &tree), RW_ERR_FORMAT, "accepted: %s", expected);
+    cr_assert_eq(rw_tree_check(ctx, &tree, ""), RW_ERR_FORMAT, "accepted: %s", expected);
     cr_assert_str_eq(rw_last_error(ctx), expected);
 }
 
 Test(tree, a_tree_is_accepted)
 {
-    cr_assert_eq(rw_tree_check(ctx, &tree), RW_OK);
+    cr_assert_eq(rw_tree_check(ctx, &tree, ""), RW_OK);
 }
 
 Test(tree, one_leaf)
 {
     struct rw_tree leaf;
     cr_assert_eq(rw_tree_init(ctx, &leaf, 1), RW_OK);
-    cr_assert_eq(rw_tree_check(ctx, &leaf), RW_OK);
+    cr_assert_eq(rw_tree_check(ctx, &leaf, ""), RW_OK);
     cr_assert_eq(rw_tree_leaf(&leaf, NULL, 0, 0.0f), 0);
     leaf.leaf[0] = INFINITY;
-    cr_assert_eq(rw_tree_check(ctx, &leaf), RW_ERR_FORMAT);
+    cr_assert_eq(rw_tree_check(ctx, &leaf, ""), RW_ERR_FORMAT);
     rw_tree_release(&leaf);
 }
 
@@ -52,7 +52,7 @@ Test(tree, no_leaf)
     struct rw_tree none;
     cr_assert_eq(rw_tree_init(ctx, &none, 0), RW_ERR_ARGUMENT);
     cr_assert_null(none.left);
-    cr_assert_eq(rw_tree_check(ctx, &none), RW_ERR_FORMAT);
+    cr_assert_eq(rw_tree_check(ctx, &none, ""), RW_ERR_FORMAT);
     rw_tree_release(&none);
 }
 
@@ -62,7 +62,7 @@ Test(tree, init_survives_every_failed_allocation)
     rw_mem_fail_from(1);
     cr_assert_eq(rw_tree_init(ctx, &other, 4), RW_ERR_MEMORY);
     cr_assert_null(other.leaf);
-    cr_assert_eq(rw_tree_check(ctx, &tree), RW_ERR_MEMORY);
+    cr_assert_eq(rw_tree_check(ctx, &tree, ""), RW_ERR_MEMORY);
     rw_mem_fail_from(0);
 }
 
@@ -143,7 +143,7 @@ Test(tree, random_trees_are_trees)
     for (uint64_t seed = 0; seed < 200; seed++) {
         struct rw_tree other;
         fixture_tree(ctx, &other, (int32_t)(seed % 40) + 1, 5, seed);
-        cr_assert_eq(rw_tree_check(ctx, &other), RW_OK, "%s", rw_last_error(ctx));
+        cr_assert_eq(rw_tree_check(ctx, &other, ""), RW_OK, "%s", rw_last_error(ctx));
         rw_tree_release(&other);
     }
 }
@@ -158,7 +158,7 @@ Test(tree, covers)
     tree.docs[1] = 7;
     tree.hessian[2] = 0.5f;
     cr_assert_eq(rw_tree_add_covers(ctx, &tree), RW_OK);
-    cr_assert_eq(rw_tree_check(ctx, &tree), RW_OK);
+    cr_assert_eq(rw_tree_check(ctx, &tree, ""), RW_OK);
     for (int i = 1; i <= 3; i++) {
         rw_mem_fail_from(i);
         cr_assert_eq(rw_tree_copy(ctx, &tree, &copy), RW_ERR_MEMORY);
