@@ -192,7 +192,8 @@ static void read_entry(struct reading *r, const json_t *from)
     read_name(r, from, entry.column);
     for (size_t i = 0; i < json_array_size(values) && source->status == RW_OK; i++) {
         struct set set = {.column = entry.column};
-        const int64_t value = rw_json_integer_at(source, values, "values", i, INT32_MIN, INT32_MAX);
+        const int64_t value =
+            rw_json_whole(source, json_array_get(values, i), "values", INT32_MIN, INT32_MAX);
         add_category(r, (uint32_t)value, &set);
         add_set(r, ONE, value, &set);
     }
@@ -279,7 +280,7 @@ static void read_statistic(struct reading *r, const json_t *root, const json_t *
         if (!text || !rw_number_whole(text, UINT64_MAX, &key) ||
             !rw_catboost_hash_of_key(key, &hash))
             rw_refuse(source, "'hash_map', element %zu: expected the key of a category", i);
-        else if (rw_json_integer_at(source, rows, "hash_map", i + at, 0, INT32_MAX) > 0)
+        else if (rw_json_whole(source, json_array_get(rows, i + at), "hash_map", 0, INT32_MAX) > 0)
             add_category(r, hash, &set);
     }
     add_set(r, SET, 0, &set);

@@ -412,9 +412,10 @@ int64_t rw_json_integer(struct rw_source *source, const json_t *object, const ch
 double rw_json_number(struct rw_source *source, const json_t *object, const char *name);
 /* Returns a text without 0 bytes, or NULL if the value is not such a text. */
 const char *rw_json_plain(const json_t *value);
-/* Returns an array element. name: of the array, for the message. */
-int64_t rw_json_integer_at(struct rw_source *source, const json_t *array, const char *name,
-                           size_t i, int64_t least, int64_t most);
+/* Returns a whole number. name: of the value or its array, for the message. */
+int64_t rw_json_whole(struct rw_source *source, const json_t *value, const char *name,
+                      int64_t least, int64_t most);
+/* Returns an array element. */
 double rw_json_number_at(struct rw_source *source, const json_t *array, const char *name, size_t i);
 /* Returns whether text [n] is one of `words`, which are separated by blanks. */
 int rw_is_among(const char *text, size_t n, const char *words);

@@ -30,13 +30,8 @@ struct numbering {
     int32_t *number; /* [n_nodes] of a split, or ~ of a leaf, in the model; NOT_REACHED */
     int32_t *stack;  /* [n_nodes] the reached nodes, breadth first */
     int32_t n_leaves;
-    struct rw_arena arena; /* owns these arrays */
+    struct rw_arena *arena; /* owns these arrays */
 };
-
-static void numbering_release(struct numbering *c)
-{
-    rw_arena_free(&c->arena);
-}
 
 static int wrong(const struct numbering *c, int32_t at, const char *what)
 {
@@ -94,8 +89,8 @@ static int number_nodes(struct numbering *c)
     if (!isfinite(tree->weight))
         return rw_fail(c->ctx, RW_ERR_FORMAT, "%s: tree %d: its weight is not a number", c->path,
                        c->t + 1);
-    RW_TRY(RW_ARENA_NEW(c->ctx, &c->arena, c->number, (size_t)tree->n_nodes));
-    RW_TRY(RW_ARENA_NEW(c->ctx, &c->arena, c->stack, (size_t)tree->n_nodes));
+    RW_TRY(RW_ARENA_NEW(c->ctx, c->arena, c->number, (size_t)tree->n_nodes));
+    RW_TRY(RW_ARENA_NEW(c->ctx, c->arena, c->stack, (size_t)tree->n_nodes));
     for (int32_t i = 0; i < tree->n_nodes; i++) {
         c->number[i] = i ? NOT_REACHED : 0;
         /* unreachable nodes, too: all lists are read */
@@ -130,8 +125,9 @@ int rw_ensemble_check(struct rw_ctx *ctx, const struct rw_ensemble *ensemble, co
     if (!isfinite(ensemble->base))
         return rw_fail(ctx, RW_ERR_FORMAT, "%s: the base score is not a number", path);
     for (int32_t t = 0; t < ensemble->n_trees; t++) {
-        RW_RELEASED(numbering_release)
-        struct numbering c = {.ctx = ctx, .path = path, .ensemble = ensemble, .t = t};
+        RW_RELEASED(rw_arena_free) struct rw_arena arena = {0};
+        struct numbering c = {
+            .ctx = ctx, .path = path, .ensemble = ensemble, .t = t, .arena = &arena};
         RW_TRY(number_nodes(&c));
     }
     return RW_OK;
@@ -425,8 +421,9 @@ static int has_covers(const struct raising *r, const struct rw_ens_tree *tree)
 static int raise_tree(struct raising *r, int32_t t, struct rw_tree *to)
 {
     const struct rw_ens_tree *tree = &r->from->tree[t];
-    RW_RELEASED(numbering_release)
-    struct numbering numbering = {.ctx = r->ctx, .path = r->path, .ensemble = r->from, .t = t};
+    RW_RELEASED(rw_arena_free) struct rw_arena arena = {0};
+    struct numbering numbering = {
+        .ctx = r->ctx, .path = r->path, .ensemble = r->from, .t = t, .arena = &arena};
     RW_TRY(number_nodes(&numbering));
     r->number = numbering.number;
     RW_TRY(rw_tree_init(r->ctx, to, numbering.n_leaves));

@@ -75,13 +75,13 @@ static const char *word_not_number(const struct rw_model_format *format,
 {
     if (of->n_numbers > 0 && of->number[of->n_numbers - 1].number > format->most_category)
         return of->word[of->number[of->n_numbers - 1].code];
-    for (uint32_t code = 0, n = 0; code < of->n; code++, n = 0) {
-        while (n < of->n_numbers && of->number[n].code != code)
-            n++;
-        if (n == of->n_numbers)
-            return of->word[code];
-    }
-    return NULL;
+    uint8_t is_number[RW_MAX_CATEGORIES] = {0};
+    uint32_t code = 0;
+    for (uint32_t n = 0; n < of->n_numbers; n++)
+        is_number[of->number[n].code] = 1;
+    while (code < of->n && is_number[code])
+        code++;
+    return code < of->n ? of->word[code] : NULL;
 }
 
 /* Returns whether the format stores words for a feature. It does if it supports both and not all

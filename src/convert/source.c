@@ -289,8 +289,8 @@ const char *rw_json_plain(const json_t *value)
     return text && strlen(text) == json_string_length(value) ? text : NULL;
 }
 
-static int64_t whole(struct rw_source *source, const json_t *value, const char *name, int64_t least,
-                     int64_t most)
+int64_t rw_json_whole(struct rw_source *source, const json_t *value, const char *name,
+                      int64_t least, int64_t most)
 {
     int64_t number = json_is_integer(value) ? json_integer_value(value) : json_is_true(value);
     int is_one = json_is_integer(value) || json_is_boolean(value);
@@ -312,7 +312,7 @@ int64_t rw_json_integer(struct rw_source *source, const json_t *object, const ch
     const json_t *value = json_object_get(object, name);
     if (!value)
         absent(source, object, name, "a whole number");
-    return whole(source, value, name, least, most);
+    return rw_json_whole(source, value, name, least, most);
 }
 
 double rw_json_number(struct rw_source *source, const json_t *object, const char *name)
@@ -321,12 +321,6 @@ double rw_json_number(struct rw_source *source, const json_t *object, const char
     if (!json_is_number(value))
         absent(source, object, name, "a number");
     return json_number_value(value);
-}
-
-int64_t rw_json_integer_at(struct rw_source *source, const json_t *array, const char *name,
-                           size_t i, int64_t least, int64_t most)
-{
-    return whole(source, json_array_get(array, i), name, least, most);
 }
 
 double rw_json_number_at(struct rw_source *source, const json_t *array, const char *name, size_t i)

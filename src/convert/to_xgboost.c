@@ -341,20 +341,20 @@ static void read_words(struct rw_source *source, const json_t *from, uint32_t co
     if (n == 0 || n > UINT32_MAX || RW_READ_NEW(source, word, n) < 0 ||
         RW_READ_NEW(source, text, offsets ? n_values + n : n * LONGEST_NUMBER) < 0)
         return;
-    int64_t at = offsets ? rw_json_integer_at(source, offsets, "offsets", 0, 0, 0) : 0;
+    int64_t at = offsets ? rw_json_whole(source, json_array_get(offsets, 0), "offsets", 0, 0) : 0;
     for (size_t i = 0; i < n && source->status == RW_OK; i++) {
         word[i] = text;
         if (!offsets) {
             const int64_t number =
-                rw_json_integer_at(source, values, "values", i, INT64_MIN, INT64_MAX);
+                rw_json_whole(source, json_array_get(values, i), "values", INT64_MIN, INT64_MAX);
             text += snprintf(text, LONGEST_NUMBER, "%lld", (long long)number) + 1;
             continue;
         }
         const int64_t end =
-            rw_json_integer_at(source, offsets, "offsets", i + 1, at, (int64_t)n_values);
+            rw_json_whole(source, json_array_get(offsets, i + 1), "offsets", at, (int64_t)n_values);
         for (; at < end && source->status == RW_OK; at++) {
             const int64_t byte =
-                rw_json_integer_at(source, values, "values", (size_t)at, -128, 255);
+                rw_json_whole(source, json_array_get(values, (size_t)at), "values", -128, 255);
             if (byte < 1 || byte > 127)
                 rw_refuse(source,
                           "'cats': feature %u has a word with other characters than ASCII, which "
@@ -380,7 +380,7 @@ static void read_dictionaries(struct rw_source *source, const json_t *model)
 
 static int64_t integer_at(struct reading *r, enum member of, size_t i, int64_t least, int64_t most)
 {
-    return rw_json_integer_at(r->source, r->array[of], members[of].key, i, least, most);
+    return rw_json_whole(r->source, json_array_get(r->array[of], i), members[of].key, least, most);
 }
 
 static double number_at(struct reading *r, enum member of, size_t i)
@@ -486,7 +486,8 @@ static size_t trees_in_use(struct rw_source *source, const json_t *learner, cons
     if (begin && at >= json_array_size(begin))
         return n;
     if (begin)
-        used = (size_t)rw_json_integer_at(source, begin, "iteration_indptr", at, 0, (int64_t)n);
+        used = (size_t)rw_json_whole(source, json_array_get(begin, at), "iteration_indptr", 0,
+                                     (int64_t)n);
     else
         used = at * (size_t)param(source, rw_json_object(source, model, "gbtree_model_param"),
                                   "num_parallel_tree", 1, INT32_MAX);
@@ -524,7 +525,8 @@ static void read_trees(struct reading *r, const json_t *learner, const json_t *b
         check_weights(r->source, booster, n);
     const size_t used = trees_in_use(r->source, learner, model, n);
     for (size_t i = 0; i < used && r->source->status == RW_OK; i++) {
-        const int64_t group = rw_json_integer_at(r->source, groups, "tree_info", i, 0, INT32_MAX);
+        const int64_t group =
+            rw_json_whole(r->source, json_array_get(groups, i), "tree_info", 0, INT32_MAX);
         if (group != 0)
             rw_refuse(r->source, "tree %zu belongs to output %lld: several classes", i + 1,
                       (long long)group);
