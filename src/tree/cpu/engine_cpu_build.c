@@ -47,16 +47,16 @@ INLINE void ask_for_lines(struct prefetching *prefetching)
         __builtin_prefetch(row + (size_t)line * LINE, 0, 2);
 }
 
-/* Adds n documents to all bundles. */
-INLINE void add_bundles(const struct addition *add, const int64_t *word, uint32_t n,
+/* Adds n documents to bundles [first, first + n_bundles) of the pass. */
+INLINE void add_bundles(const struct addition *add, const int64_t *word, uint32_t n, uint32_t first,
                         uint32_t n_bundles)
 {
     enum { STEP = RW_CPU_NARROW };
-    int64_t *const cell = add->cell;
+    int64_t *const cell = add->cell + first * STEP;
     for (uint32_t i = 0; i < n; i++) {
         if (i % 8 == 0)
             ask_for_lines(add->prefetching);
-        const uint64_t codes = add->codes[i];
+        const uint64_t codes = add->codes[i] >> (8 * first);
         const int64_t own = word[i];
         for (uint32_t c = 0; c < n_bundles; c++)
             cell[(codes >> (8 * c) & 255) + c * STEP] += own;
@@ -131,10 +131,15 @@ static void add_narrow(const struct addition *add)
         n = pass_over(add, kept);
         word = kept;
     }
-    if (add->pass->n == RW_CPU_PASS_BUNDLES)
-        add_bundles(add, word, n, RW_CPU_PASS_BUNDLES);
-    else /* the last pass */
-        add_bundles(add, word, n, add->pass->n);
+    const uint32_t n_bundles = add->pass->n; /* 8, or fewer in the last pass */
+    if (n_bundles & 8)
+        add_bundles(add, word, n, 0, 8);
+    if (n_bundles & 4)
+        add_bundles(add, word, n, 0, 4);
+    if (n_bundles & 2)
+        add_bundles(add, word, n, n_bundles & 4, 2);
+    if (n_bundles & 1)
+        add_bundles(add, word, n, n_bundles & 6, 1);
 }
 
 static void add_wide(const struct addition *add)

@@ -154,10 +154,13 @@ static void find_frequent(const struct rw_bins *bins, struct rw_cpu_bundle *bund
 {
     uint32_t count[256] = {0};
     uint8_t code[SAMPLE];
+    const uint32_t f = bundle->feature[0];
+    const uint8_t *dense = bins->codes[f].row ? NULL : bins->codes[f].code;
+    if (bundle->made)
+        dense = bundle->made;
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t doc = (uint32_t)((uint64_t)bins->n_docs * i / n);
-        code[i] =
-            bundle->made ? bundle->made[doc] : (uint8_t)rw_bins_code(bins, bundle->feature[0], doc);
+        code[i] = dense ? dense[doc] : (uint8_t)rw_bins_code(bins, f, doc);
         count[code[i]]++;
     }
     for (uint32_t c = 0; c < bundle->n_codes; c++) {
@@ -165,16 +168,27 @@ static void find_frequent(const struct rw_bins *bins, struct rw_cpu_bundle *bund
             bundle->frequent = c;
     }
     *out = (struct frequent){.n = count[bundle->frequent]};
-    for (uint32_t i = 0; i < n; i++)
-        out->bits[i / 64] |= (uint64_t)(code[i] == bundle->frequent) << (i % 64);
+    for (uint32_t first = 0; first < n; first += 64) {
+        uint64_t bits = 0;
+        for (uint32_t i = first; i < n && i < first + 64; i++)
+            bits |= (uint64_t)(code[i] == bundle->frequent) << (i % 64);
+        out->bits[first / 64] = bits;
+    }
 }
 
+/* Counts the bits that both bitmaps have. Pairs of bits, then groups of four, eight and 64 are
+ * summed within a word: the count of the C library is a call per word. */
 static uint32_t n_common(const uint64_t *a, const uint64_t *b)
 {
-    uint32_t n = 0;
-    for (int i = 0; i < BITS; i++)
-        n += (uint32_t)__builtin_popcountll(a[i] & b[i]);
-    return n;
+    const uint64_t all = ~UINT64_C(0);
+    uint64_t n = 0;
+    for (int i = 0; i < BITS; i++) {
+        uint64_t sums = a[i] & b[i];
+        sums -= sums >> 1 & all / 3;
+        sums = (sums & all / 5) + (sums >> 2 & all / 5);
+        n += ((sums + (sums >> 4)) & all / 17) * (all / 255) >> 56;
+    }
+    return (uint32_t)n;
 }
 
 /* Orders the bundles for one pass after another. A pass starts with the bundle whose frequent code
@@ -275,15 +289,14 @@ static void put_rows(const struct rw_bins *bins, const struct rw_cpu_group *grou
         n = bytes == 1 && group->n - c >= 8 ? 8 : 1;
         for (uint32_t i = 0; i < n; i++)
             column[i] = bundle_codes(bins, &group->bundle[c + i], bytes, first, last, room[i]);
-        for (uint32_t doc = 0; doc < last - first; doc++, row += group->stride) {
+        for (uint32_t doc = 0; doc < last - first && n == 8; doc++, row += group->stride) {
             uint64_t codes = 0; /* codes of eight bundles, the first in the lowest byte */
-            for (uint32_t i = 0; i < 8 && n == 8; i++)
+            for (uint32_t i = 0; i < 8; i++)
                 codes |= (uint64_t)column[i][doc] << (8 * i);
-            if (n == 8)
-                memcpy(row, &codes, sizeof(codes));
-            for (size_t byte = 0; byte < bytes && n == 1; byte++)
-                row[byte] = column[0][doc * bytes + byte];
+            memcpy(row, &codes, sizeof(codes));
         }
+        for (uint32_t doc = 0; doc < last - first && n == 1; doc++, row += group->stride)
+            memcpy(row, column[0] + doc * bytes, bytes);
     }
 }
 
