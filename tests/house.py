@@ -17,6 +17,7 @@ import collections
 import os
 import random
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -234,6 +235,18 @@ def perf_counts():
 
 
 HAS_PERF = perf_counts()
+
+
+def count_by_valgrind(argv, environment):
+    """Instructions of a run with one thread, counted by valgrind: for machines where perf counts none."""
+    with tempfile.TemporaryDirectory() as folder:
+        counts = os.path.join(folder, 'counts')
+        subprocess.run(['valgrind', '--tool=callgrind', '--callgrind-out-file=' + counts] + argv, env=environment,
+                       check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with open(counts) as f:
+            return int(re.search(r'^(?:totals|summary): (\d+)', f.read(), re.M).group(1))
+
+
 CONSTRUCT = '''
 import numpy, rankwood
 X, y, q = rankwood.synth("letor", 3000, seed=1)
@@ -286,6 +299,10 @@ def compare(old, new, packages):
                 for i, key in enumerate(ratios):
                     if got['old'][i]:
                         ratios[key].append(got['new'][i] / got['old'][i])
+            if not HAS_PERF and argv[0] == 'PROGRAM' and shutil.which('valgrind'):
+                old_count, new_count = (count_by_valgrind([programs[which]] + argv[1:] + ['--threads', '1'], None)
+                                        for which in ('old', 'new'))
+                ratios['instructions'] = [new_count / old_count] * PAIRS
             for key, values in ratios.items():
                 if values:
                     values.sort()
