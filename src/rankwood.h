@@ -79,9 +79,9 @@ struct rw_train_hooks;
  *
  * Early stopping: with `early-stop` above 0, the first metric on the first validation set stops
  * training, and the model ends at the best round. A validation set with the same documents, labels,
- * queries and values as the training set is skipped for this. If all of them are such sets, the log
- * has a warning. Then, or with `early-stop` 0, the model keeps all trees except a tail that could
- * not split.
+ * queries and values as the training set is skipped for this. If all of them are such sets,
+ * training logs a warning. In that case, and with `early-stop` 0, the model has all trees. Only
+ * those at the end that could not be split are removed.
  *
  * Parameters: `threads`, if set, is applied to the context. `weights`, `query-weights`,
  * `start-scores` and `positions` do not read files here. They require that the training set has
@@ -93,7 +93,7 @@ RW_API int rw_train(struct rw_ctx *ctx, const struct rw_params *params,
                     const struct rw_dataset *train, const struct rw_dataset *const *valid,
                     int n_valid, const struct rw_train_hooks *hooks, struct rw_model **out);
 /* Returns which validation set, from 1, stops the last training begun in this context; 0 if no set
- * does. The value is known from on_start on. */
+ * does. The value is set before on_start is called. */
 RW_API int rw_ctx_stop_set(const struct rw_ctx *ctx);
 
 /* The input of a training. Unused members are NULL or 0. */
@@ -372,7 +372,7 @@ struct rw_table {
      * and weights are in document order. */
     const uint32_t *order;
     /* [n_columns], written on success. 1: the column has a whole number beyond 2^24 without an
-     * exact float32, so different values may have become equal. NULL: the log has a warning with
+     * exact float32, so different values may have become equal. NULL: the call logs a warning with
      * the first such feature. */
     uint8_t *inexact;
     /* Above 1: each column consists of several dense arrays of one type, one per chunk of documents
@@ -523,12 +523,13 @@ RW_API int rw_scorer_open(struct rw_ctx *ctx, const struct rw_model *model, int 
  * of host memory, or out of GPU memory (not with "auto"). */
 RW_API int rw_scorer_run(struct rw_ctx *ctx, struct rw_scorer *scorer,
                          const struct rw_dataset *dataset, double *scores);
-/* Returns 1 if values: [n_docs][n_features] contain an infinite one, which rw_dataset_from_table
- * rejects, and the position of the first, by document. Otherwise returns 0. */
+/* Returns 1 if values: [n_docs][n_features] contain an infinite number, which rw_dataset_from_table
+ * rejects. Then *doc and *feature are the position of the first, in the order of documents.
+ * Otherwise returns 0. */
 RW_API int rw_rows_infinite(struct rw_ctx *ctx, const float *values, uint32_t n_docs,
                             uint32_t n_features, uint32_t *doc, uint32_t *feature);
 /* Receives some documents as a data set, and their scores: [n_docs]. Both are borrowed for the
- * call. Returns nonzero to end the reading. */
+ * call. Returns nonzero to stop reading. */
 typedef int rw_chunk_fn(void *user, const struct rw_dataset *chunk, const double *scores);
 /* Reads files of any length in chunks, and returns the last result of `take`. A chunk has a limited
  * number of documents, except that a cache is one chunk in memory. A query may continue in the next
@@ -550,7 +551,7 @@ enum rw_param_role {
     RW_ROLE_WEIGHTS = 8,     /* it names weights of documents or queries */
     RW_ROLE_TABLE = 16,      /* for CSV and TSV columns; no effect on other data */
     RW_ROLE_EVALUATION = 32, /* metrics depend on it */
-    RW_ROLE_VALIDATION = 64, /* for metrics by round */
+    RW_ROLE_VALIDATION = 64, /* for metrics of each round */
     RW_ROLE_MACHINE = 128    /* it never changes a model */
 };
 struct rw_param_info {
@@ -592,8 +593,8 @@ RW_API int rw_params_resolve(struct rw_ctx *ctx, struct rw_params *params, uint3
                              uint32_t n_features, int n_valid);
 /* Writes a file for rw_params_read. It has all parameters except those that never change a model
  * (threads, device, hist, gpu-memory and batch), empty texts, and defaults that model files omit.
- * After rw_params_resolve, `rate = auto 0.05` is a chosen value. RW_ERR_ARGUMENT: a file name that such a line cannot hold. RW_ERR_IO, RW_ERR_MACHINE: the write
- * failed. */
+ * After rw_params_resolve, `rate = auto 0.05` is a chosen value. RW_ERR_ARGUMENT: the file cannot
+ * represent a file name. RW_ERR_IO, RW_ERR_MACHINE: the write failed. */
 RW_API int rw_params_write(struct rw_ctx *ctx, struct rw_params *params, FILE *out);
 /* The purpose of parameters that are checked. */
 enum rw_params_use {
@@ -628,8 +629,8 @@ RW_API const char *rw_log_parameter(const struct rw_ctx *ctx);
 /* Returns the known parameter nearest to an unknown name; NULL if no name is near. Names of other
  * trainers count, so "num_leaves" returns "leaves". */
 RW_API const char *rw_params_nearest(const char *name);
-/* The Rankwood counterpart of a word of LightGBM, XGBoost, CatBoost, RankLib, QuickRank, YDF or
- * scikit-learn. */
+/* The Rankwood counterpart of a parameter or value of LightGBM, XGBoost, CatBoost, RankLib,
+ * QuickRank, YDF or scikit-learn. */
 struct rw_alias {
     /* NULL: the words are names. Otherwise they are values of this Rankwood parameter. */
     const char *parameter;
@@ -668,8 +669,8 @@ struct rw_eval_params {
     uint64_t seed;          /* for resampled queries and permuted features */
     /* NULL, or another program, such as "lightgbm", whose conventions rw_evaluate and rw_compare
      * follow. They cover gain, cutoffs, ties, weights, queries without a relevant document and
-     * valid labels. Of the members above only `metric` then matters, and `label_gain` where that
-     * program has such an option. */
+     * valid labels. In that case only `metric` and, if that program has such an option,
+     * `label_gain` are used from the members above. */
     const char *like;
 };
 #define RW_EVAL_DEFAULTS                                           \
@@ -724,8 +725,8 @@ struct rw_audit {
     uint32_t n_single; /* queries with one document */
     /* queries where documents with different labels have equal scores, so that tie order matters */
     uint32_t n_tied;
-    /* Queries with different labels that only fall, or only rise, in input order. With ties in
-     * input order, constant scores get the best value there, or the worst. */
+    /* Queries with different labels that are in falling order in the input, or in rising order. If
+     * ties keep the input order, constant scores have the best value there, or the worst. */
     uint32_t n_falling, n_rising;
 };
 /* Measures by all conventions. Fails where rw_evaluate fails. If only one program rejects the data,
@@ -866,7 +867,7 @@ RW_API int rw_prune(struct rw_ctx *ctx, const struct rw_eval_params *how,
  * missing ones, are shuffled among all documents. */
 struct rw_permuted {
     uint32_t feature;
-    /* mean over the repeats; positive: the feature helps, for either direction of the metric */
+    /* mean over the repeats; positive: the feature improves the metric */
     double loss;
     double deviation; /* standard deviation over the repeats; NaN for one repeat */
 };
@@ -1240,7 +1241,8 @@ RW_API int rw_comm_open(struct rw_ctx *ctx, const char *name, struct rw_comm **o
  * others, "mpi" calls MPI_Abort, which also ends this process. Print messages first. */
 RW_API void rw_comm_free(struct rw_comm *comm);
 /* Makes the context a worker of this communicator, which is borrowed until the next call or the end
- * of the context. NULL: one worker, the default. RW_ERR_ARGUMENT: its buffers are a GPU's. */
+ * of the context. NULL: one worker, the default. RW_ERR_ARGUMENT: its buffers are in the memory of
+ * a GPU. */
 RW_API int rw_ctx_set_comm(struct rw_ctx *ctx, struct rw_comm *comm);
 /* Runs `body` once per worker, in n_workers threads of this process. Worker 0 runs on the calling
  * thread with `ctx`. The others have contexts that log nothing. Threads are shared equally. Returns
@@ -1255,8 +1257,8 @@ RW_API int rw_workers_sum(struct rw_ctx *ctx, uint64_t *numbers, size_t n);
 /* Agrees on the result of work that each worker did alone. All workers call it. If one failed, all
  * return its status and message. Otherwise returns `status`. */
 RW_API int rw_workers_agree(struct rw_ctx *ctx, int status);
-/* Ends this worker without the others, whose calls then fail. No effect if all workers know of a
- * failure. */
+/* Ends this worker alone. Calls of the other workers then fail. This has no effect if all workers
+ * know of a failure. */
 RW_API void rw_workers_end(struct rw_ctx *ctx);
 /* Checks that a device such as "cuda:1" exists, before data are read. With device "cuda", each of
  * several workers takes a separate GPU where the machine has enough. rw_binned_read makes the same
@@ -1532,10 +1534,10 @@ struct rw_exchange {
 RW_API int rw_exchange_check(struct rw_ctx *ctx, const struct rw_exchange *how,
                              const struct rw_params *params, const struct rw_binned *train,
                              const struct rw_model *init);
-/* Writes a model for another program. There, every document reaches the same leaf of every tree.
- * The file is written as a whole or not at all. RW_ERR_UNSUPPORTED: the format cannot represent the
- * model; the message has the tree, the node and the reason. Most formats lack categorical splits,
- * and some lack vocabularies. */
+/* Writes a model for another program. In that program, every document reaches the same leaf of
+ * every tree. The file is written as a whole or not at all. RW_ERR_UNSUPPORTED: the format cannot
+ * represent the model; the message has the tree, the node and the reason. Most formats lack
+ * categorical splits, and some lack vocabularies. */
 RW_API int rw_model_export(struct rw_ctx *ctx, const struct rw_model *model,
                            const struct rw_exchange *how, const char *path);
 /* Reads a model of another program. It gives float values the same leaves as that program. Leaf

@@ -100,8 +100,8 @@ typedef int (*rw_poll_fn)(void *user, const struct rw_progress *progress);
 /* Sets a function that long calls run about ten times per second, from the calling thread only.
  * NULL removes it. When `poll` returns nonzero, the call returns RW_ERR_INTERRUPTED as soon as it
  * can. Later calls with this context return it too, until `poll` is set again. A training with a
- * should_stop hook ends instead as if that hook had returned nonzero, and later calls are not affected. `poll` must not use the context.
- * Returns RW_OK or RW_ERR_MEMORY. */
+ * should_stop hook ends instead as if that hook had returned nonzero, and later calls are not
+ * affected. `poll` must not use the context. Returns RW_OK or RW_ERR_MEMORY. */
 RW_API int rw_ctx_set_poll(struct rw_ctx *ctx, rw_poll_fn poll, void *user);
 /* Sets the number of threads, 0 to RW_MAX_THREADS. 0, the default, uses as many as processors,
  * affinity, control groups and SLURM_CPUS_PER_TASK allow. The number never changes a result. A

@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* RW_HD marks an inline function that gcc, clang and nvcc all compile, so that the arithmetic of a
- * training bit exists once. Such functions use + - * / sqrt and conversions only. */
+/* RW_HD marks an inline function that gcc, clang and nvcc all compile, so that arithmetic that
+ * determines a model exists only once. Such functions use + - * / sqrt and conversions only. */
 #ifdef __CUDACC__
 #define RW_HD __host__ __device__ static inline
 #else

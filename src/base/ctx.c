@@ -1,3 +1,5 @@
+/* The context, its errors and its log (base/ctx.h). The file also has the threads of a context and
+ * the loops that they share, and progress and interruption by the caller. */
 #include "base/ctx.h"
 
 #include <errno.h>
@@ -100,7 +102,7 @@ int rw_fail_memory(struct rw_ctx *ctx, int status, const char *format, ...)
     return status;
 }
 
-/* Is the error a full or failing disk, or a temporary shortage of a resource? */
+/* Returns 1 if the cause is a full or failing disk, or a temporary shortage of a resource. */
 static int is_machines_fault(int why)
 {
     static const int faults[] = {ENOSPC, EDQUOT, EIO,    ENOMEM,    EMFILE,
@@ -440,8 +442,8 @@ static void run_body(struct rw_pool *pool, int thread)
 
 /* ---- the pool's threads ---- */
 
-/* Is a loop open that this thread has not seen yet? Before the first loop the state is 0, which is
- * closed. */
+/* Returns 1 if a loop is open that this thread has not seen yet. Before the first loop the state is
+ * 0, which is closed. */
 static int is_new(uint64_t state, uint64_t last)
 {
     return IS_OPEN(state) && NUMBER(state) != last;

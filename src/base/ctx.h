@@ -88,14 +88,14 @@ int rw_out_file_write(struct rw_ctx *ctx, struct rw_out_file *out, const void *b
 
 /* ---- loops shared by several threads ----
  *
- * The library uses its own threads instead of OpenMP, for two reasons. The time that idle OpenMP
- * threads spin is set outside the process, before main, and on a busy machine that waiting costs
- * more than the loops. In addition, a child forked after the first use can wait for threads that it
- * does not have.
+ * The library uses its own threads instead of OpenMP, for two reasons. Idle threads of OpenMP spin,
+ * which costs more than the loops on a busy machine, and only the environment at the start of the
+ * process can change this. In addition, a child process forked after the first use of OpenMP may
+ * wait for threads that do not exist in it.
  *
- * Here a thread without work spins for about 0.1 ms, or not at all if there are more threads than
- * processors, and then sleeps. A loop never waits for a
- * thread that has not woken up, since the other threads take its items. A child starts new threads.
+ * A thread of the library that has no work spins for about 0.1 ms and then sleeps. If there are
+ * more threads than processors, it sleeps at once. A loop never waits for a sleeping thread: the
+ * other threads take its items. A forked child process starts new threads.
  *
  * Each context has a pool, which is made by the first loop with more than one thread. Threads start
  * with all signals blocked and in the default floating-point environment. */
@@ -160,7 +160,7 @@ void rw_stage_add(struct rw_ctx *ctx, uint64_t n_done);
  * interruption is only recorded (rw_poll_is_stopped). */
 int rw_poll_hold(struct rw_ctx *ctx, int (*stop)(void *user), void *user);
 void rw_poll_release(struct rw_ctx *ctx);
-/* Has the caller, or `stop`, interrupted the call? Any thread may call it. */
+/* Returns 1 if the caller, or `stop`, has interrupted the call. Any thread may call it. */
 int rw_poll_is_stopped(const struct rw_ctx *ctx);
 
 /* Pauses between two reads of a variable that another thread will write. */
@@ -307,7 +307,7 @@ static inline int rw_utf8_bytes(const unsigned char *c)
     return n;
 }
 
-/* Is it a control character? Some of them move a terminal's cursor. */
+/* Returns 1 for a control character. Some of them move a terminal's cursor. */
 static inline int rw_utf8_is_control(const unsigned char *c)
 {
     return c[0] < 32 || c[0] == 127 || (c[0] == 0xc2 && c[1] < 0xa0);
@@ -326,7 +326,7 @@ uint32_t rw_checksum(uint32_t crc, const void *data, size_t n_bytes);
 
 /* ---- files recognised by their first bytes ----
  *
- * Tells which kind of file was passed instead of the expected one: LETOR text, another data format,
+ * Finds which kind of file was passed instead of the expected one: LETOR text, another data format,
  * or a model. To add a kind, add a row in other_formats.c, and a file with its message in
  * tests/golden/bad. */
 

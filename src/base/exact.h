@@ -11,7 +11,8 @@ RW_HD double rw_pow2(int e)
     return rw_double_of_bits((uint64_t)(e + 1023) << 52);
 }
 
-/* Does a double round to a finite float? The midpoint of the largest float and 2^128 does not. */
+/* Returns 1 if the double rounds to a finite float. The midpoint of the largest float and 2^128
+ * does not. */
 RW_HD int rw_fits_float(double v)
 {
     const double middle = 0x1.ffffffp127;

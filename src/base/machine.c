@@ -1,3 +1,5 @@
+/* Reads limits of processors and memory from the files of control groups below /proc and /sys, and
+ * finds the instruction sets (base/machine.h). */
 #include "base/machine.h"
 
 #include <stdlib.h>
@@ -9,7 +11,7 @@ enum { MOST_PROCESSORS = 1 << 20 };
 
 /* ---- text ---- */
 
-/* Does the comma-separated list contain the word? */
+/* Returns 1 if the comma-separated list contains the word. */
 static int has_word(const char *list, const char *word)
 {
     const size_t n = strlen(word);
@@ -75,7 +77,7 @@ static int read_line(const struct place *place, const char *name, char *line, in
     return there;
 }
 
-/* Replaces \040, as which mountinfo writes a blank in a path. */
+/* Replaces \040, the form of a space in the paths of mountinfo. */
 static void unescape(char *text)
 {
     char *to = text;

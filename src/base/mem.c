@@ -1,3 +1,4 @@
+/* Checked allocation, arenas and results for callers (base/mem.h). */
 #include "base/mem.h"
 
 #include <stdlib.h>

@@ -11,8 +11,8 @@
  * After a failure *out is NULL, the status is RW_ERR_MEMORY, and the text reports the number of
  * bytes. */
 int rw_mem_new(struct rw_ctx *ctx, void **out, size_t n, size_t size);
-/* Like rw_mem_new, but not zeroed. For arrays that are written completely, so the thread that
- * writes first also places the pages. */
+/* Like rw_mem_new, but not zeroed. It is for arrays that are written completely. The thread that
+ * first writes a page then also determines its memory node. */
 int rw_mem_new_raw(struct rw_ctx *ctx, void **out, size_t n, size_t size);
 /* Grows an array geometrically to at least `n_needed` objects, or allocates it if *out is NULL.
  * *n_have is its capacity. The content is preserved, also after a failure. */
@@ -50,9 +50,9 @@ void rw_result_free(void *result);
  * in the call, which is cheaper than one by one. */
 enum { RW_MEM_LARGE = 1 << 17 };
 int rw_mem_new_large(struct rw_ctx *ctx, void **out, size_t n_bytes, int written_soon);
-/* Returns n_bytes, or RW_MEM_LARGE if n_bytes is from an eighth of it up to it. Many threads that
- * allocate and free smaller blocks do not return memory to the system, and unwritten pages of a
- * mapping cost nothing. */
+/* Returns a size for which freed memory returns to the system: n_bytes, or RW_MEM_LARGE if n_bytes
+ * is between an eighth of RW_MEM_LARGE and RW_MEM_LARGE. If many threads use smaller blocks, the
+ * allocator keeps freed memory. Pages of a mapping that are never written use no memory. */
 static inline size_t rw_mem_large_room(size_t n_bytes)
 {
     const size_t large = RW_MEM_LARGE;

@@ -307,10 +307,11 @@ static float float_of(uint64_t digits, int exponent)
     return (float)read_slowly(&d, FLOAT_DIGITS, 1);
 }
 
-/* Every decimal of 6 digits survives in a normal float. Of fewer than 6 digits, nothing can thus be
- * shorter than the 6 digits without trailing zeros. Above 6, the nearest decimal is tried, and the
- * one on the other side, since next to a power of two floats are closer together below than above.
- */
+/* In the normal range, every decimal of 6 digits is restored from its float. Therefore the search
+ * starts at 6 digits: shorter decimals appear there with zeros at the end, which are not written.
+ * From 6 digits on, the nearest decimal and its neighbour on the other side are tried. The
+ * neighbour can be the right one next to a power of two, where floats below are closer together
+ * than floats above. */
 int rw_number_write(float value, char *buffer)
 {
     if (isnan(value))

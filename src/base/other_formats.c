@@ -184,7 +184,7 @@ static int is_whole(struct word word)
     return p == word.end;
 }
 
-/* Is the word an entry such as "3:0.5"? */
+/* Returns 1 if the word is an entry such as "3:0.5". */
 static int is_entry(struct word word)
 {
     const char *colon = memchr(word.begin, ':', (size_t)(word.end - word.begin));

@@ -79,7 +79,7 @@ static int copy_folder(const char *path, char folder[NAME_ROOM])
     return 1;
 }
 
-/* Does the folder of a path exist? */
+/* Returns 1 if the folder of a path exists. */
 static int folder_of(const char *path, struct stat *info)
 {
     char folder[NAME_ROOM];
@@ -164,8 +164,8 @@ static int skip_number(const char **text, uint64_t most)
     return end != NULL;
 }
 
-/* Is it a name that open_temporary makes: the file's, ".tmp-", a process id and perhaps a number?
- */
+/* Returns 1 for a name that open_temporary makes: that of the file, ".tmp-", a process id and
+ * perhaps a number. */
 static int is_temporary_of(const char *name, const char *file)
 {
     static const char mark[] = ".tmp-";

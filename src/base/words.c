@@ -1,3 +1,5 @@
+/* Words and lists of words: the nearest known word for a misspelt one, sorting by bytes, and
+ * writing many lines with several threads. */
 #include <ctype.h>
 
 #include "base/mem.h"

@@ -381,7 +381,7 @@ int rw_bench_is_given(const struct rw_bench *bench, const char *name)
     return given && rw_params_origin(given, name) != RW_PARAM_DEFAULT;
 }
 
-/* Returns whether the user set a parameter. `rounds=auto` does not count, as each round's figures
+/* Returns 1 if the user set a parameter. `rounds=auto` does not count, as each round's figures
  * need room in advance. */
 static int is_set(const struct rw_params *user, const char *name)
 {

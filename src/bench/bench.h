@@ -140,7 +140,7 @@ struct rw_bench_setting {
  * bench owns *out. */
 int rw_bench_params_new(struct rw_bench *bench, const struct rw_bench_setting *setting,
                         int n_settings, int given, struct rw_params **out);
-/* Returns whether the user set the parameter. */
+/* Returns 1 if the user set the parameter. */
 int rw_bench_is_given(const struct rw_bench *bench, const char *name);
 /* Sends the rows of the table "parameters": name and value. A value that differs among the n is "by
  * row". */

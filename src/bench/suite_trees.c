@@ -1,5 +1,5 @@
 /* Suites of trainings on made data: time and memory per tree, growth of the time with the size of
- * the data, and the way from text to a finished model. */
+ * the data, and time from reading text to the finished model. */
 #include <unistd.h>
 
 #include "bench/bench.h"
@@ -10,7 +10,7 @@ enum { QUERIES = 31531 };
 
 enum { FIRST_TREE = 10, DEFAULT_LEVELS = 6 };
 
-/* Returns whether both parameter sets grow the same trees, apart from the seed. */
+/* Returns 1 if both parameter sets grow the same trees, apart from the seed. */
 static int are_same(struct rw_params *a, struct rw_params *b)
 {
     for (int i = 0; rw_param_info(i); i++) {
@@ -93,13 +93,13 @@ static int time_training(struct rw_bench *bench, struct rw_params *params,
 
 enum { MOST_ROWS = 7, QUICK_DOCS = 1500 };
 
-/* A row of the suite, before options replace parts of it. */
-static const struct made {
+/* Data of the suite and its settings, before options replace some of them. */
+static const struct preset {
     const char *shape;
     uint32_t n_queries, n_docs; /* one of them is 0 */
     const char *leaves, *bins, *split;
     double must_ms, aim_ms; /* on one H200 */
-} made_rows[MOST_ROWS] = {
+} presets[MOST_ROWS] = {
     {"mslr30k", QUERIES, 0, "255", "255", "mart", 2.2, 1.5},
     {"mslr30k", QUERIES, 0, "31", "255", "mart", 1.2, 0.8},
     {"mslr30k", QUERIES, 0, "255", "255", "newton", 2.6, 1.7},
@@ -110,7 +110,7 @@ static const struct made {
 };
 
 struct row {
-    const struct made *made;
+    const struct preset *preset;
     const char *shape;
     uint32_t n_queries, n_docs;
     struct rw_params *params; /* borrowed */
@@ -127,13 +127,13 @@ struct trees {
     int n_rows;
 };
 
-static int queries_of(struct trees *s, const struct made *made, const char *shape, uint32_t *n)
+static int queries_of(struct trees *s, const struct preset *preset, const char *shape, uint32_t *n)
 {
     const struct rw_bench_options *o = s->bench->options;
-    *n = o->n_queries ? o->n_queries : o->quick ? 0 : made->n_queries;
+    *n = o->n_queries ? o->n_queries : o->quick ? 0 : preset->n_queries;
     if (*n)
         return RW_OK;
-    return rw_bench_queries_of(s->bench, shape, o->quick ? QUICK_DOCS : made->n_docs, n);
+    return rw_bench_queries_of(s->bench, shape, o->quick ? QUICK_DOCS : preset->n_docs, n);
 }
 
 static void name_row(struct row *row)
@@ -147,17 +147,17 @@ static void name_row(struct row *row)
              row->params->split == RW_SPLIT_NEWTON ? ", newton" : "");
 }
 
-static int make_row(struct trees *s, const struct made *made, struct row *row)
+static int make_row(struct trees *s, const struct preset *preset, struct row *row)
 {
     const struct rw_bench_options *o = s->bench->options;
     const struct rw_bench_setting setting[] = {
         {"rounds", o->quick ? "4" : "100"},
-        {"leaves", made->leaves},
-        {"bins", made->bins},
-        {"split", made->split},
+        {"leaves", preset->leaves},
+        {"bins", preset->bins},
+        {"split", preset->split},
     };
-    *row = (struct row){.made = made, .shape = o->shape ? o->shape : made->shape};
-    RW_TRY(queries_of(s, made, row->shape, &row->n_queries));
+    *row = (struct row){.preset = preset, .shape = o->shape ? o->shape : preset->shape};
+    RW_TRY(queries_of(s, preset, row->shape, &row->n_queries));
     RW_TRY(make_params(s->bench, setting, 4, &row->params, &row->is_own));
     name_row(row);
     return RW_OK;
@@ -238,7 +238,7 @@ static int send_bars(struct trees *s)
         snprintf(what[2], sizeof(what[2]), "%s: MiB held", row->name);
         const double mib = 1048576.0, held = (double)t->grown.device_bytes;
         const struct rw_bench_bar bar[3] = {
-            {what[0], t->median_ms, row->made->must_ms, row->made->aim_ms, 1},
+            {what[0], t->median_ms, row->preset->must_ms, row->preset->aim_ms, 1},
             {what[1], t->mean_leaves, most_leaves(row->params, row->n_docs), NAN, 0},
             {what[2], held > 0.0 ? held / mib : NAN, allowed_bytes(row) / mib, NAN, 1}};
         for (int k = 0; k < 3; k++)
@@ -252,7 +252,7 @@ int rw_bench_trees(struct rw_bench *bench)
     struct trees s = {.bench = bench};
     struct rw_params *params[MOST_ROWS];
     for (int i = 0; i < MOST_ROWS; i++) { /* options may make rows equal; each runs once */
-        RW_TRY(make_row(&s, &made_rows[i], &s.row[s.n_rows]));
+        RW_TRY(make_row(&s, &presets[i], &s.row[s.n_rows]));
         s.n_rows += !is_repeated(&s, &s.row[s.n_rows]);
     }
     for (int i = 0; i < s.n_rows; i++)
@@ -382,7 +382,7 @@ static int send_step(struct grow *s, const struct step *step, const struct step 
                              size_ratio, time_ratio / size_ratio);
 }
 
-/* Returns whether the user fixed the axis, which is then not varied. */
+/* Returns 1 if the user fixed the axis, which is then not varied. */
 static int is_fixed(const struct grow *s, enum axis axis)
 {
     const struct rw_params *given = s->bench->options->params;

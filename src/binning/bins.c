@@ -1,3 +1,5 @@
+/* Codes from values: binning a data set on the host, joining the codes of several chunks, and
+ * binned data sets (binning/bins.h). */
 #include "binning/bins.h"
 
 /* The mapping of a feature's values to codes. */

@@ -41,8 +41,8 @@ static inline uint32_t rw_cut_rule_categories(const struct rw_cut_rule *rule, ui
     return rule->categories ? rule->categories[feature] : 0;
 }
 
-/* Do the thresholds of rule `has` include those of `wanted`? min_docs and `ignore` only exclude
- * features. */
+/* Returns 1 if the thresholds of rule `has` include those of `wanted`. min_docs and `ignore` only
+ * exclude features. */
 static inline int rw_cut_rule_serves(const struct rw_cut_rule *has,
                                      const struct rw_cut_rule *wanted)
 {
@@ -66,8 +66,8 @@ struct rw_cuts {
 int rw_cuts_make(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                  const struct rw_cut_rule *rule, struct rw_cuts **out);
 void rw_cuts_free(struct rw_cuts *cuts);
-/* Can a split have min_docs documents on both sides? counts: [n_bins], documents of each value bin.
- */
+/* Returns 1 if a split can have min_docs documents on both sides. counts: [n_bins], documents of
+ * each value bin. */
 int rw_cuts_can_split(const uint32_t *counts, uint32_t n_bins, uint32_t n_missing,
                       uint32_t min_docs);
 /* Same question for a categorical feature, whose bins are categories. Also returns 1 in some cases

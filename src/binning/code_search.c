@@ -1,3 +1,5 @@
+/* Finds the positions of dense values among ascending boundaries, by binary search. There is a path
+ * for each instruction set, and all have identical results. */
 #include "binning/bins.h"
 
 #if RW_HAS_X86

@@ -1,3 +1,6 @@
+/* Finds the boundaries of bins on the host (binning/bins.h). The first part draws the sample of
+ * queries and makes the cuts of all features. The last part finds the boundaries of one feature
+ * from its sampled values. */
 #include "binning/bins.h"
 
 #include <float.h>

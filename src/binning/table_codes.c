@@ -1,3 +1,5 @@
+/* Makes the codes of a table in memory from the caller's arrays, without a copy of the values
+ * (binning/bins.h). */
 #include "binning/bins.h"
 
 enum {

@@ -160,7 +160,7 @@ static double distance_of(const uint32_t *a, size_t n, const uint32_t *b, size_t
     return most;
 }
 
-/* Returns whether the feature sorts the documents of every query by label, in either direction. At
+/* Returns 1 if the feature sorts the documents of every query by label, in either direction. At
  * least ten queries must have two labels. A tie between different labels counts as unsorted. */
 static int orders_labels(const struct job *job, const float *value, const struct space *space)
 {
@@ -189,7 +189,7 @@ static int orders_labels(const struct job *job, const float *value, const struct
     return n_mixed >= 10 && (falls || rises);
 }
 
-/* Returns whether the feature is an identifier: whole numbers that are nearly unique per document
+/* Returns 1 if the feature is an identifier: whole numbers that are nearly unique per document
  * or per query, or that number the lines. */
 static int identifies(const struct job *job, const float *value, uint32_t n_distinct)
 {

@@ -329,7 +329,7 @@ int rw_workers_sync(struct rw_cli *cli, int code);
 /* Ends the workers of a command. Messages are printed again. */
 void rw_workers_leave(struct rw_cli *cli, int code);
 
-/* Returns whether this is worker 0, which prints and writes. */
+/* Returns 1 if this is worker 0, which prints and writes. */
 int rw_workers_leads(const struct rw_cli *cli);
 
 /* Runs `body` in n_workers workers of this process. Worker 0 runs on the calling thread with `cli`

@@ -211,7 +211,7 @@ const struct rw_command rw_cmd_bench = {
 
 /* ---- doctor ---- */
 
-/* Returns whether the table has any number of rows. Other tables have one. */
+/* Returns 1 if the table has any number of rows. Other tables have one. */
 static int is_list(const char *table)
 {
     return strcmp(table, "gpu") == 0 || strcmp(table, "check") == 0 || strcmp(table, "auto") == 0;

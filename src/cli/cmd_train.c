@@ -125,7 +125,7 @@ static int log_open(int resumes)
                : rw_msg_errno(errno, "cannot write '%s'", log_path);
 }
 
-/* Returns whether the log is a file that can be truncated. */
+/* Returns 1 if the log is a file that can be truncated. */
 static int is_regular(struct stat *about)
 {
     return train_log.file && train_log.file != stdout &&

@@ -68,7 +68,7 @@ int rw_is_given(const struct rw_cli *cli, const char *option)
 
 /* ---- the table ---- */
 
-/* Returns whether `words` (separated by blanks, or "*" for all) contains `word`. */
+/* Returns 1 if `words` (separated by blanks, or "*" for all) contains `word`. */
 static int holds(const char *words, const char *word)
 {
     char between[80];
@@ -465,7 +465,7 @@ static void add_input(struct inputs *inputs, struct input input)
     inputs->input[inputs->n++] = input;
 }
 
-/* Returns whether an argument such as "MODEL|SCORES" or "DATA..." begins with the word. */
+/* Returns 1 if an argument such as "MODEL|SCORES" or "DATA..." begins with the word. */
 static int begins(const char *text, const char *word)
 {
     return text && strncmp(text, word, strlen(word)) == 0;

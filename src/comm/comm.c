@@ -1,3 +1,5 @@
+/* The communicator of a context: its opening, calls that check their results, and workers that are
+ * threads of one process (comm/comm.h). */
 #include "comm/comm.h"
 
 #include <dlfcn.h>
@@ -73,7 +75,7 @@ int rw_ctx_set_comm(struct rw_ctx *ctx, struct rw_comm *comm)
 
 /* ---- starting and ending a call ---- */
 
-/* Is this the only worker? */
+/* Returns 1 if this is the only worker. */
 static int is_alone(const struct rw_ctx *ctx)
 {
     return rw_n_workers(ctx) == 1;
@@ -109,7 +111,7 @@ static int begun(struct rw_ctx *ctx, size_t bytes)
     return comm->knows_cause ? comm->failure : ended(ctx, 1);
 }
 
-/* Is there nothing to send? A single worker receives its own bytes. */
+/* Returns 1 if there is nothing to send. A single worker receives its own bytes. */
 static int stays_here(const struct rw_ctx *ctx, const void *send, void *recv, size_t bytes)
 {
     if (is_alone(ctx) && bytes > 0)

@@ -121,7 +121,7 @@ static inline size_t rw_received_end(const char *bytes, size_t n, size_t at, siz
     return end ? (size_t)(end - bytes) + 1 : 0;
 }
 
-/* Has another worker failed, as far as this one knows without communication? */
+/* Returns 1 if another worker has failed, as far as this one knows without communication. */
 int rw_comm_has_failed(const struct rw_ctx *ctx);
 
 /* Sums numbers over the workers before this one, and over all workers. Fails with RW_ERR_MACHINE if

@@ -218,7 +218,7 @@ const char *rw_ens_word(const struct rw_ens_categories *of, uint32_t category, c
 int rw_ensemble_check(struct rw_ctx *ctx, const struct rw_ensemble *ensemble, const char *path);
 
 /* ---- rules (ensemble.c) ---- */
-/* Returns whether a value (NaN: missing) goes left at a split. */
+/* Returns 1 if a value (NaN: missing) goes left at a split. */
 int rw_rules_left(const struct rw_rules *rules, const struct rw_ens_node *node, float value);
 
 /* Finds the consumer's threshold that splits values exactly as `value <= cut` does. Returns 0, and
@@ -274,7 +274,7 @@ int rw_lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_m
  * *out has equal scores. It is NULL if the model itself can be written. */
 int rw_part_missing(struct rw_ctx *ctx, const struct rw_model *model,
                     const struct rw_model_format *format, struct rw_model **out);
-/* Returns whether the children of a lowered node are in reverse order. by_category: 1 if the node
+/* Returns 1 if the children of a lowered node are in reverse order. by_category: 1 if the node
  * lists categories, 0 if it has a threshold. */
 int rw_is_swapped(const struct rw_model *model, const struct rw_tree *tree, int32_t node,
                   const struct rw_rules *rules, int by_category);
@@ -417,7 +417,7 @@ int64_t rw_json_whole(struct rw_source *source, const json_t *value, const char 
                       int64_t least, int64_t most);
 /* Returns an array element. */
 double rw_json_number_at(struct rw_source *source, const json_t *array, const char *name, size_t i);
-/* Returns whether text [n] is one of `words`, which are separated by blanks. */
+/* Returns 1 if text [n] is one of `words`, which are separated by blanks. */
 int rw_is_among(const char *text, size_t n, const char *words);
 
 /* Returns the float from which a JSON number was written. jansson returns the nearest double. It

@@ -403,7 +403,7 @@ static int raise_split(struct raising *r, const struct rw_ens_tree *tree, int32_
     return RW_OK;
 }
 
-/* Returns whether the tree has covers: each leaf has one, and some documents are counted. */
+/* Returns 1 if the tree has covers: each leaf has one, and some documents are counted. */
 static int has_covers(const struct raising *r, const struct rw_ens_tree *tree)
 {
     double sum = 0.0;

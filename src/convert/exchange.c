@@ -131,7 +131,7 @@ static int lower(struct rw_ctx *ctx, const struct rw_model *model, const struct 
     return rw_lower(ctx, model, format, &lowering, out);
 }
 
-/* Returns whether it can matter that an absent feature is 0 or missing. Categorical splits always
+/* Returns 1 if it can matter that an absent feature is 0 or missing. Categorical splits always
  * count, whichever way category 0 goes. */
 static int absent_matters(const struct rw_model *model)
 {
@@ -444,7 +444,7 @@ static int give_categories(struct verifying *v)
     return RW_OK;
 }
 
-/* Returns whether the current document goes left at the other side's node. */
+/* Returns 1 if the current document goes left at the other side's node. */
 static int their_left(const struct verifying *v, const struct rw_ens_node *node)
 {
     const int64_t f = rw_column_feature(v->rules, v->base, node->column);

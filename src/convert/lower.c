@@ -55,7 +55,7 @@ static const struct rw_feature_categories *categories_at(const struct rw_model *
     return rw_categories_find(&model->categories, tree->feature[node]);
 }
 
-/* Returns whether the file lists the categories of the left child. */
+/* Returns 1 if the file lists the categories of the left child. */
 static int lists_left(const struct rw_model *model, const struct rw_tree *tree, int32_t node)
 {
     return !rw_set_has(&tree->set[node], categories_at(model, tree, node)->n);
@@ -84,7 +84,7 @@ static const char *word_not_number(const struct rw_model_format *format,
     return code < of->n ? of->word[code] : NULL;
 }
 
-/* Returns whether the format stores words for a feature. It does if it supports both and not all
+/* Returns 1 if the format stores words for a feature. It does if it supports both and not all
  * words are numbers. */
 static int by_words(const struct rw_model_format *format, const struct rw_feature_categories *of)
 {
@@ -466,7 +466,7 @@ struct parting {
     struct rw_arena *arena; /* owns all arrays */
 };
 
-/* Returns whether missing values and unlisted categories go to different children. */
+/* Returns 1 if missing values and unlisted categories go to different children. */
 static int conflicts(const struct parting *p, const struct rw_tree *tree, int32_t node)
 {
     if (!rw_tree_by_set(tree, node))

@@ -378,7 +378,7 @@ static json_t *ubjson_wrong(struct reading *r, const char *what)
     return NULL;
 }
 
-/* Skips a byte if it is the expected one. Returns whether it did. */
+/* Skips a byte if it is the expected one. Returns 1 if it did. */
 static int ubjson_skip(struct reading *r, int expected)
 {
     const int is_next = r->at < r->end && *r->at == expected;

@@ -182,7 +182,7 @@ static int number_entries(struct rw_ctx *ctx, struct writing *w)
     return RW_OK;
 }
 
-/* Returns whether two nodes use the borders, or the values, of one entry. */
+/* Returns 1 if two nodes use the borders, or the values, of one entry. */
 static int same_bucket_list(const struct rw_ens_node *a, const struct rw_ens_node *b)
 {
     return a->by_category == b->by_category && a->column == b->column &&

@@ -353,7 +353,7 @@ static int64_t one_whole(struct reading *r, int k, int64_t least, int64_t most)
 
 enum { N_CLASS, N_PER_ROUND, MAX_FEATURE, OBJECTIVE, NAMES, INFOS, VERSION };
 
-/* Returns whether the objective's prediction is the sum of the leaves. */
+/* Returns 1 if the objective's prediction is the sum of the leaves. */
 static int objective_fits(struct slice objective)
 {
     static const char plain[] = "lambdarank rank_xendcg regression regression_l1 huber fair "

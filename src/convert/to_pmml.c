@@ -229,7 +229,7 @@ struct reading {
     uint32_t n_targets;
 };
 
-/* Returns whether a field has this name, and its categories in *of. name: may be NULL. */
+/* Returns 1 if a field has this name, and its categories in *of. name: may be NULL. */
 static int find_column(const struct reading *r, const char *name, uint32_t *column,
                        const struct rw_ens_categories **of)
 {
@@ -281,7 +281,7 @@ static void read_field(struct reading *r, const struct rw_xml *at)
         add_column(r, name);
 }
 
-/* Returns whether it is an id such as "n7" or "l7". */
+/* Returns 1 if it is an id such as "n7" or "l7". */
 static int is_id(const char *id)
 {
     return id && (*id == 'n' || *id == 'l') && id[1] && id[1 + strspn(id + 1, "0123456789")] == 0;

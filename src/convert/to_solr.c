@@ -26,7 +26,7 @@ static void begin_node(struct rw_put *put, const struct rw_visit *at, const void
                                              : ",\"missing\":\"right\"");
 }
 
-/* Returns whether some node sends a missing value and 0 to different children. */
+/* Returns 1 if some node sends a missing value and 0 to different children. */
 static int needs_missing(const struct rw_ensemble *ensemble)
 {
     for (int32_t t = 0; t < ensemble->n_trees; t++) {

@@ -74,8 +74,8 @@ static int make_early(struct rw_early *early, const struct rw_builder *builder)
     return RW_OK;
 }
 
-/* Can the values be copied to the columns? Only one thread at a time may call it; early->first[i]
- * must be known. */
+/* Returns 1 if the values can be copied to the columns. Only one thread at a time may call it;
+ * early->first[i] must be known. */
 static int may_place(struct rw_early *early, uint64_t i, const struct rw_builder *builder)
 {
     const struct rw_run *run = builder->run;

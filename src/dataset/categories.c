@@ -1,3 +1,5 @@
+/* Looks up the codes of categories, given as words or as numbers (dataset/categories.h).
+ * dataset/categories_make.c chooses the codes. */
 #include "dataset/categories.h"
 
 #include <stdlib.h>

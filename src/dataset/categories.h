@@ -40,8 +40,8 @@ const struct rw_feature_categories *rw_categories_find(const struct rw_categorie
                                                        uint32_t feature);
 
 uint32_t rw_category_of_word(const struct rw_feature_categories *of, const char *word);
-/* Is the value an integer of at least 0? Beyond 2^24 a float may differ from the number in the
- * data. */
+/* Returns 1 if the value is an integer of at least 0. Beyond 2^24 a float may differ from the
+ * number in the data. */
 static inline int rw_is_category(float value)
 {
     return value >= 0.0f && value <= 16777216.0f && value == (float)(uint32_t)value;
@@ -102,7 +102,7 @@ RW_HD uint32_t rw_set_words(uint32_t n_codes)
     return (n_codes + 31) / 32;
 }
 
-/* Is the code in the set? word: as many words of the set as the code needs. */
+/* Returns 1 if the set contains the code. word: as many words of the set as the code needs. */
 RW_HD int rw_words_have(const uint32_t *word, uint32_t code)
 {
     return (int)(word[code / 32] >> code % 32 & 1);

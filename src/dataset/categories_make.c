@@ -255,8 +255,8 @@ static int no_category(struct rw_ctx *ctx, const struct rw_dataset *dataset, uin
                    where, rw_feature_text(dataset->name, dataset->n_names, feature, text), number);
 }
 
-/* Is the document's value absent? In a column of words an absent value is the number 0, as in other
- * columns, and not word 0. */
+/* Returns 1 if the document's value is absent. In a column of words an absent value is the number
+ * 0, as in other columns, and not word 0. */
 static int is_absent(const struct rw_column *column, uint32_t *entry, uint32_t doc)
 {
     if (!column)

@@ -1,3 +1,5 @@
+/* Access to the parts of a data set, and its side columns, such as weights and positions
+ * (dataset/dataset.h). */
 #include "dataset/dataset.h"
 
 #include <float.h>
@@ -438,7 +440,7 @@ int rw_side_column_check(struct rw_ctx *ctx, const struct rw_side_column *column
                    hint);
 }
 
-/* Are the numbers in range? Those of a file have been checked line by line. */
+/* Returns 1 if the numbers are in range. Those of a file were checked line by line. */
 static int check_range(struct rw_ctx *ctx, const struct rw_side_column *column,
                        const double *values, size_t n, int n_columns)
 {

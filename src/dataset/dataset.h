@@ -131,7 +131,7 @@ struct rw_query_ids;
 int rw_dataset_query_ids(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                          struct rw_query_ids *ids);
 
-/* Do both have the same query ids in the same order, and the same labels? */
+/* Returns 1 if both data sets have the same query ids in the same order, and the same labels. */
 int rw_dataset_same_judgments(const struct rw_dataset *a, const struct rw_dataset *b);
 
 /* Copies some queries to a new data set. keep: [n_queries], 1: copy. Order, ids, comments and side
@@ -140,8 +140,8 @@ int rw_dataset_same_judgments(const struct rw_dataset *a, const struct rw_datase
 int rw_dataset_select(struct rw_ctx *ctx, const struct rw_dataset *dataset, const uint8_t *keep,
                       struct rw_dataset **out);
 
-/* Should the column be dense, with a value per document, if n of n_docs documents have the feature?
- */
+/* Returns 1 if a feature with values in n of n_docs documents has a dense column, which stores a
+ * value for each document. */
 static inline int rw_column_is_dense(uint32_t n, uint32_t n_docs)
 {
     return (uint64_t)n * 2 >= n_docs;
@@ -268,7 +268,7 @@ int rw_early_finish(struct rw_ctx *ctx, struct rw_early *early, struct rw_builde
                     int n_builders, struct rw_dataset **out);
 /* Returns the column of a feature, or NULL. */
 float *rw_early_values(const struct rw_early *early, uint32_t feature);
-/* Are there columns, with room for this many documents? early may be NULL. */
+/* Returns 1 if there are columns, with room for this many documents. early may be NULL. */
 int rw_early_has_room(const struct rw_early *early, uint64_t n_docs);
 /* Passes the block of all columns to the caller. */
 void *rw_early_take(struct rw_early *early, size_t *n_bytes);

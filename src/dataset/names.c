@@ -1,3 +1,5 @@
+/* Texts with numbers (dataset/names.h): names of features, lists of features, query ids by hash,
+ * and vocabularies. */
 #include "dataset/names.h"
 
 #include <ctype.h>

@@ -87,5 +87,5 @@ const char *rw_vocabulary_word(struct rw_vocabulary *vocabulary, uint32_t number
 
 /* Records that the feature's values are words. */
 void rw_vocabulary_mark(struct rw_vocabulary *vocabulary, uint32_t feature);
-/* Are the feature's values words? vocabulary may be NULL. */
+/* Returns 1 if the feature's values are words. vocabulary may be NULL. */
 int rw_vocabulary_has(const struct rw_vocabulary *vocabulary, uint32_t feature);

@@ -1,3 +1,5 @@
+/* Makes a data set from arrays of the caller (struct rw_table in rankwood.h). It checks the arrays,
+ * converts the values to float32, and copies them, in one piece or batch by batch. */
 #include "dataset/dataset.h"
 
 #include "comm/comm.h"
@@ -39,7 +41,7 @@ static uint64_t magnitude_of(const struct rw_array *a, uint32_t element)
     return a->type != RW_VALUE_U64 && wide < 0 ? 0 - (uint64_t)wide : (uint64_t)wide;
 }
 
-/* Is there a valid integer that float32 cannot represent? */
+/* Returns 1 if a valid integer has no exact float32. */
 static unsigned any_inexact(const struct rw_array *a, const uint32_t *element, uint32_t first,
                             uint32_t n)
 {
@@ -371,7 +373,7 @@ struct index_job {
     uint32_t column; /* first column with a wrong index; UINT32_MAX: all are right */
 };
 
-/* Do the indices ascend from 0 or more, and stay below n_docs? */
+/* Returns 1 if the indices ascend from 0 or more, and all are below n_docs. */
 static int index_is_right(const struct rw_array *a, uint32_t n_docs)
 {
     int64_t last = -1;

@@ -12,7 +12,7 @@
 #include "io/data_format.h"
 
 /* One request for a measurement: parameters, data and scores. All pointers are borrowed. */
-struct asked {
+struct request {
     struct rw_ctx *ctx;
     const struct rw_eval_params *how;
     const struct rw_dataset *dataset;
@@ -52,7 +52,7 @@ int rw_eval_one_metric(struct rw_ctx *ctx, const struct rw_eval_params *how, con
     return RW_OK;
 }
 
-/* Resolves the gains of labels from `how` if a metric uses them. Returns whether one does. */
+/* Resolves the gains of labels from `how` if a metric uses them. Returns 1 if one does. */
 static int gains_of(struct rw_ctx *ctx, const struct rw_eval_params *how,
                     const struct rw_metric *metrics, int n_metrics, struct rw_gain_rule *out)
 {
@@ -107,33 +107,33 @@ double rw_measure_loss(const struct rw_measure *measure, double from, double to)
     return measure->metric.kind->lower_is_better ? to - from : from - to;
 }
 
-static int check_scores(const struct asked *asked)
+static int check_scores(const struct request *request)
 {
-    const double *scores = asked->scores;
-    for (uint32_t i = 0; i < asked->dataset->n_docs; i++)
-        if (!isfinite(scores[i]) && !(asked->dataset->is_qrels && scores[i] == RW_UNRANKED))
-            return rw_fail(asked->ctx, RW_ERR_DATA,
+    const double *scores = request->scores;
+    for (uint32_t i = 0; i < request->dataset->n_docs; i++)
+        if (!isfinite(scores[i]) && !(request->dataset->is_qrels && scores[i] == RW_UNRANKED))
+            return rw_fail(request->ctx, RW_ERR_DATA,
                            "score %g of document %u: expected a finite number", scores[i], i + 1);
     return RW_OK;
 }
 
 /* Evaluates by Rankwood's parameters. */
-static int evaluate_ours(const struct asked *asked, struct evaluation *made)
+static int evaluate_ours(const struct request *request, struct evaluation *made)
 {
-    const struct rw_eval_params *how = asked->how;
+    const struct rw_eval_params *how = request->how;
     const int n_metrics = made->eval.n_metrics;
     int ranked = 0;
     RW_RELEASED(rw_judgments_release) struct rw_judgments judgments = {0};
     RW_RELEASED(rw_gain_rule_release) struct rw_gain_rule gains = {0};
-    const int uses_gain = gains_of(asked->ctx, how, made->parsed, n_metrics, &gains);
+    const int uses_gain = gains_of(request->ctx, how, made->parsed, n_metrics, &gains);
     RW_TRY(uses_gain);
-    RW_TRY(rw_judgments_init(asked->ctx, &judgments, asked->dataset, &gains, uses_gain));
+    RW_TRY(rw_judgments_init(request->ctx, &judgments, request->dataset, &gains, uses_gain));
     for (int i = 0; i < n_metrics; i++) {
         struct rw_eval_metric *out = &made->metric[i];
         struct rw_metric_result result;
         RW_TRY(rw_metric_eval_ties(
-            asked->ctx, &made->parsed[i], &judgments, asked->scores, how->empty, how->ties,
-            made->values + (size_t)i * asked->dataset->n_queries, &result, &out->ties_moved));
+            request->ctx, &made->parsed[i], &judgments, request->scores, how->empty, how->ties,
+            made->values + (size_t)i * request->dataset->n_queries, &result, &out->ties_moved));
         out->mean = result.mean;
         out->n_counted = result.n_counted;
         /* Empty queries are counted by the first metric that ranks. */
@@ -144,31 +144,32 @@ static int evaluate_ours(const struct asked *asked, struct evaluation *made)
     }
     /* training prints the same line */
     rw_metrics_conventions(made->parsed, n_metrics, &gains, how->empty, how->ties,
-                           asked->dataset->is_qrels, made->conventions, sizeof(made->conventions));
+                           request->dataset->is_qrels, made->conventions,
+                           sizeof(made->conventions));
     return RW_OK;
 }
 
 /* Evaluates as another program does, with a line of conventions per metric. */
-static int evaluate_theirs(const struct asked *asked, const struct rw_dialect *dialect,
+static int evaluate_theirs(const struct request *request, const struct rw_dialect *dialect,
                            struct evaluation *made)
 {
-    const char *label_gain = asked->how->label_gain;
+    const char *label_gain = request->how->label_gain;
     size_t at = 0;
     for (int i = 0; i < made->eval.n_metrics; i++) {
         const struct rw_metric *metric = &made->parsed[i];
         struct rw_eval_metric *out = &made->metric[i];
         struct rw_dialect_value value;
         char line[224];
-        RW_TRY(rw_dialect_eval(asked->ctx, dialect, metric, label_gain, asked->dataset,
-                               asked->scores, made->values + (size_t)i * asked->dataset->n_queries,
-                               &value));
+        RW_TRY(rw_dialect_eval(request->ctx, dialect, metric, label_gain, request->dataset,
+                               request->scores,
+                               made->values + (size_t)i * request->dataset->n_queries, &value));
         out->mean = value.result.mean;
         out->n_counted = value.result.n_counted;
         out->ties_moved = value.ties_moved;
         if (i == 0)
             made->eval.n_empty = value.result.n_empty;
         rw_dialect_conventions(dialect, value.row, value.row->gain ? label_gain : NULL, metric->at,
-                               asked->dataset, line, sizeof(line));
+                               request->dataset, line, sizeof(line));
         const size_t room = sizeof(made->conventions) - at;
         const int n = snprintf(made->conventions + at, room, "%s%s %s", i ? "\n" : "",
                                dialect->program, line);
@@ -193,7 +194,7 @@ int rw_evaluate(struct rw_ctx *ctx, const struct rw_eval_params *how,
                 const struct rw_dataset *dataset, const double *scores, struct rw_eval **out)
 {
     RW_DEFAULT_FPENV;
-    const struct asked asked = {ctx, how, dataset, scores};
+    const struct request request = {ctx, how, dataset, scores};
     const struct rw_dialect *dialect = NULL;
     RW_SCOPED(rw_free) struct evaluation *made = NULL;
     int n_metrics;
@@ -201,7 +202,7 @@ int rw_evaluate(struct rw_ctx *ctx, const struct rw_eval_params *how,
     RW_TRY(rw_result_new(ctx, (void **)&made, sizeof(*made)));
     if (how->like)
         RW_TRY(rw_dialect_find(ctx, how->like, &dialect));
-    RW_TRY(check_scores(&asked));
+    RW_TRY(check_scores(&request));
     RW_TRY(rw_eval_metrics(ctx, how, made->parsed, &n_metrics));
     if (dataset->is_qrels)
         RW_TRY(check_ranks(ctx, made->parsed, n_metrics));
@@ -218,7 +219,7 @@ int rw_evaluate(struct rw_ctx *ctx, const struct rw_eval_params *how,
     made->eval.n_metrics = n_metrics;
     made->eval.metrics = made->metric;
     made->eval.conventions = made->conventions;
-    RW_TRY(dialect ? evaluate_theirs(&asked, dialect, made) : evaluate_ours(&asked, made));
+    RW_TRY(dialect ? evaluate_theirs(&request, dialect, made) : evaluate_ours(&request, made));
     *out = &RW_TAKE(made)->eval;
     return RW_OK;
 }
@@ -235,7 +236,7 @@ int rw_evaluate_into(struct rw_ctx *ctx, const struct rw_eval_params *how,
 
 /* ---- the conventions of all programs, in one table ---- */
 
-/* Returns whether documents of different labels share a score. order: [n] scratch. */
+/* Returns 1 if documents of different labels share a score. order: [n] scratch. */
 static int is_tied(const float *label, const double *score, uint32_t n, uint32_t *order)
 {
     rw_rank_query(score, n, 0, order);
@@ -282,11 +283,12 @@ static int copy_error(struct rw_ctx *ctx, struct rw_arena *arena, const char **o
 
 /* Adds one metric as one program computes it. dialect: NULL for Rankwood with the given
  * parameters. */
-static int add_row(const struct asked *asked, const char *metric, const struct rw_dialect *dialect,
-                   struct rw_arena *arena, struct rw_audit_row *row)
+static int add_row(const struct request *request, const char *metric,
+                   const struct rw_dialect *dialect, struct rw_arena *arena,
+                   struct rw_audit_row *row)
 {
-    struct rw_ctx *ctx = asked->ctx;
-    struct rw_eval_params one = *asked->how;
+    struct rw_ctx *ctx = request->ctx;
+    struct rw_eval_params one = *request->how;
     const struct rw_eval *eval;
     one.metric = metric;
     one.like = dialect ? dialect->name : NULL;
@@ -298,7 +300,7 @@ static int add_row(const struct asked *asked, const char *metric, const struct r
                                  .metric = metric,
                                  .mean = (double)NAN,
                                  .conventions = ""};
-    const int status = rw_evaluate_into(ctx, &one, asked->dataset, asked->scores, arena, &eval);
+    const int status = rw_evaluate_into(ctx, &one, request->dataset, request->scores, arena, &eval);
     if (dialect && (status == RW_ERR_ARGUMENT || status == RW_ERR_DATA))
         return copy_error(ctx, arena, &row->refused);
     RW_TRY(status);
@@ -312,7 +314,7 @@ int rw_audit_new(struct rw_ctx *ctx, const struct rw_eval_params *how,
                  const struct rw_dataset *dataset, const double *scores, struct rw_audit **out)
 {
     RW_DEFAULT_FPENV;
-    const struct asked asked = {ctx, how, dataset, scores};
+    const struct request request = {ctx, how, dataset, scores};
     RW_SCOPED(rw_free) struct rw_audit *made = NULL;
     *out = NULL;
     RW_TRY(rw_result_new(ctx, (void **)&made, sizeof(*made)));
@@ -329,7 +331,7 @@ int rw_audit_new(struct rw_ctx *ctx, const struct rw_eval_params *how,
     made->rows = row;
     for (int m = 0; m < ours->n_metrics; m++) {
         for (int d = -1; d < n_dialects; d++)
-            RW_TRY(add_row(&asked, ours->metrics[m].name, rw_dialect_at(d), arena,
+            RW_TRY(add_row(&request, ours->metrics[m].name, rw_dialect_at(d), arena,
                            &row[made->n_rows++]));
     }
     *out = RW_TAKE(made);
@@ -461,7 +463,7 @@ static int read_run(struct run *run)
     return finish(run);
 }
 
-/* Returns whether the file is a run. A line of a score file is a single number; a line of a run has
+/* Returns 1 if the file is a run. A line of a score file is a single number; a line of a run has
  * several words. */
 static int is_run(const struct rw_line_reader *lines)
 {

@@ -123,7 +123,7 @@ static int32_t n_dropped_at_once(enum rw_prune_order order, int32_t n)
     return order == RW_PRUNE_LAST ? n - 1 : n > 7 ? n / 4 : 1;
 }
 
-/* Returns whether the tree may be removed: base scores may not. */
+/* Returns 1 if the tree may be removed: base scores may not. */
 static int is_candidate(const struct rw_tree *tree)
 {
     return tree->n_leaves > 1 || tree->leaf[0] == 0.0f;
@@ -251,7 +251,7 @@ static int fill_row(struct pruning *p, const struct rw_model *model, struct prun
     return RW_OK;
 }
 
-/* Returns whether the model without the first n trees of the order stays within the loss, by the
+/* Returns 1 if the model without the first n trees of the order stays within the loss, by the
  * values measured during the search. */
 static int seems_within(const struct pruning *p, int32_t n, double most_loss)
 {

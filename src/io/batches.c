@@ -118,7 +118,7 @@ static int check_schema(struct rw_ctx *ctx, const struct ArrowSchema *schema)
     return RW_OK;
 }
 
-/* Are the lengths of a batch and of its columns valid? */
+/* Returns 1 if the lengths of a batch and of its columns are valid. */
 static int check_batch(struct rw_ctx *ctx, const struct arrow *arrow,
                        const struct ArrowArray *batch)
 {

@@ -1,3 +1,5 @@
+/* The settings for reading tables (io/data_format.h): which columns are labels, query ids, features
+ * or categorical features, as chosen by the caller or by a model. */
 #include "io/data_format.h"
 
 #include <stdlib.h>

@@ -152,13 +152,13 @@ static int is_word(const struct field *field, const char *word)
     return n == strlen(word) && strncasecmp(field->begin, word, n) == 0;
 }
 
-/* Is the trimmed field empty, NA or NaN? */
+/* Returns 1 if the trimmed field is empty, NA or NaN. */
 static int is_missing(const struct field *inner)
 {
     return inner->begin == inner->end || is_word(inner, "NA") || is_word(inner, "NaN");
 }
 
-/* Is the field a number? */
+/* Returns 1 if the field is a number. */
 static int is_number(const struct field *field)
 {
     const struct field inner = trimmed(field);
@@ -255,7 +255,7 @@ static int find_header(struct header *h)
     return RW_OK;
 }
 
-/* Do the names look like the fields of a document? */
+/* Returns 1 if the names look like the fields of a document. */
 static int is_no_header(const struct header *h)
 {
     int any_number = 0;
@@ -348,8 +348,8 @@ static int take_role(struct header *h, const char *given, const char *name, enum
     return RW_OK;
 }
 
-/* Are columns read only by the names of a model or a training set? Column numbers in the parameters
- * then refer to the training file, and are not used. */
+/* Returns 1 if columns are selected only by the names of a model or a training set. Column numbers
+ * in the parameters then refer to the training file, and are not used. */
 static int reads_names_only(const struct header *h)
 {
     return h->columns->n_names && h->columns->first_other < 0;
@@ -461,7 +461,7 @@ static int no_name(const struct header *h, uint32_t column)
                column + 1);
 }
 
-/* Is it a column that the caller ignores, or that has a name for labels or query ids? */
+/* Returns 1 if the caller ignores the column, or if it has a name for labels or query ids. */
 static int is_expected(const struct header *h, uint32_t column)
 {
     const struct rw_columns *given = &h->columns->given;

@@ -1,3 +1,6 @@
+/* Inputs (io/input.h): bytes of a file, a pipe or memory, unpacked if they are gzip. A pipe that is
+ * read several times is copied to a temporary file (the spool). The members of a gzip file can be
+ * unpacked by several threads. */
 #include "io/input.h"
 
 #include <errno.h>
@@ -292,8 +295,8 @@ int rw_input_read(struct rw_ctx *ctx, struct rw_input *input, void *buffer, size
     return *got == 0 ? failure_of(ctx, input) : RW_OK;
 }
 
-/* Is it a regular file that is read from its beginning? Standard input may begin within a file, and
- * some files report size 0 but are not empty. */
+/* Returns 1 for a regular file that is read from its beginning. Standard input may begin within a
+ * file, and some files report size 0 but are not empty. */
 static int is_regular(const struct rw_input *input, uint64_t *n_bytes)
 {
     struct stat info;
@@ -644,7 +647,8 @@ static int fill_temporary(struct rw_ctx *ctx, struct rw_spool *spool, const char
 
 /* ---- a pipe ---- */
 
-/* Is it standard input from a regular file, at its beginning? Such a file need not be copied. */
+/* Returns 1 for standard input from a regular file, at its beginning. Such a file need not be
+ * copied. */
 static int is_plain_file(const char *path, uint64_t *n_bytes)
 {
     struct stat info;
@@ -768,8 +772,8 @@ enum {
     MOST_MEMBERS = 1 << 12,
 };
 
-/* Could a member begin here? It needs the magic bytes, deflate and no reserved flag (RFC 1952), and
- * the two bytes about the packer must have the usual values. */
+/* Returns 1 if a member could begin here. It needs the magic bytes, deflate and no reserved flag
+ * (RFC 1952), and the two bytes about the packer must have the usual values. */
 static int may_begin(const unsigned char *p)
 {
     return p[0] == 0x1f && p[1] == 0x8b && p[2] == 8 && (p[3] & 0xe0) == 0 &&

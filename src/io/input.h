@@ -1,4 +1,5 @@
-/* An input: one file of plain bytes or gzip, which its content tells; "-" is standard input. */
+/* An input is one file, plain or gzip; its content determines which. The name "-" is standard
+ * input. */
 #pragma once
 
 #include "base/mem.h"

@@ -34,7 +34,7 @@ static int has_ending(const char *name, const char *const *endings)
     return *endings != NULL;
 }
 
-/* Does the format accept the file by its name or, if columns are given, by its content? */
+/* Returns 1 if the format accepts the file by its name or, if columns are given, by its content. */
 static int is_named(const struct rw_ctx *ctx, const struct rw_data_format *format,
                     const struct rw_input *input)
 {
@@ -130,7 +130,7 @@ static void close_reader(struct reader *reader)
     rw_seen_free(reader->seen);
 }
 
-/* Is anything left to read? */
+/* Returns 1 if something remains to be read. */
 static int has_more(const struct reader *reader)
 {
     return reader->file.input || reader->next_path < reader->end_path;

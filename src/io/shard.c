@@ -437,8 +437,8 @@ static int find_twice(const struct joint *j, const char *all, const size_t *begi
     return RW_OK;
 }
 
-/* Does the query `again` continue that of the previous worker? This happens only if a file ends
- * within a query. */
+/* Returns 1 if the query `again` continues that of the previous worker. This happens only if a file
+ * ends within a query. */
 static int continues_previous(const struct joint *j, const struct twice *twice)
 {
     const int worker = (int)(twice->again >> 32);

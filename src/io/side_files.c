@@ -86,7 +86,7 @@ int rw_line_wrong(struct rw_ctx *ctx, const struct rw_line_reader *lines,
                      (int)(found->n < 40 ? found->n : 40), found->text);
 }
 
-/* Is the whole word a number? */
+/* Returns 1 if the whole word is a number. */
 static int number_of(const struct rw_word *word, double *number)
 {
     const char *end = word->text + word->n;

@@ -276,8 +276,8 @@ static int read_range(const struct rw_text *text, uint64_t number, struct rw_tex
     return RW_OK;
 }
 
-/* Can values be passed on directly? Words are not values yet, and a table's columns are checked as
- * a whole. */
+/* Returns 1 if values can be passed on directly. Words are not values yet, and a table's columns
+ * are checked as a whole. */
 static int takes_values(const struct rw_text *text)
 {
     return text->list && text->list->take && !text->vocabulary && !text->layout;

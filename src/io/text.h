@@ -135,7 +135,7 @@ struct rw_text_found {
     char text[64];
 };
 struct rw_text_found rw_text_found(const char *word, size_t n, const char *none);
-/* Is the word a number with a comma as its decimal point? */
+/* Returns 1 if the word is a number with a comma as its decimal point. */
 int rw_text_is_decimal_comma(const char *word, size_t n);
 /* Explains why a word is not a value: `missing` if it denotes a missing one; "": unknown. */
 const char *rw_text_value_hint(const char *word, size_t n, const char *missing);

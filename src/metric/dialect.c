@@ -11,8 +11,7 @@
 
 #include "dataset/dataset.h"
 
-/* ------------------------------------------------------------------ metrics of other programs
- * only */
+/* ---- metrics of other programs only ---- */
 
 /* Returns the average precision over all relevant documents, including those past the cutoff. */
 static double map_over_relevant(const struct rw_metric *metric, const struct rw_ranked_query *query)
@@ -41,7 +40,7 @@ static double precision_of_list(const struct rw_metric *metric, const struct rw_
     return rw_p_of(metric, query) * (double)metric->at / (double)rw_metric_top(metric, query->n);
 }
 
-/* ------------------------------------------------------------------ the table */
+/* ---- the table ---- */
 
 #define OVER_HALF 0.50000000000000011102 /* the least double above 1/2: "label > 0.5" */
 #define OVER_NONE 4.9406564584124654e-324
@@ -184,7 +183,7 @@ int rw_dialect_metric_find(struct rw_ctx *ctx, const struct rw_dialect *dialect,
                    dialect->program, metric->name, all);
 }
 
-/* ------------------------------------------------------------------ conventions as text */
+/* ---- conventions as text ---- */
 
 void rw_dialect_doc_id(const struct rw_dataset *dataset, uint32_t query, uint32_t index,
                        char *buffer, size_t size)
@@ -242,7 +241,7 @@ void rw_dialect_conventions(const struct rw_dialect *dialect, const struct rw_di
              order, dialect->float_scores ? ", scores as float" : "");
 }
 
-/* ------------------------------------------------------------------ evaluation */
+/* ---- evaluation ---- */
 
 /* A document of a query, for sorting ties: by falling id, or else by rising key. */
 struct tied_doc {

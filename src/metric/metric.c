@@ -1,3 +1,5 @@
+/* Metrics (metric/metric.h): parsing their names, ranking the documents of a query, gains, ideal
+ * values, and averages over queries and workers. */
 #include "metric/metric.h"
 
 #include <ctype.h>
@@ -39,7 +41,7 @@ static const struct rw_metric_kind kinds[] = {
 };
 enum { N_KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
-/* ------------------------------------------------------------------ names */
+/* ---- names ---- */
 
 static const char all_metrics[] =
 #define RW_METRIC(name, device, at, spelling, ...) " " spelling
@@ -245,7 +247,7 @@ int rw_metrics_parse(struct rw_ctx *ctx, const char *text, double relevant,
     }
 }
 
-/* ------------------------------------------------------------------ ranking */
+/* ---- ranking ---- */
 
 struct ranking {
     const double *score;
@@ -330,7 +332,7 @@ void rw_rank_query(const double *scores, uint32_t n, int reversed, uint32_t *ord
 __extension__ typedef __int128 int128;
 __extension__ typedef unsigned __int128 uint128;
 
-/* ------------------------------------------------------------------ preparation */
+/* ---- preparation ---- */
 
 static int prepare_weights(struct rw_ctx *ctx, struct rw_judgments *judgments,
                            const struct rw_dataset *dataset)
@@ -419,7 +421,7 @@ void rw_judgments_release(struct rw_judgments *judgments)
     memset(judgments, 0, sizeof(*judgments));
 }
 
-/* ------------------------------------------------------------------ one query */
+/* ---- one query ---- */
 
 struct measure_job {
     const struct rw_metric *metric;
@@ -479,7 +481,7 @@ static double measure_query(const struct measure_job *job, uint32_t q, double *r
     return kind->query(job->metric, &ranked);
 }
 
-/* ------------------------------------------------------------------ the mean */
+/* ---- the mean ---- */
 
 /* Returns the weight of a query's value before it is scaled to a whole number under 2^40. For
  * metrics by document, it is multiplied by the number of documents. */
@@ -661,7 +663,7 @@ int rw_metric_eval_ties(struct rw_ctx *ctx, const struct rw_metric *metric,
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ conventions */
+/* ---- conventions ---- */
 
 static const char *const empties[] = {"count 0", "count 1", "left out"};
 
@@ -697,7 +699,7 @@ void rw_metrics_conventions(const struct rw_metric *metrics, int n_metrics,
         snprintf(buffer, size, "%smean over documents", label);
 }
 
-/* ------------------------------------------------------------------ gains */
+/* ---- gains ---- */
 
 enum {
     MAX_TABLE = 65536, /* gains per file */

@@ -1,3 +1,5 @@
+/* The parts of a model, and the checks that every model passes after it was read or made
+ * (model/model.h). */
 #include "model/model.h"
 
 #include <math.h>
@@ -79,7 +81,7 @@ void rw_model_free(struct rw_model *model)
     rw_mem_free(model);
 }
 
-/* ------------------------------------------------------------------ checks */
+/* ---- checks ---- */
 
 /* Checks the parameters. A value set by the user must not read as one chosen by the program.
  * Names and other properties come from params.def or were checked by a reader. */
@@ -193,7 +195,7 @@ int rw_model_check(struct rw_ctx *ctx, const struct rw_model *model)
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ features that scoring needs */
+/* ---- features that scoring needs ---- */
 
 int rw_model_n_trees(const struct rw_model *model)
 {
@@ -210,7 +212,7 @@ const char *rw_model_feature_name(const struct rw_model *model, uint32_t feature
     return rw_name_of(model->name, model->n_names, feature);
 }
 
-/* ------------------------------------------------------------------ calibration */
+/* ---- calibration ---- */
 
 int rw_model_calibration(const struct rw_model *model, struct rw_calibration *out)
 {
@@ -395,7 +397,7 @@ int rw_score_map_copy(struct rw_ctx *ctx, const struct rw_score_map *from, struc
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ values */
+/* ---- values ---- */
 
 double rw_sigmoid(double x)
 {

@@ -65,7 +65,7 @@ struct rw_categorical rw_model_categorical(const struct rw_model *model, uint32_
     return (struct rw_categorical){of->feature, of->n, of->word};
 }
 
-/* ------------------------------------------------------------------ copies */
+/* ---- copies ---- */
 
 int rw_model_some(struct rw_ctx *ctx, const struct rw_model *from, const uint8_t *keep,
                   struct rw_arena *arena, struct rw_model *out)
@@ -111,8 +111,7 @@ int rw_model_select(struct rw_ctx *ctx, const struct rw_model *from, const uint8
     return rw_model_copy(ctx, &some, out);
 }
 
-/* ------------------------------------------------------------------ conditions of splits as
- * text */
+/* ---- conditions of splits as text ---- */
 
 /* The destination of text: a file or a buffer, which truncates it. Characters that would break a
  * line, or a quoted label of dot, are replaced. */
@@ -185,7 +184,7 @@ size_t rw_model_condition(const struct rw_model *model, int tree, int node, char
     return to.n;
 }
 
-/* ------------------------------------------------------------------ features of data */
+/* ---- features of data ---- */
 
 int rw_dataset_has_feature(const struct rw_dataset *dataset, uint32_t feature)
 {
@@ -198,7 +197,7 @@ void rw_dataset_note_features(const struct rw_dataset *dataset, unsigned char *s
         seen[dataset->column[i].feature] = 1;
 }
 
-/* ------------------------------------------------------------------ a tree for people */
+/* ---- a tree for people ---- */
 
 enum {
     /* Deeper nodes have no further indentation: otherwise the text of a chain would grow with
@@ -316,7 +315,7 @@ uint32_t rw_dataset_width(const struct rw_dataset *dataset)
     return dataset->width;
 }
 
-/* ------------------------------------------------------------------ checking data */
+/* ---- checking data ---- */
 
 struct rw_column_view rw_column_view_of(const struct rw_dataset *dataset)
 {
@@ -379,8 +378,7 @@ int rw_model_check_rows(struct rw_ctx *ctx, const struct rw_model *model, uint32
     return rw_model_check_view(ctx, model, &view);
 }
 
-/* ------------------------------------------------------------------ features that no document has
- */
+/* ---- features that no document has ---- */
 
 /* Appends the feature's name if there is room for it. */
 static void add_name(const struct rw_model *model, uint32_t feature, char *text, size_t size)

@@ -1,3 +1,5 @@
+/* Reads and checks a model file by the grammar of model/model_text.h. The trees are read by several
+ * threads. */
 #include "model/model_text.h"
 
 #include <errno.h>
@@ -197,7 +199,7 @@ static int tree_section(struct rw_words *w, struct rw_model *model, int32_t numb
     return rw_words_newline(w);
 }
 
-/* ------------------------------------------------------------------ by several threads */
+/* ---- by several threads ---- */
 
 enum { PART_BYTES = 1 << 16, MOST_PARTS = 256 };
 
@@ -289,8 +291,7 @@ static int trees_grammar(struct rw_words *w, struct rw_model *model)
 
 enum { FIRST_READ_BYTES = 65536 };
 
-/* ------------------------------------------------------------------ the grammar, read and written
- */
+/* ---- the grammar, read and written ---- */
 
 /* Reads or writes the name of parameter i. */
 static int param_name(struct rw_words *w, struct rw_model_params *params, int32_t i)
@@ -616,7 +617,7 @@ int rw_model_grammar(struct rw_words *w, struct rw_model *model)
     return w->at == w->end ? RW_OK : rw_words_fail(w, "the checksum");
 }
 
-/* ------------------------------------------------------------------ reading */
+/* ---- reading ---- */
 
 /* Returns 1 if most of the first bytes equal the header. */
 static int is_damaged_header(const struct rw_words *w)

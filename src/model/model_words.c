@@ -1,3 +1,5 @@
+/* Words of a model file. Each function of the grammar (model/model_text.h) reads a word or writes
+ * it, so that reader and writer cannot differ. */
 #include "model/model_text.h"
 
 #include <math.h>

@@ -322,7 +322,7 @@ double rw_packed_doc_ns(const struct rw_flat *flat, const struct rw_packed_ops *
     return ns;
 }
 
-/* ------------------------------------------------------------------ scoring */
+/* ---- scoring ---- */
 
 /* Several blocks of documents are encoded and then go through the trees, one batch of trees at a
  * time. A batch stays in the second-level cache for all blocks. A block's codes stay in the

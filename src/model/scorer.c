@@ -1,3 +1,5 @@
+/* Prepares a model for scoring (model/scorer.h). The first part makes the flat arrays of trees from
+ * a model. The others score with blocks of documents, or one document at a time. */
 #include "model/scorer.h"
 
 #include <math.h>
@@ -6,7 +8,7 @@
 
 #include "dataset/dataset.h"
 
-/* ------------------------------------------------------------------ the flat form */
+/* ---- the flat form ---- */
 
 /* Depth of a tree, as a multiple of log2 of its leaves. */
 #define DEEPER 1.4
@@ -80,8 +82,8 @@ static uint64_t number_sets(struct rw_flat *flat, struct numbering *numbering, u
     return i;
 }
 
-/* Returns the words that the widest set needs; if the caller encoded the categories, enough for
- * all of them. */
+/* Returns the number of words of the widest set. If the caller encoded the categories, the number
+ * is large enough for all of them. */
 static uint32_t most_set_words(const struct rw_categories *categories,
                                const struct numbering *numbering)
 {
@@ -226,7 +228,7 @@ int rw_flat_threads(const struct rw_ctx *ctx, const struct rw_flat *flat)
     return ctx && flat->first_leaf[flat->n_trees] > FEW ? ctx->n_threads : 1;
 }
 
-/* ------------------------------------------------------------------ thresholds */
+/* ---- thresholds ---- */
 
 /* Sorts the keys, moves the distinct ones to the front and returns their number. scratch: [n],
  * not needed up to FEW. */
@@ -273,15 +275,15 @@ int rw_thresholds_init(struct rw_ctx *ctx, struct rw_arena *arena, struct rw_thr
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ a scorer */
+/* ---- a scorer ---- */
 
 /* The time for half a block as a share of that for a whole one. Much of a node's work does not
  * depend on the number of documents. */
 #define HALF_BLOCK 0.6
 
-/* Returns the number of documents, from the first on, for the packed form; the others are scored
- * one at a time. It uses whole blocks. For the rest it uses nothing, half a block or a whole
- * one, whichever should be fastest. */
+/* Returns how many documents, counted from the first, are scored in packed form. The others are
+ * scored one at a time. All whole blocks are packed. The rest is scored without the packed form, as
+ * half a block or as a whole block, whichever should be fastest. */
 static uint32_t packed_docs(const struct rw_scorer *scorer, uint32_t n_docs)
 {
     const uint32_t rest = n_docs % RW_PACKED_DOCS;
@@ -400,7 +402,7 @@ double rw_scorer_probability(const struct rw_scorer *scorer, double score)
     return rw_score_map_of(&scorer->map, score);
 }
 
-/* ------------------------------------------------------------------ all nodes */
+/* ---- all nodes ---- */
 
 /* Nanoseconds of one thread of a server of 2024: per node of a group, with AVX2 also for each 16
  * columns; and per column. */
@@ -665,7 +667,7 @@ int rw_lanes_new(struct rw_ctx *ctx, const struct rw_flat *flat, enum rw_isa isa
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ walking */
+/* ---- walking ---- */
 
 /* Nanoseconds of one thread of a server of 2024 for a document to pass a node, in a model that
  * fits the caches. */

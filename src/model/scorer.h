@@ -58,7 +58,7 @@ float rw_flat_of_row(const struct rw_flat *flat, uint32_t slot, float value);
  * The caller releases it, also after a failure. */
 int rw_flat_init(struct rw_ctx *ctx, struct rw_flat *flat, const struct rw_model *model,
                  int n_trees);
-void rw_flat_release(struct rw_flat *flat); /* in any state after zeroing */
+void rw_flat_release(struct rw_flat *flat); /* accepts any struct that was zeroed first */
 
 /* Returns 1 if the slot is the first one of its feature. Each set of a feature's categories has
  * a separate slot. */

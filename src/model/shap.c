@@ -91,7 +91,7 @@ void rw_gauss_legendre(uint32_t n, double *point, double *weight)
     }
 }
 
-/* ------------------------------------------------------------------ trees as edges */
+/* ---- trees as edges ---- */
 
 struct pending {
     int32_t node; /* the node above the edge */
@@ -106,7 +106,7 @@ struct making {
     const uint32_t *feature_of; /* of the explainer */
     uint32_t *last;             /* [n_features] lowest open edge with the feature */
     uint32_t *open;             /* [leaves] open edges from the root down */
-    uint32_t *unlike;        /* [leaves] number of distinct features in the open edges up to each */
+    uint32_t *n_distinct;    /* [leaves] number of distinct features in the open edges up to each */
     struct pending *pending; /* [leaves + 1] */
     uint32_t n_open;
 };
@@ -151,8 +151,8 @@ static int32_t open_edge(struct making *making, const struct rw_walk_node *nodes
                               .depth = from->depth,
                               .is_left = (uint8_t)from->is_left,
                               .is_leaf = child < 0};
-    making->unlike[from->depth] =
-        (from->depth ? making->unlike[from->depth - 1] : 0) + (above == NO_EDGE);
+    making->n_distinct[from->depth] =
+        (from->depth ? making->n_distinct[from->depth - 1] : 0) + (above == NO_EDGE);
     making->last[feature] = at;
     making->open[making->n_open++] = at;
     return child;
@@ -163,7 +163,7 @@ static void make_edges(const struct rw_flat *flat, int32_t t, struct making *mak
 {
     const struct rw_walk_node *nodes = flat->node + flat->first_node[t];
     const float *leaves = flat->leaf + flat->first_leaf[t];
-    uint32_t n = 0, n_pending = 0, most_unlike = 0;
+    uint32_t n = 0, n_pending = 0, most_distinct = 0;
     if (rw_flat_root(flat, t) < 0)
         return;
     count_nodes(nodes, (int64_t)(flat->first_node[t + 1] - flat->first_node[t]), making);
@@ -175,8 +175,8 @@ static void make_edges(const struct rw_flat *flat, int32_t t, struct making *mak
         const int32_t child = open_edge(making, nodes, &from, edges, n);
         if (from.depth >= tree->depth)
             tree->depth = from.depth + 1;
-        if (making->unlike[from.depth] > most_unlike)
-            most_unlike = making->unlike[from.depth];
+        if (making->n_distinct[from.depth] > most_distinct)
+            most_distinct = making->n_distinct[from.depth];
         if (child < 0) {
             edges[n].leaf = leaves[~child];
         } else {
@@ -187,7 +187,7 @@ static void make_edges(const struct rw_flat *flat, int32_t t, struct making *mak
     }
     close_edges(making, edges, 0, n);
     tree->n_edges = n;
-    tree->n_points = (most_unlike + 1) / 2;
+    tree->n_points = (most_distinct + 1) / 2;
 }
 
 static int make_trees(struct rw_ctx *ctx, struct explainer *e, const double *counts,
@@ -200,7 +200,7 @@ static int make_trees(struct rw_ctx *ctx, struct explainer *e, const double *cou
     RW_TRY(RW_ARENA_NEW(ctx, scratch, making.node_count, most));
     RW_TRY(RW_ARENA_NEW(ctx, scratch, making.last, e->n_features));
     RW_TRY(RW_ARENA_NEW(ctx, scratch, making.open, most));
-    RW_TRY(RW_ARENA_NEW(ctx, scratch, making.unlike, most));
+    RW_TRY(RW_ARENA_NEW(ctx, scratch, making.n_distinct, most));
     RW_TRY(RW_ARENA_NEW(ctx, scratch, making.pending, most + 1));
     for (uint32_t f = 0; f < e->n_features; f++)
         making.last[f] = NO_EDGE;
@@ -241,9 +241,9 @@ static int make_rules(struct rw_ctx *ctx, struct explainer *e)
     return RW_OK;
 }
 
-/* Computes the mean score by the covers, and a bound of rounding errors. The sum of a tree's
- * values is exact up to its depth squared in roundings: each value has as many factors as the
- * depth, and a path has as many values. */
+/* Computes the mean score, weighted by the covers, and a bound of the rounding errors. The sum of a
+ * tree's values has at most depth^2 rounding errors. Each value is a product with as many factors
+ * as the depth, and a path has as many values. */
 static void sum_up(struct explainer *e, const double *counts)
 {
     const struct rw_flat *flat = &e->flat;
@@ -362,7 +362,7 @@ int rw_explainer_new(struct rw_ctx *ctx, const struct rw_model *model, int n_tre
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ values */
+/* ---- values ---- */
 
 /* The walk of one document through one tree. */
 struct walk {

@@ -63,7 +63,7 @@ enum { DEBIAS = 3, POSITION_L2 = 4, POSITION_NORM = 5 };
 enum { COST_EXPONENT = 24 };
 static const double ln2 = 0.6931471805599453;
 
-/* ------------------------------------------------------------------ positions */
+/* ---- positions ---- */
 
 static int count_documents(struct rw_debias *debias, const struct rw_dataset *dataset)
 {
@@ -114,7 +114,7 @@ static int debias_open(struct rw_ctx *ctx, const struct rw_objective_rule *rule,
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ a tree's gradients */
+/* ---- a tree's gradients ---- */
 
 static const uint16_t *positions_of(const struct rw_objective_query *query)
 {
@@ -235,7 +235,7 @@ static void debias_query(const struct rw_objective_rule *rule,
     (debias->kind == RW_DEBIAS_ADDITIVE ? query_additive : query_ipw)(rule, query);
 }
 
-/* ------------------------------------------------------------------ the biases */
+/* ---- the biases ---- */
 
 static void debias_begin(void *state)
 {
@@ -323,7 +323,7 @@ static int debias_end(void *state, double rate)
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ as text */
+/* ---- as text ---- */
 
 static const char *skip_blanks(const char *p, const char *end)
 {
@@ -456,7 +456,7 @@ static int debias_read(void *state, int is_given, const char *name, const char *
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ reporting the biases */
+/* ---- reporting the biases ---- */
 
 static int debias_report(struct rw_ctx *ctx, const void *state, int is_before, int n_rounds,
                          const struct rw_train_hooks *hooks)
@@ -493,7 +493,7 @@ static int debias_report(struct rw_ctx *ctx, const void *state, int is_before, i
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ the objective */
+/* ---- the objective ---- */
 
 /* Checks with weights that are multiplied by the largest weight of a pair. */
 static int check(struct rw_ctx *ctx, const struct rw_objective_rule *rule, uint32_t n_longest,

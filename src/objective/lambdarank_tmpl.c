@@ -46,7 +46,7 @@ INLINE void add_longs(longs by, int64_t *to, longs *sums)
 #ifdef RW_TMPL_AVX512
 #include <immintrin.h>
 
-/* (float)(a - b[lane]) */
+/* Returns (float)(a - b[lane]) for each lane. */
 INLINE floats differences(double a, const double *b)
 {
     const __m512d own = _mm512_set1_pd(a);

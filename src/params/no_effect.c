@@ -22,7 +22,7 @@ struct judging {
     char why[MOST_WHY]; /* the last condition that is not met, such as "with pairs all" */
 };
 
-/* ------------------------------------------------------------------ conditions by name */
+/* ---- conditions by name ---- */
 
 /* Each returns 1 if the condition holds or depends on an unknown fact. */
 static int is_measured(const struct judging *j)
@@ -122,7 +122,7 @@ static const struct {
     {"", RW_ROLE_TABLE, reads_table, 0, 0, no_table},
 };
 
-/* ------------------------------------------------------------------ conditions on parameters */
+/* ---- conditions on parameters ---- */
 
 static int judge(struct judging *j, int at);
 
@@ -228,7 +228,7 @@ static int judge(struct judging *j, int at)
     return rw_param_assign(j->ctx, j->params, at, rw_param_rows[at].info.default_value);
 }
 
-/* ------------------------------------------------------------------ functions for other files */
+/* ---- functions for other files ---- */
 
 int rw_params_drop_idle(struct rw_ctx *ctx, struct rw_params *params, const struct rw_facts *facts)
 {
@@ -293,7 +293,7 @@ const char *rw_log_parameter(const struct rw_ctx *ctx)
     return ctx ? ctx->idle_param : NULL;
 }
 
-/* ------------------------------------------------------------------ contradictions */
+/* ---- contradictions ---- */
 
 /* Reports parameters that name columns if no data has columns. */
 static int check_columns(struct rw_ctx *ctx, const struct rw_params *params)

@@ -348,7 +348,7 @@ const struct rw_eval_params *rw_params_eval(struct rw_params *params)
     return &params->eval;
 }
 
-/* ------------------------------------------------------------------ values from text */
+/* ---- values from text ---- */
 
 /* Writes a hint for an invalid value: the counterpart of another program's value, or a suggested
  * 0 for a word. "": no suggestion. "YetiRank:mode=DCG" is looked up without its parameters. */
@@ -611,7 +611,7 @@ int rw_params_set(struct rw_ctx *ctx, struct rw_params *params, const char *name
     return set_by_name(ctx, params, name, value, 1);
 }
 
-/* ------------------------------------------------------------------ files */
+/* ---- files ---- */
 
 /* Removes blanks at both ends, in place. */
 static char *trim(char *text)
@@ -737,7 +737,7 @@ int rw_params_write(struct rw_ctx *ctx, struct rw_params *params, FILE *out)
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ unknown names */
+/* ---- unknown names ---- */
 
 const char *rw_params_nearest(const char *name)
 {

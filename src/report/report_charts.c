@@ -151,7 +151,7 @@ static double metric_at(const struct rw_curves *curves, int i, int32_t round)
         ->metric_value[(size_t)round * (size_t)model->n_metrics + (size_t)curves->column[i]];
 }
 
-/* Returns whether a value can be drawn. A model file may contain any numbers; differences of larger
+/* Returns 1 if a value can be drawn. A model file may contain any numbers; differences of larger
  * ones might overflow. */
 static int is_drawn(double value)
 {

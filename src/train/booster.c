@@ -57,7 +57,7 @@ static void tell_stage(const struct booster *b, const char *name, double *start)
     *start = now;
 }
 
-/* ------------------------------------------------------------------ before the first round */
+/* ---- before the first round ---- */
 
 static int trains_on_gpu(const struct booster *b)
 {
@@ -431,7 +431,7 @@ static int prepare(struct booster *b, const struct rw_params *params)
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ rounds */
+/* ---- rounds ---- */
 
 /* Training ends after this number of empty trees in a row, with sampling or user gradients. */
 enum { MOST_EMPTY_TREES = 50 };
@@ -617,7 +617,7 @@ static int run_rounds(struct booster *b)
     return status;
 }
 
-/* ------------------------------------------------------------------ the finished model */
+/* ---- the finished model ---- */
 
 /* Keeps the trees up to the best round (0: all of them) and drops empty trees at the end. The
  * first `kept` trees always stay. */

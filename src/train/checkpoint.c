@@ -1,3 +1,6 @@
+/* Checkpoints: writing one every few rounds in a thread of its own, and resuming a training from
+ * one. A checkpoint is accepted only if the parameters and the data are those of the interrupted
+ * training. */
 #include "train/train.h"
 
 #include <errno.h>
@@ -5,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* ------------------------------------------------------------------ the file */
+/* ---- the file ---- */
 
 void rw_checkpoint_release(struct rw_checkpoint *checkpoint)
 {
@@ -243,7 +246,7 @@ int rw_checkpoint_print(struct rw_ctx *ctx, const struct rw_checkpoint *checkpoi
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ a training's checkpoints */
+/* ---- a training's checkpoints ---- */
 
 static const double default_seconds = 60.0;
 /* By default, writing takes at most this share of the training time. */
@@ -328,7 +331,7 @@ void rw_checkpointer_release(struct rw_checkpointer *c)
     *c = (struct rw_checkpointer){0};
 }
 
-/* ------------------------------------------------------------------ is it the same training? */
+/* ---- is it the same training? ---- */
 
 /* Returns a model's value of a parameter. Some parameters are stored only if they are not at
  * their default, so a missing one has its default. */
@@ -517,7 +520,7 @@ int rw_checkpointer_take_data(struct rw_checkpointer *c, struct rw_engine *engin
     return rw_checkpointer_resumes(c) ? check_data(c) : RW_OK;
 }
 
-/* ------------------------------------------------------------------ resuming */
+/* ---- resuming ---- */
 
 static void tell_resumed(const struct rw_checkpointer *c, const struct rw_eval_sets *eval)
 {
@@ -584,7 +587,7 @@ int rw_checkpointer_was_ended(const struct rw_checkpointer *c, int n_rounds)
     return rounds && n_rounds - c->resumed.init_rounds <= atoi(rounds->value);
 }
 
-/* ------------------------------------------------------------------ writing */
+/* ---- writing ---- */
 
 /* Copies the growing parts of the model for the writer and borrows its trees, which no longer
  * change. Failures go to the writer's context: that of the training may hold the error that ends

@@ -1,3 +1,5 @@
+/* Continues a model with more rounds. The trees of the first model are replayed on the data, and
+ * the resulting model has one training or several. */
 #include "train/train.h"
 
 #include <stdlib.h>
@@ -61,7 +63,7 @@ static int copy_trees(struct rw_ctx *ctx, const struct rw_model *init, struct rw
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ scores */
+/* ---- scores ---- */
 
 /* Adds trees [first, end) to a set's scores, one after the other, by the values of the features,
  * since the engine may not have bins for the trees' thresholds. Categorical features are already
@@ -115,8 +117,7 @@ static int replay(struct rw_engine *engine, const struct rw_sets *sets, struct r
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ warnings and the finished
- * model */
+/* ---- warnings and the finished model ---- */
 
 /* Warns of tree parameters that differ from the model's training, and of features that are
  * important in the model but missing from the training set. */

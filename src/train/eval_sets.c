@@ -1,3 +1,5 @@
+/* Metrics after each round, on the training set and on validation sets. Early stopping uses the
+ * first metric of one validation set. */
 #include "train/train.h"
 
 static int is_measured(const struct rw_eval_sets *eval, int set)

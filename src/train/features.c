@@ -1,3 +1,5 @@
+/* Lists of features in parameters: constraints, costs, interactions and features to ignore. Names
+ * become ids, and ids become columns of the training set. */
 #include "train/train.h"
 
 int rw_names_take(struct rw_ctx *ctx, const char *path, const struct rw_dataset *train,
@@ -32,7 +34,7 @@ void rw_names_warn(struct rw_ctx *ctx, const struct rw_training_features *set)
             n_unknown, set->n_names, set->name[first].feature, set->name[first].name);
 }
 
-/* ------------------------------------------------------------------ lists by features */
+/* ---- lists by features ---- */
 
 /* How items of a list assign values to features. */
 struct list_kind {
@@ -239,7 +241,7 @@ int rw_interactions_text(struct rw_ctx *ctx, const struct rw_interactions *inter
     return take_text(ctx, &list, status, out);
 }
 
-/* ------------------------------------------------------------------ constraints of a training */
+/* ---- constraints of a training ---- */
 
 int rw_features_limit(struct rw_ctx *ctx, const char *list, const struct rw_training_features *set,
                       uint8_t *ignore)

@@ -6,7 +6,7 @@
 
 #include "base/system.h"
 
-/* ------------------------------------------------------------------ parameters */
+/* ---- parameters ---- */
 
 static const double default_decay = 0.9; /* LightGBM's refit_decay_rate */
 
@@ -93,7 +93,7 @@ static int write_params(struct rw_ctx *ctx, struct rw_params *params,
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ a refit */
+/* ---- a refit ---- */
 
 /* With fewer documents, starting a parallel loop costs more than it saves. */
 enum { PARALLEL_DOCS = 16384 };
@@ -153,7 +153,7 @@ static int is_callers(const struct refit *r)
     return r->hooks && r->hooks->gradients;
 }
 
-/* ------------------------------------------------------------------ before the first tree */
+/* ---- before the first tree ---- */
 
 /* Returns the parameters of one training of the model; values that it does not store are those
  * of the last training. The caller owns *out. */
@@ -308,7 +308,7 @@ static int prepare(struct refit *r)
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ a training's trees */
+/* ---- a training's trees ---- */
 
 /* Reads the monotone constraints of the last training. They hold for the trees of earlier
  * trainings, too. */
@@ -375,7 +375,7 @@ static int end_run(struct refit *r, int run)
     return status;
 }
 
-/* ------------------------------------------------------------------ a tree */
+/* ---- a tree ---- */
 
 /* Scales real-valued gradients, multiplied by the documents' weights, to integers. Each tree has
  * its own scale. */
@@ -526,7 +526,7 @@ static int add_tree(struct refit *r, int set, struct rw_tree *tree)
     return RW_OK;
 }
 
-/* ------------------------------------------------------------------ all trees */
+/* ---- all trees ---- */
 
 static int tell_round(struct refit *r, int32_t number, double start)
 {

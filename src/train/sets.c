@@ -1,3 +1,6 @@
+/* Prepares the data sets of a training: checks them, changes the values of categorical features to
+ * codes, and makes the fingerprint that a checkpoint stores. It also explains why no tree could be
+ * split. */
 #include "train/train.h"
 
 #include "io/source.h"

@@ -1,3 +1,5 @@
+/* Finds the best set of categories on the host (tree/category_split.h): sorts the codes of a node
+ * and tries the candidates in order. */
 #include "tree/category_split.h"
 
 /* Merges two sorted runs, [0, middle) and [middle, n). Of equal keys, those of the first run come
@@ -59,7 +61,7 @@ void rw_category_split(const struct rw_split_rule *rule, double penalty, const s
     for (uint32_t k = 0; k < n; k++) {
         place[sorted[k]] = (uint16_t)k;
         rw_cell_add(&left, &cell[sorted[k]]);
-        if (k > 0 && k + 2 < n) /* skips one code, and all but one: already tried */
+        if (k > 0 && k + 2 < n) /* sets of one code, or of all but one, were tried before */
             rw_category_try(&node, RW_CANDIDATE_FIRST + k, &left, &best);
     }
     if (!(best.gain > 0.0))

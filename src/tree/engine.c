@@ -1,3 +1,5 @@
+/* Opens engines, checks what passes between them and the grower (tree/engine.h), and combines the
+ * results of workers. The last part plans the memory of a training and chooses the device. */
 #include "tree/engine.h"
 
 static const struct {

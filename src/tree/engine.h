@@ -162,8 +162,9 @@ struct rw_engine_ops {
     const char *name;
     int batch;       /* best number of nodes per request; 0: one, or the device's best number */
     int large_batch; /* the same for trees of RW_LARGE_TREE leaves or more; 0: `batch` */
-    int neighbours;  /* 1: the engine computes RW_OBJECTIVE_NEIGHBOURS. 0: its rules have no
-                        objective then */
+    /* 1: the engine computes RW_OBJECTIVE_NEIGHBOURS. 0: a training with this objective passes no
+     * objective in its rules */
+    int neighbours;
     void (*close)(struct rw_engine *);
     /* Loads a set. Set 0 is the training set and is loaded first. bins: the training set's cuts and
      * codes, which must outlive the engine; the engine then does not read the values. NULL, as for

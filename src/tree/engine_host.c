@@ -1,3 +1,5 @@
+/* State and steps that the engines on the host share (tree/engine_host.h): loading data, drawing
+ * samples, quantising gradients, and sums. */
 #include "tree/engine_host.h"
 
 #include "base/rng.h"

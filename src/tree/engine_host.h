@@ -1,7 +1,7 @@
 /* State and steps that the engines on the host share: the data of each set, the start of a tree and
  * the scores. The start of a tree draws the samples and makes lambdas and quantised integers.
- * engine_ref.c adds the plain way to grow trees, engine_cpu.c the fast one. They do not depend on
- * each other. */
+ * engine_ref.c adds the plain way to grow trees, and engine_cpu.c adds the fast way. Neither
+ * depends on the other. */
 #pragma once
 
 #include "tree/category_split.h"
@@ -25,7 +25,7 @@ struct rw_host {
          * memory. */
         int (*alloc)(struct rw_engine *engine, void **out, size_t bytes);
         /* Set for a dry run: loading then only counts the bytes that it would allocate. The
-         * pointers that it "makes" must not be followed. NULL: no dry run. */
+         * resulting pointers must not be used. NULL: no dry run. */
         struct rw_plan *plan;
         const char *part; /* the plan's part that counts the next allocations */
     } memory;
@@ -84,7 +84,7 @@ int rw_host_plan_cuts(struct rw_host *host, const struct rw_dataset *dataset,
 /* Makes bins without codes on the host. */
 int rw_host_bins_of_cuts(struct rw_host *host, struct rw_cuts *cuts, int owns_cuts, uint32_t n_docs,
                          struct rw_bins **out);
-/* Writes the constraints and costs of the columns, each [n_features]; NULL is fine. */
+/* Writes the constraints and costs of the columns, each [n_features]. Either may be NULL. */
 void rw_host_set_rules(const struct rw_host *host, int8_t *direction, double *penalty);
 void rw_host_count_features(struct rw_host *host,
                             const struct rw_cuts *cuts); /* sets info and cuts */

@@ -1,3 +1,5 @@
+/* Grows a tree (tree/grower.h): the queue of nodes that may be split, batches of candidates, and
+ * the finished tree. The last part enforces and checks monotone constraints. */
 #include "tree/grower.h"
 
 #include <float.h>

@@ -1,3 +1,5 @@
+/* A GPU (gpu/device/device.h): finding and opening it, its memory, streams and events, and measured
+ * rates of its memory and link. A cache keeps device data from one call for the next. */
 #include "gpu/device/device.h"
 
 #include <cuda_runtime_api.h>

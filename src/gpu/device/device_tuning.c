@@ -1,3 +1,4 @@
+/* Selects the row of tuning constants for a GPU by its compute capability. */
 #include "gpu/device/device.h"
 
 #include <stdio.h>

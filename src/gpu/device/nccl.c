@@ -1,3 +1,5 @@
+/* Sums and exchanges among workers with one GPU each, by NCCL. The library is loaded when it is
+ * first needed, so the program also runs without it. */
 #include "gpu/device/device.h"
 
 #include <dlfcn.h>

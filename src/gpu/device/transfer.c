@@ -1,3 +1,5 @@
+/* Copies between the host and a GPU, which are counted. A pipe sends large arrays in chunks, so
+ * that the copy of one chunk and the kernels of another overlap. */
 #include "gpu/device/device.h"
 
 #include <string.h>

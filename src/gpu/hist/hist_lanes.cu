@@ -304,7 +304,7 @@ __global__ void __launch_bounds__(256, RW_BLOCKS_HELD(256, WEIGHTS ? 4 : 5))
         const uint32_t cell = begin + row.first_bin + my_bin;
         return cell < end ? cell : NO_CELL;
     };
-    /* Returns whether the call needs feature k, which must exist. */
+    /* Returns 1 if the call needs feature k, which must exist. */
     const auto is_asked = [&](uint32_t k) -> bool {
         return !out.d_asked || __ldg(out.d_asked + row.first_feature + first_feature + k);
     };

@@ -26,7 +26,7 @@ template <int BITS_, int CODES_, int BINS_, bool IN_PART_> struct shape {
     static constexpr int UNROLL = BITS == 16 ? RW_TUNE_LANES_UNROLL_16 : RW_TUNE_LANES_UNROLL;
 };
 
-/* Returns whether hessians take only half a word. Otherwise the cells of four codes of 256 bins
+/* Returns 1 if hessians take only half a word. Otherwise the cells of four codes of 256 bins
  * would not fit. */
 template <class S, int SUMS> static __device__ constexpr bool in_halves()
 {

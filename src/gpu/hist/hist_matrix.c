@@ -1,3 +1,5 @@
+/* Makes the matrix of codes for the histogram kernels (gpu/hist/hist.h): features are divided into
+ * tiles. The last part prepares the reading of codes from host memory. */
 #include <string.h>
 
 #include "base/mem.h"

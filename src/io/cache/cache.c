@@ -1,3 +1,5 @@
+/* Reads a cache (io/cache/cache.h): checks every section, then makes a data set whose arrays are
+ * views of the file. */
 #include "io/cache/cache.h"
 
 #include <float.h>
@@ -121,10 +123,9 @@ int rw_cache_block(const uint32_t head[2], uint32_t n_docs, size_t width, uint64
     return RW_OK;
 }
 
-/* ---- checking arrays, element by element: a file may be hostile and have a correct checksum ----
- */
+/* ---- checking array elements: a hostile file may have a correct checksum ---- */
 
-/* Is it a finite number and not -0? */
+/* Returns 1 if the number is finite and not -0. */
 static int is_clean(float value)
 {
     const uint32_t bits = rw_bits_of_float(value);
@@ -138,7 +139,7 @@ static uint64_t offset_of(const void *data, size_t size, uint64_t i)
     return size == sizeof(uint32_t) ? ((const uint32_t *)data)[i] : ((const uint64_t *)data)[i];
 }
 
-/* Does a section satisfy its invariant? end: length of the axis on which its elements are
+/* Returns 1 if a section satisfies its invariant. end: length of the axis on which its elements are
  * positions. */
 static int section_is_good(const struct rw_cache_row *row, const void *data, uint64_t n,
                            uint64_t end)
@@ -183,7 +184,7 @@ static int check_sections(const struct rw_cache_file *f)
 
 /* ---- columns and codes ---- */
 
-/* Is the list of documents ascending and below n_docs? row NULL: all documents. */
+/* Returns 1 if the list of documents is ascending and below n_docs. row NULL: all documents. */
 static int rows_are_good(const uint32_t *row, uint32_t n, uint32_t n_docs)
 {
     for (uint32_t k = 0; row && k < n; k++) {
@@ -513,7 +514,7 @@ static int take_names(const struct rw_cache_file *f)
     return RW_OK;
 }
 
-/* Are the column's values numbers of these words, or missing? */
+/* Returns 1 if the column's values are numbers of these words, or missing. */
 static int values_are_words(const struct rw_column *column, uint32_t n_words)
 {
     for (uint32_t i = 0; i < column->n; i++) {

@@ -138,7 +138,7 @@ int rw_cache_take_header(struct rw_cache_file *file, const void *head, size_t n_
 int rw_cache_check_sum(const struct rw_cache_file *file, uint32_t crc, uint32_t written);
 /* Checks the counts and computes the layout. */
 int rw_cache_check_counts(struct rw_cache_file *file);
-/* Do the cache's codes satisfy this rule? */
+/* Returns 1 if the cache's codes satisfy this rule. */
 int rw_cache_serves(const struct rw_cache_header *header, const struct rw_cut_rule *rule);
 /* Checks every count, order and range in the file, so later code can rely on them, and makes the
  * data set. After a failure the caller releases `out`. */

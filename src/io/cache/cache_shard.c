@@ -350,7 +350,7 @@ static int copy_all(struct part *p)
 
 /* ---- the whole part ---- */
 
-/* Does any document have a value? */
+/* Returns 1 if any document has a value. */
 static int has_values(const struct rw_column *column)
 {
     for (uint32_t i = 0; i < column->n; i++) {

@@ -27,8 +27,8 @@ void rw_cpu_large_pages(void *p, size_t bytes)
         rw_system_large_pages((void *)from, end - from);
 }
 
-/* Lists the sparse features. They are kept sparse if most features are. A few of them are as fast
- * among the others, and then need no cells that are kept. */
+/* Lists the sparse features, if most features are sparse. Otherwise the list is empty: a few sparse
+ * features are as fast with the other features, and need no stored cells. */
 static int list_sparse(struct rw_cpu *cpu)
 {
     struct rw_cpu_sparse *sparse = &cpu->sparse;
@@ -79,12 +79,12 @@ static void load_sparse(struct rw_cpu *cpu)
     }
 }
 
-/* The smallest node whose cells are kept so that its larger child can be had by subtraction. For
- * smaller nodes, building both children costs less than the transfer to memory and back. Cells of
- * sparse features are always kept. */
+/* The smallest node whose cells are kept so that the cells of its larger child can be computed by
+ * subtraction. For smaller nodes, building both children costs less than the transfer to memory and
+ * back. Cells of sparse features are always kept. */
 enum { LEAST_KEPT = 768 };
 
-/* Idle documents are separated if they are at least one in this many documents. */
+/* Idle documents have separate ranges if at least one of this many documents is idle. */
 enum { WORTH_SEPARATING = 16 };
 
 /* Allocates the memory for growing trees, except codes and the host's part. */
@@ -192,7 +192,8 @@ static int cpu_plan(struct rw_engine *engine, const struct rw_plan_data *data, s
     rw_host_count_features(host, cuts);
     RW_TRY(rw_host_bins_of_cuts(host, cuts, 0, n_docs, &host->set[0].bins));
     RW_TRY(RW_NEW(engine->ctx, n, cuts->n_features));
-    for (int set = data->n_sets - 1; set >= 0; set--) /* ends with the training set's entries */
+    /* the training set is last, so n has its entries */
+    for (int set = data->n_sets - 1; set >= 0; set--)
         plan_set(host, data->set[set], cuts, set == 0 ? data->bins : NULL, code_of, n);
     struct rw_bins *bins = host->set[0].bins;
     bins->codes_are_views = 1;
@@ -759,7 +760,7 @@ static int cpu_add_tree(struct rw_engine *engine, int set, const struct rw_tree 
 static const struct rw_engine_ops cpu_ops = {
     .name = "cpu",
     /* Enough work for many threads: each call waits for the slowest of them. */
-    .batch = 8, /* 1 in 100 histograms is built without need */
+    .batch = 8, /* about 1 in 100 histograms is then not used */
     .large_batch = 24,
     .close = cpu_close,
     .load = rw_host_load,

@@ -388,11 +388,11 @@ static int are_kept(const struct rw_cpu_words *words)
 void rw_cpu_build_start(const struct rw_cpu *cpu, int thread, uint32_t from, uint32_t end,
                         struct rw_cpu_building *b)
 {
-    int64_t *wide = cpu->built + (size_t)thread * RW_CPU_BUILT * cpu->built_words, *behind = wide;
+    int64_t *wide = cpu->built + (size_t)thread * RW_CPU_BUILT * cpu->built_words, *narrow = wide;
     if (!are_kept(&cpu->words))
-        behind += (size_t)RW_CPU_BUILT * (size_t)cpu->words.n_words;
+        narrow += (size_t)RW_CPU_BUILT * (size_t)cpu->words.n_words;
     *b = (struct rw_cpu_building){
-        .thread = thread, .from = from, .end = end, .narrow = behind, .wide = wide};
+        .thread = thread, .from = from, .end = end, .narrow = narrow, .wide = wide};
     clear_cells(cpu, from, end, 1, b->narrow);
 }
 
