@@ -1,5 +1,6 @@
 /* Prints the man page: the file given, with the line @PARAMETERS@ replaced by the library's table
  * of parameters and @VERSION@ by its version. */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,7 +24,8 @@ static void print_parameter(const struct rw_param_info *info)
     printf(" \" ");
     print_roff(info->type == RW_PARAM_CHOICE ? info->range : info->argument);
     printf("\"\n");
-    print_roff(info->help);
+    putchar(toupper((unsigned char)info->help[0]));
+    print_roff(info->help + 1);
     printf(".\n");
     if (info->type == RW_PARAM_INT || info->type == RW_PARAM_REAL) {
         printf("Range ");
