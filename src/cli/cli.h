@@ -332,11 +332,6 @@ void rw_workers_leave(struct rw_cli *cli, int code);
 /* Returns 1 if this is worker 0, which prints and writes. */
 int rw_workers_leads(const struct rw_cli *cli);
 
-/* Runs `body` in n_workers workers of this process. Worker 0 runs on the calling thread with `cli`
- * itself. The others run with copies, and must not print results. Returns the exit code or status
- * of worker 0, or the status of another worker that failed. */
-int rw_workers_in_threads(struct rw_cli *cli, int n_workers, int (*body)(struct rw_cli *cli));
-
 /* ---- shared by several commands: reading data, printing figures, warnings ---- */
 /* Functions below that return an int return it as the functions of a command do. */
 

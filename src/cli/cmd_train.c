@@ -782,6 +782,45 @@ static int train(struct rw_cli *cli)
     return rw_model_info(cli->model).is_finished ? 0 : end ? end : RW_EXIT_FAILURE;
 }
 
+/* ---- workers that are threads of this process ---- */
+
+struct threads {
+    struct rw_cli *cli;  /* of worker 0 */
+    struct rw_cli *copy; /* [n_workers] of the other workers */
+    int code;            /* of worker 0 */
+};
+
+static int run_worker(void *user, struct rw_ctx *ctx, int worker)
+{
+    struct threads *t = user;
+    struct rw_cli *cli = worker == 0 ? t->cli : &t->copy[worker];
+    cli->ctx = ctx;
+    rw_load_stage_end("");
+    const int code = train(cli);
+    if (worker == 0)
+        t->code = code;
+    /* A worker that ends with an exit code has informed the others, or they must end, too. */
+    return code > 0 && code < 128 ? RW_ERR_INTERRUPTED : code < 0 ? code : 0;
+}
+
+/* Trains in n_workers workers, which share the requested threads (0: auto). Worker 0 runs on the
+ * calling thread with `cli` itself. Returns its exit code or status, or the status of another
+ * worker that failed. */
+static int train_in_threads(struct rw_cli *cli)
+{
+    const int n = (int)n_workers, given = atoi(rw_params_get(cli->params, "threads"));
+    struct threads threads = {.cli = cli, .copy = rw_need((size_t)n, sizeof(*threads.copy))};
+    if (given > 0 && rw_params_origin(cli->params, "threads") != RW_PARAM_DEFAULT)
+        RW_STEP(rw_params_set(cli->ctx, cli->params, "threads",
+                              rw_text("%d", given > n ? given / n : 1)));
+    for (int r = 1; r < n; r++) {
+        threads.copy[r] = *cli;
+        RW_STEP(rw_params_copy(cli->ctx, cli->params, &threads.copy[r].params));
+    }
+    const int status = rw_workers_run(cli->ctx, n, run_worker, &threads);
+    return threads.code > 0 ? threads.code : status;
+}
+
 static int plan(struct rw_cli *cli)
 {
     struct rw_plan plan = {.n_parts = 0};
@@ -824,7 +863,7 @@ static int run(struct rw_cli *cli)
         code = rw_out_file_reserve(cli->ctx, &cli->out, BLOCK);
     code = rw_workers_sync(cli, code);
     if (code == 0)
-        code = n_workers > 1 ? rw_workers_in_threads(cli, (int)n_workers, train) : train(cli);
+        code = n_workers > 1 ? train_in_threads(cli) : train(cli);
     if (code < 0)
         code = rw_msg_failed(cli->ctx, code, "train");
     const int log_code = log_close(!job.is_kept);

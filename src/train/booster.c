@@ -414,12 +414,12 @@ static int prepare(struct booster *b, const struct rw_params *params)
     RW_TRY(rw_grower_new(b->ctx, &b->grow_rules, &b->grower));
     RW_TRY(RW_ARENA_NEW(b->ctx, &b->arena, b->leaf_slot, rw_grow_max_slots(&b->grow_rules)));
     RW_TRY(prepare_own_gradients(b));
-    rw_model_size_init(&b->size, b->model, b->init);
+    status = rw_model_size_init(b->ctx, &b->size, b->model, b->init);
     tell_stage(b, "cuts and codes", &start);
     const struct rw_facts facts = facts_of(b);
-    RW_TRY(rw_comm_agree(
-        b->ctx, rw_params_judge(b->ctx, b->params,
-                                &facts))); /* reports parameters without effect on this device */
+    /* reports parameters without effect on this device */
+    status = status < 0 ? status : rw_params_judge(b->ctx, b->params, &facts);
+    RW_TRY(rw_comm_agree(b->ctx, status));
     const struct rw_engine_info *info = &b->engine->info;
     rw_log(b->ctx, RW_LOG_DEBUG,
            "engine %s: %u features in %llu bins; left out: %u constant, %u that cannot leave "

@@ -268,34 +268,23 @@ int rw_model_params_take(struct rw_ctx *ctx, struct rw_params *params, int at,
 }
 
 enum {
-    ESCAPED = 4, /* bytes per byte of a text, at most */
-    LINE = 64,   /* the rest of the line of a parameter, a name or a metric */
-    RANGE = 12,  /* a range of features */
-    HEAD = 4096  /* all other lines */
+    ESCAPED = 4, /* bytes per byte of a name, at most */
+    LINE = 64,   /* the rest of a tree's lines */
+    HEAD = 4096  /* numbers and lists that grow until the model is finished */
 };
 
-static uint64_t text_line(const char *text)
+/* Adds the text of a model. */
+static int add_model(struct rw_ctx *ctx, struct rw_model_size *size, const struct rw_model *model)
 {
-    return LINE + ESCAPED * (uint64_t)strlen(text);
-}
-
-static uint64_t params_bytes(const struct rw_model_params *params)
-{
-    uint64_t bytes = LINE;
-    for (int32_t i = 0; i < params->n; i++)
-        bytes += text_line(params->param[i].value);
-    return bytes;
-}
-
-/* Adds features, names and parameters. */
-static void add_model(struct rw_model_size *size, const struct rw_model *model)
-{
+    char *text RW_FREED = NULL;
+    size_t n;
+    RW_TRY(rw_model_print(ctx, model, &text, &n));
+    size->bytes += n;
     for (int32_t i = 0; i < model->n_names; i++) {
         const uint64_t length = strlen(model->name[i].name);
         size->longest_name = length > size->longest_name ? length : size->longest_name;
-        size->bytes += text_line(model->name[i].name);
     }
-    size->bytes += RANGE * (uint64_t)model->n_features + params_bytes(&model->params);
+    return RW_OK;
 }
 
 uint64_t rw_model_size_with(const struct rw_model_size *size, int32_t n_leaves)
@@ -305,18 +294,19 @@ uint64_t rw_model_size_with(const struct rw_model_size *size, int32_t n_leaves)
            (uint64_t)n_leaves * (node + RW_MODEL_LEAF_BYTES);
 }
 
-void rw_model_size_init(struct rw_model_size *size, const struct rw_model *model,
-                        const struct rw_model *init)
+int rw_model_size_init(struct rw_ctx *ctx, struct rw_model_size *size, const struct rw_model *model,
+                       const struct rw_model *init)
 {
+    struct rw_model bare = *model; /* borrows all */
+    bare.n_trees = bare.n_rounds_run = 0;
     *size = (struct rw_model_size){
         .bytes = HEAD, .round_bytes = LINE + RW_MODEL_VALUE_BYTES * (uint64_t)model->n_metrics};
-    for (int v = 0; v < model->n_metrics; v++)
-        size->bytes += text_line(model->metric_name[v]);
-    add_model(size, model);
+    RW_TRY(add_model(ctx, size, &bare));
     if (init)
-        add_model(size, init);
-    for (int32_t k = 0; init && k < init->n_earlier; k++)
-        size->bytes += params_bytes(&init->earlier[k].params);
-    for (int32_t t = 0; t < model->n_trees; t++)
+        RW_TRY(add_model(ctx, size, init));
+    for (int32_t t = init ? init->n_trees : 0; t < model->n_trees; t++)
         size->bytes = rw_model_size_with(size, model->tree[t].n_leaves);
+    if (init)
+        size->bytes += (uint64_t)init->n_trees * size->round_bytes;
+    return RW_OK;
 }

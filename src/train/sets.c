@@ -288,75 +288,26 @@ const char *rw_print_name(int part)
                                  : rw_side_columns[part - RW_PRINT_SIDES + RW_SIDE_PRINTED].print;
 }
 
-enum { CHUNK = 8192 };
-
-struct job {
-    const struct rw_dataset *dataset;
-    uint64_t first_doc, first_query;
-    const struct rw_side_column *column; /* for side_item */
-    /* returns the number that a document or query adds to `to` */
-    uint64_t (*item)(const struct job *job, uint64_t i);
-    uint64_t *to;
-};
-
-static uint64_t label_item(const struct job *job, uint64_t doc)
+static uint64_t query_id_item(const struct rw_dataset *dataset, uint32_t query, uint64_t number)
 {
-    /* -0 becomes 0 */
-    return rw_mix_item(job->first_doc + doc, rw_bits_of_float(job->dataset->label[doc] + 0.0f));
-}
-
-static uint64_t side_item(const struct job *job, uint64_t doc)
-{
-    return rw_side_column_item(job->column, job->dataset, (uint32_t)doc, job->first_doc + doc);
-}
-
-static uint64_t query_item(const struct job *job, uint64_t query)
-{
-    return rw_mix_item(job->first_query + query,
-                       job->first_doc + job->dataset->query_offset[query]);
-}
-
-static uint64_t query_id_item(const struct job *job, uint64_t query)
-{
-    uint64_t sum = job->first_query + query;
-    for (const char *c = rw_dataset_query_id(job->dataset, (uint32_t)query); *c; c++)
+    uint64_t sum = number;
+    for (const char *c = rw_dataset_query_id(dataset, query); *c; c++)
         sum = rw_mix_item(sum, (unsigned char)*c);
     return rw_mix(sum);
 }
 
 /* Returns a query's given pairs as a number. Their order changes sums of doubles, so it counts. */
-static uint64_t pairs_item(const struct job *job, uint64_t query)
+static uint64_t pairs_item(const struct rw_dataset *dataset, uint32_t query, uint64_t first_doc)
 {
-    const struct rw_dataset *dataset = job->dataset;
     uint64_t sum = 0, bits;
     for (size_t k = dataset->pairs.offset[query]; k < dataset->pairs.offset[query + 1]; k++) {
         const struct rw_given_pair *pair = &dataset->pairs.item[k];
         memcpy(&bits, &pair->weight, sizeof(bits));
-        sum = rw_mix_item(sum, job->first_doc + pair->better);
-        sum = rw_mix_item(sum, job->first_doc + pair->worse);
+        sum = rw_mix_item(sum, first_doc + pair->better);
+        sum = rw_mix_item(sum, first_doc + pair->worse);
         sum = rw_mix_item(sum, bits);
     }
     return sum;
-}
-
-static int add_items(void *user, struct rw_share *share)
-{
-    const struct job *job = user;
-    uint64_t sum = 0;
-    for (uint64_t i, end; rw_share_next(share, &i, &end);) {
-        for (; i < end; i++)
-            sum += job->item(job, i);
-    }
-    rw_share_add(share, job->to, sum);
-    return RW_OK;
-}
-
-static int add(struct rw_ctx *ctx, struct job *job, uint32_t n,
-               uint64_t (*item)(const struct job *, uint64_t), uint64_t *to)
-{
-    job->item = item;
-    job->to = to;
-    return rw_parallel(ctx, ctx->n_threads, n, CHUNK, add_items, job);
 }
 
 /* Adds the bin codes of the values. Bin boundaries have a separate fingerprint. */
@@ -374,21 +325,25 @@ static int add_values(struct rw_engine *engine, int set, uint64_t first_doc, uin
 int rw_fingerprint_make(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
                         uint64_t first_doc, uint64_t first_query, struct rw_fingerprint *out)
 {
-    struct rw_ctx *ctx = engine->ctx;
-    struct job job = {.dataset = dataset, .first_doc = first_doc, .first_query = first_query};
     uint64_t *part = out->part;
     *out = (struct rw_fingerprint){{[RW_PRINT_DOCUMENTS] = dataset->n_docs}};
-    RW_TRY(add(ctx, &job, dataset->n_docs, label_item, &part[RW_PRINT_LABELS]));
-    RW_TRY(add(ctx, &job, dataset->n_queries, query_item, &part[RW_PRINT_QUERIES]));
-    RW_TRY(add(ctx, &job, dataset->n_queries, query_id_item, &part[RW_PRINT_QUERY_IDS]));
-    if (dataset->pairs.item) /* the pairs include their weights */
-        RW_TRY(add(ctx, &job, dataset->n_queries, pairs_item, &part[RW_PRINT_WEIGHTS]));
-    for (int i = 0; i < RW_SIDE_COLUMNS; i++) {
-        job.column = &rw_side_columns[i];
+    for (uint32_t i = 0; i < dataset->n_docs; i++) /* -0 becomes 0 */
+        part[RW_PRINT_LABELS] +=
+            rw_mix_item(first_doc + i, rw_bits_of_float(dataset->label[i] + 0.0f));
+    for (uint32_t q = 0; q < dataset->n_queries; q++) {
+        const uint64_t number = first_query + q;
+        part[RW_PRINT_QUERIES] += rw_mix_item(number, first_doc + dataset->query_offset[q]);
+        part[RW_PRINT_QUERY_IDS] += query_id_item(dataset, q, number);
+        if (dataset->pairs.item) /* the pairs include their weights */
+            part[RW_PRINT_WEIGHTS] += pairs_item(dataset, q, first_doc);
+    }
+    for (int k = 0; k < RW_SIDE_COLUMNS; k++) {
+        const struct rw_side_column *column = &rw_side_columns[k];
         const int at =
-            i < RW_SIDE_PRINTED ? RW_PRINT_WEIGHTS : RW_PRINT_SIDES + i - RW_SIDE_PRINTED;
-        if (job.column->size && !job.column->by_query && rw_side_column_of(job.column, dataset))
-            RW_TRY(add(ctx, &job, dataset->n_docs, side_item, &part[at]));
+            k < RW_SIDE_PRINTED ? RW_PRINT_WEIGHTS : RW_PRINT_SIDES + k - RW_SIDE_PRINTED;
+        const int has = column->size && !column->by_query && rw_side_column_of(column, dataset);
+        for (uint32_t i = 0; has && i < dataset->n_docs; i++)
+            part[at] += rw_side_column_item(column, dataset, i, first_doc + i);
     }
     return add_values(engine, set, first_doc, &part[RW_PRINT_VALUES]);
 }

@@ -315,8 +315,8 @@ struct rw_model_size {
 /* Starts an upper bound of the size of the model's file, for callers that reserve disk space
  * before the model exists. model: as before the first round; init: the model to continue from,
  * or NULL. */
-void rw_model_size_init(struct rw_model_size *size, const struct rw_model *model,
-                        const struct rw_model *init);
+int rw_model_size_init(struct rw_ctx *ctx, struct rw_model_size *size, const struct rw_model *model,
+                       const struct rw_model *init);
 /* Returns the bound with one more round, whose tree has n_leaves leaves. */
 uint64_t rw_model_size_with(const struct rw_model_size *size, int32_t n_leaves);
 
