@@ -233,7 +233,7 @@ struct rw_watch {
     int of_loops; /* 1: rw_share_poll counts the work; 0: rw_stage_add does */
     _Atomic uint64_t done;
     atomic_int is_stopped;
-    double asked; /* time of the last poll in milliseconds */
+    double polled_ms; /* time of the last poll in milliseconds */
 };
 
 static int watch_of(struct rw_ctx *ctx, struct rw_watch **out)
@@ -243,7 +243,7 @@ static int watch_of(struct rw_ctx *ctx, struct rw_watch **out)
     *out = ctx->watch;
     if (!*out)
         return rw_fail(ctx, RW_ERR_MEMORY, "out of memory");
-    (*out)->asked = rw_clock_ms();
+    (*out)->polled_ms = rw_clock_ms();
     return RW_OK;
 }
 
@@ -259,12 +259,12 @@ int rw_ctx_set_poll(struct rw_ctx *ctx, rw_poll_fn poll, void *user)
 
 /* Polls the caller, unless it has stopped the call already. Only the calling thread may do so.
  * Loops in a call that `poll` makes run on that thread alone. */
-static void ask(struct rw_watch *watch)
+static void poll_caller(struct rw_watch *watch)
 {
     if ((!watch->poll && !watch->stop) || atomic_load(&watch->is_stopped))
         return;
     const double now = rw_clock_ms();
-    if (now - watch->asked < rw_poll_ms)
+    if (now - watch->polled_ms < rw_poll_ms)
         return;
     const struct rw_progress progress = {watch->stage, atomic_load(&watch->done), watch->total};
     const int was_in_loop = in_loop;
@@ -273,7 +273,7 @@ static void ask(struct rw_watch *watch)
         (watch->stop && watch->stop(watch->stop_user)))
         atomic_store(&watch->is_stopped, 1);
     in_loop = was_in_loop;
-    watch->asked = rw_clock_ms();
+    watch->polled_ms = rw_clock_ms();
 }
 
 int rw_poll_is_stopped(const struct rw_ctx *ctx)
@@ -294,7 +294,7 @@ int rw_poll(struct rw_ctx *ctx)
 {
     if (!ctx->watch || in_loop)
         return RW_OK;
-    ask(ctx->watch);
+    poll_caller(ctx->watch);
     return status_after(ctx, RW_OK, 0);
 }
 
@@ -349,7 +349,7 @@ int rw_share_poll(struct rw_share *share, uint64_t n_done)
     if (n_done && watch->of_loops)
         atomic_fetch_add(&watch->done, n_done);
     if (share->thread == 0)
-        ask(watch);
+        poll_caller(watch);
     return share->may_stop && atomic_load_explicit(&watch->is_stopped, memory_order_relaxed);
 }
 
@@ -614,7 +614,7 @@ static void close_loop(struct rw_pool *pool)
         until.tv_nsec %= 1000000000L;
         pthread_cond_timedwait(&pool->done, &pool->mutex, &until);
         pthread_mutex_unlock(&pool->mutex);
-        ask(pool->share.watch);
+        poll_caller(pool->share.watch);
         pthread_mutex_lock(&pool->mutex);
     }
     atomic_store(&pool->caller_sleeps, 0);

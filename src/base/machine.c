@@ -337,9 +337,9 @@ enum rw_isa rw_isa(void)
     const enum rw_isa most = rw_isa_most();
     if (forced >= 0)
         return (enum rw_isa)forced;
-    const char *asked = getenv("RANKWOOD_ISA");
-    for (int isa = RW_ISA_PLAIN; asked && isa < (int)most; isa++) {
-        if (strcmp(asked, names[isa]) == 0)
+    const char *wanted = getenv("RANKWOOD_ISA");
+    for (int isa = RW_ISA_PLAIN; wanted && isa < (int)most; isa++) {
+        if (strcmp(wanted, names[isa]) == 0)
             return (enum rw_isa)isa;
     }
     return most;

@@ -34,7 +34,7 @@ struct loading {
 /* Resets the peak to the memory in use now. Frees large chunks to the system first, as in a fresh
  * process, so that memory of the last run does not count. Returns 0, or -1 if the system cannot do
  * this. */
-static int forget_peak(void)
+static int reset_peak(void)
 {
     const int file = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
 #ifdef __GLIBC__
@@ -105,7 +105,7 @@ static int time_method(struct loading *s, const char *method, int is_ready, int 
     RW_TRY(rw_params_set(s->bench->ctx, s->params, "threads", number));
     RW_TRY(rw_ctx_set_threads(s->bench->ctx, n_threads));
     for (int i = 0; i < s->n_runs; i++) {
-        if (forget_peak() < 0) /* forget the run before */
+        if (reset_peak() < 0) /* omits the run before */
             peak = NAN;
         RW_TRY(load_once(s, is_ready, &ms[i], &one));
         peak = one > peak || isnan(one) ? one : peak;

@@ -35,7 +35,7 @@ static const struct rw_option options[] = {
 
 /* ---- progress ---- */
 
-static int say_row(void *user, int at, const struct rw_select_row *row)
+static int print_row(void *user, int at, const struct rw_select_row *row)
 {
     const struct rw_cli *cli = user;
     const char *number = rw_text("%u feature%s", row->n_features, row->n_features == 1 ? "" : "s");
@@ -153,7 +153,7 @@ static int run(struct rw_cli *cli)
     job.how.n_repeats = (int)repeats;
     job.how.test = job.test;
     job.how.user = cli;
-    job.how.on_row = say_row;
+    job.how.on_row = print_row;
     RW_STEP(rw_interrupts_stop_calls(cli->ctx));
     RW_STEP(rw_interrupts_end(
         rw_select(cli->ctx, cli->params, cli->binned, job.valid, &job.how, &job.selected), NULL));

@@ -363,12 +363,12 @@ int rw_output_end(int code)
 
 /* ---- work in rounds ---- */
 
-static volatile sig_atomic_t asked, n_ctrl_c; /* asked: number of the first signal */
+static volatile sig_atomic_t first_signal, n_ctrl_c; /* first_signal: number of the first signal */
 static int is_aloud;
 
 /* Handles a signal. SIGTERM may arrive several times: timeout(1) sends it to the process and to its
  * group, and schedulers repeat it. Only a second Ctrl-C abandons the round. */
-static void ask_to_stop(int number)
+static void on_signal(int number)
 {
     static const char by_key[] =
         "\nrankwood: stopping after this round; Ctrl-C again stops at once\n",
@@ -376,25 +376,25 @@ static void ask_to_stop(int number)
     const int saved = errno;
     if (number == SIGINT && ++n_ctrl_c == 2)
         end_by(number);
-    if (!asked && is_aloud) {
+    if (!first_signal && is_aloud) {
         const int by_user = number == SIGINT;
         const ssize_t n = write(STDERR_FILENO, by_user ? by_key : by_signal,
                                 by_user ? sizeof(by_key) - 1 : sizeof(by_signal) - 1);
         (void)n; /* standard error may be closed */
     }
-    asked = asked ? asked : number;
+    first_signal = first_signal ? first_signal : number;
     errno = saved;
 }
 
 void rw_interrupts_catch(int aloud)
 {
     is_aloud = aloud;
-    catch_signals(2, ask_to_stop);
+    catch_signals(2, on_signal);
 }
 
 int rw_interrupted(void)
 {
-    return asked;
+    return first_signal;
 }
 
 int rw_interrupts_stop_calls(struct rw_ctx *ctx)
@@ -406,11 +406,11 @@ int rw_interrupts_stop_calls(struct rw_ctx *ctx)
 
 int rw_interrupts_end(int status, const char *kept)
 {
-    if (status != RW_ERR_INTERRUPTED || !asked)
+    if (status != RW_ERR_INTERRUPTED || !first_signal)
         return status;
     if (kept)
         rw_msg_warning("interrupted: '%s' is as it was", kept);
     else
         rw_msg_warning("interrupted: nothing was written");
-    return 128 + asked;
+    return 128 + first_signal;
 }

@@ -102,7 +102,7 @@ static int ended(struct rw_ctx *ctx, int result)
 
 /* Starts a call that sends `bytes` bytes, which it counts. Fails if another worker is known to have
  * failed. The context's message is unchanged if it already gives the cause. */
-static int begun(struct rw_ctx *ctx, size_t bytes)
+static int begin_call(struct rw_ctx *ctx, size_t bytes)
 {
     struct rw_comm *comm = ctx->comm;
     comm->bytes_sent += comm->has_failed ? 0 : bytes;
@@ -112,7 +112,7 @@ static int begun(struct rw_ctx *ctx, size_t bytes)
 }
 
 /* Returns 1 if there is nothing to send. A single worker receives its own bytes. */
-static int stays_here(const struct rw_ctx *ctx, const void *send, void *recv, size_t bytes)
+static int copy_if_alone(const struct rw_ctx *ctx, const void *send, void *recv, size_t bytes)
 {
     if (is_alone(ctx) && bytes > 0)
         memcpy(recv, send, bytes);
@@ -126,7 +126,7 @@ int rw_comm_all_reduce(struct rw_ctx *ctx, void *buffer, size_t n, enum rw_comm_
         return RW_OK;
     const struct rw_comm *comm = ctx->comm;
     const size_t n_workers = (size_t)comm->n_workers;
-    RW_TRY(begun(ctx, 2 * n * type_bytes[type] * (n_workers - 1) / n_workers));
+    RW_TRY(begin_call(ctx, 2 * n * type_bytes[type] * (n_workers - 1) / n_workers));
     return ended(ctx, comm->functions.all_reduce(comm->user, buffer, n, type, op, NULL));
 }
 
@@ -141,18 +141,18 @@ int rw_comm_reduce_scatter(struct rw_ctx *ctx, const void *send, void *recv, siz
 {
     const struct rw_comm *comm = ctx->comm;
     const size_t bytes = n_each * type_bytes[type];
-    if (stays_here(ctx, send, recv, bytes))
+    if (copy_if_alone(ctx, send, recv, bytes))
         return RW_OK;
-    RW_TRY(begun(ctx, bytes * (size_t)(comm->n_workers - 1)));
+    RW_TRY(begin_call(ctx, bytes * (size_t)(comm->n_workers - 1)));
     return ended(ctx, comm->functions.reduce_scatter(comm->user, send, recv, n_each, type, NULL));
 }
 
 int rw_comm_all_gather(struct rw_ctx *ctx, const void *send, void *recv, size_t bytes)
 {
     const struct rw_comm *comm = ctx->comm;
-    if (stays_here(ctx, send, recv, bytes))
+    if (copy_if_alone(ctx, send, recv, bytes))
         return RW_OK;
-    RW_TRY(begun(ctx, bytes * (size_t)(comm->n_workers - 1)));
+    RW_TRY(begin_call(ctx, bytes * (size_t)(comm->n_workers - 1)));
     return ended(ctx, comm->functions.all_gather(comm->user, send, recv, bytes, NULL));
 }
 
@@ -193,8 +193,8 @@ int rw_comm_exchange(struct rw_ctx *ctx, const void *send, const size_t *send_be
     }
     status = fits ? rw_mem_new_raw(ctx, &got, begin[n], 1) : rw_comm_nonsense(ctx, "sizes");
     RW_TRY(rw_comm_agree(ctx, status));
-    if (!stays_here(ctx, send, got, is_alone(ctx) ? begin[n] : 1)) {
-        RW_TRY(begun(ctx, send_begin[n] - send_begin[0] - n_send[worker]));
+    if (!copy_if_alone(ctx, send, got, is_alone(ctx) ? begin[n] : 1)) {
+        RW_TRY(begin_call(ctx, send_begin[n] - send_begin[0] - n_send[worker]));
         RW_TRY(ended(ctx,
                      ctx->comm->functions.all_to_all(ctx->comm->user, send, n_send, got, n_recv)));
     }
@@ -243,7 +243,7 @@ int rw_comm_agree(struct rw_ctx *ctx, int status)
         return status;
     struct rw_comm *comm = ctx->comm;
     if (comm->has_failed)
-        return status < 0 ? status : begun(ctx, 0);
+        return status < 0 ? status : begin_call(ctx, 0);
     uint32_t failed = status < 0 ? (uint32_t)comm->worker : UINT32_MAX;
     RW_TRY(rw_comm_all_reduce(ctx, &failed, 1, RW_COMM_U32, RW_COMM_MIN));
     if (failed == UINT32_MAX)

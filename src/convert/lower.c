@@ -14,7 +14,7 @@ struct lowering {
     struct rw_source to;  /* the ensemble that is being made */
     const char *lossy_by; /* the name of `how->lossy` in hints */
     uint8_t *had;         /* [RW_FEATURE_IDS] in the training set, or used by a split */
-    uint8_t *asked;       /* [RW_FEATURE_IDS] used by a split */
+    uint8_t *is_used;     /* [RW_FEATURE_IDS] used by a split */
     uint64_t n_directions, n_thresholds, n_names; /* properties left out */
     int32_t n_without_covers;                     /* number of trees */
 };
@@ -192,7 +192,7 @@ static int lower_split(struct lowering *l, int32_t t, int32_t i, struct rw_ens_n
     node->left = tree->left[i] >= 0 ? tree->left[i] : n_splits + ~tree->left[i];
     node->right = tree->right[i] >= 0 ? tree->right[i] : n_splits + ~tree->right[i];
     node->column = (uint32_t)column;
-    l->had[tree->feature[i]] = l->asked[tree->feature[i]] = 1;
+    l->had[tree->feature[i]] = l->is_used[tree->feature[i]] = 1;
     node->less = (uint8_t)l->rules->less;
     node->gain = tree->gain[i];
     if (rw_tree_by_set(tree, i))
@@ -315,7 +315,7 @@ static int name_column(struct lowering *l, uint32_t i, char made[64], const char
     const uint32_t feature = (uint32_t)((int64_t)i + l->base);
     if (l->format->names == RW_NAMES_SET && l->how->set) {
         *out = NULL;
-        return l->asked[feature] ? find_in_set(l, i, out) : RW_OK;
+        return l->is_used[feature] ? find_in_set(l, i, out) : RW_OK;
     }
     rw_made_up_name(l->format, i + l->rules->first_column, made, 64);
     *out = rw_model_feature_name(l->model, feature);
@@ -367,7 +367,7 @@ static int lower_categories(struct lowering *l)
         const struct rw_feature_categories *of = &l->model->categories.of[i];
         const uint32_t column = (uint32_t)((int64_t)of->feature - l->base) + l->rules->first_column;
         uint32_t number[RW_MAX_CATEGORIES];
-        if (!l->asked[of->feature] &&
+        if (!l->is_used[of->feature] &&
             (l->format->categories != RW_SAYS_WORDS || (int64_t)of->feature < l->base ||
              column - l->rules->first_column >= l->to.out->n_columns))
             continue;
@@ -405,7 +405,7 @@ int rw_lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_m
     RW_TRY(rw_part_missing(ctx, model, format, &parted));
     l.model = parted ? parted : model;
     RW_TRY(RW_ARENA_NEW(ctx, &out->arena, l.had, RW_FEATURE_IDS));
-    RW_TRY(RW_ARENA_NEW(ctx, &out->arena, l.asked, RW_FEATURE_IDS));
+    RW_TRY(RW_ARENA_NEW(ctx, &out->arena, l.is_used, RW_FEATURE_IDS));
     for (int32_t t = 0; t < l.model->n_trees; t++)
         RW_TRY(lower_tree(&l, t));
     for (uint32_t i = 0; i < l.model->n_features; i++)

@@ -198,21 +198,21 @@ struct rw_ens_tree *rw_read_tree(struct rw_source *source, const void *root, rw_
 
 /* Failed allocations of jansson. It allocates through two functions per process. The function here
  * calls the previous one and records failures, for each thread. */
-static json_malloc_t asked;
+static json_malloc_t wrapped_alloc;
 static _Thread_local int has_failed;
 
-static void *ask(size_t n)
+static void *alloc_and_watch(size_t n)
 {
-    void *made = asked(n);
+    void *made = wrapped_alloc(n);
     has_failed |= !made;
     return made;
 }
 
-static void stand_before(void)
+static void wrap_alloc(void)
 {
-    json_free_t given_back;
-    json_get_alloc_funcs(&asked, &given_back);
-    json_set_alloc_funcs(ask, given_back);
+    json_free_t unchanged_free;
+    json_get_alloc_funcs(&wrapped_alloc, &unchanged_free);
+    json_set_alloc_funcs(alloc_and_watch, unchanged_free);
 }
 
 /* Starts to watch for failed allocations in this thread. After one, jansson reports invalid UTF-8
@@ -221,7 +221,7 @@ static void stand_before(void)
 static void watch(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, stand_before);
+    pthread_once(&once, wrap_alloc);
     has_failed = 0;
 }
 

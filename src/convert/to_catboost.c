@@ -475,7 +475,7 @@ static uint64_t at8(const char *at)
 }
 
 /* Rotates a number. by: 1 to 63. */
-static uint64_t turn(uint64_t value, int by)
+static uint64_t rotate(uint64_t value, int by)
 {
     return value >> by | value << (64 - by);
 }
@@ -496,7 +496,7 @@ static uint64_t up_to_16(const char *text, size_t n)
 {
     if (n > 8) {
         const uint64_t last = at8(text + n - 8);
-        return join(at8(text), turn(last + n, (int)n)) ^ last;
+        return join(at8(text), rotate(last + n, (int)n)) ^ last;
     }
     if (n >= 4)
         return join(n + (rw_bits_at(text, 4) << 3), rw_bits_at(text + n - 4, 4));
@@ -511,7 +511,7 @@ static uint64_t up_to_32(const char *text, size_t n)
 {
     const uint64_t a = at8(text) * K1, b = at8(text + 8);
     const uint64_t c = at8(text + n - 8) * K2, d = at8(text + n - 16) * K0;
-    return join(turn(a - b, 43) + turn(c, 30) + d, a + turn(b ^ K3, 20) - c + n);
+    return join(rotate(a - b, 43) + rotate(c, 30) + d, a + rotate(b ^ K3, 20) - c + n);
 }
 
 struct pair {
@@ -523,14 +523,14 @@ static struct pair mix_32(const char *text, uint64_t a, uint64_t b)
 {
     const uint64_t first = a + at8(text), last = at8(text + 24);
     const uint64_t most = first + at8(text + 8) + at8(text + 16);
-    return (struct pair){most + last, turn(b + first + last, 21) + turn(most, 44) + first};
+    return (struct pair){most + last, rotate(b + first + last, 21) + rotate(most, 44) + first};
 }
 
 static struct pair mix_end(uint64_t a, uint64_t second, uint64_t third, uint64_t fourth)
 {
     const uint64_t most = a + second + third;
-    return (struct pair){most + fourth,
-                         turn(a + fourth, 52) + turn(most, 31) + turn(a, 37) + turn(a + second, 7)};
+    return (struct pair){most + fourth, rotate(a + fourth, 52) + rotate(most, 31) + rotate(a, 37) +
+                                            rotate(a + second, 7)};
 }
 
 static uint64_t up_to_64(const char *text, size_t n)
@@ -549,14 +549,14 @@ static uint64_t over_64(const char *text, size_t n)
     uint64_t x = at8(text), y = at8(end - 16) ^ K1, z = at8(end - 56) ^ K0;
     struct pair v = mix_32(end - 64, n, y), w = mix_32(end - 32, n * K1, K0);
     z += fold(v.high) * K1;
-    x = turn(z + x, 39) * K1;
-    y = turn(y, 33) * K1;
+    x = rotate(z + x, 39) * K1;
+    y = rotate(y, 33) * K1;
     for (const char *at = text; at < text + (n - 1) / 64 * 64; at += 64) {
         const uint64_t was_z = z;
-        x = (turn(x + y + v.low + at8(at + 16), 37) * K1) ^ w.high;
-        y = (turn(y + v.high + at8(at + 48), 42) * K1) ^ v.low;
+        x = (rotate(x + y + v.low + at8(at + 16), 37) * K1) ^ w.high;
+        y = (rotate(y + v.high + at8(at + 48), 42) * K1) ^ v.low;
         z = x;
-        x = turn(was_z ^ w.low, 33);
+        x = rotate(was_z ^ w.low, 33);
         v = mix_32(at, v.high * K1, z + w.low);
         w = mix_32(at + 32, x + w.high, y);
     }

@@ -87,10 +87,10 @@ static int may_place(struct rw_early *early, uint64_t i, const struct rw_builder
                                                 early->feature, run->n * sizeof(uint16_t)) == 0;
 }
 
-enum fate { PLACE, PACK, WAIT };
+enum action { PLACE, PACK, WAIT };
 
 /* Decides how to continue with a builder that is complete. */
-static enum fate fate_of(struct rw_early *early, uint64_t i, const struct rw_builder *builder)
+static enum action action_for(struct rw_early *early, uint64_t i, const struct rw_builder *builder)
 {
     early->n_docs[i] = builder->n_docs + 1;
     for (; early->n_known < early->n_builders && early->n_docs[early->n_known]; early->n_known++)
@@ -163,25 +163,25 @@ static void place(const struct rw_early *early, uint64_t i, struct rw_builder *b
 int rw_early_pack(struct rw_early *early, uint64_t i, struct rw_builder *from,
                   struct rw_builder *to)
 {
-    enum fate fate;
+    enum action action;
     struct rw_builder *other;
     pthread_mutex_lock(&early->lock);
-    fate = fate_of(early, i, from);
+    action = action_for(early, i, from);
     pthread_mutex_unlock(&early->lock);
-    if (fate == PLACE)
+    if (action == PLACE)
         place(early, i, from);
     RW_TRY(rw_builder_pack(NULL, from, to));
     do {
         pthread_mutex_lock(&early->lock);
         other = NULL;
-        if (fate == WAIT && i >= early->n_looked)
+        if (action == WAIT && i >= early->n_looked)
             early->waits[i] = to;
-        else if (fate == WAIT && may_place(early, i, to)) /* the builders before it are complete
+        else if (action == WAIT && may_place(early, i, to)) /* the builders before it are complete
                                                              by now */
             other = to;
         if (!other)
             other = take_waiting(early, &i);
-        fate = PACK;
+        action = PACK;
         pthread_mutex_unlock(&early->lock);
         if (other) {
             place(early, i, other);

@@ -52,7 +52,7 @@ static const char all_metrics[] =
 enum { LONGEST_NAME = 31 };
 
 /* The likely meaning of an unknown metric name. */
-struct meant {
+struct guess {
     char name[LONGEST_NAME + 32]; /* "ndcg@10"; "": no suggestion */
     const char *note;             /* NULL: no note */
 };
@@ -87,15 +87,15 @@ static void find_cut(const char *after_name, char digits[10])
     snprintf(digits, 10, "%.*s", n <= 9 && *after_name != '0' ? (int)n : 0, after_name);
 }
 
-static struct meant what_is_meant(const char *text)
+static struct guess guess_metric(const char *text)
 {
-    struct meant meant = {"", NULL};
+    struct guess guess = {"", NULL};
     char word[LONGEST_NAME + 1], digits[10];
     if (text[0] >= '0' && text[0] <= '9') { /* the rest of LightGBM's "ndcg@5,10" */
         find_cut(text, digits);
-        snprintf(meant.name, sizeof(meant.name), "ndcg@%s", *digits ? digits : "10");
-        meant.note = "each metric has its own cutoff: 'ndcg@5,ndcg@10'";
-        return meant;
+        snprintf(guess.name, sizeof(guess.name), "ndcg@%s", *digits ? digits : "10");
+        guess.note = "each metric has its own cutoff: 'ndcg@5,ndcg@10'";
+        return guess;
     }
     size_t n = strcspn(text, "@:");
     snprintf(word, sizeof(word), "%.*s", (int)(n < LONGEST_NAME ? n : LONGEST_NAME), text);
@@ -111,18 +111,18 @@ static struct meant what_is_meant(const char *text)
         row = rw_alias_next(NULL, "metric", word);
     }
     if (row)
-        meant.note = row->note;
+        guess.note = row->note;
     if (row && !row->ours)
-        return meant;
+        return guess;
     const struct rw_metric_kind *kind = row ? find_kind(row->ours) : nearest_kind(word);
     find_cut(text + n, digits);
     if (kind->at == RW_AT_PERSISTENCE)
-        snprintf(meant.name, sizeof(meant.name), "%s:0.8", kind->name);
+        snprintf(guess.name, sizeof(guess.name), "%s:0.8", kind->name);
     else if (kind->at == RW_AT_REQUIRED || (kind->at == RW_AT_OPTIONAL && *digits))
-        snprintf(meant.name, sizeof(meant.name), "%s@%s", kind->name, *digits ? digits : "10");
+        snprintf(guess.name, sizeof(guess.name), "%s@%s", kind->name, *digits ? digits : "10");
     else
-        snprintf(meant.name, sizeof(meant.name), "%s", kind->name);
-    return meant;
+        snprintf(guess.name, sizeof(guess.name), "%s", kind->name);
+    return guess;
 }
 
 /* Returns a hint for XGBoost's "ndcg@10-", which counts a query without a relevant document as
@@ -137,14 +137,14 @@ static const char *minus_hint(const char *text)
 
 static int unknown_metric(struct rw_ctx *ctx, const char *text)
 {
-    const struct meant meant = what_is_meant(text);
+    const struct guess guess = guess_metric(text);
     char advice[128];
-    if (*meant.name)
-        snprintf(advice, sizeof(advice), "did you mean '%s'?", meant.name);
+    if (*guess.name)
+        snprintf(advice, sizeof(advice), "did you mean '%s'?", guess.name);
     else
         snprintf(advice, sizeof(advice), "there is no such metric here");
     return rw_fail(ctx, RW_ERR_ARGUMENT, "unknown metric '%.60s'; %s%s%s%s\nhint: metrics are%s",
-                   text, advice, meant.note ? "\nhint: " : "", meant.note ? meant.note : "",
+                   text, advice, guess.note ? "\nhint: " : "", guess.note ? guess.note : "",
                    minus_hint(text), all_metrics);
 }
 

@@ -104,7 +104,7 @@ INLINE void keep_others(const struct rw_lambda_block *block, uint32_t n, double 
 }
 
 /* Applies the sums of listed documents to the block's n documents. */
-INLINE void give_back(const struct list *list, uint32_t n, struct rw_lambda_block *block)
+INLINE void add_list_sums(const struct list *list, uint32_t n, struct rw_lambda_block *block)
 {
     const int64_t *lambda = list->lambda, *hessian = list->hessian;
     for (uint32_t i = 0; i < n; i += 8) {
@@ -174,7 +174,7 @@ INLINE void keep_others(const struct rw_lambda_block *block, uint32_t n, double 
     list->n = m;
 }
 
-INLINE void give_back(const struct list *list, uint32_t n, struct rw_lambda_block *block)
+INLINE void add_list_sums(const struct list *list, uint32_t n, struct rw_lambda_block *block)
 {
     (void)n;
     for (uint32_t i = 0; i < list->n; i++) {
@@ -277,7 +277,7 @@ static void drop_list(struct rw_lambda_row *row, const struct list *list, uint32
     }
     row->sum_hi += mixed ? 0 : hi;
     row->sum_lo += mixed ? 0 : lo;
-    give_back(list, n, block);
+    add_list_sums(list, n, block);
 }
 
 void RW_TMPL_NAME(rw_lambda_block)(struct rw_lambda_row *row, struct rw_lambda_block *block,

@@ -171,7 +171,7 @@ static int other_has(struct judging *j, const char *name, const char *wanted, in
 
 /* Evaluates the conditions with that name; "": those of the parameter's roles. *is_met is 1 if
  * one of them holds. */
-static int one_is_met(struct judging *j, int at, const char *name, int *is_met)
+static int need_is_met(struct judging *j, int at, const char *name, int *is_met)
 {
     const int roles = *name ? 0 : rw_param_rows[at].info.roles;
     int n_known = 0;
@@ -197,15 +197,15 @@ static int one_is_met(struct judging *j, int at, const char *name, int *is_met)
 }
 
 /* Evaluates all conditions of a parameter, such as "objective; pairs topk". */
-static int all_are_met(struct judging *j, int at, int *is_met)
+static int needs_are_met(struct judging *j, int at, int *is_met)
 {
     char needs[128], *rest, *word;
-    RW_TRY(one_is_met(j, at, "", is_met));
+    RW_TRY(need_is_met(j, at, "", is_met));
     snprintf(needs, sizeof(needs), "%s", rw_param_rows[at].needs);
     for (char *one = strtok_r(needs, ";", &rest); one && *is_met;
          one = strtok_r(NULL, ";", &rest)) {
         const char *name = strtok_r(one, " ", &word), *wanted = strtok_r(NULL, " ", &word);
-        RW_TRY(wanted ? other_has(j, name, wanted, is_met) : one_is_met(j, at, name, is_met));
+        RW_TRY(wanted ? other_has(j, name, wanted, is_met) : need_is_met(j, at, name, is_met));
     }
     return RW_OK;
 }
@@ -218,7 +218,7 @@ static int judge(struct judging *j, int at)
     if (j->is_judged[at])
         return RW_OK;
     j->is_judged[at] = 1;
-    RW_TRY(all_are_met(j, at, &is_met));
+    RW_TRY(needs_are_met(j, at, &is_met));
     if (is_met ||
         (j->facts->grows == 0 && !j->params->is_set[at])) /* in a refit, it has the model's value */
         return RW_OK;

@@ -82,7 +82,7 @@ static double nearest(double x)
 }
 
 /* Interpolates linearly between the knots, which are at -3, -2, .., 4. */
-static double bent(const double *knot, double z)
+static double interpolate(const double *knot, double z)
 {
     if (z < -3.0)
         z = -3.0;
@@ -96,7 +96,7 @@ static double bent(const double *knot, double z)
 uint32_t rw_synth_query_docs(const struct rw_synth_shape *shape, uint64_t seed, uint32_t query)
 {
     const struct query_state s = {.shape = shape, .seed = seed, .query = query};
-    const double size = nearest(bent(shape->size_knot, normal(&s, OF_QUERY, FOR_SIZE)));
+    const double size = nearest(interpolate(shape->size_knot, normal(&s, OF_QUERY, FOR_SIZE)));
     if (size < 1.0)
         return 1;
     return size > (double)shape->traits->max_docs ? shape->traits->max_docs : (uint32_t)size;
@@ -245,7 +245,7 @@ static double draw_value(const struct query_state *s, const struct rw_synth_feat
         if (!closed || f->load[k] >= RW_LATENT_QUERY_RARITY)
             z = z + f->weight[k] * latent[f->load[k]];
     }
-    return rounded(s, f, bent(f->knot, z));
+    return rounded(s, f, interpolate(f->knot, z));
 }
 
 static void draw_values(const struct query_state *s, uint32_t doc, float *value)

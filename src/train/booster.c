@@ -49,7 +49,7 @@ struct booster {
     struct progress run;
 };
 
-static void tell_stage(const struct booster *b, const char *name, double *start)
+static void report_stage(const struct booster *b, const char *name, double *start)
 {
     const double now = rw_clock_ms();
     if (b->hooks && b->hooks->on_stage)
@@ -240,7 +240,7 @@ static int prepare_rules(struct booster *b, const struct rw_params *given, doubl
     RW_TRY(prepare_features(b));
     RW_TRY(rw_eval_sets_init(&b->eval_sets, b->ctx, b->params, b->hooks, b->in.given, b->in.n_sets,
                              b->model));
-    tell_stage(b, "metrics", start);
+    report_stage(b, "metrics", start);
     b->grow_rules = (struct rw_grow_rules){.levels = b->params->grow == RW_GROW_LEVELS,
                                            .leaves = rw_params_leaves(b->params, b->in.all_docs),
                                            .depth = b->params->depth,
@@ -338,7 +338,7 @@ static int take_rounds(struct booster *b)
     return RW_OK;
 }
 
-static void tell_start(struct booster *b)
+static void report_start(struct booster *b)
 {
     b->ctx->stop_set = b->params->early_stop > 0 ? b->eval_sets.stop_set : 0;
     if (!b->hooks || !b->hooks->on_start)
@@ -415,7 +415,7 @@ static int prepare(struct booster *b, const struct rw_params *params)
     RW_TRY(RW_ARENA_NEW(b->ctx, &b->arena, b->leaf_slot, rw_grow_max_slots(&b->grow_rules)));
     RW_TRY(prepare_own_gradients(b));
     status = rw_model_size_init(b->ctx, &b->size, b->model, b->init);
-    tell_stage(b, "cuts and codes", &start);
+    report_stage(b, "cuts and codes", &start);
     const struct rw_facts facts = facts_of(b);
     /* reports parameters without effect on this device */
     status = status < 0 ? status : rw_params_judge(b->ctx, b->params, &facts);
@@ -427,7 +427,7 @@ static int prepare(struct booster *b, const struct rw_params *params)
            b->engine->ops->name, info->n_features, (unsigned long long)info->n_bins,
            info->n_constant, info->n_few, info->n_ignored);
     report_pairs(b);
-    tell_start(b);
+    report_start(b);
     return RW_OK;
 }
 
@@ -452,9 +452,9 @@ static int explain_no_split(struct booster *b)
                                b->run.no_split, sizeof(b->run.no_split));
 }
 
-static int tell_round(struct booster *b, const struct rw_grow_times *times,
-                      const struct rw_far_reads *far, int n_leaves, double start, double scores_ms,
-                      double metrics_ms)
+static int report_round(struct booster *b, const struct rw_grow_times *times,
+                        const struct rw_far_reads *far, int n_leaves, double start,
+                        double scores_ms, double metrics_ms)
 {
     if (!b->hooks || !b->hooks->on_round)
         return 0;
@@ -488,9 +488,9 @@ static void report_choices(struct booster *b)
 {
     char text[1024];
     double ms;
-    if (!b->engine->ops->tell || !b->hooks || !b->hooks->on_stage)
+    if (!b->engine->ops->report || !b->hooks || !b->hooks->on_stage)
         return;
-    while (b->engine->ops->tell(b->engine, text, sizeof(text), &ms))
+    while (b->engine->ops->report(b->engine, text, sizeof(text), &ms))
         b->hooks->on_stage(b->hooks->user, text, ms, rw_system_peak_bytes());
 }
 
@@ -501,7 +501,7 @@ static int has_more_rounds(const struct booster *b)
 }
 
 /* Asks the callers of all workers whether to end or interrupt training. Writes *more. */
-static int ask_to_stop(struct booster *b, int ends, int *more)
+static int check_for_stop(struct booster *b, int ends, int *more)
 {
     const struct rw_train_hooks *hooks = b->hooks;
     uint64_t wish[2] = {ends != 0, 0};
@@ -591,8 +591,8 @@ static int run_round(struct booster *b, int *more)
     const double measured = rw_clock_ms();
     b->run.n_complete = b->run.round;
     const int ends =
-        tell_round(b, &times, &far, tree->n_leaves, start, added - grown, measured - added) != 0;
-    RW_TRY(ask_to_stop(b, ends, more));
+        report_round(b, &times, &far, tree->n_leaves, start, added - grown, measured - added) != 0;
+    RW_TRY(check_for_stop(b, ends, more));
     if (*more)
         rw_checkpointer_round(&b->checkpointer, &b->eval_sets, b->run.round);
     return RW_OK;
@@ -737,7 +737,7 @@ static int train(struct booster *b, const struct rw_params *params,
     RW_TRY(prepare(b, params));
     double start = rw_clock_ms();
     RW_TRY(run_rounds(b));
-    tell_stage(b, "rounds", &start);
+    report_stage(b, "rounds", &start);
     RW_TRY(rw_gradients_report(b->ctx, b->gradients, b->run.n_complete, b->hooks));
     return rw_comm_agree(b->ctx, finish_model(b));
 }

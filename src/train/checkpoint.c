@@ -522,7 +522,7 @@ int rw_checkpointer_take_data(struct rw_checkpointer *c, struct rw_engine *engin
 
 /* ---- resuming ---- */
 
-static void tell_resumed(const struct rw_checkpointer *c, const struct rw_eval_sets *eval)
+static void log_resumed(const struct rw_checkpointer *c, const struct rw_eval_sets *eval)
 {
     if (!c->how->on_resume)
         return;
@@ -560,7 +560,7 @@ int rw_checkpointer_restore(struct rw_checkpointer *c, struct rw_engine *engine,
     }
     rw_eval_sets_restore(eval, was);
     RW_TRY(rw_eval_sets_verify(eval, engine));
-    tell_resumed(c, eval);
+    log_resumed(c, eval);
     c->last_round = model->n_trees;
     c->last_ms = rw_clock_ms();
     return RW_OK;
@@ -633,7 +633,7 @@ static int write_file(struct rw_checkpointer *c)
     return rw_out_file_commit(c->writer, &file);
 }
 
-static void *write_beside(void *user)
+static void *write_in_thread(void *user)
 {
     RW_DEFAULT_FPENV;
     struct rw_checkpointer *c = user;
@@ -652,7 +652,7 @@ static int start_thread(struct rw_checkpointer *c)
     if (pthread_sigmask(SIG_SETMASK, &all, &old) != 0)
         return 0;
     __atomic_store_n(&c->is_done, 0, __ATOMIC_RELEASE);
-    c->is_running = pthread_create(&c->thread, NULL, write_beside, c) == 0;
+    c->is_running = pthread_create(&c->thread, NULL, write_in_thread, c) == 0;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     return c->is_running;
 }
@@ -708,7 +708,7 @@ static void begin(struct rw_checkpointer *c, const struct rw_eval_sets *eval, in
     if (take_snapshot(c, eval, n_rounds, is_ended) < 0) {
         warn(c);
     } else if (!beside || !start_thread(c)) {
-        write_beside(c);
+        write_in_thread(c);
         settle(c);
     }
 }

@@ -264,7 +264,7 @@ int rw_features_limit(struct rw_ctx *ctx, const char *list, const struct rw_trai
 
 /* Clears the values of ignored features, so that one list of constraints or costs serves every
  * choice of features. value: [n_lists], each [RW_FEATURE_IDS] or NULL for a missing list. */
-static void forget_ignored(struct rw_feature_rules *rules, double *const *value, int n_lists)
+static void clear_ignored(struct rw_feature_rules *rules, double *const *value, int n_lists)
 {
     const struct rw_interactions *interactions = &rules->interactions;
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
@@ -327,7 +327,7 @@ int rw_feature_rules_init(struct rw_feature_rules *out, struct rw_ctx *ctx,
         if (!out->ignore)
             RW_TRY(RW_ARENA_NEW(ctx, arena, out->ignore, RW_FEATURE_IDS));
         RW_TRY(rw_features_limit(ctx, params->features, set, out->ignore));
-        forget_ignored(out, value, N_LISTS);
+        clear_ignored(out, value, N_LISTS);
         RW_TRY(rw_ignore_text(ctx, out->ignore, &text));
         RW_TRY(rw_params_own_text(ctx, params, RW_AT_PARAM_ignore, text));
     }

@@ -528,7 +528,7 @@ static int add_tree(struct refit *r, int set, struct rw_tree *tree)
 
 /* ---- all trees ---- */
 
-static int tell_round(struct refit *r, int32_t number, double start)
+static int report_round(struct refit *r, int32_t number, double start)
 {
     const struct rw_round round = {.round = number + 1,
                                    .n_rounds = r->model->n_trees,
@@ -570,7 +570,7 @@ static int run_tree(struct refit *r, int32_t number)
     for (int set = 0; set < r->in.n_sets; set++)
         RW_TRY(add_tree(r, set, tree));
     RW_TRY(rw_eval_sets_round(&r->eval, NULL, number + 1));
-    return report_progress(r, number, tell_round(r, number, start));
+    return report_progress(r, number, report_round(r, number, start));
 }
 
 static int run(struct refit *r)

@@ -70,7 +70,7 @@ struct rw_engine_rules {
     /* For the tree's features; they are sampled again at each node (tree/grower.h). */
     uint64_t node_threshold;
     uint32_t max_slots; /* largest number of nodes of a tree */
-    /* The largest number of nodes whose histograms exist at a time (see forget). 0: half of
+    /* The largest number of nodes whose histograms exist at a time (see release). 0: half of
      * max_slots, rounded up, which is the number of leaves of such a tree. */
     uint32_t max_histograms;
     uint32_t leaves; /* largest number of leaves; for estimates, messages and batches */
@@ -190,7 +190,7 @@ struct rw_engine_ops {
     int (*histograms)(struct rw_engine *, const struct rw_sibling *, int n);
     /* Releases the histograms of these slots. The grower will request neither the splits of these
      * slots nor the histograms of their children. */
-    int (*forget)(struct rw_engine *, const int32_t *slots, int n);
+    int (*release)(struct rw_engine *, const int32_t *slots, int n);
     /* Starts the work that best_splits waits for. best_splits must be the next call and must have
      * the same slots. The caller can do other work between the two. NULL: best_splits does all the
      * work. */
@@ -235,7 +235,7 @@ struct rw_engine_ops {
     /* Reports one decision that the engine made since the last call, and its cost in ms; for
      * --verbose and the log. Engines make most decisions in the first tree. Returns 0 if there is
      * no further decision. NULL: the engine makes no decisions. */
-    int (*tell)(struct rw_engine *, char *text, size_t size, double *ms);
+    int (*report)(struct rw_engine *, char *text, size_t size, double *ms);
     /* Reports host memory reads of the tree that was added last. NULL: the engine never reads codes
      * from another memory. */
     int (*far_reads)(struct rw_engine *, struct rw_far_reads *out);

@@ -343,7 +343,7 @@ static int frontier_release(struct rw_grower *g)
     }
     g->n_histograms -= (uint32_t)n_released;
     g->times->n_released += n_released;
-    return g->engine->ops->forget(g->engine, g->search, n_released);
+    return g->engine->ops->release(g->engine, g->search, n_released);
 }
 
 /* Returns a ranked candidate with its number among all candidates. If its parent is a candidate

@@ -139,7 +139,7 @@ static uint32_t most_leaves(const struct check_run *run)
 /* Where no engine can keep the histograms of all leaves: those of no use are forgotten, and of
  * some others at random, half of them if there is no more room. Returns how many more there is room
  * for. */
-static uint32_t forget(struct check_run *run)
+static uint32_t release(struct check_run *run)
 {
     const uint32_t most = run->c->rules.max_histograms;
     uint32_t n_kept = 0;
@@ -161,8 +161,8 @@ static uint32_t forget(struct check_run *run)
         node->can_split = 0;
         slots[n++] = node->slot;
     }
-    check_status(run, OP_SPLITS, run->ref->ops->forget(run->ref, slots, n),
-                 run->engine->ops->forget(run->engine, slots, n));
+    check_status(run, OP_SPLITS, run->ref->ops->release(run->ref, slots, n),
+                 run->engine->ops->release(run->engine, slots, n));
     free(slots);
     return most - n_kept;
 }
@@ -249,7 +249,7 @@ static void grow_by_hand(struct check_run *run)
     check_splits(run, &whole, 1, &slot, 1);
     for (;;) {
         const uint32_t leaves = (uint32_t)run->n_splits + 1, most = most_leaves(run);
-        const uint32_t room = leaves < most ? least_of(most - leaves, forget(run)) : 0;
+        const uint32_t room = leaves < most ? least_of(most - leaves, release(run)) : 0;
         const int n = room > 0 ? choose_batch(run, room, batch, parents) : 0;
         if (n == 0)
             break;

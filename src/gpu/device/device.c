@@ -337,14 +337,14 @@ int rw_device_memory(int number, size_t *free_bytes, size_t *all_bytes)
     char bus[32];
     void *device = NULL, *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
     int (*begin)(void) = NULL, (*end)(void) = NULL, (*find)(const char *, void **) = NULL,
-        (*ask)(void *, void *) = NULL;
+        (*get_memory)(void *, void *) = NULL;
     const struct {
         const char *name;
         void *to; /* of a function pointer */
     } symbols[] = {{"nvmlInit_v2", &begin},
                    {"nvmlShutdown", &end},
                    {"nvmlDeviceGetHandleByPciBusId_v2", &find},
-                   {"nvmlDeviceGetMemoryInfo", &ask}};
+                   {"nvmlDeviceGetMemoryInfo", &get_memory}};
     size_t n_found = 0;
     for (; library && n_found < 4; n_found++) {
         void *symbol = dlsym(library, symbols[n_found].name);
@@ -354,7 +354,7 @@ int rw_device_memory(int number, size_t *free_bytes, size_t *all_bytes)
     }
     if (n_found == 4 && cudaDeviceGetPCIBusId(bus, sizeof(bus), number) == cudaSuccess &&
         begin() == 0) {
-        if (find(bus, &device) != 0 || ask(device, &memory) != 0)
+        if (find(bus, &device) != 0 || get_memory(device, &memory) != 0)
             memory.total = 0;
         end();
     }
@@ -380,12 +380,12 @@ int rw_device_find(int number, struct rw_device_facts *out)
     out->memory_bytes = properties.totalGlobalMem;
     out->n_multiprocessors = properties.multiProcessorCount;
     out->shared_bytes = properties.sharedMemPerBlockOptin;
-    struct rw_tuning_facts asked = {.capability = 10 * out->major + out->minor,
+    struct rw_tuning_facts facts = {.capability = 10 * out->major + out->minor,
                                     .n_multiprocessors = out->n_multiprocessors,
                                     .n_threads = properties.maxThreadsPerMultiProcessor,
                                     .shared_bytes = (size_t)out->shared_bytes};
     const struct rw_tuning_row *row;
-    if (rw_tuning_find(NULL, &asked, &row) >= 0) {
+    if (rw_tuning_find(NULL, &facts, &row) >= 0) {
         out->tuning = row->name;
         out->is_tuning_measured = row->is_measured;
     }

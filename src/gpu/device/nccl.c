@@ -77,7 +77,7 @@ static void load(void)
     }
 }
 
-static int is_there(void)
+static int has_library(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, load);
@@ -88,12 +88,12 @@ int rw_nccl_find(char *text, size_t size)
 {
     Dl_info info;
     void *symbol = NULL;
-    const int there = is_there();
-    if (there)
+    const int found = has_library();
+    if (found)
         memcpy(&symbol, symbols[0].to, sizeof(symbol));
     const int known = symbol && dladdr(symbol, &info) && info.dli_fname;
-    snprintf(text, size, "%s", !there ? nccl.why_not : known ? info.dli_fname : "libnccl.so.2");
-    return there;
+    snprintf(text, size, "%s", !found ? nccl.why_not : known ? info.dli_fname : "libnccl.so.2");
+    return found;
 }
 
 /* ---- the functions of the communicator ----
@@ -153,8 +153,8 @@ int rw_nccl_watch(struct rw_ctx *ctx, struct rw_comm *comm, double waited_s)
     int result = NCCL_SUCCESS;
     if (!comm->user)
         return fail_of_others(ctx, comm);
-    const int asked = nccl.async_error(comm->user, &result);
-    result = asked != NCCL_SUCCESS ? asked : result;
+    const int async_status = nccl.async_error(comm->user, &result);
+    result = async_status != NCCL_SUCCESS ? async_status : result;
     const int is_bad = result != NCCL_SUCCESS && result != NCCL_IN_PROGRESS;
     if (!is_bad && waited_s < WAIT_S && !rw_comm_has_failed(ctx))
         return RW_OK;
@@ -303,7 +303,7 @@ struct card {
 static int fill_card(struct rw_ctx *ctx, const struct rw_device *device, struct card *card)
 {
     struct cudaDeviceProp properties;
-    card->has_nccl = is_there();
+    card->has_nccl = has_library();
     RW_CU(ctx, cudaGetDeviceProperties(&properties, device->number));
     memcpy(card->gpu, properties.uuid.bytes, sizeof(card->gpu));
     if (rw_worker(ctx) > 0 || !card->has_nccl)

@@ -59,20 +59,20 @@ int rw_transfer_read(struct rw_ctx *ctx, const struct rw_device *device, void *t
 struct watch {
     struct rw_ctx *ctx;
     const struct rw_device *device;
-    double begin_ms, asked_ms;
+    double begin_ms, polled_ms;
 };
 
-static int ask_watch(struct watch *watch)
+static int poll_watch(struct watch *watch)
 {
     enum { EVERY_MS = 20 };
     if (!watch->device->watch)
         return RW_OK;
     const double now = rw_clock_ms();
     if (watch->begin_ms == 0.0)
-        watch->begin_ms = watch->asked_ms = now;
-    if (now - watch->asked_ms < EVERY_MS)
+        watch->begin_ms = watch->polled_ms = now;
+    if (now - watch->polled_ms < EVERY_MS)
         return RW_OK;
-    watch->asked_ms = now;
+    watch->polled_ms = now;
     return watch->device->watch(watch->device->watch_user, watch->ctx,
                                 (now - watch->begin_ms) * 1e-3);
 }
@@ -86,14 +86,14 @@ int rw_transfer_wait(struct rw_ctx *ctx, const struct rw_device *device)
             RW_CU(ctx, error);
             return RW_OK;
         }
-        RW_TRY(ask_watch(&watch));
+        RW_TRY(poll_watch(&watch));
     }
     RW_CU(ctx, cudaStreamSynchronize((cudaStream_t)device->stream));
     return RW_OK;
 }
 
 /* Returns how many of the words have arrived, from `first` on. */
-static size_t words_there(const struct rw_transfer_reply *reply, size_t first)
+static size_t words_arrived(const struct rw_transfer_reply *reply, size_t first)
 {
     for (; first < reply->n; first++) {
         if (__atomic_load_n(&reply->word[first * reply->step], __ATOMIC_ACQUIRE) != reply->value)
@@ -109,21 +109,21 @@ int rw_transfer_await(struct rw_ctx *ctx, const struct rw_device *device,
         LOOKS = 1 << 16
     }; /* polls between two queries of the driver, which reports failed kernels */
     struct watch watch = {.ctx = ctx, .device = device};
-    size_t there = 0;
+    size_t n_arrived = 0;
     device->counts->bytes_to_host += reply->bytes;
     for (;;) {
         for (int look = 0; look < LOOKS; look++) {
-            there = words_there(reply, there);
-            if (there == reply->n)
+            n_arrived = words_arrived(reply, n_arrived);
+            if (n_arrived == reply->n)
                 return RW_OK;
         }
         const cudaError_t error = cudaStreamQuery((cudaStream_t)device->stream);
         if (error == cudaErrorNotReady) {
-            RW_TRY(ask_watch(&watch));
+            RW_TRY(poll_watch(&watch));
             continue;
         }
         RW_CU(ctx, error);
-        if (words_there(reply, there) < reply->n)
+        if (words_arrived(reply, n_arrived) < reply->n)
             return rw_fail(ctx, RW_ERR_INTERNAL, "a kernel did not reply");
         return RW_OK;
     }

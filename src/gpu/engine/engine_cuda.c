@@ -44,11 +44,11 @@ int rw_cuda_send_two(struct rw_cuda *cuda, const void *first, size_t first_bytes
     return rw_cuda_send(cuda, &piece, first_bytes + second_bytes);
 }
 
-static int ask_answer(struct rw_cuda *cuda, void *d, size_t bytes, int clear)
+static int start_answer(struct rw_cuda *cuda, void *d, size_t bytes, int clear)
 {
     if (bytes > cuda->answer_bytes)
         return rw_fail(cuda->host.base.ctx, RW_ERR_INTERNAL, "an answer of %zu bytes", bytes);
-    cuda->asked_bytes = bytes;
+    cuda->answer_size = bytes;
     RW_CUDA_TRY(cuda,
                 rw_cuda_copy_answer(d, (uint32_t)(bytes / sizeof(uint32_t)), clear, cuda->answer,
                                     cuda->answer_word, ++cuda->n_answers, rw_cuda_stream(cuda)));
@@ -60,7 +60,7 @@ static int take_answer(struct rw_cuda *cuda)
     const struct rw_transfer_reply reply = {.word = cuda->answer_word,
                                             .step = 1,
                                             .n = 1,
-                                            .bytes = cuda->asked_bytes,
+                                            .bytes = cuda->answer_size,
                                             .value = cuda->n_answers};
     RW_TRY(rw_transfer_await(cuda->host.base.ctx, cuda->device, &reply));
     cuda->stage.used = 0; /* work enqueued after the request sends nothing */
@@ -69,7 +69,7 @@ static int take_answer(struct rw_cuda *cuda)
 
 int rw_cuda_answer(struct rw_cuda *cuda, void *d, size_t bytes)
 {
-    RW_TRY(ask_answer(cuda, d, bytes, 0));
+    RW_TRY(start_answer(cuda, d, bytes, 0));
     return take_answer(cuda);
 }
 
@@ -190,12 +190,12 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
         RW_TRY(draw_sample(cuda, tree, 0));
     RW_TRY(rw_cuda_keep_columns(cuda));
     RW_TRY(make_integers(cuda, tree));
-    RW_TRY(ask_answer(cuda, cuda->quantise.d_begin, sizeof(*cuda->quantise.d_begin), 0));
+    RW_TRY(start_answer(cuda, cuda->quantise.d_begin, sizeof(*cuda->quantise.d_begin), 0));
     for (uint32_t s = 0; s < engine->rules.max_slots; s++)
         cuda->buffer_of[s] = cuda->child[s][0] = -1;
     cuda->n_used = cuda->n_summed = 0;
-    cuda->n_asked = 0;
-    cuda->asked_leaves.n_leaves = 0;
+    cuda->n_searched = 0;
+    cuda->pending_leaves.n_leaves = 0;
     cuda->partition.n_parts = cuda->partition.n_chunks = cuda->n_part_words = 0;
     cuda->moves = -1;
     cuda->first[0] = 0;
@@ -351,7 +351,7 @@ static uint32_t list_leaf(const struct rw_cuda *cuda, int32_t slot, uint32_t lea
     return n_pieces;
 }
 
-static int cuda_ask_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int n_leaves)
+static int cuda_start_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int n_leaves)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
     struct rw_cuda_piece piece;
@@ -370,13 +370,13 @@ static int cuda_ask_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot
     cuda->leaf_sums.n_chunks = n_chunks;
     cuda->n_summed = 0;
     RW_CUDA_TRY(cuda, rw_cuda_leaf_sums(&cuda->leaf_sums, rw_cuda_stream(cuda)));
-    RW_TRY(ask_answer(cuda, cuda->leaf_sums.d_sum,
-                      (size_t)n_leaves * sizeof(*cuda->leaf_sums.d_sum), 1));
+    RW_TRY(start_answer(cuda, cuda->leaf_sums.d_sum,
+                        (size_t)n_leaves * sizeof(*cuda->leaf_sums.d_sum), 1));
     memcpy(cuda->summed, leaf_slot, (size_t)n_leaves * sizeof(*leaf_slot));
     cuda->n_summed = n_leaves;
-    cuda->asked_leaves.leaf = piece.host;
-    cuda->asked_leaves.n = n;
-    cuda->asked_leaves.n_leaves = n_leaves;
+    cuda->pending_leaves.leaf = piece.host;
+    cuda->pending_leaves.n = n;
+    cuda->pending_leaves.n_leaves = n_leaves;
     return RW_OK;
 }
 
@@ -386,15 +386,15 @@ static int cuda_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, in
     struct rw_cuda *cuda = rw_cuda_of(engine);
     if (n_leaves == 0)
         return RW_OK;
-    if (cuda->asked_leaves.n_leaves == 0)
-        RW_TRY(cuda_ask_leaf_sums(engine, leaf_slot, n_leaves));
-    if (cuda->asked_leaves.n_leaves != n_leaves)
+    if (cuda->pending_leaves.n_leaves == 0)
+        RW_TRY(cuda_start_leaf_sums(engine, leaf_slot, n_leaves));
+    if (cuda->pending_leaves.n_leaves != n_leaves)
         return rw_fail(engine->ctx, RW_ERR_INTERNAL, "sums of other leaves than asked for");
-    cuda->asked_leaves.n_leaves = 0;
+    cuda->pending_leaves.n_leaves = 0;
     RW_TRY(take_answer(cuda));
     memcpy(sums, cuda->answer, (size_t)n_leaves * sizeof(*sums));
-    for (uint32_t i = 0; i < cuda->asked_leaves.n; i++) /* the stage has not been reused yet */
-        sums[cuda->asked_leaves.leaf[i].leaf].n += cuda->asked_leaves.leaf[i].n;
+    for (uint32_t i = 0; i < cuda->pending_leaves.n; i++) /* the stage has not been reused yet */
+        sums[cuda->pending_leaves.leaf[i].leaf].n += cuda->pending_leaves.leaf[i].n;
     return RW_OK;
 }
 
@@ -736,11 +736,11 @@ static const struct rw_engine_ops cuda_ops = {
     .begin_tree = cuda_begin_tree,
     .allow = rw_host_allow,
     .histograms = rw_cuda_histograms,
-    .forget = rw_cuda_forget,
+    .release = rw_cuda_release,
     .start_splits = rw_cuda_ask_splits,
     .best_splits = rw_cuda_best_splits,
     .partition = cuda_partition,
-    .start_leaf_sums = cuda_ask_leaf_sums,
+    .start_leaf_sums = cuda_start_leaf_sums,
     .leaf_sums = cuda_leaf_sums,
     .add_tree = cuda_add_tree,
     .read_scores = cuda_read_scores,
@@ -748,7 +748,7 @@ static const struct rw_engine_ops cuda_ops = {
     .code_sums = rw_cuda_code_sums,
     .measure = {cuda_measure, cuda_metrics},
     .read_integers = cuda_read_integers,
-    .tell = rw_cuda_tell,
+    .report = rw_cuda_report,
     .far_reads = rw_cuda_far_reads,
     .plan = {rw_cuda_plan, rw_cuda_tree_ms},
 };

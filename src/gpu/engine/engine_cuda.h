@@ -140,7 +140,7 @@ struct rw_cuda {
     size_t answer_bytes;
     uint32_t *answer_word; /* follows `answer`: the number of the last answer that arrived */
     uint32_t n_answers;
-    size_t asked_bytes; /* of the last answer */
+    size_t answer_size; /* of the last answer */
     /* ---- the training set ---- */
     /* The cache entry that holds its codes; NULL: the engine owns them. */
     struct rw_cuda_codes *taken;
@@ -185,7 +185,7 @@ struct rw_cuda {
     struct rw_cuda_search search; /* launch: the number of the last one */
     uint32_t most_searched;       /* nodes per search, at most */
     uint32_t n_trees;             /* number of trees begun */
-    uint32_t n_asked;             /* nodes of the search in progress; 0: no search */
+    uint32_t n_searched;          /* nodes of the search in progress; 0: no search */
     uint32_t *d_n_listed;         /* number of sampled documents */
     /* d_sum: [max_slots] 0, except between a request and its answer. */
     struct rw_cuda_leaf_sums leaf_sums;
@@ -193,7 +193,7 @@ struct rw_cuda {
         const struct rw_cuda_leaf *leaf; /* [n] in the stage */
         uint32_t n;
         int n_leaves; /* 0: no request in progress */
-    } asked_leaves;
+    } pending_leaves;
     int32_t *summed;  /* [max_slots] leaves that d_leaf_of has */
     int32_t n_summed; /* 0: d_leaf_of is not valid */
     void *d_hist_scratch;
@@ -352,13 +352,13 @@ int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblin
 /* Starts the histogram of a root that has all documents, before the grower requests it, if the
  * engine knows enough by then. */
 int rw_cuda_begin_root(struct rw_cuda *cuda, uint32_t n_features);
-int rw_cuda_forget(struct rw_engine *engine, const int32_t *slots, int n);
+int rw_cuda_release(struct rw_engine *engine, const int32_t *slots, int n);
 int rw_cuda_ask_splits(struct rw_engine *engine, const int32_t *slots, int n);
 int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
                         struct rw_split *out);
 /* Returns 1 if the method of the tree's histograms may change from `choice`. */
 int rw_cuda_may_choose(const struct rw_cuda *cuda, const struct rw_cuda_group *group);
-int rw_cuda_tell(struct rw_engine *engine, char *text, size_t size, double *ms);
+int rw_cuda_report(struct rw_engine *engine, char *text, size_t size, double *ms);
 
 /* ---- many workers; with one worker, these functions do nothing ---- */
 int rw_cuda_workers_connect(struct rw_cuda *cuda); /* before anything is loaded */

@@ -68,10 +68,10 @@ int rw_cuda_is_set_far(const struct rw_cuda *cuda, uint32_t n_docs)
 {
     enum { LOADING_BYTES = 18, SCORE_BYTES = 8 }; /* bytes per document, in addition to its codes */
     const uint64_t doc_bytes = LOADING_BYTES + SCORE_BYTES + row_bytes(cuda);
-    const uint64_t given_back = cuda->hist_scratch_bytes - cuda->least_scratch_bytes;
+    const uint64_t returned_bytes = cuda->hist_scratch_bytes - cuda->least_scratch_bytes;
     const uint64_t reserved =
         rw_cuda_others_bytes(cuda, cuda->n_docs, cuda->host.base.info.n_features);
-    return n_docs * doc_bytes + reserved + given_back > rw_cuda_left_bytes(cuda);
+    return n_docs * doc_bytes + reserved + returned_bytes > rw_cuda_left_bytes(cuda);
 }
 
 /* Allocates page-locked memory. A dry run only counts it. */
@@ -404,7 +404,7 @@ int rw_cuda_far_reads(struct rw_engine *engine, struct rw_far_reads *out)
 enum { EMPTY = -1 };
 _Static_assert(RW_TUNE_COLUMNS_A_TREE <= RW_CUDA_MOST_COPIES, "copies between two trees");
 
-static uint64_t give_back(struct rw_cuda *cuda, int g)
+static uint64_t return_bytes(struct rw_cuda *cuda, int g)
 {
     struct rw_hist_matrix *matrix = cuda->set[0].matrix[g];
     if (!matrix->d_column)
@@ -450,19 +450,19 @@ static int make_kept(struct rw_cuda *cuda, uint64_t bytes)
 
 int rw_cuda_settle_columns(struct rw_cuda *cuda)
 {
-    uint64_t bytes = 0, given_back = 0;
+    uint64_t bytes = 0, returned_bytes = 0;
     if (!rw_cuda_is_dry(cuda))
         RW_TRY(rw_transfer_wait(cuda->host.base.ctx, cuda->device));
     for (int g = 0; g < cuda->n_groups; g++) {
         const struct rw_hist_matrix *matrix = cuda->set[0].matrix[g];
         if (cuda->group[g].chosen && !cuda->group[g].choice.method->reads_tiles)
             continue; /* the chosen method reads them */
-        given_back += give_back(cuda, g);
+        returned_bytes += return_bytes(cuda, g);
         for (uint32_t t = 0; t < matrix->n_tiles; t++)
             bytes += rw_cuda_tile_bytes(matrix, t);
     }
     cuda->host.memory.part = "column copies";
-    rw_host_count(&cuda->host, -given_back);
+    rw_host_count(&cuda->host, -returned_bytes);
     return make_kept(cuda, bytes);
 }
 

@@ -36,7 +36,7 @@ static struct rw_hist_call hist_call(const struct rw_cuda *cuda, int g,
                                  .d_lambda_sum = group->built.d_lambda,
                                  .d_hess_sum = group->built.d_hess,
                                  .narrow = group->built.narrow,
-                                 .d_asked = d_sampled,
+                                 .d_needed = d_sampled,
                                  .d_scratch = cuda->d_hist_scratch,
                                  .clean_scratch = cuda->clean_scratch,
                                  .far = cuda->place.is_far ? &cuda->hist_far : NULL,
@@ -57,16 +57,16 @@ static size_t scratch_bytes(const struct rw_cuda *cuda, int g, const struct rw_h
                             const struct rw_hist_call *call)
 {
     struct rw_hist_node node[RW_TUNE_ENGINE_NODES];
-    struct rw_hist_call asked = *call;
+    struct rw_hist_call trial = *call;
     size_t most = 0;
-    asked.node = asked.d_node = node;
-    asked.d_list = cuda->partition.d_list;
-    asked.n_nodes = 1;
+    trial.node = trial.d_node = node;
+    trial.d_list = cuda->partition.d_list;
+    trial.n_nodes = 1;
     for (int skip = 0; skip <= (method->zero_skip != 0); skip++) {
-        asked.zero_skip = skip;
+        trial.zero_skip = skip;
         for (uint64_t n = cuda->n_docs; n > 0; n /= 2) {
             node[0] = (struct rw_hist_node){cuda->half + cuda->n_docs - n, n};
-            const size_t bytes = method->scratch_bytes(&asked);
+            const size_t bytes = method->scratch_bytes(&trial);
             most = bytes > most ? bytes : most;
         }
     }
@@ -231,7 +231,7 @@ static int settle(struct rw_cuda *cuda)
     return rw_cuda_settle_columns(cuda);
 }
 
-int rw_cuda_tell(struct rw_engine *engine, char *text, size_t size, double *ms)
+int rw_cuda_report(struct rw_engine *engine, char *text, size_t size, double *ms)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
     for (int g = 0; g < cuda->n_groups; g++) {
@@ -648,7 +648,7 @@ static int workers_histograms(struct rw_cuda *cuda, const struct rw_sibling *sib
     return RW_OK;
 }
 
-int rw_cuda_forget(struct rw_engine *engine, const int32_t *slots, int n)
+int rw_cuda_release(struct rw_engine *engine, const int32_t *slots, int n)
 {
     for (int i = 0; i < n; i++)
         rw_cuda_of(engine)->buffer_of[slots[i]] = -1;
@@ -903,12 +903,12 @@ static int has_features(const struct rw_cuda *cuda)
 int rw_cuda_ask_splits(struct rw_engine *engine, const int32_t *slots, int n)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
-    cuda->n_asked = 0;
+    cuda->n_searched = 0;
     RW_TRY(rw_cuda_flush(cuda));
     if (n == 0 || !has_features(cuda))
         return RW_OK;
-    cuda->n_asked = (uint32_t)n < cuda->most_searched ? (uint32_t)n : cuda->most_searched;
-    return begin_search(cuda, slots, cuda->n_asked);
+    cuda->n_searched = (uint32_t)n < cuda->most_searched ? (uint32_t)n : cuda->most_searched;
+    return begin_search(cuda, slots, cuda->n_searched);
 }
 
 int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n, struct rw_split *out)
@@ -924,11 +924,11 @@ int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n, s
     for (int first = 0; first < n; first += (int)some) {
         some = (uint32_t)(n - first);
         some = some < cuda->most_searched ? some : cuda->most_searched;
-        if (cuda->n_asked == 0)
+        if (cuda->n_searched == 0)
             RW_TRY(begin_search(cuda, slots + first, some));
-        else if (cuda->n_asked != some)
+        else if (cuda->n_searched != some)
             return rw_fail(engine->ctx, RW_ERR_INTERNAL, "splits of other slots than asked for");
-        cuda->n_asked = 0;
+        cuda->n_searched = 0;
         RW_TRY(rw_cuda_await(cuda, some));
         for (uint32_t i = 0; i < some; i++) {
             const struct rw_cuda_found found = found_of(cuda->search.reply, i);

@@ -358,7 +358,7 @@ static int make_pools(struct rw_cuda *cuda)
 }
 
 /* Returns 1 if each group's histograms may read lambdas by position. */
-static int moves_have_a_use(const struct rw_cuda *cuda)
+static int can_move_codes(const struct rw_cuda *cuda)
 {
     int use = !cuda->place.is_far;
     for (int g = 0; g < cuda->n_groups; g++) {
@@ -377,7 +377,7 @@ static int make_integers(struct rw_cuda *cuda)
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
     cuda->host.memory.part = "lambdas";
     cuda->partition.moved = rw_moved_of(rules->newton, rw_quantise_limit(rules->bits));
-    if (moves_have_a_use(cuda))
+    if (can_move_codes(cuda))
         RW_TRY(rw_host_new(&cuda->host, &cuda->d_moved, 2 * cuda->half,
                            rw_moved_bytes(cuda->partition.moved), 1));
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->quantise.d_lambda_q, cuda->n_docs));
@@ -592,7 +592,7 @@ static int dry_run(struct rw_cuda *cuda, const struct rw_engine_rules *rules, st
     cuda->place.settled_bytes = dry->host.base.info.bytes;
     /* The training set's loading frees some memory, but only in the first tree. The other sets are
      * added to it before that. */
-    const uint64_t given_back = dry->most_bytes > out->bytes ? dry->most_bytes - out->bytes : 0;
+    const uint64_t returned_bytes = dry->most_bytes > out->bytes ? dry->most_bytes - out->bytes : 0;
     dry->most_bytes = 0;
     for (int set = 1; data && set < data->n_sets; set++) {
         const struct rw_cuda_source other = {.dataset = data->set[set]};
@@ -606,7 +606,8 @@ static int dry_run(struct rw_cuda *cuda, const struct rw_engine_rules *rules, st
         rw_plan_add(out, "metrics", rw_cuda_metrics_bytes(metrics));
         rw_cuda_metrics_free(metrics);
     }
-    out->most_bytes = given_back + (dry->most_bytes > out->bytes ? dry->most_bytes : out->bytes);
+    out->most_bytes =
+        returned_bytes + (dry->most_bytes > out->bytes ? dry->most_bytes : out->bytes);
     cuda->place.far_doc_bytes = dry->place.far_doc_bytes;
 out:
     rw_cuda_unload(dry);
@@ -683,7 +684,7 @@ static int fail_room(struct rw_cuda *cuda, const struct rw_cuts *cuts,
 }
 
 /* Determines the free memory, on which later decisions depend. Asks the device only once. */
-static int ask_free(struct rw_cuda *cuda)
+static int find_free_bytes(struct rw_cuda *cuda)
 {
     const uint64_t allowed = cuda->host.base.rules.device_bytes;
     size_t free_bytes = 0, all_bytes = 0;
@@ -776,7 +777,7 @@ static int find_place(struct rw_cuda *cuda, struct rw_cuts *cuts,
             return RW_OK;
         if (!rw_device_cache_drop_unused(cuda->device->number))
             return place_far(cuda, cuts, source, needed);
-        RW_TRY(ask_free(cuda));
+        RW_TRY(find_free_bytes(cuda));
     }
 }
 
@@ -794,7 +795,7 @@ int rw_cuda_plan(struct rw_engine *engine, const struct rw_plan_data *data, stru
              cuda->device->name);
     if (!cuda->free_bytes) {
         rw_device_cache_drop_unused(cuda->device->number);
-        RW_TRY_OUT(ask_free(cuda));
+        RW_TRY_OUT(find_free_bytes(cuda));
     }
     RW_TRY_OUT(rw_host_plan_cuts(&cuda->host, data->set[0], data->bins, &cuts, &code_of));
     source.code_of = code_of;
@@ -838,7 +839,7 @@ static double far_doc_bytes(struct rw_cuda *cuda, const struct rw_plan_work *wor
                           work->leaves * work->bins * cell_bytes(cuda, work);
     if (cuda->place.is_far)
         return cuda->place.far_doc_bytes;
-    if (cuda->free_bytes || docs < 1.0 || ask_free(cuda) < 0)
+    if (cuda->free_bytes || docs < 1.0 || find_free_bytes(cuda) < 0)
         return 0.0;
     const double far = (needed - (double)cuda->free_bytes) / docs;
     cuda->free_bytes = 0; /* determined again when data is loaded */
@@ -922,7 +923,7 @@ int rw_cuda_load(struct rw_engine *engine, int set, const struct rw_dataset *dat
     RW_FREED uint32_t *column = NULL;
     if (set == 0) {
         RW_TRY(rw_cuda_workers_connect(cuda));
-        RW_TRY(ask_free(cuda));
+        RW_TRY(find_free_bytes(cuda));
         RW_TRY(make_cuts(cuda, &source, &column));
         RW_TRY(find_place(cuda, cuda->host.set[0].bins->cuts, &source));
     }

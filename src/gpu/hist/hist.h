@@ -194,7 +194,7 @@ struct rw_hist_call {
     int narrow;
     /* [n_features] 0: the feature's cells are not needed, and may stay as they were, also in the
      * sibling. NULL: all are needed. */
-    const uint8_t *d_asked;
+    const uint8_t *d_needed;
     /* Siblings by subtraction: node i's histogram is subtracted from the one with index d_parent[i]
      * in `parents`, which becomes the sibling's. RW_HIST_NO_PARENT: the node has no parent. NULL:
      * no node has one. Not for floats. */

@@ -223,7 +223,7 @@ struct finished {
     uint64_t n_cells;      /* cells of a histogram */
     struct rw_hist_pool result, parents;
     const uint32_t *d_parent; /* [n_nodes]; NULL: no siblings */
-    const uint8_t *d_asked;   /* as in struct rw_hist_call */
+    const uint8_t *d_needed;  /* as in struct rw_hist_call */
 };
 
 /* The contents of a parent's cell, and its index. */
@@ -292,7 +292,7 @@ __global__ void __launch_bounds__(256, RW_BLOCKS_HELD(256, WEIGHTS ? 4 : 5))
     const uint32_t my_bin = first + threadIdx.x;
     struct parent_cell before[4];
     int any = 0;
-    uint32_t asked = 0; /* bit i: cell i is needed */
+    uint32_t needed_cells = 0; /* bit i: cell i is needed */
     const auto cell_of = [&](uint32_t k) -> uint64_t {
         const uint32_t feature = row.first_feature + first_feature + k;
         const bool there = first_column + k < columns && first_feature + k < row.n_features;
@@ -305,16 +305,16 @@ __global__ void __launch_bounds__(256, RW_BLOCKS_HELD(256, WEIGHTS ? 4 : 5))
         return cell < end ? cell : NO_CELL;
     };
     /* Returns 1 if the call needs feature k, which must exist. */
-    const auto is_asked = [&](uint32_t k) -> bool {
-        return !out.d_asked || __ldg(out.d_asked + row.first_feature + first_feature + k);
+    const auto is_needed = [&](uint32_t k) -> bool {
+        return !out.d_needed || __ldg(out.d_needed + row.first_feature + first_feature + k);
     };
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         const uint64_t cell = cell_of(threadIdx.y + 8 * i);
         any |= cell != NO_CELL;
-        if (cell == NO_CELL || !is_asked(threadIdx.y + 8 * i))
+        if (cell == NO_CELL || !is_needed(threadIdx.y + 8 * i))
             continue;
-        asked |= 1u << i;
+        needed_cells |= 1u << i;
         if (parent != RW_HIST_NO_PARENT)
             before[i] = parent_of<WEIGHTS, SUM>(out, parent, cell);
     }
@@ -331,7 +331,7 @@ __global__ void __launch_bounds__(256, RW_BLOCKS_HELD(256, WEIGHTS ? 4 : 5))
     const bool half_plane = WEIGHTS && !wide && plan.hess_at == 0;
     const int whole_planes = wide ? WEIGHTS ? 3 : 2 : 1;
     const bool is_read = first_column + threadIdx.x < columns &&
-                         first_feature + threadIdx.x < row.n_features && is_asked(threadIdx.x);
+                         first_feature + threadIdx.x < row.n_features && is_needed(threadIdx.x);
 #pragma unroll
     for (uint32_t y = threadIdx.y; y < 32; y += 8) {
         const uint32_t bin = first + y, column = first_column + threadIdx.x;
@@ -360,7 +360,7 @@ __global__ void __launch_bounds__(256, RW_BLOCKS_HELD(256, WEIGHTS ? 4 : 5))
     for (int i = 0; i < 4; i++) {
         const uint32_t k = threadIdx.y + 8 * i;
         const uint64_t cell = cell_of(k);
-        if (!(asked >> i & 1))
+        if (!(needed_cells >> i & 1))
             continue;
         const long long value = square[threadIdx.x][k];
         /* subtracting 0 changes nothing */
@@ -384,7 +384,7 @@ static struct finished finished_of(const struct rw_hist_call *call)
                            {call->d_count, NULL, NULL},
                            call->parents,
                            call->d_parent,
-                           call->d_asked};
+                           call->d_needed};
     if (call->sums != RW_HIST_COUNT)
         out.result.d_lambda_sum = call->d_lambda_sum;
     if (call->sums == RW_HIST_NEWTON)

@@ -356,7 +356,7 @@ template <class S, int SUMS, bool LIST> struct listed {
         return LIST ? plan.d_list[begin + mine] : begin + mine;
     }
     /* Stores the next turn's documents for all lanes, and starts to load those after it. */
-    __device__ __forceinline__ void turn_over()
+    __device__ __forceinline__ void begin_turn()
     {
         turn++;
         const struct lane_doc now = settled<SUMS>(plan, next);
@@ -388,7 +388,7 @@ template <class S, int SUMS, bool LIST> struct listed {
     /* Adds one turn's documents while the words of the next turn are loaded. */
     __device__ __forceinline__ void step(uint32_t *word_next, const uint32_t *word)
     {
-        turn_over();
+        begin_turn();
         if (at + STEP < end)
             load(word_next);
         stage.add(turn - 1, lane_at, word, row);
@@ -404,7 +404,7 @@ template <class S, int SUMS, bool LIST> struct listed {
         next = fetched<SUMS>(plan, begin + (at + stage.lane), doc_of(at));
         next_doc = doc_of(at + STEP);
         at -= STEP; /* as if the turn before were the current one */
-        turn_over();
+        begin_turn();
         at += STEP;
         load(even);
     }

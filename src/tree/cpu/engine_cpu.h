@@ -455,7 +455,7 @@ typedef float rw_cpu_score_fn(const struct rw_cpu_column *column, struct rw_cpu_
 rw_cpu_score_fn rw_cpu_score_plain, rw_cpu_score_avx2, rw_cpu_score_avx512;
 
 int rw_cpu_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n);
-int rw_cpu_forget(struct rw_engine *engine, const int32_t *slots, int n);
+int rw_cpu_release(struct rw_engine *engine, const int32_t *slots, int n);
 /* Allocates memory for up to `max_slots` nodes, and divides a tree's sampled features among
  * workers. */
 int rw_cpu_allocate_workers(struct rw_cpu *cpu, size_t words);

@@ -36,7 +36,7 @@ struct addition {
     struct prefetching *prefetching;
 };
 
-INLINE void ask_for_lines(struct prefetching *prefetching)
+INLINE void prefetch_lines(struct prefetching *prefetching)
 {
     enum { LINE = 64 };
     if (prefetching->at == prefetching->n)
@@ -55,7 +55,7 @@ INLINE void add_bundles(const struct addition *add, const int64_t *word, uint32_
     int64_t *const cell = add->cell + first * STEP;
     for (uint32_t i = 0; i < n; i++) {
         if (i % 8 == 0)
-            ask_for_lines(add->prefetching);
+            prefetch_lines(add->prefetching);
         const uint64_t codes = add->codes[i] >> (8 * first);
         const int64_t own = word[i];
         for (uint32_t c = 0; c < n_bundles; c++)
@@ -217,7 +217,7 @@ static void gather_plain(const struct gathering *g, uint32_t from)
 
 #if RW_HAS_X86
 /* Transposes an 8 x 8 matrix of words. */
-RW_AVX512 static inline void turn(__m512i *a)
+RW_AVX512 static inline void transpose(__m512i *a)
 {
     __m512i b[8];
     for (int i = 0; i < 8; i += 2) {
@@ -245,7 +245,7 @@ RW_AVX512 INLINE void gather_words(const struct gathering *g, uint32_t i, uint32
     for (uint32_t k = 0; k < 8; k++)
         a[k] = _mm512_maskz_loadu_epi64((__mmask8)(0xff >> (8 - n)),
                                         row + g->doc[i + k] * g->view.stride);
-    turn(a);
+    transpose(a);
     for (uint32_t k = 0; k < 8; k++) {
         if (k < n)
             _mm512_storeu_si512(to + k * RW_CPU_GATHERED, a[k]);

@@ -110,7 +110,7 @@ INLINE void add_up(longs *sums, longs *before)
 /* Which splits are uncertain. ALL_SURE: no split. IDLE: splits where idle documents may decide
  * whether a side has enough documents. ORDERED: also splits that may break the column's monotone
  * constraint. */
-enum asked { ALL_SURE, IDLE, ORDERED };
+enum uncertain { ALL_SURE, IDLE, ORDERED };
 
 /* Checks the monotone constraint of allowed splits. Keeps in `allowed` those that may satisfy it,
  * and in `sure` those that certainly do. l, r: values of the sides, times both denominators. */
@@ -142,12 +142,13 @@ INLINE void split_words(enum rw_cpu_cells kind, const longs *words, const longs 
 
 /* Computes the rough gain of splits, without the parent's share. There are seven roundings of at
  * most 2^-24 each. The score is -1 if the split is not allowed. left, heavy: packed words and
- * hessians on the left. sure: scores of the splits that are certain, if asked for; then `score` has
+ * hessians on the left. sure: scores of the splits that are certain, if requested; then `score` has
  * those that are possible. */
 INLINE void score_cuts(const struct rw_cpu_column *column, const longs *left, const longs *heavy,
-                       enum rw_cpu_cells kind, enum asked asked, floats *score, floats *sure)
+                       enum rw_cpu_cells kind, enum uncertain uncertain, floats *score,
+                       floats *sure)
 {
-    const int32_t least = column->min_docs - (asked == ALL_SURE ? 0 : column->n_idle);
+    const int32_t least = column->min_docs - (uncertain == ALL_SURE ? 0 : column->n_idle);
     const longs right = (uint64_t)column->all[0] - *left;
     const longs right_heavy = (uint64_t)column->all[1] - *heavy;
     ints nl, nr, l, r, wl, wr;
@@ -159,10 +160,10 @@ INLINE void score_cuts(const struct rw_cpu_column *column, const longs *left, co
         allowed &= (wl >= column->min_hessian) & (wr >= column->min_hessian);
     const floats dl = FLOATS(wl) + column->l2, dr = FLOATS(wr) + column->l2;
     const floats both = (ql * ql * dr + qr * qr * dl) / (dl * dr);
-    if (asked != ALL_SURE) {
+    if (uncertain != ALL_SURE) {
         const floats value_l = ql * dr, value_r = qr * dl;
         ints surely = allowed & (nl >= column->min_docs) & (nr >= column->min_docs);
-        if (asked == ORDERED)
+        if (uncertain == ORDERED)
             keep_ordered(column, &value_l, &value_r, &allowed, &surely);
         *sure = (floats)((surely & (ints)both) | (~surely & (ints)((floats){0} - 1.0f)));
     }
@@ -195,7 +196,7 @@ INLINE float largest_of(const floats *values)
 }
 
 INLINE float score_cells(const struct rw_cpu_column *given, struct rw_cpu_scores *out,
-                         enum rw_cpu_cells kind, enum asked asked)
+                         enum rw_cpu_cells kind, enum uncertain uncertain)
 {
     const struct rw_cpu_column own = *given, *column = &own; /* a copy that no store changes */
     longs before = {0}, hessian_before = {0};
@@ -210,17 +211,17 @@ INLINE float score_cells(const struct rw_cpu_column *given, struct rw_cpu_scores
         }
         add_up(&sums, &before);
         store(out->left + b, &sums);
-        score_cuts(column, &sums, &heavy, kind, asked, &better, &surely);
-        if (asked != ALL_SURE)
+        score_cuts(column, &sums, &heavy, kind, uncertain, &better, &surely);
+        if (uncertain != ALL_SURE)
             keep_larger(&sure, &surely);
         if (column->missing[0]) {
             const longs with = sums + (uint64_t)column->missing[0];
             const longs heavier = heavy + (uint64_t)column->missing[1];
             floats other;
-            score_cuts(column, &with, &heavier, kind, asked, &other, &surely);
+            score_cuts(column, &with, &heavier, kind, uncertain, &other, &surely);
             keep_cuts(column, b, &other);
             keep_larger(&better, &other);
-            if (asked != ALL_SURE) {
+            if (uncertain != ALL_SURE) {
                 keep_cuts(column, b, &surely);
                 keep_larger(&sure, &surely);
             }
@@ -228,24 +229,24 @@ INLINE float score_cells(const struct rw_cpu_column *given, struct rw_cpu_scores
         memcpy(out->score + b, &better, sizeof(better));
         keep_larger(&largest, &better);
     }
-    if (asked != ALL_SURE)
+    if (uncertain != ALL_SURE)
         out->sure = largest_of(&sure);
     return largest_of(&largest);
 }
 
-INLINE float score_asked(const struct rw_cpu_column *column, struct rw_cpu_scores *out,
-                         enum rw_cpu_cells kind, enum asked asked)
+INLINE float score_by_kind(const struct rw_cpu_column *column, struct rw_cpu_scores *out,
+                           enum rw_cpu_cells kind, enum uncertain uncertain)
 {
-    return kind == RW_CELL_COUNTS  ? score_cells(column, out, RW_CELL_COUNTS, asked)
-           : kind == RW_CELL_JOINT ? score_cells(column, out, RW_CELL_JOINT, asked)
-                                   : score_cells(column, out, RW_CELL_PAIRS, asked);
+    return kind == RW_CELL_COUNTS  ? score_cells(column, out, RW_CELL_COUNTS, uncertain)
+           : kind == RW_CELL_JOINT ? score_cells(column, out, RW_CELL_JOINT, uncertain)
+                                   : score_cells(column, out, RW_CELL_PAIRS, uncertain);
 }
 
 float RW_TMPL_NAME(rw_cpu_score)(const struct rw_cpu_column *column, struct rw_cpu_scores *out,
                                  enum rw_cpu_cells kind)
 {
     if (column->direction != 0.0f)
-        return score_asked(column, out, kind, ORDERED);
-    return column->n_idle ? score_asked(column, out, kind, IDLE)
-                          : score_asked(column, out, kind, ALL_SURE);
+        return score_by_kind(column, out, kind, ORDERED);
+    return column->n_idle ? score_by_kind(column, out, kind, IDLE)
+                          : score_by_kind(column, out, kind, ALL_SURE);
 }

@@ -687,7 +687,7 @@ static void drop_parents(struct rw_cpu *cpu, int n_jobs)
     }
 }
 
-int rw_cpu_forget(struct rw_engine *engine, const int32_t *slots, int n)
+int rw_cpu_release(struct rw_engine *engine, const int32_t *slots, int n)
 {
     struct rw_cpu *cpu = rw_cpu_of(engine);
     for (int i = 0; i < n; i++) {

@@ -101,7 +101,7 @@ static int ref_histograms(struct rw_engine *engine, const struct rw_sibling *sib
     return RW_OK;
 }
 
-static int ref_forget(struct rw_engine *engine, const int32_t *slots, int n)
+static int ref_release(struct rw_engine *engine, const int32_t *slots, int n)
 {
     for (int i = 0; i < n; i++)
         keep(ref_of(engine), slots[i], 0);
@@ -264,7 +264,7 @@ const struct rw_engine_ops rw_ref_ops = {
     .begin_tree = ref_begin_tree,
     .allow = rw_host_allow,
     .histograms = ref_histograms,
-    .forget = ref_forget,
+    .release = ref_release,
     .best_splits = ref_best_splits,
     .partition = ref_partition,
     .leaf_sums = ref_leaf_sums,

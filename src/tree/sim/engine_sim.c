@@ -83,7 +83,7 @@ static int lend(struct rw_engine *engine, const void *from, size_t n, size_t siz
     return RW_OK;
 }
 
-static void give_back(struct sim *sim)
+static void return_memory(struct sim *sim)
 {
     for (; sim->n_lent > 0; sim->n_lent--)
         munmap(sim->lent[sim->n_lent - 1].p, sim->lent[sim->n_lent - 1].bytes);
@@ -100,7 +100,7 @@ static int leave(struct rw_engine *engine, int status)
     if (status >= 0)
         status = check_fences(sim);
     const int closed = protect(sim, PROT_NONE);
-    give_back(sim);
+    return_memory(sim);
     return status < 0 ? status : closed;
 }
 
@@ -110,7 +110,7 @@ static int enter_with(struct rw_engine *engine, const void *from, size_t n, size
     RW_TRY(lend(engine, from, n, size));
     const int status = enter(engine);
     if (status < 0)
-        give_back(sim_of(engine));
+        return_memory(sim_of(engine));
     return status;
 }
 
@@ -167,10 +167,10 @@ static int sim_histograms(struct rw_engine *engine, const struct rw_sibling *sib
     return leave(engine, rw_ref_ops.histograms(engine, sim_of(engine)->lent[0].p, n));
 }
 
-static int sim_forget(struct rw_engine *engine, const int32_t *slots, int n)
+static int sim_release(struct rw_engine *engine, const int32_t *slots, int n)
 {
     RW_TRY(enter_with(engine, slots, (size_t)n, sizeof(*slots)));
-    return leave(engine, rw_ref_ops.forget(engine, sim_of(engine)->lent[0].p, n));
+    return leave(engine, rw_ref_ops.release(engine, sim_of(engine)->lent[0].p, n));
 }
 
 static int sim_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
@@ -248,7 +248,7 @@ static const struct rw_engine_ops sim_ops = {
     .begin_tree = sim_begin_tree,
     .allow = sim_allow,
     .histograms = sim_histograms,
-    .forget = sim_forget,
+    .release = sim_release,
     .best_splits = sim_best_splits,
     .partition = sim_partition,
     .leaf_sums = sim_leaf_sums,
