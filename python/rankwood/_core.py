@@ -288,8 +288,8 @@ def _option() -> tuple[re.Pattern[str], dict[str, str]]:
 # Hints that contain program commands, and the corresponding Python calls.
 _HINTS = (
     (re.compile(r"(?<=hint: )rankwood import ('.*') --from (\S+) -o MODEL"), r"Model.import_from(\1, '\2')"),
-    (re.compile("of MODEL and DATA, the model comes first"), "Model.load reads a model, Dataset reads data"),
-    (re.compile("it needs no import: commands read it as MODEL"), "it needs no import: Model.load reads it"),
+    (re.compile("MODEL comes before DATA"), "Model.load reads a model, Dataset reads data"),
+    (re.compile("it needs no import; pass it as MODEL"), "it needs no import; Model.load reads it"),
 )
 
 

@@ -483,4 +483,4 @@ def check_apart(path: Any, *datasets: Handles) -> None:
     given = path_chars(path)
     for data in datasets:
         if any(lib.rw_same_file(given, read) for read in data._paths or []):
-            raise ParameterError(f"{os.fsdecode(given)!r} is read, so it cannot be written")
+            raise ParameterError(f"{os.fsdecode(given)!r} is an input, and cannot be the output too")

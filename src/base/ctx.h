@@ -64,7 +64,7 @@ int rw_fail_io(struct rw_ctx *ctx, int why, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Fails with RW_ERR_ARGUMENT if the paths `written` and `read` are the same file, or would be: "...
- * is read, so it cannot be written". Either may be NULL if it was not given. */
+ * is an input, and cannot be the output too". Either may be NULL if it was not given. */
 int rw_check_not_input(struct rw_ctx *ctx, const char *written, const char *read);
 /* Writes to the file like fwrite, but reports a failure at once. */
 int rw_out_file_write(struct rw_ctx *ctx, struct rw_out_file *out, const void *bytes,

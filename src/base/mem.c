@@ -44,7 +44,8 @@ static int must_fail(void)
 
 static int out_of_memory(struct rw_ctx *ctx, size_t n, size_t size)
 {
-    return rw_fail(ctx, RW_ERR_MEMORY, "out of memory: %zu times %zu bytes were needed", n, size);
+    return rw_fail(ctx, RW_ERR_MEMORY, "out of memory: cannot allocate %zu times %zu bytes", n,
+                   size);
 }
 
 int rw_mem_new_raw(struct rw_ctx *ctx, void **out, size_t n, size_t size)

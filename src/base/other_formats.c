@@ -8,7 +8,7 @@
 
 #include "base/ctx.h"
 
-#define EXPECTED "LETOR text (LABEL qid:QUERY FEATURE:VALUE ...), gzip of it, or a cache"
+#define EXPECTED "LETOR text (LABEL qid:QUERY FEATURE:VALUE ...), plain or gzip, or a cache"
 
 /* Bytes at an offset. The first matching row applies. */
 struct magic {
@@ -21,7 +21,7 @@ struct magic {
 };
 #define BYTES(text)   .n = sizeof(text) - 1, .bytes = text
 #define PIPE(command) .pipe = command, .filter = command
-#define WORKBOOK      "an Excel workbook, or another file of Office"
+#define WORKBOOK      "an Excel workbook or another Office file"
 /* Rows for Python's pickles, by the module named in them; first, the method to call on the object.
  */
 #define PICKLE(module, program, call)                                                       \
@@ -31,12 +31,13 @@ struct magic {
             .hint = "unpickle it in Python, write the model with " call ", and import that" \
         }                                                                                   \
     }
-#define UBJSON        "a model of XGBoost in UBJSON"
-#define MODEL_FIRST   "of MODEL and DATA, the model comes first"
-#define ONNX          "a model in ONNX"
-#define CATBOOST      "a model of CatBoost"
-#define LIGHTGBM_DUMP "a dump cannot be imported: import what save_model('model.txt') writes"
-#define DUMP          "a dump cannot be imported: import what save_model('model.json') writes"
+#define UBJSON      "an XGBoost model in UBJSON"
+#define MODEL_FIRST "MODEL comes before DATA"
+#define ONNX        "an ONNX model"
+#define CATBOOST    "a CatBoost model"
+#define LIGHTGBM_DUMP \
+    "a dump cannot be imported; import the file that save_model('model.txt') writes"
+#define DUMP "a dump cannot be imported; import the file that save_model('model.json') writes"
 static const struct magic magics[] = {
     {BYTES("PAR1"), .kind = {.what = "a Parquet file"}},
     {BYTES("ARROW1"), .kind = {.what = "an Arrow (Feather) file"}},
@@ -52,7 +53,7 @@ static const struct magic magics[] = {
     {BYTES("\x04\x22\x4d\x18"), .kind = {.what = "an lz4 file", PIPE("lz4 -dc")}},
     {BYTES("\x1f\x8b"), .kind = {.what = "a gzip file", PIPE("gzip -dc")}},
     {BYTES("LZIP\1"), .kind = {.what = "an lzip file", PIPE("lzip -dc")}},
-    {BYTES("\x1f\x9d"), .kind = {.what = "a file of compress", PIPE("gzip -dc")}},
+    {BYTES("\x1f\x9d"), .kind = {.what = "a compress (.Z) file", PIPE("gzip -dc")}},
     {BYTES("7z\xbc\xaf\x27\x1c"), .kind = {.what = "a 7-Zip archive", .pipe = "7z x -so"}},
     {BYTES("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), .kind = {.what = WORKBOOK}},
     {.at = 257,
@@ -62,39 +63,41 @@ static const struct magic magics[] = {
     PICKLE("xgboost.", "XGBoost", "save_model('model.json')"),
     PICKLE("catboost.", "CatBoost", "save_model('model.json', format='json')"),
     {BYTES("\x80"), .holds = "rankwood.",
-     .kind = {.what = "a Python pickle of Rankwood's package",
+     .kind = {.what = "a Python pickle of Rankwood",
               .hint = "unpickle it in Python, and write the model with Model.save"}},
     {BYTES("\x80\2"), .kind = {.what = "a Python pickle"}},
     {BYTES("\x80\3"), .kind = {.what = "a Python pickle"}},
     {BYTES("\x80\4"), .kind = {.what = "a Python pickle"}},
     {BYTES("\x80\5"), .kind = {.what = "a Python pickle"}},
     {BYTES("%PDF"), .kind = {.what = "a PDF document"}},
-    {BYTES("\x01\xab\xff\xff"), .kind = {.what = "a DMatrix of XGBoost"}},
-    {BYTES("______LightGBM_Binary_File_Token______"), .kind = {.what = "a data set of LightGBM"}},
-    {BYTES(RW_CACHE_MAGIC), .kind = {.what = "a cache",
-                                     .packed_hint = "a cache is read as it is: unpack it first",
-                                     .is_data = 1}},
+    {BYTES("\x01\xab\xff\xff"), .kind = {.what = "an XGBoost DMatrix"}},
+    {BYTES("______LightGBM_Binary_File_Token______"),
+     .kind = {.what = "a LightGBM binary data set"}},
+    {BYTES(RW_CACHE_MAGIC),
+     .kind = {.what = "a cache",
+              .packed_hint = "a cache must not be compressed: unpack it first",
+              .is_data = 1}},
     {BYTES("\xff\xfe\0\0"), .kind = {.what = "text in UTF-32", PIPE("iconv -f UTF-32 -t UTF-8")}},
     {BYTES("\xff\xfe"), .kind = {.what = "text in UTF-16", PIPE("iconv -f UTF-16 -t UTF-8")}},
     {BYTES("\xfe\xff"), .kind = {.what = "text in UTF-16", PIPE("iconv -f UTF-16 -t UTF-8")}},
     {BYTES(RW_MODEL_HEADER),
-     .kind = {.what = "a model of Rankwood", .hint = MODEL_FIRST, .is_model = 1}},
-    {BYTES(RW_CHECKPOINT_HEADER), .kind = {.what = "a checkpoint of a training",
-                                           .hint = "a training is resumed from it (resume)"}},
+     .kind = {.what = "a Rankwood model", .hint = MODEL_FIRST, .is_model = 1}},
+    {BYTES(RW_CHECKPOINT_HEADER), .kind = {.what = "a training checkpoint",
+                                           .hint = "pass it as 'resume' to continue the training"}},
     /* models of other programs */
-    {BYTES("tree\nversion="), .kind = {.what = "a model of LightGBM", .from = "lightgbm"}},
-    {BYTES("tree\r\nversion="), .kind = {.what = "a model of LightGBM", .from = "lightgbm"}},
+    {BYTES("tree\nversion="), .kind = {.what = "a LightGBM model", .from = "lightgbm"}},
+    {BYTES("tree\r\nversion="), .kind = {.what = "a LightGBM model", .from = "lightgbm"}},
     {BYTES("{L\0\0\0\0\0\0\0\7learner"), .kind = {.what = UBJSON, .from = "xgboost-ubj"}},
     {BYTES("{L\0\0\0\0\0\0\0\7version"), .kind = {.what = UBJSON, .from = "xgboost-ubj"}},
     {BYTES("binf"),
-     .kind = {.what = "a model of XGBoost in its old binary format",
-              .hint = "load it in XGBoost, and import what save_model('model.json') writes"}},
-    {BYTES("booster[0]:\n0:"), .kind = {.what = "a dump of XGBoost", .hint = DUMP}},
-    {BYTES("CBM1"),
-     .kind = {.what = "a model of CatBoost in its binary format",
-              .hint = "load it in CatBoost, and import what save_model('model.json', "
-                      "format='json') writes"}},
-    {BYTES("##"), .holds = "<ensemble>", .kind = {.what = "a model of RankLib", .from = "ranklib"}},
+     .kind = {.what = "an XGBoost model in its old binary format",
+              .hint =
+                  "load it in XGBoost, and import the file that save_model('model.json') writes"}},
+    {BYTES("booster[0]:\n0:"), .kind = {.what = "an XGBoost dump", .hint = DUMP}},
+    {BYTES("CBM1"), .kind = {.what = "a CatBoost model in its binary format",
+                             .hint = "load it in CatBoost, and import the file that "
+                                     "save_model('model.json', format='json') writes"}},
+    {BYTES("##"), .holds = "<ensemble>", .kind = {.what = "a RankLib model", .from = "ranklib"}},
     {BYTES("\x08"), .holds = "TreeEnsembleRegressor", .kind = {.what = ONNX, .from = "onnx"}},
     {BYTES("\x08"), .holds = "TreeEnsembleClassifier", .kind = {.what = ONNX, .from = "onnx"}},
     {BYTES("\x08"), .holds = "TreeEnsemble", .kind = {.what = ONNX, .from = "onnx5"}},
@@ -108,20 +111,18 @@ static const struct magic magics[] = {
 
 /* Text written by other programs. */
 static const struct magic texts[] = {
-    {BYTES("<"), .holds = "<ensemble>", .kind = {.what = "a model of RankLib", .from = "ranklib"}},
-    {BYTES("<"), .holds = "<ranker>",
-     .kind = {.what = "a model of QuickRank", .from = "quickrank"}},
+    {BYTES("<"), .holds = "<ensemble>", .kind = {.what = "a RankLib model", .from = "ranklib"}},
+    {BYTES("<"), .holds = "<ranker>", .kind = {.what = "a QuickRank model", .from = "quickrank"}},
     {BYTES("<"), .holds = "<PMML",
-     .kind = {.what = "a model in PMML", .hint = "PMML is written only, and cannot be imported"}},
+     .kind = {.what = "a PMML model", .hint = "PMML models can be exported, but not imported"}},
     {BYTES("<"), .kind = {.what = "XML or HTML"}},
-    {BYTES("{"), .holds = "org.apache.solr.ltr",
-     .kind = {.what = "a model of Solr", .from = "solr"}},
-    {BYTES("{"), .holds = "\"learner\"", .kind = {.what = "a model of XGBoost", .from = "xgboost"}},
+    {BYTES("{"), .holds = "org.apache.solr.ltr", .kind = {.what = "a Solr model", .from = "solr"}},
+    {BYTES("{"), .holds = "\"learner\"", .kind = {.what = "an XGBoost model", .from = "xgboost"}},
     {BYTES("{"), .holds = "\"num_tree_per_iteration\"",
-     .kind = {.what = "a JSON dump of LightGBM", .hint = LIGHTGBM_DUMP}},
+     .kind = {.what = "a LightGBM JSON dump", .hint = LIGHTGBM_DUMP}},
     {BYTES("{"), .holds = "\"features_info\"", .kind = {.what = CATBOOST, .from = "catboost"}},
     {BYTES("{"), .holds = "\"oblivious_trees\"", .kind = {.what = CATBOOST, .from = "catboost"}},
-    {BYTES(""), .holds = "\"nodeid\"", .kind = {.what = "a dump of XGBoost", .hint = DUMP}},
+    {BYTES(""), .holds = "\"nodeid\"", .kind = {.what = "an XGBoost dump", .hint = DUMP}},
     {BYTES(""), .kind = {.what = "JSON"}},
 };
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
@@ -201,8 +202,8 @@ static struct rw_recognised table(const char *what, const char *line, const char
     struct rw_recognised kind = {.what = what, .is_text = 1, .columns = 1, .is_data = 1};
     kind.has_header = !is_number(line, first_end);
     if (between != ';')
-        kind.hint = "tables are read if their names end in .csv or .tsv, or if their columns are "
-                    "given ('label-column', 'qid-column')";
+        kind.hint = "a table needs a name that ends in .csv or .tsv, or the parameters "
+                    "'label-column' and 'qid-column'";
     for (const char *p = line; p < end; p++)
         kind.columns += *p == between;
     return kind;
@@ -217,8 +218,8 @@ static struct rw_recognised by_words(const char *line, const char *end)
     if (n >= 2 && is_labelled && is_entry(word[1])) {
         kind.what = "svmlight text without query ids";
         kind.is_data = 1;
-        kind.hint = "each line needs its query's id behind the label, as in '1 qid:7 1:0.5', and a "
-                    "query's lines stand together; files of group sizes are not read";
+        kind.hint = "each line needs a query id after the label, as in '1 qid:7 1:0.5', and a "
+                    "query's lines must be consecutive; files of group sizes are not supported";
     } else if (n >= 3 && is_labelled && is_whole(word[1]) && is_entry(word[2])) {
         kind.what = "LETOR text without 'qid:' before the query ids";
         kind.is_data = 1;
@@ -227,16 +228,16 @@ static struct rw_recognised by_words(const char *line, const char *end)
         kind.what = "a TREC run";
     } else if (n == 4 && is_whole(word[1]) && is_number(word[3].begin, word[3].end) &&
                !is_number(word[2].begin, word[2].end)) {
-        kind.what = "TREC's judgments (qrels)";
+        kind.what = "TREC judgments (qrels)";
     } else if (n == 1 && is_labelled) {
-        kind.what = "a file of one number a line, as scores and weights are";
+        kind.what = "a file with one number per line, such as scores or weights";
     } else if (n == 1 && end - line == 4 && memcmp(line, "tree", 4) == 0) {
-        kind.what = "a model of LightGBM";
+        kind.what = "a LightGBM model";
         kind.from = "lightgbm";
         kind.is_text = 0;
     } else if (n >= 3 && is_labelled && is_number(word[1].begin, word[1].end) &&
                is_number(word[2].begin, word[2].end)) {
-        kind.what = "a table with blanks";
+        kind.what = "a table separated by blanks";
         kind.columns = n;
     }
     return kind;
@@ -254,7 +255,7 @@ static struct rw_recognised by_text(const char *line, const char *end)
     if (strchr("<{[", *line)) {
         kind = find(texts, N_ROWS(texts), line, end);
         if (strcmp(kind.what, "JSON") == 0 && *line == '{' && end[-1] == '}')
-            kind.what = "JSON, an object a line";
+            kind.what = "JSON lines";
         return kind;
     }
     if (holds(line, end, "qid:"))

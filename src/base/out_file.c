@@ -107,7 +107,8 @@ int rw_check_not_input(struct rw_ctx *ctx, const char *written, const char *read
 {
     if (!written || !read || !rw_same_file(written, read))
         return RW_OK;
-    return rw_fail(ctx, RW_ERR_ARGUMENT, "'%s' is read, so it cannot be written", written);
+    return rw_fail(ctx, RW_ERR_ARGUMENT, "'%s' is an input, and cannot be the output too",
+                   written);
 }
 
 /* Resolves a symbolic link, which remains a link: its target is replaced. */

@@ -651,7 +651,7 @@ static int check_written(const struct rw_cli *cli, const struct inputs *inputs, 
         const int is_replaced =
             output && input->replaced_by && strcmp(input->replaced_by, output) == 0;
         if (!is_replaced && rw_same_file(path, input->path))
-            return rw_wrong(cli, "'%s' is read, so it cannot be written", path);
+            return rw_wrong(cli, "'%s' is an input, and cannot be the output too", path);
     }
     return 0;
 }

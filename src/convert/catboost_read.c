@@ -10,7 +10,7 @@ enum { DEEPEST = 24 }; /* levels of oblivious trees, with 2^levels leaves; CatBo
  * statistic. */
 struct numbered {
     enum kind { BORDER, ONE, SET } kind;
-    int64_t stated;            /* the border's feature_index, or the value's hash, an int */
+    int64_t stated;          /* the border's feature_index, or the value's hash, an int */
     struct rw_ens_node node; /* the split, without its children */
 };
 /* The categories that a test lists. */
@@ -59,7 +59,8 @@ static void check_loss(struct rw_source *source, const json_t *root)
     const json_t *loss = json_object_get(params, "loss_function");
     const char *type = loss ? rw_json_text(source, loss, "type") : "RMSE";
     if (!rw_is_among(type, strlen(type), plain))
-        rw_refuse(source, "loss function '%.60s', whose prediction is not the sum of the leaves",
+        rw_refuse(source,
+                  "unsupported loss function '%.60s': its prediction is not the sum of the leaves",
                   type);
 }
 
@@ -72,8 +73,9 @@ static void check_kinds(struct rw_source *source, const json_t *info)
         const size_t n = json_array_size(optional_array(source, info, name));
         if (n > 0)
             rw_refuse(source,
-                      "'%s' has %zu: features of numbers and categories are carried, not %s", name,
-                      n, kinds[i]);
+                      "'%s' has %zu features: only numerical and categorical features can be "
+                      "imported, not %s",
+                      name, n, kinds[i]);
     }
 }
 
@@ -85,7 +87,7 @@ static void read_name(struct reading *r, const json_t *entry, uint32_t column)
     if (!id || json_is_null(id))
         return;
     if (!name)
-        rw_refuse(r->source, "feature %u: wrong 'feature_id'; expected a text", column);
+        rw_refuse(r->source, "feature %u: invalid 'feature_id': expected a string", column);
     else
         rw_add_name(r->source, column, name);
 }
@@ -130,14 +132,14 @@ static void add_category(struct reading *r, uint32_t hash, struct set *to)
     const uint32_t low = rw_records_under(r->word, sizeof(*r->word), r->n_words, hash);
     if (low == r->n_words || r->word[low].hash != hash)
         rw_refuse(source,
-                  "feature %u: no word of 'cat_features_hash' has the hash %u; CatBoost's "
-                  "save_model writes the words if it is given a pool",
+                  "feature %u: 'cat_features_hash' has no category with the hash %u; pass the pool "
+                  "to CatBoost's save_model, so that it writes the categories",
                   to->column, hash);
     else if (low + 1 < r->n_words && r->word[low + 1].hash == hash)
         rw_refuse(source, "feature %u: '%.64s' and '%.64s' have the same hash", to->column,
                   r->word[low].text, r->word[low + 1].text);
     else if (to->n == RW_MAX_CATEGORIES)
-        rw_refuse(source, "feature %u: a split of over %d categories, and ours have no more",
+        rw_refuse(source, "feature %u: a split of more than %d categories, the limit of Rankwood",
                   to->column, RW_MAX_CATEGORIES);
     else
         to->category[to->n++] = low;
@@ -207,8 +209,7 @@ static const struct entry *find_entry(struct reading *r, int64_t index)
         if (r->entry[i].index == index)
             return &r->entry[i];
     }
-    rw_refuse(r->source, "a statistic of category feature %lld, which is not there",
-              (long long)index);
+    rw_refuse(r->source, "a statistic of unknown categorical feature %lld", (long long)index);
     return NULL;
 }
 
@@ -220,8 +221,8 @@ static const struct entry *check_statistic(struct reading *r, const json_t *from
         const char *name;
         int value;
     } parts[] = {{"prior_numerator", 0}, {"prior_denomerator", 1}, {"shift", 0}, {"scale", 1}};
-    static const char expected[] = "expected 'Buckets' of one feature, above 0 where a category is "
-                                   "of a class";
+    static const char expected[] =
+        "expected 'Buckets' of one feature, above 0 where a category belongs to a class";
     struct rw_source *source = r->source;
     const char *type = rw_json_text(source, from, "ctr_type");
     const json_t *elements = rw_json_array(source, from, "elements", -1);
@@ -257,7 +258,7 @@ static const json_t *find_table(struct reading *r, const json_t *root, const jso
     *stride = (size_t)rw_json_integer(source, table, "hash_stride", 2, INT32_MAX);
     const json_t *rows = rw_json_array(source, table, "hash_map", -1);
     if (source->status == RW_OK && json_array_size(rows) % *stride != 0)
-        rw_refuse(source, "'hash_map' has %zu elements, which are no rows of %zu",
+        rw_refuse(source, "'hash_map' has %zu elements, not a multiple of %zu",
                   json_array_size(rows), *stride);
     return rows;
 }
@@ -314,10 +315,11 @@ static void read_floats(struct reading *r, const json_t *entry)
     for (size_t i = 0; i < json_array_size(borders) && source->status == RW_OK; i++) {
         const double at = rw_json_number_at(source, borders, "borders", i);
         if (!(fabs(at) <= (double)FLT_MAX))
-            rw_refuse(source, "feature %u: border %zu is %g, which is no float", column, i, at);
+            rw_refuse(source, "feature %u: border %zu is %g, which does not fit a float", column, i,
+                      at);
         /* CatBoost counts the borders below a value to find its bin. */
         else if ((double)(float)at < before)
-            rw_refuse(source, "feature %u: border %zu is below the one before it", column, i);
+            rw_refuse(source, "feature %u: border %zu is below the previous one", column, i);
         before = (double)(float)at;
         add_number(r, BORDER, index,
                    (struct rw_ens_node){
@@ -358,26 +360,26 @@ static void read_features(struct reading *r, const json_t *root)
 /* Checks a member of a split that repeats the meaning of its number. CatBoost uses the number
  * alone. */
 static void check_stated(struct reading *r, const json_t *split, int64_t index,
-                       const struct numbered *number)
+                         const struct numbered *number)
 {
     struct rw_source *source = r->source;
     if (number->kind == BORDER && json_object_get(split, "float_feature_index")) {
         const int64_t feature =
             rw_json_integer(source, split, "float_feature_index", 0, RW_MAX_FEATURE);
         if (feature != number->stated)
-            rw_refuse(source, "'split_index' %lld is of feature %lld, not %lld", (long long)index,
-                      (long long)number->stated, (long long)feature);
+            rw_refuse(source, "'split_index' %lld belongs to feature %lld, not %lld",
+                      (long long)index, (long long)number->stated, (long long)feature);
     }
     if (number->kind == BORDER && json_object_get(split, "border")) {
         const double at = rw_json_number(source, split, "border");
         if (!(fabs(at) <= (double)FLT_MAX) || (double)(float)at != number->node.threshold)
-            rw_refuse(source, "'split_index' %lld is the border %g, not %g", (long long)index,
+            rw_refuse(source, "'split_index' %lld has the border %g, not %g", (long long)index,
                       number->node.threshold, at);
     }
     if (number->kind == ONE && json_object_get(split, "value")) {
         const int64_t value = rw_json_integer(source, split, "value", INT32_MIN, INT32_MAX);
         if (value != number->stated)
-            rw_refuse(source, "'split_index' %lld is the value %lld, not %lld", (long long)index,
+            rw_refuse(source, "'split_index' %lld has the value %lld, not %lld", (long long)index,
                       (long long)number->stated, (long long)value);
     }
 }
@@ -408,7 +410,7 @@ static void read_node(struct rw_source *source, const void *from, struct rw_ens_
     const json_t *value = json_object_get(from, "value");
     if (value) {
         if (json_is_array(value))
-            rw_refuse(source, "leaves of several values");
+            rw_refuse(source, "unsupported leaves with several values");
         if (json_object_get(from, "split"))
             rw_refuse(source, "a node with both 'value' and 'split'");
         node->value = rw_json_number(source, from, "value");
@@ -435,9 +437,10 @@ static void read_oblivious(struct reading *r, const json_t *from)
     if (depth > DEEPEST)
         rw_refuse(source, "tree %d: %zu levels; expected at most %d", t, depth, DEEPEST);
     else if (n_values > (size_t)n_leaves && n_values % (size_t)n_leaves == 0)
-        rw_refuse(source, "tree %d: leaves of %zu values", t, n_values / (size_t)n_leaves);
+        rw_refuse(source, "tree %d: unsupported leaves with %zu values", t,
+                  n_values / (size_t)n_leaves);
     else if (n_values != (size_t)n_leaves)
-        rw_refuse(source, "tree %d: %zu 'leaf_values'; %zu splits make %d leaves", t, n_values,
+        rw_refuse(source, "tree %d: %zu 'leaf_values' for %zu splits; expected %d", t, n_values,
                   depth, n_leaves);
     struct rw_ens_tree *tree = rw_add_tree(source, 2 * n_leaves - 1);
     for (int32_t i = 0, level = -1; tree && i < n_leaves - 1; i++) {
@@ -483,7 +486,7 @@ static void read_scale(struct rw_source *source, const json_t *root)
     const double scale = rw_json_number_at(source, both, name, 0);
     const json_t *bias = json_array_get(both, 1);
     if (json_array_size(bias) > 1)
-        rw_refuse(source, "'scale_and_bias' of %zu outputs", json_array_size(bias));
+        rw_refuse(source, "unsupported 'scale_and_bias' with %zu outputs", json_array_size(bias));
     if (json_array_size(bias) == 1)
         out->base = rw_json_number_at(source, bias, name, 0);
     else if (!json_is_array(bias) && !json_is_null(bias))

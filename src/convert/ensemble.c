@@ -46,12 +46,12 @@ static int check_listed(const struct numbering *c, int32_t at)
     char text[80];
     for (uint32_t i = 0; i < node->n_listed; i++) {
         if (of && of->word && node->listed[i] >= of->n) {
-            snprintf(text, sizeof(text), "category %u of a feature that has %u words",
+            snprintf(text, sizeof(text), "category %u of a feature with %u categories",
                      node->listed[i], of->n);
             return wrong(c, at, text);
         }
         if (i > 0 && node->listed[i] <= node->listed[i - 1])
-            return wrong(c, at, "its categories do not ascend");
+            return wrong(c, at, "categories are not ascending");
     }
     return RW_OK;
 }
@@ -66,8 +66,8 @@ static int reach(struct numbering *c, int32_t at, int32_t end)
         const int exists = child[side] >= 0 && child[side] < tree->n_nodes;
         if (!exists || c->number[child[side]] != NOT_REACHED) {
             snprintf(text, sizeof(text),
-                     exists ? "its child %d is reached twice, or is above it"
-                            : "there is no node %d to be its child",
+                     exists ? "child %d has two parents or is above the node"
+                            : "child %d does not exist",
                      child[side]);
             return wrong(c, at, text);
         }
@@ -87,7 +87,7 @@ static int number_nodes(struct numbering *c)
     if (tree->n_nodes < 1)
         return rw_fail(c->ctx, RW_ERR_FORMAT, "%s: tree %d has no nodes", c->path, c->t + 1);
     if (!isfinite(tree->weight))
-        return rw_fail(c->ctx, RW_ERR_FORMAT, "%s: tree %d: its weight is not a number", c->path,
+        return rw_fail(c->ctx, RW_ERR_FORMAT, "%s: tree %d: the weight is not a number", c->path,
                        c->t + 1);
     RW_TRY(RW_ARENA_NEW(c->ctx, c->arena, c->number, (size_t)tree->n_nodes));
     RW_TRY(RW_ARENA_NEW(c->ctx, c->arena, c->stack, (size_t)tree->n_nodes));
@@ -101,11 +101,11 @@ static int number_nodes(struct numbering *c)
         const int32_t at = c->stack[i];
         const struct rw_ens_node *node = &tree->node[at];
         if (node->left < 0 && !rw_fits_float(node->value * tree->weight))
-            return wrong(c, at, "its leaf is not a number that a float can hold");
+            return wrong(c, at, "the leaf value does not fit a float");
         if (node->left < 0)
             continue;
         if (isnan(node->threshold))
-            return wrong(c, at, "its threshold is NaN");
+            return wrong(c, at, "the threshold is NaN");
         RW_TRY(reach(c, at, end));
         /* Leaves have separate numbers, so only splits matter. */
         is_ordered &= (tree->node[node->left].left < 0 || node->left > at) &&
@@ -217,7 +217,7 @@ const char *rw_rules_cut(const struct rw_rules *rules, const struct rw_ens_node 
     if (rules->band_is_zero && *cut == -band)
         *cut = below_band;
     if (!isfinite(*cut))
-        return "has a threshold that no float is below";
+        return "has a threshold below all floats";
     if (nan == RW_NAN_ZERO)
         *missing_left = 0.0f <= *cut;
     return NULL;
@@ -227,7 +227,7 @@ void rw_rules_text(const struct rw_rules *rules, char *text, size_t size)
 {
     static const char *const width[] = {"float", "double"};
     static const char *const absent[] = {"absent is 0", "absent is missing",
-                                         "absent is what the caller passes"};
+                                         "absent as the caller passes it"};
     char slack[32] = "";
     if (rules->slack > 0)
         snprintf(slack, sizeof(slack), " + %g", (double)rules->slack);
@@ -273,8 +273,7 @@ struct listed {
 
 static int refuse_feature(const struct raising *r, uint32_t column, const char *what)
 {
-    return rw_fail(r->ctx, RW_ERR_FORMAT, "%s: feature %u, by categories, %s", r->path, column,
-                   what);
+    return rw_fail(r->ctx, RW_ERR_FORMAT, "%s: categorical feature %u %s", r->path, column, what);
 }
 
 /* Collects the listed categories. of_column: [n_columns]. */
@@ -294,8 +293,8 @@ static int gather_categories(struct raising *r, struct listed *of_column)
             of->n = (uint32_t)rw_sort_unique(of->number, of->n, sizeof(*of->number), rw_by_number);
             if (of->n > RW_MAX_CATEGORIES)
                 return rw_fail(r->ctx, RW_ERR_FORMAT,
-                               "%s: feature %u, by categories, has over %d of them in its splits, "
-                               "and ours have no more",
+                               "%s: categorical feature %u has more than %d categories in its "
+                               "splits, the limit of Rankwood",
                                r->path, node->column, RW_MAX_CATEGORIES);
         }
     }
@@ -310,7 +309,7 @@ static int raise_words(struct raising *r, uint32_t column, const struct listed *
         const uint32_t number = of->number[to->n];
         char decimal[16];
         if (number > RW_MAX_CATEGORY_ID)
-            return refuse_feature(r, column, "has one above 2147483647");
+            return refuse_feature(r, column, "has a category above 2147483647");
         RW_TRY(
             rw_mem_copy_text(r->ctx, &to->word[to->n],
                              rw_ens_word(rw_ens_categories_of(r->from, column), number, decimal)));
@@ -319,7 +318,7 @@ static int raise_words(struct raising *r, uint32_t column, const struct listed *
         qsort(to->word, to->n, sizeof(*to->word), rw_words_by_bytes);
     for (uint32_t code = 0; code < to->n; code++) {
         if (!*to->word[code] || (code > 0 && strcmp(to->word[code - 1], to->word[code]) == 0))
-            return refuse_feature(r, column, "has an empty word, or one twice");
+            return refuse_feature(r, column, "has an empty or repeated category");
     }
     return RW_OK;
 }
@@ -342,7 +341,7 @@ static int raise_categories(struct raising *r, struct rw_model *model)
         const int64_t feature = rw_column_feature(r->rules, r->base, column);
         struct rw_feature_categories *to = &model->categories.of[model->categories.n];
         if (feature < 0)
-            return refuse_feature(r, column, "has no id here");
+            return refuse_feature(r, column, "has an id outside the range of Rankwood");
         to->feature = (uint32_t)feature;
         model->categories.n++;
         RW_TRY(raise_words(r, column, &of_column[i], to));
@@ -529,8 +528,8 @@ int rw_raise(struct rw_ctx *ctx, const struct rw_ensemble *from,
     RW_TRY(rw_model_check(ctx, model));
     if (r.n_rounded > 0)
         rw_log(ctx, RW_LOG_NOTE,
-               "%llu leaves of '%s' are rounded to float: a score moves by at "
-               "most 2^-24 of the sum of its leaves' magnitudes",
+               "%llu leaves of '%s' were rounded to float; a score changes by at most 2^-24 of the "
+               "sum of its leaves' magnitudes",
                (unsigned long long)r.n_rounded, path);
     *out = RW_TAKE(model);
     return RW_OK;

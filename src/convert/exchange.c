@@ -29,7 +29,7 @@ int rw_model_format_find(struct rw_ctx *ctx, const char *name, const struct rw_m
     if (*out)
         return RW_OK;
     const char *nearest = rw_word_nearest(name, names, N_FORMATS);
-    return rw_fail(ctx, RW_ERR_ARGUMENT, "there is no format '%s'%s%s%s", name,
+    return rw_fail(ctx, RW_ERR_ARGUMENT, "unknown format '%s'%s%s%s", name,
                    nearest ? "\nhint: did you mean '" : "", nearest ? nearest : "",
                    nearest ? "'?" : "");
 }
@@ -64,12 +64,12 @@ static int check_set(struct rw_ctx *ctx, const struct rw_exchange *how,
                        how->featureset ? "featureset" : "name", format->name);
     if (by_set && !how->featureset)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "'%s' needs a feature set\nhint: --featureset takes a file with the answer "
-                       "of GET _ltr/_featureset/NAME",
+                       "'%s' needs a feature set\nhint: pass the answer of GET "
+                       "_ltr/_featureset/NAME by --featureset FILE",
                        format->name);
     if (by_set && (!how->name || !*how->name))
         return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "'%s' needs a name for the model\nhint: --name gives it one", format->name);
+                       "'%s' needs a name for the model\nhint: pass it by --name", format->name);
     return RW_OK;
 }
 
@@ -98,8 +98,8 @@ static int export_base(struct rw_ctx *ctx, const struct rw_model *model,
     *base = how->feature_base;
     if (by_name && how->feature_base >= 0)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "'--feature-base' has no effect: the model's features have names, by which "
-                       "the feature set has them");
+                       "'--feature-base' has no effect: the model has feature names, and the "
+                       "feature set is searched by name");
     if (by_name)
         *base = 0;
     else if (how->feature_base == RW_FEATURE_BASE_AUTO)
@@ -107,7 +107,7 @@ static int export_base(struct rw_ctx *ctx, const struct rw_model *model,
     if (how->feature_base != RW_FEATURE_BASE_AUTO)
         return RW_OK;
     if (by_name)
-        rw_log(ctx, RW_LOG_NOTE, "feature base: none, features go by their names");
+        rw_log(ctx, RW_LOG_NOTE, "feature base: not used; features are found by name");
     else
         rw_log(ctx, RW_LOG_NOTE, "feature base %d: feature %d of the model is %u in '%s'", *base,
                *base, format->consumer[0].rules.first_column, format->name);
@@ -153,14 +153,11 @@ static void note_absent_out(struct rw_ctx *ctx, const struct rw_model *model,
     const enum rw_absent_rule absent = format->consumer[0].rules.absent;
     if (!model->absent_missing || absent == RW_ABSENT_NAN || !absent_matters(model))
         return;
-    rw_log(
-        ctx, RW_LOG_NOTE,
-        absent == RW_ABSENT_ZERO
-            ? "absent missing: '%s' reads a feature that a document lacks as 0, and the model as "
-              "missing"
-            : "absent missing: '%s' cannot represent it; give NaN for a feature that a document "
-              "lacks",
-        format->name);
+    rw_log(ctx, RW_LOG_NOTE,
+           absent == RW_ABSENT_ZERO
+               ? "absent missing: '%s' reads an absent feature as 0, the model reads it as missing"
+               : "absent missing: '%s' cannot represent this; pass NaN for an absent feature",
+           format->name);
 }
 
 int rw_model_export(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_exchange *how,
@@ -182,7 +179,7 @@ int rw_model_export(struct rw_ctx *ctx, const struct rw_model *model, const stru
     note_absent_out(ctx, model, format);
     if (model->map.kind != RW_SCORE_MAP_NONE)
         rw_log(ctx, RW_LOG_WARNING,
-               "'%s' gives scores: the model's map of scores to probabilities is left out",
+               "'%s' returns scores: the model's map of scores to probabilities was dropped",
                format->name);
     return RW_OK;
 }
@@ -198,9 +195,9 @@ static int other_format(struct rw_ctx *ctx, const struct rw_model_format *format
     if (!kind.what || (kind.from && strcmp(kind.from, format->name) == 0))
         return status;
     if (kind.is_model || kind.is_data)
-        kind.hint = kind.is_model ? "it needs no import: commands read it as MODEL" : NULL;
+        kind.hint = kind.is_model ? "it needs no import; pass it as MODEL" : NULL;
     kind.is_data = 0;
-    snprintf(expected, sizeof(expected), "a model in the format '%s'", format->name);
+    snprintf(expected, sizeof(expected), "a model in format '%s'", format->name);
     return rw_fail_not_a_model(ctx, &kind, source->path, expected);
 }
 
@@ -245,7 +242,7 @@ static void set_columns(struct rw_ctx *ctx, const struct rw_ensemble *ensemble,
     model->width = ensemble->n_columns;
     if (!is_named && how->feature_base < 0 && how->feature_base != RW_FEATURE_BASE_AUTO)
         rw_log(ctx, RW_LOG_NOTE,
-               "'%s' numbers its columns from 0, and they have no names: taken for columns 0 to %u "
+               "'%s' has no feature names, and its columns count from 0: read as columns 0 to %u "
                "of an array; --feature-base 1 makes them features 1 to %u of LETOR text",
                format->name, model->width - 1, model->width);
 }
@@ -259,7 +256,8 @@ int rw_model_import(struct rw_ctx *ctx, const char *path, const struct rw_exchan
     *out = NULL;
     RW_TRY(begin(ctx, how, &format));
     if (!format->imports)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "'%s' is written only, not read", format->name);
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "'%s' models can be exported, but not imported",
+                       format->name);
     if (!path)
         return RW_OK;
     RW_TRY(parse(ctx, format, path, NULL, &ensemble));
@@ -274,8 +272,7 @@ int rw_model_import(struct rw_ctx *ctx, const char *path, const struct rw_exchan
     RW_TRY(rw_raise(ctx, &ensemble, format, base, path, out));
     set_columns(ctx, &ensemble, format, how, base, *out);
     if (format->consumer[0].rules.absent == RW_ABSENT_AS_MODEL && absent_matters(*out))
-        rw_log(ctx, RW_LOG_NOTE,
-               "absent zero: '%s' does not say what a feature is that a document lacks",
+        rw_log(ctx, RW_LOG_NOTE, "absent zero: '%s' does not store how an absent feature is read",
                format->name);
     return RW_OK;
 }
@@ -328,7 +325,7 @@ static int match_tree(struct verifying *v, int32_t t, struct pair *stack)
         const struct rw_ens_node *node = &other->node[at.theirs];
         if ((at.ours < 0) != (node->left < 0))
             return rw_fail(v->ctx, RW_ERR_FORMAT,
-                           "tree %d: where the model has %s %d, the file has a %s", t + 1,
+                           "tree %d: the model has %s %d where the file has a %s", t + 1,
                            at.ours < 0 ? "leaf" : "node", at.ours < 0 ? ~at.ours : at.ours,
                            node->left < 0 ? "leaf" : "split");
         if (at.ours < 0)
@@ -722,11 +719,11 @@ static const json_t *unwrap(struct rw_source *source, const json_t *at)
 {
     const json_t *found = json_object_get(at, "found");
     if (json_is_false(found))
-        rw_refuse(source, "the answer says \"found\": false: there is no such feature set");
+        rw_refuse(source, "the answer has \"found\": false: the feature set does not exist");
     if (json_object_get(at, "hits")) {
         const json_t *hits = rw_json_array(source, json_object_get(at, "hits"), "hits", -1);
         if (json_is_array(hits) && json_array_size(hits) != 1)
-            rw_refuse(source, "%zu hits; expected one, the feature set", json_array_size(hits));
+            rw_refuse(source, "%zu hits; expected one feature set", json_array_size(hits));
         at = json_array_get(hits, 0);
     }
     if (json_object_get(at, "_source"))
@@ -755,8 +752,8 @@ static void put_model_name(struct rw_source *source, struct rw_feature_set *set,
     if (!other)
         put_index(source, set, name, i);
     else if (other != known)
-        rw_refuse(source, "features '%.64s' and '%.64s' are both '%.64s' in a model", other, known,
-                  name);
+        rw_refuse(source, "features '%.64s' and '%.64s' both become '%.64s' in a model", other,
+                  known, name);
 }
 
 static void read_set(struct rw_source *source, struct rw_feature_set *set)
@@ -766,7 +763,7 @@ static void read_set(struct rw_source *source, struct rw_feature_set *set)
     if (!set->index)
         rw_source_no_memory(source);
     if (!json_is_object(set->body))
-        rw_refuse(source, "expected an object, the feature set");
+        rw_refuse(source, "expected the feature set, an object");
     set->features = rw_json_array(source, unwrap(source, set->body), "features", -1);
     const size_t n = json_array_size(set->features);
     if (n == 0 || n > RW_FEATURE_IDS)
@@ -774,7 +771,7 @@ static void read_set(struct rw_source *source, struct rw_feature_set *set)
     for (; source->status == RW_OK && set->n < n; set->n++) {
         const char *name = rw_feature_set_name(set, set->n);
         if (!name || !*name)
-            rw_refuse(source, "feature %u of the set has no 'name'; expected a text", set->n + 1);
+            rw_refuse(source, "feature %u of the set lacks 'name': expected a string", set->n + 1);
         else if (json_object_get(set->index, name))
             rw_refuse(source, "two features have the name '%s'", name);
         else
@@ -941,7 +938,7 @@ int rw_exchange_check(struct rw_ctx *ctx, const struct rw_exchange *how,
     const struct rw_model_format *format;
     RW_RELEASED(rw_feature_set_release) struct rw_feature_set set = {0};
     struct rw_lowering lowering = {.of_features = 1,
-                                   .lossy_by = "without --for, export with --lossy"};
+                                   .lossy_by = "train without --for, and export with --lossy"};
     RW_SCOPED(rw_model_free) struct rw_model *model = NULL;
     RW_TRY(begin(ctx, how, &format));
     if (!params)

@@ -107,10 +107,11 @@ static int check_categories(const struct lowering *l, int32_t t, int32_t i)
     const char *word = word_not_number(l->format, of);
     char text[RW_FEATURE_TEXT + 8];
     if (l->format->categories == RW_SAYS_NO_CATEGORIES)
-        return refuse_split(l, t, i, "%scategorical, and '%s' cannot say which go left",
+        return refuse_split(l, t, i, "%scategorical; '%s' cannot represent categorical splits",
                             of_feature(l, of->feature, " is ", text), l->format->name);
     if (word && l->format->categories == RW_SAYS_NUMBERS)
-        return refuse_split(l, t, i, "%scategory '%.64s'; '%s' takes whole numbers up to %u",
+        return refuse_split(l, t, i,
+                            "%scategory '%.64s'; in '%s' categories are whole numbers up to %u",
                             of_feature(l, of->feature, ": ", text), word, l->format->name,
                             l->format->most_category);
     return RW_OK;
@@ -144,12 +145,12 @@ static int check_unknown(struct lowering *l, int32_t t, int32_t i, int *differ)
     if (!*differ)
         return RW_OK;
     if (!l->how->lossy)
-        return refuse_split(l, t, i,
-                            "%sa missing value %s one way, a word that training did not "
-                            "see the other; for '%s' both are missing\nhint: %s sends both where "
-                            "such words go",
-                            of_feature(l, of->feature, ": ", text),
-                            l->how->of_features ? "may go" : "goes", l->format->name, l->lossy_by);
+        return refuse_split(
+            l, t, i,
+            "%sa missing value %s to one child, an unseen category to the other; '%s' treats both "
+            "as missing\nhint: %s sends both where unseen categories go",
+            of_feature(l, of->feature, ": ", text), l->how->of_features ? "may go" : "goes",
+            l->format->name, l->lossy_by);
     l->n_directions++;
     return RW_OK;
 }
@@ -184,7 +185,7 @@ static int lower_split(struct lowering *l, int32_t t, int32_t i, struct rw_ens_n
     char text[RW_FEATURE_TEXT];
     if ((int64_t)tree->feature[i] < l->base)
         return refuse_split(
-            l, t, i, "%s has no id in '%s', where ids begin at %u%s",
+            l, t, i, "%s has no id in '%s', whose ids begin at %u%s",
             feature_text(l, tree->feature[i], text), format, l->rules->first_column,
             l->rules->first_column == l->base
                 ? "\nhint: --feature-base 0 shifts ids, so that feature 0 is the first"
@@ -200,10 +201,9 @@ static int lower_split(struct lowering *l, int32_t t, int32_t i, struct rw_ens_n
     if (!rw_rules_threshold(l->rules, tree->cut[i], &node->threshold)) {
         const int may_lose = l->rules->slack > 0;
         if (!l->how->lossy || !may_lose)
-            return refuse_split(
-                l, t, i, "'%s' has no threshold that splits values where the cut %g does%s%s%s",
-                format, (double)tree->cut[i], may_lose ? "\nhint: " : "",
-                may_lose ? l->lossy_by : "", may_lose ? " takes the nearest" : "");
+            return refuse_split(l, t, i, "'%s' cannot represent the threshold %g%s%s%s", format,
+                                (double)tree->cut[i], may_lose ? "\nhint: " : "",
+                                may_lose ? l->lossy_by : "", may_lose ? " uses the nearest" : "");
         l->n_thresholds++;
     }
     node->nan = tree->missing_left[i] ? RW_NAN_LEFT : RW_NAN_RIGHT;
@@ -216,8 +216,8 @@ static int lower_split(struct lowering *l, int32_t t, int32_t i, struct rw_ens_n
     if (!carried && tree->missing_left[i] != (0.0f <= tree->cut[i])) {
         if (!l->how->lossy)
             return refuse_split(l, t, i,
-                                "a missing value %s %s, but 0 the other way; '%s' cannot say so"
-                                "\nhint: %s leaves such directions out",
+                                "a missing value %s %s, but 0 the other way; '%s' cannot represent "
+                                "this\nhint: %s drops such directions",
                                 l->how->of_features ? "may go" : "goes",
                                 tree->missing_left[i] ? "left" : "right", format, l->lossy_by);
         l->n_directions++;
@@ -291,15 +291,14 @@ static int find_in_set(const struct lowering *l, uint32_t column, const char **f
     *found = NULL;
     if (l->model->n_names == 0 && column >= set->n)
         return rw_fail(l->ctx, RW_ERR_UNSUPPORTED,
-                       "feature %u is not in the feature set '%s', which has %u, from feature "
-                       "%lld on",
-                       feature, set->path, set->n, (long long)l->base);
+                       "feature %u is not in the feature set '%s', which has features %lld to %lld",
+                       feature, set->path, (long long)l->base, (long long)l->base + set->n - 1);
     if (l->model->n_names == 0)
         *found = rw_feature_set_name(set, column);
     else if (!*name)
         return rw_fail(l->ctx, RW_ERR_UNSUPPORTED,
-                       "feature %u has no name, but others have one, by which they are found in "
-                       "the feature set '%s'",
+                       "feature %u has no name; in a model with names, features are found in the "
+                       "feature set '%s' by name",
                        feature, set->path);
     else if (!(*found = rw_feature_set_find(set, name)))
         return rw_fail(l->ctx, RW_ERR_UNSUPPORTED,
@@ -322,8 +321,8 @@ static int name_column(struct lowering *l, uint32_t i, char made[64], const char
     if (**out && !name_fits(l->format, *out)) {
         if (!l->how->lossy)
             return rw_fail(l->ctx, RW_ERR_UNSUPPORTED,
-                           "the name of feature %u, '%s', has a character that '%s' cannot carry"
-                           "\nhint: %s leaves such names out",
+                           "the name of feature %u, '%s', has a character that '%s' cannot "
+                           "represent\nhint: %s drops such names",
                            feature, *out, l->format->name, l->lossy_by);
         l->n_names++;
         *out = "";
@@ -353,7 +352,7 @@ static int lower_names(struct lowering *l)
         RW_TRY(is_known);
         if (is_known)
             return rw_fail(l->ctx, RW_ERR_UNSUPPORTED,
-                           "two features have the name '%s', which '%s' cannot tell apart", name,
+                           "two features have the name '%s'; '%s' needs unique names", name,
                            l->format->name);
     }
     return RW_OK;
@@ -380,10 +379,11 @@ static int lower_categories(struct lowering *l)
     return RW_OK;
 }
 
-static void warn(const struct lowering *l, uint64_t n, const char *what)
+static void warn(const struct lowering *l, uint64_t n, const char *what, const char *of)
 {
     if (n > 0)
-        rw_log(l->ctx, RW_LOG_WARNING, "%llu %s", (unsigned long long)n, what);
+        rw_log(l->ctx, RW_LOG_WARNING, "%s %llu %s%s", what, (unsigned long long)n, of,
+               n == 1 ? "" : "s");
 }
 
 int rw_lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_model_format *format,
@@ -416,15 +416,15 @@ int rw_lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_m
     memcpy(out->column_had, l.had + l.base, out->n_columns);
     RW_TRY(lower_categories(&l));
     RW_TRY(lower_names(&l));
-    warn(&l, l.n_directions, "nodes lose the direction of missing values");
-    warn(&l, l.n_thresholds, "thresholds are the nearest that the format has");
-    warn(&l, l.n_names, "feature names are left out");
+    warn(&l, l.n_directions, "lost the direction of missing values at", "node");
+    warn(&l, l.n_thresholds, "used the nearest threshold that the format can represent at",
+         "split");
+    warn(&l, l.n_names, "dropped", "feature name");
     if (format->covers && l.n_without_covers > 0)
-        rw_log(
-            ctx, RW_LOG_NOTE,
-            "%d of %d trees have no document counts: SHAP values computed from the '%s' file count "
-            "each of their leaves as one document",
-            l.n_without_covers, l.model->n_trees, format->name);
+        rw_log(ctx, RW_LOG_NOTE,
+               "%d of %d trees have no document counts; SHAP values computed from the '%s' file "
+               "count each of their leaves as one document",
+               l.n_without_covers, l.model->n_trees, format->name);
     return RW_OK;
 }
 
@@ -531,9 +531,10 @@ static int part_tree(struct parting *p, int32_t number)
             continue;
         }
         if (p->n_leaves == MOST_LEAVES)
-            return rw_fail(p->ctx, RW_ERR_UNSUPPORTED,
-                           "tree %d: over %d leaves once missing categories are parted from others",
-                           number, MOST_LEAVES);
+            return rw_fail(
+                p->ctx, RW_ERR_UNSUPPORTED,
+                "tree %d: more than %d leaves once missing values are split from categories",
+                number, MOST_LEAVES);
         RW_TRY(RW_ARENA_GROW(p->ctx, p->arena, p->leaf, p->leaves_room, p->n_leaves + 1));
         p->leaf[p->n_leaves++] = known_of(p, at, -1) == ABSENT ? at.from : ~at.from;
     }

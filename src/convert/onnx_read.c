@@ -53,9 +53,9 @@ static int next_field(struct rw_source *source, struct pb *from, struct pb_field
     const int is_bytes = field->type == PB_BYTES;
     const size_t fixed = field->type == PB_FIXED32 ? 4 : field->type == PB_FIXED64 ? 8 : 0;
     if (tag < 8 || tag >> 3 > 536870911)
-        wrong(source, begin, "a field that no message has");
+        wrong(source, begin, "a field with an invalid number");
     else if (!fixed && !is_bytes && field->type != PB_VARINT)
-        wrong(source, begin, "a field of an unknown type");
+        wrong(source, begin, "a field with an unknown type");
     else if (!fixed)
         field->value = read_number(source, from);
     const size_t n = is_bytes ? (size_t)field->value : fixed;
@@ -146,7 +146,7 @@ static void add_numbers(struct reading *r, const struct pb_field *field, size_t 
     }
     struct pb from = size > 1 ? field->bytes : message_of(r->source, field);
     if (size > 1 && (field->type != PB_BYTES || (size_t)(from.end - from.at) % size != 0))
-        rw_refuse(r->source, "not ONNX: field %u is no array of numbers of %d bytes", field->number,
+        rw_refuse(r->source, "not ONNX: field %u is not an array of %d-byte numbers", field->number,
                   (int)size);
     while (from.at < from.end && r->source->status == RW_OK) {
         add_number(r, size ? rw_bits_at(from.at, size) : read_number(r->source, &from), size, to);
@@ -163,12 +163,14 @@ static void read_tensor(struct reading *r, const struct pb_field *from, struct p
     const uint64_t type = find_number(r->source, tensor, ONNX_TENSOR_TYPE);
     struct pb_field field;
     if (find_number(r->source, tensor, ONNX_TENSOR_ELSEWHERE))
-        rw_refuse(r->source, "'%.*s': its values stand in another file", SHOWN(name));
+        rw_refuse(r->source,
+                  "'%.*s': the values are stored in a separate file, which is not supported",
+                  SHOWN(name));
     if (type != ONNX_FLOAT32 && type != ONNX_FLOAT64 && type != ONNX_UINT8)
         rw_refuse(r->source, "'%.*s': elements of type %llu; expected float, double or uint8",
                   SHOWN(name), (unsigned long long)type);
     if ((type == ONNX_UINT8) != (to == ONNX_MODE) && to != ONNX_IGNORED)
-        rw_refuse(r->source, "'%.*s': elements of type %llu, which the operator does not take",
+        rw_refuse(r->source, "'%.*s': elements of type %llu, which the operator does not accept",
                   SHOWN(name), (unsigned long long)type);
     const uint32_t own = type == ONNX_FLOAT32   ? ONNX_TENSOR_FLOATS
                          : type == ONNX_FLOAT64 ? ONNX_TENSOR_DOUBLES
@@ -196,8 +198,7 @@ static uint64_t number_of_word(struct reading *r, const struct rw_onnx_attribute
         if (rw_onnx_words[k] && is_word(text, rw_onnx_words[k]))
             return k;
     }
-    rw_refuse(r->source, "node %zu: there is no mode '%.*s'", r->out->list[row->list].n,
-              SHOWN(text));
+    rw_refuse(r->source, "node %zu: unknown mode '%.*s'", r->out->list[row->list].n, SHOWN(text));
     return 0;
 }
 
@@ -210,7 +211,7 @@ static void read_value(struct reading *r, const struct pb_field *field, struct p
         [ONNX_INTS] = ONNX_ATTRIBUTE_INTS, [ONNX_STRINGS] = ONNX_ATTRIBUTE_STRINGS,
     };
     if (field->number != expected[row->type])
-        rw_refuse(r->source, "'%.*s' is of another type than the operator's", SHOWN(name));
+        rw_refuse(r->source, "attribute '%.*s' has the wrong type", SHOWN(name));
     else if (row->type == ONNX_TENSOR)
         read_tensor(r, field, name, row->list);
     else if (row->type == ONNX_STRING || row->type == ONNX_STRINGS)
@@ -228,7 +229,7 @@ static void read_attribute(struct reading *r, const struct pb_field *from)
     while (row->name && !is_word(name, row->name))
         row++;
     if (!row->name)
-        rw_refuse(r->source, "attribute '%.*s', which the operator does not have", SHOWN(name));
+        rw_refuse(r->source, "unknown attribute '%.*s'", SHOWN(name));
     while (next_field(r->source, &message, &field)) {
         if (field.number != ONNX_ATTRIBUTE_NAME && field.number != ONNX_ATTRIBUTE_TYPE &&
             field.number != ONNX_ATTRIBUTE_DOC)
@@ -248,7 +249,7 @@ static void read_node(struct reading *r, struct pb message)
         rw_refuse(r->source, "operator '%.*s' of '%.*s'; expected %s alone", SHOWN(op),
                   SHOWN(domain), expected);
     if (r->n_nodes++ > 0)
-        rw_refuse(r->source, "several tree ensembles; expected one");
+        rw_refuse(r->source, "found several tree ensembles; expected one");
     while (next_field(r->source, &message, &field)) {
         if (field.number == ONNX_NODE_ATTRIBUTE)
             read_attribute(r, &field);
@@ -283,7 +284,7 @@ static void read_graph(struct reading *r, struct pb message)
         } else if (field.number == ONNX_GRAPH_INPUT) {
             const struct pb input = message_of(r->source, &field);
             if (r->n_inputs++ > 0)
-                rw_refuse(r->source, "a graph of several inputs; expected one");
+                rw_refuse(r->source, "found several graph inputs; expected one");
             r->graph_input = find_message(r->source, input, ONNX_VALUE_NAME);
             r->out->n_columns =
                 read_shape(r->source, find_message(r->source, input, ONNX_VALUE_TYPE));
@@ -303,7 +304,7 @@ int rw_onnx_read(struct rw_source *source, int five, struct rw_onnx *out)
     }
     const size_t n = (size_t)(r.graph_input.end - r.graph_input.at);
     if (r.n_nodes == 0)
-        rw_refuse(source, "not ONNX: no graph with a node");
+        rw_refuse(source, "not ONNX: no graph with nodes");
     if (r.n_inputs == 0 || n != (size_t)(r.node_input.end - r.node_input.at) ||
         (n > 0 && memcmp(r.graph_input.at, r.node_input.at, n) != 0))
         rw_refuse(source, "the graph's input is not the tree ensemble's");
@@ -352,7 +353,8 @@ static void check_word(struct making *m, enum rw_onnx_list list, const char *nam
                        int64_t number)
 {
     if (n_of(m, list) > 1 || (n_of(m, list) == 1 && int_at(m, list, 0) != number))
-        rw_refuse(m->source, "another '%s' than %s: the score is not the sum", name, word);
+        rw_refuse(m->source, "unsupported '%s': expected %s, so that the score is the sum", name,
+                  word);
 }
 
 static void check_all(struct making *m)
@@ -375,12 +377,12 @@ static void check_all(struct making *m)
     }
     for (size_t i = 0; i < n_leaves; i++) {
         if (int_at(m, ONNX_LEAF_TARGET, i) != 0)
-            rw_refuse(m->source, "a leaf of another target than the first");
+            rw_refuse(m->source, "a leaf with a target that is not the first");
     }
     for (size_t i = 0; i < n_of(m, ONNX_MODE); i++) {
         const int64_t mode = int_at(m, ONNX_MODE, i);
         if (mode < 0 || mode >= ONNX_LEAF + !m->onnx->five)
-            rw_refuse(m->source, "node %zu: there is no mode %lld", i, (long long)mode);
+            rw_refuse(m->source, "node %zu: unknown mode %lld", i, (long long)mode);
     }
     m->n_items = m->n_nodes + n_leaves;
     if (m->n_items > INT32_MAX)
@@ -402,7 +404,8 @@ static int tracks_true(const struct making *m, size_t node)
 static void add_category(struct making *m, size_t node, double value)
 {
     if (!(value >= 0 && value <= (double)RW_MAX_CATEGORY_ID && value == floor(value)))
-        rw_refuse(m->source, "node %zu: %g is no category: a whole number from 0 on", node, value);
+        rw_refuse(m->source, "node %zu: invalid category %g: expected a whole number, 0 or more",
+                  node, value);
     else if (RW_READ_GROW(m->source, m->category, m->room, m->n_categories + 1) == RW_OK)
         m->category[m->n_categories++] = (uint32_t)value;
 }
@@ -427,7 +430,7 @@ static void make_set(struct making *m, size_t at, struct rw_ens_node *node)
     }
     node->nan = nan_true ? RW_NAN_LEFT : RW_NAN_RIGHT;
     if (m->onnx->n_columns == 0)
-        rw_refuse(m->source, "node %zu: a categorical split, but the input's width is not known",
+        rw_refuse(m->source, "node %zu: a categorical split, but the width of the input is unknown",
                   at);
     rw_sort_numbers(m->category, m->n_categories);
     rw_add_set(m->source, node, m->category, m->n_categories);
@@ -443,7 +446,7 @@ static void make_split(struct making *m, size_t at, struct rw_ens_node *node)
     const int turned = mode == ONNX_GTE || mode == ONNX_GT;
     const int64_t most = m->onnx->n_columns > 0 ? m->onnx->n_columns - 1 : RW_MAX_FEATURE;
     if (mode == ONNX_NEQ)
-        rw_refuse(m->source, "node %zu tests for unequal values", at);
+        rw_refuse(m->source, "node %zu: unsupported test for unequal values", at);
     if (column < 0 || column > most)
         rw_refuse(m->source, "node %zu: feature %lld; expected 0 to %lld", at, (long long)column,
                   (long long)most);
@@ -476,8 +479,8 @@ static void take(struct making *m, int32_t item)
     const int32_t n = (int32_t)m->n_nodes;
     if (m->position[item] != NONE)
         rw_refuse(m->source,
-                  item < n ? "node %d is reached twice, or is above itself"
-                           : "leaf %d is reached twice",
+                  item < n ? "node %d has two parents or is above itself"
+                           : "leaf %d has two parents",
                   item < n ? item : item - n);
     m->position[item] = 0;
 }
@@ -495,7 +498,7 @@ static void find_children(struct making *m, int32_t node)
         const int64_t to = int_at(m, ONNX_TRUE + side, (size_t)node);
         const int leaf = m->onnx->five && int_at(m, ONNX_TRUE_LEAF + side, (size_t)node) != 0;
         if (to < 0 || to >= (int64_t)(leaf ? m->n_items - m->n_nodes : m->n_nodes))
-            rw_refuse(m->source, "node %d: there is no %s %lld to be its child", node,
+            rw_refuse(m->source, "node %d: its child, %s %lld, does not exist", node,
                       leaf ? "leaf" : "node", (long long)to);
         else
             m->node[node].child[side] = (int32_t)to + (leaf ? (int32_t)m->n_nodes : 0);
@@ -689,7 +692,7 @@ static void make_root(struct making *m, int64_t number)
 {
     const int32_t root = (int32_t)number, n = (int32_t)m->n_nodes;
     if (number < 0 || number >= n) {
-        rw_refuse(m->source, "there is no node %lld to be a root", (long long)number);
+        rw_refuse(m->source, "root %lld does not exist", (long long)number);
         return;
     }
     find_children(m, root);
@@ -700,9 +703,7 @@ static void make_root(struct making *m, int64_t number)
         return;
     }
     if (left < n || right < n || left_number != root)
-        rw_refuse(m->source,
-                  "node %d, a root, has two children of the number %d, which ONNX Runtime takes "
-                  "for a leaf",
+        rw_refuse(m->source, "root %d has twice the child %d, which ONNX Runtime reads as a leaf",
                   root, left_number);
     take(m, root);
     make_tree(m, left);
@@ -718,7 +719,7 @@ static void find_members(struct making *m)
         if (mode_of(m, i) != ONNX_MEMBER)
             continue;
         if (at >= n_members)
-            rw_refuse(m->source, "node %zu: 'membership_values' has no set for it", i);
+            rw_refuse(m->source, "node %zu: 'membership_values' has no set for this node", i);
         m->node[i].members = at;
         while (at < n_members && !isnan(real_at(m, ONNX_MEMBERS, at)))
             at++;

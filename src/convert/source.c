@@ -252,8 +252,8 @@ json_t *rw_json_load(struct rw_source *source, size_t flags)
 static void absent(struct rw_source *source, const json_t *object, const char *name,
                    const char *expected)
 {
-    rw_refuse(source, "%s '%s'; expected %s", json_object_get(object, name) ? "wrong" : "no", name,
-              expected);
+    rw_refuse(source, "%s '%s': expected %s", json_object_get(object, name) ? "invalid" : "missing",
+              name, expected);
 }
 
 json_t *rw_json_object(struct rw_source *source, const json_t *object, const char *name)
@@ -279,7 +279,7 @@ const char *rw_json_text(struct rw_source *source, const json_t *object, const c
 {
     const char *text = json_string_value(json_object_get(object, name));
     if (!text)
-        absent(source, object, name, "a text");
+        absent(source, object, name, "a string");
     return text ? text : "";
 }
 
@@ -437,7 +437,7 @@ static json_t *ubjson_text(struct reading *r)
     if (has_failed)
         rw_source_no_memory(r->source);
     if (!out)
-        return ubjson_wrong(r, "a text that is not UTF-8");
+        return ubjson_wrong(r, "a string that is not UTF-8");
     r->at += n;
     return out;
 }
@@ -461,7 +461,7 @@ static void ubjson_elements(struct reading *r, json_t *into)
         json_t *key = is_object ? ubjson_text(r) : NULL;
         const int mark = type ? type : (int)ubjson_bytes(r, 1);
         if (key && (!rw_json_plain(key) || json_object_get(into, json_string_value(key))))
-            ubjson_wrong(r, "a key that appears twice, or has a 0 byte");
+            ubjson_wrong(r, "a repeated key, or a key with a 0 byte");
         json_t *element = ubjson_value(r, mark);
         if ((is_object ? json_object_set_new(into, json_string_value(key), element)
                        : json_array_append_new(into, element)) != 0)
@@ -516,7 +516,7 @@ json_t *rw_ubjson_load(struct rw_source *source)
         ubjson_wrong(&r, "expected an object");
     json_t *out = ubjson_value(&r, type);
     if (r.at != r.end)
-        ubjson_wrong(&r, "bytes behind the end");
+        ubjson_wrong(&r, "bytes after the end");
     if (source->status == RW_OK)
         return out;
     json_decref(out);
@@ -604,7 +604,7 @@ static void XMLCALL on_doctype(void *user, const char *name, const char *system_
     (void)system_id;
     (void)public_id;
     (void)has_subset;
-    rw_refuse_line(p->source, line_of(p), "a DOCTYPE, which no model has");
+    rw_refuse_line(p->source, line_of(p), "a DOCTYPE, which models do not have");
     XML_StopParser(p->parser, XML_FALSE);
 }
 
@@ -724,7 +724,7 @@ static void put_xml_text(struct rw_put *put, const char *text)
     for (const char *c = text; *c; c++) {
         const char *found = strchr(special, *c);
         if (strncmp(c, "\xEF\xBF\xBE", 3) == 0 || strncmp(c, "\xEF\xBF\xBF", 3) == 0)
-            rw_put_refuse(put, "the name '%s' has a character that 'pmml' cannot carry", text);
+            rw_put_refuse(put, "the name '%s' has a character that 'pmml' cannot represent", text);
         rw_put_bytes(put, found ? entities[found - special] : c,
                      found ? strlen(entities[found - special]) : 1);
     }
@@ -802,7 +802,7 @@ int rw_walk_tree(const struct rw_walk *walk, const struct rw_ensemble *ensemble,
                                        at.parent, at.depth, at.number, {next, next + 1}};
         if (at.part == BEGIN && walk->deepest > 0 && at.depth > walk->deepest)
             rw_put_refuse(put,
-                          "tree %d: deeper than %d levels, which the format's readers do not take",
+                          "tree %d: more than %d levels deep, the limit of the format's readers",
                           tree + 1, walk->deepest);
         else if (at.part == BEGIN)
             walk->begin(put, &visit, user);

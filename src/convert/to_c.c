@@ -66,7 +66,7 @@ static void put_trees(const struct rw_ensemble *ensemble, struct rw_put *nodes,
         splits += n_splits;
     }
     if (n_listed > INT32_MAX)
-        rw_put_refuse(nodes, "categories in splits are more than an int counts");
+        rw_put_refuse(nodes, "too many categories in splits: their number exceeds an int");
 }
 
 /* Writes a table unless it is empty, as C has no empty arrays. */
@@ -203,7 +203,7 @@ static int write_c(const struct rw_ensemble *ensemble, struct rw_put *put)
         n_splits += rw_ens_n_splits(&ensemble->tree[t]);
     const int64_t n_leaves = n_splits + ensemble->n_trees;
     if (n_leaves > INT32_MAX)
-        return rw_put_refuse(put, "%lld leaves are more than an int counts", (long long)n_leaves);
+        return rw_put_refuse(put, "too many leaves: %lld exceeds an int", (long long)n_leaves);
     rw_put_format(
         put,
         "/* A model of rankwood: %d trees. x: %u features, x[i] the one with the id i (less "

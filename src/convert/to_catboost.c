@@ -147,8 +147,8 @@ static int gather_words(struct rw_ctx *ctx, struct writing *w)
         char text[2][16];
         if (last->column == w->word[i].column && last->hash == w->word[i].hash)
             return rw_fail(ctx, RW_ERR_UNSUPPORTED,
-                           "feature %u: categories '%.64s' and '%.64s' are the same to CatBoost, "
-                           "which knows them by a hash of 32 bits",
+                           "feature %u: categories '%.64s' and '%.64s' have the same 32-bit hash, "
+                           "by which CatBoost stores them",
                            last->column, word_of(of, last->category, text[0]),
                            word_of(of, w->word[i].category, text[1]));
     }
@@ -200,7 +200,7 @@ static int check_buckets(const struct writing *w, struct rw_put *put)
     if (n > MOST_BUCKETS)
         rw_put_refuse(put,
                       "%zu buckets of %d thresholds of a feature, or of a set of categories; "
-                      "CatBoost has numbers for %d",
+                      "CatBoost can number %d",
                       n, RW_CATBOOST_A_BUCKET, MOST_BUCKETS);
     return put->status;
 }
@@ -399,7 +399,8 @@ static int check_left(const struct rw_ens_tree *tree, int32_t t, struct rw_put *
         const struct rw_ens_node *node = &tree->node[i];
         size[i] = node->left < 0 ? 1 : 1 + size[node->left] + size[node->right];
         if (node->left >= 0 && size[node->left] > MOST_LEFT)
-            rw_put_refuse(put, "tree %d, node %d: %d nodes to its left; CatBoost takes at most %d",
+            rw_put_refuse(put,
+                          "tree %d, node %d: %d nodes on its left; CatBoost accepts at most %d",
                           t + 1, i, size[node->left], MOST_LEFT);
     }
     rw_mem_free(size);
@@ -425,8 +426,7 @@ static int write_catboost(const struct rw_ensemble *ensemble, struct rw_put *put
     RW_RELEASED(rw_arena_free) struct rw_arena arena = {0};
     struct writing w = {.ensemble = ensemble, .arena = &arena};
     if (ensemble->n_trees == 0) /* loaded, but not applied: "Empty tree range [0, 0)" */
-        return rw_put_refuse(
-            put, "a model without trees is none in CatBoost, which needs one to predict");
+        return rw_put_refuse(put, "the model has no trees; CatBoost cannot represent such a model");
     RW_TRY(gather_splits(put->ctx, &w));
     RW_TRY(gather_words(put->ctx, &w));
     RW_TRY(number_entries(put->ctx, &w));

@@ -133,7 +133,7 @@ static void put_sets(const struct rw_ens_tree *tree, struct rw_put *put)
             rw_put_format(put, " %u", (uint32_t)n);
     }
     if (n > INT32_MAX)
-        rw_put_refuse(put, "sets of categories that LightGBM has no numbers for");
+        rw_put_refuse(put, "too many sets of categories for LightGBM to number");
     const char *before = "\ncat_threshold=";
     for (int32_t i = 0; i < rw_ens_n_splits(tree); i++) {
         const struct rw_ens_node *node = &tree->node[i];
@@ -212,7 +212,8 @@ static int write_lightgbm(const struct rw_ensemble *e, struct rw_put *put)
     size_t *tree_bytes;
     double *low, *high;
     if (e->n_columns == 0)
-        return rw_put_refuse(put, "a model without features has no 'lightgbm' form");
+        return rw_put_refuse(put,
+                             "the model has no features; 'lightgbm' cannot represent such a model");
     RW_TRY(RW_ARENA_NEW(put->ctx, &arena, tree_bytes, (size_t)e->n_trees));
     RW_TRY(RW_ARENA_NEW(put->ctx, &arena, low, e->n_columns));
     RW_TRY(RW_ARENA_NEW(put->ctx, &arena, high, e->n_columns));
@@ -240,6 +241,7 @@ struct reading {
     struct rw_source *source;
     struct slice rest; /* the unread part of the file */
     int32_t number;    /* of the tree, from 1; 0 for the header */
+    char place[24];    /* room for the name of the block in messages */
     /* The keys of the current block, ended by NULL, and their values. */
     const char *const *key;
     struct slice value[MOST_KEYS];
@@ -285,6 +287,15 @@ static int next_word(struct slice *list, struct slice *word)
     return is_one;
 }
 
+/* Returns the part of the file that messages name: the header or a tree. */
+static const char *place(struct reading *r)
+{
+    if (r->number == 0)
+        return "header";
+    snprintf(r->place, sizeof(r->place), "tree %d", r->number);
+    return r->place;
+}
+
 /* Reads key=value lines, up to the line that begins a tree or ends all trees. That line is not
  * consumed. */
 static int read_block(struct reading *r, const char *const *keys)
@@ -300,7 +311,8 @@ static int read_block(struct reading *r, const char *const *keys)
             return RW_OK;
         }
         if (begins(line, "average_output"))
-            return rw_refuse(r->source, "'average_output': a random forest's mean of trees");
+            return rw_refuse(r->source,
+                             "unsupported 'average_output': a random forest averages its trees");
         const char *equals = memchr(line.text, '=', line.n);
         if (!equals)
             continue;
@@ -309,7 +321,7 @@ static int read_block(struct reading *r, const char *const *keys)
             if (!rw_is_among(key.text, key.n, keys[k]))
                 continue;
             if (r->value[k].text)
-                return rw_refuse(r->source, "tree %d: '%s' appears twice", r->number, keys[k]);
+                return rw_refuse(r->source, "%s: '%s' appears twice", place(r), keys[k]);
             r->value[k] = (struct slice){equals + 1, line.n - key.n - 1};
         }
     }
@@ -324,23 +336,22 @@ static const double *read_list(struct reading *r, int k, int64_t n, int64_t leas
     double *to = NULL;
     int is_short = (uint64_t)n > list.n / 2 + 1;
     if (!list.text)
-        rw_refuse(r->source, "%s%d: no '%s'", r->number ? "tree " : "header ", r->number,
-                  r->key[k]);
+        rw_refuse(r->source, "%s: missing '%s'", place(r), r->key[k]);
     else if (!is_short)
         rw_keep(r->source, RW_ARENA_NEW(r->source->ctx, &r->arena, to, (size_t)n));
     r->list[k] = to;
     for (int64_t i = 0; i < n && !is_short && r->source->status == RW_OK; i++) {
         is_short = !next_word(&list, &word);
         if (!is_short && !rw_is_number(word.text, word.n, &to[i]))
-            rw_refuse(r->source, "tree %d: '%s': '%.*s' is not a finite number", r->number,
-                      r->key[k], (int)(word.n < 40 ? word.n : 40), word.text);
+            rw_refuse(r->source, "%s: '%s': '%.*s' is not a finite number", place(r), r->key[k],
+                      (int)(word.n < 40 ? word.n : 40), word.text);
         else if (least <= most &&
                  !(to[i] >= (double)least && to[i] <= (double)most && to[i] == floor(to[i])))
-            rw_refuse(r->source, "tree %d: '%s': expected whole numbers from %lld to %lld",
-                      r->number, r->key[k], (long long)least, (long long)most);
+            rw_refuse(r->source, "%s: '%s': expected whole numbers from %lld to %lld", place(r),
+                      r->key[k], (long long)least, (long long)most);
     }
     if (is_short || next_word(&list, &word))
-        rw_refuse(r->source, "tree %d: '%s' has too %s numbers", r->number, r->key[k],
+        rw_refuse(r->source, "%s: '%s' has too %s numbers", place(r), r->key[k],
                   is_short ? "few" : "many");
     return to;
 }
@@ -383,7 +394,7 @@ static void read_words(struct reading *r, size_t list, uint32_t column)
             rw_source_no_memory(r->source);
         word[k] = rw_json_plain(json_array_get(from, k));
         if (!word[k])
-            rw_refuse(r->source, "'pandas_categorical': expected texts and whole numbers");
+            rw_refuse(r->source, "'pandas_categorical': expected strings and whole numbers");
     }
     rw_add_categories(r->source, column, NULL, word, n);
 }
@@ -404,8 +415,8 @@ static void read_categories(struct reading *r, unsigned char *is_one)
     }
     if (n > 0 && json_array_size(r->words) != n)
         rw_refuse(r->source,
-                  "'pandas_categorical' has %zu lists, but %u features are categorical: whose "
-                  "words they are cannot be told",
+                  "'pandas_categorical' has %zu lists, but %u features are categorical, so lists "
+                  "cannot be matched to features",
                   json_array_size(r->words), n);
     for (uint32_t i = 0, list = 0; i < n_columns && r->source->status == RW_OK; i++) {
         if (is_one[i] == BY_WORDS)
@@ -430,11 +441,11 @@ static void read_columns(struct reading *r, int64_t n)
             rw_refuse(source, "'feature_names' has %lld names; expected %lld", (long long)i,
                       (long long)n);
         if (word.n >= sizeof(name))
-            rw_refuse(source, "a feature name of %zu bytes", word.n);
+            rw_refuse(source, "'feature_names': a name with %zu bytes is too long", word.n);
         snprintf(name, sizeof(name), "%.*s", (int)(word.n < sizeof(name) ? word.n : 0),
                  word.n ? word.text : "");
         if (strlen(name) != word.n)
-            rw_refuse(source, "a feature name with a 0 byte");
+            rw_refuse(source, "'feature_names': a name has a 0 byte");
         rw_add_name(source, (uint32_t)i, name);
         if (!next_word(&infos, &word))
             rw_refuse(source, "'feature_infos' has %lld entries; expected %lld", (long long)i,
@@ -443,7 +454,8 @@ static void read_columns(struct reading *r, int64_t n)
         is_one[i] = out->column_had[i] && !begins(word, "[");
     }
     if (next_word(&names, &word) || next_word(&infos, &word))
-        rw_refuse(source, "more feature names or infos than features (%lld)", (long long)n);
+        rw_refuse(source, "'feature_names' or 'feature_infos' has more than %lld entries",
+                  (long long)n);
     if (source->status == RW_OK)
         read_categories(r, is_one);
 }
@@ -463,13 +475,15 @@ static void read_header(struct reading *r)
         rw_refuse(r->source, "expected version=v2, v3 or v4");
     const int64_t n_class = one_whole(r, N_CLASS, 0, INT32_MAX);
     if (n_class > 1)
-        rw_refuse(r->source, "num_class=%lld: several classes", (long long)n_class);
+        rw_refuse(r->source, "unsupported num_class=%lld: expected one class", (long long)n_class);
     const int64_t n_outputs =
         r->value[N_PER_ROUND].text ? one_whole(r, N_PER_ROUND, 0, INT32_MAX) : 1;
     if (n_outputs != 1)
-        rw_refuse(r->source, "num_tree_per_iteration=%lld: several outputs", (long long)n_outputs);
+        rw_refuse(r->source, "unsupported num_tree_per_iteration=%lld: expected one output",
+                  (long long)n_outputs);
     if (!objective_fits(objective))
-        rw_refuse(r->source, "objective '%.*s', whose prediction is not the sum of the leaves",
+        rw_refuse(r->source,
+                  "unsupported objective '%.*s': its prediction is not the sum of the leaves",
                   (int)(objective.n < 60 ? objective.n : 60), objective.text);
     read_columns(r, one_whole(r, MAX_FEATURE, 0, RW_MAX_FEATURE) + 1);
 }
@@ -484,7 +498,7 @@ static void read_sets(struct reading *r)
     const double *boundary = read_list(r, BOUNDARIES, r->n_sets + 1, 0, INT32_MAX);
     for (int64_t i = 0; i <= r->n_sets && r->source->status == RW_OK; i++) {
         if (boundary[i] < (i ? boundary[i - 1] : 0) || (i == 0 && boundary[i] > 0))
-            rw_refuse(r->source, "tree %d: '%s': expected numbers that ascend from 0", r->number,
+            rw_refuse(r->source, "%s: '%s': expected numbers that ascend from 0", place(r),
                       r->key[BOUNDARIES]);
     }
     if (r->source->status == RW_OK)
@@ -498,8 +512,8 @@ static void read_set(struct reading *r, struct rw_ens_node *node)
     size_t room = 0;
     if (node->threshold < 0 || node->threshold >= (double)r->n_sets ||
         node->threshold != floor(node->threshold)) {
-        rw_refuse(r->source, "tree %d: a categorical split of set %g; num_cat is %lld", r->number,
-                  node->threshold, (long long)r->n_sets);
+        rw_refuse(r->source, "tree %d: a categorical split by set %g, but num_cat is %lld",
+                  r->number, node->threshold, (long long)r->n_sets);
         return;
     }
     const double *boundary = r->list[BOUNDARIES] + (size_t)node->threshold;
@@ -525,8 +539,8 @@ static void read_split(struct reading *r, int64_t i, int64_t n_leaves, struct rw
     const int type = r->list[DECISION] ? (int)r->list[DECISION][i] : 0;
     const int left = (type & DEFAULT_LEFT) != 0;
     if ((type & 12) == 12)
-        rw_refuse(r->source, "tree %d: an unknown kind of missing (decision_type %d)", r->number,
-                  type);
+        rw_refuse(r->source, "tree %d: an unknown type of missing values (decision_type %d)",
+                  r->number, type);
     node->column = (uint32_t)r->list[FEATURE][i];
     node->threshold = r->list[THRESHOLD][i];
     node->nan = (uint8_t)(type & MISSING_NAN    ? (left ? RW_NAN_LEFT : RW_NAN_RIGHT)
@@ -553,7 +567,7 @@ static void read_tree(struct reading *r)
     const int64_t n_covers = r->value[LEAF_COUNT].text && n_splits > 0 ? n_leaves : 0;
     r->n_sets = one_whole(r, N_SETS, 0, INT32_MAX);
     if (r->value[LINEAR].text && one_whole(r, LINEAR, 0, 1))
-        rw_refuse(r->source, "tree %d: linear leaves", r->number);
+        rw_refuse(r->source, "tree %d: unsupported linear leaves", r->number);
     const struct {
         int key, optional;
         int64_t n, least, most;
@@ -667,7 +681,7 @@ static int write_vespa(const struct rw_ensemble *ensemble, struct rw_put *put)
     /* Jackson allows 1,000 levels, and trees start at the fourth. */
     static const struct rw_walk walk = {begin_node, ",\"right_child\":", "}", .deepest = 980};
     if (ensemble->n_trees == 0)
-        return rw_put_refuse(put, "a model without trees is no expression in Vespa");
+        return rw_put_refuse(put, "the model has no trees; Vespa cannot represent such a model");
     rw_put_format(put,
                   "{\"name\":\"tree\",\"version\":\"v4\",\"num_class\":1,"
                   "\"num_tree_per_iteration\":1,\"label_index\":0,\"max_feature_idx\":%d,"
@@ -699,7 +713,7 @@ static void read_node(struct rw_source *source, const void *from, struct rw_ens_
     node->column = (uint32_t)rw_json_integer(source, from, "split_feature", 0, RW_MAX_FEATURE);
     const char *decision = rw_json_text(source, from, "decision_type");
     if (strcmp(decision, "<=") != 0)
-        rw_refuse(source, "decision_type '%.20s': a categorical split", decision);
+        rw_refuse(source, "unsupported decision_type '%.20s': a categorical split", decision);
     node->threshold = rw_json_number(source, from, "threshold");
     node->nan = rw_json_integer(source, from, "default_left", 0, 1) ? RW_NAN_LEFT : RW_NAN_RIGHT;
     node->less = 1;

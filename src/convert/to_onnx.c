@@ -224,7 +224,8 @@ static void lay_out_regressor(struct writing *w, int32_t t)
         next += node->n_listed > 1 ? node->n_listed - 1 : 0;
     }
     if (next > INT32_MAX)
-        rw_put_refuse(w->put, "tree %d: tests for categories that have no numbers", t + 1);
+        rw_put_refuse(w->put, "tree %d: the category tests need more nodes than can be numbered",
+                      t + 1);
     next = tree->n_nodes;
     for (int32_t i = 0; i < rw_ens_n_splits(tree) && w->put->status == RW_OK; i++) {
         for (uint32_t k = 1; k < tree->node[i].n_listed; k++, next++)
@@ -361,7 +362,7 @@ static int write_onnx(const struct rw_ensemble *ensemble, struct rw_put *put)
     if (put->status == RW_OK)
         put_model(&w, five, put);
     if (put->n > INT32_MAX)
-        rw_put_refuse(put, "ONNX has no files of more than 2 GiB");
+        rw_put_refuse(put, "the model exceeds 2 GiB, the limit of ONNX");
     rw_arena_free(&w.onnx.arena);
     return put->status;
 }

@@ -93,11 +93,10 @@ static void put_word(struct rw_put *put, const char *field, const char *word)
 {
     for (const char *c = word; *c; c++) {
         if ((unsigned char)*c < 32 || *c == 127 || *c == '\\' || *c == '"')
-            rw_put_refuse(
-                put,
-                "feature '%.64s': the category '%.64s' has a character that 'pmml' cannot "
-                "carry",
-                field, word);
+            rw_put_refuse(put,
+                          "feature '%.64s': the category '%.64s' has a character that 'pmml' "
+                          "cannot represent",
+                          field, word);
     }
     rw_put_format(put, "%-s", word);
 }
@@ -109,7 +108,7 @@ static void put_set(struct rw_put *put, const struct writing *w, const struct rw
     const struct rw_ens_categories *of = rw_ens_categories_of(w->ensemble, split->column);
     const char *name = w->ensemble->column_name[split->column];
     if (split->n_listed == 0 && split->nan == RW_NAN_RIGHT)
-        rw_put_refuse(put, "a split by categories that parts nothing, which 'pmml' cannot say");
+        rw_put_refuse(put, "a categorical split with an empty side, which 'pmml' cannot represent");
     if (split->n_listed == 0) {
         rw_put_format(put, "<SimplePredicate field=%-s operator=\"%s\"/>", name,
                       is_left ? "isMissing" : "isNotMissing");
@@ -164,8 +163,7 @@ static int write_pmml(const struct rw_ensemble *e, struct rw_put *put)
     static const struct rw_walk walk = {begin_node, "", "</Node>\n", .deepest = 190};
     struct writing w = {.ensemble = e, .put = put};
     if (e->n_trees == 0)
-        return rw_put_refuse(
-            put, "a model without trees is none in PMML, which needs a segment at least");
+        return rw_put_refuse(put, "the model has no trees; PMML cannot represent such a model");
     RW_TRY(RW_NEW(put->ctx, w.is_used, e->n_columns));
     name_target(&w);
     rw_put_text(put, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
@@ -272,11 +270,11 @@ static void read_field(struct reading *r, const struct rw_xml *at)
                        by_category ? "categorical" : "continuous");
     else if (by_category && (!of || (of->word == NULL) == by_words))
         rw_refuse_line(r->source, at->line,
-                       "a <DataField> of categories where the model's feature has others, or none");
+                       "a <DataField> whose categories differ from those of the model's feature");
     else if (!is_target && r->source->names && !is_known)
-        rw_refuse_line(r->source, at->line, "a <DataField> that is no feature of the model");
+        rw_refuse_line(r->source, at->line, "a <DataField> that is not a feature of the model");
     else if (!is_target && !r->source->names && is_known)
-        rw_refuse_line(r->source, at->line, "two <DataField> of the same name");
+        rw_refuse_line(r->source, at->line, "two <DataField> with the same name");
     else if (!is_target && !is_known)
         add_column(r, name);
 }
@@ -322,7 +320,7 @@ static uint32_t read_array(const struct reading *r, const struct rw_xml *array,
     while (n < RW_MAX_CATEGORIES && next_category(of, &text, &out[n]))
         n++;
     if (text[strspn(text, " ")])
-        rw_refuse_line(r->source, array->line, "an element that is no category of the feature");
+        rw_refuse_line(r->source, array->line, "an element that is not a category of the feature");
     return n;
 }
 
@@ -354,7 +352,7 @@ static void read_predicate(const struct reading *r, const struct rw_xml *child, 
     uint32_t category[RW_MAX_CATEGORIES];
     const uint32_t n = set && of ? read_array(r, array, of, category) : 0;
     if (!is_known || (set && !of))
-        rw_refuse_line(r->source, at->line, "a <%s> on no <DataField>", at->name);
+        rw_refuse_line(r->source, at->line, "a <%s> without its <DataField>", at->name);
     else if (!is_second && strcmp(asks, operators[kind][0]) != 0)
         rw_refuse_line(r->source, at->line, "expected %s in the first child", operators[kind][0]);
     else if (is_second && (strcmp(asks, operators[kind][1]) != 0 || split->column != index ||
@@ -379,11 +377,11 @@ static int read_children(const struct reading *r, const struct rw_xml *node, int
     int n_predicates = 0, n_children = 0;
     for (const struct rw_xml *at = node->child; at && r->source->status == RW_OK; at = at->next) {
         if (is(at, "True") && (!is_root || n_predicates++ > 0))
-            rw_refuse_line(r->source, at->line, "expected <True/> in a root, once");
+            rw_refuse_line(r->source, at->line, "expected one <True/> in a root");
         else if (strncmp(at->name, "Simple", 6) == 0 &&
                  (is_root || n_predicates++ > 0 || n_children > 0))
             rw_refuse_line(r->source, at->line,
-                           "expected one comparison in a <Node>, none in a root");
+                           "expected one comparison in a <Node>, and no comparison in a root");
         else if (is(at, "Node") && (is_leaf || n_children == 2))
             rw_refuse_line(r->source, at->line,
                            "expected no <Node> below a leaf, and two below another node");
@@ -450,7 +448,7 @@ static void check_element(struct reading *r, const struct rw_xml *at)
     while (i < N_PLACES && strcmp(in, places[i].name) != 0)
         i++;
     if (i == N_PLACES || !rw_is_among(at->name, strlen(at->name), places[i].inside))
-        rw_refuse_line(r->source, at->line, "did not expect <%.40s> here", at->name);
+        rw_refuse_line(r->source, at->line, "unexpected <%.40s>", at->name);
     for (i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {
         const char *value =
             is(at, fixed[i].of) ? rw_xml_attribute(at, fixed[i].name) : fixed[i].value;

@@ -140,7 +140,8 @@ static void read_forest(struct rw_source *source, const struct rw_xml *forest)
         const struct rw_xml *split = rw_xml_child(at, "split");
         const char *weight = rw_xml_attribute(at, "weight");
         if (strcmp(at->name, "tree") != 0)
-            rw_refuse_line(source, at->line, "<%.40s> in <ensemble>; expected a <tree>", at->name);
+            rw_refuse_line(source, at->line, "expected a <tree> in <ensemble>, found <%.40s>",
+                           at->name);
         else if (!split || at->child != split || split->next)
             rw_refuse_line(source, at->line, "<tree>: expected one <split>");
         const double factor = weight ? rw_xml_number(source, at, weight) : 1;
@@ -171,7 +172,7 @@ static int parse_ranklib(struct rw_source *source)
     }
     const struct rw_xml *root = rw_xml_parse(source, at, (size_t)(end - at), line);
     if (root && strcmp(root->name, "ensemble") != 0)
-        rw_refuse(source, "<%.40s>; expected <ensemble>", root->name);
+        rw_refuse(source, "expected <ensemble>, found <%.40s>", root->name);
     else if (root)
         read_forest(source, root);
     return source->status;
@@ -184,13 +185,14 @@ static int parse_quickrank(struct rw_source *source)
     const struct rw_xml *type = rw_xml_child(rw_xml_child(root, "info"), "type");
     const char *text = type ? rw_xml_text(type) : "";
     if (root && strcmp(root->name, "ranker") != 0)
-        rw_refuse(source, "<%.40s>; expected <ranker>", root->name);
+        rw_refuse(source, "expected <ranker>, found <%.40s>", root->name);
     else if (!*text)
         rw_refuse(source, "no <type> in <info>");
     else if (!strstr(text, "MART"))
-        rw_refuse_line(source, type->line, "<type> '%.40s'; expected LAMBDAMART or MART", text);
+        rw_refuse_line(source, type->line,
+                       "unsupported <type> '%.40s': expected LAMBDAMART or MART", text);
     else if (strstr(text, "OBV"))
-        rw_refuse_line(source, type->line, "oblivious trees ('%.40s')", text);
+        rw_refuse_line(source, type->line, "unsupported oblivious trees ('%.40s')", text);
     else if (!forest)
         rw_refuse(source, "no <ensemble> in <ranker>");
     else

@@ -89,14 +89,14 @@ static void read_node(struct rw_source *source, const void *from, struct rw_ens_
     const struct reading *r = user;
     if (!json_object_get(from, "feature")) {
         if (json_object_get(from, "left") || json_object_get(from, "right"))
-            rw_refuse(source, "a node without 'feature' that has children");
+            rw_refuse(source, "a node with children, but without 'feature'");
         node->value = read_float(source, from, "value");
         return;
     }
     const char *name = rw_json_text(source, from, "feature");
     size_t column = 0;
     if (!rw_query_ids_find(&r->column, name, strlen(name), &column))
-        rw_refuse(source, "feature '%.60s' is not among 'features': Solr would end the tree there",
+        rw_refuse(source, "feature '%.60s' is missing in 'features': Solr would end the tree there",
                   name);
     node->column = (uint32_t)column;
     node->threshold = read_float(source, from, "threshold");
@@ -118,12 +118,13 @@ static void read_feature(struct rw_source *source, struct reading *r, const json
     if (json_object_get(feature, "norm")) {
         const char *class = rw_json_text(source, rw_json_object(source, feature, "norm"), "class");
         if (strcmp(class, "org.apache.solr.ltr.norm.IdentityNormalizer") != 0)
-            rw_refuse(source, "feature '%.60s' has a normalizer, '%.60s'", name, class);
+            rw_refuse(source, "feature '%.60s' has an unsupported normalizer, '%.60s'", name,
+                      class);
     }
     size_t index;
     const int is_known = rw_query_ids_add(source->ctx, &r->column, name, &index);
     if (is_known == 1)
-        rw_refuse(source, "two features '%.60s'", name);
+        rw_refuse(source, "feature '%.60s' appears twice", name);
     rw_keep(source, is_known);
     rw_add_name(source, column, name);
     source->out->column_had[column] = 1;
@@ -144,7 +145,7 @@ static int parse_solr(struct rw_source *source)
     RW_SCOPED(json_decref) json_t *root = rw_json_load(source, 0);
     const char *class = rw_json_text(source, root, "class");
     if (strcmp(class, SOLR_CLASS) != 0)
-        rw_refuse(source, "class '%.80s'; expected %s", class, SOLR_CLASS);
+        rw_refuse(source, "unsupported class '%.80s': expected %s", class, SOLR_CLASS);
     const json_t *features = rw_json_array(source, root, "features", -1);
     if (rw_set_columns(source, json_array_size(features)) < 0)
         return source->status;

@@ -280,7 +280,7 @@ static double number_of(struct rw_source *source, const char *name, const char *
         begin++;
         n -= 2;
         if (memchr(begin, ',', n))
-            rw_refuse(source, "'%s' of several outputs: %.60s", name, text);
+            rw_refuse(source, "unsupported '%s' with several outputs: %.60s", name, text);
     }
     if (!rw_is_number(begin, n, &out))
         rw_refuse(source, "'%s': expected a number, found '%.60s'", name, text);
@@ -294,7 +294,7 @@ static double param(struct rw_source *source, const json_t *object, const char *
     const double out = number_of(source, name, text);
     if (out >= least && out <= most && out == floor(out))
         return out;
-    rw_refuse(source, "'%s' is %.40s; expected %.0f to %.0f", name, text, least, most);
+    rw_refuse(source, "invalid '%s' %.40s: expected %.0f to %.0f", name, text, least, most);
     return least;
 }
 
@@ -306,7 +306,9 @@ static void check_objective(struct rw_source *source, const json_t *learner)
         "reg:absoluteerror reg:pseudohubererror reg:quantileerror";
     const char *name = rw_json_text(source, rw_json_object(source, learner, "objective"), "name");
     if (!rw_is_among(name, strlen(name), plain))
-        rw_refuse(source, "objective '%.60s', whose prediction is not the sum of the leaves", name);
+        rw_refuse(source,
+                  "unsupported objective '%.60s': its prediction is not the sum of the leaves",
+                  name);
 }
 
 static void read_columns(struct rw_source *source, const json_t *learner, uint32_t n)
@@ -320,7 +322,7 @@ static void read_columns(struct rw_source *source, const json_t *learner, uint32
     for (uint32_t i = 0; json_array_size(names) > 0 && i < n && source->status == RW_OK; i++) {
         const char *name = rw_json_plain(json_array_get(names, i));
         if (!name)
-            rw_refuse(source, "'feature_names': element %u is not a text", i);
+            rw_refuse(source, "'feature_names': element %u is not a string", i);
         else
             rw_add_name(source, i, name);
     }
@@ -357,8 +359,8 @@ static void read_words(struct rw_source *source, const json_t *from, uint32_t co
                 rw_json_whole(source, json_array_get(values, (size_t)at), "values", -128, 255);
             if (byte < 1 || byte > 127)
                 rw_refuse(source,
-                          "'cats': feature %u has a word with other characters than ASCII, which "
-                          "XGBoost cuts; expected plain ones",
+                          "'cats': feature %u has a category with non-ASCII characters, which "
+                          "XGBoost truncates",
                           column);
             *text++ = (char)byte;
         }
@@ -431,7 +433,7 @@ static void read_tree(struct reading *r, const json_t *tree)
     const int64_t n = (int64_t)param(r->source, parameters, "num_nodes", 1, INT32_MAX);
     if (json_object_get(parameters, "size_leaf_vector") &&
         param(r->source, parameters, "size_leaf_vector", 0, INT32_MAX) > 1)
-        rw_refuse(r->source, "tree %d: leaves of several values", r->number);
+        rw_refuse(r->source, "tree %d: unsupported leaves with several values", r->number);
     for (enum member m = 0; m < N_MEMBERS; m++) {
         const int needed = members[m].read == NEEDED || m == r->leaf;
         const int64_t n_sets = (int64_t)json_array_size(r->array[SET_NODE]);
@@ -449,7 +451,7 @@ static void read_tree(struct reading *r, const json_t *tree)
         node->left = (int32_t)integer_at(r, LEFT, i, -1, n - 1);
         node->right = (int32_t)integer_at(r, RIGHT, i, -1, n - 1);
         if ((node->left < 0) != (node->right < 0))
-            rw_refuse(r->source, "tree %d, node %zu: one child only", r->number, i);
+            rw_refuse(r->source, "tree %d, node %zu: only one child", r->number, i);
         if (node->left >= 0)
             read_split(r, i, node);
         else
@@ -466,7 +468,7 @@ static void check_weights(struct rw_source *source, const json_t *booster, size_
     for (size_t i = 0; i < n && source->status == RW_OK; i++) {
         const double weight = rw_json_number_at(source, weights, "weight_drop", i);
         if (weight != 1)
-            rw_refuse(source, "dart: tree %zu has the weight %g", i + 1, weight);
+            rw_refuse(source, "unsupported weight of dart: tree %zu has %g", i + 1, weight);
     }
 }
 
@@ -494,18 +496,17 @@ static size_t trees_in_use(struct rw_source *source, const json_t *learner, cons
     if (source->status < 0 || used >= n)
         return n;
     if (!json_object_get(attributes, "scikit_learn")) {
-        rw_log(source->ctx, RW_LOG_NOTE,
-               "'%s' was saved by a Booster, whose predict uses all %zu trees: all are imported. "
-               "Its best "
-               "iteration is %.20s (from 0), and booster[:%zu] has the trees up to it",
-               source->path, n, text, at);
+        rw_log(
+            source->ctx, RW_LOG_NOTE,
+            "'%s' was saved by a Booster, whose predict uses all %zu trees, so all were imported; "
+            "its best iteration is %.20s (from 0), and booster[:%zu] keeps only the trees up to it",
+            source->path, n, text, at);
         return n;
     }
-    rw_log(
-        source->ctx, RW_LOG_NOTE,
-        "'%s' stopped early: the first %zu of its %zu trees are imported, those that its predict "
-        "uses (best iteration %.20s, from 0)",
-        source->path, used, n, text);
+    rw_log(source->ctx, RW_LOG_NOTE,
+           "'%s' stopped early: imported the first %zu of its %zu trees, which its predict uses "
+           "(best iteration %.20s, from 0)",
+           source->path, used, n, text);
     return used;
 }
 
@@ -514,7 +515,7 @@ static void read_trees(struct reading *r, const json_t *learner, const json_t *b
     const char *name = rw_json_text(r->source, booster, "name");
     const int is_dart = strcmp(name, "dart") == 0;
     if (!is_dart && strcmp(name, "gbtree") != 0)
-        rw_refuse(r->source, "booster '%.40s'; expected 'gbtree'", name);
+        rw_refuse(r->source, "unsupported booster '%.40s': expected 'gbtree'", name);
     const json_t *holder = is_dart ? rw_json_object(r->source, booster, "gbtree") : booster;
     const json_t *model = rw_json_object(r->source, holder, "model");
     const json_t *trees = rw_json_array(r->source, model, "trees", -1);
@@ -528,7 +529,8 @@ static void read_trees(struct reading *r, const json_t *learner, const json_t *b
         const int64_t group =
             rw_json_whole(r->source, json_array_get(groups, i), "tree_info", 0, INT32_MAX);
         if (group != 0)
-            rw_refuse(r->source, "tree %zu belongs to output %lld: several classes", i + 1,
+            rw_refuse(r->source,
+                      "tree %zu belongs to output %lld: several outputs are not supported", i + 1,
                       (long long)group);
         r->number = (int32_t)i + 1;
         read_tree(r, json_array_get(trees, i));
@@ -580,7 +582,7 @@ static int put_dump(const struct rw_ensemble *ensemble, struct rw_put *put)
     /* Jackson, which both readers use, allows 1,000 levels, and a node takes two. */
     static const struct rw_walk walk = {begin_node, ",", "]}", .deepest = 480};
     if (ensemble->n_trees == 0)
-        return rw_put_refuse(put, "a model without trees: no reader takes an empty dump");
+        return rw_put_refuse(put, "the model has no trees; readers reject an empty dump");
     rw_put_text(put, "[\n");
     for (int32_t t = 0; t < ensemble->n_trees; t++) {
         RW_TRY(rw_walk_tree(&walk, ensemble, t, NULL, put));
@@ -596,7 +598,7 @@ static uint32_t find_column(struct rw_source *source, const char *name)
         if (known && strcmp(known, name) == 0)
             return i + source->names->first_column;
     }
-    rw_refuse(source, "there is no feature '%.60s'", name);
+    rw_refuse(source, "unknown feature '%.60s'", name);
     return 0;
 }
 
@@ -662,7 +664,7 @@ static int parse_body(struct rw_source *source)
     const char *type = rw_json_text(source, model, "type");
     const char *definition = rw_json_text(source, model, "definition");
     if (source->status == RW_OK && strcmp(type, LTR_TYPE) != 0)
-        rw_refuse(source, "'type' is '%.60s'; expected " LTR_TYPE, type);
+        rw_refuse(source, "unsupported 'type' '%.60s': expected " LTR_TYPE, type);
     if (source->status == RW_OK) {
         struct rw_source inner = *source;
         inner.text = definition;

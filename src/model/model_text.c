@@ -640,7 +640,7 @@ static int read_header(struct rw_words *w)
     if (!is_model) {
         const struct rw_recognised kind = rw_recognise_head(w->at, w->end);
         return kind.what && !is_damaged_header(w)
-                   ? rw_fail_not_a_model(w->ctx, &kind, w->path, "a model of Rankwood")
+                   ? rw_fail_not_a_model(w->ctx, &kind, w->path, "a Rankwood model")
                    : rw_words_fail(w, expected);
     }
     if (w->at == w->end || *w->at < '1' || *w->at > '9')

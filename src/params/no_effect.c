@@ -110,7 +110,7 @@ static const struct {
     int unless;
     const char *why; /* the reason to report if it is not met */
 } conditions[] = {
-    {"", RW_ROLE_TREES, NULL, FACT(grows), 0, "on a refit: its trees are the model's"},
+    {"", RW_ROLE_TREES, NULL, FACT(grows), 0, "in a refit, which keeps the model's trees"},
     {"refit", 0, NULL, FACT(grows), 1, "without a model to refit"},
     {"valid", 0, NULL, FACT(n_valid), 0, "without a validation set"},
     {"measured", 0, is_measured, 0, 0, "without a validation set or train-metric on"},

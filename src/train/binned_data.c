@@ -59,7 +59,7 @@ int rw_dataset_cache_files(struct rw_ctx *ctx, const struct rw_params *params,
     const int n_before = rw_ctx_n_tables(ctx);
     int status;
     if (rw_n_workers(ctx) > 1)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "a cache is made by one worker, not by %d",
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "a cache can be made by one worker only, not by %d",
                        rw_n_workers(ctx));
     RW_TRY(rw_params_check_not_input(ctx, params, path));
     for (int i = 0; i < n_paths; i++)
@@ -249,8 +249,8 @@ static int score_files(struct rw_ctx *ctx, const struct rw_model *init, const ch
     binned->scored = init;
     return rw_dataset_same_judgments(binned->documents, again) && s.n_scored == s.n_docs
                ? RW_OK
-               : rw_fail(ctx, RW_ERR_DATA, "'%s'%s changed while it was read", paths[0],
-                         n_paths > 1 ? " or another" : "");
+               : rw_fail(ctx, RW_ERR_DATA, "'%s'%s changed while it was being read", paths[0],
+                         n_paths > 1 ? " or another file file" : "");
 }
 
 static int read_values(struct rw_ctx *ctx, const char *const *paths, int n_paths,

@@ -205,7 +205,8 @@ static int load_engine(struct booster *b)
     /* with several workers, all of them know of the failure, so it ends training */
     if (status != RW_ERR_MEMORY || !took_gpu || rw_n_workers(b->ctx) > 1)
         return status;
-    rw_log(b->ctx, RW_LOG_NOTE, "device cpu: the GPU has too little free memory for this data");
+    rw_log(b->ctx, RW_LOG_NOTE,
+           "training on the CPU: the GPU has too little free memory for this data");
     rw_engine_close(b->engine);
     b->engine = NULL;
     RW_TRY(open_engine(b, "cpu"));
@@ -376,7 +377,7 @@ static void report_pairs(struct booster *b)
         const double one = rw_lambda_pair_seconds(b->ctx, objective, &b->rule);
         const double all = (double)n * one / b->ctx->n_threads, single = (double)most * one;
         seconds = all > single ? all : single; /* one thread computes a whole query */
-        snprintf(expected, sizeof(expected), ": about %.*f s a round", seconds < 10, seconds);
+        snprintf(expected, sizeof(expected), ": about %.*f s per round", seconds < 10, seconds);
     }
     /* not worth a report: millions of documents in short queries */
     if (most < MANY_OF_A_QUERY && (on_gpu ? n / BILLION < 10 : seconds < 1))
@@ -386,7 +387,7 @@ static void report_pairs(struct booster *b)
            "a round has %.1f %s pairs of documents, %.0f %% of them in the query of %u "
            "documents%s%s",
            number, n < BILLION ? "million" : "billion", 100.0 * (double)most / (double)n, longest,
-           expected, seconds >= LONG_SECONDS ? "; 'pairs' topk has fewer" : "");
+           expected, seconds >= LONG_SECONDS ? "; 'pairs' topk uses fewer" : "");
 }
 
 static int prepare(struct booster *b, const struct rw_params *params)
@@ -537,7 +538,7 @@ static int end_within(struct booster *b, int status, int *more)
         return status;
     if (b->model->n_trees == 0)
         return rw_fail(b->ctx, RW_ERR_INTERRUPTED,
-                       "interrupted in the first round, so there is no model");
+                       "interrupted in the first round: there is no model");
     b->run.is_interrupted = 1;
     *more = 0;
     return RW_OK;
@@ -663,7 +664,7 @@ static int keep_trees(struct booster *b)
         return rw_fail(b->ctx, RW_ERR_DATA, "training made no trees: %s", b->run.no_split);
     }
     if (b->run.no_split[0])
-        rw_log(b->ctx, RW_LOG_WARNING, "training stops after %d rounds: %s", b->run.round,
+        rw_log(b->ctx, RW_LOG_WARNING, "training stopped after %d rounds: %s", b->run.round,
                b->run.no_split);
     const int stops = b->params->early_stop > 0 && b->eval_sets.best_round > 0;
     cut_model(model, b->run.first_round, stops ? b->eval_sets.best_round : 0);
@@ -720,7 +721,7 @@ int rw_train_plan(struct rw_ctx *ctx, const struct rw_params *params,
     for (int set = 1; set < b->in.n_sets; set++) {
         if (b->in.given[set]->codes.bins)
             RW_TRY(rw_fail(ctx, RW_ERR_ARGUMENT,
-                           "a plan needs validation sets with values: rw_dataset_read"));
+                           "a plan needs validation sets with values (rw_dataset_read)"));
     }
     RW_TRY(prepare_rules(b, params, &start));
     RW_TRY(open_engine(b, b->params->device));

@@ -127,7 +127,7 @@ static int check_content(struct rw_words *w, const struct rw_checkpoint *c)
         model->empty_rounds > 0 || c->init_rounds > model->n_trees ||
         (model->best_round > 0 && model->best_round < c->init_rounds))
         return rw_fail(w->ctx, RW_ERR_FORMAT,
-                       "%s: no training leaves this: %d sets, %d trees, %d of them from a model, "
+                       "%s: inconsistent checkpoint: %d sets, %d trees, %d of them from a model, "
                        "and metrics of %d rounds",
                        w->path, c->n_sets, model->n_trees, c->init_rounds, model->n_rounds_run);
     return RW_OK;
@@ -152,10 +152,11 @@ static int grammar(struct rw_words *w, struct rw_checkpoint *c)
 /* Fails with RW_ERR_FORMAT and names the program version that can resume the checkpoint. */
 static int fail_program(struct rw_ctx *ctx, const char *path, const char *program)
 {
-    return rw_fail(ctx, RW_ERR_FORMAT,
-                   "%s:2: a checkpoint of rankwood %.40s; this is %s, which may go on to another "
-                   "model\nhint: rankwood %.40s resumes it; without the file, training starts anew",
-                   path, program, RW_VERSION, program);
+    return rw_fail(
+        ctx, RW_ERR_FORMAT,
+        "%s:2: checkpoint written by rankwood %.40s; rankwood %s might continue it to a different "
+        "model\nhint: resume it with rankwood %.40s, or train again from the start",
+        path, program, RW_VERSION, program);
 }
 
 /* Fails for another version. The second line names the program in every version of the format. */
@@ -166,10 +167,9 @@ static int fail_version(struct rw_words *w)
     const int is_known = rw_words_newline(w) == RW_OK &&
                          rw_words_text(w, "program ", "a version", &program) == RW_OK &&
                          strcmp(program, RW_VERSION) != 0;
-    return is_known
-               ? fail_program(w->ctx, w->path, program)
-               : rw_fail(w->ctx, RW_ERR_FORMAT, "%s:1: a checkpoint of version %d; expected %d",
-                         w->path, version, RW_CHECKPOINT_VERSION);
+    return is_known ? fail_program(w->ctx, w->path, program)
+                    : rw_fail(w->ctx, RW_ERR_FORMAT, "%s:1: checkpoint format %d; expected %d",
+                              w->path, version, RW_CHECKPOINT_VERSION);
 }
 
 static int read_header(struct rw_words *w)
@@ -180,8 +180,8 @@ static int read_header(struct rw_words *w)
     RW_TRY(rw_words_option(w, RW_MODEL_HEADER, &is_model));
     if (is_model)
         return rw_fail(w->ctx, RW_ERR_FORMAT,
-                       "%s:1: a model, which a training continues from (init); expected a "
-                       "checkpoint, from which one is resumed",
+                       "%s:1: expected a checkpoint, found a model\nhint: to add trees to a model, "
+                       "continue from it with 'init'",
                        w->path);
     RW_TRY(rw_words_option(w, RW_CHECKPOINT_HEADER, &is_checkpoint));
     if (!is_checkpoint)
@@ -273,8 +273,8 @@ int rw_checkpoints_set_every(struct rw_ctx *ctx, struct rw_checkpoints *checkpoi
     if (checkpoints->every_rounds > 0 || checkpoints->every_seconds > 0.0)
         return RW_OK;
     return rw_fail(ctx, RW_ERR_ARGUMENT,
-                   "'%.100s' is no interval: expected rounds, 50, or a time, 30s, 10m or 2h, up to "
-                   "%d of them",
+                   "invalid interval '%.100s': expected rounds (50) or a time (30s, 10m, 2h), a "
+                   "number up to %d",
                    every, MOST);
 }
 
@@ -316,8 +316,8 @@ int rw_checkpointer_agree(struct rw_checkpointer *c)
     if (most == least)
         return RW_OK;
     return rw_fail(c->ctx, RW_ERR_ARGUMENT,
-                   "some workers resume from another checkpoint than others, or from none\n"
-                   "hint: all of them must see the same file");
+                   "workers resume from different checkpoints, or only some of them resume\nhint: "
+                   "all workers must see the same file");
 }
 
 void rw_checkpointer_release(struct rw_checkpointer *c)
@@ -337,7 +337,7 @@ void rw_checkpointer_release(struct rw_checkpointer *c)
  * their default, so a missing one has its default. */
 static struct rw_run_param value_of(const struct rw_model_params *params, const char *name)
 {
-    static char not_there[] = "not there";
+    static char not_there[] = "unset";
     const struct rw_run_param *found = rw_model_params_find(params, name);
     const int at = rw_param_find(name);
     struct rw_run_param value = {.value = not_there};
@@ -356,7 +356,7 @@ static void compare_param(const struct rw_model_params *was, const struct rw_mod
         (theirs.is_auto == ours.is_auto && strcmp(theirs.value, ours.value) == 0))
         return;
     const size_t n = strlen(text);
-    snprintf(text + n, size - n, "%s%s was %s%s, and is %s%s", n ? "; " : "", name,
+    snprintf(text + n, size - n, "%s%s was %s%s and is now %s%s", n ? "; " : "", name,
              theirs.is_auto ? "auto " : "", theirs.value, ours.is_auto ? "auto " : "", ours.value);
 }
 
@@ -373,8 +373,8 @@ static int check_params(struct rw_checkpointer *c)
     if (!*text)
         return RW_OK;
     return rw_fail(c->ctx, RW_ERR_ARGUMENT,
-                   "cannot resume from '%s' with other parameters: %s\n"
-                   "hint: rounds may be more; threads, device, hist and batch may be others",
+                   "cannot resume from '%s' with different parameters: %s\nhint: threads, "
+                   "device, gpu-memory, hist and batch may change; rounds may increase",
                    c->how->resume, text);
 }
 
@@ -385,11 +385,11 @@ static int check_features(struct rw_checkpointer *c)
         (is->n_features &&
          memcmp(was->feature, is->feature, is->n_features * sizeof(*is->feature)) != 0))
         return rw_fail(c->ctx, RW_ERR_DATA,
-                       "cannot resume from '%s': the training set had other features",
+                       "cannot resume from '%s': the training set's features have changed",
                        c->how->resume);
     if (!rw_names_are_same(was->name, was->n_names, is->name, is->n_names))
-        return rw_fail(c->ctx, RW_ERR_DATA, "cannot resume from '%s': the features had other names",
-                       c->how->resume);
+        return rw_fail(c->ctx, RW_ERR_DATA,
+                       "cannot resume from '%s': the features' names have changed", c->how->resume);
     return RW_OK;
 }
 
@@ -400,10 +400,10 @@ static int check_metrics(struct rw_checkpointer *c)
         const char *theirs = i < was->n_metrics ? was->metric_name[i] : "nothing";
         const char *ours = i < c->model->n_metrics ? c->model->metric_name[i] : "nothing";
         if (strcmp(theirs, ours) != 0)
-            return rw_fail(c->ctx, RW_ERR_ARGUMENT,
-                           "cannot resume from '%s': its training measured '%s' where this one "
-                           "measures '%s'",
-                           c->how->resume, theirs, ours);
+            return rw_fail(
+                c->ctx, RW_ERR_ARGUMENT,
+                "cannot resume from '%s': the metrics have changed: '%s' was measured, now '%s'",
+                c->how->resume, theirs, ours);
     }
     return RW_OK;
 }
@@ -416,7 +416,7 @@ static int check_init(struct rw_checkpointer *c)
          (was->init_checksum == is->init_checksum && was->init_rounds == is->init_rounds)))
         return RW_OK;
     return rw_fail(c->ctx, RW_ERR_ARGUMENT,
-                   "cannot resume from '%s': its training continued from %s, and this one from %s",
+                   "cannot resume from '%s': that training continued from %s, this one from %s",
                    c->how->resume, was->has_init ? "a model" : "no model",
                    !is->has_init   ? "none"
                    : was->has_init ? "another"
@@ -430,7 +430,7 @@ static int check_state(struct rw_checkpointer *c)
         (was->state_version > 0 || !*was->state))
         return RW_OK;
     return rw_fail(c->ctx, RW_ERR_FORMAT,
-                   "cannot resume from '%s': it has the state of objective %s, version %d; "
+                   "cannot resume from '%s': it stores the state of objective %s, version %d; "
                    "expected %s, version %d",
                    c->how->resume, was->state_name, was->state_version, is->state_name,
                    is->state_version);
@@ -466,7 +466,7 @@ static int check_data(struct rw_checkpointer *c)
         snprintf(text, sizeof(text), "the training set's values");
     if (!*text)
         return RW_OK;
-    return rw_fail(c->ctx, RW_ERR_DATA, "cannot resume from '%s': its training had other data: %s",
+    return rw_fail(c->ctx, RW_ERR_DATA, "cannot resume from '%s': the data has changed: %s",
                    c->how->resume, text);
 }
 
@@ -497,11 +497,11 @@ int rw_checkpointer_take(struct rw_checkpointer *c, const struct rw_model *model
         return RW_OK;
     if (c->resumed.n_sets !=
         eval->n_sets) /* this number also changes parameters, so it is compared first */
-        return rw_fail(c->ctx, RW_ERR_DATA,
-                       "cannot resume from '%s': its training had %d validation set%s, and this "
-                       "one has %d",
-                       c->how->resume, c->resumed.n_sets - 1, c->resumed.n_sets == 2 ? "" : "s",
-                       eval->n_sets - 1);
+        return rw_fail(
+            c->ctx, RW_ERR_DATA,
+            "cannot resume from '%s': that training had %d validation set%s, this one has %d",
+            c->how->resume, c->resumed.n_sets - 1, c->resumed.n_sets == 2 ? "" : "s",
+            eval->n_sets - 1);
     RW_TRY(check_params(c));
     RW_TRY(check_init(c));
     RW_TRY(check_state(c));
@@ -549,7 +549,7 @@ int rw_checkpointer_restore(struct rw_checkpointer *c, struct rw_engine *engine,
     struct rw_model *was = c->resumed.model;
     if (was->n_trees > n_rounds)
         return rw_fail(c->ctx, RW_ERR_ARGUMENT,
-                       "cannot resume from '%s': %d rounds were run, and rounds is %d",
+                       "cannot resume from '%s': it has %d rounds, more than rounds = %d",
                        c->how->resume, was->n_trees - first, n_rounds - first);
     RW_TRY(RW_GROW(c->ctx, model->tree, *tree_room, (size_t)was->n_trees));
     for (int t = first; t < was->n_trees; t++) {
@@ -661,7 +661,7 @@ static int start_thread(struct rw_checkpointer *c)
 static void warn(struct rw_checkpointer *c)
 {
     if (!c->has_failed)
-        rw_log(c->ctx, RW_LOG_WARNING, "no checkpoint of round %d: %s", c->last_round,
+        rw_log(c->ctx, RW_LOG_WARNING, "cannot write the checkpoint of round %d: %s", c->last_round,
                rw_last_error(c->writer));
     c->has_failed = 1;
 }
@@ -736,7 +736,7 @@ void rw_checkpointer_end(struct rw_checkpointer *c, const struct rw_eval_sets *e
         (n_rounds != c->kept_round || is_ended != c->kept_is_ended))
         begin(c, eval, n_rounds, is_ended, 0);
     rw_log(c->ctx, RW_LOG_DEBUG,
-           "%d checkpoint%s: training stopped %.3f ms for them; writing took %.3f ms, but for the "
-           "last one beside it",
+           "%d checkpoint%s: training paused for %.3f ms; writing took %.3f ms, all but the last "
+           "in parallel with training",
            c->n_written, c->n_written == 1 ? "" : "s", c->stopped_ms, c->written_ms);
 }

@@ -25,18 +25,16 @@ int rw_continuation_check(struct rw_ctx *ctx, const struct rw_model *init, const
         int32_t broken = direction ? rw_monotone_broken(room, direction, tree) : -1;
         if (broken >= 0)
             RW_TRY(rw_fail(ctx, RW_ERR_ARGUMENT,
-                           "the model to continue from breaks 'monotone': expected no leaf on "
-                           "the left of a split of %s %s one on its right, found such at "
-                           "%.9g in tree %d",
+                           "the model to continue from violates 'monotone': at its split of %s a "
+                           "left leaf is %s a right one (threshold %.9g, tree %d)",
                            rw_feature_text(init->name, init->n_names, tree->feature[broken], text),
                            direction[tree->feature[broken]] > 0 ? "above" : "below",
                            (double)tree->cut[broken], t + 1));
         broken = interactions->groups ? rw_interactions_broken(interactions, tree, live) : -1;
         if (broken >= 0)
             RW_TRY(rw_fail(ctx, RW_ERR_ARGUMENT,
-                           "the model to continue from breaks 'interactions': expected features "
-                           "of one group, found %s at node %d of tree %d with others "
-                           "above it",
+                           "the model to continue from violates 'interactions': %s at node %d of "
+                           "tree %d is in no group with the features above it",
                            rw_feature_text(init->name, init->n_names, tree->feature[broken], text),
                            broken, t + 1));
     }
@@ -156,7 +154,7 @@ int rw_continue(struct rw_engine *engine, const struct rw_sets *sets, struct rw_
     if (init->absent_missing != params->absent)
         return rw_fail(
             ctx, RW_ERR_ARGUMENT,
-            "the model to continue from takes an absent feature as %s: set 'absent' to %s",
+            "the model to continue from reads an absent feature as %s: set 'absent' to %s",
             init->absent_missing ? "missing" : "0", init->absent_missing ? "missing" : "zero");
     warn(ctx, sets, params);
     RW_TRY(replay(engine, sets, eval));
@@ -203,7 +201,7 @@ static int add_trainings(struct rw_ctx *ctx, const struct rw_model *init, struct
     const int is_one = is_one_training(init, model);
     const int32_t n = init->n_earlier + !is_one;
     if (n > RW_MODEL_MAX_RUNS)
-        return rw_fail(ctx, RW_ERR_DATA, "more than %d trainings behind one model",
+        return rw_fail(ctx, RW_ERR_DATA, "a model can be continued at most %d times",
                        RW_MODEL_MAX_RUNS);
     if (is_one)
         RW_TRY(add_rounds(ctx, model, rw_model_last_trees(init) + init->empty_rounds));

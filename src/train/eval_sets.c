@@ -91,7 +91,8 @@ int rw_eval_sets_share(struct rw_eval_sets *eval)
         return RW_OK;
     if (has_custom(eval))
         return rw_fail(eval->ctx, RW_ERR_UNSUPPORTED,
-                       "a custom metric with many workers: each has only its own queries");
+                       "a custom metric cannot be used with several workers: each worker has only "
+                       "its shard of the queries");
     for (int set = 0; set < eval->n_sets; set++) {
         if (is_measured(eval, set))
             RW_TRY(rw_judgments_share(eval->ctx, &eval->judgments[set]));
@@ -124,12 +125,11 @@ static int check_can_change(struct rw_eval_sets *eval)
     double best, worst;
     RW_TRY(metric_of_labels(eval, 1.0, &best));
     if (best != best)
-        return rw_fail(
-            eval->ctx, RW_ERR_DATA,
-            "no query of validation set %d counts for %s, so training cannot stop early\n"
-            "hint: its queries need a relevant document (labels, or 'label-gain' and "
-            "'relevant'); with 'early-stop 0' all rounds are kept",
-            eval->stop_set, name);
+        return rw_fail(eval->ctx, RW_ERR_DATA,
+                       "training cannot stop early: no query of validation set %d counts for "
+                       "%s\nhint: queries count if they have a relevant document (see 'label-gain' "
+                       "and 'relevant'); 'early-stop 0' keeps all rounds",
+                       eval->stop_set, name);
     if (eval->metric[0].kind->by_document) /* such a metric depends on scores, not on the ranking */
         return RW_OK;
     RW_TRY(metric_of_labels(eval, -1.0, &worst));
@@ -137,9 +137,9 @@ static int check_can_change(struct rw_eval_sets *eval)
         return RW_OK;
     return rw_fail(
         eval->ctx, RW_ERR_DATA,
-        "%s of validation set %d is %.9g for every ranking, so training cannot stop "
-        "early\nhint: it needs queries with documents of different relevance, and for p and "
-        "recall more documents than their cutoff; with 'early-stop 0' all rounds are kept",
+        "training cannot stop early: %s of validation set %d is %.9g for every ranking\nhint: the "
+        "set needs queries with documents of different relevance, and for p and recall more "
+        "documents than the cutoff; 'early-stop 0' keeps all rounds",
         name, eval->stop_set, best);
 }
 
@@ -194,7 +194,7 @@ static int measure_set(struct rw_eval_sets *eval, struct rw_engine *engine, int 
     if (has_custom(eval)) {
         double value;
         if (eval->hooks->metric(eval->hooks->user, eval->set[set], scores, &value))
-            return rw_fail(eval->ctx, RW_ERR_INTERRUPTED, "the custom metric gave up");
+            return rw_fail(eval->ctx, RW_ERR_INTERRUPTED, "the custom metric failed");
         eval->value[(*v)++].value = value;
     }
     for (int m = 0; m < eval->n_metrics; m++) {
@@ -256,10 +256,10 @@ int rw_eval_sets_round(struct rw_eval_sets *eval, struct rw_engine *engine, int 
         return RW_OK;
     const double value = eval->value[eval->stop_value].value;
     if (value != value && round == 1 && eval->params->early_stop > 0)
-        return rw_fail(eval->ctx, RW_ERR_DATA,
-                       "the metric '%s' of validation set %d is not a number, so training cannot "
-                       "stop early",
-                       eval->value[eval->stop_value].name, eval->stop_set);
+        return rw_fail(
+            eval->ctx, RW_ERR_DATA,
+            "training cannot stop early: metric '%s' of validation set %d is not a number",
+            eval->value[eval->stop_value].name, eval->stop_set);
     if (value !=
         value) /* NaN, from a custom metric or a set without counted queries, cannot be the best */
         return RW_OK;
@@ -297,7 +297,7 @@ int rw_eval_sets_verify(struct rw_eval_sets *eval, struct rw_engine *engine)
         const double is = eval->value[i].value;
         if (is != was[i] && (is == is || was[i] == was[i]))
             return rw_fail(eval->ctx, RW_ERR_DATA,
-                           "%s after round %d was %.17g, and is %.17g now: the data are others",
+                           "the data has changed: %s after round %d was %.17g and is now %.17g",
                            eval->model->metric_name[i], round, was[i], is);
     }
     return RW_OK;

@@ -28,10 +28,9 @@ void rw_names_warn(struct rw_ctx *ctx, const struct rw_training_features *set)
         }
     }
     if (n_unknown > 0)
-        rw_log(
-            ctx, RW_LOG_WARNING,
-            "names: %d of %d features are not in the training set, the first of them %u, '%.80s'",
-            n_unknown, set->n_names, set->name[first].feature, set->name[first].name);
+        rw_log(ctx, RW_LOG_WARNING,
+               "names: %d of %d features are not in the training set; the first is %u, '%.80s'",
+               n_unknown, set->n_names, set->name[first].feature, set->name[first].name);
 }
 
 /* ---- lists by features ---- */
@@ -46,9 +45,9 @@ struct list_kind {
 };
 static const struct list_kind kinds[] = {
     [RW_LIST_MARKS] = {"ignore", "", NULL, 0},
-    [RW_LIST_MONOTONE] = {"monotone", "", ":+ or :-", 1},
-    [RW_LIST_PENALTY] = {"feature-penalty", "", ": and a number from 0 to 1e+30", 0},
-    [RW_LIST_GROUP] = {"interactions", " in a group", NULL, 0}};
+    [RW_LIST_MONOTONE] = {"monotone", "", "':+' or ':-'", 1},
+    [RW_LIST_PENALTY] = {"feature-penalty", "", "':' and a number from 0 to 1e+30", 0},
+    [RW_LIST_GROUP] = {"interactions", " per group", NULL, 0}};
 
 /* Returns the bytes of an item that a message shows. */
 static int shown(size_t length)
@@ -99,7 +98,7 @@ static int read_values(struct rw_ctx *ctx, const struct list_kind *kind,
         char text[RW_FEATURE_TEXT];
         if (!read_value(kind, item + at, item + length, &own) || (kind->expects && at == 0))
             return rw_fail(ctx, RW_ERR_ARGUMENT,
-                           "%s: expected a feature's id or name, then %s, found '%.*s'",
+                           "%s: expected a feature id or name, then %s, found '%.*s'",
                            kind->parameter, kind->expects, shown(length), item);
         RW_TRY(
             rw_list_item(ctx, kind->parameter, item, at, set->name, set->n_names, &first, &last));
@@ -158,9 +157,8 @@ int rw_feature_list_check(struct rw_ctx *ctx, const char *parameter, int has_val
              f < set->n_features && set->feature[f] <= (uint32_t)last; f++)
             n_used += !ignore || !ignore[set->feature[f]];
         if (n_used == 0)
-            return rw_fail(ctx, RW_ERR_ARGUMENT,
-                           "%s: expected features that the training set has%s, found '%.*s'",
-                           parameter, ignore ? " and 'ignore' leaves in" : "", shown(length), list);
+            return rw_fail(ctx, RW_ERR_ARGUMENT, "%s: the training set has no feature '%.*s'%s",
+                           parameter, shown(length), list, ignore ? " that is not ignored" : "");
         RW_TRY(rw_list_next(ctx, parameter, length, &list));
     }
     return RW_OK;
@@ -256,8 +254,7 @@ int rw_features_limit(struct rw_ctx *ctx, const char *list, const struct rw_trai
             ignore[set->feature[f]] = 1;
     }
     if (n_found == 0)
-        return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "features: expected features that the training set has, found '%.64s'",
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "features: the training set has no feature of '%.64s'",
                        list);
     return RW_OK;
 }
@@ -288,9 +285,10 @@ static int interactions_by_ids(struct rw_feature_rules *rules, struct rw_ctx *ct
     RW_TRY(rw_interactions_text(ctx, &rules->interactions, &text));
     if (!*text) {
         rw_mem_free(text);
-        return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "interactions: expected a group with some of 'features', found '%.64s'",
-                       params->interactions);
+        return rw_fail(
+            ctx, RW_ERR_ARGUMENT,
+            "interactions: expected a group with features that are trained on, found '%.64s'",
+            params->interactions);
     }
     return rw_params_own_text(ctx, params, RW_AT_PARAM_interactions, text);
 }
@@ -310,7 +308,7 @@ int rw_feature_rules_init(struct rw_feature_rules *out, struct rw_ctx *ctx,
         for (uint32_t f = 0; f < set->n_features; f++)
             n_found += out->ignore[set->feature[f]];
         if (n_found == 0)
-            rw_log(ctx, RW_LOG_WARNING, "ignore: the training set has none of these features");
+            rw_log(ctx, RW_LOG_WARNING, "ignore: the training set has no feature of this list");
     }
     for (int i = 0; i < N_LISTS; i++) {
         const char *list = rw_params_get(params, kinds[lists[i]].parameter);

@@ -16,7 +16,7 @@ static int leave_growth(struct rw_ctx *ctx, struct rw_params *params, int at)
     const char *name = rw_param_rows[at].info.name;
     if (!(rw_param_rows[at].info.roles & RW_ROLE_TREES) || !params->is_set[at])
         return RW_OK;
-    RW_TRY(rw_params_no_effect(ctx, params, name, "on a refit: its trees are the model's"));
+    RW_TRY(rw_params_no_effect(ctx, params, name, "in a refit, which keeps the model's trees"));
     params->is_set[at] = params->is_strict[at] = 0;
     return rw_param_assign(ctx, params, at, rw_param_rows[at].info.default_value);
 }
@@ -37,9 +37,9 @@ static int take_model_params(struct rw_ctx *ctx, struct rw_params *params,
         if (at == RW_AT_PARAM_objective && strcmp(value->value, "custom") == 0) {
             if (is_custom)
                 continue;
-            return rw_fail(ctx, RW_ERR_ARGUMENT,
-                           "the model to refit was trained with an objective of its caller's: set "
-                           "'objective'");
+            return rw_fail(
+                ctx, RW_ERR_ARGUMENT,
+                "the model to refit was trained with a custom objective: set 'objective'");
         }
         RW_TRY(rw_param_assign(ctx, params, at, value->value));
         params->is_chosen[at] = value->is_auto != 0;
@@ -64,7 +64,7 @@ static int check_params(struct rw_ctx *ctx, struct rw_params *params, const stru
     RW_TRY(rw_params_drop_idle(ctx, params, &facts));
     if (params->is_set[RW_AT_PARAM_absent] && params->absent != model->absent_missing)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "the model to refit takes an absent feature as %s: set 'absent' to %s",
+                       "the model to refit reads an absent feature as %s: set 'absent' to %s",
                        model->absent_missing ? "missing" : "0",
                        model->absent_missing ? "missing" : "zero");
     return rw_params_check(ctx, params, RW_PARAMS_TRAIN);
@@ -180,7 +180,7 @@ static int check_sets(const struct refit *r)
     for (int set = 0; set < r->in.n_sets; set++) {
         if (r->in.set[set]->codes.bins)
             return rw_fail(r->ctx, RW_ERR_ARGUMENT,
-                           "a refit needs sets with values: rw_dataset_read");
+                           "a refit needs data sets with values (rw_dataset_read)");
     }
     return RW_OK;
 }
@@ -203,10 +203,9 @@ static int check_features(const struct refit *r)
     rw_model_warn_lacking(r->ctx, r->from, r->in.all_docs, has);
     if (n_found > 0)
         return RW_OK;
-    return rw_comm_agree(r->ctx, rw_fail(r->ctx, RW_ERR_DATA,
-                                         "the data has none of the %u features that the model to "
-                                         "refit asks for",
-                                         n_used));
+    return rw_comm_agree(
+        r->ctx, rw_fail(r->ctx, RW_ERR_DATA,
+                        "the data lacks all %u features that the model to refit uses", n_used));
 }
 
 /* Checks that the set has numbers for features that the model compares with thresholds. */
@@ -259,8 +258,8 @@ static void note_params(const struct refit *r)
     snprintf(rate, sizeof(rate), "%s", rw_params_get(p, "rate"));
     snprintf(l2, sizeof(l2), "%s", rw_params_get(p, "l2"));
     rw_log(r->ctx, RW_LOG_NOTE,
-           "the model to refit does not say how it was trained; its leaves get values by "
-           "--objective %s --rate %s --l2 %s",
+           "the model to refit does not store how it was trained; refitting with --objective %s "
+           "--rate %s --l2 %s",
            rw_params_objective(p)->name, rate, l2);
 }
 
@@ -341,8 +340,8 @@ static int take_run(struct refit *r, const struct rw_model_params *was)
         return RW_OK;
     if (strcmp(r->run_params->pairs, "given") == 0 && !r->in.set[0]->pairs.item)
         return rw_fail(r->ctx, RW_ERR_ARGUMENT,
-                       "the model to refit was trained on pairs that were given: give the data its "
-                       "own ('pairs-file'), or set 'pairs'");
+                       "the model to refit was trained on given pairs: pass pairs for this data "
+                       "('pairs-file'), or set 'pairs'");
     return rw_labels_gains(r->ctx, &r->run_arena, r->run_params, &r->gains, r->in.set[0], &r->gain);
 }
 
@@ -557,7 +556,7 @@ static int report_progress(struct refit *r, int32_t number, int ends)
         return RW_OK;
     return rw_comm_agree(
         r->ctx, rw_fail(r->ctx, RW_ERR_INTERRUPTED,
-                        "the refit was ended after %d of %d trees: there is no model of it",
+                        "the refit was interrupted after %d of %d trees; it makes no model",
                         number + 1, r->model->n_trees));
 }
 

@@ -34,8 +34,8 @@ int rw_sets_init(struct rw_sets *sets, struct rw_ctx *ctx, const struct rw_datas
                  const struct rw_dataset *const *valid, int n_valid)
 {
     if (n_valid < 0 || n_valid > RW_MAX_SETS - 1)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "%d validation sets; expected 0 to %d", n_valid,
-                       RW_MAX_SETS - 1);
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "too many validation sets: %d; expected at most %d",
+                       n_valid, RW_MAX_SETS - 1);
     *sets = (struct rw_sets){.n_sets = 1 + n_valid};
     for (int set = 0; set < sets->n_sets; set++)
         sets->given[set] = sets->set[set] = set ? valid[set - 1] : train;
@@ -101,16 +101,16 @@ int rw_sets_check(struct rw_ctx *ctx, const struct rw_sets *sets, const struct r
     if (init && !documents->n_columns && train->bins && !sets->made.bins &&
         (train->scored != init || measures_training || documents->start_score || on_gpu))
         return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "the training set has neither values nor the scores of the model to go on "
-                       "from: rw_binned_read with that model reads it");
+                       "the training set has neither values nor scores of the model to continue "
+                       "from (rw_binned_read with that model reads it)");
     for (int set = 1; set < sets->n_sets; set++) {
         const struct rw_bins *codes = sets->set[set]->codes.bins;
         if (codes && (codes->cuts != cuts || init))
             return rw_fail(ctx, RW_ERR_ARGUMENT,
-                           "validation set %d was binned for another training set", set);
+                           "validation set %d was binned for a different training set", set);
         if (codes && on_gpu)
             return rw_fail(ctx, RW_ERR_ARGUMENT,
-                           "validation set %d was binned for training on a processor", set);
+                           "validation set %d was binned for training on the CPU", set);
     }
     return RW_OK;
 }
@@ -171,11 +171,11 @@ static int check_positions(struct rw_ctx *ctx, const struct rw_params *params,
     const int has = train->position != NULL, used = objective && objective->uses_positions;
     const char *needs = rw_param_rows[RW_AT_PARAM_positions].needs; /* "parameter value|value" */
     if (used && !has)
-        return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "parameter '%s' is set, but the training set has no positions\n"
-                       "hint: --positions FILE has the position at which each document was shown "
-                       "(rw_dataset_set_side_column)",
-                       objective->chosen_by);
+        return rw_fail(
+            ctx, RW_ERR_ARGUMENT,
+            "parameter '%s' is set, but the training set has no positions\nhint: --positions FILE "
+            "holds the displayed position of each document (rw_dataset_set_side_column)",
+            objective->chosen_by);
     if (has && !used && !params->is_idle[RW_AT_PARAM_positions])
         rw_log(ctx, RW_LOG_WARNING,
                "the training set's positions are not used: parameter '%.*s' is off",
@@ -200,11 +200,9 @@ int rw_labels_check(struct rw_ctx *ctx, const struct rw_params *params,
     if (n && train->n_docs && train->n_more_labels + 1 != n)
         return rw_fail(
             ctx, RW_ERR_ARGUMENT,
-            "parameter 'label-weights' has %d weights, but the training set has %d label%s "
-            "a document\n"
-            "hint: --labels FILE has the further ones, those of CSV and TSV are in "
-            "--label-columns, those of a cache are what it was made with "
-            "(rw_dataset_set_side_column)",
+            "parameter 'label-weights' has %d weights, but the training set has %d label%s per "
+            "document\nhint: pass further labels by --labels FILE, by --label-columns of CSV and "
+            "TSV, or in the cache (rw_dataset_set_side_column)",
             n, train->n_more_labels + 1, train->n_more_labels ? "s" : "");
     if (!n && train->n_more_labels && !params->is_idle[RW_AT_PARAM_labels])
         rw_log(ctx, RW_LOG_WARNING,
@@ -223,8 +221,8 @@ int rw_train_check_files(struct rw_ctx *ctx, const struct rw_params *params,
         if (rw_params_file(&shallow, at) && !params->is_idle[at] && train->n_docs > 0 &&
             !rw_side_column_of(column, train))
             return rw_fail(ctx, RW_ERR_ARGUMENT,
-                           "parameter '%s' is set, but the training set has no %s: "
-                           "rw_dataset_read_side_column reads them",
+                           "parameter '%s' is set, but the training set has no %s "
+                           "(rw_dataset_read_side_column)",
                            column->name, column->plural);
     }
     return RW_OK;
@@ -237,10 +235,9 @@ int rw_train_check_sides(struct rw_ctx *ctx, const struct rw_params *params,
     RW_TRY(rw_labels_check(ctx, params, objective, train));
     RW_TRY(rw_train_check_files(ctx, params, train));
     if (strcmp(params->pairs, "given") == 0 && !train->pairs.item)
-        return rw_fail(
-            ctx, RW_ERR_ARGUMENT,
-            "parameter 'pairs' is given, but the training set has none: they are set with "
-            "rw_dataset_set_pairs, and read from '--pairs-file'");
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "parameter 'pairs' is given, but the training set has no pairs\nhint: pass "
+                       "them by --pairs-file (rw_dataset_set_pairs)");
     return RW_OK;
 }
 
@@ -426,8 +423,8 @@ static int check_init_features(struct rw_ctx *ctx, const uint8_t *wanted,
             if (wanted[tree->feature[node]] && !rw_tree_by_set(tree, node))
                 return rw_fail(
                     ctx, RW_ERR_ARGUMENT,
-                    "categorical: expected features that the model to continue from "
-                    "does not compare with thresholds, found %s in tree %d",
+                    "categorical: the model to continue from compares %s with a threshold, in tree "
+                    "%d",
                     rw_feature_text(init->name, init->n_names, tree->feature[node], text), t + 1);
         }
     }
@@ -481,8 +478,8 @@ static void note_shared(struct rw_ctx *ctx, const struct rw_dataset *data,
         snprintf(more, sizeof(more), ", and %u more feature%s too many", shared->n_features - 1,
                  shared->n_features == 2 ? " has" : "s have");
     rw_log(ctx, RW_LOG_NOTE,
-           "%s has %zu categories%s: %u keep a code of their own, the others share one "
-           "(--bins says how many, up to %d)",
+           "%s has %zu categories%s: %u of them get separate codes, the rest share one (--bins, at "
+           "most %d)",
            rw_feature_text(data->name, data->n_names, shared->feature, text), shared->n_words, more,
            shared->n_kept, RW_MAX_CATEGORIES);
 }
@@ -492,9 +489,9 @@ static int check(struct rw_ctx *ctx, struct rw_sets *sets, const uint8_t *wanted
                  const struct rw_model *init)
 {
     if (sets->train.bins)
-        return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "categorical: expected a training set with values, and found codes of "
-                       "another training");
+        return rw_fail(
+            ctx, RW_ERR_ARGUMENT,
+            "categorical: expected a training set with values, found codes of another training");
     RW_TRY(check_init_features(ctx, wanted, init));
     RW_TRY(RW_ARENA_NEW(ctx, &sets->arena, sets->category_codes, RW_FEATURE_IDS));
     return rw_ignore_text(ctx, wanted, &sets->categorical);
@@ -525,7 +522,7 @@ static int recode_sets(struct rw_ctx *ctx, struct rw_sets *sets, int absent_miss
     for (int set = 0; set < sets->n_sets; set++) {
         if (sets->given[set]->codes.bins)
             return rw_fail(ctx, RW_ERR_ARGUMENT,
-                           "categorical: expected validation sets with values, and found codes");
+                           "categorical: expected validation sets with values, found codes");
         RW_TRY(rw_sets_recode(ctx, sets, set, &sets->categories, absent_missing));
     }
     return RW_OK;
@@ -565,8 +562,7 @@ static int combine_workers(struct rw_ctx *ctx, const struct rw_params *params, s
         return RW_OK;
     RW_TRY(rw_comm_max(ctx, kinds, 2));
     if (kinds[0] && kinds[1])
-        return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "some workers' training sets are binned, and others' are not");
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "the training set is binned on some workers only");
     RW_TRY(rw_comm_agree(ctx, rw_params_check(ctx, params, RW_PARAMS_TRAIN)));
     if (kinds[0])
         return RW_OK;
@@ -629,7 +625,7 @@ static void explain_limits(const struct rw_params *params, char *text, size_t si
             snprintf(more + n, sizeof(more) - n, " and --%s %s", info->name, value);
     }
     if (more[0])
-        snprintf(text, size, "no split keeps to --min-docs %d%s (lower them)", params->min_docs,
+        snprintf(text, size, "no split satisfies --min-docs %d%s (lower them)", params->min_docs,
                  more);
     else
         snprintf(text, size,
@@ -656,15 +652,16 @@ int rw_explain_no_split(struct rw_ctx *ctx, const struct rw_params *params,
             train->n_docs == all_docs && rw_dataset_has_own_queries(train, text, size);
         if (!has_own && relevant)
             snprintf(text, size,
-                     "no query has both a relevant document and another (check the labels, or "
+                     "no query has both relevant and other documents (check the labels, or "
                      "--relevant %g)",
                      *relevant);
         else if (!has_own)
-            snprintf(
-                text, size,
-                "no query has two documents of different gain (check the labels, or --label-gain)");
+            snprintf(text, size,
+                     "no query has two documents with different gains (check the labels, or "
+                     "--label-gain)");
     } else if (2 * (uint64_t)params->min_docs > all_docs)
-        snprintf(text, size, "--min-docs %d is above half of the %u documents (lower --min-docs)",
+        snprintf(text, size,
+                 "--min-docs %d is more than half of the %u documents (lower --min-docs)",
                  params->min_docs, all_docs);
     else if (info->n_features == 0 && info->n_ignored && !info->n_few)
         snprintf(text, size, "every feature is ignored or constant (change --ignore)");
@@ -676,13 +673,13 @@ int rw_explain_no_split(struct rw_ctx *ctx, const struct rw_params *params,
         snprintf(text, size, "every feature is constant (check the data)");
     else if (params->monotone[0])
         snprintf(text, size,
-                 "no split of %d documents or more on each side has a gain and keeps to --monotone "
-                 "%.100s",
+                 "no split of %d documents or more on each side has a gain and satisfies "
+                 "--monotone %.100s",
                  params->min_docs, params->monotone);
     else if (params->feature_penalty[0])
         snprintf(text, size,
-                 "no split of %d documents or more on each side gains more than --feature-penalty "
-                 "%.100s takes (lower it)",
+                 "no split of %d documents or more on each side gains more than its "
+                 "--feature-penalty %.100s (lower it)",
                  params->min_docs, params->feature_penalty);
     else
         explain_limits(params, text, size);

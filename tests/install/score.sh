@@ -76,7 +76,7 @@ try() { # name: a program of that path; its scores are those of `rankwood predic
     [ "$(wc -l <"$1.out")" = 333 ] || fail "$1: $(wc -l <"$1.out") scores; expected 333"
     paste predicted.txt "$1.out" | awk '$1 + 0 != $2 + 0 { exit 1 }' || fail "$1: other scores than 'rankwood predict' has"
     grep -q '25 swaps, 0 mistakes' "$1.err" || fail "$1: $(cat "$1.err")"
-    "./$2" rows.txt rows.txt 2>&1 | grep -q "serve: 'rows.txt' .*; expected a model of Rankwood" ||
+    "./$2" rows.txt rows.txt 2>&1 | grep -q "serve: 'rows.txt' .*; expected a Rankwood model" ||
         fail "$1: a file that is no model is not refused"
 }
 warnings="-Wall -Wextra -Wpedantic -Wshadow -Werror"

@@ -180,14 +180,14 @@ SAID: dict[str, tuple[Callable[..., Any], str]] = {
     "base": (export(format="ranklib"), "hint: feature_base=0 shifts ids"),
     "lossy": (
         lambda m, s: train(s, Dataset(np.where(m.X > 0.5, np.nan, m.X), m.y, qid=m.qid)).export(
-            "/dev/null", "ranklib", feature_base=0), "hint: lossy=True leaves such directions out"),
+            "/dev/null", "ranklib", feature_base=0), "hint: lossy=True drops such directions"),
     "evaluate": (lambda m, _: rankwood.evaluate(m.dataset(), m.y, emty="skip"), "the nearest is 'empty'"),
 }
 SAID_OF_PARAMS: list[tuple[dict[str, Any], str]] = [
     ({"rounds": 1}, "chosen for 577 documents: leaves=8 rate=0.1 split=\"mart\""),
     ({"leaves": 4}, "training 300 rounds (rounds changes it)"),
-    ({"min_docs": 5000}, "min_docs=5000 is above half of the 577 documents (lower min_docs)"),
-    ({"min_gain": 1e29, "leaves": 4}, "no split keeps to min_docs=20 and min_gain=1e29 (lower them)"),
+    ({"min_docs": 5000}, "min_docs=5000 is more than half of the 577 documents (lower min_docs)"),
+    ({"min_gain": 1e29, "leaves": 4}, "no split satisfies min_docs=20 and min_gain=1e29 (lower them)"),
     ({"ignore": "0-5"}, "every feature is ignored or constant (change ignore)"),
     ({"ignore": "zip"}, "or a feature's name, found 'zip'"),
     ({"weights": "file"}, "weights are the data's: Dataset(..., weight=)"),
@@ -292,7 +292,7 @@ def test_files_of_models(model: Model, tmp_path: Any) -> None:
     pickled = pickle.dumps(model)
     with pytest.raises(FormatError, match="a model of version 9; expected version 1 to 6"):
         pickle.loads(pickled.replace(b"rankwood model 6", b"rankwood model 9"))
-    with pytest.raises(rankwood.RankwoodError, match="no format 'lightgmb'\\nhint: did you mean 'lightgbm'"):
+    with pytest.raises(rankwood.RankwoodError, match="unknown format 'lightgmb'\\nhint: did you mean 'lightgbm'"):
         model.export(tmp_path / "x", "lightgmb")
 
 
@@ -352,12 +352,12 @@ def resident() -> int:
 @pytest.mark.parametrize(
     ("begins", "seems", "hint"),
     [
-        (b"tree\nversion=v4\n", "a model of LightGBM", r"Model\.import_from\('.*', 'lightgbm'\)"),
-        (b'{"learner":{"attributes":{}}}', "a model of XGBoost", r"Model\.import_from\('.*', 'xgboost'\)"),
-        (b'{\n"features_info": {}}', "a model of CatBoost", r"Model\.import_from\('.*', 'catboost'\)"),
-        (b"CBM1x", "a model of CatBoost in its binary format", r"save_model\('model\.json', format='json'\)"),
+        (b"tree\nversion=v4\n", "a LightGBM model", r"Model\.import_from\('.*', 'lightgbm'\)"),
+        (b'{"learner":{"attributes":{}}}', "an XGBoost model", r"Model\.import_from\('.*', 'xgboost'\)"),
+        (b'{\n"features_info": {}}', "a CatBoost model", r"Model\.import_from\('.*', 'catboost'\)"),
+        (b"CBM1x", "a CatBoost model in its binary format", r"save_model\('model\.json', format='json'\)"),
         (b"\x80\x04\x95\0\0\0\x8c\x10lightgbm.sklearn", "a Python pickle of LightGBM", "booster_"),
-        (b"rankwood checkpoint 1\n", "a checkpoint of a training", r"\(resume\)"),
+        (b"rankwood checkpoint 1\n", "a training checkpoint", "resume"),
         (b"1 qid:1 1:0.5\n", "LETOR text", "Dataset reads data"),
     ],
 )
@@ -366,12 +366,12 @@ def test_what_is_no_model_is_called_what_it_is(
 ) -> None:
     path = tmp_path / "file"
     path.write_bytes(begins)
-    with pytest.raises(FormatError, match=f"looks like {seems}; expected a model of Rankwood\nhint: .*{hint}"):
+    with pytest.raises(FormatError, match=f"looks like {seems}; expected a Rankwood model\nhint: .*{hint}"):
         Model.load(path)
     if "LETOR" not in seems and "checkpoint" not in seems:
         with pytest.raises(DataError, match=f"looks like {seems}; expected LETOR text.*\nhint: .*{hint}"):
             train({"rounds": 1}, Dataset(path))
-        with pytest.raises(FormatError, match=f"looks like {seems}; expected a model in the format 'solr'"):
+        with pytest.raises(FormatError, match=f"looks like {seems}; expected a model in format 'solr'"):
             Model.import_from(path, "solr")
 
 

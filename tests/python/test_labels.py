@@ -90,7 +90,7 @@ def test_a_cache_keeps_them(made: Made, more: Any, small: dict[str, Any], tmp_pa
     one = train(small, made.dataset())
     assert rankwood.evaluate(Dataset(path), one) == rankwood.evaluate(made.dataset(), one)
     plain = write_cache(made.dataset(), tmp_path / "plain.rwb")
-    with pytest.raises(rankwood.ParameterError, match="has 3 weights, but the training set has 1 label a document"):
+    with pytest.raises(rankwood.ParameterError, match="has 3 weights, but the training set has 1 label per document"):
         train(params, Dataset(plain))
     with pytest.raises(rankwood.DataError, match=r"three\.rwb and .*plain\.rwb: documents with 3 labels and with 1"):
         train(params, Dataset([path, write_cache(Dataset(made.X, made.y, qid=made.qid + 1000), plain)]))
@@ -124,9 +124,9 @@ def test_ranks_have_their_shares(made: Made, more: Any, small: dict[str, Any]) -
 
 def test_what_is_wrong(made: Made, more: Any, small: dict[str, Any], caplog: Any) -> None:
     params = small | WEIGHTS
-    with pytest.raises(rankwood.ParameterError, match="has 3 weights, but the training set has 1 label a document"):
+    with pytest.raises(rankwood.ParameterError, match="has 3 weights, but the training set has 1 label per document"):
         train(params, made.dataset())
-    with pytest.raises(rankwood.ParameterError, match="the training set has 2 labels a document"):
+    with pytest.raises(rankwood.ParameterError, match="the training set has 2 labels per document"):
         train(params, made.dataset(more_labels=more[:, 1]))
     train(small, made.dataset(more_labels=more))
     assert "further labels are not used" in caplog.text

@@ -63,7 +63,7 @@ def test_elsewhere(made: Made, tmp_path: Path) -> None:
     model = rankwood.train(params, made.dataset())
     half = rankwood.train({**params, "rounds": 4}, made.dataset())
     assert trees_of(rankwood.train({**params, "rounds": 4}, made.dataset(), init=half)) == trees_of(model)
-    with pytest.raises(rankwood.ParameterError, match="model to continue from breaks 'monotone'"):
+    with pytest.raises(rankwood.ParameterError, match="model to continue from violates 'monotone'"):
         rankwood.train({**params, "monotone": {0: "-"}}, made.dataset(), init=model)
     assert len(rankwood.cv(params, made.dataset(), n_folds=3).models) == 3
     pytest.importorskip("sklearn")
@@ -76,14 +76,14 @@ def test_elsewhere(made: Made, tmp_path: Path) -> None:
     ("said", "error", "match"),
     [
         ({"nobody": "+"}, rankwood.ParameterError, "found 'nobody'"),
-        ({99: "+"}, rankwood.ParameterError, "the training set has, found '99:\\+'"),
+        ({99: "+"}, rankwood.ParameterError, "the training set has no feature '99:\\+'"),
         ({1: "up"}, rankwood.ParameterError, r"monotone\[1\] is 'up'; expected '\+', '-', 1, -1 or 0"),
         ({1: 2}, rankwood.ParameterError, r"monotone\[1\] is 2"),
         ({1: None}, rankwood.ParameterError, r"monotone\[1\] is None"),
         ({1: [1]}, rankwood.ParameterError, r"monotone\[1\] is \[1\]"),
         ({1.5: 1}, rankwood.ParameterTypeError, "the feature 1.5; expected a name or an id"),
         ({True: 1}, rankwood.ParameterTypeError, "the feature True"),
-        ("1", rankwood.ParameterError, "then :\\+ or :-, found '1'"),
+        ("1", rankwood.ParameterError, "then ':\\+' or ':-', found '1'"),
         (["1:+", "1:-"], rankwood.ParameterError, "feature 1 a second time"),
     ],
 )

@@ -62,7 +62,7 @@ def test_samples(made: Made) -> None:
         ({"interactions": [[1.5]]}, rankwood.ParameterTypeError, "the feature 1.5"),
         ({"interactions": [[]]}, rankwood.ParameterError, "expected a feature or more"),
         ({"interactions": [[0, 0]]}, rankwood.ParameterError, "feature 0 a second time"),
-        ({"interactions": [[99]]}, rankwood.ParameterError, "that the training set has"),
+        ({"interactions": [[99]]}, rankwood.ParameterError, "the training set has no feature"),
         ({"feature_penalty": {0: "1"}}, rankwood.ParameterTypeError, "expected a number"),
         ({"feature_penalty": {0: -1}}, rankwood.ParameterError, "from 0 to 1e+30"),
         ({"feature_penalty": {0: float("nan")}}, rankwood.ParameterError, "from 0 to 1e+30"),

@@ -440,7 +440,7 @@ def test_given_pairs(made: Made, small: dict[str, Any]) -> None:
     ):
         with pytest.raises(rankwood.DataError, match=error):
             train(params | {"pairs": "given"}, rankwood.Dataset(made.X, made.y, qid=made.qid, pairs=wrong))
-    with pytest.raises(rankwood.ParameterError, match="the training set has none"):
+    with pytest.raises(rankwood.ParameterError, match="the training set has no"):
         train(params | {"pairs": "given"}, made.dataset())
     with pytest.raises(rankwood.ParameterError, match=r"Dataset\(\.\.\., pairs=\)"):
         train(params | {"pairs_file": "p"}, made.dataset())

@@ -327,7 +327,7 @@ static void expect_no_split(const char *cause)
 BOOSTER_TEST(no_split_min_docs)
 {
     set("min-docs", "181");
-    expect_no_split("--min-docs 181 is above half of the 360 documents");
+    expect_no_split("--min-docs 181 is more than half of the 360 documents");
     n_warnings = 0;
     set("min-docs", "180"); /* just half: it is another one's fault */
     set("min-gain", "1e9");
@@ -345,7 +345,7 @@ BOOSTER_TEST(no_split_equal_labels)
 {
     for (uint32_t i = 0; i < train->n_docs; i++)
         train->label[i] = (float)(i / 12 % 2); /* equal within each query */
-    expect_no_split("no query has two documents of different gain");
+    expect_no_split("no query has two documents with different gains");
 }
 
 BOOSTER_TEST(no_split_none_relevant)
@@ -355,8 +355,8 @@ BOOSTER_TEST(no_split_none_relevant)
     for (uint32_t i = 0; i < train->n_docs; i++)
         train->label[i] = (float)(i % 2 + (i < 12 ? 2 : 0)); /* one query has relevant ones alone */
     n_warnings = 0;
-    expect_no_split("no query has both a relevant document and another (check the labels, or "
-                    "--relevant 2)");
+    expect_no_split(
+        "no query has both relevant and other documents (check the labels, or --relevant 2)");
 }
 
 BOOSTER_TEST(no_split_own_queries)
@@ -504,8 +504,8 @@ BOOSTER_TEST(names_of_features_that_are_not_there)
     set("names", path);
     struct rw_model *model = trained(NULL, 0);
     cr_assert_eq(n_warnings, 1);
-    cr_assert_str_eq(warning, "names: 2 of 4 features are not in the training set, the first of "
-                              "them 7, 'seventh'");
+    cr_assert_str_eq(
+        warning, "names: 2 of 4 features are not in the training set; the first is 7, 'seventh'");
     rw_model_free(model);
     unlink(path);
 }

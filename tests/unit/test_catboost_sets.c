@@ -148,9 +148,8 @@ Test(catboost_sets, same_hash)
         model_of(ctx, "category w11080\ncategory w5\ncategory w68636\n", "0,2", "right");
     const struct rw_exchange how = {.format = "catboost", .feature_base = 0};
     cr_assert_eq(rw_model_export(ctx, model, &how, "/dev/null"), RW_ERR_UNSUPPORTED);
-    cr_assert_str_eq(rw_last_error(ctx),
-                     "feature 1: categories 'w11080' and 'w68636' are the same to CatBoost, which "
-                     "knows them by a hash of 32 bits");
+    cr_assert_str_eq(rw_last_error(ctx), "feature 1: categories 'w11080' and 'w68636' have the "
+                                         "same 32-bit hash, by which CatBoost stores them");
     rw_model_free(model);
     rw_ctx_free(ctx);
 }
@@ -203,13 +202,13 @@ static void wrong(const char *old, const char *new, const char *message)
     free(text);
 }
 
-#define EXPECTED "; expected 'Buckets' of one feature, above 0 where a category is of a class"
+#define EXPECTED "; expected 'Buckets' of one feature, above 0 where a category belongs to a class"
 
 Test(catboost_sets, refused)
 {
     wrong("[797982799]", "[5]",
-          "file: feature 2: no word of 'cat_features_hash' has the hash 5; CatBoost's save_model "
-          "writes the words if it is given a pool");
+          "file: feature 2: 'cat_features_hash' has no category with the hash 5; pass the pool to "
+          "CatBoost's save_model, so that it writes the categories");
     wrong("[797982799]", "[1e12]",
           "file: 'values': expected a whole number from -2147483648 to 2147483647");
     wrong("\"flat_feature_index\":2", "\"flat_feature_index\":65536",
@@ -219,8 +218,8 @@ Test(catboost_sets, refused)
     wrong(ONE_WORD,
           "{\"hash\":4073170217,\"value\":\"w11080\"},{\"hash\":4073170217,\"value\":"
           "\"w68636\"}",
-          "file: feature 2: no word of 'cat_features_hash' has the hash 1121341681; CatBoost's "
-          "save_model writes the words if it is given a pool");
+          "file: feature 2: 'cat_features_hash' has no category with the hash 1121341681; pass the "
+          "pool to CatBoost's save_model, so that it writes the categories");
     wrong("\"ctr_type\":\"Buckets\"", "\"ctr_type\":\"Borders\"",
           "file: a statistic (ctr) of type 'Borders'" EXPECTED);
     wrong("\"prior_numerator\":0", "\"prior_numerator\":0.5",
@@ -228,15 +227,15 @@ Test(catboost_sets, refused)
     wrong("\"borders\":[0]", "\"borders\":[0,1]",
           "file: a statistic (ctr) of type 'Buckets'" EXPECTED);
     wrong("[{\"cat_feature_index\":4,", "[{\"cat_feature_index\":3,",
-          "file: a statistic of category feature 3, which is not there");
+          "file: a statistic of unknown categorical feature 3");
     wrong("{\"identifier\":\"{", "{\"identifier\":\"",
           "file: a statistic's 'identifier' is '\"identifier\":[{\"cat_feature_index\":4,"
           "\"combination_element\":\"cat_feature_value\"}],\"type\":\"Buckets\"}'; expected "
           "'{\"identifier\":[{\"cat_feature_index\":4,\"combination_element\":"
           "\"cat_feature_value\"}],\"type\":\"Buckets\"}'");
-    wrong("\"ctr_data\"", "\"ctr\"", "file: no 'ctr_data'; expected an object");
+    wrong("\"ctr_data\"", "\"ctr\"", "file: missing 'ctr_data': expected an object");
     wrong("\"hash_stride\":3", "\"hash_stride\":2",
-          "file: 'hash_map' has 3 elements, which are no rows of 2");
+          "file: 'hash_map' has 3 elements, not a multiple of 2");
     wrong("\"target_border_idx\":1", "\"target_border_idx\":2",
           "file: 'target_border_idx': expected a whole number from 0 to 1");
     wrong("[\"" KEY, "[\"7", "file: 'hash_map', element 0: expected the key of a category");
@@ -244,7 +243,7 @@ Test(catboost_sets, refused)
     wrong("\"split_index\":1", "\"split_index\":2",
           "file: 'split_index' is 2, but there are 2 borders and categories");
     wrong("\"value\":797982799", "\"value\":5",
-          "file: 'split_index' 0 is the value 797982799, not 5");
+          "file: 'split_index' 0 has the value 797982799, not 5");
     wrong("OneHotFeature", "OnlineCtr",
           "file: a split of type 'OnlineCtr'; expected 'OneHotFeature'");
 }

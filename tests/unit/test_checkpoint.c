@@ -240,7 +240,7 @@ Test(checkpoint, rounds_may_grow)
     set("rounds 3");
     cr_assert_eq(try_run(&run, &model), RW_ERR_ARGUMENT);
     cr_assert_str_eq(rw_last_error(scratch_ctx),
-                     "cannot resume from 'ck': 4 rounds were run, and rounds is 3");
+                     "cannot resume from 'ck': it has 4 rounds, more than rounds = 3");
 }
 
 Test(checkpoint, a_finished_training_gives_its_model_again)
@@ -323,7 +323,7 @@ Test(checkpoint, every_round_has_one)
     set("leaves 6 min-docs 5 rounds 30 early-stop 0");
     struct run run = {.n_valid = 1, .checkpoints = {.path = "ck", .every_rounds = 1}};
     rw_model_free(done(&run));
-    const char *said = strstr(scratch_log, " checkpoints: training stopped");
+    const char *said = strstr(scratch_log, " checkpoints: training paused");
     cr_assert_not_null(said, "%s", scratch_log);
     while (said > scratch_log && said[-1] != '\n')
         said--;
@@ -342,9 +342,10 @@ Test(checkpoint, one_that_cannot_be_written)
     expected = done(&run);
     run.checkpoints.path = "/dev/full";
     model = done(&run);
-    cr_assert_not_null(strstr(scratch_log, "no checkpoint of round 4: cannot write '/dev/full': No "
-                                           "space left on device"),
-                       "%s", scratch_log);
+    cr_assert_not_null(
+        strstr(scratch_log, "cannot write the checkpoint of round 4: cannot write '/dev/full': No "
+                            "space left on device"),
+        "%s", scratch_log);
     assert_same_bytes(model, expected, "without a checkpoint");
     rw_model_free(model);
     rw_model_free(expected);

@@ -172,18 +172,18 @@ static void changed(const char *from, const char *to, const char *message)
 
 Test(checkpoint_text, lines_that_none_has)
 {
-    changed("checkpoint 2", "checkpoint 3", "ck:1: a checkpoint of version 3; expected 2");
+    changed("checkpoint 2", "checkpoint 3", "ck:1: checkpoint format 3; expected 2");
     changed("checkpoint 2\nprogram " RW_VERSION, "checkpoint 3\nprogram 9.8.7\nwhatever",
-            "ck:2: a checkpoint of rankwood 9.8.7; this is " RW_VERSION);
+            "ck:2: checkpoint written by rankwood 9.8.7; rankwood " RW_VERSION);
     changed("checkpoint 2\nprogram " RW_VERSION, "checkpoint 3\npro",
-            "ck:1: a checkpoint of version 3; expected 2");
+            "ck:1: checkpoint format 3; expected 2");
     changed("rankwood checkpoint 2", "rankwood model 6",
-            "ck:1: a model, which a training continues from (init); expected a checkpoint");
+            "ck:1: expected a checkpoint, found a model");
     changed("rankwood", "runkwood", "ck:1:1: expected 'rankwood checkpoint 2', found 'runkwood'");
     changed("ended yes", "ended perhaps", "ck:3:7: expected 'no', found 'perhaps'");
     changed("init badcafe", "init 0badcafe", "ck:4:6: expected a model's checksum, or none, found");
     changed("init badcafe rounds 2", "init badcafe rounds 5",
-            "ck: no training leaves this: 2 sets");
+            "ck: inconsistent checkpoint: 2 sets");
     changed("sets 2", "sets 1", "ck:8:1: expected 'state', found 'documents'");
     changed("sets 2", "sets 99999", "ck:6:6: expected the number of sets, 0 to ");
     changed("values 0", "values 00", "ck:7:");
@@ -194,7 +194,7 @@ Test(checkpoint_text, lines_that_none_has)
     changed("made version", " version", "ck:9:7: expected an objective's name");
     changed("trees 4", "trees 3", "ck:");
     changed("rounds 4", "rounds 3", "ck:");
-    changed("empty-rounds 0", "empty-rounds 1", "ck: no training leaves this");
+    changed("empty-rounds 0", "empty-rounds 1", "ck: inconsistent checkpoint");
 }
 
 /* The other way round. */
@@ -205,7 +205,7 @@ Test(checkpoint_text, is_no_model)
     struct rw_model *model;
     cr_assert_eq(rw_model_parse(ctx, "ck", text, n, &model), RW_ERR_FORMAT);
     cr_assert_str_eq(rw_last_error(ctx),
-                     "'ck' looks like a checkpoint of a training; expected a model of Rankwood\n"
-                     "hint: a training is resumed from it (resume)");
+                     "'ck' looks like a training checkpoint; expected a Rankwood model\n"
+                     "hint: pass it as 'resume' to continue the training");
     rw_mem_free(text);
 }

@@ -294,8 +294,8 @@ Test(convert_categories, as_many_as_there_are_codes)
                  n == RW_MAX_CATEGORIES ? "2147483647" : "4294967295");
         if (n > RW_MAX_CATEGORIES) {
             convert_refused("lightgbm", text,
-                            "file: feature 0, by categories, has over 1023 of them in its splits, "
-                            "and ours have no more");
+                            "file: categorical feature 0 has more than 1023 categories in its "
+                            "splits, the limit of Rankwood");
             continue;
         }
         struct rw_model *model = read_lightgbm(text);
@@ -332,11 +332,12 @@ static void wrong(const char *old, const char *new, const char *message)
 
 Test(convert_categories, lightgbm_refused)
 {
-    wrong("threshold=0", "threshold=1", "file: tree 1: a categorical split of set 1; num_cat is 1");
+    wrong("threshold=0", "threshold=1",
+          "file: tree 1: a categorical split by set 1, but num_cat is 1");
     wrong("threshold=0", "threshold=-1",
-          "file: tree 1: a categorical split of set -1; num_cat is 1");
-    wrong("cat_boundaries=0 2\n", "", "file: tree 1: no 'cat_boundaries'");
-    wrong("cat_threshold=5 1\n", "", "file: tree 1: no 'cat_threshold'");
+          "file: tree 1: a categorical split by set -1, but num_cat is 1");
+    wrong("cat_boundaries=0 2\n", "", "file: tree 1: missing 'cat_boundaries'");
+    wrong("cat_threshold=5 1\n", "", "file: tree 1: missing 'cat_threshold'");
     wrong("num_cat=1", "num_cat=1000000000", "file: tree 1: 'cat_boundaries' has too few numbers");
     wrong("cat_boundaries=0 2", "cat_boundaries=0 3",
           "file: tree 1: 'cat_threshold' has too few numbers");
@@ -349,19 +350,18 @@ Test(convert_categories, lightgbm_refused)
           "file: tree 1: 'cat_threshold': expected whole numbers from 0 to "
           "4294967295");
     wrong("split_feature=0 1", "split_feature=0 0",
-          "file: feature 0, by categories, is also compared with a threshold");
-    wrong(
-        "categorical:[]", "categorical:[[1],[2]]",
-        "file: 'pandas_categorical' has 2 lists, but 1 features are categorical: whose words they "
-        "are cannot be told");
+          "file: categorical feature 0 is also compared with a threshold");
+    wrong("categorical:[]", "categorical:[[1],[2]]",
+          "file: 'pandas_categorical' has 2 lists, but 1 features are categorical, so lists cannot "
+          "be matched to features");
     wrong("categorical:[]", "categorical:[[1.5]]",
-          "file: 'pandas_categorical': expected texts and whole numbers");
+          "file: 'pandas_categorical': expected strings and whole numbers");
     wrong("categorical:[]", "categorical:[7]",
           "file: 'pandas_categorical': expected a list of lists");
     wrong("categorical:[]", "categorical:7",
           "file: 'pandas_categorical': expected a list, or null");
     wrong("categorical:[]", "categorical:[[\"a\"]]",
-          "file: tree 1, node 0: category 2 of a feature that has 1 words");
+          "file: tree 1, node 0: category 2 of a feature with 1 categories");
 }
 
 /* A node that no split leads to has its categories in the model's list, too. */
@@ -373,7 +373,7 @@ Test(convert_categories, lightgbm_beside_the_tree)
                           "leaf_value=1 2 3\ncat_boundaries=0 2\ncat_threshold=5 1\n\n\n"
                           "end of trees\n\npandas_categorical:[[\"a\"]]\n";
     convert_refused("lightgbm", text,
-                    "file: tree 1, node 1: category 2 of a feature that has 1 words");
+                    "file: tree 1, node 1: category 2 of a feature with 1 categories");
 }
 
 /* Categories 4 and 35 of feature 0 go right in XGBoost; `cats` has their values. */
@@ -428,10 +428,10 @@ Test(convert_categories, words_of_xgboost_refused)
 {
     wrong_cats(NONE, "file: 'cats' has the categories of 1 features; expected 2");
     wrong_cats("{\"offsets\":[0,2],\"values\":[97,-61]}," NONE,
-               "file: 'cats': feature 0 has a word with other characters than ASCII, which XGBoost "
-               "cuts; expected plain ones");
+               "file: 'cats': feature 0 has a category with non-ASCII characters, which XGBoost "
+               "truncates");
     wrong_cats("{\"offsets\":[0,1,2],\"values\":[97,98]}," NONE,
-               "file: tree 1, node 0: category 4 of a feature that has 2 words");
+               "file: tree 1, node 0: category 4 of a feature with 2 categories");
     wrong_cats("{\"offsets\":[0,3],\"values\":[97,98]}," NONE,
                "file: 'offsets': expected a whole number from 0 to 2");
     wrong_cats("{\"offsets\":[1,2],\"values\":[97,98]}," NONE,
@@ -444,8 +444,8 @@ Test(convert_categories, words_of_xgboost_refused)
     wrong_cats("{\"values\":[1.5]}," NONE,
                "file: 'values': expected a whole number from -9223372036854775808 to "
                "9223372036854775807");
-    wrong_cats("{\"type\":15}," NONE, "file: no 'values'; expected an array");
-    wrong_cats("7," NONE, "file: no 'values'; expected an array");
+    wrong_cats("{\"type\":15}," NONE, "file: missing 'values': expected an array");
+    wrong_cats("7," NONE, "file: missing 'values': expected an array");
 }
 
 /* Features by words: 3. */
@@ -479,21 +479,23 @@ Test(convert_categories, refused_by_name)
     for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
         char message[200];
         snprintf(message, sizeof(message),
-                 "feature 3 is categorical, and '%s' cannot say which go left", none[i]);
+                 "feature 3 is categorical; '%s' cannot represent categorical splits", none[i]);
         refused(words, none[i], 0, message);
     }
     static const char *const by_number[] = {"xgboost", "xgboost-ubj", "onnx", "onnx5"};
     for (size_t i = 0; i < sizeof(by_number) / sizeof(by_number[0]); i++) {
         char message[200];
-        snprintf(message, sizeof(message),
-                 "feature 3: category 'a \"quoted\" one'; '%s' takes whole numbers up to "
-                 "16777215",
-                 by_number[i]);
+        snprintf(
+            message, sizeof(message),
+            "feature 3: category 'a \"quoted\" one'; in '%s' categories are whole numbers up to "
+            "16777215",
+            by_number[i]);
         refused(words, by_number[i], 0, message);
     }
-    refused(apart, "lightgbm", 0,
-            "feature 3: a missing value goes one way, a word that training did not see the other; "
-            "for 'lightgbm' both are missing\nhint: --lossy sends both where such words go");
+    refused(
+        apart, "lightgbm", 0,
+        "feature 3: a missing value goes to one child, an unseen category to the other; 'lightgbm' "
+        "treats both as missing\nhint: --lossy sends both where unseen categories go");
     const struct rw_exchange how = {.format = "lightgbm", .feature_base = 0, .lossy = 1};
     cr_assert_eq(rw_model_export(scratch_ctx, apart, &how, "out"), RW_OK, "%s",
                  rw_last_error(scratch_ctx));
@@ -514,10 +516,10 @@ Test(convert_categories, pmml_refused)
 {
     char body[1000];
     not_in_pmml(by_words(0), "feature 'f3': the category 'a \"quoted\" one' has a character that "
-                             "'pmml' cannot carry");
+                             "'pmml' cannot represent");
     snprintf(body, sizeof(body), stump, "none", "right");
     not_in_pmml(fixture_model(scratch_ctx, body),
-                "a split by categories that parts nothing, which 'pmml' cannot say");
+                "a categorical split with an empty side, which 'pmml' cannot represent");
 }
 
 /* A missing category is found, at a node of Rankwood's tree, though the written tree has

@@ -436,8 +436,7 @@ Test(feature_selection, refused)
     expect_refused(RW_ERR_ARGUMENT, "'metric': expected one metric to select features by, found 2");
     set("metric", "ndcg");
     set("features", "77");
-    expect_refused(RW_ERR_ARGUMENT,
-                   "features: expected features that the training set has, found '77'");
+    expect_refused(RW_ERR_ARGUMENT, "features: the training set has no feature of '77'");
     set("features", "");
     set("metric", "map");
     set("relevant", "50");

@@ -24,41 +24,43 @@ Test(fingerprint, other_parameters)
     leave("4", (struct run){.n_valid = 1});
     set("leaves 7 seed 2 rate 0.1");
     refused((struct run){.n_valid = 1}, RW_ERR_ARGUMENT,
-            "cannot resume from 'ck' with other parameters: rate was auto 0.1, and is 0.1; leaves "
-            "was 6, and is 7; seed was 1, and is 2\nhint: ");
+            "cannot resume from 'ck' with different parameters: rate was auto 0.1 and is now 0.1; "
+            "leaves was 6 and is now 7; seed was 1 and is now 2\nhint: ");
     set("leaves 6 seed 1 rate auto");
     refused((struct run){0}, RW_ERR_DATA,
-            "cannot resume from 'ck': its training had 1 validation set, and this one has 0");
+            "cannot resume from 'ck': that training had 1 validation set, this one has 0");
     set("train-metric on");
     refused((struct run){.n_valid = 1}, RW_ERR_ARGUMENT,
-            "cannot resume from 'ck': its training measured 'nothing' where this one measures "
-            "'train ndcg@10'");
+            "cannot resume from 'ck': the metrics have changed: 'nothing' was measured, now 'train "
+            "ndcg@10'");
     set("train-metric off");
     refused((struct run){.n_valid = 1, .custom = 1}, RW_ERR_ARGUMENT,
-            "cannot resume from 'ck' with other parameters: objective was lambdarank, and is "
-            "custom");
+            "cannot resume from 'ck' with different parameters: objective was lambdarank and is "
+            "now custom");
     struct rw_model *init = made_init();
     set("early-stop 100");
     refused((struct run){.n_valid = 1, .init = init}, RW_ERR_ARGUMENT,
-            "cannot resume from 'ck': its training continued from no model, and this one from one");
+            "cannot resume from 'ck': that training continued from no model, this one from one");
     leave("4", (struct run){.n_valid = 1, .init = init});
     refused((struct run){.n_valid = 1}, RW_ERR_ARGUMENT,
-            "cannot resume from 'ck': its training continued from a model, and this one from none");
+            "cannot resume from 'ck': that training continued from a model, this one from none");
     struct rw_model *other = made_init();
     ((struct rw_model *)other)->tree[0].leaf[0] += 1.0f;
     set("rounds 4");
     refused((struct run){.n_valid = 1, .init = other}, RW_ERR_ARGUMENT,
-            "cannot resume from 'ck': its training continued from a model, and this one from "
+            "cannot resume from 'ck': that training continued from a model, this one from "
             "another");
     rw_model_free(init);
     rw_model_free(other);
     set("early-stop-delta 0.5");
-    refused((struct run){.n_valid = 1, .init = NULL}, RW_ERR_ARGUMENT,
-            "cannot resume from 'ck' with other parameters: early-stop-delta was 0, and is 0.5");
+    refused(
+        (struct run){.n_valid = 1, .init = NULL}, RW_ERR_ARGUMENT,
+        "cannot resume from 'ck' with different parameters: early-stop-delta was 0 and is now 0.5");
     leave("4", (struct run){.n_valid = 1});
     set("early-stop-delta 0");
-    refused((struct run){.n_valid = 1}, RW_ERR_ARGUMENT,
-            "cannot resume from 'ck' with other parameters: early-stop-delta was 0.5, and is 0");
+    refused(
+        (struct run){.n_valid = 1}, RW_ERR_ARGUMENT,
+        "cannot resume from 'ck' with different parameters: early-stop-delta was 0.5 and is now 0");
     set("device ref threads 1 batch 3 rounds 9");
     leave("4", (struct run){.n_valid = 1});
     set("device cpu threads 2 batch 1");
@@ -82,33 +84,33 @@ Test(fingerprint, other_data)
     const float label = train->label[7], was = *value(train, 2, 11);
     train->label[7] = label == 1.0f ? 2.0f : 1.0f;
     refused(run, RW_ERR_DATA,
-            "cannot resume from 'ck': its training had other data: the training "
+            "cannot resume from 'ck': the data has changed: the training "
             "set's labels");
     train->label[7] = label;
     *value(train, 2, 11) = -100.0f;
     refused(run, RW_ERR_DATA,
-            "cannot resume from 'ck': its training had other data: the training "
+            "cannot resume from 'ck': the data has changed: the training "
             "set's values");
     *value(train, 2, 11) = was;
     *value(valid, 0, 3) = 100.0f;
     refused(run, RW_ERR_DATA,
-            "cannot resume from 'ck': its training had other data: validation "
+            "cannot resume from 'ck': the data has changed: validation "
             "set 1's values");
     train->query_id.text[train->query_id.offset[4]]++;
     refused(run, RW_ERR_DATA,
-            "cannot resume from 'ck': its training had other data: the training "
+            "cannot resume from 'ck': the data has changed: the training "
             "set's query-ids; validation set 1's values");
     train->query_id.text[train->query_id.offset[4]]--;
     rw_dataset_free(valid);
     valid = fixture_data(scratch_ctx, 2, 11, 12, 5);
     refused(run, RW_ERR_DATA,
-            "cannot resume from 'ck': its training had other data: validation "
+            "cannot resume from 'ck': the data has changed: validation "
             "set 1's documents");
     rw_dataset_free(valid);
     valid = fixture_data(scratch_ctx, 2, 12, 12, 5);
     train->query_offset[3]--;
     refused(run, RW_ERR_DATA,
-            "cannot resume from 'ck': its training had other data: the training "
+            "cannot resume from 'ck': the data has changed: the training "
             "set's queries");
     train->query_offset[3]++;
     double *weights = malloc(train->n_docs * sizeof(*weights));
@@ -124,7 +126,7 @@ Test(fingerprint, other_data)
         rw_dataset_set_side_column(scratch_ctx, train, "weights", weights, train->n_docs, 1),
         RW_OK);
     refused(run, RW_ERR_DATA,
-            "cannot resume from 'ck': its training had other data: the training "
+            "cannot resume from 'ck': the data has changed: the training "
             "set's weights");
     weights[5] = 1.0;
     cr_assert_eq(
@@ -141,7 +143,7 @@ Test(fingerprint, other_data)
         rw_dataset_set_side_column(scratch_ctx, train, "start-scores", weights, train->n_docs, 1),
         RW_OK);
     refused(run, RW_ERR_DATA,
-            "cannot resume from 'ck': its training had other data: the training "
+            "cannot resume from 'ck': the data has changed: the training "
             "set's start-scores");
     weights[5] = 0.0;
     cr_assert_eq(
@@ -151,14 +153,14 @@ Test(fingerprint, other_data)
         rw_dataset_set_side_column(scratch_ctx, train, "positions", weights, train->n_docs, 1),
         RW_OK);
     refused(run, RW_ERR_DATA,
-            "cannot resume from 'ck': its training had other data: the training "
+            "cannot resume from 'ck': the data has changed: the training "
             "set's positions");
     rw_mem_free(train->position);
     train->position = NULL;
     cr_assert_eq(
         rw_dataset_set_side_column(scratch_ctx, train, "labels", weights, train->n_docs, 1), RW_OK);
     refused(run, RW_ERR_DATA,
-            "cannot resume from 'ck': its training had other data: the training "
+            "cannot resume from 'ck': the data has changed: the training "
             "set's more-labels");
     free(weights);
 }
@@ -173,7 +175,7 @@ Test(fingerprint, other_boundaries)
         *value(train, 0, doc) *= 2.0f;
     for (uint32_t doc = 0; doc < valid->n_docs; doc++)
         *value(valid, 0, doc) *= 2.0f;
-    refused(run, RW_ERR_DATA, "cannot resume from 'ck': its training had other data: ");
+    refused(run, RW_ERR_DATA, "cannot resume from 'ck': the data has changed: ");
 }
 
 /* ---- one training set, whichever way it was read ---- */

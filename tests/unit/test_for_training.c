@@ -65,12 +65,13 @@ Test(for_training, formats_that_know_missing_values)
 
 Test(for_training, refused)
 {
-    check("ranklib", "nan", NULL,
-          "feature 2: a missing value may go right, but 0 the other way; 'ranklib' cannot say so\n"
-          "hint: without --for, export with --lossy leaves such directions out");
+    check(
+        "ranklib", "nan", NULL,
+        "feature 2: a missing value may go right, but 0 the other way; 'ranklib' cannot represent "
+        "this\nhint: train without --for, and export with --lossy drops such directions");
     check("solr", "-7", NULL,
-          "feature 2: 'solr' has no threshold that splits values where the cut -1 does\n"
-          "hint: without --for, export with --lossy takes the nearest");
+          "feature 2: 'solr' cannot represent the threshold -1\n"
+          "hint: train without --for, and export with --lossy uses the nearest");
 }
 
 Test(for_training, a_model_to_go_on_from)
@@ -83,8 +84,8 @@ Test(for_training, a_model_to_go_on_from)
         "leaf 0 -1\nleaf 1 2\n\n");
     check(
         "ranklib", "3", init,
-        "tree 1, node 0: a missing value goes right, but 0 the other way; 'ranklib' cannot say so\n"
-        "hint: without --for, export with --lossy leaves such directions out");
+        "tree 1, node 0: a missing value goes right, but 0 the other way; 'ranklib' cannot "
+        "represent this\nhint: train without --for, and export with --lossy drops such directions");
     rw_model_free(init);
 }
 
@@ -109,7 +110,7 @@ Test(for_training, features_of_a_set)
     scratch_text("small", "{\"features\":[{\"name\":\"a\"}]}");
     cr_assert_eq(rw_exchange_check(scratch_ctx, &how, params, data, NULL), RW_ERR_UNSUPPORTED);
     cr_assert_str_eq(rw_last_error(scratch_ctx),
-                     "feature 2 is not in the feature set 'small', which has 1, from feature 1 on");
+                     "feature 2 is not in the feature set 'small', which has features 1 to 1");
     scratch_text("names", "1 b\n2 a\n");
     cr_assert_eq(rw_params_set(scratch_ctx, params, "names", "names"), RW_OK);
     cr_assert_eq(rw_exchange_check(scratch_ctx, &how, params, data, NULL), RW_ERR_UNSUPPORTED);

@@ -374,7 +374,7 @@ Test(labels, training_has_as_many_as_weights)
         strstr(rw_last_error(scratch_ctx), "has 3 weights, but the training set has 1 label "));
     cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, data, "labels", more, 160, 1), RW_OK);
     cr_assert_eq(rw_train(scratch_ctx, params, data, NULL, 0, NULL, &model), RW_ERR_ARGUMENT);
-    cr_assert(strstr(rw_last_error(scratch_ctx), "the training set has 2 labels a document"));
+    cr_assert(strstr(rw_last_error(scratch_ctx), "the training set has 2 labels per document"));
     cr_assert_eq(rw_params_set(scratch_ctx, params, "label-weights", "1,2"), RW_OK);
     cr_assert_eq(rw_train(scratch_ctx, params, data, NULL, 0, NULL, &model), RW_OK);
     rw_model_free(model);

@@ -61,10 +61,10 @@ Test(lower, feature_0_never_is_id_0_where_ids_begin_at_1)
     struct rw_model *model = fixture_model(ctx, two_trees);
     model->tree[0].feature[0] = 0;
     refused(model, "ranklib", -1,
-            "tree 1, node 0: feature 0 has no id in 'ranklib', where ids begin at 1\n"
+            "tree 1, node 0: feature 0 has no id in 'ranklib', whose ids begin at 1\n"
             "hint: --feature-base 0 shifts ids, so that feature 0 is the first");
     refused(model, "xgboost", 1,
-            "tree 1, node 0: feature 0 has no id in 'xgboost', where ids begin at 0\n"
+            "tree 1, node 0: feature 0 has no id in 'xgboost', whose ids begin at 0\n"
             "hint: --feature-base 1 leaves feature 0 out");
     struct rw_ensemble e = lowered(ctx, model, "quickrank", 0, 0);
     cr_assert_eq(e.tree[0].node[0].column, 1);
@@ -78,8 +78,8 @@ Test(lower, names)
     struct rw_ctx *ctx = fixture_ctx();
     struct rw_model *model = fixture_model(ctx, two_trees);
     refused(model, "lightgbm", -1,
-            "the name of feature 3, 'age of page', has a character that 'lightgbm' cannot carry\n"
-            "hint: --lossy leaves such names out");
+            "the name of feature 3, 'age of page', has a character that 'lightgbm' cannot "
+            "represent\nhint: --lossy drops such names");
     struct rw_ensemble e = lowered(ctx, model, "lightgbm", -1, 1);
     cr_assert_str_eq(e.column_name[0], "Column_0");
     cr_assert_str_eq(e.column_name[2], "title");
@@ -92,12 +92,11 @@ Test(lower, names)
     rw_mem_free(model->name[1].name);
     cr_assert_eq(rw_mem_copy_text(ctx, &model->name[1].name, "\xff"), RW_OK);
     refused(model, "vespa", -1,
-            "the name of feature 3, '\\xff', has a character that 'vespa' cannot carry\n"
-            "hint: --lossy leaves such names out");
+            "the name of feature 3, '\\xff', has a character that 'vespa' cannot represent\nhint: "
+            "--lossy drops such names");
     rw_mem_free(model->name[1].name);
     cr_assert_eq(rw_mem_copy_text(ctx, &model->name[1].name, "f1"), RW_OK);
-    refused(model, "xgboost", -1,
-            "two features have the name 'f1', which 'xgboost' cannot tell apart");
+    refused(model, "xgboost", -1, "two features have the name 'f1'; 'xgboost' needs unique names");
     rw_model_free(model);
     rw_ctx_free(ctx);
 }
@@ -111,8 +110,8 @@ Test(lower, directions)
     rw_ensemble_release(&e);
     model->tree[0].missing_left[0] = 0;
     refused(model, "ranklib", -1,
-            "tree 1, node 0: a missing value goes right, but 0 the other way; 'ranklib' cannot say "
-            "so\nhint: --lossy leaves such directions out");
+            "tree 1, node 0: a missing value goes right, but 0 the other way; 'ranklib' cannot "
+            "represent this\nhint: --lossy drops such directions");
     e = lowered(ctx, model, "quickrank", -1, 0); /* compares NaN: right */
     rw_ensemble_release(&e);
     e = lowered(ctx, model, "xgboost", -1, 0);
@@ -128,10 +127,8 @@ Test(lower, a_cut_at_the_largest_float)
     struct rw_ctx *ctx = fixture_ctx();
     struct rw_model *model = fixture_model(ctx, two_trees);
     model->tree[0].cut[0] = 3.4028235e38f;
-    refused(
-        model, "xgboost", -1,
-        "tree 1, node 0: 'xgboost' has no threshold that splits values where the cut 3.40282e+38 "
-        "does");
+    refused(model, "xgboost", -1,
+            "tree 1, node 0: 'xgboost' cannot represent the threshold 3.40282e+38");
     rw_model_free(model);
     rw_ctx_free(ctx);
 }

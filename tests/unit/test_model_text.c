@@ -234,8 +234,8 @@ Test(model_text, other_files)
 {
     refused_as_it_is("", 0, "m:1:1: expected 'rankwood model 6', found the end of the file");
     refused_as_it_is("2 qid:1 1:0.5\n", 14,
-                     "'m' looks like LETOR text; expected a model of Rankwood\n"
-                     "hint: of MODEL and DATA, the model comes first");
+                     "'m' looks like LETOR text; expected a Rankwood model\n"
+                     "hint: MODEL comes before DATA");
     refused_as_it_is("rankwood model 7\n", 17,
                      "m:1: a model of version 7; expected version 1 to 6");
     refused_as_it_is("rankwood model 10\n", 18,
@@ -244,7 +244,7 @@ Test(model_text, other_files)
     refused_as_it_is("rankwood model 1\r\n", 18,
                      "m:1:17: expected the end of the line, found '\\x0d'");
     refused_as_it_is("\x1f\x8b\x08\x00 ab", 7,
-                     "'m' looks like a gzip file; expected a model of Rankwood");
+                     "'m' looks like a gzip file; expected a Rankwood model");
 }
 
 /* --- hostile files with a valid checksum --- */

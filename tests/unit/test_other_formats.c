@@ -34,16 +34,16 @@ Test(other_formats, kinds_of_text)
     is("ORCID,label\n1,2\n", "CSV");
     is("1\t2", "TSV");
     is("label\tf1\tf2\n", "TSV");
-    is("1 2 3\n", "a table with blanks");
+    is("1 2 3\n", "a table separated by blanks");
     is("1 3:0.5", "svmlight text without query ids");
     is("-1 1:0.5 2:nan", "svmlight text without query ids");
     is("1 17 3:0.5 4:1", "LETOR text without 'qid:' before the query ids");
-    is("0.5\n1e-3\n", "a file of one number a line, as scores and weights are");
+    is("0.5\n1e-3\n", "a file with one number per line, such as scores or weights");
     is("q Q0 d 1 2.5 run", "a TREC run");
-    is("301 0 FBIS3 1", "TREC's judgments (qrels)");
-    is("{\"a\":1}\n{\"a\":2}\n", "JSON, an object a line");
+    is("301 0 FBIS3 1", "TREC judgments (qrels)");
+    is("{\"a\":1}\n{\"a\":2}\n", "JSON lines");
     is("{\"a\":1,", "JSON");
-    is("tree\nversion=v4\n", "a model of LightGBM");
+    is("tree\nversion=v4\n", "a LightGBM model");
     is(" [1, 2]", "JSON");
     is("\xef\xbb\xbf"
        "1 qid:1 1:2\n",
@@ -58,15 +58,15 @@ Test(other_formats, kinds_of_bytes)
 {
     is("7z\xbc\xaf\x27\x1c\n", "a 7-Zip archive");
     is("LZIP\1abc", "an lzip file");
-    is("\x1f\x9d\x90", "a file of compress");
-    is("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel workbook, or another file of Office");
+    is("\x1f\x9d\x90", "a compress (.Z) file");
+    is("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel workbook or another Office file");
     is("%PDF-1.7\n", "a PDF document");
     is("\x80\2]q", "a Python pickle");
-    is("\x01\xab\xff\xff\3", "a DMatrix of XGBoost");
-    is("______LightGBM_Binary_File_Token______\n", "a data set of LightGBM");
-    is("{\"oblivious_trees\": []}", "a model of CatBoost");
-    is("<ranker>\n", "a model of QuickRank");
-    is("<PMML version=\"4.4\">\n", "a model in PMML");
+    is("\x01\xab\xff\xff\3", "an XGBoost DMatrix");
+    is("______LightGBM_Binary_File_Token______\n", "a LightGBM binary data set");
+    is("{\"oblivious_trees\": []}", "a CatBoost model");
+    is("<ranker>\n", "a QuickRank model");
+    is("<PMML version=\"4.4\">\n", "a PMML model");
     const struct rw_recognised wide = of("\xff\xfe\0\0"
                                          "1\0\0\0",
                                          8);
@@ -124,12 +124,12 @@ Test(other_formats, only_before_the_first_document)
                      "data.txt:2:1: expected a label (a number), found '1,2,3'");
     cr_expect_str_eq(error_of("1 qid:1 1:2\nPAR1\n"),
                      "data.txt:2:1: expected a label (a number), found 'PAR1'");
-    cr_expect_str_eq(error_of("# one\n\n# two\n1,2,3\n"),
-                     "data.txt:4:1: expected a label (a number), found '1,2,3'\n"
-                     "hint: 'data.txt' looks like CSV (3 columns); expected LETOR text (LABEL "
-                     "qid:QUERY FEATURE:VALUE ...), gzip of it, or a cache\n"
-                     "hint: tables are read if their names end in .csv or .tsv, or if their "
-                     "columns are given ('label-column', 'qid-column')");
+    cr_expect_str_eq(
+        error_of("# one\n\n# two\n1,2,3\n"),
+        "data.txt:4:1: expected a label (a number), found '1,2,3'\nhint: 'data.txt' looks like CSV "
+        "(3 columns); expected LETOR text (LABEL qid:QUERY FEATURE:VALUE ...), plain or gzip, or a "
+        "cache\nhint: a table needs a name that ends in .csv or .tsv, or the parameters "
+        "'label-column' and 'qid-column'");
 }
 
 Test(other_formats, messages_fit)
@@ -142,7 +142,7 @@ Test(other_formats, messages_fit)
     cr_expect_eq(strlen(small), 19u);
     rw_recognised_message(&kind, "x", 0, "wrong", large, sizeof(large));
     cr_expect_str_eq(large, "wrong\nhint: 'x' looks like CSV (2 columns, with a header); expected "
-                            "LETOR text (LABEL qid:QUERY FEATURE:VALUE ...), gzip of it, or a "
+                            "LETOR text (LABEL qid:QUERY FEATURE:VALUE ...), plain or gzip, or a "
                             "cache\nhint: something\nhint: cat 'x' | rankwood ... -");
     rw_recognised_message(&kind, "x", 1, "wrong", large, sizeof(large));
     cr_expect(strstr(large, "\nhint: gzip -dc 'x' | cat | rankwood ... -"), "%s", large);

@@ -128,7 +128,7 @@ Test(out_file, a_cache_of_itself)
     scratch_text("more", "1 qid:2 1:2\n0 qid:2 1:3\n");
     cr_assert_eq(rw_params_new(scratch_ctx, &params), RW_OK);
     cr_assert_eq(rw_dataset_cache_files(scratch_ctx, params, paths, 2, "./more"), RW_ERR_ARGUMENT);
-    cr_assert_str_eq(rw_last_error(scratch_ctx), "'./more' is read, so it cannot be written");
+    cr_assert_str_eq(rw_last_error(scratch_ctx), "'./more' is an input, and cannot be the output too");
     assert_holds("more", "1 qid:2 1:2\n0 qid:2 1:3\n");
     rw_params_free(params);
 }

@@ -171,7 +171,7 @@ Test(poll, a_round_of_many_pairs)
         if (stop_in == 0) {
             cr_assert_eq(status, RW_ERR_INTERRUPTED);
             cr_assert_str_eq(rw_last_error(scratch_ctx),
-                             "interrupted in the first round, so there is no model");
+                             "interrupted in the first round: there is no model");
             continue;
         }
         cr_assert_eq(status, RW_OK);

@@ -102,26 +102,26 @@ Test(raise, what_is_no_tree)
     struct rw_ens_node *node = e.tree[0].node, kept;
     kept = node[1];
     node[1].left = 0;
-    wrong(&e, "file: tree 1, node 1: its child 0 is reached twice, or is above it");
+    wrong(&e, "file: tree 1, node 1: child 0 has two parents or is above the node");
     node[1].left = 2;
-    wrong(&e, "file: tree 1, node 1: its child 2 is reached twice, or is above it");
+    wrong(&e, "file: tree 1, node 1: child 2 has two parents or is above the node");
     node[1].left = 5;
-    wrong(&e, "file: tree 1, node 1: there is no node 5 to be its child");
+    wrong(&e, "file: tree 1, node 1: child 5 does not exist");
     node[1] = kept;
     node[1].right = -7;
-    wrong(&e, "file: tree 1, node 1: there is no node -7 to be its child");
+    wrong(&e, "file: tree 1, node 1: child -7 does not exist");
     node[1] = kept;
     node[1].threshold = NAN;
-    wrong(&e, "file: tree 1, node 1: its threshold is NaN");
+    wrong(&e, "file: tree 1, node 1: the threshold is NaN");
     node[1] = kept;
     node[3].value = INFINITY;
-    wrong(&e, "file: tree 1, node 3: its leaf is not a number that a float can hold");
+    wrong(&e, "file: tree 1, node 3: the leaf value does not fit a float");
     node[3].value = 1e39;
-    wrong(&e, "file: tree 1, node 3: its leaf is not a number that a float can hold");
+    wrong(&e, "file: tree 1, node 3: the leaf value does not fit a float");
     const double middle = 0x1.ffffffp127; /* of the largest float and 2^128 */
     for (int sign = -1; sign <= 1; sign += 2) {
         node[3].value = sign * middle;
-        wrong(&e, "file: tree 1, node 3: its leaf is not a number that a float can hold");
+        wrong(&e, "file: tree 1, node 3: the leaf value does not fit a float");
         node[3].value = sign * nextafter(middle, 0);
         checked(&e);
         node[3].value = sign * (double)FLT_MAX;
@@ -129,7 +129,7 @@ Test(raise, what_is_no_tree)
     }
     node[3].value = 1;
     e.tree[0].weight = NAN;
-    wrong(&e, "file: tree 1: its weight is not a number");
+    wrong(&e, "file: tree 1: the weight is not a number");
     e.tree[0].weight = 1;
     e.base = NAN;
     wrong(&e, "file: the base score is not a number");

@@ -385,11 +385,11 @@ Test(refit, custom_objective)
 Test(refit, no_effect)
 {
     static const char *const idle[][3] = {
-        {"leaves", "31", "on a refit: its trees are the model's"},
-        {"monotone", "3:+", "on a refit: its trees are the model's"},
+        {"leaves", "31", "in a refit, which keeps the model's trees"},
+        {"monotone", "3:+", "in a refit, which keeps the model's trees"},
         {"seed", "3", "where nothing is drawn at random"},
         {"permutations", "3", "with objective lambdarank"},
-        {"early-stop", "5", "on a refit: its trees are the model's"},
+        {"early-stop", "5", "in a refit, which keeps the model's trees"},
         {"metric", "map", "without a validation set or train-metric on"},
     };
     train_model();
@@ -419,7 +419,7 @@ Test(refit, no_effect)
     refit_with("0.5");
     set("absent", "missing");
     ASSERT_REFUSED(train, RW_ERR_ARGUMENT,
-                   "the model to refit takes an absent feature as 0: set 'absent' to zero");
+                   "the model to refit reads an absent feature as 0: set 'absent' to zero");
     refit_with("0.5");
     rw_params_on_no_effect(params, RW_NO_EFFECT_ERROR);
     cr_assert_eq(rw_train(scratch_ctx, params, train, NULL, 0, NULL, &made), RW_ERR_ARGUMENT);
@@ -441,7 +441,7 @@ Test(refit, other_features)
         rw_dataset_from_memory(scratch_ctx, values, labels, offsets, 2, 1, 1, 90, &strange), RW_OK);
     refit_with("0.5");
     cr_assert_eq(refit(strange), RW_ERR_DATA);
-    cr_assert_not_null(strstr(rw_last_error(scratch_ctx), "the data has none of the "));
+    cr_assert_not_null(strstr(rw_last_error(scratch_ctx), "the data lacks all "));
     rw_dataset_free(strange);
     cr_assert_eq(rw_dataset_from_memory(scratch_ctx, values, labels, offsets, 2, 1, 1, 1, &strange),
                  RW_OK);
@@ -464,7 +464,7 @@ Test(refit, ended)
     cr_assert_eq(rw_refit(scratch_ctx, params, model, train, NULL, 0, &hooks, &made),
                  RW_ERR_INTERRUPTED);
     cr_assert_str_eq(rw_last_error(scratch_ctx),
-                     "the refit was ended after 3 of 8 trees: there is no model of it");
+                     "the refit was interrupted after 3 of 8 trees; it makes no model");
     cr_assert_null(made);
 }
 

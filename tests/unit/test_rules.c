@@ -97,8 +97,7 @@ Test(rules, doubles_between_floats)
     cr_assert_null(rw_rules_cut(&rules, &node, &cut, &left));
     cr_assert_eq(cut, FLT_MAX);
     node.threshold = -1e300;
-    cr_assert_str_eq(rw_rules_cut(&rules, &node, &cut, &left),
-                     "has a threshold that no float is below");
+    cr_assert_str_eq(rw_rules_cut(&rules, &node, &cut, &left), "has a threshold below all floats");
     node.threshold = -(double)FLT_MAX;
     node.less = 1;
     cr_assert_not_null(rw_rules_cut(&rules, &node, &cut, &left));

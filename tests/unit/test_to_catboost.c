@@ -71,7 +71,7 @@ Test(to_catboost, without_trees)
     cr_assert_eq(rw_lower(ctx, model, convert_format("catboost"), &how, &ensemble), RW_OK);
     cr_assert_eq(convert_format("catboost")->write(&ensemble, &put), RW_ERR_UNSUPPORTED);
     cr_assert_str_eq(rw_last_error(ctx),
-                     "a model without trees is none in CatBoost, which needs one to predict");
+                     "the model has no trees; CatBoost cannot represent such a model");
     rw_ensemble_release(&ensemble);
     rw_mem_free(put.text);
     model->n_trees = n_trees;
@@ -147,7 +147,7 @@ Test(to_catboost, names)
     convert_refused("catboost",
                     "{" INFO("{\"feature_index\":3,\"flat_feature_index\":3,\"feature_id\":7,"
                              "\"has_nans\":false,\"nan_value_treatment\":\"AsIs\"}") "}",
-                    "file: feature 3: wrong 'feature_id'; expected a text");
+                    "file: feature 3: invalid 'feature_id': expected a string");
     rw_ctx_free(ctx);
 }
 
@@ -219,20 +219,20 @@ Test(to_catboost, read)
 
 Test(to_catboost, refused_features)
 {
-    convert_refused("catboost", "[]", "file: no 'features_info'; expected an object");
+    convert_refused("catboost", "[]", "file: missing 'features_info': expected an object");
     convert_refused("catboost", "{\"features_info\":{\"categorical_features\":[{}]}}",
-                    "file: no 'flat_feature_index'; expected a whole number");
+                    "file: missing 'flat_feature_index': expected a whole number");
     convert_refused("catboost", "{\"features_info\":{\"ctrs\":[{},{}]}}",
-                    "file: no 'ctr_type'; expected a text");
-    convert_refused(
-        "catboost", "{\"features_info\":{\"text_features\":[1]}}",
-        "file: 'text_features' has 1: features of numbers and categories are carried, not text");
+                    "file: missing 'ctr_type': expected a string");
+    convert_refused("catboost", "{\"features_info\":{\"text_features\":[1]}}",
+                    "file: 'text_features' has 1 features: only numerical and categorical features "
+                    "can be imported, not text");
     convert_refused("catboost", "{\"features_info\":{\"embedding_features\":7}}",
-                    "file: wrong 'embedding_features'; expected an array");
+                    "file: invalid 'embedding_features': expected an array");
     convert_refused("catboost",
                     "{\"model_info\":{\"params\":{\"loss_function\":{\"type\":\"MultiClass\"}}}}",
-                    "file: loss function 'MultiClass', whose prediction is not the sum of the "
-                    "leaves");
+                    "file: unsupported loss function 'MultiClass': its prediction is not the sum "
+                    "of the leaves");
     convert_refused("catboost", "{" INFO(ENTRY("65536", "true", "AsIs", "[]")) "}",
                     "file: 'flat_feature_index': expected a whole number from 0 to 65535");
     convert_refused("catboost", "{" INFO(ENTRY("-1", "true", "AsIs", "[]")) "}",
@@ -242,9 +242,9 @@ Test(to_catboost, refused_features)
     convert_refused("catboost", "{" INFO(ENTRY("0", "true", "Forbidden", "[]")) "}",
                     "file: 'nan_value_treatment' is 'Forbidden'; expected AsIs, AsFalse or AsTrue");
     convert_refused("catboost", "{" INFO(ENTRY("0", "true", "AsIs", "[1,0.5]")) "}",
-                    "file: feature 0: border 1 is below the one before it");
+                    "file: feature 0: border 1 is below the previous one");
     convert_refused("catboost", "{" INFO(ENTRY("0", "true", "AsIs", "[1e39]")) "}",
-                    "file: feature 0: border 0 is 1e+39, which is no float");
+                    "file: feature 0: border 0 is 1e+39, which does not fit a float");
     convert_refused("catboost", "{" INFO(ENTRY("0", "true", "AsIs", "[\"1\"]")) "}",
                     "file: 'borders', element 0: expected a number");
     convert_refused("catboost", "{" INFO(ENTRY("0", "true", "AsIs", "[NaN]")) "}",
@@ -265,10 +265,10 @@ Test(to_catboost, refused_splits)
     convert_refused("catboost", FILE_OF(NESTED("{\"split_index\":0,\"split_type\":7}")),
                     "file: a split of type '?'; expected 'FloatFeature'");
     convert_refused("catboost", FILE_OF(NESTED("{\"split_index\":1,\"border\":0.2}")),
-                    "file: 'split_index' 1 is the border 0.1, not 0.2");
+                    "file: 'split_index' 1 has the border 0.1, not 0.2");
     convert_refused("catboost", FILE_OF(NESTED("{\"split_index\":1,\"float_feature_index\":1}")),
-                    "file: 'split_index' 1 is of feature 0, not 1");
-    convert_refused("catboost", FILE_OF(NESTED("7")), "file: wrong 'split'; expected an object");
+                    "file: 'split_index' 1 belongs to feature 0, not 1");
+    convert_refused("catboost", FILE_OF(NESTED("7")), "file: invalid 'split': expected an object");
 }
 
 Test(to_catboost, refused_trees)
@@ -278,32 +278,33 @@ Test(to_catboost, refused_trees)
     convert_refused("catboost", FILE_OF("\"trees\":[],\"oblivious_trees\":[]"),
                     "file: expected either 'oblivious_trees' or 'trees'");
     convert_refused("catboost", FILE_OF("\"trees\":[{\"value\":[1,2]}]"),
-                    "file: leaves of several values");
+                    "file: unsupported leaves with several values");
     convert_refused("catboost", FILE_OF("\"trees\":[{\"value\":1,\"split\":{}}]"),
                     "file: a node with both 'value' and 'split'");
     convert_refused("catboost",
                     FILE_OF("\"trees\":[{\"split\":" SPLIT("0") ",\"left\":{\"value\":1}}]"),
-                    "file: no 'right'; expected an object");
-    convert_refused("catboost", FILE_OF("\"trees\":[7]"), "file: no 'split'; expected an object");
+                    "file: missing 'right': expected an object");
+    convert_refused("catboost", FILE_OF("\"trees\":[7]"),
+                    "file: missing 'split': expected an object");
     convert_refused("catboost", FILE_OF("\"trees\":[{\"value\":1,\"weight\":\"2\"}]"),
-                    "file: wrong 'weight'; expected a number");
+                    "file: invalid 'weight': expected a number");
     convert_refused("catboost", FILE_OF("\"trees\":[{\"value\":1e300}]"),
-                    "file: tree 1, node 0: its leaf is not a number that a float can hold");
+                    "file: tree 1, node 0: the leaf value does not fit a float");
     convert_refused("catboost", FILE_OF(OBLIVIOUS("[" SPLIT("0") "]", "[1]")),
-                    "file: tree 1: 1 'leaf_values'; 1 splits make 2 leaves");
+                    "file: tree 1: 1 'leaf_values' for 1 splits; expected 2");
     convert_refused("catboost", FILE_OF(OBLIVIOUS("[" SPLIT("0") "]", "[1,2,3]")),
-                    "file: tree 1: 3 'leaf_values'; 1 splits make 2 leaves");
+                    "file: tree 1: 3 'leaf_values' for 1 splits; expected 2");
     convert_refused("catboost", FILE_OF(OBLIVIOUS("[" SPLIT("0") "]", "[1,2,3,4,5,6]")),
-                    "file: tree 1: leaves of 3 values");
+                    "file: tree 1: unsupported leaves with 3 values");
     convert_refused("catboost", FILE_OF(OBLIVIOUS("null", "[]")),
-                    "file: tree 1: 0 'leaf_values'; 0 splits make 1 leaves");
+                    "file: tree 1: 0 'leaf_values' for 0 splits; expected 1");
     convert_refused("catboost", FILE_OF(OBLIVIOUS("[" SPLIT("0") ",{}]", "[1,2,3,4]")),
-                    "file: no 'split_index'; expected a whole number");
+                    "file: missing 'split_index': expected a whole number");
     convert_refused("catboost",
                     FILE_OF(OBLIVIOUS("[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]", "[]")),
                     "file: tree 1: 25 levels; expected at most 24");
     convert_refused("catboost", FILE_OF("\"trees\":[],\"scale_and_bias\":[1,[0,0]]"),
-                    "file: 'scale_and_bias' of 2 outputs");
+                    "file: unsupported 'scale_and_bias' with 2 outputs");
     convert_refused("catboost", FILE_OF("\"trees\":[],\"scale_and_bias\":[1]"),
                     "file: 'scale_and_bias' has 1 elements; expected 2");
     convert_refused("catboost", FILE_OF("\"trees\":[],\"scale_and_bias\":[1,\"0\"]"),
@@ -385,9 +386,9 @@ Test(to_catboost, steps_of_16_bits)
         const int status = convert_format("catboost")->write(&ensemble, &put);
         cr_assert_eq(status, n == 32766 ? RW_OK : RW_ERR_UNSUPPORTED);
         if (status < 0)
-            cr_assert_str_eq(rw_last_error(ctx),
-                             "tree 1, node 0: 65535 nodes to its left; CatBoost "
-                             "takes at most 65534");
+            cr_assert_str_eq(
+                rw_last_error(ctx),
+                "tree 1, node 0: 65535 nodes on its left; CatBoost accepts at most 65534");
         rw_mem_free(put.text);
         rw_ensemble_release(&ensemble);
     }
@@ -435,7 +436,7 @@ Test(to_catboost, buckets_of_16_bits)
         if (status < 0) {
             cr_assert_str_eq(rw_last_error(ctx),
                              "65537 buckets of 254 thresholds of a feature, or of a set of "
-                             "categories; CatBoost has numbers for 65536");
+                             "categories; CatBoost can number 65536");
         } else {
             rw_put_bytes(&put, "", 1);
             assert_borders(put.text, (size_t)n_cuts);

@@ -96,20 +96,23 @@ Test(to_lightgbm, refused_header)
 {
     refused("tree\n", "bush\n", "file: line 1: expected 'tree'");
     refused("version=v4", "version=v9", "file: expected version=v2, v3 or v4");
-    refused("num_class=1", "num_class=3", "file: num_class=3: several classes");
-    refused("iteration=1", "iteration=3", "file: num_tree_per_iteration=3: several outputs");
+    refused("num_class=1", "num_class=3", "file: unsupported num_class=3: expected one class");
+    refused("iteration=1", "iteration=3",
+            "file: unsupported num_tree_per_iteration=3: expected one output");
     refused("max_feature_idx=1", "max_feature_idx=999999999",
-            "file: tree 0: 'max_feature_idx': expected whole numbers from 0 to 65535");
+            "file: header: 'max_feature_idx': expected whole numbers from 0 to 65535");
     refused("Column_0 ", "", "file: 'feature_names' has 1 names; expected 2");
-    refused("none ", "none none ", "file: more feature names or infos than features (2)");
+    refused("none ", "none none ",
+            "file: 'feature_names' or 'feature_infos' has more than 2 entries");
     refused("none ", "", "file: 'feature_infos' has 1 entries; expected 2");
     refused("objective=lambdarank", "objective=binary sigmoid:1",
-            "file: objective 'binary sigmoid:1', whose prediction is not the sum of the leaves");
+            "file: unsupported objective 'binary sigmoid:1': its prediction is not the sum of the "
+            "leaves");
     refused("objective=lambdarank", "average_output",
-            "file: 'average_output': a random forest's mean of trees");
-    refused("max_feature_idx=1\n", "", "file: header 0: no 'max_feature_idx'");
+            "file: unsupported 'average_output': a random forest averages its trees");
+    refused("max_feature_idx=1\n", "", "file: header: missing 'max_feature_idx'");
     refused("end of trees", "", "file: no 'end of trees': the file is truncated");
-    refused("num_class=1", "num_class=1\nnum_class=1", "file: tree 0: 'num_class' appears twice");
+    refused("num_class=1", "num_class=1\nnum_class=1", "file: header: 'num_class' appears twice");
 }
 
 Test(to_lightgbm, refused_trees)
@@ -121,12 +124,12 @@ Test(to_lightgbm, refused_trees)
     refused("num_leaves=3", "num_leaves=0",
             "file: tree 1: 'num_leaves': expected whole numbers from 1 to 1073741823");
     refused("num_leaves=3", "num_leaves=2", "file: tree 1: 'leaf_value' has too many numbers");
-    refused("num_cat=0", "num_cat=1", "file: tree 1: no 'cat_boundaries'");
-    refused("num_cat=0", "num_cat=0\nis_linear=1", "file: tree 1: linear leaves");
+    refused("num_cat=0", "num_cat=1", "file: tree 1: missing 'cat_boundaries'");
+    refused("num_cat=0", "num_cat=0\nis_linear=1", "file: tree 1: unsupported linear leaves");
     refused("decision_type=2", "decision_type=3",
-            "file: tree 1: a categorical split of set 0.5; num_cat is 0");
+            "file: tree 1: a categorical split by set 0.5, but num_cat is 0");
     refused("decision_type=2", "decision_type=14",
-            "file: tree 1: an unknown kind of missing (decision_type 14)");
+            "file: tree 1: an unknown type of missing values (decision_type 14)");
     refused("decision_type=2", "decision_type=4",
             "file: tree 1, node 0 sends 0 right, but larger values left (zero_as_missing)");
     refused("split_feature=1 1", "split_feature=1 2",
@@ -135,23 +138,23 @@ Test(to_lightgbm, refused_trees)
             "file: tree 1: 'split_feature' has too few numbers");
     refused("split_feature=1 1", "split_feature=1 1 1",
             "file: tree 1: 'split_feature' has too many numbers");
-    refused("split_feature=1 1\n", "", "file: tree 1: no 'split_feature'");
+    refused("split_feature=1 1\n", "", "file: tree 1: missing 'split_feature'");
     refused("threshold=0.5", "threshold=nan",
             "file: tree 1: 'threshold': 'nan' is not a finite number");
     refused("threshold=0.5", "threshold=inf",
             "file: tree 1: 'threshold': 'inf' is not a finite number");
     refused("threshold=0.5", "threshold=-1e300",
-            "file: tree 1, node 0 has a threshold that no float is below");
+            "file: tree 1, node 0 has a threshold below all floats");
     refused("left_child=1 -1", "left_child=1 0",
-            "file: tree 1, node 1: its child 0 is reached twice, or is above it");
+            "file: tree 1, node 1: child 0 has two parents or is above the node");
     refused("left_child=1 -1", "left_child=1 1",
-            "file: tree 1, node 1: its child 1 is reached twice, or is above it");
+            "file: tree 1, node 1: child 1 has two parents or is above the node");
     refused("right_child=-2 -3", "right_child=-2 -2",
-            "file: tree 1, node 1: its child 3 is reached twice, or is above it");
+            "file: tree 1, node 1: child 3 has two parents or is above the node");
     refused("right_child=-2 -3", "right_child=-2 -4",
             "file: tree 1: 'right_child': expected whole numbers from -3 to 1");
     refused("leaf_value=-1.25", "leaf_value=1e39",
-            "file: tree 1, node 2: its leaf is not a number that a float can hold");
+            "file: tree 1, node 2: the leaf value does not fit a float");
 }
 
 /* The counts of a file that has some: those of leaves, NULL if they are not taken. */

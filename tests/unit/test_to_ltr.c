@@ -75,24 +75,24 @@ Test(to_ltr, what_the_set_lacks)
     scratch_text("set", "{\"features\":[{\"name\":\"title\"},{\"name\":\"age\"}]}");
     other.featureset = "set";
     refused(HEAD "names 0\n\n" TREES, &other, RW_ERR_UNSUPPORTED,
-            "feature 3 is not in the feature set 'set', which has 2, from feature 1 on");
+            "feature 3 is not in the feature set 'set', which has features 1 to 2");
     refused(HEAD "names 2\n2 age_of_page\n3 title\n\n" TREES_NAMED(" # title", " # age_of_page"),
             &other, RW_ERR_UNSUPPORTED,
             "feature 2, 'age_of_page', is not in the feature set 'set'");
     refused(HEAD "names 1\n3 title\n\n" TREES_NAMED(" # title", ""), &other, RW_ERR_UNSUPPORTED,
-            "feature 2 has no name, but others have one, by which they are found in the feature "
-            "set 'set'");
+            "feature 2 has no name; in a model with names, features are found in the feature set "
+            "'set' by name");
     refused(HEAD "names 2\n2 title\n3 title\n\n" TREES_NAMED(" # title", " # title"), &other,
             RW_ERR_UNSUPPORTED,
-            "two features have the name 'title', which 'opensearch' cannot tell apart");
+            "two features have the name 'title'; 'opensearch' needs unique names");
     other.feature_base = 1;
     refused(HEAD "names 2\n2 age\n3 title\n\n" TREES_NAMED(" # title", " # age"), &other,
             RW_ERR_ARGUMENT,
-            "'--feature-base' has no effect: the model's features have names, by which the feature "
-            "set has them");
+            "'--feature-base' has no effect: the model has feature names, and the feature set is "
+            "searched by name");
     other.feature_base = -1;
     refused(HEAD "names 0\n\nmetrics 0 rounds 0\n\ntrees 0\n\n", &other, RW_ERR_UNSUPPORTED,
-            "a model without trees: no reader takes an empty dump");
+            "the model has no trees; readers reject an empty dump");
 }
 
 /* The file is read back: a name of the set in another's place sends documents elsewhere. */
@@ -114,7 +114,7 @@ Test(to_ltr, verify_reads_the_file)
     memcpy(at, "title      ", 11);
     scratch_write("out", text, n);
     cr_assert_eq(rw_model_verify(scratch_ctx, model, &how, "out", data, &found), RW_ERR_FORMAT);
-    cr_assert_str_eq(rw_last_error(scratch_ctx), "out: there is no feature 'title      '");
+    cr_assert_str_eq(rw_last_error(scratch_ctx), "out: unknown feature 'title      '");
     free(text);
     rw_dataset_free(data);
     rw_model_free(model);
@@ -122,13 +122,13 @@ Test(to_ltr, verify_reads_the_file)
 
 Test(to_ltr, refused_bodies)
 {
-    convert_refused("opensearch", "{}", "file: no 'model'; expected an object");
+    convert_refused("opensearch", "{}", "file: missing 'model': expected an object");
     convert_refused("opensearch", "{\"model\":{\"name\":\"a\"}}",
-                    "file: no 'model'; expected an object");
+                    "file: missing 'model': expected an object");
     convert_refused("opensearch",
                     "{\"model\":{\"name\":\"a\",\"model\":{\"type\":\"model/linear\","
                     "\"definition\":\"{}\"}}}",
-                    "file: 'type' is 'model/linear'; expected model/xgboost+json");
+                    "file: unsupported 'type' 'model/linear': expected model/xgboost+json");
     convert_refused("opensearch",
                     "{\"model\":{\"name\":\"a\",\"model\":{\"type\":\"model/xgboost+json\","
                     "\"definition\":\"{}\"}}}",

@@ -60,34 +60,33 @@ Test(to_onnx, round_trip)
 
 Test(to_onnx, refused)
 {
-    convert_refused("onnx", "", "file: not ONNX: no graph with a node");
-    convert_refused("onnx", "\x08\x07", "file: not ONNX: no graph with a node");
+    convert_refused("onnx", "", "file: not ONNX: no graph with nodes");
+    convert_refused("onnx", "\x08\x07", "file: not ONNX: no graph with nodes");
     convert_refused("onnx", "\x3a\x7f", "file: not protobuf: byte 2: the file is truncated");
-    convert_refused("onnx", "\x0f", "file: not protobuf: byte 0: a field of an unknown type");
-    convert_refused("onnx", "\x02", "file: not protobuf: byte 0: a field that no message has");
+    convert_refused("onnx", "\x0f", "file: not protobuf: byte 0: a field with an unknown type");
+    convert_refused("onnx", "\x02", "file: not protobuf: byte 0: a field with an invalid number");
     convert_refused("onnx", "\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
                     "file: not protobuf: byte 10: a number of more than 64 bits");
     convert_refused("onnx5", "\x38\x01", "file: not ONNX: field 7 is a number; expected a message");
     changed("onnx", "SUM", "MAX", 3,
-            "file: another 'aggregate_function' than SUM: the score is not the sum");
+            "file: unsupported 'aggregate_function': expected SUM, so that the score is the sum");
     changed("onnx", "NONE", "SOFT", 4,
-            "file: another 'post_transform' than NONE: the score is not the sum");
-    changed("onnx", "BRANCH_LEQ", "BRANCH_NEQ", 10, "file: node 0 tests for unequal values");
-    changed("onnx", "BRANCH_LEQ", "BRANCH_ABC", 10, "file: node 0: there is no mode 'BRANCH_ABC'");
-    changed("onnx", "BRANCH_LEQ", "LEAF\0\0\0\0\0\0", 10, "file: node 0: there is no mode 'LEAF'");
+            "file: unsupported 'post_transform': expected NONE, so that the score is the sum");
+    changed("onnx", "BRANCH_LEQ", "BRANCH_NEQ", 10,
+            "file: node 0: unsupported test for unequal values");
+    changed("onnx", "BRANCH_LEQ", "BRANCH_ABC", 10, "file: node 0: unknown mode 'BRANCH_ABC'");
+    changed("onnx", "BRANCH_LEQ", "LEAF\0\0\0\0\0\0", 10, "file: node 0: unknown mode 'LEAF'");
     changed("onnx", "Regressor", "Classifer", 9,
             "file: operator 'TreeEnsembleClassifer' of 'ai.onnx.ml'; expected "
             "TreeEnsembleRegressor alone");
     changed("onnx", "ai.onnx.ml", "ai.onnx.xl", 10,
             "file: operator 'TreeEnsembleRegressor' of 'ai.onnx.xl'; expected "
             "TreeEnsembleRegressor alone");
-    changed("onnx", "nodes_modes", "nodes_moods", 11,
-            "file: attribute 'nodes_moods', which the operator does not have");
-    changed("onnx", "nodes_values", "nodes_treeid", 12,
-            "file: attribute 'nodes_treeid', which the operator does not have");
+    changed("onnx", "nodes_modes", "nodes_moods", 11, "file: unknown attribute 'nodes_moods'");
+    changed("onnx", "nodes_values", "nodes_treeid", 12, "file: unknown attribute 'nodes_treeid'");
     changed("onnx", "n_targets\x18\x01", "n_targets\x18\x02", 11, "file: 'n_targets' is not 1");
     changed("onnx", "target_ids\x42\x06\0", "target_ids\x42\x06\1", 13,
-            "file: a leaf of another target than the first");
+            "file: a leaf with a target that is not the first");
     changed("onnx",
             "\x0a\x08"
             "features",
@@ -122,17 +121,15 @@ Test(to_onnx, trees_that_are_none)
             "file: tree 0 has no node 7");
     /* TreeEnsemble: node 0 is the second tree, 1 and 2 the first, 3 the third */
     changed("onnx5", BYTES("tree_roots", "\x42\x03\x01\x00\x03", "\x42\x03\x01\x00\x04"),
-            "file: there is no node 4 to be a root");
+            "file: root 4 does not exist");
     changed("onnx5", BYTES("tree_roots", "\x42\x03\x01\x00\x03", "\x42\x03\x01\x01\x03"),
-            "file: node 1 is reached twice, or is above itself");
-    changed(
-        "onnx5", BYTES("nodes_falsenodeids", "\x42\x04\x00\x02", "\x42\x04\x00\x01"),
-        "file: node 1, a root, has two children of the number 1, which ONNX Runtime takes for a "
-        "leaf");
+            "file: node 1 has two parents or is above itself");
+    changed("onnx5", BYTES("nodes_falsenodeids", "\x42\x04\x00\x02", "\x42\x04\x00\x01"),
+            "file: root 1 has twice the child 1, which ONNX Runtime reads as a leaf");
     changed("onnx5", BYTES("nodes_falsenodeids", "\x42\x04\x00\x02", "\x42\x04\x00\x04"),
-            "file: node 1: there is no node 4 to be its child");
+            "file: node 1: its child, node 4, does not exist");
     changed("onnx5", BYTES("nodes_falsenodeids", "\x42\x04\x00\x02\x03", "\x42\x04\x00\x02\x01"),
-            "file: leaf 1 is reached twice");
+            "file: leaf 1 has two parents");
 }
 
 /* The root's children never have one number, which ONNX Runtime would take for a leaf; trees of one

@@ -169,18 +169,17 @@ Test(to_pmml, not_what_pmml_can_be)
     text = convert_write(ctx, model, convert_format("pmml"), -1, &n);
     rw_mem_free(text);
     make_chain(ctx, &model->tree[1], 191);
-    not_written(model, ctx,
-                "tree 2: deeper than 190 levels, which the format's readers do not take");
+    not_written(model, ctx, "tree 2: more than 190 levels deep, the limit of the format's readers");
     model->n_trees = 0;
-    not_written(model, ctx,
-                "a model without trees is none in PMML, which needs a segment at least");
+    not_written(model, ctx, "the model has no trees; PMML cannot represent such a model");
     model->n_trees = 2;
     rw_mem_free(model->name[0].name);
     cr_assert_eq(rw_mem_copy_text(ctx, &model->name[0].name, "f\xEF\xBF\xBE"), RW_OK);
-    not_written(model, ctx, "the name 'f\xEF\xBF\xBE' has a character that 'pmml' cannot carry");
+    not_written(model, ctx,
+                "the name 'f\xEF\xBF\xBE' has a character that 'pmml' cannot represent");
     rw_mem_free(model->name[0].name);
     cr_assert_eq(rw_mem_copy_text(ctx, &model->name[0].name, "f3"), RW_OK);
-    not_written(model, ctx, "two features have the name 'f3', which 'pmml' cannot tell apart");
+    not_written(model, ctx, "two features have the name 'f3'; 'pmml' needs unique names");
     rw_model_free(model);
     rw_ctx_free(ctx);
 }
@@ -224,11 +223,11 @@ Test(to_pmml, refused)
     refused("", "file: not XML: line 1, column 1: no element found");
     refused("<PMML version=\"4.4\"/>",
             "file: line 1: expected xmlns=\"http://www.dmg.org/PMML-4_4\"");
-    refused("<!DOCTYPE PMML><PMML/>", "file: line 1: a DOCTYPE, which no model has");
-    refused("<RMML/>", "file: line 1: did not expect <RMML> here");
+    refused("<!DOCTYPE PMML><PMML/>", "file: line 1: a DOCTYPE, which models do not have");
+    refused("<RMML/>", "file: line 1: unexpected <RMML>");
     refused(PMML(FIELD("a"), ""), "file: 0 <DataField> for the score; expected 1");
     refused(PMML(TARGET("a") TARGET("b"), ""), "file: 2 <DataField> for the score; expected 1");
-    refused(PMML(FIELD("a") FIELD("a"), ""), "file: line 6: two <DataField> of the same name");
+    refused(PMML(FIELD("a") FIELD("a"), ""), "file: line 6: two <DataField> with the same name");
     refused(PMML(TARGET("a"), SUM("", TREE("1", "", ""))), "file: tree 1 has no nodes");
     snprintf(copy, sizeof(copy), "%s", text);
     memcpy(strstr(copy, "\"sum\""), "\"max\"", 5);
@@ -275,11 +274,11 @@ Test(to_pmml, nodes_refused)
     refused(ONE(SPLIT("l0", LEFT, HALF("l1", "greaterThan", ""))),
             "file: line 21: expected a <SimplePredicate> with a field, an operator and a value");
     refused(ONE(SPLIT("l0", LEFT, "<Node id=\"l1\" score=\"1\"><True/></Node>\n")),
-            "file: line 21: expected <True/> in a root, once");
+            "file: line 21: expected one <True/> in a root");
     refused(ONE("<Node id=\"l0\" score=\"1\"><SimplePredicate field=\"a\"/></Node>"),
-            "file: line 19: expected one comparison in a <Node>, none in a root");
+            "file: line 19: expected one comparison in a <Node>, and no comparison in a root");
     refused(ONE("<Node id=\"l0\" score=\"1\"><True><True/></True></Node>"),
-            "file: line 19: did not expect <True> here");
+            "file: line 19: unexpected <True>");
 }
 
 /* A field that the model has not, and one that a comparison has not. */
@@ -295,11 +294,11 @@ Test(to_pmml, fields_by_name)
     struct rw_source source = {ctx, "file", text, strlen(text), &made, RW_OK, NULL, &back};
     cr_assert_eq(format->parse(&source), RW_ERR_FORMAT);
     cr_assert_str_eq(rw_last_error(ctx),
-                     "file: line 6: a <DataField> that is no feature of the model");
+                     "file: line 6: a <DataField> that is not a feature of the model");
     rw_ensemble_release(&back);
     rw_ensemble_release(&made);
     refused(PMML(TARGET("score") FIELD("b"), SUM("", TREE("1", "", SPLIT("l0", LEFT, RIGHT)))),
-            "file: line 17: a <SimplePredicate> on no <DataField>");
+            "file: line 17: a <SimplePredicate> without its <DataField>");
     rw_model_free(model);
     rw_ctx_free(ctx);
 }

@@ -94,10 +94,10 @@ Test(to_ranklib, refused)
     convert_refused("ranklib", HEAD "<ensemble>\n<tree>",
                     "file: not XML: line 3, column 7: no element found");
     convert_refused("ranklib", HEAD "<!DOCTYPE ensemble [<!ENTITY a \"b\">]><ensemble/>",
-                    "file: line 2: a DOCTYPE, which no model has");
-    convert_refused("ranklib", HEAD "<forest/>", "file: <forest>; expected <ensemble>");
+                    "file: line 2: a DOCTYPE, which models do not have");
+    convert_refused("ranklib", HEAD "<forest/>", "file: expected <ensemble>, found <forest>");
     convert_refused("ranklib", HEAD "<ensemble><bush/></ensemble>",
-                    "file: line 2: <bush> in <ensemble>; expected a <tree>");
+                    "file: line 2: expected a <tree> in <ensemble>, found <bush>");
     convert_refused("ranklib", TREE(""), "file: line 2: <tree>: expected one <split>");
     convert_refused(
         "ranklib", TREE("<split/>"),
@@ -121,17 +121,17 @@ Test(to_ranklib, refused)
     convert_refused("ranklib", TREE(SPLIT("99999", "1")),
                     "file: tree 1, node 0: feature 99999; expected 1 to 65535");
     convert_refused("ranklib", TREE(SPLIT("1", "-1e40")),
-                    "file: tree 1, node 0 has a threshold that no float is below");
+                    "file: tree 1, node 0 has a threshold below all floats");
 }
 
 Test(to_ranklib, quickrank_refused)
 {
-    convert_refused("quickrank", "<x/>", "file: <x>; expected <ranker>");
+    convert_refused("quickrank", "<x/>", "file: expected <ranker>, found <x>");
     convert_refused("quickrank", "<ranker/>", "file: no <type> in <info>");
     convert_refused("quickrank", "<ranker><info><type>LINESEARCH</type></info></ranker>",
-                    "file: line 1: <type> 'LINESEARCH'; expected LAMBDAMART or MART");
+                    "file: line 1: unsupported <type> 'LINESEARCH': expected LAMBDAMART or MART");
     convert_refused("quickrank", "<ranker><info><type>OBVMART</type></info></ranker>",
-                    "file: line 1: oblivious trees ('OBVMART')");
+                    "file: line 1: unsupported oblivious trees ('OBVMART')");
     convert_refused("quickrank", "<ranker><info><type>MART</type></info></ranker>",
                     "file: no <ensemble> in <ranker>");
 }
@@ -169,7 +169,7 @@ Test(to_ranklib, a_deep_chain)
     cr_assert_eq(rw_lower(ctx, model, dump, &how, &e), RW_OK);
     cr_assert_eq(dump->write(&e, &put), RW_ERR_UNSUPPORTED);
     cr_assert_str_eq(rw_last_error(ctx),
-                     "tree 1: deeper than 480 levels, which the format's readers do not take");
+                     "tree 1: more than 480 levels deep, the limit of the format's readers");
     rw_mem_free(put.text);
     rw_ensemble_release(&e);
     rw_model_free(model);

@@ -85,10 +85,8 @@ Test(to_solr, a_cut_within_the_slack)
     struct rw_ensemble ensemble;
     cr_assert_eq(rw_lower(ctx, model, convert_format("solr"), &how, &ensemble), RW_ERR_UNSUPPORTED);
     rw_ensemble_release(&ensemble);
-    cr_assert_str_eq(
-        rw_last_error(ctx),
-        "tree 1, node 1: 'solr' has no threshold that splits values where the cut 1e-20 "
-        "does\nhint: --lossy takes the nearest");
+    cr_assert_str_eq(rw_last_error(ctx), "tree 1, node 1: 'solr' cannot represent the threshold "
+                                         "1e-20\nhint: --lossy uses the nearest");
     how.lossy = 1;
     cr_assert_eq(rw_lower(ctx, model, convert_format("solr"), &how, &ensemble), RW_OK);
     rw_ensemble_release(&ensemble);
@@ -139,31 +137,31 @@ Test(to_solr, read)
 
 Test(to_solr, refused)
 {
-    convert_refused("solr", "[]", "file: no 'class'; expected a text");
+    convert_refused("solr", "[]", "file: missing 'class': expected a string");
     convert_refused("solr", "{\"class\":\"org.apache.solr.ltr.model.LinearModel\"}",
-                    "file: class 'org.apache.solr.ltr.model.LinearModel'; expected "
+                    "file: unsupported class 'org.apache.solr.ltr.model.LinearModel': expected "
                     "org.apache.solr.ltr.model.MultipleAdditiveTreesModel");
-    convert_refused("solr", SOLR(A "," A, "", ""), "file: two features 'a'");
+    convert_refused("solr", SOLR(A "," A, "", ""), "file: feature 'a' appears twice");
     convert_refused("solr", SOLR("{\"name\":\"a\",\"norm\":{\"class\":\"MinMax\"}}", "", ""),
-                    "file: feature 'a' has a normalizer, 'MinMax'");
+                    "file: feature 'a' has an unsupported normalizer, 'MinMax'");
     convert_refused("solr", SOLR(A, "", SPLIT("b", "\"1\"", "")),
-                    "file: feature 'b' is not among 'features': Solr would end the tree there");
+                    "file: feature 'b' is missing in 'features': Solr would end the tree there");
     convert_refused("solr", SOLR(A, "", SPLIT("a", "\"NaN\"", "")),
                     "file: 'threshold': expected a number, found 'NaN'");
     convert_refused("solr", SOLR(A, "", SPLIT("a", "\"1e99\"", "")),
                     "file: 'threshold': expected a number, found '1e99'");
     convert_refused("solr", SOLR(A, "", SPLIT("a", "[]", "")),
-                    "file: wrong 'threshold'; expected a number");
+                    "file: invalid 'threshold': expected a number");
     convert_refused("solr", SOLR(A, "\"isNullSameAsZero\":0,", ""),
                     "file: 'isNullSameAsZero': expected true or false");
     convert_refused("solr", SOLR(A, "\"isNullSameAsZero\":false,", SPLIT("a", "\"1\"", "")),
-                    "file: no 'missing'; expected a text");
+                    "file: missing 'missing': expected a string");
     convert_refused(
         "solr", SOLR(A, "\"isNullSameAsZero\":false,", SPLIT("a", "\"1\"", ",\"missing\":\"up\"")),
         "file: 'missing' is 'up'; expected left or right");
     convert_refused("solr", SOLR(A, "", TREE("{\"value\":\"1\",\"left\":{}}")),
-                    "file: a node without 'feature' that has children");
+                    "file: a node with children, but without 'feature'");
     convert_refused("solr", SOLR(A, "", "{\"root\":{\"value\":\"1\"}}"),
-                    "file: no 'weight'; expected a number");
-    convert_refused("solr", SOLR(A, "", TREE("{}")), "file: no 'value'; expected a number");
+                    "file: missing 'weight': expected a number");
+    convert_refused("solr", SOLR(A, "", TREE("{}")), "file: missing 'value': expected a number");
 }

@@ -61,25 +61,27 @@ Test(to_xgboost, refused_models)
 {
     convert_refused("xgboost", "",
                     "file: not JSON: line 1, column 0: '[' or '{' expected near end of file");
-    convert_refused("xgboost", "[]", "file: no 'learner'; expected an object");
+    convert_refused("xgboost", "[]", "file: missing 'learner': expected an object");
     refused("rank:ndcg", "binary:logistic",
-            "file: objective 'binary:logistic', whose prediction is not the sum of the leaves");
+            "file: unsupported objective 'binary:logistic': its prediction is not the sum of the "
+            "leaves");
     refused("\"num_class\":\"0\"", "\"num_class\":\"3\"",
-            "file: 'num_class' is 3; expected 0 to 1");
+            "file: invalid 'num_class' 3: expected 0 to 1");
     refused("\"num_target\":\"1\"", "\"num_target\":\"2\"",
-            "file: 'num_target' is 2; expected 0 to 1");
-    refused("[5E-1]", "[5E-1,1E0]", "file: 'base_score' of several outputs: [5E-1,1E0]");
+            "file: invalid 'num_target' 2: expected 0 to 1");
+    refused("[5E-1]", "[5E-1,1E0]",
+            "file: unsupported 'base_score' with several outputs: [5E-1,1E0]");
     refused("[5E-1]", "half", "file: 'base_score': expected a number, found 'half'");
     refused("[5E-1]", "1E40", "file: the base score is not a number");
-    refused("gbtree", "gblinear", "file: booster 'gblinear'; expected 'gbtree'");
+    refused("gbtree", "gblinear", "file: unsupported booster 'gblinear': expected 'gbtree'");
     refused("\"name\":\"gbtree\"", "\"weight_drop\":[0.5],\"name\":\"dart\"",
-            "file: no 'gbtree'; expected an object");
+            "file: missing 'gbtree': expected an object");
     refused("\"tree_info\":[0]", "\"tree_info\":[1]",
-            "file: tree 1 belongs to output 1: several classes");
+            "file: tree 1 belongs to output 1: several outputs are not supported");
     refused("\"tree_info\":[0]", "\"tree_info\":[]",
             "file: 'tree_info' has 0 elements; expected 1");
     refused("\"num_feature\":\"2\",\"num_target\"", "\"num_feature\":\"99999\",\"num_target\"",
-            "file: 'num_feature' is 99999; expected 0 to 65536");
+            "file: invalid 'num_feature' 99999: expected 0 to 65536");
 }
 
 Test(to_xgboost, refused_trees)
@@ -87,16 +89,16 @@ Test(to_xgboost, refused_trees)
     refused("\"num_nodes\":\"3\"", "\"num_nodes\":\"2000000000\"",
             "file: 'default_left' has 3 elements; expected 2000000000");
     refused("\"size_leaf_vector\":\"1\"", "\"size_leaf_vector\":\"3\"",
-            "file: tree 1: leaves of several values");
+            "file: tree 1: unsupported leaves with several values");
     refused("[1,-1,-1]", "[0,-1,-1]",
-            "file: tree 1, node 0: its child 0 is reached twice, or is above it");
+            "file: tree 1, node 0: child 0 has two parents or is above the node");
     refused("[1,-1,-1]", "[2,-1,-1]",
-            "file: tree 1, node 0: its child 2 is reached twice, or is above it");
-    refused("[1,-1,-1]", "[-1,-1,-1]", "file: tree 1, node 0: one child only");
+            "file: tree 1, node 0: child 2 has two parents or is above the node");
+    refused("[1,-1,-1]", "[-1,-1,-1]", "file: tree 1, node 0: only one child");
     refused("[1,-1,-1]", "[3,-1,-1]",
             "file: 'left_children': expected a whole number from -1 to 2");
     refused("[1,-1,-1]", "[1,-1]", "file: 'left_children' has 2 elements; expected 3");
-    refused("\"left_children\"", "\"left\"", "file: no 'left_children'; expected an array");
+    refused("\"left_children\"", "\"left\"", "file: missing 'left_children': expected an array");
     refused("\"split_type\":[0", "\"split_type\":[1",
             "file: tree 1, node 0: a categorical split without categories");
     refused("\"split_indices\":[1", "\"split_indices\":[2",
@@ -106,9 +108,9 @@ Test(to_xgboost, refused_trees)
     refused("[0.5,-1.25,2.5]", "[NaN,-1.25,2.5]",
             "file: not JSON: line 1, column 419: invalid token near 'NaN'");
     refused("[0.5,-1.25,2.5]", "[-1e40,-1.25,2.5]",
-            "file: tree 1, node 0 has a threshold that no float is below");
+            "file: tree 1, node 0 has a threshold below all floats");
     refused("[0.5,-1.25,2.5]", "[0.5,-1e40,2.5]",
-            "file: tree 1, node 1: its leaf is not a number that a float can hold");
+            "file: tree 1, node 1: the leaf value does not fit a float");
     refused("\"default_left\":[1", "\"default_left\":[7",
             "file: 'default_left': expected a whole number from 0 to 1");
     refused("\"split_type\":[0,0,0]", "\"sum_hessian\":[3,2]",
@@ -177,7 +179,7 @@ Test(to_xgboost, ubjson_refused)
     WRONG("", "0: the file is truncated");
     WRONG("[", "1: expected an object");
     WRONG("{", "1: the file is truncated");
-    WRONG("{}x", "2: bytes behind the end");
+    WRONG("{}x", "2: bytes after the end");
     WRONG("{i\1aq}", "5: an unknown type");
     WRONG("{i\x7f"
           "a",
@@ -189,8 +191,8 @@ Test(to_xgboost, ubjson_refused)
     WRONG("{i\1a[$Z#l\x7f\xff\xff\xff", "7: a container of an unknown type");
     WRONG("{i\1a[$d", "7: expected a count");
     WRONG("{i\1ad\x7f\x80\0\0}", "9: NaN or an infinity");
-    WRONG("{i\1aZi\1aZ}", "9: a key that appears twice, or has a 0 byte");
-    WRONG("{i\1\xffZ}", "3: a text that is not UTF-8");
+    WRONG("{i\1aZi\1aZ}", "9: a repeated key, or a key with a 0 byte");
+    WRONG("{i\1\xffZ}", "3: a string that is not UTF-8");
     WRONG("{i\1ad\x3f", "5: the file is truncated");
     memset(deep, '[', sizeof(deep));
     memcpy(deep, "{i\1a", 4);

@@ -217,7 +217,7 @@ Test(valid_codes, errors)
                              &model),
                  RW_ERR_ARGUMENT);
     cr_assert_str_eq(rw_last_error(scratch_ctx),
-                     "validation set 1 was binned for another training set");
+                     "validation set 1 was binned for a different training set");
     cr_assert_eq(rw_train_plan(scratch_ctx, params,
                                &(struct rw_training){.binned = binned, .valid = &one, .n_valid = 1},
                                &plan),
