@@ -1458,8 +1458,8 @@ struct rw_calibration_figures {
 struct rw_calibrated {
     struct rw_calibration_figures before; /* of 1 / (1 + exp(-score)) */
     struct rw_calibration_figures fitted; /* of the calibration, on the documents of the fit */
-    /* Of cross-fitted calibrations, each measured on queries outside its fit. Query q (from 0) is
-     * in fold q modulo n_folds. NaN for one query. */
+    /* The values of cross-fitted calibrations, each measured on queries outside its fit. Query q
+     * (from 0) is in fold q modulo n_folds. NaN for one query. */
     struct rw_calibration_figures held_out;
     int n_folds; /* 5, or the number of queries if smaller */
     uint32_t n_docs, n_queries, n_relevant;

@@ -91,8 +91,8 @@ static void unescape(char *text)
 }
 
 /* Returns the path of a group below a mount whose top is the group `top`, or NULL if the group is
- * elsewhere. A container without its own name space sees the host's paths, but mounts its own
- * group. */
+ * elsewhere. In a container without its own name space, the paths are those of the host, but only
+ * the container's own group is mounted. */
 static const char *below(const char *group, const char *top)
 {
     const size_t n = strcmp(top, "/") == 0 ? 0 : strlen(top);

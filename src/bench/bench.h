@@ -94,7 +94,7 @@ void rw_bench_add_integer(struct rw_bench_line *line, const char *name, double n
 /* NaN: as rw_bench_add_none. */
 void rw_bench_add_real(struct rw_bench_line *line, const char *name, double number, int decimals);
 void rw_bench_add_none(struct rw_bench_line *line, const char *name);
-/* Sends a row. Returns RW_ERR_INTERRUPTED if the caller wants to stop. */
+/* Sends a row. Returns RW_ERR_INTERRUPTED if the caller stops the suite. */
 int rw_bench_send(struct rw_bench *bench, const char *table, const struct rw_bench_line *line);
 /* Sends a row. The text `fields` is "name:kind name:kind ...", and each field takes an argument of
  * its kind. NULL and NaN are unknown values.

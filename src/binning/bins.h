@@ -150,7 +150,7 @@ struct rw_bins {
     struct rw_cuts *cuts; /* owned, or borrowed from the training set's bins (owns_cuts 0) */
     int owns_cuts;
     struct rw_codes *codes; /* [n_features] owned; so are its arrays, unless codes_are_views */
-    int codes_are_views;    /* they are views of a data set that lives longer */
+    int codes_are_views;    /* they are views of a data set that exists longer */
 };
 
 /* A sparse feature has at most one entry per this many documents. */

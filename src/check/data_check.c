@@ -1,6 +1,6 @@
-/* Implements rw_check: reads data, looks for properties that spoil training, and reports findings
- * in words. Among them are identifiers, leaks, duplicates and drift between two sets. Absent
- * features count as 0, as in training by default. Missing values are left out. */
+/* Implements rw_check: reads data, looks for properties that make training worse, and reports
+ * findings in words. Among them are identifiers, leaks, duplicates and drift between two sets.
+ * Absent features count as 0, as in training by default. Missing values are left out. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

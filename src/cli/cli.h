@@ -26,7 +26,7 @@ enum rw_format { RW_FORMAT_TEXT, RW_FORMAT_JSON, RW_FORMAT_CSV, RW_FORMAT_LATEX 
 enum { RW_FIGURES = 8 };
 /* Formats a figure for people: 6 decimals, or "-" for NaN. */
 const char *rw_figure(double value);
-/* As rw_figure, with a sign: "+0.012764". */
+/* Like rw_figure, with a sign: "+0.012764". */
 const char *rw_figure_signed(double value);
 /* Formats a figure with every digit, as rw_exact_text does. */
 const char *rw_exact(double value);
@@ -127,13 +127,13 @@ void rw_msg_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Reports that memory has run out and exits. */
 void rw_no_memory(void) __attribute__((noreturn));
-/* Allocates n + 1 zeroed elements, which live until the program ends. Exits if memory has run out.
+/* Allocates n + 1 zeroed elements, which exist until the program ends. Exits if memory has run out.
  * Any thread may call it. */
 void *rw_need(size_t n, size_t size);
 /* Returns the array of n elements with room for one more. The array must come from this function,
  * or be NULL with n = 0. */
 void *rw_grown(void *array, size_t n, size_t size);
-/* Return a copy of a text, and a text formatted by printf. Both live until the program ends. */
+/* Return a copy of a text, and a text formatted by printf. Both exist until the program ends. */
 char *rw_copy(const char *text);
 char *rw_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 char *rw_text_of(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
@@ -259,7 +259,7 @@ struct rw_command {
         *parts; /* subcommands, as "bench train", ended by NULL; the command then has no options */
 };
 
-/* A command line and the data that the command reads. Both live until the program ends. */
+/* A command line and the data that the command reads. Both exist until the program ends. */
 struct rw_cli {
     const struct rw_command *command;
     struct rw_ctx *ctx;
@@ -355,7 +355,7 @@ int rw_load_dataset(struct rw_cli *cli, const struct rw_list *files, int by_code
                     struct rw_dataset **out);
 /* Reads cli->dataset with the weights that the parameters name. */
 int rw_load_weighted(struct rw_cli *cli, const struct rw_list *files);
-/* As rw_load_weighted, after reading the model, which is the first operand. files: NULL for the
+/* Like rw_load_weighted, after reading the model, which is the first operand. files: NULL for the
  * other operands. Warns of features that the data lacks. */
 int rw_load_model_and_data(struct rw_cli *cli, const struct rw_list *files);
 /* Reads cli->binned from the operands. Its documents, with their weights, become cli->dataset. */
@@ -402,7 +402,7 @@ void rw_load_warn_lacking(const struct rw_cli *cli);
 
 /* Prints a stage's line under --verbose. */
 void rw_load_stage(const char *stage, double ms, size_t peak_bytes);
-/* As rw_load_stage, with the time since the last stage ended. "": starts the first stage. */
+/* Like rw_load_stage, with the time since the last stage ended. "": starts the first stage. */
 void rw_load_stage_end(const char *stage);
 
 /* Runs the suites of `bench` by `run`, such as rw_bench, and prints its rows. Text is printed as

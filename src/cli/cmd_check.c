@@ -1,4 +1,4 @@
-/* `rankwood check` looks for properties of data that spoil training. */
+/* `rankwood check` looks for properties of data that make training worse. */
 #include "cli/cli.h"
 
 enum { SHOWN_DRIFT = 10 };

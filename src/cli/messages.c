@@ -1,4 +1,4 @@
-/* Messages on standard error, memory that lives until the program ends, the progress bar, outputs
+/* Messages on standard error, memory that is kept until the program ends, the progress bar, outputs
  * and signals. */
 #include "cli/cli.h"
 

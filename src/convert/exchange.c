@@ -824,8 +824,8 @@ static int add_stump(struct stumps *s, uint32_t feature, float cut, int missing_
 
 /* Adds stumps of a numerical feature: a cut on each side of 0, and all cuts that the format cannot
  * represent. The last cut, which separates missing values from all others, is used only if it is
- * the only one. A missing value goes where 0 goes. If training sees missing values, a second stump
- * sends them the other way. */
+ * the only one. A missing value goes where 0 goes. If the training set has missing values, a second
+ * stump sends them the other way. */
 static int add_feature(struct stumps *s, const struct rw_cuts *cuts, uint32_t f)
 {
     const float *cut = cuts->cut + cuts->offset[f];
@@ -860,8 +860,8 @@ static int take_features(struct stumps *s)
 }
 
 /* Adds stumps of categorical features: one category against all others, with missing values among
- * the others. If training sees missing values, a second stump sends them with the category. All
- * workers call it. */
+ * the others. If the training set has missing values, a second stump sends them with the category.
+ * All workers call it. */
 static int add_categories(struct stumps *s, const uint8_t *categorical,
                           const struct rw_categories *kept)
 {

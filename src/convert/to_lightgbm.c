@@ -402,7 +402,7 @@ static void read_words(struct reading *r, size_t list, uint32_t column)
 /* Finds the columns whose info is a list of categories, and their words if the file has them. */
 static void read_categories(struct reading *r, unsigned char *is_one)
 {
-    enum { BY_WORDS = 2 }; /* columns with a list: all, unless the written model tells otherwise */
+    enum { BY_WORDS = 2 }; /* columns with a list: all, unless the written model differs */
     const struct rw_ensemble *written = r->source->names;
     const uint32_t n_columns = r->source->out->n_columns;
     uint32_t n = 0;

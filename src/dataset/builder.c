@@ -1,4 +1,4 @@
-/* Builders: they collect documents line by line, and are then turned into columns. Lines with the
+/* Builders: they collect documents line by line, and are then converted to columns. Lines with the
  * same features as the line before share one copy of the feature ids.
  *
  * A data set is made of many builders, whose documents follow each other. A group of builders thus
@@ -312,7 +312,7 @@ int rw_builder_pack(struct rw_ctx *ctx, struct rw_builder *from, struct rw_build
 
 /* ---- from builders to columns ---- */
 
-/* The builders [first, end), which one thread turns into columns. */
+/* The builders [first, end), which one thread converts to columns. */
 struct group {
     int first, end;
     uint32_t *cursor; /* [n_ids] number of entries of each feature, then the index of its next

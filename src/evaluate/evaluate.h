@@ -18,7 +18,7 @@ int rw_eval_metrics(struct rw_ctx *ctx, const struct rw_eval_params *how,
 int rw_eval_one_metric(struct rw_ctx *ctx, const struct rw_eval_params *how, const char *purpose,
                        struct rw_metric *out);
 
-/* As rw_evaluate, but the arena owns *out. */
+/* Like rw_evaluate, but the arena owns *out. */
 int rw_evaluate_into(struct rw_ctx *ctx, const struct rw_eval_params *how,
                      const struct rw_dataset *dataset, const double *scores, struct rw_arena *arena,
                      const struct rw_eval **out);

@@ -233,8 +233,8 @@ static int begin(struct selecting *s)
     RW_TRY(RW_ARENA_NEW(s->ctx, arena, s->scores, s->valid->n_docs));
     if (test)
         RW_TRY(RW_ARENA_NEW(s->ctx, arena, s->test_whole, test->n_docs));
-    /* Features look better on the queries that ranked them than on new queries. The other half of
-     * the queries therefore measures the loss. */
+    /* Features seem more useful on the queries that ranked them than on new queries. The other half
+     * of the queries therefore measures the loss. */
     RW_TRY(rw_halves(s->ctx, s->valid, s->how.seed, "validation set",
                      "ranks features, the other measures", s->half));
     RW_TRY(rw_resident_init(&s->resident, s->ctx, s->params, s->train, s->valid));

@@ -110,7 +110,7 @@ struct rw_table_columns {
 int rw_columns_vocabulary(struct rw_ctx *ctx, const struct rw_feature_name *names, int32_t n_names,
                           struct rw_vocabulary **out);
 /* Checks that the data set, which was read with these settings, has every item of the list of
- * categorical features. Of a range, one feature suffices. (Training checks this itself.) */
+ * categorical features. For a range, one feature is enough. Training checks this itself. */
 int rw_columns_check_categorical(struct rw_ctx *ctx, const struct rw_dataset *dataset);
 
 /* Returns 1 if the caller set the columns, so text that looks like a table may be read as one. */

@@ -463,8 +463,8 @@ static int next_query(struct rw_ctx *ctx, struct rw_input *input, uint64_t at, c
     enum { WINDOW_BYTES = 1 << 16 };
     RW_FREED char *text = NULL;
     size_t room = 0, n = 0, got = 0;
-    uint64_t begin = at ? at - 1 : 0; /* start of `text`: the byte before `at` tells whether a line
-                                         begins at `at` */
+    /* start of `text`: the byte before `at` shows whether a line begins at `at` */
+    uint64_t begin = at ? at - 1 : 0;
     int found = 0;
     for (int is_all = 0, begins = at == 0; !found && !is_all;) {
         RW_TRY(RW_GROW(ctx, text, room, n + WINDOW_BYTES));

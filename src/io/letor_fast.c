@@ -234,7 +234,7 @@ static size_t careful_values(struct rw_letor_entries *entries, const struct span
 }
 
 /* Parses features and digits of values between the listed positions. Returns the number of entries
- * that are valid as far as this step can tell. */
+ * that pass the checks of this step. */
 AVX2 static size_t take_entries(const struct rw_letor_entries *entries, struct span *span)
 {
     uint16_t *const feature = entries->feature + entries->n;

@@ -57,7 +57,7 @@ static int look_at(struct survey *survey, int i, struct rw_shard *part)
     return RW_OK;
 }
 
-/* Checks that all workers see the same files, since their next steps depend on this. */
+/* Checks that the files are the same for all workers, since their next steps depend on this. */
 static int check_same(const struct survey *survey)
 {
     uint64_t seen[2];

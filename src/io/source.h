@@ -49,7 +49,7 @@ struct rw_source {
 
 /* Divides n_docs documents into chunks of chunk_docs; the last one may be smaller. */
 int rw_source_even_chunks(struct rw_source *source, uint32_t n_docs, uint32_t chunk_docs);
-/* Does the current pass read the document? */
+/* Returns 1 if the current pass reads the document. */
 static inline int rw_source_wants(const struct rw_source *source, uint32_t doc)
 {
     return (source->sample.in ? source->sample.in[doc] : 1) == source->sampled;

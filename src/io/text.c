@@ -234,7 +234,7 @@ static int read_at(const struct rw_text *text, uint64_t at, char *buffer, size_t
 }
 
 /* Reads a chunk: the lines that begin in its range of bytes. The last range ends with the text. The
- * byte before the range tells whether a line begins at its start. */
+ * byte before the range shows whether a line begins at its start. */
 static int read_range(const struct rw_text *text, uint64_t number, struct rw_text_worker *worker,
                       struct rw_text_chunk *chunk)
 {

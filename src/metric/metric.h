@@ -289,13 +289,13 @@ RW_HD uint32_t rw_group_end(const struct rw_ranked_query *query, uint32_t begin)
 
 /* ---- values of metrics for one ranked query, shared by the host and devices ---- */
 
-/* metrics.def tells metric.c and the kernels to call these functions. DCG and NDCG are those of
- * Jarvelin and Kekalainen 2002, with the discount of Burges et al. 2005. The other metrics,
- * except err, only distinguish relevant documents (label >= L) from others.
+/* metric.c and the kernels call these functions as listed in metrics.def. DCG and NDCG are those of
+ * Jarvelin and Kekalainen 2002, with the discount of Burges et al. 2005. The other metrics, except
+ * err, only distinguish relevant documents (label >= L) from others.
  *
  * With averaged ties, each function returns the exact mean over all orders within each group of
- * equal scores. The comments call such a group [begin, end), with n documents, m of them
- * relevant. */
+ * equal scores. The comments call such a group [begin, end), with n documents, m of them relevant.
+ */
 
 /* Returns the DCG. Over all orders of a tied group, the expected gain of each position is the
  * group's mean gain (McSherry and Najork 2008, "Computing information retrieval performance
@@ -575,10 +575,10 @@ RW_HD double rw_to_whole(double x)
 
 /* ---- dialects: metrics as other programs print them ---- */
 
-/* Each program is a row of the table in dialect.c. The row says how the program reads scores and
- * which labels it accepts. For each metric, it has the program's treatment of ties, gains,
- * cutoffs, weights and queries without a relevant document. To add a program: add a row in
- * dialect.c, a function in tests/peers/dialect_peers.py that runs the program, and the name in
+/* Each program is a row of the table in dialect.c. The row defines how the program reads scores and
+ * which labels it accepts. For each metric, it has the program's treatment of ties, gains, cutoffs,
+ * weights and queries without a relevant document. To add a program: add a row in dialect.c, a
+ * function in tests/peers/dialect_peers.py that runs the program, and the name in
  * docs/rankwood.1.in. */
 
 /* How a program orders documents of equal scores. */

@@ -507,8 +507,8 @@ int rw_tree_copy(struct rw_ctx *ctx, const struct rw_tree *from, struct rw_tree 
     return status;
 }
 
-/* Marks a child of `node` as reached. A child's number is larger than its parent's, so one pass
- * in the order of numbers sees every parent before its children, and there are no cycles. */
+/* Marks a child of `node` as reached. A child's number is larger than its parent's, so one pass in
+ * the order of numbers reaches every parent before its children, and there are no cycles. */
 static int reach(struct rw_ctx *ctx, const struct rw_tree *tree, const char *where, int32_t node,
                  int32_t child, const char *side, uint8_t *node_seen, uint8_t *leaf_seen)
 {

@@ -535,7 +535,7 @@ static int map_section(struct rw_words *w, struct rw_score_map *map)
     return is_isotonic ? knots_section(w, map) : slope_of(w, map);
 }
 
-/* Reads or writes the line that says how the training set identified its features. */
+/* Reads or writes the line about how the training set identified its features. */
 static int columns_line(struct rw_words *w, struct rw_model *model)
 {
     static const char *const word[] = {[RW_COLUMNS_UNKNOWN] = "unknown",

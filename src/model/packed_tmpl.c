@@ -127,7 +127,8 @@ INLINE values load_values(const float *from)
     return _mm256_loadu_ps(from);
 }
 
-/* As above; `top` has eight thresholds. Code without peeled steps is a tenth faster. */
+/* Like the function above, with eight thresholds in `top`. Code without peeled steps is a tenth
+ * faster. */
 INLINE void search(int step, __m256 top, const float *cut, const values *value, ints *at)
 {
     _Pragma("GCC unroll 1") for (; step > 0; step /= 2)
@@ -144,7 +145,8 @@ INLINE void search(int step, __m256 top, const float *cut, const values *value, 
     }
 }
 
-/* As above, but only every fourth pivot stays in a register, for the first three steps. */
+/* Like the function above, but only every fourth pivot stays in a register, for the first three
+ * steps. */
 INLINE void rank_all(const float *pivot, uint32_t rest, const values *value, ints *at)
 {
     const __m256 top =

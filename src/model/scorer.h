@@ -351,7 +351,7 @@ struct rw_scorer {
     struct rw_packed *packed; /* owned; NULL: not made, or not worthwhile */
     struct rw_score_map map;  /* for the sum of all trees; NONE if the scorer has fewer */
     /* For data sets (device_scorer.c). Documents are walked until packing the model would have
-     * paid off for those so far. So the choice costs at most twice the time of the better form,
+     * saved time for those so far. So the choice costs at most twice the time of the better form,
      * however many documents follow. */
     double walked_ns; /* expected time of the walks so far, in one thread */
     int settled;

@@ -97,7 +97,7 @@ int rw_sets_check(struct rw_ctx *ctx, const struct rw_sets *sets, const struct r
     const struct rw_dataset *documents = sets->set[0];
     const struct rw_cuts *cuts = train->bins ? train->bins->cuts : NULL;
     /* Continuing from a model needs values or the model's scores. Metrics of each of its rounds
-     * need values. So do start scores, to which its trees are added one by one. */
+     * need values. Start scores need values too, because the trees are added to them one by one. */
     if (init && !documents->n_columns && train->bins && !sets->made.bins &&
         (train->scored != init || measures_training || documents->start_score || on_gpu))
         return rw_fail(ctx, RW_ERR_ARGUMENT,

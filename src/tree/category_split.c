@@ -2,8 +2,8 @@
  * and tries the candidates in order. */
 #include "tree/category_split.h"
 
-/* Merges two sorted runs, [0, middle) and [middle, n). Of equal keys, those of the first run come
- * first. */
+/* Merges two sorted runs, [0, middle) and [middle, n). Among equal keys, those of the first run
+ * come first. */
 static void merge(const double *key, const uint16_t *from, uint32_t middle, uint32_t n,
                   uint16_t *to)
 {

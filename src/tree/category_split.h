@@ -31,9 +31,10 @@ void rw_category_split(const struct rw_split_rule *rule, double penalty, const s
  * this many. */
 enum { RW_MAX_CATEGORY_CODES = RW_MAX_CATEGORIES + 1 };
 
-/* The numbers of candidates; of equal candidates the lowest number wins. RW_CANDIDATE_MISSING: only
- * missing values go left. RW_CANDIDATE_ONE + code: that category goes left. RW_CANDIDATE_FIRST + k:
- * the first k + 1 categories of the node go left, in the order of rw_category_key, then code. */
+/* The numbers of candidates; among equal candidates, the one with the lowest number is chosen.
+ * RW_CANDIDATE_MISSING: only missing values go left. RW_CANDIDATE_ONE + code: that category goes
+ * left. RW_CANDIDATE_FIRST + k: the first k + 1 categories of the node go left, in the order of
+ * rw_category_key, then code. */
 enum {
     RW_CANDIDATE_MISSING = 0,
     RW_CANDIDATE_ONE = 1,

@@ -80,8 +80,9 @@ struct rw_engine_rules {
     const int8_t *monotone;
     /* Interaction constraints (tree/grower.h). NULL: none. Borrowed. */
     const struct rw_interactions *interactions;
-    /* [RW_FEATURE_IDS] Feature costs: the gain that a split by the feature must pay, 0 or more.
-     * NULL: splits are free. Borrowed until the training set is loaded. */
+    /* [RW_FEATURE_IDS] Feature costs: a number, 0 or more, that is subtracted from the gain of a
+     * split by the feature. NULL: nothing is subtracted. Borrowed until the training set is loaded.
+     */
     const double *penalty;
     /* cuda: the histogram method. NULL: the engine chooses. Borrowed until load. */
     const char *hist;
@@ -195,9 +196,10 @@ struct rw_engine_ops {
      * the same slots. The caller can do other work between the two. NULL: best_splits does all the
      * work. */
     int (*start_splits)(struct rw_engine *, const int32_t *slots, int n);
-    /* Finds the best split of each slot. Higher gain less the feature's cost wins, then lower
-     * feature id, lower threshold, and missing values to the left. A split by a feature with a
-     * monotone constraint must satisfy it (rw_ordered_gain). */
+    /* Finds the best split of each slot. A split is better if its gain minus the feature's cost is
+     * higher. Among equal ones the order is lower feature id, lower threshold, and missing values
+     * to the left. A split by a feature with a monotone constraint must satisfy it
+     * (rw_ordered_gain). */
     int (*best_splits)(struct rw_engine *, const int32_t *slots, int n, struct rw_split *out);
     /* Moves the documents of split->slot to its children. split->n_left must be right. Engines that
      * count fail with RW_ERR_INTERNAL if it is wrong; others rely on it. With many workers no
@@ -261,8 +263,9 @@ struct rw_engine {
     const struct rw_cuts *cuts; /* of the training set, once loaded; owned by the engine */
     int n_sets;
     uint32_t n_docs[RW_MAX_SETS];
-    /* Of the training set: the documents and queries of the workers before this one, and the
-     * documents of all workers. Known once an operation loads the set. */
+    /* Position of the training set among all workers: the documents and queries of the workers
+     * before this one, and the documents of all workers. Known after an operation has loaded the
+     * set. */
     uint32_t first_doc, first_query, all_docs;
     struct rw_split_rule split_rule; /* of the tree that was begun last */
 };

@@ -270,7 +270,7 @@ int rw_host_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t *we
 
 /* ---- the start of a tree ---- */
 
-/* Returns the number of threads that the training set's size pays for. */
+/* Returns the number of threads that are worth starting for the size of the training set. */
 static int threads_of(const struct rw_host *host, uint32_t least_docs)
 {
     return host->base.n_docs[0] >= least_docs ? host->base.n_threads : 1;

@@ -45,7 +45,7 @@ struct rw_host {
     struct rw_dataset documents;    /* views of these arrays, for the objective */
     struct rw_gradients *gradients; /* of the objective; NULL: user gradients; owned */
     int8_t *direction;          /* [n_features] monotone constraints; NULL: no feature has one */
-    double *penalty;            /* [n_features] feature costs; NULL: splits are free */
+    double *penalty;            /* [n_features] feature costs; NULL: all are 0 */
     double *gradient, *hessian; /* [n_docs] real numbers; NULL if is_fixed */
     /* the tree */
     uint32_t tree;
@@ -64,7 +64,7 @@ int rw_host_open(struct rw_ctx *ctx, const struct rw_engine_ops *ops, size_t byt
 void rw_host_release(struct rw_host *host);
 /* Counts bytes in info.bytes and, in a dry run, in the plan's current part. */
 void rw_host_count(struct rw_host *host, uint64_t bytes);
-/* Allocates [n] of `size` bytes that live as long as the engine, and counts them. raw: the memory
+/* Allocates [n] of `size` bytes that exist as long as the engine, and counts them. raw: the memory
  * is not zeroed. */
 int rw_host_new(struct rw_host *host, void **out, size_t n, size_t size, int raw);
 #define RW_HOST_NEW(host, pointer, n) \

@@ -125,7 +125,7 @@ static void allow_slot(const struct rw_node_features *nodes, int32_t slot, uint3
  * once its parent is accepted. Numbers follow the order of one-at-a-time growth. Speculative nodes
  * that are never accepted are left out. */
 struct grow_node {
-    /* Of its best split, if it has one. When growing by levels: -depth. */
+    /* Gain of its best split, if it has one. When growing by levels: -depth. */
     double gain;
     uint64_t n;          /* documents */
     int32_t left, right; /* slots of its children, once it is expanded */
@@ -145,7 +145,7 @@ struct grow_node {
 struct grow_entry {
     double gain;
     int32_t number, slot;
-    /* Of a candidate: its index in the frontier's heap; -1: it is not in the frontier. */
+    /* A candidate's index in the frontier's heap; -1: it is not in the frontier. */
     int32_t heap_index;
 };
 

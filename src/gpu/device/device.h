@@ -22,7 +22,7 @@ struct rw_device {
     int n_multiprocessors;
     int n_threads;         /* threads that a multiprocessor holds at once */
     size_t shared_bytes;   /* largest shared memory of a block */
-    struct rw_arena arena; /* memory and streams that live as long as the device */
+    struct rw_arena arena; /* memory and streams that exist as long as the device */
     void *stream;          /* a cudaStream_t */
     struct rw_transfer_counts *counts;
     /* Called from time to time during waits, which end with its failure. It is for work that may
@@ -156,8 +156,8 @@ struct rw_device_cache {
     void (*free)(struct rw_device_cache *entry);
 };
 
-/* Puts an entry back, or gives a new one to `owner`, which must live longer. If the owner has a
- * different entry, the new one is freed. */
+/* Puts an entry back, or gives a new one to `owner`, which must exist longer than the entry. If the
+ * owner has a different entry, the new one is freed. */
 void rw_device_cache_leave(struct rw_device_cache *entry, void **owner);
 /* Takes the owner's entry if `serves` accepts it; it then stays until it is put back. Otherwise
  * returns NULL, and frees the entry if it is unused. */

@@ -637,7 +637,7 @@ static int serves(const struct rw_device_cache *entry, const void *user)
 }
 
 /* Returns the cache that may own the codes, or NULL. A forced method may need columns of codes that
- * no other training wants. If the user limits the memory, it should not stay in use. Codes that are
+ * no other training needs. If the user limits the memory, it should not stay in use. Codes that are
  * not all on the device cannot be reused. Nor can those of categories, since each training numbers
  * its own. */
 static void **owner_of(const struct rw_cuda *cuda)

@@ -138,9 +138,9 @@ static inline void *rw_hist_sums_from(void *d_sum, uint64_t at, int narrow)
     return d_sum ? (char *)d_sum + at * rw_hist_sum_bytes(narrow) : NULL;
 }
 
-/* The means to read codes in host memory. There are two pieces of device memory, and a stream on
- * which one is filled while the other is read. Documents are read in the order `d_order`, window by
- * window (hist_matrix.c). A call waits for the device, so it cannot be captured in a graph. It
+/* Resources for reading codes in host memory. There are two pieces of device memory, and a stream
+ * on which one is filled while the other is read. Documents are read in the order `d_order`, window
+ * by window (hist_matrix.c). A call waits for the device, so it cannot be captured in a graph. It
  * reads lambdas by document. */
 struct rw_hist_far {
     void *d_piece[2]; /* 256-byte aligned */
@@ -310,9 +310,9 @@ int rw_hist_time_in_turns(struct rw_hist_timing *timing, int n,
 double rw_hist_expected_ms(const struct rw_hist_call *call, double bandwidth);
 
 /* Returns the timing to use, the first of equals; n: at least 1. It is the preferred method's,
- * unless another takes less than RW_TUNE_HYBRID_FAVOUR of its time. The preferred method also wins
- * if it took more than RW_TUNE_HYBRID_BELIEVED times the expected time, because then the times are
- * not reliable. expected_ms 0: all times are believed. */
+ * unless another takes less than RW_TUNE_HYBRID_FAVOUR of its time. The preferred method is also
+ * used if it took more than RW_TUNE_HYBRID_BELIEVED times the expected time, because then the times
+ * are not reliable. expected_ms 0: all times are believed. */
 const struct rw_hist_timing *rw_hist_pick(const struct rw_hist_timing *timing, int n,
                                           const struct rw_hist_method *favourite,
                                           double expected_ms);

@@ -8,8 +8,8 @@
 #include "tree/engine_host.h"
 
 /* Thresholds in units of work. A parallel region costs more than it gains below PARALLEL_UPDATES
- * histogram updates or PARALLEL_DOCS documents. Each further thread pays from THREAD_DOCS documents
- * on. WALKED_DOCS: documents that a thread takes at a time. */
+ * histogram updates or PARALLEL_DOCS documents. Each further thread saves time from THREAD_DOCS
+ * documents on. WALKED_DOCS: documents that a thread takes at a time. */
 enum { PARALLEL_UPDATES = 65536, PARALLEL_DOCS = 16384, THREAD_DOCS = 4096, WALKED_DOCS = 4096 };
 
 /* Sizes of a pass. RW_CPU_PASS_BUNDLES: bundles to which one pass over documents adds; their cells
@@ -348,7 +348,7 @@ int rw_cpu_load_rows(struct rw_cpu *cpu);
 void rw_cpu_list_passes(struct rw_cpu *cpu);
 void rw_cpu_large_pages(void *p, size_t bytes);
 
-/* Returns the number of threads that n_docs documents pay for. */
+/* Returns the number of threads that are worth starting for n_docs documents. */
 static inline int rw_cpu_threads(const struct rw_cpu *cpu, uint64_t n_docs)
 {
     const int n_threads = cpu->host.base.n_threads;

@@ -397,7 +397,7 @@ int rw_cpu_load_rows(struct rw_cpu *cpu)
 /* ---- rows of a tree's sample ---- */
 
 /* Packs the codes of active bundles, document by document. A tree reads each row several times, so
- * it pays to extract them once. */
+ * extracting the codes once saves time. */
 struct packing {
     const struct rw_cpu_group *group;
     enum rw_isa isa;

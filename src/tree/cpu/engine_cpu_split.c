@@ -5,9 +5,9 @@
 
 #include "tree/cpu/engine_cpu.h"
 
-/* Returns 1 if a split is better. Of equal gains the lower feature wins, then the lower threshold,
- * then missing values to the left. The order must be checked, because columns and postponed splits
- * are not tried in order. */
+/* Returns 1 if a split is better. Among equal gains, the lower feature is better, then the lower
+ * threshold, then missing values to the left. The order must be checked, because columns and
+ * postponed splits are not tried in order. */
 static int is_better(const struct rw_split *best, double gain, int32_t column, uint32_t bin,
                      int missing_left)
 {
