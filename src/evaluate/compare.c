@@ -153,21 +153,19 @@ struct signs_job {
     uint32_t n;
     uint64_t seed;
     rw_int128 found;
-    uint32_t hits; /* patterns whose sum is at least as far from 0 as the observed one */
+    uint64_t hits; /* patterns whose sum is at least as far from 0 as the observed one */
 };
 
 static int count_hits(void *user, struct rw_share *share)
 {
     struct signs_job *job = user;
-    uint32_t hits = 0;
+    uint64_t hits = 0;
     for (uint64_t r, end; rw_share_next(share, &r, &end);) {
         for (; r < end; r++)
-            hits += (uint32_t)at_least(random_sum(job->whole, job->n, job->seed, (uint32_t)r),
+            hits += (uint64_t)at_least(random_sum(job->whole, job->n, job->seed, (uint32_t)r),
                                        job->found);
     }
-    rw_share_lock(share);
-    job->hits += hits;
-    rw_share_unlock(share);
+    rw_share_add(share, &job->hits, hits);
     return RW_OK;
 }
 
@@ -185,7 +183,7 @@ static int randomise(struct rw_ctx *ctx, const struct rw_pairs *pairs, uint64_t 
         struct signs_job job = {whole, n, seed, found, 0};
         status = rw_parallel_long(ctx, ctx->n_threads, RW_RANDOM_SIGNS, 64, count_hits, &job);
         /* The observed signs count as one pattern (Davison and Hinkley 1997, section 4.2). */
-        *p = (1.0 + job.hits) / (1.0 + RW_RANDOM_SIGNS);
+        *p = (1.0 + (double)job.hits) / (1.0 + RW_RANDOM_SIGNS);
     } else if (n > 0) {
         *p = exact_p(whole, n, found);
     }

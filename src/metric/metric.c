@@ -514,18 +514,22 @@ void rw_metric_weights(const struct rw_metric_kind *kind, const struct rw_judgme
         weights[q] = (int64_t)rw_to_whole(query_weight(kind, judgments, q) * scale);
 }
 
+static double mean_of(const struct rw_metric_kind *kind, int128 sum, int128 weights)
+{
+    const double mean = weights > 0 ? (double)sum / (double)weights / RW_METRIC_UNIT : (double)NAN;
+    return kind->root ? sqrt(mean) : mean;
+}
+
+/* Shifts as unsigned, because shifting a negative number is undefined. */
 static int128 joined(int64_t high, uint64_t low)
 {
-    return (int128)((uint128)(uint64_t)high << 64 |
-                    low); /* shifted as unsigned, because shifting a negative number is undefined */
+    return (int128)((uint128)(uint64_t)high << 64 | low);
 }
 
 double rw_metric_mean(const struct rw_metric_kind *kind, const struct rw_metric_sums *sums)
 {
-    const int128 sum = joined(sums->value_hi, sums->value_lo);
-    const int128 weights = joined(sums->weight_hi, sums->weight_lo);
-    const double mean = weights > 0 ? (double)sum / (double)weights / RW_METRIC_UNIT : (double)NAN;
-    return kind->root ? sqrt(mean) : mean;
+    return mean_of(kind, joined(sums->value_hi, sums->value_lo),
+                   joined(sums->weight_hi, sums->weight_lo));
 }
 
 static int too_large(struct rw_ctx *ctx, const struct rw_metric *metric, uint32_t q, double value)
@@ -570,32 +574,26 @@ static int add_up(struct rw_ctx *ctx, const struct rw_metric *metric,
     return RW_OK;
 }
 
-/* Adds the sums and queries of all workers, which all call it. It splits numbers into parts of
- * 32 bits, so that adding them cannot overflow. */
-static int add_workers(struct rw_ctx *ctx, struct rw_metric_sums *sums, uint32_t *n_counted,
-                       uint32_t *n_empty)
+/* Adds the sums of all workers, which all call it. It splits numbers into parts of 32 bits, so that
+ * adding them cannot overflow. */
+static int add_workers(struct rw_ctx *ctx, struct sums *sums)
 {
     enum { PARTS = 4, BITS = 32 };
-    uint64_t word[PARTS] = {sums->value_lo, (uint64_t)sums->value_hi, sums->weight_lo,
-                            (uint64_t)sums->weight_hi};
-    uint64_t part[2 * PARTS + 2];
+    int128 *const word[2] = {&sums->value, &sums->weight};
+    uint64_t part[2 * PARTS + 2] = {[2 * PARTS] = sums->n_counted, sums->n_empty};
     for (int i = 0; i < 2 * PARTS; i++)
-        part[i] = (uint32_t)(word[i / 2] >> (i % 2 * BITS));
-    part[2 * PARTS] = *n_counted;
-    part[2 * PARTS + 1] = *n_empty;
+        part[i] = (uint32_t)((uint128)*word[i / PARTS] >> (i % PARTS * BITS));
     RW_TRY(rw_comm_sum(ctx, part, 2 * PARTS + 2));
     for (int i = 0; i < 2; i++) {
         uint128 all = 0;
         for (int p = 0; p < PARTS; p++)
             all += (uint128)part[i * PARTS + p] << (p * BITS);
-        word[2 * i] = (uint64_t)all;
-        word[2 * i + 1] = (uint64_t)(all >> 64);
+        *word[i] = (int128)all;
     }
-    *sums = (struct rw_metric_sums){word[0], (int64_t)word[1], word[2], (int64_t)word[3]};
-    if (sums->weight_hi < 0)
+    if (sums->weight < 0)
         return rw_comm_nonsense(ctx, "weights of queries");
-    *n_counted = (uint32_t)part[2 * PARTS];
-    *n_empty = (uint32_t)part[2 * PARTS + 1];
+    sums->n_counted = (uint32_t)part[2 * PARTS];
+    sums->n_empty = (uint32_t)part[2 * PARTS + 1];
     return RW_OK;
 }
 
@@ -605,16 +603,13 @@ static int average(struct rw_ctx *ctx, const struct rw_metric *metric,
 {
     struct sums sums = {0, 0, 0, 0};
     int status = add_up(ctx, metric, judgments, empty, values, &sums);
-    struct rw_metric_sums words = {(uint64_t)sums.value, (int64_t)(sums.value >> 64),
-                                   (uint64_t)sums.weight, (int64_t)(sums.weight >> 64)};
     if (judgments->is_shared) {
         RW_TRY(rw_comm_agree(ctx, status));
-        status = add_workers(ctx, &words, &sums.n_counted, &sums.n_empty);
+        status = add_workers(ctx, &sums);
     }
     RW_TRY(status);
-    out->mean = rw_metric_mean(metric->kind, &words);
-    out->n_counted = sums.n_counted;
-    out->n_empty = sums.n_empty;
+    *out = (struct rw_metric_result){mean_of(metric->kind, sums.value, sums.weight), sums.n_counted,
+                                     sums.n_empty};
     return RW_OK;
 }
 

@@ -337,9 +337,7 @@ RW_HD double rw_dcg_of(const struct rw_metric *metric, const struct rw_ranked_qu
 
 RW_HD double rw_ndcg_of(const struct rw_metric *metric, const struct rw_ranked_query *query)
 {
-    if (rw_n_judged(query) == 0 || !(query->ideal[0] > 0.0))
-        return (double)NAN;
-    return rw_dcg_of_order(query, rw_metric_top(metric, query->n)) /
+    return rw_dcg_of(metric, query) /
            rw_dcg_of_ideal(query, rw_metric_top(metric, rw_n_judged(query)));
 }
 

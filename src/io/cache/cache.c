@@ -240,21 +240,19 @@ static int codes_are_good(const struct rw_bins *bins, uint32_t f)
 struct checking {
     const struct rw_cache_file *file;
     const struct rw_bins *bins; /* NULL: check columns */
-    int n_bad;
+    uint64_t n_bad;
 };
 
 static int count_bad(void *user, struct rw_share *share)
 {
     struct checking *job = user;
     const struct rw_dataset *dataset = job->file->out->documents;
-    int n_bad = 0;
+    uint64_t n_bad = 0;
     for (uint64_t i, end; rw_share_next(share, &i, &end);)
         n_bad += !(job->bins ? codes_are_good(job->bins, (uint32_t)i)
                              : column_is_good(&dataset->column[i], dataset->n_docs,
                                               job->file->view == RW_CACHE_PART));
-    rw_share_lock(share);
-    job->n_bad += n_bad;
-    rw_share_unlock(share);
+    rw_share_add(share, &job->n_bad, n_bad);
     return RW_OK;
 }
 
