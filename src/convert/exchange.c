@@ -441,13 +441,6 @@ static int give_categories(struct verifying *v)
     return RW_OK;
 }
 
-/* Returns 1 if the current document goes left at the other side's node. */
-static int their_left(const struct verifying *v, const struct rw_ens_node *node)
-{
-    const int64_t f = rw_column_feature(v->rules, v->base, node->column);
-    return rw_rules_left(v->rules, node, f < 0 ? NAN : v->given[f]);
-}
-
 /* Returns the model's node for a node of the written tree: the first on the document's path with
  * the same feature. */
 static int32_t node_of_ours(const struct verifying *v, int32_t t, int32_t written)
@@ -473,7 +466,8 @@ static const struct rw_ens_node *walk_both(const struct verifying *v, int32_t t,
     int has_parted = 0;
     *at = tree->n_leaves == 1 ? ~0 : 0;
     while (node->left >= 0) {
-        const int expected = their_left(v, node);
+        const int64_t f = rw_column_feature(v->rules, v->base, node->column);
+        const int expected = rw_rules_left(v->rules, node, f < 0 ? NAN : v->given[f]);
         const int32_t ours = *at;
         if (!has_parted) {
             const int left = rw_tree_goes_left(tree, ours, v->ours[tree->feature[ours]]);

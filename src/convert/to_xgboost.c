@@ -149,7 +149,7 @@ static int put_tree(const struct rw_ensemble *ensemble, int32_t t, struct rw_put
     return put->status;
 }
 
-static int put_model(const struct rw_ensemble *ensemble, struct rw_put *put)
+static int write_json(const struct rw_ensemble *ensemble, struct rw_put *put)
 {
     const uint32_t n = ensemble->n_columns;
     const int32_t n_trees = ensemble->n_trees;
@@ -179,15 +179,8 @@ static int put_model(const struct rw_ensemble *ensemble, struct rw_put *put)
                   "]},\"name\":\"gbtree\"},\"learner_model_param\":{\"base_score\":\"0E0\","
                   "\"boost_from_average\":\"0\",\"num_class\":\"0\",\"num_feature\":\"%u\","
                   "\"num_target\":\"1\"},\"objective\":{\"name\":\"rank:ndcg\"}},"
-                  "\"version\":[2,1,0]}",
+                  "\"version\":[2,1,0]}\n",
                   n);
-    return put->status;
-}
-
-static int write_json(const struct rw_ensemble *ensemble, struct rw_put *put)
-{
-    RW_TRY(put_model(ensemble, put));
-    rw_put_text(put, "\n");
     return put->status;
 }
 
@@ -246,7 +239,7 @@ static void put_ubjson(struct rw_put *put, const char *key, const json_t *value,
 static int write_ubj(const struct rw_ensemble *ensemble, struct rw_put *put)
 {
     RW_RELEASED(rw_put_release) struct rw_put text = {.ctx = put->ctx};
-    put->status = put_model(ensemble, &text);
+    put->status = write_json(ensemble, &text);
     if (put->status == RW_OK) {
         struct rw_source source = {
             .ctx = put->ctx, .path = "the model", .text = text.text, .n = text.n};

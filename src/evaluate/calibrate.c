@@ -74,11 +74,6 @@ static int fit(struct calibration *c, int without, struct rw_score_map *map)
 
 /* ---- measuring ---- */
 
-static double loss_of(double p)
-{
-    return -rw_log2(p > LEAST_PROBABILITY ? p : LEAST_PROBABILITY) * log_of_2;
-}
-
 /* Measures c->probability against the labels. The figures are NaN if a document with a weight has
  * no probability. */
 static struct rw_calibration_figures measure(const struct calibration *c)
@@ -92,7 +87,8 @@ static struct rw_calibration_figures measure(const struct calibration *c)
             return out;
         const int bin = p < 1.0 ? (int)(p * BINS) : BINS - 1;
         weights += rw_units(weight);
-        log_loss += rw_units(weight * loss_of(truth > 0.0 ? p : 1.0 - p));
+        const double likely = fmax(truth > 0.0 ? p : 1.0 - p, LEAST_PROBABILITY);
+        log_loss += rw_units(weight * (-rw_log2(likely) * log_of_2));
         brier += rw_units(weight * (p - truth) * (p - truth));
         off[bin] += rw_units(weight * (truth - p));
     }

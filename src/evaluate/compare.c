@@ -28,11 +28,6 @@ static double mean_of(const struct rw_pairs *pairs, double sum, double weight)
     return pairs->root ? sqrt(sum / weight) : sum / weight;
 }
 
-static double difference_of(const struct rw_pairs *pairs, const struct sums *sums)
-{
-    return mean_of(pairs, sums->b, sums->weight) - mean_of(pairs, sums->a, sums->weight);
-}
-
 /* ---- the interval ---- */
 
 /* Returns the sums over one resample of the queries. A Philox block gives four draws. A draw is the
@@ -61,8 +56,9 @@ static int resample_some(void *user, struct rw_share *share)
     for (uint64_t s, end; rw_share_next(share, &s, &end);) {
         for (; s < end; s++) {
             const struct sums sums = resample(job->pairs, job->seed, (uint32_t)s);
-            job->differences[s] =
-                sums.weight > 0.0 ? difference_of(job->pairs, &sums) : (double)NAN;
+            job->differences[s] = sums.weight > 0.0 ? mean_of(job->pairs, sums.b, sums.weight) -
+                                                          mean_of(job->pairs, sums.a, sums.weight)
+                                                    : (double)NAN;
         }
     }
     return RW_OK;
@@ -378,22 +374,13 @@ static int list_moved(struct rw_ctx *ctx, const struct sides *sides, uint32_t n_
     return RW_OK;
 }
 
-/* Writes the weights [n_queries] that the metric's mean uses. */
-static int weigh(struct rw_ctx *ctx, const struct rw_metric *metric,
-                 const struct rw_dataset *dataset, int64_t *weights)
-{
-    RW_RELEASED(rw_judgments_release) struct rw_judgments judgments = {0};
-    RW_TRY(rw_judgments_init(ctx, &judgments, dataset, NULL, 0));
-    rw_metric_weights(metric->kind, &judgments, weights);
-    return RW_OK;
-}
-
 int rw_compare(struct rw_ctx *ctx, const struct rw_eval_params *how,
                const struct rw_dataset *dataset, const double *scores_a, const double *scores_b,
                const char *groups, struct rw_comparison **out)
 {
     RW_DEFAULT_FPENV;
     RW_SCOPED(rw_free) struct rw_comparison *made = NULL;
+    RW_RELEASED(rw_judgments_release) struct rw_judgments judgments = {0};
     const uint32_t n = dataset->n_queries;
     const struct rw_eval *eval_a, *eval_b;
     struct rw_metric metric;
@@ -416,7 +403,8 @@ int rw_compare(struct rw_ctx *ctx, const struct rw_eval_params *how,
     RW_TRY(RW_ARENA_NEW(ctx, arena, member, n));
     RW_TRY(RW_ARENA_NEW(ctx, arena, weights, n));
     RW_TRY(RW_ARENA_NEW(ctx, arena, value, (size_t)n * 3));
-    RW_TRY(weigh(ctx, &metric, dataset, weights));
+    RW_TRY(rw_judgments_init(ctx, &judgments, dataset, NULL, 0));
+    rw_metric_weights(metric.kind, &judgments, weights); /* which the metric's mean uses */
     for (uint32_t q = 0; q < n; q++)
         member[q] = (struct member){group_of ? group_of[q] : NULL, q};
     const struct rw_eval_metric *a = eval_a->metrics, *b = eval_b->metrics;

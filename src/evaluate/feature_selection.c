@@ -71,15 +71,6 @@ static int train(struct selecting *s, struct rw_model **out)
     return status;
 }
 
-/* Returns the loss that decides a trial: the difference, or with is_sure the worse end of its
- * interval. With fewer than two queries it is NaN, which is never small enough. */
-static double loss_of(const struct selecting *s, const struct rw_compared *compared)
-{
-    const int is_sure = s->options->is_sure;
-    return s->made->selected.lower_is_better ? (is_sure ? compared->high : compared->difference)
-                                             : -(is_sure ? compared->low : compared->difference);
-}
-
 static int compare(struct selecting *s, const struct rw_dataset *dataset, const double *a,
                    const double *b, struct rw_compared *out)
 {
@@ -102,8 +93,12 @@ static int add_row(struct selecting *s, const struct rw_model *model, const doub
     *row = (struct rw_select_row){.n_features = s->trying};
     if (model) {
         row->n_trees = model->n_trees;
+        const struct rw_compared *to = &row->compared;
+        const int is_sure = s->options->is_sure; /* the worse end of the interval decides */
         RW_TRY(compare(s, s->half[1], s->whole, scores, &row->compared));
-        row->is_within = loss_of(s, &row->compared) <= s->options->most_loss;
+        const double loss = made->selected.lower_is_better ? (is_sure ? to->high : to->difference)
+                                                           : -(is_sure ? to->low : to->difference);
+        row->is_within = loss <= s->options->most_loss; /* NaN with fewer than two queries */
     } else {
         struct rw_compared *compared = &row->compared;
         *compared = made->row[0].compared;
@@ -439,20 +434,15 @@ static void measuring_release(struct measuring *m)
     rw_mem_free(m->scores);
 }
 
-/* Returns the k-th document's partner in [0, k], a draw of Fisher and Yates. The high word of 64
- * random bits times k + 1 has a bias below k / 2^64. */
-static uint32_t partner(uint64_t seed, uint32_t k, uint32_t repeat, uint32_t feature)
-{
-    const uint64_t item = (uint64_t)repeat << 32 | k;
-    const struct rw_philox random = rw_random4(seed, item, feature, RW_STREAM_PERMUTE);
-    const uint64_t word = (uint64_t)random.word[0] << 32 | random.word[1];
-    return (uint32_t)((rw_uint128)word * ((uint64_t)k + 1) >> 64);
-}
-
+/* Swaps each document's value with that of a partner, a draw of Fisher and Yates. The high word of
+ * 64 random bits times k + 1 has a bias below k / 2^64. */
 static void shuffle(float *values, uint32_t n, uint64_t seed, uint32_t repeat, uint32_t feature)
 {
     for (uint32_t k = n; k-- > 1;) {
-        const uint32_t other = partner(seed, k, repeat, feature);
+        const uint64_t item = (uint64_t)repeat << 32 | k;
+        const struct rw_philox random = rw_random4(seed, item, feature, RW_STREAM_PERMUTE);
+        const uint64_t word = (uint64_t)random.word[0] << 32 | random.word[1];
+        const uint32_t other = (uint32_t)((rw_uint128)word * ((uint64_t)k + 1) >> 64);
         const float value = values[k];
         values[k] = values[other];
         values[other] = value;

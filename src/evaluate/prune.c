@@ -251,13 +251,6 @@ static int fill_row(struct pruning *p, const struct rw_model *model, struct prun
     return RW_OK;
 }
 
-/* Returns 1 if the model without the first n trees of the order stays within the loss, by the
- * values measured during the search. */
-static int seems_within(const struct pruning *p, int32_t n, double most_loss)
-{
-    return p->loss[n - 1] <= most_loss && (!p->held_out || p->held_out[n - 1] <= most_loss);
-}
-
 /* Finds the smallest number of trees within the loss. Losses of the search have the rounding of
  * repeated subtraction, so a candidate is measured again by its own scores. */
 static int choose(struct pruning *p, double most_loss, struct rw_model **out, int32_t *n_dropped)
@@ -266,7 +259,8 @@ static int choose(struct pruning *p, double most_loss, struct rw_model **out, in
         RW_RELEASED(rw_arena_free) struct rw_arena arena = {0};
         struct rw_model some;
         double loss = 0.0;
-        if (n > 0 && !seems_within(p, n, most_loss))
+        if (n > 0 &&
+            (!(p->loss[n - 1] <= most_loss) || (p->held_out && !(p->held_out[n - 1] <= most_loss))))
             continue;
         RW_TRY(select_trees(p, n, &arena, &some));
         if (n > 0) {

@@ -65,16 +65,6 @@ static const struct rw_metric_kind *find_kind(const char *name)
     return NULL;
 }
 
-/* Returns the nearest metric. It always suggests one, since the message lists all metrics
- * anyway. */
-static const struct rw_metric_kind *nearest_kind(const char *word)
-{
-    const char *names[N_KINDS];
-    for (int i = 0; i < N_KINDS; i++)
-        names[i] = kinds[i].name;
-    return find_kind(rw_word_nearest_always(word, names, N_KINDS));
-}
-
 /* Finds the digits of a cutoff after a name, in any program's style (":top=10", "_cut_10",
  * "@10-"); "": no cutoff. */
 static void find_cut(const char *after_name, char digits[10])
@@ -114,7 +104,11 @@ static struct guess guess_metric(const char *text)
         guess.note = row->note;
     if (row && !row->ours)
         return guess;
-    const struct rw_metric_kind *kind = row ? find_kind(row->ours) : nearest_kind(word);
+    const char *names[N_KINDS]; /* the nearest is suggested, as the message lists all anyway */
+    for (int i = 0; i < N_KINDS; i++)
+        names[i] = kinds[i].name;
+    const struct rw_metric_kind *kind =
+        find_kind(row ? row->ours : rw_word_nearest_always(word, names, N_KINDS));
     find_cut(text + n, digits);
     if (kind->at == RW_AT_PERSISTENCE)
         snprintf(guess.name, sizeof(guess.name), "%s:0.8", kind->name);
@@ -742,21 +736,6 @@ static int read_table(struct rw_ctx *ctx, struct rw_gain_rule *rule, FILE *file,
     return RW_OK;
 }
 
-/* Returns 1 for a spec such as "table 0 1 3". */
-static int is_inline(const char *spec)
-{
-    return strncmp(spec, "table ", 6) == 0 && spec[6];
-}
-
-/* Returns the gains of such a spec as the text of a file. */
-static int lines_of(struct rw_ctx *ctx, const char *spec, char **out)
-{
-    RW_TRY(rw_mem_copy_text(ctx, out, spec + 6));
-    for (char *c = *out; *c; c++)
-        *c = *c == ' ' ? '\n' : *c;
-    return RW_OK;
-}
-
 int rw_gain_rule_init(struct rw_ctx *ctx, struct rw_gain_rule *rule, const char *spec)
 {
     static const struct rw_gain_rule exponential = {.kind = RW_GAIN_EXP, .text = "2^l - 1"},
@@ -768,9 +747,11 @@ int rw_gain_rule_init(struct rw_ctx *ctx, struct rw_gain_rule *rule, const char 
     }
     *rule = (struct rw_gain_rule){.kind = RW_GAIN_TABLE};
     snprintf(rule->text, sizeof(rule->text), "from %.55s", spec);
-    RW_FREED char *lines = NULL;
-    if (is_inline(spec))
-        RW_TRY(lines_of(ctx, spec, &lines));
+    RW_FREED char *lines = NULL; /* the gains of "table 0 1 3", as the text of a file */
+    if (strncmp(spec, "table ", 6) == 0 && spec[6])
+        RW_TRY(rw_mem_copy_text(ctx, &lines, spec + 6));
+    for (char *c = lines; c && *c; c++)
+        *c = *c == ' ' ? '\n' : *c;
     FILE *file = lines ? fmemopen(lines, strlen(lines), "rb") : rw_system_fopen(spec, "rb");
     if (!file) {
         const int why = errno;

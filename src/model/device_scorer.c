@@ -116,13 +116,6 @@ const char *rw_scorer_device(const struct rw_scorer *scorer)
     return scorer->device ? scorer->device->ops->name : "cpu";
 }
 
-/* Returns the expected nanoseconds per document for one thread and many documents. */
-static double cpu_doc_ns(const struct rw_flat *flat)
-{
-    const double walk_ns = walk_doc_ns(flat), ns = rw_packed_doc_ns(flat, rw_packed_ops(rw_isa()));
-    return ns < walk_ns ? ns : walk_ns;
-}
-
 /* Chooses the CPU or a GPU. The number of further documents is unknown, because data may be read
  * in chunks. So a GPU is opened once the CPU's work so far, with this run, would take as long as
  * opening one. The choice then costs at most twice the time of the better device. */
@@ -130,8 +123,10 @@ static void choose(struct rw_ctx *ctx, struct rw_scorer *scorer, uint32_t n_docs
 {
     struct rw_device_scorer *gpu;
     const int n_threads = ctx->n_threads;
-    const double cpu_ms =
-        n_docs * cpu_doc_ns(&scorer->flat) / 1e6 / (1.0 + CPU_THREAD * (n_threads - 1));
+    const double walk_ns = walk_doc_ns(&scorer->flat);
+    const double packed_ns = rw_packed_doc_ns(&scorer->flat, rw_packed_ops(rw_isa()));
+    const double doc_ns = packed_ns < walk_ns ? packed_ns : walk_ns; /* of one thread */
+    const double cpu_ms = n_docs * doc_ns / 1e6 / (1.0 + CPU_THREAD * (n_threads - 1));
     scorer->cpu_ms += cpu_ms;
     if (scorer->cpu_ms <= GPU_OPEN_MS)
         return;

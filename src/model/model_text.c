@@ -280,15 +280,6 @@ static int read_by_threads(struct rw_words *w, struct rw_model *model)
     return 1;
 }
 
-static int trees_grammar(struct rw_words *w, struct rw_model *model)
-{
-    if (!w->is_writing && read_by_threads(w, model))
-        return RW_OK;
-    for (int32_t i = 0; i < model->n_trees; i++)
-        RW_TRY(tree_section(w, model, i));
-    return RW_OK;
-}
-
 enum { FIRST_READ_BYTES = 65536 };
 
 /* ---- the grammar, read and written ---- */
@@ -465,7 +456,11 @@ static int trees_section(struct rw_words *w, struct rw_model *model, const struc
     RW_TRY(rw_words_newline(w));
     RW_TRY(rw_words_newline(w));
     RW_TRY(MAKE(w, model->tree, model->n_trees));
-    return trees_grammar(w, model);
+    if (!w->is_writing && read_by_threads(w, model))
+        return RW_OK;
+    for (int32_t i = 0; i < model->n_trees; i++)
+        RW_TRY(tree_section(w, model, i));
+    return RW_OK;
 }
 
 /* Returns the text expected in place of knot i, or NULL if the knot is valid. The knot before it
@@ -563,15 +558,6 @@ static int columns_line(struct rw_words *w, struct rw_model *model)
     return rw_words_newline(w);
 }
 
-static int ending_lines(struct rw_words *w, struct rw_model *model)
-{
-    RW_TRY(rw_words_choice(w, "finished ", "no", "yes", &model->is_interrupted));
-    RW_TRY(rw_words_newline(w));
-    RW_TRY(
-        rw_words_count(w, "empty-rounds ", "a number of rounds", INT32_MAX, &model->empty_rounds));
-    return rw_words_newline(w);
-}
-
 /* Reads or writes the section of categories. Versions 4 and 5 always have it, even if it is
  * empty. */
 static int optional_categories(struct rw_words *w, struct rw_categories *categories)
@@ -597,8 +583,13 @@ int rw_model_grammar(struct rw_words *w, struct rw_model *model)
     const struct rw_words best = *w;
     RW_TRY(rw_words_count(w, "", "a round", INT32_MAX, &model->best_round));
     RW_TRY(rw_words_newline(w));
-    if (w->version > 1)
-        RW_TRY(ending_lines(w, model));
+    if (w->version > 1) {
+        RW_TRY(rw_words_choice(w, "finished ", "no", "yes", &model->is_interrupted));
+        RW_TRY(rw_words_newline(w));
+        RW_TRY(rw_words_count(w, "empty-rounds ", "a number of rounds", INT32_MAX,
+                              &model->empty_rounds));
+        RW_TRY(rw_words_newline(w));
+    }
     RW_TRY(rw_words_newline(w));
     RW_TRY(params_section(w, &model->params));
     RW_TRY(rw_words_newline(w));

@@ -199,11 +199,6 @@ static void order_steps(struct maker *m, int32_t tree, struct rw_packed_step *to
     }
 }
 
-static uint32_t padded(uint32_t n_leaves)
-{
-    return (n_leaves + RW_PACKED_SMALL - 1) / RW_PACKED_SMALL * RW_PACKED_SMALL;
-}
-
 /* Computes the offsets of all parts of each tree. */
 static int lay_out(struct maker *m)
 {
@@ -225,7 +220,7 @@ static int lay_out(struct maker *m)
         const uint64_t bytes = tree->walked ? (2 * n - 1) * sizeof(*p->step) + n * sizeof(float)
                                             : n * (sizeof(*p->node) + sizeof(float));
         *(tree->walked ? &n_steps : &n_nodes) += tree->walked ? 2 * n - 1 : n - 1;
-        n_leaves += padded(tree->n_leaves);
+        n_leaves += (n + RW_PACKED_SMALL - 1) / RW_PACKED_SMALL * RW_PACKED_SMALL;
         if (i > 0 && batch_bytes + bytes > BATCH_BYTES) {
             p->batch[++p->n_batches] = i;
             batch_bytes = 0;

@@ -524,15 +524,6 @@ static int make_columns(struct rw_ctx *ctx, struct maker *m)
 
 /* ---- trees ---- */
 
-static void put_node(const struct maker *m, struct rw_lanes_node *to, uint64_t *missing_left,
-                     uint32_t lane, const struct rw_walk_node *node)
-{
-    const uint32_t number = rw_threshold_of(&m->thresholds, node);
-    to->column[lane] = (uint8_t)(m->first_column[node->slot >> 1] + number / RW_LANES_CUTS);
-    to->cut[lane] = (uint8_t)(number % RW_LANES_CUTS);
-    *missing_left |= (uint64_t)(node->slot & 1) << lane;
-}
-
 /* Writes a tree's nodes: each before the nodes below it, and its left side before its right
  * side. */
 static void put_tree(const struct maker *m, int32_t tree, struct rw_lanes_node *to,
@@ -554,8 +545,13 @@ static void put_tree(const struct maker *m, int32_t tree, struct rw_lanes_node *
         if (stack[n].parent >= 0)
             to[stack[n].parent].right[lane] = (uint8_t)n_leaves;
         for (; at >= 0; at = nodes[at].left) {
-            put_node(m, &to[n_nodes], &missing_left[n_nodes], lane, &nodes[at]);
+            const uint32_t slot = nodes[at].slot;
+            const uint32_t number = rw_threshold_of(&m->thresholds, &nodes[at]);
+            to[n_nodes].column[lane] =
+                (uint8_t)(m->first_column[slot >> 1] + number / RW_LANES_CUTS);
+            to[n_nodes].cut[lane] = (uint8_t)(number % RW_LANES_CUTS);
             to[n_nodes].start[lane] = (uint8_t)n_leaves;
+            missing_left[n_nodes] |= (uint64_t)(slot & 1) << lane;
             stack[n].at = nodes[at].right;
             stack[n++].parent = (int32_t)n_nodes++;
         }
@@ -615,14 +611,11 @@ static int is_any_order(const struct rw_flat *flat)
         float most = 0.0f;
         for (uint64_t j = flat->first_leaf[i]; j < flat->first_leaf[i + 1]; j++) {
             const float size = fabsf(flat->leaf[j]);
-            const uint32_t bits = rw_bits_of_float(size);
-            most = size > most ? size : most;
-            if (bits == 0)
+            const uint64_t bits = rw_bits_of_double((double)size); /* never subnormal */
+            if (size == 0.0f)
                 continue;
-            const uint32_t exponent =
-                bits >> 23; /* 0 for subnormal numbers, which lack the implicit 2^23 */
-            const uint32_t mantissa = (bits & 0x7fffff) | (exponent ? 0x800000 : 0);
-            const int lowest = (int)(exponent ? exponent : 1) - 150 + __builtin_ctz(mantissa);
+            most = size > most ? size : most;
+            const int lowest = (int)(bits >> 52) - 1075 + __builtin_ctzll(bits | 1ull << 52);
             unit = lowest < unit ? lowest : unit;
         }
         sum += (double)most;

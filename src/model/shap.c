@@ -116,13 +116,6 @@ static double count_of(const struct making *making, int32_t child)
     return child < 0 ? making->leaf_count[~child] : making->node_count[child];
 }
 
-static void count_nodes(const struct rw_walk_node *nodes, int64_t n, struct making *making)
-{
-    for (int64_t at = n - 1; at >= 0; at--) /* children have larger numbers */
-        making->node_count[at] =
-            count_of(making, nodes[at].left) + count_of(making, nodes[at].right);
-}
-
 static void close_edges(struct making *making, struct edge *edges, uint32_t depth, uint32_t end)
 {
     while (making->n_open > depth) {
@@ -166,7 +159,10 @@ static void make_edges(const struct rw_flat *flat, int32_t t, struct making *mak
     uint32_t n = 0, n_pending = 0, most_distinct = 0;
     if (rw_flat_root(flat, t) < 0)
         return;
-    count_nodes(nodes, (int64_t)(flat->first_node[t + 1] - flat->first_node[t]), making);
+    const int64_t n_nodes = (int64_t)(flat->first_node[t + 1] - flat->first_node[t]);
+    for (int64_t at = n_nodes - 1; at >= 0; at--) /* children have larger numbers */
+        making->node_count[at] =
+            count_of(making, nodes[at].left) + count_of(making, nodes[at].right);
     making->pending[n_pending++] = (struct pending){0, 0, 0};
     making->pending[n_pending++] = (struct pending){0, 0, 1};
     while (n_pending > 0) {
