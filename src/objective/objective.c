@@ -90,10 +90,8 @@ rw_objective_choose(struct rw_objective_rule *rule, const struct rw_objective *r
 {
     const struct rw_objective *variant;
     for (int i = 0; (variant = rw_objective_variant_at(i)) != NULL; i++) {
-        if (strcmp(variant->name, row->name) == 0 && value_of(user, variant->chosen_by) != 0.0) {
-            rw_objective_rule_init(rule, variant, value_of, user);
-            return variant;
-        }
+        if (strcmp(variant->name, row->name) == 0 && value_of(user, variant->chosen_by) != 0.0)
+            row = variant;
     }
     rw_objective_rule_init(rule, row, value_of, user);
     const struct rw_objective *objective = rw_objective_for(row, rule);

@@ -86,24 +86,14 @@ out:
 
 /* ---- training sets ---- */
 
-/* Returns 0 if training runs on a GPU, which needs values because it makes the codes itself. */
+/* Returns 0 if training runs on a GPU, or might, which needs values because a GPU makes the codes
+ * itself. */
 static int trains_on_host(struct rw_ctx *ctx, const struct rw_params *params)
 {
-    const struct rw_engine_rules rules = {.cut = {.bins = params->bins, .min_docs = 1},
-                                          .lambda = {.sigma = 1.0f},
-                                          .min_docs = 1,
-                                          .bits = 8,
-                                          .max_slots = 1};
-    struct rw_engine *gpu = NULL;
     if (strncmp(params->device, "cuda", 4) == 0)
         return 0;
-    if (params->categorical[0])
-        return 1;
-    if (strcmp(params->device, "auto") == 0 && rw_engine_open(ctx, "cuda", &rules, &gpu) >= 0) {
-        rw_engine_close(gpu);
-        return 0;
-    }
-    return 1;
+    return params->categorical[0] || strcmp(params->device, "auto") != 0 ||
+           rw_device_check(ctx, "cuda") < 0;
 }
 
 static int bins_text(struct rw_ctx *ctx, struct rw_read_goal *goal)

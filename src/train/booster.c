@@ -247,7 +247,6 @@ static int prepare_rules(struct booster *b, const struct rw_params *given, doubl
                                            .depth = b->params->depth,
                                            .batch = b->params->batch,
                                            .min_docs = (uint32_t)b->params->min_docs,
-                                           .rate = b->params->rate,
                                            .l2 = b->params->l2,
                                            .monotone = b->features.monotone};
     return RW_OK;

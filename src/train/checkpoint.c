@@ -23,16 +23,15 @@ void rw_checkpoint_release(struct rw_checkpoint *checkpoint)
 
 /* ---- the grammar, read and written ---- */
 
-/* Reads or writes a word and an optional text after it. */
-static int optional_text(struct rw_words *w, const char *word, const char *what, char **text)
+static int note_line(struct rw_words *w, struct rw_checkpoint *c)
 {
-    int is_there = w->is_writing && **text;
-    RW_TRY(rw_words_take(w, word));
-    RW_TRY(rw_words_option(w, " ", &is_there));
-    if (is_there)
-        RW_TRY(rw_words_text(w, "", what, text));
+    int has_note = w->is_writing && *c->note;
+    RW_TRY(rw_words_take(w, "note"));
+    RW_TRY(rw_words_option(w, " ", &has_note));
+    if (has_note)
+        RW_TRY(rw_words_text(w, "", "a note", &c->note));
     else if (!w->is_writing)
-        RW_TRY(rw_mem_copy_text(w->ctx, text, ""));
+        RW_TRY(rw_mem_copy_text(w->ctx, &c->note, ""));
     return rw_words_newline(w);
 }
 
@@ -140,7 +139,7 @@ static int grammar(struct rw_words *w, struct rw_checkpoint *c)
     RW_TRY(rw_words_choice(w, "ended ", "yes", "no", &c->is_ended));
     RW_TRY(rw_words_newline(w));
     RW_TRY(init_line(w, c));
-    RW_TRY(optional_text(w, "note", "a note", &c->note));
+    RW_TRY(note_line(w, c));
     RW_TRY(sets_section(w, c));
     RW_TRY(state_section(w, c));
     w->version = RW_MODEL_VERSION;

@@ -99,7 +99,7 @@ static int write_params(struct rw_ctx *ctx, struct rw_params *params,
 enum { PARALLEL_DOCS = 16384 };
 
 struct refit {
-    struct rw_arena arena, run_arena; /* own the arrays: of the whole refit, and of one training */
+    struct rw_arena arena; /* owns the arrays, except those of `run` */
     struct rw_ctx *ctx;
     const struct rw_train_hooks *hooks; /* may be NULL */
     const struct rw_params *given;      /* as the caller set them */
@@ -116,26 +116,24 @@ struct refit {
     size_t most_leaves;
     float *old;               /* [most_leaves] values of the current tree before the refit */
     struct rw_monotone *room; /* [2 most_leaves] */
-    /* ---- the training whose trees are refitted now ---- */
-
-    struct rw_params *run_params; /* owned */
-    struct rw_gain_rule gains;
-    double *gain;     /* [n_docs] gains, if the objective ranks */
-    int8_t *monotone; /* [RW_FEATURE_IDS] NULL: no monotone constraints */
-    struct rw_gradients *gradients;
+    /* The training whose trees are refitted now. */
+    struct {
+        struct rw_arena arena;    /* owns the arrays */
+        struct rw_params *params; /* owned */
+        struct rw_gain_rule gains;
+        double *gain;     /* [n_docs] gains, if the objective ranks */
+        int8_t *monotone; /* [RW_FEATURE_IDS] NULL: no monotone constraints */
+        struct rw_gradients *gradients;
+    } run;
 };
 
 static void release_run(struct refit *r)
 {
-    rw_gradients_free(r->gradients);
-    rw_gain_rule_release(&r->gains);
-    rw_params_free(r->run_params);
-    rw_arena_free(&r->run_arena);
-    r->gradients = NULL;
-    r->run_params = NULL;
-    r->run_arena.last = NULL;
-    r->gain = NULL;
-    r->monotone = NULL;
+    rw_gradients_free(r->run.gradients);
+    rw_gain_rule_release(&r->run.gains);
+    rw_params_free(r->run.params);
+    rw_arena_free(&r->run.arena);
+    memset(&r->run, 0, sizeof(r->run));
 }
 
 static void release(struct refit *r)
@@ -313,15 +311,15 @@ static int prepare(struct refit *r)
  * trainings, too. */
 static int take_order(struct refit *r)
 {
-    const char *text = r->params->monotone[0] ? r->params->monotone : r->run_params->monotone;
+    const char *text = r->params->monotone[0] ? r->params->monotone : r->run.params->monotone;
     if (!text[0])
         return RW_OK;
     double *value;
-    RW_TRY(RW_ARENA_NEW(r->ctx, &r->run_arena, r->monotone, RW_FEATURE_IDS));
-    RW_TRY(RW_ARENA_NEW(r->ctx, &r->run_arena, value, RW_FEATURE_IDS));
+    RW_TRY(RW_ARENA_NEW(r->ctx, &r->run.arena, r->run.monotone, RW_FEATURE_IDS));
+    RW_TRY(RW_ARENA_NEW(r->ctx, &r->run.arena, value, RW_FEATURE_IDS));
     RW_TRY(rw_list_values(r->ctx, RW_LIST_MONOTONE, text, &r->in.features, value));
     for (int f = 0; f < RW_FEATURE_IDS; f++)
-        r->monotone[f] = (int8_t)value[f];
+        r->run.monotone[f] = (int8_t)value[f];
     return RW_OK;
 }
 
@@ -329,20 +327,21 @@ static int take_order(struct refit *r)
 static int take_run(struct refit *r, const struct rw_model_params *was)
 {
     release_run(r);
-    RW_TRY(take_params(r, was, &r->run_params));
-    RW_TRY(check_params(r->ctx, r->run_params, r->from, is_callers(r), r->in.n_sets - 1));
-    RW_TRY(rw_gain_rule_init(r->ctx, &r->gains, r->run_params->label_gain));
+    RW_TRY(take_params(r, was, &r->run.params));
+    RW_TRY(check_params(r->ctx, r->run.params, r->from, is_callers(r), r->in.n_sets - 1));
+    RW_TRY(rw_gain_rule_init(r->ctx, &r->run.gains, r->run.params->label_gain));
     RW_TRY(take_order(r));
-    RW_TRY(rw_labels_check(r->ctx, r->run_params,
-                           is_callers(r) ? NULL : rw_params_objective(r->run_params),
+    RW_TRY(rw_labels_check(r->ctx, r->run.params,
+                           is_callers(r) ? NULL : rw_params_objective(r->run.params),
                            r->in.set[0]));
-    if (is_callers(r) || !rw_params_objective(r->run_params)->ranks)
+    if (is_callers(r) || !rw_params_objective(r->run.params)->ranks)
         return RW_OK;
-    if (strcmp(r->run_params->pairs, "given") == 0 && !r->in.set[0]->pairs.item)
+    if (strcmp(r->run.params->pairs, "given") == 0 && !r->in.set[0]->pairs.item)
         return rw_fail(r->ctx, RW_ERR_ARGUMENT,
                        "the model to refit was trained on given pairs: pass pairs for this data "
                        "('pairs-file'), or set 'pairs'");
-    return rw_labels_gains(r->ctx, &r->run_arena, r->run_params, &r->gains, r->in.set[0], &r->gain);
+    return rw_labels_gains(r->ctx, &r->run.arena, r->run.params, &r->run.gains, r->in.set[0],
+                           &r->run.gain);
 }
 
 static int start_run(struct refit *r, const struct rw_model_params *was)
@@ -351,13 +350,13 @@ static int start_run(struct refit *r, const struct rw_model_params *was)
     RW_TRY(rw_comm_agree(r->ctx, take_run(r, was)));
     if (is_callers(r))
         return rw_comm_agree(
-            r->ctx, rw_gradients_by_caller(r->ctx, r->hooks, r->in.given[0], &r->gradients));
-    rw_params_objective_rule(r->run_params, &rule);
-    const struct rw_objective *objective = rw_params_objective(r->run_params);
-    RW_TRY(rw_labels_rule(r->ctx, objective, &rule, r->gain, r->in.set[0]));
-    return rw_comm_agree(r->ctx,
-                         rw_gradients_new(r->ctx, objective, &rule, r->in.set[0],
-                                          (uint32_t)r->first_doc, r->gain, NULL, &r->gradients));
+            r->ctx, rw_gradients_by_caller(r->ctx, r->hooks, r->in.given[0], &r->run.gradients));
+    rw_params_objective_rule(r->run.params, &rule);
+    const struct rw_objective *objective = rw_params_objective(r->run.params);
+    RW_TRY(rw_labels_rule(r->ctx, objective, &rule, r->run.gain, r->in.set[0]));
+    return rw_comm_agree(r->ctx, rw_gradients_new(r->ctx, objective, &rule, r->in.set[0],
+                                                  (uint32_t)r->first_doc, r->run.gain, NULL,
+                                                  &r->run.gradients));
 }
 
 /* Stores the parameters of the refitted training in the model. */
@@ -367,7 +366,7 @@ static int end_run(struct refit *r, int run)
         run < r->model->n_earlier ? &r->model->earlier[run].params : &r->model->params;
     struct rw_model_params refitted = {0};
     const int status =
-        write_params(r->ctx, r->run_params, &r->gains, is_callers(r), own, &refitted);
+        write_params(r->ctx, r->run.params, &r->run.gains, is_callers(r), own, &refitted);
     rw_model_params_release(status < 0 ? &refitted : own);
     if (status >= 0)
         *own = refitted;
@@ -447,23 +446,23 @@ static int sum_leaves(struct refit *r, const struct rw_user_gradients *made,
  * constraints, and so does every mixture of them. */
 static void new_leaves(struct refit *r, const struct rw_leaf_rule *rule, struct rw_tree *tree)
 {
-    if (r->monotone)
-        rw_monotone_values(r->room, rule, r->monotone, r->sum, tree);
+    if (r->run.monotone)
+        rw_monotone_values(r->room, rule, r->run.monotone, r->sum, tree);
     for (int32_t leaf = 0; leaf < tree->n_leaves; leaf++) {
         const double old = (double)r->old[leaf];
         const struct rw_bounds *bounds = &r->room[tree->n_leaves - 1 + leaf].bounds;
-        if (r->sum[leaf].n == 0 && r->monotone)
+        if (r->sum[leaf].n == 0 && r->run.monotone)
             tree->leaf[leaf] = (float)(old < bounds->low    ? bounds->low
                                        : old > bounds->high ? bounds->high
                                                             : old);
-        else if (r->sum[leaf].n > 0 && !r->monotone)
+        else if (r->sum[leaf].n > 0 && !r->run.monotone)
             tree->leaf[leaf] = rw_leaf_value(rule, &r->sum[leaf]);
     }
 }
 
 static int set_leaves(struct refit *r, const struct rw_leaf_rule *rule, struct rw_tree *tree)
 {
-    const double decay = r->run_params->refit_decay;
+    const double decay = r->run.params->refit_decay;
     RW_TRY(rw_comm_agree(r->ctx, rw_tree_add_covers(r->ctx, tree)));
     memcpy(r->old, tree->leaf, (size_t)tree->n_leaves * sizeof(*r->old));
     new_leaves(r, rule, tree);
@@ -495,14 +494,14 @@ static int route(struct refit *r, int set, struct rw_tree *tree)
 
 static int refit_tree(struct refit *r, int32_t number, struct rw_tree *tree)
 {
-    struct rw_leaf_rule rule = {.rate = rw_params_rate_of_round(r->run_params, (uint32_t)number),
-                                .l2 = r->run_params->l2,
+    struct rw_leaf_rule rule = {.rate = rw_params_rate_of_round(r->run.params, (uint32_t)number),
+                                .l2 = r->run.params->l2,
                                 .lambda_exponent = RW_LAMBDA_EXPONENT,
                                 .hess_exponent = RW_LAMBDA_EXPONENT};
     const struct rw_user_gradients *made;
     struct rw_sum all = {0};
     RW_TRY(route(r, 0, tree));
-    RW_TRY(rw_gradients_run(r->gradients, (uint32_t)number, rule.rate, r->score[0], &made));
+    RW_TRY(rw_gradients_run(r->run.gradients, (uint32_t)number, rule.rate, r->score[0], &made));
     if (is_callers(r))
         RW_TRY(rw_gradients_check(r->ctx, NULL, (uint32_t)r->first_doc, r->in.set[0]->n_docs,
                                   made->gradient, made->hessian));

@@ -77,9 +77,6 @@ static int place(struct rw_engine *engine, const struct rw_dataset *train)
     uint64_t first_doc, all_docs, first_query, all_queries;
     RW_TRY(rw_comm_before(ctx, train->n_docs, &first_doc, &all_docs));
     RW_TRY(rw_comm_before(ctx, train->n_queries, &first_query, &all_queries));
-    if (all_docs > RW_MAX_DOCS)
-        return rw_fail(ctx, RW_ERR_DATA, "%llu documents on %d workers; expected at most %u",
-                       (unsigned long long)all_docs, rw_n_workers(ctx), RW_MAX_DOCS);
     engine->first_doc = (uint32_t)first_doc;
     engine->first_query = (uint32_t)first_query;
     engine->all_docs = (uint32_t)all_docs;
