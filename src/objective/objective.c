@@ -192,16 +192,6 @@ static int n_labels_of(const struct rw_gradients *g)
     return g->rule.n_labels ? g->rule.n_labels : 1;
 }
 
-/* Checks the range of the objective's numbers. Doubles do not include document weights, which
- * the engine multiplies. */
-static int check_bound(struct rw_ctx *ctx, const struct rw_gradients *g)
-{
-    struct rw_dataset bare = *g->dataset; /* borrows all */
-    bare.weight = g->rule.in_doubles ? NULL : bare.weight;
-    return rw_objective_check(ctx, g->objective, &g->rule, &bare,
-                              g->rule.in_doubles ? 1.0 : weight_of_labels(&g->rule));
-}
-
 static int make_ideals(struct rw_ctx *ctx, struct rw_gradients *g)
 {
     const struct rw_dataset *dataset = g->dataset;
@@ -233,7 +223,11 @@ static int make(struct rw_ctx *ctx, struct rw_gradients *g)
     const int is_fixed = g->objective->is_fixed;
     g->longest = rw_longest_query(dataset->query_offset, dataset->n_queries);
     const size_t room = (size_t)g->n_threads * g->longest;
-    RW_TRY(check_bound(ctx, g));
+    struct rw_dataset bare = *dataset; /* borrows all */
+    if (g->rule.in_doubles) /* they do not include document weights, which the engine multiplies */
+        bare.weight = NULL;
+    RW_TRY(rw_objective_check(ctx, g->objective, &g->rule, &bare,
+                              g->rule.in_doubles ? 1.0 : weight_of_labels(&g->rule)));
     if (!g->made.lambda && !g->made.gradient)
         RW_TRY(make_arrays(ctx, g, is_fixed && !g->rule.in_doubles, dataset->n_docs, &g->made));
     if (g->rule.n_labels)

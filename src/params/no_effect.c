@@ -295,17 +295,6 @@ const char *rw_log_parameter(const struct rw_ctx *ctx)
 
 /* ---- contradictions ---- */
 
-/* Reports parameters that name columns if no data has columns. */
-static int check_columns(struct rw_ctx *ctx, const struct rw_params *params)
-{
-    for (int at = 0; at < RW_N_PARAMS; at++) {
-        const struct rw_param_info *info = &rw_param_rows[at].info;
-        if (info->roles & RW_ROLE_TABLE)
-            RW_TRY(rw_params_no_effect(ctx, params, info->name, no_table));
-    }
-    return RW_OK;
-}
-
 /* Fails if labels come from two sources, or if several labels cannot be combined with other
  * parameters. */
 static int check_labels(struct rw_ctx *ctx, const struct rw_params *params)
@@ -358,8 +347,12 @@ int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params, enum rw_
     struct rw_facts facts = RW_FACTS_UNKNOWN;
     struct rw_metric metrics[RW_MAX_METRICS];
     int n;
+    for (int at = 0; at < RW_N_PARAMS && use == RW_PARAMS_NO_TABLE; at++) {
+        if (rw_param_rows[at].info.roles & RW_ROLE_TABLE)
+            RW_TRY(rw_params_no_effect(ctx, params, rw_param_rows[at].info.name, no_table));
+    }
     if (use == RW_PARAMS_NO_TABLE)
-        return check_columns(ctx, params);
+        return RW_OK;
     RW_TRY(rw_metrics_parse(ctx, params->metric, params->relevant, metrics, &n));
     if (use == RW_PARAMS_MEASURE)
         facts.trains = 0;

@@ -252,23 +252,6 @@ static int prepare_rules(struct booster *b, const struct rw_params *given, doubl
     return RW_OK;
 }
 
-/* Writes the parameters that the model stores. */
-static int model_params(struct booster *b, struct rw_model_params *out)
-{
-    RW_TRY(RW_NEW(b->ctx, out->param, RW_N_PARAMS));
-    for (int at = 0; at < RW_N_PARAMS; at++) {
-        if (at == RW_AT_PARAM_ignore && b->features.ignore) {
-            char *ids RW_FREED = NULL;
-            RW_TRY(rw_ignore_text(b->ctx, b->features.ignore, &ids));
-            RW_TRY(rw_model_params_add(b->ctx, "ignore", ids, b->params->is_chosen[at], out));
-        } else if (rw_params_in_model(b->params, at)) {
-            RW_TRY(rw_model_params_take(b->ctx, b->params, at, &b->eval_sets.gains,
-                                        !objective_of(b), out));
-        }
-    }
-    return RW_OK;
-}
-
 /* Fills the model's description of data and parameters, except names and features. */
 static int describe(struct booster *b)
 {
@@ -277,7 +260,19 @@ static int describe(struct booster *b)
     model->columns = b->in.columns.kind;
     model->width = b->in.columns.width;
     RW_TRY(rw_categories_copy(b->ctx, &b->in.categories, &model->categories));
-    return model_params(b, &model->params);
+    RW_TRY(RW_NEW(b->ctx, model->params.param, RW_N_PARAMS));
+    for (int at = 0; at < RW_N_PARAMS; at++) {
+        if (at == RW_AT_PARAM_ignore && b->features.ignore) {
+            char *ids RW_FREED = NULL;
+            RW_TRY(rw_ignore_text(b->ctx, b->features.ignore, &ids));
+            RW_TRY(rw_model_params_add(b->ctx, "ignore", ids, b->params->is_chosen[at],
+                                       &model->params));
+        } else if (rw_params_in_model(b->params, at)) {
+            RW_TRY(rw_model_params_take(b->ctx, b->params, at, &b->eval_sets.gains,
+                                        !objective_of(b), &model->params));
+        }
+    }
+    return RW_OK;
 }
 
 static int prepare_checkpoints(struct booster *b)
@@ -651,7 +646,7 @@ static void booster_release(struct booster *b)
 
 /* Keeps the trees up to the best round and drops empty trees at the end. The trees of the model
  * that training continues from always stay. */
-static int keep_trees(struct booster *b)
+static int finish_model(struct booster *b)
 {
     struct rw_model *model = b->model;
     int n_split = 0;
@@ -667,13 +662,6 @@ static int keep_trees(struct booster *b)
                b->run.no_split);
     const int stops = b->params->early_stop > 0 && b->eval_sets.best_round > 0;
     cut_model(model, b->run.first_round, stops ? b->eval_sets.best_round : 0);
-    return RW_OK;
-}
-
-static int finish_model(struct booster *b)
-{
-    struct rw_model *model = b->model;
-    RW_TRY(keep_trees(b));
     model->is_interrupted = b->run.is_interrupted;
     return b->init ? rw_continuation_finish(b->ctx, b->in.init, model) : RW_OK;
 }

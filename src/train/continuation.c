@@ -47,20 +47,6 @@ static int64_t n_rounds(const struct rw_model *init)
     return (int64_t)init->n_trees + init->empty_rounds;
 }
 
-/* Appends copies of all trees to `model`. It adds an empty tree for each later round that could
- * not split, so that the index of a tree is its round. */
-static int copy_trees(struct rw_ctx *ctx, const struct rw_model *init, struct rw_model *model,
-                      size_t *tree_room)
-{
-    RW_TRY(RW_GROW(ctx, model->tree, *tree_room, (size_t)(model->n_trees + n_rounds(init))));
-    for (int64_t t = 0; t < n_rounds(init); t++, model->n_trees++) {
-        struct rw_tree *tree = &model->tree[model->n_trees];
-        RW_TRY(t < init->n_trees ? rw_tree_copy(ctx, &init->tree[t], tree)
-                                 : rw_tree_init(ctx, tree, 1));
-    }
-    return RW_OK;
-}
-
 /* ---- scores ---- */
 
 /* Adds trees [first, end) to a set's scores, one after the other, by the values of the features,
@@ -158,7 +144,15 @@ int rw_continue(struct rw_engine *engine, const struct rw_sets *sets, struct rw_
             init->absent_missing ? "missing" : "0", init->absent_missing ? "missing" : "zero");
     warn(ctx, sets, params);
     RW_TRY(replay(engine, sets, eval));
-    return copy_trees(ctx, init, model, tree_room);
+    RW_TRY(RW_GROW(ctx, model->tree, *tree_room, (size_t)(model->n_trees + n_rounds(init))));
+    /* an empty tree for each later round that could not split, so that a tree's index is its round
+     */
+    for (int64_t t = 0; t < n_rounds(init); t++, model->n_trees++) {
+        struct rw_tree *tree = &model->tree[model->n_trees];
+        RW_TRY(t < init->n_trees ? rw_tree_copy(ctx, &init->tree[t], tree)
+                                 : rw_tree_init(ctx, tree, 1));
+    }
+    return RW_OK;
 }
 
 /* Returns 1 if the model's last training is the beginning of this one, so that both count as one
@@ -214,7 +208,7 @@ static int add_trainings(struct rw_ctx *ctx, const struct rw_model *init, struct
             k < init->n_earlier ? init->earlier[k].n_trees : rw_model_last_trees(init);
         RW_TRY(rw_model_params_copy(ctx, params, &model->earlier[k].params));
     }
-    /* copy_trees has added empty trees for rounds without a split */
+    /* rw_continue has added empty trees for rounds without a split */
     if (!is_one)
         model->earlier[n - 1].n_trees += init->empty_rounds;
     return RW_OK;

@@ -172,17 +172,6 @@ static int take_params(const struct refit *r, const struct rw_model_params *was,
     return RW_OK;
 }
 
-static int check_sets(const struct refit *r)
-{
-    RW_TRY(rw_train_check_files(r->ctx, r->given, r->in.set[0]));
-    for (int set = 0; set < r->in.n_sets; set++) {
-        if (r->in.set[set]->codes.bins)
-            return rw_fail(r->ctx, RW_ERR_ARGUMENT,
-                           "a refit needs data sets with values (rw_dataset_read)");
-    }
-    return RW_OK;
-}
-
 /* Checks that some worker's data has features that the model's trees use. */
 static int check_features(const struct refit *r)
 {
@@ -264,7 +253,12 @@ static void note_params(const struct refit *r)
 /* Prepares everything that needs no other worker. */
 static int prepare_own(struct refit *r)
 {
-    RW_TRY(check_sets(r));
+    RW_TRY(rw_train_check_files(r->ctx, r->given, r->in.set[0]));
+    for (int set = 0; set < r->in.n_sets; set++) {
+        if (r->in.set[set]->codes.bins)
+            return rw_fail(r->ctx, RW_ERR_ARGUMENT,
+                           "a refit needs data sets with values (rw_dataset_read)");
+    }
     if (rw_model_n_ids(r->from) == 0)
         return rw_fail(r->ctx, RW_ERR_ARGUMENT, "the model to refit has no tree with a split");
     if (r->given->is_set[RW_AT_PARAM_threads])

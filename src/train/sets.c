@@ -307,22 +307,11 @@ static uint64_t pairs_item(const struct rw_dataset *dataset, uint32_t query, uin
     return sum;
 }
 
-/* Adds the bin codes of the values. Bin boundaries have a separate fingerprint. */
-static int add_values(struct rw_engine *engine, int set, uint64_t first_doc, uint64_t *values)
-{
-    const struct rw_cuts *cuts = engine->cuts;
-    uint64_t *sums RW_FREED = NULL;
-    RW_TRY(RW_NEW(engine->ctx, sums, cuts->n_features));
-    RW_TRY(engine->ops->code_sums(engine, set, first_doc, sums));
-    for (uint32_t f = 0; f < cuts->n_features; f++)
-        *values += sums[f] * rw_code_weight((uint64_t)cuts->feature[f] << 32);
-    return RW_OK;
-}
-
 int rw_fingerprint_make(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
                         uint64_t first_doc, uint64_t first_query, struct rw_fingerprint *out)
 {
-    uint64_t *part = out->part;
+    const struct rw_cuts *cuts = engine->cuts;
+    uint64_t *part = out->part, *sums RW_FREED = NULL;
     *out = (struct rw_fingerprint){{[RW_PRINT_DOCUMENTS] = dataset->n_docs}};
     for (uint32_t i = 0; i < dataset->n_docs; i++) /* -0 becomes 0 */
         part[RW_PRINT_LABELS] +=
@@ -342,7 +331,12 @@ int rw_fingerprint_make(struct rw_engine *engine, int set, const struct rw_datas
         for (uint32_t i = 0; has && i < dataset->n_docs; i++)
             part[at] += rw_side_column_item(column, dataset, i, first_doc + i);
     }
-    return add_values(engine, set, first_doc, &part[RW_PRINT_VALUES]);
+    /* the codes of the values; bin boundaries have a separate fingerprint */
+    RW_TRY(RW_NEW(engine->ctx, sums, cuts->n_features));
+    RW_TRY(engine->ops->code_sums(engine, set, first_doc, sums));
+    for (uint32_t f = 0; f < cuts->n_features; f++)
+        part[RW_PRINT_VALUES] += sums[f] * rw_code_weight((uint64_t)cuts->feature[f] << 32);
+    return RW_OK;
 }
 
 int rw_fingerprint_of_all(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
@@ -553,10 +547,12 @@ static int make_codes(struct rw_ctx *ctx, const struct rw_params *params, struct
     return rw_comm_agree(ctx, recode_sets(ctx, sets, absent_missing));
 }
 
-/* Counts the documents of all workers, and makes codes of values that are divided among workers. */
-static int combine_workers(struct rw_ctx *ctx, const struct rw_params *params, struct rw_sets *sets)
+int rw_sets_prepare(struct rw_ctx *ctx, const struct rw_params *params, struct rw_sets *sets,
+                    const struct rw_model *init)
 {
     uint64_t kinds[2] = {sets->train.bins != NULL, sets->train.bins == NULL};
+    sets->init = init;
+    RW_TRY(make_codes(ctx, params, sets, init));
     RW_TRY(rw_workers_docs(ctx, sets->set[0], &sets->all_docs));
     if (rw_n_workers(ctx) == 1)
         return RW_OK;
@@ -572,14 +568,6 @@ static int combine_workers(struct rw_ctx *ctx, const struct rw_params *params, s
     if (sets->made.bins)
         sets->train = sets->made;
     return RW_OK;
-}
-
-int rw_sets_prepare(struct rw_ctx *ctx, const struct rw_params *params, struct rw_sets *sets,
-                    const struct rw_model *init)
-{
-    sets->init = init;
-    RW_TRY(make_codes(ctx, params, sets, init));
-    return combine_workers(ctx, params, sets);
 }
 
 /* Returns 1 if some query has a pair of documents with different gains or, with `relevant`, a

@@ -11,13 +11,6 @@ static const struct {
 #undef RW_ENGINE
 };
 
-static int batch_of(const struct rw_engine_ops *ops, const struct rw_engine_rules *rules)
-{
-    if (ops->large_batch && rules->leaves >= RW_LARGE_TREE)
-        return ops->large_batch;
-    return ops->batch > 1 ? ops->batch : 1;
-}
-
 int rw_device_check(struct rw_ctx *ctx, const char *device)
 {
     size_t length;
@@ -43,8 +36,10 @@ int rw_engine_open(struct rw_ctx *ctx, const char *device, const struct rw_engin
         struct rw_engine *engine;
         RW_TRY(engines[i].open(ctx, number, &engine));
         engine->n_threads = ctx->n_threads;
+        const struct rw_engine_ops *ops = engine->ops;
+        const int is_large = ops->large_batch && rules->leaves >= RW_LARGE_TREE;
         if (engine->batch == 0)
-            engine->batch = batch_of(engine->ops, rules);
+            engine->batch = is_large ? ops->large_batch : ops->batch > 1 ? ops->batch : 1;
         engine->rules = *rules;
         if (rules->objective && rules->objective->device == RW_OBJECTIVE_NEIGHBOURS &&
             !engine->ops->neighbours)

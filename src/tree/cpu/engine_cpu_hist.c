@@ -583,17 +583,6 @@ static int run_sparse(void *job, struct rw_share *share)
     return RW_OK;
 }
 
-static void run_tasks(struct tasks *tasks, int n_threads)
-{
-    struct rw_cpu *cpu = tasks->cpu;
-    struct rw_ctx *ctx = cpu->host.base.ctx;
-    for (int i = 0; i < tasks->n_shared; i++)
-        run_shared(cpu, &cpu->job[i], n_threads);
-    rw_parallel(ctx, n_threads, tasks->n_built + cpu->first_task[tasks->n_jobs], 1, run_dense,
-                tasks);
-    rw_parallel(ctx, n_threads, tasks->n_built * tasks->n_sparse_ranges, 1, run_sparse, tasks);
-}
-
 /* Orders a few jobs by their documents, largest first, and decides how many all threads do
  * together. Such a job is a large part of the work, and large enough that merging costs little
  * compared with building. */
@@ -723,7 +712,11 @@ static int make_histograms(struct rw_engine *engine, const struct rw_sibling *si
     divide_jobs(&tasks, n_threads);
     if (cpu->workers)
         begin_workers(cpu, siblings, n_siblings);
-    run_tasks(&tasks, n_threads);
+    for (int i = 0; i < tasks.n_shared; i++)
+        run_shared(cpu, &cpu->job[i], n_threads);
+    rw_parallel(engine->ctx, n_threads, tasks.n_built + cpu->first_task[n], 1, run_dense, &tasks);
+    rw_parallel(engine->ctx, n_threads, tasks.n_built * tasks.n_sparse_ranges, 1, run_sparse,
+                &tasks);
     if (cpu->workers)
         RW_TRY(search_workers(cpu));
     drop_parents(cpu, n);

@@ -196,18 +196,9 @@ void rw_cpu_search_end(const struct rw_cpu *cpu, struct rw_cpu_search *search)
     search->n_later = 0;
 }
 
-/* Postpones a split that depends on idle documents. If RW_CPU_LATER splits wait already, it tries
- * those first. */
-static void try_later(const struct rw_cpu *cpu, struct rw_cpu_search *search,
-                      const struct rw_cpu_later *cut)
-{
-    if (search->n_later == RW_CPU_LATER)
-        rw_cpu_search_end(cpu, search);
-    search->later[search->n_later++] = *cut;
-}
-
-/* Tries the splits whose rough scores are `least` or more. A split with the same sums as the one
- * before adds only idle documents, and the earlier one counts. */
+/* Tries the splits whose rough scores are `least` or more. It postpones those that depend on idle
+ * documents; if RW_CPU_LATER splits wait already, it tries those first. A split with the same sums
+ * as the one before adds only idle documents, and the earlier one counts. */
 static void try_best(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f,
                      const struct rw_cpu_scores *sums, enum rw_cpu_cells kind, float least,
                      const struct rw_cell *missing)
@@ -219,9 +210,12 @@ static void try_best(const struct rw_cpu *cpu, struct rw_cpu_search *search, uin
             continue;
         const struct rw_cell left =
             cell_of(kind, sums->left[b], kind == RW_CELL_PAIRS ? sums->hessian[b] : 0);
-        if (depends_on_idle(cpu, search, f, &left, missing))
-            try_later(cpu, search, &(struct rw_cpu_later){f, b, sums->score[b], left, *missing});
-        else if (b == 0 || sums->left[b] != sums->left[b - 1])
+        if (depends_on_idle(cpu, search, f, &left, missing)) {
+            if (search->n_later == RW_CPU_LATER)
+                rw_cpu_search_end(cpu, search);
+            search->later[search->n_later++] =
+                (struct rw_cpu_later){f, b, sums->score[b], left, *missing};
+        } else if (b == 0 || sums->left[b] != sums->left[b - 1])
             try_cut(cpu, search, f, b, &left, missing, &none);
     }
 }
