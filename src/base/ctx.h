@@ -43,7 +43,7 @@ void rw_log(struct rw_ctx *ctx, enum rw_log_level level, const char *format, ...
 
 /* ---- errors: codes are in rankwood.h, and the text is in the context (rw_last_error) ---- */
 
-/* Turns the value of a limit into a string literal for messages. */
+/* Makes a string literal of the value of a limit, for messages. */
 #define RW_TEXT(limit)          RW_TEXT_OF_VALUE(limit)
 #define RW_TEXT_OF_VALUE(value) #value
 
@@ -275,8 +275,8 @@ int rw_device_number(const char *device, size_t *length);
 
 /* ---- words: edit distances, for suggestions in messages (more in rankwood.h), and order ---- */
 
-/* Returns the number of letters to insert, delete, replace or swap with a neighbour to turn `a`
- * into `b` (Damerau's distance, each letter edited at most once). For words of more than 48 letters
+/* Returns the number of letters to insert, delete, replace or swap with an adjacent one to get `b`
+ * from `a` (Damerau's distance, each letter edited at most once). For words of more than 48 letters
  * it returns the longer length. */
 size_t rw_word_distance(const char *a, const char *b);
 /* Returns the word nearest to `mistaken`, however distant, and the first of several. Case and '_'

@@ -22,8 +22,8 @@ struct magic {
 #define BYTES(text)   .n = sizeof(text) - 1, .bytes = text
 #define PIPE(command) .pipe = command, .filter = command
 #define WORKBOOK      "an Excel workbook or another Office file"
-/* Rows for Python's pickles, by the module named in them; first, the method to call on the object.
- */
+/* A row for pickles of Python that name this module. call: the method that writes the model, for
+ * the hint. */
 #define PICKLE(module, program, call)                                                       \
     {                                                                                       \
         BYTES("\x80"), .holds = module, .kind = {                                           \

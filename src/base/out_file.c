@@ -107,8 +107,7 @@ int rw_check_not_input(struct rw_ctx *ctx, const char *written, const char *read
 {
     if (!written || !read || !rw_same_file(written, read))
         return RW_OK;
-    return rw_fail(ctx, RW_ERR_ARGUMENT, "'%s' is an input, and cannot be the output too",
-                   written);
+    return rw_fail(ctx, RW_ERR_ARGUMENT, "'%s' is an input, and cannot be the output too", written);
 }
 
 /* Resolves a symbolic link, which remains a link: its target is replaced. */
@@ -216,9 +215,9 @@ static void take_owner_and_mode(int fd, const struct stat *replaced)
     if ((replaced->st_uid != geteuid() || replaced->st_gid != getegid()) &&
         fchown(fd, replaced->st_uid, replaced->st_gid) != 0 &&
         fchown(fd, (uid_t)-1, replaced->st_gid) != 0)
-        errno = 0; /* then the file belongs to us */
+        errno = 0; /* in that case this process owns the file */
     if (fchmod(fd, replaced->st_mode & 0777) != 0)
-        errno = 0; /* then the umask applies */
+        errno = 0; /* in that case the umask applies */
 }
 
 /* path: as the caller passed it, for messages. replaced: the existing file; NULL: there is no file

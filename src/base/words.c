@@ -48,7 +48,8 @@ static const char *find_nearest(const char *mistaken, const char *const *words, 
     char plain[64];
     const char *nearest = NULL;
     const size_t n = rw_word_plain(mistaken, plain, sizeof(plain));
-    size_t best = must ? SIZE_MAX : n < 5 ? 1 : (n + 1) / 3; /* letters that one typo changes */
+    /* most edits that count as a typing error */
+    size_t best = must ? SIZE_MAX : n < 5 ? 1 : (n + 1) / 3;
     for (int i = 0; i < n_words; i++) {
         const size_t length = strlen(words[i]), shared = n < length ? n : length;
         const int begins = !must && shared >= 3 && strncmp(plain, words[i], shared) == 0;

@@ -120,7 +120,7 @@ struct rw_bench_bar {
 int rw_bench_bar(struct rw_bench *bench, const struct rw_bench_bar *bar);
 
 /* ---- suites of trainings: made data, parameters of a row, and the times of its trees ---- */
-/* Makes bench->made.dataset with so many queries, unless it has them already. */
+/* Makes bench->made.dataset with this number of queries, unless it has that number already. */
 int rw_bench_data_make(struct rw_bench *bench, const char *shape, uint32_t n_queries);
 /* Writes the same data as LETOR text to a file. */
 int rw_bench_write_text(struct rw_bench *bench, const char *shape, uint32_t n_queries,
@@ -136,8 +136,8 @@ struct rw_bench_setting {
     const char *name, *value; /* as rw_params_set takes them */
 };
 /* Makes parameters from Rankwood's defaults and the suite's settings. given: 1 to let the user's
- * parameters replace both. If the user grows whole levels, the suite's `leaves` is left out. The
- * bench owns *out. */
+ * parameters replace both. If the user's parameters grow whole levels, the suite's `leaves` is left
+ * out. The bench owns *out. */
 int rw_bench_params_new(struct rw_bench *bench, const struct rw_bench_setting *setting,
                         int n_settings, int given, struct rw_params **out);
 /* Returns 1 if the user set the parameter. */

@@ -45,7 +45,7 @@ static int fill(void *user, struct rw_share *share)
 {
     const struct make *make = user;
     const struct rw_bins *bins = make->binned->bins;
-    /* Document numbers count over the whole set. */
+    /* Documents are numbered in the whole set. */
     const uint64_t first = make->first;
     float *label = make->binned->documents->label;
     for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
@@ -185,7 +185,7 @@ struct far {
     double copied, gathered; /* bytes per second */
 };
 
-/* Plans with so much GPU memory. *fits: 0 if training cannot run in it. */
+/* Plans the training with `bytes` bytes of GPU memory. *fits: 0 if training cannot run in it. */
 static int plan_with(struct far *s, uint64_t bytes, int *fits)
 {
     char text[32];
@@ -297,7 +297,7 @@ struct by_workers {
     const struct rw_params *params;
     uint32_t n_queries;
     int n_workers;
-    /* of worker 0 */
+    /* figures of worker 0 */
     struct rw_bench_grown grown;
     double make_ms;
     char *model; /* freed with rw_free */

@@ -159,7 +159,7 @@ static int send_bars(struct loading *s)
                                         s->ready_peak_bytes / allowed, 1.0, NAN, 1};
     const struct rw_bench_bar reading = {"reading text, one thread: MB/s", s->read_mb_s, must_mb_s,
                                          aim_mb_s, 0};
-    /* The longer name first, as it sets the width of the column. */
+    /* The longer name is first, because it determines the width of the column. */
     if (s->n_docs > RW_CUT_SAMPLE_DOCS)
         RW_TRY(rw_bench_bar(s->bench, &memory));
     return rw_bench_bar(s->bench, &reading);

@@ -422,7 +422,7 @@ static void all_held_release(struct all_held *all)
     rw_mem_free(all->received);
 }
 
-/* Replaces each feature's count by the index of its first one. Returns the total. */
+/* Replaces the number of each feature's items by the index of its first item. Returns the total. */
 static uint32_t begins_of_counts(uint32_t *count)
 {
     uint32_t n = 0;

@@ -76,7 +76,7 @@ static void run_plain(const struct rw_code_search *s, const float *value, size_t
 
 /* ---- AVX2 ---- */
 
-/* The first three halvings look into one vector, the others into memory. Several vectors are
+/* The first three halvings read one vector, the others read memory. Several vectors are
  * interleaved, since each step of a search waits for the one before. */
 enum { VECTORS = 4, LANES_AVX2 = 8 * VECTORS, LANES_AVX512 = 16 * VECTORS };
 
@@ -190,8 +190,7 @@ LOOKUP_AVX512 void raise_avx512(unsigned mask, __m512i key, __m512i at, int32_t 
     raise_most(mask, keys, positions, most);
 }
 
-/* Finds the positions of VECTORS vectors of 16 values. The first five halvings look into two
- * vectors. */
+/* Finds the positions of VECTORS vectors of 16 values. The first five halvings read two vectors. */
 LOOKUP_AVX512 void search_avx512(const struct rw_code_search *s, __m512i top, __m512i top2,
                                  const float *value, __m512i *at, int32_t *most)
 {
@@ -292,7 +291,7 @@ void rw_code_count(const void *positions, size_t n, size_t bytes, uint32_t n_pos
             counts[((const uint16_t *)positions)[i]]++;
         return;
     }
-    /* several tables, so equal neighbours need not wait for each other */
+    /* several tables, so that adjacent equal positions do not wait for each other */
     uint32_t part[TABLES][FEW] = {0};
     const uint8_t *position = positions;
     size_t i = 0;

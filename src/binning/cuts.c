@@ -1,5 +1,5 @@
 /* Finds the boundaries of bins on the host (binning/bins.h). The first part draws the sample of
- * queries and makes the cuts of all features. The last part finds the boundaries of one feature
+ * documents and makes the cuts of all features. The last part finds the boundaries of one feature
  * from its sampled values. */
 #include "binning/bins.h"
 
@@ -88,7 +88,7 @@ void rw_cut_sample_release(struct rw_cut_sample *sample)
 float rw_cut_between(float a, float b)
 {
     const float middle = (float)(((double)a + (double)b) * 0.5);
-    /* anything between them is nearer to the middle than they are */
+    /* a float between a and b is nearer to the middle than a and b are */
     if (middle > a && middle < b)
         return middle == 0.0f ? 0.0f : middle;
     return NAN;
@@ -380,9 +380,10 @@ int rw_bins_make_training(struct rw_ctx *ctx, const struct rw_dataset *dataset,
 }
 
 enum {
-    PAD = 16,        /* room for keys written after the last one by a vector */
-    MOST_BITS = 16,  /* of buckets; more buckets exceed the cache (2^14 and 2^15: a tenth slower) */
-    FEW_KEYS = 4096, /* up to this many keys are sorted directly, in two buckets */
+    PAD = 16, /* room for keys written after the last one by a vector */
+    /* at most 2^16 buckets: more exceed the cache (2^14 and 2^15 are a tenth slower) */
+    MOST_BITS = 16,
+    FEW_KEYS = 4096,          /* up to this many keys are sorted directly, in two buckets */
     FEW_VALUES = RW_MAX_BINS, /* most nonzero values that are counted one by one */
     TABLE_BITS = 12,
     TABLE = 1 << TABLE_BITS,
@@ -404,7 +405,8 @@ int rw_rank_scratch_init(struct rw_ctx *ctx, struct rw_rank_scratch *s,
     RW_TRY(RW_ARENA_NEW(ctx, &s->arena, s->key, n_keys));
     RW_TRY(RW_ARENA_NEW(ctx, &s->arena, s->picked, n_keys));
     RW_TRY(RW_ARENA_NEW(ctx, &s->arena, s->count, (size_t)1 << MOST_BITS));
-    RW_TRY(RW_ARENA_NEW(ctx, &s->arena, s->mark, ((size_t)1 << MOST_BITS) + 1)); /* by twos */
+    /* vectors read two marks at once */
+    RW_TRY(RW_ARENA_NEW(ctx, &s->arena, s->mark, ((size_t)1 << MOST_BITS) + 1));
     return RW_ARENA_NEW(ctx, &s->arena, s->counter, 1);
 }
 

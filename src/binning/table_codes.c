@@ -72,7 +72,7 @@ out:
     return status;
 }
 
-/* ---- intervals of all their documents ---- */
+/* ---- intervals of dense columns, for all documents ---- */
 
 struct group_scratch {
     struct rw_code_search search[GROUP];
@@ -109,7 +109,8 @@ static void end_group(const struct coding *job, uint32_t first, uint32_t n,
     }
 }
 
-/* Finds the intervals of documents [doc, end) in n columns, from `first` of the current ones on. */
+/* Finds the intervals of documents [doc, end) in n columns. first: the index of the first of them
+ * in the current range of columns. */
 static void find_intervals(struct coding *job, uint32_t first, uint32_t n, uint32_t doc,
                            uint32_t end, struct group_scratch *s)
 {
@@ -148,7 +149,7 @@ static int find_some(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* ---- their codes ---- */
+/* ---- codes of dense columns ---- */
 
 static int code_some(void *user, struct rw_share *share)
 {

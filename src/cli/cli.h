@@ -281,7 +281,7 @@ struct rw_cli {
     struct rw_out_file out; /* removed unless it is committed */
 };
 
-/* Returns a result that is not 0. */
+/* Returns the result of the call if it is not 0. */
 #define RW_STEP(call)               \
     do {                            \
         const int rw_step = (call); \
@@ -333,7 +333,7 @@ void rw_workers_leave(struct rw_cli *cli, int code);
 int rw_workers_leads(const struct rw_cli *cli);
 
 /* ---- shared by several commands: reading data, printing figures, warnings ---- */
-/* Functions below that return an int return it as the functions of a command do. */
+/* The int that functions below return is that of a command's functions (struct rw_command). */
 
 /* Reads a model for use, and warns if its training was interrupted. */
 int rw_load_model(struct rw_cli *cli, const char *path, struct rw_model **out);

@@ -88,7 +88,8 @@ static int load_and_score(struct rw_cli *cli)
     for (int i = 0; i < systems.n; i++) {
         if (is_model[i])
             RW_STEP(rw_load_model(cli, systems.text[i], &models[i]));
-        cli->model = cli->model ? cli->model : models[i]; /* names a table's columns */
+        /* its features determine the ids of a table's columns */
+        cli->model = cli->model ? cli->model : models[i];
     }
     RW_STEP(rw_load_weighted(cli, &cli->operands));
     for (int i = 0; i < systems.n; i++)

@@ -133,8 +133,8 @@ static int is_regular(struct stat *about)
 }
 
 /* Starts the log of a training that resumes after `round`. Removes lines written after the
- * checkpoint. Starts from an empty file if the note is not from a log, or if it is from a longer
- * one. */
+ * checkpoint. Starts from an empty file if the checkpoint's note is not about a log, or is about a
+ * longer log. */
 static void log_begin(const char *note, int round)
 {
     struct stat about = {.st_mode = S_IFREG};
@@ -318,7 +318,7 @@ static void reserve(struct rw_cli *cli, const struct rw_round *round)
         rw_msg_error("no space for more trees: %s", rw_last_error(ctx));
 }
 
-/* Only the worker that writes the model knows of a full disk. */
+/* Only the worker that writes the model detects a full disk. */
 static int should_stop(void *user)
 {
     return rw_interrupted() || (rw_workers_leads(user) && job.disk_full);

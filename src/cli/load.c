@@ -13,7 +13,7 @@ void rw_load_stage(const char *stage, double ms, size_t peak_bytes)
                     (double)peak_bytes / 1e6);
 }
 
-static _Thread_local double last_stage; /* the time at which it ended */
+static _Thread_local double last_stage; /* time at which the last stage ended */
 
 void rw_load_stage_end(const char *stage)
 {
@@ -309,7 +309,7 @@ int rw_workers_join(struct rw_cli *cli)
 
 int rw_workers_sync(struct rw_cli *cli, int code)
 {
-    /* An exit code means that a message is printed already. */
+    /* An exit code means that a message was already printed. */
     const int status = rw_workers_agree(cli->ctx, code > 0 ? RW_ERR_ARGUMENT : code);
     return code > 0 ? code : status;
 }

@@ -412,8 +412,8 @@ int rw_comm_launched(void)
     return 1;
 }
 
-/* Detects srun with the wrong --mpi. It starts processes that do not know each other, and all of
- * them would write the same model. */
+/* Detects srun with the wrong --mpi. It starts processes that cannot communicate, and all of them
+ * would write the same model. */
 static int check_meeting(struct rw_ctx *ctx, const struct rw_comm_module *met)
 {
     if (met->n_workers > 1 || rw_comm_launched() <= 1)
@@ -443,8 +443,8 @@ int rw_comm_open(struct rw_ctx *ctx, const char *name, struct rw_comm **out)
         met.close(met.user, 0);
         return status;
     }
-    /* on failure the communicator stays open: the launcher sees the process exit and ends the
-     * others */
+    /* on failure the communicator stays open: the launcher detects that the process exits, and ends
+     * the others */
     RW_TRY(rw_comm_new(ctx, &met.functions, met.user, met.worker, met.n_workers, out));
     (*out)->close = met.close;
     (*out)->local_worker = met.local_worker;

@@ -382,7 +382,7 @@ struct load_job {
     int read_errno; /* errno of any chunk; 0: the file has become shorter */
 };
 
-/* Loads a chunk slice by slice, so each is summed while it is in the nearest caches. left_out:
+/* Loads a chunk slice by slice, so each is summed while it is in the processor's caches. left_out:
  * [SLICE_BYTES] scratch for data that is not kept. */
 static int load_chunk(struct load_job *job, uint64_t chunk, unsigned char *left_out, int *why)
 {

@@ -17,7 +17,7 @@ struct maker {
     struct rw_arena arena; /* memory that is only needed until the packed model exists */
     struct rw_thresholds thresholds;
     uint32_t *column_of; /* [2 * n_used] the column of a node's slot */
-    /* Per thread, for one tree after another of up to `most` leaves. */
+    /* Scratch memory of a thread, which handles one tree of up to `most` leaves after another. */
     uint32_t *below; /* [most] leaves below a node */
     uint32_t *last;  /* [most] number of a node of two leaves; else RW_PACKED_LAST */
     int32_t *stack;  /* [3 * most + 3] */

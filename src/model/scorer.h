@@ -329,8 +329,9 @@ struct rw_packed_job {
     const struct rw_column *
         *column; /* [n_used] columns by slot; NULL: the data lacks the feature */
     rw_packed_transpose_fn
-        *transpose;             /* with rw_packed_encode_transposed instead, reads one of these: */
-    const struct rw_rows *rows; /* rows */
+        /* NULL, unless `encode` is rw_packed_encode_transposed. It reads rows or lines: */
+        *transpose;
+    const struct rw_rows *rows;     /* rows */
     const struct rw_builder *lines; /* lines */
     size_t more_values;             /* values that `encode` needs in addition to one per document */
     /* ---- set by rw_packed_run ---- */

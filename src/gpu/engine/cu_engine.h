@@ -163,8 +163,8 @@ struct rw_cuda_category {
 /* The categorical features of a group. */
 struct rw_cuda_categories {
     const struct rw_cuda_category *d_category; /* [n] */
-    uint32_t n, first;                         /* `first` counts those of the groups before */
-    uint32_t most_codes;                       /* largest number of codes of any of them */
+    uint32_t n, first;   /* first: number of categorical features in the groups before */
+    uint32_t most_codes; /* largest number of codes of any of them */
 };
 
 struct rw_cuda_found {

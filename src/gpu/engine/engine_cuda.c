@@ -7,7 +7,7 @@
 #include "base/rng.h"
 #include "gpu/device/device.h"
 
-/* ---- the stage, by which small data goes to the device, and answers ---- */
+/* ---- sending small data to the device, and reading answers ---- */
 
 int rw_cuda_room(struct rw_cuda *cuda, size_t n_bytes, struct rw_cuda_piece *out)
 {
@@ -77,7 +77,7 @@ int rw_cuda_await(struct rw_cuda *cuda, uint32_t n)
 {
     const struct rw_transfer_reply reply = {.word =
                                                 (const uint32_t *)(const void *)cuda->search.reply,
-                                            .step = 2, /* words that are the low halves */
+                                            .step = 2, /* only the low halves of the 64-bit words */
                                             .n = (size_t)n * RW_CUDA_REPLY_WORDS,
                                             .bytes = n * sizeof(cuda->search.reply->word[0]),
                                             .value = cuda->search.launch};

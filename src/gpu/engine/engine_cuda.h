@@ -59,7 +59,7 @@ struct rw_cuda_group {
     struct rw_hist_candidates candidates;
     struct rw_hist_choice choice;
     int chosen;
-    int is_looked_at; /* 1: the choice is checked again, in a later tree */
+    int is_rechecked; /* 1: the choice was checked again in a later tree */
     int is_reported;  /* 1: the choice was reported */
 };
 
@@ -121,8 +121,9 @@ struct rw_cuda {
     struct rw_cuda_workers *workers; /* NULL: one worker */
     /* Free or allowed bytes of the device, before the training set was loaded. */
     uint64_t free_bytes;
-    int is_limited;    /* 1: the user limits device memory */
-    int64_t to_settle; /* bytes that the choice of methods will add; dry runs only */
+    int is_limited; /* 1: the user limits device memory */
+    /* bytes that the choice of methods in the first tree will add; 0 in dry runs and afterwards */
+    int64_t to_settle;
     struct rw_cuda_place place;
     /* ---- reads from host memory ---- */
     /* Arguments with which histograms read it, if place.is_far; owned. */
@@ -279,8 +280,8 @@ int rw_cuda_send_two(struct rw_cuda *cuda, const void *first, size_t first_bytes
 int rw_cuda_await(struct rw_cuda *cuda, uint32_t n);
 /* Launches the pending partition, if there is one. */
 int rw_cuda_flush(struct rw_cuda *cuda);
-/* The same while splits are still being added to it. With many workers, it also counts the
- * documents of its children. */
+/* Launches the pending partition while splits are still being added to it. With many workers, it
+ * also counts the documents of its children. */
 int rw_cuda_flush_parts(struct rw_cuda *cuda);
 /* Sets the children's ranges, given that n_left of the split's documents here go left. */
 void rw_cuda_take_children(struct rw_cuda *cuda, const struct rw_split *split, uint32_t n_left);

@@ -46,7 +46,7 @@ static struct rw_hist_call hist_call(const struct rw_cuda *cuda, int g,
 
 int rw_cuda_may_choose(const struct rw_cuda *cuda, const struct rw_cuda_group *group)
 {
-    return !group->chosen || (cuda->n_trees == RW_TUNE_HYBRID_AGAIN && !group->is_looked_at);
+    return !group->chosen || (cuda->n_trees == RW_TUNE_HYBRID_AGAIN && !group->is_rechecked);
 }
 
 /* ---- scratch, and the candidate methods ---- */
@@ -89,7 +89,8 @@ static int plan_group(struct rw_cuda *cuda, int g, size_t most_bytes, size_t *sm
         RW_TRY(rw_hist_force(ctx, &call, group->candidates.method[0], &group->choice));
         group->chosen = 1;
     }
-    if (!cuda->host.base.rules.hist && group->chosen) /* timing it would take many readings */
+    /* a comparison with other methods would read host memory many times */
+    if (!cuda->host.base.rules.hist && group->chosen)
         group->choice.how = RW_HIST_BY_RULE;
     for (int i = 0; i < group->candidates.n; i++) {
         const struct rw_hist_method *method = group->candidates.method[i];
@@ -190,7 +191,7 @@ static int choose(struct rw_cuda *cuda, int g, const struct rw_hist_call *root)
     const int changed =
         rw_hist_choose_again(ctx, cuda->device, root, &group->candidates, &group->choice);
     RW_TRY(changed);
-    group->is_looked_at = 1;
+    group->is_rechecked = 1;
     group->is_reported &= !changed;
     return RW_OK;
 }

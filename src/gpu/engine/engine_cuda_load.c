@@ -560,7 +560,8 @@ static int load_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source *
     RW_TRY(rw_cuda_plan_histograms(cuda));
     if (rw_cuda_is_dry(cuda))
         return rw_cuda_settle_columns(cuda);
-    /* Done in the first tree. Other sets are placed before it and planned after it. */
+    /* Methods are chosen in the first tree, after the other sets are loaded. A plan counts the
+     * choice before the other sets, so rw_cuda_left_bytes adds its change of memory in advance. */
     cuda->to_settle = (int64_t)(cuda->place.settled_bytes - cuda->host.base.info.bytes);
     return RW_OK;
 }
@@ -590,8 +591,8 @@ static int dry_run(struct rw_cuda *cuda, const struct rw_engine_rules *rules, st
         rw_host_bins_of_cuts(&dry->host, cuts, 0, source->dataset->n_docs, &dry->host.set[0].bins));
     RW_TRY_OUT(load_set(dry, 0, source));
     cuda->place.settled_bytes = dry->host.base.info.bytes;
-    /* The training set's loading frees some memory, but only in the first tree. The other sets are
-     * added to it before that. */
+    /* Some memory of the training set is freed only in the first tree. The other sets are loaded
+     * before that, while it is still in use. */
     const uint64_t returned_bytes = dry->most_bytes > out->bytes ? dry->most_bytes - out->bytes : 0;
     dry->most_bytes = 0;
     for (int set = 1; data && set < data->n_sets; set++) {
@@ -683,7 +684,7 @@ static int fail_room(struct rw_cuda *cuda, const struct rw_cuts *cuts,
                    cuda->is_limited ? "allowed by --gpu-memory" : "free", hint);
 }
 
-/* Determines the free memory, on which later decisions depend. Asks the device only once. */
+/* Determines the free memory, on which later decisions depend. The device is queried only once. */
 static int find_free_bytes(struct rw_cuda *cuda)
 {
     const uint64_t allowed = cuda->host.base.rules.device_bytes;
@@ -700,7 +701,8 @@ uint64_t rw_cuda_others_bytes(const struct rw_cuda *cuda, uint32_t n_docs, uint3
 {
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
     const uint64_t columns = n_features * sizeof(struct rw_cuda_column);
-    const int has_walk = cuda->place.is_far || cuda->walk_bytes; /* the training set's part */
+    /* 1: this memory is counted with the training set */
+    const int has_walk = cuda->place.is_far || cuda->walk_bytes;
     if (rules->n_other_sets == 0)
         return 0;
     return rules->other_docs * RW_TUNE_FAR_OTHER_BYTES +
@@ -811,7 +813,7 @@ int rw_cuda_plan(struct rw_engine *engine, const struct rw_plan_data *data, stru
         if (bytes > out->most_bytes && bytes <= cuda->free_bytes)
             out->most_bytes = bytes;
     }
-    /* Without room for that, assumes a common link. */
+    /* If there is no room for measuring the link, its usual rate is assumed. */
     if (cuda->place.is_far &&
         rw_device_link_rate(cuda->host.base.ctx, cuda->device, &cuda->place.link_rate) < 0)
         cuda->place.link_rate = RW_TUNE_FAR_LINK_RATE;

@@ -13,9 +13,10 @@
 enum { PARALLEL_UPDATES = 65536, PARALLEL_DOCS = 16384, THREAD_DOCS = 4096, WALKED_DOCS = 4096 };
 
 /* Sizes of a pass. RW_CPU_PASS_BUNDLES: bundles to which one pass over documents adds; their cells
- * fit the nearest cache. RW_CPU_DOCS, RW_CPU_PASSES: documents and passes whose codes are gathered
- * at once. RW_CPU_CELLS: a feature's cells are rounded up to a multiple of this, so that vectors
- * never reach the next feature. RW_CPU_BUNDLE_FEATURES: largest number of features of a bundle. */
+ * fit the first-level cache. RW_CPU_DOCS, RW_CPU_PASSES: documents and passes whose codes are
+ * gathered at once. RW_CPU_CELLS: a feature's cells are rounded up to a multiple of this, so that
+ * vectors never reach the next feature. RW_CPU_BUNDLE_FEATURES: largest number of features of a
+ * bundle. */
 enum {
     RW_CPU_PASS_BUNDLES = 8,
     RW_CPU_DOCS = 1024,
@@ -240,8 +241,8 @@ struct rw_cpu_own {
 /* A range of rw_cpu.doc that one split divides. It is cut into parts, and one thread takes each
  * part. */
 struct rw_cpu_run {
-    /* The first part of the range, counted in the call, and the number of parts. Ranges are
-     * searched by part. */
+    /* Index of the range's first part among the parts of the call, and number of its parts. The
+     * range of a part is found by searching these indices. */
     uint32_t part, parts;
     uint32_t first, n; /* documents */
     int split;         /* index of the split in the call */

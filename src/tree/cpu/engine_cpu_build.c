@@ -1,6 +1,6 @@
 /* Builds histogram cells on processors, where most of a tree's time is spent. A thread gathers the
  * codes and words of documents and adds them to its own cells. A pass has few bundles, so its cells
- * stay in the nearest cache. A processor stores to one address per cycle, so the number of
+ * stay in the first-level cache. A processor stores to one address per cycle, so the number of
  * additions decides the speed. Therefore documents that have the frequent codes of all bundles are
  * left out, and each document's contribution is one word. */
 #include "tree/cpu/engine_cpu.h"
