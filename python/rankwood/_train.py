@@ -174,7 +174,7 @@ def train(
     if names is not None:  # the file has only names of features in use
         model.feature_names = list(names)
     trees = f"{model.n_trees} {'tree' if model.n_trees == 1 else 'trees'}"
-    best = f": the best of {training.n_rounds} rounds" if model.best_round else ""
+    best = f" (best round: {model.best_round} of {training.n_rounds})" if model.best_round else ""
     training.progress.end(f"{trees}{best}")
     if training.interrupted:
         logger.warning("interrupted: the model is the best so far, with %d trees", model.n_trees)

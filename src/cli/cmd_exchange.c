@@ -80,8 +80,8 @@ static int print_verified(const struct rw_cli *cli, const struct rw_verify *veri
                                     by->most, by->n_pairs, by->n_pairs_moved);
         rw_result_line("%s%s: %s", by->consumer, by->earlier ? " (an earlier version)" : "",
                        by->rules);
-        rw_result_line("  %s of %s documents differ; scores by at most %.2g; %s of %s pairs change "
-                       "order",
+        rw_result_line("  %s of %s documents differ beyond rounding; largest score difference %.2g; "
+                       "%s of %s pairs change order",
                        grouped(by->n_differ), grouped(by->n_docs), by->most,
                        grouped(by->n_pairs_moved), grouped(by->n_pairs));
         if (by->n_differ == 0)

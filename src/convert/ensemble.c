@@ -226,16 +226,15 @@ const char *rw_rules_cut(const struct rw_rules *rules, const struct rw_ens_node 
 void rw_rules_text(const struct rw_rules *rules, char *text, size_t size)
 {
     static const char *const width[] = {"float", "double"};
-    static const char *const absent[] = {"absent is 0", "absent is missing",
-                                         "absent as the caller passes it"};
+    static const char *const absent[] = {"are 0", "are missing", "as the caller passes them"};
     char slack[32] = "";
     if (rules->slack > 0)
         snprintf(slack, sizeof(slack), " + %g", (double)rules->slack);
-    snprintf(text, size, "%s value %s %s threshold%s goes left, missing %s, %s, sums in %s",
+    snprintf(text, size, "%s value %s %s threshold%s goes left, %s, absent features %s, sums in %s",
              width[rules->value], rules->less ? "<" : "<=", width[rules->threshold], slack,
-             rules->nan_by_node          ? "by node"
-             : rules->nan == RW_NAN_ZERO ? "is 0"
-                                         : "goes right",
+             rules->nan_by_node          ? "each node directs missing values"
+             : rules->nan == RW_NAN_ZERO ? "missing values are 0"
+                                         : "missing values go right",
              absent[rules->absent], width[rules->sum]);
 }
 

@@ -139,6 +139,6 @@ Test(rules, in_words)
 {
     char text[192];
     rw_rules_text(&convert_format("xgboost")->consumer[0].rules, text, sizeof(text));
-    cr_assert_str_eq(text, "float value < float threshold goes left, missing by node, absent is "
-                           "missing, sums in float");
+    cr_assert_str_eq(text, "float value < float threshold goes left, each node directs "
+                           "missing values, absent features are missing, sums in float");
 }
