@@ -13,13 +13,13 @@ from rankwood._params import infos
 
 HEAD = """# Parameters
 
-All parameters of training and evaluation. Use them on the command line (`--leaves 31`), in `--config` files \
+This page lists every parameter of training and evaluation. Set them on the command line (`--leaves 31`), in `--config` files \
 (`leaves = 31`), in Python (`{"leaves": 31}`, with `_` for `-`) and in C (`rw_params_set`).
 
-- `auto` values are chosen by the size of the training set, or by the machine. `--print-config` prints them.
-- Most parameters shape the trees, and the model file stores them. The page marks the others.
-- A parameter without effect, such as `--truncation 5` with `--pairs all`, gives one warning; `--strict` makes it an \
-error. Impossible combinations are always errors.
+- `auto` values depend on the size of the training set or on the machine. `rankwood train --print-config` prints the chosen values.
+- The model file stores most parameters. The others are marked "Not stored in the model".
+- A parameter without effect, such as `--truncation 5` with `--pairs all`, gives one warning, or with `--strict` an \
+error. Contradictory parameters are always an error.
 - *Elsewhere* is the usual name in other trainers. [Parameters of other programs](migrating.md) has all names, and \
 where meanings or units differ.
 
@@ -65,6 +65,34 @@ TIPS = {
     "refit-decay": "see [updating a model](../how-to/update.md).",
 }
 
+# Values of parameters whose argument in --help is only a letter or a word.
+VALUES = {
+    "label-column": "name or number of a column",
+    "label-columns": "names or numbers of columns, separated by commas",
+    "qid-column": "name or number of a column",
+    "weight-column": "name or number of a column",
+    "label-weights": "numbers, separated by commas",
+    "pairs-file": "a file",
+    "positions": "a file",
+    "propensities": "a file",
+    "weights": "a file",
+    "query-weights": "a file",
+    "start-scores": "a file",
+    "labels": "a file",
+    "names": "a file",
+    "label-gain": "`exp`, `linear` or a file",
+    "features": "a list of features",
+    "ignore": "a list of features or columns",
+    "categorical": "a list of features",
+    "monotone": "a list of features and directions",
+    "interactions": "groups of features",
+    "feature-penalty": "a list of features and costs",
+    "delta": "`ndcg`, `dcg`, `map`, `mrr`, `err`, `p@K`, `none`",
+    "metric": "names of [metrics](metrics.md), separated by commas",
+    "gpu-memory": "a number of bytes with an optional K, M, G or T, or `auto`",
+    "hist": "`auto`, or the name of a [method](../explanation/histograms.md#on-a-gpu)",
+}
+
 # The usual names in other trainers, where they have several: the first of these that a trainer knows.
 USUAL = (
     "objective loss_function num_iterations num_boost_round iterations learning_rate num_leaves max_leaves max_depth "
@@ -101,6 +129,7 @@ def page() -> str:
             values = f"{kind}, {text(info.range)}" if kind else ", ".join(f"`{word}`" for word in argument.split("|"))
             if kind and "|" in argument:  # "N|auto": the words beside the number
                 values += "".join(f", or `{word}`" for word in argument.split("|")[1:])
+            values = VALUES.get(name, values)
             default = f"`{text(info.default_value)}`" if text(info.default_value) else "not set"
             meaning = text(info.help)
             lines = [

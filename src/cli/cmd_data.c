@@ -33,7 +33,7 @@ static int run(struct rw_cli *cli)
 
 const struct rw_command rw_cmd_bin = {
     .name = "bin",
-    .brief = "write data as a cache that loads at once",
+    .brief = "write data as a binned cache that loads fast",
     .operands = "DATA... -o FILE.rwb",
     .about = "Writes data as a cache, which loads at once and is accepted wherever text is. The "
              "cache contains the input, and the bin boundaries and codes for one setting of --bins "

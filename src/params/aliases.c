@@ -274,7 +274,7 @@ static const struct rw_alias aliases[] = {
          " @l min-data-in-bin bin-construct-sample-cnt subsample-for-bin max-bin-by-feature @"
          " sketch-eps sketch-ratio @c feature-border-type per-float-feature-quantization @x"
          " max-cached-hist-node "),
-    NONE("'rankwood bin' writes data as a cache that loads at once",
+    NONE("'rankwood bin' writes data as a binned cache that loads fast",
          " @l save-binary is-save-binary is-save-binary-file @ used-cache "),
     NONE("the model is always the same, on any device and with any number of threads",
          " @l deterministic @ deterministic-histogram single-precision-histogram "),
