@@ -172,18 +172,6 @@ static int compare_all(struct rw_cli *cli)
     return 0;
 }
 
-static void warn_ties(void)
-{
-    for (int i = 0; i < n_others * n_metrics; i++) {
-        const struct rw_comparison *of = comparison[i];
-        if (i % n_others == 0)
-            rw_load_warn_moved(is_many() ? systems.text[0] : "a", of->metric, of->ties_moved_a,
-                               RW_TIES_ADVICE);
-        rw_load_warn_moved(is_many() ? systems.text[1 + i % n_others] : "b", of->metric,
-                           of->ties_moved_b, RW_TIES_ADVICE);
-    }
-}
-
 /* ---- the results ---- */
 
 #define INTERVAL "=+;low=2.5 %=+;high=97.5 %=+;p==%.4f;"
@@ -378,7 +366,14 @@ static int run(struct rw_cli *cli)
     json_t *document;
     RW_STEP(load_and_score(cli));
     RW_STEP(compare_all(cli));
-    warn_ties();
+    for (int i = 0; i < n_others * n_metrics; i++) {
+        const struct rw_comparison *of = comparison[i];
+        if (i % n_others == 0)
+            rw_load_warn_moved(is_many() ? systems.text[0] : "a", of->metric, of->ties_moved_a,
+                               RW_TIES_ADVICE);
+        rw_load_warn_moved(is_many() ? systems.text[1 + i % n_others] : "b", of->metric,
+                           of->ties_moved_b, RW_TIES_ADVICE);
+    }
     if (is_many())
         RW_STEP(add_many(cli, &document));
     else

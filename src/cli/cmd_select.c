@@ -129,10 +129,12 @@ static int write_all(struct rw_cli *cli, const struct rw_selected *selected)
     return rw_out_file_commit(cli->ctx, &job.list);
 }
 
-/* ---- the work ---- */
-
-static int read_sets(struct rw_cli *cli)
+static int run(struct rw_cli *cli)
 {
+    if (model_path)
+        RW_STEP(rw_out_file_open(cli->ctx, &cli->out, model_path));
+    if (output)
+        RW_STEP(rw_out_file_open(cli->ctx, &job.list, output));
     RW_STEP(rw_train_read(cli));
     RW_STEP(rw_load_dataset(cli, &valid_files, 0, &job.valid));
     if (test_files.n)
@@ -140,16 +142,8 @@ static int read_sets(struct rw_cli *cli)
     RW_STEP(rw_load_check_columns(cli));
     RW_STEP(rw_load_report_size(cli, "train", &cli->operands, cli->dataset, NULL));
     RW_STEP(rw_load_report_size(cli, "valid", &valid_files, job.valid, NULL));
-    return job.test ? rw_load_report_size(cli, "test", &test_files, job.test, NULL) : 0;
-}
-
-static int run(struct rw_cli *cli)
-{
-    if (model_path)
-        RW_STEP(rw_out_file_open(cli->ctx, &cli->out, model_path));
-    if (output)
-        RW_STEP(rw_out_file_open(cli->ctx, &job.list, output));
-    RW_STEP(read_sets(cli));
+    if (job.test)
+        RW_STEP(rw_load_report_size(cli, "test", &test_files, job.test, NULL));
     job.how.n_repeats = (int)repeats;
     job.how.test = job.test;
     job.how.user = cli;

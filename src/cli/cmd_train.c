@@ -596,20 +596,6 @@ static int read_sets(struct rw_cli *cli)
     return 0;
 }
 
-/* Checks before the first round that the format of --for can represent the model. All workers find
- * the same result, and the leading worker prints it. */
-static int check_format(struct rw_cli *cli)
-{
-    if (!made_for.format)
-        return 0;
-    int code = rw_exchange_check(cli->ctx, &made_for, cli->params, cli->binned, cli->init);
-    if (code == RW_ERR_UNSUPPORTED && rw_workers_leads(cli)) {
-        rw_msg_failed(cli->ctx, code, NULL);
-        code = RW_EXIT_USAGE;
-    }
-    return rw_workers_sync(cli, code);
-}
-
 static int read_data(struct rw_cli *cli)
 {
     const int leads = rw_workers_leads(cli);
@@ -623,7 +609,16 @@ static int read_data(struct rw_cli *cli)
         const struct rw_list files = rw_list_of(valid_files.text[i]);
         RW_STEP(rw_load_report_size(cli, set_name(i + 1, set), &files, cli->valid[i], NULL));
     }
-    return check_format(cli);
+    if (!made_for.format)
+        return 0;
+    /* Checks before the first round that the format of --for can represent the model. All workers
+     * find the same result, and the leading worker prints it. */
+    int code = rw_exchange_check(cli->ctx, &made_for, cli->params, cli->binned, cli->init);
+    if (code == RW_ERR_UNSUPPORTED && leads) {
+        rw_msg_failed(cli->ctx, code, NULL);
+        code = RW_EXIT_USAGE;
+    }
+    return rw_workers_sync(cli, code);
 }
 
 /* Returns the training's inputs. */

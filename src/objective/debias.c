@@ -63,24 +63,6 @@ enum { DEBIAS = 3, POSITION_L2 = 4, POSITION_NORM = 5 };
 enum { COST_EXPONENT = 24 };
 static const double ln2 = 0.6931471805599453;
 
-/* ---- positions ---- */
-
-static int count_documents(struct rw_debias *debias, const struct rw_dataset *dataset)
-{
-    uint64_t most = 0;
-    for (uint32_t i = 0; i < dataset->n_docs; i++)
-        most = dataset->position[i] > most ? dataset->position[i] : most;
-    RW_TRY(rw_comm_max(debias->ctx, &most, 1));
-    debias->n_positions = (uint32_t)most + 1;
-    RW_TRY(RW_ARENA_NEW(debias->ctx, &debias->arena, debias->n_docs, debias->n_positions));
-    for (uint32_t i = 0; i < dataset->n_docs; i++)
-        debias->n_docs[dataset->position[i]]++;
-    RW_TRY(rw_comm_sum(debias->ctx, debias->n_docs, debias->n_positions));
-    while (debias->first < most && debias->n_docs[debias->first] == 0)
-        debias->first++;
-    return RW_OK;
-}
-
 static void debias_close(void *state)
 {
     struct rw_debias *debias = state;
@@ -94,6 +76,7 @@ static int debias_open(struct rw_ctx *ctx, const struct rw_objective_rule *rule,
                        const struct rw_dataset *dataset, int n_threads, void **out)
 {
     struct rw_debias *debias;
+    uint64_t most = 0;
     RW_TRY(RW_NEW(ctx, debias, 1));
     *out = debias;
     *debias = (struct rw_debias){.ctx = ctx,
@@ -104,7 +87,16 @@ static int debias_open(struct rw_ctx *ctx, const struct rw_objective_rule *rule,
                                  .position = dataset->position,
                                  .n_threads = n_threads};
     const double begin = debias->kind == RW_DEBIAS_IPW ? 1.0 : 0.0;
-    RW_TRY(count_documents(debias, dataset));
+    for (uint32_t i = 0; i < dataset->n_docs; i++)
+        most = dataset->position[i] > most ? dataset->position[i] : most;
+    RW_TRY(rw_comm_max(ctx, &most, 1));
+    debias->n_positions = (uint32_t)most + 1;
+    RW_TRY(RW_ARENA_NEW(ctx, &debias->arena, debias->n_docs, debias->n_positions));
+    for (uint32_t i = 0; i < dataset->n_docs; i++)
+        debias->n_docs[dataset->position[i]]++;
+    RW_TRY(rw_comm_sum(ctx, debias->n_docs, debias->n_positions));
+    while (debias->first < most && debias->n_docs[debias->first] == 0)
+        debias->first++;
     RW_TRY(RW_ARENA_NEW(ctx, &debias->arena, debias->bias, debias->n_positions));
     RW_TRY(RW_ARENA_NEW(ctx, &debias->arena, debias->before, debias->n_positions));
     RW_TRY(
@@ -286,27 +278,22 @@ static double ratio_of(double old, const struct rw_wide_sum *cost, const struct 
     return limited_power(power * (rw_log2(own) - rw_log2(one)));
 }
 
-static int sum_up(struct rw_debias *debias)
-{
-    struct rw_position_sums *all = debias->sums;
-    const size_t words = sizeof(*all) / sizeof(uint64_t);
-    for (int t = 1; t < debias->n_threads; t++) {
-        const struct rw_position_sums *own = debias->sums + (size_t)t * debias->n_positions;
-        for (uint32_t p = 0; p < debias->n_positions; p++) {
-            for (int k = 0; k < 2; k++) {
-                all[p].of[k].hi += own[p].of[k].hi;
-                all[p].of[k].lo += own[p].of[k].lo;
-            }
-        }
-    }
-    return rw_comm_sum(debias->ctx, (uint64_t *)(void *)all, debias->n_positions * words);
-}
-
 static int debias_end(void *state, double rate)
 {
     struct rw_debias *debias = state;
-    const struct rw_position_sums *sums = debias->sums, *first = &sums[debias->first];
-    RW_TRY(sum_up(debias));
+    struct rw_position_sums *sums = debias->sums;
+    const struct rw_position_sums *first = &sums[debias->first];
+    for (int t = 1; t < debias->n_threads; t++) {
+        const struct rw_position_sums *own = sums + (size_t)t * debias->n_positions;
+        for (uint32_t p = 0; p < debias->n_positions; p++) {
+            for (int k = 0; k < 2; k++) {
+                sums[p].of[k].hi += own[p].of[k].hi;
+                sums[p].of[k].lo += own[p].of[k].lo;
+            }
+        }
+    }
+    RW_TRY(rw_comm_sum(debias->ctx, (uint64_t *)(void *)sums,
+                       debias->n_positions * sizeof(*sums) / sizeof(uint64_t)));
     memcpy(debias->before, debias->bias, debias->n_positions * sizeof(*debias->bias));
     for (uint32_t p = 0; p < debias->n_positions && !debias->is_given; p++) {
         double *of = debias->bias[p].of;

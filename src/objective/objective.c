@@ -187,24 +187,6 @@ struct rw_gradients {
     const double *scores; /* borrowed */
 };
 
-static int n_labels_of(const struct rw_gradients *g)
-{
-    return g->rule.n_labels ? g->rule.n_labels : 1;
-}
-
-static int make_ideals(struct rw_ctx *ctx, struct rw_gradients *g)
-{
-    const struct rw_dataset *dataset = g->dataset;
-    RW_TRY(RW_ARENA_NEW(ctx, &g->arena, g->discount, g->longest));
-    RW_TRY(RW_ARENA_NEW(ctx, &g->arena, g->ideal, (size_t)n_labels_of(g) * dataset->n_queries));
-    rw_discounts(g->discount, g->longest);
-    for (int k = 0; k < n_labels_of(g); k++)
-        RW_TRY(rw_ideal_dcgs(ctx, g->gains + (size_t)k * dataset->n_docs, dataset->query_offset,
-                             dataset->n_queries, g->rule.pair.truncation, g->discount,
-                             g->ideal + (size_t)k * dataset->n_queries));
-    return RW_OK;
-}
-
 /* Allocates the arrays for n documents: integers or doubles. */
 static int make_arrays(struct rw_ctx *ctx, struct rw_gradients *g, int is_fixed, size_t n,
                        struct rw_user_gradients *out)
@@ -240,7 +222,17 @@ static int make(struct rw_ctx *ctx, struct rw_gradients *g)
         RW_TRY(RW_ARENA_NEW(ctx, &g->arena, g->position, g->longest));
         g->objective->positions(&g->rule, g->position, g->longest);
     }
-    return g->objective->ranks ? make_ideals(ctx, g) : RW_OK;
+    if (!g->objective->ranks)
+        return RW_OK;
+    const size_t n_labels = (size_t)(g->rule.n_labels ? g->rule.n_labels : 1);
+    RW_TRY(RW_ARENA_NEW(ctx, &g->arena, g->discount, g->longest));
+    RW_TRY(RW_ARENA_NEW(ctx, &g->arena, g->ideal, n_labels * dataset->n_queries));
+    rw_discounts(g->discount, g->longest);
+    for (size_t k = 0; k < n_labels; k++)
+        RW_TRY(rw_ideal_dcgs(ctx, g->gains + k * dataset->n_docs, dataset->query_offset,
+                             dataset->n_queries, g->rule.pair.truncation, g->discount,
+                             g->ideal + k * dataset->n_queries));
+    return RW_OK;
 }
 
 int rw_gradients_new(struct rw_ctx *ctx, const struct rw_objective *objective,

@@ -469,29 +469,23 @@ static int check_data(struct rw_checkpointer *c)
                    c->how->resume, text);
 }
 
-static int take_init(struct rw_checkpointer *c, const struct rw_model *init)
-{
-    char *text RW_FREED = NULL;
-    size_t n;
-    if (!init)
-        return RW_OK;
-    RW_TRY(rw_model_print(c->ctx, init, &text, &n));
-    c->content.has_init = 1;
-    c->content.init_checksum = rw_checksum(0, text, n);
-    c->content.init_rounds = init->n_trees + init->empty_rounds;
-    return RW_OK;
-}
-
 int rw_checkpointer_take(struct rw_checkpointer *c, const struct rw_model *model,
                          const struct rw_eval_sets *eval, const struct rw_objective *objective,
                          const struct rw_model *init)
 {
     static char program[] = RW_VERSION, custom[] = "custom";
+    char *text RW_FREED = NULL;
+    size_t n;
     c->model = model;
     c->content.program = program;
     c->content.state_name = objective ? (char *)(uintptr_t)objective->name : custom;
     c->content.state_version = objective && objective->state ? objective->state->version : 0;
-    RW_TRY(take_init(c, init));
+    if (init) {
+        RW_TRY(rw_model_print(c->ctx, init, &text, &n));
+        c->content.has_init = 1;
+        c->content.init_checksum = rw_checksum(0, text, n);
+        c->content.init_rounds = init->n_trees + init->empty_rounds;
+    }
     if (!rw_checkpointer_resumes(c))
         return RW_OK;
     if (c->resumed.n_sets !=

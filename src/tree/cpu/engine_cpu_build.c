@@ -18,8 +18,8 @@
 struct prefetching {
     const uint8_t *row; /* row of document 0, from the first code on */
     size_t stride;
-    const uint32_t *doc;           /* [n] */
-    uint32_t at, n, line, n_lines; /* next prefetch: line `line` of document `at` */
+    const uint32_t *doc;     /* [n] */
+    uint32_t at, n, n_lines; /* next prefetch: the n_lines lines of document `at` */
 };
 
 /* Documents to add to the cells of a pass. */
@@ -173,13 +173,15 @@ struct gathering {
 };
 
 /* Returns the gathering of narrow passes [from, end). */
-static struct gathering gathering_of(const struct rw_cpu *cpu, uint32_t from, uint32_t end)
+static struct gathering gathering_of(const struct rw_cpu *cpu, uint32_t from, uint32_t end,
+                                     uint64_t *to)
 {
     const struct rw_cpu_group *group = &cpu->group[0];
     struct gathering g = {.view = group->view,
                           .active = group->active,
                           .first = cpu->pass[from].first,
-                          .last = cpu->pass[end - 1].first + cpu->pass[end - 1].n};
+                          .last = cpu->pass[end - 1].first + cpu->pass[end - 1].n,
+                          .to = to};
     g.at = g.view.in_order ? g.first : g.active[g.first];
     g.end = (g.view.in_order ? g.last - 1 : g.active[g.last - 1]) + 1;
     return g;
@@ -195,7 +197,8 @@ INLINE void prefetch_row(const struct gathering *g, uint32_t i)
     __builtin_prefetch(row + g->end - 1);
 }
 
-/* Gathers documents from `from` on. */
+/* Gathers the codes of documents from `from` on, 8 codes per word, pass by pass. Each row is
+ * prefetched and read once. The codes that a pass reads are then contiguous. */
 static void gather_plain(const struct gathering *g, uint32_t from)
 {
     for (uint32_t i = from; i < g->n; i++) {
@@ -276,23 +279,6 @@ RW_AVX512 static uint32_t gather_avx512(const struct gathering *g)
 }
 #endif
 
-/* Gathers the codes of documents [n] for narrow passes [from, end): 8 codes per word, pass by pass.
- * Each row is prefetched and read once. The codes that a pass reads are then contiguous. */
-static void gather(const struct rw_cpu *cpu, const uint32_t *doc, uint32_t n, uint32_t from,
-                   uint32_t end, uint64_t *gathered)
-{
-    struct gathering g = gathering_of(cpu, from, end);
-    uint32_t done = 0;
-    g.doc = doc;
-    g.n = n;
-    g.to = gathered;
-#if RW_HAS_X86
-    if (cpu->host.isa == RW_ISA_AVX512 && g.view.in_order)
-        done = gather_avx512(&g);
-#endif
-    gather_plain(&g, done);
-}
-
 /* Returns the end of the passes from `from` on whose cells fit together. */
 uint32_t rw_cpu_slice_end(const struct rw_cpu *cpu, uint32_t from, uint32_t end)
 {
@@ -326,11 +312,12 @@ static int64_t add_docs(const struct rw_cpu *cpu, const struct rw_cpu_building *
     int64_t word[RW_CPU_DOCS], sum = 0;
     struct prefetching prefetching = {0};
     struct addition add = {.isa = cpu->host.isa, .word = word, .prefetching = &prefetching};
+    struct gathering g;
     uint32_t narrow = from;
     for (uint32_t p = from; p < end; p++)
         narrow += cpu->pass[p].group->bytes == 1;
     if (narrow > from) {
-        const struct gathering g = gathering_of(cpu, from, narrow);
+        g = gathering_of(cpu, from, narrow, gathered);
         prefetching.row = g.view.row + g.at;
         prefetching.n_lines = (uint32_t)((g.end - g.at + 63) / 64);
         prefetching.stride = g.view.stride;
@@ -344,7 +331,14 @@ static int64_t add_docs(const struct rw_cpu *cpu, const struct rw_cpu_building *
             sum += word[i];
         }
         if (narrow > from) {
-            gather(cpu, add.doc, add.n, from, narrow, gathered);
+            uint32_t done = 0;
+            g.doc = add.doc;
+            g.n = add.n;
+#if RW_HAS_X86
+            if (add.isa == RW_ISA_AVX512 && g.view.in_order)
+                done = gather_avx512(&g);
+#endif
+            gather_plain(&g, done);
             const uint32_t next = n - first - add.n;
             prefetching.doc = add.doc + add.n;
             prefetching.at = 0;
@@ -359,24 +353,6 @@ static int64_t add_docs(const struct rw_cpu *cpu, const struct rw_cpu_building *
         }
     }
     return sum;
-}
-
-/* Adds sums of words to a slice's cells in the kept layout. */
-static void widen_passes(const struct rw_cpu *cpu, uint32_t from, uint32_t end, const int64_t *sum,
-                         int64_t *cells)
-{
-    const size_t n_words = (size_t)cpu->words.n_words;
-    for (uint32_t p = from; p < end; p++) {
-        const struct rw_cpu_pass *pass = &cpu->pass[p];
-        for (uint32_t c = 0; c < pass->n; c++) {
-            const size_t at = c * (size_t)pass->step;
-            rw_cpu_widen(&cpu->words, sum + at,
-                         rw_cpu_filled_up(rw_cpu_bundle_of(pass, c)->n_codes),
-                         cells + n_words * at);
-        }
-        sum += RW_CPU_PASS_BUNDLES * (size_t)pass->step;
-        cells += RW_CPU_PASS_BUNDLES * (size_t)pass->step * n_words;
-    }
 }
 
 /* Returns 1 if a slice's words already have the kept layout, for any number of documents. */
@@ -399,9 +375,22 @@ void rw_cpu_build_start(const struct rw_cpu *cpu, int thread, uint32_t from, uin
 /* Moves the sums of narrow cells to wide ones. */
 static void widen_cells(const struct rw_cpu *cpu, struct rw_cpu_building *b)
 {
+    const size_t n_words = (size_t)cpu->words.n_words;
+    const int64_t *sum = b->narrow;
+    int64_t *cells = b->wide;
     if (!b->is_wide)
-        clear_cells(cpu, b->from, b->end, (size_t)cpu->words.n_words, b->wide);
-    widen_passes(cpu, b->from, b->end, b->narrow, b->wide);
+        clear_cells(cpu, b->from, b->end, n_words, b->wide);
+    for (uint32_t p = b->from; p < b->end; p++) {
+        const struct rw_cpu_pass *pass = &cpu->pass[p];
+        for (uint32_t c = 0; c < pass->n; c++) {
+            const size_t at = c * (size_t)pass->step;
+            rw_cpu_widen(&cpu->words, sum + at,
+                         rw_cpu_filled_up(rw_cpu_bundle_of(pass, c)->n_codes),
+                         cells + n_words * at);
+        }
+        sum += RW_CPU_PASS_BUNDLES * (size_t)pass->step;
+        cells += RW_CPU_PASS_BUNDLES * (size_t)pass->step * n_words;
+    }
     b->is_wide = 1;
     b->n_narrow = 0;
 }

@@ -455,20 +455,6 @@ static int build_own(void *job, struct rw_share *share)
     return RW_OK;
 }
 
-/* Builds the slice. Threads take few documents at a time, so that they end together even if a
- * processor does other work. */
-static void build_shared(struct shared_pair *pair)
-{
-    enum { TURNS = 8 };
-    struct rw_cpu *cpu = pair->cpu;
-    const uint64_t n = cpu->n[pair->sibling->smaller];
-    const uint64_t chunk = n / ((uint64_t)pair->n_threads * TURNS) / RW_CPU_DOCS * RW_CPU_DOCS;
-    for (int t = 0; t < pair->n_threads; t++)
-        cpu->own[t].cells = NULL;
-    rw_parallel(cpu->host.base.ctx, pair->n_threads, n, chunk ? chunk : RW_CPU_DOCS, build_own,
-                pair);
-}
-
 /* Adds up n cells from `at` on over all threads. */
 static void merge_cells(const struct shared_pair *pair, size_t at, size_t n, int64_t *sum)
 {
@@ -514,10 +500,18 @@ static int merge_bundles(void *job, struct rw_share *share)
 
 static void run_shared(struct rw_cpu *cpu, const struct rw_sibling *s, int n_threads)
 {
+    enum { TURNS = 8 };
     struct shared_pair pair = {.cpu = cpu, .sibling = s, .n_threads = n_threads};
+    /* Threads take few documents at a time, so that they end together even if a processor does
+     * other work. */
+    const uint64_t n = cpu->n[s->smaller];
+    const uint64_t chunk = n / ((uint64_t)n_threads * TURNS) / RW_CPU_DOCS * RW_CPU_DOCS;
     for (; pair.first < cpu->n_passes; pair.first = pair.last) {
         pair.last = rw_cpu_slice_end(cpu, pair.first, cpu->n_passes);
-        build_shared(&pair);
+        for (int t = 0; t < n_threads; t++)
+            cpu->own[t].cells = NULL;
+        rw_parallel(cpu->host.base.ctx, n_threads, n, chunk ? chunk : RW_CPU_DOCS, build_own,
+                    &pair);
         if (pair.first == 0) {
             int64_t sum[3] = {0, 0, 0};
             for (int t = 0; t < n_threads; t++) {
