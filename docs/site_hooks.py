@@ -1,4 +1,7 @@
-"""For mkdocs: README is the first page, and what pages link to in the tree is in the site, too, under tree/."""
+"""Hooks for mkdocs: README becomes the first page, and the files that pages link to become part of the site, in tree/.
+
+Long names in the code of tables may break after `_`, so that tables fit the window.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,8 @@ from typing import Any
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[1]
+CELL = re.compile(r"<td.*?</td>", re.S)
+CODE = re.compile(r"<code>[^<]*</code>")
 LINK = re.compile(r"(\]\()([^)\s#]+)(#[^)\s]*)?(\))")
 
 
@@ -59,3 +64,10 @@ def on_files(files: Files, config: Any) -> Files:
     for name, path in sorted(linked.items()):
         files.append(File.generated(config, name, content=_content(ROOT / path)))
     return files
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    def breakable(cell: re.Match[str]) -> str:
+        return CODE.sub(lambda code: code[0].replace("_", "_<wbr>"), cell[0])
+
+    return CELL.sub(breakable, html)

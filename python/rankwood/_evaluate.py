@@ -519,7 +519,7 @@ class Comparisons(Sequence[Compared]):
 
         Examples
         --------
-        >>> found = rankwood.compare_all(valid, {"old": model, "new": model})
+        >>> found = rankwood.compare_all(valid, {"feature 0": X_valid[:, 0], "model": model}, correct="none")
         >>> print(found.table("csv").splitlines()[0])
         metric,system,queries,mean,difference,low,high,p,p_corrected,better,equal,worse
         """

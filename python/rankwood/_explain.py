@@ -64,7 +64,7 @@ class Explanation:
 
         Returns
         -------
-        list of (name, value)
+        list of tuple
             Name or id of each feature, and its SHAP value. Features with value 0 are omitted.
 
         Raises

@@ -836,8 +836,8 @@ class Model(Scorer):
 
         Examples
         --------
-        >>> name, value = model.explain(valid).document(0)[0]  # the feature with the largest effect
-        >>> isinstance(value, float)
+        >>> explanation = model.explain(valid)
+        >>> explanation.values.shape == (valid.n_docs, len(explanation.features))
         True
         """
         return _explain.explain(self, data, cover)
