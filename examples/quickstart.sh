@@ -1,8 +1,8 @@
 #!/bin/sh
 # A first session with Rankwood: builds it, makes three data sets, trains with early stopping on the
-# second, measures on the third, predicts, and shows the model. Installs what is missing through apt.
-# Can be run again; everything it makes lies in build-quickstart/. It builds the program alone, without
-# the GPU engine, which takes minutes.
+# second, measures on the third, predicts, and shows the model. Installs missing packages with apt. It can be
+# run again: all its output is in build-quickstart/. It builds only the program, without the GPU
+# engine, whose compilation takes minutes.
 #
 #   sh examples/quickstart.sh
 set -eu
@@ -28,3 +28,5 @@ printf '\n$ head -n 3 scores.txt\n'
 head -n 3 scores.txt
 run rankwood info model.txt
 run rankwood show model.txt --tree 1
+printf '\nThe program is %s.\nTrain on a CSV file with a header: %s\n' "$build/src/cli/rankwood" \
+    "$build/src/cli/rankwood train FILE.csv --label-column LABEL --qid-column QUERY -o model.txt"
