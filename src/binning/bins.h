@@ -215,21 +215,15 @@ static inline void rw_codes_put(void *codes, size_t bytes, uint32_t i, uint32_t 
         ((uint16_t *)codes)[i] = (uint16_t)code;
 }
 
-/* Returns the code of the i-th entry of a feature. */
-static inline uint32_t rw_codes_entry(const struct rw_codes *codes, size_t bytes, uint32_t i)
-{
-    return rw_codes_get(codes->code, bytes, i);
-}
-
 /* Returns the code of a document. */
 static inline uint32_t rw_bins_code(const struct rw_bins *bins, uint32_t f, uint32_t doc)
 {
     const struct rw_codes *codes = &bins->codes[f];
     const size_t bytes = rw_cuts_code_bytes(bins->cuts, f);
     if (!codes->row)
-        return rw_codes_entry(codes, bytes, doc);
+        return rw_codes_get(codes->code, bytes, doc);
     const uint32_t entry = rw_numbers_under(codes->row, codes->n, doc);
-    return entry < codes->n && codes->row[entry] == doc ? rw_codes_entry(codes, bytes, entry)
+    return entry < codes->n && codes->row[entry] == doc ? rw_codes_get(codes->code, bytes, entry)
                                                         : codes->rest;
 }
 

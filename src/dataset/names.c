@@ -2,7 +2,6 @@
  * and vocabularies. */
 #include "dataset/names.h"
 
-#include <ctype.h>
 #include <pthread.h>
 #include <stdio.h>
 
@@ -97,12 +96,10 @@ const char *rw_feature_text(const struct rw_feature_name *names, int32_t n, uint
 
 long rw_parse_id(const char *text, const char **end)
 {
-    long id = 0;
-    const char *at = text;
-    for (; isdigit((unsigned char)*at) && id <= RW_MAX_FEATURE; at++)
-        id = id * 10 + (*at - '0');
-    *end = at;
-    return at == text || id > RW_MAX_FEATURE ? -1 : id;
+    uint64_t id;
+    const char *at = rw_number_digits(text, RW_MAX_FEATURE, &id);
+    *end = at ? at : text;
+    return at ? (long)id : -1;
 }
 
 int rw_list_item(struct rw_ctx *ctx, const char *parameter, const char *item, size_t length,
@@ -246,8 +243,9 @@ struct rw_vocabulary {
     struct rw_query_ids ids; /* set of the words */
     const char **word;       /* [ids.n] the words in their blocks; owned */
     size_t word_room;
-    char **block; /* [n_blocks] words, each terminated by 0; owned */
-    size_t block_room, n_blocks, used, block_bytes;
+    struct rw_arena arena; /* owns the blocks of words, each word terminated by 0 */
+    char *block;           /* the last block; its first `used` of block_bytes are words */
+    size_t used, block_bytes;
     uint8_t marked[RW_FEATURE_IDS];
 };
 
@@ -278,33 +276,22 @@ void rw_vocabulary_free(struct rw_vocabulary *vocabulary)
     pthread_mutex_unlock(&vocabulary->mutex);
     if (n_owners > 0)
         return;
-    for (size_t b = 0; b < vocabulary->n_blocks; b++)
-        rw_mem_free(vocabulary->block[b]);
-    rw_mem_free(vocabulary->block);
+    rw_arena_free(&vocabulary->arena);
     rw_mem_free(vocabulary->word);
     rw_query_ids_release(&vocabulary->ids);
     pthread_mutex_destroy(&vocabulary->mutex);
     rw_mem_free(vocabulary);
 }
 
-/* Makes room for n bytes at the end of the last block. */
-static int word_room_for(struct rw_vocabulary *l, size_t n)
-{
-    const size_t bytes = n > BLOCK_BYTES ? n : BLOCK_BYTES;
-    if (l->n_blocks && l->block_bytes - l->used >= n)
-        return RW_OK;
-    RW_TRY(RW_GROW(NULL, l->block, l->block_room, l->n_blocks + 1));
-    RW_TRY(RW_NEW_RAW(NULL, l->block[l->n_blocks], bytes));
-    l->n_blocks++;
-    l->used = 0;
-    l->block_bytes = bytes;
-    return RW_OK;
-}
-
 static int add(struct rw_vocabulary *l, const char *word, size_t n, size_t *index)
 {
-    RW_TRY(word_room_for(l, n + 1));
-    char *copy = l->block[l->n_blocks - 1] + l->used;
+    if (l->block_bytes - l->used <= n) {
+        l->used = l->block_bytes = 0;
+        const size_t bytes = n < BLOCK_BYTES ? BLOCK_BYTES : n + 1;
+        RW_TRY(RW_ARENA_NEW(NULL, &l->arena, l->block, bytes));
+        l->block_bytes = bytes;
+    }
+    char *copy = l->block + l->used;
     memcpy(copy, word, n);
     copy[n] = 0;
     if (rw_query_ids_find(&l->ids, copy, strlen(copy), index))

@@ -496,7 +496,7 @@ static int skim(struct text_source *t)
             return RW_ERR_UNSUPPORTED;
         *++first_chunk = (uint32_t)list.n_chunks;
     }
-    RW_TRY(RW_GROW(ctx, source->first_doc, source->first_doc_room, list.n_chunks + 1));
+    RW_TRY(RW_NEW_RAW(ctx, source->first_doc, list.n_chunks + 1));
     source->first_doc[0] = 0;
     for (; source->n_chunks < list.n_chunks; source->n_chunks++)
         source->first_doc[source->n_chunks + 1] =

@@ -345,25 +345,19 @@ static int write_names(const struct joint *j, char **text, size_t *n_bytes)
 static int read_names(const struct joint *j, const char *text, size_t n_bytes)
 {
     struct rw_dataset *documents = j->documents;
-    size_t n = 0;
+    size_t room = 0;
     uint32_t least = 0; /* ids ascend */
-    for (size_t at = 0, next; at < n_bytes; at = next, n++) {
-        uint32_t feature;
-        next = rw_received_end(text, n_bytes, at, sizeof(feature));
-        if (!next)
+    for (size_t at = 0, next; at < n_bytes; at = next, documents->n_names++) {
+        struct rw_feature_name name = {.feature = UINT32_MAX};
+        next = rw_received_end(text, n_bytes, at, sizeof(name.feature));
+        if (next)
+            memcpy(&name.feature, text + at, sizeof(name.feature));
+        if (name.feature < least || name.feature > RW_MAX_FEATURE)
             return rw_comm_nonsense(j->ctx, "names of features");
-        memcpy(&feature, text + at, sizeof(feature));
-        if (feature < least || feature > RW_MAX_FEATURE)
-            return rw_comm_nonsense(j->ctx, "names of features");
-        least = feature + 1;
-    }
-    RW_TRY(RW_NEW(j->ctx, documents->name, n));
-    for (; documents->n_names < (int32_t)n; documents->n_names++) {
-        struct rw_feature_name *name = &documents->name[documents->n_names];
-        memcpy(&name->feature, text, sizeof(uint32_t));
-        text += sizeof(uint32_t);
-        RW_TRY(rw_mem_copy_text(j->ctx, &name->name, text));
-        text += strlen(text) + 1;
+        least = name.feature + 1;
+        RW_TRY(RW_GROW(j->ctx, documents->name, room, (size_t)documents->n_names + 1));
+        RW_TRY(rw_mem_copy_text(j->ctx, &name.name, text + at + sizeof(name.feature)));
+        documents->name[documents->n_names] = name;
     }
     return RW_OK;
 }

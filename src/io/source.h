@@ -39,7 +39,6 @@ struct rw_source {
     const struct rw_cut_rule *rule;     /* must be set once the source is open; borrowed */
     const struct rw_dataset *documents; /* their values are not used; borrowed */
     uint32_t *first_doc;                /* [n_chunks + 1] documents before each chunk; owned */
-    size_t first_doc_room;
     uint32_t n_chunks;
     /* used while codes are made */
     struct rw_cut_sample sample;

@@ -6,8 +6,7 @@
 int rw_source_even_chunks(struct rw_source *source, uint32_t n_docs, uint32_t chunk_docs)
 {
     source->n_chunks = n_docs ? (n_docs - 1) / chunk_docs + 1 : 0;
-    RW_TRY(RW_GROW(source->ctx, source->first_doc, source->first_doc_room,
-                   (size_t)source->n_chunks + 1));
+    RW_TRY(RW_NEW_RAW(source->ctx, source->first_doc, (size_t)source->n_chunks + 1));
     for (uint32_t chunk = 0; chunk < source->n_chunks; chunk++)
         source->first_doc[chunk] = chunk * chunk_docs;
     source->first_doc[source->n_chunks] = n_docs;

@@ -816,8 +816,8 @@ static uint64_t sum_column(const struct rw_bins *bins, uint32_t f, uint32_t begi
     const uint32_t to = row ? rw_numbers_under(row, codes->n, end) : end;
     uint64_t sum = all * rest;
     for (uint32_t i = from; i < to; i++)
-        sum +=
-            weight[(row ? row[i] : i) - begin] * ((uint64_t)rw_codes_entry(codes, bytes, i) - rest);
+        sum += weight[(row ? row[i] : i) - begin] *
+               ((uint64_t)rw_codes_get(codes->code, bytes, i) - rest);
     return sum;
 }
 

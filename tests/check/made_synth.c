@@ -35,7 +35,7 @@ static void expand(const struct rw_bins *bins, uint32_t f, uint16_t *codes)
     for (uint32_t i = 0; from->row && i < bins->n_docs; i++)
         codes[i] = (uint16_t)from->rest;
     for (uint32_t i = 0; i < from->n; i++)
-        codes[from->row ? from->row[i] : i] = (uint16_t)rw_codes_entry(from, bytes, i);
+        codes[from->row ? from->row[i] : i] = (uint16_t)rw_codes_get(from->code, bytes, i);
 }
 
 /* bits: 0 for all widths. feature: [n_features], room. */

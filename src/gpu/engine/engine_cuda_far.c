@@ -120,7 +120,7 @@ static void put_codes(const struct rw_codes *codes, size_t bytes, uint32_t first
         rw_codes_put(to, bytes, doc - first, codes->rest);
     for (uint32_t i = rw_numbers_under(codes->row, codes->n, first);
          i < codes->n && codes->row[i] < end; i++)
-        rw_codes_put(to, bytes, codes->row[i] - first, rw_codes_entry(codes, bytes, i));
+        rw_codes_put(to, bytes, codes->row[i] - first, rw_codes_get(codes->code, bytes, i));
 }
 
 /* Writes columns. An item is a piece of a feature. */

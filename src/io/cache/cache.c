@@ -512,17 +512,6 @@ static int take_names(const struct rw_cache_file *f)
     return RW_OK;
 }
 
-/* Returns 1 if the column's values are numbers of these words, or missing. */
-static int values_are_words(const struct rw_column *column, uint32_t n_words)
-{
-    for (uint32_t i = 0; i < column->n; i++) {
-        const float v = column->value[i];
-        if (v == v && !(rw_is_category(v) && v < (float)n_words))
-            return 0;
-    }
-    return 1;
-}
-
 /* Uses the context's vocabulary, if the features with words in this file are exactly those that the
  * context reads as words. Otherwise numbers would have different meanings in different files. */
 static int take_vocabulary(const struct rw_cache_file *f)
@@ -567,10 +556,10 @@ static int take_words(const struct rw_cache_file *f)
         RW_TRY(take_vocabulary(f));
     own = text;
     for (uint32_t i = 0; i < n; own += n_words[i++]) {
-        const struct rw_column *column = rw_dataset_column(dataset, feature[i]);
-        if (!column || !values_are_words(column, n_words[i]))
+        if (!rw_dataset_column(dataset, feature[i]))
             return RW_ERR_FORMAT;
-        RW_TRY(rw_categories_set_words(f->ctx, dataset, feature[i], own, n_words[i]));
+        const int status = rw_categories_set_words(f->ctx, dataset, feature[i], own, n_words[i]);
+        RW_TRY(status == RW_ERR_DATA ? RW_ERR_FORMAT : status); /* a value is not a word's number */
     }
     return RW_OK;
 }

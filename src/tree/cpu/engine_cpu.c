@@ -75,7 +75,7 @@ static void load_sparse(struct rw_cpu *cpu)
         const size_t bytes = rw_cuts_code_bytes(bins->cuts, f);
         for (uint32_t i = 0; i < codes->n; i++)
             sparse->cell[begin[codes->row[i]]++] =
-                (uint32_t)(cpu->cell_at[f] + rw_codes_entry(codes, bytes, i));
+                (uint32_t)(cpu->cell_at[f] + rw_codes_get(codes->code, bytes, i));
     }
 }
 

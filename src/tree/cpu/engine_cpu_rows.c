@@ -269,7 +269,7 @@ static const uint8_t *bundle_codes(const struct rw_bins *bins, const struct rw_c
     for (uint32_t doc = first; doc < last; doc++) {
         uint32_t code = codes->rest;
         if (entry < codes->n && codes->row[entry] == doc)
-            code = rw_codes_entry(codes, bytes, entry++);
+            code = rw_codes_get(codes->code, bytes, entry++);
         if (bytes == 1)
             narrow[doc - first] = (uint8_t)code;
         else
