@@ -303,7 +303,6 @@ struct rw_cut_intervals {
                                           one */
     uint32_t count[RW_MAX_BOUNDS + 3]; /* documents in each interval, then those with a missing
                                           value */
-    uint32_t n_ranked;                 /* number of values that determined the boundaries */
 };
 
 /* The result for one feature. */
@@ -384,11 +383,9 @@ struct rw_cut_part {
     struct rw_column column;
     uint32_t n_zeros; /* documents with value 0 that are not in the column */
 };
-/* Finds the boundaries of one feature. Writes by_category, n_ranked and n_bounds, and for the
- * sampled and absent values bound, below and count. For a categorical feature it writes
- * by_category, n_bounds and bound only. A boundary is the smallest value on its right. parts:
- * [n_parts], together the whole sample; a single one if sample->in is not NULL. Their values may be
- * in scratch->picked. */
+/* Finds the boundaries of one feature: writes by_category, n_bounds and bound. A boundary is the
+ * smallest value on its right. parts: [n_parts], together the whole sample; a single one if
+ * sample->in is not NULL. Their values may be in scratch->picked. */
 void rw_cut_bounds(enum rw_isa isa, const struct rw_cut_part *parts, uint32_t n_parts,
                    const struct rw_cut_sample *sample, const struct rw_cut_rule *rule,
                    struct rw_rank_scratch *scratch, struct rw_cut_intervals *intervals);

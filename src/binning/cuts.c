@@ -279,27 +279,20 @@ static void exact_pass(const struct rw_cut_finder *finder, enum rw_isa isa,
     enum { BLOCK = 4096 }; /* values whose indices are counted while in the L1 cache */
     const uint32_t n_docs = finder->dataset->n_docs, missing = s->n_bounds + 1;
     const int absent_missing = finder->rule->absent_missing;
-    /* all values have been ranked */
-    const int is_counted = !finder->sample.in && !column->row && !s->by_category;
     uint16_t scratch[BLOCK];
     int32_t most[RW_SEARCH_ROOM];
     struct rw_code_search search;
     rw_code_search_init(&search, s->bound, s->n_bounds, absent_missing, missing);
     for (uint32_t k = 0; k <= s->n_bounds; k++)
         most[k] = INT32_MIN;
-    if (is_counted)
-        s->count[missing] = n_docs - s->n_ranked;
-    else
-        memset(s->count, 0, (missing + 1) * sizeof(s->count[0]));
-    for (uint32_t first = 0; first < column->n && (index || !is_counted); first += BLOCK) {
+    memset(s->count, 0, (missing + 1) * sizeof(s->count[0]));
+    for (uint32_t first = 0; first < column->n; first += BLOCK) {
         const uint32_t n = column->n - first < BLOCK ? column->n - first : BLOCK;
         void *to = index ? (uint8_t *)index + first * bytes : (void *)scratch;
-        rw_code_search_run(isa, &search, column->value + first, n, bytes, to,
-                           is_counted ? NULL : most);
-        if (!is_counted) /* otherwise only the index is unknown */
-            rw_code_count(to, n, bytes, missing + 1, s->count);
+        rw_code_search_run(isa, &search, column->value + first, n, bytes, to, most);
+        rw_code_count(to, n, bytes, missing + 1, s->count);
     }
-    for (uint32_t k = 0; k <= s->n_bounds && !is_counted; k++)
+    for (uint32_t k = 0; k <= s->n_bounds; k++)
         s->below[k] = rw_key_of_ordered(most[k]);
     s->n_missing = s->count[missing];
     if (column->n < n_docs)
@@ -387,7 +380,7 @@ enum {
     FEW_VALUES = RW_MAX_BINS, /* most nonzero values that are counted one by one */
     TABLE_BITS = 12,
     TABLE = 1 << TABLE_BITS,
-    MOST_MARKED = 4 * RW_MAX_BINS, /* at most three buckets per rank */
+    MOST_MARKED = 2 * RW_MAX_BINS, /* at most two buckets per rank */
 };
 _Static_assert(TABLE > FEW_VALUES, "a free slot ends every search of the table");
 
@@ -493,11 +486,10 @@ static void add_column(enum rw_isa isa, struct values *v, const struct rw_column
 /* ---- boundaries from runs of equal values ---- */
 
 /* The state of a pass over runs of equal values, in ascending order. A run may be skipped if it
- * holds no rank and no boundary is due before it, unless the next run holds a rank. */
+ * holds no rank and no boundary is due before it. */
 struct walk {
     struct rw_cut_intervals *out;
-    uint32_t last; /* key of the previous run */
-    uint32_t n_counted, bins;
+    uint32_t n_ranked, bins;
     uint32_t k;      /* the next rank is the k-th */
     int is_first;    /* there was no run yet */
     int next_is_due; /* the next run's first value is a boundary */
@@ -505,7 +497,7 @@ struct walk {
 
 static uint32_t rank_of(const struct walk *w)
 {
-    return (uint32_t)((uint64_t)w->k * w->out->n_ranked / w->bins);
+    return (uint32_t)((uint64_t)w->k * w->n_ranked / w->bins);
 }
 
 /* Advances over the ranks below `end` and returns their number. */
@@ -517,29 +509,14 @@ static uint32_t pass_ranks(struct walk *w, uint32_t end)
     return n;
 }
 
-/* Ends an interval. n_under: number of values up to its end. */
-static void end_interval(struct walk *w, uint32_t last, uint32_t n_under)
-{
-    w->out->below[w->out->n_bounds] = last;
-    w->out->count[w->out->n_bounds] = n_under - w->n_counted;
-    w->n_counted = n_under;
-}
-
-static void add_bound(struct walk *w, uint32_t key, uint32_t n_under)
-{
-    end_interval(w, w->last, n_under);
-    w->out->bound[w->out->n_bounds++] = key;
-}
-
-/* Adds a run of n values. end: number of values up to the run's end. */
-static void walk_run(struct walk *w, uint32_t key, uint32_t n, uint32_t end)
+/* Adds a run of values. end: number of values up to the run's end. */
+static void walk_run(struct walk *w, uint32_t key, uint32_t end)
 {
     const uint32_t n_ranks = pass_ranks(w, end);
     if (w->next_is_due || (n_ranks > 0 && !w->is_first))
-        add_bound(w, key, end - n);
+        w->out->bound[w->out->n_bounds++] = key;
     w->next_is_due = n_ranks > 1;
     w->is_first = 0;
-    w->last = key;
 }
 
 /* ---- few distinct values ---- */
@@ -582,13 +559,12 @@ static void bounds_of_few(const struct rw_rank_counter *c, uint32_t n_values, st
 {
     uint32_t end = 0;
     for (uint32_t i = 0; i < n_values; i++) {
-        const uint32_t key = c->value[i], n = c->count[slot_of(c, key)];
-        end += n;
+        const uint32_t key = c->value[i];
+        end += c->count[slot_of(c, key)];
         if (n_values > w->bins)
-            walk_run(w, key, n, end);
+            walk_run(w, key, end);
         else if (i > 0)
-            add_bound(w, key, end - n);
-        w->last = key;
+            w->out->bound[w->out->n_bounds++] = key;
     }
 }
 
@@ -636,33 +612,21 @@ struct marked {
     uint32_t before, n;
 };
 
-/* Marks the buckets to sort: those that hold a rank, and for each of them the nearest bucket before
- * it with values. If a bucket holds two ranks, a run with both may end there, so the first bucket
- * with values after it is marked, too. Returns their number. */
+/* Marks the buckets to sort: those that hold a rank. If a bucket holds two ranks, a run with both
+ * may end there, so the next bucket with values is marked, too. Returns their number. */
 static uint32_t mark_buckets(const uint32_t *count, uint32_t n_buckets, struct walk ranks,
                              uint16_t *mark, struct marked *marked)
 {
-    uint32_t n_marked = 0, next = rank_of(&ranks), last_bucket = 0;
-    struct marked last = {0};
+    uint32_t n_marked = 0, next = rank_of(&ranks), before = 0;
     int next_is_due = 0;
-    for (uint32_t b = 0; b < n_buckets; b++) {
-        const struct marked one = {last.before + last.n, count[b]};
-        mark[b] = 0;
-        if (one.n == 0)
+    for (uint32_t b = 0; b < n_buckets; before += count[b++]) {
+        const uint32_t end = before + count[b];
+        mark[b] = end > before && (next_is_due || (ranks.k < ranks.bins && next < end));
+        if (!mark[b])
             continue;
-        const int has_rank = ranks.k < ranks.bins && next < one.before + one.n;
-        if (has_rank || next_is_due) {
-            if (last.n && !mark[last_bucket]) {
-                marked[n_marked++] = last;
-                mark[last_bucket] = 1;
-            }
-            marked[n_marked++] = one;
-            mark[b] = 1;
-            next_is_due = pass_ranks(&ranks, one.before + one.n) > 1;
-            next = rank_of(&ranks);
-        }
-        last = one;
-        last_bucket = b;
+        marked[n_marked++] = (struct marked){before, count[b]};
+        next_is_due = pass_ranks(&ranks, end) > 1;
+        next = rank_of(&ranks);
     }
     return n_marked;
 }
@@ -737,7 +701,7 @@ static void bounds_of_many(enum rw_isa isa, const struct values *v, struct rw_ra
             for (at += n > 0; end + n < end_of_bucket && *at == key; at++)
                 n++;
             end += n;
-            walk_run(w, key, n, end);
+            walk_run(w, key, end);
         }
     }
 }
@@ -745,16 +709,17 @@ static void bounds_of_many(enum rw_isa isa, const struct values *v, struct rw_ra
 static void find_bounds(enum rw_isa isa, const struct values *v, const struct rw_cut_rule *rule,
                         struct rw_rank_scratch *s, struct rw_cut_intervals *intervals)
 {
-    struct walk walk = {.out = intervals, .bins = (uint32_t)rule->bins, .k = 1, .is_first = 1};
+    struct walk walk = {.out = intervals,
+                        .n_ranked = v->n + v->n_zeros,
+                        .bins = (uint32_t)rule->bins,
+                        .k = 1,
+                        .is_first = 1};
     intervals->n_bounds = 0;
-    intervals->n_ranked = v->n + v->n_zeros;
     const uint32_t n_few = count_few(s->counter, s->key, v->n, v->n_zeros);
     if (n_few != UINT32_MAX)
         bounds_of_few(s->counter, n_few, &walk);
     else
         bounds_of_many(isa, v, s, &walk);
-    end_interval(&walk, v->n_zeros && v->most < RW_KEY_OF_ZERO ? RW_KEY_OF_ZERO : v->most,
-                 intervals->n_ranked);
 }
 
 /* Sets a boundary at every category's value except the first one's. */
