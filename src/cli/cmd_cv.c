@@ -112,19 +112,6 @@ static const char *path_of(int fold)
     return rw_text("%s/fold-%d.txt", folder, fold);
 }
 
-/* Fails if a file that is read would be written or removed in the folder. */
-static int check_written(const struct rw_cli *cli)
-{
-    for (int i = 0; i < N_FILES; i++)
-        RW_STEP(rw_options_check_written(cli, path_in(files[i])));
-    for (int f = 1; f <= MOST_FOLDS; f++) {
-        if (f > (int)n_folds && access(path_of(f), F_OK) != 0)
-            break;
-        RW_STEP(rw_options_check_written(cli, path_of(f)));
-    }
-    return 0;
-}
-
 static int write_all(struct rw_cli *cli, const struct rw_cv *cv, const json_t *results)
 {
     const struct rw_dataset *data = cli->dataset;
@@ -180,7 +167,15 @@ static int check(struct rw_cli *cli)
     if (n_folds < 3 && strcmp(rw_params_get(cli->params, "early-stop"), "0") != 0)
         return rw_wrong(cli, "'--folds 2' needs '--early-stop 0': of 3 and more folds one is "
                              "measured, and the next one stops training");
-    return check_written(cli);
+    /* a file that is read must not be written or removed in the folder */
+    for (int i = 0; i < N_FILES; i++)
+        RW_STEP(rw_options_check_written(cli, path_in(files[i])));
+    for (int f = 1; f <= MOST_FOLDS; f++) {
+        if (f > (int)n_folds && access(path_of(f), F_OK) != 0)
+            break;
+        RW_STEP(rw_options_check_written(cli, path_of(f)));
+    }
+    return 0;
 }
 
 static int run(struct rw_cli *cli)

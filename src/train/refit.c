@@ -508,16 +508,6 @@ static int refit_tree(struct refit *r, int32_t number, struct rw_tree *tree)
     return set_leaves(r, &rule, tree);
 }
 
-/* Adds a tree to a set's scores. A tree of one leaf keeps its value, because it is a base score. */
-static int add_tree(struct refit *r, int set, struct rw_tree *tree)
-{
-    if (tree->n_leaves > 1 && set > 0)
-        RW_TRY(route(r, set, tree));
-    for (uint32_t doc = 0; doc < r->in.set[set]->n_docs; doc++)
-        r->score[set][doc] += (double)tree->leaf[tree->n_leaves > 1 ? r->leaf[doc] : 0];
-    return RW_OK;
-}
-
 /* ---- all trees ---- */
 
 static int report_round(struct refit *r, int32_t number, double start)
@@ -559,8 +549,13 @@ static int run_tree(struct refit *r, int32_t number)
     struct rw_tree *tree = &r->model->tree[number];
     if (tree->n_leaves > 1)
         RW_TRY(refit_tree(r, number, tree));
-    for (int set = 0; set < r->in.n_sets; set++)
-        RW_TRY(add_tree(r, set, tree));
+    for (int set = 0; set < r->in.n_sets; set++) {
+        if (tree->n_leaves > 1 && set > 0)
+            RW_TRY(route(r, set, tree));
+        /* a tree of one leaf keeps its value, because it is a base score */
+        for (uint32_t doc = 0; doc < r->in.set[set]->n_docs; doc++)
+            r->score[set][doc] += (double)tree->leaf[tree->n_leaves > 1 ? r->leaf[doc] : 0];
+    }
     RW_TRY(rw_eval_sets_round(&r->eval, NULL, number + 1));
     return report_progress(r, number, report_round(r, number, start));
 }

@@ -53,22 +53,12 @@ void rw_sets_release(struct rw_sets *sets)
     rw_binned_release(&sets->made);
 }
 
-/* Returns 1 if documents, labels, queries and values are equal. Side columns and query ids may
- * differ. */
-static int are_same_documents(const struct rw_fingerprint *a, const struct rw_fingerprint *b)
-{
-    static const int parts[] = {RW_PRINT_DOCUMENTS, RW_PRINT_LABELS, RW_PRINT_QUERIES,
-                                RW_PRINT_VALUES};
-    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
-        if (a->part[parts[i]] != b->part[parts[i]])
-            return 0;
-    }
-    return 1;
-}
-
 int rw_sets_find_train(struct rw_engine *engine, const struct rw_sets *sets,
                        unsigned char *is_train)
 {
+    /* side columns and query ids may differ */
+    static const int parts[] = {RW_PRINT_DOCUMENTS, RW_PRINT_LABELS, RW_PRINT_QUERIES,
+                                RW_PRINT_VALUES};
     struct rw_fingerprint train, other;
     uint64_t size[RW_MAX_SETS][2];
     int has_train = 0;
@@ -85,7 +75,9 @@ int rw_sets_find_train(struct rw_engine *engine, const struct rw_sets *sets,
             RW_TRY(rw_fingerprint_of_all(engine, 0, sets->set[0], &train));
         has_train = 1;
         RW_TRY(rw_fingerprint_of_all(engine, set, sets->set[set], &other));
-        is_train[set] = (unsigned char)are_same_documents(&train, &other);
+        is_train[set] = 1;
+        for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+            is_train[set] &= train.part[parts[i]] == other.part[parts[i]];
     }
     return RW_OK;
 }

@@ -205,18 +205,6 @@ static void put_column(const struct rw_cpu *cpu, const struct rw_sibling *job, u
             part_of(workers, workers->owner[f], i) + workers->wire_at[f] * (size_t)wire->n_words);
 }
 
-/* Writes the beginning and the end of a worker's part of node i. */
-static void put_rest(const struct rw_cpu *cpu, uint32_t worker, int i)
-{
-    const struct rw_cpu_workers *workers = cpu->workers;
-    const size_t n_words = (size_t)workers->wire[i].n_words;
-    const uint64_t at = workers->n_cells[worker], left = workers->part_cells - at;
-    int64_t *to = part_of(workers, worker, i);
-    memset(to, 0, TOTAL_CELLS * n_words * sizeof(*to));
-    memset(to + at * n_words, 0, left * n_words * sizeof(*to));
-    rw_cpu_encode(&workers->wire[i], &cpu->total[workers->job[i]->smaller], to);
-}
-
 /* ---- receiving ---- */
 
 /* Returns the sum of node i over all workers. */
@@ -276,8 +264,14 @@ static int search_workers(struct rw_cpu *cpu)
     struct rw_cpu_workers *workers = cpu->workers;
     const int n = workers->n_jobs;
     for (uint32_t worker = 0; worker < (uint32_t)rw_n_workers(ctx); worker++) {
-        for (int i = 0; i < n; i++)
-            put_rest(cpu, worker, i);
+        for (int i = 0; i < n; i++) { /* the beginning and the end of the worker's part of node i */
+            const size_t n_words = (size_t)workers->wire[i].n_words;
+            const uint64_t at = workers->n_cells[worker], left = workers->part_cells - at;
+            int64_t *to = part_of(workers, worker, i);
+            memset(to, 0, TOTAL_CELLS * n_words * sizeof(*to));
+            memset(to + at * n_words, 0, left * n_words * sizeof(*to));
+            rw_cpu_encode(&workers->wire[i], &cpu->total[workers->job[i]->smaller], to);
+        }
     }
     RW_TRY(
         rw_comm_reduce_scatter(ctx, workers->send, workers->recv, workers->begin[n], RW_COMM_U64));
