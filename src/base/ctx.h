@@ -261,6 +261,8 @@ int rw_number_write_double(double value, char *buffer);
  * as the same value. `buffer` needs at least 32 bytes and is terminated by 0. Returns the length.
  */
 int rw_number_write_exact(double value, char *buffer);
+/* Sorts numbers in rising order. */
+void rw_sort_doubles(double *numbers, size_t n);
 
 /* Parses digits as a number up to `most`. Returns the byte after them, or NULL if there are no
  * digits or the number exceeds `most`. */

@@ -466,3 +466,15 @@ int rw_device_number(const char *device, size_t *length)
                ? (int)number
                : -1;
 }
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+void rw_sort_doubles(double *numbers, size_t n)
+{
+    if (n > 1)
+        qsort(numbers, n, sizeof(*numbers), by_size);
+}

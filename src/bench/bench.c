@@ -215,15 +215,9 @@ static int open_scratch(struct rw_bench *bench)
 
 /* ---- times ---- */
 
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 void rw_bench_spread(double *ms, int n, struct rw_bench_times *out)
 {
-    qsort(ms, (size_t)n, sizeof(*ms), by_size);
+    rw_sort_doubles(ms, (size_t)n);
     *out = (struct rw_bench_times){(ms[(n - 1) / 2] + ms[n / 2]) / 2.0, ms[0], ms[n - 1]};
 }
 

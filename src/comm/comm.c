@@ -89,15 +89,18 @@ static int fail(struct rw_comm *comm, int status)
     return status;
 }
 
-/* Converts the result of a communicator's function to a status. */
-static int ended(struct rw_ctx *ctx, int result)
+int rw_comm_ended(struct rw_ctx *ctx, struct rw_comm *comm, int result)
 {
-    struct rw_comm *comm = ctx->comm;
     if (result == 0)
         return RW_OK;
     return fail(comm, rw_fail(ctx, RW_ERR_MACHINE,
                               "another of the %d workers failed, or cannot be reached (%s)",
                               comm->n_workers, comm->functions.name));
+}
+
+static int ended(struct rw_ctx *ctx, int result)
+{
+    return rw_comm_ended(ctx, ctx->comm, result);
 }
 
 /* Starts a call that sends `bytes` bytes, which it counts. Fails if another worker is known to have

@@ -121,6 +121,10 @@ static inline size_t rw_received_end(const char *bytes, size_t n, size_t at, siz
     return end ? (size_t)(end - bytes) + 1 : 0;
 }
 
+/* Converts the result of a communicator's function to a status. If the function failed, marks the
+ * communicator as failed and returns RW_ERR_MACHINE. */
+int rw_comm_ended(struct rw_ctx *ctx, struct rw_comm *comm, int result);
+
 /* Returns 1 if another worker has failed, as far as this one knows without communication. */
 int rw_comm_has_failed(const struct rw_ctx *ctx);
 

@@ -11,12 +11,6 @@
 static const double ties_matter = 0.001; /* as in 'eval' */
 static const double shares[5] = {0.05, 0.25, 0.5, 0.75, 0.95};
 
-static int rising(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* ---- groups and bins ---- */
 
 /* Divides [n] rising keys into groups and returns their number. Equal keys share a group. With at
@@ -55,8 +49,7 @@ static int group_of(const struct rw_report_group *group, int n_groups, double ke
 /* Sorts values [n] and writes the quantiles of `shares`. */
 static void spread(double *values, uint32_t n, double at[5])
 {
-    if (n > 1)
-        qsort(values, n, sizeof(*values), rising);
+    rw_sort_doubles(values, n);
     for (int i = 0; i < 5; i++) {
         const double rank = ceil(shares[i] * n); /* the quantile's rank, from 1 */
         at[i] = n == 0 ? (double)NAN : values[rank < 1 ? 0 : (uint32_t)rank - 1];
@@ -168,7 +161,7 @@ static int count_sizes(struct rw_ctx *ctx, const struct rw_eval_params *how,
     RW_TRY(RW_NEW(ctx, keep, n));
     for (uint32_t q = 0; q < n; q++)
         value[q] = (double)(dataset->query_offset[q + 1] - dataset->query_offset[q]);
-    qsort(value, n, sizeof(*value), rising);
+    rw_sort_doubles(value, n);
     report->n_sizes = cut_groups(value, n, RW_REPORT_SIZES, report->size);
     for (int g = 0; g < report->n_sizes; g++) {
         uint32_t n_values = 0;
@@ -195,7 +188,7 @@ static int count_labels(struct rw_ctx *ctx, struct rw_report *report)
     RW_TRY(RW_NEW_RAW(ctx, value, n));
     for (uint32_t d = 0; d < n; d++)
         value[d] = (double)label[d];
-    qsort(value, n, sizeof(*value), rising);
+    rw_sort_doubles(value, n);
     report->n_labels = cut_groups(value, n, RW_REPORT_LABELS, report->label);
     report->score_from = report->score_to = report->scores[0];
     for (uint32_t d = 0; d < n; d++) {

@@ -102,10 +102,11 @@ static int bench_set(struct rw_ctx *ctx, struct bench *b, struct lambda_set *set
     RW_TRY_OUT(
         rw_cuda_rank_init(&b->tables, n, set->data.n_queries, set->data.query_offset, &b->rank));
     RW_TRY_OUT(rw_cuda_lambda_new(ctx, b->device, &rules, &set->data, set->gain, &b->lambda));
-    uint64_t planned;
-    RW_TRY_OUT(rw_cuda_lambda_plan_bytes(ctx, &rules, &set->data, &planned));
+    struct rw_cuda_lambda *planned;
+    RW_TRY_OUT(rw_cuda_lambda_new(ctx, NULL, &rules, &set->data, NULL, &planned));
     printf("    holds %.1f MB (planned %.1f)\n", (double)rw_cuda_lambda_bytes(b->lambda) / 1e6,
-           (double)planned / 1e6);
+           (double)rw_cuda_lambda_bytes(planned) / 1e6);
+    rw_cuda_lambda_free(planned);
     for (int first = 0; first < 2; first++) {
         lambda_set_scores(set, first ? SCORES_SAME : SCORES_NORMAL, 3);
         RW_TRY_OUT(rw_transfer_write(ctx, b->device, b->d_score, set->score, n * sizeof(double)));

@@ -376,9 +376,9 @@ void lambda_check_gradients(struct lambda_run *run, struct lambda_set *set,
     if (!good) {
         lambda_device_failed(run, c.what);
     } else {
-        uint64_t planned = 0;
-        if (rw_cuda_lambda_plan_bytes(run->ctx, rules, &set->data, &planned) < 0 ||
-            rw_cuda_lambda_bytes(c.lambda) > planned)
+        RW_SCOPED(rw_cuda_lambda_free) struct rw_cuda_lambda *planned = NULL;
+        if (rw_cuda_lambda_new(run->ctx, NULL, rules, &set->data, NULL, &planned) < 0 ||
+            rw_cuda_lambda_bytes(c.lambda) > rw_cuda_lambda_bytes(planned))
             lambda_failed(run, c.what, "it holds more bytes than were planned");
         lambda_set_scores(set, scores, run->seed);
         run_lambdas(&c, 0);

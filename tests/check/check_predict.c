@@ -178,7 +178,7 @@ static int score_by_kernel(struct rw_ctx *ctx, const struct rw_flat *flat,
     rw_mem_free(looked_up);
     rw_mem_free(shared);
     rw_mem_free(column);
-    rw_predict_plan_release(&plan);
+    rw_arena_free(&plan.arena);
     return wrong;
 }
 

@@ -254,79 +254,33 @@ static void stage_empty(struct hist_run *run)
 }
 
 /* One thing wrong with a call that a method takes. Several do not make it right. */
-enum { N_SPOILS = 21 };
+enum { N_SPOILS = 7 };
 static void spoil(struct rw_hist_call *call, struct rw_hist_matrix *matrix,
                   struct rw_hist_node *node, int i)
 {
     switch (i) {
     case 0:
-        call->matrix = NULL;
-        break;
-    case 1:
         matrix->bits = 7;
         break;
-    case 2:
+    case 1:
         matrix->n_bins = 0;
         break;
-    case 3:
+    case 2:
         matrix->n_bins = 257;
         break;
-    case 4:
-        call->sums = (enum rw_hist_sums)99;
-        break;
-    case 5:
-        call->sums = (enum rw_hist_sums) - 1;
-        break;
-    case 6:
+    case 3:
         call->n_nodes = RW_HIST_MAX_NODES + 1;
         break;
-    case 7:
-        call->node = NULL;
-        break;
-    case 8:
-        call->d_node = NULL;
-        break;
-    case 9:
-        call->largest = 0;
-        break;
-    case 10:
-        call->largest = 32768;
-        break;
-    case 11:
-        call->largest = -5;
-        break;
-    case 12:
-        call->d_lambda = NULL;
-        break;
-    case 13:
-        call->d_lambda_sum = NULL;
-        break;
-    case 14:
-        call->d_count = NULL;
-        break;
-    case 15:
-        call->zero_skip = 1;
-        call->d_frequent = NULL;
-        break;
-    case 16:
+    case 4:
         node->n = matrix->n_docs + 1u;
         break;
-    case 17:
+    case 5:
         node->first = UINT64_MAX;
         node->n = 2;
         break;
-    case 18:
+    default:
         node->first = (uint64_t)matrix->n_docs + 1;
         node->n = 0;
-        break;
-    case 19: /* of a list, nothing moved with it */
-        call->d_list = (const uint32_t *)(const void *)call->d_node;
-        call->by_position = 1;
-        call->d_moved = NULL;
-        break;
-    default:
-        call->d_hess = NULL;
-        call->sums = RW_HIST_NEWTON;
         break;
     }
 }

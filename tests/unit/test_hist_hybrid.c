@@ -129,10 +129,9 @@ Test(hist_hybrid, rule)
     cr_expect_null(rw_hist_rule(&neither, 2));
 }
 
-Test(hist_hybrid, force)
+Test(hist_hybrid, refused)
 {
     struct rw_ctx *ctx;
-    struct rw_hist_choice choice;
     struct rw_hist_matrix matrix = {.bits = 16, .n_features = 3, .n_docs = 0, .n_bins = 1024};
     struct rw_hist_call call = {.matrix = &matrix,
                                 .sums = RW_HIST_MART,
@@ -144,11 +143,8 @@ Test(hist_hybrid, force)
                                 .n_multiprocessors = 132,
                                 .shared_bytes = 232448};
     cr_assert_eq(rw_ctx_new(&ctx), RW_OK);
-    cr_assert_eq(rw_hist_force(ctx, &call, &rw_hist_lanes, &choice), RW_OK, "%s",
-                 rw_last_error(ctx));
-    cr_expect_eq(choice.method, &rw_hist_lanes);
-    cr_expect_eq(choice.how, RW_HIST_FORCED);
-    cr_expect_eq(rw_hist_force(ctx, &call, &rw_hist_collision_free, &choice), RW_ERR_UNSUPPORTED);
+    cr_assert_eq(rw_hist_check(ctx, &rw_hist_lanes, &call), RW_OK, "%s", rw_last_error(ctx));
+    cr_expect_eq(rw_hist_check(ctx, &rw_hist_collision_free, &call), RW_ERR_UNSUPPORTED);
     cr_expect_str_eq(rw_last_error(ctx),
                      "histogram method 'collision-free' takes at most 128 bins, not 1024");
     rw_ctx_free(ctx);

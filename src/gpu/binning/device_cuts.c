@@ -102,7 +102,7 @@ static int find_chunk(void *user, const struct rw_transfer_chunk *chunk)
     job.d_key = s->d_key[chunk->place];
     job.d_scratch = s->d_scratch[chunk->place];
     job.d_out = s->d_out + s->n;
-    RW_CU(s->finder->ctx, (cudaError_t)rw_cuda_cut_find(&job, &values, chunk->stream));
+    RW_CU(s->finder->ctx, rw_cuda_cut_find(&job, &values, chunk->stream));
     return RW_OK;
 }
 
@@ -202,7 +202,7 @@ static int zeros(struct rw_ctx *ctx, const struct rw_device *device, void **d, u
 {
     const uint64_t padded = (bytes + 127) / 128 * 128;
     RW_TRY(rw_device_alloc(ctx, d, padded));
-    RW_CU(ctx, cudaMemsetAsync(*d, 0, padded, (cudaStream_t)device->stream));
+    RW_CU(ctx, cudaMemsetAsync(*d, 0, padded, device->stream));
     return RW_OK;
 }
 
@@ -239,9 +239,8 @@ static int code_chunk(void *user, const struct rw_transfer_chunk *chunk)
                                          .d_cut = c->d_cut + cuts->offset[feature],
                                          .special = note->special,
                                          .d_code = c->d_code[chunk->place]};
-    RW_CU(c->ctx, (cudaError_t)rw_cuda_code(&job, chunk->stream));
-    RW_CU(c->ctx,
-          (cudaError_t)rw_cuda_code_put(job.d_code, c->matrix, note->f, d_count, chunk->stream));
+    RW_CU(c->ctx, rw_cuda_code(&job, chunk->stream));
+    RW_CU(c->ctx, rw_cuda_code_put(job.d_code, c->matrix, note->f, d_count, chunk->stream));
     return RW_OK;
 }
 

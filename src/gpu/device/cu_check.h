@@ -11,11 +11,11 @@
  * can never do it, else RW_ERR_MACHINE. */
 int rw_cu_fail(struct rw_ctx *ctx, cudaError_t error, const char *what);
 
-#define RW_CU(ctx, call)                                  \
-    do {                                                  \
-        const cudaError_t rw_cu_error = (call);           \
-        if (rw_cu_error != cudaSuccess)                   \
-            return rw_cu_fail((ctx), rw_cu_error, #call); \
+#define RW_CU(ctx, call)                                     \
+    do {                                                     \
+        const cudaError_t rw_cu_error = (cudaError_t)(call); \
+        if (rw_cu_error != cudaSuccess)                      \
+            return rw_cu_fail((ctx), rw_cu_error, #call);    \
     } while (0)
 
 /* Makes a call that may fail without consequence. Clears its error, which the next launch would

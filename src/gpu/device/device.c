@@ -62,13 +62,18 @@ int rw_cu_fail(struct rw_ctx *ctx, cudaError_t error, const char *what)
     return rw_fail(ctx, status, "CUDA: %s (%s)", cudaGetErrorString(error), what);
 }
 
-static int describe(struct rw_ctx *ctx, const struct cudaDeviceProp *properties, int number,
-                    struct rw_device *device)
+static struct rw_tuning_facts tuning_facts(const struct cudaDeviceProp *properties)
 {
-    struct rw_tuning_facts facts = {.capability = 10 * properties->major + properties->minor,
+    return (struct rw_tuning_facts){.capability = 10 * properties->major + properties->minor,
                                     .n_multiprocessors = properties->multiProcessorCount,
                                     .n_threads = properties->maxThreadsPerMultiProcessor,
                                     .shared_bytes = properties->sharedMemPerBlockOptin};
+}
+
+static int describe(struct rw_ctx *ctx, const struct cudaDeviceProp *properties, int number,
+                    struct rw_device *device)
+{
+    struct rw_tuning_facts facts = tuning_facts(properties);
     RW_TRY(rw_tuning_find(ctx, &facts, &device->tuning));
     RW_TRY(RW_ARENA_NEW(ctx, &device->arena, device->counts, 1));
     device->number = number;
@@ -95,12 +100,12 @@ static void announce_compilation(struct rw_ctx *ctx, const struct cudaDeviceProp
 
 int rw_device_open(struct rw_ctx *ctx, int number, struct rw_device **out)
 {
-    struct rw_device *device;
+    RW_SCOPED(rw_device_close) struct rw_device *device = NULL;
     struct cudaDeviceProp properties;
     *out = NULL;
     RW_TRY(rw_device_check_cuda(ctx, number));
     RW_CU(ctx, cudaGetDeviceProperties(&properties, number));
-    if (10 * properties.major + properties.minor < 10 * LEAST_MAJOR + LEAST_MINOR)
+    if (tuning_facts(&properties).capability < 10 * LEAST_MAJOR + LEAST_MINOR)
         return rw_fail(
             ctx, RW_ERR_UNSUPPORTED,
             "GPU '%s' is too old: its compute capability is %d.%d; expected %d.%d or newer",
@@ -113,12 +118,8 @@ int rw_device_open(struct rw_ctx *ctx, int number, struct rw_device **out)
     if (error != cudaSuccess)
         return rw_cu_fail(ctx, error, "cudaSetDevice");
     RW_TRY(RW_NEW(ctx, device, 1));
-    const int status = describe(ctx, &properties, number, device);
-    if (status < 0) {
-        rw_device_close(device);
-        return status;
-    }
-    *out = device;
+    RW_TRY(describe(ctx, &properties, number, device));
+    *out = RW_TAKE(device);
     return RW_OK;
 }
 
@@ -166,7 +167,7 @@ int rw_device_alloc_in(struct rw_ctx *ctx, struct rw_arena *arena, void **out, s
 
 static void free_stream(void *stream)
 {
-    RW_CU_MAY_FAIL(cudaStreamDestroy((cudaStream_t)stream));
+    RW_CU_MAY_FAIL(cudaStreamDestroy(stream));
 }
 
 int rw_device_stream(struct rw_ctx *ctx, struct rw_arena *arena, int urgent, void **out)
@@ -183,7 +184,7 @@ int rw_device_stream(struct rw_ctx *ctx, struct rw_arena *arena, int urgent, voi
 
 static void free_event(void *event)
 {
-    RW_CU_MAY_FAIL(cudaEventDestroy((cudaEvent_t)event));
+    RW_CU_MAY_FAIL(cudaEventDestroy(event));
 }
 
 int rw_device_event(struct rw_ctx *ctx, struct rw_arena *arena, int timed, void **out)
@@ -208,27 +209,21 @@ uint64_t rw_device_free_bytes(int number)
     return free_bytes;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 int rw_device_time_once(struct rw_ctx *ctx, const struct rw_device *device, int (*run)(void *user),
                         void *user, double *ms)
 {
     RW_RELEASED(rw_arena_free) struct rw_arena arena = {NULL};
-    cudaStream_t stream = (cudaStream_t)device->stream;
+    cudaStream_t stream = device->stream;
     void *begin, *end;
     float one = 0.0f;
     *ms = 0.0;
     RW_TRY(rw_device_event(ctx, &arena, 1, &begin));
     RW_TRY(rw_device_event(ctx, &arena, 1, &end));
-    RW_CU(ctx, cudaEventRecord((cudaEvent_t)begin, stream));
+    RW_CU(ctx, cudaEventRecord(begin, stream));
     RW_TRY(run(user));
-    RW_CU(ctx, cudaEventRecord((cudaEvent_t)end, stream));
-    RW_CU(ctx, cudaEventSynchronize((cudaEvent_t)end));
-    RW_CU(ctx, cudaEventElapsedTime(&one, (cudaEvent_t)begin, (cudaEvent_t)end));
+    RW_CU(ctx, cudaEventRecord(end, stream));
+    RW_CU(ctx, cudaEventSynchronize(end));
+    RW_CU(ctx, cudaEventElapsedTime(&one, begin, end));
     *ms = (double)one;
     return RW_OK;
 }
@@ -243,7 +238,7 @@ int rw_device_time(struct rw_ctx *ctx, const struct rw_device *device, int n_run
         return rw_fail(ctx, RW_ERR_ARGUMENT, "%d runs; expected 1 to %d", n_runs, MOST_RUNS);
     for (int i = 0; i < 1 + n_runs; i++)
         RW_TRY(rw_device_time_once(ctx, device, run, user, &all[i]));
-    qsort(ms, (size_t)n_runs, sizeof(ms[0]), by_size);
+    rw_sort_doubles(ms, (size_t)n_runs);
     *median_ms = ms[n_runs / 2];
     *least_ms = ms[0];
     *most_ms = ms[n_runs - 1];
@@ -380,10 +375,7 @@ int rw_device_find(int number, struct rw_device_facts *out)
     out->memory_bytes = properties.totalGlobalMem;
     out->n_multiprocessors = properties.multiProcessorCount;
     out->shared_bytes = properties.sharedMemPerBlockOptin;
-    struct rw_tuning_facts facts = {.capability = 10 * out->major + out->minor,
-                                    .n_multiprocessors = out->n_multiprocessors,
-                                    .n_threads = properties.maxThreadsPerMultiProcessor,
-                                    .shared_bytes = (size_t)out->shared_bytes};
+    struct rw_tuning_facts facts = tuning_facts(&properties);
     const struct rw_tuning_row *row;
     if (rw_tuning_find(NULL, &facts, &row) >= 0) {
         out->tuning = row->name;
@@ -416,9 +408,9 @@ static int copy(void *user)
 static int gather(void *user)
 {
     const struct link_run *run = user;
-    RW_CU(run->ctx, (cudaError_t)rw_cuda_link_gather(
-                        run->from, run->bytes / RW_LINK_ROW_BYTES / RW_LINK_STEP,
-                        run->device->n_multiprocessors, run->d_to, run->device->stream));
+    RW_CU(run->ctx,
+          rw_cuda_link_gather(run->from, run->bytes / RW_LINK_ROW_BYTES / RW_LINK_STEP,
+                              run->device->n_multiprocessors, run->d_to, run->device->stream));
     return RW_OK;
 }
 
@@ -446,15 +438,12 @@ int rw_device_link_rate(struct rw_ctx *ctx, const struct rw_device *device, doub
 
 int rw_device_link(struct rw_ctx *ctx, int number, double *copied, double *gathered)
 {
-    struct rw_device *device;
+    RW_SCOPED(rw_device_close) struct rw_device *device = NULL;
     *copied = *gathered = 0.0;
     RW_TRY(rw_device_open(ctx, number, &device));
-    int status = rw_device_link_rate(ctx, device, copied);
-    if (status >= 0)
-        status = time_link(ctx, device, GATHERED_BYTES, GATHERED_BYTES / RW_LINK_STEP,
-                           rw_cuda_link_bytes(device->n_multiprocessors), gather, gathered);
-    rw_device_close(device);
-    return status;
+    RW_TRY(rw_device_link_rate(ctx, device, copied));
+    return time_link(ctx, device, GATHERED_BYTES, GATHERED_BYTES / RW_LINK_STEP,
+                     rw_cuda_link_bytes(device->n_multiprocessors), gather, gathered);
 }
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

@@ -311,6 +311,7 @@ int rw_nccl_watch(struct rw_ctx *ctx, struct rw_comm *comm, double waited_s);
  * missing. */
 int rw_nccl_find(char *text, size_t size);
 
+RW_SCOPED_BY(rw_device_close)
 RW_SCOPED_BY(rw_device_free)
 RW_SCOPED_BY(rw_transfer_pinned_free)
 RW_SCOPED_BY(rw_transfer_pipe_free)

@@ -110,21 +110,20 @@ static int nccl_all_reduce(void *user, void *buffer, size_t n, enum rw_comm_type
 {
     static const int ops[] = {
         [RW_COMM_SUM] = NCCL_SUM, [RW_COMM_MIN] = NCCL_MIN, [RW_COMM_MAX] = NCCL_MAX};
-    return !user || nccl.all_reduce(buffer, buffer, n, type_of(type), ops[op], user,
-                                    (cudaStream_t)stream) != NCCL_SUCCESS;
+    return !user ||
+           nccl.all_reduce(buffer, buffer, n, type_of(type), ops[op], user, stream) != NCCL_SUCCESS;
 }
 
 static int nccl_reduce_scatter(void *user, const void *send, void *recv, size_t n_each,
                                enum rw_comm_type type, void *stream)
 {
     return !user || nccl.reduce_scatter(send, recv, n_each, type_of(type), NCCL_SUM, user,
-                                        (cudaStream_t)stream) != NCCL_SUCCESS;
+                                        stream) != NCCL_SUCCESS;
 }
 
 static int nccl_all_gather(void *user, const void *send, void *recv, size_t bytes, void *stream)
 {
-    return !user || nccl.all_gather(send, recv, bytes, NCCL_UINT8, user, (cudaStream_t)stream) !=
-                        NCCL_SUCCESS;
+    return !user || nccl.all_gather(send, recv, bytes, NCCL_UINT8, user, stream) != NCCL_SUCCESS;
 }
 
 static void nccl_close(void *user, int exit_status)
@@ -141,18 +140,11 @@ static const struct rw_comm_functions nccl_functions = {
     .all_gather = nccl_all_gather,
 };
 
-static int fail_of_others(struct rw_ctx *ctx, const struct rw_comm *comm)
-{
-    return rw_fail(ctx, RW_ERR_MACHINE,
-                   "another of the %d workers failed, or cannot be reached (nccl)",
-                   comm->n_workers);
-}
-
 int rw_nccl_watch(struct rw_ctx *ctx, struct rw_comm *comm, double waited_s)
 {
     int result = NCCL_SUCCESS;
     if (!comm->user)
-        return fail_of_others(ctx, comm);
+        return rw_comm_ended(ctx, comm, 1);
     const int async_status = nccl.async_error(comm->user, &result);
     result = async_status != NCCL_SUCCESS ? async_status : result;
     const int is_bad = result != NCCL_SUCCESS && result != NCCL_IN_PROGRESS;
@@ -165,7 +157,7 @@ int rw_nccl_watch(struct rw_ctx *ctx, struct rw_comm *comm, double waited_s)
         return rw_fail(ctx, RW_ERR_MACHINE, "NCCL: %s", nccl.error_text(result));
     if (waited_s >= WAIT_S)
         return rw_fail(ctx, RW_ERR_MACHINE, "NCCL does not answer for %d s", WAIT_S);
-    return fail_of_others(ctx, comm);
+    return rw_comm_ended(ctx, comm, 1);
 }
 
 /* ---- the beginning ---- */

@@ -30,15 +30,13 @@ static int enqueue(struct rw_ctx *ctx, const struct rw_device *device, void *to,
 int rw_transfer_write_pinned(struct rw_ctx *ctx, const struct rw_device *device, void *d_to,
                              const void *from, size_t bytes)
 {
-    return enqueue(ctx, device, d_to, from, bytes, cudaMemcpyHostToDevice,
-                   (cudaStream_t)device->stream);
+    return enqueue(ctx, device, d_to, from, bytes, cudaMemcpyHostToDevice, device->stream);
 }
 
 int rw_transfer_read_pinned(struct rw_ctx *ctx, const struct rw_device *device, void *to,
                             const void *d_from, size_t bytes)
 {
-    return enqueue(ctx, device, to, d_from, bytes, cudaMemcpyDeviceToHost,
-                   (cudaStream_t)device->stream);
+    return enqueue(ctx, device, to, d_from, bytes, cudaMemcpyDeviceToHost, device->stream);
 }
 
 int rw_transfer_write(struct rw_ctx *ctx, const struct rw_device *device, void *d_to,
@@ -81,14 +79,14 @@ int rw_transfer_wait(struct rw_ctx *ctx, const struct rw_device *device)
 {
     struct watch watch = {.ctx = ctx, .device = device};
     while (device->watch) {
-        const cudaError_t error = cudaStreamQuery((cudaStream_t)device->stream);
+        const cudaError_t error = cudaStreamQuery(device->stream);
         if (error != cudaErrorNotReady) {
             RW_CU(ctx, error);
             return RW_OK;
         }
         RW_TRY(poll_watch(&watch));
     }
-    RW_CU(ctx, cudaStreamSynchronize((cudaStream_t)device->stream));
+    RW_CU(ctx, cudaStreamSynchronize(device->stream));
     return RW_OK;
 }
 
@@ -117,7 +115,7 @@ int rw_transfer_await(struct rw_ctx *ctx, const struct rw_device *device,
             if (n_arrived == reply->n)
                 return RW_OK;
         }
-        const cudaError_t error = cudaStreamQuery((cudaStream_t)device->stream);
+        const cudaError_t error = cudaStreamQuery(device->stream);
         if (error == cudaErrorNotReady) {
             RW_TRY(poll_watch(&watch));
             continue;
@@ -201,8 +199,7 @@ static int slot_init(struct rw_transfer_pipe *pipe, struct slot *slot)
 int rw_transfer_pipe_new(struct rw_ctx *ctx, const struct rw_device *device, size_t chunk_bytes,
                          uint32_t n_streams, struct rw_transfer_pipe **out)
 {
-    int status = RW_OK;
-    struct rw_transfer_pipe *pipe = NULL;
+    RW_SCOPED(rw_transfer_pipe_free) struct rw_transfer_pipe *pipe = NULL;
     *out = NULL;
     if (chunk_bytes < 1 || n_streams < 1 || n_streams > RW_TRANSFER_MOST_STREAMS)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
@@ -212,15 +209,11 @@ int rw_transfer_pipe_new(struct rw_ctx *ctx, const struct rw_device *device, siz
     pipe->ctx = ctx;
     pipe->device = device;
     pipe->chunk_bytes = chunk_bytes;
-    for (; pipe->n_slots < n_streams && status >= 0; pipe->n_slots++)
-        status = slot_init(pipe, &pipe->slot[pipe->n_slots]);
-    if (status >= 0)
-        status = rw_device_event(ctx, &pipe->arena, 0, &pipe->order);
-    if (status < 0)
-        rw_transfer_pipe_free(pipe);
-    else
-        *out = pipe;
-    return status;
+    for (; pipe->n_slots < n_streams; pipe->n_slots++)
+        RW_TRY(slot_init(pipe, &pipe->slot[pipe->n_slots]));
+    RW_TRY(rw_device_event(ctx, &pipe->arena, 0, &pipe->order));
+    *out = RW_TAKE(pipe);
+    return RW_OK;
 }
 
 void rw_transfer_pipe_free(struct rw_transfer_pipe *pipe)
@@ -229,7 +222,7 @@ void rw_transfer_pipe_free(struct rw_transfer_pipe *pipe)
         return;
     for (uint32_t i = 0; i < pipe->n_slots; i++) {
         if (pipe->slot[i].stream)
-            RW_CU_MAY_FAIL(cudaStreamSynchronize((cudaStream_t)pipe->slot[i].stream));
+            RW_CU_MAY_FAIL(cudaStreamSynchronize(pipe->slot[i].stream));
     }
     rw_arena_free(&pipe->arena);
     rw_mem_free(pipe);
@@ -238,10 +231,9 @@ void rw_transfer_pipe_free(struct rw_transfer_pipe *pipe)
 int rw_transfer_pipe_begin(struct rw_transfer_pipe *pipe)
 {
     pipe->offset = 0;
-    RW_CU(pipe->ctx, cudaEventRecord((cudaEvent_t)pipe->order, (cudaStream_t)pipe->device->stream));
+    RW_CU(pipe->ctx, cudaEventRecord(pipe->order, pipe->device->stream));
     for (uint32_t i = 0; i < pipe->n_slots; i++)
-        RW_CU(pipe->ctx,
-              cudaStreamWaitEvent((cudaStream_t)pipe->slot[i].stream, (cudaEvent_t)pipe->order, 0));
+        RW_CU(pipe->ctx, cudaStreamWaitEvent(pipe->slot[i].stream, pipe->order, 0));
     return RW_OK;
 }
 
@@ -250,10 +242,8 @@ int rw_transfer_pipe_end(struct rw_transfer_pipe *pipe)
     /* Waiting for an event means waiting for its last record at the time of the call, so one event
      * serves all streams in turn. */
     for (uint32_t i = 0; i < pipe->n_slots; i++) {
-        RW_CU(pipe->ctx,
-              cudaEventRecord((cudaEvent_t)pipe->order, (cudaStream_t)pipe->slot[i].stream));
-        RW_CU(pipe->ctx,
-              cudaStreamWaitEvent((cudaStream_t)pipe->device->stream, (cudaEvent_t)pipe->order, 0));
+        RW_CU(pipe->ctx, cudaEventRecord(pipe->order, pipe->slot[i].stream));
+        RW_CU(pipe->ctx, cudaStreamWaitEvent(pipe->device->stream, pipe->order, 0));
     }
     return RW_OK;
 }
@@ -264,8 +254,8 @@ int rw_transfer_pipe_room(struct rw_transfer_pipe *pipe, void **chunk)
     *chunk = NULL;
     if (!slot->pinned)
         RW_TRY(rw_transfer_pinned_in(pipe->ctx, &pipe->arena, &slot->pinned, pipe->chunk_bytes));
-    RW_CU(pipe->ctx, cudaEventSynchronize(
-                         (cudaEvent_t)slot->copied)); /* returns at once if it was never recorded */
+    RW_CU(pipe->ctx,
+          cudaEventSynchronize(slot->copied)); /* returns at once if it was never recorded */
     *chunk = slot->pinned;
     return RW_OK;
 }
@@ -284,8 +274,8 @@ int rw_transfer_pipe_send(struct rw_transfer_pipe *pipe, const void *from, size_
         return rw_fail(pipe->ctx, RW_ERR_ARGUMENT, "a chunk of %zu bytes; expected at most %zu",
                        bytes, pipe->chunk_bytes);
     RW_TRY(enqueue(pipe->ctx, pipe->device, slot->d_chunk, from, bytes, cudaMemcpyHostToDevice,
-                   (cudaStream_t)slot->stream));
-    RW_CU(pipe->ctx, cudaEventRecord((cudaEvent_t)slot->copied, (cudaStream_t)slot->stream));
+                   slot->stream));
+    RW_CU(pipe->ctx, cudaEventRecord(slot->copied, slot->stream));
     pipe->offset += bytes;
     pipe->next = (pipe->next + 1) % pipe->n_slots;
     return use(user, &chunk);

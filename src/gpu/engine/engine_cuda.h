@@ -207,7 +207,7 @@ struct rw_cuda {
     struct rw_coded_node *coded; /* [max_slots] */
 };
 
-#define RW_CUDA_TRY(cuda, call) RW_CU((cuda)->host.base.ctx, (cudaError_t)(call))
+#define RW_CUDA_TRY(cuda, call) RW_CU((cuda)->host.base.ctx, call)
 
 static inline struct rw_cuda *rw_cuda_of(struct rw_engine *engine)
 {

@@ -364,9 +364,8 @@ static int add_time(struct rw_cuda *cuda)
     float ms = 0.0f;
     if (!cuda->is_timed)
         return RW_OK;
-    RW_CU(cuda->host.base.ctx, cudaEventSynchronize((cudaEvent_t)cuda->event[1]));
-    RW_CU(cuda->host.base.ctx,
-          cudaEventElapsedTime(&ms, (cudaEvent_t)cuda->event[0], (cudaEvent_t)cuda->event[1]));
+    RW_CU(cuda->host.base.ctx, cudaEventSynchronize(cuda->event[1]));
+    RW_CU(cuda->host.base.ctx, cudaEventElapsedTime(&ms, cuda->event[0], cuda->event[1]));
     cuda->reads.hist_ms += (double)ms;
     cuda->is_timed = 0;
     return RW_OK;
@@ -380,8 +379,7 @@ int rw_cuda_far_clock(struct rw_cuda *cuda, int is_end)
         RW_TRY(rw_cuda_flush(cuda)); /* a partition is not part of a histogram */
         RW_TRY(add_time(cuda));
     }
-    RW_CU(cuda->host.base.ctx,
-          cudaEventRecord((cudaEvent_t)cuda->event[is_end], (cudaStream_t)rw_cuda_stream(cuda)));
+    RW_CU(cuda->host.base.ctx, cudaEventRecord(cuda->event[is_end], rw_cuda_stream(cuda)));
     cuda->is_timed = is_end;
     return RW_OK;
 }

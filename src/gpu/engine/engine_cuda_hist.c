@@ -81,17 +81,19 @@ static int plan_group(struct rw_cuda *cuda, int g, size_t most_bytes, size_t *sm
     struct rw_ctx *ctx = cuda->host.base.ctx;
     struct rw_cuda_group *group = &cuda->group[g];
     const struct rw_hist_node root = {0, cuda->n_docs};
+    const int is_forced = cuda->host.base.rules.hist != NULL;
     struct rw_hist_call call = hist_call(cuda, g, &root, 1, NULL);
     struct rw_hist_candidates kept = {.n = 0, .favourite = group->candidates.favourite};
     call.d_node = &root;
     call.d_scratch = &call; /* only tested for NULL */
-    if (cuda->host.base.rules.hist || cuda->place.is_far) {
-        RW_TRY(rw_hist_force(ctx, &call, group->candidates.method[0], &group->choice));
+    if (is_forced || cuda->place.is_far) {
+        /* a comparison with other methods would read host memory many times */
+        const struct rw_hist_method *only = group->candidates.method[0];
+        RW_TRY(rw_hist_check(ctx, only, &call));
+        group->choice = (struct rw_hist_choice){
+            .method = only, .how = is_forced ? RW_HIST_FORCED : RW_HIST_BY_RULE};
         group->chosen = 1;
     }
-    /* a comparison with other methods would read host memory many times */
-    if (!cuda->host.base.rules.hist && group->chosen)
-        group->choice.how = RW_HIST_BY_RULE;
     for (int i = 0; i < group->candidates.n; i++) {
         const struct rw_hist_method *method = group->candidates.method[i];
         if (rw_hist_check(ctx, method, &call) < 0)
@@ -226,9 +228,8 @@ static int settle(struct rw_cuda *cuda)
     for (int g = 0; g < cuda->n_groups; g++)
         cuda->clean_scratch &= cuda->group[g].choice.method->leaves_clean;
     if (cuda->clean_scratch) /* once, since every method leaves scratch as it was */
-        RW_CU(cuda->host.base.ctx,
-              cudaMemsetAsync(cuda->d_hist_scratch, 0, cuda->hist_scratch_bytes,
-                              (cudaStream_t)rw_cuda_stream(cuda)));
+        RW_CU(cuda->host.base.ctx, cudaMemsetAsync(cuda->d_hist_scratch, 0,
+                                                   cuda->hist_scratch_bytes, rw_cuda_stream(cuda)));
     return rw_cuda_settle_columns(cuda);
 }
 
@@ -309,25 +310,15 @@ int rw_cuda_workers_ready(struct rw_cuda *cuda)
     return cuda->comm ? rw_comm_agree(ctx_of(cuda), RW_OK) : RW_OK;
 }
 
-/* Converts the result of a call of the device's communicator to a status. */
-static int called(struct rw_cuda *cuda, int result)
-{
-    if (result == 0)
-        return RW_OK;
-    cuda->comm->has_failed = 1;
-    return rw_fail(ctx_of(cuda), RW_ERR_MACHINE,
-                   "another of the %d workers failed, or cannot be reached (nccl)",
-                   cuda->comm->n_workers);
-}
-
 int rw_cuda_workers_max(void *user, uint64_t *d_numbers, uint32_t n)
 {
     struct rw_cuda *cuda = user;
     struct rw_ctx *ctx = ctx_of(cuda);
     if (cuda->comm)
-        return called(cuda,
-                      cuda->comm->functions.all_reduce(cuda->comm->user, d_numbers, n, RW_COMM_U64,
-                                                       RW_COMM_MAX, rw_cuda_stream(cuda)));
+        return rw_comm_ended(ctx, cuda->comm,
+                             cuda->comm->functions.all_reduce(cuda->comm->user, d_numbers, n,
+                                                              RW_COMM_U64, RW_COMM_MAX,
+                                                              rw_cuda_stream(cuda)));
     uint64_t numbers[4];
     const size_t bytes = n * sizeof(*numbers);
     RW_TRY(rw_transfer_read(ctx, cuda->device, numbers, d_numbers, bytes));
@@ -346,9 +337,10 @@ static int reduce_scatter(struct rw_cuda *cuda, const void *d_send, void *d_recv
         return RW_OK;
     if (cuda->comm) {
         ctx->comm->bytes_sent += all_bytes - bytes;
-        return called(cuda,
-                      cuda->comm->functions.reduce_scatter(cuda->comm->user, d_send, d_recv, n_each,
-                                                           type, rw_cuda_stream(cuda)));
+        return rw_comm_ended(ctx, cuda->comm,
+                             cuda->comm->functions.reduce_scatter(cuda->comm->user, d_send, d_recv,
+                                                                  n_each, type,
+                                                                  rw_cuda_stream(cuda)));
     }
     RW_TRY(rw_transfer_read(ctx, cuda->device, workers->staged, d_send, all_bytes));
     RW_TRY(rw_comm_reduce_scatter(ctx, workers->staged, (char *)workers->staged + all_bytes, n_each,

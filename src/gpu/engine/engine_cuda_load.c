@@ -101,8 +101,7 @@ int rw_cuda_send_table(struct rw_cuda *cuda, void *d, const void *from, size_t n
 static int clear(struct rw_cuda *cuda, void *d, size_t bytes)
 {
     if (!rw_cuda_is_dry(cuda))
-        RW_CU(cuda->host.base.ctx,
-              cudaMemsetAsync(d, 0, bytes, (cudaStream_t)rw_cuda_stream(cuda)));
+        RW_CU(cuda->host.base.ctx, cudaMemsetAsync(d, 0, bytes, rw_cuda_stream(cuda)));
     return RW_OK;
 }
 
@@ -517,14 +516,8 @@ static int make_lambdas(struct rw_cuda *cuda, const struct rw_cuda_source *sourc
 {
     struct rw_engine *engine = &cuda->host.base;
     cuda->host.memory.part = "lambdas";
-    if (rw_cuda_is_dry(cuda)) {
-        uint64_t bytes;
-        RW_TRY(rw_cuda_lambda_plan_bytes(engine->ctx, &engine->rules, source->dataset, &bytes));
-        rw_host_count(&cuda->host, bytes);
-        return RW_OK;
-    }
-    RW_TRY(rw_cuda_lambda_new(engine->ctx, cuda->device, &engine->rules, source->dataset,
-                              source->gains, &cuda->lambda));
+    RW_TRY(rw_cuda_lambda_new(engine->ctx, rw_cuda_is_dry(cuda) ? NULL : cuda->device,
+                              &engine->rules, source->dataset, source->gains, &cuda->lambda));
     if (cuda->workers)
         rw_cuda_lambda_share(cuda->lambda, rw_cuda_workers_max, cuda);
     rw_host_count(&cuda->host, rw_cuda_lambda_bytes(cuda->lambda));

@@ -374,11 +374,6 @@ int rw_hist_choose_again(struct rw_ctx *ctx, const struct rw_device *device,
                          const struct rw_hist_call *call,
                          const struct rw_hist_candidates *candidates,
                          struct rw_hist_choice *choice);
-/* Makes the choice that the user requested. Fails with RW_ERR_UNSUPPORTED and the method's limit if
- * it cannot take the call. */
-int rw_hist_force(struct rw_ctx *ctx, const struct rw_hist_call *call,
-                  const struct rw_hist_method *method, struct rw_hist_choice *out);
-
 /* Writes one line, cut to `size`: "136 features of 8-bit codes: lanes (timed in 12.1 ms; ms: lanes
  * 0.213, collision 3.2, collision zero-skip 2.1)". */
 void rw_hist_choice_text(const struct rw_hist_choice *choice, const struct rw_hist_matrix *matrix,

@@ -129,7 +129,7 @@ int rw_hist_far_open(struct rw_ctx *ctx, void *d_memory, uint64_t piece_bytes, u
 void rw_hist_far_close(struct rw_hist_far *far)
 {
     if (far->stream)
-        RW_CU_MAY_FAIL(cudaStreamSynchronize((cudaStream_t)far->stream));
+        RW_CU_MAY_FAIL(cudaStreamSynchronize(far->stream));
     rw_arena_free(&far->arena);
     memset(far, 0, sizeof(*far));
 }

@@ -105,9 +105,9 @@ int rw_hist_run(struct rw_ctx *ctx, const struct rw_hist_method *method,
                 const struct rw_hist_call *call, void *stream)
 {
     RW_TRY(rw_hist_check(ctx, method, call));
-    RW_CU(ctx, (cudaError_t)method->run(call, stream));
+    RW_CU(ctx, method->run(call, stream));
     if (call->d_parent && !method->subtracts)
-        RW_CU(ctx, (cudaError_t)rw_cuda_hist_subtract(call, stream));
+        RW_CU(ctx, rw_cuda_hist_subtract(call, stream));
     return RW_OK;
 }
 
@@ -256,18 +256,6 @@ int rw_hist_choose(struct rw_ctx *ctx, const struct rw_device *device,
         RW_TRY(time_all(ctx, device, call, candidates, out));
     }
     out->choosing_ms = rw_clock_ms() - start;
-    return RW_OK;
-}
-
-int rw_hist_force(struct rw_ctx *ctx, const struct rw_hist_call *call,
-                  const struct rw_hist_method *method, struct rw_hist_choice *out)
-{
-    struct rw_hist_call plain = *call;
-    plain.zero_skip = 0;
-    memset(out, 0, sizeof(*out));
-    RW_TRY(rw_hist_check(ctx, method, &plain));
-    out->method = method;
-    out->how = RW_HIST_FORCED;
     return RW_OK;
 }
 

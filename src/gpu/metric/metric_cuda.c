@@ -120,16 +120,12 @@ static int load(struct rw_cuda_metrics *metrics, const struct rw_metric_plan *pl
 int rw_cuda_metrics_new(struct rw_ctx *ctx, struct rw_device *device,
                         const struct rw_metric_plan *plan, struct rw_cuda_metrics **out)
 {
-    struct rw_cuda_metrics *metrics;
+    RW_SCOPED(rw_cuda_metrics_free) struct rw_cuda_metrics *metrics = NULL;
     *out = NULL;
     RW_TRY(RW_NEW(ctx, metrics, 1));
     metrics->tables = (struct rw_device_tables){.ctx = ctx, .device = device};
-    const int status = load(metrics, plan);
-    if (status < 0) {
-        rw_cuda_metrics_free(metrics);
-        return status;
-    }
-    *out = metrics;
+    RW_TRY(load(metrics, plan));
+    *out = RW_TAKE(metrics);
     return RW_OK;
 }
 
@@ -151,8 +147,8 @@ int rw_cuda_metrics_run(struct rw_cuda_metrics *metrics, const double *d_scores,
     struct rw_ctx *ctx = metrics->tables.ctx;
     struct rw_cuda_metric_args args = metrics->args;
     args.d_scores = d_scores;
-    RW_CU(ctx, (cudaError_t)rw_cuda_rank_run(&metrics->rank, d_scores, NULL, stream));
-    RW_CU(ctx, (cudaError_t)rw_cuda_metric_launch(&args, stream));
+    RW_CU(ctx, rw_cuda_rank_run(&metrics->rank, d_scores, NULL, stream));
+    RW_CU(ctx, rw_cuda_metric_launch(&args, stream));
     return RW_OK;
 }
 

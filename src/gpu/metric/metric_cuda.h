@@ -13,6 +13,7 @@ struct rw_cuda_metrics;
 int rw_cuda_metrics_new(struct rw_ctx *ctx, struct rw_device *device,
                         const struct rw_metric_plan *plan, struct rw_cuda_metrics **out);
 void rw_cuda_metrics_free(struct rw_cuda_metrics *metrics); /* accepts NULL */
+RW_SCOPED_BY(rw_cuda_metrics_free)
 /* Returns the bytes of device memory of the object. */
 uint64_t rw_cuda_metrics_bytes(const struct rw_cuda_metrics *metrics);
 

@@ -206,7 +206,7 @@ static int load_lambdas(struct rw_cuda_lambda *lambda, const struct rw_engine_ru
         rw_parallel(ctx, ctx->n_threads, work.n_queries, 64, order_queries, &job);
         args->bounded = job.n_wild == 0 && rw_bounded_rule(&args->rule);
         work.ideal = ideal;
-        RW_CU(ctx, (cudaError_t)rw_cuda_lambda_prepare());
+        RW_CU(ctx, rw_cuda_lambda_prepare());
     }
     RW_TRY(list_work(&work));
     RW_TRY(RW_DEVICE_TABLE(tables, args->d_spread, work.spread, args->n_spread));
@@ -236,26 +236,19 @@ static int run_lambdas(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambd
                        void *stream)
 {
     lambda->lambda.run = *run;
-    RW_CU(lambda->tables.ctx,
-          (cudaError_t)rw_cuda_lambda_pairs(&lambda->lambda, &lambda->rank, stream));
+    RW_CU(lambda->tables.ctx, rw_cuda_lambda_pairs(&lambda->lambda, &lambda->rank, stream));
     return share(lambda, &run->d_info->largest_lambda, 2);
 }
 
 /* Real gradients: residuals and user gradients */
 
-static int load_residuals(struct rw_cuda_lambda *lambda, const struct rw_engine_rules *rules,
-                          const struct rw_dataset *dataset, const double *gains,
-                          struct rw_arena *arena)
+static int load_reals(struct rw_cuda_lambda *lambda, const struct rw_engine_rules *rules,
+                      const struct rw_dataset *dataset, const double *gains, struct rw_arena *arena)
 {
-    (void)rules, (void)gains, (void)arena;
-    return RW_DEVICE_TABLE(&lambda->tables, lambda->real.d_label, dataset->label, dataset->n_docs);
-}
-
-static int load_user_gradients(struct rw_cuda_lambda *lambda, const struct rw_engine_rules *rules,
-                               const struct rw_dataset *dataset, const double *gains,
-                               struct rw_arena *arena)
-{
-    (void)rules, (void)gains, (void)arena;
+    (void)gains, (void)arena;
+    if (rules->objective && rules->objective->device == RW_OBJECTIVE_RESIDUALS)
+        return RW_DEVICE_TABLE(&lambda->tables, lambda->real.d_label, dataset->label,
+                               dataset->n_docs);
     RW_TRY(RW_DEVICE_TABLE(&lambda->tables, lambda->real.d_gradient, NULL, dataset->n_docs));
     return RW_DEVICE_TABLE(&lambda->tables, lambda->real.d_hessian, NULL, dataset->n_docs);
 }
@@ -267,11 +260,11 @@ static int run_reals(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambda_
     const int n_multiprocessors = lambda->tables.device->n_multiprocessors;
     struct rw_ctx *ctx = lambda->tables.ctx;
     real->run = *run;
-    RW_CU(ctx, (cudaError_t)rw_cuda_gradients_find(real, n_multiprocessors, stream));
+    RW_CU(ctx, rw_cuda_gradients_find(real, n_multiprocessors, stream));
     if (real->is_fixed)
         return share(lambda, &run->d_info->largest_lambda, 2);
     RW_TRY(share(lambda, &run->d_info->gradient_bits, 2));
-    RW_CU(ctx, (cudaError_t)rw_cuda_gradients_round(real, n_multiprocessors, stream));
+    RW_CU(ctx, rw_cuda_gradients_round(real, n_multiprocessors, stream));
     return RW_OK;
 }
 
@@ -319,9 +312,8 @@ static int run_neighbours(struct rw_cuda_lambda *lambda, const struct rw_cuda_la
                           void *stream)
 {
     lambda->neighbours.run = *run;
-    RW_CU(lambda->tables.ctx,
-          (cudaError_t)rw_cuda_neighbours(&lambda->neighbours, &lambda->rank,
-                                          lambda->tables.device->n_multiprocessors, stream));
+    RW_CU(lambda->tables.ctx, rw_cuda_neighbours(&lambda->neighbours, &lambda->rank,
+                                                 lambda->tables.device->n_multiprocessors, stream));
     return share(lambda, &run->d_info->largest_lambda, 2);
 }
 
@@ -336,9 +328,9 @@ struct objective {
 };
 
 static const struct objective objectives[] = {
-    [RW_OBJECTIVE_HOST] = {load_user_gradients, run_reals},
+    [RW_OBJECTIVE_HOST] = {load_reals, run_reals},
     [RW_OBJECTIVE_PAIRS] = {load_lambdas, run_lambdas},
-    [RW_OBJECTIVE_RESIDUALS] = {load_residuals, run_reals},
+    [RW_OBJECTIVE_RESIDUALS] = {load_reals, run_reals},
     [RW_OBJECTIVE_NEIGHBOURS] = {load_neighbours, run_neighbours},
 };
 
@@ -363,18 +355,15 @@ int rw_cuda_lambda_new(struct rw_ctx *ctx, struct rw_device *device,
                        const double *gains, struct rw_cuda_lambda **out)
 {
     const struct rw_objective_rule of_pair = {.pair = rules->lambda};
-    struct rw_cuda_lambda *lambda;
+    RW_SCOPED(rw_cuda_lambda_free) struct rw_cuda_lambda *lambda = NULL;
     *out = NULL;
-    RW_TRY(rw_objective_check(ctx, rules->objective, rules->rule ? rules->rule : &of_pair, dataset,
-                              1.0));
+    if (device)
+        RW_TRY(rw_objective_check(ctx, rules->objective, rules->rule ? rules->rule : &of_pair,
+                                  dataset, 1.0));
     RW_TRY(RW_NEW(ctx, lambda, 1));
     lambda->tables = (struct rw_device_tables){.ctx = ctx, .device = device};
-    const int status = load(lambda, rules, dataset, gains);
-    if (status < 0) {
-        rw_cuda_lambda_free(lambda);
-        return status;
-    }
-    *out = lambda;
+    RW_TRY(load(lambda, rules, dataset, gains));
+    *out = RW_TAKE(lambda);
     return RW_OK;
 }
 
@@ -389,15 +378,6 @@ void rw_cuda_lambda_free(struct rw_cuda_lambda *lambda)
 uint64_t rw_cuda_lambda_bytes(const struct rw_cuda_lambda *lambda)
 {
     return lambda->tables.bytes;
-}
-
-int rw_cuda_lambda_plan_bytes(struct rw_ctx *ctx, const struct rw_engine_rules *rules,
-                              const struct rw_dataset *dataset, uint64_t *bytes)
-{
-    struct rw_cuda_lambda none = {.tables.ctx = ctx};
-    RW_TRY(load(&none, rules, dataset, NULL));
-    *bytes = none.tables.bytes;
-    return RW_OK;
 }
 
 int rw_cuda_lambda_set_gradients(struct rw_cuda_lambda *lambda, const void *gradients,
@@ -433,7 +413,7 @@ int rw_cuda_lambdas_largest(struct rw_cuda_lambda *lambda, const struct rw_cuda_
                             void *stream)
 {
     lambda->real.run = *run;
-    RW_CU(lambda->tables.ctx, (cudaError_t)rw_cuda_gradients_largest(
+    RW_CU(lambda->tables.ctx, rw_cuda_gradients_largest(
                                   &lambda->real, lambda->tables.device->n_multiprocessors, stream));
     return share(lambda, &run->d_info->largest_lambda, 2);
 }

@@ -40,16 +40,15 @@ struct rw_cuda_lambda_run {
 
 /* Makes the tables of an objective. gains: [n_docs], or NULL if the objective does not rank. Keeps
  * no reference to rules, dataset or gains. Waits for its copies, which use the device's stream.
- * Fails with RW_ERR_DATA as the objective's check does. */
+ * Fails with RW_ERR_DATA as the objective's check does. device NULL: only counts the bytes of the
+ * tables; gains may be NULL. */
 int rw_cuda_lambda_new(struct rw_ctx *ctx, struct rw_device *device,
                        const struct rw_engine_rules *rules, const struct rw_dataset *dataset,
                        const double *gains, struct rw_cuda_lambda **out);
 void rw_cuda_lambda_free(struct rw_cuda_lambda *lambda); /* accepts NULL */
-/* The first function returns the bytes of device memory of an object. The second returns the bytes
- * that a new object would have. */
+/* Returns the bytes of device memory of the object. */
 uint64_t rw_cuda_lambda_bytes(const struct rw_cuda_lambda *lambda);
-int rw_cuda_lambda_plan_bytes(struct rw_ctx *ctx, const struct rw_engine_rules *rules,
-                              const struct rw_dataset *dataset, uint64_t *bytes);
+RW_SCOPED_BY(rw_cuda_lambda_free)
 
 /* Sets user gradients before the first run, for training without an objective. gradients, hessians:
  * [n_docs] on the host. By default they are doubles without document weights. With is_fixed they

@@ -38,13 +38,16 @@ struct chunk_note {
 static void close_cuda(struct rw_device_scorer *base)
 {
     struct scorer_cuda *s = (struct scorer_cuda *)base;
+    if (!s)
+        return;
     rw_transfer_pipe_free(s->pipe); /* waits, so that the memory below is no longer in use */
     rw_arena_free(&s->tables.arena);
     rw_device_free(s->d_score);
-    rw_predict_plan_release(&s->plan);
+    rw_arena_free(&s->plan.arena);
     rw_device_close(s->device);
     rw_mem_free(s);
 }
+RW_SCOPED_BY(close_cuda)
 
 /* ---- a run ---- */
 
@@ -88,9 +91,9 @@ static int score_chunk(void *user, const struct rw_transfer_chunk *chunk)
         look_up.d_from = chunk->d_data;
         look_up.d_to = s->d_looked_up + (size_t)chunk->place * s->chunk_docs * look_up.n_used;
         args.d_value = look_up.d_to;
-        RW_CU(s->base.ctx, (cudaError_t)rw_cuda_predict_look_up(&look_up, chunk->stream));
+        RW_CU(s->base.ctx, rw_cuda_predict_look_up(&look_up, chunk->stream));
     }
-    RW_CU(s->base.ctx, (cudaError_t)rw_cuda_predict(&args, chunk->stream));
+    RW_CU(s->base.ctx, rw_cuda_predict(&args, chunk->stream));
     return RW_OK;
 }
 
@@ -203,17 +206,12 @@ int rw_device_scorer_open_cuda(struct rw_ctx *ctx, const struct rw_flat *flat, i
 {
     static const struct rw_device_scorer_ops ops = {
         .name = "cuda", .close = close_cuda, .run = run_cuda, .run_ms = run_ms_cuda};
-    struct scorer_cuda *s;
+    RW_SCOPED(close_cuda) struct scorer_cuda *s = NULL;
     *out = NULL;
     RW_TRY(RW_NEW(ctx, s, 1));
     s->base = (struct rw_device_scorer){.ops = &ops, .ctx = ctx, .flat = flat};
-    int status = rw_device_open(ctx, device, &s->device);
-    if (status >= 0)
-        status = load(s);
-    if (status < 0) {
-        close_cuda(&s->base);
-        return status;
-    }
-    *out = &s->base;
+    RW_TRY(rw_device_open(ctx, device, &s->device));
+    RW_TRY(load(s));
+    *out = &RW_TAKE(s)->base;
     return RW_OK;
 }

@@ -115,8 +115,3 @@ int rw_predict_plan_init(struct rw_ctx *ctx, struct rw_predict_plan *plan,
     cut_batches(plan, flat);
     return RW_OK;
 }
-
-void rw_predict_plan_release(struct rw_predict_plan *plan)
-{
-    rw_arena_free(&plan->arena);
-}
