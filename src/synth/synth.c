@@ -527,26 +527,25 @@ static void letor_loads(struct rw_synth_feature *f, int id)
 {
     static const float match[] = {0.5f, 0, 0.5f, 0.05f}; /* tf, idf, tf idf, length */
     static const float length[] = {0.4f, 0, 0.3f, 0.9f};
-    if (id <= 20) {
-        const int family = (id - 1) / 5, stream = (id - 1) % 5;
-        f->stream = (uint8_t)stream;
-        load(f, 0, RW_LATENT_MATCH + stream, match[family]);
-        load(f, 1, stream == BODY || stream == WHOLE ? RW_LATENT_LENGTH : RW_LATENT_FREE + 3,
-             length[family]);
-        if (stream != BODY && stream != WHOLE)
-            f->gate = (int8_t)(RW_LATENT_ANY + stream);
-    } else if (id <= 40) {
-        const int stream = (id - 21) / 4;
-        f->stream = (uint8_t)stream;
-        load(f, 0, RW_LATENT_MATCH + stream, (id - 21) % 4 ? 0.7 : 0.85);
-        load(f, 1, RW_LATENT_LENGTH, (id - 21) % 4 == 1 ? 0.3 : 0.1);
-        if (stream != BODY && stream != WHOLE)
-            f->gate = (int8_t)(RW_LATENT_ANY + stream);
-    } else {
+    if (id > 40) {
         const struct single *single = &singles[id == 41 ? 0 : id == 42 ? 1 : id - 39];
         for (int k = 0; k < 2; k++)
             load(f, k, single->load[k], single->weight[k]);
         f->gate = (int8_t)(RW_LATENT_FREE + 2);
+        return;
+    }
+    const int stream = id <= 20 ? (id - 1) % 5 : (id - 21) / 4;
+    const int long_stream = stream == BODY || stream == WHOLE;
+    f->stream = (uint8_t)stream;
+    if (!long_stream)
+        f->gate = (int8_t)(RW_LATENT_ANY + stream);
+    if (id <= 20) {
+        const int family = (id - 1) / 5;
+        load(f, 0, RW_LATENT_MATCH + stream, match[family]);
+        load(f, 1, long_stream ? RW_LATENT_LENGTH : RW_LATENT_FREE + 3, length[family]);
+    } else {
+        load(f, 0, RW_LATENT_MATCH + stream, (id - 21) % 4 ? 0.7 : 0.85);
+        load(f, 1, RW_LATENT_LENGTH, (id - 21) % 4 == 1 ? 0.3 : 0.1);
     }
 }
 
