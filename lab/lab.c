@@ -51,8 +51,8 @@ int rw_lab_wants(const struct rw_lab *lab, const char *method)
 
 int rw_lab_time(struct rw_lab *lab, int (*run)(void *user), void *user, struct rw_bench_times *out)
 {
-    return rw_device_time(lab->ctx, lab->device, lab->n_runs, run, user, &out->median_ms,
-                          &out->least_ms, &out->most_ms);
+    return rw_device_time(lab->device, lab->n_runs, run, user, &out->median_ms, &out->least_ms,
+                          &out->most_ms);
 }
 
 struct reading {
@@ -83,7 +83,7 @@ static int measure_reading(struct rw_lab *lab)
     RW_CU(lab->ctx, cudaGetDeviceProperties(&properties, lab->device->number));
     RW_TRY_OUT(rw_device_alloc(lab->ctx, &r.d_from, r.bytes));
     RW_TRY_OUT(rw_device_alloc(lab->ctx, &r.d_sink, sizeof(uint32_t)));
-    RW_TRY_OUT(rw_device_time(lab->ctx, lab->device, READINGS, run_reading, &r, &times.median_ms,
+    RW_TRY_OUT(rw_device_time(lab->device, READINGS, run_reading, &r, &times.median_ms,
                               &times.least_ms, &times.most_ms));
     lab->read_gb_s = (double)r.bytes / times.median_ms / 1e6;
     rw_bench_add_text(&line, "device", lab->device->name);

@@ -130,18 +130,17 @@ static int run_kernel(void *user)
 
 static int send_values(struct rw_general *g)
 {
-    return rw_transfer_write_pinned(g->lab->ctx, g->lab->device, g->d_value, g->value,
-                                    g->value_bytes);
+    return rw_transfer_write_pinned(g->lab->device, g->d_value, g->value, g->value_bytes);
 }
 
 static int send_edges(struct rw_general *g)
 {
-    return rw_transfer_write_pinned(g->lab->ctx, g->lab->device, g->d_edge, g->edge, g->edge_bytes);
+    return rw_transfer_write_pinned(g->lab->device, g->d_edge, g->edge, g->edge_bytes);
 }
 
 static int fetch_counts(struct rw_general *g)
 {
-    return rw_transfer_read_pinned(g->lab->ctx, g->lab->device, g->count, g->d_count,
+    return rw_transfer_read_pinned(g->lab->device, g->count, g->d_count,
                                    g->call.n_bins * sizeof(*g->count));
 }
 
@@ -209,7 +208,7 @@ static int run_timed(struct rw_general *g, int (*run)(void *user), void *user, i
     const double start = rw_clock_ms();
     RW_TRY(run(user));
     if (on_device)
-        RW_TRY(rw_transfer_wait(g->lab->ctx, g->lab->device));
+        RW_TRY(rw_transfer_wait(g->lab->device));
     *ms = rw_clock_ms() - start;
     return RW_OK;
 }
@@ -309,7 +308,7 @@ static int need_pipe(struct rw_general *g, uint32_t n_streams)
     g->pipe = NULL;
     g->n_streams = n_streams;
     g->chunk_bytes = bytes;
-    return rw_transfer_pipe_new(g->lab->ctx, g->lab->device, bytes, n_streams, &g->pipe);
+    return rw_transfer_pipe_new(g->lab->device, bytes, n_streams, &g->pipe);
 }
 
 static int set_point(struct rw_general *g, const struct rw_general_point *point)

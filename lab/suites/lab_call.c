@@ -10,7 +10,7 @@ enum { LARGEST = 127 }; /* lambdas of 8 bits, the default of training */
 static int device_copy(struct rw_lab *lab, void **d, const void *from, size_t bytes)
 {
     RW_TRY(rw_device_alloc(lab->ctx, d, bytes));
-    return rw_transfer_write(lab->ctx, lab->device, *d, from, bytes);
+    return rw_transfer_write(lab->device, *d, from, bytes);
 }
 
 static void drop(void **d)
@@ -211,7 +211,7 @@ int rw_lab_call_set(struct rw_lab_call *c, const struct rw_lab_docs *docs,
         .shared_bytes = device->shared_bytes,
     };
     RW_TRY(make_room(c));
-    RW_TRY(rw_transfer_write(c->lab->ctx, device, c->d_node, &c->node, sizeof(c->node)));
+    RW_TRY(rw_transfer_write(device, c->d_node, &c->node, sizeof(c->node)));
     const int status = rw_hist_check(c->lab->ctx, ask->method, &c->call);
     return status == RW_ERR_UNSUPPORTED ? 1 : status;
 }

@@ -129,7 +129,7 @@ static int set_indexes(struct generalized *g, uint32_t n_bins, uint32_t race)
     g->sample = rw_multi_sample_of(g->n, n_bins);
     RW_TRY(room(g, rw_gen_race_bytes(&g->sample, n_bins)));
     RW_TRY(rw_lab_time(g->lab, run_inspector, g, &times));
-    RW_TRY(rw_transfer_read(g->lab->ctx, g->lab->device, &touched, g->d_touched, sizeof(touched)));
+    RW_TRY(rw_transfer_read(g->lab->device, &touched, g->d_touched, sizeof(touched)));
     g->race = rw_multi_race(&g->sample, touched);
     rw_bench_add_integer(&line, "bins", n_bins);
     rw_bench_add_integer(&line, "rf", race);
@@ -424,8 +424,8 @@ static int compare_counts(struct generalized *g)
     int status;
     RW_TRY_OUT(RW_NEW(ctx, ours, g->call.n_bins));
     RW_TRY_OUT(RW_NEW(ctx, cubs, g->call.n_bins));
-    RW_TRY_OUT(rw_transfer_read(ctx, g->lab->device, ours, g->d_out, bytes));
-    RW_TRY_OUT(rw_transfer_read(ctx, g->lab->device, cubs, g->cub.d_result, bytes));
+    RW_TRY_OUT(rw_transfer_read(g->lab->device, ours, g->d_out, bytes));
+    RW_TRY_OUT(rw_transfer_read(g->lab->device, cubs, g->cub.d_result, bytes));
     if (memcmp(ours, cubs, bytes) != 0)
         status = rw_fail(ctx, RW_ERR_UNSUPPORTED, "multi and CUB count differently in %u bins",
                          g->call.n_bins);

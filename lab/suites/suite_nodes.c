@@ -103,7 +103,7 @@ static void drop_tree(struct nodes *s)
 static int copy_to_device(struct nodes *s, void **d, const void *from, size_t bytes)
 {
     RW_TRY(rw_device_alloc(s->lab->ctx, d, bytes));
-    return rw_transfer_write(s->lab->ctx, s->lab->device, *d, from, bytes);
+    return rw_transfer_write(s->lab->device, *d, from, bytes);
 }
 
 /* Lists, nodes, pairs and room for all histograms. */
@@ -185,7 +185,7 @@ static int run_group(struct nodes *s, int g, const struct rw_asked_batch *batch,
         .shared_bytes = device->shared_bytes};
     const size_t bytes = group->method->scratch_bytes(&call);
     if (bytes > s->scratch_room) { /* in the first run of all, which is not timed */
-        RW_TRY(rw_transfer_wait(ctx, device));
+        RW_TRY(rw_transfer_wait(device));
         drop(&s->d_scratch);
         s->scratch_room = 0;
         RW_TRY(rw_device_alloc(ctx, &s->d_scratch, bytes));
@@ -217,13 +217,12 @@ static int run_root(void *user)
 {
     struct nodes *s = user;
     const struct rw_hist_node root = {0, s->asked.n_docs};
-    struct rw_ctx *ctx = s->lab->ctx;
-    RW_TRY(rw_transfer_write(ctx, s->lab->device, s->d_node, &root, sizeof(root)));
+    RW_TRY(rw_transfer_write(s->lab->device, s->d_node, &root, sizeof(root)));
     for (int g = 0; g < N_GROUPS; g++)
         if (s->group[g].matrix)
             RW_TRY(run_group(s, g, NULL, 0, &root));
-    RW_TRY(rw_transfer_wait(ctx, s->lab->device));
-    return rw_transfer_write(ctx, s->lab->device, s->d_node, s->node, sizeof(*s->node));
+    RW_TRY(rw_transfer_wait(s->lab->device));
+    return rw_transfer_write(s->lab->device, s->d_node, s->node, sizeof(*s->node));
 }
 
 /* After one run from a true root: the documents of every buffer's node are as many as its first
@@ -246,7 +245,7 @@ static int check_counts(struct nodes *s, int g)
     }
     for (uint32_t b = 0; b < s->n_buffers; b++) {
         uint64_t n = 0;
-        RW_TRY_OUT(rw_transfer_read(ctx, s->lab->device, count,
+        RW_TRY_OUT(rw_transfer_read(s->lab->device, count,
                                     cells->d_count + b * row * s->group[g].n_features,
                                     row * sizeof(*count)));
         for (size_t c = 0; c < row; c++)

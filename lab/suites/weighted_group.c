@@ -168,7 +168,7 @@ static int choose_one(struct rw_lab_call *c, const struct rw_weighted_group *fro
     if (!how->zero_skip)
         c->call.d_frequent = NULL;
     RW_TRY(rw_lab_call_choosing(c, how->candidates));
-    return rw_hist_choose(c->lab->ctx, c->lab->device, &c->call, how->candidates, choice);
+    return rw_hist_choose(c->lab->device, &c->call, how->candidates, choice);
 }
 
 /* The features of one choice become a group. */
@@ -233,7 +233,7 @@ int rw_weighted_plan_by_feature(struct rw_lab *lab, struct rw_weighted_plan *pla
         choice[f] = (struct rw_lab_ask){
             .method = one->method, .sums = how->sums, .zero_skip = one->zero_skip};
     }
-    RW_TRY_OUT(rw_transfer_wait(lab->ctx, lab->device));
+    RW_TRY_OUT(rw_transfer_wait(lab->device));
     RW_TRY_OUT(group_choices(lab, plan, from, docs, choice, index));
 out:
     rw_lab_call_release(&call);

@@ -144,8 +144,8 @@ static int choose_group(struct mixed *x, const struct rw_hist_candidates *among,
     RW_TRY(RW_NEW(lab->ctx, choice, 1));
     RW_TRY_OUT(set_call(x, g, sums, 0)); /* the first method need not take it */
     RW_TRY_OUT(rw_lab_call_choosing(c, among));
-    RW_TRY_OUT(rw_hist_choose(lab->ctx, lab->device, &c->call, among, choice));
-    RW_TRY_OUT(rw_transfer_wait(lab->ctx, lab->device));
+    RW_TRY_OUT(rw_hist_choose(lab->device, &c->call, among, choice));
+    RW_TRY_OUT(rw_transfer_wait(lab->device));
     *choosing_ms = choice->choosing_ms;
     *call = choice->zero_skip;
     for (int i = 0; i < x->all.n; i++)

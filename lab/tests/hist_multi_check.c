@@ -158,8 +158,8 @@ static int upload(struct multi_case *c, struct hist_buffer *buffer, const void *
 {
     if (hist_buffer_make(c->run, buffer, offset + bytes) < 0)
         return -1;
-    return rw_transfer_write(c->run->ctx, c->run->device,
-                             (unsigned char *)hist_buffer_at(buffer) + offset, from, bytes);
+    return rw_transfer_write(c->run->device, (unsigned char *)hist_buffer_at(buffer) + offset, from,
+                             bytes);
 }
 
 /* ---- one call ---- */
@@ -169,10 +169,8 @@ static int fenced(struct multi_case *c, const struct hist_buffer *buffer)
 {
     unsigned char side[2][MOST_FENCE];
     const size_t fence = (size_t)((unsigned char *)hist_buffer_at(buffer) - buffer->d);
-    if (fence > MOST_FENCE ||
-        rw_transfer_read(c->run->ctx, c->run->device, side[0], buffer->d, fence) < 0 ||
-        rw_transfer_read(c->run->ctx, c->run->device, side[1], buffer->d + fence + buffer->bytes,
-                         fence) < 0)
+    if (fence > MOST_FENCE || rw_transfer_read(c->run->device, side[0], buffer->d, fence) < 0 ||
+        rw_transfer_read(c->run->device, side[1], buffer->d + fence + buffer->bytes, fence) < 0)
         return 0;
     for (size_t i = 0; i < fence; i++)
         if (side[0][i] != POISON || side[1][i] != POISON)
@@ -193,8 +191,7 @@ static int run_plain(void *user)
 
 static void compare(struct multi_case *c, uint64_t n_cells, size_t bytes)
 {
-    if (rw_transfer_read(c->run->ctx, c->run->device, c->got, hist_buffer_at(&c->d_out),
-                         n_cells * bytes) < 0) {
+    if (rw_transfer_read(c->run->device, c->got, hist_buffer_at(&c->d_out), n_cells * bytes) < 0) {
         failed(c, "the device failed: %s", rw_last_error(c->run->ctx));
         c->run->dead = 1;
         return;
@@ -271,7 +268,7 @@ static void run_plan(struct multi_case *c, struct rw_gen_call *call, const struc
         failed(c, "changed its call");
     else
         compare(c, n_cells, bytes);
-    c->run->dead |= rw_transfer_wait(c->run->ctx, c->run->device) < 0;
+    c->run->dead |= rw_transfer_wait(c->run->device) < 0;
 }
 
 /* One operator over the input at hand: `n_plans` of the plans, other ones each time. */
@@ -336,8 +333,7 @@ static void check_race(struct multi_case *c)
         rw_cuda_gen_race((const uint32_t *)hist_buffer_at(&c->d_index) + c->shift, c->n_bins,
                          &sample, hist_buffer_at(&c->d_out), hist_buffer_at(&c->d_scratch),
                          c->run->device->stream) != 0 ||
-        rw_transfer_read(c->run->ctx, c->run->device, &got, hist_buffer_at(&c->d_out),
-                         sizeof(got)) < 0)
+        rw_transfer_read(c->run->device, &got, hist_buffer_at(&c->d_out), sizeof(got)) < 0)
         failed(c, "the inspector failed: %s", rw_last_error(c->run->ctx));
     else if (got != want)
         failed(c, "the inspector saw %llu bins, not %llu", (unsigned long long)got,

@@ -73,7 +73,7 @@ static int fill(struct values_case *c, struct hist_buffer *buffer, const void *f
 {
     if (hist_buffer_make(c->run, buffer, bytes) < 0)
         return -1;
-    return rw_transfer_write(c->run->ctx, c->run->device, hist_buffer_at(buffer), from, bytes);
+    return rw_transfer_write(c->run->device, hist_buffer_at(buffer), from, bytes);
 }
 
 static int upload(struct values_case *c, struct rw_values_call *call)
@@ -127,10 +127,9 @@ static int kept(struct values_case *c, const struct hist_buffer *buffer, void *g
     const unsigned char *const at = hist_buffer_at(buffer);
     const size_t fence = (size_t)(at - buffer->d);
     struct hist_run *const run = c->run;
-    if (fence > MOST_FENCE ||
-        rw_transfer_read(run->ctx, run->device, side[0], buffer->d, fence) < 0 ||
-        rw_transfer_read(run->ctx, run->device, side[1], at + buffer->bytes, fence) < 0 ||
-        (got && rw_transfer_read(run->ctx, run->device, got, at, buffer->bytes) < 0))
+    if (fence > MOST_FENCE || rw_transfer_read(run->device, side[0], buffer->d, fence) < 0 ||
+        rw_transfer_read(run->device, side[1], at + buffer->bytes, fence) < 0 ||
+        (got && rw_transfer_read(run->device, got, at, buffer->bytes) < 0))
         return 0;
     for (size_t i = 0; i < fence; i++)
         if (side[0][i] != POISON || side[1][i] != POISON)
@@ -197,7 +196,7 @@ static void run_method(struct values_case *c, const struct rw_values_method *met
         failed(c, tally, "run: %s", rw_last_error(run->ctx));
         return;
     }
-    if (rw_transfer_wait(run->ctx, run->device) < 0) {
+    if (rw_transfer_wait(run->device) < 0) {
         failed(c, tally, "the device failed: %s", rw_last_error(run->ctx));
         run->dead = 1;
         return;
@@ -349,13 +348,13 @@ static int run_piped(struct piped *p, size_t chunk_bytes, uint32_t n_streams, in
     p->call.n = chunk_bytes / rw_values_bytes(p->call.type);
     for (uint32_t i = 0; i < n_streams; i++)
         RW_TRY_OUT(rw_device_alloc(ctx, &p->d_scratch[i], p->method->scratch_bytes(&p->call)));
-    RW_TRY_OUT(rw_transfer_pipe_new(ctx, device, chunk_bytes, n_streams, &pipe));
+    RW_TRY_OUT(rw_transfer_pipe_new(device, chunk_bytes, n_streams, &pipe));
     before = *device->counts;
     RW_TRY_OUT(rw_transfer_pipe_begin(pipe));
     RW_TRY_OUT(
         send_chunks(p, pipe, pinned ? page_locked : c->job.value, bytes, chunk_bytes, pinned));
     RW_TRY_OUT(rw_transfer_pipe_end(pipe));
-    RW_TRY_OUT(rw_transfer_wait(ctx, device));
+    RW_TRY_OUT(rw_transfer_wait(device));
     after = *device->counts;
     if (after.bytes_to_device - before.bytes_to_device != bytes ||
         after.copies - before.copies != (bytes + chunk_bytes - 1) / chunk_bytes)
@@ -398,7 +397,7 @@ static void run_pipes(struct values_case *c)
             if (upload(c, &p.call) < 0 || prepare(c, p.method, &p.call) < 0 ||
                 run_piped(&p, chunks[i / 2 % 4], streams[i / 8], i % 2) < 0) {
                 failed(c, tally, "pipe: %s", rw_last_error(c->run->ctx));
-                c->run->dead = rw_transfer_wait(c->run->ctx, c->run->device) < 0;
+                c->run->dead = rw_transfer_wait(c->run->device) < 0;
                 continue;
             }
             compare(c, tally, 0, 1);

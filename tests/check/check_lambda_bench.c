@@ -46,7 +46,7 @@ static int run_metrics(void *user)
 static int row(struct rw_ctx *ctx, struct bench *b, const char *what, int (*run)(void *))
 {
     double median, least, most;
-    RW_TRY(rw_device_time(ctx, b->device, RUNS, run, b, &median, &least, &most));
+    RW_TRY(rw_device_time(b->device, RUNS, run, b, &median, &least, &most));
     printf("    %-44s %8.4f ms (%.4f to %.4f)\n", what, median, least, most);
     fflush(stdout);
     return RW_OK;
@@ -109,7 +109,7 @@ static int bench_set(struct rw_ctx *ctx, struct bench *b, struct lambda_set *set
     rw_cuda_lambda_free(planned);
     for (int first = 0; first < 2; first++) {
         lambda_set_scores(set, first ? SCORES_SAME : SCORES_NORMAL, 3);
-        RW_TRY_OUT(rw_transfer_write(ctx, b->device, b->d_score, set->score, n * sizeof(double)));
+        RW_TRY_OUT(rw_transfer_write(b->device, b->d_score, set->score, n * sizeof(double)));
         RW_TRY_OUT(row(ctx, b, first ? "ranks, equal scores" : "ranks", run_ranks));
         RW_TRY_OUT(row(ctx, b, first ? "lambdas with ranks, equal scores" : "lambdas with ranks",
                        run_lambdas));

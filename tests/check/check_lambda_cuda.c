@@ -74,7 +74,7 @@ static int fenced_read(struct lambda_run *run, const struct fenced *f, void *out
 {
     unsigned char *all = host_room(f->bytes + 2 * FENCE, 1);
     int good = 1;
-    if (rw_transfer_read(run->ctx, run->device, all, f->d, f->bytes + 2 * FENCE) < 0)
+    if (rw_transfer_read(run->device, all, f->d, f->bytes + 2 * FENCE) < 0)
         good = -1;
     for (int i = 0; good > 0 && i < FENCE; i++)
         good = all[i] == POISON && all[FENCE + f->bytes + (size_t)i] == POISON;
@@ -292,7 +292,7 @@ static void run_lambdas(struct lambda_case *c, int captured)
     cudaGraph_t graph = NULL;
     cudaGraphExec_t exec = NULL;
     int good = fenced_poison(&c->d_pair) == 0 && fenced_poison(&c->d_info) == 0 &&
-               rw_transfer_write(run->ctx, run->device, fenced_at(&c->d_score), c->set->score,
+               rw_transfer_write(run->device, fenced_at(&c->d_score), c->set->score,
                                  data->n_docs * sizeof(double)) >= 0;
     if (good && captured) {
         good = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess;
@@ -304,7 +304,7 @@ static void run_lambdas(struct lambda_case *c, int captured)
     } else if (good) {
         good = enqueue(c) >= 0;
     }
-    if (!good || rw_transfer_wait(run->ctx, run->device) < 0) {
+    if (!good || rw_transfer_wait(run->device) < 0) {
         lambda_device_failed(run, c->what);
     } else {
         struct integers want = {host_room(data->n_docs, sizeof(int64_t)),
@@ -365,9 +365,8 @@ void lambda_check_gradients(struct lambda_run *run, struct lambda_set *set,
                fenced_make(run, &c.d_pair, n * sizeof(struct rw_lambda_pair)) == 0 &&
                fenced_make(run, &c.d_info, sizeof(struct rw_cuda_lambda_info)) == 0;
     if (good && sampled)
-        good =
-            fenced_make(run, &c.d_sampled, n) == 0 &&
-            rw_transfer_write(run->ctx, run->device, fenced_at(&c.d_sampled), set->sampled, n) >= 0;
+        good = fenced_make(run, &c.d_sampled, n) == 0 &&
+               rw_transfer_write(run->device, fenced_at(&c.d_sampled), set->sampled, n) >= 0;
     if (good && !rules->objective) {
         c.gradient = reals;
         c.hessian = reals + n;
@@ -505,9 +504,9 @@ static void stage_bounded(struct lambda_run *run)
     if (run->dead)
         return;
     if (rw_device_alloc(run->ctx, (void **)&d_wrong, bytes) < 0 ||
-        rw_transfer_write(run->ctx, run->device, d_wrong, wrong, bytes) < 0 ||
+        rw_transfer_write(run->device, d_wrong, wrong, bytes) < 0 ||
         lambda_bounded_check_run(d_wrong, run->device->stream) != 0 ||
-        rw_transfer_read(run->ctx, run->device, wrong, d_wrong, bytes) < 0) {
+        rw_transfer_read(run->device, wrong, d_wrong, bytes) < 0) {
         lambda_device_failed(run, "short cuts");
     } else {
         for (int i = 0; i < LENGTH(names); i++) {

@@ -85,8 +85,8 @@ void lambda_check_metrics(struct lambda_run *run, struct lambda_set *set, enum l
     for (int turn = 0; turn < 2 && status >= 0; turn++) {
         lambda_set_scores(set, (enum lambda_scores)((scores + turn) % N_SCORES), run->seed);
         memset(got, 0xA5, sizeof(got));
-        status = rw_transfer_write(run->ctx, run->device, d_score, set->score,
-                                   set->data.n_docs * sizeof(double));
+        status =
+            rw_transfer_write(run->device, d_score, set->score, set->data.n_docs * sizeof(double));
         if (status >= 0)
             status = rw_cuda_metrics_run(metrics, d_score, run->device->stream);
         if (status >= 0)

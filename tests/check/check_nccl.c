@@ -45,11 +45,6 @@ static int open_worker(struct worker *r, struct rw_ctx *ctx, int worker, size_t 
     return RW_OK;
 }
 
-static int watch(void *user, struct rw_ctx *ctx, double waited_s)
-{
-    return rw_nccl_watch(ctx, user, waited_s);
-}
-
 static void close_worker(struct worker *r)
 {
     rw_comm_free(r->comm);
@@ -68,12 +63,12 @@ static int fill(struct worker *r, size_t bytes)
         memcpy(r->host + 4 * i, &word, 4);
     }
     r->salt++;
-    return rw_transfer_write(r->ctx, r->device, r->d_send, r->host, bytes);
+    return rw_transfer_write(r->device, r->d_send, r->host, bytes);
 }
 
 static int differs(struct worker *r, const void *d, size_t bytes, const char *what)
 {
-    RW_TRY(rw_transfer_read(r->ctx, r->device, r->host, d, bytes));
+    RW_TRY(rw_transfer_read(r->device, r->host, d, bytes));
     if (memcmp(r->host, r->right, bytes) == 0)
         return RW_OK;
     return rw_fail(r->ctx, RW_ERR_INTERNAL, "%s of %zu bytes differs", what, bytes);
@@ -139,7 +134,7 @@ static int time_reduce_scatter(struct worker *r, size_t n_each)
     const struct rw_comm_functions *f = &r->comm->functions;
     double us[2];
     for (int waits = 0; waits < 2; waits++) {
-        RW_TRY(rw_comm_agree(r->ctx, rw_transfer_wait(r->ctx, r->device)));
+        RW_TRY(rw_comm_agree(r->ctx, rw_transfer_wait(r->device)));
         const double begin = rw_clock_ms();
         for (int i = 0; i < RUNS; i++) {
             RW_TRY(called(r,
@@ -147,9 +142,9 @@ static int time_reduce_scatter(struct worker *r, size_t n_each)
                                             RW_COMM_U64, r->device->stream),
                           "reduce_scatter"));
             if (waits)
-                RW_TRY(rw_transfer_wait(r->ctx, r->device));
+                RW_TRY(rw_transfer_wait(r->device));
         }
-        RW_TRY(rw_transfer_wait(r->ctx, r->device));
+        RW_TRY(rw_transfer_wait(r->device));
         us[waits] = (rw_clock_ms() - begin) * 1e3 / RUNS;
     }
     if (rw_worker(r->ctx) == 0)
@@ -181,13 +176,12 @@ static int fail_waiting(struct worker *r)
         r->comm->has_failed = 1; /* closed by giving up */
         return rw_comm_give_up(r->ctx, rw_fail(r->ctx, RW_ERR_DATA, "bad data"));
     }
-    r->device->watch = watch;
-    r->device->watch_user = r->comm;
+    r->device->comm = r->comm;
     RW_TRY(called(r,
                   f->reduce_scatter(r->comm->user, r->d_send, r->d_recv, 1000, RW_COMM_U64,
                                     r->device->stream),
                   "reduce_scatter"));
-    return rw_transfer_wait(r->ctx, r->device);
+    return rw_transfer_wait(r->device);
 }
 
 static int run(void *user, struct rw_ctx *ctx, int worker)

@@ -103,11 +103,11 @@ static int send_sums(const int64_t *sum, size_t n, int narrow, void *d_sum)
     int32_t *half = NULL;
     int status;
     if (!narrow)
-        return rw_transfer_write(ctx, device, d_sum, sum, n * sizeof(*sum));
+        return rw_transfer_write(device, d_sum, sum, n * sizeof(*sum));
     RW_TRY(RW_NEW(ctx, half, n));
     for (size_t i = 0; i < n; i++)
         half[i] = (int32_t)sum[i];
-    status = rw_transfer_write(ctx, device, d_sum, half, n * sizeof(*half));
+    status = rw_transfer_write(device, d_sum, half, n * sizeof(*half));
     rw_mem_free(half);
     return status;
 }
@@ -117,9 +117,9 @@ static int read_sums(int64_t *sum, size_t n, int narrow, const void *d_sum)
     int32_t *half = NULL;
     int status;
     if (!narrow)
-        return rw_transfer_read(ctx, device, sum, d_sum, n * sizeof(*sum));
+        return rw_transfer_read(device, sum, d_sum, n * sizeof(*sum));
     RW_TRY(RW_NEW(ctx, half, n));
-    status = rw_transfer_read(ctx, device, half, d_sum, n * sizeof(*half));
+    status = rw_transfer_read(device, half, d_sum, n * sizeof(*half));
     for (size_t i = 0; i < n; i++)
         sum[i] = half[i];
     rw_mem_free(half);
@@ -128,7 +128,7 @@ static int read_sums(int64_t *sum, size_t n, int narrow, const void *d_sum)
 
 static int send(const struct table *table, struct rw_cuda_cells *cells)
 {
-    RW_TRY(rw_transfer_write(ctx, device, cells->d_count, table->count, table->n * 4));
+    RW_TRY(rw_transfer_write(device, cells->d_count, table->count, table->n * 4));
     RW_TRY(send_sums(table->lambda, table->n, cells->narrow, cells->d_lambda));
     return send_sums(table->hess, table->n, cells->narrow, cells->d_hess);
 }
@@ -219,12 +219,12 @@ static int pack_all(struct run *r)
     const size_t n64 = x->n_each64 * WORKERS, n32 = x->n_each32 * WORKERS;
     for (uint32_t k = 0; k < WORKERS; k++) {
         r->wire[NOT_BUILT_NODE].built = k == NOT_BUILT_WORKER ? RW_CUDA_NOT_BUILT : NOT_BUILT_NODE;
-        RW_TRY(rw_transfer_write(ctx, device, (void *)x->d_wire, r->wire, sizeof(r->wire)));
+        RW_TRY(rw_transfer_write(device, (void *)x->d_wire, r->wire, sizeof(r->wire)));
         for (int g = 0; g < GROUPS; g++)
             RW_TRY(send(&r->part[g][k], &x->built[g]));
         RW_CU(ctx, (cudaError_t)rw_cuda_workers_pack(x, device->stream));
-        RW_TRY(rw_transfer_read(ctx, device, r->got64, x->d_send64, n64 * 8));
-        RW_TRY(rw_transfer_read(ctx, device, r->got32, x->d_send32, n32 * 4));
+        RW_TRY(rw_transfer_read(device, r->got64, x->d_send64, n64 * 8));
+        RW_TRY(rw_transfer_read(device, r->got32, x->d_send32, n32 * 4));
         for (size_t i = 0; i < n64; i++)
             r->sum64[i] = k == 0 ? r->got64[i] : r->sum64[i] + r->got64[i];
         for (size_t i = 0; i < n32; i++)
@@ -256,10 +256,8 @@ static struct cell right_cell(const struct run *r, int g, uint32_t buffer, uint3
 static int unpack_one(struct run *r, uint32_t k)
 {
     struct rw_cuda_exchange *x = &r->x;
-    RW_TRY(
-        rw_transfer_write(ctx, device, x->d_recv64, r->sum64 + k * x->n_each64, x->n_each64 * 8));
-    RW_TRY(
-        rw_transfer_write(ctx, device, x->d_recv32, r->sum32 + k * x->n_each32, x->n_each32 * 4));
+    RW_TRY(rw_transfer_write(device, x->d_recv64, r->sum64 + k * x->n_each64, x->n_each64 * 8));
+    RW_TRY(rw_transfer_write(device, x->d_recv32, r->sum32 + k * x->n_each32, x->n_each32 * 4));
     for (int g = 0; g < GROUPS; g++) {
         struct table own;
         const uint32_t first = first_cell[g][k], n = first_cell[g][k + 1] - first;
@@ -281,7 +279,7 @@ static int unpack_one(struct run *r, uint32_t k)
         struct table got;
         const uint32_t first = first_cell[g][k], n = first_cell[g][k + 1] - first;
         RW_TRY(table_new(&got, (size_t)BUFFERS * n));
-        RW_TRY(rw_transfer_read(ctx, device, got.count, x->own[g].d_count, got.n * 4));
+        RW_TRY(rw_transfer_read(device, got.count, x->own[g].d_count, got.n * 4));
         RW_TRY(read_sums(got.lambda, got.n, r->narrow, x->own[g].d_lambda));
         RW_TRY(read_sums(got.hess, got.n, r->narrow, x->own[g].d_hess));
         for (size_t i = 0; i < got.n; i++) {
@@ -314,12 +312,12 @@ static int make_exchange(struct run *r)
         RW_TRY(make_cells(&x->built[g], group_cells[g], NODES, r->narrow));
         RW_TRY(make_cells(&x->own[g], most_own[g], BUFFERS, r->narrow));
         RW_TRY(rw_device_alloc(ctx, (void **)&x->d_first[g], sizeof(first_cell[g])));
-        RW_TRY(rw_transfer_write(ctx, device, (void *)x->d_first[g], first_cell[g],
-                                 sizeof(first_cell[g])));
+        RW_TRY(
+            rw_transfer_write(device, (void *)x->d_first[g], first_cell[g], sizeof(first_cell[g])));
     }
     make_wires(x, r->newton, r->bits, r->narrow, r->wire);
     RW_TRY(rw_device_alloc(ctx, (void **)&x->d_wire, sizeof(r->wire)));
-    RW_TRY(rw_transfer_write(ctx, device, (void *)x->d_wire, r->wire, sizeof(r->wire)));
+    RW_TRY(rw_transfer_write(device, (void *)x->d_wire, r->wire, sizeof(r->wire)));
     const size_t n = (size_t)NODES * x->n_cells * 3;
     RW_TRY(rw_device_alloc(ctx, (void **)&x->d_send64, n * WORKERS * 8));
     RW_TRY(rw_device_alloc(ctx, (void **)&x->d_recv64, n * 8));

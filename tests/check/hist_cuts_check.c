@@ -262,8 +262,8 @@ static int same_tile(struct cuts_case *c, const struct rw_hist_matrix *m,
 {
     const uint64_t bytes = (uint64_t)m->n_docs * tile->lanes * (m->bits == 16 ? 2 : 4);
     void *words = hist_need((bytes + 127) / 128 * 128, 1);
-    int same = rw_transfer_read(c->run->ctx, c->run->device, words, tile->d_word,
-                                (bytes + 127) / 128 * 128) >= 0;
+    int same =
+        rw_transfer_read(c->run->device, words, tile->d_word, (bytes + 127) / 128 * 128) >= 0;
     for (uint64_t i = bytes; i < (bytes + 127) / 128 * 128; i++)
         same &= ((unsigned char *)words)[i] == 0;
     if (!same)
@@ -287,8 +287,7 @@ static int same_columns(struct cuts_case *c, const struct rw_hist_matrix *m, con
     uint32_t *words = hist_need(m->column_words, sizeof(*words));
     int same = 1;
     for (uint32_t f = 0; f < m->n_features && same; f++) {
-        if (rw_transfer_read(c->run->ctx, c->run->device, words,
-                             m->d_column + (uint64_t)f * m->column_words,
+        if (rw_transfer_read(c->run->device, words, m->d_column + (uint64_t)f * m->column_words,
                              m->column_words * sizeof(*words)) < 0) {
             failed(c, "a column cannot be read: %s", rw_last_error(c->run->ctx));
             same = 0;
@@ -363,7 +362,7 @@ static void check_group(struct cuts_case *c, const struct rw_dataset *dataset,
         coding.codes = from_codes ? bins : NULL;
         coding.code_of = same_place;
         if (coding.matrix.n_features > 0 &&
-            rw_cuda_bins_make(c->run->ctx, c->run->device, &coding, counts, &matrix) < 0) {
+            rw_cuda_bins_make(c->run->device, &coding, counts, &matrix) < 0) {
             failed(c, "codes of %d bits: %s", bits, rw_last_error(c->run->ctx));
         } else if (matrix) {
             int same =
@@ -390,9 +389,9 @@ static void check_cuts(struct cuts_case *c, const struct rw_dataset *dataset,
     struct rw_cuts *want = NULL, *got = NULL;
     c->n_docs = dataset->n_docs;
     if (rw_cuts_make(ctx, dataset, &c->rule, &want) < 0 ||
-        rw_cuda_cuts_make(ctx, c->run->device, dataset, &c->rule, &got) < 0) {
+        rw_cuda_cuts_make(c->run->device, dataset, &c->rule, &got) < 0) {
         failed(c, "cuts: %s", rw_last_error(ctx));
-        c->run->dead = rw_transfer_wait(ctx, c->run->device) < 0;
+        c->run->dead = rw_transfer_wait(c->run->device) < 0;
     } else if (same_cuts(c, want, got)) {
         c->tally->passed++;
         for (int i = 0; i < 2 * LENGTH(bits) && !c->run->dead; i++) {

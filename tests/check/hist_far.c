@@ -17,7 +17,7 @@ static int move_tile(struct hist_run *run, struct rw_hist_matrix *m, uint32_t t,
     tile->d_word = NULL;
     tile->n_here = n_here;
     if (status >= 0)
-        status = rw_transfer_read(run->ctx, run->device, whole, d_from, here + far);
+        status = rw_transfer_read(run->device, whole, d_from, here + far);
     if (status >= 0)
         status = rw_transfer_pinned_alloc(run->ctx, &pinned, far);
     tile->far_word = pinned;
@@ -27,7 +27,7 @@ static int move_tile(struct hist_run *run, struct rw_hist_matrix *m, uint32_t t,
     if (status >= 0) {
         memcpy(pinned, whole + here, far);
         memset(whole + here, POISON, FENCE_BYTES);
-        status = rw_transfer_write(run->ctx, run->device, d_here, whole, here + FENCE_BYTES);
+        status = rw_transfer_write(run->device, d_here, whole, here + FENCE_BYTES);
     }
     free(whole);
     return status;

@@ -21,7 +21,7 @@ static int draw_on_device(struct hist_run *run, struct numbers *numbers)
     if (hist_buffer_make(run, &draw, sizeof(numbers->draw)) < 0 ||
         hist_buffer_make(run, &word, sizeof(numbers->device)) < 0)
         goto out;
-    RW_TRY_OUT(rw_transfer_write(run->ctx, run->device, hist_buffer_at(&draw), numbers->draw,
+    RW_TRY_OUT(rw_transfer_write(run->device, hist_buffer_at(&draw), numbers->draw,
                                  sizeof(numbers->draw)));
     const int launched =
         philox_draws(hist_buffer_at(&draw), DRAWS, hist_buffer_at(&word), run->device->stream);
@@ -29,7 +29,7 @@ static int draw_on_device(struct hist_run *run, struct numbers *numbers)
         status = rw_cu_fail(run->ctx, (cudaError_t)launched, "philox");
         goto out;
     }
-    RW_TRY_OUT(rw_transfer_read(run->ctx, run->device, numbers->device, hist_buffer_at(&word),
+    RW_TRY_OUT(rw_transfer_read(run->device, numbers->device, hist_buffer_at(&word),
                                 sizeof(numbers->device)));
     status = 0;
 out:

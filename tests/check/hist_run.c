@@ -56,8 +56,7 @@ int hist_buffer_fill(struct hist_run *run, struct hist_buffer *buffer, const voi
 {
     if (hist_buffer_make(run, buffer, bytes) < 0)
         return -1;
-    return rw_transfer_write(run->ctx, run->device, hist_buffer_at(buffer), from, bytes) < 0 ? -1
-                                                                                             : 0;
+    return rw_transfer_write(run->device, hist_buffer_at(buffer), from, bytes) < 0 ? -1 : 0;
 }
 
 static int poisoned(const unsigned char *p, size_t n)
@@ -401,8 +400,7 @@ static int same_result(struct hist_run *run, struct hist_tally *tally,
 {
     const size_t bytes = run->n_cells * device_size(run, r);
     const uint64_t n_cells = run->row[run->spec.n_features];
-    if (rw_transfer_read(run->ctx, run->device, run->got, run->d_result[r].d, bytes + 2 * FENCE) <
-        0) {
+    if (rw_transfer_read(run->device, run->got, run->d_result[r].d, bytes + 2 * FENCE) < 0) {
         hist_run_failed(run, tally, spec, "reading: %s", rw_last_error(run->ctx));
         run->dead = 1;
         return 0;
@@ -433,8 +431,8 @@ static int scratch_kept(struct hist_run *run)
 {
     unsigned char fence[2][FENCE];
     const struct hist_buffer *s = &run->d_scratch;
-    if (rw_transfer_read(run->ctx, run->device, fence[0], s->d, FENCE) < 0 ||
-        rw_transfer_read(run->ctx, run->device, fence[1], s->d + FENCE + s->bytes, FENCE) < 0)
+    if (rw_transfer_read(run->device, fence[0], s->d, FENCE) < 0 ||
+        rw_transfer_read(run->device, fence[1], s->d + FENCE + s->bytes, FENCE) < 0)
         return 0;
     return poisoned(fence[0], FENCE) && poisoned(fence[1], FENCE);
 }
@@ -444,8 +442,7 @@ static int scratch_clean(struct hist_run *run)
 {
     const struct hist_buffer *s = &run->d_scratch;
     unsigned char *bytes = malloc(s->bytes + 1);
-    int clean =
-        bytes && rw_transfer_read(run->ctx, run->device, bytes, hist_buffer_at(s), s->bytes) >= 0;
+    int clean = bytes && rw_transfer_read(run->device, bytes, hist_buffer_at(s), s->bytes) >= 0;
     for (size_t i = 0; clean && i < s->bytes; i++)
         clean = bytes[i] == 0;
     free(bytes);
@@ -497,10 +494,10 @@ static void run_method(struct hist_run *run, struct hist_tally *tally,
     struct capture plain = {run, tally->method};
     if ((run->capture ? hist_captured(run, run_plain, &plain) : run_plain(&plain)) < 0) {
         hist_run_failed(run, tally, spec, "run: %s", rw_last_error(run->ctx));
-        run->dead = rw_transfer_wait(run->ctx, run->device) < 0;
+        run->dead = rw_transfer_wait(run->device) < 0;
         return;
     }
-    if (rw_transfer_wait(run->ctx, run->device) < 0) {
+    if (rw_transfer_wait(run->device) < 0) {
         hist_run_failed(run, tally, spec, "the device failed: %s", rw_last_error(run->ctx));
         run->dead = 1;
         return;

@@ -95,7 +95,7 @@ static int same_pool(struct hist_run *run, struct hist_tally *tally,
 {
     const uint64_t n_cells = node_cells(run), n = n_cells * (run->call.n_nodes + 1);
     void *cells = hist_need(n, sizeof(int64_t));
-    int same = rw_transfer_read(run->ctx, run->device, cells, hist_buffer_at(&run->d_pool[r]),
+    int same = rw_transfer_read(run->device, cells, hist_buffer_at(&run->d_pool[r]),
                                 n * size_of(run, r)) >= 0;
     if (!same)
         hist_run_failed(run, tally, spec, "reading parents: %s", rw_last_error(run->ctx));

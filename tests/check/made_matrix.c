@@ -23,5 +23,5 @@ int rw_made_matrix(struct rw_ctx *ctx, const struct rw_device *device,
     }
     const struct rw_cuda_coding coding = {
         .cuts = &cuts, .matrix = *spec, .feature = feature, .codes = &bins, .code_of = feature};
-    return rw_cuda_bins_make(ctx, device, &coding, NULL, out);
+    return rw_cuda_bins_make(device, &coding, NULL, out);
 }

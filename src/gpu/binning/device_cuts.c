@@ -3,10 +3,7 @@
 
 #include <string.h>
 
-#include "base/mem.h"
 #include "gpu/device/cu_check.h"
-#include "gpu/device/device.h"
-#include "gpu/hist/hist.h"
 
 /* SLOTS: columns in flight at once. BATCH: columns whose intervals stay on the device until they
  * are read together. */
@@ -111,7 +108,7 @@ static int finish_batch(struct cut_search *s, struct rw_transfer_pipe *pipe)
 {
     const struct rw_cut_finder *finder = s->finder;
     RW_TRY(rw_transfer_pipe_end(pipe));
-    RW_TRY(rw_transfer_read(finder->ctx, s->device, s->out, s->d_out, s->n * sizeof(*s->out)));
+    RW_TRY(rw_transfer_read(s->device, s->out, s->d_out, s->n * sizeof(*s->out)));
     for (uint32_t i = 0; i < s->n; i++)
         RW_TRY(rw_cuts_of_intervals(finder->ctx, &s->out[i], finder->rule,
                                     &finder->found[s->column[i]]));
@@ -154,7 +151,7 @@ static int find_on_device(void *user, struct rw_cut_finder *finder)
     if (dataset->n_docs == 0)
         return rw_cuts_find_on_host(NULL, finder);
     RW_TRY(search_init(&s));
-    RW_TRY(rw_transfer_pipe_new(finder->ctx, s.device, most_bytes(dataset, NULL), SLOTS, &pipe));
+    RW_TRY(rw_transfer_pipe_new(s.device, most_bytes(dataset, NULL), SLOTS, &pipe));
     RW_TRY(rw_transfer_pipe_begin(pipe));
     for (uint32_t c = 0; c < dataset->n_columns; c++) {
         const struct entries entries = entries_of(&dataset->column[c]);
@@ -176,11 +173,11 @@ static int find_on_device(void *user, struct rw_cut_finder *finder)
     return finish_batch(&s, pipe);
 }
 
-int rw_cuda_cuts_make(struct rw_ctx *ctx, const struct rw_device *device,
-                      const struct rw_dataset *dataset, const struct rw_cut_rule *rule,
-                      struct rw_cuts **out)
+int rw_cuda_cuts_make(const struct rw_device *device, const struct rw_dataset *dataset,
+                      const struct rw_cut_rule *rule, struct rw_cuts **out)
 {
-    return rw_cuts_make_by(ctx, dataset, rule, find_on_device, (void *)(uintptr_t)device, out);
+    return rw_cuts_make_by(device->ctx, dataset, rule, find_on_device, (void *)(uintptr_t)device,
+                           out);
 }
 
 uint64_t rw_cuda_cuts_bytes(const struct rw_dataset *dataset, int bins)
@@ -198,16 +195,15 @@ uint64_t rw_cuda_cuts_bytes(const struct rw_dataset *dataset, int bins)
 /* ---- codes ---- */
 
 /* Allocates zeroed device memory, rounded up to a multiple of 128 bytes. */
-static int zeros(struct rw_ctx *ctx, const struct rw_device *device, void **d, uint64_t bytes)
+static int zeros(const struct rw_device *device, void **d, uint64_t bytes)
 {
     const uint64_t padded = (bytes + 127) / 128 * 128;
-    RW_TRY(rw_device_alloc(ctx, d, padded));
-    RW_CU(ctx, cudaMemsetAsync(*d, 0, padded, device->stream));
+    RW_TRY(rw_device_alloc(device->ctx, d, padded));
+    RW_CU(device->ctx, cudaMemsetAsync(*d, 0, padded, device->stream));
     return RW_OK;
 }
 
 struct coder {
-    struct rw_ctx *ctx;
     const struct rw_device *device;
     const struct rw_cuda_coding *coding;
     struct rw_hist_matrix *matrix;
@@ -239,8 +235,8 @@ static int code_chunk(void *user, const struct rw_transfer_chunk *chunk)
                                          .d_cut = c->d_cut + cuts->offset[feature],
                                          .special = note->special,
                                          .d_code = c->d_code[chunk->place]};
-    RW_CU(c->ctx, rw_cuda_code(&job, chunk->stream));
-    RW_CU(c->ctx, rw_cuda_code_put(job.d_code, c->matrix, note->f, d_count, chunk->stream));
+    RW_CU(c->device->ctx, rw_cuda_code(&job, chunk->stream));
+    RW_CU(c->device->ctx, rw_cuda_code_put(job.d_code, c->matrix, note->f, d_count, chunk->stream));
     return RW_OK;
 }
 
@@ -249,19 +245,19 @@ static int coder_init(struct coder *c, int counted)
     const struct rw_cuda_coding *coding = c->coding;
     const struct rw_cuts *cuts = coding->cuts;
     const struct rw_hist_matrix_spec *spec = &coding->matrix;
-    c->tables = (struct rw_device_tables){.ctx = c->ctx, .device = c->device};
-    RW_TRY(rw_hist_matrix_plan(c->ctx, spec, &c->matrix));
+    c->tables = (struct rw_device_tables){.ctx = c->device->ctx, .device = c->device};
+    RW_TRY(rw_hist_matrix_plan(c->device->ctx, spec, &c->matrix));
     struct rw_hist_matrix *m = c->matrix; /* code 0 everywhere */
     for (uint32_t t = 0; t < m->n_tiles; t++)
-        RW_TRY(zeros(c->ctx, c->device, (void **)(uintptr_t)&m->tile[t].d_word,
+        RW_TRY(zeros(c->device, (void **)(uintptr_t)&m->tile[t].d_word,
                      (uint64_t)m->n_docs * rw_hist_tile_doc_bytes(m, t)));
     if (m->column_words)
-        RW_TRY(zeros(c->ctx, c->device, (void **)&m->d_column,
+        RW_TRY(zeros(c->device, (void **)&m->d_column,
                      m->column_words * m->n_features * sizeof(*m->d_column)));
     RW_TRY(RW_DEVICE_TABLE(&c->tables, c->d_cut, cuts->cut, cuts->offset[cuts->n_features]));
     for (int i = 0; i < SLOTS; i++)
         RW_TRY(RW_DEVICE_TABLE(&c->tables, c->d_code[i], NULL, spec->n_docs));
-    return counted ? zeros(c->ctx, c->device, &c->d_count,
+    return counted ? zeros(c->device, &c->d_count,
                            (uint64_t)spec->n_features * spec->n_bins * sizeof(uint64_t))
                    : RW_OK;
 }
@@ -288,7 +284,7 @@ static int send_feature(struct coder *c, struct rw_transfer_pipe *pipe, uint32_t
             entries_of(rw_dataset_column(coding->dataset, coding->cuts->feature[feature]));
         note.special = rw_cuts_special(coding->cuts, feature, coding->absent_missing);
     }
-    return send(c->ctx, pipe, &note.entries, code_chunk, c, &note);
+    return send(c->device->ctx, pipe, &note.entries, code_chunk, c, &note);
 }
 
 static void coder_release(struct coder *c)
@@ -298,26 +294,24 @@ static void coder_release(struct coder *c)
     rw_device_free(c->d_count);
 }
 
-int rw_cuda_bins_make(struct rw_ctx *ctx, const struct rw_device *device,
-                      const struct rw_cuda_coding *coding, uint64_t *counts,
-                      struct rw_hist_matrix **out)
+int rw_cuda_bins_make(const struct rw_device *device, const struct rw_cuda_coding *coding,
+                      uint64_t *counts, struct rw_hist_matrix **out)
 {
-    RW_RELEASED(coder_release) struct coder c = {.ctx = ctx, .device = device, .coding = coding};
+    RW_RELEASED(coder_release) struct coder c = {.device = device, .coding = coding};
     RW_SCOPED(rw_transfer_pipe_free)
     struct rw_transfer_pipe *pipe = NULL; /* freed first, because freeing waits for the device */
     *out = NULL;
     RW_TRY(coder_init(&c, counts != NULL));
-    RW_TRY(rw_transfer_pipe_new(ctx, device, most_bytes(coding->dataset, coding->codes), SLOTS,
-                                &pipe));
+    RW_TRY(rw_transfer_pipe_new(device, most_bytes(coding->dataset, coding->codes), SLOTS, &pipe));
     RW_TRY(rw_transfer_pipe_begin(pipe));
     for (uint32_t f = 0; f < coding->matrix.n_features; f++)
         RW_TRY(send_feature(&c, pipe, f));
     RW_TRY(rw_transfer_pipe_end(pipe));
     if (counts)
-        RW_TRY(rw_transfer_read(ctx, device, counts, c.d_count,
+        RW_TRY(rw_transfer_read(device, counts, c.d_count,
                                 (size_t)coding->matrix.n_features * coding->matrix.n_bins *
                                     sizeof(*counts)));
-    RW_TRY(rw_transfer_wait(ctx, device));
+    RW_TRY(rw_transfer_wait(device));
     *out = c.matrix;
     c.matrix = NULL;
     return RW_OK;

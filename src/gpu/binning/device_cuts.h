@@ -16,9 +16,8 @@ extern "C" {
 
 /* Makes the same cuts as rw_cuts_make, byte for byte. Needs about 20 bytes of device memory per
  * document. */
-int rw_cuda_cuts_make(struct rw_ctx *ctx, const struct rw_device *device,
-                      const struct rw_dataset *dataset, const struct rw_cut_rule *rule,
-                      struct rw_cuts **out);
+int rw_cuda_cuts_make(const struct rw_device *device, const struct rw_dataset *dataset,
+                      const struct rw_cut_rule *rule, struct rw_cuts **out);
 
 struct rw_cuda_coding {
     const struct rw_dataset *dataset;
@@ -33,9 +32,8 @@ struct rw_cuda_coding {
 };
 /* Makes the codes that rw_bins_make finds. Free them with rw_hist_matrix_free. counts: NULL, or
  * [n_features][n_bins], written: documents of each code. */
-int rw_cuda_bins_make(struct rw_ctx *ctx, const struct rw_device *device,
-                      const struct rw_cuda_coding *coding, uint64_t *counts,
-                      struct rw_hist_matrix **out);
+int rw_cuda_bins_make(const struct rw_device *device, const struct rw_cuda_coding *coding,
+                      uint64_t *counts, struct rw_hist_matrix **out);
 
 /* Return the largest temporary device memory of these two functions, in addition to the
  * matrix. */

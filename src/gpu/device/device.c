@@ -2,16 +2,13 @@
  * rates of its memory and link. A cache keeps device data from one call for the next. */
 #include "gpu/device/device.h"
 
-#include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "gpu/device/cu_check.h"
 #include "gpu/device/tuning.h"
 
@@ -47,7 +44,7 @@ static int fail_full(struct rw_ctx *ctx, int number, int is_open, size_t needed,
                  (double)free_bytes / 1e6, (double)all_bytes / 1e6);
     (void)cudaGetLastError();
     return rw_fail(ctx, RW_ERR_MEMORY, "out of device memory: %s needs %s of cuda:%d%s" FULL_HINT,
-                   what, bytes, number, there);
+                   what, bytes, number, n_arrived);
 }
 
 int rw_cu_fail(struct rw_ctx *ctx, cudaError_t error, const char *what)
@@ -76,6 +73,7 @@ static int describe(struct rw_ctx *ctx, const struct cudaDeviceProp *properties,
     struct rw_tuning_facts facts = tuning_facts(properties);
     RW_TRY(rw_tuning_find(ctx, &facts, &device->tuning));
     RW_TRY(RW_ARENA_NEW(ctx, &device->arena, device->counts, 1));
+    device->ctx = ctx;
     device->number = number;
     snprintf(device->name, sizeof(device->name), "%.*s", (int)sizeof(device->name) - 1,
              properties->name);
@@ -209,35 +207,35 @@ uint64_t rw_device_free_bytes(int number)
     return free_bytes;
 }
 
-int rw_device_time_once(struct rw_ctx *ctx, const struct rw_device *device, int (*run)(void *user),
-                        void *user, double *ms)
+int rw_device_time_once(const struct rw_device *device, int (*run)(void *user), void *user,
+                        double *ms)
 {
     RW_RELEASED(rw_arena_free) struct rw_arena arena = {NULL};
     cudaStream_t stream = device->stream;
     void *begin, *end;
     float one = 0.0f;
     *ms = 0.0;
-    RW_TRY(rw_device_event(ctx, &arena, 1, &begin));
-    RW_TRY(rw_device_event(ctx, &arena, 1, &end));
-    RW_CU(ctx, cudaEventRecord(begin, stream));
+    RW_TRY(rw_device_event(device->ctx, &arena, 1, &begin));
+    RW_TRY(rw_device_event(device->ctx, &arena, 1, &end));
+    RW_CU(device->ctx, cudaEventRecord(begin, stream));
     RW_TRY(run(user));
-    RW_CU(ctx, cudaEventRecord(end, stream));
-    RW_CU(ctx, cudaEventSynchronize(end));
-    RW_CU(ctx, cudaEventElapsedTime(&one, begin, end));
+    RW_CU(device->ctx, cudaEventRecord(end, stream));
+    RW_CU(device->ctx, cudaEventSynchronize(end));
+    RW_CU(device->ctx, cudaEventElapsedTime(&one, begin, end));
     *ms = (double)one;
     return RW_OK;
 }
 
-int rw_device_time(struct rw_ctx *ctx, const struct rw_device *device, int n_runs,
-                   int (*run)(void *user), void *user, double *median_ms, double *least_ms,
-                   double *most_ms)
+int rw_device_time(const struct rw_device *device, int n_runs, int (*run)(void *user), void *user,
+                   double *median_ms, double *least_ms, double *most_ms)
 {
     enum { MOST_RUNS = 1000 };
     double all[1 + MOST_RUNS], *ms = all + 1; /* the first is the warm-up */
     if (n_runs < 1 || n_runs > MOST_RUNS)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "%d runs; expected 1 to %d", n_runs, MOST_RUNS);
+        return rw_fail(device->ctx, RW_ERR_ARGUMENT, "%d runs; expected 1 to %d", n_runs,
+                       MOST_RUNS);
     for (int i = 0; i < 1 + n_runs; i++)
-        RW_TRY(rw_device_time_once(ctx, device, run, user, &all[i]));
+        RW_TRY(rw_device_time_once(device, run, user, &all[i]));
     rw_sort_doubles(ms, (size_t)n_runs);
     *median_ms = ms[n_runs / 2];
     *least_ms = ms[0];
@@ -321,7 +319,7 @@ int rw_device_check_cuda(struct rw_ctx *ctx, int number)
         snprintf(there, sizeof(there), "cuda:0 %s cuda:%d", facts.n_devices == 2 ? "and" : "to",
                  facts.n_devices - 1);
     return rw_fail(ctx, RW_ERR_UNSUPPORTED, "no device cuda:%d; this machine has %s", number,
-                   there);
+                   n_arrived);
 }
 
 int rw_device_memory(int number, size_t *free_bytes, size_t *all_bytes)
@@ -393,7 +391,6 @@ enum { RUNS = 5 };
 #define GATHERED_BYTES ((size_t)1 << 30)
 
 struct link_run {
-    struct rw_ctx *ctx;
     const struct rw_device *device;
     void *from, *d_to;
     size_t bytes;
@@ -402,38 +399,38 @@ struct link_run {
 static int copy(void *user)
 {
     const struct link_run *run = user;
-    return rw_transfer_write_pinned(run->ctx, run->device, run->d_to, run->from, run->bytes);
+    return rw_transfer_write_pinned(run->device, run->d_to, run->from, run->bytes);
 }
 
 static int gather(void *user)
 {
     const struct link_run *run = user;
-    RW_CU(run->ctx,
+    RW_CU(run->device->ctx,
           rw_cuda_link_gather(run->from, run->bytes / RW_LINK_ROW_BYTES / RW_LINK_STEP,
                               run->device->n_multiprocessors, run->d_to, run->device->stream));
     return RW_OK;
 }
 
 /* Times reads of host memory. from_bytes: size of that memory; bytes: read per run. */
-static int time_link(struct rw_ctx *ctx, const struct rw_device *device, size_t from_bytes,
-                     size_t bytes, size_t to_bytes, int (*run)(void *user), double *rate)
+static int time_link(const struct rw_device *device, size_t from_bytes, size_t bytes,
+                     size_t to_bytes, int (*run)(void *user), double *rate)
 {
     RW_RELEASED(rw_arena_free) struct rw_arena arena = {NULL};
     void *from, *d_to;
     double ms = 0.0, least, most;
-    RW_TRY(rw_transfer_pinned_in(ctx, &arena, &from, from_bytes));
+    RW_TRY(rw_transfer_pinned_in(device->ctx, &arena, &from, from_bytes));
     memset(from, 1, from_bytes);
-    RW_TRY(rw_device_alloc_in(ctx, &arena, &d_to, to_bytes));
-    struct link_run link = {ctx, device, from, d_to, from_bytes};
-    RW_TRY(rw_device_time(ctx, device, RUNS, run, &link, &ms, &least, &most));
+    RW_TRY(rw_device_alloc_in(device->ctx, &arena, &d_to, to_bytes));
+    struct link_run link = {device, from, d_to, from_bytes};
+    RW_TRY(rw_device_time(device, RUNS, run, &link, &ms, &least, &most));
     *rate = (double)bytes / (ms / 1e3);
     return RW_OK;
 }
 
-int rw_device_link_rate(struct rw_ctx *ctx, const struct rw_device *device, double *rate)
+int rw_device_link_rate(const struct rw_device *device, double *rate)
 {
     *rate = 0.0;
-    return time_link(ctx, device, COPIED_BYTES, COPIED_BYTES, COPIED_BYTES, copy, rate);
+    return time_link(device, COPIED_BYTES, COPIED_BYTES, COPIED_BYTES, copy, rate);
 }
 
 int rw_device_link(struct rw_ctx *ctx, int number, double *copied, double *gathered)
@@ -441,18 +438,18 @@ int rw_device_link(struct rw_ctx *ctx, int number, double *copied, double *gathe
     RW_SCOPED(rw_device_close) struct rw_device *device = NULL;
     *copied = *gathered = 0.0;
     RW_TRY(rw_device_open(ctx, number, &device));
-    RW_TRY(rw_device_link_rate(ctx, device, copied));
-    return time_link(ctx, device, GATHERED_BYTES, GATHERED_BYTES / RW_LINK_STEP,
+    RW_TRY(rw_device_link_rate(device, copied));
+    return time_link(device, GATHERED_BYTES, GATHERED_BYTES / RW_LINK_STEP,
                      rw_cuda_link_bytes(device->n_multiprocessors), gather, gathered);
 }
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct rw_device_cache *first;
+static struct rw_device_cache *cached;
 
 /* Removes an entry. The caller holds the mutex. */
 static void drop_entry(struct rw_device_cache *entry)
 {
-    struct rw_device_cache **at = &first;
+    struct rw_device_cache **at = &cached;
     while (*at != entry)
         at = &(*at)->next;
     *at = entry->next;
@@ -469,8 +466,8 @@ void rw_device_cache_leave(struct rw_device_cache *entry, void **owner)
         entry->free(entry);
     } else {
         entry->owner = owner;
-        entry->next = first;
-        first = entry;
+        entry->next = cached;
+        cached = entry;
         *owner = entry;
     }
     pthread_mutex_unlock(&mutex);
@@ -506,7 +503,7 @@ int rw_device_cache_drop_unused(int device)
 {
     int n = 0;
     pthread_mutex_lock(&mutex);
-    for (struct rw_device_cache *entry = first, *next; entry; entry = next) {
+    for (struct rw_device_cache *entry = cached, *next; entry; entry = next) {
         next = entry->next;
         if (entry->device != device || entry->n_users > 0)
             continue;
@@ -515,4 +512,294 @@ int rw_device_cache_drop_unused(int device)
     }
     pthread_mutex_unlock(&mutex);
     return n > 0;
+}
+
+/* ---- copies between the host and a GPU, which are counted ----
+ *
+ * A pipe sends large arrays in chunks, so that the copy of one chunk and the kernels of another
+ * overlap. */
+
+/* Bytes that one thread copies to a pinned buffer at a time. */
+enum { PIECE = 1 << 20 };
+
+/* Enqueues a copy. 0 bytes: does nothing. */
+static int enqueue(const struct rw_device *device, void *to, const void *from, size_t bytes,
+                   enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+    if (bytes == 0)
+        return RW_OK;
+    RW_CU(device->ctx, cudaMemcpyAsync(to, from, bytes, kind, stream));
+    device->counts->copies++;
+    if (kind == cudaMemcpyHostToDevice)
+        device->counts->bytes_to_device += bytes;
+    else
+        device->counts->bytes_to_host += bytes;
+    return RW_OK;
+}
+
+int rw_transfer_write_pinned(const struct rw_device *device, void *d_to, const void *from,
+                             size_t bytes)
+{
+    return enqueue(device, d_to, from, bytes, cudaMemcpyHostToDevice, device->stream);
+}
+
+int rw_transfer_read_pinned(const struct rw_device *device, void *to, const void *d_from,
+                            size_t bytes)
+{
+    return enqueue(device, to, d_from, bytes, cudaMemcpyDeviceToHost, device->stream);
+}
+
+int rw_transfer_write(const struct rw_device *device, void *d_to, const void *from, size_t bytes)
+{
+    RW_TRY(rw_transfer_write_pinned(device, d_to, from, bytes));
+    return bytes ? rw_transfer_wait(device) : RW_OK;
+}
+
+int rw_transfer_read(const struct rw_device *device, void *to, const void *d_from, size_t bytes)
+{
+    RW_TRY(rw_transfer_read_pinned(device, to, d_from, bytes));
+    return bytes ? rw_transfer_wait(device) : RW_OK;
+}
+
+/* A wait that ends if a worker fails. */
+struct watch {
+    const struct rw_device *device;
+    double begin_ms, polled_ms;
+};
+
+static int poll_watch(struct watch *watch)
+{
+    enum { EVERY_MS = 20 };
+    if (!watch->device->comm)
+        return RW_OK;
+    const double now = rw_clock_ms();
+    if (watch->begin_ms == 0.0)
+        watch->begin_ms = watch->polled_ms = now;
+    if (now - watch->polled_ms < EVERY_MS)
+        return RW_OK;
+    watch->polled_ms = now;
+    return rw_nccl_watch(watch->device->ctx, watch->device->comm, (now - watch->begin_ms) * 1e-3);
+}
+
+int rw_transfer_wait(const struct rw_device *device)
+{
+    struct watch watch = {.device = device};
+    while (device->comm) {
+        const cudaError_t error = cudaStreamQuery(device->stream);
+        if (error != cudaErrorNotReady) {
+            RW_CU(device->ctx, error);
+            return RW_OK;
+        }
+        RW_TRY(poll_watch(&watch));
+    }
+    RW_CU(device->ctx, cudaStreamSynchronize(device->stream));
+    return RW_OK;
+}
+
+/* Returns how many of the words have arrived, from `first` on. */
+static size_t words_arrived(const struct rw_transfer_reply *reply, size_t first)
+{
+    for (; first < reply->n; first++) {
+        if (__atomic_load_n(&reply->word[first * reply->step], __ATOMIC_ACQUIRE) != reply->value)
+            break;
+    }
+    return first;
+}
+
+int rw_transfer_await(const struct rw_device *device, const struct rw_transfer_reply *reply)
+{
+    enum {
+        LOOKS = 1 << 16
+    }; /* polls between two queries of the driver, which reports failed kernels */
+    struct watch watch = {.device = device};
+    size_t n_arrived = 0;
+    device->counts->bytes_to_host += reply->bytes;
+    for (;;) {
+        for (int look = 0; look < LOOKS; look++) {
+            n_arrived = words_arrived(reply, n_arrived);
+            if (n_arrived == reply->n)
+                return RW_OK;
+        }
+        const cudaError_t error = cudaStreamQuery(device->stream);
+        if (error == cudaErrorNotReady) {
+            RW_TRY(poll_watch(&watch));
+            continue;
+        }
+        RW_CU(device->ctx, error);
+        if (words_arrived(reply, n_arrived) < reply->n)
+            return rw_fail(device->ctx, RW_ERR_INTERNAL, "a kernel did not reply");
+        return RW_OK;
+    }
+}
+
+int rw_transfer_pinned_alloc(struct rw_ctx *ctx, void **out, size_t bytes)
+{
+    *out = NULL;
+    const cudaError_t error = cudaHostAlloc(out, bytes ? bytes : 1, cudaHostAllocDefault);
+    if (error == cudaSuccess)
+        return RW_OK;
+    *out = NULL;
+    if (error != cudaErrorMemoryAllocation)
+        return rw_cu_fail(ctx, error, "cudaHostAlloc");
+    (void)cudaGetLastError();
+    return rw_fail(ctx, RW_ERR_MEMORY, "out of memory: %zu bytes of page-locked memory", bytes);
+}
+
+void rw_transfer_pinned_free(void *p)
+{
+    if (p)
+        RW_CU_MAY_FAIL(cudaFreeHost(p));
+}
+
+int rw_transfer_pinned_in(struct rw_ctx *ctx, struct rw_arena *arena, void *out, size_t bytes)
+{
+    void *p;
+    RW_TRY(rw_transfer_pinned_alloc(ctx, &p, bytes));
+    RW_TRY(rw_arena_own(ctx, arena, p, rw_transfer_pinned_free));
+    memcpy(out, &p, sizeof(p));
+    return RW_OK;
+}
+
+/* ---- Tables ---- */
+
+int rw_device_table(struct rw_device_tables *tables, void *d, const void *from, size_t bytes)
+{
+    void *table = tables; /* without a device */
+    tables->bytes += bytes;
+    if (tables->device)
+        RW_TRY(rw_device_alloc_in(tables->ctx, &tables->arena, &table, bytes));
+    memcpy(d, &table, sizeof(table));
+    return tables->device && from ? rw_transfer_write(tables->device, table, from, bytes) : RW_OK;
+}
+
+/* ---- Pipes ---- */
+
+struct slot {
+    void *stream;  /* a cudaStream_t */
+    void *copied;  /* a cudaEvent_t: the last copy out of `pinned` is done */
+    void *pinned;  /* [chunk_bytes]; allocated at its first use */
+    void *d_chunk; /* [chunk_bytes] */
+};
+
+struct rw_transfer_pipe {
+    const struct rw_device *device;
+    size_t chunk_bytes;
+    uint64_t offset;
+    uint32_t n_slots, next;
+    struct rw_arena arena; /* owns the memory of slots, and `order` */
+    void *order;           /* a cudaEvent_t: between the device's stream and the pipe's */
+    struct slot slot[RW_TRANSFER_MOST_STREAMS];
+};
+
+static int slot_init(struct rw_transfer_pipe *pipe, struct slot *slot)
+{
+    RW_TRY(rw_device_stream(pipe->device->ctx, &pipe->arena, 0, &slot->stream));
+    RW_TRY(rw_device_event(pipe->device->ctx, &pipe->arena, 0, &slot->copied));
+    return rw_device_alloc_in(pipe->device->ctx, &pipe->arena, &slot->d_chunk, pipe->chunk_bytes);
+}
+
+int rw_transfer_pipe_new(const struct rw_device *device, size_t chunk_bytes, uint32_t n_streams,
+                         struct rw_transfer_pipe **out)
+{
+    RW_SCOPED(rw_transfer_pipe_free) struct rw_transfer_pipe *pipe = NULL;
+    *out = NULL;
+    if (chunk_bytes < 1 || n_streams < 1 || n_streams > RW_TRANSFER_MOST_STREAMS)
+        return rw_fail(device->ctx, RW_ERR_ARGUMENT,
+                       "a pipe of %u streams and chunks of %zu bytes; expected 1 to %d streams",
+                       n_streams, chunk_bytes, RW_TRANSFER_MOST_STREAMS);
+    RW_TRY(RW_NEW(device->ctx, pipe, 1));
+    pipe->device = device;
+    pipe->chunk_bytes = chunk_bytes;
+    for (; pipe->n_slots < n_streams; pipe->n_slots++)
+        RW_TRY(slot_init(pipe, &pipe->slot[pipe->n_slots]));
+    RW_TRY(rw_device_event(device->ctx, &pipe->arena, 0, &pipe->order));
+    *out = RW_TAKE(pipe);
+    return RW_OK;
+}
+
+void rw_transfer_pipe_free(struct rw_transfer_pipe *pipe)
+{
+    if (!pipe)
+        return;
+    for (uint32_t i = 0; i < pipe->n_slots; i++) {
+        if (pipe->slot[i].stream)
+            RW_CU_MAY_FAIL(cudaStreamSynchronize(pipe->slot[i].stream));
+    }
+    rw_arena_free(&pipe->arena);
+    rw_mem_free(pipe);
+}
+
+int rw_transfer_pipe_begin(struct rw_transfer_pipe *pipe)
+{
+    pipe->offset = 0;
+    RW_CU(pipe->device->ctx, cudaEventRecord(pipe->order, pipe->device->stream));
+    for (uint32_t i = 0; i < pipe->n_slots; i++)
+        RW_CU(pipe->device->ctx, cudaStreamWaitEvent(pipe->slot[i].stream, pipe->order, 0));
+    return RW_OK;
+}
+
+int rw_transfer_pipe_end(struct rw_transfer_pipe *pipe)
+{
+    /* Waiting for an event means waiting for its last record at the time of the call, so one event
+     * serves all streams in turn. */
+    for (uint32_t i = 0; i < pipe->n_slots; i++) {
+        RW_CU(pipe->device->ctx, cudaEventRecord(pipe->order, pipe->slot[i].stream));
+        RW_CU(pipe->device->ctx, cudaStreamWaitEvent(pipe->device->stream, pipe->order, 0));
+    }
+    return RW_OK;
+}
+
+int rw_transfer_pipe_room(struct rw_transfer_pipe *pipe, void **chunk)
+{
+    struct slot *slot = &pipe->slot[pipe->next];
+    *chunk = NULL;
+    if (!slot->pinned)
+        RW_TRY(rw_transfer_pinned_in(pipe->device->ctx, &pipe->arena, &slot->pinned,
+                                     pipe->chunk_bytes));
+    RW_CU(pipe->device->ctx,
+          cudaEventSynchronize(slot->copied)); /* returns at once if it was never recorded */
+    *chunk = slot->pinned;
+    return RW_OK;
+}
+
+int rw_transfer_pipe_send(struct rw_transfer_pipe *pipe, const void *from, size_t bytes,
+                          rw_transfer_use_fn use, void *user, const void *note)
+{
+    struct slot *slot = &pipe->slot[pipe->next];
+    const struct rw_transfer_chunk chunk = {.d_data = slot->d_chunk,
+                                            .bytes = bytes,
+                                            .offset = pipe->offset,
+                                            .place = pipe->next,
+                                            .stream = slot->stream,
+                                            .note = note};
+    if (bytes > pipe->chunk_bytes)
+        return rw_fail(pipe->device->ctx, RW_ERR_ARGUMENT,
+                       "a chunk of %zu bytes; expected at most %zu", bytes, pipe->chunk_bytes);
+    RW_TRY(enqueue(pipe->device, slot->d_chunk, from, bytes, cudaMemcpyHostToDevice, slot->stream));
+    RW_CU(pipe->device->ctx, cudaEventRecord(slot->copied, slot->stream));
+    pipe->offset += bytes;
+    pipe->next = (pipe->next + 1) % pipe->n_slots;
+    return use(user, &chunk);
+}
+
+struct copy_job {
+    char *to;
+    const char *from;
+    size_t bytes;
+};
+
+static int copy_pieces(void *user, struct rw_share *share)
+{
+    const struct copy_job *job = user;
+    for (uint64_t i, end; rw_share_next(share, &i, &end);) {
+        const size_t at = i * PIECE, last = end * PIECE;
+        memcpy(job->to + at, job->from + at, (last < job->bytes ? last : job->bytes) - at);
+    }
+    return RW_OK;
+}
+
+void rw_transfer_copy_host(struct rw_ctx *ctx, void *to, const void *from, size_t bytes)
+{
+    struct copy_job job = {to, from, bytes};
+    rw_parallel(ctx, ctx->n_threads, (bytes + PIECE - 1) / PIECE, 0, copy_pieces, &job);
 }

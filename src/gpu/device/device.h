@@ -15,6 +15,7 @@ struct rw_transfer_counts;
 struct rw_tuning_row;
 
 struct rw_device {
+    struct rw_ctx *ctx; /* borrowed; failures are reported there */
     int number;
     char name[128];
     const struct rw_tuning_row *tuning; /* a constant of device_tuning.c */
@@ -25,10 +26,9 @@ struct rw_device {
     struct rw_arena arena; /* memory and streams that exist as long as the device */
     void *stream;          /* a cudaStream_t */
     struct rw_transfer_counts *counts;
-    /* Called from time to time during waits, which end with its failure. It is for work that may
-     * never complete, such as work that needs other workers. NULL: not called. */
-    int (*watch)(void *user, struct rw_ctx *ctx, double waited_s);
-    void *watch_user;
+    /* Other workers, without which enqueued work may never complete: rw_nccl_watch is called from
+     * time to time during waits, which end with its failure. NULL: none. Borrowed. */
+    struct rw_comm *comm;
 };
 
 /* Opens a device. Fails with RW_ERR_UNSUPPORTED if there is no such device or it is too old for the
@@ -48,7 +48,7 @@ int rw_device_alloc_in(struct rw_ctx *ctx, struct rw_arena *arena, void **out, s
 /* Returns the free memory of a device; 0 if it is unknown, and without CUDA. */
 uint64_t rw_device_free_bytes(int number);
 /* Measures the bytes per second of a plain copy from page-locked memory to the device. */
-int rw_device_link_rate(struct rw_ctx *ctx, const struct rw_device *device, double *rate);
+int rw_device_link_rate(const struct rw_device *device, double *rate);
 /* Opens the device and measures the same. Also measures the rate at which a kernel reads rows of
  * 128 bytes of page-locked memory, at a fixed distance from each other. */
 int rw_device_link(struct rw_ctx *ctx, int number, double *copied, double *gathered);
@@ -57,12 +57,11 @@ int rw_device_link(struct rw_ctx *ctx, int number, double *copied, double *gathe
 double rw_device_bandwidth(const struct rw_device *device);
 /* Measures the milliseconds that `run` takes on the stream, by events: the median of n_runs after
  * one warm-up. */
-int rw_device_time(struct rw_ctx *ctx, const struct rw_device *device, int n_runs,
-                   int (*run)(void *user), void *user, double *median_ms, double *least_ms,
-                   double *most_ms);
+int rw_device_time(const struct rw_device *device, int n_runs, int (*run)(void *user), void *user,
+                   double *median_ms, double *least_ms, double *most_ms);
 /* The same for one run, without a warm-up. */
-int rw_device_time_once(struct rw_ctx *ctx, const struct rw_device *device, int (*run)(void *user),
-                        void *user, double *ms);
+int rw_device_time_once(const struct rw_device *device, int (*run)(void *user), void *user,
+                        double *ms);
 
 /* Facts about CUDA, its driver and each GPU, for people to read. No device is opened. */
 struct rw_cuda_facts {
@@ -195,18 +194,16 @@ struct rw_transfer_counts {
 
 /* Copy through the device's stream, and wait. The host's memory may be of any kind. 0 bytes: they
  * do nothing. */
-int rw_transfer_write(struct rw_ctx *ctx, const struct rw_device *device, void *d_to,
-                      const void *from, size_t bytes);
-int rw_transfer_read(struct rw_ctx *ctx, const struct rw_device *device, void *to,
-                     const void *d_from, size_t bytes);
+int rw_transfer_write(const struct rw_device *device, void *d_to, const void *from, size_t bytes);
+int rw_transfer_read(const struct rw_device *device, void *to, const void *d_from, size_t bytes);
 /* Copy through the device's stream without waiting. The host's memory must be pinned, and must not
  * change until rw_transfer_wait returns. */
-int rw_transfer_write_pinned(struct rw_ctx *ctx, const struct rw_device *device, void *d_to,
-                             const void *from, size_t bytes);
-int rw_transfer_read_pinned(struct rw_ctx *ctx, const struct rw_device *device, void *to,
-                            const void *d_from, size_t bytes);
+int rw_transfer_write_pinned(const struct rw_device *device, void *d_to, const void *from,
+                             size_t bytes);
+int rw_transfer_read_pinned(const struct rw_device *device, void *to, const void *d_from,
+                            size_t bytes);
 /* Waits until all work on the device's stream is complete. Reports errors of kernels. */
-int rw_transfer_wait(struct rw_ctx *ctx, const struct rw_device *device);
+int rw_transfer_wait(const struct rw_device *device);
 
 /* Waits until kernels have written `value` to each of n words of page-locked memory. The distance
  * between words is `step`, and the reply has `bytes` bytes in all. This takes less time than a copy
@@ -216,8 +213,7 @@ struct rw_transfer_reply {
     size_t step, n, bytes;
     uint32_t value;
 };
-int rw_transfer_await(struct rw_ctx *ctx, const struct rw_device *device,
-                      const struct rw_transfer_reply *reply);
+int rw_transfer_await(const struct rw_device *device, const struct rw_transfer_reply *reply);
 
 /* Allocates page-locked host memory, not zeroed. Free it with rw_transfer_pinned_free, which
  * ignores NULL. */
@@ -270,8 +266,8 @@ struct rw_transfer_pipe;
 
 /* Makes a pipe. chunk_bytes: size of a chunk, at least 1. n_streams: 2 or more overlap copies and
  * kernels; 1 does not. ctx and device are borrowed while the pipe exists. */
-int rw_transfer_pipe_new(struct rw_ctx *ctx, const struct rw_device *device, size_t chunk_bytes,
-                         uint32_t n_streams, struct rw_transfer_pipe **out);
+int rw_transfer_pipe_new(const struct rw_device *device, size_t chunk_bytes, uint32_t n_streams,
+                         struct rw_transfer_pipe **out);
 /* Waits for all chunks, and frees the pipe. Ignores NULL. */
 void rw_transfer_pipe_free(struct rw_transfer_pipe *pipe);
 

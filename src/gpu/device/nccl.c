@@ -10,7 +10,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/mem.h"
 #include "gpu/device/cu_check.h"
 
 enum { BEGIN_S = 60, WAIT_S = 25 }; /* upper limits in seconds */

@@ -3,9 +3,7 @@
 
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/rng.h"
-#include "gpu/device/device.h"
 
 /* ---- sending small data to the device, and reading answers ---- */
 
@@ -18,7 +16,7 @@ int rw_cuda_room(struct rw_cuda *cuda, size_t n_bytes, struct rw_cuda_piece *out
         return rw_fail(cuda->host.base.ctx, RW_ERR_INTERNAL, "%zu bytes do not fit the stage",
                        bytes);
     if (bytes > stage->bytes - stage->used) {
-        RW_TRY(rw_transfer_wait(cuda->host.base.ctx, cuda->device));
+        RW_TRY(rw_transfer_wait(cuda->device));
         stage->used = 0;
     }
     out->host = stage->host + stage->used;
@@ -29,8 +27,7 @@ int rw_cuda_room(struct rw_cuda *cuda, size_t n_bytes, struct rw_cuda_piece *out
 
 int rw_cuda_send(struct rw_cuda *cuda, const struct rw_cuda_piece *piece, size_t bytes)
 {
-    return rw_transfer_write_pinned(cuda->host.base.ctx, cuda->device, piece->d, piece->host,
-                                    bytes);
+    return rw_transfer_write_pinned(cuda->device, piece->d, piece->host, bytes);
 }
 
 int rw_cuda_send_two(struct rw_cuda *cuda, const void *first, size_t first_bytes,
@@ -62,7 +59,7 @@ static int take_answer(struct rw_cuda *cuda)
                                             .n = 1,
                                             .bytes = cuda->answer_size,
                                             .value = cuda->n_answers};
-    RW_TRY(rw_transfer_await(cuda->host.base.ctx, cuda->device, &reply));
+    RW_TRY(rw_transfer_await(cuda->device, &reply));
     cuda->stage.used = 0; /* work enqueued after the request sends nothing */
     return RW_OK;
 }
@@ -81,7 +78,7 @@ int rw_cuda_await(struct rw_cuda *cuda, uint32_t n)
                                             .n = (size_t)n * RW_CUDA_REPLY_WORDS,
                                             .bytes = n * sizeof(cuda->search.reply->word[0]),
                                             .value = cuda->search.launch};
-    RW_TRY(rw_transfer_await(cuda->host.base.ctx, cuda->device, &reply));
+    RW_TRY(rw_transfer_await(cuda->device, &reply));
     cuda->stage.used = 0;
     return RW_OK;
 }
@@ -490,8 +487,7 @@ static int send_piece(struct rw_cuda *cuda, int set, uint32_t first, uint32_t n)
         if (!bytes)
             continue;
         cuda->reads.bytes += bytes;
-        RW_TRY(rw_transfer_write_pinned(cuda->host.base.ctx, cuda->device,
-                                        (void *)(uintptr_t)to->d_word,
+        RW_TRY(rw_transfer_write_pinned(cuda->device, (void *)(uintptr_t)to->d_word,
                                         from + (size_t)first * to->bytes, bytes));
     }
     return RW_OK;
@@ -540,7 +536,7 @@ static int cuda_add_tree(struct rw_engine *engine, int set, const struct rw_tree
 static int cuda_read_scores(struct rw_engine *engine, int set, double *scores)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
-    return rw_transfer_read(engine->ctx, cuda->device, scores, cuda->set[set].d_score,
+    return rw_transfer_read(cuda->device, scores, cuda->set[set].d_score,
                             engine->n_docs[set] * sizeof(*scores));
 }
 
@@ -548,7 +544,7 @@ static int cuda_set_scores(struct rw_engine *engine, int set, const double *scor
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
     RW_TRY(rw_cuda_flush(cuda));
-    return rw_transfer_write(engine->ctx, cuda->device, cuda->set[set].d_score, scores,
+    return rw_transfer_write(cuda->device, cuda->set[set].d_score, scores,
                              engine->n_docs[set] * sizeof(*scores));
 }
 
@@ -581,17 +577,17 @@ static int cuda_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t
     const size_t n = engine->n_docs[0];
     RW_FREED struct rw_lambda_pair *pair = NULL;
     RW_TRY(RW_NEW(ctx, pair, n));
-    RW_TRY(rw_transfer_read(ctx, cuda->device, pair, cuda->quantise.d_pair, n * sizeof(*pair)));
+    RW_TRY(rw_transfer_read(cuda->device, pair, cuda->quantise.d_pair, n * sizeof(*pair)));
     for (size_t i = 0; i < n; i++) {
         lambda[i] = pair[i].lambda;
         hessian[i] = pair[i].hessian;
     }
     memset(sampled, 1, n);
     if (cuda->sample.d_sampled)
-        RW_TRY(rw_transfer_read(ctx, cuda->device, sampled, cuda->sample.d_sampled, n));
+        RW_TRY(rw_transfer_read(cuda->device, sampled, cuda->sample.d_sampled, n));
     if (cuda->quantise.d_hess_q)
-        RW_TRY(rw_transfer_read(ctx, cuda->device, hess_q, cuda->quantise.d_hess_q, 4 * n));
-    return rw_transfer_read(ctx, cuda->device, lambda_q, cuda->quantise.d_lambda_q, 4 * n);
+        RW_TRY(rw_transfer_read(cuda->device, hess_q, cuda->quantise.d_hess_q, 4 * n));
+    return rw_transfer_read(cuda->device, lambda_q, cuda->quantise.d_lambda_q, 4 * n);
 }
 
 /* ---- codes that outlive the engine ----
@@ -713,7 +709,7 @@ static void cuda_close(struct rw_engine *engine)
     struct rw_cuda *cuda = rw_cuda_of(engine);
     rw_cuda_workers_part(cuda); /* after a failure, the device may be waiting for other workers */
     if (cuda->device)
-        (void)rw_transfer_wait(NULL, cuda->device);
+        RW_CU_MAY_FAIL(cudaStreamSynchronize(cuda->device->stream));
     struct rw_cuda_codes *codes = detach_codes(cuda);
     struct rw_keep *keep = engine->keep;
     rw_cuda_unload(cuda);

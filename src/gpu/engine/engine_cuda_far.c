@@ -12,8 +12,6 @@
 #include <string.h>
 
 #include "base/machine.h"
-#include "base/mem.h"
-#include "gpu/device/tuning.h"
 
 enum { PIECE_DOCS = 65536 };
 
@@ -244,15 +242,13 @@ static void make_rows(const struct rw_cuda *cuda, struct row_job *job, uint32_t 
 /* Sends the rows that are on the device, through the buffer `stage`. */
 static int send_rows(struct rw_cuda *cuda, struct row_job *job, char *stage)
 {
-    struct rw_ctx *ctx = cuda->host.base.ctx;
     const uint32_t most = RW_TUNE_FAR_STAGE_BYTES / job->doc_bytes, n_here = job->tile->n_here;
     for (uint32_t first = 0; first < n_here; first += most) {
         const uint32_t n = n_here - first < most ? n_here - first : most;
         char *d_to = (char *)(uintptr_t)job->tile->d_word + (uint64_t)first * job->doc_bytes;
         make_rows(cuda, job, first, n, stage);
-        RW_TRY(
-            rw_transfer_write_pinned(ctx, cuda->device, d_to, stage, (size_t)n * job->doc_bytes));
-        RW_TRY(rw_transfer_wait(ctx, cuda->device));
+        RW_TRY(rw_transfer_write_pinned(cuda->device, d_to, stage, (size_t)n * job->doc_bytes));
+        RW_TRY(rw_transfer_wait(cuda->device));
     }
     return RW_OK;
 }
@@ -450,7 +446,7 @@ int rw_cuda_settle_columns(struct rw_cuda *cuda)
 {
     uint64_t bytes = 0, returned_bytes = 0;
     if (!rw_cuda_is_dry(cuda))
-        RW_TRY(rw_transfer_wait(cuda->host.base.ctx, cuda->device));
+        RW_TRY(rw_transfer_wait(cuda->device));
     for (int g = 0; g < cuda->n_groups; g++) {
         const struct rw_hist_matrix *matrix = cuda->set[0].matrix[g];
         if (cuda->group[g].chosen && !cuda->group[g].choice.method->reads_tiles)
@@ -514,8 +510,7 @@ static int keep_at(struct rw_cuda *cuda, uint32_t at, int32_t feature,
     if (cuda->place.is_far) {
         const size_t bytes = (size_t)cuda->n_docs * from->bytes;
         cuda->reads.bytes += bytes;
-        RW_TRY(
-            rw_transfer_write_pinned(cuda->host.base.ctx, cuda->device, d_to, from->d_word, bytes));
+        RW_TRY(rw_transfer_write_pinned(cuda->device, d_to, from->d_word, bytes));
     } else {
         copies->from[copies->n] = *from;
         copies->d_to[copies->n++] = d_to;
@@ -614,9 +609,9 @@ int rw_cuda_code_sums(struct rw_engine *engine, int set, uint64_t first_doc, uin
     RW_SCOPED(rw_device_free) void *d_sum = NULL;
     memset(sums, 0, bytes);
     RW_TRY(rw_device_alloc(engine->ctx, &d_sum, bytes));
-    RW_TRY(rw_transfer_write(engine->ctx, cuda->device, d_sum, sums, bytes));
+    RW_TRY(rw_transfer_write(cuda->device, d_sum, sums, bytes));
     RW_CUDA_TRY(cuda,
                 rw_cuda_sum_columns(cuda->set[set].d_column, engine->info.n_features,
                                     engine->n_docs[set], first_doc, d_sum, rw_cuda_stream(cuda)));
-    return rw_transfer_read(engine->ctx, cuda->device, sums, d_sum, bytes);
+    return rw_transfer_read(cuda->device, sums, d_sum, bytes);
 }

@@ -4,10 +4,6 @@
 
 #include <string.h>
 
-#include "base/mem.h"
-#include "gpu/device/device.h"
-#include "gpu/device/tuning.h"
-
 /* ---- the choice of a method ---- */
 
 /* Returns a group's histogram call for nodes at positions of the list. d_list NULL: positions are
@@ -183,15 +179,14 @@ int rw_cuda_list_candidates(struct rw_cuda *cuda)
  * clean. */
 static int choose(struct rw_cuda *cuda, int g, const struct rw_hist_call *root)
 {
-    struct rw_ctx *ctx = cuda->host.base.ctx;
     struct rw_cuda_group *group = &cuda->group[g];
     if (!group->chosen) {
-        RW_TRY(rw_hist_choose(ctx, cuda->device, root, &group->candidates, &group->choice));
+        RW_TRY(rw_hist_choose(cuda->device, root, &group->candidates, &group->choice));
         group->chosen = 1;
-        return rw_transfer_wait(ctx, cuda->device);
+        return rw_transfer_wait(cuda->device);
     }
     const int changed =
-        rw_hist_choose_again(ctx, cuda->device, root, &group->candidates, &group->choice);
+        rw_hist_choose_again(cuda->device, root, &group->candidates, &group->choice);
     RW_TRY(changed);
     group->is_rechecked = 1;
     group->is_reported &= !changed;
@@ -210,7 +205,7 @@ static int shrink_scratch(struct rw_cuda *cuda)
     }
     if (!fits)
         return RW_OK;
-    RW_TRY(rw_transfer_wait(ctx, cuda->device));
+    RW_TRY(rw_transfer_wait(cuda->device));
     rw_device_free(cuda->d_hist_scratch);
     cuda->hist_scratch_bytes = cuda->least_scratch_bytes;
     return rw_device_alloc(ctx, &cuda->d_hist_scratch, cuda->hist_scratch_bytes);
@@ -270,11 +265,6 @@ static struct rw_ctx *ctx_of(const struct rw_cuda *cuda)
 
 /* ---- the connection: NCCL or the hosts ---- */
 
-static int watch(void *user, struct rw_ctx *ctx, double waited_s)
-{
-    return rw_nccl_watch(ctx, user, waited_s);
-}
-
 int rw_cuda_workers_connect(struct rw_cuda *cuda)
 {
     struct rw_ctx *ctx = ctx_of(cuda);
@@ -288,15 +278,14 @@ int rw_cuda_workers_connect(struct rw_cuda *cuda)
         return RW_OK;
     }
     RW_TRY(status);
-    cuda->device->watch = watch;
-    cuda->device->watch_user = cuda->comm;
+    cuda->device->comm = cuda->comm;
     return RW_OK;
 }
 
 void rw_cuda_workers_part(struct rw_cuda *cuda)
 {
     if (cuda->device)
-        cuda->device->watch = NULL;
+        cuda->device->comm = NULL;
     if (cuda->comm && ctx_of(cuda)->comm && ctx_of(cuda)->comm->has_failed)
         cuda->comm->has_failed = 1;
     rw_comm_free(cuda->comm);
@@ -321,9 +310,9 @@ int rw_cuda_workers_max(void *user, uint64_t *d_numbers, uint32_t n)
                                                               rw_cuda_stream(cuda)));
     uint64_t numbers[4];
     const size_t bytes = n * sizeof(*numbers);
-    RW_TRY(rw_transfer_read(ctx, cuda->device, numbers, d_numbers, bytes));
+    RW_TRY(rw_transfer_read(cuda->device, numbers, d_numbers, bytes));
     RW_TRY(rw_comm_max(ctx, numbers, n));
-    return rw_transfer_write(ctx, cuda->device, d_numbers, numbers, bytes);
+    return rw_transfer_write(cuda->device, d_numbers, numbers, bytes);
 }
 
 static int reduce_scatter(struct rw_cuda *cuda, const void *d_send, void *d_recv, size_t n_each,
@@ -342,10 +331,10 @@ static int reduce_scatter(struct rw_cuda *cuda, const void *d_send, void *d_recv
                                                                   n_each, type,
                                                                   rw_cuda_stream(cuda)));
     }
-    RW_TRY(rw_transfer_read(ctx, cuda->device, workers->staged, d_send, all_bytes));
+    RW_TRY(rw_transfer_read(cuda->device, workers->staged, d_send, all_bytes));
     RW_TRY(rw_comm_reduce_scatter(ctx, workers->staged, (char *)workers->staged + all_bytes, n_each,
                                   type));
-    return rw_transfer_write(ctx, cuda->device, d_recv, (char *)workers->staged + all_bytes, bytes);
+    return rw_transfer_write(cuda->device, d_recv, (char *)workers->staged + all_bytes, bytes);
 }
 
 /* ---- the division of features among workers ---- */
@@ -457,9 +446,9 @@ int rw_cuda_workers_keep_one(struct rw_cuda *cuda, uint32_t first)
                                first + (low[0] == ~0ull ? 0 : (uint32_t)low[0]), &keep));
     /* Another worker keeps items, or one of its items is chosen. So this worker must not choose a
      * replacement. */
-    return keep || low[1] > 0 ? RW_OK
-                              : rw_transfer_write(engine->ctx, cuda->device,
-                                                  &cuda->sample.d_lowest[1], &some, sizeof(some));
+    return keep || low[1] > 0
+               ? RW_OK
+               : rw_transfer_write(cuda->device, &cuda->sample.d_lowest[1], &some, sizeof(some));
 }
 
 int rw_cuda_workers_begin(struct rw_cuda *cuda, struct rw_cuda_begin *begin)
@@ -733,7 +722,7 @@ int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblin
             /* The order of host-resident rows waits for earlier work, and that wait is not
              * watched. */
             if (first > 0 && cuda->place.is_far)
-                RW_TRY(rw_transfer_wait(engine->ctx, cuda->device));
+                RW_TRY(rw_transfer_wait(cuda->device));
             RW_TRY(workers_histograms(cuda, s, (uint32_t)some, d_list));
             continue;
         }

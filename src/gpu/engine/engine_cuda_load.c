@@ -7,9 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "gpu/binning/device_cuts.h"
-#include "gpu/device/tuning.h"
 
 /* ---- groups ---- */
 
@@ -93,9 +91,7 @@ int rw_cuda_send_table(struct rw_cuda *cuda, void *d, const void *from, size_t n
     cuda->host.memory.part = "tables";
     RW_TRY(rw_host_new(&cuda->host, &table, n, size, 1));
     memcpy(d, &table, sizeof(table));
-    return rw_cuda_is_dry(cuda)
-               ? RW_OK
-               : rw_transfer_write(cuda->host.base.ctx, cuda->device, table, from, n * size);
+    return rw_cuda_is_dry(cuda) ? RW_OK : rw_transfer_write(cuda->device, table, from, n * size);
 }
 
 static int clear(struct rw_cuda *cuda, void *d, size_t bytes)
@@ -139,8 +135,7 @@ static int make_matrix(struct rw_cuda *cuda, int set, int g, const struct rw_cud
         RW_TRY(RW_ARENA_NEW(ctx, &cuda->codes_arena, cuda->counts[g],
                             (size_t)group->n_features * group->n_bins));
     if (!rw_cuda_is_dry(cuda)) {
-        RW_TRY(rw_cuda_bins_make(ctx, cuda->device, &coding, set == 0 ? cuda->counts[g] : NULL,
-                                 matrix));
+        RW_TRY(rw_cuda_bins_make(cuda->device, &coding, set == 0 ? cuda->counts[g] : NULL, matrix));
     } else { /* the same without any memory */
         RW_TRY(rw_hist_matrix_plan(ctx, &coding.matrix, matrix));
         for (uint32_t t = 0; t < (*matrix)->n_tiles; t++)
@@ -230,7 +225,7 @@ static int make_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source *
     cuda->host.memory.part = "scores";
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->set[set].d_score, n_docs));
     RW_TRY(clear(cuda, cuda->set[set].d_score, n_docs * sizeof(double)));
-    return rw_cuda_is_dry(cuda) ? RW_OK : rw_transfer_wait(cuda->host.base.ctx, cuda->device);
+    return rw_cuda_is_dry(cuda) ? RW_OK : rw_transfer_wait(cuda->device);
 }
 
 /* ---- tables of the training set ---- */
@@ -406,8 +401,7 @@ static int make_lists(struct rw_cuda *cuda)
     RW_TRY(clear(cuda, cuda->leaf_sums.d_sum, n_slots * sizeof(*cuda->leaf_sums.d_sum)));
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_whole, 1));
     if (!rw_cuda_is_dry(cuda))
-        RW_TRY(rw_transfer_write(cuda->host.base.ctx, cuda->device, cuda->d_whole, &whole,
-                                 sizeof(whole)));
+        RW_TRY(rw_transfer_write(cuda->device, cuda->d_whole, &whole, sizeof(whole)));
     RW_TRY(make_integers(cuda));
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_feature_sampled, cuda->host.base.info.n_features));
     for (int g = 0, before = 0; g < cuda->n_groups; g++) {
@@ -782,22 +776,21 @@ int rw_cuda_plan(struct rw_engine *engine, const struct rw_plan_data *data, stru
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
     struct rw_cuda_source source = {.dataset = data->set[0], .codes = data->bins};
-    int status = RW_OK;
-    struct rw_cuts *cuts = NULL;
-    uint32_t *code_of = NULL;
+    RW_SCOPED(rw_cuts_free) struct rw_cuts *cuts = NULL;
+    RW_FREED uint32_t *code_of = NULL;
     out->on_gpu = 1;
     snprintf(out->device, sizeof(out->device), "cuda:%d, %s", cuda->device->number,
              cuda->device->name);
     if (!cuda->free_bytes) {
         rw_device_cache_drop_unused(cuda->device->number);
-        RW_TRY_OUT(find_free_bytes(cuda));
+        RW_TRY(find_free_bytes(cuda));
     }
-    RW_TRY_OUT(rw_host_plan_cuts(&cuda->host, data->set[0], data->bins, &cuts, &code_of));
+    RW_TRY(rw_host_plan_cuts(&cuda->host, data->set[0], data->bins, &cuts, &code_of));
     source.code_of = code_of;
     const int place = find_place(cuda, cuts, &source);
     if (place < 0 && place != RW_ERR_MEMORY)
-        RW_TRY_OUT(place);
-    RW_TRY_OUT(dry_run(cuda, &engine->rules, cuts, &source, data, out));
+        RW_TRY(place);
+    RW_TRY(dry_run(cuda, &engine->rules, cuts, &source, data, out));
     out->free_bytes = cuda->free_bytes;
     if (place < 0 && cuda->place.least_bytes > out->most_bytes)
         out->most_bytes = cuda->place.least_bytes;
@@ -807,16 +800,12 @@ int rw_cuda_plan(struct rw_engine *engine, const struct rw_plan_data *data, stru
             out->most_bytes = bytes;
     }
     /* If there is no room for measuring the link, its usual rate is assumed. */
-    if (cuda->place.is_far &&
-        rw_device_link_rate(cuda->host.base.ctx, cuda->device, &cuda->place.link_rate) < 0)
+    if (cuda->place.is_far && rw_device_link_rate(cuda->device, &cuda->place.link_rate) < 0)
         cuda->place.link_rate = RW_TUNE_FAR_LINK_RATE;
     out->link_rate = cuda->place.link_rate;
-    if (place < 0 || out->most_bytes > out->free_bytes)
-        status = fail_room(cuda, cuts, &source, out->most_bytes);
-out:
-    rw_cuts_free(cuts);
-    rw_mem_free(code_of);
-    return status;
+    return place < 0 || out->most_bytes > out->free_bytes
+               ? fail_room(cuda, cuts, &source, out->most_bytes)
+               : RW_OK;
 }
 
 static double cell_bytes(const struct rw_cuda *cuda, const struct rw_plan_work *work)
@@ -899,8 +888,7 @@ static int make_cuts(struct rw_cuda *cuda, struct rw_cuda_source *source, uint32
     } else if (rw_cuda_cuts_bytes(dataset, host->base.rules.cut.bins) > cuda->free_bytes) {
         RW_TRY(rw_cuts_make(host->base.ctx, dataset, &host->base.rules.cut, &cuts));
     } else {
-        RW_TRY(
-            rw_cuda_cuts_make(host->base.ctx, cuda->device, dataset, &host->base.rules.cut, &cuts));
+        RW_TRY(rw_cuda_cuts_make(cuda->device, dataset, &host->base.rules.cut, &cuts));
     }
     rw_host_count_features(host, cuts);
     const int status = rw_host_bins_of_cuts(host, cuts, 1, dataset->n_docs, &host->set[0].bins);

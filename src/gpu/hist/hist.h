@@ -140,7 +140,7 @@ static inline void *rw_hist_sums_from(void *d_sum, uint64_t at, int narrow)
 
 /* Resources for reading codes in host memory. There are two pieces of device memory, and a stream
  * on which one is filled while the other is read. Documents are read in the order `d_order`, window
- * by window (hist_matrix.c). A call waits for the device, so it cannot be captured in a graph. It
+ * by window (hist_methods.c). A call waits for the device, so it cannot be captured in a graph. It
  * reads lambdas by document. */
 struct rw_hist_far {
     void *d_piece[2]; /* 256-byte aligned */
@@ -365,13 +365,11 @@ const struct rw_hist_method *rw_hist_rule(const struct rw_hist_candidates *candi
  * zero-skip if the call has d_frequent, and ignores the call's zero_skip. Waits for the device.
  * Fails with RW_ERR_UNSUPPORTED and the last candidate's reason if no candidate can take the
  * call. */
-int rw_hist_choose(struct rw_ctx *ctx, const struct rw_device *device,
-                   const struct rw_hist_call *call, const struct rw_hist_candidates *candidates,
-                   struct rw_hist_choice *out);
+int rw_hist_choose(const struct rw_device *device, const struct rw_hist_call *call,
+                   const struct rw_hist_candidates *candidates, struct rw_hist_choice *out);
 /* Chooses again, between the chosen method and the preferred one. Returns 1 if the choice changed,
  * else 0. The call is run as by rw_hist_choose. */
-int rw_hist_choose_again(struct rw_ctx *ctx, const struct rw_device *device,
-                         const struct rw_hist_call *call,
+int rw_hist_choose_again(const struct rw_device *device, const struct rw_hist_call *call,
                          const struct rw_hist_candidates *candidates,
                          struct rw_hist_choice *choice);
 /* Writes one line, cut to `size`: "136 features of 8-bit codes: lanes (timed in 12.1 ms; ms: lanes

@@ -3,9 +3,7 @@
 
 #include <string.h>
 
-#include "base/mem.h"
 #include "gpu/device/cu_check.h"
-#include "gpu/device/device.h"
 
 struct rw_cuda_metrics {
     struct rw_device_tables tables; /* without a device, only counts their bytes */
@@ -155,8 +153,8 @@ int rw_cuda_metrics_run(struct rw_cuda_metrics *metrics, const double *d_scores,
 int rw_cuda_metrics_read(struct rw_cuda_metrics *metrics, struct rw_metric_result *out)
 {
     const uint32_t n = metrics->args.n_metrics;
-    RW_TRY(rw_transfer_read(metrics->tables.ctx, metrics->tables.device, metrics->part,
-                            metrics->args.d_result, n * sizeof(*metrics->part)));
+    RW_TRY(rw_transfer_read(metrics->tables.device, metrics->part, metrics->args.d_result,
+                            n * sizeof(*metrics->part)));
     for (uint32_t m = 0; m < n; m++)
         if (metrics->part[m].too_large)
             return 0;

@@ -4,12 +4,8 @@
 
 #include <string.h>
 
-#include "base/mem.h"
 #include "gpu/device/cu_check.h"
-#include "gpu/device/device.h"
-#include "gpu/device/tuning.h"
 #include "gpu/objective/lambda_bounded.h"
-#include "metric/metric.h"
 
 struct objective;
 struct rw_cuda_lambda {
@@ -384,11 +380,10 @@ int rw_cuda_lambda_set_gradients(struct rw_cuda_lambda *lambda, const void *grad
                                  const void *hessians, int is_fixed)
 {
     const size_t bytes = (size_t)lambda->real.n_docs * sizeof(double);
-    struct rw_ctx *ctx = lambda->tables.ctx;
     const struct rw_device *device = lambda->tables.device;
     lambda->real.is_fixed = is_fixed;
-    RW_TRY(rw_transfer_write(ctx, device, (void *)lambda->real.d_gradient, gradients, bytes));
-    return rw_transfer_write(ctx, device, (void *)lambda->real.d_hessian, hessians, bytes);
+    RW_TRY(rw_transfer_write(device, (void *)lambda->real.d_gradient, gradients, bytes));
+    return rw_transfer_write(device, (void *)lambda->real.d_hessian, hessians, bytes);
 }
 
 void rw_cuda_lambda_set_tree(struct rw_cuda_lambda *lambda, uint32_t tree, uint32_t first_doc)

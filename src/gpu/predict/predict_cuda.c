@@ -3,12 +3,10 @@
  * the device. */
 #include <string.h>
 
-#include "base/mem.h"
 #include "dataset/dataset.h"
 #include "gpu/device/cu_check.h"
 #include "gpu/predict/cu_predict.h"
 #include "gpu/device/device.h"
-#include "gpu/device/tuning.h"
 #include "model/scorer.h"
 
 /* Documents of a column that one thread copies at a time. */
@@ -136,7 +134,7 @@ static int run_cuda(struct rw_device_scorer *base, const struct rw_dataset *data
         s->score_room = n_docs;
     }
     RW_TRY(send_all(s, column, n_docs));
-    RW_TRY(rw_transfer_read(base->ctx, s->device, scores, s->d_score, n_docs * sizeof(double)));
+    RW_TRY(rw_transfer_read(s->device, scores, s->d_score, n_docs * sizeof(double)));
     after = *s->device->counts;
     rw_log(base->ctx, RW_LOG_DEBUG,
            "device cuda:%d (%s): %u documents, %u features, %d trees in %u batches: %.1f ms, %llu "
@@ -197,7 +195,7 @@ static int load(struct scorer_cuda *s)
                                (size_t)RW_TUNE_PREDICT_STREAMS * s->chunk_docs * flat->n_used));
     }
     const size_t sent_bytes = (s->plan.n_columns ? s->plan.n_columns : 1) * sizeof(float);
-    return rw_transfer_pipe_new(ctx, s->device, s->chunk_docs * sent_bytes, RW_TUNE_PREDICT_STREAMS,
+    return rw_transfer_pipe_new(s->device, s->chunk_docs * sent_bytes, RW_TUNE_PREDICT_STREAMS,
                                 &s->pipe);
 }
 

@@ -2,9 +2,7 @@
  * so that tests need no GPU. */
 #include <string.h>
 
-#include "base/mem.h"
 #include "gpu/predict/cu_predict.h"
-#include "gpu/device/tuning.h"
 #include "model/scorer.h"
 
 /* Bytes that the driver reserves in the shared memory of a block. */
