@@ -62,10 +62,11 @@ const struct rw_command rw_cmd_prune = {
     .name = "prune",
     .brief = "remove trees that hardly change a metric",
     .operands = OPERANDS,
-    .about = "Writes the smallest model, made of some trees of MODEL, whose metric on DATA is "
-             "within --loss of the whole model. Also prints the loss of other numbers of trees. "
-             "DATA should not be the training set, since it decides which trees remain. Measure the "
-             "result on a third set.",
+    .about =
+        "Writes the smallest model, made of some trees of MODEL, whose metric on DATA is "
+        "within --loss of the whole model. Also prints the loss of other numbers of trees. "
+        "DATA should not be the training set, since it decides which trees remain. Measure the "
+        "result on a third set.",
     .replaced_by = "output",
     .has_results = 1,
     .options = options,
