@@ -17,35 +17,31 @@
 
 /* ---- categories ---- */
 
-/* Reads or writes an id that is at least `next`. */
+/* Reads or writes an id that is at least `next`. before: begins the line. */
 static int ascending_id(struct rw_words *w, const char *before, uint32_t next, uint32_t *id)
 {
-    const char *begin = w->at;
     RW_TRY(rw_words_id(w, before, id));
-    return *id >= next ? RW_OK : rw_words_fail_at(w, begin, "ids that ascend");
+    return *id >= next ? RW_OK : rw_words_fail_at(w, w->line_begin, "ids that ascend");
 }
 
 static int words_of_feature(struct rw_words *w, struct rw_feature_categories *of, uint32_t next)
 {
     enum { LEAST_BYTES = 11 }; /* bytes of "category a" */
     int32_t n = (int32_t)of->n;
-    RW_TRY(ascending_id(w, "feature ", next, &of->feature));
+    RW_TRY(ascending_id(w, "\nfeature ", next, &of->feature));
     RW_TRY(rw_words_count_of(w, " words ", "the number of words", LEAST_BYTES, &n));
     const int32_t most = w->version < RW_MODEL_VERSION_WITH_MANY ? RW_MODEL_FEW_CATEGORIES
                                                                  : (int32_t)RW_MAX_CATEGORIES;
     if (n > most)
         return rw_fail(w->ctx, RW_ERR_FORMAT, "%s:%u: expected at most %d words, found %d", w->path,
                        w->line, most, n);
-    RW_TRY(rw_words_newline(w));
     RW_TRY(MAKE(w, of->word, n));
     if (!w->is_writing)
         of->n = (uint32_t)n;
     for (int32_t i = 0; i < n; i++) {
-        const char *begin = w->at;
-        RW_TRY(rw_words_text(w, "category ", "a word", &of->word[i]));
+        RW_TRY(rw_words_text(w, "\ncategory ", "a word", &of->word[i]));
         if (i > 0 && strcmp(of->word[i - 1], of->word[i]) >= 0)
-            return rw_words_fail_at(w, begin, "words that ascend");
-        RW_TRY(rw_words_newline(w));
+            return rw_words_fail_at(w, w->line_begin, "words that ascend");
     }
     return RW_OK;
 }
@@ -56,7 +52,6 @@ static int categories_grammar(struct rw_words *w, struct rw_categories *categori
     int32_t n = (int32_t)categories->n;
     RW_TRY(rw_words_count_of(w, "categories ", "the number of features with categories",
                              LEAST_BYTES, &n));
-    RW_TRY(rw_words_newline(w));
     RW_TRY(MAKE(w, categories->of, n));
     categories->n = (uint32_t)n;
     for (uint32_t i = 0, next = 0; i < categories->n; i++) {
@@ -65,7 +60,7 @@ static int categories_grammar(struct rw_words *w, struct rw_categories *categori
     }
     if (!w->is_writing)
         RW_TRY(rw_categories_index(w->ctx, categories));
-    return rw_words_newline(w);
+    return rw_words_take(w, "\n\n");
 }
 
 static int code_set_grammar(struct rw_words *w, uint32_t n_codes, struct rw_code_set *set)
@@ -228,9 +223,9 @@ static void find_parts(const struct rw_words *w, struct parts *parts)
         const char *from = w->at + n_bytes / n * i;
         struct rw_words at = *w;
         int32_t number = 0;
-        at.at = memmem(from, (size_t)(w->end - from), begin, sizeof(begin) - 1);
-        const char *first = at.at ? at.at + 1 : NULL;
-        if (!first || rw_words_count(&at, begin, "", n_trees, &number) < 0)
+        const char *found = memmem(from, (size_t)(w->end - from), begin, sizeof(begin) - 1);
+        const char *first = at.at = found ? found + 1 : NULL;
+        if (!first || rw_words_count(&at, begin + 1, "", n_trees, &number) < 0)
             break;
         at.at = at.line_begin = first;
         if (number - 1 > parts->part[parts->n - 1].first)
@@ -402,16 +397,14 @@ static int features_section(struct rw_words *w, struct rw_model *model)
 static int names_section(struct rw_words *w, struct rw_model *model)
 {
     RW_TRY(rw_words_count_of(w, "names ", "the number of names", 4, &model->n_names));
-    RW_TRY(rw_words_newline(w));
     RW_TRY(MAKE(w, model->name, model->n_names));
     for (int32_t i = 0, next = 0; i < model->n_names; i++) {
         struct rw_feature_name *name = &model->name[i];
-        RW_TRY(ascending_id(w, "", (uint32_t)next, &name->feature));
+        RW_TRY(ascending_id(w, "\n", (uint32_t)next, &name->feature));
         next = (int32_t)name->feature + 1;
         RW_TRY(rw_words_text(w, " ", "a name", &name->name));
-        RW_TRY(rw_words_newline(w));
     }
-    return rw_words_newline(w);
+    return rw_words_take(w, "\n\n");
 }
 
 static int metrics_section(struct rw_words *w, struct rw_model *model)
@@ -420,21 +413,17 @@ static int metrics_section(struct rw_words *w, struct rw_model *model)
     const size_t n = (size_t)model->n_metrics;
     RW_TRY(
         rw_words_count_of(w, " rounds ", "the number of rounds", 2 + 2 * n, &model->n_rounds_run));
-    RW_TRY(rw_words_newline(w));
     RW_TRY(MAKE(w, model->metric_name, n));
     RW_TRY(MAKE(w, model->metric_value, n * (size_t)model->n_rounds_run));
-    for (size_t i = 0; i < n; i++) {
-        RW_TRY(rw_words_text(w, "metric ", "a metric's name", &model->metric_name[i]));
-        RW_TRY(rw_words_newline(w));
-    }
+    for (size_t i = 0; i < n; i++)
+        RW_TRY(rw_words_text(w, "\nmetric ", "a metric's name", &model->metric_name[i]));
     double *value = model->metric_value;
     for (int32_t round = 1; round <= model->n_rounds_run; round++) {
-        RW_TRY(rw_words_number(w, "", round));
+        RW_TRY(rw_words_number(w, "\n", round));
         for (size_t i = 0; i < n; i++)
             RW_TRY(rw_words_any_real(w, " ", "a metric's value", value++));
-        RW_TRY(rw_words_newline(w));
     }
-    return rw_words_newline(w);
+    return rw_words_take(w, "\n\n");
 }
 
 static int trees_section(struct rw_words *w, struct rw_model *model, const struct rw_words *best,
@@ -453,8 +442,7 @@ static int trees_section(struct rw_words *w, struct rw_model *model, const struc
         }
         left -= model->earlier[k].n_trees;
     }
-    RW_TRY(rw_words_newline(w));
-    RW_TRY(rw_words_newline(w));
+    RW_TRY(rw_words_take(w, "\n\n"));
     RW_TRY(MAKE(w, model->tree, model->n_trees));
     if (!w->is_writing && read_by_threads(w, model))
         return RW_OK;
@@ -481,14 +469,12 @@ static const char *knot_fault(const struct rw_score_map *map, int32_t i)
 
 static int knot_line(struct rw_words *w, struct rw_score_map *map, int32_t i)
 {
-    RW_TRY(rw_words_take(w, "knot "));
+    RW_TRY(rw_words_take(w, "\nknot "));
     const char *begin = w->at;
     RW_TRY(rw_words_real(w, "", "a score, a finite number", &map->score[i]));
     RW_TRY(rw_words_real(w, " ", "a probability, 0 to 1", &map->probability[i]));
     const char *expected = knot_fault(map, i);
-    if (expected)
-        return rw_words_fail_at(w, begin, expected);
-    return rw_words_newline(w);
+    return expected ? rw_words_fail_at(w, begin, expected) : RW_OK;
 }
 
 static int knots_section(struct rw_words *w, struct rw_score_map *map)
@@ -497,12 +483,11 @@ static int knots_section(struct rw_words *w, struct rw_score_map *map)
     RW_TRY(rw_words_count_of(w, " knots ", "the number of knots", LEAST_BYTES, &map->n_knots));
     if (map->n_knots == 0)
         return rw_words_fail_at(w, w->at - 1, "1 knot or more");
-    RW_TRY(rw_words_newline(w));
     RW_TRY(MAKE(w, map->score, map->n_knots));
     RW_TRY(MAKE(w, map->probability, map->n_knots));
     for (int32_t i = 0; i < map->n_knots; i++)
         RW_TRY(knot_line(w, map, i));
-    return rw_words_newline(w);
+    return rw_words_take(w, "\n\n");
 }
 
 static int slope_of(struct rw_words *w, struct rw_score_map *map)
@@ -513,8 +498,7 @@ static int slope_of(struct rw_words *w, struct rw_score_map *map)
     if (map->slope < 0.0)
         return rw_words_fail_at(w, begin, "a slope that is not below 0");
     RW_TRY(rw_words_real(w, " intercept ", "an intercept, a finite number", &map->intercept));
-    RW_TRY(rw_words_newline(w));
-    return rw_words_newline(w);
+    return rw_words_take(w, "\n\n");
 }
 
 static int map_section(struct rw_words *w, struct rw_score_map *map)
@@ -539,7 +523,7 @@ static int columns_line(struct rw_words *w, struct rw_model *model)
                                        [RW_COLUMNS_LETOR] = "letor"};
     enum { N_KINDS = sizeof(word) / sizeof(word[0]) };
     int32_t width = (int32_t)model->width;
-    RW_TRY(rw_words_take(w, "columns "));
+    RW_TRY(rw_words_take(w, "\ncolumns "));
     for (int kind = 0, found = 0; !found; kind++) {
         if (kind == N_KINDS)
             return rw_words_fail(w, "'unknown', 'numbered', 'named' or 'letor'");
@@ -555,7 +539,7 @@ static int columns_line(struct rw_words *w, struct rw_model *model)
             return rw_words_fail_at(w, begin, "1 column or more");
     }
     model->width = (uint32_t)width;
-    return rw_words_newline(w);
+    return RW_OK;
 }
 
 /* Reads or writes the section of categories. Versions 4 and 5 always have it, even if it is
@@ -576,21 +560,17 @@ static int optional_categories(struct rw_words *w, struct rw_categories *categor
 int rw_model_grammar(struct rw_words *w, struct rw_model *model)
 {
     RW_TRY(rw_words_choice(w, "absent ", "missing", "zero", &model->absent_missing));
-    RW_TRY(rw_words_newline(w));
     if (w->version >= RW_MODEL_VERSION)
         RW_TRY(columns_line(w, model));
-    RW_TRY(rw_words_take(w, "best-round "));
+    RW_TRY(rw_words_take(w, "\nbest-round "));
     const struct rw_words best = *w;
     RW_TRY(rw_words_count(w, "", "a round", INT32_MAX, &model->best_round));
-    RW_TRY(rw_words_newline(w));
     if (w->version > 1) {
-        RW_TRY(rw_words_choice(w, "finished ", "no", "yes", &model->is_interrupted));
-        RW_TRY(rw_words_newline(w));
-        RW_TRY(rw_words_count(w, "empty-rounds ", "a number of rounds", INT32_MAX,
+        RW_TRY(rw_words_choice(w, "\nfinished ", "no", "yes", &model->is_interrupted));
+        RW_TRY(rw_words_count(w, "\nempty-rounds ", "a number of rounds", INT32_MAX,
                               &model->empty_rounds));
-        RW_TRY(rw_words_newline(w));
     }
-    RW_TRY(rw_words_newline(w));
+    RW_TRY(rw_words_take(w, "\n\n"));
     RW_TRY(params_section(w, &model->params));
     RW_TRY(rw_words_newline(w));
     const struct rw_words earlier = *w;

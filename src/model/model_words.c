@@ -103,6 +103,8 @@ int rw_words_take(struct rw_words *w, const char *text)
 {
     if (w->is_writing)
         return put(w, text);
+    for (; *text == '\n'; text++)
+        RW_TRY(rw_words_newline(w));
     if (accept(w, text))
         return RW_OK;
     char expected[64];
