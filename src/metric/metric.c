@@ -933,20 +933,19 @@ void rw_discounts(double *discounts, uint32_t n)
 struct ideal_job {
     const double *gains, *discounts;
     const uint32_t *query_offset;
-    uint32_t truncation, longest;
-    double *scratch; /* [threads][longest] */
-    double *ideal;   /* [n_queries] */
+    uint32_t truncation;
+    double *sorted; /* [n_docs] scratch */
+    double *ideal;  /* [n_queries] */
 };
 
 static int ideals_of_queries(void *user, struct rw_share *share)
 {
     const struct ideal_job *job = user;
     const uint32_t *offset = job->query_offset;
-    double *scratch = job->scratch + (size_t)share->thread * job->longest;
     for (uint64_t q, end; rw_share_next(share, &q, &end);) {
         for (; q < end; q++)
             job->ideal[q] = rw_ideal_dcg(job->gains + offset[q], offset[q + 1] - offset[q],
-                                         job->truncation, job->discounts, scratch);
+                                         job->truncation, job->discounts, job->sorted + offset[q]);
     }
     return RW_OK;
 }
@@ -954,10 +953,8 @@ static int ideals_of_queries(void *user, struct rw_share *share)
 int rw_ideal_dcgs(struct rw_ctx *ctx, const double *gains, const uint32_t *query_offset,
                   uint32_t n_queries, uint32_t truncation, const double *discounts, double *ideal)
 {
-    const uint32_t longest = rw_longest_query(query_offset, n_queries);
-    struct ideal_job job = {gains, discounts, query_offset, truncation, longest, NULL, ideal};
-    RW_FREED double *scratch = NULL;
-    RW_TRY(RW_NEW_RAW(ctx, scratch, (size_t)ctx->n_threads * longest));
-    job.scratch = scratch;
+    RW_FREED double *sorted = NULL;
+    RW_TRY(RW_NEW_RAW(ctx, sorted, query_offset[n_queries]));
+    struct ideal_job job = {gains, discounts, query_offset, truncation, sorted, ideal};
     return rw_parallel(ctx, ctx->n_threads, n_queries, 64, ideals_of_queries, &job);
 }
