@@ -60,11 +60,16 @@ def test_page(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         assert names["regression"].evals_result["held out"]["mean_error"]
 
 
-def test_first_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_first_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib").use("Agg")
     monkeypatch.chdir(tmp_path)
-    names = run("data frame", blocks_of("docs/tutorials/data-frame.md"), {})
-    assert names["model"].n_trees > 10 and names["found"].difference > 0
+    page = "docs/tutorials/data-frame.md"
+    names = run(page, blocks_of(page), {})
+    printed = capsys.readouterr().out
+    text = re.sub(r"^```python\n.*?^```", "", (ROOT / page).read_text("utf-8"), flags=re.S | re.M)
+    outputs = re.findall(r"^```\n(.*?)^```", text, re.S | re.M)
+    assert len(outputs) == 6 and all(output in printed for output in outputs)
+    assert names["model"].n_trees > 10 and names["result"].difference > 0
     assert all((tmp_path / name).stat().st_size > 1000 for name in ("why.png", "curves.png", "model.txt", "model.json"))
 
 
