@@ -44,3 +44,22 @@ awk 'BEGIN { for (k = 1; k <= 12; k++) print k, 1 / k }' >known.txt
 
 # docs/how-to/serve.md: a value in two is missing
 awk -F , 'NR > 1 { print $4, "qid:" $1, "1:" $2, NR % 2 ? "2:nan" : "2:" $3 }' sales.csv >missing.txt
+
+# docs/how-to/serve-opensearch.md: the feature set of the page, and logged values whose labels follow the BM25 scores
+awk '/^```json/ { n++; next } /^```/ { if (n) exit; next } n' "$root/docs/how-to/serve-opensearch.md" >shop.json
+logged() { # queries, seed
+    awk -v queries="$1" -v seed="$2" 'BEGIN {
+        OFS = ","
+        print "label,qid,title_bm25,body_bm25,age"
+        for (q = 1; q <= queries; q++)
+            for (d = 1; d <= 12; d++) {
+                x = (q * 7919 + d * 104729 + seed * 31) % 1009 / 100
+                y = (q * 6007 + d * 50021 + seed * 17) % 1013 / 200
+                noise = (q * 311 + d * 977 + seed * 7) % 101 / 25
+                print int((x + y + noise) / 7), "words " q, x, y, (q + d * seed) % 50 / 10
+            }
+    }'
+}
+logged 200 1 >shop_train.csv
+logged 100 2 >shop_valid.csv
+logged 100 3 >shop_test.csv
