@@ -20,7 +20,7 @@ if ! command -v g++ >/dev/null || ! command -v python3 >/dev/null; then
 fi
 build=$builds/emulated log=$builds/emulated.build.log
 program=$build/src/cli/rankwood
-checks="check_predict ${all:+check check_lambda check_keep}"
+checks="check_predict ${all:+check check_lambda check_code_cache}"
 emulator=$(mktemp -d) && trap 'rm -rf "$emulator"' EXIT # Meson wants no dependency from within the tree
 begin() {
     sh "$root/tests/emulator/make.sh" "$emulator" || return 1
@@ -59,8 +59,8 @@ nccl_fails() {
     [ $? = 3 ] && grep 'NCCL does not begin: the stub adds nothing' nccl.err
 }
 fails nccl nccl_fails
-# Ranks of the emulated NCCL: the models of 2 and 3 are one rank's, and nothing went through the hosts; where one rank
-# loses its GPU while others wait for it in NCCL, all end at once.
+# Workers of the emulated NCCL: the models of 2 and 3 are identical to one worker's, and no data passed through the
+# hosts; where one rank loses its GPU while others wait for it in NCCL, all end at once.
 nccl_carries() {
     cd "$emulator" || return 1
     nccl=$emulator/lib64/libnccl.so.2 each=1
@@ -76,7 +76,7 @@ nccl_carries() {
     [ $? = 3 ] && grep 'illegal memory access' nccl.err || return 1
     # by 3 ranks, and by 2; with all, each by both
     EMULATED_GPUS=3 RANKWOOD_NCCL=$nccl RANKS="2 3" MPI_RANKS= EACH=$each NAMES="^(mslr-newton|categories-few${all:+|letor-weights-n}) *\\|" \
-        sh "$root/tests/same_bytes_ranks.sh" "$program" cuda
+        sh "$root/tests/same_bytes_workers.sh" "$program" cuda
 }
 [ -n "$only" ] || fails nccl_ranks nccl_carries
 faults="python3 $root/tests/faults/faults.py --cuda --program $program --library $build/tests/faults/librankwood-faults.so"

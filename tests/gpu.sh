@@ -5,7 +5,7 @@
 #
 #   sh tests/gpu.sh BUILD [OUT]      BUILD: a release build; OUT: a folder for the logs (gpu-logs)
 #
-# CHECKS selects checks ("memory keep check ..."). The default is all except sanitize, which takes long. Prints a line
+# CHECKS selects checks ("memory code_cache check ..."). The default is all except sanitize, which takes long. Prints a line
 # per check: ok, not ok or skip, its seconds and the last line of its output. Exit 77 without a GPU.
 set -u
 tests=$(cd "$(dirname "$0")" && pwd)
@@ -68,7 +68,7 @@ esac
 # Checks that read the device's free memory run alone.
 begin 0 memory "$check/check_memory"
 [ "$second" = 1 ] || wait
-begin $second keep "$check/check_keep"
+begin $second code_cache "$check/check_code_cache"
 wait
 
 begin 0 same_bytes env PARTS="configurations batches" sh "$tests/same_bytes_cuda.sh" "$program" cpu cuda
@@ -87,8 +87,8 @@ wait
 
 if [ "$second" = 1 ]; then
     begin 0,1 nccl "$check/check_nccl"
-    begin 0,1 ranks env RANKWOOD_COMM_MPI="$build/src/rankwood_comm_mpi.so" sh "$tests/same_bytes_ranks.sh" "$program" cuda
-    begin 0,1 ranks_far env FAR=1 SCALE=8 RANKS=2 MPI_RANKS= sh "$tests/same_bytes_ranks.sh" "$program" cuda
+    begin 0,1 ranks env RANKWOOD_COMM_MPI="$build/src/rankwood_comm_mpi.so" sh "$tests/same_bytes_workers.sh" "$program" cuda
+    begin 0,1 ranks_far env FAR=1 SCALE=8 RANKS=2 MPI_RANKS= sh "$tests/same_bytes_workers.sh" "$program" cuda
     wait
 else
     echo "skip nccl, ranks, ranks_far: one GPU here" >"$out/ranks.result"

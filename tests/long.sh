@@ -88,7 +88,7 @@ stage_mutate() {
 stage_kills() {
     need_release
     step kills sh tests/kills.sh "$program" 500
-    step rank_kills sh tests/rank_kills.sh "$program"
+    step worker_kills sh tests/worker_kills.sh "$program"
 }
 stage_sanitizers() {
     build "$builds/sanitizers-all" --buildtype=debugoptimized -Doptimization=1 -Dcuda=disabled \

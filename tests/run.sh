@@ -144,8 +144,8 @@ stage_kills() {
         result "not ok kills: there is no release build"
     else
         script kills sh tests/kills.sh "$builds/release/src/cli/rankwood" 20
-        script rank_kills env STAGES='log cuts.and.codes "round":6,' \
-            sh tests/rank_kills.sh "$builds/release/src/cli/rankwood"
+        script worker_kills env STAGES='log cuts.and.codes "round":6,' \
+            sh tests/worker_kills.sh "$builds/release/src/cli/rankwood"
     fi
 }
 

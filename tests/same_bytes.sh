@@ -109,7 +109,7 @@ fi
 
 # --- many configurations by several workers (of devices, on a GPU machine: same_bytes_cuda.sh)
 EACH=1 COVER=$cover MPI_RANKS=2 RANKWOOD_COMM_MPI="$builds/release/src/rankwood_comm_mpi.so" \
-    sh "$root/tests/same_bytes_ranks.sh" "$base" && echo "ok same_bytes: configurations of many ranks" ||
+    sh "$root/tests/same_bytes_workers.sh" "$base" && echo "ok same_bytes: configurations of many ranks" ||
     no "configurations of many ranks"
 
 # --- real data, raw values of many kinds

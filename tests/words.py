@@ -282,8 +282,8 @@ def pieces(part, program):
     """(file, line, text, prose) of a part."""
     if part == 'help':
         for name, text in help_pages(program):
-            for piece in of_help(text):
-                yield (name, *piece)
+            for line, piece, prose in of_help(text):
+                yield name, line, re.sub(r'\[[^\]]*default: [^\]]*\]', '', piece), prose  # without range and default
         return
     code = ('.c', '.h', '.def', '.cu', '.cuh')
     names, reader = {

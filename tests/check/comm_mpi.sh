@@ -1,6 +1,6 @@
 #!/bin/sh
-# Ranks that are processes of mpirun: every call, and the end of all where one fails. Exit 77: there
-# is no mpirun here.
+# Workers that are processes of mpirun: every call, and the end of all where one fails. Exit 77: there is no mpirun
+# here.
 #
 #   sh comm_mpi.sh CHECK_COMM MODULE SMALL_PARTS_MODULE
 set -u

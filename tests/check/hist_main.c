@@ -4,7 +4,7 @@
  * refuse all other cases. Needs a GPU. Only the seed changes the list. */
 #include "base/rng.h"
 #include "hist_philox_check.h"
-#include "hist_cuts_check.h"
+#include "hist_boundaries_check.h"
 #include "hist_program.h"
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))

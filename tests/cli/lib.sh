@@ -34,8 +34,8 @@ until_said() {
 }
 
 # same_model OPTIONS...: the model of 6 rounds of the case's own `train OPTIONS`, left as 'whole', and its metrics
-# of each round: the same on every engine, by one thread and by ranks; and the model resumed after 3 rounds, which
-# leaves these as 'first' and the checkpoint as 'ck'.
+# of each round: the same on every engine, by one thread and by several workers; and the model resumed after 3 rounds,
+# which leaves these as 'first' and the checkpoint as 'ck'.
 same_model() {
     rm -f ck
     train "$@" --rounds 6 -o whole --log log

@@ -22,7 +22,7 @@ constexpr std::chrono::seconds PATIENCE{20};
 
 struct call {
     enum kind kind;
-    size_t n; /* of all_reduce: elements; else: of each rank */
+    size_t n; /* of all_reduce: elements; else: of each worker */
     int type, op;
     const void *send;
     void *recv;
@@ -64,7 +64,7 @@ template <typename T> T reduced(int op, T a, T b)
     return op == SUM ? static_cast<T>(a + b) : op == MAX ? (a > b ? a : b) : (a < b ? a : b);
 }
 
-/* n elements from `from` on, of all ranks. */
+/* n elements from `from` on, of all workers. */
 template <typename T> std::vector<T> reduce(const std::vector<call> &calls, size_t from, size_t n)
 {
     std::vector<T> out(n);

@@ -20,7 +20,7 @@ for part in threads runtime; do
     ar rcs "$to/lib64/libcudart_static.a" "$to/lib64/$part.o"
     rm "$to/lib64/$part.o"
 done
-# An NCCL, for ranks that are threads: RANKWOOD_NCCL=FOLDER/lib64/libnccl.so.2 at run time.
+# An NCCL for workers that are threads: RANKWOOD_NCCL=FOLDER/lib64/libnccl.so.2 at run time.
 ${CXX:-g++} -std=c++17 -O2 -g1 -fPIC -shared ${EMULATOR_CXXFLAGS:-} "$here/emulated_nccl.cpp" -o "$to/lib64/libnccl.so.2"
 cat >"$to/env" <<END
 PATH=$to/bin:\$PATH

@@ -114,7 +114,7 @@ struct lie {
     uint32_t at, number;
 };
 
-/* What plays the other ranks. */
+/* Plays the other workers. */
 struct carrier {
     const struct calls *calls; /* borrowed */
     int rank, n_workers, goes_on;

@@ -54,25 +54,25 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 ANSWERED = Path(__file__).with_name("answered")
 # Files of unit tests that should see a mutant of a folder; those that are named after its source run before the others.
 FOLDERS = {
-    "binning": "bins valid_codes cuts cut_ranks batch_codes letor_codes cache_codes parts_codes table table_chunks csv",
-    "comm": "comm own_part ranks parts_codes cut_ranks",
+    "binning": "bins valid_codes cuts boundary_ranks batch_codes letor_codes cache_codes parts_codes table table_chunks csv",
+    "comm": "comm shards workers parts_codes boundary_ranks",
     "dataset": "dataset table table_chunks categories letor csv reader arrow labels side_files parts_codes synth_write "
-    "booster check_data_set pairs_file ranks valid_codes",
+    "booster check_data_set pairs_file workers valid_codes",
     "evaluate": "evaluate audit cv calibrate calibration compare significance permutation prune feature_selection "
     "run_scores",
-    "io": "letor letor_fast letor_codes csv arrow cache cache_codes cache_labels cache_words reader reader_scores "
+    "io": "letor letor_fast letor_codes csv arrow cache cache_codes cache_labels cache_categories reader reader_scores "
     "input model_text model_threads model_golden model_versions checkpoint_text checkpoint side_files pairs_file "
-    "qrels members own_part parts_codes other_formats refused out_file feature_set check_data_set categories",
+    "qrels members shards parts_codes other_formats refused out_file feature_set check_data_set categories",
     "metric": "metric ndcg dcg judgments dialect evaluate classic delta eval_sets yetirank",
     "model": "model tree predict device_scorer scorer single_lanes shap show importance calibration score_lines model_text "
     "model_golden categories refit",
     "objective": "objective lambda delta neighbours pointwise losses yetirank debias labels classic trainings",
     "params": "params params_set aliases labels features refit booster trainings cv feature_selection fpenv",
     "train": "booster booster_empty trainings continuation checkpoint checkpoint_text eval_sets features refit "
-    "fingerprint valid_codes ranks own_part categories labels debias monotone rules cv feature_set model_text "
+    "fingerprint valid_codes workers shards categories labels debias monotone rules cv feature_set model_text "
     "feature_selection fpenv",
     "tree": "grower tree engine engine_host hist_serial joint_words quantise category_split monotone node_features "
-    "placement plan ranks trainings valid_codes cache_codes",
+    "placement plan workers trainings valid_codes cache_codes",
 }
 # Then the checks that have to do with a folder; then LAST; then models' bytes; then unit tests, sanitized.
 ENGINES = "check check_plain check_avx2 check_category check_big thread_check"
@@ -86,7 +86,7 @@ CHECKS = {
     "objective": ENGINES,
     "tree": ENGINES,
 }
-LAST = "oracle going_on serving runs_oracle library_faults"  # and the commands, room by room
+LAST = "oracle continuing serving runs_oracle library_faults"  # and the commands, room by room
 PLAIN = ["-Dcuda=disabled", "-Dwarning_level=0", "-Ddebug=false", "-Doptimization=2"]
 SANITIZED = ["-Dcuda=disabled", "-Dwarning_level=0", "-Doptimization=1", "-Db_sanitize=address,undefined"]
 SANITIZED += ["-Dc_args=-g1 -fno-sanitize-recover=undefined"]

@@ -1,4 +1,4 @@
-"""Ranks that are threads of the test: a carrier that needs nothing else."""
+"""Workers that are threads of the test: a carrier that needs nothing else."""
 
 from __future__ import annotations
 

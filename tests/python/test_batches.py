@@ -454,7 +454,7 @@ class MyError(Exception):
 
 
 @pytest.mark.parametrize("kind", [MyError, KeyboardInterrupt])
-def test_what_a_reader_raises(kind):
+def test_exception_of_a_reader(kind):
     """A reader's exception is raised unchanged, and the next training succeeds."""
     columns = without_weight(made())
     wrong = [None]

@@ -82,7 +82,7 @@ def test_names(made: Made, small: dict[str, Any]) -> None:
     assert np.array_equal(calibrated.predict(turned, probability=True), calibrated.predict(table, probability=True))
 
 
-def test_what_cannot_be(model: Model, made: Made, other: Made) -> None:
+def test_refused(model: Model, made: Made, other: Made) -> None:
     with pytest.raises(rankwood.DataError, match="the model has no map of scores to probabilities"):
         model.predict(made.X, probability=True)
     with pytest.raises(rankwood.DataError, match="no document of the data has a label of 9 or more"):

@@ -54,7 +54,7 @@ def test_better_than_codes(model: rankwood.Model) -> None:
     assert model.categories == {"shop": SHOPS}
 
 
-def test_what_says_nothing() -> None:
+def test_categories_without_effect() -> None:
     """Such categories are split less where the choice of a set costs more, and at last none is."""
     table, rng = frame(1), np.random.default_rng(5)
     table["brand"] = pd.Categorical.from_codes(rng.integers(0, 120, len(table)), [f"brand {i}" for i in range(120)])
@@ -248,7 +248,7 @@ def test_ranker(model: rankwood.Model) -> None:
     assert np.isfinite(ranker.predict(numbers[1])).all()
 
 
-def test_what_is_told(model: rankwood.Model, train_set: rankwood.Dataset, tmp_path) -> None:
+def test_messages(model: rankwood.Model, train_set: rankwood.Dataset, tmp_path) -> None:
     splits = [one for one in model.trees() if one["leaf"] is None and one["feature"] == "shop"]
     assert any("in {shop" in one["threshold"] for one in splits)
     again = rankwood.Model.from_bytes(model.to_bytes())

@@ -90,7 +90,7 @@ def test_runs(files: Path) -> None:
     assert "gain 2^l - 1" in ours[0].comparison.conventions
 
 
-def test_what_is_wrong(other: Made, systems: dict[str, Any], files: Path) -> None:
+def test_errors(other: Made, systems: dict[str, Any], files: Path) -> None:
     data = other.dataset()
     with pytest.raises(rankwood.DataError, match="1 systems; expected 2 or more"):
         rankwood.compare_all(data, {"old": systems["new"]})

@@ -285,7 +285,7 @@ def test_weights(made: Made, small: dict[str, Any]) -> None:
     assert alone.n_queries == alone.n_docs
 
 
-def test_what_a_dataset_says(made: Made) -> None:
+def test_attributes_of_a_dataset(made: Made) -> None:
     data = made.dataset()
     assert (data.n_docs, data.n_queries, data.n_features) == (len(made.y), 40, 6) == (len(data), 40, 6)
     assert data.label.dtype == np.float32 and np.array_equal(data.label, made.y)

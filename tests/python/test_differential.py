@@ -126,7 +126,7 @@ def changed(rng: random.Random, line: str) -> str:
     return line
 
 
-def test_broken_letor_is_never_read_otherwise(tmp_path: Path) -> None:
+def test_broken_letor_is_refused_or_read_the_same(tmp_path: Path) -> None:
     """Lines with something changed: refused, or read as scikit-learn reads them, if it does."""
     rng = random.Random(7)
     path = tmp_path / "made.txt"

@@ -322,7 +322,7 @@ def test_every_error_is_of_a_fitting_builtin() -> None:
             assert builtin[0] not in (Exception, BaseException), kind
 
 
-def test_failing_again_and_again_leaks_nothing(made: Made, model: Model) -> None:
+def test_repeated_failures_leak_nothing(made: Made, model: Model) -> None:
     """1,000 failing calls of each kind take no memory: 1 MiB more would be 1 KiB for each of a kind."""
     data = model.to_bytes()[:-30]
 
@@ -361,7 +361,7 @@ def resident() -> int:
         (b"1 qid:1 1:0.5\n", "LETOR text", "Dataset reads data"),
     ],
 )
-def test_what_is_no_model_is_called_what_it_is(
+def test_errors_name_the_format_of_other_files(
     made: Made, tmp_path: Any, begins: bytes, seems: str, hint: str
 ) -> None:
     path = tmp_path / "file"

@@ -75,7 +75,7 @@ def test_multiprocessing(expected: Any, method: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_fork_with_what_the_parent_made(expected: Any) -> None:
+def test_fork_with_objects_of_the_parent(expected: Any) -> None:
     global _DATA, _MODEL
     _DATA = many().dataset()
     _MODEL = train(PARAMS, _DATA)
@@ -106,7 +106,7 @@ def test_joblib(backend: str) -> None:
     assert there == here
 
 
-def test_beside_the_threads_of_scikit_learn(expected: Any) -> None:
+def test_with_threads_of_scikit_learn(expected: Any) -> None:
     """Theirs, of OpenMP, have run in this process, before ours and after, when it forks."""
     boosting = pytest.importorskip("sklearn.ensemble").HistGradientBoostingRegressor
     made = many()

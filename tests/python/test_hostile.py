@@ -33,7 +33,7 @@ from rankwood import (
 Call = Callable[[Made, Model], Any]
 
 
-def test_every_kind_of_failure_is_ours(made: Made, model: Model) -> None:
+def test_every_failure_is_a_rankwood_error(made: Made, model: Model) -> None:
     """The calls that leaks.py repeats; repeated, since a failure must leave no state."""
     for name, call in failing(made, model).items():
         texts = set()
@@ -231,7 +231,7 @@ def test_damaged_sparse_matrix(made: Made, model: Model, kind: Any, part: str, v
             call()
 
 
-def test_what_looks_wrong_and_is_not(made: Made, model: Model, small: dict[str, Any]) -> None:
+def test_unusual_but_valid_arguments(made: Made, model: Model, small: dict[str, Any]) -> None:
     expected, n = model.predict(made.X), len(made.y)
     with warnings.catch_warnings(action="ignore"):
         assert np.array_equal(model.predict(np.matrix(made.X.astype(float))), expected)
@@ -267,7 +267,7 @@ def test_columns_in_another_order_everywhere(made: Made, small: dict[str, Any]) 
             call(fewer)
 
 
-def test_what_a_dataset_hands_out_cannot_be_written(made: Made) -> None:
+def test_arrays_of_a_dataset_are_read_only(made: Made) -> None:
     data = made.dataset()
     for array in (data.label, data.query_offsets):
         with pytest.raises(ValueError, match="read-only"):
@@ -283,7 +283,7 @@ def raising(error: BaseException) -> Callable[..., Any]:
 
 
 @pytest.mark.parametrize("error", [ValueError("mine"), SystemExit(3), GeneratorExit(), StopIteration(), MemoryError()])
-def test_what_a_function_raises(made: Made, error: BaseException) -> None:
+def test_exception_of_a_function(made: Made, error: BaseException) -> None:
     data = made.dataset()
     calls: tuple[dict[str, Any], ...] = (
         {"params": {"objective": raising(error)}},
@@ -364,7 +364,7 @@ def test_made_in_a_thread_that_has_ended(made: Made, model: Model, small: dict[s
     assert np.array_equal(trained.predict(data), model.predict(made.X))
 
 
-def test_one_thread_makes_what_all_use(made: Made) -> None:
+def test_one_thread_makes_a_shared_object(made: Made) -> None:
     """Two threads at once must not free each other's object."""
     for _ in range(20):
         data, start, seen = made.dataset(), threading.Barrier(6), set()

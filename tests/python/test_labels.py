@@ -27,7 +27,7 @@ def more(made: Made) -> np.ndarray[Any, Any]:
     return np.column_stack([np.clip(made.y + rng.integers(-1, 2, len(made.y)), 0, 3), rng.integers(0, 2, len(made.y))])
 
 
-def test_every_road(made: Made, more: Any, small: dict[str, Any], tmp_path: Path) -> None:
+def test_every_input_format(made: Made, more: Any, small: dict[str, Any], tmp_path: Path) -> None:
     params = small | WEIGHTS
     model = train(params, made.dataset(more_labels=more))
     assert train(small, made.dataset()).to_bytes() != model.to_bytes()
@@ -122,7 +122,7 @@ def test_ranks_have_their_shares(made: Made, more: Any, small: dict[str, Any]) -
     assert run(2, job) == [expected] * 2
 
 
-def test_what_is_wrong(made: Made, more: Any, small: dict[str, Any], caplog: Any) -> None:
+def test_errors(made: Made, more: Any, small: dict[str, Any], caplog: Any) -> None:
     params = small | WEIGHTS
     with pytest.raises(rankwood.ParameterError, match="has 3 weights, but the training set has 1 label per document"):
         train(params, made.dataset())

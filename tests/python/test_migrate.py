@@ -169,7 +169,7 @@ def test_catboost_parameters() -> None:
         ({"zero_as_missing": True}, "Dataset(..., missing=0)"),
     ],
 )
-def test_what_cannot_be_taken_is_told(given: dict[str, Any], note: str) -> None:
+def test_parameters_without_counterpart_are_reported(given: dict[str, Any], note: str) -> None:
     params, notes = rw.from_lightgbm(given)
     assert any(note in one for one in notes)
     assert params == {}
@@ -230,7 +230,7 @@ def test_each_name_of_the_others_is_known() -> None:
         assert len({of[0] for of in meanings.values() if of is not None}) == 1, meanings
 
 
-def test_what_estimators_have_by_default_trains() -> None:
+def test_defaults_of_estimators_train() -> None:
     random = np.random.default_rng(1)
     x = random.normal(size=(600, 6))
     data = rw.Dataset(x, np.clip(np.round(x[:, 0] + 1), 0, 4), group=[15] * 40)

@@ -486,7 +486,7 @@ def test_which_data_fits(what: str, made: Made, tmp_path: Path) -> None:
                     assert same or (what in ("text from 0", "shuffled frame") and own is text)
 
 
-def test_what_an_array_for_letor_text_is_told(made: Made, tmp_path: Path) -> None:
+def test_array_for_a_model_of_letor_text(made: Made, tmp_path: Path) -> None:
     path = tmp_path / "data.txt"
     path.write_text(letor_from(made, 1))
     model = train({"rounds": 3, "leaves": 6, "min_docs": 2}, Dataset(path))

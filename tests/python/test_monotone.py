@@ -87,7 +87,7 @@ def test_elsewhere(made: Made, tmp_path: Path) -> None:
         (["1:+", "1:-"], rankwood.ParameterError, "feature 1 a second time"),
     ],
 )
-def test_what_is_refused(made: Made, said: Any, error: type[Exception], match: str) -> None:
+def test_refused(made: Made, said: Any, error: type[Exception], match: str) -> None:
     with pytest.raises(error, match=match):
         rankwood.train({**SMALL, "monotone": said}, made.dataset())
 

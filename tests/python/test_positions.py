@@ -34,7 +34,7 @@ def positions_of(made: Made) -> np.ndarray[Any, Any]:
     return np.concatenate([np.minimum(np.arange(1, n + 1), 10) for n in made.group])
 
 
-def test_every_road(clicks: Made, shown: Any, small: dict[str, Any], tmp_path: Path) -> None:
+def test_every_input_format(clicks: Made, shown: Any, small: dict[str, Any], tmp_path: Path) -> None:
     params = small | {"debias": "additive"}
     model = train(params, clicks.dataset(position=shown))
     assert train(small, clicks.dataset()).to_bytes() != model.to_bytes()
@@ -59,7 +59,7 @@ def test_every_road(clicks: Made, shown: Any, small: dict[str, Any], tmp_path: P
     assert train(params, clicks.dataset(position=shown), resume=path).to_bytes() == model.to_bytes()
 
 
-def test_what_is_found(clicks: Made, shown: Any, small: dict[str, Any], tmp_path: Path) -> None:
+def test_estimated_bias(clicks: Made, shown: Any, small: dict[str, Any], tmp_path: Path) -> None:
     data = clicks.dataset(position=shown)
     found = train(small | {"debias": "additive"}, data).position_bias
     assert found is not None and found.bias is not None and not found.given

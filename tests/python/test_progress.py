@@ -74,7 +74,7 @@ def test_lines_in_a_terminal() -> None:
     assert out == f"{n_trees} True\n"
 
 
-def test_short_trainings_say_nothing() -> None:
+def test_short_trainings_show_no_progress() -> None:
     assert in_terminal(60)[0] == []
 
 

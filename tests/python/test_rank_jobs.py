@@ -118,7 +118,7 @@ def test_page(tmp_path: Path, program: Path) -> None:
 
 @pytest.mark.usefixtures("environment")
 def test_address(tmp_path: Path, alone: dict[str, str]) -> None:
-    """Ranks that are given number, size and an address."""
+    """Workers that are given their number, the number of workers and an address."""
     need("torch")
     for process in start("address", tmp_path, 3):
         _, errors = process.communicate(timeout=200)

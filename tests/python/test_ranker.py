@@ -118,7 +118,7 @@ def test_callbacks(made: Made) -> None:
     assert ranker.model_.n_trees == ranker.best_iteration_ == 2
 
 
-def test_queries_apart(made: Made) -> None:
+def test_scattered_queries(made: Made) -> None:
     """fit and score sort; scores come in the caller's order."""
     order = np.random.default_rng(6).permutation(len(made.y))
     ranker = Ranker(**PARAMS).fit(made.X[order], made.y[order], qid=made.qid[order])

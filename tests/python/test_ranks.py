@@ -117,7 +117,7 @@ def test_own_objective_init_and_resume(made: Made, other: Made, tmp_path: Path) 
             {**PARAMS, "rounds": 9}, data, checkpoint=tmp_path / f"{n}.checkpoint", resume="auto"
         ),
     ]
-    rankwood.train(PARAMS, made.dataset(), checkpoint=tmp_path / "3.checkpoint")  # resumed by three ranks
+    rankwood.train(PARAMS, made.dataset(), checkpoint=tmp_path / "3.checkpoint")  # resumed by three workers
     for job in jobs:
         alone = job(made.dataset(), 1).to_bytes()
         models = run(3, lambda here, job=job: job(part(made, here.rank, 3, 1), 3))

@@ -123,7 +123,7 @@ def test_prune(model: Model, made: Made) -> None:
     assert last.refit(data).n_trees == 1
 
 
-def test_prune_tells_and_ends(model: Model, made: Made, monkeypatch: Any, caplog: Any) -> None:
+def test_prune_progress_and_interruption(model: Model, made: Made, monkeypatch: Any, caplog: Any) -> None:
     caplog.set_level("INFO", "rankwood")
     monkeypatch.setattr(_training, "SECONDS", 0.0)
     times = 30  # it takes a second, and tells of itself ten times a second

@@ -62,7 +62,7 @@ def test_cv_stops_early_by_the_next_fold() -> None:
     assert set(done.pooled) == {"ndcg@5", "map"}
 
 
-def test_cv_chooses_what_is_auto() -> None:
+def test_cv_chooses_auto_values() -> None:
     done = rw.cv({"rounds": 3, "early_stop": 0}, make_dataset(), 2)
     assert done.models[0].params["leaves"] == 8
     assert done.models[0].params["rate"] == 0.1
@@ -110,7 +110,7 @@ def test_cv_wants_a_whole_number_of_folds(dataset: rw.Dataset) -> None:
         rw.cv({}, dataset, 2.5)  # type: ignore[arg-type]
 
 
-def test_other_than_datasets_is_told(tmp_path: Path, dataset: rw.Dataset, measured: rw.Model) -> None:
+def test_arguments_that_are_not_datasets(tmp_path: Path, dataset: rw.Dataset, measured: rw.Model) -> None:
     x: Any = np.zeros((3, 6))
     for call in (
         lambda: rw.cv({}, x, 3),
@@ -150,7 +150,7 @@ def test_audit_has_each_program_as_evaluate_has_it(dataset: rw.Dataset, measured
     assert len(audit) == len(audit.rows)
 
 
-def test_audit_says_what_a_program_refuses(measured: rw.Model) -> None:
+def test_audit_reports_refusals(measured: rw.Model) -> None:
     x, y, qid = make_arrays()
     data = rw.Dataset(x, y / 2, qid=qid)
     refused = {row.like: row.refused for row in rw.audit(data, measured) if row.refused is not None}
@@ -179,7 +179,7 @@ def test_audit_refuses(dataset: rw.Dataset) -> None:
 LINES = "2 qid:1 1:5 2:1 3:7\n0 qid:2 1:5 2:2 3:8\n1 qid:1 1:5 2:3 3:9\n0 qid:3 1:5 2:4 3:1\n"
 
 
-def test_check_finds_what_is_wrong_with_a_file(tmp_path: Path) -> None:
+def test_check_finds_errors_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / "data.txt"
     path.write_text(LINES)
     found = rw.check(path)

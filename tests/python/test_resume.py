@@ -1,5 +1,5 @@
 # room: train
-"""Training that is ended and resumed: the bytes of one that never was."""
+"""Resumed training: the model is identical to that of an uninterrupted training."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_arrays_files_and_names(made: Made, params: dict[str, Any], tmp_path: Pa
         train(params, made.dataset(feature_names=names), resume=tmp_path / "ck")
 
 
-def test_what_differs_is_named(made: Made, other: Made, params: dict[str, Any], tmp_path: Path) -> None:
+def test_differences_are_named(made: Made, other: Made, params: dict[str, Any], tmp_path: Path) -> None:
     checkpoint = tmp_path / "ck"
     train(params, made.dataset(), checkpoint=checkpoint)
     with pytest.raises(rankwood.ParameterError, match="different parameters: leaves was 6 and is now 5"):
@@ -111,7 +111,7 @@ def test_what_differs_is_named(made: Made, other: Made, params: dict[str, Any], 
         train(params, made.dataset(), valid=other.dataset(), resume=checkpoint)
 
 
-def test_what_is_no_checkpoint(made: Made, params: dict[str, Any], tmp_path: Path) -> None:
+def test_invalid_checkpoints(made: Made, params: dict[str, Any], tmp_path: Path) -> None:
     train(params, made.dataset()).save(tmp_path / "model")
     with pytest.raises(rankwood.FormatError, match="expected a checkpoint, found a model"):
         train(params, made.dataset(), resume=tmp_path / "model")

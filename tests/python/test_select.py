@@ -35,7 +35,7 @@ def sets() -> list[Dataset]:
     return [dataset(seed) for seed in (1, 2, 3)]
 
 
-def test_finds_what_matters(sets: list[Dataset]) -> None:
+def test_finds_relevant_features(sets: list[Dataset]) -> None:
     selected = select(PARAMS, sets[0], sets[1], loss=0.01, test=sets[2])
     assert selected.features == MATTER and selected.names is None and selected.metric == "ndcg@10"
     row, test = selected.rows[selected.chosen], selected.test
@@ -95,7 +95,7 @@ def test_for_others(sets: list[Dataset]) -> None:
     assert np.array_equal(ranker.predict(eval_x[:, selected.features]), selected.model.predict(eval_x))
 
 
-def test_tells(sets: list[Dataset], caplog: pytest.LogCaptureFixture) -> None:
+def test_progress(sets: list[Dataset], caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "rankwood"):
         selected = select(PARAMS, sets[0], sets[1], loss=0.01)
     told = [one.getMessage() for one in caplog.records if " features: " in one.getMessage()]

@@ -71,7 +71,7 @@ def test_hessians_are_those_of_the_objective(made: Made, small: dict[str, Any]) 
         assert leaf[3:6:2] == [b"docs", b"hessian"] and float(leaf[6]) == 2.5 * float(leaf[4])
 
 
-def test_shap_takes_the_trees(model: rankwood.Model, made: Made) -> None:
+def test_shap_reads_exported_trees(model: rankwood.Model, made: Made) -> None:
     shap = pytest.importorskip("shap")
     explainer = shap.TreeExplainer(model.to_shap())
     full = values_of(model, made)

@@ -71,7 +71,7 @@ def test_samples(made: Made) -> None:
         ({"sample_features_node": 2}, rankwood.ParameterError, "1e-9 to 1"),
     ],
 )
-def test_what_is_wrong(made: Made, params: dict[str, Any], error: type[Exception], message: str) -> None:
+def test_errors(made: Made, params: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message.replace("+", r"\+")):
         bytes_of(made, **params)
 

@@ -31,7 +31,7 @@ def trees_of(model: rankwood.Model) -> list[bytes]:
     return [line for line in lines if line.startswith((b"node", b"leaf"))]
 
 
-def test_every_road(
+def test_every_input_format(
     made: Made, other: Made, start: Any, other_start: Any, small: dict[str, Any], tmp_path: Path
 ) -> None:
     valid = other.dataset(start_scores=other_start)

@@ -27,7 +27,7 @@ def test_as_the_program_makes_it(program: Path, tmp_path: Path) -> None:
         assert [np.float32(named.get(i + 1, 0.0)) for i in range(X.shape[1])] == values.tolist()
 
 
-def test_what_it_refuses() -> None:
+def test_refused() -> None:
     with pytest.raises(rankwood.ParameterError, match="shape"):
         rankwood.synth("mnist")
     with pytest.raises(rankwood.ParameterError, match="n_queries is 0"):

@@ -191,7 +191,7 @@ def test_gradients_that_cannot_be(made: Made, small: dict[str, Any], result: Any
         train({**small, "objective": lambda scores, data: result(len(scores))}, made.dataset())
 
 
-def test_what_an_objective_is_given_cannot_be_written(made: Made, small: dict[str, Any]) -> None:
+def test_arrays_of_an_objective_are_read_only(made: Made, small: dict[str, Any]) -> None:
     def writes(scores: Any, data: rankwood.Dataset) -> Any:
         scores[0] = 1
         return squares(scores, data)
@@ -321,7 +321,7 @@ def test_a_second_ctrl_c_ends_an_objective_that_hangs(made: Made, small: dict[st
         train({**small, "objective": hangs}, made.dataset())
 
 
-def test_what_a_signal_handler_raises(made: Made, small: dict[str, Any]) -> None:
+def test_exception_of_a_signal_handler(made: Made, small: dict[str, Any]) -> None:
     """Raised while C runs, so outside of any code of the caller's."""
     error = Odd("in time")
 
@@ -380,7 +380,7 @@ def test_real_data_reaches_the_known_quality(real_data: Any) -> None:
     "given",
     [{"early_stop": 5}, {"metric": "map"}, {"metric": lambda scores, data: 1.0}, {"empty": "0"}, {"ties": "mean"}],
 )
-def test_what_nothing_is_measured_for(made: Made, small: dict[str, Any], given: dict[str, Any]) -> None:
+def test_metrics_without_a_validation_set(made: Made, small: dict[str, Any], given: dict[str, Any]) -> None:
     (name,) = given
     if name == "early_stop" or callable(given[name]):
         with pytest.raises(rankwood.ParameterError, match="validation set"):

@@ -1,5 +1,5 @@
-/* A second implementation of every metric, plain and slow, from the definitions; libm arithmetic.
- * Shared by the tests of rank/. */
+/* A second implementation of every metric, plain and slow, from the definitions; libm
+ * arithmetic. Shared by the tests of src/metric. */
 #pragma once
 
 #include <math.h>

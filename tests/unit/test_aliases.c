@@ -67,7 +67,7 @@ Test(aliases, rows_are_written_as_the_header_says)
     cr_expect_gt(n, 100);
 }
 
-Test(aliases, what_a_row_leads_to_exists)
+Test(aliases, rows_name_existing_parameters)
 {
     struct rw_ctx *ctx;
     struct rw_params *params;
@@ -250,7 +250,7 @@ static const char *const documented[] = {
     " ccp_alpha sample_weight",
 };
 
-Test(aliases, what_peers_document_is_known)
+Test(aliases, documented_parameters_of_peers_are_known)
 {
     char word[64];
     int n = 0;

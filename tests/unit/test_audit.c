@@ -71,7 +71,7 @@ Test(audit, rows_and_counts, .init = setup, .fini = teardown)
     rw_free(NULL);
 }
 
-Test(audit, like_takes_its_own_words, .init = setup, .fini = teardown)
+Test(audit, like_accepts_its_own_conventions, .init = setup, .fini = teardown)
 {
     struct rw_eval *eval = (struct rw_eval *)labels;
     struct rw_eval_params how = *rw_params_eval(params);

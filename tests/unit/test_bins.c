@@ -131,7 +131,7 @@ Test(bins, bits_of_codes)
     cr_assert_eq(rw_code_bits(257), 16);
 }
 
-Test(bins, a_failure_leaves_the_cuts_to_the_caller)
+Test(bins, a_failure_leaves_the_boundaries_to_the_caller)
 {
     struct rw_ctx *ctx;
     cr_assert_eq(rw_ctx_new(&ctx), RW_OK);

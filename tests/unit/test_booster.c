@@ -179,7 +179,7 @@ static int falls(void *user, const struct rw_dataset *dataset, const double *sco
     return 0;
 }
 
-BOOSTER_TEST(going_on_drops_nothing_that_was_there)
+BOOSTER_TEST(continuing_drops_no_earlier_tree)
 {
     const struct rw_dataset *sets[] = {valid};
     struct rw_model *first = trained(NULL, 0), *on;

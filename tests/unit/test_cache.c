@@ -87,7 +87,7 @@ static struct rw_cache_layout layout_of(const char *data, size_t n)
     return layout;
 }
 
-Test(cache, everything_comes_back)
+Test(cache, everything_is_read_back)
 {
     struct rw_binned binned;
     scratch_text("a", text);
@@ -282,7 +282,7 @@ Test(cache, every_flipped_bit_is_noticed)
     free(data);
 }
 
-Test(cache, cut_anywhere)
+Test(cache, truncated_anywhere)
 {
     size_t n;
     char *data = make_cache(1, &n), *longer = calloc(n + 1, 1);

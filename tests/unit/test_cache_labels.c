@@ -71,7 +71,7 @@ static void expect_labels(const struct rw_dataset *read, uint32_t first)
     }
 }
 
-Test(cache_labels, come_back_beside_all_else)
+Test(cache_labels, are_read_back_with_other_columns)
 {
     const char *path = "c.rwb";
     for (int with = 0; with <= WITH_ALL; with++) {
@@ -132,7 +132,7 @@ Test(cache_labels, any_changed_byte_is_read_or_refused)
     free(bytes);
 }
 
-Test(cache_labels, what_is_wrong_is_refused)
+Test(cache_labels, errors)
 {
     static const char *const wrong_size = "its counts do not fit its size",
                              *const out_of_range = "a count is out of range",

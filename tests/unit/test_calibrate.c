@@ -384,7 +384,7 @@ static void refused(int status, const char *expected)
                  rw_last_error(ctx));
 }
 
-Test(calibrate, what_cannot_be_fitted)
+Test(calibrate, maps_that_cannot_be_fitted)
 {
     double weight[DOCS];
     how.relevant = 4;

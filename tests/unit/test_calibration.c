@@ -130,7 +130,7 @@ Test(calibration, models_and_scorers)
 }
 
 /* Fewer trees make other scores. */
-Test(calibration, a_scorer_of_fewer_trees_has_none)
+Test(calibration, a_scorer_of_fewer_trees_has_no_map)
 {
     struct rw_model *model = fixture_random_model(ctx, 3, 4, 2, 5);
     struct rw_scorer *two, *three;

@@ -288,7 +288,7 @@ Test(check_data_set, each_document_its_own_query)
     rw_free(out);
 }
 
-Test(check_data_set, one_document_and_none)
+Test(check_data_set, one_document_and_no_document)
 {
     scratch_text("d", "0 qid:a\n");
     struct rw_check *out = check(NULL);

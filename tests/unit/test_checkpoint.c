@@ -1,4 +1,5 @@
-/* Training that is ended after each of its rounds and resumed: the bytes of one that never was. */
+/* Training interrupted after each round and resumed: the model is identical to that of an
+ * uninterrupted training. */
 #include <sys/stat.h>
 
 #include "model_looks.h"
@@ -299,7 +300,7 @@ Test(checkpoint, a_failure_leaves_a_checkpoint)
     rw_model_free(expected);
 }
 
-Test(checkpoint, starts_where_there_is_none)
+Test(checkpoint, starts_without_a_checkpoint)
 {
     set("leaves 6 min-docs 5 rounds 3");
     struct run run = {.checkpoints = {.path = "ck", .resume = "ck", .or_start = 1}};

@@ -133,7 +133,7 @@ static void refused(const char *text, size_t n, const char *message)
     cr_assert_null(read.model);
 }
 
-Test(checkpoint_text, cut_anywhere)
+Test(checkpoint_text, truncated_anywhere)
 {
     size_t n;
     char *text = print(&made, &n);
@@ -170,7 +170,7 @@ static void changed(const char *from, const char *to, const char *message)
     rw_mem_free(text);
 }
 
-Test(checkpoint_text, lines_that_none_has)
+Test(checkpoint_text, unknown_lines)
 {
     changed("checkpoint 2", "checkpoint 3", "ck:1: checkpoint format 3; expected 2");
     changed("checkpoint 2\nprogram " RW_VERSION, "checkpoint 3\nprogram 9.8.7\nwhatever",

@@ -133,7 +133,7 @@ Test(comm, all_agree_on_the_lowest_rank_that_failed, .init = setup, .fini = tear
     }
 }
 
-Test(comm, nobody_waits_for_a_rank_that_failed, .init = setup, .fini = teardown)
+Test(comm, no_worker_waits_for_a_failed_worker, .init = setup, .fini = teardown)
 {
     for (int n_workers = 2; n_workers <= 8; n_workers++) {
         for (int lost = 0; lost < 2 * n_workers; lost++) {
@@ -191,7 +191,7 @@ static int end_early(void *user, struct rw_ctx *mine, int rank)
     return RW_OK;
 }
 
-Test(comm, nobody_waits_for_a_rank_that_has_ended, .init = setup, .fini = teardown)
+Test(comm, no_worker_waits_for_a_worker_that_has_ended, .init = setup, .fini = teardown)
 {
     cr_assert_eq(rw_workers_run(ctx, 3, end_early, NULL), RW_ERR_MACHINE);
     cr_assert_not_null(strstr(rw_last_error(ctx), "another of the 3 workers"));
@@ -223,7 +223,7 @@ static void count_logs(void *user, enum rw_log_level level, const char *line)
     ((struct seen *)user)->n_logs++;
 }
 
-Test(comm, ranks_have_contexts_and_threads, .init = setup, .fini = teardown)
+Test(comm, workers_have_contexts_and_threads, .init = setup, .fini = teardown)
 {
     struct seen seen = {.n_bodies = 0};
     rw_ctx_set_log(ctx, count_logs, &seen);
@@ -241,7 +241,7 @@ Test(comm, ranks_have_contexts_and_threads, .init = setup, .fini = teardown)
     rw_ctx_set_threads(ctx, 5);
 }
 
-Test(comm, numbers_of_ranks, .init = setup, .fini = teardown)
+Test(comm, numbers_of_workers, .init = setup, .fini = teardown)
 {
     struct seen seen = {.n_bodies = 0};
     cr_assert_eq(rw_workers_run(ctx, 0, see, &seen), RW_ERR_ARGUMENT);
@@ -257,7 +257,7 @@ static int end_well(void *user, struct rw_ctx *mine, int rank)
     return rw_comm_agree(mine, RW_OK);
 }
 
-Test(comm, no_memory_for_ranks, .init = setup, .fini = teardown)
+Test(comm, no_memory_for_workers, .init = setup, .fini = teardown)
 {
     atomic_int n_bodies = 0;
     int status = RW_ERR_MEMORY;

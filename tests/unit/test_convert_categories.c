@@ -365,7 +365,7 @@ Test(convert_categories, lightgbm_refused)
 }
 
 /* A node that no split leads to has its categories in the model's list, too. */
-Test(convert_categories, lightgbm_beside_the_tree)
+Test(convert_categories, lightgbm_outside_the_trees)
 {
     static const char text[] =
         HEAD("0:1 [0:1]") "Tree=0\nnum_leaves=3\nnum_cat=1\nsplit_feature=1 0\nthreshold=0.5 0\n"

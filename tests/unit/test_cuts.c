@@ -47,7 +47,7 @@ static float any_float(uint32_t i)
     return isfinite(value) && value != 0.0f ? value : 0.0f;
 }
 
-CUTS_TEST(a_cut_is_between_and_nearest_the_middle)
+CUTS_TEST(a_boundary_is_nearest_the_middle)
 {
     for (uint32_t i = 0; i < 200000; i++) {
         float a = any_float(2 * i), b = any_float(2 * i + 1);
@@ -88,7 +88,7 @@ CUTS_TEST(a_cut_is_between_and_nearest_the_middle)
     cr_assert(isfinite(rw_cut_between(3e38f, FLT_MAX)));
 }
 
-CUTS_TEST(few_values_are_all_told_apart)
+CUTS_TEST(few_values_are_all_distinguished)
 {
     float values[90];
     for (int i = 0; i < 90; i++)
@@ -303,7 +303,7 @@ CUTS_TEST(documents_of_the_sample)
     rw_dataset_free(dataset);
 }
 
-CUTS_TEST(a_sample_decides_ranks_but_cuts_are_true)
+CUTS_TEST(a_sample_decides_ranks_but_boundaries_are_exact)
 {
     enum { N = 300000 };
     float *values = malloc(N * sizeof(*values));

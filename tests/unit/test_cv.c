@@ -157,7 +157,7 @@ Test(cv, auto_is_of_the_whole_set)
 }
 
 /* Other labels in a fold change the models that saw it, and not the one that is measured on it. */
-Test(cv, what_is_measured_decides_nothing)
+Test(cv, metrics_do_not_change_the_models)
 {
     struct rw_dataset *dataset = fixture_data(scratch_ctx, 4, 30, 6, 4);
     struct rw_cv *before = validate(dataset, 3);

@@ -65,7 +65,7 @@ static double exchanged(const struct rw_metric *metric, const struct query *q, i
     return isnan(before) ? 0.0 : fabs(after - before);
 }
 
-Test(delta, is_what_the_exchange_changes)
+Test(delta, equals_the_change_by_an_exchange)
 {
     static struct query q;
     int n_compared[METRICS] = {0}, n_zero[METRICS] = {0};
@@ -339,7 +339,7 @@ static void gradients_of(struct rw_ctx *ctx, const char *delta, const char *pair
 }
 
 /* Neither threads nor which rank has a query change a bit. */
-Test(delta, threads_and_ranks)
+Test(delta, threads_and_workers)
 {
     static double gains[DOCS], scores[DOCS], one[DOCS], other[DOCS];
     static const char *const rules[][2] = {{"map", "topk"}, {"err", "mean:3"}, {"none", "all"}};

@@ -120,7 +120,7 @@ Test(device_scorer, needs_its_model_no_more)
     rw_scorer_free(scorer);
 }
 
-Test(device_scorer, what_it_refuses)
+Test(device_scorer, refusals)
 {
     static const char *const devices[] = {"",        "gpu",       "sim",    "ref",
                                           "cpu:0",   "cuda:",     "cuda:x", "cuda:1x",

@@ -72,7 +72,7 @@ static struct rw_dataset *read_set(const char *name, double **scores)
     return dataset;
 }
 
-Test(dialect, what_the_programs_printed, .init = setup, .fini = teardown)
+Test(dialect, output_of_the_programs, .init = setup, .fini = teardown)
 {
     char path[1024], name[64], like[32], metric[32], figure[64], last[64] = "";
     struct rw_dataset *dataset = NULL;

@@ -173,7 +173,7 @@ ENGINE_TEST(custom_gradients_hold)
 }
 
 /* Integers are taken as they are, the documents' weights within, and hold. */
-ENGINE_TEST(lambdas_handed_over)
+ENGINE_TEST(user_gradients)
 {
     struct rw_engine_rules rules = plain_rules();
     rules.objective = NULL;

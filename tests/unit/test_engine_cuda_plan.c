@@ -331,7 +331,7 @@ PLAN_TEST(three_million_documents)
     rw_dataset_free(many);
 }
 
-PLAN_TEST(what_would_fit)
+PLAN_TEST(suggests_settings_that_fit)
 {
     struct rw_plan plan;
     const uint64_t needed = least_bytes(1);

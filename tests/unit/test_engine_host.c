@@ -72,7 +72,7 @@ static void assert_drawn(uint32_t *item, uint32_t n, uint64_t threshold, uint64_
     cr_assert_eq(kept[n], FENCE);
 }
 
-Test(engine_host, draw_keeps_what_is_under_the_threshold)
+Test(engine_host, draw_keeps_items_below_the_threshold)
 {
     static const uint64_t seeds[] = {0, 1, 0x123456789abcdef0ull};
     uint32_t id[MOST], plain[MOST];

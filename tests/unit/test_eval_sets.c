@@ -122,7 +122,7 @@ static double always_a_quarter(const struct rw_metric *metric, const struct rw_r
 }
 
 /* A metric as the recipe makes it, between two that a device has. */
-EVAL_TEST(the_host_measures_what_the_device_cannot)
+EVAL_TEST(the_host_computes_metrics_that_the_device_lacks)
 {
     const struct rw_engine_ops *const own = engine->ops;
     struct rw_engine_ops ops = *own;

@@ -151,7 +151,7 @@ static int all_three(const struct rw_model *model, const struct rw_exchange *how
 }
 
 /* What holds for each row of formats.def that imports; test_verify.c has what holds for all. */
-Test(exchange, every_format_brings_back_what_it_was_given)
+Test(exchange, every_format_reads_back_its_own_text)
 {
     const struct rw_model_format *format;
     for (int i = 0; (format = rw_model_format_at_index(i)) != NULL; i++) {

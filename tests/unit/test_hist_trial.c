@@ -106,7 +106,7 @@ Test(hist_trial, pick)
 
 /* 8 bytes of lambda and hessian a document, or 2 that moved with it, 3 of codes, 4 of its place in
  * the list. */
-Test(hist_trial, what_is_expected)
+Test(hist_trial, expected_choice)
 {
     const struct rw_hist_matrix matrix = {.bits = 8, .n_features = 3, .n_bins = 100};
     const struct rw_hist_node node[] = {{0, 600000000}, {0, 400000000}};

@@ -93,7 +93,7 @@ Test(input, several_long_members)
     free(text);
 }
 
-Test(input, gzip_cut_at_every_byte)
+Test(input, gzip_truncated_at_every_byte)
 {
     scratch_gzip("whole", "wb", "some text that is packed\n");
     size_t n;
@@ -163,7 +163,7 @@ Test(input, content_before_a_failure_comes_first)
     free(data);
 }
 
-Test(input, what_cannot_be_opened)
+Test(input, files_that_cannot_be_opened)
 {
     assert_refused("nowhere", RW_ERR_IO, "cannot open 'nowhere': No such file or directory");
     cr_assert_eq(mkdir("folder", 0700), 0);

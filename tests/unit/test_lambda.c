@@ -318,7 +318,7 @@ Test(lambda, every_path_at_every_length)
 }
 
 /* Scores that have no place between the least and the largest one. */
-Test(lambda, every_path_ranks_what_is_no_number)
+Test(lambda, every_path_ranks_nan)
 {
     double score[40];
     uint32_t order[40], places[40];

@@ -59,7 +59,7 @@ Test(lambda_bounded, no_gain_or_discount_is_no_pair_and_either_may_be_above)
 
 /* a / b whose distance from the middle between two floats is `units` / (2^24 b), the least there
  * is: a 2^24 = m b + units, m odd. */
-Test(lambda_bounded, quotients_beside_a_middle)
+Test(lambda_bounded, quotients_next_to_a_midpoint)
 {
     uint32_t n = 0;
     for (uint32_t b = (1u << 23) + 1; b < 1u << 24; b += 26) {

@@ -281,7 +281,7 @@ Test(letor, files_end_to_end)
 }
 
 /* Pieces of a plain file and blocks of a packed one: the same data, the same error. */
-Test(letor, pieces_and_blocks_agree)
+Test(letor, chunks_of_any_size_agree)
 {
     char *text = make_text(21, 250);
     const size_t n = strlen(text);

@@ -169,7 +169,7 @@ Test(letor_fast, agrees_on_long_lines)
 
 /* The slow path gives the same results, so no other test notices its use: the fast path must
  * accept plain text up to the first exception. */
-Test(letor_fast, takes_what_is_plain)
+Test(letor_fast, accepts_plain_text)
 {
     enum { N = 40, ROOM = RW_LETOR_SPAN_ENTRIES + N };
     static const struct {

@@ -173,7 +173,7 @@ LIMITS_TEST(fractions)
     }
 }
 
-LIMITS_TEST(what_is_no_limit)
+LIMITS_TEST(invalid_limits)
 {
     static const char *const quotas[] = {"max 100000\n",
                                          "max\n",

@@ -69,7 +69,7 @@ Test(lines, longer_than_a_part)
     fclose(out.file);
 }
 
-Test(lines, what_cannot_be_written)
+Test(lines, lines_that_cannot_be_written)
 {
     uint64_t n = 1000;
     struct rw_out_file out = {0};

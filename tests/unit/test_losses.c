@@ -284,7 +284,8 @@ Test(losses, gamma)
         cr_assert_float_eq(across[k], 0, 4.0 / 12 / sqrt(N), "%d", k);
 }
 
-/* As training asks for them, by the table's row: the documents before these are of other ranks. */
+/* As training asks for them, by the table's row: the documents before these belong to other
+ * workers. */
 static void gradients_of(struct rw_ctx *ctx, const struct rw_objective *objective,
                          const struct rw_dataset *data, const double *gains, uint32_t first_doc,
                          const double *scores, double *out[2])

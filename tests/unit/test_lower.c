@@ -122,7 +122,7 @@ Test(lower, directions)
     rw_ctx_free(ctx);
 }
 
-Test(lower, a_cut_at_the_largest_float)
+Test(lower, a_threshold_at_the_largest_float)
 {
     struct rw_ctx *ctx = fixture_ctx();
     struct rw_model *model = fixture_model(ctx, two_trees);

@@ -186,7 +186,7 @@ static void compare_damaged(const unsigned char *packed, size_t n, const char *w
     rw_dataset_free(other);
 }
 
-Test(members, damage_is_told_as_in_sequence)
+Test(members, damage_is_reported_as_in_sequence)
 {
     static unsigned char packed[1 << 16], bad[1 << 16];
     make_text();

@@ -58,7 +58,7 @@ Test(model_text, every_float_and_double_reads_back)
     rw_model_free(model);
 }
 
-Test(model_text, everything_beside_the_trees_reads_back)
+Test(model_text, everything_except_the_trees_reads_back)
 {
     static const char *const texts[] = {
         "31",    "",   " blanks around ", "back\\slash \\x41", "a\tb\nc\x7f\x01", "\xc3\x80\xff",
@@ -199,7 +199,7 @@ Test(model_text, every_flipped_bit_behind_a_valid_checksum)
     }
 }
 
-Test(model_text, every_cut_is_refused)
+Test(model_text, every_truncation_is_refused)
 {
     size_t n;
     struct rw_model *model;

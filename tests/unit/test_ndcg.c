@@ -30,7 +30,7 @@ Test(ndcg, by_hand)
     cr_assert_float_eq(value_of("ndcg@100", label, score, 6, RW_TIES_FILE), dcg / best, 1e-11);
 }
 
-Test(ndcg, ranks_by_score_then_place)
+Test(ndcg, ranks_by_score_then_input_order)
 {
     const double label[] = {0, 1, 2}, score[] = {1, 1, 1};
     const double file = (1 / log2(3) + 1.5) / (3 + 1 / log2(3));
@@ -42,7 +42,7 @@ Test(ndcg, ranks_by_score_then_place)
     cr_assert_float_eq(value_of("ndcg", label, zeros, 3, RW_TIES_MEAN), mean, 1e-11);
 }
 
-Test(ndcg, a_tie_across_the_cut_off_shares_its_places)
+Test(ndcg, a_tie_across_the_truncation_shares_its_ranks)
 {
     const double label[] = {0, 2, 0, 0}, score[] = {9, 5, 5, 5};
     /* place 2 of the three tied ones is inside the cutoff: gain 3/3 there */

@@ -154,7 +154,7 @@ static void compute(struct query *q, const struct rw_objective *objective,
     objective->query(rule, &of);
 }
 
-Test(neighbours, gradients_are_of_what_the_exchange_changes)
+Test(neighbours, gradients_are_of_the_change_by_an_exchange)
 {
     static struct query q;
     for (int d = 0; d < DELTAS; d++) {

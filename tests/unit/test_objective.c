@@ -111,7 +111,7 @@ static void integers(const struct rw_objective *objective, const double *gradien
 }
 
 /* Gradients computed by an engine and user gradients give the same integers. */
-Test(objective, computed_or_handed_over)
+Test(objective, user_gradients_equal_computed_ones)
 {
     enum { QUERIES = 300, LENGTH = 9, DOCS = QUERIES * LENGTH };
     static double weights[DOCS], scores[DOCS], gradients[DOCS], hessians[DOCS];

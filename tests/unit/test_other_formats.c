@@ -73,7 +73,7 @@ Test(other_formats, kinds_of_bytes)
     cr_expect_str_eq(wide.what, "text in UTF-32");
 }
 
-Test(other_formats, what_is_not_known_is_not_guessed)
+Test(other_formats, unknown_formats_are_not_guessed)
 {
     is("", NULL);
     is("\n", NULL);

@@ -128,7 +128,8 @@ Test(out_file, a_cache_of_itself)
     scratch_text("more", "1 qid:2 1:2\n0 qid:2 1:3\n");
     cr_assert_eq(rw_params_new(scratch_ctx, &params), RW_OK);
     cr_assert_eq(rw_dataset_cache_files(scratch_ctx, params, paths, 2, "./more"), RW_ERR_ARGUMENT);
-    cr_assert_str_eq(rw_last_error(scratch_ctx), "'./more' is an input, and cannot be the output too");
+    cr_assert_str_eq(rw_last_error(scratch_ctx),
+                     "'./more' is an input, and cannot be the output too");
     assert_holds("more", "1 qid:2 1:2\n0 qid:2 1:3\n");
     rw_params_free(params);
 }
@@ -249,7 +250,7 @@ Test(out_file, a_check_leaves_nothing)
     cr_assert_eq(n_files(), 0);
 }
 
-Test(out_file, what_is_reserved_and_not_written_is_given_back)
+Test(out_file, reserved_space_is_released)
 {
     struct rw_out_file out;
     cr_assert_eq(rw_out_file_open(scratch_ctx, &out, "a"), RW_OK);
@@ -261,7 +262,7 @@ Test(out_file, what_is_reserved_and_not_written_is_given_back)
     cr_assert_eq(n_files(), 1);
 }
 
-Test(out_file, a_signal_removes_what_is_being_written)
+Test(out_file, a_signal_removes_temporary_files)
 {
     struct rw_out_file one, two;
     char name[64];

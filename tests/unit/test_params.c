@@ -281,7 +281,7 @@ Test(params, variants_of_lambdarank)
 
 /* One word for all that is chosen, in and out, from the command line and from a file; where a 0 is
  * no value of its own, the hint says the word. */
-Test(params, auto_is_what_is_chosen)
+Test(params, auto_is_the_chosen_value)
 {
     static const struct {
         const char *name, *number;
@@ -332,7 +332,7 @@ Test(params, metrics)
 }
 
 /* The defaults of the struct are those of the table; a gain that was not set is left open. */
-Test(params, what_measures)
+Test(params, parameters_of_metrics)
 {
     const struct rw_eval_params usual = RW_EVAL_DEFAULTS, *how = rw_params_eval(params);
     cr_expect_str_eq(how->metric, usual.metric);
@@ -424,7 +424,7 @@ static void contradict(const char *settings)
     cr_expect_eq(rw_params_check(ctx, params, RW_PARAMS_TRAIN), RW_ERR_ARGUMENT, "%s", settings);
 }
 
-Test(params, what_can_have_no_effect)
+Test(params, parameters_that_may_have_no_effect)
 {
     cr_expect_eq(rw_params_check(ctx, params, RW_PARAMS_TRAIN), RW_OK);
     check("min-hessian=1", NULL); /* auto may be newton */
@@ -492,7 +492,7 @@ Test(params, defaults_are_not_reported)
     check("hist=auto device=cpu", NULL);
 }
 
-Test(params, what_a_file_sets_may_have_no_effect)
+Test(params, parameters_of_a_file_may_have_no_effect)
 {
     rw_params_on_no_effect(params, RW_NO_EFFECT_ERROR);
     cr_expect_eq(rw_params_origin(params, "sigma"), RW_PARAM_DEFAULT);
@@ -586,7 +586,7 @@ Test(params, one_warning_per_parameter_and_process)
 }
 
 /* A parameter without effect is at its default afterwards, so that equal trees are equal files. */
-Test(params, what_has_no_effect_is_at_its_default)
+Test(params, parameters_without_effect_are_at_their_default)
 {
     set_all("objective=listnet pairs=all delta=map truncation=5 pairs-file=x leaves=9");
     cr_expect_eq(rw_params_drop_idle(ctx, params, &training), RW_OK);
@@ -637,7 +637,7 @@ Test(params, defaults_need_not_matter)
     cr_expect_neq(rw_params_origin(params, "nothing"), RW_PARAM_CHANGED);
 }
 
-Test(params, conventions_name_what_is_counted)
+Test(params, conventions_name_the_queries_that_count)
 {
     char line[256];
     cr_assert_eq(rw_eval_conventions(ctx, rw_params_eval(params), line, sizeof(line)), RW_OK);

@@ -403,7 +403,7 @@ Test(params_set, written_and_read)
     free(again);
 }
 
-Test(params_set, what_a_file_cannot_hold)
+Test(params_set, values_that_a_file_cannot_hold)
 {
     static const char *const names[] = {"a #b", " a", "a ", "#a", "a\nb"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

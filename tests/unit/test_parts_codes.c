@@ -1,4 +1,4 @@
-/* Training sets that ranks read as codes: those of one rank with all files. */
+/* Training sets that workers read as codes are those of one worker with all files. */
 #include "base/rng.h"
 #include "binning/bins.h"
 #include "io/cache/cache.h"
@@ -217,7 +217,7 @@ Test(parts_codes, few_queries)
 
 /* ---- caches ---- */
 
-/* Every number of ranks reads the whole cache, values as they are. */
+/* Any number of workers reads the whole cache; values are unchanged. */
 Test(parts_codes, cache_values)
 {
     const char *const path = "all.rwb";

@@ -36,7 +36,7 @@ static int permuted(int repeats, double *value, struct rw_permuted *out)
                                      out, 8);
 }
 
-Test(permutation, what_matters_loses_most)
+Test(permutation, important_features_lose_most)
 {
     struct rw_permuted of[8];
     double value, scores[720];

@@ -190,7 +190,7 @@ Test(qrels, a_label_that_a_program_refuses_has_its_line)
                  rw_last_error(scratch_ctx));
 }
 
-Test(qrels, what_is_wrong_has_its_place)
+Test(qrels, errors_name_their_line)
 {
     static const char good[] = "1 0 A 1\n";
     static const struct {

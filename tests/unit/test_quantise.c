@@ -61,7 +61,7 @@ Test(quantise, every_path_rounds_alike)
 }
 
 /* Items beyond 2^31: a document's number is all of its 32 bits. */
-Test(quantise, far_documents_have_their_own_numbers)
+Test(quantise, distant_documents_have_separate_draws)
 {
     const uint32_t far = UINT32_MAX - N; /* the last one is 2^32 - 2 */
     static int64_t value[N];

@@ -68,7 +68,7 @@ Test(raise, a_base_score_is_a_first_tree)
     rw_ctx_free(ctx);
 }
 
-Test(raise, a_node_that_is_reached_from_none)
+Test(raise, an_unreachable_node)
 {
     struct rw_ctx *ctx = fixture_ctx();
     struct rw_ensemble e = chain(ctx, 0);
@@ -95,7 +95,7 @@ static void wrong(const struct rw_ensemble *e, const char *message)
     rw_ctx_free(ctx);
 }
 
-Test(raise, what_is_no_tree)
+Test(raise, invalid_trees)
 {
     struct rw_ctx *ctx = fixture_ctx();
     struct rw_ensemble e = chain(ctx, 0);
@@ -137,7 +137,7 @@ Test(raise, what_is_no_tree)
     rw_ctx_free(ctx);
 }
 
-Test(raise, an_id_beyond_ours)
+Test(raise, a_feature_id_beyond_the_limit)
 {
     struct rw_ctx *ctx = fixture_ctx();
     struct rw_ensemble e = chain(ctx, 0);

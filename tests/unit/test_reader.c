@@ -54,7 +54,7 @@ static void assert_chunks(const char *const *paths, int n_paths, const struct rw
                      "20000 numbers beyond float's range read as the largest finite float\n");
 }
 
-Test(reader, pieces_make_the_whole)
+Test(reader, chunks_make_the_whole)
 {
     struct rw_dataset *whole;
     make_file("a", 0, N_DOCS / 3);
@@ -102,7 +102,7 @@ static int stop(void *user, const struct rw_dataset *chunk, const double *scores
     return 7;
 }
 
-Test(reader, what_takes_a_piece_ends_the_reading)
+Test(reader, a_callback_may_end_reading)
 {
     int n_chunks = 0;
     const char *const two[] = {"a", "nowhere"};

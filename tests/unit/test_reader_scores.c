@@ -151,7 +151,7 @@ static int ignore_chunk(void *user, const struct rw_dataset *chunk, const double
     return RW_OK;
 }
 
-Test(reader_scores, the_first_error_is_told)
+Test(reader_scores, the_first_error_is_reported)
 {
     static unsigned char seen[RW_FEATURE_IDS];
     struct rw_model *model = make_model(0);

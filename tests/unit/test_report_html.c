@@ -48,7 +48,7 @@ Test(report_html, escaping)
 
 #define CUT  "\xe2\x80\xa6"
 #define WIDE "\xe5\x90\x8d"
-Test(report_html, long_names_keep_both_ends)
+Test(report_html, long_names_show_both_ends)
 {
     shown_cut("", 3, "");
     shown_cut("abc", 3, "abc");

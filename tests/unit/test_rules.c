@@ -46,7 +46,7 @@ static void assert_rules(const struct rw_rules *rules, float cut, const char *wh
     }
 }
 
-Test(rules, cuts_and_thresholds_of_every_consumer)
+Test(rules, thresholds_of_every_consumer)
 {
     const struct rw_model_format *format;
     for (int i = 0; (format = rw_model_format_at_index(i)) != NULL; i++) {

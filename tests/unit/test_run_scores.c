@@ -37,7 +37,7 @@ Test(run_scores, matched_by_ids)
     rw_dataset_free(dataset);
 }
 
-Test(run_scores, numbers_as_ever)
+Test(run_scores, numbers)
 {
     struct rw_dataset *dataset = read_data(data);
     double scores[5];

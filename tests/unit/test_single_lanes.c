@@ -55,7 +55,7 @@ static struct rw_model *ruler(int32_t n_cuts)
     return model;
 }
 
-Test(single_lanes, counts_the_cuts_below_a_value)
+Test(single_lanes, counts_the_thresholds_below_a_value)
 {
     static const int32_t numbers[] = {1,   15,  16,  17,  63,  64,  65,  239, 240,
                                       253, 254, 255, 256, 257, 508, 509, 1000};

@@ -94,7 +94,7 @@ static void near(double got, double expected, double bound, const char *what)
               what, got, expected, bound);
 }
 
-/* --- the same bytes for ever --- */
+/* --- identical in all releases --- */
 
 Test(synth, bytes_are_pinned)
 {
@@ -354,7 +354,7 @@ Test(synth, yahoo_is_sparse_in_0_1)
     rw_dataset_free(set);
 }
 
-Test(synth, istella_says_unknown)
+Test(synth, istella_has_unknown_values)
 {
     struct rw_dataset *set = make("istella", 60, 3);
     uint64_t n_unknown = 0, n_zero = 0;

@@ -39,7 +39,7 @@ Test(system, the_last_of_a_byte)
     cr_assert_null(rw_system_last(text, '\n', 0));
 }
 
-Test(system, what_is_known_everywhere)
+Test(system, facts_known_on_every_system)
 {
     cr_assert_gt(rw_system_peak_bytes(), (size_t)1 << 20);
     cr_assert_eq(rw_system_reserve(STDOUT_FILENO, 0, 1), EOPNOTSUPP);

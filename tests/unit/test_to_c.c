@@ -71,7 +71,7 @@ static void check_model(const struct rw_model *model, const char *why)
     }
 }
 
-Test(to_c, scores_are_ours)
+Test(to_c, scores_are_identical)
 {
     cr_assert(has("gcc") || has("clang"), "no compiler");
     struct rw_model *model = fixture_random_model(scratch_ctx, 12, 40, 6, 3);

@@ -69,7 +69,7 @@ static void refused(const char *body, const struct rw_exchange *exchange, int st
     rw_model_free(model);
 }
 
-Test(to_ltr, what_the_set_lacks)
+Test(to_ltr, features_that_the_set_lacks)
 {
     struct rw_exchange other = how;
     scratch_text("set", "{\"features\":[{\"name\":\"title\"},{\"name\":\"age\"}]}");

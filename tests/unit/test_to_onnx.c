@@ -100,7 +100,7 @@ Test(to_onnx, refused)
 /* Attributes by what follows their names: a packed array of small numbers. */
 #define BYTES(name, from, to) name from, name to, sizeof(name from) - 1
 
-Test(to_onnx, trees_that_are_none)
+Test(to_onnx, invalid_trees)
 {
     /* nodes: 5, 1 and 3; the second tree's is a leaf */
     changed("onnx", BYTES("nodes_truenodeids", "\x42\x09\x02\x03", "\x42\x09\x05\x03"),

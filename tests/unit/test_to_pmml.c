@@ -159,7 +159,7 @@ static void make_chain(struct rw_ctx *ctx, struct rw_tree *tree, int32_t depth)
     }
 }
 
-Test(to_pmml, not_what_pmml_can_be)
+Test(to_pmml, models_that_pmml_cannot_represent)
 {
     struct rw_ctx *ctx = fixture_ctx();
     struct rw_model *model = fixture_model(ctx, small_model);

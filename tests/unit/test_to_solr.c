@@ -77,7 +77,7 @@ Test(to_solr, round_trip)
 }
 
 /* Where no float gives the cut when the slack is added, the node is named. */
-Test(to_solr, a_cut_within_the_slack)
+Test(to_solr, a_threshold_within_the_slack)
 {
     struct rw_ctx *ctx = fixture_ctx();
     struct rw_model *model = small(ctx, "right", "1e-20");

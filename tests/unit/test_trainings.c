@@ -258,7 +258,7 @@ static void keep_used(void *user, struct rw_params *used)
 }
 
 /* 'auto' is recorded as the value used; the rounds of the initial model are not counted. */
-Test(trainings, start_tells_what_is_used, .init = setup, .fini = teardown)
+Test(trainings, start_reports_resolved_parameters, .init = setup, .fini = teardown)
 {
     char text[256] = "";
     const struct rw_train_hooks hooks = {.on_start = keep_used, .user = text};

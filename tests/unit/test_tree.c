@@ -99,7 +99,7 @@ Test(tree, reached_twice_or_never)
     refused("node 1: no earlier node has it as a child");
 }
 
-Test(tree, numbers_that_are_none)
+Test(tree, invalid_numbers)
 {
     tree.cut[1] = NAN;
     refused("node 1: its threshold is not a finite number");

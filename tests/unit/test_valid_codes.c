@@ -426,7 +426,7 @@ Test(valid_codes, cannot_go_on)
     rw_params_free(params);
 }
 
-/* ---- many ranks ---- */
+/* ---- several workers ---- */
 
 struct run {
     const struct rw_params *params;

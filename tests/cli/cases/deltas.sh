@@ -1,7 +1,7 @@
 # room: objective
 # long
-# lambdarank's deltas and pairs: the same model on every engine, any number of threads and of ranks.
-# Only the first queries have the best label, which err's chances to stop depend on.
+# lambdarank's deltas and pairs: the same model on every engine, any number of threads and of workers. Only the first
+# queries have the best label, which err's chances to stop depend on.
 "$RANKWOOD" synth --shape letor --queries 60 --seed 1 -o made.txt
 awk '$2 != q { q = $2; n++ } $1 == 2 && n < 8 { $1 = 4 } { print }' made.txt >a.txt
 train() {
@@ -28,7 +28,7 @@ done
 one none --truncation none
 "$RANKWOOD" predict none a.txt -o none.scores
 say "as --truncation none" cmp -s whole.scores none.scores
-# Given pairs: any order in the file, any rank's queries.
+# Given pairs: any order in the file, any worker's queries.
 awk '{ sub("qid:", "", $2) } $2 != q { q = $2; n = 0 } { n++; label[n] = $1 }
     n > 2 && label[n] != label[n - 2] { b = label[n] > label[n - 2] ? n : n - 2; print q, b, 2 * n - 2 - b, n % 3 + 0.5 }' a.txt |
     sort -k 2n >pairs.txt

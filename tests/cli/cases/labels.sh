@@ -1,6 +1,6 @@
 # room: objective
 # long
-# Several labels a document: the same model whatever reads them, on every engine, with ranks and resumed.
+# Several labels a document: the same model whatever reads them, on every engine, with workers and resumed.
 "$RANKWOOD" synth --shape letor --queries 40 --seed 5 -o train.txt
 "$RANKWOOD" synth --shape letor --queries 25 --seed 6 -o valid.txt
 awk '{ print (NR * 7919 % 13) % 4, (NR * 31 % 7 > 4) }' train.txt >two
@@ -34,7 +34,7 @@ for how in '' '--objective yetirank' '--objective listnet' '--delta err --pairs 
     same_model train.txt $labels
     grep label-weights whole
 done
-# Beyond the integers' bound: by weights of labels; and by the longest query of one rank and the largest weight of
+# Beyond the integers' bound: by weights of labels; and by the longest query of one worker and the largest weight of
 # another, of which neither alone is.
 for how in '--label-weights 65536,60000,50000' '--label-weights 65536,60000,50000 --objective yetirank'; do
     echo "labels $how"

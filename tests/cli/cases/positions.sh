@@ -1,6 +1,6 @@
 # room: objective
 # long
-# The bias of positions: the same model whatever reads them, on every engine, with ranks and resumed.
+# The bias of positions: the same model whatever reads them, on every engine, with workers and resumed.
 "$RANKWOOD" synth --shape letor --queries 40 --seed 5 -o train.txt
 awk '{ if ($2 != last) k = 0; last = $2; $1 = $1 > 0 && NR * 7919 % 1000 / 1000 < 1 / ++k; print }' train.txt >clicks.txt
 awk '{ if ($2 != last) k = 0; last = $2; print (++k < 9 ? k : 9) }' train.txt >shown

@@ -1,7 +1,7 @@
 # room: train
 # long
-# New values for the leaves of a model's trees: those of training on its own data, the same bytes on any number of
-# threads and ranks, and from any form of the data.
+# New values for the leaves of a model's trees: those of training on its own data, identical for any number of threads
+# and workers, and from any form of the data.
 small_data
 gzip -dc valid.txt.gz >valid.txt
 awk '{ print NR % 5 / 2 + 0.5 }' valid.txt >weights

@@ -3,7 +3,7 @@
 # message, and leave no incomplete file under the model's name. The same command line, started again, must write a model
 # identical to that of an uninterrupted training.
 #
-#   sh tests/rank_kills.sh PROGRAM
+#   sh tests/worker_kills.sh PROGRAM
 #
 # RANKS     how many, by mpirun (2)
 # DEVICE    device of the trainings (cpu)
@@ -47,14 +47,14 @@ has_ended() {
 }
 
 no() {
-    echo "not ok rank_kills: $*"
+    echo "not ok worker_kills: $*"
     sed 's/^/    /' err
     exit 1
 }
 
 start whole.txt
 wait $job || {
-    echo "skip rank_kills: $(head -n 1 err)"
+    echo "skip worker_kills: $(head -n 1 err)"
     exit 77
 }
 # the brackets of a stage's record hold times, which differ in each run

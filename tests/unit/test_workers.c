@@ -1,5 +1,5 @@
-/* Trainings of many ranks, threads of one process: the model of one rank with all the documents, to
- * the byte. */
+/* Trainings by several workers, threads of one process: the model is identical to that of one
+ * worker with all documents. */
 #include <criterion/criterion.h>
 
 #include "base/mem.h"
@@ -15,7 +15,7 @@ enum { MOST_RANKS = 8 };
 enum share { EVEN, FIRST_HAS_NONE, ONE_EACH, LAST_HAS_ALL, BY_CHANCE, N_SHARES };
 
 struct training {
-    const struct rw_dataset *set[2]; /* of one rank: all of the training and validation set */
+    const struct rw_dataset *set[2]; /* of one worker: all of the training and validation set */
     struct rw_dataset *part[2][MOST_RANKS];
     struct rw_params *params;
     char *text[MOST_RANKS]; /* models */
@@ -133,7 +133,7 @@ static void give_weights(struct rw_dataset *data)
     free(weight);
 }
 
-/* line: a shape, then names and values of parameters; turn: which ranks and shares, and whether
+/* line: a shape, then names and values of parameters; turn: the workers and shards, and whether
  * queries have weights. */
 static void check_line(const char *line, int turn, uint32_t n_queries)
 {
@@ -191,28 +191,29 @@ static const char *const lines[] = {
     "letor rounds 30 early-stop 3 rate 0.5 metric err@10,map leaves 15 min-docs 2 device cpu",
 };
 
-Test(ranks, one_model, .init = setup, .fini = teardown, .timeout = 100)
+Test(workers, one_model, .init = setup, .fini = teardown, .timeout = 100)
 {
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i += SLOW_HERE ? EACH(5) : EACH(3))
         check_line(lines[i], (int)i, 24);
 }
 
-/* Sums of 16-bit lambdas fit a packed word for each rank's documents, but not for those of all. */
-Test(ranks, more_than_a_rank_packs, .init = setup, .fini = teardown, .timeout = 100)
+/* Sums of 16-bit lambdas fit a packed word for each worker's documents, but not for those of
+ * all. */
+Test(workers, sums_beyond_one_packed_word, .init = setup, .fini = teardown, .timeout = 100)
 {
     check_line("letor rounds 1 leaves 5 bits 16 split mart device cpu", 0, 4600);
     check_line("letor rounds 1 leaves 5 bits 16 split newton device cpu", 0, 4600);
 }
 
 /* Boundaries from some of the documents. */
-Test(ranks, one_model_of_a_sample, .init = setup, .fini = teardown, .timeout = 100)
+Test(workers, one_model_of_a_sample, .init = setup, .fini = teardown, .timeout = 100)
 {
     rw_cut_sample_docs = 300;
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i += 2 * EACH(2))
         check_line(lines[i], (int)i, 24);
 }
 
-/* What three ranks found for each of N_TIES slots: gain, and column; -1: none. */
+/* The splits of three workers for each of N_TIES slots: gain, and column; -1: none. */
 enum { N_TIES = 6 };
 static const struct {
     double gain[3];
@@ -236,7 +237,7 @@ static int best_of_rank(void *user, struct rw_ctx *own, int rank)
     return RW_OK;
 }
 
-Test(ranks, the_best_of_all, .init = setup, .fini = teardown)
+Test(workers, the_best_of_all, .init = setup, .fini = teardown)
 {
     int n_wrong[3] = {0};
     cr_assert_eq(rw_workers_run(ctx, 3, best_of_rank, n_wrong), RW_OK, "%s", rw_last_error(ctx));

@@ -1,4 +1,4 @@
-#include "hist_cuts_check.h"
+#include "hist_boundaries_check.h"
 
 #include <float.h>
 #include <math.h>

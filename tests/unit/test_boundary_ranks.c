@@ -270,7 +270,7 @@ static void compare_docs(uint32_t n_docs, const int *bin_counts, int n_bin_count
     rw_ctx_free(c.ctx);
 }
 
-Test(cut_ranks, as_the_plain_rule_has_it)
+Test(boundary_ranks, as_the_plain_rule)
 {
     static const int bins[] = {2, 3, 15, 16, 31, 33, 64, 254, 255, 256, 257, 1000, 1023, 1024};
     static const uint32_t docs[] = {1, 2, 7, 64, 65, 300, 1030, 4095, 9001};
@@ -278,13 +278,13 @@ Test(cut_ranks, as_the_plain_rule_has_it)
         compare_docs(docs[d], bins, sizeof(bins) / sizeof(bins[0]));
 }
 
-Test(cut_ranks, many_documents, .timeout = 300)
+Test(boundary_ranks, many_documents, .timeout = 300)
 {
     static const int bins[] = {255, 1024, 2};
     compare_docs(70001, bins, EACH(3) == 1 ? 3 : 1);
 }
 
-Test(cut_ranks, more_documents_than_the_sample, .timeout = 300)
+Test(boundary_ranks, more_documents_than_the_sample, .timeout = 300)
 {
     static const int bins[] = {1024, 255};
     rw_cut_sample_docs = RW_CUT_SAMPLE_DOCS / EACH(16);
@@ -292,7 +292,7 @@ Test(cut_ranks, more_documents_than_the_sample, .timeout = 300)
     rw_cut_sample_docs = RW_CUT_SAMPLE_DOCS;
 }
 
-Test(cut_ranks, a_failure_leaves_nothing_behind)
+Test(boundary_ranks, a_failure_leaks_nothing)
 {
     struct rw_ctx *ctx;
     cr_assert_eq(rw_ctx_new(&ctx), RW_OK);
@@ -324,7 +324,7 @@ static uint32_t plain_place(const uint32_t *bound, uint32_t n_bounds, float valu
     return at;
 }
 
-Test(cut_ranks, every_number_of_boundaries)
+Test(boundary_ranks, every_number_of_boundaries)
 {
     enum { N = 1500 };
     static float value[N];

@@ -1,5 +1,5 @@
 # room: comm
-# Ranks that are threads: one model, one voice.
+# Workers that are threads: an identical model, and each message once.
 small_data
 gzip -dk valid.txt.gz
 train="train train.txt --valid valid.txt --rounds 12 --leaves 7 --threads 2"

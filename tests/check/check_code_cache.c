@@ -1,4 +1,4 @@
-/* check_keep
+/* check_code_cache
  *
  * Tests the cache of codes on the GPU between trainings on one binned set (rw_binned). Each
  * model must be identical to that of a training on the values, whether its codes were cached or

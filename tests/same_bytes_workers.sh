@@ -2,7 +2,7 @@
 # Tests that any number of workers gives identical models: trains each configuration below by one worker, then by
 # several, and compares the model files and the log's metrics records, by cmp.
 #
-#   sh tests/same_bytes_ranks.sh PROGRAM [DEVICE]       default cpu; a GPU means all of them
+#   sh tests/same_bytes_workers.sh PROGRAM [DEVICE]       default cpu; a GPU means all of them
 #
 # Workers are threads of one process (RANKS, default "1 2 3 4 5 6 7 8") and processes of mpirun (MPI_RANKS, default "1 2
 # 4"; skipped where mpirun or rankwood_comm_mpi.so is missing). NAMES, an extended regular expression, selects
@@ -23,20 +23,20 @@ export LC_ALL=C
 failed=0 passed=0 far=0
 
 no() {
-    echo "not ok same_bytes_ranks: $*"
+    echo "not ok same_bytes_workers: $*"
     failed=$((failed + 1))
 }
 printf '1 qid:1 1:1\n0 qid:1 1:2\n' >tiny.txt
 tiny="train tiny.txt --rounds 1 --min-docs 1 --quiet -o tiny.model"
 "$program" $tiny --device "$device" 2>tiny.err || {
-    echo "skip same_bytes_ranks: $device: $(head -n 1 tiny.err)"
+    echo "skip same_bytes_workers: $device: $(head -n 1 tiny.err)"
     exit 77
 }
 # Open MPI needs these settings as root and with more workers than processors; other MPIs ignore them.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMPI_MCA_hwloc_base_binding_policy=none
 if [ -n "$mpi_ranks" ] && ! mpirun -n 2 "$program" $tiny 2>tiny.err; then
-    echo "skip same_bytes_ranks: mpirun: $(grep -m 1 . tiny.err)"
+    echo "skip same_bytes_workers: mpirun: $(grep -m 1 . tiny.err)"
     mpi_ranks=
 fi
 . "$root/tests/configurations.sh"
@@ -121,6 +121,6 @@ each ask >jobs
 run_jobs
 each see
 [ "$n" -ge 24 ] || [ -n "${NAMES:-}" ] || no "only $n configurations"
-echo "same_bytes_ranks: $n configurations on $device, threads: $ranks; mpirun -n: ${mpi_ranks:--}: $passed comparisons, $failed failed${FAR:+; $far with codes in the host's memory}"
+echo "same_bytes_workers: $n configurations on $device, threads: $ranks; mpirun -n: ${mpi_ranks:--}: $passed comparisons, $failed failed${FAR:+; $far with codes in the host's memory}"
 [ -z "${FAR:-}" ] || [ "$far" -ge $((passed * 3 / 4)) ] || no "too few with codes in the host's memory: a larger SCALE"
 [ "$failed" = 0 ]

@@ -5,7 +5,7 @@
 #include "io/text.h"
 #include "parts_fixture.h"
 
-TestSuite(own_part, .init = scratch_begin, .fini = scratch_end, .timeout = 300);
+TestSuite(shards, .init = scratch_begin, .fini = scratch_end, .timeout = 300);
 
 /* Lines with comments, blank lines, ends of both kinds, a long query and short ones. */
 static const char text[] = "# a comment that nobody needs\n"
@@ -23,8 +23,8 @@ static const char text[] = "# a comment that nobody needs\n"
                            "1 qid:1x 1:6 # qid:7\n"
                            "# the end\n";
 
-/* As many ranks as bytes: then every byte is where a part would begin. */
-Test(own_part, every_byte)
+/* As many workers as bytes: then every byte is where a shard would begin. */
+Test(shards, every_byte)
 {
     struct parts parts = {.paths = (const char *const[]){"a.txt"}, .n_paths = 1};
     static const char *const ends[] = {"", "2 qid:z 1:1", "2 qid:z 1:1\r\n"};
@@ -40,7 +40,7 @@ Test(own_part, every_byte)
 }
 
 /* All lengths of the text before, and all numbers of workers. */
-Test(own_part, every_length)
+Test(shards, every_length)
 {
     char all[2 * sizeof(text) + 8];
     struct parts parts = {.paths = (const char *const[]){"a.txt"}, .n_paths = 1};
@@ -55,7 +55,7 @@ Test(own_part, every_length)
 
 /* The result does not depend on the ends of files, even within a query: text split anywhere into
  * files gives the same data. */
-Test(own_part, two_files)
+Test(shards, two_files)
 {
     struct parts parts = {.paths = (const char *const[]){"a.txt", "b.txt"}, .n_paths = 2};
     static const char *const first[] = {"0 qid:5 1:1\n1 qid:6 1:2\n", "0 qid:1 7:1\n", "0 qid:1"};
@@ -76,7 +76,7 @@ Test(own_part, two_files)
 }
 
 /* Parts are as even as queries allow, and all of them are used. */
-Test(own_part, even)
+Test(shards, even)
 {
     FILE *file = fopen("a.txt", "w");
     struct parts parts = {.paths = (const char *const[]){"a.txt"}, .n_paths = 1, .n_workers = 8};
@@ -94,8 +94,8 @@ Test(own_part, even)
     check_parts(&parts, "even");
 }
 
-/* One query is one rank's, whatever the others do. */
-Test(own_part, one_query)
+/* One query belongs to one worker, whatever the others do. */
+Test(shards, one_query)
 {
     FILE *file = fopen("a.txt", "w");
     struct parts parts = {.paths = (const char *const[]){"a.txt", "b.txt"}, .n_paths = 1};
@@ -110,7 +110,7 @@ Test(own_part, one_query)
 }
 
 /* A range in chunks of all sizes. */
-Test(own_part, chunks)
+Test(shards, chunks)
 {
     struct rw_dataset *whole, *part;
     const char *const path = "a.txt";
@@ -145,7 +145,7 @@ Test(own_part, chunks)
 
 /* ---- weights ---- */
 
-Test(own_part, weights)
+Test(shards, weights)
 {
     struct parts parts = {
         .paths = (const char *const[]){"a.txt"}, .n_paths = 1, .weights = "w.txt"};
@@ -162,7 +162,7 @@ Test(own_part, weights)
 
 /* ---- inputs that cannot be divided ---- */
 
-Test(own_part, whole_files)
+Test(shards, whole_files)
 {
     struct parts parts = {.paths = (const char *const[]){"a.gz", "b.txt", "c.gz", "d.gz", "e.txt"},
                           .n_paths = 5};
@@ -181,13 +181,13 @@ Test(own_part, whole_files)
     parts_release(&parts);
     parts.n_workers = 7;
     check_parts(&parts, "more workers than files");
-    cr_assert_not_null(strstr(scratch_log, "5 files for 7 workers: 2 workers get no documents"), "%s",
-                       scratch_log);
+    cr_assert_not_null(strstr(scratch_log, "5 files for 7 workers: 2 workers get no documents"),
+                       "%s", scratch_log);
 }
 
-/* A rank begins with the file that begins nearest to its share of the bytes; of two as near, with
- * the later one; but each has a file. */
-Test(own_part, nearest_files)
+/* A worker begins with the file that begins nearest to its share of the bytes; of two as near,
+ * with the later one; but each has a file. */
+Test(shards, nearest_files)
 {
     enum { FILES = 6, SETS = 40 };
     static const char *const path[FILES] = {"0.csv", "1.csv", "2.csv", "3.csv", "4.csv", "5.csv"};
@@ -222,7 +222,7 @@ Test(own_part, nearest_files)
     }
 }
 
-Test(own_part, tables)
+Test(shards, tables)
 {
     struct parts parts = {
         .paths = (const char *const[]){"a.csv", "b.csv"}, .n_paths = 2, .weight_column = "weight"};
@@ -253,8 +253,8 @@ static void check_error(const char *const *paths, int n_paths, int n_workers, co
     parts_release(&parts);
 }
 
-/* With file, line and column, as one rank has them. */
-Test(own_part, bad_line)
+/* With file, line and column, as for one worker. */
+Test(shards, bad_line)
 {
     const char *const path = "a.txt";
     for (const char *line = text; strchr(line, '\n'); line = strchr(line, '\n') + 1) {
@@ -277,7 +277,7 @@ Test(own_part, bad_line)
     }
 }
 
-Test(own_part, comes_back)
+Test(shards, query_that_returns)
 {
     const char *const path = "a.txt", *const files[] = {"a.txt", "b.txt"};
     scratch_text(path, "1 qid:a\n1 qid:b\n1 qid:c\n1 qid:d\n1 qid:e\n0 qid:b\n");
@@ -298,7 +298,7 @@ Test(own_part, comes_back)
                 "hint: it began at a.txt:2:1; a query's lines must stand together");
 }
 
-Test(own_part, in_two_parts)
+Test(shards, in_two_parts)
 {
     const char *const paths[] = {"a.gz", "b.gz"};
     scratch_gzip("a.gz", "wb", "0 qid:1 1:1\n1 qid:2 1:2\n");
@@ -309,7 +309,7 @@ Test(own_part, in_two_parts)
                 "('rankwood bin'), is divided where queries begin");
 }
 
-Test(own_part, other_errors)
+Test(shards, other_errors)
 {
     const char *const path = "a.txt", *const none = "none.txt", *const stdin_path = "-";
     const char *const tables[] = {"a.csv", "b.csv"};
@@ -326,7 +326,7 @@ Test(own_part, other_errors)
                 "hint: files of one set have the same columns in the same order");
 }
 
-Test(own_part, bad_weights)
+Test(shards, bad_weights)
 {
     struct parts parts = {
         .paths = (const char *const[]){"a.txt"}, .n_paths = 1, .n_workers = 3, .weights = "w.txt"};

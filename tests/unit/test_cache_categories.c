@@ -3,7 +3,7 @@
 #include "dataset/names.h"
 #include "cache_fixture.h"
 
-TestSuite(cache_words, .init = scratch_begin, .fini = scratch_end, .timeout = 60);
+TestSuite(cache_categories, .init = scratch_begin, .fini = scratch_end, .timeout = 60);
 
 enum { N_DOCS = 6, N_WORDS = 4 };
 static const char *const words[2][N_WORDS] = {{"shoes", "b", "\xc3\xa9t\xc3\xa9", "of nobody"},
@@ -77,7 +77,7 @@ static void expect_same(const struct rw_dataset *a, const struct rw_dataset *b)
     }
 }
 
-Test(cache_words, words_come_back_whatever_their_numbers)
+Test(cache_categories, files_do_not_depend_on_codes)
 {
     size_t n, n_turned;
     for (uint32_t turn = 0; turn < N_WORDS; turn++) {
@@ -95,7 +95,7 @@ Test(cache_words, words_come_back_whatever_their_numbers)
 
 /* ---- hostile files ---- */
 
-Test(cache_words, any_changed_byte_is_read_or_refused)
+Test(cache_categories, any_changed_byte_is_read_or_refused)
 {
     size_t n;
     char *bytes = make_cache(0, &n);
@@ -106,7 +106,7 @@ Test(cache_words, any_changed_byte_is_read_or_refused)
     free(bytes);
 }
 
-Test(cache_words, what_is_wrong_is_refused)
+Test(cache_categories, errors)
 {
     size_t n;
     struct rw_cache_layout layout;

@@ -1,4 +1,4 @@
-"""going_on.py PROGRAM [--seed N]: Implements `train --init` and `--refit` of models with categories again, from
+"""continuing.py PROGRAM [--seed N]: implements `train --init` and `--refit` of models with categories again, from
 docs/explanation/categories.md and docs/reference/parameters.md, without the engines: from two tables and the text of
 three models.
 
