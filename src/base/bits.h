@@ -40,6 +40,12 @@ RW_HD float rw_float_of_half(uint16_t half)
     return rw_float_of_bits(sign | rw_bits_of_float(rw_float_of_bits(rest) * 0x1p112f));
 }
 
+/* Returns a bit of an array, the lowest of each byte first. */
+RW_HD int rw_bit_of(const uint8_t *bits, size_t at)
+{
+    return bits[at / 8] >> (at % 8) & 1;
+}
+
 RW_HD double rw_double_of_bits(uint64_t bits)
 {
     double value;

@@ -161,7 +161,7 @@ void rw_chunk_unpack(enum rw_isa isa, const float *packed, const uint8_t *bits, 
     (void)isa;
 #endif
     for (; i < n; i++) {
-        const uint32_t bit = bits[i / 8] >> (i % 8) & 1;
+        const uint32_t bit = (uint32_t)rw_bit_of(bits, i);
         const uint32_t some = rw_bits_of_float(packed[at]); /* up to RW_PACK_PAD values may be
                                                                read beyond the end */
         const uint32_t one = bit ? some : rest;
@@ -218,7 +218,7 @@ static int make_begins(struct rw_chunk_scratch *s, uint32_t n_ids)
 int rw_chunk_sort(struct rw_chunk_scratch *s, const struct rw_builder *builder, const uint32_t *row)
 {
     enum { TILE = 64 }; /* documents sorted together: their lines fit into the L1 cache */
-    const uint32_t n_ids = rw_builder_n_ids(builder);
+    const uint32_t n_ids = builder->n_ids;
     s->shares_rows = builder->n_runs <= 1;
     memset(s->next, 0, n_ids * sizeof(*s->next));
     rw_builder_count(builder, s->next);

@@ -226,11 +226,9 @@ static int begin(struct rw_ctx *ctx, struct coding *job, const struct rw_dataset
     job->seen = *documents;
     job->seen.column = job->column;
     job->seen.n_columns = n_columns;
-    for (uint32_t c = 0; c < n_columns; c++) {
-        const int is_sparse = job->reader.column[c].is_sparse;
-        job->column[c].feature = job->reader.column[c].feature;
-        job->column[c].n = is_sparse ? rw_table_n_entries(&job->reader, c) : documents->n_docs;
-    }
+    for (uint32_t c = 0; c < n_columns; c++)
+        job->column[c] = (struct rw_column){.feature = job->reader.column[c].feature,
+                                            .n = job->reader.column[c].n};
     const size_t at_a_time = job->reader.n_dense < AT_A_TIME ? job->reader.n_dense : AT_A_TIME;
     RW_TRY(RW_ARENA_NEW(ctx, &job->arena, job->interval, at_a_time));
     RW_TRY(RW_ARENA_NEW(ctx, &job->arena, job->index, AT_A_TIME));

@@ -130,6 +130,8 @@ static int add_run(struct rw_ctx *ctx, struct rw_builder *builder, const uint16_
     if (n)
         memcpy(builder->entry_feature + begin, features, n * sizeof(*features));
     builder->n_features = begin + n;
+    if (n && features[n - 1] >= builder->n_ids)
+        builder->n_ids = features[n - 1] + 1u;
     builder->run[builder->n_runs++] = (struct rw_run){
         .doc = builder->n_docs, .n = (uint32_t)n, .feature = begin, .value = builder->n_entries};
     return RW_OK;
@@ -177,17 +179,6 @@ int rw_builder_doc(struct rw_ctx *ctx, struct rw_builder *builder, float label,
     return RW_OK;
 }
 
-uint32_t rw_builder_n_ids(const struct rw_builder *builder)
-{
-    uint32_t n_ids = 0;
-    for (uint32_t r = 0; r < builder->n_runs; r++) {
-        const struct rw_run *run = &builder->run[r];
-        const uint32_t end = run->n ? builder->entry_feature[run->feature + run->n - 1] + 1u : 0;
-        n_ids = end > n_ids ? end : n_ids;
-    }
-    return n_ids;
-}
-
 void rw_builder_count(const struct rw_builder *builder, uint32_t *counts)
 {
     for (uint32_t r = 0; r < builder->n_runs; r++) {
@@ -200,7 +191,7 @@ void rw_builder_count(const struct rw_builder *builder, uint32_t *counts)
 
 void rw_builder_drop_values(struct rw_builder *builder)
 {
-    builder->n_runs = 0;
+    builder->n_runs = builder->n_ids = 0;
     builder->n_features = builder->n_entries = 0;
 }
 
@@ -245,6 +236,7 @@ int rw_builder_split(struct rw_ctx *ctx, struct rw_builder *from, struct rw_buil
     RW_TRY(COPY_PART(ctx, to, from, label, from->n_docs));
     to->n_docs = to->query_offset[1] = from->n_docs;
     to->n_runs = from->n_runs;
+    to->n_ids = from->n_ids;
     to->n_features = from->n_features;
     to->n_entries = from->n_entries;
     to->run = from->run;
@@ -272,6 +264,7 @@ static int pack(struct rw_ctx *ctx, struct rw_builder *from, struct rw_builder *
     *to = (struct rw_builder){.n_docs = from->n_docs,
                               .n_queries = from->n_queries,
                               .n_runs = from->n_runs,
+                              .n_ids = from->n_ids,
                               .n_features = from->n_features,
                               .n_locations = from->n_locations,
                               .any_comment = from->any_comment,
@@ -508,22 +501,6 @@ static void fill_docs(const struct finish *finish, int b)
         memcpy(dataset->comment.text + at, builder->comment.text, builder->comment.n_bytes);
     else
         memset(dataset->comment.text + at, 0, builder->n_docs);
-}
-
-static int count_ids(void *job, struct rw_share *share)
-{
-    struct finish *finish = job;
-    uint32_t n_ids = 0;
-    for (uint64_t b, end; rw_share_next(share, &b, &end);) {
-        for (; b < end; b++) {
-            const uint32_t most = rw_builder_n_ids(&finish->builders[b]);
-            n_ids = most > n_ids ? most : n_ids;
-        }
-    }
-    rw_share_lock(share);
-    finish->n_ids = n_ids > finish->n_ids ? n_ids : finish->n_ids;
-    rw_share_unlock(share);
-    return RW_OK;
 }
 
 /* Makes as many groups as there is room for cursors. Small groups keep the threads near the front.
@@ -763,6 +740,7 @@ int rw_early_finish(struct rw_ctx *ctx, struct rw_early *early, struct rw_builde
     for (int b = 0; b < n_builders; b++) {
         finish.first_doc[b] = (uint32_t)n_docs;
         n_docs += builders[b].n_docs;
+        finish.n_ids = builders[b].n_ids > finish.n_ids ? builders[b].n_ids : finish.n_ids;
         if (n_docs > RW_MAX_DOCS)
             return rw_fail(ctx, RW_ERR_DATA, "more than %u documents", RW_MAX_DOCS);
     }
@@ -774,7 +752,6 @@ int rw_early_finish(struct rw_ctx *ctx, struct rw_early *early, struct rw_builde
     RW_TRY(make_docs(ctx, &finish));
     RW_TRY(join_columns(ctx, &finish));
     RW_TRY(join_locations(ctx, &finish));
-    rw_parallel(ctx, finish.n_threads, (uint64_t)n_builders, 0, count_ids, &finish);
     RW_TRY(make_groups(ctx, &finish));
     rw_parallel(ctx, finish.n_threads, (uint64_t)finish.n_groups, 1, count_groups, &finish);
     RW_TRY(make_columns(ctx, &finish));

@@ -167,6 +167,7 @@ struct rw_run {
  * state. It owns all arrays. */
 struct rw_builder {
     uint32_t n_docs, n_queries, n_runs, n_locations;
+    uint32_t n_ids; /* largest feature id plus 1 */
     uint64_t n_features, n_entries, n_clamped;
     float *label;
     struct rw_run *run;      /* [n_runs] */
@@ -203,9 +204,7 @@ static inline uint32_t rw_builder_run_docs(const struct rw_builder *builder, uin
     const uint32_t end = r + 1 < builder->n_runs ? builder->run[r + 1].doc : builder->n_docs;
     return end - builder->run[r].doc;
 }
-/* Returns the largest feature id plus 1. */
-uint32_t rw_builder_n_ids(const struct rw_builder *builder);
-/* Adds the number of documents with each feature to counts: [rw_builder_n_ids]. */
+/* Adds the number of documents with each feature to counts: [n_ids]. */
 void rw_builder_count(const struct rw_builder *builder, uint32_t *counts);
 void rw_builder_release(struct rw_builder *builder);
 /* Starts a query and copies its id of n bytes. */
@@ -327,6 +326,7 @@ int rw_side_columns_select(struct rw_ctx *ctx, const struct rw_dataset *dataset,
 struct rw_table_column {
     uint32_t feature;
     uint32_t index; /* index in rw_table.column */
+    uint32_t n;     /* documents with it, if is_sparse, otherwise all */
     uint8_t
         is_sparse; /* few documents have it: read by rw_table_entries instead of rw_table_values */
     uint8_t found; /* properties of the values read so far; any thread may add to it */
@@ -362,15 +362,13 @@ void rw_table_close(struct rw_table_reader *reader);
 int rw_table_documents(struct rw_ctx *ctx, const struct rw_table *table, struct rw_dataset **out);
 /* Makes a data set of the table. */
 int rw_table_read(struct rw_ctx *ctx, struct rw_table_reader *reader, struct rw_dataset **out);
-/* Returns the number of entries of a sparse column. */
-uint32_t rw_table_n_entries(const struct rw_table_reader *reader, uint32_t c);
 
 /* Reads the values of n_columns dense columns. column: [n_columns]. Those of the k-th are written
  * from values + k * stride on: [n], for the documents doc[i], or first + i if doc is NULL. Several
  * threads may read at once. */
 void rw_table_values(struct rw_table_reader *reader, const uint32_t *column, uint32_t n_columns,
                      const uint32_t *doc, uint32_t first, uint32_t n, float *values, size_t stride);
-/* Reads the documents of a sparse column, ascending, and their values: [rw_table_n_entries]. Never
+/* Reads the documents of a sparse column, ascending, and their values: [n]. Never
  * uses a context. */
 int rw_table_entries(struct rw_table_reader *reader, uint32_t c, uint32_t *row, float *value);
 /* Checks for infinite values (RW_ERR_DATA), once all values, or those of the current documents, are

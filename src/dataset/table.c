@@ -14,11 +14,6 @@ enum {
 
 /* ---- values of an array ---- */
 
-static inline int bit_of(const uint8_t *bits, size_t at)
-{
-    return bits[at / 8] >> (at % 8) & 1;
-}
-
 static inline uint32_t element_of(const uint32_t *element, uint32_t first, uint32_t i)
 {
     return element ? element[i] : first + i;
@@ -49,7 +44,7 @@ static unsigned any_inexact(const struct rw_array *a, const uint32_t *element, u
         const uint32_t e = element_of(element, first, i);
         const uint64_t magnitude = magnitude_of(a, e);
         if (magnitude > MOST_EXACT && magnitude >> __builtin_ctzll(magnitude) >= MOST_EXACT &&
-            (!a->valid || bit_of(a->valid, a->valid_bit + e)))
+            (!a->valid || rw_bit_of(a->valid, a->valid_bit + e)))
             return FOUND_INEXACT;
     }
     return 0;
@@ -103,7 +98,7 @@ static unsigned convert(const struct rw_array *a, const uint32_t *element, uint3
         VALUE_TYPES(CONVERT_CASE)
     case RW_VALUE_BITS:
         for (uint32_t i = 0; i < n; i++)
-            to[i] = (float)bit_of(a->data, a->bit + element_of(element, first, i));
+            to[i] = (float)rw_bit_of(a->data, a->bit + element_of(element, first, i));
         break;
     }
     return high >= MOST_EXACT ? any_inexact(a, element, first, n) : 0;
@@ -135,7 +130,7 @@ static void clear_invalid(const struct rw_array *a, const uint32_t *element, uin
     for (uint32_t i = 0; i < n; i++) { /* without a branch, since the positions of nulls are
                                           unpredictable */
         uint32_t bits = rw_bits_of_float(to[i]);
-        bits = bit_of(a->valid, a->valid_bit + element[i]) ? bits : missing;
+        bits = rw_bit_of(a->valid, a->valid_bit + element[i]) ? bits : missing;
         memcpy(&to[i], &bits, sizeof(bits));
     }
 }
@@ -239,11 +234,6 @@ void rw_table_values(struct rw_table_reader *r, const uint32_t *column, uint32_t
                      r, a, is_listed ? element : NULL, row - begin, now, values + k * stride + at));
         }
     }
-}
-
-uint32_t rw_table_n_entries(const struct rw_table_reader *r, uint32_t c)
-{
-    return r->table->column[r->column[c].index].n;
 }
 
 /* Sorts row, the documents of the entries. A row occurs only once, so its entry can be found again.
@@ -519,8 +509,11 @@ static int open_documents(struct rw_ctx *ctx, struct rw_table_reader *r,
 static void take_column(struct rw_table_reader *r, uint32_t i, int is_sparse)
 {
     const uint32_t c = r->n_columns++;
-    r->column[c] = (struct rw_table_column){
-        .feature = feature_of(r->table, i), .index = i, .is_sparse = (uint8_t)is_sparse};
+    r->column[c] =
+        (struct rw_table_column){.feature = feature_of(r->table, i),
+                                 .index = i,
+                                 .n = is_sparse ? r->table->column[i].n : r->table->n_docs,
+                                 .is_sparse = (uint8_t)is_sparse};
     if (is_sparse)
         r->sparse[r->n_sparse++] = c;
     else
@@ -700,11 +693,9 @@ static int make_columns(struct rw_ctx *ctx, struct copy_job *job)
     RW_TRY(RW_NEW(ctx, dataset->column, n_columns));
     size_t room = 0;
     for (uint32_t c = 0; c < n_columns; c++) {
-        const int is_sparse = reader->column[c].is_sparse;
-        dataset->column[c] =
-            (struct rw_column){.feature = reader->column[c].feature,
-                               .n = is_sparse ? rw_table_n_entries(reader, c) : dataset->n_docs};
-        room += is_sparse ? 2 * (size_t)dataset->column[c].n : 0;
+        const struct rw_table_column *from = &reader->column[c];
+        dataset->column[c] = (struct rw_column){.feature = from->feature, .n = from->n};
+        room += from->is_sparse ? 2 * (size_t)from->n : 0;
     }
     job->stride = ((size_t)dataset->n_docs + 15) / 16 * 16; /* a multiple of a cache line */
     job->n_groups = (reader->n_dense + RW_TABLE_COLUMNS - 1) / RW_TABLE_COLUMNS;

@@ -84,11 +84,6 @@ static const struct kind *kind_of(const struct ArrowSchema *schema)
     }
 }
 
-static int bit_of(const uint8_t *bits, int64_t at)
-{
-    return bits[at / 8] >> (at % 8) & 1;
-}
-
 /* ---- reading a stream ---- */
 
 static int stream_failed(struct rw_ctx *ctx, struct ArrowArrayStream *stream, int code)
@@ -131,7 +126,7 @@ static int check_batch(struct rw_ctx *ctx, const struct arrow *arrow,
                        (long long)batch->n_children, (long long)n_columns);
     if (batch->null_count != 0 && batch->n_buffers > 0 && batch->buffers && batch->buffers[0]) {
         for (int64_t i = 0; i < batch->length; i++) {
-            if (!bit_of(batch->buffers[0], batch->offset + i))
+            if (!rw_bit_of(batch->buffers[0], (size_t)(batch->offset + i)))
                 return rw_fail(ctx, RW_ERR_DATA,
                                "row %lld (from 0) of an Arrow batch is null as a whole",
                                (long long)i);
@@ -375,7 +370,7 @@ static int view_at(const struct values *v, int64_t i, struct id *out)
  * it is invalid. */
 static int value_at(const struct values *v, int64_t i, struct id *out)
 {
-    if (v->valid && !bit_of(v->valid, i))
+    if (v->valid && !rw_bit_of(v->valid, (size_t)i))
         return 0;
     if (v->kind->id == ID_INTEGER) {
         *out = (struct id){

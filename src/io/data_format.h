@@ -183,6 +183,19 @@ int rw_line_reader_open(struct rw_ctx *ctx, const char *path, struct rw_line_rea
 int rw_line_reader_next(struct rw_line_reader *lines);
 void rw_line_reader_close(struct rw_line_reader *lines);
 
+/* A carriage return counts as a blank, so lines may end with CR LF. */
+static inline int rw_is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+static inline const char *rw_skip_blanks(const char *p, const char *end)
+{
+    while (p < end && rw_is_blank(*p))
+        p++;
+    return p;
+}
+
 /* A word of a line. */
 struct rw_word {
     char *text;

@@ -11,22 +11,9 @@
 #include "dataset/categories.h"
 #include "io/data_format.h"
 
-/* A carriage return counts as a blank, so lines may end with CR LF. */
-static inline int is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
-
-static inline const char *skip_blanks(const char *p, const char *end)
-{
-    while (p < end && is_blank(*p))
-        p++;
-    return p;
-}
-
 static const char *word_end(const char *p, const char *end)
 {
-    while (p < end && !is_blank(*p))
+    while (p < end && !rw_is_blank(*p))
         p++;
     return p;
 }
@@ -83,7 +70,7 @@ static const char *parse_label(struct rw_text_chunk *chunk, const char *line, co
 {
     int clamped;
     const char *q = rw_number_parse(p, end, label, &clamped);
-    if (!q || (q < end && !is_blank(*q)))
+    if (!q || (q < end && !rw_is_blank(*q)))
         return rw_text_wrong(chunk, line, p, "expected a label (a number), found %s%s",
                              found_at(p, end).text, label_hint(p, end));
     if (*label < 0)
@@ -130,7 +117,7 @@ static const char *parse_category(struct rw_text_chunk *chunk, const char *line,
     const int is_nan = q == p && end - p >= 3 && strncasecmp(p, "nan", 3) == 0;
     if (is_nan)
         q = p + 3;
-    if (q == p || id > RW_MAX_CATEGORY_ID || (q < end && !is_blank(*q) && *q != '#'))
+    if (q == p || id > RW_MAX_CATEGORY_ID || (q < end && !rw_is_blank(*q) && *q != '#'))
         return rw_text_wrong(
             chunk, line, p,
             "expected a category after '%u:', a whole number from 0 to %u, found %s", feature,
@@ -186,7 +173,7 @@ static inline const char *parse_entry(struct rw_text_chunk *chunk, const char *l
         q = text + 3;
         *value = rw_float_of_bits(RW_MISSING_BITS);
     }
-    if (q < end && !is_blank(*q) && *q != '#')
+    if (q < end && !rw_is_blank(*q) && *q != '#')
         return bad_value(chunk, line, text, end, feature);
     chunk->worker->builder.n_clamped += (uint64_t)clamped;
     return q;
@@ -194,10 +181,10 @@ static inline const char *parse_entry(struct rw_text_chunk *chunk, const char *l
 
 static const char *query_id(const char *line, const char *end, size_t *n)
 {
-    const char *p = skip_blanks(line, end);
+    const char *p = rw_skip_blanks(line, end);
     if (p == end || *p == '#')
         return NULL;
-    p = skip_blanks(word_end(p, end), end);
+    p = rw_skip_blanks(word_end(p, end), end);
     if (end - p < 4 || memcmp(p, "qid:", 4) != 0)
         return NULL;
     *n = (size_t)(word_end(p + 4, end) - (p + 4));
@@ -238,7 +225,7 @@ static const char *parse_entries(struct rw_text_chunk *chunk, const char *line, 
     entries->n = 0;
     entries->last = -1;
     *proven = (struct proven){p, p};
-    for (p = skip_blanks(p, end); p < end && *p != '#'; p = skip_blanks(p, end)) {
+    for (p = rw_skip_blanks(p, end); p < end && *p != '#'; p = rw_skip_blanks(p, end)) {
         const size_t n = entries->n;
         const int status = make_room(entries);
         if (status < 0) {
@@ -320,7 +307,7 @@ static int parse_fields(struct rw_text_chunk *chunk, const char *line, const cha
 {
     struct rw_text_pick *pick = &chunk->worker->pick;
     const int is_picked = chunk->text->want == RW_TEXT_PICK;
-    const char *p = skip_blanks(line, end);
+    const char *p = rw_skip_blanks(line, end);
     if (p == end || *p == '#')
         return has_nul(p, end) ? RW_ERR_PARSE : RW_OK;
     if (is_picked && pick->n_seen == pick->n_docs)
@@ -337,7 +324,7 @@ static int parse_fields(struct rw_text_chunk *chunk, const char *line, const cha
         return chunk->status;
     if (is_picked) /* skimming has already counted the label */
         chunk->worker->builder.n_clamped = n_clamped;
-    p = parse_query(chunk, line, skip_blanks(p, end), end, &id);
+    p = parse_query(chunk, line, rw_skip_blanks(p, end), end, &id);
     if (!p)
         return chunk->status;
     const size_t id_bytes = (size_t)(p - id);
@@ -349,8 +336,8 @@ static int parse_fields(struct rw_text_chunk *chunk, const char *line, const cha
         return RW_ERR_PARSE;
     if (is_picked)
         return add_picked(chunk, label);
-    const char *comment = p < end ? skip_blanks(p + 1, end) : end;
-    while (end > comment && is_blank(end[-1]))
+    const char *comment = p < end ? rw_skip_blanks(p + 1, end) : end;
+    while (end > comment && rw_is_blank(end[-1]))
         end--;
     const int status = rw_text_query(chunk, line, id, id, id_bytes);
     return status < 0 ? rw_text_chunk_fail(chunk, status) : add_doc(chunk, label, comment, end);

@@ -45,20 +45,15 @@ void rw_line_reader_close(struct rw_line_reader *lines)
     rw_mem_free(lines->text);
 }
 
-static int is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
-
 int rw_line_words(char *at, const char *end, struct rw_word *words, int most)
 {
     for (int n = 0;; n++) {
-        while (at < end && is_blank(*at))
+        while (at < end && rw_is_blank(*at))
             at++;
         if (at == end)
             return n;
         char *begin = at;
-        while (at < end && !is_blank(*at))
+        while (at < end && !rw_is_blank(*at))
             at++;
         if (n < most)
             words[n] = (struct rw_word){begin, (size_t)(at - begin)};
@@ -123,13 +118,6 @@ int rw_trec_line_of(struct rw_ctx *ctx, const struct rw_line_reader *lines, enum
 
 /* ---- numbers ---- */
 
-static const char *skip_blanks(const char *p, const char *end)
-{
-    while (p < end && is_blank(*p))
-        p++;
-    return p;
-}
-
 /* Fails because of the text at p of the current line. */
 static int bad_number(struct rw_ctx *ctx, const struct rw_line_reader *lines, const char *p,
                       const char *expected)
@@ -164,12 +152,12 @@ static int read_line(struct rw_ctx *ctx, const struct rw_line_reader *lines,
 {
     enum { MOST = RW_MAX_LABELS };
     const int expected = numbers->n_columns;
-    const char *end = lines->end, *first = skip_blanks(lines->begin, end), *p = first;
+    const char *end = lines->end, *first = rw_skip_blanks(lines->begin, end), *p = first;
     double row[MOST];
     int n = 0, clamped;
     do {
         const char *q = rw_number_parse_double(p, end, &row[n], &clamped);
-        const char *next = q ? skip_blanks(q, end) : NULL;
+        const char *next = q ? rw_skip_blanks(q, end) : NULL;
         if (!q || (next == q && q < end) || clamped || row[n] < kind->least ||
             row[n] > kind->most || (kind->is_whole && row[n] != floor(row[n])))
             return bad_number(ctx, lines, p, kind->expected);
