@@ -468,7 +468,7 @@ static void curve_table(const struct rw_report *report, FILE *out)
 {
     const struct rw_model *model = report->model;
     const int32_t n = model->n_rounds_run, every = (n + ROUNDS_SHOWN - 1) / ROUNDS_SHOWN;
-    fprintf(out, "<details><summary>The figures, %s%d of %d rounds</summary>",
+    fprintf(out, "<details><summary>Table of %s%d of %d rounds</summary>",
             every > 1 ? "about " : "", every > 1 ? n / every : n, n);
     open_table(out, "Metrics by round", "", "*round", (const char *const *)model->metric_name,
                model->n_metrics);
@@ -495,11 +495,10 @@ static void learning_curves(const struct rw_report *report, FILE *out)
               out);
         return;
     }
-    fprintf(out, "<p class=\"lead\">Metrics after each round of training, as the model file has "
-                 "them.");
+    fprintf(out, "<p class=\"lead\">Metrics after each round, from the model file.");
     if (model->best_round > 0)
-        fprintf(out, " The model kept ends at round %d, of %d that were run.", model->best_round,
-                model->n_rounds_run);
+        fprintf(out, " Training ran %d rounds, and the model keeps the trees up to round %d.",
+                model->n_rounds_run, model->best_round);
     fputs("</p>\n<div class=\"pair\">\n", out);
     for (int i = 0, n_charts = 0; i < model->n_metrics; i++) {
         struct rw_curves curves;
@@ -550,7 +549,7 @@ static void query_table(const struct rw_report *report, const struct rw_report_q
 static void value_table(const struct rw_report *report, FILE *out)
 {
     const double bin = (report->value_to - report->value_from) / RW_REPORT_VALUE_BINS;
-    fputs("<details><summary>The figures of the chart</summary>", out);
+    fputs("<details><summary>Table of the chart</summary>", out);
     open_table(out, "Queries by value", "", "from|to|queries", NULL, 0);
     for (int i = 0; i < RW_REPORT_VALUE_BINS; i++)
         fprintf(out, "<tr><td>%.4g</td><td>%.4g</td><td>%u</td></tr>\n",
@@ -564,15 +563,16 @@ static void queries(const struct rw_report *report, FILE *out)
 {
     char about[192], figure[RW_HTML_ROOM];
     const struct rw_eval_metric *metric = &report->eval->metrics[0];
-    snprintf(about, sizeof(about), "How many queries have which %s; the mean is %s",
-             metric_name(report), rw_html_figure(metric->mean, figure));
+    snprintf(about, sizeof(about), "Number of queries by %s; the mean is %s", metric_name(report),
+             rw_html_figure(metric->mean, figure));
     const struct rw_chart_words words = {"values", about, metric_name(report), "queries"};
     if (report->n_queries == 0) {
-        fputs("<p>No query counts: nothing is relevant in any.</p>\n", out);
+        fputs("<p>No query has a relevant document.</p>\n", out);
         return;
     }
     fprintf(out,
-            "<p class=\"lead\">%u of %u queries count.</p>\n<div class=\"beside\">\n<figure>\n",
+            "<p class=\"lead\">The mean is over %u of %u queries.</p>\n<div "
+            "class=\"beside\">\n<figure>\n",
             metric->n_counted, report->eval->n_queries);
     rw_chart_values(out, &words, report);
     value_table(report, out);
@@ -618,9 +618,10 @@ static void sizes(const struct rw_report *report, FILE *out)
              metric_name(report), report->n_sizes, rw_html_plural((uint64_t)report->n_sizes));
     const struct rw_chart_words words = {"by-size", about, "documents of the query",
                                          metric_name(report)};
-    fputs("<p class=\"lead\">A dot is the mean, what <code>rankwood eval</code> prints for these "
-          "queries alone; a box the middle half of the queries with the median, a line 5 % to "
-          "95 %.</p>\n<div class=\"beside\">\n<figure>\n",
+    fputs("<p class=\"lead\">Queries are grouped by their number of documents. Dot: mean of the "
+          "group. "
+          "Box: middle half of its queries, with the median. Line: 5th to 95th percentile."
+          "</p>\n<div class=\"beside\">\n<figure>\n",
           out);
     if (report->n_queries > 0)
         rw_chart_sizes(out, &words, report);
@@ -631,10 +632,10 @@ static void sizes(const struct rw_report *report, FILE *out)
 static void scores(const struct rw_report *report, FILE *out)
 {
     const struct rw_chart_words words = {
-        "by-label", "How scores are spread among the documents of each label, the highest on top",
-        "score", "label"};
-    fputs("<p class=\"lead\">Each row is scaled to its own height; a dot is the mean, a thick line "
-          "the middle half of the documents.</p>\n<div class=\"beside\">\n<figure>\n",
+        "by-label", "Distribution of scores for each label, the highest label on top", "score",
+        "label"};
+    fputs("<p class=\"lead\">Each row is scaled to the same height. Dot: mean. Thick line: middle "
+          "half of the documents.</p>\n<div class=\"beside\">\n<figure>\n",
           out);
     rw_chart_scores(out, &words, report);
     group_table(out, "Scores by label", "*label|documents|mean|5%|25%|50%|75%|95%", report->label,
@@ -688,14 +689,17 @@ static void features(const struct rw_report *report, FILE *out)
 {
     const int n = report->n_features, shown = n < FEATURES_SHOWN ? n : FEATURES_SHOWN;
     if (n == 0) {
-        fputs("<p>The model has no splits, so no feature matters.</p>\n", out);
+        fputs("<p>The model has no splits, so it uses no features.</p>\n", out);
         return;
     }
-    fputs("<p class=\"lead\">Gain: a feature's share of what all splits gained in training.", out);
+    fputs(
+        "<p class=\"lead\">Gain: the feature's share of the total gain of all splits in training.",
+        out);
     if (report->options->n_repeats > 0)
         rw_html(out,
-                " Loss: what %s (%f here) loses when the feature's values are shuffled among all "
-                "documents, the mean of %d permutation%s; %s.",
+                " Loss: how much worse %s (%f here) gets when the feature's values are shuffled "
+                "among all "
+                "documents, mean of %d permutation%s; %s.",
                 metric_name(report), report->permuted_value, report->options->n_repeats,
                 rw_html_plural((uint64_t)report->options->n_repeats), report->permuted_by);
     fputs("</p>\n", out);
@@ -748,14 +752,14 @@ static void trees(const struct rw_report *report, FILE *out)
     else
         fprintf(
             out,
-            "<p class=\"lead\">The tops of the first %d of %d trees. A document takes the upper "
-            "branch if the feature is at most the threshold; counts are of this data's "
-            "documents.</p>\n<div class=\"trees\">\n",
+            "<p class=\"lead\">The top levels of the first %d of %d trees. A document takes the "
+            "upper branch if the feature is at most the threshold. The numbers of documents are "
+            "those of this data.</p>\n<div class=\"trees\">\n",
             report->n_trees, report->model->n_trees);
     for (int t = 0; t < report->n_trees; t++) {
         const struct rw_report_tree *drawn = &report->tree[t];
         char about[96];
-        snprintf(about, sizeof(about), "The top of tree %d of %d, which has %d lea%s", t + 1,
+        snprintf(about, sizeof(about), "Top levels of tree %d of %d, which has %d lea%s", t + 1,
                  report->model->n_trees, drawn->tree->n_leaves,
                  drawn->tree->n_leaves == 1 ? "f" : "ves");
         fprintf(out,
@@ -763,7 +767,7 @@ static void trees(const struct rw_report *report, FILE *out)
                 "role=\"region\" aria-label=\"Tree %d\">\n",
                 t + 1, drawn->tree->n_leaves, drawn->tree->n_leaves == 1 ? "f" : "ves", t + 1);
         rw_chart_tree(out, about, report, drawn);
-        fputs("</figure>\n<details><summary>The figures of the drawing</summary>", out);
+        fputs("</figure>\n<details><summary>Table of the drawing</summary>", out);
         open_table(out, "Nodes", "", "depth|*node|*split or value|gain|documents", NULL, 0);
         tree_rows(report, drawn, drawn->tree->n_leaves == 1 ? ~0 : 0, 0, out);
         close_table(out);
@@ -788,7 +792,8 @@ static void model(const struct rw_report *report, FILE *out)
         rw_html(out, VALUE_ROW("<bdi>%d</bdi>"), "best round", model->best_round);
     else
         rw_html(out, VALUE_ROW("%1s"), "best round", "none: no validation set");
-    rw_html(out, VALUE_ROW("%1s"), "absent features are", model->absent_missing ? "missing" : "0");
+    rw_html(out, VALUE_ROW("%1s"), "value of absent features",
+            model->absent_missing ? "missing" : "0");
     rw_html(out, VALUE_ROW("%1s"), "rankwood", RW_VERSION);
     rw_html(out, VALUE_ROW("<code>%s</code>") "</tbody></table>\n", "checksum", report->checksum);
     if (model->params.n > 0) {

@@ -209,7 +209,7 @@ void rw_chart_curves(FILE *out, const struct rw_chart_words *words, const struct
     char text[RW_HTML_ROOM];
     struct plot plot = {.out = out, .words = words, .x0 = 1, .x1 = curves->model->n_rounds_run};
     if (!value_range(curves, &plot.y0, &plot.y1)) {
-        fputs("<p>No round has a value: no query counts.</p>\n", out);
+        fputs("<p>No round has a value, because no query has a relevant document.</p>\n", out);
         return;
     }
     if (plot.x1 <= plot.x0) {

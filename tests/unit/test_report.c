@@ -364,7 +364,7 @@ Test(report, where_no_query_counts)
     sizes_are_right(of, &report);
     rw_report_release(&report);
     char *text = page(model, of, &plain);
-    cr_assert(strstr(text, "No query counts") != NULL);
+    cr_assert(strstr(text, "No query has a relevant document") != NULL);
     cr_assert(strstr(text, "nan") == NULL);
     free(text);
     rw_dataset_free(of);
