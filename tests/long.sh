@@ -18,7 +18,7 @@
 #     differential  a million random lines as scikit-learn and pandas read them
 #     soak        days of retraining, served by threads all the while, for SOAK_SECONDS (7,200; 86,400 is a whole day)
 #     sizes       a model file of more than 2^31 bytes
-#     packages    Debian's, built and installed in a clean root; two builds give the same bytes; the library's
+#     packages    Debian's, built and installed in a clean root; two builds are identical; the library's
 #                 interface; the site
 #     fresh       README's commands on a bare Debian 12, Debian 13 and Ubuntu 24.04 (packaging/fresh.sh)
 #     peers       quality and speed compared with other programs (tests/peers/run.sh), which are built or installed first

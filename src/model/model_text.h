@@ -105,7 +105,7 @@ struct rw_words rw_words_of(struct rw_ctx *ctx, const char *path, const char *te
 int rw_words_fail(struct rw_words *w, const char *expected);
 /* Fails: `expected` was expected in the current line at `at`. */
 int rw_words_fail_at(struct rw_words *w, const char *at, const char *expected);
-/* Reads or writes exactly this text. It may begin with line ends, and has none after them. */
+/* Reads or writes exactly this text. It may begin with line ends, but not contain others. */
 int rw_words_take(struct rw_words *w, const char *text);
 /* Reads or writes this text if *is_there; reading sets *is_there. */
 int rw_words_option(struct rw_words *w, const char *text, int *is_there);

@@ -85,7 +85,7 @@ static void set_some(struct check_run *run, int set)
     check_free(scores);
 }
 
-/* A split that no cut of the engine makes must be refused, and change nothing. */
+/* A split that matches no bin boundary of the engine must be refused, and change nothing. */
 static void add_foreign(struct check_run *run, struct rw_tree *tree)
 {
     const float kept = tree->cut[0];

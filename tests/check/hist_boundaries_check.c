@@ -380,7 +380,7 @@ static void check_group(struct cuts_case *c, const struct rw_dataset *dataset,
     free(want);
 }
 
-/* Cuts of `dataset`; then the codes of both data sets under them. */
+/* Boundaries of `dataset`; then the codes of both data sets under them. */
 static void check_cuts(struct cuts_case *c, const struct rw_dataset *dataset,
                        const struct rw_dataset *other)
 {

@@ -15,7 +15,7 @@ static uint32_t below(struct random *random, uint32_t n)
 
 /* ---- models ---- */
 
-/* Values and cuts come from one small set, so that they are often equal, or neighbours. */
+/* Values and thresholds come from one small set, so that they are often equal, or neighbours. */
 static float pick(const struct spec *spec, struct random *random, int is_cut)
 {
     static const float cut[] = {0.0f, -0.0f, FLT_TRUE_MIN, FLT_MAX, -FLT_MAX, 1e-40f, 0.1f};
@@ -36,7 +36,7 @@ static float pick(const struct spec *spec, struct random *random, int is_cut)
 }
 
 /* Of sizes so different that sums round, and another order gives another sum; or, with distinct
- * cuts, so much alike that no sum rounds. */
+ * thresholds, so much alike that no sum rounds. */
 static float pick_leaf(const struct spec *spec, struct random *random)
 {
     const float number = (float)below(random, 2000001) - 1000000.0f;

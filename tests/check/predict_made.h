@@ -15,8 +15,8 @@ struct spec {
     uint32_t gap;         /* feature ids: 1, 1 + gap, ... */
     int absent_missing;   /* what absent is */
     int lacking, unknown; /* 1: the data lacks every third feature; has features of its own */
-    uint32_t distinct;    /* cuts of a feature, each in some node; 0: a small set of odd ones, and
-                             leaves so different that another order gives another sum */
+    uint32_t distinct;    /* thresholds of a feature, each in some node; 0: a small set of odd
+                           * ones, and leaves so different that another order gives another sum */
     uint32_t sets; /* different sets of categories of every other feature; 0: all are numbers */
 };
 

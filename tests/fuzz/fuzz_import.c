@@ -111,7 +111,7 @@ static void write_again(struct rw_ctx *ctx, const struct rw_model_format *format
     struct rw_put put = {.ctx = ctx};
     struct rw_model *again;
     double before[4], after[4];
-    /* two names alike, or a cut at the largest float, may fail */
+    /* two names alike, or a threshold at the largest float, may fail */
     if (rw_lower(ctx, model, format, &how, &ensemble) == RW_OK &&
         format->write(&ensemble, &put) == RW_OK) {
         rw_put_bytes(&put, "", 1);

@@ -122,7 +122,7 @@ def main():
                 data.write_set("set.json", range(N_FEATURES + 5, 0, -1))
                 failed += check(program, "named.txt", docs, "docs.txt", ltr, why, missing)
             failed += check_categories(program, train, absent, why)
-            # Solr's slack leads to no cut of -1, as features of whole numbers have.
+            # Solr's slack cannot represent a threshold of -1, as features of whole numbers have.
             run(program, "train", "train.txt", "--rounds", "12", "--leaves", "9", "--min-docs", "5", "--ignore", "5,10",
                 "--absent", absent, "--quiet", "-o", "no_whole.txt")
             docs = data.boundary_docs(data.cuts_of("no_whole.txt"), N_FEATURES, 600, 9)

@@ -65,7 +65,7 @@ def write_docs(path, docs):
 
 
 def cuts_of(model_path):
-    """{feature: [cuts]} of a model file of ours."""
+    """{feature: [thresholds]} of a Rankwood model file."""
     cuts = {}
     with open(model_path, encoding="utf-8") as file:
         for line in file:
@@ -88,7 +88,7 @@ def leaves_of(model_path):
 
 
 def boundary_docs(cuts, n_features, n, seed, absent=0.1, missing=0.1):
-    """Documents most of whose values are a cut, or a neighbour of one."""
+    """Documents whose values are mostly thresholds or floats next to them."""
     rng = random.Random(seed)
     odd = [0.0, 1e-45, -1e-45, 1e-35, -1e-35, 3.4028234663852886e38, -3.4028234663852886e38]
     docs = []

@@ -230,7 +230,8 @@ def by_thresholds(c, args, train, rankeval):
         pmml_peers.outwards(c, "m.txt", "docs.txt", what, matrix(docs, value))
         names = ["eslr-raw", "xgboost-dump", *data.BY_SET, "vespa", "pmml"] + ["ranklib"] * (absent == "zero")
         out_by_rules(c, "m.txt", docs, "docs.txt", what, names)
-        # Solr's slack leads to no cut of -1, as features of whole numbers have, and to few near -1e-6 (feature 6).
+        # Solr's slack cannot represent a threshold of -1, as features of whole numbers have, and only few near -1e-6
+        # (feature 6).
         c.run("train", "train.txt", "--rounds", "20", "--leaves", "15", "--min-docs", "5", "--ignore", "5,6,10",
               "--absent", absent, "--quiet", "-o", "no_whole.txt")
         near = data.boundary_docs(data.cuts_of("no_whole.txt"), N_FEATURES, args.docs, 9)

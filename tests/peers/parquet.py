@@ -55,7 +55,7 @@ def write_file(job):
 
 
 def write_files(folder, a):
-    """Files whose ends cut queries, several at a time."""
+    """Files whose ends split queries, several at a time."""
     ends = [a.documents * (i + 1) // a.files for i in range(a.files)]
     jobs = [
         (os.path.join(folder, f"part-{i:03d}.parquet"), ends[i - 1] if i else 0, ends[i], a.features, a.row_group)

@@ -1,5 +1,5 @@
 # room: comm
-"""rankwood.dask: the model is that of the whole frame in memory, wherever partitions lie and queries are cut."""
+"""rankwood.dask: the model is that of the whole frame in memory, wherever partitions are and queries are split."""
 
 from __future__ import annotations
 

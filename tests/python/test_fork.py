@@ -1,5 +1,5 @@
 # room: base
-"""Threads and processes: what trains here trains there, and gives the same bytes."""
+"""Threads and processes: trainings work in every process and give identical models."""
 
 from __future__ import annotations
 

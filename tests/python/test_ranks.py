@@ -1,5 +1,5 @@
 # room: comm
-"""Many workers: one model, byte for byte, whatever parts the workers bring; and failures that all of them learn of."""
+"""Several workers: an identical model, whatever their shards; and failures that all of them learn of."""
 
 from __future__ import annotations
 

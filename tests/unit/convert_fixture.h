@@ -187,8 +187,8 @@ static inline void convert_round_trip(const char *name, int with_gain)
     rw_ctx_free(ctx);
 }
 
-/* Every byte string that differs from a good file in one place, or is cut short, is read or refused
- * with a line of its own; nothing else. (Under AddressSanitizer, at every third place.) */
+/* Every byte string that differs from a good file in one place, or is truncated, is read or
+ * refused with a separate message; nothing else. (Under AddressSanitizer, at every third place.) */
 static inline void convert_damaged(const char *name, const char *text, size_t n)
 {
     struct rw_ctx *ctx = fixture_ctx();

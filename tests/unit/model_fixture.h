@@ -44,7 +44,8 @@ static inline uint32_t fixture_below(uint64_t seed, uint64_t item, uint32_t n)
     return rw_random(seed, item, 0, 1000) % n;
 }
 
-/* A tree of any shape over features 1, 3, 5, ...; cuts are few, so that values often equal them. */
+/* A tree of any shape over features 1, 3, 5, ...; thresholds are few, so that values often equal
+ * them. */
 static inline void fixture_tree(struct rw_ctx *ctx, struct rw_tree *tree, int32_t n_leaves,
                                 uint32_t n_features, uint64_t seed)
 {
@@ -88,7 +89,7 @@ static inline struct rw_model *fixture_random_model(struct rw_ctx *ctx, int32_t 
     return model;
 }
 
-/* The value of (doc, column): absent, missing, or one of the cuts. */
+/* The value of (doc, column): absent, missing, or one of the thresholds. */
 static inline float fixture_value(uint64_t seed, uint32_t doc, uint32_t column)
 {
     const uint32_t x = fixture_below(seed, ((uint64_t)doc << 20) + column, 13);

@@ -150,7 +150,7 @@ Test(bins, a_failure_leaves_the_boundaries_to_the_caller)
         cr_assert(status == RW_OK ? bins != NULL : status == RW_ERR_MEMORY && bins == NULL);
     }
     cr_assert_gt(n, 6);
-    rw_bins_free(bins); /* and the cuts with it */
+    rw_bins_free(bins); /* and the boundaries with it */
     rw_dataset_free(train);
     rw_ctx_free(ctx);
 }

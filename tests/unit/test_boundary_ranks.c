@@ -136,7 +136,7 @@ static uint32_t plain_bounds(const uint32_t *key, uint32_t n, uint32_t bins, uin
     return n_bounds;
 }
 
-/* The cuts of one feature; returns the number of bins. key: [n] of all values, sorted. */
+/* The boundaries of one feature; returns the number of bins. key: [n] of all values, sorted. */
 static uint32_t plain_cuts(const uint32_t *key, uint32_t n, const uint32_t *bound,
                            uint32_t n_bounds, float *cut)
 {

@@ -583,7 +583,8 @@ Test(cache, every_allocation_may_fail)
     cr_assert_fail("it never succeeded");
 }
 
-/* A file that is cut and rewritten while the data set is in use: it was read, so nothing changes.
+/* A file that is truncated and rewritten while the data set is in use: it was read, so nothing
+ * changes.
  */
 Test(cache, file_may_change_afterwards)
 {

@@ -226,7 +226,7 @@ ENGINE_TEST(sim_is_closed, .signal = SIGSEGV)
     cr_assert_eq(lambda[0], 0, "the host has read a lambda");
 }
 
-/* As many features as there can be, each with one cut at 0. */
+/* The largest number of features, each with one boundary at 0. */
 static void make_wide_cuts(struct rw_cuts *cuts, uint32_t n)
 {
     memset(cuts, 0, sizeof(*cuts));

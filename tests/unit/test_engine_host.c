@@ -18,8 +18,8 @@ static void set(const char *name, const char *value)
     cr_assert_eq(rw_params_set(ctx, params, name, value), RW_OK, "%s", rw_last_error(ctx));
 }
 
-/* Few different values: those of some queries are those of all, and so are the cuts. Nothing else
- * is left to the size of the data, and nothing is rounded by a document's number. */
+/* Few different values: those of some queries are those of all, and so are the boundaries.
+ * Nothing else is left to the size of the data, and nothing is rounded by a document's number. */
 static void setup(void)
 {
     static const char *const fixed[][2] = {

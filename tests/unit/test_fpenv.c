@@ -1,6 +1,6 @@
-/* Whatever rounding mode the caller has set, and whether or not its subnormal numbers are flushed
- * to zero: the same bytes of every public function that computes, and the caller's settings
- * afterwards. */
+/* Whatever rounding mode the caller has set, and whether or not its subnormal numbers are
+ * flushed to zero: identical results of every public function that computes, and the caller's
+ * settings afterwards. */
 #include <fenv.h>
 #include <math.h>
 

@@ -148,7 +148,7 @@ static void compare(const char *const *paths, int n_paths, const struct rw_cut_r
     rw_binned_release(&codes);
 }
 
-/* Every way to see the same text gives the cuts and codes of the whole data set. */
+/* Every way to read the same text gives the boundaries and codes of the whole data set. */
 Test(letor_codes, same)
 {
     static const size_t chunk_bytes[] = {40, 700, 5000, RW_TEXT_CHUNK_BYTES};

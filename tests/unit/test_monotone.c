@@ -176,7 +176,8 @@ Test(monotone, no_pair_breaks_it)
     cr_assert_gt(n_splits, 100);
 }
 
-/* The cpu's engine looks at cuts roughly first, of cells that are added up in several ways. */
+/* The cpu engine evaluates boundaries approximately first, of cells that are added up in several
+ * ways. */
 Test(monotone, cells_of_any_kind)
 {
     struct rw_dataset *train = fixture_data(ctx, 3, 100, 20, N_FEATURES);

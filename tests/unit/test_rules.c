@@ -1,4 +1,4 @@
-/* Thresholds and cuts part floats at the same place, whatever a consumer compares with. */
+/* Thresholds split floats at the same place, whatever a consumer compares with. */
 #include <float.h>
 
 #include "convert_fixture.h"
@@ -8,7 +8,7 @@ static const float odd[] = {0.0f,  1e-45f, -1e-45f,     1e-38f, 1e-35f,  -1e-35f
                             1e6f,  -1e6f,  16777216.0f, 1e30f,  -1e30f,  FLT_MAX, -FLT_MAX};
 enum { N_ODD = sizeof(odd) / sizeof(odd[0]) };
 
-/* Every value near the cut, and odd ones, go where `value <= cut` sends them. */
+/* Every value near the threshold, and odd ones, go where `value <= cut` sends them. */
 static void assert_parts(const struct rw_rules *rules, const struct rw_ens_node *node, float cut,
                          const char *why)
 {

@@ -41,7 +41,7 @@ static struct rw_model *stumps(int32_t n_trees)
     return model;
 }
 
-/* One node a tree: feature 1, cuts 0.5, 1.5, ..., leaves 0 and 1. */
+/* One node per tree: feature 1, thresholds 0.5, 1.5, ..., leaves 0 and 1. */
 static struct rw_model *ruler(int32_t n_cuts)
 {
     struct rw_model *model = stumps(n_cuts);

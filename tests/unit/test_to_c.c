@@ -75,7 +75,7 @@ Test(to_c, scores_are_identical)
 {
     cr_assert(has("gcc") || has("clang"), "no compiler");
     struct rw_model *model = fixture_random_model(scratch_ctx, 12, 40, 6, 3);
-    /* Cuts and leaves of every size. */
+    /* Thresholds and leaves of every size. */
     for (int32_t i = 0; i < 39; i++) {
         model->tree[3].cut[i] = ldexpf((float)fixture_below(2, (uint64_t)i, 1 << 24) - 8e6f,
                                        (int)fixture_below(4, (uint64_t)i, 240) - 150);

@@ -405,7 +405,7 @@ static void add_split(struct rw_ctx *ctx, struct rw_ensemble *ensemble, int32_t 
     tree->node[1].left = tree->node[2].left = -1;
 }
 
-/* The first feature's borders: each of n cuts once, ascending. */
+/* The first feature's borders: each of n thresholds once, ascending. */
 static void assert_borders(const char *text, size_t n)
 {
     json_t *root = json_loads(text, 0, NULL), *features, *borders;
@@ -417,7 +417,8 @@ static void assert_borders(const char *text, size_t n)
     json_decref(root);
 }
 
-/* 65,536 columns with a cut each have as many buckets; one more needs a 255th cut of one column. */
+/* 65,536 columns with a threshold each have as many buckets; one more needs a 255th threshold of
+ * one column. */
 Test(to_catboost, buckets_of_16_bits)
 {
     struct rw_ctx *ctx = fixture_ctx();

@@ -40,7 +40,7 @@ Test(to_lightgbm, read)
     rw_ctx_free(ctx);
 }
 
-/* The header's sizes are those of the blocks: LightGBM cuts the file by them. */
+/* The header's sizes are those of the blocks: LightGBM splits the file by them. */
 Test(to_lightgbm, its_text)
 {
     struct rw_ctx *ctx = fixture_ctx();

@@ -49,8 +49,8 @@ Test(to_solr, its_text)
     rw_ctx_free(ctx);
 }
 
-/* Random models, without the cuts that the slack cannot lead to: below a power of two floats lie
- * twice as close, and none of those above it comes to -1 when 1e-6 is added. */
+/* Random models, without the thresholds that the slack cannot represent: below a power of two
+ * floats lie twice as close, and none of those above it comes to -1 when 1e-6 is added. */
 Test(to_solr, round_trip)
 {
     struct rw_ctx *ctx = fixture_ctx();
@@ -76,7 +76,7 @@ Test(to_solr, round_trip)
     rw_ctx_free(ctx);
 }
 
-/* Where no float gives the cut when the slack is added, the node is named. */
+/* If no float plus the slack gives the threshold, the error names the node. */
 Test(to_solr, a_threshold_within_the_slack)
 {
     struct rw_ctx *ctx = fixture_ctx();

@@ -49,7 +49,8 @@ Test(verify, every_format_sends_all_documents_the_same_way)
     struct rw_model_format_info info;
     int n = 0;
     for (; rw_model_format_at(n, &info); n++) {
-        const int is_solr = strcmp(info.name, "solr") == 0; /* its slack leads to no cut of -1 */
+        const int is_solr = strcmp(info.name, "solr") == 0; /* its slack cannot represent a
+                                                             * threshold of -1 */
         const struct rw_exchange how = convert_exchange(info.name, is_solr);
         cr_assert_eq(rw_model_export(scratch_ctx, model, &how, "out"), RW_OK, "%s",
                      rw_last_error(scratch_ctx));
@@ -67,7 +68,8 @@ Test(verify, every_format_sends_all_documents_the_same_way)
     rw_model_free(model);
 }
 
-/* One threshold of the file is the cut itself, as an importer that forgot `<` would write it. */
+/* One threshold of the file is the model's own value, as an importer that forgot `<` would write
+ * it. */
 Test(verify, a_wrong_threshold_is_found)
 {
     struct rw_model *model = fixture_model(

@@ -1,5 +1,5 @@
 # room: report
-# A model and its ranking on one page: figures as eval and explain print them; the same bytes each time.
+# A model and its ranking on one page: figures as eval and explain print them; identical each time.
 small_data
 "$RANKWOOD" train train.txt --valid train.txt --valid valid.txt.gz --metric ndcg@10,map --rounds 8 --leaves 7 \
     --early-stop 0 --quiet -o model.txt 2>talk
