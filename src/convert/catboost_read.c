@@ -203,16 +203,6 @@ static void read_entry(struct reading *r, const json_t *from)
 
 /* ---- statistics ---- */
 
-static const struct entry *find_entry(struct reading *r, int64_t index)
-{
-    for (size_t i = 0; i < r->n_entries; i++) {
-        if (r->entry[i].index == index)
-            return &r->entry[i];
-    }
-    rw_refuse(r->source, "a statistic of unknown categorical feature %lld", (long long)index);
-    return NULL;
-}
-
 /* Returns the entry whose categories a statistic counts. The statistic must be of one feature and
  * count by class, and its test must mean "above 0". */
 static const struct entry *check_statistic(struct reading *r, const json_t *from)
@@ -239,7 +229,12 @@ static const struct entry *check_statistic(struct reading *r, const json_t *from
     if (strcmp(rw_json_text(source, element, "combination_element"), "cat_feature_value") != 0)
         rw_refuse(source, "a statistic (ctr) of a combination; %s", expected);
     const int64_t index = rw_json_integer(source, element, "cat_feature_index", 0, INT32_MAX);
-    return source->status == RW_OK ? find_entry(r, index) : NULL;
+    for (size_t i = 0; source->status == RW_OK && i < r->n_entries; i++) {
+        if (r->entry[i].index == index)
+            return &r->entry[i];
+    }
+    rw_refuse(source, "a statistic of unknown categorical feature %lld", (long long)index);
+    return NULL;
 }
 
 /* Returns the rows of the statistic's table: a key, and a count for each class. */

@@ -569,18 +569,6 @@ static uint64_t moved(struct two *all, struct two *scratch, size_t n)
     return pairs_of(n) - rising(all, scratch, n) - ties;
 }
 
-static int count_pairs(struct verifying *v)
-{
-    struct two *scratch;
-    RW_TRY(RW_ARENA_NEW(v->ctx, v->arena, scratch, v->dataset->n_docs));
-    for (uint32_t q = 0; q < v->dataset->n_queries; q++) {
-        const uint32_t begin = v->dataset->query_offset[q], end = v->dataset->query_offset[q + 1];
-        v->by->n_pairs += pairs_of(end - begin);
-        v->by->n_pairs_moved += moved(v->score + begin, scratch, end - begin);
-    }
-    return RW_OK;
-}
-
 static int score_blocks(void *job, struct rw_share *share)
 {
     const struct verifying *all = job;
@@ -637,6 +625,7 @@ static int verify_by(struct verifying v, const struct rw_consumer *consumer,
 {
     RW_RELEASED(rw_arena_free) struct rw_arena arena = {0};
     const enum rw_absent_rule absent = consumer->rules.absent;
+    struct two *scratch;
     v.arena = &arena;
     v.rules = &consumer->rules;
     v.absent = absent == RW_ABSENT_NAN    ? NAN
@@ -652,7 +641,13 @@ static int verify_by(struct verifying v, const struct rw_consumer *consumer,
     RW_TRY(give_categories(&v));
     RW_TRY(RW_ARENA_NEW(v.ctx, v.arena, v.score, v.dataset->n_docs));
     RW_TRY(score_docs(&v));
-    return count_pairs(&v);
+    RW_TRY(RW_ARENA_NEW(v.ctx, v.arena, scratch, v.dataset->n_docs));
+    for (uint32_t q = 0; q < v.dataset->n_queries; q++) {
+        const uint32_t begin = v.dataset->query_offset[q], end = v.dataset->query_offset[q + 1];
+        into->n_pairs += pairs_of(end - begin);
+        into->n_pairs_moved += moved(v.score + begin, scratch, end - begin);
+    }
+    return RW_OK;
 }
 
 int rw_model_verify(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_exchange *how,

@@ -315,19 +315,18 @@ static int param_value(struct rw_words *w, struct rw_run_param *param)
     return w->is_writing ? RW_OK : rw_mem_copy_text(w->ctx, &param->value, "");
 }
 
-/* Reads or writes the section `params`, without the empty line after it. */
+/* Reads or writes the section `params`, without the end of its last line. */
 static int params_section(struct rw_words *w, struct rw_model_params *params)
 {
     RW_TRY(rw_words_count_of(w, "params ", "the number of parameters", 4, &params->n));
     if (params->n > RW_MODEL_MAX_PARAMS)
         return rw_fail(w->ctx, RW_ERR_FORMAT, "%s:%u: expected at most %d parameters, found %d",
                        w->path, w->line, RW_MODEL_MAX_PARAMS, params->n);
-    RW_TRY(rw_words_newline(w));
     RW_TRY(MAKE(w, params->param, params->n));
     for (int32_t i = 0; i < params->n; i++) {
+        RW_TRY(rw_words_newline(w));
         RW_TRY(param_name(w, params, i));
         RW_TRY(param_value(w, &params->param[i]));
-        RW_TRY(rw_words_newline(w));
     }
     return RW_OK;
 }
@@ -340,16 +339,15 @@ static int earlier_section(struct rw_words *w, struct rw_model *model)
     if (model->n_earlier > RW_MODEL_MAX_RUNS)
         return rw_fail(w->ctx, RW_ERR_FORMAT, "%s:%u: expected at most %d trainings, found %d",
                        w->path, w->line, RW_MODEL_MAX_RUNS, model->n_earlier);
-    RW_TRY(rw_words_newline(w));
     RW_TRY(MAKE(w, model->earlier, model->n_earlier));
     for (int32_t k = 0; k < model->n_earlier; k++) {
-        RW_TRY(rw_words_number(w, "run ", k + 1));
+        RW_TRY(rw_words_number(w, "\nrun ", k + 1));
         RW_TRY(rw_words_count(w, " trees ", "the trees of a training", INT32_MAX,
                               &model->earlier[k].n_trees));
         RW_TRY(rw_words_take(w, " "));
         RW_TRY(params_section(w, &model->earlier[k].params));
     }
-    return rw_words_newline(w);
+    return rw_words_take(w, "\n\n");
 }
 
 /* Reads or writes a range of ids, first to last. When reading, it has at most `most` ids, from
@@ -357,24 +355,22 @@ static int earlier_section(struct rw_words *w, struct rw_model *model)
 static int id_range(struct rw_words *w, uint32_t least, uint32_t most, uint32_t *first,
                     uint32_t *last)
 {
-    const char *begin = w->at;
     int is_range = *last > *first;
-    RW_TRY(rw_words_id(w, "", first));
+    RW_TRY(rw_words_id(w, "\n", first));
     RW_TRY(rw_words_option(w, "-", &is_range));
     if (is_range)
         RW_TRY(rw_words_id(w, "", last));
     else
         *last = *first;
     if (*first < least || *last < *first || *last - *first >= most)
-        return rw_words_fail_at(w, begin, "ids that ascend, as many as were announced");
-    return rw_words_newline(w);
+        return rw_words_fail_at(w, w->line_begin, "ids that ascend, as many as were announced");
+    return RW_OK;
 }
 
 static int features_section(struct rw_words *w, struct rw_model *model)
 {
     int32_t n_features = (int32_t)model->n_features;
     RW_TRY(rw_words_count(w, "features ", "the number of features", RW_FEATURE_IDS, &n_features));
-    RW_TRY(rw_words_newline(w));
     RW_TRY(MAKE(w, model->feature, n_features));
     const uint32_t n = model->n_features = (uint32_t)n_features;
     for (uint32_t i = 0, first = 0, last = 0, least = 0; i < n; least = last + 2) {
@@ -388,6 +384,7 @@ static int features_section(struct rw_words *w, struct rw_model *model)
             if (!w->is_writing)
                 model->feature[i] = id;
     }
+    RW_TRY(rw_words_newline(w));
     if (n > 0 && model->width > 0 && model->feature[n - 1] >= model->width)
         return rw_fail(w->ctx, RW_ERR_FORMAT, "%s:%u: feature %u; expected features 0 to %u",
                        w->path, w->line - 1, model->feature[n - 1], model->width - 1);
@@ -572,7 +569,7 @@ int rw_model_grammar(struct rw_words *w, struct rw_model *model)
     }
     RW_TRY(rw_words_take(w, "\n\n"));
     RW_TRY(params_section(w, &model->params));
-    RW_TRY(rw_words_newline(w));
+    RW_TRY(rw_words_take(w, "\n\n"));
     const struct rw_words earlier = *w;
     if (w->version > 1)
         RW_TRY(earlier_section(w, model));
