@@ -12,10 +12,10 @@
 #
 #   sh tests/same_bytes_cuda.sh PROGRAM [DEVICE DEVICE]      default cpu cuda
 #
-# Exit 77 if a device is not there. PARTS names the parts wanted (all but rows), NAMES, an extended regular
-# expression, the configurations; SCALE (1) multiplies the queries of the made data; JOBS is how many trainings run at once (the processors, at most 8).
-# UNDER is a command that the trainings on the second device run under, with the method 'lanes' forced on
-# a GPU (a tool that slows kernels down would decide the choice by timing); its failure is the training's:
+# Exit 77 if a device is missing. PARTS names the parts wanted (all but rows), NAMES, an extended regular expression,
+# the configurations; SCALE (1) multiplies the queries of the made data; JOBS is how many trainings run at once (the
+# processors, at most 8). UNDER is a command that the trainings on the second device run under, with the method 'lanes'
+# forced on a GPU (a tool that slows kernels down would decide the choice by timing); its failure is the training's:
 #
 #   UNDER="compute-sanitizer --tool initcheck --error-exitcode 9" PARTS=configurations \
 #       sh tests/same_bytes_cuda.sh PROGRAM cpu cuda

@@ -228,7 +228,7 @@ static int train(struct rw_ctx *ctx, const struct options *o, const char *device
     return status;
 }
 
-/* 1 if a device is not there. */
+/* 1 if a device is missing. */
 static int is_missing(struct rw_ctx *ctx, const char *device)
 {
     const float value[2] = {0, 1};

@@ -323,7 +323,7 @@ static int expect_some(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* Algorithm 1 of each (node, feature) by itself, many at once. */
+/* Algorithm 1 of each (node, feature) separately, many at once. */
 static void expect(struct hist_run *run)
 {
     const struct rw_hist_call *call = &run->call;

@@ -188,7 +188,7 @@ static void a_failure_is_returned(void)
     const int status = rw_parallel(ctx, 3, 100, 1, fail_all, NULL);
     expect(status == RW_ERR_IO || status == RW_ERR_FORMAT, "the lowest status of those that came");
     expect(rw_parallel(NULL, 3, 100, 1, fail_all, NULL) == RW_ERR_IO, "the caller's failure");
-    run(ctx, 3, 1000, 1); /* and the next loop is as ever */
+    run(ctx, 3, 1000, 1); /* and the next loop works as usual */
     rw_ctx_free(ctx);
 }
 

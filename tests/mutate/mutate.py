@@ -289,7 +289,7 @@ class Tree:
 
     def fails(self, build: Path, name: str, test: Test) -> str:
         usual = self.times.of(build, name)
-        # Time of processors, lest a busy machine sees too much; the rest is for what waits for ever.
+        # Time of processors, lest a busy machine sees too much; the rest is for tests that hang.
         cpu = int(15 * usual) + 5 if usual else 100 if build == self.build else 400
         limits = ["prlimit", "--core=0", "--fsize=8000000000", f"--cpu={cpu}"]
         if build == self.build:  # a sanitizer has more than it uses

@@ -141,7 +141,7 @@ def lambdas(objective, table, scores):
 
 
 def leaf_values(objective, table, scores, leaves, n_leaves):
-    """New values of a tree's leaves; None where no document comes to one."""
+    """New values of a tree's leaves; None where no document reaches one."""
     lam, hess = lambdas(objective, table, scores)
     mean = sum(hess) / len(hess)
     sums = [[0.0, 0.0, 0] for _ in range(n_leaves)]

@@ -76,7 +76,7 @@ def cuts_of(model_path):
 
 
 def leaves_of(model_path):
-    """[tree][leaf] values of a model file of ours."""
+    """[tree][leaf] values of a Rankwood model file."""
     trees = []
     with open(model_path, encoding="utf-8") as file:
         for line in file:

@@ -1,4 +1,4 @@
-# Read by run.sh and reproduce.sh, with $root set: $program and $library of the build, which is made if it is not there.
+# Read by run.sh and reproduce.sh, with $root set: $program and $library of the build, which is made if it is missing.
 build=${RANKWOOD_BUILD:-$root/build}
 program=$build/src/cli/rankwood
 library=$build/src/librankwood.so

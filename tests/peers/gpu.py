@@ -260,7 +260,7 @@ def made_files(args, peers, generator, folder):
 
 
 def compare(what, ours, theirs, show):
-    """Ours against each of the judges that is there."""
+    """Compares Rankwood with each available judge."""
     for name in JUDGES if ours else ():
         if theirs.get(name):
             value, of_query = theirs[name]

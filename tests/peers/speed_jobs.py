@@ -8,7 +8,7 @@ Jobs (`do`):
   open      makes a peer's training data, binned, to be trained on again and again
   train     trains on that: {"ms": of a tree, after the first, "leaves": of a tree}, and writes scores
   load      a file to data: {"ms", "documents", "peak": bytes above the process's memory before}
-  predict   dense documents in memory, ours and LightGBM's by turns: {"many", "one", "documents", ...}
+  predict   dense documents in memory, Rankwood and LightGBM in turn: {"many", "one", "documents", ...}
 """
 import ctypes
 import importlib
@@ -238,7 +238,7 @@ def do_load(job):
 
 
 class Ours:
-    """A model of ours made ready to score. Rows are [n_docs][n_ids], by feature id."""
+    """A Rankwood model made ready to score. Rows are [n_docs][n_ids], by feature id."""
 
     def __init__(self, library, model):
         self.lib = library.lib

@@ -1,4 +1,4 @@
-"""Bad input: one clear exception each, ours and the builtin one that fits."""
+"""Bad input: one clear exception each, of the package and of the fitting builtin type."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # room: params
-"""Parameters of LightGBM, XGBoost and CatBoost as ours."""
+"""Parameters of LightGBM, XGBoost and CatBoost as Rankwood's."""
 
 from __future__ import annotations
 

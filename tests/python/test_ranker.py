@@ -386,7 +386,7 @@ def test_clone_and_pickle(made: Made) -> None:
 
 @pytest.mark.parametrize("names", [False, True])
 def test_skops(made: Made, names: bool) -> None:
-    """Two types of ours are all that skops has to trust."""
+    """skops has to trust two types of the package only."""
     skops = pytest.importorskip("skops.io", reason="skops is not installed")
     X: Any = pd.DataFrame(made.X, columns=list("abcdef")) if names else made.X
     fitted = Ranker(**PARAMS).fit(X, made.y, qid=made.qid, eval_set=[(X, made.y)], eval_qid=[made.qid])

@@ -122,7 +122,7 @@ def test_a_callback_stops(made: Made, small: dict[str, Any]) -> None:
 
 
 class Odd(Exception):
-    """Not an exception of ours."""
+    """Not an exception of the package."""
 
 
 @pytest.mark.parametrize("kind", [Odd, SystemExit, GeneratorExit])

@@ -93,7 +93,7 @@ Test(aliases, rows_name_existing_parameters)
     rw_ctx_free(ctx);
 }
 
-/* A name of ours never means another thing, and no word means two. */
+/* A Rankwood name never has another meaning, and no name has two meanings. */
 Test(aliases, no_word_has_two_meanings)
 {
     static const char *const of_train[] = {"valid",  "output", "log",     "init", "plan",

@@ -1,5 +1,5 @@
 /* Boundaries, intervals and codes against the plain rule: all sampled values sorted, every value
- * looked for by itself. Each path of instructions in turn. */
+ * searched separately. Each path of instructions in turn. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

@@ -294,7 +294,7 @@ static void figures_of(const char *method)
     for (uint32_t fold = 0; fold < 5; fold++) {
         double others[DOCS], held[DOCS];
         for (uint32_t d = 0; d < DOCS; d++)
-            others[d] = d / LENGTH % 5 == fold ? 0 : weight[d]; /* as if they were not there */
+            others[d] = d / LENGTH % 5 == fold ? 0 : weight[d]; /* as if they were missing */
         cr_assert_eq(rw_dataset_set_side_column(ctx, data, "weights", others, DOCS, 1), RW_OK);
         struct rw_model *part = calibrated(NULL);
         cr_assert_eq(rw_model_probabilities(ctx, part, scores, DOCS, held), RW_OK);

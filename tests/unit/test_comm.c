@@ -401,7 +401,7 @@ static void keep_status(void *user, int exit_status)
     *(int *)user = exit_status;
 }
 
-/* The exit status for a launcher: 3 if trying again may help, 0 if each worker ends by itself. */
+/* The exit status for a launcher: 3 if trying again may help, 0 if each worker ends on its own. */
 Test(comm, exit_statuses, .init = setup, .fini = teardown)
 {
     static const int cases[][4] = {/* has_failed, all_know, failure, status */

@@ -260,7 +260,7 @@ Test(engine, trees_are_coded_at_the_limits, .init = setup, .fini = teardown, .ti
         cr_assert_eq(rw_host_code_tree(&host, &tree, nodes), RW_OK);
     for (uint32_t k = 0; k < NODES; k++)
         cr_assert_eq(nodes[k].column, FEATURES - 1 - k % 7);
-    cuts.feature[FEATURES - 1] = FEATURES; /* that id is not there any more */
+    cuts.feature[FEATURES - 1] = FEATURES; /* that id no longer exists */
     cr_assert_eq(rw_host_code_tree(&host, &tree, nodes), RW_ERR_UNSUPPORTED);
     rw_tree_release(&tree);
     rw_mem_free(cuts.feature);

@@ -3,7 +3,7 @@
 
 #include "gpu/hist/hist.h"
 
-/* Every lambda with every hessian of 8 bits, and the ends of 16, come back as they were. */
+/* Every lambda with every hessian of 8 bits, and the ends of 16, are read back unchanged. */
 static void there_and_back(enum rw_moved moved, int32_t lambda, int32_t hess)
 {
     uint32_t words[3];

@@ -133,7 +133,7 @@ LIMITS_TEST(version_1)
     cr_assert_eq(memory.free_bytes, 2600000);
 }
 
-/* The least of a group and those above it, each by itself. */
+/* The smallest limit of a group and its parents, each alone. */
 LIMITS_TEST(groups_above_limit_too)
 {
     put_v2("/a/b/c");

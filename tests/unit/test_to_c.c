@@ -1,4 +1,4 @@
-/* The C file: it compiles without a warning, and its scores are ours to the bit. */
+/* The C file: it compiles without a warning, and its scores are identical to Rankwood's. */
 #include <dlfcn.h>
 
 #include "convert_fixture.h"

@@ -1,4 +1,4 @@
-# Scores and figures are the same on every device; one that is not there is an error with exit 1.
+# Scores and figures are the same on every device; a missing one is an error with exit 1.
 small_model
 "$RANKWOOD" predict model.txt valid.txt.gz -o scores
 "$RANKWOOD" eval valid.txt.gz --model model.txt --json --quiet >figures 2>/dev/null

@@ -64,7 +64,7 @@ try export odd.model --to catboost --verify missing.txt -o odd.catboost
 try export plain.model --to quickrank --feature-base 0 -o -
 try export plain.model --to xgboost --feature-base 1 --verify train.txt -o shifted.xgboost
 
-# Solr adds 1e-6 to every value, so it cannot represent a threshold of -1.
+# Solr adds 1e-6 to every threshold, and no float plus 1e-6 gives -1.
 sed 's/feature 2 <= 2/feature 2 <= -1/' body >body.cut && mv body.cut body
 model right cut.model
 try export cut.model --to solr --verify train.txt -o cut.solr
