@@ -30,7 +30,6 @@ static void scratch_release(struct rw_chunk_scratch *s)
                            s->most,         s->packed,        s->part};
     for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
         rw_mem_free(owned[i]);
-    rw_arena_free(&s->rank.arena);
 }
 
 void rw_chunks_release(struct rw_chunks *chunks)
@@ -479,25 +478,34 @@ static int gather_parts(const struct all_held *all, uint32_t begin, uint32_t n, 
     return RW_OK;
 }
 
+/* Finds a feature's boundaries, if some documents have it. */
+static int find_feature(const struct all_held *all, uint32_t f, struct rw_chunk_scratch *s,
+                        struct rw_rank_scratch *rank)
+{
+    const struct rw_chunks *chunks = all->chunks;
+    const struct rw_cut_sample sample = {.n = chunks->sample->n_all};
+    struct rw_chunk_feature *feature = &chunks->feature[f];
+    const uint32_t begin = all_held_begin(all, f), n = all->end[f] - begin;
+    struct rw_cut_intervals intervals;
+    if (n == 0)
+        return RW_OK;
+    RW_TRY(gather_parts(all, begin, n, (float *)rank->picked, s));
+    rw_cut_bounds(chunks->isa, s->part, n, &sample, &chunks->rule, rank, &intervals);
+    RW_TRY(RW_NEW_RAW(NULL, feature->bound, intervals.n_bounds));
+    feature->n_bounds = intervals.n_bounds;
+    memcpy(feature->bound, intervals.bound, feature->n_bounds * sizeof(*feature->bound));
+    return RW_OK;
+}
+
 static int find_some(void *user, struct rw_share *share)
 {
     const struct all_held *all = user;
-    const struct rw_chunks *chunks = all->chunks;
-    const struct rw_cut_sample sample = {.n = chunks->sample->n_all};
-    struct rw_cut_intervals intervals;
-    for (uint64_t f, end; rw_share_next(share, &f, &end);) {
-        struct rw_chunk_feature *feature = &chunks->feature[f];
-        struct rw_chunk_scratch *s = &chunks->scratch[share->thread];
-        const uint32_t begin = all_held_begin(all, (uint32_t)f), n = all->end[f] - begin;
-        if (n == 0)
-            continue;
-        RW_TRY(gather_parts(all, begin, n, (float *)s->rank.picked, s));
-        rw_cut_bounds(chunks->isa, s->part, n, &sample, &chunks->rule, &s->rank, &intervals);
-        RW_TRY(RW_NEW_RAW(NULL, feature->bound, intervals.n_bounds));
-        feature->n_bounds = intervals.n_bounds;
-        memcpy(feature->bound, intervals.bound, feature->n_bounds * sizeof(*feature->bound));
-    }
-    return RW_OK;
+    struct rw_rank_scratch rank;
+    int status = rw_rank_scratch_init(NULL, &rank, all->chunks->sample);
+    for (uint64_t f, end; status >= 0 && rw_share_next(share, &f, &end);)
+        status = find_feature(all, (uint32_t)f, &all->chunks->scratch[share->thread], &rank);
+    rw_arena_free(&rank.arena);
+    return status;
 }
 
 /* Plans each feature's storage. It gets a full column if, according to the sample, a list of the
@@ -544,16 +552,8 @@ static int find_bounds(struct all_held *all)
     /* each needs room for one feature's whole sample, while all held values are in memory */
     enum { MOST_THREADS = 4 };
     const int n_threads = chunks->n_threads < MOST_THREADS ? chunks->n_threads : MOST_THREADS;
-    for (int t = 0; t < n_threads; t++)
-        RW_TRY(rw_rank_scratch_init(ctx, &chunks->scratch[t].rank, chunks->sample));
     const int status = rw_parallel_long(ctx, n_threads, RW_FEATURE_IDS, 1, find_some, all);
-    if (status < 0)
-        return rw_fail_memory(ctx, status, "out of memory while finding cuts");
-    for (int t = 0; t < n_threads; t++) {
-        rw_arena_free(&chunks->scratch[t].rank.arena);
-        memset(&chunks->scratch[t].rank, 0, sizeof(chunks->scratch[t].rank));
-    }
-    return RW_OK;
+    return status < 0 ? rw_fail_memory(ctx, status, "out of memory while finding cuts") : status;
 }
 
 /* ---- exchange among workers: worker f mod P processes feature f ---- */

@@ -81,7 +81,6 @@ struct rw_chunk_scratch {
     uint32_t *listed;
     size_t list_room, interval_room, listed_room;
     struct rw_code_search *search;
-    struct rw_rank_scratch rank; /* used while boundaries are found */
     /* statistics over all chunks of the thread */
     int32_t *most; /* [all intervals] largest value, ordered */
 };

@@ -323,35 +323,25 @@ int rw_cuts_find_column(struct rw_cut_finder *finder, enum rw_isa isa,
 struct host_search {
     struct rw_cut_finder *finder;
     enum rw_isa isa;
-    struct rw_codes *codes;          /* [n_columns]; NULL: thresholds only */
-    struct rw_rank_scratch *scratch; /* [n_threads]; owned */
+    struct rw_codes *codes; /* [n_columns]; NULL: thresholds only */
 };
 
 static int find_some(void *user, struct rw_share *share)
 {
     const struct host_search *host = user;
-    for (uint64_t c, end; rw_share_next(share, &c, &end);)
-        RW_TRY(rw_cuts_find_column(host->finder, host->isa, &host->finder->dataset->column[c],
-                                   (uint32_t)c, &host->scratch[share->thread],
-                                   host->codes ? &host->codes[c] : NULL));
-    return RW_OK;
-}
-
-static void host_release(struct host_search *host)
-{
-    for (int t = 0; host->scratch && t < host->finder->ctx->n_threads; t++)
-        rw_arena_free(&host->scratch[t].arena);
-    rw_mem_free(host->scratch);
+    struct rw_rank_scratch scratch;
+    int status = rw_rank_scratch_init(NULL, &scratch, &host->finder->sample);
+    for (uint64_t c, end; status >= 0 && rw_share_next(share, &c, &end);)
+        status = rw_cuts_find_column(host->finder, host->isa, &host->finder->dataset->column[c],
+                                     (uint32_t)c, &scratch, host->codes ? &host->codes[c] : NULL);
+    rw_arena_free(&scratch.arena);
+    return status;
 }
 
 int rw_cuts_find_on_host(void *codes, struct rw_cut_finder *finder)
 {
     struct rw_ctx *ctx = finder->ctx;
-    RW_RELEASED(host_release)
     struct host_search host = {.finder = finder, .isa = rw_isa(), .codes = codes};
-    RW_TRY(RW_NEW(ctx, host.scratch, (size_t)ctx->n_threads));
-    for (int t = 0; t < ctx->n_threads; t++)
-        RW_TRY(rw_rank_scratch_init(ctx, &host.scratch[t], &finder->sample));
     const int status =
         rw_parallel_long(ctx, ctx->n_threads, finder->dataset->n_columns, 1, find_some, &host);
     return status < 0 ? rw_fail_memory(ctx, status, "out of memory while finding cuts") : status;
