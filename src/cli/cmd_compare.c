@@ -235,7 +235,7 @@ static json_t *add_two(void)
     for (int i = 0; i < n_metrics; i++) {
         json_t *moved = json_array();
         json_array_append_new(all, compared_document(comparison[i], rows, moved));
-        rw_result_rows(rw_text("queries that moved most by %s", comparison[i]->metric), moved,
+        rw_result_rows(rw_text("queries with the largest changes of %s", comparison[i]->metric), moved,
                        "a;b;difference=b - a=+;query");
     }
     for (int i = 0; i < n_metrics; i++)
