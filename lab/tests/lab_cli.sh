@@ -33,7 +33,7 @@ wrong 2 "option '--bins' has no effect in suite 'nodes'" nodes --bins 16
 wrong 2 "'--runs': expected a whole number, 1 to 1000, found '0'" lanes --runs 0
 wrong 2 "'--docs': expected a whole number, 1 to 2147483647, found '1e6'" lanes --docs 1e6
 wrong 2 "unknown option '--shape'" lanes --shape letor
-wrong 2 "^rankwood-lab: hint: 'rankwood-lab lanes --help' lists what it takes" lanes --shape letor
+wrong 2 "^rankwood-lab: hint: 'rankwood-lab lanes --help' lists its arguments" lanes --shape letor
 wrong 2 "'lanes' does not take 'contention'" lanes contention
 for suite in weighted lanes contention generalized general nodes; do
     "$lab" --help | grep -q "^  $suite  *[^ ]" || { echo "not ok: no help on $suite" && failed=1; }

@@ -223,9 +223,9 @@ def _is_na(value: Any) -> bool:
 def check_shape(n_docs: int, n_features: int) -> None:
     """Raises DataError if the library cannot hold so many documents or features, before memory is allocated."""
     if n_docs > MOST_DOCS:
-        raise DataError(f"{n_docs} documents; at most {MOST_DOCS} are possible")
+        raise DataError(f"too many documents: {n_docs}; expected at most {MOST_DOCS}")
     if n_features > MOST_FEATURES:
-        raise DataError(f"{n_features} features; at most {MOST_FEATURES} are possible")
+        raise DataError(f"too many features: {n_features}; expected at most {MOST_FEATURES}")
 
 
 def feature_base_of(given: Any) -> int | None:
@@ -502,7 +502,7 @@ class Queries:
             before = began.setdefault(one, query)
             if before != query:
                 raise DataError(
-                    f"query '{one.decode('utf-8', 'replace')}' comes back after another query\n"
+                    f"query '{one.decode('utf-8', 'replace')}' appears again after another query\n"
                     f"hint: its documents are {self.offset[before]} to {self.offset[before + 1] - 1} and from "
                     f"{self.offset[query]} on (from 0); sort=True groups them"
                 )

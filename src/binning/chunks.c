@@ -553,7 +553,8 @@ static int find_bounds(struct all_held *all)
     enum { MOST_THREADS = 4 };
     const int n_threads = chunks->n_threads < MOST_THREADS ? chunks->n_threads : MOST_THREADS;
     const int status = rw_parallel_long(ctx, n_threads, RW_FEATURE_IDS, 1, find_some, all);
-    return status < 0 ? rw_fail_memory(ctx, status, "out of memory while finding cuts") : status;
+    return status < 0 ? rw_fail_memory(ctx, status, "out of memory while finding bin boundaries")
+                      : status;
 }
 
 /* ---- exchange among workers: worker f mod P processes feature f ---- */

@@ -65,7 +65,8 @@ int rw_cut_sample_init(struct rw_ctx *ctx, struct rw_cut_sample *sample,
     uint64_t n_all = dataset->n_docs;
     RW_TRY(rw_comm_sum(ctx, &n_all, 1));
     if (n_all > RW_MAX_DOCS)
-        return rw_fail(ctx, RW_ERR_DATA, "%llu documents on all workers; expected at most %u",
+        return rw_fail(ctx, RW_ERR_DATA,
+                       "too many documents on all workers: %llu; expected at most %u",
                        (unsigned long long)n_all, RW_MAX_DOCS);
     sample->n = dataset->n_docs;
     sample->n_all_docs = (uint32_t)n_all;
@@ -344,7 +345,8 @@ int rw_cuts_find_on_host(void *codes, struct rw_cut_finder *finder)
     struct host_search host = {.finder = finder, .isa = rw_isa(), .codes = codes};
     const int status =
         rw_parallel_long(ctx, ctx->n_threads, finder->dataset->n_columns, 1, find_some, &host);
-    return status < 0 ? rw_fail_memory(ctx, status, "out of memory while finding cuts") : status;
+    return status < 0 ? rw_fail_memory(ctx, status, "out of memory while finding bin boundaries")
+                      : status;
 }
 
 int rw_bins_make_training(struct rw_ctx *ctx, const struct rw_dataset *dataset,

@@ -270,7 +270,7 @@ static int run_doctor(struct rw_cli *cli)
         rw_result_print(cli, document);
     if (n_wrong == 0)
         return 0;
-    rw_msg_error("%d check%s failed: this machine does not give the reference's model", n_wrong,
+    rw_msg_error("%d check%s failed: this machine does not reproduce the reference model", n_wrong,
                  n_wrong == 1 ? "" : "s");
     return RW_EXIT_FAILURE;
 }

@@ -51,7 +51,8 @@ static int check(struct rw_cli *cli)
     how.relevant = rw_params_eval(cli->params)->relevant;
     how.device = rw_params_get(cli->params, "device");
     if (strcmp(output, "-") == 0)
-        return rw_wrong(cli, "the figures go to standard output: give '-o' a name");
+        return rw_wrong(cli,
+                        "the results are written to standard output: pass a file name to '-o'");
     return rw_calibrate_check(cli->ctx, &how);
 }
 

@@ -122,7 +122,7 @@ static int find_systems(struct rw_cli *cli)
             systems.text[systems.n++] = lists[i]->text[k];
     }
     if (systems.n < 2)
-        return rw_wrong(cli, "'%s' is compared with nothing: more than one is needed",
+        return rw_wrong(cli, "'%s' has nothing to compare with: pass at least one more",
                         systems.text[0]);
     return 0;
 }
@@ -349,15 +349,16 @@ static int gate(void)
             continue;
         code = RW_EXIT_BELOW;
         if (isnan(worst))
-            rw_msg_error("%s: %s: under 2 queries count, which show no improvement of at least %s",
+            rw_msg_error("%s: %s: fewer than 2 queries count, so an improvement of at least %s "
+                         "cannot be shown",
                          system, of->metric, rw_exact(least));
         else
-            rw_msg_error("%s: %s: the interval of its improvement begins at %s, below %s", system,
+            rw_msg_error("%s: %s: the interval of the improvement begins at %s, below %s", system,
                          of->metric, rw_figure_signed(worst), rw_exact(least));
     }
     if (code == RW_EXIT_BELOW)
-        rw_msg_hint("an improvement is the difference, or where lower is better the opposite; more "
-                    "queries narrow its 95 %% interval");
+        rw_msg_hint("the improvement is the difference, negated if lower is better; more queries "
+                    "narrow its 95 %% interval");
     return code;
 }
 

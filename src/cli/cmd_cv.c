@@ -165,8 +165,8 @@ static int validate(struct rw_cli *cli)
 static int check(struct rw_cli *cli)
 {
     if (n_folds < 3 && strcmp(rw_params_get(cli->params, "early-stop"), "0") != 0)
-        return rw_wrong(cli, "'--folds 2' needs '--early-stop 0': of 3 and more folds one is "
-                             "measured, and the next one stops training");
+        return rw_wrong(cli,
+                        "'--folds 2' needs '--early-stop 0'; early stopping takes a third fold");
     /* a file that is read must not be written or removed in the folder */
     for (int i = 0; i < N_FILES; i++)
         RW_STEP(rw_options_check_written(cli, path_in(files[i])));

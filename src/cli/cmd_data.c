@@ -15,8 +15,7 @@ static int check(struct rw_cli *cli)
     const int has_columns = rw_params_origin(cli->params, "label-columns") == RW_PARAM_CHANGED;
     const int has_many = strchr(rw_params_get(cli->params, "label-columns"), ',') != NULL;
     if (has_many && rw_params_origin(cli->params, "labels") == RW_PARAM_CHANGED)
-        return rw_wrong(cli, "'--labels' has no effect with the further labels of "
-                             "'--label-columns'");
+        return rw_wrong(cli, "'--labels' has no effect with several '--label-columns'");
     return has_columns && rw_params_origin(cli->params, "label-column") == RW_PARAM_CHANGED
                ? rw_wrong(cli, "'--label-column' has no effect with '--label-columns'")
                : 0;

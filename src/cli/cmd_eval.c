@@ -193,7 +193,7 @@ static int check(struct rw_cli *cli)
     if (scores_file)
         RW_STEP(rw_params_no_effect(cli->ctx, cli->params, "device", "with '--scores'"));
     if (like && all_programs)
-        return rw_wrong(cli, "'--like' has no effect with '--audit': it has all of them");
+        return rw_wrong(cli, "'--like' has no effect with '--audit', which shows all programs");
     return like ? rw_load_check_like(cli, like) : 0;
 }
 

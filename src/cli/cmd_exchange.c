@@ -46,7 +46,8 @@ static const char *grouped(unsigned long long number)
 static void add_first(const struct rw_cli *cli, json_t *row, const struct rw_verify_by *by)
 {
     const uint32_t *offset = rw_dataset_query_offsets(cli->dataset);
-    const char *where = "its score is further away than sums can be", *threshold = "categories";
+    const char *where = "its score differs by more than rounding of sums can explain",
+               *threshold = "categories";
     uint32_t q = 0;
     while (offset[q + 1] <= by->doc)
         q++;
@@ -118,9 +119,9 @@ static int check(struct rw_cli *cli)
 {
     take_feature_base();
     if (verify.n == 0 && cli->format != RW_FORMAT_TEXT)
-        return rw_wrong(cli, "'--format' and '--json' print what '--verify' finds: give that, too");
+        return rw_wrong(cli, "'--format' and '--json' need '--verify', whose results they print");
     if (verify.n > 0 && strcmp(output, "-") == 0)
-        return rw_wrong(cli, "'--verify' reads the file back: give '-o' a name");
+        return rw_wrong(cli, "'--verify' reads the file back: pass a file name to '-o'");
     return rw_exchange_check(cli->ctx, &how, NULL, NULL, NULL);
 }
 

@@ -95,7 +95,7 @@ static int prepare(struct rw_cli *cli)
     const struct rw_list files = {cli->operands.text + 1, cli->operands.n - 1};
     RW_STEP(rw_load_model(cli, cli->operands.text[0], &cli->model));
     if (rw_model_n_trees(cli->model) == 0) {
-        rw_msg_error("there is nothing to explain: the model has no trees");
+        rw_msg_error("cannot explain the model: it has no trees");
         return RW_EXIT_FAILURE;
     }
     RW_STEP(rw_load_n_trees(cli, trees, &job.n_trees));
@@ -125,7 +125,7 @@ static int check_sums(void)
 {
     if (job.most <= job.explainer->bound)
         return 0;
-    rw_msg_error("SHAP values add up to a score that is %g off, over the bound %g; please report",
+    rw_msg_error("SHAP values miss the score by %g, more than the bound %g; please report this bug",
                  job.most, job.explainer->bound);
     return RW_EXIT_FAILURE;
 }
@@ -334,8 +334,7 @@ static int find_doc(const struct rw_cli *cli, uint32_t query, const char *text, 
     if (text[0] >= '0' && text[0] <= '9' && !*end && position >= 1 &&
         position <= offset[1] - offset[0])
         return 0;
-    rw_msg_error("query '%s' has no document '%s': expected a document's id, or its position, 1 "
-                 "to %u",
+    rw_msg_error("query '%s' has no document '%s': expected a document id or a position, 1 to %u",
                  query_id, text, offset[1] - offset[0]);
     return RW_EXIT_FAILURE;
 }
@@ -490,18 +489,17 @@ static int check(struct rw_cli *cli)
     const struct rw_param_info *info;
     const int summary = !query_id && !documents, permutes = summary && repeats > 0;
     if (!query_id != (docs.n == 0))
-        return rw_wrong(cli, "'--query' and '--doc' go together");
+        return rw_wrong(cli, "'--query' and '--doc' need each other");
     if (docs.n > 2)
         return rw_wrong(cli, "%d documents; expected one or two '--doc'", docs.n);
     if (top && rw_prints_all(cli))
         return rw_wrong(cli, "'--top' has no effect with '%s'", rw_prints_all(cli));
     if (documents && cli->format == RW_FORMAT_LATEX)
-        return rw_wrong(cli, "'--documents' prints text, json or csv");
+        return rw_wrong(cli, "'--documents' can be printed as text, json or csv");
     for (int i = 0; !permutes && (info = rw_param_info(i)) != NULL; i++) {
         if ((info->roles & (RW_ROLE_EVALUATION | RW_ROLE_WEIGHTS)) ||
             strcmp(info->name, "seed") == 0)
-            RW_STEP(rw_params_no_effect(cli->ctx, cli->params, info->name,
-                                        "where nothing is permuted"));
+            RW_STEP(rw_params_no_effect(cli->ctx, cli->params, info->name, "without permutations"));
     }
     if (permutes && strchr(rw_params_get(cli->params, "metric"), ','))
         return rw_wrong(cli, "'explain' takes one '--metric'");

@@ -89,7 +89,7 @@ static int add_chunk_to_run(const struct rw_dataset *chunk, const double *scores
     const uint32_t *offset = rw_dataset_query_offsets(chunk);
     for (uint32_t q = 0; q < rw_dataset_n_queries(chunk); q++) {
         if (strchr(rw_dataset_query_id(chunk, q), ' ')) {
-            rw_msg_error("a TREC run cannot hold the query id '%.200s': it has a blank",
+            rw_msg_error("a TREC run cannot represent the query id '%.200s', which has a blank",
                          rw_dataset_query_id(chunk, q));
             return RW_EXIT_FAILURE;
         }
@@ -140,15 +140,15 @@ static int check(struct rw_cli *cli)
 {
     const char *device = rw_params_get(cli->params, "device");
     if (leaf_ids && !output && run_output && strcmp(run_output, "-") == 0)
-        return rw_wrong(cli, "'--leaf-ids' and '--trec -' both go to standard output: give '-o'");
+        return rw_wrong(cli,
+                        "'--leaf-ids' and '--trec -' both write to standard output: pass '-o'");
     if (probability && trees)
-        return rw_wrong(cli, "'--probability' is of the scores by all trees: leave out '--trees'");
+        return rw_wrong(cli, "'--probability' needs the scores of all trees: omit '--trees'");
     if (probability && run_output && !output)
-        return rw_wrong(cli, "'--probability' has no effect on a TREC run: give '-o', too");
+        return rw_wrong(cli, "'--probability' has no effect on a TREC run: also pass '-o'");
     if (leaf_ids && !run_output && strncmp(device, "cuda", 4) == 0)
-        return rw_wrong(
-            cli, "'--device %s' has no effect with '--leaf-ids': leaves are found on the CPU",
-            device);
+        return rw_wrong(cli, "'--device %s' has no effect with '--leaf-ids', which uses the CPU",
+                        device);
     return 0;
 }
 

@@ -26,7 +26,7 @@ static const struct rw_option options[] = {
 static int check(struct rw_cli *cli)
 {
     if (repeats == 0)
-        RW_STEP(rw_params_no_effect(cli->ctx, cli->params, "seed", "where nothing is permuted"));
+        RW_STEP(rw_params_no_effect(cli->ctx, cli->params, "seed", "without permutations"));
     return how.like ? rw_load_check_like(cli, how.like) : 0;
 }
 

@@ -72,7 +72,8 @@ static int check(struct rw_cli *cli)
     if (!rw_is_given(cli, "tree") == !calibration)
         return rw_wrong(cli, "'show' needs one of --tree N and --calibration");
     if (dot && cli->format != RW_FORMAT_TEXT)
-        return rw_wrong(cli, "'--dot' and '--format' both say how to print: give one of them");
+        return rw_wrong(cli,
+                        "'--dot' and '--format' both choose the output format: pass one of them");
     return 0;
 }
 
@@ -83,7 +84,7 @@ static int run(struct rw_cli *cli)
         return show_calibration(cli);
     const int n_trees = rw_model_n_trees(cli->model);
     if ((int)tree > n_trees)
-        return rw_wrong(cli, "there is no tree %llu: the model has %d", tree, n_trees);
+        return rw_wrong(cli, "no tree %llu; the model has %d trees", tree, n_trees);
     if (cli->format != RW_FORMAT_TEXT) {
         show_tree(cli);
         return 0;

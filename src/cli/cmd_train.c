@@ -92,13 +92,13 @@ static int lock(void)
     if (flock(fileno(train_log.file), LOCK_EX | LOCK_NB) == 0)
         return 0;
     if (errno != EWOULDBLOCK) {
-        rw_msg_line("'%s' is not locked: its file system has no locks", log_path);
+        rw_msg_line("cannot lock '%s': its file system does not support locks", log_path);
         return 0;
     }
     fclose(train_log.file); /* the file of the other training is left as it is */
     train_log.file = NULL;
-    rw_msg_error("'%s' is the log of a training that is still running", log_path);
-    rw_msg_hint("wait for it, end it, or give another '--log'");
+    rw_msg_error("another training is still writing the log '%s'", log_path);
+    rw_msg_hint("wait for that training, end it, or pass a different '--log'");
     return RW_EXIT_FAILURE;
 }
 
@@ -147,8 +147,9 @@ static void log_begin(const char *note, int round)
         return;
     }
     if (sscanf(note, "log %lld", &bytes) != 1 || bytes < 0 || bytes > about.st_size) {
-        rw_msg_warning("'%s' is not the log of what is resumed: it will begin with round %d",
-                       log_path, round + 1);
+        rw_msg_warning(
+            "'%s' is not the log of the resumed training; the new log begins with round %d",
+            log_path, round + 1);
         bytes = 0;
     }
     if (ftruncate(fileno(train_log.file), (off_t)bytes) != 0 ||
@@ -315,7 +316,7 @@ static void reserve(struct rw_cli *cli, const struct rw_round *round)
     if (rw_out_file_reserve(ctx, out, needed + needed / 2) < 0)
         job.disk_full = rw_out_file_reserve(ctx, out, needed);
     if (job.disk_full)
-        rw_msg_error("no space for more trees: %s", rw_last_error(ctx));
+        rw_msg_error("no disk space for more trees: %s", rw_last_error(ctx));
 }
 
 /* Only the worker that writes the model detects a full disk. */
@@ -472,8 +473,8 @@ static int check_side_files(struct rw_cli *cli)
     for (int i = 0; i < n; i++) {
         if (side_file(WEIGHTS, i) && side_file(QUERY_WEIGHTS, i))
             return rw_wrong(cli,
-                            "'--valid-weights' and '--valid-query-weights' both weigh '%s': give "
-                            "one of them, and 'none' in its place",
+                            "'--valid-weights' and '--valid-query-weights' both set weights of "
+                            "'%s': pass 'none' for one of them",
                             valid_files.text[i]);
     }
     return 0;
@@ -490,7 +491,7 @@ static int check_checkpoints(struct rw_cli *cli)
     if (checkpoint_path && strcmp(checkpoint_path, "-") == 0)
         return rw_wrong(cli, "'--checkpoint' needs a file, not standard output");
     if (resumes_auto() && !checkpoint_path)
-        return rw_wrong(cli, "'--resume auto' needs '--checkpoint FILE', which it resumes from");
+        return rw_wrong(cli, "'--resume auto' needs '--checkpoint FILE' to resume from");
     if (checkpoint_every)
         RW_STEP(rw_checkpoints_set_every(cli->ctx, checkpoints, checkpoint_every));
     *checkpoints = (struct rw_checkpoints){.path = checkpoint_path,
@@ -517,8 +518,7 @@ static int take_all_gpus(struct rw_cli *cli)
     if (strcmp(rw_params_get(cli->params, "device"), "cuda:all") != 0)
         return 0;
     if (n_workers > 1)
-        return rw_wrong(cli,
-                        "'--workers' and '--device cuda:all' both say how many workers there are");
+        return rw_wrong(cli, "'--workers' and '--device cuda:all' both set the number of workers");
     if (rw_workers_count(cli->ctx) == 1 && !plan_only && !config_only) {
         while (n < RW_WORKERS_MOST_THREADS && rw_device_check(cli->ctx, device) >= 0)
             snprintf(device, sizeof(device), "cuda:%d", ++n);
@@ -532,13 +532,14 @@ static int check(struct rw_cli *cli)
     if (!output && !plan_only && !config_only)
         return rw_wrong(cli, "'train' needs -o MODEL");
     if (cli->format != RW_FORMAT_TEXT && !plan_only)
-        return rw_wrong(cli, "'--format' and '--json' print '--plan': give that, too");
+        return rw_wrong(cli, "'--format' and '--json' need '--plan', whose results they print");
     if (plan_only && config_only)
-        return rw_wrong(cli, "'--plan' and '--print-config' both print and stop: expected one");
+        return rw_wrong(cli, "'--plan' and '--print-config' both print and stop: pass one of them");
     if (n_workers > 1 && rw_workers_count(cli->ctx) > 1)
-        return rw_wrong(cli, "'--workers' in a process that is one of many workers already");
+        return rw_wrong(cli,
+                        "'--workers' cannot be used in a process that is one of several workers");
     if ((n_workers > 1 || rw_workers_count(cli->ctx) > 1) && (plan_only || config_only))
-        return rw_wrong(cli, "'--%s' is for one process with all the data, not for many workers",
+        return rw_wrong(cli, "'--%s' works with one worker only",
                         plan_only ? "plan" : "print-config");
     if (made_for.format) {
         struct rw_exchange how = made_for;
@@ -546,11 +547,9 @@ static int check(struct rw_cli *cli)
         RW_STEP(rw_exchange_check(cli->ctx, &how, NULL, NULL, NULL));
     }
     if (refit_path && init_path)
-        return rw_wrong(
-            cli, "'--init' has no effect with '--refit': a model is refitted, or trained on");
+        return rw_wrong(cli, "'--init' has no effect with '--refit': pass one of them");
     if (refit_path && made_for.format)
-        return rw_wrong(cli, "'--for' has no effect with '--refit': the trees are the model's, "
-                             "which 'export' takes or refuses");
+        return rw_wrong(cli, "'--for' has no effect with '--refit', which keeps the model's trees");
     RW_STEP(check_checkpoints(cli));
     RW_STEP(take_all_gpus(cli));
     RW_STEP(check_side_files(cli));
@@ -668,7 +667,7 @@ static int write_elsewhere(struct rw_cli *cli, int status)
     if (failed && fd >= 0)
         unlink(path);
     if (!failed)
-        rw_msg_warning("the model is '%s' instead", path);
+        rw_msg_warning("wrote the model to '%s' instead", path);
     job.is_kept |= !failed;
     return code;
 }
@@ -679,7 +678,8 @@ static void keep_interrupted(struct rw_cli *cli)
 {
     struct rw_out_file *out = &cli->out;
     if (!out->temporary) {
-        rw_msg_warning("interrupted: '%s' is no file, so the trees until now are not kept", output);
+        rw_msg_warning("interrupted: '%s' is not a regular file, so the trees so far are lost",
+                       output);
         return;
     }
     int status = rw_out_file_rename(cli->ctx, out, ".interrupted");
@@ -690,10 +690,10 @@ static void keep_interrupted(struct rw_cli *cli)
         write_elsewhere(cli, status);
         return;
     }
-    rw_msg_warning("interrupted: the best model until now is '%s'; '%s' is as it was", path,
+    rw_msg_warning("interrupted: wrote the best model so far to '%s'; '%s' is unchanged", path,
                    output);
     if (checkpoint_path)
-        rw_msg_hint("'--resume auto' goes on from '%s'", checkpoint_path);
+        rw_msg_hint("'--resume auto' continues from '%s'", checkpoint_path);
     job.is_kept = 1;
 }
 
@@ -729,8 +729,9 @@ static int begin(struct rw_cli *cli)
     const int resumes = from && access(from, F_OK) == 0;
     struct stat about;
     if (checkpoint_path && !from && stat(checkpoint_path, &about) == 0 && S_ISREG(about.st_mode))
-        rw_msg_warning("'%s' is there, and will be replaced; '--resume auto' would go on from it",
-                       checkpoint_path);
+        rw_msg_warning(
+            "checkpoint '%s' exists and will be replaced; '--resume auto' would continue from it",
+            checkpoint_path);
     return log_path ? log_open(resumes) : 0;
 }
 
@@ -827,9 +828,10 @@ static int plan(struct rw_cli *cli)
     const uint64_t needed = plan.on_gpu ? plan.far_bytes : plan.bytes;
     if (status != 0 || plan.host_free_bytes == 0 || needed <= plan.host_free_bytes)
         return status;
-    rw_msg_error("out of memory: training needs %.1f MB beside the data, and %.1f MB are available",
-                 (double)needed / 1e6, (double)plan.host_free_bytes / 1e6);
-    rw_msg_hint("'rankwood doctor' says what limits it");
+    rw_msg_error(
+        "out of memory: training needs %.1f MB in addition to the data, and %.1f MB are available",
+        (double)needed / 1e6, (double)plan.host_free_bytes / 1e6);
+    rw_msg_hint("'rankwood doctor' shows what limits the memory");
     return RW_EXIT_MACHINE;
 }
 

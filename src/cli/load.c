@@ -143,7 +143,7 @@ int rw_load_model(struct rw_cli *cli, const char *path, struct rw_model **out)
 {
     RW_STEP(rw_model_read(cli->ctx, path, out));
     if (!rw_model_info(*out).is_finished)
-        rw_msg_warning("%s: its training was interrupted; it is the best model until then", path);
+        rw_msg_warning("%s: its training was interrupted; this is the best model up to then", path);
     return 0;
 }
 
@@ -161,12 +161,11 @@ int rw_load_scores(struct rw_cli *cli, const char *path, double *scores)
     struct rw_run_match match;
     RW_STEP(rw_dataset_read_scores(cli->ctx, cli->dataset, path, scores, &match));
     if (match.n_unranked > 0)
-        rw_msg_warning("%s: the run leaves out %u documents; they rank behind all others of their "
-                       "queries, tied",
-                       path, match.n_unranked);
+        rw_msg_warning(
+            "%s: the run lacks %u documents; they rank after all others of their queries, tied",
+            path, match.n_unranked);
     if (match.n_unknown > 0)
-        rw_msg_warning("%s: %u lines are of queries that the data does not have", path,
-                       match.n_unknown);
+        rw_msg_warning("%s: %u lines are for queries that the data lacks", path, match.n_unknown);
     return 0;
 }
 
@@ -240,7 +239,7 @@ int rw_load_check_qrels(const struct rw_cli *cli, const char **like)
     }
     RW_STEP(rw_params_no_effect(cli->ctx, cli->params, "device", "with '--qrels'"));
     if (cli->operands.n > 0)
-        return rw_wrong(cli, "'%s' is not read: judgments and runs stand in for DATA",
+        return rw_wrong(cli, "'%s' has no effect with '--qrels', which replaces DATA",
                         cli->operands.text[0]);
     if (*like && strcmp(*like, "rankwood") == 0) {
         *like = NULL;
@@ -261,11 +260,11 @@ int rw_load_qrels(const struct rw_cli *cli, const char *qrels, const struct rw_l
     for (int i = 0; i < runs->n; i++) {
         const struct rw_qrels_run *run = &(*out)->runs[i];
         if (run->n_unanswered > 0)
-            rw_msg_warning("%s: %u queries that are judged are not in the run; they count as "
-                           "queries of which it found nothing",
+            rw_msg_warning("%s: %u judged queries are missing in the run; they count as queries "
+                           "without results",
                            runs->text[i], run->n_unanswered);
         if (run->n_unknown > 0)
-            rw_msg_warning("%s: %llu lines are of queries without judgments", runs->text[i],
+            rw_msg_warning("%s: %llu lines are for queries without judgments", runs->text[i],
                            (unsigned long long)run->n_unknown);
     }
     return 0;

@@ -200,14 +200,14 @@ static int unknown(const struct rw_cli *cli, const char *token)
     if (is_others && rw_params_get(cli->params, other) && !find_name(cli, other))
         return rw_wrong(cli, "'%s' does not take the parameter '--%s'", cli->command->name, other);
     if (elsewhere.none && !elsewhere.option)
-        rw_msg_error("unknown option '%.*s'; there is no such option here", n_token, token);
+        rw_msg_error("unknown option '%.*s', which has no counterpart", n_token, token);
     else if (near && !(is_others && elsewhere.other))
         rw_msg_error("unknown option '%.*s'; the nearest is '--%s'", n_token, token, near);
     else
         rw_msg_error("unknown option '%.*s'", n_token, token);
     return hint_or_usage(cli, elsewhere.option  ? elsewhere.option->note
                               : elsewhere.none  ? elsewhere.none->note
-                              : elsewhere.other ? rw_text("other commands have it as '--%s'", other)
+                              : elsewhere.other ? rw_text("other commands have '--%s'", other)
                                                 : NULL);
 }
 
@@ -218,7 +218,7 @@ static void show_as_option(const struct rw_cli *cli, const char *name, const cha
     const struct rw_alias *row = rw_alias_next(NULL, name, value);
     struct rw_params *probe = NULL;
     if (row && !row->ours) {
-        rw_msg_hint("there is none like '%s' here: %s", value, row->note);
+        rw_msg_hint("no counterpart of '%s': %s", value, row->note);
         return;
     }
     if (row)
@@ -245,7 +245,7 @@ static int check_bare(const struct rw_cli *cli, const char *operand)
     const char *ours = own ? name : elsewhere.option ? elsewhere.option->ours : NULL;
     if (!ours && !elsewhere.none && !elsewhere.other && !rw_params_get(cli->params, name))
         return 0;
-    rw_msg_error("cannot open '%s': there is no such file", operand);
+    rw_msg_error("cannot open '%s': no such file", operand);
     if (!ours && elsewhere.none)
         return hint_or_usage(cli, elsewhere.none->note);
     if (!ours) {
@@ -302,7 +302,7 @@ static int take(struct parsing *p, struct rw_option *option, const char *text)
         return rw_wrong(cli, "option '--%s' is given twice", option->name);
     const int is_split = option->kind == RW_OPTION_INPUT_SETS || option->kind == RW_OPTION_INPUTS;
     if (is_split && (*text == ',' || text[strlen(text) - 1] == ',' || strstr(text, ",,")))
-        return rw_wrong(cli, "a file without a name in '%s'", text);
+        return rw_wrong(cli, "a file name is missing in '%s'", text);
     switch (option->kind) {
     case RW_OPTION_FLAG:
         *(int *)option->value = 1;
@@ -633,7 +633,7 @@ static int check_kinds(const struct rw_cli *cli, int argc, char **argv)
     }
     if (first < 0)
         return 0;
-    rw_msg_error("'%s' is %s; it is given by '--%s'", slot[first].input.path, slot[first].kind.what,
+    rw_msg_error("'%s' is %s: pass it by '--%s'", slot[first].input.path, slot[first].kind.what,
                  before[first]->name);
     show_corrected(argc, argv, slot, n, before, NULL, NULL);
     return RW_EXIT_USAGE;
@@ -694,7 +694,7 @@ static int check_pair(const struct rw_cli *cli, const struct output *a, const st
     const char *names = rw_text("'%s' and '%s'", option_name(a->option), option_name(b->option));
     const char *with_suffix = a->has_suffix ? a->path : b->has_suffix ? b->path : NULL;
     if (strcmp(a->path, "-") == 0 && strcmp(b->path, "-") == 0)
-        return rw_wrong(cli, "%s both go to standard output", names);
+        return rw_wrong(cli, "%s both write to standard output", names);
     if (!rw_same_file(a->path, b->path))
         return 0;
     return rw_wrong(cli, "%s name the same file%s%s", names, with_suffix ? ": " : "",
@@ -730,12 +730,12 @@ static int check_one_place(const struct parsing *p)
 {
     if (!p->elsewhere_operand)
         return 0;
-    rw_msg_error("'%s': DATA is given in two places, before and after '--%s'", p->elsewhere_operand,
+    rw_msg_error("'%s': DATA is given twice, before and after '--%s'", p->elsewhere_operand,
                  p->between->name);
     if (p->between->kind == RW_OPTION_INPUT_SETS || p->between->kind == RW_OPTION_INPUTS)
-        rw_msg_hint("two files of '--%s' are given as --%s %s,%s", p->between->name,
-                    p->between->name, p->between_value, p->elsewhere_operand);
-    rw_msg_hint("more of DATA is given directly after '%s'", p->last_together);
+        rw_msg_hint("pass two files of '--%s' as --%s %s,%s", p->between->name, p->between->name,
+                    p->between_value, p->elsewhere_operand);
+    rw_msg_hint("pass more of DATA directly after '%s'", p->last_together);
     return RW_EXIT_USAGE;
 }
 
@@ -767,14 +767,15 @@ static int check_line(struct parsing *p, int argc, char **argv)
     RW_STEP(check_operands(cli));
     for (int i = 0; i < cli->operands.n; i++) {
         if (!*cli->operands.text[i])
-            return rw_wrong(cli, "the name of a file is empty");
+            return rw_wrong(cli, "a file name is empty");
         RW_STEP(check_bare(cli, cli->operands.text[i]));
     }
     RW_STEP(check_one_place(p));
     if (p->quiet && p->verbose)
         return rw_wrong(cli, "'--verbose' has no effect with '--quiet'");
     if (p->is_json && rw_is_given(cli, "format"))
-        return rw_wrong(cli, "'--format' and '--json' both say how to print: give one of them");
+        return rw_wrong(cli,
+                        "'--format' and '--json' both choose the output format: pass one of them");
     p->cli->format = p->is_json ? RW_FORMAT_JSON : (enum rw_format)p->format;
     for (int i = 0; i < cli->n_options; i++) {
         const struct rw_option *option = &cli->option[i];
@@ -814,10 +815,12 @@ static int check(struct rw_cli *cli)
     const int of_queries = *rw_params_get(cli->params, "query-weights") != 0;
     const char *params = cli->command->params;
     if (of_docs && of_queries)
-        return rw_wrong(cli, "'--weights' and '--query-weights' both weigh DATA: give one of them");
+        return rw_wrong(
+            cli, "'--weights' and '--query-weights' both set weights of DATA: pass one of them");
     if ((of_docs || of_queries) && *rw_params_get(cli->params, "weight-column"))
         return rw_wrong(
-            cli, "'--weight-column' and a file of weights both weigh DATA: give one of them");
+            cli,
+            "'--weight-column' and a file of weights both set weights of DATA: pass one of them");
     RW_STEP(check_idle(cli));
     if (cli->command->check)
         RW_STEP(cli->command->check(cli));

@@ -164,7 +164,7 @@ int rw_msg_errno(int why, const char *format, ...)
 int rw_msg_usage(const char *command)
 {
     if (command)
-        rw_msg_hint("'%s %s --help' lists what it takes", rw_msg_program, command);
+        rw_msg_hint("'%s %s --help' lists its arguments", rw_msg_program, command);
     else
         rw_msg_hint("'%s --help' lists the commands", rw_msg_program);
     return RW_EXIT_USAGE;
@@ -409,8 +409,8 @@ int rw_interrupts_end(int status, const char *kept)
     if (status != RW_ERR_INTERRUPTED || !first_signal)
         return status;
     if (kept)
-        rw_msg_warning("interrupted: '%s' is as it was", kept);
+        rw_msg_warning("interrupted: '%s' is unchanged", kept);
     else
-        rw_msg_warning("interrupted: nothing was written");
+        rw_msg_warning("interrupted: no file was written");
     return 128 + first_signal;
 }

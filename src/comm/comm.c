@@ -32,11 +32,11 @@ int rw_comm_new(struct rw_ctx *ctx, const struct rw_comm_functions *functions, v
     *out = NULL;
     if (n_workers < 1 || n_workers > RW_MAX_WORKERS || worker < 0 || worker >= n_workers)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "worker %d of %d; expected 1 to %d workers, numbered from 0", worker,
+                       "invalid worker %d of %d: expected 1 to %d workers, numbered from 0", worker,
                        n_workers, RW_MAX_WORKERS);
     if (!functions->all_reduce || !functions->reduce_scatter || !functions->all_gather ||
         (!functions->device && !functions->all_to_all))
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "a communicator lacks one of its functions");
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "a function of the communicator is missing");
     RW_TRY(RW_NEW(ctx, *out, 1));
     (*out)->functions = *functions;
     (*out)->user = user;
@@ -68,7 +68,7 @@ int rw_ctx_set_comm(struct rw_ctx *ctx, struct rw_comm *comm)
 {
     if (comm && comm->functions.device)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "a context's communicator must be the host's, not a device's");
+                       "the communicator of a context must work on host memory, not on a device");
     ctx->comm = comm;
     return RW_OK;
 }
@@ -94,7 +94,7 @@ int rw_comm_ended(struct rw_ctx *ctx, struct rw_comm *comm, int result)
     if (result == 0)
         return RW_OK;
     return fail(comm, rw_fail(ctx, RW_ERR_MACHINE,
-                              "another of the %d workers failed, or cannot be reached (%s)",
+                              "another worker failed or cannot be reached (%d workers, %s)",
                               comm->n_workers, comm->functions.name));
 }
 
@@ -229,8 +229,8 @@ int rw_comm_gather_all(struct rw_ctx *ctx, const void *send, size_t bytes, void 
 int rw_comm_nonsense(struct rw_ctx *ctx, const char *what)
 {
     return rw_fail(ctx, RW_ERR_MACHINE,
-                   "another of the %d workers sent %s that cannot be\n"
-                   "hint: all workers have to run the same program, on machines of the same kind",
+                   "one of the %d workers sent invalid %s\nhint: all workers must run the same "
+                   "program, on machines of the same kind",
                    rw_n_workers(ctx), what);
 }
 
@@ -335,10 +335,9 @@ int rw_workers_tells(const struct rw_ctx *ctx)
  *
  * It is opened at run time, so Rankwood itself is not linked to an MPI. */
 static const char mpi_file[] = "rankwood_comm_mpi.so";
-#define MPI_HINT                                                                         \
-    "hint: it is built with Rankwood where an MPI and its headers are installed "        \
-    "(libopenmpi-dev or libmpich-dev; meson setup -Dmpi=enabled says what is missing); " \
-    "RANKWOOD_COMM_MPI=FILE names one elsewhere"
+#define MPI_HINT                                                                             \
+    "hint: install an MPI with headers (libopenmpi-dev or libmpich-dev) and build Rankwood " \
+    "with -Dmpi=enabled, or set RANKWOOD_COMM_MPI to the path of the library"
 
 enum { PATH_SIZE = 4096 };
 
@@ -381,7 +380,7 @@ static int open_library(struct rw_ctx *ctx, rw_comm_module_fn **out)
     char path[PATH_SIZE];
     if (!rw_comm_find(path, sizeof(path)))
         return rw_fail(ctx, RW_ERR_UNSUPPORTED,
-                       "cannot find '%s', without which workers cannot meet by mpi\n" MPI_HINT,
+                       "cannot connect workers through MPI: '%s' was not found\n" MPI_HINT,
                        mpi_file);
     /* MPI opens components that look up its names among all global symbols */
     void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
@@ -393,8 +392,8 @@ static int open_library(struct rw_ctx *ctx, rw_comm_module_fn **out)
     void *symbol = dlsym(library, RW_TEXT(RW_COMM_MODULE_OPEN));
     if (!symbol) {
         dlclose(library);
-        return rw_fail(ctx, RW_ERR_UNSUPPORTED, "'%s' is of another version of Rankwood\n" MPI_HINT,
-                       path);
+        return rw_fail(ctx, RW_ERR_UNSUPPORTED,
+                       "'%s' belongs to a different version of Rankwood\n" MPI_HINT, path);
     }
     memcpy(out, &symbol, sizeof(symbol));
     return RW_OK; /* MPI cannot be initialised twice, so the library stays open */
@@ -421,11 +420,11 @@ static int check_meeting(struct rw_ctx *ctx, const struct rw_comm_module *met)
 {
     if (met->n_workers > 1 || rw_comm_launched() <= 1)
         return RW_OK;
-    return rw_fail(ctx, RW_ERR_UNSUPPORTED,
-                   "%d processes were started, but %s sees one: they do not know of each other\n"
-                   "hint: mpirun must be of the MPI that rankwood_comm_mpi.so was built with; srun "
-                   "needs --mpi=pmix or --mpi=pmi2",
-                   rw_comm_launched(), met->functions.name);
+    return rw_fail(
+        ctx, RW_ERR_UNSUPPORTED,
+        "%d processes were started, but %s connects only one\nhint: use the mpirun of the MPI that "
+        "rankwood_comm_mpi.so was built with; srun needs --mpi=pmix or --mpi=pmi2",
+        rw_comm_launched(), met->functions.name);
 }
 
 int rw_comm_open(struct rw_ctx *ctx, const char *name, struct rw_comm **out)
@@ -681,9 +680,10 @@ static int start_members(struct group *group, struct rw_ctx *ctx)
         struct member *member = &group->member[r];
         const int why = pthread_create(&member->thread, NULL, run_member, member);
         if (why)
-            return rw_fail_io(ctx, why,
-                              "a thread for worker %d of %d: no memory for it, or too many", r,
-                              group->n_workers);
+            return rw_fail_io(
+                ctx, why,
+                "cannot start a thread for worker %d of %d: out of memory, or too many threads", r,
+                group->n_workers);
         member->is_started = 1;
     }
     return RW_OK;
@@ -748,8 +748,8 @@ int rw_workers_run(struct rw_ctx *ctx, int n_workers, rw_worker_fn body, void *u
     struct group group = {.n_workers = n_workers,
                           .spins = n_workers <= rw_processors() ? SPINS : 0};
     if (n_workers < 1 || n_workers > RW_MAX_WORKERS)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "%d workers; expected 1 to %d", n_workers,
-                       RW_MAX_WORKERS);
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "invalid number of workers %d: expected 1 to %d",
+                       n_workers, RW_MAX_WORKERS);
     char error[sizeof(ctx->error)];
     int status;
     RW_TRY(RW_NEW(ctx, group.member, (size_t)n_workers));

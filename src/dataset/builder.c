@@ -161,9 +161,9 @@ int rw_builder_doc(struct rw_ctx *ctx, struct rw_builder *builder, float label,
     const size_t i = builder->n_docs;
     const uint64_t begin = builder->n_entries;
     if (builder->n_queries == 0)
-        return rw_fail(ctx, RW_ERR_INTERNAL, "a document before the first query");
+        return rw_fail(ctx, RW_ERR_INTERNAL, "a document precedes the first query");
     if (i >= RW_MAX_DOCS)
-        return rw_fail(ctx, RW_ERR_DATA, "more than %u documents", RW_MAX_DOCS);
+        return rw_fail(ctx, RW_ERR_DATA, "too many documents: expected at most %u", RW_MAX_DOCS);
     RW_TRY(RW_GROW(ctx, builder->label, builder->room.label, i + 1));
     RW_TRY(grow_values(ctx, builder, begin + n));
     if (!has_features_of_last(builder, features, n))
@@ -425,26 +425,24 @@ static int check_alike(struct rw_ctx *ctx, const struct rw_builder *a,
     char a_text[24], b_text[24];
     if (a && b->n_docs && a->n_more_labels != b->n_more_labels)
         return rw_fail(ctx, RW_ERR_DATA,
-                       "%.400s and %.400s: documents with %d label%s and with %d; expected as "
-                       "many of each",
+                       "%.400s and %.400s: documents have %d label%s in one, %d in the other",
                        name_of(a), name_of(b), a->n_more_labels + 1, a->n_more_labels ? "s" : "",
                        b->n_more_labels + 1);
     if (named && b->name && !rw_names_are_same(named->name, named->n_names, b->name, b->n_names))
         return rw_fail(ctx, RW_ERR_DATA,
-                       "'%s': its columns are not those of the files before it\n"
-                       "hint: files of one set have the same columns in the same order",
+                       "'%s': its columns differ from those of the files before it\nhint: all "
+                       "files of a data set must have the same columns in the same order",
                        name_of(b));
     if (a && b->n_docs && a->width != b->width)
         return rw_fail(ctx, RW_ERR_DATA,
-                       "'%.400s' has %s, '%.400s' has %s\n"
-                       "hint: files of one set have the same columns in the same order",
+                       "'%.400s' has %s, '%.400s' has %s\nhint: all files of a data set must have "
+                       "the same columns in the same order",
                        name_of(a), width_text(a, a_text), name_of(b), width_text(b, b_text));
     if (a && b->n_docs && a->vocabulary != b->vocabulary)
         return rw_fail(ctx, RW_ERR_DATA,
-                       "%.400s and %.400s: categories are read as words of the one, and as "
-                       "numbers, or words of its own, of the other\n"
-                       "hint: name all features that are words, and no others, with the "
-                       "parameter 'categorical'",
+                       "%.400s and %.400s: a feature has categories in one, numbers or different "
+                       "categories in the other\nhint: name exactly the categorical features in "
+                       "the parameter 'categorical'",
                        name_of(a), name_of(b));
     return RW_OK;
 }
@@ -742,7 +740,8 @@ int rw_early_finish(struct rw_ctx *ctx, struct rw_early *early, struct rw_builde
         n_docs += builders[b].n_docs;
         finish.n_ids = builders[b].n_ids > finish.n_ids ? builders[b].n_ids : finish.n_ids;
         if (n_docs > RW_MAX_DOCS)
-            return rw_fail(ctx, RW_ERR_DATA, "more than %u documents", RW_MAX_DOCS);
+            return rw_fail(ctx, RW_ERR_DATA, "too many documents: expected at most %u",
+                           RW_MAX_DOCS);
     }
     RW_TRY(RW_NEW(ctx, finish.dataset, 1));
     finish.dataset->n_docs = (uint32_t)n_docs;
@@ -874,7 +873,7 @@ int rw_dataset_select(struct rw_ctx *ctx, const struct rw_dataset *dataset, cons
                                dataset->query_offset[end]));
     }
     if (n == 0)
-        return rw_fail(ctx, RW_ERR_DATA, "no query is left");
+        return rw_fail(ctx, RW_ERR_DATA, "no queries are left");
     RW_TRY(rw_builder_finish(ctx, &builder, 1, &made));
     RW_TRY(rw_side_columns_select(ctx, dataset, keep, made));
     RW_TRY(rw_names_copy(ctx, dataset->name, dataset->n_names, &made->name));

@@ -355,9 +355,9 @@ static int add_words(struct rw_ctx *ctx, struct rw_dataset *dataset, uint32_t fe
                                : rw_vocabulary_add(dataset->vocabulary, words[i], n, &number[i]);
         if (status < 0)
             return rw_fail(ctx, status,
-                           status == RW_ERR_DATA ? "feature %u: expected at most %d words of at "
-                                                   "most %d bytes"
-                                                 : "out of memory: words of feature %u",
+                           status == RW_ERR_DATA
+                               ? "feature %u: expected at most %d categories of at most %d bytes"
+                               : "out of memory: the categories of feature %u",
                            feature, RW_MAX_WORDS, RW_MAX_WORD_BYTES);
     }
     return RW_OK;
@@ -368,10 +368,11 @@ int rw_dataset_set_categories(struct rw_ctx *ctx, struct rw_dataset *dataset, ui
 {
     if (feature > RW_MAX_FEATURE || dataset->cache.p || dataset->codes.bins || !dataset->column)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "categories of feature %u: expected a data set with values, from no cache",
+                       "cannot set categories of feature %u: expected a data set with values that "
+                       "was not read from a cache",
                        feature);
     if (rw_vocabulary_has(dataset->vocabulary, feature))
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "feature %u has categories already", feature);
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "feature %u already has categories", feature);
     return rw_categories_set_words(ctx, dataset, feature, words, n_words);
 }
 

@@ -124,9 +124,9 @@ int rw_dataset_has_own_queries(const struct rw_dataset *dataset, char *text, siz
     if (n_queries < n_docs)
         snprintf(count, sizeof(count), " (%u queries)", n_queries);
     snprintf(text, size,
-             "%seach of the %u documents has a query id (qid) of its own%s; documents that are "
-             "ranked together must share theirs",
-             n_queries < n_docs ? "nearly " : "", n_docs, count);
+             "%s%u documents have different query ids (qid)%s; documents that are ranked together "
+             "must have the same id",
+             n_queries < n_docs ? "nearly all of the " : "all ", n_docs, count);
     return 1;
 }
 
@@ -251,12 +251,12 @@ static int check_pair(struct rw_ctx *ctx, const struct rw_dataset *dataset, size
 {
     const uint32_t most = pair->better > pair->worse ? pair->better : pair->worse;
     if (most >= dataset->n_docs)
-        return rw_fail(ctx, RW_ERR_DATA, "pair %zu is of document %u; expected 0 to %u", i, most,
+        return rw_fail(ctx, RW_ERR_DATA, "pair %zu has document %u; expected 0 to %u", i, most,
                        dataset->n_docs - 1);
     if (pair->better == pair->worse ||
         query_of(dataset, pair->better) != query_of(dataset, pair->worse))
         return rw_fail(ctx, RW_ERR_DATA,
-                       "pair %zu is of documents %u and %u; expected two of one query", i,
+                       "pair %zu has documents %u and %u; expected two documents of one query", i,
                        pair->better, pair->worse);
     if (!(pair->weight >= 0.0 && pair->weight <= RW_MAX_WEIGHT))
         return rw_fail(ctx, RW_ERR_DATA, "pair %zu has the weight %g; expected 0 to %g", i,
@@ -430,12 +430,12 @@ int rw_side_column_check(struct rw_ctx *ctx, const struct rw_side_column *column
     char found[4200], hint[160] = "";
     if (n == count[by])
         return RW_OK;
-    snprintf(found, sizeof(found), file ? "'%s' holds %zu %s" : "%s%zu %s", file ? file : "", n,
+    snprintf(found, sizeof(found), file ? "'%s' has %zu %s" : "%s%zu %s", file ? file : "", n,
              column->plural);
     if (column->member == offsetof(struct rw_dataset, weight))
         snprintf(hint, sizeof(hint),
-                 "\nhint: one per %s (%u) is what '%sweights' and 'valid-%sweights' take",
-                 unit[other], count[other], prefix[other], prefix[other]);
+                 "\nhint: '%sweights' and 'valid-%sweights' expect one per %s (%u)", prefix[other],
+                 prefix[other], unit[other], count[other]);
     return rw_fail(ctx, RW_ERR_DATA, "%s; expected one per %s, %u%s", found, unit[by], count[by],
                    hint);
 }
@@ -466,7 +466,7 @@ int rw_dataset_set_side_column(struct rw_ctx *ctx, struct rw_dataset *dataset, c
     RW_DEFAULT_FPENV;
     const struct rw_side_column *column = rw_side_column_find(name);
     if (!column || column->is_pairs)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "no side column of numbers is called '%s'", name);
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "no side column of numbers has the name '%s'", name);
     const int most = column->has_several ? RW_MAX_LABELS - 1 : 1;
     if (n_columns < 1 || n_columns > most)
         return rw_fail(ctx, RW_ERR_DATA, "'%s' has %d numbers per document; expected %s%d", name,

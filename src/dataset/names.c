@@ -60,9 +60,8 @@ static int copy_names(struct rw_ctx *ctx, const struct rw_feature_name *from, in
         RW_TRY_OUT(of_model ? rw_query_ids_add(ctx, &seen, *name, &first) : RW_OK);
         if (status == 1)
             RW_TRY_OUT(rw_fail(ctx, RW_ERR_DATA,
-                               "features '%.64s' and '%.64s' are both '%.64s' in a model\n"
-                               "hint: blanks and commas become '_' there; give one of them another "
-                               "name",
+                               "features '%.64s' and '%.64s' both become '%.64s' in a model\nhint: "
+                               "models store '_' for blanks and commas; rename one of the features",
                                from[first].name, from[i].name, *name));
     }
     *out = RW_TAKE(names);
@@ -116,10 +115,10 @@ int rw_list_item(struct rw_ctx *ctx, const char *parameter, const char *item, si
     if (*first >= 0 && *end == '-')
         *last = rw_parse_id(end + 1, &end);
     if (*first < 0 || *last < *first || end != item + length)
-        return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "%s: expected a feature id (0 to %d), a range of ids or a feature's name, "
-                       "found '%.*s'",
-                       parameter, RW_MAX_FEATURE, (int)(length > 64 ? 64 : length), item);
+        return rw_fail(
+            ctx, RW_ERR_ARGUMENT,
+            "%s: expected a feature id (0 to %d), a range of ids or a feature name, found '%.*s'",
+            parameter, RW_MAX_FEATURE, (int)(length > 64 ? 64 : length), item);
     return RW_OK;
 }
 

@@ -329,8 +329,8 @@ void rw_table_warn_inexact(struct rw_ctx *ctx, const struct rw_table_reader *r)
         if (n_inexact > 1)
             snprintf(others, sizeof(others), " (and of %u more)", n_inexact - 1);
         rw_log(ctx, RW_LOG_WARNING,
-               "whole numbers of feature %u%s are beyond 2^24 and no float32 numbers: different "
-               "ones may have become equal",
+               "whole numbers of feature %u%s exceed 2^24 and were rounded to float32; different "
+               "numbers may have become equal",
                r->column[inexact].feature, others);
     }
 }
@@ -350,9 +350,10 @@ static int take_order(struct rw_ctx *ctx, struct rw_table_reader *r)
     memset(r->document, 0xff, n_docs * sizeof(*r->document));
     for (uint32_t i = 0; i < n_docs; i++) {
         if (order[i] >= n_docs || r->document[order[i]] != UINT32_MAX)
-            return rw_fail(ctx, RW_ERR_DATA,
-                           "order has document %u at %u (from 0); expected each of 0 to %u once",
-                           order[i], i, n_docs - 1);
+            return rw_fail(
+                ctx, RW_ERR_DATA,
+                "order has document %u at %u (from 0); expected each document from 0 to %u once",
+                order[i], i, n_docs - 1);
         r->document[order[i]] = i;
     }
     return RW_OK;
@@ -444,7 +445,7 @@ static int check_columns(struct rw_ctx *ctx, const struct rw_table *table)
     if (any_index)
         rw_parallel(ctx, ctx->n_threads, table->n_columns, 1, check_indices, &job);
     if (job.column != UINT32_MAX)
-        return rw_fail(ctx, RW_ERR_DATA, "indices of feature %u do not ascend from 0 to at most %u",
+        return rw_fail(ctx, RW_ERR_DATA, "indices of feature %u must ascend, from 0 to at most %u",
                        feature_of(table, job.column), table->n_docs - 1);
     return RW_OK;
 }
@@ -470,13 +471,13 @@ static int check_queries(struct rw_ctx *ctx, const struct rw_table *table)
     const uint32_t *offset = table->query_offset;
     const int may_be_empty = rw_n_workers(ctx) > 1; /* other workers have documents */
     if (!may_be_empty && (n_docs == 0 || n_queries == 0))
-        return rw_fail(ctx, RW_ERR_DATA, "no documents: the data set is empty");
+        return rw_fail(ctx, RW_ERR_DATA, "the data set has no documents");
     if (n_docs > RW_MAX_DOCS)
-        return rw_fail(ctx, RW_ERR_DATA, "%u documents; at most %u are possible", n_docs,
+        return rw_fail(ctx, RW_ERR_DATA, "too many documents: %u; expected at most %u", n_docs,
                        RW_MAX_DOCS);
     if (!offset || (table->query_id_offset && !table->query_id_text))
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "a table without %s",
-                       !offset ? "query offsets" : "the text of its query ids");
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "the table lacks %s",
+                       !offset ? "query offsets" : "the text of query ids");
     return check_offsets(ctx, "query", offset, n_queries, n_docs);
 }
 
@@ -486,7 +487,7 @@ static int check_chunks(struct rw_ctx *ctx, const struct rw_table *table)
     if (n < 2)
         return RW_OK;
     if (!offset)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "a table of %u chunks without chunk offsets", n);
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "the table has %u chunks, but no chunk offsets", n);
     return check_offsets(ctx, "chunk", offset, n, table->n_docs);
 }
 
@@ -535,7 +536,7 @@ int rw_table_open(struct rw_ctx *ctx, struct rw_table_reader *r, const struct rw
         return RW_NEW(ctx, r->array, table->n_columns);
     }
     if (table->n_columns && !table->column)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "a table without columns");
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "the table has no columns");
     RW_TRY(check_chunks(ctx, table));
     RW_TRY(check_columns(ctx, table));
     if (table->order)
@@ -611,12 +612,12 @@ static int take_ids(struct rw_ctx *ctx, const struct rw_table *table, struct rw_
         const int is_known = rw_query_ids_add(ctx, &ids, id, &first);
         RW_TRY(is_known);
         if (is_known)
-            return rw_fail(ctx, RW_ERR_DATA,
-                           "query '%.200s' comes back after another query\n"
-                           "hint: its documents are %u to %u and from %u on (from 0); a query's "
-                           "documents must stand together",
-                           id, table->query_offset[first], table->query_offset[first + 1] - 1,
-                           table->query_offset[q]);
+            return rw_fail(
+                ctx, RW_ERR_DATA,
+                "query '%.200s' appears again after another query\nhint: its documents are %u to "
+                "%u and from %u on (from 0); a query's documents must be consecutive",
+                id, table->query_offset[first], table->query_offset[first + 1] - 1,
+                table->query_offset[q]);
         offset[q + 1] = offset[q] + strlen(id) + 1;
     }
     RW_TRY(RW_NEW_RAW(ctx, dataset->query_id.text, offset[n_queries]));
@@ -765,8 +766,8 @@ int rw_dataset_from_memory(struct rw_ctx *ctx, const float *values, const float 
     RW_FREED uint64_t *offset = NULL;
     *out = NULL;
     if (first_feature > RW_MAX_FEATURE || n_features > RW_FEATURE_IDS - first_feature)
-        return rw_fail(ctx, RW_ERR_DATA, "%u features from %u on; expected ids 0 to %d", n_features,
-                       first_feature, RW_MAX_FEATURE);
+        return rw_fail(ctx, RW_ERR_DATA, "%u features from id %u on; expected ids 0 to %d",
+                       n_features, first_feature, RW_MAX_FEATURE);
     RW_TRY(RW_NEW(ctx, column, n_features));
     RW_TRY(RW_NEW_RAW(ctx, feature, n_features));
     RW_TRY(RW_NEW_RAW(ctx, offset, (size_t)n_queries + 2));

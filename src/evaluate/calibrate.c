@@ -143,7 +143,7 @@ int rw_calibrate_check(struct rw_ctx *ctx, const struct rw_calibrate *how)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "method '%.100s'; expected isotonic or logistic",
                        given);
     if (!(how->relevant >= 0.0 && how->relevant <= 1e9))
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "relevant %g; expected 0 to 1e9", how->relevant);
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "relevant is %g; expected 0 to 1e9", how->relevant);
     return RW_OK;
 }
 
@@ -156,8 +156,8 @@ static int check_labels(const struct calibration *c)
     if (n[0] > 0 && n[1] > 0)
         return RW_OK;
     return rw_fail(c->ctx, RW_ERR_DATA,
-                   "%s of the data%s has a label of %g or more; a map to its probability needs "
-                   "documents with and without\nhint: --relevant takes another label",
+                   "%s of the data%s has a label of %g or more; calibration needs documents above "
+                   "and below it\nhint: pass a different label by --relevant",
                    n[1] > 0 ? "each document" : "no document",
                    c->dataset->weight ? " with a weight above 0" : "", c->how->relevant);
 }
@@ -191,8 +191,7 @@ static int make_model(struct rw_ctx *ctx, const struct rw_model *model, struct r
 {
     RW_TRY(rw_model_copy(ctx, model, out));
     if ((*out)->map.kind != RW_SCORE_MAP_NONE)
-        rw_log(ctx, RW_LOG_NOTE,
-               "the model had a map of scores to probabilities, which is replaced");
+        rw_log(ctx, RW_LOG_NOTE, "the model's map of scores to probabilities was replaced");
     rw_score_map_release(&(*out)->map);
     (*out)->map = *map;
     *map = (struct rw_score_map){0};
@@ -204,11 +203,9 @@ static void warn_of_constant(const struct calibration *c, const struct rw_score_
     const int n = map->n_knots;
     if (map->kind == RW_SCORE_MAP_LOGISTIC ? map->slope == 0.0
                                            : map->probability[0] == map->probability[n - 1])
-        rw_log(
-            c->ctx, RW_LOG_WARNING,
-            "the map is constant: documents of higher scores are no likelier to have a label of %g "
-            "or more",
-            c->how->relevant);
+        rw_log(c->ctx, RW_LOG_WARNING,
+               "the map is constant: higher scores do not make a label of %g or more likelier",
+               c->how->relevant);
 }
 
 int rw_model_calibrate(struct rw_ctx *ctx, const struct rw_model *model,

@@ -243,13 +243,13 @@ static int take_line(struct rw_ctx *ctx, struct rw_line_reader *lines,
     if (n == 1)
         return rw_line_wrong(ctx, lines, &word[0], "'QUERY GROUP'");
     if (!*word[1].text)
-        return rw_line_wrong(ctx, lines, &word[1], "a group, which is text");
+        return rw_line_wrong(ctx, lines, &word[1], "a group name");
     while (lines->end[-1] && strchr(" \t\r", lines->end[-1]))
         *--lines->end = 0;
     if (!rw_query_ids_find(ids, word[0].text, word[0].n, &query))
         return RW_OK;
     if (group_of[query])
-        return rw_fail(ctx, RW_ERR_PARSE, "%s:%llu:%zu: query '%.*s' has a group already",
+        return rw_fail(ctx, RW_ERR_PARSE, "%s:%llu:%zu: query '%.*s' already has a group",
                        lines->name, (unsigned long long)lines->number,
                        (size_t)(word[0].text - lines->begin) + 1,
                        (int)(word[0].n < 60 ? word[0].n : 60), word[0].text);
@@ -394,8 +394,7 @@ int rw_compare(struct rw_ctx *ctx, const struct rw_eval_params *how,
     RW_TRY(rw_eval_one_metric(ctx, how, "compare", &metric));
     if (how->like && dataset->weight)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "weights: rankings are compared as '%s' measures them without weights only",
-                       how->like);
+                       "weights: comparing as '%s' measures needs data without weights", how->like);
     RW_TRY(rw_evaluate_into(ctx, how, dataset, scores_a, arena, &eval_a));
     RW_TRY(rw_evaluate_into(ctx, how, dataset, scores_b, arena, &eval_b));
     if (groups)

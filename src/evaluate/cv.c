@@ -26,9 +26,8 @@ int rw_by_key(const void *a, const void *b)
 static int check_folds(struct rw_ctx *ctx, uint32_t n_queries, int n_folds)
 {
     if (n_folds < 2 || (uint32_t)n_folds > n_queries)
-        return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "folds is %d; expected 2 or more, and no more than the %u queries", n_folds,
-                       n_queries);
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "folds is %d; expected 2 to the number of queries, %u",
+                       n_folds, n_queries);
     return RW_OK;
 }
 
@@ -54,8 +53,9 @@ int rw_halves(struct rw_ctx *ctx, const struct rw_dataset *dataset, uint64_t see
     uint8_t *keep;
     half[0] = half[1] = NULL;
     if (n < 2)
-        return rw_fail(ctx, RW_ERR_DATA, "the %s has one query: one half of the queries %s", what,
-                       does);
+        return rw_fail(ctx, RW_ERR_DATA,
+                       "the %s has one query, but needs two halves: one half of the queries %s",
+                       what, does);
     RW_TRY(RW_ARENA_NEW(ctx, &arena, fold, n));
     RW_TRY(RW_ARENA_NEW(ctx, &arena, keep, n));
     RW_TRY(rw_folds(ctx, n, 2, seed, fold));
@@ -254,8 +254,8 @@ static int prepare(struct rw_ctx *ctx, const struct rw_params *params,
     v->params.threads = 0;
     if (v->nested && n_folds < 3)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "folds is %d; expected 3 or more: one is measured, the next one stops "
-                       "training\nhint: early-stop 0 trains all rounds, and needs none to stop it",
+                       "folds is %d; expected 3 or more, because early stopping takes a fold of "
+                       "its own\nhint: early-stop 0 trains all rounds",
                        n_folds);
     struct rw_arena *arena = rw_result_arena(v);
     RW_TRY(RW_ARENA_NEW(ctx, arena, v->fold, (size_t)n_folds));

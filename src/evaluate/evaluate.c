@@ -34,8 +34,8 @@ int rw_eval_metrics(struct rw_ctx *ctx, const struct rw_eval_params *how,
     if (!how->metric || (unsigned)how->empty > RW_EMPTY_SKIP ||
         (unsigned)how->ties > RW_TIES_MEAN || !(how->relevant >= 0 && how->relevant <= 1e9))
         return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "rw_eval_params: expected a metric, empty and ties of their enums, relevant "
-                       "in [0, 1e9]");
+                       "rw_eval_params: expected a metric, valid values of the enums empty and "
+                       "ties, and relevant in [0, 1e9]");
     return rw_metrics_parse(ctx, how->metric, how->relevant, out, n);
 }
 
@@ -184,8 +184,7 @@ static int check_ranks(struct rw_ctx *ctx, const struct rw_metric *metric, int n
     for (int i = 0; i < n_metrics; i++) {
         if (metric[i].kind->by_document)
             return rw_fail(ctx, RW_ERR_ARGUMENT,
-                           "metric '%s' looks at scores, but a run says only how documents rank",
-                           metric[i].name);
+                           "metric '%s' needs scores, but a run has only ranks", metric[i].name);
     }
     return RW_OK;
 }
@@ -374,10 +373,10 @@ static int list_docs(struct run *run, uint32_t query)
         const int is_known = rw_query_ids_add(run->ctx, &run->docs, run->doc_id[i], &first);
         RW_TRY(is_known);
         if (is_known)
-            return rw_fail(run->ctx, RW_ERR_DATA,
-                           "query '%s' of the data has two documents '%s': a run cannot tell them "
-                           "apart",
-                           rw_dataset_query_id(dataset, query), run->doc_id[i]);
+            return rw_fail(
+                run->ctx, RW_ERR_DATA,
+                "query '%s' of the data has two documents '%s', which a run cannot distinguish",
+                rw_dataset_query_id(dataset, query), run->doc_id[i]);
     }
     run->query = query;
     return RW_OK;
@@ -416,18 +415,17 @@ static int take_line(struct run *run)
     size_t i;
     if (!rw_query_ids_find(&run->docs, id, n, &i))
         return rw_fail(run->ctx, RW_ERR_DATA,
-                       "%s:%llu:%zu: query '%s' of the data has no document '%.*s'\n"
-                       "hint: documents are matched by 'docid = ID' in the data's comments, else "
-                       "by QUERY-POSITION",
+                       "%s:%llu:%zu: query '%s' of the data has no document '%.*s'\nhint: document "
+                       "ids come from 'docid = ID' in the data's comments, or are QUERY-POSITION",
                        run->lines.name, (unsigned long long)run->lines.number,
                        (size_t)(id - run->lines.begin) + 1,
                        rw_dataset_query_id(run->dataset, query), (int)n, id);
     const size_t doc = run->dataset->query_offset[query] + i;
     if (run->done[doc])
-        return rw_fail(run->ctx, RW_ERR_DATA, "%s:%llu:%zu: document '%.*s' of query '%s' again",
-                       run->lines.name, (unsigned long long)run->lines.number,
-                       (size_t)(id - run->lines.begin) + 1, (int)n, id,
-                       rw_dataset_query_id(run->dataset, query));
+        return rw_fail(run->ctx, RW_ERR_DATA,
+                       "%s:%llu:%zu: document '%.*s' of query '%s' is repeated", run->lines.name,
+                       (unsigned long long)run->lines.number, (size_t)(id - run->lines.begin) + 1,
+                       (int)n, id, rw_dataset_query_id(run->dataset, query));
     run->done[doc] = 1;
     run->scores[doc] = has.value;
     return RW_OK;

@@ -107,13 +107,13 @@ static int add_row(struct selecting *s, const struct rw_model *model, const doub
     made->selected.n_rows++;
     made->selected.rows = made->row;
     if (s->options->on_row && s->options->on_row(s->options->user, made->selected.n_rows - 1, row))
-        return rw_fail(s->ctx, RW_ERR_INTERRUPTED, "stopped while features were selected");
+        return rw_fail(s->ctx, RW_ERR_INTERRUPTED, "feature selection was interrupted");
     return RW_OK;
 }
 
 static int fail_empty(struct selecting *s)
 {
-    return rw_fail(s->ctx, RW_ERR_DATA, "no query of half of the validation set counts for %s",
+    return rw_fail(s->ctx, RW_ERR_DATA, "in one half of the validation set no query counts for %s",
                    s->made->metric.name);
 }
 
@@ -231,7 +231,7 @@ static int begin(struct selecting *s)
     /* Features seem more useful on the queries that ranked them than on new queries. The other half
      * of the queries therefore measures the loss. */
     RW_TRY(rw_halves(s->ctx, s->valid, s->how.seed, "validation set",
-                     "ranks features, the other measures", s->half));
+                     "ranks features, the other one measures", s->half));
     RW_TRY(rw_resident_init(&s->resident, s->ctx, s->params, s->train, s->valid));
     RW_TRY(train(s, &model));
     RW_TRY(take_candidates(s, model));
@@ -322,8 +322,9 @@ static int refuse_start(struct rw_ctx *ctx, const char *what, const struct rw_da
     const struct rw_side_column *start = rw_side_column_find("start-scores");
     if (!dataset || !rw_side_column_of(start, dataset))
         return RW_OK;
-    return rw_fail(ctx, RW_ERR_UNSUPPORTED, "the %s set has %s: features are selected without",
-                   what, start->plural);
+    return rw_fail(ctx, RW_ERR_UNSUPPORTED,
+                   "the %s set has %s, which feature selection does not support", what,
+                   start->plural);
 }
 
 /* Resolves `auto` from the number of all features, once for all trainings, and judges the
@@ -349,18 +350,18 @@ static int check(struct selecting *s, const struct rw_params *params)
 {
     const struct rw_select_options *options = s->options;
     if (!(options->most_loss >= 0.0) || isinf(options->most_loss))
-        return rw_fail(s->ctx, RW_ERR_ARGUMENT,
-                       "a loss of %g to select features by; expected 0 or more",
+        return rw_fail(s->ctx, RW_ERR_ARGUMENT, "loss is %g; expected 0 or more",
                        options->most_loss);
     if (options->n_repeats < 1 || options->n_repeats > 1000)
-        return rw_fail(s->ctx, RW_ERR_ARGUMENT, "%d repeats; expected 1 to 1000",
+        return rw_fail(s->ctx, RW_ERR_ARGUMENT, "repeats is %d; expected 1 to 1000",
                        options->n_repeats);
     if (rw_workers_count(s->ctx) > 1)
-        return rw_fail(s->ctx, RW_ERR_UNSUPPORTED, "features are selected by one worker, not by %d",
+        return rw_fail(s->ctx, RW_ERR_UNSUPPORTED,
+                       "feature selection works with one worker only, not with %d",
                        rw_workers_count(s->ctx));
     if (s->valid->codes.bins)
         return rw_fail(s->ctx, RW_ERR_ARGUMENT,
-                       "features are selected by validation sets with values: rw_dataset_read");
+                       "feature selection needs validation sets with values (rw_dataset_read)");
     RW_TRY(rw_params_check(s->ctx, params, RW_PARAMS_TRAIN));
     RW_TRY(judge(s));
     RW_TRY(rw_eval_one_metric(s->ctx, &s->how, "select features by", &s->made->metric));
@@ -498,7 +499,7 @@ int rw_permutation_importance(struct rw_ctx *ctx, const struct rw_eval_params *h
     RW_FREED struct rw_column *columns = NULL;
     *value = (double)NAN;
     if (n_repeats < 1 || n_repeats > MOST_REPEATS)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "%d repeats; expected 1 to %d", n_repeats,
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "repeats is %d; expected 1 to %d", n_repeats,
                        MOST_REPEATS);
     RW_TRY(rw_measure_init(ctx, how, dataset, NULL, &m.measure));
     RW_TRY(rw_scorer_open(ctx, model, n_trees, "cpu", &m.scorer));

@@ -203,10 +203,9 @@ static int hold_out(struct pruning *p)
     struct rw_dataset *half[2];
     int status;
     RW_TRY(RW_ARENA_NEW(p->ctx, &p->arena, p->held_out, (size_t)p->model->n_trees));
-    RW_TRY_OUT(rw_halves(p->ctx, p->dataset, p->how->seed, "data",
-                         "chooses trees, and the other measures; dropping the last trees needs no "
-                         "choice",
-                         half));
+    RW_TRY_OUT(rw_halves(
+        p->ctx, p->dataset, p->how->seed, "data",
+        "chooses trees, the other one measures; dropping the last trees needs no choice", half));
     for (int h = 0; h < 2; h++)
         RW_TRY_OUT(follow(p, half[h], half[!h], p->held_out));
 out:
@@ -357,8 +356,7 @@ int rw_prune(struct rw_ctx *ctx, const struct rw_eval_params *how, const struct 
     RW_SCOPED(rw_free) struct pruned *made = NULL;
     *out = NULL;
     if (!(most_loss >= 0.0) || (unsigned)order > RW_PRUNE_LAST)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "a loss of %g to prune by; expected 0 or more",
-                       most_loss);
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "loss is %g; expected 0 or more", most_loss);
     RW_TRY(rw_result_new(ctx, (void **)&made, sizeof(*made)));
     RW_TRY(prune(&p, most_loss, order, made));
     *out = &RW_TAKE(made)->pruned;

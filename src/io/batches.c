@@ -119,7 +119,7 @@ static int check_batch(struct rw_ctx *ctx, const struct arrow *arrow,
 {
     const int64_t n_columns = arrow->schema.n_children;
     if (batch->length < 0 || batch->offset < 0 || batch->offset > MOST - batch->length)
-        return rw_fail(ctx, RW_ERR_DATA, "an Arrow batch of %lld documents from %lld on",
+        return rw_fail(ctx, RW_ERR_DATA, "an invalid Arrow batch: %lld documents from %lld on",
                        (long long)batch->length, (long long)batch->offset);
     if (batch->n_children != n_columns || (n_columns && !batch->children))
         return rw_fail(ctx, RW_ERR_DATA, "an Arrow batch has %lld columns; its schema has %lld",
@@ -127,8 +127,7 @@ static int check_batch(struct rw_ctx *ctx, const struct arrow *arrow,
     if (batch->null_count != 0 && batch->n_buffers > 0 && batch->buffers && batch->buffers[0]) {
         for (int64_t i = 0; i < batch->length; i++) {
             if (!rw_bit_of(batch->buffers[0], (size_t)(batch->offset + i)))
-                return rw_fail(ctx, RW_ERR_DATA,
-                               "row %lld (from 0) of an Arrow batch is null as a whole",
+                return rw_fail(ctx, RW_ERR_DATA, "row %lld (from 0) of an Arrow batch is null",
                                (long long)i);
         }
     }
@@ -153,7 +152,7 @@ static int take_batch(struct rw_ctx *ctx, struct arrow *arrow, struct ArrowArray
     if (batch->length == 0)
         goto out;
     if (batch->length > (int64_t)(RW_MAX_DOCS - columns->n_docs))
-        RW_TRY_OUT(rw_fail(ctx, RW_ERR_DATA, "%lld documents; at most %u are possible",
+        RW_TRY_OUT(rw_fail(ctx, RW_ERR_DATA, "too many documents: %lld; expected at most %u",
                            (long long)batch->length + columns->n_docs, RW_MAX_DOCS));
     RW_TRY_OUT(RW_ARENA_GROW(ctx, &arrow->arena, arrow->batch, arrow->batch_room, n + 1));
     RW_TRY_OUT(RW_ARENA_GROW(ctx, &arrow->arena, arrow->chunk_offset, arrow->offset_room, n + 2));
@@ -219,7 +218,7 @@ int rw_arrow_read(struct rw_ctx *ctx, struct ArrowArrayStream *stream, struct Ar
         batch->release = NULL;
     }
     if (!my_stream.release && (!my_schema.release || !mine.release)) {
-        status = rw_fail(ctx, RW_ERR_DATA, "the Arrow %s was read before: it is released",
+        status = rw_fail(ctx, RW_ERR_DATA, "the Arrow %s was already read and released",
                          stream ? "stream" : "batch");
         goto out;
     }
@@ -285,11 +284,10 @@ int rw_arrow_column(struct rw_ctx *ctx, const struct rw_arrow *columns, uint32_t
     const struct ArrowSchema *schema = arrow->schema.children[column];
     const struct kind *kind = kind_of(schema);
     if (!kind->is_number)
-        return rw_fail(ctx, RW_ERR_DATA, "column '%.200s' has %s; expected numbers%s",
-                       columns->name[column], kind->name,
-                       strcmp(kind->format, "d:") == 0
-                           ? "\nhint: cast them to integers or floats, which they are not"
-                           : "");
+        return rw_fail(
+            ctx, RW_ERR_DATA, "column '%.200s' has %s; expected numbers%s", columns->name[column],
+            kind->name,
+            strcmp(kind->format, "d:") == 0 ? "\nhint: cast the column to integers or floats" : "");
     for (uint32_t k = 0; k < columns->n_chunks; k++) {
         const struct ArrowArray *batch = &arrow->batch[k], *of = batch->children[column];
         struct rw_array *to = &array[k * stride];
@@ -430,7 +428,7 @@ static int begin_run(struct rw_ctx *ctx, struct arrow *arrow, uint32_t doc, cons
         text = number;
     }
     if (memchr(text, 0, n))
-        return rw_fail(ctx, RW_ERR_DATA, "qid of document %u (from 0)%s holds a character 0", doc,
+        return rw_fail(ctx, RW_ERR_DATA, "qid of document %u (from 0)%s contains a zero byte", doc,
                        rw_comm_shard(ctx, shard));
     const uint64_t at =
         ids->n ? ids->text_offset[ids->n - 1] + strlen(ids->text + ids->text_offset[ids->n - 1]) + 1
@@ -487,7 +485,7 @@ int rw_arrow_ids_read(struct rw_ctx *ctx, struct rw_arrow *columns, uint32_t col
         }
     }
     if (doc == 0)
-        return rw_fail(ctx, RW_ERR_DATA, "no documents: the data set is empty");
+        return rw_fail(ctx, RW_ERR_DATA, "the data set has no documents");
     arrow->ids.offset[arrow->ids.n] = doc;
     *out = arrow->ids;
     return RW_OK;
@@ -507,21 +505,20 @@ static int next_batch(struct rw_ctx *ctx, const struct rw_table *table, uint32_t
     const uint32_t n_docs = table->n_docs;
     *n = 0;
     if (done == 0 && batches->rewind(batches->user))
-        return rw_fail(ctx, RW_ERR_INTERRUPTED, "a pass over the batches could not begin");
+        return rw_fail(ctx, RW_ERR_INTERRUPTED, "cannot begin a pass over the batches");
     if (batches->next(batches->user, array, n))
-        return rw_fail(ctx, RW_ERR_INTERRUPTED,
-                       "the batch that begins with document %u was not given", done);
+        return rw_fail(ctx, RW_ERR_INTERRUPTED, "the batch that begins with document %u is missing",
+                       done);
     if (*n > n_docs - done)
         return rw_fail(ctx, RW_ERR_DATA,
-                       "a pass over the batches gives more than %u documents; expected the same "
-                       "ones in every pass",
+                       "a pass over the batches has more than %u documents; expected the same "
+                       "documents in every pass",
                        n_docs);
     if (*n == 0 && done < n_docs)
-        return rw_fail(
-            ctx, RW_ERR_DATA,
-            "a pass over the batches gives %u documents, of %u; expected the same ones in "
-            "every pass",
-            done, n_docs);
+        return rw_fail(ctx, RW_ERR_DATA,
+                       "a pass over the batches has %u documents of %u; expected the same "
+                       "documents in every pass",
+                       done, n_docs);
     return RW_OK;
 }
 
@@ -530,7 +527,7 @@ static int open_table(struct rw_ctx *ctx, struct rw_table_reader *reader,
 {
     RW_TRY(rw_table_open(ctx, reader, table, table->batches ? next_batch : NULL));
     if (table->batches && table->order)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "documents in batches cannot be put in another order");
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "documents in batches cannot be reordered");
     return RW_OK;
 }
 

@@ -79,7 +79,7 @@ static int take_given(struct rw_ctx *ctx, const struct rw_columns *from,
     uint8_t *needed RW_FREED = NULL;
     int32_t n = 0;
     if (from->n_features < 0 || from->n_features > RW_FEATURE_IDS)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "%d names of features; expected 0 to %d",
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "%d feature names; expected 0 to %d",
                        from->n_features, RW_FEATURE_IDS);
     RW_TRY(RW_NEW(ctx, names, (size_t)from->n_features));
     RW_TRY(RW_NEW(ctx, needed, RW_FEATURE_IDS));
@@ -151,7 +151,7 @@ int rw_columns_check_categorical(struct rw_ctx *ctx, const struct rw_dataset *da
             any = dataset->column[c].feature >= first && dataset->column[c].feature <= last;
         if (!any) {
             status = rw_fail(ctx, RW_ERR_ARGUMENT,
-                             "categorical: expected features that the data has, found '%.*s'",
+                             "categorical: the data has no feature '%.*s'",
                              (int)(length > 64 ? 64 : length), list);
             break;
         }
@@ -265,9 +265,7 @@ int rw_columns_agree(struct rw_ctx *ctx, const char *file, const struct rw_datas
         RW_TRY(rw_columns_find(ctx, columns, mine->name, &index));
         if (index >= 0 && columns->name[index].feature != mine->feature)
             return rw_fail(ctx, RW_ERR_DATA,
-                           "'%s': '%.64s' is feature %u, where feature %u is wanted by that name\n"
-                           "hint: a cache's columns stay where they are; those of CSV and TSV are "
-                           "found by name",
+                           "'%s': '%.64s' is feature %u, but the model or training set has that name for feature %u\nhint: columns of CSV and TSV are found by name, those of a cache are not",
                            file, mine->name, mine->feature, columns->name[index].feature);
     }
     return RW_OK;

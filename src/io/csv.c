@@ -68,7 +68,7 @@ static struct field quoted_at(const char *p, const char *end, char separator)
     }
     if (!quote) {
         field.wrong = p;
-        field.expected = "a '\"' that ends the field";
+        field.expected = "a '\"' that closes the field";
         field.found = "none";
         return field;
     }
@@ -79,7 +79,7 @@ static struct field quoted_at(const char *p, const char *end, char separator)
         field.next = field_end(quote, end, separator);
         if (field.next != quote) {
             field.wrong = quote;
-            field.expected = "the end of the field behind its '\"'";
+            field.expected = "the end of the field after its closing '\"'";
         }
     }
     return field;
@@ -250,7 +250,7 @@ static int find_header(struct header *h)
             RW_ARENA_NEW(h->ctx, &layout->arena, *title, (size_t)(field->end - field->begin) + 1));
         const size_t n = field_text(field, *title);
         if (strlen(*title) != n)
-            return bad(h, c, "expected a name, found a byte 0");
+            return bad(h, c, "expected a name, found a zero byte");
     }
     return RW_OK;
 }
@@ -315,10 +315,11 @@ static int no_column(const struct header *h, const char *text, const char *what)
 {
     char names[512];
     if (h->layout->has_header)
-        return bad(h, 0, "no column '%.64s'%s; there are %s", text, what,
+        return bad(h, 0, "no column '%.64s'%s; the columns are %s", text, what,
                    some_names(h, names, sizeof(names)));
     return bad(h, 0, "no column '%.64s'%s; expected a number from 1 to %u\nhint: %s", text, what,
-               h->layout->n_columns, "the first line is taken for a document, as it has numbers");
+               h->layout->n_columns,
+               "the first line is read as a document, because it contains numbers");
 }
 
 /* Assigns a role to a column. given: NULL: the column has the default name `name`. may_lack: the
@@ -338,12 +339,12 @@ static int take_role(struct header *h, const char *given, const char *name, enum
         return no_column(h, given, what[role]);
     if (!column)
         return bad(h, 0,
-                   "no column '%s'; there are %s\nhint: the parameter '%s-column' says which "
-                   "column has the %s",
-                   name, some_names(h, names, sizeof(names)), name, what[role] + 5);
+                   "no column '%s'; the columns are %s\nhint: name the column of %s by the "
+                   "parameter '%s-column'",
+                   name, some_names(h, names, sizeof(names)), what[role] + 5, name);
     if (column->role != FEATURE)
-        return bad(h, (uint32_t)(column - h->layout->column), "the column is given twice, also%s",
-                   what[role]);
+        return bad(h, (uint32_t)(column - h->layout->column),
+                   "the column is given a second time,%s", what[role]);
     column->role = role;
     return RW_OK;
 }
@@ -379,7 +380,7 @@ static int take_ignored(struct header *h)
     uint32_t c, end;
     for (int i = 0; i < given->n_ignore && !reads_names_only(h); i++) {
         if (!find_columns(h, given->ignore[i], &c, &end))
-            return no_column(h, given->ignore[i], " to leave out");
+            return no_column(h, given->ignore[i], " to ignore");
         for (; c < end; c++)
             h->layout->column[c].is_ignored = 1;
     }
@@ -404,11 +405,11 @@ static int take_roles(struct header *h)
     /* a column with the name for query ids is never a feature, whichever file is read */
     const struct column *second = given->qid && !h->columns->n_names ? find_column(h, "qid") : NULL;
     if (second && second->role == FEATURE)
-        return bad(h, (uint32_t)(second - h->layout->column),
-                   "the column 'qid' would be a feature: the query ids are in column '%.64s'\n"
-                   "hint: leave out 'qid-column' to take them from 'qid', or leave the column out "
-                   "('ignore')",
-                   given->qid);
+        return bad(
+            h, (uint32_t)(second - h->layout->column),
+            "the column 'qid' would be a feature, because 'qid-column' is '%.64s'\nhint: omit "
+            "'qid-column' to read query ids from 'qid', or ignore the column ('ignore')",
+            given->qid);
     return RW_OK;
 }
 
@@ -447,7 +448,7 @@ static int check_titles(const struct header *h)
         const int is_known = rw_query_ids_add(h->ctx, &seen, title, &index);
         RW_TRY(is_known);
         if (is_known)
-            return bad(h, c, "column %u has the name of column %u, '%.64s'", c + 1,
+            return bad(h, c, "column %u has the same name as column %u, '%.64s'", c + 1,
                        column[index] + 1, title);
         column[n] = c;
     }
@@ -457,7 +458,7 @@ static int check_titles(const struct header *h)
 static int no_name(const struct header *h, uint32_t column)
 {
     return bad(h, column,
-               "column %u has no name\nhint: if it numbers the lines, 'ignore' leaves it out",
+               "column %u has no name\nhint: if it numbers the lines, ignore it ('ignore')",
                column + 1);
 }
 
@@ -533,9 +534,8 @@ static int find_by_name(struct header *h)
     if (n_lacking) {
         char names[512];
         return rw_fail(h->ctx, RW_ERR_DATA,
-                       "'%s' lacks %u of the features, such as '%.64s'; its columns are %s",
-                       h->name, n_lacking, columns->name[first].name,
-                       some_names(h, names, sizeof(names)));
+                       "'%s' lacks %u features, such as '%.64s'; its columns are %s", h->name,
+                       n_lacking, columns->name[first].name, some_names(h, names, sizeof(names)));
     }
     if (other < 0)
         note_extra(h);
@@ -571,9 +571,9 @@ static int make_slots(struct header *h)
             column->role = IGNORED;
     }
     if (n == 0)
-        return bad(h, 0, "no column is a feature");
+        return bad(h, 0, "the file has no column with features");
     if (last > RW_MAX_FEATURE)
-        return bad(h, 0, "%u features; at most %d are possible", n, RW_FEATURE_IDS);
+        return bad(h, 0, "too many features: %u; expected at most %d", n, RW_FEATURE_IDS);
     RW_TRY(RW_NEW(h->ctx, of, (size_t)last + 1));
     RW_TRY(RW_ARENA_NEW(h->ctx, &layout->arena, layout->feature, n));
     if (layout->has_header)
@@ -599,13 +599,13 @@ static int make_layout(struct header *h)
     RW_TRY(split(h));
     if (layout->n_columns == 1 && memchr(h->text, ';', (size_t)(h->end - h->text)))
         return bad(h, 0,
-                   "expected columns between commas or tabs, found semicolons\n"
-                   "hint: decimals have a point, then, not a comma");
+                   "expected columns separated by commas or tabs, found semicolons\nhint: also "
+                   "write decimals with a point, not a comma");
     RW_TRY(find_header(h));
     if (layout->has_header && !rw_columns_are_given(h->columns) && is_no_header(h))
         return bad(h, 0,
-                   "expected the columns' names, found numbers\n"
-                   "hint: without a header, columns are given by number, from 1 ('label-column')");
+                   "expected column names, found numbers\nhint: without a header, give columns by "
+                   "number, from 1 ('label-column')");
     RW_TRY(take_roles(h));
     if (layout->has_header)
         RW_TRY(check_titles(h));
@@ -663,7 +663,9 @@ static const char *wrong_value(const struct record *record, const struct field *
         snprintf(name, sizeof(name), "column %u", (uint32_t)(column - record->layout->column) + 1);
     return rw_text_wrong(record->chunk, record->begin, field->begin,
                          "expected a number in %s, found %s%s", name, found_in(field).text,
-                         *hint ? hint : "\nhint: 'ignore' leaves columns out that are no numbers");
+                         *hint ? hint
+                               : "\nhint: ignore columns that are not numbers by 'ignore', or name "
+                                 "them in 'categorical'");
 }
 
 /* Each of these functions parses a field. It returns the field's end, or NULL after an error. */
@@ -731,11 +733,11 @@ static const char *take_query(struct record *record, const struct field *field)
     const struct field inner = trimmed(field);
     record->id_at = field->begin;
     if (inner.begin == inner.end)
-        return wrong_field(record, field, field->begin, "a query's id");
+        return wrong_field(record, field, field->begin, "a query id");
     for (const char *p = inner.begin; p < inner.end; p++) {
         if (*p == 0 || *p == '\t' || *p == '\n' || *p == '\r')
             return wrong_field(record, field, p,
-                               "a query's id without tabs, line ends and bytes 0");
+                               "a query id without tabs, line ends or zero bytes");
     }
     return unquote(record, 0, &inner, &record->id, &record->id_bytes) ? field->next : NULL;
 }
@@ -752,16 +754,16 @@ static const char *take_word(const struct record *record, const struct field *fi
         return field->next;
     if (memchr(inner.begin, 0, n))
         return rw_text_wrong(record->chunk, record->begin, field->begin,
-                             "expected a word, found a byte 0");
+                             "expected a category, found a zero byte");
     if (n > RW_MAX_WORD_BYTES)
         return rw_text_wrong(record->chunk, record->begin, field->begin,
-                             "expected a word of at most %d bytes", RW_MAX_WORD_BYTES);
+                             "expected a category of at most %d bytes", RW_MAX_WORD_BYTES);
     if (!unquote(record, 1, &inner, &word, &n))
         return NULL;
     const int status = rw_vocabulary_add(record->layout->vocabulary, word, n, &number);
     if (status == RW_ERR_DATA)
         return rw_text_wrong(record->chunk, record->begin, field->begin,
-                             "expected at most %d different words", RW_MAX_WORDS);
+                             "expected at most %d different categories", RW_MAX_WORDS);
     if (status < 0) {
         rw_text_chunk_fail(record->chunk, status);
         return NULL;
@@ -854,7 +856,7 @@ static const char *parse_record(struct rw_text_chunk *chunk, const char *p)
         const int is_last = p == end || *p == '\n';
         if (is_last != (c + 1 == n))
             return rw_text_wrong(chunk, record.begin, p,
-                                 "expected %u fields, as the first line has, found %s", n,
+                                 "expected %u fields as in the first line, found %s", n,
                                  is_last ? "fewer" : "more");
         if (is_last)
             break;
@@ -934,7 +936,7 @@ static int open_text(struct rw_ctx *ctx, struct rw_text *text)
                        .end = block->text + RW_TEXT_PAD + block->n_ready};
     if (h.text >= h.end)
         return rw_fail(ctx, RW_ERR_PARSE,
-                       "%s:1:1: expected the columns' names, found the end of the file", name);
+                       "%s:1:1: expected column names, found the end of the file", name);
     const char *end = record_end(h.text, h.end, layout->separator);
     h.end = end ? end : h.end;
     RW_TRY(make_layout(&h));

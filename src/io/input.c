@@ -241,7 +241,7 @@ static int next_member(struct rw_input *input)
     if (input->raw_n - input->raw_at < 2 || input->raw[input->raw_at] != 0x1f ||
         input->raw[input->raw_at + 1] != 0x8b) {
         char why[96];
-        snprintf(why, sizeof(why), "bytes that are not gzip follow the gzip data, from byte %llu",
+        snprintf(why, sizeof(why), "unexpected data after the gzip data, from byte %llu on",
                  (unsigned long long)(input->n_raw_read - (input->raw_n - input->raw_at)));
         return fail_later(input, RW_ERR_FORMAT, "cannot unpack ", why);
     }
@@ -274,7 +274,7 @@ static size_t read_gzip(struct rw_input *input, unsigned char *buffer, size_t ro
             input->stream_open = 0;
         } else if (z == Z_BUF_ERROR || z == Z_OK) {
             if (at_end && input->stream.avail_out > 0) {
-                fail_later(input, RW_ERR_FORMAT, "cannot unpack ", "the gzip data is cut short");
+                fail_later(input, RW_ERR_FORMAT, "cannot unpack ", "the gzip data is truncated");
                 break;
             }
         } else {
@@ -432,7 +432,7 @@ static uint32_t join_sums(const uint32_t *sums, size_t n_bytes)
 
 static int fail_no_room(struct rw_ctx *ctx, const struct rw_input *input)
 {
-    return rw_fail(ctx, RW_ERR_MEMORY, "out of memory: '%s' does not fit", input->name);
+    return rw_fail(ctx, RW_ERR_MEMORY, "out of memory while reading '%s'", input->name);
 }
 
 int rw_input_check_room(struct rw_ctx *ctx, const struct rw_input *input, size_t bytes)
@@ -460,7 +460,7 @@ static int load_range(struct rw_ctx *ctx, const struct rw_input *input, uint64_t
         return status;
     return job.read_errno
                ? rw_fail_io(ctx, job.read_errno, "cannot read '%s'", input->name)
-               : rw_fail(ctx, status, "cannot read '%s': it became shorter while it was read",
+               : rw_fail(ctx, status, "cannot read '%s': it became shorter while it was being read",
                          input->name);
 }
 
@@ -639,8 +639,7 @@ static int fill_temporary(struct rw_ctx *ctx, struct rw_spool *spool, const char
             return failure_of(ctx, input);
     }
     return why ? rw_fail_io(ctx, why,
-                            "cannot keep '%s' in the temporary file '%s', which training from "
-                            "a pipe needs (TMPDIR names the folder)",
+                            "cannot copy '%s' to the temporary file '%s', which training from a pipe needs (set TMPDIR to another folder)",
                             spool->name, path)
                : RW_OK;
 }

@@ -28,12 +28,12 @@ static struct rw_text_found found_at(const char *p, const char *end)
 static const char *label_hint(const char *p, const char *end)
 {
     if (end - p > 4 && memcmp(p, "qid:", 4) == 0)
-        return "\nhint: the label comes first, as in '1 qid:7 3:0.5'";
+        return "\nhint: a line begins with the label, as in '1 qid:7 3:0.5'";
     const char *colon = memchr(p, ':', (size_t)(word_end(p, end) - p));
     float number;
     int clamped;
     if (colon && rw_number_parse(p, colon, &number, &clamped) == colon)
-        return "\nhint: weights go into a file of their own (the parameter 'weights')";
+        return "\nhint: pass weights in a separate file (the parameter 'weights')";
     return rw_text_is_decimal_comma(p, (size_t)(word_end(p, end) - p)) ? RW_TEXT_COMMA_HINT : "";
 }
 
@@ -46,7 +46,7 @@ static const char *query_hint(const char *p, const char *end)
     for (size_t i = 0; mark < stop && i < sizeof(names) / sizeof(names[0]); i++) {
         if ((size_t)(mark - p) == strlen(names[i]) &&
             strncasecmp(p, names[i], (size_t)(mark - p)) == 0)
-            return "\nhint: it is written 'qid:', as in '1 qid:7 3:0.5'";
+            return "\nhint: write 'qid:', as in '1 qid:7 3:0.5'";
     }
     return "";
 }
@@ -58,10 +58,9 @@ static const char *entry_hint(const char *p, const char *end)
     const int is_named = colon && colon > p && (unsigned char)(*p - '0') > 9 && *p != '-';
     if (is_named)
         return "\nhint: features are numbered from 0 to " RW_TEXT(
-            RW_MAX_FEATURE) "; their names go "
-                            "into a file of their own (the parameter 'names')";
+            RW_MAX_FEATURE) "; pass their names in a separate file (the parameter 'names')";
     return !colon && stop > p && (unsigned char)(*p - '0') > 9
-               ? "\nhint: a comment, as a document's id is, begins with '#'"
+               ? "\nhint: comments, such as document ids, begin with '#'"
                : "";
 }
 
@@ -83,12 +82,12 @@ static const char *parse_query(struct rw_text_chunk *chunk, const char *line, co
                                const char *end, const char **id)
 {
     if (end - p < 4 || memcmp(p, "qid:", 4) != 0)
-        return rw_text_wrong(chunk, line, p, "expected 'qid:' and the query's id, found %s%s",
+        return rw_text_wrong(chunk, line, p, "expected 'qid:' and the query id, found %s%s",
                              found_at(p, end).text, query_hint(p, end));
     *id = p + 4;
     const char *q = word_end(*id, end);
     if (q == *id)
-        return rw_text_wrong(chunk, line, *id, "expected the query's id after 'qid:', found %s",
+        return rw_text_wrong(chunk, line, *id, "expected the query id after 'qid:', found %s",
                              found_at(*id, end).text);
     return q;
 }
@@ -100,8 +99,7 @@ static const char *bad_value(struct rw_text_chunk *chunk, const char *line, cons
         chunk, line, p, "expected a number after '%u:', found %s%s", feature, found_at(p, end).text,
         rw_text_value_hint(
             p, (size_t)(word_end(p, end) - p),
-            "\nhint: a missing value is written 'nan'; a feature that is left out is 0, unless "
-            "the parameter 'absent' is missing"));
+            "\nhint: write 'nan' for a missing value; an omitted feature is 0, unless the parameter 'absent' is missing"));
 }
 
 /* Parses a category. Its decimal is the word, and the word's number becomes the value. */
@@ -158,7 +156,7 @@ static inline const char *parse_entry(struct rw_text_chunk *chunk, const char *l
     if ((int32_t)feature <= *last)
         return rw_text_wrong(chunk, line, p,
                              (int32_t)feature == *last
-                                 ? "expected each feature once, found %u after %d"
+                                 ? "expected each feature once, found %u a second time after %d"
                                  : "expected ascending feature ids, found %u after %d",
                              feature, *last);
     *last = (int32_t)feature;
@@ -361,7 +359,7 @@ static int parse_line(struct rw_text_chunk *chunk, const char *line, const char 
         return status;
     if (has_nul(line, end))
         rw_text_wrong(chunk, line, memchr(line, 0, (size_t)(end - line)),
-                      "expected text, found a byte 0");
+                      "expected text, found a zero byte");
     if (chunk->worker->builder.n_docs == 0)
         chunk->kind = kind_of(chunk->text, line, end);
     return status;

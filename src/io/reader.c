@@ -79,7 +79,7 @@ void rw_data_format_note_clamped(struct rw_ctx *ctx, uint64_t n_clamped)
 {
     if (n_clamped)
         rw_log(ctx, RW_LOG_NOTE,
-               "%llu number%s beyond float's range read as the largest finite float",
+               "%llu number%s beyond the range of float: read as the largest finite float",
                (unsigned long long)n_clamped, n_clamped == 1 ? "" : "s");
 }
 
@@ -111,8 +111,7 @@ static int check_paths(struct rw_ctx *ctx, const char *const *paths, int n_paths
         n_stdin += strcmp(paths[i], "-") == 0;
     if (n_stdin > 1)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "standard input ('-') stands %d times; it can be read "
-                       "once",
+                       "standard input ('-') is given %d times, but can be read only once",
                        n_stdin);
     return RW_OK;
 }
@@ -471,8 +470,8 @@ static int open_letor(struct text_source *t)
 
 static int fail_changed(const struct text_source *t)
 {
-    return rw_fail(t->source.ctx, RW_ERR_DATA, "'%s'%s changed while it was read",
-                   t->reader.path[0], t->reader.n_paths > 1 ? " or another" : "");
+    return rw_fail(t->source.ctx, RW_ERR_DATA, "'%s'%s changed while it was being read",
+                   t->reader.path[0], t->reader.n_paths > 1 ? " or another file" : "");
 }
 
 /* Reads the data set without its features, and counts the documents of each chunk. */
@@ -649,8 +648,8 @@ static int explain(struct rw_source *source, int status)
                              &(struct rw_read_goal){.rule = NULL}, &again);
         if (status >= 0 && is_machines)
             status = rw_fail(ctx, RW_ERR_MACHINE,
-                             "cannot read '%s'%s: it failed, and did not when it was tried again",
-                             reader->path[0], reader->n_paths > 1 ? " or another" : "");
+                             "cannot read '%s'%s: reading failed, and succeeded when tried again",
+                             reader->path[0], reader->n_paths > 1 ? " or another file" : "");
         else if (status >= 0)
             status = fail_changed(t);
     }

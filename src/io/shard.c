@@ -32,8 +32,7 @@ int rw_shard_check_path(struct rw_ctx *ctx, const char *path)
     if (!is_stdin && (stat(path, &info) != 0 || S_ISREG(info.st_mode)))
         return RW_OK; /* if it does not exist, opening it reports that */
     return rw_fail(ctx, RW_ERR_ARGUMENT,
-                   "%s%s%s cannot be divided among %d workers\n"
-                   "hint: each worker reads its own part of a file; a pipe can be read once",
+                   "%s%s%s cannot be divided among %d workers\nhint: each worker reads its shard of a file, but a pipe can be read only once",
                    is_stdin ? "" : "'", is_stdin ? "standard input" : path, is_stdin ? "" : "'",
                    rw_n_workers(ctx));
 }
@@ -74,8 +73,7 @@ static int check_same(const struct survey *survey)
         return RW_OK;
     return rw_comm_agree(survey->ctx,
                          rw_fail(survey->ctx, RW_ERR_DATA,
-                                 "workers do not see the same files: their number, sizes or kinds "
-                                 "differ"));
+                                 "workers see different files: their number, sizes or formats differ"));
 }
 
 /* Checks the files as a whole, since a worker reads only a part of a divided file. */
@@ -168,9 +166,7 @@ static void give_files(const struct survey *survey, struct rw_shard *part)
     if (n_idle > 0 && worker == 0)
         rw_log(
             survey->ctx, RW_LOG_WARNING,
-            "%d file%s for %d workers: %d worker%s no documents, for gzip, CSV and TSV are read by "
-            "one worker as a whole\n"
-            "hint: plain text, or a cache ('rankwood bin'), is divided among all workers",
+            "%d file%s for %d workers: %d worker%s no documents, because one worker reads a whole file of gzip, CSV or TSV\nhint: plain LETOR text and caches ('rankwood bin') are divided among all workers",
             survey->n_files, survey->n_files == 1 ? "" : "s", n_workers, n_idle,
             n_idle == 1 ? " gets" : "s get");
 }
@@ -262,8 +258,7 @@ static int check_parts(const struct joint *j)
         if (end->file != begin->file || end->at != begin->at)
             return rw_fail(
                 j->ctx, RW_ERR_DATA,
-                "workers %d and %d do not see the same files, or a file changed while it "
-                "was read",
+                "workers %d and %d see different files, or a file changed while it was being read",
                 r, r + 1);
     }
     return RW_OK;
@@ -315,8 +310,7 @@ static int check_more_labels(const struct joint *j)
     if (own->n_docs == 0 || own->n_more_labels == first->n_more_labels)
         return RW_OK;
     return rw_fail(j->ctx, RW_ERR_DATA,
-                   "'%.400s' and the files before it: documents with %d label%s and with %d; "
-                   "expected as many of each",
+                   "'%.400s' has %d label%s per document, the files before it have %d",
                    j->paths[j->part->begin.file], own->n_more_labels + 1,
                    own->n_more_labels ? "s" : "", first->n_more_labels + 1);
 }
@@ -381,8 +375,7 @@ static int share_names(const struct joint *j)
         status = read_names(j, all + begin[first], n_first);
     else if (n_bytes != n_first || (n_bytes && memcmp(own, all + begin[first], n_bytes) != 0))
         status = rw_fail(j->ctx, RW_ERR_DATA,
-                         "'%s': its columns are not those of the files before it\n"
-                         "hint: files of one set have the same columns in the same order",
+                         "'%s': its columns differ from those of the files before it\nhint: all files of a data set must have the same columns in the same order",
                          documents->origin.n_files ? documents->origin.file[0] : "a table");
     return rw_comm_agree(j->ctx, status);
 }
@@ -452,13 +445,10 @@ static int fail_twice(const struct joint *j, const struct twice *twice, int is_l
     rw_dataset_where(j->ctx, j->documents, j->documents->query_offset[query], here, sizeof(here));
     if (continues_previous(j, twice) && is_last)
         return rw_fail(j->ctx, RW_ERR_DATA,
-                       "%s: query '%.200s' began in the files of another worker, at %s\n"
-                       "hint: a query's documents must be in files of one worker; plain text, or a "
-                       "cache ('rankwood bin'), is divided where queries begin",
+                       "%s: query '%.200s' began in the files of another worker, at %s\nhint: a query's documents must be in files of one worker; plain LETOR text and caches ('rankwood bin') are divided between queries",
                        here, id, began);
     return rw_fail(j->ctx, RW_ERR_PARSE,
-                   "%s: query '%.200s' comes back after another query\n"
-                   "hint: it began at %s; a query's lines must stand together",
+                   "%s: query '%.200s' appears again after another query\nhint: it began at %s; a query's lines must be consecutive",
                    here, id, began);
 }
 

@@ -198,7 +198,7 @@ int rw_scores_of_lines(struct rw_ctx *ctx, struct rw_line_reader *lines, uint32_
     const size_t n_read = numbers.n_lines;
     if (n_read != n)
         return rw_fail(ctx, RW_ERR_DATA,
-                       n_read > n ? "%s:%zu:1: more scores than the %u documents"
+                       n_read > n ? "%s:%zu:1: more scores than documents (%u)"
                                   : "%s:%zu:1: expected a score for each of the %u documents, "
                                     "found the end of the file",
                        lines->name, (n_read > n ? n : n_read) + 1, n);
@@ -269,8 +269,7 @@ static int take_pair(struct pair_file *pairs, const struct rw_word *word, int n)
     size_t query;
     if (n != WORDS && n != WEIGHT)
         return line_fail(pairs->ctx, lines, lines->begin,
-                         "expected 'query better worse' or 'query better worse weight', "
-                         "found %d word%s",
+                         "expected 'QUERY BETTER WORSE' or 'QUERY BETTER WORSE WEIGHT', found %d word%s",
                          n, n == 1 ? "" : "s");
     if (!rw_query_ids_find(&pairs->ids, word[QUERY].text, word[QUERY].n, &query))
         return RW_OK;
@@ -278,7 +277,7 @@ static int take_pair(struct pair_file *pairs, const struct rw_word *word, int n)
     RW_TRY(take_document(pairs, &word[BETTER], query, &pair.better));
     RW_TRY(take_document(pairs, &word[WORSE], query, &pair.worse));
     if (pair.better == pair.worse)
-        return rw_line_wrong(pairs->ctx, lines, &word[WORSE], "another document than the better");
+        return rw_line_wrong(pairs->ctx, lines, &word[WORSE], "a document that differs from the better one");
     if (n == WORDS && (!number_of(&word[WEIGHT], &pair.weight) || pair.weight < 0.0 ||
                        pair.weight > RW_MAX_WEIGHT))
         return rw_line_wrong(pairs->ctx, lines, &word[WEIGHT],
@@ -317,13 +316,13 @@ static int check_known(struct pair_file *pairs)
     for (size_t i = 0; i < lines->number; i++) {
         if (!pairs->is_known[i])
             return rw_fail(pairs->ctx, RW_ERR_DATA,
-                           "%s:%zu:1: a pair of a query that the data does not have", lines->name,
+                           "%s:%zu:1: a pair for a query that the data lacks", lines->name,
                            i + 1);
     }
     RW_TRY(rw_comm_sum(pairs->ctx, &n_pairs, 1));
     return n_pairs ? RW_OK
                    : rw_fail(pairs->ctx, RW_ERR_DATA,
-                             "%s: no pairs: expected lines 'query better worse'", lines->name);
+                             "%s: no pairs: expected lines 'QUERY BETTER WORSE'", lines->name);
 }
 
 static void pair_file_release(struct pair_file *pairs)
@@ -351,7 +350,7 @@ int rw_dataset_read_side_column(struct rw_ctx *ctx, struct rw_dataset *dataset, 
     RW_DEFAULT_FPENV;
     const struct rw_side_column *side = rw_side_column_find(name);
     if (!side)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "no side column is called '%s'", name);
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "unknown side column '%s'", name);
     if (side->is_pairs)
         return read_pairs(ctx, dataset, path);
     uint64_t first_doc, first_query, n_docs, n_queries;
@@ -391,7 +390,7 @@ static int read_name(struct rw_ctx *ctx, const struct rw_line_reader *lines,
                        number);
     if (!name[strspn(name, "0123456789-")])
         return rw_fail(ctx, RW_ERR_PARSE,
-                       "%s:%llu: expected a name that is no id or range, found '%.64s'",
+                       "%s:%llu: expected a name that is not an id or a range, found '%.64s'",
                        lines->name, number, name);
     out->feature = (uint32_t)id;
     return rw_mem_copy_text(ctx, &out->name, name);
@@ -411,7 +410,7 @@ static int order_names(struct rw_ctx *ctx, const char *path, struct rw_feature_n
         qsort(names, (size_t)n, sizeof(*names), k == 0 ? rw_names_by_name : by_id);
         for (const struct rw_feature_name *one = names; one + 1 < names + n; one++) {
             if (k == 0 && strcmp(one->name, one[1].name) == 0)
-                return rw_fail(ctx, RW_ERR_PARSE, "%s: features %u and %u have one name, '%.64s'",
+                return rw_fail(ctx, RW_ERR_PARSE, "%s: features %u and %u have the same name, '%.64s'",
                                path, one->feature, one[1].feature, one->name);
             if (k == 1 && one->feature == one[1].feature)
                 return rw_fail(ctx, RW_ERR_PARSE, "%s: feature %u is named twice", path,
@@ -458,7 +457,7 @@ out:
 
 /* The longest document id: it fits, with the terminating 0, where ids are printed and compared. */
 enum { MOST_ID = 511, JUDGMENTS = 0 };
-static const char expected_id[] = "a document's id of at most 511 bytes, none of them 0";
+static const char expected_id[] = "a document id of at most 511 bytes without zero bytes";
 
 struct record {
     const char *document; /* part of the file's text */
@@ -531,7 +530,7 @@ static int take_line(struct reading *reading, uint32_t file)
     if (found <= 0)
         return found;
     if (memchr(line.query.text, 0, line.query.n))
-        return rw_line_wrong(ctx, lines, &line.query, "a query's id without a byte 0");
+        return rw_line_wrong(ctx, lines, &line.query, "a query id without zero bytes");
     if (line.document.n > MOST_ID || memchr(line.document.text, 0, line.document.n))
         return rw_line_wrong(ctx, lines, &line.document, expected_id);
     record.value = line.value;
@@ -559,7 +558,7 @@ static int read_file(struct reading *reading, uint32_t file, const char *path)
     if (file == JUDGMENTS)
         return rw_fail(ctx, RW_ERR_DATA,
                        "%s: no judgments: expected 'query iteration document label'", lines->name);
-    return rw_fail(ctx, RW_ERR_DATA, "%s: none of the queries that '%s' judges is in the run",
+    return rw_fail(ctx, RW_ERR_DATA, "%s: the run has no query that '%s' judges",
                    lines->name, reading->file[JUDGMENTS].name);
 }
 
@@ -618,7 +617,7 @@ static int check_once(const struct reading *reading, size_t begin, size_t end)
         const struct record *record = &reading->record[i];
         if (record->file == record[-1].file)
             return rw_fail(reading->ctx, RW_ERR_DATA,
-                           "%s:%llu:1: document '%s' of query '%s' again",
+                           "%s:%llu:1: document '%s' of query '%s' is repeated",
                            reading->file[record->file].name, (unsigned long long)record->line,
                            record->document, reading->query[record->query]);
     }

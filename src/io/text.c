@@ -96,7 +96,7 @@ const char *rw_text_value_hint(const char *word, size_t n, const char *missing)
     }
     const size_t begin = sign_bytes(word, n);
     if (n - begin >= 3 && strncasecmp(word + begin, "inf", 3) == 0)
-        return "\nhint: values are finite; the largest is 3.4028235e38";
+        return "\nhint: values must be finite, at most 3.4028235e38";
     return rw_text_is_decimal_comma(word, n) ? RW_TEXT_COMMA_HINT : "";
 }
 
@@ -194,8 +194,7 @@ int rw_seen_add(struct rw_ctx *ctx, struct rw_seen *seen, const char *id, const 
         if (began->line)
             snprintf(first, sizeof(first), ":%llu", (unsigned long long)began->line);
         return rw_fail(ctx, RW_ERR_PARSE,
-                       "%s%s: query '%.200s' comes back after another query\n"
-                       "hint: it began at %s%s; a query's lines must stand together",
+                       "%s%s: query '%.200s' appears again after another query\nhint: it began at %s%s; a query's lines must be consecutive",
                        file, here, id, began->file, first);
     }
     seen->entry[index] = (struct entry){seen->file, line};
@@ -574,11 +573,10 @@ static int check_block(struct rw_ctx *ctx, const struct rw_text *text)
         return RW_OK;
     if (status == RW_ERR_PARSE)
         return rw_fail(ctx, status,
-                       "%s:%llu:1: expected a line of at most %zu bytes\n"
-                       "hint: a '\"' at the beginning of a field may lack the one that ends it",
+                       "%s:%llu:1: expected a line of at most %zu bytes\nhint: a '\"' at the start of a field may lack its closing '\"'",
                        name, (unsigned long long)text->n_lines + 1, text->kind->most_line);
     RW_TRY(rw_input_read(ctx, text->input, NULL, 0, &got)); /* fails again with the same message */
-    return rw_fail(ctx, status, "out of memory: a block of '%s' does not fit", name);
+    return rw_fail(ctx, status, "out of memory while reading '%s'", name);
 }
 
 int rw_text_begin(struct rw_ctx *ctx, struct rw_text *text)
@@ -636,7 +634,7 @@ static int collect(struct rw_ctx *ctx, struct rw_text *text, struct rw_text_chun
     if (chunk->status == RW_ERR_IO)
         return rw_fail_io(ctx, chunk->read_errno, "cannot read '%s'", name);
     if (chunk->status < 0 && !chunk->error[0])
-        return rw_fail(ctx, chunk->status, "out of memory: a chunk of '%s' does not fit", name);
+        return rw_fail(ctx, chunk->status, "out of memory while reading '%s'", name);
     if (chunk->status < 0)
         return bad_line(ctx, text, chunk);
     text->n_lines += chunk->n_lines;

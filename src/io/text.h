@@ -141,8 +141,8 @@ int rw_text_is_decimal_comma(const char *word, size_t n);
 const char *rw_text_value_hint(const char *word, size_t n, const char *missing);
 #define RW_TEXT_NEGATIVE_LABEL                  \
     "expected a label of 0 or more, found %s\n" \
-    "hint: -1 means 'not judged' in some sets; leave such documents out"
-#define RW_TEXT_COMMA_HINT "\nhint: decimals have a point, not a comma"
+    "hint: -1 means 'not judged' in some data sets; remove such documents"
+#define RW_TEXT_COMMA_HINT "\nhint: write decimals with a point, not a comma"
 /* Sets the query of the next document to `id`, [n] bytes at `at` of its line. Starts it in the
  * thread's builder, unless the previous document has the same query. */
 int rw_text_query(struct rw_text_chunk *chunk, const char *line, const char *at, const char *id,

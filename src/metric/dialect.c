@@ -179,7 +179,7 @@ int rw_dialect_metric_find(struct rw_ctx *ctx, const struct rw_dialect *dialect,
     if (fits)
         return RW_OK;
     *out = NULL;
-    return rw_fail(ctx, RW_ERR_ARGUMENT, "%s has no metric '%s'\nhint: of it there are%s",
+    return rw_fail(ctx, RW_ERR_ARGUMENT, "%s has no metric '%s'\nhint: its metrics are%s",
                    dialect->program, metric->name, all);
 }
 
@@ -405,8 +405,8 @@ int rw_dialect_eval(struct rw_ctx *ctx, const struct rw_dialect *dialect,
     out->row = row;
     if (label_gain && row->gain && row->err_ceiling == 0) {
         if (!rw_dialect_has_gain(dialect, label_gain))
-            return rw_fail(ctx, RW_ERR_ARGUMENT, "label-gain '%s': %s has no such gain", label_gain,
-                           dialect->program);
+            return rw_fail(ctx, RW_ERR_ARGUMENT, "label-gain '%s': %s does not support this gain",
+                           label_gain, dialect->program);
     } else {
         label_gain = NULL;
     }

@@ -84,7 +84,7 @@ static struct guess guess_metric(const char *text)
     if (text[0] >= '0' && text[0] <= '9') { /* the rest of LightGBM's "ndcg@5,10" */
         find_cut(text, digits);
         snprintf(guess.name, sizeof(guess.name), "ndcg@%s", *digits ? digits : "10");
-        guess.note = "each metric has its own cutoff: 'ndcg@5,ndcg@10'";
+        guess.note = "give each metric its cutoff: 'ndcg@5,ndcg@10'";
         return guess;
     }
     size_t n = strcspn(text, "@:");
@@ -124,20 +124,17 @@ static struct guess guess_metric(const char *text)
 static const char *minus_hint(const char *text)
 {
     const size_t n = strlen(text);
-    return n > 1 && text[n - 1] == '-'
-               ? "\nhint: XGBoost's '-' is the parameter 'empty' with the value 0"
-               : "";
+    return n > 1 && text[n - 1] == '-' ? "\nhint: for XGBoost's '-', set the parameter 'empty' to 0"
+                                       : "";
 }
 
 static int unknown_metric(struct rw_ctx *ctx, const char *text)
 {
     const struct guess guess = guess_metric(text);
-    char advice[128];
+    char advice[128] = "";
     if (*guess.name)
-        snprintf(advice, sizeof(advice), "did you mean '%s'?", guess.name);
-    else
-        snprintf(advice, sizeof(advice), "there is no such metric here");
-    return rw_fail(ctx, RW_ERR_ARGUMENT, "unknown metric '%.60s'; %s%s%s%s\nhint: metrics are%s",
+        snprintf(advice, sizeof(advice), "; did you mean '%s'?", guess.name);
+    return rw_fail(ctx, RW_ERR_ARGUMENT, "unknown metric '%.60s'%s%s%s%s\nhint: metrics are%s",
                    text, advice, guess.note ? "\nhint: " : "", guess.note ? guess.note : "",
                    minus_hint(text), all_metrics);
 }
@@ -198,15 +195,15 @@ int rw_metric_parse(struct rw_ctx *ctx, const char *text, double relevant, struc
     case RW_AT_NONE:
         if (mark)
             return rw_fail(ctx, RW_ERR_ARGUMENT,
-                           "metric '%.60s': '%s' takes no cutoff or persistence", text, name);
+                           "metric '%.60s': '%s' accepts no cutoff or persistence", text, name);
         break;
     case RW_AT_OPTIONAL:
     case RW_AT_REQUIRED:
         if (mark == '@')
             return parse_cut(ctx, text, text + bytes + 1, out);
         if (mark == ':')
-            return rw_fail(ctx, RW_ERR_ARGUMENT, "metric '%.60s': a cutoff is written '%s@10'",
-                           text, name);
+            return rw_fail(ctx, RW_ERR_ARGUMENT, "metric '%.60s': write a cutoff as '%s@10'", text,
+                           name);
         if (out->kind->at == RW_AT_REQUIRED)
             return rw_fail(ctx, RW_ERR_ARGUMENT, "metric '%s' needs a cutoff, as in '%s@10'", name,
                            name);
@@ -373,8 +370,8 @@ static int prepare_gains(struct rw_ctx *ctx, struct rw_judgments *judgments,
     RW_TRY(RW_ARENA_NEW(ctx, &judgments->arena, judgments->ideal, judgments->n_docs));
     if (dataset->is_qrels && gains->kind == RW_GAIN_TABLE && gains->table[0] > 0)
         return rw_fail(ctx, RW_ERR_DATA,
-                       "label-gain: the gain of label 0 is %g: expected 0, for documents without a "
-                       "judgment have that label",
+                       "label-gain: the gain of label 0 is %g; expected 0, because documents "
+                       "without judgments have label 0",
                        gains->table[0]);
     RW_TRY(rw_gains(ctx, gains, dataset, judgments->gain));
     for (uint32_t i = 0; i < judgments->n_docs; i++)
@@ -528,7 +525,7 @@ double rw_metric_mean(const struct rw_metric_kind *kind, const struct rw_metric_
 
 static int too_large(struct rw_ctx *ctx, const struct rw_metric *metric, uint32_t q, double value)
 {
-    return rw_fail(ctx, RW_ERR_DATA, "%s of query %u is too large to be averaged: %g", metric->name,
+    return rw_fail(ctx, RW_ERR_DATA, "%s of query %u is too large to average: %g", metric->name,
                    q + 1, metric->kind->root ? sqrt(value) : value);
 }
 
@@ -719,8 +716,8 @@ static int read_table(struct rw_ctx *ctx, struct rw_gain_rule *rule, FILE *file,
         double gain;
         if (!whole || !parse_gain(line, &gain))
             return rw_fail(ctx, RW_ERR_PARSE,
-                           "%s:%u:%zu: expected a gain of 0 to 2147483648, found '%.40s'\n"
-                           "hint: one number a line: the gain of label 0, 1, 2, ...",
+                           "%s:%u:%zu: expected a gain from 0 to 2147483648, found '%.40s'\nhint: "
+                           "write one number per line: the gains of labels 0, 1, 2, ...",
                            path, rule->n_table + 1, strspn(line, " \t") + 1,
                            line + strspn(line, " \t"));
         if (rule->n_table == MAX_TABLE)
@@ -756,8 +753,8 @@ int rw_gain_rule_init(struct rw_ctx *ctx, struct rw_gain_rule *rule, const char 
     if (!file) {
         const int why = errno;
         return rw_fail(ctx, rw_fail_io(NULL, why, "%s", spec),
-                       "label-gain '%s': %s\nhint: 'exp', 'linear', or a file with the gain of "
-                       "label 0, 1, 2, ... one a line",
+                       "label-gain '%s': %s\nhint: 'exp', 'linear', or a file with the gains of "
+                       "labels 0, 1, 2, ..., one per line",
                        spec, strerror(why));
     }
     const int status = read_table(ctx, rule, file, spec);
@@ -799,8 +796,8 @@ static int gain_of(const struct rw_gain_rule *rule, double label, double *gain, 
     case RW_GAIN_EXP:
         if (label > 31.0)
             return snprintf(wrong, size,
-                            "is above 31, the most that the gain 2^l - 1 takes\n"
-                            "hint: label-gain linear, or a file of gains"),
+                            "is above 31, the maximum for the gain 2^l - 1\nhint: use label-gain "
+                            "linear, or a file of gains"),
                    0;
         *gain = rw_exp2(label) - 1.0;
         break;
@@ -810,7 +807,7 @@ static int gain_of(const struct rw_gain_rule *rule, double label, double *gain, 
     case RW_GAIN_TABLE:
         if (label >= (double)rule->n_table || label != (double)(uint32_t)label)
             return snprintf(wrong, size,
-                            "has no gain: the gains %s are for the whole labels 0 to %u",
+                            "has no gain: the gains %s are for whole labels from 0 to %u",
                             rule->text, rule->n_table - 1),
                    0;
         *gain = rule->table[(uint32_t)label];

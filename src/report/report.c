@@ -325,7 +325,7 @@ static int check(struct rw_ctx *ctx, const struct rw_dataset *dataset,
         return rw_fail(ctx, RW_ERR_ARGUMENT, "%d trees to draw; expected 0 to 100",
                        options->n_trees);
     if (options->n_repeats < 0 || options->n_repeats > 1000)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "%d repeats; expected 0 to 1000", options->n_repeats);
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "repeats is %d; expected 0 to 1000", options->n_repeats);
     if (dataset->n_docs == 0)
         return rw_fail(ctx, RW_ERR_DATA, "there is nothing to report on: no documents");
     return RW_OK;

@@ -240,7 +240,7 @@ static int score_files(struct rw_ctx *ctx, const struct rw_model *init, const ch
     return rw_dataset_same_judgments(binned->documents, again) && s.n_scored == s.n_docs
                ? RW_OK
                : rw_fail(ctx, RW_ERR_DATA, "'%s'%s changed while it was being read", paths[0],
-                         n_paths > 1 ? " or another file file" : "");
+                         n_paths > 1 ? " or another file" : "");
 }
 
 static int read_values(struct rw_ctx *ctx, const char *const *paths, int n_paths,

@@ -24,7 +24,8 @@ int rw_workers_docs(struct rw_ctx *ctx, const struct rw_dataset *train, uint32_t
     uint64_t n_docs = train->n_docs;
     RW_TRY(rw_comm_sum(ctx, &n_docs, 1));
     if (n_docs > RW_MAX_DOCS)
-        return rw_fail(ctx, RW_ERR_DATA, "%llu documents on all workers; expected at most %u",
+        return rw_fail(ctx, RW_ERR_DATA,
+                       "too many documents on all workers: %llu; expected at most %u",
                        (unsigned long long)n_docs, RW_MAX_DOCS);
     *all_docs = (uint32_t)n_docs;
     return RW_OK;

@@ -222,7 +222,7 @@ def test_sort():
         model, other = rankwood.train(PARAMS, data), rankwood.train(PARAMS, expected)
         assert model.to_bytes() == other.to_bytes()
         np.testing.assert_array_equal(model.predict(data), other.predict(values_of(columns)[order]))
-    with pytest.raises(rankwood.DataError, match="comes back after another query"):
+    with pytest.raises(rankwood.DataError, match="appears again after another query"):
         rankwood.train(PARAMS, rankwood.Dataset(table, "y", qid="q"))
 
 
@@ -252,7 +252,7 @@ def test_types_refused():
     }
     for kind, column in cases.items():
         table = pa.table({"q": q, "x": x, "odd": column})
-        hint = "\nhint: cast them to integers or floats, which they are not" if kind == "decimals" else ""
+        hint = "\nhint: cast the column to integers or floats" if kind == "decimals" else ""
         refused(f"column 'odd' has {kind}; expected numbers{hint}", table)
         assert len(rankwood.Dataset(table, qid="q", ignore=["odd"])) == 3
         if kind != "strings":
@@ -290,7 +290,7 @@ def test_nulls_refused():
 def test_misuse():
     x = pa.array([1.0, np.inf])
     table = pa.table({"q": pa.array(["a", "a\0b"]), "x": x})
-    refused("qid of document 1 (from 0) holds a character 0", table)
+    refused("qid of document 1 (from 0) contains a zero byte", table)
     refused("no column 'r' for qid; there are 'q', 'x'", table, qid="r")
     refused(
         "value of document 1 (from 0), feature 'x' is infinite, or too large for float32; expected a number, "
@@ -308,7 +308,7 @@ def test_misuse():
 
     refused("an Arrow stream of floats; expected a table's record batches", Column(), qid=None, group=[2])
     x = pa.array([{"a": 1}, {"a": 2}, None, {"a": 4}])[1:]
-    refused("row 1 (from 0) of an Arrow batch is null as a whole", Column(), qid=None, group=[3])
+    refused("row 1 (from 0) of an Arrow batch is null", Column(), qid=None, group=[3])
 
 
 def test_failing_stream():

@@ -375,7 +375,7 @@ def part_of(q, y=None, **more):
 
 def test_queries_that_come_back():
     message = (
-        "query '7' comes back after another query\n"
+        "query '7' appears again after another query\n"
         "hint: its documents are 0 to 2 and from 5 on (from 0); a query's documents must stand together"
     )
     data = from_dicts(part_of([7, 7]), part_of([7, 8]), part_of([8]), part_of([7, 9]))

@@ -91,11 +91,11 @@ BAD: dict[str, Case] = {
     "qid too short": (lambda m: Dataset(m.X, m.y, qid=m.qid[1:]), r"qid has \d+ values for \d+ documents"),
     "qid comes back": (
         lambda m: Dataset(m.X, m.y, qid=np.r_[m.qid[:-1], m.qid[0]]),
-        "query '7' comes back after another query",
+        "query '7' appears again after another query",
     ),
     "text qid comes back": (
         lambda m: Dataset(m.X, m.y, qid=[f"q{one}" for one in [*m.qid[:-1], m.qid[0]]]),
-        "query 'q7' comes back after another query",
+        "query 'q7' appears again after another query",
     ),
     "group too short": (lambda m: Dataset(m.X, m.y, group=m.group[1:]), r"group adds up to \d+ documents"),
     "group of 0": (lambda m: Dataset(m.X, m.y, group=[0, len(m.y)]), "query of 0 documents"),

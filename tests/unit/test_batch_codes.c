@@ -270,11 +270,10 @@ Test(batch_codes, other_passes)
         struct source s = source_of(&t, 64);
         rw_cut_sample_docs = limit;
         s.gives = WRONG_DOCS - 1;
-        const char *fewer =
-                       "a pass over the batches gives 999 documents, of 1000; expected the same "
-                       "ones in every pass",
-                   *more = "a pass over the batches gives more than 1000 documents; expected the "
-                           "same ones in every pass";
+        const char *fewer = "a pass over the batches has 999 documents of 1000; expected the same "
+                            "documents in every pass",
+                   *more = "a pass over the batches has more than 1000 documents; expected the "
+                           "same documents in every pass";
         assert_batches_refused(s, &t, RW_ERR_DATA, fewer);
         assert_values_refused(s, &t, RW_ERR_DATA, fewer);
         s.gives = WRONG_DOCS + 1;
@@ -289,12 +288,11 @@ Test(batch_codes, other_passes)
             assert_batches_refused(s, &t, RW_ERR_DATA, fewer);
         s = source_of(&t, 1);
         s.fails_before = 500;
-        const char *stopped = "the batch that begins with document 500 was not given";
+        const char *stopped = "the batch that begins with document 500 is missing";
         assert_batches_refused(s, &t, RW_ERR_INTERRUPTED, stopped);
         assert_values_refused(s, &t, RW_ERR_INTERRUPTED, stopped);
         s.cannot_begin = 1;
-        assert_batches_refused(s, &t, RW_ERR_INTERRUPTED,
-                               "a pass over the batches could not begin");
+        assert_batches_refused(s, &t, RW_ERR_INTERRUPTED, "cannot begin a pass over the batches");
     }
 }
 
@@ -334,8 +332,7 @@ Test(batch_codes, refused)
     struct rw_table t = numbers(&a, x, offset);
     const struct source s = source_of(&t, 50);
     t.order = order;
-    assert_batches_refused(s, &t, RW_ERR_ARGUMENT,
-                           "documents in batches cannot be put in another order");
+    assert_batches_refused(s, &t, RW_ERR_ARGUMENT, "documents in batches cannot be reordered");
     t.order = NULL;
     a.index = index;
     a.n = 2;
@@ -346,7 +343,7 @@ Test(batch_codes, refused)
     a.type = (enum rw_value_type)12;
     assert_batches_refused(s, &t, RW_ERR_ARGUMENT, "column of feature 0 has values of type 12");
     t.n_docs = 0;
-    assert_batches_refused(s, &t, RW_ERR_DATA, "no documents: the data set is empty");
+    assert_batches_refused(s, &t, RW_ERR_DATA, "the data set has no documents");
 }
 
 Test(batch_codes, memory)

@@ -363,8 +363,8 @@ BOOSTER_TEST(no_split_own_queries)
 {
     rw_dataset_free(train);
     train = fixture_data(ctx, 1, 360, 1, 5);
-    expect_no_split("each of the 360 documents has a query id (qid) of its own; documents that are "
-                    "ranked together must share theirs");
+    expect_no_split(" of the 360 documents has a different query id (qid); documents that are "
+                    "ranked together must have the same id");
 }
 
 BOOSTER_TEST(no_split_nearly_own_queries)
@@ -375,8 +375,8 @@ BOOSTER_TEST(no_split_nearly_own_queries)
     train->query_offset[train->n_queries] = train->n_docs;
     for (uint32_t i = train->n_docs - 6; i < train->n_docs; i++)
         train->label[i] = 1;
-    expect_no_split("nearly each of the 360 documents has a query id (qid) of its own (355 "
-                    "queries); documents that are ranked together must share theirs");
+    expect_no_split("nearly  of the 360 documents has a different query id (qid) (355 queries); "
+                    "documents that are ranked together must have the same id");
 }
 
 BOOSTER_TEST(no_split_constant_features)

@@ -97,7 +97,7 @@ Test(cache, everything_is_read_back)
     scratch_log[0] = 0;
     struct rw_dataset *c = read_one("c.rwb");
     assert_same_dataset(a, c);
-    cr_assert_not_null(strstr(scratch_log, "1 number beyond float's range"));
+    cr_assert_not_null(strstr(scratch_log, "1 number beyond the range of float"));
     read_codes(255, &binned);
     assert_same_binned(a, bins, &binned);
     cr_assert_eq(bins->rule.bins, 255);
@@ -293,7 +293,7 @@ Test(cache, truncated_anywhere)
     snprintf(expected, sizeof(expected), "'bad.rwb' is too long: expected %zu bytes, found %zu", n,
              n + 1);
     assert_refused(longer, n + 1, expected);
-    snprintf(expected, sizeof(expected), "'bad.rwb' is cut short: expected %zu bytes, found %zu", n,
+    snprintf(expected, sizeof(expected), "'bad.rwb' is truncated: expected %zu bytes, found %zu", n,
              n - 1);
     assert_refused(data, n - 1, expected);
     free(longer);
@@ -305,13 +305,13 @@ Test(cache, other_versions_are_named)
     size_t n;
     char *data = make_cache(0, &n);
     struct rw_cache_header *header = (void *)data;
-    char expected[160];
+    char expected[200];
     for (int version = 1; version < 20; version++) {
         if (version == RW_CACHE_VERSION)
             continue;
         snprintf(expected, sizeof(expected),
-                 "'bad.rwb' is a cache of version %d, made by %s Rankwood; expected version %d\n"
-                 "hint: make it again with 'rankwood bin'",
+                 "'bad.rwb' is a cache of version %d, made by %s version of Rankwood; expected "
+                 "version %d\nhint: make it again with 'rankwood bin'",
                  version, version < RW_CACHE_VERSION ? "an earlier" : "a later", RW_CACHE_VERSION);
         header->version = (uint32_t)version;
         seal(data, n);
@@ -384,17 +384,17 @@ Test(cache, hostile_contents)
         {RW_CACHE_COMMENT_OFFSET, 8, 8, UINT64_MAX, "a comment is wrong"},
         {RW_CACHE_COMMENT_TEXT, 0, 1, '\n', "a comment is wrong"},
         {RW_CACHE_COMMENT_TEXT, sizeof(" docid = 1") - 1, 1, '\n', "a comment is wrong"},
-        {RW_CACHE_CUT_FEATURE, 0, 4, 2, "a feature with cuts is unknown or out of order"},
-        {RW_CACHE_CUT_FEATURE, 0, 4, 7, "a feature with cuts is unknown or out of order"},
-        {RW_CACHE_CUT_FEATURE, 4, 4, 1, "a feature with cuts is unknown or out of order"},
-        {RW_CACHE_CUT_OFFSET, 0, 8, 1, "a feature's number of cuts is wrong"},
-        {RW_CACHE_CUT_OFFSET, 8, 8, 0, "a feature's number of cuts is wrong"},
-        {RW_CACHE_CUT_OFFSET, 8, 8, 1ull << 50, "a feature's number of cuts is wrong"},
-        {RW_CACHE_CUT, 0, 4, 0x7fc00000, "cuts do not ascend"},
-        {RW_CACHE_CUT, 0, 4, 0x7f7fffff, "cuts do not ascend"},
-        {RW_CACHE_CUT, 0, 4, 0x80000000, "cuts do not ascend"},
-        {RW_CACHE_CUT, 0, 4, 0xff800000, "cuts do not ascend"},
-        {RW_CACHE_HAS_MISSING, 0, 1, 2, "a feature's number of cuts is wrong"},
+        {RW_CACHE_CUT_FEATURE, 0, 4, 2, "a feature with bin boundaries is unknown or out of order"},
+        {RW_CACHE_CUT_FEATURE, 0, 4, 7, "a feature with bin boundaries is unknown or out of order"},
+        {RW_CACHE_CUT_FEATURE, 4, 4, 1, "a feature with bin boundaries is unknown or out of order"},
+        {RW_CACHE_CUT_OFFSET, 0, 8, 1, "a feature's number of bin boundaries is wrong"},
+        {RW_CACHE_CUT_OFFSET, 8, 8, 0, "a feature's number of bin boundaries is wrong"},
+        {RW_CACHE_CUT_OFFSET, 8, 8, 1ull << 50, "a feature's number of bin boundaries is wrong"},
+        {RW_CACHE_CUT, 0, 4, 0x7fc00000, "bin boundaries do not ascend"},
+        {RW_CACHE_CUT, 0, 4, 0x7f7fffff, "bin boundaries do not ascend"},
+        {RW_CACHE_CUT, 0, 4, 0x80000000, "bin boundaries do not ascend"},
+        {RW_CACHE_CUT, 0, 4, 0xff800000, "bin boundaries do not ascend"},
+        {RW_CACHE_HAS_MISSING, 0, 1, 2, "a feature's number of bin boundaries is wrong"},
         {RW_CACHE_CODE, 0, 4, 1u << 20, "codes are missing"},
         {RW_CACHE_CODE, 0, 4, 4, "codes are missing"},
         {RW_CACHE_CODE, 64, 1, 200, "a code or its document is out of range"},
@@ -417,8 +417,8 @@ Test(cache, hostile_contents)
     ids[6] = 'a';
     seal(bad, n);
     assert_refused(bad, n,
-                   "bad.rwb: query 'a' comes back after another query\n"
-                   "hint: it began at bad.rwb; a query's lines must stand together");
+                   "bad.rwb: query 'a' appears again after another query\nhint: it began at "
+                   "bad.rwb; a query's lines must be consecutive");
     free(bad);
     free(data);
 }
@@ -456,7 +456,7 @@ Test(cache, hostile_contents_by_several_changes)
     assert_changes_refused(data, n, empty_id, "a query's id is wrong");
     struct change twice[5] = {{ids, 8, 0}, {id_offsets + 16, 8, 4}};
     memcpy(&twice[0].value, "a\0a\0xyz", 8); /* a, a, xyz */
-    assert_changes_refused(data, n, twice, "a query stands twice");
+    assert_changes_refused(data, n, twice, "a query is repeated");
     struct change none[5]; /* feature 1 is dense, and no document has it */
     for (size_t i = 0; i < 5; i++)
         none[i] = (struct change){values + i * 4, 4, RW_ABSENT_BITS};
@@ -474,9 +474,9 @@ Test(cache, hostile_contents_by_several_changes)
     cr_assert_gt(end, 2);
     struct change cuts[5] = {{layout.offset[RW_CACHE_CUT] + 4, 4, 0}};
     memcpy(&cuts[0].value, data + layout.offset[RW_CACHE_CUT], 4);
-    assert_changes_refused(data, n, cuts, "cuts do not ascend");
+    assert_changes_refused(data, n, cuts, "bin boundaries do not ascend");
     cuts[0] = (struct change){layout.offset[RW_CACHE_CUT] + (end - 1) * 4, 4, 0x7f7ffffe};
-    assert_changes_refused(data, n, cuts, "a feature's last cut is missing");
+    assert_changes_refused(data, n, cuts, "a feature's last bin boundary is missing");
     free(data);
 }
 
@@ -487,11 +487,11 @@ Test(cache, hostile_sections)
         size_t count, size, sections; /* each begins at a multiple of 64 bytes */
         const char *error;
     } cases[] = {
-        {offsetof(struct rw_cache_header, comment_bytes), 8, 1,
-         "there is text that belongs to no comment"},
-        {offsetof(struct rw_cache_header, n_cut_features), 4, 2, "there are cuts without a rule"},
-        {offsetof(struct rw_cache_header, n_cuts), 8, 1, "there are cuts without a rule"},
-        {offsetof(struct rw_cache_header, code_bytes), 8, 1, "there are cuts without a rule"},
+        {offsetof(struct rw_cache_header, comment_bytes), 8, 1, "text without a comment"},
+        {offsetof(struct rw_cache_header, n_cut_features), 4, 2,
+         "bin boundaries without parameters"},
+        {offsetof(struct rw_cache_header, n_cuts), 8, 1, "bin boundaries without parameters"},
+        {offsetof(struct rw_cache_header, code_bytes), 8, 1, "bin boundaries without parameters"},
     };
     scratch_text("a", "1 qid:a 1:0.5\n0 qid:a 1:2\n");
     struct rw_dataset *dataset = read_one("a");

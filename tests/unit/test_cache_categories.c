@@ -140,7 +140,7 @@ Test(cache_categories, errors)
         memcpy(bytes, good, n);
         memcpy(bytes + cases[i].at, cases[i].bytes, cases[i].n_bytes);
         cr_assert_eq(cache_read_sealed(bytes, n), RW_ERR_FORMAT, "case %zu", i);
-        cr_assert(strstr(rw_last_error(scratch_ctx), "'bad.rwb' is damaged: a word is wrong"),
+        cr_assert(strstr(rw_last_error(scratch_ctx), "'bad.rwb' is damaged: a category is wrong"),
                   "case %zu: %s", i, rw_last_error(scratch_ctx));
     }
     free(bytes);

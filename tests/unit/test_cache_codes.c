@@ -97,7 +97,7 @@ Test(cache_codes, damaged_file)
                          "'bad.rwb' is damaged: its checksum does not match");
     }
     for (uint64_t size = sizeof(struct rw_cache_header) + 4; size < n; size += 61) {
-        snprintf(error, sizeof(error), "'bad.rwb' is cut short: expected %zu bytes, found %llu", n,
+        snprintf(error, sizeof(error), "'bad.rwb' is truncated: expected %zu bytes, found %llu", n,
                  (unsigned long long)size);
         scratch_write("bad.rwb", data, size);
         cr_assert_eq(read_by("bad.rwb", &rule, &binned), RW_ERR_FORMAT);

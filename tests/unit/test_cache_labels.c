@@ -155,7 +155,7 @@ Test(cache_labels, errors)
         {n_labels, "\xff\xff\xff\xff", wrong_size},
         {offsetof(struct rw_cache_header, weights), "\x03\0\0\0", out_of_range},
         {offsetof(struct rw_cache_header, zero), "\x01\0\0\0", out_of_range},
-        {offsetof(struct rw_cache_header, width), "\x01\0\0\0", "a feature is beyond its columns"},
+        {offsetof(struct rw_cache_header, width), "\x01\0\0\0", "a feature is outside its columns"},
         {offsetof(struct rw_cache_header, width), "\0\0\x02\0", out_of_range},
         {layout.offset[RW_CACHE_WEIGHT] + 4, "\0\0\xf0\xbf", "a weight is wrong"}, /* -1 */
         {label, "\0\0\x80\xbf", wrong_label},                                      /* -1 */

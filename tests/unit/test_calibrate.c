@@ -401,7 +401,7 @@ Test(calibrate, maps_that_cannot_be_fitted)
     cr_assert_eq(rw_dataset_set_side_column(ctx, data, "weights", weight, DOCS, 1), RW_OK);
     refused(RW_ERR_DATA, "no document of the data with a weight above 0");
     how.relevant = NAN;
-    refused(RW_ERR_ARGUMENT, "relevant nan; expected 0 to 1e9");
+    refused(RW_ERR_ARGUMENT, "relevant is nan; expected 0 to 1e9");
     how.relevant = 1;
     how.method = "platt";
     refused(RW_ERR_ARGUMENT, "method 'platt'; expected isotonic or logistic");

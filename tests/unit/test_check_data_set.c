@@ -266,8 +266,8 @@ Test(check_data_set, each_document_its_own_query)
     scratch_text("d", "0 qid:a 1:1\n1 qid:b 1:2\n2 qid:c 1:3\n");
     struct rw_check *out = check(NULL);
     cr_expect_str_eq(found(out, "own-queries"),
-                     "each of the 3 documents has a query id (qid) of its own; documents that are "
-                     "ranked together must share theirs");
+                     " of the 3 documents has a different query id (qid); documents that are "
+                     "ranked together must have the same id");
     cr_expect(out->findings[0].is_warning && strcmp(out->findings[0].kind, "own-queries") == 0);
     cr_expect_null(found(out, "nothing-to-learn")); /* the reason was reported */
     cr_expect_null(found(out, "single-queries"));
@@ -276,10 +276,9 @@ Test(check_data_set, each_document_its_own_query)
                  "0 qid:a 1:1\n1 qid:b 1:2\n2 qid:c 1:3\n0 qid:d 1:1\n1 qid:e 1:2\n2 qid:f 1:3\n"
                  "2 qid:g 1:3\n2 qid:h 1:3\n2 qid:i 1:3\n2 qid:j 1:3\n1 qid:j 1:4\n");
     out = check(NULL);
-    cr_expect_str_eq(
-        found(out, "own-queries"),
-        "nearly each of the 11 documents has a query id (qid) of its own (10 queries); "
-        "documents that are ranked together must share theirs");
+    cr_expect_str_eq(found(out, "own-queries"),
+                     "nearly  of the 11 documents has a different query id (qid) (10 queries); "
+                     "documents that are ranked together must have the same id");
     rw_free(out);
     scratch_text("d", "0 qid:a 1:1\n1 qid:a 1:2\n2 qid:c 1:3\n");
     out = check(NULL);

@@ -141,7 +141,7 @@ Test(compare, refused)
         const char *metric, *groups, *says;
     } cases[] = {
         {"ndcg,map", NULL, "expected one metric to compare, found 2"},
-        {"ndcg", "1 a\n1 b\n", "g:2:1: query '1' has a group already"},
+        {"ndcg", "1 a\n1 b\n", "g:2:1: query '1' already has a group"},
         {"ndcg", "1 a\n  2\n", "g:2:3: expected 'QUERY GROUP', found '2'"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -160,9 +160,9 @@ Test(csv, like_another)
     assert_same_dataset(a, b);
     cr_assert(rw_names_are_same(a->name, a->n_names, b->name, b->n_names));
     cr_assert_null(read_any("a b,qid,label\n2,7,1\n"));
-    cr_assert_str_eq(rw_last_error(scratch_ctx),
-                     "'t.csv' lacks 1 of the features, such as 'x'; its "
-                     "columns are 'a b', 'qid', 'label'");
+    cr_assert_str_eq(
+        rw_last_error(scratch_ctx),
+        "'t.csv' lacks 1 features, such as 'x'; its columns are 'a b', 'qid', 'label'");
     rw_dataset_free(a);
     rw_dataset_free(b);
 }
@@ -191,8 +191,8 @@ Test(csv, files_of_one_set_agree)
     scratch_text("b.csv", "label,qid,y\n0,7,2\n");
     cr_assert_eq(rw_dataset_read(scratch_ctx, paths, 2, &both), RW_ERR_DATA);
     cr_assert_str_eq(rw_last_error(scratch_ctx),
-                     "'b.csv': its columns are not those of the files before it\n"
-                     "hint: files of one set have the same columns in the same order");
+                     "'b.csv': its columns differ from those of the files before it\nhint: all "
+                     "files of a data set must have the same columns in the same order");
 }
 
 /* Names and weights are in the cache, and chunks of it. */
@@ -235,56 +235,55 @@ Test(csv, messages)
     const struct {
         const char *head, *text, *error;
     } cases[] = {
-        {"", "", "t.csv:1:1: expected the columns' names, found the end of the file"},
+        {"", "", "t.csv:1:1: expected column names, found the end of the file"},
         {head, "", "t.csv:2:1: expected a document, found the end of the file"},
         {head, "1,7,0.5,1\n0,7,abc,1\n",
          "t.csv:3:5: expected a number in column 'x', found 'abc'\n"
-         "hint: 'ignore' leaves columns out that are no numbers"},
+         "hint: ignore columns that are not numbers by 'ignore', or name them in 'categorical'"},
         {head, "1,7,\"a\nb\",1\n",
          "t.csv:2:6: expected a number in column 'x', found 'a?b'\n"
-         "hint: 'ignore' leaves columns out that are no numbers"},
+         "hint: ignore columns that are not numbers by 'ignore', or name them in 'categorical'"},
         {head, "1,7,1,null\n",
          "t.csv:2:7: expected a number in column 'y', found 'null'\n"
          "hint: a missing value is an empty field, NA or NaN"},
         {head, "1,7,inf,1\n",
          "t.csv:2:5: expected a number in column 'x', found 'inf'\n"
-         "hint: values are finite; the largest is 3.4028235e38"},
+         "hint: values must be finite, at most 3.4028235e38"},
         {head, "1,7,\"0,5\",1\n",
          "t.csv:2:6: expected a number in column 'x', found '0,5'\n"
-         "hint: decimals have a point, not a comma"},
-        {head, "1,7,1\n", "t.csv:2:6: expected 4 fields, as the first line has, found fewer"},
-        {head, "1,7,1,2,3\n", "t.csv:2:8: expected 4 fields, as the first line has, found more"},
+         "hint: write decimals with a point, not a comma"},
+        {head, "1,7,1\n", "t.csv:2:6: expected 4 fields as in the first line, found fewer"},
+        {head, "1,7,1,2,3\n", "t.csv:2:8: expected 4 fields as in the first line, found more"},
         {head, ",7,1,2\n", "t.csv:2:1: expected a label (a number), found an empty field"},
         {head, "-1,7,1,2\n",
          "t.csv:2:1: expected a label of 0 or more, found '-1'\n"
-         "hint: -1 means 'not judged' in some sets; leave such documents out"},
-        {head, "1,,1,2\n", "t.csv:2:3: expected a query's id, found an empty field"},
+         "hint: -1 means 'not judged' in some data sets; remove such documents"},
+        {head, "1,,1,2\n", "t.csv:2:3: expected a query id, found an empty field"},
         {head, "1,\"a\tb\",1,2\n",
-         "t.csv:2:5: expected a query's id without tabs, line ends and bytes 0, found 'a\\x09b'"},
+         "t.csv:2:5: expected a query id without tabs, line ends or zero bytes, found 'a\\x09b'"},
         {head, "1,7,\"1\"2,2\n",
-         "t.csv:2:8: expected the end of the field behind its '\"', found '2'"},
+         "t.csv:2:8: expected the end of the field after its closing '\"', found '2'"},
         {head, "1,7,1,2\n1,\"7,1,2\n",
-         "t.csv:3:3: expected a '\"' that ends the field, found none"},
+         "t.csv:3:3: expected a '\"' that closes the field, found none"},
         {head, "1,7,1,2\n\n1,8,1,2\n1,7,1,2\n",
-         "t.csv:5:3: query '7' comes back after another query\n"
-         "hint: it began at t.csv:2; a query's lines must stand together"},
+         "t.csv:5:3: query '7' appears again after another query\nhint: it began at t.csv:2; a "
+         "query's lines must be consecutive"},
         {"rel,qid,x\n", "1,7,1\n",
-         "t.csv:1:1: no column 'label'; there are 'rel', 'qid', 'x'\n"
-         "hint: the parameter 'label-column' says which column has the labels"},
+         "t.csv:1:1: no column 'label'; the columns are 'rel', 'qid', 'x'\nhint: name the column "
+         "of labels by the parameter 'label-column'"},
         {"label,q,x\n", "1,7,1\n",
-         "t.csv:1:1: no column 'qid'; there are 'label', 'q', 'x'\n"
-         "hint: the parameter 'qid-column' says which column has the query ids"},
-        {"label,qid,x,x\n", "1,7,1,2\n", "t.csv:1:13: column 4 has the name of column 3, 'x'"},
+         "t.csv:1:1: no column 'qid'; the columns are 'label', 'q', 'x'\nhint: name the column of "
+         "query ids by the parameter 'qid-column'"},
+        {"label,qid,x,x\n", "1,7,1,2\n", "t.csv:1:13: column 4 has the same name as column 3, 'x'"},
         {",label,qid,x\n", "0,1,7,1\n",
-         "t.csv:1:1: column 1 has no name\n"
-         "hint: if it numbers the lines, 'ignore' leaves it out"},
-        {"label,qid\n", "1,7\n", "t.csv:1:1: no column is a feature"},
+         "t.csv:1:1: column 1 has no name\nhint: if it numbers the lines, ignore it ('ignore')"},
+        {"label,qid\n", "1,7\n", "t.csv:1:1: the file has no column with features"},
         {"label;qid;x\n", "1;7;1\n",
-         "t.csv:1:1: expected columns between commas or tabs, found semicolons\n"
-         "hint: decimals have a point, then, not a comma"},
+         "t.csv:1:1: expected columns separated by commas or tabs, found semicolons\nhint: also "
+         "write decimals with a point, not a comma"},
         {"1,7,0.5\n", "0,7,1\n",
-         "t.csv:1:1: expected the columns' names, found numbers\n"
-         "hint: without a header, columns are given by number, from 1 ('label-column')"},
+         "t.csv:1:1: expected column names, found numbers\nhint: without a header, give columns by "
+         "number, from 1 ('label-column')"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         char text[256];
@@ -303,14 +302,14 @@ Test(csv, messages_on_columns)
         const char *error;
     } cases[] = {
         {{.label = "rel"},
-         "t.csv:1:1: no column 'rel' for labels; there are 'label', 'qid', 'x', 'w'"},
+         "t.csv:1:1: no column 'rel' for labels; the columns are 'label', 'qid', 'x', 'w'"},
         {{.qid = "9"},
-         "t.csv:1:1: no column '9' for query ids; there are 'label', 'qid', 'x', 'w'"},
-        {{.weight = "qid"}, "t.csv:1:7: the column is given twice, also for weights"},
+         "t.csv:1:1: no column '9' for query ids; the columns are 'label', 'qid', 'x', 'w'"},
+        {{.weight = "qid"}, "t.csv:1:7: the column is given a second time, for weights"},
         {{.ignore = nothing, .n_ignore = 1},
-         "t.csv:1:1: no column 'nothing' to leave out; there are 'label', 'qid', 'x', 'w'"},
+         "t.csv:1:1: no column 'nothing' to ignore; the columns are 'label', 'qid', 'x', 'w'"},
         {{.ignore = far, .n_ignore = 1},
-         "t.csv:1:1: no column '3-9' to leave out; there are 'label', 'qid', 'x', 'w'"},
+         "t.csv:1:1: no column '3-9' to ignore; the columns are 'label', 'qid', 'x', 'w'"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         set_columns(cases[i].columns);
@@ -370,10 +369,10 @@ Test(csv, cache_in_another_order)
     rw_dataset_free(b);
     set_columns((struct rw_columns){.like = other});
     cr_assert_eq(rw_dataset_read(scratch_ctx, cache, 1, &b), RW_ERR_DATA);
-    cr_assert_str_eq(rw_last_error(scratch_ctx),
-                     "'a.rwb': 'x' is feature 0, where feature 1 is wanted by that name\n"
-                     "hint: a cache's columns stay where they are; those of CSV and TSV are found "
-                     "by name");
+    cr_assert_str_eq(
+        rw_last_error(scratch_ctx),
+        "'a.rwb': 'x' is feature 0, but the model or training set has that name for feature "
+        "1\nhint: columns of CSV and TSV are found by name, those of a cache are not");
     rw_dataset_free(a);
     rw_dataset_free(other);
 }

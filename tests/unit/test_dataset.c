@@ -296,17 +296,16 @@ Test(dataset, weights)
             RW_ERR_DATA);
     cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "weights", by_doc, 3, 1),
                  RW_ERR_DATA);
-    cr_assert_str_eq(
-        rw_last_error(scratch_ctx),
-        "3 weights; expected one per document, 4\n"
-        "hint: one per query (2) is what 'query-weights' and 'valid-query-weights' take");
+    cr_assert_str_eq(rw_last_error(scratch_ctx),
+                     "3 weights; expected one per document, 4\n"
+                     "hint: 'query-weights' and 'valid-query-weights' expect one per query (2)");
     cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "weights", by_query, 2, 1),
                  RW_ERR_DATA, "as many as queries are no documents' weights");
     cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "query-weights", by_doc, 4, 1),
                  RW_ERR_DATA);
     cr_assert_str_eq(rw_last_error(scratch_ctx),
                      "4 weights; expected one per query, 2\n"
-                     "hint: one per document (4) is what 'weights' and 'valid-weights' take");
+                     "hint: 'weights' and 'valid-weights' expect one per document (4)");
     cr_assert_eq(dataset->weight[2], 3, "what was there stays after an error");
     rw_dataset_free(dataset);
 }

@@ -82,8 +82,8 @@ Test(dcg, labels_without_a_gain, .init = setup, .fini = teardown)
         const char *message;
     } cases[] = {
         {"exp", 32,
-         "document 2: label 32 is above 31, the most that the gain 2^l - 1 takes\nhint: "
-         "label-gain linear, or a file of gains"},
+         "document 2: label 32 is above 31, the maximum for the gain 2^l - 1\nhint: use label-gain "
+         "linear, or a file of gains"},
         {"exp", -1, "document 2: label -1 has no gain: expected 0 to 2147483648"},
         {"linear", -1, "document 2: label -1 has no gain: expected 0 to 2147483648"},
         {"linear", (float)NAN, "document 2: label nan has no gain: expected 0 to 2147483648"},
@@ -156,17 +156,17 @@ Test(dcg, files_that_are_refused, .init = setup, .fini = teardown)
         const char *end;
     } cases[] = {
         {"", 0, ":1:1: expected the gain of label 0, found nothing"},
-        {"0\nx\n", 4, ":2:1: expected a gain of 0 to 2147483648, found 'x'"},
-        {"0\n 1 2\n", 7, ":2:2: expected a gain of 0 to 2147483648, found '1 2'"},
-        {"0\n\n1\n", 5, ":2:1: expected a gain of 0 to 2147483648, found ''"},
-        {"-1\n", 3, ":1:1: expected a gain of 0 to 2147483648, found '-1'"},
-        {"0\nnan\n", 6, ":2:1: expected a gain of 0 to 2147483648, found 'nan'"},
-        {"0\ninf\n", 6, ":2:1: expected a gain of 0 to 2147483648, found 'inf'"},
-        {"0\n1e999\n", 8, ":2:1: expected a gain of 0 to 2147483648, found '1e999'"},
-        {"0\n0x10\n", 7, ":2:1: expected a gain of 0 to 2147483648, found '0x10'"},
-        {"0\n2147483649\n", 13, ":2:1: expected a gain of 0 to 2147483648, found '2147483649'"},
-        {"0\n1,5\n", 6, ":2:1: expected a gain of 0 to 2147483648, found '1,5'"},
-        {"0\n1\0002\n", 6, ":2:1: expected a gain of 0 to 2147483648, found '1'"},
+        {"0\nx\n", 4, ":2:1: expected a gain from 0 to 2147483648, found 'x'"},
+        {"0\n 1 2\n", 7, ":2:2: expected a gain from 0 to 2147483648, found '1 2'"},
+        {"0\n\n1\n", 5, ":2:1: expected a gain from 0 to 2147483648, found ''"},
+        {"-1\n", 3, ":1:1: expected a gain from 0 to 2147483648, found '-1'"},
+        {"0\nnan\n", 6, ":2:1: expected a gain from 0 to 2147483648, found 'nan'"},
+        {"0\ninf\n", 6, ":2:1: expected a gain from 0 to 2147483648, found 'inf'"},
+        {"0\n1e999\n", 8, ":2:1: expected a gain from 0 to 2147483648, found '1e999'"},
+        {"0\n0x10\n", 7, ":2:1: expected a gain from 0 to 2147483648, found '0x10'"},
+        {"0\n2147483649\n", 13, ":2:1: expected a gain from 0 to 2147483648, found '2147483649'"},
+        {"0\n1,5\n", 6, ":2:1: expected a gain from 0 to 2147483648, found '1,5'"},
+        {"0\n1\0002\n", 6, ":2:1: expected a gain from 0 to 2147483648, found '1'"},
         {longline, sizeof(longline), NULL},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -184,7 +184,7 @@ Test(dcg, files_that_are_refused, .init = setup, .fini = teardown)
     cr_assert_eq(rw_gain_rule_init(ctx, &rule, "expo"), RW_ERR_IO);
     cr_expect_str_eq(rw_last_error(ctx),
                      "label-gain 'expo': No such file or directory\nhint: 'exp', 'linear', or a "
-                     "file with the gain of label 0, 1, 2, ... one a line");
+                     "file with the gains of labels 0, 1, 2, ..., one per line");
     cr_assert_eq(rw_gain_rule_init(ctx, &rule, "/tmp"), RW_ERR_IO);
     cr_expect_str_eq(rw_last_error(ctx), "/tmp: Is a directory");
 }

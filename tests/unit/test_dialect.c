@@ -199,9 +199,9 @@ Test(dialect, refusals, .init = setup, .fini = teardown)
         {4, "lightgbm", "ndcg@3", NULL, "label 31", RW_ERR_DATA},
         {4, "lightgbm", "ndcg@3", "linear", "", RW_OK},
         {4, "xgboost", "ndcg@3", NULL, "", RW_OK},
-        {4, "trec", "ndcg", "exp", "trec_eval has no such gain", RW_ERR_ARGUMENT},
+        {4, "trec", "ndcg", "exp", "trec_eval does not support this gain", RW_ERR_ARGUMENT},
         {4, "lightgbm", "ndcg", NULL,
-         "LightGBM has no metric 'ndcg'\nhint: of it there are ndcg@k map@k", RW_ERR_ARGUMENT},
+         "LightGBM has no metric 'ndcg'\nhint: its metrics are ndcg@k map@k", RW_ERR_ARGUMENT},
         {4, "trec", "mrr@3", NULL, "trec_eval has no metric 'mrr@3'", RW_ERR_ARGUMENT},
         {4, "ydf", "recall@3", NULL, "YDF has no metric 'recall@3'", RW_ERR_ARGUMENT},
     };

@@ -425,12 +425,12 @@ Test(feature_selection, refused)
 {
     static const double zero[N_DOCS];
     how.most_loss = (double)NAN;
-    expect_refused(RW_ERR_ARGUMENT, "a loss of nan to select features by; expected 0 or more");
+    expect_refused(RW_ERR_ARGUMENT, "loss is nan; expected 0 or more");
     how.most_loss = -1;
-    expect_refused(RW_ERR_ARGUMENT, "a loss of -1 to select features by; expected 0 or more");
+    expect_refused(RW_ERR_ARGUMENT, "loss is -1; expected 0 or more");
     how.most_loss = 0.01;
     how.n_repeats = 0;
-    expect_refused(RW_ERR_ARGUMENT, "0 repeats; expected 1 to 1000");
+    expect_refused(RW_ERR_ARGUMENT, "repeats is 0; expected 1 to 1000");
     how.n_repeats = 2;
     set("metric", "ndcg,map");
     expect_refused(RW_ERR_ARGUMENT, "'metric': expected one metric to select features by, found 2");
@@ -441,14 +441,14 @@ Test(feature_selection, refused)
     set("metric", "map");
     set("relevant", "50");
     set("early-stop", "0");
-    expect_refused(RW_ERR_DATA, "no query of half of the validation set counts for map");
+    expect_refused(RW_ERR_DATA, "in one half of the validation set no query counts for map");
     set("metric", "ndcg");
     set("relevant", "1");
     how.test = test_set;
     cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, test_set, "start-scores", zero, N_DOCS, 1),
                  RW_OK);
     expect_refused(RW_ERR_UNSUPPORTED,
-                   "the test set has start scores: features are selected without");
+                   "the test set has start scores, which feature selection does not support");
 }
 
 /* One that no tree can be made of counts as too few. */

@@ -71,8 +71,8 @@ FEATURES_TEST(bad_names)
     expect_bad("5 a\n6 b\n5 c\n", "feature 5 is named twice");
     expect_bad("5 a\n6 b\n7 a\n", "have one name, 'a'");
     /* --ignore could not tell these from ids */
-    expect_bad("5 6\n", ":1: expected a name that is no id or range, found '6'");
-    expect_bad("5 3-7\n", ":1: expected a name that is no id or range, found '3-7'");
+    expect_bad("5 6\n", ":1: expected a name that is not an id or a range, found '6'");
+    expect_bad("5 3-7\n", ":1: expected a name that is not an id or a range, found '3-7'");
     FILE *file = fopen(path, "wb");
     cr_assert(file && fwrite("5 a\n6 b\0c\n", 1, 10, file) == 10 && fclose(file) == 0);
     cr_assert_eq(rw_names_read(ctx, path, &names, &n_names), RW_ERR_PARSE);
@@ -279,7 +279,7 @@ FEATURES_TEST(limits)
     cr_assert_str_eq(rw_last_error(ctx), "features: the training set has no feature of '3,6-8'");
     cr_assert_eq(rw_features_limit(ctx, "1,title", called(present, 5), ignore), RW_ERR_ARGUMENT);
     cr_assert_str_eq(rw_last_error(ctx), "features: expected a feature id (0 to 65535), a range of "
-                                         "ids or a feature's name, found 'title'");
+                                         "ids or a feature name, found 'title'");
     cr_assert_eq(rw_features_limit(ctx, "1,", called(present, 5), ignore), RW_ERR_ARGUMENT);
 }
 

@@ -100,7 +100,7 @@ Test(input, gzip_truncated_at_every_byte)
     char *data = scratch_read("whole", &n);
     for (size_t i = 2; i < n; i++) {
         scratch_write("cut", data, i);
-        assert_refused("cut", RW_ERR_FORMAT, "cannot unpack 'cut': the gzip data is cut short");
+        assert_refused("cut", RW_ERR_FORMAT, "cannot unpack 'cut': the gzip data is truncated");
     }
     free(data);
 }
@@ -112,7 +112,7 @@ Test(input, gzip_with_garbage_behind)
     char *data = scratch_read("a", &n);
     char expected[128];
     snprintf(expected, sizeof(expected),
-             "cannot unpack 'b': bytes that are not gzip follow the gzip data, from byte %zu", n);
+             "cannot unpack 'b': unexpected data after the gzip data, from byte %zu on", n);
     const char *const garbage[] = {"garbage", "g", "\x1f", "\x1fg"};
     for (int i = 0; i < 4; i++) {
         char *longer = calloc(n + 16, 1);

@@ -353,9 +353,8 @@ Test(labels, all_have_as_many)
                      RW_OK);
     }
     cr_assert_eq(rw_builder_finish(scratch_ctx, builder, 2, &dataset), RW_ERR_DATA);
-    cr_assert_str_eq(
-        rw_last_error(scratch_ctx),
-        "a table and a table: documents with 1 label and with 3; expected as many of each");
+    cr_assert_str_eq(rw_last_error(scratch_ctx),
+                     "a table and a table: documents have 1 label in one, 3 in the other");
 }
 
 /* ---- a training ---- */

@@ -136,7 +136,7 @@ Test(letor, beyond_float)
     cr_assert_eq(rw_dataset_read(scratch_ctx, paths, 2, &dataset), RW_OK);
     rw_dataset_free(dataset);
     cr_assert_str_eq(scratch_log,
-                     "3 numbers beyond float's range read as the largest finite float\n");
+                     "3 numbers beyond the range of float: read as the largest finite float\n");
 }
 
 /* A text of many queries, all kinds of lines, by a small generator. */
@@ -252,8 +252,8 @@ Test(letor, a_query_that_comes_back_before_another_error)
         struct rw_dataset *dataset;
         cr_assert_eq(read_text(text, strlen(text), chunk, &dataset), RW_ERR_PARSE);
         cr_assert_str_eq(rw_last_error(scratch_ctx),
-                         "a.txt:4:7: query '1' comes back after another query\n"
-                         "hint: it began at a.txt:1; a query's lines must stand together");
+                         "a.txt:4:7: query '1' appears again after another query\nhint: it began "
+                         "at a.txt:1; a query's lines must be consecutive");
     }
 }
 
@@ -274,8 +274,8 @@ Test(letor, files_end_to_end)
     const char *const again[] = {"1.txt", "2.txt", "1.txt"};
     cr_assert_eq(rw_dataset_read(scratch_ctx, again, 3, &dataset), RW_ERR_PARSE);
     cr_assert_str_eq(rw_last_error(scratch_ctx),
-                     "1.txt:1:7: query 'q0' comes back after another query\n"
-                     "hint: it began at 1.txt:1; a query's lines must stand together");
+                     "1.txt:1:7: query 'q0' appears again after another query\nhint: it began at "
+                     "1.txt:1; a query's lines must be consecutive");
     rw_dataset_free(expected);
     free(text);
 }

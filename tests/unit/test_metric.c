@@ -129,17 +129,15 @@ Test(metric, refused_names, .init = setup, .fini = teardown)
         UNKNOWN("l2", "rmse"),
         UNKNOWN("l2_root", "rmse"),
         UNKNOWN("binary_logloss", "logloss"),
-        {"ndcg-",
-         "unknown metric 'ndcg-'; did you mean 'ndcg'?\n"
-         "hint: XGBoost's '-' is the parameter 'empty' with the value 0\nhint: metrics are"},
-        {"10", "unknown metric '10'; did you mean 'ndcg@10'?\nhint: each metric has its own "
-               "cutoff: 'ndcg@5,ndcg@10'\nhint: metrics are"},
-        {"auc", "unknown metric 'auc'; there is no such metric here\nhint: ranking metrics are "
+        {"ndcg-", "unknown metric 'ndcg-'; did you mean 'ndcg'?\n"
+                  "hint: for XGBoost's '-', set the parameter 'empty' to 0\nhint: metrics are"},
+        {"10", "unknown metric '10'; did you mean 'ndcg@10'?\nhint: give each metric its cutoff: "
+               "'ndcg@5,ndcg@10'\nhint: metrics are"},
+        {"auc", "unknown metric 'auc'\nhint: ranking metrics are "
                 "ndcg, map, mrr, p@k, recall@k and others\nhint: metrics are"},
-        {"AUC:type=Ranking",
-         "unknown metric 'AUC:type=Ranking'; there is no such metric here\nhint: "
-         "ranking metrics are ndcg, map, mrr, p@k, recall@k and others\n"
-         "hint: metrics are"},
+        {"AUC:type=Ranking", "unknown metric 'AUC:type=Ranking'\nhint: "
+                             "ranking metrics are ndcg, map, mrr, p@k, recall@k and others\n"
+                             "hint: metrics are"},
         UNKNOWN("mse", "rmse"),
         UNKNOWN("log-loss", "logloss"),
         UNKNOWN("average_precision", "map"),
@@ -150,15 +148,15 @@ Test(metric, refused_names, .init = setup, .fini = teardown)
         CUT("ndcg@-1", "ndcg"),
         CUT("ndcg@1.5", "ndcg"),
         {"ndcg@5-", "metric 'ndcg@5-': expected a whole number of 1 to 2147483647 after '@', as in "
-                    "'ndcg@10'\nhint: XGBoost's '-' is the parameter 'empty' with the value 0"},
+                    "'ndcg@10'\nhint: for XGBoost's '-', set the parameter 'empty' to 0"},
         CUT("ndcg@ 5", "ndcg"),
         CUT("p@00", "p"),
         CUT("map@2147483648", "map"),
         CUT("map@99999999999999999999999999", "map"),
         {"p", "metric 'p' needs a cutoff, as in 'p@10'"},
         {"recall", "metric 'recall' needs a cutoff, as in 'recall@10'"},
-        {"p:3", "metric 'p:3': a cutoff is written 'p@10'"},
-        {"ndcg:3", "metric 'ndcg:3': a cutoff is written 'ndcg@10'"},
+        {"p:3", "metric 'p:3': write a cutoff as 'p@10'"},
+        {"ndcg:3", "metric 'ndcg:3': write a cutoff as 'ndcg@10'"},
         {"rbp", "metric 'rbp' needs a persistence, as in 'rbp:0.8'"},
         {"rbp@10", "metric 'rbp@10' needs a persistence, as in 'rbp:0.8'"},
         PERSISTENCE("rbp:0"),
@@ -172,8 +170,8 @@ Test(metric, refused_names, .init = setup, .fini = teardown)
         PERSISTENCE("rbp:0,8"),
         PERSISTENCE("rbp:0.5x"),
         PERSISTENCE("rbp:nan"),
-        {"rmse@3", "metric 'rmse@3': 'rmse' takes no cutoff or persistence"},
-        {"logloss:1", "metric 'logloss:1': 'logloss' takes no cutoff or persistence"},
+        {"rmse@3", "metric 'rmse@3': 'rmse' accepts no cutoff or persistence"},
+        {"logloss:1", "metric 'logloss:1': 'logloss' accepts no cutoff or persistence"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct rw_metric metric;

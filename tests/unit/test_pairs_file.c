@@ -51,19 +51,19 @@ Test(pairs_file, wrong_files)
     static const struct {
         const char *rest, *error;
     } cases[] = {
-        {"", ":1:1: expected 'query better worse' or 'query better worse weight', found 1 word"},
-        {" 1", ":1:1: expected 'query better worse' or 'query better worse weight', found 2 words"},
+        {"", ":1:1: expected 'QUERY BETTER WORSE' or 'QUERY BETTER WORSE WEIGHT', found 1 word"},
+        {" 1", ":1:1: expected 'QUERY BETTER WORSE' or 'QUERY BETTER WORSE WEIGHT', found 2 words"},
         {" 1 2 1 1",
-         ":1:1: expected 'query better worse' or 'query better worse weight', found 5 words"},
+         ":1:1: expected 'QUERY BETTER WORSE' or 'QUERY BETTER WORSE WEIGHT', found 5 words"},
         {" 4 1", ": expected a document of the query, 1 to 3, found '4'"},
         {" 1 0", ": expected a document of the query, 1 to 3, found '0'"},
         {" 1 -2", ": expected a document of the query, 1 to 3, found '-2'"},
         {" 1 18446744073709551618", ": expected a document of the query, 1 to 3, found "},
-        {" 2 2", ": expected another document than the better, found '2'"},
+        {" 2 2", ": expected a document that differs from the better one, found '2'"},
         {" 1 2 -1", ": expected a weight from 0 to 65536, found '-1'"},
         {" 1 2 nan", ": expected a weight from 0 to 65536, found 'nan'"},
         {" 1 2 65537", ": expected a weight from 0 to 65536, found '65537'"},
-        {"x 1 2", ":1:1: a pair of a query that the data does not have"},
+        {"x 1 2", ":1:1: a pair for a query that the data lacks"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char text[100];
@@ -78,7 +78,7 @@ Test(pairs_file, wrong_files)
     scratch_text("p", "# nothing\n\n");
     cr_assert_eq(rw_dataset_read_side_column(scratch_ctx, dataset, "pairs-file", "p"), RW_ERR_DATA);
     cr_expect_str_eq(rw_last_error(scratch_ctx),
-                     "p: no pairs: expected lines 'query better worse'");
+                     "p: no pairs: expected lines 'QUERY BETTER WORSE'");
     cr_assert_eq(rw_dataset_read_side_column(scratch_ctx, dataset, "pairs-file", "nowhere"),
                  RW_ERR_IO);
     rw_dataset_free(dataset);

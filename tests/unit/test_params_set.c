@@ -160,7 +160,7 @@ Test(params_set, values_of_other_trainers)
             OBJECTIVE "'binary:logistic'\nhint: the nearest to 'binary:logistic' is 'logistic': "
                       "a label of at least 'relevant' is positive; a score is the log odds");
     refused("objective", "multi:softmax",
-            OBJECTIVE "'multi:softmax'\nhint: there is none like 'multi:softmax' here: labels are "
+            OBJECTIVE "'multi:softmax'\nhint: no counterpart of 'multi:softmax': labels are "
                       "grades: use lambdarank to rank, logistic for relevant or not, regression "
                       "to fit them");
     refused("objective", "QuerySoftMax:beta=1",

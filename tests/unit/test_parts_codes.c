@@ -269,7 +269,7 @@ Test(parts_codes, damaged_cache)
     }
     scratch_write(path, data, n - 1);
     cr_assert_eq(rw_workers_run(scratch_ctx, 2, read_one, &job), RW_ERR_FORMAT);
-    cr_assert_not_null(strstr(rw_last_error(scratch_ctx), "worker 0: 'all.rwb' is cut short"));
+    cr_assert_not_null(strstr(rw_last_error(scratch_ctx), "worker 0: 'all.rwb' is truncated"));
     free(data);
 }
 

@@ -173,8 +173,8 @@ Test(qrels, metrics_of_scores_are_refused)
     cr_expect_eq(rw_evaluate(scratch_ctx, &how, made->dataset, made->runs[0].scores, &eval),
                  RW_ERR_DATA);
     cr_expect_str_eq(rw_last_error(scratch_ctx),
-                     "label-gain: the gain of label 0 is 1: expected 0, for documents without a "
-                     "judgment have that label");
+                     "label-gain: the gain of label 0 is 1; expected 0, because documents without "
+                     "judgments have label 0");
 }
 
 Test(qrels, a_label_that_a_program_refuses_has_its_line)
@@ -207,16 +207,15 @@ Test(qrels, errors_name_their_line)
         {"1 0 A nan\n", "", RW_ERR_PARSE,
          "q:1:7: expected a label (a number up to 2147483648), found 'nan'"},
         {"1 0 A 1\n2 0 A 1\n1 0 A 1\n", "1 Q0 B 1 1 t\n", RW_ERR_DATA,
-         "q:3:1: document 'A' of query '1' again"},
+         "q:3:1: document 'A' of query '1' is repeated"},
         {"\n", "", RW_ERR_DATA, "q: no judgments: expected 'query iteration document label'"},
         {good, "1 Q0 A 1 1\n", RW_ERR_PARSE,
          "a:1:1: expected 'query Q0 document rank score tag', found 5 words"},
         {good, "1 Q0 A 1 inf t\n", RW_ERR_PARSE,
          "a:1:10: expected a score (a finite number), found 'inf'"},
         {good, "1 Q0 A 1 1 t\n1 Q0 B 1 1 t\n1 Q0 A 1 2 t", RW_ERR_DATA,
-         "a:3:1: document 'A' of query '1' again"},
-        {good, "2 Q0 A 1 1 t\n", RW_ERR_DATA,
-         "a: none of the queries that 'q' judges is in the run"},
+         "a:3:1: document 'A' of query '1' is repeated"},
+        {good, "2 Q0 A 1 1 t\n", RW_ERR_DATA, "a: the run has no query that 'q' judges"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         cr_expect_eq(read_files(cases[i].judgments, cases[i].run, NULL), cases[i].status);

@@ -51,7 +51,7 @@ static void assert_chunks(const char *const *paths, int n_paths, const struct rw
     rw_dataset_free(joined);
     free(chunks);
     cr_assert_str_eq(scratch_log,
-                     "20000 numbers beyond float's range read as the largest finite float\n");
+                     "20000 numbers beyond the range of float: read as the largest finite float\n");
 }
 
 Test(reader, chunks_make_the_whole)
@@ -88,8 +88,8 @@ Test(reader, text_and_cache_together)
     const char *const twice[] = {"b.rwb", "a", "b.rwb"};
     cr_assert_eq(rw_dataset_read(scratch_ctx, twice, 3, &joined), RW_ERR_PARSE);
     cr_assert_str_eq(rw_last_error(scratch_ctx),
-                     "a:50001:7: query '1' comes back after another query\n"
-                     "hint: it began at b.rwb; a query's lines must stand together");
+                     "a:50001:7: query '1' appears again after another query\nhint: it began at "
+                     "b.rwb; a query's lines must be consecutive");
     rw_dataset_free(whole);
     rw_dataset_free(second);
 }

@@ -65,7 +65,7 @@ Test(run_scores, refused)
         {"7 Q0 x 1 1e999 t\n", "found '1e999'"},
         {"7 Q0 z 1 2 t\n", "r:1:6: query '7' of the data has no document 'z'\nhint: "},
         {"7 Q0 7-1 1 2 t\n", "has no document '7-1'"},
-        {"7 Q0 x 1 2 t\n7 Q0 x 2 1 t\n", "r:2:6: document 'x' of query '7' again"},
+        {"7 Q0 x 1 2 t\n7 Q0 x 2 1 t\n", "r:2:6: document 'x' of query '7' is repeated"},
         {"7 Q0 x 1 2 t\n7 Q0 y 2 1 t\n", "r: query '07' of the data is not in the run"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -282,20 +282,20 @@ Test(shards, query_that_returns)
     const char *const path = "a.txt", *const files[] = {"a.txt", "b.txt"};
     scratch_text(path, "1 qid:a\n1 qid:b\n1 qid:c\n1 qid:d\n1 qid:e\n0 qid:b\n");
     check_error(&path, 1, 2,
-                "worker 1: a.txt:6:1: query 'b' comes back after another query\n"
-                "hint: it began at a.txt:2:1; a query's lines must stand together");
+                "worker 1: a.txt:6:1: query 'b' appears again after another query\nhint: it began "
+                "at a.txt:2:1; a query's lines must be consecutive");
     check_error(&path, 1, 6,
-                "worker 4: a.txt:6:1: query 'b' comes back after another query\n"
-                "hint: it began at a.txt:2:1; a query's lines must stand together");
+                "worker 4: a.txt:6:1: query 'b' appears again after another query\nhint: it began "
+                "at a.txt:2:1; a query's lines must be consecutive");
     scratch_text(path, "1 qid:x\n1 qid:b\n1 qid:b\n1 qid:d\n1 qid:e\n0 qid:d\n");
     check_error(&path, 1, 2,
-                "worker 1: a.txt:6:1: query 'd' comes back after another query\n"
-                "hint: it began at a.txt:4:1; a query's lines must stand together");
+                "worker 1: a.txt:6:1: query 'd' appears again after another query\nhint: it began "
+                "at a.txt:4:1; a query's lines must be consecutive");
     scratch_text("b.txt", "1 qid:new\n1 qid:b\n");
     scratch_text(path, "1 qid:x\n1 qid:b\n1 qid:b\n1 qid:d\n");
     check_error(files, 2, 3,
-                "worker 1: b.txt:2:1: query 'b' comes back after another query\n"
-                "hint: it began at a.txt:2:1; a query's lines must stand together");
+                "worker 1: b.txt:2:1: query 'b' appears again after another query\nhint: it began "
+                "at a.txt:2:1; a query's lines must be consecutive");
 }
 
 Test(shards, in_two_parts)
@@ -304,9 +304,9 @@ Test(shards, in_two_parts)
     scratch_gzip("a.gz", "wb", "0 qid:1 1:1\n1 qid:2 1:2\n");
     scratch_gzip("b.gz", "wb", "0 qid:2 1:1\n1 qid:3 1:2\n");
     check_error(paths, 2, 2,
-                "worker 1: b.gz:1:1: query '2' began in the files of another worker, at a.gz:2:1\n"
-                "hint: a query's documents must be in files of one worker; plain text, or a cache "
-                "('rankwood bin'), is divided where queries begin");
+                "worker 1: b.gz:1:1: query '2' began in the files of another worker, at "
+                "a.gz:2:1\nhint: a query's documents must be in files of one worker; plain LETOR "
+                "text and caches ('rankwood bin') are divided between queries");
 }
 
 Test(shards, other_errors)
@@ -316,14 +316,14 @@ Test(shards, other_errors)
     check_error(&none, 1, 2, "worker 0: cannot open 'none.txt': No such file or directory");
     check_error(&stdin_path, 1, 2,
                 "worker 0: standard input cannot be divided among 2 workers\n"
-                "hint: each worker reads its own part of a file; a pipe can be read once");
+                "hint: each worker reads its shard of a file, but a pipe can be read only once");
     scratch_text(path, "# nothing\n\n");
     check_error(&path, 1, 3, "worker 0: a.txt:3:1: expected a document, found the end of the file");
     scratch_text("a.csv", "label,qid,x,y\n1,1,0.5,3\n");
     scratch_text("b.csv", "label,qid,y,x\n1,2,0.5,3\n");
     check_error(tables, 2, 2,
-                "worker 1: 'b.csv': its columns are not those of the files before it\n"
-                "hint: files of one set have the same columns in the same order");
+                "worker 1: 'b.csv': its columns differ from those of the files before it\nhint: "
+                "all files of a data set must have the same columns in the same order");
 }
 
 Test(shards, bad_weights)
@@ -333,10 +333,9 @@ Test(shards, bad_weights)
     scratch_text("a.txt", text);
     scratch_text("w.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
     cr_assert_eq(parts_read(&parts), RW_ERR_DATA);
-    cr_assert_str_eq(
-        rw_last_error(scratch_ctx),
-        "worker 0: 'w.txt' holds 9 weights; expected one per document, 10\n"
-        "hint: one per query (5) is what 'query-weights' and 'valid-query-weights' take");
+    cr_assert_str_eq(rw_last_error(scratch_ctx),
+                     "worker 0: 'w.txt' has 9 weights; expected one per document, 10\n"
+                     "hint: 'query-weights' and 'valid-query-weights' expect one per query (5)");
     parts_release(&parts);
     scratch_text("w.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\nten\n");
     cr_assert_eq(parts_read(&parts), RW_ERR_PARSE);

@@ -38,7 +38,7 @@ Test(side_files, bad_scores)
         {"1\n2\n",
          "s:3:1: expected a score for each of the 3 documents, found the end of the file"},
         {"", "s:1:1: expected a score for each of the 3 documents, found the end of the file"},
-        {"1\n2\n3\n4\n", "s:4:1: more scores than the 3 documents"},
+        {"1\n2\n3\n4\n", "s:4:1: more scores than documents (3)"},
         {"1\nnan\n3\n", "s:2:1: expected a score (a finite number), found 'nan'"},
         {"1\n inf\n3\n", "s:2:2: expected a score (a finite number), found 'inf'"},
         {"1\n1e999\n3\n", "s:2:1: expected a score (a finite number), found '1e999'"},
@@ -75,16 +75,15 @@ Test(side_files, weights)
     cr_assert_eq(rw_dataset_read_side_column(scratch_ctx, dataset, "query-weights", "w"),
                  RW_ERR_DATA);
     cr_assert_str_eq(rw_last_error(scratch_ctx),
-                     "'w' holds 4 weights; expected one per query, 2\n"
-                     "hint: one per document (4) is what 'weights' and 'valid-weights' take");
+                     "'w' has 4 weights; expected one per query, 2\n"
+                     "hint: 'weights' and 'valid-weights' expect one per document (4)");
     const struct {
         const char *text, *error;
     } cases[] = {
-        {"1\n2\n",
-         "'w' holds 2 weights; expected one per document, 4\n"
-         "hint: one per query (2) is what 'query-weights' and 'valid-query-weights' take"},
-        {"", "'w' holds 0 weights; expected one per document, 4\n"
-             "hint: one per query (2) is what 'query-weights' and 'valid-query-weights' take"},
+        {"1\n2\n", "'w' has 2 weights; expected one per document, 4\n"
+                   "hint: 'query-weights' and 'valid-query-weights' expect one per query (2)"},
+        {"", "'w' has 0 weights; expected one per document, 4\n"
+             "hint: 'query-weights' and 'valid-query-weights' expect one per query (2)"},
         {"1\n-2\n", "w:2:1: expected a weight from 0 to 65536, found '-2'"},
         {"1\nnan\n", "w:2:1: expected a weight from 0 to 65536, found 'nan'"},
         {"65537\n1\n", "w:1:1: expected a weight from 0 to 65536, found '65537'"},
@@ -111,8 +110,8 @@ Test(side_files, positions)
     const struct {
         const char *text, *error;
     } cases[] = {
-        {"1\n2\n", "'p' holds 2 positions; expected one per document, 4"},
-        {"1\n2\n3\n4\n5\n", "'p' holds 5 positions; expected one per document, 4"},
+        {"1\n2\n", "'p' has 2 positions; expected one per document, 4"},
+        {"1\n2\n3\n4\n5\n", "'p' has 5 positions; expected one per document, 4"},
         {"1\n2\n1.5\n4\n",
          "p:3:1: expected a position (a whole number from 0 to 65535), found '1.5'"},
         {"1\n-1\n", "p:2:1: expected a position (a whole number from 0 to 65535), found '-1'"},
@@ -156,9 +155,9 @@ Test(side_files, start_scores)
     const struct {
         const char *text, *error;
     } cases[] = {
-        {"1\n2\n", "'s' holds 2 start scores; expected one per document, 4"},
-        {"1\n2\n3\n4\n5\n", "'s' holds 5 start scores; expected one per document, 4"},
-        {"", "'s' holds 0 start scores; expected one per document, 4"},
+        {"1\n2\n", "'s' has 2 start scores; expected one per document, 4"},
+        {"1\n2\n3\n4\n5\n", "'s' has 5 start scores; expected one per document, 4"},
+        {"", "'s' has 0 start scores; expected one per document, 4"},
         {"1\nnan\n", "s:2:1: expected a score (a number from -1e30 to 1e30), found 'nan'"},
         {"1\n2\n3\n-1.1e30\n",
          "s:4:1: expected a score (a number from -1e30 to 1e30), found '-1.1e30'"},

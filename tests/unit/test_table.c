@@ -97,10 +97,10 @@ Test(table, large)
     id[N_QUERIES - 1] = id[4321];
     struct rw_dataset *dataset;
     cr_assert_eq(rw_dataset_from_table(scratch_ctx, &table, &dataset), RW_ERR_DATA);
-    cr_assert_str_eq(rw_last_error(scratch_ctx),
-                     "query '30247' comes back after another query\n"
-                     "hint: its documents are 43210 to 43219 and from 69990 on (from 0); a query's "
-                     "documents must stand together");
+    cr_assert_str_eq(
+        rw_last_error(scratch_ctx),
+        "query '30247' appears again after another query\nhint: its documents are 43210 to 43219 "
+        "and from 69990 on (from 0); a query's documents must be consecutive");
 }
 
 /* One matrix in C order, in Fortran order, upside down, and by rw_dataset_from_memory. */
@@ -337,18 +337,18 @@ Test(table, refused)
     cr_assert_str_eq(rw_dataset_query_id(dataset, 1), "cd");
     rw_dataset_free(dataset);
     t.n_docs = 0;
-    assert_refused(&t, RW_ERR_DATA, "no documents: the data set is empty");
+    assert_refused(&t, RW_ERR_DATA, "the data set has no documents");
     t.n_docs = 3000000000u;
-    assert_refused(&t, RW_ERR_DATA, "3000000000 documents; at most 2147483647 are possible");
+    assert_refused(&t, RW_ERR_DATA, "too many documents: 3000000000; expected at most 2147483647");
     t = good;
     t.query_offset = NULL;
-    assert_refused(&t, RW_ERR_ARGUMENT, "a table without query offsets");
+    assert_refused(&t, RW_ERR_ARGUMENT, "the table lacks query offsets");
     t = good;
     t.column = NULL;
-    assert_refused(&t, RW_ERR_ARGUMENT, "a table without columns");
+    assert_refused(&t, RW_ERR_ARGUMENT, "the table has no columns");
     t = good;
     t.query_id_text = NULL;
-    assert_refused(&t, RW_ERR_ARGUMENT, "a table without the text of its query ids");
+    assert_refused(&t, RW_ERR_ARGUMENT, "the table lacks the text of query ids");
     t = good;
     t.query_offset = short_of;
     assert_refused(&t, RW_ERR_DATA, "query offsets go from 0 to 4; expected 0 to 5");
@@ -368,21 +368,19 @@ Test(table, refused)
     t = good;
     t.query_id_offset = again;
     assert_refused(&t, RW_ERR_DATA,
-                   "query 'ab' comes back after another query\n"
-                   "hint: its documents are 0 to 1 and from 3 on (from 0); a query's documents "
-                   "must stand together");
+                   "query 'ab' appears again after another query\nhint: its documents are 0 to 1 "
+                   "and from 3 on (from 0); a query's documents must be consecutive");
     t.query_id_offset = neighbour;
     assert_refused(&t, RW_ERR_DATA,
-                   "query 'cd' comes back after another query\n"
-                   "hint: its documents are 2 to 2 and from 3 on (from 0); a query's documents "
-                   "must stand together");
+                   "query 'cd' appears again after another query\nhint: its documents are 2 to 2 "
+                   "and from 3 on (from 0); a query's documents must be consecutive");
     t = good;
     t.order = doubled;
     assert_refused(&t, RW_ERR_DATA,
-                   "order has document 3 at 3 (from 0); expected each of 0 to 4 once");
+                   "order has document 3 at 3 (from 0); expected each document from 0 to 4 once");
     t.order = beyond;
     assert_refused(&t, RW_ERR_DATA,
-                   "order has document 5 at 3 (from 0); expected each of 0 to 4 once");
+                   "order has document 5 at 3 (from 0); expected each document from 0 to 4 once");
     t = good;
     a[1] = (struct rw_array){.type = RW_VALUE_F32, .stride = 4};
     assert_refused(&t, RW_ERR_ARGUMENT, "column of feature 9 has no data");
@@ -394,7 +392,7 @@ Test(table, refused)
     const int32_t *const wrong[] = {falling, twice, far, below};
     for (int i = 0; i < 4; i++) {
         a[1].index = wrong[i];
-        assert_refused(&t, RW_ERR_DATA, "indices of feature 9 do not ascend from 0 to at most 4");
+        assert_refused(&t, RW_ERR_DATA, "indices of feature 9 must ascend, from 0 to at most 4");
     }
     a[0] = (struct rw_array){.data = y, .type = RW_VALUE_F32, .stride = sizeof(float)};
     a[1] = (struct rw_array){.data = z, .type = RW_VALUE_F64, .stride = sizeof(double)};
@@ -451,16 +449,15 @@ Test(table, inexact)
         cr_assert_eq(rw_dataset_from_table(scratch_ctx, &t, &dataset), RW_OK);
         cr_assert_eq(dataset->column[0].value[1], -16777218.0f);
         rw_dataset_free(dataset);
-        cr_assert_str_eq(
-            scratch_log,
-            i == 0 ? "whole numbers of feature 0 are beyond 2^24 and no float32 numbers: different "
-                     "ones may have become equal\n"
-            : i == 1 ? ""
-            : i == 2
-                ? "whole numbers of feature 0 (and of 1 more) are beyond 2^24 and no float32 "
-                  "numbers: different ones may have become equal\n"
-                : "whole numbers of feature 1 are beyond 2^24 and no float32 numbers: different "
-                  "ones may have become equal\n");
+        cr_assert_str_eq(scratch_log,
+                         i == 0   ? "whole numbers of feature 0 exceed 2^24 and were rounded to "
+                                    "float32; different numbers may have become equal\n"
+                         : i == 1 ? ""
+                         : i == 2
+                             ? "whole numbers of feature 0 (and of 1 more) exceed 2^24 and were "
+                               "rounded to float32; different numbers may have become equal\n"
+                             : "whole numbers of feature 1 exceed 2^24 and were rounded to "
+                               "float32; different numbers may have become equal\n");
     }
 }
 

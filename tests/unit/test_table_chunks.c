@@ -167,7 +167,7 @@ Test(table_chunks, no_offsets)
                                    .n_chunks = 2};
     struct rw_dataset *dataset;
     cr_assert_eq(rw_dataset_from_table(scratch_ctx, &table, &dataset), RW_ERR_ARGUMENT);
-    cr_assert_str_eq(rw_last_error(scratch_ctx), "a table of 2 chunks without chunk offsets");
+    cr_assert_str_eq(rw_last_error(scratch_ctx), "the table has 2 chunks, but no chunk offsets");
 }
 
 /* Sets each pointer of a table to NULL in turn: it is refused if required, and nothing crashes. */
@@ -201,15 +201,15 @@ Test(table_chunks, each_null_in_turn)
         size_t at;
         const char *error; /* NULL: may be NULL */
     } members[] = {
-        {offsetof(struct rw_table, column), "a table without columns"},
+        {offsetof(struct rw_table, column), "the table has no columns"},
         {offsetof(struct rw_table, feature), NULL},
         {offsetof(struct rw_table, label), NULL},
-        {offsetof(struct rw_table, query_offset), "a table without query offsets"},
-        {offsetof(struct rw_table, query_id_text), "a table without the text of its query ids"},
+        {offsetof(struct rw_table, query_offset), "the table lacks query offsets"},
+        {offsetof(struct rw_table, query_id_text), "the table lacks the text of query ids"},
         {offsetof(struct rw_table, query_id_offset), NULL},
         {offsetof(struct rw_table, order), NULL},
         {offsetof(struct rw_table, inexact), NULL},
-        {offsetof(struct rw_table, chunk_offset), "a table of 2 chunks without chunk offsets"}};
+        {offsetof(struct rw_table, chunk_offset), "the table has 2 chunks, but no chunk offsets"}};
     struct rw_params *params;
     cr_assert_eq(rw_params_new(scratch_ctx, &params), RW_OK);
     cr_assert_eq(rw_params_set(scratch_ctx, params, "min-docs", "1"), RW_OK);

@@ -249,7 +249,7 @@ static int begin_mpi(char *why, size_t size)
     if (is_begun)
         return 0;
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS) {
-        snprintf(why, size, "MPI does not start");
+        snprintf(why, size, "cannot start MPI");
         return 1;
     }
     atexit(finalise);
@@ -280,7 +280,7 @@ int RW_COMM_MODULE_OPEN(struct rw_comm_module *out, char *why, size_t size)
     if (begin_mpi(why, size))
         goto fail;
     if (MPI_Comm_dup(MPI_COMM_WORLD, &mpi->comm) != MPI_SUCCESS) {
-        snprintf(why, size, "MPI gives no communicator");
+        snprintf(why, size, "cannot create an MPI communicator");
         goto fail;
     }
     MPI_Comm_set_errhandler(mpi->comm, MPI_ERRORS_RETURN);

@@ -162,7 +162,7 @@ static int find_on_device(void *user, struct rw_cut_finder *finder)
             const int status =
                 rw_cuts_find_column(finder, rw_isa(), &dataset->column[c], c, NULL, NULL);
             if (status < 0)
-                return rw_fail(finder->ctx, status, "out of memory while finding cuts");
+                return rw_fail(finder->ctx, status, "out of memory while finding bin boundaries");
             continue;
         }
         s.column[s.n] = c;

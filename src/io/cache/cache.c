@@ -55,26 +55,25 @@ int rw_cache_take_header(struct rw_cache_file *f, const void *head, size_t n_byt
     struct rw_cache_header *h = &f->h;
     if (n_bytes < sizeof(*h) || file_bytes < sizeof(*h) + RW_CACHE_CRC_BYTES)
         return rw_fail(f->ctx, RW_ERR_FORMAT,
-                       "'%s' is cut short: a cache has at least %zu bytes, this "
-                       "has %llu",
+                       "'%s' is truncated: a cache has at least %zu bytes, this file has %llu",
                        f->name, sizeof(*h) + RW_CACHE_CRC_BYTES, (unsigned long long)file_bytes);
     memcpy(h, head, sizeof(*h));
     if (memcmp(h->magic, RW_CACHE_MAGIC, sizeof(h->magic)) != 0)
-        return damaged(f, "it does not begin as a cache");
+        return damaged(f, "it does not begin like a cache");
     if (h->byte_order != RW_CACHE_BYTE_ORDER)
         return rw_fail(f->ctx, RW_ERR_FORMAT,
-                       "'%s' is damaged, or was made on a machine of another "
-                       "byte order\nhint: make it again with 'rankwood bin'",
+                       "'%s' is damaged, or was made on a machine with a different byte "
+                       "order\nhint: make it again with 'rankwood bin'",
                        f->name);
     if (h->version != RW_CACHE_VERSION)
         return rw_fail(f->ctx, RW_ERR_FORMAT,
-                       "'%s' is a cache of version %u, made by %s Rankwood; expected version %d\n"
-                       "hint: make it again with 'rankwood bin'",
+                       "'%s' is a cache of version %u, made by %s version of Rankwood; expected "
+                       "version %d\nhint: make it again with 'rankwood bin'",
                        f->name, h->version,
                        h->version < RW_CACHE_VERSION ? "an earlier" : "a later", RW_CACHE_VERSION);
     if (h->file_bytes != file_bytes)
         return rw_fail(f->ctx, RW_ERR_FORMAT, "'%s' is %s: expected %llu bytes, found %llu",
-                       f->name, file_bytes < h->file_bytes ? "cut short" : "too long",
+                       f->name, file_bytes < h->file_bytes ? "truncated" : "too long",
                        (unsigned long long)h->file_bytes, (unsigned long long)file_bytes);
     return RW_OK;
 }
@@ -98,11 +97,11 @@ int rw_cache_check_counts(struct rw_cache_file *f)
         (h->width && h->n_names) || h->zero)
         return damaged(f, "a count is out of range");
     if (!h->has_comments && h->comment_bytes)
-        return damaged(f, "there is text that belongs to no comment");
+        return damaged(f, "text without a comment");
     if (!h->has_bins && (h->n_cut_features || h->n_cuts || h->code_bytes))
-        return damaged(f, "there are cuts without a rule");
+        return damaged(f, "bin boundaries without parameters");
     if (h->n_word_features && h->has_bins)
-        return damaged(f, "there are codes beside words");
+        return damaged(f, "both codes and categories are present");
     if (h->n_columns > RW_FEATURE_IDS || h->n_names > RW_FEATURE_IDS ||
         h->n_word_features > RW_FEATURE_IDS)
         return damaged(f, "too many features");
@@ -275,10 +274,10 @@ static int check_bins(const struct rw_cache_file *f)
         const uint32_t n = rw_cuts_n_bins(cuts, i);
         for (uint32_t b = 0; b < n; b++) {
             if (!is_clean(cut[b]) || (b && !(cut[b] > cut[b - 1])))
-                return damaged(f, "cuts do not ascend");
+                return damaged(f, "bin boundaries do not ascend");
         }
         if (cut[n - 1] != FLT_MAX)
-            return damaged(f, "a feature's last cut is missing");
+            return damaged(f, "a feature's last bin boundary is missing");
     }
     return check_all(f, f->out->bins, cuts->n_features, "a code or its document is out of range");
 }
@@ -321,7 +320,7 @@ static int check_ids(const struct rw_cache_file *f)
     for (uint32_t q = 0; q < dataset->n_queries && status >= 0; q++) {
         const char *id = rw_dataset_query_id(dataset, q);
         status = q && strcmp(id, rw_dataset_query_id(dataset, q - 1)) == 0
-                     ? damaged(f, "a query stands twice")
+                     ? damaged(f, "a query is repeated")
                      : rw_seen_add(f->ctx, seen, id, f->name, 0, 0);
     }
     return status;
@@ -436,7 +435,7 @@ static int view_bins(const struct rw_cache_file *f)
     cuts->n_ignored = h->n_ignored;
     for (uint32_t i = 0; i < h->n_cut_features; i++) {
         if (cuts->offset[i + 1] - cuts->offset[i] > (uint64_t)h->bins)
-            return damaged(f, "a feature's number of cuts is wrong");
+            return damaged(f, "a feature's number of bin boundaries is wrong");
     }
     cuts->n_features = h->n_cut_features;
     return view_codes(f, bins);
@@ -450,7 +449,7 @@ static int take_side_columns(const struct rw_cache_file *f)
     dataset->width = h->width;
     for (uint32_t c = 0; c < dataset->n_columns && h->width; c++) {
         if (dataset->column[c].feature >= h->width)
-            return damaged(f, "a feature is beyond its columns");
+            return damaged(f, "a feature is outside its columns");
     }
     if (h->weights)
         RW_TRY(copy_section(f, RW_CACHE_WEIGHT, NULL, (void **)&dataset->weight));
@@ -635,7 +634,7 @@ static int read_whole(struct rw_cache_file *f, const struct rw_cut_rule *rule)
     f->out->documents->cache.n_bytes = loaded.n_bytes;
     RW_TRY(rw_cache_take_header(f, loaded.data, loaded.n_bytes, loaded.n_bytes));
     if (only_codes && memcmp(&before, &f->h, sizeof(before)) != 0)
-        return rw_fail(f->ctx, RW_ERR_DATA, "'%s' changed while it was read", f->name);
+        return rw_fail(f->ctx, RW_ERR_DATA, "'%s' changed while it was being read", f->name);
     memcpy(&written, f->map + loaded.n_bytes - sizeof(written), sizeof(written));
     RW_TRY(rw_cache_check_sum(f, loaded.crc, written));
     RW_TRY(rw_cache_check_counts(f));

@@ -10,7 +10,7 @@
 
 static int changed(const struct rw_cache_file *whole)
 {
-    return rw_fail(whole->ctx, RW_ERR_DATA, "'%s' changed while it was read, or is damaged",
+    return rw_fail(whole->ctx, RW_ERR_DATA, "'%s' is damaged or changed while it was being read",
                    whole->name);
 }
 
@@ -335,7 +335,7 @@ static int copy_all(struct part *p)
     RW_TRY(rw_input_check_room(own->ctx, p->whole.input, n_bytes));
     own->map = rw_system_map(n_bytes, 0);
     if (own->map == MAP_FAILED)
-        return rw_fail(own->ctx, RW_ERR_MEMORY, "out of memory: a part of '%s' does not fit",
+        return rw_fail(own->ctx, RW_ERR_MEMORY, "out of memory: a section of '%s' does not fit",
                        own->name);
     own->out->documents->cache.p = own->map;
     own->out->documents->cache.n_bytes = n_bytes;

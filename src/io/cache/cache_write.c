@@ -288,8 +288,7 @@ static int write_file(struct rw_ctx *ctx, const struct content *content, struct 
     if (out.written)
         fclose(out.written);
     if (out.status < 0)
-        return rw_fail(ctx, out.status, "cannot write '%s': what was written cannot be read again",
-                       file->path);
+        return rw_fail(ctx, out.status, "cannot write '%s': reading it back failed", file->path);
     if (out.at != layout.file_bytes)
         return rw_fail(ctx, RW_ERR_INTERNAL, "the cache has %llu bytes instead of %llu",
                        (unsigned long long)out.at, (unsigned long long)layout.file_bytes);
@@ -345,7 +344,7 @@ int rw_cache_values_open(struct rw_ctx *ctx, const char *path, struct rw_cache_v
 int rw_cache_values_fail(struct rw_ctx *ctx, const struct rw_cache_values *values)
 {
     if (!values->write_errno)
-        return rw_fail(ctx, RW_ERR_MACHINE, "cannot read what goes into '%s'", values->file.path);
+        return rw_fail(ctx, RW_ERR_MACHINE, "cannot read the data for '%s'", values->file.path);
     return rw_fail_io(ctx, values->write_errno, "cannot write '%s'", values->file.path);
 }
 

@@ -94,7 +94,7 @@ def test_pandas_frame_with_nan_and_string_qids(table: Any, unseen: Any) -> None:
     assert (filled[unrated] != unseen["score"][unrated]).mean() > 0.9
     # rows in any order, if asked for, and columns in any order
     shuffled = table.sample(frac=1, random_state=1)
-    with pytest.raises(rankwood.DataError, match=r"comes back after another query\n.*sort=True"):
+    with pytest.raises(rankwood.DataError, match=r"appears again after another query\n.*sort=True"):
         rankwood.train(PARAMS, rankwood.Dataset(shuffled, **COLUMNS))
     again = rankwood.train(PARAMS, rankwood.Dataset(shuffled, **COLUMNS, sort=True))
     assert rankwood.evaluate(test_set, again)["ndcg@10"] == pytest.approx(measured, abs=0.03)
