@@ -140,7 +140,7 @@ const struct rw_command rw_cmd_check = {
     .name = "check",
     .brief = "find problems in data before training",
     .operands = "DATA...",
-    .about = "Finds problems in data before training: queries whose documents are not together or "
+    .about = "Finds problems in data before training: queries whose documents are not adjacent or "
              "are sorted by label, and features that are constant, duplicates or identifiers. With "
              "--against, reports the queries and documents that two sets share, and the features "
              "and labels that are distributed differently.",

@@ -34,9 +34,10 @@ const struct rw_command rw_cmd_bin = {
     .name = "bin",
     .brief = "write data as a binned cache that loads fast",
     .operands = "DATA... -o FILE.rwb",
-    .about = "Writes data as a cache, which loads at once and is accepted wherever text is. The "
-             "cache contains the input, and the bin boundaries and codes for one setting of --bins "
-             "and --absent. Features of --categorical are stored by their categories instead of "
+    .about = "Writes data as a binned cache, which loads fast. Commands accept it in place of "
+             "text. The cache contains the input, and the bin boundaries and codes for one setting "
+             "of --bins "
+             "and --absent. Categorical features are stored as categories instead of "
              "codes. With --labels or --label-columns, the cache has several labels per document.",
     .options = options,
     .roles = RW_ROLE_TABLE,
@@ -71,10 +72,10 @@ static int synth_run(struct rw_cli *cli)
 
 const struct rw_command rw_cmd_synth = {
     .name = "synth",
-    .brief = "make ranking data",
+    .brief = "make synthetic ranking data",
     .operands = "--shape S --queries N -o FILE",
-    .about = "Makes ranking data with the sizes and values of a public data set. The output is "
-             "identical on every machine.",
+    .about = "Makes synthetic ranking data that imitates the sizes and feature values of a public "
+             "data set. The output is identical on every machine.",
     .options = synth_options,
     .run = synth_run,
 };

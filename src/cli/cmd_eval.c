@@ -24,7 +24,8 @@ static const struct rw_option options[] = {
      "measure as another program does: lightgbm, xgboost, xgboost-, catboost, ranklib, quickrank, "
      "ydf, trec, gdeval or ranx; with --qrels also rankwood",
      RW_OPTION_TEXT, .value = &like},
-    {"audit", NULL, "print the values that all programs of --like would report, and why they differ",
+    {"audit", NULL,
+     "print the values that all programs of --like would report, and why they differ",
      RW_OPTION_FLAG, .value = &all_programs, .idle_with = " qrels "},
     {0},
 };
@@ -220,8 +221,9 @@ const struct rw_command rw_cmd_eval = {
     .name = "eval",
     .brief = "measure a model or a file of scores",
     .operands = OPERANDS "\n--qrels FILE --run FILE...",
-    .about = "Measures a ranking. Prints the mean of each metric, the number of queries in this mean, "
-             "and the number of queries without a relevant document.",
+    .about =
+        "Measures a ranking. Prints the mean of each metric, the number of queries in this mean, "
+        "and the number of queries without a relevant document.",
     .has_results = 1,
     .options = options,
     .roles = RW_ROLE_EVALUATION | RW_ROLE_WEIGHTS | RW_ROLE_TABLE,

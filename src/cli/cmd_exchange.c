@@ -81,10 +81,11 @@ static int print_verified(const struct rw_cli *cli, const struct rw_verify *veri
                                     by->most, by->n_pairs, by->n_pairs_moved);
         rw_result_line("%s%s: %s", by->consumer, by->earlier ? " (an earlier version)" : "",
                        by->rules);
-        rw_result_line("  %s of %s documents differ beyond rounding; largest score difference %.2g; "
-                       "%s of %s pairs change order",
-                       grouped(by->n_differ), grouped(by->n_docs), by->most,
-                       grouped(by->n_pairs_moved), grouped(by->n_pairs));
+        rw_result_line(
+            "  %s of %s documents differ beyond rounding; largest score difference %.2g; "
+            "%s of %s pairs change order",
+            grouped(by->n_differ), grouped(by->n_docs), by->most, grouped(by->n_pairs_moved),
+            grouped(by->n_pairs));
         if (by->n_differ == 0)
             continue;
         add_first(cli, row, by);
@@ -184,8 +185,9 @@ const struct rw_command rw_cmd_import = {
     .name = "import",
     .brief = "convert a model from another program's format",
     .operands = "FILE --from FORMAT -o MODEL",
-    .about = "Reads a model of another program. Every document reaches the same leaf of every tree "
-             "as it did there. If Rankwood cannot represent the model, the error names the reason.",
+    .about =
+        "Reads a model of another program. Every document reaches the same leaf of every tree "
+        "as in that program. If Rankwood cannot represent the model, the error names the reason.",
     .more = list_formats,
     .options = import_options,
     .check = import_check,

@@ -702,9 +702,9 @@ static int finish(struct rw_cli *cli, double start, int end)
 {
     const int n_trees = rw_model_n_trees(cli->model), n = job.rounds_run;
     const struct rw_model_info info = rw_model_info(cli->model);
-    rw_msg_line(
-        "%d %s in %.1f s%s", n_trees, n_trees == 1 ? "tree" : "trees", rw_progress_clock() - start,
-        info.best_round > 0 ? rw_text(" (best round: %d of %d)", info.best_round, n) : "");
+    rw_msg_line("%d %s in %.1f s%s", n_trees, n_trees == 1 ? "tree" : "trees",
+                rw_progress_clock() - start,
+                info.best_round > 0 ? rw_text(" (best round: %d of %d)", info.best_round, n) : "");
     if (info.is_finished) {
         const int status = write_model(cli, output);
         if (status < 0)
