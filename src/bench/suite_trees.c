@@ -233,7 +233,7 @@ static int send_bars(struct trees *s)
         char what[3][128];
         if (!row->is_own || !t->plan.on_gpu)
             continue;
-        snprintf(what[0], sizeof(what[0]), "%s: ms a tree", row->name);
+        snprintf(what[0], sizeof(what[0]), "%s: ms per tree", row->name);
         snprintf(what[1], sizeof(what[1]), "%s: mean leaves", row->name);
         snprintf(what[2], sizeof(what[2]), "%s: MiB held", row->name);
         const double mib = 1048576.0, held = (double)t->grown.device_bytes;

@@ -38,7 +38,7 @@ static void print(const struct rw_cli *cli, const struct rw_calibration *map,
     if (figures->n_folds > 0)
         rw_result_line("held out: by queries in %d parts, each measured with a map of the others",
                        figures->n_folds);
-    rw_result_line("log loss: mean of -log(p of what is so, at least 2^-50); Brier: mean of "
+    rw_result_line("log loss: mean of -log(p of the true outcome, at least 2^-50); Brier: mean of "
                    "(p - y)^2, y 1 or 0\n"
                    "ECE: expected calibration error, over 10 bins of p of equal width the sum of\n"
                    "     |mean y - mean p| x the share of the documents; all of them by "

@@ -89,8 +89,7 @@ static void print_audit(const struct rw_cli *cli, const struct rw_audit *audit)
             json_object_set(json_array_get(shown, (size_t)i), "conventions",
                             json_object_get(one, "refused"));
     }
-    rw_result_rows(NULL, shown,
-                   "-like;program;metric;mean;queries;conventions=what is counted;-refused");
+    rw_result_rows(NULL, shown, "-like;program;metric;mean;queries;conventions;-refused");
     rw_result_line("%u documents in %u queries: %u empty (no label over 0), %u of one document, %u "
                    "with tied scores of different labels",
                    audit->n_docs, audit->n_queries, audit->n_empty, audit->n_single, audit->n_tied);

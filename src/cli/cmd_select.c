@@ -92,12 +92,12 @@ static void print(const struct rw_cli *cli, const struct rw_selected *selected)
     rw_result_line(
         "difference: from the model of all features, %s is better, in half of the "
         "validation set; interval: %d resamples of its %u queries that count\nloss if "
-        "shuffled: what the metric of the chosen model loses in the other half with the "
+        "shuffled: the loss of the chosen model's metric in the other half with the "
         "feature's values shuffled, in the mean of %d\nthe validation set chose, and its "
-        "figures flatter what was chosen%s\n%s",
+        "figures are optimistic%s\n%s",
         selected->lower_is_better ? "lower" : "higher", selected->n_samples,
         selected->rows[0].compared.n_queries, job.how.n_repeats,
-        test ? "; the test set's do not" : ", and '--test' measures it once",
+        test ? "; the test set's are not" : ", and '--test' measures it once",
         selected->conventions);
     rw_result_print(cli,
                     rw_result_row("metric:s lower_is_better:b loss:n samples:i conventions:s "

@@ -280,7 +280,7 @@ static void print_plan(const struct rw_cli *cli, const struct rw_plan *plan)
     for (int i = 0; i < 3 && plan->many[i].n_gpus; i++) { /* present or not */
         const struct rw_plan_many *of = &plan->many[i];
         add_amount(rows, rw_text("  on %d GPUs", of->n_gpus), rw_result_real(of->tree_ms), "ms",
-                   rw_text("by a model, %.3g of them for what they exchange", of->exchange_ms));
+                   rw_text("by a model, %.3g of them for exchanges", of->exchange_ms));
         rw_result_add(many, "gpus:i tree_ms:n exchange_ms:n", of->n_gpus, of->tree_ms,
                       of->exchange_ms);
     }

@@ -48,7 +48,7 @@ static int settle(struct rw_ctx *ctx, struct rw_scorer *scorer, uint32_t n_docs)
         return RW_OK;
     RW_TRY(rw_packed_new(ctx, flat, ops, &scorer->packed));
     rw_log(ctx, RW_LOG_DEBUG,
-           "scores by %s: %.3g us a document expected of a thread, %.3g us down the trees",
+           "scores by %s: %.3g us per document expected on a thread, %.3g us down the trees",
            scorer->packed ? ops->name : "walking", packed_ns / 1e3, walk_ns / 1e3);
     return RW_OK;
 }

@@ -287,7 +287,7 @@ int rw_model_show(struct rw_ctx *ctx, const struct rw_model *model, int tree, in
 {
     RW_DEFAULT_FPENV;
     if (model->n_trees == 0)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "tree is %d; the model has none", tree);
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "tree is %d; the model has no trees", tree);
     if (tree < 0 || tree >= model->n_trees)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "tree is %d; expected 0 to %d", tree,
                        model->n_trees - 1);

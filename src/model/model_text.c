@@ -298,7 +298,7 @@ static int param_name(struct rw_words *w, struct rw_model_params *params, int32_
         strcpy(*name, "min-hessian"); /* its present name */
     for (int32_t j = 0; j < i; j++)
         if (strcmp(params->param[j].name, *name) == 0)
-            return rw_words_fail(w, "a parameter that did not stand before");
+            return rw_words_fail(w, "a new parameter");
     w->at = c;
     return RW_OK;
 }

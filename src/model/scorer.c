@@ -158,7 +158,7 @@ int rw_flat_init(struct rw_ctx *ctx, struct rw_flat *flat, const struct rw_model
     struct numbering numbering = {.arena = &arena};
     memset(flat, 0, sizeof(*flat));
     if (n_trees < 0 || n_trees > model->n_trees)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "%d trees were asked for; the model has %d", n_trees,
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "%d trees requested; the model has %d", n_trees,
                        model->n_trees);
     flat->n_trees = n_trees ? n_trees : model->n_trees;
     flat->absent = rw_model_absent(model);

@@ -374,7 +374,7 @@ static void value_hint(const struct rw_param_row *param, const char *value, char
     if (!alias)
         return;
     if (!alias->ours)
-        snprintf(hint, size, "\nhint: there is none like '%.60s' here: %s", value, alias->note);
+        snprintf(hint, size, "\nhint: no counterpart of '%.60s': %s", value, alias->note);
     else if (alias->note)
         snprintf(hint, size, "\nhint: the nearest to '%.60s' is '%s': %s", value, alias->ours,
                  alias->note);
@@ -703,7 +703,7 @@ static int check_line(struct rw_ctx *ctx, const char *name, const char *value)
     if (lost)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "parameter '%s': a file of parameters cannot hold '%s'\nhint: blanks at its "
-                       "ends are lost, and '#' behind a blank begins a comment",
+                       "ends are lost, and '#' after a blank begins a comment",
                        name, value);
     return RW_OK;
 }

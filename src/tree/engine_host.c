@@ -638,8 +638,8 @@ int rw_host_code_tree(const struct rw_host *host, const struct rw_tree *tree,
         const uint32_t bin = n_bins ? rw_bin_of(cut, n_bins, tree->cut[k]) : 0;
         if (!n_bins || (!by_set && cut[bin] != tree->cut[k]))
             return rw_fail(ctx, RW_ERR_UNSUPPORTED,
-                           "split of feature %u at %.9g is none of the engine's", tree->feature[k],
-                           (double)tree->cut[k]);
+                           "split of feature %u at %.9g is not one of the engine's",
+                           tree->feature[k], (double)tree->cut[k]);
         nodes[k] = (struct rw_coded_node){.column = f,
                                           .bin = bin,
                                           .missing_code = n_bins,

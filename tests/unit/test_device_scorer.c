@@ -136,7 +136,7 @@ Test(device_scorer, refusals)
         cr_assert_str_eq(rw_last_error(ctx), text);
     }
     cr_assert_eq(fixture_predict_on(ctx, model, data, N_TREES + 1, "cpu", scores), RW_ERR_ARGUMENT);
-    cr_assert_str_eq(rw_last_error(ctx), "10 trees were asked for; the model has 9");
+    cr_assert_str_eq(rw_last_error(ctx), "10 trees requested; the model has 9");
     cr_assert_eq(rw_scorer_open(ctx, model, -1, "auto", &scorer), RW_ERR_ARGUMENT);
 }
 

@@ -432,7 +432,7 @@ Test(model_text, hostile_features_and_names)
             "m:13:4: expected '\\\\' or '\\x' and two hex digits of a control character, "
             "found '\\x00'");
     refused(HEAD "params 2\na = 1\na = 2\n\n",
-            "m:7:1: expected a parameter that did not stand before, found 'a'");
+            "m:7:1: expected a new parameter, found 'a'");
     refused(HEAD "params 1\nA = 1\n\n", "m:6:1: expected a parameter's name, found 'A'");
     refused(HEAD "params 1\na = \n\n", "m:6:5: expected a value, found the end of the line");
     refused(TREE_OF("node 0 feature 1 <= 2 left node 1 right leaf 2 missing left gain 7\n", NODE1,
@@ -459,7 +459,7 @@ Test(model_text, hostile_features_and_names)
     refused(HEAD2 PARAMS2 "earlier 1\nrun 1 trees 2 params 0\n\n" FEATURES NAMES METRICS TREES TREE,
             "m:11:1: expected trainings of no more trees than there are, found 'earlier'");
     refused(HEAD2 PARAMS2 "earlier 1\nrun 1 trees 1 params 2\na = 1\na = 2\n\n",
-            "m:14:1: expected a parameter that did not stand before, found 'a'");
+            "m:14:1: expected a new parameter, found 'a'");
     refused("rankwood model 7\nabsent zero\n",
             "m:1: a model of version 7; expected version 1 to 6");
     refused("rankwood model 1\nabsent zero\nbest-round 0\n\nparams 0\n\nfeatures 0\n\nnames 0\n\n"

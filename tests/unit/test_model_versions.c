@@ -58,7 +58,7 @@ Test(model_versions, old_names)
     cr_assert_null(param_of(model, "min-weight"));
     rw_model_free(model);
     refused(HEAD "params 2\nmin-weight = 3\nmin-hessian = 3\n\n",
-            "m:7:1: expected a parameter that did not stand before, found 'min-hessian'");
+            "m:7:1: expected a new parameter, found 'min-hessian'");
 }
 
 /* A value that was given is never taken for one that was chosen. */

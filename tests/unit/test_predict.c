@@ -116,7 +116,7 @@ Test(predict, first_trees)
         cr_assert_eq(scores[doc], (double)model->tree[0].leaf[leaves[2 * doc]] +
                                       (double)model->tree[1].leaf[leaves[2 * doc + 1]]);
     cr_assert_eq(rw_predict(ctx, model, data, N_TREES + 1, scores), RW_ERR_ARGUMENT);
-    cr_assert_str_eq(rw_last_error(ctx), "24 trees were asked for; the model has 23");
+    cr_assert_str_eq(rw_last_error(ctx), "24 trees requested; the model has 23");
     cr_assert_eq(rw_predict_leaves(ctx, model, data, -1, leaves), RW_ERR_ARGUMENT);
     rw_dataset_free(data);
     rw_model_free(model);

@@ -160,7 +160,7 @@ Test(scorer, refuses)
                  RW_ERR_ARGUMENT);
     cr_assert_eq(rw_scorer_new(ctx, model, N_TREES + 1, &none), RW_ERR_ARGUMENT);
     cr_assert_null(none);
-    cr_assert_str_eq(rw_last_error(ctx), "71 trees were asked for; the model has 70");
+    cr_assert_str_eq(rw_last_error(ctx), "71 trees requested; the model has 70");
     rw_mem_fail_from(1);
     cr_assert_eq(rw_scorer_rows(NULL, scorer, values[0], 128, N_FEATURES, 0, got), RW_ERR_MEMORY);
     rw_mem_fail_from(0);

@@ -187,7 +187,7 @@ Test(show, errors)
     rw_model_free(model);
     model = fixture_random_model(ctx, 0, 1, 1, 5);
     cr_assert_eq(rw_model_show(ctx, model, 0, 0, stderr), RW_ERR_ARGUMENT);
-    cr_assert_str_eq(rw_last_error(ctx), "tree is 0; the model has none");
+    cr_assert_str_eq(rw_last_error(ctx), "tree is 0; the model has no trees");
     rw_model_free(model);
     rw_ctx_free(ctx);
 }

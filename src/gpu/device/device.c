@@ -311,7 +311,7 @@ int rw_device_check_cuda(struct rw_ctx *ctx, int number)
     if (facts.n_devices == 0)
         return rw_fail(ctx, RW_ERR_UNSUPPORTED,
                        "no GPU can be used: %s\nhint: device cpu gives the same model; "
-                       "'rankwood doctor' has what is installed",
+                       "'rankwood doctor' describes this machine",
                        facts.why_not);
     if (number < facts.n_devices)
         return RW_OK;

@@ -386,7 +386,7 @@ static int cuda_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, in
     if (cuda->pending_leaves.n_leaves == 0)
         RW_TRY(cuda_start_leaf_sums(engine, leaf_slot, n_leaves));
     if (cuda->pending_leaves.n_leaves != n_leaves)
-        return rw_fail(engine->ctx, RW_ERR_INTERNAL, "sums of other leaves than asked for");
+        return rw_fail(engine->ctx, RW_ERR_INTERNAL, "sums of the wrong leaves");
     cuda->pending_leaves.n_leaves = 0;
     RW_TRY(take_answer(cuda));
     memcpy(sums, cuda->answer, (size_t)n_leaves * sizeof(*sums));

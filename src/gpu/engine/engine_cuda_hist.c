@@ -909,7 +909,7 @@ int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n, s
         if (cuda->n_searched == 0)
             RW_TRY(begin_search(cuda, slots + first, some));
         else if (cuda->n_searched != some)
-            return rw_fail(engine->ctx, RW_ERR_INTERNAL, "splits of other slots than asked for");
+            return rw_fail(engine->ctx, RW_ERR_INTERNAL, "splits of the wrong slots");
         cuda->n_searched = 0;
         RW_TRY(rw_cuda_await(cuda, some));
         for (uint32_t i = 0; i < some; i++) {

@@ -667,7 +667,8 @@ static int fail_room(struct rw_cuda *cuda, const struct rw_cuts *cuts,
                    "out of device memory: training needs %.1f MB of cuda:%d%s, and %.1f MB are %s\n"
                    "hint: %s",
                    (double)needed / 1e6, cuda->device->number,
-                   cuda->place.is_far ? " beside the codes" : "", (double)cuda->free_bytes / 1e6,
+                   cuda->place.is_far ? " in addition to the codes" : "",
+                   (double)cuda->free_bytes / 1e6,
                    cuda->is_limited ? "allowed by --gpu-memory" : "free", hint);
 }
 
