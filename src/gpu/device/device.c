@@ -44,7 +44,7 @@ static int fail_full(struct rw_ctx *ctx, int number, int is_open, size_t needed,
                  (double)free_bytes / 1e6, (double)all_bytes / 1e6);
     (void)cudaGetLastError();
     return rw_fail(ctx, RW_ERR_MEMORY, "out of device memory: %s needs %s of cuda:%d%s" FULL_HINT,
-                   what, bytes, number, n_arrived);
+                   what, bytes, number, there);
 }
 
 int rw_cu_fail(struct rw_ctx *ctx, cudaError_t error, const char *what)
@@ -319,7 +319,7 @@ int rw_device_check_cuda(struct rw_ctx *ctx, int number)
         snprintf(there, sizeof(there), "cuda:0 %s cuda:%d", facts.n_devices == 2 ? "and" : "to",
                  facts.n_devices - 1);
     return rw_fail(ctx, RW_ERR_UNSUPPORTED, "no device cuda:%d; this machine has %s", number,
-                   n_arrived);
+                   there);
 }
 
 int rw_device_memory(int number, size_t *free_bytes, size_t *all_bytes)
