@@ -101,21 +101,6 @@ static struct rw_calibration_figures measure(const struct calibration *c)
     return out;
 }
 
-/* Maps each document's score by the map that was fitted without its query, and measures the
- * result. */
-static int measure_held_out(struct calibration *c, struct rw_calibration_figures *out)
-{
-    for (int fold = 0; fold < c->n_folds; fold++) {
-        RW_RELEASED(rw_score_map_release) struct rw_score_map map = {0};
-        RW_TRY(fit(c, fold, &map));
-        for (uint32_t doc = 0; doc < c->dataset->n_docs; doc++)
-            if ((int)c->fold[doc] == fold)
-                c->probability[doc] = rw_score_map_of(&map, c->score[doc]);
-    }
-    *out = measure(c);
-    return RW_OK;
-}
-
 static int measure_all(struct calibration *c, const struct rw_score_map *map,
                        struct rw_calibrated *out)
 {
@@ -131,7 +116,16 @@ static int measure_all(struct calibration *c, const struct rw_score_map *map,
         c->probability[doc] = rw_score_map_of(map, c->score[doc]);
     out->fitted = measure(c);
     out->held_out.log_loss = out->held_out.brier = out->held_out.error = (double)NAN;
-    return c->n_folds > 0 ? measure_held_out(c, &out->held_out) : RW_OK;
+    for (int fold = 0; fold < c->n_folds; fold++) { /* by maps that were fitted without the query */
+        RW_RELEASED(rw_score_map_release) struct rw_score_map without = {0};
+        RW_TRY(fit(c, fold, &without));
+        for (uint32_t doc = 0; doc < n_docs; doc++)
+            if ((int)c->fold[doc] == fold)
+                c->probability[doc] = rw_score_map_of(&without, c->score[doc]);
+    }
+    if (c->n_folds > 0)
+        out->held_out = measure(c);
+    return RW_OK;
 }
 
 /* ---- the calibration ---- */
@@ -185,19 +179,6 @@ static int prepare(struct calibration *c, const struct rw_model *model)
     return RW_OK;
 }
 
-/* Copies the model and moves *map into the copy. */
-static int make_model(struct rw_ctx *ctx, const struct rw_model *model, struct rw_score_map *map,
-                      struct rw_model **out)
-{
-    RW_TRY(rw_model_copy(ctx, model, out));
-    if ((*out)->map.kind != RW_SCORE_MAP_NONE)
-        rw_log(ctx, RW_LOG_NOTE, "the model's map of scores to probabilities was replaced");
-    rw_score_map_release(&(*out)->map);
-    (*out)->map = *map;
-    *map = (struct rw_score_map){0};
-    return RW_OK;
-}
-
 static void warn_of_constant(const struct calibration *c, const struct rw_score_map *map)
 {
     const int n = map->n_knots;
@@ -223,7 +204,13 @@ int rw_model_calibrate(struct rw_ctx *ctx, const struct rw_model *model,
     if (figures)
         RW_TRY(measure_all(&c, &map, figures));
     warn_of_constant(&c, &map);
-    return make_model(ctx, model, &map, out);
+    RW_TRY(rw_model_copy(ctx, model, out));
+    if ((*out)->map.kind != RW_SCORE_MAP_NONE)
+        rw_log(ctx, RW_LOG_NOTE, "the model's map of scores to probabilities was replaced");
+    rw_score_map_release(&(*out)->map);
+    (*out)->map = map;
+    map = (struct rw_score_map){0}; /* the copy owns it */
+    return RW_OK;
 }
 
 /* A block of neighbouring groups, first to last, which share one probability. */

@@ -186,16 +186,6 @@ static int run_folds(void *user, struct rw_ctx *ctx, int worker)
     return RW_OK;
 }
 
-static int run_side_by_side(struct rw_ctx *ctx, struct validation *v, int n_workers)
-{
-    struct side_by_side job = {v, n_workers};
-    const rw_log_fn log = ctx->log;
-    void *log_user = ctx->log_user;
-    const int status = rw_workers_run(ctx, n_workers, run_folds, &job);
-    rw_ctx_set_log(ctx, log, log_user);
-    return status;
-}
-
 /* Chooses the number of folds that run in parallel. A GPU runs one fold at a time. The device
  * `auto` is resolved once, by the first fold; parallel folds always use the CPU. */
 static int choose_workers(struct rw_ctx *ctx, struct validation *v, int *n_workers)
@@ -281,6 +271,8 @@ static void release(void *validation)
 static int validate(struct rw_ctx *ctx, const struct rw_params *params,
                     const struct rw_dataset *dataset, int n_folds, struct validation *v)
 {
+    const rw_log_fn log = ctx->log;
+    void *log_user = ctx->log_user;
     int status = RW_OK, n_workers;
     RW_TRY(prepare(ctx, params, dataset, n_folds, v));
     RW_TRY(choose_workers(ctx, v, &n_workers));
@@ -289,7 +281,8 @@ static int validate(struct rw_ctx *ctx, const struct rw_params *params,
     const int counts =
         rw_stage_begin(ctx, "cross-validation", (uint64_t)n_folds * (uint64_t)v->params.rounds, 0);
     if (n_workers > 1)
-        status = run_side_by_side(ctx, v, n_workers);
+        status = rw_workers_run(ctx, n_workers, run_folds, &(struct side_by_side){v, n_workers});
+    rw_ctx_set_log(ctx, log, log_user);
     for (int f = 0; f < n_folds && n_workers == 1 && status >= 0; f++)
         status = run_fold(v, f, ctx);
     rw_stage_end(ctx, counts);
