@@ -56,7 +56,7 @@ train_far() { # command...
     mega=0 # a tenth of a MB
     for attempt in 1 2 3 4; do
         "$@" --verbose --gpu-memory $((mega * 100000 + 1)) 2>"$name.err" && return
-        needed=$(sed -n 's/.*training needs \([0-9]*\)[.]\([0-9]\) MB .* beside the codes.*/\1\2/p' "$name.err" | sort -n | tail -n 1)
+        needed=$(sed -n 's/.*training needs \([0-9]*\)[.]\([0-9]\) MB .* in addition to the codes.*/\1\2/p' "$name.err" | sort -n | tail -n 1)
         [ -n "$needed" ] || return
         mega=$((needed + 1))
     done

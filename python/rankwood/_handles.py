@@ -376,7 +376,7 @@ class Handles:
             if first == self.n_docs:
                 return
         raise DataError(
-            f"a pass over the batches does not have {self.n_docs} documents; expected the same ones in every pass"
+            f"a pass over the batches does not have {self.n_docs} documents; expected the same documents in every pass"
         )
 
     @locked

@@ -415,12 +415,11 @@ static int check_found(const struct rw_debias *debias, int is_given,
             continue;
         if (isnan(found[p].of[0]))
             return rw_fail(debias->ctx, is_given ? RW_ERR_DATA : RW_ERR_FORMAT,
-                           "no propensity is given of position %u, at which %llu documents were "
-                           "shown",
+                           "no propensity for position %u, at which %llu documents were displayed",
                            p, (unsigned long long)debias->n_docs[p]);
         if (debias->is_given && memcmp(&found[p], &debias->bias[p], sizeof(found[p])) != 0)
             return rw_fail(debias->ctx, RW_ERR_ARGUMENT,
-                           "its propensities were others: position %u had '%.*s'", p,
+                           "its propensities differ: position %u had '%.*s'", p,
                            (int)write_line(debias, found, p, line) - 1, line);
     }
     return RW_OK;

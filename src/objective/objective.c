@@ -399,7 +399,7 @@ int rw_gradients_run(struct rw_gradients *g, uint32_t tree, double rate, const d
     const struct rw_objective_state *state = g->objective->state;
     if (g->hooks &&
         g->hooks->gradients(g->hooks->user, g->dataset, scores, g->made.gradient, g->made.hessian))
-        return rw_fail(g->ctx, RW_ERR_INTERRUPTED, "the custom objective gave up");
+        return rw_fail(g->ctx, RW_ERR_INTERRUPTED, "the custom objective failed");
     if (g->hooks)
         return RW_OK;
     if (!state)

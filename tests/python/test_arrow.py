@@ -326,7 +326,7 @@ def test_failing_stream():
             return closed
 
     rankwood.Dataset(Again(), qid="q")
-    with pytest.raises(rankwood.DataError, match="the Arrow stream was read before"):
+    with pytest.raises(rankwood.DataError, match="the Arrow stream was already read"):
         rankwood.Dataset(Again(), qid="q")
 
 

@@ -357,7 +357,7 @@ def test_changed_file(files):
     folder, columns = files
     data = rankwood.Dataset.from_parquet(folder / "*.parquet", **COLUMNS)
     pq.write_table(pa.table(cut(columns, 50)[-1]), folder / "part-2.parquet")
-    with pytest.raises(rankwood.DataError, match="gives 1289 documents, of 3000; expected the same ones in every pass"):
+    with pytest.raises(rankwood.DataError, match="has 1289 documents of 3000; expected the same documents in every pass"):
         rankwood.train(PARAMS, data)
 
 
@@ -376,7 +376,7 @@ def part_of(q, y=None, **more):
 def test_queries_that_come_back():
     message = (
         "query '7' appears again after another query\n"
-        "hint: its documents are 0 to 2 and from 5 on (from 0); a query's documents must stand together"
+        "hint: its documents are 0 to 2 and from 5 on (from 0); a query's documents must be consecutive"
     )
     data = from_dicts(part_of([7, 7]), part_of([7, 8]), part_of([8]), part_of([7, 9]))
     assert data.n_queries == 4
@@ -440,12 +440,12 @@ def test_other_data_in_a_pass():
     for n in (N - 100, N - 1):
         given["n"] = n
         for use in (lambda: rankwood.train(PARAMS, data), lambda: model.predict(data), lambda: model.explain(data)):
-            with pytest.raises(rankwood.DataError, match="expected the same ones in every pass"):
+            with pytest.raises(rankwood.DataError, match="expected the same documents in every pass"):
                 use()
     data = rankwood.Dataset.from_batches(make_reader, **COLUMNS)
     given["n"] = N
     for use in (lambda: rankwood.train(PARAMS, data), lambda: model.predict(data), lambda: model.explain(data)):
-        with pytest.raises(rankwood.DataError, match="expected the same ones in every pass"):
+        with pytest.raises(rankwood.DataError, match="expected the same documents in every pass"):
             use()
 
 

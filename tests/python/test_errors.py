@@ -189,7 +189,7 @@ SAID_OF_PARAMS: list[tuple[dict[str, Any], str]] = [
     ({"min_docs": 5000}, "min_docs=5000 is more than half of the 577 documents (lower min_docs)"),
     ({"min_gain": 1e29, "leaves": 4}, "no split satisfies min_docs=20 and min_gain=1e29 (lower them)"),
     ({"ignore": "0-5"}, "every feature is ignored or constant (change ignore)"),
-    ({"ignore": "zip"}, "or a feature's name, found 'zip'"),
+    ({"ignore": "zip"}, "or a feature name, found 'zip'"),
     ({"weights": "file"}, "weights are the data's: Dataset(..., weight=)"),
     ({"sample_features": 2}, "parameter 'sample_features': expected a number"),
     ({"min_data_in_leaf": 2}, "'min_data_in_leaf'; the nearest is 'min_docs'"),

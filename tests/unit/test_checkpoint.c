@@ -208,8 +208,7 @@ Test(checkpoint, other_propensities)
     set("rounds 6 propensities b");
     cr_assert_eq(try_run(&run, &model), RW_ERR_ARGUMENT);
     cr_assert_str_eq(rw_last_error(scratch_ctx),
-                     "cannot resume from 'ck': its propensities were others: position 4 had '4 0.4 "
-                     "1'");
+                     "cannot resume from 'ck': its propensities differ: position 4 had '4 0.4 1'");
     set("propensities a");
     run = (struct run){.n_valid = 1, .checkpoints = {.resume = "ck"}};
     rw_model_free(done(&run));
@@ -291,7 +290,7 @@ Test(checkpoint, a_failure_leaves_a_checkpoint)
     run.fail_after = 4;
     run.checkpoints.path = "ck";
     cr_assert_eq(try_run(&run, &model), RW_ERR_INTERRUPTED);
-    cr_assert_str_eq(rw_last_error(scratch_ctx), "the custom objective gave up");
+    cr_assert_str_eq(rw_last_error(scratch_ctx), "the custom objective failed");
     run = (struct run){.custom = 1, .checkpoints.resume = "ck"};
     model = done(&run);
     cr_assert_eq(run.resumed_round, 4);

@@ -290,7 +290,7 @@ Test(debias, given_propensities_stay)
         plain.other[k] = given[k].of[1];
     }
     cr_assert_eq(give(gradients, given, POSITIONS - 1), RW_ERR_DATA);
-    cr_assert(strncmp(rw_last_error(scratch_ctx), "no propensity is given of position 7, ", 38) ==
+    cr_assert(strncmp(rw_last_error(scratch_ctx), "no propensity for position 7, ", 30) ==
               0);
     cr_assert_eq(give(gradients, given, POSITIONS), RW_OK);
     for (uint32_t tree = 0; tree < 2; tree++) {

@@ -339,7 +339,7 @@ PLAN_TEST(suggests_settings_that_fit)
     cr_assert_eq(plan_of(1, &plan), RW_ERR_MEMORY);
     char want[256];
     snprintf(want, sizeof(want),
-             "training needs %.1f MB of cuda:0 beside the codes, and %.1f MB are free",
+             "training needs %.1f MB of cuda:0 in addition to the codes, and %.1f MB are free",
              (double)needed / 1e6, (double)(needed - 1) / 1e6);
     cr_assert(strstr(rw_last_error(ctx), want), "%s", rw_last_error(ctx));
     cr_assert(strstr(rw_last_error(ctx), "--bins 127 or --leaves 127 would fit"), "%s",

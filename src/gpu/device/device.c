@@ -27,8 +27,8 @@ static int is_unsupported(cudaError_t error)
 }
 
 #define FULL_HINT                                                                           \
-    "\nhint: if other programs hold the rest, another GPU ('--device cuda:N') and the CPU " \
-    "('--device cpu') give the same model"
+    "\nhint: if other programs use the memory, another GPU ('--device cuda:N') or the CPU " \
+    "('--device cpu') trains the same model"
 
 /* Reports a lack of memory. needed: bytes that `what` requested; 0: unknown. is_open: the device is
  * the thread's current one. */
@@ -300,7 +300,7 @@ void rw_cuda_find(struct rw_cuda_facts *out)
         snprintf(out->why_not, sizeof(out->why_not), "the driver is too old for this program");
     else
         snprintf(out->why_not, sizeof(out->why_not), "%s",
-                 error != cudaSuccess ? cudaGetErrorString(error) : "the driver shows none");
+                 error != cudaSuccess ? cudaGetErrorString(error) : "the driver reports no GPU");
 }
 
 int rw_device_check_cuda(struct rw_ctx *ctx, int number)

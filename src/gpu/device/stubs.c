@@ -10,8 +10,8 @@ int rw_device_check_cuda(struct rw_ctx *ctx, int number)
 {
     (void)number;
     return rw_fail(ctx, RW_ERR_UNSUPPORTED,
-                   "device 'cuda' is not there: this program was built without CUDA\n"
-                   "hint: device cpu gives the same model");
+                   "device 'cuda' is not available: this program was built without CUDA\nhint: "
+                   "device cpu trains the same model");
 }
 
 int rw_engine_open_cuda(struct rw_ctx *ctx, int device, struct rw_engine **out)

@@ -83,13 +83,13 @@ static int new_far(struct rw_cuda *cuda, void *out, uint64_t bytes)
         char lack[RW_LIMIT_TEXT];
         if (rw_memory_lacks(bytes, lack))
             return rw_fail(ctx, RW_ERR_MEMORY,
-                           "out of memory: codes that do not fit cuda:%d need, of the host's, %s",
+                           "out of memory: codes that do not fit cuda:%d need host memory of %s",
                            cuda->device->number, lack);
         const int status = rw_transfer_pinned_alloc(ctx, &p, bytes);
         if (status == RW_ERR_MEMORY)
             return rw_fail(ctx, RW_ERR_MEMORY,
-                           "out of memory: codes that do not fit cuda:%d need %.1f MB of the "
-                           "host's memory, page-locked, which the system does not give",
+                           "out of memory: codes that do not fit cuda:%d need %.1f MB of "
+                           "page-locked host memory, which the system refuses",
                            cuda->device->number, (double)bytes / 1e6);
         RW_TRY(status);
     }

@@ -661,8 +661,7 @@ static int fail_room(struct rw_cuda *cuda, const struct rw_cuts *cuts,
         snprintf(hint, sizeof(hint), "--%s %u would fit", bins ? "bins" : "leaves", bins + leaves);
     else
         snprintf(hint, sizeof(hint),
-                 "no --bins and no --leaves would fit; --device cpu gives the "
-                 "same model");
+                 "no --bins and no --leaves would fit; --device cpu trains the same model");
     return rw_fail(ctx, RW_ERR_MEMORY,
                    "out of device memory: training needs %.1f MB of cuda:%d%s, and %.1f MB are %s\n"
                    "hint: %s",
