@@ -363,7 +363,7 @@ BOOSTER_TEST(no_split_own_queries)
 {
     rw_dataset_free(train);
     train = fixture_data(ctx, 1, 360, 1, 5);
-    expect_no_split(" of the 360 documents has a different query id (qid); documents that are "
+    expect_no_split("all 360 documents have different query ids (qid); documents that are "
                     "ranked together must have the same id");
 }
 
@@ -375,7 +375,7 @@ BOOSTER_TEST(no_split_nearly_own_queries)
     train->query_offset[train->n_queries] = train->n_docs;
     for (uint32_t i = train->n_docs - 6; i < train->n_docs; i++)
         train->label[i] = 1;
-    expect_no_split("nearly  of the 360 documents has a different query id (qid) (355 queries); "
+    expect_no_split("nearly all of the 360 documents have different query ids (qid) (355 queries); "
                     "documents that are ranked together must have the same id");
 }
 
@@ -545,7 +545,7 @@ static void expect_failure(enum objective kind, int status, const char *text)
 
 BOOSTER_TEST(custom_objectives_that_fail)
 {
-    expect_failure(GIVE_UP, RW_ERR_INTERRUPTED, "gave up");
+    expect_failure(GIVE_UP, RW_ERR_INTERRUPTED, "objective failed");
     expect_failure(NOT_A_NUMBER, RW_ERR_DATA, "gradient of document 7");
     expect_failure(NEGATIVE, RW_ERR_DATA, "hessian of document 7 (from 0) is -1");
     expect_failure(HUGE_LEAF, RW_ERR_DATA, "beyond the largest float");

@@ -69,7 +69,7 @@ FEATURES_TEST(bad_names)
     expect_bad("5 a b\n", ":1:4: expected a name without blanks or commas");
     expect_bad("5 a,b\n", ":1:4:");
     expect_bad("5 a\n6 b\n5 c\n", "feature 5 is named twice");
-    expect_bad("5 a\n6 b\n7 a\n", "have one name, 'a'");
+    expect_bad("5 a\n6 b\n7 a\n", "have the same name, 'a'");
     /* --ignore could not tell these from ids */
     expect_bad("5 6\n", ":1: expected a name that is not an id or a range, found '6'");
     expect_bad("5 3-7\n", ":1: expected a name that is not an id or a range, found '3-7'");

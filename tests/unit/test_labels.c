@@ -267,8 +267,8 @@ Test(labels, from_a_file)
     const struct {
         const char *text, *error;
     } cases[] = {
-        {"1 2\n1 2\n", "'l' holds 2 lines of labels; expected one per document, 3"},
-        {"1\n2\n3\n4\n", "'l' holds 4 lines of labels; expected one per document, 3"},
+        {"1 2\n1 2\n", "'l' has 2 lines of labels; expected one per document, 3"},
+        {"1\n2\n3\n4\n", "'l' has 4 lines of labels; expected one per document, 3"},
         {"1 2\n1\n1 2\n", "l:2:2: expected 2 numbers, found fewer"},
         {"1 2\n1 2 3\n1 2\n", "l:2:5: expected 2 numbers, found more"},
         {"1 2\n1 -2\n1 2\n", "l:2:3: expected a label (a number, 0 or more), found '-2'"},

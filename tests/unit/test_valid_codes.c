@@ -228,7 +228,7 @@ Test(valid_codes, errors)
     cr_assert_not_null(strstr(rw_last_error(scratch_ctx), "bad.txt:2:"));
     scratch_text(bad, "1 qid:1 1:1\n1 qid:2 1:3\n1 qid:1 1:5\n");
     cr_assert_eq(rw_binned_read_valid(scratch_ctx, params, binned, &bad, 1, &wrong), RW_ERR_PARSE);
-    cr_assert_not_null(strstr(rw_last_error(scratch_ctx), "query '1' comes back"));
+    cr_assert_not_null(strstr(rw_last_error(scratch_ctx), "query '1' appears again"));
     rw_dataset_free(valid);
     rw_binned_free(binned);
     rw_binned_free(other);
