@@ -89,7 +89,7 @@ static int fail(struct rw_comm *comm, int status)
     return status;
 }
 
-int rw_comm_ended(struct rw_ctx *ctx, struct rw_comm *comm, int result)
+int rw_comm_status(struct rw_ctx *ctx, struct rw_comm *comm, int result)
 {
     if (result == 0)
         return RW_OK;
@@ -98,9 +98,9 @@ int rw_comm_ended(struct rw_ctx *ctx, struct rw_comm *comm, int result)
                               comm->n_workers, comm->functions.name));
 }
 
-static int ended(struct rw_ctx *ctx, int result)
+static int status_of(struct rw_ctx *ctx, int result)
 {
-    return rw_comm_ended(ctx, ctx->comm, result);
+    return rw_comm_status(ctx, ctx->comm, result);
 }
 
 /* Starts a call that sends `bytes` bytes, which it counts. Fails if another worker is known to have
@@ -111,7 +111,7 @@ static int begin_call(struct rw_ctx *ctx, size_t bytes)
     comm->bytes_sent += comm->has_failed ? 0 : bytes;
     if (!comm->has_failed)
         return RW_OK;
-    return comm->knows_cause ? comm->failure : ended(ctx, 1);
+    return comm->knows_cause ? comm->failure : status_of(ctx, 1);
 }
 
 /* Returns 1 if there is nothing to send. A single worker receives its own bytes. */
@@ -130,7 +130,7 @@ int rw_comm_all_reduce(struct rw_ctx *ctx, void *buffer, size_t n, enum rw_comm_
     const struct rw_comm *comm = ctx->comm;
     const size_t n_workers = (size_t)comm->n_workers;
     RW_TRY(begin_call(ctx, 2 * n * type_bytes[type] * (n_workers - 1) / n_workers));
-    return ended(ctx, comm->functions.all_reduce(comm->user, buffer, n, type, op, NULL));
+    return status_of(ctx, comm->functions.all_reduce(comm->user, buffer, n, type, op, NULL));
 }
 
 int rw_comm_max_doubles(struct rw_ctx *ctx, double *numbers, size_t n)
@@ -147,7 +147,8 @@ int rw_comm_reduce_scatter(struct rw_ctx *ctx, const void *send, void *recv, siz
     if (copy_if_alone(ctx, send, recv, bytes))
         return RW_OK;
     RW_TRY(begin_call(ctx, bytes * (size_t)(comm->n_workers - 1)));
-    return ended(ctx, comm->functions.reduce_scatter(comm->user, send, recv, n_each, type, NULL));
+    return status_of(ctx,
+                     comm->functions.reduce_scatter(comm->user, send, recv, n_each, type, NULL));
 }
 
 int rw_comm_all_gather(struct rw_ctx *ctx, const void *send, void *recv, size_t bytes)
@@ -156,7 +157,7 @@ int rw_comm_all_gather(struct rw_ctx *ctx, const void *send, void *recv, size_t 
     if (copy_if_alone(ctx, send, recv, bytes))
         return RW_OK;
     RW_TRY(begin_call(ctx, bytes * (size_t)(comm->n_workers - 1)));
-    return ended(ctx, comm->functions.all_gather(comm->user, send, recv, bytes, NULL));
+    return status_of(ctx, comm->functions.all_gather(comm->user, send, recv, bytes, NULL));
 }
 
 int rw_comm_before(struct rw_ctx *ctx, uint64_t own, uint64_t *before, uint64_t *all)
@@ -198,16 +199,16 @@ int rw_comm_exchange(struct rw_ctx *ctx, const void *send, const size_t *send_be
     RW_TRY(rw_comm_agree(ctx, status));
     if (!copy_if_alone(ctx, send, got, is_alone(ctx) ? begin[n] : 1)) {
         RW_TRY(begin_call(ctx, send_begin[n] - send_begin[0] - n_send[worker]));
-        RW_TRY(ended(ctx,
-                     ctx->comm->functions.all_to_all(ctx->comm->user, send, n_send, got, n_recv)));
+        RW_TRY(status_of(
+            ctx, ctx->comm->functions.all_to_all(ctx->comm->user, send, n_send, got, n_recv)));
     }
     *out = RW_TAKE(got);
     *recv_begin = RW_TAKE(begin);
     return RW_OK;
 }
 
-int rw_comm_gather_all(struct rw_ctx *ctx, const void *send, size_t bytes, void **out,
-                       size_t **begin)
+int rw_comm_all_gatherv(struct rw_ctx *ctx, const void *send, size_t bytes, void **out,
+                        size_t **begin)
 {
     const size_t n = (size_t)rw_n_workers(ctx);
     RW_FREED size_t *send_begin = NULL;

@@ -62,7 +62,8 @@ static inline const char *rw_comm_shard(const struct rw_ctx *ctx, char buffer[RW
     return buffer;
 }
 
-/* Returns the number of bytes that this worker has sent to others. */
+/* Returns a lower bound on the bytes that this worker has sent to others: their number if each call
+ * used the algorithm that sends the fewest. */
 static inline uint64_t rw_comm_bytes_sent(const struct rw_ctx *ctx)
 {
     return ctx->comm ? ctx->comm->bytes_sent : 0;
@@ -82,8 +83,8 @@ static inline int rw_comm_max(struct rw_ctx *ctx, uint64_t *buffer, size_t n)
 }
 /* Stores the maximum over all workers of each of n non-negative numbers, in place. */
 int rw_comm_max_doubles(struct rw_ctx *ctx, double *numbers, size_t n);
-/* Sums over all workers and distributes the result. send: [n_workers][n_each]; recv: [n_each], this
- * worker's part of the sums. */
+/* Sums over all workers and gives each worker its part of the result. send: [n_workers][n_each];
+ * recv: [n_each], the sums of this worker's part. */
 int rw_comm_reduce_scatter(struct rw_ctx *ctx, const void *send, void *recv, size_t n_each,
                            enum rw_comm_type type);
 /* Gathers `bytes` bytes of each worker. recv: [n_workers][bytes], written. */
@@ -91,11 +92,11 @@ int rw_comm_all_gather(struct rw_ctx *ctx, const void *send, void *recv, size_t 
 /* Gathers any number of bytes from each worker. *out: the bytes, worker after worker; *begin:
  * [n_workers + 1], the offset of each worker's bytes. The caller frees both (rw_mem_free). They are
  * NULL after a failure. */
-int rw_comm_gather_all(struct rw_ctx *ctx, const void *send, size_t bytes, void **out,
-                       size_t **begin);
+int rw_comm_all_gatherv(struct rw_ctx *ctx, const void *send, size_t bytes, void **out,
+                        size_t **begin);
 /* Sends bytes to every worker and receives bytes from every worker. Both send and *out are ordered
  * by worker: worker r receives send[send_begin[r]] to send[send_begin[r + 1]]. The array send_begin
- * has n_workers + 1 elements. For *out and *begin see rw_comm_gather_all. */
+ * has n_workers + 1 elements. For *out and *begin see rw_comm_all_gatherv. */
 int rw_comm_exchange(struct rw_ctx *ctx, const void *send, const size_t *send_begin, void **out,
                      size_t **begin);
 
@@ -121,9 +122,9 @@ static inline size_t rw_received_end(const char *bytes, size_t n, size_t at, siz
     return end ? (size_t)(end - bytes) + 1 : 0;
 }
 
-/* Converts the result of a communicator's function to a status. If the function failed, marks the
- * communicator as failed and returns RW_ERR_MACHINE. */
-int rw_comm_ended(struct rw_ctx *ctx, struct rw_comm *comm, int result);
+/* Returns the status for `result`, which a communicator's function returned. If the function failed
+ * (not 0), marks the communicator as failed and returns RW_ERR_MACHINE with a message. */
+int rw_comm_status(struct rw_ctx *ctx, struct rw_comm *comm, int result);
 
 /* Returns 1 if another worker has failed, as far as this one knows without communication. */
 int rw_comm_has_failed(const struct rw_ctx *ctx);

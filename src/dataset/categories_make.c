@@ -230,7 +230,7 @@ int rw_categories_make(struct rw_ctx *ctx, const uint8_t *wanted, const struct r
     memset(out, 0, sizeof(*out));
     memset(shared, 0, sizeof(*shared));
     RW_TRY_OUT(rw_comm_agree(ctx, count_all(ctx, wanted, dataset, absent_missing, &own)));
-    RW_TRY_OUT(rw_comm_gather_all(ctx, own.bytes, own.n, &all, &begin));
+    RW_TRY_OUT(rw_comm_all_gatherv(ctx, own.bytes, own.n, &all, &begin));
     status = keep_all(ctx, all, begin[rw_n_workers(ctx)],
                       most < RW_MAX_CATEGORIES ? most : RW_MAX_CATEGORIES, kept, out, shared);
     RW_TRY_OUT(rw_comm_agree(ctx, status));

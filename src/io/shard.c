@@ -32,7 +32,8 @@ int rw_shard_check_path(struct rw_ctx *ctx, const char *path)
     if (!is_stdin && (stat(path, &info) != 0 || S_ISREG(info.st_mode)))
         return RW_OK; /* if it does not exist, opening it reports that */
     return rw_fail(ctx, RW_ERR_ARGUMENT,
-                   "%s%s%s cannot be divided among %d workers\nhint: each worker reads its shard of a file, but a pipe can be read only once",
+                   "%s%s%s cannot be divided among %d workers\nhint: each worker reads its shard "
+                   "of a file, but a pipe can be read only once",
                    is_stdin ? "" : "'", is_stdin ? "standard input" : path, is_stdin ? "" : "'",
                    rw_n_workers(ctx));
 }
@@ -71,9 +72,9 @@ static int check_same(const struct survey *survey)
     RW_TRY(rw_comm_max(survey->ctx, seen, 2));
     if (seen[0] == ~seen[1])
         return RW_OK;
-    return rw_comm_agree(survey->ctx,
-                         rw_fail(survey->ctx, RW_ERR_DATA,
-                                 "workers see different files: their number, sizes or formats differ"));
+    return rw_comm_agree(
+        survey->ctx, rw_fail(survey->ctx, RW_ERR_DATA,
+                             "workers see different files: their number, sizes or formats differ"));
 }
 
 /* Checks the files as a whole, since a worker reads only a part of a divided file. */
@@ -164,11 +165,12 @@ static void give_files(const struct survey *survey, struct rw_shard *part)
     part->end.file = first_file(survey, worker + 1);
     const int n_idle = n_workers - survey->n_files;
     if (n_idle > 0 && worker == 0)
-        rw_log(
-            survey->ctx, RW_LOG_WARNING,
-            "%d file%s for %d workers: %d worker%s no documents, because one worker reads a whole file of gzip, CSV or TSV\nhint: plain LETOR text and caches ('rankwood bin') are divided among all workers",
-            survey->n_files, survey->n_files == 1 ? "" : "s", n_workers, n_idle,
-            n_idle == 1 ? " gets" : "s get");
+        rw_log(survey->ctx, RW_LOG_WARNING,
+               "%d file%s for %d workers: %d worker%s no documents, because one worker reads a "
+               "whole file of gzip, CSV or TSV\nhint: plain LETOR text and caches ('rankwood bin') "
+               "are divided among all workers",
+               survey->n_files, survey->n_files == 1 ? "" : "s", n_workers, n_idle,
+               n_idle == 1 ? " gets" : "s get");
 }
 
 /* ---- finding the shard ---- */
@@ -366,7 +368,7 @@ static int share_names(const struct joint *j)
     size_t n_bytes = 0;
     int first = 0, status = RW_OK;
     RW_TRY(rw_comm_agree(j->ctx, write_names(j, &own, &n_bytes)));
-    RW_TRY(rw_comm_gather_all(j->ctx, own, n_bytes, &gathered, &begin));
+    RW_TRY(rw_comm_all_gatherv(j->ctx, own, n_bytes, &gathered, &begin));
     const char *all = gathered;
     while (first + 1 < j->n_workers && begin[first + 1] == begin[first])
         first++;
@@ -375,7 +377,8 @@ static int share_names(const struct joint *j)
         status = read_names(j, all + begin[first], n_first);
     else if (n_bytes != n_first || (n_bytes && memcmp(own, all + begin[first], n_bytes) != 0))
         status = rw_fail(j->ctx, RW_ERR_DATA,
-                         "'%s': its columns differ from those of the files before it\nhint: all files of a data set must have the same columns in the same order",
+                         "'%s': its columns differ from those of the files before it\nhint: all "
+                         "files of a data set must have the same columns in the same order",
                          documents->origin.n_files ? documents->origin.file[0] : "a table");
     return rw_comm_agree(j->ctx, status);
 }
@@ -445,10 +448,13 @@ static int fail_twice(const struct joint *j, const struct twice *twice, int is_l
     rw_dataset_where(j->ctx, j->documents, j->documents->query_offset[query], here, sizeof(here));
     if (continues_previous(j, twice) && is_last)
         return rw_fail(j->ctx, RW_ERR_DATA,
-                       "%s: query '%.200s' began in the files of another worker, at %s\nhint: a query's documents must be in files of one worker; plain LETOR text and caches ('rankwood bin') are divided between queries",
+                       "%s: query '%.200s' began in the files of another worker, at %s\nhint: a "
+                       "query's documents must be in files of one worker; plain LETOR text and "
+                       "caches ('rankwood bin') are divided between queries",
                        here, id, began);
     return rw_fail(j->ctx, RW_ERR_PARSE,
-                   "%s: query '%.200s' appears again after another query\nhint: it began at %s; a query's lines must be consecutive",
+                   "%s: query '%.200s' appears again after another query\nhint: it began at %s; a "
+                   "query's lines must be consecutive",
                    here, id, began);
 }
 
@@ -482,7 +488,7 @@ static int check_ids(const struct joint *j)
     size_t *begin RW_FREED = NULL;
     struct twice twice;
     int is_last, status = RW_OK;
-    RW_TRY(rw_comm_gather_all(j->ctx, documents->query_id.text, n_bytes, &all, &begin));
+    RW_TRY(rw_comm_all_gatherv(j->ctx, documents->query_id.text, n_bytes, &all, &begin));
     RW_TRY(rw_comm_agree(j->ctx, find_twice(j, all, begin, &twice)));
     if (twice.again == UINT64_MAX)
         return RW_OK;

@@ -153,7 +153,7 @@ static int gather_all(struct calls *c)
     const size_t mine = n_bytes(c, c->worker, 0);
     for (size_t i = 0; i < mine; i++)
         c->send[i] = (char)element(c, c->worker, i);
-    RW_TRY(rw_comm_gather_all(c->ctx, mine ? c->send : NULL, mine, &all, &begin));
+    RW_TRY(rw_comm_all_gatherv(c->ctx, mine ? c->send : NULL, mine, &all, &begin));
     int holds = 1;
     for (int r = 0; r < c->n_workers; r++) {
         const size_t n = n_bytes(c, r, 0);

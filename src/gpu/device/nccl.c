@@ -143,7 +143,7 @@ int rw_nccl_watch(struct rw_ctx *ctx, struct rw_comm *comm, double waited_s)
 {
     int result = NCCL_SUCCESS;
     if (!comm->user)
-        return rw_comm_ended(ctx, comm, 1);
+        return rw_comm_status(ctx, comm, 1);
     const int async_status = nccl.async_error(comm->user, &result);
     result = async_status != NCCL_SUCCESS ? async_status : result;
     const int is_bad = result != NCCL_SUCCESS && result != NCCL_IN_PROGRESS;
@@ -156,7 +156,7 @@ int rw_nccl_watch(struct rw_ctx *ctx, struct rw_comm *comm, double waited_s)
         return rw_fail(ctx, RW_ERR_MACHINE, "NCCL: %s", nccl.error_text(result));
     if (waited_s >= WAIT_S)
         return rw_fail(ctx, RW_ERR_MACHINE, "NCCL does not answer for %d s", WAIT_S);
-    return rw_comm_ended(ctx, comm, 1);
+    return rw_comm_status(ctx, comm, 1);
 }
 
 /* ---- the beginning ---- */

@@ -304,10 +304,10 @@ int rw_cuda_workers_max(void *user, uint64_t *d_numbers, uint32_t n)
     struct rw_cuda *cuda = user;
     struct rw_ctx *ctx = ctx_of(cuda);
     if (cuda->comm)
-        return rw_comm_ended(ctx, cuda->comm,
-                             cuda->comm->functions.all_reduce(cuda->comm->user, d_numbers, n,
-                                                              RW_COMM_U64, RW_COMM_MAX,
-                                                              rw_cuda_stream(cuda)));
+        return rw_comm_status(ctx, cuda->comm,
+                              cuda->comm->functions.all_reduce(cuda->comm->user, d_numbers, n,
+                                                               RW_COMM_U64, RW_COMM_MAX,
+                                                               rw_cuda_stream(cuda)));
     uint64_t numbers[4];
     const size_t bytes = n * sizeof(*numbers);
     RW_TRY(rw_transfer_read(cuda->device, numbers, d_numbers, bytes));
@@ -326,10 +326,10 @@ static int reduce_scatter(struct rw_cuda *cuda, const void *d_send, void *d_recv
         return RW_OK;
     if (cuda->comm) {
         ctx->comm->bytes_sent += all_bytes - bytes;
-        return rw_comm_ended(ctx, cuda->comm,
-                             cuda->comm->functions.reduce_scatter(cuda->comm->user, d_send, d_recv,
-                                                                  n_each, type,
-                                                                  rw_cuda_stream(cuda)));
+        return rw_comm_status(ctx, cuda->comm,
+                              cuda->comm->functions.reduce_scatter(cuda->comm->user, d_send, d_recv,
+                                                                   n_each, type,
+                                                                   rw_cuda_stream(cuda)));
     }
     RW_TRY(rw_transfer_read(cuda->device, workers->staged, d_send, all_bytes));
     RW_TRY(rw_comm_reduce_scatter(ctx, workers->staged, (char *)workers->staged + all_bytes, n_each,
