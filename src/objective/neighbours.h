@@ -68,7 +68,7 @@ RW_HD uint32_t rw_neighbours_top(const struct rw_neighbours_rule *rule, uint32_t
 /* ---- the state above a position, built from the top downwards ---- */
 
 /* Returns 1 if the delta depends on the documents above. */
-RW_HD int rw_neighbours_look_up(const struct rw_neighbours_rule *rule)
+RW_HD int rw_neighbours_depends_on_above(const struct rw_neighbours_rule *rule)
 {
     return rule->kind == RW_DELTA_MAP || rule->kind == RW_DELTA_MRR || rule->kind == RW_DELTA_ERR;
 }

@@ -129,7 +129,7 @@ static void add_pairs(const struct rw_neighbours_rule *rule, const struct rw_obj
         query->lambda[b] -= pair.lambda;
         query->hess[a] += pair.hessian;
         query->hess[b] += pair.hessian;
-        if (rw_neighbours_look_up(rule))
+        if (rw_neighbours_depends_on_above(rule))
             above = rw_neighbours_next(rule, above, rw_neighbours_step(rule, grade[a]));
     }
 }

@@ -1,16 +1,16 @@
-/* YetiRank's gradients, identical to the integers of yetirank.c. The random words are those of the
- * host's generator. Keys, deltas and pairs come from the same inline functions, and pairs are added
- * as integers.
+/* Computes YetiRank's gradients. The integers are identical to those of yetirank.c: the random words
+ * are those of the host's generator, keys, deltas and pairs come from the same inline functions, and
+ * pairs are added as integers.
  *
- * Shapes: rw_neighbours_args in lambda_cuda.h.
+ * Array shapes are documented at struct rw_neighbours_args in lambda_cuda.h.
  *
  * Decomposition: a block per query finds the best score. A thread per document makes powers, and
  * the keys of each ranking, which cu_rank.cu sorts. For pairs, a warp per query takes 32 positions
  * at a time, one per lane. A lane adds its document's pairs with the neighbours above and below to
  * the document's sums. So each pair is computed twice, but each sum belongs to one lane and needs
- * no atomics. The sums above a position are built from the top down, one position after another, as
- * on the host; all lanes go through those of the 32 together. If deltas do not depend on the
- * positions above, a large query's positions are shared among many warps. */
+ * no atomics. The state above a position (see neighbours.h) is computed from the top down, one
+ * position after another, as on the host; every lane computes the states of all 32 positions. If
+ * deltas do not depend on the documents above, a large query's positions are shared among many warps. */
 #include "gpu/device/kernel.cuh"
 #include "gpu/objective/lambda_cuda.h"
 #include "gpu/objective/lambda_block.cuh"
@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(DOC_THREADS)
     a.run.d_pair[doc].lambda = a.run.d_pair[doc].hessian = 0;
 }
 
-/* Computes the keys of ranking p. Rankings p to p + 3 share one draw per document. */
+/* Computes the keys of ranking p. Rankings 4k to 4k + 3 share one draw per document. */
 __global__ void __launch_bounds__(DOC_THREADS)
     neighbours_key_kernel(const __grid_constant__ struct rw_neighbours_args a, uint32_t p)
 {
@@ -77,15 +77,15 @@ __global__ void __launch_bounds__(DOC_THREADS)
 
 /* ---- Pairs ---- */
 
-/* The sums over the positions above a lane's, and above the position before it. */
+/* own: the state above the lane's position; before: the state above the preceding position. */
 struct neighbours_above {
     double own, before;
 };
 
-/* Computes these sums from the steps of 32 positions, in order. next: the sums above the first of
- * the 32; set to those for the next 32. Every lane calls it. */
+/* Computes these states from the steps of 32 positions, in order. next: the states for the first of
+ * the 32 on entry, and for the first of the next 32 on return. Every lane calls it. */
 __device__ __forceinline__ struct neighbours_above
-neighbours_look_up(const struct rw_neighbours_rule &rule, double step,
+neighbours_scan_above(const struct rw_neighbours_rule &rule, double step,
                    struct neighbours_above &next)
 {
     struct neighbours_above mine = next;
@@ -107,7 +107,7 @@ __device__ __forceinline__ struct rw_neighbour neighbours_at(const struct rw_nei
 }
 
 /* Returns the sum of the pairs of the document at position r with its neighbours. order: the
- * query's. */
+ * query's documents, best first. */
 __device__ __forceinline__ struct rw_lambda_pair
 neighbours_sum(const struct rw_neighbours_args &a, const uint32_t *order, uint32_t r, uint32_t top,
                double over, const struct neighbours_above &above)
@@ -130,7 +130,7 @@ neighbours_sum(const struct rw_neighbours_args &a, const uint32_t *order, uint32
 }
 
 /* Adds the pairs of queries d_query[begin, end). Each has one warp, or gridDim.y warps if its
- * deltas do not depend on the positions above. */
+ * deltas do not depend on the documents above. */
 __global__ void __launch_bounds__(QUERY_THREADS)
     neighbours_add_kernel(const __grid_constant__ struct rw_neighbours_args a, uint32_t begin,
                           uint32_t end)
@@ -144,15 +144,15 @@ __global__ void __launch_bounds__(QUERY_THREADS)
     if (top == 0 || !((float)over > 0.0f) || (a.run.d_sampled && !a.run.d_sampled[first]))
         return;
     const uint32_t *order = a.d_order + first;
-    const int looks_up = rw_neighbours_look_up(&a.rule);
+    const int depends_on_above = rw_neighbours_depends_on_above(&a.rule);
     struct neighbours_above next = {rw_neighbours_first(&a.rule), 0.0};
     /* Positions 0 to top have pairs. */
     for (uint64_t base = (uint64_t)32 * blockIdx.y; base <= top; base += (uint64_t)32 * gridDim.y) {
         const uint64_t r = base + threadIdx.x % 32;
         struct neighbours_above above = next;
-        if (looks_up) {
+        if (depends_on_above) {
             const double step = r <= top ? rw_neighbours_step(&a.rule, a.d_grade[order[r]]) : 0.0;
-            above = neighbours_look_up(a.rule, step, next);
+            above = neighbours_scan_above(a.rule, step, next);
         }
         if (r <= top) {
             const struct rw_lambda_pair sum =
@@ -199,7 +199,7 @@ extern "C" int rw_cuda_neighbours(const struct rw_neighbours_args *args,
     const unsigned docs = blocks_for(args->n_docs, DOC_THREADS);
     const uint32_t large = args->n_large, others = args->n_queries - large;
     const dim3 large_grid(blocks_for(large, QUERY_WARPS),
-                          rw_neighbours_look_up(&args->rule) ? 1 : LARGE_WARPS);
+                          rw_neighbours_depends_on_above(&args->rule) ? 1 : LARGE_WARPS);
     TRY_CUDA(cudaMemsetAsync(args->run.d_info, 0, sizeof *args->run.d_info, (cudaStream_t)stream));
     TRY_CUDA(launch_grid(neighbours_best_kernel, args->n_queries, QUERY_THREADS, stream, *args));
     TRY_CUDA(launch_grid(neighbours_power_kernel, docs, DOC_THREADS, stream, *args));
