@@ -1,4 +1,4 @@
-/* Codes from values: binning a data set on the host, joining the codes of several chunks, and
+/* Codes from values: binning a data set on the host, joining the bins of several chunks, and
  * binned data sets (binning/bins.h). */
 #include "binning/bins.h"
 
@@ -176,7 +176,7 @@ int rw_bins_make(struct rw_ctx *ctx, const struct rw_dataset *dataset, struct rw
 /* ---- thresholds and codes in one pass ---- */
 
 /* Turns bin indices into codes. They are identical unless two bins could not be separated by a
- * float. count: documents of each bin, then of each code. */
+ * float. count: number of documents, on entry per bin index, on return per code. */
 static int map_intervals(const struct rw_cut_intervals *intervals,
                          const struct rw_feature_cuts *found, uint32_t n, size_t width,
                          size_t bytes, uint32_t *count, void **code)
@@ -263,15 +263,15 @@ void rw_codes_free(struct rw_codes *codes, uint32_t n)
     rw_mem_free(codes);
 }
 
-/* ---- joining bins of parts of a data set ---- */
+/* ---- joining the bins of a data set's chunks ---- */
 
 struct join_job {
-    struct rw_bins **part;
-    uint32_t n_parts;
+    struct rw_bins **chunk;
+    uint32_t n_chunks;
     struct rw_bins *bins;
 };
 
-/* Concatenates a feature's codes of all parts, and frees those of the parts. */
+/* Concatenates a feature's codes of all chunks, and frees those of the chunks. */
 static void *join_feature(const struct join_job *job, uint32_t f, size_t bytes)
 {
     void *all;
@@ -279,9 +279,9 @@ static void *join_feature(const struct join_job *job, uint32_t f, size_t bytes)
     if (rw_mem_new_raw(NULL, &all, job->bins->n_docs, bytes) < 0)
         return NULL;
     to = all;
-    for (uint32_t p = 0; p < job->n_parts; p++) {
-        struct rw_codes *codes = &job->part[p]->codes[f];
-        const uint32_t n_docs = job->part[p]->n_docs;
+    for (uint32_t p = 0; p < job->n_chunks; p++) {
+        struct rw_codes *codes = &job->chunk[p]->codes[f];
+        const uint32_t n_docs = job->chunk[p]->n_docs;
         for (uint32_t doc = 0; codes->row && doc < n_docs; doc++)
             rw_codes_put(to, bytes, doc, codes->rest);
         for (uint32_t i = 0; codes->row && i < codes->n; i++)
@@ -315,16 +315,16 @@ static int join_some(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-int rw_bins_join(struct rw_ctx *ctx, struct rw_bins **part, uint32_t n_parts, struct rw_cuts *cuts,
-                 const struct rw_cut_rule *rule, struct rw_bins **out)
+int rw_bins_join(struct rw_ctx *ctx, struct rw_bins **chunk, uint32_t n_chunks,
+                 struct rw_cuts *cuts, const struct rw_cut_rule *rule, struct rw_bins **out)
 {
     struct rw_dataset all = {.n_docs = 0};
     RW_SCOPED(rw_bins_free) struct rw_bins *bins = NULL;
     *out = NULL;
-    for (uint32_t p = 0; p < n_parts; p++)
-        all.n_docs += part[p]->n_docs;
+    for (uint32_t p = 0; p < n_chunks; p++)
+        all.n_docs += chunk[p]->n_docs;
     RW_TRY(new_bins(ctx, &all, cuts, rule, &bins));
-    struct join_job job = {.part = part, .n_parts = n_parts, .bins = bins};
+    struct join_job job = {.chunk = chunk, .n_chunks = n_chunks, .bins = bins};
     const int status = rw_parallel_long(ctx, ctx->n_threads, cuts->n_features, 1, join_some, &job);
     if (status < 0)
         return rw_fail_memory(ctx, status, "out of memory while coding %u documents", all.n_docs);
@@ -393,9 +393,9 @@ int rw_binned_take_features(struct rw_ctx *ctx, const struct rw_column *column, 
 
 void rw_binned_release(struct rw_binned *binned)
 {
-    if (binned->keep && binned->keep->made)
-        binned->keep->drop(&binned->keep->made);
-    rw_mem_free(binned->keep);
+    if (binned->cache && binned->cache->data)
+        binned->cache->free(&binned->cache->data);
+    rw_mem_free(binned->cache);
     rw_bins_free(binned->bins); /* the codes may be views of the documents' cache */
     rw_dataset_free(binned->documents);
     rw_mem_free(binned->feature);

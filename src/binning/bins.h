@@ -55,7 +55,7 @@ struct rw_cuts {
     uint32_t n_features;   /* features with codes, which can be split */
     uint32_t *feature;     /* [n_features] feature ids, ascending */
     uint64_t *offset;      /* [n_features + 1] offset of a feature's value bins in `cut` */
-    float *cut;            /* upper edge of each value bin; a feature's last one is FLT_MAX */
+    float *cut;            /* threshold above each value bin; a feature's last one is FLT_MAX */
     uint8_t *has_missing;  /* [n_features] 1: the training set has missing values */
     uint8_t *by_category;  /* [n_features] 1: categorical, each bin is a category; NULL: no
                               feature is */
@@ -100,7 +100,8 @@ static inline uint32_t rw_cuts_n_bins(const struct rw_cuts *cuts, uint32_t f)
     return (uint32_t)(cuts->offset[f + 1] - cuts->offset[f]);
 }
 
-/* Returns the first value bin whose upper edge is not below `value`. cut: [n_bins], ascending. */
+/* Returns the first value bin whose threshold is not below `value`, or the last bin if all are
+ * below. cut: [n_bins], ascending. */
 RW_HD uint32_t rw_bin_of(const float *cut, uint32_t n_bins, float value)
 {
     uint32_t low = 0, high = n_bins - 1;
@@ -156,18 +157,18 @@ struct rw_bins {
 /* A sparse feature has at most one entry per this many documents. */
 enum { RW_SPARSE_SHARE = 8 };
 
-/* Computes the codes of `dataset` with `cuts`. They are borrowed and must outlive the bins, or
- * become owned by them if owns_cuts. */
+/* Computes the codes of `dataset` with `cuts`. If owns_cuts, the bins own `cuts` from then on,
+ * unless the call fails. Otherwise `cuts` must outlive the bins. */
 int rw_bins_make(struct rw_ctx *ctx, const struct rw_dataset *dataset, struct rw_cuts *cuts,
                  const struct rw_cut_rule *rule, int owns_cuts, struct rw_bins **out);
 /* Computes the data set's own thresholds (rw_cuts_make), which the bins own, and its codes,
  * together. */
 int rw_bins_make_training(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                           const struct rw_cut_rule *rule, struct rw_bins **out);
-/* Joins the bins of a data set's parts, all coded with `cuts`. The parts are emptied feature by
- * feature as the result fills. */
-int rw_bins_join(struct rw_ctx *ctx, struct rw_bins **part, uint32_t n_parts, struct rw_cuts *cuts,
-                 const struct rw_cut_rule *rule, struct rw_bins **out);
+/* Joins the bins of a data set's chunks, all coded with `cuts`, which must outlive the result.
+ * Frees each feature's codes in the chunks as soon as the result holds them. */
+int rw_bins_join(struct rw_ctx *ctx, struct rw_bins **chunk, uint32_t n_chunks,
+                 struct rw_cuts *cuts, const struct rw_cut_rule *rule, struct rw_bins **out);
 void rw_bins_free(struct rw_bins *bins);
 RW_SCOPED_BY(rw_bins_free)
 RW_SCOPED_BY(rw_cuts_free)
@@ -237,9 +238,9 @@ static inline int rw_code_bits(uint32_t n_codes)
 }
 
 /* The engine's data of a training set, cached for the next training on it. */
-struct rw_keep {
-    void *made; /* freed by `drop`; NULL: nothing cached */
-    void (*drop)(void **made);
+struct rw_engine_cache {
+    void *data; /* freed by `free`; NULL: nothing cached */
+    void (*free)(void **data);
 };
 
 struct rw_model;
@@ -249,12 +250,11 @@ struct rw_binned {
                                      owned */
     struct rw_bins *bins;         /* NULL: the values are still there, and training bins them;
                                      owned */
-    uint32_t *feature;            /* [n_features] the bins' feature ids in the data, ascending;
-                                     owned */
+    uint32_t *feature; /* [n_features] ids of all features in the data, ascending; owned */
     uint32_t n_features;
-    struct rw_keep *keep; /* NULL: only one training uses the data; owned */
+    struct rw_engine_cache *cache; /* NULL: only one training uses the data; owned */
     /* for documents without values, when training continues from a model: */
-    const struct rw_model *scored; /* the model, or NULL; only compared */
+    const struct rw_model *scored; /* the model, or NULL; only its address is compared */
     double *scores;                /* [n_docs] its scores of the documents; owned */
 };
 /* Sets the features to those of the n columns. */
@@ -269,7 +269,7 @@ void rw_binned_release(struct rw_binned *binned);
  * order, so dense columns are read several at a time. The first pass reads the sampled documents,
  * which determine the boundaries. The second pass reads all documents in blocks and finds their bin
  * indices. The codes are those of rw_bins_make_training. */
-/* Computes the codes. rule->ignore must be NULL and *out zeroed. Release *out also after a failure.
+/* Computes the codes. rule->ignore must be NULL and *out zeroed. Release *out even on failure.
  * Errors are those of rw_dataset_from_table. */
 int rw_table_codes(struct rw_ctx *ctx, const struct rw_table *table, const struct rw_cut_rule *rule,
                    struct rw_binned *out);
@@ -288,7 +288,7 @@ struct rw_cut_sample {
     uint32_t n_all;      /* sampled documents of all workers */
     uint32_t n_all_docs; /* documents of all workers */
 };
-/* Must be released also after a failure. All workers call it. */
+/* Initialises *sample. Release it even on failure. All workers call it. */
 int rw_cut_sample_init(struct rw_ctx *ctx, struct rw_cut_sample *sample,
                        const struct rw_dataset *dataset);
 void rw_cut_sample_release(struct rw_cut_sample *sample);
@@ -322,7 +322,7 @@ struct rw_cut_finder {
     struct rw_cut_sample sample;
     struct rw_feature_cuts *found; /* [n_columns] zeroed; it and its thresholds are owned */
 };
-/* Must be released also after a failure. */
+/* Initialises *finder. Release it even on failure. All workers call it. */
 int rw_cut_finder_init(struct rw_ctx *ctx, struct rw_cut_finder *finder,
                        const struct rw_dataset *dataset, const struct rw_cut_rule *rule);
 void rw_cut_finder_release(struct rw_cut_finder *finder);
@@ -364,17 +364,18 @@ void rw_codes_free(struct rw_codes *codes, uint32_t n);
 /* ---- boundaries from the ranks of sampled values (cuts.c) ----
  *
  * They are found without sorting all values. If there are few distinct values, each is counted.
- * Otherwise all values are counted in buckets, and only buckets that hold a rank are sorted. */
+ * Otherwise all values are counted in buckets, and only buckets that may hold a boundary are
+ * sorted. */
 
 /* Scratch memory of one thread. */
 struct rw_rank_scratch {
     struct rw_arena arena;  /* owns all arrays below */
     uint32_t *key, *picked; /* [n_sample + a vector] */
     uint32_t *count;        /* values in each bucket */
-    uint16_t *mark;         /* 1: the bucket holds a rank */
+    uint16_t *mark;         /* 1: the bucket will be sorted */
     struct rw_rank_counter *counter;
 };
-/* Free its arena also after a failure. */
+/* Initialises *scratch. Free its arena even on failure. */
 int rw_rank_scratch_init(struct rw_ctx *ctx, struct rw_rank_scratch *scratch,
                          const struct rw_cut_sample *sample);
 

@@ -113,7 +113,7 @@ static int read_binned(struct rw_ctx *ctx, const struct rw_params *params, const
     RW_TRY(rw_comm_agree(ctx, rw_device_check(ctx, params->device)));
     RW_TRY(rw_comm_agree(ctx, RW_NEW(ctx, binned, 1)));
     RW_TRY(rw_files_read(ctx, paths, n_paths, &goal, binned));
-    RW_TRY(rw_comm_agree(ctx, RW_NEW(ctx, binned->keep, 1)));
+    RW_TRY(rw_comm_agree(ctx, RW_NEW(ctx, binned->cache, 1)));
     *out = RW_TAKE(binned);
     return RW_OK;
 }
@@ -137,7 +137,7 @@ int rw_binned_from_table(struct rw_ctx *ctx, const struct rw_params *params,
     } else
         RW_TRY(trains_on_host(ctx, params) ? rw_table_codes(ctx, table, &rule, binned)
                                            : rw_dataset_from_table(ctx, table, &binned->documents));
-    RW_TRY(RW_NEW(ctx, binned->keep, 1));
+    RW_TRY(RW_NEW(ctx, binned->cache, 1));
     *out = RW_TAKE(binned);
     return RW_OK;
 }
@@ -302,7 +302,7 @@ int rw_resident_init(struct rw_resident *r, struct rw_ctx *ctx, const struct rw_
     if (!train->bins) {
         RW_TRY(rw_bins_make_training(ctx, train->documents, &rule, &r->made));
         r->train.bins = r->made;
-        r->train.keep = NULL; /* `keep` is for codes made from values */
+        r->train.cache = NULL; /* the cache is for codes made from values */
     }
     if (!trains_on_host(ctx, params))
         return RW_OK;

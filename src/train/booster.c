@@ -177,7 +177,7 @@ static int open_engine(struct booster *b, const char *device)
 
 static int load_sets(struct booster *b)
 {
-    b->engine->keep = b->in.train.keep;
+    b->engine->cache = b->in.train.cache;
     RW_TRY(rw_engine_load(b->engine, 0, b->in.set[0], b->in.train.bins, b->gain));
     for (int set = 1; set < b->in.n_sets; set++)
         RW_TRY(rw_engine_load(b->engine, set, b->in.set[set], b->in.set[set]->codes.bins, NULL));

@@ -232,7 +232,7 @@ struct rw_engine_ops {
     /* Reads the integers of the tree that was begun last, for tests. All arrays are [n_docs] of the
      * training set. For documents outside the sample `sampled` is 0 and the numbers are
      * unspecified. Quantised hessians: newton only. NULL: the engine does not report them. */
-    int (*read_integers)(struct rw_engine *, int64_t *lambda, int64_t *weight, int32_t *lambda_q,
+    int (*read_integers)(struct rw_engine *, int64_t *lambda, int64_t *hessian, int32_t *lambda_q,
                          int32_t *hess_q, uint8_t *sampled);
     /* Reports one decision that the engine made since the last call, and its cost in ms; for
      * --verbose and the log. Engines make most decisions in the first tree. Returns 0 if there is
@@ -252,9 +252,8 @@ struct rw_engine_ops {
 struct rw_engine {
     const struct rw_engine_ops *ops;
     struct rw_ctx *ctx; /* borrowed */
-    struct rw_keep
-        /* The cache for data made from the training set. NULL: no cache. Borrowed. */
-        *keep;
+    /* The cache for data made from the training set. NULL: no cache. Borrowed. */
+    struct rw_engine_cache *cache;
     /* The context's n_threads when the engine was opened; it sizes the scratch memory. */
     int n_threads;
     int batch; /* best number of nodes per request, at least 1 */

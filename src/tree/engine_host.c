@@ -254,13 +254,13 @@ int rw_host_set_scores(struct rw_engine *engine, int set, const double *scores)
     return RW_OK;
 }
 
-int rw_host_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t *weight,
+int rw_host_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t *hessian,
                           int32_t *lambda_q, int32_t *hess_q, uint8_t *sampled)
 {
     const struct rw_host *host = (const struct rw_host *)engine;
     const size_t n = engine->n_docs[0];
     memcpy(lambda, host->lambda, n * sizeof(*lambda));
-    memcpy(weight, host->hess, n * sizeof(*weight));
+    memcpy(hessian, host->hess, n * sizeof(*hessian));
     memcpy(lambda_q, host->lambda_q, n * sizeof(*lambda_q));
     if (host->hess_q)
         memcpy(hess_q, host->hess_q, n * sizeof(*hess_q));

@@ -109,7 +109,7 @@ int rw_host_allow(struct rw_engine *engine, const int32_t *slots, int n, const u
 int rw_host_read_scores(struct rw_engine *engine, int set, double *scores);
 int rw_host_set_scores(struct rw_engine *engine, int set, const double *scores);
 int rw_host_code_sums(struct rw_engine *engine, int set, uint64_t first_doc, uint64_t *sums);
-int rw_host_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t *weight,
+int rw_host_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t *hessian,
                           int32_t *lambda_q, int32_t *hess_q, uint8_t *sampled);
 
 /* Returns the monotone constraint of a feature: 1, -1 or 0. */
@@ -181,8 +181,8 @@ static inline int32_t rw_coded_leaf(const struct rw_coded_node *nodes, const str
     return ~at;
 }
 
-/* The state and operations of the plain engine. sim runs them in another memory, and tests compare
- * other engines with them. */
+/* The state and operations of the reference engine. sim runs them in another memory, and tests
+ * compare other engines with them. */
 struct rw_ref {
     struct rw_host host;
     int32_t *parent, *leaf_of; /* [max_slots] slot above; scratch */

@@ -638,11 +638,11 @@ static int serves(const struct rw_device_cache *entry, const void *user)
  * its own. */
 static void **owner_of(const struct rw_cuda *cuda)
 {
-    struct rw_keep *keep = cuda->host.base.keep;
+    struct rw_engine_cache *cache = cuda->host.base.cache;
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
-    return keep && !rules->hist && !rules->device_bytes && !rules->cut.categories &&
+    return cache && !rules->hist && !rules->device_bytes && !rules->cut.categories &&
                    !cuda->place.is_far
-               ? &keep->made
+               ? &cache->data
                : NULL;
 }
 
@@ -711,13 +711,13 @@ static void cuda_close(struct rw_engine *engine)
     if (cuda->device)
         RW_CU_MAY_FAIL(cudaStreamSynchronize(cuda->device->stream));
     struct rw_cuda_codes *codes = detach_codes(cuda);
-    struct rw_keep *keep = engine->keep;
+    struct rw_engine_cache *cache = engine->cache;
     rw_cuda_unload(cuda);
     rw_host_release(&cuda->host);
     rw_device_close(cuda->device);
     if (codes) {
-        keep->drop = rw_device_cache_drop;
-        rw_device_cache_leave(&codes->entry, &keep->made);
+        cache->free = rw_device_cache_drop;
+        rw_device_cache_leave(&codes->entry, &cache->data);
     }
     rw_mem_free(cuda);
 }

@@ -872,7 +872,7 @@ static int make_cuts(struct rw_cuda *cuda, struct rw_cuda_source *source, uint32
     const struct rw_dataset *dataset = source->dataset;
     struct rw_cuts *cuts;
     if (rw_n_workers(host->base.ctx) > 1) {
-        host->base.keep = NULL; /* workers would have to agree on reusing codes */
+        host->base.cache = NULL; /* workers would have to agree on reusing codes */
         if (!source->codes)
             return rw_fail(host->base.ctx, RW_ERR_INTERNAL, "a worker without ready boundaries");
     }

@@ -1,5 +1,5 @@
-/* A simulated device: the plain engine in memory that the host cannot touch. The engine's data is
- * in a separate address range. The range is poisoned when it is allocated, and is readable and
+/* A simulated device: the reference engine in memory that the host cannot touch. The engine's data
+ * is in a separate address range. The range is poisoned when it is allocated, and is readable and
  * writable only while an operation runs. The engine copies a data set and destroys the copy after
  * load. Small inputs and outputs pass through poisoned buffers. So if the grower reads the engine's
  * memory, or the engine keeps a pointer of the host's, the program faults here, on a machine
@@ -67,7 +67,7 @@ static int check_fences(const struct sim *sim)
     return RW_OK;
 }
 
-/* Makes a copy of [n] of `size` bytes in separate memory. The copy is unmapped after the operation,
+/* Copies n elements of `size` bytes to separate memory. The copy is unmapped after the operation,
  * so any later use of it faults. */
 static int lend(struct rw_engine *engine, const void *from, size_t n, size_t size)
 {
@@ -104,7 +104,7 @@ static int leave(struct rw_engine *engine, int status)
     return status < 0 ? status : closed;
 }
 
-/* Begins an operation with an input of [n] of `size` bytes, which becomes lent[0]. */
+/* Begins an operation whose input, n elements of `size` bytes, becomes lent[0]. */
 static int enter_with(struct rw_engine *engine, const void *from, size_t n, size_t size)
 {
     RW_TRY(lend(engine, from, n, size));
@@ -221,12 +221,12 @@ static int sim_code_sums(struct rw_engine *engine, int set, uint64_t first_doc, 
     return leave(engine, rw_ref_ops.code_sums(engine, set, first_doc, sums));
 }
 
-static int sim_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t *weight,
+static int sim_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t *hessian,
                              int32_t *lambda_q, int32_t *hess_q, uint8_t *sampled)
 {
     RW_TRY(enter(engine));
     return leave(engine,
-                 rw_ref_ops.read_integers(engine, lambda, weight, lambda_q, hess_q, sampled));
+                 rw_ref_ops.read_integers(engine, lambda, hessian, lambda_q, hess_q, sampled));
 }
 
 static void sim_close(struct rw_engine *engine)
