@@ -4,8 +4,8 @@
  * the sampled documents are held, packed (the most frequent value of a chunk is not stored), until
  * they have determined the boundaries. The second time, the other documents are read. Each value
  * then becomes the index of its interval between boundaries, in one or two bytes. These indices are
- * stored in a column of all documents. If, by the sample, most documents have the interval of an
- * absent value, the chunk stores a list of the others instead.
+ * stored in a column of all documents. If, according to the sample, most documents have the
+ * interval of an absent value, the chunk stores a list of the others instead.
  *
  * The largest value of every interval is recorded. When all chunks are done, these values determine
  * the thresholds, and intervals become codes. Moving a boundary within a gap between values moves
@@ -96,7 +96,7 @@ struct rw_chunk_feature {
     /* over the documents so far; all threads add to the first two numbers */
     uint32_t n_present; /* documents that have the feature */
     uint32_t n_listed;  /* documents in the lists of all chunks; 0 for a full column */
-    void *interval;     /* [n_docs] or [n_listed], joined last; owned */
+    void *interval;     /* [n_docs], or [n_listed] filled by rw_chunks_finish; owned */
     uint32_t *row;      /* [n_listed] NULL: all documents; owned */
     uint32_t n_joined;  /* number of n_listed joined so far */
     uint32_t column;    /* column of the data set; UINT32_MAX: no document has the feature */
@@ -122,15 +122,16 @@ struct rw_chunks {
     uint64_t n_most; /* number of intervals of all features */
 };
 
-/* first_doc: [n_chunks + 1], documents before each chunk. Must be released also after a failure. */
+/* Initialises *chunks. Release it even on failure. first_doc: [n_chunks + 1], documents before each
+ * chunk. */
 int rw_chunks_init(struct rw_ctx *ctx, struct rw_chunks *chunks, const struct rw_cut_sample *sample,
                    const struct rw_cut_rule *rule, const uint32_t *first_doc, uint32_t n_chunks);
 void rw_chunks_release(struct rw_chunks *chunks);
 
-/* Replaces a builder if all documents have the same features. It makes room in scratch[thread] for
- * the values of n_docs documents, which the caller writes: feature i's from value + begin[i] on,
- * and row: [n_docs], each document's row in its chunk. feature: [n_features] ascending. Never uses
- * the context. */
+/* Alternative to a builder for documents that all have the same features. It makes room in
+ * scratch[thread] for the values of n_docs documents, which the caller writes: feature i's from
+ * value + begin[i] on, and row: [n_docs], each document's row in its chunk. feature: [n_features]
+ * ascending. Never uses the context. */
 int rw_chunks_stage(struct rw_chunks *chunks, int thread, const uint32_t *feature,
                     uint32_t n_features, uint32_t n_docs);
 /* Holds the sampled documents of chunk p: those of `builder` or, if it is NULL, those in
@@ -140,13 +141,13 @@ int rw_chunks_hold(struct rw_chunks *chunks, uint32_t p, int thread,
                    const struct rw_builder *builder);
 /* Finds the boundaries, once all sampled documents are held. All workers call it. */
 int rw_chunks_find_bounds(struct rw_chunks *chunks);
-/* Then computes the intervals of the chunk's documents: those held and those of `builder`, which
- * are the documents row: [builder->n_docs] of the chunk. Threads and context: as for
- * rw_chunks_hold. If the documents are in scratch[thread], `builder` and `row` are NULL. */
+/* Computes the intervals of the chunk's documents after rw_chunks_find_bounds: those held and those
+ * of `builder`, which are the documents row: [builder->n_docs] of the chunk. Threads and context:
+ * as for rw_chunks_hold. If the documents are in scratch[thread], `builder` and `row` are NULL. */
 int rw_chunks_add(struct rw_chunks *chunks, uint32_t p, int thread,
                   const struct rw_builder *builder, const uint32_t *row);
-/* Makes features and bins of the documents, once all are added. The chunks are emptied one by one
- * as the codes fill. All workers call it. */
+/* Makes features and bins of the documents, once all are added. Frees the chunks, some at a time,
+ * as the result is written. All workers call it. */
 int rw_chunks_finish(struct rw_chunks *chunks, struct rw_binned *out);
 
 /* ---- internal functions, shared by the files that implement this ---- */

@@ -34,7 +34,7 @@ static inline int is_nan_bits(uint32_t bits)
 
 enum { LANES = 8 }; /* number of searches that run interleaved */
 
-/* raise: also update `most`. `bytes` is a constant at each call. */
+/* most: NULL, or the largest keys to update. `bytes` is a constant at each call. */
 static inline __attribute__((always_inline)) void plain_lanes(const struct rw_code_search *s,
                                                               const float *value, size_t n,
                                                               size_t bytes, void *positions,
@@ -82,7 +82,8 @@ enum { VECTORS = 4, LANES_AVX2 = 8 * VECTORS, LANES_AVX512 = 16 * VECTORS };
 
 #define LOOKUP_AVX2 static inline __attribute__((always_inline)) RW_AVX2
 
-/* Raises `most` by the keys of some lanes (elements of a vector), as the bits of `mask` select. */
+/* Raises `most` to at least the keys of some lanes (elements of a vector): those whose bits are set
+ * in `mask`. */
 static inline void raise_most(unsigned mask, const int32_t *key, const int32_t *position,
                               int32_t *most)
 {

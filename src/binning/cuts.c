@@ -89,7 +89,7 @@ void rw_cut_sample_release(struct rw_cut_sample *sample)
 float rw_cut_between(float a, float b)
 {
     const float middle = (float)(((double)a + (double)b) * 0.5);
-    /* a float between a and b is nearer to the middle than a and b are */
+    /* rounding cannot yield a or b if a float lies strictly between them */
     if (middle > a && middle < b)
         return middle == 0.0f ? 0.0f : middle;
     return NAN;
@@ -368,7 +368,7 @@ enum {
     PAD = 16, /* room for keys written after the last one by a vector */
     /* at most 2^16 buckets: more exceed the cache (2^14 and 2^15 are a tenth slower) */
     MOST_BITS = 16,
-    FEW_KEYS = 4096,          /* up to this many keys are sorted directly, in two buckets */
+    FEW_KEYS = 4096,          /* up to this many keys are divided into only two buckets */
     FEW_VALUES = RW_MAX_BINS, /* most nonzero values that are counted one by one */
     TABLE_BITS = 12,
     TABLE = 1 << TABLE_BITS,

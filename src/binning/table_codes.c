@@ -15,7 +15,7 @@ struct coding {
     struct rw_cut_finder finder;
     struct rw_table_reader reader;
     enum rw_isa isa;
-    struct rw_dataset seen;            /* the documents, with columns without values */
+    struct rw_dataset seen;            /* documents, with columns that have ids only */
     struct rw_arena arena;             /* owns `column`, `interval` and `index` */
     struct rw_column *column;          /* [n_columns] columns of `seen` */
     struct rw_codes *codes;            /* [n_columns] owned */
