@@ -581,7 +581,7 @@ class Comparisons(Sequence[Compared]):
             f"p: paired randomisation test, two-sided{'' if holm else ', not corrected for the number of tests'}"
         )
         if holm:
-            yield f"p Holm: corrected by Holm's step-down, tests: {len(self)}"
+            yield f"p Holm: corrected for {len(self)} tests by Holm's step-down method"
 
 
 # ---- tables, as the program prints them ----

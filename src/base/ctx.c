@@ -139,18 +139,18 @@ void rw_log(struct rw_ctx *ctx, enum rw_log_level level, const char *format, ...
     ctx->log(ctx->log_user, level, line);
 }
 
-/* SPINS: how often a thread checks for work before it sleeps. This takes some 50 to 150
- * microseconds, longer than the pauses between the loops of a tree. LINE: bytes of a cache line. */
+/* SPINS: how often a thread checks for work before it sleeps. This takes 50 to 150 microseconds,
+ * longer than the pauses between the loops of a tree. LINE: bytes of a cache line. */
 enum { SPINS = 3000, LINE = 64 };
-/* Without a chunk size, each thread's range is divided into this many chunks, taken one at a time.
- * A thread whose processor is busy with other work thus leaves chunks to the other threads. */
-enum { PIECES = 4 };
+/* With chunk 0, each thread's range is divided into this many chunks, taken one at a time. A thread
+ * whose processor is busy with other work thus leaves chunks to the other threads. */
+enum { CHUNKS_PER_THREAD = 4 };
 
 /* The state of a loop is one word. Its fields, from the lowest bit: the number of pool threads
- * inside, whether more may enter, the highest thread that is wanted, and the loop's number. A
- * thread enters by adding one to a word that is open, so no thread can enter a loop that has ended.
- * While the word is closed and has no thread inside, the caller may write the next loop's fields.
- */
+ * inside, whether more may enter, the number of threads wanted (including the caller), and the
+ * loop's number. A thread enters by adding one to a word that is open, so no thread can enter a
+ * loop that has ended. While the word is closed and has no thread inside, the caller may write the
+ * next loop's fields. */
 enum { OPEN_BIT = 13, WANTED_BIT = 14, NUMBER_BIT = 27 };
 #define INSIDE(state)  ((state) & (((uint64_t)1 << OPEN_BIT) - 1))
 #define IS_OPEN(state) ((state) >> OPEN_BIT & 1)
@@ -160,17 +160,16 @@ enum { OPEN_BIT = 13, WANTED_BIT = 14, NUMBER_BIT = 27 };
 
 struct rw_pool {
     _Alignas(LINE) _Atomic uint64_t state;
-    _Alignas(LINE) _Atomic uint64_t next;               /* items taken so far; with a chunk size */
-    _Alignas(LINE) atomic_ushort taken[RW_MAX_THREADS]; /* chunks taken of each thread's range, or
-                                                           more; without */
+    _Alignas(LINE) _Atomic uint64_t next;               /* items taken so far; used if chunk > 0 */
+    _Alignas(LINE) atomic_ushort taken[RW_MAX_THREADS]; /* chunks taken of each thread's range, used
+                                                           if chunk is 0; may exceed their number */
     /* the current loop */
     _Alignas(LINE) rw_share_fn *body;
     void *job;
-    struct rw_share share; /* the caller's share */
+    struct rw_share share; /* the caller's state in the loop */
     atomic_int status;     /* lowest status of any body */
     pthread_mutex_t merging;
-    /* Sleeping threads. A thread announces that it will sleep, then checks once more before it
-     * does. */
+    /* Sleeping threads. A thread announces that it will sleep, then checks once more for work. */
     atomic_int spins;
     pthread_mutex_t mutex;
     pthread_cond_t work, done;
@@ -182,7 +181,7 @@ struct rw_pool {
     pthread_t *id; /* [n_started] */
 };
 
-/* Set inside a loop's body. A nested loop runs on the calling thread alone. */
+/* 1 inside a loop's body: a nested loop runs on the calling thread alone. */
 static _Thread_local int in_loop;
 
 /* ---- processes and processors ---- */
@@ -257,8 +256,8 @@ int rw_ctx_set_poll(struct rw_ctx *ctx, rw_poll_fn poll, void *user)
     return RW_OK;
 }
 
-/* Polls the caller, unless it has stopped the call already. Only the calling thread may do so.
- * Loops in a call that `poll` makes run on that thread alone. */
+/* Polls the caller, unless it has stopped the call already. Only the calling thread may call this.
+ * If `poll` calls the library, its loops run on that thread alone. */
 static void poll_caller(struct rw_watch *watch)
 {
     if ((!watch->poll && !watch->stop) || atomic_load(&watch->is_stopped))
@@ -357,7 +356,7 @@ int rw_share_poll(struct rw_share *share, uint64_t n_done)
 
 static unsigned n_chunks(const struct rw_share *share)
 {
-    return share->n >= PIECES * (uint64_t)share->n_threads ? PIECES : 1;
+    return share->n >= CHUNKS_PER_THREAD * (uint64_t)share->n_threads ? CHUNKS_PER_THREAD : 1;
 }
 
 /* Takes the next chunk. Thread t tries the ranges in the order t, t + 1, ..., so each thread begins

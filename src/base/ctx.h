@@ -135,7 +135,7 @@ int rw_parallel_long(struct rw_ctx *ctx, int n_threads, uint64_t n, uint64_t chu
 int rw_share_poll(struct rw_share *share, uint64_t n_done);
 /* Takes the next items, [*begin, *end), at least one. Returns 0 when all items are taken. */
 int rw_share_next(struct rw_share *share, uint64_t *begin, uint64_t *end);
-/* Lets one thread of the loop at a time continue, for merging results. */
+/* Lock and unlock the loop's mutex, for merging results. */
 void rw_share_lock(struct rw_share *share);
 void rw_share_unlock(struct rw_share *share);
 /* Adds `more` to a sum shared by the threads, modulo 2^64. */
@@ -338,13 +338,13 @@ uint32_t rw_checksum(uint32_t crc, const void *data, size_t n_bytes);
 #define RW_CACHE_MAGIC       "\x89RWcache"
 
 struct rw_recognised {
-    const char *what;        /* "a Parquet file"; NULL: not recognised */
-    const char *hint;        /* another line for the message, or NULL */
-    const char *pipe;        /* a command that converts a file to text ("xz -dc"), or NULL */
-    const char *filter;      /* the same for standard input, or NULL */
-    int is_text;             /* the message also describes the error in the line */
-    unsigned columns;        /* number of columns of a table; 0: not a table */
-    int has_header;          /* the table's first line names the columns */
+    const char *what;          /* "a Parquet file"; NULL: not recognised */
+    const char *hint;          /* another line for the message, or NULL */
+    const char *convert_file;  /* a command that converts a file to text ("xz -dc"), or NULL */
+    const char *convert_stdin; /* a command that converts its standard input to text, or NULL */
+    int is_text;      /* 1: a text file, so the message also describes the error in its line */
+    unsigned columns; /* number of columns of a table; 0: not a table */
+    int has_header;   /* the table's first line names the columns */
     const char *packed_hint; /* replaces `hint` if the file was inside gzip; NULL: use `hint` */
     const char *from;        /* format name with which `import` reads it; NULL: `import` cannot */
     int is_model;            /* a file of Rankwood's that is a model */

@@ -51,33 +51,33 @@ static void close_file(FILE *file)
 
 /* ---- control groups ---- */
 
-/* Where the file system shows the groups of a process. */
-struct place {
+/* A control group's directory. */
+struct cgroup_dir {
     const char *root;
     const char *controller; /* "cpu" */
     int version;
-    char folder[RW_LIMIT_PATH]; /* path of the group's folder, without `root` */
+    char folder[RW_LIMIT_PATH]; /* path of the directory, without `root` */
 };
-typedef void look_fn(const struct place *place, void *out);
+typedef void look_fn(const struct cgroup_dir *dir, void *out);
 
 /* Opens a file of the group, or returns NULL. */
-static FILE *open_in(const struct place *place, const char *name, char path[RW_LIMIT_PATH])
+static FILE *open_in(const struct cgroup_dir *dir, const char *name, char path[RW_LIMIT_PATH])
 {
-    const int n = snprintf(path, RW_LIMIT_PATH, "%s/%s", place->folder, name);
-    return n < RW_LIMIT_PATH ? open_at(place->root, path) : NULL;
+    const int n = snprintf(path, RW_LIMIT_PATH, "%s/%s", dir->folder, name);
+    return n < RW_LIMIT_PATH ? open_at(dir->root, path) : NULL;
 }
 
 /* Reads the first line of a file of the group. */
-static int read_line(const struct place *place, const char *name, char *line, int size,
+static int read_line(const struct cgroup_dir *dir, const char *name, char *line, int size,
                      char path[RW_LIMIT_PATH])
 {
-    FILE *file = open_in(place, name, path);
+    FILE *file = open_in(dir, name, path);
     const int there = next_line(file, line, size);
     close_file(file);
     return there;
 }
 
-/* Replaces \040, the form of a space in the paths of mountinfo. */
+/* Decodes the octal escapes of mountinfo, such as \040 for a space. */
 static void unescape(char *text)
 {
     char *to = text;
@@ -90,9 +90,9 @@ static void unescape(char *text)
     *to = 0;
 }
 
-/* Returns the path of a group below a mount whose top is the group `top`, or NULL if the group is
- * elsewhere. In a container without its own name space, the paths are those of the host, but only
- * the container's own group is mounted. */
+/* Returns the path of a group relative to a mount rooted at group `top`, or NULL if the group is
+ * not in that mount. In a container without its own cgroup namespace, the paths are those of the
+ * host, but only the container's own group is mounted. */
 static const char *below(const char *group, const char *top)
 {
     const size_t n = strcmp(top, "/") == 0 ? 0 : strlen(top);
@@ -100,52 +100,51 @@ static const char *below(const char *group, const char *top)
         return NULL;
     if (strncmp(group, top, n) == 0 && (group[n] == '/' || group[n] == 0))
         return group + n;
-    return strncmp(top, "/..", 3) == 0 ? "" : NULL; /* a group above, which limits this one as
-                                                       well */
+    return strncmp(top, "/..", 3) == 0 ? "" : NULL; /* the mount's root is a parent group,
+                                                       whose limits also apply */
 }
 
-/* Calls `look` for the group itself and each group above it, up to the mount's top. */
-static void walk_up(struct place *place, const char *point, const char *group, look_fn *look,
+/* Calls `look` for the group itself and each of its parents, up to the mount's root. */
+static void walk_up(struct cgroup_dir *dir, const char *point, const char *group, look_fn *look,
                     void *out)
 {
     const size_t least = strcmp(point, "/") == 0 ? 0 : strlen(point);
-    const int n = snprintf(place->folder, RW_LIMIT_PATH, "%.*s%s", (int)least, point,
+    const int n = snprintf(dir->folder, RW_LIMIT_PATH, "%.*s%s", (int)least, point,
                            strcmp(group, "/") == 0 ? "" : group);
     if (n >= RW_LIMIT_PATH)
         return;
     for (size_t length = (size_t)n; length > least;) {
-        look(place, out);
-        while (length > least && place->folder[--length] != '/')
+        look(dir, out);
+        while (length > least && dir->folder[--length] != '/')
             continue;
-        place->folder[length] = 0;
+        dir->folder[length] = 0;
     }
-    look(place, out);
+    look(dir, out);
 }
 
 /* Calls `look` for the group in each mount. `group` is the path in /proc/self/cgroup. */
-static void look_in_mounts(struct place *place, const char *group, look_fn *look, void *out)
+static void look_in_mounts(struct cgroup_dir *dir, const char *group, look_fn *look, void *out)
 {
     char line[4096], top[RW_LIMIT_PATH], point[RW_LIMIT_PATH], type[32], options[1024];
-    FILE *file = open_at(place->root, "/proc/self/mountinfo");
+    FILE *file = open_at(dir->root, "/proc/self/mountinfo");
     while (next_line(file, line, sizeof(line))) {
         const char *rest = strstr(line, " - ");
         if (!rest || sscanf(line, "%*s %*s %*s %1023s %1023s", top, point) != 2 ||
             sscanf(rest, " - %31s %*s %1023s", type, options) != 2)
             continue;
-        if (place->version == 2
-                ? strcmp(type, "cgroup2") != 0
-                : strcmp(type, "cgroup") != 0 || !has_word(options, place->controller))
+        if (dir->version == 2 ? strcmp(type, "cgroup2") != 0
+                              : strcmp(type, "cgroup") != 0 || !has_word(options, dir->controller))
             continue;
         unescape(top);
         unescape(point);
         const char *under = below(group, top);
         if (under)
-            walk_up(place, point, under, look, out);
+            walk_up(dir, point, under, look, out);
     }
     close_file(file);
 }
 
-/* Calls `look` for each group of this process that the controller may limit. */
+/* Calls `look` for each group of this process in which the controller may set a limit. */
 static void look_at_groups(const char *root, const char *controller, look_fn *look, void *out)
 {
     char line[4096];
@@ -156,9 +155,9 @@ static void look_at_groups(const char *root, const char *controller, look_fn *lo
         if (!group)
             continue;
         *group++ = 0;
-        struct place place = {root, controller, controllers[1] ? 1 : 2, ""};
-        if (place.version == 2 || has_word(controllers + 1, controller))
-            look_in_mounts(&place, group, look, out);
+        struct cgroup_dir dir = {root, controller, controllers[1] ? 1 : 2, ""};
+        if (dir.version == 2 || has_word(controllers + 1, controller))
+            look_in_mounts(&dir, group, look, out);
     }
     close_file(file);
 }
@@ -167,20 +166,19 @@ static void look_at_groups(const char *root, const char *controller, look_fn *lo
 
 /* Reads a group's quota. Version 2 has "150000 100000", or "max" for no limit. Version 1 has a file
  * for each number, and -1 for no limit. */
-static void look_at_quota(const struct place *place, void *user)
+static void look_at_quota(const struct cgroup_dir *dir, void *user)
 {
     enum { SIZE = 64 };
     struct rw_cpu_limits *out = user;
     char line[2 * SIZE], path[RW_LIMIT_PATH], period_path[RW_LIMIT_PATH];
     uint64_t quota, period;
-    if (!read_line(place, place->version == 2 ? "cpu.max" : "cpu.cfs_quota_us", line, SIZE, path))
+    if (!read_line(dir, dir->version == 2 ? "cpu.max" : "cpu.cfs_quota_us", line, SIZE, path))
         return;
     const char *rest = rw_number_digits(line, UINT64_MAX, &quota);
-    if (place->version == 1 &&
-        !read_line(place, "cpu.cfs_period_us", line + SIZE, SIZE, period_path))
+    if (dir->version == 1 && !read_line(dir, "cpu.cfs_period_us", line + SIZE, SIZE, period_path))
         return;
     if (rest)
-        rest = place->version == 1 ? line + SIZE : rest + (*rest == ' ');
+        rest = dir->version == 1 ? line + SIZE : rest + (*rest == ' ');
     if (!rest || !rw_number_digits(rest, UINT64_MAX, &period) || quota == 0 || period == 0)
         return;
     const double processors = (double)quota / (double)period;
@@ -229,16 +227,16 @@ void rw_cpu_limits_find(const char *root, struct rw_cpu_limits *out)
 
 /* Returns the bytes of cached files in a group's memory.stat. The system frees them when memory is
  * short. */
-static uint64_t file_bytes(const struct place *place)
+static uint64_t file_bytes(const struct cgroup_dir *dir)
 {
     static const char *const names[2][2] = {{"total_inactive_file ", "total_active_file "},
                                             {"inactive_file ", "active_file "}};
     char path[RW_LIMIT_PATH], line[128];
     uint64_t sum = 0, number;
-    FILE *file = open_in(place, "memory.stat", path);
+    FILE *file = open_in(dir, "memory.stat", path);
     while (next_line(file, line, sizeof(line))) {
         for (int i = 0; i < 2; i++) {
-            const char *name = names[place->version - 1][i];
+            const char *name = names[dir->version - 1][i];
             if (strncmp(line, name, strlen(name)) == 0 &&
                 rw_number_digits(line + strlen(name), UINT64_MAX, &number))
                 sum += number;
@@ -248,16 +246,16 @@ static uint64_t file_bytes(const struct place *place)
     return sum;
 }
 
-static void look_at_memory(const struct place *place, void *user)
+static void look_at_memory(const struct cgroup_dir *dir, void *user)
 {
     static const char *const names[2][2] = {{"memory.limit_in_bytes", "memory.usage_in_bytes"},
                                             {"memory.max", "memory.current"}};
-    const char *const *name = names[place->version - 1];
+    const char *const *name = names[dir->version - 1];
     struct rw_memory_limits *out = user;
     char line[64], path[RW_LIMIT_PATH], used_path[RW_LIMIT_PATH];
     const uint64_t whole = out->system_bytes ? out->system_bytes : UINT64_MAX / 4;
     uint64_t limit, used = 0;
-    if (!read_line(place, name[0], line, sizeof(line), path) ||
+    if (!read_line(dir, name[0], line, sizeof(line), path) ||
         !rw_number_digits(line, UINT64_MAX, &limit) ||
         limit >= whole) /* version 1 writes "no limit" as a number close to 2^63 */
         return;
@@ -265,9 +263,9 @@ static void look_at_memory(const struct place *place, void *user)
         out->limit_bytes = limit ? limit : 1;
         memcpy(out->limit_file, path, sizeof(path));
     }
-    if (read_line(place, name[1], line, sizeof(line), used_path))
+    if (read_line(dir, name[1], line, sizeof(line), used_path))
         rw_number_digits(line, UINT64_MAX, &used);
-    const uint64_t files = file_bytes(place);
+    const uint64_t files = file_bytes(dir);
     used -= files < used ? files : used;
     const uint64_t left = used < limit ? limit - used : 1;
     if (out->free_bytes == 0 || left < out->free_bytes) {

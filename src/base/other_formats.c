@@ -19,9 +19,9 @@ struct magic {
                           end must follow */
     struct rw_recognised kind;
 };
-#define BYTES(text)   .n = sizeof(text) - 1, .bytes = text
-#define PIPE(command) .pipe = command, .filter = command
-#define WORKBOOK      "an Excel workbook or another Office file"
+#define BYTES(text)      .n = sizeof(text) - 1, .bytes = text
+#define CONVERT(command) .convert_file = command, .convert_stdin = command
+#define WORKBOOK         "an Excel workbook or another Office file"
 /* A row for pickles of Python that name this module. call: the method that writes the model, for
  * the hint. */
 #define PICKLE(module, program, call)                                                       \
@@ -47,18 +47,18 @@ static const struct magic magics[] = {
     {BYTES("\x89HDF\r"), .kind = {.what = "an HDF5 file"}},
     {BYTES("\x93NUMPY"), .kind = {.what = "a numpy array (.npy)"}},
     {BYTES("SQLite format 3"), .kind = {.what = "an SQLite database"}},
-    {BYTES("\xfd\x37zXZ"), .kind = {.what = "an xz file", PIPE("xz -dc")}},
-    {BYTES("\x28\xb5\x2f\xfd"), .kind = {.what = "a zstd file", PIPE("zstd -dc")}},
-    {.at = 4, BYTES("1AY&SY"), .kind = {.what = "a bzip2 file", PIPE("bzip2 -dc")}},
-    {BYTES("\x04\x22\x4d\x18"), .kind = {.what = "an lz4 file", PIPE("lz4 -dc")}},
-    {BYTES("\x1f\x8b"), .kind = {.what = "a gzip file", PIPE("gzip -dc")}},
-    {BYTES("LZIP\1"), .kind = {.what = "an lzip file", PIPE("lzip -dc")}},
-    {BYTES("\x1f\x9d"), .kind = {.what = "a compress (.Z) file", PIPE("gzip -dc")}},
-    {BYTES("7z\xbc\xaf\x27\x1c"), .kind = {.what = "a 7-Zip archive", .pipe = "7z x -so"}},
+    {BYTES("\xfd\x37zXZ"), .kind = {.what = "an xz file", CONVERT("xz -dc")}},
+    {BYTES("\x28\xb5\x2f\xfd"), .kind = {.what = "a zstd file", CONVERT("zstd -dc")}},
+    {.at = 4, BYTES("1AY&SY"), .kind = {.what = "a bzip2 file", CONVERT("bzip2 -dc")}},
+    {BYTES("\x04\x22\x4d\x18"), .kind = {.what = "an lz4 file", CONVERT("lz4 -dc")}},
+    {BYTES("\x1f\x8b"), .kind = {.what = "a gzip file", CONVERT("gzip -dc")}},
+    {BYTES("LZIP\1"), .kind = {.what = "an lzip file", CONVERT("lzip -dc")}},
+    {BYTES("\x1f\x9d"), .kind = {.what = "a compress (.Z) file", CONVERT("gzip -dc")}},
+    {BYTES("7z\xbc\xaf\x27\x1c"), .kind = {.what = "a 7-Zip archive", .convert_file = "7z x -so"}},
     {BYTES("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), .kind = {.what = WORKBOOK}},
     {.at = 257,
      BYTES("ustar"),
-     .kind = {.what = "a tar archive", .pipe = "tar -xOf", .filter = "tar -xOf -"}},
+     .kind = {.what = "a tar archive", .convert_file = "tar -xOf", .convert_stdin = "tar -xOf -"}},
     PICKLE("lightgbm.", "LightGBM", "booster_.save_model('model.txt')"),
     PICKLE("xgboost.", "XGBoost", "save_model('model.json')"),
     PICKLE("catboost.", "CatBoost", "save_model('model.json', format='json')"),
@@ -77,9 +77,10 @@ static const struct magic magics[] = {
      .kind = {.what = "a cache",
               .packed_hint = "a cache must not be compressed: unpack it first",
               .is_data = 1}},
-    {BYTES("\xff\xfe\0\0"), .kind = {.what = "text in UTF-32", PIPE("iconv -f UTF-32 -t UTF-8")}},
-    {BYTES("\xff\xfe"), .kind = {.what = "text in UTF-16", PIPE("iconv -f UTF-16 -t UTF-8")}},
-    {BYTES("\xfe\xff"), .kind = {.what = "text in UTF-16", PIPE("iconv -f UTF-16 -t UTF-8")}},
+    {BYTES("\xff\xfe\0\0"),
+     .kind = {.what = "text in UTF-32", CONVERT("iconv -f UTF-32 -t UTF-8")}},
+    {BYTES("\xff\xfe"), .kind = {.what = "text in UTF-16", CONVERT("iconv -f UTF-16 -t UTF-8")}},
+    {BYTES("\xfe\xff"), .kind = {.what = "text in UTF-16", CONVERT("iconv -f UTF-16 -t UTF-8")}},
     {BYTES(RW_MODEL_HEADER),
      .kind = {.what = "a Rankwood model", .hint = MODEL_FIRST, .is_model = 1}},
     {BYTES(RW_CHECKPOINT_HEADER), .kind = {.what = "a training checkpoint",
@@ -105,7 +106,7 @@ static const struct magic magics[] = {
     {BYTES("PK\3\4"), .holds = "docProps/", .kind = {.what = WORKBOOK}},
     {BYTES("PK\3\4"), .holds = "[Content_Types].xml", .kind = {.what = WORKBOOK}},
     {BYTES("PK\3\4"), .holds = ".npy", .kind = {.what = "an archive of numpy arrays (.npz)"}},
-    {BYTES("PK\3\4"), .kind = {.what = "a zip archive", .pipe = "unzip -p"}},
+    {BYTES("PK\3\4"), .kind = {.what = "a zip archive", .convert_file = "unzip -p"}},
     {BYTES("ORC"), .is_word = 1, .kind = {.what = "an ORC file"}},
 };
 
@@ -285,7 +286,7 @@ struct rw_recognised rw_recognise(const char *line, const char *end)
     kind = by_text(is_marked(line, end) ? line + 3 : line, end);
     if (!kind.what && is_marked(line, end)) {
         kind.what = "text with a byte order mark";
-        kind.pipe = kind.filter = "tail -c +4";
+        kind.convert_file = kind.convert_stdin = "tail -c +4";
     }
     return kind;
 }
@@ -326,14 +327,15 @@ static void put_hints(const struct rw_recognised *kind, const char *name, int is
     if (kind->from)
         snprintf(message + n, size - n, "\nhint: rankwood import '%s' --from %s -o MODEL", name,
                  kind->from);
-    else if (is_stdin && kind->filter)
+    else if (is_stdin && kind->convert_stdin)
         snprintf(message + n, size - n, "\nhint: ... | %s%s | rankwood ... -",
-                 is_packed ? "gzip -dc | " : "", kind->filter);
-    else if (is_packed && kind->filter)
+                 is_packed ? "gzip -dc | " : "", kind->convert_stdin);
+    else if (is_packed && kind->convert_stdin)
         snprintf(message + n, size - n, "\nhint: gzip -dc '%s' | %s | rankwood ... -", name,
-                 kind->filter);
-    else if (!is_packed && !is_stdin && kind->pipe)
-        snprintf(message + n, size - n, "\nhint: %s '%s' | rankwood ... -", kind->pipe, name);
+                 kind->convert_stdin);
+    else if (!is_packed && !is_stdin && kind->convert_file)
+        snprintf(message + n, size - n, "\nhint: %s '%s' | rankwood ... -", kind->convert_file,
+                 name);
 }
 
 void rw_recognised_message(const struct rw_recognised *kind, const char *name, int is_packed,
@@ -363,7 +365,7 @@ int rw_fail_not_a_model(struct rw_ctx *ctx, const struct rw_recognised *kind, co
         about.hint = MODEL_FIRST;
     else if (kind->is_text) /* the way to convert it to data does not matter here */
         about.hint = NULL;
-    about.pipe = about.filter = NULL;
+    about.convert_file = about.convert_stdin = NULL;
     put_hints(&about, name, 0, message, sizeof(message));
     return rw_fail(ctx, RW_ERR_FORMAT, "%s", message);
 }

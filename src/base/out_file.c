@@ -336,9 +336,9 @@ int rw_out_file_rename(struct rw_ctx *ctx, struct rw_out_file *out, const char *
     return RW_OK;
 }
 
-/* Finds the reason of an earlier failed write, whose errno was lost, by writing again. This most
- * likely fails in the same way. It is tried only where it does no harm: on a temporary file, or on
- * a device that is not a terminal. */
+/* Finds out why an earlier write failed; its errno is lost. Writes again, which most likely fails
+ * in the same way. It does so only where this does no harm: to a temporary file, or to a device
+ * that is not a terminal. */
 static int why_earlier(const struct rw_out_file *out)
 {
     static const char zeros[PROBE];

@@ -1,7 +1,7 @@
 /* Counter-based random numbers: Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random
  * numbers: as easy as 1, 2, 3", SC'11). A number depends on (seed, item, tree, stream) only, so it
- * is independent of the order of threads, blocks or machines. This is the host's implementation. A
- * device computes identical words with cuRAND (gpu/device/kernel.cuh). */
+ * is independent of the order of threads, blocks or machines. This is the host's implementation.
+ * The GPU computes identical words with cuRAND (gpu/device/kernel.cuh). */
 #pragma once
 
 #include <stdint.h>
@@ -12,18 +12,18 @@ enum rw_stream {
     RW_STREAM_ROUND_HESS = 1,     /* stochastic rounding of hessians (newton); item = document */
     RW_STREAM_SAMPLE_QUERY = 2,   /* item = query */
     RW_STREAM_SAMPLE_FEATURE = 3, /* item = feature id */
-    RW_STREAM_CUT_SAMPLE = 4,   /* seed = checksum of the query id, item = position in the query */
-    RW_STREAM_YETIRANK = 5,     /* item = document + 2^32 (permutation / 4); all four words */
-    RW_STREAM_XENDCG = 6,       /* item = document */
-    RW_STREAM_PAIRS = 7,        /* item = document + 2^32 (pair / 4); all four words */
-    RW_STREAM_BOOTSTRAP = 8,    /* item = draw / 4, tree = resample; all four words */
-    RW_STREAM_SIGNS = 9,        /* item = query / 128, tree = pattern; one bit per query, all four
-                                   words */
-    RW_STREAM_FOLD = 10,        /* item = query */
-    RW_STREAM_PERMUTE = 11,     /* item = document + 2^32 repeat, tree = feature; two words */
-    RW_STREAM_SAMPLE_DOC = 12,  /* item = document / 4; all four words */
-    RW_STREAM_NODE = 13,        /* item = key of a node's parent + 2^32 its side: the node's key */
-    RW_STREAM_SAMPLE_NODE = 14, /* item = feature id / 4 + 2^32 key of a node; all four words */
+    RW_STREAM_CUT_SAMPLE = 4,  /* seed = checksum of the query id, item = position in the query */
+    RW_STREAM_YETIRANK = 5,    /* item = document + 2^32 * (permutation / 4); all four words */
+    RW_STREAM_XENDCG = 6,      /* item = document */
+    RW_STREAM_PAIRS = 7,       /* item = document + 2^32 * (pair / 4); all four words */
+    RW_STREAM_BOOTSTRAP = 8,   /* item = draw / 4, tree = resample; all four words */
+    RW_STREAM_SIGNS = 9,       /* item = query / 128, tree = pattern; one bit per query, all four
+                                  words */
+    RW_STREAM_FOLD = 10,       /* item = query */
+    RW_STREAM_PERMUTE = 11,    /* item = document + 2^32 * repeat, tree = feature; two words */
+    RW_STREAM_SAMPLE_DOC = 12, /* item = document / 4; all four words */
+    RW_STREAM_NODE = 13,       /* item = parent's key + 2^32 * side; the result is the node's key */
+    RW_STREAM_SAMPLE_NODE = 14, /* item = feature id / 4 + 2^32 * key of a node; all four words */
     RW_STREAM_SYNTH = 16        /* 16 and up: synthetic data */
 };
 
@@ -50,7 +50,7 @@ static inline struct rw_philox rw_random4(uint64_t seed, uint64_t item, uint32_t
     return w;
 }
 
-/* Returns the first word, which training uses. */
+/* Returns the first word, for uses that need one word. */
 static inline uint32_t rw_random(uint64_t seed, uint64_t item, uint32_t tree, uint32_t stream)
 {
     return rw_random4(seed, item, tree, stream).word[0];

@@ -1,5 +1,5 @@
-/* System calls that Linux has and macOS lacks or names differently, each with a replacement.
- * RW_NOT_LINUX selects the replacements on Linux, too, for tests. */
+/* Wrappers of system calls. Those that Linux has and macOS lacks or names differently have a
+ * replacement, which RW_NOT_LINUX selects on Linux, too, for tests. */
 #pragma once
 
 #include <errno.h>
@@ -25,9 +25,9 @@
 #define RW_ON_LINUX 0
 #endif
 
-/* Replaces a descriptor that was just opened (or -1 with errno) if it is that of standard input,
- * output or error. If one of these is closed, a file can get its number, and messages would be
- * written into the file. */
+/* If fd is 0 to 2, moves it above 2; -1 is returned unchanged. When standard input, output or error
+ * is closed, a newly opened file gets its number, and messages would be written to that file.
+ * Returns -1 and sets errno on failure. */
 static inline int rw_system_above_standard(int fd)
 {
     if (fd < 0 || fd > STDERR_FILENO)
@@ -121,8 +121,7 @@ static inline void *rw_system_remap(void *map, size_t n_bytes, size_t n_wanted)
 #endif
 }
 
-/* Advises the system that large pages would cause fewer faults. The range consists of whole pages.
- */
+/* Advises the system to use large pages. The range consists of whole pages. */
 static inline void rw_system_large_pages(void *p, size_t n_bytes)
 {
 #if RW_ON_LINUX && defined(MADV_HUGEPAGE)
@@ -132,8 +131,8 @@ static inline void rw_system_large_pages(void *p, size_t n_bytes)
 #endif
 }
 
-/* Returns the whole pages of a range to the system, so their content is lost. The memory must not
- * be mapped from a file. */
+/* Allows the system to take back the whole pages of a range: their content may be lost. The memory
+ * must not be mapped from a file. */
 static inline void rw_system_forget(void *p, size_t n_bytes)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);

@@ -40,24 +40,24 @@ size_t rw_word_plain(const char *word, char *plain, size_t size)
     return n;
 }
 
-/* Returns the nearest word. must: however distant; otherwise only a word from which a typing error
- * may have led to `mistaken`, or NULL. */
+/* Returns the nearest word. must: 1 to return it at any distance. Otherwise returns NULL unless the
+ * distance is plausible for a typo. */
 static const char *find_nearest(const char *mistaken, const char *const *words, int n_words,
                                 int must)
 {
     char plain[64];
     const char *nearest = NULL;
     const size_t n = rw_word_plain(mistaken, plain, sizeof(plain));
-    /* most edits that count as a typing error */
+    /* at first, the most edits that are plausible for a typo */
     size_t best = must ? SIZE_MAX : n < 5 ? 1 : (n + 1) / 3;
     for (int i = 0; i < n_words; i++) {
         const size_t length = strlen(words[i]), shared = n < length ? n : length;
         const int begins = !must && shared >= 3 && strncmp(plain, words[i], shared) == 0;
         if (!begins && n + length - 2 * shared > best)
-            continue; /* each further letter is an edit */
+            continue; /* every surplus letter is an edit */
         size_t distance = rw_word_distance(plain, words[i]);
         if (begins && distance > 1)
-            distance = 1; /* one word begins with the other: "evaluate" */
+            distance = 1; /* one word begins with the other, as "eval" in "evaluate" */
         if (distance < best || (distance == best && !nearest)) {
             best = distance;
             nearest = words[i];

@@ -1,5 +1,5 @@
-/* Runs the suites of `rankwood bench`: finds a suite, checks its options, makes its data and
- * parameters, times trainings, and sends rows to the caller. The suites are in
+/* Runs the suites of `rankwood bench`: finds a suite, checks its options, generates its data, makes
+ * its parameters, times trainings, and sends rows to the caller. The suites are in
  * suite_trees.c, suite_codes.c, suite_load.c and suite_predict.c. */
 #include "bench/bench.h"
 
@@ -18,7 +18,7 @@
 
 /* ---- names ---- */
 
-/* The suites. The first suite of a bench is its default. */
+/* The suites. The first suite of each bench is its default. */
 static const struct rw_bench_suite suites[] = {
     {"train", "trees", .run = rw_bench_trees},
     {"train", "grow", .run = rw_bench_growth},
@@ -223,7 +223,7 @@ void rw_bench_spread(double *ms, int n, struct rw_bench_times *out)
 
 /* ---- trainings, loading, scores ---- */
 
-/* Reports parameters that the suite ignores as having no effect. */
+/* Reports that parameters have no effect if the suite ignores them. */
 static int check_params(struct rw_bench *bench)
 {
     const struct rw_params *params = bench->options->params;
@@ -265,8 +265,8 @@ static int check_options(struct rw_bench *bench, const char *name)
     return rw_params_check(ctx, o->params, RW_PARAMS_TRAIN);
 }
 
-/* Writes the name of the device, for a GPU with its model. Fails early on a missing GPU, except in
- * suites that measure the opening of the device. */
+/* Writes the name of the device; a GPU's includes its model. Fails early on a missing GPU, except
+ * in suites that measure the time to open the device. */
 static int name_device(struct rw_bench *bench, char *name, size_t size)
 {
     const struct rw_bench_setting settings[] = {{"leaves", "7"}, {"rounds", "1"}};
@@ -308,7 +308,7 @@ int rw_bench(struct rw_ctx *ctx, const char *name, const struct rw_bench_options
                              .row = row,
                              .user = user,
                              .shape = options->shape ? options->shape : "mslr30k",
-                             .has_own_data =
+                             .has_default_data =
                                  !options->quick && !options->shape && !options->n_queries};
     RW_TRY(check_options(&bench, name));
     const int status = run_suite(&bench, strcmp(name, "train") != 0);
@@ -332,7 +332,7 @@ int rw_bench_data_make(struct rw_bench *bench, const char *shape, uint32_t n_que
     bench->made.dataset = NULL;
     bench->made.shape = shape;
     bench->made.n_queries = n_queries;
-    rw_log(bench->ctx, RW_LOG_NOTE, "making %u queries of shape %s", n_queries, shape);
+    rw_log(bench->ctx, RW_LOG_NOTE, "generating %u queries of shape %s", n_queries, shape);
     return rw_synth(bench->ctx, &options, NULL, &bench->made.dataset);
 }
 
@@ -375,8 +375,8 @@ int rw_bench_is_given(const struct rw_bench *bench, const char *name)
     return given && rw_params_origin(given, name) != RW_PARAM_DEFAULT;
 }
 
-/* Returns 1 if the user set a parameter. `rounds=auto` does not count, as each round's figures
- * need room in advance. */
+/* Returns 1 if the user set a parameter. `rounds=auto` does not count, because the memory for each
+ * round's figures is allocated in advance. */
 static int is_set(const struct rw_params *user, const char *name)
 {
     return user && rw_params_origin(user, name) != RW_PARAM_DEFAULT &&
@@ -394,8 +394,9 @@ int rw_bench_params_new(struct rw_bench *bench, const struct rw_bench_setting *s
         return rw_fail(ctx, RW_ERR_INTERNAL, "a suite has more than %d sets of parameters", MOST);
     RW_TRY(rw_params_new(ctx, &params));
     bench->made.params[bench->made.n_params++] = *out = params;
-    rw_params_on_no_effect(params, RW_NO_EFFECT_SILENT); /* the caller's parameters were checked */
-    /* Trees are timed on all features, and at one rate for data of any size. */
+    rw_params_on_no_effect(params,
+                           RW_NO_EFFECT_SILENT); /* the caller's parameters have been checked */
+    /* Trees are timed on all features, and with the same rate for data of any size. */
     RW_TRY(rw_params_set(ctx, params, "sample-features", "1"));
     RW_TRY(rw_params_set(ctx, params, "rate", "0.1"));
     for (int i = 0; i < n_settings; i++) {
@@ -422,7 +423,7 @@ int rw_bench_send_params(struct rw_bench *bench, struct rw_params *const *params
             }
         }
         if (!(info->roles & ~(RW_ROLE_WEIGHTS | RW_ROLE_TABLE | RW_ROLE_EVALUATION)) ||
-            (info->roles & RW_ROLE_VALIDATION) || !*value) /* not used with made data */
+            (info->roles & RW_ROLE_VALIDATION) || !*value) /* not used with synthetic data */
             continue;
         RW_TRY(rw_bench_send_row(bench, "parameters", "name:s value:s", name, value));
     }
@@ -518,7 +519,7 @@ int rw_bench_plan(struct rw_bench *bench, struct rw_params *params,
     *out = (struct rw_plan){.n_parts = 0};
     snprintf(out->device, sizeof(out->device), "%s", params->device);
     if (strcmp(params->device, "ref") == 0 || strcmp(params->device, "sim") == 0)
-        return RW_OK; /* these devices have no plan */
+        return RW_OK; /* these devices cannot plan */
     return rw_train_plan(bench->ctx, params, &(struct rw_training){.train = dataset}, out);
 }
 

@@ -1,11 +1,11 @@
 /* `rankwood bench`: suites of measurements on one device. `bench load` and `bench predict` have
  * one suite each.
  *
- * A suite is a function rw_bench_<name> in suite_<its data>.c. To add one, write it, declare it
+ * A suite is a function rw_bench_<name> in suite_<data>.c. To add one, write it, declare it
  * below, and list it in the table of bench.c. A suite makes its inputs and times them with
- * rw_bench_grow or rw_clock_ms. It sends rows by rw_bench_send_row. For each figure with a bar, it
- * ends with a row of the table "bars" (rw_bench_bar). Suites never print: rows go to the caller of
- * rw_bench. */
+ * rw_bench_grow or rw_clock_ms. It sends rows with rw_bench_send_row. Figures that have a target
+ * are sent last, one row each of the table "bars" (rw_bench_bar). Suites never print: rows go to
+ * the caller of rw_bench. */
 #pragma once
 
 #include <math.h>
@@ -27,8 +27,8 @@ struct rw_bench {
     const char *name; /* of the suite, for its rows */
     rw_bench_row_fn row;
     void *user;
-    const char *shape; /* shape of made data: from the options, or mslr30k */
-    int has_own_data;  /* 1: no option sets shape or size, so bars apply */
+    const char *shape;    /* shape of synthetic data: from the options, or mslr30k */
+    int has_default_data; /* 1: no option sets shape or size, so targets apply */
     /* The scratch file of a suite that `writes`. scratch.temporary names a file in TMPDIR for the
      * suite to write. It is removed after the run, or when a signal ends the program. */
     struct rw_out_file scratch;
@@ -47,8 +47,8 @@ struct rw_bench_suite {
     int (*run)(struct rw_bench *bench);
     const char *former; /* an older name that is still accepted, or NULL */
     int writes;
-    int has_workers;    /* takes n_workers */
-    int is_cold;        /* train: measures the opening of the device, too */
+    int has_workers;    /* uses n_workers of the options */
+    int is_cold;        /* train: also measures the time to open the device */
     const char *params; /* load, predict: " bins threads ", the parameters that can be set */
 };
 enum { RW_BENCH_QUICK_RUNS = 3 };
@@ -61,8 +61,8 @@ int rw_bench_workers(struct rw_bench *bench);
 int rw_bench_loading(struct rw_bench *bench);
 int rw_bench_predicting(struct rw_bench *bench);
 
-/* Finds `word` in the list `words` [n]. Fails with the nearest word, or with all of them, if it is
- * not there. */
+/* Finds `word` in the list `words` [n]. If it is not there, fails with a message that names the
+ * nearest word, or all words if none is near. */
 int rw_bench_find_word(struct rw_ctx *ctx, const char *kind, const char *word,
                        const char *const *words, int n, int *at);
 /* Returns the option's number if it is set. Otherwise returns `quick` in a quick run, and `own`,
@@ -75,8 +75,8 @@ struct rw_bench_times {
 };
 /* Sorts ms [n], n > 0, and writes its median, least and greatest value. */
 void rw_bench_spread(double *ms, int n, struct rw_bench_times *out);
-/* Returns the rest of the first line in a file that begins with `start`, after a colon if it has
- * one. Returns "" if no line does. */
+/* Finds the first line of a file that begins with `start`. Returns the text after its first colon,
+ * or the whole line if it has no colon. Returns "" if there is no such line. */
 const char *rw_bench_line_of(const char *path, const char *start, char *line, int size);
 
 /* ---- rows ---- */
@@ -91,7 +91,7 @@ struct rw_bench_line {
 void rw_bench_add_text(struct rw_bench_line *line, const char *name, const char *text);
 /* number: exact up to 2^53. */
 void rw_bench_add_integer(struct rw_bench_line *line, const char *name, double number);
-/* NaN: as rw_bench_add_none. */
+/* NaN is an unknown value, as in rw_bench_add_none. */
 void rw_bench_add_real(struct rw_bench_line *line, const char *name, double number, int decimals);
 void rw_bench_add_none(struct rw_bench_line *line, const char *name);
 /* Sends a row. Returns RW_ERR_INTERRUPTED if the caller stops the suite. */
@@ -110,19 +110,19 @@ int rw_bench_send(struct rw_bench *bench, const char *table, const struct rw_ben
  *   first_tree, last_tree, median_ms, least_ms, q1_ms, q3_ms and most_ms. */
 int rw_bench_send_row(struct rw_bench *bench, const char *table, const char *fields, ...);
 
-/* A row of "bars": what, must, aim, figure and met ("yes" or "no"). */
+/* A target, sent as a row of the table "bars": what, must, aim, figure and met ("yes" or "no"). */
 struct rw_bench_bar {
     const char *what;
     double figure;    /* NaN: not measured in this run, so that no row is sent */
-    double must, aim; /* must: the bar; aim: a goal beyond it, or NaN */
-    int at_most;      /* 1: the figure must not be above the bar; 0: not below */
+    double must, aim; /* must: the required value; aim: a more ambitious one, or NaN */
+    int at_most;      /* 1: `must` is an upper limit; 0: a lower limit */
 };
 int rw_bench_bar(struct rw_bench *bench, const struct rw_bench_bar *bar);
 
-/* ---- suites of trainings: made data, parameters of a row, and the times of its trees ---- */
-/* Makes bench->made.dataset with this number of queries, unless it has that number already. */
+/* ---- suites of trainings: synthetic data, parameters of a row, and the times of its trees ---- */
+/* Makes bench->made.dataset with this shape and number of queries, unless it has them already. */
 int rw_bench_data_make(struct rw_bench *bench, const char *shape, uint32_t n_queries);
-/* Writes the same data as LETOR text to a file. */
+/* Writes such data as LETOR text to a file. */
 int rw_bench_write_text(struct rw_bench *bench, const char *shape, uint32_t n_queries,
                         const char *path, double *n_bytes);
 int rw_bench_file_bytes(struct rw_bench *bench, const char *path, double *n_bytes);
@@ -133,17 +133,17 @@ int rw_bench_queries_of(struct rw_bench *bench, const char *shape, uint32_t n_do
 /* ---- parameters ---- */
 
 struct rw_bench_setting {
-    const char *name, *value; /* as rw_params_set takes them */
+    const char *name, *value; /* as in rw_params_set */
 };
-/* Makes parameters from Rankwood's defaults and the suite's settings. given: 1 to let the user's
- * parameters replace both. If the user's parameters grow whole levels, the suite's `leaves` is left
- * out. The bench owns *out. */
+/* Makes parameters from Rankwood's defaults and the suite's settings. given: 1 if the user's
+ * parameters override both. If the user's parameters grow whole levels, the suite's `leaves` is
+ * ignored. The bench owns *out. */
 int rw_bench_params_new(struct rw_bench *bench, const struct rw_bench_setting *setting,
                         int n_settings, int given, struct rw_params **out);
 /* Returns 1 if the user set the parameter. */
 int rw_bench_is_given(const struct rw_bench *bench, const char *name);
-/* Sends the rows of the table "parameters": name and value. A value that differs among the n is "by
- * row". */
+/* Sends the rows of the table "parameters": name and value. A value that differs among the n sets
+ * is "by row". */
 int rw_bench_send_params(struct rw_bench *bench, struct rw_params *const *params, int n);
 
 /* ---- times ---- */
@@ -159,7 +159,7 @@ double rw_bench_code_bytes(const struct rw_plan *plan);
 struct rw_bench_tree {
     double ms, leaves, histograms_ms, splits_ms, partition_ms, other_ms;
     double far_hist_ms, far_hist_bytes, far_bytes;
-    double sent_bytes; /* total of all workers */
+    double sent_bytes; /* by all workers together */
 };
 /* All trees of a training, in order. */
 struct rw_bench_grown {
@@ -185,14 +185,14 @@ double rw_bench_mean_leaves(const struct rw_bench_grown *grown);
 /* Figures of a training. They cover the trees first .. grown.n, from 1. */
 struct rw_bench_training {
     struct rw_plan plan;
-    struct rw_bench_grown grown; /* its trees are released */
+    struct rw_bench_grown grown; /* `tree` and `sorted` are freed */
     int first;
     double median_ms, least_ms, q1_ms, q3_ms, most_ms; /* NaN if there is no such tree */
     double mean_leaves;
-    double first_tree_ms; /* the very first tree, on which engines choose methods */
+    double first_tree_ms; /* of the first tree, during which engines choose methods */
 };
 
-/* ---- training sets made as codes, whose values would not fit in memory ---- */
+/* ---- training sets generated as codes, because their values would not fit in memory ---- */
 enum { RW_BENCH_CODES_FEATURES = 136, RW_BENCH_CODES_DOCS = 120 /* of a query */ };
 
 /* A range of consecutive queries of a large set. The last query has the remaining documents of

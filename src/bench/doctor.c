@@ -1,6 +1,6 @@
 /* `rankwood doctor`: describes this machine and verifies that all engines train the same model,
- * with a table for each subject. To add a fact, add a field to its table here and its name to
- * rankwood.h. */
+ * with a table for each subject. To add a fact, add a field to its table here, and describe it at
+ * rw_doctor in rankwood.h. */
 #include "bench/bench.h"
 
 #include <stdlib.h>
@@ -92,8 +92,8 @@ static int send_memory(struct rw_bench *bench)
 
 /* ---- GPUs ---- */
 
-/* Finds the driver's version, such as 580.65.06, in the driver's own file. Returns "" if it is not
- * there. */
+/* Reads the driver's version, such as 580.65.06, from the driver's file in /proc. Returns "" if it
+ * is missing. */
 static const char *driver_version(char *line, int size)
 {
     const char *text = rw_bench_line_of("/proc/driver/nvidia/version", "NVRM version", line, size);
@@ -149,7 +149,7 @@ static int send_libraries(struct rw_bench *bench)
 
 /* ---- auto ---- */
 
-/* Opens the first GPU, for its expected time per tree. *out: NULL if no GPU is usable. */
+/* Opens the first GPU, to estimate its time per tree. *out: NULL if no GPU is usable. */
 static void open_gpu(struct rw_ctx *ctx, int n_gpus, struct rw_engine **out)
 {
     const uint64_t all = (uint64_t)1 << 32;
@@ -167,8 +167,8 @@ static void open_gpu(struct rw_ctx *ctx, int n_gpus, struct rw_engine **out)
         *out = NULL;
 }
 
-/* Sends the choices of `auto` for data of this size, with default parameters and no validation
- * set. */
+/* Sends the device that `auto` chooses for data of this size, with default parameters and no
+ * validation set. */
 static int send_auto(struct rw_bench *bench, struct rw_engine *gpu, double n_docs,
                      uint32_t n_features)
 {
@@ -191,9 +191,9 @@ static int send_auto(struct rw_bench *bench, struct rw_engine *gpu, double n_doc
         bench, "auto",
         "documents:n features:u leaves:n rounds:i cpu_ms:2 gpu_ms:2 device:s because:s", n_docs,
         n_features, work.leaves, params->rounds, cpu_ms, gpu_ms, pays ? "cuda" : "cpu",
-        !gpu   ? "there is no GPU to use"
-        : pays ? "all rounds should take less on the GPU, with half a second to open it"
-               : "the GPU should not save the half a second that opening it takes");
+        !gpu   ? "no usable GPU"
+        : pays ? "training should be faster on the GPU, including 0.5 s to open it"
+               : "the GPU is not expected to save the 0.5 s needed to open it");
 }
 
 static int send_choices(struct rw_bench *bench, int n_gpus)
@@ -211,16 +211,16 @@ static int send_choices(struct rw_bench *bench, int n_gpus)
 
 /* ---- engines ---- */
 
-/* Made data for the checks: small trainings run on all devices, and their models are compared byte
- * for byte with that of `ref`. Some thousand documents take a moment, yet reach all stages of an
- * engine and several batches of nodes. */
+/* Synthetic data for the checks: small trainings run on all devices, and their models are compared
+ * byte for byte with that of `ref`. A few thousand documents train in a moment but exercise every
+ * stage of an engine, with several batches of nodes. */
 static const struct rw_synth_options made = {.shape = "mslr30k", .n_queries = 20, .seed = 1};
 
 enum { DOCTOR_TEXT = 256 };
 struct checks {
-    struct rw_bench *bench; /* its context is the doctor's */
+    struct rw_bench *bench; /* its context is separate from the caller's */
     struct rw_dataset *data;
-    char *expected[2]; /* models of `ref`, one per rule of `splits`; owned */
+    char *expected[2]; /* models of `ref`, one per split rule in `splits`; owned */
     size_t n_expected[2];
     int n_wrong;
 };
@@ -267,8 +267,8 @@ static int train(struct checks *c, const char *device, const char *split, char *
 
 static const char *const splits[2] = {"mart", "newton"};
 
-/* Trains with both split rules, until a model differs. Returns 1 for a difference or a failure. A
- * device that does not support the training is not a failure. */
+/* Trains with both split rules, and stops at the first model that differs. Returns 1 for a
+ * difference or a failure. A device that does not support the training does not count as one. */
 static int compare(struct checks *c, const char *device, char result[2 * DOCTOR_TEXT])
 {
     char what[DOCTOR_TEXT];
@@ -319,8 +319,8 @@ static int check_all(struct checks *c, int n_gpus)
     return RW_OK;
 }
 
-/* Sends the rows of "check", with the context of `bench`, which has one worker. *n_wrong: rows that
- * differ or failed. */
+/* Sends the rows of the table "check". The context of `bench` must have one worker. *n_wrong: the
+ * number of devices whose model differs or whose training failed. */
 static int send_checks(struct rw_bench *bench, int n_gpus, int *n_wrong)
 {
     struct checks c = {.bench = bench};
@@ -356,7 +356,7 @@ int rw_doctor(struct rw_ctx *ctx, rw_bench_row_fn row, void *user, int *n_wrong)
     RW_DEFAULT_FPENV;
     struct rw_bench bench = {.name = "doctor", .row = row, .user = user};
     *n_wrong = 0;
-    /* A separate context, without workers and logging. */
+    /* The checks use a separate context, without workers or logging. */
     int status = rw_ctx_new(&bench.ctx);
     if (status >= 0)
         status = rw_ctx_set_threads(bench.ctx, ctx->n_threads);
@@ -372,7 +372,7 @@ void rw_build_text(char *text, size_t size)
 {
     char cuda[16], instructions[64];
     const int runtime = rw_cuda_runtime();
-    snprintf(text, size, "build: %s\nCUDA: %s%s%s\ninstruction sets: %s; %s is taken\n", RW_BUILD,
+    snprintf(text, size, "build: %s\nCUDA: %s%s%s\ninstruction sets: %s; %s is in use\n", RW_BUILD,
              runtime ? version_text(runtime, cuda) : "none", runtime ? ", for " : "",
              runtime ? RW_GPU_ARCHS : "", instruction_sets(instructions, sizeof(instructions)),
              rw_isa_name(rw_isa()));

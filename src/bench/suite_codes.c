@@ -1,5 +1,5 @@
-/* Made training sets in the form of codes, and the suites that train on them. As values, sets of
- * this size would not fit in memory. */
+/* Training sets generated as codes, and the suites that train on them. The values of sets of this
+ * size would not fit in memory. */
 #include <float.h>
 #include <stddef.h>
 
@@ -7,12 +7,17 @@
 #include "comm/comm.h"
 #include "gpu/device/device.h"
 
-enum { AT_ONCE = 8, TELLING = 4, PIECE = 4096, LABELS = 5 };
+enum {
+    FEATURES_PER_WORD = 8, /* one random byte each */
+    INFORMATIVE_STEP = 4,  /* every 4th feature depends on the label */
+    CHUNK_DOCS = 4096,     /* documents that a thread takes at a time */
+    LABELS = 5
+};
 
 struct make {
     struct rw_binned *binned;
-    uint64_t seed, first; /* first: the document's number in the whole set */
-    uint32_t n_words;     /* random words per document, each for AT_ONCE features */
+    uint64_t seed, first; /* first: number of the first document in the whole set */
+    uint32_t n_words;     /* random words per document, each for FEATURES_PER_WORD features */
 };
 
 /* Returns eight random bytes for eight features of a document (Steele, Lea and Flood, "Fast
@@ -52,14 +57,15 @@ static int fill(void *user, struct rw_share *share)
         for (uint64_t d = doc; d < end; d++)
             label[d] = label_of(quality_of(make->seed, first + d),
                                 (uint32_t)(bytes_of(~make->seed, first + d) & 255));
-        for (uint32_t f = 0; f < make->binned->n_features; f += AT_ONCE) {
+        for (uint32_t f = 0; f < make->binned->n_features; f += FEATURES_PER_WORD) {
             const uint32_t left = make->binned->n_features - f;
             for (uint64_t d = doc; d < end; d++) {
-                uint64_t bytes = bytes_of(make->seed, (first + d) * make->n_words + f / AT_ONCE);
+                uint64_t bytes =
+                    bytes_of(make->seed, (first + d) * make->n_words + f / FEATURES_PER_WORD);
                 const uint32_t quality = quality_of(make->seed, first + d);
-                for (uint32_t k = 0; k < AT_ONCE && k < left; k++, bytes >>= 8) {
+                for (uint32_t k = 0; k < FEATURES_PER_WORD && k < left; k++, bytes >>= 8) {
                     uint32_t byte = (uint32_t)(bytes & 255);
-                    if ((f + k) % TELLING == 0)
+                    if ((f + k) % INFORMATIVE_STEP == 0)
                         byte = (quality + (f + k + 1) * byte) / (f + k + 2);
                     const uint32_t n_bins = rw_cuts_n_bins(bins->cuts, f + k);
                     ((uint8_t *)bins->codes[f + k].code)[d] = (uint8_t)(byte * n_bins / 256);
@@ -78,7 +84,7 @@ static int make_documents(struct rw_ctx *ctx, uint32_t n_docs, struct rw_dataset
     RW_TRY(RW_NEW_RAW(ctx, set->label, n_docs));
     RW_TRY(RW_NEW(ctx, set->query_offset, (size_t)n_queries + 1));
     RW_TRY(RW_NEW(ctx, set->query_id.offset, (size_t)n_queries + 1));
-    RW_TRY(RW_NEW(ctx, set->query_id.text, (size_t)n_queries + 1)); /* empty ids */
+    RW_TRY(RW_NEW(ctx, set->query_id.text, (size_t)n_queries + 1)); /* ids are empty */
     for (uint32_t q = 0; q <= n_queries; q++) {
         set->query_offset[q] = q < n_queries ? q * RW_BENCH_CODES_DOCS : n_docs;
         set->query_id.offset[q] = q;
@@ -144,14 +150,14 @@ int rw_bench_codes_make(struct rw_ctx *ctx, const struct rw_bench_codes *codes,
                        (unsigned long long)codes->n_docs, RW_MAX_DOCS);
     RW_TRY(RW_NEW(ctx, binned, 1));
     struct make make = {binned, codes->seed, (uint64_t)codes->first * RW_BENCH_CODES_DOCS,
-                        (n_features + AT_ONCE - 1) / AT_ONCE};
+                        (n_features + FEATURES_PER_WORD - 1) / FEATURES_PER_WORD};
     RW_TRY(make_documents(ctx, n_docs, &binned->documents));
     RW_TRY(make_bins(ctx, rule, n_docs, n_features, &binned->bins));
     RW_TRY(RW_NEW(ctx, binned->feature, n_features));
     binned->n_features = n_features;
     for (uint32_t f = 0; f < n_features; f++)
         binned->feature[f] = f + 1;
-    RW_TRY(rw_parallel(ctx, ctx->n_threads, n_docs, PIECE, fill, &make));
+    RW_TRY(rw_parallel(ctx, ctx->n_threads, n_docs, CHUNK_DOCS, fill, &make));
     *out = RW_TAKE(binned);
     return RW_OK;
 }
@@ -172,9 +178,9 @@ static int make_params(struct rw_bench *bench, struct rw_params **out)
 #define MEDIAN(grown, figure) rw_bench_median(grown, offsetof(struct rw_bench_tree, figure))
 
 /* ---- suite "far" ----
- * Trains on host-resident codes: the GPU reads them from host memory. Measures the share of the
- * link's rate that the reads reach. A quarter of the codes is on the GPU, or as many as
- * --gpu-memory has room for. */
+ * Trains on host-resident codes: the GPU reads them from host memory. Measures the reads'
+ * rate as a fraction of the link's. A quarter of the codes is on the GPU, or as many as fit in
+ * --gpu-memory. */
 
 struct far {
     struct rw_bench *bench;
@@ -182,10 +188,10 @@ struct far {
     struct rw_params *params; /* borrowed */
     struct rw_plan plan;
     double code_bytes;       /* all codes, in the GPU's layout */
-    double copied, gathered; /* bytes per second */
+    double copied, gathered; /* bytes per second of the link, by copies and by reads of a kernel */
 };
 
-/* Plans the training with `bytes` bytes of GPU memory. *fits: 0 if training cannot run in it. */
+/* Plans the training with `bytes` bytes of GPU memory. *fits: 0 if they are too few for it. */
 static int plan_with(struct far *s, uint64_t bytes, int *fits)
 {
     char text[32];
@@ -197,7 +203,7 @@ static int plan_with(struct far *s, uint64_t bytes, int *fits)
     return status == RW_ERR_MEMORY ? RW_OK : status;
 }
 
-/* Finds by bisection the GPU memory that leaves a quarter of the codes on the GPU. */
+/* Finds by bisection the --gpu-memory that keeps a quarter of the codes on the GPU. */
 static int find_memory(struct far *s)
 {
     uint64_t low = 1, high = s->plan.most_bytes;
@@ -212,7 +218,7 @@ static int find_memory(struct far *s)
             low = middle;
         if (i > 2 * STEPS)
             return rw_fail(s->bench->ctx, RW_ERR_MEMORY,
-                           "no memory leaves a quarter of the codes on the GPU");
+                           "found no --gpu-memory that keeps a quarter of the codes on the GPU");
     }
     return RW_OK;
 }
@@ -223,7 +229,7 @@ static int send(struct far *s, struct rw_bench_grown *grown)
     const double ms = MEDIAN(grown, ms), hist_ms = MEDIAN(grown, far_hist_ms);
     const double hist_bytes = MEDIAN(grown, far_hist_bytes);
     const double rate = hist_bytes / (hist_ms / 1e3);
-    const double least_ms = hist_bytes / s->copied * 1e3; /* the link's lower bound */
+    const double least_ms = hist_bytes / s->copied * 1e3; /* the lower bound set by the link */
     RW_TRY(rw_bench_send_row(
         s->bench, "far",
         "device:s documents:u features:i mean_leaves:1 gpu_memory:s code_bytes:n share_on_gpu:3 "
@@ -238,8 +244,9 @@ static int send(struct far *s, struct rw_bench_grown *grown)
     if (s->bench->options->quick)
         return RW_OK;
     const struct rw_bench_bar bar[2] = {
-        {"histograms: share of a copy's rate", rate / s->copied, 0.75, 0.9, 0},
-        {"a tree: planned time, apart from it by", fabs(s->plan.tree_ms / ms - 1.0), 0.3, NAN, 1}};
+        {"histograms: fraction of the copy bandwidth", rate / s->copied, 0.75, 0.9, 0},
+        {"time per tree: relative error of the plan", fabs(s->plan.tree_ms / ms - 1.0), 0.3, NAN,
+         1}};
     RW_TRY(rw_bench_bar(s->bench, &bar[0]));
     return rw_bench_bar(s->bench, &bar[1]);
 }
@@ -273,10 +280,10 @@ int rw_bench_far(struct rw_bench *bench)
     RW_TRY(make_params(bench, &s.params));
     if (strncmp(s.params->device, "cuda", 4) != 0)
         return rw_fail(bench->ctx, RW_ERR_UNSUPPORTED,
-                       "suite 'far' measures a GPU\nhint: --device cuda");
+                       "suite 'far' needs a GPU\nhint: pass --device cuda");
     RW_TRY(rw_bench_send_params(bench, &s.params, 1));
     const struct rw_cut_rule rule = rw_params_cut_rule(s.params);
-    rw_log(bench->ctx, RW_LOG_NOTE, "making codes of %u queries", n);
+    rw_log(bench->ctx, RW_LOG_NOTE, "generating codes of %u queries", n);
     RW_TRY(rw_bench_codes_make(bench->ctx, &codes, &rule, &binned));
     s.binned = binned;
     RW_TRY(plan(&s));
@@ -287,11 +294,11 @@ int rw_bench_far(struct rw_bench *bench)
     return send(&s, &grown);
 }
 
-/* ---- suite "workers": one training by one worker and by several, with identical models ---- */
+/* ---- suite "workers": the same training by one worker and by several ---- */
 
 enum { WORKERS = 2 };
 
-/* A training by some number of workers. Each worker makes its shard of the documents as codes. */
+/* A training by n_workers workers. Each worker generates the codes of its shard. */
 struct by_workers {
     struct rw_bench *bench;
     const struct rw_params *params;
@@ -305,7 +312,7 @@ struct by_workers {
 };
 
 /* Returns the first query of a worker's shard. */
-static uint32_t share_of(const struct by_workers *t, int worker)
+static uint32_t shard_begin(const struct by_workers *t, int worker)
 {
     return (uint32_t)((uint64_t)t->n_queries * (uint32_t)worker / (uint32_t)t->n_workers);
 }
@@ -314,8 +321,8 @@ static int run_worker(void *user, struct rw_ctx *ctx, int number)
 {
     struct by_workers *t = user;
     const struct rw_cut_rule rule = rw_params_cut_rule(t->params);
-    const struct rw_bench_codes codes =
-        codes_of_queries(share_of(t, number), share_of(t, number + 1), t->bench->options->seed);
+    const struct rw_bench_codes codes = codes_of_queries(
+        shard_begin(t, number), shard_begin(t, number + 1), t->bench->options->seed);
     const double begun = rw_clock_ms();
     RW_SCOPED(rw_binned_free) struct rw_binned *binned = NULL;
     RW_SCOPED(rw_model_free) struct rw_model *model = NULL;
@@ -344,7 +351,7 @@ static int train(struct by_workers *t)
         MEDIAN(&t->grown, sent_bytes), t->make_ms / 1e3);
 }
 
-/* Trains both. t: by one worker, and by several. */
+/* Trains with one worker (t[0]) and several (t[1]), and compares the models. */
 static int train_both(struct rw_bench *bench, struct by_workers t[2])
 {
     enum { QUICK_QUERIES = 200 };
@@ -361,12 +368,12 @@ static int train_both(struct rw_bench *bench, struct by_workers t[2])
     }
     if (t[0].size != t[1].size || memcmp(t[0].model, t[1].model, t[0].size) != 0)
         return rw_fail(bench->ctx, RW_ERR_INTERNAL,
-                       "the model of several workers is not that of one");
+                       "the models of one and of several workers differ");
     if (o->quick || o->n_queries || t[1].n_workers != WORKERS)
         return RW_OK;
     const double ratio = MEDIAN(&t[0].grown, ms) / MEDIAN(&t[1].grown, ms);
     return rw_bench_bar(
-        bench, &(struct rw_bench_bar){"one worker's time in that of two", ratio, 1.6, 1.85, 0});
+        bench, &(struct rw_bench_bar){"speedup of two workers over one", ratio, 1.6, 1.85, 0});
 }
 
 int rw_bench_workers(struct rw_bench *bench)

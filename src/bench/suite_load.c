@@ -12,8 +12,8 @@
 
 enum { QUERIES = 3000, QUICK_QUERIES = 40, RUNS = 5 };
 
-/* Bars: MB of text per second that one thread must read, and peak memory, at most 1.5 times the
- * codes plus labels plus a constant. */
+/* Targets. One thread must read this many MB of text per second. Peak memory must be at most 1.5
+ * times the codes, plus labels, plus a constant. */
 static const double must_mb_s = 300.0, aim_mb_s = 700.0;
 static const double code_share = 1.5, constant_bytes = 67108864.0;
 
@@ -31,9 +31,8 @@ struct loading {
 
 /* ---- peak memory ---- */
 
-/* Resets the peak to the memory in use now. Frees large chunks to the system first, as in a fresh
- * process, so that memory of the last run does not count. Returns 0, or -1 if the system cannot do
- * this. */
+/* Resets the peak to the memory in use now. First returns free memory to the system, so that memory
+ * of the last run does not count. Returns 0, or -1 if the system cannot reset the peak. */
 static int reset_peak(void)
 {
     const int file = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
@@ -60,8 +59,8 @@ static double peak_bytes(void)
 
 /* ---- one method ---- */
 
-/* The time and peak memory when training could begin. Training continues after it, so the end of a
- * stage marks the moment. */
+/* The time and peak memory when the codes were ready, taken at the end of stage "cuts and codes".
+ */
 struct ready {
     double at_ms, peak;
 };
@@ -75,7 +74,7 @@ static void on_stage(void *user, const char *stage, double ms, size_t bytes)
         *ready = (struct ready){rw_clock_ms(), peak_bytes()};
 }
 
-/* Reads the file once. is_ready: measures until the first tree could be grown. */
+/* Reads the file once. is_ready: 1 to measure until the first tree could be grown. */
 static int load_once(struct loading *s, int is_ready, double *ms, double *peak)
 {
     struct rw_ctx *ctx = s->bench->ctx;
@@ -105,7 +104,7 @@ static int time_method(struct loading *s, const char *method, int is_ready, int 
     RW_TRY(rw_params_set(s->bench->ctx, s->params, "threads", number));
     RW_TRY(rw_ctx_set_threads(s->bench->ctx, n_threads));
     for (int i = 0; i < s->n_runs; i++) {
-        if (reset_peak() < 0) /* omits the run before */
+        if (reset_peak() < 0) /* excludes earlier runs */
             peak = NAN;
         RW_TRY(load_once(s, is_ready, &ms[i], &one));
         peak = one > peak || isnan(one) ? one : peak;
@@ -152,14 +151,14 @@ static int send_data(struct loading *s)
     return RW_OK;
 }
 
-static int send_bars(struct loading *s)
+static int send_targets(struct loading *s)
 {
     const double allowed = code_share * s->code_bytes + 4.0 * s->n_docs + constant_bytes;
-    const struct rw_bench_bar memory = {"peak memory, of 1.5 x codes + labels + 64 MiB",
+    const struct rw_bench_bar memory = {"peak memory / (1.5 x codes + labels + 64 MiB)",
                                         s->ready_peak_bytes / allowed, 1.0, NAN, 1};
     const struct rw_bench_bar reading = {"reading text, one thread: MB/s", s->read_mb_s, must_mb_s,
                                          aim_mb_s, 0};
-    /* The longer name is first, because it determines the width of the column. */
+    /* The longer name is first, because the first row determines the width of the column. */
     if (s->n_docs > RW_CUT_SAMPLE_DOCS)
         RW_TRY(rw_bench_bar(s->bench, &memory));
     return rw_bench_bar(s->bench, &reading);
@@ -191,5 +190,5 @@ int rw_bench_loading(struct rw_bench *bench)
     rw_dataset_free(RW_TAKE(dataset));
     RW_TRY(time_both(&s, "cache, read", 0, n_threads));
     RW_TRY(time_both(&s, "cache, ready to train", 1, n_threads));
-    return bench->has_own_data && !rw_bench_is_given(bench, "bins") ? send_bars(&s) : RW_OK;
+    return bench->has_default_data && !rw_bench_is_given(bench, "bins") ? send_targets(&s) : RW_OK;
 }

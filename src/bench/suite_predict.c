@@ -14,24 +14,24 @@ enum {
     RUNS = 5
 };
 
-/* Bar: microseconds per document, with 500 trees of 31 leaves. */
+/* Target: microseconds per document, with 500 trees of 31 leaves. */
 static const double must_one_us = 5.0;
 
 struct scoring {
     struct rw_bench *bench;
-    int n_runs, n_threads;    /* n_threads: all threads */
+    int n_runs, n_threads;    /* n_threads: of the full-thread measurement */
     struct rw_dataset *train; /* owned */
     uint32_t n_docs, n_ids;   /* n_ids: the greatest feature id plus 1 */
     struct rw_arena arena;    /* owns the arrays below */
-    float *value;             /* [n_docs][n_ids] rows are indexed by feature id */
+    float *value;             /* [n_docs][n_ids] */
     double *scores, *plain;   /* [n_docs] plain: scores by the plain walk */
     /* the current model */
     char name[64];
     double mean_leaves;
     struct rw_model *model;   /* owned */
     struct rw_scorer *scorer; /* owned */
-    double walk_ns;           /* ns of the plain walk with this many threads */
-    double one_us;            /* time of the model of 31 leaves; NaN: not measured yet */
+    double walk_ns; /* ns of the plain walk, with the threads of the current measurement */
+    double one_us;  /* microseconds with the model of 31 leaves; NaN: not measured yet */
 };
 
 /* ---- data ---- */
@@ -118,7 +118,7 @@ enum method { WALK, PREDICT, ROWS, WALK_ONE, ONE };
 static const char *const names[] = {"walk", "rw_predict", "rw_scorer_rows", "walk",
                                     "rw_scorer_one"};
 
-/* Scores all documents at once, or the first n one at a time. */
+/* Scores all documents in one call, or the first n one at a time. */
 static int score(struct scoring *s, enum method method, uint32_t n)
 {
     struct rw_ctx *ctx = s->bench->ctx;
@@ -151,7 +151,7 @@ static int time_method(struct scoring *s, enum method method, struct rw_bench_ti
             all[i] = (rw_clock_ms() - start) * 1e6 / n;
         *equal &= memcmp(s->scores, s->plain, n * sizeof(*s->scores)) == 0;
     }
-    rw_bench_spread(all, s->n_runs, ns); /* here its fields are nanoseconds */
+    rw_bench_spread(all, s->n_runs, ns); /* the fields are nanoseconds here */
     return RW_OK;
 }
 
@@ -226,7 +226,7 @@ int rw_bench_predicting(struct rw_bench *bench)
                              bench->made.dataset->n_columns, s.train->n_docs));
     RW_TRY(measure(&s, "31"));
     RW_TRY(measure(&s, "255"));
-    if (!bench->has_own_data)
+    if (!bench->has_default_data)
         return RW_OK;
     return rw_bench_bar(bench,
                         &(struct rw_bench_bar){"one document, 500 trees of 31 leaves: microseconds",

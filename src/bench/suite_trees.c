@@ -1,5 +1,5 @@
-/* Suites of trainings on made data: time and memory per tree, growth of the time with the size of
- * the data, and time from reading text to the finished model. */
+/* Suites of trainings on synthetic data: time and memory per tree, growth of the time with the size
+ * of the data, and time from reading text to the finished model. */
 #include <unistd.h>
 
 #include "bench/bench.h"
@@ -10,7 +10,7 @@ enum { QUERIES = 31531 };
 
 enum { FIRST_TREE = 10, DEFAULT_LEVELS = 6 };
 
-/* Returns 1 if both parameter sets grow the same trees, apart from the seed. */
+/* Returns 1 if both parameter sets grow the same trees if they have the same seed. */
 static int are_same(struct rw_params *a, struct rw_params *b)
 {
     for (int i = 0; rw_param_info(i); i++) {
@@ -22,16 +22,16 @@ static int are_same(struct rw_params *a, struct rw_params *b)
     return 1;
 }
 
-/* Makes parameters from the suite's settings, which the user's replace. *is_own: 1 if the options
- * changed nothing of the suite. */
+/* Makes parameters from the suite's settings, overridden by the user's parameters. *is_default: 1
+ * if the user's options change neither the suite's data nor the trees. */
 static int make_params(struct rw_bench *bench, const struct rw_bench_setting *setting,
-                       int n_settings, struct rw_params **out, int *is_own)
+                       int n_settings, struct rw_params **out, int *is_default)
 {
-    struct rw_params *own;
-    RW_TRY(rw_bench_params_new(bench, setting, n_settings, 0, &own));
+    struct rw_params *suites;
+    RW_TRY(rw_bench_params_new(bench, setting, n_settings, 0, &suites));
     RW_TRY(rw_bench_params_new(bench, setting, n_settings, 1, out));
     RW_TRY(rw_params_check(bench->ctx, *out, RW_PARAMS_TRAIN));
-    *is_own = bench->has_own_data && are_same(own, *out);
+    *is_default = bench->has_default_data && are_same(suites, *out);
     return RW_OK;
 }
 
@@ -68,8 +68,9 @@ static void take_figures(struct rw_bench_training *t, int rounds)
     t->most_ms = times.most_ms;
 }
 
-/* Trains and fills *out, except out->plan. Figures cover the trees from number rounds / 10 on, at
- * least 2 and at most 10. model: NULL, or the caller frees it with rw_model_free. */
+/* Trains and fills *out, except out->plan. Figures exclude the first trees: they start at tree
+ * rounds / 10, but at least 2 and at most 10. model: NULL, or the caller frees it with
+ * rw_model_free. */
 static int time_training(struct rw_bench *bench, struct rw_params *params,
                          const struct rw_dataset *dataset, struct rw_bench_training *out,
                          struct rw_model **model)
@@ -93,10 +94,10 @@ static int time_training(struct rw_bench *bench, struct rw_params *params,
 
 enum { MOST_ROWS = 7, QUICK_DOCS = 1500 };
 
-/* Data of the suite and its settings, before options replace some of them. */
+/* The suite's data and settings. Options may replace some of them. */
 static const struct preset {
     const char *shape;
-    uint32_t n_queries, n_docs; /* one of them is 0 */
+    uint32_t n_queries, n_docs; /* 0 in one of them: it follows from the other */
     const char *leaves, *bins, *split;
     double must_ms, aim_ms; /* on one H200 */
 } presets[MOST_ROWS] = {
@@ -114,7 +115,7 @@ struct row {
     const char *shape;
     uint32_t n_queries, n_docs;
     struct rw_params *params; /* borrowed */
-    int is_own;               /* 1: options replaced nothing */
+    int is_default;           /* 1: data and settings of the preset */
     char name[96];
     uint64_t n_bins;
     uint32_t n_used; /* features that have a column of codes */
@@ -158,7 +159,7 @@ static int make_row(struct trees *s, const struct preset *preset, struct row *ro
     };
     *row = (struct row){.preset = preset, .shape = o->shape ? o->shape : preset->shape};
     RW_TRY(queries_of(s, preset, row->shape, &row->n_queries));
-    RW_TRY(make_params(s->bench, setting, 4, &row->params, &row->is_own));
+    RW_TRY(make_params(s->bench, setting, 4, &row->params, &row->is_default));
     name_row(row);
     return RW_OK;
 }
@@ -224,18 +225,18 @@ static int send_memory(struct trees *s)
     return RW_OK;
 }
 
-/* Sends bars, for GPU rows without replaced settings. */
-static int send_bars(struct trees *s)
+/* Sends the targets of the GPU rows whose data and settings are those of the preset. */
+static int send_targets(struct trees *s)
 {
     for (int i = 0; i < s->n_rows; i++) {
         const struct row *row = &s->row[i];
         const struct rw_bench_training *t = &row->training;
         char what[3][128];
-        if (!row->is_own || !t->plan.on_gpu)
+        if (!row->is_default || !t->plan.on_gpu)
             continue;
         snprintf(what[0], sizeof(what[0]), "%s: ms per tree", row->name);
         snprintf(what[1], sizeof(what[1]), "%s: mean leaves", row->name);
-        snprintf(what[2], sizeof(what[2]), "%s: MiB held", row->name);
+        snprintf(what[2], sizeof(what[2]), "%s: MiB of GPU memory", row->name);
         const double mib = 1048576.0, held = (double)t->grown.device_bytes;
         const struct rw_bench_bar bar[3] = {
             {what[0], t->median_ms, row->preset->must_ms, row->preset->aim_ms, 1},
@@ -261,20 +262,21 @@ int rw_bench_trees(struct rw_bench *bench)
     for (int i = 0; i < s.n_rows; i++)
         RW_TRY(measure_row(&s, &s.row[i]));
     RW_TRY(send_memory(&s));
-    return send_bars(&s);
+    return send_targets(&s);
 }
 
 /* ---- suite "grow": how the time of a tree grows with documents, features, bins and leaves ---- */
 
 enum { MOST_STEPS = 8, MOST_BARS = 32 };
 
-/* The varied quantity. The others stay at 1x the queries, all features, 255 bins and 255 leaves. */
+/* The quantity that varies. The others stay at their defaults: the suite's number of queries, all
+ * features, 255 bins and 255 leaves. */
 enum axis { DOCUMENTS, FEATURES, BINS, LEAVES, N_AXES };
 static const struct {
     const char *name;
     const char *step[MOST_STEPS]; /* NULL at the end */
 } axes[N_AXES] = {
-    [DOCUMENTS] = {"documents", {"0.25", "0.5", "1", "2", "4", "8"}}, /* times the queries */
+    [DOCUMENTS] = {"documents", {"0.25", "0.5", "1", "2", "4", "8"}}, /* multiples of the queries */
     [FEATURES] = {"features", {"8", "4", "2", "1"}},                  /* every n-th feature */
     [BINS] = {"bins", {"15", "31", "63", "127", "255", "511", "1023"}},
     [LEAVES] = {"leaves", {"15", "31", "63", "127", "255", "511", "1023"}},
@@ -287,7 +289,7 @@ struct bar {
 
 struct grow {
     struct rw_bench *bench;
-    uint32_t n_queries; /* at 1x */
+    uint32_t n_queries; /* for the multiple 1 */
     int n_bars;
     struct bar bar[MOST_BARS];
 };
@@ -297,11 +299,12 @@ struct step {
     const char *text;         /* from the table above */
     struct rw_params *params; /* borrowed; NULL: no step yet */
     uint32_t n_queries, n_features;
-    double size; /* bound on the growth of the time */
+    double size; /* size along the axis; time should grow no faster */
     struct rw_bench_training training;
 };
 
-/* Lists the ids of all features except every `keep`th, with commas. The caller owns *text. */
+/* Lists the ids of all features except every `keep`th, separated by commas. The caller frees
+ * *text. */
 static int ignored(struct grow *s, uint32_t keep, char **text, uint32_t *n_kept)
 {
     const struct rw_dataset *dataset = s->bench->made.dataset;
@@ -359,17 +362,18 @@ static int measure_step(struct grow *s, struct step *step)
     return RW_OK;
 }
 
-/* Sends the row of a step. last: the step before it on the axis, or NULL for the first. */
+/* Sends the row of a step. last: the previous step on the axis, or NULL for the first. */
 static int send_step(struct grow *s, const struct step *step, const struct step *last)
 {
     const uint32_t n_docs = rw_dataset_n_docs(s->bench->made.dataset);
     const double time_ratio =
         last ? step->training.median_ms / last->training.median_ms : (double)NAN;
     const double size_ratio = last ? step->size / last->size : (double)NAN;
-    /* A step with no growth in size (trees have no more leaves) measures nothing. */
+    /* A step along which the size did not grow (for example, trees did not gain leaves) measures
+     * nothing. */
     if (last && size_ratio > 1.0 && s->n_bars < MOST_BARS) {
         struct bar *bar = &s->bar[s->n_bars++];
-        snprintf(bar->what, sizeof(bar->what), "%s, %.6g to %.6g: time by size",
+        snprintf(bar->what, sizeof(bar->what), "%s, %.6g to %.6g: time ratio / size ratio",
                  axes[step->axis].name, last->size, step->size);
         bar->growth = time_ratio / size_ratio;
     }
@@ -420,7 +424,7 @@ int rw_bench_growth(struct rw_bench *bench)
 int rw_bench_text(struct rw_bench *bench)
 {
     enum { QUICK_QUERIES = 40 };
-    /* Bars for 500 trees on one H200 with 16 cores. The program's start is not included. */
+    /* Targets for 500 trees on one H200 with 16 cores, excluding program startup. */
     static const double must_s = 8.0, aim_s = 4.0;
     const struct rw_bench_options *o = bench->options;
     const struct rw_bench_setting setting[] = {
@@ -433,8 +437,8 @@ int rw_bench_text(struct rw_bench *bench)
     struct rw_bench_training t = {.first = 0};
     struct rw_plan plan;
     double text_bytes;
-    int is_own;
-    RW_TRY(make_params(bench, setting, 3, &params, &is_own));
+    int is_default;
+    RW_TRY(make_params(bench, setting, 3, &params, &is_default));
     RW_TRY(rw_bench_send_params(bench, &params, 1));
     RW_TRY(rw_bench_write_text(bench, bench->shape, n_queries, path, &text_bytes));
     rw_log(bench->ctx, RW_LOG_NOTE, "reading %.0f MB, training %d trees", text_bytes / 1e6,
@@ -448,7 +452,8 @@ int rw_bench_text(struct rw_bench *bench)
     RW_TRY(rw_model_write(bench->ctx, model, path));
     const double write_ms = rw_clock_ms() - trained;
     const double sum_ms = read_ms + t.grown.total_ms + write_ms;
-    /* The plan opens the device, and the measurement includes that, so the plan comes after it. */
+    /* The measurement must include opening the device. A plan opens it, so the plan is made
+     * afterwards. */
     RW_TRY(rw_bench_plan(bench, params, dataset, &plan));
     RW_TRY(rw_bench_send_row(
         bench, "text",
@@ -458,9 +463,9 @@ int rw_bench_text(struct rw_bench *bench)
         rw_dataset_n_features(dataset), text_bytes, t.grown.n, t.mean_leaves, read_ms / 1e3,
         t.grown.load_ms / 1e3, t.grown.rounds_ms / 1e3, write_ms / 1e3,
         (t.grown.total_ms - t.grown.load_ms - t.grown.rounds_ms) / 1e3, sum_ms / 1e3));
-    if (!is_own || !plan.on_gpu)
+    if (!is_default || !plan.on_gpu)
         return RW_OK;
-    return rw_bench_bar(bench,
-                        &(struct rw_bench_bar){"LETOR text to model, without the start: seconds",
-                                               sum_ms / 1e3, must_s, aim_s, 1});
+    return rw_bench_bar(
+        bench, &(struct rw_bench_bar){"LETOR text to model, excluding program startup: seconds",
+                                      sum_ms / 1e3, must_s, aim_s, 1});
 }

@@ -386,7 +386,7 @@ int rw_load_check_qrels(const struct rw_cli *cli, const char **like);
 int rw_load_qrels(const struct rw_cli *cli, const char *qrels, const struct rw_list *runs,
                   struct rw_qrels **out);
 
-/* Adds a line that describes a model's map of scores to probabilities. Returns it as JSON. */
+/* Adds a line that describes a model's calibration. Returns it as JSON. */
 json_t *rw_load_calibration(const struct rw_calibration *map);
 /* Returns an array of an evaluation's metrics. */
 json_t *rw_load_json_metrics(const struct rw_eval *eval);

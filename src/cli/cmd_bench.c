@@ -1,6 +1,6 @@
 /* `rankwood bench` measures this machine. `rankwood doctor` describes it and verifies that all its
- * devices train the same model. Both print the rows that the library sends: as tables while they
- * arrive, or in another format at the end. */
+ * devices train the same model. Both print the rows that the library sends: text as the rows
+ * arrive, other formats at the end. */
 #include "cli/cli.h"
 
 /* ---- rows ---- */
@@ -19,19 +19,41 @@ static json_t *set_row(json_t *json, const struct rw_bench_row *row)
     return json;
 }
 
+/* Returns the printed title of a table, or the printed name of one of its columns. In JSON and CSV
+ * they have the names that rw_bench sends. */
+static const char *title_of(const char *name)
+{
+    static const char *const titles[][2] = {
+        {"bars", "targets"},
+        {"ranks", "workers"},
+        {"document and tree", "ns per document and tree"},
+        {"one at a time", "us per document, one at a time"},
+        {"what", "target"},
+        {"must", "required"},
+        {"aim", "goal"},
+        {"figure", "measured"},
+    };
+    for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++) {
+        if (strcmp(name, titles[i][0]) == 0)
+            return titles[i][1];
+    }
+    return name;
+}
+
 /* Returns the columns of the row with their decimals, in the syntax of rw_result_rows. */
 static const char *columns_of(const struct rw_bench_row *row)
 {
     const char *columns = "";
     for (int i = 0; i < row->n_fields; i++) {
         const struct rw_bench_field *field = &row->field[i];
-        /* the longest value must fit, whichever row comes first */
+        /* the width of a column, which must fit values of later rows, too */
         const int least = strcmp(field->name, "method") == 0 ? 21
                           : strcmp(field->name, "row") == 0  ? 37
                           : strcmp(field->name, "name") == 0 ? 20
                                                              : 0;
-        columns = rw_text(field->kind == RW_BENCH_REAL ? "%s%s%s=%-*s=%%.%df" : "%s%s%s=%-*s",
-                          columns, i ? ";" : "", field->name, least, field->name, field->decimals);
+        columns =
+            rw_text(field->kind == RW_BENCH_REAL ? "%s%s%s=%-*s=%%.%df" : "%s%s%s=%-*s", columns,
+                    i ? ";" : "", field->name, least, title_of(field->name), field->decimals);
     }
     return columns;
 }
@@ -43,10 +65,10 @@ static const char *field_text(const struct rw_bench_field *field)
                                           : rw_text("%.*f", field->decimals, field->number);
 }
 
-/* Prints the row by rw_result_show. */
 static int show_row(struct rw_result_stream *stream, const struct rw_bench_row *row)
 {
-    return rw_result_show(stream, row->table, set_row(json_object(), row), columns_of(row));
+    return rw_result_show(stream, title_of(row->table), set_row(json_object(), row),
+                          columns_of(row));
 }
 
 /* ---- bench ---- */
@@ -90,7 +112,7 @@ static int take(void *user, const struct rw_bench_row *row)
     }
     if (bench->format == RW_FORMAT_LATEX && (!table || strcmp(table, row->table) != 0)) {
         bench->table = json_array();
-        rw_result_rows(row->table, bench->table, columns_of(row));
+        rw_result_rows(title_of(row->table), bench->table, columns_of(row));
     }
     if (bench->format == RW_FORMAT_LATEX)
         json_array_append(bench->table, json);
@@ -141,10 +163,10 @@ static unsigned long long queries, workers;
 static const struct rw_option of_training[] = {
     {"suite", "NAME", "suite of measurements [default: trees]", RW_OPTION_TEXT,
      .value = &how.suite},
-    {"shape", "S", "shape of the made data, as in 'synth' [default: that of the suite]",
+    {"shape", "S", "shape of the synthetic data, as in 'synth' [default: that of the suite]",
      RW_OPTION_TEXT, .value = &how.shape},
-    {"queries", "N", "queries of the made data [default: those of the suite]", RW_OPTION_NUMBER,
-     .value = &queries, .range = {1, 10000000}},
+    {"queries", "N", "queries of the synthetic data [default: those of the suite]",
+     RW_OPTION_NUMBER, .value = &queries, .range = {1, 10000000}},
     {"workers", "N", "suite 'workers': number of workers to compare with one [default: 2]",
      RW_OPTION_NUMBER, .value = &workers, .range = {1, RW_WORKERS_MOST_THREADS}, .former = "ranks"},
     {"quick", NULL, "use small data and few trees, as a test of the command", RW_OPTION_FLAG,
@@ -152,9 +174,9 @@ static const struct rw_option of_training[] = {
     {0},
 };
 static const struct rw_option of_others[] = {
-    {"shape", "S", "shape of the made data, as in 'synth' [default: mslr30k]", RW_OPTION_TEXT,
+    {"shape", "S", "shape of the synthetic data, as in 'synth' [default: mslr30k]", RW_OPTION_TEXT,
      .value = &how.shape},
-    {"queries", "N", "queries of the made data", RW_OPTION_NUMBER, .value = &queries,
+    {"queries", "N", "queries of the synthetic data", RW_OPTION_NUMBER, .value = &queries,
      .range = {1, 10000000}},
     {"quick", NULL, "use small data and few runs, as a test of the command", RW_OPTION_FLAG,
      .value = &how.quick},
@@ -171,9 +193,9 @@ static int run(struct rw_cli *cli)
 
 static const struct rw_command bench_train = {
     .name = "bench train",
-    .about = "Measures training on made data, on the device of --device. Parameters replace those "
-             "of the suite; rows that become identical are printed once. Suites: trees, grow, "
-             "text, far, workers.",
+    .about = "Measures training on synthetic data, on the device of --device. Parameters override "
+             "those of the suite. Rows that become identical are printed once. Suites: trees, "
+             "grow, text, far, workers.",
     .has_results = 1,
     .options = of_training,
     .roles = RW_ROLE_TREES | RW_ROLE_LEAVES | RW_ROLE_MACHINE,
@@ -182,9 +204,10 @@ static const struct rw_command bench_train = {
 };
 static const struct rw_command bench_load = {
     .name = "bench load",
-    .about = "Measures loading made data on the CPU, from LETOR text (a temporary file in TMPDIR) "
-             "and from its cache. Reports the time for reading, and the time until training can "
-             "begin, with one thread and with all threads.",
+    .about =
+        "Measures loading synthetic data on the CPU, from LETOR text (a temporary file in "
+        "TMPDIR) and from its cache. Reports the time for reading, and the time until training "
+        "can begin, with one thread and with all threads.",
     .has_results = 1,
     .options = of_others,
     .params = " bins threads ",
@@ -211,7 +234,7 @@ const struct rw_command rw_cmd_bench = {
 
 /* ---- doctor ---- */
 
-/* Returns 1 if the table has any number of rows. Other tables have one. */
+/* Returns 1 if the table may have several rows. Other tables have one. */
 static int is_list(const char *table)
 {
     return strcmp(table, "gpu") == 0 || strcmp(table, "check") == 0 || strcmp(table, "auto") == 0;
@@ -236,7 +259,7 @@ static int show(void *user, const struct rw_bench_row *row)
     return is_list(row->table) ? show_row(user, row) : print_fields(user, row);
 }
 
-/* Adds a row to the document, and each field as a row of one table. */
+/* Adds a row to the document. Also adds a table with a row for each of its fields. */
 static int keep(void *user, const struct rw_bench_row *row)
 {
     json_t *document = user, *fields = set_row(json_object(), row), *value, *rows = json_array();

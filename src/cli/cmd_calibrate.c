@@ -1,11 +1,12 @@
-/* `rankwood calibrate` fits a map of scores to probabilities and stores it in the model. */
+/* `rankwood calibrate` fits a calibration, a map of scores to probabilities, and stores it in
+ * the model. */
 #include "cli/cli.h"
 
 static const char *output;
 static struct rw_calibrate how = RW_CALIBRATE_DEFAULTS;
 static const struct rw_option options[] = {
     {"method", "METHOD",
-     "isotonic: the closest fit that never falls; logistic: Platt scaling, 1 / (1 + exp(-(a x "
+     "isotonic: the closest fit that never falls; logistic: Platt scaling, 1 / (1 + exp(-(a * "
      "score + b))), for few documents [default: isotonic]",
      RW_OPTION_TEXT, .value = &how.method},
     {"output", "MODEL", "write the model with its calibration to this file (required)",
@@ -17,9 +18,9 @@ static void print(const struct rw_cli *cli, const struct rw_calibration *map,
                   const struct rw_calibrated *figures)
 {
     static const char *const keys[] = {"before", "fitted", "held_out"};
-    static const char *const names[] = {"before, 1 / (1 + exp(-score))",
-                                        "map, documents it was fitted to",
-                                        "map, documents held out"};
+    static const char *const names[] = {"uncalibrated, 1 / (1 + exp(-score))",
+                                        "calibrated, documents it was fitted to",
+                                        "calibrated, documents held out"};
     const struct rw_calibration_figures *const of[] = {&figures->before, &figures->fitted,
                                                        &figures->held_out};
     json_t *document = rw_result_row("calibration:o", rw_load_calibration(map)),
@@ -33,16 +34,19 @@ static void print(const struct rw_cli *cli, const struct rw_calibration *map,
     rw_result_set(document, "folds:i documents:u queries:u relevant:u", figures->n_folds,
                   figures->n_docs, figures->n_queries, figures->n_relevant);
     rw_result_rows(NULL, rows, "probabilities;log_loss=log loss;brier=Brier;error=ECE");
-    rw_result_line("%u documents in %u queries, %u of a label of %g or more", figures->n_docs,
+    rw_result_line("%u documents in %u queries, %u with a label of at least %g", figures->n_docs,
                    figures->n_queries, figures->n_relevant, map->relevant);
     if (figures->n_folds > 0)
-        rw_result_line("held out: by queries in %d parts, each measured with a map of the others",
-                       figures->n_folds);
-    rw_result_line("log loss: mean of -log(p of the true outcome, at least 2^-50); Brier: mean of "
-                   "(p - y)^2, y 1 or 0\n"
-                   "ECE: expected calibration error, over 10 bins of p of equal width the sum of\n"
-                   "     |mean y - mean p| x the share of the documents; all of them by "
-                   "documents' weights");
+        rw_result_line(
+            "held out: %d folds of queries; each is measured with a calibration fitted to "
+            "the others",
+            figures->n_folds);
+    rw_result_line(
+        "log loss: mean of -log(p of the true outcome, at least 2^-50); Brier: mean of "
+        "(p - y)^2, where y is 1 or 0\n"
+        "ECE (expected calibration error): sum over 10 equal-width bins of p of\n"
+        "     |mean y - mean p| times the bin's fraction of the documents; all figures use "
+        "document weights");
     rw_result_print(cli, document);
 }
 

@@ -1,4 +1,4 @@
-/* `rankwood check` looks for properties of data that make training worse. */
+/* `rankwood check` finds properties of data that make training worse. */
 #include "cli/cli.h"
 
 enum { SHOWN_DRIFT = 10 };
@@ -64,13 +64,13 @@ static json_t *add_labels(const struct rw_check *check)
                        100.0 * check->label_docs[i] / check->n_docs);
     }
     if (check->n_labels > RW_CHECK_LABELS)
-        line = rw_text("labels     %u different ones, %g to %g", check->n_labels,
+        line = rw_text("labels     %u different values, %g to %g", check->n_labels,
                        (double)check->least_label, (double)check->most_label);
     rw_result_line("%s", line);
     return labels;
 }
 
-/* Adds a table of the features that moved most. */
+/* Adds a table of the features with the largest drift. */
 static void add_drift(const struct rw_check *check)
 {
     json_t *rows = json_array();
@@ -88,7 +88,7 @@ static void add_drift(const struct rw_check *check)
         json_array_remove(rows, SHOWN_DRIFT);
     if (json_array_size(rows) > 0)
         rw_result_line("drift      labels %.3f", check->label_drift);
-    rw_result_rows("features that moved most", rows,
+    rw_result_rows("features with the largest drift", rows,
                    "feature;drift==%.3f;category;from==%.3f;to==%.3f");
 }
 
@@ -107,7 +107,7 @@ static void print(const struct rw_cli *cli, const struct rw_check *check)
         any_missing += check->features[i].missing > 0;
     }
     const double n = check->n_features ? check->n_features : 1;
-    rw_result_line("documents  %u in %u queries: %u to %u a query, half have up to %u; the longest "
+    rw_result_line("documents  %u in %u queries: %u to %u per query, median %u; the longest "
                    "is '%s'",
                    check->n_docs, check->n_queries, check->shortest, check->longest, check->median,
                    rw_check_longest(check));
@@ -118,7 +118,7 @@ static void print(const struct rw_cli *cli, const struct rw_check *check)
         rw_result_line("against    %u documents in %u queries", check->n_other_docs,
                        check->n_other_queries);
     if (check->n_findings == 0)
-        rw_result_line("nothing was found");
+        rw_result_line("no problems found");
     rw_result_rows(NULL, findings, "level;kind;text=finding");
     if (check->n_other_docs > 0)
         add_drift(check);

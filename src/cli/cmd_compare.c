@@ -1,14 +1,14 @@
-/* `rankwood compare` compares rankings of the same data, by models or from files: two of them, or
- * several with a baseline. */
+/* `rankwood compare` compares two rankings, or several with a baseline. A ranking comes from a
+ * model or a file of scores. */
 #include "cli/cli.h"
 
 enum { SHOWN_MOVED = 10 };
 
-static const char *sides[2]; /* --a and --b: models or scores */
+static const char *sides[2]; /* --a and --b: files of models or scores */
 static const char *groups_file, *qrels, *like;
-enum { HOLM, NONE }; /* the words of --correct */
+enum { HOLM, NONE }; /* the values of --correct */
 static int correct = HOLM;
-static double least; /* the limit of --fail-below */
+static double least; /* the value of --fail-below */
 static struct rw_list baseline, runs;
 #define OPERANDS "DATA... --a MODEL|SCORES --b MODEL|SCORES"
 static const struct rw_option options[] = {
@@ -41,7 +41,7 @@ static const struct rw_option options[] = {
     {0},
 };
 
-/* ---- the work ---- */
+/* ---- scoring ---- */
 
 /* The compared rankings. The first is compared with each of the others. */
 static struct rw_list systems;
@@ -49,7 +49,7 @@ static int *is_model;            /* [systems.n] 0: a file of scores; NULL with j
 static struct rw_model **models; /* [systems.n] NULL: a file of scores */
 static const double **scores;    /* [systems.n][documents] */
 static const struct rw_dataset *dataset;
-static struct rw_qrels *judged; /* owns dataset and scores; NULL: DATA was read */
+static struct rw_qrels *judged; /* owns dataset and scores; NULL: without --qrels */
 
 /* Fills one system's scores [n_docs]. */
 static int score(struct rw_cli *cli, int i)
@@ -148,7 +148,7 @@ static int check(struct rw_cli *cli)
                         : rw_params_no_effect(cli->ctx, cli->params, "device", "without a model");
 }
 
-/* ---- the work ---- */
+/* ---- comparing ---- */
 
 static struct rw_comparison **comparison; /* [n_metrics][n_others] */
 static int n_metrics, n_others;           /* n_others: all systems except the first */
@@ -172,7 +172,7 @@ static int compare_all(struct rw_cli *cli)
     return 0;
 }
 
-/* ---- the results ---- */
+/* ---- results ---- */
 
 #define INTERVAL "=+;low=2.5 %=+;high=97.5 %=+;p==%.4f;"
 #define COUNTS   "better;equal;worse"
@@ -220,7 +220,7 @@ static json_t *compared_document(const struct rw_comparison *of, json_t *rows, j
         of->lower_is_better, all, groups, moved, of->n_samples, of->conventions);
 }
 
-/* Returns the document: one metric's object, or an array of several. */
+/* Returns the document for two rankings: one metric's object, or an array of several. */
 static json_t *add_two(void)
 {
     const int n_groups = comparison[0]->n_groups;
@@ -235,8 +235,8 @@ static json_t *add_two(void)
     for (int i = 0; i < n_metrics; i++) {
         json_t *moved = json_array();
         json_array_append_new(all, compared_document(comparison[i], rows, moved));
-        rw_result_rows(rw_text("queries with the largest changes of %s", comparison[i]->metric), moved,
-                       "a;b;difference=b - a=+;query");
+        rw_result_rows(rw_text("queries with the largest changes of %s", comparison[i]->metric),
+                       moved, "a;b;difference=b - a=+;query");
     }
     for (int i = 0; i < n_metrics; i++)
         add_conventions(comparison[i]);
@@ -294,12 +294,13 @@ static json_t *others_of(json_t *rows, const double *p, int metric)
     return others;
 }
 
-/* Makes the document of several systems. */
+/* Makes the document for a comparison of several systems with a baseline. */
 static int add_many(const struct rw_cli *cli, json_t **document)
 {
     const int n_tests = n_others * n_metrics;
-    double *p = rw_need((size_t)n_tests, sizeof(*p)); /* [n_metrics][n_others] corrected or not */
-    static json_t *rows;                              /* not printed in LaTeX */
+    double *p = rw_need((size_t)n_tests,
+                        sizeof(*p)); /* [n_metrics][n_others] corrected if --correct is holm */
+    static json_t *rows;             /* not printed in LaTeX */
     json_t *metrics = json_array();
     rows = json_array();
     for (int i = 0; i < n_tests; i++)
@@ -331,7 +332,7 @@ static int add_many(const struct rw_cli *cli, json_t **document)
                    comparison[0]->n_samples,
                    correct == HOLM ? "" : ", not corrected for the number of tests");
     if (correct == HOLM)
-        rw_result_line("p Holm: corrected by Holm's step-down, tests: %d", n_tests);
+        rw_result_line("p Holm: corrected for %d tests by Holm's step-down method", n_tests);
     return 0;
 }
 

@@ -5,7 +5,7 @@
 extern const struct rw_command rw_cmd_export;
 static const char *output;
 static struct rw_exchange how;
-enum { BASE_0, BASE_1, BASE_AUTO }; /* the words of --feature-base */
+enum { BASE_0, BASE_1, BASE_AUTO }; /* the values of --feature-base */
 static int base = -1;
 static struct rw_list verify;
 static const struct rw_option options[] = {
@@ -22,8 +22,8 @@ static const struct rw_option options[] = {
     {"name", "NAME", "name of the model for opensearch and elasticsearch (required there)",
      RW_OPTION_TEXT, .value = &how.name},
     {"feature-base", "0|1|auto",
-     "feature that gets the first id of the format; auto: 0 if the model has a feature 0, else 1 "
-     "[default: ids do not change]",
+     "feature number that becomes the format's first id; auto: 0 if the model has a feature 0, "
+     "else 1 [default: ids do not change]",
      RW_OPTION_CHOICE, .value = &base},
     {"lossy", NULL, "leave out properties that the format cannot represent, with a warning",
      RW_OPTION_FLAG, .value = &how.lossy},
@@ -42,7 +42,7 @@ static const char *grouped(unsigned long long number)
 }
 
 /* Describes the first node at which a differing document takes another path, with tree and feature.
- * Stores the place in the row. */
+ * Stores the description in the row. */
 static void add_first(const struct rw_cli *cli, json_t *row, const struct rw_verify_by *by)
 {
     const uint32_t *offset = rw_dataset_query_offsets(cli->dataset);
@@ -161,8 +161,8 @@ static const struct rw_option import_options[] = {
     {"from", "FORMAT", "format to read (required)", RW_OPTION_TEXT, .value = &how.format,
      .needed = 1},
     {"feature-base", "0|1|auto",
-     "feature that the first id of the format becomes; auto: 1, or 0 if the format has column "
-     "names and counts from 0 [default: ids do not change]",
+     "feature number of the format's first id; auto: 1, or 0 if the format has column names and "
+     "counts from 0 [default: ids do not change]",
      RW_OPTION_CHOICE, .value = &base},
     {"output", "MODEL", "write the model to this file (required)", RW_OPTION_OUTPUT,
      .value = &output, .needed = 1},

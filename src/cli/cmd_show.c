@@ -1,4 +1,4 @@
-/* `rankwood show` prints one tree, or the map of scores to probabilities. */
+/* `rankwood show` prints one tree of a model, or its calibration. */
 #include "cli/cli.h"
 
 static unsigned long long tree;
@@ -13,13 +13,13 @@ static const struct rw_option options[] = {
     {0},
 };
 
-/* Prints the map's knots, a line each, or as a table in other formats. */
+/* Prints the calibration's knots, one per line, or as a table in other formats. */
 static int show_calibration(const struct rw_cli *cli)
 {
     struct rw_calibration map;
     if (!rw_model_calibration(cli->model, &map)) {
-        rw_msg_error("the model has no map of scores to probabilities");
-        rw_msg_hint("'rankwood calibrate' makes a model with one");
+        rw_msg_error("the model has no calibration");
+        rw_msg_hint("'rankwood calibrate' adds one");
         return RW_EXIT_FAILURE;
     }
     json_t *document = rw_load_calibration(&map), *knots = NULL;
@@ -45,7 +45,7 @@ static const char *child(int at)
 static void show_tree(const struct rw_cli *cli)
 {
     static const char columns[] =
-        "place;feature;name;condition;missing;gain;left;right;value;documents==%.12g";
+        "place=node;feature;name;condition;missing;gain;left;right;value;documents==%.12g";
     const struct rw_model *model = cli->model;
     const int at = (int)tree - 1;
     const struct rw_tree_view of = rw_model_tree(model, at);

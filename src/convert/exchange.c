@@ -178,8 +178,7 @@ int rw_model_export(struct rw_ctx *ctx, const struct rw_model *model, const stru
     RW_TRY(rw_out_file_commit(ctx, &file));
     note_absent_out(ctx, model, format);
     if (model->map.kind != RW_SCORE_MAP_NONE)
-        rw_log(ctx, RW_LOG_WARNING,
-               "'%s' returns scores: the model's map of scores to probabilities was dropped",
+        rw_log(ctx, RW_LOG_WARNING, "'%s' returns scores: the model's calibration was dropped",
                format->name);
     return RW_OK;
 }

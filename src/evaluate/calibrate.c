@@ -1,6 +1,7 @@
 /* Implements rw_model_calibrate: fits a map of scores to probabilities on all documents. To
- * estimate what such a map is worth on new queries, it also fits one map per fold, without the
- * fold's queries. Documents of equal score are pooled into groups before a fit. */
+ * estimate the error of such a map on new queries, it also fits one map per fold, without the
+ * fold's queries, and measures it on them. Documents of equal score are pooled into groups before a
+ * fit. */
 #include "evaluate/evaluate.h"
 
 #include <math.h>
@@ -185,7 +186,8 @@ static void warn_of_constant(const struct calibration *c, const struct rw_score_
     if (map->kind == RW_SCORE_MAP_LOGISTIC ? map->slope == 0.0
                                            : map->probability[0] == map->probability[n - 1])
         rw_log(c->ctx, RW_LOG_WARNING,
-               "the map is constant: higher scores do not make a label of %g or more likelier",
+               "the calibration is constant: a higher score does not make a label of at least %g "
+               "more likely",
                c->how->relevant);
 }
 
@@ -206,7 +208,7 @@ int rw_model_calibrate(struct rw_ctx *ctx, const struct rw_model *model,
     warn_of_constant(&c, &map);
     RW_TRY(rw_model_copy(ctx, model, out));
     if ((*out)->map.kind != RW_SCORE_MAP_NONE)
-        rw_log(ctx, RW_LOG_NOTE, "the model's map of scores to probabilities was replaced");
+        rw_log(ctx, RW_LOG_NOTE, "the model's calibration was replaced");
     rw_score_map_release(&(*out)->map);
     (*out)->map = map;
     map = (struct rw_score_map){0}; /* the copy owns it */

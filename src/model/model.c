@@ -237,10 +237,10 @@ int rw_model_probabilities(struct rw_ctx *ctx, const struct rw_model *model, con
 {
     RW_DEFAULT_FPENV;
     if (model->map.kind == RW_SCORE_MAP_NONE)
-        return rw_fail(
-            ctx, RW_ERR_DATA,
-            "the model has no map of scores to probabilities\nhint: 'rankwood calibrate' "
-            "makes a model with one, from documents with labels");
+        return rw_fail(ctx, RW_ERR_DATA,
+                       "the model has no calibration\nhint: 'rankwood calibrate' adds one, from "
+                       "documents with "
+                       "labels");
     for (size_t i = 0; i < n; i++)
         probabilities[i] = rw_score_map_of(&model->map, scores[i]);
     return RW_OK;
@@ -379,8 +379,7 @@ void rw_score_map_leave_out(struct rw_ctx *ctx, const struct rw_score_map *map)
 {
     if (map->kind != RW_SCORE_MAP_NONE)
         rw_log(ctx, RW_LOG_NOTE,
-               "the model's map of scores to probabilities is left out: the new model makes other "
-               "scores");
+               "the model's calibration was dropped, because the scores of the new model differ");
 }
 
 int rw_score_map_copy(struct rw_ctx *ctx, const struct rw_score_map *from, struct rw_score_map *to)

@@ -150,12 +150,12 @@ def table_trees(args, peers, show):
     for row_name in ours or ROWS:
         row = ours.get(row_name, {"reason": reason})
         bars = row.get("bars", {})
-        show.row("trees", row_name, "Rankwood", row, bars.get("ms a tree"))
+        show.row("trees", row_name, "Rankwood", row, bars.get("ms per tree"))
         for name in PEERS:
             without = peers.probe(name, args.device)[1] or f"Rankwood was not: {reason}"
             figures = theirs[name].get(row_name) or {"reason": without}
             show.row("trees", row_name, NAMES[name], figures, None)
-        for what in ("mean leaves", "MiB held"):
+        for what in ("mean leaves", "MiB of GPU memory"):
             if what in bars:
                 show.bar("trees", f"{row_name}: {what}", bars[what])
         if row.get("allowed_bytes"):

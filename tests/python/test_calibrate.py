@@ -83,7 +83,7 @@ def test_names(made: Made, small: dict[str, Any]) -> None:
 
 
 def test_refused(model: Model, made: Made, other: Made) -> None:
-    with pytest.raises(rankwood.DataError, match="the model has no map of scores to probabilities"):
+    with pytest.raises(rankwood.DataError, match="the model has no calibration"):
         model.predict(made.X, probability=True)
     with pytest.raises(rankwood.DataError, match="no document of the data has a label of 9 or more"):
         model.calibrate(other.dataset(), relevant=9)

@@ -72,7 +72,7 @@ Test(doctor, how_it_was_built)
     cr_assert_eq(strncmp(text, "build: ", 7), 0, "%s", text);
     cr_assert_not_null(strstr(text, "\nCUDA: "), "%s", text);
     cr_assert_not_null(strstr(text, "\ninstruction sets: plain"), "%s", text);
-    cr_assert_str_eq(text + strlen(text) - strlen("; plain is taken\n"), "; plain is taken\n");
+    cr_assert_str_eq(text + strlen(text) - strlen("; plain is in use\n"), "; plain is in use\n");
     rw_build_text(cut, sizeof(cut));
     cr_assert_str_eq(cut, "build: ");
     cr_assert_eq(examine(), 0);
@@ -87,7 +87,7 @@ Test(doctor, all_is_well)
     cr_assert_eq(examine(), 0, "%s", seen);
     cr_assert(has("program: version=" RW_VERSION));
     cr_assert(has(" instructions_taken=plain RANKWOOD_ISA=plain"));
-    for (int isa = RW_ISA_PLAIN; isa <= (int)rw_isa_most(); isa++) { /* whatever is taken */
+    for (int isa = RW_ISA_PLAIN; isa <= (int)rw_isa_most(); isa++) { /* whichever is in use */
         char row[64];
         snprintf(row, sizeof(row), "check: device=cpu instructions=%s result=ok\n",
                  rw_isa_name((enum rw_isa)isa));
@@ -101,7 +101,7 @@ Test(doctor, all_is_well)
              limits.from);
     cr_assert(has(threads));
     cr_assert(has("auto: documents=10000 features=46 leaves=8 rounds=300 "));
-    cr_assert(has(" device=cpu because=there is no GPU to use\n"));
+    cr_assert(has(" device=cpu because=no usable GPU\n"));
 }
 
 /* Models 0 and 1 are the reference's, then come two for each instruction set. */

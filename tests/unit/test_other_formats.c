@@ -137,7 +137,7 @@ Test(other_formats, messages_fit)
     struct rw_recognised kind = of("a,b\n", 4);
     char small[20], large[400];
     kind.hint = "something";
-    kind.pipe = kind.filter = "cat";
+    kind.convert_file = kind.convert_stdin = "cat";
     rw_recognised_message(&kind, "x", 0, "wrong", small, sizeof(small));
     cr_expect_eq(strlen(small), 19u);
     rw_recognised_message(&kind, "x", 0, "wrong", large, sizeof(large));
@@ -148,7 +148,7 @@ Test(other_formats, messages_fit)
     cr_expect(strstr(large, "\nhint: gzip -dc 'x' | cat | rankwood ... -"), "%s", large);
     rw_recognised_message(&kind, "standard input", 1, "wrong", large, sizeof(large));
     cr_expect(strstr(large, "\nhint: ... | gzip -dc | cat | rankwood ... -"), "%s", large);
-    kind.filter = NULL; /* the command needs a file */
+    kind.convert_stdin = NULL; /* the command needs a file */
     rw_recognised_message(&kind, "standard input", 0, "wrong", large, sizeof(large));
     cr_expect_null(strstr(large, "| rankwood"), "%s", large);
 }

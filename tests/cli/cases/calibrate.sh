@@ -1,5 +1,5 @@
 # room: evaluate
-# A map of scores to probabilities: fitted, kept, printed, refused.
+# A calibration: fitted, kept, printed, refused.
 small_model
 gzip -dc valid.txt.gz >valid.txt
 cp model.txt before.txt
@@ -54,10 +54,10 @@ say 'replaced' cmp isotonic other
 "$RANKWOOD" train train.txt --init isotonic --rounds 2 --leaves 7 --quiet -o other
 "$RANKWOOD" train train.txt --init model.txt --rounds 2 --leaves 7 --quiet -o went_on
 say 'training leaves it out' cmp went_on other
-"$RANKWOOD" train train.txt --init isotonic --rounds 2 --leaves 7 -o other 2>&1 | grep map
+"$RANKWOOD" train train.txt --init isotonic --rounds 2 --leaves 7 -o other 2>&1 | grep "model.s calibration"
 for from in model.txt isotonic; do
-    "$RANKWOOD" train train.txt --refit $from -o refit.$from 2>&1 | grep map
-    "$RANKWOOD" prune $from valid.txt -o prune.$from 2>&1 | grep map
+    "$RANKWOOD" train train.txt --refit $from -o refit.$from 2>&1 | grep "model.s calibration"
+    "$RANKWOOD" prune $from valid.txt -o prune.$from 2>&1 | grep "model.s calibration"
 done
 say 'refit leaves it out' cmp refit.model.txt refit.isotonic
 say 'prune leaves it out' cmp prune.model.txt prune.isotonic

@@ -11,7 +11,7 @@ say 'as many threads as the plan says' eval 'small_data && test "$(sed -n "s/^  
 grep -E '^  (gpus|CUDA_VISIBLE_DEVICES)' out
 say 'why there is no GPU' grep -q '^  why_none  *[a-zA-Z]' out
 say 'all give one model' eval 'test "$(grep -c "^cpu .* ok$" out)" = "$(sed -n "s/^  instructions  *//p" out | wc -w)"'
-say 'auto takes the processor' eval 'test "$(grep -c "cpu  *there is no GPU to use$" out)" = 4'
+say 'auto takes the processor' eval 'test "$(grep -c "cpu  *no usable GPU$" out)" = 4'
 # The instruction set and the number of threads can be lowered; all instruction sets are still checked.
 RANKWOOD_ISA=plain SLURM_CPUS_PER_TASK=1 "$RANKWOOD" doctor >lowered
 grep -E '^  (instructions_taken|RANKWOOD_ISA|slurm_cpus_per_task|threads_auto) ' lowered

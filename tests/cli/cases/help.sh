@@ -3,7 +3,7 @@
 "$RANKWOOD" help >again && "$RANKWOOD" --help | cmp - again
 "$RANKWOOD" eval --help >eval && "$RANKWOOD" help eval | cmp - eval
 "$RANKWOOD" --version | sed 's/^\(build:\) [a-z]* by [a-z]* [0-9.]* for [a-z0-9_]*$/\1 .../
-    s/^\(CUDA:\) \(none\|[0-9.]*, for [a-z0-9_ ]*\)$/\1 .../; s/^\(instruction sets:\) plain.*; [a-z0-9]* is taken$/\1 .../'
+    s/^\(CUDA:\) \(none\|[0-9.]*, for [a-z0-9_ ]*\)$/\1 .../; s/^\(instruction sets:\) plain.*; [a-z0-9]* is in use$/\1 .../'
 # In the middle of a line that is wrong otherwise, too.
 "$RANKWOOD" show --tree 1 --help
 # Every line fits on a terminal, and every option begins where options do.
