@@ -277,7 +277,7 @@ Test(check_data_set, each_document_its_own_query)
                  "2 qid:g 1:3\n2 qid:h 1:3\n2 qid:i 1:3\n2 qid:j 1:3\n1 qid:j 1:4\n");
     out = check(NULL);
     cr_expect_str_eq(found(out, "own-queries"),
-                     "nearly  of the 11 documents has a different query id (qid) (10 queries); "
+                     "nearly all of the 11 documents have different query ids (qid) (10 queries); "
                      "documents that are ranked together must have the same id");
     rw_free(out);
     scratch_text("d", "0 qid:a 1:1\n1 qid:a 1:2\n2 qid:c 1:3\n");
