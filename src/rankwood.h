@@ -17,7 +17,11 @@
  *   fork(), the contexts of the forking thread still work.
  * - Callbacks run in the default floating-point environment.
  * - A worker is one of several processes or threads that train one model together. A bin is a range
- *   of a feature's values, which training replaces by a small number, its code. */
+ *   of a feature's values, which training replaces by a small number, its code.
+ * - A value is absent if the document does not list the feature, as in LETOR text and sparse arrays.
+ *   It is missing if it is NaN.
+ * - A query counts for a metric if the metric is defined for it, for example if it has a relevant
+ *   document. */
 #ifndef RANKWOOD_H
 #define RANKWOOD_H
 
@@ -80,23 +84,23 @@ struct rw_train_hooks;
  * Early stopping: with `early-stop` above 0, the first metric on the first validation set stops
  * training, and the model ends at the best round. A validation set with the same documents, labels,
  * queries and values as the training set is skipped for this. If all of them are such sets,
- * training logs a warning. In that case, and with `early-stop` 0, the model has all trees. Only
- * those at the end that could not be split are removed.
+ * training logs a warning. Then, and with `early-stop` 0, the model keeps all trees except trailing
+ * trees without a split.
  *
  * Parameters: `threads`, if set, is applied to the context. `weights`, `query-weights`,
  * `start-scores` and `positions` do not read files here. They require that the training set has
- * that column (rw_dataset_read_side_column). Unknown feature names are a warning.
+ * that column (rw_dataset_read_side_column). Unknown feature names cause a warning.
  *
  * RW_ERR_DATA: no tree could be split, or early stopping cannot use the metric. The latter happens
  * if no query counts, or if the metric is the same for every ranking. */
 RW_API int rw_train(struct rw_ctx *ctx, const struct rw_params *params,
                     const struct rw_dataset *train, const struct rw_dataset *const *valid,
                     int n_valid, const struct rw_train_hooks *hooks, struct rw_model **out);
-/* Returns which validation set, from 1, stops the last training begun in this context; 0 if no set
- * does. The value is set before on_start is called. */
-RW_API int rw_ctx_stop_set(const struct rw_ctx *ctx);
+/* Returns the number, from 1, of the validation set used for early stopping in the most recent
+ * training run of this context; 0 if none was used. The value is set before on_start is called. */
+RW_API int rw_ctx_stopping_valid_set(const struct rw_ctx *ctx);
 
-/* The input of a training. Unused members are NULL or 0. */
+/* The input of a training run. Unused members are NULL or 0. */
 struct rw_training {
     const struct rw_dataset *train;        /* the training set, or NULL with `binned` */
     const struct rw_binned *binned;        /* a binned training set; gives an identical model */
@@ -108,37 +112,40 @@ struct rw_training {
 /* Trains as rw_train does, also on a binned set or from an existing model.
  *
  * Continuing: with `init`, training adds up to `rounds` trees and drops none of the existing ones.
- * With the same data and parameters and `early-stop` 0, the result is identical to one longer
- * training. Features that `init` splits by category stay categorical and keep its vocabulary. New
- * categories of the training set get codes while codes are left. The trees of `init` treat them as
- * unknown. Features of `init` that the training set lacks are a warning. RW_ERR_ARGUMENT: `init`
- * treats absent features differently, or compares a categorical feature with thresholds.
+ * With the same data and parameters and `early-stop` 0, the result is identical to that of one
+ * longer training run. Features that `init` splits by category stay categorical and keep its
+ * vocabulary. New categories of the training set get codes as long as unused codes remain. The
+ * trees of `init` treat them as unknown. Features of `init` that the training set lacks cause a
+ * warning. RW_ERR_ARGUMENT: `init` treats absent features differently, or compares a categorical
+ * feature with thresholds.
  *
  * Binned sets: `binned` must have been read for these params and this `init`, else RW_ERR_ARGUMENT.
  * Its validation sets come from rw_binned_read_valid, or have values (rw_dataset_read). On a GPU
- * the codes stay in GPU memory for the next training, until the set is freed or other work needs
- * the memory. Several threads may train on one set at once, each with its own context. */
+ * the codes stay in GPU memory for the next training run, until the set is freed or other work
+ * needs the memory. Several threads may train on one set at once, each with its own context. */
 RW_API int rw_train_on(struct rw_ctx *ctx, const struct rw_params *params,
                        const struct rw_training *training, struct rw_model **out);
 
 /* Recomputes the leaf values of a model on new data, and keeps its trees. Tree by tree, documents
- * follow the model's thresholds. Gradients come from the scores of the new leaf values so far. A
- * leaf becomes refit-decay times its old value plus 1 - refit-decay times the value that training
- * would give it. A leaf without documents keeps its value, and so does a tree of one leaf.
+ * follow the model's thresholds. Gradients are computed from the scores of the trees already
+ * refitted. A leaf becomes refit-decay times its old value plus 1 - refit-decay times the value
+ * that training would give it. A leaf without documents keeps its value, and so does a tree of one
+ * leaf.
  *
- * Parameters that affect leaf values and are not set are those of the model's training. For an
- * imported model they are the defaults. On the training data, with refit-decay 0 and without
- * sampling, the leaves are identical to the model's. The CPU does the work, whatever `device` is,
- * and data sets must have values. Validation sets are measured but never stop the refit, which
- * keeps all trees. Hooks may end it with RW_ERR_INTERRUPTED. There are no checkpoints.
+ * Parameters that affect leaf values and have origin RW_PARAM_DEFAULT get the values with which the
+ * model was trained. An imported model does not record them, so they keep their defaults. On the
+ * training data, with refit-decay 0 and without sampling, the leaves are identical to the model's.
+ * The CPU does the work, whatever `device` is, and data sets must have values. Validation sets are
+ * measured but never stop the refit, which keeps all trees. Hooks may end it with
+ * RW_ERR_INTERRUPTED. There are no checkpoints.
  *
  * RW_ERR_ARGUMENT: a parameter has no effect on a refit, or no tree of the model has a split.
  * RW_ERR_DATA: the data lacks all features of the model. */
 RW_API int rw_refit(struct rw_ctx *ctx, const struct rw_params *params, const struct rw_model *model,
                     const struct rw_dataset *train, const struct rw_dataset *const *valid,
                     int n_valid, const struct rw_train_hooks *hooks, struct rw_model **out);
-/* Sets the parameters that rw_refit would take from the model, so that the caller can read them.
- * They do not count as set. */
+/* Fills in the values that rw_refit would take from the model, so that the caller can read them.
+ * The origin of these parameters remains RW_PARAM_DEFAULT. */
 RW_API int rw_refit_params(struct rw_ctx *ctx, struct rw_params *params,
                            const struct rw_model *model);
 
@@ -153,9 +160,9 @@ RW_API int rw_model_write_file(struct rw_ctx *ctx, const struct rw_model *model,
  * rw_free. */
 RW_API int rw_model_write_memory(struct rw_ctx *ctx, const struct rw_model *model, char **out,
                                  size_t *n_bytes);
-/* Frees a result without a free function of its type. These are model texts and the results of
- * rw_evaluate, rw_audit_new, rw_compare, rw_qrels_read, rw_prune, rw_select, rw_cross_validate,
- * rw_check_new and rw_explainer_new. NULL is allowed. */
+/* Frees a result whose type has no free function. These are the text of rw_model_write_memory and
+ * the results of rw_evaluate, rw_audit_new, rw_compare, rw_qrels_read, rw_prune, rw_select,
+ * rw_cross_validate, rw_check_new and rw_explainer_new. NULL is allowed. */
 RW_API void rw_free(void *result);
 
 /* Scores a data set with the first `n_trees` trees; 0 means all. scores: [n_docs], written. */
@@ -183,7 +190,8 @@ RW_API const char *rw_dataset_query_id(const struct rw_dataset *dataset, uint32_
 /* Returns the column name of a feature in the CSV or TSV header, or "". */
 RW_API const char *rw_dataset_feature_name(const struct rw_dataset *dataset, uint32_t feature);
 /* Copies the document id to buffer: [size], truncated to fit and always terminated. The id is the
- * word after "docid =" or "docid:" in the comment, or "". */
+ * word after "docid =" or "docid:" in the comment at the end of the document's LETOR line, or
+ * "". */
 RW_API void rw_dataset_doc_id(const struct rw_dataset *dataset, uint32_t doc, char *buffer,
                               size_t size);
 /* Copies the values of a feature. values: [n_docs], written. Missing values are NaN. Absent values,
@@ -202,9 +210,9 @@ RW_API int rw_dataset_set_categories(struct rw_ctx *ctx, struct rw_dataset *data
 
 /* ---- side columns ----
  *
- * Columns next to the features, named after the parameter for their file. Setting one again
- * replaces it. A file has one line per document (or query, or pair), for the documents of all
- * workers.
+ * Side columns hold further data per document, query or pair. Each has the name of the parameter
+ * that reads it from a file. Setting one again replaces it. A file has one line per document (or
+ * query, or pair), for the documents of all workers.
  *
  *   weights        One per document, 0 to 65536. They multiply lambdas. Metrics weight a query by
  *                  the mean weight of its documents.
@@ -213,8 +221,8 @@ RW_API int rw_dataset_set_categories(struct rw_ctx *ctx, struct rw_dataset *data
  *                  metrics of validation sets. LightGBM calls them init_score, XGBoost
  *                  base_margin. The model does not contain them. Add them to the scores of
  *                  rw_predict.
- *   positions      One per document, a whole number from 0 to 65535. It is the displayed position
- *                  at which a document of the training set was clicked or not (for `debias`).
+ *   positions      One per document, a whole number from 0 to 65535: the position at which a
+ *                  document of the training set was displayed, clicked or not (for `debias`).
  *   labels         Further labels, 0 or more, at most RW_MAX_LABELS - 1 per document. With
  *                  `label-weights`, the lambda of a document is the weighted sum of its lambdas for
  *                  each label alone. Metrics use the first label only. A line has all further
@@ -234,7 +242,7 @@ RW_API int rw_dataset_read_side_column(struct rw_ctx *ctx, struct rw_dataset *da
 RW_API const char *rw_side_column_name(int i);
 /* A preference between two documents of one query, by document number from 0. The weight is 0 to
  * 65536. rw_dataset_set_pairs makes training use such pairs instead of those that labels imply
- * (parameter `pairs`, value given). RW_ERR_DATA: a document or weight is invalid. */
+ * (`pairs=given`). RW_ERR_DATA: a document or weight is invalid. */
 struct rw_given_pair {
     uint32_t better, worse;
     double weight;
@@ -296,8 +304,8 @@ struct rw_columns {
 };
 /* Sets how this context reads tables and categories; copies its argument. NULL restores the
  * default, in which every member is NULL or 0. If label, qid, weight or ignore is set, files with
- * other names and standard input may be tables too. They are if the first line has commas or tabs
- * and no "qid:". */
+ * other names, and standard input, are read as tables if their first line has commas or tabs and no
+ * "qid:". */
 RW_API int rw_ctx_set_columns(struct rw_ctx *ctx, const struct rw_columns *columns);
 /* Returns the number of tables that this context has opened. */
 RW_API int rw_ctx_n_tables(const struct rw_ctx *ctx);
@@ -339,8 +347,8 @@ struct rw_array {
     const int32_t *index;
     uint32_t n; /* number of values of a sparse array */
 };
-/* Values of a table that arrive in batches, from files or a generator. Every pass must return the
- * same documents in the same order. Batch sizes may vary. */
+/* A source that delivers a table's values in batches, for example from files or a generator. Every
+ * pass must return the same documents in the same order. Batch sizes may vary. */
 struct rw_batches {
     void *user; /* passed to both functions, which return nonzero to end the call */
     /* Starts a pass at the first document. */
@@ -371,9 +379,9 @@ struct rw_table {
     /* [n_docs] Document i is row order[i] of the table, each row once. NULL: row i. Labels, queries
      * and weights are in document order. */
     const uint32_t *order;
-    /* [n_columns], written on success. 1: the column has a whole number beyond 2^24 without an
-     * exact float32, so different values may have become equal. NULL: the call logs a warning with
-     * the first such feature. */
+    /* [n_columns], written on success. 1: the column has a whole number beyond 2^24 that float32
+     * cannot represent exactly, so different values may have become equal. NULL: the call logs a
+     * warning with the first such feature. */
     uint8_t *inexact;
     /* Above 1: each column consists of several dense arrays of one type, one per chunk of documents
      * (as Arrow record batches do). Chunk k starts at document chunk_offset[k] and ends before
@@ -385,14 +393,14 @@ struct rw_table {
     const struct rw_batches *batches;
 };
 /* Makes a data set from a table, and copies everything. Values are rounded to float32. NaN means
- * missing, and -0 becomes 0. All documents have the feature of a dense column. A sparse column
+ * missing, and -0 becomes 0. A dense column has no absent values. The feature of a sparse column
  * without values does not appear. Batches are read in one pass, and only one of them is in memory
  * next to the data set.
  *
  * RW_ERR_DATA: the table has no documents or too many; feature ids, offsets, labels, indices or the
- * order break the rules of struct rw_table; a query id is repeated (the message has it); a value is
- * infinite or too large for float32 (the message has the first row, from 0, and its feature); or
- * the batches do not have n_docs documents. RW_ERR_ARGUMENT: an unknown type, chunks of several
+ * order break the rules of struct rw_table; a query id is repeated (the message names it); a value
+ * is infinite or too large for float32 (the message names the first row, from 0, and its feature);
+ * or the batches do not have n_docs documents. RW_ERR_ARGUMENT: an unknown type, chunks of several
  * types, a sparse column in chunks or batches, an order with batches, or an invalid NULL.
  * RW_ERR_INTERRUPTED: a function of `batches` ended the call. */
 RW_API int rw_dataset_from_table(struct rw_ctx *ctx, const struct rw_table *table,
@@ -417,8 +425,8 @@ struct rw_arrow {
 };
 /* Reads all batches of `stream`. If stream is NULL, reads one batch with its schema. Takes
  * ownership of the arguments, also on failure; rw_arrow_free releases the memory. RW_ERR_DATA: the
- * stream fails (the message has its text) or is not a table, a batch is damaged, or there are too
- * many documents. */
+ * stream fails (the message includes its error text) or is not a table, a batch is damaged, or
+ * there are too many documents. */
 RW_API int rw_arrow_read(struct rw_ctx *ctx, struct ArrowArrayStream *stream,
                          struct ArrowSchema *schema, struct ArrowArray *batch,
                          struct rw_arrow **out);
@@ -426,11 +434,11 @@ RW_API void rw_arrow_free(struct rw_arrow *arrow);
 /* Returns the arrays of a column of numbers or booleans; nulls are marked as not valid. Chunk k is
  * written to array[k * stride]. With stride rw_table.n_columns, `array` is a column of
  * rw_table.column. The arrays borrow from `arrow`. RW_ERR_DATA: the column is damaged or has
- * another type (the message has it). */
+ * another type (the message names it). */
 RW_API int rw_arrow_column(struct rw_ctx *ctx, const struct rw_arrow *arrow, uint32_t column,
                            struct rw_array *array, size_t stride);
-/* Query ids, one per run of documents with the same id. They fit rw_table if no id reappears after
- * another. */
+/* Query ids, one per run of documents with the same id. They can be the query ids of a rw_table if
+ * each id forms a single run. */
 struct rw_arrow_ids {
     uint32_t n;
     uint32_t *offset;      /* [n + 1] first document of each run, then n_docs */
@@ -439,7 +447,7 @@ struct rw_arrow_ids {
 };
 /* Reads the ids of a column of integers or strings, also dictionary-encoded. The arrays belong to
  * `arrow` and are valid until its next ids are read. RW_ERR_DATA: another type, a null (the message
- * has its document), a zero character in an id, no documents, or a damaged column. */
+ * names its document), a zero character in an id, no documents, or a damaged column. */
 RW_API int rw_arrow_ids_read(struct rw_ctx *ctx, struct rw_arrow *arrow, uint32_t column,
                              struct rw_arrow_ids *out);
 
@@ -448,14 +456,14 @@ struct rw_binned;
 /* Reads files as rw_dataset_read does, and bins them for rw_train_on with these `params` (bins,
  * absent, min-docs, device) and this `init` (or NULL). Memory depends on the input.
  *
- * - Of a single cache with codes for these params, only the codes are kept.
+ * - From a single cache that has codes for these params, only the codes are kept.
  * - LETOR text with more than 262,144 documents, for CPU training, is binned in several passes. The
  *   values are never in memory as a whole. A pipe is saved to a temporary file (TMPDIR) first.
  * - Other input: the values are kept until training bins them.
  *
  * With `init` and codes only, one more pass computes the scores of `init` from the values. With
- * train-metric on, or for GPU training, the values are kept. With `init` they are also kept for a
- * start-scores file, and for categorical features in `init`. The caller frees *out with
+ * train-metric on, or for GPU training, the values are kept. With `init`, they are also kept if
+ * `start-scores` names a file or `init` has categorical features. The caller frees *out with
  * rw_binned_free. */
 RW_API int rw_binned_read(struct rw_ctx *ctx, const struct rw_params *params,
                           const struct rw_model *init, const char *const *paths, int n_paths,
@@ -467,12 +475,13 @@ RW_API int rw_binned_read(struct rw_ctx *ctx, const struct rw_params *params,
  *
  * Batches are binned on the CPU for every device, and their values are never in memory as a whole.
  * Up to 262,144 documents take one pass and more take two. The first pass keeps the values of about
- * 262,144 documents, which decide the bin boundaries. Each thread has the values of 16,384
- * documents, in all at most 128 MB or the values of one thread. */
+ * 262,144 documents, which decide the bin boundaries. Each thread holds the values of 16,384
+ * documents. All threads together hold at most 128 MB, or one thread's values if those are
+ * larger. */
 RW_API int rw_binned_from_table(struct rw_ctx *ctx, const struct rw_params *params,
                                 const struct rw_table *table, struct rw_binned **out);
-/* Returns the documents: labels, queries, ids, comments and weights (which may be set). Features
- * exist only if the values were kept. The binned set owns the result. */
+/* Returns the documents: labels, queries, ids, comments, and weights, which the caller may set.
+ * Features exist only if the values were kept. The binned set owns the result. */
 RW_API struct rw_dataset *rw_binned_documents(struct rw_binned *binned);
 /* Returns the number of features that appear at least once. */
 RW_API uint32_t rw_binned_n_features(const struct rw_binned *binned);
@@ -511,11 +520,12 @@ RW_API int rw_synth(struct rw_ctx *ctx, const struct rw_synth_options *options, 
 
 /* ---- scoring on a device ---- */
 /* Opens a scorer (rankwood_score.h) for data sets on a device: "cpu", "cuda", "cuda:N" (from 0) or
- * "auto". "auto" uses a GPU, if there is one, once the CPU would take longer than opening it. Every
- * device gives identical scores. Opening a GPU takes much of a second, so use one scorer for all
- * chunks. The first `n_trees` trees are used; 0 means all. The context is borrowed until
- * rw_scorer_free, the model only for the call. RW_ERR_ARGUMENT: unknown device, or the model has
- * fewer trees. RW_ERR_UNSUPPORTED: the device does not exist, or CUDA is not built in. */
+ * "auto". "auto" starts on the CPU. It moves to a GPU, if there is one, once the work left or done
+ * takes the CPU longer than opening the GPU. Every device gives identical scores. Opening a GPU can
+ * take most of a second, so use one scorer for all chunks. The first `n_trees` trees are used; 0
+ * means all. The context is borrowed until rw_scorer_free, the model only for the call.
+ * RW_ERR_ARGUMENT: unknown device, or the model has fewer trees. RW_ERR_UNSUPPORTED: the device
+ * does not exist, or CUDA is not built in. */
 RW_API int rw_scorer_open(struct rw_ctx *ctx, const struct rw_model *model, int n_trees,
                           const char *device, struct rw_scorer **out);
 /* Scores a data set with any scorer, for one caller at a time. scores: [n_docs], written; the same
@@ -535,7 +545,7 @@ typedef int rw_chunk_fn(void *user, const struct rw_dataset *chunk, const double
  * number of documents, except that a cache is one chunk in memory. A query may continue in the next
  * chunk. A query that reappears later is not detected.
  *
- * - scorer: NULL for no scores. Once the CPU is known to score, each thread scores the lines it has
+ * - scorer: NULL for no scores. If the CPU does the scoring, each thread scores the lines it has
  *   read, and chunks have no features.
  * - seen: [RW_FEATURE_IDS], set to 1 for each feature that appears. NULL without a scorer. */
 RW_API int rw_dataset_read_each(struct rw_ctx *ctx, const char *const *paths, int n_paths,
@@ -561,8 +571,8 @@ struct rw_param_info {
     const char *range;    /* for people: "2 to 65536"; for a choice its values: "exp|linear|FILE" */
     const char *help;     /* one line */
     const char *argument; /* "N", "X", "FILE", ... */
-    /* 1: shapes trees and is in the model file; 2: the same, but only if not the default; 0:
-     * neither */
+    /* 1: the model file records it; 2: the model file records it if it is not the default; 0: the
+     * model file omits it */
     int model;
     int roles; /* a sum of enum rw_param_role */
 };
@@ -581,19 +591,19 @@ enum rw_param_origin {
     RW_PARAM_CHANGED  /* by rw_params_set, to another value; reported if it has no effect */
 };
 RW_API enum rw_param_origin rw_params_origin(const struct rw_params *params, const char *name);
-/* Reads `name = value` lines; '#' starts a comment. Several trainings may share a file, so
+/* Reads `name = value` lines; '#' starts a comment. Several training runs may share a file, so
  * parameters without effect in one of them are not reported. */
 RW_API int rw_params_read(struct rw_ctx *ctx, struct rw_params *params, const char *path);
-/* Replaces each `auto` that shapes trees by the value that training would choose, and logs a
- * note. It depends on the number of documents, of features that appear and of validation sets.
- * rw_train does this itself. Call it if several trainings must use the same values. Models still
- * record which values were chosen automatically. RW_ERR_ARGUMENT: too great a depth for
- * level-wise growth. */
+/* Replaces each `auto` that affects the model by the value that training would choose, and logs a
+ * note. The values depend on the numbers of documents, of features that appear and of validation
+ * sets. rw_train does this itself. Call it if several training runs must use the same values.
+ * Models still record which values were chosen automatically. RW_ERR_ARGUMENT: too great a depth
+ * for level-wise growth. */
 RW_API int rw_params_resolve(struct rw_ctx *ctx, struct rw_params *params, uint32_t n_docs,
                              uint32_t n_features, int n_valid);
 /* Writes a file for rw_params_read. It has all parameters except those that never change a model
  * (threads, device, hist, gpu-memory and batch), empty texts, and defaults that model files omit.
- * After rw_params_resolve, `rate = auto 0.05` is a chosen value. RW_ERR_ARGUMENT: the file cannot
+ * `rate = auto 0.05` records a value that rw_params_resolve chose. RW_ERR_ARGUMENT: the file cannot
  * represent a file name. RW_ERR_IO, RW_ERR_MACHINE: the write failed. */
 RW_API int rw_params_write(struct rw_ctx *ctx, struct rw_params *params, FILE *out);
 /* The purpose of parameters that are checked. */
@@ -604,25 +614,27 @@ enum rw_params_use {
     RW_PARAMS_NO_TABLE     /* no training and no CSV or TSV; parameters for columns are reported */
 };
 /* Checks that the parameters do not contradict each other, as rw_train does. RW_ERR_ARGUMENT: they
- * do, and the message explains it. */
+ * do; the message explains how. */
 RW_API int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params, enum rw_params_use use);
-/* How to report a parameter without effect under the others, such as `truncation` with pairs all.
- * By default it is a warning, once per parameter and process, if rw_params_set changed the default.
- * The model then records the default. Training checks after `auto` is resolved. rw_params_check
- * checks parameters of metrics. */
+/* How to report a parameter that the other parameters make ineffective, such as `truncation` with
+ * `pairs=all`. By default it causes a warning, once per parameter and process, if its origin is
+ * RW_PARAM_CHANGED. The model then records the default. Training checks after `auto` is resolved.
+ * rw_params_check checks parameters of metrics. */
 enum rw_no_effect {
     RW_NO_EFFECT_WARN,
-    RW_NO_EFFECT_SILENT, /* for parameters shared by several trainings */
+    RW_NO_EFFECT_SILENT, /* for parameters shared by several training runs */
     RW_NO_EFFECT_ERROR   /* RW_ERR_ARGUMENT in place of a warning */
 };
-/* Sets how this is reported. The default is RW_NO_EFFECT_WARN. */
+/* Sets how parameters without effect are reported. The default is RW_NO_EFFECT_WARN. */
 RW_API void rw_params_on_no_effect(struct rw_params *params, enum rw_no_effect how);
 /* Reports a parameter without effect for a reason that only the caller knows, such as "without a
- * model". Only values that rw_params_set changed are reported. Returns RW_OK or RW_ERR_ARGUMENT. */
+ * model". Only parameters of origin RW_PARAM_CHANGED are reported. Returns RW_OK or
+ * RW_ERR_ARGUMENT. */
 RW_API int rw_params_no_effect(struct rw_ctx *ctx, const struct rw_params *params, const char *name,
                                const char *why);
-/* Forgets which parameters were reported in this process, so that warnings appear again. */
-RW_API void rw_no_effect_again(void);
+/* Forgets which parameters without effect were reported in this process, so that warnings about
+ * them appear again. */
+RW_API void rw_no_effect_reset(void);
 /* Returns the parameter of the current warning, while the log function receives a warning of a
  * parameter without effect; else NULL. */
 RW_API const char *rw_log_parameter(const struct rw_ctx *ctx);
@@ -643,14 +655,15 @@ struct rw_alias {
 /* Returns the table row after `row` (NULL: the first row) that matches; NULL past the end. word:
  * NULL for all rows. Otherwise a name, if `parameter` is NULL, or a value of this Rankwood
  * parameter. Case and '_' or '-' do not matter. A name may match several rows. Use the row whose
- * `ours` the caller knows, else the row without `ours`. Metric names have no cutoff. */
+ * `ours` is one of the caller's options; otherwise the row whose `ours` is NULL. Pass metric names
+ * without a cutoff: "ndcg", not "ndcg@10". */
 RW_API const struct rw_alias *rw_alias_next(const struct rw_alias *row, const char *parameter, const char *word);
 /* Returns the nearest of words: [n_words] to a mistaken one; NULL if none is near. Case and '_' or
  * '-' do not matter. */
 RW_API const char *rw_word_nearest(const char *mistaken, const char *const *words, int n_words);
 
 /* ---- metrics ---- */
-/* The value of a metric for a query without a relevant document, or skip the query. */
+/* How to treat a query without a relevant document: value 0, value 1, or skip it. */
 enum rw_empty {
     RW_EMPTY_ZERO,
     RW_EMPTY_ONE,
@@ -725,12 +738,12 @@ struct rw_audit {
     uint32_t n_single; /* queries with one document */
     /* queries where documents with different labels have equal scores, so that tie order matters */
     uint32_t n_tied;
-    /* Queries with different labels that are in falling order in the input, or in rising order. If
-     * ties keep the input order, constant scores have the best value there, or the worst. */
+    /* Queries with at least two distinct labels whose documents are in descending (ascending) label
+     * order. If ties keep the input order, constant scores have the best (worst) value there. */
     uint32_t n_falling, n_rising;
 };
-/* Measures by all conventions. Fails where rw_evaluate fails. If only one program rejects the data,
- * its row has the reason. scores: [n_docs]. The caller frees *out with rw_free. */
+/* Measures by all conventions. Fails where rw_evaluate fails. If a program rejects the data, its
+ * row has the reason instead of a value. scores: [n_docs]. The caller frees *out with rw_free. */
 RW_API int rw_audit_new(struct rw_ctx *ctx, const struct rw_eval_params *how,
                         const struct rw_dataset *dataset, const double *scores,
                         struct rw_audit **out);
@@ -754,7 +767,7 @@ RW_API int rw_dataset_read_scores(struct rw_ctx *ctx, const struct rw_dataset *d
                                   const char *path, double *scores, struct rw_run_match *match);
 
 /* ---- judgments and runs from TREC files ---- */
-/* One run. */
+/* The scores and match counts of one TREC run. */
 struct rw_qrels_run {
     const double *scores;  /* [n_docs] of the data set; -INFINITY: not in the run */
     uint64_t n_ranked;     /* documents of judged queries */
@@ -775,9 +788,10 @@ struct rw_qrels {
  * Fields are separated by blanks or tabs, and lines may have any order. Iteration, Q0, rank and tag
  * are ignored. A document id has at most 511 bytes. The caller frees *out with rw_free.
  *
- * Pass the data set with the scores of a run to rw_evaluate or rw_compare. Ideals and relevant
- * documents count all documents, ranked or not. Everything else counts only documents of the run.
- * Equal scores rank by descending id. A query that the run lacks counts as 0 (`trec_eval -c`).
+ * Pass the data set with the scores of a run to rw_evaluate or rw_compare. The ideal ranking and
+ * the number of relevant documents include unranked documents. Everything else uses only documents
+ * of the run. Equal scores rank by descending id. A query that the run lacks counts as 0
+ * (`trec_eval -c`).
  *
  * RW_ERR_PARSE, RW_ERR_DATA: a malformed line, a document judged or ranked twice, no judgments, or
  * a run without any judged query. */
@@ -802,7 +816,8 @@ struct rw_moved_query {
 struct rw_comparison {
     const char *metric, *conventions;
     int lower_is_better;
-    /* resamples and sign patterns; up to 16 differing queries, the test uses all 2^n patterns */
+    /* number of resamples and of sign patterns; if at most 16 queries differ, the test uses all 2^n
+     * patterns */
     int n_samples;
     double ties_moved_a, ties_moved_b; /* as in struct rw_eval_metric */
     struct rw_compared all;
@@ -814,9 +829,10 @@ struct rw_comparison {
     const struct rw_moved_query *moved;
 };
 /* Compares two rankings by one metric. scores_a, scores_b: [n_docs]. groups: a file of "QUERY
- * GROUP" lines, or NULL. The p of groups are not corrected for multiple tests. Results depend on
- * the seed, not on the number of threads. The caller frees *out with rw_free. RW_ERR_ARGUMENT:
- * invalid `how`, or weighted data with `like`, because programs differ in the effect of weights. */
+ * GROUP" lines, or NULL. The p-values of groups are not corrected for multiple tests. Results
+ * depend on the seed, not on the number of threads. The caller frees *out with rw_free.
+ * RW_ERR_ARGUMENT: invalid `how`, or weighted data with `like`, because programs differ in the
+ * effect of weights. */
 RW_API int rw_compare(struct rw_ctx *ctx, const struct rw_eval_params *how,
                       const struct rw_dataset *dataset, const double *scores_a,
                       const double *scores_b, const char *groups, struct rw_comparison **out);
@@ -828,7 +844,7 @@ RW_API int rw_holm(struct rw_ctx *ctx, double *p, int n);
 /* ---- smaller models ---- */
 enum rw_prune_order {
     RW_PRUNE_ANY, /* first the trees that matter least for the metric */
-    RW_PRUNE_LAST /* from the last tree on, so that a prefix of the model stays */
+    RW_PRUNE_LAST /* from the last tree backwards, so that a prefix of the model stays */
 };
 struct rw_prune_row {
     int n_trees;
@@ -848,23 +864,23 @@ struct rw_pruned {
     struct rw_model *model;
 };
 /* Removes trees while the metric is at most most_loss worse than that of the whole model. The loss
- * is 0 or more, in units of the metric. *out has the model with the fewest trees and a table of
- * other sizes. The caller frees it with rw_free.
+ * is 0 or more, in units of the metric. *out has the smallest such model and a table of other
+ * sizes. The caller frees it with rw_free.
  *
  * RW_PRUNE_ANY works in rounds. A round measures the model without each tree, and removes the
  * quarter of the trees that matter least (of equal ones, the later tree). The tolerance then
  * applies to all queries and to the held-out estimate; the seed of `how` draws the halves. A tree
  * of one non-zero leaf, a base score, stays.
  *
- * RW_ERR_DATA: no query counts, or with RW_PRUNE_ANY no query of a half. RW_ERR_ARGUMENT: the model
- * has no trees, or `how` has several metrics. */
+ * RW_ERR_DATA: no query counts or, with RW_PRUNE_ANY, no query of one half counts. RW_ERR_ARGUMENT:
+ * the model has no trees, or `how` has several metrics. */
 RW_API int rw_prune(struct rw_ctx *ctx, const struct rw_eval_params *how,
                     const struct rw_model *model, const struct rw_dataset *dataset,
                     double most_loss, enum rw_prune_order order, struct rw_pruned **out);
 
 /* ---- feature selection ---- */
-/* Permutation importance: the loss of a metric when one feature's values, with its absent and
- * missing ones, are shuffled among all documents. */
+/* Permutation importance: the loss of a metric when one feature's values, including absent and
+ * missing values, are shuffled among all documents. */
 struct rw_permuted {
     uint32_t feature;
     /* mean over the repeats; positive: the feature improves the metric */
@@ -872,7 +888,7 @@ struct rw_permuted {
     double deviation; /* standard deviation over the repeats; NaN for one repeat */
 };
 struct rw_select_row {
-    uint32_t n_features;         /* features of the training */
+    uint32_t n_features;         /* number of features used for training */
     int n_trees;                 /* 0: no tree could be split */
     struct rw_compared compared; /* on half of the validation set; a: all features, b: these */
     int is_within;               /* 1: the loss is within the tolerance */
@@ -907,17 +923,18 @@ struct rw_selected {
  *
  * Features are ranked by permutation importance. The search drops the lower half and trains on the
  * rest. While the loss is within most_loss, it ranks and halves again. Then it tries sizes between
- * the last success and the first failure. The loss compares with a training on all features, with
- * the same parameters.
+ * the last success and the first failure. The loss is relative to a training run on all features
+ * with the same parameters.
  *
  * Training stops early on the whole validation set. One half of its queries, drawn by `seed`, ranks
- * the features. The other half measures the loss, so that ranking does not favour its own
- * measurement. The measuring half still chooses the size, so use `test` for an independent result.
+ * the features. The other half measures the loss, so the loss is not measured on the queries that
+ * ranked the features. The measuring half still chooses the size, so use `test` for an independent
+ * result.
  *
- * Trainings share one set of codes. The model is identical to a training with `features` set to the
- * list. Results do not depend on the number of threads.
+ * All training runs share one set of codes. The model is identical to that of a training run with
+ * `features` set to the list. Results do not depend on the number of threads.
  *
- * RW_ERR_DATA: no query of a half counts. RW_ERR_UNSUPPORTED: several workers, or start scores.
+ * RW_ERR_DATA: no query of one half counts. RW_ERR_UNSUPPORTED: several workers, or start scores.
  * Other errors are those of rw_train. */
 RW_API int rw_select(struct rw_ctx *ctx, const struct rw_params *params,
                      const struct rw_binned *train, const struct rw_dataset *valid,
@@ -936,20 +953,22 @@ struct rw_cv {
     const double *scores; /* [n_docs] each from the model that was not trained on the query */
     const struct rw_eval *pooled;   /* of these scores, over all queries */
 };
-/* Trains one model per fold, on the other folds. With early stopping, the next fold (the first
- * after the last) is left out of the training and stops it, so that the measured fold decides
- * nothing. All parameters apply. `auto` is resolved once, for the whole data set
- * (rw_params_resolve). `seed` draws the folds. Small data sets train folds in parallel, without
- * effect on results. The caller frees *out with rw_free. */
+/* Trains one model per fold, on the other folds. With early stopping, the next fold, cyclically, is
+ * held out as the validation set, so the test fold has no influence on its model. All parameters
+ * apply. `auto` is resolved once, for the whole data set (rw_params_resolve). `seed` draws the
+ * folds. Small data sets train folds in parallel, without effect on results. The caller frees *out
+ * with rw_free. */
 RW_API int rw_cross_validate(struct rw_ctx *ctx, const struct rw_params *params,
                              const struct rw_dataset *dataset, int n_folds, struct rw_cv **out);
 
 /* ---- data checks ---- */
 enum rw_identifies {
     RW_IDENTIFIES_NOTHING,
-    RW_IDENTIFIES_DOCUMENT, /* whole numbers, nearly unique per document */
-    RW_IDENTIFIES_QUERY,    /* whole numbers, constant within a query, nearly unique per query */
-    RW_IDENTIFIES_LINE      /* as per document, and only ascending or only descending in the file */
+    RW_IDENTIFIES_DOCUMENT, /* whole numbers, nearly all different across documents */
+    /* whole numbers, constant within a query, nearly all different across queries */
+    RW_IDENTIFIES_QUERY,
+    /* as RW_IDENTIFIES_DOCUMENT, and only ascending or only descending in the file */
+    RW_IDENTIFIES_LINE
 };
 /* A feature that appears in the data. Absent values count as 0. */
 struct rw_feature_check {
@@ -960,9 +979,11 @@ struct rw_feature_check {
     int constant;
     int32_t duplicate_of; /* the first feature with the same values; -1: none, or constant */
     int identifies;       /* enum rw_identifies */
-    int orders_labels;    /* 1: sorting by it sorts the labels in every query (of at least 10) */
+    /* 1: sorting by it sorts the labels of every query; at least 10 queries must have different
+     * labels */
+    int orders_labels;
     /* 1: categorical with a vocabulary; `least` and `most` are NaN because order has no meaning */
-    int by_words;
+    int has_vocabulary;
     /* 0 to 1: the largest difference between the distribution functions of the two sets, or between
      * their fractions of missing values. With vocabularies, fractions of categories are compared.
      * NaN without a second set, or if only one set has a vocabulary. */
@@ -988,11 +1009,12 @@ struct rw_check {
     uint32_t n_alike;  /* queries with several documents, all with the same label above 0 */
     uint32_t n_mixed;  /* queries with different labels */
     uint32_t n_falling, n_rising; /* of these, queries sorted by label in the input */
-    double falling_by_chance;     /* expected number of them, each way, for random order */
+    double falling_by_chance;     /* expected number of each of these two in random order */
     /* NDCG@10 of constant scores, with ties in input order and averaged over orders; NaN: no query
      * counts */
     double constant_file, constant_mean;
-    uint32_t n_twins;          /* documents with the values of an earlier one in the query */
+    /* documents whose values equal those of an earlier one in the query */
+    uint32_t n_twins;
     uint32_t n_contradictions; /* of these, documents with a different label */
     float least_label, most_label;
     uint32_t n_labels;                   /* distinct labels; the first RW_CHECK_LABELS follow */
@@ -1007,9 +1029,9 @@ struct rw_check {
     int n_findings;
     const struct rw_finding *findings; /* [n_findings] warnings first */
 };
-/* Reads files as rw_dataset_read does and reports problems. Queries that reappear are counted in
- * place of an error. against: [n_against] files of a second set, such as the test set; n_against 0
- * means no second set. The caller frees *out with rw_free. */
+/* Reads files as rw_dataset_read does and reports problems. Queries that reappear are counted
+ * instead of being rejected. against: [n_against] files of a second set, such as the test set;
+ * n_against 0 means no second set. The caller frees *out with rw_free. */
 RW_API int rw_check_new(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                         const char *const *against, int n_against, struct rw_check **out);
 /* Returns the id of the longest query. */
@@ -1042,11 +1064,13 @@ struct rw_round {
     double ms;        /* total time of this round */
     double ms_lambdas, ms_histograms, ms_splits, ms_partition, ms_scores, ms_metrics;
     uint32_t n_docs;  /* documents of the training set */
-    /* Host-resident codes, when not all fit in GPU memory: bytes that the GPU read for this tree,
-     * those for histograms, and GPU time for the latter. */
+    /* Host-resident (out-of-core) codes, which do not fit in GPU memory. far_bytes is what the GPU
+     * read of them for this tree. far_hist_bytes is the part that it read for histograms, and
+     * far_hist_ms is the GPU time of those histograms. */
     uint64_t far_bytes, far_hist_bytes;
     double far_hist_ms;
-    uint64_t bytes_sent; /* by this worker to the others */
+    /* estimate for this worker and round, as if transports sent the fewest bytes possible */
+    uint64_t bytes_sent;
     /* The largest possible size of the model file if training ends with this round, and with the
      * next. */
     uint64_t model_bytes, next_model_bytes;
@@ -1061,12 +1085,12 @@ typedef int (*rw_gradient_fn)(void *user, const struct rw_dataset *train, const 
 /* A custom metric of one data set. scores: [n_docs]. Writes *value. Nonzero ends training. */
 typedef int (*rw_metric_fn)(void *user, const struct rw_dataset *dataset, const double *scores,
                             double *value);
-/* The state from which a training resumes. Valid during the call. */
+/* The state from which a training run resumes. Valid during the call. */
 struct rw_resumed {
-    const char *path;
-    int round; /* The last completed round, its best_round and best_value, as in struct rw_round. */
-    int best_round;
-    double best_value;
+    const char *path;  /* the checkpoint file */
+    int round;         /* the last completed round */
+    int best_round;    /* the best round so far; 0 without a validation set */
+    double best_value; /* the first metric at best_round */
     const char *note; /* note of struct rw_checkpoints, or "" */
     int n_metrics;
     const struct rw_metric_value *metrics; /* [n_metrics] with `value` unset */
@@ -1074,33 +1098,34 @@ struct rw_resumed {
 };
 /* Checkpoints. A checkpoint file has the trees, metrics and best round so far, and fingerprints of
  * parameters and data. Resuming with the same parameters and data gives a model identical to that
- * of an uninterrupted training. Device and thread count may differ, and `rounds` may be higher.
+ * of an uninterrupted training run. Device and thread count may differ, and `rounds` may be higher.
  * Scores are recomputed from the trees, so user gradients and metrics must depend on scores and
  * data alone.
  *
- * A separate thread writes checkpoints during training. A failed write is a warning. The last
+ * A separate thread writes checkpoints during training. A failed write causes a warning. The last
  * checkpoint is written when training ends, also by should_stop or an error. Resuming a finished
- * training returns its model at once. RW_ERR_FORMAT: another version of the library wrote the file;
- * the message has the version. */
+ * training run returns its model at once. RW_ERR_FORMAT: another version of the library wrote the
+ * file; the message names the version. */
 struct rw_checkpoints {
-    const char *path;     /* each checkpoint replaces the last; NULL: do not write */
-    int every_rounds; /* write after this many rounds, or when the last write ends; 0: use time */
+    const char *path;     /* each checkpoint replaces the previous one; NULL: do not write */
+    /* write after this many rounds, or once a write in progress ends; 0: use time */
+    int every_rounds;
     /* write after this time; 0: 60 s, or 100 times the duration of the last write if longer */
     double every_seconds;
-    const char *resume;   /* file to resume from; NULL: start a new training */
-    int or_start;         /* 1: start a new training if the file does not exist */
+    const char *resume;   /* file to resume from; NULL: start a new training run */
+    int or_start;         /* 1: start a new training run if the file does not exist */
     /* Called between rounds. Returns a text without newline, stored in the checkpoint. NULL: no
      * note. */
     const char *(*note)(void *user);
-    /* Called once before on_start when a training resumes. NULL: no callback. */
+    /* Called once before on_start when a training run resumes. NULL: no callback. */
     void (*on_resume)(void *user, const struct rw_resumed *resumed);
 };
 /* Sets every_rounds or every_seconds from "50" (rounds), "30s", "10m" or "2h". RW_ERR_ARGUMENT:
  * invalid interval. */
 RW_API int rw_checkpoints_set_every(struct rw_ctx *ctx, struct rw_checkpoints *checkpoints,
                                     const char *every);
-/* Position bias that training with `debias` estimated or received, after its last round. The best
- * round of the model may be earlier. */
+/* Position bias of a training run with `debias`, which it estimated or was given, after its last
+ * round. The best round of the model may be earlier. */
 struct rw_positions {
     int round; /* rounds that training ran */
     int is_given; /* 1: propensities were given */
@@ -1123,25 +1148,27 @@ struct rw_train_hooks {
     /* Called after each round. Nonzero stops training, and the model counts as finished. NULL: no
      * callback. */
     int (*on_round)(void *user, const struct rw_round *round);
-    /* NULL: no callback */
+    /* Called after each stage of training, such as "cuts and codes", with its duration and the peak
+     * memory of the process so far. NULL: no callback. */
     void (*on_stage)(void *user, const char *stage, double ms, size_t peak_bytes);
     /* Called between rounds. Nonzero interrupts training. The model is then the best so far and is
      * marked as unfinished (rw_model_info). NULL: no callback. */
     int (*should_stop)(void *user);
     rw_gradient_fn gradients; /* NULL: the objective of params */
-    /* NULL: the metrics of params; otherwise it comes first and stops training */
+    /* NULL: only the metrics of params; otherwise this is the first metric, which early stopping
+     * uses */
     rw_metric_fn metric;
     const char *metric_name;
     int metric_lower_is_better;
     /* NULL: no checkpoints. On resuming, RW_ERR_ARGUMENT: parameters have changed. RW_ERR_DATA:
-     * data has changed. The messages have the difference. RW_ERR_FORMAT: the file is truncated or
-     * damaged. */
+     * data has changed. The messages describe the difference. RW_ERR_FORMAT: the file is truncated
+     * or damaged. */
     const struct rw_checkpoints *checkpoints;
-    /* Called once after the last round of a training with `debias`. Valid during the call. NULL: no
-     * callback. */
+    /* Called once after the last round of a training run with `debias`. Valid during the call.
+     * NULL: no callback. */
     void (*on_positions)(void *user, const struct rw_positions *found);
 };
-/* The expected memory and time of a training. */
+/* The expected memory and time of a training run. */
 struct rw_plan_part {
     const char *name; /* "codes"; static */
     uint64_t bytes;
@@ -1159,8 +1186,10 @@ struct rw_plan {
     /* Host memory that this process could still get, also under its control groups' limits. 0:
      * unknown. */
     uint64_t host_free_bytes;
-    uint64_t far_bytes;  /* page-locked host memory for codes that do not fit in GPU memory */
-    double link_rate; /* typical transfer rate to the GPU in bytes/s; 0: no codes are transferred */
+    /* page-locked host memory for host-resident codes, which do not fit in GPU memory */
+    uint64_t far_bytes;
+    /* typical transfer rate to the GPU in bytes/s; 0 if no codes are transferred during training */
+    double link_rate;
     double tree_ms;      /* expected time per tree */
     /* Estimates for more GPUs in one host, whether present or not: time per tree, and its part for
      * exchanging histograms. 0 on the host. */
@@ -1169,9 +1198,9 @@ struct rw_plan {
         double tree_ms, exchange_ms;
     } many[3];
 };
-/* Estimates rw_train_on with these arguments, on the device it would choose. Computes bin
- * boundaries but allocates no GPU memory. `init` and `hooks` are ignored. RW_ERR_MEMORY: too little
- * GPU memory; *out is filled. */
+/* Estimates the memory and time of rw_train_on with these arguments, on the device it would choose.
+ * Computes bin boundaries but allocates no GPU memory. `init` and `hooks` are ignored.
+ * RW_ERR_MEMORY: too little GPU memory; *out is filled. */
 RW_API int rw_train_plan(struct rw_ctx *ctx, const struct rw_params *params,
                          const struct rw_training *training, struct rw_plan *out);
 
@@ -1184,7 +1213,7 @@ RW_API int rw_train_plan(struct rw_ctx *ctx, const struct rw_params *params,
  *     status = status ? status : rw_ctx_set_comm(ctx, comm);
  *     status = status ? status : rw_dataset_read(ctx, &path, 1, &shard);
  *     status = status ? status : rw_train(ctx, params, shard, NULL, 0, NULL, &model);
- *     if (status && rw_workers_tells(ctx))
+ *     if (status && rw_workers_should_print(ctx))
  *         fprintf(stderr, "%s\n", rw_last_error(ctx));
  *     rw_comm_free(comm); */
 /* Each of n_workers workers makes the same calls, with its own context and its own shard of the
@@ -1198,8 +1227,8 @@ RW_API int rw_train_plan(struct rw_ctx *ctx, const struct rw_params *params,
  * - With data in memory, each worker passes its shard.
  *
  * All workers must call rw_binned_read, rw_binned_from_table, rw_train and related functions,
- * rw_dataset_read and rw_dataset_read_side_column. If one worker fails, all do, and the message has
- * the worker's number. Other functions concern one worker only. */
+ * rw_dataset_read and rw_dataset_read_side_column. If one worker fails, all do, and the message
+ * names the worker. Other functions concern one worker only. */
 struct rw_comm;
 enum rw_comm_type { RW_COMM_U32, RW_COMM_U64 }; /* Signed sums wrap as in two's complement. */
 enum rw_comm_op { RW_COMM_SUM, RW_COMM_MIN, RW_COMM_MAX };
@@ -1235,7 +1264,7 @@ RW_API int rw_comm_new(struct rw_ctx *ctx, const struct rw_comm_functions *funct
                        int worker, int n_workers, struct rw_comm **out);
 /* Opens a communicator of the library by name. "mpi" is MPI_COMM_WORLD of a process started by
  * mpirun or srun. NULL: "mpi" if the environment shows a launcher with several processes, else *out
- * is NULL. RW_ERR_UNSUPPORTED: not installed; the message has the missing part. */
+ * is NULL. RW_ERR_UNSUPPORTED: not installed; the message names the missing part. */
 RW_API int rw_comm_open(struct rw_ctx *ctx, const char *name, struct rw_comm **out);
 /* Frees a communicator; accepts NULL. If this worker failed and no call reported that to the
  * others, "mpi" calls MPI_Abort, which also ends this process. Print messages first. */
@@ -1245,8 +1274,9 @@ RW_API void rw_comm_free(struct rw_comm *comm);
  * a GPU. */
 RW_API int rw_ctx_set_comm(struct rw_ctx *ctx, struct rw_comm *comm);
 /* Runs `body` once per worker, in n_workers threads of this process. Worker 0 runs on the calling
- * thread with `ctx`. The others have contexts that log nothing. Threads are shared equally. Returns
- * the status of the lowest worker that failed; its message is in `ctx`. */
+ * thread with `ctx`. The others have contexts that log nothing. The threads of `ctx` are divided
+ * equally among the workers. Returns the status of the lowest worker that failed; its message is in
+ * `ctx`. */
 typedef int (*rw_worker_fn)(void *user, struct rw_ctx *ctx, int worker);
 RW_API int rw_workers_run(struct rw_ctx *ctx, int n_workers, rw_worker_fn body, void *user);
 /* Return the number of workers and this worker's number; 1 and 0 without a communicator. */
@@ -1266,7 +1296,7 @@ RW_API void rw_workers_end(struct rw_ctx *ctx);
 RW_API int rw_device_check(struct rw_ctx *ctx, const char *device);
 /* Returns 1 if this worker should print the last failure. That is so if only this worker knows of
  * it, if there is only one worker, or if all workers know and this is worker 0. */
-RW_API int rw_workers_tells(const struct rw_ctx *ctx);
+RW_API int rw_workers_should_print(const struct rw_ctx *ctx);
 
 /* ---- inside models ---- */
 /* How the training data of a model numbers its features. */
@@ -1278,9 +1308,9 @@ enum rw_columns_kind {
 };
 struct rw_model_info {
     int best_round;  /* 0 if training had no validation set */
-    int is_finished; /* 0: should_stop ended training, and the model is the best until then */
-    /* The trainings that produced the model: more than one if it was continued (rw_train_on).
-     * Continuing a completed training with the same parameters counts as one training. */
+    int is_finished; /* 0: should_stop ended training, and the model is the best up to that round */
+    /* Number of training runs that produced the model: more than one if it was continued
+     * (rw_train_on). A completed run and its continuation with the same parameters count as one. */
     int n_runs;
     uint32_t n_categorical; /* number of categorical features */
     enum rw_columns_kind columns;
@@ -1289,28 +1319,28 @@ struct rw_model_info {
     uint32_t width;
 };
 RW_API struct rw_model_info rw_model_info(const struct rw_model *model);
-/* Returns the name of the i-th metric of the training, such as "valid1 ndcg@10", and its value for
- * the trees of the model: that of the best round, or of the last one. NULL past the end. */
+/* Returns the name of the i-th metric measured in training, such as "valid1 ndcg@10", and its value
+ * for the trees of the model: that of the best round, or of the last one. NULL past the end. */
 RW_API const char *rw_model_metric_at(const struct rw_model *model, int i, double *value);
-/* Part of a view of the model. Views are owned by the model, and those of missing parts are
- * zeroed. */
+/* A parameter recorded in the model. The model owns the arrays of this view and of those below. If
+ * an index is out of range, the functions return a zeroed view. */
 struct rw_run_param {
     char *name, *value;
     int is_auto; /* 1: chosen from the size of the training set */
 };
 struct rw_run_view {
-    int n_trees; /* trees that this training added */
+    int n_trees; /* trees that this training run added */
     int n_params;
-    const struct rw_run_param *params; /* [n_params] parameters that shape trees */
+    const struct rw_run_param *params; /* [n_params] recorded parameters */
 };
-/* Returns a training of the model, oldest first. run: in [0, n_runs). */
+/* Returns a training run of the model, oldest first. run: in [0, n_runs). */
 RW_API struct rw_run_view rw_model_run(const struct rw_model *model, int run);
 struct rw_tree_view {
     int n_leaves;
     /* Arrays over nodes, [n_leaves - 1]. Node 0 is the root. */
     const int32_t *left, *right; /* >= 0: node; < 0: leaf ~value */
     const uint32_t *feature;
-    const float *cut; /* threshold: left if value <= cut; 0 if by_category */
+    const float *cut; /* threshold of the split: values <= cut go left; 0 if by_category */
     const uint8_t *missing_left; /* 1: missing values go left */
     const double *gain;
     /* 1: a set of categories goes left (rw_model_condition); NULL: no node has such a split */
@@ -1376,8 +1406,8 @@ RW_API int rw_model_check_data(struct rw_ctx *ctx, const struct rw_model *model,
 /* Checks rows as rw_scorer_rows takes them, by the same rules. */
 RW_API int rw_model_check_rows(struct rw_ctx *ctx, const struct rw_model *model, uint32_t n_features,
                                uint32_t first_feature);
-/* Logs a warning if important features never appear in the data. A feature is important if it has 1
- * % or more of the model's gain. seen: [RW_FEATURE_IDS], marked for all n_docs documents. Below
+/* Logs a warning if important features never appear in the data. A feature is important if it has
+ * at least 1% of the model's gain. seen: [RW_FEATURE_IDS], marked for all n_docs documents. Below
  * 1,000 documents there is no warning. */
 RW_API void rw_model_warn_lacking(struct rw_ctx *ctx, const struct rw_model *model,
                                   uint64_t n_docs, const unsigned char *seen);
@@ -1395,13 +1425,14 @@ RW_API void rw_model_warn_lacking(struct rw_ctx *ctx, const struct rw_model *mod
  *     rw_free(explainer); */
 /* SHAP values: the contribution of each feature to the score of a document, so that base + values =
  * score. Source: Lundberg, Erion and Lee, "Consistent Individualized Feature Attribution for Tree
- * Ensembles", 2018, the path-dependent variant. If the feature of a split is unknown, the document
- * follows both branches. The weights are the fractions of training documents in each branch.
+ * Ensembles", 2018, the path-dependent variant. Where the feature of a split is not in the
+ * coalition, both branches are followed, weighted by the fractions of training documents in each.
  *
  * Training and refitting count the sampled documents of each leaf, and model files store the
  * counts. They are missing in models of older versions and in imports from formats without counts,
- * also after --init. Imported trees whose counts are all 0 count as missing, too. At a split
- * without documents, each branch weighs one half. */
+ * and trees keep missing counts if training continues from such a model. Imported trees whose
+ * counts are all 0 count as missing, too. At a split without documents, each branch weighs one
+ * half. */
 struct rw_explainer {
     uint32_t n_features;     /* features that the trees use */
     const uint32_t *features; /* [n_features] ids, ascending */
@@ -1469,9 +1500,9 @@ struct rw_calibrated {
 RW_API int rw_calibrate_check(struct rw_ctx *ctx, const struct rw_calibrate *how);
 /* Copies a model and adds a calibration (rw_model_calibration), fitted to the labels and weights of
  * the data set. Use documents outside the training set, because scores of training documents are
- * too good. Replacing a calibration is noted in the log, and a constant one is a warning. The
+ * too good. Replacing a calibration is noted in the log, and a constant one causes a warning. The
  * result is identical for any number of threads. figures: receives the errors of the probabilities,
- * or NULL. The caller frees *out with rw_model_free. RW_ERR_DATA: no document with weight is
+ * or NULL. The caller frees *out with rw_model_free. RW_ERR_DATA: no document of positive weight is
  * relevant, or all are. Other errors are those of rw_scorer_open and rw_scorer_run. */
 RW_API int rw_model_calibrate(struct rw_ctx *ctx, const struct rw_model *model,
                               const struct rw_dataset *dataset, const struct rw_calibrate *how,
@@ -1486,9 +1517,9 @@ struct rw_report_options {
     int n_repeats;    /* permutations per feature, 0 (omit) to 1000 */
 };
 /* Writes an HTML page about a model and its ranking of `dataset`. The page is one file without
- * scripts or network access, and escapes all names. The first metric is shown by query. The same
- * arguments give an identical page for any number of threads. Metrics that depend on the order of
- * ties are a warning in the log. RW_ERR_DATA: no documents. RW_ERR_IO: writing to `out` failed. */
+ * scripts or network access, and escapes all names. The first metric is shown per query. The same
+ * arguments give an identical page for any number of threads. Logs a warning if metrics depend on
+ * the order of ties. RW_ERR_DATA: no documents. RW_ERR_IO: writing to `out` failed. */
 RW_API int rw_report(struct rw_ctx *ctx, const struct rw_eval_params *how,
                      const struct rw_model *model, const struct rw_dataset *dataset,
                      const struct rw_report_options *options, FILE *out);
@@ -1507,11 +1538,11 @@ struct rw_model_format_info {
 RW_API int rw_model_format_at(int i, struct rw_model_format_info *out);
 enum { RW_FEATURE_BASE_AUTO = -2 };
 struct rw_exchange {
-    const char *format; /* unknown names are an error that suggests the nearest */
-    /* Which Rankwood feature has the first id of the format: 0 or 1. -1: ids stay the same, and
-     * feature 0 is an error where ids begin at 1. RW_FEATURE_BASE_AUTO chooses and logs a note.
-     * Export then uses 0 for a model with feature 0, else 1. Import uses 0 if ids begin at 0 and
-     * columns have names, as in a table, else 1, as in LETOR text. */
+    const char *format; /* an unknown name causes an error whose message suggests the nearest */
+    /* The Rankwood feature that corresponds to the format's first id: 0 or 1. -1: ids stay the
+     * same, and feature 0 is rejected if ids of the format begin at 1. RW_FEATURE_BASE_AUTO chooses
+     * and logs a note. Export then uses 0 for a model with feature 0, else 1. Import uses 0 if ids
+     * begin at 0 and columns have names, as in a table, else 1, as in LETOR text. */
     int feature_base;
     /* For export. 1: drops, with a warning, anything that the format cannot represent. 0: returns
      * an error. */
@@ -1520,30 +1551,29 @@ struct rw_exchange {
      * _ltr/_featureset/NAME. `name` is the name of the model there. Named features are found in the
      * set by name. Otherwise feature_base is the first feature of the set, and -1 means 1.
      * RW_ERR_FORMAT: not a feature set. RW_ERR_UNSUPPORTED: it lacks a feature that the trees use
-     * (the message has it). */
+     * (the message names it). */
     const char *featureset, *name;
 };
 /* Checks an export before training. params NULL: `train` and `init` are NULL too, and only `how` is
  * checked, with RW_ERR_ARGUMENT as in rw_model_export. Otherwise checks if rw_model_export could
- * reject a model trained with `params` on `train`, from `init` or NULL. It assumes
- * RW_FEATURE_BASE_AUTO without `lossy`, and uses only `format` and `featureset` of `how` (NULL:
- * names are not checked). RW_ERR_UNSUPPORTED: the format cannot represent a bin boundary, the
- * direction of missing values, a name or a tree of `init`. Two problems are not predicted. Trees
- * may be too deep for readers of the format, and a threshold may separate missing values from all
- * others. */
+ * reject a model trained with `params` on `train`, from `init` or NULL. `feature_base` and `lossy`
+ * are ignored: the check assumes RW_FEATURE_BASE_AUTO and 0. If `featureset` is NULL, names are not
+ * checked. RW_ERR_UNSUPPORTED: the format cannot represent a bin boundary, the direction of missing
+ * values, a name or a tree of `init`. Two problems are not predicted. Trees may be too deep for
+ * readers of the format, and a threshold may separate missing values from all others. */
 RW_API int rw_exchange_check(struct rw_ctx *ctx, const struct rw_exchange *how,
                              const struct rw_params *params, const struct rw_binned *train,
                              const struct rw_model *init);
 /* Writes a model for another program. In that program, every document reaches the same leaf of
  * every tree. The file is written as a whole or not at all. RW_ERR_UNSUPPORTED: the format cannot
- * represent the model; the message has the tree, the node and the reason. Most formats lack
+ * represent the model; the message names the tree, the node and the reason. Most formats lack
  * categorical splits, and some lack vocabularies. */
 RW_API int rw_model_export(struct rw_ctx *ctx, const struct rw_model *model,
                            const struct rw_exchange *how, const char *path);
-/* Reads a model of another program. It gives float values the same leaves as that program. Leaf
+/* Reads a model of another program. Float values reach the same leaves as in that program. Leaf
  * values are rounded to float. A base score becomes a first tree of one leaf. Categories become a
  * vocabulary. The caller frees *out with rw_model_free. path NULL: only checks `how`.
- * RW_ERR_FORMAT: damaged, or not representable by Rankwood trees (the message has the reason).
+ * RW_ERR_FORMAT: damaged, or not representable by Rankwood trees (the message explains why).
  * RW_ERR_ARGUMENT: unknown format, or one that cannot be imported. */
 RW_API int rw_model_import(struct rw_ctx *ctx, const char *path, const struct rw_exchange *how,
                            struct rw_model **out);
@@ -1559,7 +1589,8 @@ struct rw_verify_by {
     int tree, node; /* where it differs: tree from 1, node from 0; tree 0: only in the score */
     double most;          /* the largest difference of scores */
     uint64_t n_pairs;     /* pairs of documents of a query */
-    uint64_t n_pairs_moved; /* pairs in a different order, or tied on one side only */
+    /* pairs whose order changed: reversed, or tied in only one of the two rankings */
+    uint64_t n_pairs_moved;
 };
 enum { RW_VERIFY_MOST = 4 };
 struct rw_verify {
@@ -1584,9 +1615,9 @@ struct rw_out_file {
     uint64_t n_reserved;    /* reserved bytes of disk space */
 };
 /* Opens PATH.tmp-PID in the folder of `path`, or of its target if it is a link. "-" is standard
- * output. First removes such files of killed processes, except those in use, also on other machines
- * if the file system supports locks. RW_ERR_IO: a directory, a missing folder and so on. out: NULL
- * only checks that it could be opened. */
+ * output. First removes such files that killed processes left. Files in use stay, also those of
+ * processes on other machines if the file system supports locks. RW_ERR_IO: a directory, a missing
+ * folder and so on. out: NULL only checks that it could be opened. */
 RW_API int rw_out_file_open(struct rw_ctx *ctx, struct rw_out_file *out, const char *path);
 /* Reserves disk space for n_bytes, if the file system supports it. RW_ERR_MACHINE, RW_ERR_IO: not
  * enough space. */
@@ -1659,9 +1690,9 @@ RW_API int rw_bench(struct rw_ctx *ctx, const char *bench, const struct rw_bench
  *   cuda       CUDA version of the build and the oldest driver for it. The driver and the newest
  *              CUDA version it supports. CUDA_VISIBLE_DEVICES and RANKWOOD_TUNING. Number of
  *              visible GPUs, or the reason why no GPU is visible.
- *   gpu        Per GPU: name, compute capability, memory, multiprocessors, clocks and
- *              shared memory per block. The tuning constants in use and whether they were
- *              measured. Whether it is a MIG part.
+ *   gpu        Per GPU: name, compute capability, memory, multiprocessors, clocks and shared memory
+ *              per block. The tuning constants in use and whether they were measured. Whether it is
+ *              a MIG instance.
  *   libraries  Files of the MPI module and NCCL, or why they are missing.
  *   check      Two trees of generated data on each instruction set and GPU. "ok" means a model
  *              identical to the reference. Other results are "differs: ...", "failed: ...", and

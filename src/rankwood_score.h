@@ -23,8 +23,8 @@
  * - Results: a function writes its result through a pointer named `out`. After a failure *out is
  *   NULL and there is nothing to free.
  * - Memory: the caller owns objects that `_new`, `_read` and `_open` return. `_free` and `_close`
- *   free them and accept NULL. Other pointers are borrowed for the call, unless the comment
- *   differs. The context owns its messages.
+ *   free them and accept NULL. Other pointers are borrowed for the call, unless the comment says
+ *   otherwise. The context owns its messages.
  * - NULL: an argument may be NULL only where its comment explains what NULL means.
  * - Numbering: documents (rows) are numbered from 0 in input order. Feature ids are those of the
  *   data, 0 to 65,535.
@@ -63,8 +63,8 @@ extern "C" {
 enum rw_status {
     RW_OK = 0,
     RW_ERR_MEMORY = -1, /* an allocation failed; nothing else changed */
-    RW_ERR_IO = -2,     /* an operating-system error; the message has the file and the reason */
-    /* malformed text; the message has the file, line, column and the expected text */
+    RW_ERR_IO = -2,     /* an operating-system error; the message names the file and the reason */
+    /* malformed text; the message names the file, line, column and the expected text */
     RW_ERR_PARSE = -3,
     RW_ERR_FORMAT = -4,      /* a cache or model that is damaged, hostile or of another version */
     RW_ERR_DATA = -5,        /* well-formed data that does not suit the call */
@@ -91,7 +91,7 @@ typedef void (*rw_log_fn)(void *user, enum rw_log_level level, const char *line)
 RW_API void rw_ctx_set_log(struct rw_ctx *ctx, rw_log_fn log, void *user);
 /* The progress of a call. */
 struct rw_progress {
-    /* "cross-validation", "lambdas", ...; static; NULL if the call counts nothing */
+    /* "cross-validation", "lambdas", ...; static; NULL if the call reports no progress */
     const char *stage;
     uint64_t done, total; /* units of work */
 };
@@ -99,13 +99,13 @@ struct rw_progress {
 typedef int (*rw_poll_fn)(void *user, const struct rw_progress *progress);
 /* Sets a function that long calls run about ten times per second, from the calling thread only.
  * NULL removes it. When `poll` returns nonzero, the call returns RW_ERR_INTERRUPTED as soon as it
- * can. Later calls with this context return it too, until `poll` is set again. A training with a
- * should_stop hook ends instead as if that hook had returned nonzero, and later calls are not
+ * can. Later calls with this context return it too, until `poll` is set again. A training run with
+ * a should_stop hook ends instead as if that hook had returned nonzero, and later calls are not
  * affected. `poll` must not use the context. Returns RW_OK or RW_ERR_MEMORY. */
 RW_API int rw_ctx_set_poll(struct rw_ctx *ctx, rw_poll_fn poll, void *user);
 /* Sets the number of threads, 0 to RW_MAX_THREADS. 0, the default, uses as many as processors,
  * affinity, control groups and SLURM_CPUS_PER_TASK allow. The number never changes a result. A
- * running training keeps the threads it started with. */
+ * training run in progress keeps the threads it started with. */
 RW_API int rw_ctx_set_threads(struct rw_ctx *ctx, int n_threads);
 
 /* ---- models ---- */
@@ -172,8 +172,9 @@ RW_API void rw_scorer_free(struct rw_scorer *scorer);
  *   thread does all the work, which suits servers with their own threads.
  *
  * RW_ERR_ARGUMENT: too many features or documents, or a feature id above RW_MAX_FEATURE.
- * RW_ERR_DATA: the columns do not match the model's. With first_feature 0, their number must be the
- * model's. Otherwise the last feature must be among its columns. RW_ERR_MEMORY: out of memory. */
+ * RW_ERR_DATA: the columns do not match the model's. With first_feature 0, their number must equal
+ * the model's. Otherwise the last feature must be among its columns. RW_ERR_MEMORY: out of
+ * memory. */
 RW_API int rw_scorer_rows(struct rw_ctx *ctx, const struct rw_scorer *scorer, const float *values,
                           uint32_t n_docs, uint32_t n_features, uint32_t first_feature,
                           double *scores);

@@ -276,7 +276,7 @@ def _feature(c: Any) -> FeatureCheck:
         duplicate_of=c.duplicate_of if c.duplicate_of >= 0 else None,
         identifies=_IDENTIFIES.get(c.identifies),
         orders_labels=bool(c.orders_labels),
-        categorical=bool(c.by_words),
+        categorical=bool(c.has_vocabulary),
         drift=c.drift,
         moved=string_of(c.moved),
         moved_from=c.moved_from if c.moved else float("nan"),

@@ -460,7 +460,7 @@ def _rw_on_start(user: Any, used: Any) -> None:
         training.used[name.replace("-", "_")] = number_or_text(text(lib.rw_params_get(used, info.name)))
     training.guard(warn_no_effect)
     metric = training.metric_name or str(training.used["metric"]).split(",")[0]
-    stop_set = lib.rw_ctx_stop_set(context())
+    stop_set = lib.rw_ctx_stopping_valid_set(context())
     training.progress.start(training.used, training.names[stop_set] if stop_set else None, metric)
 
 

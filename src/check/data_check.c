@@ -230,11 +230,11 @@ static int compare(const struct job *job, size_t n_keys, struct space *space,
 {
     const struct rw_dataset *other = job->other;
     const int of_other = rw_vocabulary_has(other->vocabulary, out->feature);
-    if (of_other != out->by_words && rw_dataset_column(other, out->feature))
+    if (of_other != out->has_vocabulary && rw_dataset_column(other, out->feature))
         return RW_OK; /* categories in one set, numbers in the other */
     rw_dataset_feature(other, out->feature, 0, space->value);
     const size_t m = sort_values(space->value, other->n_docs, space->other_key, space->scratch);
-    if (out->by_words)
+    if (out->has_vocabulary)
         RW_TRY(compare_words(job->dataset, other, out));
     else
         out->drift = distance_of(space->key, n_keys, space->other_key, m);
@@ -249,12 +249,12 @@ static int check_feature(const struct job *job, uint32_t c, struct space *space,
 {
     const struct rw_dataset *dataset = job->dataset;
     const uint32_t n = dataset->n_docs, feature = dataset->column[c].feature;
-    const int by_words = rw_vocabulary_has(dataset->vocabulary, feature);
+    const int has_vocabulary = rw_vocabulary_has(dataset->vocabulary, feature);
     uint32_t n_absent = 0;
     rw_column_values(&dataset->column[c], 0, n, rw_float_of_bits(RW_ABSENT_BITS), space->value);
     for (uint32_t i = 0; i < n; i++) {
         if (rw_is_absent(space->value[i])) {
-            space->value[i] = by_words ? -1.0f : 0.0f; /* an absent category */
+            space->value[i] = has_vocabulary ? -1.0f : 0.0f; /* an absent category */
             n_absent++;
         }
     }
@@ -263,7 +263,7 @@ static int check_feature(const struct job *job, uint32_t c, struct space *space,
                                      .duplicate_of = -1,
                                      .absent = (double)n_absent / n,
                                      .missing = (double)(n - kept) / n,
-                                     .by_words = by_words,
+                                     .has_vocabulary = has_vocabulary,
                                      .drift = (double)NAN};
     for (size_t i = 0; i < kept; i++)
         out->n_distinct += i == 0 || space->key[i] != space->key[i - 1];
@@ -275,7 +275,7 @@ static int check_feature(const struct job *job, uint32_t c, struct space *space,
         out->identifies = identifies(job, space->value, out->n_distinct);
         out->orders_labels = orders_labels(job, space->value, space);
     }
-    if (by_words) { /* numbers of categories have no order or range */
+    if (has_vocabulary) { /* numbers of categories have no order or range */
         out->least = out->most = NAN;
         out->orders_labels = 0;
         if (out->identifies == RW_IDENTIFIES_LINE)
@@ -295,7 +295,7 @@ static int find_duplicates(struct rw_ctx *ctx, const struct job *job,
     for (uint32_t c = 1; c < dataset->n_columns; c++) {
         for (uint32_t d = 0; d < c && features[c].duplicate_of < 0; d++) {
             if (job->hash[c] != job->hash[d] || features[c].constant ||
-                features[c].by_words != features[d].by_words)
+                features[c].has_vocabulary != features[d].has_vocabulary)
                 continue;
             rw_dataset_feature(dataset, features[c].feature, 0, a);
             rw_dataset_feature(dataset, features[d].feature, 0, b);
@@ -391,10 +391,10 @@ static void hash_docs(const struct rw_dataset *dataset, uint64_t *hashes)
     memset(hashes, 0, dataset->n_docs * sizeof(*hashes));
     for (uint32_t c = 0; c < dataset->n_columns; c++) {
         const struct rw_column *column = &dataset->column[c];
-        const int by_words = rw_vocabulary_has(dataset->vocabulary, column->feature);
+        const int has_vocabulary = rw_vocabulary_has(dataset->vocabulary, column->feature);
         for (uint32_t i = 0; i < column->n; i++) {
             const float value = column->value[i];
-            const int is_word = by_words && value == value;
+            const int is_word = has_vocabulary && value == value;
             if (rw_is_absent(value) || (!is_word && value == 0))
                 continue;
             const uint32_t bits =

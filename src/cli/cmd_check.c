@@ -22,7 +22,8 @@ static json_t *features_json(const struct rw_check *check)
                       row->feature, row->absent, row->missing, (double)row->least,
                       (double)row->most, row->n_distinct, row->constant,
                       row->duplicate_of < 0 ? json_null() : json_integer(row->duplicate_of),
-                      identifies[row->identifies], row->orders_labels, row->by_words, row->drift,
+                      identifies[row->identifies], row->orders_labels, row->has_vocabulary,
+                      row->drift,
                       row->moved ? rw_result_row("category:s from:n to:n", row->moved,
                                                  row->moved_from, row->moved_to)
                                  : json_null());

@@ -173,7 +173,7 @@ int rw_msg_usage(const char *command)
 int rw_msg_failed(const struct rw_ctx *ctx, int status, const char *command)
 {
     char text[4096], *rest = text, *line;
-    verbosity.silent = !rw_workers_tells(ctx);
+    verbosity.silent = !rw_workers_should_print(ctx);
     snprintf(text, sizeof(text), "%s", rw_last_error(ctx));
     rw_msg_error("%s", strsep(&rest, "\n"));
     /* The library puts hints on lines after the error's. */

@@ -324,7 +324,7 @@ void rw_workers_end(struct rw_ctx *ctx)
     rw_comm_give_up(ctx, RW_ERR_INTERRUPTED);
 }
 
-int rw_workers_tells(const struct rw_ctx *ctx)
+int rw_workers_should_print(const struct rw_ctx *ctx)
 {
     const struct rw_comm *comm = ctx->comm;
     if (!comm || comm->n_workers == 1 || !comm->has_failed)

@@ -28,12 +28,13 @@ struct rw_comm {
      * other workers. These must then be ended, and their launcher must report this status. */
     void (*close)(void *user, int exit_status);
     int worker, n_workers;
-    int local_worker;    /* this worker's number among those of the same machine */
-    int has_failed;      /* no further calls are allowed */
-    int knows_cause;     /* the context's message says which worker failed, and why */
-    int all_know;        /* all workers know that message */
-    int failure;         /* the failed status, below 0 */
-    uint64_t bytes_sent; /* by this worker, if each call used the algorithm that sends the fewest */
+    int local_worker; /* this worker's number among those of the same machine */
+    int has_failed;   /* no further calls are allowed */
+    int knows_cause;  /* the context's message says which worker failed, and why */
+    int all_know;     /* all workers know that message */
+    int failure;      /* the failed status, below 0 */
+    /* estimate for this worker, as if each call used the algorithm that sends the fewest bytes */
+    uint64_t bytes_sent;
 };
 
 static inline int rw_n_workers(const struct rw_ctx *ctx)
@@ -62,8 +63,8 @@ static inline const char *rw_comm_shard(const struct rw_ctx *ctx, char buffer[RW
     return buffer;
 }
 
-/* Returns a lower bound on the bytes that this worker has sent to others: their number if each call
- * used the algorithm that sends the fewest. */
+/* Returns an estimate of the bytes that this worker has sent to others. Each call counts as if it
+ * used the algorithm that sends the fewest bytes. */
 static inline uint64_t rw_comm_bytes_sent(const struct rw_ctx *ctx)
 {
     return ctx->comm ? ctx->comm->bytes_sent : 0;

@@ -282,7 +282,7 @@ int rw_params_no_effect(struct rw_ctx *ctx, const struct rw_params *params, cons
     return RW_OK;
 }
 
-void rw_no_effect_again(void)
+void rw_no_effect_reset(void)
 {
     for (int at = 0; at < RW_N_PARAMS; at++)
         atomic_store(&is_warned[at], 0);

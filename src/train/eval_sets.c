@@ -164,7 +164,7 @@ int rw_eval_sets_choose(struct rw_eval_sets *eval, const unsigned char *is_train
     return stops && eval->stop_set && !has_custom(eval) ? check_can_change(eval) : RW_OK;
 }
 
-int rw_ctx_stop_set(const struct rw_ctx *ctx)
+int rw_ctx_stopping_valid_set(const struct rw_ctx *ctx)
 {
     return ctx->stop_set;
 }

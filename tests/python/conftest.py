@@ -69,7 +69,7 @@ def measured(dataset: rankwood.Dataset) -> rankwood.Model:
 @pytest.fixture(autouse=True)
 def warn_again() -> None:
     """Each test gets the warnings that are given once per process."""
-    lib.rw_no_effect_again()
+    lib.rw_no_effect_reset()
 
 
 @pytest.fixture(scope="session")

@@ -87,7 +87,7 @@ def contradicts(given: dict[str, Any], has_valid: bool) -> bool:
 
 def fit(made: Made, given: dict[str, Any], valid: Made | None) -> tuple[rankwood.Model, dict[str, str]]:
     """The model, and the warning of each parameter."""
-    lib.rw_no_effect_again()
+    lib.rw_no_effect_reset()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = rankwood.train(given, made.dataset(), valid=None if valid is None else valid.dataset())

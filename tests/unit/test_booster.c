@@ -461,16 +461,16 @@ BOOSTER_TEST(a_validation_set_that_is_the_training_set)
             cr_assert_eq(rw_dataset_set_side_column(ctx, train, "query-weights", weights, 30, 1),
                          RW_OK);
         struct rw_model *expected = trained_on_sets(valid, NULL);
-        cr_assert_eq(rw_ctx_stop_set(ctx), 1);
+        cr_assert_eq(rw_ctx_stopping_valid_set(ctx), 1);
         cr_assert_lt(expected->best_round, 60);
         struct rw_model *model = trained_on_sets(copy, valid);
-        cr_assert_eq(rw_ctx_stop_set(ctx), 2);
+        cr_assert_eq(rw_ctx_stopping_valid_set(ctx), 2);
         cr_assert(same_trees(expected, model));
         cr_assert_eq(model->best_round, expected->best_round);
         cr_assert_eq(n_warnings, 0);
         rw_model_free(model);
         model = trained_on_sets(copy, train);
-        cr_assert_eq(rw_ctx_stop_set(ctx), 0);
+        cr_assert_eq(rw_ctx_stopping_valid_set(ctx), 0);
         cr_assert_eq(model->n_trees, 60);
         cr_assert_eq(model->best_round, 0);
         cr_assert_eq(n_warnings, 1);
@@ -485,11 +485,11 @@ BOOSTER_TEST(a_validation_set_that_is_the_training_set)
     set("early-stop", "5");
     copy->label[5] += 1; /* another set */
     rw_model_free(trained_on_sets(copy, NULL));
-    cr_assert_eq(rw_ctx_stop_set(ctx), 1);
+    cr_assert_eq(rw_ctx_stopping_valid_set(ctx), 1);
     copy->label[5] -= 1;
     copy->column[0].value[5] += 1.0f;
     rw_model_free(trained_on_sets(copy, NULL));
-    cr_assert_eq(rw_ctx_stop_set(ctx), 1);
+    cr_assert_eq(rw_ctx_stopping_valid_set(ctx), 1);
     cr_assert_eq(n_warnings, 0);
     rw_dataset_free(copy);
 }

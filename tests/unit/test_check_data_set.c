@@ -350,7 +350,7 @@ Test(check_data_set, categories_are_compared_by_word)
     write_shops("fewer.csv", 200, fewer, 4);
     struct rw_check *out = check_shops("turned.csv");
     const struct rw_feature_check *f = out->features;
-    cr_expect(f[0].by_words && f[1].by_words && !f[2].by_words);
+    cr_expect(f[0].has_vocabulary && f[1].has_vocabulary && !f[2].has_vocabulary);
     cr_expect(f[0].drift == 0 && f[0].moved == NULL);
     cr_expect(isnan(f[0].least) && isnan(f[0].most) && f[2].most == 4);
     cr_expect_eq(f[0].n_distinct, 4u);

@@ -578,7 +578,7 @@ Test(params, one_warning_per_parameter_and_process)
     judge("");
     set("split", "mart");
     judge("min-hessian: 'min-hessian' has no effect with split mart\n");
-    rw_no_effect_again();
+    rw_no_effect_reset();
     set("truncation", "30");
     judge("min-hessian: 'min-hessian' has no effect with split mart\n");
     cr_expect_eq(rw_params_no_effect(ctx, params, "sigma", "here"), RW_OK);
