@@ -160,9 +160,9 @@ RW_API int rw_model_write_file(struct rw_ctx *ctx, const struct rw_model *model,
  * rw_free. */
 RW_API int rw_model_write_memory(struct rw_ctx *ctx, const struct rw_model *model, char **out,
                                  size_t *n_bytes);
-/* Frees a result whose type has no free function. These are the text of rw_model_write_memory and
- * the results of rw_evaluate, rw_audit_new, rw_compare, rw_qrels_read, rw_prune, rw_select,
- * rw_cross_validate, rw_check_new and rw_explainer_new. NULL is allowed. */
+/* Frees a result whose type has no free function. These are model texts, and the results of
+ * rw_evaluate, rw_audit_new, rw_compare, rw_qrels_read, rw_prune, rw_select, rw_cross_validate,
+ * rw_check_new and rw_explainer_new. NULL is allowed. */
 RW_API void rw_free(void *result);
 
 /* Scores a data set with the first `n_trees` trees; 0 means all. scores: [n_docs], written. */
@@ -1064,9 +1064,9 @@ struct rw_round {
     double ms;        /* total time of this round */
     double ms_lambdas, ms_histograms, ms_splits, ms_partition, ms_scores, ms_metrics;
     uint32_t n_docs;  /* documents of the training set */
-    /* Host-resident (out-of-core) codes, which do not fit in GPU memory. far_bytes is what the GPU
-     * read of them for this tree. far_hist_bytes is the part that it read for histograms, and
-     * far_hist_ms is the GPU time of those histograms. */
+    /* Host-resident (out-of-core) codes, which do not fit in GPU memory. The GPU read far_bytes of
+     * them for this tree, of which far_hist_bytes for histograms. Those histograms took
+     * far_hist_ms. */
     uint64_t far_bytes, far_hist_bytes;
     double far_hist_ms;
     /* estimate for this worker and round, as if transports sent the fewest bytes possible */
