@@ -64,18 +64,18 @@ workers 2 rest
 # Missing and unsuitable MPI plugins.
 unsupported() { # file, text
     RANKWOOD_COMM_MPI=$1 "$check" mpi >"$dir/out" 2>"$dir/err" && no "'$1' is taken"
-    { says "$2" && says 'hint: it is built with Rankwood where an MPI'; } || no "'$1': another message"
+    { says "$2" && says 'hint: install an MPI with headers'; } || no "'$1': another message"
 }
 unsupported "$dir/none.so" "cannot open '$dir/none.so'"
 echo 'int rankwood_comm_open_0(void) { return 0; }' >"$dir/other.c"
-cc -shared -fPIC "$dir/other.c" -o "$dir/other.so" && unsupported "$dir/other.so" 'is of another version of Rankwood'
+cc -shared -fPIC "$dir/other.c" -o "$dir/other.so" && unsupported "$dir/other.so" 'belongs to a different version of Rankwood'
 cp "$check" "$dir/alone"
 check=$dir/alone
-unsupported "" "cannot find 'rankwood_comm_mpi.so', without which workers cannot meet by mpi"
+unsupported "" "cannot connect workers through MPI: 'rankwood_comm_mpi.so' was not found"
 
-# A launcher that MPI knows nothing of would make each process train alone.
+# A launcher that is unknown to MPI would make each process train alone.
 OMPI_COMM_WORLD_SIZE='' SLURM_STEP_NUM_TASKS=3 RANKWOOD_COMM_MPI=$module "$check" mpi >"$dir/out" 2>"$dir/err" && no "three workers that are alone"
-says '3 processes were started, but mpi sees one' || no "three workers that are alone: another message"
+says '3 processes were started, but mpi connects only one' || no "three workers that are alone: another message"
 launched() { # variable=value, workers
     [ "$(env "$1" "$check" launched)" = "$2" ] || no "launched by $1: $(env "$1" "$check" launched)"
 }
