@@ -175,9 +175,9 @@ def test_strict(made: Made) -> None:
         rankwood.Ranker(**IDLE, strict=True).fit(made.X, made.y, qid=made.qid)
     with pytest.raises(rankwood.ParameterTypeError, match="strict"):
         rankwood.train(IDLE, data, strict=1)  # type: ignore[arg-type]
-    with pytest.warns(NoEffectWarning, match="'leaves' has no effect on a refit"):
+    with pytest.warns(NoEffectWarning, match="'leaves' has no effect in a refit"):
         refitted = rankwood.train({"rounds": 2}, data).refit(data, params={"leaves": 5})
-    with pytest.raises(rankwood.ParameterError, match="'leaves' has no effect on a refit"):
+    with pytest.raises(rankwood.ParameterError, match="'leaves' has no effect in a refit"):
         refitted.refit(data, params={"leaves": 5}, strict=True)
     with pytest.raises(rankwood.ParameterError, match="metric is a function"):
         rankwood.train({"metric": lambda scores, data: 1.0}, data)

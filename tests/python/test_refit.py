@@ -90,7 +90,7 @@ def test_ended(model: Model, other: Made) -> None:
 
 def test_refused(model: Model, other: Made) -> None:
     data = other.dataset()
-    with pytest.raises(ParameterError, match="'leaves' has no effect on a refit"):
+    with pytest.raises(ParameterError, match="'leaves' has no effect in a refit"):
         model.refit(data, params={"leaves": 5}, strict=True)
     with pytest.raises(ParameterError, match="0 to 1"):
         model.refit(data, decay=2)

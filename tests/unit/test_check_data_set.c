@@ -266,8 +266,8 @@ Test(check_data_set, each_document_its_own_query)
     scratch_text("d", "0 qid:a 1:1\n1 qid:b 1:2\n2 qid:c 1:3\n");
     struct rw_check *out = check(NULL);
     cr_expect_str_eq(found(out, "own-queries"),
-                     " of the 3 documents has a different query id (qid); documents that are "
-                     "ranked together must have the same id");
+                     "all 3 documents have different query ids (qid); documents that are ranked "
+                     "together must have the same id");
     cr_expect(out->findings[0].is_warning && strcmp(out->findings[0].kind, "own-queries") == 0);
     cr_expect_null(found(out, "nothing-to-learn")); /* the reason was reported */
     cr_expect_null(found(out, "single-queries"));
