@@ -1,5 +1,5 @@
-/* Makes cuts and codes on the device from raw values that are sent through it. They are identical
- * to those of binning/bins.h, and take no time on the host.
+/* Makes cuts and codes on the device from raw values. They are identical to those of
+ * binning/bins.h. The host only sends the values and counts the documents of categories.
  *
  * Finding cuts is sorting and searching. A column's values are sorted; ranks, true neighbours and
  * counts are positions in the sorted column. Codes are found by binary search over the cuts, and
@@ -14,8 +14,7 @@
 extern "C" {
 #endif
 
-/* Makes the same cuts as rw_cuts_make, byte for byte. Needs about 20 bytes of device memory per
- * document. */
+/* Makes the same cuts as rw_cuts_make, byte for byte. Its device memory is rw_cuda_cuts_bytes. */
 int rw_cuda_cuts_make(const struct rw_device *device, const struct rw_dataset *dataset,
                       const struct rw_cut_rule *rule, struct rw_cuts **out);
 
@@ -67,7 +66,8 @@ struct rw_cuda_code_job {
     struct rw_cuda_entries from; /* values, or codes of code_bytes each */
     uint32_t code_bytes;         /* 0: values */
     uint32_t n_cuts;
-    const float *d_cut; /* of values: [n_cuts] upper edges of the value bins, at most RW_MAX_BINS */
+    const float
+        *d_cut; /* of values: [n_cuts] thresholds above the value bins, at most RW_MAX_BINS */
     struct rw_special_codes special; /* `absent` is also that of documents that are not listed */
     uint16_t *d_code;                /* [n_docs] written */
 };

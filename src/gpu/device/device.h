@@ -149,7 +149,8 @@ int rw_has_gpu_code(const char *archs, int major, int minor);
 /* An entry. Embed it as the first member. Its contents never change while it is in the cache. */
 struct rw_device_cache {
     struct rw_device_cache *next;
-    /* Holds the only pointer to the entry. It is set to NULL when the entry is freed. */
+    /* The address of the owner's pointer to the entry, which is set to NULL when the entry is
+     * freed. */
     void **owner;
     int device, n_users;
     void (*free)(struct rw_device_cache *entry);
@@ -179,13 +180,13 @@ int rw_cuda_link_gather(const void *from, uint64_t n_rows, int n_multiprocessors
 
 /* ---- transfers ----
  *
- * Every copy between host and device, and every wait of the host for the device, uses these
- * functions. They count the copies.
+ * Copies between host and device, and the host's waits for them, use these functions. They count
+ * the copies.
  *
- * Plain copies use the device's stream, and wait. A pipe sends data in chunks over several streams.
- * Each stream has a pinned buffer on the host and a buffer on the device. So one chunk is copied
- * while the kernels of another run (Milic et al., "Parallelizing general histogram application for
- * CUDA architectures", section IV-G). */
+ * Plain copies use the device's stream, and wait; those of pinned memory do not wait. A pipe sends
+ * data in chunks over several streams. Each stream has a pinned buffer on the host and a buffer on
+ * the device. So one chunk is copied while the kernels of another run (Milic et al., "Parallelizing
+ * general histogram application for CUDA architectures", section IV-G). */
 /* Counts since the device was opened. One thread at a time may use a device. */
 struct rw_transfer_counts {
     uint64_t copies; /* between host and device, in both directions */

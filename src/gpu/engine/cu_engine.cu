@@ -166,8 +166,8 @@ extern "C" int rw_cuda_move(const struct rw_cuda_cells *cells, const struct rw_c
  * Shapes: scores [n_docs] in double. Each tree adds once to each document, so the order of threads
  * does not matter.
  *
- * Decomposition: values_kernel has one thread per two documents; walk_kernel has one thread per
- * document. */
+ * Decomposition: values_kernel has one thread per two documents; in walk_kernel threads stride over
+ * documents. */
 enum { SCORES_THREADS = RW_TUNE_SCORES_THREADS };
 
 /* Two documents have one word of leaves and 16 bytes of scores. */

@@ -3,8 +3,8 @@
  *
  * Shapes: arrays by document; one struct rw_cuda_begin.
  *
- * Decomposition: sample_kernel has one thread per query. In sample_docs_kernel threads stride over
- * documents. In spread_kernel a warp takes a query, with lanes over its documents. In
+ * Decomposition: in sample_kernel threads stride over queries, and in sample_docs_kernel over
+ * documents. In spread_kernel warps stride over queries, with lanes over a query's documents. In
  * quantise_kernel threads stride over documents, and a block adds up its sums before it touches the
  * record. All sums are of integers, so the order of blocks does not matter. */
 #include <cub/block/block_reduce.cuh>
@@ -16,7 +16,7 @@
 #include "gpu/device/tuning.h"
 
 enum { WARP = 32, THREADS = RW_TUNE_QUANTISE_THREADS, MOST_BLOCKS = RW_TUNE_QUANTISE_BLOCKS };
-static_assert(THREADS == 256, "blocks a multiprocessor: device_tuning.c");
+static_assert(THREADS == 256, "blocks per multiprocessor: device_tuning.c");
 
 /* ---- samples ---- */
 
@@ -157,8 +157,8 @@ static __global__ void __launch_bounds__(THREADS, RW_BLOCKS_HELD(THREADS, RW_TUN
         if (a.d_sampled && !a.d_sampled[doc])
             continue;
         const struct rw_lambda_pair pair = pair_at(a.d_pair, doc);
-        const int64_t lambda = pair.lambda, weight = pair.hessian;
-        rw_sum_add(&sum, lambda, weight);
+        const int64_t lambda = pair.lambda, hessian = pair.hessian;
+        rw_sum_add(&sum, lambda, hessian);
         const int32_t lambda_q = rw_quantise(
             lambda, shift[0], a.nearest,
             a.nearest ? 0
@@ -168,7 +168,7 @@ static __global__ void __launch_bounds__(THREADS, RW_BLOCKS_HELD(THREADS, RW_TUN
         if (!a.d_hess_q)
             continue;
         const int32_t hess_q = rw_quantise(
-            weight, shift[1], a.nearest,
+            hessian, shift[1], a.nearest,
             a.nearest ? 0
                       : rw_cuda_random(a.seed, a.first_doc + doc, a.tree, RW_STREAM_ROUND_HESS));
         a.d_hess_q[doc] = hess_q;

@@ -148,7 +148,7 @@ static int list_root(struct rw_cuda *cuda)
     return RW_OK;
 }
 
-/* Computes and quantises lambdas, and sends the root's sums to the host. */
+/* Computes and quantises lambdas, adds up the root's sums, and lists the sampled documents. */
 static int make_integers(struct rw_cuda *cuda, uint32_t tree)
 {
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
@@ -327,7 +327,7 @@ static int cuda_partition(struct rw_engine *engine, const struct rw_split *split
 
 /* ---- leaves and scores ---- */
 
-/* Lists a leaf's positions, which are those of the slots below it. Returns the number of pieces so
+/* Lists a leaf's positions, which are those of the slots below it. Returns the number of entries so
  * far. */
 static uint32_t list_leaf(const struct rw_cuda *cuda, int32_t slot, uint32_t leaf,
                           struct rw_cuda_leaf *piece, uint32_t n_pieces, uint32_t *n_chunks)
@@ -417,7 +417,7 @@ static void place_sets(struct rw_coded_node *nodes, size_t n_nodes, uint32_t *to
 }
 
 /* Sends a finished tree to the device, in the form that walks read: nodes of 8-byte words (from
- * cuda->coded), their sets, and the leaves. has_columns: also the columns of the piece. */
+ * cuda->coded), their sets, and the leaves. has_columns: also sends cuda->walk_column. */
 static int send_tree(struct rw_cuda *cuda, const struct rw_tree *tree, int has_columns,
                      struct rw_cuda_walk *walk)
 {
@@ -448,8 +448,8 @@ static int send_tree(struct rw_cuda *cuda, const struct rw_tree *tree, int has_c
     return rw_cuda_send(cuda, &piece, at_leaves + leaf_bytes);
 }
 
-/* Lays out the columns of the features that a tree splits, one after another in a piece. Returns
- * the number of documents of a piece. */
+/* Lays out the columns of the features that a tree splits, one after another in d_walk. Returns the
+ * number of documents per chunk. */
 static uint32_t lay_out_walk(struct rw_cuda *cuda, int set, int n_nodes)
 {
     const struct rw_coded_node *node = cuda->coded;
@@ -478,7 +478,7 @@ static uint32_t lay_out_walk(struct rw_cuda *cuda, int set, int n_nodes)
 }
 
 /* Sends documents [first, first + n) of the columns. */
-static int send_piece(struct rw_cuda *cuda, int set, uint32_t first, uint32_t n)
+static int send_chunk(struct rw_cuda *cuda, int set, uint32_t first, uint32_t n)
 {
     for (uint32_t f = 0; f < cuda->host.base.info.n_features; f++) {
         const struct rw_cuda_column *to = &cuda->walk_column[f];
@@ -494,7 +494,7 @@ static int send_piece(struct rw_cuda *cuda, int set, uint32_t first, uint32_t n)
 }
 
 /* Adds the tree to the scores of a set's documents. It skips documents with d_skip not 0; NULL:
- * none are skipped. Codes in host memory are sent piece by piece. */
+ * none are skipped. Codes in host memory are sent chunk by chunk. */
 static int add_walk(struct rw_cuda *cuda, int set, const struct rw_tree *tree,
                     const uint8_t *d_skip)
 {
@@ -509,7 +509,7 @@ static int add_walk(struct rw_cuda *cuda, int set, const struct rw_tree *tree,
         walk.d_skip = d_skip ? d_skip + first : NULL;
         walk.d_score = cuda->set[set].d_score + first;
         if (is_far)
-            RW_TRY(send_piece(cuda, set, first, walk.n_docs));
+            RW_TRY(send_chunk(cuda, set, first, walk.n_docs));
         RW_CUDA_TRY(cuda, rw_cuda_add_walk(&walk, rw_cuda_stream(cuda)));
     }
     return RW_OK;

@@ -79,8 +79,8 @@ struct rw_cuda_whole {
     uint32_t parent;
 };
 
-/* Pinned memory, and its mirror on the device, for data to be sent. A piece is not reused until the
- * engine has waited for the device. */
+/* Page-locked memory, and its mirror on the device, for data to be sent. A piece is not reused
+ * until the engine has waited for the device. */
 struct rw_cuda_stage {
     char *host, *d;
     size_t bytes, used;
@@ -131,7 +131,7 @@ struct rw_cuda {
     struct rw_far_reads reads; /* reads of the tree so far; `bytes` excludes the histograms' */
     void *event[2];            /* cudaEvent_t: before and after histograms */
     int is_timed;              /* 1: events are recorded, and their time is not added yet */
-    char *d_walk;              /* [walk_bytes] pieces of columns sent for a walk */
+    char *d_walk;              /* [walk_bytes] chunks of columns sent for a walk */
     size_t walk_bytes;         /* 0: no set needs them */
     struct rw_cuda_column *walk_column; /* [n_features] scratch */
     /* The largest number of bytes so far, including memory that is freed later. */
@@ -326,24 +326,27 @@ struct rw_hist_matrix_spec rw_cuda_matrix_spec(const struct rw_cuda *cuda, int g
 uint64_t rw_cuda_others_bytes(const struct rw_cuda *cuda, uint32_t n_docs, uint32_t n_features);
 /* ---- codes in host memory (engine_cuda_far.c) ----
  *
- * The first function returns the bytes of d_walk, for pieces of a multiple of RW_CUDA_WALK_ALIGNED
- * documents. The second returns 1 if the codes of a validation set do not fit the device. The third
- * makes a set's codes in host memory. */
+ * Returns the bytes of d_walk, for chunks of a multiple of RW_CUDA_WALK_ALIGNED documents. */
 enum { RW_CUDA_WALK_ALIGNED = 256 };
 uint64_t rw_cuda_far_walk_bytes(uint32_t n_docs, uint32_t n_features);
+/* Returns 1 if the codes of a validation set do not fit the device. */
 int rw_cuda_is_set_far(const struct rw_cuda *cuda, uint32_t n_docs);
+/* Makes a set's codes in host memory. */
 int rw_cuda_far_make(struct rw_cuda *cuda, int set, const struct rw_cuda_source *source);
 /* Records the time of reads. Histograms are enqueued between the calls with is_end 0 and 1. */
 int rw_cuda_far_clock(struct rw_cuda *cuda, int is_end);
 int rw_cuda_far_reads(struct rw_engine *engine, struct rw_far_reads *out);
 /* ---- columns for partitions ----
  *
- * Called in this order: when methods are chosen; before a feature splits a node of n documents;
- * when a tree begins; and when its features are sampled. A tree that does not sample a feature does
- * not lower the feature's use. Columns of no use to a tree are not copied before it. */
+ * Frees columns that no chosen method reads, and allocates the cached ones. Call it once methods
+ * are chosen. */
 int rw_cuda_settle_columns(struct rw_cuda *cuda);
+/* Call it before a feature splits a node of n documents. */
 int rw_cuda_use_column(struct rw_cuda *cuda, uint32_t feature, uint32_t n);
+/* Lowers the use of all features that the last tree sampled. Call it when a tree begins. */
 void rw_cuda_fade_columns(struct rw_cuda *cuda);
+/* Copies the most useful columns of features that the tree samples. Call it once they are
+ * sampled. */
 int rw_cuda_keep_columns(struct rw_cuda *cuda);
 int rw_cuda_code_sums(struct rw_engine *engine, int set, uint64_t first_doc, uint64_t *sums);
 int rw_cuda_plan(struct rw_engine *engine, const struct rw_plan_data *data, struct rw_plan *out);

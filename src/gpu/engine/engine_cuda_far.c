@@ -5,8 +5,8 @@
  * for partitions and walks. One code of a row would take 32 bytes of the link, but one code of a
  * column takes one byte when the column is copied to the device, which caches some columns. So each
  * level of a tree takes one byte per document for each feature that splits its large nodes, or once
- * per tree if the columns fit, in addition to 32 bytes per document. The other sets have columns
- * only. A walk reads the columns that the tree splits, piece by piece. */
+ * per tree if the columns fit, in addition to 32 bytes per document of small nodes. The other sets
+ * have columns only. A walk reads the columns that the tree splits, chunk by chunk. */
 #include "gpu/engine/engine_cuda.h"
 
 #include <string.h>
@@ -526,7 +526,7 @@ static int keep_at(struct rw_cuda *cuda, uint32_t at, int32_t feature,
 
 /* Returns 1 if a copy saves more time than it costs. A copy costs as much as a partition of all
  * documents. It saves a partition of `now` documents at once. With codes in host memory it costs as
- * much as reading a few documents' codes there. */
+ * much as reading the codes of one in RW_TUNE_FAR_SECTOR_DOCS documents there. */
 static int is_worth_it(const struct rw_cuda *cuda, int32_t wanted, uint32_t at, uint32_t now)
 {
     const struct rw_cuda_kept *kept = &cuda->kept;

@@ -106,8 +106,8 @@ static int plan_group(struct rw_cuda *cuda, int g, size_t most_bytes, size_t *sm
     return RW_OK;
 }
 
-/* Adds the preferred method's scratch for a call of n nodes. longest: documents of the first
- * one. */
+/* Raises *small to the scratch of each group's method, the preferred one unless another is chosen,
+ * for a call of n nodes. longest: documents of the first one. */
 static void plan_nodes(struct rw_cuda *cuda, uint32_t n, uint64_t longest, size_t *small)
 {
     struct rw_hist_node node[RW_TUNE_ENGINE_NODES];
@@ -222,7 +222,7 @@ static int settle(struct rw_cuda *cuda)
     cuda->clean_scratch = 1;
     for (int g = 0; g < cuda->n_groups; g++)
         cuda->clean_scratch &= cuda->group[g].choice.method->leaves_clean;
-    if (cuda->clean_scratch) /* once, since every method leaves scratch as it was */
+    if (cuda->clean_scratch) /* once, since every chosen method leaves scratch clean */
         RW_CU(cuda->host.base.ctx, cudaMemsetAsync(cuda->d_hist_scratch, 0,
                                                    cuda->hist_scratch_bytes, rw_cuda_stream(cuda)));
     return rw_cuda_settle_columns(cuda);
@@ -545,8 +545,8 @@ static int send_nodes(struct rw_cuda *cuda, uint32_t n, const struct rw_hist_nod
     return rw_cuda_flush(cuda);
 }
 
-/* Builds the histograms of the nodes in cuda->node, in buffers from `buffer` on. Subtracts them
- * from those of their parents, if they have parents, which become the siblings'. */
+/* Builds the histograms of the nodes in cuda->node, in buffers from `buffer` on. have_parents: also
+ * subtracts them from those of their parents, which become the siblings'. */
 static int build(struct rw_cuda *cuda, uint32_t n, const uint32_t *d_list, int have_parents,
                  int32_t buffer)
 {

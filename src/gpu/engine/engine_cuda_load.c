@@ -555,8 +555,9 @@ static int load_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source *
 
 /* ---- dry runs ---- */
 
-/* Counts the memory that loading would take. The cuts and rules may differ from the engine's. data:
- * the sets except the training set, which is `source`; NULL: none. */
+/* Counts the memory that loading would take. The cuts and rules may differ from the engine's.
+ * source: the training set. data: the other sets, and the metrics of all sets; NULL: counts
+ * neither. */
 static int dry_run(struct rw_cuda *cuda, const struct rw_engine_rules *rules, struct rw_cuts *cuts,
                    const struct rw_cuda_source *source, const struct rw_plan_data *data,
                    struct rw_plan *out)
@@ -604,8 +605,8 @@ out:
     return status;
 }
 
-/* Finds the largest number of bins, or of leaves, under the current one that would fit; 0: none
- * fits. */
+/* Finds the largest of a few numbers of bins, or of leaves, under the current one that would fit.
+ * 0: all are too large. */
 static int search_fit(struct rw_cuda *cuda, const struct rw_cuts *cuts, int by_leaves,
                       const struct rw_cuda_source *source, uint32_t *found)
 {
@@ -671,7 +672,8 @@ static int fail_room(struct rw_cuda *cuda, const struct rw_cuts *cuts,
                    cuda->is_limited ? "allowed by --gpu-memory" : "free", hint);
 }
 
-/* Determines the free memory, on which later decisions depend. The device is queried only once. */
+/* Determines the free memory. Later decisions use this number instead of querying the device again,
+ * so that they agree. */
 static int find_free_bytes(struct rw_cuda *cuda)
 {
     const uint64_t allowed = cuda->host.base.rules.device_bytes;
@@ -814,8 +816,8 @@ static double cell_bytes(const struct rw_cuda *cuda, const struct rw_plan_work *
     return (double)rw_hist_cell_bytes(work->newton, rw_hist_is_narrow((uint64_t)work->docs, most));
 }
 
-/* Returns the bytes per document of host-resident codes. Before they are placed, assumes that other
- * data takes about as much memory as codes leave for it. */
+/* Returns the bytes per document of host-resident codes. Before they are placed, estimates them
+ * from the needed memory that exceeds the free memory. */
 static double far_doc_bytes(struct rw_cuda *cuda, const struct rw_plan_work *work)
 {
     const double docs = work->docs + work->other_docs;
@@ -864,8 +866,8 @@ double rw_cuda_tree_ms(struct rw_engine *engine, const struct rw_plan_work *work
 
 /* ---- loading ---- */
 
-/* Makes the training set's cuts: those of an earlier training, ready ones, or new ones made on the
- * device. */
+/* Makes the training set's cuts: those of an earlier training, ready ones, or new ones. The device
+ * makes new ones if its memory suffices, else the host. */
 static int make_cuts(struct rw_cuda *cuda, struct rw_cuda_source *source, uint32_t **column)
 {
     struct rw_host *host = &cuda->host;

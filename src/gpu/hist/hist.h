@@ -41,7 +41,7 @@ enum { RW_HIST_MOST_BINS = RW_MAX_BINS + 1 };
 struct rw_hist_tile {
     int bits; /* the matrix's; 4 for features of at most 16 codes in a matrix of 8, under 32 lanes
                */
-    uint32_t first_feature, n_features; /* of the matrix; n_features <= lanes * codes an element */
+    uint32_t first_feature, n_features; /* of the matrix; n_features <= lanes * codes per element */
     uint32_t lanes;
     const void
         *d_word; /* [n_docs][lanes] elements; padded with code 0 to a multiple of 128 bytes */

@@ -26,10 +26,11 @@ atomic_method(const char *name, uint32_t most_bins, int (*run)(const struct rw_h
 }
 
 /* ---- global-atomic ----
+ *
  * Every document adds to the result in global memory: the straightforward mapping that the papers
- * start from (weighted histogramming, section 4.1; the naive code of privatized histograms), the
- * baseline of the contention table, never chosen. Documents of one code queue at one address of the
- * L2 cache. */
+ * start from (weighted histogramming, section 4.1; the naive code of privatized histograms). It is
+ * the baseline of the contention table, and is used only if named. Documents of one code queue at
+ * one address of the L2 cache. */
 
 template <int BITS, int SUMS>
 __global__ void __launch_bounds__(RW_TUNE_GLOBAL_ATOMIC_THREADS)
@@ -56,7 +57,7 @@ static struct rw_hist_launch global_launch(const struct rw_hist_call *call,
 const struct rw_hist_method rw_hist_global_atomic =
     atomic_method("global-atomic", 1024, hist_in_place<global_launch>, 0, 1);
 
-/* ---- a histogram a block ---- */
+/* ---- a histogram per block ---- */
 
 /* Adds the job's documents to hist, at bin_of(code). Drains it after every a.chunk documents, which
  * is as many as its words can hold. All threads of the block take part. They all see earlier writes
@@ -169,7 +170,7 @@ const struct rw_hist_method rw_hist_privatized =
  * document's (count, lambda) or (count, lambda, hessian) is a vector, added number by number
  * (section IV-D). With at most 1024 bins one pass is always enough (equation 3). Batched histograms
  * (section IV-C): the jobs of a node are its K blocks. A block adds its copies to the result after
- * every `chunk` documents and at the end. That is as many documents as a 32-bit sum holds if all
+ * every `chunk` documents and at the end. `chunk` is as many documents as a 32-bit sum holds if all
  * have the same code and the largest lambda. */
 
 enum {

@@ -1,8 +1,8 @@
 /* The method `lanes`, whose speed does not depend on the data. A lane of a warp owns the codes of
  * its word, and its cells are in its own bank of shared memory. So two lanes of a warp never
  * collide in a bank or cell. Warps collide rarely, in 32-bit integer atomics; the hardware does one
- * warp's per clock. Instructions are then the limit, so a cell's address takes one: a code of 8
- * bits is put into the second byte of the lane's offset.
+ * warp's per clock. Instructions are then the limit, so a cell's address takes one: a dot product
+ * computes code * 128 + the lane's offset.
  *
  * Shapes: a tile's words are [n_docs][lanes]. Cells in shared memory have the order of struct
  * layout. They are packed: the count in the high bits, lambda + largest in the low ones. Drained
@@ -11,7 +11,7 @@
  *
  * Decomposition: a block has a row of the plan (a tile, some of the codes of its words, some of its
  * bins) and a chunk of a node's documents. Rows of few cells read a few bytes of scattered
- * documents, so their time is hard to predict. They are carried: the blocks of the first row add
+ * documents, so their time is hard to predict. They may be carried: the blocks of the first row add
  * them, too. A warp takes UNROLL documents at a time. Their positions and lambdas come through
  * shared memory, read two turns ahead. For a list, the words are read one turn ahead, too.
  *
@@ -212,7 +212,7 @@ __global__ void __launch_bounds__(THREADS) lanes_kernel(const __grid_constant__ 
     }
 }
 
-/* ---- the end: what blocks drained, into the shape of hist.h, and siblings by subtraction ---- */
+/* ---- the end: converts drained cells to the layout of hist.h, and subtracts siblings ---- */
 
 enum : uint64_t { NO_CELL = UINT64_MAX };
 

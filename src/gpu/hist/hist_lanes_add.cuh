@@ -492,7 +492,7 @@ template <class T> static __device__ T sum_copies(T v, uint32_t lanes)
     return v;
 }
 
-/* The contents of a packed cell, or the sum of its 32 copies; |lambda| stays below 2^29. */
+/* The contents of a packed cell, or the sum of its copies, up to 32; |lambda| stays below 2^29. */
 struct drained {
     uint32_t count;
     int32_t lambda;

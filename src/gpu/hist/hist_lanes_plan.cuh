@@ -10,7 +10,7 @@
 
 enum { WARP = 32, THREADS = RW_TUNE_LANES_THREADS };
 enum { MOST_ROWS = 64 };
-static_assert((int)THREADS >= (int)RW_HIST_MAX_NODES, "a thread a node finds a block's chunk");
+static_assert((int)THREADS >= (int)RW_HIST_MAX_NODES, "a thread per node finds a block's chunk");
 
 /* One row of the plan: the cells that a block keeps in shared memory. */
 struct plan_row {
@@ -295,8 +295,8 @@ static double chunks_about(const double *node_docs, uint32_t n_nodes, double doc
     return (double)chunks + n_nodes;
 }
 
-/* Returns the time of a launch with pieces of `size` documents of 32 lanes, in units of such
- * documents. With a block for each multiprocessor it is the largest piece. Otherwise it is the
+/* Returns the time of a launch with chunks of `size` documents of 32 lanes, in units of such
+ * documents. With a block for each multiprocessor it is the largest chunk. Otherwise it is the
  * shared total plus half of the largest, for the blocks that begin last. */
 static double time_of(const struct rw_hist_call *call, const double *node_docs, double longest,
                       const double *cost, uint32_t n_rows, double size, double docs)

@@ -273,7 +273,7 @@ __device__ __forceinline__ void rank_by_warp(const double *d_scores, struct rank
                   "a smaller sort needs less");
     constexpr int BITS = ITEMS == 1 ? 27 : ITEMS == 2 ? 26 : ITEMS == 4 ? 25 : 24;
     constexpr uint32_t MOST = 32 * ITEMS;
-    static_assert(MOST == 1u << (32 - BITS), "an index has the bits that a bucket has not");
+    static_assert(MOST == 1u << (32 - BITS), "an index takes the bits that a bucket leaves");
     const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     float score[ITEMS];
 #pragma unroll

@@ -589,17 +589,17 @@ static int launch_queries(const struct rw_lambda_args *args, cudaStream_t stream
     return (int)cudaGetLastError();
 }
 
-/* ---- Spread queries ---- Queries with so many pairs that several blocks share each of them. The
- * integers are identical to those of rw_lambda_query.
+/* ---- Spread queries ----
  *
- * Gains are by document.
+ * Queries with so many pairs that several blocks share each of them. The integers are identical to
+ * those of rw_lambda_query. Gains are by document.
  *
  * Decomposition: a kernel clears; a block takes 512 documents, by position, and some of the upper
- * ones, and adds to device memory; another kernel finishes, a thread a document. */
+ * ones, and adds to device memory; another kernel finishes, with a thread per document. */
 enum { SPREAD_SLOTS = RW_TUNE_LAMBDA_SPREAD_SLOTS, BEGIN_THREADS = 256 };
 
 static_assert(RW_LAMBDA_SPREAD_LOWS == THREADS * SPREAD_SLOTS, "as jobs are listed");
-static_assert((int)RW_LAMBDA_TILE_DOCS == (int)BEGIN_THREADS, "a thread a document");
+static_assert((int)RW_LAMBDA_TILE_DOCS == (int)BEGIN_THREADS, "a thread per document");
 
 __global__ void lambda_begin_kernel(const __grid_constant__ struct rw_lambda_args a)
 {

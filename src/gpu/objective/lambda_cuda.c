@@ -75,8 +75,8 @@ static int add_spread(struct work *work, uint32_t q, uint32_t n)
     return RW_OK;
 }
 
-/* Returns the number of upper documents per job: the smallest for which the number of jobs is
- * limited. */
+/* Returns the number of upper documents per job: about the smallest for which there are at most
+ * RW_TUNE_LAMBDA_SPREAD_JOBS jobs. */
 static uint32_t choose_spread_tops(const struct work *work)
 {
     uint64_t jobs = 0;
@@ -236,7 +236,7 @@ static int run_lambdas(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambd
     return share(lambda, &run->d_info->largest_lambda, 2);
 }
 
-/* Real gradients: residuals and user gradients */
+/* ---- Real gradients: residuals and user gradients ---- */
 
 static int load_reals(struct rw_cuda_lambda *lambda, const struct rw_engine_rules *rules,
                       const struct rw_dataset *dataset, const double *gains, struct rw_arena *arena)
@@ -316,8 +316,8 @@ static int run_neighbours(struct rw_cuda_lambda *lambda, const struct rw_cuda_la
 /* ---- The table ---- */
 
 struct objective {
-    /* Makes the tables. Without a device it only counts their bytes, and gains are NULL. The arena
-     * is freed after the call. */
+    /* Makes the tables. Without a device it only counts their bytes, and gains may be NULL. The
+     * arena is freed after the call. */
     int (*load)(struct rw_cuda_lambda *, const struct rw_engine_rules *, const struct rw_dataset *,
                 const double *gains, struct rw_arena *);
     int (*run)(struct rw_cuda_lambda *, const struct rw_cuda_lambda_run *, void *stream);

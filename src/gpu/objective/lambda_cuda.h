@@ -32,7 +32,8 @@ struct rw_cuda_lambda_info {
 /* The inputs and outputs of a run. Pointers are to device memory. */
 struct rw_cuda_lambda_run {
     const double *d_scores; /* [n_docs] finite; not read for user gradients */
-    /* [n_docs] by document, the same for all of a query. Not 0: in the sample. NULL: all are. */
+    /* [n_docs] not 0: in the sample. It is the same for all documents of a query, except for
+     * residuals. NULL: all are. */
     const uint8_t *d_sampled;
     struct rw_lambda_pair *d_pair;      /* [n_docs] written for sampled documents, in fixed point */
     struct rw_cuda_lambda_info *d_info; /* written */
@@ -50,9 +51,10 @@ void rw_cuda_lambda_free(struct rw_cuda_lambda *lambda); /* accepts NULL */
 uint64_t rw_cuda_lambda_bytes(const struct rw_cuda_lambda *lambda);
 RW_SCOPED_BY(rw_cuda_lambda_free)
 
-/* Sets user gradients before the first run, for training without an objective. gradients, hessians:
- * [n_docs] on the host. By default they are doubles without document weights. With is_fixed they
- * are int64_t in fixed point, below 2^62 in magnitude, and include the weights. Waits for the copy.
+/* Sets the user gradients of the next runs, for training without an objective. Call it before the
+ * first run. gradients, hessians: [n_docs] on the host. By default they are doubles without
+ * document weights. With is_fixed they are int64_t in fixed point, below 2^62 in magnitude, and
+ * include the weights. Waits for the copy.
  */
 int rw_cuda_lambda_set_gradients(struct rw_cuda_lambda *lambda, const void *gradients,
                                  const void *hessians, int is_fixed);
@@ -161,8 +163,8 @@ struct rw_neighbours_args {
     uint32_t n_docs, n_queries;
     uint32_t n_large;           /* queries with more than RW_RANK_BLOCK_DOCS documents */
     const uint32_t *d_offset;   /* [n_queries + 1] */
-    const uint32_t *d_query;    /* [n_docs] of the current ranking */
-    const uint32_t *d_order;    /* [n_docs] of the ranking at hand */
+    const uint32_t *d_query;    /* [n_queries] the large queries, then the others by falling size */
+    const uint32_t *d_order;    /* [n_docs] of the current ranking: each query's, best first */
     const double *d_grade;      /* [n_docs] */
     const double *d_over;       /* [n_queries] */
     const double *d_weight;     /* [longest] w(r) */

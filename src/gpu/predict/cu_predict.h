@@ -81,7 +81,7 @@ struct rw_predict_plan {
     struct rw_predict_slot *slot; /* [n_used] NULL: no slot has a set */
 };
 /* Makes a plan. shared_bytes: largest shared memory of a block; threads: number that a
- * multiprocessor holds at once. The caller frees the plan's arena, after a failure, too. */
+ * multiprocessor holds at once. The caller frees the plan's arena, even on failure. */
 int rw_predict_plan_init(struct rw_ctx *ctx, struct rw_predict_plan *plan,
                          const struct rw_flat *flat, size_t shared_bytes, int threads);
 

@@ -28,7 +28,7 @@ enum {
 static_assert(RW_CUDA_CHUNK % THREADS == 0, "a chunk is whole rounds of its block");
 static_assert(sizeof(struct rw_cuda_partition) + sizeof(struct rw_cuda_part_sets) <= 4096,
               "the arguments of a launch");
-static_assert((int)THREADS >= (int)RW_CUDA_CARRIED, "a thread a word that is carried");
+static_assert((int)THREADS >= (int)RW_CUDA_CARRIED, "a thread per carried word");
 static_assert(WORDS % WARP == 0, "each lane of the warp that adds bits up has as many words");
 
 /* Returns the last part whose first_chunk is at most the chunk. Nodes without documents have the
@@ -60,8 +60,8 @@ struct no_sets {
     enum { BY_SET = 0 };
 };
 
-/* Copies the part's set to memory that all threads of the block read; NULL: it has no set. The copy
- * includes words after the set, but no document has their codes. */
+/* Copies the part's set to memory that all threads of the block read. Returns NULL if it has no
+ * set. The copy includes words after the set, but no document has their codes. */
 static __device__ const struct rw_code_set *
 take_set(const struct with_sets &sets, const struct rw_cuda_part &part, struct rw_code_set *shared)
 {
@@ -216,7 +216,7 @@ extern "C" int rw_cuda_partition(const struct rw_cuda_partition *partition,
                 : launch_grid(partition_kernel<no_sets>, n, THREADS, stream, *partition, no_sets{});
 }
 
-/* ---- what histograms read, by position ---- */
+/* ---- moved words: the data that histograms read, by position ---- */
 
 static __global__ void __launch_bounds__(THREADS)
     gather_kernel(const uint32_t *d_list, uint32_t n, const int32_t *d_lambda,

@@ -1,5 +1,5 @@
-/* Finds the best splits of some nodes, in one launch per group of features. Histograms are in the
- * device's cache by then, so gains and dependent steps take most of the time.
+/* Finds the best splits of some nodes, in one or two launches per group of features. Histograms are
+ * in the device's cache by then, so gains and dependent steps take most of the time.
  *
  * Shapes: cells [buffer][cell] of a group, with the bins of a feature in a row; the best split of
  * each (node, block), then of each node.
@@ -18,7 +18,7 @@
 #include "gpu/hist/hist.h"
 #include "gpu/split/search_end.cuh"
 
-/* bins, rough gains and exact gains, for both kinds of search */
+/* ---- bins, rough gains and exact gains, for both kinds of search ---- */
 
 /* The kind of sums of a search. SUM: the type of the cells' sums, int32_t for narrow ones. ORDERED:
  * features may have monotone constraints. SHAPED, which implies ORDERED: there are also feature
@@ -150,7 +150,7 @@ static __device__ float rough_gain(const struct rw_cuda_search &a, const tally<S
                : -1.0f;
 }
 
-/* Returns the better rough gain at a bin's upper boundary, with missing values right or left. */
+/* Returns the better rough gain of the threshold above a bin, with missing values right or left. */
 template <class S>
 static __device__ float rough_score(const struct rw_cuda_search &a, const tally<S> &left,
                                     const tally<S> &right, const tally<S> &missing)
@@ -527,9 +527,10 @@ static __device__ float rough_ordered_score(const struct rw_cuda_search &a, int 
                  rough_ordered_gain<S>(a, direction, l, right, sure));
 }
 
-/* The same with feature costs. Scores less the feature's cost are compared, slightly too low. The
- * largest of these is then compared using each feature's own cost. Negative values have no gain, so
- * limiting a cost to the range of float changes nothing. All threads of a block call it. */
+/* Like least_score, with feature costs. Scores less the feature's cost are compared, slightly too
+ * low. The largest of these is then compared using each feature's own cost. Negative values have no
+ * gain, so limiting a cost to the range of float changes nothing. All threads of a block call it.
+ */
 static __device__ float least_net_score(const struct rw_split_rule &rule, double penalty,
                                         float largest, float *of_warp)
 {

@@ -42,8 +42,8 @@ enum { RW_CPU_BUILT = RW_CPU_PASSES * RW_CPU_PASS_BUNDLES * RW_CPU_NARROW };
  *   mart:    lambda * 2^32 + count.
  *   newton:  lambda * 2^39 + hessian * 2^16 + count (joint).
  *
- * Cells that are kept or sent to other workers are joint if the node's cells can be (newton, one
- * word). Otherwise they have n_words words:
+ * Cells that are sent to other workers are joint if the node's cells can be (newton, one word). So
+ * are kept cells, with one worker and without sparse features. Other cells have n_words words:
  *
  *   packed:  lambda * 2^32 + count [, hessian]   while sums of counts and |lambda| are under 2^31.
  *   wide:    lambda, count [, hessian]           for any node. */
@@ -270,11 +270,10 @@ struct rw_cpu {
     struct {           /* kept histograms */
         const uint64_t
             *at; /* [n_features] first cell of each feature: cell_at or workers.kept_at; borrowed */
-        int64_t *pool; /* [n_buffers][n_cells][3] */
+        int64_t *pool; /* [n_buffers][buffer_words] */
         uint64_t buffer_words;
-        uint8_t
-            /* [n_buffers] distance in words from one kept cell to the next, at least. */
-            *cell_words;
+        /* [n_buffers] words per cell for which columns have room; joint cells may use fewer. */
+        uint8_t *cell_words;
         int joint;            /* 1: joint cells are kept as they are */
         int32_t *buffer_of;   /* [max_slots] buffer of each slot; -1: its histogram is not kept */
         int32_t *free_buffer; /* [n_buffers] stack of free buffers */
@@ -440,7 +439,7 @@ struct rw_cpu_column {
     float direction; /* monotone constraint: 1, -1, or 0 */
 };
 
-/* Sums of cells up to each bin, and rough scores of the splits at the bins' upper boundaries. */
+/* Sums of cells up to each bin, and rough scores of the thresholds above the bins. */
 struct rw_cpu_scores {
     int64_t left[RW_CPU_MOST_CELLS], hessian[RW_CPU_MOST_CELLS]; /* hessian: only for pairs */
     float score[RW_CPU_MOST_CELLS]; /* the better score of both directions of missing values */
@@ -457,7 +456,7 @@ rw_cpu_score_fn rw_cpu_score_plain, rw_cpu_score_avx2, rw_cpu_score_avx512;
 
 int rw_cpu_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n);
 int rw_cpu_release(struct rw_engine *engine, const int32_t *slots, int n);
-/* Allocates memory for up to `max_slots` nodes, and divides a tree's sampled features among
- * workers. */
+/* Allocates the memory for exchange with other workers. words: the most words per kept cell. */
 int rw_cpu_allocate_workers(struct rw_cpu *cpu, size_t words);
+/* Divides a tree's sampled features among workers. */
 void rw_cpu_divide_features(struct rw_cpu *cpu, const struct rw_root *root);

@@ -47,7 +47,7 @@ static uint32_t join(const struct bundling *b, uint32_t n_codes, const uint8_t *
 {
     enum { RUN = 16, RUNS = 256 };
     const size_t n_docs = b->bins->n_docs, step = (n_docs / (RUN * RUNS) + 1) * RUN;
-    uint16_t number[256][RW_CPU_SHARED]; /* new code of each pair; 0: not seen yet */
+    uint16_t number[256][RW_CPU_SHARED]; /* new code of each pair; UINT16_MAX: not seen yet */
     uint32_t n_joint = 0;
     memset(number, 0xff, n_codes * sizeof(number[0]));
     for (size_t first = 0; first < step; first += RUN) {
@@ -193,7 +193,7 @@ static uint32_t n_common(const uint64_t *a, const uint64_t *b)
 
 /* Orders the bundles for one pass after another. A pass starts with the bundle whose frequent code
  * has the most documents. Then come the bundles that share the most documents with all before.
- * Bundles without such a code keep their order at the end. */
+ * Bundles without such a code remain at the end. */
 static void order_bundles(struct rw_cpu_group *group, uint32_t sample, struct frequent *frequent)
 {
     enum { AMONG = 512 };

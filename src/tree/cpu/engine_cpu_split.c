@@ -1,7 +1,7 @@
 /* Finds the best split of a feature in a node, for the engine for processors. Splits are first
  * scored roughly, in float (engine_cpu_cut_tmpl.c). The gains of those that may be the best are
- * then computed by tree/numbers.h from exact sums. So the choice is identical to the plain
- * engine's. */
+ * then computed by tree/numbers.h from exact sums. So the choice is identical to that of
+ * the reference engine. */
 
 #include "tree/cpu/engine_cpu.h"
 
@@ -118,8 +118,8 @@ static float least_score(float largest)
 }
 
 /* The same with feature costs. `rough` is then the largest rough score less its cost, made slightly
- * too low. A split's score is compared with `rough` plus the cost of its own feature. Scores under
- * -1 have no gain, so limiting a cost to the range of float changes nothing. */
+ * too low. A split's score is compared with `rough` plus the cost of its own feature. Negative
+ * values have no gain, so limiting a cost to the range of float changes nothing. */
 static float least_net_score(struct rw_cpu_search *search, double penalty, float sure)
 {
     const float most = 0x1p100f, margin = 0x1p-16f;
