@@ -139,8 +139,8 @@ RW_API int rw_train_on(struct rw_ctx *ctx, const struct rw_params *params,
  * measured but never stop the refit, which keeps all trees. Hooks may end it with
  * RW_ERR_INTERRUPTED. There are no checkpoints.
  *
- * RW_ERR_ARGUMENT: a parameter has no effect on a refit, or no tree of the model has a split.
- * RW_ERR_DATA: the data lacks all features of the model. */
+ * RW_ERR_ARGUMENT: a parameter has no effect in a refit, or no tree of the model has a split.
+ * RW_ERR_DATA: the data has no feature of the model. */
 RW_API int rw_refit(struct rw_ctx *ctx, const struct rw_params *params, const struct rw_model *model,
                     const struct rw_dataset *train, const struct rw_dataset *const *valid,
                     int n_valid, const struct rw_train_hooks *hooks, struct rw_model **out);
@@ -538,8 +538,8 @@ RW_API int rw_scorer_run(struct rw_ctx *ctx, struct rw_scorer *scorer,
  * Otherwise returns 0. */
 RW_API int rw_rows_infinite(struct rw_ctx *ctx, const float *values, uint32_t n_docs,
                             uint32_t n_features, uint32_t *doc, uint32_t *feature);
-/* Receives some documents as a data set, and their scores: [n_docs]. Both are borrowed for the
- * call. Returns nonzero to stop reading. */
+/* Receives a chunk of documents as a data set, and their scores: [n_docs]. Both are borrowed for
+ * the call. Returns nonzero to stop reading. */
 typedef int rw_chunk_fn(void *user, const struct rw_dataset *chunk, const double *scores);
 /* Reads files of any length in chunks, and returns the last result of `take`. A chunk has a limited
  * number of documents, except that a cache is one chunk in memory. A query may continue in the next
@@ -554,7 +554,7 @@ RW_API int rw_dataset_read_each(struct rw_ctx *ctx, const char *const *paths, in
 /* ---- parameters ---- */
 enum rw_param_type { RW_PARAM_INT, RW_PARAM_REAL, RW_PARAM_CHOICE, RW_PARAM_TEXT, RW_PARAM_SEED };
 enum rw_param_role {
-    RW_ROLE_TREES = 1,       /* only tree growth reads it; no effect on a refit */
+    RW_ROLE_TREES = 1,       /* only tree growth reads it; no effect in a refit */
     RW_ROLE_LEAVES = 2,      /* leaf values depend on it, also in a refit */
     /* it names or needs a file, column or model in addition to features and labels */
     RW_ROLE_DATA = 4,
@@ -799,7 +799,7 @@ RW_API int rw_qrels_read(struct rw_ctx *ctx, const char *qrels, const char *cons
                         struct rw_qrels **out);
 
 /* ---- comparing two rankings ---- */
-/* Rankings a and b of the same queries. */
+/* The comparison of rankings a and b over all queries or a group of them. */
 struct rw_compared {
     const char *name; /* name of the group; "" for all queries */
     uint32_t n_queries; /* queries that count; all other members use only these */
@@ -809,9 +809,10 @@ struct rw_compared {
     double p;         /* two-sided p of the paired randomisation test; 1 if no query differs */
     uint32_t n_wins, n_ties, n_losses; /* queries where b is better, equal, worse */
 };
+/* A query whose metric differs between rankings a and b. */
 struct rw_moved_query {
     uint32_t query;
-    double a, b;
+    double a, b; /* the metric of each */
 };
 struct rw_comparison {
     const char *metric, *conventions;
@@ -943,8 +944,8 @@ RW_API int rw_select(struct rw_ctx *ctx, const struct rw_params *params,
 /* ---- cross-validation by query ---- */
 struct rw_cv_fold {
     struct rw_model *model; /* trained without the fold */
-    const struct rw_eval *eval; /* of the fold */
-    uint32_t n_train, n_valid, n_test; /* queries */
+    const struct rw_eval *eval; /* measured on the fold */
+    uint32_t n_train, n_valid, n_test; /* numbers of queries */
 };
 struct rw_cv {
     int n_folds;
@@ -1019,7 +1020,7 @@ struct rw_check {
     float least_label, most_label;
     uint32_t n_labels;                   /* distinct labels; the first RW_CHECK_LABELS follow */
     float label[RW_CHECK_LABELS];        /* ascending */
-    uint32_t label_docs[RW_CHECK_LABELS];
+    uint32_t label_docs[RW_CHECK_LABELS]; /* documents with each of these labels */
     /* Members for the second set; 0 without one. */
     uint32_t n_other_docs, n_other_queries;
     uint32_t n_shared_queries; /* ids in both sets */
@@ -1057,7 +1058,7 @@ struct rw_metric_value {
 };
 struct rw_round {
     int round;        /* from 1 */
-    int n_rounds;     /* the largest number of rounds */
+    int n_rounds;     /* the maximum number of rounds */
     int best_round;   /* 0 without a validation set */
     double best_value;
     int n_leaves;     /* leaves of this round's tree */
@@ -1230,7 +1231,8 @@ RW_API int rw_train_plan(struct rw_ctx *ctx, const struct rw_params *params,
  * rw_dataset_read and rw_dataset_read_side_column. If one worker fails, all do, and the message
  * names the worker. Other functions concern one worker only. */
 struct rw_comm;
-enum rw_comm_type { RW_COMM_U32, RW_COMM_U64 }; /* Signed sums wrap as in two's complement. */
+/* Sums wrap, so they hold for signed integers, too. */
+enum rw_comm_type { RW_COMM_U32, RW_COMM_U64 };
 enum rw_comm_op { RW_COMM_SUM, RW_COMM_MIN, RW_COMM_MAX };
 /* A transport between workers. All workers make the same calls in the same order, from one
  * thread. Functions return 0 for success. After a failure they are not called again. Sizes may
@@ -1338,7 +1340,7 @@ RW_API struct rw_run_view rw_model_run(const struct rw_model *model, int run);
 struct rw_tree_view {
     int n_leaves;
     /* Arrays over nodes, [n_leaves - 1]. Node 0 is the root. */
-    const int32_t *left, *right; /* >= 0: node; < 0: leaf ~value */
+    const int32_t *left, *right; /* >= 0: a node; < 0: the leaf with index ~value */
     const uint32_t *feature;
     const float *cut; /* threshold of the split: values <= cut go left; 0 if by_category */
     const uint8_t *missing_left; /* 1: missing values go left */
@@ -1476,8 +1478,8 @@ struct rw_calibrate {
     {                          \
         "isotonic", 1.0, "cpu" \
     }
-/* Errors of probabilities p. y is 1 if a label is at least `relevant`, else 0. w are document
- * weights. NaN: unknown. */
+/* Error measures of probabilities p. y is 1 if a label is at least `relevant`, else 0. w are
+ * document weights. NaN: unknown. */
 struct rw_calibration_figures {
     /* sum of -w log(max(q, 2^-50)) / sum of w, where q is p if y = 1, else 1 - p */
     double log_loss;
@@ -1499,11 +1501,12 @@ struct rw_calibrated {
  * range. */
 RW_API int rw_calibrate_check(struct rw_ctx *ctx, const struct rw_calibrate *how);
 /* Copies a model and adds a calibration (rw_model_calibration), fitted to the labels and weights of
- * the data set. Use documents outside the training set, because scores of training documents are
- * too good. Replacing a calibration is noted in the log, and a constant one causes a warning. The
- * result is identical for any number of threads. figures: receives the errors of the probabilities,
- * or NULL. The caller frees *out with rw_model_free. RW_ERR_DATA: no document of positive weight is
- * relevant, or all are. Other errors are those of rw_scorer_open and rw_scorer_run. */
+ * the data set. Use documents outside the training set, because a model scores its training
+ * documents too well. Replacing a calibration is noted in the log, and a constant one causes a
+ * warning. The result is identical for any number of threads. figures: receives the error measures
+ * of the probabilities, or NULL. The caller frees *out with rw_model_free. RW_ERR_DATA: no document
+ * of positive weight is relevant, or all are. Other errors are those of rw_scorer_open and
+ * rw_scorer_run. */
 RW_API int rw_model_calibrate(struct rw_ctx *ctx, const struct rw_model *model,
                               const struct rw_dataset *dataset, const struct rw_calibrate *how,
                               struct rw_calibrated *figures, struct rw_model **out);

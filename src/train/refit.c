@@ -55,7 +55,7 @@ int rw_refit_params(struct rw_ctx *ctx, struct rw_params *params, const struct r
     return take_model_params(ctx, params, &model->params, 0);
 }
 
-/* Gives parameters without effect on a refit their defaults, with a warning. RW_ERR_ARGUMENT:
+/* Gives parameters without effect in a refit their defaults, with a warning. RW_ERR_ARGUMENT:
  * the value of a parameter contradicts the model. */
 static int check_params(struct rw_ctx *ctx, struct rw_params *params, const struct rw_model *model,
                         int is_custom, int n_valid)
