@@ -15,7 +15,7 @@
 #include "metric/metric.h"
 
 /* Thresholds above which a property becomes a finding. They are first guesses, made on MQ2008,
- * OHSUMED and made data. */
+ * OHSUMED and synthetic data. */
 #define RW_CHECK_DRIFT 0.1 /* distance of two distributions, 0 to 1 */
 /* share of documents, or of queries, with a unique whole number */
 #define RW_CHECK_DISTINCT   0.9
@@ -568,7 +568,7 @@ struct checking {
     struct rw_dataset *dataset, *other; /* owned; other: NULL if there is a single set */
     int warnings_now;                   /* kind of finding added now: 1: warnings; 0: notes */
     uint32_t n_only_here, n_only_there; /* features that one set lacks */
-    uint32_t n_by_one;  /* features by categories in one set, by numbers in the other */
+    uint32_t n_by_one;  /* features with categories in one set, numbers in the other */
     struct names split; /* ids that appear again */
 };
 
@@ -623,16 +623,18 @@ static void report_features(struct checking *c)
         const char *kind, *text;
     } rows[] = {
         {ORDERS_LABELS, 1, "features-order-labels",
-         "that put every query in the order of its labels, and so know the answer"},
+         "that sort every query by its labels, and so leak the answer"},
         {OF_LINE, 1, "features-like-lines",
-         "that only rise, or fall, down the file: line numbers?"},
+         "that are probably line numbers, because they only rise or only fall through the file"},
         {OF_DOCUMENT, 1, "features-like-documents",
-         "with a whole number or a word for nearly each document: identifiers?"},
+         "that are probably identifiers, with a different whole number or word for nearly every "
+         "document"},
         {OF_QUERY, 1, "features-like-queries",
-         "with a whole number or a word for nearly each query: identifiers?"},
-        {MISSING, 0, "features-missing", "that are missing in half of the documents or more"},
-        {CONSTANT, 0, "features-constant", "with one value in all documents"},
-        {DUPLICATE, 0, "features-duplicate", "that are the same as one before them"},
+         "that are probably identifiers, with a different whole number or word for nearly every "
+         "query"},
+        {MISSING, 0, "features-missing", "that are missing in at least half of the documents"},
+        {CONSTANT, 0, "features-constant", "with the same value in all documents"},
+        {DUPLICATE, 0, "features-duplicate", "that duplicate an earlier feature"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct names names = list_features(c, rows[i].fault, 0);
@@ -655,21 +657,23 @@ static void report_order(struct checking *c)
         /* three deviations above chance, and a tenth of the queries */
         const double more = orders[i].n - chance;
         if (more > 3 * sqrt(chance + 1) && more > 0.1 * check->n_mixed)
-            add_finding(c, 1, orders[i].kind,
-                        "labels go %s in the input in %u of %u queries; by chance it would be "
-                        "%.1f: ties in input order measure too %s",
-                        orders[i].order, orders[i].n, check->n_mixed, chance, orders[i].measures);
+            add_finding(
+                c, 1, orders[i].kind,
+                "documents are sorted by label, %s, in %u of %u queries; %.1f are expected by "
+                "chance: metrics with ties in input order are too %s",
+                orders[i].order, orders[i].n, check->n_mixed, chance, orders[i].measures);
     }
     const double gain = check->constant_file - check->constant_mean;
     if (fabs(gain) > RW_CHECK_TIES_LEAK)
-        add_finding(
-            c, 1, "order-leaks",
-            "a model that gives all documents one score has NDCG@10 %.4f where ties keep the order "
-            "of the input, %.4f where they are averaged: measure with '--ties mean'",
-            check->constant_file, check->constant_mean);
+        add_finding(c, 1, "order-leaks",
+                    "if all scores are equal, NDCG@10 is %.4f with ties in input order, but %.4f "
+                    "averaged over "
+                    "all orders: measure with '--ties mean'",
+                    check->constant_file, check->constant_mean);
 }
 
-/* A finding that counts something, named by `what`. Counts of queries also show their share. */
+/* A finding that counts something, described by `what`. Counts of queries also show the
+ * percentage. */
 struct count {
     uint32_t n;
     int is_warning, of_queries;
@@ -691,41 +695,46 @@ static void report_queries(struct checking *c)
 {
     const struct rw_check *check = &c->check;
     if (check->n_split > 0)
-        add_finding(c, 1, "split-queries",
-                    "%u quer%s back after other queries, which training refuses: %s",
-                    check->n_split, check->n_split == 1 ? "y comes" : "ies come", c->split.text);
+        add_finding(
+            c, 1, "split-queries",
+            "the documents of %u quer%s are not adjacent in the input, which training refuses: %s",
+            check->n_split, check->n_split == 1 ? "y" : "ies", c->split.text);
     char own[LINE];
     const int has_own = rw_dataset_has_own_queries(c->dataset, own, sizeof(own));
     if (has_own)
         add_finding(c, 1, "own-queries", "%s", own);
     else if (check->n_mixed == 0)
-        add_finding(c, 1, "nothing-to-learn", "no query has documents of different labels");
+        add_finding(c, 1, "nothing-to-learn", "no query has documents with different labels");
     report_order(c);
     const struct count counts[] = {
         {check->n_contradictions, 1, 0, "contradictions",
-         check->n_contradictions == 1
-             ? "document has the values of another of the query, but another label"
-             : "documents have the values of another of the query, but another label"},
+         check->n_contradictions == 1 ? "document has the same values as another document of its "
+                                        "query, but a different label"
+                                      : "documents have the same values as another document of "
+                                        "their query, but a different label"},
         {check->n_twins - check->n_contradictions, 0, 0, "twins",
-         "documents repeat the values and label of another of the query"},
+         "documents have the same values and label as another document of their query"},
         {check->n_empty, 0, 1, "empty-queries",
-         "have no label over 0: NDCG depends on how they count"},
+         "have no label above 0: NDCG depends on how '--empty' counts them"},
         {has_own ? 0 : check->n_single, 0, 1, "single-queries", "have one document"},
         {check->n_alike, 0, 0, "alike-queries",
-         "queries have one label over 0 for all their documents"},
+         "queries have the same label above 0 for all documents"},
     };
     report_counts(c, counts, sizeof(counts) / sizeof(counts[0]));
     if (check->most_label > 31)
-        add_finding(
-            c, 1, "large-labels",
-            "labels reach %g: the gain 2^l - 1 takes 31 at most (label-gain linear, or a file)",
-            (double)check->most_label);
+        add_finding(c, 1, "large-labels",
+                    "the largest label is %g, but the gain 2^l - 1 supports at most 31: set "
+                    "label-gain to 'linear' "
+                    "or a file",
+                    (double)check->most_label);
     if (check->least_label < 0)
-        add_finding(c, 1, "negative-labels", "labels go down to %g: gains need 0 or more",
+        add_finding(c, 1, "negative-labels",
+                    "the lowest label is %g, but gains need labels of 0 or more",
                     (double)check->least_label);
 }
 
-/* Lists the categories that moved, with their shares of the documents in both sets. */
+/* Lists the categories whose fraction of the documents differs most between the sets, with both
+ * fractions. */
 static struct names list_categories(const struct checking *c, double limit)
 {
     struct names names = {0};
@@ -752,36 +761,40 @@ static void report_shared(struct checking *c)
     const double n = check->n_queries, m = check->n_other_queries;
     const double limit = fmax(1.36 * sqrt((n + m) / (n * m)), RW_CHECK_DRIFT);
     const struct count counts[] = {
-        {check->n_shared_queries, 1, 0, "shared-queries", "queries are in both sets, by their ids"},
+        {check->n_shared_queries, 1, 0, "shared-queries",
+         "queries have an id that is in both sets"},
         {c->n_by_one, 1, 0, "features-by-words",
          c->n_by_one == 1
-             ? "feature is words in one set and numbers in the other, and is not compared"
-             : "features are words in one set and numbers in the other, and are not compared"},
-        {c->n_only_here, 1, 0, "features-only-here", "features never appear in the other set"},
-        {c->n_only_there, 1, 0, "features-only-there", "features appear in the other set only"},
+             ? "feature has words in one set and numbers in the other, so it is not compared"
+             : "features have words in one set and numbers in the other, so they are not compared"},
+        {c->n_only_here, 1, 0, "features-only-here", "features appear only in the first set"},
+        {c->n_only_there, 1, 0, "features-only-there", "features appear only in the second set"},
     };
     report_counts(c, counts, 1);
     if (check->n_shared_docs > 0)
         add_finding(c, 1, "shared-documents",
-                    "%u of %u documents have the values of a document of the other set",
+                    "%u of %u documents have the same values as a document of the second set",
                     check->n_shared_docs, check->n_docs);
     if (check->label_drift > limit)
         add_finding(c, 1, "label-drift",
-                    "labels are distributed differently in the sets: distance %.3f",
+                    "the labels of the two sets have different distributions: distance %.3f",
                     check->label_drift);
     const struct names moved = list_features(c, DRIFT, limit);
     if (moved.n > 0)
-        add_finding(c, 1, "feature-drift",
-                    "%u feature%s distributed differently in the sets (distance over %.3f): %s",
-                    moved.n, moved.n == 1 ? " is" : "s are", limit, moved.text);
+        add_finding(c, 1, "feature-drift", "%u feature%s in the two sets (distance above %.3f): %s",
+                    moved.n,
+                    moved.n == 1 ? " has different distributions"
+                                 : "s have different distributions",
+                    limit, moved.text);
     const struct names shares = list_categories(c, limit);
     if (shares.n > 0)
-        add_finding(c, 1, "category-drift", "the largest moves of categories' shares: feature %s",
+        add_finding(c, 1, "category-drift",
+                    "categories whose fraction of the documents changed most: feature %s",
                     shares.text);
     report_counts(c, counts + 1, sizeof(counts) / sizeof(counts[0]) - 1);
 }
 
-/* ---- the work ---- */
+/* ---- checking ---- */
 
 /* Measures constant scores, with ties in input order and averaged. */
 static int measure_constant(struct rw_ctx *ctx, const struct rw_dataset *dataset,

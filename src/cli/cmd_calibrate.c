@@ -6,7 +6,7 @@ static const char *output;
 static struct rw_calibrate how = RW_CALIBRATE_DEFAULTS;
 static const struct rw_option options[] = {
     {"method", "METHOD",
-     "isotonic: the closest fit that never falls; logistic: Platt scaling, 1 / (1 + exp(-(a * "
+     "isotonic: the best non-decreasing fit; logistic: Platt scaling, 1 / (1 + exp(-(a * "
      "score + b))), for few documents [default: isotonic]",
      RW_OPTION_TEXT, .value = &how.method},
     {"output", "MODEL", "write the model with its calibration to this file (required)",

@@ -390,7 +390,8 @@ const struct rw_command rw_cmd_compare = {
     .operands = OPERANDS "\nDATA... --baseline A B...\n--qrels FILE --baseline A B...",
     .about = "Compares two rankings of the same queries. Prints the difference of each metric with "
              "a 95 % bootstrap interval, the p-value of a paired randomisation test, and the "
-             "queries that changed most. With --baseline, compares several rankings with one.",
+             "queries that changed most. With --baseline, compares several rankings with "
+             "a baseline.",
     .has_results = 1,
     .options = options,
     .roles = RW_ROLE_EVALUATION | RW_ROLE_WEIGHTS | RW_ROLE_TABLE,

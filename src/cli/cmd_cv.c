@@ -93,9 +93,10 @@ static void print_results(const struct rw_cli *cli, const struct rw_cv *cv, cons
                 rw_result_real(f < n ? cv->folds[f].eval->metrics[m].mean : last[f - n]));
     }
     rw_result_rows(NULL, rows, columns);
-    rw_result_line("queries of each part; pooled: all %u queries, each scored by the model that "
-                   "never saw it\n%s",
-                   pooled->n_queries, pooled->conventions);
+    rw_result_line(
+        "train, valid, test: number of queries; pooled: all %u queries, each scored by the "
+        "model that did not use it\n%s",
+        pooled->n_queries, pooled->conventions);
     rw_result_print(cli, document);
 }
 

@@ -39,8 +39,9 @@ static void print(const struct rw_cli *cli, const struct rw_eval *eval)
                       metric->n_counted, metric->ties_moved);
     }
     rw_result_rows(NULL, metrics, "metric;mean;queries;-ties_moved");
-    rw_result_line("%u documents in %u queries: %u empty (nothing relevant), %u of one document",
-                   eval->n_docs, eval->n_queries, eval->n_empty, eval->n_single);
+    rw_result_line(
+        "%u documents in %u queries: %u without a relevant document, %u with one document",
+        eval->n_docs, eval->n_queries, eval->n_empty, eval->n_single);
     rw_result_line("%s", eval->conventions);
     rw_result_print(cli,
                     rw_result_row("metrics:O documents:u queries:u empty:u single:u conventions:s",
@@ -90,9 +91,10 @@ static void print_audit(const struct rw_cli *cli, const struct rw_audit *audit)
                             json_object_get(one, "refused"));
     }
     rw_result_rows(NULL, shown, "-like;program;metric;mean;queries;conventions;-refused");
-    rw_result_line("%u documents in %u queries: %u empty (no label over 0), %u of one document, %u "
-                   "with tied scores of different labels",
-                   audit->n_docs, audit->n_queries, audit->n_empty, audit->n_single, audit->n_tied);
+    rw_result_line(
+        "%u documents in %u queries: %u without a label above 0, %u with one document, %u "
+        "with tied scores of different labels",
+        audit->n_docs, audit->n_queries, audit->n_empty, audit->n_single, audit->n_tied);
     rw_result_line("queries sorted by label in the input: %u from high to low, %u from low to high",
                    audit->n_falling, audit->n_rising);
     rw_result_print(cli, rw_result_row("rows:o documents:u queries:u empty:u single:u tied:u "
@@ -129,7 +131,7 @@ static void print_runs(const struct rw_cli *cli, const struct rw_qrels *judged,
     const struct rw_eval *first = evals[0];
     json_t *all = json_array(), *rows = json_array();
     rw_result_rows(NULL, rows, "run;metric;mean;queries");
-    rw_result_line("%llu judged documents in %u queries: %u empty (nothing relevant)",
+    rw_result_line("%llu judged documents in %u queries: %u without a relevant document",
                    (unsigned long long)judged->n_judged, first->n_queries, first->n_empty);
     for (int r = 0; r < runs.n; r++) {
         const struct rw_qrels_run *run = &judged->runs[r];
@@ -140,8 +142,8 @@ static void print_runs(const struct rw_cli *cli, const struct rw_qrels *judged,
             json_object_update(rw_result_add(rows, "run:s", name), metric);
         rw_result_add(all, "run:s metrics:o ranked:l unjudged:l unanswered:u unknown_lines:l", name,
                       metrics, run->n_ranked, run->n_unjudged, run->n_unanswered, run->n_unknown);
-        rw_result_line("%s: %llu documents ranked, %llu of them not judged (label 0); nothing for "
-                       "%u queries",
+        rw_result_line("%s: %llu documents ranked, %llu of them not judged (label 0); no "
+                       "documents for %u queries",
                        name, (unsigned long long)run->n_ranked, (unsigned long long)run->n_unjudged,
                        run->n_unanswered);
     }

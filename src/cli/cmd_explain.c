@@ -120,12 +120,14 @@ static double off_by(const double *shap, double score)
     return fabs(sum - score);
 }
 
-/* Fails if a sum is too far from the score, which would be a bug. */
+/* Fails if a sum differs from the score by more than the bound, which would be a bug. */
 static int check_sums(void)
 {
     if (job.most <= job.explainer->bound)
         return 0;
-    rw_msg_error("SHAP values miss the score by %g, more than the bound %g; please report this bug",
+    rw_msg_error("base + SHAP values differ from the score by %g, more than the bound %g; please "
+                 "report this "
+                 "bug",
                  job.most, job.explainer->bound);
     return RW_EXIT_FAILURE;
 }
@@ -272,12 +274,14 @@ static int print_summary(struct rw_cli *cli, double value)
         "base:n covers:s largest_difference:n bound:n documents:u permutations:i features:O", base,
         covers(), job.most, bound, rw_dataset_n_docs(cli->dataset), (int)repeats, features);
     add_base(cli);
-    rw_result_line("sums    base + SHAP values differ from scores by %.2g at most (bound: %.2g)",
+    rw_result_line("sums    base + SHAP values differ from scores by at most %.2g (bound: %.2g)",
                    job.most, bound);
     if (repeats > 0) {
         rw_result_set(document, "metric:s value:n conventions:s", metric, value, conventions);
-        rw_result_line("%-7s %s; a feature's loss: the mean of %llu permutation%s of its values",
-                       metric, rw_figure(value), repeats, repeats == 1 ? "" : "s");
+        rw_result_line(
+            "%-7s %s; loss: loss of the metric if the feature's values are permuted, mean of %llu "
+            "permutation%s",
+            metric, rw_figure(value), repeats, repeats == 1 ? "" : "s");
     }
     add_rows("features by mean |SHAP|", features,
              repeats > 0
@@ -389,7 +393,7 @@ static json_t *add_shares(const char *title, const char *of, json_t *rows, const
     rw_result_sort(rows, "share", of);
     json_array_foreach(rows, i, row) sum += json_real_value(json_object_get(row, "share"));
     add_rows(title, rows, columns);
-    rw_result_line("%+.6f  in all", sum);
+    rw_result_line("%+.6f  total", sum);
     return rows;
 }
 
@@ -456,7 +460,7 @@ static void print_pair(const struct rw_cli *cli, uint32_t query)
     json_t *features = add_features(cli), *of_trees = add_trees(cli);
     const int n_of_one_leaf = job.n_trees - (int)json_array_size(of_trees);
     if (two)
-        rw_result_line("in %d of %d trees A and B fall into one leaf", n_of_one_leaf, job.n_trees);
+        rw_result_line("A and B reach the same leaf in %d of %d trees", n_of_one_leaf, job.n_trees);
     rw_result_print(cli, rw_result_row("query:s documents:o margin:n base:n covers:s bound:n "
                                        "features:O trees_of_one_leaf:i trees:O",
                                        query_name, documents_of, margin, base, covers(),

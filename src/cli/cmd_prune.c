@@ -32,12 +32,13 @@ static void print(const struct rw_cli *cli, const struct rw_pruned *pruned)
                    rw_text("trees;leaves;bytes;mean=%s;difference==+;low=2.5 %%=+;high=97.5 %%=+;"
                            "held_out=held out=+;written",
                            pruned->metric));
-    rw_result_line("difference: from the whole model, %s is better; interval: %d resamples of the "
+    rw_result_line("difference: from the whole model (%s is better); interval: %d resamples of the "
                    "%u queries that count",
                    pruned->lower_is_better ? "lower" : "higher", pruned->n_samples, n_queries);
     if (!isnan(pruned->rows[0].held_out))
-        rw_result_line("held out: the difference in half of the queries, by trees that the "
-                       "other half chose");
+        rw_result_line(
+            "held out: difference on each half of the queries with the trees chosen on the "
+            "other half, averaged");
     rw_result_line("%s", pruned->conventions);
     rw_result_print(cli, rw_result_row("metric:s lower_is_better:b loss:n queries:u samples:i "
                                        "conventions:s rows:O",

@@ -43,12 +43,12 @@ static int print_row(void *user, int at, const struct rw_select_row *row)
         rw_text("%d trees, %s %s", row->n_trees, rw_params_get(cli->params, "metric"),
                 rw_figure(row->compared.mean_b));
     if (row->n_trees == 0)
-        rw_msg_line("%s: no tree can be made", number);
+        rw_msg_line("%s: no tree could be grown", number);
     else if (at == 0)
         rw_msg_line("%s: %s", number, found);
     else
         rw_msg_line("%s: %s, %s: %s", number, found, rw_figure_signed(row->compared.difference),
-                    row->is_within ? "within the loss" : "too much is lost");
+                    row->is_within ? "within the loss" : "the loss is too large");
     return 0;
 }
 
@@ -85,19 +85,20 @@ static void print(const struct rw_cli *cli, const struct rw_selected *selected)
                            selected->metric));
     rw_result_rows(NULL, features, "feature;shuffled_loss=loss if shuffled;deviation;name");
     if (test)
-        rw_result_line("test: %s %.6f with all features, %.6f with those chosen: %+.6f (%+.6f to "
-                       "%+.6f), %u queries",
-                       selected->metric, test->mean_a, test->mean_b, test->difference, test->low,
-                       test->high, test->n_queries);
+        rw_result_line(
+            "test: %s %.6f with all features, %.6f with the selected ones: %+.6f (%+.6f to "
+            "%+.6f), %u queries",
+            selected->metric, test->mean_a, test->mean_b, test->difference, test->low, test->high,
+            test->n_queries);
     rw_result_line(
-        "difference: from the model of all features, %s is better, in half of the "
-        "validation set; interval: %d resamples of its %u queries that count\nloss if "
-        "shuffled: the loss of the chosen model's metric in the other half with the "
-        "feature's values shuffled, in the mean of %d\nthe validation set chose, and its "
-        "figures are optimistic%s\n%s",
+        "difference: from the model of all features, on half of the validation set (%s is better); "
+        "interval: %d resamples of its %u queries that count\n"
+        "loss if shuffled: loss of the metric on the other half if the feature's values are "
+        "shuffled, mean of %d permutations\n"
+        "figures on the validation set are optimistic, because it chose the features%s\n%s",
         selected->lower_is_better ? "lower" : "higher", selected->n_samples,
         selected->rows[0].compared.n_queries, job.how.n_repeats,
-        test ? "; the test set's are not" : ", and '--test' measures it once",
+        test ? "; figures on the test set are not" : "; '--test' measures on other data",
         selected->conventions);
     rw_result_print(cli,
                     rw_result_row("metric:s lower_is_better:b loss:n samples:i conventions:s "

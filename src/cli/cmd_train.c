@@ -256,11 +256,11 @@ static void print_plan(const struct rw_cli *cli, const struct rw_plan *plan)
         uint64_t bytes;
         const char *note;
     } sums[] = {
-        {"in all", plan->bytes, plan->on_gpu ? "of device memory" : "of memory"},
+        {"total", plan->bytes, plan->on_gpu ? "device memory" : "memory"},
         {"at most", plan->most_bytes, "while loading and choosing methods"},
         {"free", plan->free_bytes, NULL},
-        {"other codes", plan->far_bytes, "of the host's memory, page-locked"},
-        {"available", plan->host_free_bytes, "of the host's memory"},
+        {"other codes", plan->far_bytes, "host memory, page-locked"},
+        {"available", plan->host_free_bytes, "host memory"},
     };
     json_t *rows = json_array(), *parts = json_array(), *many = json_array();
     rw_result_line("device   %s\nthreads  %d", plan->device, plan->n_threads);
@@ -275,12 +275,13 @@ static void print_plan(const struct rw_cli *cli, const struct rw_plan *plan)
                        sums[i].note);
     }
     if (plan->far_bytes)
-        add_amount(rows, "link", rw_result_real(plan->link_rate / 1e9), "GB/s", "between them");
-    add_amount(rows, "a tree", rw_result_real(plan->tree_ms), "ms", "expected");
+        add_amount(rows, "link", rw_result_real(plan->link_rate / 1e9), "GB/s",
+                   "between host and device");
+    add_amount(rows, "time per tree", rw_result_real(plan->tree_ms), "ms", "expected");
     for (int i = 0; i < 3 && plan->many[i].n_gpus; i++) { /* present or not */
         const struct rw_plan_many *of = &plan->many[i];
         add_amount(rows, rw_text("  on %d GPUs", of->n_gpus), rw_result_real(of->tree_ms), "ms",
-                   rw_text("by a model, %.3g of them for exchanges", of->exchange_ms));
+                   rw_text("estimated, including %.3g ms of exchanges", of->exchange_ms));
         rw_result_add(many, "gpus:i tree_ms:n exchange_ms:n", of->n_gpus, of->tree_ms,
                       of->exchange_ms);
     }

@@ -276,7 +276,7 @@ void rw_load_warn_moved(const char *set, const char *metric, double moved, const
     if (is_said || !(fabs(moved) > ties_matter))
         return;
     is_said = 1;
-    rw_msg_warning("%s: with tied documents in the opposite order, %s would move by %+.6f%s", set,
+    rw_msg_warning("%s: with tied documents in the opposite order, %s would change by %+.6f%s", set,
                    metric, moved, advice);
 }
 

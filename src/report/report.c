@@ -325,7 +325,8 @@ static int check(struct rw_ctx *ctx, const struct rw_dataset *dataset,
         return rw_fail(ctx, RW_ERR_ARGUMENT, "%d trees to draw; expected 0 to 100",
                        options->n_trees);
     if (options->n_repeats < 0 || options->n_repeats > 1000)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "repeats is %d; expected 0 to 1000", options->n_repeats);
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "repeats is %d; expected 0 to 1000",
+                       options->n_repeats);
     if (dataset->n_docs == 0)
         return rw_fail(ctx, RW_ERR_DATA, "there is nothing to report on: no documents");
     return RW_OK;
@@ -431,8 +432,8 @@ static void metrics(const struct rw_report *report, FILE *out)
                 eval->metrics[i].ties_moved);
     close_table(out);
     fprintf(out,
-            "<p>%u document%s in %u quer%s: %u empty (nothing relevant), "
-            "%u of one document.</p>\n",
+            "<p>%u document%s in %u quer%s: %u without a relevant document, "
+            "%u with one document.</p>\n",
             eval->n_docs, rw_html_plural(eval->n_docs), eval->n_queries,
             eval->n_queries == 1 ? "y" : "ies", eval->n_empty, eval->n_single);
 }
@@ -899,7 +900,7 @@ int rw_report(struct rw_ctx *ctx, const struct rw_eval_params *how, const struct
         tied++;
     if (tied < report.eval->n_metrics)
         rw_log(ctx, RW_LOG_WARNING,
-               "with tied documents in the opposite order, %s would move by %+.6f",
+               "with tied documents in the opposite order, %s would change by %+.6f",
                report.eval->metrics[tied].name, report.eval->metrics[tied].ties_moved);
     errno = 0;
     write_page(&report, out);

@@ -45,8 +45,9 @@ Test(check_data_set, queries_and_labels)
     cr_expect(out->shortest == 1 && out->median == 2 && out->longest == 3);
     cr_expect_str_eq(rw_check_longest(out), "a");
     cr_expect_eq(out->n_split, 2u);
-    cr_expect_str_eq(found(out, "split-queries"),
-                     "2 queries come back after other queries, which training refuses: a, b");
+    cr_expect_str_eq(
+        found(out, "split-queries"),
+        "the documents of 2 queries are not adjacent in the input, which training refuses: a, b");
     cr_expect(out->n_empty == 3 && out->n_single == 3 && out->n_alike == 1 && out->n_mixed == 3);
     cr_expect(out->n_falling == 1 && out->n_rising == 1);
     cr_expect_float_eq(out->falling_by_chance, 1 / 6.0 + 1 / 2.0 + 1 / 3.0, 1e-12);
@@ -57,9 +58,8 @@ Test(check_data_set, queries_and_labels)
         cr_expect(out->label[i] == labels[i] && out->label_docs[i] == docs[i], "%d", i);
     cr_expect(out->least_label == 0 && out->most_label == 2);
     cr_expect(isnan(out->label_drift) && isnan(out->features[0].drift));
-    cr_expect_str_eq(
-        found(out, "empty-queries"),
-        "3 of the queries (37.5 %) have no label over 0: NDCG depends on how they count");
+    cr_expect_str_eq(found(out, "empty-queries"), "3 of the queries (37.5 %) have no label above "
+                                                  "0: NDCG depends on how '--empty' counts them");
     cr_expect(out->findings[0].is_warning && !out->findings[out->n_findings - 1].is_warning);
     rw_free(out);
     rw_free(NULL);
@@ -113,7 +113,7 @@ Test(check_data_set, features)
     }
     cr_expect(f[1].n_distinct == 240 && f[3].n_distinct == 60 && f[6].n_distinct == 1);
     cr_expect(f[1].least == 5 && f[1].most == 244 && f[9].least == 0);
-    cr_expect(strstr(found(out, "features-order-labels"), "know the answer (2): 7, 11"));
+    cr_expect(strstr(found(out, "features-order-labels"), "leak the answer (2): 7, 11"));
     cr_expect(strstr(found(out, "features-duplicate"), "(1): 8"));
     cr_expect_null(found(out, "labels-falling"));
     cr_expect_null(found(out, "order-leaks"));
@@ -148,7 +148,7 @@ Test(check_data_set, two_sets)
     cr_expect(out->n_other_docs == 240 && out->n_other_queries == 60);
     cr_expect_float_eq(out->features[3].drift, 0.5, 0.1);
     cr_expect(out->features[4].drift < 0.15);
-    cr_expect(strstr(found(out, "feature-drift"), "(distance over 0.248): 4"), "%s",
+    cr_expect(strstr(found(out, "feature-drift"), "(distance above 0.248): 4"), "%s",
               found(out, "feature-drift"));
     cr_expect_null(found(out, "label-drift"));
     rw_free(out);
@@ -205,8 +205,9 @@ Test(check_data_set, split_twice)
                       "1 qid:c 1:6\n1 qid:a 1:7\n");
     struct rw_check *out = check(NULL);
     cr_expect_eq(out->n_split, 2u);
-    cr_expect_str_eq(found(out, "split-queries"),
-                     "2 queries come back after other queries, which training refuses: a, b");
+    cr_expect_str_eq(
+        found(out, "split-queries"),
+        "the documents of 2 queries are not adjacent in the input, which training refuses: a, b");
     rw_free(out);
 }
 
@@ -366,7 +367,7 @@ Test(check_data_set, categories_are_compared_by_word)
     cr_expect_null(strstr(found(out, "category-drift"), "2 '"));
     cr_expect(strstr(found(out, "category-drift"), "feature 0 'b' 0.250 to 0.000, 1 'b' 0.250 to "),
               "%s", found(out, "category-drift"));
-    cr_expect(strstr(found(out, "feature-drift"), "2 features are distributed differently"));
+    cr_expect(strstr(found(out, "feature-drift"), "2 features have different distributions"));
     rw_free(out);
     out = check_shops("d.csv");
     cr_expect(out->n_shared_docs == 240 && out->features[0].drift == 0);
@@ -389,7 +390,7 @@ Test(check_data_set, words_and_numbers_are_not_compared)
     struct rw_check *out = check_shops("n.rwb");
     cr_expect(isnan(out->features[0].drift) && !out->features[0].moved);
     cr_expect_str_eq(found(out, "features-by-words"),
-                     "2 features are words in one set and numbers in the other, and are not "
+                     "2 features have words in one set and numbers in the other, so they are not "
                      "compared");
     rw_free(out);
 }

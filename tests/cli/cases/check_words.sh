@@ -23,19 +23,19 @@ sed -n '/^warning/p; /^drift/,$p' ac
 "$RANKWOOD" check a.csv --against c.csv $words | cmp - ac
 "$RANKWOOD" check a.csv --against c.rwb $words | cmp - ac
 "$RANKWOOD" check a.rwb --against c.rwb --threads 1 | cmp - ac
-"$RANKWOOD" check c.rwb --against a.rwb | grep -o "the largest moves.*"
+"$RANKWOOD" check c.rwb --against a.rwb | grep -o "categories whose.*"
 "$RANKWOOD" check a.rwb --against c.rwb --json | tr -d '\n ' | grep -o '"categorical":true.[^}]*"feature":0\|"moved":{[^}]*}'
 echo 'the same documents'
 (head -n 1 a.csv && tail -n +2 a.csv | sort -s -r -n -t, -k2,2 | sed 's/^\([^,]*\),/\1,9/') >again.csv
-"$RANKWOOD" check a.csv --against again.csv $words | grep -o '[0-9]* of [0-9]* documents have the values.*'
+"$RANKWOOD" check a.csv --against again.csv $words | grep -o '[0-9]* of [0-9]* documents have the same values.*'
 echo '0,9999,aa,1,t0,k' >>again.csv # a word that moves the numbers of others
 sed 's/,[a-d],/,e,/' again.csv >others.csv
 for set in again others; do
     "$RANKWOOD" bin $set.csv --categorical shop,town,id --quiet -o $set.rwb
 done
-"$RANKWOOD" check a.rwb --against again.rwb | grep -o '[0-9]* of [0-9]* documents have the values.*'
+"$RANKWOOD" check a.rwb --against again.rwb | grep -o '[0-9]* of [0-9]* documents have the same values.*'
 "$RANKWOOD" check a.rwb --against others.rwb >other
-say 'no document is in both' sh -c '! grep "documents have the values" other'
+say 'no document is in both' sh -c '! grep "documents have the same values" other'
 echo 'words and numbers'
 awk -F, -v OFS=, 'NR > 1 { $3 = NR % 4; $5 = 1; $6 = NR } { print }' b.csv >numbers.csv
 "$RANKWOOD" bin numbers.csv --quiet -o numbers.rwb

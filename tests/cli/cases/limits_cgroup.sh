@@ -93,5 +93,5 @@ sed 's/[0-9.]* MB/N MB/g; s,under /.*/memory\.,under memory.,; s/limit_in_bytes/
 # A plan that does not fit is printed, and fails.
 within train large.rwb --rounds 1 --leaves 1000 --min-docs 1 --device cpu --quiet --plan >plan 2>err
 echo "exit $?"
-grep -c '^in all' plan
+grep -c '^total' plan
 sed 's/[0-9.]* MB/N MB/g' err

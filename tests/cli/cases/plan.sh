@@ -5,7 +5,7 @@ small_data
     sed 's/[0-9][0-9.e+]*  ms/TIME/; s/ *[1-9][0-9]*  bytes/ N bytes/' | tr -s ' '
 # The parts add up to the total.
 "$RANKWOOD" train train.txt --rounds 5 --leaves 7 --plan --quiet --device cpu |
-    awk '$1 == "in" { all = $3; next } $1 != "available" && $3 == "bytes" { sum += $2 } END { print (sum == all && sum > 0 ? "adds up" : "does not add up") }'
+    awk '$1 == "total" { all = $2; next } $1 != "available" && $3 == "bytes" { sum += $2 } END { print (sum == all && sum > 0 ? "adds up" : "does not add up") }'
 # (Available memory changes from moment to moment.) A plan writes no files, whichever are named.
 "$RANKWOOD" train train.txt --rounds 5 --leaves 7 --plan --quiet --device cpu -o model.txt | grep -v '^available' | tr -s ' ' >plan.txt
 say model test -e model.txt

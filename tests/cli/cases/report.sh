@@ -7,7 +7,7 @@ report() {
     "$RANKWOOD" report model.txt --valid valid.txt.gz "$@"
 }
 report -o one.html --threads 1 2>talk
-say 'ties are told of' grep -q 'ndcg@10 would move by' talk
+say 'ties are told of' grep -q 'ndcg@10 would change by' talk
 report -o three.html --threads 3 2>talk
 say 'same for any threads' cmp -s one.html three.html
 report -o - >out.html 2>talk
