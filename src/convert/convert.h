@@ -267,7 +267,7 @@ struct rw_lowering {
     int of_features;
     const char *lossy_by; /* the name of `lossy` in hints; NULL: "--lossy" */
 };
-/* Lowers a model. The caller releases *out, also after a failure. */
+/* Lowers a model. The caller releases *out, even on failure. */
 int rw_lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_model_format *format,
              const struct rw_lowering *how, struct rw_ensemble *out);
 /* Rewrites a model for a format whose readers send missing values where unlisted categories go.

@@ -225,7 +225,7 @@ int rw_builder_more_labels(struct rw_ctx *ctx, struct rw_builder *builder, const
 int rw_builder_copy(struct rw_ctx *ctx, struct rw_builder *builder,
                     const struct rw_dataset *dataset, uint32_t begin, uint32_t end);
 /* Moves the values to `to`, which must be empty, as documents of one query. The rest remains, as
- * documents without features. After a failure both must be released. */
+ * documents without features. The caller releases both, even on failure. */
 int rw_builder_split(struct rw_ctx *ctx, struct rw_builder *from, struct rw_builder *to);
 /* Takes the values of a builder that a thread has just filled, and stores their scores instead.
  * Threads may call it in parallel. */
@@ -354,7 +354,7 @@ struct rw_table_reader {
     uint32_t first_doc;     /* the first of them, or 0 */
 };
 /* Opens a table and checks everything except the values. next: NULL if the values are in memory.
- * The reader must not be moved. Close it also after a failure. */
+ * The reader must not be moved. Close it even on failure. */
 int rw_table_open(struct rw_ctx *ctx, struct rw_table_reader *reader, const struct rw_table *table,
                   rw_table_next_fn *next);
 void rw_table_close(struct rw_table_reader *reader);

@@ -113,7 +113,7 @@ static int check_schema(struct rw_ctx *ctx, const struct ArrowSchema *schema)
     return RW_OK;
 }
 
-/* Returns 1 if the lengths of a batch and of its columns are valid. */
+/* Checks the lengths of a batch and of its columns, and that no row is null. */
 static int check_batch(struct rw_ctx *ctx, const struct arrow *arrow,
                        const struct ArrowArray *batch)
 {

@@ -462,7 +462,8 @@ static int no_name(const struct header *h, uint32_t column)
                column + 1);
 }
 
-/* Returns 1 if the caller ignores the column, or if it has a name for labels or query ids. */
+/* Returns 1 if the caller ignores the column, or if it has no name or the one of labels or query
+ * ids. */
 static int is_expected(const struct header *h, uint32_t column)
 {
     const struct rw_columns *given = &h->columns->given;
@@ -955,7 +956,7 @@ static void close_text(struct rw_text *text)
     rw_mem_free(text->layout);
 }
 
-/* Moves the feature names of the file into its first builder. */
+/* Sets a builder's width, and copies the file's feature names into the first builder. */
 static int finish(struct rw_ctx *ctx, const struct rw_text *text, struct rw_builder *builder)
 {
     const struct rw_csv_layout *layout = text->layout;

@@ -105,8 +105,8 @@ struct rw_table_columns {
     struct rw_vocabulary *vocabulary; /* NULL: no feature's values are words; owned */
 };
 
-/* Returns the vocabulary for reading a file whose columns have these names. NULL: the names in
- * `called`. *out is NULL if no feature's values are words. The context owns it. */
+/* Sets *out to the vocabulary for reading a file whose columns have these names, or to NULL if no
+ * feature's values are words. The context owns it. names NULL: the names in `called`. */
 int rw_columns_vocabulary(struct rw_ctx *ctx, const struct rw_feature_name *names, int32_t n_names,
                           struct rw_vocabulary **out);
 /* Checks that the data set, which was read with these settings, has every item of the list of
@@ -115,8 +115,8 @@ int rw_columns_check_categorical(struct rw_ctx *ctx, const struct rw_dataset *da
 
 /* Returns 1 if the caller set the columns, so text that looks like a table may be read as one. */
 int rw_columns_are_given(const struct rw_table_columns *columns);
-/* Returns the index in `name` of a column with this name, as written or as a model's file stores
- * it, or -1. */
+/* Sets *index to the index in columns->name of a column with this name, as written or as a model's
+ * file stores it, or to -1. */
 int rw_columns_find(struct rw_ctx *ctx, const struct rw_table_columns *columns, const char *name,
                     int32_t *index);
 /* Fails with RW_ERR_DATA if a feature of the file, which is read with its own ids, has an id that
@@ -177,7 +177,7 @@ struct rw_line_reader {
     uint64_t number;        /* number of the current line, from 1; 0: before the first */
     char *begin, *end;      /* the current line without its newline; *end is 0 */
 };
-/* Reads the whole file. Close the reader also after a failure. */
+/* Reads the whole file. Close the reader even on failure. */
 int rw_line_reader_open(struct rw_ctx *ctx, const char *path, struct rw_line_reader *lines);
 /* Advances to the next line. Returns 0 at the end. */
 int rw_line_reader_next(struct rw_line_reader *lines);

@@ -116,7 +116,7 @@ static int fetch_ahead(struct rw_ctx *ctx, struct rw_input *input, size_t n_byte
     return failure_of(ctx, input);
 }
 
-/* Detects gzip by its first two bytes. */
+/* Reads the first bytes, and detects gzip by two of them. */
 static int open_content(struct rw_ctx *ctx, struct rw_input **out)
 {
     struct rw_input *input = *out;
@@ -639,7 +639,8 @@ static int fill_temporary(struct rw_ctx *ctx, struct rw_spool *spool, const char
             return failure_of(ctx, input);
     }
     return why ? rw_fail_io(ctx, why,
-                            "cannot copy '%s' to the temporary file '%s', which training from a pipe needs (set TMPDIR to another folder)",
+                            "cannot copy '%s' to the temporary file '%s', which training from a "
+                            "pipe needs (set TMPDIR to another folder)",
                             spool->name, path)
                : RW_OK;
 }

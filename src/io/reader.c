@@ -146,7 +146,7 @@ static int open_next(struct rw_ctx *ctx, struct reader *reader)
     return RW_OK;
 }
 
-/* Returns the part's range of the current file, or NULL for the whole file. */
+/* Returns the shard's range of the current file, or NULL for the whole file. */
 static struct rw_range *range_of(const struct reader *reader)
 {
     struct rw_shard *part = reader->part;
@@ -354,8 +354,8 @@ out:
     return status;
 }
 
-/* Reads the only file, which is not text. It has data that copies would lose, even if the part has
- * no documents of it. */
+/* Reads the file as a whole, if it is the only one and not text. Copies would lose some of its
+ * data, which is needed even if the shard has no documents. */
 static int read_whole(struct rw_ctx *ctx, struct reader *reader, const struct rw_read_goal *goal,
                       struct rw_binned *out)
 {
@@ -379,7 +379,7 @@ static int read_whole(struct rw_ctx *ctx, struct reader *reader, const struct rw
     return RW_OK;
 }
 
-/* Reads everything that remains. *out must be released also after a failure. */
+/* Reads everything that remains. Release *out even on failure. */
 static int read_all(struct rw_ctx *ctx, struct reader *reader, const struct rw_read_goal *goal,
                     struct rw_binned *out)
 {
@@ -400,8 +400,8 @@ static int read_all(struct rw_ctx *ctx, struct reader *reader, const struct rw_r
                : rw_early_finish(ctx, list.early, list.builder, (int)list.n, &out->documents);
 }
 
-/* Reads files, or a worker's part of them, as the goal requires, but does not bin text. out must be
- * released also after a failure. */
+/* Reads files, or a worker's shard of them, as the goal requires, but does not bin text. Release
+ * *out even on failure. */
 static int read_values(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                        struct rw_shard *part, const struct rw_read_goal *goal,
                        struct rw_binned *out)
@@ -424,7 +424,7 @@ static int read_values(struct rw_ctx *ctx, const char *const *paths, int n_paths
 
 struct text_source {
     struct rw_source source;
-    struct reader reader; /* reads all files, or the part's */
+    struct reader reader; /* reads all files, or the shard's */
     int first_path;
     uint32_t *first_chunk;     /* [n_files + 1] number of the first chunk of each file; owned */
     struct rw_read_goal *goal; /* borrowed */
@@ -548,7 +548,7 @@ static int pick_file(struct text_source *t, const uint32_t *first_chunk)
     return job.n_read == job.n_chunks ? RW_OK : RW_ERR_DATA; /* the file became shorter */
 }
 
-/* Runs a pass. If several files fail, any of the failures is returned. */
+/* Runs a pass, up to the first file that fails. */
 static int pick_pass(struct rw_source *source)
 {
     struct text_source *t = source->self;

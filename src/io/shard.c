@@ -116,7 +116,7 @@ static int find_query(const struct survey *survey, uint64_t at, struct rw_place 
     return RW_OK;
 }
 
-/* Returns the byte where a worker's part would begin if only bytes mattered. */
+/* Returns the byte where a worker's shard would begin if only bytes mattered. */
 static uint64_t even_byte(const struct survey *survey, int worker)
 {
     const uint64_t n = (uint64_t)rw_n_workers(survey->ctx), r = (uint64_t)worker;
@@ -251,7 +251,7 @@ static int exchange_summaries(struct joint *j)
     return rw_comm_all_gather(j->ctx, &own, j->summary, sizeof(own));
 }
 
-/* Checks that the parts are adjacent. If files differ between machines, or change, workers divide
+/* Checks that the shards are adjacent. If files differ between machines, or change, workers divide
  * them differently. */
 static int check_parts(const struct joint *j)
 {

@@ -83,15 +83,15 @@ struct rw_read_goal;
  * files look like LETOR text with more documents than rw_cut_sample_docs, and goal->bins_text,
  * which is then called, agrees. It stays empty if the text has any error, which reading it as a
  * whole reports. If the goal has a cache for values, they are written to it; if that is impossible,
- * `out` stays empty. part: NULL, or a worker's part of the files, which must be LETOR text with any
- * number of documents. All workers then call it, and fail together. */
+ * `out` stays empty. part: NULL, or the worker's shard of the files, which must be LETOR text with
+ * any number of documents. All workers then call it, and fail together. */
 int rw_text_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                   struct rw_read_goal *goal, struct rw_shard *part, size_t chunk_bytes,
                   struct rw_binned *out);
 
 /* Reads a streamed table (batches.c). Its documents are combined into chunks of chunk_docs
- * documents, as many at a time as there are threads. rule->ignore must be NULL and *out zeroed.
- * Release *out also after a failure. Errors are those of rw_dataset_from_table. */
+ * documents, at most as many at a time as there are threads. rule->ignore must be NULL and *out
+ * zeroed. Release *out even on failure. Errors are those of rw_dataset_from_table. */
 enum { RW_STREAM_CHUNK_DOCS = 1 << 14 };
 /* Returns 1 if the table's values are not in memory, but arrive in batches of documents, again in
  * each pass. */

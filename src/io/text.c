@@ -194,7 +194,8 @@ int rw_seen_add(struct rw_ctx *ctx, struct rw_seen *seen, const char *id, const 
         if (began->line)
             snprintf(first, sizeof(first), ":%llu", (unsigned long long)began->line);
         return rw_fail(ctx, RW_ERR_PARSE,
-                       "%s%s: query '%.200s' appears again after another query\nhint: it began at %s%s; a query's lines must be consecutive",
+                       "%s%s: query '%.200s' appears again after another query\nhint: it began at "
+                       "%s%s; a query's lines must be consecutive",
                        file, here, id, began->file, first);
     }
     seen->entry[index] = (struct entry){seen->file, line};
@@ -458,7 +459,8 @@ static void leave_members(struct rw_text *text, int i)
     text->members = NULL;
 }
 
-/* Finds the members of the next block. Returns 0 to fetch it, and all later blocks, in sequence. */
+/* Finds the members of the next block. Returns their number, or 0 to fetch it, and all later
+ * blocks, in sequence. */
 static int find_members(struct rw_text *text, const struct rw_text_block *before,
                         struct rw_text_block *next)
 {
@@ -573,7 +575,8 @@ static int check_block(struct rw_ctx *ctx, const struct rw_text *text)
         return RW_OK;
     if (status == RW_ERR_PARSE)
         return rw_fail(ctx, status,
-                       "%s:%llu:1: expected a line of at most %zu bytes\nhint: a '\"' at the start of a field may lack its closing '\"'",
+                       "%s:%llu:1: expected a line of at most %zu bytes\nhint: a '\"' at the start "
+                       "of a field may lack its closing '\"'",
                        name, (unsigned long long)text->n_lines + 1, text->kind->most_line);
     RW_TRY(rw_input_read(ctx, text->input, NULL, 0, &got)); /* fails again with the same message */
     return rw_fail(ctx, status, "out of memory while reading '%s'", name);

@@ -55,7 +55,7 @@ static inline float rw_flat_of_code(const struct rw_flat *flat, uint32_t slot, f
 float rw_flat_of_row(const struct rw_flat *flat, uint32_t slot, float value);
 
 /* Makes the flat form of the first n_trees trees; 0: all. RW_ERR_ARGUMENT: the model has fewer.
- * The caller releases it, also after a failure. */
+ * The caller releases it, even on failure. */
 int rw_flat_init(struct rw_ctx *ctx, struct rw_flat *flat, const struct rw_model *model,
                  int n_trees);
 void rw_flat_release(struct rw_flat *flat); /* accepts any struct that was zeroed first */

@@ -50,7 +50,7 @@ struct rw_objective_query {
     enum rw_isa isa;
     struct rw_share
         *share; /* the loop over queries, which long queries poll for interruption; NULL: no loop */
-    int fast;   /* 0: use the plain reference code, with identical results */
+    int fast;   /* 0: use the reference code, with identical results */
     const double
         *scores;         /* [n] in the order of the input, as all arrays except those by position */
     const float *labels; /* [n] NULL if an engine calls a ranking objective */
@@ -139,7 +139,7 @@ enum rw_objective_device {
 struct rw_objective_state {
     int version; /* of its text in a checkpoint (train/train.h), from 1 */
     /* Creates the state. The data set stays borrowed. *state: NULL at first; `close` is called
-     * also after a failure. All workers call it. */
+     * even on failure. All workers call it. */
     int (*open)(struct rw_ctx *ctx, const struct rw_objective_rule *rule,
                 const struct rw_dataset *dataset, int n_threads, void **state);
     void (*close)(void *state); /* accepts NULL */
@@ -244,7 +244,7 @@ struct rw_user_gradients {
 /* How an engine computes the gradients of its objective. */
 struct rw_gradients_engine {
     enum rw_isa isa;
-    int is_plain;                  /* 1: by the plain reference code, with identical results */
+    int is_plain;                  /* 1: by the reference code, with identical results */
     const uint8_t *keep;           /* [n_queries] queries to compute, read in each run; borrowed */
     struct rw_user_gradients into; /* arrays that receive the result; borrowed */
 };

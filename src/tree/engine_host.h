@@ -1,6 +1,6 @@
 /* State and steps that the engines on the host share: the data of each set, the start of a tree and
  * the scores. The start of a tree draws the samples and makes lambdas and quantised integers.
- * engine_ref.c adds the plain way to grow trees, and engine_cpu.c adds the fast way. Neither
+ * engine_ref.c adds the simplest way to grow trees, and engine_cpu.c adds the fast way. Neither
  * depends on the other. */
 #pragma once
 
@@ -32,7 +32,7 @@ struct rw_host {
     struct rw_host_set set[RW_MAX_SETS];
     /* 1: gradients are in fixed point, from the objective or from set_lambdas. */
     int is_fixed;
-    int fast; /* 0: the objective's plain code, for ref; the results are identical */
+    int fast; /* 0: the objective's reference code, for ref; the results are identical */
     /* Makes the engine's own memory, once the training set is loaded. */
     int (*prepare)(struct rw_engine *engine);
     enum rw_isa isa; /* instruction set; ref uses the plain one */

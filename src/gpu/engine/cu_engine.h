@@ -141,7 +141,7 @@ struct rw_cuda_cells {
 struct rw_cuda_feature {
     uint32_t column;              /* the engine's feature */
     uint32_t n_bins, has_missing; /* missing values have the code n_bins; categorical: both 0 */
-    uint32_t zero_bin;            /* the first bin whose upper boundary is at least 0 */
+    uint32_t zero_bin;            /* the first bin whose threshold is at least 0 */
 };
 
 /* Histograms of a group that move to a different buffer. No buffer is both a source and a

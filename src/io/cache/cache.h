@@ -60,7 +60,7 @@ enum rw_cache_axis {
     RW_CACHE_N_AXES
 };
 enum rw_cache_invariant {
-    RW_CACHE_ANY,     /* checked separately as blocks or texts */
+    RW_CACHE_ANY,     /* checked separately */
     RW_CACHE_IDS,     /* feature ids, ascending */
     RW_CACHE_FLAGS,   /* 0 or 1 */
     RW_CACHE_LABELS,  /* finite, at least 0, not -0 */
