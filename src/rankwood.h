@@ -18,8 +18,8 @@
  * - Callbacks run in the default floating-point environment.
  * - A worker is one of several processes or threads that train one model together. A bin is a range
  *   of a feature's values, which training replaces by a small number, its code.
- * - A value is absent if the document does not list the feature, as in LETOR text and sparse arrays.
- *   It is missing if it is NaN.
+ * - A value is absent if the document does not list the feature, as in LETOR text and sparse
+ *   arrays. It is missing if it is NaN.
  * - A query counts for a metric if the metric is defined for it, for example if it has a relevant
  *   document. */
 #ifndef RANKWOOD_H
