@@ -566,8 +566,8 @@ static void reduce(const struct group *group, size_t first, size_t n, enum rw_co
     }
 }
 
-/* After the last barrier, each worker writes its part of the result into all buffers, which are no
- * longer read. */
+/* Between the barriers, each worker combines its part of the elements, and writes the result into
+ * all buffers. No other worker reads these elements. */
 static int thread_all_reduce(void *user, void *buffer, size_t n, enum rw_comm_type type,
                              enum rw_comm_op op, void *stream)
 {

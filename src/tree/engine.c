@@ -180,8 +180,8 @@ int rw_workers_keep_one(struct rw_engine *engine, uint32_t n_kept, uint32_t lowe
 {
     struct rw_ctx *ctx = engine->ctx;
     uint64_t all_kept = n_kept;
-    /* Workers are ordered by random number, then by the query's number among all. A worker without
-     * queries comes last. If it still has the lowest key, it has no query to keep. */
+    /* Workers are ordered by random number, then by the item's number among all. A worker without
+     * items comes last. If it still has the lowest key, it has no item to keep. */
     const uint64_t own = (uint64_t)lowest << 32 | number;
     uint64_t least = own;
     *keep = 0;

@@ -357,8 +357,8 @@ void rw_engine_set_split_rule(struct rw_engine *engine, const struct rw_root *ro
 /* Keeps one query (or document) if no worker sampled any: the one with the lowest random number,
  * the first of equals.
  *
- * This worker sampled n_kept queries. Its lowest random number is `lowest`, UINT32_MAX if it has no
- * query. That query has the number `number` among those of all workers. Sets *keep to 1 if this
+ * This worker sampled n_kept items. Its lowest random number is `lowest`, UINT32_MAX if it has no
+ * item. That item has the number `number` among those of all workers. Sets *keep to 1 if this
  * worker must keep that query, else to 0. */
 int rw_workers_keep_one(struct rw_engine *engine, uint32_t n_kept, uint32_t lowest, uint32_t number,
                         int *keep);

@@ -442,7 +442,7 @@ static int find_largest(void *user, struct rw_share *share)
 /* The conversion of a tree's gradients. The factors turn real numbers into fixed point. */
 struct gradient_job {
     const struct rw_host *host;
-    double lambda_scale, weight_scale;
+    double lambda_scale, hessian_scale;
     struct rw_extent extent;
 };
 
@@ -460,7 +460,7 @@ static int fixed_point(void *user, struct rw_share *share)
                     host->lambda[i] =
                         rw_round_int64(weighed(host, host->gradient, i) * job->lambda_scale);
                     host->hess[i] =
-                        rw_round_int64(weighed(host, host->hessian, i) * job->weight_scale);
+                        rw_round_int64(weighed(host, host->hessian, i) * job->hessian_scale);
                 }
             }
             rw_extent_add(host->isa, (uint32_t)(end - first), host->sampled + first,
@@ -572,7 +572,7 @@ int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out)
         RW_TRY(choose_scale(host));
     struct gradient_job job = {.host = host,
                                .lambda_scale = rw_pow2(root->lambda_exponent),
-                               .weight_scale = rw_pow2(root->hess_exponent)};
+                               .hessian_scale = rw_pow2(root->hess_exponent)};
     rw_parallel(host->base.ctx, threads_of(host, PARALLEL_DOCS), host->base.n_docs[0], 0,
                 fixed_point, &job);
     RW_TRY(all_extents(&host->base, &job.extent));

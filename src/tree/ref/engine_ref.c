@@ -1,4 +1,4 @@
-/* The reference engine, with which tests compare all others. Every operation has its plainest form
+/* The reference engine, with which tests compare all others. Every operation has its simplest form
  * and one thread, except the steps that all host engines share. It is never optimised. */
 #include "tree/engine_host.h"
 
