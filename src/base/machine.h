@@ -1,7 +1,7 @@
-/* The share of the machine that this process may use, and the processor's instruction sets.
+/* The part of the machine that this process may use, and the processor's instruction sets.
  * Processors are limited by affinity, control groups and Slurm; memory is limited by control
- * groups. Containers are limited by these groups (cgroups, versions 1 and 2). A group is also
- * limited by those above it.
+ * groups. Containers are limited by these groups (cgroups, versions 1 and 2). The limits
+ * of a group's parents apply to it, too.
  *
  * `root` is a prefix of /proc and /sys: "", or, in tests, a folder that contains both. A file that
  * is missing or contains no number sets no limit. */

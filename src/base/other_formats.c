@@ -363,7 +363,7 @@ int rw_fail_not_a_model(struct rw_ctx *ctx, const struct rw_recognised *kind, co
              expected);
     if (kind->is_data)
         about.hint = MODEL_FIRST;
-    else if (kind->is_text) /* the way to convert it to data does not matter here */
+    else if (kind->is_text) /* how to convert it to data does not matter here */
         about.hint = NULL;
     about.convert_file = about.convert_stdin = NULL;
     put_hints(&about, name, 0, message, sizeof(message));

@@ -144,8 +144,8 @@ static int kept_of_path(const char *path, size_t added)
 
 /* ---- temporary files of processes that ended early ---- */
 
-/* Locks a temporary file. A file is locked while it is written, so whoever obtains the lock of an
- * abandoned one may remove it. Returns 1 if we have the lock and the file still exists, 0 if
+/* Locks a temporary file. A file is locked while it is written, so one without a lock is
+ * abandoned and may be removed. Returns 1 if we have the lock and the file still exists, 0 if
  * another process has the lock or removed the file, and -1 if the file system has no locks. */
 static int lock_temporary(int fd)
 {

@@ -17,11 +17,11 @@
 /* Thresholds above which a property becomes a finding. They are first guesses, made on MQ2008,
  * OHSUMED and synthetic data. */
 #define RW_CHECK_DRIFT 0.1 /* distance of two distributions, 0 to 1 */
-/* share of documents, or of queries, with a unique whole number */
+/* fraction of documents, or of queries, with a unique whole number */
 #define RW_CHECK_DISTINCT   0.9
-#define RW_CHECK_LEAST_DOCS 50   /* with fewer, ids are not looked for */
+#define RW_CHECK_LEAST_DOCS 50   /* with fewer documents, identifiers are not searched for */
 #define RW_CHECK_TIES_LEAK  0.05 /* gain of constant scores from the input order */
-#define RW_CHECK_MISSING    0.5  /* share of documents */
+#define RW_CHECK_MISSING    0.5  /* fraction of documents */
 
 /* A list of names for a message, such as "7, 9 and 2 more". */
 struct names {
@@ -67,7 +67,7 @@ static int by_word(const void *a, const void *b)
     return rw_words_by_bytes(&x->word, &y->word);
 }
 
-/* Finds the category of out->feature whose share of the documents differs most between the sets,
+/* Finds the category of out->feature whose fraction of the documents differs most between the sets,
  * and stores the difference as the drift. `other` may lack the feature. */
 static int compare_words(const struct rw_dataset *dataset, const struct rw_dataset *other,
                          struct rw_feature_check *out)
@@ -238,7 +238,7 @@ static int compare(const struct job *job, size_t n_keys, struct space *space,
         RW_TRY(compare_words(job->dataset, other, out));
     else
         out->drift = distance_of(space->key, n_keys, space->other_key, m);
-    /* A change in the share of missing values is drift, too. */
+    /* A change in the fraction of missing values is drift, too. */
     const double missing = fabs(out->missing - 1.0 + (double)m / other->n_docs);
     out->drift = out->drift >= missing ? out->drift : missing;
     return RW_OK;
@@ -447,7 +447,7 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Counts the query ids and documents that `other` also has. hashes: those of `dataset`. */
+/* Counts the query ids and documents that are also in `other`. hashes: those of `dataset`. */
 static int count_shared(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                         const uint64_t *hashes, const struct rw_dataset *other,
                         struct rw_check *out)
@@ -589,16 +589,16 @@ add_finding(struct checking *c, int is_warning, const char *kind, const char *fo
     c->check.n_findings++;
 }
 
-enum fault { ORDERS_LABELS, OF_LINE, OF_DOCUMENT, OF_QUERY, MISSING, CONSTANT, DUPLICATE, DRIFT };
+enum finding { ORDERS_LABELS, OF_LINE, OF_DOCUMENT, OF_QUERY, MISSING, CONSTANT, DUPLICATE, DRIFT };
 
-/* Lists the features with a fault. limit: for drift. */
-static struct names list_features(const struct checking *c, enum fault fault, double limit)
+/* Lists the features with a finding. limit: the least drift to report. */
+static struct names list_features(const struct checking *c, enum finding finding, double limit)
 {
     struct names names = {0};
     char name[16];
     for (uint32_t i = 0; i < c->check.n_features; i++) {
         const struct rw_feature_check *row = &c->feature[i];
-        const int has_fault[] = {
+        const int has[] = {
             [ORDERS_LABELS] = row->orders_labels,
             [OF_LINE] = row->identifies == RW_IDENTIFIES_LINE,
             [OF_DOCUMENT] = row->identifies == RW_IDENTIFIES_DOCUMENT,
@@ -609,7 +609,7 @@ static struct names list_features(const struct checking *c, enum fault fault, do
             [DRIFT] = row->drift > limit,
         };
         snprintf(name, sizeof(name), "%u", row->feature);
-        if (has_fault[fault])
+        if (has[finding])
             add_name(&names, 10, name);
     }
     return names;
@@ -618,7 +618,7 @@ static struct names list_features(const struct checking *c, enum fault fault, do
 static void report_features(struct checking *c)
 {
     static const struct {
-        enum fault fault;
+        enum finding finding;
         int is_warning;
         const char *kind, *text;
     } rows[] = {
@@ -637,7 +637,7 @@ static void report_features(struct checking *c)
         {DUPLICATE, 0, "features-duplicate", "that duplicate an earlier feature"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const struct names names = list_features(c, rows[i].fault, 0);
+        const struct names names = list_features(c, rows[i].finding, 0);
         if (names.n > 0)
             add_finding(c, rows[i].is_warning, rows[i].kind, "features %s (%u): %s", rows[i].text,
                         names.n, names.text);
@@ -755,7 +755,7 @@ static void report_shared(struct checking *c)
     const struct rw_check *check = &c->check;
     if (!c->other)
         return;
-    /* The drift that is reported. Documents of one query are alike, so chance differences depend on
+    /* The least drift to report. Documents of one query are alike, so chance differences depend on
      * the number of queries. The limit is the 5 % point of the Kolmogorov-Smirnov test for that
      * many values, and at least RW_CHECK_DRIFT. */
     const double n = check->n_queries, m = check->n_other_queries;

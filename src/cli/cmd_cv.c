@@ -167,7 +167,7 @@ static int check(struct rw_cli *cli)
 {
     if (n_folds < 3 && strcmp(rw_params_get(cli->params, "early-stop"), "0") != 0)
         return rw_wrong(cli,
-                        "'--folds 2' needs '--early-stop 0'; early stopping takes a third fold");
+                        "'--folds 2' needs '--early-stop 0'; early stopping needs a third fold");
     /* a file that is read must not be written or removed in the folder */
     for (int i = 0; i < N_FILES; i++)
         RW_STEP(rw_options_check_written(cli, path_in(files[i])));

@@ -68,7 +68,7 @@ static void print(const struct rw_cli *cli, const struct rw_feature_use *uses, i
     json_t *by_use = json_copy(features);
     rw_result_sort(by_use, "splits", "feature");
     add_features("features by gain", features);
-    add_features("features by use", by_use);
+    add_features("features by number of splits", by_use);
     rw_result_print(cli, rw_result_row("trees:i best_round:i finished:b leaves:o calibration:o "
                                        "params:O auto:O trainings:o features:O",
                                        n_trees, info.best_round, info.is_finished, leaves,

@@ -237,7 +237,7 @@ static void print_positions(const struct rw_positions *found)
                     rw_figure(found->bias ? found->bias[i] : found->unclicked[i]),
                     found->is_given ? "given" : "found", (unsigned long long)found->n_docs[i]);
     if (found->n > MOST_LINES)
-        rw_msg_line("and %d more positions, which a log has (--log)", found->n - MOST_LINES);
+        rw_msg_line("and %d more positions (--log writes all)", found->n - MOST_LINES);
 }
 
 /* Adds a row of the plan. note: may be NULL. */
@@ -371,12 +371,12 @@ static int on_round(void *user, const struct rw_round *round)
                     round->n_leaves, round->ms_lambdas, round->ms_histograms, round->ms_splits,
                     round->ms_partition, round->ms_scores, round->ms_metrics);
     if (rw_msg_is_verbose() && round->far_bytes)
-        rw_msg_line("  read of the host's memory: %.2f GB, by histograms %.2f GB in %.2f ms: %.1f "
-                    "GB/s",
-                    (double)round->far_bytes / 1e9, gb, round->far_hist_ms,
-                    round->far_hist_ms > 0.0 ? gb / (round->far_hist_ms / 1e3) : 0.0);
+        rw_msg_line(
+            "  host memory: %.2f GB read, %.2f GB of them by histograms in %.2f ms: %.1f GB/s",
+            (double)round->far_bytes / 1e9, gb, round->far_hist_ms,
+            round->far_hist_ms > 0.0 ? gb / (round->far_hist_ms / 1e3) : 0.0);
     if (rw_msg_is_verbose() && round->bytes_sent)
-        rw_msg_line("  %.2f MB sent to other workers by this one", (double)round->bytes_sent / 1e6);
+        rw_msg_line("  %.2f MB sent to other workers", (double)round->bytes_sent / 1e6);
     if (values) {
         write_line(rw_result_row("record:s round:i leaves:i best_round:i values:o", "metrics",
                                  round->round, round->n_leaves, round->best_round, values));

@@ -143,7 +143,8 @@ int rw_load_model(struct rw_cli *cli, const char *path, struct rw_model **out)
 {
     RW_STEP(rw_model_read(cli->ctx, path, out));
     if (!rw_model_info(*out).is_finished)
-        rw_msg_warning("%s: its training was interrupted; this is the best model up to then", path);
+        rw_msg_warning("%s: training was interrupted; this is the best model up to that round",
+                       path);
     return 0;
 }
 

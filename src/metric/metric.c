@@ -565,8 +565,8 @@ static int add_up(struct rw_ctx *ctx, const struct rw_metric *metric,
     return RW_OK;
 }
 
-/* Adds the sums of all workers, which all call it. It splits numbers into parts of 32 bits, so that
- * adding them cannot overflow. */
+/* Adds the sums of all workers. Splits numbers into parts of 32 bits, so that adding them cannot
+ * overflow. All workers call it. */
 static int add_workers(struct rw_ctx *ctx, struct sums *sums)
 {
     enum { PARTS = 4, BITS = 32 };

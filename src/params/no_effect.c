@@ -126,7 +126,7 @@ static const struct {
 
 static int judge(struct judging *j, int at);
 
-/* Returns 1 if the objective that trains reads the parameter. */
+/* Returns 1 if the objective of the training reads the parameter. */
 static int objective_reads(struct judging *j, int at)
 {
     const struct rw_objective *own = rw_params_objective(j->params);
@@ -306,8 +306,8 @@ static int check_labels(struct rw_ctx *ctx, const struct rw_params *params)
                        one_label);
     if (params->label_weights[0] && strcmp(params->pairs, "given") == 0)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "parameter 'label-weights' cannot be set with pairs given, which take the "
-                       "place of labels");
+                       "parameter 'label-weights' cannot be combined with given pairs, which "
+                       "replace labels");
     if (params->label_columns[0] && rw_params_origin(params, "label-column") == RW_PARAM_CHANGED)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "parameters 'label-column' and 'label-columns' both name the column of "

@@ -375,7 +375,7 @@ static const char *metric_name(const struct rw_report *report)
     return report->eval->metrics[0].name;
 }
 
-/* Opens a table in a box that scrolls. caption: HTML. names: column names, separated by bars; '*'
+/* Opens a table in a scrollable box. caption: HTML. names: column names, separated by bars; '*'
  * marks a column of text, and "-" is a column without a name. more: [n_more] further columns of
  * numbers. */
 static void open_table(FILE *out, const char *label, const char *caption, const char *names,
@@ -422,7 +422,7 @@ static void metrics(const struct rw_report *report, FILE *out)
 {
     const struct rw_eval *eval = report->eval;
     if (report->options->like)
-        rw_html(out, "<p>As <b>%s</b> measures:</p>\n", report->options->like);
+        rw_html(out, "<p>Measured as <b>%s</b> does:</p>\n", report->options->like);
     paragraphs(out, eval->conventions);
     open_table(out, "Metrics", "",
                "*metric|mean|queries counted|change with ties in the opposite order", NULL, 0);
