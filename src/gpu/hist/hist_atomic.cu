@@ -187,8 +187,8 @@ template <int SUMS> __device__ __forceinline__ int32_t hist_multi_sum(int32_t nu
     return number;
 }
 
-/* Adds the copies of each bin to the result and clears them, one cell per lane. Whole warps take
- * part; lanes after the last cell add zeros. The caller has barriers before and after. */
+/* Adds the copies of each bin to the result, one cell per lane. Whole warps take part; lanes after
+ * the last cell add zeros. The caller has barriers before and after. */
 template <int SUMS>
 __device__ __forceinline__ void hist_multi_fold(const struct rw_hist_args &a,
                                                 const struct hist_work &work,
