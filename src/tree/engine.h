@@ -354,8 +354,8 @@ void rw_engine_set_split_rule(struct rw_engine *engine, const struct rw_root *ro
 /* ---- sums and choices over all workers ----
  *
  * With one worker these do nothing. All workers call them in the same order. */
-/* Keeps one item (a query or a document) if no worker sampled any: the one with the lowest random number,
- * the first of equals.
+/* Keeps one item (a query or a document) if no worker sampled any: the one with the lowest random
+ * number, the first of equals.
  *
  * This worker sampled n_kept items. Its lowest random number is `lowest`, UINT32_MAX if it has no
  * item. That item has the number `number` among those of all workers. Sets *keep to 1 if this
