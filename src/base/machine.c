@@ -296,7 +296,7 @@ int rw_memory_lacks(uint64_t bytes, char text[RW_LIMIT_TEXT])
     rw_memory_limits_find("", &memory);
     if (memory.free_bytes == 0 || bytes <= memory.free_bytes)
         return 0;
-    snprintf(text, RW_LIMIT_TEXT, "%.1f MB, and %.1f MB are available%s%s", (double)bytes / 1e6,
+    snprintf(text, RW_LIMIT_TEXT, "%.1f MB, but %.1f MB are available%s%s", (double)bytes / 1e6,
              (double)memory.free_bytes / 1e6, memory.free_file[0] ? " under " : "",
              memory.free_file);
     return 1;

@@ -38,7 +38,7 @@ struct rw_memory_limits {
     char free_file[RW_LIMIT_PATH]; /* file of the smallest limit; "": the system's */
 };
 void rw_memory_limits_find(const char *root, struct rw_memory_limits *out);
-/* Returns 1 if less memory than `bytes` is available now. In that case it writes "5.0 MB, and 2.0
+/* Returns 1 if less memory than `bytes` is available now. In that case it writes "5.0 MB, but 2.0
  * MB are available" for a message, with the limit's file if there is one. It reads files, so it is
  * too slow for small allocations. */
 enum { RW_LIMIT_TEXT = RW_LIMIT_PATH + 128 };

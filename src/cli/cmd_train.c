@@ -830,7 +830,7 @@ static int plan(struct rw_cli *cli)
     if (status != 0 || plan.host_free_bytes == 0 || needed <= plan.host_free_bytes)
         return status;
     rw_msg_error(
-        "out of memory: training needs %.1f MB in addition to the data, and %.1f MB are available",
+        "out of memory: training needs %.1f MB in addition to the data, but %.1f MB are available",
         (double)needed / 1e6, (double)plan.host_free_bytes / 1e6);
     rw_msg_hint("'rankwood doctor' shows what limits the memory");
     return RW_EXIT_MACHINE;

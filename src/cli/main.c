@@ -562,7 +562,7 @@ static const struct rw_option *option_for(const struct rw_cli *cli, const struct
     return NULL;
 }
 
-/* Prints the corrected line: `one` and `other` are exchanged, and operands get the option of
+/* Prints the corrected line: `one` and `other` are swapped, and operands get the option of
  * `before`. */
 static void show_corrected(int argc, char **argv, const struct slot *slot, int n_slots,
                            const struct rw_option *const *before, const char *one,
@@ -598,7 +598,7 @@ static int check_exchanged(int argc, char **argv, const struct slot *slot, int n
             const char *model = slot[k].input.path;
             if (!slot[k].input.wants_data || !(slot[k].kind.is_model || slot[k].kind.from))
                 continue;
-            rw_msg_error("MODEL and DATA are exchanged: '%s' is %s, and '%s' is %s", data,
+            rw_msg_error("MODEL and DATA are swapped: '%s' is %s, and '%s' is %s", data,
                          slot[i].kind.what, model, slot[k].kind.what);
             if (slot[k].kind.from)
                 rw_msg_hint("rankwood import '%s' --from %s -o MODEL", model, slot[k].kind.from);

@@ -26,7 +26,7 @@ int rw_by_key(const void *a, const void *b)
 static int check_folds(struct rw_ctx *ctx, uint32_t n_queries, int n_folds)
 {
     if (n_folds < 2 || (uint32_t)n_folds > n_queries)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "folds is %d; expected 2 to the number of queries, %u",
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "folds is %d; expected 2 to %u, the number of queries",
                        n_folds, n_queries);
     return RW_OK;
 }

@@ -94,7 +94,7 @@ def test_cv_models_outlive_the_rest() -> None:
     [
         ({}, 2, "expected 3 or more"),
         ({"early_stop": 0}, 1, "folds is 1"),
-        ({"early_stop": 0}, 41, "the 40 queries"),
+        ({"early_stop": 0}, 41, "40, the number of queries"),
         ({"leafs": 3}, 5, "leaves"),
         ({"metric": len}, 5, "metric is a function"),
         ({"objective": len}, 5, "objective is a function"),
