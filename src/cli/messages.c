@@ -241,7 +241,7 @@ static int columns(void)
     return 80;
 }
 
-/* Draws "[####....] what 1:02:03 left after" for the finished share. The time left assumes the
+/* Draws "[####....] what 1:02:03 left after" for the finished fraction. The time left assumes the
  * pace so far. It draws at most 6 times per second, and not in the first second. limit: a text
  * before the time, such as "at most ". A narrow terminal gets a shorter bar, then a shorter
  * text. */

@@ -244,8 +244,8 @@ static int prepare(struct rw_ctx *ctx, const struct rw_params *params,
     v->params.threads = 0;
     if (v->nested && n_folds < 3)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "folds is %d; expected 3 or more, because early stopping takes a fold of "
-                       "its own\nhint: early-stop 0 trains all rounds",
+                       "folds is %d; expected 3 or more, because early stopping needs a "
+                       "separate fold\nhint: early-stop 0 trains all rounds",
                        n_folds);
     struct rw_arena *arena = rw_result_arena(v);
     RW_TRY(RW_ARENA_NEW(ctx, arena, v->fold, (size_t)n_folds));

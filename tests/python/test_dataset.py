@@ -263,7 +263,7 @@ def test_sort(
     data = Dataset(
         form(made.X[mixed]), made.y[mixed], qid=as_qid(made.qid[mixed]), weight=weight[mixed], sort=True
     )
-    with pytest.raises(rankwood.DataError, match="comes back after another"):
+    with pytest.raises(rankwood.DataError, match="appears again after another"):
         train(small, Dataset(form(made.X[mixed]), made.y[mixed], qid=as_qid(made.qid[mixed])))
     model = train(small, plain)
     assert trained(data, small) == model.to_bytes()
