@@ -50,9 +50,8 @@ static struct {
 /* Names the source of the document counts at each node. */
 static const char *covers(void)
 {
-    return job.has_covers
-               ? "the training documents, as the model counts them"
-               : "the documents of DATA, passed down the trees (the model has no counts)";
+    return job.has_covers ? "documents per node, counted in training"
+                          : "documents per node, counted on DATA (the model stores no counts)";
 }
 
 static void add_base(const struct rw_cli *cli)
@@ -414,7 +413,7 @@ static json_t *add_features(const struct rw_cli *cli)
     return add_shares(
         "by feature (SHAP values)", "feature", rows,
         two ? "share=A - B=+;a=A=+;b=B=+;value_a=value A=%.6g;value_b=value B=%.6g;feature;name"
-            : "share==+;-a;value_a=value=%.6g;feature;name");
+            : "share=SHAP value=+;-a;value_a=value=%.6g;feature;name");
 }
 
 /* Adds the trees: those in which two documents fall into different leaves, or all trees for one
@@ -432,7 +431,7 @@ static json_t *add_trees(const struct rw_cli *cli)
     }
     return add_shares("by tree (leaves)", "tree", rows,
                       two ? "share=A - B=+;a=A=+;b=B=+;leaf_a=leaf A;leaf_b=leaf B;tree"
-                          : "share=value=+;leaf_a=leaf;tree");
+                          : "share=leaf value=+;leaf_a=leaf;tree");
 }
 
 static void print_pair(const struct rw_cli *cli, uint32_t query)
