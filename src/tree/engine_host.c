@@ -7,12 +7,13 @@
 /* Below these numbers of documents a parallel region costs more than it gains. */
 enum { PARALLEL_DOCS = 16384, PARALLEL_DRAWN = 2048, CHUNK = 4096 };
 
-int rw_host_open(struct rw_ctx *ctx, const struct rw_engine_ops *ops, size_t bytes,
-                 struct rw_engine **out)
+int rw_host_open(struct rw_ctx *ctx, const struct rw_engine_ops *ops,
+                 int (*prepare)(struct rw_engine *), size_t bytes, struct rw_engine **out)
 {
     RW_TRY(rw_mem_new(ctx, (void **)out, 1, bytes));
     (*out)->ops = ops;
     (*out)->ctx = ctx;
+    ((struct rw_host *)*out)->prepare = prepare;
     return RW_OK;
 }
 

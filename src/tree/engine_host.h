@@ -58,9 +58,10 @@ struct rw_host {
     struct rw_root root;
 };
 
-/* Opens an engine whose struct has `bytes` bytes and begins with a struct rw_host. */
-int rw_host_open(struct rw_ctx *ctx, const struct rw_engine_ops *ops, size_t bytes,
-                 struct rw_engine **out);
+/* Opens an engine whose struct has `bytes` bytes and begins with a struct rw_host. prepare: see
+ * its member. */
+int rw_host_open(struct rw_ctx *ctx, const struct rw_engine_ops *ops,
+                 int (*prepare)(struct rw_engine *), size_t bytes, struct rw_engine **out);
 void rw_host_release(struct rw_host *host);
 /* Counts bytes in info.bytes and, in a dry run, in the plan's current part. */
 void rw_host_count(struct rw_host *host, uint64_t bytes);

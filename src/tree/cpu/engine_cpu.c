@@ -784,10 +784,9 @@ static const struct rw_engine_ops cpu_ops = {
 int rw_engine_open_cpu(struct rw_ctx *ctx, int device, struct rw_engine **out)
 {
     (void)device;
-    RW_TRY(rw_host_open(ctx, &cpu_ops, sizeof(struct rw_cpu), out));
+    RW_TRY(rw_host_open(ctx, &cpu_ops, cpu_prepare, sizeof(struct rw_cpu), out));
     struct rw_host *host = &rw_cpu_of(*out)->host;
     host->fast = 1;
-    host->prepare = cpu_prepare;
     host->isa = rw_isa();
     return RW_OK;
 }

@@ -278,7 +278,5 @@ const struct rw_engine_ops rw_ref_ops = {
 int rw_engine_open_ref(struct rw_ctx *ctx, int device, struct rw_engine **out)
 {
     (void)device;
-    RW_TRY(rw_host_open(ctx, &rw_ref_ops, sizeof(struct rw_ref), out));
-    ref_of(*out)->host.prepare = rw_ref_prepare;
-    return RW_OK;
+    return rw_host_open(ctx, &rw_ref_ops, rw_ref_prepare, sizeof(struct rw_ref), out);
 }

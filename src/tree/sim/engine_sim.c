@@ -262,7 +262,7 @@ static const struct rw_engine_ops sim_ops = {
 int rw_engine_open_sim(struct rw_ctx *ctx, int device, struct rw_engine **out)
 {
     (void)device;
-    RW_TRY(rw_host_open(ctx, &sim_ops, sizeof(struct sim), out));
+    RW_TRY(rw_host_open(ctx, &sim_ops, rw_ref_prepare, sizeof(struct sim), out));
     struct sim *sim = sim_of(*out);
     sim->range =
         mmap(NULL, RANGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -272,6 +272,5 @@ int rw_engine_open_sim(struct rw_ctx *ctx, int device, struct rw_engine **out)
         return rw_fail(ctx, RW_ERR_MEMORY, "sim: cannot reserve the device's range");
     }
     sim->ref.host.memory.alloc = sim_alloc;
-    sim->ref.host.prepare = rw_ref_prepare;
     return RW_OK;
 }

@@ -8,5 +8,5 @@ int rw_engine_open_made(struct rw_ctx *ctx, int device, struct rw_engine **out)
     ops = rw_ref_ops;
     ops.name = "made";
     ops.batch = 4;
-    return rw_host_open(ctx, &ops, sizeof(struct rw_ref), out);
+    return rw_host_open(ctx, &ops, rw_ref_prepare, sizeof(struct rw_ref), out);
 }
