@@ -13,10 +13,11 @@ from rankwood._params import infos
 
 HEAD = """# Parameters
 
-This page lists every parameter of training and evaluation. Set them on the command line (`--leaves 31`), in `--config` files \
-(`leaves = 31`), in Python (`{"leaves": 31}`, with `_` for `-`) and in C (`rw_params_set`).
+This page lists every parameter of training and evaluation. Set them on the command line (`--leaves 31`), in \
+`--config` files (`leaves = 31`), in Python (`{"leaves": 31}`, with `_` for `-`) and in C (`rw_params_set`).
 
-- `auto` values depend on the size of the training set or on the machine. `rankwood train --print-config` prints the chosen values.
+- `auto` values depend on the size of the training set or on the machine. \
+`rankwood train --print-config` prints the chosen values.
 - The model file stores most parameters. The others are marked "Not stored in the model".
 - A parameter without effect, such as `--truncation 5` with `--pairs all`, gives one warning, or with `--strict` an \
 error. Contradictory parameters are always an error.

@@ -396,7 +396,9 @@ def _leave(c: Any, comm: Any, joined: _Joined | None, error: BaseException | Non
     if error is not None:
         note(error)
         lib.rw_workers_end(c)  # has no effect if all workers know the error
-        is_over = joined.is_over and joined.carrier.ends_process if joined is not None else lib.rw_workers_should_print(c)
+        is_over = lib.rw_workers_should_print(c)
+        if joined is not None:
+            is_over = joined.is_over and joined.carrier.ends_process
         if is_over and not _here.all_know:  # the process ends before Python could print the error
             traceback.print_exception(error)
             sys.stderr.flush()

@@ -76,7 +76,7 @@ def test_scored_by_name(table: Path, valid: Path, other: Made, small: dict[str, 
     loaded = rankwood.Model.from_bytes(model.to_bytes())
     assert np.array_equal(loaded.predict(bare), expected)
     frame(other).drop(columns=["relevance", "query", "bm25"]).to_csv(bare, index=False)
-    with pytest.raises(DataError, match="lacks 1 of the features, such as 'bm25'"):
+    with pytest.raises(DataError, match="lacks 1 features, such as 'bm25'"):
         model.predict(bare)
 
 
@@ -121,7 +121,7 @@ def test_measured(table: Path, small: dict[str, Any]) -> None:
 def test_errors(table: Path, made: Made, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"train.csv:2:4: expected a number in column 'title', found 'red"):
         len(Dataset(table, "relevance", qid="query", ignore=[0]))
-    with pytest.raises(DataError, match="no column 'rel' for labels; there are '', 'title', 'bm25'"):
+    with pytest.raises(DataError, match="no column 'rel' for labels; the columns are '', 'title', 'bm25'"):
         len(Dataset(table, "rel", qid="query"))
     with pytest.raises(DataError, match="label is given, but the files contain it"):
         Dataset(table, made.y)

@@ -139,7 +139,7 @@ def test_pairs(client: Any, made: Made) -> None:
         ([[-1, 0]], "pairs has -1; expected documents from 0"),
         ([[0, n - 1]], f"pairs has 0 and {n - 1}; expected documents of one query"),
         ([0, 1], r"pairs has the shape \(2,\); expected"),
-        ([[0, int(begin[1])]], "expected two of one query"),
+        ([[0, int(begin[1])]], "expected two documents of one query"),
     ):
         with pytest.raises(rankwood.DataError, match=words):
             ours.train(params, ours.Dataset(X, y, qid, pairs=bad), client=client)

@@ -193,7 +193,7 @@ SAID_OF_PARAMS: list[tuple[dict[str, Any], str]] = [
     ({"weights": "file"}, "weights are the data's: Dataset(..., weight=)"),
     ({"sample_features": 2}, "parameter 'sample_features': expected a number"),
     ({"min_data_in_leaf": 2}, "'min_data_in_leaf'; the nearest is 'min_docs'"),
-    ({"linear_tree": True}, "there is no such parameter here\nhint: linear trees are not supported; leaves are constants"),
+    ({"linear_tree": True}, "there is no such parameter here\nhint: linear trees are not supported; leaves"),
     ({"valid": "a.txt"}, "hint: use train(..., valid="),
     ({"test_set": "a.txt"}, "hint: use train(..., valid="),
     ({"init": "a.txt"}, "hint: train(..., init=Model)"),

@@ -67,11 +67,11 @@ BAD_DATA: dict[str, tuple[Call, str]] = {
     ),
     "too many columns": (
         lambda m, _: Dataset(np.broadcast_to(np.float32(1), (2, 2**31)), [0, 1], qid=[1, 1]),
-        "2147483648 features; at most 65536",
+        "too many features: 2147483648; expected at most 65536",
     ),
     "sparse, too many columns": (
         lambda m, _: Dataset(sp.csr_matrix((2, 10**7)), [0, 1], qid=[1, 1]),
-        "10000000 features; at most 65536",
+        "too many features: 10000000; expected at most 65536",
     ),
     "sparse, one dimension": (lambda m, _: Dataset(sp.coo_array(m.X[:, 0]), m.y, qid=m.qid), "2 dimensions"),
     "label of strings": (by_label(lambda y: y.astype(str)), "label has type <U.*expected numbers"),
@@ -320,7 +320,7 @@ def test_threads_train_predict_and_fail(made: Made, model: Model, small: dict[st
             train({f"leavs_{k}_{i}": 1}, data)
         with pytest.raises(FileError, match=f"/no/{k}/{i}'"):
             Model.load(f"/no/{k}/{i}")
-        with pytest.raises(DataError, match=f"query 't{k}' comes back"):
+        with pytest.raises(DataError, match=f"query 't{k}' appears again"):
             train(small, Dataset(made.X, made.y, qid=[f"t{k}", *["x"] * (len(made.y) - 2), f"t{k}"]))
 
     def work(k: int) -> None:

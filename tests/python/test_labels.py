@@ -92,7 +92,7 @@ def test_a_cache_keeps_them(made: Made, more: Any, small: dict[str, Any], tmp_pa
     plain = write_cache(made.dataset(), tmp_path / "plain.rwb")
     with pytest.raises(rankwood.ParameterError, match="has 3 weights, but the training set has 1 label per document"):
         train(params, Dataset(plain))
-    with pytest.raises(rankwood.DataError, match=r"three\.rwb and .*plain\.rwb: documents with 3 labels and with 1"):
+    with pytest.raises(rankwood.DataError, match=r"three\.rwb and .*plain\.rwb: documents have 3 labels in one, 1"):
         train(params, Dataset([path, write_cache(Dataset(made.X, made.y, qid=made.qid + 1000), plain)]))
 
 
@@ -137,7 +137,7 @@ def test_errors(made: Made, more: Any, small: dict[str, Any], caplog: Any) -> No
         train(small | {"labels": "file"}, made.dataset())
     with pytest.raises(rankwood.ParameterError, match="cannot be set with debias"):
         train(params | {"debias": "ipw"}, made.dataset(more_labels=more, position=np.ones(len(made.y))))
-    with pytest.raises(rankwood.ParameterError, match="cannot be set with pairs given"):
+    with pytest.raises(rankwood.ParameterError, match="cannot be combined with given pairs"):
         train(params | {"pairs": "given"}, made.dataset(more_labels=more, pairs=[[0, 1]]))
     with pytest.raises(rankwood.ParameterError, match="no effect with a custom objective"):
         train(params | {"objective": lambda scores, data: (scores, scores**2)}, made.dataset(more_labels=more))

@@ -67,9 +67,9 @@ def test_export_to_a_feature_set(named: Model, tmp_path: Any) -> None:
     assert body["name"] == "m" and body["model"]["type"] == "model/xgboost+json"
     named.export(tmp_path / "dump", "xgboost-dump")
     assert json.loads(body["model"]["definition"]) == json.loads((tmp_path / "dump").read_text())
-    with pytest.raises(rankwood.ParameterError, match="'elasticsearch' needs a feature set\nhint: featureset takes"):
+    with pytest.raises(rankwood.ParameterError, match="'elasticsearch' needs a feature set\nhint: pass "):
         named.export(tmp_path / "x", "elasticsearch")
-    with pytest.raises(rankwood.ParameterError, match="hint: name gives it one"):
+    with pytest.raises(rankwood.ParameterError, match="hint: pass it by name"):
         named.export(tmp_path / "x", "elasticsearch", featureset=path)
     path.write_text(json.dumps({"features": [{"name": "a"}]}))
     with pytest.raises(rankwood.UnsupportedError, match="is not in the feature set"):
@@ -93,10 +93,10 @@ def test_export_for(made: Made, small: dict[str, Any], tmp_path: Any) -> None:
     X = made.X.copy()
     X[::3, 2] = np.nan
     data = rankwood.Dataset(X, made.y, qid=made.qid)
-    with pytest.raises(rankwood.UnsupportedError, match=r"feature 2: a missing value .*\nhint: without export_for"):
+    with pytest.raises(rankwood.UnsupportedError, match=r"feature 2: a missing .*\nhint: train without export_for"):
         train(small, data, export_for="ranklib")
     assert train(small, data, export_for="lightgbm").to_bytes() == train(small, data).to_bytes()
-    with pytest.raises(rankwood.ParameterError, match="no format"):
+    with pytest.raises(rankwood.ParameterError, match="unknown format"):
         train(small, data, export_for="ranklab")
     with pytest.raises(rankwood.ParameterError, match="featureset has no effect"):
         train(small, data, featureset="x")

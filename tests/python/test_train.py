@@ -436,7 +436,7 @@ def test_given_pairs(made: Made, small: dict[str, Any]) -> None:
         ([(0, 10**6)], "expected documents from 0"),
         ([(0, 0.5)], "expected documents from 0"),
         ([(0, 1, -1)], "weight -1"),
-        ([(0, 0)], "two of one query"),
+        ([(0, 0)], "two documents of one query"),
     ):
         with pytest.raises(rankwood.DataError, match=error):
             train(params | {"pairs": "given"}, rankwood.Dataset(made.X, made.y, qid=made.qid, pairs=wrong))
