@@ -67,7 +67,7 @@ RW_API int rw_dataset_read(struct rw_ctx *ctx, const char *const *paths, int n_p
 RW_API void rw_dataset_free(struct rw_dataset *dataset);
 
 /* Parameters have the names and values of the command line, such as "leaves" and "31". They start
- * at their defaults. "auto" lets training choose the number. The caller frees them with
+ * at their defaults. "auto" lets Rankwood choose the value. The caller frees them with
  * rw_params_free. RW_ERR_ARGUMENT: unknown name, or invalid value. */
 RW_API int rw_params_new(struct rw_ctx *ctx, struct rw_params **out);
 RW_API int rw_params_set(struct rw_ctx *ctx, struct rw_params *params, const char *name,
@@ -520,12 +520,12 @@ RW_API int rw_synth(struct rw_ctx *ctx, const struct rw_synth_options *options, 
 
 /* ---- scoring on a device ---- */
 /* Opens a scorer (rankwood_score.h) for data sets on a device: "cpu", "cuda", "cuda:N" (from 0) or
- * "auto". "auto" starts on the CPU. It moves to a GPU, if there is one, once the work left or done
- * takes the CPU longer than opening the GPU. Every device gives identical scores. Opening a GPU can
- * take most of a second, so use one scorer for all chunks. The first `n_trees` trees are used; 0
- * means all. The context is borrowed until rw_scorer_free, the model only for the call.
- * RW_ERR_ARGUMENT: unknown device, or the model has fewer trees. RW_ERR_UNSUPPORTED: the device
- * does not exist, or CUDA is not built in. */
+ * "auto". "auto" starts on the CPU. Once the CPU would need longer for all runs so far than opening
+ * a GPU takes, it opens one, if there is one, and keeps it if it is faster. Every device gives
+ * identical scores. Opening a GPU can take most of a second, so use one scorer for all chunks. The
+ * first `n_trees` trees are used; 0 means all. The context is borrowed until rw_scorer_free, the
+ * model only for the call. RW_ERR_ARGUMENT: unknown device, or the model has fewer trees.
+ * RW_ERR_UNSUPPORTED: the device does not exist, or CUDA is not built in. */
 RW_API int rw_scorer_open(struct rw_ctx *ctx, const struct rw_model *model, int n_trees,
                           const char *device, struct rw_scorer **out);
 /* Scores a data set with any scorer, for one caller at a time. scores: [n_docs], written; the same
@@ -708,7 +708,7 @@ struct rw_eval {
     int n_metrics;
     const struct rw_eval_metric *metrics; /* [n_metrics] */
     uint32_t n_queries, n_docs;
-    uint32_t n_empty; /* queries without a relevant document: ideal 0 */
+    uint32_t n_empty; /* queries without a relevant document, by the first ranking metric */
     uint32_t n_single; /* queries with one document */
     /* one line: gain, discount, empty queries, ties; with `like`, one line per metric */
     const char *conventions;
@@ -868,10 +868,10 @@ struct rw_pruned {
  * is 0 or more, in units of the metric. *out has the smallest such model and a table of other
  * sizes. The caller frees it with rw_free.
  *
- * RW_PRUNE_ANY works in rounds. A round measures the model without each tree, and removes the
- * quarter of the trees that matter least (of equal ones, the later tree). The tolerance then
- * applies to all queries and to the held-out estimate; the seed of `how` draws the halves. A tree
- * of one non-zero leaf, a base score, stays.
+ * RW_PRUNE_ANY works in rounds. A round leaves out each tree in turn, measures the rest, and
+ * removes the quarter of the trees that matter least (of equal ones, the later tree). The tolerance
+ * then applies to all queries and to the held-out estimate; the seed of `how` draws the halves. A
+ * tree of one non-zero leaf, a base score, stays.
  *
  * RW_ERR_DATA: no query counts or, with RW_PRUNE_ANY, no query of one half counts. RW_ERR_ARGUMENT:
  * the model has no trees, or `how` has several metrics. */
@@ -1125,8 +1125,8 @@ struct rw_checkpoints {
  * invalid interval. */
 RW_API int rw_checkpoints_set_every(struct rw_ctx *ctx, struct rw_checkpoints *checkpoints,
                                     const char *every);
-/* Position bias of a training run with `debias`, which it estimated or was given, after its last
- * round. The best round of the model may be earlier. */
+/* The position bias that a training run with `debias` used, estimated or given, as it was after
+ * the last round. The best round of the model may be earlier. */
 struct rw_positions {
     int round; /* rounds that training ran */
     int is_given; /* 1: propensities were given */
@@ -1228,8 +1228,8 @@ RW_API int rw_train_plan(struct rw_ctx *ctx, const struct rw_params *params,
  * - With data in memory, each worker passes its shard.
  *
  * All workers must call rw_binned_read, rw_binned_from_table, rw_train and related functions,
- * rw_dataset_read and rw_dataset_read_side_column. If one worker fails, all do, and the message
- * names the worker. Other functions concern one worker only. */
+ * rw_dataset_read, rw_dataset_read_side_column, rw_workers_sum and rw_workers_agree. If one worker
+ * fails, all do, and the message names the worker. Other functions concern one worker only. */
 struct rw_comm;
 /* Sums wrap, so they hold for signed integers, too. */
 enum rw_comm_type { RW_COMM_U32, RW_COMM_U64 };
@@ -1277,8 +1277,8 @@ RW_API void rw_comm_free(struct rw_comm *comm);
 RW_API int rw_ctx_set_comm(struct rw_ctx *ctx, struct rw_comm *comm);
 /* Runs `body` once per worker, in n_workers threads of this process. Worker 0 runs on the calling
  * thread with `ctx`. The others have contexts that log nothing. The threads of `ctx` are divided
- * equally among the workers. Returns the status of the lowest worker that failed; its message is in
- * `ctx`. */
+ * equally among the workers. Returns the status of the lowest worker that knows the cause of a
+ * failure; its message is in `ctx`. */
 typedef int (*rw_worker_fn)(void *user, struct rw_ctx *ctx, int worker);
 RW_API int rw_workers_run(struct rw_ctx *ctx, int n_workers, rw_worker_fn body, void *user);
 /* Return the number of workers and this worker's number; 1 and 0 without a communicator. */
@@ -1630,9 +1630,9 @@ RW_API int rw_out_file_rename(struct rw_ctx *ctx, struct rw_out_file *out, const
 /* Flushes, syncs and renames the file. Any failure, such as a full disk, removes the temporary
  * file. */
 RW_API int rw_out_file_commit(struct rw_ctx *ctx, struct rw_out_file *out);
-/* Removes the temporary file; no effect after commit and on a zeroed struct. NULL: removes all
- * temporary files of this process and does nothing else. This is safe in the handler of a fatal
- * signal. */
+/* Removes the temporary file; no effect after commit and on a zeroed struct. NULL: removes the
+ * temporary files of this process, at most 16, and does nothing else. This is safe in the handler
+ * of a fatal signal. */
 RW_API void rw_out_file_abandon(struct rw_out_file *out);
 
 /* ---- benchmarks and machine checks ---- */

@@ -134,10 +134,11 @@ static inline struct rw_special_codes rw_cuts_special(const struct rw_cuts *cuts
  *
  * It replaces each value by a small code per (document, feature). The code is the value's bin index
  * (value <= cut[bin]). A missing value has the number of value bins as its code if the training set
- * has missing values of this feature. Otherwise it has the code of 0. */
+ * has missing values of this feature. Otherwise it has the code of 0, or that of a
+ * categorical feature's last bin. */
 
 /* The codes of one feature. They are stored sparsely, as a list without the most frequent code, if
- * that takes less memory. */
+ * at most one document in RW_SPARSE_SHARE has another code. */
 struct rw_codes {
     uint32_t n;    /* number of entries; n_docs when dense */
     uint32_t rest; /* sparse: the code of all documents without an entry */

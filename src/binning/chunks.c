@@ -404,7 +404,7 @@ struct held_at {
 struct all_held {
     struct rw_chunks *chunks;
     struct held_at *at;        /* this worker's; owned */
-    uint32_t *end;             /* [RW_FEATURE_IDS] end of each feature's; owned */
+    uint32_t *end;             /* [RW_FEATURE_IDS] end of each feature's items; owned */
     struct rw_cut_part *other; /* those of all workers, instead of `at`; owned */
     void *received;            /* their values; owned */
 };
@@ -508,8 +508,9 @@ static int find_some(void *user, struct rw_share *share)
     return status;
 }
 
-/* Plans each feature's storage. It gets a full column if, according to the sample, a list of the
- * documents whose interval is not that of an absent value would take more memory. */
+/* Plans each feature's storage. It gets a full column if at least one sampled document in
+ * RW_SPARSE_SHARE has an interval other than that of an absent value. Otherwise a list has its
+ * entries. */
 static int plan_features(struct rw_chunks *chunks)
 {
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
@@ -557,7 +558,7 @@ static int find_bounds(struct all_held *all)
                       : status;
 }
 
-/* ---- exchange among workers: worker f mod P processes feature f ---- */
+/* ---- exchange among workers: worker f mod n_workers processes feature f ---- */
 
 enum { HELD_GROUPS = 16 };
 

@@ -317,8 +317,9 @@ struct rw_list rw_list_of(const char *text);
 /* Returns the texts joined by commas. */
 const char *rw_joined(const struct rw_list *list);
 
-/* Workers: several workers can run a command together (comm in rankwood.h). They are processes that
- * mpirun or srun has started, or threads of this process. Worker 0 prints and writes. */
+/* Workers: several workers can run a command together (section "workers" of rankwood.h). They are
+ * processes that mpirun or srun has started, or threads of this process. Worker 0 prints and
+ * writes. */
 enum { RW_WORKERS_MOST_THREADS = 64 }; /* workers of one process */
 
 /* Joins the processes of a launcher, if it has started several and the command supports workers.

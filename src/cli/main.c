@@ -8,7 +8,7 @@
 struct parsing {
     struct rw_cli *cli;
     struct rw_list metrics;
-    /* DATA given in two places, as `b` and `c` around an option in `train a --valid b c` */
+    /* DATA given in two places, as `a` and `c` around the option in `train a --valid b c` */
     const char
         *elsewhere_operand; /* the first operand after the option; NULL: all DATA is in one place */
     const char *last_together;       /* the operand before the option */

@@ -720,8 +720,8 @@ static void release_members(struct group *group, struct rw_ctx *ctx, int n_threa
     pthread_mutex_destroy(&group->mutex);
 }
 
-/* Waits until a thread has ended. Meanwhile it polls the caller of the library, and passes an
- * interruption on to the threads. */
+/* Waits until a thread has ended. Meanwhile it polls the caller of the library, which may record
+ * an interruption in `ctx`. */
 static void join(struct rw_ctx *ctx, struct member *member)
 {
     enum { TENTH = 100000000, SECOND = 1000000000 }; /* ns */

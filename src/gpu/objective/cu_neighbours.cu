@@ -1,16 +1,18 @@
-/* Computes YetiRank's gradients. The integers are identical to those of yetirank.c: the random words
- * are those of the host's generator, keys, deltas and pairs come from the same inline functions, and
- * pairs are added as integers.
+/* Computes YetiRank's gradients. The integers are identical to those of yetirank.c: random words
+ * equal those of the host's generator; keys, deltas and pairs come from the inline functions that
+ * the host uses; and pairs are added as integers.
  *
  * Array shapes are documented at struct rw_neighbours_args in lambda_cuda.h.
  *
- * Decomposition: a block per query finds the best score. A thread per document makes powers, and
- * the keys of each ranking, which cu_rank.cu sorts. For pairs, a warp per query takes 32 positions
+ * Decomposition: a block per query finds the best score. A thread per document computes its
+ * power (exp of its score minus the best, rw_softmax_power) and its key in each ranking. cu_rank.cu
+ * sorts the keys. For pairs, a warp per query takes 32 positions
  * at a time, one per lane. A lane adds its document's pairs with the neighbours above and below to
  * the document's sums. So each pair is computed twice, but each sum belongs to one lane and needs
  * no atomics. The state above a position (see neighbours.h) is computed from the top down, one
  * position after another, as on the host; every lane computes the states of all 32 positions. If
- * deltas do not depend on the documents above, a large query's positions are shared among many warps. */
+ * deltas do not depend on the documents above, a large query's positions are shared among many
+ * warps. */
 #include "gpu/device/kernel.cuh"
 #include "gpu/objective/lambda_cuda.h"
 #include "gpu/objective/lambda_block.cuh"
@@ -86,7 +88,7 @@ struct neighbours_above {
  * the 32 on entry, and for the first of the next 32 on return. Every lane calls it. */
 __device__ __forceinline__ struct neighbours_above
 neighbours_scan_above(const struct rw_neighbours_rule &rule, double step,
-                   struct neighbours_above &next)
+                      struct neighbours_above &next)
 {
     struct neighbours_above mine = next;
     for (uint32_t k = 0; k < 32; k++) {

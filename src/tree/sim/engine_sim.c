@@ -1,8 +1,8 @@
 /* A simulated device: the reference engine in memory that the host cannot touch. The engine's data
- * is in a separate address range. The range is poisoned when it is allocated, and is readable and
- * writable only while an operation runs. The engine copies a data set and destroys the copy after
- * load. Small inputs and outputs pass through poisoned buffers. So if the grower reads the engine's
- * memory, or the engine keeps a pointer of the host's, the program faults here, on a machine
+ * is in a separate address range. Allocations from it are poisoned, and it is readable and writable
+ * only while an operation runs. Most inputs are copied to memory that is unmapped after the
+ * operation, and most output arrays are poisoned before it. So if the grower reads the engine's
+ * memory, or the engine keeps a pointer to a copied input, the program faults here, on a machine
  * without a GPU. */
 #include <sys/mman.h>
 
