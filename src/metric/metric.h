@@ -12,7 +12,8 @@
 
 /* Metrics of ranked queries. To add one:
  * (1) Write rw_query_<name> in metric/<name>.c.
- * (2) Add a row with the device HOST to metrics.def, which the build follows.
+ * (2) Add a row with the device HOST to metrics.def, which the build follows, and the name to the
+ *     help of `metric` in params/params.def.
  * (3) Add its spelling and its definition to tests/unit/naive_metrics.h.
  * The command line, training on any engine, eval and the property tests read the table.
  * tests/recipes adds a metric in this way. A metric that GPUs compute is written as rw_<name>_of

@@ -7,8 +7,8 @@
  * the user. Codes, lambdas and histograms never cross.
  *
  * To add an engine: (1) write tree/<name>/engine_<name>.c with a `struct rw_engine_ops` and
- * rw_engine_open_<name>; (2) add a row to engines.def. An engine for a device is written in
- * gpu/engine, with its files listed in src/gpu/meson.build. tests/check then compares the engine
+ * rw_engine_open_<name>; (2) add a row to engines.def. The CUDA engine is in gpu/engine;
+ * an engine for other devices gets a folder next to gpu. tests/check then compares the engine
  * with ref. Users select it with --device once that parameter accepts the word (params/params.def,
  * and check_text of params/params.c). An engine on the host embeds struct rw_host, the common part
  * of all host engines (tree/engine_host.h). Callers keep to the contract of each operation.

@@ -115,7 +115,7 @@ Test(calibration, models_and_scorers)
     cr_assert_eq(rw_model_probabilities(ctx, model, scores, 4, out), RW_OK);
     cr_assert(out[0] == 0 && out[1] == 0.125 && out[2] == 0.0625 && out[3] == 0.125);
     cr_assert_eq(rw_model_probabilities(ctx, plain, scores, 4, scores), RW_ERR_DATA);
-    cr_assert_eq(strncmp(rw_last_error(ctx), "the model has no map", 20), 0);
+    cr_assert_eq(strncmp(rw_last_error(ctx), "the model has no calibration", 28), 0);
     cr_assert_eq(scores[0], -1.0);
     cr_assert_eq(rw_scorer_new(ctx, model, 0, &all), RW_OK);
     cr_assert_eq(rw_scorer_new(ctx, plain, 0, &none), RW_OK);
