@@ -9,8 +9,8 @@ import sys
 
 HEAD = """# Commands
 
-Every command of `rankwood` with its options. `rankwood COMMAND --help` prints the same text. \
-[Parameters](parameters.md) have a page of their own.
+Every command of `rankwood` with its options. `rankwood COMMAND --help` prints the same options, and describes the \
+parameters, which have [a page of their own](parameters.md).
 
 {about}
 
@@ -56,6 +56,19 @@ def rows(lines: list[str]) -> list[tuple[str, str]]:
     return [(option, " ".join(text.split())) for option, text in out]
 
 
+def paragraph(lines: list[str]) -> str:
+    """Returns a paragraph of the help. Lines of names and descriptions after a heading become a list."""
+    if not re.match(r"\S+:$", lines[0]):
+        return cell(joined(lines))
+    items: list[list[str]] = []
+    for line in lines[1:]:
+        if found := re.match(r"  (\S+) +(.*)", line):
+            items.append([found[1], found[2]])
+        else:
+            items[-1][1] += " " + line.strip()
+    return f"{lines[0]}\n\n" + "\n".join(f"- `{name}`: {cell(text)}" for name, text in items)
+
+
 def section(program: str, words: list[str]) -> str:
     usage_and_about, _, rest = help_of(program, *words).partition("\n\n")
     lines = usage_and_about.split("\n")
@@ -64,7 +77,7 @@ def section(program: str, words: list[str]) -> str:
     options, _, parameters = rest.partition(" Parameters")
     first = re.search(r"^ {2,6}-", options, re.M)
     begin = first.start() if first else len(options)
-    out += [cell(joined(part.split("\n"))) for part in options[:begin].split("\n\n") if part.strip()]
+    out += [paragraph(part.strip("\n").split("\n")) for part in options[:begin].split("\n\n") if part.strip()]
     listed = [(option, text) for option, text in rows(options[begin:].split("\n")) if "--help" not in option]
     if listed:
         out.append("\n".join(f"- `{option}`: {cell(text)}" for option, text in listed))

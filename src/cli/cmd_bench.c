@@ -191,11 +191,23 @@ static int run(struct rw_cli *cli)
     return rw_bench_rows(cli, cli->command->name + strlen("bench "), rw_bench, &how);
 }
 
+static void list_suites(FILE *out, const struct rw_command *command)
+{
+    (void)command;
+    fputs("\nSuites:\n", out);
+    rw_help_lines(
+        out, "  trees    time per tree, and memory, for seven combinations of data and parameters\n"
+             "  grow     growth of the time with documents, features, bins and leaves\n"
+             "  text     time from LETOR text to a finished model\n"
+             "  far      training on a GPU with most of the binned data in host memory\n"
+             "  workers  time with --workers N compared with one worker\n");
+}
+
 static const struct rw_command bench_train = {
     .name = "bench train",
     .about = "Measures training on synthetic data, on the device of --device. Parameters override "
-             "those of the suite. Rows that become identical are printed once. Suites: trees, "
-             "grow, text, far, workers.",
+             "those of the suite. Configurations made equal by your parameters are run once.",
+    .more = list_suites,
     .has_results = 1,
     .options = of_training,
     .roles = RW_ROLE_TREES | RW_ROLE_LEAVES | RW_ROLE_MACHINE,

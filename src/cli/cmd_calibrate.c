@@ -77,12 +77,11 @@ const struct rw_command rw_cmd_calibrate = {
     .name = "calibrate",
     .brief = "map the scores of a model to probabilities",
     .operands = "MODEL DATA... -o MODEL",
-    .about =
-        "Adds a calibration to a model: a map from its scores to the probability that a label "
-        "is at least --relevant. 'predict --probability' prints these probabilities. Use data "
-        "that the model was not trained on. Pairwise objectives such as lambdarank "
-        "train scores that are comparable only within a query. Check the printed errors before you "
-        "compare documents of different queries.",
+    .about = "Adds a calibration to a model: a map from its scores to the probability that a label "
+             "is at least --relevant. 'predict --probability' prints these probabilities. Use data "
+             "that the model was not trained on. Pairwise objectives such as lambdarank "
+             "train scores that are comparable only within a query. Check the printed calibration "
+             "errors before you compare documents of different queries.",
     .has_results = 1,
     .options = options,
     .roles = RW_ROLE_WEIGHTS | RW_ROLE_TABLE,

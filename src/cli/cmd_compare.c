@@ -23,8 +23,8 @@ static const struct rw_option options[] = {
      "Holm's method [default: holm]",
      RW_OPTION_CHOICE, .value = &correct, .idle_without = " baseline run "},
     {"fail-below", "X",
-     "fail (exit 4) if a loss larger than X cannot be ruled out at 95 %; -0.002 allows a loss of "
-     "0.002",
+     "fail (exit 4) unless the whole 95 % interval of b - a is at least X, such as -0.002; "
+     "for rmse and logloss, of a - b",
      RW_OPTION_REAL, .value = &least},
     {"qrels", "FILE",
      "compare TREC runs with these judgments instead of DATA, as 'eval' does; --a, --b and "

@@ -21,8 +21,8 @@ static const struct rw_option options[] = {
     {"per-query", "FILE", "write the values of each query, separated by tabs", RW_OPTION_OUTPUT,
      .value = &per_query, .idle_with = " audit "},
     {"like", "PROGRAM",
-     "measure as another program does: lightgbm, xgboost, xgboost-, catboost, ranklib, quickrank, "
-     "ydf, trec, gdeval or ranx; with --qrels also rankwood",
+     "measure as another program does: lightgbm, xgboost, xgboost- (its ndcg@k-), catboost, "
+     "ranklib, quickrank, ydf, trec, gdeval or ranx; with --qrels also rankwood",
      RW_OPTION_TEXT, .value = &like},
     {"audit", NULL,
      "print the values that all programs of --like would report, and why they differ",

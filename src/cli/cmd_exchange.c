@@ -12,8 +12,8 @@ static const struct rw_option options[] = {
     {"to", "FORMAT", "format to write (required)", RW_OPTION_TEXT, .value = &how.format,
      .needed = 1},
     {"verify", "DATA",
-     "score these documents by the rules of the programs that read the format, and fail (exit 1) "
-     "if one reaches a different leaf",
+     "score these documents by the rules of the programs that read the format; fail (exit 1) if a "
+     "leaf differs, or a score differs by more than rounding",
      RW_OPTION_INPUTS, .value = &verify},
     {"featureset", "FILE.json",
      "feature set for opensearch and elasticsearch (required there), as GET _ltr/_featureset/NAME "
@@ -22,10 +22,12 @@ static const struct rw_option options[] = {
     {"name", "NAME", "name of the model for opensearch and elasticsearch (required there)",
      RW_OPTION_TEXT, .value = &how.name},
     {"feature-base", "0|1|auto",
-     "feature number that becomes the format's first id; auto: 0 if the model has a feature 0, "
-     "else 1 [default: ids do not change]",
+     "model feature that gets the format's first id: with 1, feature 1 becomes XGBoost's f0; auto: "
+     "0 if the model has a feature 0, else 1 [default: same ids]",
      RW_OPTION_CHOICE, .value = &base},
-    {"lossy", NULL, "leave out properties that the format cannot represent, with a warning",
+    {"lossy", NULL,
+     "leave out properties that the format cannot represent, such as directions of missing values, "
+     "with a warning; scores of some documents can change",
      RW_OPTION_FLAG, .value = &how.lossy},
     {"output", "FILE", "write the result to this file (required)", RW_OPTION_OUTPUT,
      .value = &output, .needed = 1},
@@ -146,7 +148,8 @@ const struct rw_command rw_cmd_export = {
     .operands = "MODEL --to FORMAT -o FILE",
     .about = "Writes a model in the format of another program, which then sends every document to "
              "the same leaf of every tree. If the format cannot represent the model, the error "
-             "names the tree and the node.",
+             "names the tree and the node. For OpenSearch and Elasticsearch LTR, start with the "
+             "format 'opensearch' or 'elasticsearch'.",
     .more = list_formats,
     .has_results = 1,
     .options = options,
@@ -161,8 +164,8 @@ static const struct rw_option import_options[] = {
     {"from", "FORMAT", "format to read (required)", RW_OPTION_TEXT, .value = &how.format,
      .needed = 1},
     {"feature-base", "0|1|auto",
-     "feature number of the format's first id; auto: 1, or 0 if the format has column names and "
-     "counts from 0 [default: ids do not change]",
+     "model feature that the format's first id becomes: with 1, XGBoost's f0 becomes feature 1; "
+     "auto: 0 if columns are named and count from 0, else 1 [default: same ids]",
      RW_OPTION_CHOICE, .value = &base},
     {"output", "MODEL", "write the model to this file (required)", RW_OPTION_OUTPUT,
      .value = &output, .needed = 1},

@@ -522,11 +522,13 @@ const struct rw_command rw_cmd_explain = {
     .name = "explain",
     .brief = "explain features, or why one document ranks above another",
     .operands = "MODEL DATA... [--query ID --doc A [--doc B]]",
-    .about = "Explains a model or a ranking. Prints the importance of each feature by SHAP values, "
-             "gain, splits and permutation; or explains why one document ranks above another. The "
-             "SHAP values of a document and the base add up to its score. SHAP values use the "
-             "number of training documents per node. If a model has no such numbers, because it is "
-             "imported or of version 0.2.0 or earlier, the documents of DATA are counted.",
+    .about =
+        "Explains a model or a ranking. Prints the importance of each feature by SHAP values, "
+        "gain, splits and permutation; or explains why one document ranks above another. The "
+        "SHAP values of a document and the base add up to its score. SHAP values use the "
+        "number of training documents per node. If a model has no such numbers, because it was "
+        "imported without them or written by release 0.2.0 or earlier, the documents of DATA are "
+        "counted.",
     .has_results = 1,
     .options = options,
     .roles = RW_ROLE_EVALUATION | RW_ROLE_WEIGHTS | RW_ROLE_TABLE,

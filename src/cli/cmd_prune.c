@@ -8,8 +8,9 @@ static double most_loss = 0.001;
 static const struct rw_option options[] = {
     {"output", "MODEL", "write the smaller model to this file (required)", RW_OPTION_OUTPUT,
      .value = &output, .needed = 1},
-    {"loss", "X", "maximum loss of the metric, 0 or more [default: 0.001]", RW_OPTION_LOSS,
-     .value = &most_loss},
+    {"loss", "X",
+     "largest allowed drop of the metric (rise of rmse or logloss), 0 or more [default: 0.001]",
+     RW_OPTION_LOSS, .value = &most_loss},
     {"order", "any|last",
      "trees to remove: any, least important first, or only the last ones [default: any]",
      RW_OPTION_CHOICE, .value = &order},
@@ -64,8 +65,8 @@ const struct rw_command rw_cmd_prune = {
     .brief = "remove trees that hardly change a metric",
     .operands = OPERANDS,
     .about =
-        "Writes the smallest model, made of some trees of MODEL, whose metric on DATA is "
-        "within --loss of the whole model. Also prints the loss of other numbers of trees. "
+        "Removes as many trees as possible, least important first, while the metric on DATA stays "
+        "within --loss of that of the whole model. Also prints the loss of other numbers of trees. "
         "DATA should not be the training set, since it decides which trees remain. Measure the "
         "result on a third set.",
     .replaced_by = "output",

@@ -17,8 +17,8 @@ static const struct rw_option options[] = {
     {"repeats", "N", "permutations per feature; 0: no permutation importance [default: 1]",
      RW_OPTION_NUMBER, .value = &repeats, .range = {0, 1000}},
     {"like", "PROGRAM",
-     "measure as another program does: lightgbm, xgboost, xgboost-, catboost, ranklib, quickrank, "
-     "ydf, trec, gdeval or ranx; permutation importance does not use it",
+     "measure as another program does: lightgbm, xgboost, xgboost- (its ndcg@k-), catboost, "
+     "ranklib, quickrank, ydf, trec, gdeval or ranx; permutation importance does not use it",
      RW_OPTION_TEXT, .value = &how.like},
     {0},
 };

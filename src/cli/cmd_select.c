@@ -19,8 +19,9 @@ static const struct rw_option options[] = {
      RW_OPTION_INPUTS, .value = &valid_files, .needed = 1},
     {"test", "DATA", "data to measure once, with all features and with the selected ones",
      RW_OPTION_INPUTS, .value = &test_files},
-    {"loss", "X", "maximum loss of the metric, 0 or more [default: 0.002]", RW_OPTION_LOSS,
-     .value = &job.how.most_loss},
+    {"loss", "X",
+     "largest allowed drop of the metric (rise of rmse or logloss), 0 or more [default: 0.002]",
+     RW_OPTION_LOSS, .value = &job.how.most_loss},
     {"sure", NULL, "require the whole 95 % interval, not only the mean, to stay within --loss",
      RW_OPTION_FLAG, .value = &job.how.is_sure},
     {"repeats", "N", "permutations per feature, 1 to 1000 [default: 5]", RW_OPTION_NUMBER,
@@ -162,8 +163,8 @@ const struct rw_command rw_cmd_select = {
     .name = "select",
     .brief = "select the smallest feature set within a metric tolerance",
     .operands = OPERANDS,
-    .about = "Selects the smallest feature set whose metric on --valid is within --loss of the "
-             "model of all features. It trains on the half of the features with the highest "
+    .about = "Searches for a small feature set whose metric on --valid is within --loss of that of "
+             "the model of all features. It trains on the half of the features with the highest "
              "permutation importance, and halves again as long as the loss is small enough. Then "
              "it tries numbers in between. DATA is read and binned once. Prints the loss of each "
              "set, and the selected features.",

@@ -57,7 +57,8 @@ static const struct rw_option options[] = {
      "start scores of the validation set in the same position, or 'none' (repeatable)",
      RW_OPTION_INPUTS_OR_NONE, .value = &side_files[START_SCORES], .idle_without = " valid "},
     {"workers", "N",
-     "train with N threads as workers, each with a shard of DATA; the model does not change",
+     "train with N threads as workers, each with a shard of DATA, to test distributed training on "
+     "one machine; the model does not change",
      RW_OPTION_NUMBER, .value = &n_workers, .range = {1, RW_WORKERS_MOST_THREADS},
      .former = "ranks"},
     {"plan", NULL, "print the memory that training needs and the expected time per tree, then exit",
@@ -872,11 +873,12 @@ const struct rw_command rw_cmd_train = {
     .name = "train",
     .brief = "train a model",
     .operands = "DATA... [--valid DATA]... -o MODEL",
-    .about = "Trains a model. Training stops when the first metric on the first validation set no "
-             "longer improves (--early-stop), and the model keeps its best round. A validation set "
-             "that is DATA itself is measured, but does not stop training. After Ctrl-C or "
-             "SIGTERM, training ends with the current round: the best model so far is written to "
-             "MODEL.interrupted, MODEL does not change, and the exit code is 130 or 143.",
+    .about =
+        "Trains a model. Training stops when the first metric on the first validation set no "
+        "longer improves (--early-stop), and the model keeps its best round. If --valid "
+        "names the training data, its metric is printed but does not stop training. After "
+        "Ctrl-C or SIGTERM, training ends with the current round: the best model so far is "
+        "written to MODEL.interrupted, MODEL does not change, and the exit code is 130 or 143.",
     .has_results = 1,
     .options = options,
     .params = "*",

@@ -111,8 +111,8 @@ static void make_table(struct parsing *p)
 {
     const struct rw_option of_results[] = {
         {"format", "text|json|csv|latex",
-         "output format; csv prints only the first table [default: text]", RW_OPTION_CHOICE,
-         .value = &p->format},
+         "format of the printed results; csv has only the first table [default: text]",
+         RW_OPTION_CHOICE, .value = &p->format},
         {"json", NULL, "same as --format json: the complete result, with every digit",
          RW_OPTION_FLAG, .value = &p->is_json},
         {0}};

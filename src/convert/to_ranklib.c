@@ -202,7 +202,7 @@ static int parse_quickrank(struct rw_source *source)
 
 const struct rw_model_format rw_to_ranklib = {
     .name = "ranklib",
-    .about = "RankLib's LambdaMART; also Elasticsearch and OpenSearch LTR",
+    .about = "RankLib's LambdaMART; model/ranklib of OpenSearch and Elasticsearch LTR",
     .consumer = {{.name = "RankLib, Elasticsearch and OpenSearch LTR",
                   .rules = {.nan = RW_NAN_ZERO, .first_column = 1}}},
     .names = RW_NAMES_NONE,

@@ -701,7 +701,7 @@ const struct rw_model_format rw_to_xgboost_ubj = {
 
 const struct rw_model_format rw_to_eslr_raw = {
     .name = "eslr-raw",
-    .about = "XGBoost's JSON as Elasticsearch and OpenSearch LTR read it",
+    .about = "XGBoost's JSON for model/xgboost+json+raw of OpenSearch and Elasticsearch LTR",
     .consumer = {{.name = "Elasticsearch and OpenSearch LTR",
                   .rules = {RW_XGBOOST_RULES, .base_ignored = 1}},
                  {.name = RW_OPENSEARCH_OLD_NAME,
@@ -714,7 +714,7 @@ const struct rw_model_format rw_to_eslr_raw = {
 
 const struct rw_model_format rw_to_xgboost_dump = {
     .name = "xgboost-dump",
-    .about = "XGBoost's JSON dump: Elasticsearch and OpenSearch LTR, Vespa",
+    .about = "XGBoost's JSON dump: model/xgboost+json of OpenSearch and Elasticsearch LTR; Vespa",
     .consumer = {{.name = "Elasticsearch and OpenSearch LTR", .rules = {RW_XGBOOST_RULES}},
                  {.name = "Vespa",
                   .rules = {.value = RW_F64,
@@ -732,7 +732,8 @@ const struct rw_model_format rw_to_xgboost_dump = {
 
 const struct rw_model_format rw_to_opensearch = {
     .name = "opensearch",
-    .about = "OpenSearch LTR: complete body for _createmodel (--featureset, --name)",
+    .about = "complete _createmodel request of OpenSearch LTR, model/xgboost+json (--featureset, "
+             "--name)",
     .consumer = {{.name = "OpenSearch LTR", .rules = {RW_XGBOOST_RULES, .first_column = 1}},
                  {.name = RW_OPENSEARCH_OLD_NAME,
                   .rules = {RW_OPENSEARCH_OLD_RULES, .first_column = 1},
@@ -744,7 +745,8 @@ const struct rw_model_format rw_to_opensearch = {
 
 const struct rw_model_format rw_to_elasticsearch = {
     .name = "elasticsearch",
-    .about = "Elasticsearch LTR: complete body for _createmodel (--featureset, --name)",
+    .about = "complete _createmodel request of Elasticsearch LTR, model/xgboost+json "
+             "(--featureset, --name)",
     .consumer = {{.name = "Elasticsearch LTR", .rules = {RW_XGBOOST_RULES, .first_column = 1}}},
     .names = RW_NAMES_SET,
     .write = write_body,
