@@ -86,7 +86,7 @@ def test_calibration() -> None:
 
 
 def test_comparing() -> None:
-    made, valid = make(22, 60), make(23, 40)
+    made, test = make(22, 60), make(23, 40)
     model, regression = (
         rankwood.train({"objective": objective, "rounds": 20, "min_docs": 5}, made.dataset())
         for objective in ("lambdarank", "regression")
@@ -94,7 +94,7 @@ def test_comparing() -> None:
     names = run(
         "comparing",
         blocks_of("docs/how-to/compare.md"),
-        {"rankwood": rankwood, "model": model, "regression": regression, "valid_set": valid.dataset()},
+        {"rankwood": rankwood, "model": model, "regression": regression, "test_set": test.dataset()},
     )
     assert names["pair"].low <= names["pair"].difference <= names["pair"].high
     assert len(names["found"]) == 2
