@@ -667,8 +667,7 @@ static void report_order(struct checking *c)
     if (fabs(gain) > RW_CHECK_TIES_LEAK)
         add_finding(c, 1, "order-leaks",
                     "if all scores are equal, NDCG@10 is %.4f with ties in input order, but %.4f "
-                    "averaged over "
-                    "all orders: measure with '--ties mean'",
+                    "averaged over all orders: measure with '--ties mean'",
                     check->constant_file, check->constant_mean);
 }
 
@@ -724,8 +723,7 @@ static void report_queries(struct checking *c)
     if (check->most_label > 31)
         add_finding(c, 1, "large-labels",
                     "the largest label is %g, but the gain 2^l - 1 supports at most 31: set "
-                    "label-gain to 'linear' "
-                    "or a file",
+                    "label-gain to 'linear' or a file",
                     (double)check->most_label);
     if (check->least_label < 0)
         add_finding(c, 1, "negative-labels",

@@ -125,8 +125,7 @@ static int check_sums(void)
     if (job.most <= job.explainer->bound)
         return 0;
     rw_msg_error("base + SHAP values differ from the score by %g, more than the bound %g; please "
-                 "report this "
-                 "bug",
+                 "report this bug",
                  job.most, job.explainer->bound);
     return RW_EXIT_FAILURE;
 }
@@ -524,11 +523,10 @@ const struct rw_command rw_cmd_explain = {
     .operands = "MODEL DATA... [--query ID --doc A [--doc B]]",
     .about =
         "Explains a model or a ranking. Prints the importance of each feature by SHAP values, "
-        "gain, splits and permutation; or explains why one document ranks above another. The "
-        "SHAP values of a document and the base add up to its score. SHAP values use the "
-        "number of training documents per node. If a model has no such numbers, because it was "
-        "imported without them or written by release 0.2.0 or earlier, the documents of DATA are "
-        "counted.",
+        "gain, splits and permutation; or explains why one document ranks above another. The SHAP "
+        "values of a document and the base add up to its score. SHAP values use the number of "
+        "training documents per node. If a model has no such numbers, because it was imported "
+        "without them or written by release 0.2.0 or earlier, the documents of DATA are counted.",
     .has_results = 1,
     .options = options,
     .roles = RW_ROLE_EVALUATION | RW_ROLE_WEIGHTS | RW_ROLE_TABLE,

@@ -250,8 +250,7 @@ static int no_category(struct rw_ctx *ctx, const struct rw_dataset *dataset, uin
     rw_number_write(value, number);
     rw_dataset_where(ctx, dataset, doc, where, sizeof(where));
     return rw_fail(ctx, RW_ERR_DATA,
-                   "%s: expected a category in %s, a whole number from 0 to 16777216, "
-                   "found %s",
+                   "%s: expected a category in %s, a whole number from 0 to 16777216, found %s",
                    where, rw_feature_text(dataset->name, dataset->n_names, feature, text), number);
 }
 

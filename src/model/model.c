@@ -238,9 +238,8 @@ int rw_model_probabilities(struct rw_ctx *ctx, const struct rw_model *model, con
     RW_DEFAULT_FPENV;
     if (model->map.kind == RW_SCORE_MAP_NONE)
         return rw_fail(ctx, RW_ERR_DATA,
-                       "the model has no calibration\nhint: 'rankwood calibrate' adds one, from "
-                       "documents with "
-                       "labels");
+                       "the model has no calibration\n"
+                       "hint: 'rankwood calibrate' adds one, from documents with labels");
     for (size_t i = 0; i < n; i++)
         probabilities[i] = rw_score_map_of(&model->map, scores[i]);
     return RW_OK;

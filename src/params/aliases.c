@@ -107,8 +107,7 @@ static const struct rw_alias aliases[] = {
          " @l ignore-column ignore-feature blacklist @ ignore-features @c ignored-features "),
     NAME("features",
          "the value is a list of feature ids or names, such as '3,5-9,bm25'; 'ignore' lists "
-         "features to leave "
-         "out",
+         "features to leave out",
          " feature features-for-select "),
     NAME("sample-queries", "each tree gets a new sample of whole queries",
          " @l bagging-by-query @ srate "),

@@ -699,8 +699,7 @@ static void features(const struct rw_report *report, FILE *out)
     if (report->options->n_repeats > 0)
         rw_html(out,
                 " Loss: how much worse %s (%f here) gets when the feature's values are shuffled "
-                "among all "
-                "documents, mean of %d permutation%s; %s.",
+                "among all documents, mean of %d permutation%s; %s.",
                 metric_name(report), report->permuted_value, report->options->n_repeats,
                 rw_html_plural((uint64_t)report->options->n_repeats), report->permuted_by);
     fputs("</p>\n", out);
