@@ -509,7 +509,7 @@ static int find_some(void *user, struct rw_share *share)
 }
 
 /* Plans each feature's storage. It gets a full column if at least one sampled document in
- * RW_SPARSE_SHARE has an interval other than that of an absent value. Otherwise a list has its
+ * RW_SPARSE_SHARE has a code that differs from an absent value's. Otherwise a list has its
  * entries. */
 static int plan_features(struct rw_chunks *chunks)
 {
