@@ -19,27 +19,6 @@ static json_t *set_row(json_t *json, const struct rw_bench_row *row)
     return json;
 }
 
-/* Returns the printed title of a table, or the printed name of one of its columns. In JSON and CSV
- * they have the names that rw_bench sends. */
-static const char *title_of(const char *name)
-{
-    static const char *const titles[][2] = {
-        {"bars", "targets"},
-        {"ranks", "workers"},
-        {"document and tree", "ns per document and tree"},
-        {"one at a time", "us per document, one at a time"},
-        {"what", "target"},
-        {"must", "required"},
-        {"aim", "goal"},
-        {"figure", "measured"},
-    };
-    for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++) {
-        if (strcmp(name, titles[i][0]) == 0)
-            return titles[i][1];
-    }
-    return name;
-}
-
 /* Returns the columns of the row with their decimals, in the syntax of rw_result_rows. */
 static const char *columns_of(const struct rw_bench_row *row)
 {
@@ -51,9 +30,8 @@ static const char *columns_of(const struct rw_bench_row *row)
                           : strcmp(field->name, "row") == 0  ? 37
                           : strcmp(field->name, "name") == 0 ? 20
                                                              : 0;
-        columns =
-            rw_text(field->kind == RW_BENCH_REAL ? "%s%s%s=%-*s=%%.%df" : "%s%s%s=%-*s", columns,
-                    i ? ";" : "", field->name, least, title_of(field->name), field->decimals);
+        columns = rw_text(field->kind == RW_BENCH_REAL ? "%s%s%s=%-*s=%%.%df" : "%s%s%s=%-*s",
+                          columns, i ? ";" : "", field->name, least, field->name, field->decimals);
     }
     return columns;
 }
@@ -67,8 +45,7 @@ static const char *field_text(const struct rw_bench_field *field)
 
 static int show_row(struct rw_result_stream *stream, const struct rw_bench_row *row)
 {
-    return rw_result_show(stream, title_of(row->table), set_row(json_object(), row),
-                          columns_of(row));
+    return rw_result_show(stream, row->table, set_row(json_object(), row), columns_of(row));
 }
 
 /* ---- bench ---- */
@@ -112,7 +89,7 @@ static int take(void *user, const struct rw_bench_row *row)
     }
     if (bench->format == RW_FORMAT_LATEX && (!table || strcmp(table, row->table) != 0)) {
         bench->table = json_array();
-        rw_result_rows(title_of(row->table), bench->table, columns_of(row));
+        rw_result_rows(row->table, bench->table, columns_of(row));
     }
     if (bench->format == RW_FORMAT_LATEX)
         json_array_append(bench->table, json);
