@@ -298,9 +298,9 @@ static json_t *others_of(json_t *rows, const double *p, int metric)
 static int add_many(const struct rw_cli *cli, json_t **document)
 {
     const int n_tests = n_others * n_metrics;
-    double *p = rw_need((size_t)n_tests,
-                        sizeof(*p)); /* [n_metrics][n_others] corrected if --correct is holm */
-    static json_t *rows;             /* not printed in LaTeX */
+    /* [n_metrics][n_others] corrected if --correct is holm */
+    double *p = rw_need((size_t)n_tests, sizeof(*p));
+    static json_t *rows; /* not printed in LaTeX */
     json_t *metrics = json_array();
     rows = json_array();
     for (int i = 0; i < n_tests; i++)

@@ -64,6 +64,9 @@ struct rw_rules {
     int base_ignored;      /* 1: the program ignores the file's base score */
     uint32_t first_column; /* the lowest possible column id: 0 or 1 */
 };
+/* The rules of programs that read values and add leaves in double, and whose nodes have a side for
+ * missing values. */
+#define RW_DOUBLE_RULES .value = RW_F64, .sum = RW_F64, .nan_by_node = 1
 
 RW_SCOPED_BY(json_decref)
 

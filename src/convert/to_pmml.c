@@ -505,11 +505,7 @@ const struct rw_model_format rw_to_pmml = {
           .rules = {.sum = RW_F64, .nan_by_node = 1, .lists_none = 1, .absent = RW_ABSENT_NAN}},
          /* PMML4S has doubles only */
          {.name = "PMML4S",
-          .rules = {.value = RW_F64,
-                    .threshold = RW_F64,
-                    .sum = RW_F64,
-                    .nan_by_node = 1,
-                    .lists_none = 1,
+          .rules = {RW_DOUBLE_RULES, .threshold = RW_F64, .lists_none = 1,
                     .absent = RW_ABSENT_NAN}}},
     .names = RW_NAMES_ALL,
     .categories = RW_SAYS_WORDS,

@@ -38,7 +38,7 @@ static int note_line(struct rw_words *w, struct rw_checkpoint *c)
 static int init_line(struct rw_words *w, struct rw_checkpoint *c)
 {
     int has_none = !c->has_init;
-    RW_TRY(rw_words_take(w, "init "));
+    RW_TRY(rw_words_take(w, "\ninit "));
     RW_TRY(rw_words_option(w, "none", &has_none));
     c->has_init = !has_none;
     if (c->has_init) {
@@ -53,7 +53,6 @@ static int sets_section(struct rw_words *w, struct rw_checkpoint *c)
     enum { LEAST_BYTES = 60 }; /* least length of a set's line */
     RW_TRY(rw_words_count_of(w, "sets ", "the number of sets", LEAST_BYTES, &c->n_sets));
     RW_TRY(rw_words_hex(w, " boundaries ", "a hexadecimal number", &c->boundaries));
-    RW_TRY(rw_words_newline(w));
     if (!w->is_writing)
         RW_TRY(RW_NEW(w->ctx, c->set, (size_t)c->n_sets));
     for (int32_t set = 0; set < c->n_sets; set++) {
@@ -61,7 +60,7 @@ static int sets_section(struct rw_words *w, struct rw_checkpoint *c)
             char before[32];
             const int is_optional = i >= RW_PRINT_SIDES;
             int is_there = !is_optional || c->set[set].part[i] != 0;
-            snprintf(before, sizeof(before), "%s%s ", i ? " " : "", rw_print_name(i));
+            snprintf(before, sizeof(before), "%s%s ", i ? " " : "\n", rw_print_name(i));
             if (is_optional) {
                 RW_TRY(rw_words_option(w, before, &is_there));
                 *before = 0;
@@ -70,7 +69,6 @@ static int sets_section(struct rw_words *w, struct rw_checkpoint *c)
                 continue;
             RW_TRY(rw_words_hex(w, before, "a hexadecimal number", &c->set[set].part[i]));
         }
-        RW_TRY(rw_words_newline(w));
     }
     return RW_OK;
 }
@@ -94,7 +92,7 @@ static int state_name(struct rw_words *w, char **name)
 
 static int state_section(struct rw_words *w, struct rw_checkpoint *c)
 {
-    RW_TRY(rw_words_take(w, "state "));
+    RW_TRY(rw_words_take(w, "\nstate "));
     RW_TRY(state_name(w, &c->state_name));
     RW_TRY(rw_words_count(w, " version ", "a version", INT32_MAX, &c->state_version));
     int32_t n_lines = 0;
@@ -135,9 +133,7 @@ static int check_content(struct rw_words *w, const struct rw_checkpoint *c)
 static int grammar(struct rw_words *w, struct rw_checkpoint *c)
 {
     RW_TRY(rw_words_text(w, "program ", "a version", &c->program));
-    RW_TRY(rw_words_newline(w));
-    RW_TRY(rw_words_choice(w, "ended ", "yes", "no", &c->is_ended));
-    RW_TRY(rw_words_newline(w));
+    RW_TRY(rw_words_choice(w, "\nended ", "yes", "no", &c->is_ended));
     RW_TRY(init_line(w, c));
     RW_TRY(note_line(w, c));
     RW_TRY(sets_section(w, c));
