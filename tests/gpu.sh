@@ -91,7 +91,12 @@ if [ "$second" = 1 ]; then
     begin 0,1 ranks_far env FAR=1 SCALE=8 RANKS=2 MPI_RANKS= sh "$tests/same_bytes_workers.sh" "$program" cuda
     wait
 else
-    echo "skip nccl, ranks, ranks_far: one GPU here" >"$out/ranks.result"
+    for name in nccl ranks ranks_far; do
+        echo "skip $name: one GPU here" >"$out/$name.result"
+    done
 fi
+for name in $checks; do
+    [ -e "$out/$name.result" ] || echo "not ok $name: there is no such check" >"$out/$name.result"
+done
 cat "$out"/*.result
 ! grep -q '^not ok' "$out"/*.result
