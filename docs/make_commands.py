@@ -90,6 +90,8 @@ def section(program: str, words: list[str]) -> str:
 
 
 def main() -> None:
+    if len(sys.argv) != 2:
+        sys.exit((__doc__ or "").strip())
     program = sys.argv[1]
     overview = help_of(program)
     commands = re.findall(r"^  (\w+) +(\w.*)$", overview.split("COMMAND [OPTION...]")[1], re.M)
