@@ -177,7 +177,8 @@ static void find_frequent(const struct rw_bins *bins, struct rw_cpu_bundle *bund
 }
 
 /* Counts the bits that both bitmaps have. Pairs of bits, then groups of four, eight and 64 are
- * summed within a word: the count of the C library is a call per word. */
+ * summed within a word. Without the processor's own instruction, the compiler's count would be a
+ * call per word. */
 static uint32_t n_common(const uint64_t *a, const uint64_t *b)
 {
     const uint64_t all = ~UINT64_C(0);
