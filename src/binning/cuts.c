@@ -404,15 +404,13 @@ struct values {
     uint32_t least, most; /* of the keys; initially UINT32_MAX and 0 */
 };
 
-static void add_value(struct values *v, uint32_t *key, uint32_t bits, uint32_t in,
-                      int absent_missing)
+static void add_value(struct values *v, uint32_t *key, uint32_t bits, uint32_t in)
 {
-    if (bits == RW_ABSENT_BITS && !absent_missing)
-        bits = 0;
-    const float value = rw_float_of_bits(bits);
-    const uint32_t one = rw_key_of_float(value);
-    const uint32_t keep = in & (bits != 0) & (value == value);
-    v->n_zeros += in & (bits == 0);
+    const uint32_t one = bits ^ ((uint32_t)((int32_t)bits >> 31) | RW_KEY_OF_ZERO);
+    /* a NaN's key is outside of those of the infinities */
+    const uint32_t is_number = one - 0x007fffffu <= 0xff800000u - 0x007fffffu, is_zero = bits == 0;
+    const uint32_t keep = in & (is_number ^ is_zero);
+    v->n_zeros += in & is_zero;
     v->least = keep && one < v->least ? one : v->least;
     v->most = keep && one > v->most ? one : v->most;
     key[v->n] = one;
@@ -422,10 +420,9 @@ static void add_value(struct values *v, uint32_t *key, uint32_t bits, uint32_t i
 #if RW_HAS_X86
 /* Processes dense values from the front. Returns how many it processed. */
 RW_AVX512 static uint32_t add_avx512(struct values *v, const float *value, uint32_t n,
-                                     const uint8_t *in, int absent_missing, uint32_t *key)
+                                     const uint8_t *in, uint32_t absent_as, uint32_t *key)
 {
     const __m512i absent = _mm512_set1_epi32((int)RW_ABSENT_BITS), zero = _mm512_setzero_si512();
-    const int absent_as = absent_missing ? (int)RW_MISSING_BITS : 0;
     __m512i least = _mm512_set1_epi32(-1), most = zero;
     uint32_t n_keys = v->n, n_zeros = 0, i = 0;
     for (; i + 16 <= n; i += 16) {
@@ -435,7 +432,7 @@ RW_AVX512 static uint32_t add_avx512(struct values *v, const float *value, uint3
             of = _mm_test_epi8_mask(flags, flags);
         }
         __m512i bits = _mm512_loadu_si512(value + i);
-        bits = _mm512_mask_set1_epi32(bits, _mm512_cmpeq_epi32_mask(bits, absent), absent_as);
+        bits = _mm512_mask_set1_epi32(bits, _mm512_cmpeq_epi32_mask(bits, absent), (int)absent_as);
         const __mmask16 is_zero = _mm512_mask_cmpeq_epi32_mask(of, bits, zero);
         const __m512i magnitude = _mm512_and_si512(bits, _mm512_set1_epi32(0x7fffffff));
         const __mmask16 keep = _mm512_mask_cmple_epi32_mask(of & (__mmask16)~is_zero, magnitude,
@@ -463,16 +460,21 @@ static void add_column(enum rw_isa isa, struct values *v, const struct rw_column
                        const uint8_t *in, int absent_missing, struct rw_rank_scratch *s)
 {
     const uint32_t n = column->n, *row = column->row;
+    const uint32_t absent_as = absent_missing ? RW_MISSING_BITS : 0;
     uint32_t i = 0;
 #if RW_HAS_X86
     if (isa == RW_ISA_AVX512 && !(row && in))
-        i = add_avx512(v, column->value, n, in, absent_missing, s->key);
+        i = add_avx512(v, column->value, n, in, absent_as, s->key);
 #else
     (void)isa;
 #endif
-    for (; i < n; i++)
-        add_value(v, s->key, rw_bits_of_float(column->value[i]), in ? in[row ? row[i] : i] : 1,
-                  absent_missing);
+    struct values all = *v; /* stays in registers while keys are written */
+    for (; i < n; i++) {
+        const uint32_t bits = rw_bits_of_float(column->value[i]);
+        add_value(&all, s->key, bits == RW_ABSENT_BITS ? absent_as : bits,
+                  in ? in[row ? row[i] : i] : 1);
+    }
+    *v = all;
 }
 
 /* ---- boundaries from runs of equal values ---- */
