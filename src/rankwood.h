@@ -87,9 +87,11 @@ struct rw_train_hooks;
  * training logs a warning. Then, and with `early-stop` 0, the model keeps all trees except trailing
  * trees without a split.
  *
- * Parameters: `threads`, if set, is applied to the context. `weights`, `query-weights`,
- * `start-scores` and `positions` do not read files here. They require that the training set has
- * that column (rw_dataset_read_side_column). Unknown feature names cause a warning.
+ * Parameters: `threads`, if set, is applied to the context. Parameters that name the file of a side
+ * column (`weights`, `query-weights`, `start-scores`, `positions`, `labels`, `pairs-file`) do not
+ * read it here. RW_ERR_ARGUMENT: such a parameter is set, but the training set lacks the column
+ * (rw_dataset_read_side_column). Features in the file of `names` that the training set lacks cause
+ * a warning, and so does `ignore` if the training set has none of its features.
  *
  * RW_ERR_DATA: no tree could be split, or early stopping cannot use the metric. The latter happens
  * if no query counts, or if the metric is the same for every ranking. */
@@ -203,8 +205,9 @@ RW_API void rw_dataset_feature(const struct rw_dataset *dataset, uint32_t featur
  * from 0, means words[i]. words: [n_words]; an empty word means missing. Data sets with
  * vocabularies match categories by word, even if their numbers differ. Training then treats the
  * feature as categorical without the parameter. A categorical feature without a vocabulary has
- * whole numbers up to 16777216 as categories. RW_ERR_DATA: a value is not such a number.
- * RW_ERR_ARGUMENT: the feature has a vocabulary already. */
+ * whole numbers from 0 to 16777216 as categories. Text files may have greater ones
+ * (rw_columns.categorical). RW_ERR_DATA: a value is not a number of a word. RW_ERR_ARGUMENT: the
+ * feature has a vocabulary already. */
 RW_API int rw_dataset_set_categories(struct rw_ctx *ctx, struct rw_dataset *dataset, uint32_t feature,
                                      const char *const *words, uint32_t n_words);
 
@@ -451,33 +454,42 @@ struct rw_arrow_ids {
 RW_API int rw_arrow_ids_read(struct rw_ctx *ctx, struct rw_arrow *arrow, uint32_t column,
                              struct rw_arrow_ids *out);
 
-/* A training set with bin codes in place of values. */
+/* A training set with bin codes, or with values that training bins. */
 struct rw_binned;
 /* Reads files as rw_dataset_read does, and bins them for rw_train_on with these `params` (bins,
- * absent, min-docs, device) and this `init` (or NULL). Memory depends on the input.
+ * absent, min-docs, device, categorical) and this `init` (or NULL). The first rule that applies
+ * decides whether the set has codes or values:
  *
- * - From a single cache that has codes for these params, only the codes are kept.
- * - LETOR text with more than 262,144 documents, for CPU training, is binned in several passes. The
- *   values are never in memory as a whole. A pipe is saved to a temporary file (TMPDIR) first.
- * - Other input: the values are kept until training bins them.
+ * - With `categorical`, it has values, because training makes codes of categories.
+ * - With `init`, it has values if `train-metric` is on, if training may run on a GPU, if
+ *   `start-scores` names a file, if `init` has categorical features, or if a cache comes from a
+ *   pipe.
+ * - From a single cache that has codes for these params, it has only these codes.
+ * - LETOR text with more than 262,144 documents is binned in several passes, unless training may
+ *   run on a GPU. The set has only codes, and the values are never in memory as a whole. A pipe is
+ *   saved to a temporary file (TMPDIR) first.
+ * - Otherwise it has values.
  *
- * With `init` and codes only, one more pass computes the scores of `init` from the values. With
- * train-metric on, or for GPU training, the values are kept. With `init`, they are also kept if
- * `start-scores` names a file or `init` has categorical features. The caller frees *out with
- * rw_binned_free. */
+ * With `init` and only codes, one more pass over the files computes the scores of `init`. The
+ * caller frees *out with rw_binned_free. */
 RW_API int rw_binned_read(struct rw_ctx *ctx, const struct rw_params *params,
                           const struct rw_model *init, const char *const *paths, int n_paths,
                           struct rw_binned **out);
-/* Bins a table for rw_train_on with these `params`. Errors are those of rw_dataset_from_table. Only
- * labels, query ids and codes are kept: 1 byte per value of a dense column for up to 255 bins. The
- * work takes up to 12 MB per thread, plus 8 bytes per value while a sparse column is read. For GPU
- * training the values are kept as float32.
+/* Bins a table for rw_train_on with these `params`. Errors are those of rw_dataset_from_table. The
+ * first rule that applies decides whether the set has codes or values:
  *
- * Batches are binned on the CPU for every device, and their values are never in memory as a whole.
- * Up to 262,144 documents take one pass and more take two. The first pass keeps the values of about
- * 262,144 documents, which decide the bin boundaries. Each thread holds the values of 16,384
- * documents. All threads together hold at most 128 MB, or one thread's values if those are
- * larger. */
+ * - With `categorical`, it has the values as float32, because training makes codes of categories.
+ * - Batches are binned on the CPU, for every device. The set has only labels, query ids and codes,
+ *   and the values are never in memory as a whole. Up to 262,144 documents take one pass and more
+ *   take two. The first pass keeps the values of about 262,144 documents, which decide the bin
+ *   boundaries. In addition, each thread holds the values of 16,384 documents. All threads together
+ *   hold at most 128 MiB of these, or one thread's values if those are larger.
+ * - With several workers, a copy of the values exists until they are binned. The set then has only
+ *   labels, query ids and codes.
+ * - If training may run on a GPU, it has the values as float32.
+ * - Otherwise it has only labels, query ids and codes: 1 byte per value of a dense column for up to
+ *   255 bins. The work takes up to 12 MB per thread, plus 8 bytes per value while a sparse column
+ *   is read. */
 RW_API int rw_binned_from_table(struct rw_ctx *ctx, const struct rw_params *params,
                                 const struct rw_table *table, struct rw_binned **out);
 /* Returns the documents: labels, queries, ids, comments, and weights, which the caller may set.
@@ -644,22 +656,30 @@ RW_API const char *rw_params_nearest(const char *name);
 /* The Rankwood counterpart of a parameter or value of LightGBM, XGBoost, CatBoost, RankLib,
  * QuickRank, YDF or scikit-learn. */
 struct rw_alias {
-    /* NULL: the words are names. Otherwise they are values of this Rankwood parameter. */
+    /* NULL: `names` has names of parameters or options. Otherwise it has values of this Rankwood
+     * parameter. */
     const char *parameter;
-    /* The words, as in " num-leaves @lx max-leaves ": lower case, with '-' for '_'. "@lxc" lists
-     * which programs have the following names as parameters: LightGBM, XGBoost, CatBoost. */
+    /* The words, as in " max-num-nodes @lx max-leaves @ tree-depth ": lower case, with '-' for '_'.
+     * "@" and letters, such as "@lx", apply to the names up to the next '@'. They list the programs
+     * that have a parameter of that name: LightGBM (l), XGBoost (x) or CatBoost (c). Names before
+     * the first '@', and after '@' without a letter, are parameters of none of these three. */
     const char *names;
     const char *ours; /* a parameter, option or value; NULL: no counterpart */
     const char *note; /* how it differs, or why it has no counterpart; NULL: no hint */
 };
-/* Returns the table row after `row` (NULL: the first row) that matches; NULL past the end. word:
- * NULL for all rows. Otherwise a name, if `parameter` is NULL, or a value of this Rankwood
- * parameter. Case and '_' or '-' do not matter. A name may match several rows. Use the row whose
- * `ours` is one of the caller's options; otherwise the row whose `ours` is NULL. Pass metric names
- * without a cutoff: "ndcg", not "ndcg@10". */
+/* Returns the next row of the table after `row` that matches; NULL past the end. row: NULL to start
+ * with the first row of the table.
+ *
+ * - word NULL: every row matches.
+ * - parameter NULL: `word` is a name of a parameter or option.
+ * - Otherwise `word` is a value of the Rankwood parameter `parameter`.
+ *
+ * Case does not matter, and '_' equals '-'. A name may match several rows. Use the row whose `ours`
+ * is one of the caller's options; otherwise the row whose `ours` is NULL. Pass metric names without
+ * a cutoff: "ndcg", not "ndcg@10". */
 RW_API const struct rw_alias *rw_alias_next(const struct rw_alias *row, const char *parameter, const char *word);
-/* Returns the nearest of words: [n_words] to a mistaken one; NULL if none is near. Case and '_' or
- * '-' do not matter. */
+/* Returns the nearest of words: [n_words] to a mistaken one; NULL if none is near. Case does not
+ * matter, and '_' equals '-'. */
 RW_API const char *rw_word_nearest(const char *mistaken, const char *const *words, int n_words);
 
 /* ---- metrics ---- */
@@ -851,30 +871,33 @@ struct rw_prune_row {
     int n_trees;
     uint64_t n_leaves, n_bytes;   /* leaves of these trees; size of the model file */
     struct rw_compared compared; /* a: the whole model; b: these trees */
-    /* RW_PRUNE_ANY: the difference if each half of the queries chooses the trees and the other half
-     * measures them, averaged over both halves; else NaN */
+    /* RW_PRUNE_ANY: cross-fitted difference. Each half of the queries in turn chooses the trees to
+     * remove, and the other half measures the difference; this is the mean of the two. 0 in the
+     * first row. RW_PRUNE_LAST: NaN. */
     double held_out;
 };
 struct rw_pruned {
     const char *metric, *conventions;
     int lower_is_better;
-    int n_samples; /* for the interval */
+    int n_samples; /* bootstrap resamples for the interval */
     int n_rows, chosen; /* chosen: the row of `model`, from 0 */
     /* [n_rows] the whole model first, then fewer and fewer trees */
     const struct rw_prune_row *rows;
     struct rw_model *model;
 };
-/* Removes trees while the metric is at most most_loss worse than that of the whole model. The loss
- * is 0 or more, in units of the metric. *out has the smallest such model and a table of other
- * sizes. The caller frees it with rw_free.
+/* Finds an order in which to remove trees, and the smallest model of this order whose metric is at
+ * most most_loss worse than that of the whole model. most_loss is 0 or more, in units of the
+ * metric. *out has this model and a table of other sizes. The caller frees it with rw_free. In
+ * either order, a tree of one non-zero leaf, a base score, stays.
  *
  * RW_PRUNE_ANY works in rounds. A round leaves out each tree in turn, measures the rest, and
- * removes the quarter of the trees that matter least (of equal ones, the later tree). The tolerance
- * then applies to all queries and to the held-out estimate; the seed of `how` draws the halves. A
- * tree of one non-zero leaf, a base score, stays.
+ * removes the quarter of the trees that matter least, or one tree if at most seven are left. Of
+ * trees that matter equally, the later one is removed first. With RW_PRUNE_ANY, most_loss limits
+ * both the loss on all queries and the loss by `held_out`. The seed of `how` draws the halves.
  *
- * RW_ERR_DATA: no query counts or, with RW_PRUNE_ANY, no query of one half counts. RW_ERR_ARGUMENT:
- * the model has no trees, or `how` has several metrics. */
+ * RW_ERR_DATA: no query counts or, with RW_PRUNE_ANY, there is one query only, or no query of one
+ * half counts. RW_ERR_ARGUMENT: the model has no trees, most_loss is invalid, or `how` has several
+ * metrics. */
 RW_API int rw_prune(struct rw_ctx *ctx, const struct rw_eval_params *how,
                     const struct rw_model *model, const struct rw_dataset *dataset,
                     double most_loss, enum rw_prune_order order, struct rw_pruned **out);
@@ -1222,14 +1245,17 @@ RW_API int rw_train_plan(struct rw_ctx *ctx, const struct rw_params *params,
  * documents.
  *
  * - Shards follow each other in worker order. A shard may be empty. No query is in two shards.
- * - Reading files gives each worker its shard. Plain text and caches are split at query boundaries.
- *   One worker reads a gzip, CSV or TSV file as a whole. Pipes are not supported. Files of side
- *   columns have the documents of all workers.
+ * - Reading files gives each worker its shard, except that rw_dataset_read_each reads whole files.
+ *   Plain text and caches are split at query boundaries. One worker reads a gzip, CSV or TSV file
+ *   as a whole. Pipes are not supported. Files of side columns have the documents of all workers.
  * - With data in memory, each worker passes its shard.
  *
- * All workers must call rw_binned_read, rw_binned_from_table, rw_train and related functions,
- * rw_dataset_read, rw_dataset_read_side_column, rw_workers_sum and rw_workers_agree. If one worker
- * fails, all do, and the message names the worker. Other functions concern one worker only. */
+ * Calls of these functions succeed only if all workers make them, in the same order:
+ * rw_dataset_read, rw_dataset_read_side_column, rw_check_new, rw_binned_read, rw_binned_read_valid,
+ * rw_binned_from_table, rw_train, rw_train_on, rw_train_plan, rw_refit, rw_exchange_check with
+ * params, rw_workers_sum and rw_workers_agree. If one worker fails, all do, and the message names
+ * the worker. Other functions concern one worker only. With several workers, rw_dataset_cache_files
+ * and rw_select return an error. */
 struct rw_comm;
 /* Sums wrap, so they hold for signed integers, too. */
 enum rw_comm_type { RW_COMM_U32, RW_COMM_U64 };
@@ -1459,9 +1485,10 @@ RW_API int rw_explainer_run(struct rw_ctx *ctx, const struct rw_explainer *expla
                             double *values, int32_t *leaves);
 
 /* Computes permutation importance by the first metric, for the features that the first n_trees
- * trees (0: all) use. Writes at most `room` of them to `out`, by id, and returns their number or an
- * error. *value is the metric of the unchanged data. n_repeats: 1 to 1000. Metric and losses are
- * NaN if no query counts. */
+ * trees (0: all) use. Writes the first `room` of them by id, or all if there are fewer, to `out`.
+ * Returns the number of features that the trees use, which may exceed `room`, or an error. *value
+ * is the metric of the unchanged data. n_repeats: 1 to 1000. Metric and losses are NaN if no query
+ * counts. */
 RW_API int rw_permutation_importance(struct rw_ctx *ctx, const struct rw_eval_params *how,
                                      const struct rw_model *model, int n_trees,
                                      const struct rw_dataset *dataset, int n_repeats, double *value,
@@ -1557,20 +1584,23 @@ struct rw_exchange {
      * (the message names it). */
     const char *featureset, *name;
 };
-/* Checks an export before training. params NULL: `train` and `init` are NULL too, and only `how` is
- * checked, with RW_ERR_ARGUMENT as in rw_model_export. Otherwise checks if rw_model_export could
- * reject a model trained with `params` on `train`, from `init` or NULL. `feature_base` and `lossy`
- * are ignored: the check assumes RW_FEATURE_BASE_AUTO and 0. If `featureset` is NULL, names are not
- * checked. RW_ERR_UNSUPPORTED: the format cannot represent a bin boundary, the direction of missing
- * values, a name or a tree of `init`. Two problems are not predicted. Trees may be too deep for
- * readers of the format, and a threshold may separate missing values from all others. */
+/* Checks an export before training. If `params` is NULL, pass NULL for `train` and `init`, too;
+ * then only `how` is checked. Otherwise checks if rw_model_export could reject a model trained with
+ * `params` on `train`. init: the model to continue, or NULL. This check assumes that feature_base
+ * is RW_FEATURE_BASE_AUTO and lossy is 0. If `featureset` is NULL, names are not checked.
+ * RW_ERR_ARGUMENT: `how` is invalid, as in rw_model_export. RW_ERR_UNSUPPORTED: the format cannot
+ * represent a bin boundary, the direction of missing values, a name or a tree of `init`. Two
+ * problems are not predicted. Trees may be too deep for readers of the format, and a threshold may
+ * separate missing values from all others. */
 RW_API int rw_exchange_check(struct rw_ctx *ctx, const struct rw_exchange *how,
                              const struct rw_params *params, const struct rw_binned *train,
                              const struct rw_model *init);
 /* Writes a model for another program. In that program, every document reaches the same leaf of
- * every tree. The file is written as a whole or not at all. RW_ERR_UNSUPPORTED: the format cannot
- * represent the model; the message names the tree, the node and the reason. Most formats lack
- * categorical splits, and some lack vocabularies. */
+ * every tree. The file is written as a whole or not at all. A calibration is dropped with a
+ * warning. RW_ERR_ARGUMENT: unknown format, invalid feature_base, or `featureset` and `name` are
+ * set for a format without by_set or missing for a format with it. RW_ERR_UNSUPPORTED: the format
+ * cannot represent the model; the message names the tree, the node and the reason. Most formats
+ * lack categorical splits, and some lack vocabularies. */
 RW_API int rw_model_export(struct rw_ctx *ctx, const struct rw_model *model,
                            const struct rw_exchange *how, const char *path);
 /* Reads a model of another program. Float values reach the same leaves as in that program. Leaf
@@ -1697,9 +1727,10 @@ RW_API int rw_bench(struct rw_ctx *ctx, const char *bench, const struct rw_bench
  *              per block. The tuning constants in use and whether they were measured. Whether it is
  *              a MIG instance.
  *   libraries  Files of the MPI module and NCCL, or why they are missing.
- *   check      Two trees of generated data on each instruction set and GPU. "ok" means a model
- *              identical to the reference. Other results are "differs: ...", "failed: ...", and
- *              "not used: ..." for a GPU that is too old.
+ *   check      Per instruction set and GPU: trains two models of two trees on generated data, one
+ *              with `split` mart and one with newton. "ok" means that both are identical to the
+ *              models of the reference engine (device "ref"). Other results are "differs: ...",
+ *              "failed: ...", and "not used: ..." for a GPU that is too old.
  *   auto       For some data sizes: expected ms per tree on CPU and GPU, and the choice of
  *              `auto`. */
 RW_API int rw_doctor(struct rw_ctx *ctx, rw_bench_row_fn row, void *user, int *n_wrong);

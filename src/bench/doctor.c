@@ -1,6 +1,7 @@
-/* `rankwood doctor`: describes this machine and verifies that all engines train the same model,
- * with a table for each subject. To add a fact, add a field to its table here, and describe it at
- * rw_doctor in rankwood.h. */
+/* `rankwood doctor`: sends one table of rows per subject. Most tables describe this machine. The
+ * table "check" verifies that the CPU with each of its instruction sets, and each GPU, train the
+ * models of the reference engine, byte for byte. To add a fact, add a field to its table here, and
+ * describe it at rw_doctor in rankwood.h. */
 #include "bench/bench.h"
 
 #include <stdlib.h>
@@ -92,8 +93,8 @@ static int send_memory(struct rw_bench *bench)
 
 /* ---- GPUs ---- */
 
-/* Reads the driver's version, such as 580.65.06, from the driver's file in /proc. Returns "" if it
- * is missing. */
+/* Reads the NVIDIA driver's version, such as 580.65.06, from the driver's file in /proc. Returns ""
+ * if the file or the version is missing. line: [size], holds the result. */
 static const char *driver_version(char *line, int size)
 {
     const char *text = rw_bench_line_of("/proc/driver/nvidia/version", "NVRM version", line, size);
@@ -149,7 +150,8 @@ static int send_libraries(struct rw_bench *bench)
 
 /* ---- auto ---- */
 
-/* Opens the first GPU, to estimate its time per tree. *out: NULL if no GPU is usable. */
+/* Opens an engine on the first GPU, with typical rules, to estimate the time per tree there. *out:
+ * NULL if no GPU is usable. */
 static void open_gpu(struct rw_ctx *ctx, int n_gpus, struct rw_engine **out)
 {
     const uint64_t all = (uint64_t)1 << 32;
@@ -167,8 +169,8 @@ static void open_gpu(struct rw_ctx *ctx, int n_gpus, struct rw_engine **out)
         *out = NULL;
 }
 
-/* Sends the device that `auto` chooses for data of this size, with default parameters and no
- * validation set. */
+/* Sends a row of the table "auto": the device that `auto` chooses for data of this size, with
+ * default parameters and no validation set. gpu: the engine of open_gpu, or NULL. */
 static int send_auto(struct rw_bench *bench, struct rw_engine *gpu, double n_docs,
                      uint32_t n_features)
 {
@@ -212,15 +214,16 @@ static int send_choices(struct rw_bench *bench, int n_gpus)
 /* ---- engines ---- */
 
 /* Synthetic data for the checks: small trainings run on all devices, and their models are compared
- * byte for byte with that of `ref`. A few thousand documents train in a moment but exercise every
- * stage of an engine, with several batches of nodes. */
+ * byte for byte with those of the reference engine (device "ref", tree/ref). A few thousand
+ * documents train in a moment but exercise every stage of an engine, with several batches of
+ * nodes. */
 static const struct rw_synth_options made = {.shape = "mslr30k", .n_queries = 20, .seed = 1};
 
 enum { DOCTOR_TEXT = 256 };
 struct checks {
     struct rw_bench *bench; /* its context is separate from the caller's */
     struct rw_dataset *data;
-    char *expected[2]; /* models of `ref`, one per split rule in `splits`; owned */
+    char *expected[2]; /* models of device "ref", one per split rule in `splits`; owned */
     size_t n_expected[2];
     int n_wrong;
 };
@@ -250,7 +253,8 @@ static void differing_line(const char *expected, size_t n_expected, const char *
              body[1], length[0], body[0]);
 }
 
-/* Trains a model of two trees, the second of which depends on the scores of the first. */
+/* Trains a model of two trees, the second of which depends on the scores of the first. text: [*n],
+ * written; the caller frees it with rw_free. */
 static int train(struct checks *c, const char *device, const char *split, char **text, size_t *n)
 {
     const char *const settings[][2] = {
@@ -267,8 +271,9 @@ static int train(struct checks *c, const char *device, const char *split, char *
 
 static const char *const splits[2] = {"mart", "newton"};
 
-/* Trains with both split rules, and stops at the first model that differs. Returns 1 for a
- * difference or a failure. A device that does not support the training does not count as one. */
+/* Trains with both split rules on `device`, up to the first model that differs or cannot be
+ * trained. result: written, "ok" or a description of the problem. Returns 1 if a model differs or
+ * training fails. Returns 0 if it is "ok", or if the device does not support the training. */
 static int compare(struct checks *c, const char *device, char result[2 * DOCTOR_TEXT])
 {
     char what[DOCTOR_TEXT];
@@ -292,7 +297,8 @@ static int compare(struct checks *c, const char *device, char result[2 * DOCTOR_
     return 0;
 }
 
-/* Checks one device and sends its row. isa: the instruction set to force, or -1 for a GPU. */
+/* Checks one device and sends its row of the table "check". isa: the instruction set to force on
+ * the CPU, or -1 for a GPU. */
 static int check(struct checks *c, const char *device, int isa)
 {
     char result[2 * DOCTOR_TEXT];
@@ -320,7 +326,7 @@ static int check_all(struct checks *c, int n_gpus)
 }
 
 /* Sends the rows of the table "check". The context of `bench` must have one worker. *n_wrong: the
- * number of devices whose model differs or whose training failed. */
+ * number of rows whose result is "differs: ..." or "failed: ...". */
 static int send_checks(struct rw_bench *bench, int n_gpus, int *n_wrong)
 {
     struct checks c = {.bench = bench};

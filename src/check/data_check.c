@@ -189,8 +189,8 @@ static int orders_labels(const struct job *job, const float *value, const struct
     return n_mixed >= 10 && (falls || rises);
 }
 
-/* Returns 1 if the feature is an identifier: whole numbers that are nearly unique per document
- * or per query, or that number the lines. */
+/* Returns what the feature identifies, an enum rw_identifies. value: [n_docs]. n_distinct: the
+ * number of distinct values. */
 static int identifies(const struct job *job, const float *value, uint32_t n_distinct)
 {
     const struct rw_dataset *dataset = job->dataset;
