@@ -69,8 +69,9 @@ static int fill_up(const struct rw_column *column, uint32_t n_docs, size_t bytes
     return status;
 }
 
-/* Makes *out from the codes of a column's entries. code: [column->n], now owned by *out. counts:
- * [n_codes], documents with each code. column may be NULL, which means absent everywhere. */
+/* Makes *out from the codes of a column's entries. code: [column->n]; the function frees it or
+ * moves it to *out, also on failure. counts: [n_codes], documents with each code. column may be
+ * NULL, which means absent everywhere. */
 static int keep_codes(const struct rw_column *column, uint32_t n_docs, void *code, size_t bytes,
                       const uint32_t *counts, uint32_t n_codes, uint32_t absent,
                       struct rw_codes *out)
@@ -141,8 +142,8 @@ struct code_job {
     const struct rw_cuts *cuts;
     const struct rw_cut_rule *rule;
     enum rw_isa isa;
-    struct rw_codes *codes; /* [n_features] the codes to make */
-    uint32_t *n;            /* [n_features] the entries to count, instead */
+    struct rw_codes *codes; /* code_some writes it: [n_features] codes */
+    uint32_t *n;            /* count_some writes it: [n_features] rw_codes.n of each feature */
 };
 
 static int code_some(void *user, struct rw_share *share)
@@ -175,8 +176,10 @@ int rw_bins_make(struct rw_ctx *ctx, const struct rw_dataset *dataset, struct rw
 
 /* ---- thresholds and codes in one pass ---- */
 
-/* Turns bin indices into codes. They are identical unless two bins could not be separated by a
- * float. count: number of documents, on entry per bin index, on return per code. */
+/* Turns the n interval indices in *code, with `width` bytes each, into codes with `bytes` bytes. If
+ * the codes equal the indices, *code stays as it is. Otherwise two intervals could not be separated
+ * by a float, or `width` differs from `bytes`. count: number of documents, on entry per interval,
+ * then missing values; on return per code. */
 static int map_intervals(const struct rw_cut_intervals *intervals,
                          const struct rw_feature_cuts *found, uint32_t n, size_t width,
                          size_t bytes, uint32_t *count, void **code)
@@ -189,7 +192,7 @@ static int map_intervals(const struct rw_cut_intervals *intervals,
                      : rw_bin_of(found->cut, found->n_bins, rw_float_of_key(intervals->below[k]));
     map[intervals->n_bounds + 1] = found->n_bins;
     for (uint32_t k = 0; k <= intervals->n_bounds + 1; k++) {
-        const uint32_t n_docs = count[k]; /* a code is never above its bin index */
+        const uint32_t n_docs = count[k]; /* a code is never above its interval's index */
         count[k] = 0;
         count[map[k]] += n_docs;
     }

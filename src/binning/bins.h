@@ -1,10 +1,12 @@
 /* Binning: bin boundaries, thresholds and codes of features.
  *
- * Boundaries follow from the sampled values of a feature. Missing values are ignored; an absent
- * value counts as 0 unless absent means missing. If at most `bins` values are distinct, there is a
- * boundary between any two neighbours. Otherwise the boundaries are at the values of rank floor(k n
- * / bins), for k = 1 .. bins-1. A run of equal values that holds two or more ranks gets a boundary
- * at both ends. Equal boundaries are merged.
+ * Each category of a categorical feature is a bin. The boundaries of any other feature follow from
+ * its sampled values. Missing values are ignored; an absent value counts as 0 unless absent means
+ * missing. If at most `bins` values are distinct, there is a boundary between any two neighbours.
+ * Otherwise the n values are sorted, and each run of equal values that holds one of the ranks
+ * floor(k n / bins), for k = 1 .. bins-1, gets a boundary at its lower end. If it holds two or more
+ * of these ranks, it also gets one at its upper end. There is no boundary below the smallest value,
+ * and equal boundaries are merged.
  *
  * An exact pass over all values then finds each boundary's true neighbours a < b. The threshold (a
  * "cut" in the code) is the float strictly between them that is nearest their middle. Neighbours
@@ -18,8 +20,9 @@
 extern "C" {
 #endif
 
-/* Up to this many documents, ranks are computed from all of them. Above it, the sample has the
- * documents whose hash of (query id, position in the query) is below a limit, about this many. */
+/* If all workers together have at most this many documents, ranks are computed from all of them.
+ * Otherwise the sample has the documents whose hash of (query id, position in the query) is below a
+ * limit, about this many. */
 enum { RW_CUT_SAMPLE_DOCS = 262144 };
 /* That number as a variable. Tests reduce it, since they have no larger data sets. */
 extern uint32_t rw_cut_sample_docs;
@@ -41,8 +44,9 @@ static inline uint32_t rw_cut_rule_categories(const struct rw_cut_rule *rule, ui
     return rule->categories ? rule->categories[feature] : 0;
 }
 
-/* Returns 1 if the thresholds of rule `has` include those of `wanted`. min_docs and `ignore` only
- * exclude features. */
+/* Returns 1 if binning by rule `has` gives each feature that it does not exclude the thresholds of
+ * rule `wanted`, and if its min_docs excludes no feature that `wanted` includes. `ignore` and
+ * `categories` are not compared. */
 static inline int rw_cut_rule_serves(const struct rw_cut_rule *has,
                                      const struct rw_cut_rule *wanted)
 {
@@ -52,14 +56,15 @@ static inline int rw_cut_rule_serves(const struct rw_cut_rule *has,
 
 struct rw_cuts {
     struct rw_arena arena; /* owns all arrays */
-    uint32_t n_features;   /* features with codes, which can be split */
+    uint32_t n_features;   /* number of features that can be split; only these have codes */
     uint32_t *feature;     /* [n_features] feature ids, ascending */
     uint64_t *offset;      /* [n_features + 1] offset of a feature's value bins in `cut` */
     float *cut;            /* threshold above each value bin; a feature's last one is FLT_MAX */
-    uint8_t *has_missing;  /* [n_features] 1: the training set has missing values */
+    uint8_t *has_missing;  /* [n_features] 1: the training set has missing values of the feature */
     uint8_t *by_category;  /* [n_features] 1: categorical, each bin is a category; NULL: no
                               feature is */
-    /* excluded features: with one value only, by min_docs, by `ignore` */
+    /* numbers of excluded features: n_constant have one code only, n_few are excluded by min_docs,
+     * n_ignored by `ignore` */
     uint32_t n_constant, n_few, n_ignored;
 };
 
@@ -70,16 +75,16 @@ void rw_cuts_free(struct rw_cuts *cuts);
  * each value bin. */
 int rw_cuts_can_split(const uint32_t *counts, uint32_t n_bins, uint32_t n_missing,
                       uint32_t min_docs);
-/* Same question for a categorical feature, whose bins are categories. Also returns 1 in some cases
- * where no such split exists. */
+/* Returns 1 if a split of a categorical feature, whose bins are categories, may have min_docs
+ * documents on both sides. Also returns 1 in some cases where no such split exists. */
 int rw_categories_can_split(const uint32_t *counts, uint32_t n_bins, uint32_t n_missing,
                             uint32_t min_docs);
 /* Returns the float strictly between a < b that is nearest their middle, or NaN if no float is
  * between. */
 float rw_cut_between(float a, float b);
 
-/* Most boundaries between a feature's bins, and most codes, including the one for missing values.
- */
+/* Limits per feature: RW_MAX_BOUNDS boundaries between value bins, and RW_MAX_CODES codes,
+ * including the one for missing values. */
 enum { RW_MAX_BOUNDS = RW_MAX_BINS - 1, RW_MAX_CODES = RW_MAX_BINS + 1 };
 
 /* Returns the index of a feature id, or n_features if it has no thresholds. */
@@ -115,7 +120,7 @@ RW_HD uint32_t rw_bin_of(const float *cut, uint32_t n_bins, float value)
     return low;
 }
 
-/* A feature's codes that are not found by search. */
+/* A feature's code for missing values and its code for absent values. */
 struct rw_special_codes {
     uint32_t missing, absent;
 };
@@ -137,29 +142,30 @@ static inline struct rw_special_codes rw_cuts_special(const struct rw_cuts *cuts
  * has missing values of this feature. Otherwise it has the code of 0, or that of a
  * categorical feature's last bin. */
 
-/* The codes of one feature. They are stored sparsely, as a list without the most frequent code, if
- * at most one document in RW_SPARSE_SHARE has another code. */
+/* The codes of one feature. If at most one document in RW_SPARSE_SHARE has a code that differs from
+ * the most frequent one, they are sparse: a list with an entry (document and code) for each such
+ * document. Otherwise they are dense, with a code for every document. */
 struct rw_codes {
-    uint32_t n;    /* number of entries; n_docs when dense */
-    uint32_t rest; /* sparse: the code of all documents without an entry */
+    uint32_t n;    /* sparse: number of entries; dense: n_docs */
+    uint32_t rest; /* sparse: the most frequent code, which all documents without an entry have */
     uint32_t *row; /* [n] documents, ascending; NULL: dense */
     void *code;    /* [n] uint8_t if rw_cuts_n_codes <= 256, else uint16_t */
 };
 
 struct rw_bins {
-    struct rw_cut_rule rule; /* its `ignore` is NULL */
+    struct rw_cut_rule rule; /* its `ignore` and `categories` are NULL */
     uint32_t n_docs;
     struct rw_cuts *cuts; /* owned, or borrowed from the training set's bins (owns_cuts 0) */
     int owns_cuts;
     struct rw_codes *codes; /* [n_features] owned; so are its arrays, unless codes_are_views */
-    int codes_are_views;    /* they are views of a data set that exists longer */
+    int codes_are_views; /* 1: the arrays in `codes` are views of a data set that exists longer */
 };
 
 /* A sparse feature has at most one entry per this many documents. */
 enum { RW_SPARSE_SHARE = 8 };
 
-/* Computes the codes of `dataset` with `cuts`. If owns_cuts, the bins own `cuts` from then on,
- * unless the call fails. Otherwise `cuts` must outlive the bins. */
+/* Computes the codes of `dataset` with `cuts`. If owns_cuts is 1 and the call succeeds, the bins
+ * own `cuts`. If owns_cuts is 0, `cuts` must outlive the bins. */
 int rw_bins_make(struct rw_ctx *ctx, const struct rw_dataset *dataset, struct rw_cuts *cuts,
                  const struct rw_cut_rule *rule, int owns_cuts, struct rw_bins **out);
 /* Computes the data set's own thresholds (rw_cuts_make), which the bins own, and its codes,
@@ -173,8 +179,8 @@ int rw_bins_join(struct rw_ctx *ctx, struct rw_bins **chunk, uint32_t n_chunks,
 void rw_bins_free(struct rw_bins *bins);
 RW_SCOPED_BY(rw_bins_free)
 RW_SCOPED_BY(rw_cuts_free)
-/* Counts the entries that rw_bins_make would list for each feature; n_docs means dense. n:
- * [cuts->n_features], written. */
+/* Writes n: [cuts->n_features], the rw_codes.n of each feature that rw_bins_make would make: its
+ * number of entries, or n_docs if its codes would be dense. */
 void rw_bins_entries(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                      const struct rw_cuts *cuts, const struct rw_cut_rule *rule, uint32_t *n);
 
@@ -185,7 +191,7 @@ static inline uint32_t rw_cuts_n_codes(const struct rw_cuts *cuts, uint32_t f)
     return rw_cuts_n_bins(cuts, f) + cuts->has_missing[f];
 }
 
-/* Returns the bytes per code or bin index, given their number. */
+/* Returns the bytes per code if there are n_codes different codes (or bin indices). */
 static inline size_t rw_bytes_of_codes(uint32_t n_codes)
 {
     return n_codes > 256 ? 2 : 1;
@@ -232,7 +238,7 @@ static inline uint32_t rw_bins_code(const struct rw_bins *bins, uint32_t f, uint
 /* Counts the documents with each code. counts: [n_codes], written. */
 void rw_bins_count(const struct rw_bins *bins, uint32_t f, uint32_t *counts);
 
-/* Returns the number of bits that hold a feature's codes: 4, 8 or 16. */
+/* Returns the number of bits per code, if there are n_codes different codes: 4, 8 or 16. */
 static inline int rw_code_bits(uint32_t n_codes)
 {
     return n_codes <= 16 ? 4 : n_codes <= 256 ? 8 : 16;
@@ -258,7 +264,7 @@ struct rw_binned {
     const struct rw_model *scored; /* the model, or NULL; only its address is compared */
     double *scores;                /* [n_docs] its scores of the documents; owned */
 };
-/* Sets the features to those of the n columns. */
+/* Sets the feature ids to those of the n columns. */
 int rw_binned_take_features(struct rw_ctx *ctx, const struct rw_column *column, uint32_t n,
                             struct rw_binned *binned);
 /* Frees the members, but not the struct. */
@@ -266,10 +272,11 @@ void rw_binned_release(struct rw_binned *binned);
 
 /* ---- the codes of a table in memory ----
  *
- * Only labels and ids are copied. In most tables a feature's values are not contiguous in document
- * order, so dense columns are read several at a time. The first pass reads the sampled documents,
- * which determine the boundaries. The second pass reads all documents in blocks and finds their bin
- * indices. The codes are those of rw_bins_make_training. */
+ * Only labels, query offsets and query ids are copied. In most tables a feature's values are not
+ * contiguous in document order, so dense columns are read several at a time. A first pass reads
+ * the sampled documents, which determine the boundaries. A second pass reads all documents in
+ * blocks and finds their bin indices. Each sparse column is read once, as a whole. The codes are
+ * those of rw_bins_make_training. */
 /* Computes the codes. rule->ignore must be NULL and *out zeroed. Release *out even on failure.
  * Errors are those of rw_dataset_from_table. */
 int rw_table_codes(struct rw_ctx *ctx, const struct rw_table *table, const struct rw_cut_rule *rule,
@@ -283,7 +290,7 @@ int rw_table_codes(struct rw_ctx *ctx, const struct rw_table *table, const struc
 
 /* The documents whose values determine the ranks. */
 struct rw_cut_sample {
-    uint32_t n;
+    uint32_t n;          /* sampled documents of this worker */
     uint32_t *row;       /* [n] ascending; NULL: all documents; owned */
     uint8_t *in;         /* [n_docs] 1 if sampled; NULL: all; owned */
     uint32_t n_all;      /* sampled documents of all workers */
@@ -297,9 +304,9 @@ void rw_cut_sample_release(struct rw_cut_sample *sample);
 /* Statistics of a feature's values between its boundaries, as keys (base/bits.h). Interval k holds
  * the values from bound[k - 1] on that are below bound[k]. */
 struct rw_cut_intervals {
-    uint32_t n_bounds, n_missing;
-    int by_category; /* each interval is a category, even if no document has it */
-    uint32_t bound[RW_MAX_BOUNDS + 1];
+    uint32_t n_bounds, n_missing;      /* number of boundaries, of documents with a missing value */
+    int by_category;                   /* 1: each interval is a category, even without documents */
+    uint32_t bound[RW_MAX_BOUNDS + 1]; /* [n_bounds] ascending keys */
     uint32_t below[RW_MAX_BOUNDS + 2]; /* largest key of each interval; may be unset for the last
                                           one */
     uint32_t count[RW_MAX_BOUNDS + 3]; /* documents in each interval, then those with a missing
@@ -352,29 +359,31 @@ int rw_codes_of_intervals(struct rw_cut_intervals *intervals, const uint32_t *ow
                           const struct rw_cut_rule *rule, const struct rw_column *column,
                           uint32_t n_docs, size_t width, void *index, struct rw_feature_cuts *found,
                           struct rw_codes *out);
-/* Moves the codes of the columns in use into bins. found, codes: [dataset->n_columns]. */
+/* Makes bins of the columns in use (reason RW_CUT_IN_USE): copies their thresholds from `found` and
+ * moves their codes. found, codes: [dataset->n_columns]. */
 int rw_bins_gather(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                    const struct rw_cut_rule *rule, const struct rw_feature_cuts *found,
                    struct rw_codes *codes, struct rw_bins **out);
 /* Collects thresholds. found: [dataset->n_columns], whose thresholds the caller still owns. */
 int rw_cuts_gather(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                    const struct rw_feature_cuts *found, struct rw_cuts **out);
-/* Frees the codes of n features, and the array itself. */
+/* Frees the codes of n features, and the array `codes` itself. */
 void rw_codes_free(struct rw_codes *codes, uint32_t n);
 
 /* ---- boundaries from the ranks of sampled values (cuts.c) ----
  *
- * They are found without sorting all values. If there are few distinct values, each is counted.
- * Otherwise all values are counted in buckets, and only buckets that may hold a boundary are
- * sorted. */
+ * They are found without sorting all values. If at most RW_MAX_BINS nonzero values are distinct,
+ * each is counted. Otherwise all values are counted in buckets, and only buckets that may hold a
+ * boundary are sorted. */
 
-/* Scratch memory of one thread. */
+/* Scratch memory of one thread. `key` has the keys of the sampled nonzero values, and `picked`
+ * those in the buckets that will be sorted. Both have room for the sample and one vector. */
 struct rw_rank_scratch {
-    struct rw_arena arena;  /* owns all arrays below */
-    uint32_t *key, *picked; /* [n_sample + a vector] */
-    uint32_t *count;        /* values in each bucket */
-    uint16_t *mark;         /* 1: the bucket will be sorted */
-    struct rw_rank_counter *counter;
+    struct rw_arena arena;           /* owns all arrays below */
+    uint32_t *key, *picked;          /* [n_all + one vector] */
+    uint32_t *count;                 /* number of values in each bucket */
+    uint16_t *mark;                  /* 1: the bucket will be sorted */
+    struct rw_rank_counter *counter; /* counts the distinct values, if they are few */
 };
 /* Initialises *scratch. Free its arena even on failure. */
 int rw_rank_scratch_init(struct rw_ctx *ctx, struct rw_rank_scratch *scratch,
@@ -393,8 +402,8 @@ void rw_cut_bounds(enum rw_isa isa, const struct rw_cut_part *parts, uint32_t n_
                    struct rw_rank_scratch *scratch, struct rw_cut_intervals *intervals);
 
 /* Processes one column whose values are in memory: writes finder->found[c] and, unless codes is
- * NULL, its codes. scratch: made for finder->sample; may be NULL for a categorical feature. Never
- * uses the context. */
+ * NULL, its codes in *codes. scratch: made for finder->sample; may be NULL for a categorical
+ * feature. Never uses the context. */
 int rw_cuts_find_column(struct rw_cut_finder *finder, enum rw_isa isa,
                         const struct rw_column *column, uint32_t c, struct rw_rank_scratch *scratch,
                         struct rw_codes *codes);

@@ -5,24 +5,25 @@
 
 /* ---- one feature ---- */
 
-/* A feature of the current chunk: entries of its held documents (those sampled), and of the others.
- */
+/* A feature of the current chunk, with the entries (document and value) of the held documents,
+ * which are those sampled, and of the new documents, which are all others. */
 struct at_work {
     const struct rw_chunks *chunks;
     const struct rw_chunk *chunk;
     struct rw_chunk_scratch *s;
     struct rw_chunk_feature *feature;
-    uint32_t id;        /* the feature's id */
-    const float *value; /* [n] values of the documents row[n]; ascending */
-    const uint32_t *row;
-    uint32_t n;
-    struct rw_column held; /* entries of the chunk's sampled documents; empty if it has no such
-                              column */
-    size_t width;
-    int32_t *most;
+    uint32_t id;           /* the feature's id */
+    const float *value;    /* [n] values of the new documents that have the feature */
+    const uint32_t *row;   /* [n] rows of these documents in the chunk, ascending */
+    uint32_t n;            /* 0: no new document has the feature */
+    struct rw_column held; /* entries of the held documents, dense or sparse; empty if none of them
+                              has the feature */
+    size_t width;          /* bytes per interval index */
+    int32_t *most;         /* largest value of each interval of this feature */
 };
 
-/* Returns a held column with its values, which are copied to s->line unless stored as floats. */
+/* Returns a held column with its values. They are in the chunk's block if it stores rows and
+ * floats, otherwise in s->line. Without rows, the column is dense. */
 static struct rw_column unpacked(const struct at_work *w, const struct rw_held *held)
 {
     struct rw_chunk_scratch *s = w->s;
@@ -67,7 +68,7 @@ static void gather(const struct at_work *w)
         memcpy(&all[held_row(w, i)], &w->held.value[i], sizeof(*all));
 }
 
-/* Writes the intervals of all documents of the chunk. */
+/* Writes the intervals of all documents of the chunk, and passes the values to chunks->take. */
 static int add_all(const struct at_work *w, void *intervals)
 {
     const struct rw_chunks *chunks = w->chunks;
@@ -79,8 +80,10 @@ static int add_all(const struct at_work *w, void *intervals)
                         : RW_OK;
 }
 
-/* Does the same for few values, as a list: documents whose interval is not that of an absent value,
- * ascending, in `row` and `intervals`, which have room for all. Returns their number. */
+/* Lists the documents whose interval is not that of an absent value: writes their rows in the
+ * chunk, ascending, and their intervals. It searches only the entries, so it is faster than add_all
+ * and list_others if there are few. row, intervals: room for w->n + w->held.n + 1. Returns the
+ * number of listed documents. */
 static uint32_t list_few(const struct at_work *w, uint32_t *row, void *intervals)
 {
     const struct rw_chunk_scratch *s = w->s;
@@ -101,7 +104,8 @@ static uint32_t list_few(const struct at_work *w, uint32_t *row, void *intervals
     return n;
 }
 
-/* Lists s->new_interval, the intervals of all documents, in the same form. */
+/* Writes the list of list_few from s->new_interval, which has the intervals of all documents of the
+ * chunk. row, intervals: room for all documents of the chunk. Returns the number listed. */
 static uint32_t list_others(const struct at_work *w, uint32_t *row, void *intervals)
 {
     uint32_t n = 0;
@@ -114,14 +118,15 @@ static uint32_t list_others(const struct at_work *w, uint32_t *row, void *interv
     return n;
 }
 
-/* The chunk's lists so far, in the thread's memory. */
+/* The sizes of the chunk's lists so far, which are in the thread's scratch memory: number of lists
+ * (s->list), rows (s->listed) and bytes of intervals (s->interval). */
 struct made {
     uint32_t n_lists, n_rows, n_bytes;
 };
 
 static int list_feature(const struct at_work *w, struct made *made)
 {
-    enum { FEW = 8 }; /* documents per entry */
+    enum { FEW = 8 }; /* list_few is used if there are more than this many documents per entry */
     struct rw_chunk_scratch *s = w->s;
     const uint32_t n_docs = w->chunk->n_docs;
     const size_t most = made->n_bytes + w->width + (size_t)n_docs * w->width;
@@ -159,7 +164,7 @@ static int add_feature(const struct at_work *w, struct made *made)
 
 /* ---- a chunk ---- */
 
-/* Replaces the chunk's held values by the lists. */
+/* Replaces the chunk's held values by the lists made from them. */
 static int keep_lists(struct rw_chunk *chunk, const struct rw_chunk_scratch *s,
                       const struct made *made)
 {
@@ -225,13 +230,16 @@ int rw_chunks_add(struct rw_chunks *chunks, uint32_t p, int thread,
 struct join {
     struct rw_chunks *chunks; /* borrowed */
     struct rw_arena arena;    /* owns all arrays except `codes` */
-    struct rw_column *column; /* [n_columns] dense or sparse, like columns of values */
+    /* [n_columns] only `feature` and `n` are set. If a column of values would be dense, n is the
+     * number of all workers' documents, otherwise of those that have the feature. */
+    struct rw_column *column;
     uint32_t n_columns;
     struct rw_feature_cuts *found; /* [n_columns] its thresholds are owned */
     struct rw_codes *codes;        /* [n_columns] owned */
-    /* documents in each interval of a column, from its count_at on; [n_columns + 1], and [all] */
-    uint64_t *count_at;
-    uint32_t *own, *count; /* on this worker, and on all workers */
+    uint64_t *count_at; /* [n_columns + 1] where a column's numbers begin in `own` and `count` */
+    /* [count_at[n_columns]] own: this worker's documents in each interval of a column, then those
+     * with a missing value; count: the sums of `own` over all workers */
+    uint32_t *own, *count;
 };
 
 static void join_release(struct join *join)
@@ -242,7 +250,7 @@ static void join_release(struct join *join)
     rw_codes_free(join->codes, join->n_columns);
 }
 
-/* Combines the threads' statistics in the first thread's memory. */
+/* Combines the threads' largest values (`most`) in the first thread's memory. */
 static void add_threads(struct rw_chunks *chunks)
 {
     struct rw_chunk_scratch *sum = &chunks->scratch[0];
@@ -306,7 +314,7 @@ static void join_chunk(const struct join *join, const struct rw_chunk *chunk, ui
 
 struct some_chunks {
     const struct join *join;
-    uint32_t first, end; /* the current chunks */
+    uint32_t first, end; /* the current chunks are first .. end - 1 */
     uint64_t n_parts;    /* number of column ranges */
 };
 
@@ -341,7 +349,8 @@ static void join_chunks(const struct join *join)
 
 /* ---- thresholds and codes ---- */
 
-/* Returns the number of a feature's entries: all documents, or the listed ones. */
+/* Returns the number of a feature's interval indices: one per listed document, or one per document
+ * for a full column. */
 static uint32_t n_entries(const struct rw_chunks *chunks, const struct rw_chunk_feature *feature)
 {
     return feature->row ? feature->n_listed : chunks->n_docs;
@@ -361,7 +370,8 @@ static int count_columns(void *job, struct rw_share *share)
     return RW_OK;
 }
 
-/* Fills the intervals of all workers' documents. count: documents in each interval. */
+/* Fills *intervals for the documents of all workers. count: the feature's numbers in join->count.
+ */
 static void intervals_of(const struct rw_chunks *chunks, uint32_t id,
                          const struct rw_chunk_feature *feature, const uint32_t *count,
                          struct rw_cut_intervals *intervals)
@@ -412,7 +422,7 @@ static int end_columns(void *job, struct rw_share *share)
     return RW_OK;
 }
 
-/* Sets the features, and the bins of those in use. */
+/* Sets out->feature to all features of the data, and out->bins to the bins of those in use. */
 static int end_bins(struct join *join, struct rw_binned *out)
 {
     const struct rw_chunks *chunks = join->chunks;

@@ -282,7 +282,7 @@ static uint8_t width_of(const float *value, uint32_t n)
     return most < 256 ? 1 : 2;
 }
 
-/* Plans how to store the i-th feature of the sorted entries. Its offset is set later. */
+/* Plans how to store the i-th feature of the sorted entries. The caller sets the offset `at`. */
 static struct rw_held plan_held(const struct rw_chunk_scratch *s, uint32_t i, uint32_t n_docs)
 {
     enum { ROW_BITS = 32 };
@@ -396,17 +396,21 @@ static uint32_t held_zeros(const struct rw_chunk *chunk, const struct rw_held *h
 {
     return held->rest_is_zero ? chunk->n_sampled - held->n : 0;
 }
-/* The values of the sampled documents, feature by feature. They are this worker's or, for some
- * features, those of all workers. */
+
+/* One feature of one chunk: its struct rw_held is chunks->chunk[chunk].held[held]. */
 struct held_at {
     uint32_t chunk, held;
 };
+/* The values of the sampled documents, feature by feature: either this worker's, with an element of
+ * `at` for each chunk that has the feature, or those of all workers, with an element of `other` for
+ * each worker that has it. */
 struct all_held {
     struct rw_chunks *chunks;
-    struct held_at *at;        /* this worker's; owned */
-    uint32_t *end;             /* [RW_FEATURE_IDS] end of each feature's items; owned */
-    struct rw_cut_part *other; /* those of all workers, instead of `at`; owned */
-    void *received;            /* their values; owned */
+    struct held_at *at; /* NULL if `other` is used; owned */
+    uint32_t *end;      /* [RW_FEATURE_IDS] end of each feature's elements in `at` or `other`;
+                           owned */
+    struct rw_cut_part *other; /* NULL if `at` is used; owned */
+    void *received;            /* the bytes with the values of `other`; owned */
 };
 static uint32_t all_held_begin(const struct all_held *all, uint32_t f)
 {
@@ -421,7 +425,8 @@ static void all_held_release(struct all_held *all)
     rw_mem_free(all->received);
 }
 
-/* Replaces the number of each feature's items by the index of its first item. Returns the total. */
+/* Replaces the number of each feature's elements by the index of its first one. Returns the total.
+ */
 static uint32_t begins_of_counts(uint32_t *count)
 {
     uint32_t n = 0;
@@ -456,7 +461,8 @@ static int gather_held(struct all_held *all)
     return RW_OK;
 }
 
-/* Collects a feature's values part by part. `room` receives those not stored as floats. */
+/* Collects a feature's values in s->part, with one part per element begin .. begin + n - 1 of
+ * `all`. `room` receives the values that are not stored as floats. */
 static int gather_parts(const struct all_held *all, uint32_t begin, uint32_t n, float *room,
                         struct rw_chunk_scratch *s)
 {
@@ -508,9 +514,9 @@ static int find_some(void *user, struct rw_share *share)
     return status;
 }
 
-/* Plans each feature's storage. It gets a full column if at least one sampled document in
- * RW_SPARSE_SHARE has a code that differs from an absent value's. Otherwise a list has its
- * entries. */
+/* Plans each feature's storage: a full column if at least one in RW_SPARSE_SHARE of this worker's
+ * sampled documents may have a value that differs from an absent one's (n_other), otherwise
+ * lists. */
 static int plan_features(struct rw_chunks *chunks)
 {
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
@@ -550,7 +556,7 @@ static int find_bounds(struct all_held *all)
 {
     struct rw_chunks *chunks = all->chunks;
     struct rw_ctx *ctx = chunks->ctx;
-    /* each needs room for one feature's whole sample, while all held values are in memory */
+    /* each thread needs room for one feature's whole sample, while all held values are in memory */
     enum { MOST_THREADS = 4 };
     const int n_threads = chunks->n_threads < MOST_THREADS ? chunks->n_threads : MOST_THREADS;
     const int status = rw_parallel_long(ctx, n_threads, RW_FEATURE_IDS, 1, find_some, all);
@@ -567,7 +573,8 @@ struct held_header {
     uint32_t feature, n_values, n_zeros;
 };
 
-/* Writes the features of worker r in a group, unless `to` is NULL. Returns their bytes. */
+/* Writes the held values of the features in `group` that worker r processes, unless `to` is NULL.
+ * Returns their number of bytes. */
 static size_t write_held(const struct all_held *own, uint32_t r, uint32_t n_workers, uint32_t group,
                          char *to)
 {
@@ -626,8 +633,8 @@ static int check_held(const struct all_held *all)
     return RW_OK;
 }
 
-/* Fills all->other and all->end from the received bytes, ordered by worker, then feature. Both stay
- * empty if nothing was received. */
+/* Fills all->other and all->end from the received bytes, which are ordered by worker, then feature.
+ * Both stay NULL if nothing was received. */
 static int list_received(struct all_held *all, size_t n_bytes)
 {
     struct rw_ctx *ctx = all->chunks->ctx;
@@ -681,8 +688,8 @@ static int ascend(const uint32_t *bound, uint32_t n)
     return 1;
 }
 
-/* Replaces the boundaries by those of all workers. n: [RW_FEATURE_IDS] their numbers; bound: all of
- * them, feature by feature. */
+/* Sets the boundaries of every feature. n: [RW_FEATURE_IDS] numbers of boundaries; bound: all
+ * boundaries, feature by feature. */
 static int take_bounds(struct rw_chunks *chunks, const uint32_t *n, const uint32_t *bound)
 {
     for (uint32_t f = 0; f < RW_FEATURE_IDS; bound += n[f++]) {
@@ -699,8 +706,8 @@ static int take_bounds(struct rw_chunks *chunks, const uint32_t *n, const uint32
     return RW_OK;
 }
 
-/* Gives each feature's boundaries to all workers. One of them has found them, and the others
- * have zeros, so a maximum collects them. */
+/* Gives each feature's boundaries to all workers. One worker has found them, and the others send
+ * zeros, so the maximum over all workers collects them. */
 static int share_bounds(struct rw_chunks *chunks)
 {
     struct rw_ctx *ctx = chunks->ctx;
@@ -725,8 +732,8 @@ static int share_bounds(struct rw_chunks *chunks)
     return rw_comm_agree(ctx, take_bounds(chunks, n, bound));
 }
 
-/* Finds all boundaries. With several workers, each finds those of some features from the values
- * that all of them hold. */
+/* Finds all boundaries. With several workers, each worker finds those of some features, from the
+ * values that all workers hold. */
 static int find_all_bounds(struct all_held *own)
 {
     struct rw_ctx *ctx = own->chunks->ctx;

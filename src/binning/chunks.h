@@ -1,11 +1,12 @@
 /* Binning of a data set whose values are never in memory as a whole.
  *
  * The documents arrive in chunks, and each chunk is read twice. The first time, only the values of
- * the sampled documents are held, packed (the most frequent value of a chunk is not stored), until
- * they have determined the boundaries. The second time, the other documents are read. Each value
- * then becomes the index of its interval between boundaries, in one or two bytes. These indices are
- * stored in a column of all documents. If, according to the sample, most documents have the
- * interval of an absent value, the chunk stores a list of the others instead.
+ * the sampled documents are held until they have determined the boundaries. They are packed: either
+ * zeros or absent values are not stored, whichever are more frequent. The second time, the other
+ * documents are read. Each value then becomes the index of its interval between boundaries, in one
+ * or two bytes. A feature's indices are stored in a full column, which has one for each document of
+ * all chunks. If fewer than one in RW_SPARSE_SHARE sampled documents may have a value that differs
+ * from an absent one's, each chunk stores a list of the documents with another interval instead.
  *
  * The largest value of every interval is recorded. When all chunks are done, these values determine
  * the thresholds, and intervals become codes. Moving a boundary within a gap between values moves
@@ -22,21 +23,22 @@
 /* One feature's list in a chunk: the documents whose interval is not that of an absent value. */
 struct rw_chunk_list {
     uint16_t feature;
-    uint32_t n;
-    uint32_t row_at, interval_at; /* index of the first in `row`; offset of the first byte in
-                                     `interval` */
+    uint32_t n; /* number of listed documents */
+    /* row_at: index of the first document in rw_chunk.row; interval_at: offset of its interval in
+     * rw_chunk.interval, in bytes */
+    uint32_t row_at, interval_at;
 };
 
-/* One feature of the chunk's sampled documents. The chunk's block stores the documents that have a
- * value (row numbers, or one bit per document), then the values. There is one such struct per chunk
- * and feature, so it is small. */
+/* One feature of the chunk's sampled documents. The chunk's block stores which of them have a
+ * stored value (row numbers, or one bit per sampled document), then the values. There is one such
+ * struct per chunk and feature, so it is small. */
 struct rw_held {
     uint32_t at;        /* offset in the block, in units of 4 bytes */
     uint32_t n;         /* number of stored values */
     uint32_t n_present; /* number of documents that have the feature */
     uint16_t feature;
-    uint8_t width; /* bytes per value: 4, or 1 or 2 if all values are integers that fit */
-    uint8_t has_rows : 1;
+    uint8_t width;        /* bytes per value: 4, or 1 or 2 if all values are integers that fit */
+    uint8_t has_rows : 1; /* 1: row numbers; 0: one bit per sampled document */
     uint8_t rest_is_zero : 1; /* 1: values that are not stored are 0; 0: they are absent */
 };
 
@@ -46,60 +48,66 @@ struct rw_chunk {
     void *block; /* memory of the held values, then of the lists; NULL: empty; owned */
     size_t block_bytes;
     uint32_t n_held, n_lists;
-    struct rw_held *held;       /* [n_held] ascending */
-    struct rw_chunk_list *list; /* [n_lists] ascending */
-    uint32_t *row;              /* [all lists] documents of the chunk */
-    uint8_t *interval;
+    struct rw_held *held;       /* [n_held] features, ascending */
+    struct rw_chunk_list *list; /* [n_lists] features, ascending */
+    uint32_t *row;              /* documents of all lists, as rows in the chunk */
+    uint8_t *interval;          /* their intervals, in 1 or 2 bytes (rw_chunk_feature.width) */
 };
 void rw_chunk_release(struct rw_chunk *chunk);
 /* Makes room for n_bytes in the block of an empty chunk. */
 int rw_chunk_make_room(struct rw_chunk *chunk, size_t n_bytes);
 
-/* Scratch memory of one thread. */
+/* Scratch memory of one thread. An entry is the value of one feature of one document. The entries
+ * of a builder, or those of rw_chunks_stage, are sorted by feature. */
 struct rw_chunk_scratch {
-    uint32_t *next;    /* [RW_FEATURE_IDS] end of each feature's entries */
-    uint16_t *feature; /* [n_features] features of the current builder, ascending */
+    uint32_t *next;    /* [RW_FEATURE_IDS] end of the entries of each feature in `feature` */
+    uint16_t *feature; /* [n_features] features that have entries, ascending */
     uint32_t *begin;   /* [n_features] start of their entries */
     size_t feature_room, begin_room;
     uint32_t n_features;
-    float *value; /* [entries] sorted by feature */
-    uint32_t
-        *row; /* [entries] ascending within a feature; [documents] if all features share them */
-    int shares_rows; /* all documents have the same features */
+    float *value;  /* values of the entries */
+    uint32_t *row; /* row of each entry's document, ascending within a feature; if shares_rows, row
+                      of each document */
+    int shares_rows; /* 1: all documents have the same features, and so the same rows */
     size_t value_room, row_room;
-    /* per document of a chunk: [most_docs] */
+    /* [most_docs] line: unpacked values of held documents; all_values: values of all documents of
+     * the chunk; new_interval: intervals of entries, or of all documents; held_interval: intervals
+     * of held values */
     float *line, *all_values;
     uint16_t *new_interval, *held_interval;
-    uint32_t *held_row;       /* row in the chunk of each held document */
-    float *packed;            /* [most_docs + RW_PACK_PAD] values about to be stored */
+    uint32_t *held_row; /* [most_docs] row in the chunk of each held document */
+    float *packed;      /* [most_docs + RW_PACK_PAD] values that are being packed or unpacked */
     struct rw_cut_part *part; /* parts of a feature, while its boundaries are found */
     size_t part_room;
     struct rw_held *held; /* features of the chunk being held */
     size_t held_room;
-    struct rw_chunk_list *list; /* lists of the chunk being made */
-    uint8_t *interval;          /* their intervals */
-    uint32_t *listed;
+    /* lists of the chunk being made, in the form of rw_chunk */
+    struct rw_chunk_list *list;
+    uint8_t *interval;
+    uint32_t *listed; /* rw_chunk.row */
     size_t list_room, interval_room, listed_room;
-    struct rw_code_search *search;
-    /* statistics over all chunks of the thread */
-    int32_t *most; /* [all intervals] largest value, ordered */
+    struct rw_code_search *search; /* of the current feature */
+    int32_t *most; /* [rw_chunks.n_most] largest value of each interval in all chunks that the
+                      thread processed (rw_ordered_of_key) */
 };
 
 /* One feature over all chunks. */
 struct rw_chunk_feature {
-    uint32_t n_other; /* held documents with a value that differs from an absent one's */
+    uint32_t n_other; /* held documents whose value may differ from an absent one's (upper bound) */
     uint32_t n_bounds;
     uint32_t *bound;  /* [n_bounds] keys; owned */
     uint64_t most_at; /* offset of its n_bounds + 1 intervals in rw_chunk_scratch.most */
     uint16_t absent;  /* the interval of an absent value */
     uint8_t width;    /* bytes per interval index: 1 or 2 */
-    /* over the documents so far; all threads add to the first two numbers */
-    uint32_t n_present; /* documents that have the feature */
+    /* all threads add to these two numbers, chunk by chunk */
+    uint32_t n_present; /* documents that have the feature; in rw_chunks_finish: of all workers */
     uint32_t n_listed;  /* documents in the lists of all chunks; 0 for a full column */
-    void *interval;     /* [n_docs], or [n_listed] filled by rw_chunks_finish; owned */
-    uint32_t *row;      /* [n_listed] NULL: all documents; owned */
-    uint32_t n_joined;  /* number of n_listed joined so far */
-    uint32_t column;    /* column of the data set; UINT32_MAX: no document has the feature */
+
+    void *interval;    /* interval indices, in `width` bytes: [n_docs] for a full column; for lists
+                          NULL, then [n_listed] filled by rw_chunks_finish; owned */
+    uint32_t *row;     /* [n_listed] documents of these indices; NULL for a full column; owned */
+    uint32_t n_joined; /* number of listed documents that rw_chunks_finish has copied so far */
+    uint32_t column;   /* column of the data set; UINT32_MAX: no document has the feature */
 };
 
 struct rw_chunks {
@@ -117,7 +125,7 @@ struct rw_chunks {
     void *take_user;                  /* borrowed */
     struct rw_chunk_scratch *scratch; /* [n_threads] owned */
     struct rw_chunk_feature *feature; /* [RW_FEATURE_IDS] owned */
-    uint32_t *full; /* [n_full] features with a column of all documents, ascending; owned */
+    uint32_t *full;                   /* [n_full] features with a full column, ascending; owned */
     uint32_t n_full;
     uint64_t n_most; /* number of intervals of all features */
 };
@@ -129,9 +137,9 @@ int rw_chunks_init(struct rw_ctx *ctx, struct rw_chunks *chunks, const struct rw
 void rw_chunks_release(struct rw_chunks *chunks);
 
 /* Alternative to a builder for documents that all have the same features. It makes room in
- * scratch[thread] for the values of n_docs documents, which the caller writes: feature i's from
- * value + begin[i] on, and row: [n_docs], each document's row in its chunk. feature: [n_features]
- * ascending. Never uses the context. */
+ * scratch[thread] for n_docs documents, which the caller fills: the values of the i-th feature from
+ * value + begin[i] on, and row: [n_docs], each document's row in its chunk, ascending. feature:
+ * [n_features] ascending. Never uses the context. */
 int rw_chunks_stage(struct rw_chunks *chunks, int thread, const uint32_t *feature,
                     uint32_t n_features, uint32_t n_docs);
 /* Holds the sampled documents of chunk p: those of `builder` or, if it is NULL, those in
@@ -172,8 +180,8 @@ static inline uint32_t *rw_held_rows(const struct rw_chunk *chunk, const struct 
  */
 const float *rw_held_values(const struct rw_chunk *chunk, const struct rw_held *held, float *room);
 
-/* Combines the first thread's `most` and the number of documents with each feature over all
- * workers, once all chunks are added. */
+/* Combines the first thread's `most` and each feature's n_present over all workers, once all chunks
+ * are added. */
 int rw_chunks_share_found(struct rw_chunks *chunks);
 
 /* Packs the values whose bits are not `rest`, and writes one bit per document: 1 if its value is
@@ -181,6 +189,7 @@ int rw_chunks_share_found(struct rw_chunks *chunks);
 enum { RW_PACK_PAD = 16 };
 uint32_t rw_chunk_pack(enum rw_isa isa, const float *value, uint32_t n, uint32_t rest,
                        uint8_t *bits, float *out);
-/* Restores the n values. */
+/* Restores the n values that rw_chunk_pack packed. It may read up to RW_PACK_PAD floats after the
+ * last packed value. */
 void rw_chunk_unpack(enum rw_isa isa, const float *packed, const uint8_t *bits, uint32_t n,
                      uint32_t rest, float *out);

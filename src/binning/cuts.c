@@ -369,7 +369,7 @@ enum {
     /* at most 2^16 buckets: more exceed the cache (2^14 and 2^15 are a tenth slower) */
     MOST_BITS = 16,
     FEW_KEYS = 4096,          /* up to this many keys are divided into only two buckets */
-    FEW_VALUES = RW_MAX_BINS, /* most nonzero values that are counted one by one */
+    FEW_VALUES = RW_MAX_BINS, /* up to this many distinct nonzero values, each is counted */
     TABLE_BITS = 12,
     TABLE = 1 << TABLE_BITS,
     MOST_MARKED = 2 * RW_MAX_BINS, /* at most two buckets per rank */
@@ -397,11 +397,11 @@ int rw_rank_scratch_init(struct rw_ctx *ctx, struct rw_rank_scratch *s,
 
 /* ---- the sampled values ---- */
 
-/* Nonzero values, whose keys are in rw_rank_scratch.key, and the number of zeros. Zero is usually
- * by far the most frequent value. */
+/* The sampled values without missing ones: n nonzero values, whose keys are in rw_rank_scratch.key,
+ * and n_zeros zeros. Zero is usually by far the most frequent value. */
 struct values {
     uint32_t n, n_zeros;
-    uint32_t least, most; /* of the keys; initially UINT32_MAX and 0 */
+    uint32_t least, most; /* smallest and largest key; initially UINT32_MAX and 0 */
 };
 
 static void add_value(struct values *v, uint32_t *key, uint32_t bits, uint32_t in)
@@ -485,8 +485,8 @@ struct walk {
     struct rw_cut_intervals *out;
     uint32_t n_ranked, bins;
     uint32_t k;      /* the next rank is the k-th */
-    int is_first;    /* there was no run yet */
-    int next_is_due; /* the next run's first value is a boundary */
+    int is_first;    /* 1: there was no run yet */
+    int next_is_due; /* 1: the next run's first value is a boundary */
 };
 
 static uint32_t rank_of(const struct walk *w)
@@ -523,8 +523,8 @@ static uint32_t slot_of(const struct rw_rank_counter *c, uint32_t key)
     return slot;
 }
 
-/* Counts the keys and the zeros. Returns the number of distinct values, or UINT32_MAX if there are
- * too many. */
+/* Counts how often each key occurs, and 0. Returns the number of distinct values, which are then in
+ * c->value, ascending; or UINT32_MAX if more than FEW_VALUES keys are distinct. */
 static uint32_t count_few(struct rw_rank_counter *c, const uint32_t *key, uint32_t n,
                           uint32_t n_zeros)
 {
@@ -601,13 +601,14 @@ static struct buckets make_buckets(const struct values *v, const uint32_t *key, 
     return b;
 }
 
-/* Number of values below a bucket, and in it. */
+/* A bucket to sort: the number of values below it, and in it. */
 struct marked {
     uint32_t before, n;
 };
 
 /* Marks the buckets to sort: those that hold a rank. If a bucket holds two ranks, a run with both
- * may end there, so the next bucket with values is marked, too. Returns their number. */
+ * may end there, so the next bucket with values is marked, too. Writes mark: [n_buckets], and the
+ * marked buckets in order. Returns their number. */
 static uint32_t mark_buckets(const uint32_t *count, uint32_t n_buckets, struct walk ranks,
                              uint16_t *mark, struct marked *marked)
 {
@@ -649,7 +650,7 @@ RW_AVX512 static uint32_t pick_avx512(const struct buckets *b, const uint32_t *k
 }
 #endif
 
-/* Copies the keys of marked buckets. */
+/* Copies the keys of marked buckets to `picked`, in the order of `key`. Returns their number. */
 static uint32_t pick(enum rw_isa isa, const struct buckets *b, const uint32_t *key, uint32_t n,
                      const uint16_t *mark, uint32_t *picked)
 {

@@ -3,10 +3,12 @@
 #include "binning/bins.h"
 
 enum {
-    GROUP = RW_TABLE_COLUMNS, /* columns that are read together */
-    AT_A_TIME = 256,          /* columns whose intervals are in memory, some kB each */
-    BLOCK = 2048,             /* documents: those of a column group fit into the L2 cache */
-    STRIDE = BLOCK + 16,      /* so columns do not compete for the same sets of a cache */
+    GROUP = RW_TABLE_COLUMNS, /* dense columns that are read together */
+    AT_A_TIME = 256,          /* dense columns whose intervals are in memory, some kB each */
+    BLOCK = 2048,             /* documents read together; their values in GROUP columns fit into the
+                                 L2 cache */
+    STRIDE = BLOCK + 16,      /* floats from one column's values to the next one's; 16 more than a
+                                 block, so columns do not compete for the same sets of a cache */
     RANGE = 16 * BLOCK,       /* documents that a thread processes between two merges */
     SAMPLED_GROUP = 8         /* columns whose sampled values a thread reads at once */
 };
@@ -15,13 +17,14 @@ struct coding {
     struct rw_cut_finder finder;
     struct rw_table_reader reader;
     enum rw_isa isa;
-    struct rw_dataset seen;            /* documents, with columns that have ids only */
-    struct rw_arena arena;             /* owns `column`, `interval` and `index` */
-    struct rw_column *column;          /* [n_columns] columns of `seen` */
-    struct rw_codes *codes;            /* [n_columns] owned */
-    uint32_t first, end;               /* current range in `dense`, at most AT_A_TIME */
-    struct rw_cut_intervals *interval; /* [AT_A_TIME] for columns first .. end - 1 */
-    void **index;                      /* [AT_A_TIME] intervals of each document; each is owned */
+    struct rw_dataset seen;   /* documents, with columns that have `feature` and `n` only */
+    struct rw_arena arena;    /* owns `column`, `interval` and `index` */
+    struct rw_column *column; /* [n_columns] columns of `seen` */
+    struct rw_codes *codes;   /* [n_columns] owned */
+    uint32_t first, end; /* current columns: reader.dense[first .. end - 1], at most AT_A_TIME */
+    struct rw_cut_intervals *interval; /* [end - first] the k-th for column first + k */
+    void **index; /* [AT_A_TIME] interval indices of all documents in column first + k, or NULL;
+                     each is owned */
 };
 
 static void coding_release(struct coding *job)
