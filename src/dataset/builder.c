@@ -1,21 +1,24 @@
-/* Builders: they collect documents line by line, and are then converted to columns. Lines with the
- * same features as the line before share one copy of the feature ids.
+/* Builders (struct rw_builder): they collect documents line by line, and are then converted to the
+ * columns of a data set. Lines with the same features as the line before share one copy of the
+ * feature ids.
  *
- * A data set is made of many builders, whose documents follow each other. A group of builders thus
- * owns a range of documents, and threads fill the columns group by group without synchronisation.
- * The result does not depend on which thread processes which group. Threads take groups from the
- * front, and each builder is released once it is copied. Memory therefore peaks at little more than
- * the size of the builders or of the columns: the columns fill as the builders empty. */
+ * A data set is made of many builders, whose documents follow each other. A group is a range of
+ * consecutive builders, and thus of documents, so threads fill the columns group by group without
+ * synchronisation. The result does not depend on which thread processes which group. Threads take
+ * groups in order, and each builder is released once it is copied. The columns fill as the builders
+ * empty, so memory peaks at little more than the size of all builders or of all columns, whichever
+ * is larger. */
 #include <stdio.h>
 
 #include "dataset/dataset.h"
 
 enum {
     ALIGN = 64,             /* alignment of a column in bytes */
-    CURSOR_BYTES = 8 << 20, /* bytes of all groups' cursors, unless there would be fewer groups
-                               than threads */
-    TILE = 64,              /* number of documents that are copied together: their lines fit into
-                               the L1 cache */
+    CURSOR_BYTES = 8 << 20, /* most bytes of all groups' cursors, which limits the number of groups;
+                               but there may always be as many groups as threads */
+    TILE = 64,              /* number of documents that are copied together, feature by feature: the
+                               L1 cache holds one cache line of each document until the features
+                               whose values are in it are copied */
 };
 
 void rw_builder_release(struct rw_builder *builder)
@@ -74,7 +77,7 @@ int rw_builder_more_labels(struct rw_ctx *ctx, struct rw_builder *builder, const
     return RW_OK;
 }
 
-/* Appends the i-th text. */
+/* Appends a text of n_bytes bytes, the i-th, and its final 0. */
 static int add_text(struct rw_ctx *ctx, struct rw_texts *texts, size_t i, const char *text,
                     size_t n_bytes)
 {
@@ -100,7 +103,8 @@ int rw_builder_query(struct rw_ctx *ctx, struct rw_builder *builder, const char 
     return RW_OK;
 }
 
-/* Comments need memory only from the first one on: the documents before it then get "". */
+/* Adds the comment of the next document. Before the first comment, none are stored; then all
+ * earlier documents get "". */
 static int add_comment(struct rw_ctx *ctx, struct rw_builder *builder, const char *comment,
                        size_t n_bytes)
 {
@@ -205,7 +209,7 @@ void rw_builder_empty(struct rw_builder *builder)
     builder->is_placed = 0;
 }
 
-/* Copies `n` objects. */
+/* Copies n elements of `size` bytes to a new array *to, and sets its capacity *room. */
 static int copy_part(struct rw_ctx *ctx, void **to, size_t *room, const void *from, size_t n,
                      size_t size)
 {
@@ -308,24 +312,26 @@ int rw_builder_pack(struct rw_ctx *ctx, struct rw_builder *from, struct rw_build
 /* The builders [first, end), which one thread converts to columns. */
 struct group {
     int first, end;
-    uint32_t *cursor; /* [n_ids] number of entries of each feature, then the index of its next
-                         one; a view */
+    uint32_t *cursor; /* [n_ids] of each feature: while groups are counted, the number of the
+                         group's entries; afterwards the index in the column of the group's next
+                         entry; a view */
 };
 
 struct finish {
     struct rw_early *early; /* columns that were filled early, or NULL; borrowed */
-    int keeps_early;        /* 1: the data set may use the early columns */
+    int keeps_early;        /* 1: the data set may use the early columns, which have room for all
+                               documents */
     struct rw_builder *builders;
     int n_builders;
-    uint32_t *first_doc;  /* [n_builders + 1] */
+    uint32_t *first_doc;  /* [n_builders + 1] number of documents before each builder */
     uint64_t *comment_at; /* [n_builders + 1] offset of each builder's comments */
     struct group *group;  /* [n_groups] */
     uint32_t *cursors;    /* [n_groups][n_ids] */
-    uint32_t *column_of;  /* [n_ids] UINT32_MAX: no column */
-    uint32_t *n_of;       /* [n_ids] entries */
+    uint32_t *column_of;  /* [n_ids] index of each feature's column; UINT32_MAX: no column */
+    uint32_t *n_of;       /* [n_ids] number of entries of each feature */
     int n_groups, n_threads;
     uint32_t n_ids;             /* largest feature id plus 1 */
-    struct rw_arena arena;      /* owns these arrays */
+    struct rw_arena arena;      /* owns the arrays from first_doc to n_of */
     struct rw_dataset *dataset; /* owned until it is complete */
 };
 
@@ -337,7 +343,7 @@ static void finish_release(struct finish *finish)
     rw_dataset_free(finish->dataset);
 }
 
-/* Concatenates labels, queries, ids and comments. */
+/* Concatenates queries and their ids. Queries without documents are left out. */
 static int join_queries(struct rw_ctx *ctx, struct finish *finish)
 {
     struct rw_dataset *dataset = finish->dataset;
@@ -374,8 +380,8 @@ static int join_queries(struct rw_ctx *ctx, struct finish *finish)
     return RW_OK;
 }
 
-/* Allocates labels, comments and, if any part has some, weights, and computes each builder's
- * offsets. */
+/* Allocates labels and, if any builder has them, comments and weights. Computes each builder's
+ * offset in the comments. */
 static int make_docs(struct rw_ctx *ctx, struct finish *finish)
 {
     struct rw_dataset *dataset = finish->dataset;
@@ -406,7 +412,7 @@ static const char *name_of(const struct rw_builder *builder)
     return builder->file ? builder->file : "a table";
 }
 
-/* Describes how a part's features are numbered, for a message. */
+/* Describes how a builder's features are numbered, for a message. */
 static const char *width_text(const struct rw_builder *builder, char text[24])
 {
     if (!builder->width)
@@ -415,10 +421,10 @@ static const char *width_text(const struct rw_builder *builder, char text[24])
     return text;
 }
 
-/* Checks that parts fit into one data set. They must have the same number of labels, the same
- * columns, and categories of one vocabulary. A word's number has no meaning in another vocabulary
- * or among plain numbers. `a` is an earlier part with documents, or NULL. `named` is the first part
- * with feature names, or NULL. */
+/* Checks that builder `b` fits into one data set with the builders before it. They must have the
+ * same number of labels, the same columns, and categories of one vocabulary: a word's number has no
+ * meaning in another vocabulary or among plain numbers. `a` is the last of them with documents, or
+ * NULL. `named` is the first of them with feature names, or NULL. */
 static int check_alike(struct rw_ctx *ctx, const struct rw_builder *a,
                        const struct rw_builder *named, const struct rw_builder *b)
 {
@@ -447,7 +453,8 @@ static int check_alike(struct rw_ctx *ctx, const struct rw_builder *a,
     return RW_OK;
 }
 
-/* Sets the properties that all parts share. */
+/* Checks that the builders fit into one data set, sets the properties that they share, and
+ * allocates further labels. */
 static int join_columns(struct rw_ctx *ctx, const struct finish *finish)
 {
     struct rw_dataset *dataset = finish->dataset;
@@ -475,7 +482,7 @@ static int join_columns(struct rw_ctx *ctx, const struct finish *finish)
     return n_labels ? RW_NEW_RAW(ctx, dataset->more_label, n_labels * dataset->n_docs) : RW_OK;
 }
 
-/* Copies labels, weights and comments of a part's documents. */
+/* Copies labels, further labels, weights and comments of the b-th builder's documents. */
 static void fill_docs(const struct finish *finish, int b)
 {
     struct rw_dataset *dataset = finish->dataset;
@@ -501,8 +508,8 @@ static void fill_docs(const struct finish *finish, int b)
         memset(dataset->comment.text + at, 0, builder->n_docs);
 }
 
-/* Makes as many groups as there is room for cursors. Small groups keep the threads near the front.
- */
+/* Makes as many groups as CURSOR_BYTES allows, but at most one per builder. In small groups, all
+ * threads work on builders that are close to each other, and thus release them in order. */
 static int make_groups(struct rw_ctx *ctx, struct finish *finish)
 {
     const size_t cursor_bytes = ((size_t)finish->n_ids + 1) * sizeof(uint32_t);
@@ -531,7 +538,7 @@ static size_t column_bytes(uint32_t n)
     return ((size_t)n * sizeof(float) + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-/* Returns the early column that can serve as the feature's column unchanged, or NULL. */
+/* Returns the early column of feature f if the data set can use it as it is, or NULL. */
 static float *early_of(const struct finish *finish, uint32_t f)
 {
     return finish->keeps_early && rw_column_is_dense(finish->n_of[f], finish->dataset->n_docs)
@@ -539,8 +546,8 @@ static float *early_of(const struct finish *finish, uint32_t f)
                : NULL;
 }
 
-/* Turns the counts into the index of each group's first entry, and creates the columns from the
- * totals. */
+/* Creates the columns for the total numbers of entries, and turns each group's counts into the
+ * index of its first entry in each column. */
 static int make_columns(struct rw_ctx *ctx, struct finish *finish)
 {
     struct rw_dataset *dataset = finish->dataset;
@@ -590,6 +597,8 @@ static int make_columns(struct rw_ctx *ctx, struct finish *finish)
     return RW_OK;
 }
 
+/* Marks all values of the b-th builder's documents in dense columns as absent, except where the
+ * early column already has them. */
 static void fill_absent(const struct finish *finish, int b)
 {
     const struct rw_dataset *dataset = finish->dataset;
@@ -606,8 +615,8 @@ static void fill_absent(const struct finish *finish, int b)
     }
 }
 
-/* Returns where the values of n_docs documents from `first` on are stored. All of them must have
- * the feature. Also writes their rows if the column is sparse. */
+/* Returns where to store a feature's values of n_docs documents from `first` on. All of them must
+ * have the feature. If the column is sparse, also writes their rows and advances the cursor. */
 static float *place(const struct finish *finish, uint32_t *cursor, uint16_t feature, uint32_t first,
                     uint32_t n_docs)
 {
@@ -621,7 +630,7 @@ static float *place(const struct finish *finish, uint32_t *cursor, uint16_t feat
     return column->value + at;
 }
 
-/* Copies a run of the b-th builder: documents with the same features. */
+/* Copies the values of the b-th builder's run r to the columns. */
 static void fill_run(const struct finish *finish, uint32_t *cursor, int b, uint32_t r)
 {
     const struct rw_builder *builder = &finish->builders[b];
@@ -639,7 +648,8 @@ static void fill_run(const struct finish *finish, uint32_t *cursor, int b, uint3
     }
 }
 
-/* Copies values that are in early columns. Most are already in place. */
+/* Copies the b-th builder's values from early columns to the columns of the data set. Most of these
+ * are the early columns, so nothing is copied. */
 static void fill_placed(const struct finish *finish, uint32_t *cursor, int b)
 {
     const struct rw_builder *builder = &finish->builders[b];
@@ -663,12 +673,13 @@ static void fill_group(const struct finish *finish, const struct group *group)
             fill_placed(finish, group->cursor, b);
         for (uint32_t r = 0; r < builder->n_runs && !builder->is_placed; r++)
             fill_run(finish, group->cursor, b, r);
-        rw_builder_release(builder); /* so entries and columns are never both in memory */
+        /* released at once, so all entries and all columns are never in memory together */
+        rw_builder_release(builder);
     }
 }
 
-/* Joins the locations of all builders' lines, if all builders have them. A location that continues
- * in the next builder becomes one. */
+/* Concatenates the builders' locations and file names, if all builders with documents have
+ * locations. A location that only continues the previous one is left out. */
 static int join_locations(struct rw_ctx *ctx, struct finish *finish)
 {
     struct rw_dataset *dataset = finish->dataset;
@@ -769,15 +780,16 @@ int rw_builder_finish(struct rw_ctx *ctx, struct rw_builder *builders, int n_bui
 
 /* ---- from columns to lines ---- */
 
-/* Returns the first entry of a column at or after document `doc`. */
+/* Returns the index of the first entry of a column at or after document `doc`. */
 static uint32_t first_entry(const struct rw_column *column, uint32_t doc)
 {
     return column->row ? rw_numbers_under(column->row, column->n, doc) : doc;
 }
 
-/* Converts columns to lines. It counts the entries of each line, then places them. Columns ascend
- * by feature, so the ids of a line do, too. next: [end - begin + 1], zeroed; afterwards the first
- * entry of each line. */
+/* Copies the values of documents [begin, end) from columns to lines: `to` gets the entries of one
+ * document after the other. The first pass counts the entries of each line, the second places them.
+ * Columns ascend by feature, so the ids of a line do, too. next: [end - begin + 1], zeroed;
+ * afterwards next[i] is the end of the entries of line i, for i < end - begin. */
 static int copy_entries(struct rw_ctx *ctx, struct rw_builder *to, const struct rw_dataset *dataset,
                         uint32_t begin, uint32_t end, uint64_t *next)
 {

@@ -1,7 +1,10 @@
-/* Columns that are filled while text is still being read. Once all earlier builders are complete, a
- * builder's place is known, and its values are copied to the columns while they are in the cache. A
- * builder that is complete before its predecessors is packed, and the thread that completes the
- * last of these copies it. Without this, little could be copied early when many threads work. */
+/* Columns that are filled while text is still being read (struct rw_early in dataset.h). Once all
+ * earlier builders are complete, the rows of a builder's documents are known, and its values are
+ * copied to the columns while they are in the processor's cache. A builder that is complete before
+ * its predecessors is packed (rw_builder_pack) and waits. The thread that completes the last of the
+ * predecessors copies its values. Without this, little could be copied early when many threads
+ * work.
+ */
 #include <pthread.h>
 
 #include "base/machine.h"
@@ -13,22 +16,24 @@
 
 enum {
     ALIGN = 64, /* alignment of a column in bytes */
-    TILE = 64, /* number of documents that are copied together: their lines fit into the L1 cache */
+    TILE = 64,  /* number of documents that are copied together, feature by feature: the L1 cache
+                   holds  the cache lines that they need */
 };
 
 struct rw_early {
     struct rw_arena arena;        /* owns all arrays except `block` */
     uint64_t n_builders, n_known; /* first[i] is known for i up to n_known */
-    uint64_t *first;              /* [n_builders + 1] documents before each builder */
+    uint64_t *first;              /* [n_builders + 1] number of documents before each builder */
     uint32_t *n_docs;             /* [n_builders] number of documents plus 1; 0: not complete yet */
-    struct rw_builder **waits;    /* [n_builders] packed builders that wait for earlier ones */
-    uint64_t n_looked;            /* no builder before this one waits */
-    uint64_t room;
-    uint32_t n_columns; /* 0: unknown yet */
-    uint16_t *feature;  /* [n_columns] ascending */
-    char *block;        /* [n_columns] columns at a distance of `stride` bytes; owned */
+    struct rw_builder **waits; /* [n_builders] the packed builder, if it waits for earlier ones */
+    uint64_t n_looked;         /* builders below this number have been checked, and do not wait */
+    uint64_t room;             /* capacity of a column in documents */
+    uint32_t n_columns;        /* 0: there are no columns yet, or memory was short */
+    uint16_t *feature;         /* [n_columns] ascending */
+    char *block;               /* [n_columns] columns at a distance of `stride` bytes; owned */
     size_t stride;
-    pthread_mutex_t lock; /* protects all members above, since several threads pack builders */
+    pthread_mutex_t lock; /* protects decisions, since several threads pack builders. Values are
+                             copied without it, to rows that belong to one builder */
 };
 
 static size_t early_bytes(const struct rw_early *early)
@@ -63,7 +68,7 @@ void rw_early_free(struct rw_early *early)
     rw_mem_free(early);
 }
 
-/* Creates the columns for the features of the first builder. */
+/* Creates columns for the features of a builder, the first one that may be copied. */
 static int make_early(struct rw_early *early, const struct rw_builder *builder)
 {
     const struct rw_run *run = builder->run;
@@ -74,22 +79,23 @@ static int make_early(struct rw_early *early, const struct rw_builder *builder)
     return RW_OK;
 }
 
-/* Returns 1 if the values can be copied to the columns. Only one thread at a time may call it;
- * early->first[i] must be known. */
+/* Returns 1 if the values of the i-th builder can be copied to the columns, which it creates for
+ * the first such builder. The caller must hold the lock, and early->first[i] must be known. */
 static int may_place(struct rw_early *early, uint64_t i, const struct rw_builder *builder)
 {
     const struct rw_run *run = builder->run;
     if (builder->n_runs != 1 || run->n == 0 || early->first[i] + builder->n_docs > early->room)
         return 0;
     if (early->n_columns == 0 && (early->feature || make_early(early, builder) < 0))
-        return 0; /* packed as usual; if memory is short, that step reports it */
+        return 0; /* the builder keeps its values; packing it reports whether memory is short */
     return run->n == early->n_columns && memcmp(builder->entry_feature + run->feature,
                                                 early->feature, run->n * sizeof(uint16_t)) == 0;
 }
 
 enum action { PLACE, PACK, WAIT };
 
-/* Decides how to continue with a builder that is complete. */
+/* Decides how to continue with the i-th builder, which is complete: copy its values to the columns,
+ * pack it with its values, or pack it and let it wait for earlier builders. */
 static enum action action_for(struct rw_early *early, uint64_t i, const struct rw_builder *builder)
 {
     early->n_docs[i] = builder->n_docs + 1;
@@ -101,7 +107,8 @@ static enum action action_for(struct rw_early *early, uint64_t i, const struct r
     return may_place(early, i, builder) ? PLACE : PACK;
 }
 
-/* Returns a builder that need not wait any longer, and its number in *i; or NULL. */
+/* Returns the next waiting builder whose values can now be copied to the columns, and its number in
+ * *i; or NULL. Builders before it that do not fit stop waiting and keep their values. */
 static struct rw_builder *take_waiting(struct rw_early *early, uint64_t *i)
 {
     for (; early->n_looked < early->n_known; early->n_looked++) {
@@ -115,8 +122,8 @@ static struct rw_builder *take_waiting(struct rw_early *early, uint64_t *i)
     return NULL;
 }
 
-/* Transposes n_docs lines of n values into columns, a few lines at a time, which stay in the cache.
- */
+/* Transposes n_docs lines of n values into n columns, `stride` bytes apart. The first value of the
+ * first column is stored at `to`. n_docs: at most TILE. */
 static void transpose_lines(const float *from, uint32_t n_docs, size_t n, char *to, size_t stride)
 {
     size_t k = 0;
@@ -148,6 +155,7 @@ static void transpose_lines(const float *from, uint32_t n_docs, size_t n, char *
     }
 }
 
+/* Copies the values of the i-th builder to the columns. */
 static void place(const struct rw_early *early, uint64_t i, struct rw_builder *builder)
 {
     const size_t n = builder->run[0].n;

@@ -1,5 +1,7 @@
-/* Finds the categories of a training set over all workers. Each sends the words that its documents
- * have, and all select the same ones. */
+/* Chooses the categories of a training set that get a separate code (rw_categories_make): each
+ * worker sends the words that its documents have, and all workers select the same ones. Also makes
+ * data sets with codes in place of values, and sets the words of a data set (dataset/categories.h).
+ */
 #include <stdlib.h>
 
 #include "comm/comm.h"
@@ -16,12 +18,14 @@ struct counted {
     const char *word; /* borrowed */
 };
 
-/* A worker's message: for each word the feature (4 bytes), the count (8), the word and a 0. */
+/* A worker's message, a sequence of records. Each has a feature (4 bytes), the number of documents
+ * (8 bytes), a word and a 0. */
 struct message {
     char *bytes; /* owned */
     size_t n, room;
 };
 
+/* Appends a record to a message. */
 static int put(struct rw_ctx *ctx, struct message *m, uint32_t feature, uint64_t n,
                const char *word)
 {
@@ -40,7 +44,8 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Adds the distinct numbers that documents have, sorted. */
+/* Appends a record for each distinct value of `values`: [n], which it sorts. vocabulary: NULL if
+ * the values are not numbers of words. */
 static int put_numbers(struct rw_ctx *ctx, struct message *m, uint32_t feature,
                        struct rw_vocabulary *vocabulary, float *values, uint32_t n)
 {
@@ -59,7 +64,8 @@ static int put_numbers(struct rw_ctx *ctx, struct message *m, uint32_t feature,
     return RW_OK;
 }
 
-/* Adds the words of a feature. values: [n_docs] scratch. */
+/* Appends the records of a feature: an empty word if there is a column, and each word. values:
+ * [n_docs] scratch. */
 static int count_feature(struct rw_ctx *ctx, const struct rw_dataset *dataset, uint32_t feature,
                          int absent_missing, float *values, struct message *m)
 {
@@ -68,7 +74,8 @@ static int count_feature(struct rw_ctx *ctx, const struct rw_dataset *dataset, u
     struct rw_vocabulary *vocabulary =
         rw_vocabulary_has(dataset->vocabulary, feature) ? dataset->vocabulary : NULL;
     uint32_t n = 0, n_present = 0;
-    RW_TRY(rw_categories_codes(ctx, &none, dataset, absent_missing, values)); /* a check only */
+    /* only a check: fails if a value is not a category */
+    RW_TRY(rw_categories_codes(ctx, &none, dataset, absent_missing, values));
     if (column)
         RW_TRY(put(ctx, m, feature, 0, ""));
     for (uint32_t i = 0; column && i < column->n; i++) {
@@ -113,7 +120,8 @@ static int by_count(const void *a, const void *b)
     return strcmp(x->word, y->word);
 }
 
-/* Reads the messages, sorts by feature and word, and merges duplicates. *n_out: how many remain. */
+/* Reads the records of all workers' messages, sorts them by feature and word, and merges those that
+ * are equal in both. *n_out: the number of records in `out` afterwards. */
 static int unpack(struct rw_ctx *ctx, const char *bytes, size_t n_bytes, struct counted *out,
                   size_t *n_out)
 {
@@ -141,7 +149,7 @@ static int unpack(struct rw_ctx *ctx, const char *bytes, size_t n_bytes, struct 
     return RW_OK;
 }
 
-/* Moves the words that `kept` lacks to the front, except the empty one. Returns their number. */
+/* Moves the words that are not empty and not in `kept` to the front. Returns their number. */
 static size_t new_words(const struct rw_feature_categories *kept, struct counted *words, size_t n)
 {
     size_t n_new = 0;
@@ -165,7 +173,8 @@ static void add_shared(struct rw_shared_codes *shared, const struct rw_feature_c
     }
 }
 
-/* Selects the words of a feature. words: [n]; kept: a model's words of the feature, or NULL. */
+/* Selects the words of a feature that get a code: all of `kept` and then the most frequent of
+ * words, [n], while there are fewer than `most`. kept: a model's words of the feature, or NULL. */
 static int keep_words(struct rw_ctx *ctx, const struct rw_feature_categories *kept,
                       struct counted *words, size_t n, uint32_t most,
                       struct rw_feature_categories *of, struct rw_shared_codes *shared)
@@ -189,6 +198,7 @@ static int keep_words(struct rw_ctx *ctx, const struct rw_feature_categories *ke
     return RW_OK;
 }
 
+/* Selects the words of all features from the messages of all workers. */
 static int keep_all(struct rw_ctx *ctx, const char *bytes, size_t n_bytes, uint32_t most,
                     const struct rw_categories *kept, struct rw_categories *out,
                     struct rw_shared_codes *shared)
@@ -208,7 +218,7 @@ static int keep_all(struct rw_ctx *ctx, const char *bytes, size_t n_bytes, uint3
         const uint32_t feature = is_kept ? kept->of[k].feature : words[i].feature;
         for (end = i; end < n && words[end].feature == feature;)
             end++;
-        if (is_kept || !words[i].word[0]) { /* or only the record that a worker has the feature */
+        if (is_kept || !words[i].word[0]) { /* the empty word is first: a worker has the feature */
             out->of[out->n].feature = feature;
             out->n++;
             RW_TRY(keep_words(ctx, is_kept ? &kept->of[k] : NULL, words + i, end - i, most,
@@ -254,8 +264,9 @@ static int no_category(struct rw_ctx *ctx, const struct rw_dataset *dataset, uin
                    where, rw_feature_text(dataset->name, dataset->n_names, feature, text), number);
 }
 
-/* Returns 1 if the document's value is absent. In a column of words an absent value is the number
- * 0, as in other columns, and not word 0. */
+/* Returns 1 if the document's value is absent. In a column of words an absent value that is not
+ * missing is the category "0", as in other columns, and not word number 0. *entry: where to start
+ * in a sparse column; advanced to the document. Call it for ascending documents. */
 static int is_absent(const struct rw_column *column, uint32_t *entry, uint32_t doc)
 {
     if (!column)
@@ -273,7 +284,7 @@ int rw_categories_codes(struct rw_ctx *ctx, const struct rw_feature_categories *
     const struct rw_column *column = rw_dataset_column(dataset, of->feature);
     struct rw_vocabulary *vocabulary =
         rw_vocabulary_has(dataset->vocabulary, of->feature) ? dataset->vocabulary : NULL;
-    RW_FREED uint16_t *code_of = NULL; /* [n_words] */
+    RW_FREED uint16_t *code_of = NULL; /* [n_words] code of each word of the vocabulary */
     uint32_t entry = 0;
     if (vocabulary) {
         const uint32_t n_words = rw_vocabulary_n(vocabulary);
@@ -340,7 +351,8 @@ int rw_categories_recode(struct rw_ctx *ctx, struct rw_arena *arena,
     return RW_OK;
 }
 
-/* Returns the numbers of words in the data set's vocabulary; RW_MAX_WORDS means missing. */
+/* Adds words to the data set's vocabulary and writes their numbers to number: [n_words]. An empty
+ * word gets RW_MAX_WORDS, which means missing. */
 static int add_words(struct rw_ctx *ctx, struct rw_dataset *dataset, uint32_t feature,
                      const char *const *words, uint32_t n_words, uint32_t *number)
 {

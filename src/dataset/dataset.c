@@ -14,8 +14,8 @@ void rw_dataset_drop_values(struct rw_dataset *dataset)
     for (uint32_t i = 0; dataset->column && !dataset->column_block.p && i < dataset->n_columns;
          i++) {
         struct rw_column *column = &dataset->column[i];
-        if (dataset->cache.p) { /* they are part of its mapping, next to arrays that are still
-                                   needed */
+        if (dataset->cache.p) { /* rows and values are part of its mapping, next to arrays that are
+                                   still needed */
             rw_system_forget(column->row, column->row ? column->n * sizeof(*column->row) : 0);
             rw_system_forget(column->value, column->n * sizeof(*column->value));
         } else {
@@ -169,8 +169,8 @@ static int is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* Finds the first "docid" that is a whole word and is followed by '=' or ':'. Returns the text
- * after that character and blanks, or NULL. */
+/* Finds the first "docid" that is at the start or after a blank, ',' or ';', and that '=' or ':'
+ * follows, with or without blanks. Returns the text after that character and blanks, or NULL. */
 static const char *doc_id_in(const char *comment)
 {
     for (const char *p = comment; (p = strstr(p, "docid")) != NULL; p++) {
@@ -372,8 +372,8 @@ const void *rw_side_column_of(const struct rw_side_column *column, const struct 
     return *(const void *const *)(const void *)((const char *)dataset + column->member);
 }
 
-/* Stores n_columns numbers per document or query, which are in range, as double, float or uint16_t
- * according to the column's size. -0 becomes 0. */
+/* Stores n_columns numbers per document, or per query if column->by_query is 1, as double, float or
+ * uint16_t according to the column's size. The numbers must be in range. -0 becomes 0. */
 static int set_numbers(struct rw_ctx *ctx, const struct rw_side_column *column,
                        struct rw_dataset *dataset, const double *values, size_t n_columns)
 {
@@ -440,7 +440,8 @@ int rw_side_column_check(struct rw_ctx *ctx, const struct rw_side_column *column
                    hint);
 }
 
-/* Returns 1 if the numbers are in range. Those of a file were checked line by line. */
+/* Fails with RW_ERR_DATA if one of [n][n_columns] numbers is out of range. For numbers from a file,
+ * each line has been checked before. */
 static int check_range(struct rw_ctx *ctx, const struct rw_side_column *column,
                        const double *values, size_t n, int n_columns)
 {
@@ -476,7 +477,7 @@ int rw_dataset_set_side_column(struct rw_ctx *ctx, struct rw_dataset *dataset, c
     return set_numbers(ctx, column, dataset, values, (size_t)n_columns);
 }
 
-/* Copies the rows of the queries with `keep`. */
+/* Copies the numbers of the documents whose query q has keep[q] = 1. */
 static int select_rows(struct rw_ctx *ctx, const struct rw_side_column *column,
                        const struct rw_dataset *dataset, const uint8_t *keep,
                        struct rw_dataset *out)

@@ -237,7 +237,8 @@ int rw_query_ids_find(const struct rw_query_ids *ids, const char *id, size_t n, 
 enum { BLOCK_BYTES = 1 << 16 };
 
 struct rw_vocabulary {
-    pthread_mutex_t mutex; /* protects all members below */
+    pthread_mutex_t mutex; /* protects all members below, except that rw_vocabulary_has reads
+                              `marked` without it */
     int n_owners;
     struct rw_query_ids ids; /* set of the words */
     const char **word;       /* [ids.n] the words in their blocks; owned */
@@ -245,7 +246,7 @@ struct rw_vocabulary {
     struct rw_arena arena; /* owns the blocks of words, each word terminated by 0 */
     char *block;           /* the last block; its first `used` of block_bytes are words */
     size_t used, block_bytes;
-    uint8_t marked[RW_FEATURE_IDS];
+    uint8_t marked[RW_FEATURE_IDS]; /* 1: the feature's values are words */
 };
 
 int rw_vocabulary_new(struct rw_ctx *ctx, struct rw_vocabulary **out)
@@ -282,6 +283,7 @@ void rw_vocabulary_free(struct rw_vocabulary *vocabulary)
     rw_mem_free(vocabulary);
 }
 
+/* Adds a word, unless it exists, and sets *index to its number. */
 static int add(struct rw_vocabulary *l, const char *word, size_t n, size_t *index)
 {
     if (l->block_bytes - l->used <= n) {

@@ -1,25 +1,28 @@
-/* Makes a data set from arrays of the caller (struct rw_table in rankwood.h). It checks the arrays,
- * converts the values to float32, and copies them, in one piece or batch by batch. */
+/* Reads arrays of the caller (struct rw_table in rankwood.h) and makes data sets from them. It
+ * checks the arrays, converts the values to float32, and copies them: all at once if the table is
+ * in memory, or batch by batch if it is streamed. */
 #include "dataset/dataset.h"
 
 #include "comm/comm.h"
 
 enum {
-    TILE = 64, /* number of rows: those of row-major arrays stay in the L1 cache while columns are
-                  read; at most 64, the bits of a word */
-    FOUND_INFINITE = 1,
-    FOUND_INEXACT = 2
+    TILE = 64, /* number of rows that are read together: those of row-major arrays stay in the L1
+                  cache while several columns are read; at most 64, the bits of a uint64_t */
+    /* bits of rw_table_column.found: */
+    FOUND_INFINITE = 1, /* an infinite value */
+    FOUND_INEXACT = 2   /* an integer that float32 cannot represent */
 };
 #define MOST_EXACT (UINT64_C(1) << 24) /* integers up to this are exact in float32 */
 
 /* ---- values of an array ---- */
 
+/* Returns element[i], or first + i if `element` is NULL. */
 static inline uint32_t element_of(const uint32_t *element, uint32_t first, uint32_t i)
 {
     return element ? element[i] : first + i;
 }
 
-/* Returns the absolute value of an integer. */
+/* Returns the absolute value of an element of type I32, I64, U32 or U64. */
 static uint64_t magnitude_of(const struct rw_array *a, uint32_t element)
 {
     const char *at = (const char *)a->data + (ptrdiff_t)element * a->stride;
@@ -36,7 +39,8 @@ static uint64_t magnitude_of(const struct rw_array *a, uint32_t element)
     return a->type != RW_VALUE_U64 && wide < 0 ? 0 - (uint64_t)wide : (uint64_t)wide;
 }
 
-/* Returns 1 if a valid integer has no exact float32. */
+/* Returns FOUND_INEXACT if float32 cannot represent one of n integers that are not null; otherwise
+ * 0. */
 static unsigned any_inexact(const struct rw_array *a, const uint32_t *element, uint32_t first,
                             uint32_t n)
 {
@@ -50,7 +54,8 @@ static unsigned any_inexact(const struct rw_array *a, const uint32_t *element, u
     return 0;
 }
 
-/* Stores the i-th element in to[i]. In the first loop the compiler knows the stride. */
+/* Stores n elements, converted, in to[0] to to[n - 1]. The first loop is for adjacent elements, so
+ * the compiler knows the stride. */
 #define CONVERT(type, note, as)                                                      \
     do {                                                                             \
         type one;                                                                    \
@@ -71,7 +76,8 @@ static unsigned any_inexact(const struct rw_array *a, const uint32_t *element, u
         }                                                                            \
     } while (0)
 
-/* Types of numbers: name, C type, what to record of each one, conversion to float. */
+/* Types of numbers: name, C type, statement that records the magnitude of each one in `high`,
+ * conversion to float. */
 #define VALUE_TYPES(ROW)                                              \
     ROW(F32, float, (void)0, (float))                                 \
     ROW(F64, double, (void)0, (float))                                \
@@ -89,11 +95,12 @@ static unsigned any_inexact(const struct rw_array *a, const uint32_t *element, u
         CONVERT(type, note, as);           \
         break;
 
-/* Converts elements element[i], or first + i, to float32 without cleaning. n: at most TILE. */
+/* Converts the n elements element[i], or first + i if `element` is NULL, to float32. Infinity, NaN
+ * and -0 remain. n: at most TILE. Returns FOUND_INEXACT or 0. */
 static unsigned convert(const struct rw_array *a, const uint32_t *element, uint32_t first,
                         uint32_t n, float *to)
 {
-    uint64_t high = 0; /* bits of all magnitudes, or slightly more */
+    uint64_t high = 0; /* bitwise or of all magnitudes; a negative number counts as -1 - it */
     switch (a->type) {
         VALUE_TYPES(CONVERT_CASE)
     case RW_VALUE_BITS:
@@ -135,7 +142,8 @@ static void clear_invalid(const struct rw_array *a, const uint32_t *element, uin
     }
 }
 
-/* Reads elements as data sets store values. Returns the properties found. */
+/* Reads n elements like `convert`, but writes the values as data sets store them. Infinite values
+ * become missing. Returns FOUND_... */
 static unsigned read_elements(const struct rw_table_reader *r, const struct rw_array *a,
                               const uint32_t *element, uint32_t first, uint32_t n, float *to)
 {
@@ -157,7 +165,8 @@ static unsigned read_elements(const struct rw_table_reader *r, const struct rw_a
     return found;
 }
 
-/* Does the same for the documents of rows row[i], or first + i, of a list of values. */
+/* Does what read_elements does for an array that has values only for the rows in a->index. Reads
+ * the rows row[i], or first + i if `row` is NULL; rows without a value get r->hole. */
 static unsigned read_listed(const struct rw_table_reader *r, const struct rw_array *a,
                             const uint32_t *row, uint32_t first, uint32_t n, float *to)
 {
@@ -181,6 +190,7 @@ static unsigned read_listed(const struct rw_table_reader *r, const struct rw_arr
     return found;
 }
 
+/* Adds FOUND_... to those of a column. */
 static void note(struct rw_table_reader *r, uint32_t c, unsigned found)
 {
     if (found)
@@ -199,7 +209,7 @@ static const struct rw_array *array_of(const struct rw_table *table, uint32_t ch
     return &table->column[(size_t)chunk * table->n_columns + i];
 }
 
-/* Returns the row of document doc[i], or first + i, in all chunks' arrays. */
+/* Returns the row of document doc[i], or first + i if `doc` is NULL, counted over all chunks. */
 static uint32_t row_of(const struct rw_table *table, const uint32_t *doc, uint32_t first,
                        uint32_t i)
 {
@@ -213,7 +223,8 @@ void rw_table_values(struct rw_table_reader *r, const uint32_t *column, uint32_t
     const struct rw_table *table = r->table;
     const int is_listed = doc || table->order;
     uint32_t chunk = 0, begin = 0, end = n_chunks_of(table) > 1 ? 0 : table->n_docs;
-    for (uint32_t at = 0, now; at < n; at += now) { /* rows of one chunk, [begin, end) */
+    for (uint32_t at = 0, now; at < n;
+         at += now) { /* reads `now` rows of one chunk, [begin, end) */
         const uint32_t row = row_of(table, doc, first, at), most = n - at < TILE ? n - at : TILE;
         uint32_t element[TILE];
         if (row < begin || row >= end) {
@@ -236,8 +247,8 @@ void rw_table_values(struct rw_table_reader *r, const uint32_t *column, uint32_t
     }
 }
 
-/* Sorts row, the documents of the entries. A row occurs only once, so its entry can be found again.
- */
+/* Writes the documents of a sparse column's entries to row: [a->n], ascending. Each document occurs
+ * once, so its entry can be found again. */
 static int sort_rows(const struct rw_table_reader *r, const struct rw_array *a, uint32_t *row)
 {
     RW_FREED uint32_t *scratch = NULL;
@@ -270,7 +281,7 @@ int rw_table_entries(struct rw_table_reader *r, uint32_t c, uint32_t *row, float
 
 /* ---- checks of values ---- */
 
-/* Returns the row of the first infinite value. */
+/* Returns the row of the first infinite value of a column, or UINT32_MAX. */
 static uint32_t first_infinite(const struct rw_table_reader *r, uint32_t c)
 {
     const struct rw_table *table = r->table;
@@ -343,6 +354,7 @@ void rw_table_close(struct rw_table_reader *r)
     rw_mem_free(r->array);
 }
 
+/* Checks the order of documents, and inverts it. */
 static int take_order(struct rw_ctx *ctx, struct rw_table_reader *r)
 {
     const uint32_t n_docs = r->table->n_docs, *order = r->table->order;
@@ -506,7 +518,7 @@ static int open_documents(struct rw_ctx *ctx, struct rw_table_reader *r,
     return RW_ARENA_NEW(ctx, &r->arena, r->sparse, table->n_columns);
 }
 
-/* Adds column i of the table as the next column. */
+/* Adds column i of the table as the reader's next column. */
 static void take_column(struct rw_table_reader *r, uint32_t i, int is_sparse)
 {
     const uint32_t c = r->n_columns++;
@@ -550,7 +562,7 @@ int rw_table_open(struct rw_ctx *ctx, struct rw_table_reader *r, const struct rw
     return RW_OK;
 }
 
-/* ---- values that arrive in parts, again in each pass ---- */
+/* ---- streamed tables: values that arrive in batches, again in each pass ---- */
 
 int rw_table_next(struct rw_ctx *ctx, struct rw_table_reader *r, uint32_t done, uint32_t *n)
 {
@@ -651,13 +663,14 @@ int rw_table_documents(struct rw_ctx *ctx, const struct rw_table *table, struct 
 struct copy_job {
     struct rw_table_reader *reader;
     struct rw_dataset *dataset;
-    uint32_t n_groups;
-    size_t stride;       /* floats between the starts of two dense columns */
-    uint32_t first, end; /* the current documents */
+    uint32_t n_groups;   /* groups of RW_TABLE_COLUMNS dense columns; the last one may be smaller */
+    size_t stride;       /* number of floats between the starts of two dense columns */
+    uint32_t first, end; /* the current documents, [first, end) */
 };
 
 enum { DOCS_AT_A_TIME = 1 << 14 };
 
+/* Copies a group of dense columns for DOCS_AT_A_TIME documents at a time. */
 static int copy_dense(void *user, struct rw_share *share)
 {
     const struct copy_job *job = user;
@@ -685,7 +698,8 @@ static int copy_sparse(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* Allocates columns in one block: the dense ones' values, then the entries of the others. */
+/* Allocates all columns in one block: first the values of the dense columns, then the values and
+ * rows of each sparse column. */
 static int make_columns(struct rw_ctx *ctx, struct copy_job *job)
 {
     const struct rw_table_reader *reader = job->reader;
@@ -718,7 +732,7 @@ static int make_columns(struct rw_ctx *ctx, struct copy_job *job)
 
 static int copy_values(struct rw_ctx *ctx, struct copy_job *job)
 {
-    enum { FEW = 1 << 15 }; /* fewer values are not worth waking threads */
+    enum { FEW = 1 << 15 }; /* fewer dense values are not worth waking threads */
     const uint32_t n_docs = job->end - job->first;
     const uint64_t n_ranges = ((uint64_t)n_docs + DOCS_AT_A_TIME - 1) / DOCS_AT_A_TIME;
     const int n_threads = (uint64_t)n_docs * job->reader->n_dense < FEW ? 1 : ctx->n_threads;
