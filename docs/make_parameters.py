@@ -103,6 +103,9 @@ USUAL = (
     "seed random_seed num_threads nthread thread_count device_type device task_type categorical_feature cat_features "
     "monotone_constraints is_provide_training_metric num_grad_quant_bins lambdarank_normalization"
 )
+# Meanings of a parameter that is not set.
+UNSET = {"features": "all features", "label-column": "`label`", "qid-column": "`qid`"}
+
 TYPES = {lib.RW_PARAM_INT: "whole number", lib.RW_PARAM_REAL: "number", lib.RW_PARAM_SEED: "whole number"}
 
 
@@ -131,7 +134,7 @@ def page() -> str:
             if kind and "|" in argument:  # "N|auto": the words beside the number
                 values += "".join(f", or `{word}`" for word in argument.split("|")[1:])
             values = VALUES.get(name, values)
-            default = f"`{text(info.default_value)}`" if text(info.default_value) else "not set"
+            default = f"`{text(info.default_value)}`" if text(info.default_value) else UNSET.get(name, "not set")
             meaning = text(info.help)
             lines = [
                 f"### `{name}`",

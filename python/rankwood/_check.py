@@ -318,7 +318,7 @@ _LISTS = ("gpu", "check", "auto")  # tables with any number of rows; other table
 def doctor() -> dict[str, Any]:
     """Check this machine, and verify that it gives the same model everywhere.
 
-    It trains two small trees with each instruction set and on each GPU. It takes a second or two and returns the
+    It trains two small models with each instruction set and on each GPU. It takes a second or two and returns the
     results of ``rankwood doctor --json``.
 
     Returns

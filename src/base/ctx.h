@@ -41,7 +41,8 @@ struct rw_ctx {
 void rw_log(struct rw_ctx *ctx, enum rw_log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* ---- errors: codes are in rankwood.h, and the text is in the context (rw_last_error) ---- */
+/* ---- errors: codes are in rankwood_score.h, and the text is in the context (rw_last_error) ----
+ */
 
 /* Makes a string literal of the value of a limit, for messages. */
 #define RW_TEXT(limit)          RW_TEXT_OF_VALUE(limit)

@@ -182,8 +182,8 @@ static void list_suites(FILE *out, const struct rw_command *command)
 
 static const struct rw_command bench_train = {
     .name = "bench train",
-    .about = "Measures training on synthetic data, on the device of --device. Parameters override "
-             "those of the suite. Configurations made equal by your parameters are run once.",
+    .about = "Measures training on synthetic data on --device. Parameters override those of the "
+             "suite. Equal configurations are run once. See also 'bench load' and 'bench predict'.",
     .more = list_suites,
     .has_results = 1,
     .options = of_training,
@@ -291,7 +291,7 @@ const struct rw_command rw_cmd_doctor = {
     .name = "doctor",
     .brief = "check this machine and verify reproducibility",
     .about = "Prints the processors, memory, limits, GPUs, drivers and libraries that Rankwood "
-             "finds on this machine. Then it trains two small trees on every instruction set and "
+             "finds on this machine. Then it trains two small models on every instruction set and "
              "GPU, and compares the models byte for byte with a reference: the exit code is 1 if "
              "one differs. Finally it prints the choices of '--device auto'.",
     .has_results = 1,

@@ -358,8 +358,8 @@ static int gate(void)
                          of->metric, rw_figure_signed(worst), rw_exact(least));
     }
     if (code == RW_EXIT_BELOW)
-        rw_msg_hint("the improvement is the difference, negated if lower is better; more queries "
-                    "narrow its 95 %% interval");
+        rw_msg_hint("the improvement is the difference, negated where lower is better; with more "
+                    "queries, its 95 %% interval is narrower");
     return code;
 }
 

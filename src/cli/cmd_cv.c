@@ -200,8 +200,8 @@ const struct rw_command rw_cmd_cv = {
     .operands = "DATA... --folds K -o DIR",
     .about =
         "Cross-validates by query: measures each fold with a model trained on the other folds. "
-        "With early stopping, the next fold decides when to stop and is not trained on, so that "
-        "the measured fold has no influence. 'auto' values are chosen once, for all of DATA.",
+        "With early stopping, the next fold is the validation set, and only the remaining folds "
+        "are trained on. 'auto' values are chosen once, for all of DATA.",
     .has_results = 1,
     .options = options,
     .params = "*",

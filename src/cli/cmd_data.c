@@ -35,11 +35,11 @@ const struct rw_command rw_cmd_bin = {
     .brief = "write data as a binned cache that loads fast",
     .operands = "DATA... -o FILE.rwb",
     .about =
-        "Writes data as a binned cache, which loads fast. Commands accept it in place of "
-        "text. The cache contains the input, and bin boundaries and bin indices for one setting "
-        "of --bins and --absent. With other settings, training bins the stored values again. "
-        "With --categorical, the cache has no bins, and each training bins the values. With "
-        "--labels or --label-columns, the cache has several labels per document.",
+        "Writes data as a binned cache, which loads fast. Commands accept it in place of text. The "
+        "cache contains the input, and bin boundaries and bin indices for one setting of --bins "
+        "and --absent. With other settings, training bins the stored values again. With "
+        "--categorical, the cache contains no bins: it only saves parsing the text. With --labels "
+        "or --label-columns, the cache has several labels per document.",
     .options = options,
     .roles = RW_ROLE_TABLE,
     .params = " bins absent label-columns labels categorical threads ",

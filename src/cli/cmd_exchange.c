@@ -22,8 +22,8 @@ static const struct rw_option options[] = {
     {"name", "NAME", "name of the model for opensearch and elasticsearch (required there)",
      RW_OPTION_TEXT, .value = &how.name},
     {"feature-base", "0|1|auto",
-     "model feature that gets the format's first id: with 1, feature 1 becomes XGBoost's f0; auto: "
-     "0 if the model has a feature 0, else 1 [default: same ids]",
+     "id of the feature that becomes the format's first, such as XGBoost's f0: 0 or 1; auto: 0 if "
+     "the model has a feature 0, else 1 [default: same ids]",
      RW_OPTION_CHOICE, .value = &base},
     {"lossy", NULL,
      "leave out properties that the format cannot represent, such as directions of missing values, "
@@ -148,8 +148,9 @@ const struct rw_command rw_cmd_export = {
     .operands = "MODEL --to FORMAT -o FILE",
     .about = "Writes a model in the format of another program, which then sends every document to "
              "the same leaf of every tree. If the format cannot represent the model, the error "
-             "names the tree and the node. For OpenSearch and Elasticsearch LTR, start with the "
-             "format 'opensearch' or 'elasticsearch'.",
+             "names tree and node. For OpenSearch and Elasticsearch LTR, use 'opensearch' "
+             "or 'elasticsearch'; 'xgboost-dump' and 'eslr-raw' are for requests that you write "
+             "yourself.",
     .more = list_formats,
     .has_results = 1,
     .options = options,
@@ -164,8 +165,8 @@ static const struct rw_option import_options[] = {
     {"from", "FORMAT", "format to read (required)", RW_OPTION_TEXT, .value = &how.format,
      .needed = 1},
     {"feature-base", "0|1|auto",
-     "model feature that the format's first id becomes: with 1, XGBoost's f0 becomes feature 1; "
-     "auto: 0 if columns are named and count from 0, else 1 [default: same ids]",
+     "new id of the format's first feature, such as XGBoost's f0: 0 or 1; auto: 0 for named "
+     "columns that count from 0, else 1 [default: same ids]",
      RW_OPTION_CHOICE, .value = &base},
     {"output", "MODEL", "write the model to this file (required)", RW_OPTION_OUTPUT,
      .value = &output, .needed = 1},

@@ -17,7 +17,7 @@ static const struct rw_option options[] = {
      RW_OPTION_LIST, .value = &docs},
     {"documents", NULL, "print the SHAP values of each document, one document per line",
      RW_OPTION_FLAG, .value = &documents, .idle_with = " query "},
-    {"top", "N", "print the first N features and trees [default: 20; --documents: all features]",
+    {"top", "N", "print the first N features (--doc: also trees) [default: 20; --documents: all]",
      RW_OPTION_NUMBER, .value = &top, .range = {1, RW_FEATURE_IDS}},
     {"repeats", "N", "permutations per feature; 0: no permutation importance [default: 5]",
      RW_OPTION_NUMBER, .value = &repeats, .idle_with = " query documents ", .range = {0, 1000}},
@@ -520,13 +520,12 @@ static int run(struct rw_cli *cli)
 const struct rw_command rw_cmd_explain = {
     .name = "explain",
     .brief = "explain features, or why one document ranks above another",
-    .operands = "MODEL DATA... [--query ID --doc A [--doc B]]",
-    .about =
-        "Explains a model or a ranking. Prints the importance of each feature by SHAP values, "
-        "gain, splits and permutation; or explains why one document ranks above another. The SHAP "
-        "values of a document and the base add up to its score. SHAP values use the number of "
-        "training documents per node. If a model has no such numbers, because it was imported "
-        "without them or written by release 0.2.0 or earlier, the documents of DATA are counted.",
+    .operands = "MODEL DATA... [--query Q --doc A [--doc B]]",
+    .about = "Explains a model or a ranking. Prints the importance of each feature by SHAP values, "
+             "gain, splits and permutation; or explains why one document ranks above another. A "
+             "document's score is the sum of its SHAP values and the base, the mean score. SHAP "
+             "values use the number of training documents per node. For a model without such "
+             "numbers (imported without them, or from release 0.2.0 or earlier), DATA is counted.",
     .has_results = 1,
     .options = options,
     .roles = RW_ROLE_EVALUATION | RW_ROLE_WEIGHTS | RW_ROLE_TABLE,

@@ -66,9 +66,9 @@ const struct rw_command rw_cmd_prune = {
     .operands = OPERANDS,
     .about =
         "Removes as many trees as possible, least important first, while the metric on DATA stays "
-        "within --loss of that of the whole model. Also prints the loss of other numbers of trees. "
-        "DATA should not be the training set, since it decides which trees remain. Measure the "
-        "result on a third set.",
+        "within --loss of that of the whole model. Also prints the drop with other numbers of "
+        "trees. DATA should not be the training set, since it decides which trees remain. Measure "
+        "the result on a third set.",
     .replaced_by = "output",
     .has_results = 1,
     .options = options,

@@ -15,7 +15,7 @@ static unsigned long long repeats = 5;
 static const struct rw_option options[] = {
     {"valid", "DATA",
      "validation set: a file, or several as a.txt,b.txt (required); half of its queries rank "
-     "features, the other half measures the loss",
+     "features, the other half measures the metric",
      RW_OPTION_INPUTS, .value = &valid_files, .needed = 1},
     {"test", "DATA", "data to measure once, with all features and with the selected ones",
      RW_OPTION_INPUTS, .value = &test_files},
@@ -163,11 +163,11 @@ const struct rw_command rw_cmd_select = {
     .name = "select",
     .brief = "select the smallest feature set within a metric tolerance",
     .operands = OPERANDS,
-    .about = "Searches for a small feature set whose metric on --valid is within --loss of that of "
-             "the model of all features. It trains on the half of the features with the highest "
-             "permutation importance, and halves again as long as the loss is small enough. Then "
-             "it tries numbers in between. DATA is read and binned once. Prints the loss of each "
-             "set, and the selected features.",
+    .about = "Searches for a small feature set with which the metric on --valid drops by at most "
+             "--loss, compared with all features. It trains on the half of the features with the "
+             "highest permutation importance, and halves again until the metric drops too much. "
+             "Then it tries numbers in between. DATA is read and binned once. Prints how much "
+             "the metric drops with each set, and the selected features.",
     .has_results = 1,
     .options = options,
     .params = "*",

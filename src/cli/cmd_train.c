@@ -48,24 +48,23 @@ static const struct rw_option options[] = {
      RW_OPTION_INPUT, .value = &resume_path, .idle_with = " plan print-config refit ",
      .replaced_by = "checkpoint", .no_file = "auto"},
     {"valid-weights", "FILE",
-     "document weights of the validation set in the same position, or 'none' (repeatable)",
+     "document weights: one file per --valid, in that order, or 'none' (repeatable)",
      RW_OPTION_INPUTS_OR_NONE, .value = &side_files[WEIGHTS], .idle_without = " valid "},
     {"valid-query-weights", "FILE",
-     "query weights of the validation set in the same position, or 'none' (repeatable)",
+     "query weights: one file per --valid, in that order, or 'none' (repeatable)",
      RW_OPTION_INPUTS_OR_NONE, .value = &side_files[QUERY_WEIGHTS], .idle_without = " valid "},
     {"valid-start-scores", "FILE",
-     "start scores of the validation set in the same position, or 'none' (repeatable)",
+     "start scores: one file per --valid, in that order, or 'none' (repeatable)",
      RW_OPTION_INPUTS_OR_NONE, .value = &side_files[START_SCORES], .idle_without = " valid "},
     {"workers", "N",
-     "train with N threads as workers, each with a shard of DATA, to test distributed training on "
-     "one machine; the model does not change",
+     "try distributed training, with N threads as workers; the model does not change; for GPUs, "
+     "mpirun and srun see docs/how-to/several-gpus.md",
      RW_OPTION_NUMBER, .value = &n_workers, .range = {1, RW_WORKERS_MOST_THREADS},
      .former = "ranks"},
     {"plan", NULL, "print the memory that training needs and the expected time per tree, then exit",
      RW_OPTION_FLAG, .value = &plan_only, .idle_with = " refit "},
     {"print-config", NULL,
-     "print all parameters as a --config file for the same model, with numbers for 'auto', then "
-     "exit",
+     "print a --config file that trains the same model, with values for 'auto', then exit",
      RW_OPTION_FLAG, .value = &config_only, .idle_with = " refit "},
     {0},
 };
@@ -74,9 +73,10 @@ static const struct rw_option options[] = {
 
 /* train --log writes one JSON object per line. Its "record" is its kind. "params" occurs once, with
  * the values used and the values given. "metrics" and "timing" occur each round, "timing" also each
- * stage. A training that resumes appends "resume", with the round after which it continues, and
- * "params" again. Values that depend on the machine are in "timing" and "params" only, so "metrics"
- * lines can be compared between machines. */
+ * stage. With --debias, "positions" follows the last round. A training that resumes appends
+ * "resume", with the round after which it continues, and "params" again. Values that depend on the
+ * machine are in "timing" and "params" only, so the other lines can be compared between machines.
+ */
 
 /* The state of the log. Every function below does nothing if the log is not open. */
 static struct {
@@ -797,7 +797,8 @@ static int run_worker(void *user, struct rw_ctx *ctx, int worker)
     const int code = train(cli);
     if (worker == 0)
         t->code = code;
-    /* A worker that ends with an exit code has informed the others, or they must end, too. */
+    /* An exit code below 128 is a failure that this worker has reported: the status makes
+     * rw_workers_run end the workers that wait for this one. From 128 on, a signal ended all. */
     return code > 0 && code < 128 ? RW_ERR_INTERRUPTED : code < 0 ? code : 0;
 }
 

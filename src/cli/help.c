@@ -114,7 +114,7 @@ void rw_help_print(const struct rw_cli *cli)
     rw_help_lines(out, command->about);
     if (command->more)
         command->more(out, command);
-    print_options(out, option, cli->n_first, "");
+    print_options(out, option, cli->n_first, command->more ? " Options:\n" : "");
     print_options(out, option + cli->n_first, cli->n_options - 1 - cli->n_first,
                   " Parameters, with range and default:\n");
     print_options(out, option + cli->n_options - 1, 1, "");

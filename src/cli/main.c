@@ -98,9 +98,10 @@ static void add_params(struct parsing *p)
             continue;
         const int numeric = info->type == RW_PARAM_INT || info->type == RW_PARAM_REAL;
         const int is_list = strcmp(info->name, "metric") == 0;
-        char *help =
-            rw_text("%s [%s%s%s%s]", info->help, numeric ? info->range : "", numeric ? "; " : "",
-                    *info->default_value ? "default: " : "default: none", info->default_value);
+        const char *help = *info->default_value ? rw_text("%s [%s%sdefault: %s]", info->help,
+                                                          numeric ? info->range : "",
+                                                          numeric ? "; " : "", info->default_value)
+                                                : info->help;
         add(p->cli, (struct rw_option){
                         info->name, info->argument, help, is_list ? RW_OPTION_LIST : RW_OPTION_TEXT,
                         .value = is_list ? (void *)&p->metrics : rw_need(1, sizeof(const char *))});
