@@ -4,20 +4,20 @@
 
 #include "convert/convert.h"
 
-enum { DEEPEST = 24 }; /* levels of oblivious trees, with 2^levels leaves; CatBoost grows 16 */
+enum { DEEPEST = 24 }; /* most levels of oblivious trees, with 2^levels leaves; CatBoost grows 16 */
 
-/* The meaning of a split's number (split_index): a border of a float, one value of a category, or a
- * statistic. */
+/* The meaning of a split's number (split_index): a border of a numerical feature, one category, or
+ * a statistic, which is a set of categories. */
 struct numbered {
     enum kind { BORDER, ONE, SET } kind;
-    int64_t stated;          /* the border's feature_index, or the value's hash, an int */
+    int64_t stated; /* BORDER: its feature_index; ONE: the category's hash, as an int; SET: 0 */
     struct rw_ens_node node; /* the split, without its children */
 };
-/* The categories that a test lists. */
+/* The categories for which a test holds. */
 struct set {
     uint32_t column, n;
-    int has_missing;
-    uint32_t category[RW_MAX_CATEGORIES];
+    int has_missing;                      /* 1: it also holds for a missing value */
+    uint32_t category[RW_MAX_CATEGORIES]; /* [n] indexes in `word` of struct reading */
 };
 /* A word of cat_features_hash. */
 struct known {
@@ -26,12 +26,12 @@ struct known {
 };
 /* An entry of categorical_features. */
 struct entry {
-    int64_t index; /* the index by which splits and statistics name it */
+    int64_t index; /* its feature_index, by which statistics name it */
     uint32_t column;
 };
 struct reading {
     struct rw_source *source;
-    struct numbered *number; /* [n] */
+    struct numbered *number; /* [n] by split_index */
     size_t n, room;
     struct known *word; /* [n_words] sorted by hash */
     uint32_t n_words;
@@ -47,8 +47,8 @@ static const json_t *optional_array(struct rw_source *source, const json_t *obje
     return !value || json_is_null(value) ? NULL : rw_json_array(source, object, name, -1);
 }
 
-/* Accepts losses whose prediction is the sum of the leaves. Models of other programs have no
- * loss. */
+/* Refuses losses whose prediction is not the sum of the leaves. Files of other programs, such as
+ * Rankwood's, state no loss, and are accepted. */
 static void check_loss(struct rw_source *source, const json_t *root)
 {
     static const char plain[] =
@@ -164,7 +164,8 @@ static void add_set(struct reading *r, enum kind kind, int64_t stated, struct se
 
 /* ---- values ---- */
 
-/* Gives a categorical column the words of the file. Tests list them by index. */
+/* Gives a categorical column the words of the file, which all categorical columns share. Nodes list
+ * them by index. */
 static void name_words(struct reading *r, uint32_t column)
 {
     struct rw_ens_categories *categories = r->source->out->categories;
@@ -203,8 +204,8 @@ static void read_entry(struct reading *r, const json_t *from)
 
 /* ---- statistics ---- */
 
-/* Returns the entry whose categories a statistic counts. The statistic must be of one feature and
- * count by class, and its test must mean "above 0". */
+/* Returns the entry whose categories a statistic counts. The statistic must be 'Buckets' of one
+ * feature, and its test must mean "count above 0". */
 static const struct entry *check_statistic(struct reading *r, const json_t *from)
 {
     static const struct {
@@ -312,7 +313,7 @@ static void read_floats(struct reading *r, const json_t *entry)
         if (!(fabs(at) <= (double)FLT_MAX))
             rw_refuse(source, "feature %u: border %zu is %g, which does not fit a float", column, i,
                       at);
-        /* CatBoost counts the borders below a value to find its bin. */
+        /* CatBoost finds a value's bin by counting the borders below it, so they must ascend. */
         else if ((double)(float)at < before)
             rw_refuse(source, "feature %u: border %zu is below the previous one", column, i);
         before = (double)(float)at;
@@ -352,7 +353,7 @@ static void read_features(struct reading *r, const json_t *root)
 
 /* ---- trees ---- */
 
-/* Checks a member of a split that repeats the meaning of its number. CatBoost uses the number
+/* Checks members of a split that repeat the meaning of its number. CatBoost uses the number
  * alone. */
 static void check_stated(struct reading *r, const json_t *split, int64_t index,
                          const struct numbered *number)
@@ -493,7 +494,8 @@ static void read_scale(struct rw_source *source, const json_t *root)
 int rw_catboost_parse(struct rw_source *source)
 {
     struct reading r = {.source = source};
-    /* Parameters that were not set are 2^64 - 1. */
+    /* CatBoost writes 2^64 - 1 for parameters that were not set, which jansson's integers cannot
+     * represent. */
     RW_SCOPED(json_decref) json_t *root = rw_json_load(source, JSON_DECODE_INT_AS_REAL);
     if (root) {
         check_loss(source, root);

@@ -3,17 +3,18 @@
  * An ensemble represents a model in the other program's terms, with its thresholds, its comparison
  * and its column ids. An ensemble is made from a model by lower.c, with the rules of the consumer,
  * which is the program that reads the format. Functions of ensemble.c convert it to a model, and
- * exchange.c scores with it. A format only prints and parses an ensemble. It decides nothing about
- * scores.
+ * exchange.c compares its scores with the model's to verify an exported file. The file of a format
+ * only prints and parses ensembles. It decides nothing about scores.
  *
  * To add a format, write convert/to_<name>.c, which defines rw_to_<name>, a struct rw_model_format.
- * It has the rules of its consumers, a `write` function, and a `parse` function if models can be
- * read or verified. Then add a row to formats.def. The build, the command line, the help, the
- * property tests (tests/unit/test_exchange.c) and the fuzz target read this table.
+ * This struct has the rules of the format's consumers, a `write` function, and a `parse` function
+ * if files can be imported or verified. Then add a row to formats.def. The build, the command line,
+ * the help, the property tests (tests/unit/test_exchange.c) and the fuzz target read this table.
  *
  * A `parse` function must withstand hostile files. It checks counts against the bytes that are
- * left. Its callers check children by rw_ensemble_check. It refuses anything that a model cannot
- * represent exactly, and names it (RW_ERR_FORMAT). */
+ * left. Its callers check the trees by rw_ensemble_check. `parse` refuses any property of the file
+ * that a model cannot represent exactly, and names the property (RW_ERR_FORMAT). Leaf values are
+ * the exception: rw_raise rounds them to float. */
 #pragma once
 
 #include <jansson.h>
@@ -23,8 +24,7 @@
 
 #include "model/model.h"
 
-/* The rules by which another program scores a document. They are data, so that one function lowers
- * models to them, one raises ensembles, and one verifies both. */
+/* The type of a number: float or double. */
 enum rw_width { RW_F32, RW_F64 };
 
 /* Where NaN goes at a node. */
@@ -33,7 +33,8 @@ enum rw_nan {
     RW_NAN_ZERO,  /* NaN is read as 0 */
     RW_NAN_LEFT,
     RW_NAN_RIGHT,
-    RW_NAN_ZERO_LEFT, /* left, as are values within RW_ZERO_BAND of 0 (LightGBM's Zero) */
+    /* NaN and values within RW_ZERO_BAND of 0 go left, or right (LightGBM's missing type Zero). */
+    RW_NAN_ZERO_LEFT,
     RW_NAN_ZERO_RIGHT
 };
 #define RW_ZERO_BAND 1e-35f /* LightGBM's kZeroThreshold, also a float */
@@ -45,8 +46,10 @@ enum rw_absent_rule {
     RW_ABSENT_AS_MODEL /* the caller passes all values, so absent ones are as in the model */
 };
 
-/* All zero means: floats everywhere, `value <= threshold` goes left, NaN is compared, absent is
- * 0. */
+/* The rules by which another program scores a document. They are data, so that one function lowers
+ * models for all programs, one converts all ensembles to models, and one verifies all files. If all
+ * members are 0, all numbers are floats, `value <= threshold` goes left, a comparison with NaN is
+ * false, and an absent feature is 0. */
 struct rw_rules {
     enum rw_width value;     /* of a feature in a comparison; data are floats */
     enum rw_width threshold; /* as it is stored */
@@ -54,13 +57,13 @@ struct rw_rules {
     int less;                /* 1: left when value < threshold; 0: <= */
     float slack;             /* > 0: values are compared with threshold + slack, in f32 */
     int nan_by_node;         /* 1: each node has a rule for NaN; 0: `nan` applies */
-    enum rw_nan nan;         /* RW_NAN_FALSE or RW_NAN_ZERO */
+    enum rw_nan nan;         /* RW_NAN_FALSE or RW_NAN_ZERO; unused if nan_by_node is 1 */
     enum rw_absent_rule absent;
     int band_is_zero;      /* 1: values within RW_ZERO_BAND of 0 are read as 0 (LightGBM's rows) */
     int listed_right;      /* 1: listed categories go right, 0: left */
     int missing_unlisted;  /* 1: missing values go to the side of unlisted categories */
-    int unknown_missing;   /* 1: a word that the file lacks is missing */
-    int lists_none;        /* 1: a split may have an empty list; 0: it becomes a threshold */
+    int unknown_missing;   /* 1: a word that the file lacks is read as a missing value */
+    int lists_none;        /* 1: a split may list no category; 0: it then gets a threshold */
     int base_ignored;      /* 1: the program ignores the file's base score */
     uint32_t first_column; /* the lowest possible column id: 0 or 1 */
 };
@@ -72,15 +75,17 @@ RW_SCOPED_BY(json_decref)
 
 /* A split, or a leaf if left < 0. */
 struct rw_ens_node {
-    int32_t left, right; /* node indexes in the tree; left is taken if the comparison holds */
+    /* Node indexes in the tree. A value goes left if the comparison with the threshold holds. For
+     * categories, listed_right of the rules decides. */
+    int32_t left, right;
     uint32_t column;     /* of a split, by the program's column ids */
     uint8_t less;        /* 1: value < threshold; 0: <= */
     uint8_t nan;         /* enum rw_nan */
-    uint8_t by_category; /* 1: the comparison is whether `listed` contains the category */
+    uint8_t by_category; /* 1: `listed` decides; 0: `threshold` */
     double threshold;    /* as written in the file */
     double value;        /* of a leaf */
     double gain;         /* of a split; 0: unknown */
-    double docs;         /* the node's cover: documents, or the program's count for SHAP values */
+    double docs;         /* the node's cover: documents, or the program's weight for SHAP values */
     double hessian;    /* sum of the documents' hessians; equal to docs in formats with one cover */
     uint8_t has_cover; /* 0: docs and hessian are unknown */
     uint32_t n_listed; /* number of listed categories */
@@ -91,29 +96,30 @@ struct rw_ens_node {
 struct rw_ens_tree {
     int32_t n_nodes;          /* >= 1 */
     struct rw_ens_node *node; /* [n_nodes] */
-    size_t room;
-    double weight; /* a factor for all leaves */
+    size_t room;              /* allocated nodes */
+    double weight;            /* a factor for all leaves */
 };
 /* The categories of a column. Nodes store categories as numbers: the number in the data, or the
  * index of the word in a column of words. */
 struct rw_ens_categories {
     uint8_t is_one;    /* 0: the column is numerical */
-    uint32_t n;        /* number of known categories */
-    uint32_t *number;  /* [n] ascending */
+    uint32_t n;        /* number of known categories; 0 if the file does not list them */
+    uint32_t *number;  /* [n] ascending; in a column of words: 0, 1, ... */
     const char **word; /* [n] NULL: a column of numbers */
 };
 /* A model in another program's terms. Its arena owns everything except model_name. */
 struct rw_ensemble {
     int32_t n_trees;
     struct rw_ens_tree *tree; /* [n_trees] */
-    size_t room;
+    size_t room;              /* allocated trees */
     struct rw_arena arena;
     double base;        /* a term of every score */
-    uint32_t n_columns; /* ids from the format's first id on; 0: not counted */
+    uint32_t n_columns; /* columns first_column, first_column + 1, ...; 0: unknown number */
     uint32_t first_column;
     const char **column_name; /* [n_columns] NULL: no names; an element is NULL for a column without
                                  a name */
-    unsigned char *column_had; /* [n_columns] 1: the training set had the column; NULL: unknown */
+    /* [n_columns] 1: the training set had the column, or a lowered tree uses it; NULL: unknown */
+    unsigned char *column_had;
     struct rw_ens_categories *categories; /* [n_columns] NULL: all columns are numerical */
     const char *model_name;               /* NULL if not given; borrowed */
     const struct rw_model_format *format; /* the target of lowering; NULL: it was read */
@@ -127,19 +133,21 @@ static inline const struct rw_ens_categories *rw_ens_categories_of(const struct 
                ? &e->categories[column - e->first_column]
                : NULL;
 }
+/* Returns 1 if the node lists the category. */
 static inline int rw_ens_lists(const struct rw_ens_node *node, uint32_t category)
 {
     const uint32_t at = rw_numbers_under(node->listed, node->n_listed, category);
     return at < node->n_listed && node->listed[at] == category;
 }
+/* Returns the number of splits of a tree whose root reaches all nodes, such as a lowered tree. */
 static inline int32_t rw_ens_n_splits(const struct rw_ens_tree *tree)
 {
     return tree->n_nodes / 2;
 }
 
-/* An ensemble that is being made, from a file or from a model. The first failure is stored in
- * `status`. After it, all reading functions return 0, NULL or "" and report nothing more, so loops
- * must end by themselves. */
+/* An ensemble that is being made, from a file or from a model. `status` is the first failure; later
+ * failures are not reported. Functions that add to the ensemble do nothing after a failure. Other
+ * reading functions may still return values, so loops must check `status`. */
 struct rw_source {
     struct rw_ctx *ctx;
     const char *path; /* begins each message; NULL, as is `text`, for a model */
@@ -149,7 +157,7 @@ struct rw_source {
      * identify a column by name alone. */
     const struct rw_ensemble *names;
     int status;                           /* the first failure */
-    const struct rw_model_format *format; /* the expected format; NULL: the file is not a model */
+    const struct rw_model_format *format; /* the expected format; NULL: not the parse of a model */
     struct rw_ensemble *out;              /* the result; its arena owns what parsers allocate */
 };
 
@@ -172,15 +180,15 @@ struct rw_consumer {
 /* How a format can represent a categorical split. */
 enum rw_says_categories {
     RW_SAYS_NO_CATEGORIES,
-    RW_SAYS_NUMBERS, /* numbers in the data, if all words of the feature are whole numbers */
-    RW_SAYS_WORDS    /* numbers, and words of other features */
+    RW_SAYS_NUMBERS, /* as numbers in the data, if all words of the feature are whole numbers */
+    RW_SAYS_WORDS    /* as numbers for such features, and as words for all others */
 };
 
 enum rw_names {
     RW_NAMES_NONE,  /* the format has no names */
     RW_NAMES_GIVEN, /* the model's names are written, if it has any */
     RW_NAMES_ALL,   /* every column has a name; missing ones are generated */
-    RW_NAMES_SET    /* names of a feature set, if one is given */
+    RW_NAMES_SET    /* names of a feature set; without one, as RW_NAMES_ALL */
 };
 
 struct rw_model_format {
@@ -195,7 +203,7 @@ struct rw_model_format {
     /* Characters that names must not contain, in addition to control characters, or NULL. */
     const char *name_forbids;
     int imports; /* 1: `rankwood import` reads it */
-    int covers;  /* 1: readers compute SHAP values from the covers in the file */
+    int covers;  /* 1: the format's readers compute SHAP values from the covers in the file */
     enum rw_says_categories categories;
     uint32_t most_category; /* highest category number */
     int (*write)(const struct rw_ensemble *ensemble, struct rw_put *put);
@@ -205,8 +213,8 @@ struct rw_model_format {
 #define RW_MODEL_FORMAT(name, file) extern const struct rw_model_format rw_to_##name;
 #include "convert/formats.def"
 #undef RW_MODEL_FORMAT
-/* Returns the i-th format, or NULL after the last. rw_model_format_find finds one by name, or fails
- * with the nearest name (exchange.c). */
+/* These functions are in exchange.c. The first returns the i-th format, or NULL after the last. The
+ * second finds a format by name. RW_ERR_ARGUMENT: the name is unknown; a hint has a similar one. */
 const struct rw_model_format *rw_model_format_at_index(int i);
 int rw_model_format_find(struct rw_ctx *ctx, const char *name, const struct rw_model_format **out);
 
@@ -215,29 +223,31 @@ int rw_model_format_find(struct rw_ctx *ctx, const char *name, const struct rw_m
 void rw_ensemble_release(struct rw_ensemble *ensemble);
 /* Returns the word of a category. decimal: room for the text of a number. of: NULL for numbers. */
 const char *rw_ens_word(const struct rw_ens_categories *of, uint32_t category, char decimal[16]);
-/* Checks that the trees are valid: all children exist, each node is reached at most once from the
- * root, and thresholds and leaves are numbers. Returns RW_ERR_FORMAT with "PATH: tree 3, node 4:
- * ...". */
+/* Checks that the trees are valid. All children must exist, and the root must reach each node at
+ * most once. No threshold may be NaN, and leaf values times the tree's weight must fit a float.
+ * Listed categories must ascend, and have words in columns of words. The base score must be finite.
+ * Returns RW_ERR_FORMAT with "PATH: tree 3, node 4: ...". */
 int rw_ensemble_check(struct rw_ctx *ctx, const struct rw_ensemble *ensemble, const char *path);
 
 /* ---- rules (ensemble.c) ---- */
 /* Returns 1 if a value (NaN: missing) goes left at a split. */
 int rw_rules_left(const struct rw_rules *rules, const struct rw_ens_node *node, float value);
 
-/* Finds the consumer's threshold that splits values exactly as `value <= cut` does. Returns 0, and
- * the nearest threshold, if there is no exact one. */
+/* Finds the consumer's threshold that splits values exactly as `value <= cut` does. Returns 0 if
+ * there is no such finite threshold. *threshold is then one near it, perhaps infinite. */
 int rw_rules_threshold(const struct rw_rules *rules, float cut, double *threshold);
 
 /* Returns the largest float at or below t (strictly: below t), or -INFINITY if there is no such
  * float. -0 counts as 0. */
 float rw_float_below(double t, int strictly);
 
-/* Finds the threshold that splits floats as the consumer's node does, and where missing values go.
- * Returns NULL, or a description of the behaviour that a model cannot represent. */
+/* Finds the model's threshold that splits floats as the consumer's numerical node does, and where
+ * missing values go. Returns NULL, or a description of the behaviour that a model cannot
+ * represent. */
 const char *rw_rules_cut(const struct rw_rules *rules, const struct rw_ens_node *node, float *cut,
                          uint8_t *missing_left);
 
-/* Describes the rules in one line: "float32, value < threshold, ...". */
+/* Describes the rules in one line: "float value < float threshold goes left, ...". */
 void rw_rules_text(const struct rw_rules *rules, char *text, size_t size);
 
 /* ---- feature sets of learning-to-rank plugins, whose names models use (exchange.c) ---- */
@@ -249,24 +259,27 @@ struct rw_feature_set {
     uint32_t n;
     json_t *index; /* maps a name, also in the form of a model file, to its index; owned */
 };
-/* Reads a feature set in any form that the plugin returns or accepts: the response of GET
- * _ltr/_featureset/NAME, its `_source`, a search response with a single hit, or the request body
- * that created it. Returns RW_ERR_FORMAT with "PATH: ...". */
+/* Reads a feature set in any form that the plugin returns or accepts: the response to GET
+ * _ltr/_featureset/NAME, its member `_source`, a search response with a single hit, or the request
+ * body that created it. Returns RW_ERR_FORMAT with "PATH: ...". */
 int rw_feature_set_read(struct rw_ctx *ctx, const char *path, struct rw_feature_set *out);
 void rw_feature_set_release(struct rw_feature_set *set);
 const char *rw_feature_set_name(const struct rw_feature_set *set, uint32_t i);
-/* Returns the set's name of the feature that a model calls `name`, or NULL. */
+/* Finds the feature that a model calls `name`, and returns the set's name of it, or NULL. */
 const char *rw_feature_set_find(const struct rw_feature_set *set, const char *name);
 
 /* ---- between models and ensembles (lower.c, ensemble.c) ---- */
-/* How to lower a model. base: the feature that gets the format's first id, or -1 to keep all ids.
- * lossy: 1 to leave out properties that the format cannot represent, with a note per kind. */
+/* How to lower a model. base is the feature that gets the format's first id; -1: all ids stay. With
+ * lossy, directions of missing values and feature names that the format cannot represent are
+ * dropped. Such thresholds become the nearest possible ones. Each of the three causes a warning.
+ * Without lossy, such models are refused. Models with other properties that the format cannot
+ * represent are always refused. */
 struct rw_lowering {
     int base, lossy;
     const struct rw_feature_set *set; /* for RW_NAMES_SET; NULL: names as for RW_NAMES_ALL */
     const char *model_name;           /* for formats that have one, or NULL */
-    /* 1: the model is a sample of what training may produce, and messages name the feature instead
-     * of a node */
+    /* 1: the model has one tree for each kind of split that training may produce
+     * (rw_exchange_check), so that messages name a feature instead of a node */
     int of_features;
     const char *lossy_by; /* the name of `lossy` in hints; NULL: "--lossy" */
 };
@@ -274,7 +287,8 @@ struct rw_lowering {
 int rw_lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_model_format *format,
              const struct rw_lowering *how, struct rw_ensemble *out);
 /* Rewrites a model for a format whose readers send missing values where unlisted categories go.
- * *out has equal scores. It is NULL if the model itself can be written. */
+ * *out is a model with equal scores, which the caller frees. It is NULL if no tree must be
+ * rewritten. */
 int rw_part_missing(struct rw_ctx *ctx, const struct rw_model *model,
                     const struct rw_model_format *format, struct rw_model **out);
 /* Returns 1 if the children of a lowered node are in reverse order. by_category: 1 if the node
@@ -287,11 +301,13 @@ void rw_made_up_name(const struct rw_model_format *format, uint32_t column, char
 /* Returns the i-th column's name in the file, or NULL if it has no name or a generated one. */
 const char *rw_ens_own_name(const struct rw_ensemble *ensemble,
                             const struct rw_model_format *format, uint32_t i);
-/* Makes a model from an ensemble that has been checked. */
+/* Makes a model from an ensemble that rw_ensemble_check has checked. base: as in struct
+ * rw_lowering; path: for messages. Leaves are rounded to float, which a note reports. */
 int rw_raise(struct rw_ctx *ctx, const struct rw_ensemble *ensemble,
              const struct rw_model_format *format, int base, const char *path,
              struct rw_model **out);
-/* Returns the feature of a column, or -1 for a column without a feature. */
+/* Returns the model's feature of a column, or -1 if its id would be out of range. base: as in
+ * struct rw_lowering. */
 int64_t rw_column_feature(const struct rw_rules *rules, int base, uint32_t column);
 
 /* ---- writing (source.c) ---- */
@@ -301,7 +317,7 @@ void rw_put_release(struct rw_put *put);
 /* Appends formatted text, with these conversions:
  *   %s, %c, %d, %u, %zu and %x are as in printf.
  *   Use %1s for a JSON string. Invalid UTF-8 is refused (put->status).
- *   Use %-s for an XML attribute.
+ *   Use %-s for an XML attribute. Two characters that XML does not allow are refused.
  *   Use %f for a float and %lf for a double, which must be finite. Each is written with the fewest
  *   digits that read back as the same number. It always has a point or an exponent, so that
  *   readers do not take it for an integer. */
@@ -316,16 +332,18 @@ struct rw_visit {
     const struct rw_ensemble *ensemble;
     const struct rw_ens_tree *tree;
     const struct rw_ens_node *node;
-    int32_t at, parent;       /* node indexes in the tree; parent: -1 for the root */
-    int32_t depth;            /* 0 for the root */
-    int32_t number, child[2]; /* position in the walk, of the node and of its children */
+    int32_t at, parent; /* node indexes in the tree; parent: -1 for the root */
+    int32_t depth;      /* 0 for the root */
+    /* Numbers of the node and of its children. The root is 0. Each split gives its children the
+     * next two numbers when `begin` is called for it. child is unused in a leaf. */
+    int32_t number, child[2];
 };
 /* How to write a tree as nested nodes. */
 struct rw_walk {
     /* Writes a leaf, or the text before the first child of a split. */
     void (*begin)(struct rw_put *put, const struct rw_visit *visit, const void *user);
-    const char *middle, *end; /* texts between the children, and after the second */
-    /* Writes text after the second child; may be NULL. */
+    const char *middle, *end; /* texts between the children, and after the second child */
+    /* Writes text after the second child, in place of `end`; NULL to write `end`. */
     void (*finish)(struct rw_put *put, const struct rw_visit *visit, const void *user);
     int32_t deepest; /* depth limit of the format's readers; 0: unlimited */
 };
@@ -350,7 +368,7 @@ int rw_refuse_line(struct rw_source *source, uint64_t line, const char *format, 
 /* Stores the status of a call. Returns source->status. */
 int rw_keep(struct rw_source *source, int status);
 int rw_source_no_memory(struct rw_source *source);
-/* Parses text [n] that is one finite number. Returns 0 if it is not. */
+/* Parses text [n]. Returns 0 if it is not one number in the range of a double. */
 int rw_is_number(const char *text, size_t n, double *out);
 
 /* Allocates an array in the ensemble's arena, for parsers. Returns the status, which the source
@@ -369,22 +387,23 @@ int rw_add_split(struct rw_source *source, struct rw_ens_tree *tree, int32_t at)
 /* Makes room for the names and flags of n columns, at most RW_MAX_FEATURE + 2. */
 int rw_set_columns(struct rw_source *source, uint64_t n);
 int rw_add_name(struct rw_source *source, uint32_t column, const char *name);
-/* Adds the categories of a column, unless it has some: ascending numbers [n], or words, which are
- * copied; the other argument is NULL. The columns must exist. */
+/* Makes a column categorical, unless it is already: with number [n], ascending, or with word [n].
+ * Both are copied, and the other argument is NULL. rw_set_columns must precede this call. */
 int rw_add_categories(struct rw_source *source, uint32_t column, const uint32_t *number,
                       const char *const *word, size_t n);
 /* Copies n ascending numbers to a node's list of categories. */
 int rw_add_list(struct rw_source *source, struct rw_ens_node *node, const uint32_t *category,
                 size_t n);
-/* Makes a node a split by n ascending categories. A column without categories gets categories by
- * numbers. */
+/* Makes a node a split by n ascending categories. A column that is not yet categorical becomes a
+ * column of numbers whose categories are not known. */
 void rw_add_set(struct rw_source *source, struct rw_ens_node *node, const uint32_t *category,
                 size_t n);
 void rw_sort_numbers(uint32_t *number, size_t n);
 int rw_by_number(const void *a, const void *b);
 /* Sorts records and removes duplicates. Returns the remaining number. */
 size_t rw_sort_unique(void *all, size_t n, size_t size, int (*compare)(const void *, const void *));
-/* Reads a node into `node`, which is zeroed except for children of -1. child: both stay NULL for a
+/* Reads a node from `from`, its JSON value or XML element, into `node`, which is zeroed except for
+ * children of -1. Sets child to the values or elements of the children; both stay NULL for a
  * leaf. */
 typedef void (*rw_read_node_fn)(struct rw_source *source, const void *from,
                                 struct rw_ens_node *node, const void *child[2], void *user);
@@ -393,21 +412,22 @@ typedef void (*rw_read_node_fn)(struct rw_source *source, const void *from,
 struct rw_ens_tree *rw_read_tree(struct rw_source *source, const void *root, rw_read_node_fn read,
                                  void *user);
 
-/* ---- JSON from untrusted files; look-ups report the expected type through the source's status
- * ---- */
-/* Parses the file as an object or an array. The caller owns it (json_decref). Returns NULL after a
- * failure. flags: jansson's. */
+/* ---- JSON from untrusted files ---- */
+/* Parses the file as an object or an array without repeated keys. The caller owns it (json_decref).
+ * Returns NULL after a failure. flags: further flags of jansson. */
 json_t *rw_json_load(struct rw_source *source, size_t flags);
-/* Parses a part of the file. Returns NULL without a failure, and *error, if it is not JSON. */
+/* Parses text [n], a part of the file. If it is not JSON, fills *error and returns NULL, but does
+ * not fail. error: may be NULL. */
 json_t *rw_json_load_part(struct rw_source *source, const char *text, size_t n, size_t flags,
                           json_error_t *error);
 /* Parses Universal Binary JSON, in the subset that XGBoost writes and a little more. */
 json_t *rw_ubjson_load(struct rw_source *source);
 
-/* Return members of an object, borrowed. `object` may be any value. RW_ERR_FORMAT: the member is
- * missing or has another type. */
+/* Return members of an object, borrowed. `object` may be NULL or any value. RW_ERR_FORMAT in
+ * source->status: the member is missing or has another type. The result is then NULL or a value of
+ * another type, both of which jansson's functions accept, or "" or 0. */
 json_t *rw_json_object(struct rw_source *source, const json_t *object, const char *name);
-/* n < 0: any length. */
+/* n: the expected length; < 0: any length. */
 json_t *rw_json_array(struct rw_source *source, const json_t *object, const char *name, int64_t n);
 const char *rw_json_text(struct rw_source *source, const json_t *object, const char *name);
 int64_t rw_json_integer(struct rw_source *source, const json_t *object, const char *name,
@@ -415,10 +435,12 @@ int64_t rw_json_integer(struct rw_source *source, const json_t *object, const ch
 double rw_json_number(struct rw_source *source, const json_t *object, const char *name);
 /* Returns a text without 0 bytes, or NULL if the value is not such a text. */
 const char *rw_json_plain(const json_t *value);
-/* Returns a whole number. name: of the value or its array, for the message. */
+/* Returns a whole number from least to most, which may be written as a real up to 1e15 or as true
+ * (1) or false (0). Otherwise fails and returns 0. name: of the value or its array, for the
+ * message. */
 int64_t rw_json_whole(struct rw_source *source, const json_t *value, const char *name,
                       int64_t least, int64_t most);
-/* Returns an array element. */
+/* Returns element i of an array, a number. name: of the array, for the message. */
 double rw_json_number_at(struct rw_source *source, const json_t *array, const char *name, size_t i);
 /* Returns 1 if text [n] is one of `words`, which are separated by blanks. */
 int rw_is_among(const char *text, size_t n, const char *words);
@@ -430,10 +452,13 @@ float rw_json_float(double value);
 
 /* An XML element, parsed by expat. A DOCTYPE is refused, so a file cannot define entities. */
 struct rw_xml {
-    char *name, *text; /* text: may be NULL */
+    /* name: ends with a 0; then follow each attribute and its value, and an empty text. text:
+     * [n_text] before the first child, without blanks around it; may be NULL. */
+    char *name, *text;
     size_t n_text, room;
-    struct rw_xml *parent, *child, *last, *next; /* first and last child, and next sibling */
-    uint64_t line;                               /* at which the element begins, from 1 */
+    /* child, last: the first and the last child. next: the next sibling. */
+    struct rw_xml *parent, *child, *last, *next;
+    uint64_t line; /* at which the element begins, from 1 */
 };
 
 /* Parses text [n], whose first line is line `line` of the file. Returns the root in the ensemble's
@@ -449,8 +474,11 @@ const char *rw_xml_attribute(const struct rw_xml *element, const char *name);
 /* Returns the first child with this name, or NULL. The element may be NULL. */
 struct rw_xml *rw_xml_child(const struct rw_xml *element, const char *name);
 
-/* ---- CatBoost's numbers (to_catboost.c) and reader (catboost_read.c) ---- */
-enum { RW_CATBOOST_CLASSES = 32, RW_CATBOOST_A_BUCKET = 254 /* borders or values per entry */ };
+/* ---- CatBoost's numbers (to_catboost.c, whose head explains the words) and reader
+ * (catboost_read.c) ---- */
+/* CLASSES: most sets in the statistic of an entry. A_BUCKET: most borders or values in one of
+ * CatBoost's buckets. */
+enum { RW_CATBOOST_CLASSES = 32, RW_CATBOOST_A_BUCKET = 254 };
 /* Hashes the word of a category. CatBoost treats whole numbers as words, their decimals. */
 uint32_t rw_catboost_hash(const char *word);
 /* Writes the identifier of an entry's statistic table, which is JSON and a key of ctr_data. */
@@ -460,7 +488,7 @@ void rw_catboost_identifier(int64_t entry, char text[128]);
 uint64_t rw_catboost_key(uint32_t hash);
 int rw_catboost_hash_of_key(uint64_t key, uint32_t *hash);
 /* Writes a finite double as a decimal that CatBoost's reader and correct readers both parse as that
- * double. If there is no such decimal, writes the shortest. */
+ * double. If the search finds no such decimal, writes the shortest that correct readers parse. */
 void rw_catboost_put_double(struct rw_put *put, double value);
 /* Implements the format's `parse`. */
 int rw_catboost_parse(struct rw_source *source);

@@ -1,5 +1,5 @@
-/* Checks ensembles, compares the rules of programs, and converts an ensemble to a
- * model. */
+/* Checks ensembles, applies the rules of other programs to values and thresholds, and converts an
+ * ensemble to a model. */
 #include <float.h>
 
 #include "base/exact.h"
@@ -27,8 +27,8 @@ struct numbering {
     const char *path;
     const struct rw_ensemble *ensemble;
     int32_t t;       /* the tree's index */
-    int32_t *number; /* [n_nodes] of a split, or ~ of a leaf, in the model; NOT_REACHED */
-    int32_t *stack;  /* [n_nodes] the reached nodes, breadth first */
+    int32_t *number; /* [n_nodes] the model's number of a split, ~ that of a leaf, or NOT_REACHED */
+    int32_t *stack;  /* [n_nodes] indexes of the reached nodes, breadth first */
     int32_t n_leaves;
     struct rw_arena *arena; /* owns these arrays */
 };
@@ -77,7 +77,7 @@ static int reach(struct numbering *c, int32_t at, int32_t end)
     return RW_OK;
 }
 
-/* Checks a tree and numbers its splits and leaves. If every child follows its parent, numbers
+/* Checks a tree and numbers its splits and leaves. If every split follows its parent, numbers
  * follow the order of the file, so that an exported model keeps its order. Otherwise they are
  * breadth first. */
 static int number_nodes(struct numbering *c)
@@ -133,7 +133,7 @@ int rw_ensemble_check(struct rw_ctx *ctx, const struct rw_ensemble *ensemble, co
     return RW_OK;
 }
 
-/* Returns the number with which values are compared. */
+/* Returns the number with which the consumer compares values. */
 static double effective(const struct rw_rules *rules, double threshold)
 {
     double t = rules->threshold == RW_F32 ? (double)(float)threshold : threshold;
@@ -212,8 +212,9 @@ const char *rw_rules_cut(const struct rw_rules *rules, const struct rw_ens_node 
             return "sends 0 right, but larger values left (zero_as_missing)";
         *cut = *cut > below_band ? below_band : *cut;
     }
-    /* LightGBM's thresholds never lie inside the band. A threshold inside it splits no value there,
-     * but may come from an exported model. */
+    /* LightGBM reads all values of the band as 0, and writes no threshold inside it. An exported
+     * model may have such a threshold, which stays as it is. Only the value at the lower end, if it
+     * is the threshold, would go left in the model and right in LightGBM. */
     if (rules->band_is_zero && *cut == -band)
         *cut = below_band;
     if (!isfinite(*cut))
@@ -247,10 +248,10 @@ struct raising {
     const struct rw_model_format *format;
     const struct rw_rules *rules;
     int base;
-    uint8_t *had;                           /* [RW_FEATURE_IDS] 1: the feature is in use */
+    uint8_t *had; /* [RW_FEATURE_IDS] 1: the training set had the feature, or a split uses it */
     const struct rw_categories *categories; /* of the model */
     uint64_t n_rounded;                     /* leaves that are not exact as floats */
-    const int32_t *number;                  /* numbering of the current tree */
+    const int32_t *number;                  /* of the current tree, as in struct numbering */
     struct rw_arena *arena;                 /* owns all arrays except those of a tree */
 };
 
@@ -401,7 +402,8 @@ static int raise_split(struct raising *r, const struct rw_ens_tree *tree, int32_
     return RW_OK;
 }
 
-/* Returns 1 if the tree has covers: each leaf has one, and some documents are counted. */
+/* Returns 1 if the tree has a split and usable covers: each leaf has a count in range, and some
+ * count is above 0. */
 static int has_covers(const struct raising *r, const struct rw_ens_tree *tree)
 {
     double sum = 0.0;

@@ -1,4 +1,5 @@
-/* The public functions for files of other programs: export, import and verification. */
+/* The public functions for files of other programs: export, import, verification, and the check
+ * before training whether a format will be able to represent the model. Also reads feature sets. */
 #include "binning/bins.h"
 #include "convert/convert.h"
 #include "io/input.h"
@@ -88,8 +89,8 @@ static int has_feature_0(const struct rw_model *model)
     return 0;
 }
 
-/* Returns the base for rw_lowering. With names a feature's id does not matter, so that no id is
- * left out. */
+/* Sets *base for struct rw_lowering, and logs it if it is chosen here. If features are found by
+ * name in a feature set, their ids do not matter, and the base is 0, which excludes no id. */
 static int export_base(struct rw_ctx *ctx, const struct rw_model *model,
                        const struct rw_exchange *how, const struct rw_model_format *format,
                        int *base)
@@ -114,8 +115,8 @@ static int export_base(struct rw_ctx *ctx, const struct rw_model *model,
     return RW_OK;
 }
 
-/* Lowers the model to the format. The ensemble borrows from `how` only, so the feature set is
- * kept. */
+/* Lowers the model to the format. The ensemble borrows only how->name, and copies names of the
+ * feature set. */
 static int lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_exchange *how,
                  const struct rw_model_format *format, int *base, struct rw_ensemble *out)
 {
@@ -131,8 +132,8 @@ static int lower(struct rw_ctx *ctx, const struct rw_model *model, const struct 
     return rw_lower(ctx, model, format, &lowering, out);
 }
 
-/* Returns 1 if it can matter that an absent feature is 0 or missing. Categorical splits always
- * count, whichever way category 0 goes. */
+/* Returns 1 if a score may depend on whether an absent feature is 0 or missing: a split sends the
+ * two to different children, or is categorical, whichever way category 0 goes. */
 static int absent_matters(const struct rw_model *model)
 {
     for (int32_t t = 0; t < model->n_trees; t++) {
@@ -146,7 +147,8 @@ static int absent_matters(const struct rw_model *model)
     return 0;
 }
 
-/* Notes how the model reads absent features, if the file cannot represent it. */
+/* Logs a note if the file cannot represent that the model reads absent features as missing, and a
+ * score may depend on it. */
 static void note_absent_out(struct rw_ctx *ctx, const struct rw_model *model,
                             const struct rw_model_format *format)
 {
@@ -185,7 +187,8 @@ int rw_model_export(struct rw_ctx *ctx, const struct rw_model *model, const stru
 
 /* ---- import ---- */
 
-/* After a failure, reports the format of the file if it is a known one. */
+/* After a failure to parse, reports the kind of the file instead if its first bytes are those of
+ * another kind. */
 static int other_format(struct rw_ctx *ctx, const struct rw_model_format *format,
                         const struct rw_source *source, int status)
 {
@@ -225,8 +228,9 @@ static int has_names(const struct rw_ensemble *ensemble, const struct rw_model_f
     return 0;
 }
 
-/* Sets how the model counts its columns. If columns count from 0 and have no names, a note states
- * the assumption: LETOR text counts from 1, and a model trained on it may look the same. */
+/* Sets how the training set of the model identified its features (model->columns and width). If
+ * they were columns from 0 without names and the caller did not choose a base, a note states this
+ * assumption. LETOR text counts from 1, and a model trained on such text may look the same. */
 static void set_columns(struct rw_ctx *ctx, const struct rw_ensemble *ensemble,
                         const struct rw_model_format *format, const struct rw_exchange *how,
                         int base, struct rw_model *model)
@@ -288,21 +292,21 @@ struct two {
 struct verifying {
     struct rw_ctx *ctx;
     const struct rw_model *model, *written; /* equal, except trees rewritten by rw_part_missing */
-    const struct rw_ensemble *theirs;
-    const struct rw_rules *rules;
-    int base;
-    float absent; /* value of absent features for the other side */
+    const struct rw_ensemble *theirs; /* parsed from the file, or lowered if it cannot be parsed */
+    const struct rw_rules *rules;     /* of the consumer, which comments call the other side */
+    int base;                         /* as in struct rw_lowering */
+    float absent;                     /* value of absent features for the other side */
     const struct rw_dataset *dataset;
-    struct rw_verify_by *by;
+    struct rw_verify_by *by; /* the result; in a thread, that of its documents */
     struct rw_dataset coded; /* the data with the codes of the model's trees */
-    float **given_as; /* [n_used] values [n_docs] of categorical features for the other side, else
-                         NULL */
+    /* [n_used] values [n_docs] of a categorical feature for the other side; NULL for others */
+    float **given_as;
     uint32_t n_used;
     uint32_t *used; /* [n_used] features that either side uses */
-    /* buffers of all threads, a slice each */
-    float *block[2];        /* [n_threads][n_used][BLOCK] for the model, and for the other side */
-    float *ours, *given;    /* [n_threads][RW_FEATURE_IDS] a document for each side */
-    struct two *score;      /* [n_docs]; finally sorted within each query */
+    /* Buffers with a slice per thread. In a thread, the pointers are to its slice. */
+    float *block[2];     /* [n_threads][n_used][BLOCK] for the model, and for the other side */
+    float *ours, *given; /* [n_threads][RW_FEATURE_IDS] one document's values, for each of them */
+    struct two *score;   /* [n_docs]; finally sorted within each query */
     struct rw_arena *arena; /* owns all arrays */
 };
 
@@ -312,7 +316,8 @@ struct pair {
     int32_t ours, theirs;
 };
 
-/* Checks that both trees have splits and leaves at the same places. */
+/* Checks that both trees have splits and leaves at the same places, except that the other side may
+ * have swapped the children of categorical splits. stack: [2 * leaves]. */
 static int match_tree(struct verifying *v, int32_t t, struct pair *stack)
 {
     const struct rw_tree *tree = &v->written->tree[t];
@@ -387,8 +392,10 @@ static void load_block(struct verifying *v, uint32_t begin, uint32_t end)
     }
 }
 
-/* Converts a category for the other side: an index of the column's words, or a number. Returns NaN
- * for a missing value, and -1 for a category that the file cannot list. */
+/* Converts a category for the other side: to an index of the column's words, or to a number.
+ * Returns NaN for a missing value, and for a word that the file lacks if the other side reads it as
+ * missing. Returns -1 for any other category that the file cannot list. vocabulary: of the data, or
+ * NULL if `value` is the category's number. */
 static float given_category(const struct verifying *v, const struct rw_ens_categories *of,
                             struct rw_vocabulary *vocabulary, float value)
 {
@@ -440,8 +447,8 @@ static int give_categories(struct verifying *v)
     return RW_OK;
 }
 
-/* Returns the model's node for a node of the written tree: the first on the document's path with
- * the same feature. */
+/* Returns the model's node for a node of the written tree. If trees were rewritten, this is the
+ * first node on the document's path with the same feature, or 0. */
 static int32_t node_of_ours(const struct verifying *v, int32_t t, int32_t written)
 {
     const struct rw_tree *tree = &v->model->tree[t];
@@ -455,8 +462,9 @@ static int32_t node_of_ours(const struct verifying *v, int32_t t, int32_t writte
     return at < 0 ? 0 : at;
 }
 
-/* Walks both trees until they differ, and the other side's tree to its leaf. *at: the written node
- * at which they differ, or ~ the leaf that both reach. */
+/* Walks down both trees t with the current document, and returns the leaf of the other side. *at:
+ * the first written node at which the two sides go to different children, or ~ the leaf that both
+ * reach. */
 static const struct rw_ens_node *walk_both(const struct verifying *v, int32_t t, int32_t *at)
 {
     const struct rw_tree *tree = &v->written->tree[t];
@@ -520,7 +528,8 @@ static void score_doc(struct verifying *v, uint32_t doc)
 
 /* ---- pairs that change order ---- */
 
-/* Sorts by our score. Ties fall by the other score, so that no pair among them rises. */
+/* Orders by our score, and equal ones by falling score of the other side, so that no pair among
+ * them rises there. */
 static int by_ours_then_falling(const void *a, const void *b)
 {
     const struct two *x = a, *y = b;
@@ -529,7 +538,8 @@ static int by_ours_then_falling(const void *a, const void *b)
     return x->theirs > y->theirs ? -1 : x->theirs < y->theirs;
 }
 
-/* Sorts by the other score. Returns the number of pairs that rose strictly before. */
+/* Sorts by the other side's score. Returns the number of pairs whose first document had a strictly
+ * lower score of the other side before the sort. */
 static uint64_t rising(struct two *all, struct two *scratch, size_t n)
 {
     if (n < 2)
@@ -553,8 +563,8 @@ static uint64_t pairs_of(uint64_t n)
     return n * (n - 1) / 2;
 }
 
-/* Counts the pairs whose order differs: inverted ones, and ties on one side only. All other pairs
- * rise on both sides or tie on both. */
+/* Returns the number of pairs whose order differs: they are inverted, or tie on one side only. All
+ * other pairs have one order on both sides, or tie on both. */
 static uint64_t moved(struct two *all, struct two *scratch, size_t n)
 {
     uint64_t ties = 0;
@@ -784,8 +794,11 @@ int rw_feature_set_read(struct rw_ctx *ctx, const char *path, struct rw_feature_
     return source.status;
 }
 
-/* Predicts whether a format would refuse the model of a training. A model of stumps, one for each
- * kind of split that trees may contain, is exported, so that the exporter reports the reason. */
+/* ---- the check before training ---- */
+
+/* rw_exchange_check predicts whether a format would refuse the model of a training. It makes a
+ * model of stumps, which are trees of two leaves, one for each kind of split that training may
+ * produce. It then exports this model, so that the exporter reports the reason. */
 struct stumps {
     struct rw_ctx *ctx;
     const struct rw_params *params;
@@ -810,10 +823,11 @@ static int add_stump(struct stumps *s, uint32_t feature, float cut, int missing_
     return RW_OK;
 }
 
-/* Adds stumps of a numerical feature: a cut on each side of 0, and all cuts that the format cannot
- * represent. The last cut, which separates missing values from all others, is used only if it is
- * the only one. A missing value goes where 0 goes. If the training set has missing values, a second
- * stump sends them the other way. */
+/* Adds stumps of numerical feature f of the bins: one whose threshold sends 0 left, one whose
+ * threshold sends it right, and all thresholds that the format cannot represent. The last
+ * threshold, which separates missing values from all others, is used only if it is the only one. A
+ * missing value goes where 0 goes. If the training set has missing values of the feature, a further
+ * stump per threshold sends them the other way. */
 static int add_feature(struct stumps *s, const struct rw_cuts *cuts, uint32_t f)
 {
     const float *cut = cuts->cut + cuts->offset[f];
@@ -943,7 +957,7 @@ int rw_exchange_check(struct rw_ctx *ctx, const struct rw_exchange *how,
     if (model->n_trees > 0) /* otherwise training reports the reason */
         RW_TRY(try_export(ctx, model, format, &lowering));
     lowering.of_features = 0;
-    lowering.set = NULL; /* checked for the data's features; these may have other names */
+    lowering.set = NULL; /* checked above; the initial model may have other feature names */
     lowering.base = from_1;
     if (init && init->n_trees > 0)
         RW_TRY(try_export(ctx, init, format, &lowering));

@@ -1,5 +1,7 @@
-/* Lowers a model's trees to another program's rules. It refuses, by name, all properties that the
- * format cannot represent exactly. */
+/* Lowers models: makes the ensemble of a model, which has its trees in the terms of another
+ * program's rules. A property that the format cannot represent exactly is named and refused, unless
+ * struct rw_lowering allows to drop it. The end of this file rewrites trees for programs that treat
+ * missing values as unlisted categories. */
 #include <stdarg.h>
 
 #include "convert/convert.h"
@@ -9,14 +11,14 @@ struct lowering {
     const struct rw_model *model;
     const struct rw_model_format *format;
     const struct rw_rules *rules;
-    int64_t base;
+    int64_t base; /* the feature that gets the format's first id */
     const struct rw_lowering *how;
     struct rw_source to;  /* the ensemble that is being made */
     const char *lossy_by; /* the name of `how->lossy` in hints */
     uint8_t *had;         /* [RW_FEATURE_IDS] in the training set, or used by a split */
     uint8_t *is_used;     /* [RW_FEATURE_IDS] used by a split */
-    uint64_t n_directions, n_thresholds, n_names; /* properties left out */
-    int32_t n_without_covers;                     /* number of trees */
+    uint64_t n_directions, n_thresholds, n_names; /* dropped or approximated, if `how` is lossy */
+    int32_t n_without_covers;                     /* trees with splits but without covers */
 };
 
 /* ---- trees ---- */
@@ -27,7 +29,7 @@ static const char *feature_text(const struct lowering *l, uint32_t feature,
     return rw_feature_text(l->model->name, l->model->n_names, feature, text);
 }
 
-/* Refuses a node, or a feature if a node represents all nodes that may use it. */
+/* Refuses a split. The message names the node, or the feature if `how` has of_features. */
 static int refuse_split(const struct lowering *l, int32_t t, int32_t i, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 static int refuse_split(const struct lowering *l, int32_t t, int32_t i, const char *format, ...)
@@ -84,8 +86,8 @@ static const char *word_not_number(const struct rw_model_format *format,
     return code < of->n ? of->word[code] : NULL;
 }
 
-/* Returns 1 if the format stores words for a feature. It does if it supports both and not all
- * words are numbers. */
+/* Returns 1 if the file stores the feature's categories as words: the format can, and not all words
+ * are numbers that its readers accept. */
 static int by_words(const struct rw_model_format *format, const struct rw_feature_categories *of)
 {
     return format->categories == RW_SAYS_WORDS && word_not_number(format, of) != NULL;
@@ -117,8 +119,8 @@ static int check_categories(const struct lowering *l, int32_t t, int32_t i)
     return RW_OK;
 }
 
-/* Lists the categories of the side that excludes categories without a code, in the format's
- * numbers. */
+/* Writes to `listed` the categories of the child that does not get unknown categories, as the
+ * format's numbers. Returns their number. */
 static uint32_t list_categories(const struct lowering *l, const struct rw_tree *tree, int32_t i,
                                 uint32_t listed[RW_MAX_CATEGORIES])
 {
@@ -133,8 +135,8 @@ static uint32_t list_categories(const struct lowering *l, const struct rw_tree *
     return n;
 }
 
-/* The format's readers may treat unseen words as missing values. Finds out whether the model
- * sends the two to different children, and if so refuses the split or counts it. */
+/* The format's readers may treat unseen words as missing values. Sets *differ to 1 if the model
+ * sends the two to different children. Then refuses the split, or counts it if `how` is lossy. */
 static int check_unknown(struct lowering *l, int32_t t, int32_t i, int *differ)
 {
     const struct rw_tree *tree = &l->model->tree[t];
@@ -210,8 +212,8 @@ static int lower_split(struct lowering *l, int32_t t, int32_t i, struct rw_ens_n
     if (l->rules->nan_by_node)
         return RW_OK;
     node->nan = (uint8_t)l->rules->nan;
-    /* Without missing values in training, missing goes where 0 goes. That direction is not worth
-     * keeping. */
+    /* If training saw no missing value of the feature, the model sends missing values where 0 goes.
+     * That direction means nothing, so a format that cannot represent it is not a loss. */
     const int carried = l->rules->nan == RW_NAN_FALSE && !tree->missing_left[i];
     if (!carried && tree->missing_left[i] != (0.0f <= tree->cut[i])) {
         if (!l->how->lossy)
@@ -226,7 +228,7 @@ static int lower_split(struct lowering *l, int32_t t, int32_t i, struct rw_ens_n
 }
 
 /* Sets the covers of nodes. Programs divide by a leaf's cover to compute SHAP values. Leaves
- * without documents therefore count as one, as do all leaves of a tree without covers. */
+ * without documents therefore count as one document, as do all leaves of a tree without covers. */
 static void lower_covers(struct lowering *l, const struct rw_tree *tree, struct rw_ens_tree *to)
 {
     const int32_t n_splits = tree->n_leaves - 1;
@@ -281,8 +283,8 @@ static int name_fits(const struct rw_model_format *format, const char *name)
     return 1;
 }
 
-/* Finds the set's name of a column that trees use: by the feature's name if the model has names,
- * else by its position. */
+/* Finds a column that trees use in the feature set, and its name there: by the feature's name if
+ * the model has names, else by position. */
 static int find_in_set(const struct lowering *l, uint32_t column, const char **found)
 {
     const struct rw_feature_set *set = l->how->set;
@@ -307,8 +309,8 @@ static int find_in_set(const struct lowering *l, uint32_t column, const char **f
     return RW_OK;
 }
 
-/* Finds the format's name of a column. *out: NULL if it has no name. made: room for a generated
- * name. */
+/* Finds the name of a column for the file. *out: NULL if it gets no name, which happens to unused
+ * columns with a feature set. made: room for a generated name. */
 static int name_column(struct lowering *l, uint32_t i, char made[64], const char **out)
 {
     const uint32_t feature = (uint32_t)((int64_t)i + l->base);
@@ -358,8 +360,9 @@ static int lower_names(struct lowering *l)
     return RW_OK;
 }
 
-/* Adds the categories of the features that trees use, which have been checked. Formats with words
- * also get those of other features, because LightGBM counts the features with categories. */
+/* Adds the categories of the features that trees use, which check_categories has checked. Formats
+ * with words also get those of other features, because LightGBM matches its lists of words to all
+ * categorical features in order. */
 static int lower_categories(struct lowering *l)
 {
     for (uint32_t i = 0; i < l->model->categories.n; i++) {
@@ -431,24 +434,29 @@ int rw_lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_m
 /* ---- trees for programs that send missing values where unlisted categories go ---- */
 /* Some programs send missing values at a categorical split to the side of unlisted categories. If a
  * tree sends them to the other side, an added split first separates the missing values of the
- * feature. Its left branch has present values, so splits there may send missing values anywhere.
- * Its right branch has missing values, so each split on the feature is replaced by one of its
- * children. A path separates a feature at most once. COPY_SHARE scales the documents of the copied
- * branch: it barely changes the shares of other branches, but keeps its shares right after
- * LightGBM's rounding to whole numbers. */
+ * feature. The feature has a value in the left branch of the added split, so splits on the feature
+ * there may send missing values anywhere. It is missing in the right branch, where each categorical
+ * split on it is replaced by the child that missing values reach. A path has at most one added
+ * split per feature. The right branch is a copy, whose documents COPY_SHARE scales. It is small, so
+ * that other branches keep their shares of the documents. It is not so small that the counts of the
+ * copy are lost when to_lightgbm.c scales the tree's count to 2^29 and rounds. */
 #define COPY_SHARE 0x1p-13
 
 enum { MOST_LEAVES = 1 << 20 }; /* limit of a rewritten tree; each feature may double a branch */
 
-/* A branch of the tree that becomes a child of a new node. above: the new node, -1 for the root. */
+/* A branch of the original tree that becomes a child of a new node. */
 struct todo {
+    /* from: the branch's root in the original tree, a node or ~ a leaf. above: index in `made` of
+     * its parent in the new tree; -1: none. */
     int32_t from, above;
-    int is_right;
+    int is_right; /* 1: it becomes the right child */
 };
-/* A new node: a copy, or a split that separates the missing values of its feature, which go
- * right. */
+/* A node of the new tree. */
 struct made {
+    /* node: the original node. left, right: children in the new tree, as in struct rw_tree. */
     int32_t node, left, right;
+    /* 0: a copy of `node`; 1: an added split, which sends its feature's missing values right and
+     * all other values left */
     int parts;
     struct todo at; /* its place in the new tree */
 };
@@ -460,13 +468,15 @@ struct parting {
     const struct rw_tree *tree; /* the current tree */
     struct todo *todo;
     struct made *made;
-    /* The original leaf of each new leaf; ~ of it in a copied branch of missing values. */
+    /* [n_leaves] the original leaf of each new leaf; ~ that leaf in the right branch of an added
+     * split */
     int32_t *leaf;
     size_t n_todo, todo_room, n_made, made_room, n_leaves, leaves_room;
     struct rw_arena *arena; /* owns all arrays */
 };
 
-/* Returns 1 if missing values and unlisted categories go to different children. */
+/* Returns 1 if the format's readers would send missing values to the wrong child: the split lists
+ * categories as numbers, and unlisted categories go to the other child. */
 static int conflicts(const struct parting *p, const struct rw_tree *tree, int32_t node)
 {
     if (!rw_tree_by_set(tree, node))
@@ -479,8 +489,8 @@ static int conflicts(const struct parting *p, const struct rw_tree *tree, int32_
     return lists_any && tree->missing_left[node] != unlisted_left && !by_words(p->format, of);
 }
 
-/* Returns the state of a feature's value below the added splits of its path. feature: -1 for any
- * feature that was separated. */
+/* Returns whether a feature has a value at this place of the new tree, as far as added splits on
+ * the path tell. feature: -1 to return ABSENT if any of them separated missing values to here. */
 enum known { UNKNOWN, PRESENT, ABSENT };
 static enum known known_of(const struct parting *p, struct todo at, int64_t feature)
 {
@@ -553,7 +563,7 @@ static int finish_tree(struct parting *p, struct rw_tree *to)
         to->feature[i] = from->feature[node];
         if (!p->made[i].parts) {
             to->cut[i] = from->cut[node];
-            /* a conflicting node never gets missing values */
+            /* Missing values never reach a conflicting node, so their direction is free. */
             to->missing_left[i] = from->missing_left[node] != conflicts(p, from, node);
             to->gain[i] = from->gain[node];
             to->by_set[i] = from->by_set[node];
@@ -572,7 +582,7 @@ static int finish_tree(struct parting *p, struct rw_tree *to)
         to->leaf[i] = from->leaf[leaf];
         if (!from->hessian)
             continue;
-        /* The number of missing values is unknown. */
+        /* The model does not know how many of the leaf's documents had missing values. */
         to->docs[i] = is_copy ? from->docs[leaf] * COPY_SHARE : from->docs[leaf];
         to->hessian[i] = is_copy ? 0.0f : from->hessian[leaf];
     }

@@ -1,12 +1,13 @@
-/* ONNX-ML's tree ensembles. The graph of a model is one node. It is TreeEnsembleRegressor (operator
- * set 3 of ai.onnx.ml, and its predecessors) or TreeEnsemble (operator set 5). Values are floats.
- * The mode of a tree node is its comparison, and nodes_missing_value_tracks_true sends NaN where a
- * true comparison goes.
+/* ONNX-ML's tree ensembles: what their writer (to_onnx.c) and reader (onnx_read.c) share. The graph
+ * of a model is one node. It is TreeEnsembleRegressor (operator set 3 of ai.onnx.ml; files of sets
+ * 1 and 2 are also read) or TreeEnsemble (operator set 5). Values are floats. The mode of a tree
+ * node is its comparison, and nodes_missing_value_tracks_true sends NaN where a true comparison
+ * goes.
  *
  * Files have the wire format of Protocol Buffers, in which messages are sequences of fields with
- * number, type and value. It is written and read here. The C libraries for it (protobuf-c, nanopb)
- * need a compiler at build time and code generated from ONNX's whole schema, for a dozen fields.
- * The format itself has four kinds of values. */
+ * number, type and value. Rankwood writes and reads this format itself. The C libraries for it
+ * (protobuf-c, nanopb) need a compiler at build time and code generated from ONNX's whole schema,
+ * of which models use a few dozen fields. The format has only four types of values. */
 #pragma once
 
 #include "convert/convert.h"
@@ -55,9 +56,10 @@ enum rw_onnx_mode {
 static const char *const rw_onnx_words[] = {"BRANCH_LEQ", "BRANCH_LT",  "BRANCH_GTE", "BRANCH_GT",
                                             "BRANCH_EQ",  "BRANCH_NEQ", NULL,         "LEAF"};
 
-/* The lists that attributes of both operators are read into and written from, named by meaning. The
- * first are of the model, those from TREE on of nodes, those from LEAF_TREE on of leaves. IGNORED
- * attributes are hit rates, which do not change scores. */
+/* The lists that attributes of both operators are read into and written from, named by meaning.
+ * Those before TREE are of the whole model. Those from TREE on have an element per node, and those
+ * from LEAF_TREE on an element per leaf. IGNORED attributes are hit rates, which do not change
+ * scores. */
 enum rw_onnx_list {
     ONNX_AGGREGATE,
     ONNX_POST,
@@ -87,18 +89,20 @@ enum rw_onnx_list {
 struct rw_onnx_attribute {
     const char *name;
     enum rw_onnx_list list;
-    int type;
-    const char *word; /* of a text: the only accepted value */
-    int only_read;
+    int type;         /* ONNX_INT to ONNX_STRINGS */
+    const char *word; /* of ONNX_STRING: the only accepted value */
+    int only_read;    /* 1: it is read, but not written */
 };
+/* Returns the table of an operator. five: 1 for TreeEnsemble, 0 for TreeEnsembleRegressor. */
 const struct rw_onnx_attribute *rw_onnx_attributes(int five);
 
 /* A model's one node. Initialise it with zeros, and free the arena. */
 struct rw_onnx {
-    int five; /* 1: TreeEnsemble */
-    int64_t n_columns;
+    int five;          /* 1: TreeEnsemble; 0: TreeEnsembleRegressor */
+    int64_t n_columns; /* of the graph's input; 0: unknown */
     struct {
-        int64_t *value; /* [n] reals by their bits, modes and texts by their numbers */
+        /* [n] integers; reals as the bits of a double; modes as enum rw_onnx_mode */
+        int64_t *value;
         size_t n, room;
     } list[ONNX_LISTS];
     struct rw_arena arena;
@@ -111,7 +115,7 @@ static inline int rw_onnx_add(struct rw_ctx *ctx, struct rw_onnx *onnx, enum rw_
     onnx->list[to].value[onnx->list[to].n++] = value;
     return RW_OK;
 }
-/* rw_onnx_read reads the node into lists as they are in the file. rw_onnx_parse is the format's
- * `parse` (onnx_read.c). */
+/* These functions are in onnx_read.c. rw_onnx_read reads the node into lists with the file's
+ * numbers and order. rw_onnx_parse is the format's `parse`. */
 int rw_onnx_read(struct rw_source *source, int five, struct rw_onnx *out);
 int rw_onnx_parse(struct rw_source *source);

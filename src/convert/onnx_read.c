@@ -1,5 +1,6 @@
-/* Reads ONNX-ML's tree ensembles. It reads the node's attributes into lists (onnx_model.h),
- * renumbers TreeEnsembleRegressor's as TreeEnsemble's, and makes the trees. */
+/* Reads ONNX-ML's tree ensembles. It reads the attributes of the graph's node into lists
+ * (onnx_model.h), replaces the node ids of TreeEnsembleRegressor by indexes as TreeEnsemble has
+ * them, and makes the trees. */
 
 #include "convert/onnx_model.h"
 
@@ -80,7 +81,7 @@ static struct pb message_of(struct rw_source *source, const struct pb_field *fie
     return field->bytes;
 }
 
-/* Returns the last field with this number, or zeros if it is missing. */
+/* Returns the last field with this number, or an empty PB_BYTES field if it is missing. */
 static struct pb_field find_field(struct rw_source *source, struct pb message, uint32_t number)
 {
     struct pb_field field, found = {.type = PB_BYTES};
@@ -118,8 +119,8 @@ static int is_word(struct pb text, const char *word)
 struct reading {
     struct rw_source *source;
     struct rw_onnx *out;
-    int n_nodes, n_inputs;
-    struct pb node_input, graph_input; /* names */
+    int n_nodes, n_inputs;             /* of the graph, so far */
+    struct pb node_input, graph_input; /* names of their first inputs */
 };
 
 static void add(struct reading *r, enum rw_onnx_list to, uint64_t value)
@@ -128,14 +129,14 @@ static void add(struct reading *r, enum rw_onnx_list to, uint64_t value)
         rw_keep(r->source, rw_onnx_add(r->source->ctx, r->out, to, (int64_t)value));
 }
 
-/* size: as for add_numbers. */
+/* Adds a number by its bits. size: as for add_numbers. */
 static void add_number(struct reading *r, uint64_t bits, size_t size, enum rw_onnx_list to)
 {
     add(r, to, size == 4 ? rw_bits_of_double((double)rw_float_of_bits((uint32_t)bits)) : bits);
 }
 
-/* Adds a field of one number or of packed numbers. size: 4 or 8 bytes of a real, 1 for raw bytes, 0
- * for varints. */
+/* Adds a field of one number or of packed numbers to a list. size: 4 or 8 for reals of so many
+ * bytes, 1 for raw bytes, 0 for varints. */
 static void add_numbers(struct reading *r, const struct pb_field *field, size_t size,
                         enum rw_onnx_list to)
 {
@@ -154,8 +155,8 @@ static void add_numbers(struct reading *r, const struct pb_field *field, size_t 
     }
 }
 
-/* Reads a tensor. Its elements are in the field of their type or in the raw field. The type may
- * follow them. */
+/* Reads a tensor. Its elements are in the field of their type or in the raw field, perhaps before
+ * the field that states the type. */
 static void read_tensor(struct reading *r, const struct pb_field *from, struct pb name,
                         enum rw_onnx_list to)
 {
@@ -188,7 +189,7 @@ static void read_tensor(struct reading *r, const struct pb_field *from, struct p
 }
 
 /* Returns a mode's number. For the aggregate function and the post transform, returns 1 and 0 for
- * the only accepted word. */
+ * the only accepted word, and UINT64_MAX for other words. */
 static uint64_t number_of_word(struct reading *r, const struct rw_onnx_attribute *row,
                                struct pb text)
 {
@@ -315,21 +316,23 @@ int rw_onnx_read(struct rw_source *source, int five, struct rw_onnx *out)
 
 enum { NONE = -1 }; /* no position in a tree yet; no further test */
 
-/* The state of making trees. The nodes and leaves of a tree are called items: all nodes by number,
- * then the leaves of TreeEnsemble. The leaves of TreeEnsembleRegressor are nodes. */
+/* The state of making trees. The nodes and leaves of all trees are called items. They are numbered:
+ * first all nodes, then the leaves of TreeEnsemble. The leaves of TreeEnsembleRegressor are
+ * nodes. */
 struct making {
     struct rw_source *source;
     struct rw_onnx *onnx;
     size_t n_nodes, n_items;
     struct links {
         int32_t child[2]; /* items; set once a tree has the node */
-        int32_t next;     /* the next in a row of tests for categories, or NONE */
-        size_t members;   /* TreeEnsemble: where its set begins */
+        int32_t next;     /* the node that tests the split's next category, or NONE */
+        size_t members;   /* TreeEnsemble: where its set begins in ONNX_MEMBERS */
     } * node;             /* [n_nodes] */
-    uint32_t *category;   /* of the current split */
+    uint32_t *category;   /* [n_categories] of the current split */
+    /* n_folded: nodes of the current tree that became part of an earlier node's split. */
     size_t n_categories, room, n_folded;
-    int32_t *position; /* [n_items] position in the tree */
-    uint32_t *item;    /* [n_of_tree] of the current tree: the root, then ascending */
+    int32_t *position; /* [n_items] node index in its tree; NONE: in no tree yet */
+    uint32_t *item;    /* [n_of_tree] items of the current tree: the root, then ascending */
     size_t n_of_tree;
 };
 
@@ -348,7 +351,8 @@ static double real_at(const struct making *m, enum rw_onnx_list list, size_t i)
     return rw_double_of_bits((uint64_t)int_at(m, list, i));
 }
 
-/* Checks that a list is empty or contains only the default number. */
+/* Checks that a list is empty or contains only `number`. name, word: of the attribute and of the
+ * number, for the message. */
 static void check_word(struct making *m, enum rw_onnx_list list, const char *name, const char *word,
                        int64_t number)
 {
@@ -473,7 +477,7 @@ static int is_leaf(const struct making *m, int32_t item)
     return (size_t)item >= m->n_nodes || mode_of(m, (size_t)item) == ONNX_LEAF;
 }
 
-/* Records that the tree has an item. */
+/* Records that the current tree has an item, and refuses an item that a tree has already. */
 static void take(struct making *m, int32_t item)
 {
     const int32_t n = (int32_t)m->n_nodes;
@@ -505,8 +509,8 @@ static void find_children(struct making *m, int32_t node)
     }
 }
 
-/* Merges a row of TreeEnsembleRegressor's tests into one split, if they test one feature and share
- * a child. */
+/* Merges nodes of TreeEnsembleRegressor into the split of `node`: those below its false child, in a
+ * row, that test the same feature for equality and have the same true child. */
 static void fold(struct making *m, int32_t node)
 {
     for (int32_t last = node, at; m->source->status == RW_OK; last = at) {
@@ -610,7 +614,8 @@ static size_t find(struct making *m, const struct key *key, int64_t tree, int64_
     return found ? (size_t)(found - key) : 0;
 }
 
-/* Sorts the weights of leaves in the order of the nodes. */
+/* Replaces the leaf weights by a list with an element per node, and checks that exactly the leaves
+ * have a weight. */
 static void sort_weights(struct making *m, const struct key *key)
 {
     unsigned char *has;
@@ -637,7 +642,7 @@ static void sort_weights(struct making *m, const struct key *key)
     m->onnx->list[ONNX_LEAF_WEIGHT].value = weight;
 }
 
-/* Makes the tree of the keys from begin to end, whose children have been numbered. */
+/* Makes the tree of nodes begin to end - 1, whose children are indexes of nodes already. */
 static void link_tree(struct making *m, const struct key *key, size_t begin, size_t end,
                       const unsigned char *has_parent)
 {
@@ -656,7 +661,7 @@ static void link_tree(struct making *m, const struct key *key, size_t begin, siz
         rw_refuse(m->source, "tree %lld has nodes that its root does not reach", number);
 }
 
-/* Numbers children as TreeEnsemble does, and makes the trees. */
+/* Sorts the nodes by tree and id, replaces children by indexes of nodes, and makes the trees. */
 static void make_regressor(struct making *m)
 {
     const size_t n = m->n_nodes;

@@ -1,5 +1,5 @@
-/* Functions that the parsers and writers of all formats share: messages, trees, JSON, UBJSON, XML,
- * and formatted output. */
+/* Functions that the parsers and writers of all formats share (convert.h): messages, trees, JSON,
+ * UBJSON, XML, and formatted output. */
 #include <expat.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -168,9 +168,10 @@ void rw_add_set(struct rw_source *source, struct rw_ens_node *node, const uint32
     rw_add_categories(source, node->column, NULL, NULL, 0);
 }
 
+/* A node that rw_read_tree has yet to read. */
 struct pending {
-    const void *from;
-    int32_t node;
+    const void *from; /* as in rw_read_node_fn */
+    int32_t node;     /* its index in the tree */
 };
 
 struct rw_ens_tree *rw_read_tree(struct rw_source *source, const void *root, rw_read_node_fn read,
@@ -196,8 +197,10 @@ struct rw_ens_tree *rw_read_tree(struct rw_source *source, const void *root, rw_
     return source->status == RW_OK ? tree : NULL;
 }
 
-/* Failed allocations of jansson. It allocates through two functions per process. The function here
- * calls the previous one and records failures, for each thread. */
+/* ---- failed allocations of jansson ---- */
+
+/* jansson allocates through two functions that are set for the whole process. The function here
+ * calls the previous one, and records failures of the current thread in has_failed. */
 static json_malloc_t wrapped_alloc;
 static _Thread_local int has_failed;
 
@@ -217,7 +220,7 @@ static void wrap_alloc(void)
 
 /* Starts to watch for failed allocations in this thread. After one, jansson reports invalid UTF-8
  * or an early end of the file, or its parser drops a byte and continues. Callers must therefore
- * check for a failure. */
+ * check has_failed before they use jansson's result. */
 static void watch(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -225,7 +228,7 @@ static void watch(void)
     has_failed = 0;
 }
 
-/* ---- members ---- */
+/* ---- JSON ---- */
 
 json_t *rw_json_load_part(struct rw_source *source, const char *text, size_t n, size_t flags,
                           json_error_t *error)
@@ -249,6 +252,7 @@ json_t *rw_json_load(struct rw_source *source, size_t flags)
     return root;
 }
 
+/* Refuses a member that is missing or has the wrong type. */
 static void absent(struct rw_source *source, const json_t *object, const char *name,
                    const char *expected)
 {
@@ -341,6 +345,7 @@ int rw_is_among(const char *text, size_t n, const char *words)
     return 0;
 }
 
+/* Returns 1 if the float's shortest decimal reads as this double. */
 static int is_written_as(float candidate, double value)
 {
     char text[32];
@@ -361,17 +366,17 @@ float rw_json_float(double value)
 
 /* ---- UBJSON ---- */
 
-enum { MOST_DEPTH = 256 };
+enum { MOST_DEPTH = 256 }; /* of nested arrays and objects */
 
 struct reading {
     struct rw_source *source;
-    const unsigned char *at, *end;
-    int depth;
+    const unsigned char *at, *end; /* the unread part of the file */
+    int depth;                     /* of nested arrays and objects */
 };
 
 static json_t *ubjson_value(struct reading *r, int type);
 
-/* Records an error. Returns NULL, as the value could not be read. */
+/* Refuses the file. Returns NULL, which callers return as the value. */
 static json_t *ubjson_wrong(struct reading *r, const char *what)
 {
     rw_refuse(r->source, "not UBJSON: byte %zu: %s", r->source->n - (size_t)(r->end - r->at), what);
@@ -397,7 +402,7 @@ static uint64_t ubjson_bytes(struct reading *r, size_t n)
     return bits;
 }
 
-/* Returns the bytes of a number type, 0 for other types. */
+/* Returns the bytes of a number of this type; 0 if the type is not one of numbers. */
 static size_t ubjson_size_of(int type)
 {
     return type == 'i' || type == 'U'   ? 1
@@ -442,13 +447,15 @@ static json_t *ubjson_text(struct reading *r)
     return out;
 }
 
-/* Reads the elements of an array or the members of an object. "$ type # count" may come first.
- * Without a type each element has one. Without a count they end with the end mark. */
+/* Reads the elements of an array or the members of an object into `into`. "# count" or "$ type #
+ * count" may come first. Without a type, each element begins with its type. Without a count, ']' or
+ * '}' ends the elements. */
 static void ubjson_elements(struct reading *r, json_t *into)
 {
     const int is_object = json_is_object(into), has_type = ubjson_skip(r, '$');
     const int type = has_type ? (int)ubjson_bytes(r, 1) : 0;
-    /* With a type without bytes, a count would not be limited by the file's size. */
+    /* Elements of a type such as null take no bytes, so the file's size would not limit their
+     * number. */
     if (has_type && ubjson_size_of(type) == 0 && type != 'S')
         ubjson_wrong(r, "a container of an unknown type");
     const int counted = ubjson_skip(r, '#');
@@ -470,7 +477,7 @@ static void ubjson_elements(struct reading *r, json_t *into)
     }
 }
 
-/* Reads a value. Returns NULL after a failure. */
+/* Reads a value of this type. Returns NULL after a failure. */
 static json_t *ubjson_value(struct reading *r, int type)
 {
     json_t *out = NULL;
@@ -523,10 +530,12 @@ json_t *rw_ubjson_load(struct rw_source *source)
     return NULL;
 }
 
+/* ---- XML ---- */
+
 struct parsing {
     struct rw_source *source;
     XML_Parser parser;
-    uint64_t line;
+    uint64_t line;              /* the file's line at which the parsed text begins */
     struct rw_xml *root, *open; /* open: the innermost open element */
 };
 
@@ -671,6 +680,8 @@ struct rw_xml *rw_xml_child(const struct rw_xml *element, const char *name)
     return at;
 }
 
+/* ---- formatted output ---- */
+
 void rw_put_bytes(struct rw_put *put, const void *bytes, size_t n)
 {
     if (put->status == RW_OK)
@@ -777,10 +788,11 @@ int rw_put_refuse(struct rw_put *put, const char *format, ...)
     return put->status;
 }
 
-/* ---- trees ---- */
+/* ---- trees as nested text ---- */
 
+/* A step of a walk: the beginning of a node, the text between its children, or its end. */
 struct step {
-    int32_t node, parent, depth, number;
+    int32_t node, parent, depth, number; /* as in struct rw_visit, in which `node` is `at` */
     enum { BEGIN, MIDDLE, END } part;
 };
 

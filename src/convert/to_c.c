@@ -1,8 +1,9 @@
 /* Writes the model as C: one file without includes that defines double score(const float *x). It
- * consists of tables, because compilers accept them at any size, unlike nested ifs. Cuts and leaves
- * are written as whole numbers times powers of two, which every C99 compiler reads exactly.
- * Categorical splits use a table of the categories that go left. For words, a second function,
- * float category(unsigned feature, const char *word), returns their numbers. */
+ * consists of tables, because compilers accept them at any size, unlike nested ifs. Thresholds and
+ * leaves are written as whole numbers times powers of two, which every C99 compiler reads exactly.
+ * Categorical splits use a table of the categories that go left. If a feature has words as
+ * categories, a second function, float category(unsigned feature, const char *word), returns the
+ * value of x for a word, or -1 for an unknown word. */
 
 #include "convert/convert.h"
 
@@ -20,8 +21,8 @@ static void put_exact(struct rw_put *put, float value)
     rw_put_format(put, "%s0x%xp%df", signbit(value) ? "-" : "", whole, whole ? exponent : 0);
 }
 
-/* Writes a child of tree t: an index of `node`, or ~ an index of `leaf`. Each earlier tree has one
- * leaf more than splits. */
+/* Writes node `child` of tree t as an index of the table `node`, or as ~ an index of the table
+ * `leaf`. splits_before: splits of earlier trees, each of which has one leaf more than splits. */
 static void put_index(struct rw_put *put, const struct rw_ensemble *ensemble, int32_t t,
                       int32_t child, int32_t splits_before)
 {
@@ -32,7 +33,8 @@ static void put_index(struct rw_put *put, const struct rw_ensemble *ensemble, in
         rw_put_format(put, "~%d", splits_before + t + child - n_splits);
 }
 
-/* Writes the elements of the four tables. */
+/* Writes the elements of four tables: the splits and the leaves of all trees, the root of each
+ * tree, and the categories that splits list. */
 static void put_trees(const struct rw_ensemble *ensemble, struct rw_put *nodes,
                       struct rw_put *leaves, struct rw_put *roots, struct rw_put *listed)
 {

@@ -1,14 +1,15 @@
 /* CatBoost's model, as save_model(format="json") writes it.
  *
  * A numerical feature is an entry of float_features with ascending borders. A categorical one is an
- * entry of categorical_features with `values` for one-hot tests. `ctrs` are statistics of
- * categories, with borders. A test is identified by a number (split_index). Numbers count all
- * borders of floats, then all values, then all borders of statistics.
+ * entry of categorical_features. The entry's `values` are those for which a test asks whether a
+ * document has this one category. `ctrs` are statistics of categories, with borders. A test, which
+ * several nodes may use, is identified by a number (split_index). Numbers count all borders of
+ * numerical features, then all values, then all borders of statistics.
  *
  * A float goes right if it is greater than the border. NaN is minus infinity (AsFalse), infinity
  * (AsTrue), or compared, which is false (AsIs, and without has_nans). This is a direction of the
- * entry, not of the node. Two entries may have the same column, so a feature whose nodes disagree
- * about NaN becomes two entries. Trees are "oblivious_trees" (a split for each level, the root's
+ * entry, not of the node. A feature whose nodes disagree about NaN therefore becomes two entries
+ * with one feature_index. Trees are "oblivious_trees" (a split for each level, the root's
  * is the last) or "trees" (nested nodes). Leaves are doubles. They are added in the order of the
  * trees, the sum is scaled, and the bias is added.
  *
@@ -25,8 +26,8 @@
 #include "convert/convert.h"
 
 enum {
-    MOST_LEFT = 65534, /* nodes: the offset to the right child has 16 bits */
-    MOST_BUCKETS = 65536
+    MOST_LEFT = 65534, /* most nodes in a left branch: the offset to the right child has 16 bits */
+    MOST_BUCKETS = 65536 /* most lists of borders or values that CatBoost can number */
 };
 
 /* A category that some test of its column lists. */
@@ -34,19 +35,19 @@ struct word {
     uint32_t column, hash;
     uint32_t category; /* as in nodes; or MISSING */
 };
-/* A test of some split. Its index is CatBoost's number. */
+/* A test. */
 struct split {
     const struct rw_ens_node *node; /* the first node with this test */
-    uint32_t entry;                 /* of its column, among float or among categorical entries */
-    uint32_t class_of;              /* of a set: its class in the entry's statistic */
+    uint32_t entry; /* its feature_index, which counts numerical and categorical ones separately */
+    uint32_t class_of; /* of a set: its class in the entry's statistic */
 };
 struct writing {
     const struct rw_ensemble *ensemble;
     /* Each test once: comparisons of floats, tests for one category, tests for a set. Each kind is
-     * sorted by column. */
+     * sorted by column. The index is CatBoost's split_index. */
     struct split *split;
     size_t n_floats, n_singles, n_sets;
-    uint32_t *column_of; /* [n_entries] categorical entries; a column may have several */
+    uint32_t *column_of; /* [n_entries] of a categorical entry; a column may have several */
     uint32_t n_entries;
     struct word *word; /* [n_words] listed by tests, by column and hash */
     uint32_t n_words;
@@ -127,7 +128,8 @@ static int gather_splits(struct rw_ctx *ctx, struct writing *w)
     return RW_OK;
 }
 
-/* Collects the words of each column with a test. A missing value is one of them. */
+/* Collects the categories that tests list, by column. Each column with a categorical test also gets
+ * MISSING. */
 static int gather_words(struct rw_ctx *ctx, struct writing *w)
 {
     const size_t end = w->n_floats + w->n_singles + w->n_sets;
@@ -155,12 +157,13 @@ static int gather_words(struct rw_ctx *ctx, struct writing *w)
     return RW_OK;
 }
 
-/* Numbers the entries: one per numerical column, and one for each RW_CATBOOST_CLASSES sets of a
- * categorical column. */
+/* Sets the entry of each test: a number per numerical column, even if it becomes two entries, and a
+ * number for each RW_CATBOOST_CLASSES sets of a categorical column, at least one. */
 static int number_entries(struct rw_ctx *ctx, struct writing *w)
 {
     const size_t n = w->n_floats + w->n_singles + w->n_sets;
-    uint32_t *first, *n_sets, n_float_entries = 0; /* [n_columns] first entry; sets */
+    /* first: [n_columns] the number of the first entry; n_sets: [n_columns] */
+    uint32_t *first, *n_sets, n_float_entries = 0;
     size_t room = 0;
     RW_TRY(RW_ARENA_NEW(ctx, w->arena, first, w->ensemble->n_columns));
     RW_TRY(RW_ARENA_NEW(ctx, w->arena, n_sets, w->ensemble->n_columns));
@@ -182,13 +185,15 @@ static int number_entries(struct rw_ctx *ctx, struct writing *w)
     return RW_OK;
 }
 
-/* Returns 1 if two nodes use the borders, or the values, of one entry. */
+/* Returns 1 if both nodes use the borders, or both use the values, of one entry. */
 static int same_bucket_list(const struct rw_ens_node *a, const struct rw_ens_node *b)
 {
     return a->by_category == b->by_category && a->column == b->column &&
            (a->by_category || a->nan == b->nan);
 }
 
+/* Refuses a model with too many tests. CatBoost divides the borders, or the values, of an entry
+ * into buckets of at most RW_CATBOOST_A_BUCKET, and the test of a set takes a bucket of its own. */
 static int check_buckets(const struct writing *w, struct rw_put *put)
 {
     size_t n = w->n_sets, in_list = 0;
@@ -199,8 +204,8 @@ static int check_buckets(const struct writing *w, struct rw_put *put)
     }
     if (n > MOST_BUCKETS)
         rw_put_refuse(put,
-                      "%zu buckets of %d thresholds of a feature, or of a set of categories; "
-                      "CatBoost can number %d",
+                      "the splits need %zu buckets, each of up to %d thresholds or categories of "
+                      "a feature, or of one set of categories; CatBoost accepts at most %d",
                       n, RW_CATBOOST_A_BUCKET, MOST_BUCKETS);
     return put->status;
 }
@@ -315,7 +320,8 @@ static void put_tables(const struct writing *w, struct rw_put *put)
 
 /* ---- floats ---- */
 
-/* Writes an entry of a column with its borders, which start at `begin`. Returns their end. */
+/* Writes an entry of a column, with those borders of the column from w->split[begin] on that agree
+ * about NaN. Returns the index after the last of them. */
 static size_t put_float(const struct writing *w, uint32_t column, uint32_t entry, size_t begin,
                         struct rw_put *put)
 {
@@ -425,7 +431,7 @@ static int write_catboost(const struct rw_ensemble *ensemble, struct rw_put *put
 {
     RW_RELEASED(rw_arena_free) struct rw_arena arena = {0};
     struct writing w = {.ensemble = ensemble, .arena = &arena};
-    if (ensemble->n_trees == 0) /* loaded, but not applied: "Empty tree range [0, 0)" */
+    if (ensemble->n_trees == 0) /* CatBoost loads it, but cannot score: "Empty tree range [0, 0)" */
         return rw_put_refuse(put, "the model has no trees; CatBoost cannot represent such a model");
     RW_TRY(gather_splits(put->ctx, &w));
     RW_TRY(gather_words(put->ctx, &w));
@@ -439,7 +445,8 @@ static int write_catboost(const struct rw_ensemble *ensemble, struct rw_put *put
     return put->status;
 }
 
-/* CatBoost's trees read floats and add doubles. Its callers pass every column. */
+/* CatBoost's trees read floats and add leaves in double. Its callers pass a value for every
+ * column. */
 const struct rw_model_format rw_to_catboost = {
     .name = "catboost",
     .about = "CatBoost's saved model, JSON",
@@ -459,8 +466,9 @@ const struct rw_model_format rw_to_catboost = {
     .parse = rw_catboost_parse,
 };
 
-/* ---- numbers in CatBoost's models: hashes of words, and decimals that its reader parses exactly
- * ---- */
+/* The rest of this file writes numbers: hashes of words, and decimals that CatBoost's reader parses
+ * exactly. */
+
 /* ---- hashes ---- */
 
 /* Constants of the hash function, in its authors' order. */
@@ -573,8 +581,8 @@ uint32_t rw_catboost_hash(const char *word)
                                 : over_64(word, n));
 }
 
-/* Returns the factor by which CatBoost mixes a hash, as an int, into an empty combination of
- * features. */
+/* Returns the factor by which CatBoost multiplies a hash, as an int, to make the key of a statistic
+ * of one feature. */
 static uint64_t key_factor(void)
 {
     const uint64_t once = UINT64_C(0x4906ba494954cb65);
@@ -605,8 +613,8 @@ int rw_catboost_hash_of_key(uint64_t key, uint32_t *hash)
  * exactly: those with 17 to 19 digits within half a unit, or with zeros after them, which use other
  * powers. About one float in 15,000 has no such decimal. */
 enum {
-    MOST_DIGITS = 17, /* with a point, its limit of digits */
-    MOST_ZEROS = 24
+    MOST_DIGITS = 17, /* most digits that the reader accepts in a decimal with a point */
+    MOST_ZEROS = 24   /* most zeros that the search appends */
 };
 
 static double right_reader(const char *text)
@@ -654,8 +662,8 @@ static double their_reader(const char *text, int is_negative)
     return scaled(digits, (*text ? (int)strtol(text + 1, NULL, 10) : 0) - n_after);
 }
 
-/* Searches for a decimal of n digits and some zeros without a point. It starts from the nearest, in
- * steps that reach every double. */
+/* Searches for a decimal of n digits and n_zeros zeros, without a point, that both readers parse as
+ * `value`. It tries numbers of n digits around the nearest one. Returns 1 if it found one. */
 static int find_digits(double value, int is_negative, int n, int n_zeros, char text[64])
 {
     char near[48]; /* d.ddde-xx */

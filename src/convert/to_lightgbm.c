@@ -1,15 +1,16 @@
-/* LightGBM's text model (version 4; 2 and 3 are also read). It has a header of key=value lines, a
- * block per tree, and "end of trees". Thresholds are doubles, and `value <= threshold` goes left.
- * In decision_type, bit 0 means categorical, and bit 1 means that missing values go left. Bits 2
- * and 3 define missing values: no values (NaN is read as 0), zero, or NaN. A child c < 0 is leaf
- * ~c. Leaves include shrinkage. Before a row is scored, its values within 1e-35 of 0 are dropped,
- * which makes them 0.
+/* LightGBM's text model (version 4; 2 and 3 are also read), and at the end of this file the JSON
+ * that Vespa reads. The text has a header of key=value lines, a block per tree, and "end of trees".
+ * Thresholds are doubles, and `value <= threshold` goes left. In decision_type, bit 0 means
+ * categorical, and bit 1 means that missing values go left. Bits 2 and 3 define the missing
+ * values: none (NaN is read as 0), zero and NaN, or NaN alone. A child c < 0 is leaf ~c. Leaves
+ * include shrinkage. Before a row is scored, its values within 1e-35 of 0 are dropped, which makes
+ * them 0.
  *
- * A categorical split's threshold is an index k. Numbers cat_boundaries[k] to cat_boundaries[k + 1]
- * of cat_threshold have 32 bits each, one bit per category from 0 on. Categories with a set bit go
- * left. All others go right, as do missing values. The last line, pandas_categorical, has a list of
- * words for each categorical column of a data frame. Categories are indexes of this list, and an
- * unknown word is missing. */
+ * A categorical split's threshold is an index k. Its set is the elements of cat_threshold from
+ * index cat_boundaries[k] up to, but without, cat_boundaries[k + 1]. Each has 32 bits, one bit per
+ * category from 0 on. Categories with a set bit go left. All others go right, as do missing values.
+ * The last line, pandas_categorical, has a list of words for each categorical column of a data
+ * frame. Categories are indexes of this list, and an unknown word is missing. */
 
 #include "convert/convert.h"
 
@@ -51,9 +52,10 @@ static void put_header(const struct rw_ensemble *e, const double *low, const dou
     rw_put_text(put, "\n\n");
 }
 
-/* Writes the documents of each node to count [n_nodes]. LightGBM's counts are integers. Fractional
- * or larger ones are scaled, as only their ratios matter. A leaf has at least 1, and a split the
- * sum of its leaves. */
+/* Writes the documents of each node to count [n_nodes]. LightGBM's counts are integers. If a leaf's
+ * count is fractional, or the root's exceeds MOST, all counts are scaled so that the root's becomes
+ * MOST, because only their ratios matter. A leaf has at least 1, and a split the sum of its
+ * leaves. */
 static void count_docs(const struct rw_ens_tree *tree, int32_t *count)
 {
     enum { MOST = INT32_MAX / 4 }; /* of the root, up to rounding */
@@ -75,7 +77,9 @@ static void count_docs(const struct rw_ens_tree *tree, int32_t *count)
 static const struct list {
     const char *key;
     enum { COLUMN, GAIN_OF, CUT, TYPE, LEFT_OF, RIGHT_OF, LEAF_OF, HESSIAN, COUNT } what;
-    int of_leaves, is_real; /* a cut is whole where it is the number of a set */
+    /* of_leaves: 1: an element per leaf, 0: per split. is_real: 1: reals, except that the CUT of a
+     * categorical split is the number of its set. */
+    int of_leaves, is_real;
 } tree_lists[] = {
     {"split_feature=", COLUMN, 0, 0}, {"split_gain=", GAIN_OF, 0, 1},
     {"threshold=", CUT, 0, 1},        {"decision_type=", TYPE, 0, 0},
@@ -117,7 +121,7 @@ static void put_list(const struct rw_ens_tree *tree, const int32_t *count, const
     rw_put_text(put, "\n");
 }
 
-/* Returns the 32-bit numbers of a set, up to its last category. */
+/* Returns how many 32-bit numbers hold the set of a split; 0 for a numerical split. */
 static uint32_t words_of(const struct rw_ens_node *node)
 {
     return node->by_category ? node->listed[node->n_listed - 1] / 32 + 1 : 0;
@@ -148,7 +152,7 @@ static void put_sets(const struct rw_ens_tree *tree, struct rw_put *put)
     rw_put_text(put, "\n");
 }
 
-/* Writes a tree. Lowered trees have splits before leaves, as in LightGBM. */
+/* Writes a tree. number: from 0. Lowered trees have splits before leaves, as in LightGBM. */
 static int put_tree(const struct rw_ens_tree *tree, int32_t number, struct rw_put *put)
 {
     int32_t n_sets = 0;
@@ -169,6 +173,8 @@ static int put_tree(const struct rw_ens_tree *tree, int32_t number, struct rw_pu
     return put->status;
 }
 
+/* Finds the lowest and the highest threshold of each column. low, high: [n_columns], written; for a
+ * column without thresholds, low is above high. */
 static void threshold_ranges(const struct rw_ensemble *e, double *low, double *high)
 {
     for (uint32_t i = 0; i < e->n_columns; i++) {
@@ -186,8 +192,8 @@ static void threshold_ranges(const struct rw_ensemble *e, double *low, double *h
     }
 }
 
-/* Writes the words of columns, a list each. Without words it writes null, as LightGBM does, because
- * some readers (lleaves) expect the line. */
+/* Writes the line pandas_categorical: a list for each column of words. Without words it writes
+ * null, as LightGBM does, because some readers (lleaves) expect the line. */
 static void put_words(const struct rw_ensemble *e, struct rw_put *put)
 {
     const char *before = "\npandas_categorical:[";
@@ -247,8 +253,8 @@ struct reading {
     struct slice value[MOST_KEYS];
     double *list[MOST_KEYS]; /* numbers of the current block that have been read */
     struct rw_arena arena;   /* owns these numbers */
-    int64_t n_sets;
-    const json_t *words; /* lists of pandas_categorical, or NULL */
+    int64_t n_sets;          /* num_cat: sets of categories in the current tree */
+    const json_t *words;     /* lists of pandas_categorical, or NULL */
 };
 
 static int begins(struct slice line, const char *with)
@@ -296,8 +302,8 @@ static const char *place(struct reading *r)
     return r->place;
 }
 
-/* Reads key=value lines, up to the line that begins a tree or ends all trees. That line is not
- * consumed. */
+/* Reads key=value lines with these keys, and skips others, up to the line that begins a tree or
+ * ends all trees. That line is not consumed. */
 static int read_block(struct reading *r, const char *const *keys)
 {
     struct slice line;
@@ -328,8 +334,9 @@ static int read_block(struct reading *r, const char *const *keys)
     return rw_refuse(r->source, "no 'end of trees': the file is truncated");
 }
 
-/* Reads a value of n finite numbers. If least <= most, they must be whole and in this range. Each
- * number needs at least two bytes, so a forged count cannot cause a large allocation. */
+/* Reads the value of key k, n finite numbers, and also stores it in r->list. If least <= most, they
+ * must be whole and in this range. Each number needs at least two bytes, so a forged count cannot
+ * cause a large allocation. */
 static const double *read_list(struct reading *r, int k, int64_t n, int64_t least, int64_t most)
 {
     struct slice list = r->value[k], word = {NULL, 0};
@@ -399,10 +406,13 @@ static void read_words(struct reading *r, size_t list, uint32_t column)
     rw_add_categories(r->source, column, NULL, word, n);
 }
 
-/* Finds the columns whose info is a list of categories, and their words if the file has them. */
+/* Adds the categories of categorical columns, and their words if the file has them. is_one:
+ * [n_columns] 1: the column's info is a list of categories; changed. */
 static void read_categories(struct reading *r, unsigned char *is_one)
 {
-    enum { BY_WORDS = 2 }; /* columns with a list: all, unless the written model differs */
+    /* Marks columns with a list of words. If the file has such lists, these are all categorical
+     * columns of LightGBM, but only columns of words of an exported model, which is known here. */
+    enum { BY_WORDS = 2 };
     const struct rw_ensemble *written = r->source->names;
     const uint32_t n_columns = r->source->out->n_columns;
     uint32_t n = 0;
@@ -488,7 +498,7 @@ static void read_header(struct reading *r)
     read_columns(r, one_whole(r, MAX_FEATURE, 0, RW_MAX_FEATURE) + 1);
 }
 
-/* The keys of a tree, in the order of read_tree's list. */
+/* The keys of a tree, as indexes in `keys` of read_tree. */
 enum { LEAVES, N_SETS, FEATURE, THRESHOLD, DECISION, LEFT, RIGHT, VALUE, LINEAR };
 enum { GAIN = LINEAR + 1, BOUNDARIES, BITS, LEAF_WEIGHT, LEAF_COUNT };
 
@@ -525,10 +535,11 @@ static void read_set(struct reading *r, struct rw_ens_node *node)
             continue;
         category[n++] = k;
     }
-    rw_add_set(r->source, node, category, n); /* the column's info may lack categories */
+    rw_add_set(r->source, node, category, n); /* also if the column's info is no list */
 }
 
-/* Returns the index of a child. Splits precede leaves. */
+/* Returns the node index of a child, which is >= 0 for a split and < 0 for leaf ~child. Splits
+ * precede leaves. */
 static int32_t child_of(double child, int64_t n_leaves)
 {
     return (int32_t)(child >= 0 ? child : (double)n_leaves - 2 - child);
@@ -600,7 +611,8 @@ static void read_tree(struct reading *r)
     }
 }
 
-/* Finds the lists of words at the end of the file. */
+/* Returns the array of lists in the last line pandas_categorical, which the caller owns. Returns
+ * NULL if there is no such line or it has no list. */
 static json_t *find_words(struct rw_source *source)
 {
     static const char key[] = "\npandas_categorical:";
@@ -650,6 +662,8 @@ const struct rw_model_format rw_to_lightgbm = {
     .write = write_lightgbm,
     .parse = parse_lightgbm,
 };
+
+/* ---- Vespa ---- */
 
 /* LightGBM's dump_model JSON, for Vespa only. Vespa's importer reads a numerical split as `feature
  * < threshold`, or as `!(feature >= threshold)` if missing values go left, although LightGBM means

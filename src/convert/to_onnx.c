@@ -1,7 +1,8 @@
 /* Writes ONNX-ML's tree ensembles, TreeEnsembleRegressor (operator set 3 of ai.onnx.ml) and
  * TreeEnsemble (5). The graph has a single node, which maps a matrix of floats to one score per
- * document. First the nodes and leaves of all trees are laid out in a list for each attribute, with
- * the operator's numbers. Then each attribute is written by its row of a table. */
+ * document. First the nodes and leaves of all trees are appended to the lists of onnx_model.h, with
+ * the numbers that the operator uses. Then each attribute of the operator's table is written from
+ * its list. */
 
 #include "convert/onnx_model.h"
 
@@ -168,7 +169,8 @@ static int64_t n_nodes(const struct writing *w)
     return (int64_t)w->onnx.list[ONNX_MODE].n;
 }
 
-/* Adds a node by its numbers in the lists of nodes. split: the comparison, or NULL. */
+/* Adds a node. number: its elements of the lists of nodes, by list. split: sets the elements for
+ * feature, missing values and threshold (`value`); NULL for a leaf. */
 static void add_node(struct writing *w, const struct rw_ens_node *split, double value,
                      int64_t number[ONNX_LEAF_TREE])
 {
@@ -189,9 +191,10 @@ static void add_leaf(struct writing *w, const struct rw_ens_node *leaf, int64_t 
     add_real(w, ONNX_LEAF_WEIGHT, leaf->value);
 }
 
-/* Adds the k-th test of a split. TreeEnsembleRegressor has no sets, so each listed category has a
- * test, in a row, and all lead to the same child if they hold. ONNX Runtime accepts a child with
- * several parents. */
+/* Adds the k-th test of a split, as node `id`. next: the node of the test after it.
+ * TreeEnsembleRegressor has no sets, so a categorical split becomes a row of tests, one for each
+ * listed category. A test that holds leads to the split's left child, which then has several
+ * parents. ONNX Runtime accepts this. */
 static void add_test(struct writing *w, const struct rw_ens_node *node, int32_t t, int64_t id,
                      uint32_t k, int64_t next)
 {
@@ -283,8 +286,8 @@ static void add_only_leaf(struct writing *w, const struct rw_ens_node *leaf)
     add_leaf(w, leaf, 0, id);
 }
 
-/* Lays out all trees. A model without trees gets a node that is not a root, as readers refuse empty
- * arrays. */
+/* Fills the lists. TreeEnsemble without trees gets a node that is not a root, because readers
+ * refuse empty arrays. */
 static void lay_out(struct writing *w, int five)
 {
     static const struct rw_ens_node zero = {.left = -1, .right = -1};
@@ -327,7 +330,9 @@ static void put_matrix(struct rw_put *graph, uint32_t field, const char *name, u
     put_message(graph, field, &value);
 }
 
-/* The format versions that introduced the operators: those of ONNX 1.8 and 1.16. */
+/* The format versions (ir_version) of written files. For operator set 3 it is that of ONNX 1.7 to
+ * 1.9, so that older readers accept it. For operator set 5 it is that of ONNX 1.16, which
+ * introduced the set. */
 enum { IR_OF_3 = 7, IR_OF_5 = 10 };
 
 static void put_model(const struct writing *w, int five, struct rw_put *put)

@@ -6,10 +6,10 @@
  * not matter. Leaf values are doubles, summed in the order of the trees. Nodes are called n0,
  * n1, ... and leaves l0, l1, ... by their numbers in the model, which readers return as entityId.
  *
- * A categorical feature is a field of texts or of doubles, because PMML4S does not support missing
- * values in fields of integers. A node tests whether the value is in an array. The array does not
- * affect missing values. Option --verify reads the written file. There is no import, because PMML
- * can represent far more than a model. */
+ * A categorical feature is a field of texts if its categories are words. If they are numbers, it is
+ * a field of doubles, because PMML4S does not support missing values in fields of integers. A node
+ * tests whether the value is in an array. The array does not affect missing values. Option --verify
+ * reads the written file. There is no import, because PMML can represent far more than a model. */
 
 #include "convert/convert.h"
 
@@ -40,9 +40,9 @@ static void name_target(struct writing *w)
     }
 }
 
-/* Writes the schema of tree t, or of all trees (-1). A MiningSchema needs a field, so that of a
- * tree without splits has the target. The model's schema declares NaN as missing, because JPMML
- * would refuse it. */
+/* Writes the schema of tree t, or of the whole model (-1). A MiningSchema needs a field, so that of
+ * a tree without splits has the target. The model's schema reads invalid values as missing, because
+ * JPMML would otherwise refuse NaN. */
 static void put_schema(struct writing *w, int32_t t)
 {
     const struct rw_ensemble *e = w->ensemble;
@@ -87,8 +87,8 @@ static void put_id(struct rw_put *put, const struct rw_ens_tree *tree, int32_t n
     rw_put_format(put, "\"%c%d\"", leaf < 0 ? 'n' : 'l', leaf < 0 ? node : leaf);
 }
 
-/* Writes a text of an array in quotes. Readers treat quotes and backslashes inside differently, so
- * these are refused. */
+/* Writes a text of an array in quotes. Readers differ in how they treat quotes and backslashes
+ * inside it, so these are refused, as are control characters. field: for the message. */
 static void put_word(struct rw_put *put, const char *field, const char *word)
 {
     for (const char *c = word; *c; c++) {
@@ -101,7 +101,9 @@ static void put_word(struct rw_put *put, const char *field, const char *word)
     rw_put_format(put, "%-s", word);
 }
 
-/* Writes the test of the left child, or the opposite test for the right child. */
+/* Writes the test of a categorical split that its left child has, or the opposite test, which its
+ * right child has. A split without listed categories, which missing values leave to the left,
+ * becomes a test for missing values. */
 static void put_set(struct rw_put *put, const struct writing *w, const struct rw_ens_node *split,
                     int is_left)
 {
@@ -209,7 +211,7 @@ static const struct {
 };
 enum { N_PLACES = sizeof(places) / sizeof(places[0]) };
 
-/* Attributes that affect scores. */
+/* Attributes that affect scores, and the only value of each that is accepted. */
 static const struct {
     const char *of, *name, *value;
 } fixed[] = {
@@ -223,8 +225,8 @@ static const struct {
 
 struct reading {
     struct rw_source *source;
-    struct rw_query_ids column; /* names of the fields so far, or of the written model */
-    uint32_t n_targets;
+    struct rw_query_ids column; /* names of the written model's columns, or of the fields so far */
+    uint32_t n_targets;         /* fields for the score */
 };
 
 /* Returns 1 if a field has this name, and its categories in *of. name: may be NULL. */
@@ -279,14 +281,14 @@ static void read_field(struct reading *r, const struct rw_xml *at)
         add_column(r, name);
 }
 
-/* Returns 1 if it is an id such as "n7" or "l7". */
+/* Returns 1 if the text is an id such as "n7" or "l7". id: may be NULL. */
 static int is_id(const char *id)
 {
     return id && (*id == 'n' || *id == 'l') && id[1] && id[1 + strspn(id + 1, "0123456789")] == 0;
 }
 
-/* Reads an array's next element and advances *at: an index of the column's words, or a number.
- * Returns 0 at the end. */
+/* Reads an array's next element into *out, as an index of the column's words or as a number, and
+ * advances *at. Returns 0 at the end, or at an element that is not a category. */
 static int next_category(const struct rw_ens_categories *of, const char **at, uint32_t *out)
 {
     uint64_t number;
@@ -324,8 +326,8 @@ static uint32_t read_array(const struct reading *r, const struct rw_xml *array,
     return n;
 }
 
-/* Reads a child's comparison. The first child's is that of the split; the second's must be its
- * opposite. A set without categories is written as isMissing and isNotMissing. */
+/* Reads a child's predicate into `split`. The first child's is that of the split; the second's must
+ * be its opposite. A split that lists no category has isMissing and isNotMissing. */
 static void read_predicate(const struct reading *r, const struct rw_xml *child, int is_second,
                            struct rw_ens_node *split)
 {
@@ -369,7 +371,8 @@ static void read_predicate(const struct reading *r, const struct rw_xml *child, 
         rw_add_list(r->source, split, category, n);
 }
 
-/* Reads a comparison, or <True/> in a root, and then the two children of a split. */
+/* Checks the elements of a node: a comparison, or <True/> in a root, and then the two children of a
+ * split, which it returns in `child`. Returns the number of children. */
 static int read_children(const struct reading *r, const struct rw_xml *node, int is_leaf,
                          const void *child[2])
 {
@@ -458,7 +461,7 @@ static void check_element(struct reading *r, const struct rw_xml *at)
     }
 }
 
-/* Returns the element that begins next in the file. */
+/* Returns the element that begins next in the file, or NULL after the last. */
 static const struct rw_xml *following(const struct rw_xml *at)
 {
     if (at->child)

@@ -1,8 +1,10 @@
 /* The formats of RankLib and QuickRank, which share the XML of trees: <ensemble><tree id
- * weight><split>... RankLib's format begins with lines that start with ##, and only "## LambdaMART"
- * is required. Elasticsearch and OpenSearch LTR read it as "model/ranklib". QuickRank's format is
+ * weight><split>... RankLib's format begins with lines that start with ##. Only the first is
+ * required: "## LambdaMART", or "## MART", which is read but not written. Elasticsearch and
+ * OpenSearch LTR read it as "model/ranklib". QuickRank's format is
  * <ranker><info>...</info><ensemble>...</ensemble></ranker>. Values are floats, `value <=
- * threshold` goes left, ids start from 1, and absent features are 0. */
+ * threshold` goes left, ids start from 1, and absent features are 0. RankLib reads missing values
+ * as 0, and adds leaves in float. QuickRank sends missing values right, and adds in double. */
 
 #include "convert/convert.h"
 
@@ -38,8 +40,8 @@ static void end_split(struct rw_put *put, const struct rw_visit *at, const void 
     rw_put_format(put, "%s%s</split>\n", (const char *)user, tabs(at->depth + 2));
 }
 
-/* Writes the trees, with each tag on a separate line: RankLib counts blanks between tags of a line
- * as children. */
+/* Writes the trees, with each element on a separate line. RankLib takes blanks between two elements
+ * of a line for a child. */
 static int put_forest(const struct rw_ensemble *ensemble, const char *indent, struct rw_put *put)
 {
     static const struct rw_walk walk = {begin_split, "", "", .finish = end_split};
@@ -97,8 +99,8 @@ static uint32_t read_column(struct rw_source *source, const struct rw_xml *eleme
     return (uint32_t)number;
 }
 
-/* Returns the element and advances *at if the element has the name and the side. side: NULL for an
- * element without a side. Otherwise returns NULL. */
+/* Returns the element *at and advances *at to the next sibling, if the element has this name and
+ * side. side: its attribute `pos`; NULL to accept any. Otherwise returns NULL. */
 static const struct rw_xml *take(const struct rw_xml **at, const char *name, const char *side)
 {
     const struct rw_xml *found = *at;
@@ -109,8 +111,8 @@ static const struct rw_xml *take(const struct rw_xml **at, const char *name, con
     return found;
 }
 
-/* Reads a node. A leaf has an output only. The parts of a split have a fixed order, because RankLib
- * finds its children by position. */
+/* Reads a node. A leaf has an <output> only. The elements of a split must be in the order in which
+ * RankLib expects them, because it finds them by position. */
 static void read_split(struct rw_source *source, const void *from, struct rw_ens_node *node,
                        const void *child[2], void *user)
 {

@@ -1,8 +1,9 @@
-/* Solr's MultipleAdditiveTreesModel. It has features by name, numbers as texts, and floats. A value
- * goes left if it is at most threshold + 1e-6 (in float), so the written threshold is the float
- * that gives the model's threshold in this sum. A feature without a value is 0, unless
- * isNullSameAsZero is false (since Solr 9.2). Each node's `missing` then sets the direction. It is
- * written only if some node needs it, so that other models load in every version. */
+/* Solr's MultipleAdditiveTreesModel. Features are identified by name, and numbers are floats,
+ * written as JSON strings. A value goes left if it is at most threshold + 1e-6 (in float), so the
+ * written threshold is the float that gives the model's threshold in this sum. A feature without a
+ * value is 0, unless isNullSameAsZero is false (since Solr 9.2). Each node's `missing` then says
+ * where a missing value goes. Both are written only if some node sends a missing value and 0 to
+ * different children, so that other models load in every version. */
 
 #include "convert/convert.h"
 
@@ -11,7 +12,7 @@
 
 /* ---- writing ---- */
 
-/* user: not NULL if nodes have a direction for missing values */
+/* Writes a leaf, or a split up to its left child. user: NULL if nodes need no `missing`. */
 static void begin_node(struct rw_put *put, const struct rw_visit *at, const void *user)
 {
     const struct rw_ens_node *node = at->node;
@@ -63,8 +64,8 @@ static int write_solr(const struct rw_ensemble *ensemble, struct rw_put *put)
 
 /* The state of reading nodes. */
 struct reading {
-    struct rw_query_ids column; /* names, in the order of "features" */
-    int null_is_zero;
+    struct rw_query_ids column; /* feature names, in the order of "features" */
+    int null_is_zero;           /* isNullSameAsZero; 0: each node must have `missing` */
 };
 
 /* Reads a float, written as a number or as a text, which may end in Java's f. */

@@ -4,9 +4,10 @@
  * is for Elasticsearch and OpenSearch LTR ("model/xgboost+json+raw"), which identify a feature by
  * its index among all names, require all names, and ignore base_score. Values are floats, `value <
  * threshold` goes left, NaN and absent features follow default_left, and base_score is added first.
- * A node is an index into parallel arrays. Children of -1 mark a leaf. Its value is in
- * split_conditions and, for Elasticsearch LTR, in base_weights. A categorical split has split_type
- * 1. It has categories_sizes numbers of `categories`, starting at categories_segments. These
+ * A node is an index into parallel arrays. Children of -1 mark a leaf. The leaf's value is in
+ * split_conditions and, for Elasticsearch and OpenSearch LTR, in base_weights. A categorical split
+ * has split_type 1. Its number in categories_nodes is at an index s. The split lists
+ * categories_sizes[s] elements of `categories`, from element categories_segments[s] on. These
  * categories go right. All others go left, including unseen ones.
  *
  * Its dump, dump_model(dump_format="json"), is an array of trees, with features by name and without
@@ -22,15 +23,16 @@
 
 #include "convert/convert.h"
 
-/* The arrays of a tree, in the order of the file. */
+/* The members of a tree, in the order of the file. They are arrays with an element per node, unless
+ * a comment says otherwise. */
 enum member {
     BASE_WEIGHT,
-    CATEGORY, /* these four: of categorical splits, concatenated */
-    SET_NODE,
-    SET_BEGIN,
-    SET_SIZE,
+    CATEGORY,  /* the lists of all categorical splits, concatenated */
+    SET_NODE,  /* an element per categorical split, as have the next two: its node */
+    SET_BEGIN, /* the first element of its list */
+    SET_SIZE,  /* the length of its list */
     DEFAULT,
-    ID,
+    ID, /* the number of the tree, not an array */
     LEFT,
     GAIN,
     PARENT,
@@ -70,7 +72,7 @@ struct place {
     int32_t node, parent, left; /* node: of the ensemble; left: -1 for a leaf */
 };
 
-/* Writes the nodes in XGBoost's order to at [n_nodes], without deleted nodes. Returns their
+/* Writes the nodes that the root reaches to at [n_nodes], in XGBoost's order. Returns their
  * number. */
 static int32_t lay_out(const struct rw_ens_tree *tree, struct place *at)
 {
@@ -87,8 +89,8 @@ static int32_t lay_out(const struct rw_ens_tree *tree, struct place *at)
     return n;
 }
 
-/* Returns the k-th element of node i in XGBoost's order. before: categories that earlier nodes
- * list. */
+/* Returns the element of a member for node i in XGBoost's order; for CATEGORY, the k-th one of the
+ * node. before: the number of categories that earlier nodes list. */
 static double element(const struct rw_ens_tree *tree, const struct place *at, enum member member,
                       int32_t i, uint32_t k, size_t before)
 {
@@ -258,8 +260,8 @@ enum { LONGEST_NUMBER = 24 };
 struct reading {
     struct rw_source *source;
     enum member leaf;               /* the array with the leaves' values */
-    const json_t *array[N_MEMBERS]; /* of the current tree; NULL: missing */
-    size_t next_set;                /* after the last one read */
+    const json_t *array[N_MEMBERS]; /* of the current tree; NULL: missing, or not needed */
+    size_t next_set;                /* index in SET_NODE of the next set */
     int32_t number;                 /* of the tree, from 1 */
 };
 
@@ -321,8 +323,9 @@ static void read_columns(struct rw_source *source, const json_t *learner, uint32
     }
 }
 
-/* Reads the dictionaries of XGBoost 3.1 and later: the words of a data frame's columns. Splits list
- * indexes of words. The texts are concatenated, and `offsets` has their ends. XGBoost 3.2 counts
+/* Reads the dictionary of a column, which XGBoost 3.1 and later write for data frames: the words of
+ * the column's categories, or whole numbers if it has no `offsets`. Splits list indexes of words.
+ * The texts are concatenated in `values`, and `offsets` has 0 and their ends. XGBoost 3.2 counts
  * characters for pandas' frames and bytes for others, so only ASCII texts are accepted, in which
  * both are equal. */
 static void read_words(struct rw_source *source, const json_t *from, uint32_t column)
@@ -383,14 +386,14 @@ static double number_at(struct reading *r, enum member of, size_t i)
     return rw_json_number_at(r->source, r->array[of], members[of].key, i);
 }
 
-/* Reads a node's set. Sets are in the order of their nodes. */
+/* Reads the categories that node i lists. Sets are in the order of their nodes. */
 static void read_set(struct reading *r, size_t i, struct rw_ens_node *node)
 {
     const size_t n_sets = json_array_size(r->array[SET_NODE]);
     const size_t n_all = json_array_size(r->array[CATEGORY]);
     uint32_t *category = NULL;
     int64_t of = -1;
-    /* sets of nodes that were pruned to leaves may come between */
+    /* SET_NODE may also have nodes that were pruned to leaves. */
     while (r->next_set < n_sets && of < (int64_t)i && r->source->status == RW_OK)
         of = integer_at(r, SET_NODE, r->next_set++, 0, INT32_MAX);
     if (of != (int64_t)i)
@@ -465,8 +468,9 @@ static void check_weights(struct rw_source *source, const json_t *booster, size_
     }
 }
 
-/* Returns the number of the n trees that XGBoost's predict uses. That of XGBModel (XGBRanker) ends
- * with the best iteration if training stopped early. Booster's uses all trees. */
+/* Returns how many of the n trees XGBoost's predict uses, and logs a note if training stopped
+ * early. The predict of XGBModel (such as XGBRanker) then uses the trees up to the best iteration.
+ * That of Booster uses all trees. */
 static size_t trees_in_use(struct rw_source *source, const json_t *learner, const json_t *model,
                            size_t n)
 {
@@ -671,7 +675,7 @@ static int parse_body(struct rw_source *source)
 
 /* The rules of XGBoost and of the plugins that copied them. */
 #define RW_XGBOOST_RULES .less = 1, .nan_by_node = 1, .listed_right = 1, .absent = RW_ABSENT_NAN
-/* Categories are floats in XGBoost, below this number plus one. */
+/* XGBoost stores categories as floats, and refuses those from 2^24 on. */
 #define RW_XGBOOST_MOST_CATEGORY 16777215
 /* Peers for verification: OpenSearch's plugin ignored the missing child until July 2026, and read
  * absent features as 0. */

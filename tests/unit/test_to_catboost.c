@@ -436,8 +436,9 @@ Test(to_catboost, buckets_of_16_bits)
         cr_assert_eq(status, n_cuts == 254 ? RW_OK : RW_ERR_UNSUPPORTED);
         if (status < 0) {
             cr_assert_str_eq(rw_last_error(ctx),
-                             "65537 buckets of 254 thresholds of a feature, or of a set of "
-                             "categories; CatBoost can number 65536");
+                             "the splits need 65537 buckets, each of up to 254 thresholds or "
+                             "categories of a feature, or of one set of categories; CatBoost "
+                             "accepts at most 65536");
         } else {
             rw_put_bytes(&put, "", 1);
             assert_borders(put.text, (size_t)n_cuts);
