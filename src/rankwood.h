@@ -91,7 +91,7 @@ struct rw_train_hooks;
  * column (`weights`, `query-weights`, `start-scores`, `positions`, `labels`, `pairs-file`) do not
  * read it here. RW_ERR_ARGUMENT: such a parameter is set, but the training set lacks the column
  * (rw_dataset_read_side_column). Features in the file of `names` that the training set lacks cause
- * a warning, and so does `ignore` if the training set has none of its features.
+ * a warning. So does `ignore` if it lists only features that the training set lacks.
  *
  * RW_ERR_DATA: no tree could be split, or early stopping cannot use the metric. The latter happens
  * if no query counts, or if the metric is the same for every ranking. */
@@ -206,20 +206,22 @@ RW_API void rw_dataset_feature(const struct rw_dataset *dataset, uint32_t featur
  * vocabularies match categories by word, even if their numbers differ. Training then treats the
  * feature as categorical without the parameter. A categorical feature without a vocabulary has
  * whole numbers from 0 to 16777216 as categories. Text files may have greater ones
- * (rw_columns.categorical). RW_ERR_DATA: a value is not a number of a word. RW_ERR_ARGUMENT: the
- * feature has a vocabulary already. */
+ * (rw_columns.categorical). RW_ERR_DATA: a value is not a whole number below n_words.
+ * RW_ERR_ARGUMENT: the feature has a vocabulary already, or the data set was read from a cache or
+ * has no values. */
 RW_API int rw_dataset_set_categories(struct rw_ctx *ctx, struct rw_dataset *dataset, uint32_t feature,
                                      const char *const *words, uint32_t n_words);
 
 /* ---- side columns ----
  *
  * Side columns hold further data per document, query or pair. Each has the name of the parameter
- * that reads it from a file. Setting one again replaces it. A file has one line per document (or
- * query, or pair), for the documents of all workers.
+ * that reads it from a file. Setting one again replaces it; `weights` and `query-weights` replace
+ * each other, too. A file has one line per document (or query, or pair), for the documents of all
+ * workers.
  *
  *   weights        One per document, 0 to 65536. They multiply lambdas. Metrics weight a query by
  *                  the mean weight of its documents.
- *   query-weights  The same, one per query.
+ *   query-weights  One per query, 0 to 65536: the weight of each of its documents.
  *   start-scores   One per document, -1e30 to 1e30. Training starts from these scores, and so do
  *                  metrics of validation sets. LightGBM calls them init_score, XGBoost
  *                  base_margin. The model does not contain them. Add them to the scores of
@@ -229,31 +231,35 @@ RW_API int rw_dataset_set_categories(struct rw_ctx *ctx, struct rw_dataset *data
  *   labels         Further labels, 0 or more, at most RW_MAX_LABELS - 1 per document. With
  *                  `label-weights`, the lambda of a document is the weighted sum of its lambdas for
  *                  each label alone. Metrics use the first label only. A line has all further
- *                  labels of a document.
+ *                  labels of a document, the same number as the other lines.
  *   pairs-file     Pairs, from a file only (rw_dataset_set_pairs sets them from memory). A line has
  *                  the query id, the numbers of the better and the worse document in the query,
  *                  from 1, and a weight, 1 if it is omitted. '#' starts a comment.
  *
  * rw_dataset_set_side_column copies values: [n][n_columns]. n is the number of documents or
- * queries, and n_columns is 1 except for `labels`. RW_ERR_DATA: n is wrong, or a value is out of
- * range. RW_ERR_ARGUMENT: unknown name. */
+ * queries, and n_columns is 1 except for `labels`. RW_ERR_DATA: n or n_columns is wrong, or a value
+ * is out of range. RW_ERR_ARGUMENT: unknown name, or `pairs-file`.
+ *
+ * rw_dataset_read_side_column reads any side column from the file `path`. RW_ERR_PARSE: a malformed
+ * line, or a number out of range. RW_ERR_DATA: the number of lines is wrong, or the data lacks a
+ * query of `pairs-file`. RW_ERR_ARGUMENT: unknown name. */
 RW_API int rw_dataset_set_side_column(struct rw_ctx *ctx, struct rw_dataset *dataset, const char *name,
                                       const double *values, size_t n, int n_columns);
 RW_API int rw_dataset_read_side_column(struct rw_ctx *ctx, struct rw_dataset *dataset, const char *name,
                                        const char *path);
 /* Returns the name of the i-th side column, from 0; NULL past the end. */
 RW_API const char *rw_side_column_name(int i);
-/* A preference between two documents of one query, by document number from 0. The weight is 0 to
- * 65536. rw_dataset_set_pairs makes training use such pairs instead of those that labels imply
- * (`pairs=given`). RW_ERR_DATA: a document or weight is invalid. */
+/* A preference between two different documents of one query. */
 struct rw_given_pair {
-    uint32_t better, worse;
-    double weight;
+    uint32_t better, worse; /* document numbers in the data set, from 0 */
+    double weight;          /* 0 to 65536 */
 };
+/* Sets pairs: [n], which are copied. With parameter `pairs` given, training uses them instead of the
+ * pairs that labels imply. RW_ERR_DATA: a document or weight is invalid. */
 RW_API int rw_dataset_set_pairs(struct rw_ctx *ctx, struct rw_dataset *dataset,
                                 const struct rw_given_pair *pairs, size_t n);
 
-/* The kind of a file, from its first bytes after unpacking. */
+/* The kind of a file, which its first 4096 bytes determine (of a gzip file, after unpacking). */
 struct rw_file_kind {
     const char *what; /* "LETOR text", "a model of LightGBM", ...; static; NULL: not recognised */
     /* the format with which rw_model_import reads it; static; NULL: cannot import it */
@@ -288,16 +294,16 @@ struct rw_columns {
     int n_ignore;
     int no_label; /* 1: do not read labels; all are 0 */
     int no_qid;   /* 1: without a query column, all documents form one query */
-    /* The model that will score the data, or NULL. If its features have names, only columns with
-     * these names are read, in any order. */
+    /* The model that will score the data, or NULL. If all features that its trees use have names,
+     * only columns with names of the model are read, in any order. */
     const struct rw_model *model;
     int keep_others; /* 1: also read columns unknown to the model, with ids after its own */
     const struct rw_dataset *like; /* a table whose features are found by name, or NULL */
-    /* [n_features] In place of a model: feature i is the column feature[i]; "" skips the
-     * feature. */
+    /* [n_features] In place of `model` and `like`: feature i is the column with the name
+     * feature[i]; "": feature i is not read */
     const char *const *feature;
     int n_features;
-    /* [n_features] 1: RW_ERR_DATA if the table lacks it; NULL: all are 1 */
+    /* [n_features] 1: RW_ERR_DATA if the table lacks column feature[i]; NULL: all are 1 */
     const unsigned char *needed;
     /* Categorical features, in the form of parameter `categorical`, or NULL. In LETOR text their
      * values are whole numbers from 0 to 2147483647. Categorical features of `model` are always
@@ -365,8 +371,8 @@ struct rw_table {
     uint32_t n_docs, n_columns;
     const struct rw_array *column; /* [n_columns], or [n_chunks][n_columns] */
     const uint32_t *feature; /* [n_columns] feature ids, strictly ascending; NULL: 0, 1, ... */
-    /* 1: the ids are those of a model that has these column names; columns unknown to the model
-     * have ids after its own */
+    /* 1: the caller found the columns by the names of a model, so the ids are the model's; columns
+     * unknown to the model have ids after its own */
     int by_name;
     /* A further value that means missing, compared after rounding to float32. NaN: no such value.
      * With 0, absent values of sparse columns are missing too, and the column takes as much memory
@@ -400,12 +406,13 @@ struct rw_table {
  * without values does not appear. Batches are read in one pass, and only one of them is in memory
  * next to the data set.
  *
- * RW_ERR_DATA: the table has no documents or too many; feature ids, offsets, labels, indices or the
- * order break the rules of struct rw_table; a query id is repeated (the message names it); a value
- * is infinite or too large for float32 (the message names the first row, from 0, and its feature);
- * or the batches do not have n_docs documents. RW_ERR_ARGUMENT: an unknown type, chunks of several
- * types, a sparse column in chunks or batches, an order with batches, or an invalid NULL.
- * RW_ERR_INTERRUPTED: a function of `batches` ended the call. */
+ * RW_ERR_DATA: the table has no documents (unless there are several workers) or too many; feature
+ * ids, offsets, labels, indices or the order break the rules of struct rw_table; a query id is
+ * repeated (the message names it); a value is infinite or too large for float32 (the message names
+ * the first row, from 0, and its feature); or the batches do not have n_docs documents.
+ * RW_ERR_ARGUMENT: an unknown type, chunks of several types, a sparse column in chunks or batches,
+ * an order with batches, or an invalid NULL. RW_ERR_INTERRUPTED: a function of `batches` ended the
+ * call. */
 RW_API int rw_dataset_from_table(struct rw_ctx *ctx, const struct rw_table *table,
                                  struct rw_dataset **out);
 /* Makes a data set from one array, and copies everything. values: [n_docs][n_features], NaN is
@@ -505,9 +512,9 @@ RW_API int rw_binned_read_valid(struct rw_ctx *ctx, const struct rw_params *para
                                 const struct rw_binned *train, const char *const *paths,
                                 int n_paths, struct rw_dataset **out);
 /* Writes a binned-data cache, which every command and function accepts in place of text. It has the
- * data, weights and further labels that were set, and bin boundaries and codes for `bins` and
- * `absent` of params. If features have vocabularies, it has these in place of boundaries and codes.
- * The file is written as a whole or not at all. */
+ * data, and of the side columns only weights and further labels. It also has bin boundaries and
+ * codes for `bins` and `absent` of params. If features have vocabularies, it has these in place of
+ * boundaries and codes. The file is written as a whole or not at all. */
 RW_API int rw_dataset_write_cache(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                                   const struct rw_params *params, const char *path);
 
@@ -553,12 +560,13 @@ RW_API int rw_rows_infinite(struct rw_ctx *ctx, const float *values, uint32_t n_
 /* Receives a chunk of documents as a data set, and their scores: [n_docs]. Both are borrowed for
  * the call. Returns nonzero to stop reading. */
 typedef int rw_chunk_fn(void *user, const struct rw_dataset *chunk, const double *scores);
-/* Reads files of any length in chunks, and returns the last result of `take`. A chunk has a limited
- * number of documents, except that a cache is one chunk in memory. A query may continue in the next
- * chunk. A query that reappears later is not detected.
+/* Reads files of any length in chunks, until `take` returns nonzero. Returns the last result of
+ * `take`, or an error of reading. A chunk has a limited number of documents, except that a cache is
+ * one chunk in memory. A query may continue in the next chunk. A query that reappears later is not
+ * detected.
  *
- * - scorer: NULL for no scores. If the CPU does the scoring, each thread scores the lines it has
- *   read, and chunks have no features.
+ * - scorer: NULL for no scores. On the CPU, threads may score lines while they read them. Such
+ *   chunks have no features.
  * - seen: [RW_FEATURE_IDS], set to 1 for each feature that appears. NULL without a scorer. */
 RW_API int rw_dataset_read_each(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                                 struct rw_scorer *scorer, unsigned char *seen, rw_chunk_fn *take,
@@ -662,7 +670,7 @@ struct rw_alias {
     /* The words, as in " max-num-nodes @lx max-leaves @ tree-depth ": lower case, with '-' for '_'.
      * "@" and letters, such as "@lx", apply to the names up to the next '@'. They list the programs
      * that have a parameter of that name: LightGBM (l), XGBoost (x) or CatBoost (c). Names before
-     * the first '@', and after '@' without a letter, are parameters of none of these three. */
+     * the first '@', and after '@' without a letter, come from other programs. */
     const char *names;
     const char *ours; /* a parameter, option or value; NULL: no counterpart */
     const char *note; /* how it differs, or why it has no counterpart; NULL: no hint */
@@ -728,14 +736,16 @@ struct rw_eval {
     int n_metrics;
     const struct rw_eval_metric *metrics; /* [n_metrics] */
     uint32_t n_queries, n_docs;
-    uint32_t n_empty; /* queries without a relevant document, by the first ranking metric */
+    /* queries without a relevant document, by the first ranking metric (with `like`, by the first
+     * metric) */
+    uint32_t n_empty;
     uint32_t n_single; /* queries with one document */
     /* one line: gain, discount, empty queries, ties; with `like`, one line per metric */
     const char *conventions;
 };
-/* Measures a ranking. scores: [n_docs]. The caller frees *out with rw_free. RW_ERR_ARGUMENT:
- * unknown metric or program, or a metric that the program lacks. RW_ERR_DATA: a label that the
- * program rejects. */
+/* Measures a ranking. scores: [n_docs], finite. The caller frees *out with rw_free.
+ * RW_ERR_ARGUMENT: unknown metric or program, an invalid member of `how`, or a metric that the
+ * program lacks. RW_ERR_DATA: a score is not finite, or the metric or program rejects a label. */
 RW_API int rw_evaluate(struct rw_ctx *ctx, const struct rw_eval_params *how,
                        const struct rw_dataset *dataset, const double *scores,
                        struct rw_eval **out);
@@ -823,7 +833,8 @@ RW_API int rw_qrels_read(struct rw_ctx *ctx, const char *qrels, const char *cons
 struct rw_compared {
     const char *name; /* name of the group; "" for all queries */
     uint32_t n_queries; /* queries that count; all other members use only these */
-    double mean_a, mean_b, difference; /* difference: b - a; all NaN if no query counts */
+    /* difference: mean_b - mean_a; all three NaN if the queries that count have no weight */
+    double mean_a, mean_b, difference;
     /* 95 % bootstrap interval of the difference over queries; NaN below 2 queries */
     double low, high;
     double p;         /* two-sided p of the paired randomisation test; 1 if no query differs */
@@ -837,8 +848,8 @@ struct rw_moved_query {
 struct rw_comparison {
     const char *metric, *conventions;
     int lower_is_better;
-    /* number of resamples and of sign patterns; if at most 16 queries differ, the test uses all 2^n
-     * patterns */
+    /* number of resamples for the interval, and of sign patterns for the test; if n queries differ
+     * and n is at most 16, the test uses all 2^n patterns */
     int n_samples;
     double ties_moved_a, ties_moved_b; /* as in struct rw_eval_metric */
     struct rw_compared all;
@@ -885,10 +896,10 @@ struct rw_pruned {
     const struct rw_prune_row *rows;
     struct rw_model *model;
 };
-/* Finds an order in which to remove trees, and the smallest model of this order whose metric is at
- * most most_loss worse than that of the whole model. most_loss is 0 or more, in units of the
- * metric. *out has this model and a table of other sizes. The caller frees it with rw_free. In
- * either order, a tree of one non-zero leaf, a base score, stays.
+/* Removes trees one after the other, and measures the remaining model each time. *out has the
+ * smallest of these models whose loss is at most most_loss, and a table of other sizes. The loss is
+ * measured against the whole model, in units of the metric; most_loss is 0 or more. In either order,
+ * a tree of one non-zero leaf, a base score, stays. The caller frees *out with rw_free.
  *
  * RW_PRUNE_ANY works in rounds. A round leaves out each tree in turn, measures the rest, and
  * removes the quarter of the trees that matter least, or one tree if at most seven are left. Of
@@ -914,8 +925,10 @@ struct rw_permuted {
 struct rw_select_row {
     uint32_t n_features;         /* number of features used for training */
     int n_trees;                 /* 0: no tree could be split */
-    struct rw_compared compared; /* on half of the validation set; a: all features, b: these */
-    int is_within;               /* 1: the loss is within the tolerance */
+    /* on half of the validation set; a: all features, b: these; with n_trees 0, mean_b, difference,
+     * low and high are NaN */
+    struct rw_compared compared;
+    int is_within; /* 1: the loss is within the tolerance; 0: it is not, or is NaN */
 };
 struct rw_select_options {
     double most_loss; /* tolerance in units of the metric, 0 or more */
@@ -935,8 +948,9 @@ struct rw_selected {
     int n_rows, chosen; /* chosen: the row of `model`, from 0 */
     const struct rw_select_row *rows; /* [n_rows] all features first, then the trials in order */
     uint32_t n_features;
-    /* [n_features] the selected features, most important first. Importance is the permutation loss
-     * on the half of the validation set that ranks features. */
+    /* [n_features] the selected features. First those that the trees of `model` use, by falling
+     * permutation loss on the half of the validation set that ranks features. Then the others by
+     * id, with loss 0. */
     const struct rw_permuted *features;
     const char *list; /* value for parameter `features`: names where the data has them, else ids */
     const struct rw_compared *test; /* the result on the test set, as in a row; NULL without one */
@@ -946,20 +960,21 @@ struct rw_selected {
  * one metric. valid: a set with values (rw_dataset_read). The caller frees *out with rw_free.
  *
  * Features are ranked by permutation importance. The search drops the lower half and trains on the
- * rest. While the loss is within most_loss, it ranks and halves again. Then it tries sizes between
- * the last success and the first failure. The loss is relative to a training run on all features
- * with the same parameters.
+ * rest. Features that no tree uses are dropped at once. While the loss is within most_loss, it
+ * ranks and halves again. Then it tries sizes between the last success and the first failure. The
+ * loss is relative to a training run on all features with the same parameters.
  *
- * Training stops early on the whole validation set. One half of its queries, drawn by `seed`, ranks
- * the features. The other half measures the loss, so the loss is not measured on the queries that
+ * Early stopping uses the whole validation set. One half of its queries, drawn by `seed`, ranks the
+ * features. The other half measures the loss, so the loss is not measured on the queries that
  * ranked the features. The measuring half still chooses the size, so use `test` for an independent
  * result.
  *
  * All training runs share one set of codes. The model is identical to that of a training run with
  * `features` set to the list. Results do not depend on the number of threads.
  *
- * RW_ERR_DATA: no query of one half counts. RW_ERR_UNSUPPORTED: several workers, or start scores.
- * Other errors are those of rw_train. */
+ * RW_ERR_DATA: `valid` has one query only, or no query of one half counts. RW_ERR_ARGUMENT: several
+ * metrics, an invalid option, or `valid` has codes instead of values. RW_ERR_UNSUPPORTED: several
+ * workers, or start scores. Other errors are those of rw_train. */
 RW_API int rw_select(struct rw_ctx *ctx, const struct rw_params *params,
                      const struct rw_binned *train, const struct rw_dataset *valid,
                      const struct rw_select_options *options, struct rw_selected **out);
@@ -968,30 +983,36 @@ RW_API int rw_select(struct rw_ctx *ctx, const struct rw_params *params,
 struct rw_cv_fold {
     struct rw_model *model; /* trained without the fold */
     const struct rw_eval *eval; /* measured on the fold */
-    uint32_t n_train, n_valid, n_test; /* numbers of queries */
+    /* queries of the training set, of the validation set (0 without early stopping) and of the
+     * fold */
+    uint32_t n_train, n_valid, n_test;
 };
 struct rw_cv {
     int n_folds;
     const struct rw_cv_fold *folds; /* [n_folds] */
     const uint32_t *fold_of;        /* [n_queries] fold of each query */
-    const double *scores; /* [n_docs] each from the model that was not trained on the query */
-    const struct rw_eval *pooled;   /* of these scores, over all queries */
+    /* [n_docs] each from the model of the query's fold, plus the document's start score */
+    const double *scores;
+    const struct rw_eval *pooled;   /* the metrics of `scores` over all queries */
 };
 /* Trains one model per fold, on the other folds. With early stopping, the next fold, cyclically, is
  * held out as the validation set, so the test fold has no influence on its model. All parameters
  * apply. `auto` is resolved once, for the whole data set (rw_params_resolve). `seed` draws the
  * folds. Small data sets train folds in parallel, without effect on results. The caller frees *out
- * with rw_free. */
+ * with rw_free. RW_ERR_ARGUMENT: n_folds is below 2 (below 3 with early stopping), or exceeds the
+ * number of queries. */
 RW_API int rw_cross_validate(struct rw_ctx *ctx, const struct rw_params *params,
                              const struct rw_dataset *dataset, int n_folds, struct rw_cv **out);
 
 /* ---- data checks ---- */
 enum rw_identifies {
-    RW_IDENTIFIES_NOTHING,
-    RW_IDENTIFIES_DOCUMENT, /* whole numbers, nearly all different across documents */
-    /* whole numbers, constant within a query, nearly all different across queries */
+    RW_IDENTIFIES_NOTHING, /* also in data of fewer than 50 documents */
+    /* whole numbers or words; at least 0.9 distinct values per document */
+    RW_IDENTIFIES_DOCUMENT,
+    /* whole numbers or words, constant within a query; at least 25 queries, and at least 0.9
+     * distinct values per query */
     RW_IDENTIFIES_QUERY,
-    /* as RW_IDENTIFIES_DOCUMENT, and only ascending or only descending in the file */
+    /* numbers as in RW_IDENTIFIES_DOCUMENT that only ascend or only descend in the file */
     RW_IDENTIFIES_LINE
 };
 /* A feature that appears in the data. Absent values count as 0. */
@@ -1000,20 +1021,21 @@ struct rw_feature_check {
     double absent, missing; /* fractions of the documents */
     float least, most;      /* range of the values that are not missing; NaN if all are missing */
     uint32_t n_distinct;
-    int constant;
+    int constant; /* 1: all values are missing, or all are equal and no value is missing */
     int32_t duplicate_of; /* the first feature with the same values; -1: none, or constant */
     int identifies;       /* enum rw_identifies */
-    /* 1: sorting by it sorts the labels of every query; at least 10 queries must have different
-     * labels */
+    /* 1: sorting by it sorts the labels of every query, all in the same direction; at least 10
+     * queries must have documents with different labels */
     int orders_labels;
     /* 1: categorical with a vocabulary; `least` and `most` are NaN because order has no meaning */
     int has_vocabulary;
-    /* 0 to 1: the largest difference between the distribution functions of the two sets, or between
-     * their fractions of missing values. With vocabularies, fractions of categories are compared.
-     * NaN without a second set, or if only one set has a vocabulary. */
+    /* 0 to 1: the largest difference between the distribution functions of the two sets, or the
+     * difference between their fractions of missing values if that is larger. With vocabularies,
+     * fractions of categories are compared. NaN without a second set, or if both sets have the
+     * feature but only one has a vocabulary for it. */
     double drift;
     /* The category whose fraction differs most, and its fractions in the first and the second set.
-     * NULL: no category differs. */
+     * NULL: no category differs, or no categories were compared. */
     const char *moved;
     double moved_from, moved_to;
 };
@@ -1031,27 +1053,37 @@ struct rw_check {
     uint32_t n_empty;  /* queries without a label above 0 */
     uint32_t n_single; /* queries with one document */
     uint32_t n_alike;  /* queries with several documents, all with the same label above 0 */
-    uint32_t n_mixed;  /* queries with different labels */
-    uint32_t n_falling, n_rising; /* of these, queries sorted by label in the input */
-    double falling_by_chance;     /* expected number of each of these two in random order */
-    /* NDCG@10 of constant scores, with ties in input order and averaged over orders; NaN: no query
-     * counts */
+    uint32_t n_mixed;  /* queries that have documents with different labels */
+    /* of n_mixed, queries whose labels never rise (n_falling) or never fall (n_rising) in input
+     * order */
+    uint32_t n_falling, n_rising;
+    double falling_by_chance; /* expected n_falling, and also n_rising, in random order */
+    /* NDCG@10 of constant scores, with ties in input order (constant_file) and averaged over all
+     * orders (constant_mean). The gain is linear if a label exceeds 31. NaN: no query counts, or a
+     * label is negative. */
     double constant_file, constant_mean;
-    /* documents whose values equal those of an earlier one in the query */
+    /* documents with the same values as an earlier document of the query, except documents in which
+     * every value is 0 or absent */
     uint32_t n_twins;
-    uint32_t n_contradictions; /* of these, documents with a different label */
+    /* distinct labels minus 1, added up over all sets of documents with the same values in a
+     * query */
+    uint32_t n_contradictions;
     float least_label, most_label;
     uint32_t n_labels;                   /* distinct labels; the first RW_CHECK_LABELS follow */
     float label[RW_CHECK_LABELS];        /* ascending */
     uint32_t label_docs[RW_CHECK_LABELS]; /* documents with each of these labels */
-    /* Members for the second set; 0 without one. */
-    uint32_t n_other_docs, n_other_queries;
-    uint32_t n_shared_queries; /* ids in both sets */
-    uint32_t n_shared_docs;    /* documents whose values are in both sets */
-    double label_drift;        /* NaN without a second set */
+    /* Comparison with the second set. Without one, the numbers are 0. */
+    uint32_t n_other_docs, n_other_queries; /* documents and queries of the second set */
+    uint32_t n_shared_queries; /* query ids in both sets */
+    /* documents with the same values as a document of the second set, except documents in which
+     * every value is 0 or absent */
+    uint32_t n_shared_docs;
+    /* largest difference between the distribution functions of the labels; NaN without a second
+     * set */
+    double label_drift;
     const struct rw_feature_check *features; /* [n_features] by id */
     int n_findings;
-    const struct rw_finding *findings; /* [n_findings] warnings first */
+    const struct rw_finding *findings; /* [n_findings] at most 64, warnings first */
 };
 /* Reads files as rw_dataset_read does and reports problems. Queries that reappear are counted
  * instead of being rejected. against: [n_against] files of a second set, such as the test set;
@@ -1082,12 +1114,14 @@ struct rw_metric_value {
 struct rw_round {
     int round;        /* from 1 */
     int n_rounds;     /* the maximum number of rounds */
-    int best_round;   /* 0 without a validation set */
-    double best_value;
+    int best_round;   /* the best round so far; 0 without a validation set */
+    double best_value; /* the first metric at best_round, on the set used for early stopping */
     int n_leaves;     /* leaves of this round's tree */
     double ms;        /* total time of this round */
+    /* time within `ms` for lambdas, histograms, finding splits, partitioning documents, adding the
+     * tree to scores, and metrics */
     double ms_lambdas, ms_histograms, ms_splits, ms_partition, ms_scores, ms_metrics;
-    uint32_t n_docs;  /* documents of the training set */
+    uint32_t n_docs;  /* documents of the training set, over all workers */
     /* Host-resident (out-of-core) codes, which do not fit in GPU memory. The GPU read far_bytes of
      * them for this tree, of which far_hist_bytes for histograms. Those histograms took
      * far_hist_ms. */
@@ -1173,10 +1207,12 @@ struct rw_train_hooks {
      * callback. */
     int (*on_round)(void *user, const struct rw_round *round);
     /* Called after each stage of training, such as "cuts and codes", with its duration and the peak
-     * memory of the process so far. NULL: no callback. */
+     * memory of the process so far. Engines also report their choices of methods in this way. NULL:
+     * no callback. */
     void (*on_stage)(void *user, const char *stage, double ms, size_t peak_bytes);
-    /* Called between rounds. Nonzero interrupts training. The model is then the best so far and is
-     * marked as unfinished (rw_model_info). NULL: no callback. */
+    /* Called between rounds, and with one worker also within rounds that have very many pairs.
+     * Nonzero interrupts training. The model is then the best so far and is marked as unfinished
+     * (rw_model_info). RW_ERR_INTERRUPTED: the first round was interrupted. NULL: no callback. */
     int (*should_stop)(void *user);
     rw_gradient_fn gradients; /* NULL: the objective of params */
     /* NULL: only the metrics of params; otherwise this is the first metric, which early stopping
@@ -1250,12 +1286,15 @@ RW_API int rw_train_plan(struct rw_ctx *ctx, const struct rw_params *params,
  *   as a whole. Pipes are not supported. Files of side columns have the documents of all workers.
  * - With data in memory, each worker passes its shard.
  *
- * Calls of these functions succeed only if all workers make them, in the same order:
- * rw_dataset_read, rw_dataset_read_side_column, rw_check_new, rw_binned_read, rw_binned_read_valid,
- * rw_binned_from_table, rw_train, rw_train_on, rw_train_plan, rw_refit, rw_exchange_check with
- * params, rw_workers_sum and rw_workers_agree. If one worker fails, all do, and the message names
- * the worker. Other functions concern one worker only. With several workers, rw_dataset_cache_files
- * and rw_select return an error. */
+ * All workers must call these functions, in the same order:
+ *
+ * - rw_dataset_read, rw_dataset_read_side_column, rw_check_new.
+ * - rw_binned_read, rw_binned_read_valid, rw_binned_from_table.
+ * - rw_train, rw_train_on, rw_train_plan, rw_refit, rw_exchange_check with params.
+ * - rw_workers_sum, rw_workers_agree.
+ *
+ * If one worker fails, all do, and the message names the worker. Other functions concern one worker
+ * only. With several workers, rw_dataset_cache_files and rw_select return an error. */
 struct rw_comm;
 /* Sums wrap, so they hold for signed integers, too. */
 enum rw_comm_type { RW_COMM_U32, RW_COMM_U64 };
@@ -1303,8 +1342,8 @@ RW_API void rw_comm_free(struct rw_comm *comm);
 RW_API int rw_ctx_set_comm(struct rw_ctx *ctx, struct rw_comm *comm);
 /* Runs `body` once per worker, in n_workers threads of this process. Worker 0 runs on the calling
  * thread with `ctx`. The others have contexts that log nothing. The threads of `ctx` are divided
- * equally among the workers. Returns the status of the lowest worker that knows the cause of a
- * failure; its message is in `ctx`. */
+ * equally among the workers, at least one each. Returns the status of the lowest worker that knows
+ * the cause of a failure; its message is in `ctx`. */
 typedef int (*rw_worker_fn)(void *user, struct rw_ctx *ctx, int worker);
 RW_API int rw_workers_run(struct rw_ctx *ctx, int n_workers, rw_worker_fn body, void *user);
 /* Return the number of workers and this worker's number; 1 and 0 without a communicator. */
@@ -1335,7 +1374,7 @@ enum rw_columns_kind {
     RW_COLUMNS_LETOR     /* explicit ids, as in LETOR text, usually from 1 */
 };
 struct rw_model_info {
-    int best_round;  /* 0 if training had no validation set */
+    int best_round;  /* 0 without early stopping */
     int is_finished; /* 0: should_stop ended training, and the model is the best up to that round */
     /* Number of training runs that produced the model: more than one if it was continued
      * (rw_train_on). A completed run and its continuation with the same parameters count as one. */
@@ -1435,8 +1474,8 @@ RW_API int rw_model_check_data(struct rw_ctx *ctx, const struct rw_model *model,
 RW_API int rw_model_check_rows(struct rw_ctx *ctx, const struct rw_model *model, uint32_t n_features,
                                uint32_t first_feature);
 /* Logs a warning if important features never appear in the data. A feature is important if it has
- * at least 1% of the model's gain. seen: [RW_FEATURE_IDS], marked for all n_docs documents. Below
- * 1,000 documents there is no warning. */
+ * at least 1% of the model's gain, or of its splits if the model has no gains. seen:
+ * [RW_FEATURE_IDS], marked for all n_docs documents. Below 1,000 documents there is no warning. */
 RW_API void rw_model_warn_lacking(struct rw_ctx *ctx, const struct rw_model *model,
                                   uint64_t n_docs, const unsigned char *seen);
 

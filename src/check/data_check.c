@@ -17,28 +17,31 @@
 /* Thresholds above which a property becomes a finding. They are first guesses, made on MQ2008,
  * OHSUMED and synthetic data. */
 #define RW_CHECK_DRIFT 0.1 /* distance of two distributions, 0 to 1 */
-/* fraction of documents, or of queries, with a unique whole number */
-#define RW_CHECK_DISTINCT   0.9
-#define RW_CHECK_LEAST_DOCS 50   /* with fewer documents, identifiers are not searched for */
-#define RW_CHECK_TIES_LEAK  0.05 /* gain of constant scores from the input order */
-#define RW_CHECK_MISSING    0.5  /* fraction of documents */
+/* number of distinct values per document, or per query, from which a feature is an identifier */
+#define RW_CHECK_DISTINCT 0.9
+/* identifiers need this many documents; those of queries also need half as many queries */
+#define RW_CHECK_LEAST_DOCS 50
+/* for constant scores: difference of NDCG@10 between ties in input order and averaged */
+#define RW_CHECK_TIES_LEAK 0.05
+#define RW_CHECK_MISSING   0.5 /* fraction of documents in which a feature is missing */
 
 /* A list of names for a message, such as "7, 9 and 2 more". */
 struct names {
-    uint32_t n;
-    size_t at;
+    uint32_t n; /* number of names, including those in "and 2 more" */
+    size_t at;  /* end of the last name in `text` */
     char text[256];
 };
 
-/* A category of a feature and its documents in each of two sets. Two sets are compared by the text
- * of categories, as the numbers of one set mean nothing in the other. */
+/* A category of a feature, and its number of documents in each of two sets. Two sets are compared
+ * by the text of categories, as the numbers of one set mean nothing in the other. */
 struct counted {
     const char *word;
     uint32_t n_docs[2];
 };
 
-/* Appends the categories of `feature` that occur in the set to words [*n]. An absent value counts
- * as the category 0. The set stores the feature by categories or lacks it. */
+/* Appends the categories of `feature` that occur in a set to words [*n], with the number of their
+ * documents in n_docs[set]. The category "0" is always appended, for documents without the feature.
+ * The set must have a vocabulary for the feature, or lack the feature. */
 static void count_words(const struct rw_dataset *dataset, uint32_t feature, int set,
                         struct counted *words, size_t *n)
 {
@@ -102,18 +105,20 @@ static int compare_words(const struct rw_dataset *dataset, const struct rw_datas
 /* One data set, whose features are checked one at a time, and an optional second set to compare
  * them with. */
 struct job {
-    const struct rw_dataset *dataset, *other;
-    uint32_t longest;
-    uint64_t *hash;                    /* [n_columns] hashes of values, to find duplicates */
-    struct rw_feature_check *features; /* [n_columns] */
+    const struct rw_dataset *dataset, *other; /* other: NULL without a second set */
+    uint32_t longest;                         /* documents of the longest query of `dataset` */
+    uint64_t *hash;                           /* [n_columns] hashes of values, to find duplicates */
+    struct rw_feature_check *features;        /* [n_columns] */
 };
 
 /* Scratch arrays of a thread. n_docs is that of the larger set. */
 struct space {
-    float *value;                        /* [n_docs] */
-    uint32_t *key, *other_key, *scratch; /* [n_docs] */
-    double *score;                       /* [longest] */
-    uint32_t *order;                     /* [longest] */
+    float *value; /* [n_docs] values of a feature, 0 in place of absent ones */
+    /* Sorted keys of the values that are not missing: `key` [n_docs] for the first set, `other_key`
+     * [documents of the second set] for the second. `scratch` [n_docs] is for sorting. */
+    uint32_t *key, *other_key, *scratch;
+    double *score;   /* [longest] a query's values, as scores */
+    uint32_t *order; /* [longest] its documents, sorted by score */
 };
 
 static int space_init(const struct job *job, struct rw_arena *arena, struct space *space)
@@ -128,7 +133,7 @@ static int space_init(const struct job *job, struct rw_arena *arena, struct spac
     return RW_ARENA_NEW(NULL, arena, space->order, job->longest);
 }
 
-/* Sorts the keys of the values that are not missing. Returns their number. */
+/* Writes the sorted keys of the values that are not missing to key [n]. Returns their number. */
 static size_t sort_values(const float *value, size_t n, uint32_t *key, uint32_t *scratch)
 {
     size_t kept = 0;
@@ -160,8 +165,9 @@ static double distance_of(const uint32_t *a, size_t n, const uint32_t *b, size_t
     return most;
 }
 
-/* Returns 1 if the feature sorts the documents of every query by label, in either direction. At
- * least ten queries must have two labels. A tie between different labels counts as unsorted. */
+/* Returns 1 if the feature sorts the documents of every query by label, all in the same direction.
+ * At least ten queries must have documents with different labels. Equal values of documents with
+ * different labels, and missing values, count as unsorted. */
 static int orders_labels(const struct job *job, const float *value, const struct space *space)
 {
     const struct rw_dataset *dataset = job->dataset;
@@ -189,8 +195,8 @@ static int orders_labels(const struct job *job, const float *value, const struct
     return n_mixed >= 10 && (falls || rises);
 }
 
-/* Returns what the feature identifies, an enum rw_identifies. value: [n_docs]. n_distinct: the
- * number of distinct values. */
+/* Returns an enum rw_identifies for a feature. value: [n_docs]. n_distinct: the number of distinct
+ * values. */
 static int identifies(const struct job *job, const float *value, uint32_t n_distinct)
 {
     const struct rw_dataset *dataset = job->dataset;
@@ -224,7 +230,8 @@ static uint64_t hash_values(const float *value, uint32_t n)
     return hash;
 }
 
-/* Measures the drift of one feature. keys: [n_keys] sorted, of this set's values. */
+/* Measures the drift of one feature. space->key: [n_keys] sorted keys of the first set's values.
+ * Overwrites space->value. */
 static int compare(const struct job *job, size_t n_keys, struct space *space,
                    struct rw_feature_check *out)
 {
@@ -317,7 +324,7 @@ static int check_some(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* Writes features [n_columns], a row for each feature that appears in `dataset`. other: the set to
+/* Checks each feature that appears in `dataset`, and writes features [n_columns]. other: the set to
  * measure drift against, or NULL. */
 static int check_features(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                           const struct rw_dataset *other, struct rw_feature_check *features)
@@ -359,7 +366,7 @@ static void add_name(struct names *names, uint32_t most, const char *name)
         snprintf(to, left, " and %u more", names->n - most);
 }
 
-/* Lists ids that appear again after other queries. */
+/* Adds the ids that appear again after other queries to `split`. */
 static int find_split(struct rw_ctx *ctx, const struct rw_dataset *dataset, struct names *split)
 {
     RW_FREED const char **id = NULL;
@@ -419,8 +426,7 @@ static int by_hash(const void *a, const void *b)
     return x->label < y->label ? -1 : x->label > y->label;
 }
 
-/* Counts documents that repeat another document of their query, and those among them with a
- * different label. */
+/* Counts n_twins and n_contradictions (struct rw_check). hashes: [n_docs], by hash_docs. */
 static int count_twins(struct rw_ctx *ctx, const struct rw_dataset *dataset, const uint64_t *hashes,
                        struct rw_check *out)
 {
@@ -479,8 +485,8 @@ static int by_label(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Returns the probability that labels in random order fall: the product of their factorials over
- * n!. */
+/* Returns the probability that n labels in random order never rise. It is the product of the
+ * factorials of each label's number of documents, divided by n!. */
 static double chance_to_fall(const float *sorted, uint32_t n)
 {
     double logarithm = -lgamma((double)n + 1.0);
@@ -493,6 +499,7 @@ static double chance_to_fall(const float *sorted, uint32_t n)
     return exp(logarithm);
 }
 
+/* Adds one query to the counts of the public struct. sorted: [n] scratch. */
 static void check_query(const float *label, uint32_t n, float *sorted, struct rw_check *out)
 {
     int falls = 0, rises = 0;
@@ -514,7 +521,7 @@ static void check_query(const float *label, uint32_t n, float *sorted, struct rw
     out->falling_by_chance += chance_to_fall(sorted, n);
 }
 
-/* Counts the documents of each label, for the first RW_CHECK_LABELS labels. */
+/* Fills the public struct's members of labels. sorted: [n] the labels of all documents. */
 static void count_labels(const float *sorted, uint32_t n, struct rw_check *out)
 {
     out->least_label = sorted[0];
@@ -566,8 +573,9 @@ struct checking {
     struct rw_finding finding[MOST_FINDINGS];
     char line[MOST_FINDINGS][LINE];
     struct rw_dataset *dataset, *other; /* owned; other: NULL if there is a single set */
-    int warnings_now;                   /* kind of finding added now: 1: warnings; 0: notes */
-    uint32_t n_only_here, n_only_there; /* features that one set lacks */
+    int warnings_now; /* 1: warnings are added now; 0: notes; the other kind is skipped */
+    /* features that only the first set has (n_only_here), or only the second */
+    uint32_t n_only_here, n_only_there;
     uint32_t n_by_one;  /* features with categories in one set, numbers in the other */
     struct names split; /* ids that appear again */
 };
@@ -591,7 +599,8 @@ add_finding(struct checking *c, int is_warning, const char *kind, const char *fo
 
 enum finding { ORDERS_LABELS, OF_LINE, OF_DOCUMENT, OF_QUERY, MISSING, CONSTANT, DUPLICATE, DRIFT };
 
-/* Lists the features with a finding. limit: the least drift to report. */
+/* Lists the features with a finding. limit: for DRIFT, features with more drift than this are
+ * listed. */
 static struct names list_features(const struct checking *c, enum finding finding, double limit)
 {
     struct names names = {0};
@@ -731,8 +740,8 @@ static void report_queries(struct checking *c)
                     (double)check->least_label);
 }
 
-/* Lists the categories whose fraction of the documents differs most between the sets, with both
- * fractions. */
+/* Lists, for each feature, the category whose fraction of the documents differs most between the
+ * sets, with both fractions. Differences up to `limit` are left out. */
 static struct names list_categories(const struct checking *c, double limit)
 {
     struct names names = {0};

@@ -791,7 +791,7 @@ static void model(const struct rw_report *report, FILE *out)
     if (model->best_round > 0)
         rw_html(out, VALUE_ROW("<bdi>%d</bdi>"), "best round", model->best_round);
     else
-        rw_html(out, VALUE_ROW("%1s"), "best round", "none: no validation set");
+        rw_html(out, VALUE_ROW("%1s"), "best round", "none: early stopping was off");
     rw_html(out, VALUE_ROW("%1s"), "value of absent features",
             model->absent_missing ? "missing" : "0");
     rw_html(out, VALUE_ROW("%1s"), "rankwood", RW_VERSION);
