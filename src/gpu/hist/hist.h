@@ -1,19 +1,21 @@
 /* Weighted histograms on the device: one interface for all methods. Each method has a file
  * hist_<method>.cu; the small ones share hist_atomic.cu.
  *
- * A method processes each node (a list of documents) and each feature of a matrix. It adds every
- * document's count, quantised lambda and hessian to the cell of the document's code. This is
- * algorithm 1 of Xu et al., "Efficient weighted histogramming on GPUs with CUDA", in exact
- * integers. All methods give the integers of tests/check/hist_serial.c.
+ * A method processes each node (a list of documents) and each feature of a matrix. For every
+ * document it adds 1 to the count in the cell of the document's code, and the quantised lambda and
+ * hessian to that cell's sums, as far as the call needs them (enum rw_hist_sums). This is algorithm
+ * 1 of Xu et al., "Efficient weighted histogramming on GPUs with CUDA", in exact integers. All
+ * methods give the integers of tests/check/hist_serial.c. Only RW_HIST_FLOAT is not exact.
  *
  * To add a method: (1) write hist_<name>.cu, which defines `const struct rw_hist_method
  * rw_hist_<name>`; (2) add the row RW_HIST_METHOD(<name>) to methods.def. The build, `--hist`, the
  * choice between methods and the tests use the rows. hist_block.cuh has the parts that most methods
  * need; hist_atomic.cu has the shortest examples.
  *
- * Rules for all methods: launches use the call's stream. A method allocates nothing and does not
- * wait, except for codes in host memory (rw_hist_far). The caller owns the scratch, of the size
- * that `scratch_bytes` returns. Offsets have 64 bits. */
+ * Rules for all methods: launches use the stream that `run` gets. Only for codes in host memory
+ * does a method also use the stream of rw_hist_far, and wait for the device. A method allocates
+ * nothing. The caller owns the scratch, of the size that `scratch_bytes` returns. An index into
+ * results or codes has 64 bits; an index within one histogram fits 32. */
 #pragma once
 
 #include <stddef.h>
@@ -39,8 +41,8 @@ enum { RW_HIST_MOST_BINS = RW_MAX_BINS + 1 };
  * So neighbouring lanes own neighbouring features, whose cells are in different banks of shared
  * memory. */
 struct rw_hist_tile {
-    int bits; /* the matrix's; 4 for features of at most 16 codes in a matrix of 8, under 32 lanes
-               */
+    int bits; /* as in the matrix. In a matrix of 8 bits, a tile of features with at most 16 codes
+                 may have 4; it then has at most 16 lanes */
     uint32_t first_feature, n_features; /* of the matrix; n_features <= lanes * codes per element */
     uint32_t lanes;
     const void
@@ -52,19 +54,22 @@ struct rw_hist_tile {
     uint32_t n_here;
 };
 
+/* The most tiles of a matrix. */
 enum { RW_HIST_MAX_TILES = 128 };
 
-/* A group of features whose codes have the same width. Both layouts are optional. A method's table
- * entry states which one it reads. */
+/* A group of features whose codes have the same width. The codes have two layouts, both optional:
+ * tiles, which have the rows of documents, and columns, one per feature. A method reads one of them
+ * (rw_hist_method.reads_tiles). */
 struct rw_hist_matrix {
     int bits; /* 4, 8 or 16 */
     uint32_t n_features, n_docs;
-    uint32_t n_bins; /* largest number of codes of a feature: 1 to 16, 256 or RW_HIST_MOST_BINS */
-    /* Where each feature's cells begin in a histogram: [n_features + 1] multiples of 4, the last
-     * one the end. A feature has a cell for each of its codes, at most n_bins. NULL: every feature
-     * has n_bins cells. */
+    uint32_t n_bins; /* largest number of codes of a feature, at least 1; at most 16, 256 or
+                        RW_HIST_MOST_BINS for 4, 8 or 16 bits */
+    /* Where each feature's cells begin in a histogram: [n_features + 1] multiples of 4. The last
+     * one is the number of cells of a histogram. A feature has a cell for each of its codes, and up
+     * to 3 cells of padding. NULL: every feature has n_bins cells. */
     const uint32_t *d_row;
-    uint32_t n_row_cells; /* d_row's end */
+    uint32_t n_row_cells; /* the last number of d_row */
     uint32_t n_tiles;
     struct rw_hist_tile tile[RW_HIST_MAX_TILES];
     const uint32_t *d_column; /* [n_features][column_words]; NULL: no columns */
@@ -83,14 +88,15 @@ enum rw_hist_sums {
     RW_HIST_COUNT,  /* counts only */
     RW_HIST_MART,   /* count and lambda */
     RW_HIST_NEWTON, /* count, lambda and hessian */
-    RW_HIST_FLOAT   /* count and a float, only for the papers' tables; not exact */
+    RW_HIST_FLOAT   /* count and the sum of d_float, only for the papers' tables; not exact */
 };
-/* Sets of these, for a method's table entry. */
+/* All of enum rw_hist_sums, as a set of bits for rw_hist_method.sums. */
 enum {
     RW_HIST_ANY_SUMS =
         1 << RW_HIST_COUNT | 1 << RW_HIST_MART | 1 << RW_HIST_NEWTON | 1 << RW_HIST_FLOAT
 };
 
+/* The most nodes of a call. */
 enum { RW_HIST_MAX_NODES = 1024 };
 
 /* Returns the bytes of a document's codes in a tile. */
@@ -110,12 +116,14 @@ static inline uint64_t rw_hist_matrix_cells(const struct rw_hist_matrix *matrix)
     return matrix->d_row ? matrix->n_row_cells : (uint64_t)matrix->n_features * matrix->n_bins;
 }
 
-/* Several histograms in the layout of a call's results, one after another. */
+/* Several histograms, one after another, each with rw_hist_matrix_cells cells. Sums have the type
+ * of the call's results. */
 struct rw_hist_pool {
-    uint32_t *d_count;  /* [][cells] */
-    void *d_lambda_sum; /* NULL for counts */
-    void *d_hess_sum;   /* newton */
+    uint32_t *d_count;  /* [n][cells] */
+    void *d_lambda_sum; /* [n][cells]; NULL for RW_HIST_COUNT */
+    void *d_hess_sum;   /* [n][cells] for RW_HIST_NEWTON; else NULL */
 };
+/* A value of rw_hist_call.d_parent. */
 #define RW_HIST_NO_PARENT UINT32_MAX
 
 /* Sums are int64_t, or int32_t if they are narrow. rw_hist_is_narrow returns 1 if sums of n_docs
@@ -140,27 +148,30 @@ static inline void *rw_hist_sums_from(void *d_sum, uint64_t at, int narrow)
 
 /* Resources for reading codes in host memory. There are two pieces of device memory, and a stream
  * on which one is filled while the other is read. Documents are read in the order `d_order`, window
- * by window (hist_methods.c). A call waits for the device, so it cannot be captured in a graph. It
- * reads lambdas by document. */
+ * by window. A window is a range of 2^log_window document numbers (hist_lanes_far.cu). A call waits
+ * for the device, so it cannot be captured in a graph. It reads lambdas by document. */
 struct rw_hist_far {
     void *d_piece[2]; /* 256-byte aligned */
     uint64_t piece_bytes;
-    int log_window;            /* a window is 2^log_window documents */
+    int log_window;            /* log2 of the documents of a window */
     uint32_t n_windows;        /* of all documents */
     uint32_t *d_order;         /* [n_docs] */
-    struct rw_arena arena;     /* owns the memory that the caller does not */
-    uint32_t *d_table, *table; /* [table_words], table: page-locked */
+    struct rw_arena arena;     /* owns `table`, the stream and the events */
+    uint32_t *d_table, *table; /* [table_words] each, on the device and in page-locked memory; see
+                                  struct lanes_order */
     uint64_t table_words;
-    uint64_t *bytes; /* bytes read from host memory are added to it */
+    uint64_t *bytes; /* borrowed counter, to which the bytes read from host memory are added */
     void *stream;    /* cudaStream_t */
-    void *event[6];  /* cudaEvent_t, by rw_hist_far_event */
+    void *event[6];  /* cudaEvent_t, indexed by enum rw_hist_far_event */
 };
-/* RW_FAR_GATHERED and RW_FAR_ADDED have a second event, for the second piece. */
+/* RW_FAR_GATHERED and RW_FAR_ADDED have an event for each piece: add 0 or 1, the piece's index. */
 enum rw_hist_far_event { RW_FAR_BEGUN, RW_FAR_ORDERED, RW_FAR_GATHERED, RW_FAR_ADDED = 4 };
-enum { RW_HIST_FAR_LEAST_BYTES = 8192 }; /* bytes of a piece for 64 nodes */
+/* The least piece_bytes: enough for 64 nodes and about 50 documents with rows of 128 bytes. */
+enum { RW_HIST_FAR_LEAST_BYTES = 8192 };
 
-/* rw_hist_far_bytes returns the device memory for codes of n_docs documents. rw_hist_far_open sets
- * it up in d_memory, which is aligned to 256 bytes. */
+/* rw_hist_far_bytes returns the bytes of device memory for two pieces, and for the order and the
+ * table of n_docs documents. rw_hist_far_open divides d_memory, and makes the other resources.
+ * d_memory has that size and is aligned to 256 bytes. `bytes` becomes out->bytes, the counter. */
 uint64_t rw_hist_far_bytes(uint64_t piece_bytes, uint32_t n_docs, int log_window);
 int rw_hist_far_open(struct rw_ctx *ctx, void *d_memory, uint64_t piece_bytes, uint32_t n_docs,
                      int log_window, uint64_t *bytes, struct rw_hist_far *out);
@@ -175,7 +186,8 @@ struct rw_hist_call {
     uint32_t n_nodes;
     const int32_t *d_lambda; /* [n_docs] quantised, |lambda| <= largest */
     const int32_t *d_hess;   /* [n_docs] newton: hessians, 0 to largest */
-    /* 1: d_moved is read instead, by position in d_list: words of rw_moved_of(newton, largest). */
+    /* 1: instead of d_lambda and d_hess, d_moved is read: words of rw_moved_of(newton, largest), by
+     * position in d_list. Without d_list it is ignored. */
     int by_position;
     const void *d_moved;
     const float *d_float; /* [n_docs] RW_HIST_FLOAT */
@@ -183,25 +195,27 @@ struct rw_hist_call {
     int zero_skip; /* 1: leaves out each feature's frequent code and derives its cell from the
                       totals */
     const uint16_t *d_frequent; /* [n_features] the most frequent code; zero_skip only */
-    /* The result, which the method clears. The cell (node, feature, bin) has the index (node *
-     * n_features + feature) * n_bins + bin, or node * n_row_cells + d_row[feature] + bin. */
+    /* The result; its old content does not matter. The cell (node, feature, bin) has the index node
+     * * n_row_cells + d_row[feature] + bin. If the matrix has no d_row, the index is (node *
+     * n_features + feature) * n_bins + bin. */
     uint32_t *d_count;  /* [n_nodes][cells] */
-    void *d_lambda_sum; /* the same shape; NULL for counts and floats */
-    void *d_hess_sum;   /* newton */
-    float *d_float_sum; /* RW_HIST_FLOAT */
-    /* 1: these sums and the parents' are int32_t, which is enough for the longest node. 0:
-     * int64_t. */
+    void *d_lambda_sum; /* [n_nodes][cells] for mart and newton */
+    void *d_hess_sum;   /* [n_nodes][cells] for newton */
+    float *d_float_sum; /* [n_nodes][cells] for RW_HIST_FLOAT */
+    /* 1: the sums of lambdas and hessians, here and in `parents`, are int32_t. The sums of the
+     * longest node must fit (rw_hist_is_narrow). 0: they are int64_t. */
     int narrow;
-    /* [n_features] 0: the feature's cells are not needed, and may stay as they were, also in the
-     * sibling. NULL: all are needed. */
+    /* [n_features] 0: the feature's cells are not needed. A method may leave them as they were, in
+     * the result and in `parents`. NULL: all are needed. */
     const uint8_t *d_needed;
     /* Siblings by subtraction: node i's histogram is subtracted from the one with index d_parent[i]
      * in `parents`, which becomes the sibling's. RW_HIST_NO_PARENT: the node has no parent. NULL:
      * no node has one. Not for floats. */
     const uint32_t *d_parent; /* [n_nodes] */
     struct rw_hist_pool parents;
-    void *d_scratch;               /* scratch_bytes(call) bytes, 256-byte aligned */
-    int clean_scratch;             /* 1: all of it is 0; methods with leaves_clean restore that */
+    void *d_scratch;   /* scratch_bytes(call) bytes, 256-byte aligned */
+    int clean_scratch; /* 1: all of it is 0. Only for methods with leaves_clean, which leave it 0
+                          again */
     const struct rw_hist_far *far; /* NULL: all codes are on the device */
     int n_multiprocessors;         /* of the device */
     size_t shared_bytes;           /* largest shared memory of a block */
@@ -230,13 +244,14 @@ struct rw_hist_method {
     unsigned bits;      /* accepted widths, of 4 | 8 | 16; 0: all */
     uint32_t most_bins; /* largest number of codes per feature */
     unsigned sums;      /* accepted sums: 1 << RW_HIST_MART | ... */
-    int zero_skip;
-    int reads_tiles; /* 1: reads tiles; 0: reads columns */
+    int zero_skip;      /* 1: accepts calls with zero_skip */
+    int reads_tiles;    /* 1: reads tiles; 0: reads columns */
     /* Returns the bytes of scratch that a call needs. */
     size_t (*scratch_bytes)(const struct rw_hist_call *call);
-    /* Enqueues the work on `stream`, a cudaStream_t. Returns a cudaError_t. */
+    /* Enqueues the work on `stream`, a cudaStream_t. Returns a cudaError_t. Called by rw_hist_run
+     * after its checks. */
     int (*run)(const struct rw_hist_call *call, void *stream);
-    int by_position;  /* 1: reads lambdas and hessians by position in the list */
+    int by_position;  /* 1: accepts calls with by_position */
     int subtracts;    /* 1: derives siblings itself; 0: rw_hist_run does */
     int leaves_clean; /* 1: uses clean scratch and leaves it clean; see rw_hist_call */
     int is_baseline;  /* 1: used only if named; too slow to be timed */
@@ -247,49 +262,53 @@ struct rw_hist_method {
 #include "gpu/hist/methods.def"
 #undef RW_HIST_METHOD
 
-/* Return a method by index (NULL after the last) or by name. */
+/* Return a method of methods.def by its index there or by its name; NULL if there is no such
+ * method. */
 const struct rw_hist_method *rw_hist_method_at(int i);
 const struct rw_hist_method *rw_hist_method_find(const char *name);
 
-/* Checks a call. Fails with RW_ERR_UNSUPPORTED and the limit of the method, or with RW_ERR_ARGUMENT
- * if no method could take the call. */
+/* Checks a call. Fails with RW_ERR_ARGUMENT if no method could take the call or it lacks scratch.
+ * Fails with RW_ERR_UNSUPPORTED, and a message that states the limit, if this method cannot take
+ * it. */
 int rw_hist_check(struct rw_ctx *ctx, const struct rw_hist_method *method,
                   const struct rw_hist_call *call);
-/* Checks a call, then enqueues it and its siblings. */
+/* Checks a call, then enqueues it and, if it has d_parent, the subtraction from the parents. */
 int rw_hist_run(struct rw_ctx *ctx, const struct rw_hist_method *method,
                 const struct rw_hist_call *call, void *stream);
 
-/* Enqueues the siblings of a call whose histograms are complete (hist_common.cu). Returns a
- * cudaError_t. */
+/* Enqueues only the subtraction of a call's histograms from their parents (hist_common.cu), after
+ * the work that computes these histograms. The call must have d_parent. Returns a cudaError_t. */
 int rw_cuda_hist_subtract(const struct rw_hist_call *call, void *stream);
 /* The `run` of `collision-free` with `unroll` words of codes in flight per thread: 1, 2, 4, 8, 16
- * or 32. The second function returns the number that it chooses itself for n_bins. */
+ * or 32. The second function returns the number that the method itself uses for n_bins. */
 int rw_cuda_hist_collision_free(const struct rw_hist_call *call, int unroll, void *stream);
 int rw_hist_collision_free_unroll(uint32_t n_bins);
 
-/* A specification of a group's codes on the device, in the layouts that histogram methods read. */
+/* The layouts of struct rw_hist_matrix, as a set of bits. */
 enum { RW_HIST_TILES = 1, RW_HIST_COLUMNS = 2 };
 
+/* What rw_hist_matrix_plan needs to know about a group of features. */
 struct rw_hist_matrix_spec {
     int bits;
     uint32_t n_features, n_docs;
     uint32_t n_bins;   /* largest number of codes of a feature; <= 2^bits */
     uint32_t n_narrow; /* the last n_narrow features have at most 16 codes (8 bits only) */
-    int layouts;       /* the layouts to make */
+    int layouts;       /* a set of RW_HIST_TILES and RW_HIST_COLUMNS */
 };
 
 /* Makes a matrix without codes or device memory. d_column is NULL; column_words is set if there
- * will be columns. Tiles are cut by powers of two: 136 features of 8 bits are one tile of 32 lanes
- * and one of 2. Narrow features fill the last wide tile; the others are in tiles of 4 bits. Fails
- * with RW_ERR_UNSUPPORTED for too many features, but writes the matrix even then. */
+ * will be columns. The lanes of a tile are a power of two: 136 features of 8 bits are one tile of
+ * 32 lanes and one of 2. The n_narrow features first fill the room that the last tile of 8 bits has
+ * left; the rest of them are in tiles of 4 bits. Fails with RW_ERR_UNSUPPORTED if the features need
+ * more than RW_HIST_MAX_TILES tiles. Even then it writes the matrix, which the caller frees. */
 int rw_hist_matrix_plan(struct rw_ctx *ctx, const struct rw_hist_matrix_spec *spec,
                         struct rw_hist_matrix **out);
-/* Frees the matrix and its codes. Ignores NULL. */
+/* Frees the matrix and its codes, on the device and in host memory. Ignores NULL. */
 void rw_hist_matrix_free(struct rw_hist_matrix *matrix);
 
-/* Timing several methods on a GPU that other programs or a profiler may use at the same time. The
- * methods run in turns, and the shortest time of each counts. Implausible times never replace the
- * preferred method. */
+/* Timing several methods on a GPU that other programs or a profiler may use at the same time. A
+ * contestant is a method with or without zero-skip. The contestants run in turns, and the shortest
+ * time of each counts. Implausible times never replace the preferred method. */
 struct rw_hist_timing {
     const struct rw_hist_method *method;
     int zero_skip;
@@ -299,97 +318,107 @@ struct rw_hist_timing {
 /* Measures the milliseconds of one run. */
 typedef int rw_hist_time(void *user, const struct rw_hist_timing *contestant, double *ms);
 
-/* Fills the times of n contestants: RW_TUNE_HYBRID_TURNS runs of each, in turns. A contestant that
- * is hopelessly slow after two turns, compared with the best so far, is not run again. The
- * preferred method always is. favourite: the preferred method, or NULL. */
+/* Fills the times of n contestants: RW_TUNE_HYBRID_TURNS runs of each, in turns. A contestant whose
+ * shortest time after two turns is more than RW_TUNE_HYBRID_HOPELESS times the best so far is not
+ * run again, unless it is the preferred method. favourite: the preferred method, or NULL. */
 int rw_hist_time_in_turns(struct rw_hist_timing *timing, int n,
                           const struct rw_hist_method *favourite, rw_hist_time *time, void *user);
 
-/* Returns the shortest possible time of the call in ms, if only reading device memory counts.
- * bandwidth: bytes per second. Returns 0 if it is unknown because codes are in host memory. */
+/* Returns the time of the call in ms if only the bandwidth of the device memory (bytes per second)
+ * and a launch of RW_TUNE_HYBRID_LAUNCH_MS count. It includes the codes, the documents' numbers and
+ * the cells of the result. Returns 0, for unknown, if call->far is set. */
 double rw_hist_expected_ms(const struct rw_hist_call *call, double bandwidth);
 
 /* Returns the timing to use, the first of equals; n: at least 1. It is the preferred method's,
- * unless another takes less than RW_TUNE_HYBRID_FAVOUR of its time. The preferred method is also
- * used if it took more than RW_TUNE_HYBRID_BELIEVED times the expected time, because then the times
- * are not reliable. expected_ms 0: all times are believed. */
+ * unless another takes at most RW_TUNE_HYBRID_FAVOUR of its time. The preferred method is also used
+ * if it took more than RW_TUNE_HYBRID_BELIEVED times the expected time, because then the times are
+ * not reliable. expected_ms 0: all times are believed. If no contestant is the preferred method,
+ * the fastest is used. */
 const struct rw_hist_timing *rw_hist_pick(const struct rw_hist_timing *timing, int n,
                                           const struct rw_hist_method *favourite,
                                           double expected_ms);
 
 /* ---- `hybrid`: the choice of a group's method ----
  *
- * See Xu et al., "Efficient weighted histogramming on GPUs with CUDA", section 4.5. A group with
- * few bins is decided by a rule. Otherwise the methods that can take the call are timed on it, with
- * and without zero-skip where they support it. The fastest is used (rw_hist_pick). If it is not the
- * preferred method, it is timed again later. All methods give the same integers, so the choice
- * never changes a model.
+ * See Xu et al., "Efficient weighted histogramming on GPUs with CUDA", section 4.5. A rule decides
+ * for a group with few codes per feature. Otherwise the methods that can take the call are timed on
+ * it, with and without zero-skip where they support it. rw_hist_pick chooses among them. If the
+ * chosen method is not the preferred one, both are timed again later (rw_hist_choose_again). All
+ * methods give the same integers, so the choice never changes a model.
  *
- * The rule: a group of at most RW_TUNE_HYBRID_FEW_LANES codes uses `lanes`. If `lanes` is no
- * candidate, a group of at most RW_TUNE_HYBRID_FEW_FREE codes uses `collision-free`, as in the
- * paper. */
+ * The rule: a group of at most RW_TUNE_HYBRID_FEW_LANES codes per feature uses `lanes`. If `lanes`
+ * is no candidate, a group of at most RW_TUNE_HYBRID_FEW_FREE codes per feature uses
+ * `collision-free`, as in the paper. */
 enum { RW_HIST_MOST_CANDIDATES = 32 };
 
+/* The methods from which one is chosen. */
 struct rw_hist_candidates {
     int n;
     const struct rw_hist_method *method[RW_HIST_MOST_CANDIDATES];
     /* The preferred method: the best known for many small nodes, which the timed root does not
-     * represent. Another must take less than RW_TUNE_HYBRID_FAVOUR of its time. NULL: no
-     * preference. */
+     * represent. Another is chosen only if it takes at most RW_TUNE_HYBRID_FAVOUR of its time.
+     * NULL: no preference. */
     const struct rw_hist_method *favourite;
 };
 
+/* The method of a group, and how it was chosen. RW_HIST_FORCED: the user named it. */
 struct rw_hist_choice {
     const struct rw_hist_method *method;
     int zero_skip;
     enum rw_hist_chosen { RW_HIST_BY_RULE, RW_HIST_BY_TIMING, RW_HIST_FORCED } how;
-    double choosing_ms; /* time that the choice took */
+    double choosing_ms; /* time that the last choice took */
     int n_timings;
     struct rw_hist_timing
-        timing[2 * RW_HIST_MOST_CANDIDATES]; /* [n_timings] in the order of the runs */
+        timing[2 * RW_HIST_MOST_CANDIDATES]; /* [n_timings] in the order of candidates */
 };
 
-/* Finds a method by name. Fails with RW_ERR_ARGUMENT and suggests the nearest name if there is no
- * such method. */
+/* Finds a method by name. Fails with RW_ERR_ARGUMENT if there is no such method; the message
+ * suggests the nearest name. */
 int rw_hist_method_named(struct rw_ctx *ctx, const char *name, const struct rw_hist_method **out);
 
-/* Lists the methods of the table from which training chooses: all except baselines. */
+/* Lists the methods of the table from which training chooses: all that can sum lambdas or hessians,
+ * except baselines. */
 void rw_hist_candidates_of_training(struct rw_hist_candidates *out);
 
-/* Returns the candidate that the rule gives a group of n_bins codes. Returns NULL if candidates
- * must be timed. A call that the rule's method cannot take is timed, too. */
+/* Returns the candidate that the rule chooses for a group of n_bins codes per feature, or NULL if
+ * candidates must be timed. If that candidate cannot take the call, rw_hist_choose times the
+ * others, too. */
 const struct rw_hist_method *rw_hist_rule(const struct rw_hist_candidates *candidates,
                                           uint32_t n_bins);
 
-/* Chooses a method for calls like this one, which is run, so its results are written. Tries
- * zero-skip if the call has d_frequent, and ignores the call's zero_skip. Waits for the device.
- * Fails with RW_ERR_UNSUPPORTED and the last candidate's reason if no candidate can take the
- * call. */
+/* Chooses a method for calls like this one. The call is run, once or often, so its results are
+ * written, and it must not have d_parent. Tries zero-skip if the call has d_frequent, and ignores
+ * the call's zero_skip. If candidates are timed, waits for the device. Fails with the last
+ * candidate's failure in rw_hist_check if no candidate can take the call, and with RW_ERR_ARGUMENT
+ * if there is no candidate. */
 int rw_hist_choose(const struct rw_device *device, const struct rw_hist_call *call,
                    const struct rw_hist_candidates *candidates, struct rw_hist_choice *out);
-/* Chooses again, between the chosen method and the preferred one. Returns 1 if the choice changed,
- * else 0. The call is run as by rw_hist_choose. */
+/* Times the chosen method and the preferred one again, on a call as for rw_hist_choose, and chooses
+ * between them. Returns 1 if the method changed, else 0. Does nothing if the choice was not timed
+ * or is the preferred method. */
 int rw_hist_choose_again(const struct rw_device *device, const struct rw_hist_call *call,
                          const struct rw_hist_candidates *candidates,
                          struct rw_hist_choice *choice);
 /* Writes one line, cut to `size`: "136 features of 8-bit codes: lanes (timed in 12.1 ms; ms: lanes
- * 0.213, collision 3.2, collision zero-skip 2.1)". */
+ * 0.213, collision 3.200, collision zero-skip 2.100)". */
 void rw_hist_choice_text(const struct rw_hist_choice *choice, const struct rw_hist_matrix *matrix,
                          char *buffer, size_t size);
 
 /* ---- moved words ----
  *
- * A document's quantised lambda and hessian in one word. It moves with the document in the list of
- * documents. So histograms read it in list order, and partitions copy as few bytes as possible. */
-/* The content of a word: the lambda in the low bits, in two's complement, and the hessian above
- * it. */
+ * A document's quantised lambda and, for newton, hessian in one word. It moves with the document in
+ * the list of documents. So histograms read it in list order, and partitions copy as few bytes as
+ * possible. */
+/* The content of a word: the lambda in the low bits, in two's complement, and the hessian, if there
+ * is one, above it. */
 enum rw_moved {
-    RW_MOVED_LAMBDA, /* a lambda of 16 bits */
-    RW_MOVED_BYTES,  /* both, of 8 bits */
-    RW_MOVED_HALVES  /* both, of 16 bits */
+    RW_MOVED_LAMBDA, /* 16 bits: the lambda */
+    RW_MOVED_BYTES,  /* 16 bits: lambda and hessian of 8 bits each */
+    RW_MOVED_HALVES  /* 32 bits: lambda and hessian of 16 bits each */
 };
 
-/* Returns the smallest word for numbers up to `largest`, which is 1 to 32767. */
+/* Returns the smallest word for lambdas from -largest and numbers up to largest, which is 1 to
+ * 32767. */
 RW_HD enum rw_moved rw_moved_of(int newton, int32_t largest)
 {
     if (!newton)

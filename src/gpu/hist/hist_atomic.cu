@@ -1,7 +1,8 @@
 /* The papers' methods whose blocks add to a histogram by atomics: `global-atomic`, `collision`,
- * `privatized`, `multi` and `collision-reduced`. Each section below explains one method.
+ * `privatized`, `multi` and `collision-reduced`. Each section below explains one method and names
+ * its paper. Sections of "weighted histogramming" are those of the paper in hist.h.
  *
- * Shapes: columns [n_features][column_words]; result [n_nodes][n_features][n_bins].
+ * Shapes: columns [n_features][column_words]; result [n_nodes][n_cells], as in hist.h.
  *
  * Decomposition: a block per (job, feature), as in hist_block.cuh. Its threads divide the words of
  * codes, or the positions of the list. */
@@ -10,7 +11,7 @@
 #include "gpu/hist/hist_block.cuh"
 #include "gpu/hist/hist_reduced.cuh"
 
-/* Returns the table entry of such a method. */
+/* Returns the table entry of one of these methods. */
 static constexpr struct rw_hist_method
 atomic_method(const char *name, uint32_t most_bins, int (*run)(const struct rw_hist_call *, void *),
               int subtracts = 0, int is_baseline = 0)
@@ -29,8 +30,8 @@ atomic_method(const char *name, uint32_t most_bins, int (*run)(const struct rw_h
  *
  * Every document adds to the result in global memory: the straightforward mapping that the papers
  * start from (weighted histogramming, section 4.1; the naive code of privatized histograms). It is
- * the baseline of the contention table, and is used only if named. Documents of one code queue at
- * one address of the L2 cache. */
+ * the baseline of the suite `contention` of rankwood-lab (lab/README.md). Training uses it only if
+ * the user names it. Documents of one code queue at one address of the L2 cache. */
 
 template <int BITS, int SUMS>
 __global__ void __launch_bounds__(RW_TUNE_GLOBAL_ATOMIC_THREADS)
@@ -59,9 +60,9 @@ const struct rw_hist_method rw_hist_global_atomic =
 
 /* ---- a histogram per block ---- */
 
-/* Adds the job's documents to hist, at bin_of(code). Drains it after every a.chunk documents, which
- * is as many as its words can hold. All threads of the block take part. They all see earlier writes
- * to shared memory. */
+/* Adds the job's documents to hist, at bin_of(code). Adds hist to the result after every a.chunk
+ * documents, which is as many as its words can hold. All threads of the block take part. bin_of
+ * sees all that the block wrote to shared memory before the call. */
 template <int BITS, int SUMS, class BinOf>
 __device__ __forceinline__ void hist_shared_job(const struct rw_hist_args &a,
                                                 const struct hist_work &work,
@@ -87,8 +88,8 @@ __device__ __forceinline__ void hist_shared_job(const struct rw_hist_args &a,
 }
 
 /* Returns the launch of a kernel that keeps a histogram in shared memory, with bin_words words per
- * bin, below 48 KiB in all. A whole node has only one block per feature, so that block has more
- * threads. */
+ * bin. With at most RW_HIST_MOST_BINS bins this is below 48 KiB. A whole node has only one block
+ * per feature, so that block has more threads. */
 static struct rw_hist_launch hist_shared_launch(const struct rw_hist_args *args,
                                                 rw_hist_kernel_fn kernel, uint32_t bin_words)
 {
@@ -98,11 +99,11 @@ static struct rw_hist_launch hist_shared_launch(const struct rw_hist_args *args,
 
 /* ---- collision ----
  *
- * Each block has one histogram in shared memory, [sums][n_bins] of 32 bits, filled by shared
- * atomics (weighted histogramming, section 4.3). With many bins, a histogram per thread does not
- * fit. This method is fast on evenly distributed data; documents of a warp with the same code
- * queue. The paper's own floats (RW_HIST_FLOAT) are much slower then, since the hardware has no
- * float atomic on shared memory; integers suffer less. */
+ * Each block has one histogram in shared memory, [hist_words][n_bins] of 32 bits (a count, then the
+ * sums), filled by shared atomics (weighted histogramming, section 4.3). With many bins, a
+ * histogram per thread does not fit. This method is fast on evenly distributed data; documents of a
+ * warp with the same code queue. The paper's own floats (RW_HIST_FLOAT) are much slower then, since
+ * the hardware has no float atomic on shared memory; integers suffer less. */
 
 template <int BITS, int SUMS>
 __global__ void __launch_bounds__(RW_TUNE_HIST_WHOLE_THREADS)
@@ -128,8 +129,8 @@ const struct rw_hist_method rw_hist_collision =
 
 /* ---- privatized ----
  *
- * The same, but finds the bin by binary search over the edges 0 .. n_bins - 1 stored after the
- * histogram, as if a code were any value. See Milic et al., "Parallelizing general histogram
+ * Like `collision`, but finds the bin by binary search over the edges 0 .. n_bins - 1 stored after
+ * the histogram, as if a code were any value. See Milic et al., "Parallelizing general histogram
  * application for CUDA architectures", section III-B and Listing 2, for edges of any width.
  * Privatisation is from "Parallel computation patterns (histogram)". */
 
@@ -161,8 +162,9 @@ const struct rw_hist_method rw_hist_privatized =
 
 /* ---- multi ----
  *
- * Each block has M histograms in shared memory, [sums][n_bins][M] of 32 bits. The copies of a bin
- * are adjacent, each in a different bank, and thread t adds to copy t % M.
+ * Each block has M histograms in shared memory, [hist_words][n_bins][M] of 32 bits (a count, then
+ * the sums). The copies of a bin are adjacent, each in a different bank, and thread t adds to copy
+ * t % M.
  *
  * Henriksen et al., "Compiling generalized histograms for GPU": documents of a warp with the same
  * code queue at one cell, unless the cell has copies. M is as large as fits and as the block's
@@ -179,7 +181,8 @@ enum {
     HIST_MULTI_AT_ONCE = 2 /* blocks that share a multiprocessor's memory */
 };
 
-/* Sums over the m lanes of a bin; m is a power of 2. */
+/* Adds up the numbers of the m neighbouring lanes that have the copies of one bin; m is a power of
+ * 2. */
 template <int SUMS> __device__ __forceinline__ int32_t hist_multi_sum(int32_t number, uint32_t m)
 {
     for (uint32_t step = m / 2; step > 0; step /= 2)
@@ -239,8 +242,9 @@ __global__ void __launch_bounds__(HIST_MULTI_THREADS)
 }
 
 /* Returns M by the model, for one block's share of the documents and half of a multiprocessor's
- * memory. It is the largest power of 2 for which there are cells, so that the lanes of a warp keep
- * to their banks. It is at most 32, because the hardware's own atomics gain nothing from more. */
+ * memory. It is the largest power of 2 with M x bins at most these documents and cells, so that the
+ * lanes of a warp keep to their banks. It is at most 32, because the hardware's own atomics gain
+ * nothing from more. */
 static uint32_t copies(const struct rw_hist_call *call, const struct rw_hist_args *args,
                        uint32_t cell_bytes)
 {

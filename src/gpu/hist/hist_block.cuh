@@ -1,6 +1,6 @@
-/* The common part of the papers' methods: a call's arguments for a kernel, the division of nodes
- * into jobs, the loop over a job's documents in the column layout, the launch, and the kernels
- * around the histograms (hist_common.cu). */
+/* The common part of the papers' methods (all methods except `lanes`). It has a call's arguments
+ * for a kernel, the division of nodes into jobs, the loop over a job's documents in the column
+ * layout, the launch, and the kernels around the histograms (hist_common.cu). */
 #pragma once
 
 #include <cuda_runtime.h>
@@ -23,7 +23,8 @@ struct rw_hist_jobs {
     uint32_t first_job[RW_HIST_MAX_NODES + 1]; /* [n_nodes + 1]; the last is the number of jobs */
 };
 
-/* Histograms of jobs: [n_jobs][n_cells] for each sum. Sums that the call does not need are NULL. */
+/* Histograms of jobs: [n_jobs][n_cells] counts, and as many of each sum. Sums that the call does
+ * not need are NULL. */
 struct rw_hist_parts {
     uint32_t *d_count;
     void *d_sum[RW_HIST_NUMBERS]; /* int64_t or float */
@@ -36,24 +37,24 @@ struct rw_hist_args {
     const uint32_t *d_column; /* [n_features][column_words] */
     uint64_t column_words;
     uint32_t n_features, n_bins;
-    const uint32_t *d_row; /* as in struct rw_hist_matrix */
-    uint32_t n_cells;      /* cells of a histogram */
-    int bits;
-    int wide; /* 1: numbers are aligned for loads of 16 bytes */
-    const uint32_t *d_list;
-    const struct rw_hist_node *d_node; /* [n_nodes] */
-    const int32_t *d_number[RW_HIST_NUMBERS];
-    const uint16_t *d_frequent; /* [n_features]; NULL: no zero-skip */
-    uint32_t *d_count;          /* [n_nodes][n_cells], as are the sums */
+    const uint32_t *d_row;                    /* as in struct rw_hist_matrix */
+    uint32_t n_cells;                         /* cells of a histogram */
+    int bits;                                 /* of a code */
+    int wide;                                 /* 1: numbers are aligned for loads of 16 bytes */
+    const uint32_t *d_list;                   /* documents; NULL: positions are document numbers */
+    const struct rw_hist_node *d_node;        /* [n_nodes] */
+    const int32_t *d_number[RW_HIST_NUMBERS]; /* [n_docs] each */
+    const uint16_t *d_frequent;               /* [n_features]; NULL: no zero-skip */
+    uint32_t *d_count;                        /* [n_nodes][n_cells], as are the sums */
     void *d_sum[RW_HIST_NUMBERS];
-    int narrow;      /* 1: these sums and the parents' are int32_t */
+    int narrow;      /* 1: the sums of d_sum and d_parent_sum are int32_t */
     uint64_t chunk;  /* documents of one block that fit into its 32-bit sums; a multiple of 32 */
     uint32_t copies; /* `multi` only: copies of a block's histogram */
     /* 1: a job is a whole node, and its block writes all cells and subtracts them from the parent's
      */
     int whole;
     const uint32_t *d_parent; /* [n_nodes]; NULL: no node has a parent; only with whole */
-    uint32_t *d_parent_count;
+    uint32_t *d_parent_count; /* the call's `parents`, as is d_parent_sum; only with whole */
     void *d_parent_sum[RW_HIST_NUMBERS];
     struct rw_hist_parts parts; /* `collision-free` only */
     struct rw_hist_jobs jobs;
@@ -67,8 +68,9 @@ struct rw_hist_total {
 
 /* ---- Host ---- */
 
-/* Fills `args` from the call. Divides nodes into jobs so that jobs x n_features is about n_blocks.
- * A job has at least `least` and at most `most` documents, both multiples of 32. Returns 0, or a
+/* Fills `args` from the call. Divides nodes into jobs so that jobs x n_features is about n_blocks;
+ * n_features is 1 for kernels with one block per job. A job has at least `least` and at most `most`
+ * documents, both multiples of 32, but the last job of a node may have fewer. Returns 0, or a
  * cudaError_t if the grid would be too large. */
 int rw_hist_args_init(const struct rw_hist_call *call, uint32_t n_features, uint64_t n_blocks,
                       uint64_t least, uint64_t most, struct rw_hist_args *args);
@@ -76,8 +78,8 @@ static inline uint32_t rw_hist_n_jobs(const struct rw_hist_args *args)
 {
     return args->jobs.first_job[args->jobs.n_nodes];
 }
-/* Returns the number of documents in one bin for which a 32-bit sum cannot overflow; a multiple of
- * 32. */
+/* Returns the most documents in one bin with which a 32-bit sum cannot overflow, rounded down to a
+ * multiple of 32. */
 uint64_t rw_hist_most_documents(const struct rw_hist_call *call);
 static inline size_t rw_hist_n_cells(const struct rw_hist_call *call)
 {
@@ -90,8 +92,8 @@ int rw_cuda_hist_clear(const struct rw_hist_call *call, cudaStream_t stream);
 /* Returns the bytes at the start of the scratch that rw_cuda_hist_derive needs; 0 without
  * zero-skip. */
 size_t rw_hist_derive_bytes(const struct rw_hist_call *call);
-/* With zero-skip, computes the cells of the frequent codes from the totals of the nodes. It must be
- * the last launch of a method. */
+/* With zero-skip, computes the cells of the frequent codes from the totals of the nodes. Launch it
+ * after all kernels that add documents to the result, and before siblings are subtracted. */
 int rw_cuda_hist_derive(const struct rw_hist_call *call, cudaStream_t stream);
 
 /* A method's kernel, which has a block per (job, feature). */
@@ -130,7 +132,8 @@ static inline int hist_width(const struct rw_hist_call *call)
 
 /* Runs a method whose blocks add to the result in place. It clears the result, launches the kernel,
  * and derives the cells that zero-skip left out. knows_whole: the kernel can process whole nodes
- * and their siblings. If all nodes are small, that one launch is enough. */
+ * and their siblings. If all nodes are small enough, its one launch then replaces the other
+ * steps. */
 int rw_cuda_hist_in_place(const struct rw_hist_call *call, rw_hist_launch_fn launch,
                           int knows_whole, void *stream);
 /* The same as the `run` of a method, for the kernel that LAUNCH returns. */
@@ -140,7 +143,8 @@ int hist_in_place(const struct rw_hist_call *call, void *stream)
     return rw_cuda_hist_in_place(call, LAUNCH, KNOWS_WHOLE, stream);
 }
 
-/* Returns the bytes of the parts of all jobs, and sets their addresses from d_scratch on. */
+/* Returns the bytes of args->parts for all jobs, and sets its addresses from d_scratch on.
+ * d_scratch NULL: only returns the bytes. */
 size_t rw_hist_parts_bytes(const struct rw_hist_call *call, struct rw_hist_args *args,
                            void *d_scratch);
 /* Adds up the histograms of all jobs. Writes every cell of the result, so the result need not be
@@ -161,8 +165,8 @@ __host__ __device__ constexpr uint32_t hist_words(int sums)
 
 /* ---- Device ---- */
 
-/* Read, write and subtract a sum in a histogram's cell. Sums have 64 bits, or 32 bits if `narrow`.
- */
+/* Read and write the sum of a histogram's cell, and subtract from it. Sums have 64 bits, or 32 bits
+ * if `narrow`. */
 static __device__ __forceinline__ long long hist_sum_at(const void *d_sum, uint64_t at, int narrow)
 {
     return narrow ? ((const int32_t *)d_sum)[at] : ((const int64_t *)d_sum)[at];
@@ -177,7 +181,7 @@ static __device__ __forceinline__ void hist_set_sum(void *d_sum, uint64_t at, in
         ((int64_t *)d_sum)[at] = sum;
 }
 
-/* Subtracts `sum` from a cell. */
+/* Subtracts `sum` from the sum of a cell. */
 static __device__ __forceinline__ void hist_take_sum(void *d_sum, uint64_t at, int narrow,
                                                      long long sum)
 {
@@ -212,7 +216,7 @@ template <int SUMS> __device__ __forceinline__ int32_t hist_plus(int32_t a, int3
                                  : (int32_t)((uint32_t)a + (uint32_t)b);
 }
 
-/* Adds to a cell in shared memory. */
+/* Adds a document's number to a sum in shared memory. */
 template <int SUMS> __device__ __forceinline__ void hist_add(int32_t *cell, int32_t number)
 {
     if constexpr (SUMS == RW_HIST_FLOAT)
@@ -234,7 +238,7 @@ __device__ __forceinline__ void hist_add_result(const struct rw_hist_args &a, in
         atomicAdd((unsigned long long *)a.d_sum[k] + cell, hist_widen<SUMS>(number));
 }
 
-/* Read and write sums in the result or, if not narrow, in the histograms of jobs. */
+/* Read and write sums in the result, or in the histograms of jobs, which are never narrow. */
 template <int SUMS>
 __device__ __forceinline__ typename hist_wide<SUMS>::type hist_load_sum(const void *d_sum,
                                                                         size_t cell, int narrow)
@@ -310,7 +314,8 @@ __device__ __forceinline__ struct hist_item hist_item_at(const struct rw_hist_ar
     return item;
 }
 
-/* Loads the numbers of K documents, with the widest loads that K allows. */
+/* Loads one number of each of K consecutive documents. wide: uses the widest loads that K
+ * allows. */
 template <int K>
 __device__ __forceinline__ void hist_load(const int32_t *from, int wide, int32_t *to)
 {
@@ -334,7 +339,8 @@ __device__ __forceinline__ void hist_load(const int32_t *from, int wide, int32_t
     }
 }
 
-/* Calls add for the documents of one word. */
+/* Calls add(code, item) for the documents of one word whose code is not `skip`. doc: the word's
+ * first document. */
 template <int BITS, int SUMS, class Add>
 __device__ __forceinline__ void hist_add_word(const struct rw_hist_args &a, uint32_t skip,
                                               uint32_t word, uint64_t doc, Add add)
@@ -376,9 +382,9 @@ __device__ __forceinline__ void hist_visit_each(const struct rw_hist_args &a,
     }
 }
 
-/* Visits a range of documents: whole words, UNROLL of them in flight per thread, then the rest at
- * both ends. A thread sees at most K * ceil((hi - lo) / (K * blockDim.x)) + 2 documents, with K
- * codes per word, if a block has at least K threads. */
+/* Calls add for documents [lo, hi): those of whole words, with UNROLL words in flight per thread,
+ * then the rest at both ends. A thread sees at most K * ceil((hi - lo) / (K * blockDim.x)) + 2
+ * documents, with K codes per word, if a block has at least K threads. */
 template <int BITS, int SUMS, int UNROLL, class Add>
 __device__ __forceinline__ void hist_visit_range(const struct rw_hist_args &a,
                                                  const uint32_t *column, uint32_t skip, uint64_t lo,
@@ -440,7 +446,7 @@ __device__ __forceinline__ void hist_visit_list(const struct rw_hist_args &a,
     }
 }
 
-/* Calls add(code, item) for every document at positions [lo, hi) whose code is not left out. All
+/* Calls add(code, item) for every document at positions [lo, hi) whose code is not work.skip. All
  * threads of the block call it. It has no barrier. */
 template <int BITS, int SUMS, int UNROLL, class Add>
 __device__ __forceinline__ void hist_visit(const struct rw_hist_args &a,
@@ -454,7 +460,8 @@ __device__ __forceinline__ void hist_visit(const struct rw_hist_args &a,
         hist_visit_range<BITS, SUMS, UNROLL>(a, column, work.skip, lo, hi, add);
 }
 
-/* The same for kernels that are not compiled per code width. All threads take the same branch. */
+/* Like hist_visit, for kernels that are not compiled per code width. All threads take the same
+ * branch. */
 template <int SUMS, int UNROLL, class Add>
 __device__ __forceinline__ void hist_visit_any(const struct rw_hist_args &a,
                                                const struct hist_work &work, uint64_t lo,
@@ -523,8 +530,8 @@ __device__ __forceinline__ void hist_shared_drain(const struct rw_hist_args &a,
     }
 }
 
-/* Writes the block's histogram of a whole node to the result, and subtracts it from the parent's.
- */
+/* Writes the block's histogram of a whole node to the result. If the node has a parent, also
+ * subtracts it from the parent's histogram. */
 template <int SUMS>
 __device__ __forceinline__ void hist_shared_write(const struct rw_hist_args &a,
                                                   const struct hist_work &work,
@@ -548,10 +555,10 @@ __device__ __forceinline__ void hist_shared_write(const struct rw_hist_args &a,
     }
 }
 
-/* Binary search over the ascending edges of bins, on the device.
+/* Binary search over the ascending edges of bins.
  *
- * Returns the first step of a search over n numbers: the largest power of 2 below n; 0 if n is 1.
- */
+ * Returns the first step of a search over n numbers: the largest power of 2 below n; 0 if n is
+ * 1. */
 __host__ __device__ __forceinline__ uint32_t rw_edge_top(uint32_t n)
 {
     uint32_t top = 0;
@@ -560,8 +567,9 @@ __host__ __device__ __forceinline__ uint32_t rw_edge_top(uint32_t n)
     return top;
 }
 
-/* Returns the last of n ascending edges that is at most x; edge[0] must be. Every thread takes the
- * same number of steps, so the lanes of a warp do not diverge. */
+/* Returns the index of the last of n ascending edges that is at most x; edge[0] must be at most x.
+ * top: rw_edge_top(n). Every thread takes the same number of steps, so the lanes of a warp do not
+ * diverge. */
 template <class E>
 __device__ __forceinline__ uint32_t rw_edge_search(const E *edge, uint32_t n, uint32_t top, E x)
 {
@@ -579,7 +587,7 @@ enum { SORT_SEARCH_THREADS = 256 };
 /* Consecutive parts of a scratch memory. base NULL: only computes the size. */
 struct sort_search_layout {
     char *base;
-    size_t bytes;
+    size_t bytes; /* taken so far */
 };
 
 template <class P> static P *sort_search_take(struct sort_search_layout *at, uint64_t n)

@@ -1,20 +1,21 @@
 /* `collision-free` gives each thread a private histogram in shared memory, so it needs no atomics.
  *
  * With few bins, private histograms fit, and the speed does not depend on the data (weighted
- * histogramming, section 4.2). Few threads fit then, so each has several words of codes in flight.
- * Columns are padded, and the loop is unrolled by hand (section 4.2.3).
+ * histogramming, section 4.2). Few threads fit then, so with more than two bins each has several
+ * words of codes in flight. Columns are padded, and the loop is unrolled by hand (section 4.2.3).
  *
- * Shapes: columns [n_features][column_words]. Shared memory has [sums][n_bins][threads] words of 32
- * bits, so that each thread has its own bank. Scratch has the histograms of jobs,
- * [n_jobs][n_cells]. The result is [n_nodes][n_cells].
+ * Shapes: columns [n_features][column_words]. Shared memory has [hist_words][n_bins][threads] words
+ * of 32 bits (a count, then the sums), so that the threads of a warp have different banks. Scratch
+ * has the histograms of jobs, [n_jobs][n_cells]. The result is [n_nodes][n_cells].
  *
  * Decomposition: a block per (job, feature), where a job is a segment of a node's documents
  * (section 4.2.2). Threads divide the words of codes, or the positions of the list. Then each
- * thread adds up one bin over all threads. It starts at its own number, so that a warp reads 32
- * banks at once (figure 1, step 2). A second kernel adds up the jobs of a node.
+ * thread adds up one bin at a time over the histograms of all threads. It starts with its own
+ * histogram, so that a warp reads 32 banks at once (figure 1, step 2). A second kernel adds up the
+ * jobs of a node.
  *
  * A thread's 32-bit sums cannot overflow within rw_hist_most_documents() documents. Jobs are so
- * short that no thread has more. */
+ * short that no thread has more (plan_make). */
 #include "gpu/hist/hist_block.cuh"
 #include "gpu/device/tuning.h"
 

@@ -1,16 +1,17 @@
-/* Launches a method, and has the kernels that methods share. They clear the result, merge the
- * histograms of jobs, subtract siblings, and derive the cells that zero-skip left out.
+/* Launches a method's kernel, clears the result, and has the kernels that methods share. They merge
+ * the histograms of jobs, subtract siblings, and derive the cells that zero-skip left out.
  *
- * A method that skips the most frequent code of a feature (weighted histogramming, section 4.4.2)
- * gets that cell as the node's total minus the other cells. A method whose blocks write one
- * histogram per job (sections 4.2.2 and 4.4.1) needs them added up.
+ * If a method skips the most frequent code of a feature (weighted histogramming, section 4.4.2),
+ * the cell of that code is the node's total minus the feature's other cells. A method whose blocks
+ * write one histogram per job (sections 4.2.2 and 4.4.1) needs these histograms added up.
  *
  * Shapes: totals [n_nodes]; histograms of jobs [n_jobs][n_cells]; result [n_nodes][n_cells].
  *
  * Decomposition: the totals have a block per job, since all features have the same totals. The
  * derivation has a block per (node, feature), with threads over bins. In the merge, a block has
  * HIST_MERGE_THREADS / n_slices neighbouring cells. Its slice l adds jobs l, l + n_slices, ... of
- * the cell's node. So few cells of many jobs use the device as well as many cells of few jobs. */
+ * the cell's node. So few cells of many jobs use the device as well as many cells of few jobs. The
+ * subtraction has blocks over the cells of a histogram, and grid y is the node. */
 #include <cub/block/block_reduce.cuh>
 #include <string.h>
 
@@ -199,13 +200,14 @@ int rw_cuda_hist_launch(const struct rw_hist_args *args, const struct rw_hist_la
     return cudaGetLastError();
 }
 
-/* Returns 1 if each node is small enough for one block per feature. */
+/* Returns 1 if one block per feature can process each node alone: no node is empty or too large,
+ * and the call does not skip codes. */
 static int are_small(const struct rw_hist_call *call)
 {
     uint64_t most = rw_hist_most_documents(call);
     most = most < RW_TUNE_HIST_WHOLE_NODE ? most : RW_TUNE_HIST_WHOLE_NODE;
     for (uint32_t i = 0; i < call->n_nodes; i++) {
-        /* an empty node has no job to clear its cells */
+        /* an empty node has no job, so no block would write its cells */
         if (call->node[i].n == 0 || call->node[i].n > most)
             return 0;
     }

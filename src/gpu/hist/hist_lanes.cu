@@ -1,24 +1,28 @@
 /* The method `lanes`, whose speed does not depend on the data. A lane of a warp owns the codes of
  * its word, and its cells are in its own bank of shared memory. So two lanes of a warp never
  * collide in a bank or cell. Warps collide rarely, in 32-bit integer atomics; the hardware does one
- * warp's per clock. Instructions are then the limit, so a cell's address takes one: a dot product
- * computes code * 128 + the lane's offset.
+ * warp's per clock. Instructions are then the limit, so the address of a cell takes one
+ * instruction: for codes of 4 and 8 bits a dot product computes code * 128 + the lane's offset.
  *
- * Shapes: a tile's words are [n_docs][lanes]. Cells in shared memory have the order of struct
- * layout. They are packed: the count in the high bits, lambda + largest in the low ones. Drained
- * cells are in scratch, [node][plan row][bin][code][lane], in planes as struct plan describes. They
- * are then converted to the layout of hist.h.
+ * Shapes: a tile's words are [n_docs][lanes]. Cells in shared memory have the order that cell_at
+ * defines (hist_lanes_add.cuh). They are packed: the count in the high bits, the sum of lambda +
+ * largest in the low ones. To drain a cell is to add it to its cell in scratch and clear it. These
+ * drained cells are [node][plan row][bin][code][lane], in planes as struct plan describes. In the
+ * end they are converted to the layout of hist.h.
  *
  * Decomposition: a block has a row of the plan (a tile, some of the codes of its words, some of its
- * bins) and a chunk of a node's documents. Rows of few cells read a few bytes of scattered
- * documents, so their time is hard to predict. They may be carried: the blocks of the first row add
- * them, too. A warp takes UNROLL documents at a time. Their positions and lambdas come through
- * shared memory, read two turns ahead. For a list, the words are read one turn ahead, too.
+ * bins) and a chunk of a node's documents. Rows of narrow tiles (fewer than 32 lanes) read a few
+ * bytes of scattered documents, so their time is hard to predict. They may be carried: the blocks
+ * of the first row add them, too. In a tile of 32 lanes, a warp takes UNROLL documents in a turn.
+ * Their numbers, lambdas and hessians pass through shared memory. For lists and some ranges (struct
+ * listed), a warp starts loads ahead of the turn that it adds: words one turn, lambdas and hessians
+ * two, document numbers three.
  *
  * A packed cell may overflow after `room` documents in one bin. A block adds at most room - (its
  * fullest cell) documents before it checks the cells again. It then drains the cells that are more
- * than 1 / RW_TUNE_LANES_FULL full. With evenly distributed data it checks every 4,000 documents
- * and drains only at the end. Prefetches keep memory busy during a check.
+ * than 1 / RW_TUNE_LANES_FULL full. If lambdas have 8 bits and the data is evenly distributed, it
+ * checks every 4,000 documents and drains only at the end. Prefetches keep memory busy during a
+ * check.
  *
  * Codes in host memory are added in pieces: see hist_lanes_far.cu. */
 #include <atomic>
@@ -57,8 +61,9 @@ static __device__ __forceinline__ uint32_t row_of_block(const struct plan &plan)
     return low;
 }
 
-/* Finds the chunk of the block. Thread i has node i in `node`, and counts its chunks. After the
- * call, all threads see the cells that the block wrote before. */
+/* Finds the chunk of the block. In thread i, `node` is node i, whose chunks it counts; in threads
+ * without a node, `node` has no documents. After the call, all threads see the cells that the block
+ * wrote before. */
 static __device__ struct chunk find_chunk(const struct plan_row &row, struct rw_hist_node node)
 {
     __shared__ uint32_t warp_chunks[WARPS];
@@ -118,8 +123,8 @@ static __device__ __forceinline__ void add_all(const struct plan &plan, const st
     drain_all<S, SUMS>(plan, row, chunk.node);
 }
 
-/* Adds a chunk while the words of the next turn are loaded. LIST: the chunk is part of a list, else
- * a range. */
+/* Adds a chunk of a tile of 32 lanes while the words of the next turn are loaded. LIST: the chunk
+ * is part of a list, else a range. */
 template <class S, int SUMS, bool LIST>
 static __device__ __forceinline__ void
 add_ahead(const struct plan &plan, const struct plan_row &row, const struct chunk &chunk,
@@ -169,7 +174,7 @@ add_chunk(const struct plan &plan, const struct plan_row &row, const struct chun
     }
 }
 
-/* Clears the bytes of shared memory that the row's cells need. */
+/* Clears the cells of a row in shared memory. */
 template <class S, int SUMS>
 static __device__ __forceinline__ void clear_cells(const struct plan &plan,
                                                    const struct plan_row &row)
@@ -269,11 +274,12 @@ put_cell(const struct finished &out, uint32_t node, uint64_t cell, bool sibling,
     }
 }
 
-/* Converts drained cells to the layout of hist.h, and subtracts them from the parents. Parents are
- * loaded while the launch before ends. In each plane, the drained cells of a row are [bin][column].
- * A column is a (code, lane), in the order of the tile's features. A block of 32 x 8 threads has 32
- * bins and 32 columns, which it transposes in shared memory. Grid x is the bins, y is the row of
- * the plan and the columns, z is the node. */
+/* Converts drained cells to the layout of hist.h, and subtracts them from the parents. If
+ * plan.clean, clears the drained cells. Parents are loaded while the launch before ends. In each
+ * plane, the drained cells of a row are [bin][column]. A column is a (code, lane), in the order of
+ * the tile's features. A block of 32 x 8 threads has 32 bins and 32 columns, which it transposes in
+ * shared memory. Grid x is the bins, y is the row of the plan and the columns, z is the node.
+ * most_groups: the largest number of groups of 32 columns of a row. */
 template <bool WEIGHTS, class SUM>
 __global__ void __launch_bounds__(256, RW_BLOCKS_HELD(256, WEIGHTS ? 4 : 5))
     finish_kernel(const __grid_constant__ struct plan plan,
@@ -285,8 +291,8 @@ __global__ void __launch_bounds__(256, RW_BLOCKS_HELD(256, WEIGHTS ? 4 : 5))
     const uint32_t first = blockIdx.x * 32, first_column = blockIdx.y % most_groups * 32;
     /* index in the tile */
     const uint32_t first_feature = row.first_code * row.lanes + first_column;
-    /* A narrow tile has no documents in bins from row.n_bins on, but these cells are written, too.
-     */
+    /* A tile of 4 bits in a matrix of 8 has no documents in bins from row.n_bins on, but a
+     * histogram's cells of these bins are written, too. */
     const uint32_t n_bins = row.in_part ? row.n_bins : out.n_bins;
     const uint32_t parent = out.d_parent ? out.d_parent[node] : RW_HIST_NO_PARENT;
     const uint32_t my_bin = first + threadIdx.x;
@@ -423,7 +429,8 @@ template <class S, int SUMS> static cudaError_t launch(const struct plan &plan, 
                : launch_after(lanes_kernel<S, SUMS>, plan.n_blocks, THREADS, shared, stream, plan);
 }
 
-/* Launches a plan. If lambdas and hessians do not fit together, newton takes two launches. */
+/* Launches a plan. If cells with lambdas and hessians do not fit shared memory together, newton
+ * takes two launches. */
 template <class S>
 static cudaError_t launch_sums(const struct rw_hist_call *call, const struct layout &layout,
                                struct plan &plan, cudaStream_t stream)
@@ -464,7 +471,7 @@ static cudaError_t launch_bits(const struct rw_hist_call *call, const struct lay
         return launch_sums<shape<8, 2, 256, false>>(call, layout, plan, stream);
     case 1256:
         return launch_sums<shape<8, 1, 256, false>>(call, layout, plan, stream);
-    default: /* a block has less than 48 KB, too little even for lambdas alone */
+    default: /* a block has too little shared memory even for the lambdas of one code */
         return cudaErrorInvalidConfiguration;
     }
 }
@@ -488,7 +495,7 @@ static void set_numbers(const struct rw_hist_call *call, struct plan *plan)
     plan->hess_down = newton && !plan->d_hess ? 8 : 16;
 }
 
-/* Sets the part of the plan that all launches of a call share. */
+/* Sets the fields of the plan that all launches of a call share. */
 static void init_plan(const struct rw_hist_call *call, const struct layout &layout,
                       struct plan *plan)
 {
@@ -502,8 +509,8 @@ static void init_plan(const struct rw_hist_call *call, const struct layout &layo
     plan->clean = call->clean_scratch;
     set_planes(call, plan);
     plan->cell_bytes = (uint32_t)layout.cell_bytes;
-    /* b = bits of lambda + largest. A sum of n of them and a count of n share 32 bits if n is below
-     * 2^((32 - b) / 2). */
+    /* Let lambda + largest have b bits. The sum of n such numbers and a count of n share 32 bits if
+     * n is below 2^((32 - b) / 2). */
     plan->largest = counts ? 0 : call->largest;
     plan->shift = (WARP + (int)rw_hist_bits_of(2 * (uint64_t)plan->largest) + 1) / 2;
     plan->room = (1u << (WARP - plan->shift)) - 1;
@@ -512,7 +519,8 @@ static void init_plan(const struct rw_hist_call *call, const struct layout &layo
 
 /* ---- codes in host memory ---- */
 
-/* Adds a piece, which is a range of gathered rows with their lambdas and hessians. */
+/* Adds the documents of a piece: gathered rows of one tile, with their lambdas and hessians. plan:
+ * the rows of that tile. */
 static cudaError_t add_piece(const struct rw_hist_call *call, const struct layout &layout,
                              const struct lanes_piece &piece, struct plan plan, cudaStream_t stream)
 {
@@ -538,8 +546,8 @@ static cudaError_t add_here(const struct rw_hist_call *call, const struct layout
     return plan.n_blocks ? launch_bits(&part, layout, plan, stream) : cudaSuccess;
 }
 
-/* Adds the documents whose rows are in host memory. The next piece is gathered while one is added.
- * *turn counts the pieces of a call. */
+/* Adds the documents whose rows of one tile are in host memory. plan: the rows of that tile. The
+ * next piece is gathered while one is added. *turn counts the pieces of a call. */
 static cudaError_t add_far(const struct rw_hist_call *call, const struct layout &layout,
                            const struct lanes_order &order, const struct plan &plan,
                            cudaStream_t stream, int *turn)
@@ -580,8 +588,8 @@ struct far_state {
     int turn;
 };
 
-/* Adds all rows of a plan. Tiles on the device are added in one launch. Each other tile is then
- * added by itself. */
+/* Adds all rows of a plan. Tiles whose codes are all on the device are added together. Then each
+ * tile with codes in host memory is added by itself. */
 static cudaError_t add_rows(const struct rw_hist_call *call, const struct layout &layout,
                             struct plan &plan, cudaStream_t stream, struct far_state *state)
 {
@@ -628,7 +636,7 @@ static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
     static void (*const finish[2][2])(const struct plan, const struct finished, uint32_t) = {
         {finish_kernel<false, int64_t>, finish_kernel<false, int32_t>},
         {finish_kernel<true, int64_t>, finish_kernel<true, int32_t>}};
-    uint32_t most_bins = 1, most_groups = 1; /* most_groups: groups of 32 columns */
+    uint32_t most_bins = 1, most_groups = 1; /* as for finish_kernel, for all rows so far */
     static thread_local struct plan_row rows[RW_HIST_MAX_TILES * 16];
     const uint32_t n_rows = make_rows(call, &layout, rows);
     struct plan plan = {};

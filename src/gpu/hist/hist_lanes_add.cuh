@@ -1,5 +1,7 @@
 /* Adds documents to the cells of a block. This is the inner part of hist_lanes.cu, which explains
- * the division of work and the layout of cells. */
+ * the division of work. Three numbers of a document or cell have short names here. `packed` is the
+ * count in the high bits and lambda + largest, or the sum of it, in the low bits. `heavy` is the
+ * hessian or the sum of hessians. In a launch of ONLY_HESSIANS, `packed` is the hessian. */
 #pragma once
 
 #include <cuda_runtime.h>
@@ -9,8 +11,8 @@
 
 extern __shared__ uint4 shared_cells[];
 
-/* Newton in two launches, for shapes whose cells do not fit together. These follow the sums of
- * hist.h. */
+/* Newton in two launches, for shapes whose cells do not fit shared memory with both sums. The
+ * values continue enum rw_hist_sums. */
 enum { ONLY_LAMBDAS = RW_HIST_FLOAT + 1, ONLY_HESSIANS };
 static __host__ __device__ constexpr bool has_hessians(int sums)
 {
@@ -18,25 +20,27 @@ static __host__ __device__ constexpr bool has_hessians(int sums)
 }
 enum : uint32_t { NO_DOC = 0xffffffffu };
 
-/* The parameters for which a kernel is compiled. BINS: bins per code that fit, for 4 and 8 bits.
- * IN_PART: codes of 16 bits are tested against the row's bins. */
+/* The parameters for which a kernel is compiled. BITS: of a code. CODES: codes of a word that a row
+ * of the plan has. BINS: bins for which each code has room, for 4 and 8 bits. IN_PART: codes of 16
+ * bits are tested against the row's bins. */
 template <int BITS_, int CODES_, int BINS_, bool IN_PART_> struct shape {
     static constexpr int BITS = BITS_, CODES = CODES_, BINS = BINS_;
     static constexpr bool IN_PART = IN_PART_;
     static constexpr int UNROLL = BITS == 16 ? RW_TUNE_LANES_UNROLL_16 : RW_TUNE_LANES_UNROLL;
 };
 
-/* Returns 1 if hessians take only half a word. Otherwise the cells of four codes of 256 bins
- * would not fit. */
+/* Returns 1 if the hessian of a cell takes only half a word. With whole words, the cells of four
+ * codes of 256 bins would not fit shared memory. */
 template <class S, int SUMS> static __device__ constexpr bool in_halves()
 {
     return SUMS == RW_HIST_NEWTON && S::BITS == 8 && S::CODES * S::BINS == HALVES_CELLS;
 }
 
-/* Returns the index of a cell in shared memory. The words are [code][bin][32]. For newton with
- * codes of 4 or 8 bits they are [code][cell, hess][bin][32], with codes of 16 bits [bin][cell,
- * hess][32]. In halves they are [code][bin][32], then [pair of codes][bin][32] with the hessian of
- * the even code in the low half. */
+/* Returns the index of lane 0's packed word of a cell in shared memory. j: index of the code among
+ * those of the row. The words are [code][bin][32 lanes]. For newton with codes of 4 or 8 bits they
+ * are [code][packed, heavy][bin][32], with codes of 16 bits [bin][packed, heavy][32]. With hessians
+ * in halves they are [code][bin][32] packed, then [pair of codes][bin][32] heavy, with the even
+ * code in the low half. */
 template <class S, int SUMS> static __device__ __forceinline__ uint32_t cell_at(uint32_t bin, int j)
 {
     constexpr int WORDS = SUMS == RW_HIST_NEWTON && !in_halves<S, SUMS>() ? 2 : 1;
@@ -45,7 +49,8 @@ template <class S, int SUMS> static __device__ __forceinline__ uint32_t cell_at(
     return (WORDS * j * S::BINS + bin) * WARP;
 }
 
-/* Access to the hessian of a code's cell. */
+/* Access to the hessian of a cell. cell: its packed word; code: index of the code among those of
+ * the row. */
 template <class S, int SUMS> struct heavy_cell {
     static __device__ __forceinline__ uint32_t *word(uint32_t *cell)
     {
@@ -72,8 +77,8 @@ template <class S, int SUMS> struct heavy_cell {
 
 /* ---- adding ---- */
 
-/* Adds to a word of shared memory. at, OFFSET: bytes. The address is that of the hardware, because
- * the compiler would otherwise add the array's address each time. */
+/* Adds to the word of shared memory at byte at + OFFSET. `at` is the hardware's address in shared
+ * memory; with an index, the compiler would add the array's address each time. */
 template <int OFFSET> static __device__ __forceinline__ void add_cell(uint32_t at, uint32_t value)
 {
     asm volatile("red.shared.add.u32 [%0+%2], %1;" ::"r"(at), "r"(value), "n"(OFFSET));
@@ -95,7 +100,7 @@ static __device__ __forceinline__ void add_code(uint32_t lane_at, uint32_t codes
 }
 
 /* Adds the four codes of a word, with hessians in halves. Many documents have a hessian of 0, which
- * is skipped by one branch. All lanes of a wide tile take the same branch. */
+ * is skipped by one branch. In a tile of 32 lanes, all lanes of a warp take the same branch. */
 template <class S>
 static __device__ __forceinline__ void add_four(uint32_t lane_at, uint32_t codes, uint32_t packed,
                                                 uint32_t heavy)
@@ -155,19 +160,21 @@ static __device__ __forceinline__ void add_word(uint32_t lane_at, uint32_t word,
     }
 }
 
-/* A document and its packed numbers. */
+/* A document and its numbers. Before `settled`, `packed` and `heavy` are as loaded; after it, they
+ * can be added to a cell. */
 struct lane_doc {
     uint32_t doc; /* NO_DOC: no document */
     uint32_t packed, heavy;
 };
 
-/* A chunk of documents: positions begin to begin + n - 1. */
+/* A chunk of a node's documents: positions begin to begin + n - 1 of the list or, without a list,
+ * these document numbers. */
 struct chunk {
     uint32_t node, n, begin;
 };
 
-/* Starts to load a document's numbers. Only `settled` uses them, so that nothing waits for the load
- * before. */
+/* Starts to load a document's numbers. place: its position in the list. Only `settled` uses the
+ * numbers, so nothing before it waits for the load. */
 template <int SUMS>
 static __device__ __forceinline__ struct lane_doc fetched(const struct plan &plan, uint32_t place,
                                                           uint32_t doc)
@@ -204,7 +211,7 @@ static __device__ __forceinline__ struct lane_doc settled(const struct plan &pla
     return doc;
 }
 
-/* The type of a lane's words: one code of 16 bits, or 32 bits of smaller codes. */
+/* The type of a lane's word: one code of 16 bits, or 32 bits with 4 or 8 smaller codes. */
 template <int BITS> struct lane_word {
     using type = uint32_t;
 };
@@ -212,7 +219,8 @@ template <> struct lane_word<16> {
     using type = uint16_t;
 };
 
-/* Returns the start of a lane's words. Keeps the compiler from splitting the sum again. */
+/* Returns the address of a lane's word of document 0. slot: the lane's index in the tile. Keeps the
+ * compiler from splitting the sum again. */
 template <class S>
 static __device__ __forceinline__ const char *lane_words(const struct plan_row &row, uint32_t slot)
 {
@@ -221,7 +229,8 @@ static __device__ __forceinline__ const char *lane_words(const struct plan_row &
     return at;
 }
 
-/* A warp's documents in shared memory: [RING][document, packed, hess][N] words. */
+/* A warp's documents in shared memory: [RW_TUNE_LANES_RING turns][document, packed, heavy][N]
+ * words; `heavy` only for newton. */
 template <class S, int SUMS> struct stage {
     static constexpr int N = S::UNROLL, FIELDS = SUMS == RW_HIST_NEWTON ? 3 : 2;
     uint32_t *word;
@@ -238,7 +247,8 @@ template <class S, int SUMS> struct stage {
         }
         __syncwarp();
     }
-    /* Returns a field of four documents; u must be a multiple of 4. */
+    /* Returns a field (0: document, 1: packed, 2: heavy) of documents u to u + 3 of a turn; u must
+     * be a multiple of 4. */
     __device__ __forceinline__ uint4 four(uint32_t turn, int field, int u) const
     {
         return *(const uint4 *)(word + turn % RW_TUNE_LANES_RING * (FIELDS * N) + field * N + u);
@@ -261,10 +271,11 @@ template <class S, int SUMS> struct stage {
 /* ---- the loops over a chunk ----
  *
  * Each struct has two functions. `pause` returns the position at which to check the cells, at most
- * `most` documents after `from`. `add` adds documents [from, until), or fewer, and returns whether
- * the chunk is done. */
+ * `most` documents after `from`. `add` adds documents [from, until) and returns whether the chunk
+ * is done; in struct listed, a warp may stop earlier or later. from, until: documents of the chunk,
+ * from 0. */
 
-/* Adds a chunk that is a range of documents, by whole warps. Words are at fixed offsets. */
+/* Adds a chunk that is a range of documents, in a tile of 32 lanes. Words are at fixed offsets. */
 template <class S, int SUMS> struct ranged {
     using word_type = typename lane_word<S::BITS>::type;
     static constexpr int N = S::UNROLL;
@@ -306,7 +317,7 @@ template <class S, int SUMS> struct ranged {
         return until == n;
     }
     /* Prefetches the next rows into the L2 cache, so that memory stays busy during a check of the
-     * cells. */
+     * cells. Does nothing on GPUs older than compute capability 9.0. */
     __device__ __forceinline__ void prefetch_rows(uint32_t from) const
     {
 #if __CUDA_ARCH__ >= 900
@@ -321,10 +332,10 @@ template <class S, int SUMS> struct ranged {
     }
 };
 
-/* Adds the documents of a chunk of a list or (not LIST) a range, by whole warps. Words are loaded
- * one turn ahead, also across checks if these are separated by enough documents. In halves, a warp
- * also stops when its documents' hessians might fill its share of a half; warps are then at
- * different positions. */
+/* Adds a chunk of a list or, if not LIST, of a range, in a tile of 32 lanes. Words are loaded one
+ * turn ahead, also across checks if these are separated by enough documents (`steady`). With
+ * hessians in halves, a warp also stops when its documents' hessians might fill its share of a
+ * half; warps are then at different positions. */
 template <class S, int SUMS, bool LIST> struct listed {
     using word_type = typename lane_word<S::BITS>::type;
     static constexpr int N = S::UNROLL;
@@ -335,11 +346,13 @@ template <class S, int SUMS, bool LIST> struct listed {
     const char *first; /* the lane's words */
     uint32_t lane_at;
     uint32_t begin, n;
-    bool steady;                 /* there are whole pairs of turns between checks */
-    uint32_t at, end, turn;      /* the warp's position; the end of the readable documents */
+    bool steady; /* there are whole pairs of turns between checks */
+    /* The warp's position in the chunk; the end of the documents that it may read before the next
+     * start; and the number of turns that were staged. */
+    uint32_t at, end, turn;
     struct lane_doc next;        /* the lane's document of the next turn */
     uint32_t next_doc;           /* the lane's document number two turns ahead */
-    uint32_t heavy, heavy_ahead; /* sums of hessians since the last check; and of the staged turn */
+    uint32_t heavy, heavy_ahead; /* hessians since the last check, and of the staged turn */
     uint32_t even[N];            /* words of the current turn */
 
     __device__ __forceinline__ uint32_t pause(uint32_t from, uint64_t most) const
@@ -428,8 +441,8 @@ template <class S, int SUMS, bool LIST> struct listed {
     }
 };
 
-/* Adds a chunk of a tile with fewer than 32 lanes. A warp takes several documents at once, and each
- * lane loads its own. */
+/* Adds a chunk of a tile with fewer than 32 lanes. A warp takes 32 / lanes documents at once, and
+ * each lane loads the numbers of its document. */
 template <class S, int SUMS> struct narrow {
     using word_type = typename lane_word<S::BITS>::type;
     static constexpr int N = S::UNROLL / (SUMS == RW_HIST_NEWTON ? 2 : 1);
@@ -477,14 +490,16 @@ template <class S, int SUMS> struct narrow {
 
 /* ---- draining ----
  *
- * Checks for full cells while documents are being added, and drains all cells at the end.
- * hist_lanes.cu processes the drained cells. */
-/* The warps take rows of cells in turn, so that a warp always has the same code of a word. */
+ * Checks for full cells between two calls of `add`, and drains all cells at the end. hist_lanes.cu
+ * processes the drained cells.
+ *
+ * A line is the 32 cells, one per lane, of one code and bin. */
+/* The warps take lines in turn, so that a warp always has the same code of a word. */
 enum { WARPS = THREADS / WARP };
-/* Rows that a warp loads at once when it checks for full cells. */
+/* Lines that a warp loads at once when it checks for full cells. */
 enum { LOOK_ROWS = 4 };
 
-/* Sums a value over the lanes that own the same features. */
+/* Sums a value over the 32 / lanes lanes that own the same features. */
 template <class T> static __device__ T sum_copies(T v, uint32_t lanes)
 {
     for (uint32_t step = lanes; step < WARP; step *= 2)
@@ -492,7 +507,8 @@ template <class T> static __device__ T sum_copies(T v, uint32_t lanes)
     return v;
 }
 
-/* The contents of a packed cell, or the sum of its copies, up to 32; |lambda| stays below 2^29. */
+/* The contents of a packed cell, or the sum of its copies (at most 32); |lambda| stays below
+ * 2^29. */
 struct drained {
     uint32_t count;
     int32_t lambda;
@@ -551,14 +567,15 @@ static __device__ __forceinline__ void add_drained(const struct plan &plan, cons
     }
 }
 
-/* Returns the index of the first drained cell of a node in a row. */
+/* Returns the index in a plane of the first drained cell of a node and a row of the plan. */
 static __device__ __forceinline__ uint64_t drained_to(const struct plan &plan,
                                                       const struct plan_row &row, uint32_t node)
 {
     return node * plan.node_cells + row.cells;
 }
 
-/* Returns a thread's first cell; next_cell is the distance in words to its next one. */
+/* first_cell returns the packed word of a thread's first cell; next_cell returns the distance in
+ * words to its next one. */
 template <class S, int SUMS> static __device__ __forceinline__ uint32_t *first_cell()
 {
     const uint32_t warp = threadIdx.x / WARP;
@@ -572,9 +589,10 @@ template <class S, int SUMS> static __device__ constexpr uint32_t next_cell()
     return BINS * WARP * (S::BITS == 16 && SUMS == RW_HIST_NEWTON ? 2 : 1);
 }
 
-/* Drains the cells that are more than 1 / RW_TUNE_LANES_FULL full, or whose half has more than
- * HALVES_LEFT. Returns the largest count that is left, to all threads. *fullest must be 0;
- * *fullest_next is set to 0. Call it when all threads have added; after it they may add again. */
+/* Drains the cells that are more than 1 / RW_TUNE_LANES_FULL full, or whose hessian in a half is
+ * more than HALVES_LEFT. With ONLY_HESSIANS it drains all cells. Returns the largest count that is
+ * left in a cell, to all threads. *fullest must be 0; *fullest_next is set to 0. Call it when all
+ * threads have added; after it they may add again. */
 template <class S, int SUMS>
 static __device__ uint32_t drain_full(const struct plan &plan, const struct plan_row &row,
                                       uint32_t node, uint32_t *fullest, uint32_t *fullest_next)
@@ -625,7 +643,7 @@ static __device__ uint32_t drain_full(const struct plan &plan, const struct plan
     return *fullest;
 }
 
-/* Drains all cells, after adding up their copies. */
+/* Drains all cells, after adding up their copies. Does not clear them. */
 template <class S, int SUMS>
 static __device__ void drain_all(const struct plan &plan, const struct plan_row &row, uint32_t node)
 {

@@ -1,18 +1,19 @@
-/* Adds codes that do not fit the device. The rows of a call's documents that are in host memory are
- * gathered into a piece of device memory. hist_lanes.cu adds them from there as ranges of
- * documents, while the next piece is gathered. So a row crosses the link once, however often it is
- * read, and only if a node needs it. The order below makes the reads fast; without it they reached
- * 34 GB/s. Two alternatives failed: histograms that read host memory themselves (34 to 37 GB/s, and
- * newton read the rows of 256 bins twice), and huge pages or pages of 2 MB by cuMemCreate (no
- * difference). A call of 10,000 to 500,000 documents still takes 0.2 to 0.5 ms more than its bytes
- * would.
+/* Gathers codes that do not fit the device. The rows of a call's documents that are in host memory
+ * are copied into a piece of device memory. hist_lanes.cu adds them from there as ranges of
+ * documents, while the next piece is gathered. So a row crosses the link to the host once per call,
+ * however often it is read, and only if a node of the call needs it. The order of reads (below)
+ * makes them fast; without it they reached 34 GB/s. Two alternatives failed: histograms that read
+ * host memory themselves (34 to 37 GB/s, and newton read the rows of 256 bins twice), and huge
+ * pages or pages of 2 MB by cuMemCreate (no difference). A call of 10,000 to 500,000 documents
+ * still takes 0.2 to 0.5 ms more than its bytes would.
  *
  * Shapes: struct lanes_order, struct lanes_piece.
  *
- * Decomposition: a warp takes 32 documents of the order. Each lane finds where one document goes
- * and copies its numbers. Then all lanes copy the rows, with UNROLL words in flight each. Few
- * blocks fill the link, and more made calls of few documents slower. The other multiprocessors are
- * left to the histograms of the piece before. */
+ * Decomposition: a warp takes 32 documents of the order. Each lane finds the position in the piece
+ * of one document, and copies its lambda and hessian. Then all lanes copy the 32 rows, with UNROLL
+ * units in flight each. A unit is an element of struct rw_hist_tile: 4 bytes, or 2 for codes of 16
+ * bits. Few blocks fill the link, and more made calls of few documents slower. The other
+ * multiprocessors are left to the histograms of the piece before. */
 #include "gpu/hist/hist_lanes_far.cuh"
 
 #include <string.h>
@@ -22,7 +23,7 @@
 enum { WARP = 32, THREADS = 1024, UNROLL = 8 };
 #define ALL_LANES 0xffffffffu
 
-/* The arguments of gather_kernel. */
+/* The arguments of gather_kernel, which gathers documents [first, first + n) of the order. */
 struct gather {
     struct lanes_piece piece;
     struct lanes_order order; /* only its device pointers are used */
@@ -30,11 +31,12 @@ struct gather {
     const int32_t *d_lambda, *d_hess;
     const char *far; /* address at which the rows of all documents would start */
     uint32_t first, n, n_nodes;
-    int log_units; /* log2 of the units per row, at most 5 */
+    int log_units; /* log2 of the units per row, which are the tile's lanes; at most 5 */
 };
 
-/* Computes shift[i], which is added to the number of a document among node i's to get its position
- * in the piece, modulo 2^32. The first warp does it. The first block writes the piece's nodes. */
+/* Computes shift[i]: the position of a document in the piece is its number among those of node i
+ * plus shift[i], modulo 2^32. The first warp of each block does it. The first block also writes the
+ * piece's nodes. */
 static __device__ void find_shifts(const struct gather &g, uint32_t *shift)
 {
     const struct lanes_order &order = g.order;
@@ -62,8 +64,8 @@ static __device__ void find_shifts(const struct gather &g, uint32_t *shift)
     __syncthreads();
 }
 
-/* Copies the rows of a warp's n documents. doc, place: each lane's document and its position in the
- * piece. */
+/* Copies the rows of a warp's n documents, at most 32. doc, place: the lane's document and its
+ * position in the piece. */
 template <class UNIT>
 static __device__ __forceinline__ void copy_rows(const struct gather &g, uint32_t n, uint32_t doc,
                                                  uint32_t place)
@@ -172,15 +174,16 @@ cudaError_t rw_cuda_lanes_gather(const struct rw_hist_call *call, const struct l
  * On an H200, random rows of 128 bytes came at 51 GB/s out of 128 MB, and at 8 to 35 GB/s out of
  * 2.9 GB. The documents of a node are scattered, and after a partition they are unordered. So the
  * documents of a call's nodes are counted by window and node, then written window by window. That
- * takes 12 bytes of device memory per document, where its row takes up to 128 bytes of the link.
- * Documents on the device come first, by node, and are read like any list. The order within a run
- * changes no sum.
+ * reads and writes 12 bytes of device memory per document, whose row takes up to 128 bytes of the
+ * link. Documents whose rows are on the device come first, by node, and are read like any list. The
+ * order within a run (struct lanes_order) changes no sum.
  *
- * Shapes: struct lanes_order. The table far->table has nodes, `start` and `before`, and on the
- * device the next position of each run.
+ * Shapes: struct lanes_order. The table far->table has the array `here`, then `start` and `before`.
+ * Its copy on the device also has the next position of each run.
  *
- * Decomposition: a warp takes SPAN documents. Most spans are in one run, since lists are nearly
- * ascending; that needs one atomic. Others need one for each run among 32 documents. */
+ * Decomposition: a warp takes a span of SPAN documents of the nodes. Most spans are in one run,
+ * since lists are nearly ascending; such a span needs one atomic. The others need one atomic for
+ * each run among 32 documents. */
 enum { ORDER_THREADS = 256, TURNS = 16, SPAN = WARP * TURNS };
 #define NO_RUN UINT32_MAX
 
@@ -193,7 +196,8 @@ struct ordering {
     uint32_t *d_doc;  /* [n_docs]; NULL: only count */
 };
 
-/* Computes the number of documents in all nodes before each one. The first warp does it. */
+/* Computes before[i], the number of documents in nodes before node i, for i up to n_nodes. The
+ * first warp of each block does it. */
 static __device__ void count_before(const struct ordering &o, uint32_t *before)
 {
     const uint32_t lane = threadIdx.x % WARP;
@@ -209,7 +213,8 @@ static __device__ void count_before(const struct ordering &o, uint32_t *before)
     __syncthreads();
 }
 
-/* Returns the run of the i-th document of all nodes, and its number in *doc. */
+/* Returns the run of the i-th document of all nodes, and the document's number in *doc. Returns
+ * NO_RUN if i is too large. */
 static __device__ __forceinline__ uint32_t run_of(const struct ordering &o, const uint32_t *before,
                                                   uint32_t i, uint32_t *doc)
 {
@@ -221,7 +226,8 @@ static __device__ __forceinline__ uint32_t run_of(const struct ordering &o, cons
     return window * o.n_nodes + node;
 }
 
-/* Takes a position in the run of each lane. Lanes with the same run share one atomic. */
+/* Takes the next position in each lane's run, and returns it. Lanes with the same run share one
+ * atomic. */
 static __device__ __forceinline__ uint32_t take_places(const struct ordering &o, uint32_t run)
 {
     const uint32_t lane = threadIdx.x % WARP, same = __match_any_sync(ALL_LANES, run);
@@ -232,7 +238,7 @@ static __device__ __forceinline__ uint32_t take_places(const struct ordering &o,
     return __shfl_sync(ALL_LANES, at, first) + (uint32_t)__popc(same & ((1u << lane) - 1));
 }
 
-/* Counts the documents of each run or, with d_doc, writes them in order. */
+/* Counts the documents of each run or, with d_doc, writes them in the order. */
 static __global__ void __launch_bounds__(ORDER_THREADS)
     order_kernel(const __grid_constant__ struct ordering o)
 {
@@ -291,7 +297,8 @@ static void add_up(const uint32_t *count, uint32_t n_runs, uint32_t n_nodes, uin
     start[n_runs] = docs;
 }
 
-/* Counts the documents of nodes that are ranges: on the device, and in one window. */
+/* Counts the documents of the runs if nodes are ranges of document numbers. There are two runs per
+ * node: its documents whose rows are on the device, and the others, as if in one window. */
 static void count_ranges(const struct rw_hist_call *call, uint32_t n_here, uint32_t *count)
 {
     for (uint32_t i = 0; i < call->n_nodes; i++) {
@@ -330,7 +337,8 @@ cudaError_t rw_lanes_order(const struct rw_hist_call *call, uint32_t n_here, cud
         TRY_CUDA(cudaMemcpyAsync(start, o.d_next, run_bytes, cudaMemcpyDeviceToHost, gathering));
         TRY_CUDA(cudaEventRecord((cudaEvent_t)far->event[RW_FAR_ORDERED], gathering));
     }
-    /* The last order has been made at least, so the table is no longer being read. */
+    /* At least the order before this one is complete, so the table is no longer being read. With a
+     * list, the counts of this one have arrived, too. */
     TRY_CUDA(cudaEventSynchronize((cudaEvent_t)far->event[RW_FAR_ORDERED]));
     if (!call->d_list)
         count_ranges(call, n_here, start);

@@ -9,34 +9,38 @@
 #include "gpu/hist/hist.h"
 
 /* The documents of a call's nodes in the order in which they are read. First come those whose rows
- * of a tile are on the device, then the others by window, and within a window by node. A run is the
- * part of one node in one window; run w * n_nodes + i belongs to node i. */
+ * of a tile are on the device, as window 0. Then come the others by window, from window 1 on.
+ * Within a window they are ordered by node. A run is the part of one node in one window: run w *
+ * n_nodes + i is that of node i in window w. */
 struct lanes_order {
-    uint32_t n_docs, n_here, n_runs;
+    uint32_t n_docs, n_here, n_runs; /* n_here: documents in window 0 */
     /* Prefix sums over the runs. start: documents in all runs before each, [n_runs + 1]. before:
      * documents of the same node in earlier runs, [n_runs + n_nodes]; the last n_nodes are the
      * sizes of whole nodes. */
     const uint32_t *start, *before;
     const uint32_t *d_start, *d_before; /* the same on the device */
-    const uint32_t *d_doc;              /* [n_docs]; NULL: nodes are ranges of documents */
+    const uint32_t *d_doc;              /* [n_docs]; NULL: nodes are ranges of document numbers */
     /* [n_nodes] the part of each node whose rows are on the device, as a range of d_doc or of
      * document numbers */
     const struct rw_hist_node *here, *d_here;
 };
 
-/* Makes the order for tiles whose documents [0, n_here) are on the device. It starts after all work
- * of the stream so far, waits for it, and makes the stream wait for the order. */
+/* Makes the order for tiles that have the rows of documents [0, n_here) on the device. With a list,
+ * the device starts after all work of `stream` so far, and the host waits until it has counted.
+ * Later work of `stream` waits for the order. */
 cudaError_t rw_lanes_order(const struct rw_hist_call *call, uint32_t n_here, cudaStream_t stream,
                            struct lanes_order *out);
 
-/* A piece of device memory with the rows, lambdas and hessians of some documents, by node. */
+/* A piece of device memory with the rows in one tile, lambdas and hessians of some documents, by
+ * node. */
 struct lanes_piece {
     struct rw_hist_node *d_node; /* [n_nodes] range of each node in the piece */
     char *d_row;                 /* [docs] rows of the tile */
     int32_t *d_lambda, *d_hess;  /* [docs] */
-    uint32_t docs;               /* room for so many documents; 0: no room */
+    uint32_t docs;               /* the most documents of the piece; 0: no room */
 };
-/* Returns the layout of a piece, for a call with n_far documents in host memory. */
+/* Returns the layout of piece `which` (0 or 1), for a call with n_far documents. Their rows of this
+ * tile are in host memory. */
 struct lanes_piece rw_lanes_piece(const struct rw_hist_call *call, uint32_t tile, uint32_t n_far,
                                   int which);
 
@@ -44,12 +48,13 @@ struct lanes_piece rw_lanes_piece(const struct rw_hist_call *call, uint32_t tile
  * piece's d_node. */
 void rw_lanes_cut_nodes(const struct lanes_order &order, uint32_t n_nodes, uint32_t first,
                         uint32_t n, struct rw_hist_node *node);
-/* Fills the piece with these documents, which must all be in host memory. */
+/* Fills the piece with documents [first, first + n) of the order, whose rows must all be in host
+ * memory. Also writes piece.d_node. */
 cudaError_t rw_cuda_lanes_gather(const struct rw_hist_call *call, const struct lanes_order &order,
                                  uint32_t tile, const struct lanes_piece &piece, uint32_t first,
                                  uint32_t n, cudaStream_t stream);
 
-/* ---- of the order, on both sides ---- */
+/* ---- reading the order, on the host and the device ---- */
 
 /* Returns the run that contains document `at` of the order; n_runs for the end. */
 static inline __host__ __device__ uint32_t lanes_run_of(const uint32_t *start, uint32_t n_runs,
@@ -58,7 +63,7 @@ static inline __host__ __device__ uint32_t lanes_run_of(const uint32_t *start, u
     return rw_numbers_under(start, n_runs + 1, (uint64_t)at + 1) - 1;
 }
 
-/* Returns the sum of the numbers of lower lanes plus *carried. Adds the sum of all lanes to
+/* Returns the sum of n over the lower lanes plus *carried. Then adds the sum of n over all lanes to
  * *carried. */
 static inline __device__ uint32_t lanes_add_before(uint32_t n, uint32_t *carried)
 {

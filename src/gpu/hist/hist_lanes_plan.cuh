@@ -1,5 +1,6 @@
-/* The plan of a launch of hist_lanes.cu: the rows of cells and the chunks of documents. The host
- * makes it and the kernels read it. */
+/* The plan of a launch of hist_lanes.cu: the rows of the plan, which divide the cells, and the
+ * chunks, which divide the documents. A narrow tile is one of fewer than 32 lanes, and a narrow row
+ * belongs to a narrow tile. The host makes the plan, and the kernels read it. */
 #pragma once
 
 #include <cuda_runtime.h>
@@ -9,56 +10,62 @@
 #include "gpu/device/tuning.h"
 
 enum { WARP = 32, THREADS = RW_TUNE_LANES_THREADS };
+/* The most rows of a launch. */
 enum { MOST_ROWS = 64 };
 static_assert((int)THREADS >= (int)RW_HIST_MAX_NODES, "a thread per node finds a block's chunk");
 
-/* One row of the plan: the cells that a block keeps in shared memory. */
+/* One row of the plan: the cells that a block keeps in shared memory. They belong to bins
+ * [first_bin, first_bin + n_bins) of codes [first_code, first_code + n_codes) of each lane's word
+ * in a tile. */
 struct plan_row {
-    const void *d_word; /* uint32_t, or uint16_t for codes of 16 bits */
-    uint64_t cells;     /* index of the row's drained cells among those of a node */
+    const void *d_word; /* the tile's words: uint32_t, or uint16_t for codes of 16 bits */
+    uint64_t cells;     /* index of the row's first drained cell among those of a node */
     uint32_t docs_per_chunk;
     uint32_t first_block; /* the row's first block in the launch; each block has a chunk */
     uint16_t first_bin;
     uint16_t n_bins;
-    uint16_t first_feature; /* the tile's first feature in the matrix */
-    uint16_t n_features;    /* number of features of the tile */
-    uint8_t lanes, first_code, n_codes;
-    uint8_t bits;    /* bits of the tile's codes */
+    uint16_t first_feature;             /* the tile's first feature in the matrix */
+    uint16_t n_features;                /* number of features of the tile */
+    uint8_t lanes, first_code, n_codes; /* lanes: of the tile */
+    uint8_t bits;                       /* bits of the tile's codes */
     uint8_t in_part; /* 1: the row has only some of the tile's bins, so codes must be tested */
-    uint8_t tile;
+    uint8_t tile;    /* index of the tile in the matrix */
 };
 
 struct plan {
     struct plan_row row[MOST_ROWS];
-    const uint32_t *d_list;
-    const struct rw_hist_node *d_node;
+    const uint32_t *d_list;            /* as in struct rw_hist_call */
+    const struct rw_hist_node *d_node; /* [n_nodes] */
     /* Lambdas and newton's hessians, read as 16 bits from any layout, so that no read waits for a
      * branch. The distance between numbers is number_bytes. If d_lambda is NULL, only counts are
-     * needed. If d_hess is NULL with newton, both are in the 16 bits at d_lambda, RW_MOVED_BYTES.
-     * To decode such a word, 16 bits in 32: the lambda is the word shifted up and down by
-     * lambda_up. The hessian is the bits from hess_down up, or 0 if it is stored elsewhere. */
+     * needed. If d_hess is NULL with newton, the 16 bits at d_lambda are a word of RW_MOVED_BYTES
+     * with both. To decode the 16 bits at d_lambda, in a word of 32: the lambda is the word shifted
+     * up and then, with its sign, down by lambda_up. The hessian is the bits from hess_down up,
+     * which are 0 if d_hess is set. */
     const char *d_lambda, *d_hess;
     int lambda_up, hess_down;
     uint32_t number_bytes;
     int by_position; /* 1: numbers are by position in the list; 0: by document */
-    /* Drained cells, [n_planes][n_nodes][node_cells]: count and lambda, then the hessian for
-     * newton. */
+    /* Drained cells: n_planes planes of [n_nodes][node_cells] cells each; see `wide`. */
     unsigned long long *d_cell;
     uint64_t node_cells;
     uint32_t n_nodes, n_blocks;
     uint32_t n_rows;    /* rows with separate blocks */
-    uint32_t n_carried; /* narrow rows after those, which the blocks of the first row add, too */
+    uint32_t n_carried; /* narrow rows after those; the blocks of the first row add them, too */
     uint32_t room;      /* documents that fit into a packed cell */
+    /* shift: the lowest bit of the count in a packed cell. largest: as in struct rw_hist_call; 0
+     * for counts only. */
     int shift, largest;
     int clean; /* 1: drained cells are 0 before the launch, and are cleared again */
-    /* A drained cell has a word of 64 bits in each plane: lambda * 2^lambda_at + hess * 2^hess_at +
-     * count. If hess_at is 0, newton's hessian is in a plane of words of 32 bits. wide: sums may
-     * exceed 2^31, so count, lambda and hessian have a plane each. With planes, the words that a
-     * warp adds to one plane fill whole sectors, by which the L2 cache counts atomics. */
+    /* wide: sums may reach 2^31, so count, lambda and, for newton, hessian have a plane each, of
+     * words of 64 bits. If not wide, the first plane has words of 64 bits: lambda * 2^lambda_at +
+     * hess * 2^hess_at + count. If hess_at is 0, this word has no hessian; newton's hessians are
+     * then in a second plane, of words of 32 bits. With planes, the words that a warp adds to one
+     * plane fill whole sectors, by which the L2 cache counts atomics. */
     int wide, n_planes, lambda_at, hess_at;
     uint32_t count_mask;
     long long hess_mask;
-    uint32_t one;        /* a packed document with a lambda of 0 */
+    uint32_t one;        /* a document with a lambda of 0, as added to a packed cell */
     uint32_t cell_bytes; /* shared memory for the cells of a block */
 };
 
@@ -69,8 +76,9 @@ static __host__ __device__ uint64_t chunks_of_node(const struct rw_hist_node &no
 }
 
 /* Constants for newton with hessians in halves of words. HALVES_CELLS: cells per lane. HALVES_LEFT:
- * the largest value that a check leaves in a half. HALVES_WARP: the most that the hessians of a
- * warp may add between two checks, even if all of them go to one cell. */
+ * the largest value that a check leaves in a half. HALVES_WARP: the largest sum of the hessians
+ * that a warp may add between two checks. With it a half cannot overflow, even if all warps add to
+ * one cell. */
 enum { HALVES_CELLS = 4 * 256, HALVES_LEFT = 511 };
 enum : uint32_t { HALVES_WARP = (65535 - HALVES_LEFT) / (THREADS / WARP) };
 
@@ -80,15 +88,15 @@ static int code_words(int bits)
     return bits == 16 ? 1 : WARP / bits;
 }
 
-/* The part of the codes whose cells a block holds. hist_lanes_add.cuh describes the layout of the
- * cells. */
+/* How many codes and bins the rows of a plan have, except rows of tiles of 4 bits in a matrix of 8
+ * bits. hist_lanes_add.cuh describes the layout of the cells. */
 struct layout {
-    int n_codes;        /* codes of a word that one row of the plan has */
+    int n_codes;        /* codes of a word in one row of the plan */
     uint32_t room_bins; /* bins for which each code has room */
     uint32_t n_bins;    /* bins of a row */
     int takes_two;      /* 1: newton takes two launches, for lambdas and for hessians */
     int halves;         /* 1: newton with hessians in halves of words */
-    size_t cell_bytes;
+    size_t cell_bytes;  /* shared memory for the cells of a row */
 };
 
 static size_t cell_bytes_of(int newton, int n_codes, uint32_t bins)
@@ -96,14 +104,14 @@ static size_t cell_bytes_of(int newton, int n_codes, uint32_t bins)
     return (size_t)n_codes * bins * WARP * sizeof(uint32_t) * (newton ? 2 : 1);
 }
 
-/* Returns the bytes of the cells of a tile of 4 bits in a matrix of 8 bits. */
+/* Returns the bytes of shared memory for the cells of a tile of 4 bits in a matrix of 8 bits. */
 static __host__ __device__ constexpr size_t narrow_cell_bytes(int newton)
 {
     return (size_t)WARP / 4 * 16 * WARP * sizeof(uint32_t) * (newton ? 2 : 1);
 }
 
-/* Returns the shared memory through which documents and lambdas come from global memory, for all
- * warps of a block. */
+/* Returns the bytes of shared memory through which document numbers, lambdas and hessians pass, for
+ * all warps of a block. */
 static __host__ __device__ constexpr size_t stage_bytes(int newton)
 {
     return (size_t)THREADS / WARP * RW_TUNE_LANES_RING * RW_TUNE_LANES_UNROLL_16 *
@@ -120,7 +128,6 @@ static struct layout layout_of(const struct rw_hist_call *call)
     struct layout l = {code_words(bits), 16, call->matrix->n_bins, 0, 0, 0};
     if (bits == 8) {
         l.room_bins = l.n_bins <= 64 ? 64 : l.n_bins <= 128 ? 128 : 256;
-        /* A block with 64 KB can hold one code, in each of two launches. */
         const size_t in_halves = (size_t)HALVES_CELLS * WARP * sizeof(uint32_t) * 3 / 2;
         const bool may_halve = /* two turns of a warp must fit */
             2u * RW_TUNE_LANES_UNROLL * (uint32_t)call->largest <= HALVES_WARP;
@@ -130,6 +137,7 @@ static struct layout layout_of(const struct rw_hist_call *call)
             l.halves = 1;
             return l;
         }
+        /* A block with 64 KB of shared memory has room for one code in each of two launches. */
         l.takes_two = newton && cell_bytes_of(newton, 256 / (int)l.room_bins, l.room_bins) > room;
         if (l.takes_two) {
             newton = 0;
@@ -180,7 +188,7 @@ static uint32_t bins_of_tile(const struct rw_hist_matrix *matrix, uint32_t t)
     return matrix->tile[t].bits == 4 && matrix->n_bins > 16 ? 16 : matrix->n_bins;
 }
 
-/* Returns the number of drained cells of one node in all tiles. */
+/* Returns the room for drained cells of one node in all tiles, as a number of cells. */
 static uint64_t node_cells(const struct rw_hist_call *call)
 {
     uint64_t cells = 0;
@@ -190,7 +198,7 @@ static uint64_t node_cells(const struct rw_hist_call *call)
     return cells;
 }
 
-/* Returns the bytes of all planes, in whole words. */
+/* Returns the bytes of all planes of drained cells, rounded up to words of 64 bits. */
 static size_t drained_bytes(const struct plan &plan)
 {
     const bool half = plan.n_planes == 2 && !plan.wide;
@@ -209,7 +217,7 @@ static size_t lanes_scratch(const struct rw_hist_call *call)
     return drained_bytes(plan);
 }
 
-/* Makes all rows of the plan. Returns their number. */
+/* Makes the rows of all tiles; a launch takes at most MOST_ROWS of them. Returns their number. */
 static uint32_t make_rows(const struct rw_hist_call *call, const struct layout *layout,
                           struct plan_row *row)
 {
@@ -262,8 +270,8 @@ static double cost_of(const struct rw_hist_call *call, const struct plan_row *ro
     return row->lanes == WARP ? 1 : own + (1 - own) * row->lanes / WARP;
 }
 
-/* Moves narrow rows after the others, so that the first of these carries them, unless clearing and
- * draining their cells in more blocks would cost too much. */
+/* Moves narrow rows after the others. Then the blocks of the first row carry them, unless clearing
+ * and draining their cells in more blocks would cost too much. */
 static void carry_rows(struct plan *plan)
 {
     struct plan_row narrow[MOST_ROWS];
@@ -284,8 +292,9 @@ static void carry_rows(struct plan *plan)
     plan->n_carried = n_narrow;
 }
 
-/* Returns about chunks_of: one too many for each node that has only full chunks. node_docs: as in
- * set_chunks. Many sizes are tried, so this avoids divisions, and the loop can be vectorised. */
+/* Returns about the result of chunks_of: one too many for each node that has only full chunks.
+ * node_docs: as in set_chunks. Many sizes are tried, so this avoids divisions, and the loop can be
+ * vectorised. */
 static double chunks_about(const double *node_docs, uint32_t n_nodes, double docs_per_chunk)
 {
     const double share = 1.0 / docs_per_chunk;
@@ -295,9 +304,11 @@ static double chunks_about(const double *node_docs, uint32_t n_nodes, double doc
     return (double)chunks + n_nodes;
 }
 
-/* Returns the time of a launch with chunks of `size` documents of 32 lanes, in units of such
- * documents. With a block for each multiprocessor it is the largest chunk. Otherwise it is the
- * shared total plus half of the largest, for the blocks that begin last. */
+/* Returns the estimated time of a launch, in units of the time of one document of 32 lanes. size:
+ * documents of a chunk of a row of 32 lanes; a row that costs less has larger chunks. If there are
+ * at most as many blocks as multiprocessors, the time is that of the largest chunk. Otherwise it is
+ * the time of all chunks divided by the number of multiprocessors, plus half of the largest, for
+ * the blocks that begin last, and at least the largest. */
 static double time_of(const struct rw_hist_call *call, const double *node_docs, double longest,
                       const double *cost, uint32_t n_rows, double size, double docs)
 {
@@ -317,11 +328,12 @@ static double time_of(const struct rw_hist_call *call, const double *node_docs, 
     return shared + largest / 2 > largest ? shared + largest / 2 : largest;
 }
 
-/* Returns the chunk size for which a launch should end earliest. It tries sizes from half of a
- * multiprocessor's share of the documents up. Beyond that share, a few steps suffice, since
- * rounding no longer matters. Large steps come first, then small steps down from the best of these,
- * because the time jumps where the number of blocks equals the number of multiprocessors. It tries
- * few sizes, because the device may be waiting. */
+/* Returns the size, as in time_of, with which a launch should end earliest. share: the cost of all
+ * rows divided by the number of multiprocessors. It tries sizes from half of a multiprocessor's
+ * share of the documents up. Beyond that share, a few steps suffice, since rounding no longer
+ * matters. Large steps come first, then small steps down from the best of these, because the time
+ * jumps where the number of blocks equals the number of multiprocessors. It tries few sizes,
+ * because the device may be waiting. */
 static double best_size(const struct rw_hist_call *call, const double *node_docs,
                         const double *cost, uint32_t n_rows, double share, double docs)
 {
@@ -343,7 +355,8 @@ static double best_size(const struct rw_hist_call *call, const double *node_docs
     return best;
 }
 
-/* Divides the documents into chunks of that size. Returns the number of chunks of all rows. */
+/* Divides the documents into chunks of the size that best_size returns. Returns the number of
+ * chunks of all rows, except carried ones. */
 static uint32_t set_chunks(const struct rw_hist_call *call, struct plan *plan)
 {
     double node_docs[RW_HIST_MAX_NODES];

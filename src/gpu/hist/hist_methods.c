@@ -1,5 +1,5 @@
-/* The table of methods, the checks of calls, the choice between methods, and the layout of codes.
- */
+/* The table of methods, the checks of calls, the choice between methods, the layout of codes, and
+ * the resources for codes in host memory (struct rw_hist_far). */
 #include <stdio.h>
 #include <string.h>
 
@@ -173,7 +173,7 @@ static int time_once(void *user, const struct rw_hist_timing *contestant, double
     return rw_device_time_once(one.device, run_timed, &one, ms);
 }
 
-/* Times the listed contestants and chooses one of them. */
+/* Times the n_timings contestants of out->timing, and chooses one of them. */
 static int choose_among(const struct rw_device *device, const struct rw_hist_call *call,
                         const struct rw_hist_method *favourite, struct rw_hist_choice *out)
 {
@@ -326,15 +326,15 @@ const struct rw_hist_timing *rw_hist_pick(const struct rw_hist_timing *timing, i
     return is_believed && best->ms <= RW_TUNE_HYBRID_FAVOUR * favoured->ms ? best : favoured;
 }
 
-/* Codes of a tile's element. */
+/* Returns the number of codes in an element of a tile. */
 static uint32_t element_codes(int bits)
 {
     return bits == 16 ? 1 : 32 / (uint32_t)bits;
 }
 
-/* Returns the lanes of the next tile, if `left` lanes are still needed. A tile with a quarter of
- * its lanes empty is better than two tiles, since each tile has a separate row to read for every
- * document. */
+/* Returns the lanes of the next tile, at most `most`, if `left` lanes are still needed. A tile with
+ * up to a quarter of its lanes empty is better than two tiles, since each tile has a separate row
+ * to read for every document. */
 static uint32_t lanes_of_next(uint32_t left, uint32_t most)
 {
     uint32_t lanes = most;
@@ -343,7 +343,8 @@ static uint32_t lanes_of_next(uint32_t left, uint32_t most)
     return lanes < most && left >= lanes + (lanes + 1) / 2 && left > lanes ? 2 * lanes : lanes;
 }
 
-/* Adds tiles of `bits` for features up to n, and for further features that fit the last tile. */
+/* Adds tiles of `bits` for features [*first, n). If the last tile has room, it also gets features
+ * from n on. *first becomes the first feature without a tile. */
 static int add_tiles(struct rw_ctx *ctx, struct rw_hist_matrix *m, int bits, uint32_t *first,
                      uint32_t n)
 {
@@ -407,7 +408,8 @@ static uint32_t windows_of(uint32_t n_docs, int log_window)
 }
 
 /* Returns the words of far->table. It has three words for each node of each window, and for each
- * node of the documents on the device. It has five more for each node (hist_lanes_far.cu). */
+ * node of the documents on the device. It has five more for each node, and one word at the end of
+ * `start` (struct lanes_order). Room is for RW_HIST_MAX_NODES nodes. */
 static uint64_t table_words(uint32_t n_windows)
 {
     return (3 * ((uint64_t)n_windows + 1) + 5) * RW_HIST_MAX_NODES + 1;
@@ -420,7 +422,7 @@ uint64_t rw_hist_far_bytes(uint64_t piece_bytes, uint32_t n_docs, int log_window
            rw_hist_round_up(table_words(windows_of(n_docs, log_window)) * sizeof(uint32_t));
 }
 
-/* The stream has priority, since other work waits for the data that it fills. */
+/* The stream has priority over others, since histograms wait for the pieces that it fills. */
 int rw_hist_far_open(struct rw_ctx *ctx, void *d_memory, uint64_t piece_bytes, uint32_t n_docs,
                      int log_window, uint64_t *bytes, struct rw_hist_far *out)
 {

@@ -1,18 +1,20 @@
 /* `collision-reduced`: each thread has a small hash buffer before the block's shared histogram.
  *
  * See weighted histogramming, section 4.4 and algorithm 2. Documents of the same code are first
- * added up in the thread's own buffer. Neighbouring threads hold a code in different rows, so a
- * warp that empties its buffers seldom collides in one cell. The method is for clustered data and
- * the paper's floats. Algorithm 2 as printed loses lambdas (line 28 must add), shifts by the wrong
- * amount (line 24) and truncates the count. This file has the intended algorithm.
+ * added up in the thread's own buffer. Neighbouring threads hold a code in different slots of their
+ * buffers, so a warp that empties its buffers slot by slot seldom collides in one cell of the
+ * histogram. The method is for clustered data and the paper's floats. Algorithm 2 as printed loses
+ * lambdas (line 28 must add), shifts by the wrong amount (line 24) and truncates the count. This
+ * file has the intended algorithm.
  *
- * Shapes: buffers [N_BUFFER][threads] of (code << 16 | count) and of each other sum, then the
- * histogram [sums][n_bins], all of 32 bits; result [n_nodes][n_features][n_bins].
+ * Shapes: shared memory has the buffers [hist_words][N_BUFFER][threads], then the histogram
+ * [hist_words][n_bins], all of 32 bits. The first word of a buffer's cell is (code << 16 | count),
+ * the others are the sums. The result is [n_nodes][n_cells].
  *
  * Decomposition: a block has a (job, feature), so a job's histogram is a sub-histogram of its
  * node's; they are added up in the result. A thread empties its buffer after N_BUFFER of its
- * documents, which always find a free slot. That needs no barrier, as a buffer belongs to one
- * thread. */
+ * documents, so each of them finds a free slot, and at the end of a chunk. That needs no barrier,
+ * as a buffer belongs to one thread. */
 #pragma once
 
 #include "gpu/hist/hist_block.cuh"
@@ -41,9 +43,9 @@ static inline struct rw_hist_launch hist_reduced_launch(const struct rw_hist_cal
 
 enum { HIST_REDUCED_UNROLL = 2, HIST_REDUCED_MOST_THREADS = 192 };
 
-/* Adds the thread's buffer to the block's histogram and clears it. It is not inlined, because it is
- * called from each of the many places where a document is added. It finds the shared memory by
- * itself, so that the compiler knows which memory the atomics use. */
+/* Adds the thread's buffer to the block's histogram and clears the buffer. The function is not
+ * inlined, because it is called from each of the many places where a document is added. It finds
+ * the shared memory by itself, so that the compiler knows which memory the atomics use. */
 template <int N_BUFFER, int SUMS> __device__ __noinline__ void buffer_empty(uint32_t n_bins)
 {
     extern __shared__ uint32_t memory[];

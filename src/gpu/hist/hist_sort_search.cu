@@ -2,15 +2,16 @@
  *
  * See Milic et al., "Parallelizing general histogram application for CUDA architectures", section
  * III-C and Listing 3. It has no atomics, so its speed does not depend on the distribution. For
- * values of any width see values_sort_search.cu.
+ * values of any width see lab/kernels/values_sort_search.cu.
  *
- * Shapes: columns [n_features][column_words]; keys [group][documents of all nodes]. The key of a
- * document is its cell of the group's result, (node, feature, bin) in order. Also boundaries [cells
- * + 1]; prefix sums of the items that move with the keys; result [n_nodes][n_features][n_bins].
+ * Shapes: columns [n_features][column_words]; keys [features of the group][documents of all nodes].
+ * The key of a document is the index of its cell among [n_nodes][features of the group][n_bins].
+ * Each key has an item: the numbers of its document, which the sort moves with it. Boundaries are
+ * [cells of the group + 1], prefix sums are [keys], and the result is [n_nodes][n_cells].
  *
- * Decomposition: as many features at a time as a budget of documents allows. A block per job makes
- * keys, CUB sorts and scans, a thread per cell searches, and a thread per cell computes the
- * differences. */
+ * Decomposition: a group of features at a time, as many as RW_TUNE_SORT_SEARCH_DOCS allows, but at
+ * least one. A block per job makes keys, CUB sorts and scans, a thread per cell searches, and a
+ * thread per cell computes the differences. */
 #include <cub/block/block_reduce.cuh>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
@@ -28,9 +29,8 @@ struct code_group {
     uint64_t n_docs;   /* of all nodes */
 };
 
-/* Makes the keys of a block's documents. They follow those of earlier nodes, and of earlier jobs of
- * the node. The features of the group follow each other. A key is the index of the document's cell
- * among the group's cells. */
+/* Makes the keys of a block's documents, for each feature of the group. Within a feature, they
+ * follow those of earlier nodes, and of earlier jobs of the node. */
 template <int SUMS>
 __global__ void __launch_bounds__(SORT_SEARCH_THREADS)
     codes_key_kernel(const __grid_constant__ struct rw_hist_args a, struct code_group group,
@@ -89,7 +89,8 @@ __global__ void __launch_bounds__(SORT_SEARCH_THREADS)
         d_bound[i] = i == n_cells ? n : first_not_under(d_key, n, (uint32_t)i);
 }
 
-/* Computes the counts or one of the sums from these positions. Writes every cell of the group. */
+/* Computes the counts (d_sum NULL) or one of the sums from the positions d_bound. Writes every cell
+ * of the group. */
 __global__ void __launch_bounds__(SORT_SEARCH_THREADS)
     codes_difference_kernel(const __grid_constant__ struct rw_hist_args a, struct code_group group,
                             const uint64_t *d_bound, const long long *d_prefix, void *d_sum)
