@@ -1,7 +1,9 @@
-/* Reads data directly as codes, without keeping all values in memory. The binning settings must
+/* Reads data as codes, if possible without keeping all values in memory. The binning settings must
  * be known before the data is read. There are three uses: a binned-data cache that is written to
- * a file, a training set, and validation sets. While it reads, it can also compute the scores of
- * a model from which training continues, since those need the values. */
+ * a file, a training set, and validation sets. The values are kept where codes cannot be made yet
+ * (categorical features) or do not suffice (training on a GPU). A second pass over the files can
+ * compute the scores of a model from which training continues, since those need the values. The
+ * last part makes the codes of a pair of sets once for several trainings. */
 #include "train/train.h"
 
 #include "io/cache/cache.h"
@@ -28,14 +30,15 @@ int rw_dataset_write_cache(struct rw_ctx *ctx, const struct rw_dataset *dataset,
     return rw_cache_write(ctx, dataset, bins, path);
 }
 
-/* The cache file to write. */
+/* The cache file to write, and the rule of its bins. */
 struct cache_to {
     const char *path;
     const struct rw_cut_rule *rule;
 };
 
-/* Checks that the file can hold values. A path that cannot be written fails later, when the data
- * is read. */
+/* rw_read_goal.bins_text: opens the cache file for the values, and sets the rule. Returns 0 if the
+ * path cannot be opened or cannot be an ordinary file; the cache is then written after all values
+ * were read, and that reports an error. */
 static int opens_values(struct rw_ctx *ctx, struct rw_read_goal *goal)
 {
     const struct cache_to *to = goal->user;
@@ -86,8 +89,9 @@ out:
 
 /* ---- training sets ---- */
 
-/* Returns 0 if training runs on a GPU, or might, which needs values because a GPU makes the codes
- * itself. */
+/* Returns 0 if training runs on a GPU, or might, and the values must be kept for this reason: a GPU
+ * makes the codes itself. With `categorical`, callers keep the values anyway, so the device `auto`
+ * then counts as the host. */
 static int trains_on_host(struct rw_ctx *ctx, const struct rw_params *params)
 {
     if (strncmp(params->device, "cuda", 4) == 0)
@@ -148,7 +152,7 @@ int rw_binned_from_table(struct rw_ctx *ctx, const struct rw_params *params,
 struct coding {
     struct rw_ctx *ctx;          /* borrowed */
     const struct rw_bins *train; /* borrowed */
-    struct rw_bins **part;       /* [n_parts] owned */
+    struct rw_bins **part;       /* [n_parts] one per call of code_some; owned */
     size_t n_parts, part_room;
     uint32_t n_ids; /* one more than the largest feature id so far */
 };
@@ -213,7 +217,7 @@ struct init_scores {
     struct rw_ctx *ctx;          /* borrowed */
     const struct rw_model *init; /* borrowed */
     double *scores;              /* [n_docs] borrowed */
-    uint32_t n_docs, n_scored;
+    uint32_t n_docs, n_scored;   /* number of documents, and of those with scores so far */
 };
 
 static int score_some(void *user, const struct rw_dataset *some)

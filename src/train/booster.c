@@ -1,9 +1,10 @@
 /* Runs a training, from its parameters and sets to its model.
  *
  * Before the first round it checks parameters and sets, prepares features, constraints and
- * metrics, opens and loads an engine, and continues a model or a checkpoint. Each round then
- * computes gradients, grows one tree, updates scores, measures metrics and decides whether to
- * stop. At the end, the trees up to the best round become the model. */
+ * metrics, opens and loads an engine, and continues a model or a checkpoint, if there is one. Each
+ * round then computes gradients, grows one tree, updates scores, measures metrics and decides
+ * whether to stop. At the end, all trees become the model, or with early stopping those up to the
+ * best round. rw_train_plan stops before the engine loads data, and returns the engine's plan. */
 #include "train/train.h"
 
 #include "base/system.h"
@@ -15,10 +16,10 @@ struct progress {
     int first_round;       /* rounds of the model that training continues from */
     int round;             /* the last round whose tree is in the model */
     int n_complete;        /* the last round whose tree is in the scores and measured */
-    int n_empty_trees;
-    uint64_t n_pairs;   /* pairs per round, if a round takes seconds; else 0 */
-    int is_ended;       /* 1: on_round ended training */
-    int is_interrupted; /* 1: the caller interrupted training before its last round */
+    int n_empty_trees;     /* number of last trees that have no split */
+    uint64_t n_pairs;      /* pairs per round, if they are at least MANY (report_pairs); else 0 */
+    int is_ended;          /* 1: on_round ended training */
+    int is_interrupted;    /* 1: the caller interrupted training before its last round */
     char no_split[256]; /* why the last trees could not be split; "": training did not end for this
                            reason */
 };
@@ -37,14 +38,14 @@ struct booster {
     struct rw_engine_rules rules;
     struct rw_objective_rule rule; /* for the objective */
     struct rw_grower *grower;
-    int32_t *leaf_slot;          /* [max leaves] */
+    int32_t *leaf_slot;          /* [rw_grow_max_slots] slot of each leaf of the grown tree */
     const struct rw_model *init; /* the model to continue from, or NULL */
     struct rw_model *model;
     size_t tree_room;
     struct rw_checkpointer checkpointer;
     struct rw_model_size size; /* bound of the model file's size, for callers that reserve space */
     double *gain;              /* [n_labels or 1][n_docs] gains, if the objective ranks */
-    double *scores;            /* [n_docs] if this file computes the gradients */
+    double *scores;            /* [n_docs] copied from the engine, if the host computes gradients */
     struct rw_gradients *gradients; /* NULL: the engine computes them */
     struct progress run;
 };
@@ -82,7 +83,8 @@ static int host_gradients(const struct booster *b)
     return !b->engine->rules.objective;
 }
 
-/* Replaces names in the parameter 'categorical' by ids. The sets already have codes. */
+/* Checks the parameter 'categorical' and replaces its names by ids. RW_ERR_ARGUMENT: training uses
+ * none of an item's features, or a categorical feature has a monotone constraint. */
 static int prepare_categorical(struct booster *b)
 {
     const struct rw_training_features *features = &b->in.features;
@@ -373,7 +375,7 @@ static void report_pairs(struct booster *b)
         seconds = all > single ? all : single; /* one thread computes a whole query */
         snprintf(expected, sizeof(expected), ": about %.*f s per round", seconds < 10, seconds);
     }
-    /* not worth a report: millions of documents in short queries */
+    /* without a report: many pairs in short queries, unless rounds take long */
     if (most < MANY_OF_A_QUERY && (on_gpu ? n / BILLION < 10 : seconds < 1))
         return;
     const double number = (double)n / (n < BILLION ? 1e6 : 1e9);
@@ -428,7 +430,8 @@ static int prepare(struct booster *b, const struct rw_params *params)
 
 /* ---- rounds ---- */
 
-/* Training ends after this number of empty trees in a row, with sampling or user gradients. */
+/* Training ends after this number of empty trees in a row if the next tree can have a split
+ * (next_may_split), otherwise after the first empty tree. */
 enum { MOST_EMPTY_TREES = 50 };
 
 static int own_gradients(struct booster *b)
@@ -523,8 +526,9 @@ static int next_may_split(const struct booster *b)
            b->params->sample_features < 1.0 || b->params->sample_features_node < 1.0;
 }
 
-/* Ends training after the previous round. The caller interrupted the computation of gradients,
- * before the round changed anything. */
+/* Handles the failed status of `grow`. If the caller interrupted the computation of gradients,
+ * before the round changed anything, training ends after the previous round. Otherwise it fails
+ * with `status`, and in the first round also after an interruption. */
 static int end_within(struct booster *b, int status, int *more)
 {
     if (status != RW_ERR_INTERRUPTED || !b->hooks || !b->hooks->should_stop ||
@@ -597,8 +601,8 @@ static int run_rounds(struct booster *b)
 {
     const struct rw_train_hooks *hooks = b->hooks;
     int status = RW_OK;
-    /* should_stop is called between rounds and within long loops. With several workers it is
-     * only called between rounds, because the others would wait. */
+    /* should_stop is called between rounds. It is also called within long loops if a round has many
+     * pairs, but not with several workers, because the others would wait. */
     if (hooks && hooks->should_stop)
         RW_TRY(rw_poll_hold(b->ctx,
                             b->run.n_pairs && rw_n_workers(b->ctx) == 1 ? hooks->should_stop : NULL,
@@ -614,8 +618,8 @@ static int run_rounds(struct booster *b)
 
 /* ---- the finished model ---- */
 
-/* Keeps the trees up to the best round (0: all of them) and drops empty trees at the end. The
- * first `kept` trees always stay. */
+/* Keeps the trees up to best_round (0: all of them) and drops empty trees at the end. best_round is
+ * not below `kept`, and the first `kept` trees stay even if they are empty. */
 static void cut_model(struct rw_model *model, int kept, int best_round)
 {
     while (best_round > 0 && model->n_trees > best_round)
@@ -644,8 +648,9 @@ static void booster_release(struct booster *b)
     rw_arena_free(&b->arena);
 }
 
-/* Keeps the trees up to the best round and drops empty trees at the end. The trees of the model
- * that training continues from always stay. */
+/* Keeps the trees up to the best round, or all without early stopping, and drops empty trees at the
+ * end. The trees of the model that training continues from always stay. RW_ERR_DATA: this training
+ * made no tree with a split. */
 static int finish_model(struct booster *b)
 {
     struct rw_model *model = b->model;
@@ -666,7 +671,7 @@ static int finish_model(struct booster *b)
     return b->init ? rw_continuation_finish(b->ctx, b->in.init, model) : RW_OK;
 }
 
-/* Moves the list of features to the model. */
+/* Creates the model with the list of features of the training set. */
 static int take_features(struct booster *b)
 {
     const uint32_t *ids = b->in.train.feature;

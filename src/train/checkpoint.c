@@ -1,6 +1,6 @@
 /* Checkpoints: writing one every few rounds in a thread of its own, and resuming a training from
- * one. A checkpoint is accepted only if the parameters and the data are those of the interrupted
- * training. */
+ * one. A checkpoint is accepted only if the program version, the parameters that a model stores
+ * (except `rounds`) and the data are those of the interrupted training. */
 #include "train/train.h"
 
 #include <errno.h>
@@ -243,8 +243,9 @@ int rw_checkpoint_print(struct rw_ctx *ctx, const struct rw_checkpoint *checkpoi
 
 /* ---- a training's checkpoints ---- */
 
+/* Without an interval from the caller, a checkpoint is due after this time. It is due later if
+ * writing would otherwise take more than this share of the training time. */
 static const double default_seconds = 60.0;
-/* By default, writing takes at most this share of the training time. */
 static const double most_share = 0.01;
 
 int rw_checkpoints_set_every(struct rw_ctx *ctx, struct rw_checkpoints *checkpoints,
@@ -329,7 +330,8 @@ void rw_checkpointer_release(struct rw_checkpointer *c)
 /* ---- is it the same training? ---- */
 
 /* Returns a model's value of a parameter. Some parameters are stored only if they are not at
- * their default, so a missing one has its default. */
+ * their default; if one of them is missing, it has its default. Any other missing one is "unset".
+ */
 static struct rw_run_param value_of(const struct rw_model_params *params, const char *name)
 {
     static char not_there[] = "unset";
@@ -655,7 +657,7 @@ static void warn(struct rw_checkpointer *c)
     c->has_failed = 1;
 }
 
-/* Updates the totals and state after the last write. */
+/* Records the result of a finished write. */
 static void settle(struct rw_checkpointer *c)
 {
     c->written_ms += c->ms;
@@ -689,7 +691,8 @@ static int is_due(const struct rw_checkpointer *c, int n_rounds, double now)
     return now - c->last_ms >= (least > default_seconds * 1e3 ? least : default_seconds * 1e3);
 }
 
-/* Starts to write a checkpoint in the writer's thread, or writes it here if there is no thread. */
+/* Starts to write a checkpoint in the writer's thread if `beside` is 1. If it is 0 or the thread
+ * cannot be started, writes the checkpoint before it returns. */
 static void begin(struct rw_checkpointer *c, const struct rw_eval_sets *eval, int n_rounds,
                   int is_ended, int beside)
 {

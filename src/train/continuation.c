@@ -1,5 +1,6 @@
-/* Continues a model with more rounds. The trees of the first model are replayed on the data, and
- * the resulting model has one training or several. */
+/* Continues a model with more rounds. The trees of the first model are replayed on the data. The
+ * resulting model records its earlier trainings, unless the parameters agree and both count as one
+ * training. The end of this file appends parameters to a model and bounds the size of its file. */
 #include "train/train.h"
 
 #include <stdlib.h>
@@ -51,8 +52,8 @@ static int64_t n_rounds(const struct rw_model *init)
 
 /* Adds trees [first, end) to a set's scores, one after the other, by the values of the features,
  * since the engine may not have bins for the trees' thresholds. Categorical features are already
- * codes, so the trees need no vocabulary. If scores start at 0, the sum of all trees is used,
- * which is added up in the same order. */
+ * codes, so the trees need no vocabulary. If first is 0 and the set has no start scores, the scores
+ * of all trees are computed at once, which adds them in the same order. */
 static int add_trees(struct rw_engine *engine, const struct rw_sets *sets, int set, int32_t first,
                      int32_t end)
 {
@@ -103,8 +104,8 @@ static int replay(struct rw_engine *engine, const struct rw_sets *sets, struct r
 
 /* ---- warnings and the finished model ---- */
 
-/* Warns of tree parameters that differ from the model's training, and of features that are
- * important in the model but missing from the training set. */
+/* Warns of features that are important in the model but missing from the training set, and notes
+ * parameters that shape trees and differ from the model's training. */
 static void warn(struct rw_ctx *ctx, const struct rw_sets *sets, struct rw_params *params)
 {
     const struct rw_model *init = sets->init;
@@ -119,7 +120,8 @@ static void warn(struct rw_ctx *ctx, const struct rw_sets *sets, struct rw_param
     for (int32_t i = 0; i < init->params.n; i++) {
         const struct rw_run_param *was = &init->params.param[i];
         const int at = rw_param_find(was->name);
-        /* these differ naturally or do not shape a tree by themselves */
+        /* skips unknown parameters, those that differ naturally or do not shape a tree, and those
+         * that are equal */
         if (at < 0 || at == RW_AT_PARAM_rounds || at == RW_AT_PARAM_ignore ||
             (rw_param_rows[at].info.roles & (RW_ROLE_EVALUATION | RW_ROLE_VALIDATION)) ||
             strcmp(was->value, rw_params_get(params, was->name)) == 0)
@@ -156,7 +158,8 @@ int rw_continue(struct rw_engine *engine, const struct rw_sets *sets, struct rw_
 }
 
 /* Returns 1 if the model's last training is the beginning of this one, so that both count as one
- * training. */
+ * training: the parameters are equal except for `rounds`, and it ran all its rounds and kept their
+ * trees. */
 static int is_one_training(const struct rw_model *init, const struct rw_model *model)
 {
     const struct rw_run_param *rounds = rw_model_params_find(&init->params, "rounds");

@@ -1,5 +1,5 @@
-/* Metrics after each round, on the training set and on validation sets. Early stopping uses the
- * first metric of one validation set. */
+/* Metrics after each round, on the validation sets and, if requested, on the training set. Early
+ * stopping uses the first metric of one validation set. */
 #include "train/train.h"
 
 static int is_measured(const struct rw_eval_sets *eval, int set)
@@ -13,8 +13,8 @@ static int has_custom(const struct rw_eval_sets *eval)
 }
 
 /* Names the values of a round, set by set: validation sets first, in order, and the training set
- * last. Within a set, the custom metric is first and the table's metrics follow. Early stopping
- * therefore uses value 0. */
+ * last. Within a set, the custom metric is first and the metrics of the parameter `metric` follow.
+ * So value 0 is the first metric of the first validation set. */
 static int name_values(struct rw_eval_sets *eval)
 {
     const int per_set = eval->n_metrics + has_custom(eval);

@@ -1,5 +1,6 @@
-/* Lists of features in parameters: constraints, costs, interactions and features to ignore. Names
- * become ids, and ids become columns of the training set. */
+/* Lists of features in parameters: features to use or to ignore, monotone constraints, feature
+ * costs and interactions. Names become ids, and lists become arrays by feature id. An item of a
+ * list is an id, a range of ids or a name, with a value after a ':' in some lists. */
 #include "train/train.h"
 
 int rw_names_take(struct rw_ctx *ctx, const char *path, const struct rw_dataset *train,
@@ -38,10 +39,10 @@ void rw_names_warn(struct rw_ctx *ctx, const struct rw_training_features *set)
 /* How items of a list assign values to features. */
 struct list_kind {
     const char *parameter;
-    const char *once; /* limits "each feature once" in the message, such as " per group" */
+    const char *once; /* follows "each feature once" in the message: "" or " per group" */
     const char
-        *expects; /* the values that may follow an item, for messages; NULL: items have no value */
-    int is_sign;  /* + or -, read as 1 and -1; else a number */
+        *expects; /* the value that must follow an item, for messages; NULL: items have no value */
+    int is_sign;  /* 1: the value is + or -, read as 1 and -1; 0: it is a number */
 };
 static const struct list_kind kinds[] = {
     [RW_LIST_MARKS] = {"ignore", "", NULL, 0},
@@ -49,13 +50,14 @@ static const struct list_kind kinds[] = {
     [RW_LIST_PENALTY] = {"feature-penalty", "", "':' and a number from 0 to 1e+30", 0},
     [RW_LIST_GROUP] = {"interactions", " per group", NULL, 0}};
 
-/* Returns the bytes of an item that a message shows. */
+/* Returns how many bytes of an item a message shows. */
 static int shown(size_t length)
 {
     return (int)(length > 64 ? 64 : length);
 }
 
-/* Returns the length of the features in an item: up to its last ':' if it has a value. */
+/* Returns the length of the item without its value: the number of bytes before its last ':'. It is
+ * `length` if there is no ':' or if items have no value. */
 static size_t features_length(const char *item, size_t length, int has_value)
 {
     size_t at = length;

@@ -1,7 +1,8 @@
 /* Refits a model: keeps the splits of its trees and computes new leaf values from new data.
- * Documents are routed by the model's thresholds, and a leaf's value follows from the sums over
- * its documents, as in training. The host does all the work, whatever the device. Sums are
- * integers, so the result does not depend on the number of threads or workers. */
+ * Documents are routed by the model's splits, and a leaf's value follows from the sums over its
+ * documents, as in training, and is mixed with the old value (`refit-decay`). The host does all the
+ * work, whatever the device. Sums are integers, so the result does not depend on the number of
+ * threads or workers. */
 #include "train/train.h"
 
 #include "base/system.h"
@@ -10,7 +11,8 @@
 
 static const double default_decay = 0.9; /* LightGBM's refit_decay_rate */
 
-/* Sets a parameter that only shapes trees to its default, since the model determines the trees. */
+/* If the caller set a parameter that only shapes trees, warns and sets it to its default, since the
+ * model determines the trees. */
 static int leave_growth(struct rw_ctx *ctx, struct rw_params *params, int at)
 {
     const char *name = rw_param_rows[at].info.name;
@@ -107,7 +109,7 @@ struct refit {
     struct rw_model *model;             /* a copy of `from`, whose leaves change */
     struct rw_sets in;
     uint64_t first_doc;       /* number of documents on the workers before this one */
-    struct rw_params *params; /* of the last training; owned */
+    struct rw_params *params; /* of the model's last training; owned */
     struct rw_eval_sets eval;
     double *score[RW_MAX_SETS]; /* [documents of the set] */
     int32_t *leaf;              /* [documents of the largest set] leaves in the current tree */
@@ -172,7 +174,7 @@ static int take_params(const struct refit *r, const struct rw_model_params *was,
     return RW_OK;
 }
 
-/* Checks that some worker's data has features that the model's trees use. */
+/* Checks that the data of some worker has at least one feature that the model's trees use. */
 static int check_features(const struct refit *r)
 {
     struct rw_feature_use *use RW_FREED = NULL;
@@ -235,7 +237,8 @@ static int make_room(struct refit *r)
     return RW_ARENA_NEW(r->ctx, &r->arena, r->room, 2 * r->most_leaves);
 }
 
-/* Notes that the model of another program has no training parameters. */
+/* If the model does not store `rate`, as models of other programs, logs which parameters the refit
+ * uses. */
 static void note_params(const struct refit *r)
 {
     struct rw_params *p = r->params;
@@ -301,8 +304,8 @@ static int prepare(struct refit *r)
 
 /* ---- a training's trees ---- */
 
-/* Reads the monotone constraints of the last training. They hold for the trees of earlier
- * trainings, too. */
+/* Reads the monotone constraints of the model's last training. They hold for the trees of earlier
+ * trainings, too. If it has none, reads those of the current training. */
 static int take_order(struct refit *r)
 {
     const char *text = r->params->monotone[0] ? r->params->monotone : r->run.params->monotone;

@@ -1,6 +1,6 @@
 /* Prepares the data sets of a training: checks them, changes the values of categorical features to
- * codes, and makes the fingerprint that a checkpoint stores. It also explains why no tree could be
- * split. */
+ * codes, computes the gains of labels, and makes the fingerprints that a checkpoint stores. It also
+ * explains why no tree could be split. */
 #include "train/train.h"
 
 #include "io/source.h"
@@ -90,7 +90,8 @@ int rw_sets_check(struct rw_ctx *ctx, const struct rw_sets *sets, const struct r
     const struct rw_dataset *documents = sets->set[0];
     const struct rw_cuts *cuts = train->bins ? train->bins->cuts : NULL;
     /* Continuing from a model needs values or the model's scores. Metrics of each of its rounds
-     * need values. Start scores need values too, because the trees are added to them one by one. */
+     * need values. So do start scores, because the trees are added to them one by one, and a GPU.
+     */
     if (init && !documents->n_columns && train->bins && !sets->made.bins &&
         (train->scored != init || measures_training || documents->start_score || on_gpu))
         return rw_fail(ctx, RW_ERR_ARGUMENT,
@@ -156,7 +157,7 @@ int rw_sets_columns(struct rw_ctx *ctx, struct rw_sets *sets, const struct rw_mo
     return RW_OK;
 }
 
-/* Checks displayed positions: it fails if the objective needs them and they are missing. It
+/* Checks displayed positions. RW_ERR_ARGUMENT: the objective needs them and they are missing. It
  * warns if they have no use, unless there was a warning about the parameter `positions`. */
 static int check_positions(struct rw_ctx *ctx, const struct rw_params *params,
                            const struct rw_objective *objective, const struct rw_dataset *train)
@@ -471,7 +472,8 @@ static void note_shared(struct rw_ctx *ctx, const struct rw_dataset *data,
            shared->n_kept, RW_MAX_CATEGORIES);
 }
 
-/* Checks this worker's categorical features. wanted: as on all workers. */
+/* Checks that the training set has values and that the model fits the categorical features. Creates
+ * category_codes and the parameter's text. wanted: as on all workers. */
 static int check(struct rw_ctx *ctx, struct rw_sets *sets, const uint8_t *wanted,
                  const struct rw_model *init)
 {
@@ -592,7 +594,8 @@ static int any_weight(const struct rw_dataset *train)
     return train->weight == NULL;
 }
 
-/* Appends the parameters min-... that prevent splits. */
+/* Writes that --min-docs prevents splits, together with the other parameters min-... that differ
+ * from their defaults. */
 static void explain_limits(const struct rw_params *params, char *text, size_t size)
 {
     struct rw_params shallow = *params; /* texts are borrowed */

@@ -1,8 +1,10 @@
-/* Types and functions that the files of src/train share. A training passes through them in this
- * order: lists of features become rules, data becomes sets with codes, metrics are planned, an
- * earlier model or a checkpoint is continued, and rounds run (booster.c). The public functions
- * are in rankwood.h. A "code" is the stored number of a bin or a category; "all workers call it"
- * marks functions that communicate, so every worker must call them in the same order. */
+/* Types and functions that the files of src/train share, and some that feature selection, the
+ * import of models and tests use. A training (booster.c) prepares its sets, lists of features,
+ * metrics and checkpoints, lets an engine load the sets, continues an earlier model or a
+ * checkpoint, and runs rounds. refit.c computes new leaf values for a model, and binned_data.c
+ * reads sets as codes. The public functions are in rankwood.h. A "code" is the stored number of a
+ * bin or a category; "all workers call it" marks functions that communicate, so every worker must
+ * call them in the same order. */
 #pragma once
 
 #include <pthread.h>
@@ -14,7 +16,7 @@
 
 /* The features of the training set and their names. */
 struct rw_training_features {
-    const struct rw_feature_name *name;
+    const struct rw_feature_name *name; /* [n_names] */
     int32_t n_names;
     const uint32_t *feature; /* [n_features] feature ids, ascending */
     uint32_t n_features;
@@ -23,7 +25,8 @@ struct rw_training_features {
 /* ---- feature names and lists of features ---- */
 
 /* Returns in *out the feature names of the file `path` (--names). With path "" it copies the
- * names of the training set, if it has names that a model can store. */
+ * names of the training set in the form that a model can store (rw_names_for_model); *out is NULL
+ * if the training set has no names. */
 int rw_names_take(struct rw_ctx *ctx, const char *path, const struct rw_dataset *train,
                   struct rw_feature_name **out, int32_t *n);
 /* Warns of names of features that the training set lacks: the names file may contain a typo. */
@@ -38,11 +41,11 @@ int rw_features_limit(struct rw_ctx *ctx, const char *list, const struct rw_trai
  * owns *out. */
 int rw_ignore_text(struct rw_ctx *ctx, const uint8_t *ignore, char **out);
 
-/* Parses a comma-separated list of ids, ranges of ids such as "3-7", and names. Each kind
- * assigns a value to the features of an item: 1 if items have no value (MARKS, GROUP), 1 or -1
- * for a trailing :+ or :- (MONOTONE), or a number from 0 to RW_MOST_PENALTY after a colon
- * (PENALTY). A feature that appears twice is an error. value: [RW_FEATURE_IDS], 0 for features
- * not in the list. Only the names of `set` are used. */
+/* Parses a comma-separated list. An item of the list is an id, a range of ids such as "3-7", or a
+ * name. Each kind assigns a value to the features of an item: 1 if items have no value (MARKS,
+ * GROUP), 1 or -1 for a trailing :+ or :- (MONOTONE), or a number from 0 to RW_MOST_PENALTY after a
+ * colon (PENALTY). RW_ERR_ARGUMENT: the list is malformed, or a feature appears twice. value:
+ * [RW_FEATURE_IDS], 0 for features not in the list. Only the names of `set` are used. */
 enum rw_list_kind { RW_LIST_MARKS, RW_LIST_MONOTONE, RW_LIST_PENALTY, RW_LIST_GROUP };
 #define RW_MOST_PENALTY 1e30
 int rw_list_values(struct rw_ctx *ctx, enum rw_list_kind kind, const char *list,
@@ -50,15 +53,17 @@ int rw_list_values(struct rw_ctx *ctx, enum rw_list_kind kind, const char *list,
 /* Writes the values as a list. Equal values give equal text. The caller owns *out. */
 int rw_list_text(struct rw_ctx *ctx, enum rw_list_kind kind, const double *value, char **out);
 
-/* Parses groups of items that are separated by ';' (--interactions). */
+/* Parses groups that are separated by ';' (--interactions). A group is a list of kind GROUP. The
+ * arena owns out->groups. */
 int rw_interactions_parse(struct rw_ctx *ctx, struct rw_arena *arena, const char *list,
                           const struct rw_training_features *set, struct rw_interactions *out);
+/* Writes the groups as text with ids. The caller owns *out. */
 int rw_interactions_text(struct rw_ctx *ctx, const struct rw_interactions *interactions,
                          char **out);
 
-/* Checks a parsed list: does training use the features of each item, or at least one feature of
- * a range? has_values: each item has a value after its ':'. ignore: marks features that training
- * leaves out; NULL: it uses all. */
+/* Checks that training uses at least one feature of each item of a list. RW_ERR_ARGUMENT: it uses
+ * none of an item's features. has_values: each item has a value after its ':'. ignore: marks
+ * features that training leaves out; NULL: it uses all. */
 int rw_feature_list_check(struct rw_ctx *ctx, const char *parameter, int has_values,
                           const char *list, const struct rw_training_features *set,
                           const uint8_t *ignore);
@@ -73,8 +78,9 @@ struct rw_feature_rules {
     struct rw_interactions interactions; /* no groups: all features may be used together */
 };
 
-/* Fills *out from the parameters. It also rewrites the lists in `params` with ids in place of
- * names, as the model stores them. */
+/* Fills *out from the parameters. It also rewrites parameters as the model stores them: `monotone`,
+ * `interactions` and `feature-penalty` with ids in place of names, and with `features` set,
+ * `ignore` as the list of all features that training leaves out. */
 int rw_feature_rules_init(struct rw_feature_rules *out, struct rw_ctx *ctx,
                           struct rw_params *params, const struct rw_training_features *set);
 
@@ -104,10 +110,12 @@ struct rw_eval_sets {
     size_t value_room;
     int is_registered;              /* the engine has the plan of metrics, if it computes some */
     uint8_t by_engine[RW_MAX_SETS]; /* 1: the engine measures the set */
-    int stop_value;                 /* index of the value that stops training; -1: off */
-    int stop_set;                   /* the set of that value, from 1; 0: early stopping is off */
+    /* The value that determines the best round, and so early stopping if it is on: its index in
+     * `value`, or -1 if no value does; and the index of its set, or 0. */
+    int stop_value;
+    int stop_set;
     int lower_is_better;
-    int best_round; /* 0: no round measured yet */
+    int best_round; /* 0: no value yet, or stop_value is -1 */
     double best_value;
 };
 
@@ -116,21 +124,22 @@ struct rw_eval_sets {
 int rw_eval_sets_init(struct rw_eval_sets *eval, struct rw_ctx *ctx, const struct rw_params *params,
                       const struct rw_train_hooks *hooks, const struct rw_dataset *const *sets,
                       int n_sets, struct rw_model *model);
-/* Makes later values the means over all workers' queries. All workers call it and
- * rw_eval_sets_round. */
+/* Makes later values the means over all workers' queries. RW_ERR_UNSUPPORTED: there are several
+ * workers and a custom metric. All workers call it and rw_eval_sets_round. */
 int rw_eval_sets_share(struct rw_eval_sets *eval);
 /* Writes the metrics of a set that a device can compute. Returns 0 if there are no such metrics. */
 int rw_eval_sets_plan(struct rw_eval_sets *eval, int set, struct rw_metric_plan *plan);
-/* Chooses the set for early stopping: the first validation set that differs from the training
- * set (is_train: [n_sets], from 1 on). If all are the training set, it turns early stopping off
- * with a warning. RW_ERR_DATA: early stopping is on, but the set's metric is equal for every
- * ranking or counts no query. All workers call it, after rw_eval_sets_share. */
+/* Chooses the set that determines the best round: the first validation set that differs from the
+ * training set. is_train: [n_sets], from index 1 on 1 if the set equals the training set. If all
+ * do, there is no best round, and early stopping is off with a warning. RW_ERR_DATA: early stopping
+ * is on, but the set's metric is equal for every ranking or counts no query. A custom metric is not
+ * checked. All workers call it, after rw_eval_sets_share. */
 int rw_eval_sets_choose(struct rw_eval_sets *eval, const unsigned char *is_train);
 void rw_eval_sets_release(struct rw_eval_sets *eval);
 /* Measures all measured sets after `round` (from 1). engine: NULL if the caller gave the scores. */
 int rw_eval_sets_round(struct rw_eval_sets *eval, struct rw_engine *engine, int round);
-/* Restores the metrics and the best round of the unfinished model `so_far`, whose metric names
- * are equal to these. It moves the values. */
+/* Restores the metrics and the best round of the unfinished model `so_far`, which must have the
+ * metric names of eval->model. It moves the values out of `so_far`. */
 void rw_eval_sets_restore(struct rw_eval_sets *eval, struct rw_model *so_far);
 /* Checks that the scores give the stored metrics of the last round; a custom metric is not
  * checked. RW_ERR_DATA: a metric differs. */
@@ -144,19 +153,20 @@ int rw_eval_sets_is_over(const struct rw_eval_sets *eval, int round);
  * over documents or queries, modulo 2^64, so the parts of shards can be added. It does not
  * depend on the way the data was read, on the device or on the number of threads. */
 enum rw_print {
-    RW_PRINT_DOCUMENTS, /* number of documents; the next part counts queries */
-    RW_PRINT_QUERIES,
+    RW_PRINT_DOCUMENTS, /* number of documents */
+    RW_PRINT_QUERIES,   /* first document of each query */
     RW_PRINT_QUERY_IDS,
     RW_PRINT_LABELS,
-    RW_PRINT_WEIGHTS,
-    RW_PRINT_VALUES,
-    RW_PRINT_SIDES, /* of side columns with separate parts; 0: the set lacks the column */
+    RW_PRINT_WEIGHTS, /* weights of documents, and given pairs with their weights */
+    RW_PRINT_VALUES,  /* codes of the values, not the bin boundaries */
+    RW_PRINT_SIDES,   /* first of the side columns with separate parts (RW_SIDE_PRINTED); 0: the set
+                         lacks the column */
     RW_PRINTS = RW_PRINT_SIDES + RW_SIDE_COLUMNS - RW_SIDE_PRINTED
 };
 struct rw_fingerprint {
     uint64_t part[RW_PRINTS];
 };
-const char *rw_print_name(int part); /* "query-ids" */
+const char *rw_print_name(int part); /* name in messages and checkpoints, such as "query-ids" */
 
 /* Computes the fingerprint of a set that the engine has loaded. first_doc, first_query: number
  * of documents and queries in the shards before this one. The parts of all shards add up to
@@ -198,7 +208,8 @@ struct rw_sets {
     const struct rw_dataset *given[RW_MAX_SETS]; /* as the caller passed them */
     const struct rw_dataset *set[RW_MAX_SETS];   /* with codes in place of categories */
     int n_sets;
-    struct rw_binned train; /* parts are borrowed; without bins, the values are in set[0] */
+    struct rw_binned train; /* the training set's codes; all members are borrowed, some from `made`;
+                               bins NULL: the values are in set[0] */
     struct rw_binned made;  /* with several workers: bins made here from values; owned */
     uint32_t all_docs;      /* documents of the training set on all workers */
     struct rw_training_features features; /* borrowed */
@@ -217,26 +228,31 @@ struct rw_sets {
 /* Fills `given` and `set` with the caller's sets. RW_ERR_ARGUMENT: too many validation sets. */
 int rw_sets_init(struct rw_sets *sets, struct rw_ctx *ctx, const struct rw_dataset *train,
                  const struct rw_dataset *const *valid, int n_valid);
-/* Encodes categories, which sets `set`, `init` and all_docs. If several workers have values, it
- * also finds bin boundaries over all of them and writes this worker's codes to `made`, and the
- * features. It must run before other functions read the sets. init: the model to continue from,
- * or NULL. All workers call it. */
+/* Replaces categories by codes in sets->set, in a copy of the model to continue from (sets->init;
+ * init: this model or NULL), and counts all_docs. If there are several workers and the training set
+ * has values, it also finds bin boundaries over all workers and writes this worker's codes and
+ * features to `made` and `train`. It must run before other functions read the sets. All workers
+ * call it. */
 int rw_sets_prepare(struct rw_ctx *ctx, const struct rw_params *params, struct rw_sets *sets,
                     const struct rw_model *init);
 /* Finds validation sets that are the training set: equal documents, labels, queries and codes.
- * The engine has loaded all sets. is_train: [n_sets], written from 1 on. */
+ * The engine has loaded all sets. is_train: [n_sets], written from index 1 on. All workers call
+ * it. */
 int rw_sets_find_train(struct rw_engine *engine, const struct rw_sets *sets,
                        unsigned char *is_train);
-/* Checks that sets read as codes belong to this training. Validation sets must have the bin
- * boundaries of the training set. To continue from a model (init; may be NULL), the training set
- * must have values or the model's scores. */
+/* Checks that sets read as codes belong to this training. RW_ERR_ARGUMENT: a validation set has
+ * other bin boundaries than the training set, or it has codes and training is on a GPU or continues
+ * from a model (init; may be NULL). Or, with `init`, the training set lacks both values and scores
+ * of `init`, or lacks values that are needed: with measures_training, start scores or on_gpu. */
 int rw_sets_check(struct rw_ctx *ctx, const struct rw_sets *sets, const struct rw_model *init,
                   int measures_training, int on_gpu);
 /* Checks that the sets, and the model to continue from (init; may be NULL), fit each other by
- * the columns of all workers. Writes `columns`, the column rule of the model without names.
- * RW_ERR_DATA: as in rw_model_check_data. All workers call it. */
+ * the columns of all workers. Writes sets->columns, the column rule of the new model; the file of
+ * `names` can change its kind later. RW_ERR_DATA: as in rw_model_check_data. All workers call it.
+ */
 int rw_sets_columns(struct rw_ctx *ctx, struct rw_sets *sets, const struct rw_model *init);
-/* Replaces the values of these categorical features by codes in `set`. */
+/* Replaces the values of these categorical features by codes: sets->set[set] becomes a view of
+ * sets->given[set]. */
 int rw_sets_recode(struct rw_ctx *ctx, struct rw_sets *sets, int set,
                    const struct rw_categories *categories, int absent_missing);
 void rw_sets_release(struct rw_sets *sets);
@@ -244,22 +260,23 @@ void rw_sets_release(struct rw_sets *sets);
 /* ---- side columns ---- */
 
 /* Checks the training set's side columns (dataset/dataset.h) against the parameters and the
- * objective, which is NULL for user gradients. RW_ERR_ARGUMENT: a column is missing. A column
- * without use is a warning. */
+ * objective, which is NULL for user gradients. RW_ERR_ARGUMENT: a column or the given pairs are
+ * missing, or the number of labels is wrong. Unused positions and further labels cause a warning.
+ */
 int rw_train_check_sides(struct rw_ctx *ctx, const struct rw_params *params,
                          const struct rw_objective *objective, const struct rw_dataset *train);
-/* Checks only the labels, for a refit. With `label-weights`, a document has several labels: the
- * lambdas of each label are computed separately and added, each times its weight
- * (objective/objective.h). The first label is the data set's label, which metrics use; the
- * others are its further labels. */
+/* Checks only the number of labels; a refit needs no other check of rw_train_check_sides. With
+ * `label-weights`, a document has several labels: the lambdas of each label are computed separately
+ * and added, each times its weight (objective/objective.h). The first label is the data set's
+ * label, which metrics use; the others are its further labels. */
 int rw_labels_check(struct rw_ctx *ctx, const struct rw_params *params,
                     const struct rw_objective *objective, const struct rw_dataset *train);
 /* RW_ERR_ARGUMENT: a parameter names the file of a side column that the training set does not
  * have. */
 int rw_train_check_files(struct rw_ctx *ctx, const struct rw_params *params,
                          const struct rw_dataset *train);
-/* Returns in *out the gains of all labels that train, [n_labels or 1][n_docs], for an objective
- * that ranks. */
+/* Returns in *out, owned by the arena, the gains of all labels that the objective trains on, for an
+ * objective that ranks: [number of label-weights, or 1][n_docs]. */
 int rw_labels_gains(struct rw_ctx *ctx, struct rw_arena *arena, const struct rw_params *params,
                     const struct rw_gain_rule *gains, const struct rw_dataset *train, double **out);
 /* Completes the rule with the largest gains of all workers' training sets and with the way to
@@ -278,14 +295,15 @@ int rw_labels_rule(struct rw_ctx *ctx, const struct rw_objective *objective,
 int rw_continuation_check(struct rw_ctx *ctx, const struct rw_model *init, const int8_t *direction,
                           const struct rw_interactions *interactions);
 size_t rw_most_leaves(const struct rw_model *model); /* leaves of the largest tree; at least 1 */
-/* Appends the trees of sets->init to `model`, adds them to all scores, and reports parameters
- * that differ from the model's training. eval: NULL if the metrics of these rounds are known.
+/* Appends the trees of sets->init to `model`, and an empty tree for each of its later rounds that
+ * could not split. Adds the trees to all scores, measures the metrics of these rounds, and reports
+ * parameters that differ from the model's training. eval: NULL if these metrics are known.
  * RW_ERR_ARGUMENT: the model and the parameters disagree on the meaning of an absent feature. */
 int rw_continue(struct rw_engine *engine, const struct rw_sets *sets, struct rw_params *params,
                 struct rw_eval_sets *eval, struct rw_model *model, size_t *tree_room);
 /* Adds to the finished model, from the one that it continues: the features that the training set
- * lacks, names if the training set has no names, and the earlier trainings. The parameters
- * of this training are already set. */
+ * lacks, names if the training set has no names, and the earlier trainings. `model` must already
+ * have the parameters of this training. RW_ERR_DATA: the model was continued too often. */
 int rw_continuation_finish(struct rw_ctx *ctx, const struct rw_model *init, struct rw_model *model);
 
 /* Writes to `text` the likeliest reason why no tree could be split, and a parameter or column to
@@ -323,10 +341,10 @@ uint64_t rw_model_size_with(const struct rw_model_size *size, int32_t n_leaves);
 /* A training set and a validation set whose codes are made once and serve several trainings,
  * each with its own choice of features. Features that a training leaves out cost no time. */
 struct rw_resident {
-    struct rw_binned train;  /* as rw_train_on reads it; parts are borrowed, except `made` */
-    struct rw_bins *made;    /* train.bins, if the set had values; owned */
-    struct rw_dataset valid; /* all parts are borrowed, except the codes */
-    struct rw_bins *codes;   /* valid.codes.bins; owned */
+    struct rw_binned train;  /* as rw_train_on reads it; all members are borrowed, except `made` */
+    struct rw_bins *made;    /* train.bins, if it was made here from values; else NULL; owned */
+    struct rw_dataset valid; /* all members are borrowed, except `codes` */
+    struct rw_bins *codes;   /* valid.codes.bins; NULL: each training bins the set; owned */
 };
 /* Makes the codes for trainings with these `params`, whatever features they use. Both sets stay
  * borrowed; `valid` has values. If a GPU may train, it bins the validation set in each training,
@@ -352,8 +370,9 @@ void rw_resident_release(struct rw_resident *r);
  *                                     positions HEX and more-labels HEX if the set has them;
  *   state NAME version V lines N      the objective's state; then N lines in its own format.
  *
- *   The lines of a model from 'absent' to the last tree follow (model/model_text.h): all trees so
- *   far and the metrics of all rounds. The best round is the best so far, and "finished" is no.
+ *   The lines of a model follow, from its line "absent" to the end of its last tree
+ *   (model/model_text.h): all trees so far and the metrics of all rounds. The best round is the
+ * best so far, and "finished" is no.
  *
  *   checksum 0badcafe
  *
@@ -362,7 +381,8 @@ void rw_resident_release(struct rw_resident *r);
 
 enum { RW_CHECKPOINT_VERSION = 2 };
 
-/* A checkpoint. If it was read, it owns all parts; if it will be written, it borrows them. */
+/* The content of a checkpoint file. If it was read, it owns all members. If it will be written, it
+ * borrows them. */
 struct rw_checkpoint {
     char *program;
     int is_ended;
@@ -373,7 +393,7 @@ struct rw_checkpoint {
     uint64_t boundaries;
     int32_t n_sets;
     struct rw_fingerprint *set; /* [n_sets] the training set first */
-    char *state_name;           /* the objective's */
+    char *state_name;           /* name of the objective, or "custom" */
     int32_t state_version;
     char *state;            /* the lines of the state; NULL: no state */
     struct rw_model *model; /* as many trees as rounds */
@@ -397,30 +417,29 @@ struct rw_checkpointer {
     struct rw_ctx *ctx;               /* borrowed */
     const struct rw_checkpoints *how; /* NULL: checkpoints are off; borrowed */
     void *user;                       /* argument of the functions in `how` */
-    struct rw_checkpoint resumed; /* the checkpoint that was read; its model is NULL if there was no
-                                     file to resume */
-    /* The fields that all checkpoints of this training share, and those of the latest one. Its
-     * `set` is owned. */
-    struct rw_checkpoint content;
+    struct rw_checkpoint resumed; /* the checkpoint that was read; its model is NULL if none was */
+    struct rw_checkpoint content; /* the checkpoint to write; its `set` is owned */
     const struct rw_model *model; /* the growing model; borrowed */
     const struct rw_gradients
         *gradients; /* they print the objective's state; NULL: no state; borrowed */
     /* ---- the writer: writes one file at a time while training continues ---- */
 
     struct rw_ctx *writer; /* context of the writer's thread; NULL: no files are written; owned */
-    struct rw_arena arena; /* owns the parts of the snapshot that are not borrowed */
-    struct rw_model snapshot;
+    struct rw_arena arena; /* owns the arrays of `snapshot` and `content` that were copied */
+    struct rw_model snapshot; /* the model to write; its trees are borrowed */
     pthread_t thread;
     int is_running;
     int is_done; /* atomic: written by its thread */
     int status;
     double ms; /* duration of the last write */
-    /* round and time of the last checkpoint, to find when the next one is due */
+    /* Round and time at which the last checkpoint was begun, or training began or resumed. The next
+     * one is due a number of rounds or a time later. */
     int last_round;
     double last_ms;
-    int kept_round, kept_is_ended; /* of the file on disk; 0: no file yet */
-    int has_failed;                /* the last write failed and was reported */
-    /* totals */
+    /* Round and is_ended of the file on disk; round 0: no file yet. */
+    int kept_round, kept_is_ended;
+    int has_failed; /* 1: the last write failed and was reported */
+    /* totals: files written, time in which training waited, and duration of all writes */
     int n_written;
     double stopped_ms, written_ms;
 };
@@ -433,8 +452,9 @@ int rw_checkpointer_init(struct rw_checkpointer *c, struct rw_ctx *ctx,
  * zeroing. */
 void rw_checkpointer_release(struct rw_checkpointer *c);
 
-/* Checks that the workers agree: all write, or wait for the writer, and all resume from the same
- * checkpoint. All workers call it. */
+/* Checks that checkpoints are on for all workers or for none, and that all workers resume from
+ * checkpoints with the same number of trees, or none resumes. RW_ERR_ARGUMENT: they differ. All
+ * workers call it. */
 int rw_checkpointer_agree(struct rw_checkpointer *c);
 
 static inline int rw_checkpointer_resumes(const struct rw_checkpointer *c)
@@ -444,28 +464,31 @@ static inline int rw_checkpointer_resumes(const struct rw_checkpointer *c)
 
 /* Compares the training with the checkpoint, if one is resumed, and keeps `model` for later
  * writes. `model` has its parameters, features and names, and will get the trees. init: the
- * model to continue from, or NULL. RW_ERR_ARGUMENT, RW_ERR_DATA: the checkpoint is of a
- * different training; the message names the difference. */
+ * model to continue from, or NULL. RW_ERR_ARGUMENT, RW_ERR_DATA, RW_ERR_FORMAT: the checkpoint is
+ * of a different training; the message names the difference. */
 int rw_checkpointer_take(struct rw_checkpointer *c, const struct rw_model *model,
                          const struct rw_eval_sets *eval, const struct rw_objective *objective,
                          const struct rw_model *init);
-/* Compares the loaded data with the checkpoint's fingerprints. All workers call it. */
+/* Computes the fingerprints of the loaded data for later writes. If a checkpoint is resumed, it
+ * also compares them with the checkpoint's. RW_ERR_DATA: they differ. All workers call it. */
 int rw_checkpointer_take_data(struct rw_checkpointer *c, struct rw_engine *engine,
                               const struct rw_sets *sets);
 /* Appends the checkpoint's trees that `model` lacks and adds them to all scores. It also
- * restores the metrics of each round and the best round. n_rounds: the maximum number of rounds
- * of this training. */
+ * restores the metrics of each round and the best round. n_rounds: the largest number of rounds
+ * that `model` can have after this training. RW_ERR_ARGUMENT: the checkpoint has more. RW_ERR_DATA:
+ * the scores do not give its metrics. */
 int rw_checkpointer_restore(struct rw_checkpointer *c, struct rw_engine *engine,
                             struct rw_eval_sets *eval, int n_rounds, struct rw_model *model,
                             size_t *tree_room);
 /* Restores the state of the objective from the checkpoint, and saves it in later ones.
  * `gradients` stays borrowed. */
 int rw_checkpointer_take_state(struct rw_checkpointer *c, struct rw_gradients *gradients);
-/* Returns 1 if the caller of the earlier run ended it after n_rounds rounds. */
+/* Returns 1 if the caller ended the resumed training early (on_round), and this training may not
+ * run more rounds than that one could. n_rounds: as for rw_checkpointer_restore. */
 int rw_checkpointer_was_ended(const struct rw_checkpointer *c, int n_rounds);
 
-/* Starts to write a checkpoint if one is due. n_rounds: rounds so far, all of which have a tree
- * in the model. */
+/* Starts to write a checkpoint if one is due and no write is running. n_rounds: rounds so far, all
+ * of which have a tree in the model. */
 void rw_checkpointer_round(struct rw_checkpointer *c, const struct rw_eval_sets *eval,
                            int n_rounds);
 /* Writes the last checkpoint, unless the file is already up to date, and reports the total time
