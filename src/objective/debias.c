@@ -1,15 +1,19 @@
 /* Training on clicks without the bias of displayed positions. Users click more often on
  * documents that are displayed higher. These variants of lambdarank estimate that effect
- * together with the trees and remove it from the gradients:
+ * together with the trees and remove it from the gradients. The parameter `debias` chooses one.
  *
- *   additive  A document's score in training is the model's score plus the bias of its position,
- * for pairs, ranks and norm. After each tree's gradients, a Newton step with L2 updates the biases
- * (LightGBM's `position`). ipw       Inverse propensity weights: a pair has the weight 1 / (t+ of
- * the better document's position x t- of the other's). After each tree's gradients, t+ of a
- * position becomes its cost divided by the first position's cost, to the power 1 / (1 + norm). The
- * cost is that of all pairs whose better document is at the position, each divided by the other's
- * t-. t- is the same for the other documents (Hu, Wang, Peng and Li, "Unbiased LambdaMART", 2019,
- * eq. 30 and 31; XGBoost's `lambdarank_unbiased`).
+ * additive: a document's score in training is the model's score plus the bias of its position, for
+ * pairs, ranks and norm. After each tree's gradients, a Newton step with L2 updates the biases
+ * (LightGBM's `position`).
+ *
+ * ipw: inverse propensity weights. A pair has the weight 1 / (t+ of the better document's position
+ * x t- of the other document's position), but at most RW_DEBIAS_MOST_WEIGHT. Unless the user gave
+ * the propensities, t+ and t- are updated after each tree's gradients. t+ of a position becomes its
+ * cost divided by the first position's cost, to the power 1 / (1 + position-norm). The cost is that
+ * of all pairs whose better document is at the position, each divided by t- of the other document's
+ * position. t- is updated in the same way from the pairs whose other document is at the position,
+ * each divided by t+ of the better document's position (Hu, Wang, Peng and Li, "Unbiased
+ * LambdaMART", 2019, eq. 30 and 31; XGBoost's `lambdarank_unbiased`).
  *
  * Sums by position are integers, so they do not depend on the number of threads or workers. One
  * formula in double turns them into biases after each tree. The model does not contain the
@@ -46,13 +50,13 @@ struct rw_debias {
     struct rw_ctx *ctx;    /* borrowed */
     enum rw_debias_kind kind;
     double sigma;             /* from the rule */
-    double l2, power;         /* additive: L2 per document; ipw: 1 / (1 + norm) */
+    double l2, power;         /* l2, additive: per document; power, ipw: 1 / (1 + position-norm) */
     int is_given;             /* 1: the user gave the propensities, and they stay fixed */
     const uint16_t *position; /* [n_docs] borrowed */
     uint32_t n_positions;     /* one more than the largest position on all workers */
     uint32_t first;           /* the smallest position that has documents, where t+ and t- are 1 */
     uint64_t *n_docs;         /* [n_positions] on all workers */
-    /* [n_positions] for the next tree's gradients, and for the last tree's */
+    /* [n_positions] bias: for the next tree's gradients; before: those of the last tree's */
     struct rw_position_bias *bias, *before;
     int n_threads;
     struct rw_position_sums *sums; /* [n_threads][n_positions] */
@@ -166,7 +170,8 @@ static void add_cost(const struct rw_objective_query *query, uint32_t document, 
         rw_round_int64(cost * weight * rw_pow2(COST_EXPONENT)));
 }
 
-/* rw_lambda_add_pair with a weight; it also sums the costs. */
+/* Implements rw_lambda_pair_fn for ipw: weighs the pair, and sums the costs unless the propensities
+ * are given. */
 static int64_t add_weighed_pair(const struct rw_objective_query *query, uint32_t a, uint32_t b,
                                 double discount_diff, float sigma, int norm, float scale)
 {
@@ -258,7 +263,7 @@ static double limited_power(double exponent)
 }
 
 /* Returns the probability of a click at a position as a multiple of the first position's,
- * limited to the range of t+. bias: [n_positions], from `debias`. */
+ * limited to the range of t+. bias: debias->bias or debias->before. */
 static double propensity_of(const struct rw_debias *debias, const struct rw_position_bias *bias,
                             uint32_t position)
 {
@@ -350,7 +355,7 @@ static int parse_line(enum rw_debias_kind kind, const char *text, const char *en
 
 enum { LINE = 96 };
 
-/* "3 0.25 1\n" */
+/* Writes the line that parse_line reads, as in "3 0.25 1\n". Returns its length. */
 static size_t write_line(const struct rw_debias *debias, const struct rw_position_bias *bias,
                          uint32_t position, char text[LINE])
 {
@@ -378,8 +383,8 @@ static int debias_print(struct rw_ctx *ctx, const void *state, int is_before, ch
     return RW_OK;
 }
 
-/* Reads the lines of [text, stop). found: [RW_MAX_POSITION + 1], written; NaN for positions
- * without a line. */
+/* Reads the lines of [text, stop). found: [RW_MAX_POSITION + 1], written for positions with a line.
+ * The caller sets of[0] of all elements to NaN before, so that missing positions can be found. */
 static int read_lines(const struct rw_debias *debias, const char *name, const char *text,
                       const char *stop, struct rw_position_bias *found)
 {
@@ -404,8 +409,8 @@ static int read_lines(const struct rw_debias *debias, const char *name, const ch
     return RW_OK;
 }
 
-/* Checks that each position with documents has a bias, and that fixed propensities have not
- * changed. */
+/* Checks that each position with documents has a line in `found`, and that propensities that were
+ * given before have not changed. */
 static int check_found(const struct rw_debias *debias, int is_given,
                        const struct rw_position_bias *found)
 {
@@ -481,7 +486,8 @@ static int debias_report(struct rw_ctx *ctx, const void *state, int is_before, i
 
 /* ---- the objective ---- */
 
-/* Checks with weights that are multiplied by the largest weight of a pair. */
+/* Runs rw_lambda_check. Without the norm, a pair's weight raises the sums, so document weights are
+ * multiplied by the largest weight of a pair. */
 static int check(struct rw_ctx *ctx, const struct rw_objective_rule *rule, uint32_t n_longest,
                  double max_weight)
 {

@@ -4,7 +4,7 @@
  * The contribution of a pair is computed in float from differences of doubles. It is rounded to
  * a multiple of the query's unit and summed as an integer, so the order of the pairs does not
  * change the result. The unit is 2^-40. Queries so large that a document's sum might exceed 2^62
- * have the unit 2^-40+e (rw_lambda_shift). */
+ * units have the unit 2^(e-40) (rw_lambda_shift). */
 #pragma once
 
 #include "base/ctx.h"
@@ -100,7 +100,7 @@ struct rw_objective_query; /* objective.h */
 /* Computes the gradients of one ranked query: reads `order`, writes lambda and hess in units of
  * 2^-40. */
 void rw_lambda_query(const struct rw_lambda_rule *rule, const struct rw_objective_query *query);
-/* Does the same faster, with the instructions of the query's `isa`. The results are identical. */
+/* A faster rw_lambda_query with identical results, with the instructions of the query's `isa`. */
 void rw_lambda_query_fast(const struct rw_lambda_rule *rule,
                           const struct rw_objective_query *query);
 /* A faster rw_rank_query of scores, for falling order only. */

@@ -1,6 +1,6 @@
-/* The objective lambdarank. The first part computes lambda.h's gradients of NDCG with vector
- * instructions. The second part computes gradients with other deltas and other choices of pairs.
- * The third part computes the deltas. */
+/* The objective lambdarank. The first part computes lambda.h's gradients of NDCG, by reference code
+ * and faster with vector instructions. The second part computes gradients with other deltas and
+ * other choices of pairs. Then the number of pairs and their duration follow, and the deltas. */
 #include "objective/objective.h"
 
 #if RW_HAS_X86
@@ -60,7 +60,8 @@ static void query_of(const struct rw_objective_rule *rule, const struct rw_objec
 
 /* ---- faster rw_lambda_query and rw_rank_query for most queries, with lambdarank_tmpl.c ---- */
 
-/* Smaller integers can be rounded by adding 1.5 x 2^52. */
+/* Numbers below MOST_ROUND can be rounded by adding 1.5 x 2^52. Score differences below MOST_EASY
+ * need no limits in exp. */
 #define MOST_ROUND 0x1p50
 #define MOST_EASY  80.0
 
@@ -217,10 +218,12 @@ void rw_rank_query_fast(enum rw_isa isa, const double *scores, uint32_t n, uint3
  *   all      all pairs;
  *   mean:N   each document with N others of different grade, drawn with replacement for each tree:
  *            XGBoost's lambdarank_pair_method=mean;
- *   given    the pairs of the data set, whatever the grades, each with weight x delta; with delta
- *            none this is CatBoost's PairLogit.
+ *   given    the pairs of the data set, each with weight x delta; the data set says which document
+ *            is better. Pairs of equal grade count only with delta none, which is CatBoost's
+ *            PairLogit.
  * A pair's lambda is that of lambda.h with the same norm, in float. One thread sums a query in
- * double, in the order of positions, or of grades for drawn pairs. So there is only one result.
+ * double, in the order of positions, of grades for drawn pairs, or of the data for given pairs. So
+ * there is only one result.
  * Engines scale the sums to fixed point by the largest of each tree, so dcg's deltas, which
  * reach 2^31, and drawn pairs need no separate unit. A document's |lambda| and hessian are at
  * most pairs x delta x sigma^2 x 100, 2^42 x 2^31 x 2^14 x 2^7 = 2^94. This is under 1e30, the
@@ -593,8 +596,8 @@ static double of_dcg(const struct rw_delta_query *query, uint32_t above, uint32_
 
 /* Returns the change of average precision, which is a sum over relevant documents. The one
  * relevant document of the two moves between `above` and `below`, which changes its precision.
- * For each relevant document in between, the number of relevant documents above changes by one,
- * which is 1 / (1 + s). */
+ * For each relevant document in between, the number of relevant documents above it changes by one,
+ * which changes its precision by 1 / (1 + s) at position s. */
 static double of_map(const struct rw_delta_query *query, uint32_t above, uint32_t below)
 {
     const double *count = query->prefix[0], *sum = query->prefix[1];

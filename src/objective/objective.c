@@ -162,7 +162,7 @@ int rw_gradients_check(struct rw_ctx *ctx, const char *objective, uint32_t first
 /* ---- a training set ---- */
 
 struct rw_gradients {
-    struct rw_arena arena; /* has the arrays */
+    struct rw_arena arena; /* owns the arrays, except those of engine.into */
     struct rw_ctx *ctx;    /* borrowed */
     const struct rw_objective *objective;
     struct rw_objective_rule rule;
@@ -171,11 +171,13 @@ struct rw_gradients {
     const double *gains;              /* borrowed */
     struct rw_gradients_engine engine;
     int n_threads;
-    uint32_t longest;
-    double *discount, *position;   /* [longest], [longest] or NULL */
-    double *ideal;                 /* [n_labels][n_queries] or NULL */
-    double *scratch;               /* [n_threads][longest x scratch] */
-    uint32_t *order;               /* [n_threads][longest] */
+    uint32_t longest; /* number of documents of the longest query */
+    /* [longest] discount: NULL unless the objective ranks; position: the result of the callback
+     * `positions`, or NULL without it */
+    double *discount, *position;
+    double *ideal;   /* [n_labels or 1][n_queries] ideal DCGs; NULL unless the objective ranks */
+    double *scratch; /* [n_threads][longest x scratch] */
+    uint32_t *order; /* [n_threads][longest] */
     struct rw_user_gradients made; /* [n_docs] the result */
     struct rw_user_gradients
         of_one_label; /* the result of one of several labels: [n_threads][longest] */

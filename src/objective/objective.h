@@ -4,8 +4,8 @@
  * (2) Add a row to objectives.def, which the build follows.
  * (3) Add new parameters to params/params.def, and name all parameters that it reads in
  * `params`.
- * The engines, the checks of parameters and the messages read the table. A new weight of pairs
- * is a new objective. params/aliases.c may list the names that other programs use for it.
+ * The engines, the checks of parameters and the messages read the table. A new way to weigh pairs
+ * can be a new objective, too. params/aliases.c may list the names that other programs use for it.
  * tests/recipes adds an objective in this way.
  *
  * An objective that keeps state between rounds defines a struct rw_objective_state (below).
@@ -33,8 +33,8 @@ struct rw_objective_rule {
     double value[RW_OBJECTIVE_PARAMS]; /* values of its parameters, in the order of `params`; the
                                           words none and off are 0 */
     uint64_t seed;
-    double max_gain; /* the largest gain of all workers' training sets; set if the host computes the
-                        gradients, and for RW_OBJECTIVE_NEIGHBOURS */
+    double max_gain; /* the largest gain of all workers' training sets (rw_labels_rule); only the
+                        host and RW_OBJECTIVE_NEIGHBOURS read it */
     /* Number of labels per document whose lambdas are summed; 0: one label. rw_gradients_run
      * combines them, and the objective's `query` gets one label at a time. */
     int n_labels;
@@ -54,8 +54,9 @@ struct rw_objective_query {
     const double
         *scores;         /* [n] in the order of the input, as all arrays except those by position */
     const float *labels; /* [n] NULL if an engine calls a ranking objective */
-    const double *weights; /* [n] document weights; NULL: all 1; for `is_fixed` */
-    /* ---- for ranking objectives only; else NULL and 0 ---- */
+    const double *weights; /* [n] document weights; NULL: all 1. Objectives with `is_fixed` multiply
+                              their results by them; others must not */
+    /* ---- only for objectives that rank (`ranks`) ---- */
 
     const double *gains;     /* [n] */
     const double *discounts; /* [>= n] by position */
@@ -95,7 +96,7 @@ static inline void rw_lambda_finish(const struct rw_objective_query *query, doub
     }
 }
 
-/* Does the work of rw_lambda_query in units of 2^-40+e, with add_pair in place of NDCG's pairs. */
+/* Does the work of rw_lambda_query in units of 2^(e-40), with add_pair in place of NDCG's pairs. */
 static inline void rw_lambda_query_by(const struct rw_lambda_rule *rule,
                                       const struct rw_objective_query *query, int e,
                                       rw_lambda_pair_fn *add_pair)
@@ -128,14 +129,15 @@ static inline void rw_lambda_query_by(const struct rw_lambda_rule *rule,
 
 /* The gradients that a device can compute. */
 enum rw_objective_device {
-    RW_OBJECTIVE_HOST, /* no gradients: the host computes them and copies them to the device */
-    RW_OBJECTIVE_PAIRS,
-    RW_OBJECTIVE_RESIDUALS,
+    RW_OBJECTIVE_HOST,      /* no gradients: the host computes them and copies them to the device */
+    RW_OBJECTIVE_PAIRS,     /* for lambdarank with NDCG's deltas */
+    RW_OBJECTIVE_RESIDUALS, /* for regression */
     RW_OBJECTIVE_NEIGHBOURS, /* for yetirank; engines without it use RW_OBJECTIVE_HOST */
 };
 
 /* State that an objective keeps between trees in addition to the scores, such as the bias of
- * displayed positions. It needs RW_OBJECTIVE_HOST. `state` is the result of `open`. */
+ * displayed positions. The objective must have RW_OBJECTIVE_HOST. In the functions, `state` is the
+ * result of `open`. */
 struct rw_objective_state {
     int version; /* of its text in a checkpoint (train/train.h), from 1 */
     /* Creates the state. The data set stays borrowed. *state: NULL at first; `close` is called
@@ -162,7 +164,8 @@ struct rw_objective_state {
 
 struct rw_objective {
     const char *name;
-    const char *chosen_by; /* for a variant: the parameter that chooses it; else NULL */
+    const char *chosen_by; /* for a variant in objectives.def: the parameter that chooses it; else
+                              NULL */
     const char *one_label; /* why it accepts only one label per document: "debias, which ..."; NULL:
                               it accepts several */
     const char *params;    /* names of the parameters that it reads: "sigma decay" */
@@ -231,9 +234,9 @@ int rw_objective_check(struct rw_ctx *ctx, const struct rw_objective *objective,
  * number of workers. All workers call it. */
 int rw_objective_sum(struct rw_ctx *ctx, const struct rw_objective *objective,
                      struct rw_objective_rule *rule, const struct rw_dataset *dataset);
-/* Checks that gradients, [n_docs], are finite and in range. objective: its name for the message;
- * NULL: user gradients. first_doc: number of documents on the workers before this one.
- * RW_ERR_DATA: a value is invalid. */
+/* Checks that gradients, [n_docs], are from -1e30 to 1e30, and hessians, [n_docs], from 0 to 1e30.
+ * objective: its name for the message; NULL: user gradients. first_doc: number of documents on the
+ * workers before this one. RW_ERR_DATA: a value is invalid. */
 int rw_gradients_check(struct rw_ctx *ctx, const char *objective, uint32_t first_doc,
                        uint32_t n_docs, const double *gradients, const double *hessians);
 /* The result of a run, valid until the next one; arrays of [n_docs]. */
@@ -249,14 +252,15 @@ struct rw_gradients_engine {
     struct rw_user_gradients into; /* arrays that receive the result; borrowed */
 };
 /* Creates the gradients of an objective. gains: [n_docs], or [n_labels][n_docs] with several
- * labels, if the objective ranks; borrowed until the end, as are the data set's offsets and
- * labels. first_doc: number of documents on the workers before this one. engine: NULL to compute
- * all queries as fast as possible, into arrays of their own. */
+ * labels, if the objective ranks; borrowed until rw_gradients_free, as is the data set. first_doc:
+ * number of documents on the workers before this one. engine: NULL to compute all queries as fast
+ * as possible, into arrays that *out owns. */
 int rw_gradients_new(struct rw_ctx *ctx, const struct rw_objective *objective,
                      const struct rw_objective_rule *rule, const struct rw_dataset *dataset,
                      uint32_t first_doc, const double *gains,
                      const struct rw_gradients_engine *engine, struct rw_gradients **out);
-/* Returns the bytes of the arrays that ranking one label takes. */
+/* Returns the bytes of the arrays that an objective that ranks needs for one label, without those
+ * of the result and without `scratch`. */
 uint64_t rw_gradients_bytes(const struct rw_dataset *dataset, int n_threads);
 /* Creates user gradients, which the hook `gradients` computes for this worker's documents. The
  * data set stays borrowed. */
@@ -265,48 +269,53 @@ int rw_gradients_by_caller(struct rw_ctx *ctx, const struct rw_train_hooks *hook
 void rw_gradients_free(struct rw_gradients *gradients); /* accepts NULL */
 RW_SCOPED_BY(rw_gradients_free)
 /* Computes the gradients of a tree. scores: [n_docs]; rate: learning rate of the tree.
- * RW_ERR_INTERRUPTED: the caller interrupted the run, and the result is undefined. If `end` of
- * the objective's state fails, its status is returned. All workers call it. */
+ * RW_ERR_INTERRUPTED: the caller interrupted the run, or the hook `gradients` failed; the result is
+ * undefined. If `end` of the objective's state fails, its status is returned. All workers call
+ * it. */
 int rw_gradients_run(struct rw_gradients *gradients, uint32_t tree, double rate,
                      const double *scores, const struct rw_user_gradients **out);
-/* Prints the objective's state after n_trees trees, the number of trees that were run or one
- * less, or reads it, as in struct rw_objective_state. For an objective without state they do
- * nothing; *text is NULL. ctx: for failures. */
+/* rw_gradients_print prints the objective's state after n_trees trees: the number of trees for
+ * which gradients were computed, or one less. rw_gradients_read restores it. Arguments: as in
+ * struct rw_objective_state. For an objective without state both do nothing, and *text is NULL.
+ * ctx: for failures. */
 int rw_gradients_print(struct rw_ctx *ctx, const struct rw_gradients *gradients, uint32_t n_trees,
                        char **text);
 int rw_gradients_read(struct rw_gradients *gradients, int is_given, const char *name,
                       const char *text, size_t n);
-/* gradients, hooks: may be NULL. */
+/* Calls the hook that reports the state's values, such as biases, if the objective has a state.
+ * gradients, hooks: may be NULL. */
 int rw_gradients_report(struct rw_ctx *ctx, const struct rw_gradients *gradients, int n_rounds,
                         const struct rw_train_hooks *hooks);
 void *rw_gradients_state(struct rw_gradients *gradients); /* NULL: no state */
 
-/* ---- lambdarank with deltas and pairs that engines cannot compute: done on the host ---- */
+/* ---- lambdarank: its parameter `pairs`, the number of pairs, and vector code ---- */
 
 /* The parameter `pairs` as one number: one of these, or N for mean:N. */
 enum { RW_PAIRS_WRONG = -3, RW_PAIRS_GIVEN, RW_PAIRS_ALL, RW_PAIRS_TOPK };
 /* Returns the number for a value of `pairs`; RW_PAIRS_WRONG: invalid text. */
 double rw_pairs_number(const char *text);
 
-/* Counts the pairs of a round from the objective's parameters and the sizes of the queries. It
- * returns 0 for objectives without pairs, and for random or given pairs. *longest: documents of
- * the longest query; *most: its pairs. */
+/* Counts the pairs of a round of lambdarank from its parameters and the sizes of the queries, as if
+ * all gains differed. It returns 0 for other objectives, for `debias`, and for random or given
+ * pairs; *longest and *most are then 0. *longest: documents of the longest query; *most: pairs of
+ * the query that has the most. */
 uint64_t rw_lambda_count_pairs(const struct rw_objective *objective,
                                const struct rw_objective_rule *rule, const uint32_t *query_offset,
                                uint32_t n_queries, uint32_t *longest, uint64_t *most);
-/* Measures the seconds per pair on this machine, with a made query. */
+/* Measures the seconds per pair and thread on this machine, with a generated query. Returns 0 if
+ * that fails. */
 double rw_lambda_pair_seconds(struct rw_ctx *ctx, const struct rw_objective *objective,
                               const struct rw_objective_rule *rule);
 
 /* Types that lambdarank.c shares with the code compiled from lambdarank_tmpl.c. A block is a
- * range of a query's documents in ranked order. Each document of the top, a "row", is paired
- * with all documents of a block. */
+ * range of a query's documents in ranked order. Each document of the top `truncation`, a "row", is
+ * paired with the documents of a block that are ranked below it. */
 enum { RW_LAMBDA_BLOCK = 256, RW_LAMBDA_ROOM = 16 /* for vector lanes past the last document */ };
 
 struct rw_lambda_block {
     double gain[RW_LAMBDA_BLOCK + RW_LAMBDA_ROOM], score[RW_LAMBDA_BLOCK + RW_LAMBDA_ROOM];
     double discount[RW_LAMBDA_BLOCK + RW_LAMBDA_ROOM];
-    int64_t lambda[RW_LAMBDA_BLOCK], hessian[RW_LAMBDA_BLOCK]; /* of the block's documents */
+    int64_t lambda[RW_LAMBDA_BLOCK], hessian[RW_LAMBDA_BLOCK]; /* sums of the block's documents */
 };
 
 /* The document that is paired with a block, and constants of the query. */
@@ -316,23 +325,23 @@ struct rw_lambda_row {
     float sigma;
     int norm;
     int easy; /* sigma is 1, and all score differences are small enough for exp without limits */
-    int64_t lambda, hessian;
-    int64_t sum_hi, sum_lo; /* of the pairs' lambdas */
+    int64_t lambda, hessian; /* sums of the row's pairs with the block */
+    int64_t sum_hi, sum_lo;  /* sum of the lambdas of all pairs of the query */
 };
 
-/* Adds all pairs of the first `top` documents with the n documents of the block, whose first
- * rank is `first`. */
+/* Adds all pairs of the first `top` documents of the ranking with the n documents of the block that
+ * are ranked below them. first: position of the block's first document, from 0. */
 typedef void rw_lambda_block_fn(struct rw_lambda_row *row, struct rw_lambda_block *block,
                                 uint32_t first, uint32_t n, uint32_t top,
                                 const struct rw_objective_query *query);
 /* Writes to `order` the documents by rising key; equal keys keep the order of the input. key:
- * [n], filled up by RW_LAMBDA_ROOM; under 2^30. It takes n^2 steps, but has no branches that
- * could be mispredicted. */
+ * [n + RW_LAMBDA_ROOM], of which the last RW_LAMBDA_ROOM are padding; from 0 to 2^30. It takes n^2
+ * steps, but has no branches that could be mispredicted. */
 typedef void rw_rank_count_fn(const int32_t *key, uint32_t n, uint32_t *order);
 rw_lambda_block_fn rw_lambda_block_plain, rw_lambda_block_avx2, rw_lambda_block_avx512;
 rw_rank_count_fn rw_rank_count_plain, rw_rank_count_avx2, rw_rank_count_avx512;
 
-/* ---- softmax and cross entropy, for listwise objectives ---- */
+/* ---- softmax and cross entropy, for listnet and xendcg; yetirank uses the softmax ---- */
 
 /* Returns exp(score - the query's best score), but at least 2^-900, so that no score overflows
  * or underflows. */
@@ -342,6 +351,7 @@ RW_HD double rw_softmax_power(double score, double best)
     return rw_exp2(x > -900.0 ? x : -900.0);
 }
 
+/* Writes power: [n], rw_softmax_power of each score. n > 0. */
 static inline void rw_softmax_powers(const double *scores, uint32_t n, double *power)
 {
     double most = scores[0];
@@ -363,9 +373,10 @@ static inline int rw_softmax_can_rank(const struct rw_objective_query *query)
 
 /* Computes the gradients of the cross entropy -sum t_i log p_i. Here p_i = exp(s_i) / sum
  * exp(s_j) is the softmax of the scores, and the target t_i is a document's share of the sum of
- * amounts. The gradient by s_i is p_i - t_i, and its second derivative is p_i (1 - p_i). Sums are
- * taken in the order of the documents. If no order is better than another, the query contributes
- * nothing, as in lambdarank. amounts: [n], not negative and not all 0; power: [n] scratch. */
+ * amounts. The derivative by s_i is p_i - t_i, and its negative becomes query->gradient. The second
+ * derivative p_i (1 - p_i) becomes query->hessian. Sums are taken in the order of the documents. If
+ * no order is better than another, all of them are 0, as in lambdarank. amounts: [n], not negative,
+ * and not all 0 unless all gains are equal; power: [n] scratch. */
 static inline void rw_softmax_gradients(const struct rw_objective_query *query,
                                         const double *amounts, double *power)
 {

@@ -19,8 +19,11 @@
 #include "metric/metric.h"
 #include "objective/neighbours.h"
 
+/* DRAWN rankings share a document's random numbers. For fewer than FEW positions, rank_top is
+ * faster than ranking all documents. */
 enum { DRAWN = 4, FEW = 64 };
-/* Indices among its parameters. A variant has RELEVANT in place of DECAY. */
+/* Indices among its parameters. by_relevance has RELEVANT in place of DECAY; by_gains has neither.
+ */
 enum { PERMUTATIONS = 2, DELTA, DECAY, RELEVANT = DECAY };
 
 /* ---- functions of neighbours.h ---- */
@@ -88,7 +91,8 @@ double rw_neighbours_over(const struct rw_neighbours_rule *rule, const double *g
 
 /* ---- a query ---- */
 
-/* Writes the keys of rankings p to p + 3, which share a document's draw. keys: [DRAWN][n]. */
+/* Writes the sort keys of rankings p to p + DRAWN - 1, for which each document makes one draw of
+ * DRAWN random words. keys: [DRAWN][n]. */
 static void draw_keys(const struct rw_objective_rule *rule, const struct rw_objective_query *query,
                       uint32_t p, const double *power, double *keys)
 {
