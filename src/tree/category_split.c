@@ -1,9 +1,9 @@
 /* Finds the best set of categories on the host (tree/category_split.h): sorts the codes of a node
- * and tries the candidates in order. */
+ * by key and tries the candidates in order of their numbers. */
 #include "tree/category_split.h"
 
-/* Merges two sorted runs, [0, middle) and [middle, n). Among equal keys, those of the first run
- * come first. */
+/* Merges two sorted runs of codes, [0, middle) and [middle, n) of `from`, into `to`. key: by code.
+ * Among equal keys, codes of the first run come first. */
 static void merge(const double *key, const uint16_t *from, uint32_t middle, uint32_t n,
                   uint16_t *to)
 {
@@ -11,7 +11,8 @@ static void merge(const double *key, const uint16_t *from, uint32_t middle, uint
         to[i] = b == n || (a < middle && key[from[a]] <= key[from[b]]) ? from[a++] : from[b++];
 }
 
-/* Sorts the codes that the node has by ascending key, then by code. Returns their number. */
+/* Sorts the codes for which the node has documents by ascending key, then by code. Returns their
+ * number. */
 static uint32_t sort_codes(const struct rw_split_rule *rule, const struct rw_cell *cell,
                            uint32_t n_codes, uint16_t *sorted)
 {

@@ -12,10 +12,11 @@ extern "C" {
 #endif
 
 struct rw_category_split {
-    struct rw_code_set left;
+    struct rw_code_set left; /* codes that go left, without missing values */
+    /* 1: missing values go left. If the node has no missing values, they follow the last code. */
     int missing_left;
-    double gain; /* 0: no candidate */
-    uint64_t n_left;
+    double gain;     /* 0: no candidate */
+    uint64_t n_left; /* documents that go left */
 };
 
 /* Finds the best split and writes *out. penalty: the feature cost, subtracted from gains; 0: none.
@@ -31,10 +32,11 @@ void rw_category_split(const struct rw_split_rule *rule, double penalty, const s
  * this many. */
 enum { RW_MAX_CATEGORY_CODES = RW_MAX_CATEGORIES + 1 };
 
-/* The numbers of candidates; among equal candidates, the one with the lowest number is chosen.
- * RW_CANDIDATE_MISSING: only missing values go left. RW_CANDIDATE_ONE + code: that category goes
- * left. RW_CANDIDATE_FIRST + k: the first k + 1 categories of the node go left, in the order of
- * rw_category_key, then code. */
+/* The numbers of candidates; among candidates of equal gain, the one with the lowest number is
+ * chosen. RW_CANDIDATE_MISSING: only missing values go left. RW_CANDIDATE_ONE + code: that code
+ * goes left. RW_CANDIDATE_FIRST + k: the first k + 1 codes of the node go left, in the order of
+ * rw_category_key, then code. In the last two kinds, missing values
+ * go to the side where the gain is higher, or left if both gains are equal. */
 enum {
     RW_CANDIDATE_MISSING = 0,
     RW_CANDIDATE_ONE = 1,
@@ -46,7 +48,7 @@ struct rw_category_node {
     const struct rw_split_rule *rule;
     struct rw_cell all, missing; /* all: including missing values */
     double parent_gain, penalty;
-    uint32_t n_seen; /* number of categories in the node */
+    uint32_t n_seen; /* number of codes for which the node has documents */
 };
 
 struct rw_category_found {
@@ -65,7 +67,7 @@ RW_HD double rw_category_key(const struct rw_split_rule *rule, const struct rw_c
     return under > 0.0 ? (double)cell->lambda / under : 0.0;
 }
 
-/* Returns the number of categories of a candidate. */
+/* Returns the number of codes that go left in a candidate. */
 RW_HD uint32_t rw_category_size(uint32_t candidate)
 {
     if (candidate >= RW_CANDIDATE_FIRST)
@@ -73,10 +75,11 @@ RW_HD uint32_t rw_category_size(uint32_t candidate)
     return candidate >= RW_CANDIDATE_ONE;
 }
 
-/* Returns the cost of a set of `size` of n_seen categories. Among many sets, the best one gains by
- * chance. If the set has the share p of the categories, naming it takes the entropy of p, in bits,
- * per category. (4 p (1 - p))^(3/4) approximates the entropy within 0.01 and uses only correctly
- * rounded operations. Two categories are free, since they can be split in one way only. */
+/* Returns the cost of a set of `size` of n_seen codes, which is subtracted from its gain. Among
+ * many sets, the best one gains by chance. If the set has the share p of the codes, naming it takes
+ * the entropy of p, in bits, per code. (4 p (1 - p))^(3/4) approximates the entropy within 0.01 and
+ * uses only correctly rounded operations. Two of the codes are free, since two can be split in one
+ * way only. */
 RW_HD double rw_category_cost(const struct rw_split_rule *rule, uint32_t n_seen, uint32_t size)
 {
     if (n_seen <= 2)
@@ -86,8 +89,9 @@ RW_HD double rw_category_cost(const struct rw_split_rule *rule, uint32_t n_seen,
     return rule->category_cost * ((all - 2.0) * sqrt(even * sqrt(even)));
 }
 
-/* Tries a candidate and replaces *best if it is better. left: the sums of the candidate's
- * categories. Missing values go left first, then right. */
+/* Tries a candidate and replaces *best if its gain is higher. left: the sums of the candidate's
+ * codes. Tries missing values on the left first, then on the right. Call it in the order of
+ * candidates, so that the lowest of equal ones is kept. */
 RW_HD void rw_category_try(const struct rw_category_node *node, uint32_t candidate,
                            const struct rw_cell *left, struct rw_category_found *best)
 {
@@ -111,16 +115,16 @@ RW_HD void rw_category_try(const struct rw_category_node *node, uint32_t candida
     }
 }
 
-/* Returns 1 if `a` is better than `b`: higher gain, then lower candidate. Threads found them
- * independently. */
+/* Returns 1 if `a` is better than `b`: a higher gain, then a lower candidate. For candidates that
+ * different threads have found. */
 RW_HD int rw_category_beats(const struct rw_category_found *a, const struct rw_category_found *b)
 {
     return a->gain != b->gain ? a->gain > b->gain : a->candidate < b->candidate;
 }
 
 /* Returns 1 if a code goes left. n_all: documents of the node. is_seen: the node has documents with
- * this code. place: its index in the order of codes, if is_seen. A code without documents goes to
- * the larger side, or to the right if both are equal. */
+ * this code. place: if is_seen, the code's index in the order of rw_category_key, then code. A code
+ * without documents goes to the side with more documents, or to the right if both are equal. */
 RW_HD int rw_category_goes_left(const struct rw_category_found *best, uint64_t n_all, uint32_t code,
                                 int is_seen, uint32_t place)
 {

@@ -1,5 +1,6 @@
-/* Opens engines, checks what passes between them and the grower (tree/engine.h), and combines the
- * results of workers. The last part plans the memory of a training and chooses the device. */
+/* Opens engines, checks external input before they get it (tree/engine.h), and combines the results
+ * of workers. The last parts plan the memory and time of a training, choose the device, and divide
+ * its memory among codes. */
 #include "tree/engine.h"
 
 static const struct {
@@ -16,7 +17,7 @@ int rw_device_check(struct rw_ctx *ctx, const char *device)
     size_t length;
     const int number = rw_device_number(device, &length);
     if (length != 4 || strncmp(device, "cuda", 4) != 0)
-        return RW_OK; /* Always available; other names were refused when they were set. */
+        return RW_OK; /* Not a GPU, so always available. Unknown names are refused when set. */
     return rw_device_check_cuda(ctx, number < 0 ? 0 : number);
 }
 
@@ -180,8 +181,9 @@ int rw_workers_keep_one(struct rw_engine *engine, uint32_t n_kept, uint32_t lowe
 {
     struct rw_ctx *ctx = engine->ctx;
     uint64_t all_kept = n_kept;
-    /* Workers are ordered by random number, then by the item's number among all. A worker without
-     * items comes last. If it still has the lowest key, it has no item to keep. */
+    /* Workers are ordered by random number, then by the item's number among those of all workers. A
+     * worker without items comes last. If it still has the lowest key, no worker has an item, and
+     * the caller has nothing to keep. */
     const uint64_t own = (uint64_t)lowest << 32 | number;
     uint64_t least = own;
     *keep = 0;

@@ -3,8 +3,9 @@
  *
  * The data set crosses this interface when it is loaded. Growing a tree exchanges one small record
  * per node in each direction, for a batch of nodes at a time. The finished tree crosses once per
- * tree. Scores cross only for a custom objective, a metric computed on the host, or a request of
- * the user. Codes, lambdas and histograms never cross.
+ * set. Scores cross only if the host computes gradients, metrics or the scores of an initial model.
+ * Lambdas cross only if the host computes them (set_lambdas), and in tests (read_integers). Codes
+ * cross only in `load`, and histograms never.
  *
  * To add an engine: (1) write tree/<name>/engine_<name>.c with a `struct rw_engine_ops` and
  * rw_engine_open_<name>; (2) add a row to engines.def. The CUDA engine is in gpu/engine;
@@ -12,12 +13,13 @@
  * with ref. Users select it with --device once that parameter accepts the word (params/params.def,
  * and check_text of params/params.c). An engine on the host embeds struct rw_host, the common part
  * of all host engines (tree/engine_host.h). Callers keep to the contract of each operation.
- * engine.c checks only external input: scores, gradients, trees and the splits of other workers.
+ * engine.c checks only external input: device names, scores, gradients, the number of leaves of
+ * trees, and the splits of other workers.
  *
- * With many workers (comm/comm.h), each worker has an engine with the documents of its shard. Every
- * sum that crosses the interface is a sum over all workers. The engine itself adds up the sums of
- * begin_tree and the histograms, and may then search only some of the features. The wrappers add up
- * leaf_sums and choose the best of the splits that the workers found.
+ * With many workers (comm/comm.h), each worker has an engine with the documents of its shard. The
+ * engine itself adds up the sums of begin_tree and the histograms over all workers, and may then
+ * search only some of the features. The wrappers (rw_engine_...) add up leaf_sums and choose the
+ * best of the splits that the workers found. code_sums and metrics cover only the worker's shard.
  *
  * A slot identifies a node of the tree being grown. The grower chooses it from 0 to max_slots - 1;
  * slot 0 is the root. */
@@ -38,6 +40,7 @@
 extern "C" {
 #endif
 
+/* The largest number of sets: the training set and all others. */
 enum { RW_MAX_SETS = 64 };
 /* Slots for the nodes of the largest tree, and for nodes that batches expand but the tree does not
  * use. */
@@ -60,18 +63,21 @@ struct rw_engine_rules {
     int newton; /* 1: histograms hold hessians too */
     struct rw_split_params split;
     uint32_t min_docs;
+    /* The width of quantised lambdas and hessians, and their rounding. */
     int bits,
-        nearest; /* of quantised lambdas: their width, and whether they are rounded to nearest */
+        nearest; /* 1: they are rounded to nearest; 0: at random (rw_quantise in tree/numbers.h) */
     uint64_t seed;
-    uint64_t query_threshold;   /* a query is sampled iff its random number < this; 2^32: all */
-    uint64_t feature_threshold; /* the same for features */
-    /* In these two, 0 means 2^32. */
+    /* A query is sampled for a tree iff its 32-bit random number is less than this. 2^32: all
+     * are. */
+    uint64_t query_threshold;
+    uint64_t feature_threshold; /* the threshold for features, which a tree samples, too */
+    /* In the next two, 0 means 2^32; rw_engine_open replaces it. */
     uint64_t doc_threshold; /* for documents of the sampled queries */
     /* For the tree's features; they are sampled again at each node (tree/grower.h). */
     uint64_t node_threshold;
-    uint32_t max_slots; /* largest number of nodes of a tree */
+    uint32_t max_slots; /* number of slots: nodes of a tree and speculative nodes */
     /* The largest number of nodes whose histograms exist at a time (see release). 0: half of
-     * max_slots, rounded up, which is the number of leaves of such a tree. */
+     * max_slots, rounded up, which is the number of leaves of a tree with max_slots nodes. */
     uint32_t max_histograms;
     uint32_t leaves; /* largest number of leaves; for estimates, messages and batches */
     /* [RW_FEATURE_IDS] Monotone constraints. 1: scores only rise along the feature; -1: they only
@@ -84,43 +90,47 @@ struct rw_engine_rules {
      * split by the feature. NULL: nothing is subtracted. Borrowed until the training set is loaded.
      */
     const double *penalty;
-    /* cuda: the histogram method. NULL: the engine chooses. Borrowed until load. */
+    /* cuda: the histogram method. NULL: the engine chooses. Borrowed until the training set is
+     * loaded. */
     const char *hist;
     /* The largest number of bytes that the engine allocates on a device. Codes that do not fit stay
      * in host memory. 0: all free device memory. */
     uint64_t device_bytes;
-    /* Documents of all sets except the training set; the engine reserves memory for them. */
+    /* Number of the sets except the training set, and of all their documents. The engine reserves
+     * memory for them. */
     uint64_t other_docs;
     uint32_t n_other_sets;
 };
 
 /* Facts about the loaded training set, for messages. */
 struct rw_engine_info {
-    uint32_t n_features;                   /* features with a column of codes */
-    uint64_t n_bins;                       /* bins of all these features */
-    uint32_t n_constant, n_few, n_ignored; /* features left out, by reason */
-    uint64_t bytes;                        /* memory of the engine */
+    uint32_t n_features; /* features with a column of codes */
+    uint64_t n_bins;     /* bins of all these features */
+    /* Features left out. n_constant: they have one value only. n_few: no split leaves min_docs
+     * documents on both sides. n_ignored: by cut.ignore. */
+    uint32_t n_constant, n_few, n_ignored;
+    uint64_t bytes; /* memory of the engine */
 };
 
 /* Host memory that a device read for a tree. */
 struct rw_far_reads {
     uint64_t bytes;      /* bytes of codes, in all */
-    uint64_t hist_bytes; /* the histograms' share of `bytes`, and the device time in which they read
-                            it: */
-    double hist_ms;
+    uint64_t hist_bytes; /* the part of `bytes` that building histograms read */
+    double hist_ms;      /* device time of building these histograms */
 };
 
 /* The sums and units of a tree, fixed at its start. */
 struct rw_root {
-    struct rw_sum sum;                  /* over the sampled documents */
+    struct rw_sum sum;                  /* over the sampled documents of all workers */
     int lambda_exponent, hess_exponent; /* units of the sums: 2^-exponent */
     int lambda_shift, hess_shift;       /* the shifts that quantise lambdas and hessians */
     uint32_t n_features;                /* number of sampled features */
 };
 
-/* Two children of one parent. The engine builds the histogram of `smaller`. It subtracts that from
- * the parent's histogram to get the one of `larger`, in the parent's memory. For the root: parent =
- * -1, smaller = 0, larger = -1. */
+/* Slots of two children and their parent. The engine builds the histogram of `smaller`. It
+ * subtracts that from the parent's histogram to get the one of `larger`, in the parent's memory.
+ * larger is -1 if the larger child needs no histogram. The parent's histogram then ends, too. For
+ * the root: parent = -1, smaller = 0, larger = -1. */
 struct rw_sibling {
     int32_t parent, smaller, larger;
 };
@@ -130,11 +140,11 @@ struct rw_split {
     int32_t column;   /* the engine's feature; -1: no split is possible */
     uint32_t feature; /* its feature id in the data */
     uint32_t bin;     /* documents with codes <= bin go left, except missing values */
-    float cut;
-    int is_set; /* 1: the split is by `set`, in place of bin and cut */
+    float cut;        /* threshold above `bin`: values <= cut go left */
+    int is_set;       /* 1: the split is by `set`, in place of bin and cut */
     int missing_left;
-    uint32_t n_left; /* number of documents that go left */
-    double gain;
+    uint32_t n_left;        /* number of documents that go left */
+    double gain;            /* less the feature's cost */
     int32_t left, right;    /* slots of the children, filled in by the grower */
     struct rw_code_set set; /* the codes that go left, except missing values; is_set only */
 };
@@ -167,9 +177,9 @@ struct rw_engine_ops {
      * objective in its rules */
     int neighbours;
     void (*close)(struct rw_engine *);
-    /* Loads a set. Set 0 is the training set and is loaded first. bins: the training set's cuts and
-     * codes, which must outlive the engine; the engine then does not read the values. NULL, as for
-     * all other sets: the engine bins the values itself. gains: [n_docs] of the training set if the
+    /* Loads a set. Set 0 is the training set and is loaded first. bins: the set's codes and, for
+     * set 0, its cuts, which must outlive the engine; the engine then does not read the values.
+     * NULL: the engine bins the values itself. gains: [n_docs] of the training set if the
      * objective ranks, else NULL. Scores start at 0. The engine keeps no reference to the
      * dataset. */
     int (*load)(struct rw_engine *, int set, const struct rw_dataset *, const struct rw_bins *bins,
@@ -181,13 +191,14 @@ struct rw_engine_ops {
     /* Sets user gradients in units of 2^-RW_LAMBDA_EXPONENT, already multiplied by the documents'
      * weights. Magnitudes are under 2^62. */
     int (*set_lambdas)(struct rw_engine *, const int64_t *lambda, const int64_t *hessian);
-    /* Starts a tree: draws its samples, computes lambdas from the scores, quantises them and adds
-     * them up. */
+    /* Starts a tree: draws its samples, computes lambdas from the scores unless the caller has set
+     * user gradients, quantises the lambdas and adds them up. */
     int (*begin_tree)(struct rw_engine *, uint32_t tree, struct rw_root *out);
     /* Sets the features that may split each slot, among the tree's features. Called only if
      * rw_rules_by_node, and before the slot's histogram is built. features: [n][rw_feature_words],
      * bit f % 32 of word f / 32 is the engine's feature f. */
     int (*allow)(struct rw_engine *, const int32_t *slots, int n, const uint32_t *features);
+    /* Makes the histograms of n pairs of siblings (struct rw_sibling). */
     int (*histograms)(struct rw_engine *, const struct rw_sibling *, int n);
     /* Releases the histograms of these slots. The grower will request neither the splits of these
      * slots nor the histograms of their children. */
@@ -197,9 +208,9 @@ struct rw_engine_ops {
      * work. */
     int (*start_splits)(struct rw_engine *, const int32_t *slots, int n);
     /* Finds the best split of each slot. A split is better if its gain minus the feature's cost is
-     * higher. Among equal ones the order is lower feature id, lower threshold, and missing values
-     * to the left. A split by a feature with a monotone constraint must satisfy it
-     * (rw_ordered_gain). */
+     * higher. Among equal ones the order is lower feature id, lower threshold or candidate
+     * (tree/category_split.h), and missing values to the left. A split by a feature with a
+     * monotone constraint must satisfy it (rw_ordered_gain). */
     int (*best_splits)(struct rw_engine *, const int32_t *slots, int n, struct rw_split *out);
     /* Moves the documents of split->slot to its children. split->n_left must be right. Engines that
      * count fail with RW_ERR_INTERNAL if it is wrong; others rely on it. With many workers no
@@ -211,7 +222,7 @@ struct rw_engine_ops {
      * sums: [n]. If a leaf was partitioned, its documents are those of the slots below it. */
     int (*leaf_sums)(struct rw_engine *, const int32_t *leaf_slot, int n, struct rw_sum *sums);
     /* Adds the finished tree to a set's scores. leaf_slot: [n_leaves] the slot of each leaf, as for
-     * leaf_sums. */
+     * leaf_sums; used for set 0 only. NULL: the engine did not just grow this tree. */
     int (*add_tree)(struct rw_engine *, int set, const struct rw_tree *, const int32_t *leaf_slot);
     int (*read_scores)(struct rw_engine *, int set, double *scores); /* [n_docs] */
     /* Replaces a set's scores between two trees. scores: [n_docs], finite. */
@@ -225,8 +236,9 @@ struct rw_engine_ops {
          * NULL: the host computes metrics from read_scores. */
         int (*begin)(struct rw_engine *, int set, const struct rw_metric_plan *plan);
         /* Computes the plan's metrics of the set's current scores, bit for bit as rw_metric_eval
-         * does. out: [n_metrics]. Returns 1 on success. Returns 0 if the host must compute them,
-         * because a value is too large to be averaged; the host then writes the message. */
+         * does. out: [n_metrics]. Returns 1 on success, and a negative status on failure. Returns
+         * 0 if a value is too large to be averaged: the host then computes the metrics, to report
+         * the error. */
         int (*results)(struct rw_engine *, int set, struct rw_metric_result *out);
     } measure;
     /* Reads the integers of the tree that was begun last, for tests. All arrays are [n_docs] of the
@@ -261,15 +273,16 @@ struct rw_engine {
     struct rw_engine_info info;
     const struct rw_cuts *cuts; /* of the training set, once loaded; owned by the engine */
     int n_sets;
-    uint32_t n_docs[RW_MAX_SETS];
-    /* Position of the training set among all workers: the documents and queries of the workers
-     * before this one, and the documents of all workers. Known after an operation has loaded the
-     * set. */
+    uint32_t n_docs[RW_MAX_SETS]; /* of each loaded set, on this worker */
+    /* Position of the training set's shard. first_doc, first_query: number of documents and queries
+     * of the workers before this one. all_docs: number of documents of all workers. rw_engine_load
+     * sets them before the engine loads the set. */
     uint32_t first_doc, first_query, all_docs;
     struct rw_split_rule split_rule; /* of the tree that was begun last */
 };
 
-/* Opens an engine. device: "ref", "cpu", "sim", "cuda", "cuda:N" or "auto". */
+/* Opens an engine. device: "ref", "cpu", "sim", "cuda", "cuda:N", or "auto", which is cpu here
+ * (rw_choose_device compares it with a GPU). */
 int rw_engine_open(struct rw_ctx *ctx, const char *device, const struct rw_engine_rules *rules,
                    struct rw_engine **out);
 void rw_engine_close(struct rw_engine *engine);
@@ -287,13 +300,15 @@ static inline int rw_rules_rank(const struct rw_engine_rules *rules)
     return rules->objective && rules->objective->ranks;
 }
 
-/* Returns 1 if every tree is grown from all documents. */
+/* Returns 1 if every tree is grown from all documents. rules: of an open engine, as its
+ * doc_threshold is not 0. */
 static inline int rw_rules_see_all(const struct rw_engine_rules *rules)
 {
     return rules->query_threshold > UINT32_MAX && rules->doc_threshold > UINT32_MAX;
 }
 
-/* Returns 1 if the features that may split a node depend on the node. */
+/* Returns 1 if the features that may split a node depend on the node. rules: of an open engine, as
+ * its node_threshold is not 0. */
 static inline int rw_rules_by_node(const struct rw_engine_rules *rules)
 {
     return rules->interactions || rules->node_threshold <= UINT32_MAX;
@@ -321,10 +336,11 @@ int rw_engine_add_tree(struct rw_engine *engine, int set, const struct rw_tree *
                        const int32_t *leaf_slot);
 int rw_engine_set_scores(struct rw_engine *engine, int set, const double *scores);
 
-/* Opens one kind of engine. device: the number of a GPU, or RW_DEVICE_OF_WORKER: each worker uses
- * one GPU of its machine. */
+/* In place of the number of a GPU: each worker uses one GPU of its machine. */
 #define RW_DEVICE_OF_WORKER (-2)
 int rw_device_check_cuda(struct rw_ctx *ctx, int number); /* gpu/device/device.h */
+/* Opens one kind of engine. device: the number of a GPU, or RW_DEVICE_OF_WORKER. Engines on the
+ * host ignore it. */
 #define RW_ENGINE(name) \
     int rw_engine_open_##name(struct rw_ctx *ctx, int device, struct rw_engine **out);
 #include "tree/engines.def"
@@ -347,13 +363,15 @@ static inline void rw_tree_set_cover(struct rw_tree *tree, int32_t leaf, const s
     tree->hessian[leaf] = rw_cover_hessian(sum, hess_exponent);
 }
 
-/* Makes a tree's split rule from the sums at its root. Shared by all engines (engine.c). */
+/* Sets engine->split_rule for a tree from the sums at its root. Shared by all engines
+ * (engine.c). */
 void rw_engine_set_split_rule(struct rw_engine *engine, const struct rw_root *root,
                               const struct rw_quantised_sums *sums);
 
 /* ---- sums and choices over all workers ----
  *
- * With one worker these do nothing. All workers call them in the same order. */
+ * All workers call these in the same order. With one worker, rw_workers_best and
+ * rw_workers_leaf_sums change nothing. */
 /* Keeps one item (a query or a document) if no worker sampled any: the one with the lowest random
  * number, the first of equals.
  *
@@ -364,15 +382,15 @@ int rw_workers_keep_one(struct rw_engine *engine, uint32_t n_kept, uint32_t lowe
                         int *keep);
 /* Replaces each of the n splits by the best split that any worker found for its slot. */
 int rw_workers_best(struct rw_ctx *ctx, struct rw_split *splits, int n);
+/* Replaces each of the n sums by its total over all workers. */
 int rw_workers_leaf_sums(struct rw_ctx *ctx, struct rw_sum *sums, int n);
 
 /* ---- the plan ---- */
 
 /* A plan estimates a training before anything is allocated: the bytes of each part of memory, and
  * the time per tree by a stated model. `train --plan` prints it. `--device auto` compares the
- * times.
- *
- * The sets that would be loaded, the training set first. */
+ * times. */
+/* The data of a plan: the sets that would be loaded, the training set first. */
 struct rw_plan_data {
     const struct rw_dataset *const *set;          /* [n_sets] */
     const struct rw_metric_plan *const *measured; /* [n_sets]; NULL: not measured */
@@ -381,8 +399,9 @@ struct rw_plan_data {
     uint32_t n_features;        /* of the training set, without ignored features */
 };
 
-/* Adds bytes to the part with this name, which is created if it is new. To subtract x bytes, add
- * 2^64 - x. */
+/* Adds bytes to the part with this name and to the sum. A new name makes a new part, or, if the
+ * plan has no room for one, adds to its last part. To subtract x bytes, add 2^64 - x; a part that
+ * becomes 0 is removed. */
 void rw_plan_add(struct rw_plan *plan, const char *name, uint64_t bytes);
 
 /* The quantities that determine the time of a tree. */
@@ -391,11 +410,13 @@ struct rw_plan_work {
     /* Documents that only get scores: validation sets, and documents outside the sample. */
     double other_docs;
     double features;  /* sampled for a tree */
-    double row_bytes; /* bytes of codes per document */
+    double row_bytes; /* bytes of the sampled features' codes per document */
     double leaves;    /* largest number of leaves */
-    double bins;      /* of all features */
-    double visits;    /* pairs of documents that lambdas compare; 0: the objective has no pairs */
-    int newton;       /* 1: histograms hold hessians */
+    double bins;      /* of the sampled features, if each has the most bins */
+    /* Pairs of documents that lambdas visit: for each query, its documents x the truncation. 0: the
+     * objective has no pairs. */
+    double visits;
+    int newton; /* 1: histograms hold hessians */
 };
 void rw_plan_work_of(struct rw_plan_work *work, const struct rw_engine_rules *rules,
                      const struct rw_plan_data *data);
@@ -410,15 +431,17 @@ double rw_plan_cpu_ms(const struct rw_plan_work *work, int n_threads);
  * the time to open it. gpu_ms 0: returns 1 if any GPU could be faster. */
 int rw_plan_gpu_pays(double cpu_ms, double gpu_ms, int rounds);
 
-/* Makes the engine's plan. Fails with RW_ERR_UNSUPPORTED if the engine has no plan. */
+/* Makes the engine's plan. For cuda, it also estimates trees on 2, 4 and 8 GPUs. Fails with
+ * RW_ERR_UNSUPPORTED if the engine has no plan. */
 int rw_engine_plan(struct rw_engine *engine, const struct rw_plan_data *data, struct rw_plan *out);
 
-/* Opens the engine of `device`. `auto` opens a GPU's engine if training with this data is expected
- * to take less time there, else the host's. */
+/* Opens the engine of `device`. `auto` opens a GPU's engine if there is one and training with this
+ * data is expected to take less time there, else the host's. */
 int rw_choose_device(struct rw_ctx *ctx, const char *device, const struct rw_engine_rules *rules,
                      const struct rw_plan_data *data, int rounds, struct rw_engine **out);
-/* Makes all workers use one kind of engine. If `auto` chose different kinds, *engine becomes the
- * host's. All workers must call it. */
+/* Makes all workers use one kind of engine, a GPU's or the host's. If `auto` chose different kinds,
+ * *engine becomes the host's. If another device was set, different kinds fail with
+ * RW_ERR_ARGUMENT. All workers must call it. */
 int rw_choose_agree(struct rw_ctx *ctx, const char *device, const struct rw_engine_rules *rules,
                     struct rw_engine **engine);
 
@@ -427,17 +450,18 @@ int rw_choose_agree(struct rw_ctx *ctx, const char *device, const struct rw_engi
  * If a device has no room for all codes, it holds some of them and reads the others from host
  * memory.
  *
- * Codes are in blocks: tiles or columns. The device holds the first documents of each block. Blocks
- * with few bytes per document are placed first. A read over the link takes at least one sector, so
- * these blocks would cost more there than their size. */
+ * Codes are in blocks: a block has the codes of one or several features. The device holds the first
+ * documents of each block. Blocks with few bytes per document are placed first. A read of host
+ * memory transfers at least one sector, so reading these blocks there would cost more than their
+ * size. */
 struct rw_code_place {
     uint32_t doc_bytes; /* bytes of codes per document, at least 1 */
     uint32_t n_here;    /* written: number of documents whose codes are on the device */
 };
 
 /* Divides `bytes` of device memory among n blocks and returns the number of bytes used. n_docs:
- * documents of each block. whole: a block is not divided. Blocks of the same size are filled in
- * order. */
+ * documents of each block. whole: 1: a block that does not fit stays in host memory as a whole.
+ * Blocks with equal bytes per document are filled in order. */
 uint64_t rw_place_codes(struct rw_code_place *place, int n, uint32_t n_docs, int whole,
                         uint64_t bytes);
 

@@ -1,10 +1,11 @@
 /* State and steps that the engines on the host share (tree/engine_host.h): loading data, drawing
- * samples, quantising gradients, and sums. */
+ * samples, quantising gradients, coding trees, and checksums of codes. */
 #include "tree/engine_host.h"
 
 #include "base/rng.h"
 
-/* Below these numbers of documents a parallel region costs more than it gains. */
+/* Below PARALLEL_DOCS documents a parallel region costs more than it gains; for drawing documents
+ * the limit is PARALLEL_DRAWN. CHUNK: documents that are converted to fixed point at a time. */
 enum { PARALLEL_DOCS = 16384, PARALLEL_DRAWN = 2048, CHUNK = 4096 };
 
 int rw_host_open(struct rw_ctx *ctx, const struct rw_engine_ops *ops,
@@ -96,7 +97,7 @@ void rw_host_set_rules(const struct rw_host *host, int8_t *direction, double *pe
         penalty[f] = host->base.rules.penalty[cuts->feature[f]];
 }
 
-/* Copies the training set, and starts the objective on the copy. */
+/* Copies the training set's side columns, and starts the objective, if any, on the copy. */
 static int load_training(struct rw_host *host, const struct rw_dataset *dataset,
                          const double *gains)
 {
@@ -282,8 +283,8 @@ static int threads_of(const struct rw_host *host, uint32_t least_docs)
  * Queries, their documents, and features are drawn by their numbers, so the result does not depend
  * on which thread or worker draws them. */
 
-/* The number of items that were kept, and the item with the lowest random number, the first of
- * equals. */
+/* Result of drawing items (queries, documents or features): the number of items that were kept, and
+ * the item with the lowest random number, the first of equals. */
 struct drawn {
     uint32_t n_kept, lowest, lowest_random;
 };
@@ -313,9 +314,10 @@ void rw_host_draw_features(const struct rw_engine *engine, uint32_t tree, uint8_
         kept[drawn.lowest] = 1;
 }
 
-/* If no worker has kept an item, keeps the lowest of all workers. first: the number of this
- * worker's first item. Sets *item to the kept item's index in this worker. Sets it to UINT32_MAX if
- * another worker has the item, or if workers had kept some. */
+/* If no worker has kept an item (a query or a document), keeps the lowest of all workers. first:
+ * the number of this worker's first item among those of all workers. Sets *item to the kept item's
+ * index in this worker, or to UINT32_MAX if another worker has the item, if a worker had kept one,
+ * or if there is no item. */
 static int keep_lowest(struct rw_engine *engine, const struct drawn *drawn, uint32_t first,
                        uint32_t *item)
 {
@@ -332,7 +334,7 @@ struct doc_job {
     struct drawn drawn;
 };
 
-/* Draws documents of the queries that were kept. */
+/* Draws some of the documents whose queries were sampled. */
 static int draw_some_docs(void *user, struct rw_share *share)
 {
     struct doc_job *job = user;
@@ -454,7 +456,7 @@ static int fixed_point(void *user, struct rw_share *share)
     const struct rw_host *host = job->host;
     struct rw_extent own = {0};
     for (uint64_t first, last, end; rw_share_next(share, &first, &last);) {
-        for (; first < last; first = end) { /* so many that they fit the cache */
+        for (; first < last; first = end) { /* CHUNK documents, which fit the cache */
             end = last - first < CHUNK ? last : first + CHUNK;
             for (uint64_t i = first; i < end && !host->is_fixed; i++) {
                 if (host->sampled[i]) {
@@ -539,7 +541,7 @@ static struct quantise_job quantise(const struct rw_host *host, const int64_t *v
     return job;
 }
 
-/* Combines the extents of all workers. */
+/* Replaces the extent of this worker's documents by that of all workers' documents. */
 static int all_extents(struct rw_engine *engine, struct rw_extent *extent)
 {
     struct rw_ctx *ctx = engine->ctx;
@@ -679,7 +681,8 @@ struct selection {
     const struct rw_bins *from;
     const struct rw_cut_rule *rule;
     struct rw_feature_cuts *found; /* [n_features] views of `from` */
-    /* Documents with each code, over all workers. Feature f's begin at cuts->offset[f] + f. */
+    /* Number of documents with each code, over all workers. The counts of feature f begin at
+     * cuts->offset[f] + f. */
     uint32_t *count;
 };
 
@@ -751,7 +754,7 @@ int rw_host_ready_cuts(struct rw_host *host, const struct rw_bins *ready, struct
     select_features(&job);
     RW_TRY(rw_cuts_gather(ctx, &ids, found, &cuts));
     cuts->n_constant += from->n_constant;
-    cuts->n_few += from->n_few; /* 0 in a cache */
+    cuts->n_few += from->n_few; /* 0 if `ready` came from a binned-data cache */
     RW_TRY(RW_NEW(ctx, *column, cuts->n_features));
     for (uint32_t f = 0, at = 0; f < from->n_features; f++) {
         if (found[f].reason == RW_CUT_IN_USE)
@@ -797,7 +800,7 @@ void rw_host_count_features(struct rw_host *host, const struct rw_cuts *cuts)
     host->base.cuts = cuts;
 }
 
-enum { SUMMED_DOCS = 1024 }; /* documents at a time; their weights fit the cache */
+enum { SUMMED_DOCS = 1024 }; /* documents summed at a time; their weights fit the cache */
 
 struct code_sum_job {
     const struct rw_bins *bins;
@@ -805,8 +808,8 @@ struct code_sum_job {
     uint64_t *sums; /* [n_features] */
 };
 
-/* Returns the weighted sum of a column's codes over documents [begin, end). weight: of each
- * document; all: their sum. */
+/* Returns the weighted sum of a column's codes over documents [begin, end). weight: [end - begin]
+ * rw_code_weight of each document. all: sum of these weights. */
 static uint64_t sum_column(const struct rw_bins *bins, uint32_t f, uint32_t begin, uint32_t end,
                            const uint64_t *weight, uint64_t all)
 {

@@ -1,7 +1,8 @@
 /* State and steps that the engines on the host share: the data of each set, the start of a tree and
  * the scores. The start of a tree draws the samples and makes lambdas and quantised integers.
- * engine_ref.c adds the simplest way to grow trees, and engine_cpu.c adds the fast way. Neither
- * depends on the other. */
+ * tree/ref adds the simplest way to grow trees, and tree/cpu adds the fast way. Neither depends on
+ * the other; tree/sim runs the code of ref. The CUDA engine uses only the cuts, the counts of
+ * memory and the sampling of features. */
 #pragma once
 
 #include "tree/category_split.h"
@@ -19,10 +20,10 @@ struct rw_host_set {
 struct rw_host {
     struct rw_engine base;
     struct {
-        /* Memory of the engine. */
+        /* Owns the engine's memory, except what `alloc` allocates. */
         struct rw_arena arena;
-        /* Allocates the engine's memory. The arena, or the engine itself, frees it. NULL: ordinary
-         * memory. */
+        /* Allocates the engine's memory, which the engine itself frees. NULL: ordinary memory,
+         * which the arena frees. */
         int (*alloc)(struct rw_engine *engine, void **out, size_t bytes);
         /* Set for a dry run: loading then only counts the bytes that it would allocate. The
          * resulting pointers must not be used. NULL: no dry run. */
@@ -46,15 +47,15 @@ struct rw_host {
     struct rw_gradients *gradients; /* of the objective; NULL: user gradients; owned */
     int8_t *direction;          /* [n_features] monotone constraints; NULL: no feature has one */
     double *penalty;            /* [n_features] feature costs; NULL: all are 0 */
-    double *gradient, *hessian; /* [n_docs] real numbers; NULL if is_fixed */
+    double *gradient, *hessian; /* [n_docs] real numbers; NULL if the objective is_fixed */
     /* the tree */
     uint32_t tree;
-    int64_t *lambda, *hess;     /* [n_docs] fixed point, unrounded */
-    int32_t *lambda_q, *hess_q; /* [n_docs] quantised; hess_q newton only */
+    int64_t *lambda, *hess;     /* [n_docs] fixed point, before quantisation */
+    int32_t *lambda_q, *hess_q; /* [n_docs] quantised; hess_q: newton only, else NULL */
     uint8_t *sampled;           /* [n_docs] */
     uint8_t *query_sampled;     /* [n_queries] */
     uint8_t *feature_sampled;   /* [n_features] */
-    uint32_t *allowed;          /* [max_slots][rw_feature_words] of rw_rules_by_node, else NULL */
+    uint32_t *allowed; /* [max_slots][rw_feature_words] see `allow`; NULL: not rw_rules_by_node */
     struct rw_root root;
 };
 
@@ -73,34 +74,36 @@ int rw_host_new(struct rw_host *host, void **out, size_t n, size_t size, int raw
 #define RW_HOST_NEW_RAW(host, pointer, n) \
     rw_host_new((host), (void **)&(pointer), (n), sizeof(*(pointer)), 1)
 
-/* Selects the cuts of `ready` that the engine's rule leaves in use, for an engine that makes codes
- * itself. The caller owns *out and *column. column: [n_features] the feature's column in `ready`.
- * Fails with RW_ERR_ARGUMENT if the cuts were made for a different rule. */
+/* Selects the cuts of `ready` that the engine's rule leaves in use: the features that are not
+ * ignored and can be split with its min_docs. The caller owns *out and *column. column: [n_features
+ * of *out] the feature's column in `ready`. Fails with RW_ERR_ARGUMENT if the cuts were made for a
+ * different rule. All workers must call it. */
 int rw_host_ready_cuts(struct rw_host *host, const struct rw_bins *ready, struct rw_cuts **out,
                        uint32_t **column);
-/* Makes the cuts for a plan: those of `ready`, or, if ready is NULL, new ones (*column is NULL
- * then). */
+/* Makes the cuts for a plan: by rw_host_ready_cuts, or, if `ready` is NULL, from the dataset
+ * (*column is NULL then). */
 int rw_host_plan_cuts(struct rw_host *host, const struct rw_dataset *dataset,
                       const struct rw_bins *ready, struct rw_cuts **cuts, uint32_t **column);
-/* Makes bins without codes on the host. */
+/* Makes a struct rw_bins for cuts whose codes are not in host memory, or not yet: its array of
+ * codes is zero. owns_cuts: rw_bins_free then frees the cuts, too. */
 int rw_host_bins_of_cuts(struct rw_host *host, struct rw_cuts *cuts, int owns_cuts, uint32_t n_docs,
                          struct rw_bins **out);
 /* Writes the constraints and costs of the columns, each [n_features]. Either may be NULL. */
 void rw_host_set_rules(const struct rw_host *host, int8_t *direction, double *penalty);
 void rw_host_count_features(struct rw_host *host,
-                            const struct rw_cuts *cuts); /* sets info and cuts */
+                            const struct rw_cuts *cuts); /* sets base.info and base.cuts */
 /* Draws the features of a tree: those whose random numbers are under the threshold. If no number
  * is, it draws the feature with the lowest one, the first of equals. kept: [n_features],
  * written. */
 void rw_host_draw_features(const struct rw_engine *engine, uint32_t tree, uint8_t *kept);
-/* Allocates memory for the start of a tree, given set 0's bins. This is the first step of loading,
- * and of a plan. */
+/* Allocates memory for the training set's side columns and for the start of a tree. It needs
+ * info.n_features. Loading calls it once set 0's bins exist, and a plan calls it in its dry run. */
 int rw_host_allocate(struct rw_host *host, const struct rw_dataset *dataset);
 /* Does the work of begin_tree that host engines share. */
 int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out);
 
 /* ---- operations that all host engines share (tree/engine.h) ---- */
-/* Ends with `prepare` for set 0. */
+/* For set 0 it ends with a call of `prepare`. */
 int rw_host_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
                  const struct rw_bins *bins, const double *gains);
 int rw_host_set_gradients(struct rw_engine *engine, const double *gradients,
@@ -131,17 +134,22 @@ static inline int rw_host_allows(const struct rw_host *host, int32_t slot, uint3
            (host->allowed[(size_t)slot * rw_feature_words(&host->base) + f / 32] >> f % 32 & 1);
 }
 
-/* Fails with RW_ERR_INTERNAL unless n_left is the number that the split expected. */
+/* Fails with RW_ERR_INTERNAL unless n_left is split->n_left. With many workers it does not check,
+ * since n_left counts only this worker's documents. */
 int rw_host_check_left(const struct rw_host *host, const struct rw_split *split, uint64_t n_left);
 
-/* A split in terms of a set's codes. */
+/* A split in terms of a set's codes. missing_code: the code of missing values. left, right: the
+ * children, as in struct rw_tree: the index of a split, or ~ the index of a leaf. */
 struct rw_coded_node {
     uint32_t column, bin, missing_code;
     int missing_left;
     int32_t left, right;
-    const uint32_t *set; /* words, in place of bin; NULL: a split by bin; borrowed */
+    const uint32_t *set; /* bits of the codes that go left, in place of bin; NULL: a split by bin;
+                            borrowed */
 };
-/* Writes nodes: [n_leaves - 1]. Fails with RW_ERR_UNSUPPORTED if the engine has no such split. */
+/* Writes nodes: [n_leaves - 1]. Fails with RW_ERR_UNSUPPORTED if the training set has no column for
+ * a split's feature, no such threshold, or numbers where the tree has categories (or the
+ * reverse). */
 int rw_host_code_tree(const struct rw_host *host, const struct rw_tree *tree,
                       struct rw_coded_node *nodes);
 
@@ -152,8 +160,8 @@ RW_HD int rw_coded_goes_left(const struct rw_coded_node *node, uint32_t code)
     return node->set ? rw_words_have(node->set, code) : code <= node->bin;
 }
 
-/* Makes a node's split from the best set of categories of a feature. */
 struct rw_category_split;
+/* Makes a node's split from the best set of categories of a feature. */
 struct rw_split rw_host_set_split(const struct rw_cuts *cuts, int32_t slot, uint32_t f,
                                   const struct rw_category_split *found);
 
@@ -186,9 +194,11 @@ static inline int32_t rw_coded_leaf(const struct rw_coded_node *nodes, const str
  * compare other engines with them. */
 struct rw_ref {
     struct rw_host host;
-    int32_t *parent, *leaf_of; /* [max_slots] slot above; scratch */
-    uint8_t *is_kept;          /* [max_slots] 1: its histogram exists */
-    uint32_t n_kept;
+    /* [max_slots] both. parent: slot of the parent; -1: the root, or not in this tree. leaf_of:
+     * scratch, the leaf of each slot. */
+    int32_t *parent, *leaf_of;
+    uint8_t *is_kept;           /* [max_slots] 1: its histogram exists */
+    uint32_t n_kept;            /* number of slots with is_kept */
     int32_t *slot_of_doc;       /* [n_docs] in the tree being grown; -1 outside the sample */
     uint64_t *cell_offset;      /* [n_features + 1] first cell of each feature in a histogram */
     struct rw_cell **cell;      /* [max_slots] histogram of each slot, allocated at its first use */

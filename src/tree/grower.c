@@ -1,5 +1,6 @@
-/* Grows a tree (tree/grower.h): the queue of nodes that may be split, batches of candidates, and
- * the finished tree. The last part enforces and checks monotone constraints. */
+/* Grows a tree (tree/grower.h): the features that may split each node, the queue of nodes that may
+ * be split, batches of candidates, and the finished tree. The last part checks interaction
+ * constraints, and sets and checks leaf values under monotone constraints. */
 #include "tree/grower.h"
 
 #include <float.h>
@@ -13,10 +14,10 @@ struct rw_node_features {
     struct rw_engine *engine; /* borrowed */
     uint32_t tree;
     uint8_t *sampled;  /* [n_features] 1: sampled for the tree */
-    uint32_t *key;     /* [max_slots] */
+    uint32_t *key;     /* [max_slots] for random numbers (tree/grower.h); the root's is 0 */
     int32_t *above;    /* [max_slots] feature of the parent's split; -1: the root */
     uint64_t *live;    /* [max_slots][n_words] groups that have all features used above */
-    uint32_t *allowed; /* [max_slots][words] the engine's argument of allow */
+    uint32_t *allowed; /* [max_slots][rw_feature_words] argument of the engine's `allow` */
 };
 
 static size_t n_group_words(const struct rw_engine *engine)
@@ -24,7 +25,7 @@ static size_t n_group_words(const struct rw_engine *engine)
     return engine->rules.interactions ? engine->rules.interactions->n_words : 0;
 }
 
-/* The arena frees *out. */
+/* Makes *out, which the arena frees. */
 static int node_features_new(struct rw_engine *engine, struct rw_arena *arena,
                              struct rw_node_features **out)
 {
@@ -85,6 +86,7 @@ static void node_features_add(struct rw_node_features *nodes, const struct rw_sp
     }
 }
 
+/* Writes the features that may split a slot to allowed: [rw_feature_words]. */
 static void allow_slot(const struct rw_node_features *nodes, int32_t slot, uint32_t *allowed)
 {
     const struct rw_engine_rules *rules = &nodes->engine->rules;
@@ -120,17 +122,19 @@ static void allow_slot(const struct rw_node_features *nodes, int32_t slot, uint3
 
 /* ---- the state of the grower ---- */
 
-/* The state of a node, at the index of its slot. A node is known once its parent is expanded:
- * partitioned, and the best splits of its children found. It belongs to the tree, and has a number,
- * once its parent is accepted. Numbers follow the order of one-at-a-time growth. Speculative nodes
- * that are never accepted are left out. */
+/* The state of a node, at the index of its slot. A node is expanded when it is partitioned and the
+ * best splits of its children are found; the children are then known. A node is accepted when its
+ * split becomes part of the tree; its children then belong to the tree, and get numbers. Numbers
+ * follow the order of one-at-a-time growth. Nodes that are expanded but never accepted
+ * (speculative) are left out. */
 struct grow_node {
     /* Gain of its best split, if it has one. When growing by levels: -depth. */
     double gain;
     uint64_t n;          /* documents */
     int32_t left, right; /* slots of its children, once it is expanded */
     int32_t depth;
-    int32_t index;       /* among the splits or among the leaves, at the end */
+    int32_t index;       /* of its split, once accepted; at the end, for leaves, ~ the leaf's index;
+                            -1: neither yet */
     uint8_t has_split;   /* 1: its best split is known and exists */
     uint8_t is_begun;    /* 1: its children exist */
     uint8_t is_expanded; /* 1: its children's best splits are known */
@@ -140,8 +144,8 @@ struct grow_node {
 
 /* An entry of a heap: the highest gain first, then the lowest number, which is the order of
  * acceptance. It is a node of the frontier or a candidate. A candidate is a node that may be
- * accepted later: a node of the frontier, or one below an expanded node of the frontier. Its number
- * is the one that it would have. */
+ * accepted later: a node of the frontier, or one below an expanded node of the frontier. The number
+ * of a candidate that is not in the tree yet is the one that it would get. */
 struct grow_entry {
     double gain;
     int32_t number, slot;
@@ -154,9 +158,9 @@ struct grow_entry {
 struct grow_ranked {
     double gain;
     int32_t number, slot;
-    int32_t place;      /* its rank among all candidates, once more splits are known */
+    int32_t place;      /* its rank when awaited splits are known, too (frontier_choose) */
     uint8_t is_begun;   /* copy of the node's is_begun, to avoid reading the node */
-    uint8_t is_awaited; /* its children's best splits are not known yet */
+    uint8_t is_awaited; /* 1: its children exist, but their best splits are not known yet */
 };
 
 struct rw_grower {
@@ -165,17 +169,17 @@ struct rw_grower {
     struct rw_engine *engine;    /* engine of the tree being grown; borrowed */
     struct rw_grow_times *times; /* times of the tree being grown; borrowed */
     uint32_t n_histograms;       /* histograms that the engine has */
-    /* [max_slots] both. The grower chooses a batch while the engine works, and then reads all
-     * nodes. Nodes are separate from splits because a split has several cache lines. */
+    /* [max_slots] both. Nodes are separate from splits because ranking candidates reads many nodes,
+     * and a split has several cache lines. */
     struct grow_node *node;
-    struct rw_split *split; /* the best split; column -1: no split */
-    int32_t n_slots;
-    int32_t *slot_of; /* [max_slots] slot of each number */
-    int32_t n_nodes;
+    struct rw_split *split;      /* the best split of each node; column -1: no split */
+    int32_t n_slots;             /* slots in use; the next node gets this slot */
+    int32_t *slot_of;            /* [max_slots] slot of each number */
+    int32_t n_nodes;             /* nodes of the tree, which have numbers */
     struct grow_entry *frontier; /* [max_slots] a heap */
     int32_t n_frontier;
-    int32_t n_splits;
-    int has_sets; /* 1: the tree has splits by categories */
+    int32_t n_splits; /* accepted splits */
+    int has_sets;     /* 1: the tree has splits by categories */
     /* ---- the current batch ---- */
     struct grow_entry *candidate; /* [max_slots] a heap */
     struct grow_ranked *ranked;   /* [max_slots] */
@@ -186,7 +190,7 @@ struct rw_grower {
     struct rw_sum *sum;             /* [max_slots] sums of each leaf, at the end */
     struct rw_sibling *sibling;     /* [max_slots] */
     int32_t *search;                /* [max_slots] slots whose best split is requested */
-    struct rw_split *found;         /* [max_slots] */
+    struct rw_split *found;         /* [max_slots] best split of each slot of `search` */
     struct rw_monotone *monotone;   /* [max_slots] scratch; rules.monotone only */
     struct rw_node_features *nodes; /* NULL: all nodes have the same features */
 };
@@ -197,6 +201,7 @@ struct rw_grower {
  * split is accepted, which nodes are expanded together before their turn, and which histograms are
  * still useful. */
 
+/* Returns 1 if `a` is accepted before `b`. */
 static int before(const struct grow_entry *a, const struct grow_entry *b)
 {
     return a->gain > b->gain || (a->gain == b->gain && a->number < b->number);
@@ -253,7 +258,8 @@ static void frontier_accept_known(struct rw_grower *g)
 
 /* ---- the choice of the next nodes ---- */
 
-/* Adds the children of a candidate that would be accepted after `rank` others. */
+/* Adds to the *n candidates the children of a candidate that would be accepted after `rank`
+ * others. */
 static void add_children(struct rw_grower *g, int32_t slot, int32_t rank, int32_t *n)
 {
     const struct grow_node *parent = &g->node[slot];
@@ -293,8 +299,8 @@ static void add_next(struct rw_grower *g, const struct grow_entry *seen, int32_t
 }
 
 /* Accepts the splits that are certain, then ranks the nodes that may follow. It runs while the
- * engine finds the best splits of other nodes. It ranks as many candidates as the tree has room
- * for, or as fit a batch. */
+ * engine finds the best splits of other nodes. It ends when it has ranked as many candidates as the
+ * tree has room for, or as many without children as fit a batch. */
 static void frontier_rank(struct rw_grower *g)
 {
     int32_t n, n_new = 0;
@@ -318,9 +324,9 @@ static void frontier_rank(struct rw_grower *g)
 }
 
 /* Releases histograms that cannot be used again, if room is short. The tree has room for n_left
- * more splits. Of the known nodes, only the first n_left in the order of acceptance can be split.
+ * more splits. Of the candidates, only the first n_left in the order of acceptance can be split.
  * Splits that become known later can only come between them, so no other known node will ever be
- * split. */
+ * split. Room is short if one batch more might not fit rw_grow_max_histograms. */
 static int frontier_release(struct rw_grower *g)
 {
     int32_t n, n_next = 0;
@@ -357,11 +363,12 @@ static struct grow_entry among_all(const struct rw_grower *g, const struct grow_
     return entry;
 }
 
-/* Chooses the next batch. It starts with the next node to be accepted that is not expanded. Further
- * nodes are those that will probably be accepted after it: ranked candidates, and awaited children
- * whose splits are now known. A node whose split leaves no leaf for its children is chosen alone
- * (*is_last). Slots are reserved for the nodes that must follow. Each node of a batch needs one
- * histogram more than its parent had. */
+/* Chooses the next batch, g->batch. It starts with the next node to be accepted that is not
+ * expanded. Further nodes are those that will probably be accepted after it: ranked candidates, and
+ * awaited children whose splits are now known. If only one more split fits the tree, its node is
+ * chosen alone (*is_last: 1), since its children will be leaves; when growing by levels, a batch
+ * may include it. Slots are reserved for the nodes that must follow. Each node of a batch needs
+ * room for one more histogram: its children have two, and it had one. */
 static void frontier_choose(struct rw_grower *g, int *is_last)
 {
     int64_t free_slots = 0;
@@ -471,7 +478,7 @@ static int32_t add_node(struct rw_grower *g, uint64_t n, int32_t depth)
     return g->n_slots++;
 }
 
-/* Records which histograms the engine has after it built these. */
+/* Records which histograms the engine has after it made those of a pair of siblings. */
 static void keep(struct rw_grower *g, const struct rw_sibling *sibling)
 {
     if (sibling->parent >= 0) {
@@ -486,7 +493,7 @@ static void keep(struct rw_grower *g, const struct rw_sibling *sibling)
     }
 }
 
-/* Finds the best splits of the slots in g->search, with the histograms of g->sibling. Ranks
+/* Makes the histograms of g->sibling, and finds the best splits of the slots in g->search. Ranks
  * candidates while the engine works. */
 static int search(struct rw_grower *g, int n_siblings, int n_search)
 {
@@ -512,7 +519,7 @@ static int search(struct rw_grower *g, int n_siblings, int n_search)
     for (int i = 0; i < n_search; i++) {
         struct grow_node *node = &g->node[g->search[i]];
         if (g->found[i].column >= 0 &&
-            g->found[i].n_left > node->n) /* a split found by another worker */
+            g->found[i].n_left > node->n) /* wrong data from another worker */
             return rw_comm_nonsense(engine->ctx, "splits");
         node->has_split = g->found[i].column >= 0;
         node->gain = g->rules.levels ? -(double)node->depth : g->found[i].gain;
@@ -521,8 +528,8 @@ static int search(struct rw_grower *g, int n_siblings, int n_search)
     return RW_OK;
 }
 
-/* Splits the nodes of g->batch. Partitions them and, if `look` is set, finds the best splits of
- * their children. */
+/* Expands the nodes of g->batch: partitions them and, if `look` is 1, finds the best splits of
+ * their children. If `look` is 0, the children become leaves. */
 static int expand(struct rw_grower *g, int look)
 {
     const int n_batch = g->n_batch;
@@ -568,6 +575,7 @@ static int expand(struct rw_grower *g, int look)
     return RW_OK;
 }
 
+/* Starts a tree: begins it on the engine and finds the best split of the root. */
 static int start_tree(struct rw_grower *g, uint32_t tree, struct rw_root *root)
 {
     struct rw_engine *engine = g->engine;
@@ -615,6 +623,7 @@ void rw_grower_set_rate(struct rw_grower *grower, double rate)
     grower->rules.rate = rate;
 }
 
+/* Writes the values and covers of the tree's leaves. */
 static int leaf_values(struct rw_grower *g, const struct rw_root *root, const int32_t *leaf_slot,
                        struct rw_tree *tree)
 {
@@ -647,7 +656,7 @@ static int leaf_values(struct rw_grower *g, const struct rw_root *root, const in
     return RW_OK;
 }
 
-/* Writes the slots of the leaves. Returns their number. */
+/* Writes the slots of the leaves, and their index. Returns the number of leaves. */
 static int32_t list_leaves(struct rw_grower *g, int32_t *leaf_slot)
 {
     int32_t n_leaves = 0;
@@ -661,7 +670,7 @@ static int32_t list_leaves(struct rw_grower *g, int32_t *leaf_slot)
     return n_leaves;
 }
 
-/* Writes the tree's splits in the order of their numbers. */
+/* Writes the tree's splits, each at its index: the order of acceptance. */
 static void make_tree(struct rw_grower *g, struct rw_tree *tree)
 {
     for (int32_t number = 0; number < g->n_nodes; number++) {

@@ -10,28 +10,30 @@ struct rw_grow_rules {
     int32_t leaves; /* largest number of leaves, >= 2 */
     int32_t depth;  /* largest depth; 0: unlimited (not with levels) */
     /* Best-first: the largest number of nodes that are expanded together. It does not change the
-     * tree. 0, for rw_grow_max_slots only: any number that may be chosen later. */
+     * tree. 0, for rw_grow_max_slots and rw_grow_max_histograms: any number that may be chosen
+     * later. */
     int32_t batch;
-    uint32_t min_docs;
-    double rate, l2;
+    uint32_t min_docs; /* least documents of a leaf */
+    double rate, l2;   /* of leaf values (struct rw_leaf_rule) */
     /* [RW_FEATURE_IDS] monotone constraints, as in rw_monotone_values; NULL: none. Borrowed. */
     const int8_t *monotone;
 };
 
-/* Milliseconds per stage of the tree grown last, and counts of the requests to the engine. */
+/* Milliseconds per stage of the tree grown last, and counts of the requests to the engine.
+ * lambdas_ms: begin_tree. partition_ms includes the leaf values. */
 struct rw_grow_times {
     double lambdas_ms, histograms_ms, splits_ms, partition_ms;
     int n_batches; /* calls of partition */
     /* Requests for the histograms of a pair of siblings, or of one node. In a pair, the larger
      * sibling's can be derived. */
     int n_histograms;
-    int n_speculative; /* speculative nodes that were ranked when batches were chosen */
+    int n_speculative; /* nodes that were ranked as candidates, summed over all rankings */
     int n_released;    /* histograms that the grower released */
 };
 
-/* Makes the scratch memory for trees under one set of rules: arrays of [max nodes]. Free it with
- * rw_free. */
 struct rw_grower;
+/* Makes a grower for trees under these rules, with its scratch memory: arrays of
+ * [rw_grow_max_slots]. Free it with rw_free. */
 int rw_grower_new(struct rw_ctx *ctx, const struct rw_grow_rules *rules, struct rw_grower **out);
 /* Returns the number of slots that the engine must have for these rules. */
 uint32_t rw_grow_max_slots(const struct rw_grow_rules *rules);
@@ -69,8 +71,8 @@ static inline const uint64_t *rw_groups_of(const struct rw_interactions *interac
     return interactions->groups + (size_t)feature * interactions->n_words;
 }
 
-/* Returns the first split that uses a feature which interactions do not allow there, or -1. live:
- * scratch, [n_leaves - 1][n_words]. */
+/* Returns a split whose feature the interaction constraints do not allow there, or -1 if there is
+ * no such split. live: scratch, [n_leaves - 1][n_words]. */
 int32_t rw_interactions_broken(const struct rw_interactions *interactions,
                                const struct rw_tree *tree, uint64_t *live);
 
@@ -78,11 +80,11 @@ int32_t rw_interactions_broken(const struct rw_interactions *interactions,
  *
  * Along a feature with a monotone constraint, scores only rise or only fall, for all documents.
  *
- * A node's bounds hold for all leaves under it; the root has no bounds. At a split by a constrained
- * feature, each child gets a value. It is computed as for a leaf, from the exact sums of all
- * documents of the child, and clamped to the node's bounds. The mean of the two values bounds one
- * child from above and the other from below. At other splits, children inherit the bounds of their
- * parent. A leaf's value is clamped to its bounds before it is rounded to float.
+ * A node's bounds hold for all leaves under it; the root's are the range of double. At a split by a
+ * constrained feature, each child gets a value. It is computed as for a leaf, from the exact sums
+ * of all documents of the child, and clamped to the node's bounds. The mean of the two values
+ * bounds one child from above and the other from below. In all else, children inherit the bounds of
+ * their parent. A leaf's value is clamped to its bounds before it is rounded to float.
  *
  * So a rising tree never gives a document on the lower side of such a split more than one on the
  * upper side, whatever splits follow. The constraint does not compare documents that differ in
@@ -92,20 +94,20 @@ struct rw_bounds {
     double low, high;
 };
 
-/* Scratch for one node. An array of these holds the splits first, then the leaves. */
+/* Scratch for one node of a tree. In an array of these, the splits come first, then the leaves. */
 struct rw_monotone {
     struct rw_sum sum;
     struct rw_bounds bounds;
 };
 
-/* Writes tree->leaf. room: [2 n_leaves - 1] scratch. tree: its splits are set, and children follow
- * their parents. direction: [RW_FEATURE_IDS] 1: values rise along the feature; -1: they fall; 0: no
- * constraint. sum: [n_leaves]. */
+/* Writes tree->leaf. tree: its splits are set, and children follow their parents. room: [2 n_leaves
+ * - 1] scratch. direction: [RW_FEATURE_IDS]. 1: values rise along the feature; -1: they fall; 0: no
+ * constraint. sum: [n_leaves]. The sums over the documents of each leaf. */
 void rw_monotone_values(struct rw_monotone *room, const struct rw_leaf_rule *rule,
                         const int8_t *direction, const struct rw_sum *sum, struct rw_tree *tree);
 
-/* Returns the first split whose order is broken by a pair of leaves, one on each side, or -1 if the
- * tree keeps all constraints. The tree may come from any training. room: [2 n_leaves - 1]
- * scratch. */
+/* Returns the first split of whose two sides a pair of leaves breaks the split's monotone
+ * constraint, or -1 if the tree keeps all constraints. The tree may come from any training.
+ * direction: as in rw_monotone_values. room: [2 n_leaves - 1] scratch. */
 int32_t rw_monotone_broken(struct rw_monotone *room, const int8_t *direction,
                            const struct rw_tree *tree);

@@ -14,7 +14,7 @@
 /* Exact sums over documents of fixed-point lambdas and hessians, each as two sums: of v >> 32 and
  * of v & 0xffffffff, so that 2^31 documents fit. */
 struct rw_sum {
-    uint64_t n;
+    uint64_t n; /* documents */
     int64_t lambda_hi, lambda_lo, hess_hi, hess_lo;
 };
 
@@ -52,8 +52,8 @@ RW_HD double rw_sum_real(int64_t hi, int64_t lo, int exponent)
     return ((double)hi * 4294967296.0 + (double)lo) * rw_pow2(-exponent);
 }
 
-/* Returns the exponent that scales the largest magnitude into [2^60, 2^61), at most 400. Returns
- * `none` for 0. */
+/* Returns the exponent e for which largest x 2^e is in [2^60, 2^61), but at most 400. Returns
+ * `none` if `largest` is 0. */
 RW_HD int rw_fixed_exponent(double largest, int none)
 {
     if (largest == 0.0)
@@ -123,14 +123,16 @@ struct rw_split_params {
     /* Cost per bit of naming a set of categories, in units of the average gain of a random
      * split. */
     double category_penalty;
+    /* min_hessian: newton only: the smallest sum of hessians of a side of a split. min_gain: a
+     * split's gain must be larger than this. */
     double min_hessian, min_gain;
 };
 
-/* The rule by which a tree's splits are compared. It is made once per tree, since gain_scale and
- * the fields after it depend on the tree's shifts. */
+/* The rule by which a tree's splits are compared. It is made once per tree
+ * (rw_engine_set_split_rule), since its units depend on the tree's shifts and quantised values. */
 struct rw_split_rule {
-    struct rw_split_params given;
-    int newton;
+    struct rw_split_params given; /* in the units of the user */
+    int newton;                   /* 1: divide by hessians; 0: by numbers of documents */
     double l2;         /* --split-l2, in documents (mart) or in quantised hessian (newton) */
     double gain_scale; /* a power of two; makes gains comparable across trees */
     double hess_unit;  /* the real hessian that a quantised hessian of 1 represents */
@@ -140,6 +142,7 @@ struct rw_split_rule {
     double category_cost;
 };
 
+/* Returns a side's share of the gain: lambda^2 / (documents or hessian + l2). */
 RW_HD double rw_side_gain(const struct rw_split_rule *rule, const struct rw_cell *side)
 {
     const double q = (double)side->lambda;
@@ -201,15 +204,16 @@ RW_HD double rw_net_gain(const struct rw_split_rule *rule, double gain, double p
  * order is the one that rw_ordered_gain finds. Otherwise it is uncertain. */
 #define RW_ORDER_MARGIN 0x1p-18f
 
-/* The rule for the values of a tree's leaves. */
+/* The rule for the values of a tree's leaves. l2: --l2, in hessians of an average document.
+ * lambda_exponent, hess_exponent: as in struct rw_root. */
 struct rw_leaf_rule {
     double rate, l2;
-    double mean_hess; /* per training document of this tree */
+    double mean_hess; /* per sampled document of this tree */
     int lambda_exponent, hess_exponent;
 };
 
-/* Returns rate x lambda / (hessian + l2 x mean hessian). The denominator is at least 2^-20 x
- * documents x mean hessian. Returns 0 if the hessian is not positive. */
+/* Returns the value of a leaf: rate x lambda / (hessian + l2 x mean hessian). The denominator is at
+ * least 2^-20 x documents of the leaf x mean hessian. Returns 0 if the hessian is not positive. */
 RW_HD double rw_leaf_real(const struct rw_leaf_rule *rule, const struct rw_sum *sum)
 {
     const double lambda = rw_sum_real(sum->lambda_hi, sum->lambda_lo, rule->lambda_exponent);
@@ -235,7 +239,8 @@ RW_HD float rw_leaf_value(const struct rw_leaf_rule *rule, const struct rw_sum *
     return rw_leaf_float(rw_leaf_real(rule, sum));
 }
 
-/* Returns the sum of hessians that is stored as a leaf's cover. */
+/* Returns the sum of hessians that is stored as a leaf's cover: at least 0 and at most the largest
+ * float. */
 RW_HD float rw_cover_hessian(const struct rw_sum *sum, int hess_exponent)
 {
     const float largest = 0x1.fffffep127f;
@@ -250,15 +255,17 @@ extern "C" {
 /* ---- the start of a tree ----
  *
  * Each tree starts with every document's fixed-point lambda and hessian. rw_extent_add finds the
- * largest magnitudes and the sums. rw_quantise_docs rounds the values to quantised integers. Every
- * path returns the bits of the scalar functions above. */
+ * largest magnitudes and the sums. rw_quantise_docs rounds the values to quantised integers. Each
+ * function has one version per instruction set; the results of all are identical to those of the
+ * scalar functions above. */
 /* The extent of the sampled documents. All zeros: no documents. */
 struct rw_extent {
-    int64_t lambda, hess; /* largest magnitudes */
-    struct rw_sum sum;
+    int64_t lambda, hess; /* largest magnitudes of a document's lambda and hessian */
+    struct rw_sum sum;    /* of all these documents */
 };
 
-/* Adds the sampled documents of [0, n) to the extent. Magnitudes are under 2^63. */
+/* Adds the sampled documents of [0, n) to the extent. All arrays: [n]. Magnitudes of lambda and
+ * hessian are under 2^63. */
 typedef void rw_extent_fn(uint32_t n, const uint8_t *sampled, const int64_t *lambda,
                           const int64_t *hessian, struct rw_extent *extent);
 rw_extent_fn rw_extent_add_plain, rw_extent_add_avx2, rw_extent_add_avx512;

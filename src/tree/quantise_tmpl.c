@@ -9,7 +9,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Has no branch on the sample, so that compilers can vectorise it. */
+/* The loop has no branch on `sampled`, so that compilers can vectorise it. */
 void RW_TMPL_NAME(rw_extent_add)(uint32_t n, const uint8_t *sampled, const int64_t *lambda,
                                  const int64_t *hessian, struct rw_extent *extent)
 {

@@ -16,8 +16,8 @@ static void cpu_close(struct rw_engine *engine)
 
 /* ---- loading ---- */
 
-/* Requests large pages for arrays of 2 MiB or more. Rows are read in scattered order, and most of
- * that time would be spent on finding their pages. */
+/* Requests large pages for the whole 2-MiB pages of an array, if it has any. Rows are read in
+ * scattered order, and most of that time would be spent on finding their pages. */
 void rw_cpu_large_pages(void *p, size_t bytes)
 {
     const uintptr_t page = (uintptr_t)1 << 21;
@@ -27,8 +27,9 @@ void rw_cpu_large_pages(void *p, size_t bytes)
         rw_system_large_pages((void *)from, end - from);
 }
 
-/* Lists the sparse features, if most features are sparse. Otherwise the list is empty: a few sparse
- * features are as fast with the other features, and need no stored cells. */
+/* Lists the sparse features (struct rw_cpu_sparse), if most features are sparse. Otherwise the list
+ * is empty: a few sparse features are as fast in rows, with the other features, and need no stored
+ * cells. */
 static int list_sparse(struct rw_cpu *cpu)
 {
     struct rw_cpu_sparse *sparse = &cpu->sparse;
@@ -79,15 +80,17 @@ static void load_sparse(struct rw_cpu *cpu)
     }
 }
 
-/* The smallest node whose cells are kept so that the cells of its larger child can be computed by
- * subtraction. For smaller nodes, building both children costs less than the transfer to memory and
- * back. Cells of sparse features are always kept. */
+/* Documents of the smallest node whose cells are kept, so that the cells of its larger child can be
+ * computed by subtraction. For smaller nodes, building both children costs less than the transfer
+ * to memory and back. If sparse features are listed, or with many workers, the cells of all nodes
+ * are kept. */
 enum { LEAST_KEPT = 768 };
 
 /* Idle documents have separate ranges if at least one of this many documents is idle. */
 enum { WORTH_SEPARATING = 16 };
 
-/* Allocates the memory for growing trees, except codes and the host's part. */
+/* Allocates the memory for growing trees, except what tree/engine_host.c allocates: codes by
+ * column, and the start of a tree. */
 static int allocate(struct rw_cpu *cpu)
 {
     struct rw_host *host = &cpu->host;
@@ -159,8 +162,10 @@ static int cpu_prepare(struct rw_engine *engine)
 
 /* ---- the plan ---- */
 
-/* Plans a set's codes and scores. ready: the codes, each feature's at code_of[f]; or NULL. n:
- * [n_features], written: number of entries. */
+/* Counts the bytes of a set's codes and scores in the plan. ready: The codes of feature f have
+ * index code_of[f]; NULL: the set is not binned yet. Writes n: [n_features], the number of stored
+ * codes
+ * (`n` of struct rw_codes). */
 static void plan_set(struct rw_host *host, const struct rw_dataset *dataset,
                      const struct rw_cuts *cuts, const struct rw_bins *ready,
                      const uint32_t *code_of, uint32_t *n)
@@ -192,7 +197,7 @@ static int cpu_plan(struct rw_engine *engine, const struct rw_plan_data *data, s
     rw_host_count_features(host, cuts);
     RW_TRY(rw_host_bins_of_cuts(host, cuts, 0, n_docs, &host->set[0].bins));
     RW_TRY(RW_NEW(engine->ctx, n, cuts->n_features));
-    /* the training set is last, so n has its entries */
+    /* the training set is last, so n has its numbers of codes */
     for (int set = data->n_sets - 1; set >= 0; set--)
         plan_set(host, data->set[set], cuts, set == 0 ? data->bins : NULL, code_of, n);
     struct rw_bins *bins = host->set[0].bins;
@@ -210,23 +215,25 @@ static double cpu_tree_ms(struct rw_engine *engine, const struct rw_plan_work *w
 
 /* ---- the documents of nodes ----
  *
- * One array holds all documents, and each node has a range of it. A split divides the range in
- * two. */
+ * One array holds all documents, and each node has a range of it, and one of idle documents. A
+ * split divides each range in two. The codes of a sparse column are a list of entries: a document
+ * and its code (struct rw_codes). */
 
 /* Decides on which side of a split each document goes. */
 struct router {
     const uint32_t *row; /* of a sparse column: the documents of its entries, [n]; else NULL */
-    const uint8_t *code; /* of each document, or of each entry */
+    const uint8_t *code; /* of each document; if `row` is set, of each entry */
     size_t bytes, stride;
     struct rw_coded_node node;
     uint8_t left[RW_MAX_CODES]; /* 1: the code goes left */
-    /* For listing all documents, divided by whether they are sampled or idle; else NULL. */
+    /* For listing all documents; else both NULL. sampled: sampled documents go left. word:
+     * documents that are not idle go left. */
     const uint8_t *sampled; /* [n_docs] */
     const int64_t *word;    /* [n_docs] */
 };
 
-/* Finds a column of listed entries in the rows. Columns that the engine itself lists are not
- * there. */
+/* Sets where a sparse column's codes are in the rows, where it is a bundle by itself. Used if no
+ * sparse features are listed (list_sparse), since listed ones are not in the rows. */
 static void find_in_rows(const struct rw_cpu *cpu, uint32_t column, struct router *router)
 {
     for (int g = 0; g < 2; g++) {
@@ -266,7 +273,7 @@ static void set_router(const struct rw_cpu *cpu, const struct rw_split *split,
         router->left[code] = (uint8_t)rw_coded_goes_left(&node, code);
 }
 
-/* Returns the code of a document in a column that is not listed. */
+/* Returns the code of a document in a column that has a code for each document (`row` is NULL). */
 static inline uint32_t code_of(const struct router *router, size_t bytes, size_t stride,
                                uint32_t doc)
 {
@@ -280,8 +287,9 @@ static inline uint32_t code_of(const struct router *router, size_t bytes, size_t
  * entries. LISTED: all documents in order, by the router's lists. */
 enum how { DENSE, SPARSE, LISTED };
 
-/* Divides documents [n] and keeps their order. Writes those that go left to `left`, which may be
- * `doc` itself, and the others to `right`. Returns how many go left. */
+/* Divides documents doc: [n], in cpu->doc, and keeps their order. LISTED: divides the documents
+ * whose numbers are the indices of that range instead. Writes those that go left to `left`, which
+ * may be `doc` itself, and the others to `right`. Returns how many go left. */
 static inline __attribute__((always_inline)) uint32_t
 part_by(enum how how, const struct rw_cpu *cpu, const struct router *router, size_t bytes,
         size_t stride, const uint32_t *doc, uint32_t n, uint32_t *left, uint32_t *right)
@@ -308,10 +316,11 @@ part_by(enum how how, const struct rw_cpu *cpu, const struct router *router, siz
 }
 
 #if RW_HAS_X86
-/* Returns which of sixteen documents go left. It reads four bytes for each, and the document's byte
- * is the last. So it never reads past the column's end, and the first ALONE documents are read one
- * by one. */
+/* Documents of a vector, and documents at the start of a column that goes_left cannot read. */
 enum { LANES = 16, ALONE = 3 };
+/* Returns which of LANES documents go left. It reads four bytes for each, and the document's byte
+ * is the last. So it never reads past the column's end, but documents 0 to ALONE - 1 must be read
+ * one by one. */
 RW_AVX512 static inline __mmask16 goes_left(const struct router *router, __m512i docs)
 {
     const __m512i at = _mm512_sub_epi32(docs, _mm512_set1_epi32(ALONE));
@@ -347,6 +356,7 @@ RW_AVX512 static uint32_t part_avx512(const struct rw_cpu *cpu, const struct rou
 }
 #endif
 
+/* Divides documents as part_by does, in the fastest way for the router. */
 static uint32_t part(const struct rw_cpu *cpu, const struct router *router, const uint32_t *doc,
                      uint32_t n, uint32_t *left, uint32_t *right)
 {
@@ -368,9 +378,9 @@ static uint32_t part(const struct rw_cpu *cpu, const struct router *router, cons
 
 /* ---- runs ---- */
 
-/* The ranges of a call, cpu->run, are cut into parts, which threads take one by one. A range that
- * is one part is divided in place. For other ranges, both sides of each part are stored in scratch
- * memory until the sizes of all parts are known. */
+/* A call that divides ranges of documents, cpu->run. They are cut into parts, which threads take
+ * one by one. A range that is one part is divided in place. For other ranges, both sides of each
+ * part are stored in scratch memory until the sizes of all parts are known. */
 struct dividing {
     struct rw_cpu *cpu;
     int counts;                   /* 1: only counts n_left, without moving documents */
@@ -380,13 +390,14 @@ struct dividing {
     uint32_t n_parts; /* of all ranges */
 };
 
+/* Returns the index in cpu->doc at which a range's part begins. part: from 0 in the range. */
 static uint32_t part_begin(const struct rw_cpu_run *run, uint32_t part)
 {
     return run->first + (uint32_t)((uint64_t)run->n * part / run->parts);
 }
 
-/* Returns the range that contains a part. It is the last range that begins at the part or before,
- * since ranges without documents have no parts. */
+/* Returns the range that contains a part of the call. It is the last range whose first part is this
+ * one or an earlier one, since ranges without documents have no parts. */
 static const struct rw_cpu_run *run_of(const struct dividing *d, uint64_t part)
 {
     const struct rw_cpu_run *run = d->cpu->run;
@@ -419,6 +430,7 @@ static int divide_parts(void *job, struct rw_share *share)
     return RW_OK;
 }
 
+/* Moves both sides of each part from scratch memory to their places in cpu->doc. */
 static int join_parts(void *job, struct rw_share *share)
 {
     const struct dividing *d = job;
@@ -469,7 +481,7 @@ static void divide_runs(struct dividing d)
         rw_parallel(ctx, n_threads, d.n_parts, 1, join_parts, &d);
 }
 
-/* Divides documents [first, first + n) by a router. Returns how many go left. */
+/* Divides the documents at [first, first + n) of cpu->doc by a router. Returns how many go left. */
 static uint32_t divide_listed(struct rw_cpu *cpu, const struct router *router, uint32_t first,
                               uint32_t n)
 {
@@ -478,7 +490,8 @@ static uint32_t divide_listed(struct rw_cpu *cpu, const struct router *router, u
     return cpu->run[0].n_left;
 }
 
-/* Lists the documents: sampled ones, then those outside the sample, then idle ones. */
+/* Lists the documents at the root: sampled ones, then those outside the sample, then sampled idle
+ * ones if n_idle > 0. */
 static void list_docs(struct rw_cpu *cpu, uint32_t n_sampled, uint32_t n_idle)
 {
     const uint32_t n_docs = cpu->host.base.n_docs[0];
@@ -500,7 +513,7 @@ static void list_docs(struct rw_cpu *cpu, uint32_t n_sampled, uint32_t n_idle)
 
 /* ---- nodes ---- */
 
-/* Sets the ranges of the children. The split's n_left is known. */
+/* Sets the ranges of a split's children. n[split->left] is known. */
 static void set_places(const struct rw_split *split, uint32_t *begin, uint32_t *n)
 {
     begin[split->left] = begin[split->slot];
@@ -573,6 +586,8 @@ struct words_job {
     uint64_t n_idle; /* sampled idle documents */
 };
 
+/* Writes the word of each document, and counts idle ones. Documents outside the sample get the word
+ * of an idle document. */
 static int make_words(void *user, struct rw_share *share)
 {
     struct words_job *job = user;
@@ -594,8 +609,8 @@ static int make_words(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* Returns 1 if idle documents may be left out of histograms. That requires that a document counts
- * only towards the smallest number of documents on a side of a split. */
+/* Returns 1 if idle documents may be left out of histograms. That requires that numbers of
+ * documents do not change gains, but only decide whether a side of a split has enough of them. */
 static int may_separate(const struct rw_cpu *cpu)
 {
     return cpu->words.newton && cpu->words.packed && !cpu->workers && !cpu->sparse.n &&
@@ -759,7 +774,7 @@ static int cpu_add_tree(struct rw_engine *engine, int set, const struct rw_tree 
 
 static const struct rw_engine_ops cpu_ops = {
     .name = "cpu",
-    /* Enough work for many threads: each call waits for the slowest of them. */
+    /* Batches give many threads enough work: each call waits for the slowest of them. */
     .batch = 8, /* about 1 in 100 histograms is then not used */
     .large_batch = 24,
     .close = cpu_close,

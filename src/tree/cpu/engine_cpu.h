@@ -1,15 +1,19 @@
 /* State of the engine for processors. The file engine_cpu.c loads data, keeps scores and divides
- * the documents of nodes. Rows of codes are made in engine_cpu_rows.c. Threads divide histograms
- * and splits in engine_cpu_hist.c, which also adds up those of workers. Documents are added to
- * histogram cells in engine_cpu_build.c, and engine_cpu_split.c finds the best split of a
- * feature. */
+ * the documents of nodes. The file engine_cpu_rows.c makes rows of codes: a row has the codes of
+ * one document. The file engine_cpu_hist.c divides the work on histograms and splits among threads
+ * and workers, and adds up the histograms of workers. Documents are added to histogram cells in
+ * engine_cpu_build.c. The best split of a feature is found in engine_cpu_split.c, with the scores
+ * of engine_cpu_cut_tmpl.c.
+ *
+ * A bundle is a feature, or a few features with a common code. A pass adds documents to a few
+ * bundles, and a slice is a range of passes whose cells fit a thread's memory. */
 #pragma once
 
 #include "tree/engine_host.h"
 
 /* Thresholds in units of work. A parallel region costs more than it gains below PARALLEL_UPDATES
- * histogram updates or PARALLEL_DOCS documents. Each further thread saves time from THREAD_DOCS
- * documents on. WALKED_DOCS: documents that a thread takes at a time. */
+ * histogram updates or PARALLEL_DOCS documents, or WALKED_DOCS documents if the tree is walked for
+ * each. A thread saves time if it gets THREAD_DOCS documents or more. */
 enum { PARALLEL_UPDATES = 65536, PARALLEL_DOCS = 16384, THREAD_DOCS = 4096, WALKED_DOCS = 4096 };
 
 /* Sizes of a pass. RW_CPU_PASS_BUNDLES: bundles to which one pass over documents adds; their cells
@@ -24,15 +28,16 @@ enum {
     RW_CPU_CELLS = 8,
     RW_CPU_BUNDLE_FEATURES = 8
 };
-/* 64-bit words of a thread's gathered codes. Each word has 8 codes, and the documents of a pass
- * follow one another. Each pass has eight more words, so that passes do not fall into the same sets
- * of the cache. */
+/* 64-bit words of a pass in a thread's gathered codes. Each word has the 8 codes of one document,
+ * and the documents of a pass follow one another. Eight more words keep passes from falling into
+ * the same sets of the cache. */
 enum { RW_CPU_GATHERED = RW_CPU_DOCS + 8 };
 /* The largest number of codes of a feature that may share a bundle. */
 enum { RW_CPU_SHARED = 64 };
-/* Cells of a bundle in a thread's own histogram. The distance between equal codes of neighbouring
- * bundles must not be a multiple of 4 KiB, or processors take them for the same address. `built`
- * holds RW_CPU_PASSES narrow passes, or as many wide ones as fit. */
+/* Cells of a bundle in a thread's own histogram. RW_CPU_NARROW: the bundle's codes have one byte;
+ * RW_CPU_WIDE: two. The distance between equal codes of neighbouring bundles must not be a multiple
+ * of 4 KiB, or processors take them for the same address. RW_CPU_BUILT: cells of a slice, which has
+ * RW_CPU_PASSES passes of one-byte codes, or fewer of two-byte codes. */
 enum { RW_CPU_NARROW = 256 + RW_CPU_CELLS, RW_CPU_WIDE = RW_MAX_BINS + 2 * RW_CPU_CELLS };
 enum { RW_CPU_BUILT = RW_CPU_PASSES * RW_CPU_PASS_BUNDLES * RW_CPU_NARROW };
 
@@ -42,13 +47,14 @@ enum { RW_CPU_BUILT = RW_CPU_PASSES * RW_CPU_PASS_BUNDLES * RW_CPU_NARROW };
  *   mart:    lambda * 2^32 + count.
  *   newton:  lambda * 2^39 + hessian * 2^16 + count (joint).
  *
- * Cells that are sent to other workers are joint if the node's cells can be (newton, one word). So
- * are kept cells, with one worker and without sparse features. Other cells have n_words words:
+ * Cells that are sent to other workers are joint if the node's cells can be (rw_cpu_is_joint). So
+ * are kept cells, with one worker and without sparse features. This struct then has newton = 1 and
+ * n_words = 1. Other cells have n_words words:
  *
  *   packed:  lambda * 2^32 + count [, hessian]   while sums of counts and |lambda| are under 2^31.
  *   wide:    lambda, count [, hessian]           for any node. */
 struct rw_cpu_words {
-    int n_words, packed, newton;
+    int n_words, packed, newton; /* packed: 1: packed or joint, 0: wide; newton: 1: with hessians */
     uint32_t most_docs;
 };
 enum {
@@ -80,7 +86,7 @@ static inline int64_t rw_joint_from(int64_t packed, int64_t hessian)
            hessian * ((int64_t)1 << RW_JOINT_COUNT) + (uint32_t)packed;
 }
 
-/* The joint word of an idle document. */
+/* The word of an idle document: one whose quantised lambda and hessian are 0. */
 #define RW_CPU_IDLE ((int64_t)1)
 
 /* Returns the number of documents whose joint words may be added up. largest: the largest magnitude
@@ -98,14 +104,14 @@ static inline int rw_cpu_is_packed(const struct rw_engine_rules *rules, uint64_t
     return n_docs * (uint64_t)rw_quantise_limit(rules->bits) < (uint64_t)1 << 31;
 }
 
-/* Returns 1 if a node's cells are searched in the layout in which they were added up, rather than
- * the one in which they are kept. */
+/* Returns 1 if the cells built for a node of n_docs documents stay joint, as documents' words are.
+ * 0: they are converted to the layout `words`. */
 static inline int rw_cpu_is_joint(const struct rw_cpu_words *words, uint32_t n_docs)
 {
     return words->packed && words->newton && n_docs <= words->most_docs;
 }
 
-/* Converts words to a cell. */
+/* Converts the words of one cell, in any layout, to a struct rw_cell. */
 static inline struct rw_cell rw_cpu_decode(const struct rw_cpu_words *words, const int64_t *w)
 {
     const int joint = words->newton && words->n_words == 1;
@@ -117,6 +123,7 @@ static inline struct rw_cell rw_cpu_decode(const struct rw_cpu_words *words, con
     return cell;
 }
 
+/* Converts a struct rw_cell to the words of a cell. */
 static inline void rw_cpu_encode(const struct rw_cpu_words *words, const struct rw_cell *cell,
                                  int64_t *w)
 {
@@ -129,7 +136,7 @@ static inline void rw_cpu_encode(const struct rw_cpu_words *words, const struct 
         w[words->n_words - 1] = cell->hess;
 }
 
-/* Adds n sums of documents' words to n cells in the kept layout. */
+/* Adds n sums of documents' words to n cells in the layout `words`, which is not joint. */
 static inline void rw_cpu_widen(const struct rw_cpu_words *words, const int64_t *sum, uint64_t n,
                                 int64_t *cells)
 {
@@ -144,13 +151,16 @@ static inline void rw_cpu_widen(const struct rw_cpu_words *words, const int64_t 
     }
 }
 
-/* A bundle has one code in each row. It holds one feature, or a few narrow features that have few
- * codes together. */
+/* A bundle has one code in each row. It holds one feature, or a few features that have few codes
+ * together (a shared bundle). */
 struct rw_cpu_bundle {
-    uint32_t n; /* features */
-    uint32_t feature[RW_CPU_BUNDLE_FEATURES];
-    uint32_t n_codes, frequent; /* number of codes of the bundle, and its most frequent code */
-    /* [n][n_codes] each feature's code; NULL: the same as the bundle's. Borrowed. */
+    uint32_t n;                               /* number of features */
+    uint32_t feature[RW_CPU_BUNDLE_FEATURES]; /* [n] the engine's features */
+    /* n_codes: number of codes of the bundle. frequent: the most frequent of them in a sample of
+     * the documents; only for codes of one byte. */
+    uint32_t n_codes, frequent;
+    /* [n][n_codes] each feature's code for each code of the bundle; NULL: the two are equal.
+     * Borrowed. */
     uint8_t *code_of;
     /* [n_docs] while data is loaded: the codes of a shared bundle; NULL: the bundle is not
      * shared. */
@@ -165,29 +175,31 @@ struct rw_cpu_group { /* bundles whose codes have the same width */
     int bytes;                    /* per code: 1 or 2 */
     uint32_t n_active;
     uint32_t *active; /* [n_active] bundles with a sampled feature */
-    /* Where the active bundles of documents are read: in the rows, or in packed copies of them. */
+    /* For codes of one byte: where the active bundles of documents are read: in the rows, or in
+     * packed copies of them. */
     struct rw_cpu_view {
         const uint8_t *row;
         size_t stride;
         int in_order; /* 1: active bundle c is at index c; 0: at active[c] */
     } view;
-    /* [n_docs][row of n_packed] only the codes of active bundles; NULL: never packed. */
+    /* Rows with the codes of active bundles only. There is room for n_packed bundles per document;
+     * rows are not packed if more are active. NULL: never packed. */
     uint8_t *packed;
     uint32_t n_packed;
     uint64_t *mask;       /* [stride / 8] the active codes of a row: scratch */
-    uint8_t *shared_code; /* [features][256] codes of features that share a bundle */
+    uint8_t *shared_code; /* [features][256] memory of the bundles' `code_of` */
 };
 
-/* Bundles to which documents are added together. If most documents have the frequent codes of all
- * these bundles, those documents are left out. Their sum is derived from the total and added to the
- * cells of the frequent codes (weighted histogramming, section 4.4.2, with eight features instead
- * of one). */
+/* Bundles to which documents are added together. If enough documents have the frequent codes of all
+ * these bundles (`worth` in engine_cpu_rows.c), those documents are left out. Their words are added
+ * up, and the sum is added to the cells of the frequent codes (Xu et al., "Efficient weighted
+ * histogramming on GPUs with CUDA", section 4.4.2, with eight features instead of one). */
 struct rw_cpu_pass {
     const struct rw_cpu_group *group;
-    uint32_t first, n; /* of the group's `active` */
+    uint32_t first, n; /* the bundles: range [first, first + n) of the group's `active` */
     uint64_t frequent; /* the frequent codes, in the layout of gathered codes */
-    int skips;
-    uint32_t step; /* cells per bundle */
+    int skips;         /* 1: documents with the frequent codes are left out */
+    uint32_t step;     /* cells per bundle */
 };
 
 static inline const struct rw_cpu_bundle *rw_cpu_bundle_of(const struct rw_cpu_pass *pass,
@@ -196,44 +208,48 @@ static inline const struct rw_cpu_bundle *rw_cpu_bundle_of(const struct rw_cpu_p
     return &pass->group->bundle[pass->group->active[pass->first + c]];
 }
 
-/* Sparse features. For each document, the cells that it adds to, without those of frequent codes.
- * The cell of a feature's frequent code is derived from the node's total (weighted histogramming,
- * section 4.4.2). */
+/* Sparse features, whose codes are stored without the most frequent one (struct rw_codes). For each
+ * document, it lists the cells to which the document is added, without those of frequent codes. The
+ * cell of a feature's frequent code is derived from the node's total (section 4.4.2 of the same
+ * paper). */
 struct rw_cpu_sparse {
-    uint32_t n;       /* columns */
+    uint32_t n;       /* number of features; 0: all features are in rows */
     uint32_t *column; /* [n] the engine's features */
-    uint64_t *offset; /* [n_docs + 1] first entry of each document in `cell` */
-    uint32_t *cell;   /* [entries] cells of each document */
+    uint64_t *offset; /* [n_docs + 1] first cell of each document in `cell` */
+    uint32_t *cell;   /* [offset[n_docs]] indices of cells in a histogram */
 };
 
 /* Many workers. Each worker searches a contiguous range of the tree's sampled features and keeps
- * their cells. Each builds histograms of its own documents for a few nodes at a time, in separate
- * memory; they are then summed over all workers. */
+ * their cells. Each builds histograms of its own documents for at most RW_CPU_WORKER_JOBS nodes at
+ * a time, in separate memory; they are then summed over all workers. A message has a part for each
+ * worker: for each node, the node's total and the cells of the worker's features. */
 enum { RW_CPU_WORKER_JOBS = 8 };
 struct rw_cpu_workers {
     uint32_t *first;       /* [n_workers + 1] first feature of each worker */
     uint32_t *owner;       /* [n_features] the worker of each feature, in this tree */
-    uint64_t *wire_at;     /* [n_features] first cell in its worker's part of a message */
-    uint64_t *kept_at;     /* [n_features] first cell in a kept histogram of this worker */
-    uint64_t *n_cells;     /* [n_workers] end of each worker's part of a node */
-    uint64_t part_cells;   /* cells of the longest part */
+    uint64_t *wire_at;     /* [n_features] first cell in a node's cells of its worker's part */
+    uint64_t *kept_at;     /* [n_features] first cell in a kept histogram of its worker */
+    uint64_t *n_cells;     /* [n_workers] cells of a node in each worker's part */
+    uint64_t part_cells;   /* the largest of n_cells, which every part has room for */
     uint32_t *all_n;       /* [max_slots] documents of each node, over all workers */
     int64_t *sparse;       /* [RW_CPU_WORKER_JOBS][all cells][words] of sparse columns */
     uint64_t sparse_words; /* words per job */
-    int64_t *send, *recv;  /* [n_workers][words of a call], [words of a call] */
-    /* The nodes of a call, in the same order on all workers. */
-    int n_jobs, n_parts;                              /* n_parts: parts of a node's search */
-    const struct rw_sibling *job[RW_CPU_WORKER_JOBS]; /* entries of rw_cpu.job */
-    int index[RW_CPU_WORKER_JOBS];                    /* index of each entry of rw_cpu.job */
-    struct rw_cpu_words wire[RW_CPU_WORKER_JOBS];     /* layout of its cells in messages */
-    size_t begin[RW_CPU_WORKER_JOBS + 1];             /* words within a worker's part */
+    /* Messages. send: [n_workers][words of a part], recv: [words of a part]. */
+    int64_t *send, *recv;
+    /* The n_jobs nodes of a call, in the same order on all workers. n_parts: number of ranges of
+     * features into which threads divide the search of a node. */
+    int n_jobs, n_parts;
+    const struct rw_sibling *job[RW_CPU_WORKER_JOBS]; /* pointers into rw_cpu.job */
+    int index[RW_CPU_WORKER_JOBS]; /* by index in rw_cpu.job: index of the node in `job` */
+    struct rw_cpu_words wire[RW_CPU_WORKER_JOBS]; /* layout of each node's cells in messages */
+    size_t begin[RW_CPU_WORKER_JOBS + 1];         /* first word of each node in a part; the end */
 };
 
 /* The cells that one thread has built of a node that all threads build. */
 struct rw_cpu_own {
     const int64_t *cells; /* NULL: the thread took no documents */
-    int narrow;           /* 1: the cells are narrow */
-    int64_t sum[3];       /* sum of its documents, in the kept layout */
+    int narrow;           /* 1: the cells are narrow (struct rw_cpu_building) */
+    int64_t sum[3];       /* sum of its documents, in the layout rw_cpu.words */
     /* Fills up a cache line, so that threads write to different lines. */
     int64_t unused[3];
 };
@@ -241,8 +257,8 @@ struct rw_cpu_own {
 /* A range of rw_cpu.doc that one split divides. It is cut into parts, and one thread takes each
  * part. */
 struct rw_cpu_run {
-    /* Index of the range's first part among the parts of the call, and number of its parts. The
-     * range of a part is found by searching these indices. */
+    /* part: index of the range's first part among the parts of the call. parts: number of its
+     * parts. The range of a part is found by searching the first indices of all ranges. */
     uint32_t part, parts;
     uint32_t first, n; /* documents */
     int split;         /* index of the split in the call */
@@ -257,14 +273,17 @@ struct rw_cpu {
     uint32_t n_passes;
     struct rw_cpu_pass *pass; /* [n_passes] passes of this tree */
     struct rw_cpu_sparse sparse;
-    uint32_t *doc, *doc_scratch; /* [n_docs] documents, grouped by node */
-    uint32_t *begin, *n; /* [max_slots] each node's range of `doc`, without idle documents */
-    /* The ranges of idle documents. Their quantised lambda and hessian are 0, so they add to counts
-     * only, and histograms leave them out. They are counted if a split depends on it. */
+    uint32_t *doc, *doc_scratch; /* [n_docs] both. doc: documents, grouped by node */
+    /* [max_slots] both. Each node's range of `doc`, without idle documents if these have separate
+     * ranges. begin: its first index. n: number of documents. */
+    uint32_t *begin, *n;
+    /* [max_slots] both. The ranges of idle documents, if many documents are idle; else empty. Their
+     * quantised lambda and hessian are 0, so they add to counts only, and histograms leave them
+     * out. They are counted if a split depends on it. */
     uint32_t *idle_begin, *n_idle;
     int64_t *word; /* [n_docs] contribution of each document */
     struct rw_cpu_words words;
-    struct rw_cpu_workers *workers; /* NULL: there is one worker */
+    struct rw_cpu_workers *workers; /* &many; NULL: there is one worker */
     struct rw_cpu_workers many;
     uint64_t *cell_at; /* [n_features + 1] first cell of each feature in a histogram */
     struct {           /* kept histograms */
@@ -291,8 +310,8 @@ struct rw_cpu {
     /* Scratch of each thread. */
     uint64_t *gathered;     /* [n_threads][RW_CPU_PASSES][RW_CPU_GATHERED] codes */
     struct rw_cpu_own *own; /* [n_threads] */
-    /* [n_threads][RW_CPU_BUILT][built_words] cells being built, followed by words being added
-     * up. */
+    /* [n_threads][RW_CPU_BUILT][built_words] of each thread: wide cells, followed by narrow ones
+     * (struct rw_cpu_building). */
     int64_t *built;
     size_t built_words;
 };
@@ -302,12 +321,13 @@ static inline struct rw_cpu *rw_cpu_of(struct rw_engine *engine)
     return (struct rw_cpu *)engine;
 }
 
+/* Rounds a number of cells up to whole vectors. */
 static inline uint64_t rw_cpu_filled_up(uint32_t n_cells)
 {
     return ((uint64_t)n_cells + RW_CPU_CELLS - 1) / RW_CPU_CELLS * RW_CPU_CELLS;
 }
 
-/* Returns the cells of a feature, rounded up to whole vectors. */
+/* Returns the number of cells of a feature, rounded up to whole vectors. */
 static inline uint64_t rw_cpu_n_cells(const struct rw_cuts *cuts, uint32_t f)
 {
     return rw_cpu_filled_up(rw_cuts_n_codes(cuts, f));
@@ -329,7 +349,7 @@ static inline int rw_cpu_keeps_joint(const struct rw_cpu *cpu, int32_t slot)
     return cpu->kept.joint && rw_cpu_is_joint(&cpu->words, cpu->n[slot]);
 }
 
-/* Returns where the cells of sparse columns of a job's smaller node are made. That is where they
+/* Returns where the cells of sparse feature f of a job's smaller node are made. That is where they
  * are kept, or, with many workers, separate memory. */
 static inline int64_t *rw_cpu_made_cells(const struct rw_cpu *cpu, const struct rw_sibling *job,
                                          uint32_t f)
@@ -346,6 +366,7 @@ int rw_cpu_allocate_rows(struct rw_cpu *cpu);
 int rw_cpu_load_rows(struct rw_cpu *cpu);
 /* Lists the passes of a tree, after its features were sampled. */
 void rw_cpu_list_passes(struct rw_cpu *cpu);
+/* Requests large pages for an array. */
 void rw_cpu_large_pages(void *p, size_t bytes);
 
 /* Returns the number of threads that are worth starting for n_docs documents. */
@@ -361,78 +382,88 @@ static inline int rw_cpu_threads(const struct rw_cpu *cpu, uint64_t n_docs)
 /* Counts a node's idle documents by their code in column f. Adds to count: [RW_MAX_CODES]. */
 void rw_cpu_count_idle(const struct rw_cpu *cpu, int32_t slot, uint32_t f, uint32_t *count);
 
-/* Returns the end of a slice: the passes from `from` on whose cells fit the thread's memory
- * together. */
+/* Returns the end of the slice that begins at pass `from`: the passes before `end` whose cells fit
+ * a thread's memory together. */
 uint32_t rw_cpu_slice_end(const struct rw_cpu *cpu, uint32_t from, uint32_t end);
 /* The cells of a slice that one thread builds for some documents, in its part of `built`. The
- * thread adds documents' words to narrow cells. Before a sum could overflow, it moves them to wide
- * cells, which have the kept layout. For packed words of mart, narrow and wide cells are the
- * same. */
+ * thread adds documents' words to narrow cells, of one word each. Before a sum could overflow, it
+ * moves them to wide cells, which have the layout rw_cpu.words. For packed words of mart, narrow
+ * and wide cells are the same. */
 struct rw_cpu_building {
     int thread;         /* index of the thread whose scratch is used */
     uint32_t from, end; /* passes */
     int64_t *narrow, *wide;
     uint32_t n_narrow; /* documents in the narrow cells */
     int is_wide;       /* 1: wide cells hold further documents */
-    int64_t sum[3];    /* sum of all documents, in the kept layout */
+    int64_t sum[3];    /* sum of all documents, in the layout rw_cpu.words */
 };
-/* Starts a slice [from, end) without documents. */
+/* Starts the cells of passes [from, end), without documents. */
 void rw_cpu_build_start(const struct rw_cpu *cpu, int thread, uint32_t from, uint32_t end,
                         struct rw_cpu_building *b);
+/* Adds documents doc: [n] to the cells. */
 void rw_cpu_build_add(const struct rw_cpu *cpu, struct rw_cpu_building *b, const uint32_t *doc,
                       uint32_t n);
-/* Returns the cells. narrow: they may be narrow, unless b->is_wide. */
+/* Returns the cells. narrow: 1: returns narrow cells, unless b->is_wide. Otherwise they are wide.
+ */
 const int64_t *rw_cpu_build_end(const struct rw_cpu *cpu, struct rw_cpu_building *b, int narrow);
-/* Returns 1 if the integers and floats of vectors can hold the values of this tree's cells. */
+/* Returns 1 if the integers and floats of vectors can hold the values of this tree's cells. Only
+ * then are splits scored roughly. */
 static inline int rw_cpu_searches_packed(const struct rw_cpu *cpu)
 {
     return cpu->words.packed && cpu->host.base.split_rule.l2 < 0x1p60;
 }
 
-/* A split whose rough score may be the best, but whose sides may have too few documents. The idle
- * documents of its column are counted only if no better split is found. */
+/* A postponed split: its rough score may be the best, but it depends on idle documents whether its
+ * sides have enough documents, or where missing values go. The idle documents of its column are
+ * counted only if no better split is found. */
 struct rw_cpu_later {
     uint32_t column, bin;
     float score;
-    struct rw_cell left, missing;
+    struct rw_cell left, missing; /* sums without idle documents; left: without missing values */
 };
+/* The largest number of postponed splits of a search. */
 enum { RW_CPU_LATER = 48 };
 
 /* The search for a node's best split, column by column. */
 struct rw_cpu_search {
-    int joint, from_joint, to_joint; /* 1: the input, subtracted or kept cells are joint */
-    struct rw_cell all;
-    double parent_gain;
+    /* 1: cells are joint. joint: the input. from_joint: those subtracted. to_joint: those kept. */
+    int joint, from_joint, to_joint;
+    struct rw_cell all;  /* the node's sums */
+    double parent_gain;  /* rw_side_gain of `all` */
     float rough;         /* largest rough score so far (engine_cpu_split.c) */
     int32_t min_hessian; /* smallest quantised hessian of a side (newton) */
     struct rw_split best;
     uint32_t n_later;
-    /* Entries of one column follow each other, in the order of bins. */
+    /* [n_later] postponed splits. Those of one column follow each other, in the order of bins. */
     struct rw_cpu_later later[RW_CPU_LATER];
 };
 void rw_cpu_search_start(const struct rw_cpu *cpu, int32_t slot, const struct rw_cell *all,
                          struct rw_cpu_search *search);
-/* Searches one column. from: cells to subtract from `cells` first, which are then a parent's; or
- * NULL. to: where the result is kept, which may be `cells`; or NULL. */
+/* Searches one column. from: cells to subtract from `cells` first, which are then a parent's; NULL:
+ * nothing is subtracted. to: where the resulting cells are kept, which may be `cells`; NULL: they
+ * are not kept. */
 void rw_cpu_search_column(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f,
                           const int64_t *cells, const int64_t *from, int64_t *to);
 /* Ends a search, after all columns. */
 void rw_cpu_search_end(const struct rw_cpu *cpu, struct rw_cpu_search *search);
 
-/* The layout of a column's cells in a search: packed words; packed words, each with its hessian; or
- * joint words, if all cells are joint. */
+/* The layout of a column's cells in a search. RW_CELL_COUNTS: packed words. RW_CELL_PAIRS: packed
+ * words, each with its hessian. RW_CELL_JOINT: joint words, if the input, subtracted and kept cells
+ * all are. */
 enum rw_cpu_cells { RW_CELL_COUNTS, RW_CELL_PAIRS, RW_CELL_JOINT };
 enum { RW_CPU_MOST_CELLS = RW_MAX_CODES + RW_CPU_CELLS };
 
-/* A packed column of a node. */
+/* A column of a node, whose splits are scored. */
 struct rw_cpu_column {
-    const int64_t *cells;            /* [n]; n a multiple of RW_CPU_CELLS */
-    const int64_t *from;             /* subtracted from `cells` first; or NULL */
-    int64_t *to;                     /* where the result is written; or NULL */
-    int joint, from_joint, to_joint; /* of pairs: 1 if these are joint */
-    uint32_t n, n_cuts;
-    int64_t missing[2],
-        all[2]; /* the cell of missing values after subtraction, and the node's sums */
+    const int64_t *cells; /* [n]; n a multiple of RW_CPU_CELLS */
+    const int64_t *from;  /* subtracted from `cells` first; or NULL */
+    int64_t *to;          /* where the result is written; or NULL */
+    /* RW_CELL_PAIRS: 1: `cells`, `from` or `to` has joint words. */
+    int joint, from_joint, to_joint;
+    uint32_t n, n_cuts; /* n_cuts: number of thresholds */
+    /* Words, and for RW_CELL_PAIRS their hessians. missing: the cell of missing values after
+     * subtraction. all: the node's sums. */
+    int64_t missing[2], all[2];
     int32_t min_docs, min_hessian;
     int32_t n_idle; /* the node's idle documents, which are in no cell */
     float l2;
@@ -441,7 +472,8 @@ struct rw_cpu_column {
 
 /* Sums of cells up to each bin, and rough scores of the thresholds above the bins. */
 struct rw_cpu_scores {
-    int64_t left[RW_CPU_MOST_CELLS], hessian[RW_CPU_MOST_CELLS]; /* hessian: only for pairs */
+    /* left: words. hessian: their hessians, for RW_CELL_PAIRS only. */
+    int64_t left[RW_CPU_MOST_CELLS], hessian[RW_CPU_MOST_CELLS];
     float score[RW_CPU_MOST_CELLS]; /* the better score of both directions of missing values */
     /* The largest score of the splits that are certainly candidates; -1: no such split. Used only
      * for columns with a monotone constraint and for nodes with idle documents. Elsewhere all
@@ -449,7 +481,7 @@ struct rw_cpu_scores {
     float sure;
 };
 
-/* Scores a column. Returns the largest score. */
+/* Scores the splits of a column. Returns the largest score, or -1 if no split is possible. */
 typedef float rw_cpu_score_fn(const struct rw_cpu_column *column, struct rw_cpu_scores *out,
                               enum rw_cpu_cells kind);
 rw_cpu_score_fn rw_cpu_score_plain, rw_cpu_score_avx2, rw_cpu_score_avx512;

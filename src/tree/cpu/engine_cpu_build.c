@@ -1,8 +1,9 @@
 /* Builds histogram cells on processors, where most of a tree's time is spent. A thread gathers the
  * codes and words of documents and adds them to its own cells. A pass has few bundles, so its cells
  * stay in the first-level cache. A processor stores to one address per cycle, so the number of
- * additions decides the speed. Therefore documents that have the frequent codes of all bundles are
- * left out, and each document's contribution is one word. */
+ * additions decides the speed. Therefore each document's contribution is one word, and a pass can
+ * leave out the documents that have the frequent codes of all its bundles. engine_cpu.h explains
+ * bundles, passes and words. */
 #include "tree/cpu/engine_cpu.h"
 
 #if RW_HAS_X86
@@ -13,20 +14,20 @@
 
 /* ---- a pass ---- */
 
-/* Prefetches rows that will be gathered next, one cache line at a time, while other documents are
- * added. */
+/* Rows to prefetch, which will be gathered next. While other documents are added, the lines of one
+ * row are prefetched at a time. */
 struct prefetching {
     const uint8_t *row; /* row of document 0, from the first code on */
     size_t stride;
     const uint32_t *doc;     /* [n] */
-    uint32_t at, n, n_lines; /* next prefetch: the n_lines lines of document `at` */
+    uint32_t at, n, n_lines; /* next prefetch: n_lines cache lines of the row of doc[at] */
 };
 
 /* Documents to add to the cells of a pass. */
 struct addition {
     const struct rw_cpu_pass *pass;
-    /* [n] 8 codes of one byte each, the first in the lowest byte. They are overwritten, and so are
-     * up to 8 more. */
+    /* [n] words of 8 codes of one byte each, the first in the lowest byte; not for codes of two
+     * bytes. They are overwritten, and so are up to 8 words after them. */
     uint64_t *codes;
     const uint32_t *doc; /* [n] */
     uint32_t n;
@@ -36,6 +37,7 @@ struct addition {
     struct prefetching *prefetching;
 };
 
+/* Prefetches the next row, if any. */
 INLINE void prefetch_lines(struct prefetching *prefetching)
 {
     enum { LINE = 64 };
@@ -64,7 +66,8 @@ INLINE void add_bundles(const struct addition *add, const int64_t *word, uint32_
 }
 
 /* Moves the documents that differ from the frequent codes to the front of `codes`, and their words
- * to `kept`. *rest: the sum of the other documents' words. Returns how many documents are left. */
+ * to `kept`. Adds the other documents' words to *rest, which is 0 before. Returns how many
+ * documents differ. */
 static uint32_t keep_plain(const struct addition *add, int64_t *kept, int64_t *rest)
 {
     const uint64_t frequent = add->pass->frequent;
@@ -81,8 +84,8 @@ static uint32_t keep_plain(const struct addition *add, int64_t *kept, int64_t *r
 }
 
 #if RW_HAS_X86
-/* The same for eight documents at once. It may store past the last one, but only where the input
- * was already read. */
+/* Does the work of keep_plain for eight documents at once. It may store past the last one, but only
+ * where the input was already read. */
 RW_AVX512 static uint32_t keep_avx512(const struct addition *add, int64_t *kept, int64_t *rest)
 {
     const __m512i frequent = _mm512_set1_epi64((int64_t)add->pass->frequent);
@@ -105,7 +108,7 @@ RW_AVX512 static uint32_t keep_avx512(const struct addition *add, int64_t *kept,
 #endif
 
 /* Leaves out the documents with the frequent codes, and adds their sum to the cell of the frequent
- * code of each bundle. Returns how many documents are left. */
+ * code of each bundle. Returns how many documents remain. */
 static uint32_t pass_over(const struct addition *add, int64_t *kept)
 {
     const struct rw_cpu_pass *pass = add->pass;
@@ -122,6 +125,7 @@ static uint32_t pass_over(const struct addition *add, int64_t *kept)
     return left;
 }
 
+/* Adds documents to the cells of a pass of one-byte codes. */
 static void add_narrow(const struct addition *add)
 {
     int64_t kept[RW_CPU_DOCS + 8]; /* vectors store past the last one */
@@ -131,7 +135,7 @@ static void add_narrow(const struct addition *add)
         n = pass_over(add, kept);
         word = kept;
     }
-    const uint32_t n_bundles = add->pass->n; /* 8, or fewer in the last pass */
+    const uint32_t n_bundles = add->pass->n; /* 8, or fewer in the group's last pass */
     if (n_bundles & 8)
         add_bundles(add, word, n, 0, 8);
     if (n_bundles & 4)
@@ -142,6 +146,7 @@ static void add_narrow(const struct addition *add)
         add_bundles(add, word, n, n_bundles & 6, 1);
 }
 
+/* Adds documents to the cells of a pass of two-byte codes, which are read from the rows. */
 static void add_wide(const struct addition *add)
 {
     enum { AHEAD = 8 };
@@ -167,12 +172,12 @@ struct gathering {
     const uint32_t *active;
     const uint32_t *doc; /* [n] */
     uint32_t n;
-    uint32_t first, last; /* range of the active bundles of the passes */
-    size_t at, end;       /* bytes of a row that are read */
+    uint32_t first, last; /* range of the active bundles of the passes, without `last` */
+    size_t at, end;       /* range of bytes of a row that are read, without `end` */
     uint64_t *to;         /* [passes][RW_CPU_GATHERED] */
 };
 
-/* Returns the gathering of narrow passes [from, end). */
+/* Returns the gathering of passes [from, end), all of one-byte codes. */
 static struct gathering gathering_of(const struct rw_cpu *cpu, uint32_t from, uint32_t end,
                                      uint64_t *to)
 {
@@ -187,7 +192,7 @@ static struct gathering gathering_of(const struct rw_cpu *cpu, uint32_t from, ui
     return g;
 }
 
-/* Prefetches the row of a document a little after i. */
+/* Prefetches the row of a document a little after document i of the list. */
 INLINE void prefetch_row(const struct gathering *g, uint32_t i)
 {
     enum { AHEAD = 12, LINE = 64 };
@@ -197,8 +202,8 @@ INLINE void prefetch_row(const struct gathering *g, uint32_t i)
     __builtin_prefetch(row + g->end - 1);
 }
 
-/* Gathers the codes of documents from `from` on, 8 codes per word, pass by pass. Each row is
- * prefetched and read once. The codes that a pass reads are then contiguous. */
+/* Gathers the codes of the list's documents from index `from` on, 8 codes per word, pass by pass.
+ * Each row is prefetched and read once. The codes that a pass reads are then contiguous. */
 static void gather_plain(const struct gathering *g, uint32_t from)
 {
     for (uint32_t i = from; i < g->n; i++) {
@@ -239,7 +244,8 @@ RW_AVX512 static inline void transpose(__m512i *a)
     }
 }
 
-/* Gathers n words of eight documents, from word w of their rows on. */
+/* Gathers n words of codes, from word w of the gathered range on, of eight documents of the list,
+ * from index i on. */
 RW_AVX512 INLINE void gather_words(const struct gathering *g, uint32_t i, uint32_t w, uint32_t n)
 {
     const uint8_t *row = g->view.row + g->first + 8 * (size_t)w;
@@ -255,8 +261,8 @@ RW_AVX512 INLINE void gather_words(const struct gathering *g, uint32_t i, uint32
     }
 }
 
-/* Gathers eight documents at a time, if the active bundles are in order. Returns how many documents
- * it gathered. */
+/* Gathers eight documents at a time, as long as eight are left. The view must be in order. Returns
+ * how many documents it gathered. */
 RW_AVX512 static uint32_t gather_avx512(const struct gathering *g)
 {
     const uint32_t n_words = (g->last - g->first + 7) / 8, rest = (g->last - g->first) % 8;
@@ -279,7 +285,6 @@ RW_AVX512 static uint32_t gather_avx512(const struct gathering *g)
 }
 #endif
 
-/* Returns the end of the passes from `from` on whose cells fit together. */
 uint32_t rw_cpu_slice_end(const struct rw_cpu *cpu, uint32_t from, uint32_t end)
 {
     uint32_t cells = 0, at = from;
@@ -289,6 +294,7 @@ uint32_t rw_cpu_slice_end(const struct rw_cpu *cpu, uint32_t from, uint32_t end)
     return at;
 }
 
+/* Clears the cells, of n_words words each, of passes [from, end). */
 static void clear_cells(const struct rw_cpu *cpu, uint32_t from, uint32_t end, size_t n_words,
                         int64_t *cell)
 {
@@ -302,7 +308,7 @@ static void clear_cells(const struct rw_cpu *cpu, uint32_t from, uint32_t end, s
     }
 }
 
-/* Adds documents' words to narrow cells. Returns the sum of all words. */
+/* Adds documents' words to b->narrow. Returns the sum of all words. */
 static int64_t add_docs(const struct rw_cpu *cpu, const struct rw_cpu_building *b,
                         const uint32_t *doc, uint32_t n)
 {
@@ -355,7 +361,8 @@ static int64_t add_docs(const struct rw_cpu *cpu, const struct rw_cpu_building *
     return sum;
 }
 
-/* Returns 1 if a slice's words already have the kept layout, for any number of documents. */
+/* Returns 1 if sums of documents' words already have the layout `words`, for any number of
+ * documents: they are packed words of mart. */
 static int are_kept(const struct rw_cpu_words *words)
 {
     return words->packed && !words->newton;
@@ -372,7 +379,7 @@ void rw_cpu_build_start(const struct rw_cpu *cpu, int thread, uint32_t from, uin
     clear_cells(cpu, from, end, 1, b->narrow);
 }
 
-/* Moves the sums of narrow cells to wide ones. */
+/* Adds the sums of narrow cells to the wide ones. */
 static void widen_cells(const struct rw_cpu *cpu, struct rw_cpu_building *b)
 {
     const size_t n_words = (size_t)cpu->words.n_words;

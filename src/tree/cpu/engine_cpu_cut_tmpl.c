@@ -1,4 +1,5 @@
-/* Sums a column's cells up to each bin, and scores the splits roughly, in float, eight at a time.
+/* Sums a column's cells up to each bin, and scores the splits roughly, in float, eight at a time
+ * (rw_cpu_score in engine_cpu.h). Cells are packed, pairs or joint (enum rw_cpu_cells).
  * This file is compiled once per instruction set (base/machine.h). Vectors are passed by address,
  * because not every instruction set can pass them as arguments. */
 
@@ -40,7 +41,8 @@ INLINE void store(int64_t *to, const longs *words)
     memcpy(to, words, sizeof(*words));
 }
 
-/* Loads packed words and hessians of the cells from b on. */
+/* Loads the packed words and the hessians of LANES cells from b on. joint: 1: the cells are joint
+ * words; 0: pairs of a packed word and a hessian. */
 INLINE void load_pairs(const int64_t *cells, uint32_t b, int joint, longs *words, longs *hessians)
 {
     if (joint) {
@@ -55,6 +57,7 @@ INLINE void load_pairs(const int64_t *cells, uint32_t b, int joint, longs *words
     }
 }
 
+/* Stores what load_pairs loads. */
 INLINE void store_pairs(int64_t *cells, uint32_t b, int joint, const longs *words,
                         const longs *hessians)
 {
@@ -71,7 +74,7 @@ INLINE void store_pairs(int64_t *cells, uint32_t b, int joint, const longs *word
 }
 
 /* Loads the cells from b on, subtracts those of column->from, and stores the result in column->to.
- * hessians: of pairs. */
+ * hessians: written for RW_CELL_PAIRS only. */
 INLINE void take_cells(const struct rw_cpu_column *column, uint32_t b, enum rw_cpu_cells kind,
                        longs *words, longs *hessians)
 {
@@ -94,8 +97,8 @@ INLINE void take_cells(const struct rw_cpu_column *column, uint32_t b, enum rw_c
         store_pairs(column->to, b, column->to_joint, words, hessians);
 }
 
-/* Makes prefix sums over the vectors, by steps of one, two and four cells. Adds the sum of all
- * earlier cells, *before, and updates it. */
+/* Makes prefix sums over the cells of a vector, by steps of one, two and four cells. Adds to each
+ * the sum of all earlier cells, *before, and adds this vector's cells to *before. */
 INLINE void add_up(longs *sums, longs *before)
 {
     const longs none = {0};
@@ -125,8 +128,8 @@ INLINE void keep_ordered(const struct rw_cpu_column *column, const floats *l, co
     *allowed &= above >= -margin;
 }
 
-/* Extracts counts, lambdas and hessians from words in the layout `kind`. For counts, the hessians
- * are the counts. */
+/* Extracts counts, lambdas and hessians from words in the layout `kind`. heavy: the hessians of
+ * RW_CELL_PAIRS. For RW_CELL_COUNTS, the hessians are the counts. */
 INLINE void split_words(enum rw_cpu_cells kind, const longs *words, const longs *heavy, ints *n,
                         ints *lambda, ints *hessian)
 {
@@ -140,10 +143,11 @@ INLINE void split_words(enum rw_cpu_cells kind, const longs *words, const longs 
     }
 }
 
-/* Computes the rough gain of splits, without the parent's share. There are seven roundings of at
- * most 2^-24 each. The score is -1 if the split is not allowed. left, heavy: packed words and
- * hessians on the left. sure: scores of the splits that are certain, if requested; then `score` has
- * those that are possible. */
+/* Computes the rough gain of splits, without the parent's share. Its relative error is under 2^-20,
+ * as fewer than 16 roundings of at most 2^-24 each add up. The score is -1 if the split is not
+ * allowed. left, heavy: words and, for RW_CELL_PAIRS, hessians on the left. If `uncertain` is not
+ * ALL_SURE, `score` is for splits that are possible, and `sure` has the scores of those that are
+ * certain, or -1. */
 INLINE void score_cuts(const struct rw_cpu_column *column, const longs *left, const longs *heavy,
                        enum rw_cpu_cells kind, enum uncertain uncertain, floats *score,
                        floats *sure)
@@ -170,6 +174,7 @@ INLINE void score_cuts(const struct rw_cpu_column *column, const longs *left, co
     *score = (floats)((allowed & (ints)both) | (~allowed & (ints)((floats){0} - 1.0f)));
 }
 
+/* Replaces each value of *largest by that of *other if the latter is larger. */
 INLINE void keep_larger(floats *largest, const floats *other)
 {
 #if defined(RW_TMPL_AVX2) || defined(RW_TMPL_AVX512)
@@ -180,7 +185,8 @@ INLINE void keep_larger(floats *largest, const floats *other)
 #endif
 }
 
-/* Removes the scores after the last threshold. Sums there already include the missing values. */
+/* Sets scores after the last threshold to -1. Sums there already include the missing values. b: the
+ * bin of the first score. */
 INLINE void keep_cuts(const struct rw_cpu_column *column, uint32_t b, floats *score)
 {
     const ints inside = (ints){0, 1, 2, 3, 4, 5, 6, 7} < (int32_t)column->n_cuts - (int32_t)b;

@@ -1,8 +1,10 @@
-/* Builds histograms and finds splits on processors. A call's work is a list of tasks, one for each
- * pair of siblings and range of passes. A task builds the smaller sibling's cells in the thread's
- * own memory, stores them, and subtracts them from the parent's. It searches both siblings while
- * the cells are in the cache. If a pair has much of the work, all threads build it together: first
- * each takes some of the documents, then some of the passes. No two tasks write the same cell. */
+/* Builds histograms and finds splits on processors. A call's work is a list of jobs: pairs of
+ * siblings, or single nodes. A task is a job's work on a range of passes. It builds the smaller
+ * sibling's cells in the thread's own memory, stores them if they are kept, and subtracts them from
+ * the parent's. It searches both siblings while the cells are in the cache. If a job has much of
+ * the work, all threads build it together: first each takes some of the documents, then some of the
+ * bundles. Sparse columns and the exchange with other workers have sections of their own. No two
+ * tasks write the same cell. */
 #include "tree/cpu/engine_cpu.h"
 
 /* ---- tasks ---- */
@@ -12,11 +14,12 @@
 struct tasks {
     struct rw_cpu *cpu;
     int n_jobs, n_shared;
-    uint32_t n_built;         /* jobs with sparse columns to build */
-    uint32_t n_sparse_ranges; /* ranges per such job */
+    uint32_t n_built;         /* jobs whose sparse columns must be built: all or 0 */
+    uint32_t n_sparse_ranges; /* ranges of sparse columns per such job */
 };
 
-/* Starts the searches of both siblings. joint: the smaller one's cells will be joint. */
+/* Starts the searches of both siblings. smaller: the smaller one's sums. joint: 1: its cells will
+ * be joint. search: [2], the smaller one's first. */
 static void start_searches(const struct rw_cpu *cpu, const struct rw_sibling *s,
                            const struct rw_cell *smaller, int joint, struct rw_cpu_search *search)
 {
@@ -32,8 +35,8 @@ static void start_searches(const struct rw_cpu *cpu, const struct rw_sibling *s,
     }
 }
 
-/* Searches both siblings. cells: of the smaller one. They are kept for its children if the node is
- * large enough. The larger one's are kept in the parent's memory. */
+/* Searches feature f of both siblings. cells: of the smaller one. They are kept for its children if
+ * the node is large enough. The larger one's are then kept in the parent's memory. */
 static void search_both(const struct rw_cpu *cpu, const struct rw_sibling *s, uint32_t f,
                         const int64_t *cells, struct rw_cpu_search *search)
 {
@@ -44,7 +47,8 @@ static void search_both(const struct rw_cpu *cpu, const struct rw_sibling *s, ui
                              rw_cpu_cells(cpu, s->larger, f));
 }
 
-/* Keeps the best split that a task has found. Each feature has one task. */
+/* Keeps the best split of each sibling that a task has found, if it is better than those of earlier
+ * tasks. The tasks of a job have different features. */
 static void keep_best(struct rw_cpu *cpu, struct rw_share *share, const struct rw_sibling *s,
                       struct rw_cpu_search *search)
 {
@@ -75,6 +79,7 @@ static void keep_totals(struct rw_cpu *cpu, const struct rw_sibling *s,
  * worker the cells of the features that the worker searches. A message uses as few bits as the sums
  * over all workers need. A worker keeps the sums of its features, subtracts them from the parent's,
  * and searches both. */
+/* Returns 1 if cells in this layout are joint. */
 static int is_joint(const struct rw_cpu_words *words)
 {
     return words->newton && words->n_words == 1;
@@ -82,7 +87,8 @@ static int is_joint(const struct rw_cpu_words *words)
 
 /* ---- memory, and the division of features ---- */
 
-/* A part begins with the node's total, in a whole vector of cells. */
+/* For each node, a worker's part of a message begins with the node's total, in a whole vector of
+ * cells. */
 enum { TOTAL_CELLS = RW_CPU_CELLS };
 
 int rw_cpu_allocate_workers(struct rw_cpu *cpu, size_t words)
@@ -116,7 +122,7 @@ int rw_cpu_allocate_workers(struct rw_cpu *cpu, size_t words)
     return RW_OK;
 }
 
-/* Divides the sampled features among workers, in order, with about equal numbers of cells. */
+/* Workers get features in order, and about equal numbers of cells. */
 void rw_cpu_divide_features(struct rw_cpu *cpu, const struct rw_root *root)
 {
     struct rw_cpu_workers *workers = cpu->workers;
@@ -152,12 +158,14 @@ void rw_cpu_divide_features(struct rw_cpu *cpu, const struct rw_root *root)
 
 /* ---- sending ---- */
 
-/* Returns the start of a worker's part of node i. */
+/* Returns the start of node i in a worker's part of the message. */
 static int64_t *part_of(const struct rw_cpu_workers *workers, uint32_t worker, int i)
 {
     return workers->send + worker * workers->begin[workers->n_jobs] + workers->begin[i];
 }
 
+/* Lists the nodes of a call in the order of `siblings`, which is the same on all workers, and their
+ * layouts in messages. */
 static void begin_workers(struct rw_cpu *cpu, const struct rw_sibling *siblings, int n)
 {
     struct rw_cpu_workers *workers = cpu->workers;
@@ -193,6 +201,8 @@ static void convert(const struct rw_cpu_words *from, const int64_t *cells, uint6
     }
 }
 
+/* Writes feature f's cells of a job's smaller node to the part of the worker that searches f.
+ * joint: 1: the cells are joint. */
 static void put_column(const struct rw_cpu *cpu, const struct rw_sibling *job, uint32_t f,
                        const int64_t *cells, int joint)
 {
@@ -207,13 +217,14 @@ static void put_column(const struct rw_cpu *cpu, const struct rw_sibling *job, u
 
 /* ---- receiving ---- */
 
-/* Returns the sum of node i over all workers. */
+/* Returns the total of node i over all workers. */
 static struct rw_cell received(const struct rw_cpu_workers *workers, int i)
 {
     return rw_cpu_decode(&workers->wire[i], workers->recv + workers->begin[i]);
 }
 
-/* Returns n received cells in the joint or the kept layout, converted in `room` if necessary. */
+/* Returns n received cells of node i, from cell `at` of its part on. They are joint or in the
+ * layout cpu->words, to which they are converted in `room` if necessary. */
 static const int64_t *take(const struct rw_cpu *cpu, int i, uint64_t at, uint64_t n, int64_t *room)
 {
     const struct rw_cpu_words *wire = &cpu->workers->wire[i];
@@ -225,7 +236,7 @@ static const int64_t *take(const struct rw_cpu *cpu, int i, uint64_t at, uint64_
     return room;
 }
 
-/* Searches one part of this worker's features of node i. */
+/* Searches one of n_parts ranges of this worker's features, in node i and its sibling. */
 static void search_part(struct rw_cpu *cpu, struct rw_share *share, int i, uint64_t part)
 {
     const struct rw_cpu_workers *workers = cpu->workers;
@@ -258,6 +269,7 @@ static int search_some(void *user, struct rw_share *share)
     return RW_OK;
 }
 
+/* Exchanges the cells of a call with the other workers, and searches this worker's features. */
 static int search_workers(struct rw_cpu *cpu)
 {
     struct rw_ctx *ctx = cpu->host.base.ctx;
@@ -285,6 +297,7 @@ static int search_workers(struct rw_cpu *cpu)
 
 /* ---- sparse columns ---- */
 
+/* Adds documents doc: [n] to the cells of sparse columns, of n_words words each. */
 static inline __attribute__((always_inline)) void add_sparse_words(const struct rw_cpu *cpu,
                                                                    const uint32_t *doc, uint32_t n,
                                                                    int64_t *cells, int n_words)
@@ -321,7 +334,8 @@ static void build_sparse(const struct rw_cpu *cpu, const struct rw_sibling *job)
         add_sparse_words(cpu, doc, n, cells, 3);
 }
 
-/* Derives the cell of the frequent code: the node's words `sum` less the other cells. */
+/* Derives the cell of sparse column f's frequent code: the node's total `sum`, in words, less the
+ * other cells. */
 static void derive_rest(const struct rw_cpu *cpu, const struct rw_sibling *job, uint32_t f,
                         const int64_t *sum)
 {
@@ -340,7 +354,8 @@ static void derive_rest(const struct rw_cpu *cpu, const struct rw_sibling *job, 
 
 /* ---- tasks on passes ---- */
 
-/* Stores and searches a column's finished cells. */
+/* Handles a column's finished cells: searches them and keeps them, or, with many workers, puts them
+ * into the message. */
 static void finish_column(const struct rw_cpu *cpu, const struct rw_sibling *s, uint32_t f,
                           const int64_t *cells, struct rw_cpu_search *search)
 {
@@ -368,7 +383,7 @@ static const int64_t *cells_of(const struct rw_cpu *cpu, const struct rw_cpu_bun
     return scratch;
 }
 
-/* Stores a bundle's cells, and searches them and the sibling's. */
+/* Handles the finished cells of a bundle's sampled features (finish_column). */
 static void finish_bundle(const struct rw_cpu *cpu, const struct rw_sibling *s,
                           const struct rw_cpu_bundle *bundle, const int64_t *built,
                           struct rw_cpu_search *search)
@@ -382,7 +397,8 @@ static void finish_bundle(const struct rw_cpu *cpu, const struct rw_sibling *s,
     }
 }
 
-/* Does one of n_ranges ranges of the passes. The first range also stores the nodes' totals. */
+/* Does a job's task for one of n_ranges ranges of the passes. The first range also stores the
+ * siblings' totals. */
 static void dense_task(struct rw_cpu *cpu, struct rw_share *share, const struct rw_sibling *s,
                        uint32_t range, uint32_t n_ranges)
 {
@@ -428,6 +444,7 @@ struct shared_pair {
     struct rw_cpu_search search[2]; /* initial state for each thread */
 };
 
+/* Builds the thread's own cells of the slice, for the documents that it takes. */
 static int build_own(void *job, struct rw_share *share)
 {
     _Static_assert(sizeof(struct rw_cpu_own) == 64, "a line of the cache");
@@ -449,7 +466,7 @@ static int build_own(void *job, struct rw_share *share)
     return RW_OK;
 }
 
-/* Adds up n cells from `at` on over all threads. */
+/* Adds up n cells, from cell `at` of each thread's buffer on, over all threads. */
 static void merge_cells(const struct shared_pair *pair, size_t at, size_t n, int64_t *sum)
 {
     const struct rw_cpu *cpu = pair->cpu;
@@ -470,6 +487,7 @@ static void merge_cells(const struct shared_pair *pair, size_t at, size_t n, int
     }
 }
 
+/* Merges the threads' cells of some bundles of the slice, and handles them (finish_bundle). */
 static int merge_bundles(void *job, struct rw_share *share)
 {
     const struct shared_pair *pair = job;
@@ -492,6 +510,7 @@ static int merge_bundles(void *job, struct rw_share *share)
     return RW_OK;
 }
 
+/* Does a job with all threads together. */
 static void run_shared(struct rw_cpu *cpu, const struct rw_sibling *s, int n_threads)
 {
     enum { TURNS = 8 };
@@ -522,7 +541,8 @@ static void run_shared(struct rw_cpu *cpu, const struct rw_sibling *s, int n_thr
     keep_totals(cpu, s, &pair.search[0].all);
 }
 
-/* Does one range of the sparse columns. All their cells exist except one per column. */
+/* Searches one range of a job's sparse columns. All their cells exist except the frequent code's,
+ * one per column. */
 static void sparse_task(const struct tasks *tasks, struct rw_share *share, uint32_t task)
 {
     struct rw_cpu *cpu = tasks->cpu;
@@ -546,7 +566,8 @@ static void sparse_task(const struct tasks *tasks, struct rw_share *share, uint3
     keep_best(cpu, share, s, search);
 }
 
-/* Runs the tasks. Cells of sparse columns cannot be divided, so they come first. */
+/* Builds the sparse columns of jobs, then runs tasks on passes. Building a job's sparse columns
+ * cannot be divided among threads, so it comes first. */
 static int run_dense(void *job, struct rw_share *share)
 {
     const struct tasks *tasks = job;
@@ -571,9 +592,9 @@ static int run_sparse(void *job, struct rw_share *share)
     return RW_OK;
 }
 
-/* Orders a few jobs by their documents, largest first, and decides how many all threads do
- * together. Such a job is a large part of the work, and large enough that merging costs little
- * compared with building. */
+/* Orders jobs by their documents, largest first, and decides how many all threads do together. Such
+ * a job is a large part of the work, and large enough that merging costs little compared with
+ * building. With more than MOST_ORDERED jobs, it does neither. */
 static void order_jobs(struct tasks *tasks, uint64_t docs, int n_threads)
 {
     enum { MOST_ORDERED = 64, DOCS_A_THREAD = 1024 };
@@ -591,8 +612,8 @@ static void order_jobs(struct tasks *tasks, uint64_t docs, int n_threads)
     }
 }
 
-/* Divides the other jobs into ranges, small enough that no thread waits long for a task. Searching
- * a node costs about as much as adding SEARCH documents. */
+/* Divides the jobs after the first n_shared into ranges of passes, small enough that no thread
+ * waits long for a task. Searching a node costs about as much as adding SEARCH documents. */
 static void divide_jobs(const struct tasks *tasks, int n_threads)
 {
     enum { SEARCH = 1000, TASKS = 3 };
@@ -652,6 +673,7 @@ static int take_buffers(struct rw_cpu *cpu, int n_jobs)
     return RW_OK;
 }
 
+/* Ends the parents' histograms, and frees their buffers unless the larger sibling uses them. */
 static void drop_parents(struct rw_cpu *cpu, int n_jobs)
 {
     for (int i = 0; i < n_jobs; i++) {

@@ -1,8 +1,10 @@
-/* Makes rows of codes for the engine for processors. Narrow features that have few codes together
- * form a bundle; an example is a count, its ratio, and whether it is complete. One addition serves
- * all features of a bundle, and their cells are derived from the bundle's. Any other feature is a
- * bundle by itself. Bundles with the frequent codes in the same documents are adjacent, so that a
- * pass can leave those documents out. Neither step changes a sum. */
+/* Makes rows of codes for the engine for processors (engine_cpu.h). Narrow features, of at most
+ * RW_CPU_SHARED codes, form a shared bundle if they have few codes together; an example is a count,
+ * its ratio, and whether it is complete. One addition serves all features of a bundle, and their
+ * cells are derived from the bundle's. Any other feature is a bundle by itself. Bundles with the
+ * frequent codes in the same documents are adjacent, so that a pass can leave those documents out.
+ * Neither step changes a sum. The last part lists the passes of a tree, and packs the rows of its
+ * sampled features. */
 #include "tree/cpu/engine_cpu.h"
 
 #if RW_HAS_X86
@@ -10,12 +12,13 @@
 #endif
 
 enum {
-    TRIES = 32,     /* features that are tried with each bundle */
-    TOGETHER = 256, /* largest number of codes of a shared bundle; fewest documents per code */
-    SAMPLE = 4096   /* documents on which a choice is based */
+    TRIES = 32,     /* most features that are tried with each bundle */
+    TOGETHER = 256, /* most codes of a shared bundle; fewest documents of the data per such code */
+    SAMPLE = 4096   /* documents from which frequent codes are counted (not a tree's sample) */
 };
 
-/* Returns the bytes of a row of n bundles of `bytes` each. */
+/* Returns the bytes of a row of n bundles of `bytes` each: a multiple of 8, or whole cache lines if
+ * at most an eighth of them is then unused. */
 static size_t row_bytes(uint32_t n, int bytes)
 {
     enum { LINE = 64 };
@@ -31,17 +34,20 @@ struct bundling {
     const struct rw_bins *bins;
     uint8_t *code, *next; /* [n_docs] the bundle's codes, and scratch */
     uint32_t most;        /* largest number of codes of a bundle */
+    /* Each feature's code for each code of the bundle. */
     uint8_t code_of[RW_CPU_BUNDLE_FEATURES][256];
 };
 
+/* Returns 1 if a feature may be in a shared bundle. */
 static int may_share(const struct rw_bins *bins, uint32_t f)
 {
     return !bins->codes[f].row && rw_cuts_n_codes(bins->cuts, f) <= RW_CPU_SHARED;
 }
 
-/* Writes to `next` the codes of a bundle of n_codes joined with one more feature. Returns the
- * number of codes, or 0 if it is more than `most`. It tries a scattered sample of documents first,
- * since a few of them show that features do not fit. */
+/* Joins a bundle of n_codes codes with one more feature, whose codes are more: [n_docs]. Writes the
+ * joined codes to `next`, and to `pair` the bundle's and the feature's code for each. Returns the
+ * number of joined codes, or 0 if it would be more than `most`. It reads a scattered sample of
+ * documents first, since a few of them show that features do not fit. */
 static uint32_t join(const struct bundling *b, uint32_t n_codes, const uint8_t *more,
                      uint8_t pair[256][2])
 {
@@ -88,7 +94,8 @@ static void try_feature(struct bundling *b, struct rw_cpu_bundle *bundle, uint32
     b->code = joined;
 }
 
-/* Makes bundles of the narrow features; taken: [n_features], written. */
+/* Makes the shared bundles, of two features or more. taken: [n_features], set to 1 for the features
+ * in these. */
 static int bundle_features(struct rw_cpu *cpu, struct rw_arena *arena, struct rw_cpu_group *group,
                            uint8_t *taken)
 {
@@ -138,17 +145,19 @@ static int bundle_features(struct rw_cpu *cpu, struct rw_arena *arena, struct rw
 
 /* ---- the order of bundles ---- */
 
-/* Eighths of the documents that must have the frequent codes for a pass to leave them out, by
- * instruction set. Finding them takes time, too. */
+/* A pass leaves out documents with the frequent codes if at least this many eighths of the
+ * documents have them. By instruction set (enum rw_isa), since finding these documents takes time,
+ * too. */
 static const uint32_t worth[] = {5, 5, 1};
 
-/* A bitmap of the sampled documents with a bundle's most frequent code. */
 enum { BITS = SAMPLE / 64 };
+/* The documents of SAMPLE that have a bundle's most frequent code. */
 struct frequent {
-    uint32_t n;
+    uint32_t n; /* number of these documents */
     uint64_t bits[BITS];
 };
 
+/* Finds a bundle's most frequent code in n documents of the data, spread evenly. */
 static void find_frequent(const struct rw_bins *bins, struct rw_cpu_bundle *bundle, uint32_t n,
                           struct frequent *out)
 {
@@ -192,9 +201,10 @@ static uint32_t n_common(const uint64_t *a, const uint64_t *b)
     return (uint32_t)n;
 }
 
-/* Orders the bundles for one pass after another. A pass starts with the bundle whose frequent code
- * has the most documents. Then come the bundles that share the most documents with all before.
- * Bundles without such a code remain at the end. */
+/* Orders the bundles for one pass after another, among the next AMONG bundles. A pass starts with
+ * the bundle whose frequent code has the most documents. Then come the bundles that share the most
+ * documents with all before in the pass. It ends at a pass that would start with a code of less
+ * than an eighth of the documents. sample: number of documents in `frequent`. */
 static void order_bundles(struct rw_cpu_group *group, uint32_t sample, struct frequent *frequent)
 {
     enum { AMONG = 512 };
@@ -239,6 +249,7 @@ static int find_frequents(void *user, struct rw_share *share)
     return RW_OK;
 }
 
+/* Finds the frequent codes of a group's bundles, and orders the bundles by them. */
 static int find_order(struct rw_cpu *cpu, struct rw_cpu_group *group)
 {
     struct rw_ctx *ctx = cpu->host.base.ctx;
@@ -257,8 +268,8 @@ static int find_order(struct rw_cpu *cpu, struct rw_cpu_group *group)
 
 enum { BLOCK = 256 }; /* documents whose rows are made together, so that they fit the cache */
 
-/* Returns a bundle's codes of documents [first, last): the stored ones, or a copy made in
- * `room`. */
+/* Returns a bundle's codes, of `bytes` bytes each, of documents [first, last): the stored ones, or,
+ * for a sparse column, a copy made in `room`. */
 static const uint8_t *bundle_codes(const struct rw_bins *bins, const struct rw_cpu_bundle *bundle,
                                    size_t bytes, uint32_t first, uint32_t last, uint16_t *room)
 {
@@ -279,6 +290,7 @@ static const uint8_t *bundle_codes(const struct rw_bins *bins, const struct rw_c
     return narrow;
 }
 
+/* Writes the rows of documents [first, last). */
 static void put_rows(const struct rw_bins *bins, const struct rw_cpu_group *group, uint32_t first,
                      uint32_t last)
 {
@@ -318,7 +330,8 @@ static int put_blocks(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* Returns 1 if the feature is in the group. */
+/* Returns 1 if the feature is in the group. Sparse features that the engine lists are in no
+ * group. */
 static int is_of(const struct rw_cpu *cpu, const struct rw_cpu_group *group, uint32_t f)
 {
     const struct rw_bins *bins = cpu->host.set[0].bins;
@@ -365,6 +378,7 @@ int rw_cpu_allocate_rows(struct rw_cpu *cpu)
     return RW_HOST_NEW(host, cpu->pass, bins->cuts->n_features / RW_CPU_PASS_BUNDLES + 2);
 }
 
+/* Makes the bundles of a group and their rows. */
 static int load_group(struct rw_cpu *cpu, struct rw_cpu_group *group)
 {
     struct rw_ctx *ctx = cpu->host.base.ctx;
@@ -397,12 +411,12 @@ int rw_cpu_load_rows(struct rw_cpu *cpu)
 
 /* ---- rows of a tree's sample ---- */
 
-/* Packs the codes of active bundles, document by document. A tree reads each row several times, so
- * extracting the codes once saves time. */
+/* Packing copies the codes of active bundles, document by document. A tree reads each row several
+ * times, so extracting the codes once saves time. */
 struct packing {
     const struct rw_cpu_group *group;
     enum rw_isa isa;
-    size_t stride;
+    size_t stride; /* bytes per packed row */
 };
 
 static void pack_plain(const struct packing *p, uint32_t doc, uint32_t end)
@@ -417,9 +431,9 @@ static void pack_plain(const struct packing *p, uint32_t doc, uint32_t end)
 }
 
 #if RW_HAS_X86
-/* Packs eight codes of a row at a time and moves the active ones together. It may store bytes past
- * the end, which the next codes or the next document overwrite. The last document is packed without
- * such stores. */
+/* Packs documents [doc, end). It packs eight codes of a row at a time and moves the active ones
+ * together. It may store bytes past the end, which the next codes or the next document overwrite.
+ * The last document is packed without such stores. */
 RW_AVX512 static void pack_avx512(const struct packing *p, uint32_t doc, uint32_t end)
 {
     const struct rw_cpu_group *group = p->group;
@@ -453,7 +467,8 @@ static int pack_some(void *job, struct rw_share *share)
     return RW_OK;
 }
 
-/* Sets where the tree's active bundles are read. */
+/* Sets where the tree's active bundles are read: in rows that it packs now, or in the full rows if
+ * all or none are active, or too many. */
 static void set_view(struct rw_cpu *cpu, struct rw_cpu_group *group)
 {
     const uint32_t n_docs = cpu->host.base.n_docs[0];
@@ -470,6 +485,7 @@ static void set_view(struct rw_cpu *cpu, struct rw_cpu_group *group)
 
 /* ---- passes ---- */
 
+/* Sets the frequent codes of a pass, and whether it leaves out the documents that have them. */
 static void set_pass(const struct rw_cpu *cpu, struct rw_cpu_pass *pass)
 {
     const struct rw_cpu_group *group = pass->group;

@@ -5,9 +5,9 @@
 
 #include "tree/cpu/engine_cpu.h"
 
-/* Returns 1 if a split is better. Among equal gains, the lower feature is better, then the lower
- * threshold, then missing values to the left. The order must be checked, because columns and
- * postponed splits are not tried in order. */
+/* Returns 1 if a split is better than *best. Among equal gains, the lower feature is better, then
+ * the lower threshold, then missing values to the left. The order must be checked, because columns
+ * and postponed splits are not tried in order. */
 static int is_better(const struct rw_split *best, double gain, int32_t column, uint32_t bin,
                      int missing_left)
 {
@@ -23,9 +23,10 @@ struct idle {
     uint64_t all, left, missing; /* left: of a threshold, without missing values */
 };
 
-/* Tries the threshold above bin b with missing values on either side. idle: documents that are
- * neither in the cells nor in the split's n_left. Returns 0 if all documents are on the left, so
- * that higher thresholds need not be tried. */
+/* Tries the threshold above bin b with missing values on either side; if the node has no missing
+ * values, they go where 0 goes. idle: documents that are neither in the cells nor in the split's
+ * n_left. Returns 0 if all documents of the cells are on the left, so that higher thresholds need
+ * not be tried. */
 static int try_cut(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f, uint32_t b,
                    const struct rw_cell *left, const struct rw_cell *missing,
                    const struct idle *idle)
@@ -66,7 +67,8 @@ static int try_cut(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint3
     return others.n > 0;
 }
 
-/* Computes the gain of every threshold. A threshold above an empty bin separates the same documents
+/* Computes the gain of every threshold, without rough scores. A threshold above an empty bin
+ * separates the same documents
  * as the one before, and ties go to the lower one, so empty bins are skipped. The first bin is not
  * skipped, because with missing values left it separates them from all others. */
 static void try_all(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f,
@@ -110,16 +112,18 @@ static void try_sets(const struct rw_cpu *cpu, struct rw_cpu_search *search, uin
 }
 
 /* Returns the lowest rough score that can still have the largest gain, or an equal one. A score has
- * a relative error of at most 2^-20, plus values that float cannot represent. */
+ * a relative error of at most 2^-20, and an absolute error from values too small for float. */
 static float least_score(float largest)
 {
     const float least = largest * (1.0f - 0x1p-16f) - 0x1p-100f;
     return least > 0.0f ? least : 0.0f;
 }
 
-/* The same with feature costs. `rough` is then the largest rough score less its cost, made slightly
- * too low. A split's score is compared with `rough` plus the cost of its own feature. Negative
- * values have no gain, so limiting a cost to the range of float changes nothing. */
+/* Returns least_score with feature costs, and updates search->rough. That is then the largest rough
+ * score less its cost, made slightly too low. A split's score is compared with `rough` plus the
+ * cost of its own feature. penalty: this cost, in the unit of scores. sure: the largest score of
+ * the column's certain splits; -1: no such split. Negative values have no gain, so limiting a cost
+ * to the range of float changes nothing. */
 static float least_net_score(struct rw_cpu_search *search, double penalty, float sure)
 {
     const float most = 0x1p100f, margin = 0x1p-16f;
@@ -138,8 +142,8 @@ static struct rw_cell cell_of(enum rw_cpu_cells kind, int64_t word, int64_t hess
     return rw_cpu_decode(&words, (const int64_t[]){word, hessian});
 }
 
-/* Adds a cell to, or by `sign` subtracts it from, the words of a search. joint: of pairs, the cell
- * is joint. */
+/* Adds a cell to the words `out` of a search if `sign` is 1, or subtracts it if `sign` is -1.
+ * joint: for RW_CELL_PAIRS: 1: the cells are joint. */
 static void add_cell(const int64_t *cells, enum rw_cpu_cells kind, int joint, uint32_t cell,
                      int sign, int64_t *out)
 {
@@ -152,7 +156,7 @@ static void add_cell(const int64_t *cells, enum rw_cpu_cells kind, int joint, ui
 }
 
 /* Returns 1 if a split that may be the best depends on idle documents. That is so if a side has too
- * few others, or if only idle documents have missing values. */
+ * few other documents, or if perhaps only idle documents have missing values. */
 static int depends_on_idle(const struct rw_cpu *cpu, const struct rw_cpu_search *search, uint32_t f,
                            const struct rw_cell *left, const struct rw_cell *missing)
 {
@@ -162,7 +166,7 @@ static int depends_on_idle(const struct rw_cpu *cpu, const struct rw_cpu_search 
             (missing->n == 0 && cpu->host.set[0].bins->cuts->has_missing[f]));
 }
 
-/* Tries the n postponed splits of a column, with its idle documents counted. */
+/* Tries later: [n], postponed splits of one column, with its idle documents counted. */
 static void try_counted(const struct rw_cpu *cpu, struct rw_cpu_search *search,
                         const struct rw_cpu_later *later, uint32_t n)
 {
@@ -197,8 +201,9 @@ void rw_cpu_search_end(const struct rw_cpu *cpu, struct rw_cpu_search *search)
 }
 
 /* Tries the splits whose rough scores are `least` or more. It postpones those that depend on idle
- * documents; if RW_CPU_LATER splits wait already, it tries those first. A split with the same sums
- * as the one before adds only idle documents, and the earlier one counts. */
+ * documents; if RW_CPU_LATER splits wait already, it tries those first. If a split has the same
+ * sums as the threshold before, at most idle documents lie between the two, so its gain is equal.
+ * The lower threshold is better, so the split is not tried. */
 static void try_best(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f,
                      const struct rw_cpu_scores *sums, enum rw_cpu_cells kind, float least,
                      const struct rw_cell *missing)
@@ -220,6 +225,7 @@ static void try_best(const struct rw_cpu *cpu, struct rw_cpu_search *search, uin
     }
 }
 
+/* Searches a column by rough scores. */
 static void search_packed(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f,
                           const int64_t *cells, const int64_t *from, int64_t *to)
 {
@@ -294,7 +300,8 @@ void rw_cpu_search_start(const struct rw_cpu *cpu, int32_t slot, const struct rw
                                      .best = {.slot = slot, .column = -1}};
 }
 
-/* Writes to `out` the cells, of n_words words each, less those of `from`. Either may be joint. */
+/* Writes to `out` the n cells, in the layout cpu->words, less those of `from`. Both inputs may be
+ * joint. */
 static void take_wide(const struct rw_cpu *cpu, const struct rw_cpu_search *search, uint64_t n,
                       const int64_t *cells, const int64_t *from, int64_t *out)
 {

@@ -47,7 +47,8 @@ static int ref_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_roo
     return RW_OK;
 }
 
-/* Builds a histogram, one feature at a time: algorithm 1 of weighted histogramming. */
+/* Builds a slot's histogram, one feature at a time: algorithm 1 of Xu et al., "Efficient weighted
+ * histogramming on GPUs with CUDA". Adds up the cells of all workers. */
 static int build(struct rw_ref *ref, int32_t slot)
 {
     const uint64_t n_cells = ref->cell_offset[cuts_of(ref)->n_features];
@@ -71,6 +72,7 @@ static int build(struct rw_ref *ref, int32_t slot)
     return rw_comm_sum(ref->host.base.ctx, (uint64_t *)(void *)cells, 3 * n_cells);
 }
 
+/* Records whether a slot's histogram exists. Negative slots are ignored. */
 static void keep(struct rw_ref *ref, int32_t slot, uint8_t is_kept)
 {
     if (slot < 0 || ref->is_kept[slot] == is_kept)
@@ -108,7 +110,8 @@ static int ref_release(struct rw_engine *engine, const int32_t *slots, int n)
     return RW_OK;
 }
 
-/* Tries the threshold above bin b. Missing values go left first, then right. */
+/* Tries the threshold above bin b. Missing values go left first, then right. A node without
+ * missing values sends them where 0 goes. */
 static void try_cut(const struct rw_ref *ref, uint32_t f, uint32_t b, const struct rw_cell *left,
                     const struct rw_cell *missing, const struct rw_cell *all, struct rw_split *best)
 {
@@ -141,7 +144,7 @@ static void try_cut(const struct rw_ref *ref, uint32_t f, uint32_t b, const stru
     }
 }
 
-/* Tries sets of categories. */
+/* Tries the sets of categories of a categorical feature. */
 static void try_sets(const struct rw_ref *ref, uint32_t f, const struct rw_cell *cell,
                      const struct rw_cell *missing, struct rw_split *best)
 {
@@ -153,8 +156,8 @@ static void try_sets(const struct rw_ref *ref, uint32_t f, const struct rw_cell 
         *best = rw_host_set_split(cuts, best->slot, f, &found);
 }
 
-/* Finds the best split of a node from its histogram in canonical order, [n_codes of each feature,
- * one after the other]. Tests compare every split search with it. */
+/* Finds the best split of a node from its histogram: the cells of each feature's codes, one feature
+ * after the other. Tests compare every split search with it. */
 static void best_split(const struct rw_ref *ref, const struct rw_cell *cells, int32_t slot,
                        struct rw_split *out)
 {

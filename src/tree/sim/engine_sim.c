@@ -8,12 +8,13 @@
 
 #include "tree/engine_host.h"
 
-#define RANGE_BYTES ((size_t)1 << 36) /* reserved, not used */
+#define RANGE_BYTES ((size_t)1 << 36) /* address space; only allocations get memory */
+/* FENCE_BYTES: bytes after each allocation, the fence, which must keep their value POISON. */
 enum { POISON = 0xA5, FENCE_BYTES = 64, PAGE = 4096 };
 
 struct sim {
-    struct rw_ref ref; /* its operations run in this memory */
-    uint8_t *range;    /* all of it is reserved; [0, used) is the device's memory */
+    struct rw_ref ref; /* its arrays are in the device's memory */
+    uint8_t *range;    /* [RANGE_BYTES] reserved; [0, used) is the device's memory */
     size_t used;
     uint64_t *fence; /* offsets of the fences, in ordinary memory */
     size_t n_fences, fence_room;
@@ -54,7 +55,7 @@ static int sim_alloc(struct rw_engine *engine, void **out, size_t bytes)
     return RW_OK;
 }
 
-/* Checks that every byte after an allocation still has the poison value. */
+/* Checks that every byte of every fence still has the poison value. */
 static int check_fences(const struct sim *sim)
 {
     for (size_t i = 0; i < sim->n_fences; i++) {
@@ -89,11 +90,14 @@ static void return_memory(struct sim *sim)
         munmap(sim->lent[sim->n_lent - 1].p, sim->lent[sim->n_lent - 1].bytes);
 }
 
+/* Begins an operation: makes the device's memory readable and writable. */
 static int enter(struct rw_engine *engine)
 {
     return protect(sim_of(engine), PROT_READ | PROT_WRITE);
 }
 
+/* Ends an operation: checks the fences, and makes the device's memory and the copies of inputs
+ * inaccessible. */
 static int leave(struct rw_engine *engine, int status)
 {
     struct sim *sim = sim_of(engine);
